@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# libtessera_cuda: the CUDA plug-in. It stands beside libtessera, which opens it at run time.
+if(NOT CMAKE_CUDA_COMPILER)
+  find_program(CMAKE_CUDA_COMPILER nvcc HINTS /usr/local/cuda/bin REQUIRED)
+endif()
+set(CMAKE_CUDA_ARCHITECTURES ${TESSERA_CUDA_ARCHITECTURES})
+set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+find_package(CUDAToolkit 12.4 REQUIRED)
+
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS
+  ${TESSERA_SRC}/tessera/device/cuda/*.cpp ${TESSERA_SRC}/tessera/device/cuda/*.cu
+  ${TESSERA_SRC}/tessera/kernels/*_cuda.cu ${TESSERA_SRC}/tessera/comm/nccl/*.cpp)
+list(FILTER cuda_sources EXCLUDE REGEX "(_test|_bench)\\.(cpp|cu)$")
+if(NOT cuda_sources OR NOT TARGET tessera)
+  return()
+endif()
+add_library(tessera_cuda MODULE ${cuda_sources})
+target_compile_definitions(tessera_cuda PRIVATE TESSERA_BUILDING_PLUGIN
+  TESSERA_VERSION="${PROJECT_VERSION}" TESSERA_BUILD_TYPE="${CMAKE_BUILD_TYPE}")
+target_compile_options(tessera_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
+  --expt-relaxed-constexpr --extended-lambda -Xcompiler=-Wall -diag-suppress=20012>)
+target_link_libraries(tessera_cuda PRIVATE tessera tessera_flags tessera_deps
+  CUDA::cudart CUDA::cublas CUDA::cufft CUDA::cusolver)
+set_target_properties(tessera_cuda PROPERTIES CUDA_VISIBILITY_PRESET hidden INSTALL_RPATH "$ORIGIN")
+if(NOT SKBUILD)
+  install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+endif()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# The libraries that ours stands on, gathered into one interface target: tessera_deps.
+include(FindPackageHandleStandardArgs)
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+add_library(tessera_deps INTERFACE)
+target_link_libraries(tessera_deps INTERFACE Threads::Threads ZLIB::ZLIB ${CMAKE_DL_LIBS})
+
+# tessera_find(NAME header library [header path suffixes...]): one system library with its header.
+function(tessera_find name header library)
+  find_path(${name}_INCLUDE_DIR ${header} PATH_SUFFIXES ${ARGN})
+  find_library(${name}_LIBRARY ${library})
+  if(NOT ${name}_INCLUDE_DIR OR NOT ${name}_LIBRARY)
+    message(FATAL_ERROR "${name}: header ${header} or library ${library} is not on this machine; "
+      "scripts/setup.sh installs it or names the packages")
+  endif()
+  mark_as_advanced(${name}_INCLUDE_DIR ${name}_LIBRARY)
+  target_include_directories(tessera_deps SYSTEM INTERFACE ${${name}_INCLUDE_DIR})
+  target_link_libraries(tessera_deps INTERFACE ${${name}_LIBRARY})
+endfunction()
+
+# The OpenBLAS folder comes first: its cblas.h declares openblas_set_num_threads.
+tessera_find(OPENBLAS cblas.h openblas openblas-pthread openblas)
+tessera_find(LAPACKE lapacke.h lapacke)
+tessera_find(FFTW3 fftw3.h fftw3)
+tessera_find(FFTW3F fftw3.h fftw3f)
+
+# FFTW's threads libraries are separate files; where both precisions have one, plans may use threads.
+find_library(FFTW3_THREADS_LIBRARY fftw3_threads)
+find_library(FFTW3F_THREADS_LIBRARY fftw3f_threads)
+if(FFTW3_THREADS_LIBRARY AND FFTW3F_THREADS_LIBRARY)
+  target_link_libraries(tessera_deps INTERFACE ${FFTW3_THREADS_LIBRARY} ${FFTW3F_THREADS_LIBRARY})
+  target_compile_definitions(tessera_deps INTERFACE TESSERA_FFTW_THREADS=1)
+endif()
+
+find_package(fmt QUIET)
+if(TARGET fmt::fmt)
+  target_link_libraries(tessera_deps INTERFACE fmt::fmt)
+elseif(TARGET fmt::fmt-header-only)
+  target_link_libraries(tessera_deps INTERFACE fmt::fmt-header-only)
+else()
+  find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
+  target_include_directories(tessera_deps SYSTEM INTERFACE ${FMT_INCLUDE_DIR})
+  target_compile_definitions(tessera_deps INTERFACE FMT_HEADER_ONLY=1)
+endif()
+
+find_path(JSON_INCLUDE_DIR nlohmann/json.hpp REQUIRED)
+target_include_directories(tessera_deps SYSTEM INTERFACE ${JSON_INCLUDE_DIR})

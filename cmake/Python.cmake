@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# The package is assembled under <build>/python/tessera: the extension is linked there and the Python
+# files are copied beside it, so a .pth file that names <build>/python makes `import tessera` work.
+# `pip wheel .` (scikit-build-core) installs the same pieces plus libtessera into the wheel.
+set(python_root ${CMAKE_CURRENT_SOURCE_DIR}/python)
+file(GLOB module_sources CONFIGURE_DEPENDS ${python_root}/src/*.cpp)
+if(NOT module_sources OR NOT TARGET tessera)
+  return()
+endif()
+find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
+execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+  OUTPUT_STRIP_TRAILING_WHITESPACE OUTPUT_VARIABLE nanobind_ROOT COMMAND_ERROR_IS_FATAL ANY)
+find_package(nanobind CONFIG REQUIRED)
+
+set(package_dir ${CMAKE_BINARY_DIR}/python/tessera)
+nanobind_add_module(_tessera NB_STATIC NB_DOMAIN tessera ${module_sources})
+target_link_libraries(_tessera PRIVATE tessera tessera_flags)
+set_target_properties(_tessera PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${package_dir}
+  BUILD_RPATH "${CMAKE_BINARY_DIR}/lib" INSTALL_RPATH "$ORIGIN")
+
+file(GLOB_RECURSE package_files CONFIGURE_DEPENDS RELATIVE ${python_root}/tessera
+  ${python_root}/tessera/*.py ${python_root}/tessera/*.pyi ${python_root}/tessera/py.typed)
+set(package_copies)
+foreach(file ${package_files})
+  add_custom_command(OUTPUT ${package_dir}/${file}
+    COMMAND ${CMAKE_COMMAND} -E copy ${python_root}/tessera/${file} ${package_dir}/${file}
+    DEPENDS ${python_root}/tessera/${file} VERBATIM)
+  list(APPEND package_copies ${package_dir}/${file})
+endforeach()
+add_custom_target(tessera_package ALL DEPENDS ${package_copies})
+add_dependencies(tessera_package _tessera)
+nanobind_add_stub(_tessera_stub MODULE _tessera OUTPUT ${package_dir}/_tessera.pyi
+  PYTHON_PATH ${package_dir} DEPENDS _tessera)
+
+if(SKBUILD)
+  install(TARGETS _tessera LIBRARY DESTINATION tessera)
+  # The wheel carries the library under the one name that the loader asks for; wheels hold no links.
+  install(FILES $<TARGET_FILE:tessera> DESTINATION tessera RENAME $<TARGET_SONAME_FILE_NAME:tessera>)
+  if(TARGET tessera_cuda)
+    install(FILES $<TARGET_FILE:tessera_cuda> DESTINATION tessera)
+  endif()
+  install(FILES ${package_dir}/_tessera.pyi DESTINATION tessera)
+endif()

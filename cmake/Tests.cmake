@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# One test program per layer plus laws, ladder, fuzzers and examples; one ctest entry per program.
+if(NOT TARGET tessera)
+  return()
+endif()
+find_package(GTest REQUIRED)
+set(tests_root ${CMAKE_CURRENT_SOURCE_DIR}/tests)
+file(GLOB support_sources CONFIGURE_DEPENDS ${tests_root}/support/*.cpp)
+
+# The common main is compiled once; where tests/support has none, GoogleTest's own is used.
+add_library(tessera_test_support INTERFACE)
+target_include_directories(tessera_test_support INTERFACE ${tests_root})
+if(support_sources)
+  add_library(tessera_test_support_objects OBJECT ${support_sources})
+  target_include_directories(tessera_test_support_objects PRIVATE ${tests_root})
+  target_link_libraries(tessera_test_support_objects PRIVATE
+    tessera tessera_flags tessera_deps GTest::gtest)
+  target_sources(tessera_test_support INTERFACE $<TARGET_OBJECTS:tessera_test_support_objects>)
+  target_link_libraries(tessera_test_support INTERFACE GTest::gtest)
+else()
+  target_link_libraries(tessera_test_support INTERFACE GTest::gtest_main)
+endif()
+
+function(tessera_add_test name)
+  if(NOT ARGN)
+    return()
+  endif()
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE
+    tessera_test_support tessera tessera_flags tessera_deps)
+  target_compile_definitions(${name} PRIVATE
+    TESSERA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}" TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
+    --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${name}.xml)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
+endfunction()
+
+foreach(layer base names device comm array kernels store plan compute linop matrix split dist solve)
+  file(GLOB_RECURSE layer_tests CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/${layer}/*_test.cpp)
+  list(FILTER layer_tests EXCLUDE REGEX "/tessera/comm/(mpi|nccl)/")
+  if(NOT TESSERA_CUDA)
+    list(FILTER layer_tests EXCLUDE REGEX "/tessera/device/cuda/")
+  endif()
+  tessera_add_test(tessera_test_${layer} ${layer_tests})
+endforeach()
+foreach(suite laws ladder)
+  file(GLOB suite_tests CONFIGURE_DEPENDS ${tests_root}/${suite}/*.cpp)
+  tessera_add_test(tessera_${suite} ${suite_tests})
+endforeach()
+
+# A fuzzer is tests/fuzz/fuzz_NAME.cpp; files there without the prefix are shared by all of them.
+file(GLOB fuzz_shared CONFIGURE_DEPENDS ${tests_root}/fuzz/*.cpp)
+list(FILTER fuzz_shared EXCLUDE REGEX "/fuzz_[^/]*$")
+file(GLOB fuzz_sources CONFIGURE_DEPENDS ${tests_root}/fuzz/fuzz_*.cpp)
+foreach(source ${fuzz_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source} ${fuzz_shared})
+  target_include_directories(${name} PRIVATE ${tests_root})
+  target_link_libraries(${name} PRIVATE tessera tessera_flags tessera_deps)
+endforeach()
+
+if(TESSERA_EXAMPLES)
+  file(GLOB example_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/examples/cpp/*.cpp)
+  foreach(source ${example_sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(example_${name} ${source})
+    target_link_libraries(example_${name} PRIVATE tessera tessera_flags)
+    add_test(NAME example_${name} COMMAND example_${name})
+  endforeach()
+endif()
