@@ -6,8 +6,12 @@ endif()
 set(CMAKE_CUDA_ARCHITECTURES ${TESSERA_CUDA_ARCHITECTURES})
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 enable_language(CUDA)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25.1 does not know that nvcc speaks C++20
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+endif()
 set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)
 find_package(CUDAToolkit 12.4 REQUIRED)
 
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS
@@ -24,7 +28,8 @@ target_compile_options(tessera_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
   --expt-relaxed-constexpr --extended-lambda -Xcompiler=-Wall -diag-suppress=20012>)
 target_link_libraries(tessera_cuda PRIVATE tessera tessera_flags tessera_deps
   CUDA::cudart CUDA::cublas CUDA::cufft CUDA::cusolver)
-set_target_properties(tessera_cuda PROPERTIES CUDA_VISIBILITY_PRESET hidden INSTALL_RPATH "$ORIGIN")
+set_target_properties(tessera_cuda PROPERTIES CUDA_VISIBILITY_PRESET hidden
+  BUILD_RPATH "${CUDAToolkit_LIBRARY_DIR}" INSTALL_RPATH "$ORIGIN;${CUDAToolkit_LIBRARY_DIR}")
 if(NOT SKBUILD)
   install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 endif()
