@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/base/config.hpp"
+
+#include <cctype>
+#include <cstdlib>
+#include <type_traits>
+
+#include "tessera/base/error.hpp"
+
+namespace tessera {
+namespace {
+
+template <class T>
+T read(std::string_view name, std::string_view text) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (text == "1" || text == "true" || text == "True" || text == "on") return true;
+    if (text == "0" || text == "false" || text == "False" || text == "off") return false;
+    throw ArgumentError(cat("config.", name, ": '", text, "' is not a truth value; write true or false"));
+  } else {
+    return parse_bytes(text);
+  }
+}
+
+template <class T>
+void from_environment(std::string_view name, Setting<T>& setting) {
+  std::string variable = "TESSERA_";
+  for (char c : name) variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  if (const char* text = std::getenv(variable.c_str()); text && *text) setting.set(read<T>(variable, text));
+}
+
+}  // namespace
+
+Config::Config() {
+#define TESSERA_READ(type, name, initial, text) from_environment<type>(#name, name);
+  TESSERA_SETTINGS(TESSERA_READ)
+#undef TESSERA_READ
+}
+
+std::vector<Config::Row> Config::rows() const {
+  std::vector<Row> rows;
+#define TESSERA_ROW(type, name, initial, text) \
+  rows.push_back({#name, to_text(static_cast<type>(name)), to_text(static_cast<type>(initial)), text});
+  TESSERA_SETTINGS(TESSERA_ROW)
+#undef TESSERA_ROW
+  return rows;
+}
+
+void Config::set(std::string_view key, std::string_view value) {
+#define TESSERA_SET(type, name, initial, text) \
+  if (key == #name) return name.set(read<type>(key, value));
+  TESSERA_SETTINGS(TESSERA_SET)
+#undef TESSERA_SET
+  throw ArgumentError(cat("config has no setting '", key, "'; ts.config lists them"));
+}
+
+std::string Config::value(std::string_view key) const {
+#define TESSERA_GET(type, name, initial, text) \
+  if (key == #name) return to_text(static_cast<type>(name));
+  TESSERA_SETTINGS(TESSERA_GET)
+#undef TESSERA_GET
+  throw ArgumentError(cat("config has no setting '", key, "'; ts.config lists them"));
+}
+
+Config& config() {
+  static Config* instance = new Config;  // leaked: outlives every static that may still read it
+  return *instance;
+}
+
+}  // namespace tessera

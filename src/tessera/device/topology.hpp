@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the machine can move: bandwidth and latency between each pair of devices, and who reaches whom
+// directly. Measured once (well under a second), kept in a file of the user's cache folder keyed by the
+// machine, and read by the planner and by `tessera info`.
+//   topology().link(cpu, Device::parse("cuda:0")).bytes_per_second
+
+#include <string>
+#include <vector>
+
+#include "tessera/device/device.hpp"
+
+namespace tessera {
+
+struct Link {
+  Device from, to;
+  double bytes_per_second = 0;  // large contiguous blocks, pinned where it matters
+  double latency_seconds = 0;   // of an empty transfer
+  bool direct = true;           // false: staged through the host
+};
+
+struct TESSERA_API Topology {
+  std::vector<Link> links;  // every ordered pair of devices, and each device with itself
+  const Link& link(Device from, Device to) const;  // DeviceError for a device that is not there
+  std::string str() const;                         // a table
+};
+
+// Measured on the first call of a process that finds no cached measurement of this machine.
+TESSERA_API const Topology& topology();
+TESSERA_API Topology measure_topology();
+
+}  // namespace tessera
