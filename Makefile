@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# The people's face of the build. Each target is one script; `make demo` and `make test` need nothing before them.
+.PHONY: demo test python bench lint gpu-test fuzz format clean setup
+.DEFAULT_GOAL := demo
+
+demo:      ; @scripts/demo.sh
+test:      ; @scripts/test.sh
+python:    ; @scripts/python.sh
+bench:     ; @scripts/bench.sh
+lint:      ; @scripts/lint.sh
+gpu-test:  ; @scripts/gpu_test.sh
+fuzz:      ; @scripts/fuzz.sh
+format:    ; @scripts/format.sh
+setup:     ; @scripts/setup.sh
+clean:     ; rm -rf build out

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by every script: the root of the tree, the number of jobs, and how a preset is built.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+ROOT=$PWD
+PY=$ROOT/.venv/bin/python
+
+# One job per core, fewer where memory is short (about 1.5 GiB each).
+job_count() {
+  if [ -n "${TESSERA_JOBS:-}" ]; then echo "$TESSERA_JOBS"; return; fi
+  local cores memory
+  cores=$(nproc)
+  memory=$(awk '/MemAvailable/ {print int($2 / 1572864)}' /proc/meminfo)
+  if [ "$memory" -lt 1 ]; then memory=1; fi
+  echo $((cores < memory ? cores : memory))
+}
+JOBS=$(job_count)
+
+say() { printf '\n== %s\n' "$*"; }
+
+# configure PRESET [cmake arguments]: quiet when all is well; CMake runs again only if something changed.
+configure() {
+  local preset=$1 log
+  shift
+  mkdir -p build
+  log=build/configure-$preset.log
+  if ! cmake --preset "$preset" "$@" >"$log" 2>&1; then cat "$log"; return 1; fi
+}
+
+# with_python PRESET [cmake arguments]: configure with the Python module for .venv.
+with_python() {
+  local preset=$1
+  shift
+  configure "$preset" -DTESSERA_PYTHON=ON "-DPython_EXECUTABLE=$PY" "$@"
+}
+
+# build PRESET [targets]: the whole preset when no target is named.
+build() {
+  local preset=$1
+  shift
+  cmake --build "build/$preset" -j "$JOBS" ${1:+--target "$@"}
+}
+
+# link_package PRESET: .venv imports tessera from that preset's build folder.
+link_package() {
+  local site
+  site=$("$PY" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  echo "$ROOT/build/$1/python" >"$site/tessera.pth"
+}

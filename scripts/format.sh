@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: format.sh [--check]: formats every C++, CUDA and Python file of ours, or says which are not.
+. "$(dirname "$0")/common.sh"
+if [ -x .venv/bin/clang-format ]; then clang_format=.venv/bin/clang-format; else clang_format=clang-format; fi
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard \
+  '*.cpp' '*.hpp' '*.cu' '*.cuh' | while read -r f; do [ -f "$f" ] && echo "$f"; done)
+mode=(-i)
+if [ "${1:-}" = --check ]; then mode=(--dry-run -Werror); fi
+if [ ${#sources[@]} -gt 0 ]; then "$clang_format" "${mode[@]}" "${sources[@]}"; fi
+if [ "${1:-}" != --check ] && "$PY" -c 'import ruff' 2>/dev/null; then "$PY" -m ruff format -q .; fi

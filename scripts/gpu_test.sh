@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the CUDA plug-in and runs what needs a CUDA device; says so and ends well where there is none.
+. "$(dirname "$0")/common.sh"
+if ! nvidia-smi -L >/dev/null 2>&1; then
+  echo "No CUDA device answers on this machine (nvidia-smi finds none), so there is nothing for gpu-test to run."
+  exit 0
+fi
+scripts/setup.sh
+with_python cuda
+say "building (CUDA)"
+build cuda
+link_package cuda
+results=$ROOT/build/cuda/results
+rm -rf "$results"
+mkdir -p "$results"
+export TESSERA_TEST_DEVICE=${TESSERA_TEST_DEVICE:-cuda:0}
+
+say "C++ tests on $TESSERA_TEST_DEVICE"
+ctest --test-dir build/cuda --output-on-failure --output-junit "$results/ctest.xml" \
+  -R '^tessera_(laws|ladder|test_(device|kernels|array|plan|linop|solve))$' || true
+if "$PY" -c 'import pytest' 2>/dev/null; then
+  say "Python tests on $TESSERA_TEST_DEVICE"
+  "$PY" -m pytest -q tests/python --junitxml "$results/pytest.xml" || true
+fi
+say "sum"
+exec "$PY" tools/count_results.py "$results"

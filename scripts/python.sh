@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Leaves .venv/bin/python with `import tessera` working: built in place, found through one .pth file.
+. "$(dirname "$0")/common.sh"
+scripts/setup.sh
+with_python release
+say "building the Python module (Release)"
+build release tessera_package _tessera_stub
+link_package release
+"$PY" -c 'import tessera; print("tessera", tessera.__version__, "from", tessera.__file__)'
