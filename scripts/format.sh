@@ -5,7 +5,11 @@
 if [ -x .venv/bin/clang-format ]; then clang_format=.venv/bin/clang-format; else clang_format=clang-format; fi
 mapfile -t sources < <(git ls-files --cached --others --exclude-standard \
   '*.cpp' '*.hpp' '*.cu' '*.cuh' | while read -r f; do [ -f "$f" ] && echo "$f"; done)
-mode=(-i)
-if [ "${1:-}" = --check ]; then mode=(--dry-run -Werror); fi
-if [ ${#sources[@]} -gt 0 ]; then "$clang_format" "${mode[@]}" "${sources[@]}"; fi
-if [ "${1:-}" != --check ] && "$PY" -c 'import ruff' 2>/dev/null; then "$PY" -m ruff format -q .; fi
+if [ "${1:-}" = --check ]; then
+  bad=$(for f in "${sources[@]}"; do "$clang_format" "$f" | cmp -s - "$f" || echo "$f"; done)
+  if [ -z "$bad" ]; then exit 0; fi
+  printf 'not formatted (make format does it):\n%s\n' "$bad"
+  exit 1
+fi
+if [ ${#sources[@]} -gt 0 ]; then "$clang_format" -i "${sources[@]}"; fi
+if "$PY" -c 'import ruff' 2>/dev/null; then "$PY" -m ruff format -q .; fi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks file rules: SPDX line, at most 600 lines, no tabs, no trailing blanks, a header opens with a paragraph."""
+"""Checks file rules: SPDX line, at most 600 lines, no tabs, no trailing blanks, headers open with text."""
 
 import subprocess
 import sys
