@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Marks what the shared library exports, and what both compilers (g++ and nvcc) may call. Nothing else
-// lives here: no option changes a public header.
+// Marks what the shared library exports, and what both compilers (g++ and nvcc) may call. Nothing
+// else lives here: no option changes a public header.
 //   class TESSERA_API Array;            TESSERA_HOST_DEVICE inline float half_to_float(...);
 
 #define TESSERA_API __attribute__((visibility("default")))

@@ -15,7 +15,8 @@ T read(std::string_view name, std::string_view text) {
   if constexpr (std::is_same_v<T, bool>) {
     if (text == "1" || text == "true" || text == "True" || text == "on") return true;
     if (text == "0" || text == "false" || text == "False" || text == "off") return false;
-    throw ArgumentError(cat("config.", name, ": '", text, "' is not a truth value; write true or false"));
+    throw ArgumentError(
+        cat("config.", name, ": '", text, "' is not a truth value; write true or false"));
   } else {
     return parse_bytes(text);
   }
@@ -25,7 +26,8 @@ template <class T>
 void from_environment(std::string_view name, Setting<T>& setting) {
   std::string variable = "TESSERA_";
   for (char c : name) variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  if (const char* text = std::getenv(variable.c_str()); text && *text) setting.set(read<T>(variable, text));
+  if (const char* text = std::getenv(variable.c_str()); text && *text)
+    setting.set(read<T>(variable, text));
 }
 
 }  // namespace
@@ -39,7 +41,8 @@ Config::Config() {
 std::vector<Config::Row> Config::rows() const {
   std::vector<Row> rows;
 #define TESSERA_ROW(type, name, initial, text) \
-  rows.push_back({#name, to_text(static_cast<type>(name)), to_text(static_cast<type>(initial)), text});
+  rows.push_back(                              \
+      {#name, to_text(static_cast<type>(name)), to_text(static_cast<type>(initial)), text});
   TESSERA_SETTINGS(TESSERA_ROW)
 #undef TESSERA_ROW
   return rows;

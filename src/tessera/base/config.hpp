@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Every setting in one typed table: name, default, environment override, one sentence. Read once at the
-// first use; `Using` changes a value for a scope. Values are atomics: safe to read from any thread. Layouts
-// and kernels never look here at run time; plans do, when they are made.
+// Every setting in one typed table: name, default, environment override, one sentence. Read once at
+// the first use; `Using` changes a value for a scope. Values are atomics: safe to read from any
+// thread. Layouts and kernels never look here at run time; plans do, when they are made.
 //   config().poison.set(true);     Using quiet(config().progress, false);
 
 #include <atomic>
@@ -26,21 +26,21 @@ class Setting {
 };
 
 // SETTING(type, name, default, "what it does"); the environment variable is TESSERA_<NAME>.
-#define TESSERA_SETTINGS(SETTING)                                                                       \
-  SETTING(bool, poison, false, "fill fresh and freed memory with 0xFF bytes (NaN): tests")              \
-  SETTING(bool, log_device_transfers, false, "print a line for each transfer between devices")          \
-  SETTING(bool, progress, true, "progress bars on long work")                                           \
-  SETTING(bool, cache_adjoint_normal, true, "A.H and A.N are made once per operator")                   \
-  SETTING(bool, reduce_identity_in_normal, true, "an Identity inside a normal is dropped")              \
-  SETTING(bool, rewrite, true, "simplify operators before they are recorded")                           \
-  SETTING(bool, reuse_in_place, true, "element-wise steps may write over an operand that dies")          \
-  SETTING(bool, noncontiguous, false, "tests: fresh arrays get a padded, non-contiguous layout")        \
-  SETTING(i64, num_threads, 0, "threads of the cpu device; 0 = as many as cores and limits allow")     \
-  SETTING(i64, host_budget, 0, "bytes that the cpu device may hold; 0 = no limit")                      \
-  SETTING(i64, device_budget, 0, "bytes that each other device may hold; 0 = no limit")                 \
-  SETTING(i64, pinned_budget, 0, "bytes of pinned host memory; 0 = a quarter of the memory")            \
-  SETTING(i64, sim_devices, 8, "number of sim devices")                                                 \
-  SETTING(i64, sim_memory, 0, "bytes of each sim device; 0 = 1 GiB")                                    \
+#define TESSERA_SETTINGS(SETTING)                                                                  \
+  SETTING(bool, poison, false, "fill fresh and freed memory with 0xFF bytes (NaN): tests")         \
+  SETTING(bool, log_device_transfers, false, "print a line for each transfer between devices")     \
+  SETTING(bool, progress, true, "progress bars on long work")                                      \
+  SETTING(bool, cache_adjoint_normal, true, "A.H and A.N are made once per operator")              \
+  SETTING(bool, reduce_identity_in_normal, true, "an Identity inside a normal is dropped")         \
+  SETTING(bool, rewrite, true, "simplify operators before they are recorded")                      \
+  SETTING(bool, reuse_in_place, true, "element-wise steps may write over an operand that dies")    \
+  SETTING(bool, noncontiguous, false, "tests: fresh arrays get a padded, non-contiguous layout")   \
+  SETTING(i64, num_threads, 0, "threads of the cpu device; 0 = as many as cores and limits allow") \
+  SETTING(i64, host_budget, 0, "bytes that the cpu device may hold; 0 = no limit")                 \
+  SETTING(i64, device_budget, 0, "bytes that each other device may hold; 0 = no limit")            \
+  SETTING(i64, pinned_budget, 0, "bytes of pinned host memory; 0 = a quarter of the memory")       \
+  SETTING(i64, sim_devices, 8, "number of sim devices")                                            \
+  SETTING(i64, sim_memory, 0, "bytes of each sim device; 0 = 1 GiB")                               \
   SETTING(i64, sim_delay_us, 0, "sim devices wait a random time up to this before each task")
 
 struct TESSERA_API Config {

@@ -6,14 +6,17 @@
 namespace tessera {
 namespace {
 constexpr std::array<std::string_view, dtype_count> names{
-    "bool",   "int8",   "int16",    "int32",   "int64",   "uint8",     "uint16",    "uint32",
+    "bool",   "int8",    "int16",    "int32",   "int64",   "uint8",     "uint16",    "uint32",
     "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
 
 // The smallest float type that NumPy pairs with an integer type.
 DType float_for(DType t) {
   switch (t) {
-    case DType::b1: case DType::i8: case DType::u8: return DType::f16;
-    case DType::i16: case DType::u16: return DType::f32;
+    case DType::b1:
+    case DType::i8:
+    case DType::u8: return DType::f16;
+    case DType::i16:
+    case DType::u16: return DType::f32;
     default: return DType::f64;
   }
 }
@@ -53,7 +56,8 @@ DType promote(DType a, DType b) {
   if (b == DType::b1) return a;
   if (is_integer(a) && is_integer(b)) return promote_integers(a, b);
   if (is_complex(a) || is_complex(b)) {
-    const DType ra = is_integer(a) ? float_for(a) : real_of(a), rb = is_integer(b) ? float_for(b) : real_of(b);
+    const DType ra = is_integer(a) ? float_for(a) : real_of(a),
+                rb = is_integer(b) ? float_for(b) : real_of(b);
     return promote_floats(ra, rb) == DType::f64 ? DType::c128 : DType::c64;
   }
   if (is_integer(a)) a = a == DType::i8 || a == DType::u8 ? b : float_for(a);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Element types: their names, sizes, promotion (NumPy's table) and the one way from a run-time DType to a
-// compile-time type. Weak Python scalars are handled where they enter (the bindings), not here.
+// Element types: their names, sizes, promotion (NumPy's table) and the one way from a run-time
+// DType to a compile-time type. Weak Python scalars are handled where they enter (the bindings),
+// not here.
 //   dispatch<float, double>(dtype, "fft", [&]<class T>() { run<T>(); });
 
 #include <optional>
@@ -12,7 +13,23 @@
 
 namespace tessera {
 
-enum class DType : std::uint8_t { b1, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128 };
+enum class DType : std::uint8_t {
+  b1,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  c64,
+  c128
+};
 inline constexpr int dtype_count = 15;
 
 inline constexpr i64 size_of(DType t) {
@@ -37,31 +54,52 @@ TESSERA_API bool can_cast_same_kind(DType from, DType to);
 inline constexpr DType real_of(DType t) {
   return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
 }
-// The complex type that holds t without loss of NumPy's precision rules (float32, float16 -> complex64).
+// The complex type that holds t without loss of NumPy's precision rules (float32, float16 ->
+// complex64).
 inline constexpr DType complex_of(DType t) {
   return t == DType::c64 || t == DType::f32 || t == DType::f16 || t == DType::bf16 ? DType::c64
-                                                                                  : DType::c128;
+                                                                                   : DType::c128;
 }
 
 template <class T>
-inline constexpr DType dtype_of = [] { static_assert(sizeof(T) == 0, "not an element type"); return DType::b1; }();
-template <> inline constexpr DType dtype_of<bool> = DType::b1;
-template <> inline constexpr DType dtype_of<std::int8_t> = DType::i8;
-template <> inline constexpr DType dtype_of<std::int16_t> = DType::i16;
-template <> inline constexpr DType dtype_of<std::int32_t> = DType::i32;
-template <> inline constexpr DType dtype_of<std::int64_t> = DType::i64;
-template <> inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
-template <> inline constexpr DType dtype_of<std::uint16_t> = DType::u16;
-template <> inline constexpr DType dtype_of<std::uint32_t> = DType::u32;
-template <> inline constexpr DType dtype_of<std::uint64_t> = DType::u64;
-template <> inline constexpr DType dtype_of<Half> = DType::f16;
-template <> inline constexpr DType dtype_of<BFloat16> = DType::bf16;
-template <> inline constexpr DType dtype_of<float> = DType::f32;
-template <> inline constexpr DType dtype_of<double> = DType::f64;
-template <> inline constexpr DType dtype_of<c64> = DType::c64;
-template <> inline constexpr DType dtype_of<c128> = DType::c128;
-template <> inline constexpr DType dtype_of<std::complex<float>> = DType::c64;
-template <> inline constexpr DType dtype_of<std::complex<double>> = DType::c128;
+inline constexpr DType dtype_of = [] {
+  static_assert(sizeof(T) == 0, "not an element type");
+  return DType::b1;
+}();
+template <>
+inline constexpr DType dtype_of<bool> = DType::b1;
+template <>
+inline constexpr DType dtype_of<std::int8_t> = DType::i8;
+template <>
+inline constexpr DType dtype_of<std::int16_t> = DType::i16;
+template <>
+inline constexpr DType dtype_of<std::int32_t> = DType::i32;
+template <>
+inline constexpr DType dtype_of<std::int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType dtype_of<std::uint16_t> = DType::u16;
+template <>
+inline constexpr DType dtype_of<std::uint32_t> = DType::u32;
+template <>
+inline constexpr DType dtype_of<std::uint64_t> = DType::u64;
+template <>
+inline constexpr DType dtype_of<Half> = DType::f16;
+template <>
+inline constexpr DType dtype_of<BFloat16> = DType::bf16;
+template <>
+inline constexpr DType dtype_of<float> = DType::f32;
+template <>
+inline constexpr DType dtype_of<double> = DType::f64;
+template <>
+inline constexpr DType dtype_of<c64> = DType::c64;
+template <>
+inline constexpr DType dtype_of<c128> = DType::c128;
+template <>
+inline constexpr DType dtype_of<std::complex<float>> = DType::c64;
+template <>
+inline constexpr DType dtype_of<std::complex<double>> = DType::c128;
 
 // Calls f.operator()<T>() for the T in Ts whose dtype is t; DTypeError with the list otherwise.
 template <class... Ts, class F>
@@ -73,9 +111,9 @@ void dispatch(DType t, std::string_view who, F&& f) {
     throw DTypeError(cat(who, ": no kernel for ", name(t), "; has ", known));
   }
 }
-#define TESSERA_ALL_TYPES                                                                        \
-  bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,     \
-      std::uint32_t, std::uint64_t, ::tessera::Half, ::tessera::BFloat16, float, double,         \
+#define TESSERA_ALL_TYPES                                                                   \
+  bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, \
+      std::uint32_t, std::uint64_t, ::tessera::Half, ::tessera::BFloat16, float, double,    \
       ::tessera::c64, ::tessera::c128
 
 }  // namespace tessera

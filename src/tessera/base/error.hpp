@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The exceptions of the library. Every text is a sentence: who (operator, function), what was given, what
-// was expected. In Python each class also derives from the built-in that a NumPy user would catch. Not for
-// our own mistakes: those are `assert`s.
-//   require<ShapeError>(x.ndim() == 2, "solve: expected a matrix, got an array of shape ", x.shape());
+// The exceptions of the library. Every text is a sentence: who (operator, function), what was
+// given, what was expected. In Python each class also derives from the built-in that a NumPy user
+// would catch. Not for our own mistakes: those are `assert`s.
+//   require<ShapeError>(x.ndim() == 2, "solve: expected a matrix, got an array of shape ",
+//   x.shape());
 
 #include <stdexcept>
 
@@ -15,9 +16,9 @@ struct TESSERA_API Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-#define TESSERA_ERROR(Name)        \
+#define TESSERA_ERROR(Name)         \
   struct TESSERA_API Name : Error { \
-    using Error::Error;            \
+    using Error::Error;             \
   };
 TESSERA_ERROR(ArgumentError)  // a value that no array could repair: ValueError
 TESSERA_ERROR(ShapeError)     // ValueError

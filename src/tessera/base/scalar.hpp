@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The number types that C++ lacks, usable by g++ and nvcc alike: Half, BFloat16 (storage types: arithmetic
-// is done in float) and Complex<T>, laid out as std::complex<T>. Complex products are the plain four
-// multiplications, as NumPy's; no infinity repair.
+// The number types that C++ lacks, usable by g++ and nvcc alike: Half, BFloat16 (storage types:
+// arithmetic is done in float) and Complex<T>, laid out as std::complex<T>. Complex products are
+// the plain four multiplications, as NumPy's; no infinity repair.
 //   Complex<float> z = conj(a) * b;   float f = Half(1.5f);
 
 #include <bit>
@@ -15,7 +15,9 @@ namespace tessera {
 TESSERA_HOST_DEVICE inline std::uint32_t float_bits(float f) {
   return __builtin_bit_cast(std::uint32_t, f);
 }
-TESSERA_HOST_DEVICE inline float bits_float(std::uint32_t u) { return __builtin_bit_cast(float, u); }
+TESSERA_HOST_DEVICE inline float bits_float(std::uint32_t u) {
+  return __builtin_bit_cast(float, u);
+}
 
 TESSERA_HOST_DEVICE inline float half_to_float(std::uint16_t h) {
   const std::uint32_t sign = static_cast<std::uint32_t>(h & 0x8000u) << 16;
@@ -102,7 +104,9 @@ struct alignas(2 * sizeof(T)) Complex {
   friend TESSERA_HOST_DEVICE bool operator==(const Complex& a, const Complex& b) {
     return a.re == b.re && a.im == b.im;
   }
-  friend TESSERA_HOST_DEVICE bool operator!=(const Complex& a, const Complex& b) { return !(a == b); }
+  friend TESSERA_HOST_DEVICE bool operator!=(const Complex& a, const Complex& b) {
+    return !(a == b);
+  }
 };
 
 template <class T>

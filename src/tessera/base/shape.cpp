@@ -48,8 +48,8 @@ i64 normalize_axis(i64 axis, i64 ndim, std::string_view who) {
 }
 
 Layout Layout::contiguous(const Shape& shape) {
-  require<ShapeError>(shape.size() <= max_rank, "maximum supported dimension for an array is ", max_rank,
-                      ", found ", shape.size());
+  require<ShapeError>(shape.size() <= max_rank, "maximum supported dimension for an array is ",
+                      max_rank, ", found ", shape.size());
   Layout l;
   l.shape = shape;
   l.strides.resize(shape.size());
@@ -164,8 +164,8 @@ std::optional<Layout> Layout::reshape(const Shape& to) const {
   Layout l = Layout::contiguous(to);
   l.offset = offset;
   if (size() == 0 || to.empty()) return l;
-  // Axes of size 1 carry no information; the others are walked in blocks of equal element counts, and a
-  // block must step evenly in itself to be cut anew.
+  // Axes of size 1 carry no information; the others are walked in blocks of equal element counts,
+  // and a block must step evenly in itself to be cut anew.
   Layout packed;
   for (i64 i = 0; i < ndim(); ++i)
     if (shape[i] != 1) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Shapes, strides and layouts: which elements of a storage an array or a view means. Pure arithmetic; no
-// memory is touched. Strides and offsets count elements, may be negative or zero, and are 64-bit; sizes
-// are checked against overflow where a layout is born.
+// Shapes, strides and layouts: which elements of a storage an array or a view means. Pure
+// arithmetic; no memory is touched. Strides and offsets count elements, may be negative or zero,
+// and are 64-bit; sizes are checked against overflow where a layout is born.
 //   Layout l = Layout::contiguous({3, 4}).slice(1, 3, -1, -1);   // reversed columns
 
 #include <optional>
@@ -22,7 +22,8 @@ inline constexpr int max_rank = 64;
 TESSERA_API std::string to_text(const Shape& s);
 // Product of the sizes; ShapeError for negative sizes or a product beyond 63 bits.
 TESSERA_API i64 count_of(const Shape& s);
-// NumPy broadcasting of two shapes; ShapeError "operands could not be broadcast together with shapes …".
+// NumPy broadcasting of two shapes; ShapeError "operands could not be broadcast together with
+// shapes …".
 TESSERA_API Shape broadcast_shapes(const Shape& a, const Shape& b);
 // -1 -> ndim-1; IndexError "axis 3 is out of bounds for array of dimension 2".
 TESSERA_API i64 normalize_axis(i64 axis, i64 ndim, std::string_view who);
@@ -49,8 +50,8 @@ struct TESSERA_API Layout {
   Layout select(i64 axis, i64 index) const;  // drops the axis
   Layout insert_axis(i64 axis) const;        // new axis of size 1, stride 0
   Layout permute(std::span<const i64> axes) const;
-  Layout broadcast_to(const Shape& to) const;                // ShapeError
-  std::optional<Layout> reshape(const Shape& to) const;      // nullopt when it needs a copy
+  Layout broadcast_to(const Shape& to) const;            // ShapeError
+  std::optional<Layout> reshape(const Shape& to) const;  // nullopt when it needs a copy
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A vector whose first N elements live inside it, for shapes, strides and operand lists: no heap up to rank
-// 6. Only trivially copyable elements; not a general container (no insert in the middle of large data in
-// mind, no allocator).
+// A vector whose first N elements live inside it, for shapes, strides and operand lists: no heap up
+// to rank
+// 6. Only trivially copyable elements; not a general container (no insert in the middle of large
+// data in mind, no allocator).
 //   SmallVec<i64, 6> s{3, 4};  s.push_back(5);
 
 #include <algorithm>

@@ -43,8 +43,9 @@ i64 parse_bytes(std::string_view text) {
     if (unit == letter + "ib" || unit == letter) scale = std::pow(1024.0, i + 1);
     if (unit == letter + "b") scale = std::pow(1000.0, i + 1);
   }
-  require<ArgumentError>(ec == std::errc{} && scale > 0 && value >= 0 && value * scale < 9e18,
-                         "'", text, "' is not a number of bytes; write for example 4096, \"512MB\" or \"2GiB\"");
+  require<ArgumentError>(
+      ec == std::errc{} && scale > 0 && value >= 0 && value * scale < 9e18, "'", text,
+      "' is not a number of bytes; write for example 4096, \"512MB\" or \"2GiB\"");
   return static_cast<i64>(value * scale);
 }
 

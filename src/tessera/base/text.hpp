@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Joins values into a sentence: `cat("axis ", 3, " of ", shape)`. Anything with a `std::string str() const`
-// member, a `to_text` overload, a number, a bool or a string can be a part. It does not do formats
-// (widths, precision): use fmt in a .cpp for those.
+// Joins values into a sentence: `cat("axis ", 3, " of ", shape)`. Anything with a `std::string
+// str() const` member, a `to_text` overload, a number, a bool or a string can be a part. It does
+// not do formats (widths, precision): use fmt in a .cpp for those.
 //   std::string s = cat("shape ", shape, " on ", device);
 
 #include <concepts>
@@ -22,17 +22,14 @@ inline std::string to_text(const char* s) { return s; }
 inline std::string to_text(const std::string& s) { return s; }
 inline std::string to_text(char c) { return std::string(1, c); }
 template <std::integral T>
-  requires(!std::same_as<T, bool> && !std::same_as<T, char>)
-std::string to_text(T v) {
+requires(!std::same_as<T, bool> && !std::same_as<T, char>) std::string to_text(T v) {
   return std::to_string(v);
 }
 template <class T>
-  requires requires(const T& t) {
-    { t.str() } -> std::convertible_to<std::string>;
-  }
-std::string to_text(const T& t) {
-  return t.str();
+requires requires(const T& t) {
+  { t.str() } -> std::convertible_to<std::string>;
 }
+std::string to_text(const T& t) { return t.str(); }
 
 template <class... Parts>
 std::string cat(const Parts&... parts) {

@@ -39,7 +39,9 @@ i64 now_ns() {
 void count(Counter c, i64 n) {
   table[static_cast<std::size_t>(c)].fetch_add(n, std::memory_order_relaxed);
 }
-i64 counter(Counter c) { return table[static_cast<std::size_t>(c)].load(std::memory_order_relaxed); }
+i64 counter(Counter c) {
+  return table[static_cast<std::size_t>(c)].load(std::memory_order_relaxed);
+}
 
 std::vector<std::pair<std::string, i64>> counters() {
   return {
@@ -55,10 +57,12 @@ void reset_counters() {
 
 bool tracing() { return timeline().on.load(std::memory_order_relaxed); }
 
-void add_span(std::string_view name, std::string_view track, i64 start_ns, i64 length_ns, i64 bytes) {
+void add_span(std::string_view name, std::string_view track, i64 start_ns, i64 length_ns,
+              i64 bytes) {
   Timeline& t = timeline();
   std::lock_guard lock(t.mutex);
-  if (t.on) t.records.push_back({std::string(name), std::string(track), start_ns, length_ns, bytes});
+  if (t.on)
+    t.records.push_back({std::string(name), std::string(track), start_ns, length_ns, bytes});
 }
 
 Span::Span(std::string_view name, std::string_view track, i64 bytes) {
@@ -107,15 +111,22 @@ void TraceFile::close() {
   for (const Record& r : records) {
     auto [it, fresh] = tracks.emplace(r.track, static_cast<int>(tracks.size()) + 1);
     if (fresh)
-      events.push_back({{"ph", "M"}, {"pid", 1}, {"tid", it->second}, {"name", "thread_name"},
+      events.push_back({{"ph", "M"},
+                        {"pid", 1},
+                        {"tid", it->second},
+                        {"name", "thread_name"},
                         {"args", {{"name", r.track}}}});
-    nlohmann::json event = {{"ph", "X"},         {"pid", 1},
-                            {"tid", it->second}, {"name", r.name},
-                            {"ts", static_cast<double>(r.start) / 1e3}, {"dur", static_cast<double>(r.length) / 1e3}};
+    nlohmann::json event = {{"ph", "X"},
+                            {"pid", 1},
+                            {"tid", it->second},
+                            {"name", r.name},
+                            {"ts", static_cast<double>(r.start) / 1e3},
+                            {"dur", static_cast<double>(r.length) / 1e3}};
     if (r.bytes >= 0) event["args"] = {{"bytes", r.bytes}};
     events.push_back(std::move(event));
   }
-  const std::string text = nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump();
+  const std::string text =
+      nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump();
   std::FILE* file = std::fopen(path_.c_str(), "wb");
   require<IoError>(file != nullptr, "trace: cannot write '", path_, "'");
   const bool ok = std::fwrite(text.data(), 1, text.size(), file) == text.size();

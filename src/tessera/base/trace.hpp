@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What happened: counters (always on, relaxed atomics) and an optional timeline in Chrome's trace format
-// (off: one relaxed load per span). Not a profiler: spans are steps of plans, transfers, allocations.
+// What happened: counters (always on, relaxed atomics) and an optional timeline in Chrome's trace
+// format (off: one relaxed load per span). Not a profiler: spans are steps of plans, transfers,
+// allocations.
 //   Counters before = counters();   ...   { TraceFile trace("run.json"); run(); }
 
 #include <atomic>
@@ -14,20 +15,20 @@
 
 namespace tessera {
 
-#define TESSERA_COUNTERS(COUNTER)                                                     \
-  COUNTER(allocations)       /* raw requests that reached a device, not pool hits */  \
-  COUNTER(pool_requests)     /* allocations asked of a pool, hits included */         \
-  COUNTER(allocated_bytes)   /* bytes of those raw requests */                        \
-  COUNTER(copies)            /* transfers between devices, host included */           \
-  COUNTER(bytes_host_to_device)                                                       \
-  COUNTER(bytes_device_to_host)                                                       \
-  COUNTER(bytes_device_to_device)                                                     \
-  COUNTER(launches)          /* kernels started */                                    \
-  COUNTER(graph_launches)    /* captured segments replayed */                         \
-  COUNTER(runs)              /* plans run */                                          \
-  COUNTER(plans)             /* plans made */                                         \
-  COUNTER(messages)          /* messages between ranks */                             \
-  COUNTER(bytes_sent)        /* bytes between ranks */
+#define TESSERA_COUNTERS(COUNTER)                                                  \
+  COUNTER(allocations)     /* raw requests that reached a device, not pool hits */ \
+  COUNTER(pool_requests)   /* allocations asked of a pool, hits included */        \
+  COUNTER(allocated_bytes) /* bytes of those raw requests */                       \
+  COUNTER(copies)          /* transfers between devices, host included */          \
+  COUNTER(bytes_host_to_device)                                                    \
+  COUNTER(bytes_device_to_host)                                                    \
+  COUNTER(bytes_device_to_device)                                                  \
+  COUNTER(launches)       /* kernels started */                                    \
+  COUNTER(graph_launches) /* captured segments replayed */                         \
+  COUNTER(runs)           /* plans run */                                          \
+  COUNTER(plans)          /* plans made */                                         \
+  COUNTER(messages)       /* messages between ranks */                             \
+  COUNTER(bytes_sent)     /* bytes between ranks */
 
 enum class Counter : std::uint8_t {
 #define TESSERA_ONE(name) name,
@@ -42,8 +43,8 @@ TESSERA_API i64 counter(Counter c);
 TESSERA_API std::vector<std::pair<std::string, i64>> counters();
 TESSERA_API void reset_counters();
 
-// While one of these lives, spans are kept; the file is written when it is closed or destroyed (IoError on
-// close; destruction never throws). Nested traces are refused with a PlanError.
+// While one of these lives, spans are kept; the file is written when it is closed or destroyed
+// (IoError on close; destruction never throws). Nested traces are refused with a PlanError.
 class TESSERA_API TraceFile {
  public:
   explicit TraceFile(std::string path);
@@ -74,7 +75,7 @@ class TESSERA_API Span {
 
 TESSERA_API bool tracing();
 // A span measured elsewhere (device timers): start and length in nanoseconds of the steady clock.
-TESSERA_API void add_span(std::string_view name, std::string_view track, i64 start_ns, i64 length_ns,
-                          i64 bytes = -1);
+TESSERA_API void add_span(std::string_view name, std::string_view track, i64 start_ns,
+                          i64 length_ns, i64 bytes = -1);
 
 }  // namespace tessera

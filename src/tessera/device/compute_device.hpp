@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The seam of a kind of device: memory, streams, events, copies, launches, capture, and its kernels. One
-// object per kind, made by the registry, never destroyed (streams may outlive statics). People use Stream,
-// Event and Storage; only those and the planner call this class. Handles are opaque pointers of the device.
+// The seam of a kind of device: memory, streams, events, copies, launches, capture, and its
+// kernels. One object per kind, made by the registry, never destroyed (streams may outlive
+// statics). People use Stream, Event and Storage; only those and the planner call this class.
+// Handles are opaque pointers of the device.
 //   ComputeDevice& d = compute_device(Kind::sim);  void* s = d.make_stream(0);
 
 #include <array>
@@ -20,9 +21,10 @@ inline constexpr int max_operands = 16;
 
 // What a kernel gets when it runs: everything by value, so an asynchronous device can keep it.
 struct Launch {
-  std::array<void*, max_operands> operand{};  // at the first element of each view: offsets are applied
-  void* workspace = nullptr;                  // as many bytes as prepare() asked for, 64-byte aligned
-  void* stream = nullptr;                     // native stream of the device
+  std::array<void*, max_operands>
+      operand{};              // at the first element of each view: offsets are applied
+  void* workspace = nullptr;  // as many bytes as prepare() asked for, 64-byte aligned
+  void* stream = nullptr;     // native stream of the device
   int device_index = 0;
 };
 using RunFn = void (*)(const void* state, const Launch&);
@@ -47,10 +49,12 @@ class ComputeDevice {
   virtual int count() const noexcept = 0;
   virtual DeviceInfo info(int index) const = 0;
   virtual const KernelTable& kernels() const = 0;
-  // The host may dereference pointers of this device. Only then do runs finish before launch() returns.
+  // The host may dereference pointers of this device. Only then do runs finish before launch()
+  // returns.
   virtual bool host_memory() const noexcept = 0;
 
-  // Raw memory: slow, called by pools only. At least 64-byte aligned; OutOfMemory when there is none.
+  // Raw memory: slow, called by pools only. At least 64-byte aligned; OutOfMemory when there is
+  // none.
   virtual void* allocate(int index, i64 bytes) = 0;
   virtual void release(int index, void* p, i64 bytes) noexcept = 0;
   // Host memory that this kind transfers from and to at full speed (page-locked for CUDA).
@@ -62,17 +66,20 @@ class ComputeDevice {
   virtual void* make_event(int index) = 0;
   virtual void drop_event(int index, void* event) noexcept = 0;
   virtual void record(int index, void* stream, void* event) = 0;
-  virtual void wait(int index, void* stream, void* event) = 0;  // the stream waits, the host does not
+  virtual void wait(int index, void* stream,
+                    void* event) = 0;  // the stream waits, the host does not
   virtual bool done(int index, void* event) = 0;
-  virtual void sync_event(int index, void* event) = 0;    // rethrows the failure that the event carries
-  virtual void sync_stream(int index, void* stream) = 0;  // rethrows the sticky failure of the stream
+  virtual void sync_event(int index,
+                          void* event) = 0;  // rethrows the failure that the event carries
+  virtual void sync_stream(int index,
+                           void* stream) = 0;  // rethrows the sticky failure of the stream
 
   // Enqueue. Failures of the work itself stick to the stream.
   virtual void launch(int index, void* stream, const Task& task, const Launch& launch) = 0;
-  // Bytes between this device and the host, or two devices of this kind. `stream` belongs to `index`,
-  // which is either end.
-  virtual void copy(int index, void* stream, void* to, Device to_device, const void* from, Device from_device,
-                    i64 bytes) = 0;
+  // Bytes between this device and the host, or two devices of this kind. `stream` belongs to
+  // `index`, which is either end.
+  virtual void copy(int index, void* stream, void* to, Device to_device, const void* from,
+                    Device from_device, i64 bytes) = 0;
   virtual void fill(int index, void* stream, void* p, int byte, i64 bytes) = 0;
   virtual bool peer_access(int from, int to) const = 0;
 

@@ -19,7 +19,8 @@ struct TESSERA_API Device {
   Kind kind = Kind::cpu;
   std::int16_t index = 0;
 
-  static Device parse(std::string_view text);  // "cpu", "cuda" = "cuda:0"; DeviceError with what is known
+  static Device parse(
+      std::string_view text);  // "cpu", "cuda" = "cuda:0"; DeviceError with what is known
   std::string str() const;
   auto operator<=>(const Device&) const = default;
 };

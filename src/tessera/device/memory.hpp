@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Pools and budgets: who may hold how many bytes where. Pools cache freed blocks per device (stream-ordered)
-// and give them back to the device when a request would not fit otherwise. Arenas of plans are ordinary
-// storages. People see this as memory_stats() and set_memory_budget().
+// Pools and budgets: who may hold how many bytes where. Pools cache freed blocks per device
+// (stream-ordered) and give them back to the device when a request would not fit otherwise. Arenas
+// of plans are ordinary storages. People see this as memory_stats() and set_memory_budget().
 //   set_memory_budget(Device::parse("sim:0"), 1 << 20);   MemoryStats s = memory_stats(cpu);
 
 #include "tessera/device/device.hpp"
@@ -25,8 +25,8 @@ TESSERA_API void set_pinned_budget(i64 bytes);
 // Cached blocks go back to the device.
 TESSERA_API void trim_pool(Device device);
 
-// While one of these lives on any thread, an allocation from a pool by *this* thread is a PlanError: a run
-// allocates nothing. Counted in counters().allocations too.
+// While one of these lives on any thread, an allocation from a pool by *this* thread is a
+// PlanError: a run allocates nothing. Counted in counters().allocations too.
 class TESSERA_API NoAllocation {
  public:
   NoAllocation();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The kinds of devices of this process. cpu and sim are always there; cuda is a plug-in, looked for at the
-// first use and refused with a sentence when it is missing or of another build. Nothing registers itself.
-//   for (Device d : devices()) ...      compute_device(Kind::cuda)  // NotAvailable: "cuda: no plug-in …"
+// The kinds of devices of this process. cpu and sim are always there; cuda is a plug-in, looked for
+// at the first use and refused with a sentence when it is missing or of another build. Nothing
+// registers itself.
+//   for (Device d : devices()) ...      compute_device(Kind::cuda)  // NotAvailable: "cuda: no
+//   plug-in …"
 
 #include <string>
 #include <vector>

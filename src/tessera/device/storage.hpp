@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A block of memory with a device and an owner, shared by the arrays that view it: from a pool, pinned,
-// adopted from another library, or mapped from a file. No shape and no dtype here. Freed memory returns to
-// its pool in stream order: it is not handed out again before the streams named by record_stream have
-// passed the point at which it was freed.
+// A block of memory with a device and an owner, shared by the arrays that view it: from a pool,
+// pinned, adopted from another library, or mapped from a file. No shape and no dtype here. Freed
+// memory returns to its pool in stream order: it is not handed out again before the streams named
+// by record_stream have passed the point at which it was freed.
 //   Storage s = Storage::allocate(cpu, 4096);   s.record_stream(transfer);
 
 #include <functional>
@@ -17,13 +17,14 @@ namespace tessera {
 class TESSERA_API Storage {
  public:
   Storage() = default;
-  // From the device's pool, ordered by its home stream. OutOfMemory names the bytes, the budget, the use.
-  // Filled with 0xFF when config().poison is on. Zero bytes are fine.
+  // From the device's pool, ordered by its home stream. OutOfMemory names the bytes, the budget,
+  // the use. Filled with 0xFF when config().poison is on. Zero bytes are fine.
   static Storage allocate(Device device, i64 bytes);
   static Storage allocate(const Stream& stream, i64 bytes);
   // Page-locked for `kind`, within the pinned budget.
   static Storage pinned(Kind kind, i64 bytes);
-  static Storage adopt(Device device, void* data, i64 bytes, std::function<void()> release, bool writable = true);
+  static Storage adopt(Device device, void* data, i64 bytes, std::function<void()> release,
+                       bool writable = true);
   static Storage map_file(const std::string& path, i64 offset, i64 bytes, bool writable);
 
   explicit operator bool() const { return impl_ != nullptr; }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ordered queues of work on a device, and the points in them that others wait for. Handles: cheap to copy,
-// usable from any thread; work that two threads enqueue on one stream is ordered by a lock. There is no
-// current or default stream to set: each device has one fixed home stream, on which eager array functions
-// run. A failure in asynchronous work sticks to its stream and is rethrown by wait, sync and host reads.
+// Ordered queues of work on a device, and the points in them that others wait for. Handles: cheap
+// to copy, usable from any thread; work that two threads enqueue on one stream is ordered by a
+// lock. There is no current or default stream to set: each device has one fixed home stream, on
+// which eager array functions run. A failure in asynchronous work sticks to its stream and is
+// rethrown by wait, sync and host reads.
 //   Stream s(Device::parse("sim:0"));   Event e = s.record();   other.wait(e);   s.sync();
 
 #include <memory>
@@ -14,9 +15,9 @@ namespace tessera {
 
 class TESSERA_API Event {
  public:
-  Event() = default;          // an empty event is done
+  Event() = default;  // an empty event is done
   bool done() const;
-  void wait() const;          // the host waits; rethrows the first failure before the event
+  void wait() const;  // the host waits; rethrows the first failure before the event
   bool empty() const { return impl_ == nullptr; }
 
  private:
@@ -34,7 +35,8 @@ class TESSERA_API Stream {
   Event record() const;
   void wait(const Event& event) const;  // this stream waits; events of other devices are fine
   void sync() const;
-  void launch(const Task& task, const Launch& launch) const;  // sets launch.stream and device_index itself
+  void launch(const Task& task,
+              const Launch& launch) const;  // sets launch.stream and device_index itself
   // Either end must be this stream's device; the other this device's kind, or the host.
   void copy(void* to, Device to_device, const void* from, Device from_device, i64 bytes) const;
   void fill(void* p, int byte, i64 bytes) const;
@@ -48,9 +50,9 @@ class TESSERA_API Stream {
   std::shared_ptr<Impl> impl_;
 };
 
-// An event that is recorded again and again; a wait means the most recent record before it, and a waiter
-// never overtakes: record number n is seen by all waits asked after it. Safe from several threads. Makes
-// no new event objects after the first record.
+// An event that is recorded again and again; a wait means the most recent record before it, and a
+// waiter never overtakes: record number n is seen by all waits asked after it. Safe from several
+// threads. Makes no new event objects after the first record.
 class TESSERA_API RepeatedEvent {
  public:
   explicit RepeatedEvent(Device device);

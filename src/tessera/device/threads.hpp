@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The threads of the cpu device. Dynamic scheduling: an atomic index hands out chunks, the caller works
-// too, nested calls run on the threads that are free and never deadlock, the first exception is rethrown in
-// the caller after all chunks have stopped. As many threads as TESSERA_NUM_THREADS, OMP_NUM_THREADS, the
-// affinity mask and the cgroup limit allow; OpenBLAS and FFTW are held to the same number.
-//   parallel_for(n, 1024, [&](i64 begin, i64 end) { for (i64 i = begin; i < end; ++i) y[i] = f(x[i]); });
+// The threads of the cpu device. Dynamic scheduling: an atomic index hands out chunks, the caller
+// works too, nested calls run on the threads that are free and never deadlock, the first exception
+// is rethrown in the caller after all chunks have stopped. As many threads as TESSERA_NUM_THREADS,
+// OMP_NUM_THREADS, the affinity mask and the cgroup limit allow; OpenBLAS and FFTW are held to the
+// same number.
+//   parallel_for(n, 1024, [&](i64 begin, i64 end) { for (i64 i = begin; i < end; ++i) y[i] =
+//   f(x[i]); });
 
 #include <type_traits>
 
@@ -20,8 +22,8 @@ using ChunkFn = void (*)(void* body, i64 begin, i64 end);
 TESSERA_API void parallel_for(i64 n, i64 grain, ChunkFn run, void* body);
 }  // namespace detail
 
-// body(begin, end) over disjoint chunks of [0, n). Chunks hold at least min_grain indices; ranges that fit
-// in one chunk run in the caller without touching the pool.
+// body(begin, end) over disjoint chunks of [0, n). Chunks hold at least min_grain indices; ranges
+// that fit in one chunk run in the caller without touching the pool.
 template <class Body>
 void parallel_for(i64 n, i64 min_grain, Body&& body) {
   if (n <= 0) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the machine can move: bandwidth and latency between each pair of devices, and who reaches whom
-// directly. Measured once (well under a second), kept in a file of the user's cache folder keyed by the
-// machine, and read by the planner and by `tessera info`.
+// What the machine can move: bandwidth and latency between each pair of devices, and who reaches
+// whom directly. Measured once (well under a second), kept in a file of the user's cache folder
+// keyed by the machine, and read by the planner and by `tessera info`.
 //   topology().link(cpu, Device::parse("cuda:0")).bytes_per_second
 
 #include <string>
