@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The kernels of one kind of device: a struct with a nullable entry per line of kernels.def. A null entry
+// *is* "not available"; there are no stubs. cpu and sim share cpu_kernels(); the CUDA plug-in brings its own.
+//   const KernelTable& t = compute_device(device).kernels();   if (t.fft.prepare) ...
+
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/fft/fft.hpp"
+#include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/matmul/matmul.hpp"
+#include "tessera/kernels/nonzero/nonzero.hpp"
+#include "tessera/kernels/random/random.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+#include "tessera/kernels/scan/scan.hpp"
+#include "tessera/kernels/sort/sort.hpp"
+
+namespace tessera {
+
+struct KernelTable {
+#define KERNEL(name, Spec) Kernel<Spec> name;
+#include "tessera/kernels/kernels.def"
+#undef KERNEL
+};
+
+TESSERA_API const KernelTable& cpu_kernels();
+
+}  // namespace tessera
