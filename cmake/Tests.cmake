@@ -48,7 +48,8 @@ foreach(suite laws ladder)
   tessera_add_test(tessera_${suite} ${suite_tests})
 endforeach()
 
-# A fuzzer is tests/fuzz/fuzz_NAME.cpp; files there without the prefix are shared by all of them.
+# A fuzzer is tests/fuzz/fuzz_NAME.cpp, run as `fuzz_NAME SECONDS`; it fails with a non-zero status.
+# Files there without the prefix are shared by all of them.
 file(GLOB fuzz_shared CONFIGURE_DEPENDS ${tests_root}/fuzz/*.cpp)
 list(FILTER fuzz_shared EXCLUDE REGEX "/fuzz_[^/]*$")
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${tests_root}/fuzz/fuzz_*.cpp)

@@ -20,8 +20,7 @@ say "C++ tests on $TESSERA_TEST_DEVICE"
 ctest --test-dir build/cuda --output-on-failure --output-junit "$results/ctest.xml" \
   -R '^tessera_(laws|ladder|test_(device|kernels|array|plan|linop|solve))$' || true
 if "$PY" -c 'import pytest' 2>/dev/null; then
-  say "Python tests on $TESSERA_TEST_DEVICE"
-  "$PY" -m pytest -q tests/python --junitxml "$results/pytest.xml" || true
+  scripts/python_tests.sh "$results" no-types || true
 fi
 say "sum"
 exec "$PY" tools/count_results.py "$results"

@@ -11,9 +11,9 @@ if [ -e "$stamp" ] && [ -x "$PY" ]; then exit 0; fi
 needed="g++:g++ make:make cmake:cmake ninja-build:ninja
   libopenblas-dev:<cblas.h> liblapacke-dev:<lapacke.h> libfftw3-dev:<fftw3.h> libfmt-dev:<fmt/format.h>
   libcli11-dev:<CLI/CLI.hpp> nlohmann-json3-dev:<nlohmann/json.hpp> zlib1g-dev:<zlib.h>
-  libgtest-dev:<gtest/gtest.h> libbenchmark-dev:<benchmark/benchmark.h> python3-dev:@python python3-venv:@venv"
-# Useful, but nothing stops without them.
-wanted="ccache:ccache clang-tidy:clang-tidy"
+  libgtest-dev:<gtest/gtest.h> libbenchmark-dev:<benchmark/benchmark.h> python3-dev:@python"
+# Useful, but nothing stops without them (a .venv without pip borrows the packages of the machine's Python).
+wanted="python3-venv:@venv ccache:ccache clang-tidy:clang-tidy"
 
 python_ok() {
   "${PYTHON:-python3}" - <<'EOF' 2>/dev/null
@@ -38,7 +38,7 @@ missing_of() {
 }
 
 install_packages() {
-  local missing extra run=""
+  local missing extra run="" quick="-o Acquire::Retries=0 -o Acquire::http::Timeout=15"
   missing=$(missing_of "$needed")
   extra=$(missing_of "$wanted")
   if [ -z "$missing$extra" ]; then return; fi
@@ -47,7 +47,7 @@ install_packages() {
   if command -v apt-get >/dev/null && { [ -z "$run" ] || sudo -n true 2>/dev/null; }; then
     say "installing $missing$extra"
     # shellcheck disable=SC2086
-    { $run apt-get update -qq && DEBIAN_FRONTEND=noninteractive $run $line >/dev/null; } || true
+    { $run apt-get $quick update -qq && DEBIAN_FRONTEND=noninteractive $run $line >/dev/null; } || true
     missing=$(missing_of "$needed")
   fi
   if [ -n "$missing" ]; then
@@ -69,7 +69,9 @@ for path in sys.path:
         print(f"import site; site.addsitedir({path!r})")
 EOF
   "$PY" -c 'import numpy, nanobind' || {
-    echo "numpy and nanobind are neither installable nor installed; 'pip install -r requirements.txt' is what is needed"
+    cat build/pip.log
+    echo "numpy and nanobind are neither installable (see above) nor installed in ${PYTHON:-python3}."
+    echo "What is needed: apt-get install python3-venv, and pip install -r requirements.txt within reach of an index."
     exit 1
   }
 }
