@@ -47,7 +47,8 @@ install_packages() {
   if command -v apt-get >/dev/null && { [ -z "$run" ] || sudo -n true 2>/dev/null; }; then
     say "installing $missing$extra"
     # shellcheck disable=SC2086
-    { $run apt-get $quick update -qq && DEBIAN_FRONTEND=noninteractive $run $line >/dev/null; } || true
+    { $run apt-get $quick update -qq && DEBIAN_FRONTEND=noninteractive $run $line; } >build/apt.log 2>&1 ||
+      echo "apt-get could not install all of these (build/apt.log)"
     missing=$(missing_of "$needed")
   fi
   if [ -n "$missing" ]; then
