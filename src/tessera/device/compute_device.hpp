@@ -26,6 +26,7 @@ struct Launch {
   void* workspace = nullptr;  // as many bytes as prepare() asked for, 64-byte aligned
   void* stream = nullptr;     // native stream of the device
   int device_index = 0;
+  const char* label = nullptr;                // of the plan step, for traces; outlives the work
 };
 using RunFn = void (*)(const void* state, const Launch&);
 
