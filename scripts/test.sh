@@ -13,6 +13,8 @@ mkdir -p "$results"
 
 say "C++ tests"
 ctest --test-dir build/release --output-on-failure --output-junit "$results/ctest.xml" -j "$JOBS" || true
+say "C++ tests again, under tests/configs"
+scripts/configs.sh release "$results" || true
 scripts/python_tests.sh "$results" || true
 say "fuzzers"
 scripts/fuzz.sh "${TESSERA_FUZZ_SECONDS:-60}" "$results" || true

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: configs.sh PRESET RESULTS_DIR: test programs again under each tests/configs/*.json, e.g.
+#   {"why": "...", "env": {"TESSERA_NUM_THREADS": "1"}, "programs": ["tessera_laws"]}
+. "$(dirname "$0")/common.sh"
+preset=$1
+results=$2
+status=0
+shopt -s nullglob
+for file in tests/configs/*.json; do
+  name=$(basename "$file" .json)
+  mapfile -t settings < <("$PY" -c 'import json, sys
+for item in json.load(open(sys.argv[1]))["env"].items(): print("=".join(item))' "$file")
+  mapfile -t programs < <("$PY" -c 'import json, sys
+print("\n".join(json.load(open(sys.argv[1]))["programs"]))' "$file")
+  echo "-- $name: ${settings[*]}"
+  for program in "${programs[@]}"; do
+    if [ ! -x "build/$preset/bin/$program" ]; then continue; fi
+    if ! env "${settings[@]}" "build/$preset/bin/$program" --gtest_brief=1 \
+      "--gtest_output=xml:$results/$program.$name.xml" >"$results/$program.$name.log" 2>&1; then
+      status=1
+      cat "$results/$program.$name.log"
+      # A program that ended before GoogleTest wrote its file counts as one failure.
+      if [ ! -e "$results/$program.$name.xml" ]; then
+        echo "failed $program ($name)" >"$results/$program.$name.count"
+      fi
+    fi
+  done
+done
+exit $status
