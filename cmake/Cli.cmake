@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command line tool, bin/tessera.
 file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/*.cpp)
-if(NOT cli_sources OR NOT TARGET tessera)
+if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/cli/main.cpp OR NOT TARGET tessera)
   return()
 endif()
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
