@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "tessera/names/named_shape.hpp"
+
+namespace tessera {
+namespace {
+
+std::vector<std::string> texts(const Dims& d) {
+  std::vector<std::string> r;
+  for (NamedDimension n : d) r.push_back(n.str());
+  return r;
+}
+using Words = std::vector<std::string>;
+
+TEST(Names, ParsesRunsOfDims) {
+  EXPECT_EQ(texts(dims("NxNyNz")), (Words{"Nx", "Ny", "Nz"}));
+  EXPECT_EQ(texts(dims("A1B2Kx1Ky2")), (Words{"A1", "B2", "Kx1", "Ky2"}));
+  EXPECT_EQ(texts(dims("(1)A(23)")), (Words{"(1)", "A", "(23)"}));
+  EXPECT_EQ(texts(dims("()A()B")), (Words{"()", "A", "()", "B"}));
+  EXPECT_EQ(texts(dims("A...B")), (Words{"A", "...", "B"}));
+  EXPECT_TRUE(dims("").empty());
+  EXPECT_THROW(dims("A(1"), DimError);
+}
+
+TEST(Names, InfersWordAndNumber) {
+  EXPECT_EQ(ND("Nx1").word(), "Nx");
+  EXPECT_EQ(ND("Nx1").number(), 1);
+  EXPECT_EQ(ND("N12").number(), 12);
+  EXPECT_EQ(ND("A", 1), ND("A1"));
+  EXPECT_TRUE(ND("(1)").is_any());
+  EXPECT_NE(ND("(1)"), ND("()"));
+  EXPECT_EQ((ND("...") + 1).str(), "...");
+  EXPECT_THROW(ND(""), DimError);
+}
+
+TEST(Names, NextUnused) {
+  EXPECT_EQ(ND("A").next_unused(dims("AB")).str(), "A1");
+  EXPECT_EQ(ND("A").next_unused(dims("AA1")).str(), "A2");
+  EXPECT_EQ(ND("A").next_unused(dims("B")).str(), "A");
+  EXPECT_EQ(ND("A3").next_unused(dims("A3")).str(), "A4");
+}
+
+TEST(Names, NormalShape) {
+  EXPECT_EQ(NamedShape(dims("AB"), dims("CD")).N().str(), "(A, B) -> (A1, B1)");
+  EXPECT_EQ(NamedShape(dims("AB"), dims("BC")).N().str(), "(A, B) -> (A1, B)");
+  EXPECT_EQ((NamedShape(dims("AB"), dims("C")) + NamedShape(dims("EF"))).str(), "(A, B, E, F) -> (C, E, F)");
+}
+
+TEST(Names, RenamesAtOnce) {
+  EXPECT_EQ(to_text(rename(dims("AB"), {{"A", "B"}, {"B", "A"}})), "(B, A)");
+}
+
+// Every instance of a pattern up to a length, over a small alphabet: the oracle of matching.
+std::set<Words> instances(const Dims& pattern, std::size_t longest, const Words& alphabet) {
+  std::set<Words> all;
+  std::function<void(i64, Words)> walk = [&](i64 i, Words so_far) {
+    if (so_far.size() > longest) return;
+    if (i == pattern.size()) {
+      all.insert(so_far);
+      return;
+    }
+    if (pattern[i].is_ellipses()) walk(i + 1, so_far);
+    for (const std::string& word : alphabet) {
+      Words next = so_far;
+      next.push_back(word);
+      if (pattern[i].is_ellipses()) walk(i, next);
+      else if (pattern[i].is_any() || pattern[i].str() == word) walk(i + 1, next);
+    }
+  };
+  walk(0, {});
+  return all;
+}
+
+TEST(Names, MatchingAgreesWithBruteForce) {
+  const Words tokens{"A", "B", "...", "()"};
+  std::vector<Dims> patterns{{}};
+  for (std::size_t first = 0, length = 0; length < 4; ++length) {
+    const std::size_t end = patterns.size();
+    for (; first < end; ++first)
+      for (const std::string& t : tokens) {
+        Dims d = patterns[first];
+        d.push_back(ND(t));
+        patterns.push_back(d);
+      }
+  }
+  ASSERT_EQ(patterns.size(), 1u + 4 + 16 + 64 + 256);
+  std::vector<std::set<Words>> sets;
+  for (const Dims& p : patterns) sets.push_back(instances(p, 8, {"A", "B"}));
+  auto intersect = [](const std::set<Words>& a, const std::set<Words>& b) {
+    for (const Words& w : a)
+      if (b.count(w)) return true;
+    return false;
+  };
+  i64 wrong = 0;
+  for (std::size_t i = 0; i < patterns.size(); i += 1)
+    for (std::size_t j = i; j < patterns.size(); j += 1 + (i % 3)) {
+      const bool expected = sets[i].size() < sets[j].size() ? intersect(sets[i], sets[j]) : intersect(sets[j], sets[i]);
+      const Match m = isequal(patterns[i], patterns[j]);
+      wrong += m.matched != expected;
+      wrong += isequal(patterns[j], patterns[i]).matched != expected;
+      if (m)
+        for (std::size_t k = 0; k < m.map.size(); ++k)
+          for (i64 partner : m.map[k]) {
+            const ND a = patterns[i][static_cast<i64>(k)], b = patterns[j][partner];
+            wrong += !(a == b || a.is_wildcard() || b.is_wildcard());
+          }
+    }
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Names, ResolvesWildcards) {
+  EXPECT_EQ(to_text(resolve_wildcards(dims("C..."), dims("CKxKy"))), "(C, Kx, Ky)");
+  EXPECT_EQ(to_text(resolve_wildcards(dims("X..."), dims("AB"))), "(X, ...)");
+  EXPECT_EQ(to_text(resolve_wildcards(dims("(1)(2)"), dims("AB"))), "(A, B)");
+}
+
+}  // namespace
+}  // namespace tessera
