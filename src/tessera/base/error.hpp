@@ -24,6 +24,7 @@ TESSERA_ERROR(ArgumentError)  // a value that no array could repair: ValueError
 TESSERA_ERROR(ShapeError)     // ValueError
 TESSERA_ERROR(DimError)       // ValueError
 TESSERA_ERROR(DTypeError)     // TypeError
+TESSERA_ERROR(OverflowError)  // OverflowError: a Python integer that its dtype cannot hold
 TESSERA_ERROR(IndexError)     // IndexError
 TESSERA_ERROR(DeviceError)    // RuntimeError
 TESSERA_ERROR(OutOfMemory)    // MemoryError
