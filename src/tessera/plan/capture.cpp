@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/plan/capture.hpp"
+
+#include <algorithm>
+
+#include "tessera/base/trace.hpp"
+#include "tessera/device/registry.hpp"
+
+namespace tessera {
+namespace {
+constexpr std::size_t kept_entries = 8;
+constexpr std::size_t shortest_segment = 2;  // one launch gains nothing from a graph
+}  // namespace
+
+GraphCache::GraphCache(const std::vector<Step>& steps, const std::vector<Lane>& lanes) : step_count_(steps.size()) {
+  std::size_t begin = 0;
+  auto capturable = [&](const Step& s) {
+    return s.kind == Step::Kind::launch && s.prepared.capturable && compute_device(s.device.kind).capturable();
+  };
+  while (begin < steps.size()) {
+    std::size_t end = begin;
+    // A wait may open a segment's neighbour but not stand inside it; a signal must be its last step.
+    while (end < steps.size() && capturable(steps[end]) && steps[end].lane == steps[begin].lane && steps[end].waits.empty() &&
+           !steps[end].signals)
+      ++end;
+    if (end - begin >= shortest_segment)
+      segments_.push_back({begin, end, steps[begin].lane, lanes[static_cast<std::size_t>(steps[begin].lane)].device});
+    begin = std::max(end, begin + 1);
+  }
+}
+
+GraphCache::~GraphCache() {
+  for (Entry& e : entries_) drop(e);
+}
+
+void GraphCache::drop(Entry& entry) const {
+  for (std::size_t i = 0; i < entry.graphs.size(); ++i)
+    if (entry.graphs[i]) compute_device(segments_[i].device.kind).drop_graph(segments_[i].device.index, entry.graphs[i]);
+}
+
+void GraphCache::select(std::span<const Array> inputs, std::span<const Array> outputs, const std::vector<Stream>& lanes) {
+  wanted_.clear();
+  for (const Array& a : inputs) wanted_.push_back(a.data());
+  for (const Array& a : outputs) wanted_.push_back(a.data());
+  auto it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.addresses == wanted_; });
+  if (it != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, it);
+    return;
+  }
+  if (entries_.size() == kept_entries) {
+    for (const Stream& s : lanes) s.sync();
+    drop(entries_.back());
+    entries_.pop_back();
+  }
+  entries_.push_front({wanted_, std::vector<void*>(segments_.size(), nullptr)});
+}
+
+void GraphCache::begin(const Segment& s, const Stream& stream) const {
+  compute_device(s.device.kind).begin_capture(s.device.index, stream.native());
+}
+
+void GraphCache::abandon(const Segment& s, const Stream& stream) const {
+  ComputeDevice& device = compute_device(s.device.kind);
+  try {
+    if (void* graph = device.end_capture(s.device.index, stream.native())) device.drop_graph(s.device.index, graph);
+  } catch (const Error&) {  // the first failure is the one to report
+  }
+}
+
+void GraphCache::end(std::size_t i, const Stream& stream) {
+  entries_.front().graphs[i] = compute_device(segments_[i].device.kind).end_capture(segments_[i].device.index, stream.native());
+}
+
+void GraphCache::replay(std::size_t i, const Stream& stream) const {
+  const Segment& s = segments_[i];
+  compute_device(s.device.kind).launch_graph(s.device.index, stream.native(), entries_.front().graphs[i]);
+  count(Counter::graph_launches);
+}
+
+}  // namespace tessera

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A recorded program, ready to run: steps with their lanes, temporaries with their offsets. A Plan is
+// immutable and shared between threads; a Run owns the arena, streams and graphs and serves one thread at a
+// time. A run allocates nothing and synchronises nothing, except where its output is host memory that
+// another device fills.
+//   Plan p = A.plan({.shape = {64, 64}});   Run run = p.instance();   run({x}, {y});   run.capture();
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "tessera/plan/liveness.hpp"
+#include "tessera/plan/recorder.hpp"
+#include "tessera/plan/schedule.hpp"
+
+namespace tessera {
+
+class Run;
+
+enum class ExplainFormat : std::uint8_t { text, json, dot };
+
+class TESSERA_API Plan {
+ public:
+  Plan() = default;
+  explicit Plan(Recorder recorder, std::string name = "plan");
+  explicit operator bool() const { return impl_ != nullptr; }
+
+  const std::string& name() const;
+  const std::vector<Slot>& slots() const;
+  const std::vector<Step>& steps() const;
+  const std::vector<Lane>& lanes() const;
+  const std::vector<std::string>& notes() const;
+  // Exact bytes of the arena of each device, and of one.
+  const ArenaSizes& workspace() const;
+  i64 workspace(Device device) const;
+  // Without in-place reuse and sharing of the arena: what the same steps would have taken.
+  i64 sum_of_temporaries() const;
+  i64 transferred_bytes() const;
+
+  std::string explain(ExplainFormat format = ExplainFormat::text) const;
+  // A runnable copy: allocates the arenas (OutOfMemory names the plan), makes streams. `stream` becomes the
+  // compute lane of its device; the home stream of the output's device when none is given.
+  Run instance() const;
+  Run instance(const Stream& stream) const;
+
+  struct Impl;  // plan.cpp
+
+ private:
+  friend class Run;
+  std::shared_ptr<const Impl> impl_;
+};
+
+class TESSERA_API Run {
+ public:
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
+  ~Run();
+  // Arrays in the order in which inputs and outputs were recorded; shape, strides, dtype and device as
+  // recorded (ShapeError, DTypeError, DeviceError otherwise). Outputs must not share memory with inputs.
+  void operator()(std::span<const Array> inputs, std::span<const Array> outputs);
+  void operator()(const Array& input, const Array& output) { (*this)(std::span(&input, 1), std::span(&output, 1)); }
+  // From the next run on, sequences of steps that only enqueue become graphs, kept per set of addresses.
+  // No effect on devices that run inline.
+  void capture();
+  bool captured() const;
+  void sync();  // waits for everything enqueued; rethrows what failed
+  const Stream& stream() const;
+
+ private:
+  friend class Plan;
+  struct Impl;
+  explicit Run(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tessera

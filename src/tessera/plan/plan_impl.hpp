@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a Plan owns: shared by plan.cpp, run.cpp and explain.cpp only. Not part of the public face.
+
+#include "tessera/plan/plan.hpp"
+
+namespace tessera {
+
+struct Plan::Impl {
+  std::string name;
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<Lane> lanes;
+  std::vector<std::string> notes;
+  ArenaSizes workspace;
+  i64 sum_of_temporaries = 0;
+  std::vector<int> inputs, outputs;  // slots, in the order of recording
+};
+
+}  // namespace tessera

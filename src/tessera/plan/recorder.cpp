@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/plan/recorder.hpp"
+
+#include "tessera/plan/plan.hpp"
+
+namespace tessera {
+namespace {
+
+i64 view_bytes(const View& v) { return v.layout.size() * size_of(v.dtype); }
+
+}  // namespace
+
+int Recorder::add_slot(Slot slot) {
+  slots_.push_back(std::move(slot));
+  return static_cast<int>(slots_.size()) - 1;
+}
+
+std::string Recorder::scope_text() const { return scopes_.empty() ? "" : scopes_.back() + ": "; }
+
+View Recorder::input(const Layout& layout, DType dtype, Device device, std::string_view label) {
+  Slot slot{.kind = SlotKind::input, .device = device, .bytes = layout.size() * size_of(dtype), .constant = {},
+            .layout = layout, .dtype = dtype, .label = std::string(label)};
+  slot.layout.offset = 0;
+  View view{-1, slot.layout, dtype};
+  view.slot = add_slot(std::move(slot));
+  return view;
+}
+
+View Recorder::output(const Layout& layout, DType dtype, Device device, std::string_view label) {
+  View view = input(layout, dtype, device, label);
+  require<ShapeError>(!layout.self_overlaps(), scope_text(), "the output's layout ", layout, " overlaps itself");
+  slots_.back().kind = SlotKind::output;
+  return view;
+}
+
+View Recorder::constant(const Array& array) {
+  for (std::size_t i = 0; i < slots_.size(); ++i)
+    if (slots_[i].kind == SlotKind::constant && slots_[i].constant.storage() == array.storage())
+      return {static_cast<int>(i), array.layout(), array.dtype()};
+  // The slot is the whole storage, so that other views of it find the same slot.
+  Slot slot{.kind = SlotKind::constant, .device = array.device(), .bytes = array.storage().bytes(), .constant = array,
+            .layout = {}, .dtype = array.dtype(), .label = scopes_.empty() ? "constant" : scopes_.back()};
+  return {add_slot(std::move(slot)), array.layout(), array.dtype()};
+}
+
+View Recorder::temporary(const Shape& shape, DType dtype, Device device) {
+  Layout layout = Layout::contiguous(shape);
+  Slot slot{.kind = SlotKind::temporary, .device = device, .bytes = layout.size() * size_of(dtype), .constant = {},
+            .layout = layout, .dtype = dtype, .label = scopes_.empty() ? "temporary" : scopes_.back()};
+  return {add_slot(std::move(slot)), std::move(layout), dtype};
+}
+
+void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<const View> reads, const View& write,
+                          Options options) {
+  Step step;
+  step.label = cat(scope_text(), kernel);
+  step.device = device(write);
+  require<PlanError>(static_cast<int>(reads.size()) < max_operands, step.label, ": ", reads.size(),
+                     " operands; a kernel takes at most ", max_operands - 1);
+  step.bytes = view_bytes(write);
+  for (const View& v : reads) {
+    require<DeviceError>(device(v) == step.device, step.label, ": operands on ", device(v), " and ", step.device,
+                         "; move them with to(), or place the operator with to(device)");
+    step.operands.push_back(access(v));
+    step.bytes += view_bytes(v);
+  }
+  step.operands.push_back(access(write));
+  step.updates = options.updates;
+  step.reuse = options.reuse;
+  if (prepared.workspace > 0) {
+    Slot slot{.kind = SlotKind::temporary, .device = step.device, .bytes = prepared.workspace, .constant = {},
+              .layout = {}, .dtype = DType::u8, .label = step.label + " work area"};
+    step.workspace = add_slot(std::move(slot));
+  }
+  step.prepared = std::move(prepared);
+  steps_.push_back(std::move(step));
+}
+
+void Recorder::transfer(const View& from, const View& to) {
+  require<PlanError>(from.layout.dense() && to.layout.dense() && from.dtype == to.dtype && from.shape() == to.shape(),
+                     scope_text(), "a transfer needs dense memory of one shape and dtype on both sides; got ",
+                     from.layout, " and ", to.layout);
+  Step step;
+  step.kind = Step::Kind::transfer;
+  const Device a = device(from), b = device(to);
+  step.label = cat(scope_text(), "transfer ", a, " -> ", b);
+  step.device = b.kind == Kind::cpu ? a : b;  // the stream of the device that is not the host
+  step.operands = {access(from), access(to)};
+  step.bytes = view_bytes(to);
+  steps_.push_back(std::move(step));
+}
+
+Plan Recorder::finish() && { return Plan(std::move(*this)); }
+
+namespace record {
+namespace {
+
+void elementwise(Recorder& r, ElementOp op, DType compute, std::span<const View> reads,
+                 std::vector<ElementwiseSpec::Input> inputs, const View& y) {
+  ElementwiseSpec spec;
+  spec.op = op;
+  spec.compute = compute;
+  spec.out = operand_of(y);
+  spec.inputs = std::move(inputs);
+  int reuse = -1;
+  for (std::size_t i = 0; i < reads.size(); ++i)
+    if (y.layout.dense() && reads[i].layout.dense() && reads[i].shape() == y.shape() && reads[i].dtype == y.dtype)
+      reuse = static_cast<int>(i);
+  r.launch(&KernelTable::elementwise, name(op), spec, reads, y, {.reuse = reuse});
+}
+
+ElementwiseSpec::Input broadcast(const View& v, const View& y) {
+  return {{v.layout.broadcast_to(y.shape()), v.dtype}, std::nullopt};
+}
+
+void binary(Recorder& r, ElementOp op, const View& a, const View& b, const View& y) {
+  const View reads[] = {a, b};
+  elementwise(r, op, promote(a.dtype, b.dtype), reads, {broadcast(a, y), broadcast(b, y)}, y);
+}
+
+}  // namespace
+
+void copy(Recorder& r, const View& x, const View& y) {
+  if (r.device(x) == r.device(y)) {
+    const View reads[] = {x};
+    return elementwise(r, ElementOp::copy, y.dtype, reads, {broadcast(x, y)}, y);
+  }
+  View from = x, to = y;
+  if (!x.layout.dense() || x.dtype != y.dtype || x.shape() != y.shape()) {
+    from = r.temporary(y.shape(), y.dtype, r.device(x));
+    copy(r, x, from);
+  }
+  if (!y.layout.dense()) to = r.temporary(y.shape(), y.dtype, r.device(y));
+  r.transfer(from, to);
+  if (to.slot != y.slot) copy(r, to, y);
+}
+
+void fill(Recorder& r, const Value& v, const View& y) {
+  elementwise(r, ElementOp::copy, y.dtype, {}, {{{}, v}}, y);
+}
+
+void scale(Recorder& r, const Value& c, const View& x, const View& y) {
+  const View reads[] = {x};
+  elementwise(r, ElementOp::multiply, y.dtype, reads, {{{}, c}, broadcast(x, y)}, y);
+}
+
+void multiply(Recorder& r, const View& a, const View& b, const View& y) { binary(r, ElementOp::multiply, a, b, y); }
+void conj_multiply(Recorder& r, const View& a, const View& b, const View& y) {
+  binary(r, ElementOp::conj_multiply, a, b, y);
+}
+void add(Recorder& r, const View& a, const View& b, const View& y) { binary(r, ElementOp::add, a, b, y); }
+
+void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign, double scale) {
+  FftSpec spec;
+  spec.in = operand_of(x);
+  spec.out = operand_of(y);
+  spec.axes = axes;
+  spec.sign = sign;
+  spec.scale = scale;
+  const View reads[] = {x};
+  r.launch(&KernelTable::fft, "fft", spec, reads, y);
+}
+
+void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_a, bool conj_b) {
+  MatmulSpec spec;
+  spec.a = operand_of(a);
+  spec.b = operand_of(b);
+  spec.out = operand_of(y);
+  spec.conj_a = conj_a;
+  spec.conj_b = conj_b;
+  const View reads[] = {a, b};
+  r.launch(&KernelTable::matmul, "matmul", spec, reads, y);
+}
+
+}  // namespace record
+}  // namespace tessera

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "tessera/base/config.hpp"
+#include "tessera/base/trace.hpp"
+#include "tessera/device/memory.hpp"
+#include "tessera/device/registry.hpp"
+#include "tessera/plan/capture.hpp"
+#include "tessera/plan/plan_impl.hpp"
+
+namespace tessera {
+
+// Everything that can be known before the arrays are: pointers into arenas and constants are written once;
+// a run only patches the operands that are inputs or outputs, then walks the steps.
+struct Run::Impl {
+  struct Ready {
+    const Step* step;
+    Launch launch;
+  };
+  struct Patch {
+    int step, operand, argument;  // argument: position among inputs, then outputs
+    i64 byte_offset;
+  };
+
+  std::shared_ptr<const Plan::Impl> plan;
+  std::vector<Stream> lanes;
+  Stream main;
+  std::vector<Storage> arenas;
+  std::vector<Ready> ready;
+  std::vector<Patch> patches;
+  std::vector<RepeatedEvent> events;  // one per step that signals; indexed by event_of
+  std::vector<int> event_of;
+  std::vector<RepeatedEvent> fences;  // start, then the end of each lane
+  std::vector<int> host_lanes;        // lanes whose work reads or writes host memory of the caller
+  bool inline_run = false;            // one lane on a device that finishes before launch() returns
+  std::unique_ptr<GraphCache> graphs;
+
+  explicit Impl(const Stream& stream) : main(stream) {}
+
+  const Slot& slot(int i) const { return plan->slots[static_cast<std::size_t>(i)]; }
+  void allocate();
+  void make_lanes();
+  void bind_fixed();
+  void check(std::span<const Array> arrays, const std::vector<int>& slots, const char* what) const;
+  void patch(std::span<const Array> inputs, std::span<const Array> outputs);
+  void enqueue_step(std::size_t t);
+  void enqueue(std::size_t begin, std::size_t end);
+  void run_inline();
+  void run_lanes();
+};
+
+void Run::Impl::allocate() {
+  for (const auto& [device, bytes] : plan->workspace) {
+    try {
+      arenas.push_back(Storage::allocate(device, bytes));
+    } catch (const OutOfMemory& e) {
+      throw OutOfMemory(cat("plan '", plan->name, "' needs ", bytes_text(bytes), " of temporaries on ", device, ": ", e.what()));
+    }
+  }
+}
+
+void Run::Impl::make_lanes() {
+  for (const Lane& lane : plan->lanes) {
+    const bool given = lane.device == main.device() && !lane.transfers;
+    lanes.push_back(given ? main : lane.device.kind == Kind::cpu ? Stream::home(cpu) : Stream(lane.device));
+    for (const Storage& arena : arenas)
+      if (arena.device() == lane.device && !(lanes.back() == Stream::home(lane.device))) arena.record_stream(lanes.back());
+  }
+  inline_run = lanes.size() == 1 && compute_device(lanes.front().device().kind).host_memory();
+  if (lanes.size() == 1 && lanes.front() == main) return;
+  if (!lanes.empty()) fences.emplace_back(main.device());
+  for (const Stream& s : lanes) fences.emplace_back(s.device());
+  event_of.assign(plan->steps.size(), -1);
+  for (std::size_t t = 0; t < plan->steps.size(); ++t) {
+    const Step& step = plan->steps[t];
+    if (step.signals) {
+      event_of[t] = static_cast<int>(events.size());
+      events.emplace_back(lanes[static_cast<std::size_t>(step.lane)].device());
+    }
+    const bool asynchronous = !compute_device(step.device.kind).host_memory();
+    for (const Access& a : step.operands)
+      if (asynchronous && slot(a.slot).device.kind == Kind::cpu &&
+          std::find(host_lanes.begin(), host_lanes.end(), step.lane) == host_lanes.end())
+        host_lanes.push_back(step.lane);
+  }
+}
+
+void Run::Impl::bind_fixed() {
+  std::vector<std::byte*> base(plan->slots.size(), nullptr);
+  auto argument_of = [&](int s) {
+    const auto in = std::find(plan->inputs.begin(), plan->inputs.end(), s);
+    if (in != plan->inputs.end()) return static_cast<int>(in - plan->inputs.begin());
+    const auto out = std::find(plan->outputs.begin(), plan->outputs.end(), s);
+    return static_cast<int>(plan->inputs.size() + static_cast<std::size_t>(out - plan->outputs.begin()));
+  };
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    const Slot& s = plan->slots[i];
+    if (s.kind == SlotKind::constant) base[i] = static_cast<std::byte*>(s.constant.storage().data());
+    if (s.kind == SlotKind::temporary && s.offset >= 0)
+      for (const Storage& arena : arenas)
+        if (arena.device() == s.device) base[i] = static_cast<std::byte*>(arena.data()) + s.offset;
+  }
+  for (std::size_t t = 0; t < plan->steps.size(); ++t) {
+    const Step& step = plan->steps[t];
+    Ready r{.step = &step, .launch = {}};
+    r.launch.label = step.label.c_str();
+    for (std::size_t o = 0; o < step.operands.size(); ++o) {
+      const Access& a = step.operands[o];
+      const int root = root_of(plan->slots, a.slot);
+      const SlotKind kind = slot(root).kind;
+      if (kind == SlotKind::input || kind == SlotKind::output)
+        patches.push_back({static_cast<int>(t), static_cast<int>(o), argument_of(root), a.byte_offset});
+      else if (base[static_cast<std::size_t>(root)])
+        r.launch.operand[o] = base[static_cast<std::size_t>(root)] + a.byte_offset;
+    }
+    if (step.workspace >= 0)
+      r.launch.workspace = base[static_cast<std::size_t>(root_of(plan->slots, step.workspace))];
+    ready.push_back(r);
+  }
+}
+
+void Run::Impl::check(std::span<const Array> arrays, const std::vector<int>& slots, const char* what) const {
+  require<PlanError>(arrays.size() == slots.size(), "plan '", plan->name, "' takes ", slots.size(), " ", what, "s, got ",
+                     arrays.size());
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Slot& s = slot(slots[i]);
+    const Array& a = arrays[i];
+    require<ShapeError>(a.shape() == s.layout.shape, "plan '", plan->name, "': ", what, " '", s.label, "' was planned with shape ",
+                        s.layout.shape, ", got ", a.shape());
+    require<DTypeError>(a.dtype() == s.dtype, "plan '", plan->name, "': ", what, " '", s.label, "' was planned as ",
+                        tessera::name(s.dtype), ", got ", tessera::name(a.dtype()));
+    require<DeviceError>(a.device() == s.device, "plan '", plan->name, "': ", what, " '", s.label, "' was planned on ", s.device,
+                         ", got an array on ", a.device(), "; nothing is moved silently");
+    require<ShapeError>(a.layout().strides == s.layout.strides || (a.layout().dense() && s.layout.dense()), "plan '",
+                        plan->name, "': ", what, " '", s.label, "' was planned with strides ", s.layout.strides, ", got ",
+                        a.layout().strides);
+  }
+}
+
+void Run::Impl::patch(std::span<const Array> inputs, std::span<const Array> outputs) {
+  for (const Array& out : outputs) {
+    require<PlanError>(out.storage().writable(), "plan '", plan->name, "': the output is read-only");
+    for (const Array& in : inputs)
+      require<PlanError>(!may_share_memory(in, out), "plan '", plan->name,
+                         "': the output shares memory with an input; give another output, or copy the input");
+  }
+  for (const Patch& p : patches) {
+    const std::size_t i = static_cast<std::size_t>(p.argument);
+    const Array& a = i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
+    ready[static_cast<std::size_t>(p.step)].launch.operand[static_cast<std::size_t>(p.operand)] =
+        static_cast<std::byte*>(a.data()) + p.byte_offset;
+  }
+}
+
+void Run::Impl::run_inline() {
+  if (!tracing()) {
+    for (const Ready& r : ready) r.step->prepared.task.run(r.step->prepared.task.state.get(), r.launch);
+    return;
+  }
+  for (const Ready& r : ready) {
+    Span span(r.step->label, "cpu", r.step->bytes);
+    r.step->prepared.task.run(r.step->prepared.task.state.get(), r.launch);
+  }
+}
+
+void Run::Impl::enqueue_step(std::size_t t) {
+  const Ready& r = ready[t];
+  const Step& step = *r.step;
+  const Stream& stream = lanes[static_cast<std::size_t>(step.lane)];
+  if (step.kind == Step::Kind::launch) {
+    stream.launch(step.prepared.task, r.launch);
+    return;
+  }
+  const Device from = slot(step.operands[0].slot).device, to = slot(step.operands[1].slot).device;
+  stream.copy(r.launch.operand[1], to, r.launch.operand[0], from, step.bytes);
+}
+
+void Run::Impl::enqueue(std::size_t begin, std::size_t end) {
+  for (std::size_t t = begin; t < end; ++t) {
+    const Step& step = *ready[t].step;
+    const Stream& stream = lanes[static_cast<std::size_t>(step.lane)];
+    for (int u : step.waits) events[static_cast<std::size_t>(event_of[static_cast<std::size_t>(u)])].wait(stream);
+    enqueue_step(t);
+    if (step.signals) events[static_cast<std::size_t>(event_of[t])].record(stream);
+  }
+}
+
+void Run::Impl::run_lanes() {
+  if (!fences.empty()) {
+    fences.front().record(main);
+    for (const Stream& s : lanes)
+      if (!(s == main)) fences.front().wait(s);
+  }
+  if (graphs) {
+    graphs->run([this](std::size_t begin, std::size_t end) { enqueue(begin, end); }, lanes);
+  } else {
+    enqueue(0, ready.size());
+  }
+  if (fences.empty()) return;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (lanes[i] == main) continue;
+    fences[i + 1].record(lanes[i]);
+    fences[i + 1].wait(main);
+  }
+  // Host memory must be as the caller expects when the call returns: arrays on the cpu carry no pending work.
+  for (int lane : host_lanes) lanes[static_cast<std::size_t>(lane)].sync();
+}
+
+Run Plan::instance(const Stream& stream) const {
+  auto impl = std::make_unique<Run::Impl>(stream);
+  impl->plan = impl_;
+  impl->allocate();
+  impl->make_lanes();
+  impl->bind_fixed();
+  return Run(std::move(impl));
+}
+
+Run::Run(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
+
+Run::~Run() {
+  if (!impl_ || impl_->inline_run) return;
+  // Labels and graphs belong to this run: nothing of it may still be queued when they go.
+  for (const Stream& s : impl_->lanes) {
+    try {
+      s.sync();
+    } catch (...) {  // the failure stays with the stream, whose other users will see it
+    }
+  }
+}
+
+void Run::operator()(std::span<const Array> inputs, std::span<const Array> outputs) {
+  impl_->check(inputs, impl_->plan->inputs, "input");
+  impl_->check(outputs, impl_->plan->outputs, "output");
+  impl_->patch(inputs, outputs);
+  count(Counter::runs);
+  count(Counter::launches, static_cast<i64>(impl_->ready.size()));
+  if (impl_->inline_run) {
+    if (!config().poison) return impl_->run_inline();
+    const NoAllocation guard;
+    return impl_->run_inline();
+  }
+  if (impl_->graphs) impl_->graphs->select(inputs, outputs, impl_->lanes);
+  const NoAllocation guard;
+  impl_->run_lanes();
+}
+
+void Run::capture() {
+  if (impl_->inline_run || impl_->graphs) return;
+  auto graphs = std::make_unique<GraphCache>(impl_->plan->steps, impl_->plan->lanes);
+  if (!graphs->empty()) impl_->graphs = std::move(graphs);
+}
+
+bool Run::captured() const { return impl_->graphs != nullptr; }
+
+void Run::sync() {
+  for (const Stream& s : impl_->lanes) s.sync();
+  impl_->main.sync();
+}
+
+const Stream& Run::stream() const { return impl_->main; }
+
+}  // namespace tessera
