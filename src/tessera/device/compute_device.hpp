@@ -26,7 +26,7 @@ struct Launch {
   void* workspace = nullptr;  // as many bytes as prepare() asked for, 64-byte aligned
   void* stream = nullptr;     // native stream of the device
   int device_index = 0;
-  const char* label = nullptr;                // of the plan step, for traces; outlives the work
+  const char* label = nullptr;  // of the plan step, for traces; outlives the work
 };
 using RunFn = void (*)(const void* state, const Launch&);
 
@@ -57,6 +57,7 @@ class ComputeDevice {
   // Raw memory: slow, called by pools only. At least 64-byte aligned; OutOfMemory when there is
   // none.
   virtual void* allocate(int index, i64 bytes) = 0;
+  // Waits for work of this device that may still use the memory, as cudaFree does.
   virtual void release(int index, void* p, i64 bytes) noexcept = 0;
   // Host memory that this kind transfers from and to at full speed (page-locked for CUDA).
   virtual void* allocate_pinned(i64 bytes) = 0;

@@ -23,8 +23,12 @@ class TESSERA_API Storage {
   static Storage allocate(const Stream& stream, i64 bytes);
   // Page-locked for `kind`, within the pinned budget.
   static Storage pinned(Kind kind, i64 bytes);
+  // `release` is called once, by whichever thread lets go last, after the streams of record_stream
+  // are past it; it must not throw.
   static Storage adopt(Device device, void* data, i64 bytes, std::function<void()> release,
                        bool writable = true);
+  // Bytes [offset, offset + bytes) of a file that exists and holds them (IoError otherwise); writes
+  // go to it.
   static Storage map_file(const std::string& path, i64 offset, i64 bytes, bool writable);
 
   explicit operator bool() const { return impl_ != nullptr; }
@@ -52,9 +56,11 @@ class TESSERA_API Storage {
     virtual void wait() {}
     virtual ~Impl() = default;
   };
+  struct Used;
   struct Pooled;
   struct Tiny;
   struct Adopted;
+  explicit Storage(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };
 

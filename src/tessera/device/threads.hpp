@@ -4,7 +4,8 @@
 // works too, nested calls run on the threads that are free and never deadlock, the first exception
 // is rethrown in the caller after all chunks have stopped. As many threads as TESSERA_NUM_THREADS,
 // OMP_NUM_THREADS, the affinity mask and the cgroup limit allow; OpenBLAS and FFTW are held to the
-// same number.
+// same number. A number that was set (TESSERA_NUM_THREADS, config().num_threads, set_num_threads)
+// is taken as it is. A forked child starts threads of its own when it needs them.
 //   parallel_for(n, 1024, [&](i64 begin, i64 end) { for (i64 i = begin; i < end; ++i) y[i] =
 //   f(x[i]); });
 
@@ -15,7 +16,11 @@
 namespace tessera {
 
 TESSERA_API int num_threads();
-TESSERA_API void set_num_threads(int n);  // ArgumentError below 1; waits for work in progress
+TESSERA_API void set_num_threads(
+    int n);  // ArgumentError below 1; work in progress keeps its threads
+// Holds OpenBLAS to num_threads(). Cheap when nothing changed: call it before BLAS and LAPACK. FFTW
+// has no such limit of its own: whoever makes FFTW plans asks num_threads() for their number.
+TESSERA_API void limit_library_threads();
 
 namespace detail {
 using ChunkFn = void (*)(void* body, i64 begin, i64 end);

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/device/cpu/cpu_device.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "tessera/base/error.hpp"
+#include "tessera/device/host_limits.hpp"
+#include "tessera/device/kernel_tables.hpp"
+#include "tessera/device/threads.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr i64 huge_page = i64{2} << 20;
+constexpr i64 copy_grain = i64{1} << 20;  // bytes; below this one core copies as fast as several
+
+i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
+
+// A mapping that starts at a huge page: map more, give the ends back.
+void* map_huge(i64 bytes) {
+  const i64 asked = bytes + huge_page;
+  void* raw = mmap(nullptr, static_cast<std::size_t>(asked), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  char* const begin = static_cast<char*>(raw);
+  const i64 head =
+      (huge_page - static_cast<i64>(reinterpret_cast<std::uintptr_t>(begin) % huge_page)) %
+      huge_page;
+  if (head > 0) munmap(begin, static_cast<std::size_t>(head));
+  if (huge_page - head > 0)
+    munmap(begin + head + bytes, static_cast<std::size_t>(huge_page - head));
+  madvise(begin + head, static_cast<std::size_t>(bytes),
+          MADV_HUGEPAGE);  // advice: no matter if refused
+  return begin + head;
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      return line.substr(std::min(line.size(), line.find(':') + 2));
+#if defined(__aarch64__)
+  return "aarch64";
+#else
+  return "host";
+#endif
+}
+
+[[noreturn]] void no_capture() {
+  throw DeviceError("cpu: streams of the cpu cannot be captured; capturable() says so");
+}
+
+}  // namespace
+
+CpuDevice::CpuDevice() { limit_library_threads(); }
+
+DeviceInfo CpuDevice::info(int) const {
+  DeviceInfo info;
+  info.name = cpu_name();
+  info.details = cat(cores_allowed(), " of ", std::thread::hardware_concurrency(), " cores, ",
+                     num_threads(), " threads");
+  info.memory_total = host_memory_total();
+  info.memory_free = host_memory_available();
+  return info;
+}
+
+const KernelTable& CpuDevice::kernels() const { return cpu_kernels(); }
+
+void* CpuDevice::allocate(int, i64 bytes) {
+  const bool sane = bytes >= 0 && bytes < i64{1} << 62;
+  void* p = nullptr;
+  if (sane && bytes >= huge_page)
+    p = map_huge(round_up(bytes, huge_page));
+  else if (sane)
+    p = std::aligned_alloc(64, static_cast<std::size_t>(round_up(bytes < 1 ? 1 : bytes, 64)));
+  require<OutOfMemory>(p != nullptr, "cpu: the system has no ", bytes_text(bytes), " to give");
+  return p;
+}
+
+void CpuDevice::release(int, void* p, i64 bytes) noexcept {
+  if (bytes >= huge_page)
+    munmap(p, static_cast<std::size_t>(round_up(bytes, huge_page)));
+  else
+    std::free(p);
+}
+
+void CpuDevice::launch(int, void*, const Task& task, const Launch& launch) {
+  task.run(task.state.get(), launch);
+}
+
+void CpuDevice::copy(int, void*, void* to, Device, const void* from, Device, i64 bytes) {
+  parallel_for(bytes, copy_grain, [=](i64 begin, i64 end) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                static_cast<std::size_t>(end - begin));
+  });
+}
+
+void CpuDevice::fill(int, void*, void* p, int byte, i64 bytes) {
+  parallel_for(bytes, copy_grain, [=](i64 begin, i64 end) {
+    std::memset(static_cast<char*>(p) + begin, byte, static_cast<std::size_t>(end - begin));
+  });
+}
+
+void CpuDevice::begin_capture(int, void*) { no_capture(); }
+void* CpuDevice::end_capture(int, void*) { no_capture(); }
+void CpuDevice::launch_graph(int, void*, void*) { no_capture(); }
+
+}  // namespace tessera

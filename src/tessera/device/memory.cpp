@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/device/memory.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "tessera/base/config.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/device/host_limits.hpp"
+#include "tessera/device/pool.hpp"
+#include "tessera/device/registry.hpp"
+
+namespace tessera {
+namespace {
+
+thread_local int no_allocation_depth = 0;
+
+i64 configured_host() { return config().host_budget; }
+i64 configured_device() { return config().device_budget; }
+i64 configured_pinned() {
+  static const i64 quarter = host_memory_total() / 4;
+  const i64 set = config().pinned_budget;
+  return set > 0 ? set : quarter;
+}
+
+struct DevicePool {
+  Budget budget;
+  Pool pool;
+  explicit DevicePool(Device d)
+      : budget(d.str(), d.kind == Kind::cpu ? configured_host : configured_device),
+        pool(compute_device(d), d.index, false, budget) {}
+};
+
+// Pools are made at the first use and never destroyed: storages may outlive statics.
+using PoolTable = std::array<std::array<std::atomic<DevicePool*>, max_devices>, kind_count>;
+PoolTable& pool_table() {
+  static auto* table = new PoolTable{};
+  return *table;
+}
+
+DevicePool& device_entry(Device d) {
+  if (d.index < 0 || d.index >= max_devices) (void)compute_device(d);  // throws the sentence
+  auto& entry = pool_table()[static_cast<std::size_t>(d.kind)][static_cast<std::size_t>(d.index)];
+  if (DevicePool* found = entry.load(std::memory_order_acquire)) return *found;
+  auto fresh = std::make_unique<DevicePool>(d);
+  DevicePool* expected = nullptr;
+  if (!entry.compare_exchange_strong(expected, fresh.get())) return *expected;
+  return *fresh.release();
+}
+
+Budget& pinned_budget() {
+  static auto* budget = new Budget("pinned host memory", configured_pinned);
+  return *budget;
+}
+
+struct Deferred {
+  std::mutex mutex;
+  std::atomic<int> count{0};
+  std::vector<std::pair<std::vector<Event>, std::function<void()>>> waiting;
+};
+Deferred& deferred() {
+  static auto* list = new Deferred;
+  return *list;
+}
+
+}  // namespace
+
+Pool& device_pool(Device device) { return device_entry(device).pool; }
+Budget& host_budget() {
+  static Budget& budget = device_entry(cpu).budget;
+  return budget;
+}
+
+Pool& pinned_pool(Kind kind) {
+  static auto* table = new std::array<std::atomic<Pool*>, kind_count>{};
+  auto& entry = (*table)[static_cast<std::size_t>(kind)];
+  if (Pool* found = entry.load(std::memory_order_acquire)) return *found;
+  auto fresh = std::make_unique<Pool>(compute_device(kind), 0, true, pinned_budget());
+  Pool* expected = nullptr;
+  if (!entry.compare_exchange_strong(expected, fresh.get())) return *expected;
+  return *fresh.release();
+}
+
+void stream_ended(Device device, i64 id) {
+  auto& entry =
+      pool_table()[static_cast<std::size_t>(device.kind)][static_cast<std::size_t>(device.index)];
+  if (DevicePool* found = entry.load(std::memory_order_acquire)) found->pool.stream_ended(id);
+}
+
+void release_after(std::vector<Event> events, std::function<void()> release) {
+  Deferred& d = deferred();
+  std::lock_guard lock(d.mutex);
+  d.waiting.emplace_back(std::move(events), std::move(release));
+  d.count.store(static_cast<int>(d.waiting.size()), std::memory_order_relaxed);
+}
+
+void collect_deferred() {
+  Deferred& d = deferred();
+  if (d.count.load(std::memory_order_relaxed) == 0) return;
+  std::vector<std::pair<std::vector<Event>, std::function<void()>>> ready;
+  {
+    std::lock_guard lock(d.mutex);
+    auto pending = [](const auto& item) {
+      return std::any_of(item.first.begin(), item.first.end(),
+                         [](const Event& e) { return !e.done(); });
+    };
+    auto split = std::stable_partition(d.waiting.begin(), d.waiting.end(), pending);
+    ready.assign(std::make_move_iterator(split), std::make_move_iterator(d.waiting.end()));
+    d.waiting.erase(split, d.waiting.end());
+    d.count.store(static_cast<int>(d.waiting.size()), std::memory_order_relaxed);
+  }
+  for (auto& item : ready) item.second();  // without the lock: a release may free storages
+}
+
+void check_may_allocate(i64 bytes) {
+  require<PlanError>(no_allocation_depth == 0, "an allocation of ", bytes_text(bytes),
+                     " was asked for inside a run; plans allocate before they run");
+}
+
+NoAllocation::NoAllocation() { ++no_allocation_depth; }
+NoAllocation::~NoAllocation() { --no_allocation_depth; }
+
+MemoryStats memory_stats(Device device) { return device_entry(device).budget.stats(); }
+MemoryStats pinned_stats() { return pinned_budget().stats(); }
+void reset_peak(Device device) { device_entry(device).budget.reset_peak(); }
+void set_memory_budget(Device device, i64 bytes) { device_entry(device).budget.set_limit(bytes); }
+void set_pinned_budget(i64 bytes) { pinned_budget().set_limit(bytes); }
+void trim_pool(Device device) {
+  collect_deferred();
+  device_entry(device).pool.trim();
+}
+
+}  // namespace tessera

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/device/pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "tessera/base/config.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/base/trace.hpp"
+#include "tessera/device/host_limits.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr i64 unit = 64;         // bytes: the smallest block, and the alignment of all
+constexpr int search_depth = 8;  // cached blocks looked at before the device is asked
+constexpr int poison_byte = 0xFF;
+
+bool ready(const std::vector<Event>& events) {
+  return std::all_of(events.begin(), events.end(), [](const Event& e) { return e.done(); });
+}
+
+void wait_all(const std::vector<Event>& events) noexcept {
+  for (const Event& e : events) try {
+      e.wait();
+    } catch (...) {
+      // Failed work is over too; its stream keeps the failure for those who ask.
+    }
+}
+
+}  // namespace
+
+int class_above(i64 bytes) {
+  const i64 units = std::max<i64>((bytes + unit - 1) / unit, 1);
+  if (units <= 8) return static_cast<int>(units - 1);
+  const int k =
+      std::bit_width(static_cast<std::uint64_t>(units - 1)) - 1;  // 2^k < units <= 2^(k+1)
+  const i64 step = i64{1} << (k - 3);
+  const i64 j = (units - (i64{1} << k) + step - 1) / step;
+  return static_cast<int>(8 * (k - 2) + j - 1);
+}
+
+i64 class_bytes(int size_class) {
+  if (size_class < 8) return unit * (size_class + 1);
+  const int k = size_class / 8 + 2, j = size_class % 8 + 1;
+  return unit * ((i64{1} << k) + j * (i64{1} << (k - 3)));
+}
+
+int class_below(i64 bytes) {
+  const int above = class_above(bytes);
+  return class_bytes(above) > bytes ? above - 1 : above;
+}
+
+void Budget::charge(i64 bytes) {
+  const i64 now = in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (const i64 most = limit(); most > 0 && now > most) [[unlikely]] {
+    in_use_.fetch_sub(bytes, std::memory_order_relaxed);
+    throw OutOfMemory(cat(owner_, ": cannot allocate ", bytes_text(bytes), ": ",
+                          bytes_text(now - bytes), " of the budget of ", bytes_text(most),
+                          " are in use; free arrays or raise the budget (set_memory_budget)"));
+  }
+  i64 peak = peak_.load(std::memory_order_relaxed);
+  while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+  }
+}
+
+void Budget::set_limit(i64 bytes) {
+  require<ArgumentError>(bytes >= 0, "budget of ", owner_, ": ", bytes,
+                         " bytes; expected a positive number, or 0 for no limit");
+  set_.store(bytes);
+}
+
+MemoryStats Budget::stats() const {
+  return {in_use_.load(), peak_.load(), reserved_.load(), limit()};
+}
+
+Pool::Pool(ComputeDevice& backend, int index, bool pinned, Budget& budget)
+    : backend_(backend),
+      index_(index),
+      pinned_(pinned),
+      cache_limit_(backend.host_memory() ? std::max<i64>(host_memory_total() / 8, i64{64} << 20)
+                                         : std::numeric_limits<i64>::max()),
+      budget_(budget) {}
+
+Pool::Block Pool::take(i64 bytes, const Stream* home) {
+  check_may_allocate(bytes);
+  require<ArgumentError>(bytes >= 0 && bytes < i64{1} << 60, budget_.owner(), ": cannot allocate ",
+                         bytes, " bytes");
+  collect_deferred();
+  budget_.charge(bytes);
+  Block block;
+  try {
+    if (!reuse(bytes, home ? home->id() : 0, block)) block = fresh(bytes);
+    if (config().poison) poison(block, home);
+  } catch (...) {
+    if (block.data)
+      give(block, bytes, home, {});
+    else
+      budget_.refund(bytes);
+    throw;
+  }
+  return block;
+}
+
+void Pool::poison(Block block, const Stream* home) {
+  if (home)
+    home->fill(block.data, poison_byte, block.bytes);
+  else
+    std::memset(block.data, poison_byte, static_cast<std::size_t>(block.bytes));
+}
+
+bool Pool::reuse(i64 bytes, i64 home, Block& block) {
+  std::lock_guard lock(mutex_);
+  std::vector<Cached>& list = free_[static_cast<std::size_t>(class_above(bytes))];
+  int looked = 0;
+  for (auto it = list.rbegin(); it != list.rend() && looked < search_depth; ++it, ++looked) {
+    if ((it->home != home && it->home != 0) || !ready(it->pending)) continue;
+    block = it->block;
+    cached_bytes_ -= block.bytes;
+    *it = std::move(list.back());
+    list.pop_back();
+    return true;
+  }
+  return false;
+}
+
+Pool::Block Pool::fresh(i64 bytes) {
+  i64 size = class_bytes(class_above(bytes));
+  const i64 exact = std::max(unit, (bytes + unit - 1) / unit * unit), limit = budget_.limit();
+  if (limit > 0 && budget_.reserved() + size > limit) {
+    trim();
+    if (budget_.reserved() + size > limit) size = exact;
+  }
+  try {
+    return {raw_allocate(size), size};
+  } catch (const OutOfMemory&) {
+    trim();
+  }
+  try {
+    return {raw_allocate(exact), exact};
+  } catch (const OutOfMemory& e) {
+    const MemoryStats s = budget_.stats();
+    throw OutOfMemory(cat(budget_.owner(), ": cannot allocate ", bytes_text(bytes), ": ",
+                          bytes_text(s.in_use - bytes), " are in use and the device has no more (",
+                          e.what(), ")"));
+  }
+}
+
+void* Pool::raw_allocate(i64 bytes) {
+  void* p = pinned_ ? backend_.allocate_pinned(bytes) : backend_.allocate(index_, bytes);
+  budget_.reserve(bytes);
+  count(Counter::allocations);
+  count(Counter::allocated_bytes, bytes);
+  return p;
+}
+
+void Pool::raw_release(Block block) noexcept {
+  if (pinned_)
+    backend_.release_pinned(block.data, block.bytes);
+  else
+    backend_.release(index_, block.data, block.bytes);
+  budget_.reserve(-block.bytes);
+}
+
+void Pool::give(Block block, i64 asked, const Stream* home,
+                std::span<const Stream> used_by) noexcept {
+  Cached cached{block, home ? home->id() : 0, {}};
+  for (const Stream& stream : used_by) try {
+      Event event = stream.record();
+      if (!event.done()) cached.pending.push_back(std::move(event));
+    } catch (...) {
+      // A stream that takes no more work (device lost): wait until it has dropped what it had.
+      try {
+        stream.sync();
+      } catch (...) {
+      }
+    }
+  if (config().poison && cached.pending.empty()) try {
+      poison(block, home);
+    } catch (...) {
+      // A lost device: there is nothing left to protect from stale reads.
+    }
+  budget_.refund(asked);
+  {
+    std::lock_guard lock(mutex_);
+    if (cached_bytes_ + block.bytes <= cache_limit_) {
+      cached_bytes_ += block.bytes;
+      free_[static_cast<std::size_t>(class_below(block.bytes))].push_back(std::move(cached));
+      return;
+    }
+  }
+  wait_all(cached.pending);
+  raw_release(block);
+}
+
+void Pool::trim() {
+  std::vector<Cached> all;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto& list : free_) {
+      all.insert(all.end(), std::make_move_iterator(list.begin()),
+                 std::make_move_iterator(list.end()));
+      list.clear();
+    }
+    cached_bytes_ = 0;
+  }
+  // Without the lock: the work that is waited for may itself free storages of this pool.
+  for (const Cached& cached : all) {
+    wait_all(cached.pending);
+    raw_release(cached.block);
+  }
+}
+
+void Pool::stream_ended(i64 id) {
+  std::lock_guard lock(mutex_);
+  for (auto& list : free_)
+    for (Cached& cached : list)
+      if (cached.home == id) cached.home = 0;
+}
+
+}  // namespace tessera

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Behind Storage: one caching pool of blocks per device and one of pinned host memory per kind. A
+// freed block belongs to the stream that it was allocated for and is handed out again at once to
+// that stream; to others when that stream has ended. Streams named by record_stream must first pass
+// the point at which the block was freed. Sizes are rounded up to classes (12.5 % apart); a request
+// that does not fit gives the cached blocks back and asks the device for exactly what it needs. Not
+// for users: see memory.hpp.
+//   Pool& pool = device_pool(cpu);   Pool::Block b = pool.take(4096, nullptr);
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "tessera/device/memory.hpp"
+#include "tessera/device/stream.hpp"
+
+namespace tessera {
+
+inline constexpr int max_devices = 64;  // of one kind
+
+// Bytes in use against a limit. The limit is the one that was set, else that of the config.
+class Budget {
+ public:
+  explicit Budget(std::string owner, i64 (*configured)())
+      : owner_(std::move(owner)), configured_(configured) {}
+  void charge(i64 bytes);  // OutOfMemory when the limit forbids it; nothing is charged then
+  void refund(i64 bytes) { in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void reserve(i64 bytes) { reserved_.fetch_add(bytes, std::memory_order_relaxed); }
+  i64 reserved() const { return reserved_.load(std::memory_order_relaxed); }
+  i64 limit() const {
+    const i64 set = set_.load(std::memory_order_relaxed);
+    return set >= 0 ? set : configured_();
+  }
+  void set_limit(i64 bytes);
+  void reset_peak() { peak_.store(in_use_.load()); }
+  MemoryStats stats() const;
+  const std::string& owner() const { return owner_; }
+
+ private:
+  std::string owner_;  // "sim:0", "pinned memory"
+  i64 (*configured_)();
+  std::atomic<i64> in_use_{0}, peak_{0}, reserved_{0}, set_{-1};
+};
+
+class Pool {
+ public:
+  struct Block {
+    void* data = nullptr;
+    i64 bytes = 0;  // what the device gave: at least what was asked
+  };
+  Pool(ComputeDevice& backend, int index, bool pinned, Budget& budget);
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  // `home` is null for memory of the host. Throws OutOfMemory with a sentence.
+  Block take(i64 bytes, const Stream* home);
+  // `asked` is what take() was called with; `used_by` the streams besides `home` that may still use
+  // it.
+  void give(Block block, i64 asked, const Stream* home, std::span<const Stream> used_by) noexcept;
+  void trim();
+  void stream_ended(i64 id);
+  Budget& budget() { return budget_; }
+
+ private:
+  struct Cached {
+    Block block;
+    i64 home = 0;                // id of its stream; 0: anybody's
+    std::vector<Event> pending;  // of other streams: to be done before the block is used again
+  };
+  static constexpr int class_count = 480;
+
+  bool reuse(i64 bytes, i64 home, Block& block);
+  Block fresh(i64 bytes);
+  void* raw_allocate(i64 bytes);
+  void raw_release(Block block) noexcept;
+  static void poison(Block block, const Stream* home);
+
+  ComputeDevice& backend_;
+  const int index_;
+  const bool pinned_;
+  const i64 cache_limit_;  // bytes; device memory is cached without limit
+  Budget& budget_;
+  std::mutex mutex_;
+  i64 cached_bytes_ = 0;
+  std::array<std::vector<Cached>, class_count> free_;
+};
+
+Pool& device_pool(Device device);  // DeviceError for a device that is not there
+Pool& pinned_pool(Kind kind);
+Budget& host_budget();
+// The work of a stream is over: its cached blocks are anybody's.
+void stream_ended(Device device, i64 id);
+
+// Things that may go only after events of other streams: kept here, let go by a later
+// collect_deferred().
+void release_after(std::vector<Event> events, std::function<void()> release);
+void collect_deferred();
+
+// PlanError when this thread is inside a NoAllocation.
+void check_may_allocate(i64 bytes);
+
+// Sizes of the classes, for tests: the smallest class that holds `bytes`, the largest that `bytes`
+// hold.
+TESSERA_API int class_above(i64 bytes);
+TESSERA_API int class_below(i64 bytes);
+TESSERA_API i64 class_bytes(int size_class);
+
+}  // namespace tessera

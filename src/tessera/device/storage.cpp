@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/device/storage.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "tessera/base/config.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/base/trace.hpp"
+#include "tessera/device/pool.hpp"
+#include "tessera/device/registry.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr i64 tiny_bytes = 64;
+
+// The streams besides its own that use a storage. The lock is taken only for storages that have
+// some.
+class Users {
+ public:
+  void add(const Stream& stream) {
+    std::lock_guard lock(mutex_);
+    for (const Stream& known : streams_)
+      if (known == stream) return;
+    streams_.push_back(stream);
+  }
+  std::vector<Stream> streams() const {
+    std::lock_guard lock(mutex_);
+    return streams_;
+  }
+  void wait() const {
+    for (const Stream& stream : streams()) stream.sync();
+  }
+  // Points after which the memory may go; a stream that takes no more work is waited for instead.
+  std::vector<Event> events() const noexcept {
+    std::vector<Event> events;
+    for (const Stream& stream : streams()) try {
+        Event event = stream.record();
+        if (!event.done()) events.push_back(std::move(event));
+      } catch (...) {
+        try {
+          stream.sync();
+        } catch (...) {
+        }
+      }
+    return events;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Stream> streams_;
+};
+
+// A scalar's worth of host memory inside the control block: one allocation in all.
+struct TinyBytes {
+  alignas(16) unsigned char bytes[tiny_bytes];
+};
+
+}  // namespace
+
+struct Storage::Used : Impl {
+  Users users;
+  void record_stream(const Stream& stream) override {
+    if (stream.device().kind != Kind::cpu) users.add(stream);
+  }
+  void wait() override { users.wait(); }
+};
+
+// Note [bytes of a tiny storage]
+// They lie beside the reference counts. A stream that still reads them when the last storage goes
+// keeps a weak reference to the block: the object is over, its memory stays until the stream has
+// passed.
+struct Storage::Tiny : Impl, std::enable_shared_from_this<Tiny> {
+  TinyBytes memory;
+  std::atomic<Users*> users{nullptr};
+
+  explicit Tiny(i64 n) {
+    host_budget().charge(n);
+    data = memory.bytes;
+    bytes = n;
+    if (config().poison) std::memset(memory.bytes, 0xFF, sizeof memory.bytes);
+  }
+  ~Tiny() override {
+    host_budget().refund(bytes);
+    const std::unique_ptr<Users> streams(users.load(std::memory_order_acquire));
+    if (!streams) return;
+    if (std::vector<Event> events = streams->events(); !events.empty())
+      release_after(std::move(events), [block = weak_from_this()] {});
+  }
+  void record_stream(const Stream& stream) override {
+    if (stream.device().kind == Kind::cpu) return;
+    Users* u = users.load(std::memory_order_acquire);
+    if (!u) {
+      auto fresh = std::make_unique<Users>();
+      if (users.compare_exchange_strong(u, fresh.get())) u = fresh.release();
+    }
+    u->add(stream);
+  }
+  void wait() override {
+    if (Users* u = users.load(std::memory_order_acquire)) u->wait();
+  }
+};
+
+struct Storage::Pooled : Used {
+  Pool& pool;
+  Pool::Block block;
+  std::optional<Stream> home;
+
+  Pooled(Pool& p, Device d, i64 n, std::optional<Stream> s) : pool(p), home(std::move(s)) {
+    block = pool.take(n, stream());
+    device = d;
+    data = block.data;
+    bytes = n;
+  }
+  ~Pooled() override { pool.give(block, bytes, stream(), users.streams()); }
+  const Stream* stream() const { return home ? &*home : nullptr; }
+  void record_stream(const Stream& s) override {
+    if (!home || !(s == *home)) Used::record_stream(s);
+  }
+  void wait() override {
+    if (home) home->sync();
+    users.wait();
+  }
+};
+
+struct Storage::Adopted : Used {
+  std::function<void()> release;
+  ~Adopted() override {
+    if (!release) return;
+    std::vector<Event> events = users.events();
+    if (events.empty())
+      release();
+    else
+      release_after(std::move(events), std::move(release));
+  }
+  void wait() override {
+    if (device.kind != Kind::cpu) Stream::home(device).sync();
+    users.wait();
+  }
+};
+
+Storage Storage::allocate(Device device, i64 bytes) {
+  if (device == cpu) {
+    count(Counter::pool_requests);
+    if (bytes >= 0 && bytes <= tiny_bytes) {
+      check_may_allocate(bytes);
+      return Storage(std::make_shared<Tiny>(bytes));
+    }
+    return Storage(std::make_shared<Pooled>(device_pool(cpu), cpu, bytes, std::nullopt));
+  }
+  return allocate(Stream::home(device), bytes);
+}
+
+Storage Storage::allocate(const Stream& stream, i64 bytes) {
+  const Device device = stream.device();
+  if (device.kind == Kind::cpu) return allocate(device, bytes);
+  count(Counter::pool_requests);
+  return Storage(std::make_shared<Pooled>(device_pool(device), device, bytes, stream));
+}
+
+Storage Storage::pinned(Kind kind, i64 bytes) {
+  count(Counter::pool_requests);
+  Storage s(std::make_shared<Pooled>(pinned_pool(kind), cpu, bytes, std::nullopt));
+  s.impl_->pinned = true;
+  return s;
+}
+
+Storage Storage::adopt(Device device, void* data, i64 bytes, std::function<void()> release,
+                       bool writable) {
+  (void)compute_device(device);
+  require<ArgumentError>(bytes >= 0 && (data != nullptr || bytes == 0), "adopt: ", bytes,
+                         " bytes at a null pointer, or a negative number of them");
+  auto impl = std::make_shared<Adopted>();
+  impl->device = device;
+  impl->data = data;
+  impl->bytes = bytes;
+  impl->writable = writable;
+  impl->release = std::move(release);
+  return Storage(std::move(impl));
+}
+
+Storage Storage::map_file(const std::string& path, i64 offset, i64 bytes, bool writable) {
+  require<ArgumentError>(offset >= 0 && bytes >= 0, "map_file: '", path, "': offset ", offset,
+                         " and ", bytes, " bytes; neither may be negative");
+  const int file = open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  require<IoError>(file >= 0, "map_file: cannot open '", path, "': ", std::strerror(errno));
+  struct Close {
+    int file;
+    ~Close() { close(file); }
+  } closer{file};
+  struct stat status {};
+  require<IoError>(fstat(file, &status) == 0 && S_ISREG(status.st_mode), "map_file: '", path,
+                   "' is not a regular file");
+  require<IoError>(offset <= status.st_size && bytes <= status.st_size - offset, "map_file: '",
+                   path, "' has ", status.st_size, " bytes; bytes ", offset, " to ", offset, " + ",
+                   bytes, " were asked for");
+  if (bytes == 0) return adopt(cpu, nullptr, 0, {}, writable);
+  const i64 page = sysconf(_SC_PAGE_SIZE), skip = offset % page;
+  const auto length = static_cast<std::size_t>(bytes + skip);
+  void* base = mmap(nullptr, length, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+                    file, static_cast<off_t>(offset - skip));
+  require<IoError>(base != MAP_FAILED, "map_file: cannot map ", bytes_text(bytes), " of '", path,
+                   "': ", std::strerror(errno));
+  return adopt(
+      cpu, static_cast<char*>(base) + skip, bytes, [base, length] { munmap(base, length); },
+      writable);
+}
+
+void Storage::record_stream(const Stream& stream) const { impl_->record_stream(stream); }
+
+void Storage::wait() const { impl_->wait(); }
+
+}  // namespace tessera

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/device/stream.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <vector>
+
+#include "tessera/base/config.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/base/trace.hpp"
+#include "tessera/device/pool.hpp"
+#include "tessera/device/registry.hpp"
+
+namespace tessera {
+namespace {
+
+// Native events that nobody holds and nothing waits for: making one is a slow call on real devices.
+struct EventCache {
+  std::mutex mutex;
+  std::vector<void*> idle;
+
+  void* take(ComputeDevice& backend, int index) {
+    {
+      std::lock_guard lock(mutex);
+      if (!idle.empty()) {
+        void* event = idle.back();
+        idle.pop_back();
+        return event;
+      }
+    }
+    return backend.make_event(index);
+  }
+  void give(ComputeDevice& backend, int index, void* event) noexcept {
+    try {
+      // An event with a record still ahead would make the next user wait for a stranger's work.
+      if (backend.done(index, event)) {
+        std::lock_guard lock(mutex);
+        idle.push_back(event);
+        return;
+      }
+    } catch (...) {
+      // A device that cannot answer keeps no events.
+    }
+    backend.drop_event(index, event);
+  }
+};
+
+EventCache& event_cache(Device d) {
+  static auto* caches = new std::array<std::array<EventCache, max_devices>, kind_count>;
+  return (*caches)[static_cast<std::size_t>(d.kind)][static_cast<std::size_t>(d.index)];
+}
+
+std::atomic<i64> next_stream_id{1};
+
+void count_copy(Device to, Device from, i64 bytes) {
+  if (to == from) return;
+  count(Counter::copies);
+  count(from.kind == Kind::cpu ? Counter::bytes_host_to_device
+        : to.kind == Kind::cpu ? Counter::bytes_device_to_host
+                               : Counter::bytes_device_to_device,
+        bytes);
+  if (config().log_device_transfers)
+    std::fprintf(stderr, "tessera: copy of %s from %s to %s\n", bytes_text(bytes).c_str(),
+                 from.str().c_str(), to.str().c_str());
+}
+
+}  // namespace
+
+struct Event::Impl {
+  Device device;
+  ComputeDevice& backend;
+  void* native;
+
+  Impl(Device d, ComputeDevice& b)
+      : device(d), backend(b), native(event_cache(d).take(b, d.index)) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() { event_cache(device).give(backend, device.index, native); }
+};
+
+bool Event::done() const {
+  return !impl_ || impl_->backend.done(impl_->device.index, impl_->native);
+}
+
+void Event::wait() const {
+  if (impl_) impl_->backend.sync_event(impl_->device.index, impl_->native);
+}
+
+struct Stream::Impl {
+  Device device;
+  ComputeDevice& backend;
+  bool runs_inline;
+  i64 id = next_stream_id.fetch_add(1, std::memory_order_relaxed);
+  void* native;
+
+  explicit Impl(Device d)
+      : device(d),
+        backend(compute_device(d)),
+        runs_inline(backend.host_memory()),
+        native(backend.make_stream(d.index)) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (runs_inline) return;
+    try {
+      backend.sync_stream(device.index, native);
+    } catch (...) {
+      // The stream has ended its work; whoever cared for the failure has asked for it before.
+    }
+    stream_ended(device, id);
+    backend.drop_stream(device.index, native);
+  }
+
+  // This stream waits for a native event of a device. Devices of one kind wait for each other
+  // without the host; between kinds the host waits.
+  void wait(Device owner, ComputeDevice& owner_backend, void* event) const {
+    if (owner.kind == device.kind)
+      backend.wait(device.index, native, event);
+    else
+      owner_backend.sync_event(owner.index, event);
+  }
+};
+
+Stream::Stream(Device device) : impl_(std::make_shared<Impl>(device)) {}
+
+Stream Stream::home(Device device) {
+  static auto* table = new std::array<std::array<std::atomic<Stream*>, max_devices>, kind_count>{};
+  if (device.index < 0 || device.index >= max_devices)
+    (void)compute_device(device);  // throws the sentence
+  auto& entry =
+      (*table)[static_cast<std::size_t>(device.kind)][static_cast<std::size_t>(device.index)];
+  if (const Stream* stream = entry.load(std::memory_order_acquire)) return *stream;
+  auto fresh = std::make_unique<Stream>(device);
+  Stream* expected = nullptr;
+  if (!entry.compare_exchange_strong(expected, fresh.get())) return *expected;
+  return *fresh.release();  // lives as long as the process
+}
+
+Device Stream::device() const { return impl_->device; }
+void* Stream::native() const { return impl_->native; }
+i64 Stream::id() const { return impl_->id; }
+
+Event Stream::record() const {
+  Event event;
+  if (impl_->runs_inline) return event;
+  event.impl_ = std::make_shared<Event::Impl>(impl_->device, impl_->backend);
+  impl_->backend.record(impl_->device.index, impl_->native, event.impl_->native);
+  return event;
+}
+
+void Stream::wait(const Event& event) const {
+  if (event.impl_) impl_->wait(event.impl_->device, event.impl_->backend, event.impl_->native);
+}
+
+void Stream::sync() const {
+  impl_->backend.sync_stream(impl_->device.index, impl_->native);
+  collect_deferred();
+}
+
+void Stream::launch(const Task& task, const Launch& launch) const {
+  count(Counter::launches);
+  if (impl_->runs_inline) return task.run(task.state.get(), launch);
+  Launch complete = launch;
+  complete.stream = impl_->native;
+  complete.device_index = impl_->device.index;
+  impl_->backend.launch(impl_->device.index, impl_->native, task, complete);
+}
+
+void Stream::copy(void* to, Device to_device, const void* from, Device from_device,
+                  i64 bytes) const {
+  const Device mine = impl_->device;
+  const Device other = to_device == mine ? from_device : to_device;
+  require<DeviceError>((to_device == mine || from_device == mine) &&
+                           (other.kind == mine.kind || other.kind == Kind::cpu),
+                       "copy from ", from_device, " to ", to_device, " on a stream of ", mine,
+                       ": one end must be the stream's device, the other of its kind or the host");
+  count_copy(to_device, from_device, bytes);
+  if (bytes > 0)
+    impl_->backend.copy(mine.index, impl_->native, to, to_device, from, from_device, bytes);
+}
+
+void Stream::fill(void* p, int byte, i64 bytes) const {
+  if (bytes > 0) impl_->backend.fill(impl_->device.index, impl_->native, p, byte, bytes);
+}
+
+// One native event, recorded again and again: record and wait go to the device under one lock, so a
+// wait is for the newest record that was asked before it.
+struct RepeatedEvent::Impl {
+  Device device;
+  ComputeDevice& backend;
+  void* native;
+  mutable std::mutex mutex;
+  i64 records = 0;
+
+  explicit Impl(Device d)
+      : device(d), backend(compute_device(d)), native(backend.make_event(d.index)) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() { backend.drop_event(device.index, native); }
+};
+
+RepeatedEvent::RepeatedEvent(Device device) : impl_(std::make_shared<Impl>(device)) {}
+
+void RepeatedEvent::record(const Stream& stream) {
+  require<DeviceError>(stream.device() == impl_->device, "RepeatedEvent of ", impl_->device,
+                       ": cannot be recorded on a stream of ", stream.device());
+  std::lock_guard lock(impl_->mutex);
+  impl_->backend.record(impl_->device.index, stream.native(), impl_->native);
+  ++impl_->records;
+}
+
+void RepeatedEvent::wait(const Stream& stream) const {
+  std::lock_guard lock(impl_->mutex);
+  if (impl_->records > 0) stream.impl_->wait(impl_->device, impl_->backend, impl_->native);
+}
+
+void RepeatedEvent::sync() const {
+  if (records() > 0) impl_->backend.sync_event(impl_->device.index, impl_->native);
+}
+
+i64 RepeatedEvent::records() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->records;
+}
+
+}  // namespace tessera
