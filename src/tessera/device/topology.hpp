@@ -28,5 +28,11 @@ struct TESSERA_API Topology {
 // Measured on the first call of a process that finds no cached measurement of this machine.
 TESSERA_API const Topology& topology();
 TESSERA_API Topology measure_topology();
+// The measurement of this machine in the file at `path`, else a new one, which is then written
+// there. A file that is missing, damaged or of other devices is replaced; one that cannot be
+// written is no error.
+TESSERA_API Topology cached_topology(const std::string& path);
+// $XDG_CACHE_HOME/tessera/topology.json, or the same under ~/.cache; "" where there is neither.
+TESSERA_API std::string topology_cache_path();
 
 }  // namespace tessera
