@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/gather/key.hpp"
+#include "tessera/kernels/gather/pick_loop.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+
+namespace tessera {
+namespace {
+
+bool outside(i64 v, i64 size) { return v < -size || v >= size; }
+
+JointLoop loop_of(const Array& a) {
+  JointLoop loop;
+  loop.shape = a.shape();
+  loop.strides = {a.layout().strides};
+  loop.simplify();
+  return loop;
+}
+
+bool any_outside(const JointLoop& loop, const i64* data, i64 size) {
+  std::atomic<bool> found{false};
+  const i64 stride = inner_stride(loop, 0);
+  parallel_for(loop.count, 1 << 16, [&](i64 begin, i64 end) {
+    joint_runs(loop, begin, end - begin, [&](const i64* at, i64 n) {
+      bool bad = false;
+      for (i64 i = 0; i < n; ++i) bad |= outside(data[at[0] + i * stride], size);
+      if (bad) found.store(true, std::memory_order_relaxed);
+    });
+  });
+  return found;
+}
+
+void check_on_host(const Array& positions, i64 size, i64 axis) {
+  const JointLoop loop = loop_of(positions);
+  const i64* data = positions.host<i64>();
+  if (!any_outside(loop, data, size)) return;
+  const i64 stride = inner_stride(loop, 0);  // once more, for the first one: the error names it
+  joint_runs(loop, 0, loop.count, [&](const i64* at, i64 n) {
+    for (i64 i = 0; i < n; ++i)
+      if (outside(data[at[0] + i * stride], size))
+        throw_out_of_bounds(data[at[0] + i * stride], axis, size);
+  });
+}
+
+}  // namespace
+
+void check_bounds(std::span<const Array> positions, std::span<const i64> sizes,
+                  std::span<const i64> axes) {
+  for (std::size_t k = 0; k < positions.size(); ++k) {
+    const Array& p = positions[k];
+    if (p.size() == 0) continue;
+    if (on_host(p)) {
+      check_on_host(p, sizes[k], axes[k]);
+      continue;
+    }
+    const i64 least = reduce(ReduceOp::min, p).item().as<i64>(),
+              most = reduce(ReduceOp::max, p).item().as<i64>();
+    if (least < -sizes[k] || most >= sizes[k]) check_on_host(p.to(cpu), sizes[k], axes[k]);
+  }
+}
+
+void check_indices(std::span<const Array> indices, const Array& source, i64 first_axis) {
+  Shape sizes, axes;
+  std::vector<Array> positions;
+  for (const Array& a : indices) {
+    axes.push_back(first_axis + axes.size());
+    sizes.push_back(source.shape(axes.back()));
+    positions.push_back(a.astype(DType::i64));
+  }
+  check_bounds(positions, sizes, axes);
+}
+
+}  // namespace tessera

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What reading (gather.cpp) and writing (assign.cpp) through a key have in common. Not for use
+// outside this folder.
+//   IndexPlan plan = plan_key(x, key);   std::vector<Array> at = checked_positions(x, plan);
+
+#include <vector>
+
+#include "tessera/array/index.hpp"
+
+namespace tessera {
+
+// The host may read and write the memory of this array's device directly.
+bool on_host(const Array& x);
+// resolve(), with the devices of the index arrays checked and masks expanded.
+IndexPlan plan_key(const Array& x, const Index& key);
+// The plan's arrays as int64, broadcast to plan.lead, checked against the bounds.
+std::vector<Array> checked_positions(const Array& x, const IndexPlan& plan);
+// Array number k must lie within [-sizes[k], sizes[k]); axes[k] is the axis that the text names.
+void check_bounds(std::span<const Array> positions, std::span<const i64> sizes,
+                  std::span<const i64> axes);
+// The key is one mask of exactly x's shape; null when it is anything else.
+const Array* full_mask(const Array& x, const Index& key);
+// A new array: what `plan` picks from x.
+Array gather_plan(const Array& x, const IndexPlan& plan);
+
+// One mask of x's shape, on the host. A value of rank 0 goes everywhere, one of rank 1 in order.
+Array read_masked(const Array& x, const Array& mask);
+void write_masked(const Array& x, const Array& mask, const Array& value);
+
+}  // namespace tessera
