@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Making and moving arrays: factories, conversion, transfers between devices, joining. The members of Array
-// that copy (to, astype, contiguous, copy, fill, copy_from, item) are defined here.
+// Making and moving arrays: factories, conversion, transfers between devices, joining. The members
+// of Array that copy (to, astype, contiguous, copy, fill, copy_from, item) are defined here.
 //   Array x = zeros({3, 4}, DType::f32, device);   Array y = concatenate(parts, 0);
 
 #include <optional>
@@ -10,10 +10,14 @@
 
 namespace tessera {
 
+// OverflowError "Python integer 300 out of bounds for int8"; every other number fits every dtype.
+TESSERA_API void require_fits(const Value& v, DType dtype);
+
 TESSERA_API Array full(const Shape& shape, const Value& v, DType dtype, Device device = cpu);
 TESSERA_API Array zeros(const Shape& shape, DType dtype, Device device = cpu);
 TESSERA_API Array ones(const Shape& shape, DType dtype, Device device = cpu);
-TESSERA_API Array arange(const Value& start, const Value& stop, const Value& step, DType dtype, Device device = cpu);
+TESSERA_API Array arange(const Value& start, const Value& stop, const Value& step, DType dtype,
+                         Device device = cpu);
 TESSERA_API Array linspace(double start, double stop, i64 n, DType dtype, Device device = cpu);
 TESSERA_API Array eye(i64 rows, i64 columns, i64 diagonal, DType dtype, Device device = cpu);
 TESSERA_API Array concatenate(std::span<const Array> arrays, i64 axis);

@@ -107,6 +107,11 @@ TESSERA_HOST_DEVICE inline c128 exp(c128 z) {
   return {half * (half * cos(z.im)), half * (half * sin(z.im))};
 }
 
+TESSERA_HOST_DEVICE inline c128 exp2(c128 z) {
+  constexpr double log_2 = 0.69314718055994530942;
+  return exp(c128(z.re * log_2, z.im * log_2));
+}
+
 TESSERA_HOST_DEVICE inline c128 expm1(c128 z) {
   const double s = sin(0.5 * z.im);
   return {expm1(z.re) * cos(z.im) - 2 * s * s, z.im == 0 ? z.im : exp(z.re) * sin(z.im)};
@@ -222,6 +227,7 @@ TESSERA_HOST_DEVICE inline c128 pow(c128 a, c128 b) {
   TESSERA_HOST_DEVICE inline c64 name(c64 z) { return c64(name(c128(z))); }
 TESSERA_IN_DOUBLE(sqrt)
 TESSERA_IN_DOUBLE(exp)
+TESSERA_IN_DOUBLE(exp2)
 TESSERA_IN_DOUBLE(expm1)
 TESSERA_IN_DOUBLE(log)
 TESSERA_IN_DOUBLE(log2)

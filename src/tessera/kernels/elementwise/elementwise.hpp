@@ -18,44 +18,37 @@ namespace tessera {
 // bits = integers and bool only; math = at least float (NumPy's float for small integers, else
 // float64); real_math = math, no complex; test = result bool; real_part = complex in, real out
 // (abs, real, imag, angle).
-#define TESSERA_ELEMENT_OPS(ELEMENT)                                                               \
-  ELEMENT(copy, 1, arith)                                                                          \
-  ELEMENT(negative, 1, arith) ELEMENT(positive, 1, arith) ELEMENT(square, 1, arith)                \
-      ELEMENT(sign, 1, arith) ELEMENT(conj, 1, arith) ELEMENT(reciprocal, 1, arith)                \
-          ELEMENT(add, 2, arith) ELEMENT(subtract, 2, arith) ELEMENT(multiply, 2, arith)           \
-              ELEMENT(conj_multiply, 2, arith) /* conj(a)*b */                                     \
-      ELEMENT(floor_divide, 2, arith) ELEMENT(remainder, 2, arith) ELEMENT(power, 2, arith)        \
-          ELEMENT(maximum, 2, arith) ELEMENT(minimum, 2, arith) ELEMENT(fmax, 2, arith)            \
-              ELEMENT(fmin, 2, arith) ELEMENT(multiply_add, 3, arith) /* a*b + c */                \
-      ELEMENT(where, 3, arith) /* first operand is the condition, bool */                          \
-      ELEMENT(equal, 2, compare) ELEMENT(not_equal, 2, compare) ELEMENT(less, 2, compare) ELEMENT( \
-          less_equal, 2, compare) ELEMENT(greater, 2, compare) ELEMENT(greater_equal, 2, compare)  \
-          ELEMENT(logical_and, 2, logic) ELEMENT(logical_or, 2, logic) ELEMENT(                    \
-              logical_xor, 2, logic) ELEMENT(logical_not, 1, logic) ELEMENT(bitwise_and, 2, bits)  \
-              ELEMENT(bitwise_or, 2, bits) ELEMENT(bitwise_xor, 2, bits) ELEMENT(invert, 1, bits)  \
-                  ELEMENT(left_shift, 2, bits) ELEMENT(right_shift, 2, bits) ELEMENT(              \
-                      divide, 2, math) ELEMENT(sqrt, 1, math)                                      \
-                      ELEMENT(exp, 1, math) ELEMENT(expm1, 1, math) ELEMENT(log, 1, math) ELEMENT( \
-                          log2, 1, math) ELEMENT(log10, 1, math) ELEMENT(log1p, 1, math)           \
-                          ELEMENT(sin, 1, math) ELEMENT(cos, 1, math) ELEMENT(tan, 1, math)        \
-                              ELEMENT(arcsin, 1, math) ELEMENT(arccos, 1, math) ELEMENT(           \
-                                  arctan, 1, math) ELEMENT(sinh, 1, math) ELEMENT(cosh, 1, math)   \
-                                  ELEMENT(tanh, 1, math) ELEMENT(arcsinh, 1, math)                 \
-                                      ELEMENT(arccosh, 1, math) ELEMENT(arctanh, 1, math) ELEMENT( \
-                                          cbrt, 1, real_math) ELEMENT(exp2, 1, real_math)          \
-                                          ELEMENT(arctan2, 2, real_math) ELEMENT(                  \
-                                              hypot, 2, real_math) ELEMENT(copysign, 2, real_math) \
-                                              ELEMENT(floor, 1, real_math) ELEMENT(                \
-                                                  ceil, 1, real_math) ELEMENT(trunc, 1, real_math) \
-                                                  ELEMENT(rint, 1, real_math) ELEMENT(             \
-                                                      isnan, 1, test) ELEMENT(isinf, 1, test)      \
-                                                      ELEMENT(isfinite, 1, test)                   \
-                                                          ELEMENT(signbit, 1, test) ELEMENT(       \
-                                                              absolute, 1, real_part)              \
-                                                              ELEMENT(abs2, 1, real_part) ELEMENT( \
-                                                                  real, 1, real_part)              \
-                                                                  ELEMENT(imag, 1, real_part)      \
-                                                                      ELEMENT(angle, 1, real_part)
+// clang-format off
+#define TESSERA_ELEMENT_OPS(ELEMENT)                                                              \
+  ELEMENT(copy, 1, arith) ELEMENT(negative, 1, arith) ELEMENT(positive, 1, arith)                 \
+  ELEMENT(square, 1, arith) ELEMENT(sign, 1, arith) ELEMENT(conj, 1, arith)                       \
+  ELEMENT(reciprocal, 1, arith) ELEMENT(add, 2, arith) ELEMENT(subtract, 2, arith)                \
+  ELEMENT(multiply, 2, arith) ELEMENT(conj_multiply, 2, arith) /* conj(a)*b */                    \
+  ELEMENT(floor_divide, 2, arith) ELEMENT(remainder, 2, arith) ELEMENT(power, 2, arith)           \
+  ELEMENT(maximum, 2, arith) ELEMENT(minimum, 2, arith) ELEMENT(fmax, 2, arith)                   \
+  ELEMENT(fmin, 2, arith) ELEMENT(multiply_add, 3, arith) /* a*b + c */                           \
+  ELEMENT(where, 3, arith) /* first operand is the condition, bool */                             \
+  ELEMENT(equal, 2, compare) ELEMENT(not_equal, 2, compare) ELEMENT(less, 2, compare)             \
+  ELEMENT(less_equal, 2, compare) ELEMENT(greater, 2, compare)                                    \
+  ELEMENT(greater_equal, 2, compare)                                                              \
+  ELEMENT(logical_and, 2, logic) ELEMENT(logical_or, 2, logic) ELEMENT(logical_xor, 2, logic)     \
+  ELEMENT(logical_not, 1, logic)                                                                  \
+  ELEMENT(bitwise_and, 2, bits) ELEMENT(bitwise_or, 2, bits) ELEMENT(bitwise_xor, 2, bits)        \
+  ELEMENT(invert, 1, bits) ELEMENT(left_shift, 2, bits) ELEMENT(right_shift, 2, bits)             \
+  ELEMENT(divide, 2, math) ELEMENT(sqrt, 1, math) ELEMENT(exp, 1, math) ELEMENT(exp2, 1, math)    \
+  ELEMENT(expm1, 1, math) ELEMENT(log, 1, math) ELEMENT(log2, 1, math) ELEMENT(log10, 1, math)    \
+  ELEMENT(log1p, 1, math) ELEMENT(sin, 1, math) ELEMENT(cos, 1, math) ELEMENT(tan, 1, math)       \
+  ELEMENT(arcsin, 1, math) ELEMENT(arccos, 1, math) ELEMENT(arctan, 1, math)                      \
+  ELEMENT(sinh, 1, math) ELEMENT(cosh, 1, math) ELEMENT(tanh, 1, math) ELEMENT(arcsinh, 1, math)  \
+  ELEMENT(arccosh, 1, math) ELEMENT(arctanh, 1, math)                                             \
+  ELEMENT(cbrt, 1, real_math) ELEMENT(arctan2, 2, real_math) ELEMENT(hypot, 2, real_math)         \
+  ELEMENT(copysign, 2, real_math) ELEMENT(floor, 1, real_math) ELEMENT(ceil, 1, real_math)        \
+  ELEMENT(trunc, 1, real_math) ELEMENT(rint, 1, real_math)                                        \
+  ELEMENT(isnan, 1, test) ELEMENT(isinf, 1, test) ELEMENT(isfinite, 1, test)                      \
+  ELEMENT(signbit, 1, test)                                                                       \
+  ELEMENT(absolute, 1, real_part) ELEMENT(abs2, 1, real_part) ELEMENT(real, 1, real_part)         \
+  ELEMENT(imag, 1, real_part) ELEMENT(angle, 1, real_part)
+// clang-format on
 
 enum class ElementOp : std::uint8_t {
 #define ELEMENT(name, arity, family) name,

@@ -333,7 +333,7 @@ TESSERA_MATH(arcsinh, Inexact)
 TESSERA_MATH(arccosh, Inexact)
 TESSERA_MATH(arctanh, Inexact)
 TESSERA_MATH(cbrt, Float)
-TESSERA_MATH(exp2, Float)
+TESSERA_MATH(exp2, Inexact)
 #undef TESSERA_MATH
 #define TESSERA_ROUND(name)                                             \
   struct name {                                                         \

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/kernels/elementwise/elementwise_blocks.hpp"
+
+namespace tessera {
+template BlockFn family_block<ElementFamily::arith>(ElementOp, DType);
+}  // namespace tessera

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The block loops of the cpu kernel and the tables that find them; included by the files that
+// instantiate one family each. Plain loops that g++ vectorises: `ivdep` because an output is an
+// input or apart from it.
+//   template BlockFn family_block<ElementFamily::bits>(ElementOp, DType);
+
+#include <algorithm>
+
+#include "tessera/kernels/copy/cast_rows.hpp"
+#include "tessera/kernels/elementwise/elementwise_cpu.hpp"
+#include "tessera/kernels/elementwise/elementwise_functors.hpp"
+
+namespace tessera {
+
+template <class F, class T>
+void block_1(const void* const* in, void* out, i64 n, unsigned scalars) {
+  using R = decltype(F{}(T{}));
+  const auto* a = static_cast<const Stored<T>*>(in[0]);
+  auto* r = static_cast<R*>(out);
+  if (scalars) {
+    std::fill(r, r + n, F{}(load_element<T>(a)));
+    return;
+  }
+#pragma GCC ivdep
+  for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i));
+}
+
+template <class F, class T>
+void block_2(const void* const* in, void* out, i64 n, unsigned scalars) {
+  using R = decltype(F{}(T{}, T{}));
+  const auto* a = static_cast<const Stored<T>*>(in[0]);
+  const auto* b = static_cast<const Stored<T>*>(in[1]);
+  auto* r = static_cast<R*>(out);
+  if (scalars == 0) {
+#pragma GCC ivdep
+    for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i), load_element<T>(b + i));
+  } else if (scalars == 1) {
+    const T x = load_element<T>(a);
+#pragma GCC ivdep
+    for (i64 i = 0; i < n; ++i) r[i] = F{}(x, load_element<T>(b + i));
+  } else if (scalars == 2) {
+    const T y = load_element<T>(b);
+#pragma GCC ivdep
+    for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i), y);
+  } else {
+    std::fill(r, r + n, F{}(load_element<T>(a), load_element<T>(b)));
+  }
+}
+
+template <class F, class A, class T>
+void block_3(const void* const* in, void* out, i64 n, unsigned) {
+  const auto* a = static_cast<const Stored<A>*>(in[0]);
+  const auto* b = static_cast<const Stored<T>*>(in[1]);
+  const auto* c = static_cast<const Stored<T>*>(in[2]);
+  auto* r = static_cast<T*>(out);
+#pragma GCC ivdep
+  for (i64 i = 0; i < n; ++i)
+    r[i] = F{}(load_element<A>(a + i), load_element<T>(b + i), load_element<T>(c + i));
+}
+
+template <class F, int arity, class T>
+constexpr BlockFn block_of() {
+  if constexpr (std::is_same_v<F, element::where>) {
+    return &block_3<F, bool, T>;
+  } else if constexpr (arity == 1) {
+    if constexpr (std::is_invocable_v<F, T>) return &block_1<F, T>;
+  } else if constexpr (arity == 2) {
+    if constexpr (std::is_invocable_v<F, T, T>) return &block_2<F, T>;
+  } else {
+    if constexpr (std::is_invocable_v<F, T, T, T>) return &block_3<F, T, T>;
+  }
+  return nullptr;
+}
+
+template <class F, int arity>
+BlockFn block_for(DType t) {
+  static constexpr BlockFn of[dtype_count] = {
+      block_of<F, arity, bool>(),          block_of<F, arity, std::int8_t>(),
+      block_of<F, arity, std::int16_t>(),  block_of<F, arity, std::int32_t>(),
+      block_of<F, arity, std::int64_t>(),  block_of<F, arity, std::uint8_t>(),
+      block_of<F, arity, std::uint16_t>(), block_of<F, arity, std::uint32_t>(),
+      block_of<F, arity, std::uint64_t>(), block_of<F, arity, float>(),
+      block_of<F, arity, float>(),         block_of<F, arity, float>(),
+      block_of<F, arity, double>(),        block_of<F, arity, c64>(),
+      block_of<F, arity, c128>()};
+  return of[static_cast<int>(t)];
+}
+
+template <ElementFamily family>
+BlockFn family_block(ElementOp op, DType compute) {
+  switch (op) {
+#define ELEMENT(name, arity, member)                   \
+  case ElementOp::name:                                \
+    if constexpr (ElementFamily::member == family)     \
+      return block_for<element::name, arity>(compute); \
+    break;
+    TESSERA_ELEMENT_OPS(ELEMENT)
+#undef ELEMENT
+  }
+  return nullptr;
+}
+
+}  // namespace tessera
