@@ -8,8 +8,6 @@ find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
 add_executable(tessera_cli ${cli_sources})
 target_include_directories(tessera_cli SYSTEM PRIVATE ${CLI11_INCLUDE_DIR})
 target_include_directories(tessera_cli PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/cli)
-target_compile_definitions(tessera_cli PRIVATE TESSERA_VERSION="${PROJECT_VERSION}"
-  TESSERA_BUILD_TYPE="${CMAKE_BUILD_TYPE}")
 target_link_libraries(tessera_cli PRIVATE tessera tessera_flags tessera_deps)
 set_target_properties(tessera_cli PROPERTIES OUTPUT_NAME tessera
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

@@ -22,8 +22,7 @@ if(NOT cuda_sources OR NOT TARGET tessera)
   return()
 endif()
 add_library(tessera_cuda MODULE ${cuda_sources})
-target_compile_definitions(tessera_cuda PRIVATE TESSERA_BUILDING_PLUGIN
-  TESSERA_VERSION="${PROJECT_VERSION}" TESSERA_BUILD_TYPE="${CMAKE_BUILD_TYPE}")
+target_compile_definitions(tessera_cuda PRIVATE TESSERA_BUILDING_PLUGIN)
 target_compile_options(tessera_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
   --expt-relaxed-constexpr --extended-lambda -Xcompiler=-Wall -diag-suppress=20012>)
 target_link_libraries(tessera_cuda PRIVATE tessera tessera_flags tessera_deps

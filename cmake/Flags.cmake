@@ -32,6 +32,8 @@ endif()
 
 # What every C++ file of ours is compiled with. No -march: the library runs on any machine of its kind.
 add_library(tessera_flags INTERFACE)
+target_compile_definitions(tessera_flags INTERFACE
+  TESSERA_VERSION="${PROJECT_VERSION}" TESSERA_BUILD_TYPE="${CMAKE_BUILD_TYPE}")
 target_compile_options(tessera_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wnon-virtual-dtor -fno-math-errno>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${TESSERA_WERROR}>>:-Werror>)

@@ -19,8 +19,7 @@ add_library(tessera SHARED ${library_sources})
 target_include_directories(tessera PUBLIC
   $<BUILD_INTERFACE:${TESSERA_SRC}> $<INSTALL_INTERFACE:include>)
 target_compile_features(tessera PUBLIC cxx_std_20)
-target_compile_definitions(tessera PRIVATE TESSERA_BUILDING
-  TESSERA_VERSION="${PROJECT_VERSION}" TESSERA_BUILD_TYPE="${CMAKE_BUILD_TYPE}")
+target_compile_definitions(tessera PRIVATE TESSERA_BUILDING)
 target_link_libraries(tessera PRIVATE tessera_flags tessera_deps)
 target_link_options(tessera PRIVATE -Wl,--no-undefined -Wl,--as-needed)
 set_target_properties(tessera PROPERTIES
