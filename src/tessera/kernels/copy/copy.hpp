@@ -13,6 +13,8 @@ namespace tessera {
 // OverflowError "Python integer 300 out of bounds for int8"; every other number fits every dtype.
 TESSERA_API void require_fits(const Value& v, DType dtype);
 
+// As Array::empty, and always row-major without gaps, whatever config().noncontiguous says.
+TESSERA_API Array empty_dense(const Shape& shape, DType dtype, Device device = cpu);
 TESSERA_API Array full(const Shape& shape, const Value& v, DType dtype, Device device = cpu);
 TESSERA_API Array zeros(const Shape& shape, DType dtype, Device device = cpu);
 TESSERA_API Array ones(const Shape& shape, DType dtype, Device device = cpu);
@@ -22,6 +24,7 @@ TESSERA_API Array linspace(double start, double stop, i64 n, DType dtype, Device
 TESSERA_API Array eye(i64 rows, i64 columns, i64 diagonal, DType dtype, Device device = cpu);
 TESSERA_API Array concatenate(std::span<const Array> arrays, i64 axis);
 TESSERA_API Array stack(std::span<const Array> arrays, i64 axis);
+// No axes: over the flattened array. One shift for all axes, or one each.
 TESSERA_API Array roll(const Array& x, const Shape& shifts, const Shape& axes);
 TESSERA_API Array flip(const Array& x, const Shape& axes);  // a view
 

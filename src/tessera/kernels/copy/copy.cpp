@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The members of Array that move data. Conversions and strided copies are element-wise launches;
+// transfers between devices move dense blocks of bytes.
+#include "tessera/kernels/copy/copy.hpp"
+
+#include <cstring>
+
+#include "tessera/kernels/copy/cast.hpp"
+#include "tessera/kernels/eager.hpp"
+
+namespace tessera {
+namespace {
+
+void launch_copy(const Array& to, const Layout& from_layout, const Array& from) {
+  const ElementwiseSpec spec{.op = ElementOp::copy,
+                             .compute = from.dtype(),
+                             .inputs = {{.operand = {from_layout, from.dtype()}, .immediate = {}}},
+                             .out = operand_of(to)};
+  launch_now(&KernelTable::elementwise, "copy", spec, to.device(), {&from, &to});
+}
+
+void require_writable(const Array& a) {
+  require<ArgumentError>(a.storage().writable(), "assignment destination is read-only");
+}
+
+// The same bytes on another device; x is dense. The host's end is finished when this returns:
+// whoever holds a cpu array may read or write it at once.
+Array transfer(const Array& x, Device to) {
+  Array y = empty_dense(x.shape(), x.dtype(), to);
+  if (x.size() == 0) return y;
+  const Stream stream = Stream::home(to == cpu ? x.device() : to);
+  if (x.device() != cpu && to != cpu) {
+    stream.wait(Stream::home(x.device()).record());
+    x.storage().record_stream(stream);
+  }
+  stream.copy(y.data(), to, x.data(), x.device(), x.bytes());
+  if (x.device() == cpu || to == cpu) stream.sync();
+  return y;
+}
+
+template <class T>
+Value read_value(const void* p) {
+  T t;
+  std::memcpy(&t, p, sizeof t);
+  if constexpr (std::is_same_v<T, std::uint64_t>)
+    return Value(t);
+  else if constexpr (std::is_integral_v<T>)
+    return Value(static_cast<i64>(t));
+  else if constexpr (is_complex_v<T>)
+    return Value(c128(t));
+  else
+    return Value(static_cast<double>(static_cast<float>(t)));
+}
+template <>
+Value read_value<double>(const void* p) {
+  double t;
+  std::memcpy(&t, p, sizeof t);
+  return Value(t);
+}
+template <>
+Value read_value<bool>(const void* p) {
+  return Value(*static_cast<const unsigned char*>(p) != 0);
+}
+
+}  // namespace
+
+Array empty_dense(const Shape& shape, DType dtype, Device device) {
+  Layout layout = Layout::contiguous(shape);
+  i64 bytes = 0;
+  require<ShapeError>(!__builtin_mul_overflow(layout.size(), size_of(dtype), &bytes),
+                      "an array of shape ", shape, " of ", dtype,
+                      " has more bytes than 63 bits can count");
+  return Array(Storage::allocate(device, bytes), std::move(layout), dtype);
+}
+
+Array Array::to(Device device) const {
+  if (device == this->device()) return *this;
+  (void)compute_device(device);
+  const bool two_kinds =
+      device.kind != this->device().kind && device != cpu && this->device() != cpu;
+  if (two_kinds) return to(cpu).to(device);
+  return transfer(contiguous(), device);
+}
+
+Array Array::astype(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  Array y = empty(shape(), dtype, device());
+  launch_copy(y, layout_, *this);
+  return y;
+}
+
+Array Array::contiguous() const { return is_contiguous() ? *this : copy(); }
+
+Array Array::copy() const {
+  Array y = empty_dense(shape(), dtype_, device());
+  launch_copy(y, layout_, *this);
+  return y;
+}
+
+void Array::fill(const Value& v) const {
+  require_writable(*this);
+  require_fits(v, dtype_);
+  require<DTypeError>(v.kind() != Value::Kind::complex || is_complex(dtype_) || dtype_ == DType::b1,
+                      "fill: an array of ", dtype_, " cannot hold the complex number ", v);
+  ElementwiseSpec spec{
+      .op = ElementOp::copy, .compute = dtype_, .inputs = {}, .out = operand_of(*this)};
+  spec.inputs.push_back({.operand = {}, .immediate = v});
+  launch_now(&KernelTable::elementwise, "fill", spec, device(), {this});
+}
+
+void Array::copy_from(const Array& source) const {
+  const Array* both[] = {this, &source};
+  (void)common_device("copy", both);
+  require_writable(*this);
+  require<DTypeError>(can_cast_same_kind(source.dtype(), dtype_),
+                      "Cannot cast array data from dtype('", source.dtype(), "') to dtype('",
+                      dtype_, "') according to the rule 'same_kind'");
+  const Layout from = source.layout().broadcast_to(shape());
+  if (may_share_memory(*this, source)) {
+    const bool same =
+        source.data() == data() && source.dtype() == dtype_ && from.strides == layout_.strides;
+    if (same) return;
+    const Array apart = source.copy();
+    launch_copy(*this, apart.layout().broadcast_to(shape()), apart);
+    return;
+  }
+  launch_copy(*this, from, source);
+}
+
+Value Array::item() const {
+  require<ArgumentError>(size() == 1, "can only convert an array of size 1 to a Python scalar");
+  if (!compute_device(device().kind).host_memory()) return to(cpu).item();
+  const void* p = host_data();
+  Value v;
+  dispatch<TESSERA_ALL_TYPES>(dtype_, "item", [&]<class T>() { v = read_value<T>(p); });
+  return v;
+}
+
+}  // namespace tessera

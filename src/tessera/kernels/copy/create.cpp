@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays from numbers. Ranges are written on the host and moved.
+#include <cmath>
+
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise_functors.hpp"
+
+namespace tessera {
+namespace {
+
+__extension__ using Wide = __int128;
+
+Wide wide(const Value& v) {
+  return v.kind() == Value::Kind::natural ? static_cast<Wide>(v.as<std::uint64_t>())
+                                          : static_cast<Wide>(v.as<i64>());
+}
+
+bool all_integers(const Value& a, const Value& b, const Value& c) {
+  return a.is_integer() && b.is_integer() && c.is_integer();
+}
+
+i64 range_length(const Value& start, const Value& stop, const Value& step) {
+  if (all_integers(start, stop, step)) {
+    const Wide width = wide(stop) - wide(start), s = wide(step);
+    require<ArgumentError>(s != 0, "arange: the step is zero");
+    if (width == 0 || (width < 0) != (s < 0)) return 0;
+    const Wide n = (width + (s > 0 ? s - 1 : s + 1)) / s;
+    require<ArgumentError>(n <= INT64_MAX, "arange: Maximum allowed size exceeded");
+    return static_cast<i64>(n);
+  }
+  const double s = step.as<double>(), n = std::ceil((stop.as<double>() - start.as<double>()) / s);
+  require<ArgumentError>(s != 0, "arange: the step is zero");
+  require<ArgumentError>(!std::isnan(n), "arange: cannot compute length");
+  require<ArgumentError>(n < 9e18, "arange: Maximum allowed size exceeded");
+  return n <= 0 ? 0 : static_cast<i64>(n);
+}
+
+// As NumPy: the first two elements are converted, the others continue their difference in the
+// dtype.
+template <class T>
+void write_range(const Array& y, const Value& start, const Value& step) {
+  using W = Work<T>;
+  W first, second;
+  if (all_integers(start, start, step)) {
+    first = convert<W>(static_cast<i64>(wide(start)));
+    second = convert<W>(static_cast<i64>(wide(start) + wide(step)));
+  } else {
+    first = convert<W>(convert<T>(start.as<double>()));
+    second = convert<W>(convert<T>(start.as<double>() + step.as<double>()));
+  }
+  if constexpr (!std::is_same_v<T, bool>) {
+    const W delta = element::subtract{}(second, first);
+    T* p = y.host<T>();
+    parallel_for(y.size(), 32768, [=](i64 begin, i64 end) {
+      for (i64 i = begin; i < end; ++i)
+        p[i] = convert<T>(element::add{}(first, element::multiply{}(convert<W>(i), delta)));
+    });
+  } else {
+    bool* p = y.host<bool>();
+    for (i64 i = 0; i < y.size(); ++i) p[i] = i == 0 ? first : second;
+  }
+}
+
+}  // namespace
+
+Array full(const Shape& shape, const Value& v, DType dtype, Device device) {
+  Array y = Array::empty(shape, dtype, device);
+  y.fill(v);
+  return y;
+}
+Array zeros(const Shape& shape, DType dtype, Device device) {
+  return full(shape, Value(0), dtype, device);
+}
+Array ones(const Shape& shape, DType dtype, Device device) {
+  return full(shape, Value(1), dtype, device);
+}
+
+Array arange(const Value& start, const Value& stop, const Value& step, DType dtype, Device device) {
+  const i64 n = range_length(start, stop, step);
+  require<DTypeError>(dtype != DType::b1 || n <= 2,
+                      "no fill-function for data-type: arange of bool holds at most two");
+  const Array y = empty_dense({n}, dtype, cpu);
+  if (n > 0)
+    dispatch<TESSERA_ALL_TYPES>(dtype, "arange",
+                                [&]<class T>() { write_range<T>(y, start, step); });
+  return y.to(device);
+}
+
+Array linspace(double start, double stop, i64 n, DType dtype, Device device) {
+  require<ArgumentError>(n >= 0, "Number of samples, ", n, ", must be non-negative.");
+  const Array y = empty_dense({n}, DType::f64, cpu);
+  double* p = y.host<double>();
+  const double width = stop - start, parts = static_cast<double>(n - 1), step = width / parts;
+  parallel_for(n, 32768, [=](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) {
+      const double k = static_cast<double>(i);
+      p[i] = start + (step == 0 || n == 1 ? (n == 1 ? 0.0 : k / parts * width) : k * step);
+    }
+  });
+  if (n > 1) p[n - 1] = stop;
+  if (is_integer(dtype))
+    for (i64 i = 0; i < n; ++i) p[i] = std::floor(p[i]);
+  return y.astype(dtype).to(device);
+}
+
+Array eye(i64 rows, i64 columns, i64 diagonal, DType dtype, Device device) {
+  require<ShapeError>(rows >= 0 && columns >= 0, "negative dimensions are not allowed: eye of ",
+                      rows, " by ", columns);
+  const Array y = zeros({rows, columns}, dtype, device);
+  const i64 row = std::max<i64>(0, -diagonal), column = std::max<i64>(0, diagonal);
+  const i64 n = std::min(rows - row, columns - column);
+  if (n <= 0) return y;
+  const Layout& l = y.layout();
+  Layout line;
+  line.shape = {n};
+  line.strides = {l.strides[0] + l.strides[1]};
+  line.offset = l.offset + row * l.strides[0] + column * l.strides[1];
+  y.view(line).fill(Value(1));
+  return y;
+}
+
+}  // namespace tessera
