@@ -48,6 +48,14 @@ i64 Plan::transferred_bytes() const {
   return bytes;
 }
 
+Plan Plan::with_notes(const std::vector<std::string>& more) const {
+  auto impl = std::make_shared<Impl>(*impl_);
+  impl->notes.insert(impl->notes.end(), more.begin(), more.end());
+  Plan p;
+  p.impl_ = std::move(impl);
+  return p;
+}
+
 Run Plan::instance() const {
   const Device device = impl_->outputs.empty() ? cpu : impl_->slots[static_cast<std::size_t>(impl_->outputs.front())].device;
   return instance(Stream::home(device));

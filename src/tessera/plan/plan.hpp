@@ -38,6 +38,7 @@ class TESSERA_API Plan {
   i64 sum_of_temporaries() const;
   i64 transferred_bytes() const;
 
+  Plan with_notes(const std::vector<std::string>& more) const;
   std::string explain(ExplainFormat format = ExplainFormat::text) const;
   // A runnable copy: allocates the arenas (OutOfMemory names the plan), makes streams. `stream` becomes the
   // compute lane of its device; the home stream of the output's device when none is given.

@@ -172,5 +172,11 @@ void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_
   r.launch(&KernelTable::matmul, "matmul", spec, reads, y);
 }
 
+void vdot(Recorder& r, const View& a, const View& b, const View& y) {
+  ReduceSpec spec{.op = ReduceOp::vdot, .in = operand_of(a), .in2 = operand_of(b), .out = operand_of(y)};
+  const View reads[] = {a, b};
+  r.launch(&KernelTable::reduce, "vdot", spec, reads, y);
+}
+
 }  // namespace record
 }  // namespace tessera

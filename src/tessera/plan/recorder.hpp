@@ -83,6 +83,8 @@ TESSERA_API void conj_multiply(Recorder& r, const View& a, const View& b, const 
 TESSERA_API void add(Recorder& r, const View& a, const View& b, const View& y);
 TESSERA_API void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign, double scale);
 TESSERA_API void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_a, bool conj_b);
+// y = sum conj(a) b over the axes along which y has size 1.
+TESSERA_API void vdot(Recorder& r, const View& a, const View& b, const View& y);
 }  // namespace record
 
 }  // namespace tessera

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/linop.hpp"
+
+#include <cmath>
+#include <list>
+#include <mutex>
+
+#include "tessera/base/config.hpp"
+#include "tessera/linop/algebra.hpp"
+#include "tessera/linop/ops/scalar.hpp"
+#include "tessera/linop/plan_linop.hpp"
+
+namespace tessera {
+namespace {
+constexpr std::size_t kept_plans = 32;
+}
+
+// What an operator remembers: its adjoint and normal, and the plans of its recent calls with idle runs.
+struct NamedLinop::PlanCache {
+  struct Entry {
+    Layout in, out;
+    DType dtype, out_dtype;
+    Device device;
+    Plan plan;
+    std::vector<Run> idle;
+  };
+  std::mutex mutex;
+  Node::P adjoint, normal;
+  std::weak_ptr<const Node> adjoint_of;  // weak: the original owns its adjoint
+  std::list<Entry> entries;              // most recent first
+
+  Entry* find(const Array& x, const Array& y) {
+    for (auto it = entries.begin(); it != entries.end(); ++it)
+      if (it->dtype == x.dtype() && it->out_dtype == y.dtype() && it->device == x.device() &&
+          it->in.shape == x.layout().shape && it->in.strides == x.layout().strides && it->out.strides == y.layout().strides) {
+        if (it != entries.begin()) entries.splice(entries.begin(), entries, it);
+        return &entries.front();
+      }
+    return nullptr;
+  }
+};
+
+NamedLinop::Node::Node() : cache(std::make_unique<PlanCache>()) {}
+NamedLinop::Node::~Node() = default;
+
+Dims NamedLinop::dims() const {
+  const NamedShape s = shape();
+  Dims all;
+  for (const Dims* side : {&s.ishape, &s.oshape})
+    for (NamedDimension d : *side)
+      if (!contains(all, d)) all.push_back(d);
+  return all;
+}
+
+std::string NamedLinop::str() const { return cat(kind(), " ", shape().str()); }
+
+std::string NamedLinop::tree() const {
+  const std::string details = node_->details();
+  std::string text = cat(str(), details.empty() ? "" : "  ", details);
+  for (const NamedLinop& part : parts()) {
+    text += "\n  ";
+    for (char c : part.tree()) {
+      text += c;
+      if (c == '\n') text += "  ";
+    }
+  }
+  return text;
+}
+
+NamedLinop NamedLinop::H() const {
+  if (!config().cache_adjoint_normal) return node_->adjoint(node_);
+  PlanCache& c = *node_->cache;
+  {
+    std::lock_guard lock(c.mutex);
+    if (c.adjoint) return NamedLinop(c.adjoint);
+    if (auto original = c.adjoint_of.lock()) return NamedLinop(original);
+  }
+  const NamedLinop fresh = node_->adjoint(node_);  // may ask other operators: not under our lock
+  std::lock_guard lock(c.mutex);
+  if (!c.adjoint) {
+    c.adjoint = fresh.node_;
+    PlanCache& back = *fresh.node_->cache;
+    std::unique_lock other(back.mutex, std::defer_lock);
+    if (&back != &c) other.lock();
+    if (back.adjoint_of.expired()) back.adjoint_of = node_;
+  }
+  return NamedLinop(c.adjoint);
+}
+
+NamedLinop NamedLinop::N() const {
+  PlanCache& c = *node_->cache;
+  if (config().cache_adjoint_normal) {
+    std::lock_guard lock(c.mutex);
+    if (c.normal) return NamedLinop(c.normal);
+  }
+  const std::optional<NamedLinop> own = node_->own_normal();
+  const NamedLinop fresh = own ? *own : chain({*this, H()});
+  std::lock_guard lock(c.mutex);
+  if (!config().cache_adjoint_normal) return fresh;
+  if (!c.normal) c.normal = fresh.node_;
+  return NamedLinop(c.normal);
+}
+
+NamedLinop NamedLinop::normal(const NamedLinop& inner) const { return chain({*this, inner, H()}); }
+
+NamedLinop NamedLinop::rename(const Renames& renames) const {
+  const NamedShape s = shape();
+  return Relabel{*this, NamedShape(tessera::rename(s.ishape, renames), tessera::rename(s.oshape, renames))};
+}
+
+NamedLinop NamedLinop::to(Device d) const {
+  if (device() == d || !device()) return *this;
+  return node_->to(d, node_);
+}
+
+void NamedLinop::check_input(const Shape& input) const {
+  const std::string who = str();
+  const Binding b = bind_dims(who, ishape(), input);
+  for (i64 i = 0; i < b.dims.size(); ++i) {
+    const std::optional<i64> n = size(b.dims[i]);
+    require<DimError>(!n || *n == b.sizes[i], who, " on an array of shape ", input, ": dim '", b.dims[i], "' is ", n.value_or(0),
+                      " (set by the operator), axis ", axis_of(ishape(), b.dims[i], input.size()).value_or(i), " has ", b.sizes[i]);
+  }
+}
+
+Shape NamedLinop::output_shape(const Shape& input) const {
+  check_input(input);
+  if (const std::optional<Shape> own = node_->output_shape(input)) return *own;
+  const std::string who = str();
+  return sizes_of(who, oshape(), bind_dims(who, ishape(), input), [this](NamedDimension d) { return size(d); });
+}
+
+void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
+  const Recorder::Scope scope(r, str());
+  const Shape expected = output_shape(x.shape());
+  require<ShapeError>(expected == y.shape(), str(), ": gives an array of shape ", expected, ", the output has ", y.shape());
+  if (const auto d = device())
+    require<DeviceError>(*d == r.device(x), str(), " is on ", *d, ", the input on ", r.device(x), "; move one with to()");
+  const DType natural = output_dtype(x.dtype);
+  if (natural == y.dtype) return node_->apply(r, x, y);
+  require<DTypeError>(can_cast_same_kind(natural, y.dtype), str(), " on ", name(x.dtype), " gives ", name(natural),
+                      ", which the output of ", name(y.dtype), " cannot hold");
+  const View t = r.temporary(y.shape(), natural, r.device(y));
+  node_->apply(r, x, t);
+  record::copy(r, t, y);
+}
+
+Array NamedLinop::operator()(const Array& x) const {
+  const Array y = Array::empty(output_shape(x.shape()), output_dtype(x.dtype()), x.device());
+  (*this)(x, y);
+  return y;
+}
+
+void NamedLinop::operator()(const Array& x, const Array& out) const {
+  PlanCache& c = *node_->cache;
+  std::optional<Run> run;
+  Plan plan;
+  {
+    std::lock_guard lock(c.mutex);
+    if (PlanCache::Entry* e = c.find(x, out)) {
+      plan = e->plan;
+      if (!e->idle.empty()) {
+        run.emplace(std::move(e->idle.back()));
+        e->idle.pop_back();
+      }
+    }
+  }
+  if (!plan) {
+    plan = plan_linop(*this, x.layout(), x.dtype(), out.layout(), out.dtype(), x.device());
+    std::lock_guard lock(c.mutex);
+    c.entries.push_front({x.layout(), out.layout(), x.dtype(), out.dtype(), x.device(), plan, {}});
+    if (c.entries.size() > kept_plans) c.entries.pop_back();
+  }
+  if (!run) run.emplace(plan.instance());
+  (*run)(x, out);
+  std::lock_guard lock(c.mutex);
+  if (PlanCache::Entry* e = c.find(x, out)) e->idle.push_back(std::move(*run));
+}
+
+Array NamedLinop::to_dense(const Shape& input, DType dtype) const {
+  const i64 columns = count_of(input), rows = count_of(output_shape(input));
+  const Device where = device().value_or(cpu);
+  const Array dense = Array::empty({rows, columns}, output_dtype(dtype), where);
+  for (i64 j = 0; j < columns; ++j) {
+    const Array x(Storage::allocate(where, columns * size_of(dtype)), Layout::contiguous(input), dtype);
+    x.fill(Value(0));
+    x.reshape({columns}).select(0, j).fill(Value(1));
+    dense.select(1, j).copy_from((*this)(x).reshape({rows}));
+  }
+  return dense;
+}
+
+double check_adjoint(const NamedLinop& a, const Shape& input, DType dtype, Device device, std::uint64_t seed) {
+  Random random(seed);
+  const Array x = random.normal(input, dtype, device);
+  const Array y = random.normal(a.output_shape(input), a.output_dtype(dtype), device);
+  const Array ax = a(x), hy = a.H()(y);
+  const DType common = promote(hy.dtype(), x.dtype());
+  const c128 left = vdot(y, ax).item().as<c128>(), right = vdot(hy.astype(common), x.astype(common)).item().as<c128>();
+  const double scale = norm(ax).item().as<double>() * norm(y).item().as<double>() / std::sqrt(static_cast<double>(y.size()));
+  return std::hypot(left.re - right.re, left.im - right.im) / (scale > 0 ? scale : 1);
+}
+
+NamedLinop operator*(const NamedLinop& a, const NamedLinop& b) { return chain({b, a}); }
+NamedLinop operator+(const NamedLinop& a, const NamedLinop& b) { return sum({a, b}); }
+NamedLinop operator-(const NamedLinop& a, const NamedLinop& b) { return sum({a, -b}); }
+NamedLinop operator-(const NamedLinop& a) { return Value(-1.0) * a; }
+NamedLinop operator*(const Value& c, const NamedLinop& a) { return chain({a, Scalar(c, a.oshape())}); }
+NamedLinop operator*(const NamedLinop& a, const Value& c) { return chain({Scalar(c, a.ishape()), a}); }
+
+}  // namespace tessera

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A linear operator with named input and output: a small value handle over a shared immutable node. Any
+// struct that satisfies the concept of operator.hpp becomes one; users never derive from anything.
+// Applying records a plan once per (layout, dtype, device) and runs it afterwards.
+//   NamedLinop A = FFT(2) * Diagonal(w, dims("NxNy"));   Array y = A(x);   Array g = A.N()(x);
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/linop/binding.hpp"
+#include "tessera/linop/operator.hpp"
+#include "tessera/plan/plan.hpp"
+
+namespace tessera {
+
+struct PlanOptions {
+  Shape shape;                    // of the input
+  DType dtype = DType::c64;       // of the input
+  Device device = cpu;            // where input and output live
+  std::vector<Device> run_on;     // where to compute: empty = on `device`; several = the cheapest of them
+};
+
+class TESSERA_API NamedLinop {
+ public:
+  template <Operator T>
+    requires(!std::same_as<T, NamedLinop>)
+  NamedLinop(T op) : node_(std::make_shared<Model<T>>(std::move(op))) {
+    static_assert(AdjointByValue<T> || AdjointByCall<T>,
+                  "an operator states its adjoint: adjoint() or apply_adjoint(Recorder&, View y, View x)");
+  }
+
+  std::string_view kind() const { return node_->kind(); }  // "Diagonal"
+  NamedShape shape() const { return node_->shape(); }
+  Dims ishape() const { return shape().ishape; }
+  Dims oshape() const { return shape().oshape; }
+  Dims dims() const;  // of both sides, each once
+  std::optional<i64> size(NamedDimension d) const { return node_->size(d); }
+  std::optional<Device> device() const { return node_->device(); }  // of its arrays; nullopt: anywhere
+  std::string str() const;   // "Diagonal (Nx,) -> (Nx,)"
+  std::string tree() const;  // with its parts, one a line
+  std::vector<NamedLinop> parts() const { return node_->parts(); }
+  // The struct behind the handle, when it is a T.
+  template <class T>
+  const T* as() const {
+    auto* model = dynamic_cast<const Model<T>*>(node_.get());
+    return model ? &model->op : nullptr;
+  }
+
+  NamedLinop H() const;                       // made once: A.H().H() == A
+  NamedLinop N() const;                       // A.H A, simplified
+  NamedLinop normal(const NamedLinop& inner) const;  // A.H inner A
+  // What the operator itself states: acts point by point, with the input's names on both sides.
+  std::optional<NamedLinop> own_normal() const { return node_->own_normal(); }
+  NamedLinop rename(const Renames& renames) const;
+  NamedLinop to(Device device) const;
+
+  // Sizes and dtypes: checked, with a sentence that names the operator and the dim.
+  Shape output_shape(const Shape& input) const;
+  DType output_dtype(DType input) const { return node_->output_dtype(input); }
+
+  Array operator()(const Array& x) const;
+  void operator()(const Array& x, const Array& out) const;
+  Plan plan(const PlanOptions& options) const;
+  std::string explain(const PlanOptions& options) const { return plan(options).explain(); }
+  // y = A x as steps of a larger plan; casts when the kernel's result has another dtype than y.
+  void record(Recorder& r, const View& x, const View& y) const;
+  Array to_dense(const Shape& input, DType dtype) const;  // small operators: (outputs, inputs)
+
+  friend bool operator==(const NamedLinop& a, const NamedLinop& b) { return a.node_ == b.node_; }
+  const void* id() const { return node_.get(); }
+
+ private:
+  friend struct Flipped;
+  struct PlanCache;
+  struct Node {
+    using P = std::shared_ptr<const Node>;
+    Node();
+    virtual ~Node();
+    virtual std::string_view kind() const = 0;
+    virtual NamedShape shape() const = 0;
+    virtual std::optional<i64> size(NamedDimension) const = 0;
+    virtual std::optional<Device> device() const = 0;
+    virtual std::string details() const = 0;
+    virtual std::vector<NamedLinop> parts() const = 0;
+    virtual std::optional<Shape> output_shape(const Shape&) const = 0;
+    virtual DType output_dtype(DType) const = 0;
+    virtual void apply(Recorder&, const View&, const View&) const = 0;
+    virtual void apply_adjoint(Recorder&, const View&, const View&) const = 0;
+    virtual NamedLinop adjoint(const P& self) const = 0;
+    virtual std::optional<NamedLinop> own_normal() const = 0;
+    virtual NamedLinop to(Device, const P& self) const = 0;
+    std::unique_ptr<PlanCache> cache;
+  };
+  template <class T>
+  struct Model;
+
+  explicit NamedLinop(Node::P node) : node_(std::move(node)) {}
+  void check_input(const Shape& input) const;
+
+  Node::P node_;
+};
+
+TESSERA_API NamedLinop operator*(const NamedLinop& a, const NamedLinop& b);  // b first
+TESSERA_API NamedLinop operator+(const NamedLinop& a, const NamedLinop& b);
+TESSERA_API NamedLinop operator-(const NamedLinop& a, const NamedLinop& b);
+TESSERA_API NamedLinop operator-(const NamedLinop& a);
+TESSERA_API NamedLinop operator*(const Value& c, const NamedLinop& a);
+TESSERA_API NamedLinop operator*(const NamedLinop& a, const Value& c);
+
+// The relative error of the dot test with random vectors: |<y, Ax> - <A.H y, x>| / (|Ax| |y| / sqrt(n)).
+TESSERA_API double check_adjoint(const NamedLinop& a, const Shape& input, DType dtype, Device device = cpu,
+                                 std::uint64_t seed = 0);
+
+// Adjoint of an operator that gave apply_adjoint().
+struct TESSERA_API Flipped {
+  NamedLinop a;
+  static constexpr const char* kind = "Adjoint";
+  NamedShape shape() const { return a.shape().H(); }
+  std::optional<i64> size(NamedDimension d) const { return a.size(d); }
+  void apply(Recorder& r, const View& x, const View& y) const { a.node_->apply_adjoint(r, x, y); }
+  NamedLinop adjoint() const { return a; }
+  std::vector<NamedLinop> parts() const { return {a}; }
+  DType output_dtype(DType t) const { return a.output_dtype(t); }
+  std::optional<Device> device() const { return a.device(); }
+  NamedLinop to(Device d) const { return Flipped{a.to(d)}; }
+};
+
+template <class T>
+struct NamedLinop::Model final : Node {
+  T op;
+  explicit Model(T o) : op(std::move(o)) {}
+  std::string_view kind() const override { return T::kind; }
+  NamedShape shape() const override { return op.shape(); }
+  std::optional<i64> size(NamedDimension d) const override {
+    if constexpr (requires { op.size(d); }) return op.size(d);
+    else return std::nullopt;
+  }
+  std::optional<Device> device() const override {
+    if constexpr (requires { op.device(); }) return op.device();
+    else return std::nullopt;
+  }
+  std::string details() const override {
+    if constexpr (requires { op.details(); }) return op.details();
+    else return {};
+  }
+  std::vector<NamedLinop> parts() const override {
+    if constexpr (requires { op.parts(); }) return op.parts();
+    else return {};
+  }
+  std::optional<Shape> output_shape(const Shape& in) const override {
+    if constexpr (requires { op.output_shape(in); }) return op.output_shape(in);
+    else return std::nullopt;
+  }
+  DType output_dtype(DType t) const override {
+    if constexpr (requires { op.output_dtype(t); }) return op.output_dtype(t);
+    else return t;
+  }
+  void apply(Recorder& r, const View& x, const View& y) const override { op.apply(r, x, y); }
+  void apply_adjoint(Recorder& r, const View& y, const View& x) const override {
+    if constexpr (AdjointByCall<T>) op.apply_adjoint(r, y, x);
+    else NamedLinop(op.adjoint()).record(r, y, x);
+  }
+  NamedLinop adjoint(const Node::P& self) const override {
+    if constexpr (AdjointByValue<T>) return op.adjoint();
+    else return Flipped{NamedLinop(self)};
+  }
+  std::optional<NamedLinop> own_normal() const override {
+    if constexpr (requires { op.normal(); }) return op.normal();
+    else return std::nullopt;
+  }
+  NamedLinop to(Device d, const Node::P& self) const override {
+    if constexpr (requires { op.to(d); }) return op.to(d);
+    else return NamedLinop(self);
+  }
+};
+
+}  // namespace tessera

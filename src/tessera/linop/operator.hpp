@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a struct must offer to be an operator. Required: a static `kind`, shape(), apply() and an adjoint,
+// by value (adjoint()) or by call (apply_adjoint()). Optional, found by name:
+//   size(dim), device(), to(device), output_shape(shape), output_dtype(dtype), normal(), parts(), details()
+//   struct Twice { static constexpr const char* kind = "Twice";  NamedShape shape() const;
+//                  void apply(Recorder& r, const View& x, const View& y) const;  Twice adjoint() const; };
+
+#include <concepts>
+
+#include "tessera/names/named_shape.hpp"
+#include "tessera/plan/recorder.hpp"
+
+namespace tessera {
+
+template <class T>
+concept Operator = requires(const T a, Recorder& r, const View& x, const View& y) {
+  { T::kind } -> std::convertible_to<std::string_view>;
+  { a.shape() } -> std::convertible_to<NamedShape>;
+  a.apply(r, x, y);
+};
+template <class T>
+concept AdjointByValue = requires(const T a) { a.adjoint(); };
+template <class T>
+concept AdjointByCall = requires(const T a, Recorder& r, const View& x, const View& y) { a.apply_adjoint(r, y, x); };
+
+}  // namespace tessera

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/ops/dense.hpp"
+
+#include "tessera/linop/ops/diagonal.hpp"
+
+namespace tessera {
+namespace {
+
+// Axis positions of one class of dims in weight, input and output; -1 where absent.
+struct Axis {
+  i64 w = -1, x = -1, y = -1;
+};
+struct Classes {
+  std::vector<Axis> batch, out, contract, free;
+};
+
+Classes classify(const Dense& d, i64 x_rank, i64 y_rank) {
+  Classes c;
+  auto at = [](const Dims& dims, NamedDimension n, i64 rank) { return axis_of(dims, n, rank).value_or(-1); };
+  for (NamedDimension n : d.names.oshape) {
+    if (n.is_ellipses()) continue;
+    const Axis a{at(d.weightshape, n, d.weight.ndim()), at(d.names.ishape, n, x_rank), at(d.names.oshape, n, y_rank)};
+    (a.w < 0 ? c.free : a.x < 0 ? c.out : c.batch).push_back(a);
+  }
+  for (NamedDimension n : d.names.ishape)
+    if (!n.is_ellipses() && !contains(d.names.oshape, n))
+      c.contract.push_back({at(d.weightshape, n, d.weight.ndim()), at(d.names.ishape, n, x_rank), -1});
+  // The axes of "..." pass through, in order.
+  const auto first_x = axis_of(d.names.ishape, NamedDimension::ellipses(), x_rank);
+  const auto first_y = axis_of(d.names.oshape, NamedDimension::ellipses(), y_rank);
+  if (first_x)
+    for (i64 k = 0; k < x_rank - (d.names.ishape.size() - 1); ++k) c.free.push_back({-1, *first_x + k, *first_y + k});
+  return c;
+}
+
+// The axes of an operand in the order of the groups, each group merged to one axis when `merge`.
+Layout arrange(const Layout& l, const std::vector<const std::vector<Axis>*>& groups, i64 Axis::*side, const Layout& sizes) {
+  Layout r;
+  r.offset = l.offset;
+  for (const auto* group : groups)
+    for (const Axis& a : *group) {
+      const i64 axis = a.*side;
+      r.shape.push_back(axis >= 0 ? l.shape[axis] : sizes.shape[r.ndim()]);
+      r.strides.push_back(axis >= 0 ? l.strides[axis] : 0);
+    }
+  return r;
+}
+
+i64 group_size(const std::vector<Axis>& group, const Shape& x, const Shape& y) {
+  i64 n = 1;
+  for (const Axis& a : group) n *= a.x >= 0 ? x[a.x] : y[a.y];
+  return n;
+}
+
+}  // namespace
+
+Dense::Dense(Array w, Dims wshape, Dims ishape, Dims oshape, Dims broadcast, bool conj)
+    : weight(std::move(w)), weightshape(std::move(wshape)), names(std::move(ishape), std::move(oshape)),
+      broadcast_dims(std::move(broadcast)), conjugated(conj) {
+  const std::string who = cat("Dense ", names.str(), " with weight ", to_text(weightshape));
+  require<DimError>(weightshape.size() == weight.ndim() && !has_ellipses(weightshape), who, ": the weight has shape ",
+                    weight.shape());
+  for (NamedDimension d : weightshape)
+    require<DimError>(contains(names.ishape, d) || contains(names.oshape, d), who, ": dim '", d,
+                      "' of the weight is in neither the input nor the output");
+  for (const Dims* side : {&names.ishape, &names.oshape})
+    for (NamedDimension d : *side) {
+      const Dims& other = side == &names.ishape ? names.oshape : names.ishape;
+      require<DimError>(contains(weightshape, d) || contains(other, d), who, ": dim '", d,
+                        "' is in neither the weight nor the other side");
+    }
+  for (NamedDimension d : broadcast_dims)
+    require<DimError>(contains(weightshape, d), who, ": broadcast dim '", d, "' is not a dim of the weight");
+}
+
+Dense::Dense(Array w) : weight(std::move(w)) {
+  require<DimError>(weight.ndim() >= 2, "Dense: without names the weight needs two axes or more, got shape ", weight.shape());
+  const i64 n = weight.ndim();
+  for (i64 i = 0; i < n - 2; ++i) weightshape.push_back(NamedDimension("()", i + 2));
+  Dims in = weightshape, out = weightshape;
+  out.push_back(NamedDimension("()", n));
+  in.push_back(NamedDimension("()", n + 1));
+  weightshape.push_back(out.back());
+  weightshape.push_back(in.back());
+  names = NamedShape(in, out);
+}
+
+std::optional<i64> Dense::size(NamedDimension d) const {
+  if (contains(broadcast_dims, d)) return std::nullopt;
+  for (i64 i = 0; i < weightshape.size(); ++i)
+    if (weightshape[i] == d) return weight.shape(i);
+  return std::nullopt;
+}
+
+std::string Dense::details() const {
+  return cat("weight ", to_text(weightshape), " ", weight.shape(), " ", weight.dtype(), conjugated ? " conjugated" : "");
+}
+
+Dense Dense::adjoint() const {
+  return Dense(weight, weightshape, names.oshape, names.ishape, broadcast_dims, !conjugated && is_complex(weight.dtype()));
+}
+
+std::optional<NamedLinop> Dense::normal() const {
+  if (!broadcast_dims.empty()) return std::nullopt;
+  for (NamedDimension d : names.ishape)
+    if (!contains(weightshape, d) || !contains(names.oshape, d)) return std::nullopt;
+  Axes summed, order;
+  Dims kept;
+  for (i64 i = 0; i < weightshape.size(); ++i) {
+    if (contains(names.ishape, weightshape[i]))
+      kept.push_back(weightshape[i]);
+    else
+      summed.push_back(i);
+  }
+  for (NamedDimension d : names.ishape) order.push_back(*axis_of(kept, d, kept.size()));
+  const Array w = summed.empty() ? ops::abs2(weight) : reduce(ReduceOp::sum_abs2, weight, summed);
+  return Diagonal(w.permute(order), names.ishape);
+}
+
+void Dense::apply(Recorder& r, const View& x_given, const View& y) const {
+  const Classes c = classify(*this, x_given.layout.ndim(), y.layout.ndim());
+  View x = x_given;
+  if (x.dtype != y.dtype) {
+    x = r.temporary(x.shape(), y.dtype, r.device(x));
+    record::copy(r, x_given, x);
+  }
+  View w = r.constant(weight.dtype() == y.dtype ? weight : weight.astype(y.dtype));
+  // A broadcast axis of size 1 takes the size of its partner, with stride 0.
+  for (const auto* group : {&c.batch, &c.out, &c.contract})
+    for (const Axis& a : *group) {
+      const i64 n = a.x >= 0 ? x.shape()[a.x] : y.shape()[a.y];
+      if (w.layout.shape[a.w] == n) continue;
+      require<DimError>(w.layout.shape[a.w] == 1, "Dense ", names.str(), ": dim '", weightshape[a.w], "' has size ",
+                        w.layout.shape[a.w], " in the weight and ", n, " in the array");
+      w.layout.shape[a.w] = n;
+      w.layout.strides[a.w] = 0;
+    }
+  if (c.contract.empty()) {
+    const Layout full = arrange(y.layout, {&c.batch, &c.out, &c.free}, &Axis::y, {});
+    const View target = sub_view(y, full);
+    const View a = sub_view(w, arrange(w.layout, {&c.batch, &c.out, &c.free}, &Axis::w, full));
+    const View b = sub_view(x, arrange(x.layout, {&c.batch, &c.out, &c.free}, &Axis::x, full));
+    return conjugated ? record::conj_multiply(r, a, b, target) : record::multiply(r, a, b, target);
+  }
+  const bool inner = c.out.empty() && c.free.empty() && !c.batch.empty();
+  if (inner && (conjugated || !is_complex(y.dtype))) {
+    Layout target = arrange(y.layout, {&c.batch}, &Axis::y, {});
+    for (std::size_t i = 0; i < c.contract.size(); ++i) target = target.insert_axis(target.ndim());
+    return record::vdot(r, sub_view(w, arrange(w.layout, {&c.batch, &c.contract}, &Axis::w, {})),
+                        sub_view(x, arrange(x.layout, {&c.batch, &c.contract}, &Axis::x, {})), sub_view(y, target));
+  }
+  Shape batch;
+  for (const Axis& a : c.batch) batch.push_back(y.shape()[a.y]);
+  const i64 m = group_size(c.out, x.shape(), y.shape()), k = group_size(c.contract, x.shape(), y.shape()),
+            n = group_size(c.free, x.shape(), y.shape());
+  auto matrix = [&](i64 rows, i64 columns) {
+    Shape s = batch;
+    s.push_back(rows);
+    s.push_back(columns);
+    return s;
+  };
+  // A layout that cannot be merged to a matrix in place goes through a dense copy.
+  auto merged = [&](const View& v, const Layout& arranged, const Shape& to) {
+    if (const auto l = arranged.reshape(to)) return sub_view(v, *l);
+    const View dense = r.temporary(arranged.shape, v.dtype, r.device(v));
+    record::copy(r, sub_view(v, arranged), dense);
+    return sub_view(dense, Layout::contiguous(to));
+  };
+  const View a = merged(w, arrange(w.layout, {&c.batch, &c.out, &c.contract}, &Axis::w, {}), matrix(m, k));
+  const View b = merged(x, arrange(x.layout, {&c.batch, &c.contract, &c.free}, &Axis::x, {}), matrix(k, n));
+  const Layout target = arrange(y.layout, {&c.batch, &c.out, &c.free}, &Axis::y, {});
+  if (const auto l = target.reshape(matrix(m, n))) return record::matmul(r, a, b, sub_view(y, *l), conjugated, false);
+  const View dense = r.temporary(target.shape, y.dtype, r.device(y));
+  record::matmul(r, a, b, sub_view(dense, Layout::contiguous(matrix(m, n))), conjugated, false);
+  record::copy(r, dense, sub_view(y, target));
+}
+
+}  // namespace tessera

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The map that changes nothing; with two lists of names it only renames.
+//   NamedLinop I = Identity();   Identity(dims("Nx"))
+
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+struct TESSERA_API Identity {
+  NamedShape names;
+
+  static constexpr const char* kind = "Identity";
+  Identity() = default;
+  explicit Identity(Dims ioshape) : names(std::move(ioshape)) {}
+  Identity(Dims ishape, Dims oshape) : names(std::move(ishape), std::move(oshape)) {
+    require<DimError>(iscompatible(names.ishape, names.oshape).matched, "Identity: ", names.str(),
+                      " has different numbers of dims on its two sides");
+  }
+  NamedShape shape() const { return names; }
+  Shape output_shape(const Shape& input) const { return input; }
+  void apply(Recorder& r, const View& x, const View& y) const { record::copy(r, x, y); }
+  Identity adjoint() const { return Identity(names.oshape, names.ishape); }
+  Identity normal() const { return Identity(names.ishape); }
+};
+
+}  // namespace tessera

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/plan_linop.hpp"
+
+#include "tessera/device/memory.hpp"
+#include "tessera/device/registry.hpp"
+#include "tessera/device/topology.hpp"
+#include "tessera/plan/place.hpp"
+
+namespace tessera {
+namespace {
+
+Work work_of(const Plan& plan, const PlanOptions& options, i64 input_bytes, i64 output_bytes) {
+  Work w{.input_bytes = input_bytes, .output_bytes = output_bytes, .home = options.device};
+  for (const Step& s : plan.steps()) {
+    w.flops += s.prepared.flops;
+    w.bytes += s.bytes;
+    ++w.steps;
+  }
+  w.workspace = plan.workspace(options.device);
+  return w;
+}
+
+// Rates from the measured links; a device's own memory bandwidth stands for its speed at element-wise work,
+// and arithmetic is counted at ten operations per byte of it.
+Candidate candidate(Device device, Device home) {
+  const Topology& t = topology();
+  Candidate c;
+  c.device = device;
+  c.bytes_per_second = t.link(device, device).bytes_per_second;
+  c.flops_per_second = 10 * c.bytes_per_second;
+  c.seconds_per_step = t.link(device, device).latency_seconds;
+  c.to_bytes_per_second = t.link(home, device).bytes_per_second;
+  c.from_bytes_per_second = t.link(device, home).bytes_per_second;
+  c.transfer_latency = t.link(home, device).latency_seconds;
+  const MemoryStats m = memory_stats(device);
+  const i64 free = compute_device(device).info(device.index).memory_free;
+  c.free_bytes = m.budget > 0 ? std::max<i64>(1, std::min(free, m.budget - m.in_use)) : free;
+  return c;
+}
+
+}  // namespace
+
+Plan plan_linop(const NamedLinop& a, const Layout& in, DType dtype, const Layout& out, DType out_dtype, Device device) {
+  Recorder r;
+  const View x = r.input(in, dtype, device), y = r.output(out, out_dtype, device);
+  a.record(r, x, y);
+  return Plan(std::move(r), a.str());
+}
+
+Plan plan_linop_on(const NamedLinop& a, const Layout& in, DType dtype, const Layout& out, DType out_dtype, Device device,
+                   Device compute) {
+  Recorder r;
+  const View x = r.input(in, dtype, device), y = r.output(out, out_dtype, device);
+  const View there = r.temporary(in.shape, dtype, compute), result = r.temporary(out.shape, out_dtype, compute);
+  record::copy(r, x, there);
+  a.to(compute).record(r, there, result);
+  record::copy(r, result, y);
+  r.note(cat("computed on ", compute, ", input and output on ", device));
+  return Plan(std::move(r), a.str());
+}
+
+Plan NamedLinop::plan(const PlanOptions& o) const {
+  const Layout in = Layout::contiguous(o.shape), out = Layout::contiguous(output_shape(o.shape));
+  const DType out_dtype = output_dtype(o.dtype);
+  auto on = [&](Device compute) {
+    if (compute == o.device) return plan_linop(to(compute), in, o.dtype, out, out_dtype, o.device);
+    return plan_linop_on(*this, in, o.dtype, out, out_dtype, o.device, compute);
+  };
+  if (o.run_on.empty()) return plan_linop(*this, in, o.dtype, out, out_dtype, o.device);
+  if (o.run_on.size() == 1) return on(o.run_on.front());
+  const Plan sketch = on(o.device);
+  std::vector<Candidate> candidates;
+  for (Device d : o.run_on) candidates.push_back(candidate(d, o.device));
+  const Placement p = place(work_of(sketch, o, in.size() * size_of(o.dtype), out.size() * size_of(out_dtype)), candidates);
+  return on(p.device).with_notes(p.reasons);
+}
+
+}  // namespace tessera
