@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One number of any dtype: immediates of kernels, fill values, scalar operands, items read back. Integers
-// stay exact to 64 bits. Not an array of rank 0: those live on a device.
+// One number of any dtype: immediates of kernels, fill values, scalar operands, items read back.
+// Integers stay exact to 64 bits. Not an array of rank 0: those live on a device.
 //   Value two(2.0);   Value z(c128(0, 1));   two.as<float>()
 
 #include "tessera/base/dtype.hpp"

@@ -11,12 +11,13 @@
 namespace tessera {
 namespace {
 
-std::optional<i64> common_size(std::string_view who, const std::vector<NamedLinop>& operators, NamedDimension d) {
+std::optional<i64> common_size(std::string_view who, const std::vector<NamedLinop>& operators,
+                               NamedDimension d) {
   std::optional<i64> known;
   for (const NamedLinop& a : operators) {
     const std::optional<i64> n = a.size(d);
-    require<DimError>(!n || !known || *n == *known, who, ": dim '", d, "' is ", known.value_or(0), " in one part and ",
-                      n.value_or(0), " in ", a);
+    require<DimError>(!n || !known || *n == *known, who, ": dim '", d, "' is ", known.value_or(0),
+                      " in one part and ", n.value_or(0), " in ", a);
     if (n) known = n;
   }
   return known;
@@ -35,7 +36,8 @@ std::vector<NamedLinop> moved(const std::vector<NamedLinop>& operators, Device d
   return all;
 }
 
-// The output names of a map whose input has names `in`: "..." and "()" carry over what they matched.
+// The output names of a map whose input has names `in`: "..." and "()" carry over what they
+// matched.
 Dims image(const NamedShape& s, const Dims& in) {
   const Match m = isequal(s.ishape, in);
   Dims out;
@@ -62,8 +64,8 @@ bool is_identity(const NamedLinop& a) {
 
 bool cancels(const NamedLinop& first, const NamedLinop& second) {
   const FFT *f = first.as<FFT>(), *g = second.as<FFT>();
-  return f && g && f->norm == Norm::ortho && g->norm == Norm::ortho && f->ndim == g->ndim && f->centered == g->centered &&
-         f->backward != g->backward;
+  return f && g && f->norm == Norm::ortho && g->norm == Norm::ortho && f->ndim == g->ndim &&
+         f->centered == g->centered && f->backward != g->backward;
 }
 
 // One pass of local simplifications over the sequence; true when something changed.
@@ -79,8 +81,10 @@ bool simplify(std::vector<NamedLinop>& ops, std::vector<std::string>& notes) {
     if (a && b) {
       const c128 w = a->weight.as<c128>() * b->weight.as<c128>();
       notes.push_back(cat("scalars ", a->weight, " and ", b->weight, " merged"));
-      const bool real = a->weight.kind() != Value::Kind::complex && b->weight.kind() != Value::Kind::complex;
-      ops[i] = Scalar(real ? Value(w.re) : Value(w), resolve_wildcards(a->names.ishape, b->names.ishape));
+      const bool real =
+          a->weight.kind() != Value::Kind::complex && b->weight.kind() != Value::Kind::complex;
+      ops[i] = Scalar(real ? Value(w.re) : Value(w),
+                      resolve_wildcards(a->names.ishape, b->names.ishape));
       ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       return true;
     }
@@ -94,8 +98,9 @@ bool simplify(std::vector<NamedLinop>& ops, std::vector<std::string>& notes) {
   return false;
 }
 
-// Note [dead names]: a name that an inner part does not carry means something else when it comes back; the
-// output gets the next free name, so that a name on both sides always means point by point.
+// Note [dead names]: a name that an inner part does not carry means something else when it comes
+// back; the output gets the next free name, so that a name on both sides always means point by
+// point.
 Dims fresh_output(const std::vector<NamedLinop>& ops, const Dims& in, const Dims& out) {
   Dims flow = in, alive = in;
   for (const NamedLinop& a : ops) {
@@ -123,7 +128,8 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
   std::vector<std::string> notes;
   for (const NamedLinop& a : operators) {
     // A chain whose output was renamed would not fit its neighbour's names: it stays whole.
-    if (const Chain* c = a.as<Chain>(); c && isequal(c->operators.front().ishape(), c->in) && flow_through(c->operators, c->in) == c->out) {
+    if (const Chain* c = a.as<Chain>(); c && isequal(c->operators.front().ishape(), c->in) &&
+                                        flow_through(c->operators, c->in) == c->out) {
       ops.insert(ops.end(), c->operators.begin(), c->operators.end());
       notes.insert(notes.end(), c->notes.begin(), c->notes.end());
       continue;
@@ -131,11 +137,13 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
     ops.push_back(a);
   }
   Dims in = ops.front().ishape();
-  if (has_ellipses(in) && ops.front().ishape() == ops.front().oshape() && ops.size() > 1) in = resolve_wildcards(in, ops[1].ishape());
+  if (has_ellipses(in) && ops.front().ishape() == ops.front().oshape() && ops.size() > 1)
+    in = resolve_wildcards(in, ops[1].ishape());
   Dims flow = in;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    require<DimError>(isequal(ops[i].ishape(), flow).matched, "Chain: Mismatched shape: ", ops[i], " expects ",
-                      to_text(ops[i].ishape()), ", got ", to_text(flow), i ? cat(" from ", ops[i - 1]) : std::string());
+    require<DimError>(isequal(ops[i].ishape(), flow).matched, "Chain: Mismatched shape: ", ops[i],
+                      " expects ", to_text(ops[i].ishape()), ", got ", to_text(flow),
+                      i ? cat(" from ", ops[i - 1]) : std::string());
     flow = image(ops[i].shape(), flow);
   }
   const Dims out = fresh_output(ops, in, flow);
@@ -145,7 +153,8 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
   if (ops.size() == 1) {
     const NamedShape own = ops.front().shape();
     if (own.ishape == in && own.oshape == out) return ops.front();
-    if (const Identity* i = ops.front().as<Identity>(); i && out == i->names.oshape) return Identity(in, out);
+    if (const Identity* i = ops.front().as<Identity>(); i && out == i->names.oshape)
+      return Identity(in, out);
     return Relabel{ops.front(), NamedShape(in, out)};
   }
   Chain c{std::move(ops), in, out, std::move(notes)};
@@ -180,7 +189,8 @@ void Chain::apply(Recorder& r, const View& x, const View& y) const {
   View from = x;
   for (std::size_t i = 0; i + 1 < operators.size(); ++i) {
     const NamedLinop& a = operators[i];
-    const View to = r.temporary(a.output_shape(from.shape()), a.output_dtype(from.dtype), r.device(x));
+    const View to =
+        r.temporary(a.output_shape(from.shape()), a.output_dtype(from.dtype), r.device(x));
     a.record(r, from, to);
     from = to;
   }
@@ -210,7 +220,9 @@ NamedLinop Chain::normal() const {
   }
   if (folded.empty()) return Identity(in);
   const NamedLinop n = chain(std::move(folded));
-  return n.ishape() == in ? n : NamedLinop(Relabel{n, NamedShape(in, n.oshape() == n.ishape() ? in : n.oshape())});
+  return n.ishape() == in
+             ? n
+             : NamedLinop(Relabel{n, NamedShape(in, n.oshape() == n.ishape() ? in : n.oshape())});
 }
 
 NamedLinop Chain::to(Device d) const { return Chain{moved(operators, d), in, out, notes}; }
@@ -226,14 +238,16 @@ NamedLinop sum(std::vector<NamedLinop> operators) {
       add.operators.push_back(a);
   }
   for (const NamedLinop& a : add.operators)
-    require<DimError>(a.shape() == add.operators.front().shape(), "Add: ", a, " does not fit ", add.operators.front());
+    require<DimError>(a.shape() == add.operators.front().shape(), "Add: ", a, " does not fit ",
+                      add.operators.front());
   return add;
 }
 
 NamedShape Add::shape() const {
   NamedShape s = operators.front().shape();
   for (const NamedLinop& a : operators)
-    s = NamedShape(resolve_wildcards(s.ishape, a.ishape()), resolve_wildcards(s.oshape, a.oshape()));
+    s = NamedShape(resolve_wildcards(s.ishape, a.ishape()),
+                   resolve_wildcards(s.oshape, a.oshape()));
   return s;
 }
 
@@ -243,8 +257,8 @@ std::optional<Device> Add::device() const { return common_device_of(operators); 
 Shape Add::output_shape(const Shape& input) const {
   const Shape s = operators.front().output_shape(input);
   for (const NamedLinop& a : operators)
-    require<ShapeError>(a.output_shape(input) == s, "Add: ", operators.front(), " gives shape ", s, ", ", a, " gives ",
-                        a.output_shape(input));
+    require<ShapeError>(a.output_shape(input) == s, "Add: ", operators.front(), " gives shape ", s,
+                        ", ", a, " gives ", a.output_shape(input));
   return s;
 }
 

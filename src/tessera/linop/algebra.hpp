@@ -10,10 +10,11 @@
 
 namespace tessera {
 
-// The parts in order of application. Temporaries between them; names must fit (DimError names both parts).
+// The parts in order of application. Temporaries between them; names must fit (DimError names both
+// parts).
 struct TESSERA_API Chain {
   std::vector<NamedLinop> operators;
-  Dims in, out;  // with the wildcards that the neighbours settle
+  Dims in, out;                    // with the wildcards that the neighbours settle
   std::vector<std::string> notes;  // what was simplified, for explain()
 
   static constexpr const char* kind = "Chain";

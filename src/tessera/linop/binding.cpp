@@ -21,8 +21,8 @@ std::optional<i64> Binding::size(NamedDimension d) const {
 Binding bind_dims(std::string_view who, const Dims& dims, const Shape& shape) {
   const i64 open = ellipses_count(dims), named = dims.size() - open, rest = shape.size() - named;
   require<DimError>(open <= 1, who, ": dims ", to_text(dims), " hold more than one '...'");
-  require<DimError>(open == 1 ? rest >= 0 : rest == 0, who, ": expected an array with dims ", to_text(dims), ", got shape ",
-                    shape, " with ", shape.size(), " axes");
+  require<DimError>(open == 1 ? rest >= 0 : rest == 0, who, ": expected an array with dims ",
+                    to_text(dims), ", got shape ", shape, " with ", shape.size(), " axes");
   Binding b;
   i64 axis = 0;
   for (NamedDimension d : dims) {
@@ -31,8 +31,9 @@ Binding bind_dims(std::string_view who, const Dims& dims, const Shape& shape) {
       continue;
     }
     const std::optional<i64> known = b.size(d);
-    require<DimError>(!known || *known == shape[axis] || d == NamedDimension("()"), who, ": dim '", d, "' appears with sizes ",
-                      known.value_or(0), " and ", shape[axis], " in shape ", shape);
+    require<DimError>(!known || *known == shape[axis] || d == NamedDimension("()"), who, ": dim '",
+                      d, "' appears with sizes ", known.value_or(0), " and ", shape[axis],
+                      " in shape ", shape);
     b.dims.push_back(d);
     b.sizes.push_back(shape[axis++]);
   }
@@ -49,7 +50,8 @@ Shape sizes_of(std::string_view who, const Dims& dims, const Binding& binding,
     }
     std::optional<i64> n = binding.size(d);
     if (!n) n = size_of(d);
-    require<DimError>(n.has_value(), who, ": the size of dim '", d, "' is not known from the input");
+    require<DimError>(n.has_value(), who, ": the size of dim '", d,
+                      "' is not known from the input");
     shape.push_back(*n);
   }
   return shape;

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kept_plans = 32;
 }
 
-// What an operator remembers: its adjoint and normal, and the plans of its recent calls with idle runs.
+// What an operator remembers: its adjoint and normal, and the plans of its recent calls with idle
+// runs.
 struct NamedLinop::PlanCache {
   struct Entry {
     Layout in, out;
@@ -32,7 +33,8 @@ struct NamedLinop::PlanCache {
   Entry* find(const Array& x, const Array& y) {
     for (auto it = entries.begin(); it != entries.end(); ++it)
       if (it->dtype == x.dtype() && it->out_dtype == y.dtype() && it->device == x.device() &&
-          it->in.shape == x.layout().shape && it->in.strides == x.layout().strides && it->out.strides == y.layout().strides) {
+          it->in.shape == x.layout().shape && it->in.strides == x.layout().strides &&
+          it->out.strides == y.layout().strides) {
         if (it != entries.begin()) entries.splice(entries.begin(), entries, it);
         return &entries.front();
       }
@@ -105,7 +107,8 @@ NamedLinop NamedLinop::normal(const NamedLinop& inner) const { return chain({*th
 
 NamedLinop NamedLinop::rename(const Renames& renames) const {
   const NamedShape s = shape();
-  return Relabel{*this, NamedShape(tessera::rename(s.ishape, renames), tessera::rename(s.oshape, renames))};
+  return Relabel{
+      *this, NamedShape(tessera::rename(s.ishape, renames), tessera::rename(s.oshape, renames))};
 }
 
 NamedLinop NamedLinop::to(Device d) const {
@@ -118,8 +121,9 @@ void NamedLinop::check_input(const Shape& input) const {
   const Binding b = bind_dims(who, ishape(), input);
   for (i64 i = 0; i < b.dims.size(); ++i) {
     const std::optional<i64> n = size(b.dims[i]);
-    require<DimError>(!n || *n == b.sizes[i], who, " on an array of shape ", input, ": dim '", b.dims[i], "' is ", n.value_or(0),
-                      " (set by the operator), axis ", axis_of(ishape(), b.dims[i], input.size()).value_or(i), " has ", b.sizes[i]);
+    require<DimError>(!n || *n == b.sizes[i], who, " on an array of shape ", input, ": dim '",
+                      b.dims[i], "' is ", n.value_or(0), " (set by the operator), axis ",
+                      axis_of(ishape(), b.dims[i], input.size()).value_or(i), " has ", b.sizes[i]);
   }
 }
 
@@ -127,19 +131,22 @@ Shape NamedLinop::output_shape(const Shape& input) const {
   check_input(input);
   if (const std::optional<Shape> own = node_->output_shape(input)) return *own;
   const std::string who = str();
-  return sizes_of(who, oshape(), bind_dims(who, ishape(), input), [this](NamedDimension d) { return size(d); });
+  return sizes_of(who, oshape(), bind_dims(who, ishape(), input),
+                  [this](NamedDimension d) { return size(d); });
 }
 
 void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
   const Recorder::Scope scope(r, str());
   const Shape expected = output_shape(x.shape());
-  require<ShapeError>(expected == y.shape(), str(), ": gives an array of shape ", expected, ", the output has ", y.shape());
+  require<ShapeError>(expected == y.shape(), str(), ": gives an array of shape ", expected,
+                      ", the output has ", y.shape());
   if (const auto d = device())
-    require<DeviceError>(*d == r.device(x), str(), " is on ", *d, ", the input on ", r.device(x), "; move one with to()");
+    require<DeviceError>(*d == r.device(x), str(), " is on ", *d, ", the input on ", r.device(x),
+                         "; move one with to()");
   const DType natural = output_dtype(x.dtype);
   if (natural == y.dtype) return node_->apply(r, x, y);
-  require<DTypeError>(can_cast_same_kind(natural, y.dtype), str(), " on ", name(x.dtype), " gives ", name(natural),
-                      ", which the output of ", name(y.dtype), " cannot hold");
+  require<DTypeError>(can_cast_same_kind(natural, y.dtype), str(), " on ", name(x.dtype), " gives ",
+                      name(natural), ", which the output of ", name(y.dtype), " cannot hold");
   const View t = r.temporary(y.shape(), natural, r.device(y));
   node_->apply(r, x, t);
   record::copy(r, t, y);
@@ -182,7 +189,8 @@ Array NamedLinop::to_dense(const Shape& input, DType dtype) const {
   const Device where = device().value_or(cpu);
   const Array dense = Array::empty({rows, columns}, output_dtype(dtype), where);
   for (i64 j = 0; j < columns; ++j) {
-    const Array x(Storage::allocate(where, columns * size_of(dtype)), Layout::contiguous(input), dtype);
+    const Array x(Storage::allocate(where, columns * size_of(dtype)), Layout::contiguous(input),
+                  dtype);
     x.fill(Value(0));
     x.reshape({columns}).select(0, j).fill(Value(1));
     dense.select(1, j).copy_from((*this)(x).reshape({rows}));
@@ -190,14 +198,17 @@ Array NamedLinop::to_dense(const Shape& input, DType dtype) const {
   return dense;
 }
 
-double check_adjoint(const NamedLinop& a, const Shape& input, DType dtype, Device device, std::uint64_t seed) {
+double check_adjoint(const NamedLinop& a, const Shape& input, DType dtype, Device device,
+                     std::uint64_t seed) {
   Random random(seed);
   const Array x = random.normal(input, dtype, device);
   const Array y = random.normal(a.output_shape(input), a.output_dtype(dtype), device);
   const Array ax = a(x), hy = a.H()(y);
   const DType common = promote(hy.dtype(), x.dtype());
-  const c128 left = vdot(y, ax).item().as<c128>(), right = vdot(hy.astype(common), x.astype(common)).item().as<c128>();
-  const double scale = norm(ax).item().as<double>() * norm(y).item().as<double>() / std::sqrt(static_cast<double>(y.size()));
+  const c128 left = vdot(y, ax).item().as<c128>(),
+             right = vdot(hy.astype(common), x.astype(common)).item().as<c128>();
+  const double scale = norm(ax).item().as<double>() * norm(y).item().as<double>() /
+                       std::sqrt(static_cast<double>(y.size()));
   return std::hypot(left.re - right.re, left.im - right.im) / (scale > 0 ? scale : 1);
 }
 
@@ -205,7 +216,11 @@ NamedLinop operator*(const NamedLinop& a, const NamedLinop& b) { return chain({b
 NamedLinop operator+(const NamedLinop& a, const NamedLinop& b) { return sum({a, b}); }
 NamedLinop operator-(const NamedLinop& a, const NamedLinop& b) { return sum({a, -b}); }
 NamedLinop operator-(const NamedLinop& a) { return Value(-1.0) * a; }
-NamedLinop operator*(const Value& c, const NamedLinop& a) { return chain({a, Scalar(c, a.oshape())}); }
-NamedLinop operator*(const NamedLinop& a, const Value& c) { return chain({Scalar(c, a.ishape()), a}); }
+NamedLinop operator*(const Value& c, const NamedLinop& a) {
+  return chain({a, Scalar(c, a.oshape())});
+}
+NamedLinop operator*(const NamedLinop& a, const Value& c) {
+  return chain({Scalar(c, a.ishape()), a});
+}
 
 }  // namespace tessera

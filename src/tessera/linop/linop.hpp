@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A linear operator with named input and output: a small value handle over a shared immutable node. Any
-// struct that satisfies the concept of operator.hpp becomes one; users never derive from anything.
-// Applying records a plan once per (layout, dtype, device) and runs it afterwards.
+// A linear operator with named input and output: a small value handle over a shared immutable node.
+// Any struct that satisfies the concept of operator.hpp becomes one; users never derive from
+// anything. Applying records a plan once per (layout, dtype, device) and runs it afterwards.
 //   NamedLinop A = FFT(2) * Diagonal(w, dims("NxNy"));   Array y = A(x);   Array g = A.N()(x);
 
 #include <memory>
@@ -17,19 +17,21 @@
 namespace tessera {
 
 struct PlanOptions {
-  Shape shape;                    // of the input
-  DType dtype = DType::c64;       // of the input
-  Device device = cpu;            // where input and output live
-  std::vector<Device> run_on;     // where to compute: empty = on `device`; several = the cheapest of them
+  Shape shape;               // of the input
+  DType dtype = DType::c64;  // of the input
+  Device device = cpu;       // where input and output live
+  std::vector<Device>
+      run_on;  // where to compute: empty = on `device`; several = the cheapest of them
 };
 
 class TESSERA_API NamedLinop {
  public:
   template <Operator T>
-    requires(!std::same_as<T, NamedLinop>)
-  NamedLinop(T op) : node_(std::make_shared<Model<T>>(std::move(op))) {
-    static_assert(AdjointByValue<T> || AdjointByCall<T>,
-                  "an operator states its adjoint: adjoint() or apply_adjoint(Recorder&, View y, View x)");
+  requires(!std::same_as<T, NamedLinop>) NamedLinop(T op)
+      : node_(std::make_shared<Model<T>>(std::move(op))) {
+    static_assert(
+        AdjointByValue<T> || AdjointByCall<T>,
+        "an operator states its adjoint: adjoint() or apply_adjoint(Recorder&, View y, View x)");
   }
 
   std::string_view kind() const { return node_->kind(); }  // "Diagonal"
@@ -38,7 +40,9 @@ class TESSERA_API NamedLinop {
   Dims oshape() const { return shape().oshape; }
   Dims dims() const;  // of both sides, each once
   std::optional<i64> size(NamedDimension d) const { return node_->size(d); }
-  std::optional<Device> device() const { return node_->device(); }  // of its arrays; nullopt: anywhere
+  std::optional<Device> device() const {
+    return node_->device();
+  }                          // of its arrays; nullopt: anywhere
   std::string str() const;   // "Diagonal (Nx,) -> (Nx,)"
   std::string tree() const;  // with its parts, one a line
   std::vector<NamedLinop> parts() const { return node_->parts(); }
@@ -49,8 +53,8 @@ class TESSERA_API NamedLinop {
     return model ? &model->op : nullptr;
   }
 
-  NamedLinop H() const;                       // made once: A.H().H() == A
-  NamedLinop N() const;                       // A.H A, simplified
+  NamedLinop H() const;                              // made once: A.H().H() == A
+  NamedLinop N() const;                              // A.H A, simplified
   NamedLinop normal(const NamedLinop& inner) const;  // A.H inner A
   // What the operator itself states: acts point by point, with the input's names on both sides.
   std::optional<NamedLinop> own_normal() const { return node_->own_normal(); }
@@ -110,9 +114,10 @@ TESSERA_API NamedLinop operator-(const NamedLinop& a);
 TESSERA_API NamedLinop operator*(const Value& c, const NamedLinop& a);
 TESSERA_API NamedLinop operator*(const NamedLinop& a, const Value& c);
 
-// The relative error of the dot test with random vectors: |<y, Ax> - <A.H y, x>| / (|Ax| |y| / sqrt(n)).
-TESSERA_API double check_adjoint(const NamedLinop& a, const Shape& input, DType dtype, Device device = cpu,
-                                 std::uint64_t seed = 0);
+// The relative error of the dot test with random vectors: |<y, Ax> - <A.H y, x>| / (|Ax| |y| /
+// sqrt(n)).
+TESSERA_API double check_adjoint(const NamedLinop& a, const Shape& input, DType dtype,
+                                 Device device = cpu, std::uint64_t seed = 0);
 
 // Adjoint of an operator that gave apply_adjoint().
 struct TESSERA_API Flipped {
@@ -135,45 +140,65 @@ struct NamedLinop::Model final : Node {
   std::string_view kind() const override { return T::kind; }
   NamedShape shape() const override { return op.shape(); }
   std::optional<i64> size(NamedDimension d) const override {
-    if constexpr (requires { op.size(d); }) return op.size(d);
-    else return std::nullopt;
+    if constexpr (requires { op.size(d); })
+      return op.size(d);
+    else
+      return std::nullopt;
   }
   std::optional<Device> device() const override {
-    if constexpr (requires { op.device(); }) return op.device();
-    else return std::nullopt;
+    if constexpr (requires { op.device(); })
+      return op.device();
+    else
+      return std::nullopt;
   }
   std::string details() const override {
-    if constexpr (requires { op.details(); }) return op.details();
-    else return {};
+    if constexpr (requires { op.details(); })
+      return op.details();
+    else
+      return {};
   }
   std::vector<NamedLinop> parts() const override {
-    if constexpr (requires { op.parts(); }) return op.parts();
-    else return {};
+    if constexpr (requires { op.parts(); })
+      return op.parts();
+    else
+      return {};
   }
   std::optional<Shape> output_shape(const Shape& in) const override {
-    if constexpr (requires { op.output_shape(in); }) return op.output_shape(in);
-    else return std::nullopt;
+    if constexpr (requires { op.output_shape(in); })
+      return op.output_shape(in);
+    else
+      return std::nullopt;
   }
   DType output_dtype(DType t) const override {
-    if constexpr (requires { op.output_dtype(t); }) return op.output_dtype(t);
-    else return t;
+    if constexpr (requires { op.output_dtype(t); })
+      return op.output_dtype(t);
+    else
+      return t;
   }
   void apply(Recorder& r, const View& x, const View& y) const override { op.apply(r, x, y); }
   void apply_adjoint(Recorder& r, const View& y, const View& x) const override {
-    if constexpr (AdjointByCall<T>) op.apply_adjoint(r, y, x);
-    else NamedLinop(op.adjoint()).record(r, y, x);
+    if constexpr (AdjointByCall<T>)
+      op.apply_adjoint(r, y, x);
+    else
+      NamedLinop(op.adjoint()).record(r, y, x);
   }
   NamedLinop adjoint(const Node::P& self) const override {
-    if constexpr (AdjointByValue<T>) return op.adjoint();
-    else return Flipped{NamedLinop(self)};
+    if constexpr (AdjointByValue<T>)
+      return op.adjoint();
+    else
+      return Flipped{NamedLinop(self)};
   }
   std::optional<NamedLinop> own_normal() const override {
-    if constexpr (requires { op.normal(); }) return op.normal();
-    else return std::nullopt;
+    if constexpr (requires { op.normal(); })
+      return op.normal();
+    else
+      return std::nullopt;
   }
   NamedLinop to(Device d, const Node::P& self) const override {
-    if constexpr (requires { op.to(d); }) return op.to(d);
-    else return NamedLinop(self);
+    if constexpr (requires { op.to(d); })
+      return op.to(d);
+    else
+      return NamedLinop(self);
   }
 };
 

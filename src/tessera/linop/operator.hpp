@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a struct must offer to be an operator. Required: a static `kind`, shape(), apply() and an adjoint,
-// by value (adjoint()) or by call (apply_adjoint()). Optional, found by name:
-//   size(dim), device(), to(device), output_shape(shape), output_dtype(dtype), normal(), parts(), details()
-//   struct Twice { static constexpr const char* kind = "Twice";  NamedShape shape() const;
-//                  void apply(Recorder& r, const View& x, const View& y) const;  Twice adjoint() const; };
+// What a struct must offer to be an operator. Required: a static `kind`, shape(), apply() and an
+// adjoint, by value (adjoint()) or by call (apply_adjoint()). Optional, found by name:
+//   size(dim), device(), to(device), output_shape(shape), output_dtype(dtype), normal(), parts(),
+//   details() struct Twice { static constexpr const char* kind = "Twice";  NamedShape shape()
+//   const;
+//                  void apply(Recorder& r, const View& x, const View& y) const;  Twice adjoint()
+//                  const; };
 
 #include <concepts>
 
@@ -20,8 +22,12 @@ concept Operator = requires(const T a, Recorder& r, const View& x, const View& y
   a.apply(r, x, y);
 };
 template <class T>
-concept AdjointByValue = requires(const T a) { a.adjoint(); };
+concept AdjointByValue = requires(const T a) {
+  a.adjoint();
+};
 template <class T>
-concept AdjointByCall = requires(const T a, Recorder& r, const View& x, const View& y) { a.apply_adjoint(r, y, x); };
+concept AdjointByCall = requires(const T a, Recorder& r, const View& x, const View& y) {
+  a.apply_adjoint(r, y, x);
+};
 
 }  // namespace tessera

@@ -20,8 +20,8 @@ Work work_of(const Plan& plan, const PlanOptions& options, i64 input_bytes, i64 
   return w;
 }
 
-// Rates from the measured links; a device's own memory bandwidth stands for its speed at element-wise work,
-// and arithmetic is counted at ten operations per byte of it.
+// Rates from the measured links; a device's own memory bandwidth stands for its speed at
+// element-wise work, and arithmetic is counted at ten operations per byte of it.
 Candidate candidate(Device device, Device home) {
   const Topology& t = topology();
   Candidate c;
@@ -40,18 +40,20 @@ Candidate candidate(Device device, Device home) {
 
 }  // namespace
 
-Plan plan_linop(const NamedLinop& a, const Layout& in, DType dtype, const Layout& out, DType out_dtype, Device device) {
+Plan plan_linop(const NamedLinop& a, const Layout& in, DType dtype, const Layout& out,
+                DType out_dtype, Device device) {
   Recorder r;
   const View x = r.input(in, dtype, device), y = r.output(out, out_dtype, device);
   a.record(r, x, y);
   return Plan(std::move(r), a.str());
 }
 
-Plan plan_linop_on(const NamedLinop& a, const Layout& in, DType dtype, const Layout& out, DType out_dtype, Device device,
-                   Device compute) {
+Plan plan_linop_on(const NamedLinop& a, const Layout& in, DType dtype, const Layout& out,
+                   DType out_dtype, Device device, Device compute) {
   Recorder r;
   const View x = r.input(in, dtype, device), y = r.output(out, out_dtype, device);
-  const View there = r.temporary(in.shape, dtype, compute), result = r.temporary(out.shape, out_dtype, compute);
+  const View there = r.temporary(in.shape, dtype, compute),
+             result = r.temporary(out.shape, out_dtype, compute);
   record::copy(r, x, there);
   a.to(compute).record(r, there, result);
   record::copy(r, result, y);
@@ -71,7 +73,9 @@ Plan NamedLinop::plan(const PlanOptions& o) const {
   const Plan sketch = on(o.device);
   std::vector<Candidate> candidates;
   for (Device d : o.run_on) candidates.push_back(candidate(d, o.device));
-  const Placement p = place(work_of(sketch, o, in.size() * size_of(o.dtype), out.size() * size_of(out_dtype)), candidates);
+  const Placement p =
+      place(work_of(sketch, o, in.size() * size_of(o.dtype), out.size() * size_of(out_dtype)),
+            candidates);
   return on(p.device).with_notes(p.reasons);
 }
 

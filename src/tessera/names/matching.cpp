@@ -6,19 +6,23 @@ namespace {
 
 bool one_to_one(NamedDimension a, NamedDimension b) { return a == b || a.is_any() || b.is_any(); }
 
-// reach[i][j]: the tails a[i:] and b[j:] have a common instance. "..." against anything may swallow one
-// token of the other side (or nothing); two plain tokens must agree.
+// reach[i][j]: the tails a[i:] and b[j:] have a common instance. "..." against anything may swallow
+// one token of the other side (or nothing); two plain tokens must agree.
 using Table = std::vector<std::vector<char>>;
 Table reach(const Dims& a, const Dims& b) {
-  Table t(static_cast<std::size_t>(a.size() + 1), std::vector<char>(static_cast<std::size_t>(b.size() + 1), 0));
+  Table t(static_cast<std::size_t>(a.size() + 1),
+          std::vector<char>(static_cast<std::size_t>(b.size() + 1), 0));
   for (i64 i = a.size(); i >= 0; --i)
     for (i64 j = b.size(); j >= 0; --j) {
       const bool ai = i < a.size(), bj = j < b.size();
-      auto at = [&](i64 p, i64 q) { return t[static_cast<std::size_t>(p)][static_cast<std::size_t>(q)] != 0; };
+      auto at = [&](i64 p, i64 q) {
+        return t[static_cast<std::size_t>(p)][static_cast<std::size_t>(q)] != 0;
+      };
       bool ok = !ai && !bj;
       if (ai && a[i].is_ellipses()) ok |= at(i + 1, j) || (bj && at(i, j + 1));
       if (bj && b[j].is_ellipses()) ok |= at(i, j + 1) || (ai && at(i + 1, j));
-      if (ai && bj && !a[i].is_ellipses() && !b[j].is_ellipses()) ok |= one_to_one(a[i], b[j]) && at(i + 1, j + 1);
+      if (ai && bj && !a[i].is_ellipses() && !b[j].is_ellipses())
+        ok |= one_to_one(a[i], b[j]) && at(i + 1, j + 1);
       t[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = ok;
     }
   return t;
@@ -28,14 +32,17 @@ Table reach(const Dims& a, const Dims& b) {
 
 Match isequal(const Dims& a, const Dims& b) {
   const Table t = reach(a, b);
-  auto at = [&](i64 p, i64 q) { return t[static_cast<std::size_t>(p)][static_cast<std::size_t>(q)] != 0; };
+  auto at = [&](i64 p, i64 q) {
+    return t[static_cast<std::size_t>(p)][static_cast<std::size_t>(q)] != 0;
+  };
   Match m;
   m.matched = at(0, 0);
   if (!m.matched) return m;
   m.map.resize(static_cast<std::size_t>(a.size()));
   i64 i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
-    const bool a_open = i < a.size() && a[i].is_ellipses(), b_open = j < b.size() && b[j].is_ellipses();
+    const bool a_open = i < a.size() && a[i].is_ellipses(),
+               b_open = j < b.size() && b[j].is_ellipses();
     if (a_open && j < b.size() && at(i, j + 1)) {
       m.map[static_cast<std::size_t>(i)].push_back(j++);
     } else if (b_open && i < a.size() && !a_open && at(i + 1, j)) {

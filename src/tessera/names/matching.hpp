@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// When two lists of names can mean the same dims: each side is a pattern ("..." any number, "()" one), and
-// they match when some list of plain names satisfies both. Decided exactly, by dynamic programming.
+// When two lists of names can mean the same dims: each side is a pattern ("..." any number, "()"
+// one), and they match when some list of plain names satisfies both. Decided exactly, by dynamic
+// programming.
 //   isequal(dims("...A"), dims("BA")).matched;    resolve_wildcards(dims("C..."), dims("CKxKy"))
 
 #include <optional>
@@ -13,7 +14,8 @@ namespace tessera {
 
 struct Match {
   bool matched = false;
-  std::vector<std::vector<i64>> map;  // for each of the first list's names, its partners in the second
+  std::vector<std::vector<i64>>
+      map;  // for each of the first list's names, its partners in the second
   explicit operator bool() const { return matched; }
 };
 

@@ -54,7 +54,8 @@ const Entry& entry(std::uint32_t id) {
 }
 
 bool digits(std::string_view s) {
-  return !s.empty() && s.size() <= 15 && std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isdigit(c); });
+  return !s.empty() && s.size() <= 15 &&
+         std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
 std::pair<std::string_view, i64> split_name(std::string_view text) {
@@ -79,7 +80,8 @@ NamedDimension::NamedDimension(std::string_view text) {
 }
 
 NamedDimension::NamedDimension(std::string_view word, i64 number) {
-  require<DimError>(!word.empty() && number >= 0, "'", word, "' with number ", number, " is not the name of a dimension");
+  require<DimError>(!word.empty() && number >= 0, "'", word, "' with number ", number,
+                    " is not the name of a dimension");
   const auto [base, own] = split_name(word);
   id_ = own == 0 ? intern(word, number) : intern(base, own + number);
 }
@@ -110,11 +112,12 @@ Dims dims(std::string_view text) {
       end = i + 3;
     } else if (text[i] == '(') {
       end = text.find(')', i);
-      require<DimError>(end != std::string_view::npos, "'", text, "' opens a '(' that it does not close");
+      require<DimError>(end != std::string_view::npos, "'", text,
+                        "' opens a '(' that it does not close");
       ++end;
     } else {
-      while (end < text.size() && !std::isupper(static_cast<unsigned char>(text[end])) && text[end] != '(' &&
-             text[end] != '.')
+      while (end < text.size() && !std::isupper(static_cast<unsigned char>(text[end])) &&
+             text[end] != '(' && text[end] != '.')
         ++end;
     }
     result.push_back(NamedDimension(text.substr(i, end - i)));
@@ -123,9 +126,13 @@ Dims dims(std::string_view text) {
   return result;
 }
 
-std::string to_text(const Dims& d) { return d.size() == 1 ? cat("(", d[0], ",)") : cat("(", join(d), ")"); }
+std::string to_text(const Dims& d) {
+  return d.size() == 1 ? cat("(", d[0], ",)") : cat("(", join(d), ")");
+}
 
-bool contains(const Dims& d, NamedDimension n) { return std::find(d.begin(), d.end(), n) != d.end(); }
+bool contains(const Dims& d, NamedDimension n) {
+  return std::find(d.begin(), d.end(), n) != d.end();
+}
 
 bool has_ellipses(const Dims& d) {
   return std::any_of(d.begin(), d.end(), [](NamedDimension n) { return n.is_ellipses(); });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The name of a dimension: a word and a number ("Nx", "Nx1"), interned, so that comparing and copying cost
-// nothing. Wildcards are names too: "..." stands for any number of dims, "()" for exactly one, "(1)", "(2)"
-// for distinct ones. No size: sizes belong to operators and arrays.
+// The name of a dimension: a word and a number ("Nx", "Nx1"), interned, so that comparing and
+// copying cost nothing. Wildcards are names too: "..." stands for any number of dims, "()" for
+// exactly one, "(1)", "(2)" for distinct ones. No size: sizes belong to operators and arrays.
 //   NamedDimension x("Nx");   x.next_unused({x}).str() == "Nx1";   Dims d = dims("CNxNy");
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The named input and output of an operator. Immutable value. A name on both sides means: the operator acts
-// point by point along it.
+// The named input and output of an operator. Immutable value. A name on both sides means: the
+// operator acts point by point along it.
 //   NamedShape s(dims("AB"), dims("BC"));   s.H() is (B, C) -> (A, B);   s.N() is (A, B) -> (A1, B)
 
 #include <optional>

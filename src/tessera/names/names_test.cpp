@@ -47,7 +47,8 @@ TEST(Names, NextUnused) {
 TEST(Names, NormalShape) {
   EXPECT_EQ(NamedShape(dims("AB"), dims("CD")).N().str(), "(A, B) -> (A1, B1)");
   EXPECT_EQ(NamedShape(dims("AB"), dims("BC")).N().str(), "(A, B) -> (A1, B)");
-  EXPECT_EQ((NamedShape(dims("AB"), dims("C")) + NamedShape(dims("EF"))).str(), "(A, B, E, F) -> (C, E, F)");
+  EXPECT_EQ((NamedShape(dims("AB"), dims("C")) + NamedShape(dims("EF"))).str(),
+            "(A, B, E, F) -> (C, E, F)");
 }
 
 TEST(Names, RenamesAtOnce) {
@@ -67,8 +68,10 @@ std::set<Words> instances(const Dims& pattern, std::size_t longest, const Words&
     for (const std::string& word : alphabet) {
       Words next = so_far;
       next.push_back(word);
-      if (pattern[i].is_ellipses()) walk(i, next);
-      else if (pattern[i].is_any() || pattern[i].str() == word) walk(i + 1, next);
+      if (pattern[i].is_ellipses())
+        walk(i, next);
+      else if (pattern[i].is_any() || pattern[i].str() == word)
+        walk(i + 1, next);
     }
   };
   walk(0, {});
@@ -98,7 +101,8 @@ TEST(Names, MatchingAgreesWithBruteForce) {
   i64 wrong = 0;
   for (std::size_t i = 0; i < patterns.size(); i += 1)
     for (std::size_t j = i; j < patterns.size(); j += 1 + (i % 3)) {
-      const bool expected = sets[i].size() < sets[j].size() ? intersect(sets[i], sets[j]) : intersect(sets[j], sets[i]);
+      const bool expected = sets[i].size() < sets[j].size() ? intersect(sets[i], sets[j])
+                                                            : intersect(sets[j], sets[i]);
       const Match m = isequal(patterns[i], patterns[j]);
       wrong += m.matched != expected;
       wrong += isequal(patterns[j], patterns[i]).matched != expected;

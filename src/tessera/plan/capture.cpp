@@ -12,19 +12,23 @@ constexpr std::size_t kept_entries = 8;
 constexpr std::size_t shortest_segment = 2;  // one launch gains nothing from a graph
 }  // namespace
 
-GraphCache::GraphCache(const std::vector<Step>& steps, const std::vector<Lane>& lanes) : step_count_(steps.size()) {
+GraphCache::GraphCache(const std::vector<Step>& steps, const std::vector<Lane>& lanes)
+    : step_count_(steps.size()) {
   std::size_t begin = 0;
   auto capturable = [&](const Step& s) {
-    return s.kind == Step::Kind::launch && s.prepared.capturable && compute_device(s.device.kind).capturable();
+    return s.kind == Step::Kind::launch && s.prepared.capturable &&
+           compute_device(s.device.kind).capturable();
   };
   while (begin < steps.size()) {
     std::size_t end = begin;
-    // A wait may open a segment's neighbour but not stand inside it; a signal must be its last step.
-    while (end < steps.size() && capturable(steps[end]) && steps[end].lane == steps[begin].lane && steps[end].waits.empty() &&
-           !steps[end].signals)
+    // A wait may open a segment's neighbour but not stand inside it; a signal must be its last
+    // step.
+    while (end < steps.size() && capturable(steps[end]) && steps[end].lane == steps[begin].lane &&
+           steps[end].waits.empty() && !steps[end].signals)
       ++end;
     if (end - begin >= shortest_segment)
-      segments_.push_back({begin, end, steps[begin].lane, lanes[static_cast<std::size_t>(steps[begin].lane)].device});
+      segments_.push_back({begin, end, steps[begin].lane,
+                           lanes[static_cast<std::size_t>(steps[begin].lane)].device});
     begin = std::max(end, begin + 1);
   }
 }
@@ -35,14 +39,18 @@ GraphCache::~GraphCache() {
 
 void GraphCache::drop(Entry& entry) const {
   for (std::size_t i = 0; i < entry.graphs.size(); ++i)
-    if (entry.graphs[i]) compute_device(segments_[i].device.kind).drop_graph(segments_[i].device.index, entry.graphs[i]);
+    if (entry.graphs[i])
+      compute_device(segments_[i].device.kind)
+          .drop_graph(segments_[i].device.index, entry.graphs[i]);
 }
 
-void GraphCache::select(std::span<const Array> inputs, std::span<const Array> outputs, const std::vector<Stream>& lanes) {
+void GraphCache::select(std::span<const Array> inputs, std::span<const Array> outputs,
+                        const std::vector<Stream>& lanes) {
   wanted_.clear();
   for (const Array& a : inputs) wanted_.push_back(a.data());
   for (const Array& a : outputs) wanted_.push_back(a.data());
-  auto it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.addresses == wanted_; });
+  auto it = std::find_if(entries_.begin(), entries_.end(),
+                         [&](const Entry& e) { return e.addresses == wanted_; });
   if (it != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, it);
     return;
@@ -62,18 +70,21 @@ void GraphCache::begin(const Segment& s, const Stream& stream) const {
 void GraphCache::abandon(const Segment& s, const Stream& stream) const {
   ComputeDevice& device = compute_device(s.device.kind);
   try {
-    if (void* graph = device.end_capture(s.device.index, stream.native())) device.drop_graph(s.device.index, graph);
+    if (void* graph = device.end_capture(s.device.index, stream.native()))
+      device.drop_graph(s.device.index, graph);
   } catch (const Error&) {  // the first failure is the one to report
   }
 }
 
 void GraphCache::end(std::size_t i, const Stream& stream) {
-  entries_.front().graphs[i] = compute_device(segments_[i].device.kind).end_capture(segments_[i].device.index, stream.native());
+  entries_.front().graphs[i] = compute_device(segments_[i].device.kind)
+                                   .end_capture(segments_[i].device.index, stream.native());
 }
 
 void GraphCache::replay(std::size_t i, const Stream& stream) const {
   const Segment& s = segments_[i];
-  compute_device(s.device.kind).launch_graph(s.device.index, stream.native(), entries_.front().graphs[i]);
+  compute_device(s.device.kind)
+      .launch_graph(s.device.index, stream.native(), entries_.front().graphs[i]);
   count(Counter::graph_launches);
 }
 

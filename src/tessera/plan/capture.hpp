@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graphs of a run: maximal sequences of steps on one lane that only enqueue become one graph each, kept per
-// set of input and output addresses (the few most recent). Inside a Run only.
+// Graphs of a run: maximal sequences of steps on one lane that only enqueue become one graph each,
+// kept per set of input and output addresses (the few most recent). Inside a Run only.
 //   GraphCache g(steps, lanes);   g.select(inputs, outputs, streams);   g.run(enqueue, streams);
 
 #include <list>
@@ -18,9 +18,12 @@ class GraphCache {
   GraphCache& operator=(const GraphCache&) = delete;
 
   bool empty() const { return segments_.empty(); }
-  // Finds or makes the entry for these addresses; when there are too many the oldest goes, after its work.
-  void select(std::span<const Array> inputs, std::span<const Array> outputs, const std::vector<Stream>& lanes);
-  // Replays captured segments and captures those that are new; `enqueue(begin, end)` does steps one by one.
+  // Finds or makes the entry for these addresses; when there are too many the oldest goes, after
+  // its work.
+  void select(std::span<const Array> inputs, std::span<const Array> outputs,
+              const std::vector<Stream>& lanes);
+  // Replays captured segments and captures those that are new; `enqueue(begin, end)` does steps one
+  // by one.
   template <class Enqueue>
   void run(Enqueue&& enqueue, const std::vector<Stream>& lanes) {
     std::size_t at = 0;

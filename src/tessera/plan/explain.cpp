@@ -17,7 +17,8 @@ std::string slot_text(const std::vector<Slot>& slots, int i) {
   const int root = root_of(slots, i);
   const Slot& s = slots[static_cast<std::size_t>(root)];
   if (s.kind == SlotKind::temporary) return fmt::format("t{}@{}", root, s.offset);
-  return fmt::format("{}{}", kind_name(s.kind), s.kind == SlotKind::constant ? std::to_string(root) : "");
+  return fmt::format("{}{}", kind_name(s.kind),
+                     s.kind == SlotKind::constant ? std::to_string(root) : "");
 }
 
 std::string operands_text(const std::vector<Slot>& slots, const Step& step) {
@@ -28,14 +29,15 @@ std::string operands_text(const std::vector<Slot>& slots, const Step& step) {
 }
 
 std::string as_text(const Plan::Impl& p) {
-  std::string text = fmt::format("plan '{}': {} step{}\n", p.name, p.steps.size(), p.steps.size() == 1 ? "" : "s");
+  std::string text =
+      fmt::format("plan '{}': {} step{}\n", p.name, p.steps.size(), p.steps.size() == 1 ? "" : "s");
   for (const std::string& note : p.notes) text += "  note: " + note + "\n";
   std::size_t wide = 4;
   for (const Step& s : p.steps) wide = std::max(wide, s.label.size());
   for (std::size_t t = 0; t < p.steps.size(); ++t) {
     const Step& s = p.steps[t];
-    text += fmt::format("  {:>3}  {:<{}}  {:<7}  {}  {}", t, s.label, wide, s.device.str(), operands_text(p.slots, s),
-                        bytes_text(s.bytes));
+    text += fmt::format("  {:>3}  {:<{}}  {:<7}  {}  {}", t, s.label, wide, s.device.str(),
+                        operands_text(p.slots, s), bytes_text(s.bytes));
     if (s.workspace >= 0) text += fmt::format("  work area {}", bytes_text(s.prepared.workspace));
     for (int u : s.waits) text += fmt::format("  waits for {}", u);
     if (!s.waits.empty() || p.lanes.size() > 1) text += fmt::format("  lane {}", s.lane);
@@ -46,34 +48,55 @@ std::string as_text(const Plan::Impl& p) {
   text += fmt::format("  transfers: {}\n", moved ? bytes_text(moved) : "none");
   if (p.workspace.empty()) text += "  workspace: none\n";
   for (const auto& [device, bytes] : p.workspace)
-    text += fmt::format("  workspace on {}: {} ({} bytes; without reuse all temporaries take {})\n", device.str(),
-                        bytes_text(bytes), bytes, bytes_text(p.sum_of_temporaries));
+    text += fmt::format("  workspace on {}: {} ({} bytes; without reuse all temporaries take {})\n",
+                        device.str(), bytes_text(bytes), bytes, bytes_text(p.sum_of_temporaries));
   return text;
 }
 
 std::string as_json(const Plan::Impl& p) {
-  nlohmann::json steps = nlohmann::json::array(), slots = nlohmann::json::array(), workspace = nlohmann::json::object();
+  nlohmann::json steps = nlohmann::json::array(), slots = nlohmann::json::array(),
+                 workspace = nlohmann::json::object();
   for (const Step& s : p.steps) {
     nlohmann::json operands = nlohmann::json::array();
-    for (const Access& a : s.operands) operands.push_back({{"slot", root_of(p.slots, a.slot)}, {"offset", a.byte_offset}});
-    steps.push_back({{"label", s.label}, {"device", s.device.str()}, {"lane", s.lane},
-                     {"kind", s.kind == Step::Kind::launch ? "launch" : "transfer"}, {"operands", operands},
-                     {"bytes", s.bytes}, {"flops", s.prepared.flops}, {"waits", s.waits},
-                     {"workspace", s.prepared.workspace}, {"capturable", s.prepared.capturable}});
+    for (const Access& a : s.operands)
+      operands.push_back({{"slot", root_of(p.slots, a.slot)}, {"offset", a.byte_offset}});
+    steps.push_back({{"label", s.label},
+                     {"device", s.device.str()},
+                     {"lane", s.lane},
+                     {"kind", s.kind == Step::Kind::launch ? "launch" : "transfer"},
+                     {"operands", operands},
+                     {"bytes", s.bytes},
+                     {"flops", s.prepared.flops},
+                     {"waits", s.waits},
+                     {"workspace", s.prepared.workspace},
+                     {"capturable", s.prepared.capturable}});
   }
   for (const Slot& s : p.slots)
-    slots.push_back({{"kind", kind_name(s.kind)}, {"device", s.device.str()}, {"bytes", s.bytes}, {"label", s.label},
-                     {"first", s.first}, {"last", s.last}, {"offset", s.offset}, {"shares", s.shares}});
+    slots.push_back({{"kind", kind_name(s.kind)},
+                     {"device", s.device.str()},
+                     {"bytes", s.bytes},
+                     {"label", s.label},
+                     {"first", s.first},
+                     {"last", s.last},
+                     {"offset", s.offset},
+                     {"shares", s.shares}});
   for (const auto& [device, bytes] : p.workspace) workspace[device.str()] = bytes;
-  return nlohmann::json{{"name", p.name}, {"steps", steps}, {"slots", slots}, {"workspace", workspace}, {"notes", p.notes}}.dump(1);
+  return nlohmann::json{{"name", p.name},
+                        {"steps", steps},
+                        {"slots", slots},
+                        {"workspace", workspace},
+                        {"notes", p.notes}}
+      .dump(1);
 }
 
 std::string quoted(const std::string& s) { return nlohmann::json(s).dump(); }
 
 std::string as_dot(const Plan::Impl& p) {
-  std::string text = fmt::format("digraph {} {{\n  rankdir=LR; node [shape=box, fontname=\"sans-serif\"];\n", quoted(p.name));
+  std::string text = fmt::format(
+      "digraph {} {{\n  rankdir=LR; node [shape=box, fontname=\"sans-serif\"];\n", quoted(p.name));
   for (std::size_t t = 0; t < p.steps.size(); ++t)
-    text += fmt::format("  s{} [label={}];\n", t, quoted(p.steps[t].label + "\n" + p.steps[t].device.str()));
+    text += fmt::format("  s{} [label={}];\n", t,
+                        quoted(p.steps[t].label + "\n" + p.steps[t].device.str()));
   std::vector<int> writer(p.slots.size(), -1);
   for (std::size_t t = 0; t < p.steps.size(); ++t) {
     const Step& s = p.steps[t];
@@ -83,13 +106,15 @@ std::string as_dot(const Plan::Impl& p) {
       if (from >= 0)
         text += fmt::format("  s{} -> s{} [label={}];\n", from, t, size);
       else
-        text += fmt::format("  {0} [shape=ellipse]; {0} -> s{1} [label={2}];\n", quoted(slot_text(p.slots, slot)), t, size);
+        text += fmt::format("  {0} [shape=ellipse]; {0} -> s{1} [label={2}];\n",
+                            quoted(slot_text(p.slots, slot)), t, size);
     }
     writer[static_cast<std::size_t>(s.write().slot)] = static_cast<int>(t);
   }
   for (int out : p.outputs)
     if (writer[static_cast<std::size_t>(out)] >= 0)
-      text += fmt::format("  output [shape=ellipse]; s{} -> output;\n", writer[static_cast<std::size_t>(out)]);
+      text += fmt::format("  output [shape=ellipse]; s{} -> output;\n",
+                          writer[static_cast<std::size_t>(out)]);
   return text + "}\n";
 }
 

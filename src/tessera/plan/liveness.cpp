@@ -38,8 +38,10 @@ void share_in_place(std::vector<Slot>& slots, const std::vector<Step>& steps) {
     const int source = root_of(slots, from.slot), target = to.slot;
     Slot &s = at(slots, source), &d = at(slots, target);
     const bool whole = from.byte_offset == 0 && to.byte_offset == 0 && s.bytes == d.bytes;
-    const bool dies = s.last == static_cast<int>(t) && d.first == static_cast<int>(t) && d.shares < 0;
-    // Another operand that is the same slot under another layout would be overwritten while it is read.
+    const bool dies =
+        s.last == static_cast<int>(t) && d.first == static_cast<int>(t) && d.shares < 0;
+    // Another operand that is the same slot under another layout would be overwritten while it is
+    // read.
     int uses = 0;
     for (const Access& a : step.operands) uses += root_of(slots, a.slot) == source;
     if (!whole || !dies || uses != 1 || s.device != d.device || source == target) continue;
@@ -57,9 +59,11 @@ void share_in_place(std::vector<Slot>& slots, const std::vector<Step>& steps) {
 ArenaSizes place_in_arenas(std::vector<Slot>& slots) {
   std::vector<int> order;
   for (std::size_t i = 0; i < slots.size(); ++i)
-    if (slots[i].kind == SlotKind::temporary && slots[i].first >= 0 && slots[i].shares < 0 && slots[i].bytes > 0)
+    if (slots[i].kind == SlotKind::temporary && slots[i].first >= 0 && slots[i].shares < 0 &&
+        slots[i].bytes > 0)
       order.push_back(static_cast<int>(i));
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return at(slots, a).bytes > at(slots, b).bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return at(slots, a).bytes > at(slots, b).bytes; });
   ArenaSizes sizes;
   std::vector<int> placed, live;
   for (int i : order) {
@@ -69,7 +73,8 @@ ArenaSizes place_in_arenas(std::vector<Slot>& slots) {
       const Slot& q = at(slots, j);
       if (q.device == s.device && s.first <= q.last && q.first <= s.last) live.push_back(j);
     }
-    std::sort(live.begin(), live.end(), [&](int a, int b) { return at(slots, a).offset < at(slots, b).offset; });
+    std::sort(live.begin(), live.end(),
+              [&](int a, int b) { return at(slots, a).offset < at(slots, b).offset; });
     i64 offset = 0;
     for (int j : live) {
       const Slot& q = at(slots, j);
@@ -78,7 +83,8 @@ ArenaSizes place_in_arenas(std::vector<Slot>& slots) {
     }
     s.offset = offset;
     placed.push_back(i);
-    auto it = std::find_if(sizes.begin(), sizes.end(), [&](const auto& p) { return p.first == s.device; });
+    auto it = std::find_if(sizes.begin(), sizes.end(),
+                           [&](const auto& p) { return p.first == s.device; });
     if (it == sizes.end()) it = sizes.insert(sizes.end(), {s.device, 0});
     it->second = std::max(it->second, offset + s.bytes);
   }

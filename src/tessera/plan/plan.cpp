@@ -57,7 +57,9 @@ Plan Plan::with_notes(const std::vector<std::string>& more) const {
 }
 
 Run Plan::instance() const {
-  const Device device = impl_->outputs.empty() ? cpu : impl_->slots[static_cast<std::size_t>(impl_->outputs.front())].device;
+  const Device device = impl_->outputs.empty()
+                            ? cpu
+                            : impl_->slots[static_cast<std::size_t>(impl_->outputs.front())].device;
   return instance(Stream::home(device));
 }
 

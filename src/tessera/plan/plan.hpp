@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A recorded program, ready to run: steps with their lanes, temporaries with their offsets. A Plan is
-// immutable and shared between threads; a Run owns the arena, streams and graphs and serves one thread at a
-// time. A run allocates nothing and synchronises nothing, except where its output is host memory that
-// another device fills.
-//   Plan p = A.plan({.shape = {64, 64}});   Run run = p.instance();   run({x}, {y});   run.capture();
+// A recorded program, ready to run: steps with their lanes, temporaries with their offsets. A Plan
+// is immutable and shared between threads; a Run owns the arena, streams and graphs and serves one
+// thread at a time. A run allocates nothing and synchronises nothing, except where its output is
+// host memory that another device fills.
+//   Plan p = A.plan({.shape = {64, 64}});   Run run = p.instance();   run({x}, {y}); run.capture();
 
 #include <memory>
 #include <span>
@@ -40,8 +40,9 @@ class TESSERA_API Plan {
 
   Plan with_notes(const std::vector<std::string>& more) const;
   std::string explain(ExplainFormat format = ExplainFormat::text) const;
-  // A runnable copy: allocates the arenas (OutOfMemory names the plan), makes streams. `stream` becomes the
-  // compute lane of its device; the home stream of the output's device when none is given.
+  // A runnable copy: allocates the arenas (OutOfMemory names the plan), makes streams. `stream`
+  // becomes the compute lane of its device; the home stream of the output's device when none is
+  // given.
   Run instance() const;
   Run instance(const Stream& stream) const;
 
@@ -57,12 +58,15 @@ class TESSERA_API Run {
   Run(Run&&) noexcept;
   Run& operator=(Run&&) noexcept;
   ~Run();
-  // Arrays in the order in which inputs and outputs were recorded; shape, strides, dtype and device as
-  // recorded (ShapeError, DTypeError, DeviceError otherwise). Outputs must not share memory with inputs.
+  // Arrays in the order in which inputs and outputs were recorded; shape, strides, dtype and device
+  // as recorded (ShapeError, DTypeError, DeviceError otherwise). Outputs must not share memory with
+  // inputs.
   void operator()(std::span<const Array> inputs, std::span<const Array> outputs);
-  void operator()(const Array& input, const Array& output) { (*this)(std::span(&input, 1), std::span(&output, 1)); }
-  // From the next run on, sequences of steps that only enqueue become graphs, kept per set of addresses.
-  // No effect on devices that run inline.
+  void operator()(const Array& input, const Array& output) {
+    (*this)(std::span(&input, 1), std::span(&output, 1));
+  }
+  // From the next run on, sequences of steps that only enqueue become graphs, kept per set of
+  // addresses. No effect on devices that run inline.
   void capture();
   bool captured() const;
   void sync();  // waits for everything enqueued; rethrows what failed

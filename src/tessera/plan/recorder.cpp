@@ -18,8 +18,13 @@ int Recorder::add_slot(Slot slot) {
 std::string Recorder::scope_text() const { return scopes_.empty() ? "" : scopes_.back() + ": "; }
 
 View Recorder::input(const Layout& layout, DType dtype, Device device, std::string_view label) {
-  Slot slot{.kind = SlotKind::input, .device = device, .bytes = layout.size() * size_of(dtype), .constant = {},
-            .layout = layout, .dtype = dtype, .label = std::string(label)};
+  Slot slot{.kind = SlotKind::input,
+            .device = device,
+            .bytes = layout.size() * size_of(dtype),
+            .constant = {},
+            .layout = layout,
+            .dtype = dtype,
+            .label = std::string(label)};
   slot.layout.offset = 0;
   View view{-1, slot.layout, dtype};
   view.slot = add_slot(std::move(slot));
@@ -28,7 +33,8 @@ View Recorder::input(const Layout& layout, DType dtype, Device device, std::stri
 
 View Recorder::output(const Layout& layout, DType dtype, Device device, std::string_view label) {
   View view = input(layout, dtype, device, label);
-  require<ShapeError>(!layout.self_overlaps(), scope_text(), "the output's layout ", layout, " overlaps itself");
+  require<ShapeError>(!layout.self_overlaps(), scope_text(), "the output's layout ", layout,
+                      " overlaps itself");
   slots_.back().kind = SlotKind::output;
   return view;
 }
@@ -38,20 +44,30 @@ View Recorder::constant(const Array& array) {
     if (slots_[i].kind == SlotKind::constant && slots_[i].constant.storage() == array.storage())
       return {static_cast<int>(i), array.layout(), array.dtype()};
   // The slot is the whole storage, so that other views of it find the same slot.
-  Slot slot{.kind = SlotKind::constant, .device = array.device(), .bytes = array.storage().bytes(), .constant = array,
-            .layout = {}, .dtype = array.dtype(), .label = scopes_.empty() ? "constant" : scopes_.back()};
+  Slot slot{.kind = SlotKind::constant,
+            .device = array.device(),
+            .bytes = array.storage().bytes(),
+            .constant = array,
+            .layout = {},
+            .dtype = array.dtype(),
+            .label = scopes_.empty() ? "constant" : scopes_.back()};
   return {add_slot(std::move(slot)), array.layout(), array.dtype()};
 }
 
 View Recorder::temporary(const Shape& shape, DType dtype, Device device) {
   Layout layout = Layout::contiguous(shape);
-  Slot slot{.kind = SlotKind::temporary, .device = device, .bytes = layout.size() * size_of(dtype), .constant = {},
-            .layout = layout, .dtype = dtype, .label = scopes_.empty() ? "temporary" : scopes_.back()};
+  Slot slot{.kind = SlotKind::temporary,
+            .device = device,
+            .bytes = layout.size() * size_of(dtype),
+            .constant = {},
+            .layout = layout,
+            .dtype = dtype,
+            .label = scopes_.empty() ? "temporary" : scopes_.back()};
   return {add_slot(std::move(slot)), std::move(layout), dtype};
 }
 
-void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<const View> reads, const View& write,
-                          Options options) {
+void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<const View> reads,
+                          const View& write, Options options) {
   Step step;
   step.label = cat(scope_text(), kernel);
   step.device = device(write);
@@ -59,7 +75,8 @@ void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<
                      " operands; a kernel takes at most ", max_operands - 1);
   step.bytes = view_bytes(write);
   for (const View& v : reads) {
-    require<DeviceError>(device(v) == step.device, step.label, ": operands on ", device(v), " and ", step.device,
+    require<DeviceError>(device(v) == step.device, step.label, ": operands on ", device(v), " and ",
+                         step.device,
                          "; move them with to(), or place the operator with to(device)");
     step.operands.push_back(access(v));
     step.bytes += view_bytes(v);
@@ -68,8 +85,13 @@ void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<
   step.updates = options.updates;
   step.reuse = options.reuse;
   if (prepared.workspace > 0) {
-    Slot slot{.kind = SlotKind::temporary, .device = step.device, .bytes = prepared.workspace, .constant = {},
-              .layout = {}, .dtype = DType::u8, .label = step.label + " work area"};
+    Slot slot{.kind = SlotKind::temporary,
+              .device = step.device,
+              .bytes = prepared.workspace,
+              .constant = {},
+              .layout = {},
+              .dtype = DType::u8,
+              .label = step.label + " work area"};
     step.workspace = add_slot(std::move(slot));
   }
   step.prepared = std::move(prepared);
@@ -77,8 +99,10 @@ void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<
 }
 
 void Recorder::transfer(const View& from, const View& to) {
-  require<PlanError>(from.layout.dense() && to.layout.dense() && from.dtype == to.dtype && from.shape() == to.shape(),
-                     scope_text(), "a transfer needs dense memory of one shape and dtype on both sides; got ",
+  require<PlanError>(from.layout.dense() && to.layout.dense() && from.dtype == to.dtype &&
+                         from.shape() == to.shape(),
+                     scope_text(),
+                     "a transfer needs dense memory of one shape and dtype on both sides; got ",
                      from.layout, " and ", to.layout);
   Step step;
   step.kind = Step::Kind::transfer;
@@ -104,7 +128,8 @@ void elementwise(Recorder& r, ElementOp op, DType compute, std::span<const View>
   spec.inputs = std::move(inputs);
   int reuse = -1;
   for (std::size_t i = 0; i < reads.size(); ++i)
-    if (y.layout.dense() && reads[i].layout.dense() && reads[i].shape() == y.shape() && reads[i].dtype == y.dtype)
+    if (y.layout.dense() && reads[i].layout.dense() && reads[i].shape() == y.shape() &&
+        reads[i].dtype == y.dtype)
       reuse = static_cast<int>(i);
   r.launch(&KernelTable::elementwise, name(op), spec, reads, y, {.reuse = reuse});
 }
@@ -144,11 +169,15 @@ void scale(Recorder& r, const Value& c, const View& x, const View& y) {
   elementwise(r, ElementOp::multiply, y.dtype, reads, {{{}, c}, broadcast(x, y)}, y);
 }
 
-void multiply(Recorder& r, const View& a, const View& b, const View& y) { binary(r, ElementOp::multiply, a, b, y); }
+void multiply(Recorder& r, const View& a, const View& b, const View& y) {
+  binary(r, ElementOp::multiply, a, b, y);
+}
 void conj_multiply(Recorder& r, const View& a, const View& b, const View& y) {
   binary(r, ElementOp::conj_multiply, a, b, y);
 }
-void add(Recorder& r, const View& a, const View& b, const View& y) { binary(r, ElementOp::add, a, b, y); }
+void add(Recorder& r, const View& a, const View& b, const View& y) {
+  binary(r, ElementOp::add, a, b, y);
+}
 
 void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign, double scale) {
   FftSpec spec;
@@ -173,7 +202,8 @@ void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_
 }
 
 void vdot(Recorder& r, const View& a, const View& b, const View& y) {
-  ReduceSpec spec{.op = ReduceOp::vdot, .in = operand_of(a), .in2 = operand_of(b), .out = operand_of(y)};
+  ReduceSpec spec{
+      .op = ReduceOp::vdot, .in = operand_of(a), .in2 = operand_of(b), .out = operand_of(y)};
   const View reads[] = {a, b};
   r.launch(&KernelTable::reduce, "vdot", spec, reads, y);
 }

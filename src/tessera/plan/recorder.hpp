@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What operators write to: kernels over slots. Recording prepares kernels (slow, once) and touches no
-// array data. Sizes, dtypes and devices are checked here, so that a run has nothing left to check.
-//   Recorder r;  View x = r.input({64}, DType::f32, cpu);  View y = r.output({64}, DType::f32, cpu);
-//   record::multiply(r, r.constant(w), x, y);   Plan p = std::move(r).finish();
+// What operators write to: kernels over slots. Recording prepares kernels (slow, once) and touches
+// no array data. Sizes, dtypes and devices are checked here, so that a run has nothing left to
+// check.
+//   Recorder r;  View x = r.input({64}, DType::f32, cpu);  View y = r.output({64}, DType::f32,
+//   cpu); record::multiply(r, r.constant(w), x, y);   Plan p = std::move(r).finish();
 
 #include <span>
 #include <string_view>
@@ -24,8 +25,8 @@ class TESSERA_API Recorder {
 
   Device device(const View& v) const { return slots_[static_cast<std::size_t>(v.slot)].device; }
 
-  // Enqueues kernel `member` of the device that holds `write`. `reuse`: the read whose memory the write may
-  // take over (element-wise kernels). `updates`: the kernel also reads what it writes.
+  // Enqueues kernel `member` of the device that holds `write`. `reuse`: the read whose memory the
+  // write may take over (element-wise kernels). `updates`: the kernel also reads what it writes.
   struct Options {
     int reuse = -1;
     bool updates = false;
@@ -61,8 +62,8 @@ class TESSERA_API Recorder {
   friend class Plan;
   int add_slot(Slot slot);
   std::string scope_text() const;
-  void add_launch(std::string_view kernel, Prepared prepared, std::span<const View> reads, const View& write,
-                  Options options);
+  void add_launch(std::string_view kernel, Prepared prepared, std::span<const View> reads,
+                  const View& write, Options options);
   Access access(const View& v) const { return {v.slot, v.layout.offset * size_of(v.dtype)}; }
 
   std::vector<Slot> slots_;
@@ -75,14 +76,19 @@ inline Operand operand_of(const View& v) { return {v.layout, v.dtype}; }
 
 // The kernels by name, as operators use them.
 namespace record {
-TESSERA_API void copy(Recorder& r, const View& x, const View& y);  // casts and re-lays out; crosses devices
+TESSERA_API void copy(Recorder& r, const View& x,
+                      const View& y);  // casts and re-lays out; crosses devices
 TESSERA_API void fill(Recorder& r, const Value& v, const View& y);
-TESSERA_API void scale(Recorder& r, const Value& c, const View& x, const View& y);       // y = c x
-TESSERA_API void multiply(Recorder& r, const View& a, const View& b, const View& y);     // y = a b, broadcast
-TESSERA_API void conj_multiply(Recorder& r, const View& a, const View& b, const View& y);  // y = conj(a) b
+TESSERA_API void scale(Recorder& r, const Value& c, const View& x, const View& y);  // y = c x
+TESSERA_API void multiply(Recorder& r, const View& a, const View& b,
+                          const View& y);  // y = a b, broadcast
+TESSERA_API void conj_multiply(Recorder& r, const View& a, const View& b,
+                               const View& y);  // y = conj(a) b
 TESSERA_API void add(Recorder& r, const View& a, const View& b, const View& y);
-TESSERA_API void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign, double scale);
-TESSERA_API void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_a, bool conj_b);
+TESSERA_API void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign,
+                     double scale);
+TESSERA_API void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_a,
+                        bool conj_b);
 // y = sum conj(a) b over the axes along which y has size 1.
 TESSERA_API void vdot(Recorder& r, const View& a, const View& b, const View& y);
 }  // namespace record

@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-// Everything that can be known before the arrays are: pointers into arenas and constants are written once;
-// a run only patches the operands that are inputs or outputs, then walks the steps.
+// Everything that can be known before the arrays are: pointers into arenas and constants are
+// written once; a run only patches the operands that are inputs or outputs, then walks the steps.
 struct Run::Impl {
   struct Ready {
     const Step* step;
@@ -54,7 +54,8 @@ void Run::Impl::allocate() {
     try {
       arenas.push_back(Storage::allocate(device, bytes));
     } catch (const OutOfMemory& e) {
-      throw OutOfMemory(cat("plan '", plan->name, "' needs ", bytes_text(bytes), " of temporaries on ", device, ": ", e.what()));
+      throw OutOfMemory(cat("plan '", plan->name, "' needs ", bytes_text(bytes),
+                            " of temporaries on ", device, ": ", e.what()));
     }
   }
 }
@@ -62,9 +63,12 @@ void Run::Impl::allocate() {
 void Run::Impl::make_lanes() {
   for (const Lane& lane : plan->lanes) {
     const bool given = lane.device == main.device() && !lane.transfers;
-    lanes.push_back(given ? main : lane.device.kind == Kind::cpu ? Stream::home(cpu) : Stream(lane.device));
+    lanes.push_back(given                           ? main
+                    : lane.device.kind == Kind::cpu ? Stream::home(cpu)
+                                                    : Stream(lane.device));
     for (const Storage& arena : arenas)
-      if (arena.device() == lane.device && !(lanes.back() == Stream::home(lane.device))) arena.record_stream(lanes.back());
+      if (arena.device() == lane.device && !(lanes.back() == Stream::home(lane.device)))
+        arena.record_stream(lanes.back());
   }
   inline_run = lanes.size() == 1 && compute_device(lanes.front().device().kind).host_memory();
   if (lanes.size() == 1 && lanes.front() == main) return;
@@ -91,11 +95,13 @@ void Run::Impl::bind_fixed() {
     const auto in = std::find(plan->inputs.begin(), plan->inputs.end(), s);
     if (in != plan->inputs.end()) return static_cast<int>(in - plan->inputs.begin());
     const auto out = std::find(plan->outputs.begin(), plan->outputs.end(), s);
-    return static_cast<int>(plan->inputs.size() + static_cast<std::size_t>(out - plan->outputs.begin()));
+    return static_cast<int>(plan->inputs.size() +
+                            static_cast<std::size_t>(out - plan->outputs.begin()));
   };
   for (std::size_t i = 0; i < base.size(); ++i) {
     const Slot& s = plan->slots[i];
-    if (s.kind == SlotKind::constant) base[i] = static_cast<std::byte*>(s.constant.storage().data());
+    if (s.kind == SlotKind::constant)
+      base[i] = static_cast<std::byte*>(s.constant.storage().data());
     if (s.kind == SlotKind::temporary && s.offset >= 0)
       for (const Storage& arena : arenas)
         if (arena.device() == s.device) base[i] = static_cast<std::byte*>(arena.data()) + s.offset;
@@ -109,7 +115,8 @@ void Run::Impl::bind_fixed() {
       const int root = root_of(plan->slots, a.slot);
       const SlotKind kind = slot(root).kind;
       if (kind == SlotKind::input || kind == SlotKind::output)
-        patches.push_back({static_cast<int>(t), static_cast<int>(o), argument_of(root), a.byte_offset});
+        patches.push_back(
+            {static_cast<int>(t), static_cast<int>(o), argument_of(root), a.byte_offset});
       else if (base[static_cast<std::size_t>(root)])
         r.launch.operand[o] = base[static_cast<std::size_t>(root)] + a.byte_offset;
     }
@@ -119,30 +126,36 @@ void Run::Impl::bind_fixed() {
   }
 }
 
-void Run::Impl::check(std::span<const Array> arrays, const std::vector<int>& slots, const char* what) const {
-  require<PlanError>(arrays.size() == slots.size(), "plan '", plan->name, "' takes ", slots.size(), " ", what, "s, got ",
-                     arrays.size());
+void Run::Impl::check(std::span<const Array> arrays, const std::vector<int>& slots,
+                      const char* what) const {
+  require<PlanError>(arrays.size() == slots.size(), "plan '", plan->name, "' takes ", slots.size(),
+                     " ", what, "s, got ", arrays.size());
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Slot& s = slot(slots[i]);
     const Array& a = arrays[i];
-    require<ShapeError>(a.shape() == s.layout.shape, "plan '", plan->name, "': ", what, " '", s.label, "' was planned with shape ",
-                        s.layout.shape, ", got ", a.shape());
-    require<DTypeError>(a.dtype() == s.dtype, "plan '", plan->name, "': ", what, " '", s.label, "' was planned as ",
-                        tessera::name(s.dtype), ", got ", tessera::name(a.dtype()));
-    require<DeviceError>(a.device() == s.device, "plan '", plan->name, "': ", what, " '", s.label, "' was planned on ", s.device,
-                         ", got an array on ", a.device(), "; nothing is moved silently");
-    require<ShapeError>(a.layout().strides == s.layout.strides || (a.layout().dense() && s.layout.dense()), "plan '",
-                        plan->name, "': ", what, " '", s.label, "' was planned with strides ", s.layout.strides, ", got ",
-                        a.layout().strides);
+    require<ShapeError>(a.shape() == s.layout.shape, "plan '", plan->name, "': ", what, " '",
+                        s.label, "' was planned with shape ", s.layout.shape, ", got ", a.shape());
+    require<DTypeError>(a.dtype() == s.dtype, "plan '", plan->name, "': ", what, " '", s.label,
+                        "' was planned as ", tessera::name(s.dtype), ", got ",
+                        tessera::name(a.dtype()));
+    require<DeviceError>(a.device() == s.device, "plan '", plan->name, "': ", what, " '", s.label,
+                         "' was planned on ", s.device, ", got an array on ", a.device(),
+                         "; nothing is moved silently");
+    require<ShapeError>(
+        a.layout().strides == s.layout.strides || (a.layout().dense() && s.layout.dense()),
+        "plan '", plan->name, "': ", what, " '", s.label, "' was planned with strides ",
+        s.layout.strides, ", got ", a.layout().strides);
   }
 }
 
 void Run::Impl::patch(std::span<const Array> inputs, std::span<const Array> outputs) {
   for (const Array& out : outputs) {
-    require<PlanError>(out.storage().writable(), "plan '", plan->name, "': the output is read-only");
+    require<PlanError>(out.storage().writable(), "plan '", plan->name,
+                       "': the output is read-only");
     for (const Array& in : inputs)
-      require<PlanError>(!may_share_memory(in, out), "plan '", plan->name,
-                         "': the output shares memory with an input; give another output, or copy the input");
+      require<PlanError>(
+          !may_share_memory(in, out), "plan '", plan->name,
+          "': the output shares memory with an input; give another output, or copy the input");
   }
   for (const Patch& p : patches) {
     const std::size_t i = static_cast<std::size_t>(p.argument);
@@ -154,7 +167,8 @@ void Run::Impl::patch(std::span<const Array> inputs, std::span<const Array> outp
 
 void Run::Impl::run_inline() {
   if (!tracing()) {
-    for (const Ready& r : ready) r.step->prepared.task.run(r.step->prepared.task.state.get(), r.launch);
+    for (const Ready& r : ready)
+      r.step->prepared.task.run(r.step->prepared.task.state.get(), r.launch);
     return;
   }
   for (const Ready& r : ready) {
@@ -179,7 +193,8 @@ void Run::Impl::enqueue(std::size_t begin, std::size_t end) {
   for (std::size_t t = begin; t < end; ++t) {
     const Step& step = *ready[t].step;
     const Stream& stream = lanes[static_cast<std::size_t>(step.lane)];
-    for (int u : step.waits) events[static_cast<std::size_t>(event_of[static_cast<std::size_t>(u)])].wait(stream);
+    for (int u : step.waits)
+      events[static_cast<std::size_t>(event_of[static_cast<std::size_t>(u)])].wait(stream);
     enqueue_step(t);
     if (step.signals) events[static_cast<std::size_t>(event_of[t])].record(stream);
   }
@@ -202,7 +217,8 @@ void Run::Impl::run_lanes() {
     fences[i + 1].record(lanes[i]);
     fences[i + 1].wait(main);
   }
-  // Host memory must be as the caller expects when the call returns: arrays on the cpu carry no pending work.
+  // Host memory must be as the caller expects when the call returns: arrays on the cpu carry no
+  // pending work.
   for (int lane : host_lanes) lanes[static_cast<std::size_t>(lane)].sync();
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 int lane_for(std::vector<Lane>& lanes, const Lane& wanted) {
   for (std::size_t i = 0; i < lanes.size(); ++i)
-    if (lanes[i].device == wanted.device && lanes[i].transfers == wanted.transfers && lanes[i].from == wanted.from &&
-        lanes[i].to == wanted.to)
+    if (lanes[i].device == wanted.device && lanes[i].transfers == wanted.transfers &&
+        lanes[i].from == wanted.from && lanes[i].to == wanted.to)
       return static_cast<int>(i);
   lanes.push_back(wanted);
   return static_cast<int>(lanes.size()) - 1;
@@ -31,7 +31,8 @@ std::vector<Touch> touches(const std::vector<Slot>& slots, const Step& step) {
   auto add = [&](int slot, bool writes) {
     const int root = root_of(slots, slot);
     const Slot& s = slots[static_cast<std::size_t>(root)];
-    all.push_back({root, s.kind == SlotKind::temporary, s.device, s.offset, s.offset + s.bytes, writes});
+    all.push_back(
+        {root, s.kind == SlotKind::temporary, s.device, s.offset, s.offset + s.bytes, writes});
   };
   for (std::size_t i = 0; i + 1 < step.operands.size(); ++i) add(step.operands[i].slot, false);
   add(step.write().slot, true);
@@ -50,7 +51,10 @@ bool conflict(const Touch& a, const Touch& b) {
 std::vector<Lane> schedule(const std::vector<Slot>& slots, std::vector<Step>& steps) {
   std::vector<Lane> lanes;
   for (Step& step : steps) {
-    Lane lane{.device = step.device, .transfers = step.kind == Step::Kind::transfer, .from = {}, .to = {}};
+    Lane lane{.device = step.device,
+              .transfers = step.kind == Step::Kind::transfer,
+              .from = {},
+              .to = {}};
     if (lane.transfers) {
       lane.from = slots[static_cast<std::size_t>(step.operands.front().slot)].device;
       lane.to = slots[static_cast<std::size_t>(step.write().slot)].device;
@@ -61,7 +65,8 @@ std::vector<Lane> schedule(const std::vector<Slot>& slots, std::vector<Step>& st
   std::vector<std::vector<Touch>> touched;
   for (const Step& step : steps) touched.push_back(touches(slots, step));
   for (std::size_t t = 0; t < steps.size(); ++t) {
-    // The latest conflicting step of each other lane; earlier ones of that lane are implied by its order.
+    // The latest conflicting step of each other lane; earlier ones of that lane are implied by its
+    // order.
     std::vector<int> latest(lanes.size(), -1);
     for (std::size_t u = 0; u < t; ++u) {
       if (steps[u].lane == steps[t].lane) continue;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The parts of a recorded plan: slots (memory without an address), views of them, and steps over views.
-// Plain data; recorder.hpp writes it, liveness.hpp and schedule.hpp complete it, plan.hpp runs it.
+// The parts of a recorded plan: slots (memory without an address), views of them, and steps over
+// views. Plain data; recorder.hpp writes it, liveness.hpp and schedule.hpp complete it, plan.hpp
+// runs it.
 //   View y = recorder.temporary({3, 4}, DType::c64, device);
 
 #include <string>
@@ -26,14 +27,14 @@ struct Slot {
   SlotKind kind = SlotKind::temporary;
   Device device;
   i64 bytes = 0;
-  Array constant;       // kind constant
-  Layout layout;        // of an input or output: what the run is given
+  Array constant;  // kind constant
+  Layout layout;   // of an input or output: what the run is given
   DType dtype = DType::f32;
-  std::string label;    // who asked for it
-  int first = -1;       // first and last step that touches it
+  std::string label;  // who asked for it
+  int first = -1;     // first and last step that touches it
   int last = -1;
-  int shares = -1;      // in-place reuse: the slot whose memory this one is
-  i64 offset = -1;      // kind temporary: in the arena of its device
+  int shares = -1;  // in-place reuse: the slot whose memory this one is
+  i64 offset = -1;  // kind temporary: in the arena of its device
 };
 
 struct Access {
@@ -44,27 +45,27 @@ struct Access {
 struct Step {
   enum class Kind : std::uint8_t { launch, transfer };
   Kind kind = Kind::launch;
-  std::string label;    // "FFT (Nx,) -> (Kx,): fft"
-  Device device;        // where it runs
-  Prepared prepared;    // kind launch
+  std::string label;             // "FFT (Nx,) -> (Kx,): fft"
+  Device device;                 // where it runs
+  Prepared prepared;             // kind launch
   std::vector<Access> operands;  // reads, then the write; for a transfer: from, to
   bool updates = false;          // the write is read too (accumulation)
-  int reuse = -1;       // the operand whose memory the write may take over when it dies here
-  i64 bytes = 0;        // moved (transfer) or touched (launch)
-  int workspace = -1;   // slot of the kernel's work area
+  int reuse = -1;      // the operand whose memory the write may take over when it dies here
+  i64 bytes = 0;       // moved (transfer) or touched (launch)
+  int workspace = -1;  // slot of the kernel's work area
 
   // Schedule.
   int lane = 0;
-  std::vector<int> waits;   // steps of other lanes that must have ended
-  bool signals = false;     // somebody waits for this step
+  std::vector<int> waits;  // steps of other lanes that must have ended
+  bool signals = false;    // somebody waits for this step
   const Access& write() const { return operands.back(); }
 };
 
 // An ordered queue of a run: the compute lane of a device, or a lane of transfers between two.
 struct Lane {
-  Device device;          // whose stream it is
+  Device device;  // whose stream it is
   bool transfers = false;
-  Device from, to;        // of a transfer lane
+  Device from, to;  // of a transfer lane
 };
 
 }  // namespace tessera

@@ -26,13 +26,17 @@ void scale_and_add(double c, const Array& y, const Array& x) {
 
 SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options) {
   const Shape out = A.output_shape(b.shape());
-  require<ShapeError>(out == b.shape(), "cg: ", A, " maps shape ", b.shape(), " to ", out, "; it must map b's shape to itself");
-  require<DTypeError>(is_inexact(b.dtype()) && A.output_dtype(b.dtype()) == b.dtype(), "cg: ", A, " maps ", name(b.dtype()),
-                      " to ", name(A.output_dtype(b.dtype())), "; convert b with astype() first");
-  require<ArgumentError>(options.maxiter >= 0 && options.rtol >= 0 && options.atol >= 0, "cg: maxiter ", options.maxiter, ", rtol ",
-                         options.rtol, " and atol ", options.atol, " must not be negative");
+  require<ShapeError>(out == b.shape(), "cg: ", A, " maps shape ", b.shape(), " to ", out,
+                      "; it must map b's shape to itself");
+  require<DTypeError>(is_inexact(b.dtype()) && A.output_dtype(b.dtype()) == b.dtype(), "cg: ", A,
+                      " maps ", name(b.dtype()), " to ", name(A.output_dtype(b.dtype())),
+                      "; convert b with astype() first");
+  require<ArgumentError>(options.maxiter >= 0 && options.rtol >= 0 && options.atol >= 0,
+                         "cg: maxiter ", options.maxiter, ", rtol ", options.rtol, " and atol ",
+                         options.atol, " must not be negative");
   SolveResult result;
-  Array x = options.x0 ? options.x0.astype(b.dtype()).copy() : zeros(b.shape(), b.dtype(), b.device());
+  Array x =
+      options.x0 ? options.x0.astype(b.dtype()).copy() : zeros(b.shape(), b.dtype(), b.device());
   Array r = b.copy();
   const Array Ap = Array::empty(b.shape(), b.dtype(), b.device());
   if (options.x0) {
@@ -41,7 +45,8 @@ SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options)
   }
   const Array p = r.copy();
   const double b_norm = std::sqrt(squared_norm(b));
-  const double scale = b_norm > 0 ? b_norm : 1, target = std::max(options.rtol * b_norm, options.atol);
+  const double scale = b_norm > 0 ? b_norm : 1,
+               target = std::max(options.rtol * b_norm, options.atol);
   double rr = squared_norm(r);
   result.history.push_back(std::sqrt(rr) / scale);
   Progress bar("cg", options.maxiter, options.progress);
@@ -51,7 +56,9 @@ SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options)
     A(p, Ap);
     const double curvature = real_dot(p, Ap);
     if (!(curvature > 0)) {  // also catches NaN
-      result.reason = fmt::format("breakdown: <p, A p> = {:.3g} is not positive; A is not positive definite here", curvature);
+      result.reason = fmt::format(
+          "breakdown: <p, A p> = {:.3g} is not positive; A is not positive definite here",
+          curvature);
       break;
     }
     const double alpha = rr / curvature;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A progress bar on stderr for long work: redrawn in place on a terminal at most ten times a second, one
-// line at the end elsewhere; silent when config().progress is off.
+// A progress bar on stderr for long work: redrawn in place on a terminal at most ten times a
+// second, one line at the end elsewhere; silent when config().progress is off.
 //   Progress bar("cg", 30);   bar.update(7, "residual 1e-3");   // ends with its scope
 
 #include <chrono>

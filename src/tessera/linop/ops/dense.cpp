@@ -16,25 +16,31 @@ struct Classes {
 
 Classes classify(const Dense& d, i64 x_rank, i64 y_rank) {
   Classes c;
-  auto at = [](const Dims& dims, NamedDimension n, i64 rank) { return axis_of(dims, n, rank).value_or(-1); };
+  auto at = [](const Dims& dims, NamedDimension n, i64 rank) {
+    return axis_of(dims, n, rank).value_or(-1);
+  };
   for (NamedDimension n : d.names.oshape) {
     if (n.is_ellipses()) continue;
-    const Axis a{at(d.weightshape, n, d.weight.ndim()), at(d.names.ishape, n, x_rank), at(d.names.oshape, n, y_rank)};
+    const Axis a{at(d.weightshape, n, d.weight.ndim()), at(d.names.ishape, n, x_rank),
+                 at(d.names.oshape, n, y_rank)};
     (a.w < 0 ? c.free : a.x < 0 ? c.out : c.batch).push_back(a);
   }
   for (NamedDimension n : d.names.ishape)
     if (!n.is_ellipses() && !contains(d.names.oshape, n))
-      c.contract.push_back({at(d.weightshape, n, d.weight.ndim()), at(d.names.ishape, n, x_rank), -1});
+      c.contract.push_back(
+          {at(d.weightshape, n, d.weight.ndim()), at(d.names.ishape, n, x_rank), -1});
   // The axes of "..." pass through, in order.
   const auto first_x = axis_of(d.names.ishape, NamedDimension::ellipses(), x_rank);
   const auto first_y = axis_of(d.names.oshape, NamedDimension::ellipses(), y_rank);
   if (first_x)
-    for (i64 k = 0; k < x_rank - (d.names.ishape.size() - 1); ++k) c.free.push_back({-1, *first_x + k, *first_y + k});
+    for (i64 k = 0; k < x_rank - (d.names.ishape.size() - 1); ++k)
+      c.free.push_back({-1, *first_x + k, *first_y + k});
   return c;
 }
 
 // The axes of an operand in the order of the groups, each group merged to one axis when `merge`.
-Layout arrange(const Layout& l, const std::vector<const std::vector<Axis>*>& groups, i64 Axis::*side, const Layout& sizes) {
+Layout arrange(const Layout& l, const std::vector<const std::vector<Axis>*>& groups,
+               i64 Axis::*side, const Layout& sizes) {
   Layout r;
   r.offset = l.offset;
   for (const auto* group : groups)
@@ -55,11 +61,14 @@ i64 group_size(const std::vector<Axis>& group, const Shape& x, const Shape& y) {
 }  // namespace
 
 Dense::Dense(Array w, Dims wshape, Dims ishape, Dims oshape, Dims broadcast, bool conj)
-    : weight(std::move(w)), weightshape(std::move(wshape)), names(std::move(ishape), std::move(oshape)),
-      broadcast_dims(std::move(broadcast)), conjugated(conj) {
+    : weight(std::move(w)),
+      weightshape(std::move(wshape)),
+      names(std::move(ishape), std::move(oshape)),
+      broadcast_dims(std::move(broadcast)),
+      conjugated(conj) {
   const std::string who = cat("Dense ", names.str(), " with weight ", to_text(weightshape));
-  require<DimError>(weightshape.size() == weight.ndim() && !has_ellipses(weightshape), who, ": the weight has shape ",
-                    weight.shape());
+  require<DimError>(weightshape.size() == weight.ndim() && !has_ellipses(weightshape), who,
+                    ": the weight has shape ", weight.shape());
   for (NamedDimension d : weightshape)
     require<DimError>(contains(names.ishape, d) || contains(names.oshape, d), who, ": dim '", d,
                       "' of the weight is in neither the input nor the output");
@@ -70,11 +79,14 @@ Dense::Dense(Array w, Dims wshape, Dims ishape, Dims oshape, Dims broadcast, boo
                         "' is in neither the weight nor the other side");
     }
   for (NamedDimension d : broadcast_dims)
-    require<DimError>(contains(weightshape, d), who, ": broadcast dim '", d, "' is not a dim of the weight");
+    require<DimError>(contains(weightshape, d), who, ": broadcast dim '", d,
+                      "' is not a dim of the weight");
 }
 
 Dense::Dense(Array w) : weight(std::move(w)) {
-  require<DimError>(weight.ndim() >= 2, "Dense: without names the weight needs two axes or more, got shape ", weight.shape());
+  require<DimError>(weight.ndim() >= 2,
+                    "Dense: without names the weight needs two axes or more, got shape ",
+                    weight.shape());
   const i64 n = weight.ndim();
   for (i64 i = 0; i < n - 2; ++i) weightshape.push_back(NamedDimension("()", i + 2));
   Dims in = weightshape, out = weightshape;
@@ -93,11 +105,13 @@ std::optional<i64> Dense::size(NamedDimension d) const {
 }
 
 std::string Dense::details() const {
-  return cat("weight ", to_text(weightshape), " ", weight.shape(), " ", weight.dtype(), conjugated ? " conjugated" : "");
+  return cat("weight ", to_text(weightshape), " ", weight.shape(), " ", weight.dtype(),
+             conjugated ? " conjugated" : "");
 }
 
 Dense Dense::adjoint() const {
-  return Dense(weight, weightshape, names.oshape, names.ishape, broadcast_dims, !conjugated && is_complex(weight.dtype()));
+  return Dense(weight, weightshape, names.oshape, names.ishape, broadcast_dims,
+               !conjugated && is_complex(weight.dtype()));
 }
 
 std::optional<NamedLinop> Dense::normal() const {
@@ -130,8 +144,9 @@ void Dense::apply(Recorder& r, const View& x_given, const View& y) const {
     for (const Axis& a : *group) {
       const i64 n = a.x >= 0 ? x.shape()[a.x] : y.shape()[a.y];
       if (w.layout.shape[a.w] == n) continue;
-      require<DimError>(w.layout.shape[a.w] == 1, "Dense ", names.str(), ": dim '", weightshape[a.w], "' has size ",
-                        w.layout.shape[a.w], " in the weight and ", n, " in the array");
+      require<DimError>(w.layout.shape[a.w] == 1, "Dense ", names.str(), ": dim '",
+                        weightshape[a.w], "' has size ", w.layout.shape[a.w], " in the weight and ",
+                        n, " in the array");
       w.layout.shape[a.w] = n;
       w.layout.strides[a.w] = 0;
     }
@@ -147,11 +162,13 @@ void Dense::apply(Recorder& r, const View& x_given, const View& y) const {
     Layout target = arrange(y.layout, {&c.batch}, &Axis::y, {});
     for (std::size_t i = 0; i < c.contract.size(); ++i) target = target.insert_axis(target.ndim());
     return record::vdot(r, sub_view(w, arrange(w.layout, {&c.batch, &c.contract}, &Axis::w, {})),
-                        sub_view(x, arrange(x.layout, {&c.batch, &c.contract}, &Axis::x, {})), sub_view(y, target));
+                        sub_view(x, arrange(x.layout, {&c.batch, &c.contract}, &Axis::x, {})),
+                        sub_view(y, target));
   }
   Shape batch;
   for (const Axis& a : c.batch) batch.push_back(y.shape()[a.y]);
-  const i64 m = group_size(c.out, x.shape(), y.shape()), k = group_size(c.contract, x.shape(), y.shape()),
+  const i64 m = group_size(c.out, x.shape(), y.shape()),
+            k = group_size(c.contract, x.shape(), y.shape()),
             n = group_size(c.free, x.shape(), y.shape());
   auto matrix = [&](i64 rows, i64 columns) {
     Shape s = batch;
@@ -166,10 +183,13 @@ void Dense::apply(Recorder& r, const View& x_given, const View& y) const {
     record::copy(r, sub_view(v, arranged), dense);
     return sub_view(dense, Layout::contiguous(to));
   };
-  const View a = merged(w, arrange(w.layout, {&c.batch, &c.out, &c.contract}, &Axis::w, {}), matrix(m, k));
-  const View b = merged(x, arrange(x.layout, {&c.batch, &c.contract, &c.free}, &Axis::x, {}), matrix(k, n));
+  const View a =
+      merged(w, arrange(w.layout, {&c.batch, &c.out, &c.contract}, &Axis::w, {}), matrix(m, k));
+  const View b =
+      merged(x, arrange(x.layout, {&c.batch, &c.contract, &c.free}, &Axis::x, {}), matrix(k, n));
   const Layout target = arrange(y.layout, {&c.batch, &c.out, &c.free}, &Axis::y, {});
-  if (const auto l = target.reshape(matrix(m, n))) return record::matmul(r, a, b, sub_view(y, *l), conjugated, false);
+  if (const auto l = target.reshape(matrix(m, n)))
+    return record::matmul(r, a, b, sub_view(y, *l), conjugated, false);
   const View dense = r.temporary(target.shape, y.dtype, r.device(y));
   record::matmul(r, a, b, sub_view(dense, Layout::contiguous(matrix(m, n))), conjugated, false);
   record::copy(r, dense, sub_view(y, target));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A tensor with names applied to an array with names: products are summed over the dims that the output
-// does not have. Dims of weight and both sides are batches, dims of both sides without the weight pass
-// through. Lowered to an element-wise product, an inner product or a matrix product, without copies when
-// strides allow.
-//   Dense(w, dims("MN"), dims("N"), dims("M"))      Dense(maps, dims("CXY"), dims("XY"), dims("CXY"))
+// A tensor with names applied to an array with names: products are summed over the dims that the
+// output does not have. Dims of weight and both sides are batches, dims of both sides without the
+// weight pass through. Lowered to an element-wise product, an inner product or a matrix product,
+// without copies when strides allow.
+//   Dense(w, dims("MN"), dims("N"), dims("M"))      Dense(maps, dims("CXY"), dims("XY"),
+//   dims("CXY"))
 
 #include "tessera/linop/linop.hpp"
 
@@ -18,7 +19,8 @@ struct TESSERA_API Dense {
   bool conjugated = false;  // conj(weight), without a copy
 
   static constexpr const char* kind = "Dense";
-  Dense(Array weight, Dims weightshape, Dims ishape, Dims oshape, Dims broadcast_dims = {}, bool conjugated = false);
+  Dense(Array weight, Dims weightshape, Dims ishape, Dims oshape, Dims broadcast_dims = {},
+        bool conjugated = false);
   // Without names: the last axis is summed, the one before it is the output, the rest are batches.
   explicit Dense(Array weight);
   NamedShape shape() const { return names; }
@@ -28,7 +30,9 @@ struct TESSERA_API Dense {
   void apply(Recorder& r, const View& x, const View& y) const;
   Dense adjoint() const;
   std::optional<NamedLinop> normal() const;  // sum |w|^2 where the map only spreads its input
-  Dense to(Device d) const { return Dense(weight.to(d), weightshape, names.ishape, names.oshape, broadcast_dims, conjugated); }
+  Dense to(Device d) const {
+    return Dense(weight.to(d), weightshape, names.ishape, names.oshape, broadcast_dims, conjugated);
+  }
   std::string details() const;
 };
 

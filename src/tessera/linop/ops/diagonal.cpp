@@ -4,12 +4,16 @@
 namespace tessera {
 
 Diagonal::Diagonal(Array w, Dims ioshape, Dims broadcast, bool conj)
-    : weight(std::move(w)), names(std::move(ioshape)), broadcast_dims(std::move(broadcast)), conjugated(conj) {
-  require<DimError>(has_ellipses(names.ishape) || weight.ndim() <= names.ishape.size(), "Diagonal ", to_text(names.ishape),
-                    ": the weight has shape ", weight.shape(), ", more axes than there are dims");
+    : weight(std::move(w)),
+      names(std::move(ioshape)),
+      broadcast_dims(std::move(broadcast)),
+      conjugated(conj) {
+  require<DimError>(has_ellipses(names.ishape) || weight.ndim() <= names.ishape.size(), "Diagonal ",
+                    to_text(names.ishape), ": the weight has shape ", weight.shape(),
+                    ", more axes than there are dims");
   for (NamedDimension d : broadcast_dims)
-    require<DimError>(contains(names.ishape, d), "Diagonal ", to_text(names.ishape), ": broadcast dim '", d,
-                      "' is not one of its dims");
+    require<DimError>(contains(names.ishape, d), "Diagonal ", to_text(names.ishape),
+                      ": broadcast dim '", d, "' is not one of its dims");
 }
 
 std::optional<i64> Diagonal::size(NamedDimension d) const {
@@ -24,12 +28,14 @@ std::optional<i64> Diagonal::size(NamedDimension d) const {
 }
 
 Shape Diagonal::output_shape(const Shape& input) const {
-  require<DimError>(weight.ndim() <= input.size(), "Diagonal ", to_text(names.ishape), ": the weight of shape ", weight.shape(),
+  require<DimError>(weight.ndim() <= input.size(), "Diagonal ", to_text(names.ishape),
+                    ": the weight of shape ", weight.shape(),
                     " has more axes than the input of shape ", input);
   for (i64 back = 1; back <= weight.ndim(); ++back) {
     const i64 w = weight.shape(weight.ndim() - back), n = input[input.size() - back];
-    require<DimError>(w == n || w == 1, "Diagonal ", to_text(names.ishape), ": the weight has shape ", weight.shape(),
-                      ", the input ", input, "; axis ", input.size() - back, " is ", n, ", expected ", w);
+    require<DimError>(w == n || w == 1, "Diagonal ", to_text(names.ishape),
+                      ": the weight has shape ", weight.shape(), ", the input ", input, "; axis ",
+                      input.size() - back, " is ", n, ", expected ", w);
   }
   return input;
 }

@@ -9,12 +9,13 @@
 namespace tessera {
 namespace {
 
-// exp(sign 2πi (c k - c² [shifted]) / n) with c = n//2: a product over the axes of the grid, as an array of
-// its shape. Note [centred transforms]: sum_m x[m] e^{∓2πi (k-c)(m-c)/n} factors into a phase of m, the
-// plain transform, and a phase of k; both sides of a shift become multiplications.
+// exp(sign 2πi (c k - c² [shifted]) / n) with c = n//2: a product over the axes of the grid, as an
+// array of its shape. Note [centred transforms]: sum_m x[m] e^{∓2πi (k-c)(m-c)/n} factors into a
+// phase of m, the plain transform, and a phase of k; both sides of a shift become multiplications.
 Array phases(const Shape& grid, int sign, bool output_side, DType dtype, Device device) {
   const i64 n = count_of(grid);
-  const Array p(Storage::allocate(cpu, n * size_of(DType::c128)), Layout::contiguous(grid), DType::c128);
+  const Array p(Storage::allocate(cpu, n * size_of(DType::c128)), Layout::contiguous(grid),
+                DType::c128);
   c128* data = p.host<c128>();
   for (i64 i = 0; i < n; ++i) {
     i64 rest = i;
@@ -33,7 +34,8 @@ Array phases(const Shape& grid, int sign, bool output_side, DType dtype, Device 
 }
 
 Dims default_grid(i64 ndim, std::string_view letter) {
-  require<DimError>(ndim >= 1 && ndim <= 3, "FFT: ", ndim, " dims have no default names; give grid_shapes");
+  require<DimError>(ndim >= 1 && ndim <= 3, "FFT: ", ndim,
+                    " dims have no default names; give grid_shapes");
   Dims d;
   for (i64 i = 0; i < ndim; ++i) d.push_back(NamedDimension(cat(letter, "xyz"[i])));
   return d;
@@ -43,16 +45,20 @@ Dims default_grid(i64 ndim, std::string_view letter) {
 
 FFT::FFT(i64 n, Dims batch_shape, std::optional<Grids> grid_shapes, Norm norm_, bool centered_)
     : ndim(n), norm(norm_), centered(centered_) {
-  const Grids grids = grid_shapes ? *grid_shapes : Grids{default_grid(n, "N"), default_grid(n, "K")};
-  require<DimError>(ndim >= 1 && grids.first.size() == ndim && grids.second.size() == ndim, "FFT over ", ndim,
-                    " dims: the grids ", to_text(grids.first), " and ", to_text(grids.second), " must have as many names");
+  const Grids grids =
+      grid_shapes ? *grid_shapes : Grids{default_grid(n, "N"), default_grid(n, "K")};
+  require<DimError>(ndim >= 1 && grids.first.size() == ndim && grids.second.size() == ndim,
+                    "FFT over ", ndim, " dims: the grids ", to_text(grids.first), " and ",
+                    to_text(grids.second), " must have as many names");
   names = NamedShape(batch_shape, batch_shape) + NamedShape(grids.first, grids.second);
 }
 
 Shape FFT::output_shape(const Shape& input) const {
-  require<DimError>(input.size() >= ndim, "FFT ", names.str(), ": transforms ", ndim, " axes, got an array of shape ", input);
+  require<DimError>(input.size() >= ndim, "FFT ", names.str(), ": transforms ", ndim,
+                    " axes, got an array of shape ", input);
   for (i64 a = input.size() - ndim; a < input.size(); ++a)
-    require<DimError>(input[a] > 0, "FFT ", names.str(), ": axis ", a, " of shape ", input, " is empty");
+    require<DimError>(input[a] > 0, "FFT ", names.str(), ": axis ", a, " of shape ", input,
+                      " is empty");
   return input;
 }
 
@@ -94,7 +100,8 @@ std::optional<NamedLinop> FFT::normal() const {
 
 std::string FFT::details() const {
   constexpr const char* norms[] = {"backward", "ortho", "forward"};
-  return cat("norm=", norms[static_cast<int>(norm)], centered ? " centered" : "", backward ? " adjoint" : "");
+  return cat("norm=", norms[static_cast<int>(norm)], centered ? " centered" : "",
+             backward ? " adjoint" : "");
 }
 
 }  // namespace tessera

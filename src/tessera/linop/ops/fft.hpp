@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The discrete Fourier transform of the last dims: batch + grid -> batch + frequencies. Any norm, with its
-// true adjoint; centred transforms have the origin at n//2 on both sides, by phases instead of shifts.
-//   NamedLinop F = FFT(2);   FFT(2, dims("C"), {dims("NxNy"), dims("KxKy")}, Norm::ortho, /*centered=*/true)
+// The discrete Fourier transform of the last dims: batch + grid -> batch + frequencies. Any norm,
+// with its true adjoint; centred transforms have the origin at n//2 on both sides, by phases
+// instead of shifts.
+//   NamedLinop F = FFT(2);   FFT(2, dims("C"), {dims("NxNy"), dims("KxKy")}, Norm::ortho,
+//   /*centered=*/true)
 
 #include "tessera/linop/linop.hpp"
 
@@ -17,9 +19,11 @@ struct TESSERA_API FFT {
 
   static constexpr const char* kind = "FFT";
   using Grids = std::pair<Dims, Dims>;
-  // Default grids: Nx, Ny, Nz -> Kx, Ky, Kz. DimError for ndim outside 1..3 without grids, or unequal grids.
-  explicit FFT(i64 ndim, Dims batch_shape = {NamedDimension::ellipses()}, std::optional<Grids> grid_shapes = {},
-               Norm norm = Norm::ortho, bool centered = false);
+  // Default grids: Nx, Ny, Nz -> Kx, Ky, Kz. DimError for ndim outside 1..3 without grids, or
+  // unequal grids.
+  explicit FFT(i64 ndim, Dims batch_shape = {NamedDimension::ellipses()},
+               std::optional<Grids> grid_shapes = {}, Norm norm = Norm::ortho,
+               bool centered = false);
   NamedShape shape() const { return names; }
   Shape output_shape(const Shape& input) const;
   DType output_dtype(DType t) const { return complex_of(t); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Multiplication by one number. A real number keeps the dtype of the array (integers become float64); a
-// complex number makes it complex.
+// Multiplication by one number. A real number keeps the dtype of the array (integers become
+// float64); a complex number makes it complex.
 //   NamedLinop A = Scalar(2.0);   Scalar(c128(0, 1), dims("Nx"))
 
 #include "tessera/linop/linop.hpp"
@@ -13,7 +13,8 @@ struct TESSERA_API Scalar {
   NamedShape names;
 
   static constexpr const char* kind = "Scalar";
-  explicit Scalar(Value w, Dims ioshape = {NamedDimension::ellipses()}) : weight(w), names(std::move(ioshape)) {}
+  explicit Scalar(Value w, Dims ioshape = {NamedDimension::ellipses()})
+      : weight(w), names(std::move(ioshape)) {}
   NamedShape shape() const { return names; }
   Shape output_shape(const Shape& input) const { return input; }
   DType output_dtype(DType t) const {
@@ -27,7 +28,9 @@ struct TESSERA_API Scalar {
     return Scalar(Value(w.re * w.re + w.im * w.im), names.ishape);
   }
   std::string details() const { return weight.str(); }
-  Value conjugate() const { return weight.kind() == Value::Kind::complex ? Value(conj(weight.as<c128>())) : weight; }
+  Value conjugate() const {
+    return weight.kind() == Value::Kind::complex ? Value(conj(weight.as<c128>())) : weight;
+  }
 };
 
 }  // namespace tessera
