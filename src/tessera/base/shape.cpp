@@ -22,11 +22,10 @@ i64 count_of(const Shape& s) {
     require<ShapeError>(v >= 0, "negative dimensions are not allowed: shape ", s);
     empty |= v == 0;
   }
-  if (empty) return 0;
-  for (i64 v : s)
-    require<ShapeError>(!__builtin_mul_overflow(n, v, &n), "shape ", s,
+  for (i64 v : s)  // sizes of 0 count as 1 here: the strides of an empty array are products too
+    require<ShapeError>(!__builtin_mul_overflow(n, std::max<i64>(v, 1), &n), "shape ", s,
                         " has more elements than 63 bits can count");
-  return n;
+  return empty ? 0 : n;
 }
 
 Shape broadcast_shapes(const Shape& a, const Shape& b) {
