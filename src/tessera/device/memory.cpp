@@ -113,8 +113,10 @@ void collect_deferred() {
 }
 
 void check_may_allocate(i64 bytes) {
-  require<PlanError>(no_allocation_depth == 0, "an allocation of ", bytes_text(bytes),
-                     " was asked for inside a run; plans allocate before they run");
+  if (no_allocation_depth == 0) [[likely]]
+    return;
+  throw PlanError(cat("an allocation of ", bytes_text(bytes),
+                      " was asked for inside a run; plans allocate before they run"));
 }
 
 NoAllocation::NoAllocation() { ++no_allocation_depth; }

@@ -112,27 +112,30 @@ void Pool::poison(Block block, const Stream* home) {
 }
 
 bool Pool::reuse(i64 bytes, i64 home, Block& block) {
+  const int above = class_above(bytes);
   std::lock_guard lock(mutex_);
-  std::vector<Cached>& list = free_[static_cast<std::size_t>(class_above(bytes))];
-  int looked = 0;
-  for (auto it = list.rbegin(); it != list.rend() && looked < search_depth; ++it, ++looked) {
-    if ((it->home != home && it->home != 0) || !ready(it->pending)) continue;
-    block = it->block;
-    cached_bytes_ -= block.bytes;
-    *it = std::move(list.back());
-    list.pop_back();
-    return true;
+  // Blocks of exactly this size, if not a size of a class, lie in the class below.
+  for (int c = above; c >= std::max(above - 1, 0); --c) {
+    std::vector<Cached>& list = free_[static_cast<std::size_t>(c)];
+    int looked = 0;
+    for (auto it = list.rbegin(); it != list.rend() && looked < search_depth; ++it, ++looked) {
+      if (it->block.bytes < bytes || (it->home != home && it->home != 0) || !ready(it->pending))
+        continue;
+      block = it->block;
+      cached_bytes_ -= block.bytes;
+      *it = std::move(list.back());
+      list.pop_back();
+      return true;
+    }
   }
   return false;
 }
 
 Pool::Block Pool::fresh(i64 bytes) {
-  i64 size = class_bytes(class_above(bytes));
   const i64 exact = std::max(unit, (bytes + unit - 1) / unit * unit), limit = budget_.limit();
-  if (limit > 0 && budget_.reserved() + size > limit) {
-    trim();
-    if (budget_.reserved() + size > limit) size = exact;
-  }
+  // Under a budget nothing is rounded up: what it promises to hold must fit.
+  const i64 size = limit > 0 ? exact : class_bytes(class_above(bytes));
+  if (limit > 0 && budget_.reserved() + size > limit) trim();
   try {
     return {raw_allocate(size), size};
   } catch (const OutOfMemory&) {

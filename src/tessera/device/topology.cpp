@@ -15,6 +15,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/device/threads.hpp"
 
@@ -95,6 +96,8 @@ Link measure(Device from, Device to) {
       return measure(from, to, bytes);
     } catch (const OutOfMemory&) {
     }
+  trim_pool(from);
+  trim_pool(to);
   return measure(from, to, 4096);
 }
 

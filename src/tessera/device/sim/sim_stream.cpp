@@ -70,10 +70,8 @@ i64 SimEvent::newest() {
 void SimEvent::complete(i64 number, std::exception_ptr error) {
   std::lock_guard lock(mutex_);
   if (error) {
-    if (!error_ || number > last_failed_ + 1) {
-      first_failed_ = number;
-      error_ = std::move(error);
-    }
+    if (number > last_failed_ + 1) first_failed_ = number;
+    error_ = std::move(error);
     last_failed_ = std::max(last_failed_, number);
   }
   early_.push_back(number);
