@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Counter-based random numbers (Philox 4x32-10): element i of draw number n of a seed is a pure function of
-// (seed, n, i), so the numbers do not depend on threads, tiles, devices or ranks.
+// Counter-based random numbers (Philox 4x32-10): element i of draw number n of a seed is a pure
+// function of (seed, n, i), so the numbers do not depend on threads, tiles, devices or ranks.
 //   Random r(42);   Array x = r.normal({3, 4}, DType::f32, device);
 
 #include "tessera/array/array.hpp"
@@ -12,8 +12,8 @@ namespace tessera {
 enum class Distribution : std::uint8_t { bits, uniform, normal, integers };
 
 // Operands of a launch: out. Element with row-major position p of the shape gets counter first + p.
-// bits: uint64; uniform: [low, high) float; normal: mean low, deviation high (complex: both parts, each
-// with deviation high/sqrt(2)); integers: [low, low + range) without bias.
+// bits: uint64; uniform: [low, high) float; normal: mean low, deviation high (complex: both parts,
+// each with deviation high/sqrt(2)); integers: [low, low + range) without bias.
 struct RandomSpec {
   Distribution distribution = Distribution::uniform;
   std::uint64_t seed = 0, draw = 0;
@@ -28,12 +28,14 @@ struct RandomSpec {
 struct Philox {
   std::uint32_t word[4];
 };
-TESSERA_HOST_DEVICE inline Philox philox(std::uint64_t seed, std::uint64_t draw, std::uint64_t position) {
+TESSERA_HOST_DEVICE inline Philox philox(std::uint64_t seed, std::uint64_t draw,
+                                         std::uint64_t position) {
   std::uint32_t k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
   Philox c{{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(position >> 32),
             static_cast<std::uint32_t>(draw), static_cast<std::uint32_t>(draw >> 32)}};
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{0xD2511F53u} * c.word[0], b = std::uint64_t{0xCD9E8D57u} * c.word[2];
+    const std::uint64_t a = std::uint64_t{0xD2511F53u} * c.word[0],
+                        b = std::uint64_t{0xCD9E8D57u} * c.word[2];
     c = {{static_cast<std::uint32_t>(b >> 32) ^ c.word[1] ^ k0, static_cast<std::uint32_t>(b),
           static_cast<std::uint32_t>(a >> 32) ^ c.word[3] ^ k1, static_cast<std::uint32_t>(a)}};
     k0 += 0x9E3779B9u;
@@ -46,9 +48,12 @@ TESSERA_HOST_DEVICE inline Philox philox(std::uint64_t seed, std::uint64_t draw,
 class TESSERA_API Random {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed) {}
-  Array uniform(const Shape& shape, DType dtype, Device device = cpu, double low = 0, double high = 1);
-  Array normal(const Shape& shape, DType dtype, Device device = cpu, double mean = 0, double deviation = 1);
-  Array integers(i64 low, i64 high, const Shape& shape, DType dtype = DType::i64, Device device = cpu);
+  Array uniform(const Shape& shape, DType dtype, Device device = cpu, double low = 0,
+                double high = 1);
+  Array normal(const Shape& shape, DType dtype, Device device = cpu, double mean = 0,
+               double deviation = 1);
+  Array integers(i64 low, i64 high, const Shape& shape, DType dtype = DType::i64,
+                 Device device = cpu);
   Array permutation(i64 n, Device device = cpu);
 
  private:

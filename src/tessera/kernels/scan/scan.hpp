@@ -20,6 +20,7 @@ struct ScanSpec {
 };
 
 // No axis: over the flattened array, as NumPy.
-TESSERA_API Array scan(ScanOp op, const Array& x, std::optional<i64> axis, std::optional<DType> dtype = {});
+TESSERA_API Array scan(ScanOp op, const Array& x, std::optional<i64> axis,
+                       std::optional<DType> dtype = {});
 
 }  // namespace tessera

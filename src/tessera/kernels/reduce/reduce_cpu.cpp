@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cpu kernel. Note [order of a reduction]: the reduced positions are cut into leaves of a fixed
+// length, a leaf is reduced by the loops of reduce_rows.hpp, and leaves are joined as a binary tree
+// in their order. Where the tree is cut for threads depends on the shapes alone, so results do not
+// depend on the number of threads.
+#include "tessera/kernels/reduce/reduce_cpu.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tessera/array/loop.hpp"
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/copy/cast.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr i64 leaf_size = 1024;  // elements of a row that become one accumulator
+constexpr i64 lane_count = 128;  // kept positions that are reduced side by side
+constexpr i64 lane_leaf = 32;    // rows added to one set of lanes before the tree begins
+constexpr i64 segment_leaves =
+    32;  // leaves of a task when one reduction is shared by threads; a power of two
+constexpr i64 few_outputs =
+    64;  // up to so many outputs, threads share reductions instead of taking turns
+constexpr i64 max_accumulator = 32;
+constexpr i64 work_per_thread = 16384;
+
+struct State {
+  ReduceFns fns;
+  Loop kept;     // out, in (, in2)
+  Loop reduced;  // in (, in2)
+  bool two_inputs = false, by_lanes = false;
+  i64 outputs = 0, length = 0, leaf = 0, segments = 1;
+  std::array<bool, 2> direct{};
+  std::array<i64, 2> size{};
+  std::array<CastRow, 2> load{};
+  i64 work_size = 0, result_size = 0;
+  CastRow store = nullptr;
+};
+
+// Joins accumulators (sets of n lanes) pairwise in the order in which they come, as a binary
+// counter.
+class Tree {
+ public:
+  Tree(const ReduceFns& fns, i64 n, std::byte* memory) : fns_(fns), n_(n), memory_(memory) {}
+  std::byte* next() { return level(depth_); }  // where the next set is to be written
+  void push() {                                // what next() pointed to is complete
+    i64 d = depth_++;
+    for (i64 c = ++count_; c % 2 == 0; c /= 2, --d, --depth_)
+      fns_.combine(level(d - 1), level(d), n_);
+  }
+  const std::byte* result() {  // at least one push
+    for (; depth_ > 1; --depth_) fns_.combine(level(depth_ - 2), level(depth_ - 1), n_);
+    return memory_;
+  }
+
+ private:
+  std::byte* level(i64 d) const { return memory_ + d * n_ * fns_.accumulator; }
+  const ReduceFns& fns_;
+  i64 n_;
+  std::byte* memory_;
+  i64 depth_ = 0, count_ = 0;
+};
+constexpr i64 tree_levels = 48;
+
+struct Bases {
+  const std::byte* in[2];
+};
+
+// n elements from the cursor on, contiguous in the work type: where they lie, or gathered.
+const void* fetch(const State& s, const std::byte* base, int k, Cursor c, i64 n,
+                  std::byte* buffer) {
+  const std::size_t i = static_cast<std::size_t>(k);
+  const i64 step = s.reduced.inner_stride(k);
+  if (s.direct[i] && n <= c.run() && (step == s.size[i] || n == 1)) return base + c.offset(k);
+  for (i64 done = 0; done < n;) {
+    const i64 m = std::min(n - done, c.run());
+    s.load[i](base + c.offset(k), step, buffer + done * s.work_size, s.work_size, m);
+    c.advance(m);
+    done += m;
+  }
+  return buffer;
+}
+
+// One output from positions [begin, end), begin a multiple of the leaf.
+void reduce_row(const State& s, const Bases& bases, i64 begin, i64 end, void* accumulator) {
+  alignas(64) std::byte buffer[2][leaf_size * 16];
+  alignas(64) std::byte memory[tree_levels * max_accumulator];
+  Tree tree(s.fns, 1, memory);
+  for (Cursor c(s.reduced, begin); c.position() < end;) {
+    const i64 n = std::min(leaf_size, end - c.position());
+    const void* a = fetch(s, bases.in[0], 0, c, n, buffer[0]);
+    const void* b = s.two_inputs ? fetch(s, bases.in[1], 1, c, n, buffer[1]) : nullptr;
+    s.fns.row(a, b, n, c.position(), tree.next());
+    tree.push();
+    for (i64 left = n; left > 0;) {
+      const i64 m = std::min(left, c.run());
+      c.advance(m);
+      left -= m;
+    }
+  }
+  std::memcpy(accumulator, tree.result(), static_cast<std::size_t>(s.fns.accumulator));
+}
+
+// `lanes` neighbouring outputs from positions [begin, end), begin a multiple of the leaf.
+void reduce_lanes(const State& s, const std::byte* base, i64 lanes, i64 begin, i64 end,
+                  void* accumulators) {
+  alignas(64) std::byte buffer[lane_count * 16];
+  alignas(64) std::byte memory[tree_levels * lane_count * 16];
+  Tree tree(s.fns, lanes, memory);
+  const i64 step = s.kept.inner_stride(1);
+  const bool direct = s.direct[0] && step == s.size[0];
+  i64 in_leaf = 0;
+  for (Cursor c(s.reduced, begin); c.position() < end;) {
+    const void* x = base + c.offset(0);
+    if (!direct) {
+      s.load[0](x, step, buffer, s.work_size, lanes);
+      x = buffer;
+    }
+    (in_leaf == 0) ? s.fns.spread(x, lanes, tree.next()) : s.fns.lanes(x, lanes, tree.next());
+    c.advance(1);
+    if (++in_leaf == lane_leaf || c.position() == end) {
+      tree.push();
+      in_leaf = 0;
+    }
+  }
+  std::memcpy(accumulators, tree.result(), static_cast<std::size_t>(lanes * s.fns.accumulator));
+}
+
+void write_results(const State& s, const void* accumulators, i64 n, std::byte* out) {
+  alignas(16) std::byte results[lane_count * 16];
+  s.fns.finish(accumulators, n, results);
+  s.store(results, s.result_size, out, s.kept.inner_stride(0), n);
+}
+
+// Accumulators of the outputs that start at the cursor; returns how many.
+i64 reduce_some(const State& s, const Launch& launch, const Cursor& c, i64 limit, i64 begin,
+                i64 end, void* accumulators) {
+  const auto at = [&](int k) {
+    return static_cast<const std::byte*>(launch.operand[static_cast<std::size_t>(k)]) +
+           c.offset(k + 1);
+  };
+  if (s.by_lanes) {
+    const i64 lanes = std::min({limit, c.run(), lane_count});
+    reduce_lanes(s, at(0), lanes, begin, end, accumulators);
+    return lanes;
+  }
+  reduce_row(s, {{at(0), s.two_inputs ? at(1) : nullptr}}, begin, end, accumulators);
+  return 1;
+}
+
+// Threads take outputs in turn.
+void run_outputs(const void* state, const Launch& launch) {
+  const State& s = *static_cast<const State*>(state);
+  auto* out = static_cast<std::byte*>(launch.operand[s.two_inputs ? 2 : 1]);
+  const i64 grain = std::max<i64>(1, work_per_thread / std::max<i64>(1, s.length));
+  parallel_for(s.outputs, grain, [&](i64 first, i64 last) {
+    alignas(64) std::byte accumulators[lane_count * max_accumulator];
+    for (Cursor c(s.kept, first); c.position() < last;) {
+      const i64 n = reduce_some(s, launch, c, last - c.position(), 0, s.length, accumulators);
+      write_results(s, accumulators, n, out + c.offset(0));
+      c.advance(n);
+    }
+  });
+}
+
+// Threads take segments of few long reductions; the workspace holds [segment][output] accumulators.
+void run_segments(const void* state, const Launch& launch) {
+  const State& s = *static_cast<const State*>(state);
+  auto* out = static_cast<std::byte*>(launch.operand[s.two_inputs ? 2 : 1]);
+  auto* parts = static_cast<std::byte*>(launch.workspace);
+  const i64 segment = s.leaf * segment_leaves;
+  parallel_for(s.segments, 1, [&](i64 first, i64 last) {
+    alignas(64) std::byte accumulators[lane_count * max_accumulator];
+    for (i64 k = first; k < last; ++k)
+      for (Cursor c(s.kept, 0); c.position() < s.outputs;) {
+        const i64 n = reduce_some(s, launch, c, s.outputs - c.position(), k * segment,
+                                  std::min(s.length, (k + 1) * segment), accumulators);
+        std::memcpy(parts + (k * s.outputs + c.position()) * s.fns.accumulator, accumulators,
+                    static_cast<std::size_t>(n * s.fns.accumulator));
+        c.advance(n);
+      }
+  });
+  alignas(64) std::byte memory[tree_levels * few_outputs * max_accumulator];
+  Tree tree(s.fns, s.outputs, memory);
+  const i64 bytes = s.outputs * s.fns.accumulator;
+  for (i64 k = 0; k < s.segments; ++k) {
+    std::memcpy(tree.next(), parts + k * bytes, static_cast<std::size_t>(bytes));
+    tree.push();
+  }
+  const std::byte* total = tree.result();
+  for (Cursor c(s.kept, 0); c.position() < s.outputs;) {
+    const i64 n = std::min({c.run(), s.outputs - c.position(), lane_count});
+    write_results(s, total + c.position() * s.fns.accumulator, n, out + c.offset(0));
+    c.advance(n);
+  }
+}
+
+// Nothing to reduce: each output is the identity.
+void run_empty(const void* state, const Launch& launch) {
+  const State& s = *static_cast<const State*>(state);
+  auto* out = static_cast<std::byte*>(launch.operand[s.two_inputs ? 2 : 1]);
+  alignas(16) std::byte accumulator[max_accumulator];
+  s.fns.identity(accumulator);
+  for (Cursor c(s.kept, 0); c.position() < s.outputs; c.advance(1))
+    write_results(s, accumulator, 1, out + c.offset(0));
+}
+
+void run_nothing(const void*, const Launch&) {}
+
+DType work_type(const ReduceSpec& spec) {
+  const auto widened = [](DType t) { return t == DType::f16 || t == DType::bf16 ? DType::f32 : t; };
+  switch (spec.op) {
+    case ReduceOp::any:
+    case ReduceOp::all:
+    case ReduceOp::count_nonzero: return DType::b1;
+    case ReduceOp::argmax:
+    case ReduceOp::argmin: return widened(spec.in.dtype);
+    case ReduceOp::sum_abs2:
+      return is_complex(spec.in.dtype) ? complex_of(widened(spec.out.dtype))
+                                       : widened(spec.out.dtype);
+    default: return widened(spec.out.dtype);
+  }
+}
+
+ReduceFns functions_of(ReduceOp op, DType work) {
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::prod:
+    case ReduceOp::sum_abs2:
+    case ReduceOp::vdot:
+    case ReduceOp::count_nonzero: return reduce_sums(op, work);
+    default: return reduce_extrema(op, work);
+  }
+}
+
+// The axes of a layout that are reduced, or those that are kept.
+Layout part_of(const Layout& l, const Shape& out, const Shape& in, bool reduced) {
+  Layout part;
+  for (i64 a = 0; a < l.ndim(); ++a)
+    if ((out[a] == 1 && in[a] != 1) == reduced) {
+      part.shape.push_back(l.shape[a]);
+      part.strides.push_back(l.strides[a]);
+    }
+  return part;
+}
+
+void plan_loops(State& s, const ReduceSpec& spec) {
+  const Shape &in = spec.in.layout.shape, &out = spec.out.layout.shape;
+  const Layout kept_out = part_of(spec.out.layout, out, in, false);
+  const Layout kept_in = part_of(spec.in.layout, out, in, false),
+               reduced_in = part_of(spec.in.layout, out, in, true);
+  const bool positions = spec.op == ReduceOp::argmax || spec.op == ReduceOp::argmin;
+  const Loop::Order order = positions ? Loop::Order::row_major : Loop::Order::free;
+  if (s.two_inputs) {
+    const Layout kept_2 = part_of(spec.in2.layout, out, in, false),
+                 reduced_2 = part_of(spec.in2.layout, out, in, true);
+    s.kept = Loop({&kept_out, &kept_in, &kept_2}, {size_of(spec.out.dtype), s.size[0], s.size[1]});
+    s.reduced = Loop({&reduced_in, &reduced_2}, {s.size[0], s.size[1]}, order);
+  } else {
+    s.kept = Loop({&kept_out, &kept_in}, {size_of(spec.out.dtype), s.size[0]});
+    s.reduced = Loop({&reduced_in}, {s.size[0]}, order);
+  }
+  s.outputs = s.kept.size();
+  s.length = s.reduced.size();
+}
+
+// Side by side where neighbouring outputs read neighbouring memory, or where each reduces next to
+// nothing.
+bool prefers_lanes(const State& s) {
+  if (!s.fns.lanes || s.kept.inner_size() < 4) return false;
+  const i64 kept = std::abs(s.kept.inner_stride(1)), reduced = std::abs(s.reduced.inner_stride(0));
+  return kept < reduced || s.length < 16;
+}
+
+}  // namespace
+
+Prepared prepare_reduce_cpu(const ReduceSpec& spec, Device) {
+  auto state = std::make_shared<State>();
+  State& s = *state;
+  const DType work = work_type(spec);
+  s.fns = functions_of(spec.op, work);
+  s.two_inputs = spec.op == ReduceOp::vdot;
+  s.size = {size_of(spec.in.dtype), size_of(spec.in2.dtype)};
+  s.direct = {spec.in.dtype == work, spec.in2.dtype == work};
+  s.load = {cast_row(spec.in.dtype, work), cast_row(spec.in2.dtype, work)};
+  s.work_size = size_of(work);
+  s.result_size = size_of(s.fns.result);
+  s.store = cast_row(s.fns.result, spec.out.dtype);
+  plan_loops(s, spec);
+  if (s.outputs == 0) return {.task = {&run_nothing, nullptr}};
+  if (s.length == 0) return {.task = {&run_empty, std::move(state)}};
+  s.by_lanes = prefers_lanes(s);
+  s.leaf = s.by_lanes ? lane_leaf : leaf_size;
+  const double flops = static_cast<double>(s.outputs) * static_cast<double>(s.length);
+  const i64 segment = s.leaf * segment_leaves;
+  s.segments = (s.length - 1) / segment + 1;
+  if (s.outputs > few_outputs || s.segments == 1)
+    return {.task = {&run_outputs, std::move(state)}, .flops = flops};
+  const i64 workspace = s.segments * s.outputs * s.fns.accumulator;
+  return {.task = {&run_segments, std::move(state)}, .workspace = workspace, .flops = flops};
+}
+
+}  // namespace tessera

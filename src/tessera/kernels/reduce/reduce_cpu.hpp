@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The seam inside the cpu kernel: what a reduction does to contiguous elements of its work type.
+// Only the files of this folder include it.
+//   ReduceFns f = reduce_fns(ReduceOp::sum, DType::f32);
+
+#include "tessera/kernels/reduce/reduce.hpp"
+
+namespace tessera {
+
+struct ReduceFns {
+  i64 accumulator = 0;        // bytes of one accumulator
+  DType result = DType::f32;  // what finish writes
+  // One accumulator from n > 0 elements (of two inputs for vdot); `first` is the position of the
+  // first.
+  void (*row)(const void* a, const void* b, i64 n, i64 first, void* accumulator) = nullptr;
+  // n accumulators side by side, each from one element; null for positions and vdot.
+  void (*spread)(const void* a, i64 n, void* accumulators) = nullptr;
+  // accumulators[j] = accumulators[j] (op) a[j].
+  void (*lanes)(const void* a, i64 n, void* accumulators) = nullptr;
+  // left[j] = left[j] (op) right[j]; the left ones stand for earlier positions.
+  void (*combine)(void* left, const void* right, i64 n) = nullptr;
+  void (*finish)(const void* accumulators, i64 n, void* results) = nullptr;
+  void (*identity)(void* accumulator) = nullptr;
+};
+
+// `work` is never float16 or bfloat16: rows are converted to float before. Null rows: no such
+// reduction.
+ReduceFns reduce_sums(ReduceOp op, DType work);     // sum, prod, sum_abs2, vdot, count_nonzero
+ReduceFns reduce_extrema(ReduceOp op, DType work);  // max, min, any, all, argmax, argmin
+
+}  // namespace tessera

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The loops behind ReduceFns. A Rule says how an element enters an accumulator and how two
+// accumulators join; rows are taken by several independent accumulators, which g++ keeps in vector
+// registers and which make the error grow with n/width instead of n. Included by the two files that
+// instantiate.
+//   ReduceFns f = fns_of<SumRule<float>>();
+
+#include "tessera/kernels/copy/cast_rows.hpp"
+#include "tessera/kernels/elementwise/elementwise_functors.hpp"
+#include "tessera/kernels/reduce/reduce_cpu.hpp"
+
+namespace tessera {
+
+template <class Rule>
+struct ReduceLoops {
+  using T = typename Rule::Input;
+  using A = typename Rule::Accumulator;
+  static constexpr int width = sizeof(A) <= 4 ? 16 : 8;
+
+  static void row(const void* a, const void* b, i64 n, i64, void* accumulator) {
+    const auto* x = static_cast<const Stored<T>*>(a);
+    const auto* y = static_cast<const Stored<T>*>(b);
+    auto enter = [&](i64 i) {
+      if constexpr (Rule::two_inputs)
+        return Rule::enter(load_element<T>(x + i), load_element<T>(y + i));
+      else
+        return Rule::enter(load_element<T>(x + i));
+    };
+    A* out = static_cast<A*>(accumulator);
+    if (n < width) {
+      A s = enter(0);
+      for (i64 i = 1; i < n; ++i) s = Rule::join(s, enter(i));
+      *out = s;
+      return;
+    }
+    A s[width];
+    for (int j = 0; j < width; ++j) s[j] = enter(j);
+    i64 i = width;
+    for (; i + width <= n; i += width)
+      for (int j = 0; j < width; ++j) s[j] = Rule::join(s[j], enter(i + j));
+    for (int j = 0; i + j < n; ++j) s[j] = Rule::join(s[j], enter(i + j));
+    for (int half = width / 2; half > 0; half /= 2)
+      for (int j = 0; j < half; ++j) s[j] = Rule::join(s[j], s[j + half]);
+    *out = s[0];
+  }
+
+  static void spread(const void* a, i64 n, void* accumulators) {
+    const auto* x = static_cast<const Stored<T>*>(a);
+    A* s = static_cast<A*>(accumulators);
+    for (i64 j = 0; j < n; ++j) s[j] = Rule::enter(load_element<T>(x + j));
+  }
+  static void lanes(const void* a, i64 n, void* accumulators) {
+    const auto* x = static_cast<const Stored<T>*>(a);
+    A* s = static_cast<A*>(accumulators);
+#pragma GCC ivdep
+    for (i64 j = 0; j < n; ++j) s[j] = Rule::join(s[j], Rule::enter(load_element<T>(x + j)));
+  }
+  static void combine(void* left, const void* right, i64 n) {
+    A* s = static_cast<A*>(left);
+    const A* t = static_cast<const A*>(right);
+    for (i64 j = 0; j < n; ++j) s[j] = Rule::join(s[j], t[j]);
+  }
+  static void finish(const void* accumulators, i64 n, void* results) {
+    std::copy_n(static_cast<const A*>(accumulators), n, static_cast<A*>(results));
+  }
+  static void identity(void* accumulator) { *static_cast<A*>(accumulator) = Rule::identity(); }
+};
+
+template <class Rule>
+ReduceFns fns_of() {
+  using Loops = ReduceLoops<Rule>;
+  ReduceFns f{.accumulator = sizeof(typename Rule::Accumulator),
+              .result = dtype_of<typename Rule::Accumulator>,
+              .row = &Loops::row,
+              .combine = &Loops::combine,
+              .finish = &Loops::finish,
+              .identity = &Loops::identity};
+  if constexpr (!Rule::two_inputs) {
+    f.spread = &Loops::spread;
+    f.lanes = &Loops::lanes;
+  }
+  return f;
+}
+
+#define TESSERA_WORK_TYPES                                                                  \
+  bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, \
+      std::uint32_t, std::uint64_t, float, double, ::tessera::c64, ::tessera::c128
+
+}  // namespace tessera

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/kernels/reduce/reduce_rows.hpp"
+
+namespace tessera {
+namespace {
+
+template <class T>
+struct SumRule {
+  using Input = T;
+  using Accumulator = T;
+  static constexpr bool two_inputs = false;
+  static T enter(T x) { return x; }
+  static T join(T a, T b) { return element::add{}(a, b); }
+  static T identity() { return T(0); }
+};
+
+template <class T>
+struct ProductRule : SumRule<T> {
+  static T join(T a, T b) { return element::multiply{}(a, b); }
+  static T identity() { return T(1); }
+};
+
+template <class T>
+struct SquaresRule : SumRule<decltype(element::abs2{}(T{}))> {
+  using Input = T;
+  static auto enter(T x) { return element::abs2{}(x); }
+};
+
+template <class T>
+struct VdotRule : SumRule<T> {
+  static constexpr bool two_inputs = true;
+  static T enter(T x, T y) { return element::conj_multiply{}(x, y); }
+};
+
+struct CountRule : SumRule<i64> {
+  using Input = bool;
+  static i64 enter(bool x) { return x; }
+};
+
+template <template <class> class Rule>
+ReduceFns sums_of(DType work) {
+  ReduceFns f;
+  dispatch<TESSERA_WORK_TYPES>(work, "reduce", [&]<class T>() { f = fns_of<Rule<T>>(); });
+  return f;
+}
+
+}  // namespace
+
+ReduceFns reduce_sums(ReduceOp op, DType work) {
+  switch (op) {
+    case ReduceOp::sum: return sums_of<SumRule>(work);
+    case ReduceOp::prod: return sums_of<ProductRule>(work);
+    case ReduceOp::sum_abs2: return sums_of<SquaresRule>(work);
+    case ReduceOp::vdot: return sums_of<VdotRule>(work);
+    default: return fns_of<CountRule>();
+  }
+}
+
+}  // namespace tessera
