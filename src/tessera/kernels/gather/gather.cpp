@@ -139,7 +139,7 @@ Array Array::operator[](const Index& key) const {
   return gather_plan(*this, plan);
 }
 
-Array element(const Array& x, std::span<const i64> at) {
+Array element_at(const Array& x, std::span<const i64> at) {
   check_rank(x, at);
   return element_at(x, element_offset(x.layout(), at));
 }

@@ -40,8 +40,8 @@ TESSERA_API void check_indices(std::span<const Array> indices, const Array& sour
 
 // The fast lanes of the bindings: no Index, no allocation beyond the result. `at` has one integer
 // per axis.
-TESSERA_API Array element(const Array& x,
-                          std::span<const i64> at);  // x[i, j]: a snapshot of rank 0
+TESSERA_API Array element_at(const Array& x,
+                             std::span<const i64> at);  // x[i, j]: a snapshot of rank 0
 TESSERA_API Value element_value(const Array& x, std::span<const i64> at);
 TESSERA_API void set_element(const Array& x, std::span<const i64> at, const Value& v);
 TESSERA_API Array slice_view(const Array& x, i64 axis, const Slice& s);  // axis in range
