@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Matrix products of the last two axes, batched over the others, with transposition and conjugation taken
-// from strides and flags instead of copies. BLAS for the four float types, exact loops for integers (which
-// wrap as NumPy's).
+// Matrix products of the last two axes, batched over the others, with transposition and conjugation
+// taken from strides and flags instead of copies. BLAS for the four float types, exact loops for
+// integers (which wrap as NumPy's).
 //   Array c = matmul(a, b);   matmul spec with conj_a: c = conj(a) b
 
 #include "tessera/array/array.hpp"
@@ -10,16 +10,16 @@
 
 namespace tessera {
 
-// out = alpha * op(a) @ op(b) + beta * out, op = conj where flagged. All three of rank >= 2 and one dtype;
-// batch axes (all but the last two) are already broadcast to out's. Any strides. beta == 0 never reads out.
-// Operands of a launch: a, b, out.
+// out = alpha * op(a) @ op(b) + beta * out, op = conj where flagged. All three of rank >= 2 and one
+// dtype; batch axes (all but the last two) are already broadcast to out's. Any strides. beta == 0
+// never reads out. Operands of a launch: a, b, out.
 struct MatmulSpec {
   Operand a, b, out;
   bool conj_a = false, conj_b = false;
   c128 alpha{1, 0}, beta{0, 0};
 };
 
-TESSERA_API Array matmul(const Array& a, const Array& b);                       // NumPy's rules for ranks 1, 2, n
+TESSERA_API Array matmul(const Array& a, const Array& b);  // NumPy's rules for ranks 1, 2, n
 TESSERA_API void matmul(const Array& a, const Array& b, const Array& out);
 
 }  // namespace tessera
