@@ -23,9 +23,9 @@ struct SolveOptions {
   double rtol = 1e-6;
   double atol = 0;
   i64 maxiter = 100;
-  Array x0;                                        // zeros when empty
-  bool progress = false;                           // a bar on stderr
-  std::function<bool(const Iteration&)> callback;  // false: stop here
+  Array x0{};                                        // zeros when empty
+  bool progress = false;                             // a bar on stderr
+  std::function<bool(const Iteration&)> callback{};  // false: stop here
 };
 
 struct SolveResult {
