@@ -39,6 +39,8 @@ class Setting {
   SETTING(i64, host_budget, 0, "bytes that the cpu device may hold; 0 = no limit")                 \
   SETTING(i64, device_budget, 0, "bytes that each other device may hold; 0 = no limit")            \
   SETTING(i64, pinned_budget, 0, "bytes of pinned host memory; 0 = a quarter of the memory")       \
+  SETTING(i64, fft_effort, 1,                                                                      \
+          "FFTW planning: 0 estimates, 1 measures where that is quick, 2 patient")                 \
   SETTING(i64, sim_devices, 8, "number of sim devices")                                            \
   SETTING(i64, sim_memory, 0, "bytes of each sim device; 0 = 1 GiB")                               \
   SETTING(i64, sim_delay_us, 0, "sim devices wait a random time up to this before each task")
