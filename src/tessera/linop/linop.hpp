@@ -20,8 +20,8 @@ struct PlanOptions {
   Shape shape;               // of the input
   DType dtype = DType::c64;  // of the input
   Device device = cpu;       // where input and output live
-  std::vector<Device>
-      run_on;  // where to compute: empty = on `device`; several = the cheapest of them
+  // Where to compute: empty = on `device`; several = the cheapest of them.
+  std::vector<Device> run_on{};
 };
 
 class TESSERA_API NamedLinop {
