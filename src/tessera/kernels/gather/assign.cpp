@@ -36,7 +36,7 @@ bool broadcasts(const Shape& from, const Shape& to) {
 Array fit_view(const Array& value, const Shape& to) {
   const Array v = trim(value, to.size());
   require<ShapeError>(broadcasts(v.shape(), to), "could not broadcast input array from shape ",
-                      tight_text(value.shape()), " into shape ", tight_text(to));
+                      tight_text(v.shape()), " into shape ", tight_text(to));
   return v;
 }
 
@@ -100,25 +100,33 @@ bool store_by_where(const Array& x, const Index& key, const Array& value) {
   return true;
 }
 
-// A mask of x's whole shape has rules of its own in NumPy: numbers in order, and other texts.
-bool store_by_mask(const Array& x, const Index& key, const Array& value) {
-  const Array* mask = full_mask(x, key);
-  if (!mask) return false;
+i64 count_true(const Array& mask) { return reduce(ReduceOp::count_nonzero, mask).item().as<i64>(); }
+
+void check_mask_rank(const Array& value) {
   require<DTypeError>(
       value.ndim() <= 1,
       "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has ",
       value.ndim(), " dimensions");
-  if (on_host(x)) {
-    const Array m = may_share_memory(*mask, x) ? mask->copy() : *mask;
-    write_masked(x, m, may_share_memory(value, x) ? value.copy() : value);
-    return true;
+}
+
+// A mask of x's whole shape has rules of its own in NumPy: numbers in order, and other texts.
+bool store_by_mask(const Array& x, const Index& key, const Array& value) {
+  if (x.ndim() == 0 && key.items().size() == 1 && key.items()[0].kind == Index::Kind::boolean) {
+    check_mask_rank(value);
+    check_mask_count(value, key.items()[0].value);
+    return false;
   }
-  if (value.ndim() == 0) return store_by_where(x, key, value);
-  const i64 n = reduce(ReduceOp::count_nonzero, *mask).item().as<i64>();
-  require<ShapeError>(value.size() == n || value.size() == 1,
-                      "NumPy boolean array indexing assignment cannot assign ", value.size(),
-                      " input values to the ", n, " output values where the mask is true");
-  return false;
+  const Array* mask = full_mask(x, key);
+  if (!mask) return false;
+  check_mask_rank(value);
+  if (value.ndim() == 0 && !on_host(x)) return store_by_where(x, key, value);
+  if (!on_host(x)) {
+    check_mask_count(value, count_true(*mask));
+    return false;
+  }
+  const Array m = may_share_memory(*mask, x) ? mask->copy() : *mask;
+  write_masked(x, m, may_share_memory(value, x) ? value.copy() : value);
+  return true;
 }
 
 void store(const Array& x, const Index& key, const Array& given, ScatterOp op) {
@@ -137,6 +145,12 @@ void store(const Array& x, const Index& key, const Array& given, ScatterOp op) {
 }
 
 }  // namespace
+
+void check_mask_count(const Array& value, i64 n) {
+  require<ShapeError>(value.ndim() == 0 || value.size() == n || value.size() == 1,
+                      "NumPy boolean array indexing assignment cannot assign ", value.size(),
+                      " input values to the ", n, " output values where the mask is true");
+}
 
 void Array::assign(const Index& key, const Array& value) const {
   store(*this, key, value, ScatterOp::assign);

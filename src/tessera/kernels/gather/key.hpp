@@ -24,7 +24,9 @@ const Array* full_mask(const Array& x, const Index& key);
 // A new array: what `plan` picks from x.
 Array gather_plan(const Array& x, const IndexPlan& plan);
 
-// One mask of x's shape, on the host. A value of rank 0 goes everywhere, one of rank 1 in order.
+// ShapeError unless a value of rank 0 or 1 can go to the n true elements of a mask.
+void check_mask_count(const Array& value, i64 n);
+// One mask of x's shape, on the host. One value goes everywhere, several in order.
 Array read_masked(const Array& x, const Array& mask);
 void write_masked(const Array& x, const Array& mask, const Array& value);
 

@@ -84,16 +84,11 @@ Array read_masked(const Array& x, const Array& mask) {
 
 void write_masked(const Array& x, const Array& mask, const Array& value) {
   Masked pairs(x, mask);
-  if (value.ndim() == 1) {
-    const i64 n = pairs.count();
-    require<ShapeError>(value.size() == n || value.size() == 1,
-                        "NumPy boolean array indexing assignment cannot assign ", value.size(),
-                        " input values to the ", n, " output values where the mask is true");
-  }
+  if (value.size() != 1) check_mask_count(value, pairs.count());
   value.storage().wait();
   with_size(size_of(x.dtype()), [&]<class T>() {
     const T* from = static_cast<const T*>(value.data());
-    const i64 step = value.size() == 1 ? 0 : value.layout().strides[0];
+    const i64 step = value.size() <= 1 ? 0 : value.layout().strides[0];
     pairs.each<T>([&](T& to, i64 number) { to = from[number * step]; });
   });
 }
