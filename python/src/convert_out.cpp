@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays as Python sees them: nested lists, NumPy arrays and memoryviews that share the memory.
+#include "common.hpp"
+
+namespace tessera::python {
+
+namespace {
+
+const char* format_of(DType t) {
+  constexpr const char* formats[dtype_count] = {"?", "b", "h", "i", "l", "B", "H", "I",
+                                                "L", "e", nullptr, "f", "d", "Zf", "Zd"};
+  return formats[static_cast<int>(t)];
+}
+
+nb::object list_of(const std::byte* p, const Array& a, i64 axis) {
+  if (axis == a.ndim()) return nb::steal(python_number(p, a.dtype()));
+  const i64 n = a.shape(axis), step = a.layout().strides[axis] * size_of(a.dtype());
+  nb::object list = nb::steal(PyList_New(n));
+  if (!list.is_valid()) throw nb::python_error();
+  for (i64 i = 0; i < n; ++i) PyList_SET_ITEM(list.ptr(), i, list_of(p + i * step, a, axis + 1).release().ptr());
+  return list;
+}
+
+// Shape and byte strides of an exported buffer, freed with it.
+struct BufferShape {
+  std::vector<Py_ssize_t> shape, strides;
+};
+
+void check_request(const Array& a, int flags) {
+  if (a.device().kind != Kind::cpu) {
+    raise(PyExc_BufferError, cat("the array is on ", a.device(), ": use x.numpy() or x.to('cpu')"));
+  }
+  if (!format_of(a.dtype())) raise(PyExc_BufferError, cat("buffers have no format for ", name(a.dtype())));
+  if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && !a.storage().writable())
+    raise(PyExc_BufferError, "the array is read-only");
+  const bool strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
+  const bool wants_c = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
+  if ((!strided || wants_c) && !a.is_contiguous()) raise(PyExc_BufferError, "the array is not contiguous");
+  const bool wants_f = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
+  if (wants_f && !a.transpose().is_contiguous()) raise(PyExc_BufferError, "the array is not contiguous");
+}
+
+}  // namespace
+
+nb::tuple tuple_of(const Shape& s) {
+  PyObject* t = PyTuple_New(s.size());
+  if (!t) throw nb::python_error();
+  for (i64 i = 0; i < s.size(); ++i) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(s[i]));
+  return nb::steal<nb::tuple>(t);
+}
+
+nb::object tolist(const Array& a) {
+  const Array host = released([&] {
+    Array h = a.to(cpu);
+    h.storage().wait();
+    return h;
+  });
+  return list_of(static_cast<const std::byte*>(host.host_data()), host, 0);
+}
+
+int array_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
+  view->obj = nullptr;
+  return guarded(-1, [&] {
+    const Array& a = array_of(self);
+    check_request(a, flags);
+    auto shape = std::make_unique<BufferShape>();
+    const i64 item = size_of(a.dtype());
+    for (i64 i = 0; i < a.ndim(); ++i) {
+      shape->shape.push_back(a.shape(i));
+      shape->strides.push_back(a.layout().strides[i] * item);
+    }
+    // Axes of size 1 may carry any stride here; others expect the one of a dense array.
+    if (a.is_contiguous()) {
+      Py_ssize_t step = item;
+      for (i64 i = a.ndim(); i-- > 0;) {
+        shape->strides[static_cast<std::size_t>(i)] = step;
+        step *= a.shape(i) > 0 ? a.shape(i) : 1;
+      }
+    }
+    view->buf = a.host_data();
+    view->len = a.bytes();
+    view->readonly = !a.storage().writable();
+    view->itemsize = item;
+    view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(format_of(a.dtype())) : nullptr;
+    view->ndim = static_cast<int>(a.ndim());
+    view->shape = (flags & PyBUF_ND) ? shape->shape.data() : nullptr;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? shape->strides.data() : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = shape.release();
+    Py_INCREF(self);
+    view->obj = self;
+    return 0;
+  });
+}
+
+void array_release_buffer(PyObject*, Py_buffer* view) noexcept {
+  delete static_cast<BufferShape*>(view->internal);
+}
+
+nb::object numpy_of(nb::handle self, bool copy) {
+  const Array& a = array_of(self.ptr());
+  nb::module_ np = nb::module_::import_("numpy");
+  if (a.dtype() == DType::bf16) {
+    nb::object types = nb::steal(PyImport_ImportModule("ml_dtypes"));
+    if (!types.is_valid()) {
+      PyErr_Clear();
+      throw DTypeError("numpy: NumPy has no bfloat16; use x.astype('float32') first");
+    }
+    nb::object bits = np.attr("asarray")(wrap(released([&] { return a.astype(DType::f32); })));
+    return bits.attr("astype")(types.attr("bfloat16"));
+  }
+  if (a.device().kind != Kind::cpu) return np.attr("asarray")(wrap(released([&] { return a.to(cpu); })));
+  nb::object shared = np.attr("asarray")(self);
+  return copy ? shared.attr("copy")() : shared;
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera.Error and its family. Each class also derives from the built-in that a NumPy user would catch.
+#include "common.hpp"
+
+namespace tessera::python {
+
+namespace {
+
+struct ErrorClass {
+  const char* name;
+  const char* text;
+  PyObject* builtin;
+  PyObject* type = nullptr;
+};
+
+enum Class : int {
+  base, shape, dim, dtype, index, device, memory, split, available, plan, comm, io, backend, argument
+};
+std::vector<ErrorClass> classes;
+
+PyObject* make_class(nb::module_& m, const ErrorClass& c, PyObject* parent) {
+  nb::object bases = parent ? nb::make_tuple(nb::handle(parent), nb::handle(c.builtin))
+                            : nb::make_tuple(nb::handle(c.builtin));
+  const std::string qualified = std::string("tessera.") + c.name;
+  PyObject* type = PyErr_NewExceptionWithDoc(qualified.c_str(), c.text, bases.ptr(), nullptr);
+  if (!type) throw nb::python_error();
+  m.attr(c.name) = nb::handle(type);
+  return type;  // kept for the life of the process: exceptions may be raised until the end
+}
+
+void set(Class c, const std::exception& e) { PyErr_SetString(classes[c].type, e.what()); }
+
+// Most derived first; returns false for exceptions of others.
+bool translate(const std::exception_ptr& p) {
+  try {
+    std::rethrow_exception(p);
+  } catch (const ArgumentError& e) { set(argument, e);
+  } catch (const ShapeError& e) { set(shape, e);
+  } catch (const DimError& e) { set(dim, e);
+  } catch (const DTypeError& e) { set(dtype, e);
+  } catch (const IndexError& e) { set(index, e);
+  } catch (const DeviceError& e) { set(device, e);
+  } catch (const OutOfMemory& e) { set(memory, e);
+  } catch (const SplitError& e) { set(split, e);
+  } catch (const NotAvailable& e) { set(available, e);
+  } catch (const PlanError& e) { set(plan, e);
+  } catch (const CommError& e) { set(comm, e);
+  } catch (const IoError& e) { set(io, e);
+  } catch (const BackendError& e) { set(backend, e);
+  } catch (const Error& e) { set(base, e);
+  } catch (...) { return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void raise(PyObject* type, const std::string& text) {
+  PyErr_SetString(type, text.c_str());
+  throw nb::python_error();
+}
+
+void set_error_from_exception() noexcept {
+  try {
+    throw;
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (const Error&) {
+    translate(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
+  }
+}
+
+void bind_errors(nb::module_& m) {
+  PyObject* const v = PyExc_ValueError;
+  PyObject* const r = PyExc_RuntimeError;
+  classes = {
+      {"Error", "What every error of tessera derives from.", PyExc_Exception},
+      {"ShapeError", "Shapes that do not fit together; also a ValueError.", v},
+      {"DimError", "Named dimensions that do not fit together; also a ValueError.", v},
+      {"DTypeError", "An element type that the function does not take; also a TypeError.", PyExc_TypeError},
+      {"IndexError", "A key or axis outside the array; also the built-in IndexError.", PyExc_IndexError},
+      {"DeviceError", "Arrays on the wrong device, or a device that failed; also a RuntimeError.", r},
+      {"OutOfMemory", "More memory than the device or the budget has; also a MemoryError.", PyExc_MemoryError},
+      {"SplitError", "An operator that cannot be split as asked; also a ValueError.", v},
+      {"NotAvailable", "Something this build or machine does not have; also a RuntimeError.", r},
+      {"PlanError", "A plan that cannot be made or run as asked; also a RuntimeError.", r},
+      {"CommError", "Communication between ranks failed; also a RuntimeError.", r},
+      {"IoError", "A file that cannot be read or written; also an OSError.", PyExc_OSError},
+      {"BackendError", "A library or driver below reported a failure; also a RuntimeError.", r},
+      {"ArgumentError", "A value that the function does not take; also a ValueError.", v},
+  };
+  for (ErrorClass& c : classes) c.type = make_class(m, c, classes[base].type);
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    if (!translate(p)) std::rethrow_exception(p);
+  });
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The extension module tessera._tessera: one call per topic.
+#include "common.hpp"
+
+NB_MODULE(_tessera, m) {
+  using namespace tessera::python;
+  m.doc() = "The compiled part of tessera; import tessera instead.";
+  m.attr("__version__") = TESSERA_VERSION;
+  bind_errors(m);
+  bind_dtype(m);
+  bind_device(m);
+  auto array = bind_array(m);
+  bind_creation(m);
+  bind_functions(m);
+  bind_reductions(m, array);
+  bind_manipulation(m, array);
+  bind_fft(m);
+  bind_random(m);
+  bind_config(m);
+}

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tessera: arrays and named linear operators that run on cores, GPUs, disks and clusters without changes.
+
+>>> x = ts.arange(6, dtype="float32").reshape(2, 3)
+>>> (x @ x.T).tolist()
+[[5.0, 14.0], [14.0, 50.0]]
+"""
+
+from . import _tessera, fft, random
+from ._config import config
+from ._tessera import *  # noqa: F403
+from ._tessera import __version__
+from ._trace import trace
+
+newaxis = None
+pi = 3.141592653589793
+e = 2.718281828459045
+inf = float("inf")
+nan = float("nan")
+
+__all__ = [name for name in dir(_tessera) if not name.startswith("_")]
+__all__ += ["__version__", "config", "e", "fft", "inf", "nan", "newaxis", "pi", "random", "trace"]

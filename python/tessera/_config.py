@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The settings of the process as attributes, with a table for people and a scope for changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from . import _tessera as _core
+
+
+class Config:
+    """Every setting, by name; ``print(ts.config)`` lists them with their meaning.
+
+    >>> ts.config.progress
+    True
+    >>> with ts.config.using(progress=False):
+    ...     ts.config.progress
+    False
+    >>> ts.config.no_such_setting
+    Traceback (most recent call last):
+        ...
+    AttributeError: ts.config has no setting 'no_such_setting'
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> bool | int:
+        if name.startswith("__") or name not in dir(self):
+            raise AttributeError(f"ts.config has no setting '{name}'")
+        return _core._setting(name)
+
+    def __setattr__(self, name: str, value: bool | int) -> None:
+        if name not in dir(self):
+            raise AttributeError(f"ts.config has no setting '{name}'")
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        _core._set_setting(name, text)
+
+    def __dir__(self) -> list[str]:
+        return [row[0] for row in _core._settings()]
+
+    def __repr__(self) -> str:
+        rows = [("setting", "value", "default", "meaning"), *_core._settings()]
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        return "\n".join("  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3]]) for row in rows)
+
+    @contextmanager
+    def using(self, **settings: bool | int) -> Iterator[Config]:
+        """Settings for the length of a ``with`` block; what was there before comes back.
+
+        >>> with ts.config.using(log_device_transfers=False, progress=False): pass
+        """
+        before = {name: getattr(self, name) for name in settings}
+        try:
+            for name, value in settings.items():
+                setattr(self, name, value)
+            yield self
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+
+config = Config()

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timelines of what ran, for Chrome's trace viewer and Perfetto."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from . import _tessera as _core
+
+
+@contextmanager
+def trace(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Writes a timeline of steps, transfers and allocations inside the block to a file.
+
+    >>> import json, os, tempfile
+    >>> name = os.path.join(tempfile.mkdtemp(), "run.json")
+    >>> with ts.trace(name): y = ts.ones(3).to("sim:0")
+    >>> len(json.load(open(name))) > 0
+    True
+    """
+    file = _core._TraceFile(os.fspath(path))
+    try:
+        yield
+    finally:
+        file.close()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random numbers of the process-wide generator. They depend on the seed and on the order of the calls only:
+not on threads, tiles, devices or ranks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from ._tessera import Array, Generator, asarray, take
+
+__all__ = ["Generator", "integers", "normal", "permutation", "seed", "uniform"]
+
+_Shape = int | Sequence[int]
+_generator = Generator(int.from_bytes(os.urandom(7), "little"))
+
+
+def seed(value: int) -> None:
+    """Starts the sequence of draws that belongs to a seed.
+
+    >>> ts.random.seed(3); a = ts.random.normal(4)
+    >>> ts.random.seed(3); bool((a == ts.random.normal(4)).all())
+    True
+    """
+    _generator.seed(value)
+
+
+def _shape(shape: _Shape | None, size: _Shape | None) -> _Shape:
+    if shape is not None and size is not None:
+        raise TypeError("shape and size are two names of one argument: give one")
+    return () if shape is None and size is None else shape if shape is not None else size  # type: ignore[return-value]
+
+
+def normal(
+    shape: _Shape | None = None,
+    dtype: Any = "float64",
+    device: Any = "cpu",
+    mean: float = 0.0,
+    deviation: float = 1.0,
+    *,
+    size: _Shape | None = None,
+) -> Array:
+    """Normal numbers; complex ones have the deviation in both parts together.
+
+    >>> ts.random.normal((2, 3), dtype="complex64").shape
+    (2, 3)
+    """
+    return _generator.normal(_shape(shape, size), dtype, device, mean, deviation)
+
+
+def uniform(
+    shape: _Shape | None = None,
+    dtype: Any = "float64",
+    device: Any = "cpu",
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    size: _Shape | None = None,
+) -> Array:
+    """Uniform numbers in [low, high).
+
+    >>> x = ts.random.uniform(100, low=2, high=3); bool(((x >= 2) & (x < 3)).all())
+    True
+    """
+    return _generator.uniform(_shape(shape, size), dtype, device, low, high)
+
+
+def integers(
+    low: int,
+    high: int | None = None,
+    shape: _Shape | None = None,
+    dtype: Any = "int64",
+    device: Any = "cpu",
+    *,
+    size: _Shape | None = None,
+) -> Array:
+    """Integers in [low, high), or in [0, low) when high is not given.
+
+    >>> x = ts.random.integers(0, 6, 100); bool(((x >= 0) & (x < 6)).all())
+    True
+    """
+    if high is None:
+        low, high = 0, low
+    return _generator.integers(low, high, _shape(shape, size), dtype, device)
+
+
+def permutation(x: Any, device: Any = None) -> Array:
+    """The numbers 0 … x-1 in random order, or the elements of x along its first axis.
+
+    >>> ts.sort(ts.random.permutation(5)).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    if isinstance(x, int):
+        return _generator.permutation(x, device or "cpu")
+    x = asarray(x, device=device)
+    return take(x, _generator.permutation(x.shape[0], x.device), 0)
