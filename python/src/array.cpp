@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class tessera.Array: what it is (shape, dtype, device), its views and its conversions. Operators are in
-// number_slots.cpp, keys in index.cpp, functions that are also methods in reductions.cpp and functions.cpp.
+// The class tessera.Array: what it is (shape, dtype, device), its views and its conversions.
+// Operators are in number_slots.cpp, keys in index.cpp, functions that are also methods in
+// reductions.cpp and functions.cpp.
 #include <cstring>
 
 #include "common.hpp"
@@ -36,11 +37,13 @@ Array copied(const Array& x) {
 
 nb::object item(const Array& x, const nb::args& args) {
   if (args.size() == 0) {
-    if (x.size() != 1) raise(PyExc_ValueError, "can only convert an array of size 1 to a Python scalar");
+    if (x.size() != 1)
+      raise(PyExc_ValueError, "can only convert an array of size 1 to a Python scalar");
     return nb::steal(python_number(released([&] { return x.item(); })));
   }
   const Shape at = shape_arguments(args);
-  const Array flat = at.size() == 1 && x.ndim() != 1 ? released([&] { return x.reshape({-1}); }) : x;
+  const Array flat =
+      at.size() == 1 && x.ndim() != 1 ? released([&] { return x.reshape({-1}); }) : x;
   require<ArgumentError>(at.size() == flat.ndim(), "incorrect number of indices for array");
   nb::object one = wrap(flat)[tuple_of(at)];
   return one.attr("item")();
@@ -53,18 +56,22 @@ nb::object as_numpy(nb::handle self, nb::handle dtype, nb::handle copy) {
   const bool must = !copy.is_none() && nb::cast<bool>(copy);
   nb::object out = numpy_of(self, must);
   if (dtype.is_none()) return out;
-  if (!copy.is_none() && !must && !out.attr("dtype").equal(nb::module_::import_("numpy").attr("dtype")(dtype)))
+  if (!copy.is_none() && !must &&
+      !out.attr("dtype").equal(nb::module_::import_("numpy").attr("dtype")(dtype)))
     raise(PyExc_ValueError, "Unable to avoid copy while creating an array as requested.");
   return out.attr("astype")(dtype, nb::arg("copy") = false);
 }
 
 nb::object dlpack(const Array& x, nb::handle stream, nb::handle max_version, nb::handle dl_device,
                   nb::handle copy) {
-  const bool versioned = !max_version.is_none() && int_from(nb::object(max_version[0]), "max_version") >= 1;
+  const bool versioned =
+      !max_version.is_none() && int_from(nb::object(max_version[0]), "max_version") >= 1;
   if (!dl_device.is_none()) {
     const auto [type, id] = dlpack_device(x.device());
-    if (int_from(nb::object(dl_device[0]), "dl_device") != type || int_from(nb::object(dl_device[1]), "dl_device") != id)
-      raise(PyExc_BufferError, cat("__dlpack__: the array is on ", x.device(), " and is not moved silently"));
+    if (int_from(nb::object(dl_device[0]), "dl_device") != type ||
+        int_from(nb::object(dl_device[1]), "dl_device") != id)
+      raise(PyExc_BufferError,
+            cat("__dlpack__: the array is on ", x.device(), " and is not moved silently"));
   }
   const bool must = !copy.is_none() && nb::cast<bool>(copy);
   const Array a = must ? copied(x) : x;
@@ -77,28 +84,28 @@ nb::object text(nb::handle self, const char* function) {
 }
 
 // Pickles as (bytes, shape, dtype, device): the memory travels once, in C order.
-nb::tuple reduce_ex(const Array& x) {
+nb::tuple state(const Array& x) {
   const Array host = released([&] {
     Array h = x.to(cpu).contiguous();
     h.storage().wait();
     return h;
   });
   nb::bytes data(host.host_data(), static_cast<std::size_t>(host.bytes()));
-  nb::object make = nb::module_::import_("tessera._tessera").attr("_from_bytes");
   const std::string device = x.device().str();
-  return nb::make_tuple(make, nb::make_tuple(data, tuple_of(x.shape()), dtype_object(x.dtype()),
-                                             nb::str(device.c_str())));
+  return nb::make_tuple(data, tuple_of(x.shape()), dtype_object(x.dtype()),
+                        nb::str(device.c_str()));
 }
 
-Array from_bytes(const nb::bytes& data, nb::handle shape, nb::handle dtype, nb::handle device) {
-  const Shape s = shape_from(shape);
-  const DType t = dtype_from(dtype);
+void set_state(Array* self, const nb::tuple& state) {
+  const nb::bytes data = nb::borrow<nb::bytes>(state[0]);
+  const Shape s = shape_from(state[1]);
+  const DType t = dtype_from(state[2]);
   const i64 bytes = count_of(s) * size_of(t);
-  require<ArgumentError>(static_cast<i64>(data.size()) == bytes, "pickle: ", data.size(), " bytes given, ", bytes,
-                         " expected for shape ", s, " of ", name(t));
+  require<ArgumentError>(static_cast<i64>(data.size()) == bytes, "pickle: ", data.size(),
+                         " bytes given, ", bytes, " expected for shape ", s, " of ", name(t));
   Array a(Storage::allocate(cpu, bytes), Layout::contiguous(s), t);
   if (bytes) std::memcpy(a.host_data(), data.data(), data.size());
-  return to_device(a, device);
+  new (self) Array(to_device(a, state[3]));
 }
 
 void set_part(const Array& x, nb::handle value, bool imaginary) {
@@ -110,36 +117,49 @@ void set_part(const Array& x, nb::handle value, bool imaginary) {
 }
 
 void bind_attributes(nb::class_<Array>& c) {
-  c.def_prop_ro("shape", [](const Array& x) { return tuple_of(x.shape()); },
-                nb::sig("def shape(self) -> tuple[int, ...]"), "Sizes of the axes.")
+  c.def_prop_ro(
+       "shape", [](const Array& x) { return tuple_of(x.shape()); },
+       nb::sig("def shape(self) -> tuple[int, ...]"), "Sizes of the axes.")
       .def_prop_ro("ndim", &Array::ndim, "Number of axes.")
       .def_prop_ro("size", &Array::size, "Number of elements.")
       .def_prop_ro("nbytes", &Array::bytes, "Bytes of the elements.")
-      .def_prop_ro("itemsize", [](const Array& x) { return size_of(x.dtype()); }, "Bytes of one element.")
-      .def_prop_ro("dtype", [](const Array& x) { return dtype_object(x.dtype()); },
-                   nb::sig("def dtype(self) -> DType"), "The element type.")
+      .def_prop_ro(
+          "itemsize", [](const Array& x) { return size_of(x.dtype()); }, "Bytes of one element.")
+      .def_prop_ro(
+          "dtype", [](const Array& x) { return dtype_object(x.dtype()); },
+          nb::sig("def dtype(self) -> DType"), "The element type.")
       .def_prop_ro("device", &Array::device, "Where the elements are.")
-      .def_prop_ro("strides", [](const Array& x) {
-             Strides s = x.layout().strides;
-             for (i64& v : s) v *= size_of(x.dtype());
-             return tuple_of(s);
-           }, nb::sig("def strides(self) -> tuple[int, ...]"), "Bytes between neighbours along each axis.")
+      .def_prop_ro(
+          "strides",
+          [](const Array& x) {
+            Strides s = x.layout().strides;
+            for (i64& v : s) v *= size_of(x.dtype());
+            return tuple_of(s);
+          },
+          nb::sig("def strides(self) -> tuple[int, ...]"),
+          "Bytes between neighbours along each axis.")
       .def_prop_ro("T", &Array::transpose, "The axes in reverse order: a view.")
-      .def_prop_ro("mT", [](const Array& x) {
-             require<ShapeError>(x.ndim() >= 2, "matrix transpose with ndim < 2 is undefined");
-             return x.swap_axes(-2, -1);
-           }, "The last two axes swapped: a view.")
-      .def_prop_rw("real", &Array::real, [](const Array& x, nb::handle v) { set_part(x, v, false); },
-                   nb::for_getter(nb::sig("def real(self) -> Array")),
-                   nb::for_setter(nb::sig("def real(self, value: typing.Any, /) -> None")),
-                   "The real part: a view.")
-      .def_prop_rw("imag", &Array::imag, [](const Array& x, nb::handle v) { set_part(x, v, true); },
-                   nb::for_getter(nb::sig("def imag(self) -> Array")),
-                   nb::for_setter(nb::sig("def imag(self, value: typing.Any, /) -> None")),
-                   "The imaginary part: a view; zeros for real arrays.")
+      .def_prop_ro(
+          "mT",
+          [](const Array& x) {
+            require<ShapeError>(x.ndim() >= 2, "matrix transpose with ndim < 2 is undefined");
+            return x.swap_axes(-2, -1);
+          },
+          "The last two axes swapped: a view.")
+      .def_prop_rw(
+          "real", &Array::real, [](const Array& x, nb::handle v) { set_part(x, v, false); },
+          nb::for_getter(nb::sig("def real(self) -> Array")),
+          nb::for_setter(nb::sig("def real(self, value: typing.Any, /) -> None")),
+          "The real part: a view.")
+      .def_prop_rw(
+          "imag", &Array::imag, [](const Array& x, nb::handle v) { set_part(x, v, true); },
+          nb::for_getter(nb::sig("def imag(self) -> Array")),
+          nb::for_setter(nb::sig("def imag(self, value: typing.Any, /) -> None")),
+          "The imaginary part: a view; zeros for real arrays.")
       .def_prop_ro("is_contiguous", &Array::is_contiguous, "Row-major without gaps.")
-      .def_prop_ro("writable", [](const Array& x) { return x.storage().writable(); },
-                   "False for arrays over read-only memory.");
+      .def_prop_ro(
+          "writable", [](const Array& x) { return x.storage().writable(); },
+          "False for arrays over read-only memory.");
 }
 
 void bind_conversions(nb::class_<Array>& c) {
@@ -147,76 +167,123 @@ void bind_conversions(nb::class_<Array>& c) {
         "The array on another device; itself when it is there already.\n\n"
         ">>> x = ts.arange(3).to('sim:0')\n>>> x.device == 'sim:0', x.to('cpu').tolist()\n"
         "(True, [0, 1, 2])\n")
-      .def("astype", [](const Array& x, nb::handle dtype, bool copy) {
-             const DType t = dtype_from(dtype);
-             return released([&] { return copy && t == x.dtype() ? x.copy() : x.astype(t); });
-           }, nb::arg("dtype"), nb::kw_only(), nb::arg("copy") = false,
-           nb::sig("def astype(self, dtype: DTypeLike, *, copy: bool = False) -> Array"),
-           "The elements converted as NumPy converts; the array itself when it has that dtype.\n\n"
-           ">>> ts.array([1.7, -2.5]).astype('int32').tolist()\n[1, -2]\n")
-      .def("contiguous", [](const Array& x) { return released([&] { return x.contiguous(); }); },
-           "Row-major without gaps; the array itself when it is.\n\n"
-           ">>> ts.zeros((2, 3)).T.contiguous().strides\n(16, 8)\n")
-      .def("copy", &copied, "A new array with the same elements.\n\n"
+      .def(
+          "astype",
+          [](const Array& x, nb::handle dtype, bool copy) {
+            const DType t = dtype_from(dtype);
+            return released([&] { return copy && t == x.dtype() ? x.copy() : x.astype(t); });
+          },
+          nb::arg("dtype"), nb::kw_only(), nb::arg("copy") = false,
+          nb::sig("def astype(self, dtype: DTypeLike, *, copy: bool = False) -> Array"),
+          "The elements converted as NumPy converts; the array itself when it has that dtype.\n\n"
+          ">>> ts.array([1.7, -2.5]).astype('int32').tolist()\n[1, -2]\n")
+      .def(
+          "contiguous", [](const Array& x) { return released([&] { return x.contiguous(); }); },
+          "Row-major without gaps; the array itself when it is.\n\n"
+          ">>> ts.zeros((2, 3)).T.contiguous().strides\n(16, 8)\n")
+      .def("copy", &copied,
+           "A new array with the same elements.\n\n"
            ">>> x = ts.zeros(2); y = x.copy(); y[0] = 1; x.tolist()\n[0.0, 0.0]\n")
-      .def("numpy", [](nb::handle self) { return numpy_of(self, false); },
-           nb::sig("def numpy(self) -> typing.Any"),
-           "A NumPy array: of the same memory on the cpu, a copy from other devices.\n\n"
-           ">>> x = ts.zeros(2); x.numpy()[0] = 5; x.tolist()\n[5.0, 0.0]\n")
+      .def(
+          "numpy", [](nb::handle self) { return numpy_of(self, false); },
+          nb::sig("def numpy(self) -> typing.Any"),
+          "A NumPy array: of the same memory on the cpu, a copy from other devices.\n\n"
+          ">>> x = ts.zeros(2); x.numpy()[0] = 5; x.tolist()\n[5.0, 0.0]\n")
       .def("item", &item, nb::sig("def item(self, *index: int) -> typing.Any"),
            "One element as a Python number.\n\n>>> ts.array([[1.5]]).item()\n1.5\n")
-      .def("tolist", [](const Array& x) { return tolist(x); }, nb::sig("def tolist(self) -> typing.Any"),
-           "Nested lists of Python numbers.\n\n>>> ts.eye(2, dtype='int8').tolist()\n[[1, 0], [0, 1]]\n")
-      .def("fill", [](const Array& x, nb::handle v) {
-             const Value value = value_from(v, "fill");
-             check_fits(value, x.dtype());
-             released([&] { x.fill(value); });
-           }, nb::arg("value"), nb::sig("def fill(self, value: complex) -> None"),
-           "Sets every element.\n\n>>> x = ts.empty(2); x.fill(3); x.tolist()\n[3.0, 3.0]\n")
+      .def(
+          "tolist", [](const Array& x) { return tolist(x); },
+          nb::sig("def tolist(self) -> typing.Any"),
+          "Nested lists of Python numbers.\n\n>>> ts.eye(2, dtype='int8').tolist()\n[[1, 0], [0, "
+          "1]]\n")
+      .def(
+          "fill",
+          [](const Array& x, nb::handle v) {
+            const Value value = value_from(v, "fill");
+            check_fits(value, x.dtype());
+            released([&] { x.fill(value); });
+          },
+          nb::arg("value"), nb::sig("def fill(self, value: complex) -> None"),
+          "Sets every element.\n\n>>> x = ts.empty(2); x.fill(3); x.tolist()\n[3.0, 3.0]\n")
       .def("__array__", &as_numpy, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
-           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"))
-      .def("__array_ufunc__", [](nb::args args, nb::kwargs kwargs) {
-             return nb::module_::import_("tessera._numpy").attr("array_ufunc")(*args, **kwargs);
-           }, nb::sig("def __array_ufunc__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any"))
+           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
+                   "typing.Any"))
+      .def(
+          "__array_ufunc__",
+          [](nb::args args, nb::kwargs kwargs) {
+            return nb::module_::import_("tessera._numpy").attr("array_ufunc")(*args, **kwargs);
+          },
+          nb::sig(
+              "def __array_ufunc__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any"))
       .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(),
-           nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
-           nb::sig("def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None, "
-                   "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any"))
-      .def("__dlpack_device__", [](const Array& x) {
-             const auto [type, id] = dlpack_device(x.device());
-             return nb::make_tuple(type, id);
-           }, nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
-      .def("__complex__", [](const Array& x) {
-             if (x.size() != 1) raise(PyExc_TypeError, "only length-1 arrays can be converted to Python scalars");
-             const c128 z = released([&] { return x.item().as<c128>(); });
-             return nb::steal(PyComplex_FromDoubles(z.re, z.im));
-           }, nb::sig("def __complex__(self) -> complex"))
-      .def("__repr__", [](nb::handle self) { return text(self, "repr_text"); }, nb::sig("def __repr__(self) -> str"))
-      .def("__str__", [](nb::handle self) { return text(self, "str_text"); }, nb::sig("def __str__(self) -> str"))
+           nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
+           nb::arg("copy") = nb::none(),
+           nb::sig(
+               "def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | "
+               "None = None, "
+               "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any"))
+      .def(
+          "__dlpack_device__",
+          [](const Array& x) {
+            const auto [type, id] = dlpack_device(x.device());
+            return nb::make_tuple(type, id);
+          },
+          nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
+      .def(
+          "__complex__",
+          [](const Array& x) {
+            if (x.size() != 1)
+              raise(PyExc_TypeError, "only length-1 arrays can be converted to Python scalars");
+            const c128 z = released([&] { return x.item().as<c128>(); });
+            return nb::steal(PyComplex_FromDoubles(z.re, z.im));
+          },
+          nb::sig("def __complex__(self) -> complex"))
+      .def(
+          "__repr__", [](nb::handle self) { return text(self, "repr_text"); },
+          nb::sig("def __repr__(self) -> str"))
+      .def(
+          "__str__", [](nb::handle self) { return text(self, "str_text"); },
+          nb::sig("def __str__(self) -> str"))
       .def("__copy__", &copied)
-      .def("__deepcopy__", [](const Array& x, nb::handle) { return copied(x); }, nb::arg("memo"))
-      .def("__reduce__", &reduce_ex, nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
+      .def(
+          "__deepcopy__", [](const Array& x, nb::handle) { return copied(x); }, nb::arg("memo"))
+      .def("__getstate__", &state, nb::sig("def __getstate__(self) -> tuple[typing.Any, ...]"))
+      .def("__setstate__", &set_state,
+           nb::sig("def __setstate__(self, state: tuple[typing.Any, ...], /) -> None"));
 }
 
 void bind_views(nb::class_<Array>& c) {
-  c.def("reshape", [](const Array& x, nb::args shape) {
+  c.def(
+       "reshape",
+       [](const Array& x, nb::args shape) {
          const Shape s = shape_arguments(shape);
          return released([&] { return x.reshape(s); });
-       }, nb::sig("def reshape(self, *shape: int | typing.Sequence[int]) -> Array"),
+       },
+       nb::sig("def reshape(self, *shape: int | typing.Sequence[int]) -> Array"),
        "Another shape of the same elements: a view where strides allow it.\n\n"
        ">>> ts.arange(6).reshape(2, -1).tolist()\n[[0, 1, 2], [3, 4, 5]]\n")
-      .def("transpose", &transposed, nb::sig("def transpose(self, *axes: int | typing.Sequence[int]) -> Array"),
-           "The axes in another order: a view.\n\n>>> ts.zeros((2, 3, 4)).transpose(2, 0, 1).shape\n(4, 2, 3)\n")
+      .def("transpose", &transposed,
+           nb::sig("def transpose(self, *axes: int | typing.Sequence[int]) -> Array"),
+           "The axes in another order: a view.\n\n>>> ts.zeros((2, 3, 4)).transpose(2, 0, "
+           "1).shape\n(4, 2, 3)\n")
       .def("swapaxes", &Array::swap_axes, nb::arg("axis1"), nb::arg("axis2"),
            "Two axes exchanged: a view.\n\n>>> ts.zeros((2, 3)).swapaxes(0, 1).shape\n(3, 2)\n")
-      .def("squeeze", [](const Array& x, nb::handle axis) {
-             return axis.is_none() ? x.squeeze() : x.squeeze(int_from(axis, "squeeze"));
-           }, nb::arg("axis") = nb::none(), nb::sig("def squeeze(self, axis: int | None = None) -> Array"),
-           "Without axes of size 1: a view.\n\n>>> ts.zeros((1, 3, 1)).squeeze().shape\n(3,)\n")
-      .def("ravel", [](const Array& x) { return released([&] { return x.reshape({-1}); }); },
-           "One axis: a view where strides allow it.\n\n>>> ts.eye(2).ravel().tolist()\n[1.0, 0.0, 0.0, 1.0]\n")
-      .def("flatten", [](const Array& x) { return released([&] { return x.copy().reshape({-1}); }); },
-           "One axis, always a copy.\n\n>>> ts.eye(2).flatten().shape\n(4,)\n");
+      .def(
+          "squeeze",
+          [](const Array& x, nb::handle axis) {
+            return axis.is_none() ? x.squeeze() : x.squeeze(int_from(axis, "squeeze"));
+          },
+          nb::arg("axis") = nb::none(),
+          nb::sig("def squeeze(self, axis: int | None = None) -> Array"),
+          "Without axes of size 1: a view.\n\n>>> ts.zeros((1, 3, 1)).squeeze().shape\n(3,)\n")
+      .def(
+          "ravel", [](const Array& x) { return released([&] { return x.reshape({-1}); }); },
+          "One axis: a view where strides allow it.\n\n>>> ts.eye(2).ravel().tolist()\n[1.0, 0.0, "
+          "0.0, 1.0]\n")
+      .def(
+          "flatten",
+          [](const Array& x) { return released([&] { return x.copy().reshape({-1}); }); },
+          "One axis, always a copy.\n\n>>> ts.eye(2).flatten().shape\n(4,)\n");
 }
 
 }  // namespace
@@ -235,8 +302,6 @@ nb::class_<Array> bind_array(nb::module_& m) {
   bind_attributes(c);
   bind_conversions(c);
   bind_views(c);
-  m.def("_from_bytes", &from_bytes, nb::sig("def _from_bytes(data: bytes, shape: tuple[int, ...], dtype: DType, "
-                                            "device: str) -> Array"));
   return c;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the binding files share: how Python objects become arrays, values, shapes, dtypes and devices, and
-// how C++ exceptions become Python's. Conversion only; what the objects do is the library's business.
+// What the binding files share: how Python objects become arrays, values, shapes, dtypes and
+// devices, and how C++ exceptions become Python's. Conversion only; what the objects do is the
+// library's business.
 //   ArrayOrValue v = operand(h);   return wrap(released([&] { return ops::add(v, w); }));
 
 #include <nanobind/nanobind.h>
@@ -57,10 +58,10 @@ auto released(F&& f) {
 }
 
 // --- dtype.cpp
-DType dtype_from(nb::handle h);                              // DTypeError
-std::optional<DType> dtype_or_none(nb::handle h);            // None: nothing
+DType dtype_from(nb::handle h);                    // DTypeError
+std::optional<DType> dtype_or_none(nb::handle h);  // None: nothing
 std::optional<DType> try_dtype(nb::handle h);
-nb::object dtype_object(DType t);                            // ts.float32 …
+nb::object dtype_object(DType t);  // ts.float32 …
 
 // --- array.cpp
 extern PyTypeObject* array_type;
@@ -80,8 +81,8 @@ Py_ssize_t array_length(PyObject* self) noexcept;
 std::optional<Value> weak_value(PyObject* o);
 // Any number-like object, arrays of one element included.
 Value value_from(nb::handle h, std::string_view who);
-// Shares memory where it can (buffers, DLPack, CUDA array interface), else copies; DTypeError by name of
-// the type when the object is no array at all.
+// Shares memory where it can (buffers, DLPack, CUDA array interface), else copies; DTypeError by
+// name of the type when the object is no array at all.
 Array as_array(nb::handle h, std::string_view who, std::optional<DType> dtype = {});
 // Nothing when the object is not array-like.
 std::optional<Array> try_array(nb::handle h, std::optional<DType> dtype = {});
@@ -90,8 +91,8 @@ const Array& target_array(nb::handle h, std::string_view who);
 ArrayOrValue operand(nb::handle h, std::string_view who);
 // Nested lists, tuples and ranges of numbers.
 Array array_from_nested(nb::handle h, std::optional<DType> dtype);
-Device device_from(nb::handle h);                            // None: cpu
-Shape shape_from(nb::handle h);                              // an int or a sequence of ints
+Device device_from(nb::handle h);  // None: cpu
+Shape shape_from(nb::handle h);    // an int or a sequence of ints
 std::optional<Shape> shape_or_none(nb::handle h);
 i64 int_from(nb::handle h, std::string_view who);
 // Bytes as an int or "2GiB".
@@ -102,7 +103,7 @@ i64 bytes_from(nb::handle h);
 void store(void* p, DType dtype, const Value& v);
 Value load(const void* p, DType dtype);
 PyObject* python_number(const Value& v);
-PyObject* python_number(const void* p, DType dtype);         // bool, int, float, complex
+PyObject* python_number(const void* p, DType dtype);  // bool, int, float, complex
 void check_fits(const Value& v, DType dtype);
 
 // --- convert_out.cpp

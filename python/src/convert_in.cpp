@@ -14,20 +14,31 @@ std::optional<DType> buffer_dtype(const Py_buffer& b) {
   const char* f = b.format ? b.format : "B";
   if (*f == '@' || *f == '=' || *f == '<') ++f;
   if (f[0] == 'Z' && f[1] && !f[2]) {
-    return f[1] == 'f' ? std::optional(DType::c64) : f[1] == 'd' ? std::optional(DType::c128) : std::nullopt;
+    return f[1] == 'f'   ? std::optional(DType::c64)
+           : f[1] == 'd' ? std::optional(DType::c128)
+                         : std::nullopt;
   }
   if (!f[0] || f[1]) return std::nullopt;
   const Py_ssize_t n = b.itemsize;
   switch (*f) {
     case '?': return DType::b1;
-    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n':
-      return n == 1 ? DType::i8 : n == 2 ? DType::i16 : n == 4 ? DType::i32 : DType::i64;
-    case 'B': case 'c': case 'H': case 'I': case 'L': case 'Q': case 'N':
-      return n == 1 ? DType::u8 : n == 2 ? DType::u16 : n == 4 ? DType::u32 : DType::u64;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n': return n == 1 ? DType::i8 : n == 2 ? DType::i16 : n == 4 ? DType::i32 : DType::i64;
+    case 'B':
+    case 'c':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N': return n == 1 ? DType::u8 : n == 2 ? DType::u16 : n == 4 ? DType::u32 : DType::u64;
     case 'e': return DType::f16;
     case 'f': return DType::f32;
     case 'd': return DType::f64;
-    case 'F': return DType::c64;   // Python 3.14 and later
+    case 'F': return DType::c64;  // Python 3.14 and later
     case 'D': return DType::c128;
     default: return std::nullopt;
   }
@@ -90,12 +101,15 @@ std::optional<Array> through_numpy(nb::handle h) {
   nb::object array = numpy().attr("asarray")(h);
   nb::object dtype = array.attr("dtype");
   nb::object native = dtype.attr("newbyteorder")("=");
-  if (std::strchr("biufc", nb::cast<std::string>(dtype.attr("kind"))[0]) == nullptr) return std::nullopt;
+  if (std::strchr("biufc", nb::cast<std::string>(dtype.attr("kind"))[0]) == nullptr)
+    return std::nullopt;
   nb::object plain = numpy().attr("require")(array, native, "CA");
   return from_buffer(plain.ptr());
 }
 
-bool has(nb::handle h, const char* attribute) { return PyObject_HasAttrString(h.ptr(), attribute) == 1; }
+bool has(nb::handle h, const char* attribute) {
+  return PyObject_HasAttrString(h.ptr(), attribute) == 1;
+}
 
 std::optional<Array> find_array(nb::handle h, std::optional<DType> dtype) {
   PyObject* o = h.ptr();
@@ -122,7 +136,8 @@ std::optional<Array> find_array(nb::handle h, std::optional<DType> dtype) {
 std::optional<Value> weak_value(PyObject* o) {
   if (PyFloat_CheckExact(o)) return Value(PyFloat_AS_DOUBLE(o));
   if (PyBool_Check(o)) return Value(o == Py_True);
-  // Subclasses that carry a dtype (np.float64, np.complex128) are arrays of rank 0, not weak numbers.
+  // Subclasses that carry a dtype (np.float64, np.complex128) are arrays of rank 0, not weak
+  // numbers.
   if (PyLong_Check(o)) {
     int overflow = 0;
     const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -132,7 +147,7 @@ std::optional<Value> weak_value(PyObject* o) {
       if (!PyErr_Occurred()) return Value(static_cast<std::uint64_t>(u));
       PyErr_Clear();
     }
-    raise(PyExc_OverflowError, "Python int too large to convert to C long");
+    throw OverflowError("Python int too large to convert to C long");
   }
   if (PyObject_CheckBuffer(o)) return std::nullopt;
   if (PyFloat_Check(o)) return Value(PyFloat_AS_DOUBLE(o));
@@ -144,7 +159,8 @@ Value value_from(nb::handle h, std::string_view who) {
   if (auto v = weak_value(h.ptr())) return *v;
   auto a = find_array(h, {});
   require<DTypeError>(a.has_value(), who, ": expected a number, got ", Py_TYPE(h.ptr())->tp_name);
-  require<ShapeError>(a->size() == 1, who, ": expected a number, got an array of shape ", a->shape());
+  require<ShapeError>(a->size() == 1, who, ": expected a number, got an array of shape ",
+                      a->shape());
   return released([&] { return a->item(); });
 }
 
@@ -156,12 +172,14 @@ std::optional<Array> try_array(nb::handle h, std::optional<DType> dtype) {
 
 Array as_array(nb::handle h, std::string_view who, std::optional<DType> dtype) {
   auto a = try_array(h, dtype);
-  require<DTypeError>(a.has_value(), who, ": expected an array or numbers, got ", Py_TYPE(h.ptr())->tp_name);
+  require<DTypeError>(a.has_value(), who, ": expected an array or numbers, got ",
+                      Py_TYPE(h.ptr())->tp_name);
   return std::move(*a);
 }
 
 const Array& target_array(nb::handle h, std::string_view who) {
-  require<DTypeError>(is_array(h.ptr()), who, ": out must be a tessera.Array, got ", Py_TYPE(h.ptr())->tp_name);
+  require<DTypeError>(is_array(h.ptr()), who, ": out must be a tessera.Array, got ",
+                      Py_TYPE(h.ptr())->tp_name);
   return array_of(h.ptr());
 }
 
@@ -189,7 +207,8 @@ Shape shape_from(nb::handle h) {
     nb::object items = nb::steal(PySequence_Fast(o, "expected a sequence of integers"));
     if (!items.is_valid()) throw nb::python_error();
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
-    for (Py_ssize_t i = 0; i < n; ++i) s.push_back(int_from(PySequence_Fast_GET_ITEM(items.ptr(), i), "shape"));
+    for (Py_ssize_t i = 0; i < n; ++i)
+      s.push_back(int_from(PySequence_Fast_GET_ITEM(items.ptr(), i), "shape"));
   } else {
     s.push_back(int_from(h, "shape"));
   }

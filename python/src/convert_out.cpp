@@ -7,7 +7,7 @@ namespace tessera::python {
 namespace {
 
 const char* format_of(DType t) {
-  constexpr const char* formats[dtype_count] = {"?", "b", "h", "i", "l", "B", "H", "I",
+  constexpr const char* formats[dtype_count] = {"?", "b", "h",     "i", "l", "B",  "H", "I",
                                                 "L", "e", nullptr, "f", "d", "Zf", "Zd"};
   return formats[static_cast<int>(t)];
 }
@@ -17,7 +17,8 @@ nb::object list_of(const std::byte* p, const Array& a, i64 axis) {
   const i64 n = a.shape(axis), step = a.layout().strides[axis] * size_of(a.dtype());
   nb::object list = nb::steal(PyList_New(n));
   if (!list.is_valid()) throw nb::python_error();
-  for (i64 i = 0; i < n; ++i) PyList_SET_ITEM(list.ptr(), i, list_of(p + i * step, a, axis + 1).release().ptr());
+  for (i64 i = 0; i < n; ++i)
+    PyList_SET_ITEM(list.ptr(), i, list_of(p + i * step, a, axis + 1).release().ptr());
   return list;
 }
 
@@ -30,14 +31,17 @@ void check_request(const Array& a, int flags) {
   if (a.device().kind != Kind::cpu) {
     raise(PyExc_BufferError, cat("the array is on ", a.device(), ": use x.numpy() or x.to('cpu')"));
   }
-  if (!format_of(a.dtype())) raise(PyExc_BufferError, cat("buffers have no format for ", name(a.dtype())));
+  if (!format_of(a.dtype()))
+    raise(PyExc_BufferError, cat("buffers have no format for ", name(a.dtype())));
   if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && !a.storage().writable())
     raise(PyExc_BufferError, "the array is read-only");
   const bool strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
   const bool wants_c = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
-  if ((!strided || wants_c) && !a.is_contiguous()) raise(PyExc_BufferError, "the array is not contiguous");
+  if ((!strided || wants_c) && !a.is_contiguous())
+    raise(PyExc_BufferError, "the array is not contiguous");
   const bool wants_f = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
-  if (wants_f && !a.transpose().is_contiguous()) raise(PyExc_BufferError, "the array is not contiguous");
+  if (wants_f && !a.transpose().is_contiguous())
+    raise(PyExc_BufferError, "the array is not contiguous");
 }
 
 }  // namespace
@@ -109,7 +113,8 @@ nb::object numpy_of(nb::handle self, bool copy) {
     nb::object bits = np.attr("asarray")(wrap(released([&] { return a.astype(DType::f32); })));
     return bits.attr("astype")(types.attr("bfloat16"));
   }
-  if (a.device().kind != Kind::cpu) return np.attr("asarray")(wrap(released([&] { return a.to(cpu); })));
+  if (a.device().kind != Kind::cpu)
+    return np.attr("asarray")(wrap(released([&] { return a.to(cpu); })));
   nb::object shared = np.attr("asarray")(self);
   return copy ? shared.attr("copy")() : shared;
 }

@@ -16,7 +16,8 @@ Array placed(Array a, nb::handle device, bool must_copy) {
 }
 
 Array make_array(nb::handle obj, nb::handle dtype, nb::handle device, nb::handle copy) {
-  const bool fresh = PyList_Check(obj.ptr()) || PyTuple_Check(obj.ptr()) || PyRange_Check(obj.ptr());
+  const bool fresh =
+      PyList_Check(obj.ptr()) || PyTuple_Check(obj.ptr()) || PyRange_Check(obj.ptr());
   const bool must = !fresh && (copy.is_none() || nb::cast<bool>(copy));
   const auto wanted = dtype_or_none(dtype);
   Array a = as_array(obj, "array", fresh ? wanted : std::nullopt);
@@ -35,7 +36,8 @@ Array filled(nb::handle shape, const Value& v, DType t, nb::handle device) {
   return released([&] { return full(s, v, t, d); });
 }
 
-Array filled_like(const Array& x, nb::handle v, nb::handle dtype, nb::handle device, nb::handle shape) {
+Array filled_like(const Array& x, nb::handle v, nb::handle dtype, nb::handle device,
+                  nb::handle shape) {
   const Shape s = shape.is_none() ? x.shape() : shape_from(shape);
   const DType t = dtype.is_none() ? x.dtype() : dtype_from(dtype);
   const Device d = device.is_none() ? x.device() : device_from(device);
@@ -45,20 +47,25 @@ Array filled_like(const Array& x, nb::handle v, nb::handle dtype, nb::handle dev
   return released([&] { return full(s, value, t, d); });
 }
 
-Array make_range(nb::handle start, nb::handle stop, nb::handle step, nb::handle dtype, nb::handle device) {
+Array make_range(nb::handle start, nb::handle stop, nb::handle step, nb::handle dtype,
+                 nb::handle device) {
   const bool one = stop.is_none();
   const Value from = one ? Value(0) : value_from(start, "arange");
   const Value to = value_from(one ? start : stop, "arange"), by = value_from(step, "arange");
-  const DType t = dtype.is_none() ? (from.is_integer() && to.is_integer() && by.is_integer() ? DType::i64 : DType::f64)
-                                  : dtype_from(dtype);
+  const DType t =
+      dtype.is_none()
+          ? (from.is_integer() && to.is_integer() && by.is_integer() ? DType::i64 : DType::f64)
+          : dtype_from(dtype);
   if (by.as<double>() == 0) raise(PyExc_ZeroDivisionError, "division by zero");
   const Device d = device_from(device);
   return released([&] { return arange(from, to, by, t, d); });
 }
 
-Array make_linspace(double start, double stop, i64 num, bool endpoint, nb::handle dtype, nb::handle device) {
+Array make_linspace(double start, double stop, i64 num, bool endpoint, nb::handle dtype,
+                    nb::handle device) {
   require<ArgumentError>(num >= 0, "Number of samples, ", num, ", must be non-negative.");
-  if (!endpoint && num > 0) stop = start + (stop - start) / static_cast<double>(num) * static_cast<double>(num - 1);
+  if (!endpoint && num > 0)
+    stop = start + (stop - start) / static_cast<double>(num) * static_cast<double>(num - 1);
   const DType t = dtype.is_none() ? DType::f64 : dtype_from(dtype);
   const Device d = device_from(device);
   return released([&] { return linspace(start, stop, num, t, d); });
@@ -74,84 +81,126 @@ Array make_eye(i64 n, nb::handle m, i64 k, nb::handle dtype, nb::handle device) 
 #define OPTIONS "dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array"
 
 void bind_filled(nb::module_& m) {
-  m.def("zeros", [](nb::handle shape, nb::handle dtype, nb::handle device) {
-    return filled(shape, Value(0), dtype.is_none() ? DType::f64 : dtype_from(dtype), device);
-  }, "shape"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
-  nb::sig("def zeros(shape: ShapeLike, " OPTIONS), "Zeros; float64 unless told.\n\n>>> ts.zeros(2).tolist()\n[0.0, 0.0]\n");
-  m.def("ones", [](nb::handle shape, nb::handle dtype, nb::handle device) {
-    return filled(shape, Value(1), dtype.is_none() ? DType::f64 : dtype_from(dtype), device);
-  }, "shape"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
-  nb::sig("def ones(shape: ShapeLike, " OPTIONS), "Ones; float64 unless told.\n\n>>> ts.ones(2, 'int8').tolist()\n[1, 1]\n");
-  m.def("empty", [](nb::handle shape, nb::handle dtype, nb::handle device) {
-    const Shape s = shape_from(shape);
-    const DType t = dtype.is_none() ? DType::f64 : dtype_from(dtype);
-    return Array::empty(s, t, device_from(device));
-  }, "shape"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
-  nb::sig("def empty(shape: ShapeLike, " OPTIONS), "Memory as it is found; float64 unless told.\n\n>>> ts.empty((2, 3)).shape\n(2, 3)\n");
-  m.def("full", [](nb::handle shape, nb::handle value, nb::handle dtype, nb::handle device) {
-    const Value v = value_from(value, "full");
-    return filled(shape, v, dtype.is_none() ? v.dtype() : dtype_from(dtype), device);
-  }, "shape"_a, "fill_value"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
-  nb::sig("def full(shape: ShapeLike, fill_value: complex, " OPTIONS),
-  "One value everywhere, in its own dtype unless told.\n\n>>> ts.full(2, 7).tolist()\n[7, 7]\n");
+  m.def(
+      "zeros",
+      [](nb::handle shape, nb::handle dtype, nb::handle device) {
+        return filled(shape, Value(0), dtype.is_none() ? DType::f64 : dtype_from(dtype), device);
+      },
+      "shape"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
+      nb::sig("def zeros(shape: ShapeLike, " OPTIONS),
+      "Zeros; float64 unless told.\n\n>>> ts.zeros(2).tolist()\n[0.0, 0.0]\n");
+  m.def(
+      "ones",
+      [](nb::handle shape, nb::handle dtype, nb::handle device) {
+        return filled(shape, Value(1), dtype.is_none() ? DType::f64 : dtype_from(dtype), device);
+      },
+      "shape"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
+      nb::sig("def ones(shape: ShapeLike, " OPTIONS),
+      "Ones; float64 unless told.\n\n>>> ts.ones(2, 'int8').tolist()\n[1, 1]\n");
+  m.def(
+      "empty",
+      [](nb::handle shape, nb::handle dtype, nb::handle device) {
+        const Shape s = shape_from(shape);
+        const DType t = dtype.is_none() ? DType::f64 : dtype_from(dtype);
+        return Array::empty(s, t, device_from(device));
+      },
+      "shape"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
+      nb::sig("def empty(shape: ShapeLike, " OPTIONS),
+      "Memory as it is found; float64 unless told.\n\n>>> ts.empty((2, 3)).shape\n(2, 3)\n");
+  m.def(
+      "full",
+      [](nb::handle shape, nb::handle value, nb::handle dtype, nb::handle device) {
+        const Value v = value_from(value, "full");
+        return filled(shape, v, dtype.is_none() ? v.dtype() : dtype_from(dtype), device);
+      },
+      "shape"_a, "fill_value"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
+      nb::sig("def full(shape: ShapeLike, fill_value: complex, " OPTIONS),
+      "One value everywhere, in its own dtype unless told.\n\n>>> ts.full(2, 7).tolist()\n[7, "
+      "7]\n");
 }
 
-#define LIKE_OPTIONS "dtype: DTypeLike | None = None, device: DeviceLike | None = None, shape: ShapeLike | None = None) -> Array"
+#define LIKE_OPTIONS                                                                             \
+  "dtype: DTypeLike | None = None, device: DeviceLike | None = None, shape: ShapeLike | None = " \
+  "None) -> Array"
 
 void bind_likes(nb::module_& m) {
   struct Like {
     const char *name, *sig, *doc;
     std::optional<int> value;
   };
-  static constexpr Like likes[] = {
-      {"zeros_like", "def zeros_like(x: ArrayLike, " LIKE_OPTIONS,
-       "Zeros with the shape, dtype and device of x.\n\n>>> ts.zeros_like(ts.ones(2)).tolist()\n[0.0, 0.0]\n", 0},
-      {"ones_like", "def ones_like(x: ArrayLike, " LIKE_OPTIONS,
-       "Ones with the shape, dtype and device of x.\n\n>>> ts.ones_like(ts.zeros(2)).tolist()\n[1.0, 1.0]\n", 1},
-      {"empty_like", "def empty_like(x: ArrayLike, " LIKE_OPTIONS,
-       "Fresh memory with the shape, dtype and device of x.\n\n>>> ts.empty_like(ts.zeros(2)).shape\n(2,)\n", {}}};
+  static constexpr Like likes[] = {{"zeros_like", "def zeros_like(x: ArrayLike, " LIKE_OPTIONS,
+                                    "Zeros with the shape, dtype and device of x.\n\n>>> "
+                                    "ts.zeros_like(ts.ones(2)).tolist()\n[0.0, 0.0]\n",
+                                    0},
+                                   {"ones_like", "def ones_like(x: ArrayLike, " LIKE_OPTIONS,
+                                    "Ones with the shape, dtype and device of x.\n\n>>> "
+                                    "ts.ones_like(ts.zeros(2)).tolist()\n[1.0, 1.0]\n",
+                                    1},
+                                   {"empty_like",
+                                    "def empty_like(x: ArrayLike, " LIKE_OPTIONS,
+                                    "Fresh memory with the shape, dtype and device of x.\n\n>>> "
+                                    "ts.empty_like(ts.zeros(2)).shape\n(2,)\n",
+                                    {}}};
   for (const Like& like : likes) {
-    m.def(like.name, [value = like.value](nb::handle x, nb::handle dtype, nb::handle device, nb::handle shape) {
-      const nb::object v = value ? nb::object(nb::int_(*value)) : nb::none();
-      return filled_like(as_array(x, "like"), v, dtype, device, shape);
-    }, "x"_a, "dtype"_a = nb::none(), "device"_a = nb::none(), "shape"_a = nb::none(), nb::sig(like.sig), like.doc);
+    m.def(
+        like.name,
+        [value = like.value](nb::handle x, nb::handle dtype, nb::handle device, nb::handle shape) {
+          const nb::object v = value ? nb::object(nb::int_(*value)) : nb::none();
+          return filled_like(as_array(x, "like"), v, dtype, device, shape);
+        },
+        "x"_a, "dtype"_a = nb::none(), "device"_a = nb::none(), "shape"_a = nb::none(),
+        nb::sig(like.sig), like.doc);
   }
-  m.def("full_like", [](nb::handle x, nb::handle value, nb::handle dtype, nb::handle device, nb::handle shape) {
-    return filled_like(as_array(x, "full_like"), value, dtype, device, shape);
-  }, "x"_a, "fill_value"_a, "dtype"_a = nb::none(), "device"_a = nb::none(), "shape"_a = nb::none(),
-  nb::sig("def full_like(x: ArrayLike, fill_value: complex, " LIKE_OPTIONS),
-  "One value with the shape, dtype and device of x.\n\n>>> ts.full_like(ts.zeros(2), 3).tolist()\n[3.0, 3.0]\n");
+  m.def(
+      "full_like",
+      [](nb::handle x, nb::handle value, nb::handle dtype, nb::handle device, nb::handle shape) {
+        return filled_like(as_array(x, "full_like"), value, dtype, device, shape);
+      },
+      "x"_a, "fill_value"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
+      "shape"_a = nb::none(),
+      nb::sig("def full_like(x: ArrayLike, fill_value: complex, " LIKE_OPTIONS),
+      "One value with the shape, dtype and device of x.\n\n>>> ts.full_like(ts.zeros(2), "
+      "3).tolist()\n[3.0, 3.0]\n");
 }
 
 }  // namespace
 
 void bind_creation(nb::module_& m) {
-  m.def("array", &make_array, "obj"_a, "dtype"_a = nb::none(), "device"_a = nb::none(), nb::kw_only(),
-        "copy"_a = nb::none(),
-        nb::sig("def array(obj: ArrayLike, dtype: DTypeLike | None = None, device: DeviceLike | None = None, *, "
+  m.def("array", &make_array, "obj"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
+        nb::kw_only(), "copy"_a = nb::none(),
+        nb::sig("def array(obj: ArrayLike, dtype: DTypeLike | None = None, device: DeviceLike | "
+                "None = None, *, "
                 "copy: bool | None = None) -> Array"),
         "A new array with the elements of obj: numbers, nested lists, or any array.\n\n"
         ">>> ts.array([[1, 2], [3, 4]], dtype='float32').sum().item()\n10.0\n");
   m.def("asarray", &share_array, "obj"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
-        nb::sig("def asarray(obj: ArrayLike, dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Array"),
-        "An array that shares the memory of obj where it can: NumPy arrays, buffers, DLPack, CUDA arrays.\n\n"
+        nb::sig("def asarray(obj: ArrayLike, dtype: DTypeLike | None = None, device: DeviceLike | "
+                "None = None) -> Array"),
+        "An array that shares the memory of obj where it can: NumPy arrays, buffers, DLPack, CUDA "
+        "arrays.\n\n"
         ">>> a = np.zeros(2); ts.asarray(a)[0] = 1; a.tolist()\n[1.0, 0.0]\n");
-  m.def("from_dlpack", [](nb::handle x) { return array_from_dlpack(x); }, "x"_a,
-        nb::sig("def from_dlpack(x: typing.Any) -> Array"),
-        "An array over the memory of anything with ``__dlpack__``.\n\n"
-        ">>> ts.from_dlpack(np.arange(3)).tolist()\n[0, 1, 2]\n");
-  m.def("arange", &make_range, "start"_a, "stop"_a = nb::none(), "step"_a = 1, "dtype"_a = nb::none(),
-        "device"_a = nb::none(),
+  m.def(
+      "from_dlpack", [](nb::handle x) { return array_from_dlpack(x); }, "x"_a,
+      nb::sig("def from_dlpack(x: typing.Any) -> Array"),
+      "An array over the memory of anything with ``__dlpack__``.\n\n"
+      ">>> ts.from_dlpack(np.arange(3)).tolist()\n[0, 1, 2]\n");
+  m.def("arange", &make_range, "start"_a, "stop"_a = nb::none(), "step"_a = 1,
+        "dtype"_a = nb::none(), "device"_a = nb::none(),
         nb::sig("def arange(start: float, stop: float | None = None, step: float = 1, " OPTIONS),
         "Evenly spaced values from start up to, not including, stop.\n\n"
         ">>> ts.arange(3).tolist(), ts.arange(1, 2, 0.5).tolist()\n([0, 1, 2], [1.0, 1.5])\n");
-  m.def("linspace", &make_linspace, "start"_a, "stop"_a, "num"_a = 50, "endpoint"_a = true,
-        "dtype"_a = nb::none(), "device"_a = nb::none(),
-        nb::sig("def linspace(start: float, stop: float, num: int = 50, endpoint: bool = True, " OPTIONS),
-        "num values from start to stop.\n\n>>> ts.linspace(0, 1, 5).tolist()\n[0.0, 0.25, 0.5, 0.75, 1.0]\n");
-  m.def("eye", &make_eye, "N"_a, "M"_a = nb::none(), "k"_a = 0, "dtype"_a = nb::none(), "device"_a = nb::none(),
+  m.def(
+      "linspace", &make_linspace, "start"_a, "stop"_a, "num"_a = 50, "endpoint"_a = true,
+      "dtype"_a = nb::none(), "device"_a = nb::none(),
+      nb::sig(
+          "def linspace(start: float, stop: float, num: int = 50, endpoint: bool = True, " OPTIONS),
+      "num values from start to stop.\n\n>>> ts.linspace(0, 1, 5).tolist()\n[0.0, 0.25, 0.5, 0.75, "
+      "1.0]\n");
+  m.def("eye", &make_eye, "N"_a, "M"_a = nb::none(), "k"_a = 0, "dtype"_a = nb::none(),
+        "device"_a = nb::none(),
         nb::sig("def eye(N: int, M: int | None = None, k: int = 0, " OPTIONS),
-        "Ones on diagonal k of an N by M matrix.\n\n>>> ts.eye(2, 3, 1).tolist()\n[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]\n");
+        "Ones on diagonal k of an N by M matrix.\n\n>>> ts.eye(2, 3, 1).tolist()\n[[0.0, 1.0, "
+        "0.0], [0.0, 0.0, 1.0]]\n");
   bind_filled(m);
   bind_likes(m);
 }

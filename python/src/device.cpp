@@ -18,7 +18,8 @@ nb::str text_of(Device d) { return nb::str(d.str().c_str()); }
 
 bool same_device(Device d, nb::handle other) {
   if (nb::isinstance<Device>(other)) return nb::cast<Device>(other) == d;
-  return PyUnicode_Check(other.ptr()) && (text_of(d).equal(other) || (d == cpu && nb::cast<std::string>(other) == "cpu:0"));
+  return PyUnicode_Check(other.ptr()) &&
+         (text_of(d).equal(other) || (d == cpu && nb::cast<std::string>(other) == "cpu:0"));
 }
 
 void synchronize(nb::handle device) {
@@ -43,7 +44,8 @@ void set_budget(nb::handle host, nb::handle device) {
   if (!host.is_none()) set_memory_budget(cpu, bytes_from(host));
   if (device.is_none()) return;
   if (PyDict_Check(device.ptr())) {
-    for (auto [where, bytes] : nb::borrow<nb::dict>(device)) set_memory_budget(device_from(where), bytes_from(bytes));
+    for (auto [where, bytes] : nb::borrow<nb::dict>(device))
+      set_memory_budget(device_from(where), bytes_from(bytes));
     return;
   }
   const i64 bytes = bytes_from(device);
@@ -52,51 +54,68 @@ void set_budget(nb::handle host, nb::handle device) {
 }
 
 void bind_streams(nb::module_& m) {
-  nb::class_<Event>(m, "Event", "A point in a stream that the host or other streams can wait for.\n\n"
+  nb::class_<Event>(m, "Event",
+                    "A point in a stream that the host or other streams can wait for.\n\n"
                     ">>> e = ts.Stream('sim:0').record(); e.wait(); e.done()\nTrue\n")
       .def("done", &Event::done, "The work before the event has ended.")
       .def("wait", &Event::wait, nb::call_guard<nb::gil_scoped_release>(),
            "The host waits; raises what failed before the event.");
-  nb::class_<Stream>(m, "Stream", "An ordered queue of work on a device.\n\n"
+  nb::class_<Stream>(m, "Stream",
+                     "An ordered queue of work on a device.\n\n"
                      ">>> s = ts.Stream('sim:0'); s.sync(); s.device\nDevice('sim:0')\n")
-      .def("__init__", [](Stream* s, nb::handle device) { new (s) Stream(device_from(device)); }, "device"_a = "cpu",
-           nb::sig("def __init__(self, device: DeviceLike = 'cpu') -> None"))
-      .def_static("home", [](nb::handle device) { return Stream::home(device_from(device)); }, "device"_a = "cpu",
-                  nb::sig("def home(device: DeviceLike = 'cpu') -> Stream"),
-                  "The one fixed stream of a device, on which array functions run.")
+      .def(
+          "__init__", [](Stream* s, nb::handle device) { new (s) Stream(device_from(device)); },
+          "device"_a = "cpu", nb::sig("def __init__(self, device: DeviceLike = 'cpu') -> None"))
+      .def_static(
+          "home", [](nb::handle device) { return Stream::home(device_from(device)); },
+          "device"_a = "cpu", nb::sig("def home(device: DeviceLike = 'cpu') -> Stream"),
+          "The one fixed stream of a device, on which array functions run.")
       .def_prop_ro("device", &Stream::device, "Where its work runs.")
       .def_prop_ro("id", &Stream::id, "A small number that names the stream in traces.")
       .def("record", &Stream::record, "An event after everything asked so far.")
-      .def("wait", &Stream::wait, "event"_a, "Later work of this stream waits for the event; the host does not.")
+      .def("wait", &Stream::wait, "event"_a,
+           "Later work of this stream waits for the event; the host does not.")
       .def("sync", &Stream::sync, nb::call_guard<nb::gil_scoped_release>(),
            "The host waits for all work; raises what failed.");
-  nb::class_<RepeatedEvent>(m, "RepeatedEvent", "An event recorded again and again; a wait means the latest record.\n\n"
-                            ">>> e = ts.RepeatedEvent('sim:0'); e.record(ts.Stream('sim:0')); e.sync(); e.records\n1\n")
-      .def("__init__", [](RepeatedEvent* e, nb::handle device) { new (e) RepeatedEvent(device_from(device)); },
-           "device"_a = "cpu", nb::sig("def __init__(self, device: DeviceLike = 'cpu') -> None"))
-      .def("record", &RepeatedEvent::record, "stream"_a, "Records after everything asked of the stream so far.")
+  nb::class_<RepeatedEvent>(
+      m, "RepeatedEvent",
+      "An event recorded again and again; a wait means the latest record.\n\n"
+      ">>> e = ts.RepeatedEvent('sim:0'); e.record(ts.Stream('sim:0')); e.sync(); e.records\n1\n")
+      .def(
+          "__init__",
+          [](RepeatedEvent* e, nb::handle device) { new (e) RepeatedEvent(device_from(device)); },
+          "device"_a = "cpu", nb::sig("def __init__(self, device: DeviceLike = 'cpu') -> None"))
+      .def("record", &RepeatedEvent::record, "stream"_a,
+           "Records after everything asked of the stream so far.")
       .def("wait", &RepeatedEvent::wait, "stream"_a, "The stream waits for the latest record.")
-      .def("sync", &RepeatedEvent::sync, nb::call_guard<nb::gil_scoped_release>(), "The host waits for the latest record.")
+      .def("sync", &RepeatedEvent::sync, nb::call_guard<nb::gil_scoped_release>(),
+           "The host waits for the latest record.")
       .def_prop_ro("records", &RepeatedEvent::records, "How often it was recorded.");
 }
 
 void bind_memory(nb::module_& m) {
-  m.def("memory_stats", &stats, "device"_a = "cpu", nb::sig("def memory_stats(device: DeviceLike = 'cpu') -> dict[str, int]"),
+  m.def("memory_stats", &stats, "device"_a = "cpu",
+        nb::sig("def memory_stats(device: DeviceLike = 'cpu') -> dict[str, int]"),
         "Bytes in use, at the peak, reserved from the device, and the budget (0: none).\n\n"
         ">>> sorted(ts.memory_stats('cpu'))\n['budget', 'in_use', 'peak', 'reserved']\n");
-  m.def("reset_peak", [](nb::handle d) { reset_peak(device_from(d)); }, "device"_a = "cpu",
-        nb::sig("def reset_peak(device: DeviceLike = 'cpu') -> None"),
-        "The peak starts again from what is in use.\n\n>>> ts.reset_peak('cpu')\n");
-  m.def("trim_pool", [](nb::handle d) { trim_pool(device_from(d)); }, "device"_a = "cpu",
-        nb::sig("def trim_pool(device: DeviceLike = 'cpu') -> None"),
-        "Cached blocks go back to the device.\n\n>>> ts.trim_pool('cpu')\n");
+  m.def(
+      "reset_peak", [](nb::handle d) { reset_peak(device_from(d)); }, "device"_a = "cpu",
+      nb::sig("def reset_peak(device: DeviceLike = 'cpu') -> None"),
+      "The peak starts again from what is in use.\n\n>>> ts.reset_peak('cpu')\n");
+  m.def(
+      "trim_pool", [](nb::handle d) { trim_pool(device_from(d)); }, "device"_a = "cpu",
+      nb::sig("def trim_pool(device: DeviceLike = 'cpu') -> None"),
+      "Cached blocks go back to the device.\n\n>>> ts.trim_pool('cpu')\n");
   m.def("set_memory_budget", &set_budget, "host"_a = nb::none(), "device"_a = nb::none(),
         nb::sig("def set_memory_budget(host: int | str | None = None, "
                 "device: int | str | dict[str, int | str] | None = None) -> None"),
-        "Bytes (or '2GiB') that arrays may hold on the cpu, and on every other device or by device; 0 = no limit.\n\n"
-        ">>> ts.set_memory_budget(device={'sim:0': '64MiB'})\n>>> ts.memory_stats('sim:0')['budget']\n67108864\n"
+        "Bytes (or '2GiB') that arrays may hold on the cpu, and on every other device or by "
+        "device; 0 = no limit.\n\n"
+        ">>> ts.set_memory_budget(device={'sim:0': '64MiB'})\n>>> "
+        "ts.memory_stats('sim:0')['budget']\n67108864\n"
         ">>> ts.set_memory_budget(device=0)\n");
-  m.def("num_threads", &num_threads, "Threads of the cpu device.\n\n>>> ts.num_threads() >= 1\nTrue\n");
+  m.def("num_threads", &num_threads,
+        "Threads of the cpu device.\n\n>>> ts.num_threads() >= 1\nTrue\n");
   m.def("set_num_threads", &set_num_threads, "n"_a, nb::call_guard<nb::gil_scoped_release>(),
         "Threads of the cpu device from now on.\n\n>>> ts.set_num_threads(ts.num_threads())\n");
 }
@@ -105,37 +124,57 @@ void bind_memory(nb::module_& m) {
 
 Device device_from(nb::handle h) {
   if (h.is_none()) return cpu;
-  if (PyUnicode_Check(h.ptr())) return Device::parse(nb::cast<std::string_view>(nb::str(nb::borrow(h))));
-  require<DeviceError>(nb::isinstance<Device>(h), "device: expected 'cpu', 'cuda:0', 'sim:0' …, got ", nb::repr(h).c_str());
+  if (PyUnicode_Check(h.ptr()))
+    return Device::parse(nb::cast<std::string_view>(nb::str(nb::borrow(h))));
+  require<DeviceError>(nb::isinstance<Device>(h),
+                       "device: expected 'cpu', 'cuda:0', 'sim:0' …, got ", nb::repr(h).c_str());
   return nb::cast<Device>(h);
 }
 
 void bind_device(nb::module_& m) {
-  nb::class_<Device>(m, "Device", "A place for arrays: 'cpu', 'cuda:0', 'sim:0' …; equal to its text.\n\n"
+  nb::class_<Device>(m, "Device",
+                     "A place for arrays: 'cpu', 'cuda:0', 'sim:0' …; equal to its text.\n\n"
                      ">>> ts.Device('sim:1') == 'sim:1', str(ts.Device('cpu'))\n(True, 'cpu')\n")
-      .def("__init__", [](Device* d, nb::handle text) { new (d) Device(device_from(text)); }, "text"_a,
-           nb::sig("def __init__(self, text: DeviceLike) -> None"))
-      .def_prop_ro("kind", [](Device d) { return nb::str(name(d.kind).data()); }, "'cpu', 'sim' or 'cuda'.")
-      .def_prop_ro("index", [](Device d) { return int{d.index}; }, "Which one of its kind.")
+      .def(
+          "__init__", [](Device* d, nb::handle text) { new (d) Device(device_from(text)); },
+          "text"_a, nb::sig("def __init__(self, text: DeviceLike) -> None"))
+      .def_prop_ro(
+          "kind", [](Device d) { return nb::str(name(d.kind).data()); }, "'cpu', 'sim' or 'cuda'.")
+      .def_prop_ro(
+          "index", [](Device d) { return int{d.index}; }, "Which one of its kind.")
       .def("__eq__", &same_device, nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](Device d) { return PyObject_Hash(text_of(d).ptr()); })
       .def("__str__", &text_of)
       .def("__repr__", [](Device d) { return nb::str(cat("Device('", d, "')").c_str()); })
-      .def("__reduce__", [](Device d) {
-        return nb::make_tuple(nb::type<Device>(), nb::make_tuple(text_of(d)));
-      }, nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
-  m.def("devices", [] {
-    nb::list l;
-    for (const Device d : devices()) l.append(d);
-    return l;
-  }, nb::sig("def devices() -> list[Device]"), "Every device that can be used here, the cpu first.\n\n>>> ts.devices()[0]\nDevice('cpu')\n");
-  m.def("why_unavailable", [](const std::string& kind) {
-    require<ArgumentError>(kind == "cpu" || kind == "sim" || kind == "cuda", "why_unavailable: expected 'cpu', 'sim' or "
-                           "'cuda', got '", kind, "'");
-    return why_unavailable(kind == "cpu" ? Kind::cpu : kind == "sim" ? Kind::sim : Kind::cuda);
-  }, "kind"_a, "Why a kind of device cannot be used; empty when it can.\n\n>>> ts.why_unavailable('cpu')\n''\n");
-  m.def("synchronize", &synchronize, "device"_a = nb::none(), nb::sig("def synchronize(device: DeviceLike | None = None) -> None"),
-        "Waits for the array functions asked so far, on one device or all; raises what failed.\n\n>>> ts.synchronize()\n");
+      .def(
+          "__reduce__",
+          [](Device d) { return nb::make_tuple(nb::type<Device>(), nb::make_tuple(text_of(d))); },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
+  m.def(
+      "devices",
+      [] {
+        nb::list l;
+        for (const Device d : devices()) l.append(d);
+        return l;
+      },
+      nb::sig("def devices() -> list[Device]"),
+      "Every device that can be used here, the cpu first.\n\n>>> ts.devices()[0]\nDevice('cpu')\n");
+  m.def(
+      "why_unavailable",
+      [](const std::string& kind) {
+        require<ArgumentError>(kind == "cpu" || kind == "sim" || kind == "cuda",
+                               "why_unavailable: expected 'cpu', 'sim' or "
+                               "'cuda', got '",
+                               kind, "'");
+        return why_unavailable(kind == "cpu" ? Kind::cpu : kind == "sim" ? Kind::sim : Kind::cuda);
+      },
+      "kind"_a,
+      "Why a kind of device cannot be used; empty when it can.\n\n>>> "
+      "ts.why_unavailable('cpu')\n''\n");
+  m.def("synchronize", &synchronize, "device"_a = nb::none(),
+        nb::sig("def synchronize(device: DeviceLike | None = None) -> None"),
+        "Waits for the array functions asked so far, on one device or all; raises what "
+        "failed.\n\n>>> ts.synchronize()\n");
   bind_streams(m);
   bind_memory(m);
 }

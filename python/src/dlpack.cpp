@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack in both directions (the plain and the versioned capsule) and the CUDA array interface, inwards.
-// The structures follow the published binary layout of DLPack 1.x.
+// DLPack in both directions (the plain and the versioned capsule) and the CUDA array interface,
+// inwards. The structures follow the published binary layout of DLPack 1.x.
 #include <cstring>
 
 #include "common.hpp"
@@ -10,7 +10,15 @@ namespace tessera::python {
 
 namespace {
 
-enum Code : std::uint8_t { code_int, code_uint, code_float, code_opaque, code_bfloat, code_complex, code_bool };
+enum Code : std::uint8_t {
+  code_int,
+  code_uint,
+  code_float,
+  code_opaque,
+  code_bfloat,
+  code_complex,
+  code_bool
+};
 enum DeviceType : std::int32_t { on_cpu = 1, on_cuda = 2, on_cuda_host = 3, on_other = 12 };
 constexpr std::uint64_t flag_read_only = 1, flag_copied = 2;
 
@@ -45,12 +53,12 @@ struct DlVersioned {
 
 DlType type_of(DType t) {
   const std::uint8_t bits = static_cast<std::uint8_t>(8 * size_of(t));
-  const std::uint8_t code = t == DType::b1        ? code_bool
-                            : is_signed_int(t)    ? code_int
-                            : is_unsigned_int(t)  ? code_uint
-                            : t == DType::bf16    ? code_bfloat
-                            : is_complex(t)       ? code_complex
-                                                  : code_float;
+  const std::uint8_t code = t == DType::b1       ? code_bool
+                            : is_signed_int(t)   ? code_int
+                            : is_unsigned_int(t) ? code_uint
+                            : t == DType::bf16   ? code_bfloat
+                            : is_complex(t)      ? code_complex
+                                                 : code_float;
   return {code, bits, 1};
 }
 
@@ -59,8 +67,8 @@ DType dtype_of_type(DlType d) {
     const DlType t = type_of(static_cast<DType>(i));
     if (t.code == d.code && t.bits == d.bits) return static_cast<DType>(i);
   }
-  throw DTypeError(cat("from_dlpack: no dtype for code ", int{d.code}, " with ", int{d.bits}, " bits and ",
-                       int{d.lanes}, " lanes"));
+  throw DTypeError(cat("from_dlpack: no dtype for code ", int{d.code}, " with ", int{d.bits},
+                       " bits and ", int{d.lanes}, " lanes"));
 }
 
 // What a capsule keeps alive.
@@ -79,8 +87,13 @@ Managed* exported(const Array& a) {
   e->shape = a.shape();
   e->strides = a.layout().strides;
   const auto [type, id] = dlpack_device(a.device());
-  e->managed.tensor = {a.data(),         {type, id},         static_cast<std::int32_t>(a.ndim()),
-                       type_of(a.dtype()), e->shape.data(), e->strides.data(), 0};
+  e->managed.tensor = {a.data(),
+                       {type, id},
+                       static_cast<std::int32_t>(a.ndim()),
+                       type_of(a.dtype()),
+                       e->shape.data(),
+                       e->strides.data(),
+                       0};
   e->managed.context = e;
   e->managed.deleter = [](Managed* m) { delete static_cast<Exported<Managed>*>(m->context); };
   return &e->managed;
@@ -143,7 +156,8 @@ nb::object call_dlpack(nb::handle h) {
   newer.update(options);
   newer["max_version"] = nb::make_tuple(1, 1);
   PyObject* result = PyObject_Call(method.ptr(), nb::tuple().ptr(), newer.ptr());
-  if (!result && PyErr_ExceptionMatches(PyExc_TypeError)) {  // a producer of the time before versions
+  if (!result &&
+      PyErr_ExceptionMatches(PyExc_TypeError)) {  // a producer of the time before versions
     PyErr_Clear();
     result = PyObject_Call(method.ptr(), nb::tuple().ptr(), options.ptr());
   }
@@ -161,15 +175,17 @@ std::pair<int, int> dlpack_device(Device d) {
 nb::object dlpack_capsule(const Array& a, bool versioned, bool copied) {
   const bool read_only = !a.storage().writable();
   if (!versioned) {
-    if (read_only) raise(PyExc_BufferError, "__dlpack__: a read-only array needs max_version=(1, 0) or later");
+    if (read_only)
+      raise(PyExc_BufferError, "__dlpack__: a read-only array needs max_version=(1, 0) or later");
     auto* m = exported<DlManaged>(a);
-    return nb::steal(PyCapsule_New(m, plain_name, [](PyObject* c) { drop_capsule<DlManaged>(c, plain_name); }));
+    return nb::steal(
+        PyCapsule_New(m, plain_name, [](PyObject* c) { drop_capsule<DlManaged>(c, plain_name); }));
   }
   auto* m = exported<DlVersioned>(a);
   m->major = 1;
   m->flags = (read_only ? flag_read_only : 0) | (copied ? flag_copied : 0);
-  return nb::steal(
-      PyCapsule_New(m, versioned_name, [](PyObject* c) { drop_capsule<DlVersioned>(c, versioned_name); }));
+  return nb::steal(PyCapsule_New(
+      m, versioned_name, [](PyObject* c) { drop_capsule<DlVersioned>(c, versioned_name); }));
 }
 
 Array array_from_dlpack(nb::handle h) {
@@ -177,12 +193,14 @@ Array array_from_dlpack(nb::handle h) {
   PyObject* c = capsule.ptr();
   if (PyCapsule_IsValid(c, versioned_name)) {
     auto* m = static_cast<DlVersioned*>(PyCapsule_GetPointer(c, versioned_name));
-    require<DTypeError>(m->major == 1, "from_dlpack: DLPack version ", m->major, " is not supported; expected 1");
+    require<DTypeError>(m->major == 1, "from_dlpack: DLPack version ", m->major,
+                        " is not supported; expected 1");
     PyCapsule_SetName(c, "used_dltensor_versioned");
     return adopt(m, !(m->flags & flag_read_only));
   }
-  require<DTypeError>(PyCapsule_IsValid(c, plain_name),
-                      "from_dlpack: __dlpack__ did not give a tensor, or the capsule was used before");
+  require<DTypeError>(
+      PyCapsule_IsValid(c, plain_name),
+      "from_dlpack: __dlpack__ did not give a tensor, or the capsule was used before");
   auto* m = static_cast<DlManaged*>(PyCapsule_GetPointer(c, plain_name));
   PyCapsule_SetName(c, "used_dltensor");
   return adopt(m, true);
@@ -201,11 +219,13 @@ Array array_from_cuda_interface(nb::handle h) {
   const Device device{Kind::cuda, 0};
   const bool ordered = d.contains("stream") && !nb::object(d["stream"]).is_none();
   if (ordered) {
-    auto* stream = reinterpret_cast<void*>(static_cast<std::uintptr_t>(int_from(d["stream"], "stream")));
+    auto* stream =
+        reinterpret_cast<void*>(static_cast<std::uintptr_t>(int_from(d["stream"], "stream")));
     released([&] { compute_device(device).sync_stream(device.index, stream); });
   }
   const auto [low, high] = l.span();
-  auto* first = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(int_from(data[0], "data")));
+  auto* first =
+      reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(int_from(data[0], "data")));
   l.offset = high < low ? 0 : -low;
   PyObject* owner = h.ptr();
   Py_INCREF(owner);
@@ -214,8 +234,9 @@ Array array_from_cuda_interface(nb::handle h) {
     nb::gil_scoped_acquire locked;
     Py_DECREF(owner);
   };
-  Storage s = Storage::adopt(device, first + low * size_of(dtype), (high - low + 1) * size_of(dtype), release,
-                             !nb::cast<bool>(nb::bool_(data[1])));
+  Storage s =
+      Storage::adopt(device, first + low * size_of(dtype), (high - low + 1) * size_of(dtype),
+                     release, !nb::cast<bool>(nb::bool_(data[1])));
   return Array(std::move(s), std::move(l), dtype);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ts.float32 and its fourteen siblings: singletons that compare equal to NumPy's dtypes, to their names and
-// to the Python types a NumPy user would write. NumPy itself is not imported before it is asked for.
+// ts.float32 and its fourteen siblings: singletons that compare equal to NumPy's dtypes, to their
+// names and to the Python types a NumPy user would write. NumPy itself is not imported before it is
+// asked for.
 #include "common.hpp"
 
 #include <cstring>
@@ -25,17 +26,20 @@ std::optional<DType> from_text(std::string_view s) {
     DType dtype;
   };
   static constexpr Alias aliases[] = {
-      {"?", DType::b1},      {"b1", DType::b1},      {"bool_", DType::b1},   {"i1", DType::i8},
-      {"b", DType::i8},      {"i2", DType::i16},     {"h", DType::i16},      {"i4", DType::i32},
-      {"i", DType::i32},     {"i8", DType::i64},     {"q", DType::i64},      {"l", DType::i64},
-      {"u1", DType::u8},     {"B", DType::u8},       {"u2", DType::u16},     {"H", DType::u16},
-      {"u4", DType::u32},    {"I", DType::u32},      {"u8", DType::u64},     {"Q", DType::u64},
-      {"L", DType::u64},     {"f2", DType::f16},     {"e", DType::f16},      {"f4", DType::f32},
-      {"f", DType::f32},     {"f8", DType::f64},     {"d", DType::f64},      {"c8", DType::c64},
-      {"F", DType::c64},     {"c16", DType::c128},   {"D", DType::c128},     {"Zf", DType::c64},
-      {"Zd", DType::c128},   {"int", DType::i64},    {"float", DType::f64},  {"complex", DType::c128},
-      {"half", DType::f16},  {"single", DType::f32}, {"double", DType::f64}, {"longlong", DType::i64},
-      {"uint", DType::u64},  {"ulonglong", DType::u64}};
+      {"?", DType::b1},         {"b1", DType::b1},      {"bool_", DType::b1},
+      {"i1", DType::i8},        {"b", DType::i8},       {"i2", DType::i16},
+      {"h", DType::i16},        {"i4", DType::i32},     {"i", DType::i32},
+      {"i8", DType::i64},       {"q", DType::i64},      {"l", DType::i64},
+      {"u1", DType::u8},        {"B", DType::u8},       {"u2", DType::u16},
+      {"H", DType::u16},        {"u4", DType::u32},     {"I", DType::u32},
+      {"u8", DType::u64},       {"Q", DType::u64},      {"L", DType::u64},
+      {"f2", DType::f16},       {"e", DType::f16},      {"f4", DType::f32},
+      {"f", DType::f32},        {"f8", DType::f64},     {"d", DType::f64},
+      {"c8", DType::c64},       {"F", DType::c64},      {"c16", DType::c128},
+      {"D", DType::c128},       {"Zf", DType::c64},     {"Zd", DType::c128},
+      {"int", DType::i64},      {"float", DType::f64},  {"complex", DType::c128},
+      {"half", DType::f16},     {"single", DType::f32}, {"double", DType::f64},
+      {"longlong", DType::i64}, {"uint", DType::u64},   {"ulonglong", DType::u64}};
   for (const Alias& a : aliases)
     if (a.name == s) return a.dtype;
   return std::nullopt;
@@ -70,7 +74,11 @@ nb::object numpy_dtype(const DTypeObject& self) {
 }
 
 const char* kind_of(DType t) {
-  return t == DType::b1 ? "b" : is_signed_int(t) ? "i" : is_unsigned_int(t) ? "u" : is_float(t) ? "f" : "c";
+  return t == DType::b1       ? "b"
+         : is_signed_int(t)   ? "i"
+         : is_unsigned_int(t) ? "u"
+         : is_float(t)        ? "f"
+                              : "c";
 }
 
 }  // namespace
@@ -92,7 +100,8 @@ std::optional<DType> try_dtype(nb::handle h) {
 
 DType dtype_from(nb::handle h) {
   if (auto t = try_dtype(h)) return *t;
-  throw DTypeError(cat("dtype: ", nb::repr(h).c_str(), " is not one of bool, int8 … int64, uint8 … uint64, "
+  throw DTypeError(cat("dtype: ", nb::repr(h).c_str(),
+                       " is not one of bool, int8 … int64, uint8 … uint64, "
                        "float16, bfloat16, float32, float64, complex64, complex128"));
 }
 
@@ -108,41 +117,51 @@ void bind_dtype(nb::module_& m) {
                           "An element type: ``ts.float32``, ``ts.complex64``, …\n\n"
                           ">>> ts.float32.itemsize, str(ts.float32), ts.float32 == 'float32'\n"
                           "(4, 'float32', True)\n")
-      .def_prop_ro("name", [](const DTypeObject& s) { return nb::str(name(s.value).data()); },
-                   "The name, as NumPy's: ``'float32'``.")
-      .def_prop_ro("itemsize", [](const DTypeObject& s) { return size_of(s.value); },
-                   "Bytes of one element.")
-      .def_prop_ro("kind", [](const DTypeObject& s) { return nb::str(kind_of(s.value)); },
-                   "NumPy's letter: b, i, u, f or c.")
+      .def_prop_ro(
+          "name", [](const DTypeObject& s) { return nb::str(name(s.value).data()); },
+          "The name, as NumPy's: ``'float32'``.")
+      .def_prop_ro(
+          "itemsize", [](const DTypeObject& s) { return size_of(s.value); },
+          "Bytes of one element.")
+      .def_prop_ro(
+          "kind", [](const DTypeObject& s) { return nb::str(kind_of(s.value)); },
+          "NumPy's letter: b, i, u, f or c.")
       .def_prop_ro("dtype", &numpy_dtype, nb::sig("def dtype(self) -> typing.Any"),
                    "The NumPy dtype; what ``np.dtype(ts.float32)`` asks for.")
-      .def("__eq__",
-           [](const DTypeObject& s, nb::handle o) {
-             auto t = try_dtype(o);
-             return t && *t == s.value;
-           }, nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def("__hash__", [](const DTypeObject& s) { return PyObject_Hash(nb::str(name(s.value).data()).ptr()); })
+      .def(
+          "__eq__",
+          [](const DTypeObject& s, nb::handle o) {
+            auto t = try_dtype(o);
+            return t && *t == s.value;
+          },
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__",
+           [](const DTypeObject& s) { return PyObject_Hash(nb::str(name(s.value).data()).ptr()); })
       .def("__str__", [](const DTypeObject& s) { return nb::str(name(s.value).data()); })
-      .def("__repr__", [](const DTypeObject& s) { return nb::str(cat("tessera.", name(s.value)).c_str()); })
+      .def("__repr__",
+           [](const DTypeObject& s) { return nb::str(cat("tessera.", name(s.value)).c_str()); })
       .def("__reduce__", [](const DTypeObject& s) { return nb::str(name(s.value).data()); });
   for (int i = 0; i < dtype_count; ++i) {
     const DType t = static_cast<DType>(i);
     nb::object o = nb::cast(DTypeObject{t});
     m.attr(std::string(name(t)).c_str()) = o;
-    singletons[static_cast<std::size_t>(i)] = o.release().ptr();
+    singletons[static_cast<std::size_t>(i)] = o.ptr();  // the module holds it
   }
   m.attr("bool_") = dtype_object(DType::b1);
-  m.def("result_type", [](nb::args arrays) {
-    std::optional<DType> t;
-    for (nb::handle h : arrays) {
-      const DType one = is_array(h.ptr()) ? array_of(h.ptr()).dtype() : dtype_from(h);
-      t = t ? promote(*t, one) : one;
-    }
-    require<ArgumentError>(t.has_value(), "result_type: expected at least one array or dtype");
-    return dtype_object(*t);
-  }, nb::sig("def result_type(*arrays_and_dtypes: Array | DType | str) -> DType"),
-  "The dtype in which NumPy would compute with these arrays or dtypes.\n\n"
-  ">>> ts.result_type(ts.float32, ts.int64)\ntessera.float64\n");
+  m.def(
+      "result_type",
+      [](nb::args arrays) {
+        std::optional<DType> t;
+        for (nb::handle h : arrays) {
+          const DType one = is_array(h.ptr()) ? array_of(h.ptr()).dtype() : dtype_from(h);
+          t = t ? promote(*t, one) : one;
+        }
+        require<ArgumentError>(t.has_value(), "result_type: expected at least one array or dtype");
+        return dtype_object(*t);
+      },
+      nb::sig("def result_type(*arrays_and_dtypes: Array | DType | str) -> DType"),
+      "The dtype in which NumPy would compute with these arrays or dtypes.\n\n"
+      ">>> ts.result_type(ts.float32, ts.int64)\ntessera.float64\n");
 }
 
 }  // namespace tessera::python

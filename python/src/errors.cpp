@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera.Error and its family. Each class also derives from the built-in that a NumPy user would catch.
+// tessera.Error and its family. Each class also derives from the built-in that a NumPy user would
+// catch.
 #include "common.hpp"
 
 namespace tessera::python {
@@ -14,7 +15,21 @@ struct ErrorClass {
 };
 
 enum Class : int {
-  base, shape, dim, dtype, index, device, memory, split, available, plan, comm, io, backend, argument
+  base,
+  shape,
+  dim,
+  dtype,
+  index,
+  device,
+  memory,
+  split,
+  available,
+  plan,
+  comm,
+  io,
+  backend,
+  argument,
+  overflow
 };
 std::vector<ErrorClass> classes;
 
@@ -34,21 +49,38 @@ void set(Class c, const std::exception& e) { PyErr_SetString(classes[c].type, e.
 bool translate(const std::exception_ptr& p) {
   try {
     std::rethrow_exception(p);
-  } catch (const ArgumentError& e) { set(argument, e);
-  } catch (const ShapeError& e) { set(shape, e);
-  } catch (const DimError& e) { set(dim, e);
-  } catch (const DTypeError& e) { set(dtype, e);
-  } catch (const IndexError& e) { set(index, e);
-  } catch (const DeviceError& e) { set(device, e);
-  } catch (const OutOfMemory& e) { set(memory, e);
-  } catch (const SplitError& e) { set(split, e);
-  } catch (const NotAvailable& e) { set(available, e);
-  } catch (const PlanError& e) { set(plan, e);
-  } catch (const CommError& e) { set(comm, e);
-  } catch (const IoError& e) { set(io, e);
-  } catch (const BackendError& e) { set(backend, e);
-  } catch (const Error& e) { set(base, e);
-  } catch (...) { return false;
+  } catch (const ArgumentError& e) {
+    set(argument, e);
+  } catch (const OverflowError& e) {
+    set(overflow, e);
+  } catch (const ShapeError& e) {
+    set(shape, e);
+  } catch (const DimError& e) {
+    set(dim, e);
+  } catch (const DTypeError& e) {
+    set(dtype, e);
+  } catch (const IndexError& e) {
+    set(index, e);
+  } catch (const DeviceError& e) {
+    set(device, e);
+  } catch (const OutOfMemory& e) {
+    set(memory, e);
+  } catch (const SplitError& e) {
+    set(split, e);
+  } catch (const NotAvailable& e) {
+    set(available, e);
+  } catch (const PlanError& e) {
+    set(plan, e);
+  } catch (const CommError& e) {
+    set(comm, e);
+  } catch (const IoError& e) {
+    set(io, e);
+  } catch (const BackendError& e) {
+    set(backend, e);
+  } catch (const Error& e) {
+    set(base, e);
+  } catch (...) {
+    return false;
   }
   return true;
 }
@@ -83,10 +115,14 @@ void bind_errors(nb::module_& m) {
       {"Error", "What every error of tessera derives from.", PyExc_Exception},
       {"ShapeError", "Shapes that do not fit together; also a ValueError.", v},
       {"DimError", "Named dimensions that do not fit together; also a ValueError.", v},
-      {"DTypeError", "An element type that the function does not take; also a TypeError.", PyExc_TypeError},
-      {"IndexError", "A key or axis outside the array; also the built-in IndexError.", PyExc_IndexError},
-      {"DeviceError", "Arrays on the wrong device, or a device that failed; also a RuntimeError.", r},
-      {"OutOfMemory", "More memory than the device or the budget has; also a MemoryError.", PyExc_MemoryError},
+      {"DTypeError", "An element type that the function does not take; also a TypeError.",
+       PyExc_TypeError},
+      {"IndexError", "A key or axis outside the array; also the built-in IndexError.",
+       PyExc_IndexError},
+      {"DeviceError", "Arrays on the wrong device, or a device that failed; also a RuntimeError.",
+       r},
+      {"OutOfMemory", "More memory than the device or the budget has; also a MemoryError.",
+       PyExc_MemoryError},
       {"SplitError", "An operator that cannot be split as asked; also a ValueError.", v},
       {"NotAvailable", "Something this build or machine does not have; also a RuntimeError.", r},
       {"PlanError", "A plan that cannot be made or run as asked; also a RuntimeError.", r},
@@ -94,6 +130,8 @@ void bind_errors(nb::module_& m) {
       {"IoError", "A file that cannot be read or written; also an OSError.", PyExc_OSError},
       {"BackendError", "A library or driver below reported a failure; also a RuntimeError.", r},
       {"ArgumentError", "A value that the function does not take; also a ValueError.", v},
+      {"OverflowError", "A number that its dtype cannot hold; also the built-in OverflowError.",
+       PyExc_OverflowError},
   };
   for (ErrorClass& c : classes) c.type = make_class(m, c, classes[base].type);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {

@@ -14,7 +14,8 @@ Norm norm_from(nb::handle h) {
   if (s == "backward") return Norm::backward;
   if (s == "ortho") return Norm::ortho;
   if (s == "forward") return Norm::forward;
-  throw ArgumentError(cat("Invalid norm value ", s, "; should be \"backward\", \"ortho\" or \"forward\"."));
+  throw ArgumentError(
+      cat("Invalid norm value ", s, "; should be \"backward\", \"ortho\" or \"forward\"."));
 }
 
 using Transform = Array (*)(const Array&, const Shape&, Norm, const std::optional<Shape>&);
@@ -27,7 +28,8 @@ Transform transform_from(std::string_view kind) {
   return &irfftn;
 }
 
-Array transformed(const std::string& kind, nb::handle x, nb::handle n, nb::handle axes, nb::handle norm) {
+Array transformed(const std::string& kind, nb::handle x, nb::handle n, nb::handle axes,
+                  nb::handle norm) {
   const Transform f = transform_from(kind);
   const Array a = as_array(x, kind);
   const auto sizes = shape_or_none(n);
@@ -38,7 +40,8 @@ Array transformed(const std::string& kind, nb::handle x, nb::handle n, nb::handl
     const i64 count = sizes ? sizes->size() : a.ndim();
     for (i64 i = -count; i < 0; ++i) along.push_back(i);
   }
-  require<ArgumentError>(!sizes || sizes->size() == along.size(), "Shape and axes have different lengths.");
+  require<ArgumentError>(!sizes || sizes->size() == along.size(),
+                         "Shape and axes have different lengths.");
   const Norm scaling = norm_from(norm);
   return released([&] { return f(a, along, scaling, sizes); });
 }
@@ -57,9 +60,10 @@ Array shifted(nb::handle x, nb::handle axes, bool inverse) {
 }  // namespace
 
 void bind_fft(nb::module_& m) {
-  m.def("_fft", &transformed, nb::arg("kind"), nb::arg("x"), nb::arg("n").none(), nb::arg("axes").none(),
-        nb::arg("norm").none(),
-        nb::sig("def _fft(kind: str, x: ArrayLike, n: ShapeLike | None, axes: ShapeLike | None, norm: str | None) -> Array"));
+  m.def("_fft", &transformed, nb::arg("kind"), nb::arg("x"), nb::arg("n").none(),
+        nb::arg("axes").none(), nb::arg("norm").none(),
+        nb::sig("def _fft(kind: str, x: ArrayLike, n: ShapeLike | None, axes: ShapeLike | None, "
+                "norm: str | None) -> Array"));
   m.def("_fftshift", &shifted, nb::arg("x"), nb::arg("axes").none(), nb::arg("inverse"),
         nb::sig("def _fftshift(x: ArrayLike, axes: ShapeLike | None, inverse: bool) -> Array"));
 }

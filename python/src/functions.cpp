@@ -24,13 +24,23 @@ nb::object call(ElementOp op, const std::array<nb::handle, N>& inputs, nb::handl
   }
   if (out.is_none()) return wrap(released([&] { return elementwise(op, operands); }));
   // NumPy's ufuncs also take out=(array,).
-  nb::handle target = PyTuple_Check(out.ptr()) && PyTuple_GET_SIZE(out.ptr()) == 1 ? PyTuple_GET_ITEM(out.ptr(), 0)
-                                                                                    : out.ptr();
+  nb::handle target = PyTuple_Check(out.ptr()) && PyTuple_GET_SIZE(out.ptr()) == 1
+                          ? PyTuple_GET_ITEM(out.ptr(), 0)
+                          : out.ptr();
   const Array& a = target_array(target, name(op));
   require<ArgumentError>(a.storage().writable(), name(op), ": output array is read-only");
   released([&] { elementwise(op, operands, a); });
   return nb::borrow(target);
 }
+
+// Every operation has its line in element_docs, except copy and where, which have their own
+// functions.
+constexpr int operation_count = 0
+#define ELEMENT(name, arity, family) +1
+    TESSERA_ELEMENT_OPS(ELEMENT)
+#undef ELEMENT
+    ;
+static_assert(std::size(element_docs) == operation_count - 2);
 
 std::string signature(std::string_view name, int arity) {
   const char* of[] = {"x: ArrayLike, /, ", "x1: ArrayLike, x2: ArrayLike, /, ",
@@ -41,15 +51,23 @@ std::string signature(std::string_view name, int arity) {
 void bind_one(nb::module_& m, const char* python_name, ElementOp op, const char* doc) {
   const std::string sig = signature(python_name, arity(op));
   if (arity(op) == 1) {
-    m.def(python_name, [op](nb::handle x, nb::handle out) { return call<1>(op, {x}, out); }, nb::arg("x"),
-          nb::kw_only(), "out"_a = nb::none(), nb::sig(sig.c_str()), doc);
+    m.def(
+        python_name, [op](nb::handle x, nb::handle out) { return call<1>(op, {x}, out); },
+        nb::arg("x"), nb::kw_only(), "out"_a = nb::none(), nb::sig(sig.c_str()), doc);
   } else if (arity(op) == 2) {
-    m.def(python_name, [op](nb::handle a, nb::handle b, nb::handle out) { return call<2>(op, {a, b}, out); },
-          "x1"_a, "x2"_a, nb::kw_only(), "out"_a = nb::none(), nb::sig(sig.c_str()), doc);
+    m.def(
+        python_name,
+        [op](nb::handle a, nb::handle b, nb::handle out) {
+          return call<2>(op, {a, b}, out);
+        },
+        "x1"_a, "x2"_a, nb::kw_only(), "out"_a = nb::none(), nb::sig(sig.c_str()), doc);
   } else {
-    m.def(python_name,
-          [op](nb::handle a, nb::handle b, nb::handle c, nb::handle out) { return call<3>(op, {a, b, c}, out); },
-          "x1"_a, "x2"_a, "x3"_a, nb::kw_only(), "out"_a = nb::none(), nb::sig(sig.c_str()), doc);
+    m.def(
+        python_name,
+        [op](nb::handle a, nb::handle b, nb::handle c, nb::handle out) {
+          return call<3>(op, {a, b, c}, out);
+        },
+        "x1"_a, "x2"_a, "x3"_a, nb::kw_only(), "out"_a = nb::none(), nb::sig(sig.c_str()), doc);
   }
 }
 
@@ -57,17 +75,19 @@ void bind_one(nb::module_& m, const char* python_name, ElementOp op, const char*
 
 void bind_functions(nb::module_& m) {
   for (const ElementDoc& d : element_docs) {
-    const std::string doc = cat(d.text, "\n\n>>> ts.", d.name, "(", d.arguments, ").tolist()\n", d.result, "\n");
+    const std::string doc =
+        cat(d.text, "\n\n>>> ts.", d.name, "(", d.arguments, ").tolist()\n", d.result, "\n");
     bind_one(m, d.name, d.op, doc.c_str());
   }
   struct Alias {
     const char *name, *of;
   };
-  constexpr Alias aliases[] = {{"abs", "absolute"},     {"true_divide", "divide"}, {"mod", "remainder"},
-                               {"conjugate", "conj"},   {"pow", "power"},          {"acos", "arccos"},
-                               {"asin", "arcsin"},      {"atan", "arctan"},        {"acosh", "arccosh"},
-                               {"asinh", "arcsinh"},    {"atanh", "arctanh"},      {"atan2", "arctan2"},
-                               {"bitwise_not", "invert"}};
+  constexpr Alias aliases[] = {
+      {"abs", "absolute"},      {"true_divide", "divide"}, {"mod", "remainder"},
+      {"conjugate", "conj"},    {"pow", "power"},          {"acos", "arccos"},
+      {"asin", "arcsin"},       {"atan", "arctan"},        {"acosh", "arccosh"},
+      {"asinh", "arcsinh"},     {"atanh", "arctanh"},      {"atan2", "arctan2"},
+      {"bitwise_not", "invert"}};
   for (const Alias& a : aliases) m.attr(a.name) = m.attr(a.of);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// x[key] and x[key] = value. Integers and slices take short paths that build a layout directly; every other
-// key becomes a tessera::Index, whose resolution and error texts are the library's.
+// x[key] and x[key] = value. Integers and slices take short paths that build a layout directly;
+// every other key becomes a tessera::Index, whose resolution and error texts are the library's.
 #include "tessera/array/index.hpp"
 
 #include <cstring>
@@ -64,10 +64,13 @@ void add_item(Index& index, PyObject* o, Device device) {
   if (PyBool_Check(o)) return index.add(o == Py_True);
   if (is_array(o)) return index.add(array_of(o));
   if (PyLong_Check(o)) {
-    if (!PyLong_CheckExact(o) && plain_int(nb::steal(PyNumber_Index(o)).ptr(), i)) return index.add(i);
-    raise(PyExc_IndexError, cat("cannot fit '", Py_TYPE(o)->tp_name, "' into an index-sized integer"));
+    if (!PyLong_CheckExact(o) && plain_int(nb::steal(PyNumber_Index(o)).ptr(), i))
+      return index.add(i);
+    raise(PyExc_IndexError,
+          cat("cannot fit '", Py_TYPE(o)->tp_name, "' into an index-sized integer"));
   }
-  if (PyFloat_Check(o) || PyComplex_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o)) throw_not_a_key();
+  if (PyFloat_Check(o) || PyComplex_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o))
+    throw_not_a_key();
   if (array_like(o)) {
     Array a = key_array(o);
     if (a.device() != device && a.ndim() > 0) a = released([&] { return a.to(device); });
@@ -168,11 +171,13 @@ PyObject* array_subscript(PyObject* self, PyObject* key) noexcept {
     if (on_cpu(x) && element_key(x, key, offset)) {
       x.storage().wait();
       Array item(Storage::allocate(cpu, size_of(x.dtype())), Layout{}, x.dtype());
-      std::memcpy(item.storage().data(), address(x, offset), static_cast<std::size_t>(size_of(x.dtype())));
+      std::memcpy(item.storage().data(), address(x, offset),
+                  static_cast<std::size_t>(size_of(x.dtype())));
       return wrap(std::move(item)).release().ptr();
     }
     Layout view;
-    if (basic_key(x, key, view) && view.ndim() > 0) return wrap(x.view(std::move(view))).release().ptr();
+    if (basic_key(x, key, view) && view.ndim() > 0)
+      return wrap(x.view(std::move(view))).release().ptr();
     const Index index = index_of(key, x.device());
     return wrap(released([&] { return x[index]; })).release().ptr();
   });

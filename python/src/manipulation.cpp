@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joining, sorting, selecting, products: the functions of arrays that are neither element-wise nor sums.
+// Joining, sorting, selecting, products: the functions of arrays that are neither element-wise nor
+// sums.
 #include "common.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/einsum/einsum.hpp"
@@ -39,7 +40,8 @@ nb::object joined(nb::handle arrays, nb::handle axis) {
 nb::object tuple_of_arrays(std::vector<Array> arrays) {
   nb::object t = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(arrays.size())));
   for (std::size_t i = 0; i < arrays.size(); ++i)
-    PyTuple_SET_ITEM(t.ptr(), static_cast<Py_ssize_t>(i), wrap(std::move(arrays[i])).release().ptr());
+    PyTuple_SET_ITEM(t.ptr(), static_cast<Py_ssize_t>(i),
+                     wrap(std::move(arrays[i])).release().ptr());
   return t;
 }
 
@@ -50,7 +52,8 @@ nb::object positions(nb::handle x) {
 
 nb::object selected(nb::handle condition, nb::handle x, nb::handle y) {
   if (x.is_none() && y.is_none()) return positions(condition);
-  require<ArgumentError>(!x.is_none() && !y.is_none(), "either both or neither of x and y should be given");
+  require<ArgumentError>(!x.is_none() && !y.is_none(),
+                         "either both or neither of x and y should be given");
   Array mask = as_array(condition, "where");
   ArrayOrValue a = operand(x, "where"), b = operand(y, "where");
   return wrap(released([&] {
@@ -83,8 +86,8 @@ nb::object product(nb::handle a, nb::handle b, nb::handle out) {
   return nb::borrow(out);
 }
 
-// NumPy's dot: a number times an array, inner products of vectors, matrix products; higher ranks contract
-// the last axis of a with the second to last of b.
+// NumPy's dot: a number times an array, inner products of vectors, matrix products; higher ranks
+// contract the last axis of a with the second to last of b.
 nb::object dotted(nb::handle a, nb::handle b) {
   const Array x = as_array(a, "dot"), y = as_array(b, "dot");
   return wrap(released([&] {
@@ -123,54 +126,83 @@ std::optional<i64> axis_or_none(nb::handle axis, const char* who) {
 }
 
 void bind_joining(nb::module_& m) {
-  m.def("concatenate", &joined, "arrays"_a, "axis"_a = 0,
-        nb::sig("def concatenate(arrays: typing.Sequence[ArrayLike], axis: int | None = 0) -> Array"),
-        "Arrays one after another along an axis they have.\n\n>>> ts.concatenate([[1], [2, 3]]).tolist()\n[1, 2, 3]\n");
-  m.def("stack", [](nb::handle arrays, i64 axis) {
-    const std::vector<Array> parts = arrays_of(arrays, "stack");
-    return released([&] { return stack(parts, axis); });
-  }, "arrays"_a, "axis"_a = 0, nb::sig("def stack(arrays: typing.Sequence[ArrayLike], axis: int = 0) -> Array"),
-  "Arrays of one shape along a new axis.\n\n>>> ts.stack([[1, 2], [3, 4]], axis=1).tolist()\n[[1, 3], [2, 4]]\n");
-  m.def("roll", [](nb::handle x, nb::handle shift, nb::handle axis) {
-    const Array a = as_array(x, "roll");
-    Shape shifts = shape_from(shift);
-    if (axis.is_none()) return released([&] { return roll(a.reshape({-1}), shifts, {0}).reshape(a.shape()); });
-    Shape axes = shape_from(axis);
-    while (shifts.size() < axes.size()) shifts.push_back(shifts.front());
-    return released([&] { return roll(a, shifts, axes); });
-  }, "x"_a, "shift"_a, "axis"_a = nb::none(),
-  nb::sig("def roll(x: ArrayLike, shift: ShapeLike, axis: ShapeLike | None = None) -> Array"),
-  "Elements moved along axes; what leaves at one end enters at the other.\n\n>>> ts.roll([1, 2, 3], 1).tolist()\n[3, 1, 2]\n");
-  m.def("flip", [](nb::handle x, nb::handle axis) {
-    const Array a = as_array(x, "flip");
-    Shape axes;
-    if (axis.is_none()) {
-      for (i64 i = 0; i < a.ndim(); ++i) axes.push_back(i);
-    } else {
-      axes = shape_from(axis);
-    }
-    return flip(a, axes);
-  }, "x"_a, "axis"_a = nb::none(), nb::sig("def flip(x: ArrayLike, axis: ShapeLike | None = None) -> Array"),
-  "Axes in the opposite direction: a view.\n\n>>> ts.flip([1, 2, 3]).tolist()\n[3, 2, 1]\n");
-  m.def("broadcast_to", [](nb::handle x, nb::handle shape) { return as_array(x, "broadcast_to").broadcast_to(shape_from(shape)); },
-        "x"_a, "shape"_a, nb::sig("def broadcast_to(x: ArrayLike, shape: ShapeLike) -> Array"),
-        "Axes of size 1 repeated: a view.\n\n>>> ts.broadcast_to([1, 2], (2, 2)).tolist()\n[[1, 2], [1, 2]]\n");
-  m.def("expand_dims", [](nb::handle x, i64 axis) { return as_array(x, "expand_dims").expand_dims(axis); }, "x"_a, "axis"_a,
-        nb::sig("def expand_dims(x: ArrayLike, axis: int) -> Array"),
-        "A new axis of size 1: a view.\n\n>>> ts.expand_dims([1, 2], 1).shape\n(2, 1)\n");
-  m.def("may_share_memory", [](const Array& a, const Array& b) { return may_share_memory(a, b); }, "a"_a, "b"_a,
-        "The memory of two arrays may intersect.\n\n>>> x = ts.zeros(3); ts.may_share_memory(x, x[1:])\nTrue\n");
+  m.def(
+      "concatenate", &joined, "arrays"_a, "axis"_a = 0,
+      nb::sig("def concatenate(arrays: typing.Sequence[ArrayLike], axis: int | None = 0) -> Array"),
+      "Arrays one after another along an axis they have.\n\n>>> ts.concatenate([[1], [2, "
+      "3]]).tolist()\n[1, 2, 3]\n");
+  m.def(
+      "stack",
+      [](nb::handle arrays, i64 axis) {
+        const std::vector<Array> parts = arrays_of(arrays, "stack");
+        return released([&] { return stack(parts, axis); });
+      },
+      "arrays"_a, "axis"_a = 0,
+      nb::sig("def stack(arrays: typing.Sequence[ArrayLike], axis: int = 0) -> Array"),
+      "Arrays of one shape along a new axis.\n\n>>> ts.stack([[1, 2], [3, 4]], "
+      "axis=1).tolist()\n[[1, 3], [2, 4]]\n");
+  m.def(
+      "roll",
+      [](nb::handle x, nb::handle shift, nb::handle axis) {
+        const Array a = as_array(x, "roll");
+        Shape shifts = shape_from(shift);
+        if (axis.is_none())
+          return released([&] { return roll(a.reshape({-1}), shifts, {0}).reshape(a.shape()); });
+        Shape axes = shape_from(axis);
+        while (shifts.size() < axes.size()) shifts.push_back(shifts.front());
+        return released([&] { return roll(a, shifts, axes); });
+      },
+      "x"_a, "shift"_a, "axis"_a = nb::none(),
+      nb::sig("def roll(x: ArrayLike, shift: ShapeLike, axis: ShapeLike | None = None) -> Array"),
+      "Elements moved along axes; what leaves at one end enters at the other.\n\n>>> ts.roll([1, "
+      "2, 3], 1).tolist()\n[3, 1, 2]\n");
+  m.def(
+      "flip",
+      [](nb::handle x, nb::handle axis) {
+        const Array a = as_array(x, "flip");
+        Shape axes;
+        if (axis.is_none()) {
+          for (i64 i = 0; i < a.ndim(); ++i) axes.push_back(i);
+        } else {
+          axes = shape_from(axis);
+        }
+        return flip(a, axes);
+      },
+      "x"_a, "axis"_a = nb::none(),
+      nb::sig("def flip(x: ArrayLike, axis: ShapeLike | None = None) -> Array"),
+      "Axes in the opposite direction: a view.\n\n>>> ts.flip([1, 2, 3]).tolist()\n[3, 2, 1]\n");
+  m.def(
+      "broadcast_to",
+      [](nb::handle x, nb::handle shape) {
+        return as_array(x, "broadcast_to").broadcast_to(shape_from(shape));
+      },
+      "x"_a, "shape"_a, nb::sig("def broadcast_to(x: ArrayLike, shape: ShapeLike) -> Array"),
+      "Axes of size 1 repeated: a view.\n\n>>> ts.broadcast_to([1, 2], (2, 2)).tolist()\n[[1, 2], "
+      "[1, 2]]\n");
+  m.def(
+      "expand_dims",
+      [](nb::handle x, i64 axis) { return as_array(x, "expand_dims").expand_dims(axis); }, "x"_a,
+      "axis"_a, nb::sig("def expand_dims(x: ArrayLike, axis: int) -> Array"),
+      "A new axis of size 1: a view.\n\n>>> ts.expand_dims([1, 2], 1).shape\n(2, 1)\n");
+  m.def(
+      "may_share_memory", [](const Array& a, const Array& b) { return may_share_memory(a, b); },
+      "a"_a, "b"_a,
+      "The memory of two arrays may intersect.\n\n>>> x = ts.zeros(3); ts.may_share_memory(x, "
+      "x[1:])\nTrue\n");
 }
 
 void bind_products(nb::module_& m) {
   m.def("matmul", &product, "x1"_a, "x2"_a, nb::kw_only(), "out"_a = nb::none(),
         nb::sig("def matmul(x1: ArrayLike, x2: ArrayLike, *, out: Array | None = None) -> Array"),
-        "Matrix products of the last two axes, batched over the others.\n\n>>> ts.matmul([[1, 2]], [[3], [4]]).tolist()\n[[11]]\n");
+        "Matrix products of the last two axes, batched over the others.\n\n>>> ts.matmul([[1, 2]], "
+        "[[3], [4]]).tolist()\n[[11]]\n");
   m.def("dot", &dotted, "a"_a, "b"_a, nb::sig("def dot(a: ArrayLike, b: ArrayLike) -> Array"),
-        "NumPy's dot: inner products of vectors, products of matrices.\n\n>>> ts.dot([1, 2], [3, 4]).item()\n11\n");
+        "NumPy's dot: inner products of vectors, products of matrices.\n\n>>> ts.dot([1, 2], [3, "
+        "4]).item()\n11\n");
   m.def("einsum", &contracted, "subscripts"_a, "operands"_a,
         nb::sig("def einsum(subscripts: str, *operands: ArrayLike) -> Array"),
-        "Sums of products by subscripts.\n\n>>> ts.einsum('ij,j->i', [[1, 2], [3, 4]], [1, 1]).tolist()\n[3, 7]\n");
+        "Sums of products by subscripts.\n\n>>> ts.einsum('ij,j->i', [[1, 2], [3, 4]], [1, "
+        "1]).tolist()\n[3, 7]\n");
 }
 
 }  // namespace
@@ -179,7 +211,8 @@ void bind_manipulation(nb::module_& m, nb::class_<Array>& c) {
   bind_joining(m);
   bind_products(m);
   m.def("where", &selected, "condition"_a, "x"_a = nb::none(), "y"_a = nb::none(),
-        nb::sig("def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None) -> typing.Any"),
+        nb::sig("def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = "
+                "None) -> typing.Any"),
         "x where the condition holds, else y; with the condition alone, its positions.\n\n"
         ">>> ts.where([True, False], 1, 2).tolist()\n[1, 2]\n");
   const auto sorted = [](nb::handle x, nb::handle axis) {
@@ -192,52 +225,82 @@ void bind_manipulation(nb::module_& m, nb::class_<Array>& c) {
     const auto along = axis_or_none(axis, "argsort");
     return released([&] { return argsort(a, along); });
   };
-  const char* order_doc = "The positions that sort the array; stable.\n\n>>> ts.argsort([3, 1, 2]).tolist()\n[1, 2, 0]\n";
-  m.def("sort", sorted, "x"_a, "axis"_a = -1, nb::sig("def sort(x: ArrayLike, axis: int | None = -1) -> Array"),
-        "The elements in order, as a new array; stable, NaN last.\n\n>>> ts.sort([3, 1, 2]).tolist()\n[1, 2, 3]\n");
-  m.def("argsort", order, "x"_a, "axis"_a = -1, nb::sig("def argsort(x: ArrayLike, axis: int | None = -1) -> Array"), order_doc);
-  c.def("argsort", order, "axis"_a = -1, nb::sig("def argsort(self, axis: int | None = -1) -> Array"), order_doc);
-  c.def("sort", [](nb::handle self, nb::handle axis) {
-    const Array& a = array_of(self.ptr());
-    const auto along = axis_or_none(axis, "sort");
-    require<ArgumentError>(along.has_value(), "sort: sorting in place needs an axis");
-    released([&] { a.copy_from(sort(a, along)); });
-  }, "axis"_a = -1, nb::sig("def sort(self, axis: int = -1) -> None"),
-  "Sorts in place.\n\n>>> x = ts.array([2, 1]); x.sort(); x.tolist()\n[1, 2]\n");
-  m.def("unique", &distinct, "x"_a, "return_index"_a = false, "return_inverse"_a = false, "return_counts"_a = false,
-        nb::sig("def unique(x: ArrayLike, return_index: bool = False, return_inverse: bool = False, "
-                "return_counts: bool = False) -> typing.Any"),
-        "The distinct elements in order.\n\n>>> ts.unique([2, 1, 2]).tolist()\n[1, 2]\n");
+  const char* order_doc =
+      "The positions that sort the array; stable.\n\n>>> ts.argsort([3, 1, 2]).tolist()\n[1, 2, "
+      "0]\n";
+  m.def("sort", sorted, "x"_a, "axis"_a = -1,
+        nb::sig("def sort(x: ArrayLike, axis: int | None = -1) -> Array"),
+        "The elements in order, as a new array; stable, NaN last.\n\n>>> ts.sort([3, 1, "
+        "2]).tolist()\n[1, 2, 3]\n");
+  m.def("argsort", order, "x"_a, "axis"_a = -1,
+        nb::sig("def argsort(x: ArrayLike, axis: int | None = -1) -> Array"), order_doc);
+  c.def("argsort", order, "axis"_a = -1,
+        nb::sig("def argsort(self, axis: int | None = -1) -> Array"), order_doc);
+  c.def(
+      "sort",
+      [](nb::handle self, nb::handle axis) {
+        const Array& a = array_of(self.ptr());
+        const auto along = axis_or_none(axis, "sort");
+        require<ArgumentError>(along.has_value(), "sort: sorting in place needs an axis");
+        released([&] { a.copy_from(sort(a, along)); });
+      },
+      "axis"_a = -1, nb::sig("def sort(self, axis: int = -1) -> None"),
+      "Sorts in place.\n\n>>> x = ts.array([2, 1]); x.sort(); x.tolist()\n[1, 2]\n");
+  m.def(
+      "unique", &distinct, "x"_a, "return_index"_a = false, "return_inverse"_a = false,
+      "return_counts"_a = false,
+      nb::sig("def unique(x: ArrayLike, return_index: bool = False, return_inverse: bool = False, "
+              "return_counts: bool = False) -> typing.Any"),
+      "The distinct elements in order.\n\n>>> ts.unique([2, 1, 2]).tolist()\n[1, 2]\n");
   m.def("nonzero", &positions, "x"_a, nb::sig("def nonzero(x: ArrayLike) -> tuple[Array, ...]"),
-        "Positions of the elements that are not zero, one array per axis.\n\n>>> ts.nonzero([0, 3])[0].tolist()\n[1]\n");
+        "Positions of the elements that are not zero, one array per axis.\n\n>>> ts.nonzero([0, "
+        "3])[0].tolist()\n[1]\n");
   c.def("nonzero", &positions, nb::sig("def nonzero(self) -> tuple[Array, ...]"),
-        "Positions of the elements that are not zero, one array per axis.\n\n>>> ts.eye(2).nonzero()[1].tolist()\n[0, 1]\n");
+        "Positions of the elements that are not zero, one array per axis.\n\n>>> "
+        "ts.eye(2).nonzero()[1].tolist()\n[0, 1]\n");
   const auto taken = [](nb::handle x, nb::handle indices, nb::handle axis) {
     const Array a = as_array(x, "take");
     Array i = as_array(indices, "take");
     const auto along = axis_or_none(axis, "take");
-    return released([&] { return take(a, i.device() == a.device() ? i : i.to(a.device()), along); });
+    return released(
+        [&] { return take(a, i.device() == a.device() ? i : i.to(a.device()), along); });
   };
-  const char* take_doc = "Elements at positions along an axis, or of the flattened array.\n\n>>> ts.take([5, 6, 7], [2, 0]).tolist()\n[7, 5]\n";
+  const char* take_doc =
+      "Elements at positions along an axis, or of the flattened array.\n\n>>> ts.take([5, 6, 7], "
+      "[2, 0]).tolist()\n[7, 5]\n";
   m.def("take", taken, "x"_a, "indices"_a, "axis"_a = nb::none(),
-        nb::sig("def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Array"), take_doc);
+        nb::sig("def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Array"),
+        take_doc);
   c.def("take", taken, "indices"_a, "axis"_a = nb::none(),
         nb::sig("def take(self, indices: ArrayLike, axis: int | None = None) -> Array"), take_doc);
-  m.def("searchsorted", [](nb::handle sorted_array, nb::handle values, const std::string& side) {
-    require<ArgumentError>(side == "left" || side == "right", "search side must be 'left' or 'right' (got '", side, "')");
-    const Array a = as_array(sorted_array, "searchsorted"), v = as_array(values, "searchsorted");
-    return released([&] { return searchsorted(a, v, side == "right"); });
-  }, "a"_a, "v"_a, "side"_a = "left", nb::sig("def searchsorted(a: ArrayLike, v: ArrayLike, side: str = 'left') -> Array"),
-  "Where values would be inserted into a sorted array.\n\n>>> ts.searchsorted([1, 3, 5], 4).item()\n2\n");
-  const char* clip_doc = "Elements limited to an interval.\n\n>>> ts.clip([1, 5, 9], 2, 8).tolist()\n[2, 5, 8]\n";
+  m.def(
+      "searchsorted",
+      [](nb::handle sorted_array, nb::handle values, const std::string& side) {
+        require<ArgumentError>(side == "left" || side == "right",
+                               "search side must be 'left' or 'right' (got '", side, "')");
+        const Array a = as_array(sorted_array, "searchsorted"),
+                    v = as_array(values, "searchsorted");
+        return released([&] { return searchsorted(a, v, side == "right"); });
+      },
+      "a"_a, "v"_a, "side"_a = "left",
+      nb::sig("def searchsorted(a: ArrayLike, v: ArrayLike, side: str = 'left') -> Array"),
+      "Where values would be inserted into a sorted array.\n\n>>> ts.searchsorted([1, 3, 5], "
+      "4).item()\n2\n");
+  const char* clip_doc =
+      "Elements limited to an interval.\n\n>>> ts.clip([1, 5, 9], 2, 8).tolist()\n[2, 5, 8]\n";
   m.def("clip", &clipped, "x"_a, "min"_a = nb::none(), "max"_a = nb::none(), "out"_a = nb::none(),
-        nb::sig("def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None, out: Array | None = None) -> Array"), clip_doc);
+        nb::sig("def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = "
+                "None, out: Array | None = None) -> Array"),
+        clip_doc);
   c.def("clip", &clipped, "min"_a = nb::none(), "max"_a = nb::none(), "out"_a = nb::none(),
-        nb::sig("def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None, out: Array | None = None) -> Array"), clip_doc);
+        nb::sig("def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None, out: "
+                "Array | None = None) -> Array"),
+        clip_doc);
   c.def("dot", &dotted, "b"_a, nb::sig("def dot(self, b: ArrayLike) -> Array"),
         "NumPy's dot.\n\n>>> ts.ones(3).dot(ts.ones(3)).item()\n3.0\n");
-  c.def("conj", [](const Array& x) { return released([&] { return ops::conj(x); }); },
-        "The complex conjugate.\n\n>>> ts.array([1j]).conj().tolist()\n[-1j]\n");
+  c.def(
+      "conj", [](const Array& x) { return released([&] { return ops::conj(x); }); },
+      "The complex conjugate.\n\n>>> ts.array([1j]).conj().tolist()\n[-1j]\n");
 }
 
 }  // namespace tessera::python

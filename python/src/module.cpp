@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extension module tessera._tessera: one call per topic.
-#include "common.hpp"
+#include "linop.hpp"
 
 NB_MODULE(_tessera, m) {
   using namespace tessera::python;
   m.doc() = "The compiled part of tessera; import tessera instead.";
   m.attr("__version__") = TESSERA_VERSION;
+  nb::set_leak_warnings(false);  // arrays in globals at exit are no leak
   bind_errors(m);
   bind_dtype(m);
   bind_device(m);
@@ -17,4 +18,8 @@ NB_MODULE(_tessera, m) {
   bind_fft(m);
   bind_random(m);
   bind_config(m);
+  bind_names(m);
+  bind_linop(m);
+  bind_plan(m);
+  bind_solve(m);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nested lists and tuples of numbers: the shape is found first, then the widest kind of number, then the
-// elements are written. Rows that are arrays themselves are stacked.
+// Nested lists and tuples of numbers: the shape is found first, then the widest kind of number,
+// then the elements are written. Rows that are arrays themselves are stacked.
 #include "common.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
@@ -24,9 +24,10 @@ struct Found {
 
 [[noreturn]] void inhomogeneous(const Shape& shape, i64 depth) {
   Shape known(shape.begin(), shape.begin() + depth);
-  throw ShapeError(cat("setting an array element with a sequence. The requested array has an inhomogeneous "
-                       "shape after ", depth, " dimensions. The detected shape was ", known,
-                       " + inhomogeneous part."));
+  throw ShapeError(
+      cat("setting an array element with a sequence. The requested array has an inhomogeneous "
+          "shape after ",
+          depth, " dimensions. The detected shape was ", known, " + inhomogeneous part."));
 }
 
 Value::Kind widest(std::optional<Value::Kind> a, Value::Kind b) {
@@ -51,7 +52,8 @@ void look(nb::handle h, i64 depth, Found& f) {
   if (f.arrays) return;
   nb::object items = items_of(h);
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
-  if (depth >= f.shape.size() || f.shape[depth] != n) inhomogeneous(f.shape, std::min(depth, f.shape.size()));
+  if (depth >= f.shape.size() || f.shape[depth] != n)
+    inhomogeneous(f.shape, std::min(depth, f.shape.size()));
   for (Py_ssize_t i = 0; i < n; ++i) look(PySequence_Fast_GET_ITEM(items.ptr(), i), depth + 1, f);
 }
 
@@ -82,7 +84,8 @@ Shape first_shape(nb::handle h) {
   Shape shape;
   nb::object o = nb::borrow(h);
   while (is_sequence(o.ptr())) {
-    require<ShapeError>(shape.size() < max_rank, "array: lists nested more than ", max_rank, " deep");
+    require<ShapeError>(shape.size() < max_rank, "array: lists nested more than ", max_rank,
+                        " deep");
     nb::object items = items_of(o);
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
     shape.push_back(n);

@@ -34,26 +34,29 @@ class Generator {
 
 std::uint64_t seed_from(nb::handle h) {
   const auto v = weak_value(h.ptr());
-  require<ArgumentError>(v && v->is_integer() && v->as<i64>() >= 0, "seed: expected a non-negative integer, got ",
-                         nb::repr(h).c_str());
+  require<ArgumentError>(v && v->is_integer() && v->as<i64>() >= 0,
+                         "seed: expected a non-negative integer, got ", nb::repr(h).c_str());
   return v->as<std::uint64_t>();
 }
 
-Array normal(Generator& g, nb::handle shape, nb::handle dtype, nb::handle device, double mean, double deviation) {
+Array normal(Generator& g, nb::handle shape, nb::handle dtype, nb::handle device, double mean,
+             double deviation) {
   const Shape s = shape_from(shape);
   const DType t = dtype_from(dtype);
   const Device d = device_from(device);
   return g.draw([&](Random& r) { return r.normal(s, t, d, mean, deviation); });
 }
 
-Array uniform(Generator& g, nb::handle shape, nb::handle dtype, nb::handle device, double low, double high) {
+Array uniform(Generator& g, nb::handle shape, nb::handle dtype, nb::handle device, double low,
+              double high) {
   const Shape s = shape_from(shape);
   const DType t = dtype_from(dtype);
   const Device d = device_from(device);
   return g.draw([&](Random& r) { return r.uniform(s, t, d, low, high); });
 }
 
-Array integers(Generator& g, i64 low, i64 high, nb::handle shape, nb::handle dtype, nb::handle device) {
+Array integers(Generator& g, i64 low, i64 high, nb::handle shape, nb::handle dtype,
+               nb::handle device) {
   require<ArgumentError>(low < high, "low >= high");
   const Shape s = shape_from(shape);
   const DType t = dtype_from(dtype);
@@ -69,25 +72,33 @@ Array permutation(Generator& g, i64 n, nb::handle device) {
 }  // namespace
 
 void bind_random(nb::module_& m) {
-  nb::class_<Generator>(m, "Generator",
-                        "A source of random numbers that depend on the seed and the number of the draw only.\n\n"
-                        ">>> a, b = ts.random.Generator(7), ts.random.Generator(7)\n"
-                        ">>> bool((a.normal(3) == b.normal(3)).all())\nTrue\n")
-      .def("__init__", [](Generator* g, nb::handle seed) { new (g) Generator(seed_from(seed)); }, "seed"_a,
-           nb::sig("def __init__(self, seed: int) -> None"))
-      .def("seed", [](Generator& g, nb::handle seed) { g.seed(seed_from(seed)); }, "seed"_a,
-           nb::sig("def seed(self, seed: int) -> None"), "Starts again from draw 0 of another seed.")
+  nb::class_<Generator>(
+      m, "Generator",
+      "A source of random numbers that depend on the seed and the number of the draw only.\n\n"
+      ">>> a, b = ts.random.Generator(7), ts.random.Generator(7)\n"
+      ">>> bool((a.normal(3) == b.normal(3)).all())\nTrue\n")
+      .def(
+          "__init__", [](Generator* g, nb::handle seed) { new (g) Generator(seed_from(seed)); },
+          "seed"_a, nb::sig("def __init__(self, seed: int) -> None"))
+      .def(
+          "seed", [](Generator& g, nb::handle seed) { g.seed(seed_from(seed)); }, "seed"_a,
+          nb::sig("def seed(self, seed: int) -> None"), "Starts again from draw 0 of another seed.")
       .def("normal", &normal, "shape"_a, "dtype"_a = "float64", "device"_a = "cpu", "mean"_a = 0.0,
            "deviation"_a = 1.0,
-           nb::sig("def normal(self, shape: ShapeLike, dtype: DTypeLike = 'float64', device: DeviceLike = 'cpu', "
+           nb::sig("def normal(self, shape: ShapeLike, dtype: DTypeLike = 'float64', device: "
+                   "DeviceLike = 'cpu', "
                    "mean: float = 0.0, deviation: float = 1.0) -> Array"),
            "Normal numbers; complex ones have the deviation in both parts together.")
-      .def("uniform", &uniform, "shape"_a, "dtype"_a = "float64", "device"_a = "cpu", "low"_a = 0.0, "high"_a = 1.0,
-           nb::sig("def uniform(self, shape: ShapeLike, dtype: DTypeLike = 'float64', device: DeviceLike = 'cpu', "
+      .def("uniform", &uniform, "shape"_a, "dtype"_a = "float64", "device"_a = "cpu", "low"_a = 0.0,
+           "high"_a = 1.0,
+           nb::sig("def uniform(self, shape: ShapeLike, dtype: DTypeLike = 'float64', device: "
+                   "DeviceLike = 'cpu', "
                    "low: float = 0.0, high: float = 1.0) -> Array"),
            "Uniform numbers in [low, high).")
-      .def("integers", &integers, "low"_a, "high"_a, "shape"_a, "dtype"_a = "int64", "device"_a = "cpu",
-           nb::sig("def integers(self, low: int, high: int, shape: ShapeLike, dtype: DTypeLike = 'int64', "
+      .def("integers", &integers, "low"_a, "high"_a, "shape"_a, "dtype"_a = "int64",
+           "device"_a = "cpu",
+           nb::sig("def integers(self, low: int, high: int, shape: ShapeLike, dtype: DTypeLike = "
+                   "'int64', "
                    "device: DeviceLike = 'cpu') -> Array"),
            "Integers in [low, high), without bias.")
       .def("permutation", &permutation, "n"_a, "device"_a = "cpu",

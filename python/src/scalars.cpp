@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element at a time between Python numbers and memory, with NumPy's rules for what does not fit.
+// One element at a time between Python numbers and memory, with NumPy's rules for what does not
+// fit.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -28,9 +29,10 @@ void check_integer(const Value& v) {
   if (v.kind() == Value::Kind::real) {
     const double d = v.as<double>();
     if (std::isnan(d)) raise(PyExc_ValueError, "cannot convert float NaN to integer");
-    if (std::isinf(d)) raise(PyExc_OverflowError, "cannot convert float infinity to integer");
-  } else if (!integer_fits<T>(v)) {
-    raise(PyExc_OverflowError, cat("Python integer ", v.str(), " out of bounds for ", name(dtype_of<T>)));
+    require<OverflowError>(!std::isinf(d), "cannot convert float infinity to integer");
+  } else {
+    require<OverflowError>(integer_fits<T>(v), "Python integer ", v, " out of bounds for ",
+                           name(dtype_of<T>));
   }
 }
 
@@ -62,10 +64,11 @@ T converted(const Value& v) {
 
 void check_fits(const Value& v, DType dtype) {
   if (v.kind() == Value::Kind::complex && !is_complex(dtype) && dtype != DType::b1) {
-    raise(PyExc_TypeError, is_float(dtype)
-                               ? "float() argument must be a string or a real number, not 'complex'"
-                               : "int() argument must be a string, a bytes-like object or a real number, "
-                                 "not 'complex'");
+    raise(PyExc_TypeError,
+          is_float(dtype)
+              ? "float() argument must be a string or a real number, not 'complex'"
+              : "int() argument must be a string, a bytes-like object or a real number, "
+                "not 'complex'");
   }
   if (!is_integer(dtype)) return;
   by_type(dtype, [&]<class T>() {

@@ -6,7 +6,7 @@
 [[5.0, 14.0], [14.0, 50.0]]
 """
 
-from . import _tessera, fft, random
+from . import _tessera, fft, names, random, solve
 from ._config import config
 from ._tessera import *  # noqa: F403
 from ._tessera import __version__
@@ -19,4 +19,5 @@ inf = float("inf")
 nan = float("nan")
 
 __all__ = [name for name in dir(_tessera) if not name.startswith("_")]
-__all__ += ["__version__", "config", "e", "fft", "inf", "nan", "newaxis", "pi", "random", "trace"]
+__all__ += ["__version__", "config", "e", "fft", "inf", "names", "nan", "newaxis"]
+__all__ += ["pi", "random", "solve", "trace"]

@@ -9,7 +9,18 @@ from typing import Any
 from ._tessera import Array, _fft, _fftshift
 
 __all__ = [
-    "fft", "fft2", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft", "irfftn", "rfft", "rfftn",
+    "fft",
+    "fft2",
+    "fftn",
+    "fftshift",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftn",
 ]
 
 _Axes = Sequence[int] | None

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// The class NamedLinop: application, algebra, adjoint and normal. The operators themselves are in
+// operators.cpp.
+#include "linop.hpp"
+
+#include <unordered_map>
+
+#include "operators.hpp"
+#include "tessera/linop/algebra.hpp"
+#include "tessera/linop/ops/diagonal.hpp"
+#include "tessera/linop/ops/identity.hpp"
+
+namespace tessera::python {
+
+namespace {
+
+using nb::literals::operator""_a;
+
+// Note [one Python object per node]: A.H is made once per node in C++, and Python compares with
+// `is`. The table maps a node to the Python object that holds it; entries leave with the object.
+// Guarded by the interpreter's lock.
+struct Known {
+  PyObject* object;
+  const LinopObject* holder;
+};
+std::unordered_map<const void*, Known>& table() {
+  static auto* t = new std::unordered_map<const void*, Known>;  // outlives every Python object
+  return *t;
+}
+
+bool is_linop(nb::handle h) { return nb::isinstance<LinopObject>(h); }
+const NamedLinop& held(nb::handle h) { return nb::inst_ptr<LinopObject>(h)->op; }
+
+nb::object applied(nb::handle self, nb::handle x, nb::handle out) {
+  const NamedLinop& a = held(self);
+  const Array input = as_array(x, a.kind());
+  if (out.is_none()) return wrap(released([&] { return a(input); }));
+  const Array& target = target_array(out, a.kind());
+  released([&] { a(input, target); });
+  return nb::borrow(out);
+}
+
+nb::object not_implemented() { return nb::borrow(Py_NotImplemented); }
+
+nb::object product(nb::handle self, nb::handle other) {
+  if (is_linop(other)) return wrap_linop(held(self) * held(other));
+  if (is_array(other.ptr()) || PyObject_HasAttrString(other.ptr(), "__array__"))
+    return applied(self, other, nb::none());
+  return not_implemented();
+}
+
+std::optional<Value> factor(nb::handle h) {
+  if (is_linop(h)) return std::nullopt;
+  if (auto v = weak_value(h.ptr())) return v;
+  if (is_array(h.ptr()) && array_of(h.ptr()).size() == 1) return value_from(h, "scalar");
+  if (PyObject_CheckBuffer(h.ptr()) && PyNumber_Check(h.ptr())) return value_from(h, "scalar");
+  return std::nullopt;
+}
+
+nb::object scaled(nb::handle self, nb::handle c, bool left) {
+  const auto v = factor(c);
+  if (!v) return not_implemented();
+  return wrap_linop(left ? *v * held(self) : held(self) * *v);
+}
+
+nb::object power(nb::handle self, nb::handle exponent) {
+  const NamedLinop& a = held(self);
+  if (const auto* d = a.as<Diagonal>()) {
+    const Value v = value_from(exponent, "power");
+    const Array base = released([&] { return d->conjugated ? ops::conj(d->weight) : d->weight; });
+    return wrap_linop(Diagonal(released([&] { return ops::power(base, v); }), d->names.ishape,
+                               d->broadcast_dims));
+  }
+  const i64 k = int_from(exponent, "power");
+  require<ArgumentError>(k >= 0, a.kind(), " ** ", k, ": expected an exponent of 0 or more");
+  require<DimError>(a.shape().ishape == a.shape().oshape, a.str(), " ** ", k,
+                    ": input and output differ");
+  if (k == 0) return wrap_linop(Identity(a.ishape()));
+  return wrap_linop(chain(std::vector<NamedLinop>(static_cast<std::size_t>(k), a)));
+}
+
+nb::object normal(nb::handle self, nb::handle inner) {
+  const NamedLinop& a = held(self);
+  return wrap_linop(inner.is_none() ? a.N() : a.normal(linop_from(inner, "normal")));
+}
+
+nb::object renamed(nb::handle self, nb::dict names) {
+  Renames r;
+  for (auto [from, to] : names) r.emplace_back(dimension_from(from), dimension_from(to));
+  return wrap_linop(held(self).rename(r));
+}
+
+// The input's shape from what the operator knows; "..." is nothing.
+Shape known_shape(const NamedLinop& a, std::string_view who) {
+  Shape s;
+  for (const NamedDimension d : a.ishape()) {
+    if (d.is_ellipses()) continue;
+    const auto n = a.size(d);
+    require<DimError>(n.has_value(), who, ": the size of ", d, " is not known to ", a.str(),
+                      "; give shape=");
+    s.push_back(*n);
+  }
+  return s;
+}
+
+Array dense(nb::handle self, nb::handle shape, nb::handle dtype) {
+  const NamedLinop& a = held(self);
+  const Shape s = shape.is_none() ? known_shape(a, "to_dense") : shape_from(shape);
+  const DType t = dtype.is_none() ? DType::c128 : dtype_from(dtype);
+  return released([&] { return a.to_dense(s, t); });
+}
+
+nb::list parts(nb::handle self) {
+  nb::list l;
+  for (const NamedLinop& p : held(self).parts()) l.append(wrap_linop(p));
+  return l;
+}
+
+void bind_algebra(nb::class_<LinopObject>& c) {
+  c.def("__call__", &applied, "x"_a, "out"_a = nb::none(),
+        nb::sig("def __call__(self, x: ArrayLike, out: Array | None = None) -> Array"))
+      .def("__matmul__", &product, nb::is_operator(),
+           nb::sig(
+               "@typing.overload\ndef __matmul__(self, other: NamedLinop, /) -> NamedLinop: ...\n"
+               "@typing.overload\ndef __matmul__(self, other: Array, /) -> Array"))
+      .def(
+          "__add__",
+          [](nb::handle a, nb::handle b) {
+            return is_linop(b) ? wrap_linop(held(a) + held(b)) : not_implemented();
+          },
+          nb::is_operator(), nb::sig("def __add__(self, other: NamedLinop, /) -> NamedLinop"))
+      .def(
+          "__sub__",
+          [](nb::handle a, nb::handle b) {
+            return is_linop(b) ? wrap_linop(held(a) - held(b)) : not_implemented();
+          },
+          nb::is_operator(), nb::sig("def __sub__(self, other: NamedLinop, /) -> NamedLinop"))
+      .def(
+          "__neg__", [](nb::handle a) { return wrap_linop(-held(a)); },
+          nb::sig("def __neg__(self) -> NamedLinop"))
+      .def(
+          "__mul__", [](nb::handle a, nb::handle c) { return scaled(a, c, false); },
+          nb::is_operator(), nb::sig("def __mul__(self, other: complex, /) -> NamedLinop"))
+      .def(
+          "__rmul__", [](nb::handle a, nb::handle c) { return scaled(a, c, true); },
+          nb::is_operator(), nb::sig("def __rmul__(self, other: complex, /) -> NamedLinop"))
+      .def("__pow__", &power, nb::is_operator(),
+           nb::sig("def __pow__(self, exponent: complex, /) -> NamedLinop"));
+  c.attr("__array_ufunc__") = nb::none();  // ndarray @ A and np.float64(2) * A ask the operator
+}
+
+void bind_properties(nb::class_<LinopObject>& c) {
+  const auto dims_of = [](const Dims& d) { return tuple_of(d); };
+  c.def_prop_ro(
+       "H", [](nb::handle a) { return wrap_linop(held(a).H()); },
+       nb::sig("def H(self) -> NamedLinop"), "The adjoint; ``A.H.H is A``.")
+      .def_prop_ro(
+          "N", [](nb::handle a) { return wrap_linop(held(a).N()); },
+          nb::sig("def N(self) -> NamedLinop"), "The normal operator, A.H A simplified.")
+      .def_prop_ro(
+          "shape", [](nb::handle a) { return held(a).shape(); },
+          nb::sig("def shape(self) -> NamedShape"), "Names of input and output.")
+      .def_prop_ro(
+          "ishape", [dims_of](nb::handle a) { return dims_of(held(a).ishape()); },
+          nb::sig("def ishape(self) -> tuple[NamedDimension, ...]"), "Names of the input.")
+      .def_prop_ro(
+          "oshape", [dims_of](nb::handle a) { return dims_of(held(a).oshape()); },
+          nb::sig("def oshape(self) -> tuple[NamedDimension, ...]"), "Names of the output.")
+      .def_prop_ro(
+          "dims", [dims_of](nb::handle a) { return nb::set(dims_of(held(a).dims())); },
+          nb::sig("def dims(self) -> set[NamedDimension]"), "Names of both sides.")
+      .def_prop_ro(
+          "name", [](nb::handle a) { return std::string(held(a).kind()); },
+          nb::sig("def name(self) -> str"), "What kind of operator it is.")
+      .def_prop_ro("linops", &parts, nb::sig("def linops(self) -> list[NamedLinop]"),
+                   "The operators it is made of, in order of application.")
+      .def_prop_ro(
+          "device",
+          [](nb::handle a) {
+            const auto d = held(a).device();
+            return d ? nb::cast(*d) : nb::none();
+          },
+          nb::sig("def device(self) -> Device | None"), "Where its arrays are; None: anywhere.");
+}
+
+void bind_methods(nb::class_<LinopObject>& c) {
+  c.def(
+       "size",
+       [](nb::handle a, nb::handle d) {
+         const auto n = held(a).size(dimension_from(d));
+         return n ? nb::object(nb::int_(*n)) : nb::none();
+       },
+       "dim"_a, nb::sig("def size(self, dim: DimLike) -> int | None"),
+       "The size of a dim where the operator knows it.\n\n>>> ts.Diagonal(ts.ones(5), "
+       "('Nx',)).size('Nx')\n5\n")
+      .def("normal", &normal, "inner"_a = nb::none(),
+           nb::sig("def normal(self, inner: NamedLinop | None = None) -> NamedLinop"),
+           "A.H inner A.\n\n>>> D = ts.Diagonal([1, 2j], ('Nx',))\n>>> D.normal(ts.Scalar(3))([1, "
+           "1]).real.tolist()\n[3.0, 12.0]\n")
+      .def("rename", &renamed, "names"_a,
+           nb::sig("def rename(self, names: dict[DimLike, DimLike]) -> NamedLinop"),
+           "The same operator under other names.\n\n>>> ts.Identity(('A',)).rename({'A': "
+           "'B'}).ishape\n(ND('B'),)\n")
+      .def(
+          "to",
+          [](nb::handle a, nb::handle d) {
+            const Device device = device_from(d);
+            return wrap_linop(released([&] { return held(a).to(device); }));
+          },
+          "device"_a, nb::sig("def to(self, device: DeviceLike) -> NamedLinop"),
+          "The operator with its arrays on another device.\n\n>>> ts.Diagonal(ts.ones(2), "
+          "('X',)).to('sim:0').device\nDevice('sim:0')\n")
+      .def("to_dense", &dense, "shape"_a = nb::none(), "dtype"_a = nb::none(),
+           nb::sig("def to_dense(self, shape: ShapeLike | None = None, dtype: DTypeLike | None = "
+                   "None) -> Array"),
+           "The matrix (outputs, inputs) of a small operator.\n\n"
+           ">>> ts.Diagonal([1, 2], ('X',)).to_dense(dtype='float64').tolist()\n[[1.0, 0.0], [0.0, "
+           "2.0]]\n")
+      .def(
+          "plan",
+          [](nb::handle a, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device) {
+            return make_plan(held(a), x, shape, dtype, device);
+          },
+          "x"_a = nb::none(), nb::kw_only(), "shape"_a = nb::none(), "dtype"_a = nb::none(),
+          "device"_a = nb::none(),
+          nb::sig("def plan(self, x: ArrayLike | None = None, *, shape: ShapeLike | None = None, "
+                  "dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Plan"),
+          "The steps of one application, for an input like x or of a shape; run it as often as you "
+          "like.\n\n"
+          ">>> p = ts.FFT(1).plan(shape=8, dtype='complex64'); p(ts.ones(8, "
+          "'complex64')).shape\n(8,)\n")
+      .def(
+          "explain",
+          [](nb::handle a, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device) {
+            return make_plan(held(a), x, shape, dtype, device).attr("explain")();
+          },
+          "x"_a = nb::none(), nb::kw_only(), "shape"_a = nb::none(), "dtype"_a = nb::none(),
+          "device"_a = nb::none(),
+          nb::sig(
+              "def explain(self, x: ArrayLike | None = None, *, shape: ShapeLike | None = None, "
+              "dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> str"),
+          "The plan in words.\n\n>>> 'fft' in ts.FFT(1).explain(shape=8).lower()\nTrue\n")
+      .def(
+          "tree", [](nb::handle a) { return held(a).tree(); }, nb::sig("def tree(self) -> str"),
+          "The operator with its parts, one a line.\n\n>>> 'Diagonal' in ts.Diagonal([1.0], "
+          "('X',)).tree()\nTrue\n")
+      .def(
+          "__len__", [](nb::handle a) { return held(a).parts().size(); },
+          nb::sig("def __len__(self) -> int"))
+      .def(
+          "__bool__", [](nb::handle) { return true; }, nb::sig("def __bool__(self) -> bool"))
+      .def(
+          "__repr__", [](nb::handle a) { return nb::str(held(a).str().c_str()); },
+          nb::sig("def __repr__(self) -> str"));
+}
+
+}  // namespace
+
+LinopObject::~LinopObject() {
+  auto it = table().find(op.id());
+  if (it != table().end() && it->second.holder == this) table().erase(it);
+}
+
+nb::object wrap_linop(const NamedLinop& a) {
+  if (auto it = table().find(a.id()); it != table().end()) return nb::borrow(it->second.object);
+  nb::object o = nb::inst_alloc(class_of_kind(a.kind()));
+  auto* holder = new (nb::inst_ptr<void>(o)) LinopObject(a);
+  nb::inst_mark_ready(o);
+  table().emplace(a.id(), Known{o.ptr(), holder});
+  return o;
+}
+
+const NamedLinop& linop_from(nb::handle h, std::string_view who) {
+  require<DTypeError>(is_linop(h), who, ": expected an operator, got ", Py_TYPE(h.ptr())->tp_name);
+  return held(h);
+}
+
+void bind_linop(nb::module_& m) {
+  nb::class_<LinopObject> c(
+      m, "NamedLinop",
+      "A linear operator with named input and output; made by ts.Diagonal, ts.FFT, … and by\n"
+      "composing: ``A @ B``, ``A + B``, ``2j * A``, ``A.H``, ``A.N``.\n\n"
+      ">>> A = ts.FFT(1) @ ts.Diagonal([1, 2], ('Nx',))\n>>> A.H.H is A, A([1, "
+      "1]).real.tolist()[1] < 0\n(True, True)\n");
+  bind_algebra(c);
+  bind_properties(c);
+  bind_methods(c);
+  bind_operators(m, c);
+}
+
+}  // namespace tessera::python

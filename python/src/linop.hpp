@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How names and operators cross the border: a Python object per node of an operator, so that A.H.H
+// is A.
+//   return wrap_linop(a.H());   Dims d = dims_from(h);
+
+#include "common.hpp"
+#include "tessera/linop/linop.hpp"
+
+namespace tessera::python {
+
+void bind_names(nb::module_& m);
+void bind_linop(nb::module_& m);
+void bind_plan(nb::module_& m);
+void bind_solve(nb::module_& m);
+
+// --- names.cpp
+// "NxNy", ND("Nx"), ("Nx", "Ny"), None (no dims).
+Dims dims_from(nb::handle h);
+// The same, with "..." for None.
+Dims dims_or_any(nb::handle h);
+NamedDimension dimension_from(nb::handle h);
+nb::tuple tuple_of(const Dims& d);
+
+// --- linop.cpp
+// What a Python operator holds. Destroyed with its Python object, which then leaves the table of
+// wrap_linop.
+struct LinopObject {
+  NamedLinop op;
+  explicit LinopObject(NamedLinop a) : op(std::move(a)) {}
+  LinopObject(const LinopObject&) = delete;
+  ~LinopObject();
+};
+// The Python object of the operator: the one that exists, else a new one of the class of its kind.
+nb::object wrap_linop(const NamedLinop& a);
+const NamedLinop& linop_from(nb::handle h, std::string_view who);
+
+// --- plan.cpp
+nb::object make_plan(const NamedLinop& a, nb::handle x, nb::handle shape, nb::handle dtype,
+                     nb::handle device);
+
+}  // namespace tessera::python

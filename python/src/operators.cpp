@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constructors of the operators, with the arguments that their C++ structs take.
+#include "operators.hpp"
+
+#include <map>
+
+#include "tessera/linop/algebra.hpp"
+#include "tessera/linop/ops/dense.hpp"
+#include "tessera/linop/ops/diagonal.hpp"
+#include "tessera/linop/ops/fft.hpp"
+#include "tessera/linop/ops/identity.hpp"
+#include "tessera/linop/ops/scalar.hpp"
+
+namespace tessera::python {
+
+namespace {
+
+using nb::literals::operator""_a;
+
+// Distinct C++ types, so that each is a Python class; all hold the same.
+template <int>
+struct OperatorObject : LinopObject {
+  using LinopObject::LinopObject;
+};
+
+std::map<std::string, nb::handle, std::less<>>& classes() {
+  static auto* c =
+      new std::map<std::string, nb::handle, std::less<>>;  // handles: the module owns the classes
+  return *c;
+}
+
+template <int I, class F, class... Extra>
+void add(nb::module_& m, const char* name, const char* doc, F&& make, const Extra&... extra) {
+  nb::class_<OperatorObject<I>, LinopObject> c(m, name, doc);
+  c.def(nb::new_(std::forward<F>(make)), extra...);
+  classes()[name] = nb::handle(c);
+}
+
+nb::object identity(nb::handle ishape, nb::handle oshape) {
+  if (oshape.is_none()) return wrap_linop(Identity(dims_or_any(ishape)));
+  return wrap_linop(Identity(dims_or_any(ishape), dims_from(oshape)));
+}
+
+nb::object diagonal(nb::handle weight, nb::handle ioshape, nb::handle broadcast_dims) {
+  return wrap_linop(
+      Diagonal(as_array(weight, "Diagonal"), dims_or_any(ioshape), dims_from(broadcast_dims)));
+}
+
+nb::object scalar(nb::handle weight, nb::handle ioshape) {
+  return wrap_linop(Scalar(value_from(weight, "Scalar"), dims_or_any(ioshape)));
+}
+
+nb::object dense(nb::handle weight, nb::handle weightshape, nb::handle ishape, nb::handle oshape,
+                 nb::handle broadcast_dims) {
+  const int given = !weightshape.is_none() + !ishape.is_none() + !oshape.is_none();
+  require<DimError>(given == 0 || given == 3,
+                    "Dense: of weightshape, ishape and oshape either all must be None or none");
+  Array w = as_array(weight, "Dense");
+  if (given == 0) return wrap_linop(Dense(std::move(w)));
+  return wrap_linop(Dense(std::move(w), dims_from(weightshape), dims_from(ishape),
+                          dims_from(oshape), dims_from(broadcast_dims)));
+}
+
+// "MN,N->M": weight, input, output.
+nb::object dense_from_text(nb::handle weight, const std::string& text, nb::handle broadcast_dims) {
+  const auto comma = text.find(','), arrow = text.find("->");
+  require<ArgumentError>(comma != std::string::npos && arrow != std::string::npos && comma < arrow,
+                         "Dense.from_einstr: expected 'weight,input->output', got '", text, "'");
+  const Dims b = dims_from(broadcast_dims), w = dims(text.substr(0, comma));
+  for (const NamedDimension d : b)
+    require<DimError>(contains(w, d), "Dense.from_einstr: broadcast dim ", d,
+                      " is not a dim of the weight ", w);
+  return wrap_linop(Dense(as_array(weight, "Dense"), w,
+                          dims(text.substr(comma + 1, arrow - comma - 1)),
+                          dims(text.substr(arrow + 2)), b));
+}
+
+Norm norm_from(const std::string& s) {
+  if (s == "ortho") return Norm::ortho;
+  if (s == "backward") return Norm::backward;
+  require<ArgumentError>(s == "forward", "FFT: norm is 'ortho', 'backward' or 'forward', got '", s,
+                         "'");
+  return Norm::forward;
+}
+
+nb::object fourier(i64 ndim, nb::handle batch_shape, nb::handle grid_shapes,
+                   const std::string& norm, bool centered) {
+  std::optional<FFT::Grids> grids;
+  if (!grid_shapes.is_none()) {
+    require<DimError>(nb::len(grid_shapes) == 2, "FFT: grid_shapes are two lists of names, got ",
+                      nb::len(grid_shapes));
+    grids =
+        FFT::Grids(dims_from(nb::object(grid_shapes[0])), dims_from(nb::object(grid_shapes[1])));
+  }
+  return wrap_linop(FFT(ndim, dims_or_any(batch_shape), grids, norm_from(norm), centered));
+}
+
+std::vector<NamedLinop> operators_from(const nb::args& args, const char* who) {
+  std::vector<NamedLinop> l;
+  for (nb::handle h : args) l.push_back(linop_from(h, who));
+  require<ArgumentError>(!l.empty(), who, ": expected at least one operator");
+  return l;
+}
+
+}  // namespace
+
+nb::handle class_of_kind(std::string_view kind) {
+  const auto it = classes().find(kind);
+  return it != classes().end() ? it->second : classes().find("NamedLinop")->second;
+}
+
+void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
+  classes()["NamedLinop"] = nb::handle(base);
+  add<0>(m, "Identity",
+         "The map that changes nothing; with two lists of names it only renames.\n\n"
+         ">>> ts.Identity(('Nx',))([1, 2]).tolist()\n[1, 2]\n",
+         &identity, "ishape"_a = nb::none(), "oshape"_a = nb::none());
+  add<1>(m, "Scalar",
+         "Multiplication by one number.\n\n>>> ts.Scalar(2j).H([1.0]).tolist()\n[-2j]\n", &scalar,
+         "weight"_a, "ioshape"_a = nb::none());
+  add<2>(m, "Diagonal",
+         "Multiplication by an array, point by point; the weight is aligned to the right of the "
+         "dims.\n\n"
+         ">>> ts.Diagonal([1, 2j], ('Nx',)).N([1, 1]).tolist()\n[1.0, 4.0]\n",
+         &diagonal, "weight"_a, "ioshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
+  add<3>(m, "Dense",
+         "A tensor with names applied to an array with names.\n\n"
+         ">>> W = ts.Dense([[1, 2], [3, 4], [5, 6]], ('M', 'N'), ('N',), ('M',))\n>>> W([1, "
+         "1]).tolist()\n[3, 7, 11]\n",
+         &dense, "weight"_a, "weightshape"_a = nb::none(), "ishape"_a = nb::none(),
+         "oshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
+  nb::object dense_class = nb::borrow(class_of_kind("Dense"));
+  dense_class.attr("from_einstr") =
+      nb::cpp_function(&dense_from_text, nb::name("from_einstr"), nb::scope(dense_class),
+                       "weight"_a, "einstr"_a, "broadcast_dims"_a = nb::none(),
+                       "A Dense from 'weight,input->output'.\n\n>>> ts.Dense.from_einstr([[1, 2]], "
+                       "'MN,N->M').oshape\n(ND('M'),)\n");
+  add<4>(m, "FFT",
+         "The discrete Fourier transform of the last dims, any norm, with its true adjoint.\n\n"
+         ">>> ts.FFT(2, ('C',)).oshape\n(ND('C'), ND('Kx'), ND('Ky'))\n",
+         &fourier, "ndim"_a, "batch_shape"_a = nb::none(), "grid_shapes"_a = nb::none(),
+         "norm"_a = "ortho", "centered"_a = false);
+  add<5>(m, "Chain",
+         "Operators one after another, the first first.\n\n>>> ts.Chain(ts.FFT(1), "
+         "ts.FFT(1).H).ishape[-1]\nND('Nx')\n",
+         [](nb::args a) { return wrap_linop(chain(operators_from(a, "Chain"))); });
+  add<6>(m, "Add",
+         "The sum of operators.\n\n>>> ts.Add(ts.Scalar(1), ts.Scalar(2))([1.0]).tolist()\n[3.0]\n",
+         [](nb::args a) { return wrap_linop(sum(operators_from(a, "Add"))); });
+}
+
+}  // namespace tessera::python
