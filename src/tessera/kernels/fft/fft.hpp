@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Discrete Fourier transforms over any axes of a strided array: complex, real to half-complex and back. Any
-// length. FFTW on the cpu (plans and wisdom cached), cuFFT on CUDA. No shifts: operators fold them into phases.
+// Discrete Fourier transforms over any axes of a strided array: complex, real to half-complex and
+// back. Any length. FFTW on the cpu (plans and wisdom cached), cuFFT on CUDA. No shifts: operators
+// fold them into phases.
 //   Array y = fftn(x, {-2, -1}, Norm::ortho);
 
 #include <optional>
@@ -14,10 +15,10 @@ namespace tessera {
 enum class FftKind : std::uint8_t { complex, real_to_complex, complex_to_real };
 enum class Norm : std::uint8_t { backward, ortho, forward };
 
-// out = scale * DFT(in) over `axes` (distinct, non-negative), sign -1 forward, +1 backward. Operands of a
-// launch: in, out. Types c64/c128 (f32/f64 on the real side). real_to_complex: the last of `axes` has
-// n/2+1 outputs; complex_to_real: out's size n tells the parity. `in_place`: both operands are the same
-// memory and layout. complex_to_real never destroys its input.
+// out = scale * DFT(in) over `axes` (distinct, non-negative), sign -1 forward, +1 backward.
+// Operands of a launch: in, out. Types c64/c128 (f32/f64 on the real side). real_to_complex: the
+// last of `axes` has n/2+1 outputs; complex_to_real: out's size n tells the parity. `in_place`:
+// both operands are the same memory and layout. complex_to_real never destroys its input.
 struct FftSpec {
   FftKind kind = FftKind::complex;
   Operand in, out;
@@ -29,10 +30,14 @@ struct FftSpec {
 
 TESSERA_API double fft_scale(Norm norm, int sign, i64 points);
 // n: sizes to crop or zero-pad to, per axis, as NumPy's `s`. Real input is promoted to complex.
-TESSERA_API Array fftn(const Array& x, const Shape& axes, Norm norm = Norm::backward, const std::optional<Shape>& n = {});
-TESSERA_API Array ifftn(const Array& x, const Shape& axes, Norm norm = Norm::backward, const std::optional<Shape>& n = {});
-TESSERA_API Array rfftn(const Array& x, const Shape& axes, Norm norm = Norm::backward, const std::optional<Shape>& n = {});
-TESSERA_API Array irfftn(const Array& x, const Shape& axes, Norm norm = Norm::backward, const std::optional<Shape>& n = {});
+TESSERA_API Array fftn(const Array& x, const Shape& axes, Norm norm = Norm::backward,
+                       const std::optional<Shape>& n = {});
+TESSERA_API Array ifftn(const Array& x, const Shape& axes, Norm norm = Norm::backward,
+                        const std::optional<Shape>& n = {});
+TESSERA_API Array rfftn(const Array& x, const Shape& axes, Norm norm = Norm::backward,
+                        const std::optional<Shape>& n = {});
+TESSERA_API Array irfftn(const Array& x, const Shape& axes, Norm norm = Norm::backward,
+                         const std::optional<Shape>& n = {});
 TESSERA_API Array fftshift(const Array& x, const Shape& axes, bool inverse = false);
 // FFTW planning effort ("estimate", "measure", "patient") and wisdom file, see config().
 

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Note [passes of lines]: a transform over several axes runs axis by axis. A pass takes a few
+// neighbouring lines into a small dense buffer, transforms them there with one FFTW plan and puts
+// them back, scaled in the last pass. Lines that are dense already go through FFTW where they
+// lie. So plans depend on lengths only, not on strides or addresses, any layout works, columns
+// never thrash the cache, and complex_to_real destroys only buffers. Batches of small transforms
+// are spread slice by slice, large ones pass by pass.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "tessera/base/config.hpp"
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/fft/fft.hpp"
+#include "tessera/kernels/fft/fft_lines.hpp"
+#include "tessera/kernels/fft/fftw_plans.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr i64 buffer_target = 48 << 10;  // bytes of lines in a buffer: stays in the first cache
+constexpr i64 direct_points = 64;        // dense lines shorter than this share a buffer
+constexpr i64 threaded_points = 1 << 15;
+
+enum class Place : std::uint8_t { input, output, space };
+
+struct Pass {
+  FftKind kind = FftKind::complex;
+  Place from = Place::input, to = Place::output;
+  i64 in_points = 0, out_points = 0;  // elements of a line on each side
+  i64 from_step = 0, to_step = 0;     // along the line
+  Shape shape;                        // of the lines; the last axis is cut into blocks
+  Strides from_strides, to_strides;
+  i64 lines = 1;  // in a block
+  i64 blocks = 0, blocks_per_row = 0;
+  i64 in_distance = 0, out_distance = 0, out_offset = 0, buffer_bytes = 0;
+  std::shared_ptr<const LinePlan> many, one, direct;  // direct: where the lines lie
+  double scale = 1;
+};
+
+struct State {
+  std::vector<Pass> passes;
+  bool by_slice = false;
+  Shape batch_shape;
+  Strides batch_in, batch_out;
+  i64 batch = 1, tasks = 1;
+  i64 in_element = 0, out_element = 0;
+  i64 buffer_bytes = 0, space_bytes = 0;  // of one task; of one slice or of the whole input
+  i64 slot_bytes() const { return buffer_bytes + (by_slice ? space_bytes : 0); }
+};
+
+i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
+
+// Distance of lines in a buffer: whole cache lines, and not a power of two that would map all of
+// them to the same places of the cache.
+i64 buffer_distance(i64 points, i64 element) {
+  i64 bytes = round_up(points * element, 64);
+  if (bytes % 1024 == 0) bytes += 64;
+  return bytes / element;
+}
+
+// Axes of the lines, widest step first; neighbours that step evenly on both sides become one.
+void set_lines(Pass& p, Shape shape, Strides from, Strides to) {
+  SmallVec<i64, 6> order;
+  for (i64 i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](i64 a, i64 b) { return std::abs(to[a]) > std::abs(to[b]); });
+  for (i64 i : order) {
+    const i64 size = shape[i];
+    if (!p.shape.empty() && p.from_strides.back() == from[i] * size &&
+        p.to_strides.back() == to[i] * size) {
+      p.shape.back() *= size;
+      p.from_strides.back() = from[i];
+      p.to_strides.back() = to[i];
+    } else {
+      p.shape.push_back(size);
+      p.from_strides.push_back(from[i]);
+      p.to_strides.push_back(to[i]);
+    }
+  }
+  if (p.shape.empty()) {
+    p.shape.push_back(1);
+    p.from_strides.push_back(0);
+    p.to_strides.push_back(0);
+  }
+}
+
+struct Builder {
+  const FftSpec& spec;
+  State& state;
+  bool single;
+  i64 effort;
+  Shape shape;  // of the lines: the complex side's
+  Strides space;
+
+  bool real_side(const Pass& p, bool in) const {
+    return p.kind == (in ? FftKind::real_to_complex : FftKind::complex_to_real);
+  }
+  i64 element(const Pass& p, bool in) const {
+    return (single ? 4 : 8) * (real_side(p, in) ? 1 : 2);
+  }
+  const Strides& strides(Place place) const {
+    return place == Place::input    ? spec.in.layout.strides
+           : place == Place::output ? spec.out.layout.strides
+                                    : space;
+  }
+  bool same_memory(const Pass& p) const {
+    return p.from == p.to || (spec.in_place && p.from != Place::space);
+  }
+
+  void add(i64 axis, FftKind kind, Place from, Place to);
+  void plan(Pass& p, i64 points);
+};
+
+void Builder::add(i64 axis, FftKind kind, Place from, Place to) {
+  Pass p;
+  p.kind = kind;
+  p.from = from;
+  p.to = to;
+  const i64 points = kind == FftKind::complex           ? shape[axis]
+                     : kind == FftKind::real_to_complex ? spec.in.layout.shape[axis]
+                                                        : spec.out.layout.shape[axis];
+  const i64 half = kind == FftKind::complex ? points : points / 2 + 1;
+  p.in_points = real_side(p, true) ? points : half;
+  p.out_points = real_side(p, false) ? points : half;
+  p.from_step = strides(from)[axis];
+  p.to_step = strides(to)[axis];
+  Shape sizes;
+  Strides a, b;
+  for (i64 i = 0; i < shape.size(); ++i) {
+    const bool inside = std::find(spec.axes.begin(), spec.axes.end(), i) != spec.axes.end();
+    if (i == axis || (state.by_slice && !inside)) continue;
+    sizes.push_back(shape[i]);
+    a.push_back(strides(from)[i]);
+    b.push_back(strides(to)[i]);
+  }
+  set_lines(p, sizes, a, b);
+  plan(p, points);
+  state.buffer_bytes = std::max(state.buffer_bytes, p.buffer_bytes);
+  state.passes.push_back(std::move(p));
+}
+
+void Builder::plan(Pass& p, i64 points) {
+  const i64 in_element = element(p, true), out_element = element(p, false);
+  const i64 widest = std::max(p.in_points * in_element, p.out_points * out_element);
+  const i64 total = count_of(p.shape);
+  const bool destroys = p.kind == FftKind::complex_to_real && p.from != Place::space;
+  const bool threaded = total < num_threads() && points >= threaded_points && !state.by_slice;
+  const bool direct = p.from_step == 1 && p.to_step == 1 && points >= direct_points && !destroys;
+  const i64 cache_line = std::max<i64>(1, 64 / out_element);
+  p.lines = std::clamp(buffer_target / widest / cache_line * cache_line, cache_line, i64{64});
+  p.lines = std::min(p.lines, std::max<i64>(p.shape.back(), 1));
+  p.blocks_per_row = (p.shape.back() + p.lines - 1) / p.lines;
+  p.blocks = total == 0 ? 0 : total / p.shape.back() * p.blocks_per_row;
+  p.in_distance = buffer_distance(p.in_points, in_element);
+  p.out_distance = buffer_distance(p.out_points, out_element);
+  const bool in_buffer = p.kind == FftKind::complex;  // transformed where it lies in the buffer
+  p.out_offset = in_buffer ? 0 : p.lines * p.in_distance * in_element;
+  p.buffer_bytes = round_up(p.out_offset + p.lines * p.out_distance * out_element, 64);
+  LineKey key{single,    p.kind,        points,
+              1,         p.in_distance, p.out_distance,
+              in_buffer, spec.sign,     threaded && !direct ? num_threads() : 1,
+              effort};
+  p.one = line_plan(key);
+  if (!direct && p.lines > 1) {
+    key.lines = p.lines;
+    p.many = line_plan(key);
+  }
+  if (direct)
+    p.direct = line_plan({single, p.kind, points, 1, points, points, same_memory(p), spec.sign,
+                          threaded ? num_threads() : 1, effort});
+}
+
+// Strides of the copy that complex_to_real works in: its lines dense and on aligned addresses.
+i64 set_space(const FftSpec& spec, bool by_slice, Strides& space) {
+  const Shape& shape = spec.in.layout.shape;
+  const i64 last = spec.axes.back();
+  space.resize(shape.size(), 0);
+  i64 step = round_up(shape[last], 64 / size_of(spec.in.dtype));
+  space[last] = 1;
+  for (i64 i = shape.size() - 1; i >= 0; --i) {
+    const bool inside = std::find(spec.axes.begin(), spec.axes.end(), i) != spec.axes.end();
+    if (i == last || (by_slice && !inside)) continue;
+    space[i] = step;
+    step *= shape[i];
+  }
+  return step;
+}
+
+void build(const FftSpec& spec, State& s) {
+  Builder b{spec, s, real_of(spec.in.dtype) == DType::f32, config().fft_effort, {}, {}};
+  const bool to_real = spec.kind == FftKind::complex_to_real;
+  b.shape = to_real ? spec.in.layout.shape : spec.out.layout.shape;
+  const i64 last = spec.axes.back();
+  Shape others;  // dense axes first: their pass brings the data into the output
+  for (i64 a : spec.axes)
+    if (spec.kind == FftKind::complex || a != last) others.push_back(a);
+  const Strides& out = spec.out.layout.strides;
+  std::stable_sort(others.begin(), others.end(),
+                   [&](i64 x, i64 y) { return std::abs(out[x]) < std::abs(out[y]); });
+  if (to_real) {
+    if (!others.empty())
+      s.space_bytes = round_up(set_space(spec, s.by_slice, b.space) * s.in_element, 64);
+    Place from = Place::input;
+    for (i64 a : others) {
+      b.add(a, FftKind::complex, from, Place::space);
+      from = Place::space;
+    }
+    b.add(last, FftKind::complex_to_real, from, Place::output);
+  } else {
+    Place from = Place::input;
+    if (spec.kind == FftKind::real_to_complex) {
+      b.add(last, FftKind::real_to_complex, from, Place::output);
+      from = Place::output;
+    }
+    for (i64 a : others) {
+      b.add(a, FftKind::complex, from, Place::output);
+      from = Place::output;
+    }
+  }
+  s.passes.back().scale = spec.scale;
+}
+
+// ---- run ----
+
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % fftw_alignment == 0; }
+
+// Lines of In at `from` through the buffer to lines of Out at `to`.
+template <class In, class Out>
+void through_buffer(const Pass& p, i64 lines, const In* from, Out* to, std::byte* buffer) {
+  In* const a = reinterpret_cast<In*>(buffer);
+  Out* const b = reinterpret_cast<Out*>(buffer + p.out_offset);
+  const i64 from_inner = p.from_strides.back(), to_inner = p.to_strides.back();
+  gather_lines(from, p.from_step, from_inner, a, p.in_distance, p.in_points, lines);
+  if (p.many && lines == p.lines) {
+    p.many->execute(a, b);
+  } else {
+    for (i64 l = 0; l < lines; ++l) p.one->execute(a + l * p.in_distance, b + l * p.out_distance);
+  }
+  scatter_lines(b, p.out_distance, to, p.to_step, to_inner, p.out_points, lines, p.scale);
+}
+
+template <class In, class Out>
+void run_blocks(const Pass& p, i64 begin, i64 end, const In* from, Out* to, std::byte* buffer) {
+  const i64 axes = p.shape.size(), from_inner = p.from_strides.back(),
+            to_inner = p.to_strides.back();
+  for (i64 block = begin; block < end; ++block) {
+    i64 row = block / p.blocks_per_row;
+    const i64 first = (block - row * p.blocks_per_row) * p.lines;
+    const In* a = from + first * from_inner;
+    Out* b = to + first * to_inner;
+    for (i64 i = axes - 2; i >= 0; --i) {
+      const i64 at = row % p.shape[i];
+      row /= p.shape[i];
+      a += at * p.from_strides[i];
+      b += at * p.to_strides[i];
+    }
+    const i64 lines = std::min(p.lines, p.shape.back() - first);
+    if (!p.direct) {
+      through_buffer(p, lines, a, b, buffer);
+      continue;
+    }
+    for (i64 l = 0; l < lines; ++l, a += from_inner, b += to_inner) {
+      if (aligned(a) && aligned(b)) {
+        p.direct->execute(const_cast<In*>(a), b);
+        scale_line(b, p.out_points, p.scale);
+      } else {
+        through_buffer(p, 1, a, b, buffer);
+      }
+    }
+  }
+}
+
+template <class R>
+void run_pass(const Pass& p, i64 begin, i64 end, const void* in, void* out, void* space,
+              std::byte* buffer) {
+  using C = Complex<R>;
+  const void* from = p.from == Place::input ? in : p.from == Place::output ? out : space;
+  void* to = p.to == Place::output ? out : space;
+  switch (p.kind) {
+    case FftKind::complex:
+      return run_blocks(p, begin, end, static_cast<const C*>(from), static_cast<C*>(to), buffer);
+    case FftKind::real_to_complex:
+      return run_blocks(p, begin, end, static_cast<const R*>(from), static_cast<C*>(to), buffer);
+    default:
+      return run_blocks(p, begin, end, static_cast<const C*>(from), static_cast<R*>(to), buffer);
+  }
+}
+
+template <class R>
+void run_slices(const State& s, const Launch& launch) {
+  const std::byte* const in = static_cast<const std::byte*>(launch.operand[0]);
+  std::byte* const out = static_cast<std::byte*>(launch.operand[1]);
+  std::byte* const workspace = static_cast<std::byte*>(launch.workspace);
+  parallel_for(s.tasks, 1, [&](i64 first, i64 last) {
+    for (i64 task = first; task < last; ++task) {
+      std::byte* const buffer = workspace + task * s.slot_bytes();
+      for (i64 i = s.batch * task / s.tasks; i < s.batch * (task + 1) / s.tasks; ++i) {
+        i64 rest = i, a = 0, b = 0;
+        for (i64 d = s.batch_shape.size() - 1; d >= 0; --d) {
+          const i64 at = rest % s.batch_shape[d];
+          rest /= s.batch_shape[d];
+          a += at * s.batch_in[d];
+          b += at * s.batch_out[d];
+        }
+        for (const Pass& p : s.passes)
+          run_pass<R>(p, 0, p.blocks, in + a * s.in_element, out + b * s.out_element,
+                      buffer + s.buffer_bytes, buffer);
+      }
+    }
+  });
+}
+
+template <class R>
+void run_fft(const void* state, const Launch& launch) {
+  const State& s = *static_cast<const State*>(state);
+  if (s.by_slice) return run_slices<R>(s, launch);
+  std::byte* const workspace = static_cast<std::byte*>(launch.workspace);
+  void* const space = workspace + s.tasks * s.buffer_bytes;
+  for (const Pass& p : s.passes) {
+    const i64 tasks = std::min(s.tasks, p.blocks);
+    parallel_for(tasks, 1, [&](i64 first, i64 last) {
+      for (i64 t = first; t < last; ++t)
+        run_pass<R>(p, p.blocks * t / tasks, p.blocks * (t + 1) / tasks, launch.operand[0],
+                    launch.operand[1], space, workspace + t * s.buffer_bytes);
+    });
+  }
+}
+
+void run_nothing(const void*, const Launch&) {}
+
+void check(const FftSpec& spec) {
+  const DType in = spec.in.dtype, out = spec.out.dtype;
+  const bool from_real = spec.kind == FftKind::real_to_complex,
+             to_real = spec.kind == FftKind::complex_to_real;
+  const DType real = real_of(in);
+  require<DTypeError>((real == DType::f32 || real == DType::f64) && real_of(out) == real &&
+                          is_complex(in) != from_real && is_complex(out) != to_real,
+                      "fft: no kernel from ", name(in), " to ", name(out));
+  const Shape &a = spec.in.layout.shape, &b = spec.out.layout.shape;
+  require<ShapeError>(a.size() == b.size(), "fft: input of shape ", a, " and output of shape ", b);
+  require<ArgumentError>(!spec.axes.empty(), "fft: at least 1 axis must be transformed");
+  require<ArgumentError>(!spec.in_place || spec.kind == FftKind::complex,
+                         "fft: only complex transforms run in place");
+  Shape seen;
+  for (i64 axis : spec.axes) {
+    require<ArgumentError>(
+        axis >= 0 && axis < a.size() && std::find(seen.begin(), seen.end(), axis) == seen.end(),
+        "fft: axes ", spec.axes, " of an array of rank ", a.size());
+    seen.push_back(axis);
+  }
+  for (i64 i = 0; i < a.size(); ++i) {
+    const bool half = i == spec.axes.back() && spec.kind != FftKind::complex;
+    const bool ok = !half ? a[i] == b[i] : from_real ? b[i] == a[i] / 2 + 1 : a[i] == b[i] / 2 + 1;
+    require<ShapeError>(ok, "fft: input of shape ", a, " does not give an output of shape ", b);
+  }
+  for (i64 axis : spec.axes)
+    require<ArgumentError>(a[axis] > 0 && b[axis] > 0,
+                           "Invalid number of FFT data points (0) specified.");
+}
+
+void set_batch(const FftSpec& spec, State& s) {
+  const Shape& shape = spec.out.layout.shape;
+  for (i64 i = 0; i < shape.size(); ++i) {
+    if (std::find(spec.axes.begin(), spec.axes.end(), i) != spec.axes.end()) continue;
+    s.batch *= shape[i];
+    if (shape[i] == 1) continue;
+    s.batch_shape.push_back(shape[i]);
+    s.batch_in.push_back(spec.in.layout.strides[i]);
+    s.batch_out.push_back(spec.out.layout.strides[i]);
+  }
+}
+
+}  // namespace
+
+Prepared prepare_fft_cpu(const FftSpec& spec, Device) {
+  check(spec);
+  auto state = std::make_shared<State>();
+  State& s = *state;
+  set_batch(spec, s);
+  Prepared p;
+  if (s.batch == 0) {
+    p.task.run = run_nothing;
+    return p;
+  }
+  s.in_element = size_of(spec.in.dtype);
+  s.out_element = size_of(spec.out.dtype);
+  const i64 threads = num_threads();
+  s.by_slice =
+      spec.axes.size() > 1 && s.batch > 1 && (s.batch >= 2 * threads || s.batch % threads == 0);
+  build(spec, s);
+  // More pieces than threads even out their speed; slices of complex_to_real cost memory each.
+  const i64 pieces = s.by_slice && s.space_bytes > (1 << 20) ? threads : 4 * threads;
+  i64 most = s.by_slice ? s.batch : 1;
+  if (!s.by_slice)
+    for (const Pass& pass : s.passes) most = std::max(most, pass.blocks);
+  const double points = static_cast<double>(spec.out.layout.size());
+  s.tasks = points < 8192 ? 1 : std::min(pieces, most);
+  p.workspace = s.tasks * s.slot_bytes() + (s.by_slice ? 0 : s.space_bytes);
+  double length = 1;
+  for (i64 axis : spec.axes)
+    length *=
+        static_cast<double>(std::max(spec.in.layout.shape[axis], spec.out.layout.shape[axis]));
+  p.flops = (spec.kind == FftKind::complex ? 5.0 : 2.5) * points * std::log2(std::max(length, 2.0));
+  p.task.run = real_of(spec.in.dtype) == DType::f32 ? run_fft<float> : run_fft<double>;
+  p.task.state = std::move(state);
+  return p;
+}
+
+}  // namespace tessera

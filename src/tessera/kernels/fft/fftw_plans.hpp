@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// FFTW's one-dimensional plans for batches of dense lines, cached (least recently used goes first),
+// planned on scratch memory under one lock, with wisdom read from and written to the user's cache
+// folder. Lines start on 16-byte boundaries: that is what FFTW's vector code needs, and what
+// callers must check before they execute a plan on memory that is not a buffer of theirs.
+//   auto plan = line_plan({.single = true, .points = 512, .lines = 8, ...});   plan->execute(x, x);
+
+#include <compare>
+#include <memory>
+
+#include "tessera/kernels/fft/fft.hpp"
+
+namespace tessera {
+
+struct LineKey {
+  bool single = true;  // float or double
+  FftKind kind = FftKind::complex;
+  i64 points = 0;  // length of the transform; the complex side of a real one has points/2+1
+  i64 lines = 1;
+  i64 in_distance = 0, out_distance = 0;  // elements from line to line
+  bool in_place = false;
+  int sign = -1;
+  int threads = 1;
+  i64 effort = 0;  // config().fft_effort
+  auto operator<=>(const LineKey&) const = default;
+};
+
+inline constexpr i64 fftw_alignment = 16;
+
+class LinePlan {
+ public:
+  LinePlan(const LineKey& key);
+  ~LinePlan();
+  LinePlan(const LinePlan&) = delete;
+  LinePlan& operator=(const LinePlan&) = delete;
+  // Both on 16-byte boundaries. Safe from several threads. complex_to_real destroys `in`.
+  void execute(void* in, void* out) const;
+
+ private:
+  LineKey key_;
+  void* plan_ = nullptr;
+};
+
+// From the cache, or planned now. BackendError when FFTW refuses.
+std::shared_ptr<const LinePlan> line_plan(const LineKey& key);
+
+// The file that keeps wisdom of one precision: under $XDG_CACHE_HOME or ~/.cache; empty when
+// neither is set.
+TESSERA_API std::string wisdom_file(bool single);
+// Read at the first plan; a missing or broken file counts as no wisdom and gives false.
+TESSERA_API bool read_wisdom(bool single, const std::string& path);
+
+}  // namespace tessera
