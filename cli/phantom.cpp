@@ -69,7 +69,7 @@ std::vector<std::complex<float>> coil_maps(i64 coils, i64 n) {
         const double angle =
             2 * std::numbers::pi * static_cast<double>(c) / static_cast<double>(coils);
         const double dx = x - 1.2 * std::cos(angle), dy = y - 1.2 * std::sin(angle);
-        const double size = std::exp(-(dx * dx + dy * dy) / 1.1);
+        const double size = std::exp(-(dx * dx + dy * dy) / 0.6);
         maps[static_cast<std::size_t>(c) * plane + at] =
             std::polar(static_cast<float>(size), static_cast<float>(angle + 0.8 * (dx - dy)));
         sum += size * size;
@@ -81,22 +81,16 @@ std::vector<std::complex<float>> coil_maps(i64 coils, i64 n) {
   return maps;
 }
 
-std::vector<bool> sampled_rows(i64 n, double acceleration, std::uint64_t seed) {
+std::vector<bool> sampled_rows(i64 n, i64 acceleration, std::uint64_t seed) {
   std::vector<bool> rows(static_cast<std::size_t>(n), false);
-  const i64 wanted = std::clamp<i64>(std::llround(static_cast<double>(n) / acceleration), 1, n);
-  const i64 centre = std::min(wanted, std::max<i64>(n / 16, 1));
-  i64 have = 0;
-  for (i64 i = 0; i < centre; ++i, ++have)
-    rows[static_cast<std::size_t>(n / 2 - centre / 2 + i)] = true;
+  const i64 centre = std::max<i64>(n / 16, 1);
+  for (i64 i = 0; i < centre; ++i) rows[static_cast<std::size_t>(n / 2 - centre / 2 + i)] = true;
   std::uint64_t state = seed;
-  while (have < wanted) {
-    const i64 row = std::min(static_cast<i64>(uniform(state) * static_cast<double>(n)), n - 1);
-    const double distance = std::abs(coordinate(row, n));
-    const bool keep = uniform(state) < (1 - distance) * (1 - distance) + 0.05;
-    if (keep && !rows[static_cast<std::size_t>(row)]) {
-      rows[static_cast<std::size_t>(row)] = true;
-      ++have;
-    }
+  for (i64 first = 0; first < n; first += acceleration) {
+    const i64 length = std::min(acceleration, n - first);
+    const i64 chosen =
+        std::min(static_cast<i64>(uniform(state) * static_cast<double>(length)), length - 1);
+    rows[static_cast<std::size_t>(first + chosen)] = true;
   }
   return rows;
 }

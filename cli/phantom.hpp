@@ -19,9 +19,8 @@ std::vector<float> head_phantom(i64 n);
 // squares of their magnitudes sum to one.
 std::vector<std::complex<float>> coil_maps(i64 coils, i64 n);
 
-// One flag per row of the spectrum (zero frequency at n/2): a fully measured centre, and random
-// rows that grow sparser outwards, n/acceleration in all. The same rows for the same seed
-// everywhere.
-std::vector<bool> sampled_rows(i64 n, double acceleration, std::uint64_t seed);
+// One flag per row of the spectrum (zero frequency at n/2): a fully measured centre, and elsewhere
+// one random row in each block of `acceleration` rows. The same rows for the same seed everywhere.
+std::vector<bool> sampled_rows(i64 n, i64 acceleration, std::uint64_t seed);
 
 }  // namespace tessera::cli
