@@ -1,20 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# tessera_bench: bench/*.cpp and every *_bench.cpp beside the code it measures.
+# tessera_bench: bench/*.cpp, ours beside the peers (bench/ratio.hpp).
 if(NOT TARGET tessera)
   return()
 endif()
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/*.cpp)
-file(GLOB_RECURSE beside CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/*_bench.cpp)
-list(APPEND bench_sources ${beside})
-if(NOT bench_sources)
-  return()
-endif()
-find_package(benchmark REQUIRED)
 add_executable(tessera_bench ${bench_sources})
-if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/bench/main.cpp)
-  target_link_libraries(tessera_bench PRIVATE benchmark::benchmark)
-else()
-  target_link_libraries(tessera_bench PRIVATE benchmark::benchmark_main)
-endif()
-target_include_directories(tessera_bench PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(tessera_bench PRIVATE tessera tessera_flags tessera_deps)

@@ -9,7 +9,7 @@ build release
 link_package release
 mkdir -p out
 if [ -x build/release/bin/tessera_bench ]; then
-  build/release/bin/tessera_bench --benchmark_out=out/bench.json --benchmark_out_format=json "$@"
+  build/release/bin/tessera_bench out/bench.json
 fi
 shopt -s nullglob
 for script in bench/bench_*.py; do say "$script"; "$PY" "$script"; done

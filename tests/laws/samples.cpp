@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "samples.hpp"
+
+namespace tessera::laws {
+namespace {
+
+Array random(const Shape& shape, DType t, Device d, std::uint64_t seed) {
+  return Random(seed).normal(shape, t, d);
+}
+
+}  // namespace
+
+template <>
+std::vector<Sample> samples<Identity>(DType, Device) {
+  return {{"any", Identity(), {3, 5}},
+          {"named", Identity(dims("AB")), {3, 5}},
+          {"renaming", Identity(dims("A"), dims("B")), {7}}};
+}
+
+template <>
+std::vector<Sample> samples<Scalar>(DType t, Device) {
+  std::vector<Sample> all{{"real", Scalar(-2.5), {4, 3}}, {"named", Scalar(0.5, dims("N")), {1}}};
+  if (is_complex(t)) all.push_back({"complex", Scalar(c128(0.5, -1.5)), {3, 2, 2}});
+  return all;
+}
+
+template <>
+std::vector<Sample> samples<Diagonal>(DType t, Device d) {
+  return {{"full", Diagonal(random({3, 7}, t, d, 1), dims("BX")), {3, 7}},
+          {"one", Diagonal(random({1}, t, d, 2), dims("X")), {1}},
+          {"broadcast axes", Diagonal(random({5, 1, 1}, t, d, 3), dims("MNP")), {5, 3, 2}},
+          {"right aligned", Diagonal(random({4}, t, d, 4), dims("CX"), dims("C")), {3, 4}},
+          {"open", Diagonal(random({4}, t, d, 5)), {2, 3, 4}},
+          {"real weight", Diagonal(random({6}, real_of(t), d, 6), dims("X")), {6}},
+          {"permuted weight", Diagonal(random({7, 3}, t, d, 7).transpose(), dims("BX")), {3, 7}}};
+}
+
+template <>
+std::vector<Sample> samples<Dense>(DType t, Device d) {
+  return {
+      {"matrix", Dense(random({5, 7}, t, d, 1), dims("MN"), dims("N"), dims("M")), {7}},
+      {"transposed", Dense(random({7, 5}, t, d, 2), dims("NM"), dims("N"), dims("M")), {7}},
+      {"batched", Dense(random({2, 5, 3}, t, d, 3), dims("BMN"), dims("BN"), dims("BM")), {2, 3}},
+      {"passes through",
+       Dense(random({5, 7}, t, d, 4), dims("MN"), dims("CNX"), dims("CMX")),
+       {2, 7, 3}},
+      {"open", Dense(random({5, 7}, t, d, 5), dims("MN"), dims("...N"), dims("...M")), {2, 3, 7}},
+      {"two sums", Dense(random({4, 3, 2}, t, d, 6), dims("MAB"), dims("BA"), dims("M")), {2, 3}},
+      {"coil maps",
+       Dense(random({4, 3, 5}, t, d, 7), dims("CXY"), dims("XY"), dims("CXY")),
+       {3, 5}},
+      {"outer", Dense(random({4, 3}, t, d, 8), dims("AB"), dims("X"), dims("AXB")), {5}},
+      {"broadcast weight",
+       Dense(random({1, 4, 3}, t, d, 9), dims("BMN"), dims("BN"), dims("BM"), dims("B")),
+       {5, 3}},
+      {"permuted output",
+       Dense(random({2, 4, 3}, t, d, 10), dims("PQN"), dims("RN"), dims("QRP")),
+       {5, 3}},
+      {"no names", Dense(random({2, 4, 3}, t, d, 11)), {2, 3}},
+      {"row", Dense(random({1, 6}, t, d, 12), dims("MN"), dims("N"), dims("M")), {6}}};
+}
+
+template <>
+std::vector<Sample> samples<FFT>(DType, Device) {
+  const FFT::Grids grids{dims("XY"), dims("UV")};
+  return {{"one axis", FFT(1), {8}},
+          {"batched plane", FFT(2), {3, 6, 5}},
+          {"backward norm", FFT(2, dims("C"), grids, Norm::backward), {2, 4, 7}},
+          {"forward norm", FFT(1, dims("..."), {}, Norm::forward), {2, 9}},
+          {"centred even", FFT(2, dims("..."), {}, Norm::ortho, true), {4, 6}},
+          {"centred odd", FFT(2, dims("C"), grids, Norm::ortho, true), {2, 5, 7}},
+          {"volume", FFT(3), {3, 4, 5}},
+          {"one point", FFT(1), {3, 1}}};
+}
+
+std::vector<Sample> all_samples(DType t, Device d) {
+  std::vector<Sample> all;
+#define OPERATOR(Type, header)                   \
+  for (const Sample& s : samples<Type>(t, d)) {  \
+    all.push_back(s);                            \
+    all.back().label = cat(#Type, " ", s.label); \
+  }
+#include "tessera/linop/ops.def"
+#undef OPERATOR
+  const NamedLinop S(
+      Dense(random({4, 6, 5}, t, d, 21), dims("CNxNy"), dims("NxNy"), dims("CNxNy")));
+  const NamedLinop F(FFT(2, dims("C"), FFT::Grids{dims("NxNy"), dims("KxKy")}, Norm::ortho, true));
+  const NamedLinop M(Diagonal(random({6, 5}, DType::f32, d, 22), dims("CKxKy"), dims("C")));
+  const NamedLinop D(Diagonal(random({6, 5}, t, d, 23), dims("NxNy")));
+  const NamedLinop G(Dense(random({5, 6}, t, d, 24), dims("ML"), dims("L"), dims("M")));
+  const NamedLinop E(Diagonal(random({6}, t, d, 25), dims("L")));
+  all.push_back({"Chain masked transform of coils", M * F * S, {6, 5}});
+  all.push_back({"Chain normal", (M * F * S).N(), {6, 5}});
+  all.push_back({"Chain scaled", Value(0.5) * (F * S) * Value(3.0), {6, 5}});
+  all.push_back({"Chain transform pair", F.H() * F * S, {6, 5}});
+  all.push_back({"Add", D + Value(2.0) * NamedLinop(Identity(dims("NxNy"))), {6, 5}});
+  all.push_back({"Add regularised", (M * F * S).N() + Value(0.1) * NamedLinop(Identity()), {6, 5}});
+  all.push_back({"Add of three", G * E - G + Value(2.0) * G, {6}});
+  all.push_back({"Relabel", G.rename({{"M", "P"}}), {6}});
+  return all;
+}
+
+}  // namespace tessera::laws

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Small instances of every operator, from which all laws are generated. An operator of
+// linop/ops.def without a specialisation here does not compile into the tests.
+//   template <> std::vector<Sample> samples<Diagonal>(DType t, Device d) { return {...}; }
+
+#include <string>
+#include <vector>
+
+#include "tessera/tessera.hpp"
+
+namespace tessera::laws {
+
+struct Sample {
+  std::string label;
+  NamedLinop op;
+  Shape input;
+};
+
+// Arrays of the operator have dtype t and live on d.
+template <class T>
+std::vector<Sample> samples(DType t, Device d) = delete;
+
+#define OPERATOR(Type, header) \
+  template <>                  \
+  std::vector<Sample> samples<Type>(DType t, Device d);
+#include "tessera/linop/ops.def"
+#undef OPERATOR
+
+std::vector<Sample> all_samples(DType t, Device d);  // every operator, and compositions of them
+
+}  // namespace tessera::laws
