@@ -22,7 +22,7 @@ void bench_chain() {
   constexpr i64 n = 64;
   const NamedLinop A = diagonals(nodes, n, cpu);
   const Array x = ones({n}, DType::f32), y = zeros({n}, DType::f32);
-  const Plan plan = A.plan({.shape = {n}, .dtype = DType::f32, .device = cpu, .run_on = {}});
+  const Plan plan = A.plan({.shape = {n}, .dtype = DType::f32, .device = cpu});
   Run run = plan.instance();
   within(
       "20 Diagonal of 64, planned, cpu", nodes * 0.3e-6, [&] { run(x, y); },
@@ -32,7 +32,7 @@ void bench_chain() {
   const Device gpu = Device::parse("cuda:0");
   const NamedLinop B = A.to(gpu);
   const Array gx = x.to(gpu), gy = y.to(gpu);
-  const Plan gpu_plan = B.plan({.shape = {n}, .dtype = DType::f32, .device = gpu, .run_on = {}});
+  const Plan gpu_plan = B.plan({.shape = {n}, .dtype = DType::f32, .device = gpu});
   Run plain = gpu_plan.instance(), captured = gpu_plan.instance();
   captured.capture();
   within(
