@@ -251,8 +251,8 @@ void Run::operator()(std::span<const Array> inputs, std::span<const Array> outpu
   impl_->check(outputs, impl_->plan->outputs, "output");
   impl_->patch(inputs, outputs);
   count(Counter::runs);
-  count(Counter::launches, static_cast<i64>(impl_->ready.size()));
   if (impl_->inline_run) {
+    count(Counter::launches, static_cast<i64>(impl_->ready.size()));
     if (!config().poison) return impl_->run_inline();
     const NoAllocation guard;
     return impl_->run_inline();
