@@ -110,8 +110,7 @@ TEST(Linop, TransformPairsCancel) {
   const NamedLinop A = F * D;
   EXPECT_EQ(A.N().kind(), "Diagonal");
   EXPECT_EQ(A.N().shape().str(), "(Nx, Ny) -> (Nx, Ny)");
-  const Plan p =
-      (D * F.H() * F * D).plan({.shape = {4, 6}, .dtype = DType::c64, .device = cpu});
+  const Plan p = chain({D, F, F.H(), D}).plan({.shape = {4, 6}, .dtype = DType::c64, .device = cpu});
   for (const Step& s : p.steps()) EXPECT_EQ(s.label.find("fft"), std::string::npos) << p.explain();
   EXPECT_FALSE(p.notes().empty());
   const Using off(config().rewrite, false);
