@@ -49,6 +49,7 @@ struct State {
   i64 m = 0, n = 0, k = 0, batch = 1;
   View2 a, b, c;
   bool conj_a = false, conj_b = false;
+  bool exchanged = false;  // a is the launch's second operand
   c128 alpha, beta;
   i64 element = 0;    // bytes
   Shape batch_shape;  // merged; strides of each operand beside it
@@ -97,6 +98,7 @@ void turn(State& s) {
   s.c = s.c.turned();
   std::swap(s.conj_a, s.conj_b);
   std::swap(s.batch_a, s.batch_b);
+  s.exchanged = !s.exchanged;
 }
 
 // One b for the whole last batch axis, and rows that go on where the previous matrix ended: the
@@ -308,8 +310,8 @@ void blas_one(const State& s, const S* a, const S* b, S* c, std::byte* slot) {
 template <class S, class T>
 void run_blas(const void* state, const Launch& launch) {
   const State& s = *static_cast<const State*>(state);
-  const S* const a = static_cast<const S*>(launch.operand[0]);
-  const S* const b = static_cast<const S*>(launch.operand[1]);
+  const S* const a = static_cast<const S*>(launch.operand[s.exchanged ? 1 : 0]);
+  const S* const b = static_cast<const S*>(launch.operand[s.exchanged ? 0 : 1]);
   S* const c = static_cast<S*>(launch.operand[2]);
   std::byte* const workspace = static_cast<std::byte*>(launch.workspace);
   auto range = [&](i64 begin, i64 end, std::byte* slot) {
@@ -328,8 +330,8 @@ void run_blas(const void* state, const Launch& launch) {
 
 void run_loops(const void* state, const Launch& launch) {
   const State& s = *static_cast<const State*>(state);
-  const std::byte* const a = static_cast<const std::byte*>(launch.operand[0]);
-  const std::byte* const b = static_cast<const std::byte*>(launch.operand[1]);
+  const std::byte* const a = static_cast<const std::byte*>(launch.operand[s.exchanged ? 1 : 0]);
+  const std::byte* const b = static_cast<const std::byte*>(launch.operand[s.exchanged ? 0 : 1]);
   std::byte* const c = static_cast<std::byte*>(launch.operand[2]);
   parallel_for(s.batch * s.m, s.grain, [&](i64 begin, i64 end) {
     while (begin < end) {
