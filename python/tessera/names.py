@@ -5,8 +5,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._tessera import ANY, ELLIPSES, ND, NS, Dim, NamedDimension, NamedShape
-from ._tessera import _iscompatible, _isequal, _resolve_wildcards
+from ._tessera import (
+    ANY,
+    ELLIPSES,
+    ND,
+    NS,
+    Dim,
+    NamedDimension,
+    NamedShape,
+    _iscompatible,
+    _isequal,
+    _resolve_wildcards,
+)
 
 __all__ = [
     "ANY",

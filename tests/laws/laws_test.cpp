@@ -116,8 +116,7 @@ TEST_P(Laws, AnyStridesInAndOut) {
 
 TEST_P(Laws, EagerPlannedAndCapturedAgree) {
   const Array x = random_input(8).contiguous(), y = random_input(9).contiguous(), expected = A()(x);
-  const Plan plan =
-      A().plan({.shape = sample_.input, .dtype = dtype(), .device = device()});
+  const Plan plan = A().plan({.shape = sample_.input, .dtype = dtype(), .device = device()});
   tessera::Run run = plan.instance();
   auto dense = [&](const Array& like) {
     return Array(Storage::allocate(device(), like.bytes()), Layout::contiguous(like.shape()),
@@ -135,8 +134,7 @@ TEST_P(Laws, EagerPlannedAndCapturedAgree) {
 }
 
 TEST_P(Laws, WorkspaceIsWhatARunAllocates) {
-  const Plan plan =
-      A().plan({.shape = sample_.input, .dtype = dtype(), .device = device()});
+  const Plan plan = A().plan({.shape = sample_.input, .dtype = dtype(), .device = device()});
   Stream::home(device()).sync();
   const i64 before = memory_stats(device()).in_use;
   const tessera::Run run = plan.instance();

@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-// Whole-suite configuration "noncontiguous": every fresh array of rank >= 1 has a gap after each row, so
-// that code which assumes dense memory fails its tests.
+// Whole-suite configuration "noncontiguous": every fresh array of rank >= 1 has a gap after each
+// row, so that code which assumes dense memory fails its tests.
 Array padded_empty(const Shape& shape, DType dtype, Device device) {
   Shape wide = shape;
   wide.back() += 1;
@@ -35,15 +35,18 @@ void write_scalar(void* to, const Value& v, DType dtype) {
 Array::Array(Storage storage, Layout layout, DType dtype)
     : storage_(std::move(storage)), layout_(std::move(layout)), dtype_(dtype) {
   const auto [lo, hi] = layout_.span();
-  require<ShapeError>(lo >= 0 && (hi + 1) * size_of(dtype_) <= storage_.bytes(), "a layout of ", layout_, " of ",
-                      name(dtype_), " does not fit in a storage of ", storage_.bytes(), " bytes");
+  require<ShapeError>(lo >= 0 && (hi + 1) * size_of(dtype_) <= storage_.bytes(), "a layout of ",
+                      layout_, " of ", name(dtype_), " does not fit in a storage of ",
+                      storage_.bytes(), " bytes");
 }
 
 Array Array::empty(const Shape& shape, DType dtype, Device device) {
-  if (config().noncontiguous && !shape.empty() && count_of(shape) > 0) return padded_empty(shape, dtype, device);
+  if (config().noncontiguous && !shape.empty() && count_of(shape) > 0)
+    return padded_empty(shape, dtype, device);
   i64 bytes = 0;
-  require<ShapeError>(!__builtin_mul_overflow(count_of(shape), size_of(dtype), &bytes), "an array of shape ", shape,
-                      " of ", name(dtype), " has more bytes than 63 bits can count");
+  require<ShapeError>(!__builtin_mul_overflow(count_of(shape), size_of(dtype), &bytes),
+                      "an array of shape ", shape, " of ", name(dtype),
+                      " has more bytes than 63 bits can count");
   return Array(Storage::allocate(device, bytes), Layout::contiguous(shape), dtype);
 }
 
@@ -54,8 +57,8 @@ Array Array::scalar(const Value& v, DType dtype) {
 }
 
 void* Array::host_data() const {
-  require<DeviceError>(compute_device(device().kind).host_memory(), "the host cannot read an array on ", device(),
-                       "; copy it with to(\"cpu\")");
+  require<DeviceError>(compute_device(device().kind).host_memory(),
+                       "the host cannot read an array on ", device(), "; copy it with to(\"cpu\")");
   storage_.wait();
   return data();
 }
@@ -63,7 +66,8 @@ void* Array::host_data() const {
 Array Array::select(i64 axis, i64 index) const {
   axis = normalize_axis(axis, ndim(), "select");
   const i64 n = shape(axis);
-  require<IndexError>(index >= -n && index < n, "index ", index, " is out of bounds for axis ", axis, " with size ", n);
+  require<IndexError>(index >= -n && index < n, "index ", index, " is out of bounds for axis ",
+                      axis, " with size ", n);
   return view(layout_.select(axis, index < 0 ? index + n : index));
 }
 
@@ -78,12 +82,14 @@ Array Array::slice(i64 axis, i64 start, i64 stop, i64 step) const {
 }
 
 Array Array::permute(std::span<const i64> axes) const {
-  require<ArgumentError>(static_cast<i64>(axes.size()) == ndim(), "axes don't match array: ", axes.size(),
-                         " axes for ", ndim(), " dimensions");
+  require<ArgumentError>(static_cast<i64>(axes.size()) == ndim(),
+                         "axes don't match array: ", axes.size(), " axes for ", ndim(),
+                         " dimensions");
   Shape order;
   for (i64 a : axes) {
     a = normalize_axis(a, ndim(), "");
-    require<ArgumentError>(std::find(order.begin(), order.end(), a) == order.end(), "repeated axis in transpose");
+    require<ArgumentError>(std::find(order.begin(), order.end(), a) == order.end(),
+                           "repeated axis in transpose");
     order.push_back(a);
   }
   return view(layout_.permute(order));
@@ -118,7 +124,8 @@ Array Array::reshape(const Shape& to) const {
     }
   }
   if (unknown >= 0) full[unknown] = known > 0 ? size() / known : 0;
-  require<ShapeError>(count_of(full) == size(), "cannot reshape array of size ", size(), " into shape ", to);
+  require<ShapeError>(count_of(full) == size(), "cannot reshape array of size ", size(),
+                      " into shape ", to);
   if (auto l = layout_.reshape(full)) return view(*l);
   const Array dense = copy();
   return dense.view(*dense.layout().reshape(full));
@@ -133,7 +140,8 @@ Array Array::squeeze() const {
 
 Array Array::squeeze(i64 axis) const {
   axis = normalize_axis(axis, ndim(), "squeeze");
-  require<ShapeError>(shape(axis) == 1, "cannot select an axis to squeeze out which has size not equal to one");
+  require<ShapeError>(shape(axis) == 1,
+                      "cannot select an axis to squeeze out which has size not equal to one");
   return view(layout_.select(axis, 0));
 }
 
@@ -166,7 +174,8 @@ bool may_share_memory(const Array& a, const Array& b) {
     const auto [lo, hi] = x.layout().span();
     const auto base = reinterpret_cast<std::uintptr_t>(x.storage().data());
     const i64 size = size_of(x.dtype());
-    return std::pair(base + static_cast<std::uintptr_t>(lo * size), base + static_cast<std::uintptr_t>((hi + 1) * size));
+    return std::pair(base + static_cast<std::uintptr_t>(lo * size),
+                     base + static_cast<std::uintptr_t>((hi + 1) * size));
   };
   const auto [a0, a1] = bounds(a);
   const auto [b0, b1] = bounds(b);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The local n-d array: a storage, a layout and a dtype; a small value handle, positional, without names.
-// Copying a handle shares the memory. Only to(), astype(), contiguous() and copy() may move data, and they
-// say so by their names. Members that compute are defined beside their kernels (kernels/*/): this header
-// states what an array is, the kernels layer what can be done with it.
-//   Array x = Array::empty({3, 4}, DType::f32, cpu);   Array row = x.select(0, 1);   x.to(Device::parse("sim:0"))
+// The local n-d array: a storage, a layout and a dtype; a small value handle, positional, without
+// names. Copying a handle shares the memory. Only to(), astype(), contiguous() and copy() may move
+// data, and they say so by their names. Members that compute are defined beside their kernels
+// (kernels/*/): this header states what an array is, the kernels layer what can be done with it.
+//   Array x = Array::empty({3, 4}, DType::f32, cpu);   Array row = x.select(0, 1);
+//   x.to(Device::parse("sim:0"))
 
 #include "tessera/base/dtype.hpp"
 #include "tessera/base/shape.hpp"
@@ -18,7 +19,8 @@ class Index;  // array/index.hpp
 class TESSERA_API Array {
  public:
   Array() = default;  // no array: only assignment is allowed
-  Array(Storage storage, Layout layout, DType dtype);  // ShapeError when the layout leaves the storage
+  Array(Storage storage, Layout layout,
+        DType dtype);  // ShapeError when the layout leaves the storage
   static Array empty(const Shape& shape, DType dtype, Device device = cpu);
   // A cpu array of rank 0 that holds v.
   static Array scalar(const Value& v, DType dtype);
@@ -44,19 +46,20 @@ class TESSERA_API Array {
   void* host_data() const;
   template <class T>
   T* host() const {  // DTypeError unless dtype_of<T> matches
-    require<DTypeError>(dtype_of<T> == dtype_, "host<", name(dtype_of<T>), ">: the array holds ", name(dtype_));
+    require<DTypeError>(dtype_of<T> == dtype_, "host<", name(dtype_of<T>), ">: the array holds ",
+                        name(dtype_));
     return static_cast<T*>(host_data());
   }
 
   // Views.
   Array view(Layout layout) const { return Array(storage_, std::move(layout), dtype_); }
-  Array select(i64 axis, i64 index) const;                    // IndexError
+  Array select(i64 axis, i64 index) const;                         // IndexError
   Array slice(i64 axis, i64 start, i64 stop, i64 step = 1) const;  // clipped as Python's
-  Array permute(std::span<const i64> axes) const;             // ArgumentError
-  Array transpose() const;                                    // all axes reversed
+  Array permute(std::span<const i64> axes) const;                  // ArgumentError
+  Array transpose() const;                                         // all axes reversed
   Array swap_axes(i64 a, i64 b) const;
   Array broadcast_to(const Shape& shape) const;
-  Array reshape(const Shape& shape) const;                    // one -1 allowed; copies when it must, as NumPy
+  Array reshape(const Shape& shape) const;  // one -1 allowed; copies when it must, as NumPy
   Array squeeze() const;
   Array squeeze(i64 axis) const;
   Array expand_dims(i64 axis) const;
@@ -64,13 +67,13 @@ class TESSERA_API Array {
   Array imag() const;  // a view for complex; zeros for real types
 
   // Data (defined in kernels/copy/).
-  Array to(Device device) const;     // the array itself when it is there already
-  Array astype(DType dtype) const;   // the array itself when it has that dtype
-  Array contiguous() const;          // the array itself when it is
+  Array to(Device device) const;    // the array itself when it is there already
+  Array astype(DType dtype) const;  // the array itself when it has that dtype
+  Array contiguous() const;         // the array itself when it is
   Array copy() const;
   void fill(const Value& v) const;
   void copy_from(const Array& source) const;  // broadcasts and casts (same kind); same device
-  Value item() const;                         // rank 0 or one element; waits, and copies off a device
+  Value item() const;  // rank 0 or one element; waits, and copies off a device
 
   // NumPy indexing (defined in kernels/gather/): views for basic keys, copies for advanced ones.
   Array operator[](const Index& index) const;

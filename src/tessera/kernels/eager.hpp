@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One kernel, now: prepares, takes its workspace from the pool and enqueues on the home stream of the
-// device. What array functions are made of; plans record instead (plan/recorder.hpp).
+// One kernel, now: prepares, takes its workspace from the pool and enqueues on the home stream of
+// the device. What array functions are made of; plans record instead (plan/recorder.hpp).
 //   launch_now(&KernelTable::fft, "fft", spec, device, {&x, &y});
 
 #include <initializer_list>
@@ -15,8 +15,10 @@ namespace tessera {
 
 inline Operand operand_of(const Array& a) { return {a.layout(), a.dtype()}; }
 
-// Enqueues a prepared kernel over the arrays' first elements. Keeps nothing alive beyond the stream's order.
-TESSERA_API void enqueue(const Prepared& prepared, Device device, std::span<const Array* const> operands);
+// Enqueues a prepared kernel over the arrays' first elements. Keeps nothing alive beyond the
+// stream's order.
+TESSERA_API void enqueue(const Prepared& prepared, Device device,
+                         std::span<const Array* const> operands);
 
 inline const KernelTable& kernels_of(Device device) { return compute_device(device).kernels(); }
 
@@ -24,8 +26,8 @@ inline const KernelTable& kernels_of(Device device) { return compute_device(devi
 TESSERA_API std::string no_kernel_text(std::string_view kernel, Device device);
 
 template <class Spec>
-void launch_now(Kernel<Spec> KernelTable::*member, std::string_view name, const Spec& spec, Device device,
-                std::initializer_list<const Array*> operands) {
+void launch_now(Kernel<Spec> KernelTable::*member, std::string_view name, const Spec& spec,
+                Device device, std::initializer_list<const Array*> operands) {
   const Kernel<Spec>& kernel = kernels_of(device).*member;
   if (!kernel.prepare) throw NotAvailable(no_kernel_text(name, device));
   enqueue(kernel.prepare(spec, device), device, {operands.begin(), operands.size()});

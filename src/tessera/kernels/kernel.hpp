@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a kernel is: a contract (a Spec), and per device a prepare function that turns a Spec into a Task.
-// prepare is slow and may allocate (tables, vendor plans); the Task only enqueues: no allocation, no
-// synchronisation, the same task may run from several threads at once with different pointers. Kernels
-// are positional, know no names, and ignore Layout::offset: pointers arrive at the first element.
+// What a kernel is: a contract (a Spec), and per device a prepare function that turns a Spec into a
+// Task. prepare is slow and may allocate (tables, vendor plans); the Task only enqueues: no
+// allocation, no synchronisation, the same task may run from several threads at once with different
+// pointers. Kernels are positional, know no names, and ignore Layout::offset: pointers arrive at
+// the first element.
 //   Prepared p = table.fft.prepare(spec, device);   stream.launch(p.task, launch);
 
 #include <vector>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The kernels of one kind of device: a struct with a nullable entry per line of kernels.def. A null entry
-// *is* "not available"; there are no stubs. cpu and sim share cpu_kernels(); the CUDA plug-in brings its own.
+// The kernels of one kind of device: a struct with a nullable entry per line of kernels.def. A null
+// entry *is* "not available"; there are no stubs. cpu and sim share cpu_kernels(); the CUDA plug-in
+// brings its own.
 //   const KernelTable& t = compute_device(device).kernels();   if (t.fft.prepare) ...
 
 #include "tessera/kernels/elementwise/elementwise.hpp"

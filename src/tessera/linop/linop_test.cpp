@@ -110,17 +110,15 @@ TEST(Linop, TransformPairsCancel) {
   const NamedLinop A = F * D;
   EXPECT_EQ(A.N().kind(), "Diagonal");
   EXPECT_EQ(A.N().shape().str(), "(Nx, Ny) -> (Nx, Ny)");
-  const Plan p = chain({D, F, F.H(), D}).plan({.shape = {4, 6}, .dtype = DType::c64, .device = cpu});
+  const Plan p =
+      chain({D, F, F.H(), D}).plan({.shape = {4, 6}, .dtype = DType::c64, .device = cpu});
   for (const Step& s : p.steps()) EXPECT_EQ(s.label.find("fft"), std::string::npos) << p.explain();
   EXPECT_FALSE(p.notes().empty());
   const Using off(config().rewrite, false);
   const NamedLinop plain = D * F.H() * F * D;
   const Array x = Random(4).normal({4, 6}, DType::c64);
   EXPECT_LT(distance(plain(x), (D * D)(x)), 1e-4);
-  EXPECT_GE(plain.plan({.shape = {4, 6}, .dtype = DType::c64, .device = cpu})
-                .steps()
-                .size(),
-            4u);
+  EXPECT_GE(plain.plan({.shape = {4, 6}, .dtype = DType::c64, .device = cpu}).steps().size(), 4u);
 }
 
 TEST(Linop, ComplexScalars) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Sums of products by subscripts, "bij,bjk->bik", over any number of operands: pairs are contracted in the
-// order that costs least (greedy) as batched matrix products. Strings as NumPy's, with "...", implicit
-// output and repeated letters (diagonals).
+// Sums of products by subscripts, "bij,bjk->bik", over any number of operands: pairs are contracted
+// in the order that costs least (greedy) as batched matrix products. Strings as NumPy's, with
+// "...", implicit output and repeated letters (diagonals).
 //   Array y = einsum("cxy,xy->cxy", {s, x});
 
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Positions of the elements that are not zero, in row-major order. The number is not known before the data
-// are read: the array function waits for it.
+// Positions of the elements that are not zero, in row-major order. The number is not known before
+// the data are read: the array function waits for it.
 //   std::vector<Array> where = nonzero(mask);   // one int64 array per axis
 
 #include "tessera/array/array.hpp"
@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-// Operands of a launch: in (any dtype, any layout), out int64 of shape (count, ndim), row-major, where
-// count was read before with ReduceOp::count_nonzero.
+// Operands of a launch: in (any dtype, any layout), out int64 of shape (count, ndim), row-major,
+// where count was read before with ReduceOp::count_nonzero.
 struct NonzeroSpec {
   Operand in, out;
 };
