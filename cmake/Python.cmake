@@ -30,7 +30,8 @@ endforeach()
 add_custom_target(tessera_package ALL DEPENDS ${package_copies})
 add_dependencies(tessera_package _tessera)
 nanobind_add_stub(_tessera_stub MODULE _tessera OUTPUT ${package_dir}/_tessera.pyi
-  PYTHON_PATH ${package_dir} DEPENDS _tessera)
+  PYTHON_PATH ${package_dir} PATTERN_FILE ${python_root}/stubs.pattern INCLUDE_PRIVATE
+  DEPENDS _tessera ${python_root}/stubs.pattern)
 
 if(SKBUILD)
   install(TARGETS _tessera LIBRARY DESTINATION tessera)

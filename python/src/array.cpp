@@ -6,6 +6,7 @@
 
 #include "common.hpp"
 #include "docs.hpp"
+#include "tessera/array/print.hpp"
 
 namespace tessera::python {
 
@@ -67,7 +68,7 @@ nb::object dlpack(const Array& x, nb::handle stream, nb::handle max_version, nb:
   const bool versioned =
       !max_version.is_none() && int_from(nb::object(max_version[0]), "max_version") >= 1;
   if (!dl_device.is_none()) {
-    const auto [type, id] = dlpack_device(x.device());
+    const auto [type, id] = dlpack_device(x);
     if (int_from(nb::object(dl_device[0]), "dl_device") != type ||
         int_from(nb::object(dl_device[1]), "dl_device") != id)
       raise(PyExc_BufferError,
@@ -77,10 +78,6 @@ nb::object dlpack(const Array& x, nb::handle stream, nb::handle max_version, nb:
   const Array a = must ? copied(x) : x;
   if (stream.is_none() || int_from(stream, "stream") != -1) released([&] { a.storage().wait(); });
   return dlpack_capsule(a, versioned, must);
-}
-
-nb::object text(nb::handle self, const char* function) {
-  return nb::module_::import_("tessera._print").attr(function)(self);
 }
 
 // Pickles as (bytes, shape, dtype, device): the memory travels once, in C order.
@@ -225,7 +222,7 @@ void bind_conversions(nb::class_<Array>& c) {
       .def(
           "__dlpack_device__",
           [](const Array& x) {
-            const auto [type, id] = dlpack_device(x.device());
+            const auto [type, id] = dlpack_device(x);
             return nb::make_tuple(type, id);
           },
           nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
@@ -239,10 +236,10 @@ void bind_conversions(nb::class_<Array>& c) {
           },
           nb::sig("def __complex__(self) -> complex"))
       .def(
-          "__repr__", [](nb::handle self) { return text(self, "repr_text"); },
+          "__repr__", [](const Array& x) { return released([&] { return repr(x); }); },
           nb::sig("def __repr__(self) -> str"))
       .def(
-          "__str__", [](nb::handle self) { return text(self, "str_text"); },
+          "__str__", [](const Array& x) { return released([&] { return to_text(x); }); },
           nb::sig("def __str__(self) -> str"))
       .def("__copy__", &copied)
       .def(

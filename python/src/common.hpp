@@ -117,6 +117,6 @@ nb::object numpy_of(nb::handle self, bool copy);
 Array array_from_dlpack(nb::handle h);
 Array array_from_cuda_interface(nb::handle h);
 nb::object dlpack_capsule(const Array& a, bool versioned, bool copied);
-std::pair<int, int> dlpack_device(Device d);
+std::pair<int, int> dlpack_device(const Array& x);
 
 }  // namespace tessera::python

@@ -140,14 +140,17 @@ void bind_dtype(nb::module_& m) {
       .def("__str__", [](const DTypeObject& s) { return nb::str(name(s.value).data()); })
       .def("__repr__",
            [](const DTypeObject& s) { return nb::str(cat("tessera.", name(s.value)).c_str()); })
-      .def("__reduce__", [](const DTypeObject& s) { return nb::str(name(s.value).data()); });
+      .def("__reduce__", [](const DTypeObject& s) {
+        return nb::str(s.value == DType::b1 ? "bool_" : name(s.value).data());
+      });
   for (int i = 0; i < dtype_count; ++i) {
     const DType t = static_cast<DType>(i);
     nb::object o = nb::cast(DTypeObject{t});
-    m.attr(std::string(name(t)).c_str()) = o;
+    // bool_: a module with its own `bool` cannot be described by a stub; tessera/__init__.py adds
+    // the name.
+    m.attr(t == DType::b1 ? "bool_" : std::string(name(t)).c_str()) = o;
     singletons[static_cast<std::size_t>(i)] = o.ptr();  // the module holds it
   }
-  m.attr("bool_") = dtype_object(DType::b1);
   m.def(
       "result_type",
       [](nb::args arrays) {

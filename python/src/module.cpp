@@ -5,7 +5,7 @@
 NB_MODULE(_tessera, m) {
   using namespace tessera::python;
   m.doc() = "The compiled part of tessera; import tessera instead.";
-  m.attr("__version__") = TESSERA_VERSION;
+  m.attr("_version") = TESSERA_VERSION;
   nb::set_leak_warnings(false);  // arrays in globals at exit are no leak
   bind_errors(m);
   bind_dtype(m);
@@ -18,6 +18,7 @@ NB_MODULE(_tessera, m) {
   bind_fft(m);
   bind_random(m);
   bind_config(m);
+  bind_io(m);
   bind_names(m);
   bind_linop(m);
   bind_plan(m);

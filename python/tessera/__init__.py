@@ -9,9 +9,10 @@
 from . import _tessera, fft, names, random, solve
 from ._config import config
 from ._tessera import *  # noqa: F403
-from ._tessera import __version__
 from ._trace import trace
 
+__version__: str = _tessera._version
+bool = bool_  # noqa: A001, F405
 newaxis = None
 pi = 3.141592653589793
 e = 2.718281828459045
@@ -19,5 +20,5 @@ inf = float("inf")
 nan = float("nan")
 
 __all__ = [name for name in dir(_tessera) if not name.startswith("_")]
-__all__ += ["__version__", "config", "e", "fft", "inf", "names", "nan", "newaxis"]
+__all__ += ["__version__", "bool", "config", "e", "fft", "inf", "names", "nan", "newaxis"]
 __all__ += ["pi", "random", "solve", "trace"]
