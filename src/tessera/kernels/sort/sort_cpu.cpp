@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/sort/sort.hpp"
+#include "tessera/kernels/sort/sort_keys.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr i64 long_row = 1 << 16;  // items from which one row is worth several threads
+
+struct State {
+  Shape shape;  // of the rows
+  Strides in, out;
+  i64 rows = 1, n = 0, in_step = 0, out_step = 0;
+  i64 tasks = 1, slot_bytes = 0;
+  bool whole_rows = true;  // each row on one thread
+};
+
+template <class F>
+void over(bool parallel, i64 n, F&& f) {
+  if (parallel)
+    parallel_for(n, 1 << 14, f);
+  else
+    f(i64{0}, n);
+}
+
+// Keys of NaNs say nothing of their bits, and the two zeros are one value: both go back in the
+// order in which the input has them.
+template <class T>
+void restore_equals(const T* in, i64 in_step, T* out, i64 out_step, i64 n, i64 nans, i64 first_zero,
+                    bool zeros) {
+  using S = SortKey<T>;
+  i64 nan_at = n - nans, zero_at = first_zero;
+  for (i64 i = 0; i < n; ++i) {
+    const T v = in[i * in_step];
+    if (nans > 0 && S::nan(v))
+      out[nan_at++ * out_step] = v;
+    else if (zeros && S::zero(v))
+      out[zero_at++ * out_step] = v;
+  }
+}
+
+template <class T>
+void sort_values(const State& s, const T* in, T* out, std::byte* slot) {
+  using S = SortKey<T>;
+  using K = typename S::Key;
+  K* const keys = reinterpret_cast<K*>(slot);
+  K* const scratch = keys + s.n;
+  over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) keys[i] = S::key(in[i * s.in_step], false);
+  });
+  s.whole_rows ? sort_row(keys, scratch, s.n) : sort_long_row(keys, scratch, s.n);
+  over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) out[i * s.out_step] = S::value(keys[i]);
+  });
+  if constexpr (!S::exact) {
+    const K negative = S::key(T(-0.0f), false), positive = S::key(T(0.0f), false);
+    const K *const begin = keys, *const end = keys + s.n;
+    const K* const zero = std::lower_bound(begin, end, negative);
+    const bool both = zero != end && *zero == negative && std::binary_search(zero, end, positive);
+    const i64 nans = end - std::lower_bound(zero, end, K(~K(0)));
+    if (nans > 0 || both)
+      restore_equals(in, s.in_step, out, s.out_step, s.n, nans, zero - keys, both);
+  }
+}
+
+template <class T, class I>
+void sort_positions(const State& s, const T* in, i64* out, std::byte* slot) {
+  using S = SortKey<T>;
+  using E = Placed<typename S::Key, I>;
+  E* const items = reinterpret_cast<E*>(slot);
+  E* const scratch = items + s.n;
+  over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i)
+      items[i] = {S::key(in[i * s.in_step], true), static_cast<I>(i)};
+  });
+  s.whole_rows ? sort_row(items, scratch, s.n) : sort_long_row(items, scratch, s.n);
+  over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) out[i * s.out_step] = static_cast<i64>(items[i].position);
+  });
+}
+
+template <class T, class Out, auto sort_one>
+void run(const void* state, const Launch& launch) {
+  const State& s = *static_cast<const State*>(state);
+  const T* const in = static_cast<const T*>(launch.operand[0]);
+  Out* const out = static_cast<Out*>(launch.operand[1]);
+  std::byte* const workspace = static_cast<std::byte*>(launch.workspace);
+  auto rows = [&](i64 begin, i64 end, std::byte* slot) {
+    for (i64 r = begin; r < end; ++r) {
+      i64 rest = r, a = 0, b = 0;
+      for (i64 d = s.shape.size() - 1; d >= 0; --d) {
+        const i64 at = rest % s.shape[d];
+        rest /= s.shape[d];
+        a += at * s.in[d];
+        b += at * s.out[d];
+      }
+      sort_one(s, in + a, out + b, slot);
+    }
+  };
+  if (s.tasks == 1) return rows(0, s.rows, workspace);
+  parallel_for(s.tasks, 1, [&](i64 first, i64 last) {
+    for (i64 t = first; t < last; ++t)
+      rows(s.rows / s.tasks * t + std::min(t, s.rows % s.tasks),
+           s.rows / s.tasks * (t + 1) + std::min(t + 1, s.rows % s.tasks),
+           workspace + t * s.slot_bytes);
+  });
+}
+
+void run_nothing(const void*, const Launch&) {}
+
+struct Chosen {
+  RunFn run = nullptr;
+  i64 item = 0;  // bytes
+};
+Chosen choose(DType dtype, bool positions, i64 n) {
+  Chosen c;
+  dispatch<TESSERA_ALL_TYPES>(dtype, "sort", [&]<class T>() {
+    using K = typename SortKey<T>::Key;
+    if (!positions)
+      c = {run<T, T, sort_values<T>>, sizeof(K)};
+    else if (n <= i64{0xffffffff})
+      c = {run<T, i64, sort_positions<T, std::uint32_t>>, sizeof(Placed<K, std::uint32_t>)};
+    else
+      c = {run<T, i64, sort_positions<T, std::uint64_t>>, sizeof(Placed<K, std::uint64_t>)};
+  });
+  return c;
+}
+
+}  // namespace
+
+Prepared prepare_sort_cpu(const SortSpec& spec, Device) {
+  const Layout &in = spec.in.layout, &out = spec.out.layout;
+  require<ShapeError>(in.ndim() > 0 && in.shape == out.shape, "sort: an input of shape ", in.shape,
+                      " and an output of shape ", out.shape,
+                      "; both need one shape of rank 1 or more");
+  const DType expected = spec.positions ? DType::i64 : spec.in.dtype;
+  require<DTypeError>(spec.out.dtype == expected, "sort: the output is ", name(spec.out.dtype),
+                      ", expected ", name(expected));
+  Prepared p;
+  if (in.size() == 0) {
+    p.task.run = run_nothing;
+    return p;
+  }
+  auto s = std::make_shared<State>();
+  const i64 last = in.ndim() - 1;
+  for (i64 d = 0; d < last; ++d) {
+    s->rows *= in.shape[d];
+    if (in.shape[d] == 1) continue;
+    s->shape.push_back(in.shape[d]);
+    s->in.push_back(in.strides[d]);
+    s->out.push_back(out.strides[d]);
+  }
+  s->n = in.shape[last];
+  s->in_step = in.strides[last];
+  s->out_step = out.strides[last];
+  const Chosen c = choose(spec.in.dtype, spec.positions, s->n);
+  s->slot_bytes = (2 * s->n * c.item + 63) / 64 * 64;
+  const i64 threads = num_threads();
+  s->whole_rows = threads == 1 || s->rows >= threads || s->n < long_row;
+  if (s->whole_rows) {
+    const i64 most = s->slot_bytes > (1 << 20) ? threads : 4 * threads;
+    s->tasks = std::clamp(s->rows * s->n / 4096, i64{1}, std::min(most, s->rows));
+  }
+  p.workspace = s->tasks * s->slot_bytes;
+  p.task.run = c.run;
+  p.task.state = std::move(s);
+  return p;
+}
+
+}  // namespace tessera
