@@ -41,15 +41,31 @@ Shape Diagonal::output_shape(const Shape& input) const {
 }
 
 void Diagonal::apply(Recorder& r, const View& x, const View& y) const {
+  if (squared) {
+    const Array wide = weight.astype(promote(weight.dtype(), real_of(y.dtype)));
+    return record::multiply(r, r.constant(ops::abs2(wide)), x, y);
+  }
   const View w = r.constant(weight);
-  if (conjugated)
-    record::conj_multiply(r, w, x, y);
-  else
-    record::multiply(r, w, x, y);
+  conjugated ? record::conj_multiply(r, w, x, y) : record::multiply(r, w, x, y);
 }
 
-Diagonal Diagonal::normal() const {
-  return Diagonal(ops::abs2(weight), names.ishape, broadcast_dims);
+Diagonal Diagonal::adjoint() const {
+  Diagonal a = *this;
+  a.conjugated = !squared && !conjugated && is_complex(weight.dtype());
+  return a;
+}
+
+std::optional<NamedLinop> Diagonal::normal() const {
+  if (squared) return std::nullopt;  // two passes keep full precision
+  Diagonal n = *this;
+  n.squared = true;
+  return n;
+}
+
+Diagonal Diagonal::to(Device d) const {
+  Diagonal moved = *this;
+  moved.weight = weight.to(d);
+  return moved;
 }
 
 }  // namespace tessera

@@ -13,6 +13,7 @@ struct TESSERA_API Diagonal {
   NamedShape names;
   Dims broadcast_dims;
   bool conjugated = false;  // conj(weight), without a copy
+  bool squared = false;     // |weight|^2, formed in the precision of the data when a plan is made
 
   static constexpr const char* kind = "Diagonal";
   // DimError when the weight has more axes than there are dims.
@@ -22,18 +23,18 @@ struct TESSERA_API Diagonal {
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return weight.device(); }
   Shape output_shape(const Shape& input) const;
-  DType output_dtype(DType t) const { return promote(t, weight.dtype()); }
+  DType output_dtype(DType t) const {
+    return promote(t, squared ? real_of(weight.dtype()) : weight.dtype());
+  }
   void apply(Recorder& r, const View& x, const View& y) const;
-  Diagonal adjoint() const {
-    return Diagonal(weight, names.ishape, broadcast_dims,
-                    !conjugated && is_complex(weight.dtype()));
-  }
-  Diagonal normal() const;  // |w|^2, real
-  Diagonal to(Device d) const {
-    return Diagonal(weight.to(d), names.ishape, broadcast_dims, conjugated);
-  }
+  Diagonal adjoint() const;
+  std::optional<NamedLinop> normal() const;
+  Diagonal to(Device d) const;
   std::string details() const {
-    return cat("weight ", weight.shape(), " ", weight.dtype(), conjugated ? " conjugated" : "");
+    return cat("weight ", weight.shape(), " ", weight.dtype(),
+               squared      ? " squared"
+               : conjugated ? " conjugated"
+                            : "");
   }
 };
 
