@@ -67,6 +67,24 @@ Array laid_out(const Shape& shape, const std::vector<T>& values, Lay lay = Lay::
   return block.to(device).view(layout);
 }
 
+// The same with the dtype chosen at run time; the numbers must be exact in it.
+inline Array laid_out(DType dtype, const Shape& shape, const std::vector<double>& numbers,
+                      Lay lay = Lay::dense, Device device = test_device()) {
+  Array x;
+  dispatch<TESSERA_ALL_TYPES>(dtype, "laid_out", [&]<class T>() {
+    std::vector<T> values;
+    for (double v : numbers)
+      if constexpr (is_complex_v<T>)
+        values.push_back(T(static_cast<decltype(T::re)>(v)));
+      else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        values.push_back(T(static_cast<float>(v)));
+      else
+        values.push_back(static_cast<T>(v));
+    x = laid_out<T>(shape, values, lay, device);
+  });
+  return x;
+}
+
 template <class T>
 std::vector<T> values_of(const Array& x) {
   EXPECT_EQ(x.dtype(), dtype_of<T>);
