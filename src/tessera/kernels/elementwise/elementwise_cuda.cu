@@ -161,8 +161,11 @@ void run_nothing(const void*, const Launch&) {}
 }  // namespace
 }  // namespace cuda
 
-Prepared prepare_elementwise_cuda(const ElementwiseSpec& spec, Device) {
+Prepared prepare_elementwise_cuda(const ElementwiseSpec& given, Device) {
   using namespace cuda;
+  ElementwiseSpec spec = given;
+  const bool rounds = spec.op == ElementOp::floor || spec.op == ElementOp::ceil || spec.op == ElementOp::trunc;
+  if (rounds && !is_inexact(spec.compute)) spec.op = ElementOp::copy;  // integers are round already
   Prepared p;
   if (spec.out.layout.size() == 0) {
     p.task.run = &run_nothing;
