@@ -42,7 +42,8 @@ TEST(Ladder04Pool, FreedMemoryIsNotHandedOutTooEarly) {
       scratch.record_stream(other);
       other.copy(result.data(), d, scratch.data(), d, bytes);
     }
-    const Storage next = Storage::allocate(stream, bytes);  // may be the scratch again, but only in order
+    const Storage next =
+        Storage::allocate(stream, bytes);  // may be the scratch again, but only in order
     stream.fill(next.data(), 255, bytes);
     unsigned char middle = 0;
     other.copy(&middle, cpu, static_cast<std::byte*>(result.data()) + bytes / 2, d, 1);

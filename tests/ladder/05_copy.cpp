@@ -22,13 +22,15 @@ TEST(Ladder05Copy, ThereAndBack) {
 }
 
 TEST(Ladder05Copy, AnyLayoutIntoAnyLayout) {
-  for (const Shape& shape : {Shape{}, Shape{1}, Shape{3}, Shape{1000}, Shape{5, 8}, Shape{3, 4, 16}, Shape{2, 1, 3, 7}})
+  for (const Shape& shape :
+       {Shape{}, Shape{1}, Shape{3}, Shape{1000}, Shape{5, 8}, Shape{3, 4, 16}, Shape{2, 1, 3, 7}})
     for (DType t : {DType::u8, DType::f16, DType::f32, DType::f64, DType::c128})
       for (LayoutKind from : all_layouts)
         for (LayoutKind to : all_layouts) {
           const Twin in = twin(shape, t, from, 3), out = twin(shape, t, to, 4);
           run_both(&KernelTable::elementwise, "copy", copy_spec(in, out), {in, out});
-          expect_same(out, 1e-300, cat("copy ", shape, " ", name(t), " ", text(from), " to ", text(to)));
+          expect_same(out, 1e-300,
+                      cat("copy ", shape, " ", name(t), " ", text(from), " to ", text(to)));
         }
 }
 
@@ -36,8 +38,10 @@ TEST(Ladder05Copy, AnyDtypeIntoAnyDtype) {
   for (int a = 0; a < dtype_count; ++a)
     for (int b = 0; b < dtype_count; ++b) {
       const auto from = static_cast<DType>(a), to = static_cast<DType>(b);
-      if (is_unsigned_int(to) && !is_unsigned_int(from) && from != DType::b1) continue;  // negative: not defined in C++
-      const Twin in = twin({3, 37}, from, LayoutKind::dense, a), out = twin({3, 37}, to, LayoutKind::strided, b);
+      if (is_unsigned_int(to) && !is_unsigned_int(from) && from != DType::b1)
+        continue;  // negative: not defined in C++
+      const Twin in = twin({3, 37}, from, LayoutKind::dense, a),
+                 out = twin({3, 37}, to, LayoutKind::strided, b);
       run_both(&KernelTable::elementwise, "copy", copy_spec(in, out), {in, out});
       expect_same(out, 1e-300, cat("copy ", name(from), " to ", name(to)));
     }
@@ -58,7 +62,8 @@ TEST(Ladder05Copy, FillsWithANumber) {
 
 TEST(Ladder05Copy, ManyAxes) {
   const Shape shape{2, 3, 2, 2, 3, 2, 2, 2, 2, 3};
-  Twin in = twin(shape, DType::f32, LayoutKind::dense, 1), out = twin(shape, DType::f32, LayoutKind::dense, 2);
+  Twin in = twin(shape, DType::f32, LayoutKind::dense, 1),
+       out = twin(shape, DType::f32, LayoutKind::dense, 2);
   Shape order;  // no two axes can be merged
   for (i64 i = 0; i < 5; ++i) {
     order.push_back(i);

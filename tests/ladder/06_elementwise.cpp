@@ -17,7 +17,8 @@ bool needs_small_right_side(ElementOp op) {
 }
 
 double op_tolerance(ElementOp op, DType t) {
-  // exp of 9.6 and the like magnify: relative to the value; complex functions lose a few digits near cuts.
+  // exp of 9.6 and the like magnify: relative to the value; complex functions lose a few digits
+  // near cuts.
   const double base = tolerance(t);
   return family(op) == ElementFamily::math || op == ElementOp::power ? 40 * base : 2 * base;
 }
@@ -39,8 +40,10 @@ void try_op(ElementOp op, DType t, LayoutKind in_kind, LayoutKind out_kind, bool
   spec.compute = result.compute;
   for (int k = 0; k < n; ++k) {
     const DType type = types[static_cast<std::size_t>(k)];
-    const DType drawn = k == 1 && needs_small_right_side(op) && is_signed_int(type) ? DType::b1 : type;
-    Twin x = specials ? special_twin(shape, drawn, in_kind, 10 * k + 1) : twin(shape, drawn, in_kind, 10 * k + 1);
+    const DType drawn =
+        k == 1 && needs_small_right_side(op) && is_signed_int(type) ? DType::b1 : type;
+    Twin x = specials ? special_twin(shape, drawn, in_kind, 10 * k + 1)
+                      : twin(shape, drawn, in_kind, 10 * k + 1);
     spec.inputs.push_back({x.operand(), std::nullopt});
     operands.push_back(x);
   }
@@ -49,7 +52,8 @@ void try_op(ElementOp op, DType t, LayoutKind in_kind, LayoutKind out_kind, bool
   operands.push_back(out);
   run_both(&KernelTable::elementwise, name(op), spec, operands);
   expect_same(out, op_tolerance(op, result.compute),
-              cat(name(op), " of ", name(t), " from ", text(in_kind), " to ", text(out_kind), specials ? " specials" : ""));
+              cat(name(op), " of ", name(t), " from ", text(in_kind), " to ", text(out_kind),
+                  specials ? " specials" : ""));
 }
 
 class Ladder06Elementwise : public testing::TestWithParam<int> {};
@@ -73,9 +77,11 @@ INSTANTIATE_TEST_SUITE_P(Types, Ladder06Elementwise, testing::Range(0, dtype_cou
 
 TEST(Ladder06Broadcast, RowsColumnsAndNumbers) {
   for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128, DType::i32})
-    for (const Shape& b_shape : {Shape{4, 1, 16}, Shape{1, 6, 1}, Shape{16}, Shape{}, Shape{6, 16}, Shape{4, 6, 1}})
+    for (const Shape& b_shape :
+         {Shape{4, 1, 16}, Shape{1, 6, 1}, Shape{16}, Shape{}, Shape{6, 16}, Shape{4, 6, 1}})
       for (ElementOp op : {ElementOp::add, ElementOp::multiply, ElementOp::conj_multiply}) {
-        const Twin a = twin({4, 6, 16}, t, LayoutKind::dense, 1), out = twin({4, 6, 16}, t, LayoutKind::dense, 3);
+        const Twin a = twin({4, 6, 16}, t, LayoutKind::dense, 1),
+                   out = twin({4, 6, 16}, t, LayoutKind::dense, 3);
         const Twin b = twin(b_shape, t, LayoutKind::dense, 2);
         ElementwiseSpec spec;
         spec.op = op;
@@ -104,7 +110,8 @@ TEST(Ladder06Broadcast, ImmediatesAndInPlace) {
 }
 
 TEST(Ladder06Mixed, RealWeightsOfComplexNumbers) {
-  const Twin w = twin({33, 65}, DType::f32, LayoutKind::dense, 1), z = twin({33, 65}, DType::c64, LayoutKind::padded, 2);
+  const Twin w = twin({33, 65}, DType::f32, LayoutKind::dense, 1),
+             z = twin({33, 65}, DType::c64, LayoutKind::padded, 2);
   const Twin out = twin({33, 65}, DType::c64, LayoutKind::dense, 3);
   ElementwiseSpec spec;
   spec.op = ElementOp::multiply;

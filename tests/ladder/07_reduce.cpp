@@ -18,9 +18,11 @@ Shape reduced(const Shape& shape, unsigned mask) {
   return out;
 }
 
-void try_reduce(ReduceOp op, const Shape& shape, unsigned mask, DType t, LayoutKind kind, bool specials = false) {
+void try_reduce(ReduceOp op, const Shape& shape, unsigned mask, DType t, LayoutKind kind,
+                bool specials = false) {
   const bool two = op == ReduceOp::vdot;
-  const Twin x = specials ? special_twin(shape, t, kind, 1) : twin(shape, t, kind, 1), y = twin(shape, t, LayoutKind::dense, 2);
+  const Twin x = specials ? special_twin(shape, t, kind, 1) : twin(shape, t, kind, 1),
+             y = twin(shape, t, LayoutKind::dense, 2);
   const Shape out_shape = reduced(shape, mask);
   const Twin out = twin(out_shape, reduce_dtype(op, t), LayoutKind::padded, 3);
   ReduceSpec spec;
@@ -33,10 +35,13 @@ void try_reduce(ReduceOp op, const Shape& shape, unsigned mask, DType t, LayoutK
   operands.push_back(out);
   run_both(&KernelTable::reduce, name(op), spec, operands);
   const i64 n = x.host.size() / std::max<i64>(1, out.host.size());
-  // Sums of n terms of size 10 (squares: 100) may cancel, so the error counts against the sum of magnitudes.
+  // Sums of n terms of size 10 (squares: 100) may cancel, so the error counts against the sum of
+  // magnitudes.
   const bool adds = op == ReduceOp::sum || op == ReduceOp::vdot || op == ReduceOp::sum_abs2;
-  const double tol = tolerance(out.host.dtype(), n) * (adds ? 100 * std::sqrt(static_cast<double>(n)) : 4);
-  expect_same(out, tol, cat(name(op), " of ", shape, " over mask ", mask, " of ", name(t), " ", text(kind)));
+  const double tol =
+      tolerance(out.host.dtype(), n) * (adds ? 100 * std::sqrt(static_cast<double>(n)) : 4);
+  expect_same(out, tol,
+              cat(name(op), " of ", shape, " over mask ", mask, " of ", name(t), " ", text(kind)));
 }
 
 class Ladder07Reduce : public testing::TestWithParam<int> {};
@@ -44,7 +49,8 @@ TEST_P(Ladder07Reduce, EveryOperation) {
   const auto t = static_cast<DType>(GetParam());
   for (ReduceOp op : all_ops)
     for (unsigned mask = 0; mask < 8; ++mask) {
-      if (op == ReduceOp::prod && mask == 7 && !is_complex(t) && is_inexact(t)) continue;  // overflows
+      if (op == ReduceOp::prod && mask == 7 && !is_complex(t) && is_inexact(t))
+        continue;  // overflows
       try_reduce(op, {3, 5, 7}, mask, t, LayoutKind::dense);
       try_reduce(op, {2, 4, 3}, mask, t, LayoutKind::reversed_axes);
       try_reduce(op, {2, 3, 9}, mask, t, LayoutKind::negative);
@@ -54,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(Types, Ladder07Reduce, testing::Range(0, dtype_count),
                          [](const auto& info) { return to_text(static_cast<DType>(info.param)); });
 
 TEST(Ladder07ReduceLong, SegmentsAndSecondPass) {
-  for (ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::argmin, ReduceOp::count_nonzero, ReduceOp::vdot, ReduceOp::sum_abs2})
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::argmin, ReduceOp::count_nonzero,
+                      ReduceOp::vdot, ReduceOp::sum_abs2})
     for (DType t : {DType::f32, DType::f64, DType::i32, DType::c64}) {
       try_reduce(op, {200001}, 1, t, LayoutKind::dense);
       try_reduce(op, {3, 70001}, 2, t, LayoutKind::padded);
@@ -65,7 +72,8 @@ TEST(Ladder07ReduceLong, SegmentsAndSecondPass) {
 }
 
 TEST(Ladder07ReduceLong, NanIsAnExtreme) {
-  for (ReduceOp op : {ReduceOp::max, ReduceOp::min, ReduceOp::argmax, ReduceOp::argmin, ReduceOp::any, ReduceOp::all})
+  for (ReduceOp op : {ReduceOp::max, ReduceOp::min, ReduceOp::argmax, ReduceOp::argmin,
+                      ReduceOp::any, ReduceOp::all})
     for (DType t : {DType::f16, DType::f32, DType::f64, DType::c64}) {
       try_reduce(op, {300, 11}, 1, t, LayoutKind::dense, true);
       try_reduce(op, {11, 5}, 2, t, LayoutKind::dense, true);
@@ -73,7 +81,8 @@ TEST(Ladder07ReduceLong, NanIsAnExtreme) {
 }
 
 TEST(Ladder07ReduceLong, NothingToAdd) {
-  for (ReduceOp op : {ReduceOp::sum, ReduceOp::prod, ReduceOp::any, ReduceOp::all, ReduceOp::count_nonzero})
+  for (ReduceOp op :
+       {ReduceOp::sum, ReduceOp::prod, ReduceOp::any, ReduceOp::all, ReduceOp::count_nonzero})
     try_reduce(op, {4, 0}, 2, DType::f32, LayoutKind::dense);
 }
 
@@ -81,7 +90,8 @@ TEST(Ladder07ReduceLong, TwiceTheSame) {
   const Twin x = twin({1000003}, DType::f32, LayoutKind::dense, 1);
   ReduceSpec spec;
   spec.in = x.operand();
-  const Twin a = twin({1}, DType::f32, LayoutKind::dense, 2), b = twin({1}, DType::f32, LayoutKind::dense, 3);
+  const Twin a = twin({1}, DType::f32, LayoutKind::dense, 2),
+             b = twin({1}, DType::f32, LayoutKind::dense, 3);
   spec.out = a.operand();
   const auto& kernel = kernels_of(test_device()).reduce;
   for (const Twin* out : {&a, &b}) {
@@ -95,7 +105,8 @@ TEST(Ladder07ReduceLong, TwiceTheSame) {
 TEST(Ladder07Scan, AlongAnyAxis) {
   for (ScanOp op : {ScanOp::sum, ScanOp::prod})
     for (DType t : {DType::i32, DType::u8, DType::f32, DType::f64, DType::c64})
-      for (const Shape& shape : {Shape{7}, Shape{5000}, Shape{3, 5, 4}, Shape{2000, 3}, Shape{5, 3000}, Shape{6, 1200}})
+      for (const Shape& shape :
+           {Shape{7}, Shape{5000}, Shape{3, 5, 4}, Shape{2000, 3}, Shape{5, 3000}, Shape{6, 1200}})
         for (i64 axis = 0; axis < shape.size(); ++axis) {
           if (op == ScanOp::prod && shape[axis] > 20) continue;
           const DType to = is_inexact(t) ? t : is_unsigned_int(t) ? DType::u64 : DType::i64;

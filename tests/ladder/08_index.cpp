@@ -17,8 +17,10 @@ TEST(Ladder08Gather, OneIndexArray) {
 }
 
 TEST(Ladder08Gather, SeveralIndexArraysBroadcast) {
-  const Twin source = twin({5, 6, 7, 3}, DType::f64, LayoutKind::padded, 1), out = twin({4, 2, 3}, DType::f64, LayoutKind::dense, 3);
-  const Twin i = index_twin({4, 1}, 5, LayoutKind::dense, 4), j = index_twin({2}, 6, LayoutKind::dense, 5),
+  const Twin source = twin({5, 6, 7, 3}, DType::f64, LayoutKind::padded, 1),
+             out = twin({4, 2, 3}, DType::f64, LayoutKind::dense, 3);
+  const Twin i = index_twin({4, 1}, 5, LayoutKind::dense, 4),
+             j = index_twin({2}, 6, LayoutKind::dense, 5),
              k = index_twin({4, 2}, 7, LayoutKind::padded, 6);
   GatherSpec spec{source.operand(), {i.operand(), j.operand(), k.operand()}, out.operand()};
   for (Operand& o : spec.indices) o.layout = o.layout.broadcast_to({4, 2});
@@ -26,29 +28,35 @@ TEST(Ladder08Gather, SeveralIndexArraysBroadcast) {
   expect_same(out, 1e-300, "gather by three index arrays");
 }
 
-void try_scatter(ScatterOp op, DType t, DType value_type, const Shape& target_shape, i64 tuples, LayoutKind kind) {
-  const Twin target = twin(target_shape, t, kind, 1), index = index_twin({tuples}, target_shape[0], LayoutKind::dense, 2);
+void try_scatter(ScatterOp op, DType t, DType value_type, const Shape& target_shape, i64 tuples,
+                 LayoutKind kind) {
+  const Twin target = twin(target_shape, t, kind, 1),
+             index = index_twin({tuples}, target_shape[0], LayoutKind::dense, 2);
   Shape value_shape = target_shape;
   value_shape[0] = tuples;
   const Twin value = twin(value_shape, value_type, LayoutKind::padded, 3);
   ScatterSpec spec{op, value.operand(), {index.operand()}, target.operand()};
   run_both(&KernelTable::scatter, "scatter", spec, {value, index, target});
   expect_same(target, op == ScatterOp::add ? tolerance(t, tuples) * 10 : 1e-300,
-              cat("scatter ", op == ScatterOp::add ? "add " : "assign ", name(t), " ", target_shape, " ", text(kind)));
+              cat("scatter ", op == ScatterOp::add ? "add " : "assign ", name(t), " ", target_shape,
+                  " ", text(kind)));
 }
 
 TEST(Ladder08Scatter, TheLastOneWins) {
   for (DType t : {DType::u8, DType::f16, DType::f32, DType::i64, DType::c128})
     for (LayoutKind kind : all_layouts) try_scatter(ScatterOp::assign, t, t, {7, 5}, 1000, kind);
-  try_scatter(ScatterOp::assign, DType::f32, DType::f32, {300000}, 5000, LayoutKind::dense);   // hashed claims
-  try_scatter(ScatterOp::assign, DType::f32, DType::f32, {100000}, 200000, LayoutKind::dense);  // table of claims
+  try_scatter(ScatterOp::assign, DType::f32, DType::f32, {300000}, 5000,
+              LayoutKind::dense);  // hashed claims
+  try_scatter(ScatterOp::assign, DType::f32, DType::f32, {100000}, 200000,
+              LayoutKind::dense);  // table of claims
   try_scatter(ScatterOp::assign, DType::f32, DType::i32, {9, 4}, 100, LayoutKind::dense);
 }
 
 TEST(Ladder08Scatter, AllCountForAdd) {
   for (int t = 0; t < dtype_count; ++t) {
     const auto dtype = static_cast<DType>(t);
-    const i64 tuples = dtype == DType::f16 || dtype == DType::bf16 ? 8 : 500;  // the order of rounding is free
+    const i64 tuples =
+        dtype == DType::f16 || dtype == DType::bf16 ? 8 : 500;  // the order of rounding is free
     try_scatter(ScatterOp::add, dtype, dtype, {6, 5}, tuples, LayoutKind::dense);
     try_scatter(ScatterOp::add, dtype, dtype, {6, 5}, tuples, LayoutKind::strided);
   }
@@ -87,7 +95,9 @@ TEST(Ladder08Sort, ValuesAndPositions) {
           const Twin out = twin(shape, positions ? DType::i64 : dtype, LayoutKind::padded, 2);
           SortSpec spec{x.operand(), out.operand(), positions};
           run_both(&KernelTable::sort, "sort", spec, {x, out});
-          expect_same(out, 1e-300, cat(positions ? "argsort " : "sort ", shape, " ", name(dtype), " ", text(kind)));
+          expect_same(
+              out, 1e-300,
+              cat(positions ? "argsort " : "sort ", shape, " ", name(dtype), " ", text(kind)));
         }
 }
 
@@ -105,7 +115,8 @@ TEST(Ladder08Random, TheSameNumbersEverywhere) {
       expect_same(out, tolerance, cat("random ", static_cast<int>(distribution), " ", name(t)));
     };
     run(Distribution::bits, DType::u64, 1e-300);
-    for (DType t : {DType::f16, DType::bf16, DType::f32, DType::f64}) run(Distribution::uniform, t, 1e-300);
+    for (DType t : {DType::f16, DType::bf16, DType::f32, DType::f64})
+      run(Distribution::uniform, t, 1e-300);
     spec.low = -2.5;
     spec.high = 3.7;
     for (DType t : {DType::f32, DType::f64}) run(Distribution::uniform, t, 1e-300);

@@ -32,7 +32,8 @@ void replay(int times, Work&& work) {
 
 TEST(Ladder11Capture, AChainOfTwentyMultiplications) {
   if (!compute_device(test_device()).capturable()) GTEST_SKIP() << "the device does not capture";
-  const Twin w = twin({64}, DType::c64, LayoutKind::dense, 1), x = twin({64}, DType::c64, LayoutKind::dense, 2),
+  const Twin w = twin({64}, DType::c64, LayoutKind::dense, 1),
+             x = twin({64}, DType::c64, LayoutKind::dense, 2),
              y = twin({64}, DType::c64, LayoutKind::dense, 3);
   const Prepared there = multiply_by(w, x, y), back = multiply_by(w, y, x);
   replay(0, [&](const Stream& stream) {
@@ -54,7 +55,8 @@ TEST(Ladder11Capture, AChainOfTwentyMultiplications) {
 
 TEST(Ladder11Capture, ReplaysReadTheNewData) {
   if (!compute_device(test_device()).capturable()) GTEST_SKIP() << "the device does not capture";
-  const Twin w = twin({1000}, DType::f32, LayoutKind::dense, 1), x = twin({1000}, DType::f32, LayoutKind::dense, 2);
+  const Twin w = twin({1000}, DType::f32, LayoutKind::dense, 1),
+             x = twin({1000}, DType::f32, LayoutKind::dense, 2);
   const Prepared p = multiply_by(w, x, x);
   replay(3, [&](const Stream& stream) {
     Launch l;
@@ -71,8 +73,10 @@ TEST(Ladder11Capture, ReplaysReadTheNewData) {
 TEST(Ladder11Capture, LibrariesToo) {
   if (!compute_device(test_device()).capturable()) GTEST_SKIP() << "the device does not capture";
   const Device d = test_device();
-  const Twin x = twin({4, 32, 24}, DType::c64, LayoutKind::dense, 1), y = twin({4, 32, 24}, DType::c64, LayoutKind::dense, 2),
-             m = twin({4, 24, 5}, DType::c64, LayoutKind::dense, 3), z = twin({4, 32, 5}, DType::c64, LayoutKind::dense, 4),
+  const Twin x = twin({4, 32, 24}, DType::c64, LayoutKind::dense, 1),
+             y = twin({4, 32, 24}, DType::c64, LayoutKind::dense, 2),
+             m = twin({4, 24, 5}, DType::c64, LayoutKind::dense, 3),
+             z = twin({4, 32, 5}, DType::c64, LayoutKind::dense, 4),
              s = twin({1, 1, 1}, DType::c64, LayoutKind::dense, 5);
   const FftSpec fft{FftKind::complex, x.operand(), y.operand(), {1, 2}, -1, 0.1, false};
   const MatmulSpec product{y.operand(), m.operand(), z.operand()};
@@ -80,9 +84,11 @@ TEST(Ladder11Capture, LibrariesToo) {
   sum.in = z.operand();
   sum.out = s.operand();
   const auto prepare = [&](const KernelTable& t, Device on) {
-    return std::vector<Prepared>{t.fft.prepare(fft, on), t.matmul.prepare(product, on), t.reduce.prepare(sum, on)};
+    return std::vector<Prepared>{t.fft.prepare(fft, on), t.matmul.prepare(product, on),
+                                 t.reduce.prepare(sum, on)};
   };
-  const std::vector<Prepared> steps = prepare(kernels_of(d), d), host_steps = prepare(cpu_kernels(), cpu);
+  const std::vector<Prepared> steps = prepare(kernels_of(d), d),
+                              host_steps = prepare(cpu_kernels(), cpu);
   const std::vector<std::vector<const Twin*>> operands = {{&x, &y}, {&y, &m, &z}, {&z, &s}};
   i64 bytes = 64;
   for (const Prepared& p : steps) bytes = std::max(bytes, p.workspace);
@@ -91,7 +97,8 @@ TEST(Ladder11Capture, LibrariesToo) {
   replay(2, [&](const Stream& stream) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       Launch l;
-      for (std::size_t k = 0; k < operands[i].size(); ++k) l.operand[k] = operands[i][k]->device.data();
+      for (std::size_t k = 0; k < operands[i].size(); ++k)
+        l.operand[k] = operands[i][k]->device.data();
       l.workspace = workspace.data();
       stream.launch(steps[i].task, l);
     }

@@ -12,8 +12,10 @@ TEST(Ladder12Threads, TasksAreShared) {
   const Device d = test_device();
   const KernelTable& table = kernels_of(d);
   const Shape shape{3, 40, 24};
-  const Twin x = twin(shape, DType::c64, LayoutKind::dense, 1), m = twin({3, 24, 7}, DType::c64, LayoutKind::dense, 2),
-             y = twin(shape, DType::c64, LayoutKind::dense, 3), z = twin({3, 40, 7}, DType::c64, LayoutKind::dense, 4);
+  const Twin x = twin(shape, DType::c64, LayoutKind::dense, 1),
+             m = twin({3, 24, 7}, DType::c64, LayoutKind::dense, 2),
+             y = twin(shape, DType::c64, LayoutKind::dense, 3),
+             z = twin({3, 40, 7}, DType::c64, LayoutKind::dense, 4);
   const FftSpec fft{FftKind::complex, x.operand(), y.operand(), {1, 2}, -1, 1, false};
   const MatmulSpec product{y.operand(), m.operand(), z.operand()};
   const Prepared first = table.fft.prepare(fft, d), second = table.matmul.prepare(product, d);
@@ -27,8 +29,10 @@ TEST(Ladder12Threads, TasksAreShared) {
     workers.emplace_back([&, t] {
       try {
         const Stream stream(d);
-        const Array mid(Storage::allocate(stream, x.host.bytes()), Layout::contiguous(shape), DType::c64);
-        const Storage workspace = Storage::allocate(stream, std::max<i64>({64, first.workspace, second.workspace}));
+        const Array mid(Storage::allocate(stream, x.host.bytes()), Layout::contiguous(shape),
+                        DType::c64);
+        const Storage workspace =
+            Storage::allocate(stream, std::max<i64>({64, first.workspace, second.workspace}));
         Array out(Storage::allocate(stream, z.host.storage().bytes()), z.host.layout(), DType::c64);
         for (int round = 0; round < 50; ++round) {
           Launch a, b;

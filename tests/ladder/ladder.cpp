@@ -16,13 +16,16 @@ std::uint64_t mixed(std::uint64_t x) {
 
 // In -9 … 9 without 0, with a fraction for inexact types.
 double number(int seed, i64 place, bool fraction) {
-  const std::uint64_t r = mixed(static_cast<std::uint64_t>(seed) * 1000003u + static_cast<std::uint64_t>(place));
-  const double whole = static_cast<double>(r % 9 + 1), part = fraction ? static_cast<double>((r >> 20) % 64) / 97 : 0;
+  const std::uint64_t r =
+      mixed(static_cast<std::uint64_t>(seed) * 1000003u + static_cast<std::uint64_t>(place));
+  const double whole = static_cast<double>(r % 9 + 1),
+               part = fraction ? static_cast<double>((r >> 20) % 64) / 97 : 0;
   return (r >> 40) & 1 ? -(whole + part) : whole + part;
 }
 
 double special(int seed, i64 place) {
-  const std::uint64_t r = mixed(static_cast<std::uint64_t>(seed) * 7919u + static_cast<std::uint64_t>(place)) % 16;
+  const std::uint64_t r =
+      mixed(static_cast<std::uint64_t>(seed) * 7919u + static_cast<std::uint64_t>(place)) % 16;
   if (r == 0) return std::numeric_limits<double>::quiet_NaN();
   if (r == 1) return std::numeric_limits<double>::infinity();
   if (r == 2) return -std::numeric_limits<double>::infinity();
@@ -54,7 +57,8 @@ double element_of<double>(int seed, i64 place, bool with_special) {
 
 Array host_array(const Shape& shape, DType dtype, LayoutKind kind, int seed, bool with_special) {
   const Layout layout = make_layout(shape, kind);
-  const i64 elements = std::max<i64>(layout.span().second + 3, 3);  // a few beyond the end, which nobody may touch
+  const i64 elements =
+      std::max<i64>(layout.span().second + 3, 3);  // a few beyond the end, which nobody may touch
   Storage storage = Storage::allocate(cpu, elements * size_of(dtype));
   dispatch<TESSERA_ALL_TYPES>(dtype, "ladder", [&]<class T>() {
     T* p = static_cast<T*>(storage.data());
@@ -86,7 +90,8 @@ bool close(double a, double b, double tolerance, double scale) {
 }  // namespace
 
 const char* text(LayoutKind kind) {
-  constexpr const char* names[] = {"dense", "shifted", "padded", "reversed_axes", "negative", "strided"};
+  constexpr const char* names[] = {"dense",         "shifted",  "padded",
+                                   "reversed_axes", "negative", "strided"};
   return names[static_cast<int>(kind)];
 }
 
@@ -150,15 +155,16 @@ Twin index_twin(const Shape& shape, i64 size, LayoutKind kind, int seed) {
   Array host = host_array(shape, DType::i64, kind, seed, false);
   i64* p = static_cast<i64*>(host.storage().data());
   for (i64 i = 0; i < host.storage().bytes() / 8; ++i) {
-    const auto r = static_cast<i64>(mixed(static_cast<std::uint64_t>(seed) * 31u + static_cast<std::uint64_t>(i)) >> 2);
+    const auto r = static_cast<i64>(
+        mixed(static_cast<std::uint64_t>(seed) * 31u + static_cast<std::uint64_t>(i)) >> 2);
     p[i] = r % (2 * size) - size;
   }
   return twin_of(host);
 }
 
 double tolerance(DType dtype, i64 n) {
-  const double epsilon = dtype == DType::f16    ? 1e-3
-                         : dtype == DType::bf16 ? 8e-3
+  const double epsilon = dtype == DType::f16            ? 1e-3
+                         : dtype == DType::bf16         ? 8e-3
                          : real_of(dtype) == DType::f32 ? 1.2e-7
                          : real_of(dtype) == DType::f64 ? 2.3e-16
                                                         : 0;
@@ -184,8 +190,8 @@ void expect_same(const Twin& t, double tolerance, const std::string& what) {
     const double scale = std::isfinite(e.re) && std::isfinite(e.im) ? std::hypot(e.re, e.im) : 0;
     if (close(e.re, f.re, tolerance, scale) && close(e.im, f.im, tolerance, scale)) continue;
     if (++wrong <= 3)
-      ADD_FAILURE() << what << ": element " << i << " of the storage is (" << f.re << ", " << f.im << "), the cpu has ("
-                    << e.re << ", " << e.im << ")";
+      ADD_FAILURE() << what << ": element " << i << " of the storage is (" << f.re << ", " << f.im
+                    << "), the cpu has (" << e.re << ", " << e.im << ")";
   }
   EXPECT_EQ(wrong, 0) << what << ": of " << elements << " elements";
 }

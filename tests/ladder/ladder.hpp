@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The backend ladder: small numbered programs, from "there is a device" to "a captured chain", which run on the
-// device named by TESSERA_TEST_DEVICE and compare every value with the cpu. Each kernel is called through its
-// contract, with layouts that hurt. When a rung breaks, the rungs below it say whether it is to blame.
-//   Twin x = twin({3, 5}, DType::f32, LayoutKind::padded, 1);   run_both(&KernelTable::fft, "fft", spec, {x, y});
+// The backend ladder: small numbered programs, from "there is a device" to "a captured chain",
+// which run on the device named by TESSERA_TEST_DEVICE and compare every value with the cpu. Each
+// kernel is called through its contract, with layouts that hurt. When a rung breaks, the rungs
+// below it say whether it is to blame.
+//   Twin x = twin({3, 5}, DType::f32, LayoutKind::padded, 1);   run_both(&KernelTable::fft, "fft",
+//   spec, {x, y});
 
 #include <gtest/gtest.h>
 
@@ -21,12 +23,14 @@ struct Twin {
 };
 
 enum class LayoutKind { dense, shifted, padded, reversed_axes, negative, strided };
-inline constexpr LayoutKind all_layouts[] = {LayoutKind::dense,         LayoutKind::shifted,  LayoutKind::padded,
-                                             LayoutKind::reversed_axes, LayoutKind::negative, LayoutKind::strided};
+inline constexpr LayoutKind all_layouts[] = {LayoutKind::dense,    LayoutKind::shifted,
+                                             LayoutKind::padded,   LayoutKind::reversed_axes,
+                                             LayoutKind::negative, LayoutKind::strided};
 const char* text(LayoutKind kind);
 
 Layout make_layout(const Shape& shape, LayoutKind kind);
-// Numbers that depend on seed and place only; integers between -9 and 9 (0 to 9 unsigned), no zero divisors.
+// Numbers that depend on seed and place only; integers between -9 and 9 (0 to 9 unsigned), no zero
+// divisors.
 Twin twin(const Shape& shape, DType dtype, LayoutKind kind = LayoutKind::dense, int seed = 1);
 // As above, but with zeros, infinities and NaN among the inexact numbers.
 Twin special_twin(const Shape& shape, DType dtype, LayoutKind kind, int seed);

@@ -50,12 +50,14 @@ bool context_lost(cudaError_t error) noexcept {
 
 void throw_cuda(cudaError_t error, std::string_view doing) {
   cudaGetLastError();  // errors that do not poison the context must not be reported a second time
-  const std::string text = cat("cuda: ", doing, ": ", cudaGetErrorName(error), " (",
-                               cudaGetErrorString(error), ")");
+  const std::string text =
+      cat("cuda: ", doing, ": ", cudaGetErrorName(error), " (", cudaGetErrorString(error), ")");
   if (error == cudaErrorMemoryAllocation) throw OutOfMemory(text);
   if (context_lost(error))
-    throw DeviceError(cat(text, "; the CUDA context is lost: results on the device are gone and the process "
-                                "must be started again"));
+    throw DeviceError(
+        cat(text,
+            "; the CUDA context is lost: results on the device are gone and the process "
+            "must be started again"));
   if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver) throw NotAvailable(text);
   throw BackendError(text);
 }
@@ -63,8 +65,8 @@ void throw_cuda(cudaError_t error, std::string_view doing) {
 void throw_cublas(cublasStatus_t status, std::string_view doing) {
   const cudaError_t pending = cudaPeekAtLastError();
   if (context_lost(pending)) throw_cuda(pending, doing);
-  const std::string text =
-      cat("cuda: ", doing, ": ", cublasGetStatusName(status), " (", cublasGetStatusString(status), ")");
+  const std::string text = cat("cuda: ", doing, ": ", cublasGetStatusName(status), " (",
+                               cublasGetStatusString(status), ")");
   if (status == CUBLAS_STATUS_ALLOC_FAILED) throw OutOfMemory(text);
   throw BackendError(text);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Turns status codes of the CUDA runtime, cuBLAS and cuFFT into our exceptions: OutOfMemory where memory is
-// missing, DeviceError where the context is lost and only a new process helps, BackendError otherwise. Each
-// text has the code's name, CUDA's own words and what was being done. It decides nothing about recovery.
+// Turns status codes of the CUDA runtime, cuBLAS and cuFFT into our exceptions: OutOfMemory where
+// memory is missing, DeviceError where the context is lost and only a new process helps,
+// BackendError otherwise. Each text has the code's name, CUDA's own words and what was being done.
+// It decides nothing about recovery.
 //   check(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "making a stream");
 //   check_launch("add");
 
@@ -35,7 +36,8 @@ inline void check(cufftResult status, std::string_view doing) {
 // After <<<>>>: a refused launch is reported here and cleared.
 inline void check_launch(std::string_view kernel) { check(cudaGetLastError(), kernel); }
 
-// Makes `index` the current device of this thread for a scope and puts back what other libraries had set.
+// Makes `index` the current device of this thread for a scope and puts back what other libraries
+// had set.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int index) {

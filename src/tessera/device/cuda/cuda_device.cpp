@@ -27,10 +27,9 @@ CudaDevice::CudaDevice() {
     return;
   }
   cudaGetLastError();
-  why_none_ = error == cudaSuccess
-                  ? std::string("the CUDA driver reports no device")
-                  : cat("no CUDA device can be used: ", cudaGetErrorName(error), " (",
-                        cudaGetErrorString(error), ")");
+  why_none_ = error == cudaSuccess ? std::string("the CUDA driver reports no device")
+                                   : cat("no CUDA device can be used: ", cudaGetErrorName(error),
+                                         " (", cudaGetErrorString(error), ")");
 }
 
 DeviceInfo CudaDevice::info(int index) const {
@@ -44,10 +43,11 @@ DeviceInfo CudaDevice::info(int index) const {
   check(cudaRuntimeGetVersion(&runtime), "reading the runtime's version");
   DeviceInfo i;
   i.name = properties.name;
-  i.details = cat("compute capability ", properties.major, ".", properties.minor, ", ",
-                  properties.multiProcessorCount, " multiprocessors, ",
-                  attribute(cudaDevAttrL2CacheSize, index) >> 20, " MiB L2, CUDA runtime ", runtime / 1000, ".",
-                  runtime % 1000 / 10, ", driver for ", driver / 1000, ".", driver % 1000 / 10);
+  i.details =
+      cat("compute capability ", properties.major, ".", properties.minor, ", ",
+          properties.multiProcessorCount, " multiprocessors, ",
+          attribute(cudaDevAttrL2CacheSize, index) >> 20, " MiB L2, CUDA runtime ", runtime / 1000,
+          ".", runtime % 1000 / 10, ", driver for ", driver / 1000, ".", driver % 1000 / 10);
   i.memory_total = static_cast<i64>(total);
   i.memory_free = static_cast<i64>(free);
   return i;
@@ -62,8 +62,8 @@ void* CudaDevice::allocate(int index, i64 bytes) {
     std::size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
     throw OutOfMemory(cat("cuda:", index, ": ", bytes_text(bytes), " asked, ",
-                          bytes_text(static_cast<i64>(free)), " of ", bytes_text(static_cast<i64>(total)),
-                          " free on the device"));
+                          bytes_text(static_cast<i64>(free)), " of ",
+                          bytes_text(static_cast<i64>(total)), " free on the device"));
   }
   check(error, "allocating device memory");
   return p;
@@ -81,7 +81,8 @@ void CudaDevice::release(int index, void* p, i64) noexcept {
 void* CudaDevice::allocate_pinned(i64 bytes) {
   require<NotAvailable>(count_ > 0, "cuda: ", why_none_);
   void* p = nullptr;
-  const cudaError_t error = cudaHostAlloc(&p, static_cast<std::size_t>(bytes), cudaHostAllocPortable);
+  const cudaError_t error =
+      cudaHostAlloc(&p, static_cast<std::size_t>(bytes), cudaHostAllocPortable);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw OutOfMemory(cat("cuda: the host refused to lock ", bytes_text(bytes), " of memory"));
@@ -123,7 +124,8 @@ void CudaDevice::record(int index, void* stream, void* event) {
 
 void CudaDevice::wait(int index, void* stream, void* event) {
   const DeviceGuard guard(index);
-  check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0), "making a stream wait for an event");
+  check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0),
+        "making a stream wait for an event");
 }
 
 bool CudaDevice::done(int, void* event) {
@@ -137,11 +139,13 @@ bool CudaDevice::done(int, void* event) {
 }
 
 void CudaDevice::sync_event(int, void* event) {
-  check(cudaEventSynchronize(event_of(event)), "waiting for an event (the failure may be of earlier work)");
+  check(cudaEventSynchronize(event_of(event)),
+        "waiting for an event (the failure may be of earlier work)");
 }
 
 void CudaDevice::sync_stream(int, void* stream) {
-  check(cudaStreamSynchronize(stream_of(stream)), "waiting for a stream (the failure may be of earlier work)");
+  check(cudaStreamSynchronize(stream_of(stream)),
+        "waiting for a stream (the failure may be of earlier work)");
 }
 
 void CudaDevice::launch(int index, void* stream, const Task& task, const Launch& launch) {
@@ -182,7 +186,8 @@ void CudaDevice::copy(int index, void* stream, void* to, Device to_device, const
 void CudaDevice::fill(int index, void* stream, void* p, int byte, i64 bytes) {
   if (bytes == 0) return;
   const DeviceGuard guard(index);
-  check(cudaMemsetAsync(p, byte, static_cast<std::size_t>(bytes), stream_of(stream)), "filling memory");
+  check(cudaMemsetAsync(p, byte, static_cast<std::size_t>(bytes), stream_of(stream)),
+        "filling memory");
 }
 
 bool CudaDevice::peer_access(int from, int to) const {
@@ -210,7 +215,8 @@ void CudaDevice::enable_peers(int a, int b) {
 
 void CudaDevice::begin_capture(int index, void* stream) {
   const DeviceGuard guard(index);
-  check(cudaStreamBeginCapture(stream_of(stream), cudaStreamCaptureModeThreadLocal), "beginning a capture");
+  check(cudaStreamBeginCapture(stream_of(stream), cudaStreamCaptureModeThreadLocal),
+        "beginning a capture");
 }
 
 void* CudaDevice::end_capture(int index, void* stream) {
@@ -230,11 +236,13 @@ void* CudaDevice::end_capture(int index, void* stream) {
 
 void CudaDevice::launch_graph(int index, void* stream, void* graph) {
   const DeviceGuard guard(index);
-  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_of(stream)), "launching a graph");
+  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_of(stream)),
+        "launching a graph");
 }
 
 void CudaDevice::drop_graph(int, void* graph) noexcept {
-  if (graph && cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)) != cudaSuccess) cudaGetLastError();
+  if (graph && cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)) != cudaSuccess)
+    cudaGetLastError();
 }
 
 }  // namespace tessera

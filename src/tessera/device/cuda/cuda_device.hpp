@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The devices of kind cuda, over the CUDA runtime. Handles are the native ones: a stream is a cudaStream_t
-// (never the default stream), an event a cudaEvent_t without timing, a graph a cudaGraphExec_t. Failures of
-// asynchronous work poison the whole CUDA context, so every later call reports them: they cannot be lost.
-// Refused launches are thrown at once. No caching here: pools stand above.
+// The devices of kind cuda, over the CUDA runtime. Handles are the native ones: a stream is a
+// cudaStream_t (never the default stream), an event a cudaEvent_t without timing, a graph a
+// cudaGraphExec_t. Failures of asynchronous work poison the whole CUDA context, so every later call
+// reports them: they cannot be lost. Refused launches are thrown at once. No caching here: pools
+// stand above.
 //   CudaDevice d;   void* s = d.make_stream(0);   d.sync_stream(0, s);
 
 #include <atomic>
@@ -44,8 +45,8 @@ class CudaDevice final : public ComputeDevice {
   void sync_stream(int index, void* stream) override;
 
   void launch(int index, void* stream, const Task& task, const Launch& launch) override;
-  void copy(int index, void* stream, void* to, Device to_device, const void* from, Device from_device,
-            i64 bytes) override;
+  void copy(int index, void* stream, void* to, Device to_device, const void* from,
+            Device from_device, i64 bytes) override;
   void fill(int index, void* stream, void* p, int byte, i64 bytes) override;
   bool peer_access(int from, int to) const override;
 

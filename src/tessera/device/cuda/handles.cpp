@@ -55,8 +55,9 @@ FftPlan::FftPlan(const FftPlanKey& key) : key_(key) {
   FftPlanKey k = key;  // cuFFT takes pointers to non-const
   cufftResult status = cufftSetAutoAllocation(handle_, 0);
   if (status == CUFFT_SUCCESS)
-    status = cufftMakePlanMany64(handle_, k.rank, k.size, k.in_embed, k.in_stride, k.in_distance, k.out_embed,
-                                 k.out_stride, k.out_distance, k.type, k.batch, &bytes);
+    status =
+        cufftMakePlanMany64(handle_, k.rank, k.size, k.in_embed, k.in_stride, k.in_distance,
+                            k.out_embed, k.out_stride, k.out_distance, k.type, k.batch, &bytes);
   if (status != CUFFT_SUCCESS) {
     cufftDestroy(handle_);
     check(status, "planning a transform with cuFFT");
@@ -73,23 +74,26 @@ void FftPlan::run(cudaStream_t stream, void* workspace, void* in, void* out, int
   cufftResult status = CUFFT_INVALID_TYPE;
   switch (key_.type) {
     case CUFFT_C2C:
-      status = cufftExecC2C(handle_, static_cast<cufftComplex*>(in), static_cast<cufftComplex*>(out), sign);
+      status = cufftExecC2C(handle_, static_cast<cufftComplex*>(in),
+                            static_cast<cufftComplex*>(out), sign);
       break;
     case CUFFT_Z2Z:
-      status =
-          cufftExecZ2Z(handle_, static_cast<cufftDoubleComplex*>(in), static_cast<cufftDoubleComplex*>(out), sign);
+      status = cufftExecZ2Z(handle_, static_cast<cufftDoubleComplex*>(in),
+                            static_cast<cufftDoubleComplex*>(out), sign);
       break;
     case CUFFT_R2C:
       status = cufftExecR2C(handle_, static_cast<cufftReal*>(in), static_cast<cufftComplex*>(out));
       break;
     case CUFFT_D2Z:
-      status = cufftExecD2Z(handle_, static_cast<cufftDoubleReal*>(in), static_cast<cufftDoubleComplex*>(out));
+      status = cufftExecD2Z(handle_, static_cast<cufftDoubleReal*>(in),
+                            static_cast<cufftDoubleComplex*>(out));
       break;
     case CUFFT_C2R:
       status = cufftExecC2R(handle_, static_cast<cufftComplex*>(in), static_cast<cufftReal*>(out));
       break;
     case CUFFT_Z2D:
-      status = cufftExecZ2D(handle_, static_cast<cufftDoubleComplex*>(in), static_cast<cufftDoubleReal*>(out));
+      status = cufftExecZ2D(handle_, static_cast<cufftDoubleComplex*>(in),
+                            static_cast<cufftDoubleReal*>(out));
       break;
   }
   check(status, "running a transform of cuFFT");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Handles of NVIDIA's libraries, made once and shared. One cuBLAS handle per device and a cache of cuFFT plans;
-// both are used under their lock, which is held while work is enqueued and never while it runs. They take
-// their memory from the caller, so nothing is allocated when a kernel runs and captures are legal.
+// Handles of NVIDIA's libraries, made once and shared. One cuBLAS handle per device and a cache of
+// cuFFT plans; both are used under their lock, which is held while work is enqueued and never while
+// it runs. They take their memory from the caller, so nothing is allocated when a kernel runs and
+// captures are legal.
 //   BlasLock blas(device, stream, workspace, bytes);   cublasSgemm_v2_64(blas.handle(), ...);
 
 #include <cublas_v2.h>
@@ -49,8 +50,8 @@ class FftPlan {
   FftPlan(const FftPlan&) = delete;
   FftPlan& operator=(const FftPlan&) = delete;
   i64 workspace() const { return workspace_; }  // bytes
-  // sign is CUFFT_FORWARD or CUFFT_INVERSE for complex types; `in` is not changed unless it is `out`, but a
-  // transform to real numbers may use it as scratch.
+  // sign is CUFFT_FORWARD or CUFFT_INVERSE for complex types; `in` is not changed unless it is
+  // `out`, but a transform to real numbers may use it as scratch.
   void run(cudaStream_t stream, void* workspace, void* in, void* out, int sign) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernels made of other kernels: element-wise passes that pack, scale or convert inside a larger task, and the
-// lay-out of its workspace. Prepared once; running a pass is one launch.
+// Kernels made of other kernels: element-wise passes that pack, scale or convert inside a larger
+// task, and the lay-out of its workspace. Prepared once; running a pass is one launch.
 //   WorkspacePlan ws;   i64 at = ws.take(bytes);   Pass pack = copy_pass(in, packed, device);
 
 #include "tessera/kernels/elementwise/elementwise.hpp"
@@ -41,8 +41,9 @@ struct Pass {
   }
 };
 
-inline Pass element_pass(ElementOp op, DType compute, std::initializer_list<ElementwiseSpec::Input> inputs,
-                         const Operand& out, Device device) {
+inline Pass element_pass(ElementOp op, DType compute,
+                         std::initializer_list<ElementwiseSpec::Input> inputs, const Operand& out,
+                         Device device) {
   ElementwiseSpec spec;
   spec.op = op;
   spec.compute = compute;
@@ -52,16 +53,20 @@ inline Pass element_pass(ElementOp op, DType compute, std::initializer_list<Elem
 }
 
 // out = in, converted; op may be ElementOp::conj.
-inline Pass copy_pass(const Operand& in, const Operand& out, Device device, ElementOp op = ElementOp::copy) {
+inline Pass copy_pass(const Operand& in, const Operand& out, Device device,
+                      ElementOp op = ElementOp::copy) {
   return element_pass(op, in.dtype, {{in, std::nullopt}}, out, device);
 }
 
 // out = in * factor; a real factor of a complex array is exact in each part.
 inline Pass scale_pass(const Operand& in, const Operand& out, const Value& factor, Device device) {
-  return element_pass(ElementOp::multiply, in.dtype, {{in, std::nullopt}, {{}, factor}}, out, device);
+  return element_pass(ElementOp::multiply, in.dtype, {{in, std::nullopt}, {{}, factor}}, out,
+                      device);
 }
 
-inline Operand dense_operand(const Shape& shape, DType dtype) { return {Layout::contiguous(shape), dtype}; }
+inline Operand dense_operand(const Shape& shape, DType dtype) {
+  return {Layout::contiguous(shape), dtype};
+}
 
 inline void run_nothing(const void*, const Launch&) {}
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Strided loops over up to four operands: the host merges and orders axes once (outputs innermost first),
-// the device turns a linear position into one offset per operand. Positions are 64-bit; below 2^31 a
-// multiplication replaces each division. More than eight axes are cut into slices by the host.
+// Strided loops over up to four operands: the host merges and orders axes once (outputs innermost
+// first), the device turns a linear position into one offset per operand. Positions are 64-bit;
+// below 2^31 a multiplication replaces each division. More than eight axes are cut into slices by
+// the host.
 //   MergedLoops m = merge_loops(shape, strides, 4);   Loops l = device_loops(m, 8);
 
 #include <array>
@@ -15,7 +16,8 @@ namespace tessera::cuda {
 
 inline constexpr int loop_operands = 4, loop_axes = 8;
 
-// Axes innermost first, as few as possible. Operand `leader` decides the order; -1 keeps it row-major.
+// Axes innermost first, as few as possible. Operand `leader` decides the order; -1 keeps it
+// row-major.
 struct MergedLoops {
   Shape size;
   std::array<Strides, loop_operands> stride;
@@ -30,8 +32,8 @@ inline MergedLoops merge_loops(const Shape& shape, std::span<const Strides> stri
     m.count *= shape[i];
     if (shape[i] != 1) order.push_back(i);
   }
-  // Small strides of the leader inside; broadcast axes (stride 0) of a leader would be written twice, so they
-  // only occur for inputs and stay where they are: the sort is stable.
+  // Small strides of the leader inside; broadcast axes (stride 0) of a leader would be written
+  // twice, so they only occur for inputs and stay where they are: the sort is stable.
   if (leader >= 0) {
     const Strides& by = strides[static_cast<std::size_t>(leader)];
     std::stable_sort(order.begin(), order.end(),
@@ -62,7 +64,9 @@ struct FastDivider {
     magic = static_cast<std::uint32_t>(((one << 32) * ((one << shift) - d)) / d + 1);
   }
 #ifdef __CUDACC__
-  __device__ std::uint32_t divide(std::uint32_t n) const { return (__umulhi(n, magic) + n) >> shift; }
+  __device__ std::uint32_t divide(std::uint32_t n) const {
+    return (__umulhi(n, magic) + n) >> shift;
+  }
 #endif
 };
 
@@ -88,7 +92,8 @@ struct Loops {
 #pragma unroll
       for (int axis = 0; axis < loop_axes; ++axis) {
         if (axis == rank) break;
-        const std::uint32_t next = divider[axis].divide(rest), here = rest - next * divider[axis].divisor;
+        const std::uint32_t next = divider[axis].divide(rest),
+                            here = rest - next * divider[axis].divisor;
         rest = next;
 #pragma unroll
         for (int k = 0; k < N; ++k) at[k] += static_cast<i64>(here) * stride[axis][k];
@@ -121,7 +126,8 @@ inline Loops device_loops(const MergedLoops& m, i64 axes) {
   if (m.count == 0) l.count = 0;
   l.small = l.count < (i64{1} << 31);
   if (l.small)
-    for (int i = 0; i < l.rank; ++i) l.divider[i] = FastDivider(static_cast<std::uint32_t>(l.size[i]));
+    for (int i = 0; i < l.rank; ++i)
+      l.divider[i] = FastDivider(static_cast<std::uint32_t>(l.size[i]));
   return l;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Elements whose dtype is known at run time only, as CUDA kernels read and write them: a uniform
-// switch per access and the conversions that all devices share. Kernels with a compile-time dtype do not need it.
+// switch per access and the conversions that all devices share. Kernels with a compile-time dtype
+// do not need it.
 //   float v = load_as<float>(p, DType::i16, offset);   store_as(q, DType::c64, offset, v);
 
 #include "tessera/base/dtype.hpp"
@@ -49,7 +50,8 @@ __device__ inline T load_as(const void* p, DType t, i64 at) {
 
 // N elements with one switch, so that their loads are under way together; T(0) where not live.
 template <class T, int N>
-__device__ inline void load_several(T (&r)[N], const void* p, DType t, const i64 (&at)[N], const bool (&live)[N]) {
+__device__ inline void load_several(T (&r)[N], const void* p, DType t, const i64 (&at)[N],
+                                    const bool (&live)[N]) {
   with_type(t, [&]<class S>() {
 #pragma unroll
     for (int u = 0; u < N; ++u) r[u] = live[u] ? convert<T>(load_raw<S>(p, at[u])) : T(0);
@@ -62,7 +64,8 @@ __device__ inline void store_as(void* p, DType t, i64 at, const T& v) {
 }
 
 template <class T, int N>
-__device__ inline void store_several(const T (&r)[N], void* p, DType t, const i64 (&at)[N], const bool (&live)[N]) {
+__device__ inline void store_several(const T (&r)[N], void* p, DType t, const i64 (&at)[N],
+                                     const bool (&live)[N]) {
   with_type(t, [&]<class S>() {
 #pragma unroll
     for (int u = 0; u < N; ++u)

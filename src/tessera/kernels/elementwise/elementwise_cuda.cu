@@ -89,7 +89,8 @@ void prepare_hot(ElementwiseState& s, const MergedLoops& m, const ElementwiseSpe
       write_immediate(*spec.inputs[k].immediate, spec.compute, spec.compute, in.value);
       continue;
     }
-    const bool uniform = std::all_of(m.stride[k].begin(), m.stride[k].end(), [](i64 v) { return v == 0; });
+    const bool uniform =
+        std::all_of(m.stride[k].begin(), m.stride[k].end(), [](i64 v) { return v == 0; });
     in.mode = uniform && !m.size.empty() ? HotMode::uniform : HotMode::each;
     dense &= in.mode == HotMode::uniform || m.size.empty() || m.stride[k][0] == 1;
   }
@@ -103,9 +104,11 @@ void prepare_hot(ElementwiseState& s, const MergedLoops& m, const ElementwiseSpe
 void prepare_generic(ElementwiseState& s, const MergedLoops& m, const ElementwiseSpec& spec) {
   const ElementFamily f = family(spec.op);
   const DType compute = f == ElementFamily::logic ? DType::b1 : wide(spec.compute);
-  for (auto find : {&find_generic_integer, &find_generic_real, &find_generic_complex, &find_generic_logic})
+  for (auto find :
+       {&find_generic_integer, &find_generic_real, &find_generic_complex, &find_generic_logic})
     if (!s.launch) s.launch = find(f, compute, spec.op);
-  require<DTypeError>(s.launch != nullptr, name(spec.op), ": no kernel for ", name(spec.compute), " on cuda");
+  require<DTypeError>(s.launch != nullptr, name(spec.op), ": no kernel for ", name(spec.compute),
+                      " on cuda");
   s.generic.loops = device_loops(m, loop_axes);
   s.generic.op = spec.op;
   s.generic.arity = static_cast<int>(spec.inputs.size());
@@ -149,9 +152,11 @@ void run_elementwise(const void* state, const Launch& launch) {
   for (const auto& at : s.slices) {
     for (std::size_t k = 0; k < 3; ++k)
       if (s.slot[k] >= 0)
-        args.in[k] = static_cast<const std::byte*>(launch.operand[static_cast<std::size_t>(s.slot[k])]) +
-                     at[k] * s.bytes[k];
-    args.out = static_cast<std::byte*>(launch.operand[static_cast<std::size_t>(s.out_slot)]) + at[3] * s.bytes[3];
+        args.in[k] =
+            static_cast<const std::byte*>(launch.operand[static_cast<std::size_t>(s.slot[k])]) +
+            at[k] * s.bytes[k];
+    args.out = static_cast<std::byte*>(launch.operand[static_cast<std::size_t>(s.out_slot)]) +
+               at[3] * s.bytes[3];
     s.launch(args, stream);
   }
 }
@@ -164,7 +169,8 @@ void run_nothing(const void*, const Launch&) {}
 Prepared prepare_elementwise_cuda(const ElementwiseSpec& given, Device) {
   using namespace cuda;
   ElementwiseSpec spec = given;
-  const bool rounds = spec.op == ElementOp::floor || spec.op == ElementOp::ceil || spec.op == ElementOp::trunc;
+  const bool rounds =
+      spec.op == ElementOp::floor || spec.op == ElementOp::ceil || spec.op == ElementOp::trunc;
   if (rounds && !is_inexact(spec.compute)) spec.op = ElementOp::copy;  // integers are round already
   Prepared p;
   if (spec.out.layout.size() == 0) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The element-wise kernels of CUDA. Two engines: `hot` ones have the operation and the dtype at compile time
-// and move 16 bytes per access; the generic one is compiled once per family and compute type, with a uniform
-// switch over the operation and dtypes converted on the way. Which of them runs is elementwise_cuda.cu's
-// choice.
-//   GenericLaunch f = find_generic_real(ElementFamily::math, DType::f32, ElementOp::exp);  f(args, stream);
+// The element-wise kernels of CUDA. Two engines: `hot` ones have the operation and the dtype at
+// compile time and move 16 bytes per access; the generic one is compiled once per family and
+// compute type, with a uniform switch over the operation and dtypes converted on the way. Which of
+// them runs is elementwise_cuda.cu's choice.
+//   GenericLaunch f = find_generic_real(ElementFamily::math, DType::f32, ElementOp::exp);  f(args,
+//   stream);
 
 #include "tessera/kernels/cuda/grid.cuh"
 #include "tessera/kernels/cuda/loops.cuh"
@@ -13,7 +14,7 @@
 
 namespace tessera::cuda {
 
-// ---- generic ----------------------------------------------------------------------------------------------
+// ---- generic ----
 
 struct GenericArgs {
   Loops loops;  // operands: the inputs in order, the output is number 3
@@ -34,9 +35,10 @@ GenericLaunch find_generic_real(ElementFamily, DType compute, ElementOp);
 GenericLaunch find_generic_complex(ElementFamily, DType compute, ElementOp);
 GenericLaunch find_generic_logic(ElementFamily, DType compute, ElementOp);
 
-// ---- hot --------------------------------------------------------------------------------------------------
+// ---- hot ----
 
-enum class HotMode : std::uint8_t { immediate, uniform /* one element for all */, repeat /* one per pack */, each };
+// immediate: in the arguments; uniform: one element for all; repeat: one for each pack.
+enum class HotMode : std::uint8_t { immediate, uniform, repeat, each };
 struct HotInput {
   const void* pointer = nullptr;
   HotMode mode = HotMode::immediate;
@@ -64,16 +66,17 @@ struct alignas(sizeof(T) * N) Pack {
   T item[N];
 };
 
-// Elements per thread and turn: several loads under way, but large functions are not repeated in the code.
+// Elements per thread and turn: several loads under way, but large functions are not repeated in
+// the code.
 template <ElementFamily F, class T>
-inline constexpr int generic_unroll = F != ElementFamily::math && F != ElementFamily::real_math ? 4
-                                      : is_complex_v<T>                                         ? 1
-                                                                                                : 2;
+inline constexpr int generic_unroll = F != ElementFamily::math&& F != ElementFamily::real_math ? 4
+                                      : is_complex_v<T>                                        ? 1
+                                                                                               : 2;
 
 // One input of several elements, converted to the compute type.
 template <class T, int N>
-__device__ inline void generic_load(T (&r)[N], const GenericArgs& args, int k, const i64 (&position)[N][4],
-                                    const bool (&live)[N]) {
+__device__ inline void generic_load(T (&r)[N], const GenericArgs& args, int k,
+                                    const i64 (&position)[N][4], const bool (&live)[N]) {
   if (args.immediate[k]) {
     const T v = *reinterpret_cast<const T*>(args.value[k]);
 #pragma unroll
@@ -90,8 +93,8 @@ __device__ inline void generic_load(T (&r)[N], const GenericArgs& args, int k, c
 template <ElementFamily F, class T, class Use>
 __host__ __device__ inline void with_op(ElementOp op, Use&& use) {
   switch (op) {
-#define ELEMENT(name, arity, fam)                               \
-  case ElementOp::name:                                         \
+#define ELEMENT(name, arity, fam)                                \
+  case ElementOp::name:                                          \
     if constexpr (ElementFamily::fam == F) use(element::name{}); \
     break;
     TESSERA_ELEMENT_OPS(ELEMENT)
@@ -106,7 +109,8 @@ inline constexpr int op_arity = std::is_invocable_v<Op, T>            ? 1
                                 : std::is_invocable_v<Op, bool, T, T> ? 3
                                                                       : 0;
 
-// What the operations of a family give; the same type for all of them, so one store serves them all.
+// What the operations of a family give; the same type for all of them, so one store serves them
+// all.
 template <ElementFamily F, class T>
 using GenericResult = std::conditional_t<
     F == ElementFamily::compare || F == ElementFamily::test || F == ElementFamily::logic, bool,
@@ -125,7 +129,8 @@ __device__ inline auto generic_apply(Op op, const T& a, const T& b, const T& c) 
 }
 
 template <ElementFamily F, class T>
-__global__ void __launch_bounds__(block_threads) generic_kernel(const __grid_constant__ GenericArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    generic_kernel(const __grid_constant__ GenericArgs args) {
   constexpr int N = generic_unroll<F, T>;
   const i64 step = thread_count();
   for (i64 first = thread_position(); first < args.loops.count; first += step * N) {
@@ -143,7 +148,7 @@ __global__ void __launch_bounds__(block_threads) generic_kernel(const __grid_con
     if (args.arity > 2) generic_load(c, args, 2, position, live);
     GenericResult<F, T> r[N] = {};
     with_op<F, T>(args.op, [&]<class Op>(Op op) {
-      if constexpr (op_arity<Op, T> > 0) {
+      if constexpr (op_arity < Op, T >> 0) {
 #pragma unroll
         for (int u = 0; u < N; ++u) r[u] = generic_apply(op, a[u], b[u], c[u]);
       }
@@ -154,7 +159,8 @@ __global__ void __launch_bounds__(block_threads) generic_kernel(const __grid_con
 
 template <ElementFamily F, class T>
 void launch_generic(const GenericArgs& args, cudaStream_t stream) {
-  const unsigned blocks = blocks_for(args.loops.count, block_threads * generic_unroll<F, T>, 1 << 20);
+  const unsigned blocks =
+      blocks_for(args.loops.count, block_threads * generic_unroll<F, T>, 1 << 20);
   generic_kernel<F, T><<<blocks, block_threads, 0, stream>>>(args);
   check_launch("launching an element-wise kernel");
 }
@@ -166,7 +172,7 @@ GenericLaunch generic_if_known(ElementOp op) {
   return known ? &launch_generic<F, T> : nullptr;
 }
 
-// ---- hot kernels ------------------------------------------------------------------------------------------
+// ---- hot kernels ----
 
 template <class T, int N>
 __device__ inline Pack<T, N> hot_load(const HotInput& in, i64 at) {
@@ -183,7 +189,8 @@ __device__ inline Pack<T, N> hot_load(const HotInput& in, i64 at) {
 }
 
 template <class Op, class T, int N>
-__device__ inline Pack<T, N> hot_apply(const Pack<T, N>& a, const Pack<T, N>& b, const Pack<T, N>& c) {
+__device__ inline Pack<T, N> hot_apply(const Pack<T, N>& a, const Pack<T, N>& b,
+                                       const Pack<T, N>& c) {
   Pack<T, N> r;
 #pragma unroll
   for (int j = 0; j < N; ++j) {
@@ -201,8 +208,8 @@ template <class Op, class T, int N>
 __device__ inline void hot_element(const HotArgs& args, i64 a, i64 b, i64 c, i64 out) {
   Pack<T, N> x, y, z;
   x = hot_load<T, N>(args.in[0], a);
-  if constexpr (op_arity<Op, T> > 1) y = hot_load<T, N>(args.in[1], b);
-  if constexpr (op_arity<Op, T> > 2) z = hot_load<T, N>(args.in[2], c);
+  if constexpr (op_arity < Op, T >> 1) y = hot_load<T, N>(args.in[1], b);
+  if constexpr (op_arity < Op, T >> 2) z = hot_load<T, N>(args.in[2], c);
   *reinterpret_cast<Pack<T, N>*>(static_cast<T*>(args.out) + out) = hot_apply<Op, T, N>(x, y, z);
 }
 
@@ -258,13 +265,15 @@ void launch_hot_dense(const HotArgs& args, bool aligned, cudaStream_t stream) {
     const i64 packs = (args.count + N - 1) / N;
     hot_dense<Op, T, N><<<blocks_for(packs, 2 * block_threads), block_threads, 0, stream>>>(args);
   } else {
-    hot_dense<Op, T, 1><<<blocks_for(args.count, 2 * block_threads), block_threads, 0, stream>>>(args);
+    hot_dense<Op, T, 1>
+        <<<blocks_for(args.count, 2 * block_threads), block_threads, 0, stream>>>(args);
   }
   check_launch("launching an element-wise kernel");
 }
 
 template <class Op, class T>
-void launch_hot_strided(const HotArgs& args, const Loops& loops, bool aligned, cudaStream_t stream) {
+void launch_hot_strided(const HotArgs& args, const Loops& loops, bool aligned,
+                        cudaStream_t stream) {
   constexpr int N = hot_vector<T>;
   const unsigned blocks = blocks_for(loops.count, block_threads);
   if (aligned && N > 1)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that run at the speed of the memory: float and double, and plain copies of any dtype.
+// The operations that run at the speed of the memory: float and double, and plain copies of any
+// dtype.
 #include "tessera/kernels/elementwise/elementwise_cuda.cuh"
 
 namespace tessera::cuda {

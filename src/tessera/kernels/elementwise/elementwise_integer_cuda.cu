@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic and bits of integers and truth values, computed in 64 bits; narrow results wrap when stored.
+// Arithmetic and bits of integers and truth values, computed in 64 bits; narrow results wrap when
+// stored.
 #include "tessera/kernels/elementwise/elementwise_cuda.cuh"
 
 namespace tessera::cuda {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fourier transforms on CUDA by cuFFT: up to three axes per call straight on the strided data where cuFFT's
-// layout can say it, else packed into the workspace. Work areas come from the workspace, the scale is one
-// element-wise pass (part of the unpacking where there is one).
+// Fourier transforms on CUDA by cuFFT: up to three axes per call straight on the strided data where
+// cuFFT's layout can say it, else packed into the workspace. Work areas come from the workspace,
+// the scale is one element-wise pass (part of the unpacking where there is one).
 #include <algorithm>
 #include <cmath>
 
@@ -72,7 +72,8 @@ class Builder {
       : spec_(spec), device_(device), wide_(complex_of(real_of(spec.in.dtype)) == DType::c128) {}
 
   Prepared build() {
-    Data in{spec_.in.layout, spec_.in.dtype, {Place::in, 0}}, out{spec_.out.layout, spec_.out.dtype, {Place::out, 0}};
+    Data in{spec_.in.layout, spec_.in.dtype, {Place::in, 0}},
+        out{spec_.out.layout, spec_.out.dtype, {Place::out, 0}};
     switch (spec_.kind) {
       case FftKind::complex: complex_transform(in, out); break;
       case FftKind::real_to_complex: from_real(in, out); break;
@@ -109,7 +110,8 @@ class Builder {
         continue;
       }
       for (const auto& [a, b] : step.calls)
-        step.plan->run(stream_of(l), workspace + s.work_at, at_bytes(from, a), at_bytes(to, b), step.sign);
+        step.plan->run(stream_of(l), workspace + s.work_at, at_bytes(from, a), at_bytes(to, b),
+                       step.sign);
     }
   }
 
@@ -121,8 +123,10 @@ class Builder {
     }
   }
 
-  // One cuFFT step from `in` to `out` over up to three axes, without copies; false when cuFFT cannot say it.
-  bool direct(FftKind kind, const Data& in, const Data& out, const Shape& axes, int sign, i64 most_calls) {
+  // One cuFFT step from `in` to `out` over up to three axes, without copies; false when cuFFT
+  // cannot say it.
+  bool direct(FftKind kind, const Data& in, const Data& out, const Shape& axes, int sign,
+              i64 most_calls) {
     const Shape order = ordered_axes(out.layout, axes, kind != FftKind::complex);
     FftPlanKey key;
     key.device = device_.index;
@@ -156,12 +160,14 @@ class Builder {
   }
 
   // The same between buffers of ours, whose layout cuFFT can always say.
-  void packed_transform(FftKind kind, const Data& in, const Data& out, const Shape& axes, int sign) {
+  void packed_transform(FftKind kind, const Data& in, const Data& out, const Shape& axes,
+                        int sign) {
     const bool said = direct(kind, in, out, axes, sign, i64{1} << 62);
     require<BackendError>(said, "fft on cuda: no plan for packed data of shape ", in.layout.shape);
   }
 
-  // The longest batch axis becomes cuFFT's, the others are looped over (they stay in `m` after the first).
+  // The longest batch axis becomes cuFFT's, the others are looped over (they stay in `m` after the
+  // first).
   static bool take_batch(MergedLoops& m, FftPlanKey& key, i64 most_calls) {
     if (m.size.empty()) return true;
     const i64 longest = std::max_element(m.size.begin(), m.size.end()) - m.size.begin();
@@ -257,7 +263,8 @@ class Builder {
     Shape real, others;
     split_real_axes(real, others);
     if (!direct(FftKind::real_to_complex, in, out, real, -1, 16)) {
-      const Data packed = buffer(in.layout.shape, real, in.dtype), half = buffer(out.layout.shape, real, out.dtype);
+      const Data packed = buffer(in.layout.shape, real, in.dtype),
+                 half = buffer(out.layout.shape, real, out.dtype);
       copy(in, packed);
       packed_transform(FftKind::real_to_complex, packed, half, real, -1);
       copy(half, out);
@@ -288,8 +295,9 @@ class Builder {
     const Data packed = buffer(in.layout.shape, order, in.dtype);
     copy(in, packed, spec_.sign < 0);
     for (i64 first = 0; first < others.size(); first += 3)
-      packed_transform(FftKind::complex, packed, packed,
-                       Shape(others.begin() + first, others.begin() + std::min(first + 3, others.size())), 1);
+      packed_transform(
+          FftKind::complex, packed, packed,
+          Shape(others.begin() + first, others.begin() + std::min(first + 3, others.size())), 1);
     if (direct(FftKind::complex_to_real, packed, out, real, 1, 16)) {
       if (spec_.scale != 1) copy(out, out, false, spec_.scale);
       return;

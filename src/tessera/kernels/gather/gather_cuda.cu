@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers on CUDA: index arrays become offsets into the source, then one pass copies elements of any dtype.
+// Gathers on CUDA: index arrays become offsets into the source, then one pass copies elements of
+// any dtype.
 #include "tessera/kernels/cuda/compose.hpp"
 #include "tessera/kernels/cuda/index.cuh"
 #include "tessera/kernels/gather/gather.hpp"
@@ -16,7 +17,8 @@ struct GatherArgs {
 };
 
 template <class T>
-__global__ void __launch_bounds__(block_threads) gather_kernel(const __grid_constant__ GatherArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    gather_kernel(const __grid_constant__ GatherArgs args) {
   for (i64 p = thread_position(); p < args.loops.both.count; p += thread_count()) {
     i64 rj[2], outer[4], inner[4];
     args.loops.both.offsets(p, rj);
@@ -42,7 +44,9 @@ void run_gather(const void* state, const Launch& launch) {
   args.source = launch.operand[0];
   args.out = launch.operand[1 + s.flat.passes.size()];
   const unsigned blocks = blocks_for(args.loops.both.count, block_threads);
-  const auto start = [&]<class T>() { gather_kernel<T><<<blocks, block_threads, 0, stream_of(launch)>>>(args); };
+  const auto start = [&]<class T>() {
+    gather_kernel<T><<<blocks, block_threads, 0, stream_of(launch)>>>(args);
+  };
   switch (s.element_bytes) {
     case 1: start.operator()<std::uint8_t>(); break;
     case 2: start.operator()<std::uint16_t>(); break;
@@ -59,8 +63,8 @@ void run_gather(const void* state, const Launch& launch) {
 Prepared prepare_gather_cuda(const GatherSpec& spec, Device) {
   using namespace cuda;
   if (spec.out.layout.size() == 0) return {{&run_nothing, nullptr}};
-  require<DTypeError>(spec.source.dtype == spec.out.dtype, "gather on cuda: ", name(spec.source.dtype), " into ",
-                      name(spec.out.dtype));
+  require<DTypeError>(spec.source.dtype == spec.out.dtype,
+                      "gather on cuda: ", name(spec.source.dtype), " into ", name(spec.out.dtype));
   const auto k = static_cast<i64>(spec.indices.size());
   const Layout& source = spec.source.layout;
   auto s = std::make_shared<GatherState>(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatters on CUDA. Assignment: each index tuple claims its position with its number j, the highest claim
-// wins, only winners write, so the result does not depend on timing. Claims live in a table with one entry per
-// position, or in a hash table where the positions are many more than the tuples. Addition: atomics.
+// Scatters on CUDA. Assignment: each index tuple claims its position with its number j, the highest
+// claim wins, only winners write, so the result does not depend on timing. Claims live in a table
+// with one entry per position, or in a hash table where the positions are many more than the
+// tuples. Addition: atomics.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -20,9 +21,9 @@ using Word = unsigned long long;
 constexpr Word nobody = ~Word{0};
 
 struct Claims {
-  Word* key;         // positions, open addressing; null: entry number = position
+  Word* key;          // positions, open addressing; null: entry number = position
   long long* winner;  // highest j, -1 = none
-  i64 mask;          // entries - 1 (a power of two) when there are keys
+  i64 mask;           // entries - 1 (a power of two) when there are keys
 
   __device__ long long* entry(i64 position, bool insert) const {
     if (!key) return winner + position;
@@ -45,13 +46,15 @@ struct ScatterArgs {
   DType type;
 };
 
-__global__ void __launch_bounds__(block_threads) claim_kernel(const __grid_constant__ ScatterArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    claim_kernel(const __grid_constant__ ScatterArgs args) {
   for (i64 j = thread_position(); j < args.tuples; j += thread_count())
     atomicMax(args.claims.entry(args.flat[j], true), static_cast<long long>(j));
 }
 
 template <class T>
-__global__ void __launch_bounds__(block_threads) assign_kernel(const __grid_constant__ ScatterArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    assign_kernel(const __grid_constant__ ScatterArgs args) {
   for (i64 p = thread_position(); p < args.loops.both.count; p += thread_count()) {
     i64 rj[2], outer[4], inner[4], at[1];
     args.loops.both.offsets(p, rj);
@@ -60,7 +63,8 @@ __global__ void __launch_bounds__(block_threads) assign_kernel(const __grid_cons
     args.loops.outer.offsets(rj[1], outer);
     args.loops.inner.offsets(rj[0], inner);
     args.place.offsets(position, at);
-    static_cast<T*>(args.target)[at[0] + inner[0]] = static_cast<const T*>(args.value)[outer[3] + inner[3]];
+    static_cast<T*>(args.target)[at[0] + inner[0]] =
+        static_cast<const T*>(args.value)[outer[3] + inner[3]];
   }
 }
 
@@ -76,7 +80,8 @@ __device__ void add_in_word(T* to, T v) {
   do {
     before = seen;
     const auto sum = static_cast<T>(static_cast<T>(before >> shift) + v);
-    const unsigned after = (before & ~(ones << shift)) | ((static_cast<unsigned>(sum) & ones) << shift);
+    const unsigned after =
+        (before & ~(ones << shift)) | ((static_cast<unsigned>(sum) & ones) << shift);
     seen = atomicCAS(word, before, after);
   } while (seen != before);
 }
@@ -103,7 +108,8 @@ __device__ void add_atomic(T* to, T v) {
   }
 }
 
-__global__ void __launch_bounds__(block_threads) add_kernel(const __grid_constant__ ScatterArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    add_kernel(const __grid_constant__ ScatterArgs args) {
   for (i64 p = thread_position(); p < args.loops.both.count; p += thread_count()) {
     i64 rj[2], outer[4], inner[4], at[1];
     args.loops.both.offsets(p, rj);
@@ -111,7 +117,8 @@ __global__ void __launch_bounds__(block_threads) add_kernel(const __grid_constan
     args.loops.inner.offsets(rj[0], inner);
     args.place.offsets(args.flat[rj[1]], at);
     with_type(args.type, [&]<class T>() {
-      add_atomic(static_cast<T*>(args.target) + at[0] + inner[0], load_raw<T>(args.value, outer[3] + inner[3]));
+      add_atomic(static_cast<T*>(args.target) + at[0] + inner[0],
+                 load_raw<T>(args.value, outer[3] + inner[3]));
     });
   }
 }
@@ -126,12 +133,16 @@ struct ScatterState {
 
 void run_assign(const ScatterState& s, const ScatterArgs& args, cudaStream_t stream) {
   if (args.claims.key)
-    check(cudaMemsetAsync(args.claims.key, 0xFF, static_cast<std::size_t>(s.entries) * 8, stream), "clearing claims");
-  check(cudaMemsetAsync(args.claims.winner, 0xFF, static_cast<std::size_t>(s.entries) * 8, stream), "clearing claims");
+    check(cudaMemsetAsync(args.claims.key, 0xFF, static_cast<std::size_t>(s.entries) * 8, stream),
+          "clearing claims");
+  check(cudaMemsetAsync(args.claims.winner, 0xFF, static_cast<std::size_t>(s.entries) * 8, stream),
+        "clearing claims");
   claim_kernel<<<blocks_for(args.tuples, block_threads), block_threads, 0, stream>>>(args);
   check_launch("launching the claims of a scatter");
   const unsigned blocks = blocks_for(args.loops.both.count, block_threads);
-  const auto start = [&]<class T>() { assign_kernel<T><<<blocks, block_threads, 0, stream>>>(args); };
+  const auto start = [&]<class T>() {
+    assign_kernel<T><<<blocks, block_threads, 0, stream>>>(args);
+  };
   switch (size_of(args.type)) {
     case 1: start.operator()<std::uint8_t>(); break;
     case 2: start.operator()<std::uint16_t>(); break;
@@ -166,7 +177,8 @@ void run_scatter(const void* state, const Launch& launch) {
   check_launch("launching a scatter that adds");
 }
 
-// Space for the claims: by position where that is small, else twice as many hashed entries as tuples.
+// Space for the claims: by position where that is small, else twice as many hashed entries as
+// tuples.
 void plan_claims(ScatterState& s, i64 positions, WorkspacePlan& ws) {
   const i64 tuples = s.flat.count;
   s.entries = positions;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products on CUDA: cuBLAS for floats (transposes from strides, what does not fit is packed into the
-// workspace), a tiled kernel for integers in matmul_integer_cuda.cu. Note [row-major out]: cuBLAS is
-// column-major, so out = a b is asked for as outT = bT aT, and a row-major operand needs no transposition.
+// Matrix products on CUDA: cuBLAS for floats (transposes from strides, what does not fit is packed
+// into the workspace), a tiled kernel for integers in matmul_integer_cuda.cu. Note [row-major out]:
+// cuBLAS is column-major, so out = a b is asked for as outT = bT aT, and a row-major operand needs
+// no transposition.
 #include <algorithm>
 
 #include "tessera/device/cuda/handles.hpp"
@@ -21,8 +22,8 @@ struct Matrix {
   i64 rows = 0, columns = 0, row_step = 0, column_step = 0;
   Strides batch;
   bool conj = false;
-  int operand = 0;         // of the launch
-  i64 packed_at = -1;      // bytes into the workspace when packed
+  int operand = 0;     // of the launch
+  i64 packed_at = -1;  // bytes into the workspace when packed
   Pass pack, unpack;
   cublasOperation_t op = CUBLAS_OP_N;
   i64 leading = 0;
@@ -32,7 +33,8 @@ struct Matrix {
     std::swap(row_step, column_step);
   }
   bool row_major() const {
-    return (column_step == 1 || columns == 1) && (rows == 1 || row_step >= std::max<i64>(1, columns));
+    return (column_step == 1 || columns == 1) &&
+           (rows == 1 || row_step >= std::max<i64>(1, columns));
   }
   bool column_major() const {
     return (row_step == 1 || rows == 1) && (columns == 1 || column_step >= std::max<i64>(1, rows));
@@ -64,7 +66,8 @@ Matrix matrix_of(const Operand& o, bool conj, int operand) {
 }
 
 // The matrix and those batch axes along which it differs, row-major in the workspace.
-void pack(Matrix& x, const Shape& batch, DType dtype, WorkspacePlan& ws, Device device, bool both_ways, bool read) {
+void pack(Matrix& x, const Shape& batch, DType dtype, WorkspacePlan& ws, Device device,
+          bool both_ways, bool read) {
   Operand from, to;
   from.dtype = to.dtype = dtype;
   for (i64 i = 0; i < batch.size(); ++i) {
@@ -139,7 +142,10 @@ struct Factors {
         c{c64(s.alpha), c64(s.beta)},
         z{s.alpha, s.beta} {
     const void* rows[4][2] = {{&f[0], &f[1]}, {&d[0], &d[1]}, {&c[0], &c[1]}, {&z[0], &z[1]}};
-    const int row = s.dtype == DType::f64 ? 1 : s.dtype == DType::c64 ? 2 : s.dtype == DType::c128 ? 3 : 0;
+    const int row = s.dtype == DType::f64    ? 1
+                    : s.dtype == DType::c64  ? 2
+                    : s.dtype == DType::c128 ? 3
+                                             : 0;
     alpha = rows[row][0];
     beta = rows[row][1];
   }
@@ -159,27 +165,31 @@ void product(const MatmulState& s, const BlasLock& blas, const void* a, const vo
   const cublasComputeType_t compute =
       s.dtype == DType::f64 || s.dtype == DType::c128 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
   const cublasStatus_t status =
-      s.batch == 1
-          ? cublasGemmEx_64(blas.handle(), s.b.op, s.a.op, s.n, s.m, s.k, f.alpha, b, t, s.b.leading, a, t,
-                            s.a.leading, f.beta, out, t, s.out.leading, compute, CUBLAS_GEMM_DEFAULT)
-          : cublasGemmStridedBatchedEx_64(blas.handle(), s.b.op, s.a.op, s.n, s.m, s.k, f.alpha, b, t,
-                                          s.b.leading, s.b_step, a, t, s.a.leading, s.a_step, f.beta, out, t,
-                                          s.out.leading, s.out_step, s.batch, compute, CUBLAS_GEMM_DEFAULT);
+      s.batch == 1 ? cublasGemmEx_64(blas.handle(), s.b.op, s.a.op, s.n, s.m, s.k, f.alpha, b, t,
+                                     s.b.leading, a, t, s.a.leading, f.beta, out, t, s.out.leading,
+                                     compute, CUBLAS_GEMM_DEFAULT)
+                   : cublasGemmStridedBatchedEx_64(
+                         blas.handle(), s.b.op, s.a.op, s.n, s.m, s.k, f.alpha, b, t, s.b.leading,
+                         s.b_step, a, t, s.a.leading, s.a_step, f.beta, out, t, s.out.leading,
+                         s.out_step, s.batch, compute, CUBLAS_GEMM_DEFAULT);
   check(status, "a matrix product with cuBLAS");
 }
 
 // out (m x 1) = a b (k x 1). Row-major a is the transposed column-major matrix of k rows.
-void matrix_vector(const MatmulState& s, const BlasLock& blas, const void* a, const void* b, void* out) {
+void matrix_vector(const MatmulState& s, const BlasLock& blas, const void* a, const void* b,
+                   void* out) {
   const Factors f(s);
   const bool plain = s.a.op == CUBLAS_OP_N;  // row-major: cuBLAS sees the transpose
   const cublasOperation_t op = plain ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const i64 rows = plain ? s.k : s.m, columns = plain ? s.m : s.k, x = s.b.row_step, y = s.out.row_step;
+  const i64 rows = plain ? s.k : s.m, columns = plain ? s.m : s.k, x = s.b.row_step,
+            y = s.out.row_step;
   const cublasHandle_t h = blas.handle();
   cublasStatus_t status = CUBLAS_STATUS_NOT_SUPPORTED;
   const auto call = [&](auto gemv, auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    status = gemv(h, op, rows, columns, static_cast<const T*>(f.alpha), static_cast<const T*>(a), s.a.leading,
-                  static_cast<const T*>(b), x, static_cast<const T*>(f.beta), static_cast<T*>(out), y);
+    status = gemv(h, op, rows, columns, static_cast<const T*>(f.alpha), static_cast<const T*>(a),
+                  s.a.leading, static_cast<const T*>(b), x, static_cast<const T*>(f.beta),
+                  static_cast<T*>(out), y);
   };
   switch (s.dtype) {
     case DType::f32: call(&cublasSgemv_64, static_cast<float*>(nullptr)); break;
@@ -198,10 +208,11 @@ void run_matmul(const void* state, const Launch& launch) {
   };
   if (s.only_scale) return s.only_scale.run(launch, {launch.operand[2], launch.operand[2]});
   for (const Matrix* x : {&s.a, &s.b, &s.out})
-    if (x->pack) x->pack.run(launch, {launch.operand[static_cast<std::size_t>(x->operand)], memory(*x)});
+    if (x->pack)
+      x->pack.run(launch, {launch.operand[static_cast<std::size_t>(x->operand)], memory(*x)});
   {
-    const BlasLock blas(launch.device_index, stream_of(launch), at_bytes(launch.workspace, s.blas_at),
-                        s.blas_bytes);
+    const BlasLock blas(launch.device_index, stream_of(launch),
+                        at_bytes(launch.workspace, s.blas_at), s.blas_bytes);
     const i64 bytes = size_of(s.dtype);
     for (const auto& at : s.slices) {
       void *a = at_bytes(memory(s.a), at[0] * bytes), *b = at_bytes(memory(s.b), at[1] * bytes),
@@ -219,7 +230,8 @@ void run_zero(const void* state, const Launch& launch) {
 // k == 0: out = beta * out, which must not read out when beta is zero.
 Prepared prepare_empty_sum(const MatmulSpec& spec, Device device) {
   if (spec.beta == c128(0, 0)) {
-    auto zero = std::make_shared<Pass>(element_pass(ElementOp::copy, spec.out.dtype, {{{}, Value(0)}}, spec.out, device));
+    auto zero = std::make_shared<Pass>(
+        element_pass(ElementOp::copy, spec.out.dtype, {{{}, Value(0)}}, spec.out, device));
     return {{&run_zero, zero}};
   }
   auto s = std::make_shared<MatmulState>();
@@ -227,12 +239,13 @@ Prepared prepare_empty_sum(const MatmulSpec& spec, Device device) {
   return {{&run_matmul, s}};
 }
 
-void choose_layouts(MatmulState& s, const Shape& batch, const MatmulSpec& spec, WorkspacePlan& ws, Device device) {
+void choose_layouts(MatmulState& s, const Shape& batch, const MatmulSpec& spec, WorkspacePlan& ws,
+                    Device device) {
   s.a = matrix_of(spec.a, spec.conj_a, 0);
   s.b = matrix_of(spec.b, spec.conj_b, 1);
   s.out = matrix_of(spec.out, false, 2);
-  // A column-major result is a row-major result of the transposed problem. One column suits a matrix-vector
-  // product; with a batch, one row suits folding the batch into the rows.
+  // A column-major result is a row-major result of the transposed problem. One column suits a
+  // matrix-vector product; with a batch, one row suits folding the batch into the rows.
   const bool several = count_of(batch) > 1, row = s.out.rows == 1, column = s.out.columns == 1;
   if ((!s.out.row_major() && s.out.column_major()) ||
       (several ? column && !row && s.out.row_step == 1 : row && !column && s.out.column_major())) {
@@ -247,7 +260,8 @@ void choose_layouts(MatmulState& s, const Shape& batch, const MatmulSpec& spec, 
   };
   merge();
   const i64 inner = merged.size.empty() ? 1 : merged.size[0];
-  const bool scattered = merged.count / std::max<i64>(1, inner) > 32;  // too many calls for one product
+  const bool scattered =
+      merged.count / std::max<i64>(1, inner) > 32;  // too many calls for one product
   for (Matrix* x : {&s.a, &s.b})
     if (x->packed_at < 0 && (scattered || !(x->column_major() || (!x->conj && x->row_major()))))
       pack(*x, batch, s.dtype, ws, device, false, true);
@@ -289,7 +303,8 @@ Prepared prepare_matmul_cuda(const MatmulSpec& spec, Device device) {
   const bool gemv_type = t != DType::f16 && t != DType::bf16;
   s->vector = gemv_type && s->n == 1 && s->batch == 1 && !s->a.conj && vector_steps_fit(*s);
   Prepared p;
-  p.flops = (is_complex(t) ? 8.0 : 2.0) * static_cast<double>(spec.out.layout.size()) * static_cast<double>(s->k);
+  p.flops = (is_complex(t) ? 8.0 : 2.0) * static_cast<double>(spec.out.layout.size()) *
+            static_cast<double>(s->k);
   s->blas_bytes = blas_workspace(p.flops / 2) + 256;
   s->blas_at = ws.take(s->blas_bytes);
   p.workspace = ws.total();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of integer and bool matrices: 16 x 16 tiles in shared memory, sums in 64 bits that wrap as NumPy's.
+// Products of integer and bool matrices: 16 x 16 tiles in shared memory, sums in 64 bits that wrap
+// as NumPy's.
 #include "tessera/kernels/cuda/grid.cuh"
 #include "tessera/kernels/cuda/loops.cuh"
 #include "tessera/kernels/cuda/typed.cuh"
@@ -34,14 +35,16 @@ __global__ void integer_product(const __grid_constant__ IntegerArgs args) {
     args.batch.offsets(product, at);
     std::uint64_t sum = 0;
     for (i64 k0 = 0; k0 < args.k; k0 += tile) {
-      left[y][x] = row < args.m && k0 + x < args.k
-                       ? static_cast<std::uint64_t>(load_as<i64>(
-                             args.a, args.type_a, at[0] + row * args.a_row + (k0 + x) * args.a_column))
-                       : 0;
-      right[y][x] = column < args.n && k0 + y < args.k
-                        ? static_cast<std::uint64_t>(load_as<i64>(
-                              args.b, args.type_b, at[1] + (k0 + y) * args.b_row + column * args.b_column))
-                        : 0;
+      left[y][x] =
+          row < args.m && k0 + x < args.k
+              ? static_cast<std::uint64_t>(load_as<i64>(
+                    args.a, args.type_a, at[0] + row * args.a_row + (k0 + x) * args.a_column))
+              : 0;
+      right[y][x] =
+          column < args.n && k0 + y < args.k
+              ? static_cast<std::uint64_t>(load_as<i64>(
+                    args.b, args.type_b, at[1] + (k0 + y) * args.b_row + column * args.b_column))
+              : 0;
       __syncthreads();
 #pragma unroll
       for (int j = 0; j < tile; ++j) sum += left[y][j] * right[j][x];
@@ -94,9 +97,11 @@ Prepared prepare_matmul_integer_cuda(const MatmulSpec& spec, Device) {
   s->beta = static_cast<i64>(spec.beta.re);
   const auto batch = [&](const Strides& v) { return Strides(v.begin(), v.begin() + (last - 1)); };
   const std::array<Strides, 3> strides = {batch(a.strides), batch(b.strides), batch(out.strides)};
-  const MergedLoops merged = merge_loops(Shape(out.shape.begin(), out.shape.begin() + (last - 1)), strides, 2);
-  require<NotAvailable>(merged.size.size() <= loop_axes, "matmul on cuda: integer operands of shapes ", a.shape,
-                        " and ", b.shape, " have more than ", loop_axes, " batch axes that cannot be merged");
+  const MergedLoops merged =
+      merge_loops(Shape(out.shape.begin(), out.shape.begin() + (last - 1)), strides, 2);
+  require<NotAvailable>(merged.size.size() <= loop_axes,
+                        "matmul on cuda: integer operands of shapes ", a.shape, " and ", b.shape,
+                        " have more than ", loop_axes, " batch axes that cannot be merged");
   s->batch = device_loops(merged, loop_axes);
   Prepared p;
   p.flops = 2.0 * static_cast<double>(out.size()) * static_cast<double>(s->k);

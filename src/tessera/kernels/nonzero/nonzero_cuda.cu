@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of nonzero elements on CUDA: an ordered selection over the row-major positions, which writes the
-// coordinates of the n-th hit straight into row n. Hits beyond the rows of `out` are dropped.
-#include <cub/device/device_select.cuh>
+// Positions of nonzero elements on CUDA: an ordered selection over the row-major positions, which
+// writes the coordinates of the n-th hit straight into row n. Hits beyond the rows of `out` are
+// dropped.
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/tabulate_output_iterator.h>
+#include <cub/device/device_select.cuh>
 
 #include "tessera/kernels/cuda/compose.hpp"
 #include "tessera/kernels/cuda/grid.cuh"
@@ -49,10 +50,11 @@ struct NonzeroState {
   std::size_t temporary = 0;
 };
 
-cudaError_t select(const NonzeroState& s, void* temporary, std::size_t& bytes, i64* found, cudaStream_t stream) {
+cudaError_t select(const NonzeroState& s, void* temporary, std::size_t& bytes, i64* found,
+                   cudaStream_t stream) {
   return cub::DeviceSelect::If(temporary, bytes, thrust::counting_iterator<i64>(0),
-                               thrust::make_tabulate_output_iterator(s.write), found, s.test.loops.count, s.test,
-                               stream);
+                               thrust::make_tabulate_output_iterator(s.write), found,
+                               s.test.loops.count, s.test, stream);
 }
 
 void run_nonzero(const void* state, const Launch& launch) {
@@ -61,7 +63,8 @@ void run_nonzero(const void* state, const Launch& launch) {
   s.write.out = static_cast<i64*>(launch.operand[1]);
   auto* found = static_cast<i64*>(launch.workspace);
   std::size_t bytes = s.temporary;
-  check(select(s, at_bytes(launch.workspace, 256), bytes, found, stream_of(launch)), "selecting nonzero elements");
+  check(select(s, at_bytes(launch.workspace, 256), bytes, found, stream_of(launch)),
+        "selecting nonzero elements");
 }
 
 }  // namespace
@@ -72,8 +75,9 @@ Prepared prepare_nonzero_cuda(const NonzeroSpec& spec, Device device) {
   const Layout& in = spec.in.layout;
   if (spec.out.layout.size() == 0 || in.size() == 0) return {{&run_nothing, nullptr}};
   const MergedLoops m = merge_loops(in.shape, {&in.strides, 1}, -1);
-  require<NotAvailable>(m.size.size() <= loop_axes && in.ndim() <= most_axes, "nonzero on cuda: shape ", in.shape,
-                        " has more than ", loop_axes, " axes that cannot be merged, or more than ", most_axes);
+  require<NotAvailable>(m.size.size() <= loop_axes && in.ndim() <= most_axes,
+                        "nonzero on cuda: shape ", in.shape, " has more than ", loop_axes,
+                        " axes that cannot be merged, or more than ", most_axes);
   auto s = std::make_shared<NonzeroState>();
   s->test.loops = device_loops(m, loop_axes);
   s->test.type = spec.in.dtype;
@@ -83,7 +87,8 @@ Prepared prepare_nonzero_cuda(const NonzeroSpec& spec, Device device) {
   s->write.rank = static_cast<int>(in.ndim());
   for (i64 i = 0; i < in.ndim(); ++i) s->write.size[i] = in.shape[i];
   const DeviceGuard guard(device.index);
-  check(select(*s, nullptr, s->temporary, nullptr, nullptr), "sizing the selection of nonzero elements");
+  check(select(*s, nullptr, s->temporary, nullptr, nullptr),
+        "sizing the selection of nonzero elements");
   Prepared p;
   p.workspace = 256 + static_cast<i64>(s->temporary);
   p.task = {&run_nonzero, s};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers on CUDA: the draws that all devices share, one per element, by its row-major position.
+// Random numbers on CUDA: the draws that all devices share, one per element, by its row-major
+// position.
 #include "tessera/kernels/cuda/compose.hpp"
 #include "tessera/kernels/cuda/grid.cuh"
 #include "tessera/kernels/cuda/loops.cuh"
@@ -33,11 +34,13 @@ __device__ inline T one_draw(const RandomArgs& a, std::uint64_t position) {
 }
 
 template <Distribution D, class T>
-__global__ void __launch_bounds__(block_threads) random_kernel(const __grid_constant__ RandomArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    random_kernel(const __grid_constant__ RandomArgs args) {
   for (i64 p = thread_position(); p < args.loops.count; p += thread_count()) {
     i64 at[1];
     args.loops.offsets(p, at);
-    static_cast<T*>(args.out)[at[0]] = one_draw<D, T>(args, args.first + static_cast<std::uint64_t>(p));
+    static_cast<T*>(args.out)[at[0]] =
+        one_draw<D, T>(args, args.first + static_cast<std::uint64_t>(p));
   }
 }
 
@@ -45,7 +48,8 @@ template <Distribution D, class T>
 void run_random(const void* state, const Launch& launch) {
   RandomArgs args = *static_cast<const RandomArgs*>(state);
   args.out = launch.operand[0];
-  random_kernel<D, T><<<blocks_for(args.loops.count, block_threads), block_threads, 0, stream_of(launch)>>>(args);
+  random_kernel<D, T>
+      <<<blocks_for(args.loops.count, block_threads), block_threads, 0, stream_of(launch)>>>(args);
   check_launch("launching random numbers");
 }
 
@@ -54,7 +58,8 @@ RunFn run_of(const RandomSpec& spec) {
   const DType t = spec.out.dtype;
   switch (spec.distribution) {
     case Distribution::bits:
-      dispatch<std::uint64_t>(t, "random bits", [&]<class T>() { run = &run_random<Distribution::bits, T>; });
+      dispatch<std::uint64_t>(t, "random bits",
+                              [&]<class T>() { run = &run_random<Distribution::bits, T>; });
       break;
     case Distribution::uniform:
       dispatch<Half, BFloat16, float, double>(
@@ -65,8 +70,8 @@ RunFn run_of(const RandomSpec& spec) {
           t, "normal", [&]<class T>() { run = &run_random<Distribution::normal, T>; });
       break;
     case Distribution::integers:
-      dispatch<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-               std::uint32_t, std::uint64_t>(
+      dispatch<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+               std::uint16_t, std::uint32_t, std::uint64_t>(
           t, "integers", [&]<class T>() { run = &run_random<Distribution::integers, T>; });
       break;
   }

@@ -13,7 +13,8 @@ struct ReduceState {
 };
 
 // Splits the axes of the input into kept and reduced ones. Positions (argmax) need row-major order.
-void split_axes(const ReduceSpec& spec, bool two, bool ordered, MergedLoops& kept, MergedLoops& reduced) {
+void split_axes(const ReduceSpec& spec, bool two, bool ordered, MergedLoops& kept,
+                MergedLoops& reduced) {
   Shape kept_shape, reduced_shape;
   std::array<Strides, loop_operands> kept_strides, reduced_strides;
   for (i64 axis = 0; axis < spec.in.layout.ndim(); ++axis) {
@@ -22,7 +23,8 @@ void split_axes(const ReduceSpec& spec, bool two, bool ordered, MergedLoops& kep
                                                  two ? spec.in2.layout.strides[axis] : 0, 0,
                                                  keep ? spec.out.layout.strides[axis] : 0};
     (keep ? kept_shape : reduced_shape).push_back(spec.in.layout.shape[axis]);
-    for (std::size_t k = 0; k < loop_operands; ++k) (keep ? kept_strides : reduced_strides)[k].push_back(step[k]);
+    for (std::size_t k = 0; k < loop_operands; ++k)
+      (keep ? kept_strides : reduced_strides)[k].push_back(step[k]);
   }
   kept = merge_loops(kept_shape, kept_strides, 0);
   reduced = merge_loops(reduced_shape, reduced_strides, ordered ? -1 : 0);
@@ -34,9 +36,11 @@ i64 inner_stride(const MergedLoops& m) {
   return s < 0 ? -s : s;
 }
 
-// Which threads do what: along rows when the reduced axis is the denser one in memory, else across outputs.
+// Which threads do what: along rows when the reduced axis is the denser one in memory, else across
+// outputs.
 void choose_blocks(ReduceArgs& a, const MergedLoops& kept, const MergedLoops& reduced) {
-  constexpr i64 per_lane = 256;  // elements that one thread adds in a row: bounds the rounding error
+  constexpr i64 per_lane =
+      256;  // elements that one thread adds in a row: bounds the rounding error
   a.rows = a.outputs == 1 || (a.length > 1 && inner_stride(reduced) <= inner_stride(kept));
   int lanes = 1;
   const i64 most = a.rows ? block_threads : 8;
@@ -77,9 +81,9 @@ Prepared prepare_reduce_cuda(const ReduceSpec& spec, Device) {
   MergedLoops kept, reduced;
   const bool ordered = spec.op == ReduceOp::argmax || spec.op == ReduceOp::argmin;
   split_axes(spec, s->two, ordered, kept, reduced);
-  require<NotAvailable>(kept.size.size() <= loop_axes && reduced.size.size() <= loop_axes, name(spec.op),
-                        " on cuda: shape ", spec.in.layout.shape, " has more than ", loop_axes,
-                        " axes that cannot be merged; make the array contiguous first");
+  require<NotAvailable>(kept.size.size() <= loop_axes && reduced.size.size() <= loop_axes,
+                        name(spec.op), " on cuda: shape ", spec.in.layout.shape, " has more than ",
+                        loop_axes, " axes that cannot be merged; make the array contiguous first");
   ReduceArgs& a = s->args;
   a.kept = device_loops(kept, loop_axes);
   a.reduced = device_loops(reduced, loop_axes);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reductions on CUDA in two passes over a fixed partition, so results do not depend on the number of
-// multiprocessors or on timing: blocks of 256 threads reduce segments (width outputs side by side, the other
-// threads along the reduced axes), a tree joins the threads, a second pass joins the segments in order.
+// Reductions on CUDA in two passes over a fixed partition, so results do not depend on the number
+// of multiprocessors or on timing: blocks of 256 threads reduce segments (width outputs side by
+// side, the other threads along the reduced axes), a tree joins the threads, a second pass joins
+// the segments in order.
 //   ReduceLaunch f = find_reduce_sum(spec);   f.run(args, stream);
 
 #include "tessera/kernels/cuda/grid.cuh"
@@ -20,8 +21,9 @@ struct ReduceArgs {
   void* partial = nullptr;  // [output][segment]
   DType type = DType::f32, type2 = DType::f32, out_type = DType::f32;
   i64 outputs = 0, length = 0, segment = 0, segments = 1;
-  int width = 1;         // outputs per block
-  bool rows = true;      // neighbouring threads work along the reduced axes, else on neighbouring outputs
+  int width = 1;  // outputs per block
+  bool rows =
+      true;  // neighbouring threads work along the reduced axes, else on neighbouring outputs
   bool greater = false;  // max rather than min
 };
 struct ReduceLaunch {
@@ -29,8 +31,9 @@ struct ReduceLaunch {
   i64 partial_bytes = 0;  // of one output and segment
 };
 
-ReduceLaunch find_reduce_sum(const ReduceSpec& spec);    // sum, prod, sum_abs2, vdot
-ReduceLaunch find_reduce_order(const ReduceSpec& spec);  // max, min, argmax, argmin, any, all, count_nonzero
+ReduceLaunch find_reduce_sum(const ReduceSpec& spec);  // sum, prod, sum_abs2, vdot
+ReduceLaunch find_reduce_order(
+    const ReduceSpec& spec);  // max, min, argmax, argmin, any, all, count_nonzero
 
 #ifdef __CUDACC__
 
@@ -39,8 +42,8 @@ inline constexpr int reduce_unroll = 4;
 // An Op has: Loaded, Acc, two (inputs), from_first (start with element 0 instead of an identity),
 // identity(), make(Loaded, Loaded, position), combine(args, Acc, Acc), finish(Acc).
 template <class Op>
-__device__ inline typename Op::Acc reduce_segment(const ReduceArgs& args, i64 output, i64 first, i64 last,
-                                                  int lane, int lanes) {
+__device__ inline typename Op::Acc reduce_segment(const ReduceArgs& args, i64 output, i64 first,
+                                                  i64 last, int lane, int lanes) {
   using L = typename Op::Loaded;
   i64 base[4];
   args.kept.offsets(output, base);
@@ -66,20 +69,23 @@ __device__ inline typename Op::Acc reduce_segment(const ReduceArgs& args, i64 ou
     if constexpr (Op::two) load_several(y, args.in2, args.type2, b, live);
 #pragma unroll
     for (int u = 0; u < reduce_unroll; ++u)
-      if (live[u]) acc = Op::combine(args, acc, Op::make(x[u], y[u], i + static_cast<i64>(u) * lanes));
+      if (live[u])
+        acc = Op::combine(args, acc, Op::make(x[u], y[u], i + static_cast<i64>(u) * lanes));
   }
   return acc;
 }
 
 template <class Op>
-__device__ inline void reduce_store(const ReduceArgs& args, i64 output, const typename Op::Acc& acc) {
+__device__ inline void reduce_store(const ReduceArgs& args, i64 output,
+                                    const typename Op::Acc& acc) {
   i64 at[4];
   args.kept.offsets(output, at);
   store_as(args.out, args.out_type, at[3], Op::finish(acc));
 }
 
 template <class Op>
-__global__ void __launch_bounds__(block_threads) reduce_first(const __grid_constant__ ReduceArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    reduce_first(const __grid_constant__ ReduceArgs args) {
   using Acc = typename Op::Acc;
   __shared__ Acc joined[block_threads];
   const int lanes = block_threads / args.width, tid = static_cast<int>(threadIdx.x);
@@ -92,7 +98,8 @@ __global__ void __launch_bounds__(block_threads) reduce_first(const __grid_const
     const i64 first = segment * args.segment;
     const i64 last = first + args.segment < args.length ? first + args.segment : args.length;
     const bool live = output < args.outputs;
-    if (live) joined[column * lanes + lane] = reduce_segment<Op>(args, output, first, last, lane, lanes);
+    if (live)
+      joined[column * lanes + lane] = reduce_segment<Op>(args, output, first, last, lane, lanes);
     __syncthreads();
     for (int half = lanes / 2; half > 0; half /= 2) {
       if (live && lane < half) {
@@ -113,7 +120,8 @@ __global__ void __launch_bounds__(block_threads) reduce_first(const __grid_const
 }
 
 template <class Op>
-__global__ void __launch_bounds__(block_threads) reduce_second(const __grid_constant__ ReduceArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    reduce_second(const __grid_constant__ ReduceArgs args) {
   using Acc = typename Op::Acc;
   __shared__ Acc joined[block_threads];
   const int tid = static_cast<int>(threadIdx.x);
@@ -128,7 +136,8 @@ __global__ void __launch_bounds__(block_threads) reduce_second(const __grid_cons
     }
     __syncthreads();
     for (int half = block_threads / 2; half > 0; half /= 2) {
-      if (tid < half && tid + half < used) joined[tid] = Op::combine(args, joined[tid], joined[tid + half]);
+      if (tid < half && tid + half < used)
+        joined[tid] = Op::combine(args, joined[tid], joined[tid + half]);
       __syncthreads();
     }
     if (tid == 0) reduce_store<Op>(args, output, joined[0]);

@@ -35,8 +35,10 @@ struct ExtremePlace {
     const bool a_nan = element::has_nan(a.value), b_nan = element::has_nan(b.value);
     if (a_nan != b_nan) return a_nan ? a : b;
     if (!a_nan) {
-      const bool a_first = args.greater ? element::greater{}(a.value, b.value) : element::less{}(a.value, b.value);
-      const bool b_first = args.greater ? element::greater{}(b.value, a.value) : element::less{}(b.value, a.value);
+      const bool a_first =
+          args.greater ? element::greater{}(a.value, b.value) : element::less{}(a.value, b.value);
+      const bool b_first =
+          args.greater ? element::greater{}(b.value, a.value) : element::less{}(b.value, a.value);
       if (a_first != b_first) return a_first ? a : b;
     }
     return a.position <= b.position ? a : b;
@@ -77,7 +79,8 @@ ReduceLaunch find_reduce_order(const ReduceSpec& spec) {
       return with_wide_type(spec.in.dtype, []<class T>() { return reduce_launch<Extreme<T>>(); });
     case ReduceOp::argmax:
     case ReduceOp::argmin:
-      return with_wide_type(spec.in.dtype, []<class T>() { return reduce_launch<ExtremePlace<T>>(); });
+      return with_wide_type(spec.in.dtype,
+                            []<class T>() { return reduce_launch<ExtremePlace<T>>(); });
     case ReduceOp::any: return reduce_launch<Any>();
     case ReduceOp::all: return reduce_launch<All>();
     case ReduceOp::count_nonzero: return reduce_launch<Count>();

@@ -12,7 +12,9 @@ struct Sum {
   static constexpr bool two = false, from_first = false;
   static __device__ Acc identity() { return A(0); }
   static __device__ Acc make(A x, A, i64) { return x; }
-  static __device__ Acc combine(const ReduceArgs&, const Acc& a, const Acc& b) { return element::add{}(a, b); }
+  static __device__ Acc combine(const ReduceArgs&, const Acc& a, const Acc& b) {
+    return element::add{}(a, b);
+  }
   static __device__ A finish(const Acc& a) { return a; }
 };
 
@@ -44,11 +46,15 @@ struct SumAbs2 : Sum<std::invoke_result_t<element::abs2, L>> {
 ReduceLaunch find_reduce_sum(const ReduceSpec& spec) {
   const DType out = spec.out.dtype;
   switch (spec.op) {
-    case ReduceOp::sum: return with_wide_type(out, []<class A>() { return reduce_launch<Sum<A>>(); });
-    case ReduceOp::prod: return with_wide_type(out, []<class A>() { return reduce_launch<Product<A>>(); });
-    case ReduceOp::vdot: return with_wide_type(out, []<class A>() { return reduce_launch<InnerProduct<A>>(); });
+    case ReduceOp::sum:
+      return with_wide_type(out, []<class A>() { return reduce_launch<Sum<A>>(); });
+    case ReduceOp::prod:
+      return with_wide_type(out, []<class A>() { return reduce_launch<Product<A>>(); });
+    case ReduceOp::vdot:
+      return with_wide_type(out, []<class A>() { return reduce_launch<InnerProduct<A>>(); });
     case ReduceOp::sum_abs2: {
-      // Accumulate in the output's precision: float32 input with a float64 sum is loaded as float64.
+      // Accumulate in the output's precision: float32 input with a float64 sum is loaded as
+      // float64.
       DType loaded = spec.in.dtype;
       if (is_complex(loaded) && out == DType::f64) loaded = DType::c128;
       if (!is_complex(loaded)) loaded = out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cumulative sums and products on CUDA, deterministic: each row is cut into fixed segments, whose totals are
-// scanned first. Long, dense columns (scans across rows of memory) take one thread per column instead.
+// Cumulative sums and products on CUDA, deterministic: each row is cut into fixed segments, whose
+// totals are scanned first. Long, dense columns (scans across rows of memory) take one thread per
+// column instead.
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
@@ -35,7 +36,8 @@ struct Combine {
 };
 
 template <class A>
-__device__ inline void load_items(const ScanArgs& args, i64 base, i64 first, A (&item)[per_thread]) {
+__device__ inline void load_items(const ScanArgs& args, i64 base, i64 first,
+                                  A (&item)[per_thread]) {
   i64 at[per_thread];
   bool live[per_thread];
 #pragma unroll
@@ -51,7 +53,8 @@ __device__ inline void load_items(const ScanArgs& args, i64 base, i64 first, A (
 }
 
 template <class A>
-__global__ void __launch_bounds__(block_threads) segment_totals(const __grid_constant__ ScanArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    segment_totals(const __grid_constant__ ScanArgs args) {
   using Reduce = cub::BlockReduce<A, block_threads>;
   __shared__ typename Reduce::TempStorage shared;
   const Combine<A> combine{args.product};
@@ -68,7 +71,8 @@ __global__ void __launch_bounds__(block_threads) segment_totals(const __grid_con
 
 // Totals become what stands before each segment. One block per row.
 template <class A>
-__global__ void __launch_bounds__(block_threads) scan_totals(const __grid_constant__ ScanArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    scan_totals(const __grid_constant__ ScanArgs args) {
   using Scan = cub::BlockScan<A, block_threads>;
   __shared__ typename Scan::TempStorage shared;
   const Combine<A> combine{args.product};
@@ -88,7 +92,8 @@ __global__ void __launch_bounds__(block_threads) scan_totals(const __grid_consta
 }
 
 template <class A>
-__global__ void __launch_bounds__(block_threads) scan_segments(const __grid_constant__ ScanArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    scan_segments(const __grid_constant__ ScanArgs args) {
   using Scan = cub::BlockScan<A, block_threads>;
   __shared__ typename Scan::TempStorage shared;
   const Combine<A> combine{args.product};
@@ -116,7 +121,8 @@ __global__ void __launch_bounds__(block_threads) scan_segments(const __grid_cons
 }
 
 template <class A>
-__global__ void __launch_bounds__(block_threads) scan_columns(const __grid_constant__ ScanArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    scan_columns(const __grid_constant__ ScanArgs args) {
   const Combine<A> combine{args.product};
   for (i64 row = thread_position(); row < args.rows.count; row += thread_count()) {
     i64 base[4];
@@ -162,12 +168,18 @@ RunFn run_of(DType out, i64& bytes) {
     run = &run_scan<A>;
     bytes = sizeof(A);
   };
-  if (out == DType::b1 || is_signed_int(out)) use.operator()<std::int64_t>();
-  else if (is_unsigned_int(out)) use.operator()<std::uint64_t>();
-  else if (out == DType::f64) use.operator()<double>();
-  else if (out == DType::c64) use.operator()<c64>();
-  else if (out == DType::c128) use.operator()<c128>();
-  else use.operator()<float>();
+  if (out == DType::b1 || is_signed_int(out))
+    use.operator()<std::int64_t>();
+  else if (is_unsigned_int(out))
+    use.operator()<std::uint64_t>();
+  else if (out == DType::f64)
+    use.operator()<double>();
+  else if (out == DType::c64)
+    use.operator()<c64>();
+  else if (out == DType::c128)
+    use.operator()<c128>();
+  else
+    use.operator()<float>();
   return run;
 }
 

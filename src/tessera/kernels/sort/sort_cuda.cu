@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting on CUDA: elements become unsigned keys that order as NumPy does (NaN last, -0 equal to 0), all rows
-// are sorted together by stable radix sorts of (key, position) pairs, the row being the highest digit. Complex
-// numbers go by imaginary part, real part, then by where their NaNs are.
+// Sorting on CUDA: elements become unsigned keys that order as NumPy does (NaN last, -0 equal to
+// 0), all rows are sorted together by stable radix sorts of (key, position) pairs, the row being
+// the highest digit. Complex numbers go by imaginary part, real part, then by where their NaNs are.
 #include <cub/device/device_radix_sort.cuh>
 
 #include <bit>
@@ -80,14 +80,16 @@ __global__ void __launch_bounds__(block_threads)
     i64 at[1];
     args.in.offsets(position, at);
     Key key = 0;
-    with_type(args.type, [&]<class T>() { key = digit_of(load_raw<T>(args.source, at[0]), pass.digit); });
+    with_type(args.type,
+              [&]<class T>() { key = digit_of(load_raw<T>(args.source, at[0]), pass.digit); });
     if (pass.with_row) key |= static_cast<Key>(position / args.length) << pass.bits;
     args.key[i] = key;
   }
 }
 
 // Where the row does not fit above the digit it is sorted by itself.
-__global__ void __launch_bounds__(block_threads) make_row_keys(const __grid_constant__ SortArgs args) {
+__global__ void __launch_bounds__(block_threads)
+    make_row_keys(const __grid_constant__ SortArgs args) {
   for (i64 i = thread_position(); i < args.count; i += thread_count())
     args.key[i] = static_cast<Key>(args.position[i] / args.length);
 }
@@ -119,15 +121,20 @@ struct SortState {
 };
 
 cudaError_t sort_pairs(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Key>& keys,
-                       cub::DoubleBuffer<i64>& positions, i64 count, int bits, cudaStream_t stream) {
+                       cub::DoubleBuffer<i64>& positions, i64 count, int bits,
+                       cudaStream_t stream) {
   return cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, positions, count, 0, bits, stream);
 }
 
 void run_sort(const void* state, const Launch& launch) {
   const auto& s = *static_cast<const SortState*>(state);
   const cudaStream_t stream = stream_of(launch);
-  const auto keys_at = [&](int i) { return static_cast<Key*>(at_bytes(launch.workspace, s.key_at[i])); };
-  const auto positions_at = [&](int i) { return static_cast<i64*>(at_bytes(launch.workspace, s.position_at[i])); };
+  const auto keys_at = [&](int i) {
+    return static_cast<Key*>(at_bytes(launch.workspace, s.key_at[i]));
+  };
+  const auto positions_at = [&](int i) {
+    return static_cast<i64*>(at_bytes(launch.workspace, s.position_at[i]));
+  };
   cub::DoubleBuffer<Key> keys(keys_at(0), keys_at(1));
   cub::DoubleBuffer<i64> positions(positions_at(0), positions_at(1));
   SortArgs args = s.args;
@@ -136,7 +143,8 @@ void run_sort(const void* state, const Launch& launch) {
   const unsigned blocks = blocks_for(args.count, block_threads);
   const auto sort = [&](int bits) {
     std::size_t bytes = s.temporary;
-    check(sort_pairs(at_bytes(launch.workspace, s.temporary_at), bytes, keys, positions, args.count, bits, stream),
+    check(sort_pairs(at_bytes(launch.workspace, s.temporary_at), bytes, keys, positions, args.count,
+                     bits, stream),
           "sorting");
   };
   for (std::size_t k = 0; k < s.passes.size(); ++k) {
@@ -161,7 +169,8 @@ void run_sort(const void* state, const Launch& launch) {
 void plan_passes(SortState& s, DType t, i64 rows) {
   const int bits = digit_bits(t);
   if (is_complex(t)) {
-    s.passes = {{Digit::imaginary, false, bits}, {Digit::real, false, bits}, {Digit::placement, false, 2}};
+    s.passes = {
+        {Digit::imaginary, false, bits}, {Digit::real, false, bits}, {Digit::placement, false, 2}};
   } else {
     s.passes = {{Digit::value, false, bits}};
   }
@@ -173,8 +182,8 @@ void plan_passes(SortState& s, DType t, i64 rows) {
 
 Loops row_major_loops(const Layout& l) {
   const MergedLoops m = merge_loops(l.shape, {&l.strides, 1}, -1);
-  require<NotAvailable>(m.size.size() <= loop_axes, "sort on cuda: shape ", l.shape, " has more than ", loop_axes,
-                        " axes that cannot be merged");
+  require<NotAvailable>(m.size.size() <= loop_axes, "sort on cuda: shape ", l.shape,
+                        " has more than ", loop_axes, " axes that cannot be merged");
   return device_loops(m, loop_axes);
 }
 
