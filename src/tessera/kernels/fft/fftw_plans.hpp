@@ -28,7 +28,7 @@ struct LineKey {
 
 inline constexpr i64 fftw_alignment = 16;
 
-class LinePlan {
+class TESSERA_API LinePlan {
  public:
   LinePlan(const LineKey& key);
   ~LinePlan();
@@ -43,7 +43,7 @@ class LinePlan {
 };
 
 // From the cache, or planned now. BackendError when FFTW refuses.
-std::shared_ptr<const LinePlan> line_plan(const LineKey& key);
+TESSERA_API std::shared_ptr<const LinePlan> line_plan(const LineKey& key);
 
 // The file that keeps wisdom of one precision: under $XDG_CACHE_HOME or ~/.cache; empty when
 // neither is set.
