@@ -72,6 +72,14 @@ Number number(T v) {
   return n;
 }
 
+// Numbers of this power of ten and more are written in scientific form: beyond the digits that a
+// type is sure of, and beyond eight of them within arrays.
+template <class T>
+constexpr int first_scientific_power(int most) {
+  if constexpr (sizeof(T) == 2) return 3;
+  return sizeof(T) == 4 ? 6 : most;
+}
+
 // Sign and digits before the point, and digits after it.
 struct Halves {
   std::string left, right;
@@ -102,7 +110,8 @@ Halves positional(const Number& n, int limit) {
 // Formats a column of real numbers, all in one way.
 class Column {
  public:
-  Column(std::vector<Number> numbers, bool plus) : numbers_(std::move(numbers)), plus_(plus) {
+  Column(std::vector<Number> numbers, int power, bool plus)
+      : numbers_(std::move(numbers)), plus_(plus) {
     double most = 0, least = 0;
     for (const Number& n : numbers_) {
       const double a = std::abs(n.value);
@@ -110,7 +119,8 @@ class Column {
       most = std::max(most, a);
       least = least == 0 ? a : std::min(least, a);
     }
-    scientific_ = most > 0 && (most >= 1e8 || least < 1e-4 || most / least > 1000);
+    scientific_ =
+        most > 0 && (most >= std::pow(10.0, power) || least < 1e-4 || most / least > 1000);
     for (const Number& n : numbers_) measure(n);
     for (const Number& n : numbers_) {
       if (std::isfinite(n.value)) continue;
@@ -163,8 +173,10 @@ class Column {
     right_ = fraction_ + power_ + 2;
   }
 
+  // Digits beyond the shortest ones are those of the exact value, not zeros, as NumPy has them.
   std::string scientific(const Number& n) const {
-    const Decimal d = rounded(n);
+    Decimal d = rounded(n);
+    if (d.digits.size() - 1 < fraction_) d = scientific_with(n.value, static_cast<int>(fraction_));
     std::string s = sign(n) + (d.negative ? "-" : "") + d.digits.substr(0, 1);
     s = padded(s, left_) + "." + d.digits.substr(1);
     s.append(fraction_ - (d.digits.size() - 1), '0');
@@ -216,7 +228,8 @@ std::vector<std::string> words_of(const Array& x) {
       re.push_back(number(v.re));
       im.push_back(number(v.im));
     }
-    const Column real(std::move(re), false), imaginary(std::move(im), true);
+    constexpr int power = first_scientific_power<decltype(T::re)>(8);
+    const Column real(std::move(re), power, false), imaginary(std::move(im), power, true);
     for (std::size_t i = 0; i < values.size(); ++i) {
       std::string w = imaginary.word(i);
       const std::size_t end = w.find_last_not_of(' ') + 1;  // the j follows the last digit
@@ -225,20 +238,20 @@ std::vector<std::string> words_of(const Array& x) {
   } else {
     std::vector<Number> numbers;
     for (const T& v : values) numbers.push_back(number(v));
-    const Column column(std::move(numbers), false);
+    const Column column(std::move(numbers), first_scientific_power<T>(8), false);
     for (std::size_t i = 0; i < values.size(); ++i) words.push_back(column.word(i));
   }
   return words;
 }
 
-// As Python's repr of a float: positional from 1e-4 to 1e16, scientific beyond.
+// As str() of a NumPy scalar: positional from 1e-4 to a power that depends on the type.
 template <class T>
 std::string float_text(T v, bool bare) {
   const Number n = number(v);
   if (std::isnan(n.value)) return "nan";
   if (std::isinf(n.value)) return n.value < 0 ? "-inf" : "inf";
   const Decimal& d = n.decimal;
-  if (d.exponent >= -4 && d.exponent < 16) {
+  if (d.exponent >= -4 && d.exponent < first_scientific_power<T>(16)) {
     const Halves h = positional(n, 1 << 10);
     if (h.right.empty()) return h.left + (bare ? "" : ".0");
     return h.left + "." + h.right;
