@@ -101,6 +101,7 @@ TEST(Plugin, LooksInTheFoldersOfTheEnvironment) {
       << absent;
   std::ofstream(scratch_folder() + "/libtessera_sim.so") << "rubbish";
   EXPECT_TRUE(has(find_plugin(Kind::sim).problem, "cannot be loaded"));
+  std::remove((scratch_folder() + "/libtessera_sim.so").c_str());
   before ? setenv("TESSERA_PLUGIN_PATH", kept.c_str(), 1) : unsetenv("TESSERA_PLUGIN_PATH");
 }
 

@@ -185,6 +185,7 @@ void write(const std::string& path, const std::string& text) {
 
 TEST(HostLimits, CgroupVersion2TakesTheTightestParent) {
   const std::string root = scratch_folder() + "/v2";
+  std::filesystem::remove_all(root);
   write(root + "/proc/self/cgroup", "0::/a/b\n");
   EXPECT_FALSE(cgroup_cpus(root).has_value());
   write(root + "/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
@@ -199,6 +200,7 @@ TEST(HostLimits, CgroupVersion2TakesTheTightestParent) {
 
 TEST(HostLimits, CgroupVersion1) {
   const std::string root = scratch_folder() + "/v1";
+  std::filesystem::remove_all(root);
   write(root + "/proc/self/cgroup", "5:memory:/x\n4:cpu,cpuacct:/job\n");
   write(root + "/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
   write(root + "/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
