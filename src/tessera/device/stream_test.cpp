@@ -43,7 +43,7 @@ void pause_us(int us) { std::this_thread::sleep_for(std::chrono::microseconds(us
 
 class SimTest : public testing::Test {
  protected:
-  ~SimTest() override {
+  void TearDown() override {
     for (int i = 0; i < 8; ++i) sim::restore(i);
   }
 };
@@ -344,10 +344,12 @@ TEST_F(SimTest, AWorkerMayLetGoOfStreamsAndMemory) {
              }),
              {});
     {
-      Storage held = Storage::allocate(sim_at(0), 500), host = Storage::allocate(cpu, 8);
-      held.record_stream(s);
-      host.record_stream(s);
-      s.launch(task([held, host, inner = Stream(sim_at(0)), s](const Launch&) {}), {});
+      std::vector<Storage> held;
+      for (int i = 0; i < 4; ++i) {
+        held.push_back(i % 2 ? Storage::allocate(sim_at(0), 500) : Storage::allocate(cpu, 8));
+        held.back().record_stream(s);
+      }
+      s.launch(task([held, inner = Stream(sim_at(0)), s](const Launch&) {}), {});
     }
     for (int i = 0; i < 254; ++i) s.launch(task([](const Launch&) {}), {});
     go.store(true);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -72,6 +73,22 @@ TEST(Threads, ChunksRunAtTheSameTime) {
   });
   EXPECT_EQ(ids.size(), 2u);
   EXPECT_TRUE(ids.contains(std::this_thread::get_id()));  // the caller works too
+}
+
+TEST(Threads, ReturnsOnlyWhenEveryChunkHasEnded) {
+  Threads use(config().num_threads, 2);
+  const auto caller = std::this_thread::get_id();
+  for (int round = 0; round < 5; ++round) {
+    std::atomic<int> inside{0}, ended{0};
+    parallel_for(2, 1, [&](i64, i64) {
+      inside.fetch_add(1);
+      while (inside.load() < 2) std::this_thread::yield();
+      if (std::this_thread::get_id() != caller)
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      ended.fetch_add(1);
+    });
+    EXPECT_EQ(ended.load(), 2);
+  }
 }
 
 TEST(Threads, NestedThreeDeep) {
