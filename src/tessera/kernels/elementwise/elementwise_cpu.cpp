@@ -182,44 +182,7 @@ void run_general(const void* state, const Launch& launch) {
   parallel_for(s.size, s.grain, [&](i64 begin, i64 end) { Chunk(s, launch, begin).run(end); });
 }
 
-// Conversion without an operation: straight from the input's dtype to the output's.
-struct CopyState {
-  CastRow row = nullptr;
-  Loop loop;  // out, in
-  bool immediate = false;
-  Element value{};
-};
-
-void run_copy(const void* state, const Launch& launch) {
-  const CopyState& s = *static_cast<const CopyState*>(state);
-  const auto* from = s.immediate ? s.value.bytes : static_cast<const std::byte*>(launch.operand[0]);
-  auto* to = static_cast<std::byte*>(launch.operand[s.immediate ? 0 : 1]);
-  parallel_for(s.loop.size(), 32768, [&](i64 begin, i64 end) {
-    for (Cursor c(s.loop, begin); c.position() < end;) {
-      const i64 n = std::min(c.run(), end - c.position());
-      s.row(from + c.offset(1), s.loop.inner_stride(1), to + c.offset(0), s.loop.inner_stride(0),
-            n);
-      c.advance(n);
-    }
-  });
-}
-
 void run_nothing(const void*, const Launch&) {}
-
-Prepared prepare_copy(const ElementwiseSpec& spec) {
-  auto state = std::make_shared<CopyState>();
-  const ElementwiseSpec::Input& in = spec.inputs[0];
-  state->immediate = in.immediate.has_value();
-  Layout still;
-  still.shape = spec.out.layout.shape;
-  still.strides.resize(still.ndim(), 0);
-  const DType from = state->immediate ? spec.out.dtype : in.operand.dtype;
-  if (state->immediate) state->value = element_of(*in.immediate, spec.out.dtype);
-  state->row = cast_row(from, spec.out.dtype);
-  state->loop = Loop({&spec.out.layout, state->immediate ? &still : &in.operand.layout},
-                     {size_of(spec.out.dtype), size_of(from)});
-  return {.task = {&run_copy, std::move(state)}};
-}
 
 void describe_input(Input& x, const ElementwiseSpec::Input& in, DType compute, DType work) {
   x.work_size = size_of(work);
@@ -276,7 +239,7 @@ i64 element_grain(ElementOp op) {
 
 Prepared prepare_elementwise_cpu(const ElementwiseSpec& spec, Device) {
   if (spec.out.layout.size() == 0) return {.task = {&run_nothing, nullptr}};
-  if (spec.op == ElementOp::copy) return prepare_copy(spec);
+  if (spec.op == ElementOp::copy) return prepare_copy_cpu(spec);
   auto state = std::make_shared<State>();
   State& s = *state;
   const DType work = work_of(spec.compute), result = natural_result(spec.op, work);

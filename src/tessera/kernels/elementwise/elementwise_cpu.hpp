@@ -31,4 +31,7 @@ extern template BlockFn family_block<ElementFamily::real_part>(ElementOp, DType)
 BlockFn element_block(ElementOp op, DType compute);
 i64 element_grain(ElementOp op);
 
+// ElementOp::copy, in copy/copy_cpu.cpp. The output is not empty.
+Prepared prepare_copy_cpu(const ElementwiseSpec& spec);
+
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tessera/base/trace.hpp"
+#include "tessera/kernels/copy/cast.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise_cpu.hpp"
@@ -141,38 +142,62 @@ void run(ElementOp op, Inputs inputs, DType compute, const Array& out) {
 }
 
 // Small contiguous arrays of one dtype on the cpu, where work is done in the caller anyway: no
-// plan, no queue. An empty result means that the general way has to be taken.
-Array small_on_cpu(ElementOp op, Inputs inputs) {
-  if (inputs.size() > 2 || family(op) > ElementFamily::compare || op == ElementOp::power) return {};
-  const Array& a = inputs[0].array;
-  if (!a || a.device() != cpu || a.size() > element_grain(op) || !a.is_contiguous() ||
-      a.dtype() == DType::b1 || a.dtype() == DType::f16 || a.dtype() == DType::bf16)
-    return {};
-  const void* in[2] = {a.data(), nullptr};
-  if (inputs.size() == 2) {
-    const Array& b = inputs[1].array;
-    if (!b || b.device() != cpu || b.dtype() != a.dtype() || !(b.shape() == a.shape()) ||
-        !b.is_contiguous())
-      return {};
-    in[1] = b.data();
+// plan, no queue.
+struct SmallCall {
+  BlockFn block = nullptr;  // null: the general way has to be taken
+  const Array* first = nullptr;
+  std::array<const void*, 2> in{};
+  Element constant{};
+  unsigned scalars = 0;
+  DType result = DType::f32;
+
+  void operator()(const Array& out) const {
+    count(Counter::launches);
+    std::array<const void*, 2> p = in;
+    for (unsigned i = 0; i < 2; ++i)
+      if (scalars >> i & 1) p[i] = &constant;
+    block(p.data(), out.data(), out.size(), scalars);
   }
-  const BlockFn block = element_block(op, a.dtype());
-  if (!block) return {};
-  Array out = Array::empty(a.shape(), family(op) == ElementFamily::compare ? DType::b1 : a.dtype());
-  if (!out.is_contiguous()) return {};
-  count(Counter::launches);
-  block(in, out.data(), a.size(), 0);
-  return out;
+};
+
+bool is_small_operand(const Array& a, const Array& like) {
+  return a.device() == cpu && a.dtype() == like.dtype() && a.shape() == like.shape() &&
+         a.is_contiguous();
 }
 
-// The input as it may be read while `out` is written: itself, or a copy when the two overlap
-// otherwise than element on element.
-ArrayOrValue safe_input(const ArrayOrValue& in, const Array& out) {
-  if (in.is_value() || !may_share_memory(in.array, out)) return in;
-  const bool same = in.array.data() == out.data() && in.array.dtype() == out.dtype() &&
-                    in.array.shape() == out.shape() &&
-                    in.array.layout().strides == out.layout().strides;
-  return same ? in : ArrayOrValue(in.array.copy());
+SmallCall small_call(ElementOp op, Inputs inputs) {
+  SmallCall call;
+  if (inputs.size() > 2 || op == ElementOp::power) return call;
+  const Array& like = inputs[inputs[0].is_value() ? inputs.size() - 1 : 0].array;
+  if (!like || like.size() > element_grain(op) || like.dtype() == DType::f16 ||
+      like.dtype() == DType::bf16)
+    return call;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ArrayOrValue& x = inputs[i];
+    if (!x.is_value()) {
+      if (!is_small_operand(x.array, like)) return call;
+      call.in[i] = x.array.data();
+      continue;
+    }
+    if (adapted(x.value, like.dtype()) != like.dtype() || outside_of(x.value, like.dtype()) != 0)
+      return call;
+    call.constant = element_of(x.value, like.dtype());
+    call.scalars |= 1u << i;
+  }
+  const std::array<DType, 2> same{like.dtype(), like.dtype()};
+  const ElementTypes types = element_types(op, std::span(same).first(inputs.size()));
+  if (types.compute != like.dtype()) return call;
+  call.first = &like;
+  call.result = types.result;
+  call.block = element_block(op, types.compute);
+  return call;
+}
+
+// The input may be read while `out` is written: apart from it, or element on element.
+bool is_safe(const ArrayOrValue& in, const Array& out) {
+  if (in.is_value() || !may_share_memory(in.array, out)) return true;
+  return in.array.data() == out.data() && in.array.dtype() == out.dtype() &&
+         in.array.shape() == out.shape() && in.array.layout().strides == out.layout().strides;
 }
 
 void check_out_shape(Inputs inputs, const Shape& shape, const Array& out) {
@@ -198,7 +223,13 @@ void require_fits(const Value& v, DType dtype) {
 }
 
 Array elementwise(ElementOp op, std::span<const ArrayOrValue> inputs) {
-  if (Array small = small_on_cpu(op, inputs)) return small;
+  if (const SmallCall call = small_call(op, inputs); call.block) {
+    const Array out = Array::empty(call.first->shape(), call.result);
+    if (out.is_contiguous()) {
+      call(out);
+      return out;
+    }
+  }
   const Device device = device_of(op, inputs, nullptr);
   const ElementTypes types = element_types(op, input_types(op, inputs));
   Array out = Array::empty(shape_of(inputs), types.result, device);
@@ -216,10 +247,20 @@ void elementwise(ElementOp op, std::span<const ArrayOrValue> inputs, const Array
   require<ArgumentError>(out.storage().writable(), "output array is read-only");
   require<ArgumentError>(!out.layout().self_overlaps(), name(op),
                          ": elements of the output array share memory (a broadcast view?)");
-  std::vector<ArrayOrValue> safe;
-  safe.reserve(inputs.size());
-  for (const ArrayOrValue& in : inputs) safe.push_back(safe_input(in, out));
-  run(op, safe, types.compute, out);
+  bool apart = true;
+  for (const ArrayOrValue& in : inputs) apart = apart && is_safe(in, out);
+  if (apart) {
+    const SmallCall call = small_call(op, inputs);
+    if (call.block && call.result == out.dtype() && call.first->shape() == out.shape() &&
+        out.is_contiguous())
+      return call(out);
+    return run(op, inputs, types.compute, out);
+  }
+  std::vector<ArrayOrValue> copies;
+  copies.reserve(inputs.size());
+  for (const ArrayOrValue& in : inputs)
+    copies.push_back(is_safe(in, out) ? in : ArrayOrValue(in.array.copy()));
+  run(op, copies, types.compute, out);
 }
 
 }  // namespace tessera

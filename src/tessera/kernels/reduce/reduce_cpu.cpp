@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr i64 leaf_size = 1024;  // elements of a row that become one accumulator
-constexpr i64 lane_count = 128;  // kept positions that are reduced side by side
+constexpr i64 lane_count = 512;  // kept positions that are reduced side by side
 constexpr i64 lane_leaf = 32;    // rows added to one set of lanes before the tree begins
 constexpr i64 segment_leaves =
     32;  // leaves of a task when one reduction is shared by threads; a power of two
@@ -153,7 +153,8 @@ i64 reduce_some(const State& s, const Launch& launch, const Cursor& c, i64 limit
 void run_outputs(const void* state, const Launch& launch) {
   const State& s = *static_cast<const State*>(state);
   auto* out = static_cast<std::byte*>(launch.operand[s.two_inputs ? 2 : 1]);
-  const i64 grain = std::max<i64>(1, work_per_thread / std::max<i64>(1, s.length));
+  const i64 grain =
+      std::max<i64>(s.by_lanes ? 64 : 1, work_per_thread / std::max<i64>(1, s.length));
   parallel_for(s.outputs, grain, [&](i64 first, i64 last) {
     alignas(64) std::byte accumulators[lane_count * max_accumulator];
     for (Cursor c(s.kept, first); c.position() < last;) {

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversion without an operation: straight from the input's dtype to the output's. What the
+// element-wise kernel does for ElementOp::copy. Copies that exchange axes go by square tiles, so
+// that every cache line that is fetched is used before it leaves.
+#include <algorithm>
+#include <cstdlib>
+
+#include "tessera/array/loop.hpp"
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/copy/cast.hpp"
+#include "tessera/kernels/elementwise/elementwise_cpu.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr i64 grain = 32768;  // elements
+constexpr i64 tile = 32;      // rows and columns
+
+struct CopyState {
+  CastRow row = nullptr;
+  Loop loop;  // out, in
+  bool immediate = false;
+  Element value{};
+  i64 across = -1;  // the axis that lies densely in the input when it is not the innermost one
+};
+
+struct Ends {
+  const std::byte* from;
+  std::byte* to;
+};
+
+Ends ends_of(const CopyState& s, const Launch& launch) {
+  return {s.immediate ? s.value.bytes : static_cast<const std::byte*>(launch.operand[0]),
+          static_cast<std::byte*>(launch.operand[s.immediate ? 0 : 1])};
+}
+
+void run_rows(const void* state, const Launch& launch) {
+  const CopyState& s = *static_cast<const CopyState*>(state);
+  const Ends ends = ends_of(s, launch);
+  parallel_for(s.loop.size(), grain, [&](i64 begin, i64 end) {
+    for (Cursor c(s.loop, begin); c.position() < end;) {
+      const i64 n = std::min(c.run(), end - c.position());
+      s.row(ends.from + c.offset(1), s.loop.inner_stride(1), ends.to + c.offset(0),
+            s.loop.inner_stride(0), n);
+      c.advance(n);
+    }
+  });
+}
+
+// A strip: up to `tile` positions along `across`, all of the innermost axis, one position of the
+// other axes.
+void copy_strip(const CopyState& s, Ends ends, i64 strip) {
+  const Loop& l = s.loop;
+  const i64 inner = l.axes() - 1, strips = (l.axis_size(s.across) - 1) / tile + 1;
+  const i64 first = strip % strips * tile, rows = std::min(tile, l.axis_size(s.across) - first);
+  i64 rest = strip / strips;
+  i64 to = l.start(0) + first * l.stride(s.across, 0),
+      from = l.start(1) + first * l.stride(s.across, 1);
+  for (i64 a = inner - 1; a >= 0; --a) {
+    if (a == s.across) continue;
+    const i64 i = rest % l.axis_size(a);
+    rest /= l.axis_size(a);
+    to += i * l.stride(a, 0);
+    from += i * l.stride(a, 1);
+  }
+  const i64 to_step = l.stride(inner, 0), from_step = l.stride(inner, 1);
+  for (i64 column = 0; column < l.axis_size(inner); column += tile) {
+    const i64 n = std::min(tile, l.axis_size(inner) - column);
+    for (i64 r = 0; r < rows; ++r)
+      s.row(ends.from + from + r * l.stride(s.across, 1) + column * from_step, from_step,
+            ends.to + to + r * l.stride(s.across, 0) + column * to_step, to_step, n);
+  }
+}
+
+void run_tiles(const void* state, const Launch& launch) {
+  const CopyState& s = *static_cast<const CopyState*>(state);
+  const Ends ends = ends_of(s, launch);
+  const i64 inner = s.loop.inner_size(), across = s.loop.axis_size(s.across);
+  const i64 strips = s.loop.size() / (inner * across) * ((across - 1) / tile + 1);
+  parallel_for(strips, std::max<i64>(1, grain / (tile * inner)), [&](i64 begin, i64 end) {
+    for (i64 k = begin; k < end; ++k) copy_strip(s, ends, k);
+  });
+}
+
+// The axis to pair with the innermost one in tiles; -1 when rows are as good.
+i64 axis_across(const Loop& l) {
+  const i64 inner = l.axes() - 1;
+  i64 best = inner;
+  for (i64 a = 0; a < inner; ++a)
+    if (l.stride(a, 1) != 0 && std::abs(l.stride(a, 1)) < std::abs(l.stride(best, 1))) best = a;
+  return best == inner || l.axis_size(best) < 4 || l.axis_size(inner) < 4 ? -1 : best;
+}
+
+}  // namespace
+
+Prepared prepare_copy_cpu(const ElementwiseSpec& spec) {
+  auto state = std::make_shared<CopyState>();
+  const ElementwiseSpec::Input& in = spec.inputs[0];
+  state->immediate = in.immediate.has_value();
+  Layout still;
+  still.shape = spec.out.layout.shape;
+  still.strides.resize(still.ndim(), 0);
+  const DType from = state->immediate ? spec.out.dtype : in.operand.dtype;
+  if (state->immediate) state->value = element_of(*in.immediate, spec.out.dtype);
+  state->row = cast_row(from, spec.out.dtype);
+  state->loop = Loop({&spec.out.layout, state->immediate ? &still : &in.operand.layout},
+                     {size_of(spec.out.dtype), size_of(from)});
+  state->across = axis_across(state->loop);
+  const RunFn run = state->across < 0 ? &run_rows : &run_tiles;
+  return {.task = {run, std::move(state)}};
+}
+
+}  // namespace tessera
