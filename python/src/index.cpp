@@ -40,18 +40,23 @@ Slice slice_of(PyObject* o) {
   return r;
 }
 
+bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o); }
+
 bool array_like(PyObject* o) {
-  return PyList_Check(o) || PyTuple_Check(o) || PyObject_CheckBuffer(o) || PyRange_Check(o) ||
-         PyObject_HasAttrString(o, "__dlpack__") || PyObject_HasAttrString(o, "__array__");
+  return is_list(o) || PyObject_CheckBuffer(o) || PyObject_HasAttrString(o, "__dlpack__") ||
+         PyObject_HasAttrString(o, "__array__");
 }
 
-// An empty list is a float array to array_from_nested; as a key NumPy takes it as integers.
-Array key_array(nb::handle h) {
-  Array a = as_array(h, "index");
-  if (a.size() == 0 && a.dtype() == DType::f64 && !is_array(h.ptr()) && PySequence_Check(h.ptr()) &&
-      !PyObject_CheckBuffer(h.ptr())) {
-    return Array::empty(a.shape(), DType::i64);
+// Lists are keys when they hold integers or truth values; an empty one counts as integers.
+Array list_key(nb::handle h) {
+  Array a;
+  try {
+    a = array_from_nested(h, {});
+  } catch (const DTypeError&) {
+    throw_not_a_key();
   }
+  if (a.size() == 0 && a.dtype() == DType::f64) return Array::empty(a.shape(), DType::i64);
+  if (is_inexact(a.dtype())) throw_not_a_key();
   return a;
 }
 
@@ -66,13 +71,12 @@ void add_item(Index& index, PyObject* o, Device device) {
   if (PyLong_Check(o)) {
     if (!PyLong_CheckExact(o) && plain_int(nb::steal(PyNumber_Index(o)).ptr(), i))
       return index.add(i);
-    raise(PyExc_IndexError,
-          cat("cannot fit '", Py_TYPE(o)->tp_name, "' into an index-sized integer"));
+    throw_not_a_key();  // beyond 64 bits
   }
   if (PyFloat_Check(o) || PyComplex_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o))
     throw_not_a_key();
   if (array_like(o)) {
-    Array a = key_array(o);
+    Array a = is_list(o) ? list_key(o) : as_array(o, "index");
     if (a.device() != device && a.ndim() > 0) a = released([&] { return a.to(device); });
     return index.add(a);
   }

@@ -93,7 +93,11 @@ ElementTypes element_types(ElementOp op, std::span<const DType> inputs) {
     case ElementFamily::math:
       t = op == ElementOp::divide && !is_inexact(t) ? DType::f64 : at_least_float(t);
       return {t, t};
-    case ElementFamily::real_math: t = real_math_type(op, t); return {t, t};
+    case ElementFamily::real_math:
+      // NumPy takes the first loop that holds each input: int8 with uint8 is float16, not float32.
+      if (inputs.size() == 2) t = promote(at_least_float(inputs[0]), at_least_float(inputs[1]));
+      t = real_math_type(op, t);
+      return {t, t};
     case ElementFamily::test:
       if (is_complex(t) && op == ElementOp::signbit) not_supported(op);
       return {at_least_float(t), DType::b1};

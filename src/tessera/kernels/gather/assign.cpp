@@ -14,6 +14,7 @@ void require_writable(const Array& x) {
   bool repeats = false;  // a broadcast view: several positions share one element
   for (i64 a = 0; a < x.ndim(); ++a)
     repeats = repeats || (x.shape(a) > 1 && x.layout().strides[a] == 0);
+  repeats = repeats && x.size() > 0;
   require<ArgumentError>(x.storage().writable() && !repeats, "assignment destination is read-only");
 }
 

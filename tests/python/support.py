@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparing with NumPy: inputs with odd strides, tolerances from dtype and length, errors side by side."""
+
+import warnings
+
+import numpy as np
+from hypothesis import strategies as st
+
+import tessera as ts
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+FLOATS = ["float16", "float32", "float64"]
+COMPLEX = ["complex64", "complex128"]
+NUMERIC = [*INTEGERS, *FLOATS, *COMPLEX]
+ALL = ["bool", *NUMERIC]
+
+
+def draw_numbers(rng, shape, dtype):
+    """Numbers that overflow nothing in simple arithmetic, zeros, signs and (for floats) halves included."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return np.asarray(rng.integers(0, 2, shape)).astype(bool)
+    low = 0 if dtype.kind == "u" else -9
+    values = np.asarray(rng.integers(low, 10, shape))
+    if dtype.kind in "iu":
+        return values.astype(dtype)
+    values = np.asarray(values / 2)
+    if dtype.kind == "c":
+        values = values + 0.5j * rng.integers(-9, 10, shape)
+    return np.asarray(values).astype(dtype)
+
+
+def strided(rng, array):
+    """The same numbers in memory with gaps, reversed or permuted axes."""
+    kind = rng.integers(0, 4)
+    if kind == 0 or array.ndim == 0:
+        return array
+    if kind == 1:
+        big = np.full(tuple(2 * n + 1 for n in array.shape), 99).astype(array.dtype)
+        view = big[tuple(slice(1, 2 * n + 1, 2) for n in array.shape)]
+    elif kind == 2:
+        view = np.empty(array.shape, array.dtype)[tuple(slice(None, None, -1) for _ in array.shape)]
+    else:
+        order = rng.permutation(array.ndim)
+        view = np.empty([array.shape[i] for i in order], array.dtype).transpose(np.argsort(order))
+    view[...] = array
+    return view
+
+
+def on(device, array):
+    """A tessera array with these numbers and, on the cpu, these strides."""
+    shared = ts.asarray(array)
+    return shared if device == "cpu" else shared.to(device)
+
+
+def tolerance(dtype, n=1):
+    dtype = np.dtype(dtype)
+    if dtype.kind not in "fc":
+        return 0.0
+    return 8 * np.finfo(dtype).eps * max(1.0, np.log2(max(2, n)))
+
+
+def check(got, expected, n=1, exact_dtype=True, tol=None):
+    """got (tessera) is expected (NumPy): shape, dtype, numbers, NaN where NaN."""
+    expected = np.asarray(expected)
+    assert isinstance(got, ts.Array)
+    assert got.shape == expected.shape
+    if exact_dtype:
+        assert str(got.dtype) == str(expected.dtype)
+    values = got.numpy()
+    if expected.size == 0:
+        return
+    if expected.dtype.kind not in "fc":
+        assert np.array_equal(values, expected), f"\n{values}\n{expected}"
+        return
+    tol = tolerance(expected.dtype, n) if tol is None else tol
+    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+    values, expected = values.astype(wide), expected.astype(wide)
+    special = ~np.isfinite(expected)
+    assert np.array_equal(values[special], expected[special], equal_nan=True) or expected.dtype.kind == "c"
+    assert np.array_equal(np.isnan(values), np.isnan(expected))
+    finite = np.isfinite(expected) & np.isfinite(values)
+    scale = max(1.0, float(np.max(np.abs(expected[finite]), initial=0.0)))
+    error = float(np.max(np.abs(values[finite] - expected[finite]), initial=0.0))
+    assert error <= tol * scale, f"error {error}, tolerance {tol * scale}\n{values}\n{expected}"
+    assert np.array_equal(np.isfinite(values), np.isfinite(expected))
+
+
+def outcome(function):
+    """('value', result) or ('error', type, text); NumPy's warnings are not ours to repeat."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return "value", function()
+        except Exception as error:
+            return "error", type(error), str(error)
+
+
+BUILTINS = (IndexError, ValueError, TypeError, OverflowError, ZeroDivisionError, MemoryError, RuntimeError)
+
+
+def builtin_of(error_type):
+    return next((b for b in BUILTINS if issubclass(error_type, b)), error_type)
+
+
+def same_outcome(ours, numpys, compare, text=True):
+    """Both give equal values, or both raise the same built-in error with the same text."""
+    got, expected = outcome(ours), outcome(numpys)
+    if expected[0] == "error":
+        assert got[0] == "error", f"NumPy raises {expected[1].__name__}: {expected[2]}; we return {got[1]}"
+        assert issubclass(got[1], builtin_of(expected[1])), f"{got[1:]} instead of {expected[1:]}"
+        if text:
+            assert got[2] == expected[2]
+    else:
+        assert got[0] == "value", f"we raise {got[1].__name__}: {got[2]}; NumPy returns {expected[1]!r}"
+        compare(got[1], expected[1])
+
+
+shapes = st.lists(st.integers(0, 5), min_size=0, max_size=4).map(tuple)
+seeds = st.integers(0, 2**32 - 1)
