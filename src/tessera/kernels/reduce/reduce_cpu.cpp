@@ -15,9 +15,9 @@
 namespace tessera {
 namespace {
 
-constexpr i64 leaf_size = 1024;  // elements of a row that become one accumulator
-constexpr i64 lane_count = 512;  // kept positions that are reduced side by side
-constexpr i64 lane_leaf = 32;    // rows added to one set of lanes before the tree begins
+constexpr i64 leaf_size = 1024;   // elements of a row that become one accumulator
+constexpr i64 lane_bytes = 8192;  // accumulators of the outputs that are reduced side by side
+constexpr i64 lane_leaf = 32;     // rows added to one set of lanes before the tree begins
 constexpr i64 segment_leaves =
     32;  // leaves of a task when one reduction is shared by threads; a power of two
 constexpr i64 few_outputs =
@@ -30,7 +30,7 @@ struct State {
   Loop kept;     // out, in (, in2)
   Loop reduced;  // in (, in2)
   bool two_inputs = false, by_lanes = false;
-  i64 outputs = 0, length = 0, leaf = 0, segments = 1;
+  i64 outputs = 0, length = 0, leaf = 0, segments = 1, lanes = 1;
   std::array<bool, 2> direct{};
   std::array<i64, 2> size{};
   std::array<CastRow, 2> load{};
@@ -105,8 +105,8 @@ void reduce_row(const State& s, const Bases& bases, i64 begin, i64 end, void* ac
 // `lanes` neighbouring outputs from positions [begin, end), begin a multiple of the leaf.
 void reduce_lanes(const State& s, const std::byte* base, i64 lanes, i64 begin, i64 end,
                   void* accumulators) {
-  alignas(64) std::byte buffer[lane_count * 16];
-  alignas(64) std::byte memory[tree_levels * lane_count * 16];
+  alignas(64) std::byte buffer[lane_bytes];
+  alignas(64) std::byte memory[tree_levels * lane_bytes];
   Tree tree(s.fns, lanes, memory);
   const i64 step = s.kept.inner_stride(1);
   const bool direct = s.direct[0] && step == s.size[0];
@@ -128,7 +128,7 @@ void reduce_lanes(const State& s, const std::byte* base, i64 lanes, i64 begin, i
 }
 
 void write_results(const State& s, const void* accumulators, i64 n, std::byte* out) {
-  alignas(16) std::byte results[lane_count * 16];
+  alignas(16) std::byte results[lane_bytes];
   s.fns.finish(accumulators, n, results);
   s.store(results, s.result_size, out, s.kept.inner_stride(0), n);
 }
@@ -141,7 +141,7 @@ i64 reduce_some(const State& s, const Launch& launch, const Cursor& c, i64 limit
            c.offset(k + 1);
   };
   if (s.by_lanes) {
-    const i64 lanes = std::min({limit, c.run(), lane_count});
+    const i64 lanes = std::min({limit, c.run(), s.lanes});
     reduce_lanes(s, at(0), lanes, begin, end, accumulators);
     return lanes;
   }
@@ -156,7 +156,7 @@ void run_outputs(const void* state, const Launch& launch) {
   const i64 grain =
       std::max<i64>(s.by_lanes ? 64 : 1, work_per_thread / std::max<i64>(1, s.length));
   parallel_for(s.outputs, grain, [&](i64 first, i64 last) {
-    alignas(64) std::byte accumulators[lane_count * max_accumulator];
+    alignas(64) std::byte accumulators[lane_bytes];
     for (Cursor c(s.kept, first); c.position() < last;) {
       const i64 n = reduce_some(s, launch, c, last - c.position(), 0, s.length, accumulators);
       write_results(s, accumulators, n, out + c.offset(0));
@@ -172,7 +172,7 @@ void run_segments(const void* state, const Launch& launch) {
   auto* parts = static_cast<std::byte*>(launch.workspace);
   const i64 segment = s.leaf * segment_leaves;
   parallel_for(s.segments, 1, [&](i64 first, i64 last) {
-    alignas(64) std::byte accumulators[lane_count * max_accumulator];
+    alignas(64) std::byte accumulators[lane_bytes];
     for (i64 k = first; k < last; ++k)
       for (Cursor c(s.kept, 0); c.position() < s.outputs;) {
         const i64 n = reduce_some(s, launch, c, s.outputs - c.position(), k * segment,
@@ -191,7 +191,7 @@ void run_segments(const void* state, const Launch& launch) {
   }
   const std::byte* total = tree.result();
   for (Cursor c(s.kept, 0); c.position() < s.outputs;) {
-    const i64 n = std::min({c.run(), s.outputs - c.position(), lane_count});
+    const i64 n = std::min(c.run(), s.outputs - c.position());
     write_results(s, total + c.position() * s.fns.accumulator, n, out + c.offset(0));
     c.advance(n);
   }
@@ -292,6 +292,7 @@ Prepared prepare_reduce_cpu(const ReduceSpec& spec, Device) {
   if (s.outputs == 0) return {.task = {&run_nothing, nullptr}};
   if (s.length == 0) return {.task = {&run_empty, std::move(state)}};
   s.by_lanes = prefers_lanes(s);
+  s.lanes = lane_bytes / std::max({s.fns.accumulator, s.work_size, s.result_size});
   s.leaf = s.by_lanes ? lane_leaf : leaf_size;
   const double flops = static_cast<double>(s.outputs) * static_cast<double>(s.length);
   const i64 segment = s.leaf * segment_leaves;

@@ -27,7 +27,7 @@ struct AllRule : MaxRule<bool> {
 };
 
 // Positions: the first of the best, where a NaN is better than any number.
-template <class T, class Better>
+template <class T, class Better, class Rule>
 struct PositionLoops {
   struct Best {
     T value;
@@ -36,12 +36,18 @@ struct PositionLoops {
   static bool better(T x, T best) {
     return !element::has_nan(best) && (Better{}(x, best) || element::has_nan(x));
   }
-  static void row(const void* a, const void*, i64 n, i64 first, void* accumulator) {
+  // The best value first, by several accumulators, then its place: two quick passes over a short
+  // row.
+  static void row(const void* a, const void* b, i64 n, i64 first, void* accumulator) {
     const auto* x = static_cast<const Stored<T>*>(a);
-    Best best{load_element<T>(x), first};
-    for (i64 i = 1; i < n; ++i)
-      if (const T v = load_element<T>(x + i); better(v, best.value)) best = {v, first + i};
-    *static_cast<Best*>(accumulator) = best;
+    T best;
+    ReduceLoops<Rule>::row(a, b, n, first, &best);
+    i64 i = 0;
+    if (element::has_nan(best))
+      while (!element::has_nan(load_element<T>(x + i))) ++i;
+    else
+      while (load_element<T>(x + i) != best) ++i;
+    *static_cast<Best*>(accumulator) = {best, first + i};
   }
   static void combine(void* left, const void* right, i64 n) {
     Best* s = static_cast<Best*>(left);
@@ -56,9 +62,9 @@ struct PositionLoops {
   static void identity(void* accumulator) { *static_cast<Best*>(accumulator) = {T(0), 0}; }
 };
 
-template <class T, class Better>
+template <class T, class Better, class Rule>
 ReduceFns positions_of() {
-  using Loops = PositionLoops<T, Better>;
+  using Loops = PositionLoops<T, Better, Rule>;
   return {.accumulator = sizeof(typename Loops::Best),
           .result = DType::i64,
           .row = &Loops::row,
@@ -75,8 +81,8 @@ ReduceFns reduce_extrema(ReduceOp op, DType work) {
     switch (op) {
       case ReduceOp::max: f = fns_of<MaxRule<T>>(); break;
       case ReduceOp::min: f = fns_of<MinRule<T>>(); break;
-      case ReduceOp::argmax: f = positions_of<T, element::greater>(); break;
-      case ReduceOp::argmin: f = positions_of<T, element::less>(); break;
+      case ReduceOp::argmax: f = positions_of<T, element::greater, MaxRule<T>>(); break;
+      case ReduceOp::argmin: f = positions_of<T, element::less, MinRule<T>>(); break;
       case ReduceOp::any: f = fns_of<AnyRule>(); break;
       default: f = fns_of<AllRule>(); break;
     }
