@@ -105,7 +105,11 @@ def test_broadcasting(seed, data, main_device):
         same_outcome(ours, lambda symbol=symbol: symbol(a, b), compare)
 
 
-@given(seed=seeds, dtypes=st.tuples(*[st.sampled_from(ALL)] * 3), name=st.sampled_from(["add", "multiply", "divide", "less"]))
+@given(
+    seed=seeds,
+    dtypes=st.tuples(*[st.sampled_from(ALL)] * 3),
+    name=st.sampled_from(["add", "multiply", "divide", "less"]),
+)
 def test_out(seed, dtypes, name, main_device):
     rng = np.random.default_rng(seed)
     a, b = (strided(rng, draw_numbers(rng, (3, 4), t)) for t in dtypes[:2])
@@ -133,7 +137,9 @@ def test_out_must_fit(main_device):
         ts.sqrt(x, out=ts.empty((2, 3), "int32", device=main_device))
 
 
-@pytest.mark.parametrize("symbol", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "iand", "ior", "ixor"])
+@pytest.mark.parametrize(
+    "symbol", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "iand", "ior", "ixor"]
+)
 def test_in_place(symbol, device, rng):
     f = getattr(operator, symbol)
     for dtype in ALL:

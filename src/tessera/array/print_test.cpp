@@ -105,8 +105,9 @@ TEST(Print, DevicesAreNamedAndOnlyTheCornersMove) {
             "array([1., 2.], dtype=float32, device='sim:0')");
   const Array large = counted({3000}).to(sim);
   const i64 before = counter(Counter::bytes_device_to_host);
-  EXPECT_EQ(repr(large),
-            "array([   0,    1,    2, ..., 2997, 2998, 2999],\n      shape=(3000,), device='sim:0')");
+  EXPECT_EQ(
+      repr(large),
+      "array([   0,    1,    2, ..., 2997, 2998, 2999],\n      shape=(3000,), device='sim:0')");
   EXPECT_LE(counter(Counter::bytes_device_to_host) - before, 64);
 }
 
