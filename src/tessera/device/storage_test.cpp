@@ -16,6 +16,7 @@
 #include "tessera/base/trace.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/pool.hpp"
+#include "tessera/device/registry.hpp"
 #include "tessera/device/sim/faults.hpp"
 
 namespace tessera {
