@@ -33,8 +33,10 @@ class Users {
     for (const Stream& known : streams_)
       if (known == stream) return;
     streams_.push_back(stream);
+    any_.store(true, std::memory_order_release);
   }
   std::vector<Stream> streams() const {
+    if (!any_.load(std::memory_order_acquire)) return {};
     std::lock_guard lock(mutex_);
     return streams_;
   }
@@ -59,6 +61,7 @@ class Users {
  private:
   mutable std::mutex mutex_;
   std::vector<Stream> streams_;
+  std::atomic<bool> any_{false};  // so that host reads of plain arrays take no lock
 };
 
 // A scalar's worth of host memory inside the control block: one allocation in all.
