@@ -77,7 +77,7 @@ LoadedPlugin find_plugin(Kind kind) {
   const std::string file = cat("libtessera_", name(kind), ".so");
   std::vector<std::string> looked = folders();
   for (const std::string& folder : looked) {
-    const std::string path = folder + "/" + file;
+    const std::string path = cat(folder, "/", file);
     if (access(path.c_str(), F_OK) == 0) return load_plugin(path, kind);
   }
   return {nullptr,
