@@ -18,8 +18,8 @@
 namespace tessera {
 namespace {
 
-constexpr i64 buffer_target = 48 << 10;  // bytes of lines in a buffer: stays in the first cache
-constexpr i64 direct_points = 64;        // dense lines shorter than this share a buffer
+constexpr i64 buffer_target = 32 << 10;  // bytes of lines in a buffer: stays in the first cache
+constexpr i64 direct_points = 64;        // dense lines from this length on are planned one by one
 constexpr i64 threaded_points = 1 << 15;
 
 enum class Place : std::uint8_t { input, output, space };
@@ -35,6 +35,7 @@ struct Pass {
   i64 blocks = 0, blocks_per_row = 0;
   i64 in_distance = 0, out_distance = 0, out_offset = 0, buffer_bytes = 0;
   std::shared_ptr<const LinePlan> many, one, direct;  // direct: where the lines lie
+  i64 direct_lines = 1;                               // in one call of it
   double scale = 1;
 };
 
@@ -147,29 +148,36 @@ void Builder::plan(Pass& p, i64 points) {
   const i64 total = count_of(p.shape);
   const bool destroys = p.kind == FftKind::complex_to_real && p.from != Place::space;
   const bool threaded = total < num_threads() && points >= threaded_points && !state.by_slice;
-  const bool direct = p.from_step == 1 && p.to_step == 1 && points >= direct_points && !destroys;
   const i64 cache_line = std::max<i64>(1, 64 / out_element);
   p.lines = std::clamp(buffer_target / widest / cache_line * cache_line, cache_line, i64{64});
   p.lines = std::min(p.lines, std::max<i64>(p.shape.back(), 1));
   p.blocks_per_row = (p.shape.back() + p.lines - 1) / p.lines;
   p.blocks = total == 0 ? 0 : total / p.shape.back() * p.blocks_per_row;
+  const i64 from_inner = p.from_strides.back(), to_inner = p.to_strides.back();
+  const bool dense = p.from_step == 1 && p.to_step == 1 && !destroys;
+  const bool even = from_inner > 0 && to_inner > 0 &&
+                    from_inner * in_element % fftw_alignment == 0 &&
+                    to_inner * out_element % fftw_alignment == 0;
+  const bool direct = dense && (points >= direct_points || even);
   p.in_distance = buffer_distance(p.in_points, in_element);
   p.out_distance = buffer_distance(p.out_points, out_element);
-  const bool in_buffer = p.kind == FftKind::complex;  // transformed where it lies in the buffer
-  p.out_offset = in_buffer ? 0 : p.lines * p.in_distance * in_element;
-  p.buffer_bytes = round_up(p.out_offset + p.lines * p.out_distance * out_element, 64);
-  LineKey key{single,    p.kind,        points,
-              1,         p.in_distance, p.out_distance,
-              in_buffer, spec.sign,     threaded && !direct ? num_threads() : 1,
+  p.out_offset = round_up(p.lines * p.in_distance * in_element, 64);
+  p.buffer_bytes = p.out_offset + round_up(p.lines * p.out_distance * out_element, 64);
+  const int threads = threaded ? num_threads() : 1;
+  LineKey key{single, p.kind,        points,
+              1,      p.in_distance, p.out_distance,
+              false,  spec.sign,     direct ? 1 : threads,
               effort};
   p.one = line_plan(key);
   if (!direct && p.lines > 1) {
     key.lines = p.lines;
     p.many = line_plan(key);
   }
-  if (direct)
-    p.direct = line_plan({single, p.kind, points, 1, points, points, same_memory(p), spec.sign,
-                          threaded ? num_threads() : 1, effort});
+  if (!direct) return;
+  p.direct_lines = points >= direct_points ? 1 : p.lines;
+  p.direct =
+      line_plan({single, p.kind, points, p.direct_lines, p.direct_lines > 1 ? from_inner : 0,
+                 p.direct_lines > 1 ? to_inner : 0, same_memory(p), spec.sign, threads, effort});
 }
 
 // Strides of the copy that complex_to_real works in: its lines dense and on aligned addresses.
@@ -257,16 +265,19 @@ void run_blocks(const Pass& p, i64 begin, i64 end, const In* from, Out* to, std:
       b += at * p.to_strides[i];
     }
     const i64 lines = std::min(p.lines, p.shape.back() - first);
-    if (!p.direct) {
+    if (!p.direct || lines % p.direct_lines != 0) {
       through_buffer(p, lines, a, b, buffer);
       continue;
     }
-    for (i64 l = 0; l < lines; ++l, a += from_inner, b += to_inner) {
-      if (aligned(a) && aligned(b)) {
-        p.direct->execute(const_cast<In*>(a), b);
-        scale_line(b, p.out_points, p.scale);
+    for (i64 l = 0; l < lines; l += p.direct_lines) {
+      const In* const x = a + l * from_inner;
+      Out* const y = b + l * to_inner;
+      if (aligned(x) && aligned(y)) {
+        p.direct->execute(const_cast<In*>(x), y);
+        for (i64 d = 0; d < p.direct_lines; ++d)
+          scale_line(y + d * to_inner, p.out_points, p.scale);
       } else {
-        through_buffer(p, 1, a, b, buffer);
+        through_buffer(p, p.direct_lines, x, y, buffer);
       }
     }
   }
