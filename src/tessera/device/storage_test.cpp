@@ -217,8 +217,9 @@ TEST(Memory, PinnedHasItsOwnBudget) {
   const std::string text =
       message<OutOfMemory>([&] { Storage t = Storage::pinned(Kind::cpu, 4000); });
   EXPECT_TRUE(has(text, "pinned")) << text;
-  if (!why_unavailable(Kind::cuda).empty())
+  if (!why_unavailable(Kind::cuda).empty()) {
     EXPECT_THROW(Storage::pinned(Kind::cuda, 10), NotAvailable);
+  }
 }
 
 TEST(Memory, NoAllocationTurnsARequestIntoAnError) {

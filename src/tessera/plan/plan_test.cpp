@@ -132,6 +132,26 @@ TEST(Plan, TransfersAreListedAndCounted) {
   EXPECT_LT(distance(out, ops::multiply(in, 3.0)), 1e-5);
 }
 
+TEST(Plan, LanesWaitForTheMemoryOfTheirArena) {
+  const Device there = Device::parse("sim:1");
+  const Using<i64> delay(config().sim_delay_us, 400);
+  const Array in = Random(4).normal({64}, DType::f32).contiguous(),
+              out = dense({64}, DType::f32, cpu);
+  for (int i = 0; i < 20; ++i) {
+    Recorder r;
+    const Layout l = Layout::contiguous({64});
+    const View x = r.input(l, DType::f32, cpu), y = r.output(l, DType::f32, cpu);
+    const View a = r.temporary({64}, DType::f32, there), b = r.temporary({64}, DType::f32, there);
+    record::copy(r, x, a);
+    record::scale(r, Value(3.0), a, b);
+    record::copy(r, b, y);
+    // A fresh arena is poisoned on the home stream, which the lanes of the run do not use.
+    tessera::Run run = Plan(std::move(r), "fresh arena").instance();
+    run(in, out);
+    EXPECT_LT(distance(out, ops::multiply(in, 3.0)), 1e-5);
+  }
+}
+
 TEST(Plan, TwoDevicesWithRandomDelaysKeepTheirOrder) {
   const Using slow(config().sim_delay_us, i64{50});
   const Device a = Device::parse("sim:0"), b = Device::parse("sim:1");

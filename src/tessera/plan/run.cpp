@@ -66,9 +66,13 @@ void Run::Impl::make_lanes() {
     lanes.push_back(given                           ? main
                     : lane.device.kind == Kind::cpu ? Stream::home(cpu)
                                                     : Stream(lane.device));
+    const Stream home = Stream::home(lane.device);
+    if (lanes.back() == home) continue;
+    // Arenas and constants were made in the order of the home stream: before it has passed this
+    // point, their memory may still belong to earlier work.
+    lanes.back().wait(home.record());
     for (const Storage& arena : arenas)
-      if (arena.device() == lane.device && !(lanes.back() == Stream::home(lane.device)))
-        arena.record_stream(lanes.back());
+      if (arena.device() == lane.device) arena.record_stream(lanes.back());
   }
   inline_run = lanes.size() == 1 && compute_device(lanes.front().device().kind).host_memory();
   if (lanes.size() == 1 && lanes.front() == main) return;
