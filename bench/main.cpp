@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   bench_matmul();
   bench_fft();
   bench_chain();
+  bench_device();
   if (argc < 2) return 0;
   nlohmann::json all = nlohmann::json::array();
   for (const Row& r : rows())

@@ -34,5 +34,6 @@ void bench_memory();
 void bench_matmul();
 void bench_fft();
 void bench_chain();
+void bench_device();
 
 }  // namespace tessera::bench

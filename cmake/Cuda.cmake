@@ -24,7 +24,7 @@ endif()
 add_library(tessera_cuda MODULE ${cuda_sources})
 target_compile_definitions(tessera_cuda PRIVATE TESSERA_BUILDING_PLUGIN)
 target_compile_options(tessera_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
-  --expt-relaxed-constexpr --extended-lambda -Xcompiler=-Wall -diag-suppress=20012>)
+  --expt-relaxed-constexpr --extended-lambda -Xcompiler=-Wall -diag-suppress=20012,186,445>)
 target_link_libraries(tessera_cuda PRIVATE tessera tessera_flags tessera_deps
   CUDA::cudart CUDA::cublas CUDA::cufft CUDA::cusolver)
 set_target_properties(tessera_cuda PROPERTIES CUDA_VISIBILITY_PRESET hidden

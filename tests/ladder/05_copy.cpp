@@ -60,6 +60,20 @@ TEST(Ladder05Copy, FillsWithANumber) {
     }
 }
 
+TEST(Ladder05Copy, ExchangedAxes) {
+  for (const Shape& shape :
+       {Shape{70, 45}, Shape{3, 33, 100}, Shape{20, 5, 64}, Shape{17, 16, 2, 31}})
+    for (DType t : {DType::u8, DType::f16, DType::f32, DType::c64, DType::c128})
+      for (LayoutKind from : {LayoutKind::reversed_axes, LayoutKind::padded}) {
+        const Twin in = twin(shape, t, from, 3), out = twin(shape, t, LayoutKind::dense, 4),
+                   back = twin(shape, t, LayoutKind::reversed_axes, 5);
+        run_both(&KernelTable::elementwise, "copy", copy_spec(in, out), {in, out});
+        expect_same(out, 1e-300, cat("copy with exchanged axes ", shape, " ", name(t)));
+        run_both(&KernelTable::elementwise, "copy", copy_spec(in, back), {in, back});
+        expect_same(back, 1e-300, cat("copy to exchanged axes ", shape, " ", name(t)));
+      }
+}
+
 TEST(Ladder05Copy, ManyAxes) {
   const Shape shape{2, 3, 2, 2, 3, 2, 2, 2, 2, 3};
   Twin in = twin(shape, DType::f32, LayoutKind::dense, 1),

@@ -28,13 +28,12 @@ TEST(Ladder08Gather, SeveralIndexArraysBroadcast) {
   expect_same(out, 1e-300, "gather by three index arrays");
 }
 
-void try_scatter(ScatterOp op, DType t, DType value_type, const Shape& target_shape, i64 tuples,
-                 LayoutKind kind) {
+void try_scatter(ScatterOp op, DType t, const Shape& target_shape, i64 tuples, LayoutKind kind) {
   const Twin target = twin(target_shape, t, kind, 1),
              index = index_twin({tuples}, target_shape[0], LayoutKind::dense, 2);
   Shape value_shape = target_shape;
   value_shape[0] = tuples;
-  const Twin value = twin(value_shape, value_type, LayoutKind::padded, 3);
+  const Twin value = twin(value_shape, t, LayoutKind::padded, 3);
   ScatterSpec spec{op, value.operand(), {index.operand()}, target.operand()};
   run_both(&KernelTable::scatter, "scatter", spec, {value, index, target});
   expect_same(target, op == ScatterOp::add ? tolerance(t, tuples) * 10 : 1e-300,
@@ -44,12 +43,11 @@ void try_scatter(ScatterOp op, DType t, DType value_type, const Shape& target_sh
 
 TEST(Ladder08Scatter, TheLastOneWins) {
   for (DType t : {DType::u8, DType::f16, DType::f32, DType::i64, DType::c128})
-    for (LayoutKind kind : all_layouts) try_scatter(ScatterOp::assign, t, t, {7, 5}, 1000, kind);
-  try_scatter(ScatterOp::assign, DType::f32, DType::f32, {300000}, 5000,
+    for (LayoutKind kind : all_layouts) try_scatter(ScatterOp::assign, t, {7, 5}, 1000, kind);
+  try_scatter(ScatterOp::assign, DType::f32, {300000}, 5000,
               LayoutKind::dense);  // hashed claims
-  try_scatter(ScatterOp::assign, DType::f32, DType::f32, {100000}, 200000,
+  try_scatter(ScatterOp::assign, DType::f32, {100000}, 200000,
               LayoutKind::dense);  // table of claims
-  try_scatter(ScatterOp::assign, DType::f32, DType::i32, {9, 4}, 100, LayoutKind::dense);
 }
 
 TEST(Ladder08Scatter, AllCountForAdd) {
@@ -57,8 +55,8 @@ TEST(Ladder08Scatter, AllCountForAdd) {
     const auto dtype = static_cast<DType>(t);
     const i64 tuples =
         dtype == DType::f16 || dtype == DType::bf16 ? 8 : 500;  // the order of rounding is free
-    try_scatter(ScatterOp::add, dtype, dtype, {6, 5}, tuples, LayoutKind::dense);
-    try_scatter(ScatterOp::add, dtype, dtype, {6, 5}, tuples, LayoutKind::strided);
+    try_scatter(ScatterOp::add, dtype, {6, 5}, tuples, LayoutKind::dense);
+    try_scatter(ScatterOp::add, dtype, {6, 5}, tuples, LayoutKind::strided);
   }
 }
 

@@ -58,6 +58,8 @@ void throw_cuda(cudaError_t error, std::string_view doing) {
         cat(text,
             "; the CUDA context is lost: results on the device are gone and the process "
             "must be started again"));
+  if (error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread)
+    throw PlanError(text);
   if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver) throw NotAvailable(text);
   throw BackendError(text);
 }

@@ -16,6 +16,8 @@ struct ElementwiseState {
   Loops plain, packed;     // hot and strided: per element, and per pack along the innermost axis
   HotMode packed_mode[3];  // of the inputs when packs are used
   bool dense = false, packable = false;
+  TileLaunch tile = nullptr;
+  TileArgs tile_args;
   int slot[3] = {-1, -1, -1};  // operand number of each input; -1 = immediate
   int out_slot = 0;
   i64 bytes[4] = {};  // of one element of each operand
@@ -80,6 +82,26 @@ void prepare_packs(ElementwiseState& s, const MergedLoops& m, const ElementwiseS
   s.packed = device_loops(packs, loop_axes);
 }
 
+// A plain copy with exchanged axes goes by tiles when both sides have a dense axis worth it.
+void prepare_tile(ElementwiseState& s, MergedLoops m, DType dtype) {
+  constexpr i64 worth = 16;
+  if (m.stride[3][0] != 1 || m.size[0] < worth) return;
+  i64 y = 1;
+  while (y < m.size.size() && !(m.stride[0][y] == 1 && m.size[y] >= worth)) ++y;
+  if (y == m.size.size()) return;
+  s.tile = find_tile(size_of(dtype));
+  s.tile_args.x_size = m.size[0];
+  s.tile_args.y_size = m.size[y];
+  s.tile_args.in_step = m.stride[0][0];
+  s.tile_args.out_step = m.stride[3][y];
+  for (i64 axis : {y, i64{0}}) {
+    m.count /= m.size[axis];
+    m.size.erase(axis);
+    for (auto& stride : m.stride) stride.erase(axis);
+  }
+  s.tile_args.rest = device_loops(m, loop_axes);
+}
+
 void prepare_hot(ElementwiseState& s, const MergedLoops& m, const ElementwiseSpec& spec) {
   s.hot.count = m.count;
   bool dense = m.size.size() <= 1 && (m.size.empty() || m.stride[3][0] == 1);
@@ -99,6 +121,8 @@ void prepare_hot(ElementwiseState& s, const MergedLoops& m, const ElementwiseSpe
   if (dense) return;
   s.plain = device_loops(m, loop_axes);
   prepare_packs(s, m, spec);
+  if (spec.op == ElementOp::copy && s.hot.in[0].mode == HotMode::each)
+    prepare_tile(s, m, spec.out.dtype);
 }
 
 void prepare_generic(ElementwiseState& s, const MergedLoops& m, const ElementwiseSpec& spec) {
@@ -125,6 +149,13 @@ void prepare_generic(ElementwiseState& s, const MergedLoops& m, const Elementwis
 
 bool aligned16(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; }
 
+void run_tile(const ElementwiseState& s, const Launch& launch, cudaStream_t stream) {
+  TileArgs args = s.tile_args;
+  args.in = launch.operand[0];
+  args.out = launch.operand[1];
+  s.tile(args, stream);
+}
+
 void run_hot(const ElementwiseState& s, const Launch& launch, cudaStream_t stream) {
   HotArgs args = s.hot;
   args.out = launch.operand[static_cast<std::size_t>(s.out_slot)];
@@ -147,6 +178,7 @@ void run_hot(const ElementwiseState& s, const Launch& launch, cudaStream_t strea
 void run_elementwise(const void* state, const Launch& launch) {
   const auto& s = *static_cast<const ElementwiseState*>(state);
   const cudaStream_t stream = stream_of(launch);
+  if (s.tile) return run_tile(s, launch, stream);
   if (s.hot_launch.dense) return run_hot(s, launch, stream);
   GenericArgs args = s.generic;
   for (const auto& at : s.slices) {

@@ -59,6 +59,16 @@ HotLaunches find_hot_real(ElementOp, DType);
 HotLaunches find_hot_complex(ElementOp, DType);
 HotLaunches find_hot_copy(i64 element_bytes);
 
+// A copy whose dense axis is x in the output and y in the input; `rest` loops over the other axes.
+struct TileArgs {
+  Loops rest;  // operands: 0 = in, 3 = out
+  const void* in = nullptr;
+  void* out = nullptr;
+  i64 x_size = 0, y_size = 0, in_step = 0 /* of x */, out_step = 0 /* of y */;
+};
+using TileLaunch = void (*)(const TileArgs&, cudaStream_t);
+TileLaunch find_tile(i64 element_bytes);
+
 #ifdef __CUDACC__
 
 template <class T, int N>

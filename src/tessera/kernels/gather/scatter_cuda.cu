@@ -127,8 +127,7 @@ struct ScatterState {
   ScatterArgs args;
   FlatIndex flat;
   ScatterOp op;
-  Pass convert;  // the value in the target's dtype
-  i64 converted_at = 0, key_at = -1, winner_at = 0, entries = 0;
+  i64 key_at = -1, winner_at = 0, entries = 0;
 };
 
 void run_assign(const ScatterState& s, const ScatterArgs& args, cudaStream_t stream) {
@@ -162,11 +161,6 @@ void run_scatter(const void* state, const Launch& launch) {
   args.flat = flat;
   args.value = launch.operand[0];
   args.target = launch.operand[1 + s.flat.passes.size()];
-  if (s.convert) {
-    void* converted = at_bytes(launch.workspace, s.converted_at);
-    s.convert.run(launch, {launch.operand[0], converted});
-    args.value = converted;
-  }
   if (s.op == ScatterOp::assign) {
     args.claims.winner = static_cast<long long*>(at_bytes(launch.workspace, s.winner_at));
     if (s.key_at >= 0) args.claims.key = static_cast<Word*>(at_bytes(launch.workspace, s.key_at));
@@ -193,7 +187,7 @@ void plan_claims(ScatterState& s, i64 positions, WorkspacePlan& ws) {
 }  // namespace
 }  // namespace cuda
 
-Prepared prepare_scatter_cuda(const ScatterSpec& spec, Device device) {
+Prepared prepare_scatter_cuda(const ScatterSpec& spec, Device) {
   using namespace cuda;
   if (spec.value.layout.size() == 0) return {{&run_nothing, nullptr}};
   const auto k = static_cast<i64>(spec.indices.size());
@@ -201,12 +195,12 @@ Prepared prepare_scatter_cuda(const ScatterSpec& spec, Device device) {
   const Shape indexed(target.shape.begin(), target.shape.begin() + k);
   Strides weights(k, 1), steps(target.strides.begin(), target.strides.begin() + k);
   for (i64 i = k - 2; i >= 0; --i) weights[i] = weights[i + 1] * indexed[i + 1];
-  Layout value = spec.value.layout;
-  const bool converts = spec.value.dtype != spec.target.dtype;
-  if (converts) value = Layout::contiguous(value.shape);
+  require<DTypeError>(spec.value.dtype == spec.target.dtype,
+                      "scatter on cuda: ", name(spec.value.dtype), " into ",
+                      name(spec.target.dtype));
   auto s = std::make_shared<ScatterState>(
-      ScatterState{{}, FlatIndex(spec.indices, indexed, weights), spec.op, {}});
-  s->args.loops = pair_loops(target, k, value, "scatter");
+      ScatterState{{}, FlatIndex(spec.indices, indexed, weights), spec.op});
+  s->args.loops = pair_loops(target, k, spec.value.layout, "scatter");
   const MergedLoops place = merge_loops(indexed, {&steps, 1}, -1);
   require<NotAvailable>(place.size.size() <= loop_axes, "scatter on cuda: more than ", loop_axes,
                         " indexed axes that cannot be merged in shape ", target.shape);
@@ -216,10 +210,6 @@ Prepared prepare_scatter_cuda(const ScatterSpec& spec, Device device) {
   WorkspacePlan ws;
   ws.take(s->flat.count * 8);
   if (spec.op == ScatterOp::assign) plan_claims(*s, place.count, ws);
-  if (converts) {
-    s->convert = copy_pass(spec.value, {value, spec.target.dtype}, device);
-    s->converted_at = ws.take(value.size() * size_of(spec.target.dtype));
-  }
   Prepared p;
   p.workspace = ws.total();
   p.task = {&run_scatter, s};

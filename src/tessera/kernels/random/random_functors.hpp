@@ -27,12 +27,28 @@ TESSERA_HOST_DEVICE inline Work<T> draw_uniform(const Philox& r) {
     return static_cast<float>(r.word[0] >> 24) * 0x1p-8f;
 }
 
+// a + u * (b - a), rounded after the product on every device: nvcc would fuse it.
+TESSERA_HOST_DEVICE inline float between(float a, float u, float b) {
+#ifdef __CUDA_ARCH__
+  return __fadd_rn(a, __fmul_rn(u, b - a));
+#else
+  return a + u * (b - a);
+#endif
+}
+TESSERA_HOST_DEVICE inline double between(double a, double u, double b) {
+#ifdef __CUDA_ARCH__
+  return __dadd_rn(a, __dmul_rn(u, b - a));
+#else
+  return a + u * (b - a);
+#endif
+}
+
 // [low, high): a product that rounds up to `high` is taken as `low`.
 template <class T>
 TESSERA_HOST_DEVICE inline T draw_between(const Philox& r, double low, double high) {
   using W = Work<T>;
   const W a = static_cast<W>(low), b = static_cast<W>(high);
-  const T v = convert<T>(a + draw_uniform<T>(r) * (b - a));
+  const T v = convert<T>(between(a, draw_uniform<T>(r), b));
   return static_cast<W>(v) < b ? v : convert<T>(a);
 }
 

@@ -93,6 +93,9 @@ Prepared prepare_reduce_cuda(const ReduceSpec& spec, Device) {
   a.type2 = spec.in2.dtype;
   a.out_type = spec.out.dtype;
   a.greater = spec.op == ReduceOp::max || spec.op == ReduceOp::argmax;
+  const bool extreme = a.greater || spec.op == ReduceOp::min || spec.op == ReduceOp::argmin;
+  require<ArgumentError>(a.length > 0 || !extreme, name(spec.op),
+                         " on cuda: no element to choose from in shape ", spec.in.layout.shape);
   choose_blocks(a, kept, reduced);
   if (a.segments > 1) p.workspace = a.outputs * a.segments * s->launch.partial_bytes;
   p.flops = static_cast<double>(a.outputs) * static_cast<double>(a.length);
