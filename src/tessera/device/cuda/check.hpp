@@ -2,8 +2,8 @@
 #pragma once
 // Turns status codes of the CUDA runtime, cuBLAS and cuFFT into our exceptions: OutOfMemory where
 // memory is missing, DeviceError where the context is lost and only a new process helps,
-// PlanError for what a capture forbids, BackendError otherwise. Each text has the code's name, CUDA's own words and what was being done.
-// It decides nothing about recovery.
+// PlanError for what a capture forbids, BackendError otherwise. Each text has the code's name,
+// CUDA's own words and what was being done. It decides nothing about recovery.
 //   check(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "making a stream");
 //   check_launch("add");
 
