@@ -70,14 +70,14 @@ std::string NamedLinop::tree() const {
 }
 
 NamedLinop NamedLinop::H() const {
-  if (!config().cache_adjoint_normal) return node_->adjoint(node_);
+  if (!config().cache_adjoint_normal) return node_->adjoint();
   PlanCache& c = *node_->cache;
   {
     std::lock_guard lock(c.mutex);
     if (c.adjoint) return NamedLinop(c.adjoint);
     if (auto original = c.adjoint_of.lock()) return NamedLinop(original);
   }
-  const NamedLinop fresh = node_->adjoint(node_);  // may ask other operators: not under our lock
+  const NamedLinop fresh = node_->adjoint();  // may ask other operators: not under our lock
   std::lock_guard lock(c.mutex);
   if (!c.adjoint) {
     c.adjoint = fresh.node_;
@@ -96,7 +96,9 @@ NamedLinop NamedLinop::N() const {
     if (c.normal) return NamedLinop(c.normal);
   }
   const std::optional<NamedLinop> own = node_->own_normal();
-  const NamedLinop fresh = own ? *own : chain({*this, H()});
+  // Clones, so that the cached normal owns neither this node nor one that owns it.
+  const NamedLinop fresh =
+      own ? *own : chain({NamedLinop(node_->clone()), NamedLinop(H().node_->clone())});
   std::lock_guard lock(c.mutex);
   if (!config().cache_adjoint_normal) return fresh;
   if (!c.normal) c.normal = fresh.node_;

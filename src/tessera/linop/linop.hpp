@@ -93,7 +93,10 @@ class TESSERA_API NamedLinop {
     virtual DType output_dtype(DType) const = 0;
     virtual void apply(Recorder&, const View&, const View&) const = 0;
     virtual void apply_adjoint(Recorder&, const View&, const View&) const = 0;
-    virtual NamedLinop adjoint(const P& self) const = 0;
+    virtual NamedLinop adjoint() const = 0;
+    // The same operator in a node of its own. What a node caches (adjoint, normal) must not own the
+    // node: it is made of clones.
+    virtual P clone() const = 0;
     virtual std::optional<NamedLinop> own_normal() const = 0;
     virtual NamedLinop to(Device, const P& self) const = 0;
     std::unique_ptr<PlanCache> cache;
@@ -182,12 +185,13 @@ struct NamedLinop::Model final : Node {
     else
       NamedLinop(op.adjoint()).record(r, y, x);
   }
-  NamedLinop adjoint(const Node::P& self) const override {
+  NamedLinop adjoint() const override {
     if constexpr (AdjointByValue<T>)
       return op.adjoint();
     else
-      return Flipped{NamedLinop(self)};
+      return Flipped{NamedLinop(clone())};
   }
+  Node::P clone() const override { return std::make_shared<Model<T>>(op); }
   std::optional<NamedLinop> own_normal() const override {
     if constexpr (requires { op.normal(); })
       return op.normal();

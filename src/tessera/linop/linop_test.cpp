@@ -176,6 +176,37 @@ TEST(Linop, MovesToADeviceAndComputesThere) {
   EXPECT_GE(chosen.notes().size(), 2u) << chosen.explain();
 }
 
+// Its adjoint by call, which makes the library wrap it.
+struct Weighted {
+  Array weight;
+  static constexpr const char* kind = "Weighted";
+  NamedShape shape() const { return {dims("N"), dims("N")}; }
+  void apply(Recorder& r, const View& x, const View& y) const {
+    record::multiply(r, r.constant(weight), x, y);
+  }
+  void apply_adjoint(Recorder& r, const View& y, const View& x) const {
+    record::conj_multiply(r, r.constant(weight), y, x);
+  }
+};
+
+TEST(Linop, AdjointsAndNormalsDoNotKeepEachOtherAlive) {
+  const i64 before = memory_stats(cpu).in_use;
+  {
+    const NamedLinop by_value(
+        Dense(Random(1).normal({60, 50}, DType::f64), dims("MN"), dims("N"), dims("M")));
+    const NamedLinop by_call(Weighted{Random(2).normal({50}, DType::c128)});
+    for (const NamedLinop& a : {by_value, by_call, by_call * by_call + by_call}) {
+      EXPECT_TRUE(a.H().H() == a);
+      EXPECT_TRUE(a.N() == a.N());
+      const Array x = Random(3).normal({50}, DType::c128);
+      EXPECT_LT(distance(a.N()(x), a.H()(a(x))), 1e-9);
+      EXPECT_LT(distance(a.H().N()(a(x)), a(a.H()(a(x)))), 1e-6);
+    }
+    EXPECT_GT(memory_stats(cpu).in_use, before);
+  }
+  EXPECT_EQ(memory_stats(cpu).in_use, before);
+}
+
 TEST(Linop, PrintsItsTree) {
   const NamedLinop A = NamedLinop(FFT(1)) * NamedLinop(Diagonal(ones({4}, DType::f32), dims("Nx")));
   EXPECT_NE(A.tree().find("\n  FFT"), std::string::npos) << A.tree();

@@ -139,6 +139,8 @@ double real_reference(ElementOp op, double a, double b, double c) {
 template <class T>
 T integer_reference(ElementOp op, T a, T b, T c) {
   __extension__ using Wide = __int128;
+  // Products may leave 128 bits signed: their low bits are all that is kept.
+  __extension__ const auto wrapped = [](Wide v) { return static_cast<unsigned __int128>(v); };
   const Wide x = a, y = b, bits = 8 * sizeof(T);
   const Wide quotient = y == 0 ? 0 : x / y - ((x % y != 0) && ((x < 0) != (y < 0)) ? 1 : 0);
   switch (op) {
@@ -148,7 +150,7 @@ T integer_reference(ElementOp op, T a, T b, T c) {
     case ElementOp::sign: return static_cast<T>((x > 0) - (x < 0));
     case ElementOp::power: {
       T r = 1;
-      for (T i = 0; i < b; ++i) r = static_cast<T>(static_cast<Wide>(r) * x);
+      for (T i = 0; i < b; ++i) r = static_cast<T>(wrapped(r) * wrapped(x));
       return r;
     }
     case ElementOp::bitwise_and: return static_cast<T>(a & b);
@@ -156,16 +158,16 @@ T integer_reference(ElementOp op, T a, T b, T c) {
     case ElementOp::bitwise_xor: return static_cast<T>(a ^ b);
     case ElementOp::invert: return static_cast<T>(~a);
     case ElementOp::left_shift:
-      return y < 0 || y >= bits ? T(0) : static_cast<T>(x * (static_cast<Wide>(1) << y));
+      return y < 0 || y >= bits ? T(0) : static_cast<T>(wrapped(x) << static_cast<int>(y));
     case ElementOp::right_shift:
       return static_cast<T>(y < 0 || y >= bits ? (x < 0 ? -1 : 0) : x >> y);
     case ElementOp::add: return static_cast<T>(x + y);
     case ElementOp::subtract: return static_cast<T>(x - y);
     case ElementOp::multiply:
-    case ElementOp::conj_multiply: return static_cast<T>(x * y);
-    case ElementOp::multiply_add: return static_cast<T>(x * y + c);
+    case ElementOp::conj_multiply: return static_cast<T>(wrapped(x) * wrapped(y));
+    case ElementOp::multiply_add: return static_cast<T>(wrapped(x) * wrapped(y) + wrapped(c));
     case ElementOp::square:
-    case ElementOp::abs2: return static_cast<T>(x * x);
+    case ElementOp::abs2: return static_cast<T>(wrapped(x) * wrapped(x));
     case ElementOp::negative: return static_cast<T>(-x);
     case ElementOp::absolute: return static_cast<T>(x < 0 ? -x : x);
     case ElementOp::floor:
