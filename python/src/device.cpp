@@ -65,10 +65,11 @@ void bind_streams(nb::module_& m) {
                      ">>> s = ts.Stream('sim:0'); s.sync(); s.device\nDevice('sim:0')\n")
       .def(
           "__init__", [](Stream* s, nb::handle device) { new (s) Stream(device_from(device)); },
-          "device"_a = "cpu", nb::sig("def __init__(self, device: DeviceLike = 'cpu') -> None"))
+          "device"_a.none() = "cpu",
+          nb::sig("def __init__(self, device: DeviceLike = 'cpu') -> None"))
       .def_static(
           "home", [](nb::handle device) { return Stream::home(device_from(device)); },
-          "device"_a = "cpu", nb::sig("def home(device: DeviceLike = 'cpu') -> Stream"),
+          "device"_a.none() = "cpu", nb::sig("def home(device: DeviceLike = 'cpu') -> Stream"),
           "The one fixed stream of a device, on which array functions run.")
       .def_prop_ro("device", &Stream::device, "Where its work runs.")
       .def_prop_ro("id", &Stream::id, "A small number that names the stream in traces.")
@@ -84,7 +85,8 @@ void bind_streams(nb::module_& m) {
       .def(
           "__init__",
           [](RepeatedEvent* e, nb::handle device) { new (e) RepeatedEvent(device_from(device)); },
-          "device"_a = "cpu", nb::sig("def __init__(self, device: DeviceLike = 'cpu') -> None"))
+          "device"_a.none() = "cpu",
+          nb::sig("def __init__(self, device: DeviceLike = 'cpu') -> None"))
       .def("record", &RepeatedEvent::record, "stream"_a,
            "Records after everything asked of the stream so far.")
       .def("wait", &RepeatedEvent::wait, "stream"_a, "The stream waits for the latest record.")
@@ -94,16 +96,16 @@ void bind_streams(nb::module_& m) {
 }
 
 void bind_memory(nb::module_& m) {
-  m.def("memory_stats", &stats, "device"_a = "cpu",
+  m.def("memory_stats", &stats, "device"_a.none() = "cpu",
         nb::sig("def memory_stats(device: DeviceLike = 'cpu') -> dict[str, int]"),
         "Bytes in use, at the peak, reserved from the device, and the budget (0: none).\n\n"
         ">>> sorted(ts.memory_stats('cpu'))\n['budget', 'in_use', 'peak', 'reserved']\n");
   m.def(
-      "reset_peak", [](nb::handle d) { reset_peak(device_from(d)); }, "device"_a = "cpu",
+      "reset_peak", [](nb::handle d) { reset_peak(device_from(d)); }, "device"_a.none() = "cpu",
       nb::sig("def reset_peak(device: DeviceLike = 'cpu') -> None"),
       "The peak starts again from what is in use.\n\n>>> ts.reset_peak('cpu')\n");
   m.def(
-      "trim_pool", [](nb::handle d) { trim_pool(device_from(d)); }, "device"_a = "cpu",
+      "trim_pool", [](nb::handle d) { trim_pool(device_from(d)); }, "device"_a.none() = "cpu",
       nb::sig("def trim_pool(device: DeviceLike = 'cpu') -> None"),
       "Cached blocks go back to the device.\n\n>>> ts.trim_pool('cpu')\n");
   m.def("set_memory_budget", &set_budget, "host"_a = nb::none(), "device"_a = nb::none(),

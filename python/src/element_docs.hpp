@@ -93,7 +93,7 @@ inline constexpr ElementDoc element_docs[] = {
     {"real", ElementOp::real, "The real part.", "[1+2j]", "[1.0]"},
     {"ceil", ElementOp::ceil, "The smallest integer not below x.", "[1.5, -1.5]", "[2.0, -1.0]"},
     {"arctan", ElementOp::arctan, "The inverse tangent.", "[0.0]", "[0.0]"},
-    {"cbrt", ElementOp::cbrt, "The cube root.", "[27.0]", "[3.0]"},
+    {"cbrt", ElementOp::cbrt, "The cube root.", "[8.0]", "[2.0]"},
     {"less_equal", ElementOp::less_equal, "x1 <= x2.", "[1, 2], 2", "[True, True]"},
     {"log2", ElementOp::log2, "The logarithm to base 2.", "[8.0]", "[3.0]"},
 };

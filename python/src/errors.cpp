@@ -43,7 +43,14 @@ PyObject* make_class(nb::module_& m, const ErrorClass& c, PyObject* parent) {
   return type;  // kept for the life of the process: exceptions may be raised until the end
 }
 
-void set(Class c, const std::exception& e) { PyErr_SetString(classes[c].type, e.what()); }
+// Texts may quote bytes of a damaged file: what is not UTF-8 is replaced.
+void set(Class c, const std::exception& e) {
+  const std::string_view text = e.what();
+  PyObject* s = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  if (!s) return;
+  PyErr_SetObject(classes[c].type, s);
+  Py_DECREF(s);
+}
 
 // Most derived first; returns false for exceptions of others.
 bool translate(const std::exception_ptr& p) {

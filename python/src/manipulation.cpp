@@ -127,7 +127,7 @@ std::optional<i64> axis_or_none(nb::handle axis, const char* who) {
 
 void bind_joining(nb::module_& m) {
   m.def(
-      "concatenate", &joined, "arrays"_a, "axis"_a = 0,
+      "concatenate", &joined, "arrays"_a, "axis"_a.none() = 0,
       nb::sig("def concatenate(arrays: typing.Sequence[ArrayLike], axis: int | None = 0) -> Array"),
       "Arrays one after another along an axis they have.\n\n>>> ts.concatenate([[1], [2, "
       "3]]).tolist()\n[1, 2, 3]\n");
@@ -137,7 +137,7 @@ void bind_joining(nb::module_& m) {
         const std::vector<Array> parts = arrays_of(arrays, "stack");
         return released([&] { return stack(parts, axis); });
       },
-      "arrays"_a, "axis"_a = 0,
+      "arrays"_a, "axis"_a.none() = 0,
       nb::sig("def stack(arrays: typing.Sequence[ArrayLike], axis: int = 0) -> Array"),
       "Arrays of one shape along a new axis.\n\n>>> ts.stack([[1, 2], [3, 4]], "
       "axis=1).tolist()\n[[1, 3], [2, 4]]\n");
@@ -228,13 +228,13 @@ void bind_manipulation(nb::module_& m, nb::class_<Array>& c) {
   const char* order_doc =
       "The positions that sort the array; stable.\n\n>>> ts.argsort([3, 1, 2]).tolist()\n[1, 2, "
       "0]\n";
-  m.def("sort", sorted, "x"_a, "axis"_a = -1,
+  m.def("sort", sorted, "x"_a, "axis"_a.none() = -1,
         nb::sig("def sort(x: ArrayLike, axis: int | None = -1) -> Array"),
         "The elements in order, as a new array; stable, NaN last.\n\n>>> ts.sort([3, 1, "
         "2]).tolist()\n[1, 2, 3]\n");
-  m.def("argsort", order, "x"_a, "axis"_a = -1,
+  m.def("argsort", order, "x"_a, "axis"_a.none() = -1,
         nb::sig("def argsort(x: ArrayLike, axis: int | None = -1) -> Array"), order_doc);
-  c.def("argsort", order, "axis"_a = -1,
+  c.def("argsort", order, "axis"_a.none() = -1,
         nb::sig("def argsort(self, axis: int | None = -1) -> Array"), order_doc);
   c.def(
       "sort",
@@ -244,7 +244,7 @@ void bind_manipulation(nb::module_& m, nb::class_<Array>& c) {
         require<ArgumentError>(along.has_value(), "sort: sorting in place needs an axis");
         released([&] { a.copy_from(sort(a, along)); });
       },
-      "axis"_a = -1, nb::sig("def sort(self, axis: int = -1) -> None"),
+      "axis"_a.none() = -1, nb::sig("def sort(self, axis: int = -1) -> None"),
       "Sorts in place.\n\n>>> x = ts.array([2, 1]); x.sort(); x.tolist()\n[1, 2]\n");
   m.def(
       "unique", &distinct, "x"_a, "return_index"_a = false, "return_inverse"_a = false,

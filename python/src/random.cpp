@@ -83,25 +83,25 @@ void bind_random(nb::module_& m) {
       .def(
           "seed", [](Generator& g, nb::handle seed) { g.seed(seed_from(seed)); }, "seed"_a,
           nb::sig("def seed(self, seed: int) -> None"), "Starts again from draw 0 of another seed.")
-      .def("normal", &normal, "shape"_a, "dtype"_a = "float64", "device"_a = "cpu", "mean"_a = 0.0,
-           "deviation"_a = 1.0,
+      .def("normal", &normal, "shape"_a, "dtype"_a = "float64", "device"_a.none() = "cpu",
+           "mean"_a = 0.0, "deviation"_a = 1.0,
            nb::sig("def normal(self, shape: ShapeLike, dtype: DTypeLike = 'float64', device: "
                    "DeviceLike = 'cpu', "
                    "mean: float = 0.0, deviation: float = 1.0) -> Array"),
            "Normal numbers; complex ones have the deviation in both parts together.")
-      .def("uniform", &uniform, "shape"_a, "dtype"_a = "float64", "device"_a = "cpu", "low"_a = 0.0,
-           "high"_a = 1.0,
+      .def("uniform", &uniform, "shape"_a, "dtype"_a = "float64", "device"_a.none() = "cpu",
+           "low"_a = 0.0, "high"_a = 1.0,
            nb::sig("def uniform(self, shape: ShapeLike, dtype: DTypeLike = 'float64', device: "
                    "DeviceLike = 'cpu', "
                    "low: float = 0.0, high: float = 1.0) -> Array"),
            "Uniform numbers in [low, high).")
       .def("integers", &integers, "low"_a, "high"_a, "shape"_a, "dtype"_a = "int64",
-           "device"_a = "cpu",
+           "device"_a.none() = "cpu",
            nb::sig("def integers(self, low: int, high: int, shape: ShapeLike, dtype: DTypeLike = "
                    "'int64', "
                    "device: DeviceLike = 'cpu') -> Array"),
            "Integers in [low, high), without bias.")
-      .def("permutation", &permutation, "n"_a, "device"_a = "cpu",
+      .def("permutation", &permutation, "n"_a, "device"_a.none() = "cpu",
            nb::sig("def permutation(self, n: int, device: DeviceLike = 'cpu') -> Array"),
            "The numbers 0 … n-1 in random order.");
 }

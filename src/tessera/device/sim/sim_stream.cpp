@@ -10,6 +10,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/trace.hpp"
 
 namespace tessera {
 namespace {
@@ -227,7 +228,12 @@ void SimStream::run(const SimOp& op) {
   const auto bytes = static_cast<std::size_t>(op.bytes);
   switch (op.what) {
     case SimOp::What::launch: return run_launch(op);
-    case SimOp::What::copy: std::memmove(sim_to_host(op.to), sim_to_host(op.from), bytes); return;
+    case SimOp::What::copy: {
+      const std::string track = tracing() ? unit_.name() : std::string();
+      const Span span("copy", track, op.bytes);
+      std::memmove(sim_to_host(op.to), sim_to_host(op.from), bytes);
+      return;
+    }
     case SimOp::What::fill: std::memset(sim_to_host(op.to), op.byte, bytes); return;
     case SimOp::What::graph:
       for (const SimOp& inner : op.graph->ops) run(inner);
@@ -243,6 +249,8 @@ void SimStream::run_launch(const SimOp& op) {
     Launch launch = op.launch;
     for (void*& p : launch.operand) p = sim_to_host(p);
     launch.workspace = sim_to_host(launch.workspace);
+    const std::string track = tracing() ? unit_.name() : std::string();
+    const Span span(launch.label ? launch.label : "kernel", track);
     op.task.run(op.task.state.get(), launch);
   } catch (...) {
     fail(std::current_exception());

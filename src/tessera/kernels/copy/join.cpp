@@ -65,13 +65,13 @@ Array concatenate(std::span<const Array> arrays, i64 axis) {
 
 Array stack(std::span<const Array> arrays, i64 axis) {
   require<ArgumentError>(!arrays.empty(), "need at least one array to stack");
-  std::vector<Array> wide;
-  for (const Array& a : arrays) {
+  for (const Array& a : arrays)
     require<ShapeError>(a.shape() == arrays[0].shape(),
                         "all input arrays must have the same shape");
-    wide.push_back(a.expand_dims(axis));
-  }
-  return concatenate(wide, normalize_axis(axis, arrays[0].ndim() + 1, "stack"));
+  axis = normalize_axis(axis, arrays[0].ndim() + 1, "stack");
+  std::vector<Array> wide;
+  for (const Array& a : arrays) wide.push_back(a.expand_dims(axis));
+  return concatenate(wide, axis);
 }
 
 Array roll(const Array& x, const Shape& shifts, const Shape& axes) {

@@ -25,8 +25,12 @@ Axes normalized(std::string_view who, const std::optional<Axes>& axes, i64 ndim)
   return all;
 }
 
+// `out` has the rank of `in`. An empty result is refused too when the reduced axes are empty, as
+// NumPy does.
 void check_not_empty(ReduceOp op, const Shape& in, const Shape& out) {
-  if (count_of(out) == 0 || count_of(in) > 0) return;
+  bool empty = false;
+  for (i64 a = 0; a < in.size(); ++a) empty = empty || (in[a] == 0 && out[a] == 1);
+  if (!empty) return;
   if (op == ReduceOp::max || op == ReduceOp::min)
     throw ArgumentError(cat("zero-size array to reduction operation ",
                             op == ReduceOp::max ? "maximum" : "minimum", " which has no identity"));

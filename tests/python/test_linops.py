@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators from Python: application, algebra, names, plans and conjugate gradients against NumPy."""
+
+import gc
+
+import numpy as np
+import pytest
+from support import check, draw_numbers, on
+
+import tessera as ts
+
+TOL = 1e-5
+
+
+@pytest.fixture
+def z(rng):
+    return draw_numbers(rng, (3, 6, 5), "complex64")
+
+
+def test_identity_objects():
+    A = ts.FFT(2) @ ts.Diagonal([[1.0, 2.0]], ("Nx", "Ny"))
+    assert A.H is A.H and A.N is A.N and A.H.H is A and isinstance(A, ts.Chain)
+    assert isinstance(ts.FFT(1).H, ts.FFT) and isinstance(ts.Identity().H, ts.NamedLinop)
+    B = ts.Diagonal([1.0], ("X",))
+    adjoint = id(B.H)
+    del adjoint
+    gc.collect()
+    assert B.H.H is B
+    with ts.config.using(cache_adjoint_normal=False):
+        C = ts.Diagonal([1j], ("X",))
+        first, second = C.H, C.H
+        assert first is not second
+
+
+def test_application(device, z):
+    A = ts.FFT(2, ("C",)).to(device)
+    x = on(device, z)
+    y = A(x)
+    expected = np.fft.fft2(z, norm="ortho")
+    check(y, expected.astype("complex64"), tol=TOL)
+    out = ts.empty(z.shape, "complex64", device)
+    assert A(x, out=out) is out
+    check(out, expected.astype("complex64"), tol=TOL)
+    check(A @ x, expected.astype("complex64"), tol=TOL)
+    check(A.H(y), z, tol=TOL)
+    check(A.N(x), z, tol=TOL)
+    check(x, z)  # inputs are never changed
+
+
+def test_algebra(device, rng, z):
+    w = draw_numbers(rng, (6, 5), "complex64")
+    D = ts.Diagonal(on(device, w), ("C", "Nx", "Ny"), ("C",))
+    F = ts.FFT(2, ("C",))
+    x = on(device, z)
+    fft = lambda a: np.fft.fft2(a, norm="ortho").astype("complex64")  # noqa: E731
+    check((F @ D)(x), fft(w * z), tol=TOL)
+    check((D + 2 * D)(x), 3 * w * z, tol=TOL)
+    check((D - D)(x), 0 * z, tol=TOL)
+    check((-D)(x), -w * z, tol=TOL)
+    check((1j * D)(x), 1j * w * z, tol=TOL)
+    check((D * 2)(x), 2 * w * z, tol=TOL)
+    check((1j * D).H(x), -1j * np.conj(w) * z, tol=TOL)
+    check((D**2)(x), w * w * z, tol=TOL)
+    check((F @ D).N(x), np.abs(w) ** 2 * z, tol=TOL)
+    check(np.float32(2) * D @ x, 2 * w * z, tol=TOL)
+    assert (F @ D).N.ishape == (F @ D).ishape
+    for bad in (lambda: D @ 42, lambda: D * "x", lambda: 5 - D, lambda: D + 1, lambda: "x" @ D):
+        with pytest.raises(TypeError):
+            bad()
+
+
+def test_dense(device):
+    W = np.array([[1.0, 2], [3, 4], [5, 6]])
+    A = ts.Dense(on(device, W), ("M", "N"), ("N",), ("M",))
+    check(A(on(device, np.ones(2))), np.array([3.0, 7, 11]))
+    check(A.H(on(device, np.ones(3))), np.array([9.0, 12]))
+    check(A.N(on(device, np.ones(2))), np.array([79.0, 100]))
+    assert A.size("M") == 3 and A.size("N") == 2 and A.size("Q") is None
+    check(ts.Dense(on(device, W))(on(device, np.ones(2))), np.array([3.0, 7, 11]))
+    assert ts.Dense.from_einstr(W, "MN,N->M").ishape == ("N",)
+    with pytest.raises(ValueError, match="all must be None"):
+        ts.Dense(W, ("M", "N"))
+    check(A.to_dense(dtype="float64"), W)
+
+
+def test_chain_and_add_constructors(device):
+    A, B = ts.Diagonal(on(device, np.array([1.0, 2])), ("X",)), ts.FFT(1, (), (("X",), ("K",)))
+    x = on(device, np.array([1.0, 1], "complex128"))
+    check(ts.Chain(A, B)(x), np.fft.fft([1, 2], norm="ortho"), tol=1e-12)
+    assert len(ts.Chain(A, B)) == 2 and ts.Chain(A, B).linops[0] is A
+    check(ts.Add(A, A)(x), np.array([2.0, 4], "complex128"))
+    with pytest.raises(ValueError):
+        ts.Chain()
+    with pytest.raises(TypeError):
+        ts.Chain(A, 3)
+    with pytest.raises(ts.DimError):
+        ts.Chain(B, A)
+    with pytest.raises(ts.DimError):
+        A + ts.Diagonal(on(device, np.ones(2)), ("Y",))
+
+
+def test_names():
+    assert ts.Dim("A1B2Kx1") == ("A1", "B2", "Kx1") and ts.Dim(None) == () == ts.Dim("")
+    assert ts.ND("A") == "A" and {"P": 1}[ts.ND("P")] == 1 and {ts.ND("Q"): 2}["Q"] == 2
+    assert ts.ND.infer("Nx1").i == 1 and ts.ND.infer(["A", "B"]) == ["A", "B"] and ts.ND.infer(("A",)) == ("A",)
+    assert ts.ND("K") + 4 == "K4" and ts.ND("...") + 1 == "..." and ts.ND("A").next_unused() == "A1"
+    with pytest.raises(TypeError):
+        ts.ND("A") + [1]
+    assert ts.NamedDimension is ts.ND and ts.NamedShape is ts.NS and ts.ELLIPSES == "..." and ts.ANY == "()"
+    assert ts.NS(("...", "A")) == ts.NS(("C", "A")) and ts.NS(("A", "B")) != ts.NS(("C", "A"))
+    s = ts.NS(("A", "B"), ("C",)) + ts.NS(("E", "F"))
+    assert s.ishape == ("A", "B", "E", "F") and s.oshape == ("C", "E", "F")
+    assert ts.names.isequal(("A", "..."), ("A",))[0] and ts.names.isequal(("...", "A"), ()) == (False, None)
+    A = ts.Identity(("A", "B")).rename({"A": "B", "B": "A"})
+    assert A.ishape == ("B", "A") and A.dims == {"A", "B"}
+
+
+def test_shapes_are_checked(device, z):
+    D = ts.Diagonal(on(device, np.ones(4)), ("X",))
+    for bad in (np.ones(5), np.ones((4, 4))):
+        with pytest.raises(ValueError, match="Diagonal"):
+            D(on(device, bad))
+    with pytest.raises(ts.DimError):
+        ts.Diagonal(np.ones((2, 2)), ("X",))
+    with pytest.raises(ts.Error):
+        ts.FFT(2, grid_shapes=(("A", "B"), ("C",)))
+    with pytest.raises(ts.Error):
+        D(on(device, np.ones(4)), out=ts.empty(5, device=device))
+
+
+def test_plans(device, z):
+    A = ts.FFT(2, ("C",)).H @ ts.FFT(2, ("C",))
+    with ts.config.using(rewrite=False):
+        plan = (ts.FFT(2, ("C",)) @ ts.Diagonal(on(device, z[0]), ("C", "Nx", "Ny"), ("C",))).plan(on(device, z))
+    x = on(device, z)
+    expected = np.fft.fft2(z[0] * z, norm="ortho").astype("complex64")
+    check(plan(x), expected, tol=TOL)
+    check(plan(x[:, ::-1][:, ::-1]), expected, tol=TOL)
+    out = ts.zeros(z.shape, "complex64", device)
+    assert plan(x, out=out) is out
+    check(out, expected, tol=TOL)
+    text = plan.explain()
+    assert "fft" in text.lower() and isinstance(plan.explain("json"), str) and "digraph" in plan.explain("dot")
+    assert all(isinstance(k, str) and n >= 0 for k, n in plan.workspace.items())
+    plan.capture()
+    check(plan(x), expected, tol=TOL)
+    with pytest.raises(ValueError, match="format"):
+        plan.explain("pdf")
+    with pytest.raises(ts.Error):
+        plan(on(device, z[0]))
+    with pytest.raises(ValueError, match="shape="):
+        A.plan()
+    assert "FFT" in repr(ts.FFT(1)) and "FFT" in A.tree() or A.tree()
+
+
+def test_plan_from_several_threads(z):
+    from concurrent.futures import ThreadPoolExecutor
+
+    plan = ts.FFT(2, ("C",)).plan(ts.asarray(z))
+    expected = plan(z).numpy()
+    with ThreadPoolExecutor(4) as pool:
+        for result in pool.map(lambda _: plan(z).numpy(), range(40)):
+            assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("make", [lambda: ts.FFT(2), lambda: ts.FFT(1, norm="backward", centered=True), lambda: ts.Scalar(2 + 3j),
+                                  lambda: ts.Diagonal([1.0, 2j], ("X",)), lambda: ts.Identity(("X",)),
+                                  lambda: ts.Dense(np.arange(6.0).reshape(3, 2), ("M", "N"), ("N",), ("M",)),
+                                  lambda: ts.FFT(1) @ ts.Scalar(1j) + ts.FFT(1)])  # fmt: skip
+def test_check_adjoint(make, device):
+    A = make().to(device)
+    for op in (A, A.H, A.N):
+        error = ts.check_adjoint(op, device=device)
+        assert error < 1e-12
+
+
+def test_check_adjoint_sees_a_wrong_one():
+    assert ts.check_adjoint(ts.FFT(1), dtype="complex64") > 0
+
+
+def test_cg(device, rng):
+    n = 12
+    M = rng.standard_normal((n, n))
+    M = M @ M.T + n * np.eye(n)
+    b = rng.standard_normal(n)
+    A = ts.Dense(on(device, M))
+    seen = []
+    r = ts.solve.cg(A, on(device, b), rtol=1e-12, maxiter=200, callback=lambda i: seen.append((i.number, i.residual)))
+    assert r.converged and r.iterations == len(seen) and len(r.history) == r.iterations + 1 and r.reason
+    assert np.allclose(r.x.numpy(), np.linalg.solve(M, b), atol=1e-9)
+    r = ts.solve.cg(A, on(device, b), callback=lambda i: i.number < 3)
+    assert r.iterations == 3 and not r.converged
+    r = ts.solve.cg(A, on(device, b), x0=on(device, np.linalg.solve(M, b)), maxiter=5)
+    assert np.allclose(r.x.numpy(), np.linalg.solve(M, b), atol=1e-6)
+    with pytest.raises(ts.Error):
+        ts.solve.cg(A, on(device, np.ones(n + 1)))
