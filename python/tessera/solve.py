@@ -27,7 +27,8 @@ def cg(
     ``callback`` is called after each iteration; when it returns False, the solver stops.
 
     >>> A = ts.Diagonal([1.0, 4.0], ("X",))
-    >>> ts.solve.cg(A, [1.0, 2.0]).x.tolist()
-    [1.0, 0.5]
+    >>> result = ts.solve.cg(A, [1.0, 2.0])
+    >>> result.x.numpy().round(6).tolist(), result.converged
+    ([1.0, 0.5], True)
     """
     return _cg(A, b, x0, rtol, atol, maxiter, callback, progress)

@@ -227,12 +227,12 @@ def test_types():
     )
     env = {"MYPYPATH": str(PACKAGE.parent)}
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir", os.devnull, "-c", script],
+        [sys.executable, "-m", "mypy", "--config-file=", "--no-incremental", "--cache-dir", os.devnull, "-c", script],
         capture_output=True, text=True, env={**os.environ, **env}, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir", os.devnull, "-c", script + "z: str = x.shape\n"],
+        [sys.executable, "-m", "mypy", "--config-file=", "--no-incremental", "--cache-dir", os.devnull, "-c", script + "z: str = x.shape\n"],
         capture_output=True, text=True, env={**os.environ, **env}, timeout=300,
     )  # fmt: skip
     assert done.returncode != 0

@@ -18,7 +18,11 @@ T read(std::string_view name, std::string_view text) {
     throw ArgumentError(
         cat("config.", name, ": '", text, "' is not a truth value; write true or false"));
   } else {
-    return parse_bytes(text);
+    try {
+      return parse_bytes(text);
+    } catch (const ArgumentError& e) {
+      throw ArgumentError(cat("config.", name, ": ", e.what()));
+    }
   }
 }
 
