@@ -125,7 +125,7 @@ inline Loops device_loops(const MergedLoops& m, i64 axes) {
   }
   if (m.count == 0) l.count = 0;
   l.small = l.count < (i64{1} << 31);
-  if (l.small)
+  if (l.small && l.count > 0)
     for (int i = 0; i < l.rank; ++i)
       l.divider[i] = FastDivider(static_cast<std::uint32_t>(l.size[i]));
   return l;

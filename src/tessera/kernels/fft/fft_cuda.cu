@@ -45,13 +45,14 @@ struct Data {
 bool nested(const Layout& l, const Shape& axes, long long* embed, long long& stride) {
   const i64 rank = axes.size();
   const auto step = [&](i64 k) { return l.shape[axes[k]] == 1 ? i64{0} : l.strides[axes[k]]; };
+  for (i64 a : axes)
+    if (l.shape[a] != 1 && l.strides[a] <= 0) return false;  // reversed, or one value for all
   stride = step(rank - 1) == 0 ? 1 : step(rank - 1);
-  if (stride <= 0) return false;
   i64 inside = stride;
   embed[0] = l.shape[axes[0]];
   for (i64 k = rank - 1; k > 0; --k) {
     const i64 outside = step(k - 1) == 0 ? inside * l.shape[axes[k]] : step(k - 1);
-    if (outside <= 0 || outside % inside != 0 || outside / inside < l.shape[axes[k]]) return false;
+    if (outside % inside != 0 || outside / inside < l.shape[axes[k]]) return false;
     embed[k] = outside / inside;
     inside = outside;
   }

@@ -67,10 +67,17 @@ __device__ inline typename Op::Acc reduce_segment(const ReduceArgs& args, i64 ou
     L x[reduce_unroll], y[reduce_unroll] = {};
     load_several(x, args.in, args.type, a, live);
     if constexpr (Op::two) load_several(y, args.in2, args.type2, b, live);
+    const auto made = [&](int u) { return Op::make(x[u], y[u], i + static_cast<i64>(u) * lanes); };
+    if (live[reduce_unroll - 1]) {  // in pairs first: fewer additions in a row, less rounding
+      static_assert(reduce_unroll == 4);
+      acc = Op::combine(args, acc,
+                        Op::combine(args, Op::combine(args, made(0), made(1)),
+                                    Op::combine(args, made(2), made(3))));
+      continue;
+    }
 #pragma unroll
     for (int u = 0; u < reduce_unroll; ++u)
-      if (live[u])
-        acc = Op::combine(args, acc, Op::make(x[u], y[u], i + static_cast<i64>(u) * lanes));
+      if (live[u]) acc = Op::combine(args, acc, made(u));
   }
   return acc;
 }
