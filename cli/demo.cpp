@@ -37,7 +37,8 @@ std::vector<float> magnitudes(const Array& image) {
 Picture picture_of(const std::vector<float>& image, i64 n) {
   Picture picture(n, n);
   for (std::size_t i = 0; i < image.size(); ++i)
-    picture.pixels[i] = static_cast<std::uint8_t>(std::clamp(image[i], 0.0f, 1.0f) * 255 + 0.5f);
+    picture.pixels[i] =
+        static_cast<std::uint8_t>(std::lround(std::clamp(image[i], 0.0f, 1.0f) * 255));
   return picture;
 }
 

@@ -16,9 +16,7 @@ pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="the tool was not buil
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(TOOL), *arguments], capture_output=True, text=True, env={**os.environ, **environment}
-    )
+    return subprocess.run([str(TOOL), *arguments], capture_output=True, text=True, env={**os.environ, **environment})
 
 
 def read_png(path: Path) -> list[list[int]]:

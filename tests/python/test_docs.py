@@ -24,8 +24,7 @@ def blocks(page: Path) -> list[tuple[str, str, int, str]]:
     """(language, marks, line number, text) of each fenced block."""
     text = page.read_text()
     return [
-        (m[1], m[2].strip(), text.count("\n", 0, m.start()) + 2, textwrap.dedent(m[3]))
-        for m in FENCE.finditer(text)
+        (m[1], m[2].strip(), text.count("\n", 0, m.start()) + 2, textwrap.dedent(m[3])) for m in FENCE.finditer(text)
     ]
 
 
@@ -67,9 +66,7 @@ def test_cpp_blocks_are_compiled(page: Path) -> None:
         if language != "cpp":
             continue
         wanted = lines_of(text)
-        found = any(
-            example[i : i + len(wanted)] == wanted for example in examples for i in range(len(example))
-        )
+        found = any(example[i : i + len(wanted)] == wanted for example in examples for i in range(len(example)))
         assert found, f"{page.name}:{line}: this block stands in no file of examples/cpp"
 
 

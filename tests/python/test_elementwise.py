@@ -137,9 +137,7 @@ def test_out_must_fit(main_device):
         ts.sqrt(x, out=ts.empty((2, 3), "int32", device=main_device))
 
 
-@pytest.mark.parametrize(
-    "symbol", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "iand", "ior", "ixor"]
-)
+@pytest.mark.parametrize("symbol", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "iand", "ior", "ixor"])
 def test_in_place(symbol, device, rng):
     f = getattr(operator, symbol)
     for dtype in ALL:

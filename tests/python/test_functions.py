@@ -120,7 +120,14 @@ def test_einsum_refuses(device):
 
 
 def test_dot(device, rng):
-    for first, second in [((3,), (3,)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((2, 2, 3), (3,)), ((2, 3), (5, 3, 4)), ((), (3,))]:
+    for first, second in [
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((2, 3), (3, 4)),
+        ((2, 2, 3), (3,)),
+        ((2, 3), (5, 3, 4)),
+        ((), (3,)),
+    ]:
         a, b = draw_numbers(rng, first, "float64"), draw_numbers(rng, second, "float64")
         compare(ts.dot(on(device, a), on(device, b)), np.dot(a, b))
 
@@ -210,8 +217,12 @@ def test_random_does_not_depend_on_the_device(rng):
     for place in ("cpu", "sim:0"):
         ts.random.seed(11)
         results.append(
-            [ts.random.normal((3, 5), "float32", place).numpy(), ts.random.uniform(7, "float64", place, 2, 3).numpy(),
-             ts.random.integers(-3, 9, (50,), device=place).numpy(), ts.random.permutation(20, place).numpy()]  # fmt: skip
+            [
+                ts.random.normal((3, 5), "float32", place).numpy(),
+                ts.random.uniform(7, "float64", place, 2, 3).numpy(),
+                ts.random.integers(-3, 9, (50,), device=place).numpy(),
+                ts.random.permutation(20, place).numpy(),
+            ]  # fmt: skip
         )
     for a, b in zip(*results, strict=True):
         assert np.array_equal(a, b)

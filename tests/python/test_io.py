@@ -147,7 +147,9 @@ def test_malformed_npz(tmp_path):
         z.writestr("a.npy", b"no array")
     refused(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
-        z.writestr("bomb.npy", header("{'descr': '|u1', 'fortran_order': False, 'shape': (1099511627776,), }") + bytes(2**20))
+        z.writestr(
+            "bomb.npy", header("{'descr': '|u1', 'fortran_order': False, 'shape': (1099511627776,), }") + bytes(2**20)
+        )
     refused(path)
 
 

@@ -36,9 +36,7 @@ def test_every_dtype(name, dtype, device, rng):
 def test_shapes_and_axes(seed, shape, data, main_device):
     rng = np.random.default_rng(seed)
     x = strided(rng, draw_numbers(rng, shape, data.draw(st.sampled_from(["int32", "float64", "bool"]))))
-    axes = st.one_of(
-        st.none(), st.integers(-4, 4), st.lists(st.integers(-3, 3), max_size=3, unique=True).map(tuple)
-    )
+    axes = st.one_of(st.none(), st.integers(-4, 4), st.lists(st.integers(-3, 3), max_size=3, unique=True).map(tuple))
     axis = data.draw(axes)
     keepdims = data.draw(st.booleans())
     name = data.draw(st.sampled_from(["sum", "max", "any", "all", "prod", "min"]))

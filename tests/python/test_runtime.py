@@ -205,7 +205,9 @@ builtins.views = [x.numpy() for x in builtins.keep[:3]]
 
 
 def test_environment_reaches_the_settings():
-    code = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); import tessera as ts; print(ts.config.sim_devices)"
+    code = (
+        f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); import tessera as ts; print(ts.config.sim_devices)"
+    )
     assert run_python(code, TESSERA_SIM_DEVICES="3").stdout.strip() == "3"
     assert "TESSERA_SIM_DEVICES" in run_python(code, TESSERA_SIM_DEVICES="many").stderr
 

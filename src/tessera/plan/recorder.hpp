@@ -16,6 +16,13 @@ namespace tessera {
 
 class Plan;
 
+// `reuse`: the read whose memory the write may take over (element-wise kernels). `updates`: the
+// kernel also reads what it writes.
+struct LaunchOptions {
+  int reuse = -1;
+  bool updates = false;
+};
+
 class TESSERA_API Recorder {
  public:
   View input(const Layout& layout, DType dtype, Device device, std::string_view label = "input");
@@ -25,12 +32,8 @@ class TESSERA_API Recorder {
 
   Device device(const View& v) const { return slots_[static_cast<std::size_t>(v.slot)].device; }
 
-  // Enqueues kernel `member` of the device that holds `write`. `reuse`: the read whose memory the
-  // write may take over (element-wise kernels). `updates`: the kernel also reads what it writes.
-  struct Options {
-    int reuse = -1;
-    bool updates = false;
-  };
+  // Enqueues kernel `member` of the device that holds `write`.
+  using Options = LaunchOptions;
   template <class Spec>
   void launch(Kernel<Spec> KernelTable::*member, std::string_view kernel, const Spec& spec,
               std::span<const View> reads, const View& write, Options options = {}) {
