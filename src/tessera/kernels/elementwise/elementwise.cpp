@@ -102,7 +102,7 @@ ElementTypes element_types(ElementOp op, std::span<const DType> inputs) {
       if (is_complex(t) && op == ElementOp::signbit) not_supported(op);
       return {at_least_float(t), DType::b1};
     case ElementFamily::real_part:
-      if (op == ElementOp::angle) t = at_least_float(t);
+      if (op == ElementOp::angle) t = t == DType::b1 ? DType::f64 : at_least_float(t);
       return {t, real_of(t)};
   }
   return {t, t};

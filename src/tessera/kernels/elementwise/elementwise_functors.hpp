@@ -145,6 +145,8 @@ struct sign {
   TESSERA_OP(ComplexNumber) T operator()(T a) const {
     const auto r = math::absolute(a);
     if (r == 0) return {0, 0};
+    if (math::is_inf(a.re) && !math::is_inf(a.im)) return {sign{}(a.re), 0};
+    if (math::is_inf(a.im) && !math::is_inf(a.re)) return {0, sign{}(a.im)};
     return {a.re / r, a.im / r};
   }
 };

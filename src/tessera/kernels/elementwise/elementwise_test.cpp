@@ -328,6 +328,9 @@ TEST(Elementwise, NanAndInfinityAsNumPy) {
   is(ops::floor_divide(d, e), {-4, -4, -inf, 0, -1, inf, -0.0});
   is(ops::remainder(d, e), {1, -1, nan, 7.5, inf, nan, -0.0});
   EXPECT_TRUE(std::signbit(values_of<double>(ops::remainder(d, e))[6]));
+  const Array z = laid_out<c128>({3}, {c128(-inf, 2), c128(1, inf), c128(0, -3)});
+  EXPECT_EQ(values_of<c128>(ops::sign(z)),
+            (std::vector<c128>{c128(-1, 0), c128(0, 1), c128(0, -1)}));
   const std::vector<bool> signs{false, false, false, false, true, true};
   const std::vector<bool> found = values_of<bool>(ops::signbit(a));
   for (std::size_t i : {1u, 3u, 4u, 5u}) EXPECT_EQ(found[i], signs[i]);
