@@ -18,7 +18,7 @@
 namespace tessera {
 namespace {
 
-constexpr i64 buffer_target = 32 << 10;  // bytes of lines in a buffer: stays in the first cache
+constexpr i64 buffer_target = 64 << 10;  // bytes of lines in a buffer: stays in the first cache
 constexpr i64 direct_points = 64;        // dense lines from this length on are planned one by one
 constexpr i64 threaded_points = 1 << 15;
 
