@@ -18,7 +18,8 @@ enum class Norm : std::uint8_t { backward, ortho, forward };
 // out = scale * DFT(in) over `axes` (distinct, non-negative), sign -1 forward, +1 backward.
 // Operands of a launch: in, out. Types c64/c128 (f32/f64 on the real side). real_to_complex: the
 // last of `axes` has n/2+1 outputs; complex_to_real: out's size n tells the parity. `in_place`:
-// both operands are the same memory and layout. complex_to_real never destroys its input.
+// both operands are the same memory and layout, complex only. complex_to_real never destroys its
+// input.
 struct FftSpec {
   FftKind kind = FftKind::complex;
   Operand in, out;
@@ -39,6 +40,7 @@ TESSERA_API Array rfftn(const Array& x, const Shape& axes, Norm norm = Norm::bac
 TESSERA_API Array irfftn(const Array& x, const Shape& axes, Norm norm = Norm::backward,
                          const std::optional<Shape>& n = {});
 TESSERA_API Array fftshift(const Array& x, const Shape& axes, bool inverse = false);
-// FFTW planning effort ("estimate", "measure", "patient") and wisdom file, see config().
+// The cpu plans with config().fft_effort: 0 estimates, 1 measures where FFTW can do so quickly, 2
+// searches patiently. What was measured is kept in the user's cache folder (fft/fftw_plans.hpp).
 
 }  // namespace tessera

@@ -363,5 +363,15 @@ TEST(FftWisdom, ABrokenFileIsNoWisdom) {
   EXPECT_NE(wisdom_file(true), wisdom_file(false));
 }
 
+TEST(FftWisdom, IsWrittenAndReadBack) {
+  const std::string path = scratch_folder() + "/some/folder/wisdom";
+  for (bool single : {true, false}) {
+    ASSERT_TRUE(write_wisdom(single, path));
+    EXPECT_TRUE(read_wisdom(single, path));
+    EXPECT_FALSE(read_wisdom(!single, path)) << "wisdom of the other precision";
+  }
+  EXPECT_FALSE(write_wisdom(true, "/proc/no/such/folder/wisdom"));
+}
+
 }  // namespace
 }  // namespace tessera

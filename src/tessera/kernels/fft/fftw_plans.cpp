@@ -78,10 +78,12 @@ void run_jobs(void* (*work)(char*), char* jobs, std::size_t size, int count, voi
 }
 void Fftw<float>::start() {
   fftwf_init_threads();
+  fftwf_make_planner_thread_safe();  // others in this process may plan too
   fftwf_threads_set_callback(run_jobs, nullptr);
 }
 void Fftw<double>::start() {
   fftw_init_threads();
+  fftw_make_planner_thread_safe();  // others in this process may plan too
   fftw_threads_set_callback(run_jobs, nullptr);
 }
 void Fftw<float>::use_threads(int n) { fftwf_plan_with_nthreads(n); }
@@ -112,20 +114,19 @@ Planner& planner() {
   return *p;
 }
 
-void save_wisdom(bool single) {
-  const std::string path = wisdom_file(single);
-  if (path.empty()) return;
-  // A cache: what cannot be written is planned again. Renamed into place, so readers see all or
-  // nothing.
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+// With the planner's lock held. Renamed into place, so readers see all or nothing.
+bool save_wisdom(bool single, const std::string& path) {
+  if (path.empty()) return false;
+  std::error_code failed;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
   const std::string fresh = cat(path, ".", static_cast<i64>(::getpid()));
   bool ok = false;
   with_precision(single, [&]<class T>() { ok = Fftw<T>::save(fresh.c_str()); });
-  if (ok)
-    std::filesystem::rename(fresh, path, ignored);
-  else
-    std::filesystem::remove(fresh, ignored);
+  failed.clear();
+  if (ok) std::filesystem::rename(fresh, path, failed);
+  ok = ok && !failed;
+  if (!ok) std::filesystem::remove(fresh, failed);
+  return ok;
 }
 
 template <class T>
@@ -175,7 +176,8 @@ void* make_plan(const LineKey& key) {
   Fftw<T>::use_threads(1);
   if (out != in) Fftw<T>::drop(out);
   Fftw<T>::drop(in);
-  if (plan && measure && took.count() > worth_saving) save_wisdom(key.single);
+  if (plan && measure && took.count() > worth_saving)
+    save_wisdom(key.single, wisdom_file(key.single));
   return plan;
 }
 
@@ -244,6 +246,11 @@ std::string wisdom_file(bool single) {
   else
     return {};
   return cat(folder, "/tessera/fftw_wisdom_", single ? "float32" : "float64");
+}
+
+bool write_wisdom(bool single, const std::string& path) {
+  std::lock_guard lock(planner().mutex);
+  return save_wisdom(single, path);
 }
 
 bool read_wisdom(bool single, const std::string& path) {

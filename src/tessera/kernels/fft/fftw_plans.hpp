@@ -48,7 +48,10 @@ TESSERA_API std::shared_ptr<const LinePlan> line_plan(const LineKey& key);
 // The file that keeps wisdom of one precision: under $XDG_CACHE_HOME or ~/.cache; empty when
 // neither is set.
 TESSERA_API std::string wisdom_file(bool single);
-// Read at the first plan; a missing or broken file counts as no wisdom and gives false.
+// That file is read at the first plan of a precision, and written after planning that took time. A
+// missing or broken file counts as no wisdom; one that cannot be written is left out. Both give
+// false then.
 TESSERA_API bool read_wisdom(bool single, const std::string& path);
+TESSERA_API bool write_wisdom(bool single, const std::string& path);
 
 }  // namespace tessera
