@@ -11,7 +11,7 @@ if [ -e "$stamp" ] && [ -x "$PY" ]; then exit 0; fi
 needed="g++:g++ make:make cmake:cmake ninja-build:ninja
   libopenblas-dev:<cblas.h> liblapacke-dev:<lapacke.h> libfftw3-dev:<fftw3.h> libfmt-dev:<fmt/format.h>
   libcli11-dev:<CLI/CLI.hpp> nlohmann-json3-dev:<nlohmann/json.hpp> zlib1g-dev:<zlib.h>
-  libgtest-dev:<gtest/gtest.h> libbenchmark-dev:<benchmark/benchmark.h> python3-dev:@python"
+  libgtest-dev:<gtest/gtest.h> python3-dev:@python"
 # Useful, but nothing stops without them (a .venv without pip borrows the packages of the machine's Python).
 wanted="python3-venv:@venv ccache:ccache clang-tidy:clang-tidy"
 
