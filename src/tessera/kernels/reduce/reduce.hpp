@@ -12,14 +12,18 @@
 
 namespace tessera {
 
-#define TESSERA_REDUCE_OPS(REDUCE)                                            \
-  REDUCE(sum)                                                                 \
-  REDUCE(prod)                                                                \
-  REDUCE(max)                                                                 \
-  REDUCE(min)                                                                 \
-  REDUCE(any) REDUCE(all) REDUCE(argmax) REDUCE(argmin) REDUCE(count_nonzero) \
-      REDUCE(sum_abs2) /* sum |x|^2, real */                                  \
-      REDUCE(vdot)     /* sum conj(a) b: two inputs */
+#define TESSERA_REDUCE_OPS(REDUCE)       \
+  REDUCE(sum)                            \
+  REDUCE(prod)                           \
+  REDUCE(max)                            \
+  REDUCE(min)                            \
+  REDUCE(any)                            \
+  REDUCE(all)                            \
+  REDUCE(argmax)                         \
+  REDUCE(argmin)                         \
+  REDUCE(count_nonzero)                  \
+  REDUCE(sum_abs2) /* sum |x|^2, real */ \
+  REDUCE(vdot)     /* sum conj(a) b: two inputs */
 enum class ReduceOp : std::uint8_t {
 #define REDUCE(name) name,
   TESSERA_REDUCE_OPS(REDUCE)
