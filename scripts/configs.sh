@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: configs.sh PRESET RESULTS_DIR: test programs again under each tests/configs/*.json, e.g.
-#   {"why": "...", "env": {"TESSERA_NUM_THREADS": "1"}, "programs": ["tessera_laws"]}
+# usage: configs.sh PRESET RESULTS_DIR: test programs and Python tests again under each tests/configs/*.json,
+#   {"why": "...", "env": {"TESSERA_NUM_THREADS": "1"}, "programs": ["tessera_laws"], "python": ["test_io.py"]}
 . "$(dirname "$0")/common.sh"
 preset=$1
 results=$2
@@ -26,5 +26,17 @@ print("\n".join(json.load(open(sys.argv[1]))["programs"]))' "$file")
       fi
     fi
   done
+  mapfile -t python < <("$PY" -c 'import json, sys
+for name in json.load(open(sys.argv[1])).get("python", []): print("tests/python/" + name)' "$file")
+  if [ ${#python[@]} -gt 0 ] && [ -e "build/$preset/python/tessera/__init__.py" ]; then
+    if ! env "${settings[@]}" "$PY" -m pytest -q "${python[@]}" \
+      --junitxml "$results/pytest.$name.xml" >"$results/pytest.$name.log" 2>&1; then
+      status=1
+      cat "$results/pytest.$name.log"
+      if [ ! -e "$results/pytest.$name.xml" ]; then
+        echo "failed pytest ($name)" >"$results/pytest.$name.count"
+      fi
+    fi
+  fi
 done
 exit $status

@@ -34,6 +34,7 @@ void execute(PlanObject& p, const Array& input, const Array& output) {
   (*p.run)(input, output);
 }
 
+// Inputs and outputs with other strides than planned go through a dense copy.
 nb::object applied(PlanObject& p, nb::handle x, nb::handle out) {
   const Array input = as_array(x, p.plan.name());
   if (out.is_none()) {
@@ -44,7 +45,12 @@ nb::object applied(PlanObject& p, nb::handle x, nb::handle out) {
     }));
   }
   const Array& target = target_array(out, p.plan.name());
-  released([&] { execute(p, input.contiguous(), target); });
+  released([&] {
+    const bool direct = target.is_contiguous() || target.shape() != p.out_shape;
+    const Array y = direct ? target : fresh_output(p);
+    execute(p, input.contiguous(), y);
+    if (!direct) target.copy_from(y);
+  });
   return nb::borrow(out);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the Python tests: poisoned memory, the devices under test, hypothesis settings, array strategies."""
+"""Shared by the Python tests: poisoned memory, the devices under test, hypothesis settings."""
 
 import os
 

@@ -5,7 +5,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ALL, COMPLEX, FLOATS, NUMERIC, check, draw_numbers, on, same_outcome, seeds, shapes, strided
+from support import (
+    ALL,
+    COMPLEX,
+    FLOATS,
+    NUMERIC,
+    check,
+    draw_numbers,
+    on,
+    same_outcome,
+    seeds,
+    shapes,
+    strided,
+)
 
 import tessera as ts
 
@@ -39,18 +51,24 @@ def test_sort_puts_nan_last(device):
     check(mine, np.sort(x))
 
 
-@given(seed=seeds, dtype=st.sampled_from(["int32", "float64", "bool"]), side=st.sampled_from(["left", "right"]))
+@given(
+    seed=seeds, dtype=st.sampled_from(["int32", "float64", "bool"]), side=st.sampled_from(["left", "right"])
+)
 def test_searchsorted(seed, dtype, side, main_device):
     rng = np.random.default_rng(seed)
     a, v = np.sort(draw_numbers(rng, 20, dtype)), draw_numbers(rng, (3, 4), dtype)
-    check(ts.searchsorted(on(main_device, a), on(main_device, v), side=side), np.searchsorted(a, v, side=side))
+    check(
+        ts.searchsorted(on(main_device, a), on(main_device, v), side=side), np.searchsorted(a, v, side=side)
+    )
 
 
 @given(seed=seeds, shape=shapes, dtype=st.sampled_from(["bool", "int16", "complex64"]))
 def test_nonzero(seed, shape, dtype, main_device):
     rng = np.random.default_rng(seed)
     x = strided(rng, draw_numbers(rng, shape, dtype))
-    ours = lambda: ts.nonzero(on(main_device, x))  # noqa: E731
+
+    def ours():
+        return ts.nonzero(on(main_device, x))
 
     def compare_all(got, expected):
         assert len(got) == len(expected)
@@ -75,15 +93,27 @@ def test_concatenate_stack(seed, data, main_device):
             shape = shape[:-1]
         parts.append(strided(rng, draw_numbers(rng, shape, data.draw(st.sampled_from(ALL)))))
     mine = [on(main_device, p) for p in parts]
-    same_outcome(lambda: ts.concatenate(mine, axis=axis), lambda: np.concatenate(parts, axis=axis), check, text=False)
+    same_outcome(
+        lambda: ts.concatenate(mine, axis=axis), lambda: np.concatenate(parts, axis=axis), check, text=False
+    )
     same_outcome(lambda: ts.stack(mine, axis=axis), lambda: np.stack(parts, axis=axis), check, text=False)
     same_outcome(lambda: ts.concatenate(mine, axis=None), lambda: np.concatenate(parts, axis=None), check)
 
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_matmul(dtype, device, rng):
-    cases = [((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 5)), ((3, 4), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 1, 3, 4), (5, 4, 2)),
-             ((0, 4), (4, 3)), ((3, 0), (0, 2)), ((3, 4), (3, 4)), ((), (3,))]  # fmt: skip
+    cases = [
+        ((4,), (4,)),
+        ((3, 4), (4,)),
+        ((4,), (4, 5)),
+        ((3, 4), (4, 5)),
+        ((2, 3, 4), (4, 5)),
+        ((2, 1, 3, 4), (5, 4, 2)),
+        ((0, 4), (4, 3)),
+        ((3, 0), (0, 2)),
+        ((3, 4), (3, 4)),
+        ((), (3,)),
+    ]
     for first, second in cases:
         a = strided(rng, draw_numbers(rng, first, dtype))
         b = strided(rng, draw_numbers(rng, second, dtype))
@@ -94,8 +124,20 @@ def test_matmul(dtype, device, rng):
     compare(out, a @ b)
 
 
-EINSUM = ["ij,jk->ik", "ij,jk", "ii->i", "ii", "ij->ji", "bij,bjk->bik", "...i,...i->...", "i,j->ij", "ij,ij->", "ijk->k",
-          "ij,jk,kl->il", "ab...,b->a..."]  # fmt: skip
+EINSUM = [
+    "ij,jk->ik",
+    "ij,jk",
+    "ii->i",
+    "ii",
+    "ij->ji",
+    "bij,bjk->bik",
+    "...i,...i->...",
+    "i,j->ij",
+    "ij,ij->",
+    "ijk->k",
+    "ij,jk,kl->il",
+    "ab...,b->a...",
+]
 
 
 @pytest.mark.parametrize("subscripts", EINSUM)
@@ -109,7 +151,9 @@ def test_einsum(subscripts, dtype, device, rng):
         shape = [n for c in part.replace("...", "?") for n in ([2, 3] if c == "?" else [sizes[c]])]
         operands.append(strided(rng, draw_numbers(rng, shape, dtype)))
     mine = [on(device, x) for x in operands]
-    same_outcome(lambda: ts.einsum(subscripts, *mine), lambda: np.einsum(subscripts, *operands), compare, text=False)
+    same_outcome(
+        lambda: ts.einsum(subscripts, *mine), lambda: np.einsum(subscripts, *operands), compare, text=False
+    )
 
 
 def test_einsum_refuses(device):
@@ -138,8 +182,17 @@ def test_fft(dtype, norm, device, rng):
     x = strided(rng, draw_numbers(rng, (3, 6, 7), dtype))
     mine = on(device, x)
     tol = 1e-5 if dtype in ("float32", "complex64") else 1e-12
-    for name, kwargs in [("fft", {}), ("ifft", {"axis": 0}), ("fft", {"n": 9, "axis": 1}), ("fft", {"n": 4}), ("fft2", {}),
-                         ("ifft2", {"s": (4, 8)}), ("fftn", {}), ("fftn", {"axes": (0, 2)}), ("ifftn", {"s": (5,), "axes": (1,)})]:  # fmt: skip
+    for name, kwargs in [
+        ("fft", {}),
+        ("ifft", {"axis": 0}),
+        ("fft", {"n": 9, "axis": 1}),
+        ("fft", {"n": 4}),
+        ("fft2", {}),
+        ("ifft2", {"s": (4, 8)}),
+        ("fftn", {}),
+        ("fftn", {"axes": (0, 2)}),
+        ("ifftn", {"s": (5,), "axes": (1,)}),
+    ]:
         got = getattr(ts.fft, name)(mine, norm=norm, **kwargs)
         check(got, getattr(np.fft, name)(x, norm=norm, **kwargs), tol=tol)
     if np.dtype(dtype).kind != "c":
@@ -185,7 +238,9 @@ def test_ranges(device):
     for args in [(5,), (2, 5), (5, 2, -1), (0, 1, 0.1), (3, 3), (1.5, 4)]:
         check(ts.arange(*args, device=device), np.arange(*args), tol=1e-15)
     check(ts.linspace(0, 1, 7, device=device), np.linspace(0, 1, 7), tol=1e-15)
-    check(ts.linspace(2, -1, 5, endpoint=False, device=device), np.linspace(2, -1, 5, endpoint=False), tol=1e-15)
+    check(
+        ts.linspace(2, -1, 5, endpoint=False, device=device), np.linspace(2, -1, 5, endpoint=False), tol=1e-15
+    )
     with pytest.raises(ZeroDivisionError):
         ts.arange(0, 1, 0)
     x = ts.ones((2, 3), "float32", device)
@@ -222,7 +277,7 @@ def test_random_does_not_depend_on_the_device(rng):
                 ts.random.uniform(7, "float64", place, 2, 3).numpy(),
                 ts.random.integers(-3, 9, (50,), device=place).numpy(),
                 ts.random.permutation(20, place).numpy(),
-            ]  # fmt: skip
+            ]
         )
     for a, b in zip(*results, strict=True):
         assert np.array_equal(a, b)

@@ -153,8 +153,24 @@ def test_in_place_through_keys(seed, shape, data, main_device):
     same_outcome(lambda: add(mine), lambda: add(expected), check, text=text)
 
 
-PRODUCT = [0, -1, 2, slice(None), slice(1, 3), slice(None, None, -2), None, ..., [0, 2], np.array([[1], [0]]), True,
-           np.array([True, False, True]), np.array(1), [], slice(5, 1), 7]  # fmt: skip
+PRODUCT = [
+    0,
+    -1,
+    2,
+    slice(None),
+    slice(1, 3),
+    slice(None, None, -2),
+    None,
+    ...,
+    [0, 2],
+    np.array([[1], [0]]),
+    True,
+    np.array([True, False, True]),
+    np.array(1),
+    [],
+    slice(5, 1),
+    7,
+]
 
 
 def test_product_of_keys(main_device):
@@ -171,8 +187,23 @@ def test_product_of_keys(main_device):
 def test_refused_keys_say_what_numpy_says(main_device):
     x = np.arange(12).reshape(3, 4)
     mine = on(main_device, x)
-    bad = [1.5, "a", (0, 0, 0), 3, -4, (..., ...), [1.5], np.zeros(2), np.ones((2, 4), bool), ([0, 1], [0, 1, 2]),
-           (0, 9), [[0, 9]], {}, 2**70, np.ones((3, 4, 1), bool)]  # fmt: skip
+    bad = [
+        1.5,
+        "a",
+        (0, 0, 0),
+        3,
+        -4,
+        (..., ...),
+        [1.5],
+        np.zeros(2),
+        np.ones((2, 4), bool),
+        ([0, 1], [0, 1, 2]),
+        (0, 9),
+        [[0, 9]],
+        {},
+        2**70,
+        np.ones((3, 4, 1), bool),
+    ]
     for key in bad:
         same_outcome(lambda key=key: mine[key], lambda key=key: x[key], check)
 

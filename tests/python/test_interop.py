@@ -145,8 +145,25 @@ def test_device_arrays_are_not_moved_silently(device):
     assert x.numpy().tolist() == [0, 1, 2]
 
 
-NESTED = [1, 2.5, True, 1j, [1, 2], [[1, 2], [3, 4.5]], [], [[], []], [True, False], [1, True], (1, [2][0]), range(4),
-          [2**63], [-1, 2**62], [np.float32(1.5), 2], [np.arange(3), np.arange(3)], [[np.int8(1)]]]  # fmt: skip
+NESTED = [
+    1,
+    2.5,
+    True,
+    1j,
+    [1, 2],
+    [[1, 2], [3, 4.5]],
+    [],
+    [[], []],
+    [True, False],
+    [1, True],
+    (1, [2][0]),
+    range(4),
+    [2**63],
+    [-1, 2**62],
+    [np.float32(1.5), 2],
+    [np.arange(3), np.arange(3)],
+    [[np.int8(1)]],
+]
 
 
 @pytest.mark.parametrize("obj", NESTED, ids=repr)
@@ -178,7 +195,15 @@ def test_nested_lists_that_are_no_arrays():
 def test_numpy_on_either_side(rng):
     a = draw_numbers(rng, (3, 4), "float32")
     x = ts.asarray(a.copy())
-    for result in (x + a, a + x, np.add(a, x), np.float32(2) * x, x * np.float64(2), np.multiply(x, 2), a @ x.T):
+    for result in (
+        x + a,
+        a + x,
+        np.add(a, x),
+        np.float32(2) * x,
+        x * np.float64(2),
+        np.multiply(x, 2),
+        a @ x.T,
+    ):
         assert isinstance(result, ts.Array)
     assert (x * np.float64(2)).dtype == "float64" and (x * 2.0).dtype == "float32"
     check(a - x * 2, a - a * 2)
@@ -219,8 +244,16 @@ def test_copies_and_pickles(dtype, device):
 
 
 def test_printing_is_numpys(device, rng):
-    for a in (np.arange(6).reshape(2, 3), np.array([1.5, np.nan, -1e10]), np.array(3), np.zeros((0, 2)), np.arange(2000),
-              np.array([True, False]), np.array([1 + 2j, -1j]), np.arange(8, dtype=np.int8)):  # fmt: skip
+    for a in (
+        np.arange(6).reshape(2, 3),
+        np.array([1.5, np.nan, -1e10]),
+        np.array(3),
+        np.zeros((0, 2)),
+        np.arange(2000),
+        np.array([True, False]),
+        np.array([1 + 2j, -1j]),
+        np.arange(8, dtype=np.int8),
+    ):
         x = on(device, a)
         assert str(x) == str(a)
         expected = repr(a) if device == "cpu" else None
@@ -232,10 +265,13 @@ def test_printing_is_numpys(device, rng):
 
 def test_dtypes():
     assert ts.float32 == np.float32 and ts.float32 == "float32" and ts.float32 == np.dtype("f4") == ts.float32
-    assert ts.int64 == int and ts.float64 == float and ts.complex128 == complex and ts.bool == bool
+    for ours, pythons in ((ts.int64, int), (ts.float64, float), (ts.complex128, complex), (ts.bool, bool)):
+        assert ours == pythons
     assert np.dtype(ts.complex64) == np.complex64 and np.zeros(1, ts.float32).dtype == np.float32
     assert {ts.float32: 1}["float32"] == 1 and ts.float32 != ts.float64 and ts.float32 != 3
-    assert ts.result_type(ts.int8, "uint8") == ts.int16 and ts.result_type(ts.float32, ts.ones(1)) == ts.float64
+    assert (
+        ts.result_type(ts.int8, "uint8") == ts.int16 and ts.result_type(ts.float32, ts.ones(1)) == ts.float64
+    )
     assert (ts.float32.kind, ts.float32.itemsize, str(ts.float32), repr(ts.float32)) == (
         "f",
         4,

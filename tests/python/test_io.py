@@ -58,7 +58,12 @@ def test_maps(tmp_path):
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_npz_both_ways(compressed, tmp_path, device, rng):
-    arrays = {"a": draw_numbers(rng, (3, 4), "float32"), "b/c": np.arange(5), "z": np.zeros((0, 2)), "é": np.array(1.5)}
+    arrays = {
+        "a": draw_numbers(rng, (3, 4), "float32"),
+        "b/c": np.arange(5),
+        "z": np.zeros((0, 2)),
+        "é": np.array(1.5),
+    }
     ts.save(tmp_path / "ours.npz", {k: on(device, v) for k, v in arrays.items()}, compressed=compressed)
     with np.load(tmp_path / "ours.npz") as loaded:
         assert sorted(loaded.files) == sorted(arrays)
@@ -102,7 +107,8 @@ MALFORMED = {
     "header cut": header(GOOD)[:30],
     "header length": b"\x93NUMPY\x01\x00\xff\xff" + GOOD.encode(),
     "not a dict": header("[1, 2, 3]") + bytes(24),
-    "key twice": header("{'descr': '<f8', 'descr': '<f4', 'fortran_order': False, 'shape': (3,), }") + bytes(24),
+    "key twice": header("{'descr': '<f8', 'descr': '<f4', 'fortran_order': False, 'shape': (3,), }")
+    + bytes(24),
 }
 
 
@@ -148,7 +154,8 @@ def test_malformed_npz(tmp_path):
     refused(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
         z.writestr(
-            "bomb.npy", header("{'descr': '|u1', 'fortran_order': False, 'shape': (1099511627776,), }") + bytes(2**20)
+            "bomb.npy",
+            header("{'descr': '|u1', 'fortran_order': False, 'shape': (1099511627776,), }") + bytes(2**20),
         )
     refused(path)
 

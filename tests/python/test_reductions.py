@@ -28,7 +28,10 @@ def test_every_dtype(name, dtype, device, rng):
     for axis in (None, 0, -1, (0, 2)):
         if name.startswith("arg") and isinstance(axis, tuple):
             continue
-        ours = lambda axis=axis: getattr(ts, name)(on(device, x), axis=axis)
+
+        def ours(axis=axis):
+            return getattr(ts, name)(on(device, x), axis=axis)
+
         same_outcome(ours, lambda axis=axis: getattr(np, name)(x, axis=axis), compare, text=False)
 
 
@@ -40,7 +43,10 @@ def test_shapes_and_axes(seed, shape, data, main_device):
     axis = data.draw(axes)
     keepdims = data.draw(st.booleans())
     name = data.draw(st.sampled_from(["sum", "max", "any", "all", "prod", "min"]))
-    ours = lambda: getattr(ts, name)(on(main_device, x), axis=axis, keepdims=keepdims)  # noqa: E731
+
+    def ours():
+        return getattr(ts, name)(on(main_device, x), axis=axis, keepdims=keepdims)
+
     same_outcome(ours, lambda: getattr(np, name)(x, axis=axis, keepdims=keepdims), compare, text=False)
 
 
@@ -49,7 +55,10 @@ def test_scans(name, device, rng):
     for dtype in ALL:
         x = strided(rng, draw_numbers(rng, (3, 4), dtype))
         for axis in (None, 0, 1, -1):
-            ours = lambda axis=axis, x=x: getattr(ts, name)(on(device, x), axis=axis)
+
+            def ours(axis=axis, x=x):
+                return getattr(ts, name)(on(device, x), axis=axis)
+
             same_outcome(ours, lambda axis=axis, x=x: getattr(np, name)(x, axis=axis), compare, text=False)
 
 

@@ -181,21 +181,22 @@ def test_every_public_name_has_an_example_that_runs(name, value):
     assert not report, "".join(report)
 
 
+def run(command, **env):
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, timeout=300)
+
+
 def run_python(code, **env):
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **env}, timeout=120
-    )
+    code = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r})\n" + code
+    return run([sys.executable, "-c", code], **env)
 
 
 def test_import_does_not_bring_numpy():
-    code = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); import tessera; print('numpy' in sys.modules)"
-    done = run_python(code)
+    done = run_python("import sys, tessera; print('numpy' in sys.modules)")
     assert done.stdout.strip() == "False", done.stderr
 
 
 def test_exit_with_live_arrays_is_quiet():
-    code = f"""
-import sys; sys.path.insert(0, {str(PACKAGE.parent)!r})
+    code = """
 import tessera as ts, numpy as np, builtins
 builtins.keep = [ts.ones(3), ts.ones(3, device='sim:0'), ts.asarray(np.ones(3)), ts.FFT(1), ts.float32]
 builtins.views = [x.numpy() for x in builtins.keep[:3]]
@@ -205,9 +206,7 @@ builtins.views = [x.numpy() for x in builtins.keep[:3]]
 
 
 def test_environment_reaches_the_settings():
-    code = (
-        f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); import tessera as ts; print(ts.config.sim_devices)"
-    )
+    code = "import tessera as ts; print(ts.config.sim_devices)"
     assert run_python(code, TESSERA_SIM_DEVICES="3").stdout.strip() == "3"
     assert "TESSERA_SIM_DEVICES" in run_python(code, TESSERA_SIM_DEVICES="many").stderr
 
@@ -227,14 +226,17 @@ def test_types():
         "n: int = len(x)\n"
         "s: tuple[int, ...] = x.shape\n"
     )
-    env = {"MYPYPATH": str(PACKAGE.parent)}
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file=", "--no-incremental", "--cache-dir", os.devnull, "-c", script],
-        capture_output=True, text=True, env={**os.environ, **env}, timeout=300,
-    )  # fmt: skip
+    mypy = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--config-file=",
+        "--no-incremental",
+        "--cache-dir",
+        os.devnull,
+        "-c",
+    ]
+    done = run([*mypy, script], MYPYPATH=str(PACKAGE.parent))
     assert done.returncode == 0, done.stdout
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file=", "--no-incremental", "--cache-dir", os.devnull, "-c", script + "z: str = x.shape\n"],
-        capture_output=True, text=True, env={**os.environ, **env}, timeout=300,
-    )  # fmt: skip
-    assert done.returncode != 0
+    done = run([*mypy, script + "z: str = x.shape\n"], MYPYPATH=str(PACKAGE.parent))
+    assert done.returncode == 1 and ":7: error" in done.stdout

@@ -9,6 +9,14 @@
 namespace tessera {
 namespace {
 
+i64 bytes_of(const Shape& shape, DType dtype) {
+  i64 bytes = 0;
+  require<ShapeError>(!__builtin_mul_overflow(count_of(shape), size_of(dtype), &bytes),
+                      "an array of shape ", shape, " of ", name(dtype),
+                      " has more bytes than 63 bits can count");
+  return bytes;
+}
+
 // Whole-suite configuration "noncontiguous": every fresh array of rank >= 1 has a gap after each
 // row, so that code which assumes dense memory fails its tests.
 Array padded_empty(const Shape& shape, DType dtype, Device device) {
@@ -16,7 +24,7 @@ Array padded_empty(const Shape& shape, DType dtype, Device device) {
   wide.back() += 1;
   Layout layout = Layout::contiguous(wide);
   layout.shape = shape;
-  return Array(Storage::allocate(device, count_of(wide) * size_of(dtype)), layout, dtype);
+  return Array(Storage::allocate(device, bytes_of(wide, dtype)), layout, dtype);
 }
 
 void write_scalar(void* to, const Value& v, DType dtype) {
@@ -43,11 +51,7 @@ Array::Array(Storage storage, Layout layout, DType dtype)
 Array Array::empty(const Shape& shape, DType dtype, Device device) {
   if (config().noncontiguous && !shape.empty() && count_of(shape) > 0)
     return padded_empty(shape, dtype, device);
-  i64 bytes = 0;
-  require<ShapeError>(!__builtin_mul_overflow(count_of(shape), size_of(dtype), &bytes),
-                      "an array of shape ", shape, " of ", name(dtype),
-                      " has more bytes than 63 bits can count");
-  return Array(Storage::allocate(device, bytes), Layout::contiguous(shape), dtype);
+  return Array(Storage::allocate(device, bytes_of(shape, dtype)), Layout::contiguous(shape), dtype);
 }
 
 Array Array::scalar(const Value& v, DType dtype) {
