@@ -51,15 +51,11 @@ def test_sort_puts_nan_last(device):
     check(mine, np.sort(x))
 
 
-@given(
-    seed=seeds, dtype=st.sampled_from(["int32", "float64", "bool"]), side=st.sampled_from(["left", "right"])
-)
+@given(seed=seeds, dtype=st.sampled_from(["int32", "float64", "bool"]), side=st.sampled_from(["left", "right"]))
 def test_searchsorted(seed, dtype, side, main_device):
     rng = np.random.default_rng(seed)
     a, v = np.sort(draw_numbers(rng, 20, dtype)), draw_numbers(rng, (3, 4), dtype)
-    check(
-        ts.searchsorted(on(main_device, a), on(main_device, v), side=side), np.searchsorted(a, v, side=side)
-    )
+    check(ts.searchsorted(on(main_device, a), on(main_device, v), side=side), np.searchsorted(a, v, side=side))
 
 
 @given(seed=seeds, shape=shapes, dtype=st.sampled_from(["bool", "int16", "complex64"]))
@@ -93,9 +89,7 @@ def test_concatenate_stack(seed, data, main_device):
             shape = shape[:-1]
         parts.append(strided(rng, draw_numbers(rng, shape, data.draw(st.sampled_from(ALL)))))
     mine = [on(main_device, p) for p in parts]
-    same_outcome(
-        lambda: ts.concatenate(mine, axis=axis), lambda: np.concatenate(parts, axis=axis), check, text=False
-    )
+    same_outcome(lambda: ts.concatenate(mine, axis=axis), lambda: np.concatenate(parts, axis=axis), check, text=False)
     same_outcome(lambda: ts.stack(mine, axis=axis), lambda: np.stack(parts, axis=axis), check, text=False)
     same_outcome(lambda: ts.concatenate(mine, axis=None), lambda: np.concatenate(parts, axis=None), check)
 
@@ -151,9 +145,7 @@ def test_einsum(subscripts, dtype, device, rng):
         shape = [n for c in part.replace("...", "?") for n in ([2, 3] if c == "?" else [sizes[c]])]
         operands.append(strided(rng, draw_numbers(rng, shape, dtype)))
     mine = [on(device, x) for x in operands]
-    same_outcome(
-        lambda: ts.einsum(subscripts, *mine), lambda: np.einsum(subscripts, *operands), compare, text=False
-    )
+    same_outcome(lambda: ts.einsum(subscripts, *mine), lambda: np.einsum(subscripts, *operands), compare, text=False)
 
 
 def test_einsum_refuses(device):
@@ -238,9 +230,7 @@ def test_ranges(device):
     for args in [(5,), (2, 5), (5, 2, -1), (0, 1, 0.1), (3, 3), (1.5, 4)]:
         check(ts.arange(*args, device=device), np.arange(*args), tol=1e-15)
     check(ts.linspace(0, 1, 7, device=device), np.linspace(0, 1, 7), tol=1e-15)
-    check(
-        ts.linspace(2, -1, 5, endpoint=False, device=device), np.linspace(2, -1, 5, endpoint=False), tol=1e-15
-    )
+    check(ts.linspace(2, -1, 5, endpoint=False, device=device), np.linspace(2, -1, 5, endpoint=False), tol=1e-15)
     with pytest.raises(ZeroDivisionError):
         ts.arange(0, 1, 0)
     x = ts.ones((2, 3), "float32", device)

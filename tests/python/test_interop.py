@@ -269,9 +269,7 @@ def test_dtypes():
         assert ours == pythons
     assert np.dtype(ts.complex64) == np.complex64 and np.zeros(1, ts.float32).dtype == np.float32
     assert {ts.float32: 1}["float32"] == 1 and ts.float32 != ts.float64 and ts.float32 != 3
-    assert (
-        ts.result_type(ts.int8, "uint8") == ts.int16 and ts.result_type(ts.float32, ts.ones(1)) == ts.float64
-    )
+    assert ts.result_type(ts.int8, "uint8") == ts.int16 and ts.result_type(ts.float32, ts.ones(1)) == ts.float64
     assert (ts.float32.kind, ts.float32.itemsize, str(ts.float32), repr(ts.float32)) == (
         "f",
         4,

@@ -107,8 +107,7 @@ MALFORMED = {
     "header cut": header(GOOD)[:30],
     "header length": b"\x93NUMPY\x01\x00\xff\xff" + GOOD.encode(),
     "not a dict": header("[1, 2, 3]") + bytes(24),
-    "key twice": header("{'descr': '<f8', 'descr': '<f4', 'fortran_order': False, 'shape': (3,), }")
-    + bytes(24),
+    "key twice": header("{'descr': '<f8', 'descr': '<f4', 'fortran_order': False, 'shape': (3,), }") + bytes(24),
 }
 
 

@@ -106,9 +106,7 @@ def test_chain_and_add_constructors(device):
 def test_names():
     assert ts.Dim("A1B2Kx1") == ("A1", "B2", "Kx1") and ts.Dim(None) == () == ts.Dim("")
     assert ts.ND("A") == "A" and {"P": 1}[ts.ND("P")] == 1 and {ts.ND("Q"): 2}["Q"] == 2
-    assert (
-        ts.ND.infer("Nx1").i == 1 and ts.ND.infer(["A", "B"]) == ["A", "B"] and ts.ND.infer(("A",)) == ("A",)
-    )
+    assert ts.ND.infer("Nx1").i == 1 and ts.ND.infer(["A", "B"]) == ["A", "B"] and ts.ND.infer(("A",)) == ("A",)
     assert ts.ND("K") + 4 == "K4" and ts.ND("...") + 1 == "..." and ts.ND("A").next_unused() == "A1"
     with pytest.raises(TypeError):
         ts.ND("A") + [1]
@@ -137,9 +135,7 @@ def test_shapes_are_checked(device, z):
 def test_plans(device, z):
     A = ts.FFT(2, ("C",)).H @ ts.FFT(2, ("C",))
     with ts.config.using(rewrite=False):
-        plan = (ts.FFT(2, ("C",)) @ ts.Diagonal(on(device, z[0]), ("C", "Nx", "Ny"), ("C",))).plan(
-            on(device, z)
-        )
+        plan = (ts.FFT(2, ("C",)) @ ts.Diagonal(on(device, z[0]), ("C", "Nx", "Ny"), ("C",))).plan(on(device, z))
     x = on(device, z)
     expected = np.fft.fft2(z[0] * z, norm="ortho").astype("complex64")
     check(plan(x), expected, tol=TOL)
@@ -203,9 +199,7 @@ def test_cg(device, rng):
     b = rng.standard_normal(n)
     A = ts.Dense(on(device, M))
     seen = []
-    r = ts.solve.cg(
-        A, on(device, b), rtol=1e-12, maxiter=200, callback=lambda i: seen.append((i.number, i.residual))
-    )
+    r = ts.solve.cg(A, on(device, b), rtol=1e-12, maxiter=200, callback=lambda i: seen.append((i.number, i.residual)))
     assert r.converged and r.iterations == len(seen) and len(r.history) == r.iterations + 1 and r.reason
     assert np.allclose(r.x.numpy(), np.linalg.solve(M, b), atol=1e-9)
     r = ts.solve.cg(A, on(device, b), callback=lambda i: i.number < 3)
