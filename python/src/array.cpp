@@ -201,10 +201,13 @@ void bind_conversions(nb::class_<Array>& c) {
             released([&] { x.fill(value); });
           },
           nb::arg("value"), nb::sig("def fill(self, value: complex) -> None"),
-          "Sets every element.\n\n>>> x = ts.empty(2); x.fill(3); x.tolist()\n[3.0, 3.0]\n")
-      .def("__array__", &as_numpy, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
-           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
-                   "typing.Any"))
+          "Sets every element.\n\n>>> x = ts.empty(2); x.fill(3); x.tolist()\n[3.0, 3.0]\n");
+}
+
+void bind_protocols(nb::class_<Array>& c) {
+  c.def("__array__", &as_numpy, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
+        nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
+                "typing.Any"))
       .def(
           "__array_ufunc__",
           [](nb::args args, nb::kwargs kwargs) {
@@ -298,6 +301,7 @@ nb::class_<Array> bind_array(nb::module_& m) {
   array_type = reinterpret_cast<PyTypeObject*>(c.ptr());
   bind_attributes(c);
   bind_conversions(c);
+  bind_protocols(c);
   bind_views(c);
   return c;
 }

@@ -215,20 +215,23 @@ void bind_methods(nb::class_<LinopObject>& c) {
                    "None) -> Array"),
            "The matrix (outputs, inputs) of a small operator.\n\n"
            ">>> ts.Diagonal([1, 2], ('X',)).to_dense(dtype='float64').tolist()\n[[1.0, 0.0], [0.0, "
-           "2.0]]\n")
-      .def(
-          "plan",
-          [](nb::handle a, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device) {
-            return make_plan(held(a), x, shape, dtype, device);
-          },
-          "x"_a = nb::none(), nb::kw_only(), "shape"_a = nb::none(), "dtype"_a = nb::none(),
-          "device"_a = nb::none(),
-          nb::sig("def plan(self, x: ArrayLike | None = None, *, shape: ShapeLike | None = None, "
-                  "dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Plan"),
-          "The steps of one application, for an input like x or of a shape; run it as often as you "
-          "like.\n\n"
-          ">>> p = ts.FFT(1).plan(shape=8, dtype='complex64'); p(ts.ones(8, "
-          "'complex64')).shape\n(8,)\n")
+           "2.0]]\n");
+}
+
+void bind_planning(nb::class_<LinopObject>& c) {
+  c.def(
+       "plan",
+       [](nb::handle a, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device) {
+         return make_plan(held(a), x, shape, dtype, device);
+       },
+       "x"_a = nb::none(), nb::kw_only(), "shape"_a = nb::none(), "dtype"_a = nb::none(),
+       "device"_a = nb::none(),
+       nb::sig("def plan(self, x: ArrayLike | None = None, *, shape: ShapeLike | None = None, "
+               "dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Plan"),
+       "The steps of one application, for an input like x or of a shape; run it as often as you "
+       "like.\n\n"
+       ">>> p = ts.FFT(1).plan(shape=8, dtype='complex64'); p(ts.ones(8, "
+       "'complex64')).shape\n(8,)\n")
       .def(
           "explain",
           [](nb::handle a, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device) {
@@ -285,6 +288,7 @@ void bind_linop(nb::module_& m) {
   bind_algebra(c);
   bind_properties(c);
   bind_methods(c);
+  bind_planning(c);
   bind_operators(m, c);
 }
 

@@ -156,6 +156,9 @@ void bind_joining(nb::module_& m) {
       nb::sig("def roll(x: ArrayLike, shift: ShapeLike, axis: ShapeLike | None = None) -> Array"),
       "Elements moved along axes; what leaves at one end enters at the other.\n\n>>> ts.roll([1, "
       "2, 3], 1).tolist()\n[3, 1, 2]\n");
+}
+
+void bind_views(nb::module_& m) {
   m.def(
       "flip",
       [](nb::handle x, nb::handle axis) {
@@ -205,16 +208,7 @@ void bind_products(nb::module_& m) {
         "1]).tolist()\n[3, 7]\n");
 }
 
-}  // namespace
-
-void bind_manipulation(nb::module_& m, nb::class_<Array>& c) {
-  bind_joining(m);
-  bind_products(m);
-  m.def("where", &selected, "condition"_a, "x"_a = nb::none(), "y"_a = nb::none(),
-        nb::sig("def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = "
-                "None) -> typing.Any"),
-        "x where the condition holds, else y; with the condition alone, its positions.\n\n"
-        ">>> ts.where([True, False], 1, 2).tolist()\n[1, 2]\n");
+void bind_sorting(nb::module_& m, nb::class_<Array>& c) {
   const auto sorted = [](nb::handle x, nb::handle axis) {
     const Array a = as_array(x, "sort");
     const auto along = axis_or_none(axis, "sort");
@@ -246,6 +240,9 @@ void bind_manipulation(nb::module_& m, nb::class_<Array>& c) {
       },
       "axis"_a.none() = -1, nb::sig("def sort(self, axis: int = -1) -> None"),
       "Sorts in place.\n\n>>> x = ts.array([2, 1]); x.sort(); x.tolist()\n[1, 2]\n");
+}
+
+void bind_positions(nb::module_& m, nb::class_<Array>& c) {
   m.def(
       "unique", &distinct, "x"_a, "return_index"_a = false, "return_inverse"_a = false,
       "return_counts"_a = false,
@@ -286,6 +283,21 @@ void bind_manipulation(nb::module_& m, nb::class_<Array>& c) {
       nb::sig("def searchsorted(a: ArrayLike, v: ArrayLike, side: str = 'left') -> Array"),
       "Where values would be inserted into a sorted array.\n\n>>> ts.searchsorted([1, 3, 5], "
       "4).item()\n2\n");
+}
+
+}  // namespace
+
+void bind_manipulation(nb::module_& m, nb::class_<Array>& c) {
+  bind_joining(m);
+  bind_views(m);
+  bind_products(m);
+  bind_sorting(m, c);
+  bind_positions(m, c);
+  m.def("where", &selected, "condition"_a, "x"_a = nb::none(), "y"_a = nb::none(),
+        nb::sig("def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = "
+                "None) -> typing.Any"),
+        "x where the condition holds, else y; with the condition alone, its positions.\n\n"
+        ">>> ts.where([True, False], 1, 2).tolist()\n[1, 2]\n");
   const char* clip_doc =
       "Elements limited to an interval.\n\n>>> ts.clip([1, 5, 9], 2, 8).tolist()\n[2, 5, 8]\n";
   m.def("clip", &clipped, "x"_a, "min"_a = nb::none(), "max"_a = nb::none(), "out"_a = nb::none(),
