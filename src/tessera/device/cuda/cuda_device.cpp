@@ -2,12 +2,28 @@
 #include "tessera/device/cuda/cuda_device.hpp"
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/trace.hpp"
 #include "tessera/device/cuda/check.hpp"
 
 namespace tessera {
 namespace {
 
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
+
+// Runs what enqueues. While a trace runs the host waits for it, so that the span is the time of the
+// work itself; a capture only records and is left alone.
+template <class Enqueue>
+void traced(int index, void* stream, const char* label, Enqueue&& enqueue) {
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  if (tracing()) check(cudaStreamIsCapturing(stream_of(stream), &capture), "asking for a capture");
+  if (!tracing() || capture != cudaStreamCaptureStatusNone) return enqueue();
+  const std::string track = Device{Kind::cuda, static_cast<std::int16_t>(index)}.str();
+  check(cudaStreamSynchronize(stream_of(stream)), "waiting for earlier work");
+  const Span span(label, track);
+  enqueue();
+  check(cudaStreamSynchronize(stream_of(stream)), "waiting for traced work");
+}
+
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
 int attribute(cudaDeviceAttr which, int index) {
@@ -150,14 +166,11 @@ void CudaDevice::sync_stream(int, void* stream) {
 
 void CudaDevice::launch(int index, void* stream, const Task& task, const Launch& launch) {
   const DeviceGuard guard(index);
-  if (launch.stream == stream && launch.device_index == index) {
-    task.run(task.state.get(), launch);
-    return;
-  }
   Launch here = launch;
   here.stream = stream;
   here.device_index = index;
-  task.run(task.state.get(), here);
+  traced(index, stream, launch.label ? launch.label : "kernel",
+         [&] { task.run(task.state.get(), here); });
 }
 
 void CudaDevice::copy(int index, void* stream, void* to, Device to_device, const void* from,
@@ -236,8 +249,10 @@ void* CudaDevice::end_capture(int index, void* stream) {
 
 void CudaDevice::launch_graph(int index, void* stream, void* graph) {
   const DeviceGuard guard(index);
-  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_of(stream)),
-        "launching a graph");
+  traced(index, stream, "graph", [&] {
+    check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_of(stream)),
+          "launching a graph");
+  });
 }
 
 void CudaDevice::drop_graph(int, void* graph) noexcept {

@@ -32,6 +32,11 @@ struct Step {
 struct FftState {
   std::vector<Step> steps;
   i64 work_at = 0;  // of cuFFT's own work area
+  // Note [real transforms]: cuFFT wants real numbers on the boundaries of complex ones. Where the
+  // operand does not start on one, these steps run instead, which pack it.
+  std::shared_ptr<const FftState> packed;
+  std::size_t real_operand = 0;
+  std::uintptr_t alignment = 1;
 };
 
 // Data on the way through the steps.
@@ -69,10 +74,15 @@ Shape ordered_axes(const Layout& l, const Shape& axes, bool keep_last) {
 
 class Builder {
  public:
-  Builder(const FftSpec& spec, Device device)
-      : spec_(spec), device_(device), wide_(complex_of(real_of(spec.in.dtype)) == DType::c128) {}
+  Builder(const FftSpec& spec, Device device, bool pack_real)
+      : spec_(spec),
+        device_(device),
+        wide_(complex_of(real_of(spec.in.dtype)) == DType::c128),
+        pack_real_(pack_real) {}
 
-  Prepared build() {
+  i64 workspace() const { return workspace_.total() > 0 ? workspace_.total() + 256 : 0; }
+
+  std::shared_ptr<FftState> build() {
     Data in{spec_.in.layout, spec_.in.dtype, {Place::in, 0}},
         out{spec_.out.layout, spec_.out.dtype, {Place::out, 0}};
     switch (spec_.kind) {
@@ -83,25 +93,13 @@ class Builder {
     auto state = std::make_shared<FftState>();
     state->work_at = workspace_.take(work_bytes_);
     state->steps = std::move(steps_);
-    Prepared p;
-    p.workspace = workspace_.total() > 0 ? workspace_.total() + 256 : 0;
-    p.task = {&run, state};
-    double points = 1;
-    for (i64 a : spec_.axes)
-      points *= static_cast<double>(std::max(spec_.in.layout.shape[a], spec_.out.layout.shape[a]));
-    p.flops = 5 * static_cast<double>(std::max(spec_.in.layout.size(), spec_.out.layout.size())) *
-              std::log2(std::max(points, 2.0));
-    return p;
-  }
-
- private:
-  static void* memory(const Launch& l, std::byte* workspace, const Place& p) {
-    return p.which == Place::workspace ? static_cast<void*>(workspace + p.at)
-                                       : l.operand[p.which == Place::in ? 0 : 1];
+    return state;
   }
 
   static void run(const void* state, const Launch& l) {
     const auto& s = *static_cast<const FftState*>(state);
+    const auto real = reinterpret_cast<std::uintptr_t>(l.operand[s.real_operand]);
+    if (s.packed && real % s.alignment != 0) return run(s.packed.get(), l);
     const auto start = reinterpret_cast<std::uintptr_t>(l.workspace);
     auto* workspace = reinterpret_cast<std::byte*>((start + 255) / 256 * 256);
     for (const Step& step : s.steps) {
@@ -114,6 +112,12 @@ class Builder {
         step.plan->run(stream_of(l), workspace + s.work_at, at_bytes(from, a), at_bytes(to, b),
                        step.sign);
     }
+  }
+
+ private:
+  static void* memory(const Launch& l, std::byte* workspace, const Place& p) {
+    return p.which == Place::workspace ? static_cast<void*>(workspace + p.at)
+                                       : l.operand[p.which == Place::in ? 0 : 1];
   }
 
   cufftType type(FftKind kind) const {
@@ -149,15 +153,27 @@ class Builder {
     MergedLoops m = merge_loops(rest, strides, 1);
     if (!take_batch(m, key, most_calls)) return false;
     Step step;
-    step.plan = fft_plan(key);
     step.sign = sign;
     for (const auto& at : outer_slices(m, m.size.empty() ? 0 : 1))
       step.calls.emplace_back(at[0] * size_of(in.dtype), at[1] * size_of(out.dtype));
+    if (kind != FftKind::complex && !on_boundaries(kind, in, out, step.calls)) return false;
+    step.plan = fft_plan(key);
     step.from = in.place;
     step.to = out.place;
     work_bytes_ = std::max(work_bytes_, step.plan->workspace());
     steps_.push_back(std::move(step));
     return true;
+  }
+
+  // See Note [real transforms].
+  bool on_boundaries(FftKind kind, const Data& in, const Data& out,
+                     const std::vector<std::pair<i64, i64>>& calls) const {
+    const bool forward = kind == FftKind::real_to_complex;
+    if (pack_real_ && (forward ? in : out).place.which != Place::workspace) return false;
+    const i64 boundary = wide_ ? 16 : 8;
+    return std::all_of(calls.begin(), calls.end(), [&](const auto& call) {
+      return (forward ? call.first : call.second) % boundary == 0;
+    });
   }
 
   // The same between buffers of ours, whose layout cuFFT can always say.
@@ -311,6 +327,7 @@ class Builder {
   FftSpec spec_;
   Device device_;
   bool wide_;
+  bool pack_real_;
   WorkspacePlan workspace_;
   i64 work_bytes_ = 0;
   std::vector<Step> steps_;
@@ -321,7 +338,24 @@ class Builder {
 
 Prepared prepare_fft_cuda(const FftSpec& spec, Device device) {
   if (spec.out.layout.size() == 0) return {{&cuda::run_nothing, nullptr}};
-  return cuda::Builder(spec, device).build();
+  cuda::Builder builder(spec, device, false);
+  const std::shared_ptr<cuda::FftState> state = builder.build();
+  Prepared p;
+  p.workspace = builder.workspace();
+  if (spec.kind != FftKind::complex) {
+    cuda::Builder packing(spec, device, true);
+    state->packed = packing.build();
+    state->real_operand = spec.kind == FftKind::real_to_complex ? 0 : 1;
+    state->alignment = static_cast<std::uintptr_t>(size_of(complex_of(spec.in.dtype)));
+    p.workspace = std::max(p.workspace, packing.workspace());
+  }
+  p.task = {&cuda::Builder::run, state};
+  double points = 1;
+  for (i64 a : spec.axes)
+    points *= static_cast<double>(std::max(spec.in.layout.shape[a], spec.out.layout.shape[a]));
+  p.flops = 5 * static_cast<double>(std::max(spec.in.layout.size(), spec.out.layout.size())) *
+            std::log2(std::max(points, 2.0));
+  return p;
 }
 
 }  // namespace tessera
