@@ -52,8 +52,9 @@ std::optional<Layout> buffer_layout(const Py_buffer& b) {
     l.shape.push_back(b.shape[i]);
     l.strides.push_back(b.shape[i] == 1 ? 0 : b.strides[i] / b.itemsize);
   }
-  const std::size_t alignment = static_cast<std::size_t>(b.itemsize > 8 ? 8 : b.itemsize);
-  if (reinterpret_cast<std::uintptr_t>(b.buf) % alignment) return std::nullopt;
+  // Complex numbers too: kernels load both parts at once.
+  if (reinterpret_cast<std::uintptr_t>(b.buf) % static_cast<std::size_t>(b.itemsize))
+    return std::nullopt;
   return l;
 }
 
@@ -104,7 +105,9 @@ std::optional<Array> through_numpy(nb::handle h) {
   if (std::strchr("biufc", nb::cast<std::string>(dtype.attr("kind"))[0]) == nullptr)
     return std::nullopt;
   nb::object plain = numpy().attr("require")(array, native, "CA");
-  return from_buffer(plain.ptr());
+  if (auto shared = from_buffer(plain.ptr())) return shared;
+  // Aligned for NumPy, not for us: complex numbers between the boundaries of their size.
+  return from_buffer(plain.attr("copy")().ptr());
 }
 
 bool has(nb::handle h, const char* attribute) {

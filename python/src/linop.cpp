@@ -253,7 +253,10 @@ void bind_planning(nb::class_<LinopObject>& c) {
       .def(
           "__bool__", [](nb::handle) { return true; }, nb::sig("def __bool__(self) -> bool"))
       .def(
-          "__repr__", [](nb::handle a) { return nb::str(held(a).str().c_str()); },
+          "__str__", [](nb::handle a) { return nb::str(held(a).str().c_str()); },
+          nb::sig("def __str__(self) -> str"))
+      .def(
+          "__repr__", [](nb::handle a) { return nb::str(held(a).tree().c_str()); },
           nb::sig("def __repr__(self) -> str"));
 }
 

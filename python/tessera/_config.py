@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from . import _tessera as _core
 
@@ -44,12 +44,22 @@ class Config:
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
         return "\n".join("  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3]]) for row in rows)
 
-    @contextmanager
-    def using(self, **settings: bool | int) -> Iterator[Config]:
+    def using(self, **settings: bool | int) -> AbstractContextManager[Config]:
         """Settings for the length of a ``with`` block; what was there before comes back.
 
         >>> with ts.config.using(log_device_transfers=False, progress=False): pass
+        >>> ts.config.using(colour="red")
+        Traceback (most recent call last):
+            ...
+        ValueError: Invalid config key 'colour'; ts.config lists the settings
         """
+        for name in settings:
+            if name not in dir(self):
+                raise ValueError(f"Invalid config key '{name}'; ts.config lists the settings")
+        return self._using(settings)
+
+    @contextmanager
+    def _using(self, settings: dict[str, bool | int]) -> Iterator[Config]:
         before = {name: getattr(self, name) for name in settings}
         try:
             for name, value in settings.items():

@@ -36,6 +36,15 @@ def test_views_export_their_strides():
         assert np.shares_memory(np.asarray(view), np.asarray(x))
 
 
+def test_complex_numbers_between_their_boundaries_are_copied():
+    raw = np.zeros(5 * 16 + 16, np.uint8)
+    start = -raw.ctypes.data % 16 + 8
+    a = raw[start : start + 64].view(np.complex128)
+    a[:] = [1, 2j, 3, 4]
+    x = ts.asarray(a)
+    check(ts.multiply(x, x), a * a)
+
+
 def test_array_copies():
     a = np.zeros(3)
     x = ts.array(a)

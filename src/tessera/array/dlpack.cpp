@@ -94,7 +94,7 @@ Array import(Managed* m, bool read_only) {
     if (l.size() == 0)
       return Array(Storage::adopt(device, nullptr, 0, release, !read_only), l, dtype);
     require<ArgumentError>(t.data != nullptr, "from_dlpack: shape ", l.shape, " and no memory");
-    const auto alignment = static_cast<std::uintptr_t>(is_complex(dtype) ? size / 2 : size);
+    const auto alignment = static_cast<std::uintptr_t>(size);
     require<ArgumentError>(reinterpret_cast<std::uintptr_t>(first) % alignment == 0,
                            "from_dlpack: ", name(dtype),
                            " at an address that is not a multiple of ", alignment);

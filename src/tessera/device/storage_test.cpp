@@ -109,7 +109,7 @@ TEST(Storage, ZeroBytesAndSharing) {
   EXPECT_FALSE(Storage());
   EXPECT_THROW(Storage::allocate(cpu, -1), ArgumentError);
   EXPECT_THROW(Storage::allocate(sim0, -1), ArgumentError);
-  EXPECT_THROW(Storage::allocate(cpu, i64{1} << 61), ArgumentError);
+  EXPECT_THROW(Storage::allocate(cpu, i64{1} << 61), OutOfMemory);
   EXPECT_THROW(Storage::allocate(Device{Kind::sim, 99}, 8), DeviceError);
 }
 

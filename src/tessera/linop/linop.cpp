@@ -7,6 +7,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/linop/algebra.hpp"
+#include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/scalar.hpp"
 #include "tessera/linop/plan_linop.hpp"
 
@@ -105,7 +106,10 @@ NamedLinop NamedLinop::N() const {
   return NamedLinop(c.normal);
 }
 
-NamedLinop NamedLinop::normal(const NamedLinop& inner) const { return chain({*this, inner, H()}); }
+NamedLinop NamedLinop::normal(const NamedLinop& inner) const {
+  if (config().reduce_identity_in_normal && inner.as<Identity>()) return N();
+  return chain({*this, inner, H()});
+}
 
 NamedLinop NamedLinop::rename(const Renames& renames) const {
   const NamedShape s = shape();
