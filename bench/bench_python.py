@@ -28,7 +28,9 @@ def compare(name, ours, theirs, limit=None):
     pairs = [(a(), b()) for _ in range(ROUNDS)]
     mine, peer = (statistics.median(p[i] for p in pairs) for i in (0, 1))
     verdict = "" if limit is None else f"  limit {limit * 1e6:.2f} us: {'reached' if mine <= limit else 'MISSED'}"
-    print(f"{name:36s} {mine * 1e6:11.3f} us   peer {peer * 1e6:11.3f} us   speed {peer / mine:5.2f}{verdict}", flush=True)
+    print(
+        f"{name:36s} {mine * 1e6:11.3f} us   peer {peer * 1e6:11.3f} us   speed {peer / mine:5.2f}{verdict}", flush=True
+    )
 
 
 def bench_calls():

@@ -154,13 +154,11 @@ void bind_dtype(nb::module_& m) {
   m.def(
       "result_type",
       [](nb::args arrays) {
-        std::optional<DType> t;
-        for (nb::handle h : arrays) {
-          const DType one = is_array(h.ptr()) ? array_of(h.ptr()).dtype() : dtype_from(h);
-          t = t ? promote(*t, one) : one;
-        }
-        require<ArgumentError>(t.has_value(), "result_type: expected at least one array or dtype");
-        return dtype_object(*t);
+        std::vector<DType> all;
+        for (nb::handle h : arrays)
+          all.push_back(is_array(h.ptr()) ? array_of(h.ptr()).dtype() : dtype_from(h));
+        require<ArgumentError>(!all.empty(), "result_type: expected at least one array or dtype");
+        return dtype_object(promote(all));
       },
       nb::sig("def result_type(*arrays_and_dtypes: Array | DType | str) -> DType"),
       "The dtype in which NumPy would compute with these arrays or dtypes.\n\n"

@@ -61,7 +61,12 @@ nb::object load_file(nb::handle path, nb::handle mmap_mode, nb::handle device) {
       return a;
     });
     nb::dict result;
-    for (auto& [name, array] : arrays) result[name.c_str()] = wrap(std::move(array));
+    for (auto& [name, array] : arrays) {
+      // Names of a foreign archive may be in any encoding: kept as they are, as paths are.
+      nb::object key = nb::steal(PyUnicode_DecodeUTF8(
+          name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape"));
+      result[key] = wrap(std::move(array));
+    }
     return result;
   }
   if (!from.ends_with(".npy")) unknown_ending("load", from);

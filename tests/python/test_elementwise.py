@@ -133,7 +133,13 @@ def test_out(seed, dtypes, name, main_device):
         assert result is out
         return result
 
-    same_outcome(ours, lambda: getattr(np, name)(a, b, out=expected), compare, text=False)
+    # NumPy rounds to the dtype of the operands before it converts; we convert the exact result.
+    natural = LOOSE.get(str(np.result_type(a, b)), 0.0)
+
+    def close(got, want):
+        check(got, want, tol=max(natural, tolerance_of(want) or 0.0))
+
+    same_outcome(ours, lambda: getattr(np, name)(a, b, out=expected), close, text=False)
 
 
 def test_out_must_fit(main_device):

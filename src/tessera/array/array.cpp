@@ -127,7 +127,9 @@ Array Array::reshape(const Shape& to) const {
       known *= to[i];
     }
   }
-  if (unknown >= 0) full[unknown] = known > 0 ? size() / known : 0;
+  require<ShapeError>(unknown < 0 || known != 0, "cannot reshape array of size ", size(),
+                      " into shape ", to, ": the size of -1 could be anything");
+  if (unknown >= 0) full[unknown] = size() / known;
   require<ShapeError>(count_of(full) == size(), "cannot reshape array of size ", size(),
                       " into shape ", to);
   if (auto l = layout_.reshape(full)) return view(*l);

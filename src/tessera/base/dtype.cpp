@@ -65,6 +65,18 @@ DType promote(DType a, DType b) {
   return promote_floats(a, b);
 }
 
+DType promote(std::span<const DType> types) {
+  DType result = types.front();
+  bool any = false;
+  for (const bool inexact : {true, false})
+    for (DType t : types)
+      if (is_inexact(t) == inexact) {
+        result = any ? promote(result, t) : t;
+        any = true;
+      }
+  return result;
+}
+
 bool can_cast_same_kind(DType from, DType to) {
   if (from == to || kind(from) < kind(to)) return true;
   if (kind(from) > kind(to)) return false;

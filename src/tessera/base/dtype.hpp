@@ -6,6 +6,7 @@
 //   dispatch<float, double>(dtype, "fft", [&]<class T>() { run<T>(); });
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "tessera/base/error.hpp"
@@ -49,6 +50,9 @@ inline std::string to_text(DType t) { return std::string(name(t)); }
 
 // NumPy's result type of two arrays; bfloat16 with float16 gives float32.
 TESSERA_API DType promote(DType a, DType b);
+// Of several: floats first, then each integer with them, as NumPy (int8, uint8, float16 ->
+// float16).
+TESSERA_API DType promote(std::span<const DType> types);
 // True when NumPy's casting="same_kind" allows it: down-casts within a kind, never complex to real.
 TESSERA_API bool can_cast_same_kind(DType from, DType to);
 inline constexpr DType real_of(DType t) {

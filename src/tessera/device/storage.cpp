@@ -73,10 +73,10 @@ struct TinyBytes {
 
 struct Storage::Used : Impl {
   Users users;
-  void record_stream(const Stream& stream) override {
+  explicit Used(Origin o) : Impl(o) {}
+  void record_stream(const Stream& stream) {
     if (stream.device().kind != Kind::cpu) users.add(stream);
   }
-  void wait() override { users.wait(); }
 };
 
 // Note [bytes of a tiny storage]
@@ -87,20 +87,20 @@ struct Storage::Tiny : Impl, std::enable_shared_from_this<Tiny> {
   TinyBytes memory;
   std::atomic<Users*> users{nullptr};
 
-  explicit Tiny(i64 n) {
+  explicit Tiny(i64 n) : Impl(Origin::tiny) {
     host_budget().charge(n);
     data = memory.bytes;
     bytes = n;
     if (config().poison) std::memset(memory.bytes, 0xFF, sizeof memory.bytes);
   }
-  ~Tiny() override {
+  ~Tiny() {
     host_budget().refund(bytes);
     const std::unique_ptr<Users> streams(users.load(std::memory_order_acquire));
     if (!streams) return;
     if (std::vector<Event> events = streams->events(); !events.empty())
       release_after(std::move(events), [block = weak_from_this()] {});
   }
-  void record_stream(const Stream& stream) override {
+  void record_stream(const Stream& stream) {
     if (stream.device().kind == Kind::cpu) return;
     Users* u = users.load(std::memory_order_acquire);
     if (!u) {
@@ -109,7 +109,7 @@ struct Storage::Tiny : Impl, std::enable_shared_from_this<Tiny> {
     }
     u->add(stream);
   }
-  void wait() override {
+  void wait() {
     if (Users* u = users.load(std::memory_order_acquire)) u->wait();
   }
 };
@@ -119,18 +119,19 @@ struct Storage::Pooled : Used {
   Pool::Block block;
   std::optional<Stream> home;
 
-  Pooled(Pool& p, Device d, i64 n, std::optional<Stream> s) : pool(p), home(std::move(s)) {
+  Pooled(Pool& p, Device d, i64 n, std::optional<Stream> s)
+      : Used(Origin::pooled), pool(p), home(std::move(s)) {
     block = pool.take(n, stream());
     device = d;
     data = block.data;
     bytes = n;
   }
-  ~Pooled() override { pool.give(block, bytes, stream(), users.streams()); }
+  ~Pooled() { pool.give(block, bytes, stream(), users.streams()); }
   const Stream* stream() const { return home ? &*home : nullptr; }
-  void record_stream(const Stream& s) override {
+  void record_stream(const Stream& s) {
     if (!home || !(s == *home)) Used::record_stream(s);
   }
-  void wait() override {
+  void wait() {
     if (home) home->sync();
     users.wait();
   }
@@ -138,7 +139,8 @@ struct Storage::Pooled : Used {
 
 struct Storage::Adopted : Used {
   std::function<void()> release;
-  ~Adopted() override {
+  Adopted() : Used(Origin::adopted) {}
+  ~Adopted() {
     if (!release) return;
     std::vector<Event> events = users.events();
     if (events.empty())
@@ -146,7 +148,7 @@ struct Storage::Adopted : Used {
     else
       release_after(std::move(events), std::move(release));
   }
-  void wait() override {
+  void wait() {
     if (device.kind != Kind::cpu) Stream::home(device).sync();
     users.wait();
   }
@@ -219,8 +221,20 @@ Storage Storage::map_file(const std::string& path, i64 offset, i64 bytes, bool w
       writable);
 }
 
-void Storage::record_stream(const Stream& stream) const { impl_->record_stream(stream); }
+void Storage::record_stream(const Stream& stream) const {
+  switch (impl_->origin) {
+    case Origin::tiny: return static_cast<Tiny&>(*impl_).record_stream(stream);
+    case Origin::pooled: return static_cast<Pooled&>(*impl_).record_stream(stream);
+    case Origin::adopted: return static_cast<Adopted&>(*impl_).record_stream(stream);
+  }
+}
 
-void Storage::wait() const { impl_->wait(); }
+void Storage::wait() const {
+  switch (impl_->origin) {
+    case Origin::tiny: return static_cast<Tiny&>(*impl_).wait();
+    case Origin::pooled: return static_cast<Pooled&>(*impl_).wait();
+    case Origin::adopted: return static_cast<Adopted&>(*impl_).wait();
+  }
+}
 
 }  // namespace tessera

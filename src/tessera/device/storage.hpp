@@ -46,15 +46,17 @@ class TESSERA_API Storage {
   friend bool operator==(const Storage& a, const Storage& b) { return a.impl_ == b.impl_; }
 
  private:
+  // Where the bytes came from, which decides what waiting and freeing mean. Not a virtual class:
+  // the shared pointer frees each as what it was made.
+  enum class Origin : std::uint8_t { tiny, pooled, adopted };
   struct Impl {
+    Origin origin;
     Device device;
     void* data = nullptr;
     i64 bytes = 0;
     bool writable = true;
     bool pinned = false;
-    virtual void record_stream(const Stream&) {}
-    virtual void wait() {}
-    virtual ~Impl() = default;
+    explicit Impl(Origin o) : origin(o) {}
   };
   struct Used;
   struct Pooled;

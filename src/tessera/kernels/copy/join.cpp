@@ -46,14 +46,14 @@ Array concatenate(std::span<const Array> arrays, i64 axis) {
   check_parts(arrays, axis);
   Shape shape = arrays[0].shape();
   shape[axis] = 0;
-  DType dtype = arrays[0].dtype();
+  std::vector<DType> dtypes;
   std::vector<const Array*> pointers;
   for (const Array& a : arrays) {
     shape[axis] += a.shape(axis);
-    dtype = promote(dtype, a.dtype());
+    dtypes.push_back(a.dtype());
     pointers.push_back(&a);
   }
-  Array y = Array::empty(shape, dtype, common_device("concatenate", pointers));
+  Array y = Array::empty(shape, promote(dtypes), common_device("concatenate", pointers));
   i64 begin = 0;
   for (const Array& a : arrays) {
     const i64 end = begin + a.shape(axis);

@@ -218,12 +218,13 @@ Array einsum(std::string_view subscripts, std::span<const Array> operands) {
   require<ArgumentError>(!operands.empty(), "einsum: no operands given for '", subscripts, "'");
   std::vector<const Array*> arrays;
   std::vector<i64> ranks;
-  DType dtype = operands[0].dtype();
+  std::vector<DType> dtypes;
   for (const Array& x : operands) {
     arrays.push_back(&x);
     ranks.push_back(x.ndim());
-    dtype = promote(dtype, x.dtype());
+    dtypes.push_back(x.dtype());
   }
+  const DType dtype = promote(dtypes);
   common_device("einsum", arrays);
   const Subscripts s = parse_subscripts(subscripts, ranks);
   Sizes sizes;
