@@ -55,26 +55,27 @@ TEST(Names, RenamesAtOnce) {
   EXPECT_EQ(to_text(rename(dims("AB"), {{"A", "B"}, {"B", "A"}})), "(B, A)");
 }
 
-// Every instance of a pattern up to a length, over a small alphabet: the oracle of matching.
-std::set<Words> instances(const Dims& pattern, std::size_t longest, const Words& alphabet) {
-  std::set<Words> all;
-  std::function<void(i64, Words)> walk = [&](i64 i, Words so_far) {
+// Every instance of a pattern, one letter a dim: the oracle of matching. Two patterns of four
+// tokens that match have a common instance of at most six dims: three plain ones of each and
+// nothing else.
+std::set<std::string> instances(const Dims& pattern) {
+  constexpr std::size_t longest = 6;
+  std::set<std::string> all;
+  std::function<void(i64, const std::string&)> walk = [&](i64 i, const std::string& so_far) {
     if (so_far.size() > longest) return;
     if (i == pattern.size()) {
       all.insert(so_far);
       return;
     }
     if (pattern[i].is_ellipses()) walk(i + 1, so_far);
-    for (const std::string& word : alphabet) {
-      Words next = so_far;
-      next.push_back(word);
+    for (const char letter : {'A', 'B'}) {
       if (pattern[i].is_ellipses())
-        walk(i, next);
-      else if (pattern[i].is_any() || pattern[i].str() == word)
-        walk(i + 1, next);
+        walk(i, so_far + letter);
+      else if (pattern[i].is_any() || pattern[i].str()[0] == letter)
+        walk(i + 1, so_far + letter);
     }
   };
-  walk(0, {});
+  walk(0, "");
   return all;
 }
 
@@ -91,16 +92,16 @@ TEST(Names, MatchingAgreesWithBruteForce) {
       }
   }
   ASSERT_EQ(patterns.size(), 1u + 4 + 16 + 64 + 256);
-  std::vector<std::set<Words>> sets;
-  for (const Dims& p : patterns) sets.push_back(instances(p, 8, {"A", "B"}));
-  auto intersect = [](const std::set<Words>& a, const std::set<Words>& b) {
-    for (const Words& w : a)
+  std::vector<std::set<std::string>> sets;
+  for (const Dims& p : patterns) sets.push_back(instances(p));
+  auto intersect = [](const std::set<std::string>& a, const std::set<std::string>& b) {
+    for (const std::string& w : a)
       if (b.count(w)) return true;
     return false;
   };
   i64 wrong = 0;
   for (std::size_t i = 0; i < patterns.size(); i += 1)
-    for (std::size_t j = i; j < patterns.size(); j += 1 + (i % 3)) {
+    for (std::size_t j = i; j < patterns.size(); ++j) {
       const bool expected = sets[i].size() < sets[j].size() ? intersect(sets[i], sets[j])
                                                             : intersect(sets[j], sets[i]);
       const Match m = isequal(patterns[i], patterns[j]);
