@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "samples.hpp"
 
+#include <map>
+
 namespace tessera::laws {
 namespace {
 
@@ -73,7 +75,8 @@ std::vector<Sample> samples<FFT>(DType, Device) {
           {"one point", FFT(1), {3, 1}}};
 }
 
-std::vector<Sample> all_samples(DType t, Device d) {
+namespace {
+std::vector<Sample> make_samples(DType t, Device d) {
   std::vector<Sample> all;
 #define OPERATOR(Type, header)                   \
   for (const Sample& s : samples<Type>(t, d)) {  \
@@ -98,6 +101,15 @@ std::vector<Sample> all_samples(DType t, Device d) {
   all.push_back({"Add of three", G * E - G + Value(2.0) * G, {6}});
   all.push_back({"Relabel", G.rename({{"M", "P"}}), {6}});
   return all;
+}
+}  // namespace
+
+const std::vector<Sample>& all_samples(DType t, Device d) {
+  // Kept to the end on purpose: devices may be gone when statics are destroyed.
+  static auto* kept = new std::map<std::pair<DType, Device>, std::vector<Sample>>;
+  auto it = kept->find({t, d});
+  if (it == kept->end()) it = kept->emplace(std::pair(t, d), make_samples(t, d)).first;
+  return it->second;
 }
 
 }  // namespace tessera::laws

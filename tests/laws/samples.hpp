@@ -27,6 +27,7 @@ std::vector<Sample> samples(DType t, Device d) = delete;
 #include "tessera/linop/ops.def"
 #undef OPERATOR
 
-std::vector<Sample> all_samples(DType t, Device d);  // every operator, and compositions of them
+// Every operator, and compositions of them; made once.
+const std::vector<Sample>& all_samples(DType t, Device d);
 
 }  // namespace tessera::laws
