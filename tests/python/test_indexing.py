@@ -291,3 +291,15 @@ def test_take(device, rng):
         check(ts.take(on(device, x), [2, 0, -1], axis=axis), np.take(x, [2, 0, -1], axis=axis))
     with pytest.raises(IndexError):
         ts.take(on(device, x), [7], axis=0)
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim:0"])  # CUDA writes to at most eight axes
+def test_more_index_arrays_than_a_kernel_has_operands(device, rng):
+    a = rng.normal(size=(2,) * 16)[(slice(None, None, -1),) * 16].transpose(rng.permutation(16))
+    x = on(device, a)
+    key = tuple(rng.integers(-2, 2, size=5) for _ in range(16))
+    check(x[tuple(on(device, k) for k in key)], a[key])
+    b, y = a.copy(), x.copy()
+    b[key] = np.arange(5.0)
+    y[tuple(on(device, k) for k in key)] = on(device, np.arange(5.0))
+    check(y, b)

@@ -70,7 +70,8 @@ void store_gathered(const Array& x, const IndexPlan& plan, const Array& value, S
   for (Array& p : positions)
     if (may_share_memory(p, x)) p = p.copy();
   const Array spread = (may_share_memory(value, x) ? value.copy() : value).broadcast_to(plan.shape);
-  const Array from = spread.view(plan.lead_first(spread.layout())), target = x.view(plan.view);
+  const Array from = spread.view(plan.lead_first(spread.layout()));
+  const Array target = x.view(join_positions(positions, plan.view));
   ScatterSpec spec{op, operand_of(from), {}, operand_of(target)};
   SmallVec<const Array*, max_operands> operands{&from};
   for (const Array& p : positions) {

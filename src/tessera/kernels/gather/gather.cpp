@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tessera/kernels/eager.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/key.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 
@@ -76,9 +77,6 @@ IndexPlan plan_key(const Array& x, const Index& key) {
 }
 
 std::vector<Array> checked_positions(const Array& x, const IndexPlan& plan) {
-  // A kernel has this many operands; two of them are the arrays on both sides.
-  require<IndexError>(plan.indexed() <= max_operands - 2, "x[key]: ", plan.indexed(),
-                      " index arrays, and kernels take at most ", max_operands - 2);
   std::vector<Array> positions;
   for (const Array& a : plan.arrays) positions.push_back(a.astype(DType::i64));
   // As NumPy: positions that broadcasting drops altogether are not looked at.
@@ -91,6 +89,37 @@ std::vector<Array> checked_positions(const Array& x, const IndexPlan& plan) {
   return positions;
 }
 
+Layout join_positions(std::vector<Array>& positions, const Layout& view) {
+  constexpr i64 most = max_operands - 2;  // beside the arrays on both sides
+  const i64 indexed = static_cast<i64>(positions.size());
+  if (indexed <= most) return view;
+  Layout joined = view;
+  Array offsets;
+  i64 reach = 0;
+  for (i64 axis = most - 1; axis < indexed; ++axis) {
+    const i64 n = view.shape[axis], stride = view.strides[axis];
+    const Array& at = positions[static_cast<std::size_t>(axis)];
+    Array steps = ops::where(ops::less(at, Value(0)), ops::add(at, Value(n)), at);
+    if (stride < 0) {  // counted from the other end, so that no offset is negative
+      steps = ops::subtract(Value(n - 1), steps);
+      joined.offset += (n - 1) * stride;
+    }
+    const i64 length = stride < 0 ? -stride : stride;
+    steps = ops::multiply(steps, Value(length));
+    offsets = offsets ? ops::add(offsets, steps) : steps;
+    reach += (n - 1) * length;
+  }
+  positions.resize(static_cast<std::size_t>(most - 1));
+  positions.push_back(offsets);
+  for (i64 axis = indexed - 1; axis >= most; --axis) {
+    joined.shape.erase(axis);
+    joined.strides.erase(axis);
+  }
+  joined.shape[most - 1] = reach + 1;
+  joined.strides[most - 1] = 1;
+  return joined;
+}
+
 const Array* full_mask(const Array& x, const Index& key) {
   const auto items = key.items();
   if (items.size() != 1 || items[0].kind != Index::Kind::mask) return nullptr;
@@ -100,14 +129,15 @@ const Array* full_mask(const Array& x, const Index& key) {
 }
 
 Array gather_plan(const Array& x, const IndexPlan& plan) {
-  const std::vector<Array> positions = checked_positions(x, plan);
+  std::vector<Array> positions = checked_positions(x, plan);
   const Array out = Array::empty(plan.shape, x.dtype(), x.device());
   if (out.size() == 0) return out;
-  const Array source = x.view(plan.view), lead_first = out.view(plan.lead_first(out.layout()));
+  const Array lead_first = out.view(plan.lead_first(out.layout()));
   if (positions.empty()) {
-    lead_first.copy_from(source);
+    lead_first.copy_from(x.view(plan.view));
     return out;
   }
+  const Array source = x.view(join_positions(positions, plan.view));
   GatherSpec spec{operand_of(source), {}, operand_of(lead_first)};
   SmallVec<const Array*, max_operands> operands{&source};
   for (const Array& p : positions) {

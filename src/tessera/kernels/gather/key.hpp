@@ -16,6 +16,10 @@ bool on_host(const Array& x);
 IndexPlan plan_key(const Array& x, const Index& key);
 // The plan's arrays as int64, broadcast to plan.lead, checked against the bounds.
 std::vector<Array> checked_positions(const Array& x, const IndexPlan& plan);
+// As many positions as a kernel takes: those beyond are joined to one, over an axis that counts
+// elements of the storage. `view` has the indexed axes first; returned is the layout that goes with
+// the joined positions.
+Layout join_positions(std::vector<Array>& positions, const Layout& view);
 // Array number k must lie within [-sizes[k], sizes[k]); axes[k] is the axis that the text names.
 void check_bounds(std::span<const Array> positions, std::span<const i64> sizes,
                   std::span<const i64> axes);
