@@ -17,11 +17,12 @@ struct Entry {
   std::string text;
 };
 
-// Names live for the whole process: ids stay valid in statics of any library.
+// Names live for the whole process: ids stay valid in statics of any library. Number 0 is "()", the
+// default, so that a list of dims starts without a look-up.
 struct Names {
   std::shared_mutex mutex;
-  std::deque<Entry> entries;
-  std::unordered_map<std::string, std::uint32_t> by_text;
+  std::deque<Entry> entries{{"()", 0, "()"}};
+  std::unordered_map<std::string, std::uint32_t> by_text{{"()", 0}};
 };
 Names& names() {
   static Names* n = new Names;

@@ -19,7 +19,7 @@ using Dims = SmallVec<NamedDimension, 6>;
 
 class TESSERA_API NamedDimension {
  public:
-  NamedDimension() : NamedDimension("()") {}
+  NamedDimension() = default;  // "()"
   NamedDimension(std::string_view text);  // as infer: "Nx1" is word "Nx", number 1
   NamedDimension(const char* text) : NamedDimension(std::string_view(text)) {}
   NamedDimension(std::string_view word, i64 number);
@@ -38,7 +38,7 @@ class TESSERA_API NamedDimension {
   friend bool operator==(NamedDimension a, NamedDimension b) { return a.id_ == b.id_; }
 
  private:
-  std::uint32_t id_;
+  std::uint32_t id_ = 0;
 };
 
 using ND = NamedDimension;

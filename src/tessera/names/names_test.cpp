@@ -37,6 +37,11 @@ TEST(Names, InfersWordAndNumber) {
   EXPECT_THROW(ND(""), DimError);
 }
 
+TEST(Names, TheDefaultIsTheWildcard) {
+  EXPECT_EQ(ND(), ND("()"));
+  EXPECT_TRUE(ND().is_any());
+}
+
 TEST(Names, NextUnused) {
   EXPECT_EQ(ND("A").next_unused(dims("AB")).str(), "A1");
   EXPECT_EQ(ND("A").next_unused(dims("AA1")).str(), "A2");
