@@ -19,7 +19,7 @@ using Dims = SmallVec<NamedDimension, 6>;
 
 class TESSERA_API NamedDimension {
  public:
-  NamedDimension() = default;  // "()"
+  NamedDimension() = default;             // "()"
   NamedDimension(std::string_view text);  // as infer: "Nx1" is word "Nx", number 1
   NamedDimension(const char* text) : NamedDimension(std::string_view(text)) {}
   NamedDimension(std::string_view word, i64 number);
