@@ -17,12 +17,12 @@ struct Entry {
   std::string text;
 };
 
-// Names live for the whole process: ids stay valid in statics of any library. Number 0 is "()", the
-// default, so that a list of dims starts without a look-up.
+// Names live for the whole process: ids stay valid in statics of any library. The first two are the
+// plain wildcards, which need no look-up.
 struct Names {
   std::shared_mutex mutex;
-  std::deque<Entry> entries{{"()", 0, "()"}};
-  std::unordered_map<std::string, std::uint32_t> by_text{{"()", 0}};
+  std::deque<Entry> entries{{"()", 0, "()"}, {"...", 0, "..."}};
+  std::unordered_map<std::string, std::uint32_t> by_text{{"()", 0}, {"...", 1}};
 };
 Names& names() {
   static Names* n = new Names;
@@ -35,23 +35,10 @@ std::string text_of(std::string_view word, i64 number) {
   return cat(word, number);
 }
 
-std::uint32_t intern(std::string_view word, i64 number) {
-  std::string text = text_of(word, number);
-  Names& n = names();
-  {
-    std::shared_lock lock(n.mutex);
-    if (auto it = n.by_text.find(text); it != n.by_text.end()) return it->second;
-  }
-  std::unique_lock lock(n.mutex);
-  auto [it, fresh] = n.by_text.emplace(text, static_cast<std::uint32_t>(n.entries.size()));
-  if (fresh) n.entries.push_back({std::string(word), number, std::move(text)});
-  return it->second;
-}
-
 const Entry& entry(std::uint32_t id) {
   Names& n = names();
   std::shared_lock lock(n.mutex);
-  return n.entries[id];  // a deque: references stay valid
+  return n.entries[id & 0x7fffffffu];  // without the mark of "(n)"; a deque: references stay valid
 }
 
 bool digits(std::string_view s) {
@@ -74,6 +61,21 @@ std::pair<std::string_view, i64> split_name(std::string_view text) {
 
 }  // namespace
 
+std::uint32_t NamedDimension::intern(std::string_view word, i64 number) {
+  if (word == "...") return ellipses_id;
+  std::string text = text_of(word, number);
+  Names& n = names();
+  {
+    std::shared_lock lock(n.mutex);
+    if (auto it = n.by_text.find(text); it != n.by_text.end()) return it->second;
+  }
+  std::unique_lock lock(n.mutex);
+  const std::uint32_t mark = word == "()" && number > 0 ? any_bit : 0;
+  auto [it, fresh] = n.by_text.emplace(text, static_cast<std::uint32_t>(n.entries.size()) | mark);
+  if (fresh) n.entries.push_back({std::string(word), number, std::move(text)});
+  return it->second;
+}
+
 NamedDimension::NamedDimension(std::string_view text) {
   require<DimError>(!text.empty(), "the name of a dimension cannot be empty");
   const auto [word, number] = split_name(text);
@@ -90,8 +92,6 @@ NamedDimension::NamedDimension(std::string_view word, i64 number) {
 std::string_view NamedDimension::word() const { return entry(id_).word; }
 i64 NamedDimension::number() const { return entry(id_).number; }
 std::string NamedDimension::str() const { return entry(id_).text; }
-bool NamedDimension::is_ellipses() const { return entry(id_).word == "..."; }
-bool NamedDimension::is_any() const { return entry(id_).word == "()"; }
 
 NamedDimension NamedDimension::operator+(i64 k) const {
   return is_ellipses() ? *this : NamedDimension(word(), number() + k);

@@ -23,13 +23,13 @@ class TESSERA_API NamedDimension {
   NamedDimension(std::string_view text);  // as infer: "Nx1" is word "Nx", number 1
   NamedDimension(const char* text) : NamedDimension(std::string_view(text)) {}
   NamedDimension(std::string_view word, i64 number);
-  static NamedDimension ellipses() { return NamedDimension("..."); }
+  static NamedDimension ellipses() { return NamedDimension(ellipses_id); }
 
   std::string_view word() const;
   i64 number() const;
   std::string str() const;  // "Nx1"; "(2)" for an ordinal wildcard
-  bool is_ellipses() const;
-  bool is_any() const;  // "()" and "(n)"
+  bool is_ellipses() const { return id_ == ellipses_id; }
+  bool is_any() const { return id_ == 0 || (id_ & any_bit) != 0; }  // "()" and "(n)"
   bool is_wildcard() const { return is_any() || is_ellipses(); }
   NamedDimension operator+(i64 k) const;  // number + k; "..." stays
   // The next name with this word that `avoid` does not hold; itself when it is free.
@@ -38,6 +38,11 @@ class TESSERA_API NamedDimension {
   friend bool operator==(NamedDimension a, NamedDimension b) { return a.id_ == b.id_; }
 
  private:
+  // What is asked most often is in the id itself: 0 is "()", 1 is "...", the top bit marks "(n)".
+  static constexpr std::uint32_t ellipses_id = 1, any_bit = 0x80000000u;
+  explicit NamedDimension(std::uint32_t id) : id_(id) {}
+  static std::uint32_t intern(std::string_view word, i64 number);
+
   std::uint32_t id_ = 0;
 };
 
