@@ -17,23 +17,10 @@ namespace {
 
 using nb::literals::operator""_a;
 
-// Distinct C++ types, so that each is a Python class; all hold the same.
-template <int>
-struct OperatorObject : LinopObject {
-  using LinopObject::LinopObject;
-};
-
 std::map<std::string, nb::handle, std::less<>>& classes() {
   static auto* c =
       new std::map<std::string, nb::handle, std::less<>>;  // handles: the module owns the classes
   return *c;
-}
-
-template <int I, class F, class... Extra>
-void add(nb::module_& m, const char* name, const char* doc, F&& make, const Extra&... extra) {
-  nb::class_<OperatorObject<I>, LinopObject> c(m, name, doc);
-  c.def(nb::new_(std::forward<F>(make)), extra...);
-  classes()[name] = nb::handle(c);
 }
 
 nb::object identity(nb::handle ishape, nb::handle oshape) {
@@ -109,44 +96,51 @@ nb::handle class_of_kind(std::string_view kind) {
   return it != classes().end() ? it->second : classes().find("NamedLinop")->second;
 }
 
+void set_class_of_kind(const char* kind, nb::handle c) { classes()[kind] = c; }
+
 void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
   classes()["NamedLinop"] = nb::handle(base);
-  add<0>(m, "Identity",
-         "The map that changes nothing; with two lists of names it only renames.\n\n"
-         ">>> ts.Identity(('Nx',))([1, 2]).tolist()\n[1, 2]\n",
-         &identity, "ishape"_a = nb::none(), "oshape"_a = nb::none());
-  add<1>(m, "Scalar",
-         "Multiplication by one number.\n\n>>> ts.Scalar(2j).H([1.0]).tolist()\n[-2j]\n", &scalar,
-         "weight"_a, "ioshape"_a = nb::none());
-  add<2>(m, "Diagonal",
-         "Multiplication by an array, point by point; the weight is aligned to the right of the "
-         "dims.\n\n"
-         ">>> ts.Diagonal([1, 2j], ('Nx',)).N([1, 1]).tolist()\n[1.0, 4.0]\n",
-         &diagonal, "weight"_a, "ioshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
-  add<3>(m, "Dense",
-         "A tensor with names applied to an array with names.\n\n"
-         ">>> W = ts.Dense([[1, 2], [3, 4], [5, 6]], ('M', 'N'), ('N',), ('M',))\n>>> W([1, "
-         "1]).tolist()\n[3, 7, 11]\n",
-         &dense, "weight"_a, "weightshape"_a = nb::none(), "ishape"_a = nb::none(),
-         "oshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
+  add_operator<Identity>(
+      m, "Identity",
+      "The map that changes nothing; with two lists of names it only renames.\n\n"
+      ">>> ts.Identity(('Nx',))([1, 2]).tolist()\n[1, 2]\n",
+      &identity, "ishape"_a = nb::none(), "oshape"_a = nb::none());
+  add_operator<Scalar>(
+      m, "Scalar", "Multiplication by one number.\n\n>>> ts.Scalar(2j).H([1.0]).tolist()\n[-2j]\n",
+      &scalar, "weight"_a, "ioshape"_a = nb::none());
+  add_operator<Diagonal>(
+      m, "Diagonal",
+      "Multiplication by an array, point by point; the weight is aligned to the right of the "
+      "dims.\n\n"
+      ">>> ts.Diagonal([1, 2j], ('Nx',)).N([1, 1]).tolist()\n[1.0, 4.0]\n",
+      &diagonal, "weight"_a, "ioshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
+  add_operator<Dense>(
+      m, "Dense",
+      "A tensor with names applied to an array with names.\n\n"
+      ">>> W = ts.Dense([[1, 2], [3, 4], [5, 6]], ('M', 'N'), ('N',), ('M',))\n>>> W([1, "
+      "1]).tolist()\n[3, 7, 11]\n",
+      &dense, "weight"_a, "weightshape"_a = nb::none(), "ishape"_a = nb::none(),
+      "oshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
   nb::object dense_class = nb::borrow(class_of_kind("Dense"));
   dense_class.attr("from_einstr") =
       nb::cpp_function(&dense_from_text, nb::name("from_einstr"), nb::scope(dense_class),
                        "weight"_a, "einstr"_a, "broadcast_dims"_a = nb::none(),
                        "A Dense from 'weight,input->output'.\n\n>>> ts.Dense.from_einstr([[1, 2]], "
                        "'MN,N->M').oshape\n(ND('M'),)\n");
-  add<4>(m, "FFT",
-         "The discrete Fourier transform of the last dims, any norm, with its true adjoint.\n\n"
-         ">>> ts.FFT(2, ('C',)).oshape\n(ND('C'), ND('Kx'), ND('Ky'))\n",
-         &fourier, "ndim"_a, "batch_shape"_a = nb::none(), "grid_shapes"_a = nb::none(),
-         "norm"_a = "ortho", "centered"_a = false);
-  add<5>(m, "Chain",
-         "Operators one after another, the first first.\n\n>>> ts.Chain(ts.FFT(1), "
-         "ts.FFT(1).H).ishape[-1]\nND('Nx')\n",
-         [](nb::args a) { return wrap_linop(chain(operators_from(a, "Chain"))); });
-  add<6>(m, "Add",
-         "The sum of operators.\n\n>>> ts.Add(ts.Scalar(1), ts.Scalar(2))([1.0]).tolist()\n[3.0]\n",
-         [](nb::args a) { return wrap_linop(sum(operators_from(a, "Add"))); });
+  add_operator<FFT>(
+      m, "FFT",
+      "The discrete Fourier transform of the last dims, any norm, with its true adjoint.\n\n"
+      ">>> ts.FFT(2, ('C',)).oshape\n(ND('C'), ND('Kx'), ND('Ky'))\n",
+      &fourier, "ndim"_a, "batch_shape"_a = nb::none(), "grid_shapes"_a = nb::none(),
+      "norm"_a = "ortho", "centered"_a = false);
+  add_operator<Chain>(m, "Chain",
+                      "Operators one after another, the first first.\n\n>>> ts.Chain(ts.FFT(1), "
+                      "ts.FFT(1).H).ishape[-1]\nND('Nx')\n",
+                      [](nb::args a) { return wrap_linop(chain(operators_from(a, "Chain"))); });
+  add_operator<Add>(
+      m, "Add",
+      "The sum of operators.\n\n>>> ts.Add(ts.Scalar(1), ts.Scalar(2))([1.0]).tolist()\n[3.0]\n",
+      [](nb::args a) { return wrap_linop(sum(operators_from(a, "Add"))); });
 }
 
 }  // namespace tessera::python
