@@ -28,6 +28,33 @@ Table reach(const Dims& a, const Dims& b) {
   return t;
 }
 
+// The more definite of two names that face each other.
+NamedDimension larger(NamedDimension a, NamedDimension b) {
+  if (a.is_any() != b.is_any()) return a.is_any() ? b : a;
+  return a.number() < b.number() ? b : a;
+}
+
+Dims larger(const Dims& a, const Dims& b) {
+  auto words = [](const Dims& d) {
+    Dims r;
+    for (NamedDimension n : d) r.push_back(n.is_wildcard() ? n : NamedDimension(n.word(), 0));
+    return r;
+  };
+  const Match m = isequal(words(a), words(b));
+  require<DimError>(m.matched, "max_shape: ", to_text(a), " and ", to_text(b),
+                    iscompatible(a, b) ? " have different names in one place"
+                                       : " differ in their number of dims");
+  Dims r;
+  for (i64 i = 0; i < a.size(); ++i)
+    for (const i64 j : m.map[static_cast<std::size_t>(i)]) {
+      if (!a[i].is_ellipses() && !b[j].is_ellipses())
+        r.push_back(larger(a[i], b[j]));
+      else if (!(b[j].is_ellipses() && a[i].is_ellipses() && !r.empty() && r.back().is_ellipses()))
+        r.push_back(a[i].is_ellipses() ? b[j] : a[i]);
+    }
+  return r;
+}
+
 }  // namespace
 
 Match isequal(const Dims& a, const Dims& b) {
@@ -48,6 +75,8 @@ Match isequal(const Dims& a, const Dims& b) {
     } else if (b_open && i < a.size() && !a_open && at(i + 1, j)) {
       m.map[static_cast<std::size_t>(i++)].push_back(j);
     } else if (a_open) {
+      // Two open ends face each other: what one may still swallow, the other may.
+      if (b_open) m.map[static_cast<std::size_t>(i)].push_back(j);
       ++i;
     } else if (b_open) {
       ++j;
@@ -78,6 +107,13 @@ Dims resolve_wildcards(const Dims& shape, const Dims& target) {
       for (i64 j : m.map[static_cast<std::size_t>(i)]) r.push_back(target[j]);
     }
   }
+  return r;
+}
+
+Dims max_shape(const std::vector<Dims>& shapes) {
+  require<DimError>(!shapes.empty(), "max_shape: no shapes given");
+  Dims r = shapes.front();
+  for (const Dims& s : shapes) r = larger(r, s);
   return r;
 }
 

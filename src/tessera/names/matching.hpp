@@ -24,5 +24,8 @@ TESSERA_API Match isequal(const Dims& a, const Dims& b);
 TESSERA_API Match iscompatible(const Dims& a, const Dims& b);
 // Wildcards of `shape` replaced by what they match in `target`; unchanged when they do not match.
 TESSERA_API Dims resolve_wildcards(const Dims& shape, const Dims& target);
+// The most definite of several shapes: plain names win over wildcards, and of one word the larger
+// number. DimError when the lengths cannot agree or two words face each other.
+TESSERA_API Dims max_shape(const std::vector<Dims>& shapes);
 
 }  // namespace tessera

@@ -52,6 +52,7 @@ TEST(Names, NextUnused) {
 TEST(Names, NormalShape) {
   EXPECT_EQ(NamedShape(dims("AB"), dims("CD")).N().str(), "(A, B) -> (A1, B1)");
   EXPECT_EQ(NamedShape(dims("AB"), dims("BC")).N().str(), "(A, B) -> (A1, B)");
+  EXPECT_EQ(NamedShape(dims("CA"), dims("C1A")).N().str(), "(C, A) -> (C1, A)");
   EXPECT_EQ((NamedShape(dims("AB"), dims("C")) + NamedShape(dims("EF"))).str(),
             "(A, B, E, F) -> (C, E, F)");
 }
@@ -122,8 +123,32 @@ TEST(Names, MatchingAgreesWithBruteForce) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Names, MatchingReportsPartners) {
+  using Map = std::vector<std::vector<i64>>;
+  EXPECT_EQ(isequal(dims("AB"), dims("AB")).map, (Map{{0}, {1}}));
+  EXPECT_EQ(isequal(dims("...K"), dims("BCK")).map, (Map{{0, 1}, {2}}));
+  EXPECT_EQ(iscompatible(dims("A..."), dims("XYZ")).map, (Map{{0}, {1, 2}}));
+  EXPECT_FALSE(iscompatible(dims("AB"), dims("C")));
+  EXPECT_TRUE(iscompatible(dims("..."), dims("")));
+}
+
+TEST(Names, MaxShape) {
+  EXPECT_EQ(to_text(max_shape({dims("NQ"), dims("NQ1")})), "(N, Q1)");
+  EXPECT_EQ(to_text(max_shape({dims("..."), dims("AB")})), "(A, B)");
+  EXPECT_EQ(to_text(max_shape({dims("A..."), dims("A2...")})), "(A2, ...)");
+  EXPECT_EQ(to_text(max_shape({dims("()B"), dims("AB")})), "(A, B)");
+  EXPECT_EQ(to_text(max_shape({dims("Nx1"), dims("Nx")})), "(Nx1,)");
+  EXPECT_EQ(to_text(max_shape({dims("A..."), dims("A"), dims("...")})), "(A,)");
+  EXPECT_EQ(to_text(max_shape({dims("...A"), dims("...")})), "(..., A)");
+  EXPECT_THROW(max_shape({dims("AB"), dims("C")}), DimError);
+  EXPECT_THROW(max_shape({dims("AB"), dims("AC")}), DimError);
+  EXPECT_THROW(max_shape({}), DimError);
+}
+
 TEST(Names, ResolvesWildcards) {
   EXPECT_EQ(to_text(resolve_wildcards(dims("C..."), dims("CKxKy"))), "(C, Kx, Ky)");
+  EXPECT_EQ(to_text(resolve_wildcards(dims("..."), dims("AB"))), "(A, B)");
+  EXPECT_EQ(to_text(resolve_wildcards(dims("...A"), dims("..."))), "(..., A)");
   EXPECT_EQ(to_text(resolve_wildcards(dims("X..."), dims("AB"))), "(X, ...)");
   EXPECT_EQ(to_text(resolve_wildcards(dims("(1)(2)"), dims("AB"))), "(A, B)");
 }
