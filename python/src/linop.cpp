@@ -200,7 +200,7 @@ void bind_methods(nb::class_<LinopObject>& c) {
       .def("rename", &renamed, "names"_a,
            nb::sig("def rename(self, names: dict[DimLike, DimLike]) -> NamedLinop"),
            "The same operator under other names.\n\n>>> ts.Identity(('A',)).rename({'A': "
-           "'B'}).ishape\n(ND('B'),)\n")
+           "'B'}).ishape\n(B,)\n")
       .def(
           "to",
           [](nb::handle a, nb::handle d) {

@@ -10,6 +10,7 @@
 namespace tessera::python {
 
 void bind_names(nb::module_& m);
+void bind_named_shapes(nb::module_& m);
 void bind_linop(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_solve(nb::module_& m);

@@ -20,6 +20,7 @@ NB_MODULE(_tessera, m) {
   bind_config(m);
   bind_io(m);
   bind_names(m);
+  bind_named_shapes(m);
   bind_linop(m);
   bind_plan(m);
   bind_solve(m);

@@ -31,17 +31,11 @@ nb::object match_result(const Match& m) {
   return nb::make_tuple(true, map);
 }
 
-NamedShape shape_of(nb::handle ishape, nb::handle oshape) {
-  if (nb::isinstance<NamedShape>(ishape)) return nb::cast<NamedShape>(ishape);
-  const Dims in = dims_or_any(ishape);
-  return oshape.is_none() ? NamedShape(in) : NamedShape(in, dims_or_any(oshape));
-}
-
 void bind_dimension(nb::module_& m) {
   nb::class_<NamedDimension>(
       m, "NamedDimension",
       "The name of a dimension: a word and a number; equal to its text.\n\n"
-      ">>> ts.ND('Nx', 1) == 'Nx1', ts.ND('Nx').next_unused(('Nx',))\n(True, ND('Nx1'))\n")
+      ">>> ts.ND('Nx', 1) == 'Nx1', ts.ND('Nx').next_unused(('Nx',))\n(True, Nx1)\n")
       .def(
           "__init__",
           [](NamedDimension* d, nb::handle name, i64 i) {
@@ -63,7 +57,7 @@ void bind_dimension(nb::module_& m) {
       .def("next_unused", &next_unused, "avoid"_a = nb::none(),
            nb::sig("def next_unused(self, avoid: DimsLike | None = None) -> NamedDimension"),
            "The next name with this word that avoid does not hold.\n\n>>> "
-           "ts.ND('A').next_unused(('A', 'A1'))\nND('A2')\n")
+           "ts.ND('A').next_unused(('A', 'A1'))\nA2\n")
       .def(
           "__add__", [](NamedDimension d, i64 k) { return d + k; }, nb::is_operator())
       .def(
@@ -75,7 +69,7 @@ void bind_dimension(nb::module_& m) {
           nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](NamedDimension d) { return PyObject_Hash(text_of(d).ptr()); })
       .def("__str__", &text_of)
-      .def("__repr__", [](NamedDimension d) { return nb::str(cat("ND('", d, "')").c_str()); })
+      .def("__repr__", &text_of)
       .def(
           "__reduce__",
           [](NamedDimension d) {
@@ -92,7 +86,7 @@ void bind_dimension(nb::module_& m) {
       "text"_a = nb::none(),
       nb::sig("def Dim(text: str | None = None) -> tuple[NamedDimension, ...]"),
       "A tuple of names; each starts with a capital letter, '(' or '...'.\n\n>>> "
-      "ts.Dim('CNxNy')\n(ND('C'), ND('Nx'), ND('Ny'))\n");
+      "ts.Dim('CNxNy')\n(C, Nx, Ny)\n");
   m.attr("ELLIPSES") = "...";
   m.attr("ANY") = "()";
 }
@@ -126,37 +120,6 @@ nb::tuple tuple_of(const Dims& d) {
 
 void bind_names(nb::module_& m) {
   bind_dimension(m);
-  nb::class_<NamedShape>(m, "NamedShape",
-                         "The named input and output of an operator.\n\n"
-                         ">>> s = ts.NS(('A', 'B'), ('B', 'C')); s.H, s.N\n"
-                         "(NS((B, C) -> (A, B)), NS((A, B) -> (A1, B)))\n")
-      .def(
-          "__init__",
-          [](NamedShape* s, nb::handle in, nb::handle out) {
-            new (s) NamedShape(shape_of(in, out));
-          },
-          "ishape"_a.none() = nb::none(), "oshape"_a = nb::none(),
-          nb::sig("def __init__(self, ishape: DimsLike | NamedShape | None = None, oshape: "
-                  "DimsLike | None = None) -> None"))
-      .def_prop_ro(
-          "ishape", [](const NamedShape& s) { return tuple_of(s.ishape); },
-          nb::sig("def ishape(self) -> tuple[NamedDimension, ...]"), "Names of the input.")
-      .def_prop_ro(
-          "oshape", [](const NamedShape& s) { return tuple_of(s.oshape); },
-          nb::sig("def oshape(self) -> tuple[NamedDimension, ...]"), "Names of the output.")
-      .def_prop_ro("H", &NamedShape::H, "Input and output exchanged.")
-      .def_prop_ro("N", &NamedShape::N, "From the input to names that do not collide with it.")
-      .def(
-          "__add__", [](const NamedShape& a, const NamedShape& b) { return a + b; },
-          nb::is_operator())
-      .def(
-          "__eq__",
-          [](const NamedShape& a, nb::handle b) {
-            return nb::isinstance<NamedShape>(b) && a == nb::cast<NamedShape>(b);
-          },
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def("__repr__", [](const NamedShape& s) { return nb::str(cat("NS(", s, ")").c_str()); });
-  m.attr("NS") = m.attr("NamedShape");
   m.def(
       "_isequal",
       [](nb::handle a, nb::handle b) { return match_result(isequal(dims_from(a), dims_from(b))); },
@@ -176,6 +139,17 @@ void bind_names(nb::module_& m) {
       },
       nb::sig("def _resolve_wildcards(shape: DimsLike, target: DimsLike) -> tuple[NamedDimension, "
               "...]"));
+  m.def(
+      "_max_shape",
+      [](nb::handle shapes) {
+        std::vector<Dims> all;
+        for (nb::handle s : nb::iter(shapes)) all.push_back(dims_from(s));
+        return tuple_of(max_shape(all));
+      },
+      nb::sig("def _max_shape(shapes: typing.Iterable[DimsLike]) -> tuple[NamedDimension, ...]"));
+  m.def(
+      "_nd_shape", [](i64 ndim, bool kspace) { return tuple_of(nd_shape(ndim, kspace)); },
+      nb::sig("def _nd_shape(ndim: int, kspace: bool) -> tuple[NamedDimension, ...]"));
 }
 
 }  // namespace tessera::python

@@ -126,16 +126,16 @@ void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
       nb::cpp_function(&dense_from_text, nb::name("from_einstr"), nb::scope(dense_class),
                        "weight"_a, "einstr"_a, "broadcast_dims"_a = nb::none(),
                        "A Dense from 'weight,input->output'.\n\n>>> ts.Dense.from_einstr([[1, 2]], "
-                       "'MN,N->M').oshape\n(ND('M'),)\n");
+                       "'MN,N->M').oshape\n(M,)\n");
   add_operator<FFT>(
       m, "FFT",
       "The discrete Fourier transform of the last dims, any norm, with its true adjoint.\n\n"
-      ">>> ts.FFT(2, ('C',)).oshape\n(ND('C'), ND('Kx'), ND('Ky'))\n",
+      ">>> ts.FFT(2, ('C',)).oshape\n(C, Kx, Ky)\n",
       &fourier, "ndim"_a, "batch_shape"_a = nb::none(), "grid_shapes"_a = nb::none(),
       "norm"_a = "ortho", "centered"_a = false);
   add_operator<Chain>(m, "Chain",
                       "Operators one after another, the first first.\n\n>>> ts.Chain(ts.FFT(1), "
-                      "ts.FFT(1).H).ishape[-1]\nND('Nx')\n",
+                      "ts.FFT(1).H).ishape[-1]\nNx\n",
                       [](nb::args a) { return wrap_linop(chain(operators_from(a, "Chain"))); });
   add_operator<Add>(
       m, "Add",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ._tessera import (
@@ -11,23 +12,30 @@ from ._tessera import (
     ND,
     NS,
     Dim,
+    NamedDimCollection,
     NamedDimension,
     NamedShape,
     _iscompatible,
     _isequal,
+    _max_shape,
+    _nd_shape,
     _resolve_wildcards,
 )
 
 __all__ = [
     "ANY",
+    "AnyDim",
     "Dim",
     "ELLIPSES",
     "ND",
     "NS",
+    "NamedDimCollection",
     "NamedDimension",
     "NamedShape",
+    "get_nd_shape",
     "iscompatible",
     "isequal",
+    "max_shape",
     "resolve_wildcards",
 ]
 
@@ -54,6 +62,33 @@ def resolve_wildcards(shape: Any, target: Any) -> tuple[NamedDimension, ...]:
     """Wildcards of a list replaced by what they match in another; unchanged when they do not match.
 
     >>> ts.names.resolve_wildcards(("C", "..."), ("C", "Kx", "Ky"))
-    (ND('C'), ND('Kx'), ND('Ky'))
+    (C, Kx, Ky)
     """
     return _resolve_wildcards(shape, target)
+
+
+def max_shape(shapes: Iterable[Any]) -> tuple[NamedDimension, ...]:
+    """The most definite of several shapes: plain names win over wildcards, of one word the larger number wins.
+
+    >>> ts.names.max_shape([("N", "..."), ("N", "Q1"), ("N", "Q")])
+    (N, Q1)
+    """
+    return _max_shape(shapes)
+
+
+def get_nd_shape(ndim: int, kspace: bool = False) -> tuple[NamedDimension, ...]:
+    """The usual names of a grid of one to three dims, in space or in the frequency domain.
+
+    >>> ts.names.get_nd_shape(2), ts.names.get_nd_shape(2, kspace=True)
+    ((Nx, Ny), (Kx, Ky))
+    """
+    return _nd_shape(ndim, kspace)
+
+
+def AnyDim(i: int | None = None) -> NamedDimension:
+    """The wildcard for one dim; with different numbers, different wildcards.
+
+    >>> ts.names.AnyDim(), ts.names.AnyDim(2)
+    ((), (2))
+    """
+    return ND(ANY, i or 0)

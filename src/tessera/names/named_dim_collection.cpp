@@ -141,7 +141,8 @@ void NamedDimCollection::rename(const Renames& renames) {
 
 std::string NamedDimCollection::str() const {
   std::string text;
-  for (const auto& [name, group] : entries_) text += cat(text.empty() ? "" : ", ", name, "=", group);
+  for (const auto& [name, group] : entries_)
+    text += cat(text.empty() ? "" : ", ", name, "=", group);
   return text;
 }
 

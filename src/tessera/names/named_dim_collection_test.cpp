@@ -80,8 +80,8 @@ TEST(NamedDimCollection, MappingsFollow) {
   const std::string before = c.str();
   EXPECT_THROW(c.set("ishape", dims("CF")), DimError);  // two keys C
   EXPECT_THROW(c.set("lengths", dims("AB")), DimError);
-  EXPECT_THROW(
-      c.set("lengths", std::vector<std::pair<NamedDimension, i64>>{{"...", 1}, {"C", 5}}), DimError);
+  EXPECT_THROW(c.set("lengths", std::vector<std::pair<NamedDimension, i64>>{{"...", 1}, {"C", 5}}),
+               DimError);
   EXPECT_EQ(c.str(), before);
   c.set("lengths", std::vector<std::pair<NamedDimension, i64>>{{"Q", 7}, {"C", 6}});
   EXPECT_EQ(c.str(), "ishape=(Q, F), lengths={Q: 7, C: 6}");
@@ -134,7 +134,8 @@ TEST(NamedDimCollection, UpdatesAreFunctionsOfNames) {
 TEST(NamedShape, AssignedNamesGoToBothSides) {
   const NamedShape s(dims("AB"));
   EXPECT_EQ(s.with("ishape", dims("CD")).str(), "(C, D) -> (C, D)");
-  EXPECT_EQ(NamedShape(dims("AB"), dims("BC")).with("oshape", dims("XY")).str(), "(A, X) -> (X, Y)");
+  EXPECT_EQ(NamedShape(dims("AB"), dims("BC")).with("oshape", dims("XY")).str(),
+            "(A, X) -> (X, Y)");
   EXPECT_EQ(NamedShape().str(), "(...,) -> (...,)");
 }
 
