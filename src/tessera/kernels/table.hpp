@@ -7,6 +7,7 @@
 
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/fft/fft.hpp"
+#include "tessera/kernels/fold/fold.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
