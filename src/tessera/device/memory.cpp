@@ -121,6 +121,8 @@ void check_may_allocate(i64 bytes) {
 
 NoAllocation::NoAllocation() { ++no_allocation_depth; }
 NoAllocation::~NoAllocation() { --no_allocation_depth; }
+AllocationAllowed::AllocationAllowed() : depth_(no_allocation_depth) { no_allocation_depth = 0; }
+AllocationAllowed::~AllocationAllowed() { no_allocation_depth = depth_; }
 
 MemoryStats memory_stats(Device device) { return device_entry(device).budget.stats(); }
 MemoryStats pinned_stats() { return pinned_budget().stats(); }

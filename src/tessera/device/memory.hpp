@@ -35,4 +35,16 @@ class TESSERA_API NoAllocation {
   NoAllocation& operator=(const NoAllocation&) = delete;
 };
 
+// Inside, allocations are fine again: for the caller's own code that a run calls.
+class TESSERA_API AllocationAllowed {
+ public:
+  AllocationAllowed();
+  ~AllocationAllowed();
+  AllocationAllowed(const AllocationAllowed&) = delete;
+  AllocationAllowed& operator=(const AllocationAllowed&) = delete;
+
+ private:
+  int depth_;
+};
+
 }  // namespace tessera

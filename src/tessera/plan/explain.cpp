@@ -13,6 +13,11 @@ const char* kind_name(SlotKind k) {
   return names[static_cast<int>(k)];
 }
 
+const char* kind_name(Step::Kind k) {
+  constexpr const char* names[] = {"launch", "transfer", "call"};
+  return names[static_cast<int>(k)];
+}
+
 std::string slot_text(const std::vector<Slot>& slots, int i) {
   const int root = root_of(slots, i);
   const Slot& s = slots[static_cast<std::size_t>(root)];
@@ -63,7 +68,7 @@ std::string as_json(const Plan::Impl& p) {
     steps.push_back({{"label", s.label},
                      {"device", s.device.str()},
                      {"lane", s.lane},
-                     {"kind", s.kind == Step::Kind::launch ? "launch" : "transfer"},
+                     {"kind", kind_name(s.kind)},
                      {"operands", operands},
                      {"bytes", s.bytes},
                      {"flops", s.prepared.flops},

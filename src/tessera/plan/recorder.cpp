@@ -66,10 +66,10 @@ View Recorder::temporary(const Shape& shape, DType dtype, Device device) {
   return {add_slot(std::move(slot)), std::move(layout), dtype};
 }
 
-void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<const View> reads,
-                          const View& write, Options options) {
+Step Recorder::make_step(std::string_view what, std::span<const View> reads,
+                         const View& write) const {
   Step step;
-  step.label = cat(scope_text(), kernel);
+  step.label = cat(scope_text(), what);
   step.device = device(write);
   require<PlanError>(static_cast<int>(reads.size()) < max_operands, step.label, ": ", reads.size(),
                      " operands; a kernel takes at most ", max_operands - 1);
@@ -82,6 +82,12 @@ void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<
     step.bytes += view_bytes(v);
   }
   step.operands.push_back(access(write));
+  return step;
+}
+
+void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<const View> reads,
+                          const View& write, Options options) {
+  Step step = make_step(kernel, reads, write);
   step.updates = options.updates;
   step.reuse = options.reuse;
   if (prepared.workspace > 0) {
@@ -95,6 +101,17 @@ void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<
     step.workspace = add_slot(std::move(slot));
   }
   step.prepared = std::move(prepared);
+  steps_.push_back(std::move(step));
+}
+
+void Recorder::call(std::string_view what, decltype(HostCall::run) run, std::span<const View> reads,
+                    const View& write) {
+  Step step = make_step(what, reads, write);
+  step.kind = Step::Kind::call;
+  HostCall call{.run = std::move(run), .operands = {}};
+  for (const View& v : reads) call.operands.push_back(operand_of(v));
+  call.operands.push_back(operand_of(write));
+  step.call = std::make_shared<const HostCall>(std::move(call));
   steps_.push_back(std::move(step));
 }
 
@@ -177,6 +194,22 @@ void conj_multiply(Recorder& r, const View& a, const View& b, const View& y) {
 }
 void add(Recorder& r, const View& a, const View& b, const View& y) {
   binary(r, ElementOp::add, a, b, y);
+}
+
+void subtract(Recorder& r, const View& a, const View& b, const View& y) {
+  const View reads[] = {a, b};
+  elementwise(r, ElementOp::subtract, y.dtype, reads, {broadcast(a, y), broadcast(b, y)}, y);
+}
+void multiply_add(Recorder& r, const Value& c, const View& x, const View& a, const View& y) {
+  const View reads[] = {x, a};
+  elementwise(r, ElementOp::multiply_add, y.dtype, reads,
+              {{{}, c}, broadcast(x, y), broadcast(a, y)}, y);
+}
+
+void sum(Recorder& r, const View& x, const View& y) {
+  const ReduceSpec spec{.op = ReduceOp::sum, .in = operand_of(x), .in2 = {}, .out = operand_of(y)};
+  const View reads[] = {x};
+  r.launch(&KernelTable::reduce, "sum", spec, reads, y);
 }
 
 void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign, double scale) {

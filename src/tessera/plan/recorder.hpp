@@ -42,6 +42,9 @@ class TESSERA_API Recorder {
     if (!entry.prepare) throw NotAvailable(cat(scope_text(), no_kernel_text(kernel, where)));
     add_launch(kernel, entry.prepare(spec, where), reads, write, options);
   }
+  // A step that calls `run` from the host; see HostCall.
+  void call(std::string_view what, decltype(HostCall::run) run, std::span<const View> reads,
+            const View& write);
   // Moves dense memory between devices; listed with its bytes by explain().
   void transfer(const View& from, const View& to);
 
@@ -65,6 +68,7 @@ class TESSERA_API Recorder {
   friend class Plan;
   int add_slot(Slot slot);
   std::string scope_text() const;
+  Step make_step(std::string_view what, std::span<const View> reads, const View& write) const;
   void add_launch(std::string_view kernel, Prepared prepared, std::span<const View> reads,
                   const View& write, Options options);
   Access access(const View& v) const { return {v.slot, v.layout.offset * size_of(v.dtype)}; }
@@ -88,6 +92,11 @@ TESSERA_API void multiply(Recorder& r, const View& a, const View& b,
 TESSERA_API void conj_multiply(Recorder& r, const View& a, const View& b,
                                const View& y);  // y = conj(a) b
 TESSERA_API void add(Recorder& r, const View& a, const View& b, const View& y);
+TESSERA_API void subtract(Recorder& r, const View& a, const View& b, const View& y);
+TESSERA_API void multiply_add(Recorder& r, const Value& c, const View& x, const View& a,
+                              const View& y);  // y = c x + a
+// y = sum of x over the axes along which y has size 1.
+TESSERA_API void sum(Recorder& r, const View& x, const View& y);
 TESSERA_API void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign,
                      double scale);
 TESSERA_API void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_a,

@@ -32,7 +32,8 @@ struct Run::Impl {
   std::vector<int> event_of;
   std::vector<RepeatedEvent> fences;  // start, then the end of each lane
   std::vector<int> host_lanes;        // lanes whose work reads or writes host memory of the caller
-  bool inline_run = false;            // one lane on a device that finishes before launch() returns
+  std::span<const Array> inputs, outputs;  // of the run in progress, for steps that are calls
+  bool inline_run = false;  // one lane on a device that finishes before launch() returns
   std::unique_ptr<GraphCache> graphs;
 
   explicit Impl(const Stream& stream) : main(stream) {}
@@ -43,6 +44,8 @@ struct Run::Impl {
   void bind_fixed();
   void check(std::span<const Array> arrays, const std::vector<int>& slots, const char* what) const;
   void patch(std::span<const Array> inputs, std::span<const Array> outputs);
+  Storage owner_of(int slot) const;
+  void call_step(std::size_t t);
   void enqueue_step(std::size_t t);
   void enqueue(std::size_t begin, std::size_t end);
   void run_inline();
@@ -74,7 +77,10 @@ void Run::Impl::make_lanes() {
     for (const Storage& arena : arenas)
       if (arena.device() == lane.device) arena.record_stream(lanes.back());
   }
-  inline_run = lanes.size() == 1 && compute_device(lanes.front().device().kind).host_memory();
+  const bool calls = std::any_of(plan->steps.begin(), plan->steps.end(),
+                                 [](const Step& s) { return s.kind == Step::Kind::call; });
+  inline_run =
+      !calls && lanes.size() == 1 && compute_device(lanes.front().device().kind).host_memory();
   if (lanes.size() == 1 && lanes.front() == main) return;
   if (!lanes.empty()) fences.emplace_back(main.device());
   for (const Stream& s : lanes) fences.emplace_back(s.device());
@@ -181,6 +187,45 @@ void Run::Impl::run_inline() {
   }
 }
 
+// Who owns the memory of a slot: what a call keeps of its arrays stays valid, if not unchanged.
+Storage Run::Impl::owner_of(int i) const {
+  const int root = root_of(plan->slots, i);
+  const Slot& s = slot(root);
+  if (s.kind == SlotKind::constant) return s.constant.storage();
+  for (std::size_t k = 0; k < plan->inputs.size(); ++k)
+    if (plan->inputs[k] == root) return inputs[k].storage();
+  for (std::size_t k = 0; k < plan->outputs.size(); ++k)
+    if (plan->outputs[k] == root) return outputs[k].storage();
+  for (const Storage& arena : arenas)
+    if (arena.device() == s.device) return arena;
+  return {};
+}
+
+void Run::Impl::call_step(std::size_t t) {
+  const Step& step = *ready[t].step;
+  const Stream& stream = lanes[static_cast<std::size_t>(step.lane)];
+  const Stream home = Stream::home(step.device);
+  stream.sync();
+  const AllocationAllowed lifted;
+  std::vector<Array> arrays;
+  for (std::size_t o = 0; o < step.operands.size(); ++o) {
+    const auto& [given, dtype] = step.call->operands[o];
+    Layout layout = given;
+    layout.offset = 0;  // pointers are at the first element
+    const auto [lowest, highest] = layout.span();
+    layout.offset = -lowest;
+    void* base = static_cast<std::byte*>(ready[t].launch.operand[o]) + lowest * size_of(dtype);
+    const bool writable = o + 1 == step.operands.size();
+    const Storage memory = Storage::adopt(
+        step.device, base, (highest - lowest + 1) * size_of(dtype),
+        [owner = owner_of(step.operands[o].slot)] {}, writable);
+    arrays.emplace_back(memory, layout, dtype);
+  }
+  const Span span(step.label, "call", step.bytes);
+  step.call->run({arrays.data(), arrays.size() - 1}, arrays.back());
+  if (!(stream == home)) stream.wait(home.record());
+}
+
 void Run::Impl::enqueue_step(std::size_t t) {
   const Ready& r = ready[t];
   const Step& step = *r.step;
@@ -189,6 +234,7 @@ void Run::Impl::enqueue_step(std::size_t t) {
     stream.launch(step.prepared.task, r.launch);
     return;
   }
+  if (step.kind == Step::Kind::call) return call_step(t);
   const Device from = slot(step.operands[0].slot).device, to = slot(step.operands[1].slot).device;
   stream.copy(r.launch.operand[1], to, r.launch.operand[0], from, step.bytes);
 }
@@ -254,6 +300,8 @@ void Run::operator()(std::span<const Array> inputs, std::span<const Array> outpu
   impl_->check(inputs, impl_->plan->inputs, "input");
   impl_->check(outputs, impl_->plan->outputs, "output");
   impl_->patch(inputs, outputs);
+  impl_->inputs = inputs;
+  impl_->outputs = outputs;
   count(Counter::runs);
   if (impl_->inline_run) {
     count(Counter::launches, static_cast<i64>(impl_->ready.size()));

@@ -5,6 +5,8 @@
 // runs it.
 //   View y = recorder.temporary({3, 4}, DType::c64, device);
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,14 +44,22 @@ struct Access {
   i64 byte_offset = 0;  // of the view's first element
 };
 
+// A step that the host runs itself, with arrays over the memory of its views: the caller's own
+// code. The run waits for what it reads; what it enqueues on home streams comes before later steps.
+struct HostCall {
+  std::function<void(std::span<const Array> reads, const Array& write)> run;
+  std::vector<Operand> operands;  // layouts without offset, the write last
+};
+
 struct Step {
-  enum class Kind : std::uint8_t { launch, transfer };
+  enum class Kind : std::uint8_t { launch, transfer, call };
   Kind kind = Kind::launch;
-  std::string label;             // "FFT (Nx,) -> (Kx,): fft"
-  Device device;                 // where it runs
-  Prepared prepared;             // kind launch
-  std::vector<Access> operands;  // reads, then the write; for a transfer: from, to
-  bool updates = false;          // the write is read too (accumulation)
+  std::string label;                     // "FFT (Nx,) -> (Kx,): fft"
+  Device device;                         // where it runs
+  Prepared prepared;                     // kind launch
+  std::shared_ptr<const HostCall> call;  // kind call
+  std::vector<Access> operands;          // reads, then the write; for a transfer: from, to
+  bool updates = false;                  // the write is read too (accumulation)
   int reuse = -1;      // the operand whose memory the write may take over when it dies here
   i64 bytes = 0;       // moved (transfer) or touched (launch)
   int workspace = -1;  // slot of the kernel's work area
