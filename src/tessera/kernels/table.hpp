@@ -9,12 +9,14 @@
 #include "tessera/kernels/fft/fft.hpp"
 #include "tessera/kernels/fold/fold.hpp"
 #include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/interpolate/interpolate.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 #include "tessera/kernels/random/random.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 #include "tessera/kernels/scan/scan.hpp"
 #include "tessera/kernels/sort/sort.hpp"
+#include "tessera/kernels/sparse/sparse.hpp"
 
 namespace tessera {
 

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/kernels/interpolate/interpolate.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "support/arrays.hpp"
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/eager.hpp"
+#include "tessera/kernels/random/random.hpp"
+
+namespace tessera {
+namespace {
+
+using Numbers = std::vector<std::complex<double>>;
+
+// I0 by its integral: (1/pi) * integral over [0, pi] of exp(x cos t), which the trapezoidal rule
+// gives to full precision.
+double bessel_i0(double x) {
+  constexpr int n = 200;
+  double sum = (std::exp(x) + std::exp(-x)) / 2;
+  for (int k = 1; k < n; ++k) sum += std::exp(x * std::cos(M_PI * k / n));
+  return sum / n;
+}
+
+double kernel_value(const SpreadKernel& k, double u) {
+  if (u > 1 + 1e-12) return 0;
+  if (k.kind == SpreadKind::spline) return std::max(0.0, 1 - u);
+  return bessel_i0(k.beta * std::sqrt(std::max(0.0, 1 - u * u)));
+}
+
+// weight[point][grid point], summed over the periods of a circular grid: from the definition.
+std::vector<std::vector<double>> matrix(const std::vector<double>& locs, const Shape& grid,
+                                        const SpreadKernel& k) {
+  const i64 axes = grid.size(), cells = count_of(grid);
+  const i64 reach = k.circular ? 40 : 0;
+  std::vector<std::vector<double>> m;
+  for (std::size_t p = 0; p < locs.size(); p += static_cast<std::size_t>(axes)) {
+    std::vector<double> row(static_cast<std::size_t>(cells), 0);
+    for (i64 c = 0; c < cells; ++c) {
+      // The periods of each axis that lie within the kernel.
+      std::vector<std::vector<double>> near(3, {0.0});
+      i64 rest = c;
+      for (i64 a = axes - 1; a >= 0; --a) {
+        const double width = k.width[k.width.size() == 1 ? 0 : a];
+        near[static_cast<std::size_t>(a)].clear();
+        for (i64 period = -reach; period <= reach; ++period) {
+          const double d = std::abs(static_cast<double>(rest % grid[a] + period * grid[a]) -
+                                    locs[p + static_cast<std::size_t>(a)]) /
+                           (width / 2);
+          if (d <= 1) near[static_cast<std::size_t>(a)].push_back(d);
+        }
+        rest /= grid[a];
+      }
+      for (double x : near[0])
+        for (double y : near[1])
+          for (double z : near[2]) {
+            if (k.norm == 2) {
+              row[static_cast<std::size_t>(c)] += kernel_value(k, std::sqrt(x * x + y * y + z * z));
+              continue;
+            }
+            double w = kernel_value(k, x);
+            if (axes > 1) w *= kernel_value(k, y);
+            if (axes > 2) w *= kernel_value(k, z);
+            row[static_cast<std::size_t>(c)] += w;
+          }
+    }
+    m.push_back(row);
+  }
+  return m;
+}
+
+struct Example {
+  const char* label;
+  Shape grid;
+  SpreadKernel kernel;
+};
+
+const std::vector<Example>& examples() {
+  using enum SpreadKind;
+  static const std::vector<Example> all{
+      {"line", {11}, {.width = {4.0}}},
+      {"line with an end", {11}, {.width = {3.0}, .circular = false}},
+      {"narrow", {7}, {.width = {1.3}, .beta = 2}},
+      {"one point", {1}, {.width = {2.0}}},
+      {"wider than the grid", {3}, {.width = {7.0}, .kind = spline}},
+      {"plane", {6, 9}, {.width = {4.0}, .beta = 7}},
+      {"tiny plane", {2, 2}, {.width = {2.0}, .kind = spline}},
+      {"widths per axis", {8, 5}, {.width = {2.0, 3.5}, .kind = spline}},
+      {"plane by distance", {9, 7}, {.width = {4.0, 3.0}, .beta = 3, .norm = 2}},
+      {"spline by distance",
+       {9, 7},
+       {.width = {4.0}, .kind = spline, .norm = 2, .circular = false}},
+      {"volume", {5, 6, 7}, {.width = {4.0}, .beta = 6.9966590}},
+      {"volume with ends", {5, 6, 7}, {.width = {3.0}, .beta = 5, .circular = false}},
+      {"volume by distance", {5, 4, 7}, {.width = {3.0, 2.0, 4.0}, .beta = 4, .norm = 2}},
+      {"wide", {40}, {.width = {20.0}, .beta = 30}},
+      {"many tiles", {70, 131}, {.width = {4.0}, .beta = 6}},
+      {"many tiles, odd", {110, 40}, {.width = {3.0}, .beta = 6, .circular = false}}};
+  return all;
+}
+
+std::vector<double> locations(const Shape& grid, i64 count, std::uint64_t seed) {
+  std::vector<double> locs;
+  const Array u = Random(seed).uniform({count, grid.size()}, DType::f64);
+  for (i64 i = 0; i < u.size(); ++i) {
+    const double n = static_cast<double>(grid[i % grid.size()]), v = u.host<double>()[i];
+    // Off the grid, on its points, at its ends and beyond them.
+    locs.push_back(i % 5 == 0 ? std::floor(v * n) : i % 7 == 0 ? -0.25 + v : v * (n + 1) - 0.5);
+  }
+  return locs;
+}
+
+void expect_close(const Numbers& got, const Numbers& want, double tolerance) {
+  ASSERT_EQ(got.size(), want.size());
+  double scale = 0, worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    scale = std::max(scale, std::abs(want[i]));
+    worst = std::abs(got[i] - want[i]) > worst || !(std::abs(got[i] - want[i]) >= 0)
+                ? std::abs(got[i] - want[i])
+                : worst;
+  }
+  EXPECT_FALSE(!(worst <= tolerance * scale)) << worst << " of " << scale;
+}
+
+class Interpolate : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(Interpolate, IsTheSumOfItsDefinitionInBothDirections) {
+  const Example& e = examples()[GetParam()];
+  const i64 count = 23, cells = count_of(e.grid);
+  const std::vector<double> locs = locations(e.grid, count, GetParam() + 1);
+  const auto m = matrix(locs, e.grid, e.kernel);
+  const GridPoints points = make_grid_points(
+      laid_out<double>({count, e.grid.size()}, locs, Lay::exchanged), e.grid, e.kernel);
+  EXPECT_EQ(points.count(), count);
+  for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128})
+    for (Lay lay : {Lay::dense, Lay::gaps, Lay::exchanged}) {
+      const double tolerance = 200 * epsilon_of(t);
+      Shape grid = e.grid;
+      grid.insert(0, 11);  // more batches than one group
+      i64 size = 0;
+      const Array dense = Random(7).normal(grid, t, test_device());
+      const Layout layout = layout_of(grid, lay, &size);
+      const Array x =
+          Array(Storage::allocate(test_device(), size * size_of(t)), Layout::contiguous({size}), t)
+              .view(layout);
+      x.copy_from(dense);
+      const Numbers xs = numbers_of(x);
+      Numbers want;
+      for (i64 b = 0; b < 11; ++b)
+        for (const auto& row : m) {
+          want.emplace_back();
+          for (i64 c = 0; c < cells; ++c)
+            want.back() +=
+                row[static_cast<std::size_t>(c)] * xs[static_cast<std::size_t>(b * cells + c)];
+        }
+      expect_close(numbers_of(interpolate(x, points)), want, tolerance);
+
+      const Array y = Random(8).normal({11, count}, t, test_device());
+      const Numbers ys = numbers_of(y);
+      Numbers back(static_cast<std::size_t>(11 * cells));
+      for (i64 b = 0; b < 11; ++b)
+        for (i64 p = 0; p < count; ++p)
+          for (i64 c = 0; c < cells; ++c)
+            back[static_cast<std::size_t>(b * cells + c)] +=
+                m[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)] *
+                ys[static_cast<std::size_t>(b * count + p)];
+      expect_close(numbers_of(interpolate_adjoint(y, points)), back, tolerance);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Examples, Interpolate, ::testing::Range<std::size_t>(0, examples().size()),
+                         [](const auto& info) {
+                           std::string s = examples()[info.param].label;
+                           for (char& c : s)
+                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                           return s;
+                         });
+
+TEST(InterpolateKernel, GriddingDoesNotDependOnTheThreads) {
+  if (test_device() != cpu) GTEST_SKIP() << "about the threads of the cpu";
+  const Shape grid{101, 67};
+  const std::vector<double> locs = locations(grid, 5000, 3);
+  const GridPoints points =
+      make_grid_points(laid_out<double>({5000, 2}, locs), grid, {.width = {4.0}, .beta = 7});
+  const Array y = Random(1).normal({3, 5000}, DType::c64);
+  const int before = num_threads();
+  std::vector<std::vector<c64>> results;
+  for (int n : {1, 2, 3, 8}) {
+    set_num_threads(n);
+    results.push_back(values_of<c64>(interpolate_adjoint(y, points)));
+  }
+  set_num_threads(before);
+  for (const auto& r : results) EXPECT_TRUE(r == results[0]);
+}
+
+TEST(InterpolateKernel, KnownNumbers) {
+  const auto at = [](double loc, const SpreadKernel& k) {
+    const Array x = laid_out<double>({8}, {1, 2, 3, 4, 5, 6, 7, 8});
+    const GridPoints p = make_grid_points(laid_out<double>({1, 1}, {loc}), {8}, k);
+    return numbers_of(interpolate(x, p))[0].real();
+  };
+  SpreadKernel k;
+  EXPECT_NEAR(at(4.0, k), 28.295072, 1e-6);
+  EXPECT_NEAR(at(3.3, k), 21.069920, 1e-6);
+  EXPECT_NEAR(at(0.0, k), 23.230809, 1e-6);
+  k.circular = false;
+  EXPECT_NEAR(at(0.0, k), 6.659014, 1e-6);
+  k.kind = SpreadKind::spline;
+  EXPECT_DOUBLE_EQ(at(4.0, k), 10.0);
+  EXPECT_DOUBLE_EQ(at(3.5, k), 9.0);
+  EXPECT_DOUBLE_EQ(at(7.5, k), 7.75);
+  k.circular = true;
+  EXPECT_DOUBLE_EQ(at(7.5, k), 9.0);
+  EXPECT_DOUBLE_EQ(at(-8.5, k), at(7.5, k));
+  k.width = {2.0};
+  EXPECT_DOUBLE_EQ(at(3.25, k), 4.25);
+  k.width = {1.0};
+  EXPECT_DOUBLE_EQ(at(3.0, k), 4.0);
+}
+
+TEST(InterpolateKernel, FarAwayAndNoPoints) {
+  SpreadKernel k;
+  k.circular = false;
+  const Array x = laid_out<double>({8}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const GridPoints far = make_grid_points(laid_out<double>({3, 1}, {1e300, -1e300, 11}), {8}, k);
+  EXPECT_EQ(values_of<double>(interpolate(x, far)), (std::vector<double>{0, 0, 0}));
+  k.circular = true;
+  const GridPoints round = make_grid_points(laid_out<double>({1, 1}, {-1e-30}), {8}, k);
+  EXPECT_NEAR(values_of<double>(interpolate(x, round))[0], 23.230809, 1e-6);
+  const GridPoints none = make_grid_points(Array::empty({0, 1}, DType::f64, test_device()), {8}, k);
+  EXPECT_EQ(interpolate(x, none).shape(), (Shape{0}));
+  EXPECT_EQ(
+      values_of<double>(interpolate_adjoint(Array::empty({0}, DType::f64, test_device()), none)),
+      std::vector<double>(8, 0.0));
+}
+
+TEST(InterpolateKernel, RefusesWhatItCannotMean) {
+  const Array locs = laid_out<double>({2, 1}, {1, 2});
+  const auto text = [&](const Array& l, const Shape& grid, SpreadKernel k) {
+    return thrown_text<Error>([&] { (void)make_grid_points(l, grid, k, "Interpolate"); });
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN(),
+               inf = std::numeric_limits<double>::infinity();
+  EXPECT_NE(text(laid_out<double>({2, 1}, {1, nan}), {8}, {}).find("location 1 is nan"),
+            std::string::npos);
+  EXPECT_NE(text(laid_out<double>({2, 1}, {inf, 1}), {8}, {}).find("finite"), std::string::npos);
+  EXPECT_NE(text(locs, {8, 8}, {}).find("expected (..., 2)"), std::string::npos);
+  EXPECT_NE(text(locs, {0}, {}).find("no point"), std::string::npos);
+  EXPECT_NE(text(locs, {}, {}).find("one to three"), std::string::npos);
+  EXPECT_NE(text(locs, {8}, {.width = {2.0, 2.0}}).find("2 widths for 1"), std::string::npos);
+  EXPECT_NE(text(locs, {8}, {.width = {0.0}}).find("width 0"), std::string::npos);
+  EXPECT_NE(text(locs, {8}, {.width = {100.0}}).find("width 100"), std::string::npos);
+  EXPECT_NE(text(locs, {8}, {.norm = 3}).find("norm 3"), std::string::npos);
+  EXPECT_NE(text(locs, {8}, {.beta = -1}).find("beta"), std::string::npos);
+  EXPECT_NE(text(locs, {8}, {.beta = nan}).find("beta"), std::string::npos);
+  EXPECT_THROW((void)make_grid_points(locs.astype(DType::c64), {8}, {}), DTypeError);
+  EXPECT_THROW((void)interpolate(laid_out<double>({2}, {1, 2}), make_grid_points(locs, {8}, {})),
+               ShapeError);
+}
+
+}  // namespace
+}  // namespace tessera
