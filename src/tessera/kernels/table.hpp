@@ -5,6 +5,7 @@
 // brings its own.
 //   const KernelTable& t = compute_device(device).kernels();   if (t.fft.prepare) ...
 
+#include "tessera/kernels/convolve/convolve.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/fft/fft.hpp"
 #include "tessera/kernels/fold/fold.hpp"
