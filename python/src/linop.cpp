@@ -63,13 +63,44 @@ nb::object scaled(nb::handle self, nb::handle c, bool left) {
   return wrap_linop(left ? *v * held(self) : held(self) * *v);
 }
 
+// {dim: slice}: slices as Python's, so ends may be open or negative where the size is known.
+Tile tile_from(const NamedLinop& a, nb::handle given) {
+  require<DTypeError>(PyDict_Check(given.ptr()), a.kind(), ".split: expected {dim: slice}, got ",
+                      Py_TYPE(given.ptr())->tp_name);
+  Tile tile;
+  for (const auto& [key, value] : nb::borrow<nb::dict>(given)) {
+    const NamedDimension d = dimension_from(key);
+    require<DTypeError>(PySlice_Check(value.ptr()), a.kind(), ".split: expected a slice for dim '",
+                        d, "', got ", Py_TYPE(value.ptr())->tp_name);
+    if (value.equal(nb::slice(nb::none(), nb::none(), nb::none()))) continue;
+    const std::optional<i64> n = a.size(d);
+    Py_ssize_t start = 0, stop = 0, step = 0;
+    if (PySlice_Unpack(value.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
+    require<SplitError>(step == 1, a, ": the slice of dim '", d, "' has step ", step,
+                        "; only whole ranges can be cut");
+    require<SplitError>(n || (start >= 0 && stop >= 0 && stop < PY_SSIZE_T_MAX), a, ": dim '", d,
+                        "' has no size of its own; give the slice a start and a stop");
+    if (n) {
+      require<SplitError>(stop <= *n || stop == PY_SSIZE_T_MAX, a, ": the slice ", start, ":", stop,
+                          " of dim '", d, "' is beyond its size ", *n);
+      PySlice_AdjustIndices(static_cast<Py_ssize_t>(*n), &start, &stop, step);
+    }
+    tile.cuts.push_back({d, start, stop});
+  }
+  return tile;
+}
+
+nb::object split_along(nb::handle self, nb::handle given) {
+  const NamedLinop& a = held(self);
+  const Tile tile = tile_from(a, given);
+  return wrap_linop(released([&] { return a.split(tile); }));
+}
+
 nb::object power(nb::handle self, nb::handle exponent) {
   const NamedLinop& a = held(self);
   if (const auto* d = a.as<Diagonal>()) {
     const Value v = value_from(exponent, "power");
-    const Array base = released([&] { return d->conjugated ? ops::conj(d->weight) : d->weight; });
-    return wrap_linop(Diagonal(released([&] { return ops::power(base, v); }), d->names.ishape,
-                               d->broadcast_dims));
+    return wrap_linop(released([&] { return d->power(v); }));
   }
   const i64 k = int_from(exponent, "power");
   require<ArgumentError>(k >= 0, a.kind(), " ** ", k, ": expected an exponent of 0 or more");
@@ -193,6 +224,20 @@ void bind_methods(nb::class_<LinopObject>& c) {
        "dim"_a, nb::sig("def size(self, dim: DimLike) -> int | None"),
        "The size of a dim where the operator knows it.\n\n>>> ts.Diagonal(ts.ones(5), "
        "('Nx',)).size('Nx')\n5\n")
+      .def(
+          "split", &split_along, "tile"_a,
+          nb::sig("def split(self, tile: dict[DimLike, slice]) -> NamedLinop"),
+          "The part of the operator between slices of its dims.\n\n"
+          ">>> ts.Diagonal([1, 2, 3], ('X',)).split({'X': slice(1, 3)})([1, 1]).tolist()\n[2, 3]\n")
+      .def(
+          "adj_split",
+          [](nb::handle a, nb::handle tile) {
+            const Tile t = tile_from(held(a), tile);
+            return wrap_linop(released([&] { return held(a).adj_split(t); }));
+          },
+          "tile"_a, nb::sig("def adj_split(self, tile: dict[DimLike, slice]) -> NamedLinop"),
+          "The same part, cut through the adjoint.\n\n"
+          ">>> ts.Diagonal([1, 2], ('X',)).adj_split({'X': slice(1, 2)}).size('X') is None\nTrue\n")
       .def("normal", &normal, "inner"_a = nb::none(),
            nb::sig("def normal(self, inner: NamedLinop | None = None) -> NamedLinop"),
            "A.H inner A.\n\n>>> D = ts.Diagonal([1, 2j], ('Nx',))\n>>> D.normal(ts.Scalar(3))([1, "

@@ -4,12 +4,12 @@
 
 #include <map>
 
-#include "tessera/linop/algebra.hpp"
 #include "tessera/linop/ops/dense.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/fft.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/scalar.hpp"
+#include "tessera/linop/ops/zero.hpp"
 
 namespace tessera::python {
 
@@ -26,6 +26,15 @@ std::map<std::string, nb::handle, std::less<>>& classes() {
 nb::object identity(nb::handle ishape, nb::handle oshape) {
   if (oshape.is_none()) return wrap_linop(Identity(dims_or_any(ishape)));
   return wrap_linop(Identity(dims_or_any(ishape), dims_from(oshape)));
+}
+
+nb::object zero(nb::handle ishape, nb::handle oshape, nb::handle sizes) {
+  const Dims in = dims_from(ishape), out = oshape.is_none() ? in : dims_from(oshape);
+  Zero::Sizes known;
+  if (!sizes.is_none())
+    for (const auto& [d, n] : nb::borrow<nb::dict>(sizes))
+      known.emplace_back(dimension_from(d), int_from(n, "Zero"));
+  return wrap_linop(Zero(in, out, known));
 }
 
 nb::object diagonal(nb::handle weight, nb::handle ioshape, nb::handle broadcast_dims) {
@@ -82,13 +91,6 @@ nb::object fourier(i64 ndim, nb::handle batch_shape, nb::handle grid_shapes,
   return wrap_linop(FFT(ndim, dims_or_any(batch_shape), grids, norm_from(norm), centered));
 }
 
-std::vector<NamedLinop> operators_from(const nb::args& args, const char* who) {
-  std::vector<NamedLinop> l;
-  for (nb::handle h : args) l.push_back(linop_from(h, who));
-  require<ArgumentError>(!l.empty(), who, ": expected at least one operator");
-  return l;
-}
-
 }  // namespace
 
 nb::handle class_of_kind(std::string_view kind) {
@@ -98,8 +100,15 @@ nb::handle class_of_kind(std::string_view kind) {
 
 void set_class_of_kind(const char* kind, nb::handle c) { classes()[kind] = c; }
 
+std::vector<NamedLinop> operators_from(const nb::args& args, const char* who) {
+  std::vector<NamedLinop> l;
+  for (nb::handle h : args) l.push_back(linop_from(h, who));
+  require<ArgumentError>(!l.empty(), who, ": expected at least one operator");
+  return l;
+}
+
 void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
-  classes()["NamedLinop"] = nb::handle(base);
+  set_class_of_kind("NamedLinop", base);
   add_operator<Identity>(
       m, "Identity",
       "The map that changes nothing; with two lists of names it only renames.\n\n"
@@ -114,33 +123,30 @@ void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
       "dims.\n\n"
       ">>> ts.Diagonal([1, 2j], ('Nx',)).N([1, 1]).tolist()\n[1.0, 4.0]\n",
       &diagonal, "weight"_a, "ioshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
-  add_operator<Dense>(
+  const nb::object dense_class = add_operator<Dense>(
       m, "Dense",
       "A tensor with names applied to an array with names.\n\n"
       ">>> W = ts.Dense([[1, 2], [3, 4], [5, 6]], ('M', 'N'), ('N',), ('M',))\n>>> W([1, "
       "1]).tolist()\n[3, 7, 11]\n",
       &dense, "weight"_a, "weightshape"_a = nb::none(), "ishape"_a = nb::none(),
       "oshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
-  nb::object dense_class = nb::borrow(class_of_kind("Dense"));
-  dense_class.attr("from_einstr") =
-      nb::cpp_function(&dense_from_text, nb::name("from_einstr"), nb::scope(dense_class),
-                       "weight"_a, "einstr"_a, "broadcast_dims"_a = nb::none(),
-                       "A Dense from 'weight,input->output'.\n\n>>> ts.Dense.from_einstr([[1, 2]], "
-                       "'MN,N->M').oshape\n(M,)\n");
+  add_constructor(dense_class, "from_einstr", &dense_from_text, "weight"_a, "einstr"_a,
+                  "broadcast_dims"_a = nb::none(),
+                  "A Dense from 'weight,input->output'.\n\n>>> ts.Dense.from_einstr([[1, 2]], "
+                  "'MN,N->M').oshape\n(M,)\n");
   add_operator<FFT>(
       m, "FFT",
       "The discrete Fourier transform of the last dims, any norm, with its true adjoint.\n\n"
       ">>> ts.FFT(2, ('C',)).oshape\n(C, Kx, Ky)\n",
       &fourier, "ndim"_a, "batch_shape"_a = nb::none(), "grid_shapes"_a = nb::none(),
       "norm"_a = "ortho", "centered"_a = false);
-  add_operator<Chain>(m, "Chain",
-                      "Operators one after another, the first first.\n\n>>> ts.Chain(ts.FFT(1), "
-                      "ts.FFT(1).H).ishape[-1]\nNx\n",
-                      [](nb::args a) { return wrap_linop(chain(operators_from(a, "Chain"))); });
-  add_operator<Add>(
-      m, "Add",
-      "The sum of operators.\n\n>>> ts.Add(ts.Scalar(1), ts.Scalar(2))([1.0]).tolist()\n[3.0]\n",
-      [](nb::args a) { return wrap_linop(sum(operators_from(a, "Add"))); });
+  add_operator<Zero>(m, "Zero",
+                     "The map that gives zeros; sizes of output dims that the input does not have "
+                     "are given.\n\n"
+                     ">>> ts.Zero(('N', 'Q'), ('N', 'P'), {'P': 3})([[1, 2]]).tolist()\n[[0, 0, "
+                     "0]]\n",
+                     &zero, "ishape"_a, "oshape"_a = nb::none(), "sizes"_a = nb::none());
+  bind_containers(m);
 }
 
 }  // namespace tessera::python

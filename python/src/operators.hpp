@@ -1,31 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The catalogue of operators as Python classes: constructors, and which class shows which kind.
-// Each group of operators has a file of its own, operators_<group>.cpp.
-//   add_operator<Diagonal>(m, "Diagonal", doc, &diagonal, "weight"_a);   class_of_kind("Diagonal")
+//   bind_operators(m, base);   nb::handle c = class_of_kind("Diagonal");
 
 #include "linop.hpp"
 
 namespace tessera::python {
 
-void bind_operators(nb::module_& m, nb::class_<LinopObject>& base);
-// The class of a kind; NamedLinop for kinds without their own.
-nb::handle class_of_kind(std::string_view kind);
-void set_class_of_kind(const char* kind, nb::handle c);
-
-// Distinct C++ types, so that each is a Python class; all hold the same.
-template <class Op>
+// Distinct C++ types, so that each operator is a Python class; all hold the same.
+template <class T>
 struct OperatorObject : LinopObject {
   using LinopObject::LinopObject;
 };
 
-// A class whose constructor is `make`, which returns what wrap_linop gives.
-template <class Op, class F, class... Extra>
-void add_operator(nb::module_& m, const char* kind, const char* doc, F&& make,
-                  const Extra&... extra) {
-  nb::class_<OperatorObject<Op>, LinopObject> c(m, kind, doc);
+// The class of a kind; NamedLinop for kinds without their own.
+nb::handle class_of_kind(std::string_view kind);
+void set_class_of_kind(const char* kind, nb::handle c);  // the module owns the class
+
+// One operator of the catalogue: `make` returns the Python operator, `extra` names its arguments.
+template <class T, class F, class... Extra>
+nb::object add_operator(nb::module_& m, const char* name, const char* doc, F&& make,
+                        const Extra&... extra) {
+  nb::class_<OperatorObject<T>, LinopObject> c(m, name, doc);
   c.def(nb::new_(std::forward<F>(make)), extra...);
-  set_class_of_kind(kind, c);
+  set_class_of_kind(name, c);
+  return c;
 }
+// A further constructor: Dense.from_einstr.
+template <class F, class... Extra>
+void add_constructor(nb::handle c, const char* name, F&& make, const Extra&... extra) {
+  nb::setattr(c, name,
+              nb::cpp_function(std::forward<F>(make), nb::name(name), nb::scope(c), extra...));
+}
+
+void bind_operators(nb::module_& m,
+                    nb::class_<LinopObject>& base);  // the basic ones, then the groups
+void bind_containers(nb::module_& m);
+
+// Operators given as arguments; ArgumentError for none.
+std::vector<NamedLinop> operators_from(const nb::args& args, const char* who);
 
 }  // namespace tessera::python

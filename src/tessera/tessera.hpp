@@ -20,5 +20,6 @@
 #include "tessera/linop/ops/fft.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/scalar.hpp"
+#include "tessera/linop/ops/zero.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/solve/cg.hpp"

@@ -72,6 +72,81 @@ TEST_P(Laws, DotTest) {
   }
 }
 
+// The parts of a split, put together again, are the whole. Two tiles a dim, of unequal sizes.
+std::vector<Tile> tiles_along(const Dims& dims, const std::vector<i64>& sizes) {
+  std::vector<Tile> tiles{Tile{}};
+  for (i64 i = 0; i < dims.size(); ++i) {
+    const i64 n = sizes[static_cast<std::size_t>(i)], cut = n > 2 ? n - 1 : 1;
+    std::vector<Tile> finer;
+    for (const Tile& t : tiles)
+      for (const auto& [start, stop] : {std::pair<i64, i64>(0, cut), std::pair(cut, n)}) {
+        if (start == stop) continue;
+        finer.push_back(t);
+        finer.back().cuts.push_back({dims[i], start, stop});
+      }
+    tiles = std::move(finer);
+  }
+  return tiles;
+}
+
+void expect_parts_make_the_whole(const NamedLinop& A, const Array& x, const Dims& along,
+                                 const std::vector<i64>& sizes, double tol) {
+  const Array expected = A(x);
+  const Array whole = ops::multiply(expected, Value(0));
+  for (const Tile& tile : tiles_along(along, sizes)) {
+    const NamedLinop part = A.split(tile);
+    const Array piece = part(x.view(part_of(x.layout(), A.ishape(), tile)));
+    const Array place = whole.view(part_of(whole.layout(), A.oshape(), tile));
+    ASSERT_EQ(to_text(piece.shape()), to_text(place.shape())) << tile.str() << " of " << A.tree();
+    place.copy_from(ops::add(place, piece));
+  }
+  EXPECT_FALSE(!(difference(whole, expected) < tol))
+      << "along " << to_text(along) << ": " << difference(whole, expected) << "\n"
+      << A.tree();
+}
+
+TEST_P(Laws, PartsMakeTheWhole) {
+  for (const bool adjoint : {false, true}) {
+    const NamedLinop a = adjoint ? A().H() : A();
+    const Shape in = adjoint ? A().output_shape(sample_.input) : sample_.input;
+    const DType t = adjoint ? A().output_dtype(dtype()) : dtype();
+    const Array x = Random(12).normal(in, t, device());
+    const Binding inputs = bind_dims("law", a.ishape(), in),
+                  outputs = bind_dims("law", a.oshape(), a.output_shape(in));
+    Dims dims;
+    std::vector<i64> sizes;
+    for (NamedDimension d : a.dims()) {
+      std::optional<i64> n = a.size(d);
+      if (!n) n = inputs.size(d);
+      if (!n) n = outputs.size(d);
+      if (d.is_wildcard() || !n || *n < 2) continue;
+      dims.push_back(d);
+      sizes.push_back(*n);
+    }
+    for (i64 i = 0; i < dims.size(); ++i)
+      for (i64 j = i; j < dims.size(); ++j) {
+        Dims along{dims[i]};
+        std::vector<i64> lengths{sizes[static_cast<std::size_t>(i)]};
+        if (j > i) {
+          along.push_back(dims[j]);
+          lengths.push_back(sizes[static_cast<std::size_t>(j)]);
+        }
+        bool refused = false;
+        for (NamedDimension d : along) refused = refused || contains(sample_.unsplittable, d);
+        if (!refused) {
+          expect_parts_make_the_whole(a, x, along, lengths, 4 * tol());
+          continue;
+        }
+        try {
+          (void)a.split(tiles_along(along, lengths).front());
+          ADD_FAILURE() << "cut along " << to_text(along) << ": " << a.tree();
+        } catch (const SplitError& e) {
+          EXPECT_NE(std::string(e.what()).find("dim '"), std::string::npos) << e.what();
+        }
+      }
+  }
+}
+
 TEST_P(Laws, Linearity) {
   const Array x = random_input(3), y = random_input(4);
   const Array left = A()(ops::add(ops::multiply(x, 2.5), y)),
@@ -94,9 +169,32 @@ TEST_P(Laws, NormalIsAdjointAfterOperator) {
 }
 
 TEST_P(Laws, DenseMatrixOfTheAdjointIsTheConjugateTranspose) {
+  if (A().real_linear()) GTEST_SKIP() << "not a matrix over the complex numbers";
   const Array a = A().to_dense(sample_.input, dtype());
   const Array h = A().H().to_dense(A().output_shape(sample_.input), A().output_dtype(dtype()));
   EXPECT_NEAR_ARRAY(h, ops::conj(a).transpose(), tol());
+}
+
+// Every rule at once; rewrite_test.cpp takes them one by one.
+TEST_P(Laws, RewritingChangesNothingButTheWork) {
+  const Array x = random_input(13);
+  const Array expected = A().N()(x), direct = A()(x);
+  const Using plain(config().rewrite, false);
+  const Using fresh(config().cache_adjoint_normal, false);
+  EXPECT_NEAR_ARRAY(expected, A().N()(x), 4 * tol());
+  EXPECT_NEAR_ARRAY(expected, A().H()(direct), 4 * tol());
+}
+
+TEST_P(Laws, RenamingKeepsTheMap) {
+  const Array x = random_input(14);
+  Renames r;
+  for (NamedDimension d : A().dims())
+    if (!d.is_wildcard()) r.emplace_back(d, NamedDimension("Renamed" + d.str()));
+  const NamedLinop renamed = A().rename(r);
+  EXPECT_EQ(to_text(renamed.ishape()), to_text(rename(A().ishape(), r)));
+  EXPECT_EQ(to_text(renamed.oshape()), to_text(rename(A().oshape(), r)));
+  EXPECT_NEAR_ARRAY(renamed(x), A()(x), tol());
+  for (NamedDimension d : A().dims()) EXPECT_EQ(A().size(d), renamed.size(rename(Dims{d}, r)[0]));
 }
 
 TEST_P(Laws, InputsAreUntouched) {

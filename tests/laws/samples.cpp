@@ -16,7 +16,7 @@ template <>
 std::vector<Sample> samples<Identity>(DType, Device) {
   return {{"any", Identity(), {3, 5}},
           {"named", Identity(dims("AB")), {3, 5}},
-          {"renaming", Identity(dims("A"), dims("B")), {7}}};
+          {"renaming", Identity(dims("A"), dims("B")), {7}, dims("AB")}};
 }
 
 template <>
@@ -65,17 +65,52 @@ std::vector<Sample> samples<Dense>(DType t, Device d) {
 template <>
 std::vector<Sample> samples<FFT>(DType, Device) {
   const FFT::Grids grids{dims("XY"), dims("UV")};
-  return {{"one axis", FFT(1), {8}},
-          {"batched plane", FFT(2), {3, 6, 5}},
-          {"backward norm", FFT(2, dims("C"), grids, Norm::backward), {2, 4, 7}},
-          {"forward norm", FFT(1, dims("..."), {}, Norm::forward), {2, 9}},
-          {"centred even", FFT(2, dims("..."), {}, Norm::ortho, true), {4, 6}},
-          {"centred odd", FFT(2, dims("C"), grids, Norm::ortho, true), {2, 5, 7}},
-          {"volume", FFT(3), {3, 4, 5}},
-          {"one point", FFT(1), {3, 1}}};
+  const Dims xy = dims("XYUV"), all = dims("NxNyNzKxKyKz");
+  return {{"one axis", FFT(1), {8}, all},
+          {"batched plane", FFT(2), {3, 6, 5}, all},
+          {"backward norm", FFT(2, dims("C"), grids, Norm::backward), {2, 4, 7}, xy},
+          {"forward norm", FFT(1, dims("..."), {}, Norm::forward), {2, 9}, all},
+          {"centred even", FFT(2, dims("..."), {}, Norm::ortho, true), {4, 6}, all},
+          {"centred odd", FFT(2, dims("C"), grids, Norm::ortho, true), {2, 5, 7}, xy},
+          {"volume", FFT(3), {3, 4, 5}, all},
+          {"one point", FFT(1), {3, 1}, all}};
+}
+
+template <>
+std::vector<Sample> samples<Zero>(DType, Device) {
+  return {{"same dims", Zero(dims("AB"), dims("AB")), {3, 4}},
+          {"other size", Zero(dims("NQ"), dims("NP"), {{"Q", 4}, {"P", 3}}), {2, 4}}};
 }
 
 namespace {
+void add_containers(std::vector<Sample>& all, DType t, Device d) {
+  auto matrix = [&](i64 p, i64 q, std::uint64_t seed) {
+    return NamedLinop(Dense(random({p, q}, t, d, seed), dims("PQ"), dims("Q"), dims("P")));
+  };
+  const NamedLinop a = matrix(3, 4, 31), b = matrix(3, 2, 32), c = matrix(5, 4, 33),
+                   e = matrix(3, 4, 34);
+  const NamedLinop across = concat({a, b}, {.idim = "Q"}), down = concat({a, c}, {.odim = "P"}),
+                   corner = concat({a, b, c}, {.idim = "Q", .odim = "P"});
+  all.push_back({"Concat across", across, {6}});
+  all.push_back({"Concat across normal", across.N(), {6}});
+  all.push_back({"Concat down", down, {4}});
+  all.push_back({"Concat down normal", down.N(), {4}});
+  all.push_back({"Concat corner", corner, {10}});
+  all.push_back({"Concat corner normal", corner.N(), {10}});
+  all.push_back({"Concat beside the diagonal", corner.split({{"P", 1, 5}, {"Q", 3, 8}}), {5}});
+  const NamedLinop D1(Diagonal(random({3, 2}, t, d, 35), dims("XY"))),
+      D2(Diagonal(random({4, 2}, t, d, 36), dims("XY")));
+  all.push_back({"Concat of diagonals", concat({D1, D2}, {.idim = "X", .odim = "X"}), {7, 2}});
+  const StackDim n0{"N", 0}, m1{"M", 1};
+  all.push_back({"Stack in", stack({a, e}, n0, {}), {2, 4}});
+  all.push_back({"Stack in normal", stack({a, e}, n0, {}).N(), {2, 4}});
+  all.push_back({"Stack out", stack({a, e}, {}, m1), {4}});
+  all.push_back({"Stack out normal", stack({a, e}, {}, m1).N(), {4}});
+  all.push_back({"Stack both", stack({a, e}, n0, m1), {2, 4}});
+  all.push_back({"Stack both normal", stack({a, e}, n0, m1).N(), {2, 4}});
+  all.push_back({"Stack same", stack({D1, D1.H()}, n0, n0), {2, 3, 2}});
+}
+
 std::vector<Sample> make_samples(DType t, Device d) {
   std::vector<Sample> all;
 #define OPERATOR(Type, header)                   \
@@ -92,14 +127,27 @@ std::vector<Sample> make_samples(DType t, Device d) {
   const NamedLinop D(Diagonal(random({6, 5}, t, d, 23), dims("NxNy")));
   const NamedLinop G(Dense(random({5, 6}, t, d, 24), dims("ML"), dims("L"), dims("M")));
   const NamedLinop E(Diagonal(random({6}, t, d, 25), dims("L")));
-  all.push_back({"Chain masked transform of coils", M * F * S, {6, 5}});
-  all.push_back({"Chain normal", (M * F * S).N(), {6, 5}});
-  all.push_back({"Chain scaled", Value(0.5) * (F * S) * Value(3.0), {6, 5}});
+  const NamedLinop D2(Dense(random({3, 5}, t, d, 26), dims("PM"), dims("M"), dims("P")));
+  const Dims grid = dims("NxNyKxKyNx1Ny1Kx1Ky1");
+  all.push_back({"Chain masked transform of coils", M * F * S, {6, 5}, grid});
+  all.push_back({"Chain normal", (M * F * S).N(), {6, 5}, grid});
+  all.push_back({"Chain normal twice", (M * F * S).N().N(), {6, 5}, (M * F * S).N().N().dims()});
+  all.back().unsplittable = {};
+  for (NamedDimension d : all.back().op.dims())
+    if (d.word() != "C") all.back().unsplittable.push_back(d);
+  all.push_back({"Chain scaled", Value(0.5) * (F * S) * Value(3.0), {6, 5}, grid});
   all.push_back({"Chain transform pair", F.H() * F * S, {6, 5}});
+  all.push_back({"Chain of matrices", D2 * G, {6}});
+  all.push_back({"Chain of matrices normal", (D2 * G).N(), {6}});
+  all.push_back({"Chain of diagonals", D * D * Value(2.0), {6, 5}});
+  all.push_back({"Chain of diagonals normal", (D * D * Value(2.0)).N(), {6, 5}});
   all.push_back({"Add", D + Value(2.0) * NamedLinop(Identity(dims("NxNy"))), {6, 5}});
-  all.push_back({"Add regularised", (M * F * S).N() + Value(0.1) * NamedLinop(Identity()), {6, 5}});
+  all.push_back(
+      {"Add regularised", (M * F * S).N() + Value(0.1) * NamedLinop(Identity()), {6, 5}, grid});
   all.push_back({"Add of three", G * E - G + Value(2.0) * G, {6}});
+  all.push_back({"Add normal", (G * E - G).N(), {6}});
   all.push_back({"Relabel", G.rename({{"M", "P"}}), {6}});
+  add_containers(all, t, d);
   return all;
 }
 }  // namespace

@@ -15,6 +15,8 @@ struct Sample {
   std::string label;
   NamedLinop op;
   Shape input;
+  Dims
+      unsplittable{};  // along these A.split() must raise SplitError; along all others it must work
 };
 
 // Arrays of the operator have dtype t and live on d.

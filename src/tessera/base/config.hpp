@@ -33,6 +33,14 @@ class Setting {
   SETTING(bool, cache_adjoint_normal, true, "A.H and A.N are made once per operator")              \
   SETTING(bool, reduce_identity_in_normal, true, "an Identity inside a normal is dropped")         \
   SETTING(bool, rewrite, true, "simplify operators before they are recorded")                      \
+  SETTING(bool, rewrite_identities, true, "rule: identities in a chain are dropped")               \
+  SETTING(bool, rewrite_isometries, true,                                                          \
+          "rule: A.H A vanishes for FFT, Pad and other isometries")                                \
+  SETTING(bool, rewrite_normals, true, "rule: A.H A becomes the operator's own closed form")       \
+  SETTING(bool, rewrite_gram, true, "rule: W.H W is formed where applying it is less work")        \
+  SETTING(bool, rewrite_coil_maps, true, "rule: S.H S of maps is one sum of squares")              \
+  SETTING(bool, rewrite_scalars, true, "rule: scalars of a chain are merged")                      \
+  SETTING(bool, rewrite_diagonals, true, "rule: neighbouring diagonals and scalars are merged")    \
   SETTING(bool, reuse_in_place, true, "element-wise steps may write over an operand that dies")    \
   SETTING(bool, noncontiguous, false, "tests: fresh arrays get a padded, non-contiguous layout")   \
   SETTING(i64, num_threads, 0, "threads of the cpu device; 0 = as many as cores and limits allow") \

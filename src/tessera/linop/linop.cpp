@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/linop.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <list>
 #include <mutex>
@@ -14,7 +15,11 @@
 namespace tessera {
 namespace {
 constexpr std::size_t kept_plans = 32;
+
+NamedDimension rename_one(NamedDimension d, const Renames& renames) {
+  return tessera::rename({d}, renames)[0];
 }
+}  // namespace
 
 // What an operator remembers: its adjoint and normal, and the plans of its recent calls with idle
 // runs.
@@ -30,6 +35,10 @@ struct NamedLinop::PlanCache {
   Node::P adjoint, normal;
   std::weak_ptr<const Node> adjoint_of;  // weak: the original owns its adjoint
   std::list<Entry> entries;              // most recent first
+  // Which operator this is a copy, a renaming or the adjoint of: what lets A.H A be recognised.
+  std::uint64_t origin = 0;
+  bool flipped = false;
+  std::vector<std::string> notes;
 
   Entry* find(const Array& x, const Array& y) {
     for (auto it = entries.begin(); it != entries.end(); ++it)
@@ -43,17 +52,13 @@ struct NamedLinop::PlanCache {
   }
 };
 
-NamedLinop::Node::Node() : cache(std::make_unique<PlanCache>()) {}
+NamedLinop::Node::Node() : cache(std::make_unique<PlanCache>()) {
+  static std::atomic<std::uint64_t> made{0};
+  cache->origin = ++made;
+}
 NamedLinop::Node::~Node() = default;
 
-Dims NamedLinop::dims() const {
-  const NamedShape s = shape();
-  Dims all;
-  for (const Dims* side : {&s.ishape, &s.oshape})
-    for (NamedDimension d : *side)
-      if (!contains(all, d)) all.push_back(d);
-  return all;
-}
+Dims NamedLinop::dims() const { return node_->dims(); }
 
 std::string NamedLinop::str() const { return cat(kind(), " ", shape().str()); }
 
@@ -71,7 +76,11 @@ std::string NamedLinop::tree() const {
 }
 
 NamedLinop NamedLinop::H() const {
-  if (!config().cache_adjoint_normal) return node_->adjoint();
+  if (!config().cache_adjoint_normal) {
+    const NamedLinop fresh = node_->adjoint();
+    fresh.share_origin(*node_, true);
+    return fresh;
+  }
   PlanCache& c = *node_->cache;
   {
     std::lock_guard lock(c.mutex);
@@ -79,6 +88,7 @@ NamedLinop NamedLinop::H() const {
     if (auto original = c.adjoint_of.lock()) return NamedLinop(original);
   }
   const NamedLinop fresh = node_->adjoint();  // may ask other operators: not under our lock
+  fresh.share_origin(*node_, true);
   std::lock_guard lock(c.mutex);
   if (!c.adjoint) {
     c.adjoint = fresh.node_;
@@ -96,10 +106,13 @@ NamedLinop NamedLinop::N() const {
     std::lock_guard lock(c.mutex);
     if (c.normal) return NamedLinop(c.normal);
   }
-  const std::optional<NamedLinop> own = node_->own_normal();
   // Clones, so that the cached normal owns neither this node nor one that owns it.
-  const NamedLinop fresh =
-      own ? *own : chain({NamedLinop(node_->clone()), NamedLinop(H().node_->clone())});
+  auto copy = [](const Node::P& n) {
+    const NamedLinop c(n->clone());
+    c.share_origin(*n, false);
+    return c;
+  };
+  const NamedLinop fresh = chain({copy(node_), copy(H().node_)});
   std::lock_guard lock(c.mutex);
   if (!config().cache_adjoint_normal) return fresh;
   if (!c.normal) c.normal = fresh.node_;
@@ -108,13 +121,79 @@ NamedLinop NamedLinop::N() const {
 
 NamedLinop NamedLinop::normal(const NamedLinop& inner) const {
   if (config().reduce_identity_in_normal && inner.as<Identity>()) return N();
-  return chain({*this, inner, H()});
+  // The adjoint takes what the inner operator gives, under its names.
+  NamedLinop post = H();
+  const Dims expects = post.ishape(), given = inner.oshape();
+  if (!isequal(expects, given) && expects.size() == given.size()) {
+    Renames r;
+    for (i64 i = 0; i < given.size(); ++i) r.emplace_back(expects[i], given[i]);
+    post = post.rename(r);
+  }
+  return chain({*this, inner, post});
+}
+
+void NamedLinop::share_origin(const Node& made_from, bool flipped) const {
+  if (node_.use_count() != 1) return;  // somebody else's already
+  node_->cache->origin = made_from.cache->origin;
+  node_->cache->flipped = made_from.cache->flipped != flipped;
+}
+
+const std::vector<std::string>& NamedLinop::notes() const { return node_->cache->notes; }
+
+NamedLinop NamedLinop::noted(std::vector<std::string> notes) const {
+  if (notes.empty() && this->notes().empty()) return *this;
+  const NamedLinop copy(node_->clone());
+  copy.share_origin(*node_, false);
+  copy.node_->cache->notes = std::move(notes);
+  return copy;
+}
+
+bool NamedLinop::is_adjoint_of(const NamedLinop& a) const {
+  const PlanCache &mine = *node_->cache, &its = *a.node_->cache;
+  return mine.origin == its.origin && mine.flipped != its.flipped;
 }
 
 NamedLinop NamedLinop::rename(const Renames& renames) const {
-  const NamedShape s = shape();
-  return Relabel{
-      *this, NamedShape(tessera::rename(s.ishape, renames), tessera::rename(s.oshape, renames))};
+  Renames needed;
+  const Dims own = dims();
+  for (const auto& [from, to] : renames)
+    if (!(from == to) && contains(own, from)) needed.emplace_back(from, to);
+  if (needed.empty()) return *this;
+  for (NamedDimension d : own) {
+    i64 partners = 0;
+    for (NamedDimension e : own) partners += rename_one(d, needed) == rename_one(e, needed);
+    require<DimError>(partners == 1, str(), ": renaming makes two of its dims '",
+                      rename_one(d, needed), "'");
+  }
+  const NamedLinop fresh = node_->renamed(needed, node_);
+  fresh.share_origin(*node_, false);
+  return fresh;
+}
+
+NamedLinop NamedLinop::relabelled(const Node::P& self, const Renames& renames) {
+  const NamedShape s = self->shape();
+  return Relabel{NamedLinop(self), NamedShape(tessera::rename(s.ishape, renames),
+                                              tessera::rename(s.oshape, renames))};
+}
+
+void NamedLinop::refuse_cut(const Node& self, const Cut& cut) {
+  throw SplitError(cat(self.kind(), " ", self.shape().str(), " cannot be cut along dim '", cut.dim,
+                       "': it mixes along it"));
+}
+
+NamedLinop NamedLinop::split(const Tile& tile) const {
+  Tile needed;
+  const Dims own = dims();
+  for (const Cut& c : tile.cuts) {
+    require<DimError>(contains(own, c.dim), str(), ": no dim '", c.dim, "' to split along; it has ",
+                      to_text(own));
+    const std::optional<i64> n = size(c.dim);
+    require<SplitError>(c.start >= 0 && c.start < c.stop && (!n || c.stop <= *n), str(),
+                        ": the slice ", c.start, ":", c.stop, " of dim '", c.dim,
+                        n ? cat("' is empty or beyond its size ", *n) : "' is empty");
+    if (!n || c.size() != *n) needed.cuts.push_back(c);
+  }
+  return needed.empty() ? *this : node_->split(needed, node_);
 }
 
 NamedLinop NamedLinop::to(Device d) const {
@@ -143,6 +222,7 @@ Shape NamedLinop::output_shape(const Shape& input) const {
 
 void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
   const Recorder::Scope scope(r, str());
+  for (const std::string& n : notes()) r.note(n);
   const Shape expected = output_shape(x.shape());
   require<ShapeError>(expected == y.shape(), str(), ": gives an array of shape ", expected,
                       ", the output has ", y.shape());
@@ -159,7 +239,8 @@ void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
 }
 
 Array NamedLinop::operator()(const Array& x) const {
-  const Array y = Array::empty(output_shape(x.shape()), output_dtype(x.dtype()), x.device());
+  const Array y =
+      Array::empty(output_shape(x.shape()), output_dtype(x.dtype()), output_device(x.device()));
   (*this)(x, y);
   return y;
 }
@@ -179,7 +260,8 @@ void NamedLinop::operator()(const Array& x, const Array& out) const {
     }
   }
   if (!plan) {
-    plan = plan_linop(*this, x.layout(), x.dtype(), out.layout(), out.dtype(), x.device());
+    plan = plan_linop(*this, {x.layout(), x.dtype(), x.device()},
+                      {out.layout(), out.dtype(), out.device()});
     std::lock_guard lock(c.mutex);
     c.entries.push_front({x.layout(), out.layout(), x.dtype(), out.dtype(), x.device(), plan, {}});
     if (c.entries.size() > kept_plans) c.entries.pop_back();
@@ -211,8 +293,9 @@ double check_adjoint(const NamedLinop& a, const Shape& input, DType dtype, Devic
   const Array y = random.normal(a.output_shape(input), a.output_dtype(dtype), device);
   const Array ax = a(x), hy = a.H()(y);
   const DType common = promote(hy.dtype(), x.dtype());
-  const c128 left = vdot(y, ax).item().as<c128>(),
-             right = vdot(hy.astype(common), x.astype(common)).item().as<c128>();
+  c128 left = vdot(y, ax).item().as<c128>(),
+       right = vdot(hy.astype(common), x.astype(common)).item().as<c128>();
+  if (a.real_linear()) left.im = right.im = 0;
   const double scale = norm(ax).item().as<double>() * norm(y).item().as<double>() /
                        std::sqrt(static_cast<double>(y.size()));
   return std::hypot(left.re - right.re, left.im - right.im) / (scale > 0 ? scale : 1);

@@ -38,7 +38,7 @@ class TESSERA_API NamedLinop {
   NamedShape shape() const { return node_->shape(); }
   Dims ishape() const { return shape().ishape; }
   Dims oshape() const { return shape().oshape; }
-  Dims dims() const;  // of both sides, each once
+  Dims dims() const;  // of both sides and, in a chain, between its parts; each once
   std::optional<i64> size(NamedDimension d) const { return node_->size(d); }
   std::optional<Device> device() const {
     return node_->device();
@@ -46,6 +46,9 @@ class TESSERA_API NamedLinop {
   std::string str() const;   // "Diagonal (Nx,) -> (Nx,)"
   std::string tree() const;  // with its parts, one a line
   std::vector<NamedLinop> parts() const { return node_->parts(); }
+  // What was rewritten to make it, and why; part of explain().
+  const std::vector<std::string>& notes() const;
+  NamedLinop noted(std::vector<std::string> notes) const;  // the same operator with other notes
   // The struct behind the handle, when it is a T.
   template <class T>
   const T* as() const {
@@ -58,12 +61,23 @@ class TESSERA_API NamedLinop {
   NamedLinop normal(const NamedLinop& inner) const;  // A.H inner A
   // What the operator itself states: acts point by point, with the input's names on both sides.
   std::optional<NamedLinop> own_normal() const { return node_->own_normal(); }
+  bool isometry() const { return node_->isometry(); }  // A.H A is the identity
+  // Linear over the reals only: its adjoint is that of the inner product Re<x, y>.
+  bool real_linear() const { return node_->real_linear(); }
+  // This operator is `a`'s adjoint, under whatever names: both come from one operator.
+  bool is_adjoint_of(const NamedLinop& a) const;
   NamedLinop rename(const Renames& renames) const;
+  // The part of the operator between a part of its input and a part of its output. Summed over the
+  // tiles of a dim that the output does not have, the parts give the whole. SplitError for a dim
+  // that cannot be cut.
+  NamedLinop split(const Tile& tile) const;
+  NamedLinop adj_split(const Tile& tile) const { return H().split(tile).H(); }
   NamedLinop to(Device device) const;
 
   // Sizes and dtypes: checked, with a sentence that names the operator and the dim.
   Shape output_shape(const Shape& input) const;
   DType output_dtype(DType input) const { return node_->output_dtype(input); }
+  Device output_device(Device input) const { return node_->output_device(input); }
 
   Array operator()(const Array& x) const;
   void operator()(const Array& x, const Array& out) const;
@@ -85,12 +99,17 @@ class TESSERA_API NamedLinop {
     virtual ~Node();
     virtual std::string_view kind() const = 0;
     virtual NamedShape shape() const = 0;
+    virtual Dims dims() const = 0;
     virtual std::optional<i64> size(NamedDimension) const = 0;
     virtual std::optional<Device> device() const = 0;
     virtual std::string details() const = 0;
     virtual std::vector<NamedLinop> parts() const = 0;
     virtual std::optional<Shape> output_shape(const Shape&) const = 0;
     virtual DType output_dtype(DType) const = 0;
+    virtual DType adjoint_dtype(DType) const = 0;
+    virtual Device output_device(Device) const = 0;
+    virtual bool isometry() const = 0;
+    virtual bool real_linear() const = 0;
     virtual void apply(Recorder&, const View&, const View&) const = 0;
     virtual void apply_adjoint(Recorder&, const View&, const View&) const = 0;
     virtual NamedLinop adjoint() const = 0;
@@ -99,6 +118,8 @@ class TESSERA_API NamedLinop {
     virtual P clone() const = 0;
     virtual std::optional<NamedLinop> own_normal() const = 0;
     virtual NamedLinop to(Device, const P& self) const = 0;
+    virtual NamedLinop renamed(const Renames&, const P& self) const = 0;
+    virtual NamedLinop split(const Tile&, const P& self) const = 0;
     std::unique_ptr<PlanCache> cache;
   };
   template <class T>
@@ -106,6 +127,10 @@ class TESSERA_API NamedLinop {
 
   explicit NamedLinop(Node::P node) : node_(std::move(node)) {}
   void check_input(const Shape& input) const;
+  // A copy, a renaming or (flipped) an adjoint that was just made belongs to the same operator.
+  void share_origin(const Node& made_from, bool flipped) const;
+  static NamedLinop relabelled(const Node::P& self, const Renames& renames);
+  [[noreturn]] static void refuse_cut(const Node& self, const Cut& cut);
 
   Node::P node_;
 };
@@ -131,9 +156,11 @@ struct TESSERA_API Flipped {
   void apply(Recorder& r, const View& x, const View& y) const { a.node_->apply_adjoint(r, x, y); }
   NamedLinop adjoint() const { return a; }
   std::vector<NamedLinop> parts() const { return {a}; }
-  DType output_dtype(DType t) const { return a.output_dtype(t); }
+  DType output_dtype(DType t) const { return a.node_->adjoint_dtype(t); }
   std::optional<Device> device() const { return a.device(); }
-  NamedLinop to(Device d) const { return Flipped{a.to(d)}; }
+  NamedLinop to(Device d) const { return a.to(d).H(); }
+  NamedLinop renamed(const Renames& r) const { return a.rename(r).H(); }
+  NamedLinop split(const Tile& t) const { return a.split(t).H(); }
 };
 
 template <class T>
@@ -142,6 +169,12 @@ struct NamedLinop::Model final : Node {
   explicit Model(T o) : op(std::move(o)) {}
   std::string_view kind() const override { return T::kind; }
   NamedShape shape() const override { return op.shape(); }
+  Dims dims() const override {
+    if constexpr (requires { op.dims(); })
+      return op.dims();
+    else
+      return dims_of(op.shape());
+  }
   std::optional<i64> size(NamedDimension d) const override {
     if constexpr (requires { op.size(d); })
       return op.size(d);
@@ -178,6 +211,32 @@ struct NamedLinop::Model final : Node {
     else
       return t;
   }
+  DType adjoint_dtype(DType t) const override {
+    if constexpr (requires { op.adjoint_dtype(t); })
+      return op.adjoint_dtype(t);
+    else
+      return output_dtype(t);
+  }
+  Device output_device(Device d) const override {
+    if constexpr (requires { op.output_device(d); })
+      return op.output_device(d);
+    else
+      return d;
+  }
+  bool isometry() const override {
+    if constexpr (requires { op.isometry(); })
+      return op.isometry();
+    else
+      return false;
+  }
+  bool real_linear() const override {
+    if constexpr (requires { T::real_linear; })
+      return T::real_linear;
+    else if constexpr (requires { op.is_real_linear(); })
+      return op.is_real_linear();
+    else
+      return false;
+  }
   void apply(Recorder& r, const View& x, const View& y) const override { op.apply(r, x, y); }
   void apply_adjoint(Recorder& r, const View& y, const View& x) const override {
     if constexpr (AdjointByCall<T>)
@@ -203,6 +262,23 @@ struct NamedLinop::Model final : Node {
       return op.to(d);
     else
       return NamedLinop(self);
+  }
+  NamedLinop renamed(const Renames& r, const Node::P& self) const override {
+    if constexpr (requires { op.renamed(r); })
+      return op.renamed(r);
+    else
+      return relabelled(self, r);
+  }
+  NamedLinop split(const Tile& t, const Node::P& self) const override {
+    if constexpr (requires { op.split(t); }) {
+      return op.split(t);
+    } else {
+      const NamedShape s = op.shape();
+      for (const Cut& c : t.cuts)
+        if (!contains(s.ishape, c.dim) || !contains(s.oshape, c.dim) || size(c.dim))
+          refuse_cut(*this, c);
+      return NamedLinop(self);
+    }
   }
 };
 

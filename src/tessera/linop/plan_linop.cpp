@@ -40,42 +40,43 @@ Candidate candidate(Device device, Device home) {
 
 }  // namespace
 
-Plan plan_linop(const NamedLinop& a, const Layout& in, DType dtype, const Layout& out,
-                DType out_dtype, Device device) {
+Plan plan_linop(const NamedLinop& a, const Planned& in, const Planned& out) {
   Recorder r;
-  const View x = r.input(in, dtype, device), y = r.output(out, out_dtype, device);
+  const View x = r.input(in.layout, in.dtype, in.device),
+             y = r.output(out.layout, out.dtype, out.device);
   a.record(r, x, y);
   return Plan(std::move(r), a.str());
 }
 
-Plan plan_linop_on(const NamedLinop& a, const Layout& in, DType dtype, const Layout& out,
-                   DType out_dtype, Device device, Device compute) {
+Plan plan_linop_on(const NamedLinop& a, const Planned& in, const Planned& out, Device compute) {
   Recorder r;
-  const View x = r.input(in, dtype, device), y = r.output(out, out_dtype, device);
-  const View there = r.temporary(in.shape, dtype, compute),
-             result = r.temporary(out.shape, out_dtype, compute);
+  const View x = r.input(in.layout, in.dtype, in.device),
+             y = r.output(out.layout, out.dtype, out.device);
+  const View there = r.temporary(in.layout.shape, in.dtype, compute),
+             result = r.temporary(out.layout.shape, out.dtype, compute);
   record::copy(r, x, there);
   a.to(compute).record(r, there, result);
   record::copy(r, result, y);
-  r.note(cat("computed on ", compute, ", input and output on ", device));
+  r.note(cat("computed on ", compute, ", input and output on ", in.device));
   return Plan(std::move(r), a.str());
 }
 
 Plan NamedLinop::plan(const PlanOptions& o) const {
-  const Layout in = Layout::contiguous(o.shape), out = Layout::contiguous(output_shape(o.shape));
-  const DType out_dtype = output_dtype(o.dtype);
+  const Planned in{Layout::contiguous(o.shape), o.dtype, o.device},
+      out{Layout::contiguous(output_shape(o.shape)), output_dtype(o.dtype),
+          output_device(o.device)};
   auto on = [&](Device compute) {
-    if (compute == o.device) return plan_linop(to(compute), in, o.dtype, out, out_dtype, o.device);
-    return plan_linop_on(*this, in, o.dtype, out, out_dtype, o.device, compute);
+    if (compute == o.device) return plan_linop(to(compute), in, out);
+    return plan_linop_on(*this, in, out, compute);
   };
-  if (o.run_on.empty()) return plan_linop(*this, in, o.dtype, out, out_dtype, o.device);
+  if (o.run_on.empty()) return plan_linop(*this, in, out);
   if (o.run_on.size() == 1) return on(o.run_on.front());
   const Plan sketch = on(o.device);
   std::vector<Candidate> candidates;
   for (Device d : o.run_on) candidates.push_back(candidate(d, o.device));
-  const Placement p =
-      place(work_of(sketch, o, in.size() * size_of(o.dtype), out.size() * size_of(out_dtype)),
-            candidates);
+  const Placement p = place(work_of(sketch, o, in.layout.size() * size_of(in.dtype),
+                                    out.layout.size() * size_of(out.dtype)),
+                            candidates);
   return on(p.device).with_notes(p.reasons);
 }
 

@@ -72,4 +72,12 @@ Dims nd_shape(i64 ndim, bool kspace) {
   return Dims(all.begin(), all.begin() + ndim);
 }
 
+Dims dims_of(const NamedShape& s) {
+  Dims all;
+  for (const Dims* side : {&s.ishape, &s.oshape})
+    for (NamedDimension d : *side)
+      if (!contains(all, d)) all.push_back(d);
+  return all;
+}
+
 }  // namespace tessera

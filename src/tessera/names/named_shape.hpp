@@ -40,6 +40,8 @@ struct TESSERA_API NamedShape {
 };
 TESSERA_API NamedShape operator+(const NamedShape& a, const NamedShape& b);
 
+TESSERA_API Dims dims_of(const NamedShape& s);  // of both sides, each once
+
 // "Nx", "Ny", "Nz" up to ndim (1 to 3), or "Kx" … in the frequency domain.
 TESSERA_API Dims nd_shape(i64 ndim, bool kspace = false);
 

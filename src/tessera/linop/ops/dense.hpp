@@ -29,11 +29,17 @@ struct TESSERA_API Dense {
   DType output_dtype(DType t) const { return promote(t, weight.dtype()); }
   void apply(Recorder& r, const View& x, const View& y) const;
   Dense adjoint() const;
-  std::optional<NamedLinop> normal() const;  // sum |w|^2 where the map only spreads its input
+  // sum |w|^2 where the map only spreads its input; the Gram matrix where that is less work.
+  std::optional<NamedLinop> normal() const;
   Dense to(Device d) const {
     return Dense(weight.to(d), weightshape, names.ishape, names.oshape, broadcast_dims, conjugated);
   }
+  Dense renamed(const Renames& r) const;
+  Dense split(const Tile& tile) const;
   std::string details() const;
+
+ private:
+  std::optional<NamedLinop> gram() const;
 };
 
 }  // namespace tessera

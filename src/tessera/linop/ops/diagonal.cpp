@@ -2,12 +2,39 @@
 #include "tessera/linop/ops/diagonal.hpp"
 
 namespace tessera {
+namespace {
 
-Diagonal::Diagonal(Array w, Dims ioshape, Dims broadcast, bool conj)
-    : weight(std::move(w)),
-      names(std::move(ioshape)),
-      broadcast_dims(std::move(broadcast)),
-      conjugated(conj) {
+bool same_array(const Array& a, const Array& b) {
+  return a.storage() == b.storage() && a.layout() == b.layout() && a.dtype() == b.dtype();
+}
+
+DType factor_dtype(const Diagonal::Factor& f) {
+  return f.squared ? real_of(f.weight.dtype()) : f.weight.dtype();
+}
+
+bool is_one(const Value& v) {
+  const c128 c = v.as<c128>();
+  return v.kind() != Value::Kind::complex && c.re == 1;
+}
+
+// The part of an array that is aligned to the right of `dims`; axes of size 1 stay whole.
+Array part_of_weight(const Array& w, const Dims& dims, const Tile& tile) {
+  Array part = w;
+  for (i64 back = 1; back <= std::min<i64>(dims.size(), w.ndim()); ++back) {
+    const NamedDimension d = dims[dims.size() - back];
+    if (d.is_ellipses()) break;
+    const i64 axis = w.ndim() - back;
+    if (const Cut* c = tile.find(d); c && w.shape(axis) != 1)
+      part = part.slice(axis, c->start, c->stop);
+  }
+  return part;
+}
+
+}  // namespace
+
+Diagonal::Diagonal(Array w, Dims ioshape, Dims broadcast)
+    : factors{{std::move(w)}}, names(std::move(ioshape)), broadcast_dims(std::move(broadcast)) {
+  const Array& weight = factors.front().weight;
   require<DimError>(has_ellipses(names.ishape) || weight.ndim() <= names.ishape.size(), "Diagonal ",
                     to_text(names.ishape), ": the weight has shape ", weight.shape(),
                     ", more axes than there are dims");
@@ -16,56 +43,139 @@ Diagonal::Diagonal(Array w, Dims ioshape, Dims broadcast, bool conj)
                       ": broadcast dim '", d, "' is not one of its dims");
 }
 
+Shape Diagonal::weight_shape() const {
+  Shape s = factors.front().weight.shape();
+  for (const Factor& f : factors) s = broadcast_shapes(s, f.weight.shape());
+  return s;
+}
+
 std::optional<i64> Diagonal::size(NamedDimension d) const {
   if (contains(broadcast_dims, d)) return std::nullopt;
-  for (i64 back = 1; back <= std::min<i64>(names.ishape.size(), weight.ndim()); ++back) {
+  const Shape weight = weight_shape();
+  for (i64 back = 1; back <= std::min<i64>(names.ishape.size(), weight.size()); ++back) {
     const NamedDimension name = names.ishape[names.ishape.size() - back];
     if (name.is_ellipses()) break;  // left of it the weight's axes are not named
-    const i64 n = weight.shape(weight.ndim() - back);
+    const i64 n = weight[weight.size() - back];
     if (name == d) return n == 1 ? std::nullopt : std::optional(n);
   }
   return std::nullopt;
 }
 
 Shape Diagonal::output_shape(const Shape& input) const {
-  require<DimError>(weight.ndim() <= input.size(), "Diagonal ", to_text(names.ishape),
-                    ": the weight of shape ", weight.shape(),
-                    " has more axes than the input of shape ", input);
-  for (i64 back = 1; back <= weight.ndim(); ++back) {
-    const i64 w = weight.shape(weight.ndim() - back), n = input[input.size() - back];
+  const Shape weight = weight_shape();
+  require<DimError>(weight.size() <= input.size(), "Diagonal ", to_text(names.ishape),
+                    ": the weight of shape ", weight, " has more axes than the input of shape ",
+                    input);
+  for (i64 back = 1; back <= weight.size(); ++back) {
+    const i64 w = weight[weight.size() - back], n = input[input.size() - back];
     require<DimError>(w == n || w == 1, "Diagonal ", to_text(names.ishape),
-                      ": the weight has shape ", weight.shape(), ", the input ", input, "; axis ",
+                      ": the weight has shape ", weight, ", the input ", input, "; axis ",
                       input.size() - back, " is ", n, ", expected ", w);
   }
   return input;
 }
 
-void Diagonal::apply(Recorder& r, const View& x, const View& y) const {
-  if (squared) {
-    const Array wide = weight.astype(promote(weight.dtype(), real_of(y.dtype)));
-    return record::multiply(r, r.constant(ops::abs2(wide)), x, y);
+DType Diagonal::output_dtype(DType t) const {
+  for (const Factor& f : factors) t = promote(t, factor_dtype(f));
+  if (is_one(scale)) return t;
+  if (scale.kind() == Value::Kind::complex) return complex_of(t);
+  return is_inexact(t) ? t : DType::f64;
+}
+
+Array Diagonal::product(DType data) const {
+  std::optional<Array> all;
+  for (const Factor& f : factors) {
+    const Array wide = f.weight.astype(promote(f.weight.dtype(), real_of(data)));
+    const Array w = f.squared ? ops::abs2(wide) : f.conjugated ? ops::conj(wide) : wide;
+    all = all ? ops::multiply(*all, w) : w;
   }
-  const View w = r.constant(weight);
-  conjugated ? record::conj_multiply(r, w, x, y) : record::multiply(r, w, x, y);
+  return is_one(scale) ? *all : ops::multiply(*all, scale);
+}
+
+void Diagonal::apply(Recorder& r, const View& x, const View& y) const {
+  const Factor& first = factors.front();
+  if (factors.size() > 1 || first.squared || !is_one(scale))
+    return record::multiply(r, r.constant(product(y.dtype)), x, y);
+  const View w = r.constant(first.weight);
+  first.conjugated ? record::conj_multiply(r, w, x, y) : record::multiply(r, w, x, y);
 }
 
 Diagonal Diagonal::adjoint() const {
   Diagonal a = *this;
-  a.conjugated = !squared && !conjugated && is_complex(weight.dtype());
+  for (Factor& f : a.factors)
+    f.conjugated = !f.squared && !f.conjugated && is_complex(f.weight.dtype());
+  if (scale.kind() == Value::Kind::complex) a.scale = Value(conj(scale.as<c128>()));
   return a;
 }
 
-std::optional<NamedLinop> Diagonal::normal() const {
-  if (squared) return std::nullopt;  // two passes keep full precision
+// w and conj(w) meet in |w|^2, which is real.
+void Diagonal::include(const Factor& f) {
+  for (Factor& mine : factors)
+    if (same_array(mine.weight, f.weight) && !mine.squared && !f.squared &&
+        (mine.conjugated != f.conjugated || !is_complex(f.weight.dtype()))) {
+      mine.squared = true;
+      mine.conjugated = false;
+      return;
+    }
+  factors.push_back(f);
+}
+
+std::optional<Diagonal> Diagonal::times(const Diagonal& next) const {
+  const Shape a = weight_shape(), b = next.weight_shape(), both = broadcast_shapes(a, b);
+  if (count_of(both) > std::max(count_of(a), count_of(b))) return std::nullopt;
+  Diagonal p = *this;
+  for (const Factor& f : next.factors) p.include(f);
+  const c128 c = scale.as<c128>() * next.scale.as<c128>();
+  const bool real =
+      scale.kind() != Value::Kind::complex && next.scale.kind() != Value::Kind::complex;
+  p.scale = real ? Value(c.re) : Value(c);
+  p.names = NamedShape(resolve_wildcards(names.ishape, next.names.ishape));
+  p.broadcast_dims = {};
+  for (NamedDimension d : broadcast_dims)
+    if (contains(next.broadcast_dims, d)) p.broadcast_dims.push_back(d);
+  return p;
+}
+
+NamedLinop Diagonal::normal() const {
   Diagonal n = *this;
-  n.squared = true;
+  for (const Factor& f : adjoint().factors) n.include(f);
+  const c128 c = scale.as<c128>();
+  n.scale = Value(c.re * c.re + c.im * c.im);
   return n;
 }
 
 Diagonal Diagonal::to(Device d) const {
   Diagonal moved = *this;
-  moved.weight = weight.to(d);
+  for (Factor& f : moved.factors) f.weight = f.weight.to(d);
   return moved;
+}
+
+Diagonal Diagonal::renamed(const Renames& r) const {
+  Diagonal a = *this;
+  a.names = NamedShape(rename(names.ishape, r));
+  a.broadcast_dims = rename(broadcast_dims, r);
+  return a;
+}
+
+Diagonal Diagonal::split(const Tile& tile) const {
+  Diagonal part = *this;
+  for (Factor& f : part.factors) f.weight = part_of_weight(f.weight, names.ishape, tile);
+  return part;
+}
+
+Diagonal Diagonal::power(const Value& exponent) const {
+  const Array w = product(factors.front().weight.dtype());
+  return Diagonal(ops::power(w, exponent), names.ishape, broadcast_dims);
+}
+
+std::string Diagonal::details() const {
+  std::string text = "weight";
+  for (const Factor& f : factors)
+    text += cat(&f == factors.data() ? " " : " · ", f.weight.shape(), " ", f.weight.dtype(),
+                f.squared      ? " squared"
+                : f.conjugated ? " conjugated"
+                               : "");
+  return is_one(scale) ? text : cat(text, " · ", scale);
 }
 
 }  // namespace tessera

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Multiplication by an array, point by point. The weight is aligned to the right of the dims; axes
-// of size 1 and dims named in broadcast_dims apply to any size.
+// of size 1 and dims named in broadcast_dims apply to any size. Neighbouring diagonals of a chain
+// become one with several factors; their product is formed when a plan is made, in the precision of
+// the data.
 //   NamedLinop D = Diagonal(w, dims("CNxNy"), dims("C"));   // w of shape (1, nx, ny) or (nx, ny)
 
 #include "tessera/linop/linop.hpp"
@@ -9,33 +11,40 @@
 namespace tessera {
 
 struct TESSERA_API Diagonal {
-  Array weight;
+  struct Factor {
+    Array weight;
+    bool conjugated = false;  // conj(weight), without a copy
+    bool squared = false;     // |weight|^2
+  };
+  std::vector<Factor> factors;
+  Value scale{1.0};
   NamedShape names;
   Dims broadcast_dims;
-  bool conjugated = false;  // conj(weight), without a copy
-  bool squared = false;     // |weight|^2, formed in the precision of the data when a plan is made
 
   static constexpr const char* kind = "Diagonal";
   // DimError when the weight has more axes than there are dims.
   explicit Diagonal(Array weight, Dims ioshape = {NamedDimension::ellipses()},
-                    Dims broadcast_dims = {}, bool conjugated = false);
+                    Dims broadcast_dims = {});
   NamedShape shape() const { return names; }
+  Shape weight_shape() const;  // of the product
   std::optional<i64> size(NamedDimension d) const;
-  std::optional<Device> device() const { return weight.device(); }
+  std::optional<Device> device() const { return factors.front().weight.device(); }
   Shape output_shape(const Shape& input) const;
-  DType output_dtype(DType t) const {
-    return promote(t, squared ? real_of(weight.dtype()) : weight.dtype());
-  }
+  DType output_dtype(DType t) const;
   void apply(Recorder& r, const View& x, const View& y) const;
   Diagonal adjoint() const;
-  std::optional<NamedLinop> normal() const;
+  NamedLinop normal() const;
   Diagonal to(Device d) const;
-  std::string details() const {
-    return cat("weight ", weight.shape(), " ", weight.dtype(),
-               squared      ? " squared"
-               : conjugated ? " conjugated"
-                            : "");
-  }
+  Diagonal renamed(const Renames& r) const;
+  Diagonal split(const Tile& tile) const;
+  // This times `next`, one multiplication; nullopt when the product would be larger than either.
+  std::optional<Diagonal> times(const Diagonal& next) const;
+  Diagonal power(const Value& exponent) const;  // weight ** exponent
+  std::string details() const;
+
+ private:
+  Array product(DType data) const;
+  void include(const Factor& f);
 };
 
 }  // namespace tessera

@@ -50,6 +50,10 @@ FFT::FFT(i64 n, Dims batch_shape, std::optional<Grids> grid_shapes, Norm norm_, 
   require<DimError>(ndim >= 1 && grids.first.size() == ndim && grids.second.size() == ndim,
                     "FFT over ", ndim, " dims: the grids ", to_text(grids.first), " and ",
                     to_text(grids.second), " must have as many names");
+  for (NamedDimension d : grids.first)
+    require<DimError>(!contains(grids.second, d), "FFT over ", ndim, " dims: '", d,
+                      "' is in both grids ", to_text(grids.first), " and ", to_text(grids.second),
+                      "; the transform mixes along it, so its sides need different names");
   names = NamedShape(batch_shape, batch_shape) + NamedShape(grids.first, grids.second);
 }
 
@@ -89,6 +93,12 @@ FFT FFT::adjoint() const {
   FFT a = *this;
   a.names = names.H();
   a.backward = !backward;
+  return a;
+}
+
+FFT FFT::renamed(const Renames& r) const {
+  FFT a = *this;
+  a.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
   return a;
 }
 

@@ -30,6 +30,8 @@ struct TESSERA_API FFT {
   void apply(Recorder& r, const View& x, const View& y) const;
   FFT adjoint() const;
   std::optional<NamedLinop> normal() const;  // the identity, for the ortho norm
+  bool isometry() const { return norm == Norm::ortho; }
+  FFT renamed(const Renames& r) const;
   std::string details() const;
 };
 

@@ -22,6 +22,10 @@ struct TESSERA_API Identity {
   void apply(Recorder& r, const View& x, const View& y) const { record::copy(r, x, y); }
   Identity adjoint() const { return Identity(names.oshape, names.ishape); }
   Identity normal() const { return Identity(names.ishape); }
+  bool isometry() const { return true; }
+  Identity renamed(const Renames& r) const {
+    return Identity(rename(names.ishape, r), rename(names.oshape, r));
+  }
 };
 
 }  // namespace tessera

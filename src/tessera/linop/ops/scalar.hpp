@@ -27,6 +27,7 @@ struct TESSERA_API Scalar {
     const c128 w = weight.as<c128>();
     return Scalar(Value(w.re * w.re + w.im * w.im), names.ishape);
   }
+  Scalar renamed(const Renames& r) const { return Scalar(weight, rename(names.ishape, r)); }
   std::string details() const { return weight.str(); }
   Value conjugate() const {
     return weight.kind() == Value::Kind::complex ? Value(conj(weight.as<c128>())) : weight;

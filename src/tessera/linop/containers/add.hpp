@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The sum of its parts: same input, same output.
+//   NamedLinop A = B + C;   NamedLinop A = sum({B, C, D});
+
+#include <vector>
+
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+struct TESSERA_API Add {
+  std::vector<NamedLinop> operators;
+
+  static constexpr const char* kind = "Add";
+  NamedShape shape() const;
+  std::optional<i64> size(NamedDimension d) const;
+  std::optional<Device> device() const;
+  Shape output_shape(const Shape& input) const;
+  DType output_dtype(DType t) const;
+  Device output_device(Device d) const { return operators.front().output_device(d); }
+  bool is_real_linear() const;
+  void apply(Recorder& r, const View& x, const View& y) const;
+  NamedLinop adjoint() const;
+  NamedLinop to(Device d) const;
+  Add renamed(const Renames& r) const;
+  NamedLinop split(const Tile& tile) const;
+  std::vector<NamedLinop> parts() const { return operators; }
+};
+
+// DimError when the names of two parts do not fit. Sums inside are merged into one.
+TESSERA_API NamedLinop sum(std::vector<NamedLinop> operators);
+
+}  // namespace tessera

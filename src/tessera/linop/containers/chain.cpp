@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/containers/chain.hpp"
+
+#include <algorithm>
+
+#include "tessera/linop/containers/common.hpp"
+#include "tessera/linop/containers/relabel.hpp"
+#include "tessera/linop/ops/diagonal.hpp"
+#include "tessera/linop/ops/identity.hpp"
+#include "tessera/linop/rewrite.hpp"
+
+namespace tessera {
+namespace {
+
+// One dim on its way through the chain: what the parts call it, and which dim it is.
+struct Flowing {
+  NamedDimension name;
+  int dim;
+};
+using Flow = std::vector<Flowing>;
+
+Dims names_of(const Flow& flow) {
+  Dims d;
+  for (const Flowing& f : flow) d.push_back(f.name);
+  return d;
+}
+
+// Follows every dim through the parts, as a compiler follows values: `dims[k]` is the name that dim
+// k was born with, `seen[i]` says which dims part i means by its names.
+class Naming {
+ public:
+  explicit Naming(const Dims& in) {
+    for (NamedDimension d : in) flow_.push_back({d, born(d)});
+    inputs_ = flow_;
+  }
+
+  void through(const NamedLinop& a, const NamedLinop* before) {
+    const NamedShape s = a.shape();
+    const Match m = isequal(s.ishape, names_of(flow_));
+    require<DimError>(m.matched, "Chain: Mismatched shape: ", a, " expects ", to_text(s.ishape),
+                      ", got ", to_text(names_of(flow_)), before ? cat(" from ", *before) : "");
+    std::vector<std::pair<NamedDimension, int>> mine;
+    std::vector<Flow> carried(static_cast<std::size_t>(s.ishape.size()));
+    for (i64 i = 0; i < s.ishape.size(); ++i) {
+      Flow& c = carried[static_cast<std::size_t>(i)];
+      for (i64 j : m.map[static_cast<std::size_t>(i)])
+        c.push_back(flow_[static_cast<std::size_t>(j)]);
+      if (s.ishape[i].is_wildcard()) continue;
+      // Where the flow is still open, the part's name settles it.
+      if (c.size() != 1 || c[0].name.is_wildcard()) c = {{s.ishape[i], born(s.ishape[i])}};
+      mine.emplace_back(s.ishape[i], c[0].dim);
+    }
+    Flow next;
+    for (NamedDimension d : s.oshape) {
+      const auto* at = std::find(s.ishape.begin(), s.ishape.end(), d);
+      if (at != s.ishape.end()) {
+        const Flow& c = carried[static_cast<std::size_t>(at - s.ishape.begin())];
+        next.insert(next.end(), c.begin(), c.end());
+        continue;
+      }
+      next.push_back({d, born(d)});
+      if (!d.is_wildcard()) mine.emplace_back(d, next.back().dim);
+    }
+    for (std::size_t i = 0; i < next.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        require<DimError>(next[i].name.is_wildcard() || !(next[i].name == next[j].name),
+                          "Chain: ", a, " on ", to_text(names_of(flow_)),
+                          ": two dims of its output would be called '", next[i].name,
+                          "'; rename one of them");
+    before_.push_back(std::move(flow_));
+    flow_ = std::move(next);
+    seen_.push_back(std::move(mine));
+  }
+
+  // Inputs keep their names, then outputs choose, then what is inside.
+  void settle() {
+    final_.assign(dims_.size(), std::nullopt);
+    Dims taken;
+    for (NamedDimension d : dims_)
+      if (!d.is_wildcard() && !contains(taken, d)) taken.push_back(d);
+    Dims used;
+    auto choose = [&](int k) {
+      auto& name = final_[static_cast<std::size_t>(k)];
+      const NamedDimension own = dims_[static_cast<std::size_t>(k)];
+      if (name || own.is_wildcard()) return;
+      name = own;
+      if (contains(used, own)) {
+        name = own.next_unused(taken);
+        taken.push_back(*name);
+      }
+      used.push_back(*name);
+    };
+    for (const Flowing& f : inputs_) choose(f.dim);
+    for (const Flowing& f : flow_) choose(f.dim);
+    for (std::size_t k = 0; k < dims_.size(); ++k) choose(static_cast<int>(k));
+  }
+
+  Renames renames_of(std::size_t part) const {
+    Renames r;
+    for (const auto& [name, k] : seen_[part])
+      r.emplace_back(name, *final_[static_cast<std::size_t>(k)]);
+    return r;
+  }
+  Dims input_of(std::size_t part) const { return settled(before_[part]); }
+  Dims output() const { return settled(flow_); }
+
+ private:
+  Dims settled(const Flow& flow) const {
+    Dims d;
+    for (const Flowing& f : flow)
+      d.push_back(f.name.is_wildcard() ? f.name : *final_[static_cast<std::size_t>(f.dim)]);
+    return d;
+  }
+  int born(NamedDimension d) {
+    dims_.push_back(d);
+    return static_cast<int>(dims_.size()) - 1;
+  }
+  std::vector<NamedDimension> dims_;
+  std::vector<std::optional<NamedDimension>> final_;
+  std::vector<std::vector<std::pair<NamedDimension, int>>> seen_;
+  Flow flow_, inputs_;
+  std::vector<Flow> before_;  // what reaches each part
+};
+
+// A weight under "..." learns which dims it is aligned to, so that it can be split along them.
+NamedLinop settled_diagonal(const NamedLinop& a, const Dims& reaching) {
+  const Diagonal* d = a.as<Diagonal>();
+  if (!d || !has_ellipses(d->names.ishape)) return a;
+  for (NamedDimension n : reaching)
+    if (n.is_wildcard()) return a;
+  Diagonal named = *d;
+  named.names = NamedShape(reaching);
+  return named;
+}
+
+// The input's names: an open first part takes what its neighbours expect.
+Dims input_names(const std::vector<NamedLinop>& ops) {
+  Dims in = ops.front().ishape();
+  for (std::size_t i = 0; i + 1 < ops.size() && has_ellipses(in); ++i) {
+    if (!(ops[i].ishape() == ops[i].oshape())) break;
+    in = resolve_wildcards(in, ops[i + 1].ishape());
+  }
+  return in;
+}
+
+Naming follow(const Dims& in, const std::vector<NamedLinop>& ops) {
+  Naming names(in);
+  for (std::size_t i = 0; i < ops.size(); ++i) names.through(ops[i], i ? &ops[i - 1] : nullptr);
+  return names;
+}
+
+}  // namespace
+
+NamedLinop chain(std::vector<NamedLinop> operators) {
+  require<DimError>(!operators.empty(), "Chain: no operators given");
+  std::vector<NamedLinop> ops;
+  std::vector<std::string> notes;
+  for (const NamedLinop& a : operators) {
+    if (const Chain* c = a.as<Chain>()) {
+      ops.insert(ops.end(), c->operators.begin(), c->operators.end());
+    } else {
+      ops.push_back(a);
+    }
+    notes.insert(notes.end(), a.notes().begin(), a.notes().end());
+  }
+  const Dims in = input_names(ops);
+  (void)follow(in, ops);  // names are checked on what was written, not on what is left of it
+  simplify(ops, notes);
+  Naming names = follow(in, ops);
+  names.settle();
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    ops[i] = settled_diagonal(ops[i].rename(names.renames_of(i)), names.input_of(i));
+  const Dims out = names.output();
+  if (ops.size() == 1) {
+    const NamedShape own = ops.front().shape();
+    if (own.ishape == in && own.oshape == out) return ops.front().noted(std::move(notes));
+    if (ops.front().as<Identity>()) return NamedLinop(Identity(in, out)).noted(std::move(notes));
+    return NamedLinop(Relabel{ops.front(), NamedShape(in, out)}).noted(std::move(notes));
+  }
+  // Notes are the whole's: they are said once.
+  for (NamedLinop& a : ops) a = a.noted({});
+  Chain c{std::move(ops), in, out};
+  for (NamedDimension d : c.dims()) (void)common_size("Chain", c.operators, d);
+  return NamedLinop(std::move(c)).noted(std::move(notes));
+}
+
+Dims Chain::dims() const {
+  Dims all = dims_of(shape());
+  for (const NamedLinop& a : operators)
+    for (NamedDimension d : a.dims())
+      if (!d.is_wildcard() && !contains(all, d)) all.push_back(d);
+  return all;
+}
+
+std::optional<i64> Chain::size(NamedDimension d) const {
+  return common_size("Chain", operators, d);
+}
+std::optional<Device> Chain::device() const { return common_device_of(operators); }
+bool Chain::is_real_linear() const { return any_real_linear(operators); }
+
+Shape Chain::output_shape(const Shape& input) const {
+  Shape s = input;
+  for (const NamedLinop& a : operators) s = a.output_shape(s);
+  return s;
+}
+
+DType Chain::output_dtype(DType t) const {
+  for (const NamedLinop& a : operators) t = a.output_dtype(t);
+  return t;
+}
+
+Device Chain::output_device(Device d) const {
+  for (const NamedLinop& a : operators) d = a.output_device(d);
+  return d;
+}
+
+void Chain::apply(Recorder& r, const View& x, const View& y) const {
+  View from = x;
+  for (std::size_t i = 0; i + 1 < operators.size(); ++i) {
+    const NamedLinop& a = operators[i];
+    const View to = r.temporary(a.output_shape(from.shape()), a.output_dtype(from.dtype),
+                                a.output_device(r.device(from)));
+    a.record(r, from, to);
+    from = to;
+  }
+  operators.back().record(r, from, y);
+}
+
+NamedLinop Chain::adjoint() const {
+  Chain h{adjoints(operators), out, in};
+  std::reverse(h.operators.begin(), h.operators.end());
+  return h;
+}
+
+NamedLinop Chain::to(Device d) const { return Chain{moved(operators, d), in, out}; }
+
+Chain Chain::renamed(const Renames& r) const {
+  return {renamed_all(operators, r), rename(in, r), rename(out, r)};
+}
+
+NamedLinop Chain::split(const Tile& tile) const {
+  Chain part{{}, in, out};
+  for (const NamedLinop& a : operators) part.operators.push_back(a.split(tile.only(a.dims())));
+  return part;
+}
+
+}  // namespace tessera

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/containers/common.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+
+std::optional<i64> common_size(std::string_view who, const std::vector<NamedLinop>& operators,
+                               NamedDimension d) {
+  std::optional<i64> known;
+  for (const NamedLinop& a : operators) {
+    const std::optional<i64> n = a.size(d);
+    require<DimError>(!n || !known || *n == *known, who, ": dim '", d, "' is ", known.value_or(0),
+                      " in one part and ", n.value_or(0), " in ", a);
+    if (n) known = n;
+  }
+  return known;
+}
+
+std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators) {
+  for (const NamedLinop& a : operators)
+    if (const std::optional<Device> d = a.device()) return d;
+  return std::nullopt;
+}
+
+std::vector<NamedLinop> moved(const std::vector<NamedLinop>& operators, Device d) {
+  std::vector<NamedLinop> all;
+  for (const NamedLinop& a : operators) all.push_back(a.to(d));
+  return all;
+}
+
+std::vector<NamedLinop> adjoints(const std::vector<NamedLinop>& operators) {
+  std::vector<NamedLinop> all;
+  for (const NamedLinop& a : operators) all.push_back(a.H());
+  return all;
+}
+
+std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, const Renames& r) {
+  std::vector<NamedLinop> all;
+  for (const NamedLinop& a : operators) all.push_back(a.rename(r));
+  return all;
+}
+
+bool any_real_linear(const std::vector<NamedLinop>& operators) {
+  return std::any_of(operators.begin(), operators.end(),
+                     [](const NamedLinop& a) { return a.real_linear(); });
+}
+
+DType common_dtype(const std::vector<NamedLinop>& operators, DType input) {
+  DType t = operators.front().output_dtype(input);
+  for (const NamedLinop& a : operators) t = promote(t, a.output_dtype(input));
+  return t;
+}
+
+}  // namespace tessera

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What containers ask of all their parts at once. Not installed knowledge of any one container.
+//   std::optional<i64> n = common_size("Add", operators, d);
+
+#include <vector>
+
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+// The size that some part knows; DimError when two parts differ.
+std::optional<i64> common_size(std::string_view who, const std::vector<NamedLinop>& operators,
+                               NamedDimension d);
+std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators);
+std::vector<NamedLinop> moved(const std::vector<NamedLinop>& operators, Device d);
+std::vector<NamedLinop> adjoints(const std::vector<NamedLinop>& operators);
+std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, const Renames& r);
+bool any_real_linear(const std::vector<NamedLinop>& operators);
+DType common_dtype(const std::vector<NamedLinop>& operators, DType input);
+
+}  // namespace tessera

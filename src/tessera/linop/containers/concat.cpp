@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/containers/concat.hpp"
+
+#include <algorithm>
+
+#include "tessera/linop/containers/add.hpp"
+#include "tessera/linop/containers/common.hpp"
+#include "tessera/linop/ops/zero.hpp"
+
+namespace tessera {
+namespace {
+
+// Where the dim is in an array of this rank; DimError when "..." on both sides leaves it open.
+i64 axis_along(const Dims& dims, NamedDimension d, i64 ndim) {
+  const auto axis = axis_of(dims, d, ndim);
+  require<DimError>(axis.has_value(), "Concat: dim '", d, "' is not one of ", to_text(dims));
+  return *axis;
+}
+
+i64 size_known(const NamedLinop& a, NamedDimension d) {
+  require<DimError>(contains(a.dims(), d), "Concat along '", d, "': ", a, " has no such dim");
+  const std::optional<i64> n = a.size(d);
+  require<DimError>(n.has_value(), "Concat along '", d, "': undefined size in ", a);
+  return *n;
+}
+
+void check_one_place(const Dims& dims, NamedDimension d) {
+  require<DimError>(std::count(dims.begin(), dims.end(), NamedDimension::ellipses()) <= 1,
+                    "Concat along '", d, "': the place of the dim in ", to_text(dims),
+                    " is not known, '...' stands on both sides of it");
+}
+
+// The part of [start, start+size) inside the cut, in the block's own count; empty when they do not
+// meet.
+struct Overlap {
+  i64 start, stop, shifted;  // within the block; where it begins in the cut
+  bool any() const { return start < stop; }
+};
+Overlap overlap(i64 start, i64 size, const Cut& c) {
+  const i64 from = std::max(start, c.start), to = std::min(start + size, c.stop);
+  return {from - start, to - start, from - c.start};
+}
+
+}  // namespace
+
+NamedLinop concat(std::vector<NamedLinop> operators, const ConcatDims& along) {
+  require<ArgumentError>(!operators.empty(), "Concat: no operators given");
+  require<ArgumentError>(along.idim || along.odim,
+                         "Concat: At least one of idim and odim must be given");
+  Concat c;
+  c.idim = along.idim;
+  c.odim = along.odim;
+  NamedShape s = operators.front().shape();
+  for (const NamedLinop& a : operators) {
+    require<DimError>(a.shape() == s, "Concat: ", a, " does not fit ", operators.front());
+    s = NamedShape(resolve_wildcards(s.ishape, a.ishape()),
+                   resolve_wildcards(s.oshape, a.oshape()));
+  }
+  c.names = s;
+  if (c.idim) {
+    require<DimError>(contains(s.ishape, *c.idim), "Concat: idim '", *c.idim, "' is not one of ",
+                      to_text(s.ishape));
+    check_one_place(s.ishape, *c.idim);
+  }
+  if (c.odim) {
+    require<DimError>(contains(s.oshape, *c.odim), "Concat: odim '", *c.odim, "' is not one of ",
+                      to_text(s.oshape));
+    check_one_place(s.oshape, *c.odim);
+  }
+  // A dim on both sides is one dim: cut on one side only, its parts would not fit.
+  for (const auto& [given, other] : {std::pair(c.idim, c.odim), std::pair(c.odim, c.idim)})
+    require<DimError>(
+        !given || other == given || !(contains(s.ishape, *given) && contains(s.oshape, *given)),
+        "Concat ", s.str(), ": dim '", given.value_or(ND()),
+        "' is on both sides, so it must be both idim and odim");
+  for (const NamedLinop& a : operators) {
+    Concat::Block b{.a = a};
+    if (c.idim) {
+      b.in_start = c.isize;
+      b.in_size = size_known(a, *c.idim);
+      c.isize += b.in_size;
+    }
+    if (c.odim) {
+      b.out_start = c.osize;
+      b.out_size = size_known(a, *c.odim);
+      c.osize += b.out_size;
+    }
+    c.blocks.push_back(std::move(b));
+  }
+  for (NamedDimension d : dims_of(s))
+    if (d != c.idim && d != c.odim) (void)common_size("Concat", c.parts(), d);
+  return c;
+}
+
+NamedLinop block_diag(std::vector<NamedLinop> operators, ConcatDims along) {
+  require<ArgumentError>(!operators.empty(), "BlockDiag: no operators given");
+  auto first_named = [](const Dims& dims) -> std::optional<NamedDimension> {
+    for (NamedDimension d : dims)
+      if (!d.is_wildcard()) return d;
+    return std::nullopt;
+  };
+  if (!along.idim) along.idim = first_named(operators.front().ishape());
+  if (!along.odim) along.odim = first_named(operators.front().oshape());
+  require<DimError>(along.idim && along.odim, "BlockDiag: ", operators.front(),
+                    " has no named dim to place blocks along; give idim and odim");
+  return concat(std::move(operators), along);
+}
+
+std::vector<NamedLinop> Concat::parts() const {
+  std::vector<NamedLinop> all;
+  for (const Block& b : blocks) all.push_back(b.a);
+  return all;
+}
+
+std::optional<i64> Concat::size(NamedDimension d) const {
+  if (idim == d) return isize;
+  if (odim == d) return osize;
+  return common_size("Concat", parts(), d);
+}
+
+std::optional<Device> Concat::device() const { return common_device_of(parts()); }
+DType Concat::output_dtype(DType t) const { return common_dtype(parts(), t); }
+bool Concat::is_real_linear() const { return any_real_linear(parts()); }
+std::string Concat::details() const {
+  return cat(idim ? cat("idim=", *idim) : "", idim && odim ? " " : "",
+             odim ? cat("odim=", *odim) : "");
+}
+
+Shape Concat::output_shape(const Shape& input) const {
+  std::optional<Shape> whole;
+  for (const Block& b : blocks) {
+    Shape in = input;
+    if (idim) in[axis_along(names.ishape, *idim, input.size())] = b.in_size;
+    Shape out = b.a.output_shape(in);
+    if (odim) out[axis_along(names.oshape, *odim, out.size())] = osize;
+    require<ShapeError>(!whole || *whole == out, "Concat ", names.str(), ": ", b.a, " gives shape ",
+                        out, ", another part ", whole.value_or(out));
+    whole = out;
+  }
+  return *whole;
+}
+
+void Concat::apply(Recorder& r, const View& x, const View& y) const {
+  std::vector<std::pair<i64, i64>> written;
+  for (const Block& b : blocks) {
+    View in = x, out = y;
+    if (idim)
+      in.layout =
+          in.layout.slice(axis_along(names.ishape, *idim, x.layout.ndim()), b.in_start, b.in_size);
+    if (odim)
+      out.layout = out.layout.slice(axis_along(names.oshape, *odim, y.layout.ndim()), b.out_start,
+                                    b.out_size);
+    const std::pair place(b.out_start, b.out_size);
+    const bool again = std::find(written.begin(), written.end(), place) != written.end();
+    if (!again) {
+      b.a.record(r, in, out);
+      written.push_back(place);
+      continue;
+    }
+    const View t = r.temporary(out.shape(), out.dtype, r.device(out));
+    b.a.record(r, in, t);
+    record::add(r, out, t, out);
+  }
+  if (!odim) return;
+  // Rows that no block gives (a tile beside the diagonal) are zero.
+  std::sort(written.begin(), written.end());
+  i64 next = 0;
+  const i64 axis = axis_along(names.oshape, *odim, y.layout.ndim());
+  written.emplace_back(osize, 0);
+  for (const auto& [start, length] : written) {
+    if (start > next)
+      record::fill(r, Value(0), sub_view(y, y.layout.slice(axis, next, start - next)));
+    next = start + length;
+  }
+}
+
+NamedLinop Concat::adjoint() const {
+  Concat h{{}, odim, idim, osize, isize, names.H()};
+  for (const Block& b : blocks)
+    h.blocks.push_back({b.a.H(), b.out_start, b.out_size, b.in_start, b.in_size});
+  return h;
+}
+
+std::optional<NamedLinop> Concat::normal() const {
+  if (!odim) return std::nullopt;  // every pair of parts would meet; one after the other is 2n
+  std::vector<NamedLinop> normals;
+  for (const Block& b : blocks) normals.push_back(b.a.N());
+  // Parts may act point by point where others mix: the output takes the names of the latter.
+  const Dims common = [&] {
+    Dims out = normals.front().oshape();
+    for (const NamedLinop& n : normals)
+      for (i64 i = 0; i < out.size() && n.oshape().size() == out.size(); ++i)
+        if (!contains(names.ishape, n.oshape()[i])) out[i] = n.oshape()[i];
+    return out;
+  }();
+  const bool covered = [&] {
+    i64 rows = 0;
+    for (const Block& b : blocks) rows += b.in_size;
+    return !idim || rows == isize;
+  }();
+  for (const NamedLinop& n : normals)
+    if (!(n.oshape() == common) || !covered) return std::nullopt;
+  if (!idim) return sum(normals);
+  const i64 at = axis_along(names.ishape, *idim, names.ishape.size());
+  return concat(normals, {.idim = idim, .odim = common[at]});
+}
+
+NamedLinop Concat::to(Device d) const {
+  Concat c = *this;
+  for (Block& b : c.blocks) b.a = b.a.to(d);
+  return c;
+}
+
+Concat Concat::renamed(const Renames& r) const {
+  Concat c = *this;
+  for (Block& b : c.blocks) b.a = b.a.rename(r);
+  if (idim) c.idim = rename({*idim}, r)[0];
+  if (odim) c.odim = rename({*odim}, r)[0];
+  c.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
+  return c;
+}
+
+NamedLinop Concat::split(const Tile& tile) const {
+  const Cut whole_in{idim.value_or(ND()), 0, isize}, whole_out{odim.value_or(ND()), 0, osize};
+  const Cut* cut_in = idim ? tile.find(*idim) : nullptr;
+  const Cut* cut_out = odim ? tile.find(*odim) : nullptr;
+  if (!cut_in) cut_in = &whole_in;
+  if (!cut_out) cut_out = &whole_out;
+  Concat part{{}, idim, odim, cut_in->size(), cut_out->size(), names};
+  for (const Block& b : blocks) {
+    Tile own;
+    for (const Cut& c : tile.cuts)
+      if (c.dim != idim && c.dim != odim && contains(b.a.dims(), c.dim)) own.cuts.push_back(c);
+    const Overlap in = overlap(b.in_start, b.in_size, *cut_in),
+                  out = overlap(b.out_start, b.out_size, *cut_out);
+    if ((idim && !in.any()) || (odim && !out.any())) continue;
+    if (idim) own.cuts.push_back({*idim, in.start, in.stop});
+    if (odim && odim != idim) own.cuts.push_back({*odim, out.start, out.stop});
+    part.blocks.push_back({b.a.split(own), idim ? in.shifted : 0, in.any() ? in.stop - in.start : 0,
+                           odim ? out.shifted : 0, out.any() ? out.stop - out.start : 0});
+  }
+  if (part.blocks.empty()) {
+    std::vector<std::pair<NamedDimension, i64>> sizes;
+    for (NamedDimension d : dims_of(names)) {
+      const Cut* c = tile.find(d);
+      const std::optional<i64> n = c ? c->size() : size(d);
+      if (n) sizes.emplace_back(d, *n);
+    }
+    return Zero(names.ishape, names.oshape, sizes);
+  }
+  const Block& only = part.blocks.front();
+  const bool bare = part.blocks.size() == 1 && (!idim || only.in_size == part.isize) &&
+                    (!odim || only.out_size == part.osize);
+  return bare ? only.a : NamedLinop(part);
+}
+
+}  // namespace tessera

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Operators side by side along an existing dim: along an input dim (each takes its part of the
+// input, results are summed), along an output dim (each gives its part of the output), or along
+// both (block diagonal). Parts write straight into their places; sums are accumulated.
+//   NamedLinop A = concat({B, C}, {.odim = ND("P")});
+
+#include <optional>
+#include <vector>
+
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+struct TESSERA_API Concat {
+  // One part, and the ranges of idim and odim that are its own (all of them where there is no such
+  // dim).
+  struct Block {
+    NamedLinop a;
+    i64 in_start = 0, in_size = 0, out_start = 0, out_size = 0;
+  };
+  std::vector<Block> blocks;
+  std::optional<NamedDimension> idim, odim;
+  i64 isize = 0, osize = 0;
+  NamedShape names;
+
+  static constexpr const char* kind = "Concat";
+  NamedShape shape() const { return names; }
+  std::optional<i64> size(NamedDimension d) const;
+  std::optional<Device> device() const;
+  Shape output_shape(const Shape& input) const;
+  DType output_dtype(DType t) const;
+  Device output_device(Device d) const { return blocks.front().a.output_device(d); }
+  bool is_real_linear() const;
+  void apply(Recorder& r, const View& x, const View& y) const;
+  NamedLinop adjoint() const;
+  std::optional<NamedLinop> normal() const;
+  NamedLinop to(Device d) const;
+  Concat renamed(const Renames& r) const;
+  NamedLinop split(const Tile& tile) const;
+  std::vector<NamedLinop> parts() const;
+  std::string details() const;
+};
+
+struct ConcatDims {
+  std::optional<NamedDimension> idim{}, odim{};
+};
+// ArgumentError without a dim; DimError when names do not fit, a dim is missing or a part does not
+// know its size.
+TESSERA_API NamedLinop concat(std::vector<NamedLinop> operators, const ConcatDims& along);
+// Block diagonal: concat along the first named dim of the input and of the output.
+TESSERA_API NamedLinop block_diag(std::vector<NamedLinop> operators, ConcatDims along = {});
+
+}  // namespace tessera

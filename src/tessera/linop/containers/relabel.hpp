@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The same map under other names, axis by axis: for operators that cannot rename themselves.
+//   NamedLinop B = A.rename({{"M", "P"}});
+
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+struct TESSERA_API Relabel {
+  NamedLinop a;
+  NamedShape names;
+
+  static constexpr const char* kind = "Relabel";
+  NamedShape shape() const { return names; }
+  std::optional<i64> size(NamedDimension d) const;
+  std::optional<Device> device() const { return a.device(); }
+  Shape output_shape(const Shape& input) const { return a.output_shape(input); }
+  DType output_dtype(DType t) const { return a.output_dtype(t); }
+  Device output_device(Device d) const { return a.output_device(d); }
+  bool isometry() const { return a.isometry(); }
+  bool is_real_linear() const { return a.real_linear(); }
+  void apply(Recorder& r, const View& x, const View& y) const { a.record(r, x, y); }
+  NamedLinop adjoint() const { return Relabel{a.H(), names.H()}; }
+  NamedLinop to(Device d) const { return Relabel{a.to(d), names}; }
+  Relabel renamed(const Renames& r) const {
+    return {a, NamedShape(rename(names.ishape, r), rename(names.oshape, r))};
+  }
+  NamedLinop split(const Tile& tile) const;
+  std::vector<NamedLinop> parts() const { return {a}; }
+
+ private:
+  std::optional<NamedDimension> inner_name(NamedDimension d) const;
+};
+
+}  // namespace tessera

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/containers/stack.hpp"
+
+#include <algorithm>
+
+#include "tessera/linop/containers/add.hpp"
+#include "tessera/linop/containers/common.hpp"
+#include "tessera/linop/ops/zero.hpp"
+
+namespace tessera {
+namespace {
+
+Dims with_dim(const Dims& dims, const StackDim& s) {
+  require<DimError>(!contains(dims, s.dim), "Stack: dim '", s.dim, "' is already one of ",
+                    to_text(dims), "; use Concat along an existing dim");
+  const i64 at = s.index < 0 ? s.index + dims.size() + 1 : s.index;
+  require<ArgumentError>(at >= 0 && at <= dims.size(), "Stack: index ", s.index, " for dim '",
+                         s.dim, "' is outside of ", to_text(dims));
+  Dims all = dims;
+  all.insert(at, s.dim);
+  return all;
+}
+
+Shape without(const Shape& s, i64 axis) {
+  Shape r;
+  for (i64 i = 0; i < s.size(); ++i)
+    if (i != axis) r.push_back(s[i]);
+  return r;
+}
+
+}  // namespace
+
+NamedLinop stack(std::vector<NamedLinop> operators, std::optional<StackDim> idim,
+                 std::optional<StackDim> odim) {
+  require<ArgumentError>(!operators.empty(), "Stack: no operators given");
+  require<ArgumentError>(idim || odim, "Stack: At least one of idim and odim must be given");
+  NamedShape s = operators.front().shape();
+  for (const NamedLinop& a : operators) {
+    require<DimError>(a.shape() == s, "Stack: ", a, " does not fit ", operators.front());
+    s = NamedShape(resolve_wildcards(s.ishape, a.ishape()),
+                   resolve_wildcards(s.oshape, a.oshape()));
+  }
+  Stack c;
+  const i64 n = static_cast<i64>(operators.size());
+  if (idim) {
+    c.idim = idim->dim;
+    c.isize = n;
+  }
+  if (odim) {
+    c.odim = odim->dim;
+    c.osize = n;
+  }
+  c.names = NamedShape(idim ? with_dim(s.ishape, *idim) : s.ishape,
+                       odim ? with_dim(s.oshape, *odim) : s.oshape);
+  require<DimError>((!idim || c.odim == c.idim || !contains(c.names.oshape, idim->dim)) &&
+                        (!odim || c.odim == c.idim || !contains(c.names.ishape, odim->dim)),
+                    "Stack ", c.names.str(), ": a stack dim is also a dim of the other side");
+  for (i64 i = 0; i < n; ++i)
+    c.blocks.push_back({operators[static_cast<std::size_t>(i)], idim ? i : 0, odim ? i : 0});
+  for (NamedDimension d : dims_of(s)) (void)common_size("Stack", operators, d);
+  return c;
+}
+
+std::vector<NamedLinop> Stack::parts() const {
+  std::vector<NamedLinop> all;
+  for (const Block& b : blocks) all.push_back(b.a);
+  return all;
+}
+
+std::optional<i64> Stack::size(NamedDimension d) const {
+  if (idim == d) return isize;
+  if (odim == d) return osize;
+  return common_size("Stack", parts(), d);
+}
+
+std::optional<Device> Stack::device() const { return common_device_of(parts()); }
+DType Stack::output_dtype(DType t) const { return common_dtype(parts(), t); }
+bool Stack::is_real_linear() const { return any_real_linear(parts()); }
+std::string Stack::details() const {
+  return cat(idim ? cat("idim=", *idim) : "", idim && odim ? " " : "",
+             odim ? cat("odim=", *odim) : "");
+}
+
+Shape Stack::output_shape(const Shape& input) const {
+  Shape in = input;
+  if (idim) {
+    const i64 axis = *axis_of(names.ishape, *idim, input.size());
+    require<DimError>(input[axis] == isize, "Stack ", names.str(), ": expecting ", isize,
+                      " positions along dim '", *idim, "', got ", input[axis]);
+    in = without(input, axis);
+  }
+  Shape out = blocks.front().a.output_shape(in);
+  for (const Block& b : blocks)
+    require<ShapeError>(b.a.output_shape(in) == out, "Stack ", names.str(), ": ", b.a,
+                        " gives shape ", b.a.output_shape(in), ", another part ", out);
+  if (odim) out.insert(*axis_of(names.oshape, *odim, out.size() + 1), osize);
+  return out;
+}
+
+void Stack::apply(Recorder& r, const View& x, const View& y) const {
+  const i64 out_axis = odim ? *axis_of(names.oshape, *odim, y.layout.ndim()) : -1;
+  std::vector<bool> written(static_cast<std::size_t>(std::max<i64>(osize, 1)), false);
+  for (const Block& b : blocks) {
+    View in = x, out = y;
+    if (idim) in.layout = in.layout.select(*axis_of(names.ishape, *idim, x.layout.ndim()), b.in);
+    if (odim) out.layout = out.layout.select(out_axis, b.out);
+    if (!written[static_cast<std::size_t>(b.out)]) {
+      b.a.record(r, in, out);
+      written[static_cast<std::size_t>(b.out)] = true;
+      continue;
+    }
+    const View t = r.temporary(out.shape(), out.dtype, r.device(out));
+    b.a.record(r, in, t);
+    record::add(r, out, t, out);
+  }
+  for (i64 i = 0; odim && i < osize; ++i)
+    if (!written[static_cast<std::size_t>(i)])
+      record::fill(r, Value(0), sub_view(y, y.layout.select(out_axis, i)));
+}
+
+NamedLinop Stack::adjoint() const {
+  Stack h{{}, odim, idim, osize, isize, names.H()};
+  for (const Block& b : blocks) h.blocks.push_back({b.a.H(), b.out, b.in});
+  return h;
+}
+
+std::optional<NamedLinop> Stack::normal() const {
+  if (!odim) return std::nullopt;  // every pair of parts would meet; one after the other is 2n
+  std::vector<NamedLinop> normals;
+  for (const Block& b : blocks) normals.push_back(b.a.N());
+  for (const NamedLinop& n : normals)
+    if (!(n.oshape() == normals.front().oshape())) return std::nullopt;
+  if (!idim) return sum(normals);
+  if (static_cast<i64>(blocks.size()) != isize) return std::nullopt;
+  // Block by block along the stack dim, which keeps its place; its name is born again unless both
+  // sides share it.
+  const auto at = std::find(names.ishape.begin(), names.ishape.end(), *idim) - names.ishape.begin();
+  const NamedDimension out = idim == odim ? *idim : idim->next_unused(dims_of(names));
+  return stack(normals, StackDim{*idim, at}, StackDim{out, at});
+}
+
+NamedLinop Stack::to(Device d) const {
+  Stack c = *this;
+  for (Block& b : c.blocks) b.a = b.a.to(d);
+  return c;
+}
+
+Stack Stack::renamed(const Renames& r) const {
+  Stack c = *this;
+  for (Block& b : c.blocks) b.a = b.a.rename(r);
+  if (idim) c.idim = rename({*idim}, r)[0];
+  if (odim) c.odim = rename({*odim}, r)[0];
+  c.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
+  return c;
+}
+
+NamedLinop Stack::split(const Tile& tile) const {
+  const Cut* cut_in = idim ? tile.find(*idim) : nullptr;
+  const Cut* cut_out = odim ? tile.find(*odim) : nullptr;
+  Stack part{{},   idim, odim, cut_in ? cut_in->size() : isize, cut_out ? cut_out->size() : osize,
+             names};
+  auto inside = [](const Cut* c, i64 i) { return !c || (i >= c->start && i < c->stop); };
+  for (const Block& b : blocks) {
+    if (!inside(cut_in, b.in) || !inside(cut_out, b.out)) continue;
+    Tile own;
+    for (const Cut& c : tile.cuts)
+      if (c.dim != idim && c.dim != odim && contains(b.a.dims(), c.dim)) own.cuts.push_back(c);
+    part.blocks.push_back({b.a.split(own), b.in - (cut_in ? cut_in->start : 0),
+                           b.out - (cut_out ? cut_out->start : 0)});
+  }
+  if (!part.blocks.empty()) return part;
+  Zero::Sizes sizes;
+  for (NamedDimension d : dims_of(names)) {
+    const Cut* c = tile.find(d);
+    const std::optional<i64> n = c ? c->size() : size(d);
+    if (n) sizes.emplace_back(d, *n);
+  }
+  return Zero(names.ishape, names.oshape, sizes);
+}
+
+}  // namespace tessera

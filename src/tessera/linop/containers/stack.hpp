@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Operators side by side along a new dim, which is inserted at an index of the input, of the
+// output, or of both: each part acts on, or gives, one position of it. Parts write straight into
+// their places; sums are accumulated.
+//   NamedLinop A = stack({B, C}, {}, StackDim{ND("M"), 1});   // (Q,) -> (P, M)
+
+#include <optional>
+#include <vector>
+
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+struct StackDim {
+  NamedDimension dim;
+  i64 index = 0;  // where it is inserted; negative counts from the end of the new shape
+};
+
+struct TESSERA_API Stack {
+  struct Block {
+    NamedLinop a;
+    i64 in = 0, out = 0;  // its positions along the new dims
+  };
+  std::vector<Block> blocks;
+  std::optional<NamedDimension> idim, odim;
+  i64 isize = 0, osize = 0;
+  NamedShape names;
+
+  static constexpr const char* kind = "Stack";
+  NamedShape shape() const { return names; }
+  std::optional<i64> size(NamedDimension d) const;
+  std::optional<Device> device() const;
+  Shape output_shape(const Shape& input) const;
+  DType output_dtype(DType t) const;
+  Device output_device(Device d) const { return blocks.front().a.output_device(d); }
+  bool is_real_linear() const;
+  void apply(Recorder& r, const View& x, const View& y) const;
+  NamedLinop adjoint() const;
+  std::optional<NamedLinop> normal() const;
+  NamedLinop to(Device d) const;
+  Stack renamed(const Renames& r) const;
+  NamedLinop split(const Tile& tile) const;
+  std::vector<NamedLinop> parts() const;
+  std::string details() const;
+};
+
+// ArgumentError without a dim; DimError when the dim exists already or names do not fit.
+TESSERA_API NamedLinop stack(std::vector<NamedLinop> operators, std::optional<StackDim> idim,
+                             std::optional<StackDim> odim);
+
+}  // namespace tessera

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/ops/zero.hpp"
+
+namespace tessera {
+
+Zero::Zero(Dims ishape, Dims oshape, Sizes given)
+    : names(std::move(ishape), std::move(oshape)), sizes(std::move(given)) {
+  for (const auto& [d, n] : sizes) {
+    require<DimError>(contains(names.ishape, d) || contains(names.oshape, d), "Zero ", names.str(),
+                      ": size given for '", d, "', which is not one of its dims");
+    require<DimError>(n >= 1, "Zero ", names.str(), ": dim '", d, "' has size ", n,
+                      ", expected at least 1");
+  }
+}
+
+std::optional<i64> Zero::size(NamedDimension d) const {
+  for (const auto& [name, n] : sizes)
+    if (name == d) return n;
+  return std::nullopt;
+}
+
+// The output's names are those of any normal; its sizes those of the input.
+Zero Zero::normal() const {
+  const NamedShape n = names.N();
+  Sizes both;
+  for (i64 i = 0; i < n.ishape.size(); ++i)
+    if (const auto known = size(n.ishape[i])) {
+      both.emplace_back(n.ishape[i], *known);
+      if (!(n.oshape[i] == n.ishape[i])) both.emplace_back(n.oshape[i], *known);
+    }
+  return Zero(n.ishape, n.oshape, both);
+}
+
+Zero Zero::renamed(const Renames& r) const {
+  Sizes s;
+  for (const auto& [d, n] : sizes) s.emplace_back(rename({d}, r)[0], n);
+  return Zero(rename(names.ishape, r), rename(names.oshape, r), s);
+}
+
+Zero Zero::split(const Tile& tile) const {
+  Zero part = *this;
+  for (auto& [d, n] : part.sizes)
+    if (const Cut* c = tile.find(d)) n = c->size();
+  return part;
+}
+
+std::string Zero::details() const {
+  std::string text;
+  for (const auto& [d, n] : sizes) text += cat(text.empty() ? "" : " ", d, "=", n);
+  return text;
+}
+
+}  // namespace tessera

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/rewrite.hpp"
+
+#include <span>
+
+#include "tessera/base/config.hpp"
+#include "tessera/linop/ops/diagonal.hpp"
+#include "tessera/linop/ops/identity.hpp"
+#include "tessera/linop/ops/scalar.hpp"
+
+namespace tessera {
+namespace {
+
+using Few = std::span<const NamedLinop>;
+using Answer = std::optional<Rewritten>;
+
+Value product(const Value& a, const Value& b) {
+  const c128 w = a.as<c128>() * b.as<c128>();
+  const bool real = a.kind() != Value::Kind::complex && b.kind() != Value::Kind::complex;
+  return real ? Value(w.re) : Value(w);
+}
+
+// The names by which the chain went on, to those by which it goes on now, axis by axis.
+Renames from_to(const Dims& was, const Dims& is) {
+  Renames r;
+  if (was.size() == is.size())
+    for (i64 i = 0; i < was.size(); ++i) r.emplace_back(was[i], is[i]);
+  return r;
+}
+
+Answer drop_identity(Few f) {
+  const Identity* i = f[0].as<Identity>();
+  if (!i || !(i->names.ishape == i->names.oshape)) return {};
+  return Rewritten{{}, {}, cat(f[0], " dropped: it changes nothing")};
+}
+
+Answer merge_scalars(Few f) {
+  const Scalar *a = f[0].as<Scalar>(), *b = f[1].as<Scalar>();
+  if (!a || !b) return {};
+  return Rewritten{
+      {Scalar(product(a->weight, b->weight), resolve_wildcards(a->names.ishape, b->names.ishape))},
+      {},
+      cat("scalars ", a->weight, " and ", b->weight, " merged")};
+}
+
+Answer merge_diagonals(Few f) {
+  const Diagonal *a = f[0].as<Diagonal>(), *b = f[1].as<Diagonal>();
+  if (a && b) {
+    if (const auto p = a->times(*b))
+      return Rewritten{{*p}, {}, cat(f[0], " and ", f[1], " merged: one multiplication")};
+    return {};
+  }
+  const Scalar* c = (a ? f[1] : f[0]).as<Scalar>();
+  const Diagonal* d = a ? a : b;
+  if (!c || !d) return {};
+  Diagonal scaled = *d;
+  scaled.scale = product(d->scale, c->weight);
+  scaled.names = NamedShape(resolve_wildcards(d->names.ishape, c->names.ishape));
+  return Rewritten{{scaled}, {}, cat("scalar ", c->weight, " folded into ", a ? f[0] : f[1])};
+}
+
+// A real factor commutes with every linear map: it moves to the front, where it meets others.
+Answer move_scalar_forward(Few f) {
+  const Scalar* c = f[1].as<Scalar>();
+  if (!c || c->weight.kind() == Value::Kind::complex || f[0].as<Scalar>() || f[0].as<Diagonal>())
+    return {};
+  return Rewritten{{Scalar(c->weight, f[0].ishape()), f[0]},
+                   {},
+                   cat("scalar ", c->weight, " moved before ", f[0])};
+}
+
+Answer cancel_pair(Few f) {
+  if (!f[1].is_adjoint_of(f[0]) || !f[0].isometry()) return {};
+  return Rewritten{{Identity(f[0].ishape())},
+                   from_to(f[1].oshape(), f[0].ishape()),
+                   cat(f[0], " and its adjoint cancel")};
+}
+
+Answer closed_normal(Few f) {
+  if (!f[1].is_adjoint_of(f[0])) return {};
+  const std::optional<NamedLinop> own = f[0].own_normal();
+  if (!own) return {};
+  return Rewritten{
+      {*own}, from_to(f[1].oshape(), own->oshape()), cat(f[0], " and its adjoint became ", *own)};
+}
+
+struct Rule {
+  Setting<bool> Config::*on;
+  std::size_t width;  // how many neighbours it looks at
+  Answer (*apply)(Few);
+};
+constexpr Rule rules[] = {
+    {&Config::rewrite_identities, 1, drop_identity},  {&Config::rewrite_isometries, 2, cancel_pair},
+    {&Config::rewrite_normals, 2, closed_normal},     {&Config::rewrite_scalars, 2, merge_scalars},
+    {&Config::rewrite_diagonals, 2, merge_diagonals},
+};
+
+bool replace(std::vector<NamedLinop>& ops, std::size_t at, std::size_t width, const Rewritten& r,
+             std::vector<std::string>& notes) {
+  notes.push_back(r.why);
+  const auto begin = ops.begin() + static_cast<std::ptrdiff_t>(at);
+  ops.erase(begin, begin + static_cast<std::ptrdiff_t>(width));
+  ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(at), r.operators.begin(), r.operators.end());
+  // A name ends where a part does not carry it on.
+  Renames live = r.downstream;
+  for (std::size_t i = at + r.operators.size(); i < ops.size() && !live.empty(); ++i) {
+    const NamedShape s = ops[i].shape();
+    Renames mine, next;
+    for (const auto& [from, to] : live) {
+      if (contains(s.ishape, from)) mine.emplace_back(from, to);
+      if (!contains(s.ishape, from) || contains(s.oshape, from)) next.emplace_back(from, to);
+    }
+    ops[i] = ops[i].rename(mine);
+    live = next;
+  }
+  return true;
+}
+
+bool step(std::vector<NamedLinop>& ops, std::vector<std::string>& notes) {
+  for (const Rule& rule : rules) {
+    if (!(config().*rule.on)) continue;
+    for (std::size_t i = 0; i + rule.width <= ops.size(); ++i) {
+      if (rule.width == ops.size() && rule.apply == drop_identity) break;  // something must be left
+      if (const Answer a = rule.apply(Few(ops).subspan(i, rule.width)))
+        return replace(ops, i, rule.width, *a, notes);
+    }
+  }
+  return false;
+}
+
+// Scalars that another scalar or a diagonal could take are brought to it.
+bool gather_scalars(std::vector<NamedLinop>& ops, std::vector<std::string>& notes) {
+  if (!config().rewrite_scalars) return false;
+  for (std::size_t i = ops.size(); i-- > 1;) {
+    if (!ops[i].as<Scalar>()) continue;
+    bool partner = false;
+    for (std::size_t j = 0; j < i; ++j)
+      partner = partner || ops[j].as<Scalar>() || ops[j].as<Diagonal>();
+    if (!partner) continue;
+    if (const Answer a = move_scalar_forward(Few(ops).subspan(i - 1, 2)))
+      return replace(ops, i - 1, 2, *a, notes);
+  }
+  return false;
+}
+
+}  // namespace
+
+void simplify(std::vector<NamedLinop>& operators, std::vector<std::string>& notes) {
+  if (!config().rewrite) return;
+  while (step(operators, notes) || gather_scalars(operators, notes)) {
+  }
+}
+
+}  // namespace tessera
