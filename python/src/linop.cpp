@@ -328,7 +328,7 @@ const NamedLinop& linop_from(nb::handle h, std::string_view who) {
 
 void bind_linop(nb::module_& m) {
   nb::class_<LinopObject> c(
-      m, "NamedLinop",
+      m, "NamedLinop", nb::is_weak_referenceable(),
       "A linear operator with named input and output; made by ts.Diagonal, ts.FFT, … and by\n"
       "composing: ``A @ B``, ``A + B``, ``2j * A``, ``A.H``, ``A.N``.\n\n"
       ">>> A = ts.FFT(1) @ ts.Diagonal([1, 2], ('Nx',))\n>>> A.H.H is A, A([1, "
@@ -337,6 +337,7 @@ void bind_linop(nb::module_& m) {
   bind_properties(c);
   bind_methods(c);
   bind_planning(c);
+  bind_card(c);
   bind_operators(m, c);
 }
 

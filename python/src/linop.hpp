@@ -36,6 +36,9 @@ struct LinopObject {
 nb::object wrap_linop(const NamedLinop& a);
 const NamedLinop& linop_from(nb::handle h, std::string_view who);
 
+// --- linop_card.cpp
+void bind_card(nb::class_<LinopObject>& c);
+
 // --- plan.cpp
 nb::object make_plan(const NamedLinop& a, nb::handle x, nb::handle shape, nb::handle dtype,
                      nb::handle device);

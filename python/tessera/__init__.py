@@ -6,6 +6,8 @@
 [[5.0, 14.0], [14.0, 50.0]]
 """
 
+from typing import Any as _Any
+
 from . import _tessera, fft, names, random, solve
 from ._config import config
 from ._tessera import *  # noqa: F403
@@ -22,3 +24,18 @@ nan = float("nan")
 __all__ = [name for name in dir(_tessera) if not name.startswith("_")]
 __all__ += ["__version__", "bool", "config", "e", "fft", "inf", "names", "nan", "newaxis"]
 __all__ += ["pi", "random", "solve", "trace"]
+
+_neighbours = ("jax", "scipy", "torch")
+
+
+def __getattr__(name: str) -> _Any:
+    """ts.torch, ts.scipy and ts.jax import their library when they are first asked for."""
+    if name not in _neighbours:
+        raise AttributeError(f"module 'tessera' has no attribute '{name}'")
+    from importlib import import_module
+
+    return import_module(f".{name}", __name__)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_neighbours])

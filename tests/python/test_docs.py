@@ -3,10 +3,11 @@
 
 ```python blocks of a page run in order in one namespace; ```pycon blocks are checked as doctests in the same
 namespace; ```cpp blocks must stand, line by line, in a file of examples/cpp, which ctest compiles and runs.
-A block marked ```python cuda runs only where a CUDA device is.
+A block marked ```python cuda runs only where a CUDA device is, one marked torch or jax where that library is installed.
 """
 
 import doctest
+import importlib.util
 import re
 import textwrap
 from pathlib import Path
@@ -28,6 +29,10 @@ def blocks(page: Path) -> list[tuple[str, str, int, str]]:
     ]
 
 
+def has_library(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
 def has_cuda() -> bool:
     return any(str(device).startswith("cuda") for device in ts.devices())
 
@@ -42,7 +47,8 @@ def test_python_blocks(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     space: dict[str, object] = {"__name__": "docs"}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for language, marks, line, text in blocks(page):
-        if "cuda" in marks.split() and not has_cuda():
+        needed = marks.split()
+        if "cuda" in needed and not has_cuda() or any(not has_library(n) for n in needed if n in ("torch", "jax")):
             continue
         if language == "python":
             # Padded so that a traceback names the line of the page.

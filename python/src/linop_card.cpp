@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator tells about itself: sizes and dtypes of its result.
+#include "linop.hpp"
+
+namespace tessera::python {
+
+using nb::literals::operator""_a;
+
+void bind_card(nb::class_<LinopObject>& c) {
+  c.def(
+       "output_shape",
+       [](LinopObject& a, nb::handle shape) {
+         return tuple_of(a.op.output_shape(shape_from(shape)));
+       },
+       "shape"_a, nb::sig("def output_shape(self, shape: ShapeLike) -> tuple[int, ...]"),
+       "The shape of the result for an input of a shape.\n\n"
+       ">>> ts.Dense([[1.0, 2.0]]).output_shape((2,))\n(1,)\n")
+      .def(
+          "output_dtype",
+          [](LinopObject& a, nb::handle dtype) {
+            return dtype_object(a.op.output_dtype(dtype_from(dtype)));
+          },
+          "dtype"_a, nb::sig("def output_dtype(self, dtype: DTypeLike) -> DType"),
+          "The dtype of the result for an input of a dtype.\n\n"
+          ">>> str(ts.FFT(1).output_dtype('float32'))\n'complex64'\n")
+      .def_prop_ro(
+          "kind", [](LinopObject& a) { return std::string(a.op.kind()); },
+          nb::sig("def kind(self) -> str"), "What kind of operator it is: 'Diagonal', 'Chain' …");
+}
+
+}  // namespace tessera::python

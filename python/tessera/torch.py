@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators in PyTorch: exact gradients (the adjoint), forward mode, batches, memory shared through DLPack.
+
+>>> import torch
+>>> layer = ts.torch.wrap(ts.Diagonal([1.0, 2.0], ("X",)))
+>>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+>>> layer(x).sum().backward(); x.grad
+tensor([1., 2.], dtype=torch.float64)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import _tessera as _core
+from ._batched import apply_batched, extra_axes, needs
+
+try:
+    import torch
+except ImportError as error:
+    raise needs("torch", error) from error
+
+__all__ = ["LinopModule", "apply", "asarray", "wrap"]
+
+
+def asarray(x: torch.Tensor) -> _core.Array:
+    """The tensor's memory as an array; a lazily conjugated or negated one is copied.
+
+    >>> t = torch.zeros(2); ts.torch.asarray(t)[0] = 3; t.tolist()
+    [3.0, 0.0]
+    """
+    return _core.asarray(x.detach().resolve_conj().resolve_neg())
+
+
+def _run(A: _core.NamedLinop, x: torch.Tensor, batch: int) -> torch.Tensor:
+    return torch.from_dlpack(apply_batched(A, asarray(x), batch))
+
+
+class _Apply(torch.autograd.Function):
+    """y = A x. Gradients are A.H g: PyTorch's convention for complex numbers is the adjoint's."""
+
+    @staticmethod
+    def forward(x: torch.Tensor, A: _core.NamedLinop, batch: int) -> torch.Tensor:
+        return _run(A, x, batch)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+        x, ctx.linop, ctx.batch = inputs
+        ctx.dtype = x.dtype
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        x = _Apply.apply(g, ctx.linop.H, ctx.batch)
+        if x.is_complex() and not ctx.dtype.is_complex:
+            x = x.real
+        return x.to(ctx.dtype), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, t: torch.Tensor, *_: Any) -> torch.Tensor:
+        return _Apply.apply(t, ctx.linop, ctx.batch)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], x: torch.Tensor, A: Any, batch: int) -> tuple[torch.Tensor, int]:
+        return _Apply.apply(x.movedim(in_dims[0], 0), A, batch + 1), 0
+
+
+def apply(A: _core.NamedLinop, x: torch.Tensor) -> torch.Tensor:
+    """A x, differentiable any number of times; axes before those that A names are a batch.
+
+    >>> A = ts.Diagonal([1.0, 2.0], ("X",)); ts.torch.apply(A, torch.ones(3, 2, dtype=torch.float64)).shape
+    torch.Size([3, 2])
+    """
+    return _Apply.apply(x, A, extra_axes(A, x.ndim))
+
+
+class LinopModule(torch.nn.Module):
+    """A module that applies an operator; ``linop`` is the operator, and ``to(device)`` moves it.
+
+    >>> ts.torch.LinopModule(ts.Identity(("X",)))(torch.ones(2)).tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, linop: _core.NamedLinop) -> None:
+        super().__init__()
+        if not isinstance(linop, _core.NamedLinop):
+            raise _core.DTypeError(f"ts.torch.wrap: expected an operator, got {type(linop).__name__}")
+        self.linop = linop
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return apply(self.linop, x)
+
+    @property
+    def H(self) -> LinopModule:
+        """The module of the adjoint."""
+        return LinopModule(self.linop.H)
+
+    @property
+    def N(self) -> LinopModule:
+        """The module of the normal operator."""
+        return LinopModule(self.linop.N)
+
+    def extra_repr(self) -> str:
+        return repr(self.linop)
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> LinopModule:
+        super()._apply(fn, recurse)
+        now = self.linop.device or _core.Device("cpu")
+        where = fn(torch.empty(0, device=str(now))).device if now.kind != "sim" else None
+        if where is not None and where.type in ("cpu", "cuda"):
+            self.linop = self.linop.to("cpu" if where.type == "cpu" else f"cuda:{where.index or 0}")
+        return self
+
+
+def wrap(A: _core.NamedLinop) -> LinopModule:
+    """The operator as a module of PyTorch, with exact gradients.
+
+    >>> layer = ts.torch.wrap(ts.FFT(2)); layer(torch.ones(4, 4, dtype=torch.complex64))[0, 0].real.item()
+    4.0
+    """
+    return LinopModule(A)
