@@ -147,6 +147,7 @@ void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
                      "0]]\n",
                      &zero, "ishape"_a, "oshape"_a = nb::none(), "sizes"_a = nb::none());
   bind_containers(m);
+  bind_operators_gridding(m);
 }
 
 }  // namespace tessera::python

@@ -19,8 +19,9 @@ void set_class_of_kind(const char* kind, nb::handle c);  // the module owns the 
 
 // One operator of the catalogue: `make` returns the Python operator, `extra` names its arguments.
 template <class T, class F, class... Extra>
-nb::object add_operator(nb::module_& m, const char* name, const char* doc, F&& make,
-                        const Extra&... extra) {
+nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const char* name,
+                                                        const char* doc, F&& make,
+                                                        const Extra&... extra) {
   nb::class_<OperatorObject<T>, LinopObject> c(m, name, doc);
   c.def(nb::new_(std::forward<F>(make)), extra...);
   set_class_of_kind(name, c);
@@ -36,6 +37,7 @@ void add_constructor(nb::handle c, const char* name, F&& make, const Extra&... e
 void bind_operators(nb::module_& m,
                     nb::class_<LinopObject>& base);  // the basic ones, then the groups
 void bind_containers(nb::module_& m);
+void bind_operators_gridding(nb::module_& m);
 
 // Operators given as arguments; ArgumentError for none.
 std::vector<NamedLinop> operators_from(const nb::args& args, const char* who);

@@ -34,6 +34,7 @@ std::vector<Sample> samples<Diagonal>(DType t, Device d) {
           {"right aligned", Diagonal(random({4}, t, d, 4), dims("CX"), dims("C")), {3, 4}},
           {"open", Diagonal(random({4}, t, d, 5)), {2, 3, 4}},
           {"real weight", Diagonal(random({6}, real_of(t), d, 6), dims("X")), {6}},
+          {"follows", Diagonal(random({3, 6}, DType::f64, d, 8)).following(), {3, 6}},
           {"permuted weight", Diagonal(random({7, 3}, t, d, 7).transpose(), dims("BX")), {3, 7}}};
 }
 

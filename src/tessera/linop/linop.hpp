@@ -61,6 +61,10 @@ class TESSERA_API NamedLinop {
   NamedLinop normal(const NamedLinop& inner) const;  // A.H inner A
   // What the operator itself states: acts point by point, with the input's names on both sides.
   std::optional<NamedLinop> own_normal() const { return node_->own_normal(); }
+  // The same for A.H inner A.
+  std::optional<NamedLinop> own_normal(const NamedLinop& inner) const {
+    return node_->own_normal(inner);
+  }
   bool isometry() const { return node_->isometry(); }  // A.H A is the identity
   // Linear over the reals only: its adjoint is that of the inner product Re<x, y>.
   bool real_linear() const { return node_->real_linear(); }
@@ -117,6 +121,7 @@ class TESSERA_API NamedLinop {
     // node: it is made of clones.
     virtual P clone() const = 0;
     virtual std::optional<NamedLinop> own_normal() const = 0;
+    virtual std::optional<NamedLinop> own_normal(const NamedLinop& inner) const = 0;
     virtual NamedLinop to(Device, const P& self) const = 0;
     virtual NamedLinop renamed(const Renames&, const P& self) const = 0;
     virtual NamedLinop split(const Tile&, const P& self) const = 0;
@@ -254,6 +259,12 @@ struct NamedLinop::Model final : Node {
   std::optional<NamedLinop> own_normal() const override {
     if constexpr (requires { op.normal(); })
       return op.normal();
+    else
+      return std::nullopt;
+  }
+  std::optional<NamedLinop> own_normal([[maybe_unused]] const NamedLinop& inner) const override {
+    if constexpr (requires { op.normal(inner); })
+      return op.normal(inner);
     else
       return std::nullopt;
   }

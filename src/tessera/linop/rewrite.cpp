@@ -84,15 +84,27 @@ Answer closed_normal(Few f) {
       {*own}, from_to(f[1].oshape(), own->oshape()), cat(f[0], " and its adjoint became ", *own)};
 }
 
+Answer closed_weighted_normal(Few f) {
+  if (!f[2].is_adjoint_of(f[0])) return {};
+  const std::optional<NamedLinop> own = f[0].own_normal(f[1]);
+  if (!own) return {};
+  return Rewritten{{*own},
+                   from_to(f[2].oshape(), own->oshape()),
+                   cat(f[0], ", ", f[1], " and the adjoint became ", *own)};
+}
+
 struct Rule {
   Setting<bool> Config::*on;
   std::size_t width;  // how many neighbours it looks at
   Answer (*apply)(Few);
 };
 constexpr Rule rules[] = {
-    {&Config::rewrite_identities, 1, drop_identity},  {&Config::rewrite_isometries, 2, cancel_pair},
-    {&Config::rewrite_normals, 2, closed_normal},     {&Config::rewrite_scalars, 2, merge_scalars},
+    {&Config::rewrite_identities, 1, drop_identity},
+    {&Config::rewrite_isometries, 2, cancel_pair},
+    {&Config::rewrite_normals, 2, closed_normal},
+    {&Config::rewrite_scalars, 2, merge_scalars},
     {&Config::rewrite_diagonals, 2, merge_diagonals},
+    {&Config::rewrite_normals, 3, closed_weighted_normal},
 };
 
 bool replace(std::vector<NamedLinop>& ops, std::size_t at, std::size_t width, const Rewritten& r,

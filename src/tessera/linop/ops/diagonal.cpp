@@ -8,8 +8,19 @@ bool same_array(const Array& a, const Array& b) {
   return a.storage() == b.storage() && a.layout() == b.layout() && a.dtype() == b.dtype();
 }
 
-DType factor_dtype(const Diagonal::Factor& f) {
-  return f.squared ? real_of(f.weight.dtype()) : f.weight.dtype();
+// The result's dtype of a factor times t.
+DType result_dtype(const Diagonal::Factor& f, DType t) {
+  const DType w = f.squared ? real_of(f.weight.dtype()) : f.weight.dtype();
+  if (!f.follows) return promote(t, w);
+  if (is_complex(w)) return complex_of(t);
+  return is_inexact(t) ? t : DType::f64;
+}
+
+// The dtype in which a factor meets data of dtype `data`.
+DType weight_dtype(const Diagonal::Factor& f, DType data) {
+  const DType w = f.weight.dtype();
+  if (!f.follows) return promote(w, real_of(data));
+  return is_complex(w) ? complex_of(data) : real_of(data);
 }
 
 bool is_one(const Value& v) {
@@ -76,7 +87,7 @@ Shape Diagonal::output_shape(const Shape& input) const {
 }
 
 DType Diagonal::output_dtype(DType t) const {
-  for (const Factor& f : factors) t = promote(t, factor_dtype(f));
+  for (const Factor& f : factors) t = result_dtype(f, t);
   if (is_one(scale)) return t;
   if (scale.kind() == Value::Kind::complex) return complex_of(t);
   return is_inexact(t) ? t : DType::f64;
@@ -85,7 +96,7 @@ DType Diagonal::output_dtype(DType t) const {
 Array Diagonal::product(DType data) const {
   std::optional<Array> all;
   for (const Factor& f : factors) {
-    const Array wide = f.weight.astype(promote(f.weight.dtype(), real_of(data)));
+    const Array wide = f.weight.astype(weight_dtype(f, data));
     const Array w = f.squared ? ops::abs2(wide) : f.conjugated ? ops::conj(wide) : wide;
     all = all ? ops::multiply(*all, w) : w;
   }
@@ -96,7 +107,8 @@ void Diagonal::apply(Recorder& r, const View& x, const View& y) const {
   const Factor& first = factors.front();
   if (factors.size() > 1 || first.squared || !is_one(scale))
     return record::multiply(r, r.constant(product(y.dtype)), x, y);
-  const View w = r.constant(first.weight);
+  const View w =
+      r.constant(first.follows ? first.weight.astype(weight_dtype(first, y.dtype)) : first.weight);
   first.conjugated ? record::conj_multiply(r, w, x, y) : record::multiply(r, w, x, y);
 }
 
@@ -108,11 +120,17 @@ Diagonal Diagonal::adjoint() const {
   return a;
 }
 
+Diagonal Diagonal::following() const {
+  Diagonal a = *this;
+  for (Factor& f : a.factors) f.follows = true;
+  return a;
+}
+
 // w and conj(w) meet in |w|^2, which is real.
 void Diagonal::include(const Factor& f) {
   for (Factor& mine : factors)
-    if (same_array(mine.weight, f.weight) && !mine.squared && !f.squared &&
-        (mine.conjugated != f.conjugated || !is_complex(f.weight.dtype()))) {
+    if (same_array(mine.weight, f.weight) && mine.follows == f.follows && !mine.squared &&
+        !f.squared && (mine.conjugated != f.conjugated || !is_complex(f.weight.dtype()))) {
       mine.squared = true;
       mine.conjugated = false;
       return;

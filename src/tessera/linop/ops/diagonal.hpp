@@ -15,6 +15,7 @@ struct TESSERA_API Diagonal {
     Array weight;
     bool conjugated = false;  // conj(weight), without a copy
     bool squared = false;     // |weight|^2
+    bool follows = false;     // takes the precision of the data, as a number would
   };
   std::vector<Factor> factors;
   Value scale{1.0};
@@ -37,6 +38,8 @@ struct TESSERA_API Diagonal {
   Diagonal to(Device d) const;
   Diagonal renamed(const Renames& r) const;
   Diagonal split(const Tile& tile) const;
+  // The same weights without a say in the dtype of the result: tables that an operator computes.
+  Diagonal following() const;
   // This times `next`, one multiplication; nullopt when the product would be larger than either.
   std::optional<Diagonal> times(const Diagonal& next) const;
   Diagonal power(const Value& exponent) const;  // weight ** exponent

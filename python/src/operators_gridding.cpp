@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators between grids and points, and sparse matrices.
+#include "operators.hpp"
+#include "tessera/array/index.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/linop/ops/interpolate.hpp"
+#include "tessera/linop/ops/sampling.hpp"
+#include "tessera/linop/ops/sparse.hpp"
+
+namespace tessera::python {
+
+namespace {
+
+using nb::literals::operator""_a;
+
+std::optional<Dims> dims_or_none(nb::handle h) {
+  return h.is_none() ? std::nullopt : std::optional(dims_from(h));
+}
+
+double number_from(nb::handle h, std::string_view who) { return value_from(h, who).as<double>(); }
+
+// A number for all axes, or a sequence with one for each.
+SmallVec<double, 3> widths_from(nb::handle h, std::string_view who) {
+  if (!nb::isinstance<nb::sequence>(h)) return {number_from(h, who)};
+  SmallVec<double, 3> w;
+  for (nb::handle item : nb::borrow<nb::sequence>(h)) w.push_back(number_from(item, who));
+  return w;
+}
+
+SpreadKernel kernel_from(nb::handle width, const std::string& kind, int norm,
+                         const std::string& pad_mode, nb::handle params) {
+  SpreadKernel k;
+  k.width = widths_from(width, "Interpolate");
+  require<ArgumentError>(kind == "kaiser_bessel" || kind == "spline",
+                         "Interpolate: kernel is 'kaiser_bessel' or 'spline', got '", kind, "'");
+  k.kind = kind == "spline" ? SpreadKind::spline : SpreadKind::kaiser_bessel;
+  k.norm = norm;
+  require<ArgumentError>(pad_mode == "circular" || pad_mode == "zero",
+                         "Interpolate: pad_mode is 'circular' or 'zero', got '", pad_mode, "'");
+  k.circular = pad_mode == "circular";
+  if (params.is_none()) return k;
+  for (const auto& [key, value] : nb::cast<nb::dict>(params)) {
+    const std::string name = nb::cast<std::string>(key);
+    require<ArgumentError>(name == "beta", "Interpolate: kernel_params know 'beta', got '", name,
+                           "'");
+    k.beta = number_from(value, "Interpolate");
+  }
+  return k;
+}
+
+nb::object interpolate(nb::handle locs, nb::handle grid_size, nb::handle batch_shape,
+                       nb::handle locs_batch_shape, nb::handle grid_shape, nb::handle width,
+                       const std::string& kernel, int norm, const std::string& pad_mode,
+                       nb::handle kernel_params) {
+  return wrap_linop(Interpolate(as_array(locs, "Interpolate"), shape_from(grid_size),
+                                dims_or_any(batch_shape), dims_or_none(locs_batch_shape),
+                                dims_or_none(grid_shape),
+                                kernel_from(width, kernel, norm, pad_mode, kernel_params)));
+}
+
+// With slices, the key is applied to the numbered grid, as NumPy would.
+Array positions_of_key(const nb::sequence& idx, const Shape& size) {
+  const Array numbers =
+      arange(Value(0), Value(count_of(size)), Value(1), DType::i64, cpu).reshape(size);
+  const nb::object picked = nb::steal(array_subscript(wrap(numbers).ptr(), nb::tuple(idx).ptr()));
+  if (!picked.is_valid()) throw nb::python_error();
+  return as_array(picked, "Sampling");
+}
+
+nb::object sampling(nb::handle idx, nb::handle input_size, nb::handle output_shape,
+                    nb::handle input_shape, nb::handle batch_shape) {
+  const Shape size = shape_from(input_size);
+  require<ArgumentError>(nb::isinstance<nb::tuple>(idx) || nb::isinstance<nb::list>(idx),
+                         "Sampling: idx is a tuple with an index array for each axis");
+  const nb::sequence items = nb::borrow<nb::sequence>(idx);
+  std::vector<Array> each;
+  bool slices = false;
+  for (nb::handle h : items) {
+    if (PySlice_Check(h.ptr())) {
+      slices = true;
+      each.push_back(zeros({1}, DType::i64));
+      continue;
+    }
+    each.push_back(as_array(h, "Sampling"));
+  }
+  const Sampling checked(each, size, slices ? std::nullopt : dims_or_none(output_shape),
+                         dims_or_none(input_shape), dims_or_any(batch_shape));
+  if (!slices) return wrap_linop(checked);
+  return wrap_linop(Sampling::from_positions(positions_of_key(items, size), size,
+                                             dims_or_none(output_shape), dims_or_none(input_shape),
+                                             dims_or_any(batch_shape)));
+}
+
+nb::object sampling_from_mask(nb::handle mask, nb::handle input_size, nb::handle output_shape,
+                              nb::handle input_shape, nb::handle batch_shape) {
+  return wrap_linop(Sampling::from_mask(as_array(mask, "Sampling.from_mask"),
+                                        shape_or_none(input_size), dims_or_none(output_shape),
+                                        dims_or_none(input_shape), dims_or_any(batch_shape)));
+}
+
+nb::object sampling_from_stacked(nb::handle idx, nb::handle input_size, nb::handle output_shape,
+                                 nb::handle input_shape, nb::handle batch_shape, i64 dim) {
+  Array i = as_array(idx, "Sampling.from_stacked_idx");
+  const i64 axis = normalize_axis(dim, i.ndim(), "Sampling.from_stacked_idx");
+  Shape order;
+  for (i64 a = 0; a < i.ndim(); ++a)
+    if (a != axis) order.push_back(a);
+  order.push_back(axis);
+  return wrap_linop(Sampling::from_stacked_idx(
+      i.permute(order), shape_from(input_size), dims_or_none(output_shape),
+      dims_or_none(input_shape), dims_or_any(batch_shape)));
+}
+
+std::pair<i64, i64> matrix_shape(nb::handle shape) {
+  const Shape s = shape_from(shape);
+  require<ShapeError>(s.size() == 2, "Sparse: a matrix of shape ", s, "; expected two sizes");
+  return {s[0], s[1]};
+}
+
+// (data, indices, indptr), (data, (rows, columns)), an object of SciPy, or a dense matrix.
+CsrMatrix matrix_from(nb::handle h, nb::handle shape) {
+  constexpr const char* who = "Sparse";
+  if (nb::hasattr(h, "tocsr")) {
+    const nb::object csr = h.attr("tocsr")();
+    const auto [rows, columns] = matrix_shape(csr.attr("shape"));
+    return make_csr(as_array(csr.attr("data"), who), as_array(csr.attr("indices"), who),
+                    as_array(csr.attr("indptr"), who), rows, columns, who);
+  }
+  if (!nb::isinstance<nb::tuple>(h)) return csr_from_dense(as_array(h, who), who);
+  const nb::tuple t = nb::borrow<nb::tuple>(h);
+  require<ArgumentError>((t.size() == 2 || t.size() == 3) && !shape.is_none(),
+                         "Sparse: expected (data, indices, indptr) or (data, (rows, columns)) and "
+                         "the shape of the matrix");
+  const auto [rows, columns] = matrix_shape(shape);
+  if (t.size() == 3)
+    return make_csr(as_array(t[0], who), as_array(t[1], who), as_array(t[2], who), rows, columns,
+                    who);
+  const nb::tuple at = nb::cast<nb::tuple>(t[1]);
+  require<ArgumentError>(at.size() == 2, "Sparse: expected (data, (rows, columns))");
+  return csr_from_coo(as_array(t[0], who), as_array(at[0], who), as_array(at[1], who), rows,
+                      columns, who);
+}
+
+nb::object make_sparse(nb::handle matrix, nb::handle ishape, nb::handle oshape,
+                       nb::handle input_size, nb::handle output_size, nb::handle batch_shape,
+                       nb::handle shape) {
+  return wrap_linop(Sparse(matrix_from(matrix, shape),
+                           dims_or_none(ishape).value_or(Dims{NamedDimension("N")}),
+                           dims_or_none(oshape).value_or(Dims{NamedDimension("M")}),
+                           shape_or_none(input_size).value_or(Shape{}),
+                           shape_or_none(output_size).value_or(Shape{}), dims_or_any(batch_shape)));
+}
+
+void bind_interpolate(nb::module_& m) {
+  auto c = add_operator<Interpolate>(
+      m, "Interpolate",
+      "Values at points off a grid, by a kernel of given width; the adjoint is gridding.\n\n"
+      ">>> A = ts.Interpolate([[3.5]], (8,), width=4, kernel='spline')\n"
+      ">>> A([1., 2., 3., 4., 5., 6., 7., 8.]).tolist()\n[9.0]\n",
+      &interpolate, "locs"_a, "grid_size"_a, "batch_shape"_a = nb::none(),
+      "locs_batch_shape"_a = nb::none(), "grid_shape"_a = nb::none(), "width"_a = 4.0,
+      "kernel"_a = "kaiser_bessel", "norm"_a = 1, "pad_mode"_a = "circular",
+      "kernel_params"_a = nb::none());
+  c.def_prop_ro(
+      "locs", [](const LinopObject& a) { return wrap(a.op.as<Interpolate>()->locs); },
+      "The locations, (..., axes).");
+}
+
+void bind_sampling(nb::module_& m) {
+  auto c = add_operator<Sampling>(
+      m, "Sampling",
+      "Points of a grid picked by their indices; the adjoint adds them back.\n\n"
+      ">>> A = ts.Sampling(([0, 2],), (4,))\n"
+      ">>> A([1, 2, 3, 4]).tolist(), A.H([5, 6]).tolist()\n([1, 3], [5, 0, 6, 0])\n",
+      &sampling, "idx"_a, "input_size"_a, "output_shape"_a = nb::none(),
+      "input_shape"_a = nb::none(), "batch_shape"_a = nb::none());
+  c.def_static("from_mask", &sampling_from_mask, "mask"_a, "input_size"_a = nb::none(),
+               "output_shape"_a = nb::none(), "input_shape"_a = nb::none(),
+               "batch_shape"_a = nb::none(),
+               "The points where a bool array is true.\n\n"
+               ">>> ts.Sampling.from_mask([True, False, True])([1, 2, 3]).tolist()\n[1, 3]\n");
+  c.def_static("from_stacked_idx", &sampling_from_stacked, "idx"_a, "input_size"_a,
+               "output_shape"_a = nb::none(), "input_shape"_a = nb::none(),
+               "batch_shape"_a = nb::none(), "dim"_a = -1,
+               "Indices of shape (..., axes).\n\n"
+               ">>> ts.Sampling.from_stacked_idx([[1, 0]], (2, 2))([[1, 2], [3, 4]]).tolist()\n"
+               "[3]\n");
+  c.def_prop_ro(
+      "locs", [](const LinopObject& a) { return wrap(a.op.as<Sampling>()->locs()); },
+      "The indices, (..., axes).");
+}
+
+void bind_sparse(nb::module_& m) {
+  add_operator<Sparse>(
+      m, "Sparse",
+      "A sparse matrix between named dims: one of SciPy's, (data, indices, indptr) or\n"
+      "(data, (rows, columns)) with shape=, or a dense matrix whose zeros are left out.\n\n"
+      ">>> A = ts.Sparse(([1.0, 2.0], ([0, 1], [2, 0])), shape=(2, 3))\n"
+      ">>> A([1, 10, 100]).tolist(), A.H([1, 10]).tolist()\n([100.0, 2.0], [20.0, 0.0, 1.0])\n",
+      &make_sparse, "matrix"_a, "ishape"_a = nb::none(), "oshape"_a = nb::none(),
+      "input_size"_a = nb::none(), "output_size"_a = nb::none(), "batch_shape"_a = nb::none(),
+      "shape"_a = nb::none());
+}
+
+}  // namespace
+
+void bind_operators_gridding(nb::module_& m) {
+  bind_interpolate(m);
+  bind_sampling(m);
+  bind_sparse(m);
+}
+
+}  // namespace tessera::python

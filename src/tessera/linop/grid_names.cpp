@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/grid_names.hpp"
+
+namespace tessera {
+
+DType working_dtype(DType t) {
+  if (t == DType::f16 || t == DType::bf16) return DType::f32;
+  return is_inexact(t) ? t : DType::f64;
+}
+
+Dims numbered_dims(std::string_view word, i64 count) {
+  Dims d;
+  for (i64 i = 0; i < count; ++i) d.push_back(NamedDimension(word, i));
+  return d;
+}
+
+void check_names(std::string_view who, std::initializer_list<const Dims*> lists) {
+  Dims seen;
+  for (const Dims* list : lists)
+    for (NamedDimension d : *list) {
+      if (d.is_wildcard()) continue;
+      require<DimError>(!contains(seen, d), who, ": dim '", d, "' is named twice");
+      seen.push_back(d);
+    }
+}
+
+}  // namespace tessera

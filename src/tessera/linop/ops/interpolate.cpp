@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/ops/interpolate.hpp"
+
+#include "tessera/linop/grid_names.hpp"
+
+namespace tessera {
+
+Interpolate::Interpolate(Array l, const Shape& grid_size, Dims batch_shape,
+                         std::optional<Dims> locs_batch_shape, std::optional<Dims> grid_shape,
+                         const SpreadKernel& kernel)
+    : locs(std::move(l)), points(make_grid_points(locs, grid_size, kernel, "Interpolate")) {
+  const i64 axes = grid_size.size(), rank = locs.ndim() - 1;
+  const Dims at = locs_batch_shape.value_or(numbered_dims("K", rank)),
+             grid = grid_shape ? *grid_shape : nd_shape(axes);
+  require<DimError>(grid.size() == axes && !has_ellipses(grid), "Interpolate: the grid of shape ",
+                    grid_size, " has the names ", to_text(grid));
+  require<DimError>(at.size() == rank && !has_ellipses(at), "Interpolate: locations of shape ",
+                    locs.shape(), " have the names ", to_text(at), "; expected ", rank);
+  check_names("Interpolate", {&batch_shape, &at, &grid});
+  names = NamedShape(batch_shape, batch_shape) + NamedShape(grid, at);
+}
+
+std::optional<i64> Interpolate::size(NamedDimension d) const {
+  const i64 axes = points.grid.size(), rank = locs.ndim() - 1;
+  for (i64 a = 0; a < axes; ++a)
+    if (names.ishape[names.ishape.size() - axes + a] == d) return points.grid[a];
+  for (i64 a = 0; a < rank; ++a)
+    if (names.oshape[names.oshape.size() - rank + a] == d) return locs.shape(a);
+  return std::nullopt;
+}
+
+DType Interpolate::output_dtype(DType t) const { return working_dtype(t); }
+
+namespace {
+View in_dtype(Recorder& r, const View& x, DType t) {
+  if (x.dtype == t) return x;
+  const View c = r.temporary(x.shape(), t, r.device(x));
+  record::copy(r, x, c);
+  return c;
+}
+}  // namespace
+
+void Interpolate::apply(Recorder& r, const View& x, const View& y) const {
+  const View in = in_dtype(r, x, y.dtype);
+  const InterpolateSpec spec{false, operand_of(in), operand_of(y),
+                             x.layout.ndim() - points.grid.size(), points.kernel};
+  const View reads[] = {in, r.constant(points.locs), r.constant(points.order)};
+  r.launch(&KernelTable::interpolate, "interpolate", spec, reads, y);
+}
+
+void Interpolate::apply_adjoint(Recorder& r, const View& y, const View& x) const {
+  const View in = in_dtype(r, y, x.dtype);
+  record::fill(r, Value(0), x);
+  const InterpolateSpec spec{true, operand_of(x), operand_of(in),
+                             x.layout.ndim() - points.grid.size(), points.kernel};
+  const View reads[] = {in, r.constant(points.locs), r.constant(points.order),
+                        r.constant(points.starts)};
+  r.launch(&KernelTable::interpolate, "grid", spec, reads, x, {.updates = true});
+}
+
+Interpolate Interpolate::to(Device d) const {
+  Interpolate a = *this;
+  a.locs = locs.to(d);
+  a.points = points.to(d);
+  return a;
+}
+
+Interpolate Interpolate::renamed(const Renames& r) const {
+  Interpolate a = *this;
+  a.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
+  return a;
+}
+
+Interpolate Interpolate::split(const Tile& tile) const {
+  const i64 axes = points.grid.size(), rank = locs.ndim() - 1;
+  for (i64 a = 0; a < axes; ++a) {
+    const NamedDimension d = names.ishape[names.ishape.size() - axes + a];
+    require<SplitError>(!tile.find(d), "Interpolate ", names.str(), ": the grid dim '", d,
+                        "' cannot be cut: kernels of points reach across it");
+  }
+  Array part = locs;
+  for (i64 a = 0; a < rank; ++a)
+    if (const Cut* c = tile.find(names.oshape[names.oshape.size() - rank + a]))
+      part = part.slice(a, c->start, c->stop);
+  Interpolate s = *this;
+  if (part.shape() != locs.shape()) {
+    s.locs = part;
+    s.points = make_grid_points(part, points.grid, points.kernel, "Interpolate");
+  }
+  return s;
+}
+
+std::string Interpolate::details() const {
+  const SpreadKernel& k = points.kernel;
+  std::string text = k.kind == SpreadKind::spline ? "spline" : cat("kaiser_bessel beta=", k.beta);
+  text += " width=";
+  for (i64 a = 0; a < k.width.size(); ++a) text += cat(a ? "x" : "", k.width[a]);
+  return cat(text, k.norm == 2 ? " norm=2" : "", k.circular ? " circular" : " zero", ", ",
+             points.count(), " points");
+}
+
+}  // namespace tessera

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A sparse matrix between named dims (batch + input -> batch + output); several dims on a side
+// count as one, in row-major order. The transposed structure is made with the operator, so that
+// both directions sum each of their outputs in one place, without races. For a full matrix see
+// Dense.
+//   NamedLinop A = Sparse(csr_from_coo(values, rows, columns, 3, 4), dims("N"), dims("M"));
+
+#include "tessera/kernels/sparse/sparse.hpp"
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+struct TESSERA_API Sparse {
+  CsrMatrix matrix, turned;  // turned: the transposed one
+  Shape input_size, output_size;
+  NamedShape names;
+  bool conjugated = false;  // conj(values), without a copy
+
+  static constexpr const char* kind = "Sparse";
+  // Sizes may be left out where a side has one dim. DimError for names that do not fit or repeat,
+  // ShapeError for sizes that are not those of the matrix.
+  explicit Sparse(CsrMatrix matrix, Dims ishape = {NamedDimension("N")},
+                  Dims oshape = {NamedDimension("M")}, Shape input_size = {},
+                  Shape output_size = {}, Dims batch_shape = {NamedDimension::ellipses()});
+  NamedShape shape() const { return names; }
+  std::optional<i64> size(NamedDimension d) const;
+  std::optional<Device> device() const { return matrix.device(); }
+  DType output_dtype(DType t) const;
+  void apply(Recorder& r, const View& x, const View& y) const;
+  Sparse adjoint() const;
+  Sparse to(Device d) const;
+  Sparse renamed(const Renames& r) const;
+  Sparse split(const Tile& tile) const;
+  std::string details() const;
+};
+
+}  // namespace tessera

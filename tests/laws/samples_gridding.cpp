@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples of the operators between grids and points.
+#include "samples.hpp"
+
+namespace tessera::laws {
+namespace {
+
+Array random(const Shape& shape, DType t, Device d, std::uint64_t seed) {
+  return Random(seed).normal(shape, t, d);
+}
+
+// Locations from `low` to `high` along every axis.
+Array places(const Shape& shape, Device d, std::uint64_t seed, double low, double high) {
+  return Random(seed).uniform(shape, DType::f64, d, low, high);
+}
+
+Array integers(const Shape& shape, Device d, std::uint64_t seed, i64 high) {
+  return Random(seed).integers(0, high, shape, DType::i64, d);
+}
+
+CsrMatrix sparse(i64 rows, i64 columns, DType t, Device d, std::uint64_t seed, i64 entries) {
+  return csr_from_coo(random({entries}, t, d, seed), integers({entries}, d, seed + 1, rows),
+                      integers({entries}, d, seed + 2, columns), rows, columns);
+}
+
+}  // namespace
+
+template <>
+std::vector<Sample> samples<Interpolate>(DType, Device d) {
+  using enum SpreadKind;
+  const SpreadKernel bessel{.width = {4.0}, .beta = 6.5};
+  return {{"line", Interpolate(places({9, 1}, d, 1, -1, 12), {11}), {11}, dims("Nx")},
+          {"one point", Interpolate(places({1}, d, 2, 0, 5), {5}, dims("C")), {2, 5}, dims("Nx")},
+          {"grid of one", Interpolate(places({3, 1}, d, 3, 0, 1), {1}), {2, 1}, dims("Nx")},
+          {"plane of coils",
+           Interpolate(places({3, 5, 2}, d, 4, 0, 7), {7, 6}, dims("C"), dims("RK"), dims("XY"),
+                       bessel),
+           {10, 7, 6},
+           dims("XY")},
+          {"with ends",
+           Interpolate(places({8, 2}, d, 5, -2, 9), {6, 7}, dims("..."), dims("K"), dims("XY"),
+                       {.width = {3.0, 2.5}, .kind = spline, .circular = false}),
+           {2, 2, 6, 7},
+           dims("XY")},
+          {"by distance",
+           Interpolate(places({8, 2}, d, 6, 0, 6), {6, 5}, dims("B"), dims("K"), dims("XY"),
+                       {.width = {3.0}, .beta = 2.5, .norm = 2}),
+           {3, 6, 5},
+           dims("XY")},
+          {"volume",
+           Interpolate(places({2, 4, 3}, d, 7, 0, 5), {5, 4, 6}, dims("C"), dims("RK"), dims("XYZ"),
+                       bessel),
+           {2, 5, 4, 6},
+           dims("XYZ")}};
+}
+
+template <>
+std::vector<Sample> samples<Sampling>(DType, Device d) {
+  const Array mask = ops::greater(random({5, 4}, DType::f64, d, 9), 0.0);
+  return {{"line", Sampling({integers({6}, d, 1, 9)}, {9}), {9}, dims("Nx")},
+          {"repeated",
+           Sampling({integers({12}, d, 2, 3)}, {3}, dims("K"), dims("X"), dims("C")),
+           {2, 3},
+           dims("X")},
+          {"broadcast indices",
+           Sampling({integers({3, 1}, d, 3, 6), integers({5}, d, 4, 7)}, {6, 7}, dims("RK"),
+                    dims("XY")),
+           {2, 2, 6, 7},
+           dims("XY")},
+          {"mask",
+           Sampling::from_mask(mask, {}, dims("K"), dims("XY"), dims("C")),
+           {3, 5, 4},
+           dims("XY")},
+          {"stacked",
+           Sampling::from_stacked_idx(integers({2, 3, 3}, d, 5, 3), {3, 4, 5}, dims("RK"),
+                                      dims("XYZ"), dims("C")),
+           {2, 3, 4, 5},
+           dims("XYZ")},
+          {"grid of one", Sampling({integers({2}, d, 6, 1)}, {1}), {3, 1}, dims("Nx")}};
+}
+
+template <>
+std::vector<Sample> samples<Sparse>(DType t, Device d) {
+  return {
+      {"matrix", Sparse(sparse(5, 7, t, d, 1, 12)), {7}},
+      {"coils", Sparse(sparse(6, 4, t, d, 2, 9), dims("N"), dims("M"), {}, {}, dims("C")), {9, 4}},
+      {"real values", Sparse(sparse(3, 5, real_of(t), d, 3, 8)), {2, 2, 5}},
+      {"several dims",
+       Sparse(sparse(6, 20, t, d, 4, 25), dims("XY"), dims("PQ"), {4, 5}, {2, 3}, dims("C")),
+       {2, 4, 5}},
+      {"no entries", Sparse(sparse(2, 3, t, d, 5, 0)), {3}},
+      {"one entry", Sparse(sparse(1, 1, t, d, 6, 1)), {1}}};
+}
+
+}  // namespace tessera::laws
