@@ -29,10 +29,12 @@ struct BlockDiag;  // names a Python class; the operator itself is a Concat
 
 // Parts run as one plan; `threaded` and `num_workers` are accepted for programs that give them.
 void bind_containers(nb::module_& m) {
-  add_operator<Chain>(m, "Chain",
-                      "Operators one after another, the first first.\n\n>>> ts.Chain(ts.FFT(1), "
-                      "ts.FFT(1).H).ishape[-1]\nNx\n",
-                      [](nb::args a) { return wrap_linop(chain(operators_from(a, "Chain"))); });
+  add_operator<Chain>(
+      m, "Chain",
+      "Operators one after another, the first first.\n\n>>> ts.Chain(ts.FFT(1), "
+      "ts.FFT(1).H).ishape[-1]\nNx\n",
+      [](nb::args a) { return wrap_linop(chain(operators_from(a, "Chain"))); }, "linops"_a,
+      nb::kw_only());
   add_operator<Add>(
       m, "Add",
       "The sum of operators.\n\n>>> ts.Add(ts.Scalar(1), ts.Scalar(2))([1.0]).tolist()\n[3.0]\n",

@@ -201,8 +201,8 @@ void bind_properties(nb::class_<LinopObject>& c) {
           "dims", [dims_of](nb::handle a) { return nb::set(dims_of(held(a).dims())); },
           nb::sig("def dims(self) -> set[NamedDimension]"), "Names of both sides.")
       .def_prop_ro(
-          "name", [](nb::handle a) { return std::string(held(a).kind()); },
-          nb::sig("def name(self) -> str"), "What kind of operator it is.")
+          "name", [](nb::handle a) { return held(a).name(); }, nb::sig("def name(self) -> str"),
+          "The name it was given; 'L.H' for the adjoint of 'L'; its kind without one.")
       .def_prop_ro("linops", &parts, nb::sig("def linops(self) -> list[NamedLinop]"),
                    "The operators it is made of, in order of application.")
       .def_prop_ro(

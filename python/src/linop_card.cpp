@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator tells about itself: sizes and dtypes of its result.
+// What an operator tells about itself: its name, its bytes, sizes and dtypes of its result, and the
+// card that notebooks show.
+#include "tessera/linop/card.hpp"
+
 #include "linop.hpp"
 
 namespace tessera::python {
@@ -25,7 +28,20 @@ void bind_card(nb::class_<LinopObject>& c) {
           ">>> str(ts.FFT(1).output_dtype('float32'))\n'complex64'\n")
       .def_prop_ro(
           "kind", [](LinopObject& a) { return std::string(a.op.kind()); },
-          nb::sig("def kind(self) -> str"), "What kind of operator it is: 'Diagonal', 'Chain' …");
+          nb::sig("def kind(self) -> str"), "What kind of operator it is: 'Diagonal', 'Chain' …")
+      .def_prop_ro(
+          "nbytes", [](LinopObject& a) { return a.op.bytes(); }, nb::sig("def nbytes(self) -> int"),
+          "Bytes of the arrays that it holds; memory that several share counts once.")
+      .def(
+          "named",
+          [](LinopObject& a, const std::string& name) { return wrap_linop(a.op.named(name)); },
+          "name"_a, nb::sig("def named(self, name: str) -> NamedLinop"),
+          "The same operator under a name of its own.\n\n"
+          ">>> S = ts.Diagonal([1.0], ('X',)).named('S'); S.H\n"
+          "S.H: Diagonal (X,) -> (X,)  weight (1,) float64\n")
+      .def(
+          "_repr_html_", [](LinopObject& a) { return card(a.op); },
+          nb::sig("def _repr_html_(self) -> str"));
 }
 
 }  // namespace tessera::python

@@ -98,6 +98,13 @@ nb::handle class_of_kind(std::string_view kind) {
   return it != classes().end() ? it->second : classes().find("NamedLinop")->second;
 }
 
+nb::object named(nb::object linop, nb::handle name) {
+  if (name.is_none()) return linop;
+  if (!PyUnicode_Check(name.ptr()))
+    raise(PyExc_TypeError, cat("name: expected a str, got ", Py_TYPE(name.ptr())->tp_name));
+  return wrap_linop(linop_from(linop, "name").named(nb::cast<std::string>(name)));
+}
+
 void set_class_of_kind(const char* kind, nb::handle c) { classes()[kind] = c; }
 
 std::vector<NamedLinop> operators_from(const nb::args& args, const char* who) {

@@ -17,13 +17,34 @@ struct OperatorObject : LinopObject {
 nb::handle class_of_kind(std::string_view kind);
 void set_class_of_kind(const char* kind, nb::handle c);  // the module owns the class
 
+// Every constructor takes name= besides its own arguments, unless the operator has a name itself.
+nb::object named(nb::object linop, nb::handle name);
+template <class R, class... Args>
+auto with_name(R (*make)(Args...)) {
+  return [make](Args... args, nb::handle name) {
+    return named(make(std::forward<Args>(args)...), name);
+  };
+}
+template <class F, class R, class... Args>
+auto with_name(F make, R (F::*)(Args...) const) {
+  return [make](Args... args, nb::handle name) {
+    return named(make(std::forward<Args>(args)...), name);
+  };
+}
+template <class F>
+requires requires { &F::operator(); }
+auto with_name(F make) { return with_name(make, &F::operator()); }
+
 // One operator of the catalogue: `make` returns the Python operator, `extra` names its arguments.
 template <class T, class F, class... Extra>
 nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const char* name,
                                                         const char* doc, F&& make,
                                                         const Extra&... extra) {
   nb::class_<OperatorObject<T>, LinopObject> c(m, name, doc);
-  c.def(nb::new_(std::forward<F>(make)), extra...);
+  if constexpr (requires(T op) { op.label; })
+    c.def(nb::new_(std::forward<F>(make)), extra...);
+  else
+    c.def(nb::new_(with_name(std::forward<F>(make))), extra..., nb::arg("name") = nb::none());
   set_class_of_kind(name, c);
   return c;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/linop.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <list>
@@ -39,6 +40,7 @@ struct NamedLinop::PlanCache {
   std::uint64_t origin = 0;
   bool flipped = false;
   std::vector<std::string> notes;
+  std::string label;  // the name somebody gave it
 
   Entry* find(const Array& x, const Array& y) {
     for (auto it = entries.begin(); it != entries.end(); ++it)
@@ -60,7 +62,55 @@ NamedLinop::Node::~Node() = default;
 
 Dims NamedLinop::dims() const { return node_->dims(); }
 
-std::string NamedLinop::str() const { return cat(kind(), " ", shape().str()); }
+std::string NamedLinop::name() const {
+  const std::string& given = node_->cache->label;
+  const std::string own = given.empty() ? node_->label() : given;
+  return own.empty() ? std::string(kind()) : own;
+}
+
+NamedLinop NamedLinop::named(std::string name) const {
+  if (name == this->name()) return *this;
+  const NamedLinop copy(node_->clone());
+  copy.share_origin(*node_, false);
+  copy.node_->cache->notes = notes();
+  copy.node_->cache->label = std::move(name);
+  return copy;
+}
+
+NamedLinop NamedLinop::with_name_of(const NamedLinop& a) const {
+  return a.node_->cache->label.empty() ? *this : named(a.node_->cache->label);
+}
+
+std::string NamedLinop::str() const {
+  const std::string own = name();
+  return own == kind() ? cat(own, " ", shape().str()) : cat(own, ": ", kind(), " ", shape().str());
+}
+
+std::vector<Array> NamedLinop::arrays() const {
+  std::vector<Array> all = node_->arrays();
+  for (const NamedLinop& part : parts())
+    for (const Array& a : part.arrays()) all.push_back(a);
+  return all;
+}
+
+i64 NamedLinop::bytes() const {
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> spans;  // addresses, per device disjoint
+  for (const Array& a : arrays()) {
+    if (a.size() == 0) continue;
+    const auto [low, high] = a.layout().span();
+    const auto start = reinterpret_cast<std::uintptr_t>(a.storage().data());
+    const auto item = static_cast<std::uintptr_t>(size_of(a.dtype()));
+    spans.emplace_back(start + static_cast<std::uintptr_t>(low) * item,
+                       start + static_cast<std::uintptr_t>(high + 1) * item);
+  }
+  std::sort(spans.begin(), spans.end());
+  std::uintptr_t total = 0, end = 0;
+  for (const auto& [first, last] : spans) {
+    total += last > std::max(first, end) ? last - std::max(first, end) : 0;
+    end = std::max(end, last);
+  }
+  return static_cast<i64>(total);
+}
 
 std::string NamedLinop::tree() const {
   const std::string details = node_->details();
@@ -112,7 +162,8 @@ NamedLinop NamedLinop::N() const {
     c.share_origin(*n, false);
     return c;
   };
-  const NamedLinop fresh = chain({copy(node_), copy(H().node_)});
+  NamedLinop fresh = chain({copy(node_), copy(H().node_)});
+  if (!c.label.empty()) fresh = fresh.named(c.label + (c.label.ends_with(".N") ? "" : ".N"));
   std::lock_guard lock(c.mutex);
   if (!config().cache_adjoint_normal) return fresh;
   if (!c.normal) c.normal = fresh.node_;
@@ -134,6 +185,12 @@ NamedLinop NamedLinop::normal(const NamedLinop& inner) const {
 
 void NamedLinop::share_origin(const Node& made_from, bool flipped) const {
   if (node_.use_count() != 1) return;  // somebody else's already
+  std::string label = made_from.cache->label;
+  if (flipped && label.ends_with(".H"))
+    label.resize(label.size() - 2);
+  else if (flipped && !label.empty() && !label.ends_with(".N"))
+    label += ".H";
+  node_->cache->label = std::move(label);
   node_->cache->origin = made_from.cache->origin;
   node_->cache->flipped = made_from.cache->flipped != flipped;
 }
@@ -193,12 +250,12 @@ NamedLinop NamedLinop::split(const Tile& tile) const {
                         n ? cat("' is empty or beyond its size ", *n) : "' is empty");
     if (!n || c.size() != *n) needed.cuts.push_back(c);
   }
-  return needed.empty() ? *this : node_->split(needed, node_);
+  return needed.empty() ? *this : node_->split(needed, node_).with_name_of(*this);
 }
 
 NamedLinop NamedLinop::to(Device d) const {
   if (device() == d || !device()) return *this;
-  return node_->to(d, node_);
+  return node_->to(d, node_).with_name_of(*this);
 }
 
 void NamedLinop::check_input(const Shape& input) const {
@@ -231,8 +288,8 @@ void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
                          "; move one with to()");
   const DType natural = output_dtype(x.dtype);
   if (natural == y.dtype) return node_->apply(r, x, y);
-  require<DTypeError>(can_cast_same_kind(natural, y.dtype), str(), " on ", name(x.dtype), " gives ",
-                      name(natural), ", which the output of ", name(y.dtype), " cannot hold");
+  require<DTypeError>(can_cast_same_kind(natural, y.dtype), str(), " on ", x.dtype, " gives ",
+                      natural, ", which the output of ", y.dtype, " cannot hold");
   const View t = r.temporary(y.shape(), natural, r.device(y));
   node_->apply(r, x, t);
   record::copy(r, t, y);

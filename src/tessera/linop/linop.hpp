@@ -35,6 +35,9 @@ class TESSERA_API NamedLinop {
   }
 
   std::string_view kind() const { return node_->kind(); }  // "Diagonal"
+  // The name it was given, "L"; "L.H" and "L.N" for what is made of it; its kind without one.
+  std::string name() const;
+  NamedLinop named(std::string name) const;  // the same operator under another name
   NamedShape shape() const { return node_->shape(); }
   Dims ishape() const { return shape().ishape; }
   Dims oshape() const { return shape().oshape; }
@@ -43,8 +46,11 @@ class TESSERA_API NamedLinop {
   std::optional<Device> device() const {
     return node_->device();
   }                          // of its arrays; nullopt: anywhere
-  std::string str() const;   // "Diagonal (Nx,) -> (Nx,)"
+  std::string str() const;   // "Diagonal (Nx,) -> (Nx,)", "L: Diagonal (Nx,) -> (Nx,)"
   std::string tree() const;  // with its parts, one a line
+  std::string details() const { return node_->details(); }  // "weight (5,) float32"
+  std::vector<Array> arrays() const;                        // what it and its parts hold
+  i64 bytes() const;  // of these arrays; memory that several share counts once
   std::vector<NamedLinop> parts() const { return node_->parts(); }
   // What was rewritten to make it, and why; part of explain().
   const std::vector<std::string>& notes() const;
@@ -107,6 +113,8 @@ class TESSERA_API NamedLinop {
     virtual std::optional<i64> size(NamedDimension) const = 0;
     virtual std::optional<Device> device() const = 0;
     virtual std::string details() const = 0;
+    virtual std::string label() const = 0;
+    virtual std::vector<Array> arrays() const = 0;
     virtual std::vector<NamedLinop> parts() const = 0;
     virtual std::optional<Shape> output_shape(const Shape&) const = 0;
     virtual DType output_dtype(DType) const = 0;
@@ -134,6 +142,7 @@ class TESSERA_API NamedLinop {
   void check_input(const Shape& input) const;
   // A copy, a renaming or (flipped) an adjoint that was just made belongs to the same operator.
   void share_origin(const Node& made_from, bool flipped) const;
+  NamedLinop with_name_of(const NamedLinop& a) const;
   static NamedLinop relabelled(const Node::P& self, const Renames& renames);
   [[noreturn]] static void refuse_cut(const Node& self, const Cut& cut);
 
@@ -195,6 +204,18 @@ struct NamedLinop::Model final : Node {
   std::string details() const override {
     if constexpr (requires { op.details(); })
       return op.details();
+    else
+      return {};
+  }
+  std::string label() const override {
+    if constexpr (requires { op.label; })
+      return op.label;
+    else
+      return {};
+  }
+  std::vector<Array> arrays() const override {
+    if constexpr (requires { op.arrays(); })
+      return op.arrays();
     else
       return {};
   }

@@ -4,7 +4,8 @@
 // adjoint, by value (adjoint()) or by call (apply_adjoint()). Optional, found by name:
 //   size(dim), dims() (inner ones too), device(), to(device), output_shape(shape),
 //   output_dtype(dtype), adjoint_dtype(dtype), output_device(device), normal(), normal(inner),
-//   isometry(), real_linear, renamed(renames), split(tile), parts(), details()
+//   isometry(), real_linear, renamed(renames), split(tile), parts(), details(),
+//   arrays() (that it holds)
 // A dim on both sides means that the operator acts point by point along it. Without split() an
 // operator may be cut along such a dim when it does not know its size, and along no other.
 //   struct Twice { static constexpr const char* kind = "Twice";  NamedShape shape() const;

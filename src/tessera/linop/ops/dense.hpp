@@ -37,6 +37,7 @@ struct TESSERA_API Dense {
   Dense renamed(const Renames& r) const;
   Dense split(const Tile& tile) const;
   std::string details() const;
+  std::vector<Array> arrays() const { return {weight}; }
 
  private:
   std::optional<NamedLinop> gram() const;

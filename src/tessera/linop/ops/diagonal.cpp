@@ -186,6 +186,12 @@ Diagonal Diagonal::power(const Value& exponent) const {
   return Diagonal(ops::power(w, exponent), names.ishape, broadcast_dims);
 }
 
+std::vector<Array> Diagonal::arrays() const {
+  std::vector<Array> all;
+  for (const Factor& f : factors) all.push_back(f.weight);
+  return all;
+}
+
 std::string Diagonal::details() const {
   std::string text = "weight";
   for (const Factor& f : factors)

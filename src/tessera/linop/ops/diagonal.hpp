@@ -44,6 +44,7 @@ struct TESSERA_API Diagonal {
   std::optional<Diagonal> times(const Diagonal& next) const;
   Diagonal power(const Value& exponent) const;  // weight ** exponent
   std::string details() const;
+  std::vector<Array> arrays() const;
 
  private:
   Array product(DType data) const;
