@@ -94,4 +94,16 @@ Loop Loop::only(int operand) const {
   return l;
 }
 
+Loop Loop::rows() const {
+  Loop l = *this;
+  l.size_ = inner_size() > 0 ? size_ / inner_size() : 0;
+  if (axes() == 1) {
+    l.sizes_[0] = l.size_;
+    return l;
+  }
+  l.sizes_.resize(axes() - 1);
+  l.strides_.resize((axes() - 1) * operands_);
+  return l;
+}
+
 }  // namespace tessera

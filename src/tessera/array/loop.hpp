@@ -47,6 +47,8 @@ class TESSERA_API Loop {
 
   // The same walk seen by one operand: fewer axes, because only it must step evenly.
   Loop only(int operand) const;
+  // The rows: the same walk without its innermost axis; one row when there is no other.
+  Loop rows() const;
 
  private:
   void merge();

@@ -118,5 +118,17 @@ TEST(Loop, MergesWhatStepsEvenly) {
   EXPECT_TRUE(Loop({&dense, &one}, {4, 4}).is_scalar(1));
 }
 
+TEST(Loop, RowsAreTheWalkWithoutTheInnermostAxis) {
+  const Layout dense = Layout::contiguous({3, 4, 5});
+  const Layout part = dense.slice(2, 1, 3).slice(1, 0, 2);
+  const Layout out = Layout::contiguous({3, 2, 3});
+  const Loop rows = Loop({&out, &part}, {4, 4}).rows();
+  EXPECT_EQ(rows.size(), 6);
+  std::vector<i64> at;
+  for (Cursor c(rows, 0); c.position() < rows.size(); c.advance(1)) at.push_back(c.offset(1) / 4);
+  EXPECT_EQ(at, (std::vector<i64>{0, 5, 20, 25, 40, 45}));
+  EXPECT_EQ(Loop({&dense}, {4}).rows().size(), 1);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversion without an operation: straight from the input's dtype to the output's. What the
 // element-wise kernel does for ElementOp::copy. Copies that exchange axes go by square tiles, so
-// that every cache line that is fetched is used before it leaves.
+// that every cache line that is fetched is used before it leaves. Short dense rows (blocks of an
+// array) are copied a plane at a time, without a call for each.
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "tessera/array/loop.hpp"
 #include "tessera/device/threads.hpp"
@@ -13,8 +15,13 @@
 namespace tessera {
 namespace {
 
-constexpr i64 grain = 32768;  // elements
-constexpr i64 tile = 32;      // rows and columns
+constexpr i64 grain = 32768;    // elements
+constexpr i64 tile = 32;        // rows and columns
+constexpr i64 short_row = 512;  // bytes
+
+// Rows that follow each other in even steps, in bytes.
+using CopyPlane = void (*)(const std::byte* from, i64 from_step, std::byte* to, i64 to_step,
+                           i64 rows, i64 row_bytes);
 
 struct CopyState {
   CastRow row = nullptr;
@@ -22,6 +29,8 @@ struct CopyState {
   bool immediate = false;
   Element value{};
   i64 across = -1;  // the axis that lies densely in the input when it is not the innermost one
+  CopyPlane plane = nullptr;
+  Loop rows;  // of the loop, for planes
 };
 
 struct Ends {
@@ -82,6 +91,49 @@ void run_tiles(const void* state, const Launch& launch) {
   });
 }
 
+template <int Bytes>
+void copy_plane(const std::byte* from, i64 from_step, std::byte* to, i64 to_step, i64 rows, i64) {
+  for (i64 r = 0; r < rows; ++r, from += from_step, to += to_step) std::memcpy(to, from, Bytes);
+}
+
+void copy_any_plane(const std::byte* from, i64 from_step, std::byte* to, i64 to_step, i64 rows,
+                    i64 row_bytes) {
+  for (i64 r = 0; r < rows; ++r, from += from_step, to += to_step)
+    std::memcpy(to, from, static_cast<std::size_t>(row_bytes));
+}
+
+CopyPlane plane_of(i64 row_bytes) {
+  switch (row_bytes) {
+    case 8: return &copy_plane<8>;
+    case 16: return &copy_plane<16>;
+    case 32: return &copy_plane<32>;
+    case 64: return &copy_plane<64>;
+    case 128: return &copy_plane<128>;
+    default: return &copy_any_plane;
+  }
+}
+
+void run_planes(const void* state, const Launch& launch) {
+  const CopyState& s = *static_cast<const CopyState*>(state);
+  const Ends ends = ends_of(s, launch);
+  const i64 bytes = s.loop.inner_size() * s.loop.inner_stride(0);
+  parallel_for(s.rows.size(), std::max<i64>(1, grain / s.loop.inner_size()),
+               [&](i64 begin, i64 end) {
+                 for (Cursor c(s.rows, begin); c.position() < end;) {
+                   const i64 n = std::min(c.run(), end - c.position());
+                   s.plane(ends.from + c.offset(1), s.rows.inner_stride(1), ends.to + c.offset(0),
+                           s.rows.inner_stride(0), n, bytes);
+                   c.advance(n);
+                 }
+               });
+}
+
+// Rows that are dense on both sides, short, and many.
+bool short_rows(const Loop& l, i64 element) {
+  return l.axes() > 1 && l.inner_stride(0) == element && l.inner_stride(1) == element &&
+         l.inner_size() * element <= short_row && l.size() > 0;
+}
+
 // The axis to pair with the innermost one in tiles; -1 when rows are as good.
 i64 axis_across(const Loop& l) {
   const i64 inner = l.axes() - 1;
@@ -106,7 +158,12 @@ Prepared prepare_copy_cpu(const ElementwiseSpec& spec) {
   state->loop = Loop({&spec.out.layout, state->immediate ? &still : &in.operand.layout},
                      {size_of(spec.out.dtype), size_of(from)});
   state->across = axis_across(state->loop);
-  const RunFn run = state->across < 0 ? &run_rows : &run_tiles;
+  if (state->across < 0 && from == spec.out.dtype && !state->immediate &&
+      short_rows(state->loop, size_of(from))) {
+    state->rows = state->loop.rows();
+    state->plane = plane_of(state->loop.inner_size() * size_of(from));
+  }
+  const RunFn run = state->plane ? &run_planes : state->across < 0 ? &run_rows : &run_tiles;
   return {.task = {run, std::move(state)}};
 }
 
