@@ -4,7 +4,8 @@
 // them back, scaled in the last pass. Lines that are dense already go through FFTW where they
 // lie. So plans depend on lengths only, not on strides or addresses, any layout works, columns
 // never thrash the cache, and complex_to_real destroys only buffers. Batches of small transforms
-// are spread slice by slice, large ones pass by pass.
+// are spread slice by slice, large ones pass by pass. Dense slices that fit the cache go to FFTW
+// whole, where it can measure how to do them best.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -21,6 +22,7 @@ namespace {
 constexpr i64 buffer_target = 64 << 10;  // bytes of lines in a buffer: stays in the first cache
 constexpr i64 direct_points = 64;        // dense lines from this length on are planned one by one
 constexpr i64 threaded_points = 1 << 15;
+constexpr i64 whole_slice_bytes = 256 << 10;  // input and output of a slice in the second cache
 
 enum class Place : std::uint8_t { input, output, space };
 
@@ -46,6 +48,9 @@ struct State {
   Strides batch_in, batch_out;
   i64 batch = 1, tasks = 1;
   i64 in_element = 0, out_element = 0;
+  std::shared_ptr<const LinePlan> whole;  // of a slice, instead of the passes
+  i64 slice_points = 0;
+  double scale = 1;
   i64 buffer_bytes = 0, space_bytes = 0;  // of one task; of one slice or of the whole input
   i64 slot_bytes() const { return buffer_bytes + (by_slice ? space_bytes : 0); }
 };
@@ -230,6 +235,40 @@ void build(const FftSpec& spec, State& s) {
   s.passes.back().scale = spec.scale;
 }
 
+bool ends_densely(const Layout& l, i64 axes) {
+  i64 step = 1;
+  for (i64 a = l.ndim() - 1; a >= l.ndim() - axes; --a) {
+    if (l.strides[a] != step) return false;
+    step *= l.shape[a];
+  }
+  return true;
+}
+
+void plan_whole(const FftSpec& spec, State& s) {
+  const i64 axes = spec.axes.size(), rank = spec.in.layout.ndim();
+  const i64 effort = config().fft_effort;
+  if (!s.by_slice || axes > 3 || spec.kind != FftKind::complex || spec.in_place) return;
+  if (!(effort >= 2 || (effort == 1 && fftw_measures_quickly))) return;
+  for (i64 i = 0; i < axes; ++i)
+    if (std::find(spec.axes.begin(), spec.axes.end(), rank - axes + i) == spec.axes.end()) return;
+  if (!ends_densely(spec.in.layout, axes) || !ends_densely(spec.out.layout, axes)) return;
+  const Shape& shape = spec.in.layout.shape;
+  LineKey key{.single = real_of(spec.in.dtype) == DType::f32,
+              .points = shape[rank - 1],
+              .sign = spec.sign,
+              .effort = effort,
+              .rows = shape[rank - 2],
+              .layers = axes == 3 ? shape[rank - 3] : 1};
+  s.slice_points = key.layers * key.rows * key.points;
+  const i64 bytes = s.slice_points * s.in_element;
+  if (2 * bytes > whole_slice_bytes || bytes % fftw_alignment != 0) return;
+  for (const Strides* steps : {&s.batch_in, &s.batch_out})
+    for (i64 step : *steps)
+      if (step * s.in_element % fftw_alignment != 0) return;
+  s.scale = spec.scale;
+  s.whole = line_plan(key);
+}
+
 // ---- run ----
 
 bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % fftw_alignment == 0; }
@@ -315,9 +354,15 @@ void run_slices(const State& s, const Launch& launch) {
           a += at * s.batch_in[d];
           b += at * s.batch_out[d];
         }
+        const std::byte* const x = in + a * s.in_element;
+        std::byte* const y = out + b * s.out_element;
+        if (s.whole && aligned(x) && aligned(y)) {
+          s.whole->execute(const_cast<std::byte*>(x), y);
+          scale_line(reinterpret_cast<Complex<R>*>(y), s.slice_points, s.scale);
+          continue;
+        }
         for (const Pass& p : s.passes)
-          run_pass<R>(p, 0, p.blocks, in + a * s.in_element, out + b * s.out_element,
-                      buffer + s.buffer_bytes, buffer);
+          run_pass<R>(p, 0, p.blocks, x, y, buffer + s.buffer_bytes, buffer);
       }
     }
   });
@@ -401,6 +446,7 @@ Prepared prepare_fft_cpu(const FftSpec& spec, Device) {
   s.by_slice =
       spec.axes.size() > 1 && s.batch > 1 && (s.batch >= 2 * threads || s.batch % threads == 0);
   build(spec, s);
+  plan_whole(spec, s);
   // More pieces than threads even out their speed; slices of complex_to_real cost memory each.
   const i64 pieces = s.by_slice && s.space_bytes > (1 << 20) ? threads : 4 * threads;
   i64 most = s.by_slice ? s.batch : 1;

@@ -230,6 +230,26 @@ TEST(FftKernelLarge, BatchesAndBroadcasts) {
   expect_close(fftn(x, {0, 1}), naive(naive(all, {5, 12}, 0, -1), {5, 12}, 1, -1), 60, "broadcast");
 }
 
+// Small dense slices, which FFTW takes whole where it measures quickly; also off its boundaries.
+TEST(FftKernelLarge, SmallSlices) {
+  const Using<i64> effort(config().fft_effort, fftw_measures_quickly ? 1 : 0);
+  const Case small[] = {{{8, 6, 10}, {1, 2}}, {{8, 3, 4, 6}, {1, 2, 3}}, {{8, 5, 7}, {2, 1}}};
+  for (const Case& c : small)
+    for (DType t : {DType::c64, DType::c128}) {
+      const i64 n = count_of(c.shape);
+      const Field x = random_field(n + 1, false, 12);
+      Field want(x.begin() + 1, x.end());
+      for (i64 a : c.axes) want = naive(want, c.shape, a, 1);
+      for (Z& z : want) z *= 0.25;
+      const Array odd = array_of(x, {n + 1}, t).slice(0, 1, n + 1).reshape(c.shape);
+      for (const Array& in : {odd, odd.copy()}) {
+        const Array out = poisoned(c.shape, t, Lay::dense);
+        run({FftKind::complex, operand_of(in), operand_of(out), c.axes, 1, 0.25}, in, out);
+        expect_close(out, want, points_of(c, c.shape), text(c, Lay::dense, Lay::dense, t));
+      }
+    }
+}
+
 // Dense lines that do not start on FFTW's boundaries, and a single line long enough for threads.
 TEST(FftKernelLarge, OffsetsAndThreads) {
   const Using<i64> effort(config().fft_effort, 0);

@@ -19,51 +19,43 @@ constexpr std::size_t cache_capacity = 256;
 constexpr double worth_saving = 0.02;  // seconds of planning after which wisdom is written
 constexpr double time_limit = 2.0;     // seconds that FFTW may search for one plan by measuring
 
-#if defined(__x86_64__)
-constexpr bool quick_timer = true;
-#else
-// Distributions build FFTW for other processors without a cycle counter; each candidate is then
-// timed for a tenth of a second and a plan takes half a minute: only when patience is asked for.
-constexpr bool quick_timer = false;
-#endif
-
 // FFTW's two libraries behind one set of names.
 template <class T>
 struct Fftw;
-#define TESSERA_FFTW(T, X, Real)                                                                 \
-  template <>                                                                                    \
-  struct Fftw<T> {                                                                               \
-    using Plan = X##_plan;                                                                       \
-    using Dim = X##_iodim64;                                                                     \
-    using C = X##_complex;                                                                       \
-    static Plan plan(FftKind kind, const Dim* d, const Dim* h, void* in, void* out, int sign,    \
-                     unsigned flags) {                                                           \
-      if (kind == FftKind::complex)                                                              \
-        return X##_plan_guru64_dft(1, d, 1, h, static_cast<C*>(in), static_cast<C*>(out), sign,  \
-                                   flags);                                                       \
-      if (kind == FftKind::real_to_complex)                                                      \
-        return X##_plan_guru64_dft_r2c(1, d, 1, h, static_cast<Real*>(in), static_cast<C*>(out), \
-                                       flags);                                                   \
-      return X##_plan_guru64_dft_c2r(1, d, 1, h, static_cast<C*>(in), static_cast<Real*>(out),   \
-                                     flags);                                                     \
-    }                                                                                            \
-    static void execute(void* p, FftKind kind, void* in, void* out) {                            \
-      const Plan plan = static_cast<Plan>(p);                                                    \
-      if (kind == FftKind::complex)                                                              \
-        X##_execute_dft(plan, static_cast<C*>(in), static_cast<C*>(out));                        \
-      else if (kind == FftKind::real_to_complex)                                                 \
-        X##_execute_dft_r2c(plan, static_cast<Real*>(in), static_cast<C*>(out));                 \
-      else                                                                                       \
-        X##_execute_dft_c2r(plan, static_cast<C*>(in), static_cast<Real*>(out));                 \
-    }                                                                                            \
-    static void destroy(void* p) { X##_destroy_plan(static_cast<Plan>(p)); }                     \
-    static void* take(std::size_t bytes) { return X##_malloc(bytes); }                           \
-    static void drop(void* p) { X##_free(p); }                                                   \
-    static bool import(const char* path) { return X##_import_wisdom_from_filename(path) != 0; }  \
-    static bool save(const char* path) { return X##_export_wisdom_to_filename(path) != 0; }      \
-    static void limit(double seconds) { X##_set_timelimit(seconds); }                            \
-    static void use_threads(int n);                                                              \
-    static void start();                                                                         \
+#define TESSERA_FFTW(T, X, Real)                                                                   \
+  template <>                                                                                      \
+  struct Fftw<T> {                                                                                 \
+    using Plan = X##_plan;                                                                         \
+    using Dim = X##_iodim64;                                                                       \
+    using C = X##_complex;                                                                         \
+    static Plan plan(FftKind kind, int rank, const Dim* d, const Dim* h, void* in, void* out,      \
+                     int sign, unsigned flags) {                                                   \
+      if (kind == FftKind::complex)                                                                \
+        return X##_plan_guru64_dft(rank, d, 1, h, static_cast<C*>(in), static_cast<C*>(out), sign, \
+                                   flags);                                                         \
+      if (kind == FftKind::real_to_complex)                                                        \
+        return X##_plan_guru64_dft_r2c(1, d, 1, h, static_cast<Real*>(in), static_cast<C*>(out),   \
+                                       flags);                                                     \
+      return X##_plan_guru64_dft_c2r(1, d, 1, h, static_cast<C*>(in), static_cast<Real*>(out),     \
+                                     flags);                                                       \
+    }                                                                                              \
+    static void execute(void* p, FftKind kind, void* in, void* out) {                              \
+      const Plan plan = static_cast<Plan>(p);                                                      \
+      if (kind == FftKind::complex)                                                                \
+        X##_execute_dft(plan, static_cast<C*>(in), static_cast<C*>(out));                          \
+      else if (kind == FftKind::real_to_complex)                                                   \
+        X##_execute_dft_r2c(plan, static_cast<Real*>(in), static_cast<C*>(out));                   \
+      else                                                                                         \
+        X##_execute_dft_c2r(plan, static_cast<C*>(in), static_cast<Real*>(out));                   \
+    }                                                                                              \
+    static void destroy(void* p) { X##_destroy_plan(static_cast<Plan>(p)); }                       \
+    static void* take(std::size_t bytes) { return X##_malloc(bytes); }                             \
+    static void drop(void* p) { X##_free(p); }                                                     \
+    static bool import(const char* path) { return X##_import_wisdom_from_filename(path) != 0; }    \
+    static bool save(const char* path) { return X##_export_wisdom_to_filename(path) != 0; }        \
+    static void limit(double seconds) { X##_set_timelimit(seconds); }                              \
+    static void use_threads(int n);                                                                \
+    static void start();                                                                           \
   };
 TESSERA_FFTW(float, fftwf, float)
 TESSERA_FFTW(double, fftw, double)
@@ -145,7 +137,8 @@ i64 span_bytes(const LineKey& key, bool in_side) {
                     (key.kind == FftKind::complex_to_real && !in_side);
   const i64 half = key.kind == FftKind::complex ? key.points : key.points / 2 + 1;
   const i64 distance = in_side ? key.in_distance : key.out_distance;
-  const i64 elements = (key.lines - 1) * distance + (real ? key.points : half);
+  const i64 elements =
+      (key.lines - 1) * distance + key.layers * key.rows * (real ? key.points : half);
   return elements * (key.single ? 4 : 8) * (real ? 1 : 2);
 }
 
@@ -155,11 +148,16 @@ void* make_plan(const LineKey& key) {
   std::lock_guard lock(p.mutex);
   start<T>(p);
   using Dim = typename Fftw<T>::Dim;
-  const Dim d{key.points, 1, 1}, h{key.lines, key.in_distance, key.out_distance};
+  const Dim h{key.lines, key.in_distance, key.out_distance};
+  const Dim all[] = {{key.layers, key.rows * key.points, key.rows * key.points},
+                     {key.rows, key.points, key.points},
+                     {key.points, 1, 1}};
+  const int rank = key.layers > 1 ? 3 : key.rows > 1 ? 2 : 1;
+  const Dim* const d = all + 3 - rank;
   void* in = Fftw<T>::take(static_cast<std::size_t>(
       std::max(span_bytes(key, true), key.in_place ? span_bytes(key, false) : 0)));
   void* out = key.in_place ? in : Fftw<T>::take(static_cast<std::size_t>(span_bytes(key, false)));
-  const bool measure = key.effort >= 2 || (key.effort == 1 && quick_timer);
+  const bool measure = key.effort >= 2 || (key.effort == 1 && fftw_measures_quickly);
   const unsigned wanted = key.effort >= 2 ? FFTW_PATIENT : measure ? FFTW_MEASURE : FFTW_ESTIMATE;
   Fftw<T>::use_threads(key.threads);
   Fftw<T>::limit(key.effort >= 2 ? FFTW_NO_TIMELIMIT : time_limit);
@@ -169,8 +167,8 @@ void* make_plan(const LineKey& key) {
     // What an earlier, more patient run has learned costs nothing.
     for (unsigned known : {FFTW_PATIENT, FFTW_MEASURE})
       if (!plan)
-        plan = Fftw<T>::plan(key.kind, &d, &h, in, out, key.sign, known | FFTW_WISDOM_ONLY);
-    if (!plan) plan = Fftw<T>::plan(key.kind, &d, &h, in, out, key.sign, wanted);
+        plan = Fftw<T>::plan(key.kind, rank, d, &h, in, out, key.sign, known | FFTW_WISDOM_ONLY);
+    if (!plan) plan = Fftw<T>::plan(key.kind, rank, d, &h, in, out, key.sign, wanted);
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   Fftw<T>::use_threads(1);

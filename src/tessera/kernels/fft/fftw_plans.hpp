@@ -23,10 +23,22 @@ struct LineKey {
   int sign = -1;
   int threads = 1;
   i64 effort = 0;  // config().fft_effort
+  // A whole dense plane or volume at once: lengths of the axes before the lines' own, transformed
+  // too (complex, one line). 1 where there is none.
+  i64 rows = 1, layers = 1;
   auto operator<=>(const LineKey&) const = default;
 };
 
 inline constexpr i64 fftw_alignment = 16;
+
+// FFTW can compare candidates in little time, so that config().fft_effort 1 measures.
+#if defined(__x86_64__)
+inline constexpr bool fftw_measures_quickly = true;
+#else
+// Distributions build FFTW for other processors without a cycle counter; each candidate is then
+// timed for a tenth of a second and a plan takes half a minute: only when patience is asked for.
+inline constexpr bool fftw_measures_quickly = false;
+#endif
 
 class TESSERA_API LinePlan {
  public:
