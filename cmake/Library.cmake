@@ -6,7 +6,7 @@ set(TESSERA_SRC ${CMAKE_CURRENT_SOURCE_DIR}/src)
 function(tessera_library_sources out)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/*.cpp)
   list(FILTER found EXCLUDE REGEX "(_test|_bench)\\.cpp$")
-  list(FILTER found EXCLUDE REGEX "/tessera/(device/cuda|comm/mpi|comm/nccl)/")
+  list(FILTER found EXCLUDE REGEX "/tessera/(device/cuda|comm/mpi|comm/nccl|testing)/")
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
@@ -25,9 +25,32 @@ target_link_options(tessera PRIVATE -Wl,--no-undefined -Wl,--as-needed)
 set_target_properties(tessera PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
 
+# The laws that operators are tested by, for tests inside and outside this tree.
+file(GLOB testing_sources CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/testing/*.cpp)
+add_library(tessera_testing STATIC ${testing_sources})
+target_link_libraries(tessera_testing PUBLIC tessera)
+target_compile_options(tessera_testing PRIVATE
+  $<TARGET_PROPERTY:tessera_flags,INTERFACE_COMPILE_OPTIONS>)
+set_target_properties(tessera_testing PROPERTIES EXPORT_NAME testing)
+add_library(tessera::tessera ALIAS tessera)
+add_library(tessera::testing ALIAS tessera_testing)
+
+# `find_package(tessera)` works with an installed tree and, given tessera_DIR, with a build folder.
 include(GNUInstallDirs)
 if(NOT SKBUILD)
-  install(TARGETS tessera LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+  include(CMakePackageConfigHelpers)
+  set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+  install(TARGETS tessera EXPORT tessera LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    COMPONENT library)
+  install(TARGETS tessera_testing EXPORT tessera ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    COMPONENT library)
+  install(EXPORT tessera FILE tesseraConfig.cmake NAMESPACE tessera:: DESTINATION ${package_folder}
+    COMPONENT library)
+  export(EXPORT tessera FILE ${CMAKE_BINARY_DIR}/tesseraConfig.cmake NAMESPACE tessera::)
+  write_basic_package_version_file(${CMAKE_BINARY_DIR}/tesseraConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_BINARY_DIR}/tesseraConfigVersion.cmake DESTINATION ${package_folder}
+    COMPONENT library)
   install(DIRECTORY ${TESSERA_SRC}/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     COMPONENT library FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
 endif()

@@ -47,6 +47,9 @@ foreach(suite laws ladder)
   file(GLOB suite_tests CONFIGURE_DEPENDS ${tests_root}/${suite}/*.cpp)
   tessera_add_test(tessera_${suite} ${suite_tests})
 endforeach()
+if(TARGET tessera_laws)
+  target_link_libraries(tessera_laws PRIVATE tessera_testing)
+endif()
 
 # A fuzzer is tests/fuzz/fuzz_NAME.cpp, run as `fuzz_NAME SECONDS`; it fails with a non-zero status.
 # Files there without the prefix are shared by all of them.

@@ -16,6 +16,7 @@ ctest --test-dir build/release --output-on-failure --output-junit "$results/ctes
 say "C++ tests again, under tests/configs"
 scripts/configs.sh release "$results" || true
 scripts/python_tests.sh "$results" || true
+scripts/out_of_tree.sh release "$results" || true
 say "fuzzers"
 scripts/fuzz.sh "${TESSERA_FUZZ_SECONDS:-60}" "$results" || true
 say "sum"

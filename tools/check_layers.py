@@ -15,6 +15,7 @@ ORDER = [
     {"matrix", "split"},
     {"dist"},
     {"solve"},
+    {"testing"},
 ]
 LEVEL = {layer: level for level, layers in enumerate(ORDER) for layer in layers}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]tessera/(\w+)/', re.M)

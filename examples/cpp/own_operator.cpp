@@ -6,12 +6,13 @@
 
 using namespace tessera;
 
-// y[i] = x[i] + 2 x[n-1-i]: symmetric, so it is its own adjoint.
+// y[i] = x[i] + 2 x[n-1-i] along the last dim: symmetric, so the adjoint differs in its names only.
 struct Mirrored {
-  Dims ioshape;
+  Dims ishape, oshape;
 
   static constexpr const char* kind = "Mirrored";
-  NamedShape shape() const { return {ioshape, ioshape}; }
+  NamedShape shape() const { return {ishape, oshape}; }
+  Shape output_shape(const Shape& input) const { return input; }
   void apply(Recorder& r, const View& x, const View& y) const {
     const i64 axis = x.layout.ndim() - 1, n = x.layout.shape[axis];
     const View reversed = sub_view(x, x.layout.slice(axis, n - 1, n, -1));
@@ -19,11 +20,11 @@ struct Mirrored {
     record::scale(r, Value(2.0), reversed, twice);
     record::add(r, x, twice, y);
   }
-  Mirrored adjoint() const { return *this; }
+  Mirrored adjoint() const { return {oshape, ishape}; }
 };
 
 int main() {
-  const NamedLinop A = Mirrored{dims("BN")};
+  const NamedLinop A = Mirrored{dims("BN"), dims("BM")};
   const Array x = Array::of({1.0, 2.0, 4.0, 8.0, 16.0}).reshape({1, 5});
   const Array y = A(x);
   for (i64 i = 0; i < 5; ++i) std::printf("%g ", y.select(0, 0).select(0, i).item().as<double>());

@@ -8,16 +8,9 @@
 #include <vector>
 
 #include "tessera/tessera.hpp"
+#include "tessera/testing/laws.hpp"
 
 namespace tessera::laws {
-
-struct Sample {
-  std::string label;
-  NamedLinop op;
-  Shape input;
-  Dims
-      unsplittable{};  // along these A.split() must raise SplitError; along all others it must work
-};
 
 // Arrays of the operator have dtype t and live on d.
 template <class T>

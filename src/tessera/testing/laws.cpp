@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/testing/laws.hpp"
+
+#include <thread>
+
+#include "tessera/tessera.hpp"
+#include "tessera/testing/subject.hpp"
+
+namespace tessera::laws {
+namespace {
+
+void dot_test(Subject& s) {
+  for (std::uint64_t seed : {1u, 2u}) {
+    const double error = check_adjoint(s.A, s.sample.input, s.dtype, s.device, seed);
+    s.expect(error < s.tolerance(), "|<y, Ax> - <A.H y, x>| is ", error, ", expected less than ",
+             s.tolerance());
+  }
+}
+
+void linearity(Subject& s) {
+  const Array x = s.random_input(3), y = s.random_input(4);
+  const Array left = s.A(ops::add(ops::multiply(x, 2.5), y)),
+              right = ops::add(ops::multiply(s.A(x), 2.5), s.A(y));
+  s.expect_near(left, right, s.tolerance(), "A(2.5 x + y) and 2.5 A x + A y");
+}
+
+void adjoint_twice_is_the_operator(Subject& s) {
+  s.expect(s.A.H().H() == s.A, "A.H.H is not A");
+  s.expect(s.A.H() == s.A.H(), "A.H is made twice");
+  s.expect(s.A.H().ishape() == s.A.oshape() && s.A.H().oshape() == s.A.ishape(), "A.H maps ",
+           s.A.H().shape(), ", A ", s.A.shape());
+}
+
+void normal_is_adjoint_after_operator(Subject& s) {
+  const Array x = s.random_input(5);
+  const NamedLinop N = s.A.N();
+  s.expect(N.ishape() == s.A.ishape(), "A.N takes ", to_text(N.ishape()), ", A ",
+           to_text(s.A.ishape()));
+  s.expect_near(N(x), s.A.H()(s.A(x)), 4 * s.tolerance(), "A.N x and A.H A x");
+  s.expect_near(N.H()(x), N(x), 4 * s.tolerance(), "A.N.H x and A.N x");
+}
+
+void dense_matrix_of_the_adjoint(Subject& s) {
+  if (s.A.real_linear()) return;  // not a matrix over the complex numbers
+  const Array a = s.A.to_dense(s.sample.input, s.dtype);
+  const Array h = s.A.H().to_dense(s.A.output_shape(s.sample.input), s.A.output_dtype(s.dtype));
+  s.expect_near(h, ops::conj(a).transpose(), s.tolerance(),
+                "the matrix of A.H and the conjugate transpose of A's");
+}
+
+// Every rule at once; rewrite_test.cpp takes them one by one.
+void rewriting_changes_nothing_but_the_work(Subject& s) {
+  const Array x = s.random_input(13);
+  const Array expected = s.A.N()(x), direct = s.A(x);
+  const Using plain(config().rewrite, false);
+  const Using fresh(config().cache_adjoint_normal, false);
+  s.expect_near(expected, s.A.N()(x), 4 * s.tolerance(), "A.N x with and without rewriting");
+  s.expect_near(expected, s.A.H()(direct), 4 * s.tolerance(), "A.N x and plain A.H A x");
+}
+
+void renaming_keeps_the_map(Subject& s) {
+  const Array x = s.random_input(14);
+  Renames r;
+  for (NamedDimension d : s.A.dims())
+    if (!d.is_wildcard()) r.emplace_back(d, NamedDimension("Renamed" + d.str()));
+  const NamedLinop renamed = s.A.rename(r);
+  const NamedShape expected(rename(s.A.ishape(), r), rename(s.A.oshape(), r));
+  s.expect(renamed.ishape() == expected.ishape && renamed.oshape() == expected.oshape,
+           "renamed, it maps ", renamed.shape(), ", expected ", expected);
+  s.expect_near(renamed(x), s.A(x), s.tolerance(), "A x before and after renaming");
+  for (NamedDimension d : s.A.dims())
+    s.expect(s.A.size(d) == renamed.size(rename(Dims{d}, r)[0]), "the size of '", d,
+             "' is another after renaming");
+}
+
+void inputs_are_untouched(Subject& s) {
+  const Array x = s.random_input(6), before = x.copy();
+  (void)s.A(x);
+  (void)s.A.N()(x);
+  s.expect(difference(x, before) == 0, "the input has changed");
+}
+
+void any_strides_in_and_out(Subject& s) {
+  const Array x = s.random_input(7), expected = s.A(x);
+  s.expect_near(s.A(awkward(x)), expected, s.tolerance(), "A of a strided input");
+  const Array out = awkward(Array::empty(expected.shape(), expected.dtype(), expected.device()));
+  s.A(awkward(x), out);
+  s.expect_near(out, expected, s.tolerance(), "A into a strided output");
+}
+
+void eager_planned_and_captured_agree(Subject& s) {
+  const Array x = s.random_input(8).contiguous(), y = s.random_input(9).contiguous(),
+              expected = s.A(x);
+  const Plan plan = s.A.plan({.shape = s.sample.input, .dtype = s.dtype, .device = s.device});
+  tessera::Run run = plan.instance();
+  auto dense = [&](const Array& like) {
+    return Array(Storage::allocate(like.device(), like.bytes()), Layout::contiguous(like.shape()),
+                 like.dtype());
+  };
+  const Array planned = dense(expected), captured = dense(expected), other = dense(expected);
+  run(x, planned);
+  run.capture();
+  run(x, captured);
+  run(y, other);
+  run(x, captured);
+  s.expect(difference(planned, captured) == 0, "a captured run gives other values");
+  s.expect_near(planned, expected, s.tolerance(), "planned and eager");
+  s.expect_near(other, s.A(y), s.tolerance(), "a captured run with another input");
+}
+
+void workspace_is_what_a_run_allocates(Subject& s) {
+  const Plan plan = s.A.plan({.shape = s.sample.input, .dtype = s.dtype, .device = s.device});
+  Stream::home(s.device).sync();
+  const i64 before = memory_stats(s.device).in_use;
+  const tessera::Run run = plan.instance();
+  const i64 used = memory_stats(s.device).in_use - before;
+  s.expect(used == plan.workspace(s.device), "a run holds ", used, " bytes, its plan said ",
+           plan.workspace(s.device));
+}
+
+void two_threads_at_once(Subject& s) {
+  const Array x = s.random_input(10), y = s.random_input(11), ax = s.A(x), ay = s.A(y);
+  auto repeat = [&](const Array& in, const Array& expected, double& worst) {
+    for (int i = 0; i < 5; ++i) worst = std::max(worst, difference(s.A(in), expected));
+  };
+  double a = 0, b = 0;
+  std::thread other([&] { repeat(y, ay, b); });
+  repeat(x, ax, a);
+  other.join();
+  s.expect(a < s.tolerance() && b < s.tolerance(), "two threads at once differ by ", a, " and ", b);
+}
+
+void devices_agree(Subject& s) {
+  if (s.device == cpu) return;
+  const Array x = s.random_input(15);
+  s.expect_near(s.A(x).to(cpu), s.A.to(cpu)(x.to(cpu)), s.tolerance(), "A x here and on the cpu");
+}
+
+void wrong_inputs_are_refused_by_sentence(Subject& s) {
+  Shape more = s.sample.input;
+  more.insert(0, 2);
+  more.insert(0, 2);
+  const Dims names = s.A.ishape();
+  if (!has_ellipses(names)) {
+    try {
+      (void)s.A(Array::empty(more, s.dtype, s.device));
+      s.expect(false, "accepted an input of shape ", more);
+    } catch (const DimError& e) {
+      const std::string text = e.what();
+      s.expect(text.find(s.A.kind()) != std::string::npos, "the error does not name it: ", text);
+    }
+  }
+  for (NamedDimension d : names) {
+    const auto n = s.A.size(d);
+    if (!n) continue;
+    Shape wrong = s.sample.input;
+    wrong[*axis_of(names, d, wrong.size())] += 1;
+    try {
+      (void)s.A(Array::empty(wrong, s.dtype, s.device));
+      s.expect(false, "accepted an input of shape ", wrong, " though '", d, "' is ", *n);
+    } catch (const DimError&) {
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<Law>& all_laws() {
+  static const std::vector<Law> laws{
+      {"DotTest", dot_test},
+      {"Linearity", linearity},
+      {"AdjointTwiceIsTheOperator", adjoint_twice_is_the_operator},
+      {"NormalIsAdjointAfterOperator", normal_is_adjoint_after_operator},
+      {"DenseMatrixOfTheAdjoint", dense_matrix_of_the_adjoint},
+      {"PartsMakeTheWhole", parts_make_the_whole},
+      {"RewritingChangesNothingButTheWork", rewriting_changes_nothing_but_the_work},
+      {"RenamingKeepsTheMap", renaming_keeps_the_map},
+      {"InputsAreUntouched", inputs_are_untouched},
+      {"AnyStridesInAndOut", any_strides_in_and_out},
+      {"EagerPlannedAndCapturedAgree", eager_planned_and_captured_agree},
+      {"WorkspaceIsWhatARunAllocates", workspace_is_what_a_run_allocates},
+      {"TwoThreadsAtOnce", two_threads_at_once},
+      {"DevicesAgree", devices_agree},
+      {"WrongInputsAreRefusedBySentence", wrong_inputs_are_refused_by_sentence}};
+  return laws;
+}
+
+}  // namespace tessera::laws

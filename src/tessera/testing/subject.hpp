@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the laws share: how far arrays are apart, and arrays laid out in ways that nobody expects.
+//   double d = difference(y, expected);   A(awkward(x))
+
+#include "tessera/testing/laws.hpp"
+
+namespace tessera::laws {
+
+// |a - b| / |b|, in double precision.
+double difference(const Array& a, const Array& b);
+// The same values in a permuted layout with gaps and a reversed axis.
+Array awkward(const Array& x);
+
+// laws_split.cpp
+void parts_make_the_whole(Subject& s);
+
+}  // namespace tessera::laws
