@@ -155,6 +155,7 @@ void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
                      &zero, "ishape"_a, "oshape"_a = nb::none(), "sizes"_a = nb::none());
   bind_containers(m);
   bind_operators_gridding(m);
+  bind_operators_moves(m);
 }
 
 }  // namespace tessera::python

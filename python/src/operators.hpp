@@ -59,6 +59,7 @@ void bind_operators(nb::module_& m,
                     nb::class_<LinopObject>& base);  // the basic ones, then the groups
 void bind_containers(nb::module_& m);
 void bind_operators_gridding(nb::module_& m);
+void bind_operators_moves(nb::module_& m);
 
 // Operators given as arguments; ArgumentError for none.
 std::vector<NamedLinop> operators_from(const nb::args& args, const char* who);

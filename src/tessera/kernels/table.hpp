@@ -16,6 +16,7 @@
 #include "tessera/kernels/random/random.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 #include "tessera/kernels/scan/scan.hpp"
+#include "tessera/kernels/sleep/sleep.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 #include "tessera/kernels/sparse/sparse.hpp"
 

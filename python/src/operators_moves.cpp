@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constructors of the operators that move data, and of those made of functions and matrices.
+#include "operators.hpp"
+#include "tessera/linop/ops/diagonal.hpp"
+#include "tessera/linop/ops/flip.hpp"
+#include "tessera/linop/ops/gradient.hpp"
+#include "tessera/linop/ops/kronecker.hpp"
+#include "tessera/linop/ops/matrix.hpp"
+#include "tessera/linop/ops/pad.hpp"
+#include "tessera/linop/ops/permute.hpp"
+#include "tessera/linop/ops/rearrange.hpp"
+#include "tessera/linop/ops/roll.hpp"
+#include "tessera/linop/ops/shape_spec.hpp"
+#include "tessera/linop/ops/simple_linop.hpp"
+#include "tessera/linop/ops/sleep.hpp"
+#include "tessera/linop/ops/sum_reduce.hpp"
+#include "tessera/linop/ops/to_device.hpp"
+#include "tessera/linop/ops/toeplitz.hpp"
+#include "tessera/linop/ops/truncate.hpp"
+
+namespace tessera::python {
+
+namespace {
+
+using nb::literals::operator""_a;
+
+DimSizes sizes_from(nb::handle h, std::string_view who) {
+  DimSizes s;
+  if (h.is_none()) return s;
+  require<DTypeError>(PyDict_Check(h.ptr()), who, ": expected a dict {dim: number}, got ",
+                      Py_TYPE(h.ptr())->tp_name);
+  for (auto [d, n] : nb::borrow<nb::dict>(h)) s.emplace_back(dimension_from(d), int_from(n, who));
+  return s;
+}
+
+nb::dict dict_of(const DimSizes& s) {
+  nb::dict d;
+  for (const auto& [dim, n] : s) d[nb::cast(dim)] = n;
+  return d;
+}
+
+// What an operator was made with, as an attribute of its class.
+template <class Op, class F>
+void add_attribute(nb::handle c, const char* name, F&& value, const char* doc) {
+  const nb::object get = nb::cpp_function([value, name](nb::handle self) {
+    const Op* op = linop_from(self, name).template as<Op>();
+    return value(*op);
+  });
+  nb::setattr(c, name,
+              nb::module_::import_("builtins").attr("property")(get, nb::none(), nb::none(), doc));
+}
+
+// --- padding and cutting
+
+template <class Op>
+nb::object padded(nb::handle large, nb::handle small, nb::handle in_shape, nb::handle out_shape,
+                  nb::handle batch_shape) {
+  return wrap_linop(Op(shape_from(large), shape_from(small), dims_from(in_shape),
+                       dims_from(out_shape), dims_or_any(batch_shape)));
+}
+
+template <class Op>
+nb::object cut(nb::handle dim, i64 from_length, i64 to_length, nb::handle ishape,
+               nb::handle oshape) {
+  const Dims in = dims_from(ishape), out = dims_from(oshape);
+  if (PyUnicode_Check(dim.ptr()) || nb::isinstance<NamedDimension>(dim))
+    return wrap_linop(Op(dimension_from(dim), from_length, to_length, in, out));
+  return wrap_linop(Op(int_from(dim, Op::kind), from_length, to_length, in, out));
+}
+
+template <class Op>
+void bind_cut(nb::module_& m, const char* doc) {
+  const nb::object c = add_operator<Op>(m, Op::kind, doc, &cut<Op>, "dim"_a, "from_length"_a,
+                                        "to_length"_a, "ishape"_a, "oshape"_a = nb::none());
+  add_attribute<Op>(
+      c, "dim", [](const Op& t) { return t.dim; }, "Position of the dim in the names.");
+  add_attribute<Op>(
+      c, "from_length", [](const Op& t) { return t.from_length; }, "Length of the input.");
+  add_attribute<Op>(
+      c, "to_length", [](const Op& t) { return t.to_length; }, "Length of the output.");
+}
+
+void bind_padding(nb::module_& m) {
+  add_operator<Pad>(
+      m, "Pad",
+      "An image in the middle of a larger one, zeros around it: index n//2 goes to p//2.\n\n"
+      ">>> ts.Pad((4,), (2,), ('X',))([1, 2]).tolist()\n[0, 1, 2, 0]\n",
+      &padded<Pad>, "pad_im_size"_a, "im_size"_a, "in_shape"_a = nb::none(),
+      "out_shape"_a = nb::none(), "batch_shape"_a = nb::none());
+  add_operator<Crop>(m, "Crop",
+                     "The middle of an image; the adjoint of Pad.\n\n"
+                     ">>> ts.Crop((2,), (4,), ('X',))([1, 2, 3, 4]).tolist()\n[2, 3]\n",
+                     &padded<Crop>, "crop_im_size"_a, "im_size"_a, "in_shape"_a = nb::none(),
+                     "out_shape"_a = nb::none(), "batch_shape"_a = nb::none());
+  bind_cut<Truncate>(m,
+                     "The first elements along a dim, given by name or position.\n\n"
+                     ">>> ts.Truncate(0, 4, 2, ('N',))([1, 2, 3, 4]).tolist()\n[1, 2]\n");
+  bind_cut<PadDim>(m,
+                   "Zeros at the end of a dim; the adjoint of Truncate.\n\n"
+                   ">>> ts.PadDim('N', 2, 4, ('N',))([1, 2]).tolist()\n[1, 2, 0, 0]\n");
+}
+
+// --- names, order, sums
+
+nb::object rearrange(const std::string& ipattern, const std::string& opattern, nb::handle ishape,
+                     nb::handle oshape, nb::handle axes_lengths) {
+  Rearrange::Lengths lengths;
+  if (!axes_lengths.is_none())
+    for (auto [word, n] : nb::cast<nb::dict>(axes_lengths))
+      lengths.emplace_back(nb::str(word).c_str(), int_from(n, "Rearrange"));
+  return wrap_linop(Rearrange(ipattern, opattern, dims_from(ishape), dims_from(oshape), lengths));
+}
+
+void bind_order(nb::module_& m) {
+  add_operator<ShapeSpec>(
+      m, "ShapeSpec",
+      "New names for the same array.\n\n>>> ts.ShapeSpec(('N',), ('K',)).H.oshape == "
+      "('N',)\nTrue\n",
+      [](nb::handle in, nb::handle out) {
+        return wrap_linop(ShapeSpec(dims_from(in), out.is_none() ? dims_from(in) : dims_from(out)));
+      },
+      "ishape"_a, "oshape"_a = nb::none());
+  add_operator<Rearrange>(
+      m, "Rearrange",
+      "Axes cut, merged and moved as two patterns say; one item of a pattern per dim.\n\n"
+      ">>> A = ts.Rearrange('(a b)', 'b a', ('N',), ('B', 'A'), {'a': 2})\n"
+      ">>> A([1, 2, 3, 4]).tolist()\n[[1, 3], [2, 4]]\n",
+      &rearrange, "ipattern"_a, "opattern"_a, "ishape"_a, "oshape"_a,
+      "axes_lengths"_a = nb::none());
+  add_operator<Permute>(
+      m, "Permute",
+      "The same dims in another order.\n\n"
+      ">>> ts.Permute(('X', 'Y'), ('Y', 'X'))([[1, 2]]).tolist()\n[[1], [2]]\n",
+      [](nb::handle in, nb::handle out) {
+        return wrap_linop(Permute(dims_from(in), dims_from(out)));
+      },
+      "ishape"_a, "oshape"_a);
+  add_operator<Flip>(
+      m, "Flip",
+      "Some dims read backwards.\n\n>>> ts.Flip('X', ('X',))([1, 2, 3]).tolist()\n[3, 2, 1]\n",
+      [](nb::handle dims, nb::handle in, nb::handle out) {
+        return wrap_linop(Flip(dims_from(dims), dims_from(in), dims_from(out)));
+      },
+      "dims"_a, "ishape"_a, "oshape"_a = nb::none());
+  add_operator<Roll>(
+      m, "Roll",
+      "Some dims turned around their end, as numpy.roll.\n\n"
+      ">>> ts.Roll({'X': 1}, ('X',))([1, 2, 3]).tolist()\n[3, 1, 2]\n",
+      [](nb::handle shifts, nb::handle in, nb::handle out) {
+        return wrap_linop(Roll(sizes_from(shifts, "Roll"), dims_from(in), dims_from(out)));
+      },
+      "shifts"_a, "ishape"_a, "oshape"_a = nb::none());
+}
+
+void bind_sums(nb::module_& m) {
+  add_operator<SumReduce>(
+      m, "SumReduce",
+      "The sum over the dims that the output does not have. Its adjoint repeats, for which it "
+      "must\n"
+      "know how long these dims are.\n\n"
+      ">>> A = ts.SumReduce(('A', 'C'), ('A',), {'C': 2})\n"
+      ">>> A([[1, 2]]).tolist(), A.H([3]).tolist()\n([3], [[3, 3]])\n",
+      [](nb::handle in, nb::handle out, nb::handle sizes) {
+        return wrap_linop(SumReduce(dims_from(in), dims_from(out), sizes_from(sizes, "SumReduce")));
+      },
+      "ishape"_a, "oshape"_a, "sizes"_a = nb::none());
+  const nb::object c = add_operator<Repeat>(
+      m, "Repeat",
+      "The input again and again along new dims.\n\n"
+      ">>> A = ts.Repeat({'C': 2}, ('A',), ('A', 'C'))\n"
+      ">>> A([1, 2]).tolist(), A.N([1.0]).tolist()\n([[1, 1], [2, 2]], [2.0])\n",
+      [](nb::handle n, nb::handle in, nb::handle out, nb::handle broadcast) {
+        return wrap_linop(
+            Repeat(sizes_from(n, "Repeat"), dims_from(in), dims_from(out), dims_from(broadcast)));
+      },
+      "n_repeats"_a, "ishape"_a, "oshape"_a, "broadcast_dims"_a = nb::none());
+  for (const char* name : {"n_repeats", "axes_lengths"})
+    add_attribute<Repeat>(
+        c, name, [](const Repeat& r) { return dict_of(r.n_repeats); },
+        "How often along each new dim.");
+}
+
+// --- differences and matrices
+
+void bind_differences(nb::module_& m) {
+  add_operator<FiniteDifference>(
+      m, "FiniteDifference",
+      "Differences of neighbours along a dim: mode 'forward', 'backward' or 'central'. Beyond its\n"
+      "ends the input is 'zero', goes on 'circular', or keeps its last value ('replicate').\n\n"
+      ">>> ts.FiniteDifference('X', ('X',), edge='circular')([1.0, 3.0, 6.0]).tolist()\n"
+      "[2.0, 3.0, -5.0]\n",
+      [](nb::handle dim, nb::handle in, nb::handle out, const std::string& mode,
+         const std::string& edge) {
+        return wrap_linop(FiniteDifference(dimension_from(dim), dims_from(in), dims_from(out),
+                                           parse_difference("FiniteDifference", mode),
+                                           parse_edge("FiniteDifference", edge)));
+      },
+      "dim"_a, "ishape"_a, "oshape"_a = nb::none(), "mode"_a = "forward", "edge"_a = "zero");
+  add_operator<Gradient>(
+      m, "Gradient",
+      "Differences along several dims, one direction after another along a new first dim.\n\n"
+      ">>> G = ts.Gradient(('X', 'Y'), ('X', 'Y'), edge='replicate')\n"
+      ">>> G([[1.0, 2.0], [4.0, 8.0]]).tolist()\n"
+      "[[[3.0, 6.0], [0.0, 0.0]], [[1.0, 0.0], [4.0, 0.0]]]\n",
+      [](nb::handle dims, nb::handle in, nb::handle out, const std::string& mode,
+         const std::string& edge) {
+        return wrap_linop(Gradient(dims_from(dims), dims_from(in), dims_from(out),
+                                   parse_difference("Gradient", mode),
+                                   parse_edge("Gradient", edge)));
+      },
+      "dims"_a, "ishape"_a, "oshape"_a = nb::none(), "mode"_a = "forward", "edge"_a = "zero");
+}
+
+nb::object toeplitz(nb::handle column, nb::handle row, nb::handle dim, nb::handle ishape,
+                    nb::handle oshape) {
+  const Array c = as_array(column, "Toeplitz");
+  const Array r = row.is_none() ? Array() : as_array(row, "Toeplitz");
+  const Dims in = ishape.is_none() ? dims("...N") : dims_from(ishape);
+  require<DimError>(!in.empty(), "Toeplitz: the input needs a dim");
+  return wrap_linop(
+      Toeplitz(c, r, dim.is_none() ? in.back() : dimension_from(dim), in, dims_from(oshape)));
+}
+
+nb::object matrix(nb::handle matrix, nb::handle ishape, nb::handle oshape) {
+  const Dims in = ishape.is_none() ? dims("...N") : dims_from(ishape),
+             out = oshape.is_none() ? dims("...M") : dims_from(oshape);
+  return wrap_linop(Matrix(as_array(matrix, "Matrix"), in, out));
+}
+
+void bind_matrices(nb::module_& m) {
+  add_operator<Toeplitz>(
+      m, "Toeplitz",
+      "A matrix with constant diagonals, from its first column and row (default: conj(column)),\n"
+      "applied along a dim (default: the last). Large ones use transforms.\n\n"
+      ">>> ts.Toeplitz([1, 2, 3], [1, 5])([1, 1]).tolist()\n[6, 3, 5]\n",
+      &toeplitz, "column"_a, "row"_a = nb::none(), "dim"_a = nb::none(), "ishape"_a = nb::none(),
+      "oshape"_a = nb::none());
+  add_operator<Kronecker>(
+      m, "Kronecker",
+      "The Kronecker product of operators: each acts on its own dims.\n\n"
+      ">>> A = ts.Dense([[1, 2]], ('M', 'N'), ('N',), ('M',))\n"
+      ">>> K = ts.Kronecker(A, ts.Diagonal([1, 10], ('X',)))\n"
+      ">>> K([[1, 1], [1, 1]]).tolist()\n[[3, 30]]\n",
+      [](nb::args factors) { return wrap_linop(Kronecker(operators_from(factors, "Kronecker"))); });
+  add_operator<Matrix>(
+      m, "Matrix",
+      "A matrix as an operator from one dim to another; other dims pass through.\n\n"
+      ">>> ts.Matrix([[1, 2], [3, 4], [5, 6]]).H([1, 1, 1]).tolist()\n[9, 12]\n",
+      &matrix, "matrix"_a, "ishape"_a = nb::none(), "oshape"_a = nb::none());
+}
+
+// --- functions and devices
+
+// A Python callable that C++ may copy and drop from any thread, with or without the lock.
+SimpleLinop::Function function_from(nb::handle h, const char* what) {
+  require<DTypeError>(PyCallable_Check(h.ptr()) != 0, "SimpleLinop: ", what,
+                      " is not a function but ", Py_TYPE(h.ptr())->tp_name);
+  const std::shared_ptr<PyObject> f(nb::borrow(h).release().ptr(), [](PyObject* o) {
+    if (!nb::is_alive()) return;  // the interpreter has gone, and the object with it
+    const nb::gil_scoped_acquire lock;
+    Py_DECREF(o);
+  });
+  return [f](const Array& x) {
+    const nb::gil_scoped_acquire lock;
+    return as_array(nb::handle(f.get())(wrap(x)), "SimpleLinop");
+  };
+}
+
+nb::object simple(nb::handle forward, nb::handle adjoint, nb::handle normal, nb::handle ishape,
+                  nb::handle oshape, nb::handle name, nb::handle sizes, nb::handle dtype) {
+  return wrap_linop(SimpleLinop(
+      function_from(forward, "forward"), function_from(adjoint, "adjoint"),
+      normal.is_none() ? SimpleLinop::Function{} : function_from(normal, "normal"),
+      dims_or_any(ishape), oshape.is_none() ? std::nullopt : std::optional(dims_from(oshape)),
+      name.is_none() ? std::string() : nb::cast<std::string>(name),
+      sizes_from(sizes, "SimpleLinop"), dtype.is_none() ? DType::b1 : dtype_from(dtype)));
+}
+
+void bind_functions_and_devices(nb::module_& m) {
+  add_operator<SimpleLinop>(
+      m, "SimpleLinop",
+      "An operator given by functions of arrays; whether they are linear and fit each other,\n"
+      "ts.check_adjoint shows. Sizes of output dims that are not the input's are found by a call\n"
+      "with zeros unless `sizes` has them; `dtype` is the least dtype of results.\n\n"
+      ">>> A = ts.SimpleLinop(lambda x: 2 * x, lambda y: 2 * y, name='twice')\n"
+      ">>> A([1.0]).tolist(), A.N([1.0]).tolist()\n([2.0], [4.0])\n",
+      &simple, "forward"_a, "adjoint"_a, "normal"_a = nb::none(), "ishape"_a = nb::none(),
+      "oshape"_a = nb::none(), "name"_a = nb::none(), "sizes"_a = nb::none(),
+      "dtype"_a = nb::none());
+  add_operator<Sleep>(
+      m, "Sleep",
+      "The identity, after some seconds; the adjoint does not sleep.\n\n"
+      ">>> ts.Sleep(0.001)([1]).tolist()\n[1]\n",
+      [](double duration, nb::handle ioshape) {
+        return wrap_linop(Sleep(duration, dims_or_any(ioshape)));
+      },
+      "duration"_a = 0.1, "ioshape"_a = nb::none());
+  const nb::object c = add_operator<ToDevice>(
+      m, "ToDevice",
+      "The same array on another device; the adjoint goes back.\n\n"
+      ">>> y = ts.ToDevice('cpu', 'sim:0')([1, 2]); str(y.device)\n'sim:0'\n",
+      [](nb::handle from, nb::handle to, nb::handle ioshape) {
+        return wrap_linop(ToDevice(device_from(from), device_from(to), dims_or_any(ioshape)));
+      },
+      "idevice"_a, "odevice"_a, "ioshape"_a = nb::none());
+  add_attribute<ToDevice>(
+      c, "idevice", [](const ToDevice& t) { return t.idevice; }, "Where the input is.");
+  add_attribute<ToDevice>(
+      c, "odevice", [](const ToDevice& t) { return t.odevice; }, "Where the output is.");
+}
+
+}  // namespace
+
+void bind_operators_moves(nb::module_& m) {
+  bind_padding(m);
+  bind_order(m);
+  bind_sums(m);
+  bind_differences(m);
+  bind_matrices(m);
+  bind_functions_and_devices(m);
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A matrix as an operator: one dim in, one dim out, the other dims of both sides pass through. Held
+// as whatever applies it: a Dense for an array, a Sparse for a sparse matrix.
+//   Matrix(w, dims("N"), dims("M"))   // w of shape (m, n)
+
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+struct TESSERA_API Matrix {
+  NamedLinop inner;
+
+  static constexpr const char* kind = "Matrix";
+  // DimError unless w has two axes and each side one dim that the other has not.
+  Matrix(const Array& w, const Dims& ishape, const Dims& oshape);
+  explicit Matrix(NamedLinop a) : inner(std::move(a)) {}
+  NamedShape shape() const { return inner.shape(); }
+  std::optional<i64> size(NamedDimension d) const { return inner.size(d); }
+  std::optional<Device> device() const { return inner.device(); }
+  DType output_dtype(DType t) const { return inner.output_dtype(t); }
+  void apply(Recorder& r, const View& x, const View& y) const { inner.record(r, x, y); }
+  Matrix adjoint() const { return Matrix(inner.H()); }
+  std::optional<NamedLinop> normal() const { return inner.own_normal(); }
+  bool isometry() const { return inner.isometry(); }
+  Matrix renamed(const Renames& r) const { return Matrix(inner.rename(r)); }
+  NamedLinop split(const Tile& t) const { return Matrix(inner.split(t)); }
+  Matrix to(Device d) const { return Matrix(inner.to(d)); }
+  std::vector<NamedLinop> parts() const { return {inner}; }
+};
+
+}  // namespace tessera

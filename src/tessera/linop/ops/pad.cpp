@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/ops/pad.hpp"
+
+#include "tessera/linop/dim_sizes.hpp"
+#include "tessera/linop/ops/identity.hpp"
+#include "tessera/plan/record_moves.hpp"
+
+namespace tessera {
+namespace {
+
+struct ImageNames {
+  Dims batch, in, out;
+};
+
+Dims default_image(std::string_view who, i64 ndim) {
+  require<DimError>(ndim >= 1 && ndim <= 3, who, ": ", ndim,
+                    " image dims have no default names; give in_shape");
+  Dims d;
+  for (i64 i = 0; i < ndim; ++i) d.push_back(NamedDimension(cat("N", "xyz"[i])));
+  return d;
+}
+
+// Names of in_shape before the image dims join the batch dims.
+ImageNames image_names(std::string_view who, i64 ndim, Dims in, Dims out, const Dims& batch) {
+  if (in.empty()) in = default_image(who, ndim);
+  const i64 lead = in.size() - ndim;
+  require<DimError>(lead >= 0 && (out.empty() || out.size() == in.size()), who, ": ", ndim,
+                    " image sizes do not fit the names ", to_text(in), " and ", to_text(out));
+  ImageNames n{batch, {}, {}};
+  for (i64 i = 0; i < in.size(); ++i) (i < lead ? n.batch : n.in).push_back(in[i]);
+  Dims ishape = n.batch, oshape;
+  ishape.append(n.in);
+  if (!out.empty()) {
+    oshape = batch;
+    oshape.append(out);
+  }
+  const Dims resolved = mixed_output(who, ishape, oshape, n.in);
+  for (i64 i = n.batch.size(); i < resolved.size(); ++i) n.out.push_back(resolved[i]);
+  return n;
+}
+
+void check_image(std::string_view who, const Shape& small, const Shape& large) {
+  require<DimError>(!small.empty() && small.size() == large.size(), who, ": image sizes ", small,
+                    " and ", large, " must have the same number of dims, at least one");
+  for (i64 i = 0; i < small.size(); ++i)
+    require<ArgumentError>(small[i] >= 0 && small[i] <= large[i], who, ": an image of ", small,
+                           " does not fit into one of ", large);
+}
+
+Shape starts(const Pad& p, i64 rank) {
+  Shape start(rank, 0);
+  for (i64 i = 0; i < p.im_size.size(); ++i)
+    start[rank - p.im_size.size() + i] = p.pad_im_size[i] / 2 - p.im_size[i] / 2;
+  return start;
+}
+
+}  // namespace
+
+Pad::Pad(Shape padded, Shape image, Dims in, Dims out, Dims batch)
+    : pad_im_size(std::move(padded)), im_size(std::move(image)) {
+  check_image("Pad", im_size, pad_im_size);
+  ImageNames n = image_names("Pad", im_size.size(), std::move(in), std::move(out), batch);
+  names = NamedShape(n.batch, n.batch) + NamedShape(n.in, n.out);
+  in_shape = std::move(n.in);
+  out_shape = std::move(n.out);
+}
+
+std::optional<i64> Pad::size(NamedDimension d) const {
+  for (i64 i = 0; i < in_shape.size(); ++i) {
+    if (in_shape[i] == d) return im_size[i];
+    if (out_shape[i] == d) return pad_im_size[i];
+  }
+  return std::nullopt;
+}
+
+void Pad::apply(Recorder& r, const View& x, const View& y) const {
+  record::place(r, x, y, starts(*this, y.layout.ndim()));
+}
+
+Crop Pad::adjoint() const { return Crop(*this); }
+
+NamedLinop Pad::normal() const { return Identity(names.ishape); }
+
+Pad Pad::renamed(const Renames& r) const {
+  Pad p = *this;
+  p.names = renamed_shape(names, r);
+  p.in_shape = rename(in_shape, r);
+  p.out_shape = rename(out_shape, r);
+  return p;
+}
+
+Crop::Crop(Shape crop_im_size, Shape im_size, Dims in, Dims out, Dims batch)
+    : pad([&] {
+        check_image("Crop", crop_im_size, im_size);
+        const ImageNames n =
+            image_names("Crop", im_size.size(), std::move(in), std::move(out), batch);
+        return Pad(im_size, crop_im_size, n.out, n.in, n.batch);
+      }()) {}
+
+void Crop::apply(Recorder& r, const View& x, const View& y) const {
+  const Shape start = starts(pad, x.layout.ndim());
+  Layout inside = x.layout;
+  for (i64 a = 0; a < start.size(); ++a) inside = inside.slice(a, start[a], y.shape()[a]);
+  record::copy(r, sub_view(x, inside), y);
+}
+
+}  // namespace tessera

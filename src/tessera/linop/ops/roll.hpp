@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Some dims turned around their end, as NumPy's roll: y[i] = x[i - shift].
+//   Roll({{"X", 3}}, dims("CX"))   // (C, X) -> (C, X1)
+
+#include "tessera/linop/dim_sizes.hpp"
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+struct TESSERA_API Roll {
+  DimSizes shifts;  // by dims of the input; any sign, any number of turns
+  NamedShape names;
+
+  static constexpr const char* kind = "Roll";
+  // An output name that repeats a rolled dim, or is not given, becomes the next unused name.
+  Roll(DimSizes shifts, Dims ishape, Dims oshape = {});
+  NamedShape shape() const { return names; }
+  Shape output_shape(const Shape& input) const { return input; }
+  void apply(Recorder& r, const View& x, const View& y) const;
+  Roll adjoint() const;
+  NamedLinop normal() const;
+  bool isometry() const { return true; }
+  Roll renamed(const Renames& r) const;
+  std::string details() const { return to_text(shifts); }
+};
+
+}  // namespace tessera

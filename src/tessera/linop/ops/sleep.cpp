@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/ops/sleep.hpp"
+
+#include <cmath>
+
+#include "tessera/linop/dim_sizes.hpp"
+#include "tessera/linop/ops/identity.hpp"
+
+namespace tessera {
+
+Sleep::Sleep(double seconds, Dims ioshape) : duration(seconds), names(std::move(ioshape)) {
+  require<ArgumentError>(std::isfinite(duration) && duration >= 0, "Sleep ", to_text(names.ishape),
+                         ": a duration of ", duration, " seconds; expected 0 or more");
+}
+
+void Sleep::apply(Recorder& r, const View& x, const View& y) const {
+  record::copy(r, x, y);
+  // Reads what the copy wrote, so that it comes after it and before whoever reads the result.
+  if (!awake && duration > 0)
+    r.launch(&KernelTable::sleep, "sleep", SleepSpec{duration}, {}, y, {.updates = true});
+}
+
+Sleep Sleep::adjoint() const {
+  Sleep a = *this;
+  a.awake = !awake;
+  return a;
+}
+
+NamedLinop Sleep::normal() const { return Identity(names.ishape); }
+
+Sleep Sleep::renamed(const Renames& r) const {
+  Sleep a = *this;
+  a.names = renamed_shape(names, r);
+  return a;
+}
+
+}  // namespace tessera

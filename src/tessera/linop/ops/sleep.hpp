@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The identity, taking its time: for tests of overlap and of schedules. The adjoint and the normal
+// do not sleep. On asynchronous devices the device sleeps, not the host.
+//   Sleep(0.1, dims("X"))
+
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+struct TESSERA_API Sleep {
+  double duration;  // seconds
+  NamedShape names;
+  bool awake = false;  // the adjoint
+
+  static constexpr const char* kind = "Sleep";
+  // ArgumentError for a negative or infinite duration.
+  explicit Sleep(double duration = 0.1, Dims ioshape = {NamedDimension::ellipses()});
+  NamedShape shape() const { return names; }
+  Shape output_shape(const Shape& input) const { return input; }
+  void apply(Recorder& r, const View& x, const View& y) const;
+  Sleep adjoint() const;
+  NamedLinop normal() const;
+  bool isometry() const { return true; }
+  Sleep renamed(const Renames& r) const;
+  std::string details() const { return awake ? "awake" : cat(duration, " s"); }
+};
+
+}  // namespace tessera
