@@ -80,7 +80,7 @@ Norm norm_from(const std::string& s) {
 }
 
 nb::object fourier(i64 ndim, nb::handle batch_shape, nb::handle grid_shapes,
-                   const std::string& norm, bool centered) {
+                   const std::string& norm, bool centered, i64 real) {
   std::optional<FFT::Grids> grids;
   if (!grid_shapes.is_none()) {
     require<DimError>(nb::len(grid_shapes) == 2, "FFT: grid_shapes are two lists of names, got ",
@@ -88,7 +88,7 @@ nb::object fourier(i64 ndim, nb::handle batch_shape, nb::handle grid_shapes,
     grids =
         FFT::Grids(dims_from(nb::object(grid_shapes[0])), dims_from(nb::object(grid_shapes[1])));
   }
-  return wrap_linop(FFT(ndim, dims_or_any(batch_shape), grids, norm_from(norm), centered));
+  return wrap_linop(FFT(ndim, dims_or_any(batch_shape), grids, norm_from(norm), centered, real));
 }
 
 }  // namespace
@@ -143,10 +143,11 @@ void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
                   "'MN,N->M').oshape\n(M,)\n");
   add_operator<FFT>(
       m, "FFT",
-      "The discrete Fourier transform of the last dims, any norm, with its true adjoint.\n\n"
+      "The discrete Fourier transform of the last dims, any norm, with its true adjoint. real=n:\n"
+      "real input, half of the spectrum, for a last dim of length n.\n\n"
       ">>> ts.FFT(2, ('C',)).oshape\n(C, Kx, Ky)\n",
       &fourier, "ndim"_a, "batch_shape"_a = nb::none(), "grid_shapes"_a = nb::none(),
-      "norm"_a = "ortho", "centered"_a = false);
+      "norm"_a = "ortho", "centered"_a = false, "real"_a = 0);
   add_operator<Zero>(m, "Zero",
                      "The map that gives zeros; sizes of output dims that the input does not have "
                      "are given.\n\n"

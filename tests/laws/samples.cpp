@@ -64,17 +64,23 @@ std::vector<Sample> samples<Dense>(DType t, Device d) {
 }
 
 template <>
-std::vector<Sample> samples<FFT>(DType, Device) {
+std::vector<Sample> samples<FFT>(DType t, Device) {
   const FFT::Grids grids{dims("XY"), dims("UV")};
   const Dims xy = dims("XYUV"), all = dims("NxNyNzKxKyKz");
-  return {{"one axis", FFT(1), {8}, all},
-          {"batched plane", FFT(2), {3, 6, 5}, all},
-          {"backward norm", FFT(2, dims("C"), grids, Norm::backward), {2, 4, 7}, xy},
-          {"forward norm", FFT(1, dims("..."), {}, Norm::forward), {2, 9}, all},
-          {"centred even", FFT(2, dims("..."), {}, Norm::ortho, true), {4, 6}, all},
-          {"centred odd", FFT(2, dims("C"), grids, Norm::ortho, true), {2, 5, 7}, xy},
-          {"volume", FFT(3), {3, 4, 5}, all},
-          {"one point", FFT(1), {3, 1}, all}};
+  std::vector<Sample> list{
+      {"one axis", FFT(1), {8}, all},
+      {"batched plane", FFT(2), {3, 6, 5}, all},
+      {"backward norm", FFT(2, dims("C"), grids, Norm::backward), {2, 4, 7}, xy},
+      {"forward norm", FFT(1, dims("..."), {}, Norm::forward), {2, 9}, all},
+      {"centred even", FFT(2, dims("..."), {}, Norm::ortho, true), {4, 6}, all},
+      {"centred odd", FFT(2, dims("C"), grids, Norm::ortho, true), {2, 5, 7}, xy},
+      {"volume", FFT(3), {3, 4, 5}, all},
+      {"one point", FFT(1), {3, 1}, all}};
+  if (is_complex(t)) return list;
+  list.push_back({"real even", FFT(1, dims("C"), {}, Norm::ortho, false, 8), {3, 8}, all});
+  list.push_back(
+      {"real odd plane", FFT(2, dims("..."), {}, Norm::backward, false, 5), {4, 5}, all});
+  return list;
 }
 
 template <>

@@ -39,6 +39,8 @@ class Setting {
   SETTING(bool, rewrite_normals, true, "rule: A.H A becomes the operator's own closed form")       \
   SETTING(bool, rewrite_gram, true, "rule: W.H W is formed where applying it is less work")        \
   SETTING(bool, rewrite_coil_maps, true, "rule: S.H S of maps is one sum of squares")              \
+  SETTING(bool, rewrite_phases, true, "rule: phases of centred transforms merge with weights")     \
+  SETTING(bool, rewrite_pruning, true, "rule: transforms skip padding and what a crop cuts off")   \
   SETTING(bool, rewrite_scalars, true, "rule: scalars of a chain are merged")                      \
   SETTING(bool, rewrite_diagonals, true, "rule: neighbouring diagonals and scalars are merged")    \
   SETTING(bool, reuse_in_place, true, "element-wise steps may write over an operand that dies")    \

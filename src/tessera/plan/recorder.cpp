@@ -212,15 +212,31 @@ void sum(Recorder& r, const View& x, const View& y) {
   r.launch(&KernelTable::reduce, "sum", spec, reads, y);
 }
 
-void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign, double scale) {
-  FftSpec spec;
+namespace {
+void transform(Recorder& r, FftSpec spec, const View& x, const View& y) {
   spec.in = operand_of(x);
   spec.out = operand_of(y);
-  spec.axes = axes;
-  spec.sign = sign;
-  spec.scale = scale;
   const View reads[] = {x};
-  r.launch(&KernelTable::fft, "fft", spec, reads, y);
+  r.launch(&KernelTable::fft, "fft", spec, reads, y, {.updates = spec.in_place});
+}
+}  // namespace
+
+void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign, double scale) {
+  transform(r, {.axes = axes, .sign = sign, .scale = scale}, x, y);
+}
+
+void real_fft(Recorder& r, const View& x, const View& y, const Shape& axes, double scale) {
+  const bool forward = !is_complex(x.dtype);
+  transform(r,
+            {.kind = forward ? FftKind::real_to_complex : FftKind::complex_to_real,
+             .axes = axes,
+             .sign = forward ? -1 : 1,
+             .scale = scale},
+            x, y);
+}
+
+void fft_in_place(Recorder& r, const View& y, const Shape& axes, int sign, double scale) {
+  transform(r, {.axes = axes, .sign = sign, .scale = scale, .in_place = true}, y, y);
 }
 
 void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_a, bool conj_b) {

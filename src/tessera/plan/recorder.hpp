@@ -99,6 +99,11 @@ TESSERA_API void multiply_add(Recorder& r, const Value& c, const View& x, const 
 TESSERA_API void sum(Recorder& r, const View& x, const View& y);
 TESSERA_API void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign,
                      double scale);
+// x real: the half spectrum of it; y real: the transform of a half spectrum back to it.
+TESSERA_API void real_fft(Recorder& r, const View& x, const View& y, const Shape& axes,
+                          double scale);
+TESSERA_API void fft_in_place(Recorder& r, const View& y, const Shape& axes, int sign,
+                              double scale);
 TESSERA_API void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_a,
                         bool conj_b);
 // y = sum conj(a) b over the axes along which y has size 1.

@@ -5,6 +5,7 @@
 
 #include "tessera/linop/containers/common.hpp"
 #include "tessera/linop/containers/relabel.hpp"
+#include "tessera/linop/lower.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/rewrite.hpp"
@@ -163,9 +164,11 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
     }
     notes.insert(notes.end(), a.notes().begin(), a.notes().end());
   }
-  const Dims in = input_names(ops);
-  (void)follow(in, ops);  // names are checked on what was written, not on what is left of it
+  (void)follow(input_names(ops),
+               ops);  // names are checked on what was written, not on what is left of it
+  const Dims written = input_names(ops);
   simplify(ops, notes);
+  const Dims in = resolve_wildcards(written, input_names(ops));
   Naming names = follow(in, ops);
   names.settle();
   for (std::size_t i = 0; i < ops.size(); ++i)
@@ -215,15 +218,7 @@ Device Chain::output_device(Device d) const {
 }
 
 void Chain::apply(Recorder& r, const View& x, const View& y) const {
-  View from = x;
-  for (std::size_t i = 0; i + 1 < operators.size(); ++i) {
-    const NamedLinop& a = operators[i];
-    const View to = r.temporary(a.output_shape(from.shape()), a.output_dtype(from.dtype),
-                                a.output_device(r.device(from)));
-    a.record(r, from, to);
-    from = to;
-  }
-  operators.back().record(r, from, y);
+  record_parts(r, operators, x, y);
 }
 
 NamedLinop Chain::adjoint() const {

@@ -9,10 +9,10 @@
 namespace tessera {
 namespace {
 
-// exp(sign 2πi (c k - c² [shifted]) / n) with c = n//2: a product over the axes of the grid, as an
-// array of its shape. Note [centred transforms]: sum_m x[m] e^{∓2πi (k-c)(m-c)/n} factors into a
+// exp(2πi (c k - c² [output side]) / n) with c = n//2: a product over the axes of the grid, as an
+// array of its shape. Note [centred transforms]: sum_m x[m] e^{-2πi (k-c)(m-c)/n} factors into a
 // phase of m, the plain transform, and a phase of k; both sides of a shift become multiplications.
-Array phases(const Shape& grid, int sign, bool output_side, DType dtype, Device device) {
+Array phase(const Shape& grid, bool output_side, DType dtype, Device device) {
   const i64 n = count_of(grid);
   const Array p(Storage::allocate(cpu, n * size_of(DType::c128)), Layout::contiguous(grid),
                 DType::c128);
@@ -27,7 +27,7 @@ Array phases(const Shape& grid, int sign, bool output_side, DType dtype, Device 
       const i64 numerator = (c * k - (output_side ? c * c : 0)) % grid[a];
       turns += static_cast<double>(numerator) / static_cast<double>(grid[a]);
     }
-    const double angle = sign * 2 * std::numbers::pi * (turns - std::floor(turns));
+    const double angle = 2 * std::numbers::pi * (turns - std::floor(turns));
     data[i] = c128(std::cos(angle), std::sin(angle));
   }
   return p.astype(dtype).to(device);
@@ -43,8 +43,9 @@ Dims default_grid(i64 ndim, std::string_view letter) {
 
 }  // namespace
 
-FFT::FFT(i64 n, Dims batch_shape, std::optional<Grids> grid_shapes, Norm norm_, bool centered_)
-    : ndim(n), norm(norm_), centered(centered_) {
+FFT::FFT(i64 n, Dims batch_shape, std::optional<Grids> grid_shapes, Norm norm_, bool centered_,
+         i64 real_)
+    : ndim(n), norm(norm_), centered(centered_), real(real_) {
   const Grids grids =
       grid_shapes ? *grid_shapes : Grids{default_grid(n, "N"), default_grid(n, "K")};
   require<DimError>(ndim >= 1 && grids.first.size() == ndim && grids.second.size() == ndim,
@@ -54,6 +55,9 @@ FFT::FFT(i64 n, Dims batch_shape, std::optional<Grids> grid_shapes, Norm norm_, 
     require<DimError>(!contains(grids.second, d), "FFT over ", ndim, " dims: '", d,
                       "' is in both grids ", to_text(grids.first), " and ", to_text(grids.second),
                       "; the transform mixes along it, so its sides need different names");
+  require<ArgumentError>(real >= 0 && !(real && centered), "FFT over ", ndim,
+                         " dims: a real transform has the length of its last dim (got real=", real,
+                         ") and is not centered");
   names = NamedShape(batch_shape, batch_shape) + NamedShape(grids.first, grids.second);
 }
 
@@ -63,7 +67,45 @@ Shape FFT::output_shape(const Shape& input) const {
   for (i64 a = input.size() - ndim; a < input.size(); ++a)
     require<DimError>(input[a] > 0, "FFT ", names.str(), ": axis ", a, " of shape ", input,
                       " is empty");
-  return input;
+  if (!real) return input;
+  Shape out = input;
+  const i64 expected = backward ? real / 2 + 1 : real;
+  require<DimError>(out.back() == expected, "FFT ", names.str(), ": the last axis of shape ", input,
+                    " has ", out.back(), ", a real transform of length ", real, " expects ",
+                    expected);
+  out.back() = backward ? real : real / 2 + 1;
+  return out;
+}
+
+std::optional<i64> FFT::size(NamedDimension d) const {
+  if (!real) return std::nullopt;
+  const NamedDimension points = backward ? names.oshape.back() : names.ishape.back(),
+                       half = backward ? names.ishape.back() : names.oshape.back();
+  if (d == points) return real;
+  return d == half ? std::optional(real / 2 + 1) : std::nullopt;
+}
+
+FFT::Phases FFT::phases(const Shape& grid, DType dtype, Device device) {
+  return {phase(grid, false, dtype, device), phase(grid, true, dtype, device)};
+}
+
+// Note [real transforms]: the adjoint sums y[k] e^{2πi k m / n} over the kept half and takes the
+// real part. The transform to real numbers counts every frequency twice but the first and, for even
+// n, the last: the others are halved before it.
+void FFT::apply_real(Recorder& r, const View& x, const View& y, const Shape& axes) const {
+  require<DTypeError>(is_complex(x.dtype) == backward, "FFT ", names.str(), ": a real transform ",
+                      backward ? "gives its adjoint complex" : "takes real", " numbers, got ",
+                      name(x.dtype));
+  Shape grid;
+  for (i64 a : axes) grid.push_back(backward ? y.shape()[a] : x.shape()[a]);
+  const double scale = fft_scale(norm, -1, count_of(grid));
+  if (!backward) return record::real_fft(r, x, y, axes, scale);
+  const Array halves = Array::empty({real / 2 + 1}, DType::f64, cpu);
+  for (i64 k = 0; k <= real / 2; ++k)
+    halves.select(0, k).fill(Value(k == 0 || 2 * k == real ? 1.0 : 0.5));
+  const View half = r.temporary(x.shape(), x.dtype, r.device(x));
+  record::multiply(r, r.constant(halves.astype(real_of(x.dtype)).to(r.device(x))), x, half);
+  record::real_fft(r, half, y, axes, scale);
 }
 
 void FFT::apply(Recorder& r, const View& x, const View& y) const {
@@ -73,20 +115,25 @@ void FFT::apply(Recorder& r, const View& x, const View& y) const {
     axes.push_back(a);
     grid.push_back(x.shape()[a]);
   }
+  if (real) return apply_real(r, x, y, axes);
   const int sign = backward ? 1 : -1;
   const double scale = fft_scale(norm, -1, count_of(grid));
   View in = x;
-  if (centered) {
-    in = r.temporary(x.shape(), y.dtype, r.device(x));
-    record::multiply(r, r.constant(phases(grid, -sign, false, y.dtype, r.device(x))), x, in);
-  } else if (x.dtype != y.dtype) {
-    in = r.temporary(x.shape(), y.dtype, r.device(x));
-    record::copy(r, x, in);
+  if (!centered) {
+    if (x.dtype != y.dtype) {
+      in = r.temporary(x.shape(), y.dtype, r.device(x));
+      record::copy(r, x, in);
+    }
+    return record::fft(r, in, y, axes, sign, scale);
   }
-  if (!centered) return record::fft(r, in, y, axes, sign, scale);
+  const Phases p = phases(grid, y.dtype, r.device(x));
+  in = r.temporary(x.shape(), y.dtype, r.device(x));
   const View plain = r.temporary(y.shape(), y.dtype, r.device(y));
+  const View before = r.constant(backward ? p.out : p.in),
+             after = r.constant(backward ? p.in : p.out);
+  backward ? record::conj_multiply(r, before, x, in) : record::multiply(r, before, x, in);
   record::fft(r, in, plain, axes, sign, scale);
-  record::multiply(r, r.constant(phases(grid, -sign, true, y.dtype, r.device(x))), plain, y);
+  backward ? record::conj_multiply(r, after, plain, y) : record::multiply(r, after, plain, y);
 }
 
 FFT FFT::adjoint() const {
@@ -104,14 +151,14 @@ FFT FFT::renamed(const Renames& r) const {
 
 std::optional<NamedLinop> FFT::normal() const {
   // Other norms give a multiple of the identity that only the input's size tells.
-  if (norm != Norm::ortho) return std::nullopt;
+  if (!isometry()) return std::nullopt;
   return Identity(names.ishape);
 }
 
 std::string FFT::details() const {
   constexpr const char* norms[] = {"backward", "ortho", "forward"};
   return cat("norm=", norms[static_cast<int>(norm)], centered ? " centered" : "",
-             backward ? " adjoint" : "");
+             real ? cat(" real=", real) : "", backward ? " adjoint" : "");
 }
 
 }  // namespace tessera

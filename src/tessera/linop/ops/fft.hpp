@@ -2,7 +2,9 @@
 #pragma once
 // The discrete Fourier transform of the last dims: batch + grid -> batch + frequencies. Any norm,
 // with its true adjoint; centred transforms have the origin at n//2 on both sides, by phases
-// instead of shifts.
+// instead of shifts. With `real` = length of the last grid dim: real input, the half of the
+// spectrum with non-negative frequencies along that dim; linear over the reals, with the adjoint of
+// the real inner product.
 //   NamedLinop F = FFT(2);   FFT(2, dims("C"), {dims("NxNy"), dims("KxKy")}, Norm::ortho,
 //   /*centered=*/true)
 
@@ -15,6 +17,7 @@ struct TESSERA_API FFT {
   NamedShape names;
   Norm norm;
   bool centered;
+  i64 real = 0;           // length of the last dim of a real transform; 0: complex
   bool backward = false;  // the adjoint: conjugated exponent, same scale
 
   static constexpr const char* kind = "FFT";
@@ -23,16 +26,27 @@ struct TESSERA_API FFT {
   // unequal grids.
   explicit FFT(i64 ndim, Dims batch_shape = {NamedDimension::ellipses()},
                std::optional<Grids> grid_shapes = {}, Norm norm = Norm::ortho,
-               bool centered = false);
+               bool centered = false, i64 real = 0);
   NamedShape shape() const { return names; }
   Shape output_shape(const Shape& input) const;
-  DType output_dtype(DType t) const { return complex_of(t); }
+  DType output_dtype(DType t) const { return real && backward ? real_of(t) : complex_of(t); }
+  std::optional<i64> size(NamedDimension d) const;
+  bool is_real_linear() const { return real != 0; }
   void apply(Recorder& r, const View& x, const View& y) const;
   FFT adjoint() const;
   std::optional<NamedLinop> normal() const;  // the identity, for the ortho norm
-  bool isometry() const { return norm == Norm::ortho; }
+  bool isometry() const { return norm == Norm::ortho && !real; }
   FFT renamed(const Renames& r) const;
   std::string details() const;
+
+  // What turns a plain transform into a centred one: out * F * in, over a grid of this shape.
+  struct Phases {
+    Array in, out;
+  };
+  static Phases phases(const Shape& grid, DType dtype, Device device);
+
+ private:
+  void apply_real(Recorder& r, const View& x, const View& y, const Shape& axes) const;
 };
 
 }  // namespace tessera

@@ -49,8 +49,7 @@ void check_image(std::string_view who, const Shape& small, const Shape& large) {
 
 Shape starts(const Pad& p, i64 rank) {
   Shape start(rank, 0);
-  for (i64 i = 0; i < p.im_size.size(); ++i)
-    start[rank - p.im_size.size() + i] = p.pad_im_size[i] / 2 - p.im_size[i] / 2;
+  for (i64 i = 0; i < p.im_size.size(); ++i) start[rank - p.im_size.size() + i] = p.start(i);
   return start;
 }
 
@@ -80,6 +79,25 @@ void Pad::apply(Recorder& r, const View& x, const View& y) const {
 Crop Pad::adjoint() const { return Crop(*this); }
 
 NamedLinop Pad::normal() const { return Identity(names.ishape); }
+
+Diagonal Pad::inside(const Diagonal& weight) const {
+  Diagonal d = weight;
+  d.names = NamedShape(names.ishape);
+  d.broadcast_dims = {};
+  const i64 n = im_size.size();
+  for (Diagonal::Factor& f : d.factors)
+    for (i64 back = 1; back <= std::min(n, f.weight.ndim()); ++back) {
+      const i64 axis = f.weight.ndim() - back, first = start(n - back);
+      if (f.weight.shape(axis) != 1)
+        f.weight = f.weight.slice(axis, first, first + im_size[n - back]);
+    }
+  return d;
+}
+
+std::optional<NamedLinop> Pad::normal(const NamedLinop& inner) const {
+  const Diagonal* d = inner.as<Diagonal>();
+  return d ? std::optional<NamedLinop>(inside(*d)) : std::nullopt;
+}
 
 Pad Pad::renamed(const Renames& r) const {
   Pad p = *this;

@@ -5,7 +5,7 @@
 //   Pad({20, 20}, {10, 10}, dims("XY"))   // (..., X, Y) -> (..., X1, Y1)
 //   Crop({10, 10}, {20, 20}, dims("XY"), dims("AB"))
 
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/ops/diagonal.hpp"
 
 namespace tessera {
 
@@ -24,9 +24,14 @@ struct TESSERA_API Pad {
       Dims batch_shape = {NamedDimension::ellipses()});
   NamedShape shape() const { return names; }
   std::optional<i64> size(NamedDimension d) const;
+  // Where the image begins along image dim i.
+  i64 start(i64 i) const { return pad_im_size[i] / 2 - im_size[i] / 2; }
   void apply(Recorder& r, const View& x, const View& y) const;
   Crop adjoint() const;
   NamedLinop normal() const;
+  Diagonal inside(const Diagonal& weight) const;  // the part of a weight where the image is
+  // A weight of the padded array between Pad and Crop is a weight of the image.
+  std::optional<NamedLinop> normal(const NamedLinop& inner) const;
   bool isometry() const { return true; }
   Pad renamed(const Renames& r) const;
   std::string details() const { return cat(im_size, " in ", pad_im_size); }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/lower.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "tessera/base/config.hpp"
+#include "tessera/linop/ops/dense.hpp"
+#include "tessera/linop/ops/diagonal.hpp"
+#include "tessera/linop/ops/fft.hpp"
+#include "tessera/linop/ops/pad.hpp"
+#include "tessera/linop/pruned_fft.hpp"
+
+namespace tessera {
+namespace {
+
+using Operators = std::vector<NamedLinop>;
+
+// Phases of one grid, made once: a transform and its adjoint share them, so that where they meet
+// they are seen to cancel.
+class Phases {
+ public:
+  Phases(DType dtype, Device device) : dtype_(dtype), device_(device) {}
+  const FFT::Phases& of(const Shape& grid) {
+    auto it = known_.find(to_text(grid));
+    if (it == known_.end())
+      it = known_.emplace(to_text(grid), FFT::phases(grid, dtype_, device_)).first;
+    return it->second;
+  }
+
+ private:
+  DType dtype_;
+  Device device_;
+  std::map<std::string, FFT::Phases> known_;
+};
+
+Diagonal phase(const Array& weight, bool conjugated, const Dims& names) {
+  const Diagonal d(weight, names);
+  return conjugated ? d.adjoint() : d;
+}
+
+void expand(const NamedLinop& a, const Shape& input, Phases& phases, Operators& to) {
+  const FFT* f = a.as<FFT>();
+  if (!f || !f->centered || f->real) {
+    to.push_back(a);
+    return;
+  }
+  const FFT::Phases& p = phases.of(Shape(input.end() - f->ndim, input.end()));
+  FFT plain = *f;
+  plain.centered = false;
+  // A forward transform is P_out F P_in, its adjoint conj(P_in) F^H conj(P_out).
+  to.push_back(phase(f->backward ? p.out : p.in, f->backward, f->names.ishape));
+  to.push_back(plain);
+  to.push_back(phase(f->backward ? p.in : p.out, f->backward, f->names.oshape));
+}
+
+// The diagonal with its factors changed one by one; nullopt when one cannot be.
+template <class F>
+std::optional<Diagonal> with_weights(const Diagonal& d, const Dims& names, F&& change) {
+  Diagonal moved = d;
+  moved.names = NamedShape(names);
+  moved.broadcast_dims = {};
+  for (Diagonal::Factor& f : moved.factors) {
+    const std::optional<Array> w = change(f.weight);
+    if (!w) return std::nullopt;
+    f.weight = *w;
+  }
+  return moved;
+}
+
+// A map that spreads its input over new leading dims (coil maps) lets weights of the input's dims
+// pass: there they multiply the smaller array.
+std::optional<Diagonal> before_spreading(const NamedLinop& a, const Diagonal& d, bool adjoint) {
+  const Dense* s = a.as<Dense>();
+  if (!s) return std::nullopt;
+  const Dims &small = adjoint ? s->names.oshape : s->names.ishape,
+             &large = adjoint ? s->names.ishape : s->names.oshape;
+  if (small.size() >= large.size() || has_ellipses(large) ||
+      !std::equal(small.begin(), small.end(), large.end() - small.size()))
+    return std::nullopt;
+  return with_weights(d, small, [&](const Array& w) -> std::optional<Array> {
+    if (w.ndim() <= small.size()) return w;
+    for (i64 i = 0; i < w.ndim() - small.size(); ++i)
+      if (w.shape(i) != 1) return std::nullopt;
+    return w.reshape(Shape(w.shape().end() - small.size(), w.shape().end()));
+  });
+}
+
+// One pass over neighbours; true when something changed.
+bool merge_step(Operators& ops) {
+  for (std::size_t i = 0; i + 1 < ops.size(); ++i) {
+    const Diagonal *a = ops[i].as<Diagonal>(), *b = ops[i + 1].as<Diagonal>();
+    std::optional<Diagonal> d;
+    if (a && b) {
+      if (!(d = a->times(*b))) continue;
+      ops[i] = *d;
+      ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      return true;
+    }
+    if (b) {
+      if (const Pad* p = ops[i].as<Pad>()) d = p->inside(*b);
+      if (!d) d = before_spreading(ops[i], *b, false);
+    }
+    if (a) {
+      if (const Crop* c = ops[i + 1].as<Crop>()) d = c->pad.inside(*a);
+      if (!d) d = before_spreading(ops[i + 1], *a, true);
+    }
+    if (!d) continue;
+    std::swap(ops[i], ops[i + 1]);
+    ops[b ? i : i + 1] = *d;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Operators lowered(const Operators& operators, const Shape& input, DType dtype, Device device) {
+  if (!config().rewrite || !config().rewrite_phases) return operators;
+  DType widest = dtype;
+  for (const NamedLinop& a : operators) widest = promote(widest, a.output_dtype(widest));
+  Phases phases(complex_of(widest), device);
+  Operators ops;
+  Shape s = input;
+  for (const NamedLinop& a : operators) {
+    expand(a, s, phases, ops);
+    s = a.output_shape(s);
+  }
+  if (ops.size() == operators.size()) return operators;
+  while (merge_step(ops)) {
+  }
+  return ops;
+}
+
+void record_parts(Recorder& r, const Operators& operators, const View& x, const View& y) {
+  const Operators ops = lowered(operators, x.shape(), x.dtype, r.device(x));
+  View from = x;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const bool pruned = i + 1 < ops.size() && can_prune(ops[i], ops[i + 1]);
+    const std::size_t last = pruned ? i + 1 : i;
+    View to = y;
+    if (last + 1 < ops.size()) {
+      Shape shape = from.shape();
+      DType dtype = from.dtype;
+      Device device = r.device(from);
+      for (std::size_t k = i; k <= last; ++k) {
+        shape = ops[k].output_shape(shape);
+        dtype = ops[k].output_dtype(dtype);
+        device = ops[k].output_device(device);
+      }
+      to = r.temporary(shape, dtype, device);
+    }
+    if (pruned)
+      record_pruned(r, ops[i], ops[i + 1], from, to);
+    else
+      ops[i].record(r, from, to);
+    from = to;
+    i = last;
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each rule by itself: with it and without it an operator gives the same numbers, and with it there
+// is less to do.
+#include "tessera/linop/rewrite.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tessera/base/config.hpp"
+#include "tessera/tessera.hpp"
+
+namespace tessera {
+namespace {
+
+Array random(const Shape& s, std::uint64_t seed) { return Random(seed).normal(s, DType::c128); }
+NamedLinop matrix(i64 m, i64 n, const char* names, std::uint64_t seed) {
+  const Dims d = dims(names);
+  return Dense(random({m, n}, seed), d, Dims{d[1]}, Dims{d[0]});
+}
+double distance(const Array& a, const Array& b) {
+  return norm(ops::subtract(a, b)).item().as<double>() / (norm(b).item().as<double>() + 1e-300);
+}
+
+// Steps that are more than a copy or a fill.
+std::size_t steps(const NamedLinop& a, const Shape& input) {
+  return a.plan({.shape = input, .dtype = DType::c128, .device = cpu}).steps().size();
+}
+
+struct RuleCase {
+  const char* name;
+  Setting<bool> Config::*rule;
+  NamedLinop (*make)();  // builds the chain under the current settings
+  Shape input;
+  const char* kind;  // what the rule leaves
+};
+
+const RuleCase cases[] = {
+    {"identities",
+     &Config::rewrite_identities,
+     [] { return matrix(3, 4, "MN", 1) * NamedLinop(Identity(dims("N"))); },
+     {4},
+     "Dense"},
+    {"isometries",
+     &Config::rewrite_isometries,
+     [] {
+       // Only the pair itself: the closed form of the transform would hide the rule.
+       const Using off(config().rewrite_normals, false);
+       const NamedLinop F(FFT(1, dims("..."), FFT::Grids{dims("N"), dims("K")}));
+       return matrix(3, 4, "MN", 2) * F.H() * F;
+     },
+     {4},
+     "Dense"},
+    {"normals",
+     &Config::rewrite_normals,
+     [] {
+       const Using off(config().rewrite_diagonals, false);
+       const NamedLinop D(Diagonal(random({4}, 3), dims("N")));
+       return D.H() * D;
+     },
+     {4},
+     "Diagonal"},
+    {"gram", &Config::rewrite_gram, [] { return matrix(9, 4, "MN", 4).N(); }, {4}, "Dense"},
+    {"coil maps",
+     &Config::rewrite_coil_maps,
+     [] {
+       return NamedLinop(Dense(random({3, 4, 5}, 5), dims("CXY"), dims("XY"), dims("CXY"))).N();
+     },
+     {4, 5},
+     "Diagonal"},
+    {"scalars",
+     &Config::rewrite_scalars,
+     [] { return Value(2.0) * matrix(3, 4, "MN", 6) * Value(-0.5); },
+     {4},
+     "Chain"},
+    {"diagonals",
+     &Config::rewrite_diagonals,
+     [] {
+       const NamedLinop D(Diagonal(random({4}, 7), dims("N"))),
+           E(Diagonal(random({4}, 8), dims("N")));
+       return D * E * Value(c128(0, 2));
+     },
+     {4},
+     "Diagonal"},
+    {"phases",
+     &Config::rewrite_phases,
+     [] {
+       const NamedLinop S(Dense(random({3, 4, 5}, 9), dims("CXY"), dims("XY"), dims("CXY"))),
+           F(FFT(2, dims("C"), FFT::Grids{dims("XY"), dims("UV")}, Norm::ortho, true)),
+           M(Diagonal(random({4, 5}, 10), dims("CUV")));
+       return (M * F * S).N();
+     },
+     {4, 5},
+     "Chain"},
+    {"pruning",
+     &Config::rewrite_pruning,
+     [] {
+       const NamedLinop P(Pad({7, 10}, {4, 5}, dims("XY"), dims("PQ"))),
+           F(FFT(2, dims("..."), FFT::Grids{dims("PQ"), dims("UV")}, Norm::ortho, true)),
+           M(Diagonal(random({7, 10}, 11), dims("...UV")));
+       return (M * F * P).N();
+     },
+     {4, 5},
+     "Chain"},
+};
+
+TEST(Rewrite, EveryRuleAloneChangesNothingButTheWork) {
+  for (const RuleCase& c : cases) {
+    const Array x = random(c.input, 100);
+    const NamedLinop with = c.make();
+    EXPECT_EQ(with.kind(), c.kind) << c.name << "\n" << with.tree();
+    const Array expected = with(x), adjoint = with.H()(expected);
+    const std::size_t work = steps(with, c.input);
+    const Using off(config().*c.rule, false);
+    const NamedLinop without = c.make();
+    EXPECT_FALSE(!(distance(expected, without(x)) < 1e-13)) << c.name;
+    EXPECT_FALSE(!(distance(adjoint, without.H()(expected)) < 1e-13)) << c.name;
+    EXPECT_EQ(to_text(with.ishape()), to_text(without.ishape())) << c.name;
+    if (std::string(c.name) != "pruning")  // more steps there, over fewer lines
+      EXPECT_LT(work, steps(without, c.input)) << c.name;
+  }
+}
+
+TEST(Rewrite, EverySwitchIsInTheTable) {
+  std::size_t rules = 0;
+  for (const Config::Row& row : config().rows()) rules += row.name.rfind("rewrite_", 0) == 0;
+  EXPECT_EQ(rules, std::size(cases));
+}
+
+TEST(Rewrite, FoldsFromTheInside) {
+  const NamedLinop S(Dense(random({3, 4, 5}, 1), dims("CXY"), dims("XY"), dims("CXY"))),
+      F(FFT(2, dims("C"), FFT::Grids{dims("XY"), dims("UV")})),
+      P(Pad({6, 8}, {4, 5}, dims("XY"), dims("PQ"), dims("C"))),
+      G(FFT(2, dims("C"), FFT::Grids{dims("PQ"), dims("UV")}));
+  // A transform, a padding and maps leave one weight.
+  for (const NamedLinop& A : {F * S, P * S, G * P * S}) {
+    EXPECT_EQ(A.N().kind(), "Diagonal") << A.N().tree();
+    EXPECT_EQ(A.N().shape().str(), "(X, Y) -> (X, Y)");
+    EXPECT_FALSE(A.N().notes().empty());
+    EXPECT_EQ((A.H() * A).kind(), "Diagonal") << "the pattern is seen wherever it stands";
+  }
+  const NamedLinop D(Diagonal(random({4, 5}, 2), dims("XY")));
+  EXPECT_EQ((F * NamedLinop(Identity()) * S * D).N().kind(), "Diagonal");
+  EXPECT_NO_THROW((void)((F * S).N() + Value(0.1) * NamedLinop(Identity(dims("XY")))));
+}
+
+TEST(Rewrite, WeightsInsideAPaddingAreCropped) {
+  const NamedLinop P(Pad({6}, {3}, dims("X"), dims("P"), {})),
+      W(Diagonal(random({6}, 3), dims("P")));
+  const NamedLinop N = P.normal(W);
+  EXPECT_EQ(N.kind(), "Diagonal") << N.tree();
+  EXPECT_EQ(N.shape().str(), "(X,) -> (X,)");
+  const Array x = random({3}, 4);
+  EXPECT_FALSE(!(distance(N(x), P.H()(W(P(x)))) < 1e-15));
+}
+
+TEST(Rewrite, SumsAndRowsCostTwoApplicationsAPart) {
+  std::vector<NamedLinop> parts;
+  for (std::uint64_t i = 0; i < 8; ++i) parts.push_back(matrix(3, 20, "PQ", 10 + i));
+  auto products = [](const NamedLinop& a, const Shape& input) {
+    std::size_t n = 0;
+    const Plan p = a.plan({.shape = input, .dtype = DType::c128, .device = cpu});
+    for (const Step& s : p.steps())
+      n += s.label.find("matmul") != std::string::npos || s.label.find("vdot") != std::string::npos;
+    return n;
+  };
+  EXPECT_EQ(products(sum(parts).N(), {20}), 16u);
+  EXPECT_EQ(products(concat(parts, {.idim = "Q"}).N(), {160}), 16u);
+}
+
+TEST(Rewrite, WideMatricesAreNotSquared) {
+  const NamedLinop wide = matrix(2, 50, "MN", 1), tall = matrix(50, 2, "MN", 2);
+  EXPECT_EQ(wide.N().kind(), "Chain");
+  EXPECT_EQ(tall.N().kind(), "Dense");
+  EXPECT_EQ(tall.N().shape().str(), "(N,) -> (N1,)");
+  EXPECT_EQ(wide.N().shape().str(), "(N,) -> (N1,)");
+}
+
+TEST(Rewrite, TellsWhatItDidAndWhy) {
+  const NamedLinop F(FFT(1)), D(Diagonal(random({8}, 5), dims("Nx")));
+  const std::string text = (F * D).N().explain({.shape = {8}, .dtype = DType::c128});
+  EXPECT_NE(text.find("cancel"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace tessera
