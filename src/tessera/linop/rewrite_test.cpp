@@ -113,7 +113,7 @@ TEST(Rewrite, EveryRuleAloneChangesNothingButTheWork) {
     const NamedLinop without = c.make();
     EXPECT_FALSE(!(distance(expected, without(x)) < 1e-13)) << c.name;
     EXPECT_FALSE(!(distance(adjoint, without.H()(expected)) < 1e-13)) << c.name;
-    EXPECT_EQ(to_text(with.ishape()), to_text(without.ishape())) << c.name;
+    EXPECT_TRUE(with.shape() == without.shape()) << c.name;
     if (std::string(c.name) != "pruning")  // more steps there, over fewer lines
       EXPECT_LT(work, steps(without, c.input)) << c.name;
   }
