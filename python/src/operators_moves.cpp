@@ -39,17 +39,6 @@ nb::dict dict_of(const DimSizes& s) {
   return d;
 }
 
-// What an operator was made with, as an attribute of its class.
-template <class Op, class F>
-void add_attribute(nb::handle c, const char* name, F&& value, const char* doc) {
-  const nb::object get = nb::cpp_function([value, name](nb::handle self) {
-    const Op* op = linop_from(self, name).template as<Op>();
-    return value(*op);
-  });
-  nb::setattr(c, name,
-              nb::module_::import_("builtins").attr("property")(get, nb::none(), nb::none(), doc));
-}
-
 // --- padding and cutting
 
 template <class Op>
@@ -70,14 +59,17 @@ nb::object cut(nb::handle dim, i64 from_length, i64 to_length, nb::handle ishape
 
 template <class Op>
 void bind_cut(nb::module_& m, const char* doc) {
-  const nb::object c = add_operator<Op>(m, Op::kind, doc, &cut<Op>, "dim"_a, "from_length"_a,
-                                        "to_length"_a, "ishape"_a, "oshape"_a = nb::none());
-  add_attribute<Op>(
-      c, "dim", [](const Op& t) { return t.dim; }, "Position of the dim in the names.");
-  add_attribute<Op>(
-      c, "from_length", [](const Op& t) { return t.from_length; }, "Length of the input.");
-  add_attribute<Op>(
-      c, "to_length", [](const Op& t) { return t.to_length; }, "Length of the output.");
+  auto c = add_operator<Op>(m, Op::kind, doc, &cut<Op>, "dim"_a, "from_length"_a, "to_length"_a,
+                            "ishape"_a, "oshape"_a = nb::none());
+  c.def_prop_ro(
+      "dim", [](const LinopObject& a) { return a.op.as<Op>()->dim; },
+      "Position of the dim in the names.");
+  c.def_prop_ro(
+      "from_length", [](const LinopObject& a) { return a.op.as<Op>()->from_length; },
+      "Length of the input.");
+  c.def_prop_ro(
+      "to_length", [](const LinopObject& a) { return a.op.as<Op>()->to_length; },
+      "Length of the output.");
 }
 
 void bind_padding(nb::module_& m) {
@@ -164,7 +156,7 @@ void bind_sums(nb::module_& m) {
         return wrap_linop(SumReduce(dims_from(in), dims_from(out), sizes_from(sizes, "SumReduce")));
       },
       "ishape"_a, "oshape"_a, "sizes"_a = nb::none());
-  const nb::object c = add_operator<Repeat>(
+  auto c = add_operator<Repeat>(
       m, "Repeat",
       "The input again and again along new dims.\n\n"
       ">>> A = ts.Repeat({'C': 2}, ('A',), ('A', 'C'))\n"
@@ -175,8 +167,8 @@ void bind_sums(nb::module_& m) {
       },
       "n_repeats"_a, "ishape"_a, "oshape"_a, "broadcast_dims"_a = nb::none());
   for (const char* name : {"n_repeats", "axes_lengths"})
-    add_attribute<Repeat>(
-        c, name, [](const Repeat& r) { return dict_of(r.n_repeats); },
+    c.def_prop_ro(
+        name, [](const LinopObject& a) { return dict_of(a.op.as<Repeat>()->n_repeats); },
         "How often along each new dim.");
 }
 
@@ -222,6 +214,25 @@ nb::object toeplitz(nb::handle column, nb::handle row, nb::handle dim, nb::handl
 }
 
 nb::object matrix(nb::handle matrix, nb::handle ishape, nb::handle oshape) {
+  if (nb::hasattr(matrix, "tocsr")) {
+    // SciPy's sparse matrices: names before the last dim of each side are batch dims.
+    const auto split = [](nb::handle h, const char* own) {
+      Dims all = h.is_none() ? Dims{NamedDimension::ellipses(), own} : dims_from(h);
+      require<DimError>(!all.empty() && !all.back().is_ellipses(),
+                        "Matrix: the last dim of a sparse matrix's side must be its own");
+      const NamedDimension last = all.back();
+      all.pop_back();
+      return std::pair(all, last);
+    };
+    const auto [in_batch, in] = split(ishape, "N");
+    const auto [out_batch, out] = split(oshape, "M");
+    require<DimError>(in_batch == out_batch, "Matrix: batch dims ", to_text(in_batch), " and ",
+                      to_text(out_batch), " differ");
+    const nb::object sparse = class_of_kind("Sparse")(matrix, "ishape"_a = tuple_of(Dims{in}),
+                                                      "oshape"_a = tuple_of(Dims{out}),
+                                                      "batch_shape"_a = tuple_of(in_batch));
+    return wrap_linop(Matrix(linop_from(sparse, "Matrix")));
+  }
   const Dims in = ishape.is_none() ? dims("...N") : dims_from(ishape),
              out = oshape.is_none() ? dims("...M") : dims_from(oshape);
   return wrap_linop(Matrix(as_array(matrix, "Matrix"), in, out));
@@ -241,7 +252,8 @@ void bind_matrices(nb::module_& m) {
       ">>> A = ts.Dense([[1, 2]], ('M', 'N'), ('N',), ('M',))\n"
       ">>> K = ts.Kronecker(A, ts.Diagonal([1, 10], ('X',)))\n"
       ">>> K([[1, 1], [1, 1]]).tolist()\n[[3, 30]]\n",
-      [](nb::args factors) { return wrap_linop(Kronecker(operators_from(factors, "Kronecker"))); });
+      [](nb::args factors) { return wrap_linop(Kronecker(operators_from(factors, "Kronecker"))); },
+      "factors"_a, nb::kw_only());
   add_operator<Matrix>(
       m, "Matrix",
       "A matrix as an operator from one dim to another; other dims pass through.\n\n"
@@ -295,7 +307,7 @@ void bind_functions_and_devices(nb::module_& m) {
         return wrap_linop(Sleep(duration, dims_or_any(ioshape)));
       },
       "duration"_a = 0.1, "ioshape"_a = nb::none());
-  const nb::object c = add_operator<ToDevice>(
+  auto c = add_operator<ToDevice>(
       m, "ToDevice",
       "The same array on another device; the adjoint goes back.\n\n"
       ">>> y = ts.ToDevice('cpu', 'sim:0')([1, 2]); str(y.device)\n'sim:0'\n",
@@ -303,15 +315,31 @@ void bind_functions_and_devices(nb::module_& m) {
         return wrap_linop(ToDevice(device_from(from), device_from(to), dims_or_any(ioshape)));
       },
       "idevice"_a, "odevice"_a, "ioshape"_a = nb::none());
-  add_attribute<ToDevice>(
-      c, "idevice", [](const ToDevice& t) { return t.idevice; }, "Where the input is.");
-  add_attribute<ToDevice>(
-      c, "odevice", [](const ToDevice& t) { return t.odevice; }, "Where the output is.");
+  c.def_prop_ro(
+      "idevice", [](const LinopObject& a) { return a.op.as<ToDevice>()->idevice; },
+      "Where the input is.");
+  c.def_prop_ro(
+      "odevice", [](const LinopObject& a) { return a.op.as<ToDevice>()->odevice; },
+      "Where the output is.");
+}
+
+nb::object diagonal_from_weight(nb::handle weight, nb::handle weight_shape, nb::handle ioshape,
+                                nb::handle shape_kwargs) {
+  return wrap_linop(Diagonal::from_weight(as_array(weight, "Diagonal"), dims_from(weight_shape),
+                                          dims_from(ioshape),
+                                          sizes_from(shape_kwargs, "Diagonal.from_weight")));
 }
 
 }  // namespace
 
 void bind_operators_moves(nb::module_& m) {
+  add_constructor(
+      class_of_kind("Diagonal"), "from_weight", &diagonal_from_weight, "weight"_a, "weight_shape"_a,
+      "ioshape"_a, "shape_kwargs"_a = nb::none(),
+      "A Diagonal whose weight has named axes, in any order; other dims of ioshape are\n"
+      "broadcast, with the sizes of shape_kwargs.\n\n"
+      ">>> D = ts.Diagonal.from_weight([1, 2], ('X',), ('X', 'Y'), {'Y': 2})\n"
+      ">>> D([[1, 1], [1, 1]]).tolist(), D.size('Y')\n([[1, 1], [2, 2]], 2)\n");
   bind_padding(m);
   bind_order(m);
   bind_sums(m);

@@ -60,6 +60,33 @@ Shape Diagonal::weight_shape() const {
   return s;
 }
 
+Diagonal Diagonal::from_weight(const Array& weight, const Dims& weight_shape, Dims ioshape,
+                               const DimSizes& sizes) {
+  const std::string who = cat("Diagonal.from_weight ", to_text(ioshape));
+  require<DimError>(weight_shape.size() == weight.ndim() && !has_ellipses(weight_shape), who,
+                    ": the weight of shape ", weight.shape(), " has the names ",
+                    to_text(weight_shape));
+  check_distinct(who, weight_shape);
+  check_distinct(who, ioshape);
+  check_sizes(who, sizes, ioshape);
+  Dims target;
+  for (i64 i = 0; i < ioshape.size(); ++i) {
+    require<DimError>(!ioshape[i].is_ellipses() || i == 0, who, ": '...' must come first");
+    if (!ioshape[i].is_ellipses()) target.push_back(ioshape[i]);
+  }
+  for (NamedDimension d : weight_shape)
+    require<DimError>(contains(target, d), who, ": dim '", d, "' of the weight is not among them");
+  Layout l = aligned(weight.layout(), weight_shape, target);
+  for (i64 i = 0; i < target.size(); ++i) {
+    const i64 n = size_in(sizes, target[i]).value_or(l.shape[i]);
+    require<DimError>(n == l.shape[i] || l.shape[i] == 1, who, ": dim '", target[i], "' has ",
+                      l.shape[i], " elements in the weight, the size given is ", n);
+    if (l.shape[i] == 1) l.strides[i] = 0;
+    l.shape[i] = n;
+  }
+  return Diagonal(weight.view(l), std::move(ioshape));
+}
+
 std::optional<i64> Diagonal::size(NamedDimension d) const {
   if (contains(broadcast_dims, d)) return std::nullopt;
   const Shape weight = weight_shape();

@@ -6,6 +6,7 @@
 // the data.
 //   NamedLinop D = Diagonal(w, dims("CNxNy"), dims("C"));   // w of shape (1, nx, ny) or (nx, ny)
 
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
@@ -26,6 +27,10 @@ struct TESSERA_API Diagonal {
   // DimError when the weight has more axes than there are dims.
   explicit Diagonal(Array weight, Dims ioshape = {NamedDimension::ellipses()},
                     Dims broadcast_dims = {});
+  // A weight whose axes are named: dims of ioshape that it does not have are broadcast, with the
+  // sizes given for them. Nothing is copied. DimError for a dim that ioshape does not have.
+  static Diagonal from_weight(const Array& weight, const Dims& weight_shape, Dims ioshape,
+                              const DimSizes& sizes = {});
   NamedShape shape() const { return names; }
   Shape weight_shape() const;  // of the product
   std::optional<i64> size(NamedDimension d) const;

@@ -36,7 +36,6 @@ struct TESSERA_API SimpleLinop {
   std::optional<NamedLinop> normal() const;
   SimpleLinop renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
-  std::string details() const { return label; }
 
  private:
   struct Found;

@@ -30,6 +30,7 @@ struct TESSERA_API Toeplitz {
   Toeplitz renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
   Toeplitz to(Device d) const;
+  std::vector<Array> arrays() const { return {generator}; }
   std::string details() const { return cat(rows, " x ", columns, " ", generator.dtype()); }
 
  private:
