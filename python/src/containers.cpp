@@ -23,9 +23,55 @@ std::optional<StackDim> stack_dim(nb::handle h, const char* which) {
   return StackDim{dimension_from(dim), int_from(index, "Stack")};
 }
 
+// The same kind of container with some of the parts.
+NamedLinop with_parts(const NamedLinop& a, std::vector<NamedLinop> parts) {
+  auto place = [](const std::optional<NamedDimension>& d, const Dims& names) {
+    std::optional<StackDim> at;
+    for (i64 i = 0; d && i < names.size(); ++i)
+      if (names[i] == *d) at = StackDim{*d, i};
+    return at;
+  };
+  require<IndexError>(!parts.empty(), a, ": the slice takes none of its ", a.parts().size(),
+                      " parts");
+  if (const Chain* c = a.as<Chain>()) {
+    const bool first = parts.front() == c->operators.front(),
+               last = parts.back() == c->operators.back();
+    const Dims in = first ? c->in : parts.front().ishape(),
+               out = last ? c->out : parts.back().oshape();
+    return Chain{std::move(parts), in, out};
+  }
+  if (a.as<Add>()) return Add{std::move(parts)};
+  if (const Concat* c = a.as<Concat>()) return concat(std::move(parts), {c->idim, c->odim});
+  if (const Stack* s = a.as<Stack>())
+    return stack(std::move(parts), place(s->idim, s->names.ishape),
+                 place(s->odim, s->names.oshape));
+  throw DTypeError(cat(a, " is not a container: it has no parts to choose from"));
+}
+
+nb::object item(LinopObject& self, nb::handle key) {
+  const std::vector<NamedLinop> parts = self.op.parts();
+  const auto n = static_cast<i64>(parts.size());
+  if (!PySlice_Check(key.ptr())) {
+    const i64 given = int_from(key, "index of a part"), i = given < 0 ? given + n : given;
+    require<IndexError>(i >= 0 && i < n, self.op, ": part ", given, " of ", n);
+    return wrap_linop(parts[static_cast<std::size_t>(i)]);
+  }
+  Py_ssize_t start = 0, stop = 0, step = 0;
+  if (PySlice_Unpack(key.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
+  require<IndexError>(step == 1, self.op, ": parts are chosen without steps, got step ", step);
+  PySlice_AdjustIndices(static_cast<Py_ssize_t>(n), &start, &stop, step);
+  return wrap_linop(
+      with_parts(self.op, {parts.begin() + start, parts.begin() + std::max(start, stop)}));
+}
+
 struct BlockDiag;  // names a Python class; the operator itself is a Concat
 
 }  // namespace
+
+void bind_parts(nb::class_<LinopObject>& c) {
+  c.def("__getitem__", &item, "index"_a,
+        nb::sig("def __getitem__(self, index: int | slice, /) -> NamedLinop"));
+}
 
 // Parts run as one plan; `threaded` and `num_workers` are accepted for programs that give them.
 void bind_containers(nb::module_& m) {

@@ -175,6 +175,14 @@ void bind_algebra(nb::class_<LinopObject>& c) {
       .def(
           "__rmul__", [](nb::handle a, nb::handle c) { return scaled(a, c, true); },
           nb::is_operator(), nb::sig("def __rmul__(self, other: complex, /) -> NamedLinop"))
+      .def(
+          "__rmatmul__",
+          [](nb::handle a, nb::handle x) {
+            require<ArgumentError>(!factor(x), nb::repr(x).c_str(), " @ ", held(a),
+                                   ": a number does not compose; write c * A");
+            return not_implemented();
+          },
+          nb::is_operator(), nb::sig("def __rmatmul__(self, other: typing.Any, /) -> typing.Any"))
       .def("__pow__", &power, nb::is_operator(),
            nb::sig("def __pow__(self, exponent: complex, /) -> NamedLinop"));
   c.attr("__array_ufunc__") = nb::none();  // ndarray @ A and np.float64(2) * A ask the operator
@@ -338,6 +346,7 @@ void bind_linop(nb::module_& m) {
   bind_methods(c);
   bind_planning(c);
   bind_card(c);
+  bind_parts(c);
   bind_operators(m, c);
 }
 

@@ -40,6 +40,9 @@ void bind_card(nb::class_<LinopObject>& c) {
           ">>> S = ts.Diagonal([1.0], ('X',)).named('S'); S.H\n"
           "S.H: Diagonal (X,) -> (X,)  weight (1,) float64\n")
       .def(
+          "__copy__", [](LinopObject& a) { return wrap_linop(a.op.copy()); },
+          nb::sig("def __copy__(self) -> NamedLinop"))
+      .def(
           "_repr_html_", [](LinopObject& a) { return card(a.op); },
           nb::sig("def _repr_html_(self) -> str"));
 }

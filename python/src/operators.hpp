@@ -58,6 +58,7 @@ void add_constructor(nb::handle c, const char* name, F&& make, const Extra&... e
 void bind_operators(nb::module_& m,
                     nb::class_<LinopObject>& base);  // the basic ones, then the groups
 void bind_containers(nb::module_& m);
+void bind_parts(nb::class_<LinopObject>& c);
 void bind_operators_gridding(nb::module_& m);
 void bind_operators_moves(nb::module_& m);
 

@@ -32,6 +32,8 @@ class Setting {
   SETTING(bool, progress, true, "progress bars on long work")                                      \
   SETTING(bool, cache_adjoint_normal, true, "A.H and A.N are made once per operator")              \
   SETTING(bool, reduce_identity_in_normal, true, "an Identity inside a normal is dropped")         \
+  SETTING(bool, shape_inference, false,                                                            \
+          "parts of chains and sums show the names that they meet instead of wildcards")           \
   SETTING(bool, rewrite, true, "simplify operators before they are recorded")                      \
   SETTING(bool, rewrite_identities, true, "rule: identities in a chain are dropped")               \
   SETTING(bool, rewrite_isometries, true,                                                          \

@@ -68,13 +68,18 @@ std::string NamedLinop::name() const {
   return own.empty() ? std::string(kind()) : own;
 }
 
+NamedLinop NamedLinop::copy() const {
+  const NamedLinop fresh(node_->clone());
+  fresh.share_origin(*node_, false);
+  fresh.node_->cache->notes = notes();
+  return fresh;
+}
+
 NamedLinop NamedLinop::named(std::string name) const {
   if (name == this->name()) return *this;
-  const NamedLinop copy(node_->clone());
-  copy.share_origin(*node_, false);
-  copy.node_->cache->notes = notes();
-  copy.node_->cache->label = std::move(name);
-  return copy;
+  const NamedLinop fresh = copy();
+  fresh.node_->cache->label = std::move(name);
+  return fresh;
 }
 
 NamedLinop NamedLinop::with_name_of(const NamedLinop& a) const {

@@ -38,6 +38,7 @@ class TESSERA_API NamedLinop {
   // The name it was given, "L"; "L.H" and "L.N" for what is made of it; its kind without one.
   std::string name() const;
   NamedLinop named(std::string name) const;  // the same operator under another name
+  NamedLinop copy() const;  // the same operator again: arrays shared, nothing cached
   NamedShape shape() const { return node_->shape(); }
   Dims ishape() const { return shape().ishape; }
   Dims oshape() const { return shape().oshape; }

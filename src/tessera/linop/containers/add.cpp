@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/containers/add.hpp"
 
+#include "tessera/base/config.hpp"
 #include "tessera/linop/containers/common.hpp"
 
 namespace tessera {
@@ -21,6 +22,8 @@ NamedLinop sum(std::vector<NamedLinop> operators) {
                       "; parts of a sum need the same names (rename() gives others, Identity() and "
                       "Scalar(c) without names fit any)");
   const NamedShape s = add.shape();
+  if (config().shape_inference)
+    for (NamedLinop& a : add.operators) a = settled(a, s);
   for (NamedDimension d : dims_of(s)) (void)common_size("Add", add.operators, d);
   return add;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/base/config.hpp"
 #include "tessera/linop/containers/common.hpp"
 #include "tessera/linop/containers/relabel.hpp"
 #include "tessera/linop/lower.hpp"
@@ -174,6 +175,10 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
   for (std::size_t i = 0; i < ops.size(); ++i)
     ops[i] = settled_diagonal(ops[i].rename(names.renames_of(i)), names.input_of(i));
   const Dims out = names.output();
+  if (config().shape_inference)
+    for (std::size_t i = 0; i < ops.size(); ++i)
+      ops[i] =
+          settled(ops[i], {names.input_of(i), i + 1 < ops.size() ? names.input_of(i + 1) : out});
   if (ops.size() == 1) {
     const NamedShape own = ops.front().shape();
     if (own.ishape == in && own.oshape == out) return ops.front().noted(std::move(notes));

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/containers/common.hpp"
 
+#include "tessera/linop/containers/relabel.hpp"
+#include "tessera/linop/ops/identity.hpp"
+#include "tessera/linop/ops/scalar.hpp"
+
 #include <algorithm>
 
 namespace tessera {
@@ -50,6 +54,16 @@ DType common_dtype(const std::vector<NamedLinop>& operators, DType input) {
   DType t = operators.front().output_dtype(input);
   for (const NamedLinop& a : operators) t = promote(t, a.output_dtype(input));
   return t;
+}
+
+NamedLinop settled(const NamedLinop& a, const NamedShape& names) {
+  const NamedShape own = a.shape(), full(resolve_wildcards(own.ishape, names.ishape),
+                                         resolve_wildcards(own.oshape, names.oshape));
+  if (full.ishape == own.ishape && full.oshape == own.oshape) return a;
+  if (a.as<Identity>()) return Identity(full.ishape, full.oshape);
+  if (const Scalar* s = a.as<Scalar>(); s && full.ishape == full.oshape)
+    return Scalar(s->weight, full.ishape);
+  return Relabel{a, full};
 }
 
 }  // namespace tessera

@@ -17,6 +17,8 @@ std::vector<NamedLinop> moved(const std::vector<NamedLinop>& operators, Device d
 std::vector<NamedLinop> adjoints(const std::vector<NamedLinop>& operators);
 std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, const Renames& r);
 bool any_real_linear(const std::vector<NamedLinop>& operators);
+// The operator with its wildcards settled as they stand in `names`: for config().shape_inference.
+NamedLinop settled(const NamedLinop& a, const NamedShape& names);
 DType common_dtype(const std::vector<NamedLinop>& operators, DType input);
 
 }  // namespace tessera

@@ -6,9 +6,10 @@ namespace tessera {
 std::optional<NamedDimension> Relabel::inner_name(NamedDimension d) const {
   const NamedShape inner = a.shape();
   auto look = [&](const Dims& outer, const Dims& was) -> std::optional<NamedDimension> {
-    if (outer.size() != was.size()) return std::nullopt;
-    for (i64 i = 0; i < outer.size(); ++i)
-      if (outer[i] == d) return was[i];
+    const Match m = iscompatible(was, outer);
+    for (std::size_t i = 0; i < m.map.size(); ++i)
+      for (const i64 j : m.map[i])
+        if (outer[j] == d) return was[static_cast<i64>(i)];
     return std::nullopt;
   };
   const auto n = look(names.ishape, inner.ishape);
@@ -17,7 +18,7 @@ std::optional<NamedDimension> Relabel::inner_name(NamedDimension d) const {
 
 std::optional<i64> Relabel::size(NamedDimension d) const {
   const auto inner = inner_name(d);
-  return inner ? a.size(*inner) : std::nullopt;
+  return inner && !inner->is_wildcard() ? a.size(*inner) : std::nullopt;
 }
 
 NamedLinop Relabel::split(const Tile& tile) const {
@@ -26,7 +27,8 @@ NamedLinop Relabel::split(const Tile& tile) const {
     const auto d = inner_name(c.dim);
     require<SplitError>(d.has_value(), "Relabel ", names.str(), ": dim '", c.dim,
                         "' has no counterpart in ", a);
-    inner.cuts.push_back({*d, c.start, c.stop});
+    // What a wildcard stands for is carried along: the operator does not depend on it.
+    if (!d->is_wildcard()) inner.cuts.push_back({*d, c.start, c.stop});
   }
   return Relabel{a.split(inner), names};
 }
