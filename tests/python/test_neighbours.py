@@ -219,6 +219,47 @@ class TestScipy:
             self.sla.svds(L, k=2, return_singular_vectors=False), np.linalg.svd(M)[1][[1, 0]], rtol=1e-9
         )
 
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_operators_from_scipy(self, dtype):
+        """Sparse matrices in any format, arrays and functions: both directions, several dims, algebra, solvers."""
+        rng = np.random.default_rng(0)
+        M = draw(rng, (6, 8), dtype) * (rng.uniform(size=(6, 8)) < 0.4)
+        functions = self.sla.LinearOperator(
+            M.shape, matvec=lambda v: M @ v, rmatvec=lambda v: M.conj().T @ v, dtype=M.dtype
+        )
+        x, y = draw(rng, (2, 4), "complex128"), draw(rng, (3, 2), "complex128")
+        given = [self.sp.csr_array(M), self.sp.coo_array(M), self.sp.csc_matrix(M), M, functions, 2 * functions]
+        for L in given:
+            scale = 2 if L is given[-1] else 1
+            A = ts.scipy.from_linearoperator(L, ("A", "B"), ("P", "Q"), (2, 4), (3, 2))
+            assert A.ishape == ("A", "B") and A.oshape == ("P", "Q") and A.size("B") == 4 and A.size("P") == 3
+            np.testing.assert_allclose(A(x), scale * (M @ x.reshape(-1)).reshape(3, 2), atol=1e-12)
+            np.testing.assert_allclose(A.H(y), scale * (M.conj().T @ y.reshape(-1)).reshape(2, 4), atol=1e-12)
+            assert ts.check_adjoint(A, (2, 4), "complex128") < 1e-12
+            np.testing.assert_allclose((1j * A).N(x), A.H(A(x)), atol=1e-11)
+            assert A(x.real).dtype == (ts.complex128 if dtype == "complex128" else ts.float64)
+        flat = ts.scipy.from_linearoperator(given[0], "N", "M")
+        assert isinstance(flat, ts.Sparse) and flat.size("N") == 8
+        np.testing.assert_allclose(
+            flat.to("sim:0")(ts.asarray(x.reshape(-1)).to("sim:0")).to("cpu"), M @ x.reshape(-1), atol=1e-12
+        )
+        simple = ts.scipy.from_linearoperator(functions, "N", "M")
+        np.testing.assert_allclose(
+            simple(ts.asarray(x.reshape(-1)).to("sim:0")).to("cpu"), M @ x.reshape(-1), atol=1e-12
+        )
+
+    def test_there_and_back(self):
+        A = OPERATORS[0].values[0]
+        B = ts.scipy.from_linearoperator(ts.scipy.aslinearoperator(A), "X", "Y")
+        assert B.ishape == ("X",) and B.oshape == ("Y",) and isinstance(B, ts.Dense)
+        C = ts.scipy.from_linearoperator(ts.scipy.aslinearoperator(ts.FFT(1), 5), "X", "Y")
+        v = draw(np.random.default_rng(0), 5, "complex128")
+        np.testing.assert_allclose(C.H(C(v)), v, atol=1e-12)
+        with pytest.raises(ts.ShapeError, match="isizes"):
+            ts.scipy.from_linearoperator(np.ones((2, 6)), ("A", "B"), "M", (2, 2))
+        with pytest.raises(ts.ShapeError, match="osizes"):
+            ts.scipy.from_linearoperator(np.ones((2, 6)), "N", ("A", "B"))
+
 
 class TestJax:
     @pytest.fixture(autouse=True)
