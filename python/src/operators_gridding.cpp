@@ -4,6 +4,7 @@
 #include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/linop/ops/interpolate.hpp"
+#include "tessera/linop/ops/nufft.hpp"
 #include "tessera/linop/ops/sampling.hpp"
 #include "tessera/linop/ops/sparse.hpp"
 
@@ -111,6 +112,27 @@ nb::object sampling_from_stacked(nb::handle idx, nb::handle input_size, nb::hand
       dims_or_none(input_shape), dims_or_any(batch_shape)));
 }
 
+nb::object make_nufft(nb::handle locs, nb::handle grid_size, nb::handle output_shape,
+                      nb::handle input_shape, nb::handle input_kshape, nb::handle batch_shape,
+                      double oversamp, double width, const std::string& mode, bool do_prep_locs,
+                      nb::handle apodize_weights, bool toeplitz, nb::handle toeplitz_dtype,
+                      double toeplitz_oversamp) {
+  NufftOptions o;
+  o.oversamp = oversamp;
+  o.width = width;
+  require<ArgumentError>(mode == "interpolate" || mode == "sampling",
+                         "NUFFT: mode is 'interpolate' or 'sampling', got '", mode, "'");
+  o.mode = mode == "sampling" ? NufftMode::sampling : NufftMode::interpolate;
+  o.do_prep_locs = do_prep_locs;
+  if (!apodize_weights.is_none()) o.apodize_weights = as_array(apodize_weights, "NUFFT");
+  o.toeplitz = toeplitz;
+  o.toeplitz_dtype = dtype_or_none(toeplitz_dtype);
+  o.toeplitz_oversamp = toeplitz_oversamp;
+  return wrap_linop(NUFFT(as_array(locs, "NUFFT"), shape_from(grid_size),
+                          dims_or_none(output_shape), dims_or_none(input_shape),
+                          dims_or_none(input_kshape), dims_or_any(batch_shape), std::move(o)));
+}
+
 std::pair<i64, i64> matrix_shape(nb::handle shape) {
   const Shape s = shape_from(shape);
   require<ShapeError>(s.size() == 2, "Sparse: a matrix of shape ", s, "; expected two sizes");
@@ -190,6 +212,23 @@ void bind_sampling(nb::module_& m) {
       "The indices, (..., axes).");
 }
 
+void bind_nufft(nb::module_& m) {
+  auto c = add_operator<NUFFT>(
+      m, "NUFFT",
+      "The Fourier transform at arbitrary frequencies, in [-n/2, n/2] along each axis.\n\n"
+      ">>> A = ts.NUFFT([[0.0], [0.3]], (8,), oversamp=2, width=6)\n"
+      ">>> y = A([1, 2, 3, 4, 5, 6, 7, 8])\n"
+      ">>> abs(complex(y[0]) - 36 / 8 ** 0.5) < 1e-4\nTrue\n",
+      &make_nufft, "locs"_a, "grid_size"_a, "output_shape"_a = nb::none(),
+      "input_shape"_a = nb::none(), "input_kshape"_a = nb::none(), "batch_shape"_a = nb::none(),
+      "oversamp"_a = 1.25, "width"_a = 4.0, "mode"_a = "interpolate", "do_prep_locs"_a = true,
+      "apodize_weights"_a = nb::none(), "toeplitz"_a = false, "toeplitz_dtype"_a = nb::none(),
+      "toeplitz_oversamp"_a = 2.0);
+  c.def_prop_ro(
+      "locs", [](const LinopObject& a) { return wrap(a.op.as<NUFFT>()->locs); },
+      "The frequencies, (..., axes).");
+}
+
 void bind_sparse(nb::module_& m) {
   add_operator<Sparse>(
       m, "Sparse",
@@ -207,6 +246,7 @@ void bind_sparse(nb::module_& m) {
 void bind_operators_gridding(nb::module_& m) {
   bind_interpolate(m);
   bind_sampling(m);
+  bind_nufft(m);
   bind_sparse(m);
 }
 

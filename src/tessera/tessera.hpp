@@ -28,6 +28,7 @@
 #include "tessera/linop/ops/interpolate.hpp"
 #include "tessera/linop/ops/kronecker.hpp"
 #include "tessera/linop/ops/matrix.hpp"
+#include "tessera/linop/ops/nufft.hpp"
 #include "tessera/linop/ops/pad.hpp"
 #include "tessera/linop/ops/permute.hpp"
 #include "tessera/linop/ops/rearrange.hpp"

@@ -92,4 +92,42 @@ std::vector<Sample> samples<Sparse>(DType t, Device d) {
       {"one entry", Sparse(sparse(1, 1, t, d, 6, 1)), {1}}};
 }
 
+template <>
+std::vector<Sample> samples<NUFFT>(DType, Device d) {
+  const auto locs = [&](const Shape& s, std::uint64_t seed) { return places(s, d, seed, -4, 4); };
+  NufftOptions accurate, sampling, own, none;
+  accurate.oversamp = 2;
+  accurate.width = 6;
+  sampling.mode = NufftMode::sampling;
+  own.apodize_weights = Random(3).uniform({8}, DType::f64, d, 0.5, 1);
+  none.oversamp = 1;
+  return {{"line", NUFFT(locs({5, 1}, 1), {8}), {8}, dims("Nx")},
+          {"plane of coils",
+           NUFFT(locs({2, 3, 2}, 2), {7, 8}, dims("RK"), dims("XY"), {}, dims("C")),
+           {3, 7, 8},
+           dims("XY")},
+          {"accurate",
+           NUFFT(locs({4, 2}, 3), {6, 5}, {}, {}, {}, dims("..."), accurate),
+           {2, 6, 5},
+           dims("NxNy")},
+          {"volume", NUFFT(locs({4, 3}, 4), {5, 4, 3}), {5, 4, 3}, dims("NxNyNz")},
+          {"flat", NUFFT(locs({4, 2}, 5), {6, 1}), {6, 1}, dims("NxNy")},
+          {"names that meet",
+           NUFFT(locs({3, 4, 1}, 6), {8}, Dims{"Nx1", "Kx"}, dims("Nx"), {}, dims("C")),
+           {2, 8},
+           dims("Nx")},
+          {"nearest points",
+           NUFFT(locs({6, 2}, 7), {8, 7}, dims("K"), dims("XY"), {}, dims("C"), sampling),
+           {2, 8, 7},
+           dims("XY")},
+          {"own apodisation",
+           NUFFT(locs({5, 1}, 8), {8}, {}, {}, {}, dims("..."), own),
+           {8},
+           dims("Nx")},
+          {"not oversampled",
+           NUFFT(locs({5, 1}, 9), {9}, {}, {}, {}, dims("..."), none),
+           {9},
+           dims("Nx")}};
+}
+
 }  // namespace tessera::laws

@@ -349,3 +349,249 @@ class TestSparse:
         with pytest.raises(error, match=text) as caught:
             make()
         assert "Sparse" in str(caught.value)
+
+
+def dft_matrix(locs, grid):
+    """y(k) = N^-1/2 sum x[n] exp(-2 pi i k (n - N//2) / N), dense."""
+    locs = np.asarray(locs, float).reshape(-1, len(grid))
+    matrix = np.ones((len(locs), 1))
+    for d, n in enumerate(grid):
+        phase = np.exp(-2j * np.pi * np.outer(locs[:, d], np.arange(n) - n // 2) / n) / np.sqrt(n)
+        matrix = (matrix[:, :, None] * phase[:, None, :]).reshape(len(locs), -1)
+    return matrix
+
+
+def random_complex(rng, shape, dtype="complex128"):
+    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+
+
+def operators_in(A):
+    return [A, *itertools.chain.from_iterable(operators_in(p) for p in A.linops)]
+
+
+class TestNUFFT:
+    def test_known_numbers(self):  # case 112
+        A = ts.NUFFT([[0.0], [0.3], [-1.5]], (8,))
+        y = A(ONE_TO_EIGHT).numpy()
+        expected = [12.7217178, 11.2451723 - 1.9106638j, -2.6446654 + 1.2080893j]
+        assert np.abs(y - expected).max() < 1e-6
+        assert y.dtype == "complex128"
+
+    @pytest.mark.parametrize(
+        "oversamp, width, bound", [(1.25, 4, 3.7e-3), (2, 6, 3.1e-6), (2, 12, 1e-11), (1.5, 10, 1e-7)]
+    )
+    def test_accuracy(self, oversamp, width, bound):  # case 112
+        x, k = np.arange(1.0, 17), np.linspace(-8, 8, 401)[:, None]
+        exact = dft_matrix(k, (16,)) @ x
+        y = ts.NUFFT(k, (16,), oversamp=oversamp, width=width)(x).numpy()
+        error = np.abs(y - exact).max() / np.abs(exact).max()
+        assert error < bound, error
+
+    @pytest.mark.parametrize("grid", [(8,), (7,), (9, 12), (11, 8), (5, 6, 7), (6, 1, 4)])
+    def test_against_the_dft(self, device, rng, grid):
+        locs = rng.uniform(-0.5, 0.5, (3, 5, len(grid))) * grid
+        A = ts.NUFFT(locs, grid, ("R", "K"), batch_shape=("C",), oversamp=2, width=8).to(device)
+        matrix = dft_matrix(locs, grid)
+        for dtype, tol in [("complex64", 5e-6), ("complex128", 3e-7)]:
+            x, y = random_complex(rng, (2, *grid), dtype), random_complex(rng, (2, 3, 5), dtype)
+            got, back = A(on(device, x)), A.H(on(device, y))
+            assert got.dtype == dtype and back.dtype == dtype
+            close(got, (x.reshape(2, -1) @ matrix.T).reshape(2, 3, 5), tol)
+            close(back, (y.reshape(2, -1) @ matrix.conj()).reshape(2, *grid), tol)
+        assert A(on(device, x.real.astype("float32").copy())).dtype == "complex64"
+
+    def test_double_precision_is_kept(self, rng):
+        """Weights and apodisation follow the data: an accurate kernel gives more than single precision."""
+        locs = rng.uniform(-8, 8, (20, 1))
+        x = random_complex(rng, 16)
+        close(ts.NUFFT(locs, (16,), oversamp=2, width=14)(x), dft_matrix(locs, (16,)) @ x, 1e-12)
+
+    @pytest.mark.parametrize("oversamp, width", [(1.25, 4), (2, 6)])
+    @pytest.mark.parametrize("grid, count", [((32, 32, 32), (3, 5)), ((120, 119), (40,)), ((146,), (7, 9))])
+    def test_as_sigpy(self, rng, grid, count, oversamp, width):  # case 113
+        sp = pytest.importorskip("sigpy")
+        locs = rng.uniform(-0.5, 0.5, (*count, len(grid))) * grid
+        names = ("R", "K")[: len(count)]
+        A = ts.NUFFT(locs, grid, names, batch_shape=("B", "C"), oversamp=oversamp, width=width)
+        assert [A.size(d) for d in names] == list(count)
+        x, y = random_complex(rng, (2, 1, *grid)), random_complex(rng, (2, 1, *count))
+        options = dict(oversamp=oversamp, width=width)
+        close(A(x), sp.nufft(x, locs, **options), 1e-6)
+        close(A.H(y), sp.nufft_adjoint(y, locs, (2, 1, *grid), **options), 1e-6)
+
+    def test_padded_size_rounds_up(self):
+        A = ts.NUFFT([[0.0]], (119,))
+        sizes = [p.size("Kx") for p in A.linops if p.size("Kx") is not None]
+        assert sizes and set(sizes) == {149}
+
+    def test_locations_are_periodic(self, rng):  # case 114
+        locs = rng.uniform(-32, 32, (50, 2))
+        x = random_complex(rng, (64, 64))
+        A, B = ts.NUFFT(locs, (64, 64)), ts.NUFFT(locs + [64, -128], (64, 64))
+        # A shift by n frequencies turns the sign by (-1)^n of the centre, here even.
+        close(B(x), A(x).numpy(), 1e-10)
+
+    def test_sampling_mode(self, device, rng):  # case 114
+        locs = rng.uniform(-4, 4, (12, 2))
+        A = ts.NUFFT(locs, (8, 9), ("K",), mode="sampling", oversamp=1.25).to(device)
+        x = random_complex(rng, (3, 8, 9))
+        padded = np.zeros((3, 10, 12), complex)
+        padded[:, 1:9, 2:11] = x
+        k = np.fft.fftshift(np.fft.fftn(np.fft.ifftshift(padded, (1, 2)), axes=(1, 2), norm="ortho"), (1, 2))
+        at = np.round(locs * [10 / 8, 12 / 9] + [5, 6]).astype(int) % [10, 12]
+        close(A(on(device, x)), k[:, at[:, 0], at[:, 1]], 1e-12)
+        assert any(isinstance(p, ts.Sampling) for p in A.linops)
+
+    def test_prepared_locations(self, rng):
+        locs = rng.uniform(-4, 4, (12, 1))
+        x = random_complex(rng, 8)
+        prepared = ts.NUFFT(locs * 10 / 8 + 5, (8,), do_prep_locs=False)
+        close(prepared(x), ts.NUFFT(locs, (8,))(x).numpy(), 1e-12)
+
+    def test_apodisation_of_ones_own(self, rng):
+        locs = rng.uniform(-4, 4, (12, 1))
+        x, w = random_complex(rng, 8), rng.uniform(0.5, 1, 8)
+        plain = ts.NUFFT(locs, (8,), apodize_weights=np.ones(8))
+        close(ts.NUFFT(locs, (8,), apodize_weights=w)(x), plain(w * x).numpy(), 1e-12)
+        # case 111
+        known = [0.07492529, 0.03248311, 0.01905986, 0.01411244, 0.01280297, 0.01411244, 0.01905986, 0.03248311]
+        close(ts.NUFFT(locs, (8,))(x), plain(known * x).numpy(), 1e-6)
+
+    def test_sense_chain(self, rng):  # case 118, smaller
+        grid, coils = (16, 12, 10), 11
+        locs = rng.uniform(-0.5, 0.5, (6, 28, 3)) * grid
+        maps = random_complex(rng, (coils, *grid))
+        S = ts.Dense(maps, ("C", "Nx", "Ny", "Nz"), ("Nx", "Ny", "Nz"), ("C", "Nx", "Ny", "Nz"))
+        F = ts.NUFFT(locs, grid, ("R", "K"), batch_shape=("C",))
+        x = random_complex(rng, grid)
+        y = (F @ S)(x)
+        assert y.shape == (coils, 6, 28)
+        close(y, F(maps * x).numpy(), 1e-12)
+        N = (F @ S).N
+        assert N.ishape == ("Nx", "Ny", "Nz")
+        close(N(x), (F @ S).H(y).numpy(), 1e-12)
+
+    def test_splitting(self, device, rng):
+        locs = rng.uniform(-4, 4, (6, 5, 2))
+        A = ts.NUFFT(locs, (8, 8), ("R", "K"), batch_shape=("C",), toeplitz=True).to(device)
+        x, y = random_complex(rng, (3, 8, 8)), random_complex(rng, (3, 6, 5))
+        tile = A.split({"R": slice(1, 3), "K": slice(0, 4), "C": slice(0, 2)})
+        assert tile.locs.shape == (2, 4, 2)
+        assert all(p.locs.shape[:-1] == (2, 4) for p in tile.linops if hasattr(p, "locs"))
+        close(tile(on(device, x[:2])), A(on(device, x)).numpy()[:2, 1:3, :4], 1e-12)
+        rest = [A.H.split({"R": slice(0, 2)}), A.H.split({"R": slice(2, 6)})]
+        total = rest[0](on(device, y[:, :2])).numpy() + rest[1](on(device, y[:, 2:])).numpy()
+        close(A.H(on(device, y)), total, 1e-12)
+        # Normal operators of tiles add up to that of the whole: nothing of the whole is left in them.
+        parts = [A.split({"R": slice(0, 2)}).N, A.split({"R": slice(2, 6)}).N]
+        close(parts[0](on(device, x)).numpy() + parts[1](on(device, x)).numpy(), A.N(on(device, x)).numpy(), 1e-4)
+        with pytest.raises(ts.SplitError, match="NUFFT.*'Nx'"):
+            A.split({"Nx": slice(0, 2)})
+
+    def test_names(self, rng):
+        A = ts.NUFFT(np.zeros((3, 2, 1)), (8,), ("Nx1", "Kx"), ("Nx",), batch_shape=("C",))
+        assert A.ishape == ("C", "Nx") and A.oshape == ("C", "Nx1", "Kx")
+        assert A.N.ishape == ("C", "Nx")
+        B = A.rename({"Nx": "X", "Kx": "P"})
+        assert B.ishape == ("C", "X") and B.oshape == ("C", "Nx1", "P") and isinstance(B, ts.NUFFT)
+        x = random_complex(rng, (2, 8))
+        close(B(x), A(x).numpy(), 1e-12)
+
+    @pytest.mark.parametrize(
+        "change, error, text",
+        [
+            (dict(locs=[[np.nan, 0.0]]), ValueError, "location 0 is nan along axis 0"),
+            (dict(locs=[[0.0, -np.inf]]), ValueError, "finite"),
+            (dict(locs=[[0.0]]), ValueError, r"expected \(..., 2\)"),
+            (dict(locs=np.zeros((1, 2), complex)), TypeError, "real numbers"),
+            (dict(mode="linear"), ValueError, "'interpolate' or 'sampling', got 'linear'"),
+            (dict(oversamp=0.5), ValueError, "oversamp 0.5"),
+            (dict(width=1), ValueError, "too narrow"),
+            (dict(width=100), ValueError, "width 100"),
+            (dict(apodize_weights=np.full((8, 9), np.nan)), ValueError, "finite"),
+            (dict(apodize_weights=np.ones(8)), ValueError, "apodize_weights of shape"),
+            (dict(grid_size=(8, 0)), ValueError, "not empty"),
+            (dict(output_shape=("R", "K")), ValueError, "expected 1"),
+            (dict(output_shape=("Nx",)), ValueError, "'Nx' is named twice"),
+            (dict(input_shape=("X",)), ValueError, "names"),
+            (dict(input_kshape=("X",)), ValueError, "names"),
+            (dict(input_kshape=("K", "Ky")), ValueError, "'K' is named twice"),
+            (dict(toeplitz=True, toeplitz_oversamp=1.5), ValueError, "doubled"),
+        ],
+    )
+    def test_bad_input(self, change, error, text):
+        arguments = dict(locs=[[0.5, 1.5]], grid_size=(8, 9)) | change
+        with pytest.raises(error, match=text) as caught:
+            ts.NUFFT(**arguments)
+        assert any(who in str(caught.value) for who in ("NUFFT", "Interpolate"))
+
+
+class TestToeplitz:
+    """Normal operators without the points, as accurate as the NUFFT itself (case 115)."""
+
+    @pytest.mark.parametrize("oversamp, width", [(1.25, 4), (2, 6)])
+    @pytest.mark.parametrize("grid", [(16,), (15,), (12, 15), (6, 5, 8)])
+    @pytest.mark.parametrize("weighting", [None, "real", "complex", "coils"])
+    def test_accuracy(self, device, rng, oversamp, width, grid, weighting):
+        locs = rng.uniform(-0.5, 0.5, (4, 30, len(grid))) * grid
+        options = dict(oversamp=oversamp, width=width)
+        A, plain = (
+            ts.NUFFT(locs, grid, ("R", "K"), batch_shape=("C",), toeplitz=t, **options).to(device)
+            for t in (True, False)
+        )
+        x = random_complex(rng, (3, *grid))
+        if weighting is None:
+            T, exact_weights = A.N, np.ones((4, 30))
+        else:
+            shape = (3, 4, 30) if weighting == "coils" else (4, 30)
+            exact_weights = rng.uniform(0.5, 2, shape)
+            if weighting == "complex":
+                exact_weights = exact_weights * np.exp(1j * rng.uniform(0, 1, shape))
+            T = A.normal(ts.Diagonal(on(device, exact_weights), ("C", "R", "K")))
+        assert not any(isinstance(p, (ts.NUFFT, ts.Interpolate)) for p in operators_in(T))
+        assert T.ishape == A.ishape
+        got = T(on(device, x))
+        chained = plain.H(on(device, exact_weights * plain(on(device, x)).numpy())).numpy()
+        matrix = dft_matrix(locs, grid)
+        y = (x.reshape(3, -1) @ matrix.T).reshape(3, 4, 30) * exact_weights
+        exact = (y.reshape(3, -1) @ matrix.conj()).reshape(3, *grid)
+        accuracy = relative(chained, exact)  # of the kernel, for this problem
+        assert accuracy < (2e-2 if width == 4 else 2e-5)
+        close(got, chained, 1.1 * accuracy)
+        close(got, exact, accuracy / 20)
+
+    def test_folds_in_a_chain(self, rng):
+        grid = (10, 12)
+        locs = rng.uniform(-5, 5, (80, 2))
+        maps = random_complex(rng, (4, *grid))
+        S = ts.Dense(maps, ("C", "Nx", "Ny"), ("Nx", "Ny"), ("C", "Nx", "Ny"))
+        D = ts.Diagonal(rng.uniform(0.5, 2, 80), ("C", "K"))
+        A = D @ ts.NUFFT(locs, grid, ("K",), batch_shape=("C",), oversamp=2, width=6, toeplitz=True) @ S
+        N = A.N
+        assert not any(isinstance(p, ts.NUFFT) for p in operators_in(N))
+        x = random_complex(rng, grid)
+        close(N(x), A.H(A(x)).numpy(), 2e-5)
+        with ts.config.using(rewrite=False):
+            plain = A.H @ A
+        close(plain(x), A.H(A(x)).numpy(), 1e-12)
+
+    def test_normal_of_the_adjoint_is_not_a_convolution(self, rng):
+        A = ts.NUFFT(rng.uniform(-4, 4, (7, 1)), (8,), ("K",), batch_shape=(), toeplitz=True)
+        y = random_complex(rng, 7)
+        close(A.H.N(y), A(A.H(y)).numpy(), 1e-12)
+        assert A.H.N.ishape == ("K",)
+
+    def test_dtypes(self, rng):
+        A = ts.NUFFT(rng.uniform(-4, 4, (9, 1)), (8,), ("K",), toeplitz=True, toeplitz_dtype="complex64")
+        B = ts.NUFFT(A.locs, (8,), ("K",), toeplitz=True)
+        x = random_complex(rng, (2, 8))
+        for op in (A, B):
+            assert op.N(x).dtype == "complex128" and op.N(x.astype("complex64")).dtype == "complex64"
+        close(A.N(x), B.N(x).numpy(), 1e-6)
+        close(B.N(x.astype("complex64")), B.N(x).numpy(), 1e-6)
+
+    def test_sampling_mode_is_exact(self, rng):
+        A = ts.NUFFT(rng.uniform(-4, 4, (9, 1)), (8,), ("K",), mode="sampling", toeplitz=True)
+        x = random_complex(rng, (2, 8))
+        assert not any(isinstance(p, (ts.NUFFT, ts.Sampling)) for p in operators_in(A.N))
+        close(A.N(x), A.H(A(x)).numpy(), 1e-12)

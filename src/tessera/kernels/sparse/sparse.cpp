@@ -42,8 +42,9 @@ void check_values(const Array& values, std::string_view who) {
 }
 
 // The matrix with its entries in the order `from`.
-CsrMatrix arranged(const Array& values, const std::vector<i64>& from, std::vector<i64> column,
-                   const std::vector<i64>& start, i64 columns, Device device) {
+CsrMatrix arranged(const Array& values, const std::vector<i64>& from,
+                   const std::vector<i64>& column, const std::vector<i64>& start, i64 columns,
+                   Device device) {
   CsrMatrix m;
   m.rows = static_cast<i64>(start.size()) - 1;
   m.columns = columns;
@@ -77,7 +78,7 @@ CsrMatrix CsrMatrix::transposed() const {
       from[to] = k;
       row[to] = r;
     }
-  return arranged(values, from, std::move(row), new_start, rows, device());
+  return arranged(values, from, row, new_start, rows, device());
 }
 
 CsrMatrix CsrMatrix::part(std::span<const i64> keep_rows, std::span<const i64> new_column,
@@ -94,7 +95,7 @@ CsrMatrix CsrMatrix::part(std::span<const i64> keep_rows, std::span<const i64> n
     }
     new_start.push_back(static_cast<i64>(from.size()));
   }
-  return arranged(values, from, std::move(kept), new_start, new_columns, device());
+  return arranged(values, from, kept, new_start, new_columns, device());
 }
 
 CsrMatrix make_csr(Array values, const Array& indices, const Array& starts, i64 rows, i64 columns,
@@ -137,7 +138,7 @@ CsrMatrix csr_from_coo(const Array& values, const Array& row, const Array& colum
     ++start[static_cast<std::size_t>(pr[k]) + 1];
   }
   std::partial_sum(start.begin(), start.end(), start.begin());
-  return arranged(values, from, std::move(sorted), start, columns, values.device());
+  return arranged(values, from, sorted, start, columns, values.device());
 }
 
 CsrMatrix csr_from_dense(const Array& matrix, std::string_view who) {
@@ -156,8 +157,7 @@ CsrMatrix csr_from_dense(const Array& matrix, std::string_view who) {
     }
     start.push_back(static_cast<i64>(from.size()));
   }
-  return arranged(dense.reshape({rows * columns}), from, std::move(column), start, columns,
-                  matrix.device());
+  return arranged(dense.reshape({rows * columns}), from, column, start, columns, matrix.device());
 }
 
 Array multiply(const CsrMatrix& a, const Array& x) {

@@ -5,9 +5,9 @@
 
 namespace tessera {
 
-Interpolate::Interpolate(Array l, const Shape& grid_size, Dims batch_shape,
-                         std::optional<Dims> locs_batch_shape, std::optional<Dims> grid_shape,
-                         const SpreadKernel& kernel)
+Interpolate::Interpolate(Array l, const Shape& grid_size, const Dims& batch_shape,
+                         const std::optional<Dims>& locs_batch_shape,
+                         const std::optional<Dims>& grid_shape, const SpreadKernel& kernel)
     : locs(std::move(l)), points(make_grid_points(locs, grid_size, kernel, "Interpolate")) {
   const i64 axes = grid_size.size(), rank = locs.ndim() - 1;
   const Dims at = locs_batch_shape.value_or(numbered_dims("K", rank)),

@@ -20,9 +20,10 @@ struct TESSERA_API Interpolate {
   static constexpr const char* kind = "Interpolate";
   // Default names: Nx, Ny, Nz for the grid and K, K1, ... for the axes of locs but the last.
   // DimError for names that do not fit or repeat; what make_grid_points refuses.
-  Interpolate(Array locs, const Shape& grid_size, Dims batch_shape = {NamedDimension::ellipses()},
-              std::optional<Dims> locs_batch_shape = {}, std::optional<Dims> grid_shape = {},
-              const SpreadKernel& kernel = {});
+  Interpolate(Array locs, const Shape& grid_size,
+              const Dims& batch_shape = {NamedDimension::ellipses()},
+              const std::optional<Dims>& locs_batch_shape = {},
+              const std::optional<Dims>& grid_shape = {}, const SpreadKernel& kernel = {});
   NamedShape shape() const { return names; }
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return points.device(); }
@@ -33,6 +34,7 @@ struct TESSERA_API Interpolate {
   Interpolate renamed(const Renames& r) const;
   Interpolate split(const Tile& tile) const;  // along dims of the points and batches
   std::string details() const;
+  std::vector<Array> arrays() const { return {locs, points.locs, points.order, points.starts}; }
 
  private:
   Interpolate() = default;

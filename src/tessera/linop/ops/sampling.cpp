@@ -38,8 +38,8 @@ Layout points_first(const Layout& y, i64 rank) {
 }  // namespace
 
 Sampling Sampling::from_positions(const Array& given, const Shape& input_size,
-                                  std::optional<Dims> output_shape, std::optional<Dims> input_shape,
-                                  Dims batch_shape) {
+                                  const std::optional<Dims>& output_shape,
+                                  const std::optional<Dims>& input_shape, const Dims& batch_shape) {
   check_grid(input_size);
   require<DTypeError>(is_integer(given.dtype()), "Sampling: positions of ", name(given.dtype()),
                       "; expected integers");
@@ -64,8 +64,8 @@ Sampling Sampling::from_positions(const Array& given, const Shape& input_size,
 }
 
 Sampling::Sampling(const std::vector<Array>& idx, const Shape& size,
-                   std::optional<Dims> output_shape, std::optional<Dims> input_shape,
-                   Dims batch_shape) {
+                   const std::optional<Dims>& output_shape, const std::optional<Dims>& input_shape,
+                   const Dims& batch_shape) {
   check_grid(size);
   require<ShapeError>(static_cast<i64>(idx.size()) == size.size(), "Sampling: ", idx.size(),
                       " index arrays for a grid of shape ", size, "; expected one for each axis");
@@ -87,32 +87,31 @@ Sampling::Sampling(const std::vector<Array>& idx, const Shape& size,
       to[k] = to[k] * n + i;
     }
   }
-  *this = from_positions(all.to(idx.front().device()), size, std::move(output_shape),
-                         std::move(input_shape), std::move(batch_shape));
+  *this =
+      from_positions(all.to(idx.front().device()), size, output_shape, input_shape, batch_shape);
 }
 
-Sampling Sampling::from_mask(const Array& mask, std::optional<Shape> input_size,
-                             std::optional<Dims> output_shape, std::optional<Dims> input_shape,
-                             Dims batch_shape) {
+Sampling Sampling::from_mask(const Array& mask, const std::optional<Shape>& input_size,
+                             const std::optional<Dims>& output_shape,
+                             const std::optional<Dims>& input_shape, const Dims& batch_shape) {
   require<DTypeError>(mask.dtype() == DType::b1, "Sampling.from_mask: a mask of ",
                       name(mask.dtype()), "; expected bool");
   require<ShapeError>(!input_size || *input_size == mask.shape(), "Sampling.from_mask: a mask of ",
                       mask.shape(), " for a grid of shape ", input_size.value_or(Shape{}));
-  return Sampling(nonzero(mask), mask.shape(), std::move(output_shape), std::move(input_shape),
-                  std::move(batch_shape));
+  return Sampling(nonzero(mask), mask.shape(), output_shape, input_shape, batch_shape);
 }
 
 Sampling Sampling::from_stacked_idx(const Array& idx, const Shape& size,
-                                    std::optional<Dims> output_shape,
-                                    std::optional<Dims> input_shape, Dims batch_shape) {
+                                    const std::optional<Dims>& output_shape,
+                                    const std::optional<Dims>& input_shape,
+                                    const Dims& batch_shape) {
   const i64 axes = size.size();
   require<ShapeError>(idx.ndim() >= 1 && idx.shape(idx.ndim() - 1) == axes,
                       "Sampling.from_stacked_idx: indices of shape ", idx.shape(),
                       " for a grid of shape ", size, "; expected (..., ", axes, ")");
   std::vector<Array> each;
   for (i64 a = 0; a < axes; ++a) each.push_back(idx.select(idx.ndim() - 1, a));
-  return Sampling(each, size, std::move(output_shape), std::move(input_shape),
-                  std::move(batch_shape));
+  return Sampling(each, size, output_shape, input_shape, batch_shape);
 }
 
 Array Sampling::locs() const {

@@ -19,22 +19,23 @@ struct TESSERA_API Sampling {
   // One integer array per axis of the grid, broadcast to one shape. Default names: Nx, Ny, Nz and
   // K, K1, ... ArgumentError for an index outside [0, size), DimError for names that do not fit.
   Sampling(const std::vector<Array>& idx, const Shape& input_size,
-           std::optional<Dims> output_shape = {}, std::optional<Dims> input_shape = {},
-           Dims batch_shape = {NamedDimension::ellipses()});
+           const std::optional<Dims>& output_shape = {},
+           const std::optional<Dims>& input_shape = {},
+           const Dims& batch_shape = {NamedDimension::ellipses()});
   // Where a bool array of the grid's shape is true, in row-major order.
-  static Sampling from_mask(const Array& mask, std::optional<Shape> input_size = {},
-                            std::optional<Dims> output_shape = {},
-                            std::optional<Dims> input_shape = {},
-                            Dims batch_shape = {NamedDimension::ellipses()});
+  static Sampling from_mask(const Array& mask, const std::optional<Shape>& input_size = {},
+                            const std::optional<Dims>& output_shape = {},
+                            const std::optional<Dims>& input_shape = {},
+                            const Dims& batch_shape = {NamedDimension::ellipses()});
   // Indices of shape (points..., axes).
   static Sampling from_stacked_idx(const Array& idx, const Shape& input_size,
-                                   std::optional<Dims> output_shape = {},
-                                   std::optional<Dims> input_shape = {},
-                                   Dims batch_shape = {NamedDimension::ellipses()});
+                                   const std::optional<Dims>& output_shape = {},
+                                   const std::optional<Dims>& input_shape = {},
+                                   const Dims& batch_shape = {NamedDimension::ellipses()});
   static Sampling from_positions(const Array& positions, const Shape& input_size,
-                                 std::optional<Dims> output_shape = {},
-                                 std::optional<Dims> input_shape = {},
-                                 Dims batch_shape = {NamedDimension::ellipses()});
+                                 const std::optional<Dims>& output_shape = {},
+                                 const std::optional<Dims>& input_shape = {},
+                                 const Dims& batch_shape = {NamedDimension::ellipses()});
   Array locs() const;  // int64 (points..., axes): the indices again
   NamedShape shape() const { return names; }
   std::optional<i64> size(NamedDimension d) const;
@@ -47,6 +48,7 @@ struct TESSERA_API Sampling {
   Sampling renamed(const Renames& r) const;
   Sampling split(const Tile& tile) const;  // along dims of the points and batches
   std::string details() const;
+  std::vector<Array> arrays() const { return {positions}; }
 
  private:
   Sampling() = default;

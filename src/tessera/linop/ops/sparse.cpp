@@ -34,7 +34,8 @@ std::vector<i64> box_positions(const Dims& dims, Shape& sizes, const Tile& tile)
 
 }  // namespace
 
-Sparse::Sparse(CsrMatrix m, Dims ishape, Dims oshape, Shape in, Shape out, Dims batch_shape)
+Sparse::Sparse(CsrMatrix m, const Dims& ishape, const Dims& oshape, const Shape& in,
+               const Shape& out, const Dims& batch_shape)
     : matrix(std::move(m)),
       turned(matrix.transposed()),
       input_size(sizes_or(in, ishape, matrix.columns, "input")),

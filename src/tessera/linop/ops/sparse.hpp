@@ -20,9 +20,10 @@ struct TESSERA_API Sparse {
   static constexpr const char* kind = "Sparse";
   // Sizes may be left out where a side has one dim. DimError for names that do not fit or repeat,
   // ShapeError for sizes that are not those of the matrix.
-  explicit Sparse(CsrMatrix matrix, Dims ishape = {NamedDimension("N")},
-                  Dims oshape = {NamedDimension("M")}, Shape input_size = {},
-                  Shape output_size = {}, Dims batch_shape = {NamedDimension::ellipses()});
+  explicit Sparse(CsrMatrix matrix, const Dims& ishape = {NamedDimension("N")},
+                  const Dims& oshape = {NamedDimension("M")}, const Shape& input_size = {},
+                  const Shape& output_size = {},
+                  const Dims& batch_shape = {NamedDimension::ellipses()});
   NamedShape shape() const { return names; }
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return matrix.device(); }
@@ -33,6 +34,10 @@ struct TESSERA_API Sparse {
   Sparse renamed(const Renames& r) const;
   Sparse split(const Tile& tile) const;
   std::string details() const;
+  std::vector<Array> arrays() const {
+    return {matrix.values, matrix.indices, matrix.starts,
+            turned.values, turned.indices, turned.starts};
+  }
 };
 
 }  // namespace tessera

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/ops/nufft.hpp"
+
+#include <cmath>
+
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/fft/fft.hpp"
+#include "tessera/linop/algebra.hpp"
+#include "tessera/linop/grid_names.hpp"
+#include "tessera/linop/ops/diagonal.hpp"
+#include "tessera/linop/ops/fft.hpp"
+#include "tessera/linop/ops/identity.hpp"
+#include "tessera/linop/ops/interpolate.hpp"
+#include "tessera/linop/ops/pad.hpp"
+#include "tessera/linop/ops/sampling.hpp"
+#include "tessera/linop/ops/scalar.hpp"
+
+namespace tessera {
+namespace {
+
+Dims joined(const Dims& a, const Dims& b) {
+  Dims all = a;
+  all.append(b);
+  return all;
+}
+
+// Each name, or the next of its word that is not taken yet.
+Dims fresh(const Dims& like, Dims& taken) {
+  Dims d;
+  for (NamedDimension n : like) {
+    d.push_back(n.next_unused(taken));
+    taken.push_back(d.back());
+  }
+  return d;
+}
+
+void check_arguments(const Array& locs, const Shape& grid, const NufftOptions& o) {
+  const i64 axes = grid.size();
+  require<ShapeError>(axes >= 1 && axes <= 3 && count_of(grid) > 0, "NUFFT: an image of shape ",
+                      grid, "; expected one to three axes that are not empty");
+  require<ShapeError>(locs.ndim() >= 1 && locs.shape(locs.ndim() - 1) == axes,
+                      "NUFFT: locations of shape ", locs.shape(), " for an image of shape ", grid,
+                      "; expected (..., ", axes, ")");
+  require<DTypeError>(!is_complex(locs.dtype()) && locs.dtype() != DType::b1,
+                      "NUFFT: locations of ", name(locs.dtype()), "; expected real numbers");
+  require<ArgumentError>(!o.toeplitz || o.toeplitz_oversamp >= 2, "NUFFT: toeplitz_oversamp ",
+                         o.toeplitz_oversamp, "; a Toeplitz kernel needs a grid at least doubled");
+  require<DTypeError>(!o.toeplitz_dtype || is_inexact(*o.toeplitz_dtype), "NUFFT: toeplitz_dtype ",
+                      name(o.toeplitz_dtype.value_or(DType::c64)),
+                      "; expected a floating-point dtype");
+  if (!o.apodize_weights) return;
+  require<ShapeError>(o.apodize_weights->shape() == grid, "NUFFT: apodize_weights of shape ",
+                      o.apodize_weights->shape(), " for an image of shape ", grid);
+  const Array w = o.apodize_weights->to(cpu).astype(DType::c128).contiguous();
+  for (i64 i = 0; i < w.size(); ++i)
+    require<ArgumentError>(
+        std::isfinite(w.host<c128>()[i].re) && std::isfinite(w.host<c128>()[i].im),
+        "NUFFT: apodize_weights hold a number that is not finite");
+}
+
+// Sampling mode: the nearest point of the grid, which repeats.
+Array nearest(const Array& at, const Shape& padded) {
+  const Array from = at.to(cpu).astype(DType::f64).contiguous();
+  const Array to = zeros(from.shape(), DType::i64);
+  for (i64 i = 0; i < from.size(); ++i) {
+    const double v = from.host<double>()[i];
+    const i64 n = padded[i % padded.size()];
+    require<ArgumentError>(std::isfinite(v) && std::abs(v) < 1e15, "NUFFT: location ",
+                           i / padded.size(), " is ", v, "; expected a position in the grid");
+    const i64 k = static_cast<i64>(std::nearbyint(v)) % n;
+    to.host<i64>()[i] = k < 0 ? k + n : k;
+  }
+  return to.to(at.device());
+}
+
+NamedLinop make_map(const NUFFT& a) {
+  const NufftOptions& o = a.options;
+  const Device where = a.locs.device();
+  const Shape padded = nufft::padded_size(a.grid_size, o.oversamp);
+  const Array at = o.do_prep_locs ? nufft::prepared_locs(a.locs, a.grid_size, padded) : a.locs;
+  const Dims batch = a.batch_dims(), image = a.image_dims(), points = a.point_dims();
+  Dims taken = joined(joined(a.names.ishape, a.names.oshape), a.inner_names);
+  const Dims wide = fresh(image, taken);
+  std::vector<NamedLinop> steps;
+  const bool interpolates = o.mode == NufftMode::interpolate;
+  if (interpolates || o.apodize_weights) {
+    const Array w = o.apodize_weights
+                        ? *o.apodize_weights
+                        : nufft::apodization(a.grid_size, padded, o.width, o.oversamp);
+    steps.push_back(Diagonal(w.to(where), joined(batch, image)).following());
+  }
+  steps.push_back(Pad(padded, a.grid_size, image, wide, batch));
+  steps.push_back(FFT(a.axes(), batch, FFT::Grids{wide, a.inner_names}, Norm::ortho, true));
+  if (!interpolates) {
+    steps.push_back(
+        Sampling::from_stacked_idx(nearest(at, padded), padded, points, a.inner_names, batch));
+    return chain(std::move(steps));
+  }
+  double taps = 1, ratio = 1;
+  for (i64 d = 0; d < a.axes(); ++d) {
+    taps *= o.width;
+    ratio *= static_cast<double>(a.grid_size[d]) / static_cast<double>(padded[d]);
+  }
+  SpreadKernel kernel;
+  kernel.width = {o.width};
+  kernel.beta = nufft::kaiser_bessel_beta(o.width, o.oversamp);
+  steps.push_back(Interpolate(at, padded, batch, points, a.inner_names, kernel));
+  steps.push_back(Scalar(1 / (taps * std::sqrt(ratio)), joined(batch, points)));
+  return chain(std::move(steps));
+}
+
+Dims part(const Dims& d, i64 first, i64 last) { return Dims(d.begin() + first, d.begin() + last); }
+
+}  // namespace
+
+NUFFT::NUFFT(Array l, Shape grid, const std::optional<Dims>& output_shape,
+             const std::optional<Dims>& input_shape, const std::optional<Dims>& input_kshape,
+             const Dims& batch, NufftOptions given)
+    : locs(std::move(l)), grid_size(std::move(grid)), options(std::move(given)), map(Identity()) {
+  check_arguments(locs, grid_size, options);
+  const i64 rank = locs.ndim() - 1;
+  const Dims out = output_shape.value_or(numbered_dims("K", rank)),
+             in = input_shape.value_or(nd_shape(axes()));
+  require<DimError>(in.size() == axes() && !has_ellipses(in), "NUFFT: the image of shape ",
+                    grid_size, " has the names ", to_text(in));
+  require<DimError>(out.size() == rank && !has_ellipses(out), "NUFFT: locations of shape ",
+                    locs.shape(), " have the names ", to_text(out), "; expected ", rank);
+  check_names("NUFFT", {&batch, &in, &out});
+  names = NamedShape(batch, batch) + NamedShape(in, out);
+  Dims taken = joined(names.ishape, names.oshape);
+  inner_names = input_kshape.value_or(fresh(nd_shape(axes(), true), taken));
+  require<DimError>(inner_names.size() == axes() && !has_ellipses(inner_names),
+                    "NUFFT: the frequencies of ", axes(), " axes have the names ",
+                    to_text(inner_names));
+  check_names("NUFFT", {&batch, &in, &inner_names, &out});
+  map = make_map(*this);
+}
+
+Dims NUFFT::batch_dims() const { return part(names.ishape, 0, names.ishape.size() - axes()); }
+Dims NUFFT::image_dims() const {
+  return part(names.ishape, names.ishape.size() - axes(), names.ishape.size());
+}
+Dims NUFFT::point_dims() const {
+  return part(names.oshape, names.oshape.size() - (locs.ndim() - 1), names.oshape.size());
+}
+
+std::optional<i64> NUFFT::size(NamedDimension d) const {
+  const Dims image = image_dims(), points = point_dims();
+  for (i64 a = 0; a < axes(); ++a)
+    if (image[a] == d) return grid_size[a];
+  for (i64 a = 0; a < points.size(); ++a)
+    if (points[a] == d) return locs.shape(a);
+  return std::nullopt;
+}
+
+NUFFT NUFFT::to(Device d) const {
+  NUFFT a = *this;
+  a.locs = locs.to(d);
+  a.map = map.to(d);
+  return a;
+}
+
+NUFFT NUFFT::renamed(const Renames& r) const {
+  NUFFT a = *this;
+  a.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
+  // Inner names stay apart from the new ones.
+  Dims taken = joined(a.names.ishape, a.names.oshape);
+  a.inner_names = fresh(inner_names, taken);
+  a.map = make_map(a);
+  return a;
+}
+
+NUFFT NUFFT::split(const Tile& tile) const {
+  for (NamedDimension d : image_dims())
+    require<SplitError>(!tile.find(d), "NUFFT ", names.str(), ": the image dim '", d,
+                        "' cannot be cut: the transform mixes along it");
+  NUFFT s = *this;
+  const Dims points = point_dims();
+  for (i64 a = 0; a < points.size(); ++a)
+    if (const Cut* c = tile.find(points[a])) s.locs = s.locs.slice(a, c->start, c->stop);
+  if (s.locs.shape() != locs.shape()) s.map = make_map(s);
+  return s;
+}
+
+std::string NUFFT::details() const {
+  std::string text = options.mode == NufftMode::sampling
+                         ? "sampling"
+                         : cat("oversamp=", options.oversamp, " width=", options.width);
+  return cat(text, options.toeplitz ? " toeplitz" : "", ", image ", grid_size, ", ",
+             locs.size() / axes(), " points");
+}
+
+}  // namespace tessera
