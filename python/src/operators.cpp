@@ -157,6 +157,7 @@ void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
   bind_containers(m);
   bind_operators_gridding(m);
   bind_operators_moves(m);
+  bind_operators_blocks(m);
 }
 
 }  // namespace tessera::python

@@ -61,6 +61,7 @@ void bind_containers(nb::module_& m);
 void bind_parts(nb::class_<LinopObject>& c);
 void bind_operators_gridding(nb::module_& m);
 void bind_operators_moves(nb::module_& m);
+void bind_operators_blocks(nb::module_& m);
 
 // Operators given as arguments; ArgumentError for none.
 std::vector<NamedLinop> operators_from(const nb::args& args, const char* who);

@@ -8,9 +8,10 @@
 namespace tessera {
 namespace {
 
-// The next length that transforms quickly: factors 2, 3, 5 and 7 only.
+// The next length that transforms quickly: factors 2, 3, 5 and 7 only, enough of them 2.
 i64 good_length(i64 n) {
-  for (;; ++n) {
+  const i64 twos = n >= 256 ? 16 : n >= 32 ? 4 : 1;
+  for (n = (n + twos - 1) / twos * twos;; n += twos) {
     i64 rest = n;
     for (i64 f : {2, 3, 5, 7})
       while (rest % f == 0) rest /= f;
@@ -43,14 +44,83 @@ Array autocorrelation(const Array& kernel) {
   return out;
 }
 
-// Estimated times in products of the direct sum. Measured on aarch64: a transform costs about five
-// operations per point and factor of two in each direction, at two thirds of the speed of the
-// direct sum's products; a pass over memory (padding, multiplying, cropping) about ten a point.
-double fft_products(const Shape& shape, const Shape& padded, bool real) {
-  double batch = 1;
-  for (i64 a = 0; a < shape.size() - padded.size(); ++a) batch *= static_cast<double>(shape[a]);
-  const double points = static_cast<double>(count_of(padded));
-  return batch * points * (15 * std::log2(points + 1) + 40) * (real ? 0.5 : 1);
+// Estimated times, in products of the direct sum. Measured on aarch64: a point of a complex
+// transform costs about 7 products per factor of two in each direction, passes over memory
+// (padding, multiplying, cropping) 40; real ones half of it.
+double fft_products(double transforms, double points, bool real) {
+  return transforms * points * (15 * std::log2(points + 1) + 40) * (real ? 0.5 : 1);
+}
+
+// Note [sections]: along one axis a long signal is cut into sections of `length` that overlap by
+// the kernel's size less one; each is convolved circularly, and of each the part that did not wrap
+// is kept. Short transforms are cheaper than one long one.
+struct Sections {
+  i64 length = 0, step = 0, count = 0;
+  double products = 0;
+};
+
+Sections best_sections(i64 taps, i64 points, double batch, bool real) {
+  Sections best;
+  for (i64 length = 64; length < points; length *= 2) {
+    if (length < 2 * taps) continue;
+    const i64 step = length - taps + 1, count = (points + step - 1) / step;
+    const double cost =
+        fft_products(batch * static_cast<double>(count), static_cast<double>(length), real);
+    if (best.count == 0 || cost < best.products) best = {length, step, count, cost};
+  }
+  return best;
+}
+
+double batch_of(const Shape& shape, i64 rank) {
+  double n = 1;
+  for (i64 a = 0; a < shape.size() - rank; ++a) n *= static_cast<double>(shape[a]);
+  return n;
+}
+
+// n elements of the last axis from `start`.
+View piece(const View& v, i64 start, i64 n) {
+  return sub_view(v, v.layout.slice(v.layout.ndim() - 1, start, n));
+}
+
+// `count` rows of `n` elements of the last axis, `step` apart.
+View rows_of(const View& v, i64 count, i64 step, i64 n) {
+  Layout l = v.layout;
+  const i64 stride = l.strides.back();
+  l.shape.back() = count;
+  l.strides.back() = stride * step;
+  l.shape.push_back(n);
+  l.strides.push_back(stride);
+  return sub_view(v, l);
+}
+
+void record_sections(Recorder& r, const KernelSpectra& spectra, bool flipped, Boundary boundary,
+                     const Sections& s, const View& x, const View& y) {
+  const i64 n = x.shape().back(), taps = spectra.kernel().size();
+  const i64 left = flipped ? taps / 2 : taps - 1 - taps / 2, right = taps - 1 - left;
+  Shape shape = x.shape();
+  shape.back() = (s.count - 1) * s.step + s.length;
+  const View wide = r.temporary(shape, y.dtype, r.device(x));
+  record::copy(r, x, piece(wide, left, n));
+  i64 end = left + n;
+  if (boundary == Boundary::circular) {
+    if (left > 0) record::copy(r, piece(x, n - left, left), piece(wide, 0, left));
+    if (right > 0) record::copy(r, piece(x, 0, right), piece(wide, end, right));
+    end += right;
+  } else if (left > 0) {
+    record::fill(r, Value(0.0), piece(wide, 0, left));
+  }
+  if (shape.back() > end) record::fill(r, Value(0.0), piece(wide, end, shape.back() - end));
+  const View in = rows_of(wide, s.count, s.step, s.length),
+             out = r.temporary(in.shape(), y.dtype, r.device(y));
+  record_fft_convolution(r, spectra, flipped ? SpectrumUse::conjugated : SpectrumUse::plain, in,
+                         out);
+  const i64 full = n / s.step, axis = out.layout.ndim() - 2;
+  if (full > 0)
+    record::copy(r, sub_view(out, piece(out, left, s.step).layout.slice(axis, 0, full)),
+                 rows_of(y, full, s.step, s.step));
+  if (full < s.count)
+    record::copy(r, sub_view(out, piece(out, left, n - full * s.step).layout.select(axis, full)),
+                 piece(y, full * s.step, n - full * s.step));
 }
 
 }  // namespace
@@ -96,19 +166,28 @@ Shape Convolution::padded_grid(const Shape& input) const {
 }
 
 void Convolution::apply(Recorder& r, const View& x, const View& y) const {
-  const bool narrow = size_of(y.dtype) == 2;  // float16, bfloat16: always direct
+  const i64 rank = kernel().ndim(), taps = kernel().size();
+  const bool real = !is_complex(y.dtype), narrow = size_of(y.dtype) == 2;  // narrow: always direct
+  const double batch = batch_of(y.shape(), rank);
+  const double direct = static_cast<double>(y.layout.size()) * static_cast<double>(taps) *
+                        (real ? 1 : 2) * (is_complex(kernel().dtype()) ? 2 : 1);
   const Shape padded = padded_grid(x.shape());
-  const double points = static_cast<double>(y.layout.size()) * static_cast<double>(kernel().size());
-  const double direct =
-      points * (is_complex(y.dtype) ? 2 : 1) * (is_complex(kernel().dtype()) ? 2 : 1);
-  const double by_fft = fft_products(y.shape(), padded, !is_complex(y.dtype));
+  const double whole = fft_products(batch, static_cast<double>(count_of(padded)), real);
+  Sections cut;
+  if (rank == 1 && taps <= x.shape().back())
+    cut = best_sections(taps, x.shape().back(), batch, real);
+  const bool by_sections = cut.count > 1 && cut.products < whole;
+  const double by_fft = by_sections ? cut.products : whole;
+  const bool use_fft = !narrow && direct > by_fft;
+  r.note(cat("Convolution ", names.str(), ": ", use_fft ? "by FFT" : "direct",
+             use_fft && by_sections ? cat(" in sections of ", cut.length) : std::string(),
+             " (about ", static_cast<i64>(direct / 1e3), "k products directly, ",
+             static_cast<i64>(by_fft / 1e3), "k by FFT)"));
   View in = x;
   if (x.dtype != y.dtype) record::copy(r, x, in = r.temporary(x.shape(), y.dtype, r.device(x)));
-  const bool use_fft = !narrow && direct > by_fft;
-  r.note(cat("Convolution ", names.str(), ": ", use_fft ? "by FFT" : "direct", " (about ",
-             static_cast<i64>(direct / 1e3), "k products directly, ",
-             static_cast<i64>(by_fft / 1e3), "k by FFT)"));
-  use_fft ? apply_fft(r, in, y, padded) : apply_direct(r, in, y);
+  if (!use_fft) return apply_direct(r, in, y);
+  if (by_sections) return record_sections(r, spectra, flipped, padding_mode, cut, in, y);
+  apply_fft(r, in, y, padded);
 }
 
 void Convolution::apply_direct(Recorder& r, const View& x, const View& y) const {

@@ -17,7 +17,7 @@ TESSERA_API const std::vector<double>& wavelet_filter(std::string_view name);
 
 struct TESSERA_API Wavelet {
   std::string wavelet;
-  std::optional<i64> level;  // none: as many as keep the coarsest length above the filter's
+  std::optional<i64> level;  // none: as many as keep the coarsest length at the taps less one
   i64 rank;                  // transformed dims
   NamedShape names;
   bool inverse = false;
