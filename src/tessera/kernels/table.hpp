@@ -15,6 +15,7 @@
 #include "tessera/kernels/nonzero/nonzero.hpp"
 #include "tessera/kernels/random/random.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
+#include "tessera/kernels/scalars/scalars.hpp"
 #include "tessera/kernels/scan/scan.hpp"
 #include "tessera/kernels/sleep/sleep.hpp"
 #include "tessera/kernels/sort/sort.hpp"

@@ -1,83 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/solve/cg.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
-#include "tessera/kernels/copy/copy.hpp"
-#include "tessera/solve/progress.hpp"
+#include "tessera/solve/engine.hpp"
 
 namespace tessera {
 namespace {
 
-double squared_norm(const Array& v) { return reduce(ReduceOp::sum_abs2, v).item().as<double>(); }
-double real_dot(const Array& a, const Array& b) { return vdot(a, b).item().as<c128>().re; }
+constexpr int no_curvature = 2, preconditioner_fails = 3;
 
-// y += c x and y = x + c y, in one pass each.
-void add_scaled(double c, const Array& x, const Array& y) {
-  elementwise(ElementOp::multiply_add, std::array<ArrayOrValue, 3>{x, Value(c), y}, y);
-}
-void scale_and_add(double c, const Array& y, const Array& x) {
-  elementwise(ElementOp::multiply_add, std::array<ArrayOrValue, 3>{y, Value(c), x}, y);
-}
+struct Cg {
+  Engine& e;
+  const NamedLinop& A;
+  const CgSettings& settings;
+  Array b, x, r, p, Ap, z;
+  Cell rr, rz, curvature, alpha, minus_alpha, beta, b_norm, scale, target, bad;
+
+  Cg(Engine& engine, const NamedLinop& a, const CgSettings& s, const Array& right)
+      : e(engine), A(a), settings(s), b(right) {
+    const DType t = b.dtype();
+    x = e.keep("x", b.shape(), t);
+    r = e.keep("r", b.shape(), t);
+    p = e.keep("p", b.shape(), t);
+    Ap = e.scratch(b.shape(), t);
+    z = s.preconditioner ? e.scratch(b.shape(), t) : r;
+    rr = e.board.cell("rr");
+    rz = e.board.cell("rz");
+    curvature = e.board.cell("curvature");
+    alpha = e.board.cell("alpha");
+    minus_alpha = e.board.cell("minus alpha");
+    beta = e.board.cell("beta");
+    b_norm = e.board.cell("b norm");
+    scale = e.board.cell("scale");  // b_norm, or 1 where that is 0
+    bad = e.board.cell("bad curvature");
+    target = e.board.cell("target");
+  }
+
+  // z = M r and the two products that the next direction needs, `product` for <r, z>.
+  void precondition(Recorder& rec, Cell product) {
+    if (settings.preconditioner)
+      settings.preconditioner->record(rec, vec::whole(rec, r), vec::whole(rec, z));
+    vec::norm2(rec, r, e.target(rec, rr));
+    if (settings.preconditioner) vec::dot(rec, r, z, e.target(rec, product));
+  }
+
+  void start(Recorder& rec) {
+    A.record(rec, vec::whole(rec, x), vec::whole(rec, Ap));
+    vec::subtract(rec, b, Ap, r);
+    precondition(rec, rz);
+    vec::copy(rec, z, p);
+    vec::norm2(rec, b, e.target(rec, b_norm));
+    if (!settings.preconditioner) e.board.store(rz, rr);
+    e.board.store(b_norm, root(b_norm));
+    e.board.store(scale, choose(0.0 < b_norm, b_norm, 1.0));
+    e.board.store(e.measure, root(rr) / scale);
+    e.board.record(rec);
+  }
+
+  void step(Recorder& rec) {
+    Board& board = e.board;
+    A.record(rec, vec::whole(rec, p), vec::whole(rec, Ap));
+    vec::dot(rec, p, Ap, e.target(rec, curvature));
+    const Cell ok = board.cell("ok");
+    board.store(ok, (e.status <= 0.0) && (0.0 < curvature) && finite(curvature) && (0.0 < rz));
+    board.store(alpha, choose(ok, rz / curvature, 0.0));
+    board.store(minus_alpha, -alpha);
+    board.store(bad, choose(e.status <= 0.0, curvature, bad));
+    board.record(rec);
+    vec::add_scaled(rec, p, e.factor(rec, alpha), x);
+    vec::add_scaled(rec, Ap, e.factor(rec, minus_alpha), r);
+    const Cell fresh = settings.preconditioner ? board.cell("fresh rz") : rr;
+    precondition(rec, fresh);
+    board.store(beta, choose(ok, fresh / rz, 0.0));
+    board.store(rz, choose(ok, fresh, rz));
+    board.store(e.measure, root(rr) / scale);
+    // Note [standing still]: after the end alpha is 0, x and r stay, and the code stays: iterations
+    // that the host had already asked for change nothing.
+    const Cell reached = root(rr) <= target;
+    const Cell failed = choose(0.0 < rz, board.constant(no_curvature),
+                               double(preconditioner_fails));
+    const Cell next = choose(ok, reached, failed);
+    board.store(e.status, choose(e.status <= 0.0, next, e.status));
+    board.report(e.measure, e.status);
+    board.record(rec);
+    vec::multiply_add(rec, p, e.factor(rec, beta), z, p);
+  }
+};
 
 }  // namespace
 
-SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options) {
-  const Shape out = A.output_shape(b.shape());
-  require<ShapeError>(out == b.shape(), "cg: ", A, " maps shape ", b.shape(), " to ", out,
-                      "; it must map b's shape to itself");
-  require<DTypeError>(is_inexact(b.dtype()) && A.output_dtype(b.dtype()) == b.dtype(), "cg: ", A,
-                      " maps ", name(b.dtype()), " to ", name(A.output_dtype(b.dtype())),
-                      "; convert b with astype() first");
-  require<ArgumentError>(options.maxiter >= 0 && options.rtol >= 0 && options.atol >= 0,
-                         "cg: maxiter ", options.maxiter, ", rtol ", options.rtol, " and atol ",
-                         options.atol, " must not be negative");
-  SolveResult result;
-  Array x =
-      options.x0 ? options.x0.astype(b.dtype()).copy() : zeros(b.shape(), b.dtype(), b.device());
-  Array r = b.copy();
-  const Array Ap = Array::empty(b.shape(), b.dtype(), b.device());
-  if (options.x0) {
-    A(x, Ap);
-    add_scaled(-1, Ap, r);
+SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options,
+               const CgSettings& settings) {
+  check_options("cg", options);
+  const Array right = square_right_side("cg", A, b);
+  Engine e("cg", options, right.device(), right.dtype());
+  Cg s(e, A, settings, right);
+  e.about("the operator", A, right.shape(), right.dtype(), right.device());
+  e.about("b", right);
+  if (settings.preconditioner)
+    e.about("the preconditioner", *settings.preconditioner, right.shape(), right.dtype(),
+            right.device());
+  Run step = e.plan([&](Recorder& r) { s.step(r); });
+  if (!e.resume()) {
+    if (e.x0())
+      s.x.copy_from(
+          vec::copy_of("cg", "x0", e.x0(), right.shape(), right.dtype(), right.device()));
+    Run start = e.plan([&](Recorder& r) { s.start(r); });
+    e.board.upload();
+    e.run(start);
+    e.board.fetch();
+    const bool there = std::sqrt(e.board.value(s.rr)) <= e.target_of(e.board.value(s.b_norm));
+    e.begin(e.board.value(e.measure), there ? has_converged : still_running);
   }
-  const Array p = r.copy();
-  const double b_norm = std::sqrt(squared_norm(b));
-  const double scale = b_norm > 0 ? b_norm : 1,
-               target = std::max(options.rtol * b_norm, options.atol);
-  double rr = squared_norm(r);
-  result.history.push_back(std::sqrt(rr) / scale);
-  Progress bar("cg", options.maxiter, options.progress);
-  result.reason = "maxiter";
-  for (i64 k = 1; k <= options.maxiter; ++k) {
-    if (std::sqrt(rr) <= target) break;
-    A(p, Ap);
-    const double curvature = real_dot(p, Ap);
-    if (!(curvature > 0)) {  // also catches NaN
-      result.reason = fmt::format(
-          "breakdown: <p, A p> = {:.3g} is not positive; A is not positive definite here",
-          curvature);
-      break;
-    }
-    const double alpha = rr / curvature;
-    add_scaled(alpha, p, x);
-    add_scaled(-alpha, Ap, r);
-    const double fresh = squared_norm(r);
-    scale_and_add(fresh / rr, p, r);
-    rr = fresh;
-    result.iterations = k;
-    result.history.push_back(std::sqrt(rr) / scale);
-    bar.update(k, fmt::format("residual {:.2e}", result.history.back()));
-    if (options.callback && !options.callback({k, result.history.back()})) {
-      result.reason = "stopped by the callback";
-      break;
-    }
-  }
-  result.converged = std::sqrt(rr) <= target;
-  if (result.converged) result.reason = "residual below tolerance";
-  result.x = x;
+  e.board.set(s.target, e.target_of(e.board.value(s.b_norm)));
+  e.board.upload();
+  SolveResult result = e.iterate([&] { e.run(step); }, s.x);
+  if (e.code() == no_curvature)
+    result.reason = cat("breakdown: <p, A p> = ", e.board.value(s.bad),
+                        " is not positive; A is not positive definite here");
+  if (e.code() == preconditioner_fails)
+    result.reason = cat("breakdown: <r, M r> = ", e.board.value(s.rz),
+                        " is not positive; the preconditioner is not positive definite here");
   return result;
 }
 

@@ -48,12 +48,19 @@ void block_2(const void* const* in, void* out, i64 n, unsigned scalars) {
   }
 }
 
+// The second operand may be a scalar (y + a x with one number a), the others never are.
 template <class F, class A, class T>
-void block_3(const void* const* in, void* out, i64 n, unsigned) {
+void block_3(const void* const* in, void* out, i64 n, unsigned scalars) {
   const auto* a = static_cast<const Stored<A>*>(in[0]);
   const auto* b = static_cast<const Stored<T>*>(in[1]);
   const auto* c = static_cast<const Stored<T>*>(in[2]);
   auto* r = static_cast<T*>(out);
+  if (scalars) {
+    const T y = load_element<T>(b);
+#pragma GCC ivdep
+    for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<A>(a + i), y, load_element<T>(c + i));
+    return;
+  }
 #pragma GCC ivdep
   for (i64 i = 0; i < n; ++i)
     r[i] = F{}(load_element<A>(a + i), load_element<T>(b + i), load_element<T>(c + i));

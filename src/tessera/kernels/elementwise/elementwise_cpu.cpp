@@ -53,6 +53,9 @@ DType natural_result(ElementOp op, DType work) {
   }
 }
 
+// Ops of three inputs take a scalar in the middle only.
+bool takes_scalar(const State& s, int i) { return s.inputs < 3 || i == 1; }
+
 const void* pointer_of(const Input& in, const Launch& launch) {
   return in.slot < 0 ? &in.immediate : launch.operand[static_cast<std::size_t>(in.slot)];
 }
@@ -98,8 +101,8 @@ class Chunk {
         in.load(base_[i], in.size, &constant_[i], in.work_size, 1);
         base_[i] = constant_[i].bytes;
       }
-      // Ops of three inputs take no scalars: the one element is repeated in the buffer.
-      if (s.inputs == 3)
+      // What the block loop does not take as a scalar is repeated in the buffer.
+      if (!takes_scalar(s, i))
         in.spread(base_[i], 0, buffer_[i].data(), in.work_size, std::min(s.size, block_size));
     }
   }
@@ -140,7 +143,7 @@ class Chunk {
   const void* fetch(int i, i64 n, unsigned& scalars) {
     const Input& in = input(i);
     if (in.scalar) {
-      if (s_.inputs == 3) return buffer_[i].data();
+      if (!takes_scalar(s_, i)) return buffer_[i].data();
       scalars |= 1u << i;
       return base_[i];
     }
@@ -206,7 +209,7 @@ bool is_dense(const State& s, const Loop& loop) {
   for (int i = 0; i < s.inputs; ++i) {
     const Input& in = s.input[static_cast<std::size_t>(i)];
     if (!in.direct || (in.slot >= 0 && in.loop.start(0) != 0) ||
-        (in.scalar ? s.inputs == 3 : in.loop.inner_stride(0) != in.size))
+        (in.scalar ? !takes_scalar(s, i) : in.loop.inner_stride(0) != in.size))
       return false;
   }
   return true;
@@ -269,13 +272,11 @@ Prepared prepare_elementwise_cpu(const ElementwiseSpec& spec, Device) {
   s.out_loop = loop.only(0);
   for (int i = 0; i < s.inputs; ++i) {
     Input& x = s.input[static_cast<std::size_t>(i)];
-    if (x.slot < 0) {
-      s.immediates |= 1u << i;
-      continue;
+    if (x.slot >= 0) {
+      x.scalar = loop.is_scalar(x.slot + 1);
+      x.loop = loop.only(x.slot + 1);
     }
-    x.scalar = loop.is_scalar(x.slot + 1);
-    x.loop = loop.only(x.slot + 1);
-    if (x.scalar && x.direct) s.immediates |= 1u << i;
+    if (x.scalar && x.direct && takes_scalar(s, i)) s.immediates |= 1u << i;
   }
   const RunFn run = !is_dense(s, loop)  ? &run_general
                     : s.size <= s.grain ? &run_dense_small

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The scalars of a solver: named cells on the device of its vectors, and arithmetic on them that is
+// recorded into plans (kernels/scalars) instead of done. Reductions write cells, element-wise steps
+// read them, the host looks at all of them at once when it wants to know.
+//   Cell a = board.cell("alpha");  board.store(a, rr / curvature);  board.record(r);
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/plan/recorder.hpp"
+
+namespace tessera {
+
+class Board;
+
+// A number on the device, inside an expression that is being written.
+struct Cell {
+  Board* board = nullptr;
+  int at = 0;
+};
+
+class Board {
+ public:
+  // `vectors`: the dtype that element-wise steps compute in.
+  Board(Device device, DType vectors);
+  Board(const Board&) = delete;
+  Board& operator=(const Board&) = delete;
+
+  Cell cell(std::string_view name, double initial = 0);  // the one of that name, or a new one
+  Cell constant(double v);
+
+  // `to` gets the expression when the program that is being written runs.
+  void store(Cell to, Cell expression);
+  void store(Cell to, double v) { store(to, constant(v)); }
+  Cell emit(ScalarOp op, Cell a, Cell b = {}, Cell c = {});
+  // Ends the program: one step of the plan.
+  void record(Recorder& r);
+
+  // Where a reduction of an array of `rank` axes writes the cell, and where element-wise steps
+  // read it (in the precision of the vectors).
+  View target(Recorder& r, Cell c, i64 rank) const;
+  View factor(Recorder& r, Cell c) const;
+
+  // The host's copy of all cells: fetch() waits for the device, upload() sends.
+  void fetch();
+  void upload();
+  double value(Cell c) const { return host_[static_cast<std::size_t>(c.at)]; }
+  void set(Cell c, double v) { host_[static_cast<std::size_t>(c.at)] = v; }
+
+  // The last measures that programs reported, see report(): a ring of this many.
+  static constexpr int ring = 16;
+  // Appends (measure, status) to the ring: part of the program being written.
+  void report(Cell measure, Cell status);
+  struct Report {
+    double measure = 0;
+    int status = 0;
+  };
+  Report reported(i64 iteration) const;  // of the host's copy; iterations count from 1
+
+  const std::vector<double>& cells() const { return host_; }
+  void set_cells(const std::vector<double>& v) { host_ = v; }
+
+ private:
+  int fresh(double initial);
+
+  Device device_;
+  DType real_;
+  Array memory_, staging_;  // max_cells doubles, then as many numbers of the vectors' precision
+  std::vector<double> host_;
+  std::vector<std::pair<std::string, int>> names_;
+  std::vector<std::pair<double, int>> constants_;
+  std::vector<ScalarStep> code_;
+  int next_ = 0;
+  // Cells of unnamed intermediate values: counted down from the end, free again after record().
+  int scratch_begin_ = max_cells, scratch_next_ = max_cells;
+};
+
+inline Cell operator+(Cell a, Cell b) { return a.board->emit(ScalarOp::add, a, b); }
+inline Cell operator-(Cell a, Cell b) { return a.board->emit(ScalarOp::subtract, a, b); }
+inline Cell operator*(Cell a, Cell b) { return a.board->emit(ScalarOp::multiply, a, b); }
+inline Cell operator/(Cell a, Cell b) { return a.board->emit(ScalarOp::divide, a, b); }
+inline Cell operator+(Cell a, double b) { return a + a.board->constant(b); }
+inline Cell operator-(Cell a, double b) { return a - a.board->constant(b); }
+inline Cell operator*(Cell a, double b) { return a * a.board->constant(b); }
+inline Cell operator/(Cell a, double b) { return a / a.board->constant(b); }
+inline Cell operator*(double a, Cell b) { return b.board->constant(a) * b; }
+inline Cell operator/(double a, Cell b) { return b.board->constant(a) / b; }
+inline Cell operator-(double a, Cell b) { return b.board->constant(a) - b; }
+inline Cell operator-(Cell a) { return 0.0 - a; }
+inline Cell operator<(Cell a, Cell b) { return a.board->emit(ScalarOp::less, a, b); }
+inline Cell operator<=(Cell a, Cell b) { return a.board->emit(ScalarOp::less_equal, a, b); }
+inline Cell operator<=(Cell a, double b) { return a <= a.board->constant(b); }
+inline Cell operator<(Cell a, double b) { return a < a.board->constant(b); }
+inline Cell operator<(double a, Cell b) { return b.board->constant(a) < b; }
+inline Cell operator&&(Cell a, Cell b) { return a * b; }  // of conditions, which are 0 or 1
+inline Cell operator!(Cell a) { return 1.0 - a; }
+inline Cell root(Cell a) { return a.board->emit(ScalarOp::sqrt, a); }
+inline Cell length(Cell a, Cell b) { return a.board->emit(ScalarOp::hypot, a, b); }
+inline Cell magnitude(Cell a) { return a.board->emit(ScalarOp::absolute, a); }
+inline Cell larger(Cell a, Cell b) { return a.board->emit(ScalarOp::maximum, a, b); }
+inline Cell smaller(Cell a, Cell b) { return a.board->emit(ScalarOp::minimum, a, b); }
+inline Cell finite(Cell a) { return a.board->emit(ScalarOp::finite, a); }
+inline Cell choose(Cell condition, Cell a, Cell b) {
+  return a.board->emit(ScalarOp::where, condition, a, b);
+}
+inline Cell choose(Cell condition, Cell a, double b) {
+  return choose(condition, a, a.board->constant(b));
+}
+// 1/a, or 0 where a is 0: the scale of a vector that vanished.
+inline Cell inverse(Cell a) { return choose(0.0 < magnitude(a), 1.0 / a, 0.0); }
+
+}  // namespace tessera

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/engine.hpp"
+
+#include <fmt/format.h>
+
+#include "tessera/device/registry.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/solve/progress.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr auto poll_interval = std::chrono::milliseconds(50);
+
+bool reading_is_free(Device d) { return compute_device(d.kind).host_memory(); }
+
+}  // namespace
+
+Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, DType vectors)
+    : name(std::move(name_)),
+      options(options_),
+      device(device_),
+      board(device_, vectors),
+      measure(board.cell("measure")),
+      status(board.cell("status")),
+      x0_(options_.x0),
+      saved_(Clock::now()),
+      polled_(Clock::now()) {
+  outcome(has_converged, true, "residual below tolerance");
+  about("the solver", name);
+}
+
+Array Engine::keep(std::string what, const Shape& shape, DType dtype) {
+  const Array a = vec::zeros(shape, dtype, device);
+  kept_.emplace_back(std::move(what), a);
+  return a;
+}
+
+Array Engine::keep_host(std::string what, const Shape& shape, DType dtype) {
+  const Array a = vec::zeros(shape, dtype, cpu);
+  kept_.emplace_back(std::move(what), a);
+  return a;
+}
+
+Array Engine::scratch(const Shape& shape, DType dtype) const {
+  return vec::zeros(shape, dtype, device);
+}
+
+Run Engine::plan(const std::function<void(Recorder&)>& record) const {
+  Recorder r;
+  {
+    const Recorder::Scope scope(r, name);
+    record(r);
+  }
+  Run run = Plan(std::move(r), name).instance(Stream::home(device));
+  run.capture();
+  return run;
+}
+
+void Engine::outcome(int code, bool converged, std::string reason) {
+  for (Outcome& o : outcomes_)
+    if (o.code == code) {
+      o = {code, converged, std::move(reason)};
+      return;
+    }
+  outcomes_.push_back({code, converged, std::move(reason)});
+}
+
+bool Engine::resume() {
+  if (options.checkpoint.path.empty()) return false;
+  std::optional<Saved> s = read_checkpoint(name, options.checkpoint.path, facts_);
+  if (!s) return false;
+  for (const auto& [what, array] : kept_) {
+    auto it = std::find_if(s->arrays.begin(), s->arrays.end(),
+                           [&, w = what](const auto& p) { return p.first == w; });
+    require<IoError>(it != s->arrays.end() && it->second.shape() == array.shape() &&
+                         it->second.dtype() == array.dtype(),
+                     name, ": the checkpoint '", options.checkpoint.path, "' lacks '", what, "'");
+    array.copy_from(it->second.to(array.device()));
+  }
+  require<IoError>(s->cells.size() == board.cells().size(), name, ": the checkpoint '",
+                   options.checkpoint.path, "' is damaged");
+  history_ = std::move(s->history);
+  iterations_ = saved_at_ = s->iterations;
+  // What follows the end of a solve is not kept up to date: only x is good for going on.
+  if (s->status != still_running && (s->rtol != options.rtol || s->atol != options.atol)) {
+    for (const auto& [what, array] : kept_)
+      if (what == "x") x0_ = array.copy();
+    for (const auto& [what, array] : kept_) array.fill(Value(0));
+    return false;
+  }
+  code_ = s->status;
+  board.set_cells(s->cells);
+  board.upload();
+  return true;
+}
+
+void Engine::begin(double first, int code) {
+  if (history_.empty()) history_.push_back(first);
+  code_ = code;
+  board.set(status, code);
+  board.upload();
+}
+
+void Engine::report(double value, int code) {
+  board.set({&board, 1 + static_cast<int>(iterations_ % Board::ring)}, value);
+  board.set({&board, 1 + Board::ring + static_cast<int>(iterations_ % Board::ring)}, code);
+}
+
+SolveResult Engine::iterate(const std::function<void()>& step, const Array& x) {
+  return loop(step, x, false);
+}
+SolveResult Engine::iterate_on_host(const std::function<void()>& step, const Array& x) {
+  return loop(step, x, true);
+}
+
+bool Engine::accept(const Board::Report& report, const Array& x) {
+  ++iterations_;
+  history_.push_back(report.measure);
+  code_ = report.status;
+  if (options.callback && !options.callback({iterations_, report.measure, x})) {
+    stopped_ = code_ == still_running;
+    return false;
+  }
+  return code_ == still_running;
+}
+
+SolveResult Engine::loop(const std::function<void()>& step, const Array& x, bool on_host) {
+  const bool each = on_host || options.callback;
+  const i64 stride = each                       ? 1
+                     : options.check_every > 0  ? std::min<i64>(options.check_every, Board::ring)
+                     : reading_is_free(device) ? 1
+                                               : Board::ring;
+  history_.reserve(static_cast<std::size_t>(std::max<i64>(options.maxiter, iterations_)) + 1);
+  Progress bar(name, options.maxiter, options.progress);
+  bool more = code_ == still_running;
+  while (more && iterations_ < options.maxiter) {
+    const i64 n = std::min(stride, options.maxiter - iterations_);
+    for (i64 j = 0; j < n; ++j) step();
+    if (!on_host) board.fetch();
+    for (i64 j = 0; j < n && more; ++j) more = accept(board.reported(iterations_ + 1), x);
+    if (options.progress) bar.update(iterations_, fmt::format("{:.2e}", history_.back()));
+    save_when_due();
+    poll();
+  }
+  if (!options.checkpoint.path.empty() && saved_at_ != iterations_) save();
+  SolveResult result;
+  result.x = x;
+  result.iterations = iterations_;
+  result.history = std::move(history_);
+  result.reason = stopped_ ? "stopped by the callback" : "maxiter";
+  for (const Outcome& o : outcomes_)
+    if (o.code == code_) {
+      result.converged = o.converged;
+      result.reason = o.reason;
+    }
+  return result;
+}
+
+void Engine::save() {
+  write_checkpoint(options.checkpoint.path, {.facts = facts_,
+                                             .arrays = kept_,
+                                             .cells = board.cells(),
+                                             .history = history_,
+                                             .iterations = iterations_,
+                                             .status = code_,
+                                             .rtol = options.rtol,
+                                             .atol = options.atol});
+  saved_at_ = iterations_;
+  saved_ = Clock::now();
+}
+
+void Engine::save_when_due() {
+  const Checkpoint& c = options.checkpoint;
+  if (c.path.empty()) return;
+  const bool by_count = c.every > 0 && iterations_ - std::max<i64>(saved_at_, 0) >= c.every;
+  if (by_count || Clock::now() - saved_ >= std::chrono::duration<double>(c.seconds)) save();
+}
+
+void Engine::poll() {
+  if (!options.poll) return;
+  const auto now = Clock::now();
+  if (now - polled_ < poll_interval) return;
+  polled_ = now;
+  options.poll();
+}
+
+void check_options(std::string_view who, const SolveOptions& o) {
+  require<ArgumentError>(o.maxiter >= 0 && o.rtol >= 0 && o.atol >= 0, who, ": maxiter ", o.maxiter,
+                         ", rtol ", o.rtol, " and atol ", o.atol, " must not be negative");
+  require<ArgumentError>(o.check_every >= 0 && o.checkpoint.every >= 0, who, ": check_every ",
+                         o.check_every, " and the checkpoint's every ", o.checkpoint.every,
+                         " must not be negative");
+}
+
+namespace {
+
+// The float dtype in which a solver works on `t`: integers become float64.
+DType working(std::string_view who, DType t) {
+  if (!is_inexact(t)) return DType::f64;
+  require<DTypeError>(t != DType::f16 && t != DType::bf16, who, ": solvers work in float32, ",
+                      "float64, complex64 and complex128; got ", t,
+                      ": convert the arrays with astype() first");
+  return t;
+}
+
+}  // namespace
+
+Array square_right_side(std::string_view who, const NamedLinop& a, const Array& b) {
+  const Shape out = a.output_shape(b.shape());
+  require<ShapeError>(out == b.shape(), who, ": ", a, " maps shape ", b.shape(), " to ", out,
+                      "; it must map b's shape to itself");
+  const DType given = working(who, b.dtype()), t = a.output_dtype(given);
+  require<DTypeError>(t == a.output_dtype(t) && can_cast_same_kind(given, t), who, ": ", a,
+                      " maps ", given, " to ", t, " and ", t, " to ", a.output_dtype(t),
+                      "; it must keep a dtype");
+  return vec::copy_of(who, "b", b, b.shape(), t, b.device());
+}
+
+Sides both_sides(std::string_view who, const NamedLinop& a, const Array& b) {
+  const NamedLinop h = a.H();
+  const DType given = working(who, b.dtype());
+  const Shape shape = h.output_shape(b.shape());
+  const DType t = h.output_dtype(given), back = a.output_dtype(t);
+  require<DTypeError>(h.output_dtype(back) == t && can_cast_same_kind(given, back), who, ": ", a,
+                      " maps ", t, " to ", back, ", its adjoint ", given, " to ", t,
+                      "; they do not fit together");
+  const Shape out = a.output_shape(shape);
+  require<ShapeError>(out == b.shape(), who, ": ", a, " gives shape ", out, ", b has ", b.shape());
+  return {vec::copy_of(who, "b", b, b.shape(), back, b.device()), shape, t};
+}
+
+}  // namespace tessera

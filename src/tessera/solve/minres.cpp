@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/minres.hpp"
+
+#include <cmath>
+
+#include "tessera/solve/engine.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int least_squares = 2, too_singular = 3, bad_preconditioner = 4, not_finite = 5,
+              at_rounding = 6;
+
+// Note [turning buffers]: the two newest Lanczos vectors and the two newest directions change places
+// every iteration. Instead of copying, the light plans are recorded once for each place; the
+// operator's plan, with its workspace, exists once.
+struct Minres {
+  Engine& e;
+  Board& board;
+  const NamedLinop& A;
+  const MinresSettings& settings;
+  Array b, x, v, Av, y;
+  Array r[2], w[2];
+  Cell alfa, beta, oldb, beta1, b_norm;
+  std::vector<Run> pre, apply, middle, precondition, post;
+  double epsilon;
+
+  Minres(Engine& engine, const NamedLinop& a, const MinresSettings& s, const Array& right)
+      : e(engine), board(engine.board), A(a), settings(s), b(right) {
+    const Shape& shape = b.shape();
+    const DType t = b.dtype();
+    x = e.keep("x", shape, t);
+    for (const char* name : {"r0", "r1"}) r[name[1] - '0'] = e.keep(name, shape, t);
+    for (const char* name : {"w0", "w1"}) w[name[1] - '0'] = e.keep(name, shape, t);
+    if (s.preconditioner) y = e.keep("y", shape, t);
+    v = e.scratch(shape, t);
+    Av = e.scratch(shape, t);
+    epsilon = real_of(t) == DType::f32 ? 0x1p-23 : 0x1p-52;
+    alfa = board.cell("alfa");
+    beta = board.cell("beta");
+    oldb = board.cell("oldb");
+    beta1 = board.cell("beta1");
+    b_norm = board.cell("b norm");
+    board.cell("cs", -1);
+    board.cell("gmin", 1e300);
+  }
+
+  // `to` = sqrt of the preconditioner's <vector, M vector>; the image goes to y.
+  void product(Recorder& rec, const Array& vector, Cell to) {
+    if (settings.preconditioner) {
+      settings.preconditioner->record(rec, vec::whole(rec, vector), vec::whole(rec, y));
+      vec::dot(rec, vector, y, e.target(rec, to));
+    } else {
+      vec::norm2(rec, vector, e.target(rec, to));
+    }
+    board.store(to, root(to));
+    board.record(rec);
+  }
+
+  void start(Recorder& rec) {
+    product(rec, b, b_norm);
+    A.record(rec, vec::whole(rec, x), vec::whole(rec, Av));
+    vec::subtract(rec, b, Av, r[0]);
+    vec::add_scaled(rec, x, settings.shift, r[0]);
+    product(rec, r[0], beta1);
+    board.store(beta, beta1);
+    board.store(board.cell("phibar"), beta1);
+    board.store(e.measure, beta1 / choose(0.0 < b_norm, b_norm, 1.0));
+    board.record(rec);
+  }
+
+  void record() {
+    apply.push_back(e.plan(
+        [&](Recorder& rec) { A.record(rec, vec::whole(rec, v), vec::whole(rec, Av)); }));
+    for (int k = 0; k < 2; ++k) {
+      pre.push_back(e.plan([&](Recorder& rec) { scale(rec, k); }));
+      middle.push_back(e.plan([&](Recorder& rec) { orthogonalise(rec, k); }));
+      precondition.push_back(e.plan([&](Recorder& rec) { product(rec, r[1 - k], beta); }));
+      post.push_back(e.plan([&](Recorder& rec) { update(rec, k); }));
+    }
+  }
+
+  // v of length one: r[k] is the newest Lanczos vector, r[1 - k] the one before.
+  void scale(Recorder& rec, int k) {
+    const Cell s = board.cell("1/beta");
+    board.store(s, inverse(beta));
+    board.store(board.cell("back"), choose(0.0 < oldb, -(beta / oldb), 0.0));
+    board.record(rec);
+    vec::scale(rec, e.factor(rec, s), settings.preconditioner ? y : r[k], v);
+  }
+
+  // The next Lanczos vector takes the place of the oldest.
+  void orthogonalise(Recorder& rec, int k) {
+    const Cell back = board.cell("back"), minus = board.cell("minus alfa/beta");
+    vec::multiply_add(rec, r[1 - k], e.factor(rec, back), Av, r[1 - k]);
+    if (settings.shift != 0) vec::add_scaled(rec, v, -settings.shift, r[1 - k]);
+    vec::dot(rec, v, r[1 - k], e.target(rec, alfa));
+    board.store(minus, choose(0.0 < beta, -(alfa / beta), 0.0));
+    board.store(oldb, beta);
+    board.record(rec);
+    vec::add_scaled(rec, r[k], e.factor(rec, minus), r[1 - k]);
+  }
+
+  void rotate() {
+    const Cell epsln = board.cell("epsln"), oldeps = board.cell("oldeps"), dbar = board.cell("dbar"),
+               delta = board.cell("delta"), gbar = board.cell("gbar"), cs = board.cell("cs"),
+               sn = board.cell("sn"), gamma = board.cell("gamma"), phi = board.cell("phi"),
+               phibar = board.cell("phibar"), t2 = board.cell("tnorm2");
+    board.store(t2, t2 + alfa * alfa + oldb * oldb + beta * beta);
+    board.store(oldeps, epsln);
+    board.store(delta, cs * dbar + sn * alfa);
+    board.store(gbar, sn * dbar - cs * alfa);
+    board.store(epsln, sn * beta);
+    board.store(dbar, -(cs * beta));
+    board.store(board.cell("root"), length(gbar, dbar));
+    board.store(gamma, larger(length(gbar, beta), board.constant(epsilon * 1e-3)));
+    board.store(cs, gbar / gamma);
+    board.store(sn, beta / gamma);
+    board.store(phi, cs * phibar);
+    board.store(phibar, sn * phibar);
+  }
+
+  // Directions: w[k] is the newest, its successor takes the place of the one before.
+  void update(Recorder& rec, int k) {
+    const Array &newest = w[k], &next = w[1 - k];
+    rotate();
+    const Cell running = board.cell("running"), along1 = board.cell("along w1"),
+               along2 = board.cell("along w2"), along_v = board.cell("along v"),
+               step = board.cell("step");
+    const Cell gamma = board.cell("gamma");
+    const Cell a_norm = board.cell("a norm"), done = board.cell("least squares");
+    board.store(a_norm, root(board.cell("tnorm2")));
+    // |A r| small beside |A| |r|, r being that of the x so far: nothing that A reaches is left in
+    // it, and a step would only follow rounding errors into the null space.
+    board.store(done, board.cell("root") <= board.cell("rtol") * a_norm);
+    board.store(running, (e.status <= 0.0) && !done);
+    board.store(along_v, 1.0 / gamma);
+    board.store(along1, -(board.cell("oldeps") / gamma));
+    board.store(along2, -(board.cell("delta") / gamma));
+    board.store(step, choose(running, board.cell("phi"), 0.0));
+    board.record(rec);
+    vec::scale(rec, e.factor(rec, along1), next, next);
+    vec::add_scaled(rec, newest, e.factor(rec, along2), next);
+    vec::add_scaled(rec, v, e.factor(rec, along_v), next);
+    vec::add_scaled(rec, next, e.factor(rec, step), x);
+    const Cell x_norm = board.cell("x norm");
+    vec::norm2(rec, x, e.target(rec, x_norm));
+    tests(x_norm);
+    board.record(rec);
+  }
+
+  void tests(Cell x_norm2) {
+    const Cell gmax = board.cell("gmax"), gmin = board.cell("gmin"), gamma = board.cell("gamma"),
+               phibar = board.cell("phibar"), a_norm = board.cell("a norm");
+    const Cell rtol = board.cell("rtol"), atol = board.cell("atol");
+    board.store(gmax, larger(gmax, gamma));
+    board.store(gmin, smaller(gmin, gamma));
+    const Cell scale = choose(0.0 < b_norm, b_norm, 1.0);
+    const Cell done = board.cell("least squares");
+    board.store(e.measure, choose(done, e.measure, phibar / scale));
+    Cell code = choose(board.constant(0.1 / epsilon) < gmax / gmin,
+                       board.constant(double(too_singular)), 0.0);
+    const Cell rounding = epsilon * a_norm * root(x_norm2);
+    code = choose(phibar <= rounding, board.constant(double(at_rounding)), code);
+    code = choose(phibar <= larger(rtol * b_norm, atol), board.constant(double(has_converged)),
+                  code);
+    code = choose(done, board.constant(double(least_squares)), code);
+    code = choose(finite(phibar) && finite(beta), code, double(not_finite));
+    board.store(e.status, choose(e.status <= 0.0, code, e.status));
+    board.report(e.measure, e.status);
+  }
+};
+
+}  // namespace
+
+SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& options,
+                   const MinresSettings& settings) {
+  check_options("minres", options);
+  const Array right = square_right_side("minres", A, b);
+  Engine e("minres", options, right.device(), right.dtype());
+  Minres s(e, A, settings, right);
+  e.outcome(least_squares, true, "least-squares solution within tolerance");
+  e.outcome(too_singular, false, "A is singular to working precision");
+  e.outcome(bad_preconditioner, false, "breakdown: the preconditioner is not positive definite");
+  e.outcome(at_rounding, false, "the residual is at the level of rounding errors");
+  e.outcome(not_finite, false,
+            "breakdown: numbers that are not finite; A is not Hermitian, or the preconditioner not "
+            "positive definite");
+  e.about("the operator", A, right.shape(), right.dtype(), right.device());
+  e.about("b", right);
+  e.about("shift", cat(settings.shift));
+  if (settings.preconditioner)
+    e.about("the preconditioner", *settings.preconditioner, right.shape(), right.dtype(),
+            right.device());
+  s.record();
+  if (!e.resume()) {
+    if (e.x0())
+      s.x.copy_from(
+          vec::copy_of("minres", "x0", e.x0(), right.shape(), right.dtype(), right.device()));
+    Run start = e.plan([&](Recorder& r) { s.start(r); });
+    e.board.upload();
+    e.run(start);
+    e.board.fetch();
+    const double norm = e.board.value(s.b_norm), first = e.board.value(s.beta1);
+    const bool finite = std::isfinite(first) && std::isfinite(norm);
+    e.begin(first / (norm > 0 ? norm : 1), !finite                       ? bad_preconditioner
+                                           : first <= e.target_of(norm) ? has_converged
+                                                                        : still_running);
+  }
+  e.board.set(e.board.cell("rtol"), options.rtol);
+  e.board.set(e.board.cell("atol"), options.atol);
+  e.board.upload();
+  i64 turn = e.iteration();
+  return e.iterate(
+      [&] {
+        const auto k = static_cast<std::size_t>(turn % 2);
+        e.run(s.pre[k]);
+        e.run(s.apply[0]);
+        e.run(s.middle[k]);
+        e.run(s.precondition[k]);
+        e.run(s.post[k]);
+        ++turn;
+      },
+      s.x);
+}
+
+}  // namespace tessera

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The vector passes of solvers as steps of a plan: each is one sweep through memory. Vectors are
+// dense arrays that outlive the plan; factors are cells of a Board or immediates. Complex vectors
+// with real factors are swept as twice as many real numbers.
+//   vec::add_scaled(r, p, board.factor(r, alpha), x);   // x += alpha p
+
+#include <span>
+
+#include "tessera/plan/recorder.hpp"
+
+namespace tessera::vec {
+
+// A view of a recorder, or a number.
+struct Factor {
+  View view{};
+  Value value{0.0};
+  bool immediate = true;
+  Factor(double v) : value(v) {}
+  Factor(const View& v) : view(v), immediate(false) {}
+};
+
+// Dense, filled with zeros.
+Array zeros(const Shape& shape, DType dtype, Device device);
+// A dense copy in the dtype and on the device asked for; ShapeError names `who` and `what`.
+Array copy_of(std::string_view who, std::string_view what, const Array& a, const Shape& shape,
+              DType dtype, Device device);
+
+View whole(Recorder& r, const Array& a);  // the array as it is
+View flat(Recorder& r, const Array& a);   // its real numbers in a row
+
+// One element-wise sweep over views of one shape; factors are repeated.
+void apply(Recorder& r, ElementOp op, DType compute, std::span<const Factor> inputs, const View& y);
+
+void copy(Recorder& r, const Array& x, const Array& y);                         // y = x
+void fill(Recorder& r, double v, const Array& y);                               // y = v
+void scale(Recorder& r, const Factor& f, const Array& x, const Array& y);       // y = f x
+void add(Recorder& r, const Array& a, const Array& b, const Array& y);          // y = a + b
+void subtract(Recorder& r, const Array& a, const Array& b, const Array& y);     // y = a - b
+void add_scaled(Recorder& r, const Array& x, const Factor& f, const Array& y);  // y += f x
+// y = a f + b; y may be a or b.
+void multiply_add(Recorder& r, const Array& a, const Factor& f, const Array& b, const Array& y);
+// Into cells: Re <a, b> and |a|^2.
+void dot(Recorder& r, const Array& a, const Array& b, const View& to);
+void norm2(Recorder& r, const Array& a, const View& to);
+// y = alpha op(a) b + beta y, matrices; op conjugates where asked.
+struct Product {
+  bool conj_a = false, conj_b = false;
+  double alpha = 1, beta = 0;
+};
+void matmul(Recorder& r, const View& a, const View& b, const View& y, const Product& p = {});
+// Any reduction whose output has the rank of x.
+void reduce(Recorder& r, ReduceOp op, const View& x, const View& y);
+
+}  // namespace tessera::vec
