@@ -74,8 +74,7 @@ SolveResult solve_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop
                                 const Sides& sides, const LeastSquaresSettings& settings,
                                 const LeastSquaresSteps& start, const LeastSquaresSteps& step) {
   require<ArgumentError>(settings.damp >= 0 && settings.conlim >= 0, e.name, ": damp ",
-                         settings.damp, " and conlim ", settings.conlim,
-                         " must not be negative");
+                         settings.damp, " and conlim ", settings.conlim, " must not be negative");
   name_outcomes(e);
   e.about("the operator", A, sides.shape, sides.dtype, e.device);
   e.about("b", sides.b);
@@ -89,9 +88,9 @@ SolveResult solve_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop
     e.run(first);
     e.board.fetch();
     const double r = e.board.value(g.beta), b = e.board.value(g.b_norm);
-    const int code = r <= e.target_of(b)                 ? solves_equations
+    const int code = r <= e.target_of(b)           ? solves_equations
                      : e.board.value(g.alpha) == 0 ? solves_least_squares
-                                                         : still_running;
+                                                   : still_running;
     e.begin(r / (b > 0 ? b : 1), code);
   }
   e.board.set(e.board.cell("rtol"), e.options.rtol);

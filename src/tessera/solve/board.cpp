@@ -61,8 +61,8 @@ Cell Board::emit(ScalarOp op, Cell a, Cell b, Cell c) {
 }
 
 void Board::store(Cell to, Cell e) {
-  code_.push_back({ScalarOp::copy, static_cast<std::uint8_t>(to.at),
-                   static_cast<std::uint8_t>(e.at), 0, 0});
+  code_.push_back(
+      {ScalarOp::copy, static_cast<std::uint8_t>(to.at), static_cast<std::uint8_t>(e.at), 0, 0});
 }
 
 void Board::report(Cell measure, Cell status) {

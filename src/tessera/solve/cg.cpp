@@ -78,8 +78,8 @@ struct Cg {
     // Note [standing still]: after the end alpha is 0, x and r stay, and the code stays: iterations
     // that the host had already asked for change nothing.
     const Cell reached = root(rr) <= target;
-    const Cell failed = choose(0.0 < rz, board.constant(no_curvature),
-                               double(preconditioner_fails));
+    const Cell failed =
+        choose(0.0 < rz, board.constant(no_curvature), double(preconditioner_fails));
     const Cell next = choose(ok, reached, failed);
     board.store(e.status, choose(e.status <= 0.0, next, e.status));
     board.report(e.measure, e.status);
@@ -104,8 +104,7 @@ SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options,
   Run step = e.plan([&](Recorder& r) { s.step(r); });
   if (!e.resume()) {
     if (e.x0())
-      s.x.copy_from(
-          vec::copy_of("cg", "x0", e.x0(), right.shape(), right.dtype(), right.device()));
+      s.x.copy_from(vec::copy_of("cg", "x0", e.x0(), right.shape(), right.dtype(), right.device()));
     Run start = e.plan([&](Recorder& r) { s.start(r); });
     e.board.upload();
     e.run(start);

@@ -130,7 +130,8 @@ std::optional<Saved> read_checkpoint(std::string_view who, const std::string& pa
   s.history = vector_of(file.read("history"));
   constexpr std::string_view prefix = "state/";
   for (const std::string& name : file.names())
-    if (name.starts_with(prefix)) s.arrays.emplace_back(name.substr(prefix.size()), file.read(name));
+    if (name.starts_with(prefix))
+      s.arrays.emplace_back(name.substr(prefix.size()), file.read(name));
   return s;
 }
 

@@ -57,6 +57,14 @@ Run Engine::plan(const std::function<void(Recorder&)>& record) const {
   return run;
 }
 
+Run Engine::plan_of(const NamedLinop& A, const Shape& in, DType dtype, DType out_dtype) const {
+  Recorder r;
+  const View x = r.input(Layout::contiguous(in), dtype, device);
+  const View y = r.output(Layout::contiguous(A.output_shape(in)), out_dtype, device);
+  A.record(r, x, y);
+  return Plan(std::move(r), name).instance(Stream::home(device));
+}
+
 void Engine::outcome(int code, bool converged, std::string reason) {
   for (Outcome& o : outcomes_)
     if (o.code == code) {
@@ -127,8 +135,8 @@ bool Engine::accept(const Board::Report& report, const Array& x) {
 
 SolveResult Engine::loop(const std::function<void()>& step, const Array& x, bool on_host) {
   const bool each = on_host || options.callback;
-  const i64 stride = each                       ? 1
-                     : options.check_every > 0  ? std::min<i64>(options.check_every, Board::ring)
+  const i64 stride = each                      ? 1
+                     : options.check_every > 0 ? std::min<i64>(options.check_every, Board::ring)
                      : reading_is_free(device) ? 1
                                                : Board::ring;
   history_.reserve(static_cast<std::size_t>(std::max<i64>(options.maxiter, iterations_)) + 1);

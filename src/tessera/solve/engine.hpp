@@ -37,6 +37,8 @@ class Engine {
   // A plan over arrays that the recorder takes as constants, ready to run again and again; a graph
   // where the device has them.
   Run plan(const std::function<void(Recorder&)>& record) const;
+  // y = A x for any two dense arrays of these shapes: run it as r(x, y).
+  Run plan_of(const NamedLinop& A, const Shape& in, DType dtype, DType out_dtype) const;
   void run(Run& r) const { r(std::span<const Array>{}, std::span<const Array>{}); }
   View factor(Recorder& r, Cell c) const { return board.factor(r, c); }
   View target(Recorder& r, Cell c) const { return board.target(r, c, 1); }
@@ -49,8 +51,8 @@ class Engine {
   void about(std::string what, const Args&... args) {
     if (!options.checkpoint.path.empty()) facts_.push_back(fact_of(std::move(what), args...));
   }
-  // After all arrays are kept and all cells named: true when a checkpoint was found and read. One of
-  // a solve that was over under other tolerances gives a first guess and a history instead.
+  // After all arrays are kept and all cells named: true when a checkpoint was found and read. One
+  // of a solve that was over under other tolerances gives a first guess and a history instead.
   bool resume();
   // Where to start: the checkpoint's x or the caller's; empty: zeros.
   const Array& x0() const { return x0_; }
@@ -64,7 +66,7 @@ class Engine {
   void report(double measure, int code);
   i64 iteration() const { return iterations_; }  // finished ones
   int code() const { return code_; }
-  double target_of(double scale) const {         // max(rtol * scale, atol)
+  double target_of(double scale) const {  // max(rtol * scale, atol)
     return std::max(options.rtol * scale, options.atol);
   }
 

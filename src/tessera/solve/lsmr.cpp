@@ -116,8 +116,8 @@ struct Lsmr {
     vec::norm2(r, g.x, e.target(r, x_norm));
     b.store(x_norm, root(x_norm));
     store_tests(e,
-                {b.cell("r norm"), magnitude(b.cell("zetabar")), b.cell("a norm"),
-                 b.cell("a cond"), x_norm, g.b_norm},
+                {b.cell("r norm"), magnitude(b.cell("zetabar")), b.cell("a norm"), b.cell("a cond"),
+                 x_norm, g.b_norm},
                 settings.conlim);
     b.record(r);
   }

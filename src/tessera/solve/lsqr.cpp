@@ -55,8 +55,8 @@ struct Lsqr {
     Board& b = e.board;
     const Cell rho = b.cell("rho"), theta = b.cell("theta"), phi = b.cell("phi");
     const Cell cs2 = b.cell("cs2"), sn2 = b.cell("sn2"), z = b.cell("z"), xx = b.cell("xxnorm");
-    const Cell a2 = b.cell("anorm2"), dd = b.cell("ddnorm"), ww = b.cell("ww"),
-               rhs = b.cell("rhs"), gambar = b.cell("gambar"), gamma = b.cell("gamma");
+    const Cell a2 = b.cell("anorm2"), dd = b.cell("ddnorm"), ww = b.cell("ww"), rhs = b.cell("rhs"),
+               gambar = b.cell("gambar"), gamma = b.cell("gamma");
     const Cell x_norm = b.cell("x norm"), a_norm = b.cell("a norm"), r_norm = b.cell("r norm");
     b.store(rhs, phi - sn2 * rho * z);
     b.store(gambar, -(cs2 * rho));
@@ -72,8 +72,7 @@ struct Lsqr {
     const Cell phibar = b.cell("phibar");
     b.store(r_norm, root(phibar * phibar + b.cell("res2")));
     const Cell ar_norm = g.alpha * magnitude(b.cell("tau"));
-    store_tests(e, {r_norm, ar_norm, a_norm, a_norm * root(dd), x_norm, g.b_norm},
-                settings.conlim);
+    store_tests(e, {r_norm, ar_norm, a_norm, a_norm * root(dd), x_norm, g.b_norm}, settings.conlim);
   }
 
   void step(Recorder& r) {

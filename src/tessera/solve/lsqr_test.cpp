@@ -30,8 +30,7 @@ TEST_P(LeastSquares, TallSystemsInEveryPrecision) {
     const NamedLinop A = matrix(37, 20, t);
     const Array x = Random(2).normal({20}, t, test_device());
     const bool wide = real_of(t) == DType::f64;
-    const SolveResult r =
-        GetParam()(A, A(x), {.rtol = wide ? 1e-13 : 1e-6, .maxiter = 400}, {});
+    const SolveResult r = GetParam()(A, A(x), {.rtol = wide ? 1e-13 : 1e-6, .maxiter = 400}, {});
     EXPECT_TRUE(r.converged) << name(t) << " " << r.reason;
     EXPECT_LT(relative(r.x, x), wide ? 1e-9 : 1e-3) << name(t);
     EXPECT_EQ(r.x.dtype(), t);

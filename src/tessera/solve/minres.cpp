@@ -11,8 +11,8 @@ namespace {
 constexpr int least_squares = 2, too_singular = 3, bad_preconditioner = 4, not_finite = 5,
               at_rounding = 6;
 
-// Note [turning buffers]: the two newest Lanczos vectors and the two newest directions change places
-// every iteration. Instead of copying, the light plans are recorded once for each place; the
+// Note [turning buffers]: the two newest Lanczos vectors and the two newest directions change
+// places every iteration. Instead of copying, the light plans are recorded once for each place; the
 // operator's plan, with its workspace, exists once.
 struct Minres {
   Engine& e;
@@ -70,8 +70,8 @@ struct Minres {
   }
 
   void record() {
-    apply.push_back(e.plan(
-        [&](Recorder& rec) { A.record(rec, vec::whole(rec, v), vec::whole(rec, Av)); }));
+    apply.push_back(
+        e.plan([&](Recorder& rec) { A.record(rec, vec::whole(rec, v), vec::whole(rec, Av)); }));
     for (int k = 0; k < 2; ++k) {
       pre.push_back(e.plan([&](Recorder& rec) { scale(rec, k); }));
       middle.push_back(e.plan([&](Recorder& rec) { orthogonalise(rec, k); }));
@@ -102,10 +102,10 @@ struct Minres {
   }
 
   void rotate() {
-    const Cell epsln = board.cell("epsln"), oldeps = board.cell("oldeps"), dbar = board.cell("dbar"),
-               delta = board.cell("delta"), gbar = board.cell("gbar"), cs = board.cell("cs"),
-               sn = board.cell("sn"), gamma = board.cell("gamma"), phi = board.cell("phi"),
-               phibar = board.cell("phibar"), t2 = board.cell("tnorm2");
+    const Cell epsln = board.cell("epsln"), oldeps = board.cell("oldeps"),
+               dbar = board.cell("dbar"), delta = board.cell("delta"), gbar = board.cell("gbar"),
+               cs = board.cell("cs"), sn = board.cell("sn"), gamma = board.cell("gamma"),
+               phi = board.cell("phi"), phibar = board.cell("phibar"), t2 = board.cell("tnorm2");
     board.store(t2, t2 + alfa * alfa + oldb * oldb + beta * beta);
     board.store(oldeps, epsln);
     board.store(delta, cs * dbar + sn * alfa);
@@ -162,8 +162,8 @@ struct Minres {
                        board.constant(double(too_singular)), 0.0);
     const Cell rounding = epsilon * a_norm * root(x_norm2);
     code = choose(phibar <= rounding, board.constant(double(at_rounding)), code);
-    code = choose(phibar <= larger(rtol * b_norm, atol), board.constant(double(has_converged)),
-                  code);
+    code =
+        choose(phibar <= larger(rtol * b_norm, atol), board.constant(double(has_converged)), code);
     code = choose(done, board.constant(double(least_squares)), code);
     code = choose(finite(phibar) && finite(beta), code, double(not_finite));
     board.store(e.status, choose(e.status <= 0.0, code, e.status));
@@ -203,7 +203,7 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
     e.board.fetch();
     const double norm = e.board.value(s.b_norm), first = e.board.value(s.beta1);
     const bool finite = std::isfinite(first) && std::isfinite(norm);
-    e.begin(first / (norm > 0 ? norm : 1), !finite                       ? bad_preconditioner
+    e.begin(first / (norm > 0 ? norm : 1), !finite                      ? bad_preconditioner
                                            : first <= e.target_of(norm) ? has_converged
                                                                         : still_running);
   }

@@ -23,8 +23,8 @@ struct Iteration {
 // another problem is refused (ArgumentError).
 struct Checkpoint {
   std::string path{};
-  i64 every = 0;         // iterations between two writes; 0 = by time alone
-  double seconds = 60;   // most time between two writes
+  i64 every = 0;        // iterations between two writes; 0 = by time alone
+  double seconds = 60;  // most time between two writes
 };
 
 struct SolveOptions {

@@ -87,6 +87,11 @@ void add_scaled(Recorder& r, const Array& x, const Factor& f, const Array& y) {
   multiply_add(r, x, f, y, y);
 }
 
+void select(Recorder& r, const View& condition, const Array& a, const Array& b, const Array& y) {
+  const Factor in[] = {condition, flat(r, a), flat(r, b)};
+  apply(r, ElementOp::where, real_of(y.dtype()), in, flat(r, y));
+}
+
 void dot(Recorder& r, const Array& a, const Array& b, const View& to) {
   const View x = flat(r, a), y = flat(r, b);
   const ReduceSpec spec{

@@ -40,6 +40,8 @@ void subtract(Recorder& r, const Array& a, const Array& b, const Array& y);     
 void add_scaled(Recorder& r, const Array& x, const Factor& f, const Array& y);  // y += f x
 // y = a f + b; y may be a or b.
 void multiply_add(Recorder& r, const Array& a, const Factor& f, const Array& b, const Array& y);
+// y = condition ? a : b, one condition for all; y may be a or b.
+void select(Recorder& r, const View& condition, const Array& a, const Array& b, const Array& y);
 // Into cells: Re <a, b> and |a|^2.
 void dot(Recorder& r, const Array& a, const Array& b, const View& to);
 void norm2(Recorder& r, const Array& a, const View& to);

@@ -16,22 +16,22 @@ namespace tessera {
 
 // SCALAR(name): `to` gets the value of a function of cells a, b, c. Comparisons give 1 or 0, and 0
 // when a NaN takes part. `put` is the one with a computed target: cell to + (int)a gets b.
-#define TESSERA_SCALAR_OPS(SCALAR)                                                             \
-  SCALAR(copy)                                                                                 \
-  SCALAR(add)                                                                                  \
-  SCALAR(subtract)                                                                             \
-  SCALAR(multiply)                                                                             \
-  SCALAR(divide)                                                                               \
-  SCALAR(sqrt)                                                                                 \
-  SCALAR(hypot)                                                                                \
-  SCALAR(absolute)                                                                             \
-  SCALAR(maximum) /* of the two that is a number */                                            \
-  SCALAR(minimum)                                                                              \
-  SCALAR(copysign)                                                                             \
-  SCALAR(less)                                                                                 \
-  SCALAR(less_equal)                                                                           \
-  SCALAR(finite)                                                                               \
-  SCALAR(where) /* a != 0 ? b : c */                                                           \
+#define TESSERA_SCALAR_OPS(SCALAR)                  \
+  SCALAR(copy)                                      \
+  SCALAR(add)                                       \
+  SCALAR(subtract)                                  \
+  SCALAR(multiply)                                  \
+  SCALAR(divide)                                    \
+  SCALAR(sqrt)                                      \
+  SCALAR(hypot)                                     \
+  SCALAR(absolute)                                  \
+  SCALAR(maximum) /* of the two that is a number */ \
+  SCALAR(minimum)                                   \
+  SCALAR(copysign)                                  \
+  SCALAR(less)                                      \
+  SCALAR(less_equal)                                \
+  SCALAR(finite)                                    \
+  SCALAR(where) /* a != 0 ? b : c */                \
   SCALAR(put)
 
 enum class ScalarOp : std::uint8_t {

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all solvers promise: a resumed solve is the uninterrupted one bit for bit, another problem
+// is refused, and an iteration allocates nothing.
+#include "tessera/solve/checkpoint.hpp"
+
+#include <filesystem>
+
+#include "support/arrays.hpp"
+#include "support/problems.hpp"
+
+namespace tessera {
+namespace {
+
+using namespace problems;
+
+struct Named {
+  const char* name;
+  std::function<SolveResult(const SolveOptions&)> solve;
+};
+
+NamedLinop positive() {
+  return NamedLinop(matrix(50, 40, DType::c128).N()) + NamedLinop(Scalar(0.01));
+}
+NamedLinop square() { return matrix(40, 40, DType::c128, 7); }
+NamedLinop wide() { return matrix(30, 40, DType::f32, 8); }
+
+std::vector<Named> solvers() {
+  const Array b = vector(40, DType::c128), c = vector(30, DType::f32);
+  const Space s{.shape = {40}, .dtype = DType::c128, .device = test_device()};
+  return {
+      {"cg", [=](const SolveOptions& o) { return cg(positive(), b, o); }},
+      {"lsqr", [=](const SolveOptions& o) { return lsqr(wide(), c, o); }},
+      {"lsmr", [=](const SolveOptions& o) { return lsmr(wide(), c, o); }},
+      {"minres", [=](const SolveOptions& o) { return minres(positive(), b, o, {.shift = 1}); }},
+      {"gmres", [=](const SolveOptions& o) { return gmres(square(), b, o, {.restart = 5}); }},
+      {"fista", [=](const SolveOptions& o) { return fista(wide(), c, prox::l1(0.01), o); }},
+      {"pdhg",
+       [=](const SolveOptions& o) { return pdhg(wide(), c, prox::l1(1), prox::none(), o); }},
+      {"admm", [=](const SolveOptions& o) { return admm(wide(), c, prox::l1(0.1), o); }},
+      {"power_method", [=](const SolveOptions& o) { return power_method(positive(), s, {}, o); }},
+      {"lanczos",
+       [=](const SolveOptions& o) { return lanczos(positive(), s, {.k = 2, .ncv = 6}, o); }},
+      {"svd", [=](const SolveOptions& o) { return svd(square(), s, {.k = 2, .ncv = 6}, o); }},
+      {"randomized_svd",
+       [=](const SolveOptions& o) {
+         return randomized_svd(square(), s, {.k = 2, .oversample = 2}, o);
+       }},
+  };
+}
+
+std::string fresh_path(const std::string& name) {
+  const std::string path = scratch_folder() + "/" + name + ".npz";
+  std::filesystem::remove(path);
+  return path;
+}
+
+bool same_bits(const Array& a, const Array& b) {
+  return a.shape() == b.shape() && numbers_of(a) == numbers_of(b);
+}
+
+struct Interrupted {};
+
+TEST(Checkpoint, AResumedSolveIsTheUninterruptedOne) {
+  for (const Named& n : solvers()) {
+    const SolveResult whole = n.solve({.rtol = 1e-14, .maxiter = 17});
+    const std::string path = fresh_path(std::string("resume_") + n.name);
+    // Ends as a kill does: the exception leaves nothing but the file.
+    const SolveOptions killed{.rtol = 1e-14,
+                              .maxiter = 17,
+                              .callback = [](const Iteration& i) -> bool {
+                                if (i.number == 8) throw Interrupted();
+                                return true;
+                              },
+                              .checkpoint = {.path = path, .every = 3}};
+    EXPECT_THROW((void)n.solve(killed), Interrupted) << n.name;
+    ASSERT_TRUE(std::filesystem::exists(path)) << n.name;
+    i64 first = 0;
+    const SolveOptions again{.rtol = 1e-14,
+                             .maxiter = 17,
+                             .callback = [&](const Iteration& i) -> bool {
+                               if (first == 0) first = i.number;
+                               return true;
+                             },
+                             .checkpoint = {.path = path}};
+    const SolveResult resumed = n.solve(again);
+    EXPECT_EQ(first, 7) << n.name;
+    EXPECT_EQ(resumed.iterations, whole.iterations) << n.name;
+    EXPECT_EQ(resumed.history, whole.history) << n.name;
+    EXPECT_TRUE(same_bits(resumed.x, whole.x)) << n.name;
+    // The finished solve is found and given back.
+    const SolveResult found = n.solve({.rtol = 1e-14, .maxiter = 17, .checkpoint = {.path = path}});
+    EXPECT_EQ(found.iterations, whole.iterations) << n.name;
+    EXPECT_TRUE(same_bits(found.x, whole.x)) << n.name;
+  }
+}
+
+TEST(Checkpoint, GoesOnUnderATighterTolerance) {
+  const std::string path = fresh_path("tighter");
+  const Array b = vector(40, DType::c128);
+  const SolveResult loose = cg(positive(), b, {.rtol = 1e-2, .checkpoint = {.path = path}});
+  const SolveResult tight =
+      cg(positive(), b, {.rtol = 1e-8, .maxiter = 300, .checkpoint = {.path = path}});
+  EXPECT_TRUE(loose.converged && tight.converged);
+  EXPECT_GT(tight.iterations, loose.iterations);
+  EXPECT_LT(relative(positive()(tight.x), b), 1e-7);
+}
+
+TEST(Checkpoint, RefusesAnotherProblem) {
+  const std::string path = fresh_path("other");
+  const Array b = vector(40, DType::c128);
+  const SolveOptions o{.maxiter = 4, .checkpoint = {.path = path}};
+  (void)cg(positive(), b, o);
+  const auto refused = [&](auto&& f) { return thrown_text<ArgumentError>(f); };
+  const std::string other_b =
+      refused([&] { (void)cg(positive(), ops::multiply(b, Value(2.0)), o); });
+  EXPECT_NE(other_b.find("belongs to another problem: b is not the same"), std::string::npos)
+      << other_b;
+  const NamedLinop other =
+      NamedLinop(matrix(50, 40, DType::c128, 99).N()) + NamedLinop(Scalar(0.01));
+  const std::string other_A = refused([&] { (void)cg(other, b, o); });
+  EXPECT_NE(other_A.find("the operator is not the same"), std::string::npos) << other_A;
+  const std::string solver = refused([&] { (void)minres(positive(), b, o); });
+  EXPECT_NE(solver.find("the solver is not the same (cg there, minres here)"), std::string::npos)
+      << solver;
+  const std::string path2 = fresh_path("no_checkpoint");
+  save_npz(path2, {{"x", b}});
+  EXPECT_NE(refused([&] {
+              (void)cg(positive(), b, {.checkpoint = {.path = path2}});
+            }).find("is not a checkpoint"),
+            std::string::npos);
+}
+
+// Iterations after the first cycle of a method with restarts: no memory is asked for.
+TEST(Engine, IterationsAllocateNothing) {
+  for (const Named& n : solvers()) {
+    const std::string name = n.name;
+    if (name == "lanczos" || name == "svd" || name == "randomized_svd") continue;  // restarts do
+    i64 before = 0, after = 0;
+    (void)n.solve({.rtol = 0, .maxiter = 30, .callback = [&](const Iteration& i) -> bool {
+                     if (i.number == 12)
+                       before = counter(Counter::pool_requests) + counter(Counter::plans);
+                     if (i.number == 28)
+                       after = counter(Counter::pool_requests) + counter(Counter::plans);
+                     return true;
+                   }});
+    if (after == 0) continue;  // it had nothing left to do
+    EXPECT_EQ(after - before, 0) << n.name;
+  }
+}
+
+TEST(Engine, CallbackSeesTheIterate) {
+  const Array b = vector(40, DType::c128);
+  const NamedLinop A = positive();
+  double worst = 0;
+  (void)cg(A, b, {.rtol = 0, .maxiter = 6, .callback = [&](const Iteration& i) -> bool {
+                    worst = std::max(worst, std::abs(relative(A(i.x), b) - i.residual));
+                    return true;
+                  }});
+  EXPECT_LT(worst, 1e-10);
+}
+
+TEST(Engine, RefusesNonsense) {
+  const NamedLinop A(Diagonal(ones({3}, DType::f64, test_device()), dims("N")));
+  const Array b = ones({3}, DType::f64, test_device());
+  EXPECT_THROW((void)cg(A, b, {.rtol = -1}), ArgumentError);
+  EXPECT_THROW((void)cg(A, b, {.maxiter = -1}), ArgumentError);
+  EXPECT_THROW((void)cg(A, b, {.check_every = -1}), ArgumentError);
+  EXPECT_THROW((void)cg(A, b, {.x0 = ones({4}, DType::f64, test_device())}), ShapeError);
+  EXPECT_THROW((void)cg(A, b.astype(DType::f16)), DTypeError);
+  EXPECT_THROW((void)lsqr(A, b, {}, {.damp = -1}), ArgumentError);
+  EXPECT_THROW((void)fista(A, b, prox::none(), {}, {.step = -1}), ArgumentError);
+  EXPECT_THROW((void)pdhg(A, b, prox::none(), prox::none(), {}, {.tau = -1}), ArgumentError);
+  EXPECT_THROW((void)admm(A, b, prox::none(), {}, {.rho = 0}), ArgumentError);
+}
+
+}  // namespace
+}  // namespace tessera

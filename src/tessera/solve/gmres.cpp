@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/gmres.hpp"
+
+#include <cmath>
+
+#include "tessera/solve/basis.hpp"
+#include "tessera/solve/small_dense.hpp"
+
+namespace tessera {
+namespace {
+
+using Number = std::complex<double>;
+constexpr int breaks_down = 2;
+
+struct Gmres {
+  Engine& e;
+  const NamedLinop& A;
+  const GmresSettings& settings;
+  i64 m;
+  Array b, x, t, z;
+  Basis V;
+  // On the host, kept: the triangular factor (column j of row i at i * m + j), the rotations, the
+  // rotated right side, and {columns so far, target, |b|}.
+  Array R, cosines, sines, g, numbers;
+  Array y, host_y;
+  Cell r2;
+  std::optional<Run> apply, apply_preconditioner, begin_cycle, add_combination;
+
+  Gmres(Engine& engine, const NamedLinop& a, const GmresSettings& s, const Array& right, i64 rows)
+      : e(engine),
+        A(a),
+        settings(s),
+        m(rows),
+        b(right),
+        V(engine, "V", rows + 1, right.shape(), right.dtype()) {
+    x = e.keep("x", b.shape(), b.dtype());
+    t = e.scratch(b.shape(), b.dtype());
+    z = e.scratch(b.shape(), b.dtype());
+    R = e.keep_host("R", {m + 1, m}, DType::c128);
+    cosines = e.keep_host("cosines", {m}, DType::f64);
+    sines = e.keep_host("sines", {m}, DType::c128);
+    g = e.keep_host("g", {m + 1}, DType::c128);
+    numbers = e.keep_host("numbers", {3}, DType::f64);
+    y = V.weights();
+    host_y = vec::zeros({1, m + 1}, b.dtype(), cpu);
+    r2 = e.board.cell("r2");
+  }
+
+  static Number* data(const Array& a) { return static_cast<Number*>(a.host_data()); }
+  Number& r(i64 i, i64 j) { return data(R)[i * m + j]; }
+  double& columns() { return numbers.host<double>()[0]; }
+  double& target() { return numbers.host<double>()[1]; }
+  double& b_norm() { return numbers.host<double>()[2]; }
+
+  void precondition(Recorder& rec, const Array& from, const Array& to) {
+    settings.preconditioner->record(rec, vec::whole(rec, from), vec::whole(rec, to));
+  }
+
+  void record() {
+    apply = e.plan_of(A, b.shape(), b.dtype(), b.dtype());
+    if (settings.preconditioner)
+      apply_preconditioner = e.plan_of(*settings.preconditioner, b.shape(), b.dtype(), b.dtype());
+    begin_cycle = e.plan([&](Recorder& rec) {
+      A.record(rec, vec::whole(rec, x), vec::whole(rec, t));
+      vec::subtract(rec, b, t, V.row(0));
+      vec::norm2(rec, V.row(0), e.target(rec, r2));
+      const Cell scale = e.board.cell("1/r");
+      e.board.store(scale, inverse(root(r2)));
+      e.board.record(rec);
+      vec::scale(rec, e.factor(rec, scale), V.row(0), V.row(0));
+    });
+    add_combination = e.plan([&](Recorder& rec) {
+      V.record_combination(rec, y, z);
+      if (settings.preconditioner) {
+        precondition(rec, z, t);
+        vec::add(rec, x, t, x);
+      } else {
+        vec::add(rec, x, z, x);
+      }
+    });
+  }
+
+  // The residual of x is the first vector of the basis; returns its length.
+  double start_cycle() {
+    e.run(*begin_cycle);
+    e.board.fetch();
+    const double norm = std::sqrt(e.board.value(r2));
+    for (const Array& a : {R, g}) std::fill(data(a), data(a) + a.size(), Number(0));
+    data(g)[0] = norm;
+    columns() = 0;
+    return norm;
+  }
+
+  // x += M V y for the columns so far.
+  void finish_cycle() {
+    const auto n = static_cast<i64>(columns());
+    if (n == 0) return;
+    std::vector<Number> weights = small::solve_upper(n, data(R), m, data(g));
+    weights.resize(static_cast<std::size_t>(m + 1));
+    store_numbers(host_y, weights);
+    const Stream stream = Stream::home(e.device);
+    stream.copy(y.data(), e.device, host_y.data(), cpu, y.bytes());
+    e.run(*add_combination);
+    stream.sync();  // host_y may change after this
+    columns() = 0;
+  }
+
+  // Applies the old rotations to column j and makes the new one; returns the residual.
+  double rotate(i64 j, const Basis::Result& h) {
+    for (i64 i = 0; i <= j; ++i) r(i, j) = h.coefficients[static_cast<std::size_t>(i)];
+    for (i64 i = 0; i < j; ++i) {
+      const double c = cosines.host<double>()[i];
+      const Number s = data(sines)[i], upper = r(i, j), lower = r(i + 1, j);
+      r(i, j) = c * upper + s * lower;
+      r(i + 1, j) = -std::conj(s) * upper + c * lower;
+    }
+    const double epsilon = real_of(b.dtype()) == DType::f32 ? 0x1p-20 : 0x1p-49;
+    if (h.dependent && std::abs(r(j, j)) <= epsilon * h.before) {
+      // A maps the space into less than itself: this column helps nothing.
+      r(j, j) = 0;
+      return std::abs(data(g)[j]);
+    }
+    const Number a = r(j, j);
+    const double below = h.dependent ? 0 : h.length, size = std::hypot(std::abs(a), below);
+    const Number phase = std::abs(a) > 0 ? a / std::abs(a) : Number(1);
+    const double c = size > 0 ? std::abs(a) / size : 1;
+    const Number s = size > 0 ? phase * (below / size) : Number(0);
+    cosines.host<double>()[j] = c;
+    data(sines)[j] = s;
+    r(j, j) = c * a + s * below;
+    data(g)[j + 1] = -std::conj(s) * data(g)[j];
+    data(g)[j] *= c;
+    return std::abs(data(g)[j + 1]);
+  }
+
+  void step() {
+    if (columns() == static_cast<double>(m)) {
+      finish_cycle();
+      start_cycle();
+    }
+    const auto j = static_cast<i64>(columns());
+    if (apply_preconditioner) (*apply_preconditioner)(V.row(j), t);
+    (*apply)(apply_preconditioner ? t : V.row(j), V.row(j + 1));
+    const Basis::Result& h = V.orthonormalise(j + 1);
+    const double residual = rotate(j, h);
+    columns() = static_cast<double>(j + 1);
+    int code = residual <= target() ? has_converged : still_running;
+    if (code == still_running && (h.dependent || !std::isfinite(h.length))) code = breaks_down;
+    e.report(residual / (b_norm() > 0 ? b_norm() : 1), code);
+  }
+};
+
+}  // namespace
+
+SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& options,
+                  const GmresSettings& settings) {
+  check_options("gmres", options);
+  require<ArgumentError>(settings.restart > 0, "gmres: restart ", settings.restart,
+                         "; expected 1 or more");
+  const Array right = square_right_side("gmres", A, b);
+  Engine e("gmres", options, right.device(), right.dtype());
+  const i64 m = std::max<i64>(1, std::min(settings.restart, right.size()));
+  Gmres s(e, A, settings, right, m);
+  e.outcome(breaks_down, false, "breakdown: A is singular on the Krylov space of b");
+  e.about("the operator", A, right.shape(), right.dtype(), right.device());
+  e.about("b", right);
+  e.about("restart", cat(m));
+  if (settings.preconditioner)
+    e.about("the preconditioner", *settings.preconditioner, right.shape(), right.dtype(),
+            right.device());
+  s.record();
+  if (!e.resume()) {
+    if (e.x0())
+      s.x.copy_from(
+          vec::copy_of("gmres", "x0", e.x0(), right.shape(), right.dtype(), right.device()));
+    e.board.upload();
+    const double first = s.start_cycle();
+    s.b_norm() = norm(right).item().as<double>();
+    const double scale = s.b_norm() > 0 ? s.b_norm() : 1;
+    e.begin(first / scale, first <= e.target_of(s.b_norm()) ? has_converged : still_running);
+  }
+  s.target() = e.target_of(s.b_norm());
+  SolveResult result = e.iterate_on_host([&] { s.step(); }, s.x);
+  s.finish_cycle();
+  return result;
+}
+
+}  // namespace tessera

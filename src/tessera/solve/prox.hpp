@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Proximal maps: prox(v, t) = argmin_x f(x) + |x - v|^2 / (2 t), the part of fista, pdhg and admm
+// that knows the regulariser f. The built-in ones are steps of a plan; any function can be one.
+//   Prox g = prox::l1(0.01);   Prox own = prox::function("mine", [](const Array& v, double t)
+//   {...});
+
+#include <functional>
+#include <string>
+
+#include "tessera/kernels/reduce/reduce.hpp"
+#include "tessera/plan/recorder.hpp"
+
+namespace tessera {
+
+struct Prox {
+  std::string name;
+  // y = prox(x, t) as steps over dense arrays of one shape and dtype; y may be x.
+  std::function<void(Recorder&, const Array& x, double t, const Array& y)> record{};
+  // The same by a call, when there is no `record`.
+  std::function<Array(const Array& v, double t)> call{};
+};
+
+namespace prox {
+TESSERA_API Prox none();          // f = 0
+TESSERA_API Prox l1(double lam);  // lam sum |x|: soft threshold, complex too
+TESSERA_API Prox l2(double lam);  // lam |x|: shrinks the whole
+// lam/2 |x - center|^2; an empty center is 0.
+TESSERA_API Prox l2_squared(double lam, const Array& center = {});
+TESSERA_API Prox nonneg();                      // x >= 0; of complex numbers the real part
+TESSERA_API Prox box(double low, double high);  // low <= x <= high, real numbers
+// lam times the sum of the lengths of the vectors along `axes`: groups are zero together.
+TESSERA_API Prox group(double lam, const Axes& axes);
+TESSERA_API Prox function(std::string name, std::function<Array(const Array&, double)> call);
+}  // namespace prox
+
+// prox(x, t), now.
+TESSERA_API Array apply_prox(const Prox& p, const Array& x, double t);
+
+}  // namespace tessera

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Problems for the tests of solvers, on the device under test. Not part of the library.
+//   NamedLinop A = problems::matrix(31, 17, DType::c128);
+
+#include <gtest/gtest.h>
+
+#include "support/support.hpp"
+#include "tessera/tessera.hpp"
+
+namespace tessera::problems {
+
+inline constexpr DType dtypes[] = {DType::f32, DType::f64, DType::c64, DType::c128};
+
+inline double relative(const Array& a, const Array& b) {
+  const Array d = ops::subtract(a.to(cpu).astype(DType::c128), b.to(cpu).astype(DType::c128));
+  return norm(d).item().as<double>() / norm(b.to(cpu)).item().as<double>();
+}
+
+// A random matrix, columns of length about one.
+inline NamedLinop matrix(i64 rows, i64 columns, DType t, std::uint64_t seed = 1) {
+  const Array w = Random(seed).normal({rows, columns}, t, test_device());
+  const Array scaled = ops::multiply(w, Value(1 / std::sqrt(static_cast<double>(rows))));
+  return Dense(scaled, dims("MN"), dims("N"), dims("M"));
+}
+
+inline Array vector(i64 n, DType t, std::uint64_t seed = 2) {
+  return Random(seed).normal({n}, t, test_device());
+}
+
+inline bool is_wide(DType t) { return real_of(t) == DType::f64; }
+
+}  // namespace tessera::problems
