@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   bench_fft();
   bench_chain();
   bench_device();
+  bench_solve();
   if (argc < 2) return 0;
   nlohmann::json all = nlohmann::json::array();
   for (const Row& r : rows())

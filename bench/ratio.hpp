@@ -35,5 +35,6 @@ void bench_matmul();
 void bench_fft();
 void bench_chain();
 void bench_device();
+void bench_solve();
 
 }  // namespace tessera::bench

@@ -1,14 +1,78 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterative solvers on operators. Vectors stay on their device."""
+"""Iterative solvers on operators. Vectors stay on their device, an iteration runs as a plan.
+
+All take the same options: ``x0`` (first guess), ``rtol``, ``atol``, ``maxiter``; ``callback``, called after each
+iteration with an :class:`Iteration`, which stops the solver by returning False; ``progress``, a bar on stderr;
+``checkpoint``, a path or a :class:`Checkpoint`, from which a killed solve goes on bit for bit; and ``check_every``, how
+many iterations run before the host looks at the measure (0: each one on the cpu, 16 elsewhere; the result is the same).
+All give a result with ``x``, ``iterations``, ``converged``, ``reason`` and ``history``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ._tessera import Iteration, NamedLinop, SolveResult, _cg
+from ._tessera import (
+    Checkpoint,
+    EigenResult,
+    Iteration,
+    NamedLinop,
+    Prox,
+    SolveResult,
+    SvdResult,
+    _admm,
+    _cg,
+    _fista,
+    _gmres,
+    _lanczos,
+    _lsmr,
+    _lsqr,
+    _minres,
+    _pdhg,
+    _polynomial_coefficients,
+    _polynomial_preconditioner,
+    _power_method,
+    _prox_box,
+    _prox_group,
+    _prox_l1,
+    _prox_l2,
+    _prox_l2_squared,
+    _prox_none,
+    _prox_nonneg,
+    _randomized_svd,
+    _solve_options,
+    _svd,
+)
 
-__all__ = ["Iteration", "SolveResult", "cg"]
+__all__ = [
+    "Checkpoint",
+    "EigenResult",
+    "Iteration",
+    "Prox",
+    "SolveResult",
+    "SvdResult",
+    "admm",
+    "cg",
+    "fista",
+    "gmres",
+    "lanczos",
+    "lsmr",
+    "lsqr",
+    "minres",
+    "pdhg",
+    "polynomial_coefficients",
+    "polynomial_preconditioner",
+    "power_method",
+    "prox",
+    "randomized_svd",
+    "svd",
+]
+
+Callback = Callable[[Iteration], Any]
+AnyCheckpoint = str | os.PathLike[str] | Checkpoint
+AnyProx = Prox | Callable[[Any, float], Any]
 
 
 def cg(
@@ -16,19 +80,416 @@ def cg(
     b: Any,
     x0: Any = None,
     *,
+    M: NamedLinop | None = None,
     rtol: float = 1e-6,
     atol: float = 0.0,
     maxiter: int = 100,
-    callback: Callable[[Iteration], Any] | None = None,
+    callback: Callback | None = None,
     progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
 ) -> SolveResult:
     """Conjugate gradients for A x = b with A Hermitian and positive (semi)definite, for example ``A.N``.
 
-    ``callback`` is called after each iteration; when it returns False, the solver stops.
+    ``M`` is a preconditioner: near the inverse of A, Hermitian and positive. History: the relative residual.
 
     >>> A = ts.Diagonal([1.0, 4.0], ("X",))
     >>> result = ts.solve.cg(A, [1.0, 2.0])
     >>> result.x.numpy().round(6).tolist(), result.converged
     ([1.0, 0.5], True)
     """
-    return _cg(A, b, x0, rtol, atol, maxiter, callback, progress)
+    return _cg(A, b, _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every), M)
+
+
+def lsqr(
+    A: NamedLinop,
+    b: Any,
+    x0: Any = None,
+    *,
+    damp: float = 0.0,
+    conlim: float = 1e8,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    maxiter: int = 100,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> SolveResult:
+    """LSQR: A x = b or the least-squares solution, for any A; with ``damp``, of |A x - b|^2 + damp^2 |x - x0|^2.
+
+    Stops as Paige and Saunders: the residual, or A.H times it, is small beside ``rtol`` times the norms involved, or
+    the condition of A exceeds ``conlim`` (0: never).
+
+    >>> A = ts.Dense([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+    >>> ts.solve.lsqr(A, [1.0, 2.0, 7.0]).x.numpy().round(6).tolist()
+    [1.0, 1.0]
+    """
+    options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _lsqr(A, b, options, damp, conlim)
+
+
+def lsmr(
+    A: NamedLinop,
+    b: Any,
+    x0: Any = None,
+    *,
+    damp: float = 0.0,
+    conlim: float = 1e8,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    maxiter: int = 100,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> SolveResult:
+    """LSMR: as :func:`lsqr`, but |A.H r| falls in every iteration: the one to stop early.
+
+    >>> A = ts.Dense([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+    >>> ts.solve.lsmr(A, [1.0, 2.0, 7.0]).x.numpy().round(6).tolist()
+    [1.0, 1.0]
+    """
+    options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _lsmr(A, b, options, damp, conlim)
+
+
+def minres(
+    A: NamedLinop,
+    b: Any,
+    x0: Any = None,
+    *,
+    shift: float = 0.0,
+    M: NamedLinop | None = None,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    maxiter: int = 100,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> SolveResult:
+    """MINRES for (A - shift I) x = b with A Hermitian, indefinite or singular.
+
+    >>> A = ts.Diagonal([1.0, -2.0], ("X",))
+    >>> ts.solve.minres(A, [1.0, 1.0]).x.numpy().round(6).tolist()
+    [1.0, -0.5]
+    """
+    options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _minres(A, b, options, shift, M)
+
+
+def gmres(
+    A: NamedLinop,
+    b: Any,
+    x0: Any = None,
+    *,
+    restart: int = 30,
+    M: NamedLinop | None = None,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    maxiter: int = 100,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> SolveResult:
+    """GMRES for A x = b with any square A, begun anew after ``restart`` vectors; ``M`` stands on the right.
+
+    ``maxiter`` counts applications of A. The callback's x is that of the last restart.
+
+    >>> A = ts.Dense([[0.0, 1.0], [-1.0, 0.0]])
+    >>> ts.solve.gmres(A, [1.0, 2.0]).x.numpy().round(6).tolist()
+    [-2.0, 1.0]
+    """
+    options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _gmres(A, b, options, restart, M)
+
+
+def fista(
+    A: NamedLinop,
+    b: Any,
+    g: AnyProx | None = None,
+    x0: Any = None,
+    *,
+    step: float | None = None,
+    momentum: bool = True,
+    restart: bool = True,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    maxiter: int = 100,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> SolveResult:
+    """FISTA: minimises |A x - b|^2 / 2 + g(x); ``g`` is one of ``ts.solve.prox`` or a function (v, t) -> x.
+
+    ``step`` is at most 1 / |A|^2, by default from the power method. ``restart``: the momentum starts anew when it
+    points uphill. History: the relative change of x.
+
+    >>> A = ts.Identity(("X",))
+    >>> ts.solve.fista(A, [3.0, 0.2], ts.solve.prox.l1(1.0)).x.numpy().round(4).tolist()
+    [2.0, 0.0]
+    """
+    options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _fista(A, b, g, options, 0.0 if step is None else step, momentum, restart)
+
+
+def pdhg(
+    A: NamedLinop,
+    b: Any,
+    f: AnyProx | None = None,
+    g: AnyProx | None = None,
+    x0: Any = None,
+    *,
+    tau: float | None = None,
+    sigma: float | None = None,
+    theta: float = 1.0,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    maxiter: int = 100,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> SolveResult:
+    """Chambolle and Pock's primal-dual method: minimises f(A x - b) + g(x); f is |.|^2 / 2 when not given.
+
+    ``tau`` and ``sigma`` are the steps, tau sigma |A|^2 <= 1, by default from the power method.
+
+    >>> A = ts.Identity(("X",))
+    >>> p = ts.solve.prox
+    >>> ts.solve.pdhg(A, [3.0, 0.2], p.l1(1.0), p.l2_squared(0.5), maxiter=500).x.numpy().round(3).tolist()
+    [2.0, 0.2]
+    """
+    options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _pdhg(A, b, f, g, options, 0.0 if tau is None else tau, 0.0 if sigma is None else sigma, theta)
+
+
+def admm(
+    A: NamedLinop,
+    b: Any,
+    g: AnyProx | None = None,
+    x0: Any = None,
+    *,
+    G: NamedLinop | None = None,
+    rho: float = 1.0,
+    inner: int = 10,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    maxiter: int = 100,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> SolveResult:
+    """ADMM: minimises |A x - b|^2 / 2 + g(G x), with ``inner`` steps of conjugate gradients in each iteration.
+
+    >>> A = ts.Identity(("X",))
+    >>> ts.solve.admm(A, [3.0, 0.2], ts.solve.prox.l1(1.0)).x.numpy().round(4).tolist()
+    [2.0, 0.0]
+    """
+    options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _admm(A, b, g, options, G, rho, inner)
+
+
+def _axes(A: NamedLinop, dim: Any) -> Any:
+    """Axes of the input from numbers or names; names count from the right, so that "..." may stand in front."""
+    if dim is None:
+        return None
+    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    names = list(A.ishape)
+    return [d if isinstance(d, int) else names.index(d) - len(names) for d in dims]
+
+
+def power_method(
+    A: NamedLinop,
+    x0: Any = None,
+    *,
+    dim: Any = None,
+    shape: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    seed: int = 0,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int = 50,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> EigenResult:
+    """The eigenvalue of largest magnitude: ``x`` of length one and ``eigenvalue``.
+
+    ``dim`` names the axes (numbers or dims) that make one vector; the others are a batch of problems side by side.
+    Without ``x0``, a random vector of ``shape`` (by default of the sizes that A knows).
+
+    >>> r = ts.solve.power_method(ts.Diagonal([1.0, 2.0, 5.0], ("X",)), ts.ones(3))
+    >>> round(r.eigenvalue.item(), 2)
+    5.0
+    """
+    options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _power_method(A, options, _axes(A, dim), shape, dtype, device, seed)
+
+
+def lanczos(
+    A: NamedLinop,
+    k: int = 6,
+    x0: Any = None,
+    *,
+    which: str = "LM",
+    ncv: int | None = None,
+    reorthogonalize: bool = True,
+    shape: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    seed: int = 0,
+    rtol: float = 1e-8,
+    atol: float = 0.0,
+    maxiter: int = 1000,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> EigenResult:
+    """The ``k`` extreme eigenvalues of a Hermitian A: ``which`` LM, LA, SA or BE as in SciPy's eigsh.
+
+    ``ncv`` vectors are kept between restarts. ``reorthogonalize`` False: orthogonal to the last two only, quicker and
+    less safe. ``maxiter`` counts applications of A. ``eigenvectors`` has the shape (*ishape, k).
+
+    >>> r = ts.solve.lanczos(ts.Diagonal([1.0, 2.0, 5.0, -3.0], ("X",)), 2)
+    >>> r.eigenvalues.numpy().round(6).tolist()
+    [-3.0, 5.0]
+    """
+    options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _lanczos(A, options, k, which, ncv or 0, reorthogonalize, shape, dtype, device, seed)
+
+
+def svd(
+    A: NamedLinop,
+    k: int = 6,
+    x0: Any = None,
+    *,
+    ncv: int | None = None,
+    shape: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    seed: int = 0,
+    rtol: float = 1e-8,
+    atol: float = 0.0,
+    maxiter: int = 1000,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> SvdResult:
+    """The ``k`` largest singular values: ``U`` (*oshape, k), ``S`` (k,) descending, ``Vh`` (k, *ishape).
+
+    By Golub-Kahan-Lanczos bidiagonalisation with full reorthogonalisation and restarts after ``ncv`` pairs.
+
+    >>> A = ts.Dense([[3.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    >>> U, S, Vh = ts.solve.svd(A, 2)
+    >>> S.numpy().round(6).tolist(), np.allclose(U.numpy() * S.numpy() @ Vh.numpy(), A.to_dense().numpy())
+    ([3.0, 1.0], True)
+    """
+    options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _svd(A, options, k, ncv or 0, shape, dtype, device, seed)
+
+
+def randomized_svd(
+    A: NamedLinop,
+    k: int = 6,
+    *,
+    oversample: int = 10,
+    shape: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    seed: int = 0,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    maxiter: int = 4,
+    callback: Callback | None = None,
+    progress: bool = False,
+    checkpoint: AnyCheckpoint | None = None,
+    check_every: int = 0,
+) -> SvdResult:
+    """A singular value decomposition by random sampling: ``maxiter`` passes over k + ``oversample`` vectors.
+
+    Shapes as in :func:`svd`. Ends early when no singular value changed by more than ``rtol`` times the largest.
+
+    >>> A = ts.Diagonal([4.0, 2.0, 1.0], ("X",))
+    >>> ts.solve.randomized_svd(A, 2).S.numpy().round(6).tolist()
+    [4.0, 2.0]
+    """
+    options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+    return _randomized_svd(A, options, k, oversample, shape, dtype, device, seed)
+
+
+def polynomial_preconditioner(
+    T: NamedLinop, degree: int, norm: str = "l_2", lower_eig: float = 0.0, upper_eig: float = 1.0
+) -> NamedLinop:
+    """A polynomial of T near its inverse on [lower_eig, upper_eig], as an operator; degree -1: the identity.
+
+    ``norm`` says what of 1 - x p(x) is small: "l_2" the integral of its square, "l_inf" its maximum; "ifista" makes it
+    (1 - x / upper_eig)^(degree + 1).
+
+    >>> T = ts.Diagonal([0.5, 1.0], ("X",))
+    >>> ts.solve.polynomial_preconditioner(T, 1, "ifista")([1.0, 1.0]).tolist()
+    [1.5, 1.0]
+    """
+    return _polynomial_preconditioner(T, degree, norm, lower_eig, upper_eig)
+
+
+def polynomial_coefficients(
+    degree: int, norm: str = "l_2", lower_eig: float = 0.0, upper_eig: float = 1.0
+) -> list[float]:
+    """The coefficients of 1, x, x^2, … of :func:`polynomial_preconditioner`.
+
+    >>> [round(c, 6) for c in ts.solve.polynomial_coefficients(1, "l_inf")]
+    [8.0, -8.0]
+    """
+    return _polynomial_coefficients(degree, norm, lower_eig, upper_eig)
+
+
+class prox:
+    """Proximal maps for :func:`fista`, :func:`pdhg` and :func:`admm`: argmin_x f(x) + |x - v|^2 / (2 t).
+
+    >>> ts.solve.prox.box(0.0, 1.0)([-1.0, 0.5, 3.0]).tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    @staticmethod
+    def none() -> Prox:
+        """f = 0."""
+        return _prox_none()
+
+    @staticmethod
+    def l1(lam: float) -> Prox:
+        """f = lam sum |x|: the soft threshold, of complex numbers too."""
+        return _prox_l1(lam)
+
+    @staticmethod
+    def l2(lam: float) -> Prox:
+        """f = lam |x|: shrinks the whole vector."""
+        return _prox_l2(lam)
+
+    @staticmethod
+    def l2_squared(lam: float, center: Any = None) -> Prox:
+        """f = lam / 2 |x - center|^2."""
+        return _prox_l2_squared(lam, center)
+
+    @staticmethod
+    def nonneg() -> Prox:
+        """x >= 0; of complex numbers the real part."""
+        return _prox_nonneg()
+
+    @staticmethod
+    def box(low: float, high: float) -> Prox:
+        """low <= x <= high."""
+        return _prox_box(low, high)
+
+    @staticmethod
+    def group(lam: float, axes: int | Sequence[int]) -> Prox:
+        """f = lam times the sum of the lengths of the vectors along ``axes``: they are zero together."""
+        return _prox_group(lam, axes)

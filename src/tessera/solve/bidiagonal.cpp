@@ -28,8 +28,12 @@ void Bidiagonal::normalise(Recorder& r, const Array& vector, Cell length, Cell m
 }
 
 void Bidiagonal::start(Recorder& r) {
-  A.record(r, vec::whole(r, x), vec::whole(r, Av));
-  vec::subtract(r, b, Av, u);
+  if (e.x0()) {
+    A.record(r, vec::whole(r, x), vec::whole(r, Av));
+    vec::subtract(r, b, Av, u);
+  } else {
+    vec::copy(r, b, u);
+  }
   vec::norm2(r, b, e.target(r, b_norm));
   e.board.store(b_norm, root(b_norm));
   normalise(r, u, beta, minus_beta);

@@ -46,8 +46,12 @@ struct Cg {
   }
 
   void start(Recorder& rec) {
-    A.record(rec, vec::whole(rec, x), vec::whole(rec, Ap));
-    vec::subtract(rec, b, Ap, r);
+    if (e.x0()) {
+      A.record(rec, vec::whole(rec, x), vec::whole(rec, Ap));
+      vec::subtract(rec, b, Ap, r);
+    } else {
+      vec::copy(rec, b, r);
+    }
     precondition(rec, rz);
     vec::copy(rec, z, p);
     vec::norm2(rec, b, e.target(rec, b_norm));

@@ -24,7 +24,7 @@ struct Gmres {
   Array R, cosines, sines, g, numbers;
   Array y, host_y;
   Cell r2;
-  std::optional<Run> apply, apply_preconditioner, begin_cycle, add_combination;
+  std::optional<Run> apply, apply_preconditioner, begin_cycle, begin_from_zero, add_combination;
 
   Gmres(Engine& engine, const NamedLinop& a, const GmresSettings& s, const Array& right, i64 rows)
       : e(engine),
@@ -56,6 +56,14 @@ struct Gmres {
     settings.preconditioner->record(rec, vec::whole(rec, from), vec::whole(rec, to));
   }
 
+  void normalise(Recorder& rec) {
+    const Cell scale = e.board.cell("1/r");
+    vec::norm2(rec, V.row(0), e.target(rec, r2));
+    e.board.store(scale, inverse(root(r2)));
+    e.board.record(rec);
+    vec::scale(rec, e.factor(rec, scale), V.row(0), V.row(0));
+  }
+
   void record() {
     apply = e.plan_of(A, b.shape(), b.dtype(), b.dtype());
     if (settings.preconditioner)
@@ -63,11 +71,11 @@ struct Gmres {
     begin_cycle = e.plan([&](Recorder& rec) {
       A.record(rec, vec::whole(rec, x), vec::whole(rec, t));
       vec::subtract(rec, b, t, V.row(0));
-      vec::norm2(rec, V.row(0), e.target(rec, r2));
-      const Cell scale = e.board.cell("1/r");
-      e.board.store(scale, inverse(root(r2)));
-      e.board.record(rec);
-      vec::scale(rec, e.factor(rec, scale), V.row(0), V.row(0));
+      normalise(rec);
+    });
+    begin_from_zero = e.plan([&](Recorder& rec) {
+      vec::copy(rec, b, V.row(0));
+      normalise(rec);
     });
     add_combination = e.plan([&](Recorder& rec) {
       V.record_combination(rec, y, z);
@@ -81,8 +89,8 @@ struct Gmres {
   }
 
   // The residual of x is the first vector of the basis; returns its length.
-  double start_cycle() {
-    e.run(*begin_cycle);
+  double start_cycle(bool from_zero = false) {
+    e.run(from_zero ? *begin_from_zero : *begin_cycle);
     e.board.fetch();
     const double norm = std::sqrt(e.board.value(r2));
     for (const Array& a : {R, g}) std::fill(data(a), data(a) + a.size(), Number(0));
@@ -174,7 +182,7 @@ SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& optio
       s.x.copy_from(
           vec::copy_of("gmres", "x0", e.x0(), right.shape(), right.dtype(), right.device()));
     e.board.upload();
-    const double first = s.start_cycle();
+    const double first = s.start_cycle(!e.x0());
     s.b_norm() = norm(right).item().as<double>();
     const double scale = s.b_norm() > 0 ? s.b_norm() : 1;
     e.begin(first / scale, first <= e.target_of(s.b_norm()) ? has_converged : still_running);

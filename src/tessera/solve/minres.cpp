@@ -59,9 +59,13 @@ struct Minres {
 
   void start(Recorder& rec) {
     product(rec, b, b_norm);
-    A.record(rec, vec::whole(rec, x), vec::whole(rec, Av));
-    vec::subtract(rec, b, Av, r[0]);
-    vec::add_scaled(rec, x, settings.shift, r[0]);
+    if (e.x0()) {
+      A.record(rec, vec::whole(rec, x), vec::whole(rec, Av));
+      vec::subtract(rec, b, Av, r[0]);
+      vec::add_scaled(rec, x, settings.shift, r[0]);
+    } else {
+      vec::copy(rec, b, r[0]);
+    }
     product(rec, r[0], beta1);
     board.store(beta, beta1);
     board.store(board.cell("phibar"), beta1);
