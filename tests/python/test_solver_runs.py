@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all solvers share: one interface, no allocation in iterations, checkpoints that survive a kill."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import numpy as np
+import pytest
+from support import on
+from test_solvers import dense, random_matrix, random_vector, with_eigenvalues
+
+import tessera as ts
+
+solve = ts.solve
+
+
+def all_solvers(device):
+    """name -> solve(**options), on problems that need more than twenty iterations."""
+    rng = np.random.default_rng(5)
+    p = with_eigenvalues(rng, np.geomspace(1e-3, 1, 60))
+    w = random_matrix(rng, 40, 60, "complex128")
+    b, c = random_vector(rng, 60, "complex128"), random_vector(rng, 40, "complex128")
+    P, W, B, C = dense(device, p), dense(device, w), on(device, b), on(device, c)
+    return {
+        "cg": lambda **o: solve.cg(P, B, **o),
+        "lsqr": lambda **o: solve.lsqr(W, C, **o),
+        "lsmr": lambda **o: solve.lsmr(W, C, **o),
+        "minres": lambda **o: solve.minres(P, B, **o),
+        "gmres": lambda **o: solve.gmres(P, B, restart=9, **o),
+        "fista": lambda **o: solve.fista(W, C, solve.prox.l1(0.01), **o),
+        "pdhg": lambda **o: solve.pdhg(W, C, None, solve.prox.l1(0.01), **o),
+        "admm": lambda **o: solve.admm(W, C, solve.prox.l1(0.01), **o),
+        "power_method": lambda **o: solve.power_method(P, B, **o),
+        "lanczos": lambda **o: solve.lanczos(P, 3, ncv=9, **{"dtype": "complex128", **o}),
+        "svd": lambda **o: solve.svd(W, 3, ncv=9, **{"dtype": "complex128", **o}),
+        "randomized_svd": lambda **o: solve.randomized_svd(W, 3, dtype="complex128", **o),
+    }
+
+
+NAMES = list(all_solvers("cpu"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_interface(device, name, capfd, tmp_path):
+    run = all_solvers(device)[name]
+    seen = []
+    r = run(rtol=0.0, atol=0.0, maxiter=7, callback=seen.append, progress=True, checkpoint=tmp_path / "c.npz")
+    assert [i.number for i in seen] == list(range(1, 8)) and r.iterations == 7 and not r.converged
+    assert r.history[1:] == [i.residual for i in seen] and r.reason == "maxiter"
+    assert name in capfd.readouterr().err and (tmp_path / "c.npz").exists()
+    assert isinstance(r.x, ts.Array) and str(r.x.device) == device
+    stopped = run(rtol=0.0, maxiter=50, callback=lambda i: i.number < 3)
+    assert stopped.iterations == 3 and "callback" in stopped.reason
+    with pytest.raises(ZeroDivisionError):
+        run(callback=lambda i: 1 / 0)
+    with pytest.raises(ValueError, match="negative"):
+        run(rtol=-1.0)
+
+
+@pytest.mark.parametrize("name", ["cg", "lsqr", "lsmr", "minres", "fista", "pdhg", "admm", "power_method"])
+def test_check_every_changes_nothing(device, name):
+    run = all_solvers(device)[name]
+    each, seldom = run(rtol=1e-2, check_every=1), run(rtol=1e-2, check_every=13)
+    assert each.iterations == seldom.iterations and each.history == seldom.history
+    assert np.array_equal(each.x.numpy(), seldom.x.numpy())
+
+
+@pytest.mark.parametrize("name", ["cg", "lsqr", "lsmr", "minres", "gmres", "fista", "pdhg", "admm", "power_method"])
+def test_iterations_allocate_nothing(device, name):
+    counted = {}
+
+    def count(i):
+        c = ts.counters()
+        counted[i.number] = c["pool_requests"] + c["plans"]
+
+    all_solvers(device)[name](rtol=0.0, maxiter=25, callback=count)
+    assert counted[25] == counted[12]
+
+
+def test_bad_input(device):
+    A = ts.Dense(on(device, np.ones((3, 2))), ("M", "N"), ("N",), ("M",))
+    b = on(device, np.ones(2))
+    for solver in (solve.cg, solve.minres, solve.gmres):
+        with pytest.raises(ts.ShapeError, match="must map b's shape to itself"):
+            solver(A, b)
+    with pytest.raises(ts.Error):
+        solve.lsqr(A, b)
+    square = ts.Diagonal(on(device, np.ones(2)), ("X",))
+    with pytest.raises(ts.DTypeError, match="float16"):
+        solve.cg(square, b.astype("float16"))
+    with pytest.raises(ts.ShapeError, match="x0 has shape"):
+        solve.cg(square, b, on(device, np.ones(3)))
+    with pytest.raises(TypeError):
+        solve.cg(np.eye(2), b)
+    with pytest.raises(ts.DeviceError):
+        solve.cg(square, ts.ones(2, device="sim:3"))
+
+
+# --- checkpoints ----------------------------------------------------------------------------------
+
+SCRIPT = """
+import sys, time
+sys.path.insert(0, {folder!r})
+import numpy as np, tessera as ts
+from test_solver_runs import all_solvers
+slow = {slow}
+def wait(i):
+    print(i.number, flush=True)
+    time.sleep(0.01 if slow else 0)
+r = all_solvers({device!r})[{name!r}](rtol=0.0, maxiter=40, callback=wait,
+                                      checkpoint=ts.solve.Checkpoint({path!r}, every=1))
+np.savez({out!r}, x=r.x.numpy(), history=r.history, iterations=r.iterations)
+"""
+
+
+def start(name, device, path, out, slow):
+    folder = os.path.dirname(os.path.abspath(__file__))
+    code = SCRIPT.format(folder=folder, slow=slow, device=device, name=name, path=str(path), out=str(out))
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("name", ["cg", "lsmr", "minres", "gmres", "fista", "lanczos"])
+def test_killed_and_resumed_bit_for_bit(main_device, name, tmp_path):
+    whole = all_solvers(main_device)[name](rtol=0.0, maxiter=40)
+    path, out = tmp_path / "run.npz", tmp_path / "out.npz"
+    process = start(name, main_device, path, out, slow=True)
+    for line in process.stdout:
+        if int(line) >= 14:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.returncode == -signal.SIGKILL and path.exists() and not out.exists()
+    assert zipfile.is_zipfile(path)
+    again = start(name, main_device, path, out, slow=False)
+    numbers = [int(line) for line in again.stdout]
+    assert again.wait() == 0
+    assert numbers[0] >= 14 and numbers[-1] == whole.iterations  # it went on, it did not begin again
+    resumed = np.load(out)
+    assert int(resumed["iterations"]) == whole.iterations > 30
+    assert resumed["history"].tolist() == whole.history
+    assert resumed["x"].tobytes() == whole.x.numpy().tobytes()
+
+
+def test_checkpoint_of_another_problem_is_refused(device, tmp_path):
+    path = tmp_path / "c.npz"
+    solvers = all_solvers(device)
+    solvers["cg"](maxiter=3, checkpoint=path)
+    with pytest.raises(ValueError, match="belongs to another problem: the solver is not the same"):
+        solvers["minres"](maxiter=3, checkpoint=path)
+    A = ts.Diagonal(on(device, np.ones(3)), ("X",))
+    solve.cg(A, on(device, np.ones(3)), checkpoint=tmp_path / "d.npz")
+    with pytest.raises(ValueError, match="b is not the same"):
+        solve.cg(A, on(device, np.array([1.0, 1.0, 2.0])), checkpoint=tmp_path / "d.npz")
+    with pytest.raises(ValueError, match="the operator is not the same"):
+        B = ts.Diagonal(on(device, np.array([1.0, 1.0, 2.0])), ("X",))
+        solve.cg(B, on(device, np.ones(3)), checkpoint=tmp_path / "d.npz")
+    (tmp_path / "e.npz").write_bytes(b"not a zip file at all")
+    with pytest.raises(ts.Error):
+        solve.cg(A, on(device, np.ones(3)), checkpoint=tmp_path / "e.npz")
+    with pytest.raises(OSError):
+        solve.cg(A, on(device, np.ones(3)), checkpoint=tmp_path / "no" / "folder.npz")
+
+
+def test_a_checkpoint_is_a_solution_found(device, tmp_path):
+    A = ts.Diagonal(on(device, np.geomspace(1, 100, 50)), ("X",))
+    b = on(device, np.ones(50))
+    path = tmp_path / "c.npz"
+    loose = solve.cg(A, b, rtol=1e-2, checkpoint=path)
+    calls = []
+    again = solve.cg(A, b, rtol=1e-2, checkpoint=path, callback=calls.append)
+    assert not calls and again.converged and again.x.tolist() == loose.x.tolist()
+    tight = solve.cg(A, b, rtol=1e-9, maxiter=500, checkpoint=path)
+    assert tight.converged and tight.iterations > loose.iterations
+    assert len(tight.history) == tight.iterations + 1
+
+
+def test_control_c_stops_a_solve(tmp_path):
+    code = (
+        "import numpy as np, tessera as ts\n"
+        "A = ts.Diagonal(np.geomspace(1e-9, 1, 200000), ('X',))\n"
+        "print('go', flush=True)\n"
+        "try:\n"
+        "    ts.solve.cg(A, np.ones(200000), rtol=0.0, maxiter=10**7)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped', flush=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "go\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "stopped\n"
