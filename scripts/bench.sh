@@ -3,6 +3,17 @@
 # Ours beside the peers: out/bench.json (C++) and, where bench/*.py exist, their tables.
 . "$(dirname "$0")/common.sh"
 scripts/setup.sh
+stamp=build/.peers-$(cksum <requirements-peers.txt | cut -d' ' -f1)
+if [ ! -e "$stamp" ]; then
+  say "peers"
+  pip=("$PY" -m pip install -q --disable-pip-version-check --retries 1)
+  if PIP_DEFAULT_TIMEOUT=20 "${pip[@]}" -r requirements-peers.txt 2>build/pip-peers.log &&
+    PIP_DEFAULT_TIMEOUT=20 "${pip[@]}" --no-deps torch-named-linops 2>>build/pip-peers.log; then
+    touch "$stamp"
+  else
+    echo "not all peers could be installed (build/pip-peers.log): their rows are left out"
+  fi
+fi
 with_python release
 say "building (Release)"
 build release
