@@ -227,8 +227,7 @@ std::vector<Sample> samples<Sleep>(DType, Device) {
 
 template <>
 std::vector<Sample> samples<ToDevice>(DType t, Device d) {
-  const Device other = Device::parse(d.kind == Kind::sim ? "sim:1" : "sim:0");
-  if (d.kind == Kind::cuda) return {{"stays", ToDevice(d, d, dims("X")), {5}}};
+  const Device other = d.kind == Kind::cuda ? cpu : Device::parse(d == cpu ? "sim:0" : "sim:1");
   const NamedLinop go(ToDevice(d, other, dims("NX"))), back(ToDevice(other, d, dims("MX")));
   const NamedLinop a(Dense(random({2, 3}, t, other, 1), dims("MN"), dims("NX"), dims("MX")));
   return {{"stays", ToDevice(d, d, dims("X")), {5}}, {"there and back", back * a * go, {3, 4}}};
