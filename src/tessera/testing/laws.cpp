@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "tessera/linop/card.hpp"
 #include "tessera/tessera.hpp"
 #include "tessera/testing/subject.hpp"
 
@@ -164,6 +165,17 @@ void wrong_inputs_are_refused_by_sentence(Subject& s) {
   }
 }
 
+void shows_itself(Subject& s) {
+  const std::string tree = s.A.tree(), html = card(s.A);
+  s.expect(tree.starts_with(s.A.str()) && tree.find(s.A.kind()) != std::string::npos, "prints as ",
+           tree);
+  s.expect(html.find(s.A.kind()) != std::string::npos && html.ends_with("</div>"), "its card is ",
+           html);
+  const Device other = s.device == cpu ? Device::parse("sim:0") : cpu;
+  if (s.A.device() && s.A.parts().empty() && s.A.to(other).device() == other)
+    s.expect(s.A.bytes() > 0, "is on ", *s.A.device(), " and lists no arrays()");
+}
+
 }  // namespace
 
 const std::vector<Law>& all_laws() {
@@ -182,6 +194,7 @@ const std::vector<Law>& all_laws() {
       {"WorkspaceIsWhatARunAllocates", workspace_is_what_a_run_allocates},
       {"TwoThreadsAtOnce", two_threads_at_once},
       {"DevicesAgree", devices_agree},
+      {"ShowsItself", shows_itself},
       {"WrongInputsAreRefusedBySentence", wrong_inputs_are_refused_by_sentence}};
   return laws;
 }

@@ -93,6 +93,8 @@ struct TESSERA_API BlockCoverage {
   BlockCoverage adjoint() const { return *this; }
   BlockCoverage renamed(const Renames& r) const { return {counts, names.renamed(r)}; }
   BlockCoverage split(const Tile& tile) const;
+  std::string details() const { return cat("counts ", counts.shape(), " ", counts.dtype()); }
+  std::vector<Array> arrays() const { return {counts}; }
 };
 
 }  // namespace tessera

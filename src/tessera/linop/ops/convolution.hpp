@@ -39,6 +39,7 @@ struct TESSERA_API Convolution {
   std::optional<NamedLinop> normal() const;
   Convolution renamed(const Renames& renames) const;
   std::string details() const;
+  std::vector<Array> arrays() const { return {kernel()}; }
 
  private:
   void apply_direct(Recorder& r, const View& x, const View& y) const;

@@ -65,6 +65,7 @@ struct TESSERA_API FFTConvolution {
   std::optional<NamedLinop> normal() const;
   FFTConvolution renamed(const Renames& r) const { return {spectra, names.renamed(r), use, wraps}; }
   std::string details() const;
+  std::vector<Array> arrays() const { return {spectra.kernel()}; }
 };
 
 }  // namespace tessera
