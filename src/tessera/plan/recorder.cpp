@@ -222,13 +222,15 @@ void transform(Recorder& r, FftSpec spec, const View& x, const View& y) {
 }  // namespace
 
 void fft(Recorder& r, const View& x, const View& y, const Shape& axes, int sign, double scale) {
-  transform(r, {.axes = axes, .sign = sign, .scale = scale}, x, y);
+  transform(r, {.in = {}, .out = {}, .axes = axes, .sign = sign, .scale = scale}, x, y);
 }
 
 void real_fft(Recorder& r, const View& x, const View& y, const Shape& axes, double scale) {
   const bool forward = !is_complex(x.dtype);
   transform(r,
             {.kind = forward ? FftKind::real_to_complex : FftKind::complex_to_real,
+             .in = {},
+             .out = {},
              .axes = axes,
              .sign = forward ? -1 : 1,
              .scale = scale},
@@ -236,7 +238,8 @@ void real_fft(Recorder& r, const View& x, const View& y, const Shape& axes, doub
 }
 
 void fft_in_place(Recorder& r, const View& y, const Shape& axes, int sign, double scale) {
-  transform(r, {.axes = axes, .sign = sign, .scale = scale, .in_place = true}, y, y);
+  transform(r, {.in = {}, .out = {}, .axes = axes, .sign = sign, .scale = scale, .in_place = true},
+            y, y);
 }
 
 void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_a, bool conj_b) {

@@ -103,21 +103,24 @@ void reduce_row(const State& s, const Bases& bases, i64 begin, i64 end, void* ac
 }
 
 // `lanes` neighbouring outputs from positions [begin, end), begin a multiple of the leaf.
-void reduce_lanes(const State& s, const std::byte* base, i64 lanes, i64 begin, i64 end,
+void reduce_lanes(const State& s, const Bases& bases, i64 lanes, i64 begin, i64 end,
                   void* accumulators) {
-  alignas(64) std::byte buffer[lane_bytes];
+  alignas(64) std::byte buffer[2][lane_bytes];
   alignas(64) std::byte memory[tree_levels * lane_bytes];
   Tree tree(s.fns, lanes, memory);
-  const i64 step = s.kept.inner_stride(1);
-  const bool direct = s.direct[0] && step == s.size[0];
+  const void* row[2] = {nullptr, nullptr};
   i64 in_leaf = 0;
   for (Cursor c(s.reduced, begin); c.position() < end;) {
-    const void* x = base + c.offset(0);
-    if (!direct) {
-      s.load[0](x, step, buffer, s.work_size, lanes);
-      x = buffer;
+    for (int k = 0; k < (s.two_inputs ? 2 : 1); ++k) {
+      const std::size_t i = static_cast<std::size_t>(k);
+      const i64 step = s.kept.inner_stride(k + 1);
+      row[k] = bases.in[k] + c.offset(k);
+      if (s.direct[i] && step == s.size[i]) continue;
+      s.load[i](row[k], step, buffer[k], s.work_size, lanes);
+      row[k] = buffer[k];
     }
-    (in_leaf == 0) ? s.fns.spread(x, lanes, tree.next()) : s.fns.lanes(x, lanes, tree.next());
+    (in_leaf == 0) ? s.fns.spread(row[0], row[1], lanes, tree.next())
+                   : s.fns.lanes(row[0], row[1], lanes, tree.next());
     c.advance(1);
     if (++in_leaf == lane_leaf || c.position() == end) {
       tree.push();
@@ -140,12 +143,13 @@ i64 reduce_some(const State& s, const Launch& launch, const Cursor& c, i64 limit
     return static_cast<const std::byte*>(launch.operand[static_cast<std::size_t>(k)]) +
            c.offset(k + 1);
   };
+  const Bases bases{{at(0), s.two_inputs ? at(1) : nullptr}};
   if (s.by_lanes) {
     const i64 lanes = std::min({limit, c.run(), s.lanes});
-    reduce_lanes(s, at(0), lanes, begin, end, accumulators);
+    reduce_lanes(s, bases, lanes, begin, end, accumulators);
     return lanes;
   }
-  reduce_row(s, {{at(0), s.two_inputs ? at(1) : nullptr}}, begin, end, accumulators);
+  reduce_row(s, bases, begin, end, accumulators);
   return 1;
 }
 

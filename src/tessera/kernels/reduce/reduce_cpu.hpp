@@ -14,10 +14,11 @@ struct ReduceFns {
   // One accumulator from n > 0 elements (of two inputs for vdot); `first` is the position of the
   // first.
   void (*row)(const void* a, const void* b, i64 n, i64 first, void* accumulator) = nullptr;
-  // n accumulators side by side, each from one element; null for positions and vdot.
-  void (*spread)(const void* a, i64 n, void* accumulators) = nullptr;
+  // n accumulators side by side, each from one element (of two inputs for vdot); null for
+  // positions.
+  void (*spread)(const void* a, const void* b, i64 n, void* accumulators) = nullptr;
   // accumulators[j] = accumulators[j] (op) a[j].
-  void (*lanes)(const void* a, i64 n, void* accumulators) = nullptr;
+  void (*lanes)(const void* a, const void* b, i64 n, void* accumulators) = nullptr;
   // left[j] = left[j] (op) right[j]; the left ones stand for earlier positions.
   void (*combine)(void* left, const void* right, i64 n) = nullptr;
   void (*finish)(const void* accumulators, i64 n, void* results) = nullptr;

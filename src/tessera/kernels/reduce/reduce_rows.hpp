@@ -18,15 +18,22 @@ struct ReduceLoops {
   using A = typename Rule::Accumulator;
   static constexpr int width = sizeof(A) <= 4 ? 16 : 8;
 
-  static void row(const void* a, const void* b, i64 n, i64, void* accumulator) {
-    const auto* x = static_cast<const Stored<T>*>(a);
-    const auto* y = static_cast<const Stored<T>*>(b);
-    auto enter = [&](i64 i) {
+  // Element i of the input, or of both.
+  struct Reader {
+    const Stored<T>* x;
+    const Stored<T>* y;
+    Reader(const void* a, const void* b)
+        : x(static_cast<const Stored<T>*>(a)), y(static_cast<const Stored<T>*>(b)) {}
+    A operator()(i64 i) const {
       if constexpr (Rule::two_inputs)
         return Rule::enter(load_element<T>(x + i), load_element<T>(y + i));
       else
         return Rule::enter(load_element<T>(x + i));
-    };
+    }
+  };
+
+  static void row(const void* a, const void* b, i64 n, i64, void* accumulator) {
+    const Reader enter(a, b);
     A* out = static_cast<A*>(accumulator);
     if (n < width) {
       A s = enter(0);
@@ -45,16 +52,16 @@ struct ReduceLoops {
     *out = s[0];
   }
 
-  static void spread(const void* a, i64 n, void* accumulators) {
-    const auto* x = static_cast<const Stored<T>*>(a);
+  static void spread(const void* a, const void* b, i64 n, void* accumulators) {
+    const Reader enter(a, b);
     A* s = static_cast<A*>(accumulators);
-    for (i64 j = 0; j < n; ++j) s[j] = Rule::enter(load_element<T>(x + j));
+    for (i64 j = 0; j < n; ++j) s[j] = enter(j);
   }
-  static void lanes(const void* a, i64 n, void* accumulators) {
-    const auto* x = static_cast<const Stored<T>*>(a);
+  static void lanes(const void* a, const void* b, i64 n, void* accumulators) {
+    const Reader enter(a, b);
     A* s = static_cast<A*>(accumulators);
 #pragma GCC ivdep
-    for (i64 j = 0; j < n; ++j) s[j] = Rule::join(s[j], Rule::enter(load_element<T>(x + j)));
+    for (i64 j = 0; j < n; ++j) s[j] = Rule::join(s[j], enter(j));
   }
   static void combine(void* left, const void* right, i64 n) {
     A* s = static_cast<A*>(left);
@@ -70,17 +77,14 @@ struct ReduceLoops {
 template <class Rule>
 ReduceFns fns_of() {
   using Loops = ReduceLoops<Rule>;
-  ReduceFns f{.accumulator = sizeof(typename Rule::Accumulator),
-              .result = dtype_of<typename Rule::Accumulator>,
-              .row = &Loops::row,
-              .combine = &Loops::combine,
-              .finish = &Loops::finish,
-              .identity = &Loops::identity};
-  if constexpr (!Rule::two_inputs) {
-    f.spread = &Loops::spread;
-    f.lanes = &Loops::lanes;
-  }
-  return f;
+  return {.accumulator = sizeof(typename Rule::Accumulator),
+          .result = dtype_of<typename Rule::Accumulator>,
+          .row = &Loops::row,
+          .spread = &Loops::spread,
+          .lanes = &Loops::lanes,
+          .combine = &Loops::combine,
+          .finish = &Loops::finish,
+          .identity = &Loops::identity};
 }
 
 #define TESSERA_WORK_TYPES                                                                  \
