@@ -125,8 +125,9 @@ void record_sections(Recorder& r, const KernelSpectra& spectra, bool flipped, Bo
 
 }  // namespace
 
-Convolution::Convolution(Array kernel, Dims batch_shape, std::optional<Dims> in_grid_shape,
-                         std::optional<Dims> out_grid_shape, Boundary padding,
+Convolution::Convolution(Array kernel, const Dims& batch_shape,
+                         const std::optional<Dims>& in_grid_shape,
+                         const std::optional<Dims>& out_grid_shape, Boundary padding,
                          ConvolutionNormal normal)
     : spectra(checked_kernel(kind, std::move(kernel))),
       names(ConvolutionNames::make(kind, spectra.kernel(), batch_shape, in_grid_shape,

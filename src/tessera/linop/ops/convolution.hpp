@@ -23,9 +23,9 @@ struct TESSERA_API Convolution {
   bool wraps = false;    // a normal: its kernel may reach around the grid more than once
 
   static constexpr const char* kind = "Convolution";
-  explicit Convolution(Array kernel, Dims batch_shape = {NamedDimension::ellipses()},
-                       std::optional<Dims> in_grid_shape = {},
-                       std::optional<Dims> out_grid_shape = {},
+  explicit Convolution(Array kernel, const Dims& batch_shape = {NamedDimension::ellipses()},
+                       const std::optional<Dims>& in_grid_shape = {},
+                       const std::optional<Dims>& out_grid_shape = {},
                        Boundary padding_mode = Boundary::zeros,
                        ConvolutionNormal normal_mode = ConvolutionNormal::none);
   const Array& kernel() const { return spectra.kernel(); }

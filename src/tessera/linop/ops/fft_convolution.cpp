@@ -145,8 +145,9 @@ DType convolution_dtype(DType data, DType kernel) {
   return promote(is_inexact(data) ? data : DType::f64, kernel);
 }
 
-FFTConvolution::FFTConvolution(Array kernel, Dims batch_shape, std::optional<Dims> in_grid_shape,
-                               std::optional<Dims> out_grid_shape)
+FFTConvolution::FFTConvolution(Array kernel, const Dims& batch_shape,
+                               const std::optional<Dims>& in_grid_shape,
+                               const std::optional<Dims>& out_grid_shape)
     : spectra(checked_kernel(kind, std::move(kernel))),
       names(ConvolutionNames::make(kind, spectra.kernel(), batch_shape, in_grid_shape,
                                    out_grid_shape)) {}

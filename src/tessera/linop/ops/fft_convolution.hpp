@@ -50,9 +50,9 @@ struct TESSERA_API FFTConvolution {
   bool wraps = false;  // a normal: its kernel may be larger than the grid
 
   static constexpr const char* kind = "FFTConvolution";
-  explicit FFTConvolution(Array kernel, Dims batch_shape = {NamedDimension::ellipses()},
-                          std::optional<Dims> in_grid_shape = {},
-                          std::optional<Dims> out_grid_shape = {});
+  explicit FFTConvolution(Array kernel, const Dims& batch_shape = {NamedDimension::ellipses()},
+                          const std::optional<Dims>& in_grid_shape = {},
+                          const std::optional<Dims>& out_grid_shape = {});
   FFTConvolution(KernelSpectra s, NamedShape n, SpectrumUse u, bool w)
       : spectra(std::move(s)), names(std::move(n)), use(u), wraps(w) {}
   NamedShape shape() const { return names; }
