@@ -9,6 +9,7 @@
 #include "tessera/linop/lower.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/identity.hpp"
+#include "tessera/linop/ops/sum_reduce.hpp"
 #include "tessera/linop/rewrite.hpp"
 
 namespace tessera {
@@ -227,7 +228,13 @@ void Chain::apply(Recorder& r, const View& x, const View& y) const {
 }
 
 NamedLinop Chain::adjoint() const {
-  Chain h{adjoints(operators), out, in};
+  // A sum learns from its neighbours how long the dims are along which its adjoint repeats.
+  std::vector<NamedLinop> parts = operators;
+  for (NamedLinop& a : parts)
+    if (const SumReduce* sum = a.as<SumReduce>())
+      if (const auto known = sum->informed([this](NamedDimension d) { return size(d); }))
+        a = *known;
+  Chain h{adjoints(parts), out, in};
   std::reverse(h.operators.begin(), h.operators.end());
   return h;
 }

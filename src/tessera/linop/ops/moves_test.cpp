@@ -158,6 +158,14 @@ TEST(SumReduce, TheAdjointNeedsSizesTheNormalDoesNot) {
   EXPECT_EQ(NamedLinop(SumReduce(dims("A"), {})).output_dtype(DType::i8), DType::i64);
 }
 
+TEST(SumReduce, LearnsSizesFromItsNeighbours) {
+  const NamedLinop a =
+      NamedLinop(SumReduce(dims("AC"), dims("A"))) * Diagonal(count({3}, 1), dims("AC"));
+  EXPECT_EQ(real(a.H()(count({2}, 1))), (Numbers{1, 2, 3, 2, 4, 6}));
+  EXPECT_TRUE(a.H().H() == a);
+  EXPECT_EQ(real(a.N()(ones({1, 3}, DType::f64))), (Numbers{6, 12, 18}));
+}
+
 TEST(SumReduce, Refuses) {
   EXPECT_THROW(SumReduce(dims("AB"), dims("AB")), DimError);
   EXPECT_THROW(SumReduce(dims("AB"), dims("C")), DimError);
@@ -369,6 +377,8 @@ TEST(ToDevice, GoesAndComesBack) {
   const NamedLinop a = NamedLinop(ToDevice(sim, cpu, dims("X"))) * Diagonal(w, dims("X")) * t;
   EXPECT_EQ(real(a(x)), (Numbers{0, 2, 6, 12}));
   EXPECT_EQ(real(a.N()(x)), (Numbers{0, 4, 18, 48}));
+  const NamedLinop moved = a.to(Device::parse("sim:1"));
+  EXPECT_EQ(real(moved(x.to(Device::parse("sim:1")))), (Numbers{0, 2, 6, 12}));
   EXPECT_EQ(a.N().plan({.shape = {4}, .dtype = DType::f64}).transferred_bytes(), 64);
 }
 

@@ -63,6 +63,15 @@ NamedLinop SumReduce::split(const Tile& tile) const {
   return s;
 }
 
+std::optional<SumReduce> SumReduce::informed(
+    const std::function<std::optional<i64>(NamedDimension)>& size_of) const {
+  SumReduce s = *this;
+  for (NamedDimension d : names.ishape)
+    if (!d.is_wildcard() && !size_in(sizes, d))
+      if (const auto n = size_of(d)) s.sizes.emplace_back(d, *n);
+  return s.sizes.size() > sizes.size() ? std::optional(s) : std::nullopt;
+}
+
 Repeat::Repeat(DimSizes n, Dims ishape, Dims oshape, Dims broadcast)
     : n_repeats(std::move(n)),
       names(std::move(ishape), std::move(oshape)),

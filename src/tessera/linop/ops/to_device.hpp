@@ -25,6 +25,7 @@ struct TESSERA_API ToDevice {
   ToDevice renamed(const Renames& r) const {
     return ToDevice(idevice, odevice, rename(names.ishape, r));
   }
+  ToDevice to(Device d) const { return ToDevice(d, d, names.ishape); }  // all on one device
   std::string details() const { return cat(idevice, " -> ", odevice); }
 };
 
