@@ -92,7 +92,7 @@ bool merge_step(Operators& ops) {
     const Diagonal *a = ops[i].as<Diagonal>(), *b = ops[i + 1].as<Diagonal>();
     std::optional<Diagonal> d;
     if (a && b) {
-      if (!(d = a->times(*b))) continue;
+      if (!config().rewrite_diagonals || !(d = a->times(*b))) continue;
       ops[i] = *d;
       ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       return true;
@@ -113,6 +113,53 @@ bool merge_step(Operators& ops) {
   return false;
 }
 
+// Note [filters]: F^H D F over one grid is a filter, which devices in host memory do in one pass
+// over the array: the weight is multiplied while the lines of the last axis are in the cache.
+struct Filter {
+  const FFT *first, *second;
+  const Diagonal* weight;
+};
+std::optional<Filter> filter_at(const Operators& ops, std::size_t i, Device device) {
+  if (!config().rewrite || !config().rewrite_filters || i + 2 >= ops.size() ||
+      kernels_of(device).fft.prepare != cpu_kernels().fft.prepare)
+    return {};
+  const Filter f{ops[i].as<FFT>(), ops[i + 2].as<FFT>(), ops[i + 1].as<Diagonal>()};
+  const bool fits = f.first && f.second && f.weight && f.first->ndim == f.second->ndim &&
+                    !f.first->centered && !f.second->centered && !f.first->real &&
+                    !f.second->real && f.first->backward != f.second->backward;
+  return fits ? std::optional(f) : std::nullopt;
+}
+
+void record_filter(Recorder& r, const Filter& f, const View& x_given, const View& y) {
+  const Recorder::Scope scope(r, cat("FFT ", f.first->names.str(), " and back around Diagonal"));
+  const i64 rank = y.layout.ndim(), n = f.first->ndim;
+  View x = x_given;
+  if (x.dtype != y.dtype) {
+    x = r.temporary(x.shape(), y.dtype, r.device(x));
+    record::copy(r, x_given, x);
+  }
+  Shape axes, grid;
+  for (i64 a = rank - n; a < rank; ++a) {
+    axes.push_back(a);
+    grid.push_back(y.shape()[a]);
+  }
+  const double scale =
+      fft_scale(f.first->norm, -1, count_of(grid)) * fft_scale(f.second->norm, -1, count_of(grid));
+  Array w = f.weight->product(y.dtype);
+  w = w.astype(is_complex(w.dtype()) ? y.dtype : real_of(y.dtype));
+  // Its lines are read along the axis that comes last in the transform: the first of the grid.
+  if (const i64 axis = w.ndim() - n; axis >= 0 && axis < w.ndim() && w.shape(axis) > 1) {
+    Axes there, back(w.ndim(), 0);
+    for (i64 a = 0; a < w.ndim(); ++a)
+      if (a != axis) there.push_back(a);
+    there.push_back(axis);
+    for (i64 a = 0; a < w.ndim(); ++a) back[there[a]] = a;
+    w = w.permute(there).contiguous().permute(back);
+  }
+  r.note(cat(NamedLinop(*f.first), " and its inverse around a weight: one filter"));
+  record::filter(r, x, r.constant(w), y, axes, f.first->backward ? 1 : -1, scale);
+}
+
 }  // namespace
 
 Operators lowered(const Operators& operators, const Shape& input, DType dtype, Device device) {
@@ -126,7 +173,6 @@ Operators lowered(const Operators& operators, const Shape& input, DType dtype, D
     expand(a, s, phases, ops);
     s = a.output_shape(s);
   }
-  if (ops.size() == operators.size()) return operators;
   while (merge_step(ops)) {
   }
   return ops;
@@ -136,8 +182,9 @@ void record_parts(Recorder& r, const Operators& operators, const View& x, const 
   const Operators ops = lowered(operators, x.shape(), x.dtype, r.device(x));
   View from = x;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    const bool pruned = i + 1 < ops.size() && can_prune(ops[i], ops[i + 1]);
-    const std::size_t last = pruned ? i + 1 : i;
+    const std::optional<Filter> filter = filter_at(ops, i, r.device(from));
+    const bool pruned = !filter && i + 1 < ops.size() && can_prune(ops[i], ops[i + 1]);
+    const std::size_t last = filter ? i + 2 : pruned ? i + 1 : i;
     View to = y;
     if (last + 1 < ops.size()) {
       Shape shape = from.shape();
@@ -150,7 +197,9 @@ void record_parts(Recorder& r, const Operators& operators, const View& x, const 
       }
       to = r.temporary(shape, dtype, device);
     }
-    if (pruned)
+    if (filter)
+      record_filter(r, *filter, from, to);
+    else if (pruned)
       record_pruned(r, ops[i], ops[i + 1], from, to);
     else
       ops[i].record(r, from, to);

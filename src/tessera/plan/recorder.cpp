@@ -237,6 +237,19 @@ void real_fft(Recorder& r, const View& x, const View& y, const Shape& axes, doub
             x, y);
 }
 
+void filter(Recorder& r, const View& x, const View& weight, const View& y, const Shape& axes,
+            int sign, double scale) {
+  FftSpec spec;
+  spec.in = operand_of(x);
+  spec.out = operand_of(y);
+  spec.weight = Operand{weight.layout.broadcast_to(y.shape()), weight.dtype};
+  spec.axes = axes;
+  spec.sign = sign;
+  spec.scale = scale;
+  const View reads[] = {x, weight};
+  r.launch(&KernelTable::fft, "filter", spec, reads, y);
+}
+
 void fft_in_place(Recorder& r, const View& y, const Shape& axes, int sign, double scale) {
   transform(r, {.in = {}, .out = {}, .axes = axes, .sign = sign, .scale = scale, .in_place = true},
             y, y);

@@ -102,6 +102,9 @@ TESSERA_API void fft(Recorder& r, const View& x, const View& y, const Shape& axe
 // x real: the half spectrum of it; y real: the transform of a half spectrum back to it.
 TESSERA_API void real_fft(Recorder& r, const View& x, const View& y, const Shape& axes,
                           double scale);
+// y = scale * F^H (weight * F x), unscaled F over `axes`; on devices that compute in host memory.
+TESSERA_API void filter(Recorder& r, const View& x, const View& weight, const View& y,
+                        const Shape& axes, int sign, double scale);
 TESSERA_API void fft_in_place(Recorder& r, const View& y, const Shape& axes, int sign,
                               double scale);
 TESSERA_API void matmul(Recorder& r, const View& a, const View& b, const View& y, bool conj_a,

@@ -27,6 +27,11 @@ struct FftSpec {
   int sign = -1;
   double scale = 1;
   bool in_place = false;
+  // A filter: out = scale * DFT^-1(weight * DFT(in)), the inverse without a scale of its own. The
+  // weight has the shape of the arrays, with stride 0 where it repeats, and their dtype or its real
+  // part's. Operands of a launch: in, weight, out. Complex, not in place; on devices that compute
+  // in host memory (null elsewhere: transform, multiply, transform).
+  std::optional<Operand> weight{};
 };
 
 TESSERA_API double fft_scale(Norm norm, int sign, i64 points);

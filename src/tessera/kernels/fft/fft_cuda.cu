@@ -337,6 +337,7 @@ class Builder {
 }  // namespace cuda
 
 Prepared prepare_fft_cuda(const FftSpec& spec, Device device) {
+  require<NotAvailable>(!spec.weight, "fft: filters in one step run in host memory only");
   if (spec.out.layout.size() == 0) return {{&cuda::run_nothing, nullptr}};
   cuda::Builder builder(spec, device, false);
   const std::shared_ptr<cuda::FftState> state = builder.build();

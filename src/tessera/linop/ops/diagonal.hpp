@@ -47,12 +47,12 @@ struct TESSERA_API Diagonal {
   Diagonal following() const;
   // This times `next`, one multiplication; nullopt when the product would be larger than either.
   std::optional<Diagonal> times(const Diagonal& next) const;
+  Array product(DType data) const;  // all factors and the scale, in the precision of the data
   Diagonal power(const Value& exponent) const;  // weight ** exponent
   std::string details() const;
   std::vector<Array> arrays() const;
 
  private:
-  Array product(DType data) const;
   void include(const Factor& f);
 };
 
