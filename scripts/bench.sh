@@ -3,6 +3,7 @@
 # Ours beside the peers: out/bench.json (C++) and, where bench/*.py exist, their tables.
 . "$(dirname "$0")/common.sh"
 scripts/setup.sh
+scripts/setup_neighbours.sh
 stamp=build/.peers-$(cksum <requirements-peers.txt | cut -d' ' -f1)
 if [ ! -e "$stamp" ]; then
   say "peers"

@@ -4,7 +4,7 @@
 # A second call with nothing changed returns at once. Works without a network when everything is there.
 . "$(dirname "$0")/common.sh"
 
-stamp=build/.setup-$(cat scripts/setup.sh requirements.txt requirements-neighbours.txt | cksum | cut -d' ' -f1)
+stamp=build/.setup-$(cat scripts/setup.sh requirements.txt | cksum | cut -d' ' -f1)
 if [ -e "$stamp" ] && [ -x "$PY" ]; then exit 0; fi
 
 # package : probe. A probe is a command, or <header>; we ask the compiler, not the package database.
@@ -88,17 +88,8 @@ make_venv() {
   fi
 }
 
-# Big and not needed to build or use anything: without them the tests that hand operators to them are skipped.
-install_neighbours() {
-  say "PyTorch and JAX, for the tests beside them"
-  PIP_DEFAULT_TIMEOUT=20 "$PY" -m pip install -q --disable-pip-version-check --retries 1 \
-    -r requirements-neighbours.txt 2>build/pip-neighbours.log ||
-    echo "not installed (build/pip-neighbours.log): tests with PyTorch and JAX are skipped"
-}
-
 mkdir -p build
 install_packages
 make_venv
-install_neighbours
 rm -f build/.setup-*
 touch "$stamp"

@@ -3,6 +3,7 @@
 # Set-up, Release build, every test that runs without special hardware; ends with 'N passed, N failed'.
 . "$(dirname "$0")/common.sh"
 scripts/setup.sh
+scripts/setup_neighbours.sh
 with_python release
 say "building (Release)"
 build release
