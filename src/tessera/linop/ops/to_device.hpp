@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The same array on another device: a transfer that the plan shows. The adjoint goes back.
+// The same array on another device: a transfer that the plan shows. The adjoint goes back. It is
+// bound to its two devices: to() does not move it.
 //   ToDevice(cpu, Device::parse("sim:0"), dims("X"))
 
 #include "tessera/linop/linop.hpp"
@@ -25,7 +26,6 @@ struct TESSERA_API ToDevice {
   ToDevice renamed(const Renames& r) const {
     return ToDevice(idevice, odevice, rename(names.ishape, r));
   }
-  ToDevice to(Device d) const { return ToDevice(d, d, names.ishape); }  // all on one device
   std::string details() const { return cat(idevice, " -> ", odevice); }
 };
 
