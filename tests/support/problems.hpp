@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/support.hpp"
+#include "support/arrays.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::problems {
@@ -26,6 +26,13 @@ inline NamedLinop matrix(i64 rows, i64 columns, DType t, std::uint64_t seed = 1)
 
 inline Array vector(i64 n, DType t, std::uint64_t seed = 2) {
   return Random(seed).normal({n}, t, test_device());
+}
+
+// Real numbers, whatever the layout.
+inline std::vector<double> reals(const Array& a) {
+  std::vector<double> v;
+  for (const std::complex<double>& z : numbers_of(a)) v.push_back(z.real());
+  return v;
 }
 
 inline bool is_wide(DType t) { return real_of(t) == DType::f64; }

@@ -3,16 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "support/support.hpp"
-#include "tessera/tessera.hpp"
+#include "support/problems.hpp"
 
 namespace tessera {
 namespace {
 
-double relative(const Array& a, const Array& b) {
-  const Array d = ops::subtract(a.to(cpu).astype(DType::c128), b.to(cpu).astype(DType::c128));
-  return norm(d).item().as<double>() / norm(b.to(cpu)).item().as<double>();
-}
+using namespace problems;
 
 TEST(Cg, SolvesAWellConditionedSystem) {
   const Device d = test_device();

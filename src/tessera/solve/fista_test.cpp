@@ -31,11 +31,11 @@ TEST(Prox, KnownValues) {
 TEST(Prox, OfComplexNumbersAndGroups) {
   const Array z = Random(1).normal({3, 5}, DType::c128, test_device());
   const Array got = apply_prox(prox::l1(0.3), z, 2).to(cpu), host = z.to(cpu);
-  const auto *g = got.host<c128>(), *h = host.host<c128>();
-  for (i64 i = 0; i < 15; ++i) {
+  const auto g = numbers_of(got), h = numbers_of(host);
+  for (std::size_t i = 0; i < 15; ++i) {
     const std::complex<double> v = h[i];
     const std::complex<double> expected = v * std::max(1 - 0.6 / std::abs(v), 0.0);
-    EXPECT_LT(std::abs(std::complex<double>(g[i]) - expected), 1e-14);
+    EXPECT_LT(std::abs(g[i] - expected), 1e-14);
   }
   const Array rows = apply_prox(prox::group(0.5, {0}), z, 2).to(cpu);
   for (i64 j = 0; j < 5; ++j) {
@@ -49,11 +49,10 @@ TEST(Prox, OfComplexNumbersAndGroups) {
 
 // |A x - b|^2 / 2 + lam |x|_1: optimal when A.H (b - A x) is lam sign(x), or within lam at zeros.
 double l1_fault(const NamedLinop& A, const Array& b, const Array& x, double lam) {
-  const Array g = A.H()(ops::subtract(b, A(x))).to(cpu).astype(DType::c128);
-  const Array v = x.to(cpu).astype(DType::c128);
+  const auto g = numbers_of(A.H()(ops::subtract(b, A(x)))), v = numbers_of(x);
   double worst = 0;
-  for (i64 i = 0; i < x.size(); ++i) {
-    const std::complex<double> gi = g.host<c128>()[i], xi = v.host<c128>()[i];
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const std::complex<double> gi = g[i], xi = v[i];
     const double fault = std::abs(xi) > 1e-7 ? std::abs(gi - lam * xi / std::abs(xi))
                                              : std::max(std::abs(gi) - lam, 0.0);
     worst = std::max(worst, fault);

@@ -4,26 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include "support/support.hpp"
+#include "support/problems.hpp"
 #include "tessera/solve/lsmr.hpp"
-#include "tessera/tessera.hpp"
 
 namespace tessera {
 namespace {
 
-double relative(const Array& a, const Array& b) {
-  const Array d = ops::subtract(a.to(cpu).astype(DType::c128), b.to(cpu).astype(DType::c128));
-  return norm(d).item().as<double>() / norm(b.to(cpu)).item().as<double>();
-}
+using namespace problems;
 
 using Solver = SolveResult (*)(const NamedLinop&, const Array&, const SolveOptions&,
                                const LeastSquaresSettings&);
 class LeastSquares : public testing::TestWithParam<Solver> {};
-
-NamedLinop matrix(i64 rows, i64 columns, DType t) {
-  return Dense(Random(1).normal({rows, columns}, t, test_device()), dims("MN"), dims("N"),
-               dims("M"));
-}
 
 TEST_P(LeastSquares, TallSystemsInEveryPrecision) {
   for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128}) {
