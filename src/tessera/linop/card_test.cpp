@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tessera/base/config.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera {
@@ -23,6 +24,7 @@ NamedLinop sense() {
 }
 
 TEST(Card, TellsNamesSizesDeviceAndBytes) {
+  const Using dense(config().noncontiguous, false);  // bytes are counted
   const std::string html = card(sense());
   for (const char* part : {"Chain", "Dense", "FFT", "(X, Y) → (C, U, V)", "<td", ">out<", "on cpu",
                            "480 B in 1 array", "tree"})
@@ -52,6 +54,7 @@ TEST(Card, TextIsNoMarkup) {
 }
 
 TEST(NamedLinop, BytesCountSharedMemoryOnce) {
+  const Using dense(config().noncontiguous, false);
   const Array w = zeros({4, 5}, DType::f32);
   const NamedLinop D(Diagonal(w, dims("XY"))), part(Diagonal(w.slice(0, 1, 3), dims("XY")));
   EXPECT_EQ(D.bytes(), 80);

@@ -174,7 +174,10 @@ void Sampling::apply_adjoint(Recorder& r, const View& y, const View& x) const {
 }
 
 NamedLinop Sampling::normal() const {
-  const Array here = positions.to(cpu).contiguous(), counts = zeros(input_size, DType::f32);
+  const Array here = positions.to(cpu).contiguous();
+  const Array counts(Storage::allocate(cpu, count_of(input_size) * size_of(DType::f32)),
+                     Layout::contiguous(input_size), DType::f32);
+  counts.fill(Value(0));
   for (i64 k = 0; k < here.size(); ++k) counts.host<float>()[here.host<i64>()[k]] += 1;
   return Diagonal(counts.to(positions.device()), names.ishape).following();
 }
