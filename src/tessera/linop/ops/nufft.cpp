@@ -62,7 +62,7 @@ void check_arguments(const Array& locs, const Shape& grid, const NufftOptions& o
 // Sampling mode: the nearest point of the grid, which repeats.
 Array nearest(const Array& at, const Shape& padded) {
   const Array from = at.to(cpu).astype(DType::f64).contiguous();
-  const Array to = zeros(from.shape(), DType::i64);
+  const Array to = empty_dense(from.shape(), DType::i64);
   for (i64 i = 0; i < from.size(); ++i) {
     const double v = from.host<double>()[i];
     const i64 n = padded[i % padded.size()];

@@ -75,7 +75,7 @@ Sampling::Sampling(const std::vector<Array>& idx, const Shape& size,
                         "; expected integers");
     shape = broadcast_shapes(shape, a.shape());
   }
-  const Array all = zeros(shape, DType::i64);
+  const Array all = zeros(shape, DType::i64).contiguous();
   i64* to = all.host<i64>();
   for (std::size_t axis = 0; axis < idx.size(); ++axis) {
     const i64 n = size[static_cast<i64>(axis)];
@@ -119,7 +119,7 @@ Array Sampling::locs() const {
   Shape shape = positions.shape();
   const i64 axes = input_size.size();
   shape.push_back(axes);
-  const Array all = zeros(shape, DType::i64);
+  const Array all = zeros(shape, DType::i64).contiguous();
   for (i64 k = 0; k < here.size(); ++k) {
     i64 rest = here.host<i64>()[k];
     for (i64 a = axes - 1; a >= 0; --a) {
@@ -175,8 +175,7 @@ void Sampling::apply_adjoint(Recorder& r, const View& y, const View& x) const {
 
 NamedLinop Sampling::normal() const {
   const Array here = positions.to(cpu).contiguous();
-  const Array counts(Storage::allocate(cpu, count_of(input_size) * size_of(DType::f32)),
-                     Layout::contiguous(input_size), DType::f32);
+  const Array counts = empty_dense(input_size, DType::f32);
   counts.fill(Value(0));
   for (i64 k = 0; k < here.size(); ++k) counts.host<float>()[here.host<i64>()[k]] += 1;
   return Diagonal(counts.to(positions.device()), names.ishape).following();
