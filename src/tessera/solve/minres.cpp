@@ -135,8 +135,11 @@ struct Minres {
     const Cell a_norm = board.cell("a norm"), done = board.cell("least squares");
     board.store(a_norm, root(board.cell("tnorm2")));
     // |A r| small beside |A| |r|, r being that of the x so far: nothing that A reaches is left in
-    // it, and a step would only follow rounding errors into the null space.
-    board.store(done, board.cell("root") <= board.cell("rtol") * a_norm);
+    // it, and a step would only follow rounding errors into the null space. The same when the
+    // projected system is singular to rounding: all that A reaches has been searched.
+    const Cell reached = board.cell("root") <= board.cell("rtol") * a_norm,
+               singular = gamma <= board.constant(100 * epsilon) * a_norm;
+    board.store(done, larger(reached, singular));
     board.store(running, (e.status <= 0.0) && !done);
     board.store(along_v, 1.0 / gamma);
     board.store(along1, -(board.cell("oldeps") / gamma));
