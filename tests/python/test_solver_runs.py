@@ -180,6 +180,8 @@ def test_a_checkpoint_is_a_solution_found(device, tmp_path):
 
 def test_control_c_stops_a_solve(tmp_path):
     code = (
+        "import signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores it\n"
         "import numpy as np, tessera as ts\n"
         "A = ts.Diagonal(np.geomspace(1e-9, 1, 200000), ('X',))\n"
         "print('go', flush=True)\n"

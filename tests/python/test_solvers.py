@@ -140,7 +140,8 @@ def test_minres_battery(device, rng, values):
     b = random_vector(rng, n, "float64")
     if values != "incompatible":
         b = a @ b
-    r = solve.minres(dense(device, a), on(device, b), rtol=1e-9, maxiter=2000)
+    # An incompatible system is told by |A r| falling to rounding level: a tolerance below it comes too late.
+    r = solve.minres(dense(device, a), on(device, b), rtol=1e-8 if values == "incompatible" else 1e-9, maxiter=2000)
     assert r.converged, r.reason
     x = r.x.numpy()
     if values == "incompatible":

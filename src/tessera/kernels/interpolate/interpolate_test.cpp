@@ -102,7 +102,7 @@ const std::vector<Example>& examples() {
 
 std::vector<double> locations(const Shape& grid, i64 count, std::uint64_t seed) {
   std::vector<double> locs;
-  const Array u = Random(seed).uniform({count, grid.size()}, DType::f64);
+  const Array u = Random(seed).uniform({count, grid.size()}, DType::f64).contiguous();
   for (i64 i = 0; i < u.size(); ++i) {
     const double n = static_cast<double>(grid[i % grid.size()]), v = u.host<double>()[i];
     // Off the grid, on its points, at its ends and beyond them.

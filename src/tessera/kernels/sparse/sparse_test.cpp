@@ -10,7 +10,7 @@ namespace {
 
 // Sparse-looking numbers: small integers, exact in every dtype, many zeros, some empty rows.
 std::vector<double> entries_of(i64 rows, i64 columns, std::uint64_t seed) {
-  const Array u = Random(seed).uniform({rows, columns}, DType::f64, cpu, -4, 4);
+  const Array u = Random(seed).uniform({rows, columns}, DType::f64, cpu, -4, 4).contiguous();
   std::vector<double> v;
   for (i64 i = 0; i < u.size(); ++i) {
     const double x = std::round(u.host<double>()[i]);
