@@ -147,7 +147,7 @@ CsrMatrix csr_from_dense(const Array& matrix, std::string_view who) {
   const Array dense = matrix.to(cpu).contiguous();
   const i64 rows = dense.shape(0), columns = dense.shape(1);
   std::vector<i64> from, column, start{0};
-  const Array kept = dense.astype(DType::c128);
+  const Array kept = dense.astype(DType::c128).contiguous();
   const c128* p = kept.host<c128>();
   for (i64 r = 0; r < rows; ++r) {
     for (i64 c = 0; c < columns; ++c) {
