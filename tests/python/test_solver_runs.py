@@ -191,7 +191,10 @@ def test_control_c_stops_a_solve(tmp_path):
         "    print('stopped', flush=True)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "go\n"
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60)[0] == "stopped\n"
+    try:
+        assert process.stdout.readline() == "go\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[0] == "stopped\n"
+    finally:
+        process.kill()
