@@ -31,10 +31,6 @@ TESSERA_API void check_distinct(std::string_view who, const Dims& dims);
 TESSERA_API Dims mixed_output(std::string_view who, const Dims& ishape, const Dims& oshape,
                               const Dims& mixed);
 
-inline NamedShape renamed_shape(const NamedShape& s, const Renames& r) {
-  return {rename(s.ishape, r), rename(s.oshape, r)};
-}
-
 // The axes of a layout named by `from` in the order of `to`; a dim that `from` does not have
 // becomes an axis of size 1 and stride 0. "..." carries over.
 TESSERA_API Layout aligned(const Layout& layout, const Dims& from, const Dims& to);

@@ -23,9 +23,7 @@ struct TESSERA_API Relabel {
   void apply(Recorder& r, const View& x, const View& y) const { a.record(r, x, y); }
   NamedLinop adjoint() const { return Relabel{a.H(), names.H()}; }
   NamedLinop to(Device d) const { return Relabel{a.to(d), names}; }
-  Relabel renamed(const Renames& r) const {
-    return {a, NamedShape(rename(names.ishape, r), rename(names.oshape, r))};
-  }
+  Relabel renamed(const Renames& r) const { return {a, names.renamed(r)}; }
   NamedLinop split(const Tile& tile) const;
   std::vector<NamedLinop> parts() const { return {a}; }
 

@@ -150,7 +150,7 @@ Stack Stack::renamed(const Renames& r) const {
   for (Block& b : c.blocks) b.a = b.a.rename(r);
   if (idim) c.idim = rename({*idim}, r)[0];
   if (odim) c.odim = rename({*odim}, r)[0];
-  c.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
+  c.names = names.renamed(r);
   return c;
 }
 

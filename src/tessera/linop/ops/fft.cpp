@@ -33,12 +33,10 @@ Array phase(const Shape& grid, bool output_side, DType dtype, Device device) {
   return p.astype(dtype).to(device);
 }
 
-Dims default_grid(i64 ndim, std::string_view letter) {
+Dims default_grid(i64 ndim, bool kspace) {
   require<DimError>(ndim >= 1 && ndim <= 3, "FFT: ", ndim,
                     " dims have no default names; give grid_shapes");
-  Dims d;
-  for (i64 i = 0; i < ndim; ++i) d.push_back(NamedDimension(cat(letter, "xyz"[i])));
-  return d;
+  return nd_shape(ndim, kspace);
 }
 
 }  // namespace
@@ -47,7 +45,7 @@ FFT::FFT(i64 n, Dims batch_shape, std::optional<Grids> grid_shapes, Norm norm_, 
          i64 real_)
     : ndim(n), norm(norm_), centered(centered_), real(real_) {
   const Grids grids =
-      grid_shapes ? *grid_shapes : Grids{default_grid(n, "N"), default_grid(n, "K")};
+      grid_shapes ? *grid_shapes : Grids{default_grid(n, false), default_grid(n, true)};
   require<DimError>(ndim >= 1 && grids.first.size() == ndim && grids.second.size() == ndim,
                     "FFT over ", ndim, " dims: the grids ", to_text(grids.first), " and ",
                     to_text(grids.second), " must have as many names");
@@ -145,7 +143,7 @@ FFT FFT::adjoint() const {
 
 FFT FFT::renamed(const Renames& r) const {
   FFT a = *this;
-  a.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
+  a.names = names.renamed(r);
   return a;
 }
 

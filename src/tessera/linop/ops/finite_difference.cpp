@@ -146,7 +146,7 @@ FiniteDifference FiniteDifference::adjoint() const {
 FiniteDifference FiniteDifference::renamed(const Renames& r) const {
   FiniteDifference a = *this;
   a.dim = rename({dim}, r)[0];
-  a.names = renamed_shape(names, r);
+  a.names = names.renamed(r);
   return a;
 }
 

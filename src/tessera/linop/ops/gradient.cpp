@@ -69,7 +69,7 @@ Gradient Gradient::adjoint() const {
 Gradient Gradient::renamed(const Renames& r) const {
   Gradient a = *this;
   a.along = rename(along, r);
-  a.names = renamed_shape(names, r);
+  a.names = names.renamed(r);
   return a;
 }
 

@@ -67,7 +67,7 @@ Interpolate Interpolate::to(Device d) const {
 
 Interpolate Interpolate::renamed(const Renames& r) const {
   Interpolate a = *this;
-  a.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
+  a.names = names.renamed(r);
   return a;
 }
 

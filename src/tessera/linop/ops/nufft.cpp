@@ -163,7 +163,7 @@ NUFFT NUFFT::to(Device d) const {
 
 NUFFT NUFFT::renamed(const Renames& r) const {
   NUFFT a = *this;
-  a.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
+  a.names = names.renamed(r);
   // Inner names stay apart from the new ones.
   Dims taken = joined(a.names.ishape, a.names.oshape);
   a.inner_names = fresh(inner_names, taken);

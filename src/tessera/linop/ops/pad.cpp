@@ -15,9 +15,7 @@ struct ImageNames {
 Dims default_image(std::string_view who, i64 ndim) {
   require<DimError>(ndim >= 1 && ndim <= 3, who, ": ", ndim,
                     " image dims have no default names; give in_shape");
-  Dims d;
-  for (i64 i = 0; i < ndim; ++i) d.push_back(NamedDimension(cat("N", "xyz"[i])));
-  return d;
+  return nd_shape(ndim);
 }
 
 // Names of in_shape before the image dims join the batch dims.
@@ -101,7 +99,7 @@ std::optional<NamedLinop> Pad::normal(const NamedLinop& inner) const {
 
 Pad Pad::renamed(const Renames& r) const {
   Pad p = *this;
-  p.names = renamed_shape(names, r);
+  p.names = names.renamed(r);
   p.in_shape = rename(in_shape, r);
   p.out_shape = rename(out_shape, r);
   return p;

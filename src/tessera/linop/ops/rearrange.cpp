@@ -236,7 +236,7 @@ NamedLinop Rearrange::normal() const { return Identity(names.ishape); }
 
 Rearrange Rearrange::renamed(const Renames& r) const {
   Rearrange a = *this;
-  a.names = renamed_shape(names, r);
+  a.names = names.renamed(r);
   return a;
 }
 

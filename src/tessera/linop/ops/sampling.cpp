@@ -189,7 +189,7 @@ Sampling Sampling::to(Device d) const {
 
 Sampling Sampling::renamed(const Renames& r) const {
   Sampling s = *this;
-  s.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
+  s.names = names.renamed(r);
   return s;
 }
 

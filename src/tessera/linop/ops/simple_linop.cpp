@@ -95,7 +95,7 @@ std::optional<NamedLinop> SimpleLinop::normal() const {
 
 SimpleLinop SimpleLinop::renamed(const Renames& r) const {
   SimpleLinop a = *this;
-  a.names = renamed_shape(names, r);
+  a.names = names.renamed(r);
   a.sizes = renamed_sizes(sizes, r);
   return a;
 }

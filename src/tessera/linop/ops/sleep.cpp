@@ -30,7 +30,7 @@ NamedLinop Sleep::normal() const { return Identity(names.ishape); }
 
 Sleep Sleep::renamed(const Renames& r) const {
   Sleep a = *this;
-  a.names = renamed_shape(names, r);
+  a.names = names.renamed(r);
   return a;
 }
 

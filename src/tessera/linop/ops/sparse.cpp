@@ -88,7 +88,7 @@ Sparse Sparse::to(Device d) const {
 
 Sparse Sparse::renamed(const Renames& r) const {
   Sparse a = *this;
-  a.names = NamedShape(rename(names.ishape, r), rename(names.oshape, r));
+  a.names = names.renamed(r);
   return a;
 }
 

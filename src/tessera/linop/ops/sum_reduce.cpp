@@ -127,7 +127,7 @@ std::optional<NamedLinop> Repeat::normal() const {
 Repeat Repeat::renamed(const Renames& r) const {
   Repeat a = *this;
   a.n_repeats = renamed_sizes(n_repeats, r);
-  a.names = renamed_shape(names, r);
+  a.names = names.renamed(r);
   a.broadcast_dims = rename(broadcast_dims, r);
   return a;
 }

@@ -65,7 +65,7 @@ struct TESSERA_API SumSpread {
   DType output_dtype(DType t) const { return reduce_dtype(ReduceOp::sum, t); }
   void apply(Recorder& r, const View& x, const View& y) const;
   SumSpread adjoint() const;
-  SumSpread renamed(const Renames& r) const { return {renamed_shape(names, r), rename(summed, r)}; }
+  SumSpread renamed(const Renames& r) const { return {names.renamed(r), rename(summed, r)}; }
 };
 
 }  // namespace tessera

@@ -147,7 +147,7 @@ Toeplitz Toeplitz::adjoint() const {
 Toeplitz Toeplitz::renamed(const Renames& r) const {
   Toeplitz a = *this;
   a.dim = rename({dim}, r)[0];
-  a.names = renamed_shape(names, r);
+  a.names = names.renamed(r);
   return a;
 }
 

@@ -62,7 +62,7 @@ PadDim Truncate::adjoint() const {
 
 Truncate Truncate::renamed(const Renames& r) const {
   Truncate t = *this;
-  t.names = renamed_shape(names, r);
+  t.names = names.renamed(r);
   return t;
 }
 
@@ -90,7 +90,7 @@ NamedLinop PadDim::normal() const { return Identity(names.ishape); }
 
 PadDim PadDim::renamed(const Renames& r) const {
   PadDim p = *this;
-  p.names = renamed_shape(names, r);
+  p.names = names.renamed(r);
   return p;
 }
 
