@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "tessera/linop/ops/zero.hpp"
+
 namespace tessera {
 
 std::optional<i64> common_size(std::string_view who, const std::vector<NamedLinop>& operators,
@@ -48,6 +50,17 @@ std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, co
 bool any_real_linear(const std::vector<NamedLinop>& operators) {
   return std::any_of(operators.begin(), operators.end(),
                      [](const NamedLinop& a) { return a.real_linear(); });
+}
+
+NamedLinop zero_part(const NamedLinop& whole, const Tile& tile) {
+  const NamedShape names = whole.shape();
+  DimSizes sizes;
+  for (NamedDimension d : dims_of(names)) {
+    const Cut* c = tile.find(d);
+    const std::optional<i64> n = c ? c->size() : whole.size(d);
+    if (n) sizes.emplace_back(d, *n);
+  }
+  return Zero(names.ishape, names.oshape, sizes);
 }
 
 DType common_dtype(const std::vector<NamedLinop>& operators, DType input) {

@@ -19,6 +19,8 @@ std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, co
 bool any_real_linear(const std::vector<NamedLinop>& operators);
 // The operator with its wildcards settled as they stand in `names`: for config().shape_inference.
 NamedLinop settled(const NamedLinop& a, const NamedShape& names);
+// A part of `whole` that none of its operators reaches: zeros of its sizes.
+NamedLinop zero_part(const NamedLinop& whole, const Tile& tile);
 DType common_dtype(const std::vector<NamedLinop>& operators, DType input);
 
 }  // namespace tessera

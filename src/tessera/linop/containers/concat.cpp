@@ -5,7 +5,6 @@
 
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/common.hpp"
-#include "tessera/linop/ops/zero.hpp"
 
 namespace tessera {
 namespace {
@@ -239,15 +238,7 @@ NamedLinop Concat::split(const Tile& tile) const {
     part.blocks.push_back({b.a.split(own), idim ? in.shifted : 0, in.any() ? in.stop - in.start : 0,
                            odim ? out.shifted : 0, out.any() ? out.stop - out.start : 0});
   }
-  if (part.blocks.empty()) {
-    std::vector<std::pair<NamedDimension, i64>> sizes;
-    for (NamedDimension d : dims_of(names)) {
-      const Cut* c = tile.find(d);
-      const std::optional<i64> n = c ? c->size() : size(d);
-      if (n) sizes.emplace_back(d, *n);
-    }
-    return Zero(names.ishape, names.oshape, sizes);
-  }
+  if (part.blocks.empty()) return zero_part(*this, tile);
   const Block& only = part.blocks.front();
   const bool bare = part.blocks.size() == 1 && (!idim || only.in_size == part.isize) &&
                     (!odim || only.out_size == part.osize);

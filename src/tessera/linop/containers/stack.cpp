@@ -5,7 +5,6 @@
 
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/common.hpp"
-#include "tessera/linop/ops/zero.hpp"
 
 namespace tessera {
 namespace {
@@ -168,14 +167,7 @@ NamedLinop Stack::split(const Tile& tile) const {
     part.blocks.push_back({b.a.split(own), b.in - (cut_in ? cut_in->start : 0),
                            b.out - (cut_out ? cut_out->start : 0)});
   }
-  if (!part.blocks.empty()) return part;
-  Zero::Sizes sizes;
-  for (NamedDimension d : dims_of(names)) {
-    const Cut* c = tile.find(d);
-    const std::optional<i64> n = c ? c->size() : size(d);
-    if (n) sizes.emplace_back(d, *n);
-  }
-  return Zero(names.ishape, names.oshape, sizes);
+  return part.blocks.empty() ? zero_part(*this, tile) : NamedLinop(part);
 }
 
 }  // namespace tessera

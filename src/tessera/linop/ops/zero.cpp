@@ -13,12 +13,6 @@ Zero::Zero(Dims ishape, Dims oshape, Sizes given)
   }
 }
 
-std::optional<i64> Zero::size(NamedDimension d) const {
-  for (const auto& [name, n] : sizes)
-    if (name == d) return n;
-  return std::nullopt;
-}
-
 // The output's names are those of any normal; its sizes those of the input.
 Zero Zero::normal() const {
   const NamedShape n = names.N();
@@ -29,19 +23,6 @@ Zero Zero::normal() const {
       if (!(n.oshape[i] == n.ishape[i])) both.emplace_back(n.oshape[i], *known);
     }
   return Zero(n.ishape, n.oshape, both);
-}
-
-Zero Zero::renamed(const Renames& r) const {
-  Sizes s;
-  for (const auto& [d, n] : sizes) s.emplace_back(rename({d}, r)[0], n);
-  return Zero(rename(names.ishape, r), rename(names.oshape, r), s);
-}
-
-Zero Zero::split(const Tile& tile) const {
-  Zero part = *this;
-  for (auto& [d, n] : part.sizes)
-    if (const Cut* c = tile.find(d)) n = c->size();
-  return part;
 }
 
 std::string Zero::details() const {

@@ -3,27 +3,30 @@
 // The map that gives zeros. Sizes of output dims that the input does not have must be given.
 //   Zero(dims("NQ"), dims("NP"), {{"P", 3}})      Zero(dims("N"), dims("N"))
 
-#include <utility>
-#include <vector>
-
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
 
 struct TESSERA_API Zero {
-  using Sizes = std::vector<std::pair<NamedDimension, i64>>;
+  using Sizes = DimSizes;
   NamedShape names;
   Sizes sizes;
 
   static constexpr const char* kind = "Zero";
   Zero(Dims ishape, Dims oshape, Sizes sizes = {});
   NamedShape shape() const { return names; }
-  std::optional<i64> size(NamedDimension d) const;
+  std::optional<i64> size(NamedDimension d) const { return size_in(sizes, d); }
   void apply(Recorder& r, const View&, const View& y) const { record::fill(r, Value(0), y); }
   Zero adjoint() const { return Zero(names.oshape, names.ishape, sizes); }
   Zero normal() const;
-  Zero renamed(const Renames& r) const;
-  Zero split(const Tile& tile) const;
+  Zero renamed(const Renames& r) const {
+    const NamedShape n = names.renamed(r);
+    return Zero(n.ishape, n.oshape, renamed_sizes(sizes, r));
+  }
+  Zero split(const Tile& tile) const {
+    return Zero(names.ishape, names.oshape, cut_sizes(sizes, tile));
+  }
   std::string details() const;
 };
 
