@@ -31,18 +31,21 @@ std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators)
 
 std::vector<NamedLinop> moved(const std::vector<NamedLinop>& operators, Device d) {
   std::vector<NamedLinop> all;
+  all.reserve(operators.size());
   for (const NamedLinop& a : operators) all.push_back(a.to(d));
   return all;
 }
 
 std::vector<NamedLinop> adjoints(const std::vector<NamedLinop>& operators) {
   std::vector<NamedLinop> all;
+  all.reserve(operators.size());
   for (const NamedLinop& a : operators) all.push_back(a.H());
   return all;
 }
 
 std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, const Renames& r) {
   std::vector<NamedLinop> all;
+  all.reserve(operators.size());
   for (const NamedLinop& a : operators) all.push_back(a.rename(r));
   return all;
 }
