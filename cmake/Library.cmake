@@ -2,6 +2,8 @@
 # libtessera, its installed headers, and the check that each header compiles alone.
 set(TESSERA_SRC ${CMAKE_CURRENT_SOURCE_DIR}/src)
 
+include(Precompiled)
+
 # Test, benchmark, plug-in and MPI files live beside the library's own but are not part of it.
 function(tessera_library_sources out)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/*.cpp)
@@ -21,6 +23,7 @@ target_include_directories(tessera PUBLIC
 target_compile_features(tessera PUBLIC cxx_std_20)
 target_compile_definitions(tessera PRIVATE TESSERA_BUILDING)
 target_link_libraries(tessera PRIVATE tessera_flags tessera_deps)
+tessera_precompile(tessera)
 target_link_options(tessera PRIVATE -Wl,--no-undefined -Wl,--as-needed)
 set_target_properties(tessera PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")

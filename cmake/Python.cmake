@@ -15,6 +15,7 @@ find_package(nanobind CONFIG REQUIRED)
 set(package_dir ${CMAKE_BINARY_DIR}/python/tessera)
 nanobind_add_module(_tessera NB_STATIC NB_DOMAIN tessera ${module_sources})
 target_link_libraries(_tessera PRIVATE tessera tessera_flags)
+tessera_precompile(_tessera "${python_root}/src/common.hpp")
 set_target_properties(_tessera PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${package_dir}
   BUILD_RPATH "${CMAKE_BINARY_DIR}/lib" INSTALL_RPATH "$ORIGIN")
 

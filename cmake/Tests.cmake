@@ -7,14 +7,20 @@ find_package(GTest REQUIRED)
 set(tests_root ${CMAKE_CURRENT_SOURCE_DIR}/tests)
 file(GLOB support_sources CONFIGURE_DEPENDS ${tests_root}/support/*.cpp)
 
-# The common main is compiled once; where tests/support has none, GoogleTest's own is used.
+# The common main is compiled once; where tests/support has none, GoogleTest's own is used. Its objects and
+# the test programs share their flags, so that one precompiled header serves them all. The library under
+# test is optimised as it is shipped; the tests themselves only lightly, for they are compiled more than run.
 add_library(tessera_test_support INTERFACE)
+set(test_options $<$<CONFIG:Release>:-O1>)
 target_include_directories(tessera_test_support INTERFACE ${tests_root})
 if(support_sources)
   add_library(tessera_test_support_objects OBJECT ${support_sources})
   target_include_directories(tessera_test_support_objects PRIVATE ${tests_root})
   target_link_libraries(tessera_test_support_objects PRIVATE
     tessera tessera_flags tessera_deps GTest::gtest)
+  target_compile_options(tessera_test_support_objects PRIVATE -fPIE ${test_options})
+  set_target_properties(tessera_test_support_objects PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  tessera_precompile(tessera_test_support_objects <gtest/gtest.h> <random>)
   target_sources(tessera_test_support INTERFACE $<TARGET_OBJECTS:tessera_test_support_objects>)
   target_link_libraries(tessera_test_support INTERFACE GTest::gtest)
 else()
@@ -30,6 +36,10 @@ function(tessera_add_test name)
     tessera_test_support tessera tessera_flags tessera_deps)
   target_compile_definitions(${name} PRIVATE
     TESSERA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}" TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_compile_options(${name} PRIVATE ${test_options})
+  if(TARGET tessera_test_support_objects)
+    tessera_precompile_as(${name} tessera_test_support_objects)
+  endif()
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
     --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${name}.xml)
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200)

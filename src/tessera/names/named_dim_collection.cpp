@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-using Kind = NameGroup::Kind;
+using GroupKind = NameGroup::Kind;
 
 // Neighbouring "..." mean no more than one.
 Dims coalesced(const Dims& d) {
@@ -17,7 +17,7 @@ Dims coalesced(const Dims& d) {
 }
 
 void check_group(std::string_view name, const NameGroup& g) {
-  if (g.kind != Kind::mapping) return;
+  if (g.kind != GroupKind::mapping) return;
   for (i64 i = 0; i < g.dims.size(); ++i) {
     require<DimError>(!g.dims[i].is_wildcard(), "NamedDimCollection: the mapping '", name,
                       "' cannot have the wildcard ", g.dims[i], " as a key");
@@ -65,7 +65,7 @@ Dims rename(const Dims& d, const Renames& renames) {
 }
 
 NameGroup::NameGroup(const std::vector<std::pair<NamedDimension, i64>>& mapping)
-    : kind(Kind::mapping) {
+    : kind(GroupKind::mapping) {
   for (const auto& [d, value] : mapping) {
     dims.push_back(d);
     values.push_back(value);
@@ -73,8 +73,8 @@ NameGroup::NameGroup(const std::vector<std::pair<NamedDimension, i64>>& mapping)
 }
 
 std::string NameGroup::str() const {
-  if (kind == Kind::list) return to_text(dims);
-  if (kind == Kind::one) return dims[0].str();
+  if (kind == GroupKind::list) return to_text(dims);
+  if (kind == GroupKind::one) return dims[0].str();
   std::string text = "{";
   for (i64 i = 0; i < dims.size(); ++i)
     text += cat(i ? ", " : "", dims[i], ": ", values[static_cast<std::size_t>(i)]);
@@ -100,22 +100,22 @@ void NamedDimCollection::add(std::string name, NameGroup group) {
   require<DimError>(!contains(name), "NamedDimCollection: the shape '", name,
                     "' is there already: ", *this);
   check_group(name, group);
-  if (group.kind == Kind::list) group.dims = coalesced(group.dims);
+  if (group.kind == GroupKind::list) group.dims = coalesced(group.dims);
   entries_.emplace_back(std::move(name), std::move(group));
 }
 
 void NamedDimCollection::set(std::string_view name, NameGroup group) {
   if (!contains(name)) return add(std::string(name), std::move(group));
   const NameGroup& before = (*this)[name];
-  require<DimError>(before.kind != Kind::one || group.kind == Kind::one, "NamedDimCollection: '",
-                    name, "' is the single name ", before, " and cannot become the non-singleton ",
-                    group);
-  require<DimError>((before.kind == Kind::mapping) == (group.kind == Kind::mapping) &&
-                        (before.kind == Kind::one || group.kind != Kind::one),
+  require<DimError>(before.kind != GroupKind::one || group.kind == GroupKind::one,
+                    "NamedDimCollection: '", name, "' is the single name ", before,
+                    " and cannot become the non-singleton ", group);
+  require<DimError>((before.kind == GroupKind::mapping) == (group.kind == GroupKind::mapping) &&
+                        (before.kind == GroupKind::one || group.kind != GroupKind::one),
                     "NamedDimCollection: '", name, "' is ", before, " and cannot become ", group,
                     ", which is of another kind");
   check_group(name, group);
-  if (group.kind == Kind::list) group.dims = coalesced(group.dims);
+  if (group.kind == GroupKind::list) group.dims = coalesced(group.dims);
   NamedDimCollection fresh = *this;
   fresh.rename(renames_of(name, before, group));
   for (Entry& e : fresh.entries_)
@@ -134,7 +134,7 @@ void NamedDimCollection::rename(const Renames& renames) {
   for (auto& [name, group] : fresh.entries_) {
     group.dims = tessera::rename(group.dims, renames);
     check_group(name, group);
-    if (group.kind == Kind::list) group.dims = coalesced(group.dims);
+    if (group.kind == GroupKind::list) group.dims = coalesced(group.dims);
   }
   *this = std::move(fresh);
 }
