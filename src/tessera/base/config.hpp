@@ -47,6 +47,8 @@ class Setting {
   SETTING(bool, rewrite_scalars, true, "rule: scalars of a chain are merged")                      \
   SETTING(bool, rewrite_diagonals, true, "rule: neighbouring diagonals and scalars are merged")    \
   SETTING(bool, reuse_in_place, true, "element-wise steps may write over an operand that dies")    \
+  SETTING(bool, pipeline, true,                                                                    \
+          "parts of a container overlap transfers with computing, which takes a second buffer")    \
   SETTING(bool, noncontiguous, false, "tests: fresh arrays get a padded, non-contiguous layout")   \
   SETTING(i64, num_threads, 0, "threads of the cpu device; 0 = as many as cores and limits allow") \
   SETTING(i64, host_budget, 0, "bytes that the cpu device may hold; 0 = no limit")                 \

@@ -7,5 +7,6 @@
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/linop/containers/concat.hpp"
+#include "tessera/linop/containers/fetched.hpp"
 #include "tessera/linop/containers/relabel.hpp"
 #include "tessera/linop/containers/stack.hpp"

@@ -289,8 +289,8 @@ void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
   require<ShapeError>(expected == y.shape(), str(), ": gives an array of shape ", expected,
                       ", the output has ", y.shape());
   if (const auto d = device())
-    require<DeviceError>(*d == r.device(x), str(), " is on ", *d, ", the input on ", r.device(x),
-                         "; move one with to()");
+    require<DeviceError>(r.reaches(*d, r.device(x)), str(), " is on ", *d, ", the input on ",
+                         r.device(x), "; move one with to()");
   const DType natural = output_dtype(x.dtype);
   if (natural == y.dtype) return node_->apply(r, x, y);
   require<DTypeError>(can_cast_same_kind(natural, y.dtype), str(), " on ", x.dtype, " gives ",

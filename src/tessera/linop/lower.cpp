@@ -9,6 +9,7 @@
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/fft.hpp"
 #include "tessera/linop/ops/pad.hpp"
+#include "tessera/linop/ops/to_device.hpp"
 #include "tessera/linop/pruned_fft.hpp"
 
 namespace tessera {
@@ -182,6 +183,13 @@ void record_parts(Recorder& r, const Operators& operators, const View& x, const 
   const Operators ops = lowered(operators, x.shape(), x.dtype, r.device(x));
   View from = x;
   for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (const ToDevice* move = ops[i].as<ToDevice>(); move && i + 1 < ops.size()) {
+      const Recorder::Scope scope(r, ops[i].str());
+      require<DeviceError>(r.device(from) == move->idevice, ops[i], " takes arrays on ",
+                           move->idevice, ", the input is on ", r.device(from));
+      from = r.resident(from, move->odevice);
+      continue;
+    }
     const std::optional<Filter> filter = filter_at(ops, i, r.device(from));
     const bool pruned = !filter && i + 1 < ops.size() && can_prune(ops[i], ops[i + 1]);
     const std::size_t last = filter ? i + 2 : pruned ? i + 1 : i;

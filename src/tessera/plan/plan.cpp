@@ -3,6 +3,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/plan/pipeline.hpp"
 #include "tessera/plan/plan_impl.hpp"
 
 namespace tessera {
@@ -13,6 +14,7 @@ Plan::Plan(Recorder recorder, std::string name) {
   impl->slots = std::move(recorder.slots_);
   impl->steps = std::move(recorder.steps_);
   impl->notes = std::move(recorder.notes_);
+  if (config().pipeline) pipeline(impl->slots, impl->steps);
   find_lifetimes(impl->slots, impl->steps);
   for (const Slot& s : impl->slots)
     if (s.kind == SlotKind::temporary && s.first >= 0) impl->sum_of_temporaries += s.bytes;

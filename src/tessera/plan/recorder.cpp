@@ -8,7 +8,60 @@ namespace {
 
 i64 view_bytes(const View& v) { return v.layout.size() * size_of(v.dtype); }
 
+// Without the axes along which it only repeats.
+Layout without_repeats(Layout layout) {
+  for (i64 i = 0; i < layout.ndim(); ++i)
+    if (layout.strides[i] == 0 && layout.shape[i] > 1) layout.shape[i] = 1;
+  return layout;
+}
+
+// The same shape in memory of its own; what repeats still does.
+Layout packed(const Layout& layout) {
+  return Layout::contiguous(without_repeats(layout).shape).broadcast_to(layout.shape);
+}
+
 }  // namespace
+
+Access Recorder::access(const View& v) {
+  const i64 item = size_of(v.dtype);
+  const auto [lowest, highest] = v.layout.span();
+  return {v.slot, v.layout.offset * item, lowest * item, (highest + 1) * item};
+}
+
+i64& Recorder::writes(const View& v) {
+  const std::size_t i = static_cast<std::size_t>(v.slot);
+  if (writes_.size() <= i) writes_.resize(slots_.size(), 0);
+  return writes_[i];
+}
+
+void Recorder::push(Step step) {
+  step.part = part_;
+  ++writes(View{.slot = step.write().slot, .layout = {}});
+  steps_.push_back(std::move(step));
+}
+
+Recorder::Parts::Parts(Recorder& r, Device base) : recorder_(r), outermost_(r.part_.container < 0) {
+  if (outermost_) r.part_ = {r.containers_++, -1, base};
+}
+
+Recorder::Parts::~Parts() {
+  if (outermost_) recorder_.part_ = {};
+}
+
+View Recorder::resident(const View& v, Device where) {
+  if (device(v) == where) return v;
+  const View from = sub_view(v, without_repeats(v.layout));
+  for (const Copy& c : copies_)
+    if (c.from.slot == from.slot && c.from.dtype == from.dtype &&
+        c.from.layout.shape == from.layout.shape && c.from.layout.strides == from.layout.strides &&
+        c.from.layout.offset == from.layout.offset && device(c.to) == where &&
+        c.from_writes == writes(c.from) && c.to_writes == writes(c.to))
+      return sub_view(c.to, c.to.layout.broadcast_to(v.shape()));
+  const View to = temporary(from.shape(), from.dtype, where);
+  record::copy(*this, from, to);
+  copies_.push_back({from, to, writes(from), writes(to)});
+  return sub_view(to, to.layout.broadcast_to(v.shape()));
+}
 
 int Recorder::add_slot(Slot slot) {
   slots_.push_back(std::move(slot));
@@ -40,12 +93,24 @@ View Recorder::output(const Layout& layout, DType dtype, Device device, std::str
 }
 
 View Recorder::constant(const Array& array) {
+  if (constants_ == Constants::as_they_are || array.device() == residence_)
+    return constant_slot(array, array.device());
+  if (constants_ == Constants::fetched)
+    return resident(constant_slot(array, array.device()), residence_);
+  // Where it would be placed it is dense, but for axes along which it only repeats.
+  View v = constant_slot(array, residence_);
+  v.layout = packed(v.layout);
+  return v;
+}
+
+View Recorder::constant_slot(const Array& array, Device device) {
   for (std::size_t i = 0; i < slots_.size(); ++i)
-    if (slots_[i].kind == SlotKind::constant && slots_[i].constant.storage() == array.storage())
+    if (slots_[i].kind == SlotKind::constant && slots_[i].device == device &&
+        slots_[i].constant.storage() == array.storage())
       return {static_cast<int>(i), array.layout(), array.dtype()};
   // The slot is the whole storage, so that other views of it find the same slot.
   Slot slot{.kind = SlotKind::constant,
-            .device = array.device(),
+            .device = device,
             .bytes = array.storage().bytes(),
             .constant = array,
             .layout = {},
@@ -101,7 +166,7 @@ void Recorder::add_launch(std::string_view kernel, Prepared prepared, std::span<
     step.workspace = add_slot(std::move(slot));
   }
   step.prepared = std::move(prepared);
-  steps_.push_back(std::move(step));
+  push(std::move(step));
 }
 
 void Recorder::call(std::string_view what, decltype(HostCall::run) run, std::span<const View> reads,
@@ -112,7 +177,7 @@ void Recorder::call(std::string_view what, decltype(HostCall::run) run, std::spa
   for (const View& v : reads) call.operands.push_back(operand_of(v));
   call.operands.push_back(operand_of(write));
   step.call = std::make_shared<const HostCall>(std::move(call));
-  steps_.push_back(std::move(step));
+  push(std::move(step));
 }
 
 void Recorder::transfer(const View& from, const View& to) {
@@ -128,7 +193,7 @@ void Recorder::transfer(const View& from, const View& to) {
   step.device = b.kind == Kind::cpu ? a : b;  // the stream of the device that is not the host
   step.operands = {access(from), access(to)};
   step.bytes = view_bytes(to);
-  steps_.push_back(std::move(step));
+  push(std::move(step));
 }
 
 Plan Recorder::finish() && { return Plan(std::move(*this)); }

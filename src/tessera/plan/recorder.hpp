@@ -29,6 +29,9 @@ class TESSERA_API Recorder {
   View output(const Layout& layout, DType dtype, Device device, std::string_view label = "output");
   View constant(const Array& array);  // shared, never copied; equal storages share a slot
   View temporary(const Shape& shape, DType dtype, Device device);
+  // The view where `device` can use it: itself, or a dense copy that is sent once and serves every
+  // later request as long as nobody writes either.
+  View resident(const View& v, Device device);
 
   Device device(const View& v) const { return slots_[static_cast<std::size_t>(v.slot)].device; }
 
@@ -59,6 +62,50 @@ class TESSERA_API Recorder {
    private:
     Recorder& recorder_;
   };
+  // Marks the independent parts of a container, so that the plan may overlap them: call next()
+  // before each part is recorded. Containers inside a part are steps of that part.
+  class Parts {
+   public:
+    Parts(Recorder& r, Device base);
+    ~Parts();
+    void next() {
+      if (outermost_) ++recorder_.part_.index;
+    }
+    Parts(const Parts&) = delete;
+    Parts& operator=(const Parts&) = delete;
+
+   private:
+    Recorder& recorder_;
+    bool outermost_;
+  };
+
+  // Where constants are until the guard dies, for operators whose arrays are not on the device that
+  // computes. Fetched: the plan sends them there, once, when they are needed. Assumed: the plan is
+  // made as if they were there; it tells what it would take, and cannot run.
+  enum class Constants : std::uint8_t { as_they_are, fetched, assumed };
+  class Residence {
+   public:
+    Residence(Recorder& r, Device device, Constants how)
+        : recorder_(r), before_(r.residence_), how_(r.constants_) {
+      r.residence_ = device;
+      r.constants_ = how;
+    }
+    ~Residence() {
+      recorder_.residence_ = before_;
+      recorder_.constants_ = how_;
+    }
+    Residence(const Residence&) = delete;
+    Residence& operator=(const Residence&) = delete;
+
+   private:
+    Recorder& recorder_;
+    Device before_;
+    Constants how_;
+  };
+  // An operator with arrays on `arrays` may compute on `here`.
+  bool reaches(Device arrays, Device here) const {
+    return arrays == here || (constants_ != Constants::as_they_are && here == residence_);
+  }
   // A reason for explain(): what was rewritten or placed, and why.
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
@@ -71,11 +118,25 @@ class TESSERA_API Recorder {
   Step make_step(std::string_view what, std::span<const View> reads, const View& write) const;
   void add_launch(std::string_view kernel, Prepared prepared, std::span<const View> reads,
                   const View& write, Options options);
-  Access access(const View& v) const { return {v.slot, v.layout.offset * size_of(v.dtype)}; }
+  static Access access(const View& v);
+  void push(Step step);
+  i64& writes(const View& v);
+  View constant_slot(const Array& array, Device device);
 
+  // A view that is also somewhere else, as of the writes counted when it was sent.
+  struct Copy {
+    View from, to;
+    i64 from_writes, to_writes;
+  };
   std::vector<Slot> slots_;
   std::vector<Step> steps_;
   std::vector<std::string> scopes_, notes_;
+  std::vector<Copy> copies_;
+  std::vector<i64> writes_;  // by slot
+  Part part_{};
+  int containers_ = 0;
+  Device residence_{};
+  Constants constants_ = Constants::as_they_are;
 };
 
 inline View sub_view(const View& v, Layout layout) { return {v.slot, std::move(layout), v.dtype}; }

@@ -273,6 +273,10 @@ void Run::Impl::run_lanes() {
 }
 
 Run Plan::instance(const Stream& stream) const {
+  for (const Slot& s : impl_->slots)
+    require<PlanError>(s.kind != SlotKind::constant || s.device == s.constant.device(), "plan '",
+                       impl_->name, "' is a forecast: it assumes '", s.label, "' on ", s.device,
+                       ", and it is on ", s.constant.device());
   auto impl = std::make_unique<Run::Impl>(stream);
   impl->plan = impl_;
   impl->allocate();

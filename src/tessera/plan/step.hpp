@@ -41,7 +41,16 @@ struct Slot {
 
 struct Access {
   int slot = -1;
-  i64 byte_offset = 0;  // of the view's first element
+  i64 byte_offset = 0;     // of the view's first element
+  i64 begin = 0, end = 0;  // the bytes that the view spans, its gaps included
+};
+
+// Which part of which container of independent parts recorded a step; containers inside a part
+// belong to it. `base` is where the container's input and output live.
+struct Part {
+  int container = -1;
+  int index = -1;
+  Device base;
 };
 
 // A step that the host runs itself, with arrays over the memory of its views: the caller's own
@@ -63,6 +72,7 @@ struct Step {
   int reuse = -1;      // the operand whose memory the write may take over when it dies here
   i64 bytes = 0;       // moved (transfer) or touched (launch)
   int workspace = -1;  // slot of the kernel's work area
+  Part part{};         // of which container it is
 
   // Schedule.
   int lane = 0;

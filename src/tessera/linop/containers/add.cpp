@@ -50,8 +50,11 @@ Shape Add::output_shape(const Shape& input) const {
 }
 
 void Add::apply(Recorder& r, const View& x, const View& y) const {
+  Recorder::Parts parts(r, r.device(y));
+  parts.next();
   operators.front().record(r, x, y);
   for (std::size_t i = 1; i < operators.size(); ++i) {
+    parts.next();
     const View t = r.temporary(y.shape(), y.dtype, r.device(y));
     operators[i].record(r, x, t);
     record::add(r, y, t, y);

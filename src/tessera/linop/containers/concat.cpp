@@ -141,7 +141,9 @@ Shape Concat::output_shape(const Shape& input) const {
 
 void Concat::apply(Recorder& r, const View& x, const View& y) const {
   std::vector<std::pair<i64, i64>> written;
+  std::optional<Recorder::Parts> parts(std::in_place, r, r.device(y));
   for (const Block& b : blocks) {
+    parts->next();
     View in = x, out = y;
     if (idim)
       in.layout =
@@ -160,6 +162,7 @@ void Concat::apply(Recorder& r, const View& x, const View& y) const {
     b.a.record(r, in, t);
     record::add(r, out, t, out);
   }
+  parts.reset();
   if (!odim) return;
   // Rows that no block gives (a tile beside the diagonal) are zero.
   std::sort(written.begin(), written.end());

@@ -99,7 +99,9 @@ Shape Stack::output_shape(const Shape& input) const {
 void Stack::apply(Recorder& r, const View& x, const View& y) const {
   const i64 out_axis = odim ? *axis_of(names.oshape, *odim, y.layout.ndim()) : -1;
   std::vector<bool> written(static_cast<std::size_t>(std::max<i64>(osize, 1)), false);
+  std::optional<Recorder::Parts> parts(std::in_place, r, r.device(y));
   for (const Block& b : blocks) {
+    parts->next();
     View in = x, out = y;
     if (idim) in.layout = in.layout.select(*axis_of(names.ishape, *idim, x.layout.ndim()), b.in);
     if (odim) out.layout = out.layout.select(out_axis, b.out);
@@ -112,6 +114,7 @@ void Stack::apply(Recorder& r, const View& x, const View& y) const {
     b.a.record(r, in, t);
     record::add(r, out, t, out);
   }
+  parts.reset();
   for (i64 i = 0; odim && i < osize; ++i)
     if (!written[static_cast<std::size_t>(i)])
       record::fill(r, Value(0), sub_view(y, y.layout.select(out_axis, i)));

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/plan/pipeline.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "tessera/plan/touch.hpp"
+
+namespace tessera {
+namespace {
+
+using Indices = std::vector<std::size_t>;
+
+// One part in three stages: what brings its input to the device, what the device does, what brings
+// the result back.
+struct Stages {
+  Device device;
+  Indices load, compute, store;
+};
+
+Stages stages_of(const std::vector<Step>& steps, const Indices& own) {
+  Stages s{steps[own.front()].part.base, {}, {}, {}};
+  const Device base = s.device;
+  std::size_t first = own.size(), last = 0;
+  bool away = false;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const Step& step = steps[own[i]];
+    if (step.kind == Step::Kind::transfer || step.device == base) continue;
+    if (!away) s.device = step.device;
+    away = true;
+    if (step.device != s.device) continue;
+    first = std::min(first, i);
+    last = i;
+  }
+  for (std::size_t i = 0; i < own.size(); ++i)
+    (!away || (i >= first && i <= last) ? s.compute
+     : i < first                        ? s.load
+                                        : s.store)
+        .push_back(own[i]);
+  return s;
+}
+
+// Appends steps to the new order, each after what it depends on.
+class Order {
+ public:
+  Order(const std::vector<Slot>& slots, const std::vector<Step>& steps, std::size_t begin,
+        std::size_t end)
+      : begin_(begin), placed_(end - begin, false) {
+    touched_.reserve(end - begin);
+    for (std::size_t t = begin; t < end; ++t) touched_.push_back(touches(slots, steps[t]));
+  }
+  void append(const Indices& wanted) {
+    for (std::size_t t : wanted) place(t);
+  }
+  const Indices& order() const { return order_; }
+
+ private:
+  void place(std::size_t t) {
+    if (placed_[t - begin_]) return;
+    placed_[t - begin_] = true;
+    for (std::size_t u = begin_; u < t; ++u)
+      if (!placed_[u - begin_] && conflict(touched_[u - begin_], touched_[t - begin_])) place(u);
+    order_.push_back(t);
+  }
+  std::size_t begin_;
+  std::vector<bool> placed_;
+  std::vector<Touches> touched_;
+  Indices order_;
+};
+
+// The steps [begin, end) of one container in their new order.
+Indices overlapped(const std::vector<Slot>& slots, const std::vector<Step>& steps,
+                   std::size_t begin, std::size_t end) {
+  std::vector<Indices> own;
+  for (std::size_t t = begin; t < end; ++t) {
+    if (own.empty() || steps[t].part.index != steps[t - 1].part.index) own.emplace_back();
+    own.back().push_back(t);
+  }
+  std::vector<Stages> parts;
+  parts.reserve(own.size());
+  for (const Indices& steps_of_part : own) parts.push_back(stages_of(steps, steps_of_part));
+  // The neighbours of a part are those on the same device.
+  std::vector<std::optional<std::size_t>> next(parts.size()), previous(parts.size());
+  std::map<Device, std::size_t> latest;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto it = latest.find(parts[i].device);
+    if (it != latest.end()) {
+      previous[i] = it->second;
+      next[it->second] = i;
+    }
+    latest[parts[i].device] = i;
+  }
+  Order order(slots, steps, begin, end);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!previous[i]) order.append(parts[i].load);
+    if (next[i]) order.append(parts[*next[i]].load);
+    order.append(parts[i].compute);
+    if (previous[i]) order.append(parts[*previous[i]].store);
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) order.append(parts[i].store);
+  return order.order();
+}
+
+}  // namespace
+
+void pipeline(const std::vector<Slot>& slots, std::vector<Step>& steps) {
+  Indices order;
+  bool moved = false;
+  for (std::size_t begin = 0; begin < steps.size();) {
+    std::size_t end = begin + 1;
+    bool away = steps[begin].kind == Step::Kind::transfer;
+    while (end < steps.size() && steps[begin].part.container >= 0 &&
+           steps[end].part.container == steps[begin].part.container) {
+      away |= steps[end].kind == Step::Kind::transfer;
+      ++end;
+    }
+    if (away && end - begin > 1) {
+      const Indices own = overlapped(slots, steps, begin, end);
+      order.insert(order.end(), own.begin(), own.end());
+      moved = true;
+    } else {
+      for (std::size_t t = begin; t < end; ++t) order.push_back(t);
+    }
+    begin = end;
+  }
+  if (!moved) return;
+  std::vector<Step> ordered;
+  ordered.reserve(steps.size());
+  for (std::size_t t : order) ordered.push_back(std::move(steps[t]));
+  steps = std::move(ordered);
+}
+
+}  // namespace tessera
