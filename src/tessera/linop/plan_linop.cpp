@@ -3,7 +3,7 @@
 
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
-#include "tessera/device/topology.hpp"
+#include "tessera/plan/forecast.hpp"
 #include "tessera/plan/place.hpp"
 
 namespace tessera {
@@ -20,15 +20,15 @@ Work work_of(const Plan& plan, const PlanOptions& options, i64 input_bytes, i64 
   return w;
 }
 
-// Rates from the measured links; a device's own memory bandwidth stands for its speed at
-// element-wise work, and arithmetic is counted at ten operations per byte of it.
 Candidate candidate(Device device, Device home) {
-  const Topology& t = topology();
+  const Machine machine = Machine::measured();
+  const DeviceRates rates = machine.rates(device);
+  const Topology& t = machine.links;
   Candidate c;
   c.device = device;
-  c.bytes_per_second = t.link(device, device).bytes_per_second;
-  c.flops_per_second = 10 * c.bytes_per_second;
-  c.seconds_per_step = t.link(device, device).latency_seconds;
+  c.bytes_per_second = rates.bytes_per_second;
+  c.flops_per_second = rates.flops_per_second;
+  c.seconds_per_step = rates.seconds_per_step;
   c.to_bytes_per_second = t.link(home, device).bytes_per_second;
   c.from_bytes_per_second = t.link(device, home).bytes_per_second;
   c.transfer_latency = t.link(home, device).latency_seconds;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a plan will take before it runs: seconds from a walk through its lanes with the rates of a
+// machine, bytes from the plan itself. Times are estimates; bytes are exact. No device is asked
+// anything, so invented machines test it.
+//   Forecast f = forecast(plan, Machine::measured());   f.seconds
+
+#include <string>
+#include <vector>
+
+#include "tessera/device/topology.hpp"
+#include "tessera/plan/plan.hpp"
+
+namespace tessera {
+
+// What a device does per second, and what starting a step costs.
+struct DeviceRates {
+  double flops_per_second = 1e10;
+  double bytes_per_second = 1e9;  // of its own memory
+  double seconds_per_step = 0;
+};
+
+struct TESSERA_API Machine {
+  Topology links;
+  // From the link of the device with itself: arithmetic is counted at ten operations per byte.
+  DeviceRates rates(Device device) const;
+  double transfer_seconds(Device from, Device to, i64 bytes) const;
+  static Machine measured() { return {topology()}; }
+};
+
+struct LinkBytes {
+  Device from, to;
+  i64 bytes = 0;
+};
+
+struct Forecast {
+  double seconds = 0;
+  std::vector<double> busy;          // seconds of each lane of the plan
+  std::vector<LinkBytes> transfers;  // one entry per link that is used
+};
+
+TESSERA_API Forecast forecast(const Plan& plan, const Machine& machine);
+
+}  // namespace tessera
