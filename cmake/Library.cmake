@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# libtessera, its installed headers, and the check that each header compiles alone.
+# libtessera and its installed headers.
 set(TESSERA_SRC ${CMAKE_CURRENT_SOURCE_DIR}/src)
-
+include(GNUInstallDirs)
 include(Precompiled)
+
+if(TESSERA_LIBRARY_OF)
+  add_library(tessera SHARED IMPORTED GLOBAL)
+  set_target_properties(tessera PROPERTIES IMPORTED_LOCATION ${TESSERA_LIBRARY_OF}/lib/libtessera.so)
+  target_include_directories(tessera INTERFACE ${TESSERA_SRC})
+  return()
+endif()
 
 # Test, benchmark, plug-in and MPI files live beside the library's own but are not part of it.
 function(tessera_library_sources out)
-  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/*.cpp)
+  set(folders ${TESSERA_LAYERS})
+  list(TRANSFORM folders REPLACE "^(.+)$" "${TESSERA_SRC}/tessera/\\1/*.cpp")
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${folders})
   list(FILTER found EXCLUDE REGEX "(_test|_bench)\\.cpp$")
-  list(FILTER found EXCLUDE REGEX "/tessera/(device/cuda|comm/mpi|comm/nccl|testing)/")
+  list(FILTER found EXCLUDE REGEX "/tessera/(device/cuda|comm/mpi|comm/nccl)/")
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
@@ -28,6 +37,10 @@ target_link_options(tessera PRIVATE -Wl,--no-undefined -Wl,--as-needed)
 set_target_properties(tessera PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
 
+if(NOT TESSERA_WHOLE)
+  return()
+endif()
+
 # The laws that operators are tested by, for tests inside and outside this tree.
 file(GLOB testing_sources CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/testing/*.cpp)
 add_library(tessera_testing STATIC ${testing_sources})
@@ -39,7 +52,6 @@ add_library(tessera::tessera ALIAS tessera)
 add_library(tessera::testing ALIAS tessera_testing)
 
 # `find_package(tessera)` works with an installed tree and, given tessera_DIR, with a build folder.
-include(GNUInstallDirs)
 if(NOT SKBUILD)
   include(CMakePackageConfigHelpers)
   set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
@@ -56,20 +68,4 @@ if(NOT SKBUILD)
     COMPONENT library)
   install(DIRECTORY ${TESSERA_SRC}/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     COMPONENT library FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
-endif()
-
-# One generated .cpp per header, so a header that leans on its includer's includes does not compile.
-file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/*.hpp)
-list(FILTER headers EXCLUDE REGEX "/tessera/(device/cuda|comm/mpi|comm/nccl)/")
-set(header_checks)
-foreach(header ${headers})
-  file(RELATIVE_PATH name ${TESSERA_SRC} ${header})
-  set(check ${CMAKE_BINARY_DIR}/headers/${name}.cpp)
-  file(CONFIGURE OUTPUT ${check} CONTENT "#include <${name}>\n#include <${name}>\n" @ONLY)
-  list(APPEND header_checks ${check})
-endforeach()
-if(header_checks)
-  add_library(tessera_headers OBJECT EXCLUDE_FROM_ALL ${header_checks})
-  target_link_libraries(tessera_headers PRIVATE tessera tessera_flags tessera_deps)
-  target_compile_options(tessera_headers PRIVATE -O0 -g0)  # nothing of it is ever run
 endif()
