@@ -12,19 +12,26 @@ constexpr int no_curvature = 2, preconditioner_fails = 3;
 
 struct Cg {
   Engine& e;
-  const NamedLinop& A;
+  const Shards A;
   const CgSettings& settings;
-  Array b, x, r, p, Ap, z;
+  const Array right;
+  vec::Vector b, x, r, p, Ap, z;
   Cell rr, rz, curvature, alpha, minus_alpha, beta, b_norm, scale, target, bad;
 
-  Cg(Engine& engine, const NamedLinop& a, const CgSettings& s, const Array& right)
-      : e(engine), A(a), settings(s), b(right) {
-    const DType t = b.dtype();
-    x = e.keep("x", b.shape(), t);
-    r = e.keep("r", b.shape(), t);
-    p = e.keep("p", b.shape(), t);
-    Ap = e.scratch(b.shape(), t);
-    z = s.preconditioner ? e.scratch(b.shape(), t) : r;
+  // With a preconditioner vectors stay whole: it is an operator of its own, cut in its own way.
+  Cg(Engine& engine, const NamedLinop& a, const CgSettings& s, const Array& right_side)
+      : e(engine),
+        A(s.preconditioner ? Shards::whole_of(a, right_side) : Shards(a, right_side)),
+        settings(s),
+        right(right_side),
+        b(right_side) {
+    const DType t = right.dtype();
+    x = e.keep("x", A, t);
+    r = e.keep("r", A, t);
+    p = e.keep("p", A, t);
+    Ap = A.zeros(t);
+    z = s.preconditioner ? A.zeros(t) : r;
+    if (A.spread()) b = A.zeros(t);
     rr = e.board.cell("rr");
     rz = e.board.cell("rz");
     curvature = e.board.cell("curvature");
@@ -40,14 +47,18 @@ struct Cg {
   // z = M r and the two products that the next direction needs, `product` for <r, z>.
   void precondition(Recorder& rec, Cell product) {
     if (settings.preconditioner)
-      settings.preconditioner->record(rec, vec::whole(rec, r), vec::whole(rec, z));
+      settings.preconditioner->record(rec, vec::whole(rec, r.pieces[0]),
+                                      vec::whole(rec, z.pieces[0]));
     vec::norm2(rec, r, e.target(rec, rr));
     if (settings.preconditioner) vec::dot(rec, r, z, e.target(rec, product));
   }
 
   void start(Recorder& rec) {
+    if (A.spread()) A.scatter(rec, right, b);
     if (e.x0()) {
-      A.record(rec, vec::whole(rec, x), vec::whole(rec, Ap));
+      A.scatter(rec, vec::copy_of("cg", "x0", e.x0(), right.shape(), right.dtype(), right.device()),
+                x);
+      A.record(rec, x, Ap);
       vec::subtract(rec, b, Ap, r);
     } else {
       vec::copy(rec, b, r);
@@ -64,7 +75,7 @@ struct Cg {
 
   void step(Recorder& rec) {
     Board& board = e.board;
-    A.record(rec, vec::whole(rec, p), vec::whole(rec, Ap));
+    A.record(rec, p, Ap);
     vec::dot(rec, p, Ap, e.target(rec, curvature));
     const Cell ok = board.cell("ok");
     board.store(ok, (e.status <= 0.0) && (0.0 < curvature) && finite(curvature) && (0.0 < rz));
@@ -107,8 +118,6 @@ SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options,
             right.device());
   Run step = e.plan([&](Recorder& r) { s.step(r); });
   if (!e.resume()) {
-    if (e.x0())
-      s.x.copy_from(vec::copy_of("cg", "x0", e.x0(), right.shape(), right.dtype(), right.device()));
     Run start = e.plan([&](Recorder& r) { s.start(r); });
     e.board.upload();
     e.run(start);
@@ -118,7 +127,7 @@ SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options,
   }
   e.board.set(s.target, e.target_of(e.board.value(s.b_norm)));
   e.board.upload();
-  SolveResult result = e.iterate([&] { e.run(step); }, s.x);
+  SolveResult result = e.iterate([&] { e.run(step); }, s.x, s.A);
   if (e.code() == no_curvature)
     result.reason = cat("breakdown: <p, A p> = ", e.board.value(s.bad),
                         " is not positive; A is not positive definite here");

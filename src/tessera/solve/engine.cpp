@@ -36,6 +36,14 @@ Array Engine::keep(std::string what, const Shape& shape, DType dtype) {
   return a;
 }
 
+vec::Vector Engine::keep(const std::string& what, const Shards& shards, DType dtype) {
+  const vec::Vector v = shards.zeros(dtype);
+  for (std::size_t i = 0; i < v.pieces.size(); ++i)
+    kept_.emplace_back(shards.spread() ? cat(what, " ", i) : what, v.pieces[i]);
+  if (shards.spread()) spread_ = shards;
+  return v;
+}
+
 Array Engine::keep_host(std::string what, const Shape& shape, DType dtype) {
   const Array a = vec::zeros(shape, dtype, cpu);
   kept_.emplace_back(std::move(what), a);
@@ -85,6 +93,8 @@ bool Engine::resume() {
                          it->second.dtype() == array.dtype(),
                      name, ": the checkpoint '", options.checkpoint.path, "' lacks '", what, "'");
     array.copy_from(it->second.to(array.device()));
+    // The lanes of plans that exist already follow this device's home stream, not the others'.
+    if (array.device() != device) Stream::home(array.device()).sync();
   }
   require<IoError>(s->cells.size() == board.cells().size(), name, ": the checkpoint '",
                    options.checkpoint.path, "' is damaged");
@@ -92,9 +102,14 @@ bool Engine::resume() {
   iterations_ = saved_at_ = s->iterations;
   // What follows the end of a solve is not kept up to date: only x is good for going on.
   if (s->status != still_running && (s->rtol != options.rtol || s->atol != options.atol)) {
+    vec::Vector x;
     for (const auto& [what, array] : kept_)
-      if (what == "x") x0_ = array.copy();
-    for (const auto& [what, array] : kept_) array.fill(Value(0));
+      if (what == "x" || what.starts_with("x ")) x.pieces.push_back(array);
+    x0_ = spread_ ? spread_->whole(x, device) : x.pieces.front().copy();
+    for (const auto& [what, array] : kept_) {
+      array.fill(Value(0));
+      if (array.device() != device) Stream::home(array.device()).sync();
+    }
     return false;
   }
   code_ = s->status;
@@ -116,24 +131,39 @@ void Engine::report(double value, int code) {
 }
 
 SolveResult Engine::iterate(const std::function<void()>& step, const Array& x) {
-  return loop(step, x, false);
+  return loop(
+      step, [&] { return x; }, false);
 }
 SolveResult Engine::iterate_on_host(const std::function<void()>& step, const Array& x) {
-  return loop(step, x, true);
+  return loop(
+      step, [&] { return x; }, true);
+}
+SolveResult Engine::iterate(const std::function<void()>& step, const vec::Vector& x,
+                            const Shards& shards) {
+  if (!shards.spread()) return iterate(step, x.pieces.front());
+  const Array whole = scratch(shards.shape(), x.pieces.front().dtype());
+  Run gather = plan([&](Recorder& r) { shards.gather(r, x, whole); });
+  return loop(
+      step,
+      [&] {
+        run(gather);
+        return whole;
+      },
+      false);
 }
 
-bool Engine::accept(const Board::Report& report, const Array& x) {
+bool Engine::accept(const Board::Report& report, const Iterate& x) {
   ++iterations_;
   history_.push_back(report.measure);
   code_ = report.status;
-  if (options.callback && !options.callback({iterations_, report.measure, x})) {
+  if (options.callback && !options.callback({iterations_, report.measure, x()})) {
     stopped_ = code_ == still_running;
     return false;
   }
   return code_ == still_running;
 }
 
-SolveResult Engine::loop(const std::function<void()>& step, const Array& x, bool on_host) {
+SolveResult Engine::loop(const std::function<void()>& step, const Iterate& x, bool on_host) {
   const bool each = on_host || options.callback;
   const i64 stride = each                      ? 1
                      : options.check_every > 0 ? std::min<i64>(options.check_every, Board::ring)
@@ -153,7 +183,7 @@ SolveResult Engine::loop(const std::function<void()>& step, const Array& x, bool
   }
   if (!options.checkpoint.path.empty() && saved_at_ != iterations_) save();
   SolveResult result;
-  result.x = x;
+  result.x = x();
   result.iterations = iterations_;
   result.history = std::move(history_);
   result.reason = stopped_ ? "stopped by the callback" : "maxiter";

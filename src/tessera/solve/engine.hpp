@@ -11,6 +11,7 @@
 #include "tessera/solve/board.hpp"
 #include "tessera/solve/checkpoint.hpp"
 #include "tessera/solve/options.hpp"
+#include "tessera/solve/shards.hpp"
 #include "tessera/solve/vectors.hpp"
 
 namespace tessera {
@@ -30,6 +31,7 @@ class Engine {
 
   // A vector of the state: zeros now, saved in checkpoints.
   Array keep(std::string name, const Shape& shape, DType dtype);
+  vec::Vector keep(const std::string& name, const Shards& shards, DType dtype);
   // A host array of numbers, saved too.
   Array keep_host(std::string name, const Shape& shape, DType dtype);
   // A vector that an iteration fills before it reads it.
@@ -62,6 +64,9 @@ class Engine {
   // Runs `step` until the status, maxiter or the callback ends it. A step on the device leaves its
   // report in the ring of the board; one that decides on the host calls report() itself.
   SolveResult iterate(const std::function<void()>& step, const Array& x);
+  // The same for an iterate in pieces, which is put together when somebody wants to see it.
+  SolveResult iterate(const std::function<void()>& step, const vec::Vector& x,
+                      const Shards& shards);
   SolveResult iterate_on_host(const std::function<void()>& step, const Array& x);
   void report(double measure, int code);
   i64 iteration() const { return iterations_; }  // finished ones
@@ -72,8 +77,9 @@ class Engine {
 
  private:
   using Clock = std::chrono::steady_clock;
-  SolveResult loop(const std::function<void()>& step, const Array& x, bool on_host);
-  bool accept(const Board::Report& report, const Array& x);  // false: stop
+  using Iterate = std::function<Array()>;
+  SolveResult loop(const std::function<void()>& step, const Iterate& x, bool on_host);
+  bool accept(const Board::Report& report, const Iterate& x);  // false: stop
   void save();
   void save_when_due();
   void poll();
@@ -84,6 +90,7 @@ class Engine {
     std::string reason;
   };
   NamedArrays kept_;
+  std::optional<Shards> spread_;  // how the vectors among them are cut into pieces
   std::vector<Fact> facts_;
   std::vector<Outcome> outcomes_;
   std::vector<double> history_;

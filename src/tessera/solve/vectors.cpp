@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/solve/vectors.hpp"
 
+#include <variant>
+
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::vec {
@@ -47,61 +49,97 @@ void apply(Recorder& r, ElementOp op, DType compute, std::span<const Factor> inp
       spec.inputs.push_back({{}, f.value});
       continue;
     }
-    spec.inputs.push_back({{f.view.layout.broadcast_to(y.shape()), f.view.dtype}, std::nullopt});
-    reads.push_back(f.view);
+    const View v = r.resident(f.view, r.device(y));
+    spec.inputs.push_back({{v.layout.broadcast_to(y.shape()), v.dtype}, std::nullopt});
+    reads.push_back(v);
   }
   r.launch(&KernelTable::elementwise, name(op), spec, reads, y);
 }
 
-void copy(Recorder& r, const Array& x, const Array& y) {
-  const Factor in[] = {flat(r, x)};
-  apply(r, ElementOp::copy, real_of(y.dtype()), in, flat(r, y));
+namespace {
+
+// One sweep over each piece of y with those of the inputs beside it.
+using Input = std::variant<const Factor*, const Vector*>;
+void sweep(Recorder& r, ElementOp op, std::initializer_list<Input> inputs, const Vector& y) {
+  for (std::size_t i = 0; i < y.pieces.size(); ++i) {
+    std::vector<Factor> in;
+    for (const Input& input : inputs) {
+      if (const Factor* const* f = std::get_if<const Factor*>(&input))
+        in.push_back(**f);
+      else
+        in.emplace_back(flat(r, std::get<const Vector*>(input)->pieces[i]));
+    }
+    apply(r, op, real_of(y.pieces[i].dtype()), in, flat(r, y.pieces[i]));
+  }
 }
 
-void fill(Recorder& r, double v, const Array& y) {
-  const Factor in[] = {v};
-  apply(r, ElementOp::copy, real_of(y.dtype()), in, flat(r, y));
+// One number of each piece, summed where it is wanted.
+template <class F>
+void sum_of_pieces(Recorder& r, std::size_t pieces, const View& to, F&& number) {
+  if (pieces == 1) return number(0, to);
+  const i64 n = static_cast<i64>(pieces);
+  const View all = r.temporary({n}, to.dtype, r.device(to));
+  for (i64 i = 0; i < n; ++i)
+    number(static_cast<std::size_t>(i), sub_view(all, all.layout.slice(0, i, 1)));
+  reduce(r, ReduceOp::sum, all, to);
 }
 
-void scale(Recorder& r, const Factor& f, const Array& x, const Array& y) {
-  const Factor in[] = {f, flat(r, x)};
-  apply(r, ElementOp::multiply, real_of(y.dtype()), in, flat(r, y));
+// Where a piece is, its number is formed; then it travels.
+View beside(Recorder& r, const View& piece, const View& to) {
+  return r.device(piece) == r.device(to) ? to : r.temporary({1}, to.dtype, r.device(piece));
 }
 
-void add(Recorder& r, const Array& a, const Array& b, const Array& y) {
-  const Factor in[] = {flat(r, a), flat(r, b)};
-  apply(r, ElementOp::add, real_of(y.dtype()), in, flat(r, y));
+}  // namespace
+
+void copy(Recorder& r, const Vector& x, const Vector& y) { sweep(r, ElementOp::copy, {&x}, y); }
+
+void fill(Recorder& r, double v, const Vector& y) {
+  const Factor value(v);
+  sweep(r, ElementOp::copy, {&value}, y);
 }
 
-void subtract(Recorder& r, const Array& a, const Array& b, const Array& y) {
-  const Factor in[] = {flat(r, a), flat(r, b)};
-  apply(r, ElementOp::subtract, real_of(y.dtype()), in, flat(r, y));
+void scale(Recorder& r, const Factor& f, const Vector& x, const Vector& y) {
+  sweep(r, ElementOp::multiply, {&f, &x}, y);
 }
 
-void multiply_add(Recorder& r, const Array& a, const Factor& f, const Array& b, const Array& y) {
-  const Factor in[] = {flat(r, a), f, flat(r, b)};
-  apply(r, ElementOp::multiply_add, real_of(y.dtype()), in, flat(r, y));
+void add(Recorder& r, const Vector& a, const Vector& b, const Vector& y) {
+  sweep(r, ElementOp::add, {&a, &b}, y);
 }
 
-void add_scaled(Recorder& r, const Array& x, const Factor& f, const Array& y) {
+void subtract(Recorder& r, const Vector& a, const Vector& b, const Vector& y) {
+  sweep(r, ElementOp::subtract, {&a, &b}, y);
+}
+
+void multiply_add(Recorder& r, const Vector& a, const Factor& f, const Vector& b, const Vector& y) {
+  sweep(r, ElementOp::multiply_add, {&a, &f, &b}, y);
+}
+
+void add_scaled(Recorder& r, const Vector& x, const Factor& f, const Vector& y) {
   multiply_add(r, x, f, y, y);
 }
 
-void select(Recorder& r, const View& condition, const Array& a, const Array& b, const Array& y) {
-  const Factor in[] = {condition, flat(r, a), flat(r, b)};
-  apply(r, ElementOp::where, real_of(y.dtype()), in, flat(r, y));
+void select(Recorder& r, const View& condition, const Vector& a, const Vector& b, const Vector& y) {
+  const Factor which(condition);
+  sweep(r, ElementOp::where, {&which, &a, &b}, y);
 }
 
-void dot(Recorder& r, const Array& a, const Array& b, const View& to) {
-  const View x = flat(r, a), y = flat(r, b);
-  const ReduceSpec spec{
-      .op = ReduceOp::vdot, .in = operand_of(x), .in2 = operand_of(y), .out = operand_of(to)};
-  const View reads[] = {x, y};
-  r.launch(&KernelTable::reduce, "vdot", spec, reads, to);
+void dot(Recorder& r, const Vector& a, const Vector& b, const View& to) {
+  sum_of_pieces(r, a.pieces.size(), to, [&](std::size_t i, const View& place) {
+    const View x = flat(r, a.pieces[i]), y = flat(r, b.pieces[i]), out = beside(r, x, place);
+    const ReduceSpec spec{
+        .op = ReduceOp::vdot, .in = operand_of(x), .in2 = operand_of(y), .out = operand_of(out)};
+    const View reads[] = {x, y};
+    r.launch(&KernelTable::reduce, "vdot", spec, reads, out);
+    if (out.slot != place.slot) record::copy(r, out, place);
+  });
 }
 
-void norm2(Recorder& r, const Array& a, const View& to) {
-  reduce(r, ReduceOp::sum_abs2, flat(r, a), to);
+void norm2(Recorder& r, const Vector& a, const View& to) {
+  sum_of_pieces(r, a.pieces.size(), to, [&](std::size_t i, const View& place) {
+    const View x = flat(r, a.pieces[i]), out = beside(r, x, place);
+    reduce(r, ReduceOp::sum_abs2, x, out);
+    if (out.slot != place.slot) record::copy(r, out, place);
+  });
 }
 
 void reduce(Recorder& r, ReduceOp op, const View& x, const View& y) {

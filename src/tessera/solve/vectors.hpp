@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The vector passes of solvers as steps of a plan: each is one sweep through memory. Vectors are
-// dense arrays that outlive the plan; factors are cells of a Board or immediates. Complex vectors
-// with real factors are swept as twice as many real numbers.
+// dense arrays that outlive the plan, whole or in pieces on several devices (shards.hpp); factors
+// are cells of a Board or immediates. Complex vectors with real factors are swept as twice as many
+// real numbers.
 //   vec::add_scaled(r, p, board.factor(r, alpha), x);   // x += alpha p
 
 #include <span>
@@ -10,6 +11,14 @@
 #include "tessera/plan/recorder.hpp"
 
 namespace tessera::vec {
+
+// An array, or the pieces of one.
+struct Vector {
+  std::vector<Array> pieces;
+  Vector() = default;
+  Vector(const Array& whole) : pieces{whole} {}
+  explicit Vector(std::vector<Array> p) : pieces(std::move(p)) {}
+};
 
 // A view of a recorder, or a number.
 struct Factor {
@@ -32,19 +41,20 @@ View flat(Recorder& r, const Array& a);   // its real numbers in a row
 // One element-wise sweep over views of one shape; factors are repeated.
 void apply(Recorder& r, ElementOp op, DType compute, std::span<const Factor> inputs, const View& y);
 
-void copy(Recorder& r, const Array& x, const Array& y);                         // y = x
-void fill(Recorder& r, double v, const Array& y);                               // y = v
-void scale(Recorder& r, const Factor& f, const Array& x, const Array& y);       // y = f x
-void add(Recorder& r, const Array& a, const Array& b, const Array& y);          // y = a + b
-void subtract(Recorder& r, const Array& a, const Array& b, const Array& y);     // y = a - b
-void add_scaled(Recorder& r, const Array& x, const Factor& f, const Array& y);  // y += f x
+// Piece by piece; factors are sent to where a piece is.
+void copy(Recorder& r, const Vector& x, const Vector& y);                         // y = x
+void fill(Recorder& r, double v, const Vector& y);                                // y = v
+void scale(Recorder& r, const Factor& f, const Vector& x, const Vector& y);       // y = f x
+void add(Recorder& r, const Vector& a, const Vector& b, const Vector& y);         // y = a + b
+void subtract(Recorder& r, const Vector& a, const Vector& b, const Vector& y);    // y = a - b
+void add_scaled(Recorder& r, const Vector& x, const Factor& f, const Vector& y);  // y += f x
 // y = a f + b; y may be a or b.
-void multiply_add(Recorder& r, const Array& a, const Factor& f, const Array& b, const Array& y);
+void multiply_add(Recorder& r, const Vector& a, const Factor& f, const Vector& b, const Vector& y);
 // y = condition ? a : b, one condition for all; y may be a or b.
-void select(Recorder& r, const View& condition, const Array& a, const Array& b, const Array& y);
-// Into cells: Re <a, b> and |a|^2.
-void dot(Recorder& r, const Array& a, const Array& b, const View& to);
-void norm2(Recorder& r, const Array& a, const View& to);
+void select(Recorder& r, const View& condition, const Vector& a, const Vector& b, const Vector& y);
+// Into cells: Re <a, b> and |a|^2. Sums of pieces are formed where the cell is.
+void dot(Recorder& r, const Vector& a, const Vector& b, const View& to);
+void norm2(Recorder& r, const Vector& a, const View& to);
 // y = alpha op(a) b + beta y, matrices; op conjugates where asked.
 struct Product {
   bool conj_a = false, conj_b = false;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/shards.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/problems.hpp"
+#include "tessera/base/trace.hpp"
+#include "tessera/solve/cg.hpp"
+
+namespace tessera {
+namespace {
+
+using problems::relative;
+
+const Device sim0{Kind::sim, 0}, sim1{Kind::sim, 1};
+
+// Positive definite blocks along T, each on a device of its own; and the same in one place.
+struct Blocks {
+  NamedLinop spread, plain;
+};
+Blocks blocks(i64 n, i64 count, const std::vector<Device>& devices) {
+  std::vector<NamedLinop> there, here;
+  for (i64 k = 0; k < count; ++k) {
+    const Device d = devices[static_cast<std::size_t>(k) % devices.size()];
+    const Array w = ops::add(
+        ops::abs2(Random(static_cast<std::uint64_t>(k) + 1).normal({2 + k % 2, n}, DType::f64)),
+        Value(0.5));
+    here.push_back(Diagonal(w, dims("TX")));
+    there.push_back(ToDevice(d, cpu, dims("TX")) * Diagonal(w.to(d), dims("TX")) *
+                    ToDevice(cpu, d, dims("TX")));
+  }
+  const ConcatDims along{.idim = ND("T"), .odim = ND("T")};
+  return {concat(there, along), concat(here, along)};
+}
+
+i64 bytes_moved() {
+  return counter(Counter::bytes_host_to_device) + counter(Counter::bytes_device_to_host) +
+         counter(Counter::bytes_device_to_device);
+}
+
+TEST(Shards, CgFindsTheSameSolution) {
+  const Blocks b = blocks(40, 5, {sim0, sim1});
+  const Array right = Random(9).normal({12, 40}, DType::f64);
+  const SolveResult plain = cg(b.plain, right, {.rtol = 1e-12, .maxiter = 300}),
+                    spread = cg(b.spread, right, {.rtol = 1e-12, .maxiter = 300});
+  EXPECT_TRUE(spread.converged) << spread.reason;
+  EXPECT_LT(relative(spread.x, plain.x), 1e-9);
+  EXPECT_EQ(spread.x.device(), cpu);
+}
+
+TEST(Shards, ScalarsTravelAndVectorsStay) {
+  i64 moved[2];
+  for (const int size : {0, 1}) {
+    const Blocks b = blocks(size == 0 ? 50 : 5000, 4, {sim0, sim1});
+    const Array right = Random(9).normal({10, size == 0 ? 50 : 5000}, DType::f64);
+    auto bytes_of = [&](i64 iterations) {
+      const i64 before = bytes_moved();
+      (void)cg(b.spread, right, {.rtol = 0, .maxiter = iterations});
+      return bytes_moved() - before;
+    };
+    moved[size] = (bytes_of(25) - bytes_of(5)) / 20;
+  }
+  EXPECT_EQ(moved[0], moved[1]);
+  EXPECT_LT(moved[0], 1000);
+}
+
+TEST(Shards, SumsWithScalarsAndMultiplesStaySpread) {
+  const Blocks b = blocks(30, 4, {sim0, sim1});
+  const Array right = Random(3).normal({10, 30}, DType::f64);
+  auto regular = [](const NamedLinop& a) { return Value(2.0) * a + Value(0.1) * Identity(); };
+  EXPECT_TRUE(Shards(regular(b.spread), right).spread());
+  EXPECT_TRUE(Shards(b.spread.N(), right).spread());
+  EXPECT_FALSE(Shards(b.plain, right).spread());
+  const SolveOptions o{.rtol = 1e-12, .maxiter = 300};
+  EXPECT_LT(relative(cg(regular(b.spread), right, o).x, cg(regular(b.plain), right, o).x), 1e-9);
+  EXPECT_LT(relative(cg(b.spread.N(), right, o).x, cg(b.plain.N(), right, o).x), 1e-9);
+}
+
+TEST(Shards, CallbacksAndCheckpointsSeeTheWhole) {
+  const Blocks b = blocks(20, 4, {sim0, sim1});
+  const Array right = Random(3).normal({10, 20}, DType::f64);
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "tessera_shards_test.npz").string();
+  std::filesystem::remove(path);
+  SolveOptions o{.rtol = 1e-12, .maxiter = 300};
+  const SolveResult once = cg(b.spread, right, o);
+  i64 calls = 0;
+  o.callback = [&](const Iteration& it) {
+    EXPECT_EQ(it.x.shape(), right.shape());
+    ++calls;
+    return it.number < 7;
+  };
+  o.checkpoint = {.path = path, .every = 1};
+  (void)cg(b.spread, right, o);
+  EXPECT_EQ(calls, 7);
+  o.callback = {};
+  const SolveResult resumed = cg(b.spread, right, o);
+  EXPECT_EQ(resumed.iterations, once.iterations);
+  EXPECT_EQ(relative(resumed.x, once.x), 0);
+  std::filesystem::remove(path);
+}
+
+TEST(Shards, ConvergedAtOnceAndFirstGuesses) {
+  const Blocks b = blocks(20, 4, {sim0, sim1});
+  const Array x = Random(3).normal({10, 20}, DType::f64), right = b.plain(x);
+  const SolveResult r = cg(b.spread, right, {.rtol = 1e-10, .maxiter = 50, .x0 = x});
+  EXPECT_EQ(r.iterations, 0);
+  EXPECT_LT(relative(r.x, x), 1e-12);
+}
+
+}  // namespace
+}  // namespace tessera
