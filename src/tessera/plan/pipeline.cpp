@@ -19,7 +19,17 @@ struct Stages {
   Indices load, compute, store;
 };
 
-Stages stages_of(const std::vector<Step>& steps, const Indices& own) {
+// Sends to the device what nobody computes: an input, or an array of an operator.
+bool fetches(const std::vector<Slot>& slots, const Step& step, Device device) {
+  if (step.kind != Step::Kind::transfer) return false;
+  const Slot &from = slots[static_cast<std::size_t>(step.operands.front().slot)],
+             &to = slots[static_cast<std::size_t>(step.write().slot)];
+  return to.device == device && to.kind == SlotKind::temporary &&
+         (from.kind == SlotKind::input || from.kind == SlotKind::constant);
+}
+
+Stages stages_of(const std::vector<Slot>& slots, const std::vector<Step>& steps,
+                 const Indices& own) {
   Stages s{steps[own.front()].part.base, {}, {}, {}};
   const Device base = s.device;
   std::size_t first = own.size(), last = 0;
@@ -33,11 +43,10 @@ Stages stages_of(const std::vector<Step>& steps, const Indices& own) {
     first = std::min(first, i);
     last = i;
   }
-  for (std::size_t i = 0; i < own.size(); ++i)
-    (!away || (i >= first && i <= last) ? s.compute
-     : i < first                        ? s.load
-                                        : s.store)
-        .push_back(own[i]);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const bool early = away && (i < first || fetches(slots, steps[own[i]], s.device));
+    (early ? s.load : away && i > last ? s.store : s.compute).push_back(own[i]);
+  }
   return s;
 }
 
@@ -79,7 +88,7 @@ Indices overlapped(const std::vector<Slot>& slots, const std::vector<Step>& step
   }
   std::vector<Stages> parts;
   parts.reserve(own.size());
-  for (const Indices& steps_of_part : own) parts.push_back(stages_of(steps, steps_of_part));
+  for (const Indices& steps_of_part : own) parts.push_back(stages_of(slots, steps, steps_of_part));
   // The neighbours of a part are those on the same device.
   std::vector<std::optional<std::size_t>> next(parts.size()), previous(parts.size());
   std::map<Device, std::size_t> latest;

@@ -106,6 +106,29 @@ TEST(Pipeline, SlicesOfOneOutputDoNotWaitForEachOther) {
   for (int u : second.waits) EXPECT_NE(u, first);
 }
 
+// What a part needs in the middle of its work, and nobody computes, is on its way before.
+TEST(Pipeline, ArraysOfOperatorsAreFetchedAhead) {
+  Recorder r;
+  const View x = r.input(Layout::contiguous({3, 100}), DType::f32, cpu);
+  const View y = r.output(Layout::contiguous({3, 100}), DType::f32, cpu);
+  const Array w = Array::empty({3, 100}, DType::f32, cpu);
+  {
+    Recorder::Parts marks(r, cpu);
+    const Recorder::Residence there(r, sim0, Recorder::Constants::fetched);
+    for (i64 k = 0; k < 3; ++k) {
+      marks.next();
+      const View in = r.resident(sub_view(x, x.layout.select(0, k)), sim0);
+      const View t = r.temporary({100}, DType::f32, sim0), u = r.temporary({100}, DType::f32, sim0);
+      record::scale(r, Value(2.0), in, t);
+      record::multiply(r, r.constant(w.select(0, k)), t, u);
+      record::copy(r, u, sub_view(y, y.layout.select(0, k)));
+    }
+  }
+  const Plan p(std::move(r), "fetched ahead");
+  // Input and weight of part 1 are asked for before part 0 computes.
+  EXPECT_LT(position(p, Step::Kind::transfer, sim0, 3), position(p, Step::Kind::launch, sim0, 0));
+}
+
 TEST(Pipeline, APlanThatAssumesItsConstantsDoesNotRun) {
   Recorder r;
   const View x = r.input(Layout::contiguous({3}), DType::f32, sim0);
