@@ -154,6 +154,8 @@ void bind_attributes(nb::class_<Array>& c) {
           nb::for_setter(nb::sig("def imag(self, value: typing.Any, /) -> None")),
           "The imaginary part: a view; zeros for real arrays.")
       .def_prop_ro("is_contiguous", &Array::is_contiguous, "Row-major without gaps.")
+      .def_prop_ro("is_pinned", &Array::is_pinned,
+                   "In page-locked host memory, which transfers move at full speed.")
       .def_prop_ro(
           "writable", [](const Array& x) { return x.storage().writable(); },
           "False for arrays over read-only memory.");
@@ -174,6 +176,10 @@ void bind_conversions(nb::class_<Array>& c) {
           nb::sig("def astype(self, dtype: DTypeLike, *, copy: bool = False) -> Array"),
           "The elements converted as NumPy converts; the array itself when it has that dtype.\n\n"
           ">>> ts.array([1.7, -2.5]).astype('int32').tolist()\n[1, -2]\n")
+      .def(
+          "pin_memory", [](const Array& x) { return released([&] { return x.pin_memory(); }); },
+          "The same numbers in page-locked host memory; the array itself when it is there.\n\n"
+          ">>> ts.zeros(3).pin_memory().is_pinned, ts.zeros(3).is_pinned\n(True, False)\n")
       .def(
           "contiguous", [](const Array& x) { return released([&] { return x.contiguous(); }); },
           "Row-major without gaps; the array itself when it is.\n\n"

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tessera/array/array.hpp"
+#include "tessera/device/device_spec.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 
 namespace tessera::python {
@@ -91,8 +92,9 @@ const Array& target_array(nb::handle h, std::string_view who);
 ArrayOrValue operand(nb::handle h, std::string_view who);
 // Nested lists, tuples and ranges of numbers.
 Array array_from_nested(nb::handle h, std::optional<DType> dtype);
-Device device_from(nb::handle h);  // None: cpu
-Shape shape_from(nb::handle h);    // an int or a sequence of ints
+Device device_from(nb::handle h);    // None: cpu
+DeviceSpec spec_from(nb::handle h);  // a DeviceSpec, or a device
+Shape shape_from(nb::handle h);      // an int or a sequence of ints
 std::optional<Shape> shape_or_none(nb::handle h);
 i64 int_from(nb::handle h, std::string_view who);
 // Bytes as an int or "2GiB".

@@ -2,11 +2,14 @@
 // Devices, streams, events, and who may hold how much memory where.
 #include "tessera/device/device.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include "common.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/device/stream.hpp"
 #include "tessera/device/threads.hpp"
+#include "tessera/device/transfer_streams.hpp"
 
 namespace tessera::python {
 
@@ -72,6 +75,17 @@ void bind_streams(nb::module_& m) {
           "device"_a.none() = "cpu", nb::sig("def home(device: DeviceLike = 'cpu') -> Stream"),
           "The one fixed stream of a device, on which array functions run.")
       .def_prop_ro("device", &Stream::device, "Where its work runs.")
+      .def(
+          "__eq__",
+          [](const Stream& s, nb::handle other) {
+            return nb::isinstance<Stream>(other) && nb::cast<Stream>(other) == s;
+          },
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", &Stream::id)
+      .def("__repr__",
+           [](const Stream& s) {
+             return nb::str(cat("<Stream ", s.id(), " of ", s.device(), ">").c_str());
+           })
       .def_prop_ro("id", &Stream::id, "A small number that names the stream in traces.")
       .def("record", &Stream::record, "An event after everything asked so far.")
       .def("wait", &Stream::wait, "event"_a,
@@ -93,6 +107,56 @@ void bind_streams(nb::module_& m) {
       .def("sync", &RepeatedEvent::sync, nb::call_guard<nb::gil_scoped_release>(),
            "The host waits for the latest record.")
       .def_prop_ro("records", &RepeatedEvent::records, "How often it was recorded.");
+}
+
+std::optional<Stream> stream_or_none(nb::handle h, const char* what) {
+  if (h.is_none()) return std::nullopt;
+  require<ArgumentError>(nb::isinstance<Stream>(h), "DeviceSpec: ", what,
+                         " is a ts.Stream or None, got ", nb::repr(h).c_str());
+  return nb::cast<Stream>(h);
+}
+
+void bind_specs(nb::module_& m) {
+  nb::class_<DeviceSpec>(
+      m, "DeviceSpec",
+      "A device and, where you care, the streams to use there; a plan chooses those not given.\n\n"
+      ">>> a = ts.DeviceSpec('sim:0').p2p_setup('sim:1')\n"
+      ">>> a.compute_stream == ts.Stream.home('sim:0')\nTrue\n"
+      ">>> a.transfer_stream == ts.DeviceSpec('sim:0').p2p_setup('sim:1').transfer_stream\nTrue\n")
+      .def(
+          "__init__",
+          [](DeviceSpec* s, nb::handle device, nb::handle compute, nb::handle transfer) {
+            new (s) DeviceSpec(device_from(device), stream_or_none(compute, "compute_stream"),
+                               stream_or_none(transfer, "transfer_stream"));
+          },
+          "device"_a.none() = "cpu", "compute_stream"_a = nb::none(),
+          "transfer_stream"_a = nb::none(),
+          nb::sig("def __init__(self, device: DeviceLike = 'cpu', compute_stream: Stream | None = "
+                  "None, transfer_stream: Stream | None = None) -> None"))
+      .def_ro("device", &DeviceSpec::device, "Which device.")
+      .def_ro("compute_stream", &DeviceSpec::compute_stream,
+              nb::sig("def compute_stream(self) -> Stream | None"),
+              "Where work on the device runs; None: where the plan decides.")
+      .def_ro("transfer_stream", &DeviceSpec::transfer_stream,
+              nb::sig("def transfer_stream(self) -> Stream | None"),
+              "Where transfers from and to the device run; None: on the stream of the pair.")
+      .def(
+          "p2p_setup",
+          [](nb::object self, nb::handle other) {
+            nb::cast<DeviceSpec&>(self).p2p_setup(spec_from(other));
+            return self;
+          },
+          "other"_a, nb::sig("def p2p_setup(self, other: DeviceSpec | DeviceLike) -> DeviceSpec"),
+          "Streams for transfers to another device, when neither is the host: the home stream for "
+          "computing,\nthe one stream of the pair for transfers. Returns the same object.\n\n"
+          ">>> ts.DeviceSpec('cpu').p2p_setup('sim:0').transfer_stream is None\nTrue\n")
+      .def("__repr__", [](const DeviceSpec& s) {
+        return nb::str(
+            cat("DeviceSpec('", s.device, "'", s.str().substr(s.device.str().size()), ")").c_str());
+      });
+  m.def("clear_transfer_streams", &clear_transfer_streams, nb::call_guard<nb::gil_scoped_release>(),
+        "Forgets the streams of all pairs of devices; plans that hold one keep it.\n\n"
+        ">>> ts.clear_transfer_streams()\n");
 }
 
 void bind_memory(nb::module_& m) {
@@ -123,6 +187,10 @@ void bind_memory(nb::module_& m) {
 }
 
 }  // namespace
+
+DeviceSpec spec_from(nb::handle h) {
+  return nb::isinstance<DeviceSpec>(h) ? nb::cast<DeviceSpec>(h) : DeviceSpec(device_from(h));
+}
 
 Device device_from(nb::handle h) {
   if (h.is_none()) return cpu;
@@ -178,6 +246,7 @@ void bind_device(nb::module_& m) {
         "Waits for the array functions asked so far, on one device or all; raises what "
         "failed.\n\n>>> ts.synchronize()\n");
   bind_streams(m);
+  bind_specs(m);
   bind_memory(m);
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constructors of the operators that move data, and of those made of functions and matrices.
+#include <nanobind/stl/optional.h>
+
 #include "operators.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/flip.hpp"
@@ -309,18 +311,38 @@ void bind_functions_and_devices(nb::module_& m) {
       "duration"_a = 0.1, "ioshape"_a = nb::none());
   auto c = add_operator<ToDevice>(
       m, "ToDevice",
-      "The same array on another device; the adjoint goes back.\n\n"
-      ">>> y = ts.ToDevice('cpu', 'sim:0')([1, 2]); str(y.device)\n'sim:0'\n",
-      [](nb::handle from, nb::handle to, nb::handle ioshape) {
-        return wrap_linop(ToDevice(device_from(from), device_from(to), dims_or_any(ioshape)));
+      "The same array on another device; the adjoint goes back. Devices, or DeviceSpecs whose\n"
+      "streams are used; the transfer starts after the latest record of input_listener.\n\n"
+      ">>> y = ts.ToDevice('cpu', 'sim:0')([1, 2]); str(y.device)\n'sim:0'\n"
+      ">>> ts.ToDevice(ts.DeviceSpec('sim:0').p2p_setup('sim:1'), 'sim:1').is_gpu2gpu\nTrue\n",
+      [](nb::handle from, nb::handle to, nb::handle ioshape, nb::handle listener) {
+        require<ArgumentError>(listener.is_none() || nb::isinstance<RepeatedEvent>(listener),
+                               "ToDevice: input_listener is a ts.RepeatedEvent or None, got ",
+                               nb::repr(listener).c_str());
+        std::optional<RepeatedEvent> event;
+        if (!listener.is_none()) event = nb::cast<RepeatedEvent>(listener);
+        return wrap_linop(
+            ToDevice(spec_from(from), spec_from(to), dims_or_any(ioshape), std::move(event)));
       },
-      "idevice"_a, "odevice"_a, "ioshape"_a = nb::none());
-  c.def_prop_ro(
-      "idevice", [](const LinopObject& a) { return a.op.as<ToDevice>()->idevice; },
-      "Where the input is.");
-  c.def_prop_ro(
-      "odevice", [](const LinopObject& a) { return a.op.as<ToDevice>()->odevice; },
-      "Where the output is.");
+      "idevice"_a, "odevice"_a, "ioshape"_a = nb::none(), "input_listener"_a = nb::none());
+  const auto property = [&c](const char* name, auto read, const char* doc) {
+    c.def_prop_ro(
+        name, [read](const LinopObject& a) { return read(*a.op.as<ToDevice>()); }, doc);
+  };
+  property(
+      "idevice", [](const ToDevice& t) { return t.idevice(); }, "Where the input is.");
+  property(
+      "odevice", [](const ToDevice& t) { return t.odevice(); }, "Where the output is.");
+  property(
+      "ispec", [](const ToDevice& t) { return t.ispec; }, "The input's device and streams.");
+  property(
+      "ospec", [](const ToDevice& t) { return t.ospec; }, "The output's device and streams.");
+  property(
+      "input_listener", [](const ToDevice& t) { return t.input_listener; },
+      "The event that the transfer waits for before it starts, or None.");
+  property(
+      "is_gpu2gpu", [](const ToDevice& t) { return t.is_gpu2gpu(); },
+      "Between two accelerators (sim devices stand for GPUs).");
 }
 
 nb::object diagonal_from_weight(nb::handle weight, nb::handle weight_shape, nb::handle ioshape,

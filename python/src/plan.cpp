@@ -18,13 +18,13 @@ struct PlanObject {
   PlanOptions options;
   Shape out_shape;
   DType out_dtype;
+  Device out_device;
   std::mutex mutex;
   std::optional<Run> run;
 };
 
 Array fresh_output(const PlanObject& p) {
-  const Device d = p.options.device;
-  return Array(Storage::allocate(d, count_of(p.out_shape) * size_of(p.out_dtype)),
+  return Array(Storage::allocate(p.out_device, count_of(p.out_shape) * size_of(p.out_dtype)),
                Layout::contiguous(p.out_shape), p.out_dtype);
 }
 
@@ -65,6 +65,7 @@ std::string explained(const PlanObject& p, const std::string& format) {
 nb::dict workspace(const PlanObject& p) {
   nb::dict d;
   for (const auto& [device, bytes] : p.plan.workspace()) d[nb::str(device.str().c_str())] = bytes;
+  if (const i64 pinned = p.plan.pinned_workspace(); pinned > 0) d["pinned"] = pinned;
   return d;
 }
 
@@ -91,6 +92,7 @@ nb::object make_plan(const NamedLinop& a, nb::handle x, nb::handle shape, nb::ha
     p->plan = a.plan(options);
     p->out_shape = a.output_shape(options.shape);
     p->out_dtype = a.output_dtype(options.dtype);
+    p->out_device = a.output_device(options.device);
   });
   p->options = std::move(options);
   return nb::cast(p.release(), nb::rv_policy::take_ownership);
@@ -107,7 +109,7 @@ void bind_plan(nb::module_& m) {
            "The steps with their devices, bytes and reasons; format 'text', 'json' or 'dot'.\n\n"
            ">>> len(ts.FFT(1).plan(shape=8).explain('json')) > 2\nTrue\n")
       .def_prop_ro("workspace", &workspace, nb::sig("def workspace(self) -> dict[str, int]"),
-                   "Exact bytes by device.")
+                   "Exact bytes by device, and of pinned host memory.")
       .def_prop_ro(
           "transferred_bytes", [](const PlanObject& p) { return p.plan.transferred_bytes(); },
           "Bytes that cross between devices in one run.")

@@ -11,6 +11,7 @@
 #include "tessera/device/registry.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/device/topology.hpp"
+#include "tessera/device/transfer_streams.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/einsum/einsum.hpp"

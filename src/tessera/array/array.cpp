@@ -54,6 +54,11 @@ Array Array::empty(const Shape& shape, DType dtype, Device device) {
   return Array(Storage::allocate(device, bytes_of(shape, dtype)), Layout::contiguous(shape), dtype);
 }
 
+Array Array::pinned(const Shape& shape, DType dtype, std::optional<Kind> kind) {
+  if (!kind) kind = why_unavailable(Kind::cuda).empty() ? Kind::cuda : Kind::sim;
+  return Array(Storage::pinned(*kind, bytes_of(shape, dtype)), Layout::contiguous(shape), dtype);
+}
+
 Array Array::scalar(const Value& v, DType dtype) {
   Array a(Storage::allocate(cpu, size_of(dtype)), Layout{}, dtype);
   write_scalar(a.data(), v, dtype);

@@ -22,6 +22,9 @@ class TESSERA_API Array {
   Array(Storage storage, Layout layout,
         DType dtype);  // ShapeError when the layout leaves the storage
   static Array empty(const Shape& shape, DType dtype, Device device = cpu);
+  // In host memory that is page-locked for transfers of a kind of device; without a kind: of the
+  // accelerators that there are.
+  static Array pinned(const Shape& shape, DType dtype, std::optional<Kind> kind = std::nullopt);
   // A cpu array of rank 0 that holds v.
   static Array scalar(const Value& v, DType dtype);
   template <class T>
@@ -38,6 +41,7 @@ class TESSERA_API Array {
   const Layout& layout() const { return layout_; }
   const Storage& storage() const { return storage_; }
   bool is_contiguous() const { return layout_.dense(); }
+  bool is_pinned() const { return storage_.is_pinned(); }
   // Address of the first element (any device). No wait: for enqueuing work.
   void* data() const {
     return static_cast<std::byte*>(storage_.data()) + layout_.offset * size_of(dtype_);
@@ -70,6 +74,7 @@ class TESSERA_API Array {
   Array to(Device device) const;    // the array itself when it is there already
   Array astype(DType dtype) const;  // the array itself when it has that dtype
   Array contiguous() const;         // the array itself when it is
+  Array pin_memory() const;         // in pinned host memory; the array itself when it is
   Array copy() const;
   void fill(const Value& v) const;
   void copy_from(const Array& source) const;  // broadcasts and casts (same kind); same device

@@ -58,7 +58,9 @@ class Setting {
           "FFTW planning: 0 estimates, 1 measures where that is quick, 2 patient")                 \
   SETTING(i64, sim_devices, 8, "number of sim devices")                                            \
   SETTING(i64, sim_memory, 0, "bytes of each sim device; 0 = 1 GiB")                               \
-  SETTING(i64, sim_delay_us, 0, "sim devices wait a random time up to this before each task")
+  SETTING(i64, sim_delay_us, 0, "sim devices wait a random time up to this before each task")      \
+  SETTING(i64, staging_bytes, 8 << 20,                                                             \
+          "bytes of a piece of a transfer that goes through pinned host memory")
 
 struct TESSERA_API Config {
 #define TESSERA_DECLARE(type, name, initial, text) Setting<type> name{initial};

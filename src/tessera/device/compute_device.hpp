@@ -36,6 +36,20 @@ struct Task {
   std::shared_ptr<const void> state;
 };
 
+// Bytes from one place to another: rows whose starts lie a pitch apart on either side. One row is a
+// plain block.
+struct Copy {
+  void* to = nullptr;
+  Device to_device;
+  const void* from = nullptr;
+  Device from_device;
+  i64 row_bytes = 0;
+  i64 rows = 1;
+  i64 to_pitch = 0, from_pitch = 0;  // bytes; of no matter for one row
+  const char* label = nullptr;       // as that of Launch
+  i64 bytes() const { return rows * row_bytes; }
+};
+
 struct DeviceInfo {
   std::string name;     // "NVIDIA H200", "Neoverse-V1"
   std::string details;  // compute capability, cores, …; for `tessera info`
@@ -80,9 +94,9 @@ class ComputeDevice {
   virtual void launch(int index, void* stream, const Task& task, const Launch& launch) = 0;
   // Bytes between this device and the host, or two devices of this kind. `stream` belongs to
   // `index`, which is either end.
-  virtual void copy(int index, void* stream, void* to, Device to_device, const void* from,
-                    Device from_device, i64 bytes) = 0;
+  virtual void copy(int index, void* stream, const Copy& copy) = 0;
   virtual void fill(int index, void* stream, void* p, int byte, i64 bytes) = 0;
+  // Copies between the two need no detour through the host.
   virtual bool peer_access(int from, int to) const = 0;
 
   // What is enqueued between begin and end is kept as a graph instead of run. Replays use the same
@@ -92,6 +106,9 @@ class ComputeDevice {
   virtual void* end_capture(int index, void* stream) = 0;
   virtual void launch_graph(int index, void* stream, void* graph) = 0;
   virtual void drop_graph(int index, void* graph) noexcept = 0;
+
+  // Work of the stream is known to have failed: what is enqueued on it will not run. Does not wait.
+  virtual bool failed(int index, void* stream) noexcept = 0;
 };
 
 }  // namespace tessera

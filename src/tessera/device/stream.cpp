@@ -54,16 +54,23 @@ EventCache& event_cache(Device d) {
 
 std::atomic<i64> next_stream_id{1};
 
-void count_copy(Device to, Device from, i64 bytes) {
-  if (to == from) return;
+void count_copy(const Copy& c) {
+  if (c.to_device == c.from_device) return;
   count(Counter::copies);
-  count(from.kind == Kind::cpu ? Counter::bytes_host_to_device
-        : to.kind == Kind::cpu ? Counter::bytes_device_to_host
-                               : Counter::bytes_device_to_device,
-        bytes);
-  if (config().log_device_transfers)
-    std::fprintf(stderr, "tessera: copy of %s from %s to %s\n", bytes_text(bytes).c_str(),
-                 from.str().c_str(), to.str().c_str());
+  count(c.from_device.kind == Kind::cpu ? Counter::bytes_host_to_device
+        : c.to_device.kind == Kind::cpu ? Counter::bytes_device_to_host
+                                        : Counter::bytes_device_to_device,
+        c.bytes());
+}
+
+// One sentence: who moves how much from where to where, and on which stream.
+void log_copy(const Copy& c, Device owner, i64 stream) {
+  std::string who = c.label ? c.label : "a copy";
+  who.resize(std::min(who.size(), who.find(": transfer ")));  // labels of plans repeat the devices
+  const std::string text =
+      cat("tessera: ", who, " moves ", bytes_text(c.bytes()), " from ", c.from_device, " to ",
+          c.to_device, " on stream ", stream, " of ", owner, "\n");
+  std::fputs(text.c_str(), stderr);
 }
 
 }  // namespace
@@ -168,17 +175,26 @@ void Stream::launch(const Task& task, const Launch& launch) const {
   impl_->backend.launch(impl_->device.index, impl_->native, task, complete);
 }
 
-void Stream::copy(void* to, Device to_device, const void* from, Device from_device,
-                  i64 bytes) const {
+void Stream::copy(const Copy& c) const {
   const Device mine = impl_->device;
-  const Device other = to_device == mine ? from_device : to_device;
-  require<DeviceError>((to_device == mine || from_device == mine) &&
+  const Device other = c.to_device == mine ? c.from_device : c.to_device;
+  require<DeviceError>((c.to_device == mine || c.from_device == mine) &&
                            (other.kind == mine.kind || other.kind == Kind::cpu),
-                       "copy from ", from_device, " to ", to_device, " on a stream of ", mine,
+                       "copy from ", c.from_device, " to ", c.to_device, " on a stream of ", mine,
                        ": one end must be the stream's device, the other of its kind or the host");
-  count_copy(to_device, from_device, bytes);
-  if (bytes > 0)
-    impl_->backend.copy(mine.index, impl_->native, to, to_device, from, from_device, bytes);
+  require<ArgumentError>(
+      c.rows >= 0 && c.row_bytes >= 0 &&
+          (c.rows <= 1 || (c.to_pitch >= c.row_bytes && c.from_pitch >= c.row_bytes)),
+      "copy of ", c.rows, " rows of ", c.row_bytes, " bytes: rows that start ", c.from_pitch,
+      " and ", c.to_pitch, " bytes apart would overlap");
+  count_copy(c);
+  if (config().log_device_transfers && !(c.to_device == c.from_device))
+    log_copy(c, mine, impl_->id);
+  if (c.bytes() > 0) impl_->backend.copy(mine.index, impl_->native, c);
+}
+
+bool Stream::failed() const {
+  return !impl_->runs_inline && impl_->backend.failed(impl_->device.index, impl_->native);
 }
 
 void Stream::fill(void* p, int byte, i64 bytes) const {

@@ -35,10 +35,18 @@ class TESSERA_API Stream {
   Event record() const;
   void wait(const Event& event) const;  // this stream waits; events of other devices are fine
   void sync() const;
+  bool failed() const;  // work of it is known to have failed, the rest is not done; does not wait
   void launch(const Task& task,
               const Launch& launch) const;  // sets launch.stream and device_index itself
   // Either end must be this stream's device; the other this device's kind, or the host.
-  void copy(void* to, Device to_device, const void* from, Device from_device, i64 bytes) const;
+  void copy(void* to, Device to_device, const void* from, Device from_device, i64 bytes) const {
+    copy({.to = to,
+          .to_device = to_device,
+          .from = from,
+          .from_device = from_device,
+          .row_bytes = bytes});
+  }
+  void copy(const Copy& copy) const;  // rows with a pitch; a label for logs and traces
   void fill(void* p, int byte, i64 bytes) const;
   void* native() const;
   i64 id() const;  // distinct per stream and process, small: names its track in a trace

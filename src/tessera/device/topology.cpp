@@ -74,7 +74,12 @@ Link measure(Device from, Device to, i64 bytes) {
     double seconds = 1e30;
     for (int i = 0; i < times; ++i) {
       const auto start = Clock::now();
-      backend.copy(mine.index, stream.native, target.data, to, source.data, from, n);
+      backend.copy(mine.index, stream.native,
+                   {.to = target.data,
+                    .to_device = to,
+                    .from = source.data,
+                    .from_device = from,
+                    .row_bytes = n});
       backend.sync_stream(mine.index, stream.native);
       seconds = std::min(seconds, seconds_since(start));
     }

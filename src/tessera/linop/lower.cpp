@@ -183,11 +183,14 @@ void record_parts(Recorder& r, const Operators& operators, const View& x, const 
   const Operators ops = lowered(operators, x.shape(), x.dtype, r.device(x));
   View from = x;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (const ToDevice* move = ops[i].as<ToDevice>(); move && i + 1 < ops.size()) {
+    // A transfer with a listener is one of its own: others were sent at other times.
+    if (const ToDevice* move = ops[i].as<ToDevice>();
+        move && i + 1 < ops.size() && !move->input_listener) {
       const Recorder::Scope scope(r, ops[i].str());
-      require<DeviceError>(r.device(from) == move->idevice, ops[i], " takes arrays on ",
-                           move->idevice, ", the input is on ", r.device(from));
-      from = r.resident(from, move->odevice);
+      require<DeviceError>(r.device(from) == move->idevice(), ops[i], " takes arrays on ",
+                           move->idevice(), ", the input is on ", r.device(from));
+      const Recorder::Route route = move->route(r);
+      from = r.resident(from, move->odevice());
       continue;
     }
     const std::optional<Filter> filter = filter_at(ops, i, r.device(from));

@@ -44,17 +44,23 @@ std::string as_text(const Plan::Impl& p) {
     text += fmt::format("  {:>3}  {:<{}}  {:<7}  {}  {}", t, s.label, wide, s.device.str(),
                         operands_text(p.slots, s), bytes_text(s.bytes));
     if (s.workspace >= 0) text += fmt::format("  work area {}", bytes_text(s.prepared.workspace));
+    if (s.rows > 1) text += fmt::format("  in {} rows", s.rows);
     for (int u : s.waits) text += fmt::format("  waits for {}", u);
+    if (s.listener) text += "  waits for its listener";
+    if (s.stream) text += fmt::format("  on stream {}", s.stream->id());
     if (!s.waits.empty() || p.lanes.size() > 1) text += fmt::format("  lane {}", s.lane);
     text += "\n";
   }
   i64 moved = 0;
   for (const Step& s : p.steps) moved += s.kind == Step::Kind::transfer ? s.bytes : 0;
   text += fmt::format("  transfers: {}\n", moved ? bytes_text(moved) : "none");
-  if (p.workspace.empty()) text += "  workspace: none\n";
+  if (p.workspace.empty() && p.pinned.empty()) text += "  workspace: none\n";
   for (const auto& [device, bytes] : p.workspace)
     text += fmt::format("  workspace on {}: {} ({} bytes; without reuse all temporaries take {})\n",
                         device.str(), bytes_text(bytes), bytes, bytes_text(p.sum_of_temporaries));
+  for (const auto& [kind, bytes] : p.pinned)
+    text += fmt::format("  workspace in pinned host memory: {} ({} bytes, for {})\n",
+                        bytes_text(bytes), bytes, name(kind));
   return text;
 }
 
@@ -71,6 +77,7 @@ std::string as_json(const Plan::Impl& p) {
                      {"kind", kind_name(s.kind)},
                      {"operands", operands},
                      {"bytes", s.bytes},
+                     {"rows", s.rows},
                      {"flops", s.prepared.flops},
                      {"waits", s.waits},
                      {"workspace", s.prepared.workspace},
@@ -86,6 +93,9 @@ std::string as_json(const Plan::Impl& p) {
                      {"offset", s.offset},
                      {"shares", s.shares}});
   for (const auto& [device, bytes] : p.workspace) workspace[device.str()] = bytes;
+  i64 pinned = 0;
+  for (const auto& [kind, bytes] : p.pinned) pinned += bytes;
+  if (pinned > 0) workspace["pinned"] = pinned;
   return nlohmann::json{{"name", p.name},
                         {"steps", steps},
                         {"slots", slots},

@@ -16,6 +16,7 @@ namespace tessera {
 inline constexpr i64 arena_alignment = 256;
 
 using ArenaSizes = std::vector<std::pair<Device, i64>>;
+using PinnedSizes = std::vector<std::pair<Kind, i64>>;  // host memory, page-locked for a kind
 
 // Sets Slot::first and Slot::last.
 TESSERA_API void find_lifetimes(std::vector<Slot>& slots, const std::vector<Step>& steps);
@@ -27,6 +28,8 @@ TESSERA_API void share_in_place(std::vector<Slot>& slots, const std::vector<Step
 // for its whole life. Lifetimes are step positions; the schedule orders lanes that reuse the same
 // bytes.
 TESSERA_API ArenaSizes place_in_arenas(std::vector<Slot>& slots);
+// The same for temporaries in pinned memory, which have arenas of their own.
+TESSERA_API PinnedSizes place_in_pinned(std::vector<Slot>& slots);
 // The slot that owns the memory.
 TESSERA_API int root_of(const std::vector<Slot>& slots, int slot);
 

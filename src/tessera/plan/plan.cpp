@@ -20,6 +20,7 @@ Plan::Plan(Recorder recorder, std::string name) {
     if (s.kind == SlotKind::temporary && s.first >= 0) impl->sum_of_temporaries += s.bytes;
   if (config().reuse_in_place) share_in_place(impl->slots, impl->steps);
   impl->workspace = place_in_arenas(impl->slots);
+  impl->pinned = place_in_pinned(impl->slots);
   impl->lanes = schedule(impl->slots, impl->steps);
   for (std::size_t i = 0; i < impl->slots.size(); ++i) {
     if (impl->slots[i].kind == SlotKind::input) impl->inputs.push_back(static_cast<int>(i));
@@ -35,6 +36,11 @@ const std::vector<Step>& Plan::steps() const { return impl_->steps; }
 const std::vector<Lane>& Plan::lanes() const { return impl_->lanes; }
 const std::vector<std::string>& Plan::notes() const { return impl_->notes; }
 const ArenaSizes& Plan::workspace() const { return impl_->workspace; }
+i64 Plan::pinned_workspace() const {
+  i64 bytes = 0;
+  for (const auto& [kind, n] : impl_->pinned) bytes += n;
+  return bytes;
+}
 i64 Plan::sum_of_temporaries() const { return impl_->sum_of_temporaries; }
 
 i64 Plan::workspace(Device device) const {

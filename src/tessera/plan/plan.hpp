@@ -34,6 +34,7 @@ class TESSERA_API Plan {
   // Exact bytes of the arena of each device, and of one.
   const ArenaSizes& workspace() const;
   i64 workspace(Device device) const;
+  i64 pinned_workspace() const;  // of page-locked host memory, through which staged transfers go
   // Without in-place reuse and sharing of the arena: what the same steps would have taken.
   i64 sum_of_temporaries() const;
   i64 transferred_bytes() const;

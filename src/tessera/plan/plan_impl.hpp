@@ -13,6 +13,7 @@ struct Plan::Impl {
   std::vector<Lane> lanes;
   std::vector<std::string> notes;
   ArenaSizes workspace;
+  PinnedSizes pinned;
   i64 sum_of_temporaries = 0;
   std::vector<int> inputs, outputs;  // slots, in the order of recording
 };

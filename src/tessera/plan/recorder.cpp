@@ -2,6 +2,7 @@
 #include "tessera/plan/recorder.hpp"
 
 #include "tessera/plan/plan.hpp"
+#include "tessera/plan/record_transfer.hpp"
 
 namespace tessera {
 namespace {
@@ -131,11 +132,20 @@ View Recorder::temporary(const Shape& shape, DType dtype, Device device) {
   return {add_slot(std::move(slot)), std::move(layout), dtype};
 }
 
+View Recorder::pinned(i64 bytes, Kind kind) {
+  const View v = temporary({bytes}, DType::u8, cpu);
+  slots_.back().pinned = kind;
+  return v;
+}
+
 Step Recorder::make_step(std::string_view what, std::span<const View> reads,
                          const View& write) const {
   Step step;
   step.label = cat(scope_text(), what);
   step.device = device(write);
+  step.listener = listener_;
+  for (const Stream& s : compute_streams_)
+    if (s.device() == step.device) step.stream = s;
   require<PlanError>(static_cast<int>(reads.size()) < max_operands, step.label, ": ", reads.size(),
                      " operands; a kernel takes at most ", max_operands - 1);
   step.bytes = view_bytes(write);
@@ -180,20 +190,9 @@ void Recorder::call(std::string_view what, decltype(HostCall::run) run, std::spa
   push(std::move(step));
 }
 
-void Recorder::transfer(const View& from, const View& to) {
-  require<PlanError>(from.layout.dense() && to.layout.dense() && from.dtype == to.dtype &&
-                         from.shape() == to.shape(),
-                     scope_text(),
-                     "a transfer needs dense memory of one shape and dtype on both sides; got ",
-                     from.layout, " and ", to.layout);
-  Step step;
-  step.kind = Step::Kind::transfer;
-  const Device a = device(from), b = device(to);
-  step.label = cat(scope_text(), "transfer ", a, " -> ", b);
-  step.device = b.kind == Kind::cpu ? a : b;  // the stream of the device that is not the host
-  step.operands = {access(from), access(to)};
-  step.bytes = view_bytes(to);
-  push(std::move(step));
+void Recorder::compute_on(Device device, const std::optional<Stream>& stream) {
+  std::erase_if(compute_streams_, [&](const Stream& s) { return s.device() == device; });
+  if (stream) compute_streams_.push_back(*stream);
 }
 
 Plan Recorder::finish() && { return Plan(std::move(*this)); }
@@ -232,14 +231,7 @@ void copy(Recorder& r, const View& x, const View& y) {
     const View reads[] = {x};
     return elementwise(r, ElementOp::copy, y.dtype, reads, {broadcast(x, y)}, y);
   }
-  View from = x, to = y;
-  if (!x.layout.dense() || x.dtype != y.dtype || x.shape() != y.shape()) {
-    from = r.temporary(y.shape(), y.dtype, r.device(x));
-    copy(r, x, from);
-  }
-  if (!y.layout.dense()) to = r.temporary(y.shape(), y.dtype, r.device(y));
-  r.transfer(from, to);
-  if (to.slot != y.slot) copy(r, to, y);
+  cross(r, x, y);
 }
 
 void fill(Recorder& r, const Value& v, const View& y) {

@@ -32,6 +32,7 @@ class TESSERA_API Recorder {
   // The view where `device` can use it: itself, or a dense copy that is sent once and serves every
   // later request as long as nobody writes either.
   View resident(const View& v, Device device);
+  View pinned(i64 bytes, Kind kind);  // a temporary in host memory that is page-locked for `kind`
 
   Device device(const View& v) const { return slots_[static_cast<std::size_t>(v.slot)].device; }
 
@@ -48,8 +49,8 @@ class TESSERA_API Recorder {
   // A step that calls `run` from the host; see HostCall.
   void call(std::string_view what, decltype(HostCall::run) run, std::span<const View> reads,
             const View& write);
-  // Moves dense memory between devices; listed with its bytes by explain().
-  void transfer(const View& from, const View& to);
+  // Moves memory in rows (record_transfer.hpp) between devices; listed with its bytes by explain().
+  void transfer(const View& from, const View& to, std::string_view part = {});
 
   // Names the operator that records until the guard dies: part of the labels of its steps.
   class Scope {
@@ -106,6 +107,28 @@ class TESSERA_API Recorder {
   bool reaches(Device arrays, Device here) const {
     return arrays == here || (constants_ != Constants::as_they_are && here == residence_);
   }
+  // Until the guard dies: transfers go on `stream` where it belongs to one of their ends, and what
+  // is recorded starts after the listener's latest record.
+  class Route {
+   public:
+    Route(Recorder& r, std::optional<Stream> stream, std::optional<RepeatedEvent> listener)
+        : recorder_(r) {
+      r.stream_ = std::move(stream);
+      r.listener_ = std::move(listener);
+    }
+    ~Route() {
+      recorder_.stream_.reset();
+      recorder_.listener_.reset();
+    }
+    Route(const Route&) = delete;
+    Route& operator=(const Route&) = delete;
+
+   private:
+    Recorder& recorder_;
+  };
+  // What computes on `device` from now on does so on `stream`; without one, where the run decides.
+  void compute_on(Device device, const std::optional<Stream>& stream);
+
   // A reason for explain(): what was rewritten or placed, and why.
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
@@ -137,6 +160,9 @@ class TESSERA_API Recorder {
   int containers_ = 0;
   Device residence_{};
   Constants constants_ = Constants::as_they_are;
+  std::vector<Stream> compute_streams_;  // the caller's, one per device at most
+  std::optional<Stream> stream_;         // of the Route
+  std::optional<RepeatedEvent> listener_;
 };
 
 inline View sub_view(const View& v, Layout layout) { return {v.slot, std::move(layout), v.dtype}; }

@@ -5,6 +5,7 @@
 #include "tessera/base/trace.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
+#include "tessera/device/transfer_streams.hpp"
 #include "tessera/plan/capture.hpp"
 #include "tessera/plan/plan_impl.hpp"
 
@@ -26,12 +27,16 @@ struct Run::Impl {
   std::vector<Stream> lanes;
   Stream main;
   std::vector<Storage> arenas;
+  std::vector<std::pair<Kind, Storage>> pinned;
   std::vector<Ready> ready;
   std::vector<Patch> patches;
   std::vector<RepeatedEvent> events;  // one per step that signals; indexed by event_of
   std::vector<int> event_of;
   std::vector<RepeatedEvent> fences;  // start, then the end of each lane
-  std::vector<int> host_lanes;        // lanes whose work reads or writes host memory of the caller
+  // Home streams of arguments on other devices than that of `main`, with fences of their own: what
+  // was asked of the arrays before the run comes before it, and what is asked after it after it.
+  std::vector<std::pair<Stream, RepeatedEvent>> homes;
+  std::vector<int> host_lanes;  // lanes whose work reads or writes host memory of the caller
   std::span<const Array> inputs, outputs;  // of the run in progress, for steps that are calls
   bool inline_run = false;  // one lane on a device that finishes before launch() returns
   std::unique_ptr<GraphCache> graphs;
@@ -41,6 +46,13 @@ struct Run::Impl {
   const Slot& slot(int i) const { return plan->slots[static_cast<std::size_t>(i)]; }
   void allocate();
   void make_lanes();
+  Stream stream_for(const Lane& lane) const;
+  void join(std::size_t lane) const;
+  bool reaches(std::size_t lane, const Stream& home) const;
+  void renew_lanes();
+  void settle() const noexcept;
+  void wait_for_lane(std::size_t lane) const;
+  Storage arena_of(const Slot& s) const;
   void bind_fixed();
   void check(std::span<const Array> arrays, const std::vector<int>& slots, const char* what) const;
   void patch(std::span<const Array> inputs, std::span<const Array> outputs);
@@ -61,29 +73,94 @@ void Run::Impl::allocate() {
                             " of temporaries on ", device, ": ", e.what()));
     }
   }
+  for (const auto& [kind, bytes] : plan->pinned) {
+    try {
+      pinned.emplace_back(kind, Storage::pinned(kind, bytes));
+    } catch (const OutOfMemory& e) {
+      throw OutOfMemory(cat("plan '", plan->name, "' stages transfers through ", bytes_text(bytes),
+                            " of pinned memory: ", e.what()));
+    }
+  }
+}
+
+Stream Run::Impl::stream_for(const Lane& lane) const {
+  if (lane.stream) return *lane.stream;
+  if (lane.transfers) return transfer_stream(lane.from, lane.to);
+  if (lane.device == main.device()) return main;
+  return lane.device.kind == Kind::cpu ? Stream::home(cpu) : Stream(lane.device);
+}
+
+// Arenas and constants were made in the order of the home streams: before these have passed this
+// point, the memory may still belong to earlier work.
+void Run::Impl::join(std::size_t i) const {
+  const Lane& lane = plan->lanes[i];
+  for (const Device d : {lane.transfers ? lane.from : lane.device, lane.to}) {
+    const Stream home = Stream::home(d);
+    if (d.kind == Kind::cpu || lanes[i] == home) continue;
+    lanes[i].wait(home.record());
+    for (const Storage& arena : arenas)
+      if (arena.device() == d) arena.record_stream(lanes[i]);
+  }
+}
+
+// The lane, which is another stream, may touch memory of the home stream's device.
+bool Run::Impl::reaches(std::size_t i, const Stream& home) const {
+  const Lane& lane = plan->lanes[i];
+  const Device d = home.device();
+  return !(lanes[i] == home) && (lane.device == d || lane.from == d || lane.to == d);
+}
+
+// Note [failed lanes]: transfer streams are shared. Work that fails on one fails the runs that have
+// work behind it, which is skipped, and each of them reports it: its fence carries the failure. The
+// next run takes another stream, so that nothing stays broken. The caller's streams and home
+// streams are not replaced: their owner has to hear of the failure.
+void Run::Impl::renew_lanes() {
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (plan->lanes[i].stream || lanes[i] == main || !lanes[i].failed()) continue;
+    lanes[i] = stream_for(plan->lanes[i]);
+    join(i);
+  }
+}
+
+// After a failure: nothing of this run may still write when its memory is used again.
+void Run::Impl::settle() const noexcept {
+  for (const Stream& s : lanes) {
+    try {
+      s.sync();
+    } catch (...) {  // reported already, or stays with the stream, whose other users will see it
+    }
+  }
+}
+
+// The end of this run's own work, whatever others enqueued behind it.
+void Run::Impl::wait_for_lane(std::size_t i) const {
+  if (lanes[i] == main || fences.empty())
+    lanes[i].sync();
+  else
+    fences[i + 1].sync();
 }
 
 void Run::Impl::make_lanes() {
-  for (const Lane& lane : plan->lanes) {
-    const bool given = lane.device == main.device() && !lane.transfers;
-    lanes.push_back(given                           ? main
-                    : lane.device.kind == Kind::cpu ? Stream::home(cpu)
-                                                    : Stream(lane.device));
-    const Stream home = Stream::home(lane.device);
-    if (lanes.back() == home) continue;
-    // Arenas and constants were made in the order of the home stream: before it has passed this
-    // point, their memory may still belong to earlier work.
-    lanes.back().wait(home.record());
-    for (const Storage& arena : arenas)
-      if (arena.device() == lane.device) arena.record_stream(lanes.back());
+  for (std::size_t i = 0; i < plan->lanes.size(); ++i) {
+    lanes.push_back(stream_for(plan->lanes[i]));
+    join(i);
   }
-  const bool calls = std::any_of(plan->steps.begin(), plan->steps.end(),
-                                 [](const Step& s) { return s.kind == Step::Kind::call; });
+  const bool waits = std::any_of(plan->steps.begin(), plan->steps.end(), [](const Step& s) {
+    return s.kind == Step::Kind::call || s.listener.has_value();
+  });
   inline_run =
-      !calls && lanes.size() == 1 && compute_device(lanes.front().device().kind).host_memory();
+      !waits && lanes.size() == 1 && compute_device(lanes.front().device().kind).host_memory();
   if (lanes.size() == 1 && lanes.front() == main) return;
   if (!lanes.empty()) fences.emplace_back(main.device());
   for (const Stream& s : lanes) fences.emplace_back(s.device());
+  for (const std::vector<int>* arguments : {&plan->inputs, &plan->outputs})
+    for (int i : *arguments) {
+      const Device d = slot(i).device;
+      const bool known = std::any_of(homes.begin(), homes.end(),
+                                     [&](const auto& h) { return h.first.device() == d; });
+      if (d.kind != Kind::cpu && d != main.device() && !known)
+        homes.emplace_back(Stream::home(d), RepeatedEvent(d));
+    }
   event_of.assign(plan->steps.size(), -1);
   for (std::size_t t = 0; t < plan->steps.size(); ++t) {
     const Step& step = plan->steps[t];
@@ -94,6 +171,7 @@ void Run::Impl::make_lanes() {
     const bool asynchronous = !compute_device(step.device.kind).host_memory();
     for (const Access& a : step.operands)
       if (asynchronous && slot(a.slot).device.kind == Kind::cpu &&
+          slot(root_of(plan->slots, a.slot)).kind != SlotKind::temporary &&
           std::find(host_lanes.begin(), host_lanes.end(), step.lane) == host_lanes.end())
         host_lanes.push_back(step.lane);
   }
@@ -113,8 +191,7 @@ void Run::Impl::bind_fixed() {
     if (s.kind == SlotKind::constant)
       base[i] = static_cast<std::byte*>(s.constant.storage().data());
     if (s.kind == SlotKind::temporary && s.offset >= 0)
-      for (const Storage& arena : arenas)
-        if (arena.device() == s.device) base[i] = static_cast<std::byte*>(arena.data()) + s.offset;
+      base[i] = static_cast<std::byte*>(arena_of(s).data()) + s.offset;
   }
   for (std::size_t t = 0; t < plan->steps.size(); ++t) {
     const Step& step = plan->steps[t];
@@ -187,6 +264,17 @@ void Run::Impl::run_inline() {
   }
 }
 
+Storage Run::Impl::arena_of(const Slot& s) const {
+  if (s.pinned) {
+    for (const auto& [kind, arena] : pinned)
+      if (kind == *s.pinned) return arena;
+  } else {
+    for (const Storage& arena : arenas)
+      if (arena.device() == s.device) return arena;
+  }
+  return {};
+}
+
 // Who owns the memory of a slot: what a call keeps of its arrays stays valid, if not unchanged.
 Storage Run::Impl::owner_of(int i) const {
   const int root = root_of(plan->slots, i);
@@ -196,9 +284,7 @@ Storage Run::Impl::owner_of(int i) const {
     if (plan->inputs[k] == root) return inputs[k].storage();
   for (std::size_t k = 0; k < plan->outputs.size(); ++k)
     if (plan->outputs[k] == root) return outputs[k].storage();
-  for (const Storage& arena : arenas)
-    if (arena.device() == s.device) return arena;
-  return {};
+  return arena_of(s);
 }
 
 void Run::Impl::call_step(std::size_t t) {
@@ -236,7 +322,15 @@ void Run::Impl::enqueue_step(std::size_t t) {
   }
   if (step.kind == Step::Kind::call) return call_step(t);
   const Device from = slot(step.operands[0].slot).device, to = slot(step.operands[1].slot).device;
-  stream.copy(r.launch.operand[1], to, r.launch.operand[0], from, step.bytes);
+  stream.copy({.to = r.launch.operand[1],
+               .to_device = to,
+               .from = r.launch.operand[0],
+               .from_device = from,
+               .row_bytes = step.bytes / step.rows,
+               .rows = step.rows,
+               .to_pitch = step.to_pitch,
+               .from_pitch = step.from_pitch,
+               .label = r.launch.label});
 }
 
 void Run::Impl::enqueue(std::size_t begin, std::size_t end) {
@@ -245,6 +339,7 @@ void Run::Impl::enqueue(std::size_t begin, std::size_t end) {
     const Stream& stream = lanes[static_cast<std::size_t>(step.lane)];
     for (int u : step.waits)
       events[static_cast<std::size_t>(event_of[static_cast<std::size_t>(u)])].wait(stream);
+    if (step.listener) step.listener->wait(stream);
     enqueue_step(t);
     if (step.signals) events[static_cast<std::size_t>(event_of[t])].record(stream);
   }
@@ -255,6 +350,11 @@ void Run::Impl::run_lanes() {
     fences.front().record(main);
     for (const Stream& s : lanes)
       if (!(s == main)) fences.front().wait(s);
+    for (auto& [home, start] : homes) {
+      start.record(home);
+      for (std::size_t i = 0; i < lanes.size(); ++i)
+        if (reaches(i, home)) start.wait(lanes[i]);
+    }
   }
   if (graphs) {
     graphs->run([this](std::size_t begin, std::size_t end) { enqueue(begin, end); }, lanes);
@@ -266,17 +366,21 @@ void Run::Impl::run_lanes() {
     if (lanes[i] == main) continue;
     fences[i + 1].record(lanes[i]);
     fences[i + 1].wait(main);
+    for (const auto& [home, start] : homes)
+      if (reaches(i, home)) fences[i + 1].wait(home);
   }
   // Host memory must be as the caller expects when the call returns: arrays on the cpu carry no
   // pending work.
-  for (int lane : host_lanes) lanes[static_cast<std::size_t>(lane)].sync();
+  for (int lane : host_lanes) wait_for_lane(static_cast<std::size_t>(lane));
 }
 
 Run Plan::instance(const Stream& stream) const {
-  for (const Slot& s : impl_->slots)
-    require<PlanError>(s.kind != SlotKind::constant || s.device == s.constant.device(), "plan '",
-                       impl_->name, "' is a forecast: it assumes '", s.label, "' on ", s.device,
+  for (const Slot& s : impl_->slots) {
+    if (s.kind != SlotKind::constant) continue;
+    require<PlanError>(s.device == s.constant.device(), "plan '", impl_->name,
+                       "' is a forecast: it assumes '", s.label, "' on ", s.device,
                        ", and it is on ", s.constant.device());
+  }
   auto impl = std::make_unique<Run::Impl>(stream);
   impl->plan = impl_;
   impl->allocate();
@@ -292,12 +396,7 @@ Run& Run::operator=(Run&&) noexcept = default;
 Run::~Run() {
   if (!impl_ || impl_->inline_run) return;
   // Labels and graphs belong to this run: nothing of it may still be queued when they go.
-  for (const Stream& s : impl_->lanes) {
-    try {
-      s.sync();
-    } catch (...) {  // the failure stays with the stream, whose other users will see it
-    }
-  }
+  impl_->settle();
 }
 
 void Run::operator()(std::span<const Array> inputs, std::span<const Array> outputs) {
@@ -313,9 +412,15 @@ void Run::operator()(std::span<const Array> inputs, std::span<const Array> outpu
     const NoAllocation guard;
     return impl_->run_inline();
   }
+  impl_->renew_lanes();
   if (impl_->graphs) impl_->graphs->select(inputs, outputs, impl_->lanes);
   const NoAllocation guard;
-  impl_->run_lanes();
+  try {
+    impl_->run_lanes();
+  } catch (...) {
+    impl_->settle();
+    throw;
+  }
 }
 
 void Run::capture() {
@@ -327,7 +432,7 @@ void Run::capture() {
 bool Run::captured() const { return impl_->graphs != nullptr; }
 
 void Run::sync() {
-  for (const Stream& s : impl_->lanes) s.sync();
+  for (std::size_t i = 0; i < impl_->lanes.size(); ++i) impl_->wait_for_lane(i);
   impl_->main.sync();
 }
 

@@ -10,9 +10,7 @@ namespace {
 
 int lane_for(std::vector<Lane>& lanes, const Lane& wanted) {
   for (std::size_t i = 0; i < lanes.size(); ++i)
-    if (lanes[i].device == wanted.device && lanes[i].transfers == wanted.transfers &&
-        lanes[i].from == wanted.from && lanes[i].to == wanted.to)
-      return static_cast<int>(i);
+    if (lanes[i] == wanted) return static_cast<int>(i);
   lanes.push_back(wanted);
   return static_cast<int>(lanes.size()) - 1;
 }
@@ -44,7 +42,8 @@ std::vector<Lane> schedule(const std::vector<Slot>& slots, std::vector<Step>& st
     Lane lane{.device = step.device,
               .transfers = step.kind == Step::Kind::transfer,
               .from = {},
-              .to = {}};
+              .to = {},
+              .stream = step.stream};
     if (lane.transfers) {
       lane.from = slots[static_cast<std::size_t>(step.operands.front().slot)].device;
       lane.to = slots[static_cast<std::size_t>(step.write().slot)].device;

@@ -6,6 +6,7 @@
 //   View y = recorder.temporary({3, 4}, DType::c64, device);
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ enum class SlotKind : std::uint8_t { input, output, constant, temporary };
 struct Slot {
   SlotKind kind = SlotKind::temporary;
   Device device;
+  std::optional<Kind> pinned{};  // kind temporary, host memory: page-locked for this kind
   i64 bytes = 0;
   Array constant;  // kind constant
   Layout layout;   // of an input or output: what the run is given
@@ -69,10 +71,14 @@ struct Step {
   std::shared_ptr<const HostCall> call;  // kind call
   std::vector<Access> operands;          // reads, then the write; for a transfer: from, to
   bool updates = false;                  // the write is read too (accumulation)
-  int reuse = -1;      // the operand whose memory the write may take over when it dies here
-  i64 bytes = 0;       // moved (transfer) or touched (launch)
-  int workspace = -1;  // slot of the kernel's work area
-  Part part{};         // of which container it is
+  int reuse = -1;  // the operand whose memory the write may take over when it dies here
+  i64 bytes = 0;   // moved (transfer) or touched (launch)
+  i64 rows = 1;    // of a transfer: rows whose starts lie these many bytes apart
+  i64 from_pitch = 0, to_pitch = 0;
+  std::optional<Stream> stream;           // the caller's, instead of one that the run chooses
+  std::optional<RepeatedEvent> listener;  // the step starts after its latest record
+  int workspace = -1;                     // slot of the kernel's work area
+  Part part{};                            // of which container it is
 
   // Schedule.
   int lane = 0;
@@ -82,10 +88,13 @@ struct Step {
 };
 
 // An ordered queue of a run: the compute lane of a device, or a lane of transfers between two.
+// Steps with streams of the caller have lanes of their own.
 struct Lane {
   Device device;  // whose stream it is
   bool transfers = false;
-  Device from, to;  // of a transfer lane
+  Device from, to;               // of a transfer lane
+  std::optional<Stream> stream;  // the caller's
+  friend bool operator==(const Lane&, const Lane&) = default;
 };
 
 }  // namespace tessera

@@ -8,7 +8,9 @@ namespace {
 
 bool overlap(const Touch& a, const Touch& b) {
   if (!a.writes && !b.writes) return false;
-  if (a.arena != b.arena || (a.arena ? a.device != b.device : a.root != b.root)) return false;
+  const bool together = a.arena == b.arena &&
+                        (a.arena ? a.device == b.device && a.pinned == b.pinned : a.root == b.root);
+  if (!together) return false;
   return a.begin < b.end && b.begin < a.end;
 }
 
@@ -21,7 +23,7 @@ Touches touches(const std::vector<Slot>& slots, const Step& step) {
     const Slot& s = slots[static_cast<std::size_t>(root)];
     const bool arena = s.kind == SlotKind::temporary && s.offset >= 0;
     const i64 base = arena ? s.offset : 0;
-    all.push_back({root, arena, s.device, base + begin, base + end, writes});
+    all.push_back({root, arena, s.device, s.pinned, base + begin, base + end, writes});
   };
   for (std::size_t i = 0; i < step.operands.size(); ++i) {
     const Access& a = step.operands[i];

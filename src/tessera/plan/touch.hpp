@@ -15,6 +15,7 @@ struct Touch {
   int root;
   bool arena;
   Device device;
+  std::optional<Kind> pinned;  // of an arena in pinned host memory
   i64 begin, end;
   bool writes;
 };

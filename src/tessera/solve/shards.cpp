@@ -13,7 +13,7 @@ namespace {
 std::optional<Device> away(const NamedLinop& a) {
   const Chain* c = a.as<Chain>();
   const ToDevice* first = c ? c->operators.front().as<ToDevice>() : nullptr;
-  return first ? std::optional(first->odevice) : std::nullopt;
+  return first ? std::optional(first->odevice()) : std::nullopt;
 }
 
 // A container of blocks on the diagonal, each on a device: what tells how vectors may be spread.
@@ -46,7 +46,8 @@ std::optional<NamedLinop> at_home(const NamedLinop& a, Device device) {
   std::vector<NamedLinop> parts;
   for (const NamedLinop& part : a.parts()) {
     if (const ToDevice* move = part.as<ToDevice>(); move && chain_) {
-      if (move->idevice != device && move->odevice != device) return std::nullopt;
+      const bool other = move->idevice() != device && move->odevice() != device;
+      if (other || move->input_listener) return std::nullopt;
       continue;
     }
     const bool already = part.device() == device;  // nested tiles of this device stay as they are

@@ -93,10 +93,18 @@ void CpuDevice::launch(int, void*, const Task& task, const Launch& launch) {
   task.run(task.state.get(), launch);
 }
 
-void CpuDevice::copy(int, void*, void* to, Device, const void* from, Device, i64 bytes) {
-  parallel_for(bytes, copy_grain, [=](i64 begin, i64 end) {
-    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
-                static_cast<std::size_t>(end - begin));
+void CpuDevice::copy(int, void*, const Copy& copy) {
+  char* const to = static_cast<char*>(copy.to);
+  const char* const from = static_cast<const char*>(copy.from);
+  if (copy.rows == 1)
+    return parallel_for(copy.row_bytes, copy_grain, [=](i64 begin, i64 end) {
+      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+    });
+  const i64 grain = std::max<i64>(copy_grain / std::max<i64>(copy.row_bytes, 1), 1);
+  parallel_for(copy.rows, grain, [=](i64 begin, i64 end) {
+    for (i64 r = begin; r < end; ++r)
+      std::memcpy(to + r * copy.to_pitch, from + r * copy.from_pitch,
+                  static_cast<std::size_t>(copy.row_bytes));
   });
 }
 

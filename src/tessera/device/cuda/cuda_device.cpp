@@ -173,27 +173,33 @@ void CudaDevice::launch(int index, void* stream, const Task& task, const Launch&
          [&] { task.run(task.state.get(), here); });
 }
 
-void CudaDevice::copy(int index, void* stream, void* to, Device to_device, const void* from,
-                      Device from_device, i64 bytes) {
-  if (bytes == 0) return;
+void CudaDevice::copy(int index, void* stream, const Copy& c) {
+  if (c.bytes() == 0) return;
   const DeviceGuard guard(index);
-  const auto n = static_cast<std::size_t>(bytes);
-  if (to_device.kind == Kind::cuda && from_device.kind == Kind::cuda &&
-      to_device.index != from_device.index) {
-    enable_peers(to_device.index, from_device.index);
-    check(cudaMemcpyPeerAsync(to, to_device.index, from, from_device.index, n, stream_of(stream)),
-          "copying between two devices");
-    return;
-  }
-  const bool up = from_device.kind != Kind::cuda, down = to_device.kind != Kind::cuda;
+  const auto width = static_cast<std::size_t>(c.row_bytes);
+  const bool up = c.from_device.kind != Kind::cuda, down = c.to_device.kind != Kind::cuda;
+  const bool peers = !up && !down && c.to_device.index != c.from_device.index;
+  const char* const what = up      ? "copying from the host to the device"
+                           : down  ? "copying from the device to the host"
+                           : peers ? "copying between two devices"
+                                   : "copying on the device";
+  if (peers) enable_peers(c.to_device.index, c.from_device.index);
   const cudaMemcpyKind how = up && down ? cudaMemcpyHostToHost
                              : up       ? cudaMemcpyHostToDevice
                              : down     ? cudaMemcpyDeviceToHost
+                             : peers    ? cudaMemcpyDefault
                                         : cudaMemcpyDeviceToDevice;
-  check(cudaMemcpyAsync(to, from, n, how, stream_of(stream)),
-        up     ? "copying from the host to the device"
-        : down ? "copying from the device to the host"
-               : "copying on the device");
+  if (c.rows > 1)
+    check(cudaMemcpy2DAsync(c.to, static_cast<std::size_t>(c.to_pitch), c.from,
+                            static_cast<std::size_t>(c.from_pitch), width,
+                            static_cast<std::size_t>(c.rows), how, stream_of(stream)),
+          what);
+  else if (peers)
+    check(cudaMemcpyPeerAsync(c.to, c.to_device.index, c.from, c.from_device.index, width,
+                              stream_of(stream)),
+          what);
+  else
+    check(cudaMemcpyAsync(c.to, c.from, width, how, stream_of(stream)), what);
 }
 
 void CudaDevice::fill(int index, void* stream, void* p, int byte, i64 bytes) {

@@ -45,10 +45,11 @@ class CudaDevice final : public ComputeDevice {
   void sync_stream(int index, void* stream) override;
 
   void launch(int index, void* stream, const Task& task, const Launch& launch) override;
-  void copy(int index, void* stream, void* to, Device to_device, const void* from,
-            Device from_device, i64 bytes) override;
+  void copy(int index, void* stream, const Copy& copy) override;
   void fill(int index, void* stream, void* p, int byte, i64 bytes) override;
   bool peer_access(int from, int to) const override;
+  // A failure belongs to the whole context, and each call reports it.
+  bool failed(int, void*) noexcept override { return false; }
 
   bool capturable() const noexcept override { return true; }
   void begin_capture(int index, void* stream) override;

@@ -151,26 +151,29 @@ void SimDevice::launch(int, void* stream, const Task& task, const Launch& launch
   as_stream(stream).push(std::move(op));
 }
 
-void SimDevice::copy(int index, void* stream, void* to, Device to_device, const void* from,
-                     Device from_device, i64 bytes) {
-  for (const Device d : {to_device, from_device})
+void SimDevice::copy(int index, void* stream, const Copy& copy) {
+  for (const Device d : {copy.to_device, copy.from_device})
     if (d.kind == Kind::sim && d.index != index) unit(d.index).check_alive();
   SimOp op;
   op.what = SimOp::What::copy;
-  op.to = to;
-  op.from = from;
-  op.bytes = bytes;
+  op.copy = copy;
   as_stream(stream).push(std::move(op));
 }
 
 void SimDevice::fill(int, void* stream, void* p, int byte, i64 bytes) {
   SimOp op;
   op.what = SimOp::What::fill;
-  op.to = p;
+  op.copy.to = p;
+  op.copy.row_bytes = bytes;
   op.byte = byte;
-  op.bytes = bytes;
   as_stream(stream).push(std::move(op));
 }
+
+bool SimDevice::peer_access(int from, int to) const {
+  return from == to || !(unit(from).isolated.load() || unit(to).isolated.load());
+}
+
+bool SimDevice::failed(int, void* stream) noexcept { return as_stream(stream).failed(); }
 
 void SimDevice::begin_capture(int, void* stream) { as_stream(stream).begin_capture(); }
 
@@ -198,6 +201,8 @@ SimUnit& unit_of(int index) {
 void fail_allocation_after(int index, i64 n) { unit_of(index).allocations_left.store(n); }
 void fail_task_after(int index, i64 n) { unit_of(index).tasks_left.store(n); }
 
+void isolate(int index) { unit_of(index).isolated.store(true); }
+
 void lose_device(int index) {
   SimUnit& u = unit_of(index);
   u.lost.store(true);
@@ -209,6 +214,7 @@ void restore(int index) {
   for (const auto& stream : u.living()) stream->drain();
   u.allocations_left.store(-1);
   u.tasks_left.store(-1);
+  u.isolated.store(false);
   u.lost.store(false);
   for (const auto& stream : u.living()) stream->clear_failure();
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Fake accelerators in host memory: sim:0, sim:1, … with memory of their own (poisoned, limited,
-// not readable by the host), a worker thread per stream, random delays (config sim_delay_us) and
-// failures on request (sim/faults.hpp). They run the kernels of the cpu. They prove streams, events
-// and placement on any laptop; they are no faster than the cpu, and do not try to be.
+// not readable by the host), a worker thread per stream, random delays (config sim_delay_us), and
+// failures or missing peer access on request (sim/faults.hpp). They run the kernels of the cpu.
+// They prove streams, events and placement on any laptop; they are no faster than the cpu, and do
+// not try to be.
 //   Stream s(Device::parse("sim:0"));   s.launch(task, launch);   s.sync();
 
 #include <memory>
@@ -41,10 +42,10 @@ class SimDevice final : public ComputeDevice {
   void sync_stream(int index, void* stream) override;
 
   void launch(int index, void* stream, const Task& task, const Launch& launch) override;
-  void copy(int index, void* stream, void* to, Device to_device, const void* from,
-            Device from_device, i64 bytes) override;
+  void copy(int index, void* stream, const Copy& copy) override;
   void fill(int index, void* stream, void* p, int byte, i64 bytes) override;
-  bool peer_access(int, int) const override { return true; }
+  bool peer_access(int from, int to) const override;
+  bool failed(int index, void* stream) noexcept override;
 
   bool capturable() const noexcept override { return true; }
   void begin_capture(int index, void* stream) override;

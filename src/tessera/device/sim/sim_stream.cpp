@@ -161,6 +161,11 @@ void SimStream::clear_failure() {
   failure_ = nullptr;
 }
 
+bool SimStream::failed() noexcept {
+  std::lock_guard lock(mutex_);
+  return failure_ != nullptr;
+}
+
 void SimStream::stop() {
   std::lock_guard lock(mutex_);
   stop_ = true;
@@ -225,21 +230,27 @@ void SimStream::run(const SimOp& op) {
     return;
   }
   if (failed) return;
-  const auto bytes = static_cast<std::size_t>(op.bytes);
   switch (op.what) {
     case SimOp::What::launch: return run_launch(op);
-    case SimOp::What::copy: {
-      const std::string track = tracing() ? unit_.name() : std::string();
-      const Span span("copy", track, op.bytes);
-      std::memmove(sim_to_host(op.to), sim_to_host(op.from), bytes);
+    case SimOp::What::copy: return run_copy(op.copy);
+    case SimOp::What::fill:
+      std::memset(sim_to_host(op.copy.to), op.byte, static_cast<std::size_t>(op.copy.row_bytes));
       return;
-    }
-    case SimOp::What::fill: std::memset(sim_to_host(op.to), op.byte, bytes); return;
     case SimOp::What::graph:
       for (const SimOp& inner : op.graph->ops) run(inner);
       return;
     default: return;
   }
+}
+
+void SimStream::run_copy(const Copy& copy) {
+  const std::string track = tracing() ? unit_.name() : std::string();
+  const Span span(copy.label ? copy.label : "copy", track, copy.bytes());
+  char* const to = static_cast<char*>(sim_to_host(copy.to));
+  const char* const from = static_cast<const char*>(sim_to_host(copy.from));
+  for (i64 r = 0; r < copy.rows; ++r)
+    std::memmove(to + r * copy.to_pitch, from + r * copy.from_pitch,
+                 static_cast<std::size_t>(copy.row_bytes));
 }
 
 void SimStream::run_launch(const SimOp& op) {

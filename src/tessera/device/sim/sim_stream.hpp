@@ -25,6 +25,7 @@ struct SimGraph;
 struct SimUnit {
   int index = 0;
   std::atomic<bool> lost{false};
+  std::atomic<bool> isolated{false};
   std::atomic<i64> allocations_left{-1};  // before requests fail; negative: they do not
   std::atomic<i64> tasks_left{-1};        // before one fails
   std::atomic<i64> used{0};
@@ -61,9 +62,7 @@ struct SimOp {
   What what = What::none;
   Task task;
   Launch launch;
-  void* to = nullptr;
-  const void* from = nullptr;
-  i64 bytes = 0;
+  Copy copy;  // of a fill: the target only
   int byte = 0;
   std::shared_ptr<SimEvent> event;
   i64 number = 0;
@@ -86,6 +85,7 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   void sync();
   void drain() noexcept;
   void clear_failure();
+  bool failed() noexcept;
   void stop();
   void begin_capture();
   std::shared_ptr<const SimGraph> end_capture();
@@ -98,6 +98,7 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   bool pop(SimOp& op);
   void run(const SimOp& op);
   void run_launch(const SimOp& op);
+  void run_copy(const Copy& copy);
   std::exception_ptr failure();
   void fail(std::exception_ptr error);
 

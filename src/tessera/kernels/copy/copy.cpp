@@ -91,6 +91,15 @@ Array Array::astype(DType dtype) const {
 
 Array Array::contiguous() const { return is_contiguous() ? *this : copy(); }
 
+Array Array::pin_memory() const {
+  if (is_pinned()) return *this;
+  require<DeviceError>(device() == cpu, "pin_memory: the array is on ", device(),
+                       "; only host memory is pinned");
+  Array y = pinned(shape(), dtype_);
+  launch_copy(y, layout_, *this);
+  return y;
+}
+
 Array Array::copy() const {
   Array y = empty_dense(shape(), dtype_, device());
   launch_copy(y, layout_, *this);

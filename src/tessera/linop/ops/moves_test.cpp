@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "support/arrays.hpp"
+#include "tessera/base/config.hpp"
+#include "tessera/device/sim/faults.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera {
@@ -378,6 +380,74 @@ TEST(ToDevice, GoesAndComesBack) {
   EXPECT_EQ(real(a(x)), (Numbers{0, 2, 6, 12}));
   EXPECT_EQ(real(a.N()(x)), (Numbers{0, 4, 18, 48}));
   EXPECT_EQ(a.N().plan({.shape = {4}, .dtype = DType::f64}).transferred_bytes(), 64);
+}
+
+TEST(ToDevice, UsesTheStreamsOfItsSpecs) {
+  const Device a = Device::parse("sim:0"), b = Device::parse("sim:1");
+  const Stream compute(b);
+  const RepeatedEvent start(a);
+  const ToDevice there(DeviceSpec(a).p2p_setup(b), DeviceSpec(b, compute), dims("X"), start),
+      back(DeviceSpec(b, compute), a, dims("X"));
+  EXPECT_TRUE(there.is_gpu2gpu());
+  EXPECT_FALSE(ToDevice(cpu, a).is_gpu2gpu());
+  const ToDevice reversed = there.adjoint();
+  EXPECT_EQ(reversed.idevice(), b);
+  EXPECT_EQ(reversed.ospec.transfer_stream, there.ispec.transfer_stream);
+  EXPECT_TRUE(reversed.input_listener.has_value());
+  EXPECT_TRUE(there.renamed({{"X", "Y"}}).input_listener.has_value());
+  const NamedLinop A =
+      NamedLinop(back) * Diagonal(count({6}, 1).to(b), dims("X")) * NamedLinop(there);
+  const Plan p = A.plan({.shape = {6}, .dtype = DType::f64, .device = a});
+  ASSERT_EQ(p.lanes().size(), 3u) << p.explain();
+  EXPECT_EQ(p.lanes()[0].stream, there.ispec.transfer_stream);
+  EXPECT_EQ(p.lanes()[1].stream, compute);
+  EXPECT_TRUE(p.steps()[0].listener.has_value());
+  const Array x = count({6}, 1).to(a);
+  EXPECT_EQ(real(A(x)), (Numbers{1, 4, 9, 16, 25, 36}));
+  EXPECT_EQ(real(A.H()(x)), (Numbers{1, 4, 9, 16, 25, 36}));
+  EXPECT_EQ(real(A.split({{"X", 2, 4}})(count({2}, 1).to(a))), (Numbers{3, 8}));
+  // Two specs of one device: two lanes.
+  const NamedLinop two = A + NamedLinop(ToDevice(b, a, dims("X"))) *
+                                 NamedLinop(Diagonal(count({6}, 1).to(b), dims("X"))) *
+                                 NamedLinop(ToDevice(a, b, dims("X")));
+  EXPECT_EQ(real(two(x)), (Numbers{2, 8, 18, 32, 50, 72}));
+  int computing = 0;
+  for (const Lane& l : two.plan({.shape = {6}, .dtype = DType::f64, .device = a}).lanes())
+    computing += !l.transfers && l.device == b;
+  EXPECT_EQ(computing, 2);
+}
+
+TEST(ToDevice, NamesWrongDevices) {
+  const Device a = Device::parse("sim:0"), b = Device::parse("sim:1");
+  const NamedLinop t(ToDevice(a, b, dims("X")));
+  for (const Array& x : {count({3}), count({3}).to(b)}) try {
+      (void)t(x);
+      ADD_FAILURE() << "took an input on " << x.device().str();
+    } catch (const DeviceError& e) {
+      const std::string text = e.what();
+      EXPECT_NE(text.find("ToDevice"), std::string::npos) << text;
+      EXPECT_NE(text.find("sim:0"), std::string::npos) << text;
+      EXPECT_NE(text.find(x.device().str()), std::string::npos) << text;
+    }
+  EXPECT_THROW(t(count({3}).to(a), count({3})), DeviceError);
+}
+
+TEST(ToDevice, WithoutPeerAccessResultsAreTheSame) {
+  const Device a = Device::parse("sim:0"), b = Device::parse("sim:1");
+  const NamedLinop A = NamedLinop(ToDevice(b, a, dims("XY"))) *
+                       Diagonal(count({30, 9}, 1).to(b), dims("XY")) *
+                       NamedLinop(ToDevice(a, b, dims("XY")));
+  const Array x = count({30, 9}, 2).to(a);
+  const Numbers direct = real(A(x)), normal = real(A.N()(x));
+  sim::isolate(1);
+  const Using pieces(config().staging_bytes, i64{500});
+  const NamedLinop B = A.copy();
+  EXPECT_EQ(real(B(x)), direct);
+  EXPECT_EQ(real(B.N()(x)), normal);
+  const Plan p = B.plan({.shape = {30, 9}, .dtype = DType::f64, .device = a});
+  EXPECT_EQ(p.transferred_bytes(), 4 * 30 * 9 * 8) << p.explain();
+  EXPECT_GT(p.pinned_workspace(), 0);
+  sim::restore(1);
 }
 
 TEST(DiagonalFromWeight, NamesInAnyOrder) {

@@ -5,6 +5,24 @@
 
 namespace tessera {
 
+Recorder::Route ToDevice::route(Recorder& r) const {
+  r.compute_on(ospec.device, ospec.compute_stream);
+  return Recorder::Route(r, ispec.transfer_stream ? ispec.transfer_stream : ospec.transfer_stream,
+                         input_listener);
+}
+
+void ToDevice::apply(Recorder& r, const View& x, const View& y) const {
+  require<DeviceError>(r.device(x) == ispec.device && r.device(y) == ospec.device, "ToDevice ",
+                       names.str(), " goes from ", ispec.device, " to ", ospec.device,
+                       "; the input is on ", r.device(x), ", the output on ", r.device(y));
+  const Recorder::Route here = route(r);
+  record::copy(r, x, y);
+}
+
 NamedLinop ToDevice::normal() const { return Identity(names.ishape); }
+
+std::string ToDevice::details() const {
+  return cat(ispec.str(), " -> ", ospec.str(), input_listener ? ", after its listener" : "");
+}
 
 }  // namespace tessera

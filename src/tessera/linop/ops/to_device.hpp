@@ -1,32 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The same array on another device: a transfer that the plan shows. The adjoint goes back. It is
-// bound to its two devices: to() does not move it.
+// bound to its two devices: to() does not move it, and an input elsewhere is an error. Streams of
+// the specs are used: the transfer goes on the transfer stream of the source's spec, else of the
+// target's, and what is computed on the target afterwards on the target's compute stream.
 //   ToDevice(cpu, Device::parse("sim:0"), dims("X"))
+//   ToDevice(DeviceSpec("sim:0").p2p_setup("sim:1"), "sim:1", dims("X"), start)
 
+#include "tessera/device/device_spec.hpp"
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
 
 struct TESSERA_API ToDevice {
-  Device idevice, odevice;
+  DeviceSpec ispec, ospec;
+  // The transfer starts after the latest record of this event at the time of the call. It means
+  // "not before", in either direction: the adjoint waits for the same event.
+  std::optional<RepeatedEvent> input_listener;
   NamedShape names;
 
   static constexpr const char* kind = "ToDevice";
-  ToDevice(Device from, Device to, Dims ioshape = {NamedDimension::ellipses()})
-      : idevice(from), odevice(to), names(std::move(ioshape)) {}
+  ToDevice(DeviceSpec from, DeviceSpec to, Dims ioshape = {NamedDimension::ellipses()},
+           std::optional<RepeatedEvent> listener = std::nullopt)
+      : ispec(std::move(from)),
+        ospec(std::move(to)),
+        input_listener(std::move(listener)),
+        names(std::move(ioshape)) {}
+  Device idevice() const { return ispec.device; }
+  Device odevice() const { return ospec.device; }
+  // Between two accelerators; sim devices stand for GPUs.
+  bool is_gpu2gpu() const { return ispec.accelerator() && ospec.accelerator(); }
+  // Until it dies, transfers go as this operator says; what computes on the target does for good.
+  Recorder::Route route(Recorder& r) const;
+
   NamedShape shape() const { return names; }
-  std::optional<Device> device() const { return idevice; }
-  Device output_device(Device) const { return odevice; }
+  std::optional<Device> device() const { return ispec.device; }
+  Device output_device(Device) const { return ospec.device; }
   Shape output_shape(const Shape& input) const { return input; }
-  void apply(Recorder& r, const View& x, const View& y) const { record::copy(r, x, y); }
-  ToDevice adjoint() const { return ToDevice(odevice, idevice, names.ishape); }
+  void apply(Recorder& r, const View& x, const View& y) const;
+  ToDevice adjoint() const { return ToDevice(ospec, ispec, names.ishape, input_listener); }
   NamedLinop normal() const;
   bool isometry() const { return true; }
   ToDevice renamed(const Renames& r) const {
-    return ToDevice(idevice, odevice, rename(names.ishape, r));
+    return ToDevice(ispec, ospec, rename(names.ishape, r), input_listener);
   }
-  std::string details() const { return cat(idevice, " -> ", odevice); }
+  std::string details() const;
 };
 
 }  // namespace tessera
