@@ -2,6 +2,7 @@
 // What an operator tells about itself: its name, its bytes, sizes and dtypes of its result, and the
 // card that notebooks show.
 #include "tessera/linop/card.hpp"
+#include "tessera/linop/memory_map.hpp"
 
 #include "linop.hpp"
 
@@ -42,6 +43,23 @@ void bind_card(nb::class_<LinopObject>& c) {
       .def(
           "__copy__", [](LinopObject& a) { return wrap_linop(a.op.copy()); },
           nb::sig("def __copy__(self) -> NamedLinop"))
+      .def(
+          "__deepcopy__",
+          [](LinopObject& a, nb::handle) {
+            return wrap_linop(released([&] { return a.op.deep_copy(); }));
+          },
+          "memo"_a, nb::sig("def __deepcopy__(self, memo: object) -> NamedLinop"))
+      .def(
+          "memory",
+          [](LinopObject& a) {
+            nb::dict by_device;
+            for (const auto& [device, bytes] : bytes_by_device(a.op))
+              by_device[nb::str(device.str().c_str())] = bytes;
+            return by_device;
+          },
+          nb::sig("def memory(self) -> dict[str, int]"),
+          "Bytes of the arrays that it holds, by device; memory that several share counts once.\n\n"
+          ">>> ts.Diagonal(ts.ones((3, 4), 'float32')).memory()\n{'cpu': 48}\n")
       .def(
           "_repr_html_", [](LinopObject& a) { return card(a.op); },
           nb::sig("def _repr_html_(self) -> str"));

@@ -2,6 +2,7 @@
 // Solvers and the adjoint test; tessera/solve.py gives the solvers their names and defaults.
 #include "solve.hpp"
 
+#include "tessera/linop/memory_map.hpp"
 #include "tessera/solve/admm.hpp"
 #include "tessera/solve/cg.hpp"
 #include "tessera/solve/fista.hpp"
@@ -263,6 +264,12 @@ void bind_solve(nb::module_& m) {
   bind_solve_options(m);
   bind_systems(m);
   bind_spectra(m);
+  m.def(
+      "memory_report", [](nb::handle a) { return memory_report(linop_from(a, "memory_report")); },
+      "A"_a, nb::sig("def memory_report(A: NamedLinop) -> str"),
+      "What an operator holds on each device, in words; memory that several arrays share counts "
+      "once.\n\n>>> ts.memory_report(ts.Diagonal(ts.ones(512, 'float32')))\n'cpu: 2.00 KiB in 1 "
+      "array'\n");
   m.def("check_adjoint", &adjoint_error, "A"_a, "shape"_a = nb::none(), "dtype"_a = nb::none(),
         "device"_a = nb::none(), "seed"_a = 0,
         nb::sig("def check_adjoint(A: NamedLinop, shape: ShapeLike | None = None, dtype: DTypeLike "

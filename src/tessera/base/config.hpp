@@ -46,6 +46,8 @@ class Setting {
   SETTING(bool, rewrite_pruning, true, "rule: transforms skip padding and what a crop cuts off")   \
   SETTING(bool, rewrite_scalars, true, "rule: scalars of a chain are merged")                      \
   SETTING(bool, rewrite_diagonals, true, "rule: neighbouring diagonals and scalars are merged")    \
+  SETTING(bool, rewrite_tiles, true,                                                               \
+          "rule: tiles whose weights lie side by side are one operator")                           \
   SETTING(bool, reuse_in_place, true, "element-wise steps may write over an operand that dies")    \
   SETTING(bool, pipeline, true,                                                                    \
           "parts of a container overlap transfers with computing, which takes a second buffer")    \

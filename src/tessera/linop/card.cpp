@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/card.hpp"
 
+#include "tessera/linop/memory_map.hpp"
+
 namespace tessera {
 namespace {
 
@@ -55,6 +57,13 @@ std::string dims_table(const NamedLinop& a) {
 }
 
 std::string weight(const NamedLinop& a) {
+  const auto by_device = bytes_by_device(a);
+  if (by_device.size() > 1) {
+    std::string lines;
+    for (const auto& [device, bytes] : by_device)
+      lines += element("div", cat("on ", device, ", ", bytes_text(bytes)));
+    return lines;
+  }
   const std::optional<Device> device = a.device();
   const std::size_t count = a.arrays().size();
   const std::string held =

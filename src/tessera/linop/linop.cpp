@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/linop.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <list>
+#include <map>
 #include <mutex>
 
 #include "tessera/base/config.hpp"
@@ -68,9 +68,14 @@ std::string NamedLinop::name() const {
   return own.empty() ? std::string(kind()) : own;
 }
 
+NamedLinop NamedLinop::copy_of(const Node& node) {
+  const NamedLinop fresh(node.clone());
+  fresh.share_origin(node, false);
+  return fresh;
+}
+
 NamedLinop NamedLinop::copy() const {
-  const NamedLinop fresh(node_->clone());
-  fresh.share_origin(*node_, false);
+  const NamedLinop fresh = copy_of(*node_);
   fresh.node_->cache->notes = notes();
   return fresh;
 }
@@ -96,25 +101,6 @@ std::vector<Array> NamedLinop::arrays() const {
   for (const NamedLinop& part : parts())
     for (const Array& a : part.arrays()) all.push_back(a);
   return all;
-}
-
-i64 NamedLinop::bytes() const {
-  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> spans;  // addresses, per device disjoint
-  for (const Array& a : arrays()) {
-    if (a.size() == 0) continue;
-    const auto [low, high] = a.layout().span();
-    const auto start = reinterpret_cast<std::uintptr_t>(a.storage().data());
-    const auto item = static_cast<std::uintptr_t>(size_of(a.dtype()));
-    spans.emplace_back(start + static_cast<std::uintptr_t>(low) * item,
-                       start + static_cast<std::uintptr_t>(high + 1) * item);
-  }
-  std::sort(spans.begin(), spans.end());
-  std::uintptr_t total = 0, end = 0;
-  for (const auto& [first, last] : spans) {
-    total += last > std::max(first, end) ? last - std::max(first, end) : 0;
-    end = std::max(end, last);
-  }
-  return static_cast<i64>(total);
 }
 
 std::string NamedLinop::tree() const {
@@ -162,12 +148,7 @@ NamedLinop NamedLinop::N() const {
     if (c.normal) return NamedLinop(c.normal);
   }
   // Clones, so that the cached normal owns neither this node nor one that owns it.
-  auto copy = [](const Node::P& n) {
-    const NamedLinop c(n->clone());
-    c.share_origin(*n, false);
-    return c;
-  };
-  NamedLinop fresh = chain({copy(node_), copy(H().node_)});
+  NamedLinop fresh = chain({copy_of(*node_), copy_of(*H().node_)});
   if (!c.label.empty()) fresh = fresh.named(c.label + (c.label.ends_with(".N") ? "" : ".N"));
   std::lock_guard lock(c.mutex);
   if (!config().cache_adjoint_normal) return fresh;
@@ -204,8 +185,7 @@ const std::vector<std::string>& NamedLinop::notes() const { return node_->cache-
 
 NamedLinop NamedLinop::noted(std::vector<std::string> notes) const {
   if (notes.empty() && this->notes().empty()) return *this;
-  const NamedLinop copy(node_->clone());
-  copy.share_origin(*node_, false);
+  const NamedLinop copy = copy_of(*node_);
   copy.node_->cache->notes = std::move(notes);
   return copy;
 }
@@ -258,9 +238,52 @@ NamedLinop NamedLinop::split(const Tile& tile) const {
   return needed.empty() ? *this : node_->split(needed, node_).with_name_of(*this);
 }
 
-NamedLinop NamedLinop::to(Device d) const {
-  if (device() == d || !device()) return *this;
-  return node_->to(d, node_).with_name_of(*this);
+// One walk over an operator and its parts. What was one operator, or an operator and its adjoint,
+// is so again among the new ones: their origins get new numbers, the same for the same.
+struct NamedLinop::Mapping {
+  const std::function<Array(const Array&)>& change;
+  std::optional<Device> device;
+  std::map<std::uint64_t, std::uint64_t> origins{};
+  std::map<const Node*, NamedLinop> done{};
+
+  NamedLinop operator()(const NamedLinop& a) {
+    const Node& was = *a.node_;
+    if (const auto known = done.find(&was); known != done.end()) return known->second;
+    if (device)
+      if (const auto own = was.own_to(*device))
+        return done.emplace(&was, own->with_name_of(a)).first->second;
+    const Node::P made = was.changed(
+        [this](Array& x) {
+          if (!x) return false;
+          Array y = change(x);
+          const bool other = !(y.storage() == x.storage() && y.layout() == x.layout());
+          require<PlanError>(y.shape() == x.shape() && y.dtype() == x.dtype(), "an array of shape ",
+                             x.shape(), " of ", x.dtype(), " cannot be replaced by one of shape ",
+                             y.shape(), " of ", y.dtype());
+          x = std::move(y);
+          return other;
+        },
+        [this](NamedLinop& part) {
+          const NamedLinop fresh = (*this)(part);
+          const bool other = !(fresh == part);
+          part = fresh;
+          return other;
+        });
+    if (made) {
+      const PlanCache& from = *was.cache;
+      PlanCache& to = *made->cache;
+      to.origin = origins.emplace(from.origin, to.origin).first->second;
+      to.flipped = from.flipped;
+      to.notes = from.notes;
+      to.label = from.label;
+    }
+    return done.emplace(&was, made ? NamedLinop(made) : a).first->second;
+  }
+};
+
+NamedLinop NamedLinop::mapped(const std::function<Array(const Array&)>& change,
+                              std::optional<Device> device) const {
+  return Mapping{change, device}(*this);
 }
 
 void NamedLinop::check_input(const Shape& input) const {
@@ -282,15 +305,33 @@ Shape NamedLinop::output_shape(const Shape& input) const {
                   [this](NamedDimension d) { return size(d); });
 }
 
-void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
-  const Recorder::Scope scope(r, str());
-  for (const std::string& n : notes()) r.note(n);
+void NamedLinop::check_views(const Recorder& r, const View& x, const View& y) const {
   const Shape expected = output_shape(x.shape());
   require<ShapeError>(expected == y.shape(), str(), ": gives an array of shape ", expected,
                       ", the output has ", y.shape());
   if (const auto d = device())
     require<DeviceError>(r.reaches(*d, r.device(x)), str(), " is on ", *d, ", the input on ",
                          r.device(x), "; move one with to()");
+}
+
+void NamedLinop::record_add(Recorder& r, const View& x, const View& y) const {
+  if (output_dtype(x.dtype) == y.dtype) {
+    const Recorder::Scope scope(r, str());
+    check_views(r, x, y);
+    if (node_->apply_add(r, x, y)) {
+      for (const std::string& n : notes()) r.note(n);
+      return;
+    }
+  }
+  const View t = r.temporary(y.shape(), y.dtype, r.device(y));
+  record(r, x, t);
+  record::add(r, y, t, y);
+}
+
+void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
+  const Recorder::Scope scope(r, str());
+  for (const std::string& n : notes()) r.note(n);
+  check_views(r, x, y);
   const DType natural = output_dtype(x.dtype);
   if (natural == y.dtype) return node_->apply(r, x, y);
   require<DTypeError>(can_cast_same_kind(natural, y.dtype), str(), " on ", x.dtype, " gives ",

@@ -5,6 +5,7 @@
 // anything. Applying records a plan once per (layout, dtype, device) and runs it afterwards.
 //   NamedLinop A = FFT(2) * Diagonal(w, dims("NxNy"));   Array y = A(x);   Array g = A.N()(x);
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,14 @@ class TESSERA_API NamedLinop {
   std::string name() const;
   NamedLinop named(std::string name) const;  // the same operator under another name
   NamedLinop copy() const;  // the same operator again: arrays shared, nothing cached
+  // The same with memory of its own; arrays that shared memory share it in the copy.
+  NamedLinop deep_copy() const;
+  // The same operator with each of its arrays, and those of its parts, replaced by what `change`
+  // gives for it: same shape and dtype. Nothing cached is carried over; an operator and its adjoint
+  // inside remain each other's. For a move to `device`, operators that move in a way of their own
+  // do so.
+  NamedLinop mapped(const std::function<Array(const Array&)>& change,
+                    std::optional<Device> device = {}) const;
   NamedShape shape() const { return node_->shape(); }
   Dims ishape() const { return shape().ishape; }
   Dims oshape() const { return shape().oshape; }
@@ -96,6 +105,8 @@ class TESSERA_API NamedLinop {
   std::string explain(const PlanOptions& options) const { return plan(options).explain(); }
   // y = A x as steps of a larger plan; casts when the kernel's result has another dtype than y.
   void record(Recorder& r, const View& x, const View& y) const;
+  // y += A x: without a temporary where the operator knows how.
+  void record_add(Recorder& r, const View& x, const View& y) const;
   Array to_dense(const Shape& input, DType dtype) const;  // small operators: (outputs, inputs)
 
   friend bool operator==(const NamedLinop& a, const NamedLinop& b) { return a.node_ == b.node_; }
@@ -124,6 +135,7 @@ class TESSERA_API NamedLinop {
     virtual bool isometry() const = 0;
     virtual bool real_linear() const = 0;
     virtual void apply(Recorder&, const View&, const View&) const = 0;
+    virtual bool apply_add(Recorder&, const View&, const View&) const = 0;
     virtual void apply_adjoint(Recorder&, const View&, const View&) const = 0;
     virtual NamedLinop adjoint() const = 0;
     // The same operator in a node of its own. What a node caches (adjoint, normal) must not own the
@@ -131,19 +143,25 @@ class TESSERA_API NamedLinop {
     virtual P clone() const = 0;
     virtual std::optional<NamedLinop> own_normal() const = 0;
     virtual std::optional<NamedLinop> own_normal(const NamedLinop& inner) const = 0;
-    virtual NamedLinop to(Device, const P& self) const = 0;
+    virtual std::optional<NamedLinop> own_to(Device) const = 0;
+    // The same operator with arrays and parts changed, null when no change says that it was one.
+    virtual P changed(const std::function<bool(Array&)>& array,
+                      const std::function<bool(NamedLinop&)>& part) const = 0;
     virtual NamedLinop renamed(const Renames&, const P& self) const = 0;
     virtual NamedLinop split(const Tile&, const P& self) const = 0;
     std::unique_ptr<PlanCache> cache;
   };
   template <class T>
   struct Model;
+  struct Mapping;
 
   explicit NamedLinop(Node::P node) : node_(std::move(node)) {}
   void check_input(const Shape& input) const;
+  void check_views(const Recorder& r, const View& x, const View& y) const;
   // A copy, a renaming or (flipped) an adjoint that was just made belongs to the same operator.
   void share_origin(const Node& made_from, bool flipped) const;
   NamedLinop with_name_of(const NamedLinop& a) const;
+  static NamedLinop copy_of(const Node& node);  // of the same origin, nothing cached
   static NamedLinop relabelled(const Node::P& self, const Renames& renames);
   [[noreturn]] static void refuse_cut(const Node& self, const Cut& cut);
 
@@ -170,12 +188,14 @@ struct TESSERA_API Flipped {
   std::optional<i64> size(NamedDimension d) const { return a.size(d); }
   void apply(Recorder& r, const View& x, const View& y) const { a.node_->apply_adjoint(r, x, y); }
   NamedLinop adjoint() const { return a; }
-  std::vector<NamedLinop> parts() const { return {a}; }
   DType output_dtype(DType t) const { return a.node_->adjoint_dtype(t); }
   std::optional<Device> device() const { return a.device(); }
-  NamedLinop to(Device d) const { return a.to(d).H(); }
   NamedLinop renamed(const Renames& r) const { return a.rename(r).H(); }
   NamedLinop split(const Tile& t) const { return a.split(t).H(); }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.a);
+  }
 };
 
 template <class T>
@@ -215,16 +235,18 @@ struct NamedLinop::Model final : Node {
       return {};
   }
   std::vector<Array> arrays() const override {
-    if constexpr (requires { op.arrays(); })
-      return op.arrays();
-    else
-      return {};
+    std::vector<Array> all;
+    if constexpr (HoldsArrays<T>) T::each_array(op, [&](const Array& a) { all.push_back(a); });
+    return all;
   }
   std::vector<NamedLinop> parts() const override {
-    if constexpr (requires { op.parts(); })
+    if constexpr (requires { op.parts(); }) {
       return op.parts();
-    else
-      return {};
+    } else {
+      std::vector<NamedLinop> all;
+      if constexpr (HoldsParts<T>) T::each_part(op, [&](const NamedLinop& a) { all.push_back(a); });
+      return all;
+    }
   }
   std::optional<Shape> output_shape(const Shape& in) const override {
     if constexpr (requires { op.output_shape(in); })
@@ -265,6 +287,13 @@ struct NamedLinop::Model final : Node {
       return false;
   }
   void apply(Recorder& r, const View& x, const View& y) const override { op.apply(r, x, y); }
+  bool apply_add([[maybe_unused]] Recorder& r, [[maybe_unused]] const View& x,
+                 [[maybe_unused]] const View& y) const override {
+    if constexpr (requires { op.apply_add(r, x, y); })
+      return op.apply_add(r, x, y);
+    else
+      return false;
+  }
   void apply_adjoint(Recorder& r, const View& y, const View& x) const override {
     if constexpr (AdjointByCall<T>)
       op.apply_adjoint(r, y, x);
@@ -275,7 +304,7 @@ struct NamedLinop::Model final : Node {
     if constexpr (AdjointByValue<T>)
       return op.adjoint();
     else
-      return Flipped{NamedLinop(clone())};
+      return Flipped{copy_of(*this)};
   }
   Node::P clone() const override { return std::make_shared<Model<T>>(op); }
   std::optional<NamedLinop> own_normal() const override {
@@ -290,11 +319,24 @@ struct NamedLinop::Model final : Node {
     else
       return std::nullopt;
   }
-  NamedLinop to(Device d, const Node::P& self) const override {
+  std::optional<NamedLinop> own_to([[maybe_unused]] Device d) const override {
     if constexpr (requires { op.to(d); })
       return op.to(d);
     else
-      return NamedLinop(self);
+      return std::nullopt;
+  }
+  Node::P changed([[maybe_unused]] const std::function<bool(Array&)>& array,
+                  [[maybe_unused]] const std::function<bool(NamedLinop&)>& part) const override {
+    if constexpr (HoldsArrays<T> || HoldsParts<T>) {
+      auto fresh = std::make_shared<Model<T>>(op);
+      bool any = false;
+      if constexpr (HoldsArrays<T>)
+        T::each_array(fresh->op, [&](Array& a) { any = array(a) || any; });
+      if constexpr (HoldsParts<T>)
+        T::each_part(fresh->op, [&](NamedLinop& a) { any = part(a) || any; });
+      if (any) return fresh;
+    }
+    return nullptr;
   }
   NamedLinop renamed(const Renames& r, const Node::P& self) const override {
     if constexpr (requires { op.renamed(r); })

@@ -41,6 +41,59 @@ TEST(Linop, DiagonalValues) {
   EXPECT_EQ(distance(A.N()(x), vector_of({{1, 0}, {4, 0}})), 0);
 }
 
+TEST(Linop, DeepCopyIsIndependentWithTheSameSharing) {
+  // Acceptance case 132: a plain and a conjugated view of one weight, and a transposed one.
+  const Array w = matrix_of(2, 3, {1, 2, 3, 4, 5, 6}).astype(DType::c128);
+  w.slice(0, 0, 1).fill(Value(c128(1, 2)));
+  const NamedLinop A(Dense(w, dims("MN"), dims("N"), dims("M"))),
+      B(Dense(w.transpose(), dims("NM"), dims("N"), dims("M")));
+  const NamedLinop both = A.H() * Diagonal(ones({2}, DType::f64), dims("M")) * A + A.H() * B;
+  const NamedLinop copy = both.deep_copy();
+  const Array x = vector_of({{1, 1}, {2, 0}, {0, 3}});
+  const Array before = both(x);
+  EXPECT_EQ(distance(copy(x), before), 0);
+  EXPECT_EQ(copy.bytes(), both.bytes());
+  for (const Array& a : copy.arrays()) {
+    EXPECT_FALSE(may_share_memory(a, w));
+    EXPECT_TRUE(!is_complex(a.dtype()) || a.storage() == copy.arrays().front().storage());
+  }
+  copy.arrays().front().fill(Value(0));
+  EXPECT_EQ(distance(copy(x), ops::multiply(before, 0.0)), 0);
+  EXPECT_EQ(distance(both(x), before), 0);
+}
+
+TEST(Linop, CopySharesArraysAndCachesNothing) {
+  // Acceptance case 32.
+  const NamedLinop A(Diagonal(ones({3}, DType::f64), dims("N")));
+  const NamedLinop H = A.H(), copy = A.copy();
+  EXPECT_NE(copy, A);
+  EXPECT_EQ(copy.arrays().front().data(), A.arrays().front().data());
+  EXPECT_NE(copy.H(), H);
+  EXPECT_NE(NamedLinop(FFT(1)).deep_copy(), NamedLinop(FFT(1)));
+}
+
+TEST(Linop, MappedAdjointsAreStillRecognised) {
+  const Device sim = Device::parse("sim:0");
+  for (const NamedLinop& A :
+       {NamedLinop(Dense(matrix_of(2, 3, {1, 2, 3, 4, 5, 6}), dims("MN"), dims("N"), dims("M"))),
+        NamedLinop(Sampling({zeros({2}, DType::i64)}, {3}, dims("M"), dims("N")))}) {
+    const NamedLinop pair = stack({A.H().H(), A}, {}, StackDim{ND("S"), 0});
+    const NamedLinop held = A.H() * Diagonal(ones({2}, DType::f64), dims("M")) * A;
+    for (const NamedLinop& m : {held.deep_copy(), held.to(sim)}) {
+      const std::vector<NamedLinop> parts = m.parts();
+      ASSERT_EQ(parts.size(), 3u);
+      EXPECT_TRUE(parts[2].is_adjoint_of(parts[0]));
+      EXPECT_FALSE(parts[2].is_adjoint_of(A));
+      EXPECT_TRUE(parts[2].H().is_adjoint_of(parts[2]));
+    }
+    const std::vector<NamedLinop> twice = pair.deep_copy().parts();
+    EXPECT_EQ(twice[0], twice[1]);
+  }
+  const NamedLinop named = NamedLinop(Diagonal(ones({3}, DType::f64), dims("N"))).named("L");
+  EXPECT_EQ((2.0 * named).to(sim).parts().size(), (2.0 * named).parts().size());
+  EXPECT_EQ(named.deep_copy().name(), "L");
+}
+
 TEST(Linop, DenseValues) {
   const NamedLinop A(Dense(matrix_of(3, 2, {1, 2, 3, 4, 5, 6}), dims("MN"), dims("N"), dims("M")));
   const Array x = ones({2}, DType::f64), y = ones({3}, DType::f64);

@@ -179,7 +179,8 @@ Operators lowered(const Operators& operators, const Shape& input, DType dtype, D
   return ops;
 }
 
-void record_parts(Recorder& r, const Operators& operators, const View& x, const View& y) {
+void record_parts(Recorder& r, const Operators& operators, const View& x, const View& y,
+                  bool adds) {
   const Operators ops = lowered(operators, x.shape(), x.dtype, r.device(x));
   View from = x;
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -196,8 +197,10 @@ void record_parts(Recorder& r, const Operators& operators, const View& x, const 
     const std::optional<Filter> filter = filter_at(ops, i, r.device(from));
     const bool pruned = !filter && i + 1 < ops.size() && can_prune(ops[i], ops[i + 1]);
     const std::size_t last = filter ? i + 2 : pruned ? i + 1 : i;
+    const bool ends = last + 1 == ops.size();
+    if (ends && adds && !filter && !pruned) return ops[i].record_add(r, from, y);
     View to = y;
-    if (last + 1 < ops.size()) {
+    if (!ends || adds) {
       Shape shape = from.shape();
       DType dtype = from.dtype;
       Device device = r.device(from);
@@ -214,6 +217,7 @@ void record_parts(Recorder& r, const Operators& operators, const View& x, const 
       record_pruned(r, ops[i], ops[i + 1], from, to);
     else
       ops[i].record(r, from, to);
+    if (ends && adds) record::add(r, y, to, y);
     from = to;
     i = last;
   }

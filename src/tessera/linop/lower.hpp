@@ -3,7 +3,7 @@
 // What a chain does for an input of a known size: centred transforms become plain ones between
 // phases, phases and weights merge and are multiplied where the array is smallest, transforms of
 // padded arrays skip the zeros and those before a crop skip what is cut off.
-//   record_parts(r, operators, x, y);
+//   record_parts(r, operators, x, y, false);
 
 #include <vector>
 
@@ -14,8 +14,8 @@ namespace tessera {
 // The operators, in order, for an input of this shape and dtype on this device.
 std::vector<NamedLinop> lowered(const std::vector<NamedLinop>& operators, const Shape& input,
                                 DType dtype, Device device);
-// Records them one after another, with temporaries between.
+// Records them one after another, with temporaries between; `adds`: the result is added to y.
 void record_parts(Recorder& r, const std::vector<NamedLinop>& operators, const View& x,
-                  const View& y);
+                  const View& y, bool adds);
 
 }  // namespace tessera

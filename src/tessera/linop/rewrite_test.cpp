@@ -108,6 +108,14 @@ const RuleCase cases[] = {
      },
      {4, 5},
      "Chain"},
+    {"tiles",
+     &Config::rewrite_tiles,
+     [] {
+       const NamedLinop A = matrix(6, 4, "MN", 13);
+       return concat({A.split({{"M", 0, 2}}), A.split({{"M", 2, 6}})}, {.odim = ND("M")});
+     },
+     {4},
+     "Concat"},
 };
 
 TEST(Rewrite, EveryRuleAloneChangesNothingButTheWork) {

@@ -30,9 +30,11 @@ struct TESSERA_API Polynomial {
   DType output_dtype(DType t) const { return T.output_dtype(t); }
   void apply(Recorder& r, const View& x, const View& y) const;
   NamedLinop adjoint() const { return Polynomial{T.H(), coefficients}; }
-  NamedLinop to(Device d) const { return Polynomial{T.to(d), coefficients}; }
   Polynomial renamed(const Renames& names) const { return {T.rename(names), coefficients}; }
-  std::vector<NamedLinop> parts() const { return {T}; }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.T);
+  }
   std::string details() const;
 };
 

@@ -165,6 +165,29 @@ void wrong_inputs_are_refused_by_sentence(Subject& s) {
   }
 }
 
+void copies_have_their_own_memory(Subject& s) {
+  const NamedLinop copy = s.A.deep_copy();
+  const Array x = s.random_input(17);
+  s.expect_near(copy(x), s.A(x), s.tolerance(), "a deep copy and the operator");
+  s.expect_near(copy.N()(x), s.A.N()(x), 4 * s.tolerance(), "their normals");
+  const std::vector<Array> mine = s.A.arrays(), its = copy.arrays();
+  s.expect(mine.size() == its.size() && s.A.bytes() >= copy.bytes(), "a deep copy holds ",
+           its.size(), " arrays of ", copy.bytes(), " bytes, the operator ", mine.size(), " of ",
+           s.A.bytes());
+  for (const Array& a : its)
+    for (const Array& b : mine)
+      s.expect(!may_share_memory(a, b), "a deep copy shares an array of shape ", a.shape());
+}
+
+void sums_add_to_what_is_there(Subject& s) {
+  const Array x = s.random_input(19), once = s.A(x);
+  s.expect_near(sum({s.A, s.A, s.A})(x), ops::multiply(once, 3.0), s.tolerance(),
+                "(A + A + A) x and 3 A x");
+  const NamedLinop chained = Scalar(2.0, s.A.oshape()) * s.A;
+  s.expect_near(sum({chained, s.A})(x), ops::multiply(once, 3.0), s.tolerance(),
+                "(2 A + A) x and 3 A x");
+}
+
 void shows_itself(Subject& s) {
   const std::string tree = s.A.tree(), html = card(s.A);
   s.expect(tree.starts_with(s.A.str()) && tree.find(s.A.kind()) != std::string::npos, "prints as ",
@@ -194,6 +217,8 @@ const std::vector<Law>& all_laws() {
       {"WorkspaceIsWhatARunAllocates", workspace_is_what_a_run_allocates},
       {"TwoThreadsAtOnce", two_threads_at_once},
       {"DevicesAgree", devices_agree},
+      {"CopiesHaveTheirOwnMemory", copies_have_their_own_memory},
+      {"SumsAddToWhatIsThere", sums_add_to_what_is_there},
       {"ShowsItself", shows_itself},
       {"WrongInputsAreRefusedBySentence", wrong_inputs_are_refused_by_sentence}};
   return laws;

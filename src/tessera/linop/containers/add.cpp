@@ -55,14 +55,20 @@ void Add::apply(Recorder& r, const View& x, const View& y) const {
   operators.front().record(r, x, y);
   for (std::size_t i = 1; i < operators.size(); ++i) {
     parts.next();
-    const View t = r.temporary(y.shape(), y.dtype, r.device(y));
-    operators[i].record(r, x, t);
-    record::add(r, y, t, y);
+    operators[i].record_add(r, x, y);
   }
 }
 
+bool Add::apply_add(Recorder& r, const View& x, const View& y) const {
+  Recorder::Parts parts(r, r.device(y));
+  for (const NamedLinop& a : operators) {
+    parts.next();
+    a.record_add(r, x, y);
+  }
+  return true;
+}
+
 NamedLinop Add::adjoint() const { return Add{adjoints(operators)}; }
-NamedLinop Add::to(Device d) const { return Add{moved(operators, d)}; }
 Add Add::renamed(const Renames& r) const { return Add{renamed_all(operators, r)}; }
 
 NamedLinop Add::split(const Tile& tile) const {

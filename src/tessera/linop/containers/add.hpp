@@ -21,11 +21,14 @@ struct TESSERA_API Add {
   Device output_device(Device d) const { return operators.front().output_device(d); }
   bool is_real_linear() const;
   void apply(Recorder& r, const View& x, const View& y) const;
+  bool apply_add(Recorder& r, const View& x, const View& y) const;
   NamedLinop adjoint() const;
-  NamedLinop to(Device d) const;
   Add renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
-  std::vector<NamedLinop> parts() const { return operators; }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    for (auto& a : self.operators) f(a);
+  }
 };
 
 // DimError when the names of two parts do not fit. Sums inside are merged into one.

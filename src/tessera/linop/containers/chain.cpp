@@ -224,7 +224,12 @@ Device Chain::output_device(Device d) const {
 }
 
 void Chain::apply(Recorder& r, const View& x, const View& y) const {
-  record_parts(r, operators, x, y);
+  record_parts(r, operators, x, y, false);
+}
+
+bool Chain::apply_add(Recorder& r, const View& x, const View& y) const {
+  record_parts(r, operators, x, y, true);
+  return true;
 }
 
 NamedLinop Chain::adjoint() const {
@@ -238,8 +243,6 @@ NamedLinop Chain::adjoint() const {
   std::reverse(h.operators.begin(), h.operators.end());
   return h;
 }
-
-NamedLinop Chain::to(Device d) const { return Chain{moved(operators, d), in, out}; }
 
 Chain Chain::renamed(const Renames& r) const {
   return {renamed_all(operators, r), rename(in, r), rename(out, r)};

@@ -26,11 +26,14 @@ struct TESSERA_API Chain {
   Device output_device(Device d) const;
   bool is_real_linear() const;
   void apply(Recorder& r, const View& x, const View& y) const;
+  bool apply_add(Recorder& r, const View& x, const View& y) const;
   NamedLinop adjoint() const;
-  NamedLinop to(Device d) const;
   Chain renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
-  std::vector<NamedLinop> parts() const { return operators; }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    for (auto& a : self.operators) f(a);
+  }
 };
 
 // Checks the names (DimError names both parts), flattens chains, simplifies (linop/rewrite.hpp) and

@@ -29,13 +29,6 @@ std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators)
   return std::nullopt;
 }
 
-std::vector<NamedLinop> moved(const std::vector<NamedLinop>& operators, Device d) {
-  std::vector<NamedLinop> all;
-  all.reserve(operators.size());
-  for (const NamedLinop& a : operators) all.push_back(a.to(d));
-  return all;
-}
-
 std::vector<NamedLinop> adjoints(const std::vector<NamedLinop>& operators) {
   std::vector<NamedLinop> all;
   all.reserve(operators.size());

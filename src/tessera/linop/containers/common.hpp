@@ -13,7 +13,6 @@ namespace tessera {
 std::optional<i64> common_size(std::string_view who, const std::vector<NamedLinop>& operators,
                                NamedDimension d);
 std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators);
-std::vector<NamedLinop> moved(const std::vector<NamedLinop>& operators, Device d);
 std::vector<NamedLinop> adjoints(const std::vector<NamedLinop>& operators);
 std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, const Renames& r);
 bool any_real_linear(const std::vector<NamedLinop>& operators);

@@ -5,6 +5,7 @@
 
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/common.hpp"
+#include "tessera/linop/join.hpp"
 
 namespace tessera {
 namespace {
@@ -139,28 +140,45 @@ Shape Concat::output_shape(const Shape& input) const {
   return *whole;
 }
 
+std::pair<View, View> Concat::views_of(const Block& b, const View& x, const View& y) const {
+  View in = x, out = y;
+  if (idim)
+    in.layout =
+        in.layout.slice(axis_along(names.ishape, *idim, x.layout.ndim()), b.in_start, b.in_size);
+  if (odim)
+    out.layout =
+        out.layout.slice(axis_along(names.oshape, *odim, y.layout.ndim()), b.out_start, b.out_size);
+  return {in, out};
+}
+
+bool Concat::apply_add(Recorder& r, const View& x, const View& y) const {
+  if (const auto whole = joined(*this, x, y)) {
+    whole->record_add(r, x, y);
+    return true;
+  }
+  Recorder::Parts parts(r, r.device(y));
+  for (const Block& b : blocks) {
+    parts.next();
+    const auto [in, out] = views_of(b, x, y);
+    b.a.record_add(r, in, out);
+  }
+  return true;
+}
+
 void Concat::apply(Recorder& r, const View& x, const View& y) const {
+  if (const auto whole = joined(*this, x, y)) return whole->record(r, x, y);
   std::vector<std::pair<i64, i64>> written;
   std::optional<Recorder::Parts> parts(std::in_place, r, r.device(y));
   for (const Block& b : blocks) {
     parts->next();
-    View in = x, out = y;
-    if (idim)
-      in.layout =
-          in.layout.slice(axis_along(names.ishape, *idim, x.layout.ndim()), b.in_start, b.in_size);
-    if (odim)
-      out.layout = out.layout.slice(axis_along(names.oshape, *odim, y.layout.ndim()), b.out_start,
-                                    b.out_size);
+    const auto [in, out] = views_of(b, x, y);
     const std::pair place(b.out_start, b.out_size);
-    const bool again = std::find(written.begin(), written.end(), place) != written.end();
-    if (!again) {
-      b.a.record(r, in, out);
-      written.push_back(place);
+    if (std::find(written.begin(), written.end(), place) != written.end()) {
+      b.a.record_add(r, in, out);
       continue;
     }
-    const View t = r.temporary(out.shape(), out.dtype, r.device(out));
-    b.a.record(r, in, t);
-    record::add(r, out, t, out);
+    b.a.record(r, in, out);
+    written.push_back(place);
   }
   parts.reset();
   if (!odim) return;
@@ -205,12 +223,6 @@ std::optional<NamedLinop> Concat::normal() const {
   if (!idim) return sum(normals);
   const i64 at = axis_along(names.ishape, *idim, names.ishape.size());
   return concat(normals, {.idim = idim, .odim = common[at]});
-}
-
-NamedLinop Concat::to(Device d) const {
-  Concat c = *this;
-  for (Block& b : c.blocks) b.a = b.a.to(d);
-  return c;
 }
 
 Concat Concat::renamed(const Renames& r) const {

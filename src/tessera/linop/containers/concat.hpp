@@ -33,12 +33,18 @@ struct TESSERA_API Concat {
   Device output_device(Device d) const { return blocks.front().a.output_device(d); }
   bool is_real_linear() const;
   void apply(Recorder& r, const View& x, const View& y) const;
+  bool apply_add(Recorder& r, const View& x, const View& y) const;
   NamedLinop adjoint() const;
   std::optional<NamedLinop> normal() const;
-  NamedLinop to(Device d) const;
   Concat renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
+  // What of x and y is a block's own.
+  std::pair<View, View> views_of(const Block& b, const View& x, const View& y) const;
   std::vector<NamedLinop> parts() const;
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    for (auto& b : self.blocks) f(b.a);
+  }
   std::string details() const;
 };
 

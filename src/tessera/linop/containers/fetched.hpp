@@ -26,13 +26,21 @@ struct TESSERA_API Fetched {
     const Recorder::Residence there(r, where, Recorder::Constants::fetched);
     a.record(r, x, y);
   }
+  bool apply_add(Recorder& r, const View& x, const View& y) const {
+    const Recorder::Residence there(r, where, Recorder::Constants::fetched);
+    a.record_add(r, x, y);
+    return true;
+  }
   NamedLinop adjoint() const { return Fetched{a.H(), where}; }
   NamedLinop normal() const { return Fetched{a.N(), where}; }
   // Its arrays stay where they are.
   NamedLinop to(Device d) const { return Fetched{a, d}; }
   NamedLinop renamed(const Renames& r) const { return Fetched{a.rename(r), where}; }
   NamedLinop split(const Tile& tile) const { return Fetched{a.split(tile), where}; }
-  std::vector<NamedLinop> parts() const { return {a}; }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.a);
+  }
   std::string details() const { return cat("computes on ", where); }
 };
 

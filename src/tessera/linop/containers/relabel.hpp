@@ -21,11 +21,17 @@ struct TESSERA_API Relabel {
   bool isometry() const { return a.isometry(); }
   bool is_real_linear() const { return a.real_linear(); }
   void apply(Recorder& r, const View& x, const View& y) const { a.record(r, x, y); }
+  bool apply_add(Recorder& r, const View& x, const View& y) const {
+    a.record_add(r, x, y);
+    return true;
+  }
   NamedLinop adjoint() const { return Relabel{a.H(), names.H()}; }
-  NamedLinop to(Device d) const { return Relabel{a.to(d), names}; }
   Relabel renamed(const Renames& r) const { return {a, names.renamed(r)}; }
   NamedLinop split(const Tile& tile) const;
-  std::vector<NamedLinop> parts() const { return {a}; }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.a);
+  }
 
  private:
   std::optional<NamedDimension> inner_name(NamedDimension d) const;

@@ -5,6 +5,7 @@
 
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/common.hpp"
+#include "tessera/linop/join.hpp"
 
 namespace tessera {
 namespace {
@@ -96,23 +97,41 @@ Shape Stack::output_shape(const Shape& input) const {
   return out;
 }
 
+std::pair<View, View> Stack::views_of(const Block& b, const View& x, const View& y) const {
+  View in = x, out = y;
+  if (idim) in.layout = in.layout.select(*axis_of(names.ishape, *idim, x.layout.ndim()), b.in);
+  if (odim) out.layout = out.layout.select(*axis_of(names.oshape, *odim, y.layout.ndim()), b.out);
+  return {in, out};
+}
+
+bool Stack::apply_add(Recorder& r, const View& x, const View& y) const {
+  if (const auto whole = joined(*this, x, y)) {
+    whole->record_add(r, x, y);
+    return true;
+  }
+  Recorder::Parts parts(r, r.device(y));
+  for (const Block& b : blocks) {
+    parts.next();
+    const auto [in, out] = views_of(b, x, y);
+    b.a.record_add(r, in, out);
+  }
+  return true;
+}
+
 void Stack::apply(Recorder& r, const View& x, const View& y) const {
+  if (const auto whole = joined(*this, x, y)) return whole->record(r, x, y);
   const i64 out_axis = odim ? *axis_of(names.oshape, *odim, y.layout.ndim()) : -1;
   std::vector<bool> written(static_cast<std::size_t>(std::max<i64>(osize, 1)), false);
   std::optional<Recorder::Parts> parts(std::in_place, r, r.device(y));
   for (const Block& b : blocks) {
     parts->next();
-    View in = x, out = y;
-    if (idim) in.layout = in.layout.select(*axis_of(names.ishape, *idim, x.layout.ndim()), b.in);
-    if (odim) out.layout = out.layout.select(out_axis, b.out);
-    if (!written[static_cast<std::size_t>(b.out)]) {
-      b.a.record(r, in, out);
-      written[static_cast<std::size_t>(b.out)] = true;
+    const auto [in, out] = views_of(b, x, y);
+    if (written[static_cast<std::size_t>(b.out)]) {
+      b.a.record_add(r, in, out);
       continue;
     }
-    const View t = r.temporary(out.shape(), out.dtype, r.device(out));
-    b.a.record(r, in, t);
-    record::add(r, out, t, out);
+    b.a.record(r, in, out);
+    written[static_cast<std::size_t>(b.out)] = true;
   }
   parts.reset();
   for (i64 i = 0; odim && i < osize; ++i)
@@ -139,12 +158,6 @@ std::optional<NamedLinop> Stack::normal() const {
   const auto at = std::find(names.ishape.begin(), names.ishape.end(), *idim) - names.ishape.begin();
   const NamedDimension out = idim == odim ? *idim : idim->next_unused(dims_of(names));
   return stack(normals, StackDim{*idim, at}, StackDim{out, at});
-}
-
-NamedLinop Stack::to(Device d) const {
-  Stack c = *this;
-  for (Block& b : c.blocks) b.a = b.a.to(d);
-  return c;
 }
 
 Stack Stack::renamed(const Renames& r) const {

@@ -94,7 +94,11 @@ struct TESSERA_API BlockCoverage {
   BlockCoverage renamed(const Renames& r) const { return {counts, names.renamed(r)}; }
   BlockCoverage split(const Tile& tile) const;
   std::string details() const { return cat("counts ", counts.shape(), " ", counts.dtype()); }
-  std::vector<Array> arrays() const { return {counts}; }
+  BlockCoverage to(Device) const { return *this; }
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    f(self.counts);
+  }
 };
 
 }  // namespace tessera

@@ -140,12 +140,6 @@ Convolution::Convolution(Array kernel, const Dims& batch_shape,
       "' needs padding_mode 'circular'; zeros at the border give no convolution");
 }
 
-Convolution Convolution::to(Device d) const {
-  Convolution moved = *this;
-  moved.spectra = KernelSpectra(kernel().to(d));
-  return moved;
-}
-
 Shape Convolution::output_shape(const Shape& input) const {
   const i64 rank = kernel().ndim(), first = input.size() - rank;
   require<DimError>(first >= 0, "Convolution ", names.str(), ": convolves ", rank,

@@ -31,7 +31,6 @@ struct TESSERA_API Convolution {
   const Array& kernel() const { return spectra.kernel(); }
   NamedShape shape() const { return names; }
   std::optional<Device> device() const { return kernel().device(); }
-  Convolution to(Device d) const;
   Shape output_shape(const Shape& input) const;  // ShapeError where the kernel exceeds the grid
   DType output_dtype(DType t) const { return convolution_dtype(t, kernel().dtype()); }
   void apply(Recorder& r, const View& x, const View& y) const;
@@ -39,7 +38,10 @@ struct TESSERA_API Convolution {
   std::optional<NamedLinop> normal() const;
   Convolution renamed(const Renames& renames) const;
   std::string details() const;
-  std::vector<Array> arrays() const { return {kernel()}; }
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    KernelSpectra::each_array(self.spectra, f);
+  }
 
  private:
   void apply_direct(Recorder& r, const View& x, const View& y) const;

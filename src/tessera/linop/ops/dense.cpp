@@ -3,6 +3,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
+#include "tessera/plan/record_sums.hpp"
 
 namespace tessera {
 namespace {
@@ -198,8 +199,61 @@ std::optional<NamedLinop> Dense::normal() const {
   return Diagonal(w.permute(order), names.ishape);
 }
 
-void Dense::apply(Recorder& r, const View& x_given, const View& y) const {
+// The matrices of a product: arranged axes of weight, input and output, and the shapes that merge
+// each to batch + rows + columns.
+struct Dense::Matrices {
+  Layout a, b, y;
+  Shape a_shape, b_shape, y_shape;
+};
+
+Dense::Matrices Dense::matrices(const Layout& w, const Layout& x, const Layout& y) const {
+  const Classes c = classify(*this, x.ndim(), y.ndim());
+  Shape batch;
+  for (const Axis& axis : c.batch) batch.push_back(y.shape[axis.y]);
+  const i64 m = group_size(c.out, x.shape, y.shape), k = group_size(c.contract, x.shape, y.shape),
+            n = group_size(c.free, x.shape, y.shape);
+  auto matrix = [&](i64 rows, i64 columns) {
+    Shape s = batch;
+    s.push_back(rows);
+    s.push_back(columns);
+    return s;
+  };
+  return {arrange(w, {&c.batch, &c.out, &c.contract}, &Axis::w, {}),
+          arrange(x, {&c.batch, &c.contract, &c.free}, &Axis::x, {}),
+          arrange(y, {&c.batch, &c.out, &c.free}, &Axis::y, {}),
+          matrix(m, k),
+          matrix(k, n),
+          matrix(m, n)};
+}
+
+bool Dense::direct(const Layout& x, const Layout& y) const {
+  if (!broadcast_dims.empty()) return false;
+  if (classify(*this, x.ndim(), y.ndim()).contract.empty()) return true;
+  const Matrices m = matrices(weight.layout(), x, y);
+  return m.a.reshape(m.a_shape) && m.b.reshape(m.b_shape) && m.y.reshape(m.y_shape);
+}
+
+void Dense::apply(Recorder& r, const View& x, const View& y) const {
+  record_product(r, x, y, false);
+}
+
+bool Dense::apply_add(Recorder& r, const View& x, const View& y) const {
+  return record_product(r, x, y, true);
+}
+
+// y = W x, or y += W x where that takes no temporary of y's size: false, with nothing recorded,
+// where it does.
+bool Dense::record_product(Recorder& r, const View& x_given, const View& y, bool adds) const {
   const Classes c = classify(*this, x_given.layout.ndim(), y.layout.ndim());
+  const bool inner = c.out.empty() && c.free.empty() && !c.batch.empty() && !c.contract.empty() &&
+                     (conjugated || !is_complex(y.dtype));
+  if (adds) {
+    if (inner || (c.contract.empty() && conjugated)) return false;
+    if (!c.contract.empty()) {
+      const Matrices m = matrices(weight.layout(), x_given.layout, y.layout);
+      if (!m.y.reshape(m.y_shape)) return false;
+    }
+  }
   View x = x_given;
   if (x.dtype != y.dtype) {
     x = r.temporary(x.shape(), y.dtype, r.device(x));
@@ -222,27 +276,20 @@ void Dense::apply(Recorder& r, const View& x_given, const View& y) const {
     const View target = sub_view(y, full);
     const View a = sub_view(w, arrange(w.layout, {&c.batch, &c.out, &c.free}, &Axis::w, full));
     const View b = sub_view(x, arrange(x.layout, {&c.batch, &c.out, &c.free}, &Axis::x, full));
-    return conjugated ? record::conj_multiply(r, a, b, target) : record::multiply(r, a, b, target);
+    adds         ? record::add_product(r, a, b, target)
+    : conjugated ? record::conj_multiply(r, a, b, target)
+                 : record::multiply(r, a, b, target);
+    return true;
   }
-  const bool inner = c.out.empty() && c.free.empty() && !c.batch.empty();
-  if (inner && (conjugated || !is_complex(y.dtype))) {
+  if (inner) {
     Layout target = arrange(y.layout, {&c.batch}, &Axis::y, {});
     for (std::size_t i = 0; i < c.contract.size(); ++i) target = target.insert_axis(target.ndim());
-    return record::vdot(r, sub_view(w, arrange(w.layout, {&c.batch, &c.contract}, &Axis::w, {})),
-                        sub_view(x, arrange(x.layout, {&c.batch, &c.contract}, &Axis::x, {})),
-                        sub_view(y, target));
+    record::vdot(r, sub_view(w, arrange(w.layout, {&c.batch, &c.contract}, &Axis::w, {})),
+                 sub_view(x, arrange(x.layout, {&c.batch, &c.contract}, &Axis::x, {})),
+                 sub_view(y, target));
+    return true;
   }
-  Shape batch;
-  for (const Axis& a : c.batch) batch.push_back(y.shape()[a.y]);
-  const i64 m = group_size(c.out, x.shape(), y.shape()),
-            k = group_size(c.contract, x.shape(), y.shape()),
-            n = group_size(c.free, x.shape(), y.shape());
-  auto matrix = [&](i64 rows, i64 columns) {
-    Shape s = batch;
-    s.push_back(rows);
-    s.push_back(columns);
-    return s;
-  };
+  const Matrices m = matrices(w.layout, x.layout, y.layout);
   // A layout that cannot be merged to a matrix in place goes through a dense copy.
   auto merged = [&](const View& v, const Layout& arranged, const Shape& to) {
     if (const auto l = arranged.reshape(to)) return sub_view(v, *l);
@@ -250,16 +297,16 @@ void Dense::apply(Recorder& r, const View& x_given, const View& y) const {
     record::copy(r, sub_view(v, arranged), dense);
     return sub_view(dense, Layout::contiguous(to));
   };
-  const View a =
-      merged(w, arrange(w.layout, {&c.batch, &c.out, &c.contract}, &Axis::w, {}), matrix(m, k));
-  const View b =
-      merged(x, arrange(x.layout, {&c.batch, &c.contract, &c.free}, &Axis::x, {}), matrix(k, n));
-  const Layout target = arrange(y.layout, {&c.batch, &c.out, &c.free}, &Axis::y, {});
-  if (const auto l = target.reshape(matrix(m, n)))
-    return record::matmul(r, a, b, sub_view(y, *l), conjugated, false);
-  const View dense = r.temporary(target.shape, y.dtype, r.device(y));
-  record::matmul(r, a, b, sub_view(dense, Layout::contiguous(matrix(m, n))), conjugated, false);
-  record::copy(r, dense, sub_view(y, target));
+  const View a = merged(w, m.a, m.a_shape), b = merged(x, m.b, m.b_shape);
+  if (const auto l = m.y.reshape(m.y_shape)) {
+    adds ? record::add_matmul(r, a, b, sub_view(y, *l), conjugated)
+         : record::matmul(r, a, b, sub_view(y, *l), conjugated, false);
+    return true;
+  }
+  const View dense = r.temporary(m.y.shape, y.dtype, r.device(y));
+  record::matmul(r, a, b, sub_view(dense, Layout::contiguous(m.y_shape)), conjugated, false);
+  record::copy(r, dense, sub_view(y, m.y));
+  return true;
 }
 
 }  // namespace tessera

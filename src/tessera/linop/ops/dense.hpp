@@ -28,19 +28,25 @@ struct TESSERA_API Dense {
   std::optional<Device> device() const { return weight.device(); }
   DType output_dtype(DType t) const { return promote(t, weight.dtype()); }
   void apply(Recorder& r, const View& x, const View& y) const;
+  bool apply_add(Recorder& r, const View& x, const View& y) const;
+  // Its product with this input needs no rearranged copy of the weight or of an operand.
+  bool direct(const Layout& x, const Layout& y) const;
   Dense adjoint() const;
   // sum |w|^2 where the map only spreads its input; the Gram matrix where that is less work.
   std::optional<NamedLinop> normal() const;
-  Dense to(Device d) const {
-    return Dense(weight.to(d), weightshape, names.ishape, names.oshape, broadcast_dims, conjugated);
-  }
   Dense renamed(const Renames& r) const;
   Dense split(const Tile& tile) const;
   std::string details() const;
-  std::vector<Array> arrays() const { return {weight}; }
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    f(self.weight);
+  }
 
  private:
   std::optional<NamedLinop> gram() const;
+  bool record_product(Recorder& r, const View& x, const View& y, bool adds) const;
+  struct Matrices;
+  Matrices matrices(const Layout& w, const Layout& x, const Layout& y) const;
 };
 
 }  // namespace tessera

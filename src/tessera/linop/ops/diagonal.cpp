@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/ops/diagonal.hpp"
 
+#include "tessera/plan/record_sums.hpp"
+
 namespace tessera {
 namespace {
 
@@ -130,13 +132,27 @@ Array Diagonal::product(DType data) const {
   return is_one(scale) ? *all : ops::multiply(*all, scale);
 }
 
-void Diagonal::apply(Recorder& r, const View& x, const View& y) const {
+// One factor as it is: its array is read, and nothing is formed when a plan is made.
+bool Diagonal::plain() const {
+  return factors.size() == 1 && !factors.front().squared && is_one(scale);
+}
+
+View Diagonal::constant(Recorder& r, DType data) const {
   const Factor& first = factors.front();
-  if (factors.size() > 1 || first.squared || !is_one(scale))
-    return record::multiply(r, r.constant(product(y.dtype)), x, y);
-  const View w =
-      r.constant(first.follows ? first.weight.astype(weight_dtype(first, y.dtype)) : first.weight);
-  first.conjugated ? record::conj_multiply(r, w, x, y) : record::multiply(r, w, x, y);
+  if (!plain()) return r.constant(product(data));
+  return r.constant(first.follows ? first.weight.astype(weight_dtype(first, data)) : first.weight);
+}
+
+void Diagonal::apply(Recorder& r, const View& x, const View& y) const {
+  const View w = constant(r, y.dtype);
+  plain() && factors.front().conjugated ? record::conj_multiply(r, w, x, y)
+                                        : record::multiply(r, w, x, y);
+}
+
+bool Diagonal::apply_add(Recorder& r, const View& x, const View& y) const {
+  if (plain() && factors.front().conjugated) return false;
+  record::add_product(r, constant(r, y.dtype), x, y);
+  return true;
 }
 
 Diagonal Diagonal::adjoint() const {
@@ -189,12 +205,6 @@ NamedLinop Diagonal::normal() const {
   return n;
 }
 
-Diagonal Diagonal::to(Device d) const {
-  Diagonal moved = *this;
-  for (Factor& f : moved.factors) f.weight = f.weight.to(d);
-  return moved;
-}
-
 Diagonal Diagonal::renamed(const Renames& r) const {
   Diagonal a = *this;
   a.names = NamedShape(rename(names.ishape, r));
@@ -211,12 +221,6 @@ Diagonal Diagonal::split(const Tile& tile) const {
 Diagonal Diagonal::power(const Value& exponent) const {
   const Array w = product(factors.front().weight.dtype());
   return Diagonal(ops::power(w, exponent), names.ishape, broadcast_dims);
-}
-
-std::vector<Array> Diagonal::arrays() const {
-  std::vector<Array> all;
-  for (const Factor& f : factors) all.push_back(f.weight);
-  return all;
 }
 
 std::string Diagonal::details() const {

@@ -38,9 +38,9 @@ struct TESSERA_API Diagonal {
   Shape output_shape(const Shape& input) const;
   DType output_dtype(DType t) const;
   void apply(Recorder& r, const View& x, const View& y) const;
+  bool apply_add(Recorder& r, const View& x, const View& y) const;
   Diagonal adjoint() const;
   NamedLinop normal() const;
-  Diagonal to(Device d) const;
   Diagonal renamed(const Renames& r) const;
   Diagonal split(const Tile& tile) const;
   // The same weights without a say in the dtype of the result: tables that an operator computes.
@@ -50,9 +50,14 @@ struct TESSERA_API Diagonal {
   Array product(DType data) const;  // all factors and the scale, in the precision of the data
   Diagonal power(const Value& exponent) const;  // weight ** exponent
   std::string details() const;
-  std::vector<Array> arrays() const;
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    for (auto& factor : self.factors) f(factor.weight);
+  }
 
  private:
+  bool plain() const;
+  View constant(Recorder& r, DType data) const;
   void include(const Factor& f);
 };
 

@@ -152,10 +152,6 @@ FFTConvolution::FFTConvolution(Array kernel, const Dims& batch_shape,
       names(ConvolutionNames::make(kind, spectra.kernel(), batch_shape, in_grid_shape,
                                    out_grid_shape)) {}
 
-FFTConvolution FFTConvolution::to(Device d) const {
-  return {KernelSpectra(spectra.kernel().to(d)), names, use, wraps};
-}
-
 Shape FFTConvolution::output_shape(const Shape& input) const {
   const Array& k = spectra.kernel();
   const i64 first = input.size() - k.ndim();

@@ -19,6 +19,17 @@ class TESSERA_API KernelSpectra {
   // by the number of points. `dtype` complex64 or complex128; `half`: as a real transform gives it.
   Array spectrum(const Shape& grid, DType dtype, bool half) const;
   i64 kept() const;
+  // Its kernel; one that may have changed keeps no transforms.
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    if constexpr (std::is_const_v<Self>) {
+      f(self.kernel_);
+    } else {
+      Array kernel = self.kernel_;
+      f(kernel);
+      self = KernelSpectra(std::move(kernel));
+    }
+  }
 
  private:
   struct Cache;
@@ -57,7 +68,6 @@ struct TESSERA_API FFTConvolution {
       : spectra(std::move(s)), names(std::move(n)), use(u), wraps(w) {}
   NamedShape shape() const { return names; }
   std::optional<Device> device() const { return spectra.kernel().device(); }
-  FFTConvolution to(Device d) const;
   Shape output_shape(const Shape& input) const;  // ShapeError where the kernel exceeds the grid
   DType output_dtype(DType t) const { return convolution_dtype(t, spectra.kernel().dtype()); }
   void apply(Recorder& r, const View& x, const View& y) const;
@@ -65,7 +75,10 @@ struct TESSERA_API FFTConvolution {
   std::optional<NamedLinop> normal() const;
   FFTConvolution renamed(const Renames& r) const { return {spectra, names.renamed(r), use, wraps}; }
   std::string details() const;
-  std::vector<Array> arrays() const { return {spectra.kernel()}; }
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    KernelSpectra::each_array(self.spectra, f);
+  }
 };
 
 }  // namespace tessera

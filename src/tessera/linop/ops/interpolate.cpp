@@ -58,13 +58,6 @@ void Interpolate::apply_adjoint(Recorder& r, const View& y, const View& x) const
   r.launch(&KernelTable::interpolate, "grid", spec, reads, x, {.updates = true});
 }
 
-Interpolate Interpolate::to(Device d) const {
-  Interpolate a = *this;
-  a.locs = locs.to(d);
-  a.points = points.to(d);
-  return a;
-}
-
 Interpolate Interpolate::renamed(const Renames& r) const {
   Interpolate a = *this;
   a.names = names.renamed(r);

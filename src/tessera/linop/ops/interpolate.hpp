@@ -30,11 +30,16 @@ struct TESSERA_API Interpolate {
   DType output_dtype(DType t) const;
   void apply(Recorder& r, const View& x, const View& y) const;
   void apply_adjoint(Recorder& r, const View& y, const View& x) const;
-  Interpolate to(Device d) const;
   Interpolate renamed(const Renames& r) const;
   Interpolate split(const Tile& tile) const;  // along dims of the points and batches
   std::string details() const;
-  std::vector<Array> arrays() const { return {locs, points.locs, points.order, points.starts}; }
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    f(self.locs);
+    f(self.points.locs);
+    f(self.points.order);
+    f(self.points.starts);
+  }
 
  private:
   Interpolate() = default;

@@ -201,10 +201,4 @@ NamedLinop Kronecker::split(const Tile& tile) const {
   return Kronecker(std::move(all));
 }
 
-Kronecker Kronecker::to(Device d) const {
-  std::vector<NamedLinop> all;
-  for (const NamedLinop& f : factors) all.push_back(f.to(d));
-  return Kronecker(std::move(all));
-}
-
 }  // namespace tessera

@@ -27,8 +27,10 @@ struct TESSERA_API Kronecker {
   bool isometry() const;
   Kronecker renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
-  Kronecker to(Device d) const;
-  std::vector<NamedLinop> parts() const { return factors; }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    for (auto& a : self.factors) f(a);
+  }
 };
 
 }  // namespace tessera

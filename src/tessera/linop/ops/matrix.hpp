@@ -20,13 +20,19 @@ struct TESSERA_API Matrix {
   std::optional<Device> device() const { return inner.device(); }
   DType output_dtype(DType t) const { return inner.output_dtype(t); }
   void apply(Recorder& r, const View& x, const View& y) const { inner.record(r, x, y); }
+  bool apply_add(Recorder& r, const View& x, const View& y) const {
+    inner.record_add(r, x, y);
+    return true;
+  }
   Matrix adjoint() const { return Matrix(inner.H()); }
   std::optional<NamedLinop> normal() const { return inner.own_normal(); }
   bool isometry() const { return inner.isometry(); }
   Matrix renamed(const Renames& r) const { return Matrix(inner.rename(r)); }
   NamedLinop split(const Tile& t) const { return Matrix(inner.split(t)); }
-  Matrix to(Device d) const { return Matrix(inner.to(d)); }
-  std::vector<NamedLinop> parts() const { return {inner}; }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.inner);
+  }
 };
 
 }  // namespace tessera

@@ -154,13 +154,6 @@ std::optional<i64> NUFFT::size(NamedDimension d) const {
   return std::nullopt;
 }
 
-NUFFT NUFFT::to(Device d) const {
-  NUFFT a = *this;
-  a.locs = locs.to(d);
-  a.map = map.to(d);
-  return a;
-}
-
 NUFFT NUFFT::renamed(const Renames& r) const {
   NUFFT a = *this;
   a.names = names.renamed(r);

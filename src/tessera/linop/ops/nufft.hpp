@@ -48,12 +48,19 @@ struct TESSERA_API NUFFT {
   std::optional<NamedLinop> normal() const;
   // A.H inner A without the points, for a diagonal inner; nullopt when that is not asked for.
   std::optional<NamedLinop> normal(const NamedLinop& inner) const;
-  NUFFT to(Device d) const;
   NUFFT renamed(const Renames& r) const;
   NUFFT split(const Tile& tile) const;  // along dims of the points and batches
   std::vector<NamedLinop> parts() const { return map.parts(); }
   std::string details() const;
-  std::vector<Array> arrays() const { return {locs}; }  // and those of its parts
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    f(self.locs);
+    if (self.options.apodize_weights) f(*self.options.apodize_weights);
+  }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.map);
+  }
 
   i64 axes() const { return grid_size.size(); }
   Dims batch_dims() const;

@@ -181,12 +181,6 @@ NamedLinop Sampling::normal() const {
   return Diagonal(counts.to(positions.device()), names.ishape).following();
 }
 
-Sampling Sampling::to(Device d) const {
-  Sampling s = *this;
-  s.positions = positions.to(d);
-  return s;
-}
-
 Sampling Sampling::renamed(const Renames& r) const {
   Sampling s = *this;
   s.names = names.renamed(r);

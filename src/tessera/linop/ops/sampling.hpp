@@ -44,11 +44,13 @@ struct TESSERA_API Sampling {
   void apply_adjoint(Recorder& r, const View& y, const View& x) const;
   NamedLinop normal() const;  // a diagonal of counts
   bool isometry() const { return false; }
-  Sampling to(Device d) const;
   Sampling renamed(const Renames& r) const;
   Sampling split(const Tile& tile) const;  // along dims of the points and batches
   std::string details() const;
-  std::vector<Array> arrays() const { return {positions}; }
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    f(self.positions);
+  }
 
  private:
   Sampling() = default;

@@ -22,6 +22,10 @@ struct TESSERA_API Scalar {
     return is_inexact(t) ? t : DType::f64;
   }
   void apply(Recorder& r, const View& x, const View& y) const { record::scale(r, weight, x, y); }
+  bool apply_add(Recorder& r, const View& x, const View& y) const {
+    record::multiply_add(r, weight, x, y, y);
+    return true;
+  }
   Scalar adjoint() const { return Scalar(conjugate(), names.ishape); }
   Scalar normal() const {
     const c128 w = weight.as<c128>();

@@ -79,13 +79,6 @@ Sparse Sparse::adjoint() const {
   return a;
 }
 
-Sparse Sparse::to(Device d) const {
-  Sparse a = *this;
-  a.matrix = matrix.to(d);
-  a.turned = turned.to(d);
-  return a;
-}
-
 Sparse Sparse::renamed(const Renames& r) const {
   Sparse a = *this;
   a.names = names.renamed(r);

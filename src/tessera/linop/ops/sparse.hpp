@@ -30,13 +30,16 @@ struct TESSERA_API Sparse {
   DType output_dtype(DType t) const;
   void apply(Recorder& r, const View& x, const View& y) const;
   Sparse adjoint() const;
-  Sparse to(Device d) const;
   Sparse renamed(const Renames& r) const;
   Sparse split(const Tile& tile) const;
   std::string details() const;
-  std::vector<Array> arrays() const {
-    return {matrix.values, matrix.indices, matrix.starts,
-            turned.values, turned.indices, turned.starts};
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    for (auto* m : {&self.matrix, &self.turned}) {
+      f(m->values);
+      f(m->indices);
+      f(m->starts);
+    }
   }
 };
 

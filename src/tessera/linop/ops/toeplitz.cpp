@@ -168,10 +168,4 @@ NamedLinop Toeplitz::split(const Tile& tile) const {
   return a;
 }
 
-Toeplitz Toeplitz::to(Device d) const {
-  Toeplitz a = *this;
-  a.generator = generator.to(d);
-  return a;
-}
-
 }  // namespace tessera

@@ -29,8 +29,10 @@ struct TESSERA_API Toeplitz {
   Toeplitz adjoint() const;
   Toeplitz renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
-  Toeplitz to(Device d) const;
-  std::vector<Array> arrays() const { return {generator}; }
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    f(self.generator);
+  }
   std::string details() const { return cat(rows, " x ", columns, " ", generator.dtype()); }
 
  private:
