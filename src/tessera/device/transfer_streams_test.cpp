@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/support.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
@@ -152,6 +153,7 @@ void check_rows(Device d) {
 TEST_F(TransferStreams, CopiesOfRowsLeaveTheGapsAlone) {
   check_rows(cpu);
   check_rows(sim_at(0));
+  check_rows(test_device());
 }
 
 TEST_F(TransferStreams, TransfersAreLoggedAsSentences) {

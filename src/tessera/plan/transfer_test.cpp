@@ -23,6 +23,9 @@ namespace {
 
 const Device sim0{Kind::sim, 0}, sim1{Kind::sim, 1}, sim2{Kind::sim, 2};
 
+// The device of the tests, or a sim device where that is the host.
+Device accelerator() { return test_device() == cpu ? sim0 : test_device(); }
+
 class Transfers : public testing::Test {
  protected:
   void TearDown() override {
@@ -43,6 +46,14 @@ Array constant(double v, i64 n, Device d) {
 
 double distance(const Array& a, const Array& b) {
   return norm(ops::subtract(a.to(cpu), b.to(cpu))).item().as<double>();
+}
+
+// A task that ends when it is let go.
+Task until(const std::atomic<bool>& go) {
+  return {[](const void* state, const Launch&) {
+            while (!static_cast<const std::atomic<bool>*>(state)->load()) std::this_thread::yield();
+          },
+          std::shared_ptr<const void>(&go, [](const void*) {})};
 }
 
 // y = 3 x, computed on `there`.
@@ -121,7 +132,8 @@ TEST_F(Transfers, RepeatedRunsNeverOvertakeTheirInput) {
   struct Way {
     Device from, to;
   };
-  for (const Way way : {Way{sim0, sim1}, Way{sim0, cpu}, Way{cpu, sim1}, Way{sim1, sim0}}) {
+  for (const Way way : {Way{sim0, sim1}, Way{sim0, cpu}, Way{cpu, sim1}, Way{sim1, sim0},
+                        Way{accelerator(), cpu}, Way{cpu, accelerator()}}) {
     const i64 n = 33;
     tessera::Run run =
         move(Layout::contiguous({n}), way.from, Layout::contiguous({n}), way.to).instance();
@@ -156,7 +168,7 @@ TEST_F(Transfers, AnInputMayDieAfterTheCall) {
 
 TEST_F(Transfers, ThreadsShareTheStreamsWithoutHarm) {
   const Using slow(config().sim_delay_us, i64{60});
-  const Plan p = triple(16, cpu, sim1);
+  const Plan p = triple(16, cpu, accelerator());
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -171,6 +183,34 @@ TEST_F(Transfers, ThreadsShareTheStreamsWithoutHarm) {
     });
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(wrong.load(), 0);
+}
+
+// What comes before the run on its own stream comes before the transfers of every part.
+TEST_F(Transfers, AllPartsStartTogether) {
+  Recorder r;
+  const Layout l = Layout::contiguous({5});
+  const View x = r.input(l, DType::f64, sim0), y = r.output(l, DType::f64, sim0);
+  std::vector<View> back;
+  for (const Device d : {sim1, sim2}) {
+    const View there = r.temporary({5}, DType::f64, d);
+    back.push_back(r.temporary({5}, DType::f64, sim0));
+    record::copy(r, x, there);
+    record::copy(r, there, back.back());
+  }
+  record::add(r, back[0], back[1], y);
+  tessera::Run run = Plan(std::move(r), "two parts").instance();
+  const Array in = constant(0, 5, sim0), out = dense({5}, DType::f64, sim0);
+  std::atomic<bool> go{false};
+  Stream::home(sim0).launch(until(go), {});
+  in.fill(Value(4.0));
+  run(in, out);
+  const Event first = transfer_stream(sim0, sim1).record(),
+              second = transfer_stream(sim0, sim2).record();
+  EXPECT_FALSE(first.done() || second.done());
+  go.store(true);
+  EXPECT_EQ(distance(out, constant(8, 5, cpu)), 0);
+  first.wait();
+  second.wait();
 }
 
 TEST_F(Transfers, AListenerHoldsATransferBack) {
@@ -190,12 +230,7 @@ TEST_F(Transfers, AListenerHoldsATransferBack) {
   run(in, out);  // never recorded: nothing to wait for
   EXPECT_EQ(distance(out, constant(1, 4, cpu)), 0);
   std::atomic<bool> go{false};
-  const Task block{[](const void* state, const Launch&) {
-                     while (!static_cast<const std::atomic<bool>*>(state)->load())
-                       std::this_thread::yield();
-                   },
-                   std::shared_ptr<const void>(&go, [](const void*) {})};
-  producer.launch(block, {});
+  producer.launch(until(go), {});
   ready.record(producer);
   run(in, out);
   const Event end = run.stream().record();
@@ -276,7 +311,7 @@ TEST_F(Transfers, SlicesOfInnerDimsAreNotPacked) {
   Layout sliced = part.layout();
   sliced.offset = 0;
   const View x = r.input(sliced, DType::f64, cpu), y = r.output(sliced, DType::f64, cpu),
-             there = r.temporary({7, 20}, DType::f64, sim0);
+             there = r.temporary({7, 20}, DType::f64, accelerator());
   record::copy(r, x, there);
   record::copy(r, there, y);
   const Plan p(std::move(r), "slices");
@@ -299,20 +334,20 @@ TEST_F(Transfers, WhatIsNotInRowsIsPackedOnTheAccelerator) {
   Layout at_zero = strided;
   at_zero.offset = 0;
   // From the host: x itself is strided in three levels, so it is packed there.
-  const Plan up = move(at_zero, cpu, Layout::contiguous({4, 3, 12}), sim0);
+  const Plan up = move(at_zero, cpu, Layout::contiguous({4, 3, 12}), accelerator());
   EXPECT_EQ(up.steps().size(), 2u);
   EXPECT_EQ(up.workspace(cpu), 4 * 3 * 12 * 8);
-  const Array there = dense({4, 3, 12}, DType::f64, sim0);
+  const Array there = dense({4, 3, 12}, DType::f64, accelerator());
   tessera::Run run = up.instance();
   run(cube.view(strided), there);
   EXPECT_EQ(distance(there, cube.view(strided).contiguous()), 0);
   // Rows on both sides, but not the same ones: the sim device packs, the host does not.
   const Layout a = Layout::contiguous({4, 3, 20}).slice(2, 0, 12),
                b = Layout::contiguous({4, 5, 12}).slice(1, 0, 3);
-  const Plan down = move(a, sim0, b, cpu);
+  const Plan down = move(a, accelerator(), b, cpu);
   EXPECT_EQ(down.steps().size(), 2u) << down.explain();
   EXPECT_EQ(down.workspace(cpu), 0) << down.explain();
-  const Array big = Random(5).normal({4, 3, 20}, DType::f64).to(sim0).contiguous(),
+  const Array big = Random(5).normal({4, 3, 20}, DType::f64).to(accelerator()).contiguous(),
               out = dense({4, 5, 12}, DType::f64, cpu);
   tessera::Run back = down.instance();
   back(big.slice(2, 0, 12), out.slice(1, 0, 3));
