@@ -161,6 +161,7 @@ TEST_F(TransferStreams, TransfersAreLoggedAsSentences) {
   const Storage m = Storage::allocate(sim_at(1), 3000);
   std::vector<unsigned char> host(3000);
   const Stream s = transfer_stream(cpu, sim_at(1));
+  s.wait(Stream::home(sim_at(1)).record());  // fresh memory is poisoned there
   testing::internal::CaptureStderr();
   s.copy({.to = m.data(),
           .to_device = sim_at(1),
