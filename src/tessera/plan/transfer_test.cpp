@@ -107,6 +107,39 @@ TEST_F(Transfers, AFailedRunHurtsNoLaterOne) {
   EXPECT_EQ(distance(x, constant(2, 8, cpu)), 0);
 }
 
+// Runs of several threads share the transfer streams while tasks fail now and then: a run throws,
+// or its result is right.
+TEST_F(Transfers, AFailureIsNeverAWrongResult) {
+  const Using slow(config().sim_delay_us, i64{20});
+  const Plan p = triple(16, cpu, sim1);
+  std::atomic<int> wrong{0}, failed{0}, right{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      tessera::Run run = p.instance();
+      for (int i = 0; i < 40; ++i) {
+        const double v = 100 * t + i;
+        const Array x = constant(v, 16, cpu), y = constant(-1, 16, cpu);
+        if (i % 7 == t) sim::fail_task_after(1, t);
+        try {
+          run(x, y);
+          ++(distance(y, constant(3 * v, 16, cpu)) == 0 ? right : wrong);
+        } catch (const DeviceError&) {
+          ++failed;
+        }
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_GT(failed.load(), 0);
+  EXPECT_GT(right.load(), 0);
+  sim::fail_task_after(1, -1);
+  tessera::Run after = p.instance();
+  const Array x = constant(5, 16, cpu), y = dense({16}, DType::f64, cpu);
+  after(x, y);
+  EXPECT_EQ(distance(y, constant(15, 16, cpu)), 0);
+}
+
 TEST_F(Transfers, ALostDeviceIsAnErrorAndNoHang) {
   const Plan p = triple(8, cpu, sim1);
   const Array x = constant(2, 8, cpu), y = dense({8}, DType::f64, cpu);
