@@ -101,13 +101,18 @@ std::optional<NamedLinop> together(const NamedLinop& a, const NamedLinop& b, Nam
 // Blocks of a Concat on their way to fewer.
 class Joiner {
  public:
-  Joiner(const Concat& tiles, const View& x, const View& y) : tiles_(tiles), x_(x), y_(y) {
+  // Without views it is not asked what a product copies.
+  Joiner(const Concat& tiles, const View* x, const View* y) : tiles_(tiles), x_(x), y_(y) {
     for (Concat::Block b : tiles.blocks) {
       i64 count = 1;
-      const auto [in, out] = tiles.views_of(b, x, y);
       std::optional<NamedLinop> whole;
-      if (const Concat* inner = b.a.as<Concat>()) whole = joined(*inner, in, out);
-      if (const Stack* inner = b.a.as<Stack>()) whole = joined(*inner, in, out);
+      if (!x) {
+        if (const Concat* inner = b.a.as<Concat>()) whole = joined(*inner);
+      } else {
+        const auto [in, out] = tiles.views_of(b, *x, *y);
+        if (const Concat* inner = b.a.as<Concat>()) whole = joined(*inner, in, out);
+        if (const Stack* inner = b.a.as<Stack>()) whole = joined(*inner, in, out);
+      }
       if (whole) {
         count = static_cast<i64>(b.a.parts().size());
         b.a = *whole;
@@ -198,14 +203,14 @@ class Joiner {
   // The joined product needs no copies that a tile did not need.
   bool as_direct(const Concat::Block& both, const Concat::Block& tile) const {
     const Dense *whole = both.a.as<Dense>(), *part = tile.a.as<Dense>();
-    if (!whole) return true;
-    const auto [x, y] = tiles_.views_of(both, x_, y_);
-    const auto [in, out] = tiles_.views_of(tile, x_, y_);
+    if (!whole || !x_) return true;
+    const auto [x, y] = tiles_.views_of(both, *x_, *y_);
+    const auto [in, out] = tiles_.views_of(tile, *x_, *y_);
     return whole->direct(x.layout, y.layout) || !part->direct(in.layout, out.layout);
   }
 
   const Concat& tiles_;
-  const View &x_, &y_;
+  const View *x_, *y_;
   std::vector<Run> runs_;
   bool changed_ = false;
 };
@@ -215,7 +220,13 @@ bool wanted() { return config().rewrite && config().rewrite_tiles; }
 }  // namespace
 
 std::optional<NamedLinop> joined(const Concat& tiles, const View& x, const View& y) {
-  return wanted() ? Joiner(tiles, x, y).result() : std::nullopt;
+  return wanted() ? Joiner(tiles, &x, &y).result() : std::nullopt;
+}
+
+std::optional<NamedLinop> joined(const Concat& tiles) {
+  if (!wanted()) return std::nullopt;
+  const std::optional<NamedLinop> whole = Joiner(tiles, nullptr, nullptr).result();
+  return whole && !whole->as<Concat>() ? whole : std::nullopt;
 }
 
 std::optional<NamedLinop> joined(const Stack& tiles, const View& x, const View& y) {

@@ -16,6 +16,8 @@ namespace tessera {
 // The same map with fewer parts, or as one operator, with a note that says what was joined; nullopt
 // when there is nothing to join, or when it would take temporaries that the tiles do not take.
 std::optional<NamedLinop> joined(const Concat& tiles, const View& x, const View& y);
+// All tiles as one operator, whatever the input; nullopt when some remain apart.
+std::optional<NamedLinop> joined(const Concat& tiles);
 std::optional<NamedLinop> joined(const Stack& tiles, const View& x, const View& y);
 
 }  // namespace tessera

@@ -108,6 +108,16 @@ TEST(Join, BatchesDiagonalsScalarsAndIdentities) {
   }
 }
 
+TEST(Join, NormalsOfTilesAreThoseOfTheWhole) {
+  const NamedLinop A = matrix(12, 5);
+  const Array x = Random(2).normal({5}, DType::c128);
+  for (const NamedLinop& B : {rows(A, 5), columns(A, 2), grid(A, 4, 3)}) {
+    EXPECT_EQ(B.N().kind(), "Dense") << B.N().tree();
+    EXPECT_TRUE(B.N().shape() == A.N().shape());
+    EXPECT_LT(distance(B.N()(x), A.N()(x)), 1e-14);
+  }
+}
+
 TEST(Join, StacksOfSlices) {
   const Array w = Random(8).normal({3, 4, 5}, DType::f64);
   std::vector<NamedLinop> parts;

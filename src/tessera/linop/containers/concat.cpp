@@ -202,6 +202,7 @@ NamedLinop Concat::adjoint() const {
 }
 
 std::optional<NamedLinop> Concat::normal() const {
+  if (const auto whole = joined(*this)) return whole->N();
   if (!odim) return std::nullopt;  // every pair of parts would meet; one after the other is 2n
   std::vector<NamedLinop> normals;
   for (const Block& b : blocks) normals.push_back(b.a.N());

@@ -169,10 +169,15 @@ NUFFT NUFFT::split(const Tile& tile) const {
     require<SplitError>(!tile.find(d), "NUFFT ", names.str(), ": the image dim '", d,
                         "' cannot be cut: the transform mixes along it");
   NUFFT s = *this;
+  Tile cut;
   const Dims points = point_dims();
   for (i64 a = 0; a < points.size(); ++a)
-    if (const Cut* c = tile.find(points[a])) s.locs = s.locs.slice(a, c->start, c->stop);
-  if (s.locs.shape() != locs.shape()) s.map = make_map(s);
+    if (const Cut* c = tile.find(points[a])) {
+      s.locs = s.locs.slice(a, c->start, c->stop);
+      cut.cuts.push_back(*c);
+    }
+  // What does not depend on the points stays one array for all tiles.
+  if (!cut.empty()) s.map = map.split(cut);
   return s;
 }
 
