@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   bench_matmul();
   bench_fft();
   bench_chain();
+  bench_tiles();
   bench_device();
   bench_solve();
   if (argc < 2) return 0;

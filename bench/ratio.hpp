@@ -34,6 +34,7 @@ void bench_memory();
 void bench_matmul();
 void bench_fft();
 void bench_chain();
+void bench_tiles();
 void bench_device();
 void bench_solve();
 
