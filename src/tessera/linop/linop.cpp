@@ -20,6 +20,20 @@ constexpr std::size_t kept_plans = 32;
 NamedDimension rename_one(NamedDimension d, const Renames& renames) {
   return tessera::rename({d}, renames)[0];
 }
+
+// Dims inside a chain that nobody renamed give way where an outer dim takes their name.
+void make_room(const Dims& all, const Dims& outer, Renames& renames) {
+  Dims taken = all;
+  for (const auto& [from, to] : renames) taken.push_back(to);
+  for (NamedDimension d : all) {
+    if (contains(outer, d) || !(rename_one(d, renames) == d)) continue;
+    const bool claimed =
+        std::any_of(renames.begin(), renames.end(), [&](const auto& r) { return r.second == d; });
+    if (!claimed) continue;
+    renames.emplace_back(d, d.next_unused(taken));
+    taken.push_back(renames.back().second);
+  }
+}
 }  // namespace
 
 // What an operator remembers: its adjoint and normal, and the plans of its recent calls with idle
@@ -201,6 +215,7 @@ NamedLinop NamedLinop::rename(const Renames& renames) const {
   for (const auto& [from, to] : renames)
     if (!(from == to) && contains(own, from)) needed.emplace_back(from, to);
   if (needed.empty()) return *this;
+  make_room(own, dims_of(shape()), needed);
   for (NamedDimension d : own) {
     i64 partners = 0;
     for (NamedDimension e : own) partners += rename_one(d, needed) == rename_one(e, needed);

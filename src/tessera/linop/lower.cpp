@@ -21,18 +21,17 @@ using Operators = std::vector<NamedLinop>;
 // they are seen to cancel.
 class Phases {
  public:
-  Phases(DType dtype, Device device) : dtype_(dtype), device_(device) {}
-  const FFT::Phases& of(const Shape& grid) {
-    auto it = known_.find(to_text(grid));
-    if (it == known_.end())
-      it = known_.emplace(to_text(grid), FFT::phases(grid, dtype_, device_)).first;
+  explicit Phases(DType dtype) : dtype_(dtype) {}
+  const FFT::Phases& of(const Shape& grid, Device device) {
+    const std::pair key(device, to_text(grid));
+    auto it = known_.find(key);
+    if (it == known_.end()) it = known_.emplace(key, FFT::phases(grid, dtype_, device)).first;
     return it->second;
   }
 
  private:
   DType dtype_;
-  Device device_;
-  std::map<std::string, FFT::Phases> known_;
+  std::map<std::pair<Device, std::string>, FFT::Phases> known_;
 };
 
 Diagonal phase(const Array& weight, bool conjugated, const Dims& names) {
@@ -40,13 +39,13 @@ Diagonal phase(const Array& weight, bool conjugated, const Dims& names) {
   return conjugated ? d.adjoint() : d;
 }
 
-void expand(const NamedLinop& a, const Shape& input, Phases& phases, Operators& to) {
+void expand(const NamedLinop& a, const Shape& input, Device device, Phases& phases, Operators& to) {
   const FFT* f = a.as<FFT>();
   if (!f || !f->centered || f->real) {
     to.push_back(a);
     return;
   }
-  const FFT::Phases& p = phases.of(Shape(input.end() - f->ndim, input.end()));
+  const FFT::Phases& p = phases.of(Shape(input.end() - f->ndim, input.end()), device);
   FFT plain = *f;
   plain.centered = false;
   // A forward transform is P_out F P_in, its adjoint conj(P_in) F^H conj(P_out).
@@ -167,12 +166,13 @@ Operators lowered(const Operators& operators, const Shape& input, DType dtype, D
   if (!config().rewrite || !config().rewrite_phases) return operators;
   DType widest = dtype;
   for (const NamedLinop& a : operators) widest = promote(widest, a.output_dtype(widest));
-  Phases phases(complex_of(widest), device);
+  Phases phases(complex_of(widest));
   Operators ops;
   Shape s = input;
   for (const NamedLinop& a : operators) {
-    expand(a, s, phases, ops);
+    expand(a, s, device, phases, ops);
     s = a.output_shape(s);
+    device = a.output_device(device);
   }
   while (merge_step(ops)) {
   }

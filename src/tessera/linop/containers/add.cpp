@@ -36,7 +36,10 @@ NamedShape Add::shape() const {
   return s;
 }
 
-std::optional<i64> Add::size(NamedDimension d) const { return common_size("Add", operators, d); }
+std::optional<i64> Add::size(NamedDimension d) const {
+  if (!contains(dims_of(shape()), d)) return std::nullopt;
+  return common_size("Add", operators, d);
+}
 std::optional<Device> Add::device() const { return common_device_of(operators); }
 DType Add::output_dtype(DType t) const { return common_dtype(operators, t); }
 bool Add::is_real_linear() const { return any_real_linear(operators); }
@@ -50,21 +53,18 @@ Shape Add::output_shape(const Shape& input) const {
 }
 
 void Add::apply(Recorder& r, const View& x, const View& y) const {
-  Recorder::Parts parts(r, r.device(y));
-  parts.next();
-  operators.front().record(r, x, y);
-  for (std::size_t i = 1; i < operators.size(); ++i) {
-    parts.next();
-    operators[i].record_add(r, x, y);
-  }
+  record_placed(r, placed(x, y), r.device(y));
+}
+
+std::vector<PlacedPart> Add::placed(const View& x, const View& y) const {
+  std::vector<PlacedPart> all;
+  all.reserve(operators.size());
+  for (const NamedLinop& a : operators) all.push_back({a, x, y});
+  return all;
 }
 
 bool Add::apply_add(Recorder& r, const View& x, const View& y) const {
-  Recorder::Parts parts(r, r.device(y));
-  for (const NamedLinop& a : operators) {
-    parts.next();
-    a.record_add(r, x, y);
-  }
+  record_placed(r, placed(x, y), r.device(y), true);
   return true;
 }
 
@@ -73,7 +73,8 @@ Add Add::renamed(const Renames& r) const { return Add{renamed_all(operators, r)}
 
 NamedLinop Add::split(const Tile& tile) const {
   Add part;
-  for (const NamedLinop& a : operators) part.operators.push_back(a.split(tile.only(a.dims())));
+  const NamedShape names = shape();
+  for (const NamedLinop& a : operators) part.operators.push_back(part_within(a, names, tile));
   return part;
 }
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "tessera/linop/containers/placed_parts.hpp"
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
@@ -22,6 +23,7 @@ struct TESSERA_API Add {
   bool is_real_linear() const;
   void apply(Recorder& r, const View& x, const View& y) const;
   bool apply_add(Recorder& r, const View& x, const View& y) const;
+  std::vector<PlacedPart> placed(const View& x, const View& y) const;
   NamedLinop adjoint() const;
   Add renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;

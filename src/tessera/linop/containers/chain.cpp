@@ -152,24 +152,38 @@ Naming follow(const Dims& in, const std::vector<NamedLinop>& ops) {
   return names;
 }
 
+// Chains inside are replaced by their parts; the notes of what was replaced are kept.
+std::vector<NamedLinop> flattened(const std::vector<NamedLinop>& operators,
+                                  std::vector<std::string>& notes) {
+  std::vector<NamedLinop> ops;
+  for (const NamedLinop& a : operators) {
+    const Chain* c = a.as<Chain>();
+    if (!c) {
+      ops.push_back(a);
+      continue;
+    }
+    ops.insert(ops.end(), c->operators.begin(), c->operators.end());
+    notes.insert(notes.end(), a.notes().begin(), a.notes().end());
+  }
+  return ops;
+}
+
 }  // namespace
 
 NamedLinop chain(std::vector<NamedLinop> operators) {
   require<DimError>(!operators.empty(), "Chain: no operators given");
-  std::vector<NamedLinop> ops;
   std::vector<std::string> notes;
-  for (const NamedLinop& a : operators) {
-    if (const Chain* c = a.as<Chain>()) {
-      ops.insert(ops.end(), c->operators.begin(), c->operators.end());
-    } else {
-      ops.push_back(a);
-    }
-    notes.insert(notes.end(), a.notes().begin(), a.notes().end());
-  }
+  std::vector<NamedLinop> ops = flattened(operators, notes);
+  for (const NamedLinop& a : ops) notes.insert(notes.end(), a.notes().begin(), a.notes().end());
   (void)follow(input_names(ops),
                ops);  // names are checked on what was written, not on what is left of it
   const Dims written = input_names(ops);
   simplify(ops, notes);
+  // What a rule put in may be a chain itself.
+  while (std::any_of(ops.begin(), ops.end(), [](const NamedLinop& a) { return a.as<Chain>(); })) {
+    ops = flattened(ops, notes);
+    simplify(ops, notes);
+  }
   const Dims in = resolve_wildcards(written, input_names(ops));
   Naming names = follow(in, ops);
   names.settle();

@@ -2,6 +2,7 @@
 #include "tessera/linop/containers/common.hpp"
 
 #include "tessera/linop/containers/relabel.hpp"
+#include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/scalar.hpp"
 
@@ -15,6 +16,7 @@ std::optional<i64> common_size(std::string_view who, const std::vector<NamedLino
                                NamedDimension d) {
   std::optional<i64> known;
   for (const NamedLinop& a : operators) {
+    if (!contains(a.dims(), d)) continue;  // what it calls so inside is another dim
     const std::optional<i64> n = a.size(d);
     require<DimError>(!n || !known || *n == *known, who, ": dim '", d, "' is ", known.value_or(0),
                       " in one part and ", n.value_or(0), " in ", a);
@@ -48,6 +50,13 @@ bool any_real_linear(const std::vector<NamedLinop>& operators) {
                      [](const NamedLinop& a) { return a.real_linear(); });
 }
 
+NamedLinop part_within(const NamedLinop& a, const NamedShape& names, const Tile& tile) {
+  const Dims own = a.dims();
+  const bool named = std::all_of(tile.cuts.begin(), tile.cuts.end(),
+                                 [&](const Cut& c) { return contains(own, c.dim); });
+  return (named ? a : settled(a, names)).split(tile);
+}
+
 NamedLinop zero_part(const NamedLinop& whole, const Tile& tile) {
   const NamedShape names = whole.shape();
   DimSizes sizes;
@@ -72,6 +81,11 @@ NamedLinop settled(const NamedLinop& a, const NamedShape& names) {
   if (a.as<Identity>()) return Identity(full.ishape, full.oshape);
   if (const Scalar* s = a.as<Scalar>(); s && full.ishape == full.oshape)
     return Scalar(s->weight, full.ishape);
+  if (const Diagonal* d = a.as<Diagonal>(); d && full.ishape == full.oshape) {
+    Diagonal named = *d;
+    named.names = full;
+    return named;
+  }
   return Relabel{a, full};
 }
 

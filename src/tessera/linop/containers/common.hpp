@@ -18,6 +18,9 @@ std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, co
 bool any_real_linear(const std::vector<NamedLinop>& operators);
 // The operator with its wildcards settled as they stand in `names`: for config().shape_inference.
 NamedLinop settled(const NamedLinop& a, const NamedShape& names);
+// The part of one operator of a container whose names are `names`: what it calls by a wildcard is
+// named first, so that a dim which it does not act on point by point is not cut unseen.
+NamedLinop part_within(const NamedLinop& a, const NamedShape& names, const Tile& tile);
 // A part of `whole` that none of its operators reaches: zeros of its sizes.
 NamedLinop zero_part(const NamedLinop& whole, const Tile& tile);
 DType common_dtype(const std::vector<NamedLinop>& operators, DType input);

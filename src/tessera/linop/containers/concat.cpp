@@ -115,6 +115,7 @@ std::vector<NamedLinop> Concat::parts() const {
 std::optional<i64> Concat::size(NamedDimension d) const {
   if (idim == d) return isize;
   if (odim == d) return osize;
+  if (!contains(dims_of(names), d)) return std::nullopt;
   return common_size("Concat", parts(), d);
 }
 
@@ -151,47 +152,45 @@ std::pair<View, View> Concat::views_of(const Block& b, const View& x, const View
   return {in, out};
 }
 
+void Concat::apply(Recorder& r, const View& x, const View& y) const {
+  if (const auto whole = joined(*this, x, y)) return whole->record(r, x, y);
+  record_placed(r, placed(x, y), r.device(y));
+  if (!odim) return;
+  // Rows that no block gives (a tile beside the diagonal) are zero.
+  const i64 axis = axis_along(names.oshape, *odim, y.layout.ndim());
+  for (const auto& [start, length] : gaps())
+    record::fill(r, Value(0), sub_view(y, y.layout.slice(axis, start, length)));
+}
+
 bool Concat::apply_add(Recorder& r, const View& x, const View& y) const {
-  if (const auto whole = joined(*this, x, y)) {
+  if (const auto whole = joined(*this, x, y))
     whole->record_add(r, x, y);
-    return true;
-  }
-  Recorder::Parts parts(r, r.device(y));
-  for (const Block& b : blocks) {
-    parts.next();
-    const auto [in, out] = views_of(b, x, y);
-    b.a.record_add(r, in, out);
-  }
+  else
+    record_placed(r, placed(x, y), r.device(y), true);
   return true;
 }
 
-void Concat::apply(Recorder& r, const View& x, const View& y) const {
-  if (const auto whole = joined(*this, x, y)) return whole->record(r, x, y);
-  std::vector<std::pair<i64, i64>> written;
-  std::optional<Recorder::Parts> parts(std::in_place, r, r.device(y));
+std::vector<PlacedPart> Concat::placed(const View& x, const View& y) const {
+  std::vector<PlacedPart> all;
+  all.reserve(blocks.size());
   for (const Block& b : blocks) {
-    parts->next();
-    const auto [in, out] = views_of(b, x, y);
-    const std::pair place(b.out_start, b.out_size);
-    if (std::find(written.begin(), written.end(), place) != written.end()) {
-      b.a.record_add(r, in, out);
-      continue;
-    }
-    b.a.record(r, in, out);
-    written.push_back(place);
+    auto [in, out] = views_of(b, x, y);
+    all.push_back({b.a, std::move(in), std::move(out)});
   }
-  parts.reset();
-  if (!odim) return;
-  // Rows that no block gives (a tile beside the diagonal) are zero.
-  std::sort(written.begin(), written.end());
+  return all;
+}
+
+std::vector<std::pair<i64, i64>> Concat::gaps() const {
+  std::vector<std::pair<i64, i64>> rows, missing;
+  for (const Block& b : blocks) rows.emplace_back(b.out_start, b.out_size);
+  std::sort(rows.begin(), rows.end());
+  rows.emplace_back(osize, 0);
   i64 next = 0;
-  const i64 axis = axis_along(names.oshape, *odim, y.layout.ndim());
-  written.emplace_back(osize, 0);
-  for (const auto& [start, length] : written) {
-    if (start > next)
-      record::fill(r, Value(0), sub_view(y, y.layout.slice(axis, next, start - next)));
-    next = start + length;
+  for (const auto& [start, length] : rows) {
+    if (start > next) missing.emplace_back(next, start - next);
+    next = std::max(next, start + length);
   }
+  return missing;
 }
 
 NamedLinop Concat::adjoint() const {
@@ -222,8 +221,13 @@ std::optional<NamedLinop> Concat::normal() const {
   for (const NamedLinop& n : normals)
     if (!(n.oshape() == common) || !covered) return std::nullopt;
   if (!idim) return sum(normals);
+  // Not concat(): a part need not know how long it is along the dim.
   const i64 at = axis_along(names.ishape, *idim, names.ishape.size());
-  return concat(normals, {.idim = idim, .odim = common[at]});
+  Concat n{{}, idim, common[at], isize, isize, NamedShape(names.ishape, common)};
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    n.blocks.push_back(
+        {normals[i], blocks[i].in_start, blocks[i].in_size, blocks[i].in_start, blocks[i].in_size});
+  return n;
 }
 
 Concat Concat::renamed(const Renames& r) const {
@@ -245,14 +249,15 @@ NamedLinop Concat::split(const Tile& tile) const {
   for (const Block& b : blocks) {
     Tile own;
     for (const Cut& c : tile.cuts)
-      if (c.dim != idim && c.dim != odim && contains(b.a.dims(), c.dim)) own.cuts.push_back(c);
+      if (c.dim != idim && c.dim != odim) own.cuts.push_back(c);
     const Overlap in = overlap(b.in_start, b.in_size, *cut_in),
                   out = overlap(b.out_start, b.out_size, *cut_out);
     if ((idim && !in.any()) || (odim && !out.any())) continue;
     if (idim) own.cuts.push_back({*idim, in.start, in.stop});
     if (odim && odim != idim) own.cuts.push_back({*odim, out.start, out.stop});
-    part.blocks.push_back({b.a.split(own), idim ? in.shifted : 0, in.any() ? in.stop - in.start : 0,
-                           odim ? out.shifted : 0, out.any() ? out.stop - out.start : 0});
+    part.blocks.push_back({part_within(b.a, names, own), idim ? in.shifted : 0,
+                           in.any() ? in.stop - in.start : 0, odim ? out.shifted : 0,
+                           out.any() ? out.stop - out.start : 0});
   }
   if (part.blocks.empty()) return zero_part(*this, tile);
   const Block& only = part.blocks.front();

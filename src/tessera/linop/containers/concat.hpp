@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "tessera/linop/containers/placed_parts.hpp"
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
@@ -34,6 +35,8 @@ struct TESSERA_API Concat {
   bool is_real_linear() const;
   void apply(Recorder& r, const View& x, const View& y) const;
   bool apply_add(Recorder& r, const View& x, const View& y) const;
+  std::vector<PlacedPart> placed(const View& x, const View& y) const;
+  bool covers_output() const { return !odim || gaps().empty(); }
   NamedLinop adjoint() const;
   std::optional<NamedLinop> normal() const;
   Concat renamed(const Renames& r) const;
@@ -46,6 +49,9 @@ struct TESSERA_API Concat {
     for (auto& b : self.blocks) f(b.a);
   }
   std::string details() const;
+
+ private:
+  std::vector<std::pair<i64, i64>> gaps() const;  // rows of odim that no block gives
 };
 
 struct ConcatDims {

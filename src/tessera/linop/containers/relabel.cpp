@@ -27,7 +27,12 @@ NamedLinop Relabel::split(const Tile& tile) const {
     const auto d = inner_name(c.dim);
     require<SplitError>(d.has_value(), "Relabel ", names.str(), ": dim '", c.dim,
                         "' has no counterpart in ", a);
-    // What a wildcard stands for is carried along: the operator does not depend on it.
+    // What a wildcard stands for is carried along: the operator does not depend on it. Under two
+    // names it is one dim all the same, and both would have to be cut alike.
+    require<SplitError>(
+        !d->is_wildcard() || (contains(names.ishape, c.dim) && contains(names.oshape, c.dim)),
+        "Relabel ", names.str(), " cannot be cut along dim '", c.dim, "': ", a,
+        " passes it on under another name");
     if (!d->is_wildcard()) inner.cuts.push_back({*d, c.start, c.stop});
   }
   return Relabel{a.split(inner), names};

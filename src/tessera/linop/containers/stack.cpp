@@ -70,6 +70,7 @@ std::vector<NamedLinop> Stack::parts() const {
 std::optional<i64> Stack::size(NamedDimension d) const {
   if (idim == d) return isize;
   if (odim == d) return osize;
+  if (!contains(dims_of(names), d)) return std::nullopt;
   return common_size("Stack", parts(), d);
 }
 
@@ -104,39 +105,42 @@ std::pair<View, View> Stack::views_of(const Block& b, const View& x, const View&
   return {in, out};
 }
 
+void Stack::apply(Recorder& r, const View& x, const View& y) const {
+  if (const auto whole = joined(*this, x, y)) return whole->record(r, x, y);
+  record_placed(r, placed(x, y), r.device(y));
+  if (!odim) return;
+  const i64 axis = *axis_of(names.oshape, *odim, y.layout.ndim());
+  for (i64 i = 0; i < osize; ++i)
+    if (!gives(i)) record::fill(r, Value(0), sub_view(y, y.layout.select(axis, i)));
+}
+
 bool Stack::apply_add(Recorder& r, const View& x, const View& y) const {
-  if (const auto whole = joined(*this, x, y)) {
+  if (const auto whole = joined(*this, x, y))
     whole->record_add(r, x, y);
-    return true;
-  }
-  Recorder::Parts parts(r, r.device(y));
-  for (const Block& b : blocks) {
-    parts.next();
-    const auto [in, out] = views_of(b, x, y);
-    b.a.record_add(r, in, out);
-  }
+  else
+    record_placed(r, placed(x, y), r.device(y), true);
   return true;
 }
 
-void Stack::apply(Recorder& r, const View& x, const View& y) const {
-  if (const auto whole = joined(*this, x, y)) return whole->record(r, x, y);
-  const i64 out_axis = odim ? *axis_of(names.oshape, *odim, y.layout.ndim()) : -1;
-  std::vector<bool> written(static_cast<std::size_t>(std::max<i64>(osize, 1)), false);
-  std::optional<Recorder::Parts> parts(std::in_place, r, r.device(y));
+std::vector<PlacedPart> Stack::placed(const View& x, const View& y) const {
+  std::vector<PlacedPart> all;
+  all.reserve(blocks.size());
   for (const Block& b : blocks) {
-    parts->next();
-    const auto [in, out] = views_of(b, x, y);
-    if (written[static_cast<std::size_t>(b.out)]) {
-      b.a.record_add(r, in, out);
-      continue;
-    }
-    b.a.record(r, in, out);
-    written[static_cast<std::size_t>(b.out)] = true;
+    auto [in, out] = views_of(b, x, y);
+    all.push_back({b.a, std::move(in), std::move(out)});
   }
-  parts.reset();
+  return all;
+}
+
+bool Stack::gives(i64 position) const {
+  return std::any_of(blocks.begin(), blocks.end(),
+                     [&](const Block& b) { return b.out == position; });
+}
+
+bool Stack::covers_output() const {
   for (i64 i = 0; odim && i < osize; ++i)
-    if (!written[static_cast<std::size_t>(i)])
-      record::fill(r, Value(0), sub_view(y, y.layout.select(out_axis, i)));
+    if (!gives(i)) return false;
+  return true;
 }
 
 NamedLinop Stack::adjoint() const {
@@ -174,13 +178,20 @@ NamedLinop Stack::split(const Tile& tile) const {
   const Cut* cut_out = odim ? tile.find(*odim) : nullptr;
   Stack part{{},   idim, odim, cut_in ? cut_in->size() : isize, cut_out ? cut_out->size() : osize,
              names};
+  auto without_dim = [](const Dims& dims, const std::optional<NamedDimension>& stacked) {
+    Dims rest;
+    for (NamedDimension d : dims)
+      if (d != stacked) rest.push_back(d);
+    return rest;
+  };
+  const NamedShape inner(without_dim(names.ishape, idim), without_dim(names.oshape, odim));
   auto inside = [](const Cut* c, i64 i) { return !c || (i >= c->start && i < c->stop); };
   for (const Block& b : blocks) {
     if (!inside(cut_in, b.in) || !inside(cut_out, b.out)) continue;
     Tile own;
     for (const Cut& c : tile.cuts)
-      if (c.dim != idim && c.dim != odim && contains(b.a.dims(), c.dim)) own.cuts.push_back(c);
-    part.blocks.push_back({b.a.split(own), b.in - (cut_in ? cut_in->start : 0),
+      if (c.dim != idim && c.dim != odim) own.cuts.push_back(c);
+    part.blocks.push_back({part_within(b.a, inner, own), b.in - (cut_in ? cut_in->start : 0),
                            b.out - (cut_out ? cut_out->start : 0)});
   }
   return part.blocks.empty() ? zero_part(*this, tile) : NamedLinop(part);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "tessera/linop/containers/placed_parts.hpp"
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
@@ -37,6 +38,8 @@ struct TESSERA_API Stack {
   bool is_real_linear() const;
   void apply(Recorder& r, const View& x, const View& y) const;
   bool apply_add(Recorder& r, const View& x, const View& y) const;
+  std::vector<PlacedPart> placed(const View& x, const View& y) const;
+  bool covers_output() const;  // every position along odim has a part
   NamedLinop adjoint() const;
   std::optional<NamedLinop> normal() const;
   Stack renamed(const Renames& r) const;
@@ -49,6 +52,9 @@ struct TESSERA_API Stack {
     for (auto& b : self.blocks) f(b.a);
   }
   std::string details() const;
+
+ private:
+  bool gives(i64 position) const;  // some part is at this position along odim
 };
 
 // ArgumentError without a dim; DimError when the dim exists already or names do not fit.
