@@ -63,29 +63,14 @@ nb::object scaled(nb::handle self, nb::handle c, bool left) {
   return wrap_linop(left ? *v * held(self) : held(self) * *v);
 }
 
-// {dim: slice}: slices as Python's, so ends may be open or negative where the size is known.
+// {dim: slice}
 Tile tile_from(const NamedLinop& a, nb::handle given) {
   require<DTypeError>(PyDict_Check(given.ptr()), a.kind(), ".split: expected {dim: slice}, got ",
                       Py_TYPE(given.ptr())->tp_name);
   Tile tile;
   for (const auto& [key, value] : nb::borrow<nb::dict>(given)) {
-    const NamedDimension d = dimension_from(key);
-    require<DTypeError>(PySlice_Check(value.ptr()), a.kind(), ".split: expected a slice for dim '",
-                        d, "', got ", Py_TYPE(value.ptr())->tp_name);
-    if (value.equal(nb::slice(nb::none(), nb::none(), nb::none()))) continue;
-    const std::optional<i64> n = a.size(d);
-    Py_ssize_t start = 0, stop = 0, step = 0;
-    if (PySlice_Unpack(value.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
-    require<SplitError>(step == 1, a, ": the slice of dim '", d, "' has step ", step,
-                        "; only whole ranges can be cut");
-    require<SplitError>(n || (start >= 0 && stop >= 0 && stop < PY_SSIZE_T_MAX), a, ": dim '", d,
-                        "' has no size of its own; give the slice a start and a stop");
-    if (n) {
-      require<SplitError>(stop <= *n || stop == PY_SSIZE_T_MAX, a, ": the slice ", start, ":", stop,
-                          " of dim '", d, "' is beyond its size ", *n);
-      PySlice_AdjustIndices(static_cast<Py_ssize_t>(*n), &start, &stop, step);
-    }
-    tile.cuts.push_back({d, start, stop});
+    if (const auto cut = cut_from(a, dimension_from(key), value, ".split"))
+      tile.cuts.push_back(*cut);
   }
   return tile;
 }
@@ -334,6 +319,26 @@ const NamedLinop& linop_from(nb::handle h, std::string_view who) {
   return held(h);
 }
 
+std::optional<Cut> cut_from(const NamedLinop& a, NamedDimension d, nb::handle slice,
+                            std::string_view what) {
+  require<DTypeError>(PySlice_Check(slice.ptr()), a.kind(), what, ": expected a slice for dim '", d,
+                      "', got ", Py_TYPE(slice.ptr())->tp_name);
+  if (slice.equal(nb::slice(nb::none(), nb::none(), nb::none()))) return std::nullopt;
+  const std::optional<i64> n = a.size(d);
+  Py_ssize_t start = 0, stop = 0, step = 0;
+  if (PySlice_Unpack(slice.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
+  require<SplitError>(step == 1, a, ": the slice of dim '", d, "' has step ", step,
+                      "; only whole ranges can be cut");
+  require<SplitError>(n || (start >= 0 && stop >= 0 && stop < PY_SSIZE_T_MAX), a, ": dim '", d,
+                      "' has no size of its own; give the slice a start and a stop");
+  if (n) {
+    require<SplitError>(stop <= *n || stop == PY_SSIZE_T_MAX, a, ": the slice ", start, ":", stop,
+                        " of dim '", d, "' is beyond its size ", *n);
+    PySlice_AdjustIndices(static_cast<Py_ssize_t>(*n), &start, &stop, step);
+  }
+  return Cut{d, start, stop};
+}
+
 void bind_linop(nb::module_& m) {
   nb::class_<LinopObject> c(
       m, "NamedLinop", nb::is_weak_referenceable(),
@@ -347,6 +352,7 @@ void bind_linop(nb::module_& m) {
   bind_planning(c);
   bind_card(c);
   bind_parts(c);
+  bind_split_forward(c);
   bind_operators(m, c);
 }
 

@@ -14,6 +14,7 @@ void bind_named_shapes(nb::module_& m);
 void bind_linop(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_solve(nb::module_& m);
+void bind_split(nb::module_& m);
 
 // --- names.cpp
 // "NxNy", ND("Nx"), ("Nx", "Ny"), None (no dims).
@@ -35,6 +36,14 @@ struct LinopObject {
 // The Python object of the operator: the one that exists, else a new one of the class of its kind.
 nb::object wrap_linop(const NamedLinop& a);
 const NamedLinop& linop_from(nb::handle h, std::string_view who);
+
+// A Python slice of one dim: ends may be open or negative where the size is known; nothing for all
+// of it. `what` is the method that speaks.
+std::optional<Cut> cut_from(const NamedLinop& a, NamedDimension d, nb::handle slice,
+                            std::string_view what);
+
+// --- split.cpp
+void bind_split_forward(nb::class_<LinopObject>& c);
 
 // --- linop_card.cpp
 void bind_card(nb::class_<LinopObject>& c);

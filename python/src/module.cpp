@@ -24,4 +24,5 @@ NB_MODULE(_tessera, m) {
   bind_linop(m);
   bind_plan(m);
   bind_solve(m);
+  bind_split(m);
 }

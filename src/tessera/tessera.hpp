@@ -60,3 +60,5 @@
 #include "tessera/solve/power_method.hpp"
 #include "tessera/solve/randomized_svd.hpp"
 #include "tessera/solve/svd.hpp"
+#include "tessera/split/batched.hpp"
+#include "tessera/split/split_linop.hpp"

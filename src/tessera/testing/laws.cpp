@@ -209,6 +209,7 @@ const std::vector<Law>& all_laws() {
       {"NormalIsAdjointAfterOperator", normal_is_adjoint_after_operator},
       {"DenseMatrixOfTheAdjoint", dense_matrix_of_the_adjoint},
       {"PartsMakeTheWhole", parts_make_the_whole},
+      {"BatchesEqualTheWhole", batches_equal_the_whole},
       {"RewritingChangesNothingButTheWork", rewriting_changes_nothing_but_the_work},
       {"RenamingKeepsTheMap", renaming_keeps_the_map},
       {"InputsAreUntouched", inputs_are_untouched},

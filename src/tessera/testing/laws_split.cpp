@@ -7,11 +7,6 @@
 namespace tessera::laws {
 namespace {
 
-struct Sized {
-  NamedDimension dim;
-  i64 size;
-};
-
 std::vector<Tile> tiles_along(const std::vector<Sized>& dims) {
   std::vector<Tile> tiles{Tile{}};
   for (const auto& [dim, n] : dims) {
@@ -57,7 +52,8 @@ void check_refusal(Subject& s, const NamedLinop& A, const std::vector<Sized>& al
   }
 }
 
-// Dims of two elements and more whose size can be known.
+}  // namespace
+
 std::vector<Sized> sized_dims(const NamedLinop& a, const Shape& input) {
   const Binding in = bind_dims("law", a.ishape(), input),
                 out = bind_dims("law", a.oshape(), a.output_shape(input));
@@ -70,8 +66,6 @@ std::vector<Sized> sized_dims(const NamedLinop& a, const Shape& input) {
   }
   return all;
 }
-
-}  // namespace
 
 void parts_make_the_whole(Subject& s) {
   for (const bool adjoint : {false, true}) {

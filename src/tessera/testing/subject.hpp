@@ -12,7 +12,16 @@ double difference(const Array& a, const Array& b);
 // The same values in a permuted layout with gaps and a reversed axis.
 Array awkward(const Array& x);
 
+// Dims of two elements and more whose size can be known.
+struct Sized {
+  NamedDimension dim;
+  i64 size;
+};
+std::vector<Sized> sized_dims(const NamedLinop& a, const Shape& input);
+
 // laws_split.cpp
 void parts_make_the_whole(Subject& s);
+// laws_batched.cpp
+void batches_equal_the_whole(Subject& s);
 
 }  // namespace tessera::laws

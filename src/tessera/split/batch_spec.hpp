@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How an operator is cut and where its tiles go. A value that is never changed: resolve() gives
+// another one with everything filled in.
+//   BatchSpec spec{.batch_sizes = {{"C", 4}}, .device_matrix = {"sim:0", "sim:1"}};
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/linop/dim_sizes.hpp"
+#include "tessera/linop/linop.hpp"
+#include "tessera/split/place_name.hpp"
+
+namespace tessera {
+
+// An n-d array of places; empty: nobody chose.
+struct TESSERA_API DeviceMatrix {
+  Shape shape;
+  std::vector<Place> places;  // row-major
+
+  DeviceMatrix() = default;
+  DeviceMatrix(std::initializer_list<Place> row) : DeviceMatrix(std::vector<Place>(row)) {}
+  DeviceMatrix(std::vector<Place> row)
+      : shape{static_cast<i64>(row.size())}, places(std::move(row)) {}
+  // ArgumentError when the number of places is not that of the shape.
+  DeviceMatrix(Shape shape, std::vector<Place> places);
+  bool empty() const { return places.empty(); }
+  // Exactly the shape of the grid, whatever this one's: axis by axis from the right, what is too
+  // short is repeated and what is too long is cut off. A list runs along the last axis of the grid
+  // that has more than one tile.
+  DeviceMatrix broadcast_to(const Shape& grid) const;
+  std::string str() const;  // "[sim:0, sim:1]", "[[cpu, sim:0], [cpu, sim:0]]"
+  friend bool operator==(const DeviceMatrix&, const DeviceMatrix&) = default;
+};
+
+struct TESSERA_API BatchSpec {
+  DimSizes batch_sizes;          // the largest tile along each dim
+  DeviceMatrix device_matrix{};  // where tiles compute; empty: on the base device
+  std::optional<Place>
+      base_device{};  // where input and output live; nullopt: where the operator is
+  // Tiles keep their arrays on their devices. Without: they stay where the operator has them, and
+  // every run sends them, tile by tile; for operators larger than their devices.
+  bool resident = true;
+
+  // One place for each tile of the grid that these sizes make of the operator.
+  DeviceMatrix broadcast_device_matrix(const NamedLinop& a,
+                                       const std::optional<Shape>& input = {}) const;
+  // The same with a base device and one place per tile.
+  BatchSpec resolve(const NamedLinop& a, const Place& default_device,
+                    const std::optional<Shape>& input = {}) const;
+  std::string str() const;
+  friend bool operator==(const BatchSpec&, const BatchSpec&) = default;
+};
+
+}  // namespace tessera

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/split/batched.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "tessera/linop/containers/add.hpp"
+#include "tessera/linop/containers/chain.hpp"
+#include "tessera/linop/containers/concat.hpp"
+#include "tessera/linop/containers/fetched.hpp"
+#include "tessera/linop/memory_map.hpp"
+#include "tessera/linop/ops/to_device.hpp"
+#include "tessera/split/split_linop.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view who = "create_batched_linop";
+
+// One level: the tiles of an operator, the device of each, and what each is cut into further.
+struct Level {
+  SplitGrid grid;
+  Device base;
+  std::vector<Device> devices;  // where each tile takes its input
+  std::vector<Level> below;     // one per tile, or none
+  bool resident = true;
+};
+
+// What a tile takes of an input of this shape.
+std::optional<Shape> shape_of_tile(const std::optional<Shape>& input, const NamedLinop& a,
+                                   const SplitTile& tile) {
+  if (!input) return std::nullopt;
+  return part_of(Layout::contiguous(*input), a.ishape(), tile.in).shape;
+}
+
+Level plan_level(const NamedLinop& a, std::span<const BatchSpec> specs, Device default_device,
+                 const std::optional<Shape>& input) {
+  const BatchSpec spec = specs.front().resolve(a, default_device, input);
+  Level level{.grid = {},
+              .base = spec.base_device->local(who),
+              .devices = {},
+              .below = {},
+              .resident = spec.resident};
+  for (const Place& p : spec.device_matrix.places) level.devices.push_back(p.local(who));
+  level.grid = split_linop(a, spec.batch_sizes, input);
+  if (specs.size() == 1) return level;
+  for (std::size_t i = 0; i < level.grid.tiles.size(); ++i) {
+    const SplitTile& tile = level.grid.tiles[i];
+    level.below.push_back(
+        plan_level(tile.op, specs.subspan(1), level.devices[i], shape_of_tile(input, a, tile)));
+    level.devices[i] = level.below.back().base;
+  }
+  return level;
+}
+
+// It says itself which devices it runs on.
+bool crosses_devices(const NamedLinop& a) {
+  if (a.as<ToDevice>()) return true;
+  const std::vector<NamedLinop> parts = a.parts();
+  return std::any_of(parts.begin(), parts.end(), crosses_devices);
+}
+
+// One for all tiles of all levels: what they share on a device is there once.
+using Memory = std::map<Device, MemoryMap>;
+
+void add_tiles(Memory& memory, const Level& level) {
+  for (const Level& l : level.below) add_tiles(memory, l);
+  if (!level.below.empty() || !level.resident) return;
+  for (std::size_t i = 0; i < level.devices.size(); ++i)
+    if (!crosses_devices(level.grid.tiles[i].op))
+      memory.try_emplace(level.devices[i], level.devices[i])
+          .first->second.add(level.grid.tiles[i].op);
+}
+
+NamedLinop placed(Memory& memory, const NamedLinop& tile, Device device, bool resident) {
+  if (!crosses_devices(tile)) {
+    if (resident) return memory.at(device).place(tile);
+    return tile.device().value_or(device) == device ? tile : NamedLinop(Fetched{tile, device});
+  }
+  require<DeviceError>(tile.device() == device, who, ": ", tile,
+                       " has parts on several devices and ", "takes its input on ",
+                       tile.device().value_or(cpu), ", not on ", device,
+                       "; batch the operator that it was made of");
+  return tile;
+}
+
+// Tiles side by side again. A dim of both sides makes blocks on a diagonal, one of the output rows,
+// one of the input columns whose results are summed, one inside a chain terms of a sum. Sums stand
+// innermost: what is added then lands in its place of the result.
+class Joined {
+ public:
+  Joined(const NamedLinop& whole, const SplitGrid& grid, std::vector<NamedLinop> parts)
+      : names_(whole.ishape(), whole.oshape()),
+        grid_(grid),
+        parts_(std::move(parts)),
+        at_(grid.grid.size(), 0) {
+    for (i64 k = 0; k < grid.grid.size(); ++k) order_.push_back(k);
+    std::stable_sort(order_.begin(), order_.end(), [&](i64 a, i64 b) { return rank(a) < rank(b); });
+  }
+  NamedLinop operator()() { return along(0); }
+
+ private:
+  bool in(i64 k) const { return contains(names_.ishape, grid_.dims[k]); }
+  bool out(i64 k) const { return contains(names_.oshape, grid_.dims[k]); }
+  int rank(i64 k) const { return in(k) && out(k) ? 0 : out(k) ? 1 : in(k) ? 2 : 3; }
+
+  NamedLinop along(std::size_t depth) {
+    if (depth == order_.size()) {
+      i64 flat = 0;
+      for (i64 k = 0; k < at_.size(); ++k) flat = flat * grid_.grid[k] + at_[k];
+      return parts_[static_cast<std::size_t>(flat)];
+    }
+    const i64 k = order_[depth];
+    std::vector<NamedLinop> row;
+    for (i64 i = 0; i < grid_.grid[k]; ++i) {
+      at_[k] = i;
+      row.push_back(along(depth + 1));
+    }
+    if (row.size() == 1) return row.front();
+    if (!in(k) && !out(k)) return sum(std::move(row));
+    return side_by_side(k, row);
+  }
+
+  // Not concat(): tiles may not know the size of the dim that they are cut along.
+  NamedLinop side_by_side(i64 k, const std::vector<NamedLinop>& row) const {
+    const std::vector<Cut>& cuts = grid_.ranges[static_cast<std::size_t>(k)];
+    const i64 size = cuts.back().stop;
+    Concat c;
+    c.names = names_;
+    if (in(k)) {
+      c.idim = grid_.dims[k];
+      c.isize = size;
+    }
+    if (out(k)) {
+      c.odim = grid_.dims[k];
+      c.osize = size;
+    }
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const i64 start = cuts[i].start, n = cuts[i].size();
+      c.blocks.push_back(
+          {row[i], in(k) ? start : 0, in(k) ? n : 0, out(k) ? start : 0, out(k) ? n : 0});
+    }
+    return c;
+  }
+
+  NamedShape names_;
+  const SplitGrid& grid_;
+  std::vector<NamedLinop> parts_;
+  std::vector<i64> order_;
+  Shape at_;
+};
+
+// "tile C=0:4 @ sim:1": what trees, plans and traces call it.
+std::string tile_name(const Tile& cuts, Device device) {
+  std::string text = "tile";
+  for (const Cut& c : cuts.cuts) text += cat(" ", c.dim, "=", c.start, ":", c.stop);
+  return cat(text, " @ ", device);
+}
+
+NamedLinop assembled(Memory& memory, const NamedLinop& whole, const Level& level) {
+  std::vector<NamedLinop> parts;
+  for (std::size_t i = 0; i < level.grid.tiles.size(); ++i) {
+    const SplitTile& tile = level.grid.tiles[i];
+    const Device device = level.devices[i];
+    NamedLinop part = level.below.empty() ? placed(memory, tile.op, device, level.resident)
+                                          : assembled(memory, tile.op, level.below[i]);
+    if (device != level.base)
+      part = chain({ToDevice(level.base, device, part.ishape()), part,
+                    ToDevice(part.output_device(device), level.base, part.oshape())});
+    if (level.grid.tiles.size() > 1 || device != level.base)
+      part = part.named(tile_name(tile.cuts, device));
+    parts.push_back(std::move(part));
+  }
+  return Joined(whole, level.grid, std::move(parts))();
+}
+
+std::string what_was_done(const NamedLinop& a, const Level& level) {
+  std::string text =
+      cat(a, " cut along ", to_text(level.grid.dims), " into ", level.grid.tiles.size(), " tiles");
+  std::vector<Device> distinct;
+  for (const Device d : level.devices)
+    if (std::find(distinct.begin(), distinct.end(), d) == distinct.end()) distinct.push_back(d);
+  return cat(text, " on ", join(distinct), ", input and output on ", level.base);
+}
+
+}  // namespace
+
+NamedLinop create_batched_linop(const NamedLinop& a, const std::vector<BatchSpec>& specs,
+                                const std::optional<Shape>& input) {
+  require<ArgumentError>(!specs.empty(), who, ": ", a, ": no BatchSpec given");
+  const Level top = plan_level(a, specs, a.device().value_or(cpu), input);
+  Memory memory;
+  add_tiles(memory, top);
+  std::vector<std::string> notes = a.notes();
+  notes.push_back(what_was_done(a, top));
+  const NamedLinop batched = assembled(memory, a, top).noted(std::move(notes));
+  return a.name() == a.kind() ? batched : batched.named(a.name());
+}
+
+NamedLinop create_batched_linop(const NamedLinop& a, const BatchSpec& spec,
+                                const std::optional<Shape>& input) {
+  return create_batched_linop(a, std::vector<BatchSpec>{spec}, input);
+}
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One operator over several devices: cut into tiles, each tile's arrays placed on its device, and
+// put together again from the names. What comes out is an ordinary operator that takes and gives
+// arrays on the base device. The plan does the rest: what is sent when, and what overlaps.
+//   BatchSpec spec{.batch_sizes = {{"C", 4}}, .device_matrix = {"sim:0", "sim:1"}};
+//   NamedLinop B = create_batched_linop(A, spec);   B(x) equals A(x)
+
+#include <optional>
+#include <vector>
+
+#include "tessera/split/batch_spec.hpp"
+
+namespace tessera {
+
+// Several specs: the tiles of the first are cut by the second, and so on; the base device of a
+// level is by default the device of the tile above it. `input`, the shape of an input, tells the
+// sizes that the operator does not know. Errors as split_linop; ArgumentError without a spec; for a
+// device that cannot be used, its own sentence at once.
+TESSERA_API NamedLinop create_batched_linop(const NamedLinop& a,
+                                            const std::vector<BatchSpec>& specs,
+                                            const std::optional<Shape>& input = {});
+TESSERA_API NamedLinop create_batched_linop(const NamedLinop& a, const BatchSpec& spec,
+                                            const std::optional<Shape>& input = {});
+
+}  // namespace tessera

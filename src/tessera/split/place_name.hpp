@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where a tile lives: a device of this process, or of another rank. A value, parsed and printed; it
+// knows nothing of messages.
+//   Place p = Place::parse("rank1/cuda:0");   p.rank == 1;   Place(cpu).str() == "cpu"
+
+#include <string>
+#include <string_view>
+
+#include "tessera/device/device.hpp"
+
+namespace tessera {
+
+struct TESSERA_API Place {
+  int rank = 0;
+  Device device = cpu;
+
+  Place() = default;
+  Place(Device d) : device(d) {}
+  Place(int r, Device d) : rank(r), device(d) {}
+  Place(const char* text) : Place(parse(text)) {}
+  // "cuda:0" or "rank2/cuda:0"; DeviceError with what is expected.
+  static Place parse(std::string_view text);
+  std::string str() const;  // without the rank where it is 0
+  // The device, when it is of this process and can be used here; CommError for another rank,
+  // NotAvailable or DeviceError by name for a device that is not there.
+  Device local(std::string_view who) const;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+}  // namespace tessera

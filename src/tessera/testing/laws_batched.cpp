@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator cut into tiles over several devices is the operator: forward, adjoint and normal, for
+// tiles of 1, 2, 3, all but one and all elements, one to eight devices, one level and two. Which
+// sizes meet which devices follows a fixed pattern, so that each operator sees each of them.
+#include <algorithm>
+
+#include "tessera/split/batched.hpp"
+#include "tessera/split/split_linop.hpp"
+#include "tessera/tessera.hpp"
+#include "tessera/testing/subject.hpp"
+
+namespace tessera::laws {
+namespace {
+
+constexpr int patterns = 8;
+
+bool bound_to_devices(const NamedLinop& a) {
+  const std::vector<NamedLinop> parts = a.parts();
+  return a.as<ToDevice>() || std::any_of(parts.begin(), parts.end(), bound_to_devices);
+}
+
+// Tiles of the k-th size along a dim of n: one, two, three, all but one (ragged), all.
+i64 chunk(i64 n, int k) {
+  const i64 sizes[] = {1, 2, 3, n - 1, n};
+  return std::clamp<i64>(sizes[k % 5], 1, n);
+}
+
+DeviceMatrix first_devices(int n) {
+  std::vector<Place> places;
+  for (int i = 0; i < n; ++i) places.emplace_back(Device{Kind::sim, static_cast<std::int16_t>(i)});
+  return places;
+}
+
+// Pattern k: k+1 devices; from the sixth on pairs of dims, in the last one after the other.
+std::vector<BatchSpec> specs_of(const std::vector<Sized>& dims, int k, Device base) {
+  const std::size_t n = dims.size(), at = static_cast<std::size_t>(k);
+  const Sized &first = dims[at % n], &second = dims[(at + 1) % n];
+  BatchSpec spec{.batch_sizes = {{first.dim, chunk(first.size, k)}},
+                 .device_matrix = first_devices(k + 1),
+                 .base_device = base};
+  if (k < 5) return {spec};
+  if (k < 7 && n > 1) {
+    spec.batch_sizes.emplace_back(second.dim, chunk(second.size, k + 1));
+    return {spec};
+  }
+  spec.batch_sizes.front().second = std::max<i64>(1, (first.size + 1) / 2);
+  BatchSpec inner{.batch_sizes = {{second.dim, 1}}};
+  if (k == 7) inner.device_matrix = {Place(base), Place("sim:3")};
+  return {spec, inner};
+}
+
+std::string text_of(const std::vector<BatchSpec>& specs) {
+  std::string text;
+  for (const BatchSpec& s : specs) text += cat(text.empty() ? "" : " then ", s.str());
+  return text;
+}
+
+struct Expected {
+  Array x, ax, hy, nx;
+};
+
+// Every byte that the arrays mean, once.
+i64 distinct_bytes(const std::vector<Array>& arrays) {
+  std::vector<std::uintptr_t> all;
+  for (const Array& a : arrays) {
+    const auto start = reinterpret_cast<std::uintptr_t>(a.storage().data());
+    const i64 item = size_of(a.dtype());
+    for (i64 k = 0; k < a.size(); ++k) {
+      i64 rest = k, offset = a.layout().offset;
+      for (i64 i = a.ndim(); i-- > 0; rest /= a.shape(i))
+        offset += rest % a.shape(i) * a.layout().strides[i];
+      for (i64 b = 0; b < item; ++b)
+        all.push_back(start + static_cast<std::uintptr_t>(offset * item + b));
+    }
+  }
+  std::sort(all.begin(), all.end());
+  return std::unique(all.begin(), all.end()) - all.begin();
+}
+
+// A device holds the bytes of its own tiles: what is allocated there is what they mean.
+void check_bytes(Subject& s, const NamedLinop& b, const BatchSpec& spec) {
+  if (!s.A.device()) return;  // what it holds is read when it is recorded, on no device
+  const SplitGrid g = split_linop(s.A, spec.batch_sizes, s.sample.input);
+  const DeviceMatrix where = spec.broadcast_device_matrix(s.A, s.sample.input);
+  for (const Place& p : spec.device_matrix.places) {
+    if (p.device == s.A.device()) continue;
+    std::vector<Array> mine;
+    for (std::size_t i = 0; i < g.tiles.size(); ++i)
+      if (where.places[i] == p)
+        for (const Array& a : g.tiles[i].op.arrays()) mine.push_back(a);
+    std::vector<Storage> held;
+    i64 bytes = 0;
+    for (const Array& a : b.arrays())
+      if (a.device() == p.device &&
+          std::find(held.begin(), held.end(), a.storage()) == held.end()) {
+        held.push_back(a.storage());
+        bytes += a.storage().bytes();
+      }
+    const i64 expected = distinct_bytes(mine);
+    s.expect(bytes == expected, spec.str(), ": ", p.str(), " holds ", bytes, " bytes, its tiles ",
+             expected);
+  }
+}
+
+void check(Subject& s, const Expected& e, const std::vector<BatchSpec>& specs, Device base) {
+  const NamedLinop b = create_batched_linop(s.A, specs, s.sample.input);
+  const std::string who = text_of(specs);
+  const Array x = e.x.to(base), y = e.ax.to(base), before = x.copy();
+  s.expect(b.ishape() == s.A.ishape() && b.oshape() == s.A.oshape(), who, " maps ", b.shape());
+  const double tolerance = 4 * s.tolerance();
+  const bool right =
+      s.expect_near(b(x).to(e.ax.device()), e.ax, tolerance, cat("forward, ", who)) &&
+      s.expect_near(b.H()(y).to(e.hy.device()), e.hy, tolerance, cat("adjoint, ", who)) &&
+      s.expect_near(b.N()(x).to(e.nx.device()), e.nx, 4 * tolerance, cat("normal, ", who));
+  s.expect(right, "the operator was\n", b.tree());
+  s.expect(difference(x, before) == 0, who, ": the input has changed");
+  if (specs.size() == 1 && !specs.front().device_matrix.empty()) check_bytes(s, b, specs.front());
+}
+
+void check_refusal(Subject& s, const Sized& d) {
+  try {
+    (void)create_batched_linop(s.A, {.batch_sizes = {{d.dim, 1}}}, s.sample.input);
+    s.expect(false, "was cut along '", d.dim, "', expected a SplitError");
+  } catch (const SplitError& e) {
+    const std::string text = e.what();
+    s.expect(text.find(cat("'", d.dim, "'")) != std::string::npos,
+             "the error does not name the dim: ", text);
+  }
+}
+
+// Complex64 takes every pattern; real numbers and other devices a few, for what differs there.
+bool wanted(const Subject& s, int k) {
+  if (s.dtype == DType::c64 && s.device == cpu) return true;
+  if (s.dtype == DType::c64) return k == 1 || k == 4 || k == 6;
+  return s.dtype == DType::f32 && (k == 2 || k == 5);
+}
+
+}  // namespace
+
+void batches_equal_the_whole(Subject& s) {
+  std::vector<Sized> dims;
+  for (const Sized& d : sized_dims(s.A, s.sample.input))
+    contains(s.sample.unsplittable, d.dim) ? check_refusal(s, d) : dims.push_back(d);
+  if (dims.empty()) return;
+  Expected e{.x = s.random_input(16), .ax = {}, .hy = {}, .nx = {}};
+  e.ax = s.A(e.x);
+  e.hy = s.A.H()(e.ax);
+  e.nx = s.A.N()(e.x);
+  const bool bound = bound_to_devices(s.A);
+  for (int k = 0; k < patterns; ++k) {
+    if (!wanted(s, k)) continue;
+    const Device base = bound ? s.A.device().value_or(cpu) : k % 2 ? Device::parse("sim:0") : cpu;
+    std::vector<BatchSpec> specs = specs_of(dims, k, base);
+    if (bound)
+      for (BatchSpec& spec : specs) spec.device_matrix = {};
+    try {
+      check(s, e, specs, base);
+    } catch (const std::exception& error) {
+      s.expect(false, text_of(specs), ": ", error.what());
+    }
+  }
+}
+
+}  // namespace tessera::laws
