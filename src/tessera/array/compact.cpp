@@ -51,20 +51,20 @@ struct Footprint {
   }
   friend bool operator==(const Footprint&, const Footprint&) = default;
 
-  // f(where a run starts, its index along each axis)
+  // f(where a run starts, its index along each axis); the first `fixed` axes stay at 0.
   template <class F>
-  void each_run(F&& f) const {
+  void each_run(std::size_t fixed, F&& f) const {
     std::vector<i64> at(axes.size(), 0);
     for (i64 byte = start;;) {
       f(byte, at);
       std::size_t k = axes.size();
-      for (; k-- > 0;) {
-        byte += axes[k].step;
-        if (++at[k] < axes[k].count) break;
-        byte -= axes[k].step * axes[k].count;
-        at[k] = 0;
+      for (; k > fixed; --k) {
+        byte += axes[k - 1].step;
+        if (++at[k - 1] < axes[k - 1].count) break;
+        byte -= axes[k - 1].step * axes[k - 1].count;
+        at[k - 1] = 0;
       }
-      if (k == static_cast<std::size_t>(-1)) return;
+      if (k == fixed) return;
     }
   }
 };
@@ -75,10 +75,18 @@ struct Interval {
   i64 before = 0;  // bytes of the intervals before this one
 };
 
+// Axes that all footprints of a group begin with, each of its periods in a step of its own: what
+// they keep is known from the first period.
+struct Repeats {
+  i64 low = 0;
+  std::vector<Axis> axes{};
+};
+
 // The bytes that a block keeps, in order; the rank of a byte is where it goes.
 class Kept {
  public:
-  explicit Kept(std::vector<Interval> intervals) {
+  explicit Kept(std::vector<Interval> intervals, Repeats repeats = {})
+      : repeats_(std::move(repeats)), fixed_(repeats_.axes.size()) {
     std::sort(intervals.begin(), intervals.end(),
               [](const Interval& a, const Interval& b) { return a.start < b.start; });
     for (const Interval& i : intervals) {
@@ -91,16 +99,33 @@ class Kept {
       i.before = bytes_;
       bytes_ += i.stop - i.start;
     }
+    // A period without gaps makes one piece with the next.
+    for (auto& axes = repeats_.axes; !axes.empty() && bytes_ == axes.back().step;) {
+      bytes_ *= axes.back().count;
+      all_.front().stop = all_.front().start + bytes_;
+      axes.pop_back();
+    }
   }
   const std::vector<Interval>& intervals() const { return all_; }
-  i64 bytes() const { return bytes_; }
+  i64 bytes() const {
+    i64 n = bytes_;
+    for (const Axis& a : repeats_.axes) n *= a.count;
+    return n;
+  }
   std::optional<i64> source() const {
-    return all_.size() == 1 ? std::optional(all_.front().start) : std::nullopt;
+    return all_.size() == 1 && repeats_.axes.empty() ? std::optional(all_.front().start)
+                                                     : std::nullopt;
   }
   i64 rank(i64 byte) const {
+    i64 periods = 0, inside = bytes();
+    for (const Axis& a : repeats_.axes) {
+      inside /= a.count;
+      periods += (byte - repeats_.low) / a.step * inside;
+      byte = repeats_.low + (byte - repeats_.low) % a.step;
+    }
     const auto next = std::upper_bound(all_.begin(), all_.end(), byte,
                                        [](i64 b, const Interval& i) { return b < i.start; });
-    return std::prev(next)->before + byte - std::prev(next)->start;
+    return periods + std::prev(next)->before + byte - std::prev(next)->start;
   }
   // The footprint has steps of its own among what is kept.
   bool strided(const Footprint& f) const {
@@ -108,15 +133,17 @@ class Kept {
     std::vector<i64> steps;
     for (const Axis& a : f.axes) steps.push_back(rank(f.start + a.step) - first);
     bool fits = true;
-    f.each_run([&](i64 byte, const std::vector<i64>& at) {
+    f.each_run(fixed_, [&](i64 byte, const std::vector<i64>& at) {
       if (fits) fits = rank(byte) == std::inner_product(at.begin(), at.end(), steps.begin(), first);
     });
     return fits;
   }
 
  private:
+  Repeats repeats_;
+  std::size_t fixed_;  // how many axes the footprints had in common
   std::vector<Interval> all_;
-  i64 bytes_ = 0;
+  i64 bytes_ = 0;  // of one period
 };
 
 // A footprint alone needs no list of its runs.
@@ -167,7 +194,7 @@ class Compaction {
     std::iota(all.begin(), all.end(), std::size_t{0});
     if (!all.empty() && !place(all)) {
       std::vector<Group> together = sharing(all);
-      if (static_cast<i64>(together.size()) * runs(all) < most_work) together = joined(together);
+      if (static_cast<i64>(together.size()) * runs(all, 0) < most_work) together = joined(together);
       const std::size_t before = blocks_.size();
       for (const Group& g : together)
         if (!place(g)) place_with_gaps(g);
@@ -186,28 +213,49 @@ class Compaction {
     if (prints_.size() == 1 && prints_.front().nested) return Folded{prints_.front()}.bytes();
     Group all(prints_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    return all.empty() ? 0 : Kept(intervals(all)).bytes();
+    return all.empty() ? 0 : kept_of(all).bytes();
   }
 
  private:
   using Group = std::vector<std::size_t>;  // of footprints
   static constexpr i64 most_work = 50'000'000;
 
-  i64 runs(const Group& group) const {
+  i64 runs(const Group& group, std::size_t fixed) const {
     i64 n = 0;
     for (std::size_t k : group) {
       i64 own = 1;
-      for (const Axis& a : prints_[k].axes) own *= a.count;
+      for (std::size_t a = fixed; a < prints_[k].axes.size(); ++a) own *= prints_[k].axes[a].count;
       n += own;
     }
     return n;
   }
 
-  std::vector<Interval> intervals(const Group& group) const {
+  Repeats repeats(const Group& group) const {
+    Repeats r{span(group).first};
+    const std::vector<Axis>& first = prints_[group.front()].axes;
+    i64 reach = span(group).second - r.low;
+    for (const Axis& a : first) {
+      reach -= a.step * (a.count - 1);
+      const bool common = std::all_of(group.begin(), group.end(), [&](std::size_t k) {
+        return prints_[k].axes.size() > r.axes.size() && prints_[k].axes[r.axes.size()] == a;
+      });
+      if (!common || reach > a.step) break;
+      r.axes.push_back(a);
+    }
+    return r;
+  }
+
+  Kept kept_of(const Group& group) const {
+    Repeats r = repeats(group);
+    std::vector<Interval> all = intervals(group, r.axes.size());
+    return Kept(std::move(all), std::move(r));
+  }
+
+  std::vector<Interval> intervals(const Group& group, std::size_t fixed) const {
     std::vector<Interval> all;
-    all.reserve(static_cast<std::size_t>(runs(group)));
+    all.reserve(static_cast<std::size_t>(runs(group, fixed)));
     for (std::size_t k : group)
-      prints_[k].each_run([&](i64 byte, const std::vector<i64>&) {
+      prints_[k].each_run(fixed, [&](i64 byte, const std::vector<i64>&) {
         all.push_back({byte, byte + prints_[k].run, k});
       });
     return all;
@@ -221,7 +269,7 @@ class Compaction {
     for (std::size_t k : group)  // one of them is all of it
       if (prints_[k].axes.empty() && prints_[k].start == low && prints_[k].stop() == high)
         return place_in(group, Kept({{low, high, k}}));
-    const Kept kept(intervals(group));
+    const Kept kept = kept_of(group);
     return fits(group, kept) && place_in(group, kept);
   }
 
@@ -278,7 +326,7 @@ class Compaction {
 
   // Footprints that share bytes, directly or through others, are one group.
   std::vector<Group> sharing(const Group& group) const {
-    std::vector<Interval> all = intervals(group);
+    std::vector<Interval> all = intervals(group, repeats(group).axes.size());
     std::sort(all.begin(), all.end(),
               [](const Interval& a, const Interval& b) { return a.start < b.start; });
     Group parent(prints_.size());
@@ -347,7 +395,7 @@ class Compaction {
 
   Kept repeated(const Group& group, i64 period) const {
     std::vector<Interval> rests;
-    for (const Interval& i : intervals(group))
+    for (const Interval& i : intervals(group, 0))
       for (i64 from = i.start; from < i.stop;) {
         const i64 to = std::min(i.stop, from - from % period + period);
         rests.push_back({from % period, from % period + to - from, i.owner});

@@ -156,6 +156,28 @@ TEST(Compact, SharedElementsAreSharedAgain) {
   EXPECT_EQ(checked({{0, {0, 3}, {3, 1}, 4}, {0, {}, {}, 4}}).bytes, 4);
 }
 
+TEST(Compact, WhatAllViewsRepeatIsLookedAtOnce) {
+  // Real and imaginary parts of 2^40 numbers, and columns of as many rows: no list of runs could be
+  // as long.
+  const i64 n = i64{1} << 40;
+  const ByteView re{0, {n}, {2}, 4}, im{4, {n}, {2}, 4};
+  EXPECT_EQ(bytes_of({re, im}), 8 * n);
+  EXPECT_EQ(compact({re, im}).front().source, 0);
+  const std::vector<ByteView> columns{{40, {n, 2}, {100, 1}, 4},
+                                      {48, {n, 3}, {100, 1}, 4},
+                                      {80, {3, n}, {1, 100}, 4},
+                                      {84, {3, n}, {1, 100}, 4}};
+  EXPECT_EQ(bytes_of(columns), 9 * 4 * n);
+  const std::vector<CompactBlock> blocks = compact(columns);
+  ASSERT_EQ(blocks.size(), 1u);
+  EXPECT_EQ(blocks.front().bytes, 9 * 4 * n);
+  for (const CompactBlock::Place& p : blocks.front().places) {
+    const std::array<i64, 4> starts{0, 2, 5, 6};
+    EXPECT_EQ(p.layout.offset, starts[p.view]);
+    EXPECT_EQ(p.layout.strides, p.view < 2 ? (Strides{9, 1}) : (Strides{1, 9}));
+  }
+}
+
 TEST(Compact, BoxesThatOverlapAtACornerTakeTheRowsOfBoth) {
   const Layout w = Layout::contiguous({10, 1000});
   const Outcome o = checked(
