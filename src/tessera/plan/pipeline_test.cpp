@@ -82,10 +82,11 @@ TEST(Pipeline, ResultsDoNotDependOnIt) {
         const Using delay(config().sim_delay_us, i64{20});
         const Plan p = rows(7, devices, sum);
         auto run = p.instance();
-        const Array x = Array::empty({7, 100}, DType::f32, cpu);
+        const Array x = Array::empty({7, 100}, DType::f32, cpu).contiguous();
         for (int again = 0; again < 3; ++again) {
           for (i64 k = 0; k < 7; ++k) x.select(0, k).fill(Value(static_cast<double>(k + again)));
-          const Array y = Array::empty(sum ? Shape{100} : Shape{7, 100}, DType::f32, cpu);
+          const Array y =
+              Array::empty(sum ? Shape{100} : Shape{7, 100}, DType::f32, cpu).contiguous();
           run(x, y);
           for (i64 k = 0; k < (sum ? 1 : 7); ++k) {
             const Array row = sum ? y : y.select(0, k);
