@@ -18,7 +18,7 @@ export TESSERA_TEST_DEVICE=${TESSERA_TEST_DEVICE:-cuda:0}
 
 say "C++ tests on $TESSERA_TEST_DEVICE"
 ctest --test-dir build/cuda --output-on-failure --output-junit "$results/ctest.xml" \
-  -R '^tessera_(laws|ladder|test_(device|kernels|array|plan|linop|solve))$' || true
+  -R '^tessera_(laws|ladder|test_(device|kernels|array|plan|linop|split|solve))$' || true
 if "$PY" -c 'import pytest' 2>/dev/null; then
   scripts/python_tests.sh "$results" no-types || true
 fi

@@ -13,6 +13,7 @@ void bind_names(nb::module_& m);
 void bind_named_shapes(nb::module_& m);
 void bind_linop(nb::module_& m);
 void bind_plan(nb::module_& m);
+void bind_fit(nb::module_& m);
 void bind_solve(nb::module_& m);
 void bind_split(nb::module_& m);
 

@@ -23,6 +23,7 @@ NB_MODULE(_tessera, m) {
   bind_named_shapes(m);
   bind_linop(m);
   bind_plan(m);
+  bind_fit(m);
   bind_solve(m);
   bind_split(m);
 }

@@ -61,4 +61,5 @@
 #include "tessera/solve/randomized_svd.hpp"
 #include "tessera/solve/svd.hpp"
 #include "tessera/split/batched.hpp"
+#include "tessera/split/fit.hpp"
 #include "tessera/split/split_linop.hpp"

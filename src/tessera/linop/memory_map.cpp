@@ -161,6 +161,12 @@ std::vector<std::pair<Device, i64>> bytes_by_device(const NamedLinop& a) {
   return all;
 }
 
+i64 bytes_together(const std::vector<Array>& arrays) {
+  i64 n = 0;
+  for (const Region& r : regions(arrays)) n += bytes_of(views_of(r));
+  return n;
+}
+
 std::string memory_report(const NamedLinop& a) {
   std::string text;
   const std::vector<Array> arrays = a.arrays();
@@ -173,10 +179,6 @@ std::string memory_report(const NamedLinop& a) {
   return text.empty() ? "no arrays" : text;
 }
 
-i64 NamedLinop::bytes() const {
-  i64 n = 0;
-  for (const auto& [device, bytes] : bytes_by_device(*this)) n += bytes;
-  return n;
-}
+i64 NamedLinop::bytes() const { return bytes_together(arrays()); }
 
 }  // namespace tessera

@@ -50,6 +50,7 @@ class TESSERA_API MemoryMap {
 // Bytes by device of the arrays that an operator holds; memory that several share counts once, and
 // what a view skips does not count.
 TESSERA_API std::vector<std::pair<Device, i64>> bytes_by_device(const NamedLinop& a);
+TESSERA_API i64 bytes_together(const std::vector<Array>& arrays);  // the same for arrays
 TESSERA_API std::string memory_report(const NamedLinop& a);  // "cpu: 2.00 KiB in 3 arrays", by line
 
 }  // namespace tessera

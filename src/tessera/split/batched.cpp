@@ -73,11 +73,8 @@ void add_tiles(Memory& memory, const Level& level) {
           .first->second.add(level.grid.tiles[i].op);
 }
 
-NamedLinop placed(Memory& memory, const NamedLinop& tile, Device device, bool resident) {
-  if (!crosses_devices(tile)) {
-    if (resident) return memory.at(device).place(tile);
-    return tile.device().value_or(device) == device ? tile : NamedLinop(Fetched{tile, device});
-  }
+NamedLinop placed(const PlaceTile& place, const NamedLinop& tile, Device device, bool resident) {
+  if (!crosses_devices(tile)) return place(tile, device, resident);
   require<DeviceError>(tile.device() == device, who, ": ", tile,
                        " has parts on several devices and ", "takes its input on ",
                        tile.device().value_or(cpu), ", not on ", device,
@@ -158,13 +155,13 @@ std::string tile_name(const Tile& cuts, Device device) {
   return cat(text, " @ ", device);
 }
 
-NamedLinop assembled(Memory& memory, const NamedLinop& whole, const Level& level) {
+NamedLinop assembled(const PlaceTile& place, const NamedLinop& whole, const Level& level) {
   std::vector<NamedLinop> parts;
   for (std::size_t i = 0; i < level.grid.tiles.size(); ++i) {
     const SplitTile& tile = level.grid.tiles[i];
     const Device device = level.devices[i];
-    NamedLinop part = level.below.empty() ? placed(memory, tile.op, device, level.resident)
-                                          : assembled(memory, tile.op, level.below[i]);
+    NamedLinop part = level.below.empty() ? placed(place, tile.op, device, level.resident)
+                                          : assembled(place, tile.op, level.below[i]);
     if (device != level.base)
       part = chain({ToDevice(level.base, device, part.ishape()), part,
                     ToDevice(part.output_device(device), level.base, part.oshape())});
@@ -184,18 +181,35 @@ std::string what_was_done(const NamedLinop& a, const Level& level) {
   return cat(text, " on ", join(distinct), ", input and output on ", level.base);
 }
 
+Level top_level(const NamedLinop& a, const std::vector<BatchSpec>& specs,
+                const std::optional<Shape>& input) {
+  require<ArgumentError>(!specs.empty(), who, ": ", a, ": no BatchSpec given");
+  return plan_level(a, specs, a.device().value_or(cpu), input);
+}
+
+NamedLinop assembled_as(const NamedLinop& a, const Level& top, const PlaceTile& place) {
+  std::vector<std::string> notes = a.notes();
+  notes.push_back(what_was_done(a, top));
+  const NamedLinop batched = assembled(place, a, top).noted(std::move(notes));
+  return a.name() == a.kind() ? batched : batched.named(a.name());
+}
+
 }  // namespace
 
 NamedLinop create_batched_linop(const NamedLinop& a, const std::vector<BatchSpec>& specs,
                                 const std::optional<Shape>& input) {
-  require<ArgumentError>(!specs.empty(), who, ": ", a, ": no BatchSpec given");
-  const Level top = plan_level(a, specs, a.device().value_or(cpu), input);
+  const Level top = top_level(a, specs, input);
   Memory memory;
   add_tiles(memory, top);
-  std::vector<std::string> notes = a.notes();
-  notes.push_back(what_was_done(a, top));
-  const NamedLinop batched = assembled(memory, a, top).noted(std::move(notes));
-  return a.name() == a.kind() ? batched : batched.named(a.name());
+  return assembled_as(a, top, [&](const NamedLinop& tile, Device device, bool resident) {
+    if (resident) return memory.at(device).place(tile);
+    return tile.device().value_or(device) == device ? tile : NamedLinop(Fetched{tile, device});
+  });
+}
+
+NamedLinop batched_with(const NamedLinop& a, const std::vector<BatchSpec>& specs,
+                        const std::optional<Shape>& input, const PlaceTile& place) {
+  return assembled_as(a, top_level(a, specs, input), place);
 }
 
 NamedLinop create_batched_linop(const NamedLinop& a, const BatchSpec& spec,

@@ -6,6 +6,7 @@
 //   BatchSpec spec{.batch_sizes = {{"C", 4}}, .device_matrix = {"sim:0", "sim:1"}};
 //   NamedLinop B = create_batched_linop(A, spec);   B(x) equals A(x)
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -22,5 +23,11 @@ TESSERA_API NamedLinop create_batched_linop(const NamedLinop& a,
                                             const std::optional<Shape>& input = {});
 TESSERA_API NamedLinop create_batched_linop(const NamedLinop& a, const BatchSpec& spec,
                                             const std::optional<Shape>& input = {});
+
+// How a tile comes to its device: with its arrays moved there, or (not resident) without.
+using PlaceTile = std::function<NamedLinop(const NamedLinop& tile, Device device, bool resident)>;
+// The same operator with tiles placed by `place`: for forecasts, which move nothing.
+TESSERA_API NamedLinop batched_with(const NamedLinop& a, const std::vector<BatchSpec>& specs,
+                                    const std::optional<Shape>& input, const PlaceTile& place);
 
 }  // namespace tessera

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/split/fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tessera/linop/containers/fetched.hpp"
+#include "tessera/linop/memory_map.hpp"
+#include "tessera/split/batched.hpp"
+#include "tessera/split/split_linop.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view who = "fit";
+
+// An operator as it would be on another device: recorded there, its arrays not moved.
+struct Assumed {
+  NamedLinop a;
+  Device where;
+
+  static constexpr const char* kind = "Assumed";
+  NamedShape shape() const { return a.shape(); }
+  Dims dims() const { return a.dims(); }
+  std::optional<i64> size(NamedDimension d) const { return a.size(d); }
+  std::optional<Device> device() const { return where; }
+  Shape output_shape(const Shape& input) const { return a.output_shape(input); }
+  DType output_dtype(DType t) const { return a.output_dtype(t); }
+  void apply(Recorder& r, const View& x, const View& y) const {
+    const Recorder::Residence there(r, where, Recorder::Constants::assumed);
+    a.record(r, x, y);
+  }
+  NamedLinop adjoint() const { return Assumed{a.H(), where}; }
+  std::vector<NamedLinop> parts() const { return {a}; }
+};
+
+// One way to run the operator.
+struct Way {
+  DimSizes sizes;  // of the tiles; empty: whole
+  bool resident = true;
+  std::vector<Device> devices;
+};
+
+struct Sized {
+  NamedDimension dim;
+  i64 size;
+};
+
+class Search {
+ public:
+  Search(const NamedLinop& a, const FitOptions& o)
+      : a_(a), o_(o), machine_(Machine::measured()), devices_(o.devices) {
+    require<ArgumentError>(!o.budget.empty() || !o.devices.empty(), who, ": ", a,
+                           ": no device and no budget given");
+    for (const auto& [d, bytes] : o.budget) {
+      require<ArgumentError>(bytes > 0, who, ": ", a, ": the budget of ", d, " is ", bytes,
+                             " bytes; a positive number is expected");
+      if (o.devices.empty()) devices_.push_back(d);
+    }
+    for (Device d : devices_) (void)Place(d).local(who);
+    out_shape_ = a.output_shape(o.shape);
+  }
+
+  Fitted best() {
+    find_dims();
+    for (const bool resident : {true, false}) {
+      for (const Device d : devices_) consider({{}, resident, {d}});
+      for (const Sized& s : dims_) grow(s, {}, resident);
+      if (const std::optional<Fitted> f = settle()) return *f;
+    }
+    // No one dim is enough: the one that helps most is cut into single elements, and another too.
+    for (const bool resident : {true, false}) {
+      for (const Sized& finest : dims_)
+        for (const Sized& s : dims_)
+          if (!(s.dim == finest.dim)) grow(s, {{finest.dim, 1}}, resident);
+      if (const std::optional<Fitted> f = settle()) return *f;
+    }
+    refuse();
+  }
+
+ private:
+  struct Looked {
+    Way way;
+    FitForecast forecast;
+  };
+
+  i64 budget_of(Device d) const {
+    for (const auto& [device, bytes] : o_.budget)
+      if (device == d) return bytes;
+    return 0;
+  }
+
+  void find_dims() {
+    for (NamedDimension d : a_.dims()) {
+      const std::optional<i64> n = d.is_wildcard() ? std::nullopt : size_of_dim(a_, d, o_.shape);
+      if (!n || *n < 2) continue;
+      try {
+        (void)a_.split(Tile{{d, 0, 1}});
+        dims_.push_back({d, *n});
+      } catch (const SplitError& e) {
+        reasons_.push_back(cat("not along '", d, "': ", e.what()));
+      }
+    }
+    // Dims of both sides first: their tiles neither repeat the input nor are summed.
+    auto sides = [&](NamedDimension d) {
+      return int{contains(a_.ishape(), d)} + int{contains(a_.oshape(), d)};
+    };
+    std::stable_sort(dims_.begin(), dims_.end(),
+                     [&](const Sized& x, const Sized& y) { return sides(x.dim) > sides(y.dim); });
+  }
+
+  // More and more tiles along one dim, until they fit.
+  void grow(const Sized& s, const DimSizes& others, bool resident) {
+    i64 tiles = std::max<i64>(2, static_cast<i64>(devices_.size()));
+    for (i64 last = 0;; tiles *= 2) {
+      const i64 chunk = std::max<i64>(1, (s.size + tiles - 1) / tiles);
+      if (chunk == last) return;
+      last = chunk;
+      DimSizes sizes{{s.dim, chunk}};
+      sizes.insert(sizes.end(), others.begin(), others.end());
+      if (consider({sizes, resident, devices_}) || chunk == 1) return;
+    }
+  }
+
+  std::vector<BatchSpec> specs_of(const Way& w) const {
+    if (w.sizes.empty() && w.devices.front() == o_.device) return {};
+    std::vector<Place> places(w.devices.begin(), w.devices.end());
+    return {BatchSpec{.batch_sizes = w.sizes,
+                      .device_matrix = DeviceMatrix(std::move(places)),
+                      .base_device = Place(o_.device),
+                      .resident = w.resident}};
+  }
+
+  Plan plan_of(const NamedLinop& op) const {
+    return op.plan({.shape = o_.shape, .dtype = o_.dtype, .device = o_.device});
+  }
+
+  FitForecast forecast_of(const Plan& plan,
+                          const std::vector<std::pair<Device, i64>>& arrays) const {
+    FitForecast f;
+    auto entry = [&](Device d) -> DeviceBytes& {
+      for (DeviceBytes& m : f.memory)
+        if (m.device == d) return m;
+      f.memory.push_back({.device = d, .budget = budget_of(d)});
+      return f.memory.back();
+    };
+    entry(o_.device).data = count_of(o_.shape) * size_of(o_.dtype) +
+                            count_of(out_shape_) * size_of(a_.output_dtype(o_.dtype));
+    for (const auto& [d, bytes] : arrays) entry(d).arrays += bytes;
+    for (const auto& [d, bytes] : plan.workspace()) entry(d).workspace += bytes;
+    const Forecast times = tessera::forecast(plan, machine_);
+    f.seconds = times.seconds;
+    f.transfers = times.transfers;
+    return f;
+  }
+
+  // What the tiles of each device hold there, and what stays on the base.
+  FitForecast look(const Way& w) const {
+    const std::vector<BatchSpec> specs = specs_of(w);
+    if (specs.empty()) return forecast_of(plan_of(a_), bytes_by_device(a_));
+    std::vector<std::pair<Device, std::vector<Array>>> held;
+    auto holds = [&](Device d, const NamedLinop& tile) {
+      auto it = std::find_if(held.begin(), held.end(), [&](const auto& h) { return h.first == d; });
+      if (it == held.end()) it = held.insert(it, {d, {}});
+      for (const Array& array : tile.arrays()) it->second.push_back(array);
+    };
+    const NamedLinop sketch = batched_with(
+        a_, specs, o_.shape, [&](const NamedLinop& tile, Device d, bool resident) -> NamedLinop {
+          if (!resident) return Fetched{tile, d};
+          if (tile.device().value_or(d) == d) return tile;
+          holds(d, tile);
+          return Assumed{tile, d};
+        });
+    std::vector<std::pair<Device, i64>> arrays;
+    for (const auto& [d, all] : held) arrays.emplace_back(d, bytes_together(all));
+    const i64 own = a_.device() ? bytes_together(a_.arrays()) : 0;
+    if (own > 0) arrays.emplace_back(*a_.device(), own);
+    return forecast_of(plan_of(sketch), arrays);
+  }
+
+  static bool fits(const FitForecast& f) {
+    return std::all_of(f.memory.begin(), f.memory.end(),
+                       [](const DeviceBytes& m) { return m.budget == 0 || m.total() <= m.budget; });
+  }
+
+  static std::string text_of(const Way& w) {
+    return cat(w.sizes.empty() ? "whole" : cat("tiles of ", to_text(w.sizes)), " on ",
+               join(w.devices), w.resident ? "" : ", arrays fetched by each run");
+  }
+
+  bool consider(const Way& w) {
+    FitForecast f;
+    try {
+      f = look(w);
+    } catch (const SplitError& e) {
+      reasons_.push_back(cat(text_of(w), ": ", e.what()));
+      return true;  // smaller tiles will not help
+    }
+    const bool enough = fits(f);
+    std::vector<std::string> held;
+    for (const DeviceBytes& m : f.memory)
+      if (m.budget > 0)
+        held.push_back(cat(bytes_text(m.total()), m.total() > m.budget ? " > " : " of ",
+                           bytes_text(m.budget), " on ", m.device));
+    reasons_.push_back(cat(text_of(w), ": ", enough ? "fits, " : "too large, ", join(held, ", "),
+                           fmt::format(", {:.3g} ms", f.seconds * 1e3)));
+    (enough ? good_ : bad_).push_back({w, std::move(f)});
+    return enough;
+  }
+
+  // The fastest of those that fit, placed; the next when the device has less than it was thought.
+  std::optional<Fitted> settle() {
+    std::stable_sort(good_.begin(), good_.end(), [](const Looked& x, const Looked& y) {
+      return x.forecast.seconds < y.forecast.seconds;
+    });
+    for (const Looked& l : good_) {
+      try {
+        const std::vector<BatchSpec> specs = specs_of(l.way);
+        const NamedLinop op = specs.empty() ? a_ : create_batched_linop(a_, specs, o_.shape);
+        Fitted f{.a = op};
+        std::vector<std::pair<Device, i64>> arrays = bytes_by_device(op);
+        // The original keeps its own arrays, whether or not tiles have copies elsewhere.
+        if (a_.device() && l.way.resident && !specs.empty() &&
+            std::none_of(arrays.begin(), arrays.end(),
+                         [&](const auto& p) { return p.first == *a_.device(); }))
+          arrays.emplace_back(*a_.device(), bytes_together(a_.arrays()));
+        f.forecast = forecast_of(plan_of(op), arrays);
+        f.specs = specs;
+        if (!fits(f.forecast)) continue;
+        reasons_.push_back(cat("chosen: ", text_of(l.way)));
+        f.reasons = reasons_;
+        return f;
+      } catch (const OutOfMemory& e) {
+        reasons_.push_back(cat(text_of(l.way), ": ", e.what()));
+      }
+    }
+    good_.clear();
+    return std::nullopt;
+  }
+
+  static i64 excess(const FitForecast& f) {
+    i64 worst = 0;
+    for (const DeviceBytes& m : f.memory)
+      if (m.budget > 0) worst = std::max(worst, m.total() - m.budget);
+    return worst;
+  }
+
+  [[noreturn]] void refuse() const {
+    require<OutOfMemory>(!bad_.empty(), who, ": ", a_, " fits on none of ", join(devices_), ": ",
+                         join(reasons_, "; "));
+    const Looked& nearest = *std::min_element(
+        bad_.begin(), bad_.end(),
+        [](const Looked& x, const Looked& y) { return excess(x.forecast) < excess(y.forecast); });
+    const DeviceBytes& tight =
+        *std::max_element(nearest.forecast.memory.begin(), nearest.forecast.memory.end(),
+                          [](const DeviceBytes& x, const DeviceBytes& y) {
+                            return (x.budget > 0 ? x.total() - x.budget : 0) <
+                                   (y.budget > 0 ? y.total() - y.budget : 0);
+                          });
+    throw OutOfMemory(cat(who, ": ", a_, " does not fit: with ", text_of(nearest.way), " ",
+                          tight.device, " holds ", bytes_text(tight.total()), " (",
+                          largest(nearest.way, tight), "), its budget is ",
+                          bytes_text(tight.budget), "; the smallest budget that would do is ",
+                          tight.total(), " bytes"));
+  }
+
+  // Which of its arrays takes most.
+  std::string largest(const Way& w, const DeviceBytes& m) const {
+    i64 bytes = 0;
+    std::string text = "nothing";
+    auto offer = [&](i64 n, const std::string& what) {
+      if (n > bytes) {
+        bytes = n;
+        text = cat(what, " takes ", bytes_text(n));
+      }
+    };
+    if (m.device == o_.device) {
+      offer(count_of(o_.shape) * size_of(o_.dtype), cat("the input ", o_.shape));
+      offer(count_of(out_shape_) * size_of(a_.output_dtype(o_.dtype)),
+            cat("the output ", out_shape_));
+    }
+    offer(m.arrays, "the arrays of the operator");
+    const std::vector<BatchSpec> specs = specs_of(w);
+    const Plan plan = plan_of(
+        specs.empty()
+            ? a_
+            : batched_with(
+                  a_, specs, o_.shape, [](const NamedLinop& tile, Device d, bool resident) {
+                    return resident ? NamedLinop(Assumed{tile, d}) : NamedLinop(Fetched{tile, d});
+                  }));
+    for (const Slot& s : plan.slots())
+      if (s.kind == SlotKind::temporary && s.device == m.device && s.first >= 0)
+        offer(s.bytes, cat("a temporary of ", s.label));
+    return text;
+  }
+
+  const NamedLinop& a_;
+  const FitOptions& o_;
+  Machine machine_;
+  std::vector<Device> devices_;
+  Shape out_shape_;
+  std::vector<Sized> dims_;
+  std::vector<Looked> good_, bad_;
+  std::vector<std::string> reasons_;
+};
+
+}  // namespace
+
+Fitted fit(const NamedLinop& a, const FitOptions& options) { return Search(a, options).best(); }
+
+void Fitted::apply(Recorder& r, const View& x, const View& y) const {
+  for (const std::string& why : reasons) r.note(why);
+  a.record(r, x, y);
+}
+
+std::string Fitted::details() const {
+  std::vector<std::string> held;
+  for (const DeviceBytes& m : forecast.memory)
+    held.push_back(cat(bytes_text(m.total()), " on ", m.device));
+  return join(held, ", ");
+}
+
+std::string Fitted::explain() const {
+  std::string text = cat(a, "\n");
+  for (const DeviceBytes& m : forecast.memory)
+    text += cat("  ", m.device, ": ", m.total(), " bytes (arrays ", m.arrays, ", workspace ",
+                m.workspace, ", input and output ", m.data, ")",
+                m.budget ? cat(" of ", m.budget) : "", "\n");
+  for (const LinkBytes& l : forecast.transfers)
+    text += cat("  ", l.from, " -> ", l.to, ": ", bytes_text(l.bytes), " a run\n");
+  text += fmt::format("  forecast: {:.3g} ms a run\n", forecast.seconds * 1e3);
+  for (const std::string& r : reasons) text += cat("  ", r, "\n");
+  return text;
+}
+
+}  // namespace tessera

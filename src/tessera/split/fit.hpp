@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Tiles and devices chosen for an operator so that every device stays within a number of bytes: the
+// fastest way by forecast among those that fit. Nothing is moved while it looks; what it returns is
+// placed, and its forecast of bytes is exact.
+//   Fitted f = fit(A, {.shape = {64, 64}, .dtype = DType::c64, .budget = {{gpu, 2 << 30}}});
+//   NamedLinop B = f;   B(x);   f.explain()
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/plan/forecast.hpp"
+#include "tessera/split/batch_spec.hpp"
+
+namespace tessera {
+
+struct FitOptions {
+  Shape shape;               // of the input
+  DType dtype = DType::c64;  // of the input
+  Device device = cpu;       // where input and output live
+  // Bytes that the operator may hold on a device: its arrays, what a run needs, and on `device` the
+  // input and the output. A device without an entry has no limit.
+  std::vector<std::pair<Device, i64>> budget;
+  std::vector<Device> devices{};  // that compute; empty: those of the budget
+};
+
+struct DeviceBytes {
+  Device device;
+  i64 arrays = 0;     // of the operator
+  i64 workspace = 0;  // of a run
+  i64 data = 0;       // input and output, where they live
+  i64 budget = 0;     // 0 = no limit
+  i64 total() const { return arrays + workspace + data; }
+};
+
+struct FitForecast {
+  std::vector<DeviceBytes> memory;  // each device that is used
+  std::vector<LinkBytes> transfers;
+  double seconds = 0;
+};
+
+// The operator that fits, what it takes, and why it was chosen. An operator itself.
+struct TESSERA_API Fitted {
+  NamedLinop a;
+  std::vector<BatchSpec> specs{};  // empty: the operator as it was
+  FitForecast forecast{};
+  std::vector<std::string> reasons{};  // one sentence for each way that was looked at
+
+  static constexpr const char* kind = "Fitted";
+  NamedShape shape() const { return a.shape(); }
+  Dims dims() const { return a.dims(); }
+  std::optional<i64> size(NamedDimension d) const { return a.size(d); }
+  std::optional<Device> device() const { return a.device(); }
+  Shape output_shape(const Shape& input) const { return a.output_shape(input); }
+  DType output_dtype(DType t) const { return a.output_dtype(t); }
+  Device output_device(Device d) const { return a.output_device(d); }
+  bool isometry() const { return a.isometry(); }
+  bool is_real_linear() const { return a.real_linear(); }
+  void apply(Recorder& r, const View& x, const View& y) const;
+  NamedLinop adjoint() const { return a.H(); }
+  NamedLinop normal() const { return a.N(); }
+  NamedLinop to(Device d) const { return a.to(d); }
+  NamedLinop renamed(const Renames& r) const { return a.rename(r); }
+  NamedLinop split(const Tile& tile) const { return a.split(tile); }
+  std::vector<NamedLinop> parts() const { return {a}; }
+  std::string details() const;
+  std::string explain() const;  // bytes, transfers, time, reasons
+};
+
+// OutOfMemory when nothing fits: which array, how much it takes, and the smallest budget that would
+// do.
+TESSERA_API Fitted fit(const NamedLinop& a, const FitOptions& options);
+
+}  // namespace tessera
