@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   bench_tiles();
   bench_device();
   bench_solve();
+  bench_split();
   if (argc < 2) return 0;
   nlohmann::json all = nlohmann::json::array();
   for (const Row& r : rows())

@@ -37,5 +37,6 @@ void bench_chain();
 void bench_tiles();
 void bench_device();
 void bench_solve();
+void bench_split();
 
 }  // namespace tessera::bench

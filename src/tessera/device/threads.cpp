@@ -196,10 +196,17 @@ Pool& Pool::instance() {
 }
 
 std::atomic<int> library_threads{0};
+thread_local int alone = 0;
 
 }  // namespace
 
-int num_threads() {
+OneThread::OneThread() { ++alone; }
+OneThread::~OneThread() { --alone; }
+bool OneThread::here() { return alone > 0; }
+
+int num_threads() { return alone > 0 ? 1 : process_threads(); }
+
+int process_threads() {
   if (const i64 wanted = config().num_threads; wanted > 0)
     return static_cast<int>(std::min<i64>(wanted, max_threads));
   static const int found = default_threads();
@@ -214,7 +221,7 @@ void set_num_threads(int n) {
 }
 
 void limit_library_threads() {
-  const int n = num_threads();
+  const int n = process_threads();
   if (library_threads.load(std::memory_order_relaxed) == n) return;
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(n);
   library_threads.store(n, std::memory_order_relaxed);

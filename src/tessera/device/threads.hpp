@@ -15,7 +15,18 @@
 
 namespace tessera {
 
-TESSERA_API int num_threads();
+TESSERA_API int num_threads();  // for the calling thread: 1 inside of OneThread
+// While one lives, what its thread calls runs on that thread alone: a device that is one thread (a
+// stream of a sim device) takes no more than its share. Nests.
+class TESSERA_API OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+  static bool here();  // on the calling thread
+};
+TESSERA_API int process_threads();  // num_threads() of everybody else
 TESSERA_API void set_num_threads(
     int n);  // ArgumentError below 1; work in progress keeps its threads
 // Holds OpenBLAS to num_threads(). Cheap when nothing changed: call it before BLAS and LAPACK. FFTW

@@ -238,6 +238,22 @@ TEST(HostLimits, OmpNumThreadsCuts) {
   before ? setenv("OMP_NUM_THREADS", kept.c_str(), 1) : unsetenv("OMP_NUM_THREADS");
 }
 
+TEST(Threads, OneThreadKeepsItsWorkToItself) {
+  const int everybody = num_threads();
+  const std::thread::id me = std::this_thread::get_id();
+  std::atomic<int> elsewhere{0};
+  {
+    const OneThread outer, inner;
+    EXPECT_TRUE(OneThread::here());
+    EXPECT_EQ(num_threads(), 1);
+    EXPECT_EQ(process_threads(), everybody);
+    parallel_for(10000, 1, [&](i64, i64) { elsewhere += std::this_thread::get_id() != me; });
+    std::thread([&] { EXPECT_EQ(num_threads(), everybody); }).join();
+  }
+  EXPECT_EQ(elsewhere, 0);
+  EXPECT_EQ(num_threads(), everybody);
+}
+
 TEST(HostLimits, Memory) {
   EXPECT_GT(host_memory_total(), i64{1} << 26);
   EXPECT_GT(host_memory_available(), 0);

@@ -11,6 +11,7 @@
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/device/threads.hpp"
 
 namespace tessera {
 namespace {
@@ -209,6 +210,7 @@ bool SimStream::pop(SimOp& op) {
 
 void SimStream::work() {
   worker_of = this;
+  const OneThread own;
   pthread_setname_np(pthread_self(), unit_.name().c_str());
   SimOp op;
   while (pop(op)) {

@@ -29,7 +29,7 @@ SingleThread::SingleThread() {
 SingleThread::~SingleThread() {
   Holders& h = holders();
   std::lock_guard lock(h.mutex);
-  if (--h.count == 0) openblas_set_num_threads(num_threads());
+  if (--h.count == 0) openblas_set_num_threads(process_threads());
 }
 
 }  // namespace tessera::blas

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/matmul/blas.hpp"
@@ -320,8 +321,9 @@ void run_blas(const void* state, const Launch& launch) {
       blas_one<S, T>(s, a + o.a, b + o.b, c + o.c, slot);
     }
   };
+  std::optional<blas::SingleThread> alone;
+  if (s.tasks > 1 || OneThread::here()) alone.emplace();
   if (s.tasks == 1) return range(0, s.batch, workspace);
-  const blas::SingleThread alone;
   parallel_for(s.tasks, 1, [&](i64 begin, i64 end) {
     for (i64 t = begin; t < end; ++t)
       range(s.batch * t / s.tasks, s.batch * (t + 1) / s.tasks, workspace + t * s.slot_bytes());
