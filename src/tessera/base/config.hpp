@@ -41,6 +41,7 @@ class Setting {
   SETTING(bool, rewrite_normals, true, "rule: A.H A becomes the operator's own closed form")       \
   SETTING(bool, rewrite_gram, true, "rule: W.H W is formed where applying it is less work")        \
   SETTING(bool, rewrite_coil_maps, true, "rule: S.H S of maps is one sum of squares")              \
+  SETTING(bool, rewrite_axes, true, "rule: F.H D F transforms only the axes along which D varies") \
   SETTING(bool, rewrite_phases, true, "rule: phases of centred transforms merge with weights")     \
   SETTING(bool, rewrite_filters, true, "rule: F.H D F is one pass over the array, in host memory") \
   SETTING(bool, rewrite_pruning, true, "rule: transforms skip padding and what a crop cuts off")   \

@@ -11,6 +11,7 @@
 #include "tessera/linop/ops/pad.hpp"
 #include "tessera/linop/ops/to_device.hpp"
 #include "tessera/linop/pruned_fft.hpp"
+#include "tessera/linop/rewrite.hpp"
 
 namespace tessera {
 namespace {
@@ -45,7 +46,7 @@ void expand(const NamedLinop& a, const Shape& input, Device device, Phases& phas
     to.push_back(a);
     return;
   }
-  const FFT::Phases& p = phases.of(Shape(input.end() - f->ndim, input.end()), device);
+  const FFT::Phases& p = phases.of(f->transformed_grid(input), device);
   FFT plain = *f;
   plain.centered = false;
   // A forward transform is P_out F P_in, its adjoint conj(P_in) F^H conj(P_out).
@@ -125,30 +126,26 @@ std::optional<Filter> filter_at(const Operators& ops, std::size_t i, Device devi
     return {};
   const Filter f{ops[i].as<FFT>(), ops[i + 2].as<FFT>(), ops[i + 1].as<Diagonal>()};
   const bool fits = f.first && f.second && f.weight && f.first->ndim == f.second->ndim &&
-                    !f.first->centered && !f.second->centered && !f.first->real &&
-                    !f.second->real && f.first->backward != f.second->backward;
+                    f.first->along == f.second->along && !f.first->centered &&
+                    !f.second->centered && !f.first->real && !f.second->real &&
+                    f.first->backward != f.second->backward;
   return fits ? std::optional(f) : std::nullopt;
 }
 
 void record_filter(Recorder& r, const Filter& f, const View& x_given, const View& y) {
   const Recorder::Scope scope(r, cat("FFT ", f.first->names.str(), " and back around Diagonal"));
-  const i64 rank = y.layout.ndim(), n = f.first->ndim;
   View x = x_given;
   if (x.dtype != y.dtype) {
     x = r.temporary(x.shape(), y.dtype, r.device(x));
     record::copy(r, x_given, x);
   }
-  Shape axes, grid;
-  for (i64 a = rank - n; a < rank; ++a) {
-    axes.push_back(a);
-    grid.push_back(y.shape()[a]);
-  }
-  const double scale =
-      fft_scale(f.first->norm, -1, count_of(grid)) * fft_scale(f.second->norm, -1, count_of(grid));
+  const Shape axes = f.first->axes(y.layout.ndim());
+  const double scale = f.first->scale(y.shape()) * f.second->scale(y.shape());
   Array w = f.weight->product(y.dtype);
   w = w.astype(is_complex(w.dtype()) ? y.dtype : real_of(y.dtype));
-  // Its lines are read along the axis that comes last in the transform: the first of the grid.
-  if (const i64 axis = w.ndim() - n; axis >= 0 && axis < w.ndim() && w.shape(axis) > 1) {
+  // Its lines are read along the axis that comes last in the transform: the first of them.
+  if (const i64 axis = axes[0] - y.layout.ndim() + w.ndim();
+      axis >= 0 && axis < w.ndim() && w.shape(axis) > 1) {
     Axes there, back(w.ndim(), 0);
     for (i64 a = 0; a < w.ndim(); ++a)
       if (a != axis) there.push_back(a);
@@ -158,6 +155,27 @@ void record_filter(Recorder& r, const Filter& f, const View& x_given, const View
   }
   r.note(cat(NamedLinop(*f.first), " and its inverse around a weight: one filter"));
   record::filter(r, x, r.constant(w), y, axes, f.first->backward ? 1 : -1, scale);
+}
+
+// The operators again, with what the sizes of an input of this shape allow to simplify.
+Operators sized(Recorder& r, const Operators& operators, const Shape& input) {
+  Operators ops = operators;
+  DimSizes sizes;
+  Shape s = input;
+  auto learn = [&](const Dims& names) {
+    const Binding b = bind_dims("Chain", names, s);
+    for (i64 i = 0; i < b.dims.size(); ++i)
+      if (!b.dims[i].is_wildcard()) sizes.emplace_back(b.dims[i], b.sizes[i]);
+  };
+  for (const NamedLinop& a : operators) {
+    learn(a.ishape());
+    s = a.output_shape(s);
+    learn(a.oshape());
+  }
+  std::vector<std::string> notes;
+  simplify_sized(ops, sizes, notes);
+  for (std::string& n : notes) r.note(std::move(n));
+  return ops;
 }
 
 }  // namespace
@@ -181,7 +199,7 @@ Operators lowered(const Operators& operators, const Shape& input, DType dtype, D
 
 void record_parts(Recorder& r, const Operators& operators, const View& x, const View& y,
                   bool adds) {
-  const Operators ops = lowered(operators, x.shape(), x.dtype, r.device(x));
+  const Operators ops = lowered(sized(r, operators, x.shape()), x.shape(), x.dtype, r.device(x));
   View from = x;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     // A transfer with a listener is one of its own: others were sent at other times.

@@ -9,7 +9,8 @@ namespace tessera {
 namespace {
 
 bool plain_over(const FFT* f, const Pad& p) {
-  return f && !f->centered && !f->real && f->ndim == p.im_size.size() && f->ndim > 1;
+  return f && !f->centered && !f->real && f->ndim == p.im_size.size() && f->ndim > 1 &&
+         f->along.size() == f->ndim;
 }
 
 // The lines of `v` inside the image along the first `axes` image dims.

@@ -4,7 +4,10 @@
 #include <span>
 
 #include "tessera/base/config.hpp"
+#include "tessera/linop/containers/common.hpp"
+#include "tessera/linop/ops/dense.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
+#include "tessera/linop/ops/fft.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/scalar.hpp"
 
@@ -13,6 +16,23 @@ namespace {
 
 using Few = std::span<const NamedLinop>;
 using Answer = std::optional<Rewritten>;
+
+// The sizes that are known: those of the input, and what the parts of the chain say.
+struct Sizes {
+  const DimSizes& given;
+  const std::vector<NamedLinop>& operators;
+  std::optional<Shape> of(std::span<const NamedDimension> names) const {
+    Shape s;
+    for (NamedDimension d : names) {
+      if (d.is_wildcard()) return std::nullopt;
+      const std::optional<i64> n = size_in(given, d);
+      const std::optional<i64> own = n ? n : common_size("Chain", operators, d);
+      if (!own) return std::nullopt;
+      s.push_back(*own);
+    }
+    return s;
+  }
+};
 
 Value product(const Value& a, const Value& b) {
   const c128 w = a.as<c128>() * b.as<c128>();
@@ -28,13 +48,13 @@ Renames from_to(const Dims& was, const Dims& is) {
   return r;
 }
 
-Answer drop_identity(Few f) {
+Answer drop_identity(Few f, const Sizes&) {
   const Identity* i = f[0].as<Identity>();
   if (!i || !(i->names.ishape == i->names.oshape)) return {};
   return Rewritten{{}, {}, cat(f[0], " dropped: it changes nothing")};
 }
 
-Answer merge_scalars(Few f) {
+Answer merge_scalars(Few f, const Sizes&) {
   const Scalar *a = f[0].as<Scalar>(), *b = f[1].as<Scalar>();
   if (!a || !b) return {};
   return Rewritten{
@@ -43,7 +63,7 @@ Answer merge_scalars(Few f) {
       cat("scalars ", a->weight, " and ", b->weight, " merged")};
 }
 
-Answer merge_diagonals(Few f) {
+Answer merge_diagonals(Few f, const Sizes&) {
   const Diagonal *a = f[0].as<Diagonal>(), *b = f[1].as<Diagonal>();
   if (a && b) {
     if (const auto p = a->times(*b))
@@ -69,14 +89,14 @@ Answer move_scalar_forward(Few f) {
                    cat("scalar ", c->weight, " moved before ", f[0])};
 }
 
-Answer cancel_pair(Few f) {
+Answer cancel_pair(Few f, const Sizes&) {
   if (!f[1].is_adjoint_of(f[0]) || !f[0].isometry()) return {};
   return Rewritten{{Identity(f[0].ishape())},
                    from_to(f[1].oshape(), f[0].ishape()),
                    cat(f[0], " and its adjoint cancel")};
 }
 
-Answer closed_normal(Few f) {
+Answer closed_normal(Few f, const Sizes&) {
   if (!f[1].is_adjoint_of(f[0])) return {};
   const std::optional<NamedLinop> own = f[0].own_normal();
   if (!own) return {};
@@ -84,7 +104,7 @@ Answer closed_normal(Few f) {
       {*own}, from_to(f[1].oshape(), own->oshape()), cat(f[0], " and its adjoint became ", *own)};
 }
 
-Answer closed_weighted_normal(Few f) {
+Answer closed_weighted_normal(Few f, const Sizes&) {
   if (!f[2].is_adjoint_of(f[0])) return {};
   const std::optional<NamedLinop> own = f[0].own_normal(f[1]);
   if (!own) return {};
@@ -93,18 +113,103 @@ Answer closed_weighted_normal(Few f) {
                    cat(f[0], ", ", f[1], " and the adjoint became ", *own)};
 }
 
+// F.H F of a transform with another norm than ortho is a number that depends on the grid's size.
+std::optional<double> gain_of(const FFT& f, const Sizes& sizes) {
+  if (f.norm == Norm::ortho) return 1;
+  const Dims &in = f.names.ishape, &out = f.names.oshape;
+  const auto n = static_cast<std::size_t>(f.ndim);
+  std::optional<Shape> grid = sizes.of(std::span(in.end() - n, n));
+  if (!grid) grid = sizes.of(std::span(out.end() - n, n));
+  return grid ? std::optional(f.gain(*grid)) : std::nullopt;
+}
+
+Answer scale_of_pair(Few f, const Sizes& sizes) {
+  const FFT* fft = f[0].as<FFT>();
+  if (!fft || fft->real || !f[1].is_adjoint_of(f[0])) return {};
+  const std::optional<double> gain = gain_of(*fft, sizes);
+  if (!gain) return {};
+  return Rewritten{{Scalar(Value(*gain), f[0].ishape())},
+                   from_to(f[1].oshape(), f[0].ishape()),
+                   cat(f[0], " and its adjoint are the factor ", *gain)};
+}
+
+// What an operator does is the same at every index of dim `i` of the grid that `f` leads to.
+bool ignores(const NamedLinop& a, const FFT& f, i64 i) {
+  const i64 back = f.ndim - i;
+  if (a.as<Scalar>()) return true;
+  if (const Diagonal* d = a.as<Diagonal>()) {
+    for (const Diagonal::Factor& factor : d->factors) {
+      const Layout& w = factor.weight.layout();
+      const i64 axis = w.ndim() - back;
+      if (axis >= 0 && w.shape[axis] != 1 && w.strides[axis] != 0) return false;
+    }
+    return true;
+  }
+  const Dense* d = a.as<Dense>();
+  if (!d) return false;
+  const Dims &in = d->names.ishape, &out = d->names.oshape;
+  for (i64 b = 1; b <= back; ++b) {
+    if (b > in.size() || b > out.size()) return false;
+    const NamedDimension from = in[in.size() - b], to = out[out.size() - b];
+    if (from.is_ellipses() && to.is_ellipses()) return true;
+    if (from.is_wildcard() || !(from == to)) return false;
+  }
+  const NamedDimension name = in[in.size() - back];
+  return !contains(d->weightshape, name) || contains(d->broadcast_dims, name);
+}
+
+// Note [idle axes]: F = F_x F_y, and what stands between F and F.H does not vary along y: F_y
+// passes it and meets its adjoint. Along y the result acts point by point, so the name stays.
+Answer skip_idle_axes(Few f, const Sizes& sizes) {
+  const FFT* fft = f[0].as<FFT>();
+  if (!fft || fft->real || !f[2].is_adjoint_of(f[0])) return {};
+  Shape idle;
+  for (i64 i : fft->along)
+    if (ignores(f[1], *fft, i)) idle.push_back(i);
+  if (idle.empty()) return {};
+  const Dims in = f[0].ishape(), out = f[0].oshape();
+  Dims idle_names;
+  Renames inside, downstream;
+  for (i64 i : idle) {
+    const i64 back = fft->ndim - i;
+    idle_names.push_back(out[out.size() - back]);
+    inside.emplace_back(out[out.size() - back], in[in.size() - back]);
+    const Dims last = f[2].oshape();
+    downstream.emplace_back(last[last.size() - back], in[in.size() - back]);
+  }
+  const NamedLinop inner = f[1].rename(inside);
+  if (idle.size() == fft->along.size()) {
+    const std::optional<double> gain = gain_of(*fft, sizes);
+    if (!gain) return {};
+    Rewritten all{{inner}, downstream, cat(f[0], " and its adjoint cancel around ", f[1])};
+    if (*gain != 1) all.operators.push_back(Scalar(Value(*gain), inner.oshape()));
+    return all;
+  }
+  const NamedLinop first(fft->without(idle));
+  Renames names = from_to(first.oshape(), rename(f[2].ishape(), inside));
+  for (const auto& r : from_to(first.ishape(), rename(f[2].oshape(), downstream)))
+    names.push_back(r);
+  return Rewritten{{first, inner, first.H().rename(names)},
+                   downstream,
+                   cat(f[0], ": ", f[1], " does not vary along ", to_text(idle_names),
+                       ", where the transforms cancel")};
+}
+
 struct Rule {
   Setting<bool> Config::*on;
   std::size_t width;  // how many neighbours it looks at
-  Answer (*apply)(Few);
+  Answer (*apply)(Few, const Sizes&);
+  bool sized = false;  // may find more once the sizes are known
 };
 constexpr Rule rules[] = {
     {&Config::rewrite_identities, 1, drop_identity},
     {&Config::rewrite_isometries, 2, cancel_pair},
     {&Config::rewrite_normals, 2, closed_normal},
+    {&Config::rewrite_normals, 2, scale_of_pair, true},
     {&Config::rewrite_scalars, 2, merge_scalars},
     {&Config::rewrite_diagonals, 2, merge_diagonals},
     {&Config::rewrite_normals, 3, closed_weighted_normal},
+    {&Config::rewrite_axes, 3, skip_idle_axes, true},
 };
 
 bool replace(std::vector<NamedLinop>& ops, std::size_t at, std::size_t width, const Rewritten& r,
@@ -128,12 +233,13 @@ bool replace(std::vector<NamedLinop>& ops, std::size_t at, std::size_t width, co
   return true;
 }
 
-bool step(std::vector<NamedLinop>& ops, std::vector<std::string>& notes) {
+bool step(std::vector<NamedLinop>& ops, std::vector<std::string>& notes, const DimSizes& sizes,
+          bool sized_only) {
   for (const Rule& rule : rules) {
-    if (!(config().*rule.on)) continue;
+    if (!(config().*rule.on) || (sized_only && !rule.sized)) continue;
     for (std::size_t i = 0; i + rule.width <= ops.size(); ++i) {
       if (rule.width == ops.size() && rule.apply == drop_identity) break;  // something must be left
-      if (const Answer a = rule.apply(Few(ops).subspan(i, rule.width)))
+      if (const Answer a = rule.apply(Few(ops).subspan(i, rule.width), {sizes, ops}))
         return replace(ops, i, rule.width, *a, notes);
     }
   }
@@ -159,8 +265,14 @@ bool gather_scalars(std::vector<NamedLinop>& ops, std::vector<std::string>& note
 
 void simplify(std::vector<NamedLinop>& operators, std::vector<std::string>& notes) {
   if (!config().rewrite) return;
-  while (step(operators, notes) || gather_scalars(operators, notes)) {
+  while (step(operators, notes, {}, false) || gather_scalars(operators, notes)) {
   }
+}
+
+void simplify_sized(std::vector<NamedLinop>& operators, const DimSizes& sizes,
+                    std::vector<std::string>& notes) {
+  if (!config().rewrite) return;
+  while (step(operators, notes, sizes, true)) simplify(operators, notes);
 }
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
@@ -23,5 +24,8 @@ struct Rewritten {
 // In order of application; `notes` gains a sentence for each step. Nothing happens when
 // config().rewrite is off.
 TESSERA_API void simplify(std::vector<NamedLinop>& operators, std::vector<std::string>& notes);
+// What only the sizes of the input tell, and whatever follows from it.
+void simplify_sized(std::vector<NamedLinop>& operators, const DimSizes& sizes,
+                    std::vector<std::string>& notes);
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/ops/fft.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -57,6 +58,42 @@ FFT::FFT(i64 n, Dims batch_shape, std::optional<Grids> grid_shapes, Norm norm_, 
                          " dims: a real transform has the length of its last dim (got real=", real,
                          ") and is not centered");
   names = NamedShape(batch_shape, batch_shape) + NamedShape(grids.first, grids.second);
+  for (i64 i = 0; i < ndim; ++i) along.push_back(i);
+}
+
+FFT FFT::without(const Shape& grid_dims) const {
+  FFT rest = *this;
+  rest.along = {};
+  for (i64 i : along)
+    if (std::find(grid_dims.begin(), grid_dims.end(), i) == grid_dims.end())
+      rest.along.push_back(i);
+  for (i64 i : grid_dims)
+    rest.names.oshape[names.oshape.size() - ndim + i] =
+        names.ishape[names.ishape.size() - ndim + i];
+  return rest;
+}
+
+Shape FFT::axes(i64 rank) const {
+  Shape a;
+  for (i64 i : along) a.push_back(rank - ndim + i);
+  return a;
+}
+
+Shape FFT::transformed_grid(const Shape& array) const {
+  Shape grid(ndim, 1);
+  for (i64 i : along) grid[i] = array[array.size() - ndim + i];
+  return grid;
+}
+
+double FFT::scale(const Shape& array) const {
+  const i64 all = count_of(Shape(array.end() - ndim, array.end())),
+            transformed = count_of(transformed_grid(array));
+  return fft_scale(norm, -1, all) * std::sqrt(static_cast<double>(all / transformed));
+}
+
+double FFT::gain(const Shape& grid) const {
+  const double s = fft_scale(norm, -1, count_of(grid));
+  return norm == Norm::ortho ? 1 : s * s * static_cast<double>(count_of(grid));
 }
 
 Shape FFT::output_shape(const Shape& input) const {
@@ -90,47 +127,42 @@ FFT::Phases FFT::phases(const Shape& grid, DType dtype, Device device) {
 // Note [real transforms]: the adjoint sums y[k] e^{2πi k m / n} over the kept half and takes the
 // real part. The transform to real numbers counts every frequency twice but the first and, for even
 // n, the last: the others are halved before it.
-void FFT::apply_real(Recorder& r, const View& x, const View& y, const Shape& axes) const {
+void FFT::apply_real(Recorder& r, const View& x, const View& y, const Shape& over) const {
   require<DTypeError>(is_complex(x.dtype) == backward, "FFT ", names.str(), ": a real transform ",
                       backward ? "gives its adjoint complex" : "takes real", " numbers, got ",
                       name(x.dtype));
   Shape grid;
-  for (i64 a : axes) grid.push_back(backward ? y.shape()[a] : x.shape()[a]);
-  const double scale = fft_scale(norm, -1, count_of(grid));
-  if (!backward) return record::real_fft(r, x, y, axes, scale);
+  for (i64 a : over) grid.push_back(backward ? y.shape()[a] : x.shape()[a]);
+  const double by = fft_scale(norm, -1, count_of(grid));
+  if (!backward) return record::real_fft(r, x, y, over, by);
   const Array halves = Array::empty({real / 2 + 1}, DType::f64, cpu);
   for (i64 k = 0; k <= real / 2; ++k)
     halves.select(0, k).fill(Value(k == 0 || 2 * k == real ? 1.0 : 0.5));
   const View half = r.temporary(x.shape(), x.dtype, r.device(x));
   record::multiply(r, r.constant(halves.astype(real_of(x.dtype)).to(r.device(x))), x, half);
-  record::real_fft(r, half, y, axes, scale);
+  record::real_fft(r, half, y, over, by);
 }
 
 void FFT::apply(Recorder& r, const View& x, const View& y) const {
-  const i64 rank = x.layout.ndim();
-  Shape axes, grid;
-  for (i64 a = rank - ndim; a < rank; ++a) {
-    axes.push_back(a);
-    grid.push_back(x.shape()[a]);
-  }
-  if (real) return apply_real(r, x, y, axes);
+  const Shape over = axes(x.layout.ndim());
+  if (real) return apply_real(r, x, y, over);
   const int sign = backward ? 1 : -1;
-  const double scale = fft_scale(norm, -1, count_of(grid));
+  const double by = scale(x.shape());
   View in = x;
   if (!centered) {
     if (x.dtype != y.dtype) {
       in = r.temporary(x.shape(), y.dtype, r.device(x));
       record::copy(r, x, in);
     }
-    return record::fft(r, in, y, axes, sign, scale);
+    return record::fft(r, in, y, over, sign, by);
   }
-  const Phases p = phases(grid, y.dtype, r.device(x));
+  const Phases p = phases(transformed_grid(x.shape()), y.dtype, r.device(x));
   in = r.temporary(x.shape(), y.dtype, r.device(x));
   const View plain = r.temporary(y.shape(), y.dtype, r.device(y));
   const View before = r.constant(backward ? p.out : p.in),
              after = r.constant(backward ? p.in : p.out);
   backward ? record::conj_multiply(r, before, x, in) : record::multiply(r, before, x, in);
-  record::fft(r, in, plain, axes, sign, scale);
+  record::fft(r, in, plain, over, sign, by);
   backward ? record::conj_multiply(r, after, plain, y) : record::multiply(r, after, plain, y);
 }
 
@@ -156,7 +188,8 @@ std::optional<NamedLinop> FFT::normal() const {
 std::string FFT::details() const {
   constexpr const char* norms[] = {"backward", "ortho", "forward"};
   return cat("norm=", norms[static_cast<int>(norm)], centered ? " centered" : "",
-             real ? cat(" real=", real) : "", backward ? " adjoint" : "");
+             real ? cat(" real=", real) : "", backward ? " adjoint" : "",
+             along.size() < ndim ? cat(" along ", along) : "");
 }
 
 }  // namespace tessera

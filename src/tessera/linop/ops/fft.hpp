@@ -19,6 +19,7 @@ struct TESSERA_API FFT {
   bool centered;
   i64 real = 0;           // length of the last dim of a real transform; 0: complex
   bool backward = false;  // the adjoint: conjugated exponent, same scale
+  Shape along;            // which of the grid's dims are transformed; see without()
 
   static constexpr const char* kind = "FFT";
   using Grids = std::pair<Dims, Dims>;
@@ -39,6 +40,16 @@ struct TESSERA_API FFT {
   FFT renamed(const Renames& r) const;
   std::string details() const;
 
+  // The same without the transforms of these dims of the grid, which keep their input's name.
+  // Their part of F.H F is kept as a scale, half of it on each side.
+  FFT without(const Shape& grid_dims) const;
+  Shape axes(i64 rank) const;  // the transformed ones of an array
+  double scale(const Shape& array) const;
+  // F.H F is this times the identity, for a grid of these sizes.
+  double gain(const Shape& grid) const;
+  // The grid in an array of this shape, with 1 for dims that are not transformed.
+  Shape transformed_grid(const Shape& array) const;
+
   // What turns a plain transform into a centred one: out * F * in, over a grid of this shape.
   struct Phases {
     Array in, out;
@@ -46,7 +57,7 @@ struct TESSERA_API FFT {
   static Phases phases(const Shape& grid, DType dtype, Device device);
 
  private:
-  void apply_real(Recorder& r, const View& x, const View& y, const Shape& axes) const;
+  void apply_real(Recorder& r, const View& x, const View& y, const Shape& over) const;
 };
 
 }  // namespace tessera
