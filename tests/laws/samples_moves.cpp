@@ -41,12 +41,11 @@ std::vector<Sample> samples<Pad>(DType, Device) {
 
 template <>
 std::vector<Sample> samples<Crop>(DType, Device) {
-  return {{"even", Crop({4}, {6}, dims("X")), {6}, {"X", "X1"}},
-          {"odd", Crop({3, 4}, {6, 7}, dims("XY"), dims("AB")), {2, 6, 7}, dims("XYAB")},
-          {"batched",
-           Crop({5, 1}, {5, 4}, dims("XY"), dims("AB"), dims("C")),
-           {2, 5, 4},
-           dims("XYAB")}};
+  return {
+      {"even", Crop({4}, {6}, dims("X")), {6}, {"X", "X1"}},
+      {"odd", Crop({3, 4}, {6, 7}, dims("XY"), dims("AB")), {2, 6, 7}, dims("XYAB")},
+      {"batched", Crop({5, 1}, {5, 4}, dims("XY"), dims("AB"), dims("C")), {2, 5, 4}, dims("XYAB")},
+      {"normal", NamedLinop(Crop({3, 1}, {6, 4}, dims("XY"))).N(), {2, 6, 4}}};
 }
 
 template <>
@@ -54,7 +53,8 @@ std::vector<Sample> samples<Truncate>(DType, Device) {
   return {{"last", Truncate(1, 5, 3, dims("NM")), {4, 5}, {"M", "M1"}},
           {"first, by name", Truncate("N", 5, 4, dims("NM"), dims("KM")), {5, 2}, dims("NK")},
           {"from the end", Truncate(-1, 6, 1, dims("...N")), {2, 2, 6}, {"N", "N1"}},
-          {"nothing cut", Truncate(0, 3, 3, dims("N")), {3}, {"N", "N1"}}};
+          {"nothing cut", Truncate(0, 3, 3, dims("N")), {3}, {"N", "N1"}},
+          {"normal", NamedLinop(Truncate(0, 5, 2, dims("NM"))).N(), {5, 3}}};
 }
 
 template <>

@@ -84,7 +84,7 @@ def test_pad_and_crop(device):
     ],
 )
 def test_padding_refuses(bad):
-    with pytest.raises(ValueError, match=r"Pad|Crop|Truncate|PadDim|Chain"):
+    with pytest.raises(ValueError, match=r"Pad|Crop|Truncate|PadDim|Window"):
         bad()
 
 

@@ -3,6 +3,7 @@
 
 #include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/ops/identity.hpp"
+#include "tessera/linop/ops/window.hpp"
 #include "tessera/plan/record_moves.hpp"
 
 namespace tessera {
@@ -118,6 +119,14 @@ void Crop::apply(Recorder& r, const View& x, const View& y) const {
   Layout inside = x.layout;
   for (i64 a = 0; a < start.size(); ++a) inside = inside.slice(a, start[a], y.shape()[a]);
   record::copy(r, sub_view(x, inside), y);
+}
+
+NamedLinop Crop::normal() const {
+  std::vector<Window::Range> kept;
+  for (i64 i = 0; i < pad.im_size.size(); ++i)
+    kept.push_back(
+        {pad.out_shape[i], pad.start(i), pad.start(i) + pad.im_size[i], pad.pad_im_size[i]});
+  return Window(pad.names.oshape, std::move(kept));
 }
 
 }  // namespace tessera

@@ -48,6 +48,7 @@ struct TESSERA_API Crop {
   std::optional<i64> size(NamedDimension d) const { return pad.size(d); }
   void apply(Recorder& r, const View& x, const View& y) const;
   Pad adjoint() const { return pad; }
+  NamedLinop normal() const;  // zeros outside of what is kept
   Crop renamed(const Renames& r) const { return Crop(pad.renamed(r)); }
   std::string details() const { return cat(pad.im_size, " of ", pad.pad_im_size); }
 };

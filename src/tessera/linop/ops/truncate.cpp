@@ -3,6 +3,7 @@
 
 #include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/ops/identity.hpp"
+#include "tessera/linop/ops/window.hpp"
 #include "tessera/plan/record_moves.hpp"
 
 namespace tessera {
@@ -58,6 +59,11 @@ void Truncate::apply(Recorder& r, const View& x, const View& y) const {
 
 PadDim Truncate::adjoint() const {
   return PadDim(dim, to_length, from_length, names.oshape, names.ishape);
+}
+
+NamedLinop Truncate::normal() const {
+  const NamedDimension d = names.ishape[dim < 0 ? dim + names.ishape.size() : dim];
+  return Window(names.ishape, {{d, 0, to_length, from_length}});
 }
 
 Truncate Truncate::renamed(const Renames& r) const {

@@ -24,6 +24,7 @@ struct TESSERA_API Truncate {
   std::optional<i64> size(NamedDimension d) const;
   void apply(Recorder& r, const View& x, const View& y) const;
   PadDim adjoint() const;
+  NamedLinop normal() const;  // zeros after what is kept
   Truncate renamed(const Renames& r) const;
   std::string details() const { return cat(from_length, " -> ", to_length); }
 };
