@@ -46,7 +46,8 @@ struct TESSERA_API NUFFT {
   void apply(Recorder& r, const View& x, const View& y) const { map.record(r, x, y); }
   void apply_adjoint(Recorder& r, const View& y, const View& x) const { map.H().record(r, y, x); }
   std::optional<NamedLinop> normal() const;
-  // A.H inner A without the points, for a diagonal inner; nullopt when that is not asked for.
+  // A.H inner A without the points, for a diagonal inner or a Dense that mixes batches at each
+  // point; nullopt when that is not asked for.
   std::optional<NamedLinop> normal(const NamedLinop& inner) const;
   NUFFT renamed(const Renames& r) const;
   NUFFT split(const Tile& tile) const;  // along dims of the points and batches

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normal operators of a NUFFT as convolutions.
+#include <algorithm>
 #include <cmath>
 
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/fft/fft.hpp"
 #include "tessera/linop/algebra.hpp"
+#include "tessera/linop/dim_sizes.hpp"
+#include "tessera/linop/ops/dense.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/fft.hpp"
 #include "tessera/linop/ops/identity.hpp"
@@ -77,7 +80,12 @@ Array toeplitz_kernel(const NUFFT& a, const Array& weights, const Shape& doubled
 
 namespace {
 
-NamedLinop convolution(const NUFFT& a, const Array& weights) {
+// Pads to the doubled grid and transforms; the spectrum of the convolution that `weights` make.
+struct Convolved {
+  NamedLinop to_frequencies;
+  Array kernel;
+};
+Convolved convolved(const NUFFT& a, const Array& weights) {
   const NufftOptions& o = a.options;
   Shape doubled;
   for (i64 n : a.grid_size)
@@ -95,8 +103,47 @@ NamedLinop convolution(const NUFFT& a, const Array& weights) {
   const NamedLinop pad = Pad(doubled, a.grid_size, image, wide, batch);
   const NamedLinop transform =
       FFT(a.axes(), batch, FFT::Grids{wide, a.inner_names}, Norm::ortho, false);
-  const NamedLinop multiply = Diagonal(kernel, joined(batch, a.inner_names)).following();
-  return chain({pad, transform, multiply, transform.H(), pad.H()});
+  return {chain({pad, transform}), kernel};
+}
+
+NamedLinop convolution(const NUFFT& a, const Array& weights) {
+  const Convolved c = convolved(a, weights);
+  return c.to_frequencies.normal(
+      Diagonal(c.kernel, joined(a.batch_dims(), a.inner_names)).following());
+}
+
+bool ends_with(const Dims& all, const Dims& end) {
+  return all.size() >= end.size() && std::equal(end.begin(), end.end(), all.end() - end.size());
+}
+
+// A matrix between batches at every point: a convolution for each of its elements, so a matrix at
+// every frequency.
+std::optional<NamedLinop> matrix_convolution(const NUFFT& a, const Dense& inner) {
+  const Dims points = a.point_dims();
+  if (!ends_with(inner.names.ishape, points) || !ends_with(inner.names.oshape, points))
+    return std::nullopt;
+  Dims lead, broadcast;
+  for (NamedDimension d : inner.weightshape)
+    if (!contains(points, d)) lead.push_back(d);
+  for (NamedDimension d : inner.broadcast_dims)
+    if (!contains(points, d)) broadcast.push_back(d);
+  const Array& w = inner.weight;
+  const Array ordered =
+      w.view(aligned(w.layout(), inner.weightshape, joined(lead, points))).astype(w.dtype());
+  const Shape sizes(a.locs.shape().begin(), a.locs.shape().end() - 1);
+  const Array weights = ops::multiply(inner.conjugated ? ops::conj(ordered) : ordered,
+                                      ones(sizes, real_of(w.dtype()), w.device()));
+  const Convolved c = convolved(a, weights);
+  const Array kernel = a.options.toeplitz_dtype
+                           ? c.kernel
+                           : c.kernel.astype(is_complex(c.kernel.dtype()) ? complex_of(w.dtype())
+                                                                          : real_of(w.dtype()));
+  auto at_frequencies = [&](const Dims& d) {
+    return joined(Dims(d.begin(), d.end() - points.size()), a.inner_names);
+  };
+  return c.to_frequencies.normal(Dense(kernel, joined(lead, a.inner_names),
+                                       at_frequencies(inner.names.ishape),
+                                       at_frequencies(inner.names.oshape), broadcast));
 }
 
 }  // namespace
@@ -112,6 +159,7 @@ std::optional<NamedLinop> NUFFT::normal(const NamedLinop& inner) const {
   if (!options.toeplitz || options.mode == NufftMode::sampling) return std::nullopt;
   const Shape points(locs.shape().begin(), locs.shape().end() - 1);
   if (inner.as<Scalar>()) return convolution(*this, inner(ones(points, DType::f64, locs.device())));
+  if (const Dense* m = inner.as<Dense>()) return matrix_convolution(*this, *m);
   const Diagonal* d = inner.as<Diagonal>();
   if (!d) return std::nullopt;
   // What the diagonal does to ones, along the points and the batches that it tells apart.
