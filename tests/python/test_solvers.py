@@ -140,7 +140,7 @@ def test_minres_battery(device, rng, values):
     b = random_vector(rng, n, "float64")
     if values != "incompatible":
         b = a @ b
-    # An incompatible system is told by |A r| falling to rounding level: a tolerance below it comes too late.
+    # |A r| of an incompatible system falls to about the root of the rounding unit.
     r = solve.minres(dense(device, a), on(device, b), rtol=1e-8 if values == "incompatible" else 1e-9, maxiter=2000)
     assert r.converged, r.reason
     x = r.x.numpy()
@@ -151,6 +151,33 @@ def test_minres_battery(device, rng, values):
         theirs = sla.minres(a, b, rtol=1e-12, maxiter=2000)[0]
         assert residual(a, x, b) < 10 * residual(a, theirs, b) + 1e-8
     assert (np.diff(r.history) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    "spectrum",
+    [
+        np.r_[np.zeros(6), -np.linspace(1, 2, 20), np.linspace(1, 2, 20)],
+        np.r_[np.zeros(50), np.linspace(0.1, 1, 150)],
+        np.r_[np.zeros(3), np.linspace(1, 1.5, 30)],
+        np.r_[np.zeros(30), np.ones(10), 2 * np.ones(10)],
+    ],
+    ids=["indefinite", "many", "definite", "few values"],
+)
+def test_minres_ends_at_a_least_squares_solution(device, dtype, seed, spectrum):
+    """However small the tolerance: steps that only follow rounding errors into the null space are not taken."""
+    rng = np.random.default_rng(seed)
+    a = with_eigenvalues(rng, spectrum, dtype).astype(dtype)
+    b = random_vector(rng, len(spectrum), dtype).astype(dtype)
+    r = solve.minres(dense(device, a), on(device, b), rtol=0, atol=0, maxiter=500)
+    x, best = r.x.numpy(), np.linalg.pinv(a, rcond=1e-4) @ b
+    unit = np.sqrt(np.finfo(dtype).eps)
+    assert r.iterations < 200 and "least-squares" in r.reason, r.reason
+    rest = b - a @ x
+    assert np.linalg.norm(a @ rest) < 5 * unit * np.linalg.norm(a, 2) * np.linalg.norm(rest)
+    assert np.linalg.norm(rest) < (1 + unit) * np.linalg.norm(b - a @ best)
+    assert np.linalg.norm(x) < 100 * np.linalg.norm(best)
 
 
 def test_minres_shift_and_complex(device, rng):

@@ -160,15 +160,13 @@ SolveResult admm(const NamedLinop& A, const Array& b, const Prox& g, const Solve
   s.record(g);
   if (!e.resume()) {
     if (e.x0()) {
-      s.x.copy_from(vec::copy_of("admm", "x0", e.x0(), sides.shape, sides.dtype, e.device));
+      e.start_at(s.x);
       Run start = e.plan([&](Recorder& r) { s.apply_G(r, s.x, s.z); });
       e.run(start);
     }
     e.begin(1);
   }
-  e.board.set(e.board.cell("rtol"), options.rtol);
-  e.board.set(e.board.cell("atol"), options.atol);
-  e.board.upload();
+  e.set_tolerances();
   return e.iterate([&] { s.step(); }, s.x);
 }
 

@@ -74,9 +74,9 @@ void name_outcomes(Engine& e) {
   e.outcome(not_finite, false, "breakdown: A or b gave numbers that are not finite");
 }
 
-SolveResult solve_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& A,
-                                const Sides& sides, const LeastSquaresSettings& settings,
-                                const LeastSquaresSteps& start, const LeastSquaresSteps& step) {
+SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& A,
+                              const Sides& sides, const LeastSquaresSettings& settings,
+                              const LeastSquaresSteps& start, const LeastSquaresSteps& step) {
   require<ArgumentError>(settings.damp >= 0 && settings.conlim >= 0, e.name, ": damp ",
                          settings.damp, " and conlim ", settings.conlim, " must not be negative");
   name_outcomes(e);
@@ -85,8 +85,7 @@ SolveResult solve_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop
   e.about("damp", cat(settings.damp));
   Run iteration = e.plan(step);
   if (!e.resume()) {
-    if (e.x0())
-      g.x.copy_from(vec::copy_of(e.name, "x0", e.x0(), sides.shape, sides.dtype, e.device));
+    e.start_at(g.x);
     Run first = e.plan(start);
     e.board.upload();
     e.run(first);
@@ -97,9 +96,7 @@ SolveResult solve_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop
                                                    : still_running;
     e.begin(r / (b > 0 ? b : 1), code);
   }
-  e.board.set(e.board.cell("rtol"), e.options.rtol);
-  e.board.set(e.board.cell("atol"), e.options.atol);
-  e.board.upload();
+  e.set_tolerances();
   return e.iterate([&] { e.run(iteration); }, g.x);
 }
 

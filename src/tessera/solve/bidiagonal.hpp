@@ -34,9 +34,22 @@ void store_tests(Engine& e, const LeastSquaresTests& t, double conlim);
 void name_outcomes(Engine& e);
 
 using LeastSquaresSteps = std::function<void(Recorder&)>;
-// The run of both solvers: resumes or starts, iterates.
-SolveResult solve_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& A,
-                                const Sides& sides, const LeastSquaresSettings& settings,
-                                const LeastSquaresSteps& start, const LeastSquaresSteps& step);
+// Resumes or starts, iterates.
+SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& A,
+                              const Sides& sides, const LeastSquaresSettings& settings,
+                              const LeastSquaresSteps& start, const LeastSquaresSteps& step);
+
+// The whole of a solver that is made of a Bidiagonal g, start(Recorder&) and step(Recorder&).
+template <class Solver>
+SolveResult solve_least_squares(const char* who, const NamedLinop& A, const Array& b,
+                                const SolveOptions& options, const LeastSquaresSettings& settings) {
+  check_options(who, options);
+  const Sides sides = both_sides(who, A, b);
+  Engine e(who, options, b.device(), sides.dtype);
+  Solver s(e, A, sides, settings);
+  return run_least_squares(
+      e, s.g, A, sides, settings, [&](Recorder& r) { s.start(r); },
+      [&](Recorder& r) { s.step(r); });
+}
 
 }  // namespace tessera

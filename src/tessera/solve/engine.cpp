@@ -118,6 +118,16 @@ bool Engine::resume() {
   return true;
 }
 
+void Engine::start_at(const Array& x) const {
+  if (x0_) x.copy_from(vec::copy_of(name, "x0", x0_, x.shape(), x.dtype(), x.device()));
+}
+
+void Engine::set_tolerances() {
+  board.set(board.cell("rtol"), options.rtol);
+  board.set(board.cell("atol"), options.atol);
+  board.upload();
+}
+
 void Engine::begin(double first, int code) {
   if (history_.empty()) history_.push_back(first);
   code_ = code;

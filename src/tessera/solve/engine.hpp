@@ -58,6 +58,8 @@ class Engine {
   bool resume();
   // Where to start: the checkpoint's x or the caller's; empty: zeros.
   const Array& x0() const { return x0_; }
+  void start_at(const Array& x) const;  // x becomes x0, where there is one
+  void set_tolerances();                // as cells "rtol" and "atol", started or resumed
   // The measure before the first iteration; a code other than 0 ends the solve before it starts.
   void begin(double measure, int code = still_running);
 

@@ -84,14 +84,11 @@ SolveResult fista(const NamedLinop& A, const Array& b, const Prox& g, const Solv
   e.about("step, momentum, restart", cat(settings.step, settings.momentum, settings.restart));
   s.record(g);
   if (!e.resume()) {
-    if (e.x0())
-      s.x.copy_from(vec::copy_of("fista", "x0", e.x0(), sides.shape, sides.dtype, e.device));
+    e.start_at(s.x);
     s.z.copy_from(s.x);
     e.begin(1);
   }
-  e.board.set(e.board.cell("rtol"), options.rtol);
-  e.board.set(e.board.cell("atol"), options.atol);
-  e.board.upload();
+  e.set_tolerances();
   return e.iterate([&] { s.step(); }, s.x);
 }
 

@@ -178,9 +178,7 @@ SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& optio
             right.device());
   s.record();
   if (!e.resume()) {
-    if (e.x0())
-      s.x.copy_from(
-          vec::copy_of("gmres", "x0", e.x0(), right.shape(), right.dtype(), right.device()));
+    e.start_at(s.x);
     e.board.upload();
     const double first = s.start_cycle(!e.x0());
     s.b_norm() = norm(right).item().as<double>();

@@ -127,13 +127,7 @@ struct Lsmr {
 
 SolveResult lsmr(const NamedLinop& A, const Array& b, const SolveOptions& options,
                  const LeastSquaresSettings& settings) {
-  check_options("lsmr", options);
-  const Sides sides = both_sides("lsmr", A, b);
-  Engine e("lsmr", options, b.device(), sides.dtype);
-  Lsmr s(e, A, sides, settings);
-  return solve_least_squares(
-      e, s.g, A, sides, settings, [&](Recorder& r) { s.start(r); },
-      [&](Recorder& r) { s.step(r); });
+  return solve_least_squares<Lsmr>("lsmr", A, b, options, settings);
 }
 
 }  // namespace tessera

@@ -100,13 +100,7 @@ struct Lsqr {
 
 SolveResult lsqr(const NamedLinop& A, const Array& b, const SolveOptions& options,
                  const LeastSquaresSettings& settings) {
-  check_options("lsqr", options);
-  const Sides sides = both_sides("lsqr", A, b);
-  Engine e("lsqr", options, b.device(), sides.dtype);
-  Lsqr s(e, A, sides, settings);
-  return solve_least_squares(
-      e, s.g, A, sides, settings, [&](Recorder& r) { s.start(r); },
-      [&](Recorder& r) { s.step(r); });
+  return solve_least_squares<Lsqr>("lsqr", A, b, options, settings);
 }
 
 }  // namespace tessera

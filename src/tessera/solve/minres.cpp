@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 constexpr int least_squares = 2, too_singular = 3, bad_preconditioner = 4, not_finite = 5,
-              at_rounding = 6;
+              at_rounding = 6, stagnating = 7;
 
 // Note [turning buffers]: the two newest Lanczos vectors and the two newest directions change
 // places every iteration. Instead of copying, the light plans are recorded once for each place; the
@@ -43,6 +43,7 @@ struct Minres {
     b_norm = board.cell("b norm");
     board.cell("cs", -1);
     board.cell("gmin", 1e300);
+    board.cell("least root", 1e300);
   }
 
   // `to` = sqrt of the preconditioner's <vector, M vector>; the image goes to y.
@@ -120,8 +121,26 @@ struct Minres {
     board.store(gamma, larger(length(gbar, beta), board.constant(epsilon * 1e-3)));
     board.store(cs, gbar / gamma);
     board.store(sn, beta / gamma);
+    board.store(board.cell("phibar so far"), phibar);
     board.store(phi, cs * phibar);
     board.store(phibar, sn * phibar);
+  }
+
+  // Note [incompatible systems]: |A r| / |A| |r| of a least-squares problem falls to about the root
+  // of the rounding unit, and no further: from there on the steps change r by less than one
+  // rounding error and grow in the null space without end. It is over when that ratio, once so
+  // small, rises again while |r| stands still. (In a compatible system |r| falls.)
+  void stagnation(Cell a_norm) {
+    const Cell least = board.cell("least root"), before = board.cell("phibar at least root"),
+               ratio = board.cell("root ratio"), so_far = board.cell("phibar so far"),
+               fell = board.cell("root fell");
+    const double unit = std::sqrt(epsilon);
+    board.store(ratio, board.cell("root") / a_norm);
+    board.store(board.cell("stagnant"), (least <= 0.2 * unit) && (2.0 * least <= ratio) &&
+                                            ((1.0 - unit) * before <= so_far));
+    board.store(fell, ratio < least);
+    board.store(before, choose(fell, so_far, before));
+    board.store(least, smaller(ratio, least));
   }
 
   // Directions: w[k] is the newest, its successor takes the place of the one before.
@@ -139,7 +158,8 @@ struct Minres {
     // projected system is singular to rounding: all that A reaches has been searched.
     const Cell reached = board.cell("root") <= board.cell("rtol") * a_norm,
                singular = gamma <= board.constant(100 * epsilon) * a_norm;
-    board.store(done, larger(reached, singular));
+    stagnation(a_norm);
+    board.store(done, larger(larger(reached, singular), board.cell("stagnant")));
     board.store(running, (e.status <= 0.0) && !done);
     board.store(along_v, 1.0 / gamma);
     board.store(along1, -(board.cell("oldeps") / gamma));
@@ -172,6 +192,7 @@ struct Minres {
     code =
         choose(phibar <= larger(rtol * b_norm, atol), board.constant(double(has_converged)), code);
     code = choose(done, board.constant(double(least_squares)), code);
+    code = choose(board.cell("stagnant"), board.constant(double(stagnating)), code);
     code = choose(finite(phibar) && finite(beta), code, double(not_finite));
     board.store(e.status, choose(e.status <= 0.0, code, e.status));
     board.report(e.measure, e.status);
@@ -190,6 +211,8 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
   e.outcome(too_singular, false, "A is singular to working precision");
   e.outcome(bad_preconditioner, false, "breakdown: the preconditioner is not positive definite");
   e.outcome(at_rounding, false, "the residual is at the level of rounding errors");
+  e.outcome(stagnating, false,
+            "least-squares solution, as near as rounding errors let it be found");
   e.outcome(not_finite, false,
             "breakdown: numbers that are not finite; A is not Hermitian, or the preconditioner not "
             "positive definite");
@@ -201,9 +224,7 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
             right.device());
   s.record();
   if (!e.resume()) {
-    if (e.x0())
-      s.x.copy_from(
-          vec::copy_of("minres", "x0", e.x0(), right.shape(), right.dtype(), right.device()));
+    e.start_at(s.x);
     Run start = e.plan([&](Recorder& r) { s.start(r); });
     e.board.upload();
     e.run(start);
@@ -214,9 +235,7 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
                                            : first <= e.target_of(norm) ? has_converged
                                                                         : still_running);
   }
-  e.board.set(e.board.cell("rtol"), options.rtol);
-  e.board.set(e.board.cell("atol"), options.atol);
-  e.board.upload();
+  e.set_tolerances();
   i64 turn = e.iteration();
   return e.iterate(
       [&] {

@@ -52,6 +52,18 @@ TEST(Minres, SingularSystems) {
   EXPECT_LT(norm(gradient).item().as<double>(), 1e-4) << s.reason;
 }
 
+TEST(Minres, NoToleranceIsTooSmallForAnIncompatibleSystem) {
+  const Array values = linspace(-2, 3, 40, DType::f64);
+  for (i64 i = 10; i < 16; ++i) values.select(0, i).fill(Value(0.0));
+  const NamedLinop A = with_eigenvalues(values);
+  const Array b = Random(8).normal({40}, DType::c128, test_device());
+  const SolveResult r = minres(A, b, {.rtol = 0, .maxiter = 400});
+  EXPECT_NE(r.reason.find("least-squares"), std::string::npos) << r.reason;
+  EXPECT_LT(r.iterations, 200);
+  EXPECT_LT(norm(A(ops::subtract(b, A(r.x)))).item().as<double>(), 1e-6);
+  EXPECT_LT(norm(r.x).item().as<double>(), 100 * norm(b).item().as<double>());
+}
+
 TEST(Minres, PreconditionerShortensTheWay) {
   const Array values = linspace(1, 1e4, 60, DType::f64);
   const NamedLinop A(Diagonal(values.to(test_device()), dims("N")));

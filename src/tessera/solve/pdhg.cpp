@@ -96,14 +96,11 @@ SolveResult pdhg(const NamedLinop& A, const Array& b, const Prox& f, const Prox&
   e.about("tau, sigma, theta", cat(settings.tau, " ", settings.sigma, " ", settings.theta));
   s.record(f, g);
   if (!e.resume()) {
-    if (e.x0())
-      s.x.copy_from(vec::copy_of("pdhg", "x0", e.x0(), sides.shape, sides.dtype, e.device));
+    e.start_at(s.x);
     s.xbar.copy_from(s.x);
     e.begin(1);
   }
-  e.board.set(e.board.cell("rtol"), options.rtol);
-  e.board.set(e.board.cell("atol"), options.atol);
-  e.board.upload();
+  e.set_tolerances();
   return e.iterate([&] { s.step(); }, s.x);
 }
 

@@ -114,9 +114,7 @@ EigenResult power_method(const NamedLinop& A, const Space& space,
     e.run(start);
     e.begin(1);
   }
-  e.board.set(e.board.cell("rtol"), options.rtol);
-  e.board.set(e.board.cell("atol"), options.atol);
-  e.board.upload();
+  e.set_tolerances();
   EigenResult result;
   static_cast<SolveResult&>(result) = e.iterate([&] { e.run(step); }, s.x);
   const Array Ax = A(s.x);
