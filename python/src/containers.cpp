@@ -84,7 +84,7 @@ void bind_containers(nb::module_& m) {
   add_operator<Add>(
       m, "Add",
       "The sum of operators.\n\n>>> ts.Add(ts.Scalar(1), ts.Scalar(2))([1.0]).tolist()\n[3.0]\n",
-      [](nb::args a, bool, nb::handle) { return wrap_linop(sum(operators_from(a, "Add"))); },
+      [](nb::args a, bool, const IntArg&) { return wrap_linop(sum(operators_from(a, "Add"))); },
       "linops"_a, nb::kw_only(), "threaded"_a = true, "num_workers"_a = nb::none());
   add_operator<Concat>(
       m, "Concat",
@@ -92,7 +92,7 @@ void bind_containers(nb::module_& m) {
       "diagonal).\n\n"
       ">>> A = ts.Dense([[1, 2]], 'PQ', 'Q', 'P'); B = ts.Dense([[3]], 'PQ', 'Q', 'P')\n"
       ">>> ts.Concat(A, B, idim='Q')([1, 1, 1]).tolist()\n[6]\n",
-      [](nb::args a, nb::handle idim, nb::handle odim, bool, nb::handle) {
+      [](nb::args a, const DimArg& idim, const DimArg& odim, bool, const IntArg&) {
         return wrap_linop(
             concat(operators_from(a, "Concat"), {optional_dim(idim), optional_dim(odim)}));
       },
@@ -103,7 +103,7 @@ void bind_containers(nb::module_& m) {
       "Operators side by side along a new dim of the input, the output, or both.\n\n"
       ">>> A = ts.Scalar(2, ('X',)); ts.Stack(A, A.H, odim_and_idx=('M', 0))([1.0]).tolist()\n"
       "[[2.0], [2.0]]\n",
-      [](nb::args a, nb::handle in, nb::handle out, bool, nb::handle) {
+      [](nb::args a, const PlaceArg& in, const PlaceArg& out, bool, const IntArg&) {
         return wrap_linop(stack(operators_from(a, "Stack"), stack_dim(in, "idim_and_idx"),
                                 stack_dim(out, "odim_and_idx")));
       },
@@ -115,7 +115,7 @@ void bind_containers(nb::module_& m) {
       "first of each.\n\n"
       ">>> A = ts.Dense([[1, 2]], 'PQ', 'Q', 'P'); ts.BlockDiag(A, A)([1, 1, 1, 0]).tolist()\n"
       "[3, 1]\n",
-      [](nb::args a, nb::handle idim, nb::handle odim) {
+      [](nb::args a, const DimArg& idim, const DimArg& odim) {
         return wrap_linop(
             block_diag(operators_from(a, "BlockDiag"), {optional_dim(idim), optional_dim(odim)}));
       },

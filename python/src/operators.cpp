@@ -23,12 +23,12 @@ std::map<std::string, nb::handle, std::less<>>& classes() {
   return *c;
 }
 
-nb::object identity(nb::handle ishape, nb::handle oshape) {
+nb::object identity(const DimsArg& ishape, const DimsArg& oshape) {
   if (oshape.is_none()) return wrap_linop(Identity(dims_or_any(ishape)));
   return wrap_linop(Identity(dims_or_any(ishape), dims_from(oshape)));
 }
 
-nb::object zero(nb::handle ishape, nb::handle oshape, nb::handle sizes) {
+nb::object zero(const DimsArg& ishape, const DimsArg& oshape, const SizesArg& sizes) {
   const Dims in = dims_from(ishape), out = oshape.is_none() ? in : dims_from(oshape);
   Zero::Sizes known;
   if (!sizes.is_none())
@@ -37,17 +37,17 @@ nb::object zero(nb::handle ishape, nb::handle oshape, nb::handle sizes) {
   return wrap_linop(Zero(in, out, known));
 }
 
-nb::object diagonal(nb::handle weight, nb::handle ioshape, nb::handle broadcast_dims) {
+nb::object diagonal(const ArrayArg& weight, const DimsArg& ioshape, const DimsArg& broadcast_dims) {
   return wrap_linop(
       Diagonal(as_array(weight, "Diagonal"), dims_or_any(ioshape), dims_from(broadcast_dims)));
 }
 
-nb::object scalar(nb::handle weight, nb::handle ioshape) {
+nb::object scalar(const NumberArg& weight, const DimsArg& ioshape) {
   return wrap_linop(Scalar(value_from(weight, "Scalar"), dims_or_any(ioshape)));
 }
 
-nb::object dense(nb::handle weight, nb::handle weightshape, nb::handle ishape, nb::handle oshape,
-                 nb::handle broadcast_dims) {
+nb::object dense(const ArrayArg& weight, const DimsArg& weightshape, const DimsArg& ishape,
+                 const DimsArg& oshape, const DimsArg& broadcast_dims) {
   const int given = !weightshape.is_none() + !ishape.is_none() + !oshape.is_none();
   require<DimError>(given == 0 || given == 3,
                     "Dense: of weightshape, ishape and oshape either all must be None or none");
@@ -58,7 +58,8 @@ nb::object dense(nb::handle weight, nb::handle weightshape, nb::handle ishape, n
 }
 
 // "MN,N->M": weight, input, output.
-nb::object dense_from_text(nb::handle weight, const std::string& text, nb::handle broadcast_dims) {
+nb::object dense_from_text(const ArrayArg& weight, const std::string& text,
+                           const DimsArg& broadcast_dims) {
   const auto comma = text.find(','), arrow = text.find("->");
   require<ArgumentError>(comma != std::string::npos && arrow != std::string::npos && comma < arrow,
                          "Dense.from_einstr: expected 'weight,input->output', got '", text, "'");
@@ -79,7 +80,7 @@ Norm norm_from(const std::string& s) {
   return Norm::forward;
 }
 
-nb::object fourier(i64 ndim, nb::handle batch_shape, nb::handle grid_shapes,
+nb::object fourier(i64 ndim, const DimsArg& batch_shape, const GridsArg& grid_shapes,
                    const std::string& norm, bool centered, i64 real) {
   std::optional<FFT::Grids> grids;
   if (!grid_shapes.is_none()) {

@@ -3,6 +3,7 @@
 // The catalogue of operators as Python classes: constructors, and which class shows which kind.
 //   bind_operators(m, base);   nb::handle c = class_of_kind("Diagonal");
 
+#include "arguments.hpp"
 #include "linop.hpp"
 
 namespace tessera::python {
@@ -21,13 +22,13 @@ void set_class_of_kind(const char* kind, nb::handle c);  // the module owns the 
 nb::object named(nb::object linop, nb::handle name);
 template <class R, class... Args>
 auto with_name(R (*make)(Args...)) {
-  return [make](Args... args, nb::handle name) {
+  return [make](Args... args, const TextArg& name) {
     return named(make(std::forward<Args>(args)...), name);
   };
 }
 template <class F, class R, class... Args>
 auto with_name(F make, R (F::*)(Args...) const) {
-  return [make](Args... args, nb::handle name) {
+  return [make](Args... args, const TextArg& name) {
     return named(make(std::forward<Args>(args)...), name);
   };
 }

@@ -34,17 +34,17 @@ struct BlockArguments {
   }
 };
 
-nb::object array_to_blocks(nb::handle grid_size, nb::handle block_size, nb::handle stride,
-                           nb::handle mask, nb::handle batch_shape, nb::handle array_shape,
-                           nb::handle blocks_shape) {
+nb::object array_to_blocks(const ShapeArg& grid_size, const ShapeArg& block_size,
+                           const ShapeArg& stride, const ArrayArg& mask, const DimsArg& batch_shape,
+                           const DimsArg& array_shape, const DimsArg& blocks_shape) {
   const BlockArguments a("ArrayToBlocks", grid_size, block_size, stride, mask);
   return wrap_linop(ArrayToBlocks(a.grid, a.block, a.stride, a.mask, dims_or_any(batch_shape),
                                   optional_dims(array_shape), optional_dims(blocks_shape)));
 }
 
-nb::object blocks_to_array(nb::handle grid_size, nb::handle block_size, nb::handle stride,
-                           nb::handle mask, nb::handle batch_shape, nb::handle blocks_shape,
-                           nb::handle array_shape) {
+nb::object blocks_to_array(const ShapeArg& grid_size, const ShapeArg& block_size,
+                           const ShapeArg& stride, const ArrayArg& mask, const DimsArg& batch_shape,
+                           const DimsArg& blocks_shape, const DimsArg& array_shape) {
   const BlockArguments a("BlocksToArray", grid_size, block_size, stride, mask);
   return wrap_linop(BlocksToArray(a.grid, a.block, a.stride, a.mask, dims_or_any(batch_shape),
                                   optional_dims(blocks_shape), optional_dims(array_shape)));
@@ -65,9 +65,9 @@ Boundary boundary_from(const std::string& s) {
   return Boundary::circular;
 }
 
-nb::object convolution(nb::handle kernel, nb::handle batch_shape, nb::handle in_grid_shape,
-                       nb::handle out_grid_shape, const std::string& padding_mode,
-                       nb::handle normal_mode) {
+nb::object convolution(const ArrayArg& kernel, const DimsArg& batch_shape,
+                       const DimsArg& in_grid_shape, const DimsArg& out_grid_shape,
+                       const std::string& padding_mode, const TextArg& normal_mode) {
   std::optional<std::string> normal;
   if (!normal_mode.is_none()) normal = nb::cast<std::string>(normal_mode);
   return wrap_linop(Convolution(as_array(kernel, "Convolution"), dims_or_any(batch_shape),
@@ -75,15 +75,15 @@ nb::object convolution(nb::handle kernel, nb::handle batch_shape, nb::handle in_
                                 boundary_from(padding_mode), normal_mode_from(normal)));
 }
 
-nb::object fft_convolution(nb::handle kernel, nb::handle batch_shape, nb::handle in_grid_shape,
-                           nb::handle out_grid_shape) {
+nb::object fft_convolution(const ArrayArg& kernel, const DimsArg& batch_shape,
+                           const DimsArg& in_grid_shape, const DimsArg& out_grid_shape) {
   return wrap_linop(FFTConvolution(as_array(kernel, "FFTConvolution"), dims_or_any(batch_shape),
                                    optional_dims(in_grid_shape), optional_dims(out_grid_shape)));
 }
 
-nb::object wavelet_transform(nb::handle in_shape, const std::string& wavelet, nb::handle level,
-                             const std::string& mode, nb::handle batch_shape,
-                             nb::handle out_shape) {
+nb::object wavelet_transform(const DimsArg& in_shape, const std::string& wavelet,
+                             const IntArg& level, const std::string& mode,
+                             const DimsArg& batch_shape, const DimsArg& out_shape) {
   require<ArgumentError>(mode == "periodization",
                          "Wavelet: mode is 'periodization' (the orthogonal one), got '", mode, "'");
   std::optional<i64> levels;

@@ -49,10 +49,10 @@ SpreadKernel kernel_from(nb::handle width, const std::string& kind, int norm,
   return k;
 }
 
-nb::object interpolate(nb::handle locs, nb::handle grid_size, nb::handle batch_shape,
-                       nb::handle locs_batch_shape, nb::handle grid_shape, nb::handle width,
-                       const std::string& kernel, int norm, const std::string& pad_mode,
-                       nb::handle kernel_params) {
+nb::object interpolate(const ArrayArg& locs, const ShapeArg& grid_size, const DimsArg& batch_shape,
+                       const DimsArg& locs_batch_shape, const DimsArg& grid_shape,
+                       const WidthArg& width, const std::string& kernel, int norm,
+                       const std::string& pad_mode, const ParametersArg& kernel_params) {
   return wrap_linop(Interpolate(as_array(locs, "Interpolate"), shape_from(grid_size),
                                 dims_or_any(batch_shape), dims_or_none(locs_batch_shape),
                                 dims_or_none(grid_shape),
@@ -68,8 +68,8 @@ Array positions_of_key(const nb::sequence& idx, const Shape& size) {
   return as_array(picked, "Sampling");
 }
 
-nb::object sampling(nb::handle idx, nb::handle input_size, nb::handle output_shape,
-                    nb::handle input_shape, nb::handle batch_shape) {
+nb::object sampling(const IndicesArg& idx, const ShapeArg& input_size, const DimsArg& output_shape,
+                    const DimsArg& input_shape, const DimsArg& batch_shape) {
   const Shape size = shape_from(input_size);
   require<ArgumentError>(nb::isinstance<nb::tuple>(idx) || nb::isinstance<nb::list>(idx),
                          "Sampling: idx is a tuple with an index array for each axis");
@@ -92,15 +92,17 @@ nb::object sampling(nb::handle idx, nb::handle input_size, nb::handle output_sha
                                              dims_or_any(batch_shape)));
 }
 
-nb::object sampling_from_mask(nb::handle mask, nb::handle input_size, nb::handle output_shape,
-                              nb::handle input_shape, nb::handle batch_shape) {
+nb::object sampling_from_mask(const ArrayArg& mask, const ShapeArg& input_size,
+                              const DimsArg& output_shape, const DimsArg& input_shape,
+                              const DimsArg& batch_shape) {
   return wrap_linop(Sampling::from_mask(as_array(mask, "Sampling.from_mask"),
                                         shape_or_none(input_size), dims_or_none(output_shape),
                                         dims_or_none(input_shape), dims_or_any(batch_shape)));
 }
 
-nb::object sampling_from_stacked(nb::handle idx, nb::handle input_size, nb::handle output_shape,
-                                 nb::handle input_shape, nb::handle batch_shape, i64 dim) {
+nb::object sampling_from_stacked(const ArrayArg& idx, const ShapeArg& input_size,
+                                 const DimsArg& output_shape, const DimsArg& input_shape,
+                                 const DimsArg& batch_shape, i64 dim) {
   Array i = as_array(idx, "Sampling.from_stacked_idx");
   const i64 axis = normalize_axis(dim, i.ndim(), "Sampling.from_stacked_idx");
   Shape order;
@@ -112,11 +114,11 @@ nb::object sampling_from_stacked(nb::handle idx, nb::handle input_size, nb::hand
       dims_or_none(input_shape), dims_or_any(batch_shape)));
 }
 
-nb::object make_nufft(nb::handle locs, nb::handle grid_size, nb::handle output_shape,
-                      nb::handle input_shape, nb::handle input_kshape, nb::handle batch_shape,
-                      double oversamp, double width, const std::string& mode, bool do_prep_locs,
-                      nb::handle apodize_weights, bool toeplitz, nb::handle toeplitz_dtype,
-                      double toeplitz_oversamp) {
+nb::object make_nufft(const ArrayArg& locs, const ShapeArg& grid_size, const DimsArg& output_shape,
+                      const DimsArg& input_shape, const DimsArg& input_kshape,
+                      const DimsArg& batch_shape, double oversamp, double width,
+                      const std::string& mode, bool do_prep_locs, const ArrayArg& apodize_weights,
+                      bool toeplitz, const DTypeArg& toeplitz_dtype, double toeplitz_oversamp) {
   NufftOptions o;
   o.oversamp = oversamp;
   o.width = width;
@@ -163,9 +165,9 @@ CsrMatrix matrix_from(nb::handle h, nb::handle shape) {
                       columns, who);
 }
 
-nb::object make_sparse(nb::handle matrix, nb::handle ishape, nb::handle oshape,
-                       nb::handle input_size, nb::handle output_size, nb::handle batch_shape,
-                       nb::handle shape) {
+nb::object make_sparse(const ArrayArg& matrix, const DimsArg& ishape, const DimsArg& oshape,
+                       const ShapeArg& input_size, const ShapeArg& output_size,
+                       const DimsArg& batch_shape, const ShapeArg& shape) {
   return wrap_linop(Sparse(matrix_from(matrix, shape),
                            dims_or_none(ishape).value_or(Dims{NamedDimension("N")}),
                            dims_or_none(oshape).value_or(Dims{NamedDimension("M")}),

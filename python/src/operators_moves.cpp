@@ -44,15 +44,15 @@ nb::dict dict_of(const DimSizes& s) {
 // --- padding and cutting
 
 template <class Op>
-nb::object padded(nb::handle large, nb::handle small, nb::handle in_shape, nb::handle out_shape,
-                  nb::handle batch_shape) {
+nb::object padded(const ShapeArg& large, const ShapeArg& small, const DimsArg& in_shape,
+                  const DimsArg& out_shape, const DimsArg& batch_shape) {
   return wrap_linop(Op(shape_from(large), shape_from(small), dims_from(in_shape),
                        dims_from(out_shape), dims_or_any(batch_shape)));
 }
 
 template <class Op>
-nb::object cut(nb::handle dim, i64 from_length, i64 to_length, nb::handle ishape,
-               nb::handle oshape) {
+nb::object cut(const PositionArg& dim, i64 from_length, i64 to_length, const DimsArg& ishape,
+               const DimsArg& oshape) {
   const Dims in = dims_from(ishape), out = dims_from(oshape);
   if (PyUnicode_Check(dim.ptr()) || nb::isinstance<NamedDimension>(dim))
     return wrap_linop(Op(dimension_from(dim), from_length, to_length, in, out));
@@ -96,8 +96,9 @@ void bind_padding(nb::module_& m) {
 
 // --- names, order, sums
 
-nb::object rearrange(const std::string& ipattern, const std::string& opattern, nb::handle ishape,
-                     nb::handle oshape, nb::handle axes_lengths) {
+nb::object rearrange(const std::string& ipattern, const std::string& opattern,
+                     const DimsArg& ishape, const DimsArg& oshape,
+                     const WordSizesArg& axes_lengths) {
   Rearrange::Lengths lengths;
   if (!axes_lengths.is_none())
     for (auto [word, n] : nb::cast<nb::dict>(axes_lengths))
@@ -110,7 +111,7 @@ void bind_order(nb::module_& m) {
       m, "ShapeSpec",
       "New names for the same array.\n\n>>> ts.ShapeSpec(('N',), ('K',)).H.oshape == "
       "('N',)\nTrue\n",
-      [](nb::handle in, nb::handle out) {
+      [](const DimsArg& in, const DimsArg& out) {
         return wrap_linop(ShapeSpec(dims_from(in), out.is_none() ? dims_from(in) : dims_from(out)));
       },
       "ishape"_a, "oshape"_a = nb::none());
@@ -125,14 +126,14 @@ void bind_order(nb::module_& m) {
       m, "Permute",
       "The same dims in another order.\n\n"
       ">>> ts.Permute(('X', 'Y'), ('Y', 'X'))([[1, 2]]).tolist()\n[[1], [2]]\n",
-      [](nb::handle in, nb::handle out) {
+      [](const DimsArg& in, const DimsArg& out) {
         return wrap_linop(Permute(dims_from(in), dims_from(out)));
       },
       "ishape"_a, "oshape"_a);
   add_operator<Flip>(
       m, "Flip",
       "Some dims read backwards.\n\n>>> ts.Flip('X', ('X',))([1, 2, 3]).tolist()\n[3, 2, 1]\n",
-      [](nb::handle dims, nb::handle in, nb::handle out) {
+      [](const DimsArg& dims, const DimsArg& in, const DimsArg& out) {
         return wrap_linop(Flip(dims_from(dims), dims_from(in), dims_from(out)));
       },
       "dims"_a, "ishape"_a, "oshape"_a = nb::none());
@@ -140,7 +141,7 @@ void bind_order(nb::module_& m) {
       m, "Roll",
       "Some dims turned around their end, as numpy.roll.\n\n"
       ">>> ts.Roll({'X': 1}, ('X',))([1, 2, 3]).tolist()\n[3, 1, 2]\n",
-      [](nb::handle shifts, nb::handle in, nb::handle out) {
+      [](const SizesArg& shifts, const DimsArg& in, const DimsArg& out) {
         return wrap_linop(Roll(sizes_from(shifts, "Roll"), dims_from(in), dims_from(out)));
       },
       "shifts"_a, "ishape"_a, "oshape"_a = nb::none());
@@ -154,7 +155,7 @@ void bind_sums(nb::module_& m) {
       "know how long these dims are.\n\n"
       ">>> A = ts.SumReduce(('A', 'C'), ('A',), {'C': 2})\n"
       ">>> A([[1, 2]]).tolist(), A.H([3]).tolist()\n([3], [[3, 3]])\n",
-      [](nb::handle in, nb::handle out, nb::handle sizes) {
+      [](const DimsArg& in, const DimsArg& out, const SizesArg& sizes) {
         return wrap_linop(SumReduce(dims_from(in), dims_from(out), sizes_from(sizes, "SumReduce")));
       },
       "ishape"_a, "oshape"_a, "sizes"_a = nb::none());
@@ -163,7 +164,7 @@ void bind_sums(nb::module_& m) {
       "The input again and again along new dims.\n\n"
       ">>> A = ts.Repeat({'C': 2}, ('A',), ('A', 'C'))\n"
       ">>> A([1, 2]).tolist(), A.N([1.0]).tolist()\n([[1, 1], [2, 2]], [2.0])\n",
-      [](nb::handle n, nb::handle in, nb::handle out, nb::handle broadcast) {
+      [](const SizesArg& n, const DimsArg& in, const DimsArg& out, const DimsArg& broadcast) {
         return wrap_linop(
             Repeat(sizes_from(n, "Repeat"), dims_from(in), dims_from(out), dims_from(broadcast)));
       },
@@ -183,7 +184,7 @@ void bind_differences(nb::module_& m) {
       "ends the input is 'zero', goes on 'circular', or keeps its last value ('replicate').\n\n"
       ">>> ts.FiniteDifference('X', ('X',), edge='circular')([1.0, 3.0, 6.0]).tolist()\n"
       "[2.0, 3.0, -5.0]\n",
-      [](nb::handle dim, nb::handle in, nb::handle out, const std::string& mode,
+      [](const DimArg& dim, const DimsArg& in, const DimsArg& out, const std::string& mode,
          const std::string& edge) {
         return wrap_linop(FiniteDifference(dimension_from(dim), dims_from(in), dims_from(out),
                                            parse_difference("FiniteDifference", mode),
@@ -196,7 +197,7 @@ void bind_differences(nb::module_& m) {
       ">>> G = ts.Gradient(('X', 'Y'), ('X', 'Y'), edge='replicate')\n"
       ">>> G([[1.0, 2.0], [4.0, 8.0]]).tolist()\n"
       "[[[3.0, 6.0], [0.0, 0.0]], [[1.0, 0.0], [4.0, 0.0]]]\n",
-      [](nb::handle dims, nb::handle in, nb::handle out, const std::string& mode,
+      [](const DimsArg& dims, const DimsArg& in, const DimsArg& out, const std::string& mode,
          const std::string& edge) {
         return wrap_linop(Gradient(dims_from(dims), dims_from(in), dims_from(out),
                                    parse_difference("Gradient", mode),
@@ -205,8 +206,8 @@ void bind_differences(nb::module_& m) {
       "dims"_a, "ishape"_a, "oshape"_a = nb::none(), "mode"_a = "forward", "edge"_a = "zero");
 }
 
-nb::object toeplitz(nb::handle column, nb::handle row, nb::handle dim, nb::handle ishape,
-                    nb::handle oshape) {
+nb::object toeplitz(const ArrayArg& column, const ArrayArg& row, const DimArg& dim,
+                    const DimsArg& ishape, const DimsArg& oshape) {
   const Array c = as_array(column, "Toeplitz");
   const Array r = row.is_none() ? Array() : as_array(row, "Toeplitz");
   const Dims in = ishape.is_none() ? dims("...N") : dims_from(ishape);
@@ -215,7 +216,7 @@ nb::object toeplitz(nb::handle column, nb::handle row, nb::handle dim, nb::handl
       Toeplitz(c, r, dim.is_none() ? in.back() : dimension_from(dim), in, dims_from(oshape)));
 }
 
-nb::object matrix(nb::handle matrix, nb::handle ishape, nb::handle oshape) {
+nb::object matrix(const ArrayArg& matrix, const DimsArg& ishape, const DimsArg& oshape) {
   if (nb::hasattr(matrix, "tocsr")) {
     // SciPy's sparse matrices: names before the last dim of each side are batch dims.
     const auto split = [](nb::handle h, const char* own) {
@@ -280,8 +281,9 @@ SimpleLinop::Function function_from(nb::handle h, const char* what) {
   };
 }
 
-nb::object simple(nb::handle forward, nb::handle adjoint, nb::handle normal, nb::handle ishape,
-                  nb::handle oshape, nb::handle name, nb::handle sizes, nb::handle dtype) {
+nb::object simple(const FunctionArg& forward, const FunctionArg& adjoint, const FunctionArg& normal,
+                  const DimsArg& ishape, const DimsArg& oshape, const TextArg& name,
+                  const SizesArg& sizes, const DTypeArg& dtype) {
   return wrap_linop(SimpleLinop(
       function_from(forward, "forward"), function_from(adjoint, "adjoint"),
       normal.is_none() ? SimpleLinop::Function{} : function_from(normal, "normal"),
@@ -305,7 +307,7 @@ void bind_functions_and_devices(nb::module_& m) {
       m, "Sleep",
       "The identity, after some seconds; the adjoint does not sleep.\n\n"
       ">>> ts.Sleep(0.001)([1]).tolist()\n[1]\n",
-      [](double duration, nb::handle ioshape) {
+      [](double duration, const DimsArg& ioshape) {
         return wrap_linop(Sleep(duration, dims_or_any(ioshape)));
       },
       "duration"_a = 0.1, "ioshape"_a = nb::none());
@@ -315,7 +317,8 @@ void bind_functions_and_devices(nb::module_& m) {
       "streams are used; the transfer starts after the latest record of input_listener.\n\n"
       ">>> y = ts.ToDevice('cpu', 'sim:0')([1, 2]); str(y.device)\n'sim:0'\n"
       ">>> ts.ToDevice(ts.DeviceSpec('sim:0').p2p_setup('sim:1'), 'sim:1').is_gpu2gpu\nTrue\n",
-      [](nb::handle from, nb::handle to, nb::handle ioshape, nb::handle listener) {
+      [](const SpecArg& from, const SpecArg& to, const DimsArg& ioshape,
+         const ListenerArg& listener) {
         require<ArgumentError>(listener.is_none() || nb::isinstance<RepeatedEvent>(listener),
                                "ToDevice: input_listener is a ts.RepeatedEvent or None, got ",
                                nb::repr(listener).c_str());
@@ -345,8 +348,8 @@ void bind_functions_and_devices(nb::module_& m) {
       "Between two accelerators (sim devices stand for GPUs).");
 }
 
-nb::object diagonal_from_weight(nb::handle weight, nb::handle weight_shape, nb::handle ioshape,
-                                nb::handle shape_kwargs) {
+nb::object diagonal_from_weight(const ArrayArg& weight, const DimsArg& weight_shape,
+                                const DimsArg& ioshape, const SizesArg& shape_kwargs) {
   return wrap_linop(Diagonal::from_weight(as_array(weight, "Diagonal"), dims_from(weight_shape),
                                           dims_from(ioshape),
                                           sizes_from(shape_kwargs, "Diagonal.from_weight")));
