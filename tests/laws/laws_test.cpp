@@ -33,7 +33,7 @@ std::vector<Case> cases() {
   if (test_device() == cpu) devices.push_back(Device::parse("sim:0"));
   for (const Law& law : all_laws())
     for (Device d : devices)
-      for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128}) {
+      for (DType t : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::c64, DType::c128}) {
         if (d != test_device() && t != DType::c64) continue;
         const std::size_t n = all_samples(t, cpu).size();
         for (std::size_t i = 0; i < n; ++i) all.push_back({&law, t, d, i});
