@@ -103,6 +103,25 @@ class TestTorch:
         np.testing.assert_array_equal(ts.torch.wrap(D)(x.conj()).numpy(), D(x.numpy().conj()).numpy())
         np.testing.assert_array_equal(ts.torch.wrap(D)(x.flip(0)[::2].repeat(2)[:3]).numpy().shape, (3,))
 
+    @pytest.mark.parametrize("make", ["interpolation", "blocks", "masked blocks"])
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+    def test_gradients_of_sums_of_magnitudes(self, make, dtype):
+        """Positive numbers stay positive: the gradient of the sum of |A v| is A.H applied to ones, and vice versa."""
+        rng = np.random.default_rng(5)
+        if make == "interpolation":
+            A, grid = ts.Interpolate(rng.uniform(0, 11, (40, 2)), (12, 15), kernel_params={"beta": 3.0}), (12, 15)
+        else:
+            grid, mask = (9, 8), rng.random((3, 3)) < 0.5 if make == "masked blocks" else None
+            A = ts.ArrayToBlocks(grid, (3, 3), (2, 1), mask)
+        for op, shape in ((A, grid), (A.H, A(np.ones(grid)).shape)):
+            v = self.t.tensor(rng.uniform(0.5, 2, shape).astype(dtype), requires_grad=True)
+            y = ts.torch.wrap(op)(v)
+            y.abs().sum().backward()
+            used = np.asarray(op(np.ones(shape))) > 0  # |0| has no gradient; torch says 0
+            expected = np.asarray(op.H(used.astype(dtype)))
+            assert v.grad.dtype == v.dtype
+            np.testing.assert_allclose(v.grad.numpy(), expected, atol=100 * np.finfo(dtype).eps)
+
     def test_strided_inputs(self):
         W = OPERATORS[0].values[0]
         x = self.tensor((3, 7), "complex128").detach()

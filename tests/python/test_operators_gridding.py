@@ -122,15 +122,30 @@ class TestInterpolate:
             close(got, (x.reshape(2, -1) @ matrix.T).reshape(2, 3, 4), tol)
             close(back, (y.reshape(2, -1) @ matrix).reshape(2, *grid), tol)
 
-    @pytest.mark.parametrize("shape, count, width", [((220,), 1000, 4), ((124, 125), 5000, 4), ((33, 35, 37), 2000, 3)])
+    @pytest.mark.parametrize(
+        "shape, count, width",
+        [
+            ((10,), 50, 4),
+            ((24,), 50, 3),
+            ((220,), 1000, 4),
+            ((2, 2), 20, 2),
+            ((10, 8), 50, 3),
+            ((124, 125), 5000, 4),
+            ((220, 220), 20000, 4),
+            ((10, 8, 9), 100, 3),
+            ((33, 35, 37), 2000, 3),
+        ],
+    )
     @pytest.mark.parametrize("kernel", ["kaiser_bessel", "spline"])
     @pytest.mark.parametrize("pad_mode", ["circular", "zero"])
-    def test_as_sigpy(self, rng, shape, count, width, kernel, pad_mode):  # case 104
+    @pytest.mark.parametrize("dtype", ["float32", "complex64"])
+    def test_as_sigpy(self, rng, shape, count, width, kernel, pad_mode, dtype):  # case 104; 220 cubed: test_large.py
         interp = pytest.importorskip("sigpy").interp
-        margin = width if pad_mode == "zero" else 0  # SigPy wraps around at the ends
+        margin = width / 2 if pad_mode == "zero" else 0  # SigPy wraps around at the ends
+        if min(shape) - 1 <= 2 * margin and margin > 0:
+            pytest.skip("no point is away from the edges")
         locs = rng.uniform(margin, np.array(shape) - 1 - margin, (count, len(shape)))
-        x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype("complex64")
-        y = (rng.standard_normal(count) + 1j * rng.standard_normal(count)).astype("complex64")
+        x, y = draw_numbers(rng, shape, dtype), draw_numbers(rng, (count,), dtype)
         A = ts.Interpolate(locs, shape, width=width, kernel=kernel, pad_mode=pad_mode, kernel_params={"beta": 2.0})
         options = dict(kernel=kernel, width=width, param=2.0 if kernel == "kaiser_bessel" else 1)
         close(A(x), interp.interpolate(x, locs, **options), 1e-5)
@@ -457,7 +472,7 @@ class TestNUFFT:
         known = [0.07492529, 0.03248311, 0.01905986, 0.01411244, 0.01280297, 0.01411244, 0.01905986, 0.03248311]
         close(ts.NUFFT(locs, (8,))(x), plain(known * x).numpy(), 1e-6)
 
-    def test_sense_chain(self, rng):  # case 118, smaller
+    def test_sense_chain(self, rng):  # case 118, smaller; at its size in test_large.py
         grid, coils = (16, 12, 10), 11
         locs = rng.uniform(-0.5, 0.5, (6, 28, 3)) * grid
         maps = random_complex(rng, (coils, *grid))
@@ -574,6 +589,36 @@ class TestToeplitz:
         with ts.config.using(rewrite=False):
             plain = A.H @ A
         close(plain(x), A.H(A(x)).numpy(), 1e-12)
+
+    @pytest.mark.parametrize("batch", [("A",), None])
+    @pytest.mark.parametrize("names", ["BAK", "KBA", "BA", "RKAB"])
+    @pytest.mark.parametrize("dtype", ["float64", "complex128", "complex64"])
+    def test_matrices_between_batches(self, device, rng, batch, names, dtype):
+        grid, sizes = (9, 12), dict(A=3, B=2, R=2, K=40)
+        locs = rng.uniform(-0.5, 0.5, (2, 40, 2)) * grid
+        A, plain = (
+            ts.NUFFT(locs, grid, ("R", "K"), batch_shape=batch, oversamp=2, width=6, toeplitz=t).to(device)
+            for t in (True, False)
+        )
+        weight = random_complex(rng, [sizes[d] for d in names]).astype(dtype if dtype[0] == "c" else "complex128")
+        weight = weight if dtype[0] == "c" else weight.real
+        W = ts.Dense(on(device, weight), tuple(names), ("A", "R", "K"), ("B", "R", "K"))
+        T = A.normal(W)
+        assert not any(isinstance(p, (ts.NUFFT, ts.Interpolate)) for p in operators_in(T))
+        x = random_complex(rng, (3, *grid))
+        y = plain(on(device, x)).numpy()
+        expected = plain.H(on(device, np.einsum(f"{names},ARK->BRK", weight, y))).numpy()
+        close(T(on(device, x)), expected, 2e-5)
+        back = np.einsum(f"{names},BRK->ARK", weight.conj(), plain(on(device, expected)).numpy())
+        close(T.H(on(device, expected)), plain.H(on(device, back)).numpy(), 2e-5)
+
+    def test_matrices_that_mix_points_stay(self, rng):
+        A = ts.NUFFT(rng.uniform(-4, 4, (7, 1)), (8,), ("K",), batch_shape=(), toeplitz=True)
+        W = ts.Dense(rng.normal(size=(7, 7)), ("L", "K"), ("K",), ("L",))
+        x = random_complex(rng, 8)
+        T = A.normal(W)
+        assert any(isinstance(p, ts.NUFFT) for p in operators_in(T))
+        close(T(x), A.H(W(A(x))).numpy(), 1e-12)
 
     def test_normal_of_the_adjoint_is_not_a_convolution(self, rng):
         A = ts.NUFFT(rng.uniform(-4, 4, (7, 1)), (8,), ("K",), batch_shape=(), toeplitz=True)
