@@ -15,6 +15,7 @@ results=$ROOT/build/cuda/results
 rm -rf "$results"
 mkdir -p "$results"
 export TESSERA_TEST_DEVICE=${TESSERA_TEST_DEVICE:-cuda:0}
+export TESSERA_CUDA_DEVICES=${TESSERA_CUDA_DEVICES:-4}  # a GPU stands for several, each with streams of its own
 
 say "C++ tests on $TESSERA_TEST_DEVICE"
 ctest --test-dir build/cuda --output-on-failure --output-junit "$results/ctest.xml" \

@@ -59,6 +59,8 @@ class Setting {
   SETTING(i64, pinned_budget, 0, "bytes of pinned host memory; 0 = a quarter of the memory")       \
   SETTING(i64, fft_effort, 1,                                                                      \
           "FFTW planning: 0 estimates, 1 measures where that is quick, 2 patient")                 \
+  SETTING(i64, cuda_devices, 0,                                                                    \
+          "cuda devices: 0 = one for each GPU; more share the GPUs, for tests and for budgets")    \
   SETTING(i64, sim_devices, 8, "number of sim devices")                                            \
   SETTING(i64, sim_memory, 0, "bytes of each sim device; 0 = 1 GiB")                               \
   SETTING(i64, sim_delay_us, 0, "sim devices wait a random time up to this before each task")      \

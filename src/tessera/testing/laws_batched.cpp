@@ -4,6 +4,7 @@
 // sizes meet which devices follows a fixed pattern, so that each operator sees each of them.
 #include <algorithm>
 
+#include "tessera/device/registry.hpp"
 #include "tessera/split/batched.hpp"
 #include "tessera/split/split_linop.hpp"
 #include "tessera/tessera.hpp"
@@ -25,18 +26,24 @@ i64 chunk(i64 n, int k) {
   return std::clamp<i64>(sizes[k % 5], 1, n);
 }
 
-DeviceMatrix first_devices(int n) {
+// Number i of the devices over which a sample is spread: GPUs for one that is on a GPU, in turn
+// where there are not so many.
+Device numbered(Kind kind, int i) {
+  return {kind, static_cast<std::int16_t>(i % compute_device(kind).count())};
+}
+
+DeviceMatrix first_devices(Kind kind, int n) {
   std::vector<Place> places;
-  for (int i = 0; i < n; ++i) places.emplace_back(Device{Kind::sim, static_cast<std::int16_t>(i)});
+  for (int i = 0; i < n; ++i) places.emplace_back(numbered(kind, i));
   return places;
 }
 
 // Pattern k: k+1 devices; from the sixth on pairs of dims, in the last one after the other.
-std::vector<BatchSpec> specs_of(const std::vector<Sized>& dims, int k, Device base) {
+std::vector<BatchSpec> specs_of(const std::vector<Sized>& dims, int k, Kind kind, Device base) {
   const std::size_t n = dims.size(), at = static_cast<std::size_t>(k);
   const Sized &first = dims[at % n], &second = dims[(at + 1) % n];
   BatchSpec spec{.batch_sizes = {{first.dim, chunk(first.size, k)}},
-                 .device_matrix = first_devices(k + 1),
+                 .device_matrix = first_devices(kind, k + 1),
                  .base_device = base};
   if (k < 5) return {spec};
   if (k < 7 && n > 1) {
@@ -45,7 +52,7 @@ std::vector<BatchSpec> specs_of(const std::vector<Sized>& dims, int k, Device ba
   }
   spec.batch_sizes.front().second = std::max<i64>(1, (first.size + 1) / 2);
   BatchSpec inner{.batch_sizes = {{second.dim, 1}}};
-  if (k == 7) inner.device_matrix = {Place(base), Place("sim:3")};
+  if (k == 7) inner.device_matrix = {Place(base), Place(numbered(kind, 3))};
   return {spec, inner};
 }
 
@@ -147,10 +154,11 @@ void batches_equal_the_whole(Subject& s) {
   e.hy = s.A.H()(e.ax);
   e.nx = s.A.N()(e.x);
   const bool bound = bound_to_devices(s.A);
+  const Kind kind = s.device.kind == Kind::cuda ? Kind::cuda : Kind::sim;
   for (int k = 0; k < patterns; ++k) {
     if (!wanted(s, k)) continue;
-    const Device base = bound ? s.A.device().value_or(cpu) : k % 2 ? Device::parse("sim:0") : cpu;
-    std::vector<BatchSpec> specs = specs_of(dims, k, base);
+    const Device base = bound ? s.A.device().value_or(cpu) : k % 2 ? Device{kind, 0} : cpu;
+    std::vector<BatchSpec> specs = specs_of(dims, k, kind, base);
     if (bound)
       for (BatchSpec& spec : specs) spec.device_matrix = {};
     try {

@@ -26,6 +26,14 @@ const char* name_of(cufftResult status) {
 
 }  // namespace
 
+int gpu_of(int index) noexcept {
+  static const int gpus = [] {
+    int n = 0;
+    return cudaGetDeviceCount(&n) == cudaSuccess && n > 0 ? n : 1;
+  }();
+  return index % gpus;
+}
+
 bool context_lost(cudaError_t error) noexcept {
   switch (error) {
     case cudaErrorIllegalAddress:

@@ -36,16 +36,21 @@ inline void check(cufftResult status, std::string_view doing) {
 // After <<<>>>: a refused launch is reported here and cleared.
 inline void check_launch(std::string_view kernel) { check(cudaGetLastError(), kernel); }
 
-// Makes `index` the current device of this thread for a scope and puts back what other libraries
-// had set.
+// The GPU behind a device. Devices beyond the last GPU (config().cuda_devices) share the GPUs in
+// turn: each has streams, memory pools and budgets of its own.
+int gpu_of(int index) noexcept;
+
+// Makes the GPU of `index` current for this thread and scope and puts back what other libraries had
+// set.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int index) {
     check(cudaGetDevice(&before_), "asking for the current device");
-    if (before_ == index) {
+    const int gpu = gpu_of(index);
+    if (before_ == gpu) {
       before_ = -1;
     } else {
-      check(cudaSetDevice(index), "choosing a device");
+      check(cudaSetDevice(gpu), "choosing a device");
     }
   }
   ~DeviceGuard() {

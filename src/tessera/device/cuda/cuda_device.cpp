@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/device/cuda/cuda_device.hpp"
 
+#include <algorithm>
+
+#include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/cuda/check.hpp"
@@ -28,7 +31,7 @@ cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
 int attribute(cudaDeviceAttr which, int index) {
   int v = 0;
-  check(cudaDeviceGetAttribute(&v, which, index), "reading an attribute of the device");
+  check(cudaDeviceGetAttribute(&v, which, gpu_of(index)), "reading an attribute of the device");
   return v;
 }
 
@@ -38,8 +41,8 @@ CudaDevice::CudaDevice() {
   int n = 0;
   const cudaError_t error = cudaGetDeviceCount(&n);
   if (error == cudaSuccess && n > 0) {
-    count_ = n;
-    peers_enabled_.resize(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
+    count_ = std::max(n, static_cast<int>(config().cuda_devices));
+    peers_enabled_.resize(static_cast<std::size_t>(count_) * static_cast<std::size_t>(count_));
     return;
   }
   cudaGetLastError();
@@ -51,7 +54,8 @@ CudaDevice::CudaDevice() {
 DeviceInfo CudaDevice::info(int index) const {
   const DeviceGuard guard(index);
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, index), "reading the properties of the device");
+  check(cudaGetDeviceProperties(&properties, gpu_of(index)),
+        "reading the properties of the device");
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "reading the memory of the device");
   int driver = 0, runtime = 0;
@@ -88,10 +92,11 @@ void* CudaDevice::allocate(int index, i64 bytes) {
 void CudaDevice::release(int index, void* p, i64) noexcept {
   if (!p) return;
   int before = 0;
+  const int gpu = gpu_of(index);
   cudaGetDevice(&before);
-  if (before != index) cudaSetDevice(index);
+  if (before != gpu) cudaSetDevice(gpu);
   if (cudaFree(p) != cudaSuccess) cudaGetLastError();
-  if (before != index) cudaSetDevice(before);
+  if (before != gpu) cudaSetDevice(before);
 }
 
 void* CudaDevice::allocate_pinned(i64 bytes) {
@@ -178,12 +183,13 @@ void CudaDevice::copy(int index, void* stream, const Copy& c) {
   const DeviceGuard guard(index);
   const auto width = static_cast<std::size_t>(c.row_bytes);
   const bool up = c.from_device.kind != Kind::cuda, down = c.to_device.kind != Kind::cuda;
-  const bool peers = !up && !down && c.to_device.index != c.from_device.index;
+  const int to = gpu_of(c.to_device.index), from = gpu_of(c.from_device.index);
+  const bool peers = !up && !down && to != from;
   const char* const what = up      ? "copying from the host to the device"
                            : down  ? "copying from the device to the host"
                            : peers ? "copying between two devices"
                                    : "copying on the device";
-  if (peers) enable_peers(c.to_device.index, c.from_device.index);
+  if (peers) enable_peers(to, from);
   const cudaMemcpyKind how = up && down ? cudaMemcpyHostToHost
                              : up       ? cudaMemcpyHostToDevice
                              : down     ? cudaMemcpyDeviceToHost
@@ -195,9 +201,7 @@ void CudaDevice::copy(int index, void* stream, const Copy& c) {
                             static_cast<std::size_t>(c.rows), how, stream_of(stream)),
           what);
   else if (peers)
-    check(cudaMemcpyPeerAsync(c.to, c.to_device.index, c.from, c.from_device.index, width,
-                              stream_of(stream)),
-          what);
+    check(cudaMemcpyPeerAsync(c.to, to, c.from, from, width, stream_of(stream)), what);
   else
     check(cudaMemcpyAsync(c.to, c.from, width, how, stream_of(stream)), what);
 }
@@ -210,9 +214,9 @@ void CudaDevice::fill(int index, void* stream, void* p, int byte, i64 bytes) {
 }
 
 bool CudaDevice::peer_access(int from, int to) const {
-  if (from == to) return true;
+  if (gpu_of(from) == gpu_of(to)) return true;
   int can = 0;
-  check(cudaDeviceCanAccessPeer(&can, from, to), "asking for peer access");
+  check(cudaDeviceCanAccessPeer(&can, gpu_of(from), gpu_of(to)), "asking for peer access");
   return can != 0;
 }
 
