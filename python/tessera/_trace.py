@@ -14,6 +14,9 @@ from . import _tessera as _core
 def trace(path: str | os.PathLike[str]) -> Iterator[None]:
     """Writes a timeline of steps, transfers and allocations inside the block to a file.
 
+    The end of the block waits for the devices, so that the timeline holds all that it started.
+    ``plan.explain("html", trace=path)`` draws the last run of a plan in it.
+
     >>> import json, os, tempfile
     >>> name = os.path.join(tempfile.mkdtemp(), "run.json")
     >>> with ts.trace(name): y = ts.ones(3).to("sim:0")
@@ -23,5 +26,6 @@ def trace(path: str | os.PathLike[str]) -> Iterator[None]:
     file = _core._TraceFile(os.fspath(path))
     try:
         yield
+        _core.synchronize()
     finally:
         file.close()

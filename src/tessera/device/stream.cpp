@@ -12,6 +12,7 @@
 #include "tessera/base/trace.hpp"
 #include "tessera/device/pool.hpp"
 #include "tessera/device/registry.hpp"
+#include "tessera/device/stream_track.hpp"
 
 namespace tessera {
 namespace {
@@ -53,6 +54,16 @@ EventCache& event_cache(Device d) {
 }
 
 std::atomic<i64> next_stream_id{1};
+
+// Which stream a native handle is, for the names of tracks.
+struct Tracks {
+  std::mutex mutex;
+  std::vector<std::pair<const void*, i64>> ids;
+};
+Tracks& tracks() {
+  static auto* t = new Tracks;  // leaked: streams may end during exit
+  return *t;
+}
 
 void count_copy(const Copy& c) {
   if (c.to_device == c.from_device) return;
@@ -106,7 +117,11 @@ struct Stream::Impl {
       : device(d),
         backend(compute_device(d)),
         runs_inline(backend.host_memory()),
-        native(backend.make_stream(d.index)) {}
+        native(backend.make_stream(d.index)) {
+    if (runs_inline) return;
+    std::lock_guard lock(tracks().mutex);
+    tracks().ids.emplace_back(native, id);
+  }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
@@ -117,6 +132,10 @@ struct Stream::Impl {
       // The stream has ended its work; whoever cared for the failure has asked for it before.
     }
     stream_ended(device, id);
+    {
+      std::lock_guard lock(tracks().mutex);
+      std::erase(tracks().ids, std::pair<const void*, i64>(native, id));
+    }
     backend.drop_stream(device.index, native);
   }
 
@@ -149,6 +168,13 @@ Device Stream::device() const { return impl_->device; }
 void* Stream::native() const { return impl_->native; }
 i64 Stream::id() const { return impl_->id; }
 
+std::string stream_track(Device device, const void* native) {
+  std::lock_guard lock(tracks().mutex);
+  for (const auto& [handle, id] : tracks().ids)
+    if (handle == native) return cat(device, " stream ", id);
+  return device.str();
+}
+
 Event Stream::record() const {
   Event event;
   if (impl_->runs_inline) return event;
@@ -168,7 +194,10 @@ void Stream::sync() const {
 
 void Stream::launch(const Task& task, const Launch& launch) const {
   count(Counter::launches);
-  if (impl_->runs_inline) return task.run(task.state.get(), launch);
+  if (impl_->runs_inline) {
+    const Span span(launch.label ? launch.label : "kernel", "cpu");
+    return task.run(task.state.get(), launch);
+  }
   Launch complete = launch;
   complete.stream = impl_->native;
   complete.device_index = impl_->device.index;

@@ -6,10 +6,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
+#include "support/support.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
@@ -102,6 +105,32 @@ TEST_F(SimTest, WorkOfAStreamIsInOrderAndAsynchronous) {
   s.sync();
   ASSERT_EQ(order.size(), 200u);
   for (int i = 0; i < 200; ++i) ASSERT_EQ(order[static_cast<std::size_t>(i)], i);
+}
+
+TEST_F(SimTest, TracesTellStreamsApart) {
+  const Device d = Device::parse("sim:2");
+  const Stream first(d), second(d);
+  const Storage there = Storage::allocate(d, 64);
+  std::vector<std::byte> here(64);
+  const std::string path = scratch_folder() + "/streams.json";
+  {
+    TraceFile trace(path);
+    first.copy(there.data(), d, here.data(), cpu, 64);
+    first.sync();
+    second.copy(here.data(), cpu, there.data(), d, 64);
+    second.sync();
+  }
+  std::vector<std::string> tracks, names;
+  const nlohmann::json written = nlohmann::json::parse(std::ifstream(path));
+  for (const auto& e : written.at("traceEvents")) {
+    if (e.at("ph") == "M") tracks.push_back(e.at("args").at("name"));
+    if (e.at("ph") != "X") continue;
+    names.push_back(e.at("name"));
+    EXPECT_EQ(e.at("args").at("bytes"), 64);
+  }
+  EXPECT_EQ(tracks, (std::vector<std::string>{cat("sim:2 stream ", first.id()),
+                                              cat("sim:2 stream ", second.id())}));
+  EXPECT_EQ(names, (std::vector<std::string>{"copy cpu -> sim:2", "copy sim:2 -> cpu"}));
 }
 
 TEST_F(SimTest, AFullRingBlocksAndLosesNothing) {

@@ -7,6 +7,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/cuda/check.hpp"
+#include "tessera/device/stream_track.hpp"
 
 namespace tessera {
 namespace {
@@ -16,13 +17,13 @@ cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream);
 // Runs what enqueues. While a trace runs the host waits for it, so that the span is the time of the
 // work itself; a capture only records and is left alone.
 template <class Enqueue>
-void traced(int index, void* stream, const char* label, Enqueue&& enqueue) {
+void traced(int index, void* stream, std::string_view label, i64 bytes, Enqueue&& enqueue) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   if (tracing()) check(cudaStreamIsCapturing(stream_of(stream), &capture), "asking for a capture");
   if (!tracing() || capture != cudaStreamCaptureStatusNone) return enqueue();
-  const std::string track = Device{Kind::cuda, static_cast<std::int16_t>(index)}.str();
+  const std::string track = stream_track({Kind::cuda, static_cast<std::int16_t>(index)}, stream);
   check(cudaStreamSynchronize(stream_of(stream)), "waiting for earlier work");
-  const Span span(label, track);
+  const Span span(label, track, bytes);
   enqueue();
   check(cudaStreamSynchronize(stream_of(stream)), "waiting for traced work");
 }
@@ -174,7 +175,7 @@ void CudaDevice::launch(int index, void* stream, const Task& task, const Launch&
   Launch here = launch;
   here.stream = stream;
   here.device_index = index;
-  traced(index, stream, launch.label ? launch.label : "kernel",
+  traced(index, stream, launch.label ? launch.label : "kernel", -1,
          [&] { task.run(task.state.get(), here); });
 }
 
@@ -195,15 +196,18 @@ void CudaDevice::copy(int index, void* stream, const Copy& c) {
                              : down     ? cudaMemcpyDeviceToHost
                              : peers    ? cudaMemcpyDefault
                                         : cudaMemcpyDeviceToDevice;
-  if (c.rows > 1)
-    check(cudaMemcpy2DAsync(c.to, static_cast<std::size_t>(c.to_pitch), c.from,
-                            static_cast<std::size_t>(c.from_pitch), width,
-                            static_cast<std::size_t>(c.rows), how, stream_of(stream)),
-          what);
-  else if (peers)
-    check(cudaMemcpyPeerAsync(c.to, to, c.from, from, width, stream_of(stream)), what);
-  else
-    check(cudaMemcpyAsync(c.to, c.from, width, how, stream_of(stream)), what);
+  const std::string ends = tracing() ? cat("copy ", c.from_device, " -> ", c.to_device) : "";
+  traced(index, stream, c.label ? std::string_view(c.label) : ends, c.bytes(), [&] {
+    if (c.rows > 1)
+      check(cudaMemcpy2DAsync(c.to, static_cast<std::size_t>(c.to_pitch), c.from,
+                              static_cast<std::size_t>(c.from_pitch), width,
+                              static_cast<std::size_t>(c.rows), how, stream_of(stream)),
+            what);
+    else if (peers)
+      check(cudaMemcpyPeerAsync(c.to, to, c.from, from, width, stream_of(stream)), what);
+    else
+      check(cudaMemcpyAsync(c.to, c.from, width, how, stream_of(stream)), what);
+  });
 }
 
 void CudaDevice::fill(int index, void* stream, void* p, int byte, i64 bytes) {
@@ -259,7 +263,7 @@ void* CudaDevice::end_capture(int index, void* stream) {
 
 void CudaDevice::launch_graph(int index, void* stream, void* graph) {
   const DeviceGuard guard(index);
-  traced(index, stream, "graph", [&] {
+  traced(index, stream, "graph", -1, [&] {
     check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_of(stream)),
           "launching a graph");
   });

@@ -96,7 +96,9 @@ void SimDevice::release_pinned(void* p, i64) noexcept { std::free(p); }
 
 void* SimDevice::make_stream(int index) {
   unit(index).check_alive();
-  return new StreamRef(SimStream::start(unit(index)));
+  auto ref = std::make_unique<StreamRef>(SimStream::start(unit(index)));
+  (*ref)->set_native(ref.get());
+  return ref.release();
 }
 
 void SimDevice::drop_stream(int, void* stream) noexcept {

@@ -11,6 +11,7 @@
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/device/stream_track.hpp"
 #include "tessera/device/threads.hpp"
 
 namespace tessera {
@@ -246,13 +247,19 @@ void SimStream::run(const SimOp& op) {
 }
 
 void SimStream::run_copy(const Copy& copy) {
-  const std::string track = tracing() ? unit_.name() : std::string();
-  const Span span(copy.label ? copy.label : "copy", track, copy.bytes());
+  const std::string track = this->track();
+  const std::string ends = tracing() ? cat("copy ", copy.from_device, " -> ", copy.to_device) : "";
+  const Span span(copy.label ? std::string_view(copy.label) : ends, track, copy.bytes());
   char* const to = static_cast<char*>(sim_to_host(copy.to));
   const char* const from = static_cast<const char*>(sim_to_host(copy.from));
   for (i64 r = 0; r < copy.rows; ++r)
     std::memmove(to + r * copy.to_pitch, from + r * copy.from_pitch,
                  static_cast<std::size_t>(copy.row_bytes));
+}
+
+std::string SimStream::track() const {
+  if (!tracing()) return {};
+  return stream_track({Kind::sim, static_cast<std::int16_t>(unit_.index)}, native_);
 }
 
 void SimStream::run_launch(const SimOp& op) {
@@ -262,7 +269,7 @@ void SimStream::run_launch(const SimOp& op) {
     Launch launch = op.launch;
     for (void*& p : launch.operand) p = sim_to_host(p);
     launch.workspace = sim_to_host(launch.workspace);
-    const std::string track = tracing() ? unit_.name() : std::string();
+    const std::string track = this->track();
     const Span span(launch.label ? launch.label : "kernel", track);
     op.task.run(op.task.state.get(), launch);
   } catch (...) {

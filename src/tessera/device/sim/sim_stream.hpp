@@ -77,6 +77,7 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
  public:
   static std::shared_ptr<SimStream> start(SimUnit& unit);
   explicit SimStream(SimUnit& unit);
+  void set_native(const void* handle) { native_ = handle; }  // before anything is pushed
 
   void push(SimOp op);
   // Until everything enqueued so far has ended; rethrows the failure that sticks to the stream.
@@ -99,11 +100,13 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   void run(const SimOp& op);
   void run_launch(const SimOp& op);
   void run_copy(const Copy& copy);
+  std::string track() const;  // empty when no trace runs
   std::exception_ptr failure();
   void fail(std::exception_ptr error);
 
   SimUnit& unit_;
-  const int generation_;  // of forks: a child has no worker
+  const void* native_ = nullptr;  // what the rest of the library knows this stream by
+  const int generation_;          // of forks: a child has no worker
   std::mutex mutex_;
   std::condition_variable filled_, drained_, progressed_;
   std::vector<SimOp> ring_;
