@@ -23,6 +23,7 @@ struct DemoOptions {
   i64 iterations = 40;
   std::string device = "cpu";
   std::string out = "out";
+  std::string explain;  // a page that draws the plan of one iteration's operator; empty: none
   bool progress = true;
 };
 int demo(const DemoOptions& options);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 #include "commands.hpp"
 #include "phantom.hpp"
@@ -96,6 +97,15 @@ Memory workspace_of(const NamedLinop& a, const Array& x, Device device) {
   return {plan.workspace(device), memory_stats(device).peak - before};
 }
 
+void write_page(const std::string& path, const NamedLinop& a, const Array& x, Device device) {
+  const Plan plan = a.plan({.shape = x.shape(), .dtype = x.dtype(), .device = device});
+  std::ofstream file(path, std::ios::binary);
+  file << plan.explain(ExplainFormat::html);
+  file.close();
+  require<IoError>(file.good(), "demo: cannot write '", path, "'");
+  fmt::print("wrote {} (the plan of the operator that is inverted)\n", path);
+}
+
 std::string folder_of(const DemoOptions& options) {
   std::error_code problem;
   std::filesystem::create_directories(options.out, problem);
@@ -118,6 +128,7 @@ int demo(const DemoOptions& options) {
   const Array zero_filled = scan.A.H()(scan.data);
   const NamedLinop normal = scan.A.N() + NamedLinop(Scalar(options.regularisation));
   const Memory memory = workspace_of(normal, zero_filled, device);
+  if (!options.explain.empty()) write_page(options.explain, normal, zero_filled, device);
 
   reset_peak(device);
   const auto start = Clock::now();

@@ -22,6 +22,7 @@ void add_demo(CLI::App& app, tessera::cli::DemoOptions& options) {
       ->check(CLI::Range(1, 10000));
   demo->add_option("--device", options.device, "where to compute: cpu, cuda:0, sim:0");
   demo->add_option("--out", options.out, "folder of the pictures");
+  demo->add_option("--explain", options.explain, "write a page that draws the operator's plan");
   demo->add_flag("!--no-progress", options.progress, "no progress bar");
 }
 

@@ -58,6 +58,10 @@ auto released(F&& f) {
   return f();
 }
 
+// --- io.cpp
+// Of a str, bytes or os.PathLike.
+std::string path_from(nb::handle h);
+
 // --- dtype.cpp
 DType dtype_from(nb::handle h);                    // DTypeError
 std::optional<DType> dtype_or_none(nb::handle h);  // None: nothing

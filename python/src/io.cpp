@@ -7,16 +7,16 @@
 
 namespace tessera::python {
 
-namespace {
-
-using nb::literals::operator""_a;
-
 std::string path_from(nb::handle h) {
   nb::object text = nb::steal(PyOS_FSPath(h.ptr()));
   if (!text.is_valid()) throw nb::python_error();
   if (PyBytes_Check(text.ptr())) return PyBytes_AS_STRING(text.ptr());
   return nb::cast<std::string>(text);
 }
+
+namespace {
+
+using nb::literals::operator""_a;
 
 [[noreturn]] void unknown_ending(std::string_view who, const std::string& path) {
   throw ArgumentError(cat(who, ": '", path, "' does not end in .npy or .npz"));

@@ -272,15 +272,18 @@ void bind_planning(nb::class_<LinopObject>& c) {
        "'complex64')).shape\n(8,)\n")
       .def(
           "explain",
-          [](nb::handle a, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device) {
-            return make_plan(held(a), x, shape, dtype, device).attr("explain")();
+          [](nb::handle a, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device,
+             const std::string& format) {
+            return make_plan(held(a), x, shape, dtype, device).attr("explain")(format);
           },
           "x"_a = nb::none(), nb::kw_only(), "shape"_a = nb::none(), "dtype"_a = nb::none(),
-          "device"_a = nb::none(),
+          "device"_a = nb::none(), "format"_a = "text",
           nb::sig(
               "def explain(self, x: ArrayLike | None = None, *, shape: ShapeLike | None = None, "
-              "dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> str"),
-          "The plan in words.\n\n>>> 'fft' in ts.FFT(1).explain(shape=8).lower()\nTrue\n")
+              "dtype: DTypeLike | None = None, device: DeviceLike | None = None, "
+              "format: str = 'text') -> str"),
+          "The plan in words, or in another format of Plan.explain.\n\n>>> 'fft' in "
+          "ts.FFT(1).explain(shape=8).lower()\nTrue\n")
       .def(
           "tree", [](nb::handle a) { return held(a).tree(); }, nb::sig("def tree(self) -> str"),
           "The operator with its parts, one a line.\n\n>>> 'Diagonal' in ts.Diagonal([1.0], "

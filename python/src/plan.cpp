@@ -54,11 +54,17 @@ nb::object applied(PlanObject& p, nb::handle x, nb::handle out) {
   return nb::borrow(out);
 }
 
-std::string explained(const PlanObject& p, const std::string& format) {
+std::string explained(const PlanObject& p, const std::string& format, nb::handle trace) {
+  if (!trace.is_none()) {
+    require<ArgumentError>(format == "html", "explain: a trace is drawn by format 'html', got '",
+                           format, "'");
+    return p.plan.explain_html(path_from(trace));
+  }
+  if (format == "html") return p.plan.explain(ExplainFormat::html);
   if (format == "text") return p.plan.explain(ExplainFormat::text);
   if (format == "json") return p.plan.explain(ExplainFormat::json);
-  require<ArgumentError>(format == "dot", "explain: format is 'text', 'json' or 'dot', got '",
-                         format, "'");
+  require<ArgumentError>(format == "dot",
+                         "explain: format is 'text', 'json', 'dot' or 'html', got '", format, "'");
   return p.plan.explain(ExplainFormat::dot);
 }
 
@@ -105,9 +111,16 @@ void bind_plan(nb::module_& m) {
                          "p(ts.ones(2)).tolist()\n[1.0, 2.0]\n")
       .def("__call__", &applied, "x"_a, "out"_a = nb::none(),
            nb::sig("def __call__(self, x: ArrayLike, out: Array | None = None) -> Array"))
-      .def("explain", &explained, "format"_a = "text",
-           "The steps with their devices, bytes and reasons; format 'text', 'json' or 'dot'.\n\n"
+      .def("explain", &explained, "format"_a = "text", nb::kw_only(), "trace"_a = nb::none(),
+           nb::sig("def explain(self, format: str = 'text', *, trace: str | os.PathLike[str] | "
+                   "None = None) -> str"),
+           "The steps with their devices, bytes and reasons; format 'text', 'json', 'dot' or "
+           "'html',\na page of its own that draws them. With the file of ts.trace, the page shows "
+           "the times\nof the last run of this plan in it.\n\n"
            ">>> len(ts.FFT(1).plan(shape=8).explain('json')) > 2\nTrue\n")
+      .def(
+          "_repr_html_", [](const PlanObject& p) { return p.plan.card(); },
+          nb::sig("def _repr_html_(self) -> str"))
       .def_prop_ro("workspace", &workspace, nb::sig("def workspace(self) -> dict[str, int]"),
                    "Exact bytes by device, and of pinned host memory.")
       .def_prop_ro(

@@ -64,8 +64,12 @@ def difference(a: list[list[int]], b: list[list[int]]) -> float:
 @pytest.mark.parametrize("device", ["cpu", "sim:0"])
 def test_demo_reconstructs(device: str, tmp_path: Path) -> None:
     size = 96
-    done = run("demo", "--size", str(size), "--device", device, "--out", str(tmp_path), "--no-progress")
+    page = tmp_path / "plan.html"
+    done = run(
+        "demo", "--size", str(size), "--device", device, "--out", str(tmp_path), "--no-progress", "--explain", str(page)
+    )
     assert done.returncode == 0, done.stderr
+    assert "</html>" in page.read_text()
     picture = read_png(tmp_path / "demo.png")
     assert len(picture) == size and len(picture[0]) == 3 * size + 4
     panels = [[row[i * (size + 2) : i * (size + 2) + size] for row in picture] for i in range(3)]

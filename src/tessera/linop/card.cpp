@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/card.hpp"
 
+#include "tessera/base/html.hpp"
 #include "tessera/linop/memory_map.hpp"
 
 namespace tessera {
 namespace {
 
-// Names and notes are text: nothing of them is markup.
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      default: safe += c;
-    }
-  }
-  return safe;
-}
-
-std::string element(std::string_view tag, std::string_view content, std::string_view style = {}) {
-  const std::string attribute = style.empty() ? std::string() : cat(" style=\"", style, "\"");
-  return cat("<", tag, attribute, ">", content, "</", tag, ">");
-}
+using html::element;
+using html::escaped;
+using html::folded;
 
 std::string arrow(const NamedShape& s) {
   return escaped(cat(to_text(s.ishape), " → ", to_text(s.oshape)));
@@ -82,11 +67,6 @@ std::string branch(const NamedLinop& a) {
   return element("li", text);
 }
 
-std::string folded(std::string_view title, std::string_view content, bool open) {
-  return cat("<details", open ? " open" : "", "><summary>", title, "</summary>", content,
-             "</details>");
-}
-
 }  // namespace
 
 std::string card(const NamedLinop& a) {
@@ -98,8 +78,7 @@ std::string card(const NamedLinop& a) {
     for (const std::string& n : a.notes()) lines += element("li", escaped(n));
     text += folded(cat("rewritten (", a.notes().size(), ")"), element("ul", lines), false);
   }
-  return cat("<div class=\"tessera-linop\" style=\"border:1px solid;border-radius:4px;",
-             "display:inline-block;padding:.4em .8em\">", text, "</div>");
+  return html::framed("tessera-linop", text);
 }
 
 }  // namespace tessera

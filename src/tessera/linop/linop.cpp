@@ -331,12 +331,13 @@ void NamedLinop::check_views(const Recorder& r, const View& x, const View& y) co
 
 void NamedLinop::record_add(Recorder& r, const View& x, const View& y) const {
   if (output_dtype(x.dtype) == y.dtype) {
-    const Recorder::Scope scope(r, str());
+    Recorder::Scope scope(r, str(), x, y);
     check_views(r, x, y);
     if (node_->apply_add(r, x, y)) {
       for (const std::string& n : notes()) r.note(n);
       return;
     }
+    scope.withdraw();
   }
   const View t = r.temporary(y.shape(), y.dtype, r.device(y));
   record(r, x, t);
@@ -344,7 +345,7 @@ void NamedLinop::record_add(Recorder& r, const View& x, const View& y) const {
 }
 
 void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
-  const Recorder::Scope scope(r, str());
+  const Recorder::Scope scope(r, str(), x, y);
   for (const std::string& n : notes()) r.note(n);
   check_views(r, x, y);
   const DType natural = output_dtype(x.dtype);

@@ -133,7 +133,8 @@ std::optional<Filter> filter_at(const Operators& ops, std::size_t i, Device devi
 }
 
 void record_filter(Recorder& r, const Filter& f, const View& x_given, const View& y) {
-  const Recorder::Scope scope(r, cat("FFT ", f.first->names.str(), " and back around Diagonal"));
+  const Recorder::Scope scope(r, cat("FFT ", f.first->names.str(), " and back around Diagonal"),
+                              x_given, y);
   View x = x_given;
   if (x.dtype != y.dtype) {
     x = r.temporary(x.shape(), y.dtype, r.device(x));
@@ -205,7 +206,7 @@ void record_parts(Recorder& r, const Operators& operators, const View& x, const 
     // A transfer with a listener is one of its own: others were sent at other times.
     if (const ToDevice* move = ops[i].as<ToDevice>();
         move && i + 1 < ops.size() && !move->input_listener) {
-      const Recorder::Scope scope(r, ops[i].str());
+      const Recorder::Scope scope(r, ops[i].str(), from, from);
       require<DeviceError>(r.device(from) == move->idevice(), ops[i], " takes arrays on ",
                            move->idevice(), ", the input is on ", r.device(from));
       const Recorder::Route route = move->route(r);

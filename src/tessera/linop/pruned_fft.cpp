@@ -80,7 +80,7 @@ bool can_prune(const NamedLinop& first, const NamedLinop& second) {
 
 void record_pruned(Recorder& r, const NamedLinop& first, const NamedLinop& second, const View& x,
                    const View& y) {
-  const Recorder::Scope scope(r, cat(first, " and ", second));
+  const Recorder::Scope scope(r, cat(first, " and ", second), x, y);
   if (const Pad* p = first.as<Pad>()) {
     r.note(cat(second, " skips the zeros of ", first));
     padded(r, *p, *second.as<FFT>(), x, y);

@@ -3,10 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/plan/plan_impl.hpp"
+#include "tessera/plan/explain.hpp"
 
 namespace tessera {
-namespace {
+namespace explain {
 
 const char* kind_name(SlotKind k) {
   constexpr const char* names[] = {"input", "output", "constant", "temporary"};
@@ -32,6 +32,34 @@ std::string operands_text(const std::vector<Slot>& slots, const Step& step) {
     text += (i ? ", " : "") + slot_text(slots, step.operands[i].slot);
   return text + " -> " + slot_text(slots, step.write().slot);
 }
+
+std::string lane_text(const Lane& lane) {
+  const std::string text = lane.transfers ? cat(lane.from, " -> ", lane.to) : lane.device.str();
+  return lane.stream ? cat(text, ", stream ", lane.stream->id()) : text;
+}
+
+std::string slot_sizes(const Slot& s) {
+  return cat(s.layout.shape, " ", name(s.dtype), " on ", s.device);
+}
+
+std::string flops_text(double flops) {
+  constexpr const char* units[] = {"flop", "kflop", "Mflop", "Gflop", "Tflop", "Pflop"};
+  std::size_t unit = 0;
+  for (; flops >= 1000 && unit + 1 < std::size(units); ++unit) flops /= 1000;
+  return fmt::format("{:.3g} {}", flops, units[unit]);
+}
+
+std::string time_text(double us) {
+  if (us >= 1e6) return fmt::format("{:.3g} s", us / 1e6);
+  if (us >= 1e3) return fmt::format("{:.3g} ms", us / 1e3);
+  return fmt::format("{:.3g} µs", us);
+}
+
+}  // namespace explain
+
+namespace {
+
+using namespace explain;
 
 std::string as_text(const Plan::Impl& p) {
   std::string text =
@@ -66,7 +94,7 @@ std::string as_text(const Plan::Impl& p) {
 
 std::string as_json(const Plan::Impl& p) {
   nlohmann::json steps = nlohmann::json::array(), slots = nlohmann::json::array(),
-                 workspace = nlohmann::json::object();
+                 workspace = nlohmann::json::object(), tree = nlohmann::json::array();
   for (const Step& s : p.steps) {
     nlohmann::json operands = nlohmann::json::array();
     for (const Access& a : s.operands)
@@ -80,6 +108,7 @@ std::string as_json(const Plan::Impl& p) {
                      {"rows", s.rows},
                      {"flops", s.prepared.flops},
                      {"waits", s.waits},
+                     {"scope", s.scope},
                      {"workspace", s.prepared.workspace},
                      {"capturable", s.prepared.capturable}});
   }
@@ -96,11 +125,10 @@ std::string as_json(const Plan::Impl& p) {
   i64 pinned = 0;
   for (const auto& [kind, bytes] : p.pinned) pinned += bytes;
   if (pinned > 0) workspace["pinned"] = pinned;
-  return nlohmann::json{{"name", p.name},
-                        {"steps", steps},
-                        {"slots", slots},
-                        {"workspace", workspace},
-                        {"notes", p.notes}}
+  for (const ScopeNode& node : p.tree)
+    tree.push_back({{"name", node.name}, {"parent", node.parent}});
+  return nlohmann::json{{"name", p.name},         {"steps", steps}, {"slots", slots},
+                        {"workspace", workspace}, {"tree", tree},   {"notes", p.notes}}
       .dump(1);
 }
 
@@ -139,8 +167,13 @@ std::string Plan::explain(ExplainFormat format) const {
   switch (format) {
     case ExplainFormat::json: return as_json(*impl_);
     case ExplainFormat::dot: return as_dot(*impl_);
+    case ExplainFormat::html: return as_html(*impl_, std::nullopt);
     default: return as_text(*impl_);
   }
+}
+
+std::string Plan::explain_html(const std::string& trace) const {
+  return as_html(*impl_, read_traced_run(trace, *impl_));
 }
 
 }  // namespace tessera

@@ -18,7 +18,7 @@ namespace tessera {
 
 class Run;
 
-enum class ExplainFormat : std::uint8_t { text, json, dot };
+enum class ExplainFormat : std::uint8_t { text, json, dot, html };
 
 class TESSERA_API Plan {
  public:
@@ -31,6 +31,8 @@ class TESSERA_API Plan {
   const std::vector<Step>& steps() const;
   const std::vector<Lane>& lanes() const;
   const std::vector<std::string>& notes() const;
+  // The operators as they recorded, each before those inside it; steps and slots name their node.
+  const std::vector<ScopeNode>& tree() const;
   // Exact bytes of the arena of each device, and of one.
   const ArenaSizes& workspace() const;
   i64 workspace(Device device) const;
@@ -41,6 +43,9 @@ class TESSERA_API Plan {
 
   Plan with_notes(const std::vector<std::string>& more) const;
   std::string explain(ExplainFormat format = ExplainFormat::text) const;
+  // The page of format html, with the times of the last run of this plan that a TraceFile holds.
+  std::string explain_html(const std::string& trace) const;
+  std::string card() const;  // in short, for notebooks
   // A runnable copy: allocates the arenas (OutOfMemory names the plan), makes streams. `stream`
   // becomes the compute lane of its device; the home stream of the output's device when none is
   // given.

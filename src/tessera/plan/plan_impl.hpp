@@ -12,6 +12,7 @@ struct Plan::Impl {
   std::vector<Step> steps;
   std::vector<Lane> lanes;
   std::vector<std::string> notes;
+  std::vector<ScopeNode> tree;
   ArenaSizes workspace;
   PinnedSizes pinned;
   i64 sum_of_temporaries = 0;

@@ -37,6 +37,7 @@ i64& Recorder::writes(const View& v) {
 
 void Recorder::push(Step step) {
   step.part = part_;
+  step.scope = scope_;
   ++writes(View{.slot = step.write().slot, .layout = {}});
   steps_.push_back(std::move(step));
 }
@@ -64,12 +65,28 @@ View Recorder::resident(const View& v, Device where) {
   return sub_view(to, to.layout.broadcast_to(v.shape()));
 }
 
+Recorder::Scope::Scope(Recorder& r, std::string name, const View& in, const View& out)
+    : recorder_(r), outer_(r.scope_) {
+  r.tree_.push_back({std::move(name), outer_, in, out});
+  r.scope_ = static_cast<int>(r.tree_.size()) - 1;
+}
+
+void Recorder::Scope::withdraw() {
+  recorder_.tree_.resize(static_cast<std::size_t>(recorder_.scope_));
+  recorder_.scope_ = outer_;
+}
+
 int Recorder::add_slot(Slot slot) {
+  slot.scope = scope_;
   slots_.push_back(std::move(slot));
   return static_cast<int>(slots_.size()) - 1;
 }
 
-std::string Recorder::scope_text() const { return scopes_.empty() ? "" : scopes_.back() + ": "; }
+std::string Recorder::scope_name(std::string_view otherwise) const {
+  return scope_ < 0 ? std::string(otherwise) : tree_[static_cast<std::size_t>(scope_)].name;
+}
+
+std::string Recorder::scope_text() const { return scope_ < 0 ? "" : scope_name({}) + ": "; }
 
 View Recorder::input(const Layout& layout, DType dtype, Device device, std::string_view label) {
   Slot slot{.kind = SlotKind::input,
@@ -116,7 +133,7 @@ View Recorder::constant_slot(const Array& array, Device device) {
             .constant = array,
             .layout = {},
             .dtype = array.dtype(),
-            .label = scopes_.empty() ? "constant" : scopes_.back()};
+            .label = scope_name("constant")};
   return {add_slot(std::move(slot)), array.layout(), array.dtype()};
 }
 
@@ -128,7 +145,7 @@ View Recorder::temporary(const Shape& shape, DType dtype, Device device) {
             .constant = {},
             .layout = layout,
             .dtype = dtype,
-            .label = scopes_.empty() ? "temporary" : scopes_.back()};
+            .label = scope_name("temporary")};
   return {add_slot(std::move(slot)), std::move(layout), dtype};
 }
 

@@ -52,16 +52,19 @@ class TESSERA_API Recorder {
   // Moves memory in rows (record_transfer.hpp) between devices; listed with its bytes by explain().
   void transfer(const View& from, const View& to, std::string_view part = {});
 
-  // Names the operator that records until the guard dies: part of the labels of its steps.
-  class Scope {
+  // Names the operator that records until the guard dies: part of the labels of its steps, and a
+  // node of the plan's tree.
+  class TESSERA_API Scope {
    public:
-    Scope(Recorder& r, std::string name) : recorder_(r) { r.scopes_.push_back(std::move(name)); }
-    ~Scope() { recorder_.scopes_.pop_back(); }
+    Scope(Recorder& r, std::string name, const View& in = {}, const View& out = {});
+    ~Scope() { recorder_.scope_ = outer_; }
+    void withdraw();  // nothing was recorded after all
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     Recorder& recorder_;
+    int outer_;
   };
   // Marks the independent parts of a container, so that the plan may overlap them: call next()
   // before each part is recorded. Containers inside a part are steps of that part.
@@ -137,6 +140,7 @@ class TESSERA_API Recorder {
  private:
   friend class Plan;
   int add_slot(Slot slot);
+  std::string scope_name(std::string_view otherwise) const;
   std::string scope_text() const;
   Step make_step(std::string_view what, std::span<const View> reads, const View& write) const;
   void add_launch(std::string_view kernel, Prepared prepared, std::span<const View> reads,
@@ -153,7 +157,6 @@ class TESSERA_API Recorder {
   };
   std::vector<Slot> slots_;
   std::vector<Step> steps_;
-  std::vector<std::string> scopes_, notes_;
   std::vector<Copy> copies_;
   std::vector<i64> writes_;  // by slot
   Part part_{};
@@ -163,6 +166,9 @@ class TESSERA_API Recorder {
   std::vector<Stream> compute_streams_;  // the caller's, one per device at most
   std::optional<Stream> stream_;         // of the Route
   std::optional<RepeatedEvent> listener_;
+  std::vector<std::string> notes_;
+  std::vector<ScopeNode> tree_;
+  int scope_ = -1;  // the node of the tree that records now
 };
 
 inline View sub_view(const View& v, Layout layout) { return {v.slot, std::move(layout), v.dtype}; }

@@ -406,6 +406,7 @@ void Run::operator()(std::span<const Array> inputs, std::span<const Array> outpu
   impl_->inputs = inputs;
   impl_->outputs = outputs;
   count(Counter::runs);
+  const Span span(impl_->plan->name, "runs");  // what the host spends: all of it, or to enqueue
   if (impl_->inline_run) {
     count(Counter::launches, static_cast<i64>(impl_->ready.size()));
     if (!config().poison) return impl_->run_inline();

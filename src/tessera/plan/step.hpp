@@ -39,6 +39,7 @@ struct Slot {
   int last = -1;
   int shares = -1;  // in-place reuse: the slot whose memory this one is
   i64 offset = -1;  // kind temporary: in the arena of its device
+  int scope = -1;   // the operator that asked for it first, in the plan's tree
 };
 
 struct Access {
@@ -79,12 +80,20 @@ struct Step {
   std::optional<RepeatedEvent> listener;  // the step starts after its latest record
   int workspace = -1;                     // slot of the kernel's work area
   Part part{};                            // of which container it is
+  int scope = -1;                         // the operator that recorded it, in the plan's tree
 
   // Schedule.
   int lane = 0;
   std::vector<int> waits;  // steps of other lanes that must have ended
   bool signals = false;    // somebody waits for this step
   const Access& write() const { return operands.back(); }
+};
+
+// An operator as it recorded: its place in the tree of operators, what it read and wrote.
+struct ScopeNode {
+  std::string name;  // "FFT (Nx,) -> (Kx,)"
+  int parent = -1;
+  View in, out;  // without a slot where nobody told
 };
 
 // An ordered queue of a run: the compute lane of a device, or a lane of transfers between two.
