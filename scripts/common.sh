@@ -18,6 +18,13 @@ job_count() {
 }
 JOBS=$(job_count)
 
+# together COMMAND...: command lines, as many at a time as there are jobs, the first ones first; what each one
+# says is printed when it ends. Fails when any of them failed.
+together() {
+  printf '%s\0' "$@" |
+    xargs -0 -P "$JOBS" -I{} bash -c 'said=$({} 2>&1); ended=$?; printf "%s\n" "$said"; exit $ended'
+}
+
 say() { printf '\n== %s\n' "$*"; }
 
 # configure PRESET [cmake arguments]: quiet when all is well; CMake runs again only if something changed.

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: configs.sh PRESET RESULTS_DIR: test programs and Python tests again under each tests/configs/*.json,
+# usage: configs.sh PRESET RESULTS_DIR NAME...: test programs and Python tests again under tests/configs/NAME.json,
 #   {"why": "...", "env": {"TESSERA_NUM_THREADS": "1"}, "programs": ["tessera_laws"], "python": ["test_io.py"]}
 . "$(dirname "$0")/common.sh"
 preset=$1
 results=$2
 status=0
-shopt -s nullglob
-for file in tests/configs/*.json; do
-  name=$(basename "$file" .json)
+for name in "${@:3}"; do
+  file=tests/configs/$name.json
   mapfile -t settings < <("$PY" -c 'import json, sys
 for item in json.load(open(sys.argv[1]))["env"].items(): print("=".join(item))' "$file")
   mapfile -t programs < <("$PY" -c 'import json, sys

@@ -14,11 +14,13 @@ mkdir -p "$results"
 
 say "C++ tests"
 ctest --test-dir build/release --output-on-failure --output-junit "$results/ctest.xml" -j "$JOBS" || true
-say "C++ tests again, under tests/configs"
-scripts/configs.sh release "$results" || true
-scripts/python_tests.sh "$results" || true
 scripts/out_of_tree.sh release "$results" || true
-say "fuzzers"
-scripts/fuzz.sh "${TESSERA_FUZZ_SECONDS:-60}" "$results" || true
+# What is left keeps one core busy each: run side by side, the longest first.
+say "Python tests, all again under tests/configs, fuzzers"
+runs=("scripts/python_tests.sh '$results'")
+for config in tests/configs/*.json; do
+  runs+=("scripts/configs.sh release '$results' $(basename "$config" .json)")
+done
+together "${runs[@]}" "scripts/fuzz.sh ${TESSERA_FUZZ_SECONDS:-60} '$results'" || true
 say "sum"
 exec "$PY" tools/count_results.py "$results"
