@@ -111,6 +111,7 @@ TEST_F(SimTest, TracesTellStreamsApart) {
   const Device d = Device::parse("sim:2");
   const Stream first(d), second(d);
   const Storage there = Storage::allocate(d, 64);
+  there.wait();
   std::vector<std::byte> here(64);
   const std::string path = scratch_folder() + "/streams.json";
   {

@@ -39,13 +39,14 @@ Timeline read_spans(const std::string& path) {
     }
     for (const auto& e : *events) {
       if (e.value("ph", "") != "X") continue;
-      const auto track = track_of.find(e.value("tid", i64{0}));
-      if (track == track_of.end()) continue;
       TracedSpan s{.name = e.value("name", ""),
-                   .track = track->second,
+                   .track = -1,
                    .start = e.value("ts", 0.0),
                    .length = std::max(0.0, e.value("dur", 0.0))};
       if (e.contains("args")) s.bytes = e["args"].value("bytes", i64{-1});
+      const auto track = track_of.find(e.value("tid", i64{0}));
+      if (track == track_of.end()) continue;
+      s.track = track->second;
       t.spans.push_back(std::move(s));
     }
   } catch (const nlohmann::json::exception&) {
