@@ -2,6 +2,7 @@
 #include "tessera/array/compact.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 namespace tessera {

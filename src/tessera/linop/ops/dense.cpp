@@ -241,6 +241,25 @@ bool Dense::apply_add(Recorder& r, const View& x, const View& y) const {
   return record_product(r, x, y, true);
 }
 
+void Dense::record_matrices(Recorder& r, const View& w, const View& x, const View& y,
+                            bool adds) const {
+  const Matrices m = matrices(w.layout, x.layout, y.layout);
+  // A layout that cannot be merged to a matrix in place goes through a dense copy.
+  auto merged = [&](const View& v, const Layout& arranged, const Shape& to) {
+    if (const auto l = arranged.reshape(to)) return sub_view(v, *l);
+    const View dense = r.temporary(arranged.shape, v.dtype, r.device(v));
+    record::copy(r, sub_view(v, arranged), dense);
+    return sub_view(dense, Layout::contiguous(to));
+  };
+  const View a = merged(w, m.a, m.a_shape), b = merged(x, m.b, m.b_shape);
+  if (const auto l = m.y.reshape(m.y_shape))
+    return adds ? record::add_matmul(r, a, b, sub_view(y, *l), conjugated)
+                : record::matmul(r, a, b, sub_view(y, *l), conjugated, false);
+  const View dense = r.temporary(m.y.shape, y.dtype, r.device(y));
+  record::matmul(r, a, b, sub_view(dense, Layout::contiguous(m.y_shape)), conjugated, false);
+  record::copy(r, dense, sub_view(y, m.y));
+}
+
 // y = W x, or y += W x where that takes no temporary of y's size: false, with nothing recorded,
 // where it does.
 bool Dense::record_product(Recorder& r, const View& x_given, const View& y, bool adds) const {
@@ -289,23 +308,7 @@ bool Dense::record_product(Recorder& r, const View& x_given, const View& y, bool
                  sub_view(y, target));
     return true;
   }
-  const Matrices m = matrices(w.layout, x.layout, y.layout);
-  // A layout that cannot be merged to a matrix in place goes through a dense copy.
-  auto merged = [&](const View& v, const Layout& arranged, const Shape& to) {
-    if (const auto l = arranged.reshape(to)) return sub_view(v, *l);
-    const View dense = r.temporary(arranged.shape, v.dtype, r.device(v));
-    record::copy(r, sub_view(v, arranged), dense);
-    return sub_view(dense, Layout::contiguous(to));
-  };
-  const View a = merged(w, m.a, m.a_shape), b = merged(x, m.b, m.b_shape);
-  if (const auto l = m.y.reshape(m.y_shape)) {
-    adds ? record::add_matmul(r, a, b, sub_view(y, *l), conjugated)
-         : record::matmul(r, a, b, sub_view(y, *l), conjugated, false);
-    return true;
-  }
-  const View dense = r.temporary(m.y.shape, y.dtype, r.device(y));
-  record::matmul(r, a, b, sub_view(dense, Layout::contiguous(m.y_shape)), conjugated, false);
-  record::copy(r, dense, sub_view(y, m.y));
+  record_matrices(r, w, x, y, adds);
   return true;
 }
 

@@ -45,6 +45,7 @@ struct TESSERA_API Dense {
  private:
   std::optional<NamedLinop> gram() const;
   bool record_product(Recorder& r, const View& x, const View& y, bool adds) const;
+  void record_matrices(Recorder& r, const View& w, const View& x, const View& y, bool adds) const;
   struct Matrices;
   Matrices matrices(const Layout& w, const Layout& x, const Layout& y) const;
 };
