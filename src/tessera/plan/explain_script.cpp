@@ -41,7 +41,7 @@ const rounded = us => us < 1000 ? Number(us.toPrecision(6)) + ' µs' : us / 1000
 const deed = label => label.slice(label.lastIndexOf(': ') + 1).trim();
 const fitting = (text, width) => {
   const n = Math.floor((width - 8) / 6.3);
-  return n < 2 ? '' : text.length <= n ? text : text.slice(0, n - 1) + '…';
+  return text.length <= n ? text : n < 5 ? '' : text.slice(0, n - 1) + '…';
 };
 
 // Devices and links have colours of their own, the same everywhere on the page.
