@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+
 import tessera as ts
 
 
