@@ -120,3 +120,15 @@ def same_outcome(ours, numpys, compare, text=True):
 
 shapes = st.lists(st.integers(0, 5), min_size=0, max_size=4).map(tuple)
 seeds = st.integers(0, 2**32 - 1)
+
+
+def relative(got, want):
+    got = got.numpy() if isinstance(got, ts.Array) else np.asarray(got)
+    want = np.asarray(want)
+    assert got.shape == want.shape
+    return np.linalg.norm(got - want) / np.linalg.norm(want)
+
+
+def close(got, want, tol):
+    error = relative(got, want)
+    assert error < tol, error  # NaN fails
