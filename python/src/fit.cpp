@@ -90,9 +90,23 @@ void bind_fit(nb::module_& m) {
           nb::sig("def specs(self) -> list[BatchSpec]"),
           "What create_batched_linop would be given to make it; empty: the operator as it was.")
       .def(
-          "explain", [](const LinopObject& self) { return fitted(self).explain(); },
-          nb::sig("def explain(self) -> str"),
-          "Bytes on each device, transfers, time and reasons, as text.");
+          "explain",
+          [](nb::handle self, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device,
+             const std::string& format) -> nb::object {
+            const NamedLinop& a = linop_from(self, "explain");
+            if (!x.is_none() || !shape.is_none())
+              return make_plan(a, x, shape, dtype, device).attr("explain")(format);
+            return nb::str(a.as<Fitted>()->explain().c_str());
+          },
+          "x"_a = nb::none(), nb::kw_only(), "shape"_a = nb::none(), "dtype"_a = nb::none(),
+          "device"_a = nb::none(), "format"_a = "text",
+          nb::sig(
+              "def explain(self, x: ArrayLike | None = None, *, shape: ShapeLike | None = None, "
+              "dtype: DTypeLike | None = None, device: DeviceLike | None = None, "
+              "format: str = 'text') -> str"),
+          "Bytes on each device, transfers, time and reasons, as text; for an input or a shape, "
+          "the\n"
+          "plan, as of any operator.");
   set_class_of_kind("Fitted", c);
   m.def(
       "fit", &fit_of, "A"_a, "x"_a = nb::none(), "budget"_a = nb::none(), "devices"_a = nb::none(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splitting: split_linop, BatchSpec, create_batched_linop, and the method split_forward.
-#include "linop.hpp"
+#include "operators.hpp"
+#include "tessera/split/async_streamer.hpp"
 #include "tessera/split/batched.hpp"
 #include "tessera/split/split_linop.hpp"
 
@@ -262,6 +263,23 @@ void bind_split(nb::module_& m) {
       ">>> A = ts.Dense([[1, 2], [3, 4]], 'MN', 'N', 'M')\n"
       ">>> B = ts.create_batched_linop(A, ts.BatchSpec({'M': 1}, ['sim:0', 'sim:1']))\n"
       ">>> B([1, 1]).tolist(), B.H([1, 0]).tolist()\n([3, 7], [1, 2])\n");
+  add_operator<AsyncStreamer>(
+      m, "AsyncStreamer",
+      "Data of the host through one device, tile by tile, with loading, computing and storing\n"
+      "overlapped. ``resident=False`` leaves the arrays of the operator on the host too, for\n"
+      "operators larger than the device.\n\n"
+      ">>> A = ts.Diagonal(ts.arange(6.0), ('X',))\n"
+      ">>> ts.AsyncStreamer(A, {'X': 2}, 'sim:0')(ts.ones(6)).tolist()\n"
+      "[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]\n",
+      [](nb::handle linop, nb::handle sizes, nb::handle device, bool resident, nb::handle shape) {
+        const NamedLinop& a = linop_from(linop, "AsyncStreamer");
+        DimSizes tiles = sizes_from(sizes, "AsyncStreamer");
+        const Device where = device_from(device);
+        const std::optional<Shape> input = input_shape(shape);
+        return wrap_linop(
+            released([&] { return NamedLinop(AsyncStreamer(a, tiles, where, resident, input)); }));
+      },
+      "linop"_a, "sizes"_a, "device"_a, "resident"_a = true, "shape"_a = nb::none());
 }
 
 }  // namespace tessera::python

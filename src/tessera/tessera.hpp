@@ -60,6 +60,7 @@
 #include "tessera/solve/power_method.hpp"
 #include "tessera/solve/randomized_svd.hpp"
 #include "tessera/solve/svd.hpp"
+#include "tessera/split/async_streamer.hpp"
 #include "tessera/split/batched.hpp"
 #include "tessera/split/fit.hpp"
 #include "tessera/split/split_linop.hpp"

@@ -4,12 +4,14 @@
 namespace tessera {
 
 Bidiagonal::Bidiagonal(Engine& engine, const NamedLinop& a, const Sides& s)
-    : e(engine), A(a), AH(a.H()), b(s.b) {
-  x = e.keep("x", s.shape, s.dtype);
-  u = e.keep("u", b.shape(), b.dtype());
-  v = e.keep("v", s.shape, s.dtype);
-  Av = e.scratch(b.shape(), b.dtype());
-  AHu = e.scratch(s.shape, s.dtype);
+    : e(engine), A(a, s.shape, s.b.shape(), s.b.device()), right(s.b), b(s.b) {
+  const DType t = right.dtype();
+  x = e.keep("x", A.in, s.dtype);
+  u = e.keep("u", A.out, t);
+  v = e.keep("v", A.in, s.dtype);
+  Av = A.out.zeros(t);
+  AHu = A.in.zeros(s.dtype);
+  if (A.out.spread()) b = A.out.zeros(t);
   alpha = e.board.cell("alpha");
   beta = e.board.cell("beta");
   minus_alpha = e.board.cell("minus alpha");
@@ -17,7 +19,7 @@ Bidiagonal::Bidiagonal(Engine& engine, const NamedLinop& a, const Sides& s)
   b_norm = e.board.cell("b norm");
 }
 
-void Bidiagonal::normalise(Recorder& r, const Array& vector, Cell length, Cell minus_length) {
+void Bidiagonal::normalise(Recorder& r, const vec::Vector& vector, Cell length, Cell minus_length) {
   const Cell scale = e.board.cell("scale");
   vec::norm2(r, vector, e.target(r, length));
   e.board.store(length, root(length));
@@ -28,8 +30,11 @@ void Bidiagonal::normalise(Recorder& r, const Array& vector, Cell length, Cell m
 }
 
 void Bidiagonal::start(Recorder& r) {
+  if (A.out.spread()) A.out.scatter(r, right, b);
   if (e.x0()) {
-    A.record(r, vec::whole(r, x), vec::whole(r, Av));
+    const Array& like = x.pieces.front();
+    A.in.scatter(r, vec::copy_of(e.name, "x0", e.x0(), A.in.shape(), like.dtype(), e.device), x);
+    A.record(r, x, Av);
     vec::subtract(r, b, Av, u);
   } else {
     vec::copy(r, b, u);
@@ -37,15 +42,15 @@ void Bidiagonal::start(Recorder& r) {
   vec::norm2(r, b, e.target(r, b_norm));
   e.board.store(b_norm, root(b_norm));
   normalise(r, u, beta, minus_beta);
-  AH.record(r, vec::whole(r, u), vec::whole(r, v));
+  A.record_adjoint(r, u, v);
   normalise(r, v, alpha, minus_alpha);
 }
 
 void Bidiagonal::advance(Recorder& r) {
-  A.record(r, vec::whole(r, v), vec::whole(r, Av));
+  A.record(r, v, Av);
   vec::multiply_add(r, u, e.factor(r, minus_alpha), Av, u);
   normalise(r, u, beta, minus_beta);
-  AH.record(r, vec::whole(r, u), vec::whole(r, AHu));
+  A.record_adjoint(r, u, AHu);
   vec::multiply_add(r, v, e.factor(r, minus_beta), AHu, v);
   normalise(r, v, alpha, minus_alpha);
 }
@@ -85,7 +90,6 @@ SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& 
   e.about("damp", cat(settings.damp));
   Run iteration = e.plan(step);
   if (!e.resume()) {
-    e.start_at(g.x);
     Run first = e.plan(start);
     e.board.upload();
     e.run(first);
@@ -97,7 +101,7 @@ SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& 
     e.begin(r / (b > 0 ? b : 1), code);
   }
   e.set_tolerances();
-  return e.iterate([&] { e.run(iteration); }, g.x);
+  return e.iterate([&] { e.run(iteration); }, g.x, g.A.in);
 }
 
 }  // namespace tessera

@@ -11,8 +11,9 @@ namespace tessera {
 
 struct Bidiagonal {
   Engine& e;
-  NamedLinop A, AH;
-  Array b, x, u, v, Av, AHu;
+  Shards A;
+  Array right;
+  vec::Vector b, x, u, v, Av, AHu;
   Cell alpha, beta, minus_alpha, minus_beta, b_norm;
 
   Bidiagonal(Engine& engine, const NamedLinop& a, const Sides& sides);
@@ -20,7 +21,7 @@ struct Bidiagonal {
   void advance(Recorder& r);  // cells alpha and beta are the new ones
 
  private:
-  void normalise(Recorder& r, const Array& vector, Cell length, Cell minus_length);
+  void normalise(Recorder& r, const vec::Vector& vector, Cell length, Cell minus_length);
 };
 
 // The cells and codes of Paige and Saunders' stopping tests. `status` gets a code when the given

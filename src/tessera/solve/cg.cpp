@@ -12,7 +12,7 @@ constexpr int no_curvature = 2, preconditioner_fails = 3;
 
 struct Cg {
   Engine& e;
-  const Shards A;
+  Shards A;
   const CgSettings& settings;
   const Array right;
   vec::Vector b, x, r, p, Ap, z;
@@ -21,17 +21,21 @@ struct Cg {
   // With a preconditioner vectors stay whole: it is an operator of its own, cut in its own way.
   Cg(Engine& engine, const NamedLinop& a, const CgSettings& s, const Array& right_side)
       : e(engine),
-        A(s.preconditioner ? Shards::whole_of(a, right_side) : Shards(a, right_side)),
+        A(s.preconditioner
+              ? Shards::whole_of(a, right_side.shape(), right_side.shape(), right_side.device())
+              : Shards(a, right_side.shape(), right_side.shape(), right_side.device())),
         settings(s),
         right(right_side),
         b(right_side) {
     const DType t = right.dtype();
-    x = e.keep("x", A, t);
-    r = e.keep("r", A, t);
-    p = e.keep("p", A, t);
-    Ap = A.zeros(t);
-    z = s.preconditioner ? A.zeros(t) : r;
-    if (A.spread()) b = A.zeros(t);
+    // Vectors of a square problem are of both sides: spread only where those are alike.
+    if (!(A.in == A.out)) A = Shards::whole_of(a, right.shape(), right.shape(), right.device());
+    x = e.keep("x", A.in, t);
+    r = e.keep("r", A.in, t);
+    p = e.keep("p", A.in, t);
+    Ap = A.in.zeros(t);
+    z = s.preconditioner ? A.in.zeros(t) : r;
+    if (A.spread()) b = A.in.zeros(t);
     rr = e.board.cell("rr");
     rz = e.board.cell("rz");
     curvature = e.board.cell("curvature");
@@ -54,10 +58,10 @@ struct Cg {
   }
 
   void start(Recorder& rec) {
-    if (A.spread()) A.scatter(rec, right, b);
+    if (A.spread()) A.in.scatter(rec, right, b);
     if (e.x0()) {
-      A.scatter(rec, vec::copy_of("cg", "x0", e.x0(), right.shape(), right.dtype(), right.device()),
-                x);
+      A.in.scatter(
+          rec, vec::copy_of("cg", "x0", e.x0(), right.shape(), right.dtype(), right.device()), x);
       A.record(rec, x, Ap);
       vec::subtract(rec, b, Ap, r);
     } else {
@@ -127,7 +131,7 @@ SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options,
   }
   e.board.set(s.target, e.target_of(e.board.value(s.b_norm)));
   e.board.upload();
-  SolveResult result = e.iterate([&] { e.run(step); }, s.x, s.A);
+  SolveResult result = e.iterate([&] { e.run(step); }, s.x, s.A.in);
   if (e.code() == no_curvature)
     result.reason = cat("breakdown: <p, A p> = ", e.board.value(s.bad),
                         " is not positive; A is not positive definite here");

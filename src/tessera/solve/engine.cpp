@@ -36,11 +36,11 @@ Array Engine::keep(std::string what, const Shape& shape, DType dtype) {
   return a;
 }
 
-vec::Vector Engine::keep(const std::string& what, const Shards& shards, DType dtype) {
-  const vec::Vector v = shards.zeros(dtype);
+vec::Vector Engine::keep(const std::string& what, const Side& side, DType dtype) {
+  const vec::Vector v = side.zeros(dtype);
   for (std::size_t i = 0; i < v.pieces.size(); ++i)
-    kept_.emplace_back(shards.spread() ? cat(what, " ", i) : what, v.pieces[i]);
-  if (shards.spread()) spread_ = shards;
+    kept_.emplace_back(side.spread() ? cat(what, " ", i) : what, v.pieces[i]);
+  if (side.spread() && what == "x") spread_ = side;
   return v;
 }
 
@@ -149,10 +149,10 @@ SolveResult Engine::iterate_on_host(const std::function<void()>& step, const Arr
       step, [&] { return x; }, true);
 }
 SolveResult Engine::iterate(const std::function<void()>& step, const vec::Vector& x,
-                            const Shards& shards) {
-  if (!shards.spread()) return iterate(step, x.pieces.front());
-  const Array whole = scratch(shards.shape(), x.pieces.front().dtype());
-  Run gather = plan([&](Recorder& r) { shards.gather(r, x, whole); });
+                            const Side& side) {
+  if (!side.spread()) return iterate(step, x.pieces.front());
+  const Array whole = scratch(side.shape(), x.pieces.front().dtype());
+  Run gather = plan([&](Recorder& r) { side.gather(r, x, whole); });
   return loop(
       step,
       [&] {

@@ -31,7 +31,7 @@ class Engine {
 
   // A vector of the state: zeros now, saved in checkpoints.
   Array keep(std::string name, const Shape& shape, DType dtype);
-  vec::Vector keep(const std::string& name, const Shards& shards, DType dtype);
+  vec::Vector keep(const std::string& name, const Side& side, DType dtype);
   // A host array of numbers, saved too.
   Array keep_host(std::string name, const Shape& shape, DType dtype);
   // A vector that an iteration fills before it reads it.
@@ -67,8 +67,7 @@ class Engine {
   // report in the ring of the board; one that decides on the host calls report() itself.
   SolveResult iterate(const std::function<void()>& step, const Array& x);
   // The same for an iterate in pieces, which is put together when somebody wants to see it.
-  SolveResult iterate(const std::function<void()>& step, const vec::Vector& x,
-                      const Shards& shards);
+  SolveResult iterate(const std::function<void()>& step, const vec::Vector& x, const Side& side);
   SolveResult iterate_on_host(const std::function<void()>& step, const Array& x);
   void report(double measure, int code);
   i64 iteration() const { return iterations_; }  // finished ones
@@ -92,7 +91,7 @@ class Engine {
     std::string reason;
   };
   NamedArrays kept_;
-  std::optional<Shards> spread_;  // how the vectors among them are cut into pieces
+  std::optional<Side> spread_;  // how x is cut into pieces
   std::vector<Fact> facts_;
   std::vector<Outcome> outcomes_;
   std::vector<double> history_;

@@ -12,12 +12,12 @@ struct Lsmr {
   Board& b;
   Bidiagonal g;
   LeastSquaresSettings settings;
-  Array h, hbar;
+  vec::Vector h, hbar;
 
   Lsmr(Engine& engine, const NamedLinop& A, const Sides& sides, const LeastSquaresSettings& s)
       : e(engine), b(engine.board), g(engine, A, sides), settings(s) {
-    h = e.keep("h", sides.shape, sides.dtype);
-    hbar = e.keep("hbar", sides.shape, sides.dtype);
+    h = e.keep("h", g.A.in, sides.dtype);
+    hbar = e.keep("hbar", g.A.in, sides.dtype);
     for (const char* one : {"rho", "rhobar", "cbar", "rhodold"}) b.cell(one, 1);
     b.cell("minrbar", 1e100);
   }

@@ -10,11 +10,11 @@ struct Lsqr {
   Engine& e;
   Bidiagonal g;
   LeastSquaresSettings settings;
-  Array w;
+  vec::Vector w;
 
   Lsqr(Engine& engine, const NamedLinop& A, const Sides& sides, const LeastSquaresSettings& s)
       : e(engine), g(engine, A, sides), settings(s) {
-    w = e.keep("w", sides.shape, sides.dtype);
+    w = e.keep("w", g.A.in, sides.dtype);
     e.board.cell("cs2", -1);
   }
 

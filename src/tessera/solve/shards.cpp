@@ -5,6 +5,8 @@
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/linop/containers/concat.hpp"
 #include "tessera/linop/ops/to_device.hpp"
+#include "tessera/split/async_streamer.hpp"
+#include "tessera/split/fit.hpp"
 
 namespace tessera {
 namespace {
@@ -16,89 +18,87 @@ std::optional<Device> away(const NamedLinop& a) {
   return first ? std::optional(first->odevice()) : std::nullopt;
 }
 
-// A container of blocks on the diagonal, each on a device: what tells how vectors may be spread.
+// A container of tiles in a row, each on a device: what tells how vectors may be spread.
 const Concat* guide(const NamedLinop& a) {
   if (const Concat* c = a.as<Concat>()) {
-    bool fits = c->idim && c->odim && c->blocks.size() > 1;
-    i64 next = 0;
+    bool fits = c->blocks.size() > 1;
+    i64 in = 0, out = 0;
     for (const Concat::Block& b : c->blocks) {
-      fits = fits && b.in_start == next && b.out_start == next && b.in_size == b.out_size &&
-             away(b.a).has_value();
-      next += b.in_size;
+      fits = fits && away(b.a).has_value() && (!c->idim || b.in_start == in) &&
+             (!c->odim || b.out_start == out);
+      in += b.in_size;
+      out += b.out_size;
     }
-    if (fits && next == c->isize) return c;
+    if (fits && (!c->idim || in == c->isize) && (!c->odim || out == c->osize)) return c;
   }
-  if (!a.as<Add>() && !a.as<Chain>() && a.kind() != "Fitted") return nullptr;
+  if (!a.as<Add>() && !a.as<Chain>() && !a.as<Fitted>() && !a.as<AsyncStreamer>()) return nullptr;
   for (const NamedLinop& part : a.parts())
     if (const Concat* c = guide(part)) return c;
   return nullptr;
 }
 
-// The operator on one device: without the transfers that brought its data there. Nothing when it
-// has parts on others.
-std::optional<NamedLinop> at_home(const NamedLinop& a, Device device) {
-  const Chain* chain_ = a.as<Chain>();
-  const Add* add = a.as<Add>();
-  if (!chain_ && !add) {
-    if (a.as<ToDevice>() || a.as<Concat>()) return std::nullopt;
-    return a.to(device);
-  }
+// Which ends of a tile are on its device: the transfers there are not needed.
+struct Ends {
+  Device device;
+  bool in, out;
+};
+
+std::optional<NamedLinop> without_transfers(const NamedLinop& a, const Ends& ends);
+
+// There and back again: before the first transfer and after the second one parts are on the base.
+std::optional<NamedLinop> chain_without_transfers(const Chain& c, const Ends& ends) {
   std::vector<NamedLinop> parts;
-  for (const NamedLinop& part : a.parts()) {
-    if (const ToDevice* move = part.as<ToDevice>(); move && chain_) {
-      const bool other = move->idevice() != device && move->odevice() != device;
-      if (other || move->input_listener) return std::nullopt;
+  int crossed = 0;
+  for (const NamedLinop& part : c.operators) {
+    const ToDevice* move = part.as<ToDevice>();
+    const bool there = crossed == 1, dropped = move ? (there ? ends.out : ends.in) : false;
+    if (move) {
+      const Device other = there ? move->idevice() : move->odevice();
+      if (++crossed > 2 || other != ends.device || move->input_listener) return std::nullopt;
+      if (!dropped) parts.push_back(part);
       continue;
     }
-    const bool already = part.device() == device;  // nested tiles of this device stay as they are
-    const std::optional<NamedLinop> there = already ? part : at_home(part, device);
-    if (!there) return std::nullopt;
-    parts.push_back(*there);
+    const bool moves = crossed == 0 ? ends.in : crossed == 2 && ends.out;
+    parts.push_back(moves ? part.to(ends.device) : part);
   }
-  if (parts.empty()) return std::nullopt;
-  return add ? sum(std::move(parts)) : chain(std::move(parts));
+  if (crossed != 2 || parts.empty()) return std::nullopt;
+  return chain(std::move(parts));
+}
+
+std::optional<NamedLinop> without_transfers(const NamedLinop& a, const Ends& ends) {
+  if (const Chain* c = a.as<Chain>())
+    if (auto own = chain_without_transfers(*c, ends)) return own;
+  if (const Add* sum_of = a.as<Add>()) {
+    std::vector<NamedLinop> terms;
+    for (const NamedLinop& term : sum_of->operators) {
+      const std::optional<NamedLinop> own = without_transfers(term, ends);
+      if (!own) return std::nullopt;
+      terms.push_back(*own);
+    }
+    return sum(std::move(terms));
+  }
+  // What lies on the base can go along only when both of its ends do.
+  if (!ends.in || !ends.out || a.as<Concat>() || a.as<ToDevice>()) return std::nullopt;
+  for (const NamedLinop& part : a.parts())
+    if (part.as<ToDevice>()) return std::nullopt;
+  return a.to(ends.device);
 }
 
 }  // namespace
 
-Shards Shards::whole_of(const NamedLinop& a, const Array& b) {
-  Shards s;
-  s.shape_ = b.shape();
-  s.pieces_.push_back({a, 0, b.ndim() > 0 ? b.shape(0) : 1, b.device()});
-  return s;
-}
+Side::Side(Shape shape, Device base)
+    : shape_(std::move(shape)), pieces_{{0, shape_.empty() ? 1 : shape_[0], base}} {}
 
-Shards::Shards(const NamedLinop& a, const Array& b) : Shards(whole_of(a, b)) {
-  const Concat* c = guide(a);
-  if (!c || !contains(a.ishape(), *c->idim) || !contains(a.oshape(), *c->odim)) return;
-  const auto in = axis_of(a.ishape(), *c->idim, b.ndim()),
-             out = axis_of(a.oshape(), *c->odim, b.ndim());
-  if (!in || in != out) return;
-  std::vector<Piece> pieces;
-  for (const Concat::Block& block : c->blocks) {
-    const Device device = *away(block.a);
-    Tile tile{{*c->idim, block.in_start, block.in_start + block.in_size}};
-    if (!(*c->odim == *c->idim))
-      tile.cuts.push_back({*c->odim, block.in_start, block.in_start + block.in_size});
-    try {
-      const std::optional<NamedLinop> own = at_home(a.split(tile), device);
-      if (!own || own->output_device(device) != device) return;
-      pieces.push_back({*own, block.in_start, block.in_size, device});
-    } catch (const Error&) {
-      return;  // some other part of the operator cannot be cut this way: vectors stay whole
-    }
-  }
-  axis_ = *in;
-  pieces_ = std::move(pieces);
-}
+Side::Side(Shape shape, i64 axis, std::vector<Piece> pieces)
+    : shape_(std::move(shape)), axis_(axis), pieces_(std::move(pieces)) {}
 
-Array Shards::part(const Array& whole, std::size_t i) const {
+Array Side::part(const Array& whole, std::size_t i) const {
   if (!spread()) return whole;
   const Piece& p = pieces_[i];
   return whole.slice(axis_, p.start, p.start + p.size);
 }
 
-vec::Vector Shards::zeros(DType dtype) const {
+vec::Vector Side::zeros(DType dtype) const {
   std::vector<Array> all;
   for (const Piece& p : pieces_) {
     Shape s = shape_;
@@ -108,28 +108,90 @@ vec::Vector Shards::zeros(DType dtype) const {
   return vec::Vector(std::move(all));
 }
 
-Array Shards::whole(const vec::Vector& pieces, Device device) const {
+Array Side::whole(const vec::Vector& pieces, Device device) const {
   const Array a = vec::zeros(shape_, pieces.pieces.front().dtype(), device);
   for (std::size_t i = 0; i < count(); ++i) part(a, i).copy_from(pieces.pieces[i].to(device));
   return a;
 }
 
-void Shards::scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const {
+void Side::scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const {
   for (std::size_t i = 0; i < count(); ++i)
     record::copy(r, r.constant(part(whole, i)), r.constant(pieces.pieces[i]));
 }
 
-void Shards::gather(Recorder& r, const vec::Vector& pieces, const Array& whole) const {
+void Side::gather(Recorder& r, const vec::Vector& pieces, const Array& whole) const {
   for (std::size_t i = 0; i < count(); ++i)
     record::copy(r, r.constant(pieces.pieces[i]), r.constant(part(whole, i)));
 }
 
-void Shards::record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const {
-  Recorder::Parts parts(r, pieces_.front().device);
-  for (std::size_t i = 0; i < count(); ++i) {
-    parts.next();
-    pieces_[i].a.record(r, vec::whole(r, x.pieces[i]), vec::whole(r, y.pieces[i]));
+Shards::Shards(NamedLinop a, Side i, Side o, Device base)
+    : in(std::move(i)), out(std::move(o)), tiles_{std::move(a)}, base_(base) {}
+
+Shards Shards::whole_of(const NamedLinop& a, const Shape& in, const Shape& out, Device base) {
+  return {a, Side(in, base), Side(out, base), base};
+}
+
+Shards::Shards(const NamedLinop& a, const Shape& in_shape, const Shape& out_shape, Device base)
+    : Shards(whole_of(a, in_shape, out_shape, base)) {
+  const Concat* c = guide(a);
+  if (!c || (c->idim && !contains(a.ishape(), *c->idim)) ||
+      (c->odim && !contains(a.oshape(), *c->odim)))
+    return;
+  const auto in_axis = c->idim ? axis_of(a.ishape(), *c->idim, in_shape.size()) : std::nullopt,
+             out_axis = c->odim ? axis_of(a.oshape(), *c->odim, out_shape.size()) : std::nullopt;
+  if ((c->idim && !in_axis) || (c->odim && !out_axis)) return;
+  std::vector<Side::Piece> ins, outs;
+  std::vector<NamedLinop> tiles;
+  for (const Concat::Block& b : c->blocks) {
+    const Device device = *away(b.a);
+    Tile tile;
+    if (c->idim) tile.cuts.push_back({*c->idim, b.in_start, b.in_start + b.in_size});
+    if (c->odim && c->odim != c->idim)
+      tile.cuts.push_back({*c->odim, b.out_start, b.out_start + b.out_size});
+    try {
+      const auto own =
+          without_transfers(a.split(tile), {device, c->idim.has_value(), c->odim.has_value()});
+      if (!own) return;
+      tiles.push_back(*own);
+    } catch (const Error&) {
+      return;  // some other part of the operator cannot be cut this way: vectors stay whole
+    }
+    ins.push_back({b.in_start, b.in_size, device});
+    outs.push_back({b.out_start, b.out_size, device});
   }
+  if (in_axis) in = Side(in_shape, *in_axis, std::move(ins));
+  if (out_axis) out = Side(out_shape, *out_axis, std::move(outs));
+  tiles_ = std::move(tiles);
+}
+
+namespace {
+
+// y = sum over tiles that share a place of it.
+void record_tiles(Recorder& r, const std::vector<NamedLinop>& tiles, const vec::Vector& x,
+                  const vec::Vector& y, Device base) {
+  Recorder::Parts parts(r, base);
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    parts.next();
+    const View from = vec::whole(r, x.pieces[std::min(i, x.pieces.size() - 1)]),
+               to = vec::whole(r, y.pieces[std::min(i, y.pieces.size() - 1)]);
+    if (i < y.pieces.size())
+      tiles[i].record(r, from, to);
+    else
+      tiles[i].record_add(r, from, to);
+  }
+}
+
+}  // namespace
+
+void Shards::record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const {
+  record_tiles(r, tiles_, x, y, base_);
+}
+
+void Shards::record_adjoint(Recorder& r, const vec::Vector& y, const vec::Vector& x) const {
+  std::vector<NamedLinop> back;
+  back.reserve(tiles_.size());
+  for (const NamedLinop& t : tiles_) back.push_back(t.H());
+  record_tiles(r, back, y, x, base_);
 }
 
 }  // namespace tessera

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Vectors that stay where they are used: when an operator is block diagonal over devices, a solver
-// keeps each block's part of its vectors on the block's device from one iteration to the next, and
-// only scalars travel. Any other operator has one piece, which is the whole.
-//   Shards s(A, b);   Vector p = s.spread(...);   s.record(r, p, Ap);
+// Vectors that stay where they are used: when an operator was cut over devices along a dim of its
+// input or of its output, a solver keeps each tile's part of the vectors of that side on the tile's
+// device from one iteration to the next. Blocks on a diagonal leave only scalars to travel; tiles
+// of the output (coils) leave vectors of the input. Any other operator has sides in one piece.
+//   Shards s(A, in, out, cpu);   Vector v = s.in.zeros(t), u = s.out.zeros(t);   s.record(r, v, u);
 
 #include <optional>
 #include <vector>
@@ -13,15 +14,20 @@
 
 namespace tessera {
 
-class TESSERA_API Shards {
+// Where the vectors of one side of an operator are: whole on the base device, or in pieces along an
+// axis.
+class TESSERA_API Side {
  public:
-  // For a square operator on arrays like `b`.
-  Shards(const NamedLinop& a, const Array& b);
-  static Shards whole_of(const NamedLinop& a, const Array& b);  // in one piece, whatever it is
+  struct Piece {
+    i64 start, size;
+    Device device;
+    friend bool operator==(const Piece&, const Piece&) = default;
+  };
+  Side(Shape shape, Device base);
+  Side(Shape shape, i64 axis, std::vector<Piece> pieces);
   bool spread() const { return pieces_.size() > 1; }
   std::size_t count() const { return pieces_.size(); }
   const Shape& shape() const { return shape_; }
-  // Zeros like the pieces of b.
   vec::Vector zeros(DType dtype) const;
   // The part of a whole array that is piece i, a view of it.
   Array part(const Array& whole, std::size_t i) const;
@@ -30,19 +36,29 @@ class TESSERA_API Shards {
   void gather(Recorder& r, const vec::Vector& pieces, const Array& whole) const;
   // The pieces put together on a device, at once.
   Array whole(const vec::Vector& pieces, Device device) const;
-  // y = A x.
-  void record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const;
+  friend bool operator==(const Side&, const Side&) = default;  // vectors of both lie alike
 
  private:
-  Shards() = default;
-  struct Piece {
-    NamedLinop a;  // the block, on its device
-    i64 start, size;
-    Device device;
-  };
-  std::vector<Piece> pieces_;
-  i64 axis_ = 0;
   Shape shape_;
+  i64 axis_ = 0;
+  std::vector<Piece> pieces_;
+};
+
+class TESSERA_API Shards {
+ public:
+  // For arrays of these shapes on `base`.
+  Shards(const NamedLinop& a, const Shape& in, const Shape& out, Device base);
+  static Shards whole_of(const NamedLinop& a, const Shape& in, const Shape& out, Device base);
+  bool spread() const { return in.spread() || out.spread(); }
+  void record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const;          // y = A x
+  void record_adjoint(Recorder& r, const vec::Vector& y, const vec::Vector& x) const;  // x = A.H y
+
+  Side in, out;
+
+ private:
+  Shards(NamedLinop a, Side i, Side o, Device base);
+  std::vector<NamedLinop> tiles_;  // between the pieces of both sides
+  Device base_;
 };
 
 }  // namespace tessera

@@ -8,6 +8,8 @@
 #include "support/problems.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/solve/cg.hpp"
+#include "tessera/solve/lsmr.hpp"
+#include "tessera/solve/lsqr.hpp"
 
 namespace tessera {
 namespace {
@@ -70,9 +72,12 @@ TEST(Shards, SumsWithScalarsAndMultiplesStaySpread) {
   const Blocks b = blocks(30, 4, {sim0, sim1});
   const Array right = Random(3).normal({10, 30}, DType::f64);
   auto regular = [](const NamedLinop& a) { return Value(2.0) * a + Value(0.1) * Identity(); };
-  EXPECT_TRUE(Shards(regular(b.spread), right).spread());
-  EXPECT_TRUE(Shards(b.spread.N(), right).spread());
-  EXPECT_FALSE(Shards(b.plain, right).spread());
+  auto spread = [&](const NamedLinop& a) {
+    return Shards(a, right.shape(), right.shape(), cpu).spread();
+  };
+  EXPECT_TRUE(spread(regular(b.spread)));
+  EXPECT_TRUE(spread(b.spread.N()));
+  EXPECT_FALSE(spread(b.plain));
   const SolveOptions o{.rtol = 1e-12, .maxiter = 300};
   EXPECT_LT(relative(cg(regular(b.spread), right, o).x, cg(regular(b.plain), right, o).x), 1e-9);
   EXPECT_LT(relative(cg(b.spread.N(), right, o).x, cg(b.plain.N(), right, o).x), 1e-9);
@@ -108,6 +113,48 @@ TEST(Shards, ConvergedAtOnceAndFirstGuesses) {
   const SolveResult r = cg(b.spread, right, {.rtol = 1e-10, .maxiter = 50, .x0 = x});
   EXPECT_EQ(r.iterations, 0);
   EXPECT_LT(relative(r.x, x), 1e-12);
+}
+
+// A matrix of `rows` by `columns`, cut along either of its dims over two devices.
+NamedLinop cut_matrix(i64 rows, i64 columns, NamedDimension along, i64 tile) {
+  const NamedLinop a = problems::matrix(rows, columns, DType::f64, 5);
+  return create_batched_linop(
+      a, {.batch_sizes = {{along, tile}}, .device_matrix = {"sim:0", "sim:1"}});
+}
+
+TEST(Shards, LeastSquaresInTilesOfEitherSide) {
+  const NamedLinop plain = problems::matrix(40, 25, DType::f64, 5);
+  const Array right = Random(7).normal({40}, DType::f64);
+  const SolveOptions o{.rtol = 1e-12, .maxiter = 200};
+  const Array expected = lsqr(plain, right, o).x;
+  for (const auto& [along, tile] : {std::pair<NamedDimension, i64>("M", 13), {"N", 7}}) {
+    const NamedLinop a = cut_matrix(40, 25, along, tile);
+    const Shards s(a, {25}, {40}, cpu);
+    EXPECT_EQ(s.in.spread(), along == ND("N"));
+    EXPECT_EQ(s.out.spread(), along == ND("M"));
+    EXPECT_LT(relative(lsqr(a, right, o).x, expected), 1e-8);
+    EXPECT_LT(relative(lsmr(a, right, o).x, expected), 1e-8);
+    SolveOptions warm = o;
+    warm.x0 = Random(8).normal({25}, DType::f64);
+    EXPECT_LT(relative(lsqr(a, right, warm).x, expected), 1e-8);
+  }
+}
+
+// Tiles of the output: what travels does not grow with the data.
+TEST(Shards, DataOfLeastSquaresStay) {
+  i64 moved[2];
+  for (const int size : {0, 1}) {
+    const i64 rows = size == 0 ? 60 : 6000;
+    const NamedLinop a = cut_matrix(rows, 20, "M", rows / 3);
+    const Array right = Random(9).normal({rows}, DType::f64);
+    auto bytes_of = [&](i64 iterations) {
+      const i64 before = bytes_moved();
+      (void)lsqr(a, right, {.rtol = 0, .maxiter = iterations});
+      return bytes_moved() - before;
+    };
+    moved[size] = (bytes_of(15) - bytes_of(5)) / 10;
+  }
+  EXPECT_EQ(moved[0], moved[1]);
 }
 
 }  // namespace

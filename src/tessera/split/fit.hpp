@@ -60,10 +60,12 @@ struct TESSERA_API Fitted {
   void apply(Recorder& r, const View& x, const View& y) const;
   NamedLinop adjoint() const { return a.H(); }
   NamedLinop normal() const { return a.N(); }
-  NamedLinop to(Device d) const { return a.to(d); }
   NamedLinop renamed(const Renames& r) const { return a.rename(r); }
   NamedLinop split(const Tile& tile) const { return a.split(tile); }
-  std::vector<NamedLinop> parts() const { return {a}; }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.a);
+  }
   std::string details() const;
   std::string explain() const;  // bytes, transfers, time, reasons
 };

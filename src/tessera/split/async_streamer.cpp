@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/split/async_streamer.hpp"
+
+namespace tessera {
+
+AsyncStreamer::AsyncStreamer(const NamedLinop& op, DimSizes tile_sizes, Device computes,
+                             bool resident, const std::optional<Shape>& input)
+    : a(create_batched_linop(op,
+                             BatchSpec{.batch_sizes = tile_sizes,
+                                       .device_matrix = DeviceMatrix({Place(computes)}),
+                                       .base_device = Place(op.device().value_or(cpu)),
+                                       .resident = resident},
+                             input)),
+      where(computes),
+      tiles(std::move(tile_sizes)) {}
+
+}  // namespace tessera
