@@ -43,13 +43,20 @@ struct Ends {
   bool in, out;
 };
 
-std::optional<NamedLinop> without_transfers(const NamedLinop& a, const Ends& ends);
+void append_flat(std::vector<NamedLinop>& to, const Chain& c) {
+  for (const NamedLinop& part : c.operators)
+    if (const Chain* inner = part.as<Chain>())
+      append_flat(to, *inner);
+    else
+      to.push_back(part);
+}
 
 // There and back again: before the first transfer and after the second one parts are on the base.
 std::optional<NamedLinop> chain_without_transfers(const Chain& c, const Ends& ends) {
-  std::vector<NamedLinop> parts;
+  std::vector<NamedLinop> parts, all;
+  append_flat(all, c);
   int crossed = 0;
-  for (const NamedLinop& part : c.operators) {
+  for (const NamedLinop& part : all) {
     const ToDevice* move = part.as<ToDevice>();
     const bool there = crossed == 1, dropped = move ? (there ? ends.out : ends.in) : false;
     if (move) {

@@ -115,15 +115,19 @@ TEST(Shards, ConvergedAtOnceAndFirstGuesses) {
   EXPECT_LT(relative(r.x, x), 1e-12);
 }
 
+NamedLinop matrix_here(i64 rows, i64 columns) {
+  return Dense(Random(5).normal({rows, columns}, DType::f64), dims("MN"), dims("N"), dims("M"));
+}
+
 // A matrix of `rows` by `columns`, cut along either of its dims over two devices.
 NamedLinop cut_matrix(i64 rows, i64 columns, NamedDimension along, i64 tile) {
-  const NamedLinop a = problems::matrix(rows, columns, DType::f64, 5);
+  const NamedLinop a = matrix_here(rows, columns);
   return create_batched_linop(
       a, {.batch_sizes = {{along, tile}}, .device_matrix = {"sim:0", "sim:1"}});
 }
 
 TEST(Shards, LeastSquaresInTilesOfEitherSide) {
-  const NamedLinop plain = problems::matrix(40, 25, DType::f64, 5);
+  const NamedLinop plain = matrix_here(40, 25);
   const Array right = Random(7).normal({40}, DType::f64);
   const SolveOptions o{.rtol = 1e-12, .maxiter = 200};
   const Array expected = lsqr(plain, right, o).x;
