@@ -27,19 +27,22 @@ def error(got, expected):
     return np.linalg.norm(np.ravel(np.asarray(got) - expected)) / np.linalg.norm(np.ravel(expected))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "complex64"])
-@pytest.mark.parametrize("kernel", ["kaiser_bessel", "spline"])
+@pytest.mark.parametrize("kernel, dtype", [("kaiser_bessel", "complex64"), ("spline", "float32")])
 def test_interpolation_of_a_volume(rng, kernel, dtype):
-    """220 cubed, 38.4 million points (120 spirals of 400 turns and 800 samples each)."""
+    """220 cubed and 38.4 million points. SigPy, which would take an hour, sees every hundredth of them."""
     interp = pytest.importorskip("sigpy").interp
-    shape, count, width = (220, 220, 220), 120 * 400 * 800, 4
+    shape, count, width, some = (220, 220, 220), 38_400_000, 4, slice(None, None, 100)
     locs = rng.uniform(0, 219, (count, 3)).astype("float32")
     A = ts.Interpolate(locs, shape, width=width, kernel=kernel, kernel_params={"beta": 2.0})
     options = dict(kernel=kernel, width=width, param=2.0 if kernel == "kaiser_bessel" else 1)
-    x = draw(rng, shape, dtype)
-    assert error(A(x), interp.interpolate(x, locs, **options)) < 1e-5
-    y = draw(rng, (count,), dtype)
-    assert error(A.H(y), interp.gridding(y, locs, shape, **options)) < 1e-4
+    x, y = draw(rng, shape, dtype), draw(rng, (count,), dtype)
+    image, back = np.asarray(A(x)), np.asarray(A.H(y))
+    assert error(image[some], interp.interpolate(x, locs[some], **options)) < 1e-5
+    left, right = np.vdot(y, image), np.vdot(back, x)
+    assert abs(left - right) < 1e-4 * np.linalg.norm(y) * np.linalg.norm(image) / np.sqrt(count)
+    few = np.zeros_like(y)
+    few[some] = y[some]
+    assert error(A.H(few), interp.gridding(y[some], locs[some], shape, **options)) < 1e-5
 
 
 def test_coils_through_a_nufft(rng):
