@@ -42,8 +42,8 @@ Dims default_grid(i64 ndim, bool kspace) {
 
 }  // namespace
 
-FFT::FFT(i64 n, Dims batch_shape, std::optional<Grids> grid_shapes, Norm norm_, bool centered_,
-         i64 real_)
+FFT::FFT(i64 n, const Dims& batch_shape, std::optional<Grids> grid_shapes, Norm norm_,
+         bool centered_, i64 real_)
     : ndim(n), norm(norm_), centered(centered_), real(real_) {
   const Grids grids =
       grid_shapes ? *grid_shapes : Grids{default_grid(n, false), default_grid(n, true)};
@@ -87,8 +87,8 @@ Shape FFT::transformed_grid(const Shape& array) const {
 
 double FFT::scale(const Shape& array) const {
   const i64 all = count_of(Shape(array.end() - ndim, array.end())),
-            transformed = count_of(transformed_grid(array));
-  return fft_scale(norm, -1, all) * std::sqrt(static_cast<double>(all / transformed));
+            skipped = all / count_of(transformed_grid(array));
+  return fft_scale(norm, -1, all) * std::sqrt(static_cast<double>(skipped));
 }
 
 double FFT::gain(const Shape& grid) const {

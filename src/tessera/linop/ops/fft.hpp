@@ -25,7 +25,7 @@ struct TESSERA_API FFT {
   using Grids = std::pair<Dims, Dims>;
   // Default grids: Nx, Ny, Nz -> Kx, Ky, Kz. DimError for ndim outside 1..3 without grids, or
   // unequal grids.
-  explicit FFT(i64 ndim, Dims batch_shape = {NamedDimension::ellipses()},
+  explicit FFT(i64 ndim, const Dims& batch_shape = {NamedDimension::ellipses()},
                std::optional<Grids> grid_shapes = {}, Norm norm = Norm::ortho,
                bool centered = false, i64 real = 0);
   NamedShape shape() const { return names; }
