@@ -39,6 +39,10 @@ target_compile_options(tessera_flags INTERFACE
   # g++ 12 and 13 at -O3 warn of overflows in std::string and SmallVec that their own size checks exclude.
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${TESSERA_WERROR}>>:-Werror>)
+# Races do not hide behind slow code: what ThreadSanitizer watches waits more than it computes.
+if(TESSERA_SANITIZE MATCHES "thread")
+  set(CMAKE_CXX_FLAGS_DEV "-O0 -g1")
+endif()
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer>)

@@ -9,9 +9,13 @@ file(GLOB support_sources CONFIGURE_DEPENDS ${tests_root}/support/*.cpp)
 
 # The common main is compiled once; where tests/support has none, GoogleTest's own is used. Its objects and
 # the test programs share their flags, so that one precompiled header serves them all. The library under
-# test is optimised as it is shipped; the tests themselves only lightly, for they are compiled more than run.
+# test is optimised as it is shipped; the tests themselves only lightly, for they are compiled more than run,
+# and under sanitizers, which make a file of tests take three times as long, not at all.
 add_library(tessera_test_support INTERFACE)
 set(test_options $<$<CONFIG:Release>:-O1>)
+if(TESSERA_SANITIZE)
+  list(APPEND test_options -O0)
+endif()
 target_include_directories(tessera_test_support INTERFACE ${tests_root})
 if(support_sources)
   add_library(tessera_test_support_objects OBJECT ${support_sources})
