@@ -412,8 +412,8 @@ TEST(ToDevice, UsesTheStreamsOfItsSpecs) {
                                  NamedLinop(ToDevice(a, b, dims("X")));
   EXPECT_EQ(real(two(x)), (Numbers{2, 8, 18, 32, 50, 72}));
   int computing = 0;
-  const Plan p = two.plan({.shape = {6}, .dtype = DType::f64, .device = a});
-  for (const Lane& l : p.lanes()) computing += !l.transfers && l.device == b;
+  const Plan both = two.plan({.shape = {6}, .dtype = DType::f64, .device = a});
+  for (const Lane& l : both.lanes()) computing += !l.transfers && l.device == b;
   EXPECT_EQ(computing, 2);
 }
 
