@@ -47,19 +47,9 @@ function(tessera_add_test name)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
     --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${name}.xml)
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
-  # The long programs start first, so that no core waits for the last one. Under AddressSanitizer they do not
-  # look for uses of a stack frame after its function returned: with g++ 12 that made the start of tessera_laws
-  # 16 times slower, nearly all of it in finding places for frames.
-  set(watch_frames 1)
+  # The long programs start first, so that no core waits for the last one.
   if(name MATCHES "^tessera_(laws|ladder|test_kernels)$")
     set_tests_properties(${name} PROPERTIES COST 100)
-  endif()
-  if(name MATCHES "^tessera_(laws|ladder|test_(kernels|linop|split|solve))$")
-    set(watch_frames 0)
-  endif()
-  if(TESSERA_SANITIZE MATCHES "address")
-    set_tests_properties(${name} PROPERTIES
-      ENVIRONMENT ASAN_OPTIONS=detect_stack_use_after_return=${watch_frames})
   endif()
 endfunction()
 
