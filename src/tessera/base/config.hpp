@@ -65,7 +65,14 @@ class Setting {
   SETTING(i64, sim_memory, 0, "bytes of each sim device; 0 = 1 GiB")                               \
   SETTING(i64, sim_delay_us, 0, "sim devices wait a random time up to this before each task")      \
   SETTING(i64, staging_bytes, 8 << 20,                                                             \
-          "bytes of a piece of a transfer that goes through pinned host memory")
+          "bytes of a piece of a transfer that goes through pinned host memory")                   \
+  SETTING(i64, comm_timeout, 0,                                                                    \
+          "seconds that a rank waits for others before it gives up; 0 = as long as they live")     \
+  SETTING(bool, comm_check, false,                                                                 \
+          "compare what must be equal on all ranks, at every call: tests")                         \
+  SETTING(                                                                                         \
+      bool, strict, false,                                                                         \
+      "distributed assignment refuses values whose layout does not fit instead of moving them")
 
 struct TESSERA_API Config {
 #define TESSERA_DECLARE(type, name, initial, text) Setting<type> name{initial};

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The distributed n-d array: one axis is dealt out over the ranks of a communicator, or every rank
+// holds the whole (split = none). A small value handle; copying it shares memory, basic indexing
+// gives views. Shapes, counts and owners of every result are known on all ranks without a message.
+// All members but the plain readers are collective: every rank calls them, in the same order.
+//   DNDarray x = dist::arange(10, {.split = 0});   DNDarray y = x[{Slice{1, 8, 2}}];
+//   x.assign({Array::of<i64>({7, 2})}, v);   Array all = x.gathered();
+//
+// Note [rows live with their owner]: x[3] of an array split along axis 0 is whole on every rank
+// when read, but its memory is its owner's: the handle knows the owner, reading broadcasts, writing
+// reaches x. What was read is kept until something is written through any handle of the same
+// memory, so that replicas can never differ.
+
+#include <optional>
+
+#include "tessera/array/array.hpp"
+#include "tessera/comm/communicator.hpp"
+#include "tessera/dist/partition.hpp"
+
+namespace tessera {
+
+class DistIndex;  // dist/index_key.hpp
+
+// Where the parts of an array are: the axis that is dealt out, and how. No split: every rank has
+// all.
+struct Spread {
+  std::optional<i64> split;
+  Partition part;  // of shape[*split]; meaningless without a split
+  friend bool operator==(const Spread& a, const Spread& b) {
+    return a.split == b.split && (!a.split || a.part == b.part);
+  }
+};
+
+class TESSERA_API DNDarray {
+ public:
+  DNDarray() = default;  // no array: only assignment is allowed
+  // This rank's part of an array that all ranks describe alike. ShapeError when `local` does not
+  // fit. Not collective, nothing is checked with other ranks.
+  DNDarray(Array local, Shape shape, Spread spread, Communicator comm);
+  // The same array on every rank, bit for bit (the caller's promise).
+  static DNDarray replicated(Array whole, Communicator comm);
+  // Only `owner` has it (the others pass an array without elements); see the note above.
+  static DNDarray rooted(Array there, Shape shape, DType dtype, Device device, int owner,
+                         Communicator comm);
+
+  explicit operator bool() const { return static_cast<bool>(body_); }
+  const Shape& shape() const { return shape_; }
+  i64 shape(i64 axis) const { return shape_[axis]; }
+  i64 ndim() const { return shape_.size(); }
+  i64 size() const { return count_of(shape_); }
+  DType dtype() const { return dtype_; }
+  Device device() const { return device_; }
+  const Communicator& comm() const { return comm_; }
+  std::optional<i64> split() const { return spread_.split; }
+  const Spread& spread() const { return spread_; }
+  const Partition& part() const { return spread_.part; }
+  std::vector<i64> counts()
+      const;              // per rank along the split; the whole length without a split of rank 0
+  bool balanced() const;  // by the rule of Partition::even; true without a split
+  bool distributed() const { return spread_.split.has_value() && !comm_.alone(); }
+  Shape lshape() const { return lshape(comm_.rank()); }
+  Shape lshape(int rank) const;
+  std::optional<int> owner() const { return owner_; }  // of a rooted array
+
+  // What this rank holds; writing into it is the caller's own responsibility. For a rooted array
+  // the whole, which is a broadcast unless nothing was written since the last: collective then.
+  const Array& local() const;
+  // As it lies, without a broadcast: an empty handle on ranks that do not own a rooted array.
+  const Array& resident() const { return local_; }
+  // After writing through local() or resident(), on every rank.
+  void touch() const;
+
+  // A handle over the same memory that shares its writes (views made by indexing and transposing).
+  DNDarray with(Array local, Shape shape, Spread spread) const;
+
+  // Copies in another spread; the handle itself where nothing changes.
+  DNDarray resplit(std::optional<i64> axis) const;
+  DNDarray balance() const;
+  DNDarray redistribute(std::span<const i64> counts) const;  // ShapeError unless they sum up
+  DNDarray spread_as(const Spread& to) const;                // the general one
+  DNDarray to(Device device) const;
+  DNDarray astype(DType dtype) const;
+  DNDarray copy() const;
+  Array gathered() const;  // the whole array, on every rank, on this rank's device
+  Value item() const;      // one element; ShapeError otherwise
+
+  // NumPy's indexing, get and set (dist/index_get.cpp, index_set.cpp).
+  DNDarray operator[](const DistIndex& key) const;
+  void assign(const DistIndex& key, const DNDarray& value) const;
+  void assign(const DistIndex& key, const Array& value) const;  // the same on every rank
+
+ private:
+  struct Body;  // what the handles of one memory share: how often it was written, replicas read
+  std::shared_ptr<Body> body_;
+  Array local_;
+  Shape shape_;
+  Spread spread_;
+  DType dtype_ = DType::f32;
+  Device device_ = cpu;
+  std::optional<int> owner_;
+  Communicator comm_ = Communicator::self();
+};
+
+// One device and one communicator for all operands: DeviceError, CommError name both sides.
+TESSERA_API void require_same_group(std::string_view who, const DNDarray& a, const DNDarray& b);
+
+}  // namespace tessera
