@@ -55,8 +55,8 @@ class TESSERA_API DNDarray {
   std::optional<i64> split() const { return spread_.split; }
   const Spread& spread() const { return spread_; }
   const Partition& part() const { return spread_.part; }
-  std::vector<i64> counts()
-      const;              // per rank along the split; the whole length without a split of rank 0
+  // Per rank along the split; without one every rank has all: shape[0], and 1 of rank 0.
+  std::vector<i64> counts() const;
   bool balanced() const;  // by the rule of Partition::even; true without a split
   bool distributed() const { return spread_.split.has_value() && !comm_.alone(); }
   Shape lshape() const { return lshape(comm_.rank()); }
@@ -72,7 +72,14 @@ class TESSERA_API DNDarray {
   void touch() const;
 
   // A handle over the same memory that shares its writes (views made by indexing and transposing).
+  // Of a rooted array: another of the same owner, `spread` without a split.
   DNDarray with(Array local, Shape shape, Spread spread) const;
+  // The same where only `owner` has what is seen (the others pass an empty handle): x[3]. The dtype
+  // where it differs from this array's.
+  DNDarray rooted_view(Array there, Shape shape, int owner,
+                       std::optional<DType> dtype = std::nullopt) const;
+  // local() sends nothing: false for a rooted array that was written since it was last read.
+  bool known() const;
 
   // Copies in another spread; the handle itself where nothing changes.
   DNDarray resplit(std::optional<i64> axis) const;
@@ -91,8 +98,14 @@ class TESSERA_API DNDarray {
   void assign(const DistIndex& key, const Array& value) const;  // the same on every rank
 
  private:
-  struct Body;  // what the handles of one memory share: how often it was written, replicas read
+  void require_fit() const;
+  void require_spread(const Spread& spread) const;
+  DNDarray moved(Array local, DType dtype, Device device) const;  // new memory, spread as this
+
+  struct Body;     // what the handles of one memory share: how often it was written
+  struct Replica;  // what copies of one rooted handle share: what was last read
   std::shared_ptr<Body> body_;
+  std::shared_ptr<Replica> replica_;
   Array local_;
   Shape shape_;
   Spread spread_;

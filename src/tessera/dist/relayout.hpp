@@ -4,7 +4,8 @@
 // interval of one axis), so what rank r sends to rank q is the intersection of r's old box and q's
 // new one: each element travels at most once, straight to where it is wanted, and nothing is asked.
 // This one function is resplit, balance, redistribute, gather, and the exchanges of slices.
-//   Array mine = relayout(x.local(), x.shape(), boxes_of(x), boxes_of(shape, {1, part}), comm);
+//   Boxes from = boxes_of(shape, x.spread(), p), to = boxes_of(shape, {1, part}, p);
+//   Array mine = relayout(x.local(), shape, x.dtype(), from, to, comm);
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/dist/dnd_array.hpp"
@@ -19,6 +20,7 @@ struct Box {
 using Boxes = std::vector<Box>;  // one per rank
 
 TESSERA_API Boxes boxes_of(const Shape& shape, const Spread& spread, int ranks);
+TESSERA_API Boxes boxes_on(int owner, int ranks);  // everything on one rank
 
 // What leaves each rank; nothing is sent. `from` may be everything on every rank: then nothing is.
 struct Movement {
@@ -28,7 +30,9 @@ struct Movement {
 TESSERA_API Movement movement(const Shape& shape, i64 item, const Boxes& from, const Boxes& to);
 
 // This rank's new box, dense, on the device of `mine`. `mine` has the shape of this rank's old box.
-// Devices other than the host are staged through pinned memory.
+// Where the old box is empty only its device matters. Devices other than the host are staged
+// through pinned memory, large blocks in pieces: more messages than movement() says, as many bytes.
+// Either all ranks are on the host or none.
 TESSERA_API Array relayout(const Array& mine, const Shape& shape, DType dtype, const Boxes& from,
                            const Boxes& to, const Communicator& comm);
 // The same into memory that exists (any strides), without a temporary of its size on the host.

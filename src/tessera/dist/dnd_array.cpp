@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/dnd_array.hpp"
+
+#include "tessera/dist/relayout.hpp"
+#include "tessera/dist/relayout_stage.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+
+namespace tessera {
+
+struct DNDarray::Body {
+  i64 version = 0;  // raised by every write through a handle of this memory
+};
+
+// What was read of a rooted array; every rank keeps the same books, so that all know without asking
+// whether the next read is a broadcast. See Note [rows live with their owner].
+struct DNDarray::Replica {
+  Array whole;  // not on the owner, who has the array itself
+  i64 version = -1;
+};
+
+DNDarray::DNDarray(Array local, Shape shape, Spread spread, Communicator comm)
+    : body_(std::make_shared<Body>()),
+      local_(std::move(local)),
+      shape_(std::move(shape)),
+      spread_(std::move(spread)),
+      dtype_(local_.dtype()),
+      device_(local_.device()),
+      comm_(std::move(comm)) {
+  require_fit();
+}
+
+void DNDarray::require_fit() const {
+  require_spread(spread_);
+  require<ShapeError>(local_.shape() == lshape(), "a part of shape ", local_.shape(),
+                      " was given for rank ", comm_.rank(), " of ", comm_.size(),
+                      "; its part of an array of shape ", shape_, " has the shape ", lshape());
+}
+
+void DNDarray::require_spread(const Spread& spread) const {
+  if (spread.split) (void)boxes_of(shape_, spread, comm_.size());
+}
+
+DNDarray DNDarray::replicated(Array whole, Communicator comm) {
+  const Shape shape = whole.shape();
+  return DNDarray(std::move(whole), shape, {}, std::move(comm));
+}
+
+DNDarray DNDarray::rooted(Array there, Shape shape, DType dtype, Device device, int owner,
+                          Communicator comm) {
+  DNDarray x;
+  x.body_ = std::make_shared<Body>();
+  x.dtype_ = dtype;
+  x.device_ = device;
+  x.comm_ = std::move(comm);
+  return x.rooted_view(std::move(there), std::move(shape), owner, dtype);
+}
+
+DNDarray DNDarray::rooted_view(Array there, Shape shape, int owner,
+                               std::optional<DType> dtype) const {
+  require<ArgumentError>(owner >= 0 && owner < comm_.size(), "there is no rank ", owner, " of ",
+                         comm_.size());
+  DNDarray x;
+  x.body_ = body_;
+  x.replica_ = std::make_shared<Replica>();
+  x.shape_ = std::move(shape);
+  x.dtype_ = dtype.value_or(dtype_);
+  x.device_ = device_;
+  x.owner_ = owner;
+  x.comm_ = comm_;
+  if (comm_.rank() == owner) {
+    require<ShapeError>(there.shape() == x.shape_ && there.dtype() == x.dtype_,
+                        "the owner of an array of shape ", x.shape_, " of ", x.dtype_,
+                        " has one of shape ", there.shape(), " of ", there.dtype());
+    x.local_ = std::move(there);
+  }
+  return x;
+}
+
+DNDarray DNDarray::with(Array local, Shape shape, Spread spread) const {
+  if (owner_) {
+    require<ShapeError>(!spread.split, "a view of an array that one rank owns has no split");
+    const DType dtype = local ? local.dtype() : dtype_;
+    return rooted_view(std::move(local), std::move(shape), *owner_, dtype);
+  }
+  DNDarray x = *this;
+  x.local_ = std::move(local);
+  x.shape_ = std::move(shape);
+  x.spread_ = std::move(spread);
+  x.dtype_ = x.local_.dtype();
+  x.require_fit();
+  return x;
+}
+
+std::vector<i64> DNDarray::counts() const {
+  if (spread_.split) return spread_.part.counts();
+  return std::vector<i64>(static_cast<std::size_t>(comm_.size()), ndim() > 0 ? shape_[0] : 1);
+}
+
+bool DNDarray::balanced() const { return !spread_.split || spread_.part.balanced(); }
+
+Shape DNDarray::lshape(int rank) const {
+  Shape s = shape_;
+  if (spread_.split) s[*spread_.split] = spread_.part.count(rank);
+  return s;
+}
+
+bool DNDarray::known() const { return !owner_ || replica_->version == body_->version; }
+
+const Array& DNDarray::local() const {
+  if (!owner_) return local_;
+  if (!known()) {
+    const Array all = broadcast_whole(local_, shape_, dtype_, device_, *owner_, comm_);
+    if (comm_.rank() != *owner_) replica_->whole = all;
+    replica_->version = body_->version;
+  }
+  return comm_.rank() == *owner_ ? local_ : replica_->whole;
+}
+
+void DNDarray::touch() const { ++body_->version; }
+
+DNDarray DNDarray::resplit(std::optional<i64> axis) const {
+  if (!axis) return spread_as({});
+  const i64 a = normalize_axis(*axis, ndim(), "resplit");
+  if (spread_.split == a) return *this;
+  return spread_as({a, Partition::even(shape_[a], comm_.size())});
+}
+
+DNDarray DNDarray::balance() const {
+  if (balanced()) return *this;
+  return spread_as({spread_.split, Partition::even(shape_[*spread_.split], comm_.size())});
+}
+
+DNDarray DNDarray::redistribute(std::span<const i64> counts) const {
+  require<SplitError>(spread_.split.has_value(),
+                      "redistribute: the array has no split; resplit it first");
+  const Partition part = Partition::of(counts);
+  const i64 n = shape_[*spread_.split];
+  require<ShapeError>(part.ranks() == comm_.size() && part.size() == n, "redistribute: expected ",
+                      comm_.size(), " counts that sum up to ", n, ", got ", part.ranks(),
+                      " that sum up to ", part.size());
+  return spread_as({spread_.split, part});
+}
+
+DNDarray DNDarray::spread_as(const Spread& to) const {
+  if (spread_ == to) return *this;
+  require_spread(to);
+  const Boxes target = boxes_of(shape_, to, comm_.size());
+  if (owner_ && !known()) {
+    const Array mine = local_ ? local_ : empty_dense({0}, dtype_, device_);
+    const Boxes from = boxes_on(*owner_, comm_.size());
+    return {relayout(mine, shape_, dtype_, from, target, comm_), shape_, to, comm_};
+  }
+  const Boxes from = boxes_of(shape_, spread_, comm_.size());
+  return {relayout(local(), shape_, dtype_, from, target, comm_), shape_, to, comm_};
+}
+
+DNDarray DNDarray::moved(Array local, DType dtype, Device device) const {
+  if (owner_) return rooted(std::move(local), shape_, dtype, device, *owner_, comm_);
+  return {std::move(local), shape_, spread_, comm_};
+}
+
+DNDarray DNDarray::to(Device device) const {
+  if (device == device_) return *this;
+  return moved(local_ ? local_.to(device) : Array(), dtype_, device);
+}
+
+DNDarray DNDarray::astype(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  return moved(local_ ? local_.astype(dtype) : Array(), dtype, device_);
+}
+
+DNDarray DNDarray::copy() const { return moved(local_ ? local_.copy() : Array(), dtype_, device_); }
+
+Array DNDarray::gathered() const { return spread_as({}).local(); }
+
+Value DNDarray::item() const {
+  require<ShapeError>(size() == 1, "can only convert an array of size 1 to a Python scalar");
+  if (!spread_.split) return local().item();
+  const int owner = spread_.part.owner(0);
+  const Array one =
+      comm_.rank() == owner ? local_.to(cpu).contiguous() : empty_dense(lshape(owner), dtype_, cpu);
+  if (!comm_.alone()) comm_.broadcast(one.host_data(), size_of(dtype_), owner);
+  return one.item();
+}
+
+void require_same_group(std::string_view who, const DNDarray& a, const DNDarray& b) {
+  require<CommError>(a.comm() == b.comm(), who, ": operands of two groups of ranks, ", a.comm(),
+                     " and ", b.comm());
+  require<DeviceError>(a.device() == b.device(), who, ": operands on ", a.device(), " and ",
+                       b.device(), "; move them with to()");
+}
+
+}  // namespace tessera

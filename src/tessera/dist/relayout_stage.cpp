@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/relayout_stage.hpp"
+
+#include <algorithm>
+
+#include "tessera/device/registry.hpp"
+#include "tessera/device/stream.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+
+namespace tessera {
+namespace {
+
+// Of one direction: pinned, and again as much on the device while a piece is packed or unpacked.
+constexpr i64 staged_bytes = i64{12} << 20;
+
+bool on_host(const Array& a) { return compute_device(a.device().kind).host_memory(); }
+
+Block block_of(const Part& part) {
+  return {part.rank, static_cast<std::byte*>(part.block.storage().data()),
+          size_of(part.block.dtype()), part.block.layout()};
+}
+
+// The layout in pieces of at most `limit` bytes (or one element), by its shape alone: both sides of
+// a message cut alike, whatever their strides.
+void cut(const Layout& l, i64 axis, i64 item, i64 limit, std::vector<Layout>& pieces) {
+  const i64 bytes = l.size() * item;
+  if (bytes == 0) return;
+  if (bytes <= limit || axis == l.ndim()) {
+    pieces.push_back(l);
+    return;
+  }
+  const i64 row = bytes / l.shape[axis], rows = std::max<i64>(1, limit / row);
+  for (i64 i = 0; i < l.shape[axis]; i += rows)
+    cut(l.slice(axis, i, std::min(rows, l.shape[axis] - i)), axis + 1, item, limit, pieces);
+}
+
+std::vector<Layout> pieces_of(const Array& a, i64 limit) {
+  std::vector<Layout> pieces;
+  cut(a.layout(), 0, size_of(a.dtype()), limit, pieces);
+  return pieces;
+}
+
+// A window of pinned memory through which pieces of arrays of one device pass.
+class Stage {
+ public:
+  Stage(Device device, i64 bytes)
+      : device_(device),
+        stream_(Stream::home(device)),
+        window_(Array::pinned({bytes}, DType::u8, device.kind)) {}
+
+  std::byte* at(i64 offset) const { return static_cast<std::byte*>(window_.data()) + offset; }
+  void pack(const Array& piece, i64 offset) const {
+    const Array dense = piece.contiguous();
+    stream_.copy(at(offset), cpu, dense.data(), device_, dense.bytes());
+  }
+  void unpack(const Array& piece, i64 offset) const {
+    const Array dense =
+        piece.is_contiguous() ? piece : empty_dense(piece.shape(), piece.dtype(), device_);
+    stream_.copy(dense.data(), device_, at(offset), cpu, dense.bytes());
+    if (!piece.is_contiguous()) piece.copy_from(dense);
+  }
+  // The window may be read, or used again.
+  void sync() const { stream_.sync(); }
+
+ private:
+  Device device_;
+  Stream stream_;
+  Array window_;
+};
+
+struct Lane {  // the pieces of one part, and their place in the window
+  const Part* part;
+  std::vector<Layout> pieces;
+  i64 offset;
+};
+
+std::vector<Lane> lanes_of(std::span<const Part> parts, i64 limit, i64* window) {
+  std::vector<Lane> lanes;
+  for (const Part& part : parts) {
+    lanes.push_back({&part, pieces_of(part.block, limit), *window});
+    i64 longest = 0;
+    for (const Layout& l : lanes.back().pieces) longest = std::max(longest, l.size());
+    *window += (longest * size_of(part.block.dtype()) + 63) / 64 * 64;
+  }
+  return lanes;
+}
+
+// f(piece, offset, block) for the lanes that have a piece number `round`; whether any had.
+template <class F>
+bool each_piece(const std::vector<Lane>& lanes, std::size_t round, F&& f) {
+  bool any = false;
+  for (const Lane& lane : lanes) {
+    if (round >= lane.pieces.size()) continue;
+    f(lane.part->block.view(lane.pieces[round]), lane);
+    any = true;
+  }
+  return any;
+}
+
+// Piece k of every pair of ranks travels in round k on both sides, so that no rank waits for a
+// message that is behind one of its own.
+void exchange_staged(std::span<const Part> sends, std::span<const Part> receives,
+                     const Communicator& comm) {
+  const i64 limit = std::max<i64>(4096, staged_bytes / std::max(1, comm.size() - 1));
+  const Device device = (sends.empty() ? receives : sends).front().block.device();
+  i64 out_bytes = 0, in_bytes = 0;
+  const std::vector<Lane> out = lanes_of(sends, limit, &out_bytes),
+                          in = lanes_of(receives, limit, &in_bytes);
+  const Stage outgoing(device, out_bytes), incoming(device, in_bytes);
+  for (std::size_t round = 0;; ++round) {
+    std::vector<Block> leave, arrive;
+    each_piece(out, round, [&](const Array& piece, const Lane& lane) {
+      outgoing.pack(piece, lane.offset);
+      leave.push_back(Block::dense(lane.part->rank, outgoing.at(lane.offset), piece.bytes()));
+    });
+    each_piece(in, round, [&](const Array& piece, const Lane& lane) {
+      arrive.push_back(Block::dense(lane.part->rank, incoming.at(lane.offset), piece.bytes()));
+    });
+    if (leave.empty() && arrive.empty()) break;
+    outgoing.sync();  // the one stream of both windows
+    comm.exchange(leave, arrive);
+    each_piece(in, round,
+               [&](const Array& piece, const Lane& lane) { incoming.unpack(piece, lane.offset); });
+  }
+  incoming.sync();
+}
+
+void broadcast_staged(const Array& all, int owner, const Communicator& comm) {
+  const Stage stage(all.device(), std::min(staged_bytes, all.bytes()));
+  for (const Layout& l : pieces_of(all, staged_bytes)) {
+    const Array piece = all.view(l);
+    if (comm.rank() == owner) stage.pack(piece, 0);
+    stage.sync();
+    comm.broadcast(stage.at(0), piece.bytes(), owner);
+    if (comm.rank() != owner) stage.unpack(piece, 0);
+  }
+  stage.sync();
+}
+
+}  // namespace
+
+void exchange_parts(std::span<const Part> sends, std::span<const Part> receives,
+                    const Communicator& comm) {
+  if (sends.empty() && receives.empty()) return;
+  if (!on_host((sends.empty() ? receives : sends).front().block)) {
+    exchange_staged(sends, receives, comm);
+    return;
+  }
+  std::vector<Block> out, in;
+  for (const Part& part : sends) {
+    part.block.storage().wait();
+    out.push_back(block_of(part));
+  }
+  for (const Part& part : receives) {
+    part.block.storage().wait();
+    in.push_back(block_of(part));
+  }
+  comm.exchange(out, in);
+}
+
+Array broadcast_whole(const Array& there, const Shape& shape, DType dtype, Device device, int owner,
+                      const Communicator& comm) {
+  const bool mine = comm.rank() == owner;
+  const Array all = mine ? there : empty_dense(shape, dtype, device);
+  require<ShapeError>(all && all.shape() == shape,
+                      "broadcast: the owner's array should have shape ", shape);
+  if (comm.alone() || all.size() == 0) return all;
+  if (on_host(all)) {
+    const Array dense = all.contiguous();
+    comm.broadcast(dense.host_data(), dense.bytes(), owner);
+  } else {
+    broadcast_staged(all, owner, comm);
+  }
+  return all;
+}
+
+}  // namespace tessera
