@@ -7,7 +7,7 @@ namespace tessera {
 namespace {
 
 constexpr i64 most_elements = 1000;  // more than these are summarised
-constexpr i64 edge = 3;              // elements kept at each end of a long axis
+constexpr i64 edge = print_edge;     // elements kept at each end of a long axis
 constexpr std::size_t line_width = 75;
 
 // What is printed: the corners of a large array, or all of it, on the host.
@@ -28,16 +28,17 @@ void copy_corners(const Array& from, const Array& to, i64 axis) {
   copy_corners(from.slice(axis, n - edge, n), to.slice(axis, edge, 2 * edge), axis + 1);
 }
 
+Array on_host(const Array& x) {
+  return compute_device(x.device().kind).host_memory() ? x : x.to(cpu);
+}
+
 Shown shown(const Array& x) {
   Shown s{x, x.size() > most_elements, x.shape()};
   if (s.summarised) {
-    Shape small = x.shape();
-    for (i64 a = 0; a < x.ndim(); ++a)
-      if (s.cut(a)) small[a] = 2 * edge;
-    s.array = Array::empty(small, x.dtype(), x.device());
+    s.array = Array::empty(printed_shape(x.shape()), x.dtype(), x.device());
     copy_corners(x, s.array, 0);
   }
-  if (!compute_device(x.device().kind).host_memory()) s.array = s.array.to(cpu);
+  s.array = on_host(s.array);
   return s;
 }
 
@@ -115,13 +116,28 @@ bool implied(DType t) {
   return t == DType::b1 || t == DType::i64 || t == DType::f64 || t == DType::c128;
 }
 
+std::string text_of(const Shown& s) {
+  if (s.array.size() == 0) return "[]";
+  if (s.shape.empty()) return scalar_text(s.array);
+  return Writer(s, " ", 0, line_width).run();
+}
+
 }  // namespace
 
-std::string to_text(const Array& x) {
-  if (x.size() == 0) return "[]";
-  const Shown s = shown(x);
-  if (x.ndim() == 0) return scalar_text(s.array);
-  return Writer(s, " ", 0, line_width).run();
+Shape printed_shape(const Shape& whole) {
+  Shape s = whole;
+  if (count_of(whole) > most_elements)
+    for (i64& n : s) n = std::min(n, 2 * edge);
+  return s;
+}
+
+std::string to_text(const Array& x) { return text_of(shown(x)); }
+
+std::string to_text(const Array& shown, const Shape& whole) {
+  require<ShapeError>(shown.shape() == printed_shape(whole), "print: of an array of shape ", whole,
+                      " entries of shape ", printed_shape(whole), " are printed, got ",
+                      shown.shape());
+  return text_of({on_host(shown), count_of(whole) > most_elements, whole});
 }
 
 std::string repr(const Array& x) {

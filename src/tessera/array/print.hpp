@@ -16,6 +16,12 @@ namespace tessera {
 TESSERA_API std::string to_text(const Array& x);
 TESSERA_API std::string repr(const Array& x);
 
+// For arrays that lie elsewhere: along each axis `shown` holds what is printed of an array of shape
+// `whole`, all of it or the first and last print_edge entries.
+inline constexpr i64 print_edge = 3;
+TESSERA_API Shape printed_shape(const Shape& whole);
+TESSERA_API std::string to_text(const Array& shown, const Shape& whole);
+
 // The parts of it, for print.cpp: elements in row-major order as words of one width (x is on the
 // host), and the shortest text of one element, as str() of a NumPy scalar.
 std::vector<std::string> aligned_words(const Array& x);

@@ -21,6 +21,12 @@ TESSERA_API Array ones(const Shape& shape, DType dtype, Device device = cpu);
 TESSERA_API Array arange(const Value& start, const Value& stop, const Value& step, DType dtype,
                          Device device = cpu);
 TESSERA_API Array linspace(double start, double stop, i64 n, DType dtype, Device device = cpu);
+// Elements first, first + 1, … of the same, `count` of them: bit for bit those of the whole.
+TESSERA_API i64 arange_length(const Value& start, const Value& stop, const Value& step);
+TESSERA_API Array arange_part(const Value& start, const Value& stop, const Value& step, i64 first,
+                              i64 count, DType dtype, Device device = cpu);
+TESSERA_API Array linspace_part(double start, double stop, i64 n, i64 first, i64 count, DType dtype,
+                                Device device = cpu);
 TESSERA_API Array eye(i64 rows, i64 columns, i64 diagonal, DType dtype, Device device = cpu);
 TESSERA_API Array concatenate(std::span<const Array> arrays, i64 axis);
 TESSERA_API Array stack(std::span<const Array> arrays, i64 axis);

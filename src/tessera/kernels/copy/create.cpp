@@ -20,26 +20,10 @@ bool all_integers(const Value& a, const Value& b, const Value& c) {
   return a.is_integer() && b.is_integer() && c.is_integer();
 }
 
-i64 range_length(const Value& start, const Value& stop, const Value& step) {
-  if (all_integers(start, stop, step)) {
-    const Wide width = wide(stop) - wide(start), s = wide(step);
-    require<ArgumentError>(s != 0, "arange: the step is zero");
-    if (width == 0 || (width < 0) != (s < 0)) return 0;
-    const Wide n = (width + (s > 0 ? s - 1 : s + 1)) / s;
-    require<ArgumentError>(n <= INT64_MAX, "arange: Maximum allowed size exceeded");
-    return static_cast<i64>(n);
-  }
-  const double s = step.as<double>(), n = std::ceil((stop.as<double>() - start.as<double>()) / s);
-  require<ArgumentError>(s != 0, "arange: the step is zero");
-  require<ArgumentError>(!std::isnan(n), "arange: cannot compute length");
-  require<ArgumentError>(n < 9e18, "arange: Maximum allowed size exceeded");
-  return n <= 0 ? 0 : static_cast<i64>(n);
-}
-
 // As NumPy: the first two elements are converted, the others continue their difference in the
 // dtype.
 template <class T>
-void write_range(const Array& y, const Value& start, const Value& step) {
+void write_range(const Array& y, const Value& start, const Value& step, i64 offset) {
   using W = Work<T>;
   W first, second;
   if (all_integers(start, start, step)) {
@@ -54,11 +38,12 @@ void write_range(const Array& y, const Value& start, const Value& step) {
     T* p = y.host<T>();
     parallel_for(y.size(), 32768, [=](i64 begin, i64 end) {
       for (i64 i = begin; i < end; ++i)
-        p[i] = convert<T>(element::add{}(first, element::multiply{}(convert<W>(i), delta)));
+        p[i] =
+            convert<T>(element::add{}(first, element::multiply{}(convert<W>(offset + i), delta)));
     });
   } else {
     bool* p = y.host<bool>();
-    for (i64 i = 0; i < y.size(); ++i) p[i] = i == 0 ? first : second;
+    for (i64 i = 0; i < y.size(); ++i) p[i] = offset + i == 0 ? first : second;
   }
 }
 
@@ -76,32 +61,58 @@ Array ones(const Shape& shape, DType dtype, Device device) {
   return full(shape, Value(1), dtype, device);
 }
 
-Array arange(const Value& start, const Value& stop, const Value& step, DType dtype, Device device) {
-  const i64 n = range_length(start, stop, step);
+i64 arange_length(const Value& start, const Value& stop, const Value& step) {
+  if (all_integers(start, stop, step)) {
+    const Wide width = wide(stop) - wide(start), s = wide(step);
+    require<ArgumentError>(s != 0, "arange: the step is zero");
+    if (width == 0 || (width < 0) != (s < 0)) return 0;
+    const Wide n = (width + (s > 0 ? s - 1 : s + 1)) / s;
+    require<ArgumentError>(n <= INT64_MAX, "arange: Maximum allowed size exceeded");
+    return static_cast<i64>(n);
+  }
+  const double s = step.as<double>(), n = std::ceil((stop.as<double>() - start.as<double>()) / s);
+  require<ArgumentError>(s != 0, "arange: the step is zero");
+  require<ArgumentError>(!std::isnan(n), "arange: cannot compute length");
+  require<ArgumentError>(n < 9e18, "arange: Maximum allowed size exceeded");
+  return n <= 0 ? 0 : static_cast<i64>(n);
+}
+
+Array arange_part(const Value& start, const Value& stop, const Value& step, i64 first, i64 count,
+                  DType dtype, Device device) {
+  const i64 n = arange_length(start, stop, step);
   require<DTypeError>(dtype != DType::b1 || n <= 2,
                       "no fill-function for data-type: arange of bool holds at most two");
-  const Array y = empty_dense({n}, dtype, cpu);
-  if (n > 0)
+  const Array y = empty_dense({count}, dtype, cpu);
+  if (count > 0)
     dispatch<TESSERA_ALL_TYPES>(dtype, "arange",
-                                [&]<class T>() { write_range<T>(y, start, step); });
+                                [&]<class T>() { write_range<T>(y, start, step, first); });
   return y.to(device);
 }
 
-Array linspace(double start, double stop, i64 n, DType dtype, Device device) {
+Array arange(const Value& start, const Value& stop, const Value& step, DType dtype, Device device) {
+  return arange_part(start, stop, step, 0, arange_length(start, stop, step), dtype, device);
+}
+
+Array linspace_part(double start, double stop, i64 n, i64 first, i64 count, DType dtype,
+                    Device device) {
   require<ArgumentError>(n >= 0, "Number of samples, ", n, ", must be non-negative.");
-  const Array y = empty_dense({n}, DType::f64, cpu);
+  const Array y = empty_dense({count}, DType::f64, cpu);
   double* p = y.host<double>();
   const double width = stop - start, parts = static_cast<double>(n - 1), step = width / parts;
-  parallel_for(n, 32768, [=](i64 begin, i64 end) {
+  parallel_for(count, 32768, [=](i64 begin, i64 end) {
     for (i64 i = begin; i < end; ++i) {
-      const double k = static_cast<double>(i);
+      const double k = static_cast<double>(first + i);
       p[i] = start + (step == 0 || n == 1 ? (n == 1 ? 0.0 : k / parts * width) : k * step);
     }
   });
-  if (n > 1) p[n - 1] = stop;
+  if (n > 1 && count > 0 && first + count == n) p[count - 1] = stop;
   if (is_integer(dtype))
-    for (i64 i = 0; i < n; ++i) p[i] = std::floor(p[i]);
+    for (i64 i = 0; i < count; ++i) p[i] = std::floor(p[i]);
   return y.astype(dtype).to(device);
+}
+
+Array linspace(double start, double stop, i64 n, DType dtype, Device device) {
+  return linspace_part(start, stop, n, 0, n, dtype, device);
 }
 
 Array eye(i64 rows, i64 columns, i64 diagonal, DType dtype, Device device) {

@@ -11,55 +11,70 @@
 namespace tessera {
 namespace {
 
-Array drawn(RandomSpec spec, const Shape& shape, DType dtype, Device device) {
+Array drawn(const RandomSpec& spec, const Shape& shape, DType dtype, Device device) {
   Array y = Array::empty(shape, dtype, device);
-  spec.out = operand_of(y);
-  launch_now(&KernelTable::random, "random", spec, device, {&y});
+  draw_into(y, spec);
   return y;
 }
 
 }  // namespace
 
-Array Random::uniform(const Shape& shape, DType dtype, Device device, double low, double high) {
+void draw_into(const Array& out, RandomSpec spec) {
+  spec.out = operand_of(out);
+  launch_now(&KernelTable::random, "random", spec, out.device(), {&out});
+}
+
+RandomSpec Random::next(Distribution distribution) {
+  RandomSpec spec;
+  spec.distribution = distribution;
+  spec.seed = seed_;
+  spec.draw = draw_++;
+  return spec;
+}
+
+RandomSpec Random::next_uniform(DType dtype, double low, double high) {
   require<DTypeError>(is_float(dtype), "uniform: expected a real floating dtype, got ", dtype);
   require<ArgumentError>(std::isfinite(low) && std::isfinite(high) && low <= high,
                          "uniform: expected finite bounds, low <= high, got ", low, " and ", high);
-  RandomSpec spec;
-  spec.distribution = Distribution::uniform;
-  spec.seed = seed_;
-  spec.draw = draw_++;
+  RandomSpec spec = next(Distribution::uniform);
   spec.low = low;
   spec.high = high;
-  return drawn(spec, shape, dtype, device);
+  return spec;
 }
 
-Array Random::normal(const Shape& shape, DType dtype, Device device, double mean,
-                     double deviation) {
+RandomSpec Random::next_normal(DType dtype, double mean, double deviation) {
   require<DTypeError>(is_inexact(dtype), "normal: expected a floating or complex dtype, got ",
                       dtype);
   require<ArgumentError>(deviation >= 0, "normal: scale < 0: ", deviation);
-  RandomSpec spec;
-  spec.distribution = Distribution::normal;
-  spec.seed = seed_;
-  spec.draw = draw_++;
+  RandomSpec spec = next(Distribution::normal);
   spec.low = mean;
   spec.high = deviation;
-  return drawn(spec, shape, dtype, device);
+  return spec;
 }
 
-Array Random::integers(i64 low, i64 high, const Shape& shape, DType dtype, Device device) {
+RandomSpec Random::next_integers(i64 low, i64 high, DType dtype) {
   require<DTypeError>(is_integer(dtype) || dtype == DType::b1,
                       "integers: expected an integer dtype, got ", dtype);
   require<ArgumentError>(low < high, "low >= high: integers from ", low, " to ", high);
   require_fits(Value(low), dtype);
   require_fits(Value(high - 1), dtype);
-  RandomSpec spec;
-  spec.distribution = Distribution::integers;
-  spec.seed = seed_;
-  spec.draw = draw_++;
+  RandomSpec spec = next(Distribution::integers);
   spec.integer_low = low;
   spec.integer_range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
-  return drawn(spec, shape, dtype, device);
+  return spec;
+}
+
+Array Random::uniform(const Shape& shape, DType dtype, Device device, double low, double high) {
+  return drawn(next_uniform(dtype, low, high), shape, dtype, device);
+}
+
+Array Random::normal(const Shape& shape, DType dtype, Device device, double mean,
+                     double deviation) {
+  return drawn(next_normal(dtype, mean, deviation), shape, dtype, device);
+}
+
+Array Random::integers(i64 low, i64 high, const Shape& shape, DType dtype, Device device) {
+  return drawn(next_integers(low, high, dtype), shape, dtype, device);
 }
 
 // Fisher-Yates on the host: one draw per position.

@@ -11,18 +11,26 @@ namespace tessera {
 
 enum class Distribution : std::uint8_t { bits, uniform, normal, integers };
 
-// Operands of a launch: out. Element with row-major position p of the shape gets counter first + p.
+// Operands of a launch: out. Element with row-major position p of the shape gets counter first + p,
+// or, when out is a block of a wider array whose rows of `row` elements lie `pitch` counters apart,
+// first + p / row * pitch + p % row.
 // bits: uint64; uniform: [low, high) float; normal: mean low, deviation high (complex: both parts,
 // each with deviation high/sqrt(2)); integers: [low, low + range) without bias.
 struct RandomSpec {
   Distribution distribution = Distribution::uniform;
   std::uint64_t seed = 0, draw = 0;
-  i64 first = 0;
+  i64 first = 0, row = 0, pitch = 0;  // row = 0: one after the other
   double low = 0, high = 1;
   i64 integer_low = 0;
   std::uint64_t integer_range = 0;  // 0 = 2^64
   Operand out;
 };
+
+// The counter of the element at a row-major position.
+TESSERA_HOST_DEVICE inline std::uint64_t counter_at(i64 position, i64 first, i64 row, i64 pitch) {
+  const i64 p = row > 0 ? position / row * pitch + position % row : position;
+  return static_cast<std::uint64_t>(first + p);
+}
 
 // The first word of the pair that counter (seed, draw, position) gives; shared by all kernels.
 struct Philox {
@@ -56,8 +64,18 @@ class TESSERA_API Random {
                  Device device = cpu);
   Array permutation(i64 n, Device device = cpu);
 
+  // The same draws for a part of an array: the numbers that the next draw gives, checked as above.
+  // `out`, and `first`, `row` and `pitch` for parts, are set by draw_into and the caller.
+  RandomSpec next_uniform(DType dtype, double low = 0, double high = 1);
+  RandomSpec next_normal(DType dtype, double mean = 0, double deviation = 1);
+  RandomSpec next_integers(i64 low, i64 high, DType dtype);
+
  private:
+  RandomSpec next(Distribution distribution);
+
   std::uint64_t seed_, draw_ = 0;
 };
+
+TESSERA_API void draw_into(const Array& out, RandomSpec spec);
 
 }  // namespace tessera

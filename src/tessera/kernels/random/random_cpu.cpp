@@ -40,14 +40,16 @@ struct Batch {
   Philox operator[](i64 i) const { return {{word[0][i], word[1][i], word[2][i], word[3][i]}}; }
 };
 
-// f(p, position, n) for the runs of the output, in parallel.
+// f(p, counter, n) for the runs of the output whose counters follow one another, in parallel.
 template <class F>
 void for_each_run(const State& s, const Launch& launch, F&& f) {
   auto* out = static_cast<std::byte*>(launch.operand[0]);
   parallel_for(s.loop.size(), 2048, [&](i64 begin, i64 end) {
     for (Cursor c(s.loop, begin); c.position() < end;) {
-      const i64 n = std::min(c.run(), end - c.position());
-      f(out + c.offset(0), static_cast<std::uint64_t>(s.spec.first + c.position()), n);
+      const i64 position = c.position(), row = s.spec.row;
+      i64 n = std::min(c.run(), end - position);
+      if (row > 0) n = std::min(n, row - position % row);
+      f(out + c.offset(0), counter_at(position, s.spec.first, row, s.spec.pitch), n);
       c.advance(n);
     }
   });

@@ -12,7 +12,8 @@ namespace {
 
 struct RandomArgs {
   Loops loops;  // row-major; operand 0: out
-  std::uint64_t seed, draw, first, range;
+  std::uint64_t seed, draw, range;
+  i64 first, row, pitch;
   double low, high;
   std::uint64_t integer_low;
   void* out;
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(block_threads)
     i64 at[1];
     args.loops.offsets(p, at);
     static_cast<T*>(args.out)[at[0]] =
-        one_draw<D, T>(args, args.first + static_cast<std::uint64_t>(p));
+        one_draw<D, T>(args, counter_at(p, args.first, args.row, args.pitch));
   }
 }
 
@@ -92,7 +93,9 @@ Prepared prepare_random_cuda(const RandomSpec& spec, Device) {
   s->loops = device_loops(m, loop_axes);
   s->seed = spec.seed;
   s->draw = spec.draw;
-  s->first = static_cast<std::uint64_t>(spec.first);
+  s->first = spec.first;
+  s->row = spec.row;
+  s->pitch = spec.pitch;
   s->range = spec.integer_range;
   s->low = spec.low;
   s->high = spec.high;

@@ -65,6 +65,23 @@ TEST(Random, TilesAndLayoutsAndThreadsDoNotMatter) {
             (std::vector<float>(found[0].begin() + 101 * 17, found[0].begin() + 101 * 22)));
 }
 
+TEST(Random, BlocksOfColumnsAreDrawnAlone) {
+  for (const Lay lay : all_lays) {
+    Random whole(5), part(5);
+    const auto all = values_of<i64>(whole.integers(-50, 50, {7, 30, 3}, DType::i64));
+    RandomSpec spec = part.next_integers(-50, 50, DType::i64);
+    spec.first = 11 * 3;  // columns 11 to 16
+    spec.row = 5 * 3;
+    spec.pitch = 30 * 3;
+    const Array block = laid_out<i64>({7, 5, 3}, std::vector<i64>(105, 99), lay, test_device());
+    draw_into(block, spec);
+    const auto found = values_of<i64>(block);
+    for (i64 i = 0; i < 105; ++i)
+      EXPECT_EQ(found[static_cast<std::size_t>(i)],
+                all[static_cast<std::size_t>(i / 15 * 90 + 33 + i % 15)]);
+  }
+}
+
 TEST(Random, UniformFillsItsInterval) {
   Random r(1);
   for (DType t : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
