@@ -2,9 +2,11 @@
 #pragma once
 // A group of ranks as a value: a shared handle over a transport that counts what leaves this rank
 // and names the operation in errors. Payload is counted as it leaves a rank, whatever the algorithm
-// underneath: a broadcast of n bytes is n (p - 1) at its root, an allgather n_r (p - 1) at each
-// rank, messages to oneself are nothing. Handles may be copied to other threads, but the calls of
-// one group are made by one thread at a time.
+// underneath, as if it went straight to each rank that needs it: a broadcast of n bytes is n (p -
+// 1) at its root, an allgather, alltoall or allreduce n (p - 1) at each rank, an exclusive scan n
+// (p - 1 - r) at rank r, a barrier p - 1 messages of no bytes, a split() an allgather of 8 bytes.
+// One message per rank that it goes to; messages to oneself and of no bytes are nothing. Handles
+// may be copied to other threads, but the calls of one group are made by one thread at a time.
 //   Communicator comm = Communicator::world();   comm.broadcast(&n, sizeof n, 0);
 
 #include <span>

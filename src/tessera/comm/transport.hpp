@@ -40,7 +40,8 @@ class TESSERA_API Transport {
 
   // Sends and receives that belong together; both sides know the bytes. At most one block per pair
   // of ranks and direction; blocks with this rank itself are copies. Returns when all are done and
-  // the memory may be used again. Blocks of more than 2^31 bytes are allowed.
+  // the memory may be used again. Blocks of more than 2^31 bytes are allowed, blocks of no bytes
+  // are not sent. A send may wait for its receive: both belong into exchanges that can meet.
   virtual void exchange(std::span<const Block> sends, std::span<const Block> receives) = 0;
 
   // Collectives over all ranks; counts in bytes. The defaults are made of exchange().
@@ -55,6 +56,12 @@ class TESSERA_API Transport {
 
   // A group of the ranks that gave the same colour, ordered by (key, rank).
   virtual std::unique_ptr<Transport> split(int colour, int key) = 0;
+
+  // The operation that errors name ("waited for rank 2 in alltoall"): set by the Communicator.
+  void doing(std::string_view operation) { operation_ = operation; }
+
+ protected:
+  std::string_view operation_ = "exchange";
 };
 
 }  // namespace tessera

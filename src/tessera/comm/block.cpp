@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/comm/block.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+// Elements one by one: the size is a constant, so each is one load and one store.
+template <int size, bool in>
+void move_elements(std::byte* dense, std::byte* strided, i64 stride, i64 count) {
+  for (i64 k = 0; k < count; ++k, dense += size, strided += stride)
+    in ? std::memcpy(strided, dense, size) : std::memcpy(dense, strided, size);
+}
+
+template <bool in>
+bool move_small_runs(i64 run, std::byte* dense, std::byte* strided, i64 stride, i64 count) {
+  switch (run) {
+    case 1: move_elements<1, in>(dense, strided, stride, count); return true;
+    case 2: move_elements<2, in>(dense, strided, stride, count); return true;
+    case 4: move_elements<4, in>(dense, strided, stride, count); return true;
+    case 8: move_elements<8, in>(dense, strided, stride, count); return true;
+    case 16: move_elements<16, in>(dense, strided, stride, count); return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+BlockWalk::BlockWalk(const Block& block) {
+  const Layout& l = block.layout;
+  left_ = block.bytes();
+  if (left_ == 0) return;
+  at_ = block.first + l.offset * block.item;
+  run_ = block.item;
+  for (i64 a = 0; a < l.ndim(); ++a) {
+    if (l.shape[a] == 1) continue;
+    const i64 stride = l.strides[a] * block.item;
+    if (!axes_.empty() && axes_.back().stride == stride * l.shape[a]) {
+      axes_.back() = {axes_.back().count * l.shape[a], stride, 0};
+    } else {
+      axes_.push_back({l.shape[a], stride, 0});
+    }
+  }
+  if (!axes_.empty() && axes_.back().stride == run_) {
+    run_ *= axes_.back().count;
+    axes_.pop_back();
+  }
+}
+
+void BlockWalk::step(i64 runs) {
+  within_ = 0;
+  for (i64 a = axes_.size() - 1; a >= 0; --a) {
+    Axis& axis = axes_[a];
+    axis.index += runs;
+    at_ += runs * axis.stride;
+    if (axis.index < axis.count) return;
+    at_ -= axis.count * axis.stride;
+    axis.index = 0;
+    runs = 1;
+  }
+}
+
+std::span<std::byte> BlockWalk::next(i64 limit) {
+  const i64 n = std::min({limit, run_ - within_, left_});
+  std::byte* start = at_ + within_;
+  left_ -= n;
+  within_ += n;
+  if (within_ == run_ && left_ > 0) step(1);
+  return {start, static_cast<std::size_t>(n)};
+}
+
+template <bool in>
+void BlockWalk::move(std::byte* buffer, i64 bytes) {
+  assert(bytes <= left_);
+  while (bytes > 0) {
+    if (within_ == 0 && run_ <= 16 && bytes >= run_ && !axes_.empty()) {
+      const Axis& inner = axes_.back();
+      const i64 count = std::min(inner.count - inner.index, bytes / run_);
+      if (move_small_runs<in>(run_, buffer, at_, inner.stride, count)) {
+        buffer += count * run_;
+        bytes -= count * run_;
+        left_ -= count * run_;
+        step(count);
+        continue;
+      }
+    }
+    const std::span<std::byte> piece = next(bytes);
+    in ? std::memcpy(piece.data(), buffer, piece.size())
+       : std::memcpy(buffer, piece.data(), piece.size());
+    buffer += piece.size();
+    bytes -= static_cast<i64>(piece.size());
+  }
+}
+
+void BlockWalk::pack(std::byte* to, i64 bytes) { move<false>(to, bytes); }
+void BlockWalk::unpack(const std::byte* from, i64 bytes) {
+  move<true>(const_cast<std::byte*>(from), bytes);
+}
+
+void copy_block(const Block& from, const Block& to) {
+  BlockWalk source(from), target(to);
+  assert(source.left() == target.left());
+  if (target.contiguous() && target.left() > 0) {
+    const i64 bytes = source.left();
+    source.pack(target.next(bytes).data(), bytes);
+    return;
+  }
+  constexpr i64 long_run = 256;
+  std::array<std::byte, 1 << 14> buffer;
+  while (source.left() > 0) {
+    if (source.run() >= long_run) {
+      const std::span<std::byte> piece = source.next(source.left());
+      target.unpack(piece.data(), static_cast<i64>(piece.size()));
+    } else {
+      const i64 bytes = std::min<i64>(source.left(), static_cast<i64>(buffer.size()));
+      source.pack(buffer.data(), bytes);
+      target.unpack(buffer.data(), bytes);
+    }
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/comm/thread.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "tessera/base/config.hpp"
+#include "tessera/comm/block.hpp"
+#include "tessera/comm/self.hpp"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+// Every rank waits and nothing has changed for so long: nothing ever will.
+constexpr auto circle_patience = std::chrono::seconds(5);
+constexpr auto look_around = std::chrono::milliseconds(200);
+
+// What all groups of one run share: one lock, one signal, and what each rank is doing.
+struct World {
+  struct Rank {
+    std::optional<std::string> ended;  // why; empty: it returned
+    int waits = 0;                     // threads of the rank that wait
+    i64 seen = 0;                      // the change that its last look took in
+    std::string what;                  // "rank 0 for rank 1 in barrier"
+  };
+  std::mutex mutex;
+  std::condition_variable signal;
+  i64 changes = 0;
+  Clock::time_point changed_at = Clock::now();
+  std::vector<Rank> ranks;
+  std::exception_ptr first;
+
+  void changed() {
+    ++changes;
+    changed_at = Clock::now();
+    signal.notify_all();
+  }
+  // Asked by a rank that has just looked in vain and is about to wait again.
+  bool in_circle(const Rank& me) const {
+    return Clock::now() - changed_at > circle_patience &&
+           std::all_of(ranks.begin(), ranks.end(), [&](const Rank& r) {
+             return &r == &me || r.ended || (r.waits > 0 && r.seen == changes);
+           });
+  }
+  std::string circle_text() const {
+    std::vector<std::string> waits;
+    for (const Rank& r : ranks)
+      if (!r.ended) waits.push_back(r.what);
+    return cat("all ranks wait for one another: ", join(waits));
+  }
+};
+using Lock = std::unique_lock<std::mutex>;
+
+// One way between two ranks of a group. The sender's block stays its own: a sender that gives up
+// withdraws it, unless it is being copied.
+enum class Way : std::uint8_t { free, offered, copying, done };
+struct Slot {
+  Way way = Way::free;
+  const Block* block = nullptr;
+};
+
+// What the ranks of one group share.
+struct Hub {
+  std::shared_ptr<World> world;
+  std::vector<int> members;  // their ranks in the world
+  std::vector<Slot> slots;   // [from * size + to]
+  std::string lost;          // why the group cannot be used any more
+  struct Child {
+    std::shared_ptr<Hub> hub;
+    std::size_t fetched = 0;
+  };
+  std::map<std::tuple<i64, int>, Child> children;  // by number of the split and colour
+
+  Hub(std::shared_ptr<World> w, std::vector<int> m)
+      : world(std::move(w)), members(std::move(m)), slots(members.size() * members.size()) {}
+};
+
+class ThreadTransport final : public Transport {
+ public:
+  ThreadTransport(std::shared_ptr<Hub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
+  std::string_view name() const override { return "threads"; }
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(hub_->members.size()); }
+  void exchange(std::span<const Block> sends, std::span<const Block> receives) override;
+  std::unique_ptr<Transport> split(int colour, int key) override;
+
+ private:
+  Slot& slot(int from, int to) { return hub_->slots[static_cast<std::size_t>(from * size() + to)]; }
+  World::Rank& in_world(int rank) {
+    return hub_->world
+        ->ranks[static_cast<std::size_t>(hub_->members[static_cast<std::size_t>(rank)])];
+  }
+  void take(Lock& lock, std::vector<const Block*>& receives);
+  void wait_for_sends(Lock& lock, std::span<const Block> sends);
+  void withdraw(Lock& lock, std::span<const Block> sends);
+  // Sleeps until something changed; `open` are the ranks that the caller still waits for.
+  void sleep(Lock& lock, std::span<const int> open, Clock::time_point since);
+  [[noreturn]] void fail(const std::string& text);
+
+  std::shared_ptr<Hub> hub_;
+  int rank_;
+  i64 splits_ = 0;
+};
+
+void ThreadTransport::fail(const std::string& text) {
+  if (hub_->lost.empty()) hub_->lost = text;
+  hub_->world->changed();
+  throw CommError(text);
+}
+
+void ThreadTransport::sleep(Lock& lock, std::span<const int> open, Clock::time_point since) {
+  World& world = *hub_->world;
+  const std::string who = cat("waited for rank ", open.front(), " in ", operation_, ": ");
+  for (const int q : open)
+    if (const auto& why = in_world(q).ended)
+      fail(cat("waited for rank ", q, " in ", operation_, ": it has ",
+               why->empty() ? std::string("returned") : cat("ended with '", *why, "'")));
+  if (!hub_->lost.empty()) fail(cat(who, "the group is lost (", hub_->lost, ")"));
+  const i64 limit = config().comm_timeout;
+  if (limit > 0 && Clock::now() - since > std::chrono::seconds(limit))
+    fail(cat(who, "nothing came within ", limit, " seconds"));
+  World::Rank& me = in_world(rank_);
+  me.seen = world.changes;
+  me.what = cat("rank ", rank_, " for rank ", open.front(), " in ", operation_);
+  if (world.in_circle(me)) fail(cat(who, world.circle_text()));
+  ++me.waits;
+  world.signal.wait_for(lock, look_around);
+  --me.waits;
+}
+
+// Copies what is offered, in whatever order it comes.
+void ThreadTransport::take(Lock& lock, std::vector<const Block*>& receives) {
+  const Clock::time_point since = Clock::now();
+  while (!receives.empty()) {
+    const auto ready = std::find_if(receives.begin(), receives.end(), [&](const Block* b) {
+      return slot(b->rank, rank_).way == Way::offered;
+    });
+    if (ready == receives.end()) {
+      std::vector<int> open;
+      for (const Block* b : receives) open.push_back(b->rank);
+      sleep(lock, open, since);
+      continue;
+    }
+    const Block& to = **ready;
+    Slot& s = slot(to.rank, rank_);
+    if (s.block->bytes() != to.bytes())
+      fail(cat(operation_, ": rank ", to.rank, " sends ", s.block->bytes(), " bytes to rank ",
+               rank_, ", which expects ", to.bytes()));
+    s.way = Way::copying;
+    lock.unlock();
+    copy_block(*s.block, to);
+    lock.lock();
+    s.way = Way::done;
+    hub_->world->changed();
+    receives.erase(ready);
+  }
+}
+
+void ThreadTransport::wait_for_sends(Lock& lock, std::span<const Block> sends) {
+  const Clock::time_point since = Clock::now();
+  for (;;) {
+    std::vector<int> open;
+    for (const Block& b : sends)
+      if (Slot& s = slot(rank_, b.rank); s.block == &b && s.way == Way::done)
+        s = {};
+      else if (s.block == &b)
+        open.push_back(b.rank);
+    if (open.empty()) return;
+    sleep(lock, open, since);
+  }
+}
+
+void ThreadTransport::withdraw(Lock& lock, std::span<const Block> sends) {
+  for (const Block& b : sends) {
+    Slot& s = slot(rank_, b.rank);
+    if (s.block != &b) continue;
+    hub_->world->signal.wait(lock, [&] { return s.way != Way::copying; });
+    s = {};
+  }
+}
+
+void ThreadTransport::exchange(std::span<const Block> sends, std::span<const Block> receives) {
+  copy_own_block(rank_, sends, receives);
+  Lock lock(hub_->world->mutex);
+  if (!hub_->lost.empty())
+    throw CommError(cat(operation_, ": the group is lost (", hub_->lost, ")"));
+  try {
+    for (const Block& b : sends)
+      if (b.rank != rank_ && b.bytes() > 0) slot(rank_, b.rank) = {Way::offered, &b};
+    hub_->world->changed();
+    std::vector<const Block*> open;
+    for (const Block& b : receives)
+      if (b.rank != rank_ && b.bytes() > 0) open.push_back(&b);
+    take(lock, open);
+    wait_for_sends(lock, sends);
+  } catch (...) {
+    withdraw(lock, sends);
+    throw;
+  }
+}
+
+std::unique_ptr<Transport> ThreadTransport::split(int colour, int key) {
+  const std::array<int, 2> mine = {colour, key};
+  std::vector<std::array<int, 2>> all(static_cast<std::size_t>(size()));
+  allgather(mine.data(), sizeof mine, all.data());
+  std::vector<std::pair<int, int>> order;  // (key, rank) of my colour
+  for (int q = 0; q < size(); ++q)
+    if (all[static_cast<std::size_t>(q)][0] == colour)
+      order.emplace_back(all[static_cast<std::size_t>(q)][1], q);
+  std::sort(order.begin(), order.end());
+  const auto place = std::find(order.begin(), order.end(), std::pair{key, rank_});
+  std::vector<int> members;
+  for (const auto& [k, q] : order) members.push_back(hub_->members[static_cast<std::size_t>(q)]);
+
+  Lock lock(hub_->world->mutex);
+  const std::tuple<i64, int> id{splits_++, colour};
+  Hub::Child& child = hub_->children[id];
+  if (!child.hub) child.hub = std::make_shared<Hub>(hub_->world, members);
+  const std::shared_ptr<Hub> hub = child.hub;
+  if (++child.fetched == members.size()) hub_->children.erase(id);
+  return std::make_unique<ThreadTransport>(hub, static_cast<int>(place - order.begin()));
+}
+
+}  // namespace
+
+void run_ranks(int ranks, const std::function<void(Communicator)>& body) {
+  require<ArgumentError>(ranks > 0, "run_ranks: ", ranks, " ranks; expected at least one");
+  const auto world = std::make_shared<World>();
+  world->ranks.resize(static_cast<std::size_t>(ranks));
+  std::vector<int> members(static_cast<std::size_t>(ranks));
+  for (int r = 0; r < ranks; ++r) members[static_cast<std::size_t>(r)] = r;
+  const auto hub = std::make_shared<Hub>(world, members);
+  const auto run = [&](int rank) {
+    std::string why;
+    std::exception_ptr thrown;
+    try {
+      body(Communicator(std::make_unique<ThreadTransport>(hub, rank)));
+    } catch (const std::exception& e) {
+      why = e.what();
+      thrown = std::current_exception();
+    } catch (...) {
+      why = "an unknown exception";
+      thrown = std::current_exception();
+    }
+    const Lock lock(world->mutex);
+    world->ranks[static_cast<std::size_t>(rank)].ended = why;
+    if (!world->first) world->first = thrown;
+    world->changed();
+  };
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r) threads.emplace_back(run, r);
+  for (std::thread& t : threads) t.join();
+  if (world->first) std::rethrow_exception(world->first);
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One test body, any ranks: over threads of this process for each number of ranks, or, when mpirun
+// started the program, over MPI with as many ranks as it has. An exception of a rank under MPI ends
+// its process: the others are in the middle of the test and must not go on to the next one.
+//   on_ranks([](Communicator comm) { EXPECT_LT(comm.rank(), comm.size()); });
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <initializer_list>
+
+#include "tessera/comm/thread.hpp"
+
+namespace tessera {
+
+inline bool over_mpi() { return !Communicator::world().alone(); }
+
+inline void on_ranks(std::initializer_list<int> sizes,
+                     const std::function<void(Communicator)>& body) {
+  if (!over_mpi()) {
+    for (const int p : sizes) run_ranks(p, body);
+    return;
+  }
+  try {
+    body(Communicator::world());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", Communicator::world().str().c_str(), e.what());
+    std::_Exit(1);
+  }
+}
+inline void on_ranks(const std::function<void(Communicator)>& body) {
+  on_ranks({1, 2, 3, 4, 7}, body);
+}
+
+}  // namespace tessera
