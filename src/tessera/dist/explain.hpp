@@ -32,7 +32,5 @@ struct TESSERA_API Explanation {
   std::string str() const;
 };
 TESSERA_API Explanation explain(const DNDarray& x, const DistIndex& key);
-TESSERA_API Explanation explain_assign(const DNDarray& x, const DistIndex& key,
-                                       const DNDarray& value);
 
 }  // namespace tessera

@@ -31,7 +31,7 @@ class TESSERA_API Partition {
   std::vector<i64> counts() const;
   std::span<const i64> starts() const { return *starts_; }  // p + 1 of them
   bool balanced() const;
-  friend bool operator==(const Partition& a, const Partition& b);
+  friend TESSERA_API bool operator==(const Partition& a, const Partition& b);
 
   // What each rank keeps of start, start + step, … (step > 0): the layout of a slice, which moves
   // nothing. local_range is the slice of this rank's own block (start relative to the block).

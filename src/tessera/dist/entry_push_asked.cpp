@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "tessera/dist/index_route.hpp"
+#include "tessera/dist/value_rows.hpp"
+#include "tessera/kernels/gather/gather.hpp"
+
+namespace tessera {
+namespace {
+
+std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+
+// What travels beside the places.
+struct Payload {
+  bool rows = false;     // the values themselves
+  bool numbers = false;  // the entries' numbers: to find values that the owner has too, or to put
+                         // the entries of several ranks in NumPy's order
+  i64 number_bytes = 0, row_bytes = 0;
+  i64 per_place() const { return (numbers ? number_bytes : 0) + (rows ? row_bytes : 0); }
+};
+
+// Entries of several ranks come in the order of the ranks when nothing stands before the axis along
+// which they are dealt out.
+bool ranks_in_order(const Shape& lead, i64 lead_axis) {
+  for (i64 a = 0; a < lead_axis; ++a)
+    if (lead[a] > 1) return false;
+  return true;
+}
+
+// The number of a rank's entry among all entries.
+i64 number_of(i64 own, const Shape& lead, i64 lead_axis, i64 begin, i64 count) {
+  i64 inner = 1;
+  for (i64 a = lead_axis + 1; a < lead.size(); ++a) inner *= lead[a];
+  const i64 outer = own / inner / count, along = own / inner % count + begin;
+  return (outer * lead[lead_axis] + along) * inner + own % inner;
+}
+
+// What this rank has for one owner, in one piece: places, numbers, rows.
+std::vector<std::byte> message_of(const Wire& wire, std::span<const i64> numbers, i64 number_bytes,
+                                  const Array& rows) {
+  std::vector<std::byte> all = wire.bytes;
+  const std::size_t places = all.size(), listed = numbers.size() * at(number_bytes);
+  const std::size_t data = rows ? at(rows.bytes()) : 0;
+  all.resize(places + listed + data);
+  put_numbers(numbers, number_bytes, all.data() + places);
+  if (data > 0) std::memcpy(all.data() + places + listed, rows.host_data(), data);
+  return all;
+}
+
+// The value as this rank needs it: over its own entries, and whether every rank has all of it.
+struct Given {
+  bool known = false, varies = false;
+  Array whole;  // where known
+  ValueRows own;
+};
+
+Given value_for(const DNDarray& value, const NormalKey& key, i64 lead_axis, const Partition& part) {
+  const int me = value.comm().rank();
+  const i64 position = key.plan.position, at_result = position + lead_axis;
+  const i64 axis = at_result - (key.plan.shape.size() - value.ndim());
+  const bool along = axis >= 0 && value.shape(axis) != 1;
+  Given g;
+  g.varies = varies(value.shape(), key.plan.shape.size(), position, key.plan.lead.size());
+  g.known = !value.split() && value.known();
+  Array mine;
+  if (g.known) {
+    g.whole = value.local();
+    mine = along ? g.whole.slice(axis, part.begin(me), part.end(me)) : g.whole;
+  } else if (along) {
+    mine = value.spread_as({axis, part}).local();
+  } else {
+    mine = g.whole = value.gathered();  // small: it is repeated along the entries
+    g.known = true;
+  }
+  g.own = {mine, key.plan.shape, key.plan.lead, position};
+  g.own.shape[at_result] = g.own.lead[lead_axis] = part.count(me);
+  return g;
+}
+
+// What came with the places, of all ranks in their order.
+struct Arrived {
+  std::vector<i64> ids, numbers;
+  std::vector<std::byte> rows;
+
+  void add(const Notice& notice, std::span<const std::byte> bytes, const Payload& payload,
+           const EntryRows& of, int me) {
+    const i64 count = notice.ids(), places = notice.bytes(of.radix(me));
+    const std::vector<i64> decoded =
+        decode(notice.kind(), bytes.first(at(places)), of.first_id(me), of.radix(me));
+    ids.insert(ids.end(), decoded.begin(), decoded.end());
+    bytes = bytes.subspan(at(places));
+    if (payload.numbers) {
+      const std::size_t before = numbers.size();
+      numbers.resize(before + at(count));
+      take_numbers(bytes.data(), payload.number_bytes, {numbers.data() + before, at(count)});
+      bytes = bytes.subspan(at(count * payload.number_bytes));
+    }
+    if (payload.rows) rows.insert(rows.end(), bytes.begin(), bytes.end());
+  }
+};
+
+Payload payload_of(const EntryRows& rows, const Given& given, const Shape& lead, i64 lead_axis) {
+  Payload payload;
+  payload.row_bytes = count_of(rows.rest()) * size_of(given.own.value.dtype());
+  payload.number_bytes = bytes_of_number(count_of(lead));
+  if (!given.varies) return payload;  // the owners have it too
+  const bool find = given.known && payload.row_bytes > payload.number_bytes;
+  payload.rows = !find;
+  payload.numbers = find || !ranks_in_order(lead, lead_axis);
+  return payload;
+}
+
+// NumPy's order among the entries of all ranks decides whose value stays.
+std::vector<i64> by_number(const std::vector<i64>& numbers) {
+  std::vector<i64> order(numbers.size());
+  std::iota(order.begin(), order.end(), i64{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](i64 a, i64 b) { return numbers[at(a)] < numbers[at(b)]; });
+  return order;
+}
+
+template <class T>
+std::vector<T> permuted(const std::vector<T>& from, const std::vector<i64>& order) {
+  std::vector<T> to;
+  for (const i64 k : order) to.push_back(from[at(k)]);
+  return to;
+}
+
+void write_arrived(const EntryRows& rows, Arrived&& all, const Payload& payload, const Given& given,
+                   const NormalKey& key) {
+  if (all.ids.empty()) return;
+  const auto n = static_cast<i64>(all.ids.size());
+  std::vector<i64> order;
+  if (payload.numbers) {
+    order = by_number(all.numbers);
+    all.ids = permuted(all.ids, order);
+    all.numbers = permuted(all.numbers, order);
+  }
+  Array values;
+  if (payload.rows) {
+    Shape shape{n};
+    shape.append(rows.rest());
+    values = Array(Storage::adopt(cpu, all.rows.data(), static_cast<i64>(all.rows.size()), [] {}),
+                   Layout::contiguous(shape), given.own.value.dtype());
+    if (payload.numbers) {
+      const Array places(Storage::adopt(cpu, order.data(), n * 8, [] {}), Layout::contiguous({n}),
+                         DType::i64);
+      values = take(values, places, 0);
+    }
+    values = values.to(rows.array().device());
+  } else {
+    const ValueRows whole{given.whole, key.plan.shape, key.plan.lead, key.plan.position};
+    values = given.varies ? whole.rows(all.numbers) : whole.one_row();
+  }
+  rows.write(all.ids, may_share_memory(values, rows.array().resident()) ? values.copy() : values);
+  rows.array().resident().storage().wait();  // what was lent ends here
+}
+
+}  // namespace
+
+void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part,
+                const DNDarray& value) {
+  const DNDarray& x = rows.array();
+  const Communicator& comm = x.comm();
+  const int p = comm.size(), me = comm.rank();
+  const Given given = value_for(value, key, lead_axis, part);
+  const Payload payload = payload_of(rows, given, key.plan.lead, lead_axis);
+
+  std::string problem;
+  const std::vector<Array> positions = entries_of(x, key, lead_axis, part, problem);
+  Array ids;
+  if (problem.empty()) ids = rows.ids(positions, given.own.lead);
+  const Winners w = ids ? winners({ids.host<i64>(), at(ids.size())}) : Winners{};
+  const std::vector<i64> bounds = owner_bounds(w.ids, x.part(), rows.ids_per_entry());
+
+  std::vector<std::vector<std::byte>> sent(at(p)), got(at(p));
+  std::vector<Notice> notices(at(p));
+  for (int q = 0; q < p; ++q) {
+    const i64 first = bounds[at(q)], count = bounds[at(q) + 1] - first;
+    const std::span<const i64> entries{w.entry.data() + first, at(count)};
+    const Wire wire = encode({w.ids.data() + first, at(count)}, rows.first_id(q), rows.radix(q));
+    notices[at(q)] = Notice::of(wire, !problem.empty());
+    std::vector<i64> numbers;
+    if (payload.numbers)
+      for (const i64 j : entries)
+        numbers.push_back(number_of(j, key.plan.lead, lead_axis, part.begin(me), part.count(me)));
+    Array values;
+    if (payload.rows && count > 0) values = on_host_dense(given.own.rows(entries));
+    sent[at(q)] = message_of(wire, numbers, payload.number_bytes, values);
+  }
+  const std::vector<Notice> in = exchange_notices(notices, problem, comm);
+  std::vector<Block> sends, receives;
+  for (int q = 0; q < p; ++q) {
+    const Notice& n = in[at(q)];
+    if (q == me) {
+      got[at(q)] = std::move(sent[at(q)]);
+      continue;
+    }
+    if (!sent[at(q)].empty())
+      sends.push_back(Block::dense(q, sent[at(q)].data(), static_cast<i64>(sent[at(q)].size())));
+    if (n.ids() == 0) continue;
+    got[at(q)].resize(at(n.bytes(rows.radix(me)) + n.ids() * payload.per_place()));
+    receives.push_back(Block::dense(q, got[at(q)].data(), static_cast<i64>(got[at(q)].size())));
+  }
+  comm.exchange(sends, receives);
+  Arrived all;
+  for (int q = 0; q < p; ++q)
+    if (in[at(q)].ids() > 0) all.add(in[at(q)], got[at(q)], payload, rows, me);
+  write_arrived(rows, std::move(all), payload, given, key);
+}
+
+}  // namespace tessera

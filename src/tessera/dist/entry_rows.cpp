@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/entry_rows.hpp"
+
+#include <algorithm>
+
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/gather/gather.hpp"
+
+namespace tessera {
+namespace {
+
+std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+Array host_list(i64 n) {
+  return Array(Storage::allocate(cpu, n * 8), Layout::contiguous({n}), DType::i64);
+}
+
+Array list_of(std::span<const i64> numbers) {
+  const Array a = host_list(static_cast<i64>(numbers.size()));
+  std::copy(numbers.begin(), numbers.end(), a.host<i64>());
+  return a;
+}
+
+bool in_order(std::span<const i64> slot, std::size_t distinct) {
+  if (slot.size() != distinct) return false;
+  for (std::size_t j = 0; j < slot.size(); ++j)
+    if (slot[j] != static_cast<i64>(j)) return false;
+  return true;
+}
+
+}  // namespace
+
+Array on_host_dense(const Array& a) { return a.contiguous().to(cpu); }
+
+EntryRows::EntryRows(const DNDarray& x, const NormalKey& key) : x_(x) {
+  // The slices and integers of the key leave the same of every rank's part; positions are digits.
+  const IndexPlan local = resolve(local_key(key, key.plan.arrays, {}, cpu), x.resident().layout());
+  base_ = x.resident().view(local.view);
+  for (i64 a = 0; a < key.plan.indexed(); ++a) {
+    const i64 axis = key.plan.axes[a];
+    extents_.push_back(x.shape(axis));
+    if (axis == *x.split()) split_digit_ = a;
+  }
+  for (i64 a = 0; a < extents_.size(); ++a)
+    if (a != split_digit_) per_entry_ *= extents_[a];
+  for (i64 a = extents_.size(); a < base_.ndim(); ++a) rest_.push_back(base_.shape(a));
+}
+
+Array EntryRows::ids(std::span<const Array> positions, const Shape& lead) const {
+  Array sum = ops::multiply(positions[at(split_digit_)], Value(per_entry_));
+  i64 weight = per_entry_;
+  for (i64 a = 0; a < extents_.size(); ++a) {
+    if (a == split_digit_) continue;
+    weight /= std::max<i64>(1, extents_[a]);
+    sum = ops::add(sum, ops::multiply(positions[at(a)], Value(weight)));
+  }
+  return sum.broadcast_to(lead).contiguous();
+}
+
+std::vector<Array> EntryRows::positions_of(std::span<const i64> ids) const {
+  const auto n = static_cast<i64>(ids.size());
+  const i64 begin = x_.part().begin(x_.comm().rank());
+  std::vector<Array> positions;
+  i64 weight = per_entry_;
+  for (i64 a = 0; a < extents_.size(); ++a) {
+    Array p = host_list(n);
+    i64* to = p.host<i64>();
+    if (a == split_digit_) {
+      for (i64 j = 0; j < n; ++j) to[j] = ids[at(j)] / per_entry_ - begin;
+    } else {
+      weight /= std::max<i64>(1, extents_[a]);  // nothing is asked of an empty axis
+      for (i64 j = 0; j < n; ++j) to[j] = ids[at(j)] / weight % extents_[a];
+    }
+    positions.push_back(p.to(x_.device()));
+  }
+  return positions;
+}
+
+Array EntryRows::read(std::span<const i64> ids) const {
+  Index key;
+  for (const Array& p : positions_of(ids)) key.add(p);
+  return base_[key].contiguous();
+}
+
+void EntryRows::write(std::span<const i64> ids, const Array& rows) const {
+  Index key;
+  for (const Array& p : positions_of(ids)) key.add(p);
+  base_.assign(key, rows);
+}
+
+void EntryRows::write_slab(std::span<const i64> ids, const Array& rows, i64 axis, i64 first) const {
+  Index key;
+  for (const Array& p : positions_of(ids)) key.add(p);
+  const i64 own = extents_.size() + axis;
+  base_.slice(own, first, first + rows.shape(1 + axis)).assign(key, rows);
+}
+
+std::vector<Notice> exchange_notices(std::span<const Notice> out, const std::string& problem,
+                                     const Communicator& comm) {
+  std::vector<Notice> in(out.size());
+  comm.alltoall(out.data(), sizeof(Notice), in.data());
+  bool failed = false;
+  for (const Notice& n : in) failed = failed || n.problem();
+  if (failed) comm.agree<IndexError>(problem);
+  return in;
+}
+
+Array fetch_rows(const EntryRows& rows, const Fetch& fetch) {
+  const DNDarray& x = rows.array();
+  const Communicator& comm = x.comm();
+  const int me = comm.rank();
+  const i64 bytes = rows.row_bytes();
+  Shape shape{static_cast<i64>(fetch.wanted.size())};
+  shape.append(rows.rest());
+  const Array all = empty_dense(shape, x.dtype(), cpu);
+  auto* base = static_cast<std::byte*>(all.host_data());
+  std::vector<Array> held;
+  std::vector<Block> sends, receives;
+  for (int r = 0; r < comm.size(); ++r) {
+    const i64 first = fetch.bounds[at(r)], count = fetch.bounds[at(r) + 1] - first;
+    if (r == me) {
+      if (count > 0)
+        all.slice(0, first, first + count)
+            .copy_from(on_host_dense(rows.read({fetch.wanted.data() + first, at(count)})));
+      continue;
+    }
+    if (count * bytes > 0) receives.push_back(Block::dense(r, base + first * bytes, count * bytes));
+    const std::vector<i64>& ids = fetch.serve[at(r)];
+    if (ids.empty() || bytes == 0) continue;
+    held.push_back(on_host_dense(rows.read(ids)));
+    sends.push_back(Block::dense(r, held.back().host_data(), held.back().bytes()));
+  }
+  comm.exchange(sends, receives);
+  const Array there = all.to(x.device());
+  if (in_order(fetch.slot, fetch.wanted.size())) return there;
+  return take(there, list_of(fetch.slot).to(x.device()), 0);
+}
+
+Fetch ask_owners(const EntryRows& rows, std::span<const i64> entries, const std::string& problem) {
+  const DNDarray& x = rows.array();
+  const Communicator& comm = x.comm();
+  const int p = comm.size(), me = comm.rank();
+  Distinct d = problem.empty() ? distinct(entries) : Distinct{};
+  Fetch fetch;
+  fetch.bounds = owner_bounds(d.ids, x.part(), rows.ids_per_entry());
+  fetch.wanted = std::move(d.ids);
+  fetch.slot = std::move(d.slot);
+  fetch.serve.resize(at(p));
+  std::vector<Wire> wires(at(p));
+  std::vector<Notice> out(at(p)), in;
+  for (int q = 0; q < p; ++q) {
+    const i64 first = fetch.bounds[at(q)], count = fetch.bounds[at(q) + 1] - first;
+    if (q != me)
+      wires[at(q)] =
+          encode({fetch.wanted.data() + first, at(count)}, rows.first_id(q), rows.radix(q));
+    out[at(q)] = Notice::of(wires[at(q)], !problem.empty());
+  }
+  in = exchange_notices(out, problem, comm);
+  std::vector<std::vector<std::byte>> arrived(at(p));
+  std::vector<Block> sends, receives;
+  for (int q = 0; q < p; ++q) {
+    if (q == me) continue;
+    if (!wires[at(q)].bytes.empty())
+      sends.push_back(
+          Block::dense(q, wires[at(q)].bytes.data(), static_cast<i64>(wires[at(q)].bytes.size())));
+    if (in[at(q)].ids() == 0) continue;
+    arrived[at(q)].resize(at(in[at(q)].bytes(rows.radix(me))));
+    receives.push_back(
+        Block::dense(q, arrived[at(q)].data(), static_cast<i64>(arrived[at(q)].size())));
+  }
+  comm.exchange(sends, receives);
+  for (int q = 0; q < p; ++q)
+    fetch.serve[at(q)] =
+        decode(in[at(q)].kind(), arrived[at(q)], rows.first_id(me), rows.radix(me));
+  return fetch;
+}
+
+Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Partition& part) {
+  const DNDarray& x = rows.array();
+  const int p = x.comm().size(), me = x.comm().rank();
+  Fetch fetch;
+  fetch.serve.resize(at(p));
+  const i64 first = rows.first_id(me), last = first + rows.radix(me);
+  for (int r = 0; r < p; ++r) {
+    const Array theirs = ids.slice(axis, part.begin(r), part.end(r)).contiguous();
+    const std::span<const i64> entries{theirs.host<i64>(), at(theirs.size())};
+    if (r != me) {
+      fetch.serve[at(r)] = distinct_within(entries, first, last);
+      continue;
+    }
+    Distinct d = distinct(entries);
+    fetch.bounds = owner_bounds(d.ids, x.part(), rows.ids_per_entry());
+    fetch.wanted = std::move(d.ids);
+    fetch.slot = std::move(d.slot);
+  }
+  return fetch;
+}
+
+}  // namespace tessera

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// x[key]: the route is chosen in index_route.cpp, here it is gone.
+#include "tessera/dist/entry_rows.hpp"
+#include "tessera/dist/index_route.hpp"
+#include "tessera/dist/mask.hpp"
+#include "tessera/dist/relayout.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+
+namespace tessera {
+namespace {
+
+std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+
+// A local answer is a view of x's memory or new memory; handles of views share their writes.
+DNDarray wrap(const DNDarray& x, bool view, Array local, const Shape& shape, const Spread& spread) {
+  if (view) return x.with(std::move(local), shape, spread);
+  return DNDarray(std::move(local), shape, spread, x.comm());
+}
+bool is_view(const NormalKey& key) {
+  return key.plan.kind == IndexPlan::Kind::view && !key.plan.copy;
+}
+
+// One rank has what is asked for: a handle on it, read when somebody reads it.
+DNDarray at_owner(const DNDarray& x, const NormalKey& key, int owner, const AtAxis& where) {
+  const bool view = is_view(key);
+  Array there;
+  if (x.comm().rank() == owner)
+    there = x.resident()[local_key(key, key.plan.arrays, where, x.device())];
+  if (view) return x.rooted_view(std::move(there), key.plan.shape, owner);
+  return DNDarray::rooted(std::move(there), key.plan.shape, x.dtype(), x.device(), owner, x.comm());
+}
+
+// Every rank has all of x. A distributed array in the key lends its spread to the result.
+DNDarray from_whole(const DNDarray& x, const NormalKey& key) {
+  if (!key.any_spread()) {
+    if (x.owner()) return at_owner(x, key, *x.owner(), {});
+    return wrap(x, is_view(key), x.local()[local_key(key, key.plan.arrays, {}, x.device())],
+                key.plan.shape, {});
+  }
+  const Shape& lead = key.plan.lead;
+  const DNDarray* guide = nullptr;
+  for (const DNDarray& a : key.spread)
+    if (a && !guide && a.shape(*a.split()) == lead[lead.size() - a.ndim() + *a.split()]) guide = &a;
+  if (!guide) return from_whole(x, gathered(x, key));
+  const i64 lead_axis = lead.size() - guide->ndim() + *guide->split();
+  std::string problem;
+  const std::vector<Array> mine = entries_of(x, key, lead_axis, guide->part(), problem);
+  x.comm().agree<IndexError>(problem);
+  const Array local = x.local()[local_key(key, mine, {}, x.device())];
+  return DNDarray(local, key.plan.shape, {key.plan.position + lead_axis, guide->part()}, x.comm());
+}
+
+// Each rank answers from its own part.
+Array own_answer(const DNDarray& x, const NormalKey& key, const RoutePlan& plan) {
+  const int me = x.comm().rank();
+  const i64 split = *x.split();
+  if (plan.array < 0) {
+    const SliceRange range = own_range(x, key, plan, me);
+    return x.resident()[local_key(key, key.plan.arrays, {split, range, {}}, x.device())];
+  }
+  return x.resident()[local_key(key, own_positions(x, key, plan), {}, x.device())];
+}
+
+// The rows of the entries of this rank, in the shape of the result.
+Array shaped(const Array& rows, const NormalKey& key, const Shape& local_lead) {
+  Shape shape = local_lead;
+  for (i64 a = 1; a < rows.ndim(); ++a) shape.push_back(rows.shape(a));
+  const Array lead_first = rows.reshape(shape);
+  const i64 lead = local_lead.size(), position = key.plan.position;
+  Shape order;  // the lead goes back to its place between the other axes
+  for (i64 a = 0; a < position; ++a) order.push_back(lead + a);
+  for (i64 a = 0; a < lead; ++a) order.push_back(a);
+  for (i64 a = lead + position; a < shape.size(); ++a) order.push_back(a);
+  return lead_first.permute(order);
+}
+
+DNDarray unordered(const DNDarray& x, const NormalKey& key, const RoutePlan& plan) {
+  const EntryRows rows(x, key);
+  Shape lead = key.plan.lead;
+  lead[plan.lead_axis] = plan.spread.part.count(x.comm().rank());
+  Array result;
+  if (plan.ask) {
+    std::string problem;
+    const std::vector<Array> mine = entries_of(x, key, plan.lead_axis, plan.spread.part, problem);
+    Array ids;
+    if (problem.empty()) ids = rows.ids(mine, lead);
+    const std::span<const i64> entries =
+        ids ? std::span<const i64>(ids.host<i64>(), at(ids.size())) : std::span<const i64>();
+    result = fetch_rows(rows, ask_owners(rows, entries, problem));
+  } else {
+    const Array ids = rows.ids(key.plan.arrays, key.plan.lead);
+    result = fetch_rows(rows, know_owners(rows, ids, plan.lead_axis, plan.spread.part));
+  }
+  return DNDarray(shaped(result, key, lead), plan.shape, plan.spread, x.comm());
+}
+
+}  // namespace
+
+std::vector<Array> entries_of(const DNDarray& x, const NormalKey& key, i64 lead_axis,
+                              const Partition& part, std::string& problem) {
+  const Shape& lead = key.plan.lead;
+  const int me = x.comm().rank();
+  std::vector<Array> mine;
+  for (std::size_t a = 0; a < key.plan.arrays.size(); ++a) {
+    const DNDarray& spread = key.spread[a];
+    if (!spread) {
+      mine.push_back(
+          cut_positions(key.plan.arrays[a], lead, lead_axis, part.begin(me), part.end(me)));
+      continue;
+    }
+    const i64 own = lead_axis - (lead.size() - spread.ndim());
+    const bool has_axis = own >= 0 && spread.shape(own) == lead[lead_axis];
+    mine.push_back(has_axis ? spread.spread_as({own, part}).local() : spread.gathered());
+  }
+  try {  // only now, when every rank has been through every message
+    for (std::size_t a = 0; a < mine.size() && count_of(lead) > 0; ++a) {
+      const i64 axis = key.plan.axes[static_cast<i64>(a)];
+      if (key.spread[a]) mine[a] = checked_positions(mine[a], axis, x.shape(axis));
+    }
+  } catch (const IndexError& e) {
+    problem = e.what();
+  }
+  return mine;
+}
+
+SliceRange own_range(const DNDarray& x, const NormalKey& key, const RoutePlan& plan, int rank) {
+  SliceRange range = key.axes[at(*x.split())].range;
+  if (range.step > 0) return x.part().local_range(range, rank);
+  const i64 first = plan.begins[at(rank)];
+  range.length = plan.ends[at(rank)] - first;
+  range.start = range.length > 0 ? range.start + first * range.step - x.part().begin(rank) : 0;
+  return range;
+}
+
+std::vector<Array> own_positions(const DNDarray& x, const NormalKey& key, const RoutePlan& plan) {
+  const int me = x.comm().rank();
+  std::vector<Array> arrays;
+  for (std::size_t a = 0; a < key.plan.arrays.size(); ++a) {
+    Array p = cut_positions(key.plan.arrays[a], key.plan.lead, plan.lead_axis, plan.begins[at(me)],
+                            plan.ends[at(me)]);
+    if (static_cast<i64>(a) == plan.array) {
+      p = p.copy();
+      i64* values = p.host<i64>();
+      for (i64 j = 0; j < p.size(); ++j) values[j] -= x.part().begin(me);
+    }
+    arrays.push_back(p);
+  }
+  return arrays;
+}
+
+NormalKey routable(const DNDarray& x, const DistIndex& key) {
+  const NormalKey k = normalize(x, key);
+  if (!k.any_spread()) return k;
+  if (!x.split() || keeps_spread(x, k)) return k;
+  return gathered(x, k);
+}
+
+DNDarray DNDarray::operator[](const DistIndex& key) const {
+  const IndexPlan checked = check_key(*this, key);
+  const DistIndex near = with_whole_masks(*this, key);
+  if (const auto mask = lone_mask(*this, near); mask && covers_split(*this, *mask))
+    return read_masked(*this, near, *mask, checked);
+  const NormalKey k = routable(*this, near);
+  if (!split()) return from_whole(*this, k);
+  const RoutePlan plan = route_of(*this, k);
+  switch (plan.route) {
+    case Route::scalar:
+      return at_owner(*this, k, plan.owner,
+                      {*split(), {}, k.axes[at(*split())].value - part().begin(plan.owner)});
+    case Route::unordered: return unordered(*this, k, plan);
+    case Route::descending_slice: {
+      Boxes from;
+      for (int q = 0; q < comm_.size(); ++q)
+        from.push_back({plan.axis, plan.begins[at(q)], plan.ends[at(q)]});
+      const Array mine = own_answer(*this, k, plan);
+      return DNDarray(relayout(mine, plan.shape, dtype_, from,
+                               boxes_of(plan.shape, plan.spread, comm_.size()), comm_),
+                      plan.shape, plan.spread, comm_);
+    }
+    default: return wrap(*this, is_view(k), own_answer(*this, k, plan), plan.shape, plan.spread);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/index_key.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+
+Array stand_in(const Shape& shape, DType dtype) {
+  Layout layout{shape, Strides(shape.size(), 0), 0};
+  return Array(Storage::allocate(cpu, size_of(dtype)), std::move(layout), dtype);
+}
+
+void DistIndex::add(const DNDarray& a) {
+  if (!a.split()) return add(a.local());
+  index_.add(stand_in(a.shape(), a.dtype()));
+  spread_.resize(index_.arrays().size());
+  spread_.back() = a;
+}
+
+bool DistIndex::distributed() const {
+  return std::any_of(spread_.begin(), spread_.end(), [](const DNDarray& a) { return bool(a); });
+}
+
+}  // namespace tessera

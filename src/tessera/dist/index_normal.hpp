@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A key as the routes want it: checked by NumPy's rules against the whole shape, masks replaced by
+// positions, positions within bounds and counted from the front. Everything here is the same on
+// every rank. Not for use outside of the files that index.
+//   NormalKey k = normalize(x, key);   k.axes[split].meets == Meets::slice
+
+#include "tessera/dist/index_key.hpp"
+
+namespace tessera {
+
+// An array of that shape whose elements mean nothing: for checks that look at shapes only.
+Array stand_in(const Shape& shape, DType dtype);
+
+enum class Meets : std::uint8_t { slice, integer, positions };
+// What stands on one axis of the indexed array.
+struct KeyAxis {
+  Meets meets = Meets::slice;
+  SliceRange range{};  // slice
+  i64 value = 0;       // integer, counted from the front
+  i64 array = -1;      // positions: which of the plan's arrays
+  i64 result = -1;     // slice: the axis of the result that it becomes
+};
+
+struct NormalKey {
+  Index index;     // no masks; arrays as in plan.arrays
+  IndexPlan plan;  // on the whole shape, row-major; arrays are int64 of the host, or stand-ins
+  std::vector<KeyAxis> axes;
+  std::vector<DNDarray> spread;  // beside plan.arrays: the distributed array, or an empty handle
+  bool any_spread() const;
+};
+
+// The mask that stands alone in a key with slices and integers: which axes it covers.
+struct LoneMask {
+  DNDarray mask;
+  i64 first = 0;  // axis of x
+};
+
+// NumPy's checks of everything but the values of arrays and the number of true elements; no
+// message. The plan has one element for each mask.
+IndexPlan check_key(const DNDarray& x, const DistIndex& key);
+// Set when the only array of the key is a distributed mask.
+std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key);
+// Distributed masks become distributed positions (collective, dist/nonzero); other masks are
+// expanded here. Values of distributed positions are checked by whoever reads them.
+NormalKey normalize(const DNDarray& x, const DistIndex& key);
+// The same key with all of its arrays whole on every rank (collective).
+NormalKey gathered(const DNDarray& x, const NormalKey& key);
+
+// Int64, dense, of the host, checked against [-size, size) and counted from the front. IndexError
+// names `axis`.
+Array checked_positions(const Array& positions, i64 axis, i64 size);
+// The key that one rank applies to its own part: `arrays` take the places of the plan's arrays, and
+// on `axis` stands `slice` or `value` instead.
+struct AtAxis {
+  i64 axis = -1;
+  std::optional<SliceRange> slice;
+  std::optional<i64> value;
+};
+Index local_key(const NormalKey& key, std::span<const Array> arrays, const AtAxis& at,
+                Device device);
+
+}  // namespace tessera

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// x[key] and x[key] = value over ranks as threads, against the same key on a whole local array.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "support/ranks.hpp"
+#include "tessera/comm/thread.hpp"
+#include "tessera/dist/explain.hpp"
+#include "tessera/dist/index_key.hpp"
+#include "tessera/dist/nonzero.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+
+namespace tessera {
+namespace {
+
+using Rng = std::mt19937_64;
+i64 below(Rng& rng, i64 n) { return static_cast<i64>(rng() % static_cast<std::uint64_t>(n)); }
+
+bool same(const Array& a, const Array& b) {
+  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
+         (a.size() == 0 || reduce(ReduceOp::all, ops::equal(a, b)).item().as<bool>());
+}
+
+Array counting(const Shape& shape, DType dtype) {
+  return arange(Value(0), Value(count_of(shape)), Value(1), DType::i64)
+      .reshape(shape)
+      .astype(dtype);
+}
+
+// Any partition: even, everything on one rank, ragged.
+Partition any_part(Rng& rng, i64 n, int ranks) {
+  if (below(rng, 2) == 0) return Partition::even(n, ranks);
+  std::vector<i64> counts(static_cast<std::size_t>(ranks));
+  for (i64 i = 0; i < n; ++i) ++counts[static_cast<std::size_t>(below(rng, ranks))];
+  return Partition::of(counts);
+}
+
+DNDarray deal_out(Rng& rng, const Array& whole, const Communicator& comm) {
+  const i64 axis = below(rng, whole.ndim() + 1) - 1;
+  if (axis < 0) return DNDarray::replicated(whole.copy(), comm);
+  const Partition part = any_part(rng, whole.shape(axis), comm.size());
+  return DNDarray(whole.slice(axis, part.begin(comm.rank()), part.end(comm.rank())).copy(),
+                  whole.shape(), {axis, part}, comm);
+}
+
+struct Keys {
+  Index local;
+  DistIndex dist;
+  std::string text;
+};
+
+// A key of every class over an array of this shape; mostly valid.
+Keys any_key(Rng& rng, const Shape& shape, const Communicator& comm) {
+  Keys k;
+  const auto both = [&](const auto& item) {
+    k.local.add(item);
+    k.dist.add(item);
+  };
+  const auto array = [&](const Array& a) {
+    k.local.add(a);
+    if (below(rng, 2) == 0)
+      k.dist.add(a);
+    else
+      k.dist.add(deal_out(rng, a, comm));
+  };
+  Shape lead;
+  for (i64 a = 0, n = below(rng, 3); a < n; ++a)
+    lead.push_back(below(rng, 5) + (below(rng, 6) > 0));
+  i64 axis = 0;
+  bool dots = false;
+  while (axis < shape.size()) {
+    const i64 n = shape[axis];
+    switch (below(rng, 11)) {
+      case 0:
+        if (n > 0) both(below(rng, 2 * n) - n), ++axis;
+        break;
+      case 1:
+      case 2: {
+        Slice s;
+        if (below(rng, 2) == 0) s.start = below(rng, 2 * n + 3) - n - 1;
+        if (below(rng, 2) == 0) s.stop = below(rng, 2 * n + 3) - n - 1;
+        if (below(rng, 2) == 0) s.step = (below(rng, 2) == 0 ? 1 : -1) * (1 + below(rng, 3));
+        both(s);
+        ++axis;
+        break;
+      }
+      case 3:
+        if (k.local.items().size() < 8) both(new_axis);
+        break;
+      case 4:
+        if (!dots) {
+          both(ellipsis);
+          dots = true;
+          axis += below(rng, 2);
+        }
+        break;
+      case 5:
+        if (below(rng, 4) == 0) both(below(rng, 3) > 0);
+        break;
+      case 6: {  // a mask over one or two axes
+        const i64 covered = std::min<i64>(shape.size() - axis, 1 + below(rng, 2));
+        Shape over;
+        for (i64 a = 0; a < covered; ++a) over.push_back(shape[axis + a]);
+        const Array m = empty_dense(over, DType::b1);
+        const i64 chance = 1 + below(rng, 4);
+        for (i64 i = 0; i < m.size(); ++i) m.host<bool>()[i] = below(rng, 4) < chance;
+        array(m);
+        axis += covered;
+        break;
+      }
+      default: {  // positions that broadcast with the others, mostly within bounds
+        Shape own = lead;
+        for (i64 a = 0; a < own.size(); ++a)
+          if (below(rng, 4) == 0) own[a] = 1;
+        while (own.size() > 1 && below(rng, 4) == 0) own.erase(0);
+        if (own.empty()) own = {1 + below(rng, 4)};
+        if (n == 0) break;
+        const Array p = empty_dense(own, DType::i64);
+        const bool sorted = below(rng, 3) == 0, wild = below(rng, 40) == 0;
+        for (i64 i = 0; i < p.size(); ++i)
+          p.host<i64>()[i] = wild && i == p.size() - 1 ? n + 2 : below(rng, 2 * n) - n;
+        if (sorted) {
+          for (i64 i = 0; i < p.size(); ++i)
+            if (p.host<i64>()[i] < 0) p.host<i64>()[i] += n;
+          std::sort(p.host<i64>(), p.host<i64>() + p.size());
+        }
+        array(p);
+        ++axis;
+      }
+    }
+    if (below(rng, 5) == 0) break;
+  }
+  k.text = k.local.str();
+  return k;
+}
+
+std::string what_is_thrown(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const IndexError& e) {
+    return cat("IndexError ", e.what());
+  } catch (const ShapeError& e) {
+    return cat("ShapeError ", e.what());
+  } catch (const DTypeError& e) {
+    return cat("DTypeError ", e.what());
+  } catch (const ArgumentError& e) {
+    return cat("ArgumentError ", e.what());
+  }
+  return "";
+}
+
+// The first word: texts of errors that only one array of a key has may name another element.
+std::string kind_of(const std::string& text) { return text.substr(0, text.find(' ')); }
+
+Shape any_shape(Rng& rng) {
+  Shape s;
+  for (i64 a = 0, n = 1 + below(rng, 3); a < n; ++a)
+    s.push_back(below(rng, 12) == 0 ? 0 : 1 + below(rng, 7));
+  return s;
+}
+
+void check_get(Rng& rng, const Communicator& comm, const std::string& where) {
+  const Array whole = counting(any_shape(rng), DType::i64);
+  const DNDarray x = deal_out(rng, whole, comm);
+  const Keys key = any_key(rng, whole.shape(), comm);
+  const std::string at =
+      cat(where, " x", whole.shape(), " split ", x.split().value_or(-1), " key ", key.text);
+  Array expected;
+  const std::string local_error = what_is_thrown([&] { expected = whole[key.local]; });
+  DNDarray y;
+  const Spread before = x.spread();
+  const std::string error = what_is_thrown([&] { y = x[key.dist]; });
+  ASSERT_EQ(kind_of(error), kind_of(local_error)) << at << "\n" << error << "\n" << local_error;
+  ASSERT_TRUE(x.spread() == before);
+  if (!error.empty()) return;
+  ASSERT_EQ(y.shape(), expected.shape()) << at;
+  const Array got = y.gathered();
+  ASSERT_TRUE(same(got, expected)) << at << "\ngot " << y.split().value_or(-1);
+}
+
+void check_set(Rng& rng, const Communicator& comm, const std::string& where) {
+  const DType dtype = below(rng, 3) == 0 ? DType::f32 : DType::i64;
+  const Array whole = counting(any_shape(rng), dtype);
+  const DNDarray x = deal_out(rng, whole, comm);
+  const Keys key = any_key(rng, whole.shape(), comm);
+  Array target;
+  if (!what_is_thrown([&] { target = whole[key.local]; }).empty()) return;
+  Shape shape = target.shape();
+  for (i64 a = 0; a < shape.size(); ++a)
+    if (below(rng, 6) == 0) shape[a] = 1;
+  while (!shape.empty() && below(rng, 5) == 0) shape.erase(0);
+  if (below(rng, 30) == 0) shape.push_back(2);
+  const Array v =
+      ops::add(counting(shape, below(rng, 2) == 0 ? DType::i8 : DType::f64), Value(100));
+  const DNDarray value =
+      below(rng, 2) == 0 ? DNDarray::replicated(v, comm) : deal_out(rng, v, comm);
+  const std::string at = cat(where, " x", whole.shape(), " split ", x.split().value_or(-1), " key ",
+                             key.text, " value ", v.shape(), " split ", value.split().value_or(-1));
+  const std::string local_error = what_is_thrown([&] { whole.assign(key.local, v); });
+  const std::string error = what_is_thrown([&] { x.assign(key.dist, value); });
+  ASSERT_EQ(kind_of(error), kind_of(local_error)) << at << "\n" << error << "\n" << local_error;
+  ASSERT_TRUE(same(x.gathered(), whole)) << at;
+}
+
+class DistIndexing : public testing::TestWithParam<int> {};
+
+TEST_P(DistIndexing, ReadsAsALocalArray) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    Rng rng(17);
+    for (int i = 0; i < 3000 && !testing::Test::HasFailure(); ++i)
+      check_get(rng, comm, cat("case ", i));
+  });
+}
+TEST_P(DistIndexing, WritesAsALocalArray) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    Rng rng(18);
+    for (int i = 0; i < 3000 && !testing::Test::HasFailure(); ++i)
+      check_set(rng, comm, cat("case ", i));
+  });
+}
+INSTANTIATE_TEST_SUITE_P(Ranks, DistIndexing, testing::Values(1, 2, 3, 4, 7),
+                         [](const auto& info) { return cat("p", info.param); });
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/mask.hpp"
+
+#include <algorithm>
+
+#include "tessera/dist/index_route.hpp"
+#include "tessera/dist/relayout.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+
+namespace tessera {
+namespace {
+
+std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+
+Array pack_bits(const Array& mask) {
+  const Array dense = mask.to(cpu).contiguous();
+  const i64 n = dense.size();
+  const Array bits = zeros({(n + 7) / 8}, DType::u8);
+  const bool* from = dense.host<bool>();
+  auto* to = bits.contiguous().host<std::uint8_t>();
+  for (i64 i = 0; i < n; ++i) to[i >> 3] |= static_cast<std::uint8_t>(from[i] ? 1U << (i & 7) : 0);
+  return bits;
+}
+
+Array unpack_bits(const std::uint8_t* bits, const Shape& shape) {
+  const Array mask = empty_dense(shape, DType::b1);
+  bool* to = mask.host<bool>();
+  for (i64 i = 0; i < mask.size(); ++i) to[i] = (bits[i >> 3] >> (i & 7) & 1) != 0;
+  return mask;
+}
+
+// The elements of a rank's box that lie in another box, as intervals of every axis.
+struct Piece {
+  Shape begin, size;
+  bool empty() const { return count_of(size) == 0; }
+};
+Piece piece_of(const Shape& shape, const Box& a, const Box& b) {
+  Piece piece{Shape(shape.size(), 0), shape};
+  for (const Box* box : {&a, &b}) {
+    if (box->axis < 0) continue;
+    const i64 begin = std::max(piece.begin[box->axis], box->begin),
+              end = std::min(piece.begin[box->axis] + piece.size[box->axis], box->end);
+    piece.begin[box->axis] = begin;
+    piece.size[box->axis] = std::max<i64>(0, end - begin);
+  }
+  return piece;
+}
+Array inside(const Array& part, const Box& box, const Piece& piece) {
+  Layout l = part.layout();
+  for (i64 a = 0; a < l.ndim(); ++a)
+    l = l.slice(a, piece.begin[a] - (box.axis == a ? box.begin : 0), piece.size[a]);
+  return part.view(l);
+}
+
+// The key with local arrays instead of its mask.
+Index with_arrays(const DistIndex& key, std::span<const Array> arrays) {
+  Index local;
+  for (const Index::Item& item : key.index().items()) {
+    switch (item.kind) {
+      case Index::Kind::integer: local.add(item.value); break;
+      case Index::Kind::slice: local.add(item.slice); break;
+      case Index::Kind::new_axis: local.add(new_axis); break;
+      case Index::Kind::ellipsis: local.add(ellipsis); break;
+      case Index::Kind::boolean: local.add(item.value != 0); break;
+      default: local.add(arrays[at(item.value)]);
+    }
+  }
+  return local;
+}
+
+// Whether the value differs along the picked elements: then their order matters.
+bool varies(const DNDarray& value, i64 axis, i64 result_ndim) {
+  const i64 own = axis - (result_ndim - value.ndim());
+  return own >= 0 && value.shape(own) != 1;
+}
+
+void require_fit(const DNDarray& value, const Shape& to) {
+  bool fits = value.ndim() <= to.size();
+  for (i64 i = 1; fits && i <= value.ndim(); ++i) {
+    const i64 a = value.shape(value.ndim() - i);
+    fits = a == 1 || a == to[to.size() - i];
+  }
+  require<ShapeError>(fits, "shape mismatch: value array of shape ", tight_text(value.shape()),
+                      " could not be broadcast to indexing result of shape ", tight_text(to));
+}
+
+}  // namespace
+
+MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local) {
+  i64 rows = 1, behind = 1, widest = 0;
+  const i64 split = *x.split() - mask.first;
+  for (i64 a = 0; a < split; ++a) rows *= mask.mask.shape(a);
+  for (i64 a = split + 1; a < mask.mask.ndim(); ++a) behind *= mask.mask.shape(a);
+  for (const i64 n : x.part().counts()) widest = std::max(widest, n * behind);
+  return order_of(local, rows, widest, x.comm());
+}
+
+bool covers_split(const DNDarray& x, const LoneMask& mask) {
+  return x.split() && *x.split() >= mask.first && *x.split() < mask.first + mask.mask.ndim();
+}
+
+Array relayout_bits(const DNDarray& mask, const Spread& to) {
+  const Communicator& comm = mask.comm();
+  const int p = comm.size(), me = comm.rank();
+  const Boxes from = boxes_of(mask.shape(), mask.spread(), p), into = boxes_of(mask.shape(), to, p);
+  Shape shape = mask.shape();
+  if (to.split) shape[*to.split] = to.part.count(me);
+  const Array out = empty_dense(shape, DType::b1, mask.device());
+  std::vector<Array> held;
+  std::vector<std::pair<Piece, Array>> arrived;
+  std::vector<Block> sends, receives;
+  for (int r = 0; r < p; ++r) {
+    const Piece given = piece_of(mask.shape(), from[at(me)], into[at(r)]),
+                taken = piece_of(mask.shape(), from[at(r)], into[at(me)]);
+    if (r == me) {
+      if (!given.empty())
+        inside(out, into[at(me)], given).copy_from(inside(mask.resident(), from[at(me)], given));
+      continue;
+    }
+    if (!given.empty()) {
+      held.push_back(pack_bits(inside(mask.resident(), from[at(me)], given)));
+      sends.push_back(Block::dense(r, held.back().host_data(), held.back().bytes()));
+    }
+    if (taken.empty()) continue;
+    arrived.emplace_back(taken, empty_dense({(count_of(taken.size) + 7) / 8}, DType::u8));
+    receives.push_back(
+        Block::dense(r, arrived.back().second.host_data(), arrived.back().second.bytes()));
+  }
+  comm.exchange(sends, receives);
+  for (const auto& [piece, bits] : arrived)
+    inside(out, into[at(me)], piece)
+        .copy_from(unpack_bits(bits.host<std::uint8_t>(), piece.size).to(mask.device()));
+  return out;
+}
+
+DistIndex with_whole_masks(const DNDarray& x, const DistIndex& key) {
+  if (!x.split()) return key;
+  DistIndex whole;
+  i64 axis = 0, used = 0;
+  bool changed = false;
+  for (const Index::Item& item : key.index().items()) {
+    if (item.kind == Index::Kind::mask)
+      used += key.index().arrays()[at(item.value)].ndim();
+    else
+      used += item.kind == Index::Kind::integer || item.kind == Index::Kind::slice ||
+              item.kind == Index::Kind::integer_array;
+  }
+  for (const Index::Item& item : key.index().items()) {
+    switch (item.kind) {
+      case Index::Kind::integer: whole.add(item.value), ++axis; break;
+      case Index::Kind::slice: whole.add(item.slice), ++axis; break;
+      case Index::Kind::new_axis: whole.add(new_axis); break;
+      case Index::Kind::ellipsis: whole.add(ellipsis), axis += x.ndim() - used; break;
+      case Index::Kind::boolean: whole.add(item.value != 0); break;
+      default: {
+        const Array& a = key.index().arrays()[at(item.value)];
+        const DNDarray& spread = key.spread()[at(item.value)];
+        const i64 covered = item.kind == Index::Kind::mask ? a.ndim() : 1;
+        const bool on_split = *x.split() >= axis && *x.split() < axis + covered;
+        if (spread && item.kind == Index::Kind::mask && !on_split) {
+          whole.add(relayout_bits(spread, {}));
+          changed = true;
+        } else if (spread) {
+          whole.add(spread);
+        } else {
+          whole.add(a);
+        }
+        axis += covered;
+      }
+    }
+  }
+  return changed ? whole : key;
+}
+
+Array aligned(const DNDarray& x, const LoneMask& mask) {
+  const Spread as{*x.split() - mask.first, x.part()};
+  return mask.mask.spread() == as ? mask.mask.resident() : relayout_bits(mask.mask, as);
+}
+
+DNDarray read_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
+                     const IndexPlan& checked) {
+  const Array local_mask = aligned(x, mask).to(x.device());
+  const Array local = x.resident()[with_arrays(key, std::array<Array, 1>{local_mask})];
+  const MaskOrder order = order_of_mask(x, mask, local_mask);
+  const i64 axis = checked.position;
+  Shape shape = checked.shape;
+  shape[axis] = order.total();
+  if (*x.split() == mask.first)
+    return DNDarray(local, shape, {axis, Partition::of(order.counts())}, x.comm());
+  const Partition even = Partition::even(order.total(), x.comm().size());
+  Shape to_front{axis}, back;
+  for (i64 a = 0; a < local.ndim(); ++a)
+    if (a != axis) to_front.push_back(a);
+  for (i64 a = 0; a < local.ndim(); ++a) back.push_back(a < axis ? a + 1 : a == axis ? 0 : a);
+  const Array ordered = put_in_order(local.permute(to_front), order, even, x.comm());
+  return DNDarray(ordered.permute(back), shape, {axis, even}, x.comm());
+}
+
+void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
+                  const IndexPlan& checked, const DNDarray& given) {
+  const i64 axis = checked.position, ndim = checked.shape.size();
+  const bool whole = mask.mask.ndim() == x.ndim() && key.index().items().size() == 1;
+  const DNDarray value = trimmed(given, ndim);
+  Array local_mask = aligned(x, mask).to(x.device());
+  if (may_share_memory(local_mask, x.resident())) local_mask = local_mask.copy();
+  const Index local = with_arrays(key, std::array<Array, 1>{local_mask});
+  if (!varies(value, axis, ndim)) {  // the same for all of them: no rank has to know of another's
+    require_fit(value, checked.shape);
+    const Array all = value.split() ? value.gathered() : value.local();
+    x.resident().assign(local, all);
+    return;
+  }
+  const MaskOrder order = order_of_mask(x, mask, local_mask);
+  Shape shape = checked.shape;
+  shape[axis] = order.total();
+  if (whole)
+    require<ShapeError>(value.size() == order.total(),
+                        "NumPy boolean array indexing assignment cannot assign ", value.size(),
+                        " input values to the ", order.total(),
+                        " output values where the mask is true");
+  require_fit(value, shape);
+  const i64 own = axis - (ndim - value.ndim());
+  Array mine;
+  if (*x.split() == mask.first) {
+    mine = value.spread_as({own, Partition::of(order.counts())}).local();
+  } else {
+    const std::vector<i64> positions = order.positions(x.comm().rank());
+    Array wanted = empty_dense({static_cast<i64>(positions.size())}, DType::i64);
+    std::copy(positions.begin(), positions.end(), wanted.host<i64>());
+    DistIndex pick;
+    for (i64 a = 0; a < own; ++a) pick.add(Slice{});
+    pick.add(DNDarray(wanted, {order.total()}, {0, Partition::of(order.counts())}, x.comm()));
+    mine = value.split()
+               ? value[pick].local()
+               : value.local()[with_arrays(pick, std::array<Array, 1>{wanted.to(x.device())})];
+  }
+  x.resident().assign(local, may_share_memory(mine, x.resident()) ? mine.copy() : mine);
+}
+
+}  // namespace tessera
