@@ -14,6 +14,10 @@ if [ ! -e "$stamp" ]; then
   else
     echo "not all peers could be installed (build/pip-peers.log): their rows are left out"
   fi
+  # Heat beside the distributed arrays: with the PyTorch that is here, whatever it would rather have.
+  "$PY" -m pip freeze 2>/dev/null | grep -i '^torch==' >build/torch.txt || true
+  PIP_DEFAULT_TIMEOUT=20 "${pip[@]}" -c build/torch.txt heat mpi4py 2>build/pip-heat.log ||
+    echo "Heat could not be installed (build/pip-heat.log): its rows are left out"
 fi
 with_python release
 say "building (Release)"

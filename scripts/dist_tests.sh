@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: dist_tests.sh RESULTS_DIR [RANKS,RANKS...]: tests/python/dist under mpirun, and ranks that come to grief.
+. "$(dirname "$0")/common.sh"
+results=$1
+ranks=${2:-1,2,3,4,7}
+if ! command -v mpirun >/dev/null; then
+  echo "no mpirun here: the tests over ranks are skipped (Open MPI: apt-get install openmpi-bin libopenmpi-dev)"
+  exit 0
+fi
+say "tests over ranks"
+status=0
+"$PY" tests/python/dist/launch.py -n "$ranks" --limit "${TESSERA_RANKS_LIMIT:-600}" --results "$results" || status=1
+"$PY" -m pytest -q tests/python/dist/test_dist_failures.py --junitxml "$results/ranks.failures.xml" || status=1
+if [ ! -e "$results/ranks.failures.xml" ]; then echo "failed ranks.failures" >"$results/ranks.failures.count"; fi
+exit $status

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One case of indexing on all ranks beside NumPy: values, shape, dtype, split, errors, layouts of the operands, what
+explain() said, and what was sent. settle() makes one rank's finding everybody's."""
+
+import operator
+import warnings
+
+import numpy as np
+from draw import plain
+from layouts import WORLD, check, deal, digest, layout_of, traffic
+from model import Layout, get_bound, normal_form, result_splits, set_bound
+from support import is_like
+
+import tessera as ts
+
+IN_PLACE = {"+=": operator.iadd, "-=": operator.isub, "*=": operator.imul}
+
+
+def outcome(function):
+    """('value', result) or ('error', type, text)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return "value", function()
+        except ts.CommError:
+            raise
+        except Exception as error:
+            return "error", type(error), str(error)
+
+
+def comparable(text):
+    """NumPy's texts that speak of its own types are not repeated."""
+    return "np." not in text and "NumPy" not in text and "numpy" not in text and "ufunc" not in text
+
+
+def settle(slate, problem, note=None, context=""):
+    """Ends a case: all ranks say what they found. Fails everywhere if one found a problem, or if notes differ."""
+    said = slate.everybody((problem and problem[:6000], note))
+    for rank, (other, _) in enumerate(said):
+        if other:
+            raise AssertionError(f"{context}\nrank {rank}: {other}")
+    for rank, (_, other) in enumerate(said):
+        if other != said[0][1]:
+            raise AssertionError(f"{context}\nranks 0 and {rank} differ: {said[0][1]} and {other}")
+
+
+def build(operand):
+    return operand.obj if operand.layout is None else deal(operand.obj, operand.layout.split, operand.layout.counts)
+
+
+def apply(op, x, key, value):
+    if op == "get":
+        return x[key]
+    if op == "set":
+        x[key] = value
+    else:
+        item = IN_PLACE[op](x[key], value)
+        x[key] = item
+    return x
+
+
+class Watch:
+    """Distributed operands with what they were before."""
+
+    def __init__(self, named):
+        self.kept = [(n, a, layout_of(a), a.local.numpy().copy()) for n, a in named if isinstance(a, ts.dist.DNDarray)]
+
+    def unchanged(self, data=True):
+        for name, array, layout, numbers in self.kept:
+            assert layout_of(array) == layout, f"the layout of {name} became {layout_of(array)}, was {layout}"
+            if data:
+                assert np.array_equal(array.local.numpy(), numbers, equal_nan=numbers.dtype.kind in "fc"), (
+                    f"{name} changed"
+                )
+
+
+def model_key(case_key):
+    return [(k.obj, k.layout) for k in case_key]
+
+
+def explained(x, key, value, op):
+    """explain() sends nothing; None where the call itself is refused."""
+    before = traffic()
+    said = outcome(lambda: x.explain(key) if op == "get" else x.explain(key, value))
+    assert traffic() == before, "explain() sent something"
+    return said
+
+
+def check_explained(said, result, op, mine):
+    """The prediction: exactly what this rank sent where it says so, an upper bound elsewhere."""
+    assert said[0] == "value", f"explain raises {said[1:]}, the call does not"
+    said = said[1]
+    if op == "get":
+        assert tuple(said.shape) == tuple(result.shape), f"explain: shape {said.shape}, is {result.shape}"
+        assert said.split == result.split, f"explain: split {said.split}, is {result.split}"
+        if said.exact and result.split is not None:
+            assert tuple(said.counts) == tuple(result.counts), f"explain: counts {said.counts}, are {result.counts}"
+    assert sum(said.sent) == said.index_bytes + said.data_bytes, f"explain does not add up: {said}"
+    predicted = said.sent[WORLD.rank]
+    fits = mine[1] == predicted if said.exact else mine[1] <= predicted
+    assert fits, f"sent {mine[1]} bytes, explain said {predicted}{'' if said.exact else ' at most'}: {said}"
+
+
+def bound_of(case, items, result, value):
+    size = case.x.dtype.itemsize
+    if case.op == "get":
+        return get_bound(case.x.shape, case.layout, items, layout_of(result), size)
+    if isinstance(value, ts.dist.DNDarray):
+        return set_bound(
+            case.x.shape, case.layout, items, value.shape, layout_of(value), size, np.dtype(str(value.dtype)).itemsize
+        )
+    return set_bound(case.x.shape, case.layout, items, np.shape(value), None, size, size)
+
+
+def run_case(case, slate, bound=True):
+    """One case from draw.py, from the making of its operands to the last comparison."""
+    parts = [build(k) for k in case.key]
+    key = parts[0] if case.bare else tuple(parts)
+    x = deal(case.x, case.layout.split, case.layout.counts)
+    value = None
+    if case.op != "get":
+        value = x[case.alias] if case.alias else build(case.value)
+    problem = note = None
+    try:
+        note = compare(case, x, key, parts, value, bound)
+    except AssertionError as found:
+        problem = str(found)
+    settle(slate, problem, note and note[0], case.text())
+    if note and note[1] is not None:
+        check_totals(slate, note[1], note[2], case.text())
+
+
+def compare(case, x, key, parts, value, bound):
+    """This rank's view; returns (what all ranks must know alike, traffic of this rank, bound and prediction)."""
+    expected = case.x.copy()
+    numpys = plain(case.key, case.bare)
+    wanted = outcome(lambda: np.asarray(apply(case.op, expected, numpys, case.value.obj if case.value else None)))
+    watch = Watch([*((f"key {n}", k) for n, k in enumerate(parts)), *([] if case.alias else [("the value", value)])])
+    said = explained(x, key, value, case.op) if case.op in ("get", "set") else None
+    before = traffic()
+    got = outcome(lambda: apply(case.op, x, key, value))
+    after = traffic()
+    mine = (after[0] - before[0], after[1] - before[1])
+    assert layout_of(x) == case.layout, f"the layout of x became {layout_of(x)}"
+    watch.unchanged()
+    if wanted[0] == "error":
+        assert got[0] == "error", f"NumPy raises {wanted[1].__name__}: {wanted[2]}; we return {got[1]}"
+        assert is_like(got[1], wanted[1]), f"{got[1:]} instead of {wanted[1:]}"
+        if comparable(wanted[2]) and case.op in ("get", "set"):
+            assert got[2] == wanted[2], f"says {got[2]!r}, NumPy says {wanted[2]!r}"
+        if case.op == "set":
+            check(x, case.x, case.layout.split)  # refused: nothing was written
+        return (got[1].__name__, got[2]), None, None
+    assert got[0] == "value", f"we raise {got[1].__name__}: {got[2]}; NumPy returns {wanted[1]!r}"
+    items = normal_form(model_key(case.key), case.x.ndim)
+    if case.op == "get":
+        result = got[1]
+        splits = result_splits(case.layout.split, items)
+        assert result.split in splits, f"split {result.split}, the rules say {splits}"
+        check(result, wanted[1])
+        check(x, case.x, case.layout.split)
+    else:
+        result = x
+        check(x, expected, case.layout.split)
+    if case.op in ("get", "set"):
+        check_explained(said, result, case.op, mine)
+    limits = None
+    if bound and case.op in ("get", "set"):
+        limits = bound_of(case, items, result, value)
+    return digest(result), mine, (limits, said[1].messages if said and said[1].exact else None)
+
+
+def check_totals(slate, mine, expectations, context):
+    """Sums over all ranks: the messages that explain() said, and no more bytes than 1.05 times the bound."""
+    limits, predicted = expectations
+    messages, sent = slate.total(*mine)
+    if predicted is not None:
+        assert messages == predicted, f"{context}\n{messages} messages, explain said {predicted}"
+    if limits is not None:
+        assert sent <= 1.05 * limits.data + limits.extra, f"{context}\n{sent} bytes, {limits}"
+        if limits.data + limits.extra == 0:
+            assert messages == 0, f"{context}\n{messages} messages where none is needed"
+
+
+__all__ = ["Layout", "run_case", "settle", "outcome", "comparable"]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks for test_dist_failures.py: one of them comes to grief in the middle of the work.
+
+usage: failures.py HOW FILE.  HOW: kill, stop, raise, exit, save (killed some microseconds later, inside of saving)"""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+
+import tessera as ts
+
+how, path = sys.argv[1:3]
+how, delay = (how.split("-") + ["0"])[:2]
+world = ts.dist.world
+n = 300_000
+x = ts.dist.array(np.arange(n, dtype="float64"), split=0)
+keys = ts.dist.array(np.random.default_rng(0).permutation(n), split=0)
+
+
+def die():
+    with open(f"{path}.grief", "w") as file:
+        file.write(str(time.time()))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def grief(turn):
+    if world.rank != 1 or turn != 7:
+        return
+    if how == "save":
+        threading.Timer(int(delay) * 1e-6, die).start()
+        return
+    with open(f"{path}.grief", "w") as file:
+        file.write(str(time.time()))
+    if how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    if how == "raise":
+        raise ValueError("rank 1 has had enough")
+    if how == "exit":
+        os._exit(0)
+
+
+try:
+    for turn in range(400 if how == "save" else 60):
+        grief(turn)
+        if how == "save":
+            ts.dist.save(path, x + turn)
+        else:
+            y = x[keys]
+            x = ts.dist.sort(y) if turn % 3 == 0 else y + 1.0
+except ts.CommError as error:
+    with open(f"{path}.rank{world.rank}", "w") as file:
+        file.write(f"{time.time()} {error}")
+    print(f"rank {world.rank}: CommError: {error}", flush=True)
+    os._exit(7)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random distributed indexing beside NumPy for a given time, on 1, 2, 3, 4 and 7 ranks in turn; resumable.
+
+usage: fuzz_dist.py SECONDS [STATE_FILE]
+
+The state file (build/fuzz_dist.json) keeps the next number and how many cases each number of ranks has had, so that a
+million of them may be had in pieces. TESSERA_FUZZ_SEED begins another sequence. Fails with the numbers of the cases."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import launch  # noqa: E402
+
+RANKS = (4, 2, 3, 7, 1)
+SLICE = 60.0  # seconds of one group
+
+
+def one_group(ranks, seconds, seed, first):
+    """(cases, failures) of one mpirun."""
+    with launch.Group(ranks, [str(HERE / "fuzz.py"), str(seconds), str(seed), str(first), "state"], cwd=True) as group:
+        status = group.wait(seconds + 120)
+        path = group.folder / "state"
+        said = json.loads(path.read_text()) if path.exists() else {"next": first, "cases": 0, "failures": []}
+        if status != 0 and not said["failures"]:
+            ended = "did not end in time" if status is None else f"ended with {status}"
+            said["failures"] = [f"the group of {ranks} ranks {ended} after number {said['next']}: {group.words()}"]
+            said["next"] += 64  # where nobody said which one it was, go on behind it
+        return said
+
+
+def main():
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 600.0
+    state = Path(sys.argv[2] if len(sys.argv) > 2 else "build/fuzz_dist.json")
+    seed = int(os.environ.get("TESSERA_FUZZ_SEED", "2"))
+    if launch.mpirun() is None:
+        print("no mpirun here: the fuzzer of distributed arrays is skipped")
+        return 0
+    known = json.loads(state.read_text()) if state.exists() else {}
+    had = known.setdefault(str(seed), {str(r): {"next": 0, "cases": 0} for r in RANKS})
+    failures, began, turn, cases = [], time.monotonic(), 0, 0
+    while (left := seconds - (time.monotonic() - began)) > 0 and len(failures) < 20:
+        ranks = min(RANKS, key=lambda r: (had[str(r)]["cases"], RANKS.index(r)))
+        mine = had[str(ranks)]
+        said = one_group(ranks, min(SLICE, max(2.0, left), max(2.0, seconds / len(RANKS))), seed, mine["next"])
+        mine["next"], mine["cases"] = said["next"], mine["cases"] + said["cases"]
+        cases += said["cases"]
+        failures += said["failures"]
+        state.parent.mkdir(parents=True, exist_ok=True)
+        state.write_text(json.dumps(known, indent=1))
+        turn += 1
+    total = sum(r["cases"] for r in had.values())
+    for failure in failures:
+        print(f"-- {failure}\n")
+    print(f"fuzz_dist: {cases} cases in {time.monotonic() - began:.0f} s, {len(failures)} failures; {total} with seed {seed} so far")
+    return 1 if failures or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rank that is killed, stopped, raises or leaves in the middle of the work: the others end with a clear error within
+ten seconds, and files that were being saved are whole. Runs mpirun itself, so it is not run under mpirun."""
+
+import os
+import time
+from pathlib import Path
+
+import launch
+import numpy as np
+import pytest
+
+pytestmark = [
+    pytest.mark.skipif("OMPI_COMM_WORLD_SIZE" in os.environ, reason="starts ranks of its own"),
+    pytest.mark.skipif(launch.mpirun() is None, reason="no mpirun here"),
+]
+PROGRAM = str(Path(__file__).parent / "failures.py")
+LIMIT = 10.0
+
+
+def meet_grief(how, tmp_path, options=(), extra=()):
+    """The group, when it has ended by itself, the seconds from the grief to the end, and what was said."""
+    path = tmp_path / "x.npy"
+    with launch.Group(3, [PROGRAM, how, str(path)], options=options, extra=extra) as group:
+        status = group.wait(60)
+        ended = time.time()
+        words = group.words()
+    assert status is not None, f"still running after 60 s:\n{words}"
+    grief = Path(f"{path}.grief")
+    assert grief.exists(), f"nothing went wrong: {words}"
+    return status, ended - float(grief.read_text()), words, path
+
+
+def survivors(path):
+    """What the ranks that were left said, by rank: (seconds after the grief, text)."""
+    found = {}
+    for rank in (0, 2):
+        note = Path(f"{path}.rank{rank}")
+        if note.exists():
+            when, text = note.read_text().split(" ", 1)
+            found[rank] = (float(when), text)
+    return found
+
+
+@pytest.mark.parametrize("how", ["kill", "raise"])
+def test_mpirun_ends_everybody(how, tmp_path):
+    """As people start it: mpirun notices by itself, we only must not stand in its way."""
+    status, seconds, words, _ = meet_grief(how, tmp_path)
+    assert status != 0 and seconds < LIMIT, words
+    if how == "raise":
+        assert "rank 1 has had enough" in words
+
+
+@pytest.mark.parametrize("how", ["kill", "stop", "exit"])
+def test_survivors_say_what_happened(how, tmp_path):
+    """mpirun told to leave the others alone (it does not see that one is stopped): they find out by themselves."""
+    options = [] if how == "stop" else ["--enable-recovery"]
+    status, seconds, words, path = meet_grief(how, tmp_path, options, {"TESSERA_COMM_TIMEOUT": "5"})
+    found = survivors(path)
+    grief = float(Path(f"{path}.grief").read_text())
+    assert set(found) == {0, 2}, f"ranks {sorted(found)} said something\n{words}"
+    for when, text in found.values():
+        assert when - grief < LIMIT, f"after {when - grief:.1f} s\n{words}"
+        assert "rank" in text and len(text) > 20, text
+    assert status != 0 and seconds < 2 * LIMIT, words
+
+
+@pytest.mark.parametrize("delay", [0, 300, 1000, 3000, 20000])
+def test_a_file_that_was_being_saved_is_whole(delay, tmp_path):
+    """Killed at some time inside of a loop of saves: the file is one of those that were saved, never a mixture."""
+    status, seconds, words, path = meet_grief(f"save-{delay}", tmp_path)
+    assert status != 0 and seconds < LIMIT, words
+    got = np.load(path)
+    assert got.shape == (300_000,), words
+    assert np.array_equal(got, np.arange(300_000.0) + got[0]) and got[0] >= 6, got[0]

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random arrays, keys and values in every layout beside NumPy: reading, assigning, computing in place.
+
+Cases are drawn by number (draw.py), the same on every rank; TESSERA_DIST_CASES of them for each number of ranks. A
+failing one is run again with:  launch.py -n RANKS test_dist_random.py -k numbered  and TESSERA_DIST_CASE=SEED,NUMBER."""
+
+import os
+
+import numpy as np
+import pytest
+from checks import run_case
+from draw import Case, Operand, draw_case, draw_key, draw_layout, draw_value, numbers, plain
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from layouts import WORLD
+
+CASES = int(os.environ.get("TESSERA_DIST_CASES", "4000"))
+PARTS = 8
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_cases(part, slate):
+    for number in range(part * CASES // PARTS, (part + 1) * CASES // PARTS):
+        try:
+            run_case(draw_case(1, number, WORLD.size), slate, bound=number % 2 == 0)
+        except AssertionError as found:
+            raise AssertionError(f"TESSERA_DIST_CASE=1,{number}: {found}") from found
+
+
+@pytest.mark.skipif("TESSERA_DIST_CASE" not in os.environ, reason="no TESSERA_DIST_CASE")
+def test_numbered(slate):
+    seed, number = map(int, os.environ["TESSERA_DIST_CASE"].split(","))
+    run_case(draw_case(seed, number, WORLD.size), slate)
+
+
+@st.composite
+def cases(draw, op):
+    """The same kinds of cases, from hypothesis: it makes a failing one smaller (on all ranks alike)."""
+    shape = draw(st.lists(st.integers(0, 6), max_size=3).map(tuple))
+    dtype = draw(st.sampled_from(["int64", "float32", "complex64", "uint8"]))
+    rng = np.random.Generator(np.random.Philox(key=[7, draw(st.integers(0, 2**20))]))
+    x = numbers(rng, shape, dtype)
+    layout = draw_layout(rng, shape, WORLD.size, 8)
+    key = draw_key(rng, shape, WORLD.size)
+    bare = len(key) == 1 and draw(st.booleans())
+    value = None
+    if op != "get":
+        try:
+            target = x[plain(key, bare)].shape
+        except (IndexError, ValueError, TypeError):
+            target = shape
+        op = op if target else "set"
+        value = draw_value(rng, target, WORLD.size, dtype) if target else Operand(numbers(rng, (), dtype))
+    return Case(op, x, layout, key, bare, value, None)
+
+
+@settings(max_examples=60)
+@given(case=cases("get"))
+def test_get(case, slate):
+    run_case(case, slate)
+
+
+@settings(max_examples=60)
+@given(case=cases("set"))
+def test_set(case, slate):
+    run_case(case, slate)
+
+
+@settings(max_examples=60)
+@given(case=cases("+="))
+def test_in_place(case, slate):
+    run_case(case, slate)
