@@ -10,11 +10,8 @@
 #include <string_view>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/plugin_file.hpp"
 #include "tessera/device/compute_device.hpp"
-
-#ifndef TESSERA_VERSION
-#define TESSERA_VERSION "unversioned"
-#endif
 
 namespace tessera {
 
@@ -26,13 +23,11 @@ struct Plugin {
 using PluginEntry = const Plugin* (*)();
 inline constexpr const char* plugin_symbol = "tessera_plugin";
 
-// What both sides must agree on: version, compiler, standard library and the sizes of shared types.
-// Inline and static, so that each side compiles its own.
+// What both sides must agree on: the build and the sizes of shared types. Inline and static, so
+// that each side compiles its own.
 [[maybe_unused]] static std::string abi_tag() {
-  return cat("tessera ", TESSERA_VERSION, ", g++ ", __GNUC__, ", libstdc++ abi ",
-             _GLIBCXX_USE_CXX11_ABI, "/", __GXX_ABI_VERSION, ", sizes ", sizeof(Launch), " ",
-             sizeof(Task), " ", sizeof(DeviceInfo), " ", sizeof(Device), " ", sizeof(std::string),
-             " ", sizeof(Plugin));
+  return cat(build_tag(), ", sizes ", sizeof(Launch), " ", sizeof(Task), " ", sizeof(DeviceInfo),
+             " ", sizeof(Device), " ", sizeof(std::string), " ", sizeof(Plugin));
 }
 
 struct LoadedPlugin {
