@@ -13,7 +13,7 @@ needed="g++:g++ make:make cmake:cmake ninja-build:ninja
   libcli11-dev:<CLI/CLI.hpp> nlohmann-json3-dev:<nlohmann/json.hpp> zlib1g-dev:<zlib.h>
   libgtest-dev:<gtest/gtest.h> python3-dev:@python"
 # Useful, but nothing stops without them (a .venv without pip borrows the packages of the machine's Python).
-wanted="python3-venv:@venv ccache:ccache clang-tidy:clang-tidy"
+wanted="python3-venv:@venv ccache:ccache clang-tidy:clang-tidy libopenmpi-dev:mpicxx openmpi-bin:mpirun"
 
 python_ok() {
   "${PYTHON:-python3}" - <<'EOF' 2>/dev/null

@@ -68,6 +68,8 @@ class Setting {
           "bytes of a piece of a transfer that goes through pinned host memory")                   \
   SETTING(i64, comm_timeout, 0,                                                                    \
           "seconds that a rank waits for others before it gives up; 0 = as long as they live")     \
+  SETTING(bool, comm_single_copy, true,                                                            \
+          "ranks of one machine read large blocks straight from each other's memory")              \
   SETTING(bool, comm_check, false,                                                                 \
           "compare what must be equal on all ranks, at every call: tests")                         \
   SETTING(                                                                                         \

@@ -51,6 +51,14 @@ BlockWalk::BlockWalk(const Block& block) {
   }
 }
 
+BlockWalk::BlockWalk(std::byte* start, i64 run, std::span<const Axis> axes)
+    : at_(start), run_(run), left_(run) {
+  for (const Axis& a : axes) {
+    axes_.push_back({a.count, a.stride, 0});
+    left_ *= a.count;
+  }
+}
+
 void BlockWalk::step(i64 runs) {
   within_ = 0;
   for (i64 a = axes_.size() - 1; a >= 0; --a) {

@@ -12,10 +12,17 @@ namespace tessera {
 
 class TESSERA_API BlockWalk {
  public:
+  struct Axis {
+    i64 count, stride, index;  // runs, bytes, position
+  };
   explicit BlockWalk(const Block& block);
+  // A walk that another process described: next() gives addresses there, which nobody touches here.
+  BlockWalk(std::byte* start, i64 run, std::span<const Axis> axes);
   i64 left() const { return left_; }  // bytes
   i64 run() const { return run_; }    // bytes of a run; the whole block when it is contiguous
   bool contiguous() const { return axes_.empty(); }
+  std::byte* start() const { return at_; }  // before the first step
+  std::span<const Axis> axes() const { return axes_; }
 
   // The next bytes that lie together: the rest of the run, at most `limit`; advances.
   std::span<std::byte> next(i64 limit);
@@ -23,9 +30,6 @@ class TESSERA_API BlockWalk {
   void unpack(const std::byte* from, i64 bytes);
 
  private:
-  struct Axis {
-    i64 count, stride, index;  // runs, bytes, position
-  };
   void step(i64 runs);  // along the innermost axis, not beyond its end
   template <bool in>
   void move(std::byte* buffer, i64 bytes);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/base/trace.hpp"
+#include "tessera/comm/plugin.hpp"
 #include "tessera/comm/self.hpp"
 
 namespace tessera {
@@ -69,7 +70,12 @@ Communicator Communicator::self() {
   return *alone;
 }
 
-Communicator Communicator::world() { return self(); }
+Communicator Communicator::world() {
+  if (launched_ranks() == 1) return self();
+  static const auto* all =
+      new Communicator(load_world());  // outlives all; tried again if it throws
+  return *all;
+}
 
 std::string_view Communicator::transport() const { return group_->transport->name(); }
 std::string Communicator::str() const {

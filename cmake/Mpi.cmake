@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# libtessera_mpi: ranks as processes. It stands beside libtessera, which opens it when mpirun started the
+# process. Without an MPI nothing is built and nothing is missed until then.
+if(NOT TARGET tessera OR NOT "comm" IN_LIST TESSERA_LAYERS)
+  return()
+endif()
+set(MPI_CXX_SKIP_MPICXX ON)
+find_package(MPI QUIET COMPONENTS CXX)
+if(NOT MPI_CXX_FOUND)
+  message(STATUS "No MPI: the plug-in tessera_mpi is not built")
+  return()
+endif()
+
+file(GLOB mpi_sources CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/comm/mpi/*.cpp)
+list(FILTER mpi_sources EXCLUDE REGEX "(_test|_bench)\\.cpp$")
+add_library(tessera_mpi MODULE ${mpi_sources})
+target_compile_definitions(tessera_mpi PRIVATE TESSERA_BUILDING_PLUGIN)
+target_link_libraries(tessera_mpi PRIVATE tessera tessera_flags MPI::MPI_CXX)
+target_link_options(tessera_mpi PRIVATE -Wl,--as-needed)
+set_target_properties(tessera_mpi PROPERTIES INSTALL_RPATH "$ORIGIN")
+if(NOT SKBUILD)
+  install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+endif()
+
+if(TESSERA_BENCH)
+  add_executable(relayout_bench ${TESSERA_SRC}/tessera/comm/mpi/relayout_bench.cpp)
+  target_link_libraries(relayout_bench PRIVATE tessera tessera_flags MPI::MPI_CXX)
+  add_dependencies(relayout_bench tessera_mpi)
+endif()
+
+# The tests of collectives once more, over processes; then ranks that are killed, stopped or give up. Leaks of
+# MPI itself are not ours to find.
+if(NOT TESSERA_TESTS OR NOT TARGET tessera_test_comm OR NOT MPIEXEC_EXECUTABLE)
+  return()
+endif()
+set(mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader
+  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none ASAN_OPTIONS=detect_leaks=0)
+add_dependencies(tessera_test_comm tessera_mpi)
+foreach(ranks 2 3 4 7)
+  add_test(NAME tessera_test_comm_mpi_${ranks} COMMAND timeout --kill-after=5 180
+    ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:tessera_test_comm> --gtest_brief=1 --gtest_filter=Ranks.*)
+  set_tests_properties(tessera_test_comm_mpi_${ranks} PROPERTIES
+    ENVIRONMENT "${mpi_environment}" TIMEOUT 200 PROCESSORS 2)
+endforeach()
+add_executable(tessera_mpi_failure ${CMAKE_CURRENT_SOURCE_DIR}/tests/mpi/failure.cpp)
+target_link_libraries(tessera_mpi_failure PRIVATE tessera tessera_flags)
+add_dependencies(tessera_mpi_failure tessera_mpi)
+add_test(NAME tessera_mpi_failure COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/tests/mpi/failure.sh
+  ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:tessera_mpi_failure>)
+set_tests_properties(tessera_mpi_failure PROPERTIES
+  ENVIRONMENT "${mpi_environment}" TIMEOUT 200 PROCESSORS 2)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Ranks as processes that mpirun started. Each group has an MPI communicator of its own, so groups
+// never hear each other. Every wait polls: a rank that has ended, is stopped or has given up ends
+// the waits of the others with a CommError within seconds. Small collectives are MPI's own, large
+// ones are exchanges, which on one machine copy once.
+//   Communicator comm(std::unique_ptr<Transport>(new MpiTransport(World::start())));
+
+#include <vector>
+
+#include "tessera/comm/mpi/world.hpp"
+#include "tessera/comm/transport.hpp"
+
+namespace tessera::mpi {
+
+class MpiTransport final : public Transport {
+ public:
+  explicit MpiTransport(World& world);  // all ranks
+  ~MpiTransport() override;
+  MpiTransport(const MpiTransport&) = delete;
+  MpiTransport& operator=(const MpiTransport&) = delete;
+
+  std::string_view name() const override { return "mpi"; }
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(members_.size()); }
+  void exchange(std::span<const Block> sends, std::span<const Block> receives) override;
+  void barrier() override;
+  void broadcast(void* data, i64 bytes, int root) override;
+  void allgather(const void* mine, i64 bytes, void* all) override;
+  void allgather(const void* mine, std::span<const i64> bytes, void* all) override;
+  void alltoall(const void* sends, i64 bytes_each, void* receives) override;
+  std::unique_ptr<Transport> split(int colour, int key) override;
+
+ private:
+  MpiTransport(World& world, MPI_Comm comm, std::vector<int> members);
+  template <class F>
+  void guarded(F&& f);  // refuses a lost group; what fails inside loses it
+  template <class F>
+  void collective(F&& start);  // start(&request) begins a call of MPI; waits for its end
+  i64 piece() const;
+
+  World& world_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::vector<int> members_;  // ranks in the world
+  int rank_ = 0;
+  std::string lost_;
+};
+
+}  // namespace tessera::mpi

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/comm/mpi/patience.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "tessera/base/config.hpp"
+#include "tessera/comm/mpi/watch.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+constexpr double spin_seconds = 50e-6, yield_seconds = 1e-3;
+constexpr double notes_after = 0.02, processes_after = 1, ask_every = 0.25;
+// A message may still be on its way when its sender is found to be gone.
+constexpr double doomed_patience = 0.2;
+
+}  // namespace
+
+Patience::Patience(World& world, std::span<const int> members, std::string_view operation)
+    : world_(world), members_(members), operation_(operation) {}
+
+void Patience::progress() {
+  looks_ = 0;
+  since_ = 0;
+  doomed_ = 0;
+}
+
+void Patience::pause(std::span<const int> open) {
+  // The clock is read now and then only, while looks are quick.
+  if (++looks_ < short_looks && looks_ % 16 != 0) {
+    if (world_.crowded()) sched_yield();
+    return;
+  }
+  const double now = seconds_now();
+  if (since_ == 0) since_ = now;
+  const double waited = now - since_;
+  if (waited < spin_seconds && !world_.crowded()) return;
+  if (waited < yield_seconds) {
+    sched_yield();
+    return;
+  }
+  usleep(waited < 10 * yield_seconds ? 50 : 200);
+  if (waited > notes_after && !open.empty()) ask(open, now);
+}
+
+void Patience::ask(std::span<const int> open, double now) {
+  const double waited = now - since_;
+  if (doomed_ > 0 && now - doomed_ > doomed_patience) throw CommError(verdict_);
+  if (doomed_ > 0 || now - asked_ < (waited < processes_after ? notes_after : ask_every)) return;
+  asked_ = now;
+  world_.read_notes();
+  stopped_.resize(members_.size(), 0);
+  for (const int q : open) {
+    const int rank = members_[static_cast<std::size_t>(q)];
+    const Note said = world_.note(rank);
+    if (waited < processes_after && !said.left && !said.lost) continue;
+    const std::string why = why_silent(world_, rank, stopped_[static_cast<std::size_t>(q)]);
+    if (why.empty()) continue;
+    verdict_ = cat("waited for rank ", q, " in ", operation_, ": ", why);
+    doomed_ = now;
+    return;
+  }
+  if (const i64 limit = config().comm_timeout; limit > 0 && waited > static_cast<double>(limit))
+    throw CommError(cat("waited for rank ", open.front(), " in ", operation_,
+                        ": nothing came within ", limit, " seconds"));
+}
+
+}  // namespace tessera::mpi

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One block on its way to, or from, one rank. advance() does what can be done without waiting and
+// says whether that was anything. Small blocks are one message; large ones are read from the
+// sender's memory where that is allowed, else they are a stream of pieces, packed where they are
+// strided, two at a time, so that no copy of the data is ever whole.
+//   Sending s(link, block);   while (!s.done()) s.advance();
+
+#include <memory>
+#include <optional>
+
+#include "tessera/comm/mpi/single_copy.hpp"
+
+namespace tessera::mpi {
+
+struct Link {
+  World& world;
+  MPI_Comm comm;
+  int rank;       // of the other side, in the group
+  bool readable;  // single copies both ways
+  i64 piece;      // bytes of a message of a stream: both sides must agree
+};
+
+// The bytes of a block as messages of at most `piece` bytes.
+class Stream {
+ public:
+  enum class Way : std::uint8_t { out, in };
+  Stream(const Link& link, const Block& block, Way way);
+  bool advance();
+  bool done() const { return unposted_ == 0 && open_ == 0; }
+  void abandon();
+
+ private:
+  static constexpr int most = 4;
+  struct Piece {
+    MPI_Request request = MPI_REQUEST_NULL;
+    i64 bytes = 0;
+    std::unique_ptr<std::byte[]> room;
+  };
+  Piece& piece(int k) { return pieces_[(first_ + k) % most]; }
+  void post(Piece& piece);
+  bool finish(Piece& piece);
+
+  Link link_;
+  BlockWalk walk_;
+  Way way_;
+  bool packed_;
+  i64 unposted_;
+  int first_ = 0, open_ = 0;
+  Piece pieces_[most];
+};
+
+class Sending {
+ public:
+  Sending(const Link& link, const Block& block);
+  bool advance();
+  bool done() const { return done_; }
+  int rank() const { return link_.rank; }
+  void abandon();
+
+ private:
+  Link link_;
+  const Block* block_;
+  bool done_ = false;
+  std::unique_ptr<Offer> offer_;
+  char answer_ = 0;
+  MPI_Request offering_ = MPI_REQUEST_NULL, answering_ = MPI_REQUEST_NULL;
+  std::optional<Stream> stream_;
+};
+
+class Receiving {
+ public:
+  Receiving(const Link& link, const Block& block, std::string_view operation);
+  bool advance();
+  bool done() const { return done_; }
+  int rank() const { return link_.rank; }
+  void abandon();
+
+ private:
+  void open_offer(i64 length);
+  bool read_on();
+
+  Link link_;
+  const Block* block_;
+  std::string_view operation_;
+  bool done_ = false;
+  std::unique_ptr<Offer> offer_;
+  char answer_ = 0;
+  MPI_Request offering_ = MPI_REQUEST_NULL, answering_ = MPI_REQUEST_NULL;
+  std::optional<RemoteRead> read_;
+  std::optional<Stream> stream_;
+};
+
+}  // namespace tessera::mpi

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/comm/mpi/world.hpp"
+
+#include <dlfcn.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "tessera/base/config.hpp"
+#include "tessera/comm/mpi/watch.hpp"
+#include "tessera/comm/plugin.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+constexpr int note_tag = 1;
+constexpr std::size_t note_length = 1000;
+constexpr std::uint64_t probe_word = 0x7465737365726121u;
+// Seconds that a rank which has given up leaves to the others to say why they do.
+constexpr double last_words = 2.5;
+
+// What each rank tells of itself at the start.
+struct Card {
+  Process process;
+  std::uint64_t host, probe_address;
+};
+
+// Components of Open MPI look for its symbols in the whole process; we were opened locally.
+void make_mpi_global() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&MPI_Init_thread), &info) != 0 && info.dli_fname != nullptr)
+    dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+}
+
+World* the_world = nullptr;
+
+}  // namespace
+
+void World::fail(int code) {
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw CommError(
+      cat("MPI failed (", std::string_view(text, static_cast<std::size_t>(length)), ")"));
+}
+
+bool World::test(MPI_Request& request, MPI_Status* status) {
+  if (request == MPI_REQUEST_NULL) return true;
+  int done = 0;
+  call([&] { return MPI_Test(&request, &done, status); });
+  return done != 0;
+}
+
+World& World::start() {
+  if (the_world != nullptr) return *the_world;
+  auto* world = new World;  // never destroyed: groups of static objects may outlive main
+  int started = 0, level = MPI_THREAD_SINGLE;
+  make_mpi_global();
+  MPI_Initialized(&started);
+  if (started != 0) {
+    MPI_Query_thread(&level);
+  } else {
+    require<NotAvailable>(
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level) == MPI_SUCCESS,
+        "mpi: MPI could not start");
+    world->ours_ = true;
+  }
+  the_world = world;
+  std::atexit([] { the_world->finish(); });
+  require<NotAvailable>(level >= MPI_THREAD_SERIALIZED,
+                        "mpi: this MPI allows calls from one thread only; tessera needs"
+                        " MPI_THREAD_SERIALIZED");
+  world->meet();
+  world->probe_memory();
+  return *world;
+}
+
+void World::meet() {
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int launched = launched_ranks();
+  require<NotAvailable>(launched == 0 || launched == size, "mpi: the launcher started ", launched,
+                        " ranks, but the MPI that the plug-in is built for sees ", size,
+                        "; start with the mpirun of Open MPI");
+  MPI_Comm_dup(MPI_COMM_WORLD, &notes_);
+  MPI_Comm_set_errhandler(notes_, MPI_ERRORS_RETURN);
+
+  // Yama asks for this before another process of the same user may read our memory.
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  const Card mine{this_process(), host_key(), reinterpret_cast<std::uintptr_t>(&probe_word)};
+  std::vector<Card> cards(static_cast<std::size_t>(size));
+  call([&] {
+    return MPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, notes_);
+  });
+  int here = 0;
+  for (const Card& card : cards) {
+    Peer peer;
+    peer.process = card.process;
+    peer.same_host = card.host == mine.host;
+    here += peer.same_host;
+    if (peer.same_host) {
+      std::uint64_t word = 0;
+      iovec local{&word, sizeof word};
+      iovec remote{reinterpret_cast<void*>(card.probe_address), sizeof word};
+      const auto n =
+          process_vm_readv(static_cast<pid_t>(card.process.id), &local, 1, &remote, 1, 0);
+      peer.readable = n == static_cast<ssize_t>(sizeof word) && word == probe_word;
+    }
+    peers_.push_back(peer);
+  }
+  said_.resize(peers_.size());
+  crowded_ = here > static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// A pair reads each other's memory only if both can: each rank says whom it could read.
+void World::probe_memory() {
+  const std::size_t p = peers_.size();
+  const bool allowed = config().comm_single_copy;
+  std::vector<char> mine(p), theirs(p);
+  for (std::size_t q = 0; q < p; ++q) mine[q] = allowed && peers_[q].readable;
+  call([&] { return MPI_Alltoall(mine.data(), 1, MPI_BYTE, theirs.data(), 1, MPI_BYTE, notes_); });
+  for (std::size_t q = 0; q < p; ++q) peers_[q].readable = mine[q] != 0 && theirs[q] != 0;
+}
+
+void World::send_notes(char kind, const std::string& text) {
+  auto* note = new std::string(1, kind);  // MPI reads it until the process ends
+  note->append(text, 0, note_length);
+  for (int q = 0; q < size(); ++q) {
+    if (q == rank_) continue;
+    MPI_Request request = MPI_REQUEST_NULL;
+    const std::lock_guard lock(mutex_);
+    MPI_Isend(note->data(), static_cast<int>(note->size()), MPI_CHAR, q, note_tag, notes_,
+              &request);
+    MPI_Request_free(&request);
+  }
+}
+
+void World::read_notes() {
+  for (;;) {
+    int there = 0;
+    MPI_Status status;
+    std::string note(note_length + 1, '\0');
+    const std::lock_guard lock(mutex_);
+    if (MPI_Iprobe(MPI_ANY_SOURCE, note_tag, notes_, &there, &status) != MPI_SUCCESS || !there)
+      return;
+    int length = 0;
+    MPI_Recv(note.data(), static_cast<int>(note.size()), MPI_CHAR, status.MPI_SOURCE, note_tag,
+             notes_, &status);
+    MPI_Get_count(&status, MPI_CHAR, &length);
+    Note& said = said_[static_cast<std::size_t>(status.MPI_SOURCE)];
+    (note[0] == 'x' ? said.lost : said.left) = true;
+    if (length > 1) said.why = note.substr(1, static_cast<std::size_t>(length) - 1);
+  }
+}
+
+Note World::note(int rank) {
+  const std::lock_guard lock(mutex_);
+  return said_[static_cast<std::size_t>(rank)];
+}
+
+void World::lose(const std::string& why) {
+  if (!lost_.empty()) return;
+  lost_ = why;
+  send_notes('x', why);
+}
+
+bool World::others_are_at_their_end() {
+  for (int q = 0; q < size(); ++q) {
+    if (q == rank_) continue;
+    const Note said = note(q);
+    const bool silent = peer(q).same_host && health(peer(q).process) != Health::runs;
+    if (!said.left && !said.lost && !silent) return false;
+  }
+  return true;
+}
+
+// Prints why, leaves the others a moment to do the same, and ends the job.
+void World::end_all() {
+  std::fprintf(stderr, "tessera: rank %d of %d cannot end in order: %s\n", rank_, size(),
+               lost_.c_str());
+  std::fflush(nullptr);
+  for (const double start = seconds_now(); seconds_now() - start < last_words;) {
+    if (others_are_at_their_end()) break;
+    usleep(20000);
+    read_notes();
+  }
+  const Watch watch(*this, {}, "MPI_Abort", 3);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  _exit(1);
+}
+
+// Runs at exit. MPI_Finalize waits for all ranks, so it is called only when all have said that they
+// are there, too.
+void World::finish() {
+  int over = 0;
+  MPI_Finalized(&over);
+  if (over != 0 || peers_.empty()) return;
+  if (!lost_.empty()) end_all();
+  if (!ours_) return;
+  send_notes('l', "");
+  std::vector<double> stopped(peers_.size(), 0);
+  for (int look = 0;; ++look) {
+    read_notes();
+    bool all = true;
+    for (int q = 0; q < size() && lost_.empty(); ++q) {
+      const Note said = note(q);
+      if (q == rank_ || (said.left && !said.lost)) continue;
+      all = false;
+      if (!said.lost && look % 64 != 63) continue;
+      const std::string why = why_silent(*this, q, stopped[static_cast<std::size_t>(q)]);
+      if (!why.empty()) lose(cat("waited for rank ", q, " at the end: ", why));
+    }
+    if (!lost_.empty()) end_all();
+    if (all) break;
+    usleep(look < 100 ? 100 : 2000);
+  }
+  const Watch watch(*this, {}, "MPI_Finalize", 20);
+  MPI_Finalize();
+}
+
+}  // namespace tessera::mpi
