@@ -11,13 +11,14 @@ namespace {
 
 std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
 
-// A local answer is a view of x's memory or new memory; handles of views share their writes.
-DNDarray wrap(const DNDarray& x, bool view, Array local, const Shape& shape, const Spread& spread) {
-  if (view) return x.with(std::move(local), shape, spread);
-  return DNDarray(std::move(local), shape, spread, x.comm());
-}
 bool is_view(const NormalKey& key) {
   return key.plan.kind == IndexPlan::Kind::view && !key.plan.copy;
+}
+// A local answer is a view of x's memory or new memory; handles of views share their writes.
+DNDarray wrap(const DNDarray& x, const NormalKey& key, Array local, const Shape& shape,
+              const Spread& spread) {
+  if (is_view(key)) return x.with(std::move(local), shape, spread);
+  return DNDarray(key.plan.copy ? local.copy() : std::move(local), shape, spread, x.comm());
 }
 
 // One rank has what is asked for: a handle on it, read when somebody reads it.
@@ -27,6 +28,7 @@ DNDarray at_owner(const DNDarray& x, const NormalKey& key, int owner, const AtAx
   if (x.comm().rank() == owner)
     there = x.resident()[local_key(key, key.plan.arrays, where, x.device())];
   if (view) return x.rooted_view(std::move(there), key.plan.shape, owner);
+  if (there && key.plan.copy) there = there.copy();
   return DNDarray::rooted(std::move(there), key.plan.shape, x.dtype(), x.device(), owner, x.comm());
 }
 
@@ -34,8 +36,8 @@ DNDarray at_owner(const DNDarray& x, const NormalKey& key, int owner, const AtAx
 DNDarray from_whole(const DNDarray& x, const NormalKey& key) {
   if (!key.any_spread()) {
     if (x.owner()) return at_owner(x, key, *x.owner(), {});
-    return wrap(x, is_view(key), x.local()[local_key(key, key.plan.arrays, {}, x.device())],
-                key.plan.shape, {});
+    return wrap(x, key, x.local()[local_key(key, key.plan.arrays, {}, x.device())], key.plan.shape,
+                {});
   }
   const Shape& lead = key.plan.lead;
   const DNDarray* guide = nullptr;
@@ -177,7 +179,7 @@ DNDarray DNDarray::operator[](const DistIndex& key) const {
                                boxes_of(plan.shape, plan.spread, comm_.size()), comm_),
                       plan.shape, plan.spread, comm_);
     }
-    default: return wrap(*this, is_view(k), own_answer(*this, k, plan), plan.shape, plan.spread);
+    default: return wrap(*this, k, own_answer(*this, k, plan), plan.shape, plan.spread);
   }
 }
 
