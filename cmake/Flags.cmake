@@ -44,13 +44,22 @@ if(TESSERA_SANITIZE MATCHES "thread")
   set(CMAKE_CXX_FLAGS_DEV "-O0 -g1")
 endif()
 if(TESSERA_SANITIZE)
-  target_compile_options(tessera_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer>)
+  # Undefined behaviour is looked for in the library; targets with the property CHECKS_OTHERS (tests) are
+  # compiled more than run, and go without. Left out is what AddressSanitizer stops at as well.
+  set(undefined -fsanitize=undefined -fno-sanitize=null,object-size,vptr -fno-sanitize-recover=undefined)
+  string(REPLACE "," ";" sanitizers "${TESSERA_SANITIZE}")
+  foreach(sanitizer ${sanitizers})
+    if(sanitizer STREQUAL "undefined")
+      foreach(option ${undefined})
+        target_compile_options(tessera_flags INTERFACE
+          $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:CHECKS_OTHERS>>>>:${option}>)
+      endforeach()
+    else()
+      target_compile_options(tessera_flags INTERFACE
+        $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizer} -fno-omit-frame-pointer>)
+    endif()
+  endforeach()
   target_link_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE})
-  if(TESSERA_SANITIZE MATCHES "undefined")
-    target_compile_options(tessera_flags INTERFACE
-      $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined>)
-  endif()
 endif()
 if(TESSERA_COVERAGE)
   target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--coverage>)

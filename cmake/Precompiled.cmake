@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Precompiled headers (TESSERA_PCH): what nearly every file includes, parsed once per kind of target.
-# They hide missing includes, so presets dev, cuda and cover are built without them, and so does
-# tools/check_includes.py look at the sources. The lists stop where a bigger header costs the files that do not need it more in loading
-# than it saves the others in parsing (measured with g++ 12; <chrono>, linop.hpp and fmt did).
+# They hide missing includes, so presets dev, cuda and cover are built without them, and tools/check_includes.py
+# compiles every header alone. The lists stop where a bigger header costs the files that do not need it more in
+# loading than it saves the others in parsing (measured with g++ 12; <chrono>, linop.hpp and fmt did).
 set(TESSERA_PCH_HEADERS <algorithm> <array> <atomic> <cmath> <complex> <cstring> <functional> <memory>
   <mutex> <optional> <span> <sstream> <string> <unordered_map> <vector>
   "${TESSERA_SRC}/tessera/kernels/eager.hpp")

@@ -10,7 +10,8 @@ file(GLOB support_sources CONFIGURE_DEPENDS ${tests_root}/support/*.cpp)
 # The common main is compiled once; where tests/support has none, GoogleTest's own is used. Its objects and
 # the test programs share their flags, so that one precompiled header serves them all. The library under
 # test is optimised as it is shipped; the tests themselves only lightly, for they are compiled more than run,
-# and under sanitizers, which make a file of tests take three times as long, not at all.
+# and under sanitizers, which make a file of tests take three times as long, not at all. Undefined behaviour
+# is looked for in the library, not in the tests.
 add_library(tessera_test_support INTERFACE)
 set(test_options $<$<CONFIG:Release>:-O1>)
 if(TESSERA_SANITIZE)
@@ -23,7 +24,8 @@ if(support_sources)
   target_link_libraries(tessera_test_support_objects PRIVATE
     tessera tessera_flags tessera_deps GTest::gtest)
   target_compile_options(tessera_test_support_objects PRIVATE -fPIE ${test_options})
-  set_target_properties(tessera_test_support_objects PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  set_target_properties(tessera_test_support_objects PROPERTIES
+    POSITION_INDEPENDENT_CODE OFF CHECKS_OTHERS ON)
   tessera_precompile(tessera_test_support_objects <gtest/gtest.h> <random>)
   target_sources(tessera_test_support INTERFACE $<TARGET_OBJECTS:tessera_test_support_objects>)
   target_link_libraries(tessera_test_support INTERFACE GTest::gtest)
@@ -41,6 +43,7 @@ function(tessera_add_test name)
   target_compile_definitions(${name} PRIVATE
     TESSERA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}" TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_compile_options(${name} PRIVATE ${test_options})
+  set_target_properties(${name} PROPERTIES CHECKS_OTHERS ON)
   if(TARGET tessera_test_support_objects)
     tessera_precompile_as(${name} tessera_test_support_objects)
   endif()
