@@ -87,6 +87,8 @@ Communicator Communicator::split(int colour, int key) const {
   return Communicator(group_->start_equal("split", size_ - 1, 8).split(colour, key));
 }
 
+void Communicator::give_up(const std::string& why) const { group_->transport->give_up(why); }
+
 void Communicator::exchange(std::span<const Block> sends, std::span<const Block> receives) const {
   check_blocks(*this, sends, receives);
   i64 messages = 0, bytes = 0;

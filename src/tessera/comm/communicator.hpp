@@ -43,6 +43,9 @@ class TESSERA_API Communicator {
     return a.group_ == b.group_;
   }
 
+  // For what ends this rank alone, an exception that nobody caught: see Transport.
+  void give_up(const std::string& why) const;
+
   void exchange(std::span<const Block> sends, std::span<const Block> receives) const;
   void barrier() const;
   void broadcast(void* data, i64 bytes, int root) const;

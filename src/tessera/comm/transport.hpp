@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "tessera/base/dtype.hpp"
@@ -56,6 +57,10 @@ class TESSERA_API Transport {
 
   // A group of the ranks that gave the same colour, ordered by (key, rank).
   virtual std::unique_ptr<Transport> split(int colour, int key) = 0;
+
+  // This rank will not come to another call: ranks that wait for it end with a CommError that says
+  // why, and so does the process when it ends. Not collective.
+  virtual void give_up(const std::string& why) { (void)why; }
 
   // The operation that errors name ("waited for rank 2 in alltoall"): set by the Communicator.
   void doing(std::string_view operation) { operation_ = operation; }

@@ -46,6 +46,11 @@ i64 MpiTransport::piece() const {
   return std::clamp<i64>(pieces_bytes / (4 * size()), 64 << 10, 4 << 20);
 }
 
+void MpiTransport::give_up(const std::string& why) {
+  if (lost_.empty()) lost_ = why;
+  world_.lose(lost_);
+}
+
 template <class F>
 void MpiTransport::guarded(F&& f) {
   require<CommError>(lost_.empty(), operation_, ": the group is lost (", lost_, ")");

@@ -30,6 +30,7 @@ class MpiTransport final : public Transport {
   void allgather(const void* mine, std::span<const i64> bytes, void* all) override;
   void alltoall(const void* sends, i64 bytes_each, void* receives) override;
   std::unique_ptr<Transport> split(int colour, int key) override;
+  void give_up(const std::string& why) override;
 
  private:
   MpiTransport(World& world, MPI_Comm comm, std::vector<int> members);
