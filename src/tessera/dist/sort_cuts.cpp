@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/sort_cuts.hpp"
+
+#include <numeric>
+
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/sort/sort.hpp"
+
+namespace tessera::dist {
+namespace {
+
+std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+
+// A cut of one rank's items: low <= cut <= high.
+struct Interval {
+  i64 low = 0, high = 0;
+  bool open() const { return low < high; }
+  i64 length() const { return high - low; }
+};
+
+// Which items of an interval are asked for: all of a short one, else `most`, evenly spaced.
+struct Sampling {
+  i64 most = 8;
+  i64 count(const Interval& v) const { return std::min(v.length(), most); }
+  i64 place(const Interval& v, i64 i) const {
+    if (v.length() <= most) return v.low + i;
+    return v.low + (i + 1) * v.length() / (most + 1);
+  }
+};
+
+// About half a percent of what a sort moves per round; few rounds for much data.
+Sampling sampling_of(i64 total, int ranks) {
+  return {std::clamp<i64>(total / (160 * ranks * ranks), 8, 1024)};
+}
+
+// What a rank is told of its samples: so many lie before the cut, and those from `after` on do not.
+struct Verdict {
+  std::uint16_t before = 0, after = 0;
+};
+
+void apply(Interval& v, const Verdict& told, const Sampling& sampling) {
+  const Interval old = v;
+  if (told.before > 0) v.low = sampling.place(old, told.before - 1) + 1;
+  if (told.after < sampling.count(old)) v.high = sampling.place(old, told.after);
+}
+
+// The bounds of Note [cuts by samples]: samples are visited in order, and for each the number of
+// items before it lies between `low` and `high`. Bounds are kept within the intervals, which
+// changes no verdict: an item beyond an interval is on the same side of the cut as the interval's
+// end.
+std::vector<Verdict> judge(std::span<const Interval> known, const Sampling& sampling, i64 target,
+                           const Array& samples, bool descending) {
+  const std::size_t ranks = known.size();
+  std::vector<Verdict> told(ranks);
+  std::vector<std::size_t> rank_of;
+  std::vector<i64> passed(ranks, 0);
+  auto lower = [&](std::size_t r) {
+    return passed[r] ? sampling.place(known[r], passed[r] - 1) + 1 : known[r].low;
+  };
+  auto upper = [&](std::size_t r) {
+    return passed[r] < sampling.count(known[r]) ? sampling.place(known[r], passed[r])
+                                                : known[r].high;
+  };
+  i64 low = 0, high = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const i64 count = sampling.count(known[r]);
+    rank_of.insert(rank_of.end(), at(count), r);
+    told[r].after = static_cast<std::uint16_t>(count);
+    low += lower(r);
+    high += upper(r);
+  }
+  const Array order = stable_order(samples, 0, descending).contiguous();
+  const i64* const visit = order.host<i64>();
+  for (std::size_t k = 0; k < rank_of.size(); ++k) {
+    const std::size_t r = rank_of[at(visit[k])];
+    const i64 place = sampling.place(known[r], passed[r]), least = low - lower(r) + place;
+    if (high < target)
+      told[r].before = static_cast<std::uint16_t>(passed[r] + 1);
+    else if (least >= target)
+      told[r].after = std::min(told[r].after, static_cast<std::uint16_t>(passed[r]));
+    low = least + 1;
+    high -= place;
+    ++passed[r];
+    high += upper(r);
+  }
+  return told;
+}
+
+class Search {
+ public:
+  Search(const Array& sorted, std::span<const i64> counts, std::span<const i64> targets,
+         bool descending, const Communicator& comm)
+      : sorted_(sorted),
+        comm_(comm),
+        descending_(descending),
+        item_(size_of(sorted.dtype())),
+        mine_(targets.size()),
+        known_(counts.size()) {
+    const i64 total = std::accumulate(counts.begin(), counts.end(), i64{0});
+    sampling_ = sampling_of(total, comm.size());
+    for (std::size_t k = 0; k < targets.size(); ++k)
+      mine_[k] = whole(targets[k], total, counts[at(comm.rank())]);
+    if (at(comm.rank()) >= targets.size()) return;
+    target_ = targets[at(comm.rank())];
+    for (std::size_t r = 0; r < known_.size(); ++r) known_[r] = whole(target_, total, counts[r]);
+  }
+
+  bool open() const {
+    auto is_open = [](const Interval& v) { return v.open(); };
+    return std::any_of(mine_.begin(), mine_.end(), is_open) ||
+           std::any_of(known_.begin(), known_.end(), is_open);
+  }
+
+  void round() {
+    const Array samples = exchange_samples();
+    const std::vector<Verdict> told = judge(known_, sampling_, target_, samples, descending_);
+    std::vector<Verdict> heard(mine_.size());
+    std::vector<Block> sends, receives;
+    for (std::size_t r = 0; r < known_.size(); ++r)
+      if (known_[r].open())
+        sends.push_back(Block::dense(static_cast<int>(r), &told[r], sizeof(Verdict)));
+    for (std::size_t k = 0; k < mine_.size(); ++k)
+      if (mine_[k].open())
+        receives.push_back(Block::dense(static_cast<int>(k), &heard[k], sizeof(Verdict)));
+    comm_.exchange(sends, receives);
+    for (std::size_t r = 0; r < known_.size(); ++r)
+      if (known_[r].open()) apply(known_[r], told[r], sampling_);
+    for (std::size_t k = 0; k < mine_.size(); ++k)
+      if (mine_[k].open()) apply(mine_[k], heard[k], sampling_);
+  }
+
+  std::vector<i64> cuts() const {
+    std::vector<i64> cuts;
+    for (const Interval& v : mine_) cuts.push_back(v.low);
+    return cuts;
+  }
+
+ private:
+  static Interval whole(i64 target, i64 total, i64 count) {
+    if (target <= 0) return {0, 0};
+    if (target >= total) return {count, count};
+    return {0, count};
+  }
+
+  // This rank's samples for every open cut, in order of the cuts.
+  Array pick() const {
+    std::vector<i64> places;
+    for (const Interval& v : mine_)
+      for (i64 i = 0; i < sampling_.count(v); ++i) places.push_back(sampling_.place(v, i));
+    const Array index = empty_dense({static_cast<i64>(places.size())}, DType::i64);
+    std::copy(places.begin(), places.end(), index.host<i64>());
+    return take(sorted_, index.to(sorted_.device()), 0).to(cpu).contiguous();
+  }
+
+  // The samples of all ranks for the cut that this rank looks after, in order of the ranks.
+  Array exchange_samples() const {
+    const Array out = pick();
+    i64 count = 0;
+    for (const Interval& v : known_) count += sampling_.count(v);
+    const Array in = empty_dense({count}, sorted_.dtype());
+    std::vector<Block> sends, receives;
+    auto list = [&](std::vector<Block>& blocks, const std::vector<Interval>& intervals,
+                    const Array& from) {
+      const std::byte* next = static_cast<const std::byte*>(from.host_data());
+      for (std::size_t k = 0; k < intervals.size(); ++k) {
+        const i64 bytes = sampling_.count(intervals[k]) * item_;
+        if (bytes == 0) continue;
+        blocks.push_back(Block::dense(static_cast<int>(k), next, bytes));
+        next += bytes;
+      }
+    };
+    list(sends, mine_, out);
+    list(receives, known_, in);
+    comm_.exchange(sends, receives);
+    return in;
+  }
+
+  const Array& sorted_;
+  const Communicator& comm_;
+  bool descending_;
+  i64 item_, target_ = 0;
+  Sampling sampling_;
+  std::vector<Interval> mine_;   // of this rank, by target
+  std::vector<Interval> known_;  // by rank, of the target that this rank looks after
+};
+
+}  // namespace
+
+Array stable_order(const Array& x, i64 axis, bool descending) {
+  if (!descending || x.size() == 0) return tessera::argsort(x, axis);
+  // Turned round, equal items stand last to first: turning the positions round puts both right.
+  const Array turned = flip(tessera::argsort(flip(x, {axis}), axis), {axis});
+  return ops::subtract(Value(x.shape(axis) - 1), turned);
+}
+
+std::vector<i64> merge_cuts(const Array& sorted, std::span<const i64> counts,
+                            std::span<const i64> targets, bool descending,
+                            const Communicator& comm) {
+  assert(targets.size() <= at(comm.size()) && counts.size() == at(comm.size()));
+  Search search(sorted, counts, targets, descending, comm);
+  while (search.open()) search.round();
+  return search.cuts();
+}
+
+}  // namespace tessera::dist

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where to cut sorted blocks of several ranks so that what comes first is exactly so many items:
+// the multi-way selection behind sort, topk and unique. Equal items are ordered by rank, then by
+// place, so every cut is one cut, however many items are equal. Only samples travel, and only to
+// the one rank that looks after a cut. Private to the ordering functions of dist.
+//   std::vector<i64> cuts = merge_cuts(sorted, counts, {{250, 500}}, false, comm);
+
+#include <span>
+#include <vector>
+
+#include "tessera/array/array.hpp"
+#include "tessera/comm/communicator.hpp"
+
+namespace tessera::dist {
+
+// Positions that sort x along an axis, NaN above everything; equal items in the order in which they
+// stand, for both directions.
+Array stable_order(const Array& x, i64 axis, bool descending);
+
+// How many of this rank's items lie before item targets[k] of all ranks' items merged. `sorted`:
+// this rank's, in order (1-d, any device); `counts`: how many each rank has; `targets`: ascending,
+// as many as there are ranks at most, the same on all ranks. Note [cuts by samples]: rank k looks
+// after target k. For each rank it knows an interval in which the cut lies; a round asks for evenly
+// spaced items of the intervals, bounds the place of each among all items from the other ranks'
+// samples, and so shortens the intervals to about 3 / samples of what they were. An interval of no
+// more items than samples is sent whole, which ends the search. Both sides know the intervals, so
+// that a pair of ranks that has found its cut says no more.
+std::vector<i64> merge_cuts(const Array& sorted, std::span<const i64> counts,
+                            std::span<const i64> targets, bool descending,
+                            const Communicator& comm);
+
+}  // namespace tessera::dist

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/sort_exchange.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tessera/dist/sort_cuts.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/sort/sort.hpp"
+
+namespace tessera::dist {
+
+i64 Routes::received() const { return std::accumulate(receives.begin(), receives.end(), i64{0}); }
+
+i64 Routes::sources() const {
+  return std::count_if(receives.begin(), receives.end(), [](i64 n) { return n > 0; });
+}
+
+Routes routes_of(std::vector<i64> sends, const Communicator& comm) {
+  Routes routes{std::move(sends), std::vector<i64>(static_cast<std::size_t>(comm.size()))};
+  comm.alltoall(routes.sends.data(), sizeof(i64), routes.receives.data());
+  return routes;
+}
+
+std::vector<i64> pieces_of(std::span<const i64> cuts, i64 count, int ranks) {
+  std::vector<i64> pieces;
+  i64 begin = 0;
+  for (std::size_t q = 0; q < static_cast<std::size_t>(ranks); ++q) {
+    const i64 end = q < cuts.size() ? cuts[q] : count;
+    pieces.push_back(end - begin);
+    begin = end;
+  }
+  return pieces;
+}
+
+Array move_pieces(const Array& mine, const Routes& routes, const Communicator& comm) {
+  const i64 item = size_of(mine.dtype());
+  const Array from = mine.to(cpu).contiguous(), to = empty_dense({routes.received()}, mine.dtype());
+  auto blocks = [&](const std::vector<i64>& lengths, const Array& memory) {
+    std::vector<Block> list;
+    const std::byte* next = static_cast<const std::byte*>(memory.host_data());
+    for (std::size_t q = 0; q < lengths.size(); ++q) {
+      if (lengths[q] == 0) continue;
+      list.push_back(Block::dense(static_cast<int>(q), next, lengths[q] * item));
+      next += lengths[q] * item;
+    }
+    return list;
+  };
+  comm.exchange(blocks(routes.sends, from), blocks(routes.receives, to));
+  return to.to(mine.device());
+}
+
+DType counting_type(i64 n) {
+  if (n <= i64{1} << 8) return DType::u8;
+  if (n <= i64{1} << 16) return DType::u16;
+  return n <= i64{1} << 32 ? DType::u32 : DType::i64;
+}
+
+DType counting_type(std::span<const i64> counts) {
+  return counting_type(*std::max_element(counts.begin(), counts.end()));
+}
+
+Array shifted(const Array& received, const Routes& routes, std::span<const i64> starts) {
+  const Array out = empty_dense(received.shape(), DType::i64, received.device());
+  i64 begin = 0;
+  for (std::size_t r = 0; r < starts.size(); ++r) {
+    const i64 end = begin + routes.receives[r];
+    const Array piece = out.slice(0, begin, end);
+    piece.copy_from(received.slice(0, begin, end));
+    if (starts[r] != 0 && begin < end)
+      elementwise(ElementOp::add, std::array<ArrayOrValue, 2>{piece, Value(starts[r])}, piece);
+    begin = end;
+  }
+  return out;
+}
+
+namespace {
+
+std::vector<i64> starts_of(std::span<const i64> counts) {
+  std::vector<i64> starts(counts.size(), 0);
+  std::partial_sum(counts.begin(), counts.end() - 1, starts.begin() + 1);
+  return starts;
+}
+
+}  // namespace
+
+Ordered order_items(const Array& items, std::span<const i64> counts, const Partition& part,
+                    const OrderWants& wants, const Communicator& comm) {
+  const bool by_value = !wants.positions && !wants.descending;
+  Array order, mine;
+  if (by_value) {
+    mine = tessera::sort(items);
+  } else {
+    order = stable_order(items, 0, wants.descending);
+    mine = take(items, order, 0);
+  }
+  // Without the last cut when nothing lies beyond it.
+  const i64 total = std::accumulate(counts.begin(), counts.end(), i64{0});
+  std::span<const i64> targets = part.starts().subspan(1);
+  if (part.size() == total) targets = targets.first(targets.size() - 1);
+  std::vector<i64> cuts = merge_cuts(mine, counts, targets, wants.descending, comm);
+  const Routes routes = routes_of(pieces_of(cuts, items.size(), comm.size()), comm);
+  const i64 sent = std::accumulate(routes.sends.begin(), routes.sends.end(), i64{0});
+  const Array values = move_pieces(mine.slice(0, 0, sent), routes, comm);
+  const bool mixed = routes.sources() > 1;
+  if (by_value) return {mixed ? tessera::sort(values) : values, {}};
+  const Array place = mixed ? stable_order(values, 0, wants.descending) : Array();
+  auto in_order = [&](const Array& came) { return mixed ? take(came, place, 0) : came; };
+  Ordered result;
+  if (wants.values) result.values = in_order(values);
+  if (wants.positions) {
+    const auto extents = wants.places ? wants.extents : counts;
+    const Array used = order.slice(0, 0, sent);
+    const Array offsets = wants.places ? take(wants.places, used, 0) : used;
+    const Array came = move_pieces(offsets.astype(counting_type(extents)), routes, comm);
+    result.positions = in_order(shifted(came, routes, starts_of(extents)));
+  }
+  return result;
+}
+
+}  // namespace tessera::dist
