@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/dist/dnd_array.hpp"
 
+#include <map>
+
 #include "tessera/dist/relayout.hpp"
 #include "tessera/dist/relayout_stage.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -9,6 +11,8 @@ namespace tessera {
 
 struct DNDarray::Body {
   i64 version = 0;  // raised by every write through a handle of this memory
+  i64 views = 0;    // handles made of it, copies not counted
+  std::map<std::pair<i64, std::string>, std::shared_ptr<const void>> known;  // until then
 };
 
 // What was read of a rooted array; every rank keeps the same books, so that all know without asking
@@ -61,6 +65,7 @@ DNDarray DNDarray::rooted_view(Array there, Shape shape, int owner,
                          comm_.size());
   DNDarray x;
   x.body_ = body_;
+  x.view_ = ++body_->views;
   x.replica_ = std::make_shared<Replica>();
   x.shape_ = std::move(shape);
   x.dtype_ = dtype.value_or(dtype_);
@@ -83,6 +88,7 @@ DNDarray DNDarray::with(Array local, Shape shape, Spread spread) const {
     return rooted_view(std::move(local), std::move(shape), *owner_, dtype);
   }
   DNDarray x = *this;
+  x.view_ = ++body_->views;
   x.local_ = std::move(local);
   x.shape_ = std::move(shape);
   x.spread_ = std::move(spread);
@@ -116,7 +122,21 @@ const Array& DNDarray::local() const {
   return comm_.rank() == *owner_ ? local_ : replica_->whole;
 }
 
-void DNDarray::touch() const { ++body_->version; }
+void DNDarray::touch() const {
+  ++body_->version;
+  body_->known.clear();
+}
+
+std::shared_ptr<const void> DNDarray::recall(const std::string& what) const {
+  const auto found = body_->known.find({view_, what});
+  return found == body_->known.end() ? nullptr : found->second;
+}
+
+void DNDarray::remember(const std::string& what, std::shared_ptr<const void> known) const {
+  constexpr std::size_t most = 8;  // plans are as large as the key: old ones go first by name
+  if (body_->known.size() >= most) body_->known.erase(body_->known.begin());
+  body_->known[{view_, what}] = std::move(known);
+}
 
 DNDarray DNDarray::resplit(std::optional<i64> axis) const {
   if (!axis) return spread_as({});

@@ -70,6 +70,10 @@ class TESSERA_API DNDarray {
   const Array& resident() const { return local_; }
   // After writing through local() or resident(), on every rank.
   void touch() const;
+  // What was worked out about the values of this handle and its copies (by a text that says what),
+  // until touch(). Every rank keeps the same books. Null when there is nothing.
+  std::shared_ptr<const void> recall(const std::string& what) const;
+  void remember(const std::string& what, std::shared_ptr<const void> known) const;
 
   // A handle over the same memory that shares its writes (views made by indexing and transposing).
   // Of a rooted array: another of the same owner, `spread` without a split.
@@ -105,6 +109,7 @@ class TESSERA_API DNDarray {
   struct Body;     // what the handles of one memory share: how often it was written
   struct Replica;  // what copies of one rooted handle share: what was last read
   std::shared_ptr<Body> body_;
+  i64 view_ = 0;  // which of the handles over this memory, counted alike on all ranks
   std::shared_ptr<Replica> replica_;
   Array local_;
   Shape shape_;

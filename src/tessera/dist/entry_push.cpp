@@ -87,6 +87,22 @@ class KnownPush {
         rows_.write_slab(share.ids, rows.to(x_.device()), rest_axis(), begin(share.holder));
   }
 
+  Movement movement() const {
+    const int p = x_.comm().size();
+    Movement m;
+    m.sent.assign(at(p), 0);
+    for (int holder = 0; holder < p; ++holder)
+      for (int owner = 0; owner < p; ++owner) {
+        if (holder == owner) continue;
+        const i64 bytes =
+            count_of(shape_of(share(holder, owner), holder)) * size_of(value_.dtype());
+        m.messages += bytes > 0;
+        m.sent[at(holder)] += bytes;
+        m.bytes += bytes;
+      }
+    return m;
+  }
+
  private:
   // The places of `owner` whose values `holder` has.
   struct Share {
@@ -145,6 +161,12 @@ class KnownPush {
 };
 
 }  // namespace
+
+Movement known_push(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
+  const EntryRows rows(x, key);
+  const DNDarray travels = narrowed(value, x.dtype());
+  return KnownPush(x, key, rows, travels).movement();
+}
 
 void push_rows(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
                const DNDarray& given) {

@@ -6,6 +6,7 @@
 //   push_rows(x, key, plan, value);
 
 #include "tessera/dist/index_route.hpp"
+#include "tessera/dist/relayout.hpp"
 
 namespace tessera {
 
@@ -13,5 +14,8 @@ namespace tessera {
 // written.
 void push_rows(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
                const DNDarray& value);
+
+// What push_rows sends of a value that is dealt out, where all ranks know the positions.
+Movement known_push(const DNDarray& x, const NormalKey& key, const DNDarray& value);
 
 }  // namespace tessera

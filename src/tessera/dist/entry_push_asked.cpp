@@ -37,15 +37,13 @@ i64 number_of(i64 own, const Shape& lead, i64 lead_axis, i64 begin, i64 count) {
   return (outer * lead[lead_axis] + along) * inner + own % inner;
 }
 
-// What this rank has for one owner, in one piece: places, numbers, rows.
-std::vector<std::byte> message_of(const Wire& wire, std::span<const i64> numbers, i64 number_bytes,
+std::vector<std::byte> message_of(std::span<const i64> numbers, i64 number_bytes,
                                   const Array& rows) {
-  std::vector<std::byte> all = wire.bytes;
-  const std::size_t places = all.size(), listed = numbers.size() * at(number_bytes);
+  const std::size_t listed = numbers.size() * at(number_bytes);
   const std::size_t data = rows ? at(rows.bytes()) : 0;
-  all.resize(places + listed + data);
-  put_numbers(numbers, number_bytes, all.data() + places);
-  if (data > 0) std::memcpy(all.data() + places + listed, rows.host_data(), data);
+  std::vector<std::byte> all(listed + data);
+  put_numbers(numbers, number_bytes, all.data());
+  if (data > 0) std::memcpy(all.data() + listed, rows.host_data(), data);
   return all;
 }
 
@@ -79,23 +77,18 @@ Given value_for(const DNDarray& value, const NormalKey& key, i64 lead_axis, cons
   return g;
 }
 
-// What came with the places, of all ranks in their order.
+// Places and what came for them, of all ranks in their order.
 struct Arrived {
   std::vector<i64> ids, numbers;
   std::vector<std::byte> rows;
 
-  void add(const Notice& notice, std::span<const std::byte> bytes, const Payload& payload,
-           const EntryRows& of, int me) {
-    const i64 count = notice.ids(), places = notice.bytes(of.radix(me));
-    const std::vector<i64> decoded =
-        decode(notice.kind(), bytes.first(at(places)), of.first_id(me), of.radix(me));
-    ids.insert(ids.end(), decoded.begin(), decoded.end());
-    bytes = bytes.subspan(at(places));
+  void add(std::span<const i64> places, std::span<const std::byte> bytes, const Payload& payload) {
+    ids.insert(ids.end(), places.begin(), places.end());
     if (payload.numbers) {
       const std::size_t before = numbers.size();
-      numbers.resize(before + at(count));
-      take_numbers(bytes.data(), payload.number_bytes, {numbers.data() + before, at(count)});
-      bytes = bytes.subspan(at(count * payload.number_bytes));
+      numbers.resize(ids.size());
+      take_numbers(bytes.data(), payload.number_bytes, {numbers.data() + before, places.size()});
+      bytes = bytes.subspan(places.size() * at(payload.number_bytes));
     }
     if (payload.rows) rows.insert(rows.end(), bytes.begin(), bytes.end());
   }
@@ -165,49 +158,38 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
   const DNDarray& x = rows.array();
   const Communicator& comm = x.comm();
   const int p = comm.size(), me = comm.rank();
+  const std::shared_ptr<const Fetch> asked = ask_owners(rows, key, lead_axis, part);
   const Given given = value_for(value, key, lead_axis, part);
   const Payload payload = payload_of(rows, given, key.plan.lead, lead_axis);
 
-  std::string problem;
-  const std::vector<Array> positions = entries_of(x, key, lead_axis, part, problem);
-  Array ids;
-  if (problem.empty()) ids = rows.ids(positions, given.own.lead);
-  const Winners w = ids ? winners({ids.host<i64>(), at(ids.size())}) : Winners{};
-  const std::vector<i64> bounds = owner_bounds(w.ids, x.part(), rows.ids_per_entry());
-
+  std::vector<i64> last(asked->wanted.size());  // the entry whose value stays
+  for (std::size_t j = 0; j < asked->slot.size(); ++j)
+    last[at(asked->slot[j])] = static_cast<i64>(j);
   std::vector<std::vector<std::byte>> sent(at(p)), got(at(p));
-  std::vector<Notice> notices(at(p));
+  std::vector<Block> sends, receives;
   for (int q = 0; q < p; ++q) {
-    const i64 first = bounds[at(q)], count = bounds[at(q) + 1] - first;
-    const std::span<const i64> entries{w.entry.data() + first, at(count)};
-    const Wire wire = encode({w.ids.data() + first, at(count)}, rows.first_id(q), rows.radix(q));
-    notices[at(q)] = Notice::of(wire, !problem.empty());
+    const i64 first = asked->bounds[at(q)], count = asked->bounds[at(q) + 1] - first;
+    const std::span<const i64> entries{last.data() + first, at(count)};
     std::vector<i64> numbers;
     if (payload.numbers)
       for (const i64 j : entries)
         numbers.push_back(number_of(j, key.plan.lead, lead_axis, part.begin(me), part.count(me)));
     Array values;
     if (payload.rows && count > 0) values = on_host_dense(given.own.rows(entries));
-    sent[at(q)] = message_of(wire, numbers, payload.number_bytes, values);
-  }
-  const std::vector<Notice> in = exchange_notices(notices, problem, comm);
-  std::vector<Block> sends, receives;
-  for (int q = 0; q < p; ++q) {
-    const Notice& n = in[at(q)];
+    sent[at(q)] = message_of(numbers, payload.number_bytes, values);
     if (q == me) {
       got[at(q)] = std::move(sent[at(q)]);
       continue;
     }
     if (!sent[at(q)].empty())
       sends.push_back(Block::dense(q, sent[at(q)].data(), static_cast<i64>(sent[at(q)].size())));
-    if (n.ids() == 0) continue;
-    got[at(q)].resize(at(n.bytes(rows.radix(me)) + n.ids() * payload.per_place()));
-    receives.push_back(Block::dense(q, got[at(q)].data(), static_cast<i64>(got[at(q)].size())));
+    got[at(q)].resize(asked->serve[at(q)].size() * at(payload.per_place()));
+    if (!got[at(q)].empty())
+      receives.push_back(Block::dense(q, got[at(q)].data(), static_cast<i64>(got[at(q)].size())));
   }
   comm.exchange(sends, receives);
   Arrived all;
-  for (int q = 0; q < p; ++q)
-    if (in[at(q)].ids() > 0) all.add(in[at(q)], got[at(q)], payload, rows, me);
+  for (int q = 0; q < p; ++q) all.add(asked->serve[at(q)], got[at(q)], payload);
   write_arrived(rows, std::move(all), payload, given, key);
 }
 

@@ -97,16 +97,6 @@ void EntryRows::write_slab(std::span<const i64> ids, const Array& rows, i64 axis
   base_.slice(own, first, first + rows.shape(1 + axis)).assign(key, rows);
 }
 
-std::vector<Notice> exchange_notices(std::span<const Notice> out, const std::string& problem,
-                                     const Communicator& comm) {
-  std::vector<Notice> in(out.size());
-  comm.alltoall(out.data(), sizeof(Notice), in.data());
-  bool failed = false;
-  for (const Notice& n : in) failed = failed || n.problem();
-  if (failed) comm.agree<IndexError>(problem);
-  return in;
-}
-
 Array fetch_rows(const EntryRows& rows, const Fetch& fetch) {
   const DNDarray& x = rows.array();
   const Communicator& comm = x.comm();
@@ -136,45 +126,6 @@ Array fetch_rows(const EntryRows& rows, const Fetch& fetch) {
   const Array there = all.to(x.device());
   if (in_order(fetch.slot, fetch.wanted.size())) return there;
   return take(there, list_of(fetch.slot).to(x.device()), 0);
-}
-
-Fetch ask_owners(const EntryRows& rows, std::span<const i64> entries, const std::string& problem) {
-  const DNDarray& x = rows.array();
-  const Communicator& comm = x.comm();
-  const int p = comm.size(), me = comm.rank();
-  Distinct d = problem.empty() ? distinct(entries) : Distinct{};
-  Fetch fetch;
-  fetch.bounds = owner_bounds(d.ids, x.part(), rows.ids_per_entry());
-  fetch.wanted = std::move(d.ids);
-  fetch.slot = std::move(d.slot);
-  fetch.serve.resize(at(p));
-  std::vector<Wire> wires(at(p));
-  std::vector<Notice> out(at(p)), in;
-  for (int q = 0; q < p; ++q) {
-    const i64 first = fetch.bounds[at(q)], count = fetch.bounds[at(q) + 1] - first;
-    if (q != me)
-      wires[at(q)] =
-          encode({fetch.wanted.data() + first, at(count)}, rows.first_id(q), rows.radix(q));
-    out[at(q)] = Notice::of(wires[at(q)], !problem.empty());
-  }
-  in = exchange_notices(out, problem, comm);
-  std::vector<std::vector<std::byte>> arrived(at(p));
-  std::vector<Block> sends, receives;
-  for (int q = 0; q < p; ++q) {
-    if (q == me) continue;
-    if (!wires[at(q)].bytes.empty())
-      sends.push_back(
-          Block::dense(q, wires[at(q)].bytes.data(), static_cast<i64>(wires[at(q)].bytes.size())));
-    if (in[at(q)].ids() == 0) continue;
-    arrived[at(q)].resize(at(in[at(q)].bytes(rows.radix(me))));
-    receives.push_back(
-        Block::dense(q, arrived[at(q)].data(), static_cast<i64>(arrived[at(q)].size())));
-  }
-  comm.exchange(sends, receives);
-  for (int q = 0; q < p; ++q)
-    fetch.serve[at(q)] =
-        decode(in[at(q)].kind(), arrived[at(q)], rows.first_id(me), rows.radix(me));
-  return fetch;
 }
 
 Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Partition& part) {

@@ -50,15 +50,14 @@ struct Fetch {
 // (entries, rest...), on x's device.
 Array fetch_rows(const EntryRows& rows, const Fetch& fetch);
 
-// Tells the owners which ids this rank wants (collective; `problem` is a sentence if this rank's
-// entries are out of bounds: then all ranks throw it as an IndexError).
-Fetch ask_owners(const EntryRows& rows, std::span<const i64> entries, const std::string& problem);
+// Tells the owners which ids the entries of this rank want (collective). The positions along
+// `lead_axis` are dealt out by `part`; IndexError on all ranks where any is out of bounds. A key of
+// one distributed array remembers the answer: the same key on an array that is dealt out alike
+// sends nothing the next time.
+std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
+                                        const Partition& part);
 // The same where every rank knows all entries: nothing is sent.
 Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Partition& part);
-
-// Sends each rank its notice; where any rank has a problem, all throw it (IndexError).
-std::vector<Notice> exchange_notices(std::span<const Notice> out, const std::string& problem,
-                                     const Communicator& comm);
 
 // Dense host memory of an array, wherever it is; the array itself where it already is that.
 Array on_host_dense(const Array& a);

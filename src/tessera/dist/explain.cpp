@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/dist/entries.hpp"
+#include "tessera/dist/entry_push.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/mask.hpp"
@@ -44,6 +45,12 @@ void gather_key(Explanation& e, const DNDarray& a) {
   }
 }
 
+// The other distributed arrays of a key are dealt out as its first: at most all of them travel.
+void gather_others(Explanation& e, const NormalKey& k, i64 first) {
+  for (std::size_t a = 0; a < k.spread.size(); ++a)
+    if (k.spread[a] && static_cast<i64>(a) != first) gather_key(e, k.spread[a]);
+}
+
 // Rows that owners give to the ranks of the entries, or, reversed, take from them.
 void exchange_known(Explanation& e, const EntryRows& rows, const Array& ids,
                     const RoutePlan& plan) {
@@ -81,6 +88,26 @@ void exchange_asked(Explanation& e, const EntryRows& rows, const RoutePlan& plan
   }
 }
 
+// Distributed positions that all ranks have to get, then rows move as for positions that all know.
+// Bounds.
+void explain_gathered(Explanation& e, const DNDarray& x, const NormalKey& k, i64 which) {
+  const Array& positions = k.plan.arrays[at(which)];
+  const Shape& lead = k.plan.lead;
+  const i64 missing = lead.size() - positions.ndim();
+  i64 last = 0;
+  for (i64 a = 0; a < positions.ndim(); ++a)
+    if (positions.shape(a) > 1) last = missing + a;
+  const int p = x.comm().size();
+  e.route = Route::unordered;
+  e.exact = p == 1;
+  e.reason = "the positions are distributed, but not along the split: all ranks get them";
+  e.spread = {k.plan.position + last, Partition::even(lead[last], p)};
+  const EntryRows rows(x, k);
+  for (int r = 0; r < p; ++r)
+    for (int q = 0; q < p; ++q)
+      if (q != r) send(e, q, 1, std::min(count_of(lead), rows.radix(q)) * rows.row_bytes());
+}
+
 Explanation begin(const DNDarray& x) {
   Explanation e;
   e.sent.assign(at(x.comm().size()), 0);
@@ -102,7 +129,8 @@ Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPla
                  boxes_of(mask.mask.shape(), as, p));
     e.messages += m.messages;
     e.exact = p == 1;
-    for (int r = 0; r < p; ++r) send(e, r, 0, (m.sent[at(r)] + 7) / 8, true);
+    for (int r = 0; r < p; ++r)  // each message is whole bytes
+      send(e, r, 0, m.sent[at(r)] > 0 ? m.sent[at(r)] / 8 + p : 0, true);
   }
   if (*x.split() == mask.first) {
     tell_all(e, 8);
@@ -110,13 +138,17 @@ Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPla
                      : "the mask lies as the array does; elements stay where they are";
     return e;
   }
+  e.reason = "elements of the ranks interleave: counts by row tell where each goes";
+  if (p == 1) return e;
   i64 rows = 1, row = 1;
   for (i64 a = mask.first; a < *x.split(); ++a) rows *= x.shape(a);
-  tell_all(e, (rows + 7) / 8);
+  i64 widest = 0;
+  for (const i64 n : x.part().counts()) widest = std::max(widest, n);
+  for (i64 a = *x.split() + 1; a < mask.first + mask.mask.ndim(); ++a) widest *= x.shape(a);
+  tell_all(e, bytes_of_counts(rows, widest));
   for (i64 a = 0; a < x.ndim(); ++a) row *= a == *x.split() ? 1 : x.shape(a);
-  e.exact = p == 1;
+  e.exact = false;
   for (int r = 0; r < p; ++r) send(e, r, p - 1, x.part().count(r) * row * size_of(x.dtype()));
-  e.reason = "elements of the ranks interleave: counts by row tell where each goes";
   return e;
 }
 
@@ -137,6 +169,7 @@ Explanation unknown(const DNDarray& x, const DistIndex& key, const IndexPlan& ch
   Explanation e = begin(x);
   e.route = Route::unordered;
   e.shape = checked.shape;
+  e.foreseen = false;
   e.exact = x.comm().alone();
   e.reason = "a distributed mask beside other arrays: its positions decide";
   for (const DNDarray& a : key.spread())
@@ -163,6 +196,7 @@ std::string Explanation::str() const {
   std::string size = to_text(shape);
   if (std::find(shape.begin(), shape.end(), -1) != shape.end())
     size += " (-1: as many as are true)";
+  if (!foreseen) return cat(name(route), ": ", reason, "; what it sends is known when it is read");
   return cat(name(route), ": ", reason, "; result ", size, ", ", where, "; ",
              exact ? "" : "at most ", messages, messages == 1 ? " message, " : " messages, ",
              index_bytes + data_bytes, " bytes",
@@ -181,10 +215,19 @@ Explanation explain(const DNDarray& x, const DistIndex& key) {
   const int p = x.comm().size();
   if (!x.split()) {
     e.reason = "every rank has the whole array";
-    if (k.any_spread()) tell_all(e, 1);
+    for (const DNDarray& a : k.spread) {
+      if (!a || e.spread.split) continue;
+      const i64 along = k.plan.lead.size() - a.ndim() + *a.split();
+      if (a.shape(*a.split()) == k.plan.lead[along]) e.spread = {k.plan.position + along, a.part()};
+    }
     for (const DNDarray& a : k.spread)
-      if (a && !e.spread.split)
-        e.spread = {k.plan.position + k.plan.lead.size() - a.ndim() + *a.split(), a.part()};
+      if (a && !e.spread.split) gather_key(e, a);
+    if (k.any_spread() && e.spread.split) {
+      tell_all(e, 1);
+      for (const DNDarray& a : k.spread)  // several are dealt out alike first
+        if (a && k.plan.arrays.size() > 1) gather_key(e, a);
+      e.exact = p == 1 || k.plan.arrays.size() == 1;
+    }
     return e;
   }
   const bool keeps = keeps_spread(x, k);
@@ -193,12 +236,14 @@ Explanation explain(const DNDarray& x, const DistIndex& key) {
       if (a) gather_key(e, a);
   const KeyAxis& axis = k.axes[at(*x.split())];
   if (!keeps && axis.meets == Meets::positions && k.spread[at(axis.array)]) {
-    e.route = Route::unordered;
-    e.exact = p == 1;
-    e.reason = "the positions are distributed, but repeat along that axis: all ranks get them";
+    explain_gathered(e, x, k, axis.array);
     return e;
   }
   const RoutePlan plan = route_of(x, k);
+  if (plan.route == Route::unordered && !keeps && k.any_spread()) {
+    explain_gathered(e, x, k, axis.array);
+    return e;
+  }
   e.route = plan.route;
   e.reason = plan.reason;
   e.spread = plan.spread;
@@ -216,14 +261,129 @@ Explanation explain(const DNDarray& x, const DistIndex& key) {
     }
     case Route::unordered: {
       const EntryRows rows(x, k);
-      if (plan.ask)
+      if (plan.ask) {
         exchange_asked(e, rows, plan, k.plan.lead, true, 0);
-      else
+        gather_others(e, k, plan.array);
+      } else {
         exchange_known(e, rows, rows.ids(k.plan.arrays, k.plan.lead), plan);
+      }
       break;
     }
     default: break;
   }
+  return e;
+}
+
+namespace {
+
+// Everybody gets all of the value.
+void gather_value(Explanation& e, const DNDarray& value) {
+  const int p = value.comm().size();
+  const i64 item = size_of(value.dtype());
+  if (value.split()) {
+    add(e, movement(value.shape(), item, boxes_of(value.shape(), value.spread(), p),
+                    boxes_of(value.shape(), {}, p)));
+  } else if (!value.known()) {
+    send(e, *value.owner(), p - 1, value.size() * item * (p - 1));
+  }
+}
+
+Boxes boxes_of_value(const DNDarray& value) {
+  const int p = value.comm().size();
+  if (value.split()) return boxes_of(value.shape(), value.spread(), p);
+  return value.known() ? Boxes(at(p)) : boxes_on(*value.owner(), p);
+}
+
+void explain_value(Explanation& e, const DNDarray& x, const NormalKey& k, const RoutePlan& plan,
+                   const DNDarray& value) {
+  const int p = x.comm().size();
+  const i64 item = size_of(value.dtype()), ndim = plan.shape.size();
+  switch (plan.route) {
+    case Route::scalar:
+      add(e, movement(value.shape(), item, boxes_of_value(value), boxes_on(plan.owner, p)));
+      break;
+    case Route::unordered: {
+      const bool dealt = value.split() && value.shape(*value.split()) != 1;
+      if (!plan.ask && dealt) {
+        add(e, known_push(x, k, value));
+      } else if (plan.ask) {
+        const bool differs = varies(value.shape(), ndim, k.plan.position, k.plan.lead.size());
+        const EntryRows rows(x, k);
+        const i64 row = count_of(rows.rest()) * std::min(item, size_of(x.dtype())) +
+                        bytes_of_number(count_of(k.plan.lead));
+        exchange_asked(e, rows, plan, k.plan.lead, false, differs ? row : 0);
+        gather_others(e, k, plan.array);
+        if (value.split() || !value.known()) gather_value(e, value);  // at most
+      } else {
+        gather_value(e, value);
+      }
+      break;
+    }
+    default: {
+      const i64 own = plan.axis - (ndim - value.ndim());
+      if (own < 0 || value.shape(own) == 1) return gather_value(e, value);
+      Boxes to;
+      for (std::size_t q = 0; q < plan.begins.size(); ++q)
+        to.push_back({own, plan.begins[q], plan.ends[q]});
+      add(e, movement(value.shape(), item, boxes_of_value(value), to));
+    }
+  }
+}
+
+}  // namespace
+
+Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& given) {
+  const IndexPlan checked = check_key(x, key);
+  Explanation e;
+  if (const auto mask = lone_mask(x, key); mask && covers_split(x, *mask)) {
+    e = explain_mask(x, *mask, checked);
+    const i64 own = checked.position - (checked.shape.size() - given.ndim());
+    const bool differs = own >= 0 && given.shape(own) != 1, moves = given.split() || !given.known();
+    const bool aligned = mask->mask.spread() == Spread{*x.split() - mask->first, x.part()};
+    if (differs) {  // who has which: told, or asked for
+      tell_all(e, 8);
+      for (int r = 0; moves && !x.comm().alone() && r < x.comm().size(); ++r)
+        send(e, r, 0, given.size() * 8, true);
+    } else if (aligned) {
+      e = begin(x);
+      e.route = Route::distributed_mask;
+      e.reason = "one value for all: each rank writes where its part of the mask is true";
+    }
+    if (moves) gather_value(e, given);
+    e.exact = x.comm().alone() || (!differs && aligned);
+  } else if (const Known known = known_key(x, key); known.key) {
+    const DNDarray value = trimmed(given, known.key->plan.shape.size());
+    e = begin(x);
+    e.shape = known.key->plan.shape;
+    const bool gathers = !x.split() || !keeps_spread(x, *known.key);
+    if (gathers)
+      for (const DNDarray& a : known.key->spread)
+        if (a) gather_key(e, a);
+    if (!x.split()) {
+      e.reason = "every rank has the whole array";
+      if (x.owner())
+        add(e, movement(value.shape(), size_of(value.dtype()), boxes_of_value(value),
+                        boxes_on(*x.owner(), x.comm().size())));
+      else
+        gather_value(e, value);
+    } else if (gathers && known.key->any_spread() &&
+               known.key->axes[at(*x.split())].meets == Meets::positions) {
+      e.route = Route::unordered;
+      e.exact = x.comm().alone();
+      e.reason = "the positions are distributed and repeat: all ranks get them";
+      gather_value(e, value);
+    } else {
+      const RoutePlan plan = route_of(x, *known.key);
+      e.route = plan.route;
+      e.reason = plan.reason;
+      explain_value(e, x, *known.key, plan, value);
+    }
+  } else {
+    e = unknown(x, key, checked);
+    gather_value(e, given);
+  }
+  e.shape = x.shape();
+  e.spread = x.spread();
   return e;
 }
 

@@ -29,8 +29,11 @@ struct TESSERA_API Explanation {
   i64 index_bytes = 0, data_bytes = 0;  // all ranks
   std::vector<i64> sent;                // bytes by rank, index and data
   bool exact = true;                    // false: upper bounds, the key's values lie on other ranks
+  bool foreseen = true;  // false: a distributed mask beside other arrays decides route and bytes
   std::string str() const;
 };
 TESSERA_API Explanation explain(const DNDarray& x, const DistIndex& key);
+// Of x[key] = value.
+TESSERA_API Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& value);
 
 }  // namespace tessera

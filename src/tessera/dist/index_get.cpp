@@ -82,13 +82,7 @@ DNDarray unordered(const DNDarray& x, const NormalKey& key, const RoutePlan& pla
   lead[plan.lead_axis] = plan.spread.part.count(x.comm().rank());
   Array result;
   if (plan.ask) {
-    std::string problem;
-    const std::vector<Array> mine = entries_of(x, key, plan.lead_axis, plan.spread.part, problem);
-    Array ids;
-    if (problem.empty()) ids = rows.ids(mine, lead);
-    const std::span<const i64> entries =
-        ids ? std::span<const i64>(ids.host<i64>(), at(ids.size())) : std::span<const i64>();
-    result = fetch_rows(rows, ask_owners(rows, entries, problem));
+    result = fetch_rows(rows, *ask_owners(rows, key, plan.lead_axis, plan.spread.part));
   } else {
     const Array ids = rows.ids(key.plan.arrays, key.plan.lead);
     result = fetch_rows(rows, know_owners(rows, ids, plan.lead_axis, plan.spread.part));

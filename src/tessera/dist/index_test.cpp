@@ -162,6 +162,17 @@ Shape any_shape(Rng& rng) {
   return s;
 }
 
+// What was sent is what was said before, or no more where only bounds were known.
+void expect_predicted(const Explanation& e, const Communicator& comm, const Traffic& sent,
+                      const std::string& at) {
+  if (!e.foreseen) return;
+  const i64 said = e.sent[static_cast<std::size_t>(comm.rank())];
+  if (e.exact)
+    ASSERT_EQ(sent.bytes, said) << at << "\n" << e.str();
+  else
+    ASSERT_LE(sent.bytes, said) << at << "\n" << e.str();
+}
+
 void check_get(Rng& rng, const Communicator& comm, const std::string& where) {
   const Array whole = counting(any_shape(rng), DType::i64);
   const DNDarray x = deal_out(rng, whole, comm);
@@ -172,11 +183,19 @@ void check_get(Rng& rng, const Communicator& comm, const std::string& where) {
   const std::string local_error = what_is_thrown([&] { expected = whole[key.local]; });
   DNDarray y;
   const Spread before = x.spread();
+  Explanation predicted;
+  const Traffic silent = comm.traffic();
+  const std::string refused = what_is_thrown([&] { predicted = explain(x, key.dist); });
+  ASSERT_TRUE(comm.traffic() == silent) << at;
   const std::string error = what_is_thrown([&] { y = x[key.dist]; });
   ASSERT_EQ(kind_of(error), kind_of(local_error)) << at << "\n" << error << "\n" << local_error;
   ASSERT_TRUE(x.spread() == before);
   if (!error.empty()) return;
   ASSERT_EQ(y.shape(), expected.shape()) << at;
+  if (y.owner()) (void)y.local();  // what was asked of its owner travels when it is read
+  expect_predicted(predicted, comm, comm.traffic() - silent, at);
+  if (predicted.foreseen)
+    ASSERT_EQ(predicted.spread.split.value_or(-1), y.split().value_or(-1)) << at;
   const Array got = y.gathered();
   ASSERT_TRUE(same(got, expected)) << at << "\ngot " << y.split().value_or(-1);
 }
@@ -200,8 +219,13 @@ void check_set(Rng& rng, const Communicator& comm, const std::string& where) {
   const std::string at = cat(where, " x", whole.shape(), " split ", x.split().value_or(-1), " key ",
                              key.text, " value ", v.shape(), " split ", value.split().value_or(-1));
   const std::string local_error = what_is_thrown([&] { whole.assign(key.local, v); });
+  Explanation predicted;
+  const Traffic silent = comm.traffic();
+  const std::string refused = what_is_thrown([&] { predicted = explain(x, key.dist, value); });
+  ASSERT_TRUE(comm.traffic() == silent) << at;
   const std::string error = what_is_thrown([&] { x.assign(key.dist, value); });
   ASSERT_EQ(kind_of(error), kind_of(local_error)) << at << "\n" << error << "\n" << local_error;
+  if (error.empty()) expect_predicted(predicted, comm, comm.traffic() - silent, at);
   ASSERT_TRUE(same(x.gathered(), whole)) << at;
 }
 

@@ -24,6 +24,7 @@ struct MaskOrder {
 // one row.
 MaskOrder order_of(const Array& mask, i64 rows, i64 widest, const Communicator& comm);
 
+i64 bytes_of_counts(i64 rows, i64 widest);  // what each rank tells each other for it
 // Of a mask over axes of x that is dealt out as x is: its rows are what stands before x's split.
 MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local);
 
