@@ -17,19 +17,6 @@ Array host_list(i64 n) {
   return Array(Storage::allocate(cpu, n * 8), Layout::contiguous({n}), DType::i64);
 }
 
-Array list_of(std::span<const i64> numbers) {
-  const Array a = host_list(static_cast<i64>(numbers.size()));
-  std::copy(numbers.begin(), numbers.end(), a.host<i64>());
-  return a;
-}
-
-bool in_order(std::span<const i64> slot, std::size_t distinct) {
-  if (slot.size() != distinct) return false;
-  for (std::size_t j = 0; j < slot.size(); ++j)
-    if (slot[j] != static_cast<i64>(j)) return false;
-  return true;
-}
-
 }  // namespace
 
 Array on_host_dense(const Array& a) { return a.contiguous().to(cpu); }
@@ -95,37 +82,6 @@ void EntryRows::write_slab(std::span<const i64> ids, const Array& rows, i64 axis
   for (const Array& p : positions_of(ids)) key.add(p);
   const i64 own = extents_.size() + axis;
   base_.slice(own, first, first + rows.shape(1 + axis)).assign(key, rows);
-}
-
-Array fetch_rows(const EntryRows& rows, const Fetch& fetch) {
-  const DNDarray& x = rows.array();
-  const Communicator& comm = x.comm();
-  const int me = comm.rank();
-  const i64 bytes = rows.row_bytes();
-  Shape shape{static_cast<i64>(fetch.wanted.size())};
-  shape.append(rows.rest());
-  const Array all = empty_dense(shape, x.dtype(), cpu);
-  auto* base = static_cast<std::byte*>(all.host_data());
-  std::vector<Array> held;
-  std::vector<Block> sends, receives;
-  for (int r = 0; r < comm.size(); ++r) {
-    const i64 first = fetch.bounds[at(r)], count = fetch.bounds[at(r) + 1] - first;
-    if (r == me) {
-      if (count > 0)
-        all.slice(0, first, first + count)
-            .copy_from(on_host_dense(rows.read({fetch.wanted.data() + first, at(count)})));
-      continue;
-    }
-    if (count * bytes > 0) receives.push_back(Block::dense(r, base + first * bytes, count * bytes));
-    const std::vector<i64>& ids = fetch.serve[at(r)];
-    if (ids.empty() || bytes == 0) continue;
-    held.push_back(on_host_dense(rows.read(ids)));
-    sends.push_back(Block::dense(r, held.back().host_data(), held.back().bytes()));
-  }
-  comm.exchange(sends, receives);
-  const Array there = all.to(x.device());
-  if (in_order(fetch.slot, fetch.wanted.size())) return there;
-  return take(there, list_of(fetch.slot).to(x.device()), 0);
 }
 
 Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Partition& part) {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "support/ranks.hpp"
+#include "tessera/base/config.hpp"
 #include "tessera/comm/thread.hpp"
 #include "tessera/dist/explain.hpp"
 #include "tessera/dist/index_key.hpp"
@@ -238,11 +239,84 @@ TEST_P(DistIndexing, ReadsAsALocalArray) {
       check_get(rng, comm, cat("case ", i));
   });
 }
+TEST_P(DistIndexing, ReadsInPieces) {
+  const Using small(config().staging_bytes, i64{64});
+  run_ranks(GetParam(), [](Communicator comm) {
+    Rng rng(19);
+    for (int i = 0; i < 1000 && !testing::Test::HasFailure(); ++i)
+      check_get(rng, comm, cat("case ", i));
+  });
+}
 TEST_P(DistIndexing, WritesAsALocalArray) {
   run_ranks(GetParam(), [](Communicator comm) {
     Rng rng(18);
     for (int i = 0; i < 3000 && !testing::Test::HasFailure(); ++i)
       check_set(rng, comm, cat("case ", i));
+  });
+}
+// The same key a second time, and on another array that is dealt out alike: rows only.
+TEST_P(DistIndexing, KeysRememberWhomTheyAsked) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    const Array whole = counting({40, 3}, DType::f64), list = counting({17}, DType::i64);
+    Rng rng(20);
+    const auto dealt = [&](const Array& a) {
+      const Partition part = Partition::even(a.shape(0), comm.size());
+      return DNDarray(a.slice(0, part.begin(comm.rank()), part.end(comm.rank())).copy(), a.shape(),
+                      {0, part}, comm);
+    };
+    const DNDarray x = dealt(whole), y = dealt(ops::negative(whole).astype(DType::f32));
+    const DNDarray k = dealt(ops::remainder(ops::multiply(list, Value(23)), Value(40)));
+    const auto bytes = [&](const auto& f) {
+      const Traffic before = comm.traffic();
+      f();
+      i64 sent = (comm.traffic() - before).bytes;
+      comm.allreduce(&sent, 1, DType::i64, Combine::sum);
+      return sent;
+    };
+    const i64 first = bytes([&] { (void)x[k]; }), second = bytes([&] { (void)x[k]; });
+    const i64 other = bytes([&] { (void)y[k]; });
+    EXPECT_EQ(second, 2 * other);  // half the bytes per element, and nothing else
+    if (comm.size() > 1) EXPECT_GT(first, second);
+    EXPECT_EQ(bytes([&] { x.assign(k, Array::scalar(Value(7.0), DType::f64)); }), 0);
+    k.assign(DistIndex(0), Array::scalar(Value(39), DType::i64));
+    if (comm.size() > 1) EXPECT_GT(bytes([&] { (void)x[k]; }), second);
+    EXPECT_EQ(x[k].gathered()[Index(0)].copy().shape(), Shape{3});
+  });
+}
+TEST_P(DistIndexing, ValuesMayBeThePlaceItself) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    const auto run = [&](const Index& key, const Index& from) {
+      const Array whole = counting({30}, DType::i64);
+      const Partition part = Partition::even(30, comm.size());
+      const DNDarray x(whole.slice(0, part.begin(comm.rank()), part.end(comm.rank())).copy(), {30},
+                       {0, part}, comm);
+      whole.assign(key, whole[from].copy());
+      x.assign(key, x[from]);
+      EXPECT_TRUE(same(x.gathered(), whole)) << key.str();
+    };
+    run(Index(Slice{10, {}, {}}), Index(Slice{{}, -10, {}}));
+    run(Index(Slice{{}, {}, -1}), Index(Slice{}));
+    run(Index(Slice{{}, 20, {}}), Index(Slice{10, {}, {}}));
+    const Array turned = ops::subtract(Value(29), counting({30}, DType::i64));
+    run(Index(turned), Index(Slice{}));
+  });
+}
+// A row belongs to its owner: writes through the row and through the array meet.
+TEST_P(DistIndexing, RowsAreHandles) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    const Array whole = counting({6, 4}, DType::i64);
+    const Partition part = Partition::even(6, comm.size());
+    const DNDarray x(whole.slice(0, part.begin(comm.rank()), part.end(comm.rank())).copy(), {6, 4},
+                     {0, part}, comm);
+    const DNDarray row = x[DistIndex(4)];
+    EXPECT_EQ(row.gathered()[Index(1)].item().as<i64>(), 17);
+    x.assign(DistIndex(4, 1), Array::scalar(Value(-5), DType::i64));
+    EXPECT_EQ(row.local()[Index(1)].item().as<i64>(), -5);
+    row.assign(DistIndex(0), Array::scalar(Value(77), DType::i64));
+    EXPECT_EQ(x.gathered()[Index(4, 0)].item().as<i64>(), 77);
+    const DNDarray number = x[DistIndex(4, 0)];
+    x.assign(DistIndex(4, 0), Array::scalar(Value(1), DType::i64));
+    EXPECT_EQ(number.item().as<i64>(), 77);  // a number is not a handle
   });
 }
 INSTANTIATE_TEST_SUITE_P(Ranks, DistIndexing, testing::Values(1, 2, 3, 4, 7),

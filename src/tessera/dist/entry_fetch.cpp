@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows from their owners to the ranks that want them, in pieces: beside the result there is never
+// more than a few pieces of each rank.
+#include <algorithm>
+
+#include "tessera/base/config.hpp"
+#include "tessera/dist/entry_rows.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/gather/gather.hpp"
+
+namespace tessera {
+namespace {
+
+std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+
+Array list_of(std::span<const i64> numbers) {
+  const auto n = static_cast<i64>(numbers.size());
+  const Array a(Storage::allocate(cpu, n * 8), Layout::contiguous({n}), DType::i64);
+  std::copy(numbers.begin(), numbers.end(), a.host<i64>());
+  return a;
+}
+
+bool in_order(std::span<const i64> slot, std::size_t distinct) {
+  if (slot.size() != distinct) return false;
+  for (std::size_t j = 0; j < slot.size(); ++j)
+    if (slot[j] != static_cast<i64>(j)) return false;
+  return true;
+}
+
+// The entries by what they want, so that a piece of rows knows where it goes.
+struct BySlot {
+  std::vector<i64> first, entries;
+  explicit BySlot(const Fetch& fetch) : first(fetch.wanted.size() + 1), entries(fetch.slot.size()) {
+    for (const i64 s : fetch.slot) ++first[at(s + 1)];
+    for (std::size_t s = 1; s < first.size(); ++s) first[s] += first[s - 1];
+    std::vector<i64> next(first.begin(), first.end() - 1);
+    for (std::size_t j = 0; j < fetch.slot.size(); ++j)
+      entries[at(next[at(fetch.slot[j])]++)] = static_cast<i64>(j);
+  }
+};
+
+class RowFetch {
+ public:
+  RowFetch(const EntryRows& rows, const Fetch& fetch)
+      : rows_(rows), fetch_(fetch), x_(rows.array()), bytes_(rows.row_bytes()) {
+    const i64 all_pieces = config().staging_bytes;  // of all ranks, each way
+    const i64 share = all_pieces / x_.comm().size();
+    piece_ = std::max<i64>(1, share / std::max<i64>(1, bytes_));
+    const auto wanted = static_cast<i64>(fetch.wanted.size());
+    straight_ = in_order(fetch.slot, fetch.wanted.size());
+    // Rows that several entries want are kept once and copied in the end, while that is not much.
+    keep_ = straight_ || wanted * bytes_ <= all_pieces;
+    Shape shape{keep_ ? wanted : static_cast<i64>(fetch.slot.size())};
+    shape.append(rows.rest());
+    out_ = empty_dense(shape, x_.dtype(), keep_ ? cpu : x_.device());
+    if (!keep_) by_slot_.emplace(fetch);
+  }
+
+  Array run() {
+    if (bytes_ > 0)
+      for (i64 piece = 0; round(piece); ++piece) {
+      }
+    if (!keep_) return out_;
+    const Array there = out_.to(x_.device());
+    return straight_ ? there : take(there, list_of(fetch_.slot).to(x_.device()), 0);
+  }
+
+ private:
+  struct Piece {
+    i64 first = 0, count = 0;
+  };
+  // Piece number k of `n` rows.
+  Piece piece_of(i64 n, i64 k) const {
+    const i64 first = std::min(n, k * piece_);
+    return {first, std::min(piece_, n - first)};
+  }
+
+  // False when this rank has nothing left to give or to get.
+  bool round(i64 k) {
+    const Communicator& comm = x_.comm();
+    const int me = comm.rank();
+    std::vector<Array> held;
+    std::vector<std::pair<Piece, Array>> arrived;  // where in `wanted`
+    std::vector<Block> sends, receives;
+    bool any = false;
+    for (int r = 0; r < comm.size(); ++r) {
+      const i64 first = fetch_.bounds[at(r)], count = fetch_.bounds[at(r) + 1] - first;
+      const Piece in = piece_of(count, k);
+      if (in.count > 0) {
+        any = true;
+        const Piece wanted{first + in.first, in.count};
+        if (r == me) {
+          place(wanted, rows_.read({fetch_.wanted.data() + wanted.first, at(in.count)}));
+        } else {
+          arrived.emplace_back(wanted, landing(wanted));
+          receives.push_back(Block::dense(r, arrived.back().second.host_data(), in.count * bytes_));
+        }
+      }
+      if (r == me) continue;
+      const std::vector<i64>& ids = fetch_.serve[at(r)];
+      const Piece out = piece_of(static_cast<i64>(ids.size()), k);
+      if (out.count == 0) continue;
+      any = true;
+      held.push_back(on_host_dense(rows_.read({ids.data() + out.first, at(out.count)})));
+      sends.push_back(Block::dense(r, held.back().host_data(), held.back().bytes()));
+    }
+    comm.exchange(sends, receives);
+    if (!keep_)
+      for (const auto& [wanted, rows] : arrived) place(wanted, rows);
+    return any;
+  }
+  // Where rows from another rank arrive: at their place already, where they are kept.
+  Array landing(const Piece& wanted) const {
+    if (keep_) return out_.slice(0, wanted.first, wanted.first + wanted.count);
+    Shape shape = out_.shape();
+    shape[0] = wanted.count;
+    return empty_dense(shape, out_.dtype(), cpu);
+  }
+  void place(const Piece& wanted, const Array& rows) const {
+    if (keep_) {
+      out_.slice(0, wanted.first, wanted.first + wanted.count).copy_from(on_host_dense(rows));
+      return;
+    }
+    const i64 begin = by_slot_->first[at(wanted.first)],
+              end = by_slot_->first[at(wanted.first + wanted.count)];
+    const std::span<const i64> entries{by_slot_->entries.data() + begin, at(end - begin)};
+    std::vector<i64> which;
+    for (const i64 j : entries) which.push_back(fetch_.slot[at(j)] - wanted.first);
+    const Device device = out_.device();
+    out_.assign(Index(list_of(entries).to(device)),
+                take(rows.to(device), list_of(which).to(device), 0));
+  }
+
+  const EntryRows& rows_;
+  const Fetch& fetch_;
+  const DNDarray& x_;
+  i64 bytes_ = 0, piece_ = 1;
+  bool straight_ = false, keep_ = false;
+  Array out_;
+  std::optional<BySlot> by_slot_;
+};
+
+}  // namespace
+
+Array fetch_rows(const EntryRows& rows, const Fetch& fetch) { return RowFetch(rows, fetch).run(); }
+
+}  // namespace tessera
