@@ -104,6 +104,10 @@ i64 int_from(nb::handle h, std::string_view who);
 // Bytes as an int or "2GiB".
 i64 bytes_from(nb::handle h);
 
+// --- reductions.cpp
+// None is every axis; NumPy lets axis 0 of a number pass, though not (0,).
+std::optional<Shape> axes_from(nb::handle axis, i64 ndim);
+
 // --- scalars.cpp
 // Writes a number as NumPy casts it; OverflowError for a Python int out of bounds.
 void store(void* p, DType dtype, const Value& v);

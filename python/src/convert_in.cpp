@@ -2,7 +2,7 @@
 // Python objects that are, or could be, arrays: buffers are shared, everything else is read once.
 #include <cstring>
 
-#include "common.hpp"
+#include "dist.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::python {
@@ -114,9 +114,19 @@ bool has(nb::handle h, const char* attribute) {
   return PyObject_HasAttrString(h.ptr(), attribute) == 1;
 }
 
+// What every rank has is an ordinary array here; a part of an array never passes for the whole.
+Array whole_of(const DNDarray& x) {
+  require<DTypeError>(!x.split(), "a distributed array of shape ", x.shape(), ", split along axis ",
+                      x.split().value_or(0),
+                      ", was given to a function of local arrays: use that of ts.dist, x.local for "
+                      "this rank's part, or x.numpy() for the whole");
+  return released([&] { return x.local(); });
+}
+
 std::optional<Array> find_array(nb::handle h, std::optional<DType> dtype) {
   PyObject* o = h.ptr();
   if (is_array(o)) return array_of(o);
+  if (is_dist(o)) return whole_of(dist_of(o));
   if (auto v = weak_value(o)) {
     const DType t = dtype.value_or(v->dtype());
     check_fits(*v, t);

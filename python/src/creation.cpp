@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // ts.array, ts.asarray, ts.zeros and their like.
-#include "common.hpp"
+#include "creation.hpp"
+
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::python {
+
+Range range_from(nb::handle start, nb::handle stop, nb::handle step, nb::handle dtype) {
+  const bool one = stop.is_none();
+  Range r;
+  r.from = one ? Value(0) : value_from(start, "arange");
+  r.to = value_from(one ? start : stop, "arange");
+  r.by = value_from(step, "arange");
+  const bool integers = r.from.is_integer() && r.to.is_integer() && r.by.is_integer();
+  r.dtype = !dtype.is_none() ? dtype_from(dtype) : integers ? DType::i64 : DType::f64;
+  if (r.by.as<double>() == 0) raise(PyExc_ZeroDivisionError, "division by zero");
+  return r;
+}
+
+double linspace_end(double start, double stop, i64 num, bool endpoint) {
+  require<ArgumentError>(num >= 0, "Number of samples, ", num, ", must be non-negative.");
+  if (endpoint || num == 0) return stop;
+  return start + (stop - start) / static_cast<double>(num) * static_cast<double>(num - 1);
+}
 
 namespace {
 
@@ -49,23 +68,14 @@ Array filled_like(const Array& x, nb::handle v, nb::handle dtype, nb::handle dev
 
 Array make_range(nb::handle start, nb::handle stop, nb::handle step, nb::handle dtype,
                  nb::handle device) {
-  const bool one = stop.is_none();
-  const Value from = one ? Value(0) : value_from(start, "arange");
-  const Value to = value_from(one ? start : stop, "arange"), by = value_from(step, "arange");
-  const DType t =
-      dtype.is_none()
-          ? (from.is_integer() && to.is_integer() && by.is_integer() ? DType::i64 : DType::f64)
-          : dtype_from(dtype);
-  if (by.as<double>() == 0) raise(PyExc_ZeroDivisionError, "division by zero");
+  const Range r = range_from(start, stop, step, dtype);
   const Device d = device_from(device);
-  return released([&] { return arange(from, to, by, t, d); });
+  return released([&] { return arange(r.from, r.to, r.by, r.dtype, d); });
 }
 
 Array make_linspace(double start, double stop, i64 num, bool endpoint, nb::handle dtype,
                     nb::handle device) {
-  require<ArgumentError>(num >= 0, "Number of samples, ", num, ", must be non-negative.");
-  if (!endpoint && num > 0)
-    stop = start + (stop - start) / static_cast<double>(num) * static_cast<double>(num - 1);
+  stop = linspace_end(start, stop, num, endpoint);
   const DType t = dtype.is_none() ? DType::f64 : dtype_from(dtype);
   const Device d = device_from(device);
   return released([&] { return linspace(start, stop, num, t, d); });

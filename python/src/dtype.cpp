@@ -2,7 +2,7 @@
 // ts.float32 and its fourteen siblings: singletons that compare equal to NumPy's dtypes, to their
 // names and to the Python types a NumPy user would write. NumPy itself is not imported before it is
 // asked for.
-#include "common.hpp"
+#include "dist.hpp"
 
 #include <cstring>
 
@@ -156,7 +156,9 @@ void bind_dtype(nb::module_& m) {
       [](nb::args arrays) {
         std::vector<DType> all;
         for (nb::handle h : arrays)
-          all.push_back(is_array(h.ptr()) ? array_of(h.ptr()).dtype() : dtype_from(h));
+          all.push_back(is_array(h.ptr())  ? array_of(h.ptr()).dtype()
+                        : is_dist(h.ptr()) ? dist_of(h.ptr()).dtype()
+                                           : dtype_from(h));
         require<ArgumentError>(!all.empty(), "result_type: expected at least one array or dtype");
         return dtype_object(promote(all));
       },

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one entry through which tessera/fft.py reaches the transforms.
-#include "tessera/kernels/fft/fft.hpp"
-
-#include "common.hpp"
+#include "fft.hpp"
 
 namespace tessera::python {
 
@@ -18,46 +16,43 @@ Norm norm_from(nb::handle h) {
       cat("Invalid norm value ", s, "; should be \"backward\", \"ortho\" or \"forward\"."));
 }
 
-using Transform = Array (*)(const Array&, const Shape&, Norm, const std::optional<Shape>&);
-
-Transform transform_from(std::string_view kind) {
-  if (kind == "fftn") return &fftn;
-  if (kind == "ifftn") return &ifftn;
-  if (kind == "rfftn") return &rfftn;
-  require<ArgumentError>(kind == "irfftn", "fft: no transform named ", kind);
-  return &irfftn;
-}
-
 Array transformed(const std::string& kind, nb::handle x, nb::handle n, nb::handle axes,
                   nb::handle norm) {
-  const Transform f = transform_from(kind);
+  const auto f = kind_of_transform(kind, &fftn, &ifftn, &rfftn, &irfftn);
   const Array a = as_array(x, kind);
-  const auto sizes = shape_or_none(n);
-  Shape along;
-  if (!axes.is_none()) {
-    along = shape_from(axes);
-  } else {
-    const i64 count = sizes ? sizes->size() : a.ndim();
-    for (i64 i = -count; i < 0; ++i) along.push_back(i);
-  }
-  require<ArgumentError>(!sizes || sizes->size() == along.size(),
-                         "Shape and axes have different lengths.");
-  const Norm scaling = norm_from(norm);
-  return released([&] { return f(a, along, scaling, sizes); });
+  const Transform t = transform_from(a.ndim(), n, axes, norm);
+  return released([&] { return f(a, t.axes, t.norm, t.sizes); });
 }
 
 Array shifted(nb::handle x, nb::handle axes, bool inverse) {
   const Array a = as_array(x, "fftshift");
-  Shape along;
-  if (axes.is_none()) {
-    for (i64 i = 0; i < a.ndim(); ++i) along.push_back(i);
-  } else {
-    along = shape_from(axes);
-  }
+  const Shape along = axes_or_all(axes, a.ndim());
   return released([&] { return fftshift(a, along, inverse); });
 }
 
 }  // namespace
+
+Shape axes_or_all(nb::handle axes, i64 ndim) {
+  if (!axes.is_none()) return shape_from(axes);
+  Shape all;
+  for (i64 i = 0; i < ndim; ++i) all.push_back(i);
+  return all;
+}
+
+Transform transform_from(i64 ndim, nb::handle n, nb::handle axes, nb::handle norm) {
+  Transform t;
+  t.sizes = shape_or_none(n);
+  if (!axes.is_none()) {
+    t.axes = shape_from(axes);
+  } else {
+    const i64 count = t.sizes ? t.sizes->size() : ndim;
+    for (i64 i = -count; i < 0; ++i) t.axes.push_back(i);
+  }
+  require<ArgumentError>(!t.sizes || t.sizes->size() == t.axes.size(),
+                         "Shape and axes have different lengths.");
+  t.norm = norm_from(norm);
+  return t;
+}
 
 void bind_fft(nb::module_& m) {
   m.def("_fft", &transformed, nb::arg("kind"), nb::arg("x"), nb::arg("n").none(),

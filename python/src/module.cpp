@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extension module tessera._tessera: one call per topic.
+#include "dist.hpp"
 #include "linop.hpp"
 
 NB_MODULE(_tessera, m) {
@@ -26,4 +27,5 @@ NB_MODULE(_tessera, m) {
   bind_fit(m);
   bind_solve(m);
   bind_split(m);
+  bind_dist(m);
 }

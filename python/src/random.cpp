@@ -1,36 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator class behind ts.random. Draws from several threads are numbered under a lock.
-#include "tessera/kernels/random/random.hpp"
-
-#include <mutex>
-
-#include "common.hpp"
+// The generator class behind ts.random.
+#include "generator.hpp"
 
 namespace tessera::python {
-
-namespace {
-
-using nb::literals::operator""_a;
-
-class Generator {
- public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
-  template <class F>
-  Array draw(F&& f) {
-    nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
-    return f(random_);
-  }
-  void seed(std::uint64_t s) {
-    nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
-    random_ = Random(s);
-  }
-
- private:
-  std::mutex mutex_;
-  Random random_;
-};
 
 std::uint64_t seed_from(nb::handle h) {
   const auto v = weak_value(h.ptr());
@@ -38,6 +10,10 @@ std::uint64_t seed_from(nb::handle h) {
                          "seed: expected a non-negative integer, got ", nb::repr(h).c_str());
   return v->as<std::uint64_t>();
 }
+
+namespace {
+
+using nb::literals::operator""_a;
 
 Array normal(Generator& g, nb::handle shape, nb::handle dtype, nb::handle device, double mean,
              double deviation) {

@@ -7,6 +7,13 @@
 
 namespace tessera::python {
 
+std::optional<Shape> axes_from(nb::handle axis, i64 ndim) {
+  auto axes = shape_or_none(axis);
+  const bool one = axes && axes->size() == 1 && PyIndex_Check(axis.ptr());
+  if (one && ndim == 0 && ((*axes)[0] == 0 || (*axes)[0] == -1)) return std::nullopt;
+  return axes;
+}
+
 namespace {
 
 using nb::literals::operator""_a;
@@ -20,19 +27,11 @@ nb::object finished(Array result, nb::handle out, const char* who) {
   return nb::borrow(out);
 }
 
-// None is every axis; NumPy lets axis 0 of a number pass, though not (0,).
-std::optional<Axes> axes_from(nb::handle axis, const Array& a) {
-  auto axes = shape_or_none(axis);
-  const bool one = axes && axes->size() == 1 && PyIndex_Check(axis.ptr());
-  if (one && a.ndim() == 0 && ((*axes)[0] == 0 || (*axes)[0] == -1)) return std::nullopt;
-  return axes;
-}
-
 nb::object reduced(ReduceOp op, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
                    bool keepdims) {
   const std::string who(name(op));
   const Array a = as_array(x, who);
-  const auto axes = axes_from(axis, a);
+  const auto axes = axes_from(axis, a.ndim());
   const auto t = dtype_or_none(dtype);
   return finished(released([&] { return reduce(op, a, axes, keepdims, t); }), out, who.c_str());
 }
@@ -40,7 +39,7 @@ nb::object reduced(ReduceOp op, nb::handle x, nb::handle axis, nb::handle dtype,
 nb::object averaged(nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
                     bool keepdims) {
   Array a = as_array(x, "mean");
-  const auto axes = axes_from(axis, a);
+  const auto axes = axes_from(axis, a.ndim());
   const auto t = dtype_or_none(dtype);
   return finished(released([&] { return mean(t ? a.astype(*t) : a, axes, keepdims); }), out,
                   "mean");
@@ -50,7 +49,7 @@ nb::object spread(bool root, nb::handle x, nb::handle axis, nb::handle dtype, nb
                   i64 ddof, bool keepdims) {
   const char* who = root ? "std" : "var";
   Array a = as_array(x, who);
-  const auto axes = axes_from(axis, a);
+  const auto axes = axes_from(axis, a.ndim());
   const auto t = dtype_or_none(dtype);
   return finished(released([&] {
                     Array v = variance(t ? a.astype(*t) : a, axes, ddof, keepdims);
@@ -150,7 +149,7 @@ void bind_plain(nb::module_& m, nb::class_<Array>& c) {
 
 Array vector_norm(nb::handle x, nb::handle axis, bool keepdims) {
   const Array a = as_array(x, "norm");
-  const auto axes = axes_from(axis, a);
+  const auto axes = axes_from(axis, a.ndim());
   return released([&] {
     if (!axes && !keepdims) return norm(a);
     const DType real = real_of(a.dtype());

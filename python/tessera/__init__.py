@@ -8,7 +8,7 @@
 
 from typing import Any as _Any
 
-from . import _tessera, fft, names, random, solve
+from . import _tessera, dist, fft, names, random, solve
 from ._config import config
 from ._tessera import *  # noqa: F403
 from ._trace import trace

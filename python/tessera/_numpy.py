@@ -3,30 +3,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from . import _dist
 from . import _tessera as _core
+
+# Write into an argument: through a gathered copy nothing would arrive.
+_WRITERS = {"copyto", "fill_diagonal", "place", "put_along_axis", "putmask"}
+# How functions of C++ and of Python say that they do not take an argument.
+_REFUSALS = ("incompatible function arguments", "unexpected keyword argument", "positional argument")
+# Known without the elements.
+_FACTS: dict[str, Callable[..., Any]] = {
+    "iscomplexobj": lambda x: x.dtype.kind == "c",
+    "isrealobj": lambda x: x.dtype.kind != "c",
+    "ndim": lambda a: a.ndim,
+    "shape": lambda a: a.shape,
+    "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
+}
 
 
 def _plain(x: Any) -> Any:
-    return x.__array__() if isinstance(x, _core.Array) else x
+    return x.__array__() if isinstance(x, (_core.Array, _dist.DNDarray)) else x
+
+
+def _call(ours: Any, back: Callable[[Any], Any], ufunc: Any, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
+    """Through the module ``ours`` where it can, else through NumPy with ``back`` for the results."""
+    out = kwargs.get("out") or ()
+    targets = [o for o in out if o is not None]
+    kind = _dist.DNDarray if ours is _dist else _core.Array
+    function = getattr(ours, ufunc.__name__, None)
+    here = all(isinstance(o, kind) for o in targets) and set(kwargs) <= {"out"} and len(targets) < 2
+    if method == "__call__" and callable(function) and here:
+        return function(*inputs, **({"out": targets[0]} if targets else {}))
+    plain = tuple(_plain(o) for o in out)
+    if out:
+        kwargs["out"] = plain
+    result = getattr(ufunc, method)(*(_plain(x) for x in inputs), **kwargs)
+    if targets:
+        for target, values in zip(out, plain, strict=True):
+            if isinstance(target, _dist.DNDarray):
+                target[...] = values
+        return targets[0] if len(targets) == 1 else tuple(targets)
+    if result is None or result is NotImplemented:
+        return result
+    return tuple(back(r) for r in result) if isinstance(result, tuple) else back(result)
 
 
 def array_ufunc(self: _core.Array, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """What ``np.add(x, y)`` and ``ndarray + x`` call; the result is a tessera array unless out= says else."""
-    out = kwargs.get("out") or ()
-    targets = [o for o in out if o is not None]
-    ours = all(isinstance(o, _core.Array) for o in targets)
-    function = getattr(_core, ufunc.__name__, None)
-    if method == "__call__" and callable(function) and ours and set(kwargs) <= {"out"} and len(targets) < 2:
-        return function(*inputs, **({"out": targets[0]} if targets else {}))
-    if out:
-        kwargs["out"] = tuple(_plain(o) for o in out)
-    result = getattr(ufunc, method)(*(_plain(x) for x in inputs), **kwargs)
-    if targets:
-        return targets[0] if len(targets) == 1 else tuple(targets)
-    if result is None or result is NotImplemented:
-        return result
-    if isinstance(result, tuple):
-        return tuple(_core.asarray(r) for r in result)
-    return _core.asarray(result)
+    if any(isinstance(x, _dist.DNDarray) for x in inputs):
+        return NotImplemented
+    return _call(_core, _core.asarray, ufunc, method, inputs, kwargs)
+
+
+def dist_ufunc(self: _dist.DNDarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """The same for distributed arrays; what we do not have is computed by every rank from the gathered array."""
+    return _call(_dist, _dist.array, ufunc, method, inputs, kwargs)
+
+
+def _gathered(x: Any) -> Any:
+    if isinstance(x, (list, tuple)):
+        return type(x)(_gathered(y) for y in x) if type(x) in (list, tuple) else x
+    return _plain(x)
+
+
+def dist_function(self: _dist.DNDarray, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """What ``np.sort(x)`` and its like call: our function of that name, else NumPy's on the gathered array."""
+    from . import dist
+
+    name = func.__name__
+    if name in _FACTS:
+        return _FACTS[name](*args, **kwargs)
+    if name in _WRITERS:
+        return NotImplemented
+    home: Any = {"numpy": dist, "numpy.fft": dist.fft, "numpy.linalg": dist.linalg}.get(func.__module__)
+    ours = getattr(home, name, None)
+    if callable(ours):
+        try:
+            return ours(*args, **kwargs)
+        except TypeError as error:  # arguments that only NumPy's function takes: nothing has happened yet
+            if not any(text in str(error) for text in _REFUSALS):
+                raise
+    return func(*_gathered(args), **{key: _gathered(value) for key, value in kwargs.items()})
+
+
+def dist_namespace(self: _dist.DNDarray, *, api_version: str | None = None) -> Any:
+    """The module whose functions take distributed arrays, for code that is written for the array API."""
+    from . import dist
+
+    return dist

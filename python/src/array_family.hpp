@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Local arrays for the templates that serve local and distributed arrays alike (number_slots.hpp,
+// element_functions.hpp): what an array is, what an operand, and how to compute with them.
+//   NumberSlots<Local>::list();   ElementFunctions<Local>::bind(m, "ts");
+
+#include <span>
+
+#include "dist.hpp"
+
+namespace tessera::python {
+
+struct Local {
+  using Type = Array;
+  using Operand = ArrayOrValue;
+  static constexpr const char* type_name = "Array";
+
+  static bool is(PyObject* o) { return is_array(o); }
+  static const Array& of(PyObject* o) { return array_of(o); }
+
+  // Nothing: let Python ask the other operand.
+  static std::optional<Operand> try_operand(PyObject* o) {
+    if (is_array(o)) return Operand(array_of(o));
+    if (auto v = weak_value(o)) return Operand(*v);
+    if (PyUnicode_Check(o) || PyBytes_Check(o) || is_dist(o)) return std::nullopt;
+    if (auto a = try_array(o)) return Operand(*a);
+    return std::nullopt;
+  }
+  static Operand operand(nb::handle h, std::string_view who) {
+    return python::operand(h, who);
+  }
+  // The library wants an array among the operands: numbers alone become arrays of rank 0.
+  static void require_array(std::span<Operand> operands, std::span<const nb::handle> from,
+                            std::string_view who) {
+    for (const Operand& o : operands)
+      if (!o.is_value()) return;
+    for (std::size_t i = 0; i < operands.size(); ++i) operands[i] = as_array(from[i], who);
+  }
+  static const Array& target(nb::handle h, std::string_view who) {
+    const Array& out = target_array(h, who);
+    require<ArgumentError>(out.storage().writable(), who, ": output array is read-only");
+    return out;
+  }
+
+  static Array elementwise(ElementOp op, std::span<const Operand> inputs) {
+    return tessera::elementwise(op, inputs);
+  }
+  static void elementwise(ElementOp op, std::span<const Operand> inputs, const Array& out) {
+    tessera::elementwise(op, inputs, out);
+  }
+};
+
+}  // namespace tessera::python

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Every element-wise operation as a function with out=, made from the library's own list: once for
+// local arrays, once for distributed ones (array_family.hpp, dist_family.hpp).
+//   ElementFunctions<Local>::bind(m, "ts");
+
+#include <array>
+#include <span>
+
+#include "dist.hpp"
+#include "element_docs.hpp"
+
+namespace tessera::python {
+
+template <class Family>
+class ElementFunctions {
+  using Operand = typename Family::Operand;
+
+ public:
+  // `module`: where people find the functions, for the examples.
+  static void bind(nb::module_& m, const char* module) {
+    for (const ElementDoc& d : element_docs) {
+      const std::string doc = cat(d.text, "\n\n>>> ", module, ".", d.name, "(", d.arguments,
+                                  ").tolist()\n", d.result, "\n");
+      bind_one(m, d.name, d.op, doc.c_str());
+    }
+    struct Alias {
+      const char *name, *of;
+    };
+    constexpr Alias aliases[] = {
+        {"abs", "absolute"},      {"true_divide", "divide"}, {"mod", "remainder"},
+        {"conjugate", "conj"},    {"pow", "power"},          {"acos", "arccos"},
+        {"asin", "arcsin"},       {"atan", "arctan"},        {"acosh", "arccosh"},
+        {"asinh", "arcsinh"},     {"atanh", "arctanh"},      {"atan2", "arctan2"},
+        {"bitwise_not", "invert"}};
+    for (const Alias& a : aliases) m.attr(a.name) = m.attr(a.of);
+  }
+
+ private:
+  static nb::object call(ElementOp op, std::span<const nb::handle> inputs, nb::handle out) {
+    std::vector<Operand> operands;
+    operands.reserve(inputs.size());
+    for (nb::handle h : inputs) operands.push_back(Family::operand(h, name(op)));
+    Family::require_array(operands, inputs, name(op));
+    if (out.is_none()) return wrap(released([&] { return Family::elementwise(op, operands); }));
+    // NumPy's ufuncs also take out=(array,).
+    nb::handle target = PyTuple_Check(out.ptr()) && PyTuple_GET_SIZE(out.ptr()) == 1
+                            ? PyTuple_GET_ITEM(out.ptr(), 0)
+                            : out.ptr();
+    const auto& a = Family::target(target, name(op));
+    released([&] { Family::elementwise(op, operands, a); });
+    return nb::borrow(target);
+  }
+
+  static std::string signature(std::string_view name, int arity) {
+    const char* of[] = {"x: ArrayLike, /, ", "x1: ArrayLike, x2: ArrayLike, /, ",
+                        "x1: ArrayLike, x2: ArrayLike, x3: ArrayLike, /, "};
+    return cat("def ", name, "(", of[arity - 1], "*, out: ", Family::type_name,
+               " | None = None) -> ", Family::type_name);
+  }
+
+  static void bind_one(nb::module_& m, const char* python_name, ElementOp op, const char* doc) {
+    const std::string sig = signature(python_name, arity(op));
+    if (arity(op) == 1) {
+      m.def(
+          python_name, [op](nb::handle x, nb::handle out) { return call(op, std::array{x}, out); },
+          nb::arg("x"), nb::kw_only(), nb::arg("out") = nb::none(), nb::sig(sig.c_str()), doc);
+    } else if (arity(op) == 2) {
+      m.def(
+          python_name,
+          [op](nb::handle a, nb::handle b, nb::handle out) {
+            return call(op, std::array{a, b}, out);
+          },
+          nb::arg("x1"), nb::arg("x2"), nb::kw_only(), nb::arg("out") = nb::none(),
+          nb::sig(sig.c_str()), doc);
+    } else {
+      m.def(
+          python_name,
+          [op](nb::handle a, nb::handle b, nb::handle c, nb::handle out) {
+            return call(op, std::array{a, b, c}, out);
+          },
+          nb::arg("x1"), nb::arg("x2"), nb::arg("x3"), nb::kw_only(), nb::arg("out") = nb::none(),
+          nb::sig(sig.c_str()), doc);
+    }
+  }
+};
+
+}  // namespace tessera::python

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays over the ranks that mpirun started; without mpirun there is one rank, and everything works the same.
+
+One axis of an array, its split, is dealt out over the ranks; without a split every rank has the whole array. All
+functions are called by every rank of the array's group, in the same order. Results and errors are NumPy's, and do not
+depend on the number of ranks.
+
+>>> x = ts.dist.arange(10, split=0)
+>>> x[[7, 2, 8]].tolist(), int((x * x).sum())
+([7, 2, 8], 285)
+"""
+
+from math import e, inf, nan, pi
+from typing import TYPE_CHECKING as _CHECKING
+from typing import Any as _Any
+
+from .. import _dist
+from .._dist import *  # noqa: F403
+from .._tessera import (
+    bool_,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from . import random
+
+if _CHECKING:
+    from .._dist import Communicator as _Communicator
+
+    world: _Communicator
+
+newaxis = None
+bool = bool_  # noqa: A001
+__array_api_version__ = "2024.12"
+
+__all__ = [_name for _name in dir(_dist) if not _name.startswith("_")]
+__all__ += ["e", "inf", "nan", "newaxis", "pi", "random"]
+__all__ += ["bool", "complex128", "complex64", "float32", "float64", "int16", "int32", "int64", "int8"]
+__all__ += ["uint16", "uint32", "uint64", "uint8"]
+
+
+def __getattr__(name: str) -> _Any:
+    """world starts MPI where mpirun started the program, so it is made when it is first asked for."""
+    if name != "world":
+        raise AttributeError(f"module 'tessera.dist' has no attribute '{name}'")
+    globals()["world"] = group = _dist._world()
+    return group
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "world"})
