@@ -106,7 +106,8 @@ std::vector<Array> entries_of(const DNDarray& x, const NormalKey& key, i64 lead_
     }
     const i64 own = lead_axis - (lead.size() - spread.ndim());
     const bool has_axis = own >= 0 && spread.shape(own) == lead[lead_axis];
-    mine.push_back(has_axis ? spread.spread_as({own, part}).local() : spread.gathered());
+    const Array values = has_axis ? spread.spread_as({own, part}).local() : spread.gathered();
+    mine.push_back(values.to(cpu).astype(DType::i64));
   }
   try {  // only now, when every rank has been through every message
     for (std::size_t a = 0; a < mine.size() && count_of(lead) > 0; ++a) {

@@ -10,6 +10,11 @@ Array stand_in(const Shape& shape, DType dtype) {
   return Array(Storage::allocate(cpu, size_of(dtype)), std::move(layout), dtype);
 }
 
+void DistIndex::add(const Array& a) {
+  index_.add(a.ndim() == 0 ? a.to(cpu) : a);  // a number, wherever it is
+  spread_.resize(index_.arrays().size());
+}
+
 void DistIndex::add(const DNDarray& a) {
   if (!a.split()) return add(a.local());
   index_.add(stand_in(a.shape(), a.dtype()));

@@ -21,10 +21,11 @@ class TESSERA_API DistIndex {
     (add(items), ...);
   }
   template <class T>
-  requires(!std::same_as<T, DNDarray>) void add(const T& item) {
+  requires(!std::same_as<T, DNDarray> && !std::same_as<T, Array>) void add(const T& item) {
     index_.add(item);
     spread_.resize(index_.arrays().size());
   }
+  void add(const Array& a);  // the same on every rank
   // Of rank 0: the number (collective where it is rooted). Without a split: the array. With one, a
   // stand-in of its shape takes its place in index().
   void add(const DNDarray& a);

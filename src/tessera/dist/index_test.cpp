@@ -5,6 +5,7 @@
 #include <random>
 
 #include "support/ranks.hpp"
+#include "support/support.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/comm/thread.hpp"
 #include "tessera/dist/explain.hpp"
@@ -41,10 +42,10 @@ Partition any_part(Rng& rng, i64 n, int ranks) {
 
 DNDarray deal_out(Rng& rng, const Array& whole, const Communicator& comm) {
   const i64 axis = below(rng, whole.ndim() + 1) - 1;
-  if (axis < 0) return DNDarray::replicated(whole.copy(), comm);
+  if (axis < 0) return DNDarray::replicated(whole.to(test_device()).copy(), comm);
   const Partition part = any_part(rng, whole.shape(axis), comm.size());
-  return DNDarray(whole.slice(axis, part.begin(comm.rank()), part.end(comm.rank())).copy(),
-                  whole.shape(), {axis, part}, comm);
+  const Array mine = whole.slice(axis, part.begin(comm.rank()), part.end(comm.rank()));
+  return DNDarray(mine.to(test_device()).copy(), whole.shape(), {axis, part}, comm);
 }
 
 struct Keys {
@@ -197,7 +198,7 @@ void check_get(Rng& rng, const Communicator& comm, const std::string& where) {
   expect_predicted(predicted, comm, comm.traffic() - silent, at);
   if (predicted.foreseen)
     ASSERT_EQ(predicted.spread.split.value_or(-1), y.split().value_or(-1)) << at;
-  const Array got = y.gathered();
+  const Array got = y.gathered().to(cpu);
   ASSERT_TRUE(same(got, expected)) << at << "\ngot " << y.split().value_or(-1);
 }
 
@@ -216,7 +217,7 @@ void check_set(Rng& rng, const Communicator& comm, const std::string& where) {
   const Array v =
       ops::add(counting(shape, below(rng, 2) == 0 ? DType::i8 : DType::f64), Value(100));
   const DNDarray value =
-      below(rng, 2) == 0 ? DNDarray::replicated(v, comm) : deal_out(rng, v, comm);
+      below(rng, 2) == 0 ? DNDarray::replicated(v.to(test_device()), comm) : deal_out(rng, v, comm);
   const std::string at = cat(where, " x", whole.shape(), " split ", x.split().value_or(-1), " key ",
                              key.text, " value ", v.shape(), " split ", value.split().value_or(-1));
   const std::string local_error = what_is_thrown([&] { whole.assign(key.local, v); });
@@ -227,7 +228,7 @@ void check_set(Rng& rng, const Communicator& comm, const std::string& where) {
   const std::string error = what_is_thrown([&] { x.assign(key.dist, value); });
   ASSERT_EQ(kind_of(error), kind_of(local_error)) << at << "\n" << error << "\n" << local_error;
   if (error.empty()) expect_predicted(predicted, comm, comm.traffic() - silent, at);
-  ASSERT_TRUE(same(x.gathered(), whole)) << at;
+  ASSERT_TRUE(same(x.gathered().to(cpu), whole)) << at;
 }
 
 class DistIndexing : public testing::TestWithParam<int> {};
