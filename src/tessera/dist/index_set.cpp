@@ -35,12 +35,21 @@ void require_broadcast(const DNDarray& value, const IndexPlan& plan) {
                         " into shape ", tight_text(plan.shape));
 }
 
-// The seed's rule, when it is asked for.
+// What config().strict refuses instead of moving it: a value that every rank has for a key that is
+// distributed, and a value that is dealt out along another axis than its target.
 void refuse_strictly(const DNDarray& x, const DistIndex& key, const DNDarray& value) {
   if (!config().strict || !x.split()) return;
-  require<SplitError>(!(key.distributed() && !value.split() && value.size() != 1),
-                      "assignment: the key is distributed and the value is not; config().strict "
-                      "refuses to deal it out");
+  require<ArgumentError>(!key.distributed() || value.split() || value.size() == 1,
+                         "assignment: the key is distributed and the value of shape ",
+                         value.shape(),
+                         " is not; deal it out first, or switch off config().strict");
+}
+void refuse_strictly(const RoutePlan& plan, const DNDarray& value) {
+  if (!config().strict || !value.split() || !plan.spread.split) return;
+  const i64 axis = *value.split() + plan.shape.size() - value.ndim();
+  require<CommError>(axis == *plan.spread.split, "assignment: the value is dealt out along axis ",
+                     axis, " of the target and the target along axis ", *plan.spread.split,
+                     "; resplit it first, or switch off config().strict");
 }
 
 // A mask of the array's whole shape, or a truth value on an array of rank 0.
@@ -168,6 +177,7 @@ void DNDarray::assign(const DistIndex& key, const DNDarray& given) const {
     return;
   }
   const RoutePlan plan = route_of(*this, k);
+  refuse_strictly(plan, value);
   switch (plan.route) {
     case Route::scalar: {
       const Array there = at_owner(value, plan.owner);

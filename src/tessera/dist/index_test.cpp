@@ -302,6 +302,27 @@ TEST_P(DistIndexing, ValuesMayBeThePlaceItself) {
     run(Index(turned), Index(Slice{}));
   });
 }
+TEST_P(DistIndexing, StrictRefusesWhatItWouldMove) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    const auto dealt = [&](const Array& a, i64 axis) {
+      const Partition part = Partition::even(a.shape(axis), comm.size());
+      return DNDarray(a.slice(axis, part.begin(comm.rank()), part.end(comm.rank())).copy(),
+                      a.shape(), {axis, part}, comm);
+    };
+    const DNDarray x = dealt(counting({6, 5}, DType::i64), 0);
+    const DNDarray turned = dealt(counting({6, 5}, DType::i64), 1);
+    const DNDarray rows = dealt(Array::of<i64>({4, 1, 2}), 0);
+    const DNDarray whole = DNDarray::replicated(counting({3, 5}, DType::i64), comm);
+    x.assign(DistIndex(Slice{}), turned);
+    x.assign(DistIndex(rows), whole);
+    comm.barrier();
+    const Using strict(config().strict, true);
+    comm.barrier();
+    EXPECT_THROW(x.assign(DistIndex(Slice{}), turned), CommError);
+    EXPECT_THROW(x.assign(DistIndex(rows), whole), ArgumentError);
+    comm.barrier();
+  });
+}
 // A row belongs to its owner: writes through the row and through the array meet.
 TEST_P(DistIndexing, RowsAreHandles) {
   run_ranks(GetParam(), [](Communicator comm) {
