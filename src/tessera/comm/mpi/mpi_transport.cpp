@@ -18,7 +18,7 @@ namespace {
 // to where they belong.
 constexpr i64 collective_bytes = 32 << 10;
 // Memory of all packed pieces that one exchange may have under way.
-constexpr i64 pieces_bytes = 32 << 20;
+constexpr i64 pieces_bytes = 64 << 20;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ MpiTransport::~MpiTransport() {
 }
 
 i64 MpiTransport::piece() const {
-  return std::clamp<i64>(pieces_bytes / (4 * size()), 64 << 10, 4 << 20);
+  return std::clamp<i64>(pieces_bytes / (4 * size()), 256 << 10, 2 << 20);
 }
 
 void MpiTransport::give_up(const std::string& why) {

@@ -12,6 +12,8 @@ namespace {
 
 constexpr double spin_seconds = 50e-6, yield_seconds = 1e-3;
 constexpr double notes_after = 0.02, processes_after = 1, ask_every = 0.25;
+constexpr double slow_yield = 0.5e-3;
+constexpr int sleeps_after_slow_yield = 1000;
 // A message may still be on its way when its sender is found to be gone.
 constexpr double doomed_patience = 0.2;
 
@@ -26,20 +28,27 @@ void Patience::progress() {
   doomed_ = 0;
 }
 
-void Patience::pause(std::span<const int> open) {
-  // The clock is read now and then only, while looks are quick.
-  if (++looks_ < short_looks && looks_ % 16 != 0) {
-    if (world_.crowded()) sched_yield();
-    return;
+// Gives the core away. Where others hold it for long, a yield costs their whole time slice while a
+// sleeper is woken ahead of them: then the next waits sleep at once.
+void Patience::give_way(double now) {
+  std::atomic<int>& sleeps = world_.sleeps();
+  if (sleeps.load(std::memory_order_relaxed) > 0) {
+    sleeps.fetch_sub(1, std::memory_order_relaxed);
+    usleep(20);
+  } else {
+    sched_yield();
+    if (seconds_now() - now > slow_yield) sleeps = sleeps_after_slow_yield;
   }
+}
+
+void Patience::pause(std::span<const int> open) {
+  // The clock is read now and then only, while looks are quick and the core is ours.
+  if (++looks_ < short_looks && looks_ % 16 != 0 && !world_.crowded()) return;
   const double now = seconds_now();
   if (since_ == 0) since_ = now;
   const double waited = now - since_;
   if (waited < spin_seconds && !world_.crowded()) return;
-  if (waited < yield_seconds) {
-    sched_yield();
-    return;
-  }
+  if (waited < yield_seconds) return give_way(now);
   usleep(waited < 10 * yield_seconds ? 50 : 200);
   if (waited > notes_after && !open.empty()) ask(open, now);
 }

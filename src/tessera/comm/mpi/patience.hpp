@@ -26,6 +26,7 @@ class Patience {
 
  private:
   static constexpr int short_looks = 200;
+  void give_way(double now);
   void ask(std::span<const int> open, double now);
 
   World& world_;

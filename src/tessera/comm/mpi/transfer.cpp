@@ -40,10 +40,8 @@ void Stream::post(Piece& piece) {
   if (!packed_) {
     data = walk_.next(piece.bytes).data();
   } else {
-    if (!piece.room)
-      piece.room =
-          std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(piece.bytes));
-    data = piece.room.get();
+    if (piece.room.data() == nullptr) piece.room = Scratch(piece.bytes);
+    data = piece.room.data();
     if (way_ == Way::out) walk_.pack(data, piece.bytes);
   }
   const int count = static_cast<int>(piece.bytes);
@@ -62,7 +60,7 @@ bool Stream::finish(Piece& piece) {
   MPI_Get_count(&status, MPI_BYTE, &count);
   require<CommError>(count == piece.bytes, "rank ", link_.rank, " sent ", count, " bytes where ",
                      piece.bytes, " were expected");
-  if (packed_) walk_.unpack(piece.room.get(), piece.bytes);
+  if (packed_) walk_.unpack(piece.room.data(), piece.bytes);
   return true;
 }
 
@@ -79,7 +77,7 @@ bool Stream::advance() {
 void Stream::abandon() {
   for (Piece& piece : pieces_) {
     drop(link_.world, piece.request, way_ == Way::in);
-    (void)piece.room.release();  // MPI may still be reading it
+    piece.room.release();  // MPI may still be reading it
   }
 }
 

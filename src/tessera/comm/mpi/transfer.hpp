@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "tessera/comm/mpi/scratch.hpp"
 #include "tessera/comm/mpi/single_copy.hpp"
 
 namespace tessera::mpi {
@@ -35,7 +36,7 @@ class Stream {
   struct Piece {
     MPI_Request request = MPI_REQUEST_NULL;
     i64 bytes = 0;
-    std::unique_ptr<std::byte[]> room;
+    Scratch room;
   };
   Piece& piece(int k) { return pieces_[(first_ + k) % most]; }
   void post(Piece& piece);

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ class World {
   int size() const { return static_cast<int>(peers_.size()); }
   const Peer& peer(int rank) const { return peers_[static_cast<std::size_t>(rank)]; }
   bool crowded() const { return crowded_; }  // more ranks here than cores
+
+  // How busy the machine was found to be: waits that should sleep instead of yielding.
+  std::atomic<int>& sleeps() { return sleeps_; }
 
   // One call of MPI under the lock: its code, or CommError with MPI's own words if it fails.
   template <class F>
@@ -74,6 +78,7 @@ class World {
   std::vector<Note> said_;
   std::string lost_;
   std::mutex mutex_;
+  std::atomic<int> sleeps_{0};
 };
 
 }  // namespace tessera::mpi
