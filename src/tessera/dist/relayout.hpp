@@ -35,7 +35,8 @@ TESSERA_API Movement movement(const Shape& shape, i64 item, const Boxes& from, c
 // Either all ranks are on the host or none.
 TESSERA_API Array relayout(const Array& mine, const Shape& shape, DType dtype, const Boxes& from,
                            const Boxes& to, const Communicator& comm);
-// The same into memory that exists (any strides), without a temporary of its size on the host.
+// The same into memory that exists (any strides, apart from `mine`), without a temporary of its
+// size on the host.
 TESSERA_API void relayout_into(const Array& mine, const Shape& shape, const Boxes& from,
                                const Array& out, const Boxes& to, const Communicator& comm);
 
