@@ -24,12 +24,12 @@ std::string remapped(const Shape& s) {
 
 Shape batch_of(const Shape& s) { return Shape(s.begin(), s.end() - 2); }
 
-Operands arrange(const Array& a, const Array& b) {
-  for (const Array* x : {&a, &b})
+Operands arrange(const Layout& a, const Layout& b) {
+  for (const Layout* x : {&a, &b})
     require<ShapeError>(x->ndim() > 0, "matmul: Input operand ", x == &a ? 0 : 1,
                         " does not have enough dimensions (has 0, gufunc core with signature ",
                         signature, " requires 1)");
-  Operands o{a.layout(), b.layout(), {}, {}};
+  Operands o{a, b, {}, {}};
   if (a.ndim() == 1) o.a = o.a.insert_axis(0);
   if (b.ndim() == 1) o.b = o.b.insert_axis(1);
   const i64 k = o.a.shape.back(), given = o.b.shape[o.b.ndim() - 2];
@@ -81,7 +81,7 @@ Array promoted(const Array& a, const Array& b) {
   const Device device = common_device("matmul", both);
   const DType dtype = promote(a.dtype(), b.dtype());
   const Array x = a.astype(dtype), y = b.astype(dtype);
-  const Operands o = arrange(x, y);
+  const Operands o = arrange(x.layout(), y.layout());
   const Array out = Array::empty(o.result, dtype, device);
   product(x, y, o, out);
   return out;
@@ -91,10 +91,14 @@ Array promoted(const Array& a, const Array& b) {
 
 Array matmul(const Array& a, const Array& b) { return promoted(a, b); }
 
+Shape matmul_shape(const Shape& a, const Shape& b) {
+  return arrange({a, Strides(a.size(), 0), 0}, {b, Strides(b.size(), 0), 0}).result;
+}
+
 void matmul(const Array& a, const Array& b, const Array& out) {
   const Array* all[] = {&a, &b, &out};
   common_device("matmul", all);
-  const Operands o = arrange(a, b);
+  const Operands o = arrange(a.layout(), b.layout());
   const i64 core = o.result.size() - (o.full.size() - 2);
   require<ShapeError>(out.ndim() >= core, "matmul: Output operand 0 does not have enough ",
                       "dimensions (has ", out.ndim(), ", gufunc core with signature ", signature,

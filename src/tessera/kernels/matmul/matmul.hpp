@@ -21,5 +21,7 @@ struct MatmulSpec {
 
 TESSERA_API Array matmul(const Array& a, const Array& b);  // NumPy's rules for ranks 1, 2, n
 TESSERA_API void matmul(const Array& a, const Array& b, const Array& out);
+// The shape of the product; ShapeError with NumPy's texts.
+TESSERA_API Shape matmul_shape(const Shape& a, const Shape& b);
 
 }  // namespace tessera
