@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Small helpers of the functions of distributed arrays: local arrays that change hands, stand-ins
+// of which only shape and dtype count, views made alike on every rank. For intervals of one axis
+// there is relayout.
+//   exchange({{1, x.slice(0, 0, 3)}}, {{2, buffer}}, comm);
+
+#include <vector>
+
+#include "tessera/dist/dnd_array.hpp"
+#include "tessera/dist/relayout_stage.hpp"
+
+namespace tessera::dist {
+
+// As exchange_parts, where parts may be empty (no message then) or of this rank itself (a copy).
+// What is sent does not overlap what is received.
+void exchange(const std::vector<Part>& sends, const std::vector<Part>& receives,
+              const Communicator& comm);
+
+// An array of a shape in which every element is the same one: what a local function is asked with
+// when only its errors and the shape or dtype of its answer matter. Takes no memory.
+Array stand_in(const Shape& shape, DType dtype);
+
+// A view of x: `f` makes it of the local part, and of a stand-in for the shape of the whole. For an
+// array that one rank owns, only that rank has a part.
+template <class F>
+DNDarray view_of(const DNDarray& x, const Spread& spread, F&& f) {
+  const bool elsewhere = x.owner() && *x.owner() != x.comm().rank();
+  return x.with(elsewhere ? Array() : f(x.resident()), f(stand_in(x.shape(), x.dtype())).shape(),
+                spread);
+}
+
+}  // namespace tessera::dist
