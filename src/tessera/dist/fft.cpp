@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/fft.hpp"
+
+#include <algorithm>
+
+#include "tessera/dist/fft_line.hpp"
+#include "tessera/dist/join.hpp"
+#include "tessera/dist/moves.hpp"
+#include "tessera/dist/parcel.hpp"
+#include "tessera/dist/reshape.hpp"
+
+namespace tessera::dist {
+namespace {
+
+using Sizes = std::optional<Shape>;
+
+// One of the four functions.
+struct Transform {
+  Array (*local)(const Array&, const Shape&, Norm, const Sizes&);
+  FftKind kind;
+  int sign;
+};
+constexpr Transform forward{&tessera::fftn, FftKind::complex, -1};
+constexpr Transform backward{&tessera::ifftn, FftKind::complex, +1};
+constexpr Transform from_real{&tessera::rfftn, FftKind::real_to_complex, -1};
+constexpr Transform to_real{&tessera::irfftn, FftKind::complex_to_real, +1};
+
+// A part of the axes, with the sizes that were asked for.
+struct Along {
+  Shape axes;
+  Sizes n;
+};
+
+// The errors of the local function, asked with axes of the length 1 (2 where a length 1 means
+// nothing) and sizes to match.
+void ask(const Transform& f, const DNDarray& x, const Shape& axes, Norm norm, const Sizes& n) {
+  Shape small = x.shape();
+  const i64 limit = f.kind == FftKind::complex_to_real ? 2 : 1;
+  for (i64& s : small) s = std::min(s, limit);
+  Sizes sizes = n;
+  if (sizes)
+    for (i64& s : *sizes) s = std::min<i64>(s, 1);
+  (void)f.local(stand_in(small, x.dtype()), axes, norm, sizes);
+}
+
+bool repeats(const Shape& axes) {
+  for (i64 i = 0; i < axes.size(); ++i)
+    if (std::find(axes.begin(), axes.begin() + i, axes[i]) != axes.begin() + i) return true;
+  return false;
+}
+
+Along only(const Along& all, i64 i) {
+  return {Shape{all.axes[i]}, all.n ? Sizes(Shape{(*all.n)[i]}) : Sizes()};
+}
+Along without(const Along& all, i64 i) {
+  Along rest = all;
+  rest.axes.erase(i);
+  if (rest.n) rest.n->erase(i);
+  return rest;
+}
+
+// None of the axes is split.
+DNDarray in_place(const Transform& f, const DNDarray& x, const Along& along, Norm norm) {
+  const Array y = f.local(x.local(), along.axes, norm, along.n);
+  Shape shape = x.shape();
+  for (i64 a : along.axes) shape[a] = y.shape(a);
+  return DNDarray(y, shape, x.spread(), x.comm());
+}
+
+// The axis is split, and the only one that is longer than 1.
+DNDarray as_line(const Transform& f, const DNDarray& x, i64 points, Norm norm) {
+  const i64 axis = *x.split();
+  const DNDarray y =
+      transform_line(ravel(x), f.kind, f.sign, fft_scale(norm, f.sign, points), points);
+  Shape shape = x.shape();
+  shape[axis] = y.shape(0);
+  return reshape(y, shape, axis);
+}
+
+// The axis is split: whole lines of it lie together while another axis is.
+DNDarray across(const Transform& f, const DNDarray& given, const Along& along, Norm norm) {
+  const i64 axis = along.axes[0], asked = along.n ? along.n->front() : -1;
+  const bool back = f.kind == FftKind::complex_to_real;
+  const i64 points = asked != -1 ? asked : back ? 2 * (given.shape(axis) - 1) : given.shape(axis);
+  if (given.comm().alone()) {
+    const Array y = f.local(given.local(), along.axes, norm, along.n);
+    return DNDarray(y, y.shape(), {axis, Partition::even(y.shape(axis), 1)}, given.comm());
+  }
+  if (given.size() == given.shape(axis)) return as_line(f, given, points, norm);
+  const i64 used = back ? points / 2 + 1 : points;  // what lies behind is not looked at
+  const DNDarray x = used < given.shape(axis) ? split(given, Shape{used}, axis).front() : given;
+  i64 other = axis == 0 ? 1 : 0;
+  for (i64 a = 0; a < x.ndim(); ++a)
+    if (a != axis && x.shape(a) > x.shape(other)) other = a;
+  const DNDarray turned = in_place(f, x.resplit(other), {along.axes, Shape{points}}, norm);
+  const bool same = turned.shape(axis) == given.shape(axis);
+  return turned.spread_as(
+      {axis, same ? given.part() : Partition::even(turned.shape(axis), given.comm().size())});
+}
+
+DNDarray complex_transform(const Transform& f, const DNDarray& x, const Along& along, Norm norm) {
+  if (repeats(along.axes)) {  // an axis named twice is transformed twice, the last one first
+    DNDarray y = x;
+    for (i64 i = along.axes.size() - 1; i >= 0; --i)
+      y = complex_transform(f, y, only(along, i), norm);
+    return y;
+  }
+  const i64* split =
+      x.split() ? std::find(along.axes.begin(), along.axes.end(), *x.split()) : along.axes.end();
+  if (split == along.axes.end()) return in_place(f, x, along, norm);
+  const i64 i = split - along.axes.begin();
+  const Along rest = without(along, i);
+  return across(f, rest.axes.empty() ? x : in_place(f, x, rest, norm), only(along, i), norm);
+}
+
+DNDarray one_axis(const Transform& f, const DNDarray& x, const Along& along, Norm norm) {
+  return x.split() == along.axes[0] ? across(f, x, along, norm) : in_place(f, x, along, norm);
+}
+
+// Checked by the local function, axes counted from the front.
+Along checked(const Transform& f, const DNDarray& x, const Shape& axes, Norm norm, const Sizes& n) {
+  ask(f, x, axes, norm, n);
+  Along along{{}, n};
+  for (i64 a : axes) along.axes.push_back(normalize_axis(a, x.ndim(), "fft"));
+  return along;
+}
+
+bool is_local(const DNDarray& x, const Along& along) {
+  const bool split =
+      x.split() && std::find(along.axes.begin(), along.axes.end(), *x.split()) != along.axes.end();
+  return !split && !repeats(along.axes);
+}
+
+}  // namespace
+
+DNDarray fftn(const DNDarray& x, const Shape& axes, Norm norm, const std::optional<Shape>& n) {
+  return complex_transform(forward, x, checked(forward, x, axes, norm, n), norm);
+}
+
+DNDarray ifftn(const DNDarray& x, const Shape& axes, Norm norm, const std::optional<Shape>& n) {
+  return complex_transform(backward, x, checked(backward, x, axes, norm, n), norm);
+}
+
+// The last axis first, real to complex, then the others.
+DNDarray rfftn(const DNDarray& x, const Shape& axes, Norm norm, const std::optional<Shape>& n) {
+  const Along all = checked(from_real, x, axes, norm, n);
+  if (is_local(x, all)) return in_place(from_real, x, all, norm);
+  const i64 last = all.axes.size() - 1;
+  const DNDarray y = one_axis(from_real, x, only(all, last), norm);
+  return last == 0 ? y : complex_transform(forward, y, without(all, last), norm);
+}
+
+// The last axis last, complex to real.
+DNDarray irfftn(const DNDarray& x, const Shape& axes, Norm norm, const std::optional<Shape>& n) {
+  const Along all = checked(to_real, x, axes, norm, n);
+  if (is_local(x, all)) return in_place(to_real, x, all, norm);
+  const i64 last = all.axes.size() - 1;
+  const DNDarray y = last == 0 ? x : complex_transform(backward, x, without(all, last), norm);
+  return one_axis(to_real, y, only(all, last), norm);
+}
+
+DNDarray fftshift(const DNDarray& x, const Shape& axes, bool inverse) {
+  Shape shifts, all;
+  for (i64 a : axes) {
+    all.push_back(normalize_axis(a, x.ndim(), "fftshift"));
+    shifts.push_back(inverse ? -(x.shape(all.back()) / 2) : x.shape(all.back()) / 2);
+  }
+  return roll(x, shifts, all);
+}
+
+}  // namespace tessera::dist
