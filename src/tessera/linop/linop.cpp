@@ -55,6 +55,7 @@ struct NamedLinop::PlanCache {
   bool flipped = false;
   std::vector<std::string> notes;
   std::string label;  // the name somebody gave it
+  std::vector<std::pair<Companion (*)(), Companion>> companions;
 
   Entry* find(const Array& x, const Array& y) {
     for (auto it = entries.begin(); it != entries.end(); ++it)
@@ -75,6 +76,14 @@ NamedLinop::Node::Node() : cache(std::make_unique<PlanCache>()) {
 NamedLinop::Node::~Node() = default;
 
 Dims NamedLinop::dims() const { return node_->dims(); }
+
+NamedLinop::Companion NamedLinop::companion(Companion (*make)()) const {
+  PlanCache& c = *node_->cache;
+  std::lock_guard lock(c.mutex);
+  for (const auto& [maker, made] : c.companions)
+    if (maker == make) return made;
+  return c.companions.emplace_back(make, make()).second;
+}
 
 std::string NamedLinop::name() const {
   const std::string& given = node_->cache->label;

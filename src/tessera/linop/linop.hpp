@@ -17,6 +17,8 @@
 
 namespace tessera {
 
+class DNDarray;  // dist/dnd_array.hpp
+
 struct PlanOptions {
   Shape shape;               // of the input
   DType dtype = DType::c64;  // of the input
@@ -101,6 +103,8 @@ class TESSERA_API NamedLinop {
 
   Array operator()(const Array& x) const;
   void operator()(const Array& x, const Array& out) const;
+  // Over the ranks of a distributed array, along the named dims: see dist/apply.hpp.
+  DNDarray operator()(const DNDarray& x) const;
   Plan plan(const PlanOptions& options) const;
   std::string explain(const PlanOptions& options) const { return plan(options).explain(); }
   // y = A x as steps of a larger plan; casts when the kernel's result has another dtype than y.
@@ -111,6 +115,10 @@ class TESSERA_API NamedLinop {
 
   friend bool operator==(const NamedLinop& a, const NamedLinop& b) { return a.node_ == b.node_; }
   const void* id() const { return node_.get(); }
+  // What a later layer remembers of this operator: made at the first call, kept as long as the
+  // operator lives. It must not own the operator itself; a copy() it may.
+  using Companion = std::shared_ptr<void>;
+  Companion companion(Companion (*make)()) const;
 
  private:
   friend struct Flipped;
