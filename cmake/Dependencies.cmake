@@ -33,6 +33,16 @@ if(FFTW3_THREADS_LIBRARY AND FFTW3F_THREADS_LIBRARY)
   target_compile_definitions(tessera_deps INTERFACE TESSERA_FFTW_THREADS=1)
 endif()
 
+# HDF5 files of distributed arrays: built in where the library is there (the one without MPI).
+find_path(HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)
+find_library(HDF5_LIBRARY NAMES hdf5_serial hdf5)
+mark_as_advanced(HDF5_INCLUDE_DIR HDF5_LIBRARY)
+if(HDF5_INCLUDE_DIR AND HDF5_LIBRARY)
+  target_include_directories(tessera_deps SYSTEM INTERFACE ${HDF5_INCLUDE_DIR})
+  target_link_libraries(tessera_deps INTERFACE ${HDF5_LIBRARY})
+  target_compile_definitions(tessera_deps INTERFACE TESSERA_HDF5=1)
+endif()
+
 find_package(fmt QUIET)
 if(TARGET fmt::fmt)
   target_link_libraries(tessera_deps INTERFACE fmt::fmt)

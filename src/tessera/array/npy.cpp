@@ -63,26 +63,6 @@ std::string descr(DType t) {
 
 bool fortran_dense(const Array& x) { return !x.is_contiguous() && x.transpose().is_contiguous(); }
 
-std::string header_text(const Array& x) {
-  const bool fortran = fortran_dense(x);
-  std::string text =
-      cat("{'descr': '", descr(x.dtype()), "', 'fortran_order': ", fortran ? "True" : "False",
-          ", 'shape': ", x.shape(), ", }");
-  // NumPy leaves room for the growing axis to reach 21 digits, then pads the whole header to 64
-  // bytes.
-  if (x.ndim() > 0) {
-    const i64 growing = fortran ? x.shape().back() : x.shape().front();
-    text.append(21 - to_text(growing).size(), ' ');
-  }
-  // 64 axes of 19 digits fit in version 1, whose length has two bytes.
-  text.append(64 - (10 + text.size() + 1) % 64, ' ');
-  text += '\n';
-  std::string head("\x93NUMPY\x01\x00", 8);
-  head += static_cast<char>(text.size() & 0xff);
-  head += static_cast<char>(text.size() >> 8);
-  return head + text;
-}
-
 // The elements in row-major order, gathered into a buffer line by line.
 void write_strided(const Array& x, const std::function<void(const void*, i64)>& sink) {
   constexpr std::size_t enough = 1 << 20;
@@ -109,6 +89,25 @@ void write_strided(const Array& x, const std::function<void(const void*, i64)>& 
 
 }  // namespace
 
+std::string npy_header_text(DType dtype, const Shape& shape, bool fortran) {
+  std::string text =
+      cat("{'descr': '", descr(dtype), "', 'fortran_order': ", fortran ? "True" : "False",
+          ", 'shape': ", shape, ", }");
+  // NumPy leaves room for the growing axis to reach 21 digits, then pads the whole header to 64
+  // bytes.
+  if (!shape.empty()) {
+    const i64 growing = fortran ? shape.back() : shape.front();
+    text.append(21 - to_text(growing).size(), ' ');
+  }
+  // 64 axes of 19 digits fit in version 1, whose length has two bytes.
+  text.append(64 - (10 + text.size() + 1) % 64, ' ');
+  text += '\n';
+  std::string head("\x93NUMPY\x01\x00", 8);
+  head += static_cast<char>(text.size() & 0xff);
+  head += static_cast<char>(text.size() >> 8);
+  return head + text;
+}
+
 Array make_npy_array(const NpyHeader& h, const std::function<void(std::byte*)>& fill) {
   Storage s = Storage::allocate(cpu, h.bytes);
   auto* data = static_cast<std::byte*>(s.data());
@@ -128,7 +127,7 @@ Array decode_npy(std::span<const std::byte> bytes, const std::string& who) {
 }
 
 void encode_npy(const Array& x, const std::function<void(const void*, i64)>& sink) {
-  const std::string head = header_text(x);
+  const std::string head = npy_header_text(x.dtype(), x.shape(), fortran_dense(x));
   sink(head.data(), static_cast<i64>(head.size()));
   if (x.size() == 0) return;
   const void* data = x.host_data();
@@ -136,9 +135,9 @@ void encode_npy(const Array& x, const std::function<void(const void*, i64)>& sin
   write_strided(x, sink);
 }
 
-Array load_npy(const std::string& path, const NpyOptions& options) {
-  const FileReader file(path);
-  const std::string who = cat("'", path, "'");
+namespace {
+NpyHeader header_of(const FileReader& file) {
+  const std::string who = cat("'", file.path(), "'");
   std::vector<std::byte> head(static_cast<std::size_t>(std::min(file.size(), npy_preamble)));
   file.read(0, head.data(), static_cast<i64>(head.size()));
   const i64 size = npy_header_size(head, who);
@@ -148,7 +147,16 @@ Array load_npy(const std::string& path, const NpyOptions& options) {
   file.read(0, head.data(), size);
   const NpyHeader h = parse_npy_header(head, who);
   check_length(h, file.size() - h.data, who);
-  if (options.map != MapMode::none) return map(path, h, options.map, who);
+  return h;
+}
+}  // namespace
+
+NpyHeader read_npy_header(const std::string& path) { return header_of(FileReader(path)); }
+
+Array load_npy(const std::string& path, const NpyOptions& options) {
+  const FileReader file(path);
+  const NpyHeader h = header_of(file);
+  if (options.map != MapMode::none) return map(path, h, options.map, cat("'", path, "'"));
   return make_npy_array(h, [&](std::byte* to) { file.read(h.data, to, h.bytes); });
 }
 

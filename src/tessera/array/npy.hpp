@@ -44,6 +44,10 @@ TESSERA_API NpyHeader parse_npy_header(std::span<const std::byte> head, const st
 // converted.
 TESSERA_API Array make_npy_array(const NpyHeader& header,
                                  const std::function<void(std::byte*)>& fill);
+// What stands before the numbers, byte for byte as NumPy writes it.
+TESSERA_API std::string npy_header_text(DType dtype, const Shape& shape, bool fortran);
+// The header of a file; IoError as load_npy, also when the numbers are not all there.
+TESSERA_API NpyHeader read_npy_header(const std::string& path);
 // A file in memory: what a fuzzer, a socket or an archive holds.
 TESSERA_API Array decode_npy(std::span<const std::byte> bytes, const std::string& who);
 // Hands the file to `sink` piece by piece. x is on the host.

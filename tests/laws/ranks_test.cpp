@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every sample over ranks as threads: A(x) of a distributed x, along every axis, equals A of the
+// whole, lies where the rules say whatever the number of ranks, and sends nothing along a dim that
+// A does not mix.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "samples.hpp"
+#include "support/support.hpp"
+#include "tessera/comm/thread.hpp"
+#include "tessera/dist/apply.hpp"
+#include "tessera/testing/subject.hpp"
+
+namespace tessera::laws {
+namespace {
+
+struct Case {
+  DType dtype;
+  std::size_t index;
+};
+class Ranks : public ::testing::TestWithParam<Case> {};
+
+// Uneven: the last rank has one entry, or none.
+Partition dealt(i64 n, int ranks) {
+  if (ranks == 1) return Partition::even(n, 1);
+  std::vector<i64> counts(static_cast<std::size_t>(ranks), 0);
+  counts.back() = n > 1 ? 1 : 0;
+  counts.front() = n - counts.back();
+  return Partition::of(counts);
+}
+
+DNDarray part_of(const Array& whole, i64 axis, const Partition& part, const Communicator& comm) {
+  const Array mine = whole.slice(axis, part.begin(comm.rank()), part.end(comm.rank()));
+  return DNDarray(mine, whole.shape(), {axis, part}, comm);
+}
+
+// Point by point along the dim of this axis, by its name.
+bool unmixed(const NamedLinop& a, const Sample& s, i64 axis, i64 ndim) {
+  for (const ND d : a.ishape())
+    if (!d.is_wildcard() && axis_of(a.ishape(), d, ndim) == axis)
+      return contains(a.oshape(), d) && !contains(s.unsplittable, d);
+  return false;
+}
+
+void check_axis(const NamedLinop& a, const Sample& s, const Array& x, const Array& expected,
+                double tolerance, i64 axis, std::map<int, std::optional<i64>>& splits) {
+  for (const int ranks : {1, 2, 3})
+    for (const bool even : {true, false}) {
+      if (ranks == 1 && !even) continue;
+      run_ranks(ranks, [&](Communicator comm) {
+        const Partition part =
+            even ? Partition::even(x.shape(axis), ranks) : dealt(x.shape(axis), ranks);
+        const DNDarray mine = part_of(x, axis, part, comm);
+        const std::string what = cat("split ", axis, " over ", ranks, " ranks\n", a.tree());
+        const Traffic before = comm.traffic();
+        const DNDarray y = a(mine);
+        if (unmixed(a, s, axis, x.ndim())) {
+          EXPECT_EQ(comm.traffic(), before) << what;
+          EXPECT_EQ(y.part(), part) << what;
+        }
+        EXPECT_EQ(y.shape(), expected.shape()) << what;
+        EXPECT_EQ(y.dtype(), expected.dtype()) << what;
+        const double d = difference(y.gathered(), expected);
+        if (!(d < tolerance)) ADD_FAILURE() << what << "difference " << d;
+        if (comm.rank() == 0 && even) {
+          splits[ranks] = y.split();
+          EXPECT_EQ(splits[ranks], splits[1]) << what;
+        }
+      });
+    }
+}
+
+TEST_P(Ranks, EqualTheWhole) {
+  const Case& c = GetParam();
+  const Sample& s = all_samples(c.dtype, cpu)[c.index];
+  const Subject subject(s, c.dtype, cpu);
+  for (const bool adjoint : {false, true}) {
+    const NamedLinop a = adjoint ? s.op.H() : s.op;
+    const Shape in = adjoint ? s.op.output_shape(s.input) : s.input;
+    const Array x =
+        Random(14).normal(in, adjoint ? s.op.output_dtype(c.dtype) : c.dtype, test_device());
+    const Array expected = a(x);
+    for (i64 axis = 0; axis < in.size(); ++axis) {
+      std::map<int, std::optional<i64>> splits;
+      check_axis(a, s, x, expected, 4 * subject.tolerance(), axis, splits);
+    }
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const DType t : {DType::c64, DType::f64})
+    for (std::size_t i = 0; i < all_samples(t, cpu).size(); ++i) all.push_back({t, i});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Ranks, ::testing::ValuesIn(cases()),
+                         [](const ::testing::TestParamInfo<Case>& info) {
+                           std::string text =
+                               cat(all_samples(info.param.dtype, cpu)[info.param.index].label, "_",
+                                   name(info.param.dtype));
+                           for (char& letter : text)
+                             if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+                           return text;
+                         });
+
+}  // namespace
+}  // namespace tessera::laws
