@@ -13,7 +13,8 @@ needed="g++:g++ make:make cmake:cmake ninja-build:ninja
   libcli11-dev:<CLI/CLI.hpp> nlohmann-json3-dev:<nlohmann/json.hpp> zlib1g-dev:<zlib.h>
   libgtest-dev:<gtest/gtest.h> python3-dev:@python"
 # Useful, but nothing stops without them (a .venv without pip borrows the packages of the machine's Python).
-wanted="python3-venv:@venv ccache:ccache clang-tidy:clang-tidy libopenmpi-dev:mpicxx openmpi-bin:mpirun"
+wanted="python3-venv:@venv ccache:ccache clang-tidy:clang-tidy libopenmpi-dev:mpicxx openmpi-bin:mpirun
+  libhdf5-dev:<hdf5.h> libscalapack-openmpi-dev:@scalapack"
 
 python_ok() {
   "${PYTHON:-python3}" - <<'EOF' 2>/dev/null
@@ -27,7 +28,8 @@ present() {
   case $1 in
     @python) python_ok ;;
     @venv) "${PYTHON:-python3}" -c 'import venv, ensurepip' 2>/dev/null || [ -x "$PY" ] ;;
-    "<"*) echo "#include $1" | g++ -std=c++20 -E -x c++ -I/usr/include/openblas - >/dev/null 2>&1 ;;
+    @scalapack) echo 'int main() {}' | g++ -x c++ - -lscalapack-openmpi -o /dev/null 2>/dev/null ;;
+    "<"*) echo "#include $1" | g++ -std=c++20 -E -x c++ -I/usr/include/openblas -I/usr/include/hdf5/serial - >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }

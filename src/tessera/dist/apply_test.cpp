@@ -32,6 +32,12 @@ NamedLinop coils() {
   return Dense(random({4, 6, 5}, DType::c64, 1), dims("CNxNy"), dims("NxNy"), dims("CNxNy"));
 }
 
+// Weights in between, so that the transforms of A.N do not meet.
+NamedLinop acquisition() {
+  const Array w = Random(11).uniform({6, 5}, DType::f32, test_device(), 0.5, 1.5);
+  return NamedLinop(Diagonal(w, dims("CKxKy"), dims("C"))) * transform() * coils();
+}
+
 TEST(Apply, SendsNothingAlongADimOfBothSides) {
   const NamedLinop a = transform() * coils();
   const Array y = random({4, 6, 5}, DType::c64, 2), expected = a.H()(y);
@@ -64,7 +70,7 @@ TEST(Apply, KeepsTheCountsOfUnbalancedArraysAndEmptyRanks) {
 }
 
 TEST(Apply, GoesAroundADimThatIsMixed) {
-  const NamedLinop f = transform(), a = f * coils();
+  const NamedLinop f = transform(), a = acquisition();
   const Array images = random({4, 6, 5}, DType::c64, 5), image = random({6, 5}, DType::c64, 6);
   for (const int p : {1, 2, 3})
     run_ranks(p, [&](Communicator comm) {
@@ -89,7 +95,7 @@ TEST(Apply, GoesAroundADimThatIsMixed) {
 }
 
 TEST(Apply, DealsTheWorkOutAlongTheDimThatIsAskedFor) {
-  const NamedLinop a = transform() * coils();
+  const NamedLinop a = acquisition();
   const Array image = random({6, 5}, DType::c64, 6), expected = a.N()(image);
   run_ranks(3, [&](Communicator comm) {
     const DNDarray x = DNDarray::replicated(image, comm);
@@ -175,12 +181,14 @@ TEST(Apply, RecordsNothingASecondTime) {
 }
 
 TEST(Apply, RaisesTheOperatorsErrorsOnAllRanks) {
-  const NamedLinop a = problems::matrix(5, 7, DType::f64), f = FFT(1, dims("C"));
+  const NamedLinop a = problems::matrix(5, 7, DType::f64);
+  const Device elsewhere = Device::parse(test_device() == cpu ? "sim:0" : "cpu");
+  const NamedLinop w(Dense(random({3, 4}, DType::f64, 1), dims("MN"), dims("CN"), dims("CM")));
   run_ranks(4, [&](Communicator comm) {
     EXPECT_THROW(a(split_of(random({6}, DType::f64, 1), 0, comm)), DimError);
-    // Two ranks have nothing to transform, and say the same.
-    const Array whole = zeros({2, 8}, DType::i32, test_device());
-    EXPECT_THROW(f(split_of(whole, 0, comm)), DTypeError);
+    // Two ranks have nothing to multiply, and say the same.
+    const DNDarray x = split_of(zeros({2, 4}, DType::f64, elsewhere), 0, comm);
+    EXPECT_THROW(w(x), DeviceError);
     comm.barrier();
   });
 }

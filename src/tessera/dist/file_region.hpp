@@ -12,7 +12,7 @@
 
 namespace tessera::dist {
 
-struct Region {
+struct TESSERA_API Region {
   Shape file;                    // of all the numbers
   std::vector<SliceRange> axes;  // what is meant of each axis; steps are positive
   static Region of(const Shape& file);

@@ -24,7 +24,10 @@ class Quiet {
     H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
-  ~Quiet() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
+  ~Quiet() {
+    H5Eclear2(H5E_DEFAULT);  // what is left there would keep the library from ending
+    H5Eset_auto2(H5E_DEFAULT, print_, data_);
+  }
   Quiet(const Quiet&) = delete;
   Quiet& operator=(const Quiet&) = delete;
 

@@ -32,32 +32,38 @@ std::string problem_of(F&& action) {
   return {};
 }
 
+// A file that is removed unless it is kept.
+struct Temporary {
+  std::string name;
+  bool ours = false;
+  ~Temporary() {
+    if (ours) unlink(name.c_str());
+  }
+};
+
 // The new file beside the old one. Rank 0 makes it and removes it unless it is committed.
 class NewFile {
  public:
   NewFile(const std::string& path, const Communicator& comm, const BeginFile& begin) : comm_(comm) {
     const std::string problem = comm.rank() == 0 ? problem_of([&] { make(path, begin); }) : "";
     comm.agree<IoError>(problem);
-    i64 facts[2] = {static_cast<i64>(name_.size()), data_};
+    i64 facts[2] = {static_cast<i64>(file_.name.size()), data_};
     comm.broadcast(facts, sizeof facts, 0);
-    name_.resize(static_cast<std::size_t>(facts[0]));
-    comm.broadcast(name_.data(), facts[0], 0);
+    file_.name.resize(static_cast<std::size_t>(facts[0]));
+    comm.broadcast(file_.name.data(), facts[0], 0);
     data_ = facts[1];
-  }
-  ~NewFile() {
-    if (owned_) unlink(name_.c_str());
   }
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return file_.name; }
   i64 data() const { return data_; }
 
   void commit(const std::string& problem) {
     comm_.agree<IoError>(problem);
     std::string last;
     if (comm_.rank() == 0) {
-      if (rename(name_.c_str(), path_.c_str()) == 0)
-        owned_ = false;
+      if (rename(file_.name.c_str(), path_.c_str()) == 0)
+        file_.ours = false;
       else
         last = cat("cannot write '", path_, "': ", std::strerror(errno));
     }
@@ -72,15 +78,15 @@ class NewFile {
     struct stat status {};
     require<IoError>(stat(path_.c_str(), &status) != 0 || S_ISREG(status.st_mode), "cannot write '",
                      path_, "': it is not a regular file");
-    name_ = cat(path_, ".", static_cast<i64>(getpid()), ".", counter.fetch_add(1), ".tmp");
-    owned_ = true;
-    data_ = begin(name_);
+    file_.name = cat(path_, ".", static_cast<i64>(getpid()), ".", counter.fetch_add(1), ".tmp");
+    file_.ours = true;
+    data_ = begin(file_.name);
   }
 
   const Communicator& comm_;
-  std::string path_, name_;
+  std::string path_;
+  Temporary file_;
   i64 data_ = 0;
-  bool owned_ = false;
 };
 
 i64 bytes_of_row(const Shape& shape, i64 item) {

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# libtessera_scalapack: dense linear algebra over the ranks of MPI. Beside libtessera, which opens it when a
+# large matrix needs it; without ScaLAPACK for the same MPI such matrices are gathered.
+if(NOT TARGET tessera_mpi OR NOT "dist" IN_LIST TESSERA_LAYERS)
+  return()
+endif()
+find_library(SCALAPACK_LIBRARY NAMES scalapack-openmpi scalapack)
+mark_as_advanced(SCALAPACK_LIBRARY)
+if(NOT SCALAPACK_LIBRARY)
+  message(STATUS "No ScaLAPACK: the plug-in tessera_scalapack is not built")
+  return()
+endif()
+
+file(GLOB scalapack_sources CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/dist/scalapack/*.cpp)
+add_library(tessera_scalapack MODULE ${scalapack_sources})
+target_compile_definitions(tessera_scalapack PRIVATE TESSERA_BUILDING_PLUGIN)
+target_link_libraries(tessera_scalapack PRIVATE tessera tessera_flags ${SCALAPACK_LIBRARY} MPI::MPI_CXX)
+set_target_properties(tessera_scalapack PROPERTIES INSTALL_RPATH "$ORIGIN")
+if(NOT SKBUILD)
+  install(TARGETS tessera_scalapack LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+endif()
+
+# The tests of linear algebra once more, over processes.
+if(NOT TESSERA_TESTS OR NOT TARGET tessera_test_dist OR NOT MPIEXEC_EXECUTABLE)
+  return()
+endif()
+add_dependencies(tessera_test_dist tessera_mpi tessera_scalapack)
+foreach(ranks 2 3 4)
+  add_test(NAME tessera_test_dist_scalapack_${ranks} COMMAND timeout --kill-after=5 280 ${MPIEXEC_EXECUTABLE}
+    -n ${ranks} $<TARGET_FILE:tessera_test_dist> --gtest_brief=1 --gtest_filter=DistLinalg.*)
+  set_tests_properties(tessera_test_dist_scalapack_${ranks} PROPERTIES
+    ENVIRONMENT "${mpi_environment};OPENBLAS_NUM_THREADS=1;OMPI_MCA_mpi_yield_when_idle=1" TIMEOUT 300 PROCESSORS 2)
+endforeach()
