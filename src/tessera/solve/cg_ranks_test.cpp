@@ -24,15 +24,15 @@ TEST(CgOverRanks, SolvesAsOneRankDoes) {
   for (const DType t : {DType::f64, DType::c64}) {
     const NamedLinop A = batches(t);
     const Array b = Random(2).normal({5, 6}, t, test_device());
-    const SolveResult expected = cg(A, b, {.rtol = 1e-5, .maxiter = 60});
-    const double tolerance = t == DType::f64 ? 1e-10 : 1e-4;
+    const double rtol = t == DType::f64 ? 1e-10 : 1e-5, tolerance = 100 * rtol;
+    const SolveResult expected = cg(A, b, {.rtol = rtol, .maxiter = 90});
     on_ranks({1, 2, 3, 7}, [&](Communicator comm) {
       for (const std::optional<i64>& split : {std::optional<i64>(0), std::optional<i64>(1), {}}) {
         const DNDarray right = DNDarray::replicated(b, comm).resplit(split);
-        const RanksResult r = cg(A, right, {.rtol = 1e-5, .maxiter = 60});
+        const RanksResult r = cg(A, right, {.rtol = rtol, .maxiter = 90});
         EXPECT_TRUE(r.converged) << r.reason;
         EXPECT_EQ(r.x.split(), split);
-        EXPECT_LE(std::abs(r.iterations - expected.iterations), 1);
+        EXPECT_LE(std::abs(r.iterations - expected.iterations), 2);
         EXPECT_LT(relative(r.x.gathered(), expected.x), tolerance);
       }
     });
