@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tessera/base/config.hpp"
 #include "tessera/dist/elementwise.hpp"
 #include "tessera/dist/moves.hpp"
 #include "tessera/dist/over_ranks.hpp"
@@ -16,8 +17,6 @@
 
 namespace tessera::dist {
 namespace {
-
-constexpr i64 piece_bytes = i64{16} << 20;  // of what arrives; as much leaves
 
 // Which axis of a matrix is split.
 enum class Cut : std::uint8_t { none, rows, columns };
@@ -51,8 +50,7 @@ void multiply_into(const Array& a, const Array& b, const Array& c, bool add) {
   launch_now(&KernelTable::matmul, "matmul", spec, c.device(), {&a, &b, &c});
 }
 
-// Two matrices (batches of them), the shape of their product, and how many entries of an axis make
-// a piece.
+// Two matrices (batches of them) and the shape of their product.
 struct Product {
   DNDarray a, b;
   Shape shape;
@@ -65,10 +63,11 @@ struct Product {
   }
 };
 
+// How many entries of an axis go at once.
 i64 entries_of_piece(const Shape& shape, i64 axis, DType dtype) {
   const i64 n = std::max<i64>(1, shape[axis]);
   const i64 entry = std::max<i64>(1, count_of(shape) / n * size_of(dtype));
-  return std::max<i64>(1, piece_bytes / entry);
+  return std::max<i64>(1, config().staging_bytes / entry);
 }
 
 // What arrived of b: entries [begin, end) of its split axis.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tessera/base/config.hpp"
 #include "tessera/dist/parcel.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
@@ -12,8 +13,7 @@ namespace {
 
 constexpr i64 short_bytes = 16384;  // up to here one round of messages is cheaper than fewer bytes
 
-// One call on one rank: the arrays as flat cpu arrays, and the share of them that is worked on
-// here.
+// A segment of the arrays, flat on the cpu, and the share of it that is worked on here.
 struct Round {
   const Communicator& comm;
   const std::vector<int>& ranks;
@@ -29,16 +29,24 @@ struct Round {
   bool takes_part(int rank) const { return row(rank) < ranks.size(); }
 };
 
-Round prepared(const Communicator& comm, const Arrays& mine, const std::vector<int>& ranks) {
-  Round r{comm, ranks, {}, mine[0].size(), 0, true};
+// f(round, begin) for the segments of the arrays, one after the other.
+template <class F>
+void in_segments(const Communicator& comm, const Arrays& mine, const std::vector<int>& ranks,
+                 F&& f) {
+  Arrays flat;
+  i64 item = 0;
   for (const Array& a : mine) {
-    const Array dense = empty_dense({a.size()}, a.dtype(), cpu);
-    dense.copy_from(a.to(cpu).reshape({-1}));
-    r.flat.push_back(dense);
-    r.bytes += dense.bytes();
+    flat.push_back(a.to(cpu).contiguous().reshape({-1}));
+    item += size_of(a.dtype());
   }
-  r.whole = r.bytes <= short_bytes || comm.size() <= 2 || ranks.size() < 2;
-  return r;
+  const i64 length = mine[0].size(), step = std::max<i64>(1, config().staging_bytes / item);
+  for (i64 begin = 0; begin < length; begin += step) {
+    const i64 n = std::min(step, length - begin);
+    Round r{comm, ranks, {}, n, n * item, true};
+    r.whole = r.bytes <= short_bytes || comm.size() <= 2 || ranks.size() < 2;
+    for (const Array& a : flat) r.flat.push_back(a.slice(0, begin, begin + n));
+    f(r, begin);
+  }
 }
 
 Arrays stacked_empty(const Arrays& like, std::size_t rows, i64 length) {
@@ -102,42 +110,61 @@ Array joined(const Round& r, const Array& share) {
   return all;
 }
 
-Array placed(const Array& flat, const Array& like) {
-  return flat.contiguous().reshape(like.shape()).to(like.device());
+// Room for the answer to all segments.
+Array room_for(const Array& segment, i64 length) {
+  return empty_dense({length}, segment.dtype(), cpu);
+}
+
+Arrays placed(const Arrays& flat, const Array& like) {
+  Arrays all;
+  for (const Array& a : flat) all.push_back(a.reshape(like.shape()).to(like.device()));
+  return all;
+}
+
+// The row of this rank: each rank has worked on its share of all rows.
+void send_back(const Round& r, const Array& rows, const Array& row) {
+  const int me = r.comm.rank();
+  std::vector<Part> sends, receives;
+  for (std::size_t k = 0; k < r.ranks.size(); ++k)
+    sends.push_back({r.ranks[k], rows.select(0, static_cast<i64>(k))});
+  if (r.takes_part(me))
+    for (int q = 0; q < r.comm.size(); ++q)
+      receives.push_back({q, row.slice(0, r.begin(q), r.end(q))});
+  exchange(sends, receives, r.comm);
 }
 
 }  // namespace
 
 Arrays fold_ranks(const Communicator& comm, const Arrays& mine, const std::vector<int>& ranks,
                   const OverRanks& f) {
-  const Round r = prepared(comm, mine, ranks);
   Arrays answers;
-  for (const Array& share : f(collected(r))) answers.push_back(placed(joined(r, share), mine[0]));
-  return answers;
+  in_segments(comm, mine, ranks, [&](const Round& r, i64 begin) {
+    const Arrays shares = f(collected(r));
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      if (begin == 0) answers.push_back(room_for(shares[k], mine[0].size()));
+      answers[k].slice(0, begin, begin + r.length).copy_from(joined(r, shares[k]));
+    }
+  });
+  return placed(answers, mine[0]);
 }
 
 Arrays scan_ranks(const Communicator& comm, const Arrays& mine, const std::vector<int>& ranks,
                   const OverRanks& f) {
-  const Round r = prepared(comm, mine, ranks);
-  const int me = comm.rank();
   Arrays answers;
-  for (const Array& rows : f(collected(r))) {
-    if (r.whole) {
-      if (r.takes_part(me))
-        answers.push_back(placed(rows.select(0, static_cast<i64>(r.row(me))), mine[0]));
-      continue;
+  in_segments(comm, mine, ranks, [&](const Round& r, i64 begin) {
+    const Arrays all = f(collected(r));
+    const int me = comm.rank();
+    const bool takes_part = r.takes_part(me);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      if (begin == 0 && takes_part) answers.push_back(room_for(all[k], mine[0].size()));
+      const Array row = takes_part ? answers[k].slice(0, begin, begin + r.length) : Array();
+      if (!r.whole)
+        send_back(r, all[k], row);
+      else if (takes_part)
+        row.copy_from(all[k].select(0, static_cast<i64>(r.row(me))));
     }
-    const Array row = empty_dense({r.takes_part(me) ? r.length : 0}, rows.dtype(), cpu);
-    std::vector<Part> sends, receives;
-    for (std::size_t k = 0; k < ranks.size(); ++k)
-      sends.push_back({ranks[k], rows.select(0, static_cast<i64>(k))});
-    if (r.takes_part(me))
-      for (int q = 0; q < comm.size(); ++q)
-        receives.push_back({q, row.slice(0, r.begin(q), r.end(q))});
-    exchange(sends, receives, comm);
-    if (r.takes_part(me)) answers.push_back(placed(row, mine[0]));
-  }
-  return answers;
+  });
+  return placed(answers, mine[0]);
 }
 
 }  // namespace tessera::dist

@@ -4,7 +4,8 @@
 // offsets. What the ranks hold is put on top of each other in the order of the ranks and handed to
 // an ordinary function of arrays, so results are the same bits on every rank and depend on the
 // number of ranks only as the function does. Short arrays are gathered by all (one round); of long
-// ones each rank works on a share (two rounds, each element of a rank leaves it twice at most).
+// ones each rank works on a share (two rounds, each element of a rank leaves it twice at most), in
+// segments of config().staging_bytes, so that little is held beside the arrays themselves.
 //   fold_ranks(comm, {partial}, ranks, [](const Arrays& a) { return Arrays{sum(a[0])}; });
 
 #include <functional>

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "support/cases.hpp"
+#include "tessera/base/config.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 
 namespace tessera {
@@ -16,19 +17,38 @@ constexpr ReduceOp one_input[] = {
     ReduceOp::sum, ReduceOp::prod,   ReduceOp::max,    ReduceOp::min,           ReduceOp::any,
     ReduceOp::all, ReduceOp::argmax, ReduceOp::argmin, ReduceOp::count_nonzero, ReduceOp::sum_abs2};
 
+struct Question {
+  ReduceOp op;
+  std::optional<Axes> axes;
+  bool keepdims;
+  Array answer;
+};
+
+std::vector<Question> questions(const Array& x) {
+  std::vector<Question> all;
+  bool keepdims = false;
+  for (const ReduceOp op : one_input) {
+    for (const auto& axes : axis_sets) {
+      all.push_back({op, axes, keepdims, reduce(op, x, axes, keepdims)});
+      keepdims = !keepdims;
+    }
+    keepdims = !keepdims;
+  }
+  return all;
+}
+
 TEST(DistReduce, EveryOpAxisAndSpread) {
   for (const DType dtype : {DType::f64, DType::i16, DType::c64, DType::f16}) {
     Array x = sample({5, 3, 4}, dtype);
     if (is_inexact(dtype)) x = ops::multiply(x, Value(0.125));  // products stay in range
+    const std::vector<Question> all = questions(x);
     for_each_spread({5, 3, 4}, [&](const Case& c) {
       const DNDarray d = c.of(x);
-      for (const ReduceOp op : one_input)
-        for (const auto& axes : axis_sets)
-          for (const bool keep : {false, true}) {
-            SCOPED_TRACE(cat(name(op), " of ", dtype, " over ", axes ? to_text(*axes) : "all"));
-            expect_same(dist::reduce(op, d, axes, keep), reduce(op, x, axes, keep),
-                        op == ReduceOp::prod ? 200 : 80);
-          }
+      for (const Question& q : all) {
+        SCOPED_TRACE(cat(name(q.op), " of ", dtype, " over ", q.axes ? to_text(*q.axes) : "all"));
+        expect_same(dist::reduce(q.op, d, q.axes, q.keepdims), q.answer,
+                    q.op == ReduceOp::prod ? 200 : 80);
+      }
       EXPECT_EQ(d.spread(), c.spread);
     });
   }
@@ -137,6 +157,17 @@ TEST(DistReduce, LongResults) {
     expect_same(dist::sum(c.of(x), Axes{0}), reduce(ReduceOp::sum, x, Axes{0}));
     expect_same(dist::argmax(c.of(x), Axes{0}), reduce(ReduceOp::argmax, x, Axes{0}));
     expect_same(dist::variance(c.of(f), Axes{0}), variance(f, Axes{0}), 60);
+  });
+}
+
+TEST(DistReduce, LongResultsInSegments) {
+  const Using<i64> small(config().staging_bytes, 40000);
+  const Array x = sample({5, 6001}, DType::i64);
+  const Array sum = reduce(ReduceOp::sum, x, Axes{0}), where = reduce(ReduceOp::argmax, x, Axes{0});
+  for_each_spread({5, 6001}, [&](const Case& c) {
+    if (c.spread.split == 1) return;
+    expect_same(dist::sum(c.of(x), Axes{0}), sum);
+    expect_same(dist::argmax(c.of(x), Axes{0}), where);
   });
 }
 

@@ -2,6 +2,7 @@
 #include "tessera/dist/scan.hpp"
 
 #include "support/cases.hpp"
+#include "tessera/base/config.hpp"
 
 namespace tessera {
 namespace {
@@ -45,6 +46,7 @@ TEST(DistScan, FlattenedRowsSendTheirTotalsOnly) {
 }
 
 TEST(DistScan, LongRows) {
+  const Using<i64> segments(config().staging_bytes, 20000);
   const Array x = sample({6, 4000}, DType::i64);
   for_each_spread({6, 4000}, [&](const Case& c) {
     if (c.spread.split == 0) expect_same(dist::cumsum(c.of(x), 0), scan(ScanOp::sum, x, 0));
