@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # libtessera_mpi: ranks as processes. It stands beside libtessera, which opens it when mpirun started the
 # process. Without an MPI nothing is built and nothing is missed until then.
-if(NOT TARGET tessera OR NOT "comm" IN_LIST TESSERA_LAYERS)
+if(NOT TARGET tessera OR NOT "comm" IN_LIST TESSERA_LAYERS OR TESSERA_SANITIZE MATCHES "thread")
   return()
 endif()
 set(MPI_CXX_SKIP_MPICXX ON)
@@ -34,14 +34,19 @@ if(NOT TESSERA_TESTS OR NOT TARGET tessera_test_comm OR NOT MPIEXEC_EXECUTABLE)
   return()
 endif()
 set(mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader
-  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none ASAN_OPTIONS=detect_leaks=0)
+  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0)
 add_dependencies(tessera_test_comm tessera_mpi)
-foreach(ranks 2 3 4 7)
-  add_test(NAME tessera_test_comm_mpi_${ranks} COMMAND timeout --kill-after=5 180
+function(tessera_add_mpi_test name ranks)
+  add_test(NAME ${name} COMMAND timeout --kill-after=5 180
     ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:tessera_test_comm> --gtest_brief=1 --gtest_filter=Ranks.*)
-  set_tests_properties(tessera_test_comm_mpi_${ranks} PROPERTIES
-    ENVIRONMENT "${mpi_environment}" TIMEOUT 200 PROCESSORS 2)
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "${mpi_environment};${ARGN}" TIMEOUT 200 PROCESSORS 2)
+endfunction()
+foreach(ranks 2 3 4 7)
+  tessera_add_mpi_test(tessera_test_comm_mpi_${ranks} ${ranks})
 endforeach()
+tessera_add_mpi_test(tessera_test_comm_mpi_3_packed 3 TESSERA_COMM_SINGLE_COPY=0)
 add_executable(tessera_mpi_failure ${CMAKE_CURRENT_SOURCE_DIR}/tests/mpi/failure.cpp)
 target_link_libraries(tessera_mpi_failure PRIVATE tessera tessera_flags)
 add_dependencies(tessera_mpi_failure tessera_mpi)

@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <algorithm>
+#include <thread>
 
 #include "support/ranks.hpp"
 #include "tessera/base/trace.hpp"
@@ -325,6 +326,46 @@ TEST(Ranks, GroupsDoNotHearEachOther) {
       twin.broadcast(&b, 8, root);
       EXPECT_EQ(a, 1);
       EXPECT_EQ(b, 2);
+    }
+  });
+}
+
+TEST(Ranks, TwoGroupsOnTwoThreadsOfEachRank) {
+  on_ranks({1, 3}, [](Communicator comm) {
+    const Communicator other = comm.split(0, 0);
+    const auto work = [](const Communicator& c, int rounds) {
+      i64 wrong = 0;
+      for (int k = 0; k < rounds; ++k) {
+        Ints v(2000, c.rank() + k);
+        c.allreduce(v.data(), 2000, DType::i64, Combine::sum);
+        wrong += v[1999] != c.size() * (c.size() - 1) / 2 + c.size() * k;
+      }
+      EXPECT_EQ(wrong, 0);
+    };
+    std::thread beside([&] { work(other, 40); });
+    work(comm, 60);
+    beside.join();
+  });
+}
+
+// Rows that lie on each other: more bytes than a signed 32-bit count has, in little memory.
+TEST(Ranks, BlocksBeyondTwoToThe31) {
+  on_ranks({2}, [](Communicator comm) {
+    for (const i64 row : {i64{4} << 20, i64{4} << 10}) {
+      const i64 rows = (i64{1} << 31) / row + 1;
+      std::vector<char> memory(at(2 * row), static_cast<char>(comm.rank() + 1));
+      Layout l = Layout::contiguous({rows, row});
+      l.strides[0] = 0;
+      auto* data = reinterpret_cast<std::byte*>(memory.data());
+      const Block out{1, data, 1, l}, in{0, data + row, 1, l};
+      const Traffic before = comm.traffic();
+      if (comm.rank() == 0) comm.exchange({&out, 1}, {});
+      if (comm.rank() == 1) comm.exchange({}, {&in, 1});
+      if (comm.rank() == 0) EXPECT_EQ(comm.traffic() - before, (Traffic{1, rows * row}));
+      if (comm.rank() == 1) {
+        EXPECT_EQ(memory[at(row - 1)], 2);
+        EXPECT_TRUE(std::all_of(memory.begin() + row, memory.end(), [](char c) { return c == 1; }));
+      }
     }
   });
 }

@@ -24,25 +24,30 @@ using Clock = std::chrono::steady_clock;
 constexpr auto circle_patience = std::chrono::seconds(5);
 constexpr auto look_around = std::chrono::milliseconds(200);
 
-// What all groups of one run share: one lock, one signal, and what each rank is doing.
+// What all groups of one run share: one lock, and what each rank is doing.
 struct World {
   struct Rank {
+    std::condition_variable signal;    // something changed that this rank may wait for
     std::optional<std::string> ended;  // why; empty: it returned
     int waits = 0;                     // threads of the rank that wait
     i64 seen = 0;                      // the change that its last look took in
-    std::string what;                  // "rank 0 for rank 1 in barrier"
+    int waits_for = 0;                 // with the operation: what a circle of waits is told by
+    std::string_view operation;
   };
   std::mutex mutex;
-  std::condition_variable signal;
   i64 changes = 0;
   Clock::time_point changed_at = Clock::now();
   std::vector<Rank> ranks;
   std::exception_ptr first;
 
-  void changed() {
+  explicit World(int size) : ranks(static_cast<std::size_t>(size)) {}
+  void changed(Rank& rank) {
     ++changes;
     changed_at = Clock::now();
-    signal.notify_all();
+    rank.signal.notify_all();
+  }
+  void changed_for_all() {
+    for (Rank& r : ranks) changed(r);
   }
   // Asked by a rank that has just looked in vain and is about to wait again.
   bool in_circle(const Rank& me) const {
@@ -53,8 +58,10 @@ struct World {
   }
   std::string circle_text() const {
     std::vector<std::string> waits;
-    for (const Rank& r : ranks)
-      if (!r.ended) waits.push_back(r.what);
+    for (std::size_t r = 0; r < ranks.size(); ++r)
+      if (!ranks[r].ended)
+        waits.push_back(
+            cat("rank ", r, " for rank ", ranks[r].waits_for, " in ", ranks[r].operation));
     return cat("all ranks wait for one another: ", join(waits));
   }
 };
@@ -113,27 +120,29 @@ class ThreadTransport final : public Transport {
 
 void ThreadTransport::fail(const std::string& text) {
   if (hub_->lost.empty()) hub_->lost = text;
-  hub_->world->changed();
+  hub_->world->changed_for_all();
   throw CommError(text);
 }
 
 void ThreadTransport::sleep(Lock& lock, std::span<const int> open, Clock::time_point since) {
   World& world = *hub_->world;
-  const std::string who = cat("waited for rank ", open.front(), " in ", operation_, ": ");
+  const auto give_up = [&](int rank, const auto&... why) {
+    fail(cat("waited for rank ", rank, " in ", operation_, ": ", why...));
+  };
   for (const int q : open)
     if (const auto& why = in_world(q).ended)
-      fail(cat("waited for rank ", q, " in ", operation_, ": it has ",
-               why->empty() ? std::string("returned") : cat("ended with '", *why, "'")));
-  if (!hub_->lost.empty()) fail(cat(who, "the group is lost (", hub_->lost, ")"));
+      give_up(q, "it has ", why->empty() ? "returned" : cat("ended with '", *why, "'"));
+  if (!hub_->lost.empty()) give_up(open.front(), "the group is lost (", hub_->lost, ")");
   const i64 limit = config().comm_timeout;
   if (limit > 0 && Clock::now() - since > std::chrono::seconds(limit))
-    fail(cat(who, "nothing came within ", limit, " seconds"));
+    give_up(open.front(), "nothing came within ", limit, " seconds");
   World::Rank& me = in_world(rank_);
   me.seen = world.changes;
-  me.what = cat("rank ", rank_, " for rank ", open.front(), " in ", operation_);
-  if (world.in_circle(me)) fail(cat(who, world.circle_text()));
+  me.waits_for = hub_->members[static_cast<std::size_t>(open.front())];
+  me.operation = operation_;
+  if (world.in_circle(me)) give_up(open.front(), world.circle_text());
   ++me.waits;
-  world.signal.wait_for(lock, look_around);
+  me.signal.wait_for(lock, look_around);
   --me.waits;
 }
 
@@ -160,7 +169,7 @@ void ThreadTransport::take(Lock& lock, std::vector<const Block*>& receives) {
     copy_block(*s.block, to);
     lock.lock();
     s.way = Way::done;
-    hub_->world->changed();
+    hub_->world->changed(in_world(to.rank));
     receives.erase(ready);
   }
 }
@@ -183,7 +192,7 @@ void ThreadTransport::withdraw(Lock& lock, std::span<const Block> sends) {
   for (const Block& b : sends) {
     Slot& s = slot(rank_, b.rank);
     if (s.block != &b) continue;
-    hub_->world->signal.wait(lock, [&] { return s.way != Way::copying; });
+    in_world(rank_).signal.wait(lock, [&] { return s.way != Way::copying; });
     s = {};
   }
 }
@@ -194,9 +203,11 @@ void ThreadTransport::exchange(std::span<const Block> sends, std::span<const Blo
   if (!hub_->lost.empty())
     throw CommError(cat(operation_, ": the group is lost (", hub_->lost, ")"));
   try {
-    for (const Block& b : sends)
-      if (b.rank != rank_ && b.bytes() > 0) slot(rank_, b.rank) = {Way::offered, &b};
-    hub_->world->changed();
+    for (const Block& b : sends) {
+      if (b.rank == rank_ || b.bytes() == 0) continue;
+      slot(rank_, b.rank) = {Way::offered, &b};
+      hub_->world->changed(in_world(b.rank));
+    }
     std::vector<const Block*> open;
     for (const Block& b : receives)
       if (b.rank != rank_ && b.bytes() > 0) open.push_back(&b);
@@ -234,8 +245,7 @@ std::unique_ptr<Transport> ThreadTransport::split(int colour, int key) {
 
 void run_ranks(int ranks, const std::function<void(Communicator)>& body) {
   require<ArgumentError>(ranks > 0, "run_ranks: ", ranks, " ranks; expected at least one");
-  const auto world = std::make_shared<World>();
-  world->ranks.resize(static_cast<std::size_t>(ranks));
+  const auto world = std::make_shared<World>(ranks);
   std::vector<int> members(static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) members[static_cast<std::size_t>(r)] = r;
   const auto hub = std::make_shared<Hub>(world, members);
@@ -254,7 +264,7 @@ void run_ranks(int ranks, const std::function<void(Communicator)>& body) {
     const Lock lock(world->mutex);
     world->ranks[static_cast<std::size_t>(rank)].ended = why;
     if (!world->first) world->first = thrown;
-    world->changed();
+    world->changed_for_all();
   };
   std::vector<std::thread> threads;
   for (int r = 0; r < ranks; ++r) threads.emplace_back(run, r);

@@ -137,21 +137,5 @@ TEST(Threads, TheTimeLimitEndsAWait) {
       << ends.first;
 }
 
-TEST(Threads, TwoGroupsOnTwoThreadsOfEachRank) {
-  run_ranks(3, [](Communicator comm) {
-    const Communicator other = comm.split(0, 0);
-    const auto work = [](const Communicator& c, int rounds) {
-      for (int k = 0; k < rounds; ++k) {
-        std::vector<i64> v(2000, c.rank() + k);
-        c.allreduce(v.data(), 2000, DType::i64, Combine::sum);
-        EXPECT_EQ(v[1999], 3 + 3 * k);
-      }
-    };
-    std::thread beside([&] { work(other, 40); });
-    work(comm, 60);
-    beside.join();
-  });
-}
-
 }  // namespace
 }  // namespace tessera

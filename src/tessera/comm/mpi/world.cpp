@@ -195,12 +195,12 @@ void World::end_all() {
   _exit(1);
 }
 
-// Runs at exit. MPI_Finalize waits for all ranks, so it is called only when all have said that they
-// are there, too.
+// Runs at exit, not in children that were forked. MPI_Finalize waits for all ranks, so it is called
+// only when all have said that they are there, too.
 void World::finish() {
   int over = 0;
   MPI_Finalized(&over);
-  if (over != 0 || peers_.empty()) return;
+  if (over != 0 || peers_.empty() || this_process().id != peer(rank_).process.id) return;
   if (!lost_.empty()) end_all();
   if (!ours_) return;
   send_notes('l', "");
