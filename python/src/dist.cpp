@@ -17,6 +17,15 @@ void bind_dist(nb::module_& m) {
   bind_dist_explain(d, array);
   bind_dist_creation(d);
   bind_dist_random(d);
+  bind_dist_functions(d);
+  bind_dist_reductions(d, array);
+  bind_dist_order(d, array);
+  bind_dist_moves(d, array);
+  bind_dist_join(d, array);
+  bind_dist_fft(d);
+  bind_dist_io(d);
+  bind_dist_apply(d);
+  bind_dist_linalg(d);
 }
 
 }  // namespace tessera::python

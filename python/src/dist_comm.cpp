@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of ranks and what they have sent.
 #include "dist.hpp"
+#include "tessera/comm/plugin.hpp"
 #include "tessera/comm/thread.hpp"
 
 namespace tessera::python {
 
 using nb::literals::operator""_a;
 
+namespace {
+bool world_is_made = false;  // under the interpreter's lock
+}
+
 Communicator comm_from(nb::handle h) {
-  if (h.is_none()) return released([] { return Communicator::world(); });
+  if (h.is_none()) {
+    Communicator world = released([] { return Communicator::world(); });
+    world_is_made = true;
+    return world;
+  }
   require<DTypeError>(nb::isinstance<Communicator>(h),
                       "comm: expected a Communicator or None, got ", Py_TYPE(h.ptr())->tp_name);
   return nb::cast<Communicator>(h);
@@ -109,6 +118,15 @@ void bind_dist_comm(nb::module_& m) {
         "Factories inside take ``comm=comm``.\n\n"
         ">>> def counts(comm): return ts.dist.arange(10, split=0, comm=comm)[3:].counts\n"
         ">>> ts.dist.run_ranks(3, counts)[0]\n(1, 3, 3)\n");
+  m.def(
+      "_launched", [] { return launched_ranks() != 1; }, nb::sig("def _launched() -> bool"));
+  m.def(
+      "_give_up",
+      [](const std::string& why) {
+        if (!world_is_made) return;  // nobody can be waiting for us
+        released([&] { Communicator::world().give_up(why); });
+      },
+      "why"_a, nb::sig("def _give_up(why: str) -> None"));
   m.def(
       "_world", [] { return comm_from(nb::none()); }, nb::sig("def _world() -> Communicator"));
 }

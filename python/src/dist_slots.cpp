@@ -1,42 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The type slots of DNDarray: keys, length, iteration.
-#include "dist.hpp"
+// The type slots of DNDarray: arithmetic from number_slots.hpp, keys from dist_index.cpp.
+#include "dist_family.hpp"
+#include "number_slots.hpp"
+#include "tessera/dist/matmul.hpp"
+#include "tessera/dist/reduce.hpp"
 
 namespace tessera::python {
 
 namespace {
 
-nb::object single(PyObject* self) {
-  const DNDarray& x = dist_of(self);
-  if (x.size() != 1)
-    raise(PyExc_TypeError, "only length-1 arrays can be converted to Python scalars");
-  return nb::steal(python_number(released([&] { return x.item(); })));
-}
-
-PyObject* to_int(PyObject* self) noexcept {
-  return guarded(static_cast<PyObject*>(nullptr),
-                 [&] { return PyNumber_Long(single(self).ptr()); });
-}
-
-PyObject* to_float(PyObject* self) noexcept {
-  return guarded(static_cast<PyObject*>(nullptr),
-                 [&] { return PyNumber_Float(single(self).ptr()); });
-}
-
-PyObject* to_index(PyObject* self) noexcept {
-  return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-    const DNDarray& x = dist_of(self);
-    if (x.ndim() != 0 || !is_integer(x.dtype()))
-      raise(PyExc_TypeError, "only integer scalar arrays can be converted to a scalar index");
-    return single(self).release().ptr();
-  });
-}
-
-int truth(PyObject* self) noexcept {
-  return guarded(-1, [&] { return PyObject_IsTrue(single(self).ptr()); });
-}
-
-PyObject* iterate(PyObject* self) noexcept { return PySeqIter_New(self); }
+struct DistSlots : Distributed {
+  static PyObject* product(PyObject* a, PyObject* b) {
+    for (PyObject* o : {a, b})
+      if (!is_dist(o) && !try_array(o)) Py_RETURN_NOTIMPLEMENTED;
+    const Communicator comm = group_of({a, b});
+    const DNDarray x = as_dist(a, "matmul", comm), y = as_dist(b, "matmul", comm);
+    return wrap(released([&] { return dist::matmul(x, y); })).release().ptr();
+  }
+  static bool any(const DNDarray& x) { return dist::reduce(ReduceOp::any, x).item().as<bool>(); }
+};
 
 template <class F>
 PyType_Slot slot(int id, F f) {
@@ -46,17 +28,14 @@ PyType_Slot slot(int id, F f) {
 }  // namespace
 
 std::vector<PyType_Slot> dist_slots() {
-  return {slot(Py_mp_subscript, dist_subscript),
-          slot(Py_mp_ass_subscript, dist_assign_subscript),
-          slot(Py_mp_length, dist_length),
-          slot(Py_sq_item, dist_item),
-          slot(Py_sq_length, dist_length),
-          slot(Py_nb_int, to_int),
-          slot(Py_nb_float, to_float),
-          slot(Py_nb_index, to_index),
-          slot(Py_nb_bool, truth),
-          slot(Py_tp_iter, iterate),
-          {0, nullptr}};
+  std::vector<PyType_Slot> slots = NumberSlots<DistSlots>::list();
+  slots.insert(slots.end(), {slot(Py_mp_subscript, dist_subscript),
+                             slot(Py_mp_ass_subscript, dist_assign_subscript),
+                             slot(Py_mp_length, dist_length),
+                             slot(Py_sq_item, dist_item),
+                             slot(Py_sq_length, dist_length),
+                             {0, nullptr}});
+  return slots;
 }
 
 }  // namespace tessera::python

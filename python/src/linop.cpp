@@ -5,7 +5,9 @@
 
 #include <unordered_map>
 
+#include "dist_methods.hpp"
 #include "operators.hpp"
+#include "tessera/dist/apply.hpp"
 #include "tessera/linop/algebra.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/identity.hpp"
@@ -33,6 +35,10 @@ const NamedLinop& held(nb::handle h) { return nb::inst_ptr<LinopObject>(h)->op; 
 
 nb::object applied(nb::handle self, nb::handle x, nb::handle out) {
   const NamedLinop& a = held(self);
+  if (is_dist(x.ptr())) {
+    const DNDarray& input = dist_of(x.ptr());
+    return finished(released([&] { return dist::apply(a, input); }), out, a.kind());
+  }
   const Array input = as_array(x, a.kind());
   if (out.is_none()) return wrap(released([&] { return a(input); }));
   const Array& target = target_array(out, a.kind());
@@ -134,10 +140,14 @@ nb::list parts(nb::handle self) {
 
 void bind_algebra(nb::class_<LinopObject>& c) {
   c.def("__call__", &applied, "x"_a, "out"_a = nb::none(),
-        nb::sig("def __call__(self, x: ArrayLike, out: Array | None = None) -> Array"))
+        nb::sig("@typing.overload\n"
+                "def __call__(self, x: DNDarray, out: DNDarray | None = None) -> DNDarray: ...\n"
+                "@typing.overload\n"
+                "def __call__(self, x: ArrayLike, out: Array | None = None) -> Array"))
       .def("__matmul__", &product, nb::is_operator(),
            nb::sig(
                "@typing.overload\ndef __matmul__(self, other: NamedLinop, /) -> NamedLinop: ...\n"
+               "@typing.overload\ndef __matmul__(self, other: DNDarray, /) -> DNDarray: ...\n"
                "@typing.overload\ndef __matmul__(self, other: Array, /) -> Array"))
       .def(
           "__add__",

@@ -22,7 +22,7 @@ inf = float("inf")
 nan = float("nan")
 
 __all__ = [name for name in dir(_tessera) if not name.startswith("_")]
-__all__ += ["__version__", "bool", "config", "e", "fft", "inf", "names", "nan", "newaxis"]
+__all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "names", "nan", "newaxis"]
 __all__ += ["pi", "random", "solve", "trace"]
 
 _neighbours = ("jax", "scipy", "torch")

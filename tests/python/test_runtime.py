@@ -149,15 +149,18 @@ def test_generator_from_several_threads():
     assert sorted(d.tobytes() for d in draws) == sorted(e.tobytes() for e in expected)
 
 
-def public_objects():
-    for name in ts.__all__:
-        value = getattr(ts, name)
+def names_of(module, prefix=""):
+    for name in module.__all__:
+        value = getattr(module, name)
         if inspect.ismodule(value):
-            for inner in value.__all__:
-                yield f"{name}.{inner}", getattr(value, inner)
+            yield from names_of(value, f"{prefix}{name}.")
         else:
-            yield name, value
-    for cls in (ts.Array, ts.NamedLinop, ts.Plan, ts.NamedDimension):
+            yield prefix + name, value
+
+
+def public_objects():
+    yield from names_of(ts)
+    for cls in (ts.Array, ts.NamedLinop, ts.Plan, ts.NamedDimension, ts.dist.DNDarray, ts.dist.Communicator):
         for name, value in vars(cls).items():
             if not name.startswith("_") and callable(getattr(value, "__get__", None)):
                 yield f"{cls.__name__}.{name}", value

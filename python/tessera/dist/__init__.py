@@ -31,7 +31,8 @@ from .._tessera import (
     uint32,
     uint64,
 )
-from . import random
+from . import _api, _ending, fft, linalg, random
+from ._api import *  # noqa: F403
 
 if _CHECKING:
     from .._dist import Communicator as _Communicator
@@ -42,10 +43,15 @@ newaxis = None
 bool = bool_  # noqa: A001
 __array_api_version__ = "2024.12"
 
-__all__ = [_name for _name in dir(_dist) if not _name.startswith("_")]
-__all__ += ["e", "inf", "nan", "newaxis", "pi", "random"]
+__all__ = [_name for _name in dir(_dist) if not _name.startswith("_")] + _api.__all__
+__all__ += ["e", "fft", "inf", "linalg", "nan", "newaxis", "pi", "random"]
 __all__ += ["bool", "complex128", "complex64", "float32", "float64", "int16", "int32", "int64", "int8"]
 __all__ += ["uint16", "uint32", "uint64", "uint8"]
+
+
+def __array_namespace_info__() -> _api.NamespaceInfo:
+    """Devices, dtypes and abilities, for code that is written for the array API."""
+    return _api.NamespaceInfo()
 
 
 def __getattr__(name: str) -> _Any:
@@ -54,6 +60,9 @@ def __getattr__(name: str) -> _Any:
         raise AttributeError(f"module 'tessera.dist' has no attribute '{name}'")
     globals()["world"] = group = _dist._world()
     return group
+
+
+_ending.watch()
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from .._dist import Communicator, DNDarray, Generator, array
+from .._dist import Communicator, DNDarray, Generator, array, take
 
 __all__ = ["Generator", "integers", "normal", "permutation", "seed", "uniform"]
 
@@ -102,4 +102,4 @@ def permutation(x: Any, split: int | None = None, device: Any = None, comm: Comm
         return _generator.permutation(x, split, device, comm)
     x = x if isinstance(x, DNDarray) else array(x, split, device=device, comm=comm)
     order = _generator.permutation(x.shape[0], None if x.split is None else 0, x.device, x.comm)
-    return x[order]
+    return take(x, order, 0)

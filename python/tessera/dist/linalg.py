@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dense linear algebra over ranks with NumPy's names: large matrices by ScaLAPACK, small ones on every rank; stacks of
+matrices are dealt out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .. import _dist
+from .._dist import (
+    Communicator,
+    DNDarray,
+    _cholesky,
+    _det,
+    _eigh,
+    _inverse,
+    _linalg_backend,
+    _lstsq,
+    _matmul,
+    _qr,
+    _slogdet,
+    _solve,
+    _svd,
+)
+
+__all__ = [
+    "backend",
+    "cholesky",
+    "det",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "inverse",
+    "lstsq",
+    "matmul",
+    "norm",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+]
+
+
+class QRResult(NamedTuple):
+    Q: DNDarray
+    R: DNDarray
+
+
+class EighResult(NamedTuple):
+    eigenvalues: DNDarray
+    eigenvectors: DNDarray
+
+
+class SVDResult(NamedTuple):
+    U: DNDarray
+    S: DNDarray
+    Vh: DNDarray
+
+
+class SlogdetResult(NamedTuple):
+    sign: DNDarray
+    logabsdet: DNDarray
+
+
+class LstsqResult(NamedTuple):
+    x: DNDarray
+    residuals: DNDarray
+    rank: int
+    s: DNDarray
+
+
+def backend(comm: Communicator | None = None) -> str:
+    """What factors large matrices of these ranks: "ScaLAPACK", or why it is not used.
+
+    >>> isinstance(ts.dist.linalg.backend(), str)
+    True
+    """
+    return _linalg_backend(comm)
+
+
+def matmul(a: Any, b: Any) -> DNDarray:
+    """The product of two matrices, by ScaLAPACK where it is large; ``a @ b`` takes all shapes.
+
+    >>> ts.dist.linalg.matmul(ts.dist.ones((2, 3), split=0), ts.dist.ones((3, 1), split=0)).tolist()
+    [[3.0], [3.0]]
+    """
+    return _matmul(a, b)
+
+
+def solve(a: Any, b: Any) -> DNDarray:
+    """The x of a x = b; b is a vector or a matrix.
+
+    >>> ts.dist.linalg.solve(ts.dist.array([[2.0, 0.0], [0.0, 4.0]], split=0), [2.0, 2.0]).tolist()
+    [1.0, 0.5]
+    """
+    return _solve(a, b)
+
+
+def inverse(a: Any) -> DNDarray:
+    """The inverse of a square matrix.
+
+    >>> (ts.dist.linalg.inverse(ts.dist.array([[2.0, 0.0], [0.0, 4.0]], split=0)) * 4).diagonal().tolist()
+    [2.0, 1.0]
+    """
+    return _inverse(a)
+
+
+def inv(a: Any) -> DNDarray:
+    """NumPy's name of ``inverse``.
+
+    >>> ts.dist.linalg.inv(ts.dist.array([[2.0]], split=0)).tolist()
+    [[0.5]]
+    """
+    return _inverse(a)
+
+
+def cholesky(a: Any) -> DNDarray:
+    """The lower triangle L with L Lᴴ = a; only the lower triangle of a is read.
+
+    >>> ts.dist.linalg.cholesky(ts.dist.array([[4.0, 0.0], [2.0, 10.0]], split=0)).tolist()
+    [[2.0, 0.0], [1.0, 3.0]]
+    """
+    return _cholesky(a)
+
+
+def qr(a: Any) -> QRResult:
+    """Orthonormal columns Q and an upper triangle R with Q R = a: the reduced form.
+
+    >>> q, r = ts.dist.linalg.qr(ts.dist.random.normal((5, 2), split=0)); q.shape, r.shape
+    ((5, 2), (2, 2))
+    """
+    return QRResult(*_qr(a))
+
+
+def eigh(a: Any) -> EighResult:
+    """Eigenvalues, ascending, and eigenvectors, as columns, of a symmetric or Hermitian matrix.
+
+    >>> w, v = ts.dist.linalg.eigh(ts.dist.array([[2.0, 0.0], [0.0, 1.0]], split=0)); w.tolist()
+    [1.0, 2.0]
+    """
+    return EighResult(*_eigh(a))
+
+
+def eigvalsh(a: Any) -> DNDarray:
+    """The eigenvalues of a symmetric or Hermitian matrix, ascending.
+
+    >>> ts.dist.linalg.eigvalsh(ts.dist.array([[2.0, 0.0], [0.0, 1.0]], split=0)).tolist()
+    [1.0, 2.0]
+    """
+    return _eigh(a)[0]
+
+
+def svd(a: Any, full_matrices: bool = False) -> SVDResult:
+    """Singular values, descending, and vectors: a = (U * S) @ Vh. The reduced form only.
+
+    >>> u, s, vh = ts.dist.linalg.svd(ts.dist.array([[3.0, 0.0], [0.0, 4.0]], split=0)); s.tolist()
+    [4.0, 3.0]
+    """
+    if full_matrices:
+        raise NotImplementedError("svd: over ranks there is the reduced form only, full_matrices=False")
+    return SVDResult(*_svd(a))
+
+
+def svdvals(a: Any) -> DNDarray:
+    """The singular values, descending.
+
+    >>> ts.dist.linalg.svdvals(ts.dist.array([[3.0, 0.0], [0.0, 4.0]], split=0)).tolist()
+    [4.0, 3.0]
+    """
+    return _svd(a)[1]
+
+
+def det(a: Any) -> DNDarray:
+    """The determinant.
+
+    >>> abs(ts.dist.linalg.det(ts.dist.array([[2.0, 0.0], [0.0, 4.0]], split=0)).item() - 8) < 1e-12
+    True
+    """
+    return _det(a)
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """The sign of the determinant and the logarithm of its magnitude.
+
+    >>> ts.dist.linalg.slogdet(ts.dist.array([[-1.0, 0.0], [0.0, 1.0]], split=0)).sign.item()
+    -1.0
+    """
+    return SlogdetResult(*_slogdet(a))
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
+    """The x of least |b - a x|, and of those the shortest; residuals, rank and singular values.
+
+    >>> abs(ts.dist.linalg.lstsq(ts.dist.array([[1.0], [1.0]], split=0), [1.0, 3.0]).x.item() - 2) < 1e-12
+    True
+    """
+    return LstsqResult(*_lstsq(a, b, -1.0 if rcond is None else rcond))
+
+
+def _vector_norm(x: DNDarray, order: float, axis: int, keepdims: bool) -> DNDarray:
+    size = abs(x)
+    if order == float("inf"):
+        return size.max(axis, keepdims=keepdims)
+    if order == float("-inf"):
+        return size.min(axis, keepdims=keepdims)
+    if order == 0:
+        return (x != 0).sum(axis, keepdims=keepdims).astype(size.dtype)
+    return (size**order).sum(axis, keepdims=keepdims) ** (1.0 / order)
+
+
+def _matrix_norm(x: DNDarray, order: Any, axes: tuple[int, int], keepdims: bool) -> DNDarray:
+    row, column = (a % x.ndim for a in axes)
+    if order in (1, -1, float("inf"), float("-inf")):
+        first, second = (row, column) if abs(order) == 1 else (column, row)
+        sums = abs(x).sum(first, keepdims=True)
+        found = sums.max(second, keepdims=True) if order > 0 else sums.min(second, keepdims=True)
+    elif order in (2, -2, "nuc"):
+        values = svdvals(_dist.moveaxis(x, (row, column), (-2, -1)))
+        found = values.sum(-1) if order == "nuc" else values.max(-1) if order == 2 else values.min(-1)
+        for axis in sorted((row, column)):
+            found = _dist.expand_dims(found, axis)
+    else:
+        raise ValueError("Invalid norm order for matrices.")
+    return found if keepdims else found.squeeze((row, column))
+
+
+def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> DNDarray:
+    """NumPy's norms of vectors and matrices; the square root of the sum of |x|**2 unless told.
+
+    >>> x = ts.dist.array([3.0, -4.0], split=0)
+    >>> ts.dist.linalg.norm(x).item(), ts.dist.linalg.norm(x, 1).item(), ts.dist.linalg.norm(x, float("inf")).item()
+    (5.0, 7.0, 4.0)
+    """
+    x = x if isinstance(x, DNDarray) else _dist.array(x)
+    if ord is None:
+        return _dist.norm(x, axis, keepdims)
+    axes = list(range(x.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    if len(axes) == 1:
+        if isinstance(ord, str):
+            raise ValueError(f"Invalid norm order '{ord}' for vectors")
+        return _dist.norm(x, axes, keepdims) if ord == 2 else _vector_norm(x, ord, axes[0], keepdims)
+    if len(axes) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    if ord in ("fro", "f"):
+        return _dist.norm(x, axes, keepdims)
+    return _matrix_norm(x, ord, (axes[0], axes[1]), keepdims)
