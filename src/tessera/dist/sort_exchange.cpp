@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tessera/dist/dnd_array.hpp"
 #include "tessera/dist/sort_cuts.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
@@ -84,10 +85,46 @@ std::vector<i64> starts_of(std::span<const i64> counts) {
   return starts;
 }
 
+// So few items that samples would be most of them: rank 0 puts them in order. About as many bytes,
+// but no rounds.
+bool are_few(i64 total, int ranks) {
+  return total <= std::min<i64>(i64{16} * ranks * ranks, 1 << 16);
+}
+
+Ordered order_few(const Array& items, std::span<const i64> counts, const Partition& part,
+                  const OrderWants& wants, const Communicator& comm) {
+  const Partition from = Partition::of(counts);
+  auto on_root = [&](i64 n) { return Spread{0, Partition::all_on(n, comm.size(), 0)}; };
+  auto gather = [&](const Array& a) {
+    const i64 n = from.size();
+    return DNDarray(a, {n}, {0, from}, comm).spread_as(on_root(n)).local();
+  };
+  auto deal = [&](const Array& a) {
+    const i64 n = part.size();
+    return DNDarray(a, {n}, on_root(n), comm).spread_as({0, part}).local();
+  };
+  const Array all = gather(items);
+  const Array order = stable_order(all, 0, wants.descending).slice(0, 0, part.size());
+  Ordered result;
+  if (wants.values) result.values = deal(take(all, order, 0));
+  if (!wants.positions) return result;
+  const auto extents = wants.places ? wants.extents : counts;
+  const DType travel = counting_type(std::accumulate(extents.begin(), extents.end(), i64{0}));
+  Array places = order;
+  if (wants.places) {
+    const i64 start = starts_of(extents)[static_cast<std::size_t>(comm.rank())];
+    places = take(gather(ops::add(wants.places, Value(start)).astype(travel)), order, 0);
+  }
+  result.positions = deal(places.astype(travel)).astype(DType::i64);
+  return result;
+}
+
 }  // namespace
 
 Ordered order_items(const Array& items, std::span<const i64> counts, const Partition& part,
                     const OrderWants& wants, const Communicator& comm) {
+  const i64 total = std::accumulate(counts.begin(), counts.end(), i64{0});
+  if (are_few(total, comm.size())) return order_few(items, counts, part, wants, comm);
   const bool by_value = !wants.positions && !wants.descending;
   Array order, mine;
   if (by_value) {
@@ -97,7 +134,6 @@ Ordered order_items(const Array& items, std::span<const i64> counts, const Parti
     mine = take(items, order, 0);
   }
   // Without the last cut when nothing lies beyond it.
-  const i64 total = std::accumulate(counts.begin(), counts.end(), i64{0});
   std::span<const i64> targets = part.starts().subspan(1);
   if (part.size() == total) targets = targets.first(targets.size() - 1);
   std::vector<i64> cuts = merge_cuts(mine, counts, targets, wants.descending, comm);

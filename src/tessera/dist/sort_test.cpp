@@ -47,8 +47,8 @@ TEST(DistSort, EveryDtypeAndKindOfData) {
   on_ranks({3, 7}, [](Communicator comm) {
     for (const DType dtype : some_types)
       for (const Data data : all_data) {
-        const Array whole = awkward(dtype, {301}, 7, data);
-        for (const Spread& s : spreads_of({301}, comm.size())) {
+        const Array whole = awkward(dtype, {901}, 7, data);
+        for (const Spread& s : spreads_of({901}, comm.size())) {
           const DNDarray x = spread_out(whole, s, comm);
           expect_spread(dist::sort(x), tessera::sort(whole), s);
           expect_spread(dist::argsort(x), tessera::argsort(whole), s);
