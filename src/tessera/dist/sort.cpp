@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/dist/sort.hpp"
 
+#include "tessera/dist/reshape.hpp"
 #include "tessera/dist/sort_exchange.hpp"
 #include "tessera/dist/sort_lines.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -67,7 +68,7 @@ DNDarray sort_flat(const DNDarray& x, bool positions) {
     const Array sorted = sort_items(items, local_sizes(x), to.part, false, x.comm());
     return DNDarray(sorted, {x.size()}, to, x.comm());
   }
-  const DNDarray flat = flattened(x);
+  const DNDarray flat = ravel(x);
   return positions ? argsort(flat, 0) : sort(flat, 0);
 }
 

@@ -26,14 +26,6 @@ bool flat_in_place(const DNDarray& x) {
   return outer == 1;
 }
 
-DNDarray flattened(const DNDarray& x) {
-  if (x.ndim() == 1) return x;
-  const DNDarray rows = flat_in_place(x) ? x : x.resplit(0);
-  const Array& local = rows.local();
-  const DNDarray flat(local.reshape({local.size()}), {x.size()}, flat_spread(rows), x.comm());
-  return flat.spread_as(flat_spread(x));
-}
-
 std::vector<i64> local_sizes(const DNDarray& x) {
   std::vector<i64> sizes;
   for (int r = 0; r < x.comm().size(); ++r) sizes.push_back(count_of(x.lshape(r)));

@@ -2,7 +2,7 @@
 #pragma once
 // A distributed array as lines along its split axis, and flattened: the shapes in which the
 // ordering functions of dist work. Private to them.
-//   DNDarray lines = lines_along(x, axis);   // (n, number of lines), split along 0
+//   Array lines = lines_of(x.local(), axis);   // (entries along the axis, number of lines)
 
 #include "tessera/dist/dnd_array.hpp"
 
@@ -10,10 +10,8 @@ namespace tessera::dist {
 
 // The parts of x are intervals of x flattened, or x has no split.
 bool flat_in_place(const DNDarray& x);
-// The spread of x flattened: where the parts are, if those are intervals, else even.
+// The spread of ravel(x): where the parts are, if those are intervals, else even.
 Spread flat_spread(const DNDarray& x);
-// x in row-major order as one dimension, in flat_spread(x). Shares x's memory where it can.
-DNDarray flattened(const DNDarray& x);
 std::vector<i64> local_sizes(const DNDarray& x);  // elements by rank
 
 // Column j of the result is line j of x along `axis`; row-major over the other axes. Local.

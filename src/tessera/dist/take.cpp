@@ -3,6 +3,7 @@
 
 #include "tessera/dist/index_key.hpp"
 #include "tessera/dist/nonzero.hpp"
+#include "tessera/dist/reshape.hpp"
 #include "tessera/dist/sort_lines.hpp"
 #include "tessera/dist/take_keys.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -22,7 +23,7 @@ DNDarray as_positions(const DNDarray& indices) {
 // The values that go to n positions in the spread `to`: given ones repeated or cut.
 DNDarray repeated(const DNDarray& values, i64 n, const Spread& to) {
   const Communicator& comm = values.comm();
-  const DNDarray flat = flattened(values);
+  const DNDarray flat = ravel(values);
   const i64 have = flat.size();
   if (have == n) return flat.spread_as(to);
   if (have > n && flat.split()) return flat[DistIndex(Slice{0, n})].spread_as(to);
@@ -40,7 +41,7 @@ DNDarray take(const DNDarray& x, const DNDarray& given, std::optional<i64> axis)
   require_same_group("take", x, given);
   const DNDarray indices = as_positions(given);
   if (!axis && x.ndim() != 1 && !flat_in_place(x)) return x[flat_key(x, indices)];
-  if (!axis) return take(flattened(x), indices, 0);
+  if (!axis) return take(ravel(x), indices, 0);
   const i64 along = normalize_axis(*axis, x.ndim(), "");
   require<IndexError>(x.shape(along) > 0 || indices.size() == 0,
                       "cannot do a non-empty take from an empty axes.");
@@ -53,7 +54,7 @@ DNDarray take(const DNDarray& x, const DNDarray& given, std::optional<i64> axis)
 void put(const DNDarray& x, const DNDarray& given, const DNDarray& values) {
   require_same_group("put", x, given);
   require_same_group("put", x, values);
-  const DNDarray indices = flattened(as_positions(given));
+  const DNDarray indices = ravel(as_positions(given));
   if (indices.size() == 0 || values.size() == 0) return;
   const DNDarray spread = repeated(values, indices.size(), indices.spread());
   const DistIndex key = x.ndim() == 1 ? DistIndex(indices) : flat_key(x, indices);
@@ -77,7 +78,7 @@ DNDarray extract(const DNDarray& condition, const DNDarray& x) {
   require_same_group("extract", condition, x);
   if (condition.shape() == x.shape() && x.ndim() > 0)
     return x[DistIndex(condition.astype(DType::b1))];
-  return take(x, nonzero(flattened(condition))[0]);
+  return take(x, nonzero(ravel(condition))[0]);
 }
 
 }  // namespace tessera::dist

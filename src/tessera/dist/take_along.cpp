@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/dist/sort_lines.hpp"
+#include "tessera/dist/elementwise.hpp"
 #include "tessera/dist/take.hpp"
 #include "tessera/dist/take_keys.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -37,16 +37,6 @@ std::optional<Shape> shape_beside(const DNDarray& x, const DNDarray& indices, i6
   return shape;
 }
 
-// What this rank needs of an operand of x that is broadcast to `shape`, split as x is. Moves the
-// operand where it lies otherwise.
-Array part_beside(const DNDarray& a, const DNDarray& x, const Shape& shape) {
-  const i64 axis = *x.split() - (shape.size() - a.ndim());
-  if (axis < 0 || a.shape(axis) != shape[*x.split()]) return a.resplit(std::nullopt).local();
-  if (a.split()) return a.spread_as({axis, x.part()}).local();
-  const int me = x.comm().rank();
-  return a.local().slice(axis, x.part().begin(me), x.part().end(me));
-}
-
 Array apart_from(const Array& x, const Array& a) { return may_share_memory(x, a) ? a.copy() : a; }
 
 }  // namespace
@@ -62,7 +52,7 @@ DNDarray take_along_axis(const DNDarray& x, const DNDarray& indices, std::option
   const auto shape = shape_beside(x, indices, along);
   if (!shape) return x[along_axis_key(x, indices, along)];
   if (count_of(*shape) > 0) require_inside(indices, x.shape(along), along);
-  const Array part = part_beside(indices, x, *shape);
+  const Array part = part_for(indices, *shape, x.spread());
   return DNDarray(tessera::take_along_axis(x.local(), part, along), *shape, x.spread(), x.comm());
 }
 
@@ -81,8 +71,8 @@ void put_along_axis(const DNDarray& x, const DNDarray& indices, const DNDarray& 
     return x.assign(along_axis_key(x, indices, along), values);
   if (count_of(*shape) == 0) return;
   require_inside(indices, x.shape(along), along);
-  const Array at = apart_from(x.local(), part_beside(indices, x, *shape));
-  const Array from = apart_from(x.local(), part_beside(values, x, *shape));
+  const Array at = apart_from(x.local(), part_for(indices, *shape, x.spread()));
+  const Array from = apart_from(x.local(), part_for(values, *shape, x.spread()));
   tessera::put_along_axis(x.local(), at, from, along);
   x.touch();
 }
