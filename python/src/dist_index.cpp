@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // x[key] and x[key] = value of distributed arrays, and what they would do. Keys of integers alone
 // take a short path where no other rank is concerned; everything else becomes a DistIndex.
+#include <algorithm>
 #include <cstring>
 
 #include "dist.hpp"
@@ -117,8 +118,14 @@ void bind_dist_explain(nb::module_& m, nb::class_<DNDarray>& c) {
       ">>> e = ts.dist.arange(10, split=0).explain(slice(1, 8, 2))\n"
       ">>> e.route, e.shape, e.split, e.messages\n('local', (4,), 0, 0)\n")
       .def_prop_ro(
-          "route", [](const Explanation& e) { return std::string(name(e.route)); },
-          nb::sig("def route(self) -> str"), "The name of the route.")
+          "route",
+          [](const Explanation& e) {
+            std::string word(name(e.route));
+            std::replace(word.begin(), word.end(), ' ', '_');
+            return word;
+          },
+          nb::sig("def route(self) -> str"),
+          "'local', 'scalar', 'local_mask', 'distributed_mask', 'descending_slice' or 'unordered'.")
       .def_prop_ro(
           "reason", [](const Explanation& e) { return e.reason; },
           nb::sig("def reason(self) -> str"), "Why this one, in a sentence.")

@@ -316,7 +316,7 @@ def test_explain():
     assert str(e) and repr(e).startswith("<")
     assert x.explain(3).route == "scalar" and x.explain(3).split is None
     assert x.explain([7, 2, 8]).route == "unordered"
-    assert x.explain((slice(None, None, -1),)).route.startswith("descending")
+    assert x.explain((slice(None, None, -1),)).route == "descending_slice"
     assert x.explain(slice(0, 3), D.array([1, 2, 3], split=0)).messages == 0
     assert x.explain(None).shape == (1, 10)
     with pytest.raises(IndexError):
