@@ -26,9 +26,7 @@ struct Local {
     if (auto a = try_array(o)) return Operand(*a);
     return std::nullopt;
   }
-  static Operand operand(nb::handle h, std::string_view who) {
-    return python::operand(h, who);
-  }
+  static Operand operand(nb::handle h, std::string_view who) { return python::operand(h, who); }
   // The library wants an array among the operands: numbers alone become arrays of rank 0.
   static void require_array(std::span<Operand> operands, std::span<const nb::handle> from,
                             std::string_view who) {

@@ -32,6 +32,7 @@ struct RanksResult {
 
 // ShapeError when A does not map b's shape to itself. The same numbers and the same end on all
 // ranks.
-TESSERA_API RanksResult cg(const NamedLinop& A, const DNDarray& b, const RanksOptions& options = {});
+TESSERA_API RanksResult cg(const NamedLinop& A, const DNDarray& b,
+                           const RanksOptions& options = {});
 
 }  // namespace tessera
