@@ -38,10 +38,10 @@ set(mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OM
   ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0)
 add_dependencies(tessera_test_comm tessera_mpi)
 function(tessera_add_mpi_test name ranks)
-  add_test(NAME ${name} COMMAND timeout --kill-after=5 180
+  add_test(NAME ${name} COMMAND timeout --kill-after=5 600
     ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:tessera_test_comm> --gtest_brief=1 --gtest_filter=Ranks.*)
   set_tests_properties(${name} PROPERTIES
-    ENVIRONMENT "${mpi_environment};${ARGN}" TIMEOUT 200 PROCESSORS 2)
+    ENVIRONMENT "${mpi_environment};${ARGN}" TIMEOUT 620 PROCESSORS 2)
 endfunction()
 foreach(ranks 2 3 4 7)
   tessera_add_mpi_test(tessera_test_comm_mpi_${ranks} ${ranks})
@@ -53,4 +53,4 @@ add_dependencies(tessera_mpi_failure tessera_mpi)
 add_test(NAME tessera_mpi_failure COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/tests/mpi/failure.sh
   ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:tessera_mpi_failure>)
 set_tests_properties(tessera_mpi_failure PROPERTIES
-  ENVIRONMENT "${mpi_environment}" TIMEOUT 200 PROCESSORS 2)
+  ENVIRONMENT "${mpi_environment}" TIMEOUT 1000 PROCESSORS 2)
