@@ -2,6 +2,7 @@
 #include "tessera/dist/create.hpp"
 
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
 
 namespace tessera::dist {
 namespace {
@@ -110,7 +111,13 @@ DNDarray array(const Array& whole, const Options& options) {
     const i64 axis = *plot.spread.split;
     mine = whole.view(whole.layout().slice(axis, plot.begin(), plot.count(axis)));
   }
-  return plot.holding(mine.device() == plot.device ? mine.copy() : mine.to(plot.device));
+  DNDarray x = plot.holding(mine.device() == plot.device ? mine.copy() : mine.to(plot.device));
+  // Every rank has seen all of it: as a key it can be checked without asking the others.
+  if (x.split() && is_integer(whole.dtype()) && whole.dtype() != DType::u64 && whole.size() > 0)
+    x.remember(value_range, std::make_shared<const ValueRange>(
+                                ValueRange{reduce(ReduceOp::min, whole).item().as<i64>(),
+                                           reduce(ReduceOp::max, whole).item().as<i64>()}));
+  return x;
 }
 
 DNDarray assemble(const Array& mine, i64 axis, const std::optional<Communicator>& group) {

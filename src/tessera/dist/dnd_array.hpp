@@ -32,6 +32,13 @@ struct Spread {
   }
 };
 
+// What an array that was dealt out from a whole one remembers of its integers
+// (recall(value_range)).
+struct ValueRange {
+  i64 least = 0, most = 0;
+};
+inline const std::string value_range = "range";
+
 class TESSERA_API DNDarray {
  public:
   DNDarray() = default;  // no array: only assignment is allowed

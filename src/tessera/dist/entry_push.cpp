@@ -11,11 +11,6 @@ namespace {
 
 std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
 
-// As many bytes as the narrower of both types needs: what is cast in the end may travel as it is.
-DNDarray narrowed(const DNDarray& value, DType to) {
-  return size_of(value.dtype()) > size_of(to) ? value.astype(to) : value;
-}
-
 i64 digit(i64 entry, const Shape& lead, i64 axis) {
   for (i64 a = lead.size() - 1; a > axis; --a) entry /= lead[a];
   return entry % lead[axis];
@@ -164,14 +159,12 @@ class KnownPush {
 
 Movement known_push(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
   const EntryRows rows(x, key);
-  const DNDarray travels = narrowed(value, x.dtype());
-  return KnownPush(x, key, rows, travels).movement();
+  return KnownPush(x, key, rows, value).movement();
 }
 
 void push_rows(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
-               const DNDarray& given) {
+               const DNDarray& value) {
   const EntryRows rows(x, key);
-  const DNDarray value = narrowed(given, x.dtype());
   if (plan.ask) {
     push_asked(rows, key, plan.lead_axis, plan.spread.part, value);
     return;

@@ -223,7 +223,7 @@ Explanation explain(const DNDarray& x, const DistIndex& key) {
     for (const DNDarray& a : k.spread)
       if (a && !e.spread.split) gather_key(e, a);
     if (k.any_spread() && e.spread.split) {
-      tell_all(e, 1);
+      if (!all_ranges_known(k)) tell_all(e, 1);
       for (const DNDarray& a : k.spread)  // several are dealt out alike first
         if (a && k.plan.arrays.size() > 1) gather_key(e, a);
       e.exact = p == 1 || k.plan.arrays.size() == 1;
@@ -332,8 +332,9 @@ void explain_value(Explanation& e, const DNDarray& x, const NormalKey& k, const 
 
 }  // namespace
 
-Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& given) {
+Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& wide) {
   const IndexPlan checked = check_key(x, key);
+  const DNDarray given = size_of(wide.dtype()) > size_of(x.dtype()) ? wide.astype(x.dtype()) : wide;
   Explanation e;
   if (const auto mask = lone_mask(x, key); mask && covers_split(x, *mask)) {
     e = explain_mask(x, *mask, checked);

@@ -45,9 +45,11 @@ DNDarray from_whole(const DNDarray& x, const NormalKey& key) {
     if (a && !guide && a.shape(*a.split()) == lead[lead.size() - a.ndim() + *a.split()]) guide = &a;
   if (!guide) return from_whole(x, gathered(x, key));
   const i64 lead_axis = lead.size() - guide->ndim() + *guide->split();
+  const bool known = all_ranges_known(key);
+  if (known) check_known_ranges(x, key);
   std::string problem;
   const std::vector<Array> mine = entries_of(x, key, lead_axis, guide->part(), problem);
-  x.comm().agree<IndexError>(problem);
+  if (!known) x.comm().agree<IndexError>(problem);
   const Array local = x.local()[local_key(key, mine, {}, x.device())];
   return DNDarray(local, key.plan.shape, {key.plan.position + lead_axis, guide->part()}, x.comm());
 }

@@ -109,9 +109,9 @@ bool NormalKey::any_spread() const {
 
 IndexPlan check_key(const DNDarray& x, const DistIndex& key) {
   for (const DNDarray& a : key.spread())
-    require<CommError>(!a || a.comm() == x.comm(), "the indexed array is on ", x.comm(),
-                       " and an index array on ", a ? a.comm() : x.comm(),
-                       "; both must be of one communicator");
+    require<ArgumentError>(!a || a.comm() == x.comm(), "the indexed array is on ", x.comm(),
+                           " and an index array on ", a ? a.comm() : x.comm(),
+                           "; both must be of one communicator");
   return resolve(key.index(), Layout::contiguous(x.shape()), one_each);
 }
 
@@ -150,6 +150,22 @@ NormalKey normalize(const DNDarray& x, const DistIndex& key) {
   k.axes = axes_of(k.index, k.plan, x.shape());
   check_values(k, x.shape());
   return k;
+}
+
+bool all_ranges_known(const NormalKey& key) {
+  for (const DNDarray& a : key.spread)
+    if (a && !a.recall(value_range)) return false;
+  return true;
+}
+
+void check_known_ranges(const DNDarray& x, const NormalKey& key) {
+  for (std::size_t a = 0; a < key.spread.size(); ++a) {
+    if (!key.spread[a] || count_of(key.plan.lead) == 0) continue;
+    const auto range =
+        std::static_pointer_cast<const ValueRange>(key.spread[a].recall(value_range));
+    const i64 axis = key.plan.axes[static_cast<i64>(a)];
+    for (const i64 end : {range->least, range->most}) resolve_integer(end, axis, x.shape(axis));
+  }
 }
 
 NormalKey gathered(const DNDarray& x, const NormalKey& key) {

@@ -47,6 +47,11 @@ NormalKey normalize(const DNDarray& x, const DistIndex& key);
 // The same key with all of its arrays whole on every rank (collective).
 NormalKey gathered(const DNDarray& x, const NormalKey& key);
 
+// Whether every distributed array of the key remembers its least and largest element
+// (dnd_array.hpp): then all ranks can check it alike, without a message.
+bool all_ranges_known(const NormalKey& key);
+void check_known_ranges(const DNDarray& x, const NormalKey& key);  // IndexError
+
 // Int64, dense, of the host, checked against [-size, size) and counted from the front. IndexError
 // names `axis`.
 Array checked_positions(const Array& positions, i64 axis, i64 size);

@@ -47,9 +47,9 @@ void refuse_strictly(const DNDarray& x, const DistIndex& key, const DNDarray& va
 void refuse_strictly(const RoutePlan& plan, const DNDarray& value) {
   if (!config().strict || !value.split() || !plan.spread.split) return;
   const i64 axis = *value.split() + plan.shape.size() - value.ndim();
-  require<CommError>(axis == *plan.spread.split, "assignment: the value is dealt out along axis ",
-                     axis, " of the target and the target along axis ", *plan.spread.split,
-                     "; resplit it first, or switch off config().strict");
+  require<SplitError>(axis == *plan.spread.split, "assignment: the value is dealt out along axis ",
+                      axis, " of the target and the target along axis ", *plan.spread.split,
+                      "; resplit it first, or switch off config().strict");
 }
 
 // A mask of the array's whole shape, or a truth value on an array of rank 0.
@@ -143,10 +143,12 @@ void DNDarray::assign(const DistIndex& key, const Array& value) const {
   assign(key, replicated(value, comm_));
 }
 
-void DNDarray::assign(const DistIndex& key, const DNDarray& given) const {
+void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
   const IndexPlan checked = check_key(*this, key);
-  require<CommError>(given.comm() == comm_, "the assigned array is on ", comm_,
-                     " and the value on ", given.comm(), "; both must be of one communicator");
+  // As many bytes as the narrower of both types needs: what is cast in the end may travel so.
+  const DNDarray given = size_of(wide.dtype()) > size_of(dtype_) ? wide.astype(dtype_) : wide;
+  require<ArgumentError>(given.comm() == comm_, "the assigned array is on ", comm_,
+                         " and the value on ", given.comm(), "; both must be of one communicator");
   require<DeviceError>(given.device() == device_, "the assigned array is on ", device_,
                        " and the value on ", given.device(), "; move one of them with to()");
   refuse_strictly(*this, key, given);
