@@ -158,7 +158,9 @@ void bind_attributes(nb::class_<DNDarray>& c) {
       .def_prop_ro(
           "local", [](const DNDarray& x) { return wrap(released([&] { return x.local(); })); },
           nb::sig("def local(self) -> Array"),
-          "This rank's part, as a local array over the same memory.");
+          "This rank's part, as a local array over the same memory; of a row that one rank owns, "
+          "the "
+          "whole of it (collective).");
 }
 
 void bind_spreads(nb::class_<DNDarray>& c) {

@@ -119,6 +119,10 @@ def test_sorting_and_selecting(split, rng):
     for axis in (0, 1, -1, None):
         same(D.sort(x, axis), np.sort(n, axis))
         same(x.argsort(axis), np.argsort(n, axis, kind="stable"))
+    same(D.sort(x, 0, descending=True), np.sort(n, 0)[::-1])
+    same(D.argsort(x, 1, descending=True), np.argsort(-n, 1, kind="stable"))
+    same(D.argsort(x, None, descending=True), np.argsort(-n, None, kind="stable"))
+    assert isinstance(np.argsort(x, 0, kind="stable"), D.DNDarray)
     y = x.copy()
     y.sort(0)
     same(y, np.sort(n, 0))

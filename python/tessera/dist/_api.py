@@ -30,11 +30,15 @@ from .._dist import (
     unique,
     zeros,
 )
+from .._dist import argsort as _argsort
 from .._dist import conj as _conj
+from .._dist import flip as _flip
+from .._dist import sort as _sort
 from .._dist import sum as _sum
 from .._tessera import Device, DType, result_type
 
 __all__ = [
+    "argsort",
     "asarray",
     "astype",
     "bitwise_invert",
@@ -54,6 +58,7 @@ __all__ = [
     "permute_dims",
     "result_type",
     "round",
+    "sort",
     "unique_all",
     "unique_counts",
     "unique_inverse",
@@ -112,6 +117,38 @@ def astype(x: DNDarray, dtype: Any, /, *, copy: bool = True, device: Any = None)
     """
     y = x.astype(dtype, copy=copy)
     return y if device is None else y.to(device)
+
+
+def sort(
+    x: Any, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool = True
+) -> DNDarray:
+    """The elements in order, as a new array; always stable, NaN last (first when descending).
+
+    >>> ts.dist.sort(ts.dist.array([3, 1, 2], split=0)).tolist()
+    [1, 2, 3]
+    >>> ts.dist.sort([3, 1, 2], descending=True).tolist()
+    [3, 2, 1]
+    """
+    y = _sort(x, axis)
+    return _flip(y, 0 if axis is None else axis) if descending else y
+
+
+def argsort(
+    x: Any, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool = True
+) -> DNDarray:
+    """The positions that sort the array; always stable.
+
+    >>> ts.dist.argsort(ts.dist.array([3, 1, 2], split=0)).tolist()
+    [1, 2, 0]
+    >>> ts.dist.argsort([1, 3, 3], descending=True).tolist()
+    [1, 2, 0]
+    """
+    if not descending:
+        return _argsort(x, axis)
+    x = asarray(x) if axis is not None else asarray(x).ravel()
+    axis = 0 if axis is None else axis
+    # Turned round, equal elements stand in the opposite order; turned back, in theirs again.
+    return (x.shape[axis] - 1) - _flip(_argsort(_flip(x, axis), axis), axis)
 
 
 def permute_dims(x: DNDarray, /, axes: Sequence[int]) -> DNDarray:
