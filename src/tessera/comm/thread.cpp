@@ -101,7 +101,9 @@ class ThreadTransport final : public Transport {
   std::unique_ptr<Transport> split(int colour, int key) override;
 
  private:
-  Slot& slot(int from, int to) { return hub_->slots[static_cast<std::size_t>(from * size() + to)]; }
+  Slot& slot(int from, int to) {
+    return hub_->slots[static_cast<std::size_t>(i64{from} * size() + to)];
+  }
   World::Rank& in_world(int rank) {
     return hub_->world
         ->ranks[static_cast<std::size_t>(hub_->members[static_cast<std::size_t>(rank)])];
@@ -155,6 +157,7 @@ void ThreadTransport::take(Lock& lock, std::vector<const Block*>& receives) {
     });
     if (ready == receives.end()) {
       std::vector<int> open;
+      open.reserve(receives.size());
       for (const Block* b : receives) open.push_back(b->rank);
       sleep(lock, open, since);
       continue;
@@ -230,6 +233,7 @@ std::unique_ptr<Transport> ThreadTransport::split(int colour, int key) {
   std::sort(order.begin(), order.end());
   const auto place = std::find(order.begin(), order.end(), std::pair{key, rank_});
   std::vector<int> members;
+  members.reserve(order.size());
   for (const auto& [k, q] : order) members.push_back(hub_->members[static_cast<std::size_t>(q)]);
 
   Lock lock(hub_->world->mutex);
@@ -267,6 +271,7 @@ void run_ranks(int ranks, const std::function<void(Communicator)>& body) {
     world->changed_for_all();
   };
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) threads.emplace_back(run, r);
   for (std::thread& t : threads) t.join();
   if (world->first) std::rethrow_exception(world->first);

@@ -127,6 +127,7 @@ DNDarray assemble(const Array& mine, i64 axis, const std::optional<Communicator>
   if (!comm.alone()) comm.allgather(&card, sizeof card, cards.data());
   require_blocks_fit(cards, mine, axis, comm);
   std::vector<i64> counts;
+  counts.reserve(cards.size());
   for (const Card& c : cards) counts.push_back(c.count);
   axis = normalize_axis(axis, mine.ndim(), "assemble");
   Shape shape = mine.shape();

@@ -117,6 +117,7 @@ std::vector<i64> by_number(const std::vector<i64>& numbers) {
 template <class T>
 std::vector<T> permuted(const std::vector<T>& from, const std::vector<i64>& order) {
   std::vector<T> to;
+  to.reserve(order.size());
   for (const i64 k : order) to.push_back(from[at(k)]);
   return to;
 }

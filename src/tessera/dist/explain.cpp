@@ -152,6 +152,22 @@ Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPla
   return e;
 }
 
+// Every rank has all of x: the first distributed array of the key that can lends its spread.
+void explain_whole(Explanation& e, const NormalKey& k) {
+  e.reason = "every rank has the whole array";
+  for (const DNDarray& a : k.spread) {
+    if (!a || e.spread.split) continue;
+    const i64 along = k.plan.lead.size() - a.ndim() + *a.split();
+    if (a.shape(*a.split()) == k.plan.lead[along]) e.spread = {k.plan.position + along, a.part()};
+  }
+  if (!k.any_spread()) return;
+  if (e.spread.split && !all_ranges_known(k)) tell_all(e, 1);
+  const bool several = k.plan.arrays.size() > 1;  // they are dealt out alike first
+  for (const DNDarray& a : k.spread)
+    if (a && (several || !e.spread.split)) gather_key(e, a);
+  e.exact = e.sent.size() == 1 || !several || !e.spread.split;
+}
+
 // Route and key with no message: nullopt where the values of a distributed array decide.
 struct Known {
   std::optional<NormalKey> key;
@@ -169,6 +185,7 @@ Explanation unknown(const DNDarray& x, const DistIndex& key, const IndexPlan& ch
   Explanation e = begin(x);
   e.route = Route::unordered;
   e.shape = checked.shape;
+  for (i64 a = 0; a < checked.lead.size(); ++a) e.shape[checked.position + a] = -1;
   e.foreseen = false;
   e.exact = x.comm().alone();
   e.reason = "a distributed mask beside other arrays: its positions decide";
@@ -214,20 +231,7 @@ Explanation explain(const DNDarray& x, const DistIndex& key) {
   e.shape = k.plan.shape;
   const int p = x.comm().size();
   if (!x.split()) {
-    e.reason = "every rank has the whole array";
-    for (const DNDarray& a : k.spread) {
-      if (!a || e.spread.split) continue;
-      const i64 along = k.plan.lead.size() - a.ndim() + *a.split();
-      if (a.shape(*a.split()) == k.plan.lead[along]) e.spread = {k.plan.position + along, a.part()};
-    }
-    for (const DNDarray& a : k.spread)
-      if (a && !e.spread.split) gather_key(e, a);
-    if (k.any_spread() && e.spread.split) {
-      if (!all_ranges_known(k)) tell_all(e, 1);
-      for (const DNDarray& a : k.spread)  // several are dealt out alike first
-        if (a && k.plan.arrays.size() > 1) gather_key(e, a);
-      e.exact = p == 1 || k.plan.arrays.size() == 1;
-    }
+    explain_whole(e, k);
     return e;
   }
   const bool keeps = keeps_spread(x, k);

@@ -112,7 +112,13 @@ IndexPlan check_key(const DNDarray& x, const DistIndex& key) {
     require<ArgumentError>(!a || a.comm() == x.comm(), "the indexed array is on ", x.comm(),
                            " and an index array on ", a ? a.comm() : x.comm(),
                            "; both must be of one communicator");
-  return resolve(key.index(), Layout::contiguous(x.shape()), one_each);
+  const Layout whole = Layout::contiguous(x.shape());
+  try {
+    return resolve(key.index(), whole, one_each);
+  } catch (const IndexError&) {  // again with the masks that are here, for the right numbers
+    if (key.distributed()) throw;
+    return resolve(key.index(), whole, [](const Array& mask) { return nonzero(mask.to(cpu)); });
+  }
 }
 
 std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key) {

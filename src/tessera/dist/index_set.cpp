@@ -127,6 +127,44 @@ void write_local(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
         mine);
 }
 
+void write_routed(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
+  const RoutePlan plan = route_of(x, key);
+  refuse_strictly(plan, value);
+  if (plan.route == Route::unordered) {
+    push_rows(x, key, plan, value);
+  } else if (plan.route == Route::scalar) {
+    const i64 split = *x.split(), entry = key.axes[at(split)].value - x.part().begin(plan.owner);
+    const Array there = at_owner(value, plan.owner);
+    if (x.comm().rank() == plan.owner)
+      store(x.resident(), local_key(key, key.plan.arrays, {split, {}, entry}, x.device()), there);
+  } else {
+    write_local(x, key, plan, value);
+  }
+}
+
+// What shapes, devices and groups alone can say. NumPy looks at the value's shape before it looks
+// at positions; masks have to be counted first.
+void check_value(const DNDarray& x, const DistIndex& key, const DNDarray& value,
+                 const IndexPlan& checked) {
+  require<ArgumentError>(value.comm() == x.comm(), "the assigned array is on ", x.comm(),
+                         " and the value on ", value.comm(), "; both must be of one communicator");
+  require<DeviceError>(value.device() == x.device(), "the assigned array is on ", x.device(),
+                       " and the value on ", value.device(), "; move one of them with to()");
+  refuse_strictly(x, key, value);
+  require<DTypeError>(
+      !is_full_mask(x, key) || value.ndim() <= 1,
+      "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has ",
+      value.ndim(), " dimensions");
+  require<ArgumentError>(
+      checked.kind != IndexPlan::Kind::element || value.ndim() == 0 || checked.copy,
+      "setting an array element with a sequence.");
+  const auto items = key.index().items();
+  const bool masks = std::any_of(items.begin(), items.end(),
+                                 [](const Index::Item& i) { return i.kind == Index::Kind::mask; });
+  if (!masks && !is_full_mask(x, key))
+    require_broadcast(trimmed(value, checked.shape.size()), checked);
+}
+
 }  // namespace
 
 DNDarray trimmed(const DNDarray& value, i64 ndim) {
@@ -147,52 +185,23 @@ void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
   const IndexPlan checked = check_key(*this, key);
   // As many bytes as the narrower of both types needs: what is cast in the end may travel so.
   const DNDarray given = size_of(wide.dtype()) > size_of(dtype_) ? wide.astype(dtype_) : wide;
-  require<ArgumentError>(given.comm() == comm_, "the assigned array is on ", comm_,
-                         " and the value on ", given.comm(), "; both must be of one communicator");
-  require<DeviceError>(given.device() == device_, "the assigned array is on ", device_,
-                       " and the value on ", given.device(), "; move one of them with to()");
-  refuse_strictly(*this, key, given);
-  const bool full = is_full_mask(*this, key);
-  require<DTypeError>(
-      !full || given.ndim() <= 1,
-      "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has ",
-      given.ndim(), " dimensions");
+  check_value(*this, key, given, checked);
   const DistIndex near = with_whole_masks(*this, key);
   if (const auto mask = lone_mask(*this, near); mask && covers_split(*this, *mask)) {
     write_masked(*this, near, *mask, checked, given);
-    touch();
-    return;
-  }
-  const NormalKey k = routable(*this, near);
-  require<ArgumentError>(
-      k.plan.kind != IndexPlan::Kind::element || given.ndim() == 0 || k.plan.copy,
-      "setting an array element with a sequence.");
-  const DNDarray value = trimmed(given, k.plan.shape.size());
-  const i64 picked = count_of(k.plan.shape);
-  require<ShapeError>(!full || value.ndim() == 0 || value.size() == 1 || value.size() == picked,
-                      "NumPy boolean array indexing assignment cannot assign ", value.size(),
-                      " input values to the ", picked, " output values where the mask is true");
-  require_broadcast(value, k.plan);
-  if (!split()) {
-    write_whole(*this, k, value);
-    touch();
-    return;
-  }
-  const RoutePlan plan = route_of(*this, k);
-  refuse_strictly(plan, value);
-  switch (plan.route) {
-    case Route::scalar: {
-      const Array there = at_owner(value, plan.owner);
-      if (comm_.rank() == plan.owner)
-        store(local_,
-              local_key(k, k.plan.arrays,
-                        {*split(), {}, k.axes[at(*split())].value - part().begin(plan.owner)},
-                        device_),
-              there);
-      break;
-    }
-    case Route::unordered: push_rows(*this, k, plan, value); break;
-    default: write_local(*this, k, plan, value);
+  } else {
+    const NormalKey k = routable(*this, near);
+    const DNDarray value = trimmed(given, k.plan.shape.size());
+    const i64 picked = count_of(k.plan.shape);
+    require<ShapeError>(!is_full_mask(*this, key) || value.ndim() == 0 || value.size() == 1 ||
+                            value.size() == picked,
+                        "NumPy boolean array indexing assignment cannot assign ", value.size(),
+                        " input values to the ", picked, " output values where the mask is true");
+    require_broadcast(value, k.plan);
+    if (split())
+      write_routed(*this, k, value);
+    else
+      write_whole(*this, k, value);
   }
   touch();
 }

@@ -103,6 +103,7 @@ Array joined(const Round& r, const Array& share) {
   if (r.whole) return share;
   const Array all = empty_dense({r.length}, share.dtype(), cpu);
   std::vector<i64> counts;
+  counts.reserve(static_cast<std::size_t>(r.comm.size()));
   for (int q = 0; q < r.comm.size(); ++q)
     counts.push_back((r.end(q) - r.begin(q)) * size_of(share.dtype()));
   const Array dense = share.contiguous();

@@ -63,6 +63,7 @@ int Partition::owner(i64 entry) const {
 std::vector<i64> Partition::counts() const {
   std::vector<i64> counts;
   if (!starts_) return {0};
+  counts.reserve(starts_->size());
   for (int r = 0; r < ranks(); ++r) counts.push_back(count(r));
   return counts;
 }

@@ -67,6 +67,7 @@ DNDarray shown_part(const DNDarray& x, const Shape& small) {
   const Partition& part = x.part();
   auto& along = runs[static_cast<std::size_t>(*x.split())];
   std::vector<i64> counts;
+  counts.reserve(static_cast<std::size_t>(part.ranks()));
   for (int r = 0; r < part.ranks(); ++r)
     counts.push_back(length_of(inside(along, part.begin(r), part.end(r))));
   along = inside(along, part.begin(x.comm().rank()), part.end(x.comm().rank()));

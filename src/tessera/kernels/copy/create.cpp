@@ -102,10 +102,8 @@ Array linspace_part(double start, double stop, i64 n, i64 first, i64 count, DTyp
   parallel_for(count, 32768, [=](i64 begin, i64 end) {
     for (i64 i = begin; i < end; ++i) {
       const double k = static_cast<double>(first + i);
-      p[i] = step == 0 || n == 1 ? (n == 1 ? 0.0 : k / parts * width) : k * step;
+      p[i] = start + (step == 0 || n == 1 ? (n == 1 ? 0.0 : k / parts * width) : k * step);
     }
-    // A loop of its own: joined with the product it would be rounded once here and twice there.
-    for (i64 i = begin; i < end; ++i) p[i] += start;
   });
   if (n > 1 && count > 0 && first + count == n) p[count - 1] = stop;
   if (is_integer(dtype))
