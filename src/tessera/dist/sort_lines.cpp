@@ -28,6 +28,7 @@ bool flat_in_place(const DNDarray& x) {
 
 std::vector<i64> local_sizes(const DNDarray& x) {
   std::vector<i64> sizes;
+  sizes.reserve(static_cast<std::size_t>(x.comm().size()));
   for (int r = 0; r < x.comm().size(); ++r) sizes.push_back(count_of(x.lshape(r)));
   return sizes;
 }

@@ -171,6 +171,7 @@ class Join {  // groups that run over the ends of blocks
     for (std::size_t r : from) found.emplace_back(all_[r].first_place, all_[r].first);
     std::sort(found.begin(), found.end());
     std::vector<const std::byte*> values;
+    values.reserve(found.size());
     for (const auto& f : found) values.push_back(f.second);
     const Array all = array_of(values);
     const i64 best = tessera::argsort(all).select(0, 0).item().as<i64>();

@@ -171,6 +171,7 @@ std::unique_ptr<Transport> MpiTransport::split(int colour, int key) {
   const auto number = std::lower_bound(colours.begin(), colours.end(), colour) - colours.begin();
   const auto place = std::find(order.begin(), order.end(), std::pair{key, rank_}) - order.begin();
   std::vector<int> members;
+  members.reserve(order.size());
   for (const auto& [k, q] : order) members.push_back(members_[static_cast<std::size_t>(q)]);
   MPI_Comm part = MPI_COMM_NULL;
   guarded([&] {

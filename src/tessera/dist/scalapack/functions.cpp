@@ -72,7 +72,7 @@ int solve(const Communicator& comm, Dealt& a, Dealt& b) {
 }
 
 int factored(const Matrix& a, std::vector<int>& pivots) {
-  pivots.resize(static_cast<std::size_t>(a.local_rows() + a.block()));
+  pivots.resize(static_cast<std::size_t>(i64{a.local_rows()} + a.block()));
   int info = 0;
   pick(a.dtype(), psgetrf_, pdgetrf_, pcgetrf_, pzgetrf_)(&a.d()[2], &a.d()[3], a.data(), &one,
                                                           &one, a.d(), pivots.data(), &info);
