@@ -134,7 +134,7 @@ void Transport::alltoall(const void* sends, i64 bytes_each, void* receives) {
 void Transport::allreduce(void* data, i64 count, DType dtype, Combine op) {
   const int p = size();
   const i64 bytes = count * size_of(dtype);
-  if (p == 1) return;
+  if (p == 1 || bytes == 0) return;
   if (bytes > direct_bytes)
     return in_rounds(*this, data, count, dtype,
                      [&](std::byte* all, i64 n) { total_everywhere(all, n, p, dtype, op); });
@@ -147,6 +147,7 @@ void Transport::allreduce(void* data, i64 count, DType dtype, Combine op) {
 void Transport::exclusive_scan(void* data, i64 count, DType dtype, Combine op) {
   const int p = size();
   const i64 bytes = count * size_of(dtype);
+  if (bytes == 0) return;
   if (bytes > direct_bytes)
     return in_rounds(*this, data, count, dtype,
                      [&](std::byte* all, i64 n) { shifted_scan(all, n, p, dtype, op); });

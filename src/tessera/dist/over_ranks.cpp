@@ -64,6 +64,7 @@ Arrays gathered(const Round& r) {
       records(record.size() * r.ranks.size());
   std::size_t at = 0;
   for (const Array& a : r.flat) {
+    if (a.bytes() == 0) continue;
     std::memcpy(record.data() + at, a.host_data(), static_cast<std::size_t>(a.bytes()));
     at += static_cast<std::size_t>(a.bytes());
   }
@@ -73,6 +74,7 @@ Arrays gathered(const Round& r) {
   for (std::size_t row = 0; row < r.ranks.size(); ++row)
     for (std::size_t k = 0; k < all.size(); ++k) {
       const auto bytes = static_cast<std::size_t>(r.flat[k].bytes());
+      if (bytes == 0) continue;
       std::memcpy(static_cast<std::byte*>(all[k].host_data()) + row * bytes, records.data() + at,
                   bytes);
       at += bytes;

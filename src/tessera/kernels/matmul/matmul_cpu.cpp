@@ -105,7 +105,7 @@ void turn(State& s) {
 // One b for the whole last batch axis, and rows that go on where the previous matrix ended: the
 // axis is more rows of one product.
 bool fold_rows(State& s) {
-  if (s.batch_shape.empty() || s.batch_b.back() != 0 || s.m < 1) return false;
+  if (s.batch_shape.empty() || s.batch_b.back() != 0 || s.m < 1 || s.batch < 1) return false;
   const i64 size = s.batch_shape.back();
   if (s.m == 1) {
     s.a.row_step = s.batch_a.back();
