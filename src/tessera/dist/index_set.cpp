@@ -86,7 +86,8 @@ Array part_of_value(const DNDarray& value, const RoutePlan& plan) {
 // The whole value, on the rank that owns the target; an empty handle elsewhere.
 Array at_owner(const DNDarray& value, int owner) {
   const Communicator& comm = value.comm();
-  if (!value.split() && (!value.owner() || *value.owner() == owner || value.known()))
+  if (value.owner() == owner) return value.resident();  // as it lies: local() is for all ranks
+  if (!value.split() && (!value.owner() || value.known()))
     return comm.rank() == owner ? value.local() : Array();
   const Boxes from = value.split() ? boxes_of(value.shape(), value.spread(), comm.size())
                                    : boxes_on(*value.owner(), comm.size());

@@ -338,6 +338,9 @@ TEST_P(DistIndexing, RowsAreHandles) {
     EXPECT_EQ(row.local()[Index(1)].item().as<i64>(), -5);
     row.assign(DistIndex(0), Array::scalar(Value(77), DType::i64));
     EXPECT_EQ(x.gathered()[Index(4, 0)].item().as<i64>(), 77);
+    x.assign(DistIndex(4), x[DistIndex(4)]);  // a row that nobody has read yet, to its own place
+    x.assign(DistIndex(1), x[DistIndex(4)]);
+    EXPECT_EQ(x.gathered()[Index(1, 1)].item().as<i64>(), -5);
     const DNDarray number = x[DistIndex(4, 0)];
     x.assign(DistIndex(4, 0), Array::scalar(Value(1), DType::i64));
     EXPECT_EQ(number.item().as<i64>(), 77);  // a number is not a handle

@@ -118,11 +118,11 @@ class Writer {
 
   // What this rank has, as it lies.
   void own_part() {
+    const Array& mine = x_.local();  // on all ranks: a broadcast where one of them has it
     if (x_.ndim() == 0) {
-      if (x_.comm().rank() == 0) put(on_host(x_.local()), Region::of({}));
+      if (x_.comm().rank() == 0) put(on_host(mine), Region::of({}));
       return;
     }
-    const Array& mine = x_.local();
     Region region = Region::of(x_.shape());
     if (x_.split())
       region.axes[static_cast<std::size_t>(*x_.split())] = {x_.part().begin(x_.comm().rank()),
