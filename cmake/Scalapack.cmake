@@ -29,5 +29,5 @@ foreach(ranks 2 3 4)
   add_test(NAME tessera_test_dist_scalapack_${ranks} COMMAND timeout --kill-after=5 280 ${MPIEXEC_EXECUTABLE}
     -n ${ranks} $<TARGET_FILE:tessera_test_dist> --gtest_brief=1 --gtest_filter=DistLinalg.*)
   set_tests_properties(tessera_test_dist_scalapack_${ranks} PROPERTIES
-    ENVIRONMENT "${mpi_environment};OPENBLAS_NUM_THREADS=1" TIMEOUT 300 PROCESSORS 2)
+    ENVIRONMENT "${mpi_environment};OPENBLAS_NUM_THREADS=1" TIMEOUT 300 PROCESSORS ${ranks})
 endforeach()
