@@ -230,8 +230,10 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
     DistIndex pick;
     for (i64 a = 0; a < own; ++a) pick.add(Slice{});
     pick.add(DNDarray(wanted, {order.total()}, {0, Partition::of(order.counts())}, x.comm()));
+    // Dealt out along the picked elements: along another axis a rank would get its slab of it
+    // alone.
     mine = value.split()
-               ? value[pick].local()
+               ? value.resplit(own)[pick].local()
                : value.local()[with_arrays(pick, std::array<Array, 1>{wanted.to(x.device())})];
   }
   x.resident().assign(local, may_share_memory(mine, x.resident()) ? mine.copy() : mine);
