@@ -70,8 +70,6 @@ class Setting {
           "seconds that a rank waits for others before it gives up; 0 = as long as they live")     \
   SETTING(bool, comm_single_copy, true,                                                            \
           "ranks of one machine read large blocks straight from each other's memory")              \
-  SETTING(bool, comm_check, false,                                                                 \
-          "compare what must be equal on all ranks, at every call: tests")                         \
   SETTING(                                                                                         \
       bool, strict, false,                                                                         \
       "distributed assignment refuses values whose layout does not fit instead of moving them")
