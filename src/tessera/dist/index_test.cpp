@@ -284,6 +284,24 @@ TEST_P(DistIndexing, KeysRememberWhomTheyAsked) {
     EXPECT_EQ(x[k].gathered()[Index(0)].copy().shape(), Shape{3});
   });
 }
+// A mask over two axes, the second of them dealt out, and a value dealt out along the third.
+TEST_P(DistIndexing, ValuesOfMasksMayBeDealtOutAlongAnotherAxis) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    const auto dealt = [&](const Array& a, i64 axis) {
+      const Partition part = Partition::even(a.shape(axis), comm.size());
+      return DNDarray(a.slice(axis, part.begin(comm.rank()), part.end(comm.rank())).copy(),
+                      a.shape(), {axis, part}, comm);
+    };
+    const Array whole = counting({4, 6, 5}, DType::i64);
+    const Array mask =
+        ops::not_equal(ops::remainder(counting({4, 6}, DType::i64), Value(3)), Value(1));
+    const DNDarray x = dealt(whole, 1), m = dealt(mask, 1);
+    const Array v = ops::add(counting({16, 5}, DType::i64), Value(1000));
+    whole.assign(Index(mask), v);
+    x.assign(DistIndex(m), dealt(v, 1));
+    EXPECT_TRUE(same(x.gathered(), whole));
+  });
+}
 TEST_P(DistIndexing, ValuesMayBeThePlaceItself) {
   run_ranks(GetParam(), [](Communicator comm) {
     const auto run = [&](const Index& key, const Index& from) {
