@@ -1,22 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: fuzz.sh [SECONDS in all [RESULTS_DIR]]: each fuzzer gets an equal share, as `fuzz_NAME SECONDS`.
+# The one of distributed arrays goes on where the last run ended (build/fuzz_dist.json).
 . "$(dirname "$0")/common.sh"
 seconds=${1:-600}
 results=${2:-}
 if [ -z "$results" ]; then
   scripts/setup.sh
-  configure release
+  with_python release
   build release
+  link_package release
 fi
 shopt -s nullglob
 fuzzers=()
 for source in tests/fuzz/fuzz_*.cpp; do fuzzers+=("$(basename "$source" .cpp)"); done
-if [ ${#fuzzers[@]} = 0 ]; then echo "no fuzzers"; exit 0; fi
+fuzzers+=(fuzz_dist)
 share=$((seconds / ${#fuzzers[@]}))
+if [ "$share" = 0 ]; then share=1; fi
 status=0
+fuzz() {
+  if [ "$1" = fuzz_dist ]; then "$PY" tests/python/dist/fuzz_dist.py "$share"; else "build/release/bin/$1" "$share"; fi
+}
 for name in "${fuzzers[@]}"; do
-  if "build/release/bin/$name" "$((share > 0 ? share : 1))"; then verdict=passed; else verdict=failed; status=1; fi
+  if fuzz "$name"; then verdict=passed; else verdict=failed; status=1; fi
   echo "$verdict $name"
   if [ -n "$results" ]; then echo "$verdict $name" >"$results/$name.count"; fi
 done

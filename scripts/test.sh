@@ -16,8 +16,8 @@ say "C++ tests"
 ctest --test-dir build/release --output-on-failure --output-junit "$results/ctest.xml" -j "$JOBS" || true
 scripts/out_of_tree.sh release "$results" || true
 # What is left keeps one core busy each: run side by side, the longest first.
-say "Python tests, all again under tests/configs, fuzzers"
-runs=("scripts/python_tests.sh '$results'")
+say "tests over ranks, Python tests, all again under tests/configs, fuzzers"
+runs=("scripts/dist_tests.sh '$results'" "scripts/python_tests.sh '$results'")
 for config in tests/configs/*.json; do
   runs+=("scripts/configs.sh release '$results' $(basename "$config" .json)")
 done

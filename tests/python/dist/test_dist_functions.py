@@ -139,7 +139,17 @@ PRODUCTS = [
     Line("integers", [(7, 6), (6, 5)], ("int64",), lambda ns, a, b: a @ b, 0),
 ]
 
-TABLE = [*ELEMENTWISE, *REDUCTIONS, *ORDER, *MOVES, *PRODUCTS]
+FFTS = [
+    Line("fft", [(9, 6)], ("complex64", "float64"), lambda ns, a: ns.fft.fft(a), 16, other_than(1)),
+    Line("fft along the first", [(9, 6)], ("complex64",), lambda ns, a: ns.fft.fft(a, axis=0), 16, other_than(0)),
+    Line("ifft", [(9, 6)], ("complex64",), lambda ns, a: ns.fft.ifft(a, axis=0), 16, other_than(0)),
+    Line("fftn", [(5, 6, 4)], ("complex64",), lambda ns, a: ns.fft.fftn(a), 16),
+    Line("fft2 of a batch", [(5, 6, 4)], ("complex64",), lambda ns, a: ns.fft.fft2(a), 16, other_than(1, 2)),
+    Line("rfft", [(9, 6)], ("float64",), lambda ns, a: ns.fft.rfft(a, axis=0), 16, other_than(0)),
+    Line("fftshift", [(9, 6)], ("float64",), lambda ns, a: ns.fft.fftshift(a), 0),
+]
+
+TABLE = [*ELEMENTWISE, *REDUCTIONS, *ORDER, *MOVES, *PRODUCTS, *FFTS]
 
 
 def stable_argsort(ns, a, axis):
@@ -286,3 +296,36 @@ def test_halo():
     end = start + x.counts[WORLD.rank]
     assert np.array_equal(before.numpy(), array[max(0, start - 1) : start])
     assert np.array_equal(after.numpy(), array[end : end + 1])
+
+
+def well_posed(n):
+    rng = np.random.default_rng(n)
+    a = rng.normal(size=(n, n))
+    return a @ a.T + n * np.eye(n)
+
+
+LINALG = {
+    "solve": lambda la, a, b: la.solve(a, b),
+    "inverse": lambda la, a, b: getattr(la, "inverse", getattr(la, "inv", None))(a),
+    "cholesky": lambda la, a, b: la.cholesky(a),
+    "eigenvalues": lambda la, a, b: la.eigvalsh(a) if hasattr(la, "eigvalsh") else la.eigh(a)[0],
+    "singular values": lambda la, a, b: np.asarray(la.svd(a)[1]),
+    "q times r": lambda la, a, b: np.asarray(la.qr(a)[0]) @ np.asarray(la.qr(a)[1]),
+}
+
+
+@pytest.mark.parametrize("name", LINALG)
+def test_linear_algebra(name, slate):
+    if not hasattr(ts.dist, "linalg"):
+        pytest.skip("no linear algebra over ranks in the Python face")
+    a, b = well_posed(13), np.random.default_rng(1).normal(size=(13, 3))
+    expected = LINALG[name](np.linalg, a, b)
+    for split in (None, 0, 1):
+        got = outcome(lambda split=split: LINALG[name](ts.dist.linalg, deal(a, split), deal(b, split)))
+        if got[0] == "error" and issubclass(got[1], ts.NotAvailable):
+            pytest.skip(got[2])
+        assert got[0] == "value", got
+        settle(slate, None, got[0])
+        values = np.asarray(got[1])
+        assert values.shape == np.shape(expected)
+        assert not np.any(~(np.abs(values - expected) < 1e-9 * np.max(np.abs(expected)))), f"{name}, split {split}"
