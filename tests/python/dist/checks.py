@@ -16,15 +16,16 @@ import tessera as ts
 IN_PLACE = {"+=": operator.iadd, "-=": operator.isub, "*=": operator.imul}
 
 
-def outcome(function):
-    """('value', result) or ('error', type, text)."""
+def outcome(function, refuses=()):
+    """('value', result) or ('error', type, text). A CommError means that the group is lost and is passed on, unless
+    it is one that the call `refuses` with."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return "value", function()
-        except ts.CommError:
-            raise
         except Exception as error:
+            if isinstance(error, ts.CommError) and not isinstance(error, refuses):
+                raise
             return "error", type(error), str(error)
 
 
@@ -91,9 +92,10 @@ def check_explained(said, result, op, mine):
     assert said[0] == "value", f"explain raises {said[1:]}, the call does not"
     said = said[1]
     if op == "get":
-        assert tuple(said.shape) == tuple(result.shape), f"explain: shape {said.shape}, is {result.shape}"
+        known = [-1 if n < 0 else m for n, m in zip(said.shape, result.shape, strict=True)]  # -1: as many as are true
+        assert tuple(said.shape) == tuple(known), f"explain: shape {said.shape}, is {result.shape}"
         assert said.split == result.split, f"explain: split {said.split}, is {result.split}"
-        if said.exact and result.split is not None:
+        if -1 not in said.shape and result.split is not None:
             assert tuple(said.counts) == tuple(result.counts), f"explain: counts {said.counts}, are {result.counts}"
     assert sum(said.sent) == said.index_bytes + said.data_bytes, f"explain does not add up: {said}"
     predicted = said.sent[WORLD.rank]
@@ -139,6 +141,8 @@ def compare(case, x, key, parts, value, bound):
     said = explained(x, key, value, case.op) if case.op in ("get", "set") else None
     before = traffic()
     got = outcome(lambda: apply(case.op, x, key, value))
+    if case.op == "get" and got[0] == "value":
+        got[1].local  # noqa: B018  (rows of one owner travel when they are read)
     after = traffic()
     mine = (after[0] - before[0], after[1] - before[1])
     assert layout_of(x) == case.layout, f"the layout of x became {layout_of(x)}"

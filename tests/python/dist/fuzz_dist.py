@@ -26,10 +26,11 @@ def one_group(ranks, seconds, seed, first):
         status = group.wait(seconds + 120)
         path = group.folder / "state"
         said = json.loads(path.read_text()) if path.exists() else {"next": first, "cases": 0, "failures": []}
-        if status != 0 and not said["failures"]:
+        if status not in (0, 3):
+            at = int((group.folder / "at").read_text()) if (group.folder / "at").exists() else first
             ended = "did not end in time" if status is None else f"ended with {status}"
-            said["failures"] = [f"the group of {ranks} ranks {ended} after number {said['next']}: {group.words()}"]
-            said["next"] += 64  # where nobody said which one it was, go on behind it
+            said["failures"].append(f"TESSERA_DIST_CASE={seed},{at} on {ranks} ranks {ended}: {group.words(2000)}")
+            said["next"], said["cases"] = at + 1, at + 1 - first
         return said
 
 
@@ -42,7 +43,7 @@ def main():
         return 0
     known = json.loads(state.read_text()) if state.exists() else {}
     had = known.setdefault(str(seed), {str(r): {"next": 0, "cases": 0} for r in RANKS})
-    failures, began, turn, cases = [], time.monotonic(), 0, 0
+    failures, began, cases = [], time.monotonic(), 0
     while (left := seconds - (time.monotonic() - began)) > 0 and len(failures) < 20:
         ranks = min(RANKS, key=lambda r: (had[str(r)]["cases"], RANKS.index(r)))
         mine = had[str(ranks)]
@@ -52,7 +53,6 @@ def main():
         failures += said["failures"]
         state.parent.mkdir(parents=True, exist_ok=True)
         state.write_text(json.dumps(known, indent=1))
-        turn += 1
     total = sum(r["cases"] for r in had.values())
     for failure in failures:
         print(f"-- {failure}\n")

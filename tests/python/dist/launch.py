@@ -40,7 +40,7 @@ def environment(folder, extra=()):
         "OPENBLAS_NUM_THREADS": "1",
         "TESSERA_NUM_THREADS": "1",
         "TESSERA_POISON": "1",
-        "TESSERA_COMM_TIMEOUT": "8",
+        "TESSERA_COMM_TIMEOUT": "60",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_btl_vader_single_copy_mechanism": "none",  # containers forbid it, loudly

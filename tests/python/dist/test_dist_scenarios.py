@@ -169,7 +169,7 @@ def test_two_groups_side_by_side(slate):
 @alone
 def test_operands_of_different_groups_are_refused(slate):
     half = WORLD.split(0 if ME == 0 else 1)
-    got = outcome(lambda: deal(np.arange(8), 0)[ts.dist.array(np.arange(3), split=0, comm=half)])
+    got = outcome(lambda: deal(np.arange(8), 0)[ts.dist.array(np.arange(3), split=0, comm=half)], ts.CommError)
     assert got[0] == "error", got
     settle(slate, None, got[1].__name__)
 
@@ -230,11 +230,11 @@ ROUTES = [
     (lambda: deal(np.arange(10), 0), lambda: 3, "scalar"),
     (lambda: deal(np.arange(10), 0), lambda: slice(2, 8, 2), "local"),
     (lambda: deal(np.arange(10), 0), lambda: [1, 4, 4, 9], "local"),
-    (lambda: deal(np.arange(10), 0), lambda: slice(8, 2, -2), "descending_slice"),
+    (lambda: deal(np.arange(10), 0), lambda: slice(8, 2, -2), "descending slice"),
     (lambda: deal(np.arange(10), 0), lambda: [7, 2, 8], "unordered"),
     (lambda: deal(np.arange(10), 0), lambda: deal(np.array([7, 2, 8]), 0), "unordered"),
-    (lambda: deal(np.arange(10), 0), lambda: np.arange(10) % 3 == 0, "local_mask"),
-    (lambda: deal(np.arange(10), 0), lambda: deal(np.arange(10) % 3 == 0, 0), "distributed_mask"),
+    (lambda: deal(np.arange(10), 0), lambda: np.arange(10) % 3 == 0, "local mask"),
+    (lambda: deal(np.arange(10), 0), lambda: deal(np.arange(10) % 3 == 0, 0), "distributed mask"),
 ]
 
 
@@ -254,7 +254,7 @@ def test_strict_refuses_values_in_another_layout(slate):
     x = deal(np.arange(100).reshape(10, 10), 0)
     value = deal(np.arange(64).reshape(8, 8), 1)
     with ts.config.using(strict=True):
-        got = outcome(lambda: x.__setitem__((slice(1, -1), slice(1, -1)), value))
+        got = outcome(lambda: x.__setitem__((slice(1, -1), slice(1, -1)), value), ts.CommError)
     settle(slate, None, got[1:] and str(got[1:]))
     assert got[0] == "error", "accepted"
     check(x, np.arange(100).reshape(10, 10), 0)
