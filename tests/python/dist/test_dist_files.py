@@ -54,6 +54,15 @@ def test_saved_and_loaded(name, ending, folder, slate):
             check(ts.dist.load(path, split=to), array, to)
 
 
+def test_what_one_rank_owns(folder):
+    """An element and a row, which nobody has read before."""
+    x = deal(np.arange(12.0).reshape(6, 2), 0)
+    ts.dist.save(str(folder / "element.npy"), x[3, 1])
+    ts.dist.save(str(folder / "row.npy"), x[5])
+    WORLD.barrier()
+    assert np.load(folder / "element.npy") == 7.0 and np.load(folder / "row.npy").tolist() == [10.0, 11.0]
+
+
 def test_hyperslabs(folder):
     array = ARRAYS["grid"]
     path = str(folder / "x.npy")

@@ -46,6 +46,23 @@ def test_rows_are_handles_of_their_owner(slate):
     assert slate.agree(row.numpy().tobytes())
 
 
+def test_rows_in_place():
+    """`x[i] op= v` reads and writes with the owner alone; whoever reads next agrees with the others."""
+    expected = np.arange(32.0).reshape(16, 2)
+    x = deal(expected, 0)
+    for at in (0, 7, -1):
+        x[at] *= 3
+        x[..., at, None, 1] += 0.5
+        x[at, 0] -= 1
+        expected[at] *= 3
+        expected[at, 1] += 0.5
+        expected[at, 0] -= 1
+        x[at - 1 if at else 5] = x[at]
+        expected[at - 1 if at else 5] = expected[at]
+    check(x, expected, 0)
+    check(x[[3, 1]], expected[[3, 1]], 0)
+
+
 def test_operands_keep_their_layouts(slate):
     x = deal(np.arange(20), 0)
     value = deal(np.arange(10) * 3, 0, uneven(10, P))
