@@ -39,10 +39,10 @@ def settle(slate, problem, note=None, context=""):
     said = slate.everybody((problem and problem[:6000], note))
     for rank, (other, _) in enumerate(said):
         if other:
-            raise AssertionError(f"{context}\nrank {rank}: {other}")
+            raise AssertionError(f"rank {rank}: {other}\n{context}")
     for rank, (_, other) in enumerate(said):
         if other != said[0][1]:
-            raise AssertionError(f"{context}\nranks 0 and {rank} differ: {said[0][1]} and {other}")
+            raise AssertionError(f"ranks 0 and {rank} differ: {said[0][1]} and {other}\n{context}")
 
 
 def build(operand):
@@ -179,11 +179,11 @@ def check_totals(slate, mine, expectations, context):
     limits, predicted = expectations
     messages, sent = slate.total(*mine)
     if predicted is not None:
-        assert messages == predicted, f"{context}\n{messages} messages, explain said {predicted}"
+        assert messages == predicted, f"{messages} messages, explain said {predicted}\n{context}"
     if limits is not None:
-        assert sent <= 1.05 * limits.data + limits.extra, f"{context}\n{sent} bytes, {limits}"
+        assert sent <= 1.05 * limits.data + limits.extra, f"{sent} bytes, {limits}\n{context}"
         if limits.data + limits.extra == 0:
-            assert messages == 0, f"{context}\n{messages} messages where none is needed"
+            assert messages == 0, f"{messages} messages where none is needed\n{context}"
 
 
 __all__ = ["Layout", "run_case", "settle", "outcome", "comparable"]

@@ -36,7 +36,11 @@ class Case(NamedTuple):
 
 def describe(operand):
     obj, layout = operand
-    text = f"np.array({obj.tolist()}, '{obj.dtype}').reshape({obj.shape})" if isinstance(obj, np.ndarray) else repr(obj)
+    text = repr(obj)
+    if isinstance(obj, np.ndarray) and obj.dtype == bool and obj.size > 8:
+        text = f"mask{obj.shape} of {int(obj.sum())}"
+    elif isinstance(obj, np.ndarray):
+        text = f"{obj.dtype}{obj.shape} {obj.tolist() if obj.size <= 24 else '...'}"
     return text if layout is None else f"{text} dealt {tuple(layout)}"
 
 
@@ -179,9 +183,9 @@ def draw_value(rng, target, ranks, dtype):
     if np.dtype(dtype).kind == "u" and array.dtype.kind in "fc":
         array = np.abs(array)  # what negative floats become is up to the machine
     form = rng.integers(0, 5)
-    if form == 0:
+    if form == 0 and array.ndim <= len(target):  # NumPy refuses nested lists that are deeper, not arrays
         return Operand(array.tolist())
-    if form == 1:
+    if form <= 1:
         return Operand(array)
     return Operand(array, draw_layout(rng, array.shape, ranks, 4))
 

@@ -20,6 +20,9 @@ from slate import Slate  # noqa: E402
 import tessera as ts  # noqa: E402
 
 
+MOST = int(os.environ.get("TESSERA_FUZZ_FAILURES", "20"))  # then it is time to look at them
+
+
 def main():
     seconds, seed, number, state = float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
     slate = Slate()
@@ -32,7 +35,7 @@ def main():
             spent = slate.everybody(time.monotonic() - began)[0]  # rank 0's clock decides for all
             if slate.rank == 0:
                 state.write_text(json.dumps({"next": number, "cases": number - first, "failures": failures}))
-            if spent > seconds or len(failures) >= 20:
+            if spent > seconds or len(failures) >= MOST:
                 break
         if place is not None:
             os.pwrite(place, f"{number:12d}".encode(), 0)  # where it was, should nobody be left to say
