@@ -43,7 +43,7 @@ void Patience::give_way(double now) {
 
 void Patience::pause(std::span<const int> open) {
   // The clock is read now and then only, while looks are quick and the core is ours.
-  if (++looks_ < short_looks && looks_ % 16 != 0 && !world_.crowded()) return;
+  if (looks_ < short_looks && ++looks_ % 16 != 0 && !world_.crowded()) return;
   const double now = seconds_now();
   if (since_ == 0) since_ = now;
   const double waited = now - since_;

@@ -20,7 +20,7 @@ class Patience {
   Patience(World& world, std::span<const int> members, std::string_view operation);
   void progress();
   // Ready to sleep: the caller may find out whom it waits for, which `pause` is cheaper without.
-  bool long_wait() const { return looks_ > short_looks; }
+  bool long_wait() const { return looks_ >= short_looks; }
   // After a look in vain; `open`: the ranks of the group that are waited for.
   void pause(std::span<const int> open);
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 #include "tessera/base/config.hpp"
@@ -37,8 +38,6 @@ void make_mpi_global() {
     dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
 }
 
-World* the_world = nullptr;
-
 }  // namespace
 
 void World::fail(int code) {
@@ -57,8 +56,19 @@ bool World::test(MPI_Request& request, MPI_Status* status) {
 }
 
 World& World::start() {
-  if (the_world != nullptr) return *the_world;
-  auto* world = new World;  // never destroyed: groups of static objects may outlive main
+  // Never destroyed: groups of static objects may outlive main. Tried again if it throws.
+  static World* const world = [] {
+    auto fresh = std::make_unique<World>();
+    fresh->start_mpi();
+    fresh->meet();
+    fresh->probe_memory();
+    fresh->join();
+    return fresh.release();
+  }();
+  return *world;
+}
+
+void World::start_mpi() {
   int started = 0, level = MPI_THREAD_SINGLE;
   make_mpi_global();
   MPI_Initialized(&started);
@@ -68,16 +78,11 @@ World& World::start() {
     require<NotAvailable>(
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level) == MPI_SUCCESS,
         "mpi: MPI could not start");
-    world->ours_ = true;
+    ours_ = true;
   }
-  the_world = world;
-  std::atexit([] { the_world->finish(); });
   require<NotAvailable>(level >= MPI_THREAD_SERIALIZED,
                         "mpi: this MPI allows calls from one thread only; tessera needs"
                         " MPI_THREAD_SERIALIZED");
-  world->meet();
-  world->probe_memory();
-  return *world;
 }
 
 void World::meet() {
@@ -126,6 +131,21 @@ void World::probe_memory() {
   for (std::size_t q = 0; q < p; ++q) mine[q] = allowed && peers_[q].readable;
   call([&] { return MPI_Alltoall(mine.data(), 1, MPI_BYTE, theirs.data(), 1, MPI_BYTE, notes_); });
   for (std::size_t q = 0; q < p; ++q) peers_[q].readable = mine[q] != 0 && theirs[q] != 0;
+}
+
+// From now on this process is one of the group, and will say when it leaves it: MPI_Finalize,
+// whoever calls it, first deletes the attributes of MPI_COMM_SELF.
+void World::join() {
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(
+      MPI_COMM_NULL_COPY_FN,
+      [](MPI_Comm, int, void* world, void*) {
+        static_cast<World*>(world)->leave();
+        return MPI_SUCCESS;
+      },
+      &key, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, this);
+  std::atexit([] { start().finish(); });
 }
 
 void World::send_notes(char kind, const std::string& text) {
@@ -195,17 +215,13 @@ void World::end_all() {
   _exit(1);
 }
 
-// Runs at exit, not in children that were forked. MPI_Finalize waits for all ranks, so it is called
-// only when all have said that they are there, too.
-void World::finish() {
-  int over = 0;
-  MPI_Finalized(&over);
-  if (over != 0 || peers_.empty() || this_process().id != peer(rank_).process.id) return;
+// The way out. MPI_Finalize waits for all ranks, so all say that they are there, too, before it
+// goes on; who sees that one cannot come ends the job.
+void World::leave() {
   if (!lost_.empty()) end_all();
-  if (!ours_) return;
   send_notes('l', "");
   std::vector<double> stopped(peers_.size(), 0);
-  for (int look = 0;; ++look) {
+  for (int look = 0;; look = look < 1000 ? look + 1 : 0) {
     read_notes();
     bool all = true;
     for (int q = 0; q < size() && lost_.empty(); ++q) {
@@ -217,11 +233,18 @@ void World::finish() {
       if (!why.empty()) lose(cat("waited for rank ", q, " at the end: ", why));
     }
     if (!lost_.empty()) end_all();
-    if (all) break;
+    if (all) return;
     usleep(look < 100 ? 100 : 2000);
   }
-  const Watch watch(*this, {}, "MPI_Finalize", 20);
-  MPI_Finalize();
+}
+
+// Runs at exit, but not in children that were forked.
+void World::finish() {
+  int over = 0;
+  MPI_Finalized(&over);
+  if (over != 0 || this_process().id != peer(rank_).process.id) return;
+  if (!lost_.empty()) end_all();
+  if (ours_) MPI_Finalize();
 }
 
 }  // namespace tessera::mpi

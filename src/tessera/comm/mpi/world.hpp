@@ -62,11 +62,13 @@ class World {
   void lose(const std::string& why);
 
  private:
-  World() = default;
+  void start_mpi();
   void meet();
   void probe_memory();
+  void join();
   void send_notes(char kind, const std::string& text);
   bool others_are_at_their_end();
+  void leave();
   void finish();
   [[noreturn]] void end_all();
   [[noreturn]] static void fail(int code);
