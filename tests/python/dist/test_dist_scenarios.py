@@ -247,11 +247,11 @@ ROUTES = [
     (lambda: deal(np.arange(10), 0), lambda: 3, "scalar"),
     (lambda: deal(np.arange(10), 0), lambda: slice(2, 8, 2), "local"),
     (lambda: deal(np.arange(10), 0), lambda: [1, 4, 4, 9], "local"),
-    (lambda: deal(np.arange(10), 0), lambda: slice(8, 2, -2), "descending slice"),
+    (lambda: deal(np.arange(10), 0), lambda: slice(8, 2, -2), "descending_slice"),
     (lambda: deal(np.arange(10), 0), lambda: [7, 2, 8], "unordered"),
     (lambda: deal(np.arange(10), 0), lambda: deal(np.array([7, 2, 8]), 0), "unordered"),
-    (lambda: deal(np.arange(10), 0), lambda: np.arange(10) % 3 == 0, "local mask"),
-    (lambda: deal(np.arange(10), 0), lambda: deal(np.arange(10) % 3 == 0, 0), "distributed mask"),
+    (lambda: deal(np.arange(10), 0), lambda: np.arange(10) % 3 == 0, "local_mask"),
+    (lambda: deal(np.arange(10), 0), lambda: deal(np.arange(10) % 3 == 0, 0), "distributed_mask"),
 ]
 
 
