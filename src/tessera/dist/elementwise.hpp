@@ -5,13 +5,15 @@
 // with a split before one without, one that is not repeated along its split axis before one that
 // is, then the first. The others are brought to it; operands that lie alike, arrays that every rank
 // has, and numbers move nothing.
-//   DNDarray z = dist::add(x, y);   dist::elementwise(ElementOp::multiply, {{x, 2.0}}, x);
+//   DNDarray z = dist::add(x, y);   const dist::Operand twice[] = {x, 2};
+//   dist::elementwise(ElementOp::multiply, twice, x);   // x *= 2
 //
 // Errors are those of all ranks: shapes and dtypes are judged before a message is sent. One error
 // depends on the data, negative integer powers of integers: the ranks agree on it (a byte each),
 // and only where the exponent is a distributed array of signed integers.
 
 #include <array>
+#include <concepts>
 #include <span>
 
 #include "tessera/dist/dnd_array.hpp"
@@ -28,7 +30,8 @@ struct Operand {
   Operand(const Array& x) : array(x) {}
   Operand(const Value& v) : value(v) {}
   Operand(double v) : value(v) {}
-  Operand(int v) : value(v) {}
+  template <std::integral T>
+  Operand(T v) : value(v) {}
   bool is_value() const { return !spread && !array; }
   const Shape& shape() const { return spread ? spread.shape() : array.shape(); }
   DType dtype() const { return spread ? spread.dtype() : array.dtype(); }

@@ -173,7 +173,8 @@ DNDarray flip(const DNDarray& x, const std::optional<Shape>& given) {
 DNDarray roll(const DNDarray& x, const Shape& shifts, const Shape& axes) {
   (void)tessera::roll(Array::empty(Shape(x.ndim(), 0), x.dtype()), shifts, axes);
   if (!x.split()) return DNDarray(tessera::roll(x.local(), shifts, axes), x.shape(), {}, x.comm());
-  if (axes.empty()) return reshape(roll(ravel(x), shifts, {0}), x.shape(), x.split());
+  if (axes.empty())
+    return reshape(roll(ravel(x), shifts, {0}), x.shape(), x.split()).spread_as(x.spread());
   const i64 n = x.shape(*x.split());
   i64 along_split = 0;
   Shape other_axes, other_shifts;
