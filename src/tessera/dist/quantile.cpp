@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/quantile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tessera/dist/sort_cuts.hpp"
+#include "tessera/dist/sort_lines.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+#include "tessera/kernels/sort/sort.hpp"
+
+namespace tessera::dist {
+namespace {
+
+using Places = std::vector<i64>;
+
+std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+
+Array on_device(const Places& places, Device device) {
+  const Array a = empty_dense({static_cast<i64>(places.size())}, DType::i64);
+  std::copy(places.begin(), places.end(), a.host<i64>());
+  return a.to(device);
+}
+
+// Items `places` (as many as ranks at most, ascending) of all ranks' items in order: each is the
+// least of the items that follow the ranks' cuts. On the host.
+Array items_at(const Array& sorted, std::span<const i64> counts, std::span<const i64> places,
+               const Communicator& comm) {
+  const Places cuts = merge_cuts(sorted, counts, places, false, comm);
+  const std::size_t item = at(size_of(sorted.dtype())), share = places.size() * (item + 1);
+  std::vector<std::byte> mine(share), all(share * at(comm.size()));
+  const Array found = empty_dense({static_cast<i64>(places.size())}, sorted.dtype());
+  Places there = cuts;
+  for (i64& c : there) c = std::min(c, sorted.size() - 1);
+  if (sorted.size() > 0) {
+    const Array next = take(sorted, on_device(there, sorted.device()), 0).to(cpu).contiguous();
+    std::memcpy(mine.data(), next.host_data(), places.size() * item);
+  }
+  for (std::size_t k = 0; k < places.size(); ++k)
+    mine[places.size() * item + k] = std::byte{cuts[k] < sorted.size()};
+  comm.allgather(mine.data(), static_cast<i64>(share), all.data());
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    const Array next = empty_dense({comm.size()}, sorted.dtype());
+    i64 n = 0;
+    for (std::size_t r = 0; r < at(comm.size()); ++r) {
+      const std::byte* const from = all.data() + r * share;
+      if (from[places.size() * item + k] == std::byte{0}) continue;
+      std::memcpy(static_cast<std::byte*>(next.host_data()) + at(n++) * item, from + k * item,
+                  item);
+    }
+    found.slice(0, static_cast<i64>(k), static_cast<i64>(k) + 1)
+        .copy_from(tessera::sort(next.slice(0, 0, n)).slice(0, 0, 1));
+  }
+  return found;
+}
+
+// Rows `places` of (entries, lines) sorted along the entries, which are dealt out; on every rank.
+Array rows_of_lines(const DNDarray& lines, const Places& places) {
+  const Communicator& comm = lines.comm();
+  const i64 number = lines.shape(1), wanted = static_cast<i64>(places.size());
+  if (number >= comm.size()) {
+    const DNDarray whole = lines.resplit(1);
+    const Array rows = take(tessera::sort(whole.local(), 0), on_device(places, lines.device()), 0);
+    return DNDarray(rows, {wanted, number}, whole.spread(), comm).gathered();
+  }
+  const Array rows = empty_dense({wanted, number}, lines.dtype(), lines.device());
+  const Places counts = lines.part().counts();
+  for (i64 j = 0; j < number; ++j) {
+    const Array line = tessera::sort(lines.local().select(1, j));
+    for (i64 k = 0; k < wanted; k += comm.size()) {
+      const i64 end = std::min<i64>(wanted, k + comm.size());
+      const std::span<const i64> some(places.data() + k, at(end - k));
+      rows.select(1, j).slice(0, k, end).copy_from(
+          items_at(line, counts, some, comm).to(lines.device()));
+    }
+  }
+  return rows;
+}
+
+// x along one axis as the functions below need it: some of its entries in order.
+struct Chosen {
+  Array rows;     // shape of x, `axis` counts the places
+  Shape shape;    // of x without the axis
+  Spread spread;  // of the same
+  i64 axis;
+};
+
+Chosen choose(const DNDarray& x, i64 axis, const Places& places) {
+  Chosen c{{}, x.shape(), x.spread(), axis};
+  c.shape.erase(axis);
+  const bool along = x.split() == axis;
+  if (along) c.spread = {};
+  if (x.split() && !along && *x.split() > axis) c.spread.split = *x.split() - 1;
+  if (along && x.distributed()) {
+    const Array local = lines_of(x.local(), axis);
+    const DNDarray lines(local, {x.shape(axis), local.shape(1)}, {0, x.part()}, x.comm());
+    Shape shape = x.shape();
+    shape[axis] = static_cast<i64>(places.size());
+    c.rows = from_lines(rows_of_lines(lines, places), shape, axis);
+  } else {
+    c.rows = take(tessera::sort(x.local(), axis), on_device(places, x.device()), axis);
+  }
+  return c;
+}
+
+// The flattened array has one axis; in which order it lies does not matter here.
+DNDarray as_line(const DNDarray& x) {
+  const Array& local = x.local();
+  Spread spread;
+  if (x.split()) spread = {0, Partition::of(local_sizes(x))};
+  return DNDarray(local.reshape({local.size()}), {x.size()}, spread, x.comm());
+}
+
+// Sorting puts NaNs last: where the last entry is one, so is the result.
+Array with_nans(const Array& result, const Array& last) {
+  if (!is_inexact(last.dtype())) return result;
+  const Array nan =
+      full({}, Value(std::numeric_limits<double>::quiet_NaN()), result.dtype(), result.device());
+  return ops::where(ops::isnan(last), nan, result);
+}
+
+// Local results of shape lead + Chosen::shape as a distributed array, with the reduced axes kept.
+DNDarray finished(const Array& result, const Chosen& c, const Shape& lead, const DNDarray& x,
+                  std::optional<i64> axis, bool keepdims) {
+  Shape shape = lead;
+  Spread spread = c.spread;
+  if (keepdims && !axis) {
+    shape.append(Shape(x.ndim(), 1));
+  } else {
+    shape.append(c.shape);
+    if (keepdims) shape.insert(lead.size() + c.axis, 1);
+    if (keepdims && spread.split && *spread.split >= c.axis) ++*spread.split;
+  }
+  if (spread.split) *spread.split += lead.size();
+  Shape local = shape;
+  if (spread.split) local[*spread.split] = spread.part.count(x.comm().rank());
+  return DNDarray(result.reshape(local), shape, spread, x.comm());
+}
+
+// How a quantile lies between two entries.
+struct Between {
+  i64 low, high;
+  double weight;  // of the higher
+};
+
+DNDarray quantiles(const DNDarray& given, const Array& q, const std::vector<double>& fractions,
+                   std::optional<i64> axis, bool keepdims) {
+  require<DTypeError>(!is_complex(given.dtype()), "a must be an array of real numbers");
+  require<DTypeError>(given.dtype() != DType::b1,
+                      "quantile: differences of bool have no meaning; convert the array first");
+  const DNDarray x = axis ? given : as_line(given);
+  const i64 along = normalize_axis(axis.value_or(0), x.ndim(), ""), n = x.shape(along);
+  if (n == 0) throw_out_of_bounds(-1, 0, 0);
+  std::vector<Between> wanted;
+  Places places{n - 1};  // for the NaNs
+  for (const double f : fractions) {
+    const double virtual_place = f * static_cast<double>(n - 1);
+    const i64 low = std::min(static_cast<i64>(std::floor(virtual_place)), n - 1);
+    wanted.push_back({low, std::min(low + 1, n - 1), virtual_place - static_cast<double>(low)});
+    places.insert(places.end(), {wanted.back().low, wanted.back().high});
+  }
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  const Chosen c = choose(x, along, places);
+
+  const DType dtype = promote(is_integer(x.dtype()) ? DType::f64 : x.dtype(), q.dtype());
+  auto row = [&](i64 place) {
+    const auto found = std::lower_bound(places.begin(), places.end(), place);
+    return c.rows.select(along, found - places.begin());
+  };
+  std::vector<Array> results;
+  for (const Between& b : wanted) {
+    const Array low = row(b.low).astype(dtype), high = row(b.high).astype(dtype);
+    const Array step = ops::subtract(high, low);  // from the nearer end, as NumPy
+    const Array r = b.weight < 0.5 ? ops::add(low, ops::multiply(step, Value(b.weight)))
+                                   : ops::subtract(high, ops::multiply(step, Value(1 - b.weight)));
+    results.push_back(with_nans(r, row(n - 1)));
+  }
+  const Array none = Array::empty({0}, dtype, x.device());
+  const Array all = results.empty() ? none : tessera::stack(results, 0);
+  return finished(all, c, q.shape(), given, axis, keepdims);
+}
+
+std::vector<double> numbers(const Array& q) {
+  const Array host = q.astype(DType::f64).to(cpu).contiguous();
+  return {host.host<double>(), host.host<double>() + host.size()};
+}
+
+bool within(const std::vector<double>& q, double most) {
+  return std::all_of(q.begin(), q.end(), [&](double v) { return v >= 0 && v <= most; });
+}
+
+}  // namespace
+
+DNDarray median(const DNDarray& given, std::optional<i64> axis, bool keepdims) {
+  const DNDarray x = axis ? given : as_line(given);
+  const i64 along = normalize_axis(axis.value_or(0), x.ndim(), ""), n = x.shape(along);
+  Places middle, places;
+  if (n > 0) middle = n % 2 ? Places{n / 2} : Places{n / 2 - 1, n / 2};
+  places = middle;
+  if (n > 0 && middle.back() != n - 1) places.push_back(n - 1);
+  const Chosen c = choose(x, along, places);
+  const i64 used = static_cast<i64>(middle.size());
+  Array result = tessera::mean(c.rows.slice(along, 0, used), Axes{along});
+  if (n > 0) result = with_nans(result, c.rows.select(along, c.rows.shape(along) - 1));
+  return finished(result, c, {}, given, axis, keepdims);
+}
+
+DNDarray quantile(const DNDarray& x, const Array& q, std::optional<i64> axis, bool keepdims) {
+  const std::vector<double> fractions = numbers(q);
+  require<ArgumentError>(within(fractions, 1), "Quantiles must be in the range [0, 1]");
+  return quantiles(x, q, fractions, axis, keepdims);
+}
+
+DNDarray percentile(const DNDarray& x, const Array& q, std::optional<i64> axis, bool keepdims) {
+  std::vector<double> fractions = numbers(q);
+  require<ArgumentError>(within(fractions, 100), "Percentiles must be in the range [0, 100]");
+  for (double& f : fractions) f /= 100;
+  return quantiles(x, q, fractions, axis, keepdims);
+}
+
+}  // namespace tessera::dist
