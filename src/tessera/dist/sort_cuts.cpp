@@ -32,7 +32,7 @@ struct Sampling {
 
 // About half a percent of what a sort moves per round; few rounds for much data.
 Sampling sampling_of(i64 total, int ranks) {
-  return {std::clamp<i64>(total / (160 * ranks * ranks), 8, 1024)};
+  return {std::clamp<i64>(total / (i64{160} * ranks * ranks), 8, 1024)};
 }
 
 // What a rank is told of its samples: so many lie before the cut, and those from `after` on do not.
