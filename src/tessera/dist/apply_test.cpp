@@ -69,6 +69,24 @@ TEST(Apply, KeepsTheCountsOfUnbalancedArraysAndEmptyRanks) {
   });
 }
 
+TEST(Apply, TakesArraysWithoutElements) {
+  const NamedLinop twice(Scalar(2.0, dims("AB"))), sum(SumReduce(dims("AB"), dims("B")));
+  run_ranks(3, [&](Communicator comm) {
+    const DNDarray none = split_of(zeros({0, 3}, DType::f64, test_device()), 0, comm);
+    const Traffic before = comm.traffic();
+    const DNDarray y = twice(none);
+    EXPECT_EQ(comm.traffic(), before);
+    EXPECT_EQ(y.shape(), (Shape{0, 3}));
+    EXPECT_EQ(y.split(), 0);
+    const DNDarray s = sum(none);
+    EXPECT_EQ(norm(s.gathered()).item().as<double>(), 0);
+    // Fewer entries than ranks.
+    const Array one = ones({1, 3}, DType::f64, test_device());
+    EXPECT_EQ(twice(split_of(one, 0, comm)).counts(), (std::vector<i64>{1, 0, 0}));
+    EXPECT_EQ(relative(sum(split_of(one, 0, comm)).gathered(), one.select(0, 0)), 0);
+  });
+}
+
 TEST(Apply, GoesAroundADimThatIsMixed) {
   const NamedLinop f = transform(), a = acquisition();
   const Array images = random({4, 6, 5}, DType::c64, 5), image = random({6, 5}, DType::c64, 6);

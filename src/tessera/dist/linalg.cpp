@@ -66,6 +66,15 @@ void require_done(std::string_view who, int info, const char* reason) {
   require<ArgumentError>(info == 0, who, ": ", reason);
 }
 
+// What ScaLAPACK iterates on forever must not reach it.
+void require_finite(std::string_view who, const DNDarray& a, const char* reason) {
+  const Array& mine = a.local();
+  i64 finite =
+      mine.size() == 0 || reduce(ReduceOp::all, ops::isfinite(mine)).item().as<bool>() ? 1 : 0;
+  a.comm().allreduce(&finite, 1, DType::i64, Combine::min);
+  require<ArgumentError>(finite == 1, who, ": ", reason);
+}
+
 // Blocks of one size, the last ones shorter or empty: what ScaLAPACK can describe.
 Partition in_blocks(i64 n, int ranks) {
   const i64 block = (n + ranks - 1) / ranks;
@@ -260,6 +269,7 @@ Eigh eigh(const DNDarray& a) {
   const DType t = local::working_dtype(a.dtype());
   const i64 n = a.shape(0);
   Dealt d = dealt(a, t), v = dealt_result(n, n, *a.split(), t, a.comm());
+  require_finite("eigh", a, "Eigenvalues did not converge");
   const Array values = empty_dense({n}, real_of(t));
   require_done("eigh", grid->eigh(a.comm(), d, values, v), "Eigenvalues did not converge");
   return {on_all(values, a), gathered_up(v, a.spread(), a.device(), a.comm())};
@@ -283,6 +293,7 @@ Svd svd(const DNDarray& a) {
   const i64 m = a.shape(0), n = a.shape(1), k = std::min(m, n);
   Dealt d = dealt(a, t), u = dealt_result(m, k, *a.split(), t, a.comm()),
         vh = dealt_result(k, n, *a.split(), t, a.comm());
+  require_finite("svd", a, "SVD did not converge");
   const Array s = empty_dense({k}, real_of(t));
   require_done("svd", grid->svd(a.comm(), d, u, s, vh), "SVD did not converge");
   return {gathered_up(u, like(a, {m, k}), a.device(), a.comm()), on_all(s, a),

@@ -204,6 +204,9 @@ TEST(DistLinalg, FailsOnAllRanksAlike) {
     EXPECT_THROW(dl::cholesky(d), ArgumentError);
     EXPECT_THROW(dl::inverse(DNDarray::replicated(zeros({2, 3}, DType::f32), comm).resplit(0)),
                  ShapeError);
+    const Array odd = unit(N, DType::f64);
+    odd.select(0, N / 2).fill(Value(std::nan("")));
+    EXPECT_THROW(dl::svd(DNDarray::replicated(odd, comm).resplit(0)), ArgumentError);
     // One matrix of a stack, on one rank, is singular.
     const Array stack = zeros({4, 2, 2}, DType::f64, test_device());
     stack.copy_from(unit(2, DType::f64));

@@ -142,6 +142,9 @@ TEST(Linalg, RefusesWhatCannotBeDone) {
             std::string::npos);
   EXPECT_THROW(linalg::solve(singular, ones({3}, DType::f64, test_device())), ArgumentError);
   EXPECT_THROW(linalg::cholesky(ops::negative(singular)), ArgumentError);
+  const Array odd = ones({3, 3}, DType::f64, test_device());
+  odd.select(0, 1).fill(Value(std::nan("")));
+  EXPECT_THROW(linalg::svd(odd), ArgumentError);
   EXPECT_THROW(linalg::inverse(ones({2, 3}, DType::f64)), ShapeError);
   EXPECT_THROW(linalg::qr(ones({3}, DType::f64)), ShapeError);
   EXPECT_THROW(linalg::solve(singular, ones({4}, DType::f64, test_device())), ShapeError);
