@@ -208,8 +208,8 @@ Svd svd(const Array& a, bool full_matrices) {
       const Int info =
           lapack::gesdd<T>(full_matrices ? 'A' : 'S', i32(m), i32(n), numbers<T>(work) + i * m * n,
                            ld(m), numbers<lapack::Real<T>>(s) + i * k, ui, ld(m), vi, ld(nv));
-      // Newer versions refuse the matrix (argument 4) when a number in it is not finite.
-      require_done("svd", info == -4 ? 1 : info, "SVD did not converge");
+      // Newer versions refuse the matrix (LAPACKE's argument 5) when a number in it is not finite.
+      require_done("svd", info == -5 ? 1 : info, "SVD did not converge");
     }
   });
   return {rows_of(ud, a.device()), s.to(a.device()), rows_of(vd, a.device())};
