@@ -290,14 +290,38 @@ void bind_conversions(nb::class_<DNDarray>& c) {
           nb::sig("def __str__(self) -> str"))
       .def(
           "_repr_html_", [](const DNDarray& x) { return card(x); },
-          nb::sig("def _repr_html_(self) -> str"))
-      .def(
-          "__copy__", [](const DNDarray& x) { return wrap(released([&] { return x.copy(); })); },
-          nb::sig("def __copy__(self) -> DNDarray"))
+          nb::sig("def _repr_html_(self) -> str"));
+}
+
+// What unpickling makes of this rank's part; nothing is sent.
+nb::object of_part(nb::handle local, nb::handle shape, i64 split, nb::handle counts) {
+  const Shape whole = shape_from(shape), n = shape_from(counts);
+  const Communicator comm = comm_from(nb::none());
+  require<ArgumentError>(split >= 0 && split < whole.size() && n.size() == comm.size(),
+                         "DNDarray: split ", split, " and counts ", n, " do not fit the shape ",
+                         whole, " over ", comm.size(), " ranks");
+  return wrap(DNDarray(as_array(local, "DNDarray"), whole,
+                       {split, Partition::of({n.data(), static_cast<std::size_t>(n.size())})},
+                       comm));
+}
+
+void bind_copies(nb::module_& m, nb::class_<DNDarray>& c) {
+  m.def("_of_part", &of_part, "local"_a, "shape"_a, "split"_a, "counts"_a,
+        nb::sig("def _of_part(local: ArrayLike, shape: ShapeLike, split: int, counts: "
+                "typing.Sequence[int]) -> DNDarray"));
+  c.def(
+       "__copy__", [](const DNDarray& x) { return wrap(released([&] { return x.copy(); })); },
+       nb::sig("def __copy__(self) -> DNDarray"))
       .def(
           "__deepcopy__",
           [](const DNDarray& x, nb::handle) { return wrap(released([&] { return x.copy(); })); },
-          "memo"_a, nb::sig("def __deepcopy__(self, memo: object) -> DNDarray"));
+          "memo"_a, nb::sig("def __deepcopy__(self, memo: object) -> DNDarray"))
+      .def(
+          "__reduce__",
+          [](nb::handle x) {
+            return nb::module_::import_("tessera.dist._pickle").attr("reduced")(x);
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
 }
 
 // What NumPy asks of arrays that are not its own is Python's business: tessera/_numpy.py.
@@ -347,6 +371,7 @@ nb::class_<DNDarray> bind_dist_array(nb::module_& m) {
   bind_spreads(c);
   bind_halo(c);
   bind_conversions(c);
+  bind_copies(m, c);
   bind_protocols(c);
   return c;
 }

@@ -5,6 +5,7 @@ What the ranks say to each other is tested in tests/python/dist and beside the C
 
 import copy
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -163,6 +164,24 @@ def test_conversions():
     assert x.sum().item() == 18
     with pytest.raises(OverflowError):
         D.zeros(2, "int8").fill(300)
+
+
+@pytest.mark.parametrize("split", [None, 0, 1])
+def test_pickles(split):
+    x = D.array(np.arange(6.0).reshape(2, 3), split=split)
+    for y in (pickle.loads(pickle.dumps(x)), copy.deepcopy({"x": x})["x"]):
+        assert (y.split, y.counts, y.dtype) == (x.split, x.counts, x.dtype) and y.tolist() == x.tolist()
+        y[0] = 9
+        assert x.item(0) == 0
+    assert pickle.loads(pickle.dumps(x[1])).tolist() == [3, 4, 5]
+    assert pickle.loads(pickle.dumps(x[:, ::2])).tolist() == [[0, 2], [3, 5]]
+
+    def work(comm):
+        return pickle.dumps(D.arange(5, split=0, comm=comm))
+
+    for rank, part in enumerate(D.run_ranks(2, work)):  # the parts of two ranks are no array of one
+        with pytest.raises(ts.CommError, match=f"rank {rank} of 2"):
+            pickle.loads(part)
 
 
 def test_dlpack_is_the_local_part():
