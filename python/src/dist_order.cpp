@@ -4,6 +4,7 @@
 #include "dist_methods.hpp"
 #include "index_key.hpp"
 #include "tessera/dist/nonzero.hpp"
+#include "tessera/dist/quantile.hpp"
 #include "tessera/dist/searchsorted.hpp"
 #include "tessera/dist/sort.hpp"
 #include "tessera/dist/take.hpp"
@@ -144,6 +145,54 @@ void bind_sorting(nb::module_& m, nb::class_<DNDarray>& c) {
       ">>> ts.dist.searchsorted(ts.dist.array([1, 3, 5], split=0), [4, 0]).tolist()\n[2, 0]\n");
 }
 
+// NumPy's numbers take the dtype of a floating array; several axes are left to NumPy.
+nb::object quantiles(nb::handle x, nb::handle q, nb::handle axis, bool keepdims, const char* who,
+                     DNDarray (*f)(const DNDarray&, const Array&, std::optional<i64>, bool)) {
+  if (PyTuple_Check(axis.ptr())) throw nb::next_overload();
+  const DNDarray a = as_dist(x, who);
+  const auto along = axis_or_none(axis, who);
+  Array fractions = as_array(q, who);
+  if (PyFloat_Check(q.ptr()) || PyLong_Check(q.ptr()))
+    fractions = fractions.astype(is_inexact(a.dtype()) ? a.dtype() : DType::f64);
+  return wrap(released([&] { return f(a, fractions, along, keepdims); }));
+}
+
+void bind_middle(nb::module_& m) {
+  m.def(
+      "median",
+      [](nb::handle x, nb::handle axis, bool keepdims) {
+        if (PyTuple_Check(axis.ptr())) throw nb::next_overload();
+        const DNDarray a = as_dist(x, "median");
+        const auto along = axis_or_none(axis, "median");
+        return wrap(released([&] { return dist::median(a, along, keepdims); }));
+      },
+      "x"_a, "axis"_a = nb::none(), "keepdims"_a = false,
+      nb::sig("def median(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> "
+              "DNDarray"),
+      "The middle of the elements in order; NaN where there is a NaN. Only samples travel.\n\n"
+      ">>> ts.dist.median(ts.dist.array([7, 1, 5, 2], split=0)).item()\n3.5\n");
+  m.def(
+      "quantile",
+      [](nb::handle x, nb::handle q, nb::handle axis, bool keepdims) {
+        return quantiles(x, q, axis, keepdims, "quantile", &dist::quantile);
+      },
+      "x"_a, "q"_a, "axis"_a = nb::none(), "keepdims"_a = false,
+      nb::sig("def quantile(x: ArrayLike, q: ArrayLike, axis: int | None = None, keepdims: bool = "
+              "False) -> DNDarray"),
+      "What a share q (0 to 1) of the elements lies below, between two elements by a line.\n\n"
+      ">>> ts.dist.quantile(ts.dist.arange(5, split=0), [0.25, 0.9]).tolist()\n[1.0, 3.6]\n");
+  m.def(
+      "percentile",
+      [](nb::handle x, nb::handle q, nb::handle axis, bool keepdims) {
+        return quantiles(x, q, axis, keepdims, "percentile", &dist::percentile);
+      },
+      "x"_a, "q"_a, "axis"_a = nb::none(), "keepdims"_a = false,
+      nb::sig("def percentile(x: ArrayLike, q: ArrayLike, axis: int | None = None, keepdims: bool "
+              "= False) -> DNDarray"),
+      "Quantiles counted from 0 to 100.\n\n"
+      ">>> ts.dist.percentile(ts.dist.arange(5, split=0), 50).item()\n2.0\n");
+}
+
 void bind_selecting(nb::module_& m, nb::class_<DNDarray>& c) {
   const char* nonzero_doc =
       "Positions of the elements that are not zero, one array per axis.\n\n"
@@ -246,6 +295,7 @@ void bind_lines(nb::module_& m) {
 
 void bind_dist_order(nb::module_& m, nb::class_<DNDarray>& c) {
   bind_sorting(m, c);
+  bind_middle(m);
   bind_selecting(m, c);
   bind_taking(m, c);
   bind_lines(m);

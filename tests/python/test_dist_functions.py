@@ -160,6 +160,25 @@ def test_sorting_and_selecting(split, rng):
         D.where(x, x)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+@pytest.mark.parametrize("split", [None, 0, 1])
+def test_medians_and_quantiles(split, dtype, rng):
+    n = draw_numbers(rng, (6, 9), dtype)
+    x = D.array(n, split=split)
+    for axis in (None, 0, -1):
+        for keep in (False, True):
+            same(D.median(x, axis, keep), np.median(n, axis, keepdims=keep), n=4)
+            same(D.quantile(x, 0.3, axis, keep), np.quantile(n, 0.3, axis, keepdims=keep), n=4)
+            got = D.percentile(x, [[10, 50.0], [99, 0]], axis, keep)
+            same(got, np.percentile(n, [[10, 50.0], [99, 0]], axis, keepdims=keep), n=4)
+    same(np.median(x, 1), np.median(n, 1), n=4)
+    assert np.median(x, axis=(0, 1)) == np.median(n)  # several axes: NumPy's, gathered
+    assert np.quantile(x, 0.3, method="lower") == np.quantile(n, 0.3, method="lower")
+    for q in (-0.1, [0.5, 1.5]):
+        with pytest.raises(ValueError, match="range"):
+            D.quantile(x, q)
+
+
 @pytest.mark.parametrize("split", [None, 0, 1])
 def test_fft(split, rng):
     n = draw_numbers(rng, (6, 8), "complex128")
