@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splitting: split_linop, BatchSpec, create_batched_linop, and the method split_forward.
+#include <algorithm>
+
+#include "dist.hpp"
 #include "operators.hpp"
+#include "tessera/dist/batched_ranks.hpp"
 #include "tessera/split/async_streamer.hpp"
 #include "tessera/split/batched.hpp"
 #include "tessera/split/split_linop.hpp"
@@ -115,11 +119,22 @@ std::vector<BatchSpec> specs_from(nb::handle h) {
   return specs;
 }
 
-nb::object batched(nb::handle linop, nb::handle specs, nb::handle shape) {
+bool names_ranks(const std::vector<BatchSpec>& levels) {
+  return std::any_of(levels.begin(), levels.end(), [](const BatchSpec& s) {
+    const std::vector<Place>& places = s.device_matrix.places;
+    return (s.base_device && s.base_device->rank != 0) ||
+           std::any_of(places.begin(), places.end(), [](const Place& p) { return p.rank != 0; });
+  });
+}
+
+nb::object batched(nb::handle linop, nb::handle specs, nb::handle shape, nb::handle comm) {
   const NamedLinop& a = linop_from(linop, "create_batched_linop");
   const std::vector<BatchSpec> levels = specs_from(specs);
   const std::optional<Shape> input = input_shape(shape);
-  return wrap_linop(released([&] { return create_batched_linop(a, levels, input); }));
+  if (comm.is_none() && !names_ranks(levels))
+    return wrap_linop(released([&] { return create_batched_linop(a, levels, input); }));
+  const Communicator ranks = comm_from(comm);
+  return wrap_linop(released([&] { return dist::create_batched_linop(a, levels, input, ranks); }));
 }
 
 DimRange range_from(const NamedLinop& a, const Dims& names, i64 i, nb::handle slice) {
@@ -256,10 +271,14 @@ void bind_split(nb::module_& m) {
       "((3, 2), (slice(4, 5, None),), (slice(2, 3, None),))\n");
   m.def(
       "create_batched_linop", &batched, "linop"_a, "specs"_a, nb::kw_only(), "shape"_a = nb::none(),
+      "comm"_a = nb::none(),
       nb::sig("def create_batched_linop(linop: NamedLinop, specs: BatchSpec | "
-              "typing.Sequence[BatchSpec], *, shape: ShapeLike | None = None) -> NamedLinop"),
+              "typing.Sequence[BatchSpec], *, shape: ShapeLike | None = None, comm: "
+              "typing.Any = None) -> NamedLinop"),
       "The same operator, computed tile by tile on the devices of the spec. Several specs cut the\n"
-      "tiles further, level by level.\n\n"
+      "tiles further, level by level. Places of the first that name ranks ('rank1/cuda:0') deal\n"
+      "the tiles out over the ranks of ``comm`` (all that mpirun started): each computes its own,\n"
+      "all apply the operator together, to the same input, and each has the whole result.\n\n"
       ">>> A = ts.Dense([[1, 2], [3, 4]], 'MN', 'N', 'M')\n"
       ">>> B = ts.create_batched_linop(A, ts.BatchSpec({'M': 1}, ['sim:0', 'sim:1']))\n"
       ">>> B([1, 1]).tolist(), B.H([1, 0]).tolist()\n([3, 7], [1, 2])\n");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/dist/batched_ranks.hpp"
 #include "tessera/linop/algebra.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/simple_linop.hpp"
@@ -12,9 +13,9 @@ namespace tessera::dist {
 namespace {
 
 // A function of the user's without names: by them it would act point by point along every axis,
-// which nobody can know.
+// which nobody can know. An operator over ranks needs the same input on all of them.
 bool has_open_function(const NamedLinop& a) {
-  if (a.as<SimpleLinop>()) {
+  if (a.as<SimpleLinop>() || a.as<OverRanks>()) {
     const Dims names = a.ishape();
     return std::any_of(names.begin(), names.end(), [](ND d) { return d.is_wildcard(); });
   }

@@ -5,12 +5,14 @@
 #include <map>
 #include <span>
 
+#include "tessera/device/registry.hpp"
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/linop/containers/concat.hpp"
 #include "tessera/linop/containers/fetched.hpp"
 #include "tessera/linop/memory_map.hpp"
 #include "tessera/linop/ops/to_device.hpp"
+#include "tessera/split/elsewhere.hpp"
 #include "tessera/split/split_linop.hpp"
 
 namespace tessera {
@@ -22,7 +24,8 @@ constexpr std::string_view who = "create_batched_linop";
 struct Level {
   SplitGrid grid;
   Device base;
-  std::vector<Device> devices;  // where each tile takes its input
+  std::vector<Place> places;    // of the tiles
+  std::vector<Device> devices;  // where each tile takes its input; the base for those of others
   std::vector<Level> below;     // one per tile, or none
   bool resident = true;
 };
@@ -34,22 +37,54 @@ std::optional<Shape> shape_of_tile(const std::optional<Shape>& input, const Name
   return part_of(Layout::contiguous(*input), a.ishape(), tile.in).shape;
 }
 
+// Whose tiles are wanted: without ranks, those of the only process there is.
+struct Whose {
+  std::optional<OfRank> rank{};
+  int number() const { return rank ? rank->rank : 0; }
+  bool here(const Place& p) const { return p.rank == number(); }
+  // Where a tile of the first spec is, or (without `first`) one of those that a rank's tile is cut
+  // into.
+  Place checked(Place p, bool first) const {
+    if (!rank) (void)p.local(who);
+    if (rank && !first) p.rank = rank->rank;
+    require<CommError>(!rank || p.rank < rank->ranks, who, ": '", p.str(), "' is on rank ", p.rank,
+                       ", and there are ", rank ? rank->ranks : 1, " ranks");
+    if (here(p)) (void)compute_device(p.device);
+    return p;
+  }
+};
+
+void refuse_ranks(const BatchSpec& spec) {
+  std::vector<Place> all = spec.device_matrix.places;
+  if (spec.base_device) all.push_back(*spec.base_device);
+  for (const Place& p : all)
+    require<CommError>(p.rank == 0, who, ": '", p.str(), "': ranks are named by the first spec; ",
+                       "the next ones cut what a rank has, over its own devices");
+}
+
 Level plan_level(const NamedLinop& a, std::span<const BatchSpec> specs, Device default_device,
-                 const std::optional<Shape>& input) {
+                 const std::optional<Shape>& input, const Whose& whose, bool first = true) {
   const BatchSpec spec = specs.front().resolve(a, default_device, input);
   Level level{.grid = {},
-              .base = spec.base_device->local(who),
+              .base = whose.rank ? spec.base_device->device : spec.base_device->local(who),
+              .places = {},
               .devices = {},
               .below = {},
               .resident = spec.resident};
-  for (const Place& p : spec.device_matrix.places) level.devices.push_back(p.local(who));
+  (void)compute_device(level.base);
+  for (const Place& p : spec.device_matrix.places) {
+    level.places.push_back(whose.checked(p, first));
+    level.devices.push_back(whose.here(level.places.back()) ? p.device : level.base);
+  }
   level.grid = split_linop(a, spec.batch_sizes, input);
   if (specs.size() == 1) return level;
+  level.below.resize(level.grid.tiles.size());
   for (std::size_t i = 0; i < level.grid.tiles.size(); ++i) {
+    if (!whose.here(level.places[i])) continue;
     const SplitTile& tile = level.grid.tiles[i];
-    level.below.push_back(
-        plan_level(tile.op, specs.subspan(1), level.devices[i], shape_of_tile(input, a, tile)));
-    level.devices[i] = level.below.back().base;
+    level.below[i] = plan_level(tile.op, specs.subspan(1), level.devices[i],
+                                shape_of_tile(input, a, tile), whose, false);
+    level.devices[i] = level.below[i].base;
   }
   return level;
 }
@@ -61,14 +96,19 @@ bool crosses_devices(const NamedLinop& a) {
   return std::any_of(parts.begin(), parts.end(), crosses_devices);
 }
 
+struct ByKindAndIndex {
+  bool operator()(Device a, Device b) const {
+    return a.kind != b.kind ? a.kind < b.kind : a.index < b.index;
+  }
+};
 // One for all tiles of all levels: what they share on a device is there once.
-using Memory = std::map<Device, MemoryMap>;
+using Memory = std::map<Device, MemoryMap, ByKindAndIndex>;
 
-void add_tiles(Memory& memory, const Level& level) {
-  for (const Level& l : level.below) add_tiles(memory, l);
+void add_tiles(Memory& memory, const Level& level, const Whose& whose) {
+  for (const Level& l : level.below) add_tiles(memory, l, whose);
   if (!level.below.empty() || !level.resident) return;
   for (std::size_t i = 0; i < level.devices.size(); ++i)
-    if (!crosses_devices(level.grid.tiles[i].op))
+    if (whose.here(level.places[i]) && !crosses_devices(level.grid.tiles[i].op))
       memory.try_emplace(level.devices[i], level.devices[i])
           .first->second.add(level.grid.tiles[i].op);
 }
@@ -149,24 +189,28 @@ class Joined {
 };
 
 // "tile C=0:4 @ sim:1": what trees, plans and traces call it.
-std::string tile_name(const Tile& cuts, Device device) {
+std::string tile_name(const Tile& cuts, const Place& place) {
   std::string text = "tile";
   for (const Cut& c : cuts.cuts) text += cat(" ", c.dim, "=", c.start, ":", c.stop);
-  return cat(text, " @ ", device);
+  return cat(text, " @ ", place.str());
 }
 
-NamedLinop assembled(const PlaceTile& place, const NamedLinop& whole, const Level& level) {
+NamedLinop assembled(const PlaceTile& place, const NamedLinop& whole, const Level& level,
+                     const Whose& whose) {
   std::vector<NamedLinop> parts;
   for (std::size_t i = 0; i < level.grid.tiles.size(); ++i) {
     const SplitTile& tile = level.grid.tiles[i];
     const Device device = level.devices[i];
-    NamedLinop part = level.below.empty() ? placed(place, tile.op, device, level.resident)
-                                          : assembled(place, tile.op, level.below[i]);
+    NamedLinop part = !whose.here(level.places[i]) ? NamedLinop(Elsewhere::of(tile.op))
+                      : level.below.empty()        ? placed(place, tile.op, device, level.resident)
+                                            : assembled(place, tile.op, level.below[i], whose);
     if (device != level.base)
       part = chain({ToDevice(level.base, device, part.ishape()), part,
                     ToDevice(part.output_device(device), level.base, part.oshape())});
     if (level.grid.tiles.size() > 1 || device != level.base)
-      part = part.named(tile_name(tile.cuts, device));
+      part = part.named(tile_name(tile.cuts, whose.here(level.places[i])
+                                                 ? Place(level.places[i].rank, device)
+                                                 : level.places[i]));
     parts.push_back(std::move(part));
   }
   return Joined(whole, level.grid, std::move(parts))();
@@ -175,36 +219,57 @@ NamedLinop assembled(const PlaceTile& place, const NamedLinop& whole, const Leve
 std::string what_was_done(const NamedLinop& a, const Level& level) {
   std::string text =
       cat(a, " cut along ", to_text(level.grid.dims), " into ", level.grid.tiles.size(), " tiles");
-  std::vector<Device> distinct;
-  for (const Device d : level.devices)
+  std::vector<std::string> distinct;
+  for (std::size_t i = 0; i < level.places.size(); ++i) {
+    const Place& p = level.places[i];
+    std::string d = p.rank == 0 ? level.devices[i].str() : p.str();
     if (std::find(distinct.begin(), distinct.end(), d) == distinct.end()) distinct.push_back(d);
+  }
   return cat(text, " on ", join(distinct), ", input and output on ", level.base);
 }
 
 Level top_level(const NamedLinop& a, const std::vector<BatchSpec>& specs,
-                const std::optional<Shape>& input) {
+                const std::optional<Shape>& input, const Whose& whose = {}) {
   require<ArgumentError>(!specs.empty(), who, ": ", a, ": no BatchSpec given");
-  return plan_level(a, specs, a.device().value_or(cpu), input);
+  return plan_level(a, specs, a.device().value_or(cpu), input, whose);
 }
 
-NamedLinop assembled_as(const NamedLinop& a, const Level& top, const PlaceTile& place) {
+NamedLinop assembled_as(const NamedLinop& a, const Level& top, const PlaceTile& place,
+                        const Whose& whose = {}) {
   std::vector<std::string> notes = a.notes();
   notes.push_back(what_was_done(a, top));
-  const NamedLinop batched = assembled(place, a, top).noted(std::move(notes));
+  const NamedLinop batched = assembled(place, a, top, whose).noted(std::move(notes));
   return a.name() == a.kind() ? batched : batched.named(a.name());
+}
+
+NamedLinop in_memory(const NamedLinop& a, const Level& top, const Whose& whose) {
+  Memory memory;
+  add_tiles(memory, top, whose);
+  return assembled_as(
+      a, top,
+      [&](const NamedLinop& tile, Device device, bool resident) {
+        if (resident) return memory.at(device).place(tile);
+        return tile.device().value_or(device) == device ? tile : NamedLinop(Fetched{tile, device});
+      },
+      whose);
 }
 
 }  // namespace
 
 NamedLinop create_batched_linop(const NamedLinop& a, const std::vector<BatchSpec>& specs,
                                 const std::optional<Shape>& input) {
-  const Level top = top_level(a, specs, input);
-  Memory memory;
-  add_tiles(memory, top);
-  return assembled_as(a, top, [&](const NamedLinop& tile, Device device, bool resident) {
-    if (resident) return memory.at(device).place(tile);
-    return tile.device().value_or(device) == device ? tile : NamedLinop(Fetched{tile, device});
-  });
+  return in_memory(a, top_level(a, specs, input), {});
+}
+
+TilesOfRank tiles_of_rank(const NamedLinop& a, const std::vector<BatchSpec>& specs,
+                          const std::optional<Shape>& input, const OfRank& rank) {
+  for (std::size_t i = 1; i < specs.size(); ++i) refuse_ranks(specs[i]);
+  const Whose whose{rank};
+  const Level top = top_level(a, specs, input, whose);
+  TilesOfRank result{in_memory(a, top, whose), top.base, {}};
+  for (std::size_t i = 0; i < top.places.size(); ++i)
+    result.tiles.push_back({top.places[i].rank, top.grid.tiles[i].in, top.grid.tiles[i].out});
+  return result;
 }
 
 NamedLinop batched_with(const NamedLinop& a, const std::vector<BatchSpec>& specs,

@@ -24,6 +24,25 @@ TESSERA_API NamedLinop create_batched_linop(const NamedLinop& a,
 TESSERA_API NamedLinop create_batched_linop(const NamedLinop& a, const BatchSpec& spec,
                                             const std::optional<Shape>& input = {});
 
+// One rank's share of an operator over places that name ranks (the first spec names them; the next
+// cut what a rank has, over its own devices). The operator has the tiles of this rank and zeros in
+// the place of the others: what all ranks give, summed, is the whole. No message is sent here; see
+// dist/batched_ranks.hpp. CommError for a rank that is not there.
+struct OfRank {
+  int rank = 0, ranks = 1;
+};
+struct TilesOfRank {
+  struct Owned {
+    int rank;
+    Tile in, out;  // as SplitTile has them
+  };
+  NamedLinop mine;
+  Device base;
+  std::vector<Owned> tiles;  // of the first spec, of all ranks
+};
+TESSERA_API TilesOfRank tiles_of_rank(const NamedLinop& a, const std::vector<BatchSpec>& specs,
+                                      const std::optional<Shape>& input, const OfRank& rank);
+
 // How a tile comes to its device: with its arrays moved there, or (not resident) without.
 using PlaceTile = std::function<NamedLinop(const NamedLinop& tile, Device device, bool resident)>;
 // The same operator with tiles placed by `place`: for forecasts, which move nothing.

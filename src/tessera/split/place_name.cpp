@@ -26,7 +26,8 @@ std::string Place::str() const { return rank == 0 ? device.str() : cat("rank", r
 
 Device Place::local(std::string_view who) const {
   require<CommError>(rank == 0, who, ": '", str(), "' is on rank ", rank,
-                     ", and this process is the only one (rank 0)");
+                     ", and this operator is of one process; dist::create_batched_linop makes one "
+                     "over ranks");
   (void)compute_device(device);
   return device;
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The place of a tile that another rank computes: names, sizes and dtypes of the tile, none of its
+// memory, and zeros where its result would be. What all ranks give, summed, is the whole.
+//   NamedLinop e = Elsewhere::of(tile);   e.bytes() == 0;   e(x) is all zeros
+
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/linop/linop.hpp"
+
+namespace tessera {
+
+struct Elsewhere {
+  NamedLinop sketch;  // the tile over arrays of one number each
+
+  static constexpr const char* kind = "Elsewhere";
+  static Elsewhere of(const NamedLinop& tile) {
+    return {
+        tile.mapped([](const Array& a) { return zeros({}, a.dtype()).broadcast_to(a.shape()); })};
+  }
+  NamedShape shape() const { return sketch.shape(); }
+  Dims dims() const { return sketch.dims(); }
+  std::optional<i64> size(NamedDimension d) const { return sketch.size(d); }
+  Shape output_shape(const Shape& input) const { return sketch.output_shape(input); }
+  DType output_dtype(DType t) const { return sketch.output_dtype(t); }
+  bool is_real_linear() const { return sketch.real_linear(); }
+  void apply(Recorder& r, const View&, const View& y) const { record::fill(r, Value(0), y); }
+  bool apply_add(Recorder&, const View&, const View&) const { return true; }
+  Elsewhere adjoint() const { return {sketch.H()}; }
+  Elsewhere normal() const { return {sketch.N()}; }
+  Elsewhere renamed(const Renames& r) const { return {sketch.rename(r)}; }
+  Elsewhere split(const Tile& tile) const { return {sketch.split(tile)}; }
+  std::string details() const { return "of another rank"; }
+};
+
+}  // namespace tessera
