@@ -53,7 +53,8 @@ def test_mpirun_ends_everybody(how, tmp_path):
 
 @pytest.mark.parametrize("how", ["kill", "stop", "exit"])
 def test_survivors_say_what_happened(how, tmp_path):
-    """mpirun told to leave the others alone (it does not see that one is stopped): they find out by themselves."""
+    """mpirun told to leave the others alone (it does not see that one is stopped): they find out by themselves.
+    So told it ends with status 0, whatever they return."""
     options = [] if how == "stop" else ["--enable-recovery"]
     status, seconds, words, path = meet_grief(how, tmp_path, options, {"TESSERA_COMM_TIMEOUT": "5"})
     found = survivors(path)
@@ -62,7 +63,7 @@ def test_survivors_say_what_happened(how, tmp_path):
     for when, text in found.values():
         assert when - grief < LIMIT, f"after {when - grief:.1f} s\n{words}"
         assert "rank" in text and len(text) > 20, text
-    assert status != 0 and seconds < 2 * LIMIT, words
+    assert (status != 0 or options) and seconds < 2 * LIMIT, words
 
 
 @pytest.mark.parametrize("delay", [0, 300, 1000, 3000, 20000])
