@@ -114,22 +114,46 @@ def bound_of(case, items, result, value):
     return set_bound(case.x.shape, case.layout, items, np.shape(value), None, size, size)
 
 
-def run_case(case, slate, bound=True):
-    """One case from draw.py, from the making of its operands to the last comparison."""
+def examine(case, bound):
+    """One case from draw.py on this rank: (problem, what all ranks must know alike, traffic, bound and prediction)."""
     parts = [build(k) for k in case.key]
     key = parts[0] if case.bare else tuple(parts)
     x = deal(case.x, case.layout.split, case.layout.counts)
     value = None
     if case.op != "get":
         value = x[case.alias] if case.alias else build(case.value)
-    problem = note = None
     try:
-        note = compare(case, x, key, parts, value, bound)
+        return None, *compare(case, x, key, parts, value, bound)
     except AssertionError as found:
-        problem = str(found)
-    settle(slate, problem, note and note[0], case.text())
-    if note and note[1] is not None:
-        check_totals(slate, note[1], note[2], case.text())
+        return str(found)[:600], None, None, None
+
+
+def run_cases(cases, slate):
+    """(name, case, whether bytes are bounded) of each; the ranks meet once, behind the last. {name: what is wrong}, the
+    same on all ranks. Behind a case that only some ranks finished the next ones may fail, too: run it alone."""
+    mine = [(name, case, *examine(case, bound)) for name, case, bound in cases]
+    said = slate.everybody([entry[2:5] for entry in mine])
+    wrong = {}
+    for n, (name, case, _, _, _, expectations) in enumerate(mine):
+        try:
+            compare_ranks([theirs[n] for theirs in said])
+            if expectations is not None:
+                check_totals([theirs[n][2] for theirs in said], expectations)
+        except AssertionError as found:
+            wrong[name] = f"{found}\n{case.text()}"
+    return wrong
+
+
+def compare_ranks(said):
+    for rank, (problem, _, _) in enumerate(said):
+        assert problem is None, f"rank {rank}: {problem}"
+    for rank, (_, note, _) in enumerate(said):
+        assert note == said[0][1], f"ranks 0 and {rank} differ: {said[0][1]} and {note}"
+
+
+def run_case(case, slate, bound=True):
+    wrong = run_cases([("", case, bound)], slate)
+    assert not wrong, wrong[""]
 
 
 def compare(case, x, key, parts, value, bound):
@@ -174,16 +198,16 @@ def compare(case, x, key, parts, value, bound):
     return digest(result), mine, (limits, said[1].messages if said and said[1].exact else None)
 
 
-def check_totals(slate, mine, expectations, context):
+def check_totals(traffic_of_ranks, expectations):
     """Sums over all ranks: the messages that explain() said, and no more bytes than 1.05 times the bound."""
     limits, predicted = expectations
-    messages, sent = slate.total(*mine)
+    messages, sent = map(sum, zip(*traffic_of_ranks, strict=True))
     if predicted is not None:
-        assert messages == predicted, f"{messages} messages, explain said {predicted}\n{context}"
+        assert messages == predicted, f"{messages} messages, explain said {predicted}"
     if limits is not None:
-        assert sent <= 1.05 * limits.data + limits.extra, f"{sent} bytes, {limits}\n{context}"
+        assert sent <= 1.05 * limits.data + limits.extra, f"{sent} bytes, {limits}"
         if limits.data + limits.extra == 0:
-            assert messages == 0, f"{messages} messages where none is needed\n{context}"
+            assert messages == 0, f"{messages} messages where none is needed"
 
 
-__all__ = ["Layout", "run_case", "settle", "outcome", "comparable"]
+__all__ = ["Layout", "run_case", "run_cases", "settle", "outcome", "comparable"]

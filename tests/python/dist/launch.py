@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -33,9 +34,10 @@ def mpirun():
 
 
 def environment(folder, extra=()):
-    """One thread per rank, equal hashes, no database of examples, short patience for silent ranks."""
+    """One thread per rank, equal hashes, pytest as it is, no database of examples, short patience for silent ranks."""
     settings = {
         "PYTHONHASHSEED": "0",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "TESSERA_NUM_THREADS": "1",
@@ -136,7 +138,7 @@ def run(ranks, limit, arguments):
         if left < 5:
             results["(the rest)"] = ("failed", 0.0, f"no time left: the limit is {limit} s for {ranks} ranks")
             break
-        with Group(ranks, ["-m", "pytest", "-q", "--color=no", *arguments]) as group:
+        with Group(ranks, ["-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", *arguments]) as group:
             (group.folder / "done").write_text("\n".join(results))
             status = group.wait(left)
             running = None
@@ -170,6 +172,21 @@ def write_junit(path, ranks, results):
     ET.ElementTree(suite).write(path, encoding="unicode")
 
 
+def seconds_of_files(results):
+    """'cases 2.0, product 6.3': where the time went."""
+    files = {}
+    for name, (_, seconds, _) in results.items():
+        file = name.split("::")[0].rsplit("/", 1)[-1].removeprefix("test_dist_").removesuffix(".py")
+        files[file] = files.get(file, 0.0) + seconds
+    return ", ".join(f"{file} {seconds:.1f}" for file, seconds in files.items() if seconds >= 0.05)
+
+
+def core_seconds():
+    """Of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", default="1,2,3,4,7")
@@ -182,7 +199,7 @@ def main():
     arguments = arguments or [str(HERE)]
     bad = 0
     for ranks in map(int, options.n.split(",")):
-        began = time.monotonic()
+        began, used = time.monotonic(), core_seconds()
         results, _ = run(ranks, options.limit, arguments)
         states = [state for state, _, _ in results.values()]
         for name, (state, _, text) in results.items():
@@ -190,8 +207,8 @@ def main():
                 print(f"-- FAILED on {ranks} ranks: {name}\n{text}\n")
         failed = states.count("failed") + (not states)
         skipped = f", {states.count('skipped')} skipped" if "skipped" in states else ""
-        seconds = time.monotonic() - began
-        print(f"{ranks} ranks: {states.count('passed')} passed, {failed} failed{skipped} in {seconds:.0f} s", flush=True)
+        seconds = f"in {time.monotonic() - began:.0f} s ({core_seconds() - used:.0f} core seconds: {seconds_of_files(results)})"
+        print(f"{ranks} ranks: {states.count('passed')} passed, {failed} failed{skipped} {seconds}", flush=True)
         bad += failed
         if options.results:
             write_junit(options.results / f"ranks.{ranks}.xml", ranks, results or {"(none)": ("failed", 0.0, "no test ran")})

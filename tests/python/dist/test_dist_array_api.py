@@ -24,6 +24,7 @@ with warnings.catch_warnings():
     xps = make_strategies_namespace(np, api_version="2024.12")  # shapes and keys only
 
 shapes = xps.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=6)
+EXAMPLES = 60 if WORLD.size in (1, 3) else 20
 SUITE = os.environ.get("ARRAY_API_TESTS")
 INDEXING = ["test_array_object.py", "test_indexing_functions.py", "test_searching_functions.py"]
 
@@ -51,7 +52,7 @@ def same(slate, act, numpys):
     settle(slate, problem, digest(got[1]) if got[0] == "value" else got[1].__name__)
 
 
-@settings(max_examples=60)
+@settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_getitem(data, slate):
     shape = data.draw(shapes)
@@ -60,7 +61,7 @@ def test_getitem(data, slate):
     same(slate, lambda: deal(numbers(shape), split)[key], lambda: numbers(shape)[key])
 
 
-@settings(max_examples=60)
+@settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_setitem(data, slate):
     shape = data.draw(shapes)
@@ -77,7 +78,7 @@ def test_setitem(data, slate):
     same(slate, lambda: assign(deal(numbers(shape), split), dealt), lambda: assign(numbers(shape), value))
 
 
-@settings(max_examples=60)
+@settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_masks_of_any_shape(data, slate):
     """Also those that do not fit: an IndexError on every rank."""
@@ -95,7 +96,7 @@ def test_masks_of_any_shape(data, slate):
     same(slate, lambda: assign(deal(numbers(shape), split), dealt), lambda: assign(numbers(shape), mask))
 
 
-@settings(max_examples=60)
+@settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_integer_arrays_and_integers(data, slate):
     shape = data.draw(xps.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=6))

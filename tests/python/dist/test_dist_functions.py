@@ -206,13 +206,13 @@ def test_line(line, slate):
     for dtype in line.dtypes:
         rng = np.random.default_rng(len(line.name))
         arrays = [numbers(rng, shape, dtype) for shape in line.shapes]
+        problem, notes = None, []
         for splits, odd in layouts(line.shapes):
-            problem = note = None
             try:
-                note = compare(line, arrays, splits, odd, dtype)
+                notes.append(compare(line, arrays, splits, odd, dtype))
             except AssertionError as found:
-                problem = str(found)
-            settle(slate, problem, note, f"{line.name}, {dtype}, splits {splits}{', uneven' if odd else ''}")
+                problem = problem or f"splits {splits}{', uneven' if odd else ''}: {found}"
+        settle(slate, problem, hash(str(notes)), f"{line.name}, {dtype}")
 
 
 def test_nothing_is_tested_that_does_not_exist():
