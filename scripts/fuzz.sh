@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: fuzz.sh [SECONDS in all [RESULTS_DIR]]: each fuzzer gets an equal share, as `fuzz_NAME SECONDS`.
-# The one of distributed arrays goes on where the last run ended (build/fuzz_dist.json).
+# The one of distributed arrays goes on where the last run ended (build/fuzz_dist.json), from the start for RESULTS_DIR.
 . "$(dirname "$0")/common.sh"
 seconds=${1:-600}
 results=${2:-}
@@ -19,7 +19,11 @@ share=$((seconds / ${#fuzzers[@]}))
 if [ "$share" = 0 ]; then share=1; fi
 status=0
 fuzz() {
-  if [ "$1" = fuzz_dist ]; then "$PY" tests/python/dist/fuzz_dist.py "$share"; else "build/release/bin/$1" "$share"; fi
+  if [ "$1" = fuzz_dist ]; then
+    "$PY" tests/python/dist/fuzz_dist.py "$share" "${results:-build}/fuzz_dist.json"
+  else
+    "build/release/bin/$1" "$share"
+  fi
 }
 for name in "${fuzzers[@]}"; do
   if fuzz "$name"; then verdict=passed; else verdict=failed; status=1; fi
