@@ -39,6 +39,16 @@ void require_writable(const DNDarray& x) {
   require<ArgumentError>(!mine || mine.storage().writable(), "assignment destination is read-only");
 }
 
+// A value that cannot be converted is refused behind a key that is wrong, as NumPy has it.
+Array value_behind_key(const DNDarray& x, const DistIndex& index, PyObject* value) {
+  try {
+    return assigned_value(value, x.dtype(), x.device());
+  } catch (const nb::python_error&) {
+    released([&] { explain(x, index); });
+    throw;
+  }
+}
+
 Explanation explained(const DNDarray& x, nb::handle key, nb::handle value) {
   const DistIndex index = key_of<DistIndex>(key.ptr(), x.device());
   if (value.is_none()) return released([&] { return explain(x, index); });
@@ -88,7 +98,7 @@ int dist_assign_subscript(PyObject* self, PyObject* key, PyObject* value) noexce
       const DNDarray& v = dist_of(value);
       released([&] { x.assign(index, v); });
     } else {
-      const Array v = assigned_value(value, x.dtype(), x.device());
+      const Array v = value_behind_key(x, index, value);
       released([&] { x.assign(index, v); });
     }
     return 0;
