@@ -10,33 +10,39 @@ struct Admm {
   Engine& e;
   Board& c;
   const AdmmSettings& settings;
-  NamedLinop N;
-  std::optional<NamedLinop> G, GH;
-  Array rhs0, x, r, p, Mp, t;  // A.H b; the inner solve of M x = rhs, M = A.N + rho G.H G
-  Array z, u, Gx, before;      // on the side of G x
+  SquareShards shards;
+  const Shards& N;
+  const std::optional<Shards>& G;
+  const Side& constrained;           // of G x
+  vec::Vector rhs0, x, r, p, Mp, t;  // A.H b; the inner solve of M x = rhs, M = A.N + rho G.H G
+  vec::Vector z, u, Gx, before;      // of G x
   Cell rr, curvature, alpha, minus_alpha, beta, inner_target;
   std::optional<Run> inner;
   Sequence step;
 
   Admm(Engine& engine, const NamedLinop& A, const Sides& s, const AdmmSettings& given)
-      : e(engine), c(engine.board), settings(given), N(A.N()), step(engine) {
-    x = e.keep("x", s.shape, s.dtype);
-    for (Array* a : {&r, &p, &Mp, &t}) *a = e.scratch(s.shape, s.dtype);
-    rhs0 = vec::copy_of("admm", "A.H b", A.H()(s.b), s.shape, s.dtype, e.device);
-    Shape shape = s.shape;
+      : e(engine),
+        c(engine.board),
+        settings(given),
+        shards(A.N(), given.G, s.shape, engine.device),
+        N(shards.a),
+        G(shards.other),
+        constrained(G ? G->out : N.in),
+        step(engine) {
+    x = e.keep("x", N.in, s.dtype);
+    for (vec::Vector* v : {&r, &p, &Mp, &t}) *v = N.in.zeros(s.dtype);
+    rhs0 = N.in.pieces_of(vec::copy_of("admm", "A.H b", A.H()(s.b), s.shape, s.dtype, e.device));
     DType dtype = s.dtype;
     if (given.G) {
-      G = given.G;
-      GH = G->H();
-      shape = G->output_shape(s.shape);
-      dtype = G->output_dtype(s.dtype);
-      require<DTypeError>(GH->output_dtype(dtype) == s.dtype, "admm: the adjoint of ", *G, " maps ",
-                          dtype, " to ", GH->output_dtype(dtype), ", expected ", s.dtype);
+      dtype = given.G->output_dtype(s.dtype);
+      const DType back = given.G->H().output_dtype(dtype);
+      require<DTypeError>(back == s.dtype, "admm: the adjoint of ", *given.G, " maps ", dtype,
+                          " to ", back, ", expected ", s.dtype);
     }
-    z = e.keep("z", shape, dtype);
-    u = e.keep("u", shape, dtype);
-    Gx = e.scratch(shape, dtype);
-    before = e.scratch(shape, dtype);
+    z = e.keep("z", constrained, dtype);
+    u = e.keep("u", constrained, dtype);
+    Gx = constrained.zeros(dtype);
+    before = constrained.zeros(dtype);
     rr = c.cell("inner rr");
     curvature = c.cell("inner curvature");
     alpha = c.cell("inner alpha");
@@ -45,22 +51,22 @@ struct Admm {
     inner_target = c.cell("inner target");
   }
 
-  void apply_G(Recorder& rec, const Array& from, const Array& to) {
+  void apply_G(Recorder& rec, const vec::Vector& from, const vec::Vector& to) {
     if (G)
-      G->record(rec, vec::whole(rec, from), vec::whole(rec, to));
+      G->record(rec, from, to);
     else
       vec::copy(rec, from, to);
   }
-  void apply_GH(Recorder& rec, const Array& from, const Array& to) {
-    if (GH)
-      GH->record(rec, vec::whole(rec, from), vec::whole(rec, to));
+  void apply_GH(Recorder& rec, const vec::Vector& from, const vec::Vector& to) {
+    if (G)
+      G->record_adjoint(rec, from, to);
     else
       vec::copy(rec, from, to);
   }
 
   // to = (A.N + rho G.H G) from; uses t and Gx.
-  void apply_M(Recorder& rec, const Array& from, const Array& to) {
-    N.record(rec, vec::whole(rec, from), vec::whole(rec, to));
+  void apply_M(Recorder& rec, const vec::Vector& from, const vec::Vector& to) {
+    N.record(rec, from, to);
     if (!G) return vec::add_scaled(rec, from, settings.rho, to);
     apply_G(rec, from, Gx);
     apply_GH(rec, Gx, t);
@@ -77,7 +83,7 @@ struct Admm {
     vec::subtract(rec, r, Mp, r);
     vec::copy(rec, r, p);
     vec::norm2(rec, r, e.target(rec, rr));
-    const double tight = x.dtype() == DType::f32 || x.dtype() == DType::c64 ? 1e-12 : 1e-24;
+    const double tight = real_of(x.dtype()) == DType::f32 ? 1e-12 : 1e-24;
     c.store(inner_target, tight * inner_target);
     c.record(rec);
   }
@@ -109,7 +115,7 @@ struct Admm {
       vec::add(rec, Gx, u, z);
       vec::copy(rec, z, u);
     });
-    step.prox(g, z, 1 / settings.rho, z);
+    step.prox(g, constrained, z, 1 / settings.rho, z);
     step.record([this](Recorder& rec) { advance(rec); });
     step.finish();
   }
@@ -160,14 +166,14 @@ SolveResult admm(const NamedLinop& A, const Array& b, const Prox& g, const Solve
   s.record(g);
   if (!e.resume()) {
     if (e.x0()) {
-      e.start_at(s.x);
+      e.start_at(s.x, s.N.in);
       Run start = e.plan([&](Recorder& r) { s.apply_G(r, s.x, s.z); });
       e.run(start);
     }
     e.begin(1);
   }
   e.set_tolerances();
-  return e.iterate([&] { s.step(); }, s.x);
+  return e.iterate([&] { s.step(); });
 }
 
 }  // namespace tessera

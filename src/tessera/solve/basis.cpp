@@ -9,12 +9,6 @@
 namespace tessera {
 namespace {
 
-// A part of a dense matrix as a view of a recorder.
-View block(Recorder& r, const Array& matrix, i64 first, i64 last) {
-  View v = r.constant(matrix);
-  v.layout = v.layout.slice(0, first, last - first);
-  return v;
-}
 View turned(View v) {
   const i64 axes[] = {1, 0};
   v.layout = v.layout.permute(axes);
@@ -49,31 +43,60 @@ std::vector<std::complex<double>> load_numbers(const Array& host) {
   return v;
 }
 
-Basis::Basis(Engine& e, const std::string& name, i64 rows, const Shape& shape, DType dtype)
-    : e_(e), rows_(rows), size_(count_of(shape)), shape_(shape) {
-  Shape whole{rows};
-  whole.append(shape);
-  all_ = e.keep(name, whole, dtype);
-  matrix_ = all_.view(Layout::contiguous({rows, size_}));
+Basis::Basis(Engine& e, const std::string& name, i64 rows, const Side& side, DType dtype)
+    : e_(e), rows_(rows), side_(side), all_(e.keep(name, side.stacked(rows), dtype)) {
   h_ = e.scratch({2, rows, 1}, dtype);
   host_h_ = vec::zeros({2, rows, 1}, dtype, cpu);
-  for (i64 j = 0; j < rows; ++j) views_.push_back(all_.select(0, j));
+  for (i64 j = 0; j < rows; ++j) {
+    vec::Vector& row = views_.emplace_back();
+    for (const Array& piece : all_.pieces) row.pieces.push_back(piece.select(0, j));
+  }
   before_ = e.board.cell("basis before");
   after_ = e.board.cell("basis after");
   scale_ = e.board.cell("basis scale");
   result_.coefficients.reserve(static_cast<std::size_t>(rows));
 }
 
+View Basis::block(Recorder& r, std::size_t p, i64 first, i64 last) const {
+  View v = r.constant(all_.pieces[p]);
+  const i64 offset = v.layout.offset;
+  v.layout = Layout::contiguous({rows_, all_.pieces[p].size() / rows_});
+  v.layout.offset = offset;
+  v.layout = v.layout.slice(0, first, last - first);
+  return v;
+}
+
+// h = <rows [first, j), row j>: each piece has its part of the sum, which is formed on the base.
+void Basis::record_coefficients(Recorder& r, i64 j, i64 first, const View& h) const {
+  auto part_of_sum = [&](std::size_t p, const View& to) {
+    vec::matmul(r, block(r, p, first, j), turned(block(r, p, j, j + 1)), to, {.conj_a = true});
+  };
+  if (!side_.spread()) return part_of_sum(0, h);
+  const i64 n = j - first;
+  const View parts = r.temporary({static_cast<i64>(side_.count()), n, 1}, dtype(), side_.base());
+  for (std::size_t p = 0; p < side_.count(); ++p) {
+    const View place = sub_view(parts, parts.layout.select(0, static_cast<i64>(p)));
+    const Device device = side_.device(p);
+    const View own = device == side_.base() ? place : r.temporary({n, 1}, dtype(), device);
+    part_of_sum(p, own);
+    if (own.slot != place.slot) record::copy(r, own, place);
+  }
+  View sum = h;
+  sum.layout = Layout::contiguous({1, n, 1});
+  sum.layout.offset = h.layout.offset;
+  vec::reduce(r, ReduceOp::sum, parts, sum);
+}
+
 Run Basis::record(i64 j, i64 first, bool twice) {
   return e_.plan([&](Recorder& r) {
     vec::norm2(r, row(j), e_.target(r, before_));
-    const View w = turned(block(r, matrix_, j, j + 1));  // a column
-    const View v = block(r, matrix_, first, j);
     for (i64 pass = 0; pass < (twice ? 2 : 1) && first < j; ++pass) {
       View h = r.constant(h_);
       h.layout = h.layout.select(0, pass).slice(0, first, j - first);
-      vec::matmul(r, v, w, h, {.conj_a = true});
-      vec::matmul(r, turned(v), h, w, {.alpha = -1, .beta = 1});
+      record_coefficients(r, j, first, h);
+      for (std::size_t p = 0; p < side_.count(); ++p)
+        vec::matmul(r, turned(block(r, p, first, j)), r.resident(h, side_.device(p)),
+                    turned(block(r, p, j, j + 1)), {.alpha = -1, .beta = 1});
     }
     vec::norm2(r, row(j), e_.target(r, after_));
     e_.board.store(after_, root(after_));
@@ -118,9 +141,14 @@ void Basis::randomise(i64 j, std::uint64_t seed) {
   Random random(seed * 1000003 + static_cast<std::uint64_t>(j));
   // In the rare case that chance gave a dependent vector, another one will not be.
   for (int attempt = 0; attempt < 3; ++attempt) {
-    row(j).copy_from(random.normal(shape_, dtype(), e_.device));
+    e_.assign(row(j), side_, random.normal(side_.shape(), dtype(), e_.device));
     if (!orthonormalise(j).dependent) return;
   }
+}
+
+void Basis::randomise_all(std::uint64_t seed) {
+  const Side all = side_.stacked(rows_);
+  e_.assign(all_, all, Random(seed).normal(all.shape(), dtype(), e_.device));
 }
 
 Array Basis::uploaded(i64 k, i64 m, const std::vector<Number>& factors) const {
@@ -129,33 +157,50 @@ Array Basis::uploaded(i64 k, i64 m, const std::vector<Number>& factors) const {
   return host.to(e_.device);
 }
 
+// Piece p of factors times rows [0, m), a temporary of k vectors.
+View Basis::image(Recorder& r, const Array& f, std::size_t p, i64 k, i64 m) const {
+  const View to = r.temporary(side_.stacked(k).shape(p), dtype(), side_.device(p));
+  const View rows = block(r, p, 0, m);
+  vec::matmul(r, r.resident(r.constant(f), side_.device(p)), rows,
+              sub_view(to, Layout::contiguous({k, rows.shape()[1]})));
+  return to;
+}
+
 Array Basis::combined(i64 k, i64 m, const std::vector<Number>& factors) const {
-  Shape shape{k};
-  shape.append(shape_);
-  const Array result = empty_dense(shape, dtype(), e_.device);
+  const Side all = side_.stacked(k);
+  const Array result = empty_dense(all.shape(), dtype(), e_.device);
   const Array f = uploaded(k, m, factors);
   Run run = e_.plan([&](Recorder& r) {
-    vec::matmul(r, r.constant(f), block(r, matrix_, 0, m),
-                r.constant(result.view(Layout::contiguous({k, size_}))));
+    for (std::size_t p = 0; p < side_.count(); ++p)
+      record::copy(r, image(r, f, p, k, m), r.constant(all.part(result, p)));
   });
   e_.run(run);
   return result;
 }
 
 void Basis::restart(i64 k, i64 m, const std::vector<Number>& factors) {
-  const Array kept = combined(k, m, factors);
-  for (i64 i = 0; i < k; ++i) row(i).copy_from(kept.select(0, i));
-  row(k).copy_from(row(m));
+  const Array f = uploaded(k, m, factors);
+  Run run = e_.plan([&](Recorder& r) {
+    for (std::size_t p = 0; p < side_.count(); ++p) {
+      const View kept = image(r, f, p, k, m), rows = r.constant(all_.pieces[p]);
+      record::copy(r, kept, sub_view(rows, rows.layout.slice(0, 0, k)));
+    }
+    if (m < rows_) vec::copy(r, row(m), row(k));
+  });
+  e_.run(run);
 }
 
 Array Basis::weights() const { return e_.scratch({1, rows_}, dtype()); }
 
-void Basis::record_combination(Recorder& r, const Array& y, const Array& to) const {
-  vec::matmul(r, r.constant(y), r.constant(matrix_), r.constant(to.view([&] {
-    Layout l = Layout::contiguous({1, size_});
-    l.offset = to.layout().offset;
-    return l;
-  }())));
+void Basis::record_combination(Recorder& r, const Array& y, const vec::Vector& to) const {
+  for (std::size_t p = 0; p < side_.count(); ++p) {
+    const View rows = block(r, p, 0, rows_);
+    View out = r.constant(to.pieces[p]);
+    const i64 offset = out.layout.offset;
+    out.layout = Layout::contiguous({1, rows.shape()[1]});
+    out.layout.offset = offset;
+    vec::matmul(r, r.resident(r.constant(y), side_.device(p)), rows, out);
+  }
 }
 
 }  // namespace tessera

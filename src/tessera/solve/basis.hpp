@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An orthonormal basis that grows, as rows of one array on the device: what Krylov methods with
-// long recurrences keep. A vector is made orthogonal to those before it by two passes of classical
-// Gram-Schmidt (as accurate as the modified one with reorthogonalisation, in four matrix products),
-// recorded once for each row.
-//   Basis v(e, "V", 30, shape, dtype);   v.row(3) ← something;   v.orthonormalise(3);
+// An orthonormal basis that grows, as rows of one array (of one for each piece of the vectors):
+// what Krylov methods with long recurrences keep. A vector is made orthogonal to those before it by
+// two passes of classical Gram-Schmidt (as accurate as the modified one with reorthogonalisation,
+// in four matrix products), recorded once for each row. Of a basis in pieces only the coefficients
+// travel.
+//   Basis v(e, "V", 30, A.in, dtype);   v.row(3) ← something;   v.orthonormalise(3);
 
 #include <complex>
 #include <optional>
@@ -17,10 +18,9 @@ class Basis {
  public:
   using Number = std::complex<double>;
 
-  Basis(Engine& e, const std::string& name, i64 rows, const Shape& shape, DType dtype);
+  Basis(Engine& e, const std::string& name, i64 rows, const Side& side, DType dtype);
   i64 rows() const { return rows_; }
-  const Array& row(i64 j) const { return views_[static_cast<std::size_t>(j)]; }
-  const Array& all() const { return all_; }
+  const vec::Vector& row(i64 j) const { return views_[static_cast<std::size_t>(j)]; }
   DType dtype() const { return all_.dtype(); }
 
   struct Result {
@@ -34,25 +34,31 @@ class Basis {
   const Result& orthonormalise(i64 j, i64 first = 0, bool twice = true);
   // Row j := a random vector orthogonal to the rows before it; a function of seed and j only.
   void randomise(i64 j, std::uint64_t seed);
+  void randomise_all(std::uint64_t seed);  // not orthogonal yet
 
-  // Rows [0, k) := factors (k x m, row-major) times rows [0, m); row k := row m.
+  // Rows [0, k) := factors (k x m, row-major) times rows [0, m); row k := row m, if there is one.
   void restart(i64 k, i64 m, const std::vector<Number>& factors);
   // factors (k x m) times rows [0, m), a fresh array of shape (k, *shape).
   Array combined(i64 k, i64 m, const std::vector<Number>& factors) const;
   // y (one number a row) times all rows, into an array of the rows' shape: a step of a plan. The
   // numbers are read from `y`, made by weights().
   Array weights() const;
-  void record_combination(Recorder& r, const Array& y, const Array& to) const;
+  void record_combination(Recorder& r, const Array& y, const vec::Vector& to) const;
 
  private:
+  // Piece p of rows [first, last), as a matrix.
+  View block(Recorder& r, std::size_t p, i64 first, i64 last) const;
+  View image(Recorder& r, const Array& f, std::size_t p, i64 k, i64 m) const;
   Run record(i64 j, i64 first, bool twice);
+  void record_coefficients(Recorder& r, i64 j, i64 first, const View& h) const;
   Array uploaded(i64 k, i64 m, const std::vector<Number>& factors) const;
 
   Engine& e_;
-  i64 rows_, size_;
-  Shape shape_;
-  Array all_, matrix_, h_, host_h_;  // matrix_: all_ as (rows, size); h_: two rows of coefficients
-  std::vector<Array> views_;
+  i64 rows_;
+  Side side_;
+  vec::Vector all_;
+  Array h_, host_h_;  // two rows of coefficients
+  std::vector<vec::Vector> views_;
   Cell before_, after_, scale_;
   struct Recorded {
     i64 j, first;

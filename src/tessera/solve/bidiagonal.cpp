@@ -4,14 +4,13 @@
 namespace tessera {
 
 Bidiagonal::Bidiagonal(Engine& engine, const NamedLinop& a, const Sides& s)
-    : e(engine), A(a, s.shape, s.b.shape(), s.b.device()), right(s.b), b(s.b) {
-  const DType t = right.dtype();
+    : e(engine), A(a, s.shape, s.b.shape(), s.b.device()), b(A.out.pieces_of(s.b)) {
+  const DType t = b.dtype();
   x = e.keep("x", A.in, s.dtype);
   u = e.keep("u", A.out, t);
   v = e.keep("v", A.in, s.dtype);
   Av = A.out.zeros(t);
   AHu = A.in.zeros(s.dtype);
-  if (A.out.spread()) b = A.out.zeros(t);
   alpha = e.board.cell("alpha");
   beta = e.board.cell("beta");
   minus_alpha = e.board.cell("minus alpha");
@@ -30,10 +29,8 @@ void Bidiagonal::normalise(Recorder& r, const vec::Vector& vector, Cell length, 
 }
 
 void Bidiagonal::start(Recorder& r) {
-  if (A.out.spread()) A.out.scatter(r, right, b);
   if (e.x0()) {
-    const Array& like = x.pieces.front();
-    A.in.scatter(r, vec::copy_of(e.name, "x0", e.x0(), A.in.shape(), like.dtype(), e.device), x);
+    A.in.scatter(r, vec::copy_of(e.name, "x0", e.x0(), A.in.shape(), x.dtype(), e.device), x);
     A.record(r, x, Av);
     vec::subtract(r, b, Av, u);
   } else {
@@ -101,7 +98,7 @@ SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& 
     e.begin(r / (b > 0 ? b : 1), code);
   }
   e.set_tolerances();
-  return e.iterate([&] { e.run(iteration); }, g.x, g.A.in);
+  return e.iterate([&] { e.run(iteration); });
 }
 
 }  // namespace tessera

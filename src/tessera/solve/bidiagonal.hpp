@@ -12,7 +12,6 @@ namespace tessera {
 struct Bidiagonal {
   Engine& e;
   Shards A;
-  Array right;
   vec::Vector b, x, u, v, Av, AHu;
   Cell alpha, beta, minus_alpha, minus_beta, b_norm;
 

@@ -11,9 +11,11 @@ namespace {
 constexpr i64 mirror_bytes = static_cast<i64>(sizeof(float)) * max_cells;
 constexpr i64 cell_bytes = static_cast<i64>(sizeof(double)) * max_cells;
 
+// All of it is one array, so that plans see that a program writes the mirror too.
 Array memory_of_cells(Device device) {
-  return Array(Storage::allocate(device, cell_bytes + mirror_bytes),
-               Layout::contiguous({max_cells}), DType::f64);
+  constexpr i64 bytes = cell_bytes + mirror_bytes;
+  return Array(Storage::allocate(device, bytes),
+               Layout::contiguous({bytes / static_cast<i64>(sizeof(double))}), DType::f64);
 }
 
 }  // namespace

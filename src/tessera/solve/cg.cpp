@@ -12,30 +12,26 @@ constexpr int no_curvature = 2, preconditioner_fails = 3;
 
 struct Cg {
   Engine& e;
-  Shards A;
-  const CgSettings& settings;
+  SquareShards shards;
+  const Shards& A;
+  const std::optional<Shards>& M;
   const Array right;
   vec::Vector b, x, r, p, Ap, z;
   Cell rr, rz, curvature, alpha, minus_alpha, beta, b_norm, scale, target, bad;
 
-  // With a preconditioner vectors stay whole: it is an operator of its own, cut in its own way.
   Cg(Engine& engine, const NamedLinop& a, const CgSettings& s, const Array& right_side)
       : e(engine),
-        A(s.preconditioner
-              ? Shards::whole_of(a, right_side.shape(), right_side.shape(), right_side.device())
-              : Shards(a, right_side.shape(), right_side.shape(), right_side.device())),
-        settings(s),
+        shards(a, s.preconditioner, right_side.shape(), right_side.device()),
+        A(shards.a),
+        M(shards.other),
         right(right_side),
-        b(right_side) {
+        b(A.in.pieces_of(right_side)) {
     const DType t = right.dtype();
-    // Vectors of a square problem are of both sides: spread only where those are alike.
-    if (!(A.in == A.out)) A = Shards::whole_of(a, right.shape(), right.shape(), right.device());
     x = e.keep("x", A.in, t);
     r = e.keep("r", A.in, t);
     p = e.keep("p", A.in, t);
     Ap = A.in.zeros(t);
-    z = s.preconditioner ? A.in.zeros(t) : r;
-    if (A.spread()) b = A.in.zeros(t);
+    z = M ? A.in.zeros(t) : r;
     rr = e.board.cell("rr");
     rz = e.board.cell("rz");
     curvature = e.board.cell("curvature");
@@ -50,15 +46,12 @@ struct Cg {
 
   // z = M r and the two products that the next direction needs, `product` for <r, z>.
   void precondition(Recorder& rec, Cell product) {
-    if (settings.preconditioner)
-      settings.preconditioner->record(rec, vec::whole(rec, r.pieces[0]),
-                                      vec::whole(rec, z.pieces[0]));
+    if (M) M->record(rec, r, z);
     vec::norm2(rec, r, e.target(rec, rr));
-    if (settings.preconditioner) vec::dot(rec, r, z, e.target(rec, product));
+    if (M) vec::dot(rec, r, z, e.target(rec, product));
   }
 
   void start(Recorder& rec) {
-    if (A.spread()) A.in.scatter(rec, right, b);
     if (e.x0()) {
       A.in.scatter(
           rec, vec::copy_of("cg", "x0", e.x0(), right.shape(), right.dtype(), right.device()), x);
@@ -70,7 +63,7 @@ struct Cg {
     precondition(rec, rz);
     vec::copy(rec, z, p);
     vec::norm2(rec, b, e.target(rec, b_norm));
-    if (!settings.preconditioner) e.board.store(rz, rr);
+    if (!M) e.board.store(rz, rr);
     e.board.store(b_norm, root(b_norm));
     e.board.store(scale, choose(0.0 < b_norm, b_norm, 1.0));
     e.board.store(e.measure, root(rr) / scale);
@@ -89,7 +82,7 @@ struct Cg {
     board.record(rec);
     vec::add_scaled(rec, p, e.factor(rec, alpha), x);
     vec::add_scaled(rec, Ap, e.factor(rec, minus_alpha), r);
-    const Cell fresh = settings.preconditioner ? board.cell("fresh rz") : rr;
+    const Cell fresh = M ? board.cell("fresh rz") : rr;
     precondition(rec, fresh);
     board.store(beta, choose(ok, fresh / rz, 0.0));
     board.store(rz, choose(ok, fresh, rz));
@@ -131,7 +124,7 @@ SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options,
   }
   e.board.set(s.target, e.target_of(e.board.value(s.b_norm)));
   e.board.upload();
-  SolveResult result = e.iterate([&] { e.run(step); }, s.x, s.A.in);
+  SolveResult result = e.iterate([&] { e.run(step); });
   if (e.code() == no_curvature)
     result.reason = cat("breakdown: <p, A p> = ", e.board.value(s.bad),
                         " is not positive; A is not positive definite here");

@@ -30,17 +30,14 @@ Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, 
   about("the solver", name);
 }
 
-Array Engine::keep(std::string what, const Shape& shape, DType dtype) {
-  const Array a = vec::zeros(shape, dtype, device);
-  kept_.emplace_back(std::move(what), a);
-  return a;
-}
-
 vec::Vector Engine::keep(const std::string& what, const Side& side, DType dtype) {
   const vec::Vector v = side.zeros(dtype);
   for (std::size_t i = 0; i < v.pieces.size(); ++i)
     kept_.emplace_back(side.spread() ? cat(what, " ", i) : what, v.pieces[i]);
-  if (side.spread() && what == "x") spread_ = side;
+  if (what == "x") {
+    x_ = v;
+    x_side_ = side;
+  }
   return v;
 }
 
@@ -65,11 +62,18 @@ Run Engine::plan(const std::function<void(Recorder&)>& record) const {
   return run;
 }
 
-Run Engine::plan_of(const NamedLinop& A, const Shape& in, DType dtype, DType out_dtype) const {
+Run Engine::plan_of(const Shards& A, DType dtype, DType out_dtype, bool adjoint) const {
   Recorder r;
-  const View x = r.input(Layout::contiguous(in), dtype, device);
-  const View y = r.output(Layout::contiguous(A.output_shape(in)), out_dtype, device);
-  A.record(r, x, y);
+  std::vector<View> x, y;
+  const Side &from = adjoint ? A.out : A.in, &to = adjoint ? A.in : A.out;
+  for (std::size_t i = 0; i < from.count(); ++i)
+    x.push_back(r.input(Layout::contiguous(from.shape(i)), dtype, from.device(i)));
+  for (std::size_t i = 0; i < to.count(); ++i)
+    y.push_back(r.output(Layout::contiguous(to.shape(i)), out_dtype, to.device(i)));
+  if (adjoint)
+    A.record_adjoint(r, x, y);
+  else
+    A.record(r, x, y);
   return Plan(std::move(r), name).instance(Stream::home(device));
 }
 
@@ -102,10 +106,7 @@ bool Engine::resume() {
   iterations_ = saved_at_ = s->iterations;
   // What follows the end of a solve is not kept up to date: only x is good for going on.
   if (s->status != still_running && (s->rtol != options.rtol || s->atol != options.atol)) {
-    vec::Vector x;
-    for (const auto& [what, array] : kept_)
-      if (what == "x" || what.starts_with("x ")) x.pieces.push_back(array);
-    x0_ = spread_ ? spread_->whole(x, device) : x.pieces.front().copy();
+    if (x_side_) x0_ = x_side_->whole(x_, device);
     for (const auto& [what, array] : kept_) {
       array.fill(Value(0));
       if (array.device() != device) Stream::home(array.device()).sync();
@@ -118,8 +119,23 @@ bool Engine::resume() {
   return true;
 }
 
-void Engine::start_at(const Array& x) const {
-  if (x0_) x.copy_from(vec::copy_of(name, "x0", x0_, x.shape(), x.dtype(), x.device()));
+void Engine::assign(const vec::Vector& v, const Side& side, const Array& whole) const {
+  Run run_once = plan([&](Recorder& r) { side.scatter(r, whole, v); });
+  run(run_once);
+}
+
+void Engine::start_at(const vec::Vector& x, const Side& side) const {
+  if (x0_) assign(x, side, vec::copy_of(name, "x0", x0_, side.shape(), x.dtype(), device));
+}
+
+Array Engine::x() {
+  if (!x_side_ || !x_side_->spread()) return x_side_ ? x_.pieces.front() : Array();
+  if (!gather_) {
+    gathered_ = scratch(x_side_->shape(), x_.dtype());
+    gather_ = plan([&](Recorder& r) { x_side_->gather(r, x_, gathered_); });
+  }
+  run(*gather_);
+  return gathered_;
 }
 
 void Engine::set_tolerances() {
@@ -140,29 +156,7 @@ void Engine::report(double value, int code) {
   board.set({&board, 1 + Board::ring + static_cast<int>(iterations_ % Board::ring)}, code);
 }
 
-SolveResult Engine::iterate(const std::function<void()>& step, const Array& x) {
-  return loop(
-      step, [&] { return x; }, false);
-}
-SolveResult Engine::iterate_on_host(const std::function<void()>& step, const Array& x) {
-  return loop(
-      step, [&] { return x; }, true);
-}
-SolveResult Engine::iterate(const std::function<void()>& step, const vec::Vector& x,
-                            const Side& side) {
-  if (!side.spread()) return iterate(step, x.pieces.front());
-  const Array whole = scratch(side.shape(), x.pieces.front().dtype());
-  Run gather = plan([&](Recorder& r) { side.gather(r, x, whole); });
-  return loop(
-      step,
-      [&] {
-        run(gather);
-        return whole;
-      },
-      false);
-}
-
-bool Engine::accept(const Board::Report& report, const Iterate& x) {
+bool Engine::accept(const Board::Report& report) {
   ++iterations_;
   history_.push_back(report.measure);
   code_ = report.status;
@@ -173,7 +167,7 @@ bool Engine::accept(const Board::Report& report, const Iterate& x) {
   return code_ == still_running;
 }
 
-SolveResult Engine::loop(const std::function<void()>& step, const Iterate& x, bool on_host) {
+SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
   const bool each = on_host || options.callback;
   const i64 stride = each                      ? 1
                      : options.check_every > 0 ? std::min<i64>(options.check_every, Board::ring)
@@ -186,7 +180,7 @@ SolveResult Engine::loop(const std::function<void()>& step, const Iterate& x, bo
     const i64 n = std::min(stride, options.maxiter - iterations_);
     for (i64 j = 0; j < n; ++j) step();
     if (!on_host) board.fetch();
-    for (i64 j = 0; j < n && more; ++j) more = accept(board.reported(iterations_ + 1), x);
+    for (i64 j = 0; j < n && more; ++j) more = accept(board.reported(iterations_ + 1));
     if (options.progress) bar.update(iterations_, fmt::format("{:.2e}", history_.back()));
     save_when_due();
     poll();

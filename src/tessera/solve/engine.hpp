@@ -3,8 +3,8 @@
 // What all solvers share: the vectors and scalars of an iteration, plans over them, the loop with
 // its history, callback, progress and checkpoints. A solver names what it keeps, records what an
 // iteration does, and says what its status codes mean; it writes no loop of its own.
-//   Engine e("cg", options, b.device(), b.dtype());   Array x = e.keep("x", shape, dtype);
-//   Run step = e.plan("cg", [&](Recorder& r) { ... });   e.iterate([&] { e.run(step); }, x);
+//   Engine e("cg", options, b.device(), b.dtype());   vec::Vector x = e.keep("x", A.in, dtype);
+//   Run step = e.plan([&](Recorder& r) { ... });   e.iterate([&] { e.run(step); });
 
 #include <chrono>
 
@@ -29,19 +29,19 @@ class Engine {
   Board board;
   const Cell measure, status;  // what report() reports
 
-  // A vector of the state: zeros now, saved in checkpoints.
-  Array keep(std::string name, const Shape& shape, DType dtype);
+  // A vector of the state: zeros now, saved in checkpoints. The one named "x" is the iterate.
   vec::Vector keep(const std::string& name, const Side& side, DType dtype);
   // A host array of numbers, saved too.
   Array keep_host(std::string name, const Shape& shape, DType dtype);
-  // A vector that an iteration fills before it reads it.
+  // A whole array that an iteration fills before it reads it; Side::zeros makes vectors.
   Array scratch(const Shape& shape, DType dtype) const;
   // A plan over arrays that the recorder takes as constants, ready to run again and again; a graph
   // where the device has them.
   Run plan(const std::function<void(Recorder&)>& record) const;
-  // y = A x for any two dense arrays of these shapes: run it as r(x, y).
-  Run plan_of(const NamedLinop& A, const Shape& in, DType dtype, DType out_dtype) const;
+  // y = A x (or A.H x) for any two vectors of its sides: run it as e.run(r, x, y).
+  Run plan_of(const Shards& A, DType dtype, DType out_dtype, bool adjoint = false) const;
   void run(Run& r) const { r(std::span<const Array>{}, std::span<const Array>{}); }
+  void run(Run& r, const vec::Vector& x, const vec::Vector& y) const { r(x.pieces, y.pieces); }
   View factor(Recorder& r, Cell c) const { return board.factor(r, c); }
   View target(Recorder& r, Cell c) const { return board.target(r, c, 1); }
 
@@ -58,17 +58,18 @@ class Engine {
   bool resume();
   // Where to start: the checkpoint's x or the caller's; empty: zeros.
   const Array& x0() const { return x0_; }
-  void start_at(const Array& x) const;  // x becomes x0, where there is one
-  void set_tolerances();                // as cells "rtol" and "atol", started or resumed
+  void start_at(const vec::Vector& x, const Side& side) const;  // x becomes x0, if there is one
+  void assign(const vec::Vector& v, const Side& side, const Array& whole) const;  // v = whole, now
+  void set_tolerances();  // as cells "rtol" and "atol", started or resumed
   // The measure before the first iteration; a code other than 0 ends the solve before it starts.
   void begin(double measure, int code = still_running);
 
   // Runs `step` until the status, maxiter or the callback ends it. A step on the device leaves its
   // report in the ring of the board; one that decides on the host calls report() itself.
-  SolveResult iterate(const std::function<void()>& step, const Array& x);
-  // The same for an iterate in pieces, which is put together when somebody wants to see it.
-  SolveResult iterate(const std::function<void()>& step, const vec::Vector& x, const Side& side);
-  SolveResult iterate_on_host(const std::function<void()>& step, const Array& x);
+  SolveResult iterate(const std::function<void()>& step) { return loop(step, false); }
+  SolveResult iterate_on_host(const std::function<void()>& step) { return loop(step, true); }
+  // The iterate as it is, put together on the device; empty where none is kept.
+  Array x();
   void report(double measure, int code);
   i64 iteration() const { return iterations_; }  // finished ones
   int code() const { return code_; }
@@ -78,9 +79,8 @@ class Engine {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Iterate = std::function<Array()>;
-  SolveResult loop(const std::function<void()>& step, const Iterate& x, bool on_host);
-  bool accept(const Board::Report& report, const Iterate& x);  // false: stop
+  SolveResult loop(const std::function<void()>& step, bool on_host);
+  bool accept(const Board::Report& report);  // false: stop
   void save();
   void save_when_due();
   void poll();
@@ -91,7 +91,10 @@ class Engine {
     std::string reason;
   };
   NamedArrays kept_;
-  std::optional<Side> spread_;  // how x is cut into pieces
+  std::optional<Side> x_side_;
+  vec::Vector x_;
+  Array gathered_;  // x in one piece, where it is in several
+  std::optional<Run> gather_;
   std::vector<Fact> facts_;
   std::vector<Outcome> outcomes_;
   std::vector<double> history_;

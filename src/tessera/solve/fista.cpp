@@ -9,28 +9,34 @@ namespace {
 struct Fista {
   Engine& e;
   const FistaSettings& settings;
-  NamedLinop N;
+  Shards N;
   double step_size;
-  Array c, x, z, w, d;  // A.H b, the iterate, its extrapolation, the next iterate, the difference
+  // A.H b, the iterate, its extrapolation, the next iterate, the difference
+  vec::Vector c, x, z, w, d;
   Sequence step;
 
   Fista(Engine& engine, const NamedLinop& A, const Sides& sides, const FistaSettings& s, double t)
-      : e(engine), settings(s), N(A.N()), step_size(t), step(engine) {
-    x = e.keep("x", sides.shape, sides.dtype);
-    z = e.keep("z", sides.shape, sides.dtype);
-    w = e.scratch(sides.shape, sides.dtype);
-    d = e.scratch(sides.shape, sides.dtype);
-    c = vec::copy_of("fista", "A.H b", A.H()(sides.b), sides.shape, sides.dtype, e.device);
+      : e(engine),
+        settings(s),
+        N(Shards::square(A.N(), sides.shape, engine.device)),
+        step_size(t),
+        step(engine) {
+    x = e.keep("x", N.in, sides.dtype);
+    z = e.keep("z", N.in, sides.dtype);
+    w = N.in.zeros(sides.dtype);
+    d = N.in.zeros(sides.dtype);
+    c = N.in.pieces_of(
+        vec::copy_of("fista", "A.H b", A.H()(sides.b), sides.shape, sides.dtype, e.device));
     e.board.cell("t", 1);
   }
 
   void record(const Prox& g) {
     step.record([this](Recorder& r) {
-      N.record(r, vec::whole(r, z), vec::whole(r, w));
+      N.record(r, z, w);
       vec::subtract(r, w, c, w);
       vec::multiply_add(r, w, -step_size, z, w);
     });
-    step.prox(g, w, step_size, w);
+    step.prox(g, N.in, w, step_size, w);
     step.record([this](Recorder& r) { advance(r); });
     step.finish();
   }
@@ -84,12 +90,12 @@ SolveResult fista(const NamedLinop& A, const Array& b, const Prox& g, const Solv
   e.about("step, momentum, restart", cat(settings.step, settings.momentum, settings.restart));
   s.record(g);
   if (!e.resume()) {
-    e.start_at(s.x);
-    s.z.copy_from(s.x);
+    e.start_at(s.x, s.N.in);
+    e.start_at(s.z, s.N.in);
     e.begin(1);
   }
   e.set_tolerances();
-  return e.iterate([&] { s.step(); }, s.x);
+  return e.iterate([&] { s.step(); });
 }
 
 }  // namespace tessera

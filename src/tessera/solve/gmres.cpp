@@ -14,10 +14,11 @@ constexpr int breaks_down = 2;
 
 struct Gmres {
   Engine& e;
-  const NamedLinop& A;
-  const GmresSettings& settings;
+  SquareShards shards;
+  const Shards& A;
+  const std::optional<Shards>& M;
   i64 m;
-  Array b, x, t, z;
+  vec::Vector b, x, t, z;
   Basis V;
   // On the host, kept: the triangular factor (column j of row i at i * m + j), the rotations, the
   // rotated right side, and {columns so far, target, |b|}.
@@ -28,14 +29,15 @@ struct Gmres {
 
   Gmres(Engine& engine, const NamedLinop& a, const GmresSettings& s, const Array& right, i64 rows)
       : e(engine),
-        A(a),
-        settings(s),
+        shards(a, s.preconditioner, right.shape(), right.device()),
+        A(shards.a),
+        M(shards.other),
         m(rows),
-        b(right),
-        V(engine, "V", rows + 1, right.shape(), right.dtype()) {
-    x = e.keep("x", b.shape(), b.dtype());
-    t = e.scratch(b.shape(), b.dtype());
-    z = e.scratch(b.shape(), b.dtype());
+        b(A.in.pieces_of(right)),
+        V(engine, "V", rows + 1, A.in, right.dtype()) {
+    x = e.keep("x", A.in, b.dtype());
+    t = A.in.zeros(b.dtype());
+    z = A.in.zeros(b.dtype());
     R = e.keep_host("R", {m + 1, m}, DType::c128);
     cosines = e.keep_host("cosines", {m}, DType::f64);
     sines = e.keep_host("sines", {m}, DType::c128);
@@ -52,10 +54,6 @@ struct Gmres {
   double& target() { return numbers.host<double>()[1]; }
   double& b_norm() { return numbers.host<double>()[2]; }
 
-  void precondition(Recorder& rec, const Array& from, const Array& to) {
-    settings.preconditioner->record(rec, vec::whole(rec, from), vec::whole(rec, to));
-  }
-
   void normalise(Recorder& rec) {
     const Cell scale = e.board.cell("1/r");
     vec::norm2(rec, V.row(0), e.target(rec, r2));
@@ -65,11 +63,10 @@ struct Gmres {
   }
 
   void record() {
-    apply = e.plan_of(A, b.shape(), b.dtype(), b.dtype());
-    if (settings.preconditioner)
-      apply_preconditioner = e.plan_of(*settings.preconditioner, b.shape(), b.dtype(), b.dtype());
+    apply = e.plan_of(A, b.dtype(), b.dtype());
+    if (M) apply_preconditioner = e.plan_of(*M, b.dtype(), b.dtype());
     begin_cycle = e.plan([&](Recorder& rec) {
-      A.record(rec, vec::whole(rec, x), vec::whole(rec, t));
+      A.record(rec, x, t);
       vec::subtract(rec, b, t, V.row(0));
       normalise(rec);
     });
@@ -79,8 +76,8 @@ struct Gmres {
     });
     add_combination = e.plan([&](Recorder& rec) {
       V.record_combination(rec, y, z);
-      if (settings.preconditioner) {
-        precondition(rec, z, t);
+      if (M) {
+        M->record(rec, z, t);
         vec::add(rec, x, t, x);
       } else {
         vec::add(rec, x, z, x);
@@ -147,8 +144,8 @@ struct Gmres {
       start_cycle();
     }
     const auto j = static_cast<i64>(columns());
-    if (apply_preconditioner) (*apply_preconditioner)(V.row(j), t);
-    (*apply)(apply_preconditioner ? t : V.row(j), V.row(j + 1));
+    if (M) e.run(*apply_preconditioner, V.row(j), t);
+    e.run(*apply, M ? t : V.row(j), V.row(j + 1));
     const Basis::Result& h = V.orthonormalise(j + 1);
     const double residual = rotate(j, h);
     columns() = static_cast<double>(j + 1);
@@ -178,7 +175,7 @@ SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& optio
             right.device());
   s.record();
   if (!e.resume()) {
-    e.start_at(s.x);
+    e.start_at(s.x, s.A.in);
     e.board.upload();
     const double first = s.start_cycle(!e.x0());
     s.b_norm() = norm(right).item().as<double>();
@@ -186,8 +183,9 @@ SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& optio
     e.begin(first / scale, first <= e.target_of(s.b_norm()) ? has_converged : still_running);
   }
   s.target() = e.target_of(s.b_norm());
-  SolveResult result = e.iterate_on_host([&] { s.step(); }, s.x);
+  SolveResult result = e.iterate_on_host([&] { s.step(); });
   s.finish_cycle();
+  result.x = e.x();
   return result;
 }
 

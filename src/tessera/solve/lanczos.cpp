@@ -16,12 +16,12 @@ constexpr i64 looks = 8;  // steps between two looks at the eigenvalues inside a
 
 struct Lanczos {
   Engine& e;
-  const NamedLinop& A;
+  Shards A;
   const LanczosSettings& settings;
   i64 n, m;
   Basis V;
-  Array T, numbers;  // the projected operator (m+1 x m+1); {columns so far, kept at the restart}
-  Array image;       // of the last vector of a basis that is the whole space
+  Array T, numbers;   // the projected operator (m+1 x m+1); {columns so far, kept at the restart}
+  vec::Vector image;  // of the last vector of a basis that is the whole space
   std::optional<Run> apply, product;
   small::Eigen eigen;
   std::vector<i64> wanted;
@@ -29,16 +29,16 @@ struct Lanczos {
   Lanczos(Engine& engine, const NamedLinop& a, const LanczosSettings& s, const Shape& shape,
           DType t, i64 size, i64 rows)
       : e(engine),
-        A(a),
+        A(Shards::square(a, shape, engine.device)),
         settings(s),
         n(size),
         m(rows),
-        V(engine, "V", rows < size ? rows + 1 : rows, shape, t) {
+        V(engine, "V", rows < size ? rows + 1 : rows, A.in, t) {
     T = e.keep_host("T", {m + 1, m + 1}, DType::f64);
     numbers = e.keep_host("numbers", {3}, DType::f64);
-    apply = e.plan_of(A, shape, t, t);
+    apply = e.plan_of(A, t, t);
     if (m < n) return;
-    image = e.scratch(shape, t);
+    image = A.in.zeros(t);
     product = e.plan([&](Recorder& r) {
       vec::dot(r, V.row(m - 1), image, e.target(r, e.board.cell("last alpha")));
     });
@@ -110,7 +110,7 @@ struct Lanczos {
     const auto j = static_cast<i64>(columns());
     double beyond = 0;
     if (j + 1 < V.rows()) {
-      (*apply)(V.row(j), V.row(j + 1));
+      e.run(*apply, V.row(j), V.row(j + 1));
       // After a restart, all kept vectors are neighbours of the new one.
       const bool all = settings.reorthogonalise || j == static_cast<i64>(kept());
       const Basis::Result h =
@@ -124,7 +124,7 @@ struct Lanczos {
         V.randomise(j + 1, settings.seed + 1 + static_cast<std::uint64_t>(e.iteration()));
       }
     } else {  // the basis is the whole space
-      (*apply)(V.row(j), image);
+      e.run(*apply, V.row(j), image);
       e.run(*product);
       e.board.fetch();
       t(j, j) = e.board.value(e.board.cell("last alpha"));
@@ -186,7 +186,7 @@ EigenResult lanczos(const NamedLinop& A, const Space& space, const LanczosSettin
   if (!e.resume()) {
     e.board.upload();
     if (options.x0) {
-      s.V.row(0).copy_from(like);
+      e.assign(s.V.row(0), s.A.in, like);
       require<ArgumentError>(!s.V.orthonormalise(0).dependent, "lanczos: x0 is zero");
     } else {
       s.V.randomise(0, settings.seed);
@@ -194,7 +194,7 @@ EigenResult lanczos(const NamedLinop& A, const Space& space, const LanczosSettin
     s.last_measure() = 1;
     e.begin(1);
   }
-  SolveResult solved = e.iterate_on_host([&] { s.step(); }, {});
+  SolveResult solved = e.iterate_on_host([&] { s.step(); });
   if (solved.iterations == 0) {
     EigenResult nothing;
     static_cast<SolveResult&>(nothing) = std::move(solved);

@@ -17,24 +17,31 @@ constexpr int least_squares = 2, too_singular = 3, bad_preconditioner = 4, not_f
 struct Minres {
   Engine& e;
   Board& board;
-  const NamedLinop& A;
-  const MinresSettings& settings;
-  Array b, x, v, Av, y;
-  Array r[2], w[2];
+  SquareShards shards;
+  const Shards& A;
+  const std::optional<Shards>& M;
+  const double shift;
+  vec::Vector b, x, v, Av, y;
+  vec::Vector r[2], w[2];
   Cell alfa, beta, oldb, beta1, b_norm;
   std::vector<Run> pre, apply, middle, precondition, post;
   double epsilon;
 
   Minres(Engine& engine, const NamedLinop& a, const MinresSettings& s, const Array& right)
-      : e(engine), board(engine.board), A(a), settings(s), b(right) {
-    const Shape& shape = b.shape();
-    const DType t = b.dtype();
-    x = e.keep("x", shape, t);
-    for (const char* name : {"r0", "r1"}) r[name[1] - '0'] = e.keep(name, shape, t);
-    for (const char* name : {"w0", "w1"}) w[name[1] - '0'] = e.keep(name, shape, t);
-    if (s.preconditioner) y = e.keep("y", shape, t);
-    v = e.scratch(shape, t);
-    Av = e.scratch(shape, t);
+      : e(engine),
+        board(engine.board),
+        shards(a, s.preconditioner, right.shape(), right.device()),
+        A(shards.a),
+        M(shards.other),
+        shift(s.shift),
+        b(A.in.pieces_of(right)) {
+    const DType t = right.dtype();
+    x = e.keep("x", A.in, t);
+    for (const char* name : {"r0", "r1"}) r[name[1] - '0'] = e.keep(name, A.in, t);
+    for (const char* name : {"w0", "w1"}) w[name[1] - '0'] = e.keep(name, A.in, t);
+    if (M) y = e.keep("y", A.in, t);
+    v = A.in.zeros(t);
+    Av = A.in.zeros(t);
     epsilon = real_of(t) == DType::f32 ? 0x1p-23 : 0x1p-52;
     alfa = board.cell("alfa");
     beta = board.cell("beta");
@@ -47,9 +54,9 @@ struct Minres {
   }
 
   // `to` = sqrt of the preconditioner's <vector, M vector>; the image goes to y.
-  void product(Recorder& rec, const Array& vector, Cell to) {
-    if (settings.preconditioner) {
-      settings.preconditioner->record(rec, vec::whole(rec, vector), vec::whole(rec, y));
+  void product(Recorder& rec, const vec::Vector& vector, Cell to) {
+    if (M) {
+      M->record(rec, vector, y);
       vec::dot(rec, vector, y, e.target(rec, to));
     } else {
       vec::norm2(rec, vector, e.target(rec, to));
@@ -61,9 +68,9 @@ struct Minres {
   void start(Recorder& rec) {
     product(rec, b, b_norm);
     if (e.x0()) {
-      A.record(rec, vec::whole(rec, x), vec::whole(rec, Av));
+      A.record(rec, x, Av);
       vec::subtract(rec, b, Av, r[0]);
-      vec::add_scaled(rec, x, settings.shift, r[0]);
+      vec::add_scaled(rec, x, shift, r[0]);
     } else {
       vec::copy(rec, b, r[0]);
     }
@@ -75,8 +82,7 @@ struct Minres {
   }
 
   void record() {
-    apply.push_back(
-        e.plan([&](Recorder& rec) { A.record(rec, vec::whole(rec, v), vec::whole(rec, Av)); }));
+    apply.push_back(e.plan([&](Recorder& rec) { A.record(rec, v, Av); }));
     for (int k = 0; k < 2; ++k) {
       pre.push_back(e.plan([&](Recorder& rec) { scale(rec, k); }));
       middle.push_back(e.plan([&](Recorder& rec) { orthogonalise(rec, k); }));
@@ -91,14 +97,14 @@ struct Minres {
     board.store(s, inverse(beta));
     board.store(board.cell("back"), choose(0.0 < oldb, -(beta / oldb), 0.0));
     board.record(rec);
-    vec::scale(rec, e.factor(rec, s), settings.preconditioner ? y : r[k], v);
+    vec::scale(rec, e.factor(rec, s), M ? y : r[k], v);
   }
 
   // The next Lanczos vector takes the place of the oldest.
   void orthogonalise(Recorder& rec, int k) {
     const Cell back = board.cell("back"), minus = board.cell("minus alfa/beta");
     vec::multiply_add(rec, r[1 - k], e.factor(rec, back), Av, r[1 - k]);
-    if (settings.shift != 0) vec::add_scaled(rec, v, -settings.shift, r[1 - k]);
+    if (shift != 0) vec::add_scaled(rec, v, -shift, r[1 - k]);
     vec::dot(rec, v, r[1 - k], e.target(rec, alfa));
     board.store(minus, choose(0.0 < beta, -(alfa / beta), 0.0));
     board.store(oldb, beta);
@@ -145,7 +151,7 @@ struct Minres {
 
   // Directions: w[k] is the newest, its successor takes the place of the one before.
   void update(Recorder& rec, int k) {
-    const Array &newest = w[k], &next = w[1 - k];
+    const vec::Vector &newest = w[k], &next = w[1 - k];
     rotate();
     const Cell running = board.cell("running"), along1 = board.cell("along w1"),
                along2 = board.cell("along w2"), along_v = board.cell("along v"),
@@ -224,7 +230,7 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
             right.device());
   s.record();
   if (!e.resume()) {
-    e.start_at(s.x);
+    e.start_at(s.x, s.A.in);
     Run start = e.plan([&](Recorder& r) { s.start(r); });
     e.board.upload();
     e.run(start);
@@ -237,17 +243,15 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
   }
   e.set_tolerances();
   i64 turn = e.iteration();
-  return e.iterate(
-      [&] {
-        const auto k = static_cast<std::size_t>(turn % 2);
-        e.run(s.pre[k]);
-        e.run(s.apply[0]);
-        e.run(s.middle[k]);
-        e.run(s.precondition[k]);
-        e.run(s.post[k]);
-        ++turn;
-      },
-      s.x);
+  return e.iterate([&] {
+    const auto k = static_cast<std::size_t>(turn % 2);
+    e.run(s.pre[k]);
+    e.run(s.apply[0]);
+    e.run(s.middle[k]);
+    e.run(s.precondition[k]);
+    e.run(s.post[k]);
+    ++turn;
+  });
 }
 
 }  // namespace tessera

@@ -10,40 +10,43 @@ namespace {
 
 struct Pdhg {
   Engine& e;
-  NamedLinop A, AH;
+  Shards A;
   double tau, sigma, theta;
-  Array b, x, xbar, y, v, q, w, d;
+  vec::Vector b, x, xbar, y, v, q, w, d;
   Sequence step;
 
   Pdhg(Engine& engine, const NamedLinop& a, const Sides& s)
-      : e(engine), A(a), AH(a.H()), b(s.b), step(engine) {
-    x = e.keep("x", s.shape, s.dtype);
-    xbar = e.keep("xbar", s.shape, s.dtype);
-    y = e.keep("y", b.shape(), b.dtype());
-    v = e.scratch(b.shape(), b.dtype());
-    q = e.scratch(b.shape(), b.dtype());
-    w = e.scratch(s.shape, s.dtype);
-    d = e.scratch(s.shape, s.dtype);
+      : e(engine),
+        A(a, s.shape, s.b.shape(), engine.device),
+        b(A.out.pieces_of(s.b)),
+        step(engine) {
+    x = e.keep("x", A.in, s.dtype);
+    xbar = e.keep("xbar", A.in, s.dtype);
+    y = e.keep("y", A.out, b.dtype());
+    v = A.out.zeros(b.dtype());
+    q = A.out.zeros(b.dtype());
+    w = A.in.zeros(s.dtype);
+    d = A.in.zeros(s.dtype);
   }
 
   // The dual step by Moreau: with v = y / sigma + A xbar - b, y = sigma (v - prox_f(v, 1/sigma)).
   void record(const Prox& f, const Prox& g) {
     step.record([this](Recorder& r) {
-      A.record(r, vec::whole(r, xbar), vec::whole(r, v));
+      A.record(r, xbar, v);
       vec::subtract(r, v, b, v);
       vec::multiply_add(r, y, 1 / sigma, v, v);
     });
-    step.prox(f, v, 1 / sigma, q);
+    step.prox(f, A.out, v, 1 / sigma, q);
     step.record([this](Recorder& r) {
       vec::subtract(r, v, q, v);
       vec::multiply_add(r, v, -sigma, y, q);  // minus the change of y
       vec::norm2(r, q, e.target(r, e.board.cell("dy2")));
       vec::scale(r, sigma, v, y);
       vec::norm2(r, y, e.target(r, e.board.cell("y2")));
-      AH.record(r, vec::whole(r, y), vec::whole(r, w));
+      A.record_adjoint(r, y, w);
       vec::multiply_add(r, w, -tau, x, w);
     });
-    step.prox(g, w, tau, w);
+    step.prox(g, A.in, w, tau, w);
     step.record([this](Recorder& r) { advance(r); });
     step.finish();
   }
@@ -96,12 +99,12 @@ SolveResult pdhg(const NamedLinop& A, const Array& b, const Prox& f, const Prox&
   e.about("tau, sigma, theta", cat(settings.tau, " ", settings.sigma, " ", settings.theta));
   s.record(f, g);
   if (!e.resume()) {
-    e.start_at(s.x);
-    s.xbar.copy_from(s.x);
+    e.start_at(s.x, s.A.in);
+    e.start_at(s.xbar, s.A.in);
     e.begin(1);
   }
   e.set_tolerances();
-  return e.iterate([&] { s.step(); }, s.x);
+  return e.iterate([&] { s.step(); });
 }
 
 }  // namespace tessera

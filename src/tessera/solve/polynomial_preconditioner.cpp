@@ -155,6 +155,14 @@ void Polynomial::apply(Recorder& r, const View& x_given, const View& y) const {
   }
 }
 
+NamedLinop Polynomial::split(const Tile& tile) const {
+  for (const Cut& c : tile.cuts)
+    require<SplitError>(contains(T.ishape(), c.dim) && contains(T.oshape(), c.dim),
+                        "Polynomial: ", T, " mixes what lies along dim '", c.dim,
+                        "'; it cannot be cut there");
+  return Polynomial{T.split(tile), coefficients};
+}
+
 std::string Polynomial::details() const {
   std::string text = "coefficients";
   for (double c : coefficients) text += cat(" ", c);

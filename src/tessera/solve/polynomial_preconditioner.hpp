@@ -30,6 +30,7 @@ struct TESSERA_API Polynomial {
   DType output_dtype(DType t) const { return T.output_dtype(t); }
   void apply(Recorder& r, const View& x, const View& y) const;
   NamedLinop adjoint() const { return Polynomial{T.H(), coefficients}; }
+  NamedLinop split(const Tile& tile) const;  // along dims where T acts point by point
   Polynomial renamed(const Renames& names) const { return {T.rename(names), coefficients}; }
   template <class Self, class F>
   static void each_part(Self& self, F&& f) {

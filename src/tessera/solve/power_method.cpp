@@ -14,61 +14,45 @@ constexpr double tiny = 1e-300;
 
 struct Power {
   Engine& e;
-  const NamedLinop& A;
-  Axes axes;
-  Array x, w, lengths, before, change, scale;  // lengths and the rest: one number a problem
+  Shards A;
+  Side groups;  // one number a problem
+  vec::Vector x, w, lengths, before, change, scale;
 
-  Power(Engine& engine, const NamedLinop& a, const Array& like, const Axes& over)
-      : e(engine), A(a), axes(over) {
-    Shape one = like.shape();
-    for (i64 axis : axes) one[axis] = 1;
-    x = e.keep("x", like.shape(), like.dtype());
-    w = e.scratch(like.shape(), like.dtype());
-    lengths = e.scratch(one, DType::f64);
-    before = e.keep("before", one, DType::f64);
-    change = e.scratch(one, DType::f64);
-    scale = e.scratch(one, real_of(like.dtype()));
-  }
+  Power(Engine& engine, const NamedLinop& a, const Array& like, const Axes& axes)
+      : e(engine),
+        A(Shards::square(a, like.shape(), like.device())),
+        groups(A.in.reduced(axes)),
+        x(e.keep("x", A.in, like.dtype())),
+        w(A.in.zeros(like.dtype())),
+        lengths(groups.zeros(DType::f64)),
+        before(e.keep("before", groups, DType::f64)),
+        change(groups.zeros(DType::f64)),
+        scale(groups.zeros(real_of(like.dtype()))) {}
 
-  // scale = factor / |v| of each problem, 0 where v is 0.
-  void measure(Recorder& r, const Array& v, const vec::Factor& factor) {
-    const View l = vec::whole(r, lengths), s = vec::whole(r, scale);
-    vec::reduce(r, ReduceOp::sum_abs2, vec::whole(r, v), l);
-    const vec::Factor squares[] = {l};
-    vec::apply(r, ElementOp::sqrt, DType::f64, squares, l);
-    const vec::Factor guarded[] = {l, tiny};
-    const View c = vec::whole(r, change);
-    vec::apply(r, ElementOp::maximum, DType::f64, guarded, c);
-    const vec::Factor quotient[] = {factor, c};
-    vec::apply(r, ElementOp::divide, DType::f64, quotient, s);
-  }
-
-  void scaled(Recorder& r, const Array& v, const Array& to) {
-    const vec::Factor in[] = {vec::whole(r, v), vec::whole(r, scale)};
-    vec::apply(r, ElementOp::multiply, v.dtype(), in, vec::whole(r, to));
-  }
-
-  void start(Recorder& r) {
-    measure(r, x, 1.0);
-    scaled(r, x, x);
+  // v = v / |v| for each problem, 0 where v is 0; leaves |v| in lengths.
+  void normalise(Recorder& r, const vec::Vector& v) {
+    const auto all = vec::whole(r, v), l = vec::whole(r, lengths), c = vec::whole(r, change),
+               s = vec::whole(r, scale);
+    record_norms2(r, A.in, all, l);
+    vec::apply(r, ElementOp::sqrt, DType::f64, {l}, l);
+    vec::apply(r, ElementOp::maximum, DType::f64, {l, tiny}, c);
+    vec::apply(r, ElementOp::divide, DType::f64, {1.0, c}, s);
+    vec::apply(r, ElementOp::multiply, v.dtype(), {all, s}, all);
   }
 
   void step(Recorder& r) {
     Board& b = e.board;
-    A.record(r, vec::whole(r, x), vec::whole(r, w));
-    measure(r, w, 1.0);
-    scaled(r, w, w);
-    const View l = vec::whole(r, lengths), p = vec::whole(r, before), c = vec::whole(r, change);
-    const vec::Factor difference[] = {l, p}, magnitude[] = {c}, larger[] = {l, tiny},
-                      relative[] = {c, p}, kept[] = {l};
-    vec::apply(r, ElementOp::subtract, DType::f64, difference, c);
-    vec::apply(r, ElementOp::absolute, DType::f64, magnitude, c);
+    A.record(r, x, w);
+    normalise(r, w);
+    const auto l = vec::whole(r, lengths), p = vec::whole(r, before), c = vec::whole(r, change);
     const Cell most = b.cell("most change");
-    vec::reduce(r, ReduceOp::max, c, b.target(r, most, c.layout.ndim()));
-    vec::apply(r, ElementOp::maximum, DType::f64, larger, p);
-    vec::apply(r, ElementOp::divide, DType::f64, relative, c);
-    vec::reduce(r, ReduceOp::max, c, b.target(r, e.measure, c.layout.ndim()));
-    vec::apply(r, ElementOp::copy, DType::f64, kept, p);
+    vec::apply(r, ElementOp::subtract, DType::f64, {l, p}, c);
+    vec::apply(r, ElementOp::absolute, DType::f64, {c}, c);
+    vec::largest(r, change, e.target(r, most));
+    vec::apply(r, ElementOp::maximum, DType::f64, {l, tiny}, p);
+    vec::apply(r, ElementOp::divide, DType::f64, {c, p}, c);
+    vec::largest(r, change, e.target(r, e.measure));
+    vec::apply(r, ElementOp::copy, DType::f64, {l}, p);
     const Cell running = b.cell("running");
     b.store(running, e.status <= 0.0);
     const Cell small = e.measure <= b.cell("rtol"), still = most <= b.cell("atol");
@@ -108,18 +92,20 @@ EigenResult power_method(const NamedLinop& A, const Space& space,
   e.about("axes", cat(axes));
   Run step = e.plan([&](Recorder& r) { s.step(r); });
   if (!e.resume()) {
-    s.x.copy_from(e.x0() && e.x0().shape() == like.shape() ? e.x0().astype(like.dtype()) : like);
-    Run start = e.plan([&](Recorder& r) { s.start(r); });
+    const bool given = e.x0() && e.x0().shape() == like.shape();
+    e.assign(s.x, s.A.in, given ? e.x0().astype(like.dtype()) : like);
+    Run start = e.plan([&](Recorder& r) { s.normalise(r, s.x); });
     e.board.upload();
     e.run(start);
     e.begin(1);
   }
   e.set_tolerances();
   EigenResult result;
-  static_cast<SolveResult&>(result) = e.iterate([&] { e.run(step); }, s.x);
-  const Array Ax = A(s.x);
+  static_cast<SolveResult&>(result) = e.iterate([&] { e.run(step); });
+  const Array Ax = A(result.x);
   const Array length = ops::sqrt(reduce(ReduceOp::sum_abs2, Ax, axes, true));
-  const Array along = reduce(ReduceOp::sum, ops::real(ops::conj_multiply(s.x, Ax)), axes, true);
+  const Array along =
+      reduce(ReduceOp::sum, ops::real(ops::conj_multiply(result.x, Ax)), axes, true);
   result.eigenvalues = without(ops::copysign(length, along), axes).copy();
   result.eigenvectors = result.x;
   return result;

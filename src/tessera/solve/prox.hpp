@@ -9,14 +9,16 @@
 #include <string>
 
 #include "tessera/kernels/reduce/reduce.hpp"
-#include "tessera/plan/recorder.hpp"
+#include "tessera/solve/side.hpp"
 
 namespace tessera {
 
 struct Prox {
   std::string name;
-  // y = prox(x, t) as steps over dense arrays of one shape and dtype; y may be x.
-  std::function<void(Recorder&, const Array& x, double t, const Array& y)> record{};
+  // y = prox(x, t) as steps over vectors that lie as `side` says; y may be x.
+  using Steps = void(Recorder&, const Side& side, const vec::Vector& x, double t,
+                     const vec::Vector& y);
+  std::function<Steps> record{};
   // The same by a call, when there is no `record`.
   std::function<Array(const Array& v, double t)> call{};
 };

@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include "tessera/kernels/copy/copy.hpp"
-#include "tessera/kernels/random/random.hpp"
 #include "tessera/solve/singular_pairs.hpp"
 #include "tessera/solve/small_dense.hpp"
 
@@ -15,20 +13,22 @@ struct Sketch {
   Engine& e;
   const RandomizedSvdSettings& settings;
   i64 m;
+  Shards A;
   Basis P, Q;       // orthonormal rows on the input's and the output's side
   Array R, values;  // A.H q_j = sum_i R[i, j] p_i, and the singular values of the last pass
   Run forward, backward;
   small::Svd pairs;
 
-  Sketch(Engine& engine, const NamedLinop& A, const BothSides& s, const RandomizedSvdSettings& g,
+  Sketch(Engine& engine, const NamedLinop& a, const BothSides& s, const RandomizedSvdSettings& g,
          i64 rows)
       : e(engine),
         settings(g),
         m(rows),
-        P(engine, "P", rows, s.in, s.in_dtype),
-        Q(engine, "Q", rows, s.out, s.out_dtype),
-        forward(engine.plan_of(A, s.in, s.in_dtype, s.out_dtype)),
-        backward(engine.plan_of(A.H(), s.out, s.out_dtype, s.in_dtype)) {
+        A(a, s.in, s.out, s.device),
+        P(engine, "P", rows, A.in, s.in_dtype),
+        Q(engine, "Q", rows, A.out, s.out_dtype),
+        forward(engine.plan_of(A, s.in_dtype, s.out_dtype)),
+        backward(engine.plan_of(A, s.out_dtype, s.in_dtype, true)) {
     R = e.keep_host("R", {m, m}, DType::c128);
     values = e.keep_host("values", {m}, DType::f64);
   }
@@ -59,9 +59,9 @@ struct Sketch {
   }
 
   void step() {
-    for (i64 j = 0; j < m; ++j) forward(P.row(j), Q.row(j));
+    for (i64 j = 0; j < m; ++j) e.run(forward, P.row(j), Q.row(j));
     orthonormalise(Q, false);
-    for (i64 j = 0; j < m; ++j) backward(Q.row(j), P.row(j));
+    for (i64 j = 0; j < m; ++j) e.run(backward, Q.row(j), P.row(j));
     orthonormalise(P, true);
     decompose();
     auto* before = values.host<double>();
@@ -108,11 +108,10 @@ SvdResult randomized_svd(const NamedLinop& A, const Space& space,
   e.about("the operator", A, sides.in, sides.in_dtype, sides.device);
   e.about("k, oversample, seed", cat(settings.k, " ", s.m, " ", settings.seed));
   if (!e.resume()) {
-    s.P.all().copy_from(
-        Random(settings.seed).normal(s.P.all().shape(), sides.in_dtype, sides.device));
+    s.P.randomise_all(settings.seed);
     e.begin(1);
   }
-  SolveResult solved = e.iterate_on_host([&] { s.step(); }, {});
+  SolveResult solved = e.iterate_on_host([&] { s.step(); });
   return s.finish(std::move(solved));
 }
 

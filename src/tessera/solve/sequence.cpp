@@ -5,10 +5,20 @@
 
 namespace tessera {
 
-void Sequence::prox(const Prox& p, const Array& x, double t, const Array& y) {
-  if (p.record) return record([=](Recorder& r) { p.record(r, x, t, y); });
+void Sequence::prox(const Prox& p, const Side& side, const vec::Vector& x, double t,
+                    const vec::Vector& y) {
+  if (p.record) return record([=](Recorder& r) { p.record(r, side, x, t, y); });
   require<ArgumentError>(static_cast<bool>(p.call), e_.name, ": the proximal map '", p.name,
                          "' has neither steps nor a function");
+  if (!side.spread()) return call(p, x.pieces.front(), t, y.pieces.front());
+  // A function sees the whole vector.
+  const Array from = e_.scratch(side.shape(), x.dtype()), to = e_.scratch(side.shape(), y.dtype());
+  record([=](Recorder& r) { side.gather(r, x, from); });
+  call(p, from, t, to);
+  record([=](Recorder& r) { side.scatter(r, to, y); });
+}
+
+void Sequence::call(const Prox& p, const Array& x, double t, const Array& y) {
   flush();
   parts_.push_back({std::nullopt, [this, p, x, t, y] {
                       const Array v = p.call(x, t);

@@ -2,7 +2,8 @@
 #pragma once
 // An iteration made of recorded parts and, where a proximal map is somebody's function, calls in
 // between: as many plans as that makes necessary, one where nothing is called.
-//   Sequence s(e);   s.record([&](Recorder& r) {...});   s.prox(g, w, step, w);   s.finish();  s();
+//   Sequence s(e);   s.record([&](Recorder& r) {...});   s.prox(g, A.in, w, step, w);   s.finish();
+//   s();
 
 #include "tessera/solve/engine.hpp"
 #include "tessera/solve/prox.hpp"
@@ -13,13 +14,14 @@ class Sequence {
  public:
   explicit Sequence(Engine& e) : e_(e) {}
   void record(std::function<void(Recorder&)> part) { pending_.push_back(std::move(part)); }
-  void prox(const Prox& p, const Array& x, double t, const Array& y);
+  void prox(const Prox& p, const Side& side, const vec::Vector& x, double t, const vec::Vector& y);
   void run(Run& other, i64 times);  // another plan, so often, between the parts
   void finish() { flush(); }        // after the last part
   void operator()();
 
  private:
   void flush();
+  void call(const Prox& p, const Array& x, double t, const Array& y);
   struct Part {
     std::optional<Run> run;
     std::function<void()> call;

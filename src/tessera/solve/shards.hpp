@@ -10,55 +10,53 @@
 #include <vector>
 
 #include "tessera/linop/linop.hpp"
-#include "tessera/solve/vectors.hpp"
+#include "tessera/solve/side.hpp"
 
 namespace tessera {
 
-// Where the vectors of one side of an operator are: whole on the base device, or in pieces along an
-// axis.
-class TESSERA_API Side {
- public:
-  struct Piece {
-    i64 start, size;
-    Device device;
-    friend bool operator==(const Piece&, const Piece&) = default;
-  };
-  Side(Shape shape, Device base);
-  Side(Shape shape, i64 axis, std::vector<Piece> pieces);
-  bool spread() const { return pieces_.size() > 1; }
-  std::size_t count() const { return pieces_.size(); }
-  const Shape& shape() const { return shape_; }
-  vec::Vector zeros(DType dtype) const;
-  // The part of a whole array that is piece i, a view of it.
-  Array part(const Array& whole, std::size_t i) const;
-  // Between a whole array on the base device and its pieces: steps of a plan.
-  void scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const;
-  void gather(Recorder& r, const vec::Vector& pieces, const Array& whole) const;
-  // The pieces put together on a device, at once.
-  Array whole(const vec::Vector& pieces, Device device) const;
-  friend bool operator==(const Side&, const Side&) = default;  // vectors of both lie alike
-
- private:
-  Shape shape_;
-  i64 axis_ = 0;
-  std::vector<Piece> pieces_;
-};
+struct Add;
+struct Chain;
 
 class TESSERA_API Shards {
  public:
   // For arrays of these shapes on `base`.
   Shards(const NamedLinop& a, const Shape& in, const Shape& out, Device base);
   static Shards whole_of(const NamedLinop& a, const Shape& in, const Shape& out, Device base);
+  // For a problem whose vectors are of both sides: spread where those are alike. A chain may be
+  // spread over its middle (A.N of an operator in tiles of its input), a sum where all terms are.
+  static Shards square(const NamedLinop& a, const Shape& shape, Device base);
+  // Another operator on vectors that lie as `side` says; nothing when it cannot be cut like them.
+  static std::optional<Shards> beside(const Side& side, const NamedLinop& a, const Shape& out);
   bool spread() const { return in.spread() || out.spread(); }
   void record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const;          // y = A x
   void record_adjoint(Recorder& r, const vec::Vector& y, const vec::Vector& x) const;  // x = A.H y
+  void record(Recorder& r, const std::vector<View>& x, const std::vector<View>& y) const;
+  void record_adjoint(Recorder& r, const std::vector<View>& y, const std::vector<View>& x) const;
 
   Side in, out;
 
  private:
-  Shards(NamedLinop a, Side i, Side o, Device base);
-  std::vector<NamedLinop> tiles_;  // between the pieces of both sides
-  Device base_;
+  struct Stage {
+    std::vector<NamedLinop> tiles;  // between the pieces of both sides
+    Side in, out;
+  };
+  using Path = std::vector<Stage>;  // one after the other
+  Shards(std::vector<Path> terms);
+  static std::optional<Shards> alike(const NamedLinop& a, const Shape& shape, Device base);
+  static std::optional<Shards> over_the_middle(const Chain& c, const Shape& shape, Device base);
+  static std::optional<Shards> sum_of(const Add& a, const Shape& shape, Device base);
+  static void record_stage(Recorder& r, const Stage& s, const std::vector<View>& x,
+                           const std::vector<View>& y, bool add);
+  std::vector<Path> terms_;  // their sum
+};
+
+// A square operator and another one on the same vectors (a preconditioner): spread where both can
+// be cut alike, whole otherwise.
+struct TESSERA_API SquareShards {
+  SquareShards(const NamedLinop& a, const std::optional<NamedLinop>& another, const Shape& shape,
+               Device base);
+  Shards a;
+  std::optional<Shards> other;
 };
 
 }  // namespace tessera

@@ -13,20 +13,22 @@ struct Bidiagonalisation {
   Engine& e;
   const SvdSettings& settings;
   i64 m;
+  Shards A;
   Basis V, U;        // right vectors, one more than left ones unless they fill their space
   Array B, numbers;  // the projected operator U.H A V, and {columns so far, the last measure}
   Run forward, backward;
   small::Svd pairs;
 
-  Bidiagonalisation(Engine& engine, const NamedLinop& A, const BothSides& s,
+  Bidiagonalisation(Engine& engine, const NamedLinop& a, const BothSides& s,
                     const SvdSettings& given, i64 rows)
       : e(engine),
         settings(given),
         m(rows),
-        V(engine, "V", rows + (rows < count_of(s.in) ? 1 : 0), s.in, s.in_dtype),
-        U(engine, "U", rows, s.out, s.out_dtype),
-        forward(engine.plan_of(A, s.in, s.in_dtype, s.out_dtype)),
-        backward(engine.plan_of(A.H(), s.out, s.out_dtype, s.in_dtype)) {
+        A(a, s.in, s.out, s.device),
+        V(engine, "V", rows + (rows < count_of(s.in) ? 1 : 0), A.in, s.in_dtype),
+        U(engine, "U", rows, A.out, s.out_dtype),
+        forward(engine.plan_of(A, s.in_dtype, s.out_dtype)),
+        backward(engine.plan_of(A, s.out_dtype, s.in_dtype, true)) {
     B = e.keep_host("B", {m, m}, DType::f64);
     numbers = e.keep_host("numbers", {2}, DType::f64);
   }
@@ -64,8 +66,7 @@ struct Bidiagonalisation {
   void restart() {
     const i64 keep = std::min(settings.k + (m - settings.k) / 2, m - 1);
     V.restart(keep, m, factors(keep, false));
-    const Array kept = U.combined(keep, m, factors(keep, true));
-    for (i64 i = 0; i < keep; ++i) U.row(i).copy_from(kept.select(0, i));
+    U.restart(keep, m, factors(keep, true));
     std::fill(B.host<double>(), B.host<double>() + B.size(), 0.0);
     for (i64 i = 0; i < keep; ++i) b(i, i) = pairs.values[static_cast<std::size_t>(i)];
     columns() = static_cast<double>(keep);
@@ -74,14 +75,14 @@ struct Bidiagonalisation {
   void step() {
     const auto j = static_cast<i64>(columns());
     const auto seed = settings.seed + 1 + static_cast<std::uint64_t>(e.iteration());
-    forward(V.row(j), U.row(j));
+    e.run(forward, V.row(j), U.row(j));
     const Basis::Result& left = U.orthonormalise(j);
     for (i64 i = 0; i < j; ++i) b(i, j) = left.coefficients[static_cast<std::size_t>(i)].real();
     b(j, j) = left.dependent ? 0 : left.length;
     if (left.dependent) U.randomise(j, seed);
     double beyond = 0;
     if (j + 1 < V.rows()) {
-      backward(U.row(j), V.row(j + 1));
+      e.run(backward, U.row(j), V.row(j + 1));
       const Basis::Result& right = V.orthonormalise(j + 1);
       beyond = right.dependent ? 0 : right.length;
       if (right.dependent) V.randomise(j + 1, seed);
@@ -142,7 +143,7 @@ SvdResult svd(const NamedLinop& A, const Space& space, const SvdSettings& settin
     if (options.x0) {
       const Array x0 =
           vec::copy_of("svd", "x0", options.x0, given.in, given.in_dtype, given.device);
-      s.V.row(0).copy_from(turned ? A(x0) : x0);
+      e.assign(s.V.row(0), s.A.in, turned ? A(x0) : x0);
       require<ArgumentError>(!s.V.orthonormalise(0).dependent,
                              "svd: x0 is zero, or mapped to zero");
     } else {
@@ -151,7 +152,7 @@ SvdResult svd(const NamedLinop& A, const Space& space, const SvdSettings& settin
     s.last_measure() = 1;
     e.begin(1);
   }
-  SolveResult solved = e.iterate_on_host([&] { s.step(); }, {});
+  SolveResult solved = e.iterate_on_host([&] { s.step(); });
   if (s.columns() > 0) return s.finish(std::move(solved), turned);
   SvdResult nothing;
   static_cast<SolveResult&>(nothing) = std::move(solved);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/solve/vectors.hpp"
 
-#include <variant>
-
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::vec {
@@ -27,6 +25,13 @@ Array copy_of(std::string_view who, std::string_view what, const Array& a, const
 }
 
 View whole(Recorder& r, const Array& a) { return r.constant(a); }
+
+std::vector<View> whole(Recorder& r, const Vector& v) {
+  std::vector<View> views;
+  views.reserve(v.pieces.size());
+  for (const Array& piece : v.pieces) views.push_back(r.constant(piece));
+  return views;
+}
 
 View flat(Recorder& r, const Array& a) {
   View v = r.constant(a);
@@ -56,6 +61,20 @@ void apply(Recorder& r, ElementOp op, DType compute, std::span<const Factor> inp
   r.launch(&KernelTable::elementwise, name(op), spec, reads, y);
 }
 
+void apply(Recorder& r, ElementOp op, DType compute, const Inputs& inputs,
+           const std::vector<View>& y) {
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    std::vector<Factor> in;
+    for (const auto& input : inputs) {
+      if (const Factor* f = std::get_if<Factor>(&input))
+        in.push_back(*f);
+      else
+        in.emplace_back(piece(std::get<std::vector<View>>(input), i));
+    }
+    apply(r, op, compute, in, y[i]);
+  }
+}
+
 namespace {
 
 // One sweep over each piece of y with those of the inputs beside it.
@@ -73,15 +92,15 @@ void sweep(Recorder& r, ElementOp op, std::initializer_list<Input> inputs, const
   }
 }
 
-// One number of each piece, summed where it is wanted.
+// One number of each piece, put together where it is wanted.
 template <class F>
-void sum_of_pieces(Recorder& r, std::size_t pieces, const View& to, F&& number) {
+void over_pieces(Recorder& r, std::size_t pieces, ReduceOp op, const View& to, F&& number) {
   if (pieces == 1) return number(0, to);
   const i64 n = static_cast<i64>(pieces);
   const View all = r.temporary({n}, to.dtype, r.device(to));
   for (i64 i = 0; i < n; ++i)
     number(static_cast<std::size_t>(i), sub_view(all, all.layout.slice(0, i, 1)));
-  reduce(r, ReduceOp::sum, all, to);
+  reduce(r, op, all, to);
 }
 
 // Where a piece is, its number is formed; then it travels.
@@ -124,7 +143,7 @@ void select(Recorder& r, const View& condition, const Vector& a, const Vector& b
 }
 
 void dot(Recorder& r, const Vector& a, const Vector& b, const View& to) {
-  sum_of_pieces(r, a.pieces.size(), to, [&](std::size_t i, const View& place) {
+  over_pieces(r, a.pieces.size(), ReduceOp::sum, to, [&](std::size_t i, const View& place) {
     const View x = flat(r, a.pieces[i]), y = flat(r, b.pieces[i]), out = beside(r, x, place);
     const ReduceSpec spec{
         .op = ReduceOp::vdot, .in = operand_of(x), .in2 = operand_of(y), .out = operand_of(out)};
@@ -134,12 +153,24 @@ void dot(Recorder& r, const Vector& a, const Vector& b, const View& to) {
   });
 }
 
-void norm2(Recorder& r, const Vector& a, const View& to) {
-  sum_of_pieces(r, a.pieces.size(), to, [&](std::size_t i, const View& place) {
+namespace {
+
+void reduce_pieces(Recorder& r, ReduceOp op, ReduceOp over, const Vector& a, const View& to) {
+  over_pieces(r, a.pieces.size(), over, to, [&](std::size_t i, const View& place) {
     const View x = flat(r, a.pieces[i]), out = beside(r, x, place);
-    reduce(r, ReduceOp::sum_abs2, x, out);
+    reduce(r, op, x, out);
     if (out.slot != place.slot) record::copy(r, out, place);
   });
+}
+
+}  // namespace
+
+void norm2(Recorder& r, const Vector& a, const View& to) {
+  reduce_pieces(r, ReduceOp::sum_abs2, ReduceOp::sum, a, to);
+}
+
+void largest(Recorder& r, const Vector& a, const View& to) {
+  reduce_pieces(r, ReduceOp::max, ReduceOp::max, a, to);
 }
 
 void reduce(Recorder& r, ReduceOp op, const View& x, const View& y) {

@@ -7,6 +7,7 @@
 //   vec::add_scaled(r, p, board.factor(r, alpha), x);   // x += alpha p
 
 #include <span>
+#include <variant>
 
 #include "tessera/plan/recorder.hpp"
 
@@ -18,6 +19,7 @@ struct Vector {
   Vector() = default;
   Vector(const Array& whole) : pieces{whole} {}
   explicit Vector(std::vector<Array> p) : pieces(std::move(p)) {}
+  DType dtype() const { return pieces.front().dtype(); }
 };
 
 // A view of a recorder, or a number.
@@ -36,10 +38,19 @@ Array copy_of(std::string_view who, std::string_view what, const Array& a, const
               DType dtype, Device device);
 
 View whole(Recorder& r, const Array& a);  // the array as it is
-View flat(Recorder& r, const Array& a);   // its real numbers in a row
+std::vector<View> whole(Recorder& r, const Vector& v);
+inline const View& piece(const std::vector<View>& v, std::size_t i) {
+  return v[std::min(i, v.size() - 1)];
+}
+View flat(Recorder& r, const Array& a);  // its real numbers in a row
 
-// One element-wise sweep over views of one shape; factors are repeated.
+// One element-wise sweep over views of one shape; factors are repeated, and sent to where y is.
 void apply(Recorder& r, ElementOp op, DType compute, std::span<const Factor> inputs, const View& y);
+
+// The same piece by piece, over vectors as they are; one that is whole is there for all pieces.
+using Inputs = std::initializer_list<std::variant<Factor, std::vector<View>>>;
+void apply(Recorder& r, ElementOp op, DType compute, const Inputs& inputs,
+           const std::vector<View>& y);
 
 // Piece by piece; factors are sent to where a piece is.
 void copy(Recorder& r, const Vector& x, const Vector& y);                         // y = x
@@ -55,6 +66,7 @@ void select(Recorder& r, const View& condition, const Vector& a, const Vector& b
 // Into cells: Re <a, b> and |a|^2. Sums of pieces are formed where the cell is.
 void dot(Recorder& r, const Vector& a, const Vector& b, const View& to);
 void norm2(Recorder& r, const Vector& a, const View& to);
+void largest(Recorder& r, const Vector& a, const View& to);  // of real numbers
 // y = alpha op(a) b + beta y, matrices; op conjugates where asked.
 struct Product {
   bool conj_a = false, conj_b = false;

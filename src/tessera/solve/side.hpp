@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where the vectors of a problem lie: whole on one device, or in pieces along an axis, each on a
+// device of its own. Which of them an operator asks for is in shards.hpp.
+//   vec::Vector x = side.zeros(t);   side.scatter(r, whole, x);   vec::norm2(r, x, cell);
+
+#include "tessera/solve/vectors.hpp"
+
+namespace tessera {
+
+// Where the vectors of one side of an operator are: whole on the base device, or in pieces along an
+// axis.
+class TESSERA_API Side {
+ public:
+  struct Piece {
+    i64 start, size;
+    Device device;
+    Side stacked(i64 rows) const;  // so many vectors, one above the other
+    friend bool operator==(const Piece&, const Piece&) = default;
+  };
+  Side(Shape shape, Device base);
+  Side(Shape shape, i64 axis, std::vector<Piece> pieces, Device base);
+  bool spread() const { return pieces_.size() > 1; }
+  std::size_t count() const { return pieces_.size(); }
+  const Shape& shape() const { return shape_; }
+  Device base() const { return base_; }
+  Device device(std::size_t i) const { return pieces_[i].device; }
+  Shape shape(std::size_t i) const;  // of piece i
+  vec::Vector zeros(DType dtype) const;
+  std::vector<View> temporaries(Recorder& r, DType dtype) const;
+  // The part of a whole array that is piece i, a view of it.
+  Array part(const Array& whole, std::size_t i) const;
+  // Between a whole array on the base device and its pieces: steps of a plan.
+  void scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const;
+  void gather(Recorder& r, const vec::Vector& pieces, const Array& whole) const;
+  // A whole array as a vector, at once: itself, or copies of its parts where they belong. Plans
+  // that exist already do not wait for them.
+  vec::Vector pieces_of(const Array& whole) const;
+  // The pieces put together on a device, at once.
+  Array whole(const vec::Vector& pieces, Device device) const;
+  // One number for each group along `axes`: beside the pieces where each holds groups of its own,
+  // on the base where groups lie across them.
+  Side reduced(const Shape& axes) const;
+  Side stacked(i64 rows) const;  // so many vectors, one above the other
+  friend bool operator==(const Side&, const Side&) = default;  // vectors of both lie alike
+
+ private:
+  friend class Shards;
+  Shape shape_;
+  i64 axis_ = 0;
+  std::vector<Piece> pieces_;
+  Device base_;
+};
+
+// The sum of |x|^2 of each group; `to` lies as side.reduced() says.
+void record_norms2(Recorder& r, const Side& side, const std::vector<View>& x,
+                   const std::vector<View>& to);
+
+}  // namespace tessera

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every solver on operators that were cut over two devices: the answers of the whole operator,
+// vectors that stay in their pieces, and the promises of checkpoint_test.cpp.
+#include <filesystem>
+
+#include "support/arrays.hpp"
+#include "support/problems.hpp"
+#include "tessera/base/trace.hpp"
+#include "tessera/solve/shards.hpp"
+
+namespace tessera {
+namespace {
+
+using namespace problems;
+
+const Device sim0{Kind::sim, 0};
+
+// Batches T of matrices that act on N, X along for the ride: dims (T, N, X) -> (T, M, X).
+constexpr i64 batches = 6, rows = 9, columns = 7;
+NamedLinop matrices(DType t, Device base) {
+  const Array w = Random(1).normal({batches, rows, columns}, t, base);
+  return Dense(ops::multiply(w, Value(0.3)), dims("TMN"), dims("TNX"), dims("TMX"));
+}
+NamedLinop cut(const NamedLinop& a, NamedDimension along, i64 tile, Device base) {
+  return create_batched_linop(
+      a,
+      {.batch_sizes = {{along, tile}}, .device_matrix = {"sim:0", "sim:1"}, .base_device = base});
+}
+NamedLinop positive(const NamedLinop& a) { return a.N() + Value(0.5) * NamedLinop(Identity()); }
+
+struct Problem {
+  NamedLinop square, any;  // one positive definite, one with sides of different sizes
+  Array b, c;              // of their outputs
+};
+Problem problem(const NamedLinop& a, i64 width, DType t, Device base) {
+  return {positive(a), a, Random(2).normal({batches, columns, width}, t, base),
+          Random(3).normal({batches, rows, width}, t, base)};
+}
+
+struct Named {
+  const char* name;
+  std::function<SolveResult(const Problem&, const SolveOptions&)> solve;
+};
+using O = const SolveOptions&;
+using P = const Problem&;
+Space space_of(P p) { return {p.b.shape(), p.b.dtype(), p.b.device()}; }
+
+const std::vector<Named>& solvers() {
+  static const std::vector<Named> all{
+      {"cg", [](P p, O o) { return cg(p.square, p.b, o); }},
+      {"cg with a preconditioner",
+       [](P p, O o) {
+         const NamedLinop M = polynomial_preconditioner(p.square, 1, PolynomialNorm::l_2, 0.4, 9);
+         return cg(p.square, p.b, o, {.preconditioner = M});
+       }},
+      {"minres", [](P p, O o) { return minres(p.square, p.b, o, {.shift = 1}); }},
+      {"minres with a preconditioner",
+       [](P p, O o) {
+         const Array w = Random(4).uniform({batches, 1, 1}, DType::f64, p.b.device(), 1, 2);
+         return minres(
+             p.square, p.b, o,
+             {.preconditioner = Diagonal(w.astype(p.b.dtype()).broadcast_to({batches, columns, 1}),
+                                         dims("TNX"), dims("X"))});
+       }},
+      {"gmres", [](P p, O o) { return gmres(p.square, p.b, o, {.restart = 5}); }},
+      {"lsqr", [](P p, O o) { return lsqr(p.any, p.c, o); }},
+      {"lsmr", [](P p, O o) { return lsmr(p.any, p.c, o); }},
+      {"fista", [](P p, O o) { return fista(p.any, p.c, prox::l1(0.1), o, {.step = 0.1}); }},
+      {"fista of groups",
+       [](P p, O o) {
+         return fista(p.any, p.c, prox::group(0.5, {0, 1}), o, {.step = 0.1});
+       }},
+      {"pdhg", [](P p, O o) { return pdhg(p.any, p.c, prox::l1(1), prox::l2(0.5), o); }},
+      {"admm", [](P p, O o) { return admm(p.any, p.c, prox::l1(0.2), o, {.inner = 3}); }},
+      {"admm with G",
+       [](P p, O o) {
+         const NamedLinop G = FiniteDifference("N", dims("TNX"));
+         return admm(p.any, p.c, prox::group(0.2, {1}), o, {.G = G, .inner = 3});
+       }},
+      {"power_method", [](P p, O o) { return power_method(p.square, space_of(p), {}, o); }},
+      {"power_method of batches",
+       [](P p, O o) { return power_method(p.square, space_of(p), {.axes = Axes{1}}, o); }},
+      {"lanczos", [](P p, O o) { return lanczos(p.square, space_of(p), {.k = 2, .ncv = 7}, o); }},
+      {"svd", [](P p, O o) { return svd(p.any, space_of(p), {.k = 2, .ncv = 7}, o); }},
+      {"randomized_svd",
+       [](P p, O o) { return randomized_svd(p.any, space_of(p), {.k = 2, .oversample = 3}, o); }},
+  };
+  return all;
+}
+
+TEST(Spread, GivesTheAnswersOfTheWhole) {
+  for (const DType t : {DType::f64, DType::c64})
+    for (const Device base : {cpu, sim0}) {
+      const NamedLinop a = matrices(t, base);
+      const Problem whole = problem(a, 4, t, base),
+                    spread = problem(cut(a, "T", 2, base), 4, t, base);
+      EXPECT_TRUE(Shards::square(spread.square, spread.b.shape(), base).spread());
+      for (const Named& n : solvers()) {
+        const SolveOptions o{.rtol = 0, .maxiter = 9};
+        const SolveResult expected = n.solve(whole, o), r = n.solve(spread, o);
+        const double tolerance = is_wide(t) ? 1e-9 : 2e-3;
+        EXPECT_EQ(r.iterations, expected.iterations) << n.name;
+        EXPECT_EQ(r.history.size(), expected.history.size()) << n.name;
+        EXPECT_TRUE(relative(r.x, expected.x) < tolerance)
+            << cat(n.name, " ", t, " on ", base, ": ", relative(r.x, expected.x));
+        EXPECT_TRUE(r.x.device() == base) << n.name;
+      }
+    }
+}
+
+i64 bytes_moved() {
+  return counter(Counter::bytes_host_to_device) + counter(Counter::bytes_device_to_host) +
+         counter(Counter::bytes_device_to_device);
+}
+
+// Bytes that travel in one iteration on vectors of (T, N, width).
+i64 bytes_of_iteration(const Named& n, const NamedLinop& a, i64 width) {
+  const Problem p = problem(a, width, DType::f64, cpu);
+  auto bytes_of = [&](i64 iterations) {
+    const i64 before = bytes_moved();
+    const SolveResult r = n.solve(p, {.rtol = 0, .maxiter = iterations});
+    EXPECT_EQ(r.iterations, iterations) << n.name << ": " << r.reason;
+    return bytes_moved() - before;
+  };
+  return (bytes_of(11) - bytes_of(4)) / 7;
+}
+
+// What travels are numbers, as many for short vectors as for long ones.
+TEST(Spread, VectorsStayWhereTheyAre) {
+  const NamedLinop a = cut(matrices(DType::f64, cpu), "T", 2, cpu);
+  for (const Named& n : solvers()) {
+    const i64 few = bytes_of_iteration(n, a, 5), many = bytes_of_iteration(n, a, 500);
+    // Groups that lie across the three pieces: three sums of each come together, and what they are
+    // shrunk by goes to the two devices.
+    const bool groups = std::string_view(n.name) == "fista of groups";
+    EXPECT_EQ(many - few, groups ? (500 - 5) * (3 + 2) * 8 : 0) << n.name;
+    EXPECT_LT(few, 4000) << n.name;
+  }
+}
+
+std::string fresh_path(const std::string& name) {
+  const std::string path = scratch_folder() + "/" + name + ".npz";
+  std::filesystem::remove(path);
+  return path;
+}
+
+TEST(Spread, AResumedSolveIsTheUninterruptedOne) {
+  struct Interrupted {};
+  const Problem p = problem(cut(matrices(DType::f32, cpu), "T", 4, cpu), 3, DType::f32, cpu);
+  for (const Named& n : solvers()) {
+    const SolveResult whole = n.solve(p, {.rtol = 0, .maxiter = 12});
+    const std::string path = fresh_path(std::string("spread_") + n.name);
+    const SolveOptions killed{.rtol = 0,
+                              .maxiter = 12,
+                              .callback = [&](const Iteration& i) -> bool {
+                                if (i.x) EXPECT_EQ(i.x.shape(), whole.x.shape()) << n.name;
+                                if (i.number == 8) throw Interrupted();
+                                return true;
+                              },
+                              .checkpoint = {.path = path, .every = 3}};
+    EXPECT_THROW((void)n.solve(p, killed), Interrupted) << n.name;
+    const SolveResult resumed =
+        n.solve(p, {.rtol = 0, .maxiter = 12, .checkpoint = {.path = path}});
+    EXPECT_EQ(resumed.history, whole.history) << n.name;
+    EXPECT_TRUE(numbers_of(resumed.x) == numbers_of(whole.x)) << n.name;
+    // The file of a finished solve, under another tolerance, is a first guess.
+    const SolveResult more =
+        n.solve(p, {.rtol = 1e-30, .maxiter = 14, .checkpoint = {.path = path}});
+    EXPECT_EQ(more.iterations, 14) << n.name << more.reason;
+  }
+}
+
+TEST(Spread, IterationsAllocateNothing) {
+  const Problem p = problem(cut(matrices(DType::f64, cpu), "T", 2, cpu), 3, DType::f64, cpu);
+  for (const Named& n : solvers()) {
+    const std::string name = n.name;
+    if (name == "lanczos" || name == "svd" || name == "randomized_svd") continue;  // restarts do
+    i64 before = 0, after = 0;
+    (void)n.solve(p, {.rtol = 0, .maxiter = 16, .callback = [&](const Iteration& i) -> bool {
+                        const i64 now = counter(Counter::pool_requests) + counter(Counter::plans);
+                        if (i.number == 8) before = now;
+                        if (i.number == 15) after = now;
+                        return true;
+                      }});
+    EXPECT_GT(after, 0) << n.name;
+    EXPECT_EQ(after - before, 0) << n.name;
+  }
+}
+
+// A function of somebody's sees whole vectors.
+TEST(Spread, ProximalFunctionsSeeTheWhole) {
+  const NamedLinop a = matrices(DType::f64, cpu);
+  const Prox half = prox::function("half", [](const Array& v, double t) {
+    EXPECT_EQ(v.shape(), Shape({batches, columns, 4}));
+    return ops::multiply(v, Value(1 / (1 + t)));
+  });
+  const SolveOptions o{.rtol = 0, .maxiter = 9};
+  const Problem p = problem(cut(a, "T", 2, cpu), 4, DType::f64, cpu);
+  const Array expected = fista(a, p.c, prox::l2_squared(1), o, {.step = 0.1}).x;
+  EXPECT_LT(relative(fista(p.any, p.c, half, o, {.step = 0.1}).x, expected), 1e-12);
+}
+
+// Tiles of either side of an operator: only the vectors of the other side travel.
+TEST(Spread, TilesOfOneSide) {
+  const auto matrix_of = [](i64 m, i64 n) {
+    return NamedLinop(
+        Dense(Random(5).normal({m, n}, DType::f64), dims("MN"), dims("N"), dims("M")));
+  };
+  const std::vector<Named> methods{
+      {"fista", [](P p, O o) { return fista(p.any, p.c, prox::l1(0.1), o, {.step = 1e-3}); }},
+      {"pdhg",
+       [](P p, O o) {
+         return pdhg(p.any, p.c, prox::l2_squared(1), prox::l1(0.1), o,
+                     {.tau = 0.01, .sigma = 0.01});
+       }},
+      {"admm", [](P p, O o) { return admm(p.any, p.c, prox::l1(0.2), o, {.inner = 3}); }},
+      {"cg of A.N", [](P p, O o) { return cg(positive(p.any), p.b, o); }},
+      {"svd", [](P p, O o) { return svd(p.any, {.shape = p.b.shape()}, {.k = 2, .ncv = 8}, o); }},
+  };
+  for (const Named& n : methods)
+    for (const bool input : {false, true}) {
+      i64 moved[2];
+      for (const int size : {0, 1}) {
+        const i64 longer = size == 0 ? 60 : 600, r = input ? 20 : longer, c = input ? longer : 20;
+        const NamedLinop a = matrix_of(r, c);
+        const Array b = Random(2).normal({c}, DType::f64),
+                    right = Random(3).normal({r}, DType::f64);
+        const Problem whole{a, a, b, right},
+            spread{a, cut(a, input ? "N" : "M", longer / 3, cpu), b, right};
+        auto bytes_of = [&](i64 iterations) {
+          const i64 before = bytes_moved();
+          const SolveOptions o{.rtol = 0, .maxiter = iterations};
+          const SolveResult result = n.solve(spread, o);
+          const i64 after = bytes_moved();
+          EXPECT_LT(relative(result.x, n.solve(whole, o).x), 1e-8) << n.name;
+          return after - before;
+        };
+        moved[size] = (bytes_of(7) - bytes_of(4)) / 3;
+      }
+      EXPECT_EQ(moved[0], moved[1]) << n.name << (input ? " in tiles of the input" : "");
+    }
+}
+
+}  // namespace
+}  // namespace tessera
