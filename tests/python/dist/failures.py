@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks for test_dist_failures.py: one of them comes to grief in the middle of the work.
 
-usage: failures.py HOW FILE.  HOW: kill, stop, raise, exit, save (killed some microseconds later, inside of saving)"""
+usage: failures.py HOW FILE.  HOW: kill, stop, stall, raise, exit, save (killed some microseconds later, inside of saving)"""
 
 import os
 import signal
@@ -39,6 +39,8 @@ def grief(turn):
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
+    if how == "stall":
+        time.sleep(60)
     if how == "raise":
         raise ValueError("rank 1 has had enough")
     if how == "exit":

@@ -10,6 +10,8 @@ import launch
 import numpy as np
 import pytest
 
+import tessera as ts
+
 pytestmark = [
     pytest.mark.skipif("OMPI_COMM_WORLD_SIZE" in os.environ, reason="starts ranks of its own"),
     pytest.mark.skipif(launch.mpirun() is None, reason="no mpirun here"),
@@ -18,9 +20,9 @@ PROGRAM = str(Path(__file__).parent / "failures.py")
 LIMIT = 10.0
 
 
-def meet_grief(how, tmp_path, options=(), extra=()):
+def meet_grief(how, tmp_path, options=(), extra=(), ending="npy"):
     """The group, when it has ended by itself, the seconds from the grief to the end, and what was said."""
-    path = tmp_path / "x.npy"
+    path = tmp_path / f"x.{ending}"
     with launch.Group(3, [PROGRAM, how, str(path)], options=options, extra=extra) as group:
         status = group.wait(60)
         ended = time.time()
@@ -51,11 +53,11 @@ def test_mpirun_ends_everybody(how, tmp_path):
         assert "rank 1 has had enough" in words
 
 
-@pytest.mark.parametrize("how", ["kill", "stop", "exit"])
+@pytest.mark.parametrize("how", ["kill", "stop", "stall", "exit"])
 def test_survivors_say_what_happened(how, tmp_path):
     """mpirun told to leave the others alone (it does not see that one is stopped): they find out by themselves.
     So told it ends with status 0, whatever they return."""
-    options = [] if how == "stop" else ["--enable-recovery"]
+    options = [] if how in ("stop", "stall") else ["--enable-recovery"]
     status, seconds, words, path = meet_grief(how, tmp_path, options, {"TESSERA_COMM_TIMEOUT": "5"})
     found = survivors(path)
     grief = float(Path(f"{path}.grief").read_text())
@@ -66,11 +68,15 @@ def test_survivors_say_what_happened(how, tmp_path):
     assert (status != 0 or options) and seconds < 2 * LIMIT, words
 
 
-@pytest.mark.parametrize("delay", [0, 300, 1000, 3000, 20000])
-def test_a_file_that_was_being_saved_is_whole(delay, tmp_path):
+@pytest.mark.parametrize("ending, delay", [("npy", 0), ("npy", 300), ("npy", 3000), ("npy", 20000), ("h5", 1000), ("h5", 10000)])
+def test_a_file_that_was_being_saved_is_whole(ending, delay, tmp_path):
     """Killed at some time inside of a loop of saves: the file is one of those that were saved, never a mixture."""
-    status, seconds, words, path = meet_grief(f"save-{delay}", tmp_path)
+    try:
+        ts.dist.save(str(tmp_path / f"before.{ending}"), ts.dist.zeros(3))
+    except ts.NotAvailable:
+        pytest.skip("built without HDF5")
+    status, seconds, words, path = meet_grief(f"save-{delay}", tmp_path, ending=ending)
     assert status != 0 and seconds < LIMIT, words
-    got = np.load(path)
+    got = np.load(path) if ending == "npy" else ts.dist.load(str(path)).numpy()
     assert got.shape == (300_000,), words
     assert np.array_equal(got, np.arange(300_000.0) + got[0]) and got[0] >= 6, got[0]
