@@ -152,11 +152,14 @@ void bind_dist_explain(nb::module_& m, nb::class_<DNDarray>& c) {
       .def_prop_ro(
           "counts",
           [](const Explanation& e) -> nb::object {
-            if (!e.spread.split) return nb::none();
-            return tuple_of_counts(e.spread.part.counts());
+            const Partition& part = e.spread.part;
+            if (!e.spread.split || static_cast<std::size_t>(part.ranks()) != e.sent.size() ||
+                part.size() != e.shape[*e.spread.split])
+              return nb::none();
+            return tuple_of_counts(part.counts());
           },
           nb::sig("def counts(self) -> tuple[int, ...] | None"),
-          "Entries of the result on each rank; None without a split.")
+          "Entries of the result on each rank; None without a split, and where values decide.")
       .def_ro("messages", &Explanation::messages, "Of all ranks together.")
       .def_ro("index_bytes", &Explanation::index_bytes, "Of all ranks together.")
       .def_ro("data_bytes", &Explanation::data_bytes, "Of all ranks together.")

@@ -128,6 +128,13 @@ std::vector<i64> owner_bounds(std::span<const i64> sorted, const Partition& part
   return bounds;
 }
 
+Array list_of(std::span<const i64> numbers) {
+  const auto n = static_cast<i64>(numbers.size());
+  const Array a(Storage::allocate(cpu, n * 8), Layout::contiguous({n}), DType::i64);
+  std::copy(numbers.begin(), numbers.end(), a.host<i64>());
+  return a;
+}
+
 i64 bytes_of_number(i64 radix) {
   if (radix <= (i64{1} << 8)) return 1;
   if (radix <= (i64{1} << 16)) return 2;

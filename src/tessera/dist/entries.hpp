@@ -66,6 +66,7 @@ struct Notice {
   i64 bytes(i64 radix) const { return ids() == 0 ? 0 : wire_bytes(kind(), ids(), runs(), radix); }
 };
 
+Array list_of(std::span<const i64> numbers);  // of the host
 // Numbers of `width` bytes, lowest byte first.
 TESSERA_API void put_numbers(std::span<const i64> numbers, i64 width, std::byte* out);
 TESSERA_API void take_numbers(const std::byte* in, i64 width, std::span<i64> numbers);

@@ -7,18 +7,17 @@ namespace {
 
 std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
 
-// Sends each rank its notice; where any rank has a problem, all throw it.
-std::vector<Notice> exchange_notices(std::span<const Notice> out, const std::string& problem,
-                                     const Communicator& comm) {
+// Sends each rank its notice; where any rank has a problem, all throw.
+std::vector<Notice> exchange_notices(std::span<const Notice> out, const DNDarray& x,
+                                     const NormalKey& key) {
   std::vector<Notice> in(out.size());
-  comm.alltoall(out.data(), sizeof(Notice), in.data());
-  bool failed = false;
-  for (const Notice& n : in) failed = failed || n.problem();
-  if (failed) comm.agree<IndexError>(problem);
+  x.comm().alltoall(out.data(), sizeof(Notice), in.data());
+  for (const Notice& n : in)
+    if (n.problem()) throw_first_problem(x, key);
   return in;
 }
 
-Fetch ask(const EntryRows& rows, std::span<const i64> entries, const std::string& problem) {
+Fetch ask(const EntryRows& rows, const NormalKey& key, std::span<const i64> entries, bool problem) {
   const DNDarray& x = rows.array();
   const Communicator& comm = x.comm();
   const int p = comm.size(), me = comm.rank();
@@ -37,9 +36,9 @@ Fetch ask(const EntryRows& rows, std::span<const i64> entries, const std::string
       fetch.serve[at(q)].assign(ids.begin(), ids.end());
     else
       wires[at(q)] = encode(ids, rows.first_id(q), rows.radix(q));
-    out[at(q)] = Notice::of(wires[at(q)], !problem.empty());
+    out[at(q)] = Notice::of(wires[at(q)], problem);
   }
-  const std::vector<Notice> in = exchange_notices(out, problem, comm);
+  const std::vector<Notice> in = exchange_notices(out, x, key);
   std::vector<std::vector<std::byte>> arrived(at(p));
   std::vector<Block> sends, receives;
   for (int q = 0; q < p; ++q) {
@@ -78,7 +77,7 @@ std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& 
   if (problem.empty()) ids = rows.ids(mine, lead);
   const std::span<const i64> entries =
       ids ? std::span<const i64>(ids.host<i64>(), at(ids.size())) : std::span<const i64>();
-  auto fetch = std::make_shared<const Fetch>(ask(rows, entries, problem));
+  auto fetch = std::make_shared<const Fetch>(ask(rows, key, entries, !problem.empty()));
   if (alone) alone->remember(what, fetch);
   return fetch;
 }

@@ -13,13 +13,6 @@ namespace {
 
 std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
 
-Array list_of(std::span<const i64> numbers) {
-  const auto n = static_cast<i64>(numbers.size());
-  const Array a(Storage::allocate(cpu, n * 8), Layout::contiguous({n}), DType::i64);
-  std::copy(numbers.begin(), numbers.end(), a.host<i64>());
-  return a;
-}
-
 bool in_order(std::span<const i64> slot, std::size_t distinct) {
   if (slot.size() != distinct) return false;
   for (std::size_t j = 0; j < slot.size(); ++j)

@@ -50,11 +50,19 @@ std::vector<std::byte> message_of(std::span<const i64> numbers, i64 number_bytes
 // The value as this rank needs it: over its own entries, and whether every rank has all of it.
 struct Given {
   bool known = false, varies = false;
-  Array whole;  // where known
+  Array whole;  // where known and needed
+  Shape shape;  // of the result, but its rows as the value has them: what repeats travels once
   ValueRows own;
+  Shape rest() const {
+    Shape rest;
+    for (i64 a = 0; a < shape.size(); ++a)
+      if (a < own.position || a >= own.position + own.lead.size()) rest.push_back(shape[a]);
+    return rest;
+  }
 };
 
-Given value_for(const DNDarray& value, const NormalKey& key, i64 lead_axis, const Partition& part) {
+Given value_for(const DNDarray& value, const NormalKey& key, i64 lead_axis, const Partition& part,
+                const Fetch& asked) {
   const int me = value.comm().rank();
   const i64 position = key.plan.position, at_result = position + lead_axis;
   const i64 axis = at_result - (key.plan.shape.size() - value.ndim());
@@ -68,11 +76,14 @@ Given value_for(const DNDarray& value, const NormalKey& key, i64 lead_axis, cons
     mine = along ? g.whole.slice(axis, part.begin(me), part.end(me)) : g.whole;
   } else if (along) {
     mine = value.spread_as({axis, part}).local();
-  } else {
-    mine = g.whole = value.gathered();  // small: it is repeated along the entries
+  } else {  // repeated along the entries: their ranks need it where it varies, their owners do
+    const bool places = std::any_of(asked.serve.begin(), asked.serve.end(),
+                                    [](const std::vector<i64>& ids) { return !ids.empty(); });
+    mine = g.whole = value_where_needed(value, places || (g.varies && !asked.wanted.empty()));
     g.known = true;
   }
-  g.own = {mine, key.plan.shape, key.plan.lead, position};
+  g.shape = rows_of_value(value.shape(), key.plan);
+  g.own = {mine, g.shape, key.plan.lead, position};
   g.own.shape[at_result] = g.own.lead[lead_axis] = part.count(me);
   return g;
 }
@@ -94,9 +105,9 @@ struct Arrived {
   }
 };
 
-Payload payload_of(const EntryRows& rows, const Given& given, const Shape& lead, i64 lead_axis) {
+Payload payload_of(const Given& given, DType dtype, const Shape& lead, i64 lead_axis) {
   Payload payload;
-  payload.row_bytes = count_of(rows.rest()) * size_of(given.own.value.dtype());
+  payload.row_bytes = count_of(given.rest()) * size_of(dtype);
   payload.number_bytes = bytes_of_number(count_of(lead));
   if (!given.varies) return payload;  // the owners have it too
   const bool find = given.known && payload.row_bytes > payload.number_bytes;
@@ -123,7 +134,7 @@ std::vector<T> permuted(const std::vector<T>& from, const std::vector<i64>& orde
 }
 
 void write_arrived(const EntryRows& rows, Arrived&& all, const Payload& payload, const Given& given,
-                   const NormalKey& key) {
+                   const NormalKey& key, DType dtype) {
   if (all.ids.empty()) return;
   const auto n = static_cast<i64>(all.ids.size());
   std::vector<i64> order;
@@ -135,9 +146,9 @@ void write_arrived(const EntryRows& rows, Arrived&& all, const Payload& payload,
   Array values;
   if (payload.rows) {
     Shape shape{n};
-    shape.append(rows.rest());
+    shape.append(given.rest());
     values = Array(Storage::adopt(cpu, all.rows.data(), static_cast<i64>(all.rows.size()), [] {}),
-                   Layout::contiguous(shape), given.own.value.dtype());
+                   Layout::contiguous(shape), dtype);
     if (payload.numbers) {
       const Array places(Storage::adopt(cpu, order.data(), n * 8, [] {}), Layout::contiguous({n}),
                          DType::i64);
@@ -145,7 +156,7 @@ void write_arrived(const EntryRows& rows, Arrived&& all, const Payload& payload,
     }
     values = values.to(rows.array().device());
   } else {
-    const ValueRows whole{given.whole, key.plan.shape, key.plan.lead, key.plan.position};
+    const ValueRows whole{given.whole, given.shape, key.plan.lead, key.plan.position};
     values = given.varies ? whole.rows(all.numbers) : whole.one_row();
   }
   rows.write(all.ids, may_share_memory(values, rows.array().resident()) ? values.copy() : values);
@@ -160,8 +171,9 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
   const Communicator& comm = x.comm();
   const int p = comm.size(), me = comm.rank();
   const std::shared_ptr<const Fetch> asked = ask_owners(rows, key, lead_axis, part);
-  const Given given = value_for(value, key, lead_axis, part);
-  const Payload payload = payload_of(rows, given, key.plan.lead, lead_axis);
+  if (count_of(key.plan.shape) == 0) return;  // no element, nobody needs a value
+  const Given given = value_for(value, key, lead_axis, part, *asked);
+  const Payload payload = payload_of(given, value.dtype(), key.plan.lead, lead_axis);
 
   std::vector<i64> last(asked->wanted.size());  // the entry whose value stays
   for (std::size_t j = 0; j < asked->slot.size(); ++j)
@@ -191,7 +203,7 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
   comm.exchange(sends, receives);
   Arrived all;
   for (int q = 0; q < p; ++q) all.add(asked->serve[at(q)], got[at(q)], payload);
-  write_arrived(rows, std::move(all), payload, given, key);
+  write_arrived(rows, std::move(all), payload, given, key, value.dtype());
 }
 
 }  // namespace tessera

@@ -23,13 +23,12 @@ TESSERA_API std::string_view name(Route route);
 struct TESSERA_API Explanation {
   Route route = Route::local;
   std::string reason;                   // one sentence
-  Shape shape;                          // of the result
-  Spread spread;                        // of the result
+  Shape shape;                          // of the result; -1: as many as are true
+  Spread spread;                        // of the result; no part where values decide it
   i64 messages = 0;                     // all ranks
   i64 index_bytes = 0, data_bytes = 0;  // all ranks
   std::vector<i64> sent;                // bytes by rank, index and data
   bool exact = true;                    // false: upper bounds, the key's values lie on other ranks
-  bool foreseen = true;  // false: a distributed mask beside other arrays decides route and bytes
   std::string str() const;
 };
 TESSERA_API Explanation explain(const DNDarray& x, const DistIndex& key);

@@ -2,6 +2,7 @@
 // x[key]: the route is chosen in index_route.cpp, here it is gone.
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
+#include "tessera/dist/index_winners.hpp"
 #include "tessera/dist/mask.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -32,26 +33,23 @@ DNDarray at_owner(const DNDarray& x, const NormalKey& key, int owner, const AtAx
   return DNDarray::rooted(std::move(there), key.plan.shape, x.dtype(), x.device(), owner, x.comm());
 }
 
-// Every rank has all of x. A distributed array in the key lends its spread to the result.
+// Every rank has all of x. The first distributed array of the key lends its spread to the result.
 DNDarray from_whole(const DNDarray& x, const NormalKey& key) {
   if (!key.any_spread()) {
     if (x.owner()) return at_owner(x, key, *x.owner(), {});
     return wrap(x, key, x.local()[local_key(key, key.plan.arrays, {}, x.device())], key.plan.shape,
                 {});
   }
-  const Shape& lead = key.plan.lead;
-  const DNDarray* guide = nullptr;
-  for (const DNDarray& a : key.spread)
-    if (a && !guide && a.shape(*a.split()) == lead[lead.size() - a.ndim() + *a.split()]) guide = &a;
-  if (!guide) return from_whole(x, gathered(x, key));
-  const i64 lead_axis = lead.size() - guide->ndim() + *guide->split();
+  const i64 lead_axis = key.lands[key.guide];
+  const Partition part = part_of_guide(key, x.comm().size());
   const bool known = all_ranges_known(key);
   if (known) check_known_ranges(x, key);
   std::string problem;
-  const std::vector<Array> mine = entries_of(x, key, lead_axis, guide->part(), problem);
-  if (!known) x.comm().agree<IndexError>(problem);
+  const std::vector<Array> mine = entries_of(x, key, lead_axis, part, problem);
+  if (!known && count_of(key.plan.lead) > 0 && !x.comm().first_problem(problem).empty())
+    throw_first_problem(x, key);
   const Array local = x.local()[local_key(key, mine, {}, x.device())];
-  return DNDarray(local, key.plan.shape, {key.plan.position + lead_axis, guide->part()}, x.comm());
+  return DNDarray(local, key.plan.shape, {split_of(x, key), part}, x.comm());
 }
 
 // Each rank answers from its own part.
@@ -92,7 +90,30 @@ DNDarray unordered(const DNDarray& x, const NormalKey& key, const RoutePlan& pla
   return DNDarray(shaped(result, key, lead), plan.shape, plan.spread, x.comm());
 }
 
+// Intervals change hands.
+DNDarray descending(const DNDarray& x, const NormalKey& key, const RoutePlan& plan) {
+  const Once once = each_once(x, key);
+  const RoutePlan way = route_of(x, once.key);
+  const int p = x.comm().size();
+  const Array there = relayout(own_answer(x, once.key, way), way.shape, x.dtype(),
+                               boxes_of_own(way), boxes_of(way.shape, way.spread, p), x.comm());
+  return DNDarray(repeated(there, once, key.plan), plan.shape, plan.spread, x.comm());
+}
+
 }  // namespace
+
+Boxes boxes_of_own(const RoutePlan& plan) {
+  Boxes boxes;
+  for (std::size_t q = 0; q < plan.begins.size(); ++q)
+    boxes.push_back({plan.axis, plan.begins[q], plan.ends[q]});
+  return boxes;
+}
+
+Partition part_of_guide(const NormalKey& key, int ranks) {
+  const DNDarray& guide = key.spread[at(key.guide)];
+  const i64 n = key.plan.lead[key.lands[key.guide]];
+  return guide.shape(*guide.split()) == n ? guide.part() : Partition::even(n, ranks);
+}
 
 std::vector<Array> entries_of(const DNDarray& x, const NormalKey& key, i64 lead_axis,
                               const Partition& part, std::string& problem) {
@@ -108,16 +129,16 @@ std::vector<Array> entries_of(const DNDarray& x, const NormalKey& key, i64 lead_
     }
     const i64 own = lead_axis - (lead.size() - spread.ndim());
     const bool has_axis = own >= 0 && spread.shape(own) == lead[lead_axis];
-    const Array values = has_axis ? spread.spread_as({own, part}).local() : spread.gathered();
-    mine.push_back(values.to(cpu).astype(DType::i64));
-  }
-  try {  // only now, when every rank has been through every message
-    for (std::size_t a = 0; a < mine.size() && count_of(lead) > 0; ++a) {
-      const i64 axis = key.plan.axes[static_cast<i64>(a)];
-      if (key.spread[a]) mine[a] = checked_positions(mine[a], axis, x.shape(axis));
+    Shape shape = spread.shape();
+    if (has_axis) shape[own] = part.count(me);
+    if (count_of(lead) == 0) {  // nobody looks at them
+      mine.push_back(zeros(shape, DType::i64));
+      continue;
     }
-  } catch (const IndexError& e) {
-    problem = e.what();
+    const i64 axis = key.plan.axes[static_cast<i64>(a)];
+    const DNDarray narrow = narrowed(spread, axis, x.shape(axis), problem);
+    mine.push_back(
+        (has_axis ? narrow.spread_as({own, part}).local() : narrow.gathered()).astype(DType::i64));
   }
   return mine;
 }
@@ -147,19 +168,19 @@ std::vector<Array> own_positions(const DNDarray& x, const NormalKey& key, const 
   return arrays;
 }
 
-NormalKey routable(const DNDarray& x, const DistIndex& key) {
-  const NormalKey k = normalize(x, key);
+NormalKey routable(const DNDarray& x, NormalKey k) {
+  check_values(x, k);
   if (!k.any_spread()) return k;
   if (!x.split() || keeps_spread(x, k)) return k;
   return gathered(x, k);
 }
 
 DNDarray DNDarray::operator[](const DistIndex& key) const {
-  const IndexPlan checked = check_key(*this, key);
-  const DistIndex near = with_whole_masks(*this, key);
+  const IndexPlan checked = check_key_aloud(*this, key);
+  const DistIndex near = with_whole_masks(key, loose_masks(*this, key));
   if (const auto mask = lone_mask(*this, near); mask && covers_split(*this, *mask))
     return read_masked(*this, near, *mask, checked);
-  const NormalKey k = routable(*this, near);
+  const NormalKey k = routable(*this, normalize(*this, near));
   if (!split()) return from_whole(*this, k);
   const RoutePlan plan = route_of(*this, k);
   switch (plan.route) {
@@ -167,15 +188,7 @@ DNDarray DNDarray::operator[](const DistIndex& key) const {
       return at_owner(*this, k, plan.owner,
                       {*split(), {}, k.axes[at(*split())].value - part().begin(plan.owner)});
     case Route::unordered: return unordered(*this, k, plan);
-    case Route::descending_slice: {
-      Boxes from;
-      for (int q = 0; q < comm_.size(); ++q)
-        from.push_back({plan.axis, plan.begins[at(q)], plan.ends[at(q)]});
-      const Array mine = own_answer(*this, k, plan);
-      return DNDarray(relayout(mine, plan.shape, dtype_, from,
-                               boxes_of(plan.shape, plan.spread, comm_.size()), comm_),
-                      plan.shape, plan.spread, comm_);
-    }
+    case Route::descending_slice: return descending(*this, k, plan);
     default: return wrap(*this, k, own_answer(*this, k, plan), plan.shape, plan.spread);
   }
 }

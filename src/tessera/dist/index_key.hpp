@@ -42,4 +42,8 @@ class TESSERA_API DistIndex {
   std::vector<DNDarray> spread_;
 };
 
+// What is wrong with a key before its arrays are broadcast and looked into: NumPy says that before
+// it converts a value. IndexError, ArgumentError; nothing is sent.
+TESSERA_API void require_key(const DNDarray& x, const DistIndex& key);
+
 }  // namespace tessera

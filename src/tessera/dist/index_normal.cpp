@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/dist/nonzero.hpp"
+#include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 
 namespace tessera {
@@ -19,13 +20,17 @@ std::vector<Array> one_each(const Array& mask) {
 struct Unmasked {
   Index index;
   std::vector<DNDarray> spread;
+  std::vector<bool> mask;  // which of its arrays came from masks
+  i64 guide = -1;          // the first that came distributed
 };
 
-Unmasked unmask(const DistIndex& key) {
+// Silently: a distributed mask is not counted, it has one element.
+Unmasked unmask(const DistIndex& key, bool silently) {
   Unmasked u;
-  const auto add_array = [&](const Array& a, const DNDarray& spread) {
+  const auto add_array = [&](const Array& a, const DNDarray& spread, bool mask) {
     u.index.add(a);
     u.spread.push_back(spread);
+    u.mask.push_back(mask);
   };
   for (const Index::Item& item : key.index().items()) {
     switch (item.kind) {
@@ -38,15 +43,19 @@ Unmasked unmask(const DistIndex& key) {
         const auto which = static_cast<std::size_t>(item.value);
         const Array& a = key.index().arrays()[which];
         const DNDarray& spread = key.spread()[which];
+        if (spread && u.guide < 0) u.guide = static_cast<i64>(u.spread.size());
         if (item.kind == ItemKind::integer_array) {
-          add_array(a, spread);
+          add_array(a, spread, false);
+        } else if (spread && silently) {
+          const Array one = a.size() > 0 ? Array::of<i64>({0}) : Array::of<i64>({});
+          for (i64 axis = 0; axis < a.ndim(); ++axis) add_array(one, {}, true);
         } else if (spread) {
           for (const DNDarray& p : dist::nonzero(spread))
-            add_array(stand_in(p.shape(), DType::i64), p);
+            add_array(stand_in(p.shape(), DType::i64), p, true);
         } else if (a.ndim() == 0) {  // on a device that the host cannot read
           u.index.add(a.item().as<bool>());
         } else {
-          for (const Array& p : nonzero(a.to(cpu))) add_array(p, {});
+          for (const Array& p : nonzero(a.to(cpu))) add_array(p, {}, true);
         }
       }
     }
@@ -90,15 +99,34 @@ std::vector<KeyAxis> axes_of(const Index& index, const IndexPlan& plan, const Sh
   return axes;
 }
 
-// Replicated arrays become positions that need no more checks.
-void check_values(NormalKey& k, const Shape& shape) {
-  const bool looked_at = count_of(k.plan.lead) > 0;  // NumPy leaves values alone that it drops
-  for (std::size_t a = 0; a < k.plan.arrays.size(); ++a) {
-    if (k.spread[a]) continue;
-    const i64 axis = k.plan.axes[static_cast<i64>(a)];
-    Array& p = k.plan.arrays[a];
-    p = looked_at ? checked_positions(p, axis, shape[axis]) : p.to(cpu).astype(DType::i64);
-  }
+// The last thing that can be wrong with the arrays of a key before anybody looks into them.
+bool do_not_broadcast(const IndexError& e) {
+  return std::string_view(e.what()).starts_with("shape mismatch");
+}
+
+// Masks collapse into the last axis; distributed positions keep theirs; those that all ranks know
+// are dealt out along their last axis that is longer than 1.
+i64 lands_on(const Shape& lead, const Array& a, const DNDarray& spread, bool mask) {
+  const i64 missing = lead.size() - a.ndim();
+  if (mask) return lead.size() - 1;
+  if (spread) return missing + *spread.split();
+  i64 last = 0;
+  for (i64 k = 0; k < a.ndim(); ++k)
+    if (a.shape(k) > 1) last = missing + k;
+  return last;
+}
+
+NormalKey planned(const DNDarray& x, const Index& key, Unmasked&& u) {
+  NormalKey k;
+  k.plan = resolve(u.index, Layout::contiguous(x.shape()));
+  k.plan.copy = k.plan.copy || key.force_copy();
+  k.guide = u.guide;
+  for (std::size_t a = 0; a < u.spread.size(); ++a)
+    k.lands.push_back(lands_on(k.plan.lead, k.plan.arrays[a], u.spread[a], u.mask[a]));
+  k.spread = std::move(u.spread);
+  k.index = std::move(u.index);
+  k.axes = axes_of(k.index, k.plan, x.shape());
+  return k;
 }
 
 }  // namespace
@@ -112,50 +140,85 @@ IndexPlan check_key(const DNDarray& x, const DistIndex& key) {
     require<ArgumentError>(!a || a.comm() == x.comm(), "the indexed array is on ", x.comm(),
                            " and an index array on ", a ? a.comm() : x.comm(),
                            "; both must be of one communicator");
-  const Layout whole = Layout::contiguous(x.shape());
+  return resolve(key.index(), Layout::contiguous(x.shape()), one_each);
+}
+
+IndexPlan check_key_aloud(const DNDarray& x, const DistIndex& key) {
   try {
-    return resolve(key.index(), whole, one_each);
-  } catch (const IndexError&) {  // again with the masks that are here, for the right numbers
-    if (key.distributed()) throw;
-    return resolve(key.index(), whole, [](const Array& mask) { return nonzero(mask.to(cpu)); });
+    return check_key(x, key);
+  } catch (const IndexError& e) {  // again with the masks counted, for the right numbers
+    if (do_not_broadcast(e)) (void)resolve(unmask(key, false).index, Layout::contiguous(x.shape()));
+    throw;
   }
+}
+
+void require_key(const DNDarray& x, const DistIndex& key) {
+  try {
+    (void)check_key(x, key);
+  } catch (const IndexError& e) {
+    if (!do_not_broadcast(e)) throw;
+  }
+}
+
+i64 covered(const Index& index, const Index::Item& item, i64 ndim) {
+  switch (item.kind) {
+    case ItemKind::new_axis:
+    case ItemKind::boolean: return 0;
+    case ItemKind::mask: return index.arrays()[static_cast<std::size_t>(item.value)].ndim();
+    case ItemKind::ellipsis: {
+      i64 rest = ndim;
+      for (const Index::Item& other : index.items())
+        if (other.kind != ItemKind::ellipsis) rest -= covered(index, other, ndim);
+      return rest;
+    }
+    default: return 1;
+  }
+}
+
+std::vector<i64> first_axes(const Index& index, i64 ndim) {
+  std::vector<i64> first;
+  i64 axis = 0;
+  for (const Index::Item& item : index.items()) {
+    first.push_back(axis);
+    axis += covered(index, item, ndim);
+  }
+  return first;
 }
 
 std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key) {
   const Index& index = key.index();
   if (index.arrays().size() != 1 || !key.spread()[0]) return {};
-  LoneMask found{key.spread()[0], 0};
-  bool seen = false;
-  i64 used = 0, axis = 0;
-  for (const Index::Item& item : index.items()) {
-    if (item.kind == ItemKind::boolean || item.kind == ItemKind::integer_array) return {};
-    if (item.kind == ItemKind::mask) used += found.mask.ndim();
-    if (item.kind == ItemKind::integer || item.kind == ItemKind::slice) ++used;
-  }
-  for (const Index::Item& item : index.items()) {
-    if (item.kind == ItemKind::mask) {
-      found.first = axis;
-      seen = true;
-    }
-    if (item.kind == ItemKind::ellipsis) axis += x.ndim() - used;
-    if (item.kind == ItemKind::integer || item.kind == ItemKind::slice) ++axis;
+  LoneMask found{key.spread()[0], -1};
+  const std::vector<i64> axes = first_axes(index, x.ndim());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const ItemKind kind = index.items()[i].kind;
+    if (kind == ItemKind::boolean || kind == ItemKind::integer_array) return {};
+    if (kind == ItemKind::mask) found.first = axes[i];
   }
   // A mask side of length zero on a longer axis picks nothing; the general way knows that.
   for (i64 a = 0; a < found.mask.ndim(); ++a)
     if (found.mask.shape(a) != x.shape(found.first + a)) return {};
-  return seen ? std::optional(found) : std::nullopt;
+  return found;
 }
 
 NormalKey normalize(const DNDarray& x, const DistIndex& key) {
-  Unmasked u = unmask(key);
-  NormalKey k;
-  k.plan = resolve(u.index, Layout::contiguous(x.shape()));
-  k.plan.copy = k.plan.copy || key.index().force_copy();
-  k.spread = std::move(u.spread);
-  k.index = std::move(u.index);
-  k.axes = axes_of(k.index, k.plan, x.shape());
-  check_values(k, x.shape());
+  return planned(x, key.index(), unmask(key, false));
+}
+
+NormalKey foresee(const DNDarray& x, const DistIndex& key) {
+  NormalKey k = planned(x, key.index(), unmask(key, true));
+  check_values(x, k);
   return k;
+}
+
+void check_values(const DNDarray& x, NormalKey& k) {
+  const bool looked_at = count_of(k.plan.lead) > 0;  // NumPy leaves values alone that it drops
+  for (std::size_t a = 0; a < k.plan.arrays.size(); ++a) {
+    if (k.spread[a]) continue;
+    const i64 axis = k.plan.axes[static_cast<i64>(a)];
+    Array& p = k.plan.arrays[a];
+    p = looked_at ? checked_positions(p, axis, x.shape(axis)) : p.to(cpu).astype(DType::i64);
+  }
 }
 
 bool all_ranges_known(const NormalKey& key) {
@@ -174,14 +237,56 @@ void check_known_ranges(const DNDarray& x, const NormalKey& key) {
   }
 }
 
+NormalKey with_positions(const DNDarray& x, const NormalKey& key,
+                         std::span<const Array> positions) {
+  Unmasked u{local_key(key, positions, {}, cpu), {}, {}};
+  u.spread.resize(positions.size());
+  u.mask.resize(positions.size());
+  const Index same = u.index;
+  return planned(x, same, std::move(u));
+}
+
+DType type_of_positions(i64 size) {
+  if (size <= i64{1} << 8) return DType::u8;
+  if (size <= i64{1} << 16) return DType::u16;
+  return size <= i64{1} << 32 ? DType::u32 : DType::i64;
+}
+
+DNDarray narrowed(const DNDarray& positions, i64 axis, i64 size, std::string& problem) {
+  Array mine;
+  try {
+    mine = checked_positions(positions.resident(), axis, size);
+  } catch (const IndexError& e) {
+    if (problem.empty()) problem = e.what();
+    mine = zeros(positions.resident().shape(), DType::i64);
+  }
+  return DNDarray(mine.astype(type_of_positions(size)), positions.shape(), positions.spread(),
+                  positions.comm());
+}
+
+void throw_first_problem(const DNDarray& x, const NormalKey& key) {
+  for (std::size_t a = 0; a < key.spread.size(); ++a) {
+    const i64 axis = key.plan.axes[static_cast<i64>(a)];
+    if (key.spread[a]) checked_positions(key.spread[a].gathered(), axis, x.shape(axis));
+  }
+  throw IndexError("an index array holds positions that are out of bounds");
+}
+
 NormalKey gathered(const DNDarray& x, const NormalKey& key) {
   NormalKey k = key;
+  const bool looked_at = count_of(k.plan.lead) > 0, known = all_ranges_known(key);
+  if (known) check_known_ranges(x, key);
+  std::string problem;
   for (std::size_t a = 0; a < k.spread.size(); ++a) {
     if (!k.spread[a]) continue;
-    k.plan.arrays[a] = k.spread[a].gathered();
+    const i64 axis = k.plan.axes[static_cast<i64>(a)];
+    k.plan.arrays[a] =
+        looked_at
+            ? narrowed(k.spread[a], axis, x.shape(axis), problem).gathered().astype(DType::i64)
+            : zeros(k.spread[a].shape(), DType::i64);
     k.spread[a] = {};
   }
-  check_values(k, x.shape());
+  if (looked_at && !known && !x.comm().first_problem(problem).empty()) throw_first_problem(x, key);
   return k;
 }
 

@@ -27,8 +27,18 @@ struct NormalKey {
   IndexPlan plan;  // on the whole shape, row-major; arrays are int64 of the host, or stand-ins
   std::vector<KeyAxis> axes;
   std::vector<DNDarray> spread;  // beside plan.arrays: the distributed array, or an empty handle
+  // Beside plan.arrays: the axis of plan.lead along which the result is dealt out where that array
+  // decides it. By shapes and splits alone: what an array holds, and how many elements a mask
+  // picks, change nothing.
+  Shape lands;
+  i64 guide = -1;  // the first array that came distributed
   bool any_spread() const;
 };
+
+// How many axes of the indexed array an item stands on, and the first of them for each item of a
+// valid key.
+i64 covered(const Index& index, const Index::Item& item, i64 ndim);
+std::vector<i64> first_axes(const Index& index, i64 ndim);
 
 // The mask that stands alone in a key with slices and integers: which axes it covers.
 struct LoneMask {
@@ -39,13 +49,32 @@ struct LoneMask {
 // NumPy's checks of everything but the values of arrays and the number of true elements; no
 // message. The plan has one element for each mask.
 IndexPlan check_key(const DNDarray& x, const DistIndex& key);
+// The same for calls that may send: where index arrays do not broadcast, all ranks count their
+// masks for the text (collective).
+IndexPlan check_key_aloud(const DNDarray& x, const DistIndex& key);
 // Set when the only array of the key is a distributed mask.
 std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key);
 // Distributed masks become distributed positions (collective, dist/nonzero); other masks are
-// expanded here. Values of distributed positions are checked by whoever reads them.
+// expanded here. Nothing looks at the values of positions yet.
 NormalKey normalize(const DNDarray& x, const DistIndex& key);
+// Positions that every rank has become such that need no more checks; IndexError. Distributed ones
+// are checked by whoever reads them.
+void check_values(const DNDarray& x, NormalKey& key);
+// Both without a message: each distributed mask has one element, a stand-in without a spread.
+NormalKey foresee(const DNDarray& x, const DistIndex& key);
 // The same key with all of its arrays whole on every rank (collective).
 NormalKey gathered(const DNDarray& x, const NormalKey& key);
+
+// The same key with other positions, which every rank has and which are checked.
+NormalKey with_positions(const DNDarray& x, const NormalKey& key, std::span<const Array> positions);
+
+// Distributed positions as they travel: checked, counted from the front, in the narrowest type.
+// `problem` is set where this rank has one that is out of bounds.
+DNDarray narrowed(const DNDarray& positions, i64 axis, i64 size, std::string& problem);
+DType type_of_positions(i64 size);  // the narrowest
+// After some rank had a problem: looks at all arrays again, in NumPy's order, and throws on all
+// ranks (collective).
+[[noreturn]] void throw_first_problem(const DNDarray& x, const NormalKey& key);
 
 // Whether every distributed array of the key remembers its least and largest element
 // (dnd_array.hpp): then all ranks can check it alike, without a message.

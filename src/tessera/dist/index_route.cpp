@@ -67,8 +67,8 @@ void positions_route(RoutePlan& plan, const DNDarray& x, const NormalKey& key, i
   const i64 first = key.plan.position;
   const int ranks = x.part().ranks();
   plan.array = which;
+  plan.lead_axis = key.lands[which];
   if (const DNDarray& spread = key.spread[at(which)]) {
-    plan.lead_axis = lead.size() - spread.ndim() + *spread.split();
     plan.spread = {first + plan.lead_axis, spread.part()};
     plan.route = Route::unordered;
     plan.ask = true;
@@ -76,12 +76,7 @@ void positions_route(RoutePlan& plan, const DNDarray& x, const NormalKey& key, i
     return;
   }
   const Array& positions = key.plan.arrays[at(which)];
-  const i64 missing = lead.size() - positions.ndim();
-  i64 last = 0;
-  for (i64 k = 0; k < positions.ndim(); ++k)
-    if (positions.shape(k) > 1) last = missing + k;
-  plan.lead_axis = last;
-  const i64 n = lead[last];
+  const i64 missing = lead.size() - positions.ndim(), last = plan.lead_axis, n = lead[last];
   // One array entry per entry of the axis, in ascending order: the owners have runs of the result.
   const i64 varying = varying_axis(positions);
   const bool one_to_one = varying >= 0 && positions.size() == n && missing + varying == last;
@@ -112,6 +107,14 @@ bool keeps_spread(const DNDarray& x, const NormalKey& key) {
   if (!spread) return false;
   const Shape& lead = key.plan.lead;
   return spread.shape(*spread.split()) == lead[lead.size() - spread.ndim() + *spread.split()];
+}
+
+std::optional<i64> split_of(const DNDarray& x, const NormalKey& key) {
+  const auto landing = [&](i64 array) { return key.plan.position + key.lands[array]; };
+  if (!x.split()) return key.guide < 0 ? std::nullopt : std::optional(landing(key.guide));
+  const KeyAxis& axis = key.axes[at(*x.split())];
+  if (axis.meets == Meets::integer) return {};
+  return axis.meets == Meets::slice ? axis.result : landing(axis.array);
 }
 
 RoutePlan route_of(const DNDarray& x, const NormalKey& key) {

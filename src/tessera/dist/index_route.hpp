@@ -6,6 +6,7 @@
 
 #include "tessera/dist/explain.hpp"
 #include "tessera/dist/index_normal.hpp"
+#include "tessera/dist/relayout.hpp"
 
 namespace tessera {
 
@@ -25,6 +26,8 @@ struct RoutePlan {
   bool ask = false;  // the positions themselves are distributed: owners have to be asked
 };
 
+// The axis along which the result is dealt out.
+std::optional<i64> split_of(const DNDarray& x, const NormalKey& key);
 // x has a split. The key's arrays are whole on every rank, except where the one on the split axis
 // is distributed.
 RoutePlan route_of(const DNDarray& x, const NormalKey& key);
@@ -32,21 +35,30 @@ RoutePlan route_of(const DNDarray& x, const NormalKey& key);
 // True when the array on the split axis is distributed in a way that the result can take over.
 bool keeps_spread(const DNDarray& x, const NormalKey& key);
 
-// The key, normalised, with distributed arrays only where a route can use them (collective).
-NormalKey routable(const DNDarray& x, const DistIndex& key);
+// The key with its values checked and distributed arrays only where a route can use them
+// (collective).
+NormalKey routable(const DNDarray& x, NormalKey key);
+// Every rank has the indexed array: how its guide deals out the result.
+Partition part_of_guide(const NormalKey& key, int ranks);
 // The positions of this rank's entries, dealt out by `part` along an axis of `lead` (collective
-// where arrays are distributed). Those that came from other ranks are checked last: `problem` is
-// the sentence for all to throw.
+// where arrays are distributed). `problem` is set where this rank had one that is out of bounds.
 std::vector<Array> entries_of(const DNDarray& x, const NormalKey& key, i64 lead_axis,
                               const Partition& part, std::string& problem);
+// local and descending: what each rank's own part gives of the result.
+Boxes boxes_of_own(const RoutePlan& plan);
 // The slice on the split axis, of this rank's own part.
 SliceRange own_range(const DNDarray& x, const NormalKey& key, const RoutePlan& plan, int rank);
 // Ascending positions: those in this rank's part, relative to it.
 std::vector<Array> own_positions(const DNDarray& x, const NormalKey& key, const RoutePlan& plan);
 
+// local and descending: which part of a value each rank needs for what it writes.
+Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan);
 // A value without the leading axes of size 1 beyond the target's rank: NumPy drops them in
 // assignments.
 DNDarray trimmed(const DNDarray& value, i64 ndim);
+// ShapeError, as NumPy says it. An extent of -1 in the plan's shape is not known.
+void require_broadcast(const Shape& value, const IndexPlan& plan);
+Shape trimmed_shape(Shape shape, i64 ndim);
 
 // Positions of entries [begin, end) along an axis of `lead`; arrays that do not have the axis, or
 // only one entry of it, are passed on whole.

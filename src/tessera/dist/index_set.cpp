@@ -7,33 +7,16 @@
 #include "tessera/dist/entry_push.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
+#include "tessera/dist/index_winners.hpp"
 #include "tessera/dist/mask.hpp"
 #include "tessera/dist/relayout.hpp"
+#include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera {
 namespace {
 
 std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
-
-bool broadcasts(const Shape& from, const Shape& to) {
-  if (from.size() > to.size()) return false;
-  for (i64 i = 1; i <= from.size(); ++i)
-    if (from[from.size() - i] != 1 && from[from.size() - i] != to[to.size() - i]) return false;
-  return true;
-}
-
-void require_broadcast(const DNDarray& value, const IndexPlan& plan) {
-  if (plan.kind == IndexPlan::Kind::advanced)
-    require<ShapeError>(broadcasts(value.shape(), plan.shape),
-                        "shape mismatch: value array of shape ", tight_text(value.shape()),
-                        " could not be broadcast to indexing result of shape ",
-                        tight_text(plan.shape));
-  else
-    require<ShapeError>(broadcasts(value.shape(), plan.shape),
-                        "could not broadcast input array from shape ", tight_text(value.shape()),
-                        " into shape ", tight_text(plan.shape));
-}
 
 // What config().strict refuses instead of moving it: a value that every rank has for a key that is
 // distributed, and a value that is dealt out along another axis than its target.
@@ -66,44 +49,28 @@ i64 own_axis(const DNDarray& value, i64 axis, i64 ndim) {
   return own >= 0 && value.shape(own) != 1 ? own : -1;
 }
 
-// What of the value goes to interval [begins, ends) of an axis of the target, on every rank.
-Array part_of_value(const DNDarray& value, const RoutePlan& plan) {
-  const int me = value.comm().rank();
-  const i64 own = own_axis(value, plan.axis, plan.shape.size());
-  if (own < 0) return value.split() ? value.gathered() : value.local();
-  if (!value.split() && value.known())
-    return value.local().slice(own, plan.begins[at(me)], plan.ends[at(me)]);
-  Boxes to;
-  for (std::size_t q = 0; q < plan.begins.size(); ++q)
-    to.push_back({own, plan.begins[q], plan.ends[q]});
-  const Boxes from = value.split() ? boxes_of(value.shape(), value.spread(), value.comm().size())
-                                   : boxes_on(*value.owner(), value.comm().size());
-  const Array mine =
-      value.resident() ? value.resident() : empty_dense({0}, value.dtype(), value.device());
-  return relayout(mine, value.shape(), value.dtype(), from, to, value.comm());
+Array held(const DNDarray& value) {
+  return value.resident() ? value.resident() : empty_dense({0}, value.dtype(), value.device());
 }
 
 // The whole value, on the rank that owns the target; an empty handle elsewhere.
 Array at_owner(const DNDarray& value, int owner) {
-  const Communicator& comm = value.comm();
   if (value.owner() == owner) return value.resident();  // as it lies: local() is for all ranks
-  if (!value.split() && (!value.owner() || value.known()))
-    return comm.rank() == owner ? value.local() : Array();
-  const Boxes from = value.split() ? boxes_of(value.shape(), value.spread(), comm.size())
-                                   : boxes_on(*value.owner(), comm.size());
-  const Array mine =
-      value.resident() ? value.resident() : empty_dense({0}, value.dtype(), value.device());
-  const Array there =
-      relayout(mine, value.shape(), value.dtype(), from, boxes_on(owner, comm.size()), comm);
-  return comm.rank() == owner ? there : Array();
+  std::vector<bool> needs(at(value.comm().size()));
+  needs[at(owner)] = true;
+  return value_for_those(value, needs);
 }
 
 void store(const Array& target, const Index& key, const Array& value) {
   target.assign(key, may_share_memory(value, target) ? value.copy() : value);
 }
 
-void write_whole(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
-  const NormalKey all = gathered(x, key);
+void write_whole(const DNDarray& x, const NormalKey& key, const DNDarray& given) {
+  if (count_of(key.plan.shape) == 0) {  // no element, nobody needs a value
+    (void)gathered(x, key);
+    return;
+  }
+  const auto [all, value] = without_repeats(x, gathered(x, key), given);
   const Index local = local_key(all, all.plan.arrays, {}, x.device());
   if (!x.owner()) {
     const Array v = value.split() ? value.gathered() : value.local();
@@ -117,23 +84,29 @@ void write_whole(const DNDarray& x, const NormalKey& key, const DNDarray& value)
 void write_local(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
                  const DNDarray& value) {
   const int me = x.comm().rank();
-  const i64 split = *x.split();
-  const Array mine = part_of_value(value, plan);
-  if (plan.array >= 0) {
-    store(x.resident(), local_key(key, own_positions(x, key, plan), {}, x.device()), mine);
-    return;
-  }
-  store(x.resident(),
-        local_key(key, key.plan.arrays, {split, own_range(x, key, plan, me), {}}, x.device()),
-        mine);
+  const i64 split = *x.split(), begin = plan.begins[at(me)], end = plan.ends[at(me)];
+  const i64 own = own_axis(value, plan.axis, plan.shape.size());
+  Array mine;
+  if (!value.split() && value.known())
+    mine = own < 0 ? value.local() : value.local().slice(own, begin, end);
+  else
+    mine = relayout(held(value), value.shape(), value.dtype(), boxes_of_value(value),
+                    boxes_of_target(value, plan), value.comm());
+  if (begin == end) return;
+  const Index local =
+      plan.array >= 0
+          ? local_key(key, own_positions(x, key, plan), {}, x.device())
+          : local_key(key, key.plan.arrays, {split, own_range(x, key, plan, me), {}}, x.device());
+  store(x.resident(), local, mine);
 }
 
-void write_routed(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
+void write_routed(const DNDarray& x, const NormalKey& given_key, const DNDarray& given) {
+  const RoutePlan first = route_of(x, given_key);
+  refuse_strictly(first, given);
+  if (first.route == Route::unordered) return push_rows(x, given_key, first, given);
+  const auto [key, value] = without_repeats(x, given_key, given);
   const RoutePlan plan = route_of(x, key);
-  refuse_strictly(plan, value);
-  if (plan.route == Route::unordered) {
-    push_rows(x, key, plan, value);
-  } else if (plan.route == Route::scalar) {
+  if (plan.route == Route::scalar) {
     const i64 split = *x.split(), entry = key.axes[at(split)].value - x.part().begin(plan.owner);
     const Array there = at_owner(value, plan.owner);
     if (x.comm().rank() == plan.owner)
@@ -162,11 +135,43 @@ void check_value(const DNDarray& x, const DistIndex& key, const DNDarray& value,
   const auto items = key.index().items();
   const bool masks = std::any_of(items.begin(), items.end(),
                                  [](const Index::Item& i) { return i.kind == Index::Kind::mask; });
-  if (!masks && !is_full_mask(x, key))
-    require_broadcast(trimmed(value, checked.shape.size()), checked);
+  if (!masks && !is_full_mask(x, key)) require_broadcast(value.shape(), checked);
 }
 
 }  // namespace
+
+Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan) {
+  const i64 own = own_axis(value, plan.axis, plan.shape.size());
+  Boxes to;
+  for (std::size_t q = 0; q < plan.begins.size(); ++q) {
+    if (own >= 0)
+      to.push_back({own, plan.begins[q], plan.ends[q]});
+    else
+      to.push_back(plan.ends[q] > plan.begins[q] ? Box{} : Box{0, 0, 0});
+  }
+  return to;
+}
+
+void require_broadcast(const Shape& given, const IndexPlan& plan) {
+  const Shape value = trimmed_shape(given, plan.shape.size());
+  bool fits = value.size() <= plan.shape.size();
+  for (i64 i = 1; fits && i <= value.size(); ++i) {
+    const i64 from = value[value.size() - i], to = plan.shape[plan.shape.size() - i];
+    fits = from == 1 || from == to || to < 0;
+  }
+  if (plan.kind == IndexPlan::Kind::advanced)
+    require<ShapeError>(fits, "shape mismatch: value array of shape ", tight_text(given),
+                        " could not be broadcast to indexing result of shape ",
+                        tight_text(plan.shape));
+  else
+    require<ShapeError>(fits, "could not broadcast input array from shape ", tight_text(value),
+                        " into shape ", tight_text(plan.shape));
+}
+
+Shape trimmed_shape(Shape shape, i64 ndim) {
+  while (shape.size() > ndim && shape[0] == 1) shape.erase(0);
+  return shape;
+}
 
 DNDarray trimmed(const DNDarray& value, i64 ndim) {
   DNDarray v = value;
@@ -183,25 +188,26 @@ void DNDarray::assign(const DistIndex& key, const Array& value) const {
 }
 
 void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
-  const IndexPlan checked = check_key(*this, key);
+  const IndexPlan checked = check_key_aloud(*this, key);
   // As many bytes as the narrower of both types needs: what is cast in the end may travel so.
   const DNDarray given = size_of(wide.dtype()) > size_of(dtype_) ? wide.astype(dtype_) : wide;
   check_value(*this, key, given, checked);
-  const DistIndex near = with_whole_masks(*this, key);
+  const DistIndex near = with_whole_masks(key, loose_masks(*this, key, true));
   if (const auto mask = lone_mask(*this, near); mask && covers_split(*this, *mask)) {
     write_masked(*this, near, *mask, checked, given);
   } else {
-    const NormalKey k = routable(*this, near);
-    const DNDarray value = trimmed(given, k.plan.shape.size());
-    const i64 picked = count_of(k.plan.shape);
-    require<ShapeError>(!is_full_mask(*this, key) || value.ndim() == 0 || value.size() == 1 ||
-                            value.size() == picked,
-                        "NumPy boolean array indexing assignment cannot assign ", value.size(),
+    const NormalKey shaped = normalize(*this, near);
+    const i64 picked = count_of(shaped.plan.shape);
+    require<ShapeError>(!is_full_mask(*this, key) || given.ndim() == 0 || given.size() == 1 ||
+                            given.size() == picked,
+                        "NumPy boolean array indexing assignment cannot assign ", given.size(),
                         " input values to the ", picked, " output values where the mask is true");
-    require_broadcast(value, k.plan);
-    if (split())
+    require_broadcast(given.shape(), shaped.plan);
+    const NormalKey k = routable(*this, shaped);
+    const DNDarray value = trimmed(given, k.plan.shape.size());
+    if (split() && (picked > 0 || k.any_spread()))
       write_routed(*this, k, value);
-    else
+    else if (!split())
       write_whole(*this, k, value);
   }
   touch();

@@ -167,7 +167,6 @@ Shape any_shape(Rng& rng) {
 // What was sent is what was said before, or no more where only bounds were known.
 void expect_predicted(const Explanation& e, const Communicator& comm, const Traffic& sent,
                       const std::string& at) {
-  if (!e.foreseen) return;
   const i64 said = e.sent[static_cast<std::size_t>(comm.rank())];
   if (e.exact)
     ASSERT_EQ(sent.bytes, said) << at << "\n" << e.str();
@@ -196,8 +195,7 @@ void check_get(Rng& rng, const Communicator& comm, const std::string& where) {
   ASSERT_EQ(y.shape(), expected.shape()) << at;
   if (y.owner()) (void)y.local();  // what was asked of its owner travels when it is read
   expect_predicted(predicted, comm, comm.traffic() - silent, at);
-  if (predicted.foreseen)
-    ASSERT_EQ(predicted.spread.split.value_or(-1), y.split().value_or(-1)) << at;
+  ASSERT_EQ(predicted.spread.split.value_or(-1), y.split().value_or(-1)) << at;
   const Array got = y.gathered().to(cpu);
   ASSERT_TRUE(same(got, expected)) << at << "\ngot " << y.split().value_or(-1);
 }

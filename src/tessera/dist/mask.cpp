@@ -5,7 +5,9 @@
 
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/relayout.hpp"
+#include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
 
 namespace tessera {
 namespace {
@@ -74,16 +76,6 @@ bool varies(const DNDarray& value, i64 axis, i64 result_ndim) {
   return own >= 0 && value.shape(own) != 1;
 }
 
-void require_fit(const DNDarray& value, const Shape& to) {
-  bool fits = value.ndim() <= to.size();
-  for (i64 i = 1; fits && i <= value.ndim(); ++i) {
-    const i64 a = value.shape(value.ndim() - i);
-    fits = a == 1 || a == to[to.size() - i];
-  }
-  require<ShapeError>(fits, "shape mismatch: value array of shape ", tight_text(value.shape()),
-                      " could not be broadcast to indexing result of shape ", tight_text(to));
-}
-
 }  // namespace
 
 MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local) {
@@ -97,6 +89,19 @@ MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& lo
 
 bool covers_split(const DNDarray& x, const LoneMask& mask) {
   return x.split() && *x.split() >= mask.first && *x.split() < mask.first + mask.mask.ndim();
+}
+
+LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes) {
+  LooseMasks masks;
+  const std::vector<i64> axes = first_axes(key.index(), x.ndim());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Index::Item& item = key.index().items()[i];
+    if (item.kind != Index::Kind::mask || !key.spread()[at(item.value)]) continue;
+    const bool counted =
+        x.split() ? covers_split(x, {key.spread()[at(item.value)], axes[i]}) : !writes;
+    (counted ? masks.counted : masks.bits).push_back(item.value);
+  }
+  return masks;
 }
 
 Array relayout_bits(const DNDarray& mask, const Spread& to) {
@@ -133,43 +138,31 @@ Array relayout_bits(const DNDarray& mask, const Spread& to) {
   return out;
 }
 
-DistIndex with_whole_masks(const DNDarray& x, const DistIndex& key) {
-  if (!x.split()) return key;
+DistIndex with_whole_masks(const DistIndex& key, const LooseMasks& masks) {
+  if (masks.bits.empty()) return key;
   DistIndex whole;
-  i64 axis = 0, used = 0;
-  bool changed = false;
-  for (const Index::Item& item : key.index().items()) {
-    if (item.kind == Index::Kind::mask)
-      used += key.index().arrays()[at(item.value)].ndim();
-    else
-      used += item.kind == Index::Kind::integer || item.kind == Index::Kind::slice ||
-              item.kind == Index::Kind::integer_array;
-  }
+  std::size_t next = 0;
   for (const Index::Item& item : key.index().items()) {
     switch (item.kind) {
-      case Index::Kind::integer: whole.add(item.value), ++axis; break;
-      case Index::Kind::slice: whole.add(item.slice), ++axis; break;
+      case Index::Kind::integer: whole.add(item.value); break;
+      case Index::Kind::slice: whole.add(item.slice); break;
       case Index::Kind::new_axis: whole.add(new_axis); break;
-      case Index::Kind::ellipsis: whole.add(ellipsis), axis += x.ndim() - used; break;
+      case Index::Kind::ellipsis: whole.add(ellipsis); break;
       case Index::Kind::boolean: whole.add(item.value != 0); break;
       default: {
-        const Array& a = key.index().arrays()[at(item.value)];
         const DNDarray& spread = key.spread()[at(item.value)];
-        const i64 covered = item.kind == Index::Kind::mask ? a.ndim() : 1;
-        const bool on_split = *x.split() >= axis && *x.split() < axis + covered;
-        if (spread && item.kind == Index::Kind::mask && !on_split) {
+        if (next < masks.bits.size() && masks.bits[next] == item.value) {
           whole.add(relayout_bits(spread, {}));
-          changed = true;
+          ++next;
         } else if (spread) {
           whole.add(spread);
         } else {
-          whole.add(a);
+          whole.add(key.index().arrays()[at(item.value)]);
         }
-        axis += covered;
       }
     }
   }
-  return changed ? whole : key;
+  return whole;
 }
 
 Array aligned(const DNDarray& x, const LoneMask& mask) {
@@ -205,20 +198,21 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
   if (may_share_memory(local_mask, x.resident())) local_mask = local_mask.copy();
   const Index local = with_arrays(key, std::array<Array, 1>{local_mask});
   if (!varies(value, axis, ndim)) {  // the same for all of them: no rank has to know of another's
-    require_fit(value, checked.shape);
-    const Array all = value.split() ? value.gathered() : value.local();
-    x.resident().assign(local, all);
+    require_broadcast(given.shape(), checked);
+    const bool needs = !worth_telling(value) || reduce(ReduceOp::any, local_mask).item().as<bool>();
+    const Array all = value_where_needed(value, needs);
+    if (needs) x.resident().assign(local, may_share_memory(all, x.resident()) ? all.copy() : all);
     return;
   }
   const MaskOrder order = order_of_mask(x, mask, local_mask);
-  Shape shape = checked.shape;
-  shape[axis] = order.total();
+  IndexPlan plan = checked;
+  plan.shape[axis] = order.total();
   if (whole)
     require<ShapeError>(value.size() == order.total(),
                         "NumPy boolean array indexing assignment cannot assign ", value.size(),
                         " input values to the ", order.total(),
                         " output values where the mask is true");
-  require_fit(value, shape);
+  require_broadcast(given.shape(), plan);
   const i64 own = axis - (ndim - value.ndim());
   Array mine;
   if (*x.split() == mask.first) {

@@ -34,8 +34,13 @@ Array put_in_order(const Array& mine, const MaskOrder& order, const Partition& t
                    const Communicator& comm);
 
 bool covers_split(const DNDarray& x, const LoneMask& mask);
-// Masks that do not cover x's split axis, gathered as bits; the key itself where there are none.
-DistIndex with_whole_masks(const DNDarray& x, const DistIndex& key);
+// The distributed masks of a key, by their places among its arrays.
+struct LooseMasks {
+  std::vector<i64> bits;     // all ranks get them: off x's split axis, or x whole and written to
+  std::vector<i64> counted;  // they become distributed positions where they do not stand alone
+};
+LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes = false);
+DistIndex with_whole_masks(const DistIndex& key, const LooseMasks& masks);
 // This rank's part of a mask, dealt out as x is.
 Array aligned(const DNDarray& x, const LoneMask& mask);
 // A boolean array in another spread: an eighth of a byte for each element that travels.

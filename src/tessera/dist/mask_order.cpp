@@ -32,10 +32,7 @@ std::vector<i64> unpack(const std::byte* in, i64 count, int bits) {
   return numbers;
 }
 
-// One row needs no thrift: a whole number each, as counts are exchanged everywhere.
-int bits_of_count(i64 rows, i64 widest) {
-  return rows == 1 ? 64 : std::bit_width(static_cast<std::uint64_t>(widest));
-}
+int bits_of_count(i64 widest) { return std::bit_width(static_cast<std::uint64_t>(widest)); }
 
 // What of one rank's elements falls into [begin, end) of the result: its positions are ascending.
 struct Run {
@@ -69,7 +66,7 @@ std::vector<i64> MaskOrder::positions(int rank) const {
   return all;
 }
 
-i64 bytes_of_counts(i64 rows, i64 widest) { return (rows * bits_of_count(rows, widest) + 7) / 8; }
+i64 bytes_of_counts(i64 rows, i64 widest) { return (rows * bits_of_count(widest) + 7) / 8; }
 
 MaskOrder order_of(const Array& mask, i64 rows, i64 widest, const Communicator& comm) {
   const i64 width = rows > 0 ? mask.size() / rows : 0;
@@ -78,7 +75,7 @@ MaskOrder order_of(const Array& mask, i64 rows, i64 widest, const Communicator& 
           .to(cpu)
           .contiguous();
   const std::span<const i64> mine{counts.host<i64>(), at(rows)};
-  const int bits = bits_of_count(rows, widest);
+  const int bits = bits_of_count(widest);
   const std::vector<std::byte> packed = pack(mine, bits);
   std::vector<std::byte> all(packed.size() * at(comm.size()));
   comm.allgather(packed.data(), static_cast<i64>(packed.size()), all.data());

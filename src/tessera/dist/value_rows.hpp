@@ -4,6 +4,7 @@
 //   ValueRows v{value, shape, lead, position};   Array rows = v.rows(entries);
 
 #include "tessera/dist/entry_rows.hpp"
+#include "tessera/dist/relayout.hpp"
 
 namespace tessera {
 
@@ -24,6 +25,48 @@ struct ValueRows {
 };
 
 bool varies(const Shape& value, i64 result_ndim, i64 position, i64 lead_ndim);
+// The value's own extents with as many axes as the result has: what is broadcast travels once.
+Shape own_extents(const Shape& value, i64 result_ndim);
+
+// The result's shape with the rows as long as the value has them.
+Shape rows_of_value(const Shape& value, const IndexPlan& plan);
+
+Boxes boxes_of_value(const DNDarray& value);  // where it is: split, rooted or everywhere
+// Where the ranks that hold the value know who needs it: all of it there, an empty handle
+// elsewhere (collective where somebody lacks it).
+Array value_for_those(const DNDarray& value, const std::vector<bool>& needs);
+// The same where each rank knows of itself alone: they tell each other first, unless the value is
+// not worth it.
+Array value_where_needed(const DNDarray& value, bool needs);
+bool worth_telling(const DNDarray& value);
+
+// Which rows of a value that moves each rank holds, for entries of a key that all ranks know.
+class OwnRows {
+ public:
+  OwnRows(const DNDarray& value, const IndexPlan& plan);
+  const Shape& extents() const { return own_; }  // of the value, as many axes as the result
+  i64 lead_axis() const { return lead_axis_; }   // of the lead, along which it is dealt out, or -1
+  i64 rest_axis() const { return rest_axis_; }   // the same of a row
+  int holder() const { return holder_; }         // where it is not dealt out: who has it
+  i64 begin(int rank) const { return dealt() ? value_.part().begin(rank) : 0; }
+  i64 held(int rank) const { return dealt() ? value_.part().count(rank) : rank == holder_; }
+  i64 along(i64 entry) const;  // its place along lead_axis()
+  bool holds(int rank, i64 entry) const;
+  i64 row(i64 entry, int rank) const;  // as that rank counts its rows
+  ValueRows rows(const Array& local, int rank) const;
+  Shape rest(int rank) const;  // the shape of one of its rows
+
+ private:
+  bool dealt() const { return lead_axis_ >= 0 || rest_axis_ >= 0; }
+  i64 axis_of_rest(i64 axis) const { return axis < position_ ? axis : axis + lead_.size(); }
+  i64 extent(i64 axis, int rank) const {
+    return axis == lead_axis_ ? held(rank) : own_[position_ + axis];
+  }
+  const DNDarray& value_;
+  Shape lead_, own_;
+  i64 position_ = 0, lead_axis_ = -1, rest_axis_ = -1;
+  int holder_ = -1;
+};
 
 // The positions are distributed: their ranks tell the owners (entry_push_asked.cpp).
 void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part,

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// What x[key] = value will send.
+#include <algorithm>
+
+#include "tessera/dist/entries.hpp"
+#include "tessera/dist/entry_push.hpp"
+#include "tessera/dist/explain_sum.hpp"
+#include "tessera/dist/index_winners.hpp"
+#include "tessera/dist/mask.hpp"
+#include "tessera/dist/value_rows.hpp"
+
+namespace tessera {
+namespace {
+
+std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+
+bool moves(const DNDarray& value) { return value.split() || !value.known(); }
+
+// The value goes where it is needed: all ranks tell, then at most all get it.
+void explain_where_needed(Explanation& e, const DNDarray& value) {
+  if (!moves(value)) return;
+  gather_value(e, value);
+  if (!worth_telling(value)) return;
+  tell_all(e, 1);
+  at_most(e);
+}
+
+// The elements of a mask that interleave: each rank fetches its numbers from where they are.
+void explain_picked(Explanation& e, const DNDarray& x, const LoneMask& mask, const DNDarray& value,
+                    i64 own) {
+  const int p = x.comm().size();
+  gather_value(e, value);
+  if (!value.split() || p == 1) return;
+  const Partition even = Partition::even(value.shape(own), p);
+  const i64 row = value.size() / std::max<i64>(1, value.shape(own)) * size_of(value.dtype());
+  const i64 behind = mask.mask.size() / std::max<i64>(1, x.shape(*x.split()));
+  tell_all(e, 9);
+  for (int r = 0; r < p; ++r) {
+    send(e, r, 0, x.part().count(r) * behind * 8, true);
+    send(e, r, p - 1, even.count(r) * row * (p - 1));
+  }
+}
+
+Explanation explain_masked(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked,
+                           const DNDarray& value) {
+  const i64 own = checked.position - (checked.shape.size() - value.ndim());
+  const bool differs = own >= 0 && value.shape(own) != 1;
+  const bool aligned = mask.mask.spread() == Spread{*x.split() - mask.first, x.part()};
+  Explanation e = explain_mask(x, mask, checked);
+  if (differs) {
+    at_most(e);
+    if (*x.split() == mask.first)
+      gather_value(e, value);
+    else
+      explain_picked(e, x, mask, value, own);
+    return e;
+  }
+  if (aligned) {
+    e = begin(x);
+    e.route = Route::distributed_mask;
+    e.reason = "one value for all: each rank writes where its part of the mask is true";
+  } else {
+    at_most(e);
+  }
+  explain_where_needed(e, value);
+  return e;
+}
+
+// A value that moves to where it is written; positions that all ranks know are written once. While
+// some are not, all of it may move.
+void explain_target(Explanation& e, const DNDarray& x, const Foreseen& f, const DNDarray& given) {
+  if (count_of(f.shape) == 0 || !moves(given)) return;
+  const bool known = !f.masks() && !f.key.any_spread();
+  const Assigned a = known ? without_repeats(x, f.key, given) : Assigned{f.key, given};
+  if (!known) at_most(e);
+  const DNDarray& value = a.value;
+  Boxes to(at(x.comm().size()));
+  if (x.split()) {
+    const RoutePlan plan = route_of(x, a.key);
+    to = plan.route == Route::scalar ? boxes_on(plan.owner, x.comm().size())
+                                     : boxes_of_target(value, plan);
+  } else if (x.owner()) {
+    to = boxes_on(*x.owner(), x.comm().size());
+  }
+  add(e, movement(value.shape(), size_of(value.dtype()), boxes_of_value(value), to));
+}
+
+// Positions on the split axis.
+void explain_places(Explanation& e, const DNDarray& x, const Foreseen& f, const DNDarray& value) {
+  const NormalKey& k = f.key;
+  const bool keeps = keeps_spread(x, k);
+  if (!keeps || f.masks()) explain_gathered_keys(e, x, k);
+  const bool unforeseen = f.masks() || (k.any_spread() && !keeps);
+  RoutePlan plan;
+  if (!unforeseen) plan = route_of(x, k);
+  e.route = unforeseen ? Route::unordered : plan.route;
+  e.reason =
+      unforeseen ? "the positions are distributed and repeat: all ranks get them" : plan.reason;
+  if (unforeseen || plan.ask) {
+    const bool differs =
+        varies(value.shape(), k.plan.shape.size(), k.plan.position, k.plan.lead.size());
+    const i64 row = count_of(rows_of_value(value.shape(), k.plan)) /
+                        std::max<i64>(1, count_of(k.plan.lead)) * size_of(value.dtype()) +
+                    bytes_of_number(count_of(f.lead));
+    if (f.masks() || plan.ask)
+      exchange_asked(
+          e, x, k,
+          {plan.ask ? entries_by_rank(k, plan) : all_entries(x, f.lead), false, differs ? row : 0});
+    if (plan.ask) gather_others(e, x, k, plan.array);
+    explain_where_needed(e, value);
+    at_most(e);
+  } else if (plan.route == Route::unordered) {
+    if (moves(value) && count_of(f.shape) > 0) add(e, known_push(x, k, value));
+  } else {
+    explain_target(e, x, f, value);
+  }
+}
+
+// An integer or a slice on the split axis.
+void explain_part(Explanation& e, const DNDarray& x, const Foreseen& f, const DNDarray& value) {
+  const RoutePlan plan = route_of(x, f.key);
+  e.route = plan.route;
+  e.reason = plan.reason;
+  explain_gathered_keys(e, x, f.key);
+  explain_target(e, x, f, value);
+  if (f.masks() && f.key.any_spread()) at_most(e);
+}
+
+void explain_everywhere(Explanation& e, const DNDarray& x, const Foreseen& f,
+                        const DNDarray& value) {
+  e.reason = "every rank has the whole array";
+  explain_gathered_keys(e, x, f.key);
+  explain_target(e, x, f, value);
+  if (f.masks() && f.key.any_spread()) at_most(e);
+}
+
+}  // namespace
+
+Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& wide) {
+  const IndexPlan checked = check_key(x, key);
+  const DNDarray given = size_of(wide.dtype()) > size_of(x.dtype()) ? wide.astype(x.dtype()) : wide;
+  Explanation e;
+  if (const auto mask = lone_mask(x, key); mask && covers_split(x, *mask)) {
+    IndexPlan plan = checked;
+    plan.shape[plan.position] = -1;
+    require_broadcast(given.shape(), plan);
+    e = explain_masked(x, *mask, checked, trimmed(given, plan.shape.size()));
+  } else {
+    const Foreseen f = foreseen(x, key, true);
+    IndexPlan plan = f.key.plan;
+    plan.shape = f.said();
+    require_broadcast(given.shape(), plan);
+    const DNDarray value = trimmed(given, plan.shape.size());
+    e = begin(x);
+    explain_masks(e, f);
+    if (!x.split())
+      explain_everywhere(e, x, f, value);
+    else if (f.key.axes[at(*x.split())].meets == Meets::positions)
+      explain_places(e, x, f, value);
+    else
+      explain_part(e, x, f, value);
+  }
+  e.shape = x.shape();
+  e.spread = x.spread();
+  return e;
+}
+
+}  // namespace tessera

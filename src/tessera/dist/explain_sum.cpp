@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/explain_sum.hpp"
+
+#include <algorithm>
+
+#include "tessera/dist/entry_rows.hpp"
+#include "tessera/dist/mask.hpp"
+#include "tessera/dist/value_rows.hpp"
+
+namespace tessera {
+namespace {
+
+std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+
+// What dist::nonzero sends, then the positions where all ranks get them.
+void count_mask(Explanation& e, const DNDarray& mask) {
+  const int p = mask.comm().size();
+  if (p == 1) return;
+  const bool by_rows = *mask.split() == 0;
+  tell_all(e, 8);
+  i64 position = 0;
+  for (const i64 n : mask.shape()) position += size_of(type_of_positions(n));
+  const i64 behind = mask.size() / std::max<i64>(1, mask.shape(0));
+  for (int r = 0; r < p; ++r) {
+    const i64 own = count_of(mask.lshape(r));
+    if (!by_rows && own > 0) send(e, r, p - 1, own / 8 + p, true);  // bits, by whole bytes
+    const i64 most = by_rows ? own : Partition::even(mask.shape(0), p).count(r) * behind;
+    send(e, r, p - 1, most * position * (p - 1), true);
+  }
+  at_most(e);
+}
+
+}  // namespace
+
+Explanation begin(const DNDarray& x) {
+  Explanation e;
+  e.sent.assign(at(x.comm().size()), 0);
+  return e;
+}
+
+void at_most(Explanation& e) { e.exact = e.exact && e.sent.size() == 1; }
+
+void send(Explanation& e, int rank, i64 messages, i64 bytes, bool index) {
+  if (bytes == 0) return;
+  e.messages += messages;
+  e.sent[at(rank)] += bytes;
+  (index ? e.index_bytes : e.data_bytes) += bytes;
+}
+
+void add(Explanation& e, const Movement& m, bool index) {
+  e.messages += m.messages;
+  (index ? e.index_bytes : e.data_bytes) += m.bytes;
+  for (std::size_t r = 0; r < m.sent.size(); ++r) e.sent[r] += m.sent[r];
+}
+
+void tell_all(Explanation& e, i64 bytes) {
+  const int p = static_cast<int>(e.sent.size());
+  for (int r = 0; r < p; ++r) send(e, r, p - 1, bytes * (p - 1), true);
+}
+
+void gather_bits(Explanation& e, const DNDarray& mask) {
+  const int p = mask.comm().size();
+  for (int r = 0; r < p; ++r) send(e, r, p - 1, (count_of(mask.lshape(r)) + 7) / 8 * (p - 1), true);
+}
+
+void gather_positions(Explanation& e, const DNDarray& positions, i64 size) {
+  const int p = positions.comm().size();
+  for (int r = 0; r < p; ++r)
+    send(e, r, p - 1, count_of(positions.lshape(r)) * size_of(type_of_positions(size)) * (p - 1),
+         true);
+}
+
+void gather_value(Explanation& e, const DNDarray& value) {
+  const int p = value.comm().size();
+  add(e, movement(value.shape(), size_of(value.dtype()), boxes_of_value(value), Boxes(at(p))));
+}
+
+Foreseen foreseen(const DNDarray& x, const DistIndex& key, bool writes) {
+  Foreseen f{foresee(x, key), {}, {}, {}, {}};
+  const LooseMasks masks = loose_masks(x, key, writes);
+  for (const i64 a : masks.bits) f.bits.push_back(key.spread()[at(a)]);
+  for (const i64 a : masks.counted) f.counted.push_back(key.spread()[at(a)]);
+  f.lead = f.key.plan.lead;
+  f.shape = f.key.plan.shape;
+  if (!f.masks() || f.lead.back() != 1) return f;
+  for (const auto* list : {&f.bits, &f.counted})
+    for (const DNDarray& mask : *list) f.lead.back() = std::max(f.lead.back(), mask.size());
+  f.shape[f.key.plan.position + f.lead.size() - 1] = f.lead.back();
+  return f;
+}
+
+Shape Foreseen::said() const {
+  Shape shape = key.plan.shape;
+  if (masks() && key.plan.lead.back() == 1) shape[key.plan.position + lead.size() - 1] = -1;
+  return shape;
+}
+
+void explain_masks(Explanation& e, const Foreseen& f) {
+  for (const DNDarray& mask : f.bits) gather_bits(e, mask);
+  for (const DNDarray& mask : f.counted) count_mask(e, mask);
+}
+
+void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k) {
+  if (!k.any_spread() || count_of(k.plan.lead) == 0) return;
+  for (std::size_t a = 0; a < k.spread.size(); ++a)
+    if (k.spread[a]) gather_positions(e, k.spread[a], x.shape(k.plan.axes[static_cast<i64>(a)]));
+  if (!all_ranges_known(k)) tell_all(e, 1);
+}
+
+Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked) {
+  Explanation e = begin(x);
+  const int p = x.comm().size();
+  e.route = Route::distributed_mask;
+  e.shape = checked.shape;
+  e.shape[checked.position] = -1;
+  e.spread = {checked.position, {}};
+  const Spread as{*x.split() - mask.first, x.part()};
+  const bool moved = !(mask.mask.spread() == as);
+  if (moved) {
+    const Movement m =
+        movement(mask.mask.shape(), 1, boxes_of(mask.mask.shape(), mask.mask.spread(), p),
+                 boxes_of(mask.mask.shape(), as, p));
+    e.messages += m.messages;
+    at_most(e);
+    for (int r = 0; r < p; ++r)  // each message is whole bytes
+      send(e, r, 0, m.sent[at(r)] > 0 ? m.sent[at(r)] / 8 + p : 0, true);
+  }
+  i64 rows = 1, row = 1, widest = 0;
+  for (i64 a = mask.first; a < *x.split(); ++a) rows *= x.shape(a);
+  for (const i64 n : x.part().counts()) widest = std::max(widest, n);
+  for (i64 a = *x.split() + 1; a < mask.first + mask.mask.ndim(); ++a) widest *= x.shape(a);
+  tell_all(e, bytes_of_counts(rows, widest));
+  if (*x.split() == mask.first) {
+    e.reason = moved ? "the mask is dealt out anew, as bits; elements stay where they are"
+                     : "the mask lies as the array does; elements stay where they are";
+    return e;
+  }
+  e.reason = "elements of the ranks interleave: counts by row tell where each goes";
+  if (p == 1) return e;
+  for (i64 a = 0; a < x.ndim(); ++a) row *= a == *x.split() ? 1 : x.shape(a);
+  at_most(e);
+  for (int r = 0; r < p; ++r) send(e, r, p - 1, x.part().count(r) * row * size_of(x.dtype()));
+  return e;
+}
+
+std::vector<i64> entries_by_rank(const NormalKey& k, const RoutePlan& plan) {
+  const Shape& lead = k.plan.lead;
+  std::vector<i64> entries = plan.spread.part.counts();
+  for (i64& n : entries) n *= count_of(lead) / std::max<i64>(1, lead[plan.lead_axis]);
+  return entries;
+}
+
+void gather_others(Explanation& e, const DNDarray& x, const NormalKey& k, i64 first) {
+  for (std::size_t a = 0; a < k.spread.size(); ++a)
+    if (k.spread[a] && static_cast<i64>(a) != first)
+      gather_positions(e, k.spread[a], x.shape(k.plan.axes[static_cast<i64>(a)]));
+}
+
+std::vector<i64> all_entries(const DNDarray& x, const Shape& lead) {
+  return std::vector<i64>(at(x.comm().size()), count_of(lead));
+}
+
+void exchange_asked(Explanation& e, const DNDarray& x, const NormalKey& k, const Asked& asked) {
+  const EntryRows rows(x, k);
+  const int p = x.comm().size();
+  tell_all(e, 8);
+  at_most(e);
+  for (int r = 0; r < p; ++r) {
+    for (int q = 0; q < p; ++q) {
+      if (q == r) continue;
+      const i64 places = std::min(asked.entries[at(r)], rows.radix(q));
+      const i64 bytes = std::min(places * bytes_of_number(rows.radix(q)), (rows.radix(q) + 7) / 8);
+      send(e, r, 1, bytes, true);
+      if (asked.rows_come_back)
+        send(e, q, 1, places * rows.row_bytes());
+      else
+        send(e, r, 0, places * asked.per_place);
+    }
+  }
+}
+
+}  // namespace tessera

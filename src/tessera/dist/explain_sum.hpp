@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Adding up what an explanation says: who sends how much. Nothing is sent.
+//   Explanation e = begin(x);   tell_all(e, 8);   gather_positions(e, indices, x.shape(0));
+
+#include "tessera/dist/explain.hpp"
+#include "tessera/dist/index_route.hpp"
+#include "tessera/dist/relayout.hpp"
+
+namespace tessera {
+
+Explanation begin(const DNDarray& x);
+void at_most(Explanation& e);  // from now on it is a bound; still exact for one rank alone
+void send(Explanation& e, int rank, i64 messages, i64 bytes, bool index = false);
+void add(Explanation& e, const Movement& m, bool index = false);
+void tell_all(Explanation& e, i64 bytes);  // every rank tells every other one
+
+void gather_bits(Explanation& e, const DNDarray& mask);
+// Distributed positions along an axis of `size` entries travel in the narrowest type.
+void gather_positions(Explanation& e, const DNDarray& positions, i64 size);
+void gather_value(Explanation& e, const DNDarray& value);  // everybody gets all of it
+
+// A key that is foreseen: the masks that nobody has counted, and the most entries they can have.
+struct Foreseen {
+  NormalKey key;
+  std::vector<DNDarray> bits, counted;  // as LooseMasks of mask.hpp
+  Shape lead;                           // as long as it can be
+  Shape shape;                          // of the result, as large as it can be
+  bool masks() const { return !bits.empty() || !counted.empty(); }
+  Shape said() const;  // of the result, -1 where a mask decides
+};
+Foreseen foreseen(const DNDarray& x, const DistIndex& key, bool writes = false);
+// What becomes of masks before rows move, and of their positions where all ranks may get them.
+void explain_masks(Explanation& e, const Foreseen& f);
+// All ranks get the distributed positions of a key.
+void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k);
+// The distributed arrays beside the first are dealt out as it is: at most all ranks get them.
+void gather_others(Explanation& e, const DNDarray& x, const NormalKey& k, i64 first);
+// x[mask], a mask that stands alone.
+Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked);
+
+// Bounds where only the ranks of the entries know what they ask: ids, then rows come back or go
+// with them (per_place bytes). `entries[r]`: no more on rank r.
+struct Asked {
+  std::vector<i64> entries;
+  bool rows_come_back = false;
+  i64 per_place = 0;
+};
+void exchange_asked(Explanation& e, const DNDarray& x, const NormalKey& k, const Asked& asked);
+std::vector<i64> entries_by_rank(const NormalKey& k, const RoutePlan& plan);
+// Each rank may have all entries of `lead`.
+std::vector<i64> all_entries(const DNDarray& x, const Shape& lead);
+
+}  // namespace tessera

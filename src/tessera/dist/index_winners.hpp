@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Keys whose positions repeat, with each place once: of x[key] every element is sent once and
+// repeated where it arrives; of x[key] = value the last entry stays, and nobody has to send what
+// the others would have written. Every rank knows all positions; nothing is sent here.
+//   const Assigned a = without_repeats(x, key, value);   // the same assignment, each place once
+
+#include "tessera/dist/index_normal.hpp"
+
+namespace tessera {
+
+struct Once {
+  NormalKey key;
+  std::vector<i64>
+      slot;  // which of its entries each entry of the first key is; none: it is the same
+};
+Once each_once(const DNDarray& x, const NormalKey& key);
+// What the key of each_once picked, repeated as the first key has it.
+Array repeated(const Array& picked, const Once& once, const IndexPlan& plan);
+
+struct Assigned {
+  NormalKey key;
+  DNDarray value;
+};
+// What is given where nothing repeats, and where it makes no difference: the value is on every
+// rank, or one for all entries. The value fits.
+Assigned without_repeats(const DNDarray& x, const NormalKey& key, const DNDarray& value);
+
+}  // namespace tessera
