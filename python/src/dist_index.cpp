@@ -44,7 +44,7 @@ Array value_behind_key(const DNDarray& x, const DistIndex& index, PyObject* valu
   try {
     return assigned_value(value, x.dtype(), x.device());
   } catch (const nb::python_error&) {
-    released([&] { explain(x, index); });
+    released([&] { require_key(x, index); });
     throw;
   }
 }

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// What distributed indexing promises beside values: how little it sends, splits that do not depend
+// on data, NumPy's errors in NumPy's order. Random cases are in index_test.cpp.
+#include <gtest/gtest.h>
+
+#include "support/support.hpp"
+#include "tessera/comm/thread.hpp"
+#include "tessera/dist/explain.hpp"
+#include "tessera/dist/index_key.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+
+namespace tessera {
+namespace {
+
+Array counting(const Shape& shape) {
+  return arange(Value(0), Value(count_of(shape)), Value(1), DType::i64).reshape(shape);
+}
+
+bool same(const Array& a, const Array& b) {
+  return a.shape() == b.shape() && reduce(ReduceOp::all, ops::equal(a, b)).item().as<bool>();
+}
+
+DNDarray dealt(const Array& a, i64 axis, const Partition& part, const Communicator& comm) {
+  return DNDarray(a.slice(axis, part.begin(comm.rank()), part.end(comm.rank())).copy(), a.shape(),
+                  {axis, part}, comm);
+}
+DNDarray dealt(const Array& a, i64 axis, const Communicator& comm) {
+  return dealt(a, axis, Partition::even(a.shape(axis), comm.size()), comm);
+}
+DNDarray on_rank(const Array& a, i64 axis, int rank, const Communicator& comm) {
+  return dealt(a, axis, Partition::all_on(a.shape(axis), comm.size(), rank), comm);
+}
+
+i64 bytes_of_all(const Communicator& comm, const std::function<void()>& f) {
+  const Traffic before = comm.traffic();
+  f();
+  i64 sent = (comm.traffic() - before).bytes;
+  comm.allreduce(&sent, 1, DType::i64, Combine::sum);
+  return sent;
+}
+
+template <class E>
+std::string text_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const E& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+Array mask_of(i64 n, std::initializer_list<i64> where) {
+  const Array m = zeros({n}, DType::b1).contiguous();
+  for (const i64 i : where) m.host<bool>()[i] = true;
+  return m;
+}
+
+class DistIndexingRules : public testing::TestWithParam<int> {};
+
+// A value that repeats along the written axis goes to the ranks that own written elements, once.
+TEST_P(DistIndexingRules, ValuesGoWhereTheyAreWritten) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    const int last = comm.size() - 1;
+    const Array whole = counting({9, 4}), row = counting({1, 4}), column = counting({9, 1});
+    const auto sent = [&](const DistIndex& key, const Index& local, const Array& value,
+                          const DNDarray& given) {
+      const Array expected = whole.copy();
+      expected.assign(local, value);
+      const DNDarray x = on_rank(whole, 0, 0, comm);
+      const i64 said = explain(x, key, given).index_bytes + explain(x, key, given).data_bytes;
+      const i64 bytes = bytes_of_all(comm, [&] { x.assign(key, given); });
+      EXPECT_TRUE(same(x.gathered(), expected)) << key.str();
+      EXPECT_EQ(said, bytes) << key.str();
+      return bytes;
+    };
+    const Slice back{{}, {}, -1};
+    EXPECT_EQ(sent(DistIndex(back), Index(back), row, on_rank(row, 0, 0, comm)), 0);
+    EXPECT_EQ(sent(DistIndex(back), Index(back), row, on_rank(row, 0, last, comm)),
+              last > 0 ? 4 * 8 : 0);
+    const Array turned = Array::of<i64>({7, 2, 8, 2});  // rows in any order, one of them twice
+    EXPECT_EQ(sent(DistIndex(turned), Index(turned), row, on_rank(row, 0, last, comm)),
+              last > 0 ? 4 * 8 : 0);
+    const Array four = counting({4, 1});
+    EXPECT_EQ(sent(DistIndex(turned), Index(turned), four, on_rank(four, 0, last, comm)),
+              last > 0 ? 3 * 8 : 0)
+        << "three places, one number each";
+    const Array fours = counting({9, 3});
+    const Array columns = Array::of<i64>({1, 1, 0});  // of equal places the last alone is sent
+    EXPECT_EQ(sent(DistIndex(Slice{}, columns), Index(Slice{}, columns), fours,
+                   on_rank(fours, 0, last, comm)),
+              last > 0 ? 9 * 2 * 8 : 0);
+  });
+}
+
+TEST_P(DistIndexingRules, KeysTravelInTheNarrowestType) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    const int p = comm.size();
+    const DNDarray x = dealt(counting({5, 300}), 0, comm);
+    const DNDarray y = dealt(counting({5, 7}), 0, comm);
+    const DNDarray k =
+        dealt(ops::remainder(ops::multiply(counting({20}), Value(3)), Value(7)), 0, comm);
+    const auto sent = [&](const DNDarray& a) {
+      const i64 said = explain(a, DistIndex(Slice{}, k)).index_bytes;
+      const i64 bytes = bytes_of_all(comm, [&] { (void)a[DistIndex(Slice{}, k)]; });
+      EXPECT_EQ(said, bytes);
+      return bytes;
+    };
+    const i64 agreed = p * (p - 1);  // a byte each: nothing is out of bounds
+    EXPECT_EQ(sent(x), 20 * 2 * (p - 1) + agreed);
+    EXPECT_EQ(sent(y), 20 * 1 * (p - 1) + agreed);
+  });
+}
+
+// However many elements a mask picks, the result is dealt out along the axis that it collapses
+// into.
+TEST_P(DistIndexingRules, SplitsDoNotDependOnWhatAMaskPicks) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    const Array whole = counting({7, 7}), list = Array::of<i64>({0, 2, 5, 5}).reshape({2, 2});
+    for (const auto& picked : {mask_of(7, {3}), mask_of(7, {3, 6})}) {
+      const Array expected = whole[Index(picked, list)];
+      for (const DNDarray& x : {dealt(whole, 0, comm), DNDarray::replicated(whole.copy(), comm)}) {
+        const DNDarray m = dealt(picked, 0, comm);
+        const DistIndex near(picked, list), far(m, list);
+        EXPECT_EQ(x[far].split(), std::optional<i64>(1));
+        EXPECT_EQ(explain(x, far).spread.split, std::optional<i64>(1));
+        EXPECT_TRUE(same(x[far].gathered(), expected));
+        if (x.split()) EXPECT_EQ(x[near].split(), std::optional<i64>(1));
+      }
+    }
+  });
+}
+
+TEST_P(DistIndexingRules, ErrorsSpeakOfWhatWasGiven) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    const DNDarray x = dealt(counting({7, 5, 3}), 0, comm);
+    const DNDarray all = dealt(mask_of(7, {0, 1, 2, 3, 4, 5, 6}), 0, comm);
+    const Array six = counting({2, 3}), two = Array::of<i64>({0, 1});
+    EXPECT_EQ(text_of<IndexError>([&] { (void)x[DistIndex(all, six, two)]; }),
+              "shape mismatch: indexing arrays could not be broadcast together with shapes (7,) "
+              "(2,3) (2,) ");
+    const DNDarray value = DNDarray::replicated(counting({1, 1, 4}), comm);
+    EXPECT_EQ(text_of<ShapeError>([&] { x.assign(DistIndex(two, 0), value); }),
+              "shape mismatch: value array of shape (1,1,4) could not be broadcast to indexing "
+              "result of shape (2,3)");
+    // NumPy broadcasts the value before it looks at positions.
+    EXPECT_EQ(text_of<ShapeError>([&] {
+                x.assign(DistIndex(mask_of(7, {0, 1}), new_axis, Array::of<i64>({9})),
+                         DNDarray::replicated(counting({2, 2}), comm));
+              }),
+              "shape mismatch: value array of shape (2,2) could not be broadcast to indexing "
+              "result of shape (2,1,3)");
+    // Of positions on several ranks the first in NumPy's order is named.
+    const DNDarray wild = dealt(Array::of<i64>({1, 2, 0, 3, 9, 8}), 0, comm);
+    EXPECT_EQ(text_of<IndexError>([&] { (void)x[DistIndex(wild)]; }),
+              "index 9 is out of bounds for axis 0 with size 7");
+    EXPECT_EQ(text_of<IndexError>([&] { (void)x[DistIndex(Slice{}, wild)]; }),
+              "index 9 is out of bounds for axis 1 with size 5");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, DistIndexingRules, testing::Values(1, 2, 3, 4, 7),
+                         [](const auto& info) { return cat("p", info.param); });
+
+}  // namespace
+}  // namespace tessera
