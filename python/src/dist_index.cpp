@@ -42,8 +42,10 @@ void require_writable(const DNDarray& x) {
 // A value that cannot be converted is refused behind a key that is wrong, as NumPy has it.
 Array value_behind_key(const DNDarray& x, const DistIndex& index, PyObject* value) {
   try {
-    return assigned_value(value, x.dtype(), x.device());
-  } catch (const nb::python_error&) {
+    const Array v = assigned_value(value, x.dtype(), x.device());
+    require_depth(value, v, index.index(), x.shape());
+    return v;
+  } catch (...) {
     released([&] { require_key(x, index); });
     throw;
   }

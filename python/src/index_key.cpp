@@ -108,4 +108,14 @@ Array assigned_value(nb::handle h, DType dtype, Device device) {
   return device.kind == Kind::cpu ? a : released([&] { return a.to(device); });
 }
 
+void require_depth(nb::handle h, const Array& value, const Index& key, const Shape& shape) {
+  if (key.advanced() || !(PyList_Check(h.ptr()) || PyTuple_Check(h.ptr()))) return;
+  const IndexPlan plan = resolve(key, Layout::contiguous(shape));
+  require<ShapeError>(
+      plan.kind != IndexPlan::Kind::view || value.ndim() <= plan.shape.size(),
+      "setting an array element with a sequence. The requested array would exceed the maximum "
+      "number of dimension of ",
+      plan.shape.size(), ".");
+}
+
 }  // namespace tessera::python

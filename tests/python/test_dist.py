@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -308,6 +309,35 @@ def test_what_is_no_key(key):
     n, x = np.arange(5), D.arange(5, split=0)
     got, expected = outcome(lambda: x[key]), outcome(lambda: n[key])
     assert got[0] == expected[0] == "error" and issubclass(got[1], IndexError)
+
+
+@pytest.mark.parametrize("make", [ts.array, lambda a: D.array(a, split=0)])
+def test_lists_are_no_deeper_than_the_view_they_go_to(make):
+    for key, value in [
+        (slice(1, 3), [[7, 8]]),
+        (slice(1, 3), [[[7, 8]]]),
+        (slice(1, 3), ([7], [8])),
+        (slice(1, 3), [[]]),
+        (..., [7, 8, 9, 10]),
+        (slice(1, 3), np.array([[7, 8]])),
+        ([1, 2], [[7, 8]]),
+        (1, [7]),
+    ]:
+        ours, theirs = make(np.arange(4.0)), np.arange(4.0)
+        both = [partial(x.__setitem__, key, value) for x in (ours, theirs)]
+        same_outcome(*both, lambda *_: None)
+        np.testing.assert_array_equal(ours.numpy(), theirs)
+
+
+# NumPy looks at the key, then converts the value, then broadcasts index arrays, then looks into them.
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [((7,), [1j]), ((0, 9), [1j]), (([0, 1], [0, 1, 2]), [1j]), (([0, 9],), [1j]), (([0, 9], [0, 1, 2]), [1.0])],
+)
+def test_order_of_errors(key, value):
+    ours, theirs = D.array(np.zeros((4, 4)), split=0), np.zeros((4, 4))
+    assert outcome(lambda: theirs.__setitem__(key, value))[0] == "error"
+    same_outcome(lambda: ours.__setitem__(key, value), lambda: theirs.__setitem__(key, value), lambda *_: None)
 
 
 def test_explain():

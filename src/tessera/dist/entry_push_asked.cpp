@@ -110,9 +110,10 @@ Payload payload_of(const Given& given, DType dtype, const Shape& lead, i64 lead_
   payload.row_bytes = count_of(given.rest()) * size_of(dtype);
   payload.number_bytes = bytes_of_number(count_of(lead));
   if (!given.varies) return payload;  // the owners have it too
-  const bool find = given.known && payload.row_bytes > payload.number_bytes;
+  const bool order = !ranks_in_order(lead, lead_axis);
+  const bool find = given.known && (order || payload.row_bytes > payload.number_bytes);
   payload.rows = !find;
-  payload.numbers = find || !ranks_in_order(lead, lead_axis);
+  payload.numbers = find || order;
   return payload;
 }
 

@@ -71,12 +71,13 @@ Explanation explain_masked(const DNDarray& x, const LoneMask& mask, const IndexP
 void explain_target(Explanation& e, const DNDarray& x, const Foreseen& f, const DNDarray& given) {
   if (count_of(f.shape) == 0 || !moves(given)) return;
   const bool known = !f.masks() && !f.key.any_spread();
-  const Assigned a = known ? without_repeats(x, f.key, given) : Assigned{f.key, given};
+  const Assigned a = known ? without_repeats(x, f.key, given) : Assigned{f.key, given, {}};
   if (!known) at_most(e);
   const DNDarray& value = a.value;
   Boxes to(at(x.comm().size()));
   if (x.split()) {
     const RoutePlan plan = route_of(x, a.key);
+    if (plan.array >= 0 && !a.slot.empty()) return add(e, known_push(x, f.key, given));
     to = plan.route == Route::scalar ? boxes_on(plan.owner, x.comm().size())
                                      : boxes_of_target(value, plan);
   } else if (x.owner()) {

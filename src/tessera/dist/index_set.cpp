@@ -70,19 +70,20 @@ void write_whole(const DNDarray& x, const NormalKey& key, const DNDarray& given)
     (void)gathered(x, key);
     return;
   }
-  const auto [all, value] = without_repeats(x, gathered(x, key), given);
-  const Index local = local_key(all, all.plan.arrays, {}, x.device());
+  const Assigned a = without_repeats(x, gathered(x, key), given);
+  const Index local = local_key(a.key, a.key.plan.arrays, {}, x.device());
   if (!x.owner()) {
-    const Array v = value.split() ? value.gathered() : value.local();
-    store(x.local(), local, v);
+    const Array v = a.value.split() ? a.value.gathered() : a.value.local();
+    store(x.local(), local, a.spread_out(v));
     return;
   }
-  const Array v = at_owner(value, *x.owner());
-  if (x.comm().rank() == *x.owner()) store(x.resident(), local, v);
+  const Array v = at_owner(a.value, *x.owner());
+  if (x.comm().rank() == *x.owner()) store(x.resident(), local, a.spread_out(v));
 }
 
-void write_local(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
-                 const DNDarray& value) {
+// Each rank writes into its own part.
+void write_local(const DNDarray& x, const Assigned& a, const RoutePlan& plan) {
+  const DNDarray& value = a.value;
   const int me = x.comm().rank();
   const i64 split = *x.split(), begin = plan.begins[at(me)], end = plan.ends[at(me)];
   const i64 own = own_axis(value, plan.axis, plan.shape.size());
@@ -93,27 +94,26 @@ void write_local(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
     mine = relayout(held(value), value.shape(), value.dtype(), boxes_of_value(value),
                     boxes_of_target(value, plan), value.comm());
   if (begin == end) return;
-  const Index local =
-      plan.array >= 0
-          ? local_key(key, own_positions(x, key, plan), {}, x.device())
-          : local_key(key, key.plan.arrays, {split, own_range(x, key, plan, me), {}}, x.device());
-  store(x.resident(), local, mine);
+  const Index local = plan.array >= 0
+                          ? local_key(a.key, own_positions(x, a.key, plan), {}, x.device())
+                          : local_key(a.key, a.key.plan.arrays,
+                                      {split, own_range(x, a.key, plan, me), {}}, x.device());
+  store(x.resident(), local, a.spread_out(mine));
 }
 
-void write_routed(const DNDarray& x, const NormalKey& given_key, const DNDarray& given) {
-  const RoutePlan first = route_of(x, given_key);
-  refuse_strictly(first, given);
-  if (first.route == Route::unordered) return push_rows(x, given_key, first, given);
-  const auto [key, value] = without_repeats(x, given_key, given);
-  const RoutePlan plan = route_of(x, key);
-  if (plan.route == Route::scalar) {
-    const i64 split = *x.split(), entry = key.axes[at(split)].value - x.part().begin(plan.owner);
-    const Array there = at_owner(value, plan.owner);
-    if (x.comm().rank() == plan.owner)
-      store(x.resident(), local_key(key, key.plan.arrays, {split, {}, entry}, x.device()), there);
-  } else {
-    write_local(x, key, plan, value);
-  }
+void write_routed(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
+  const RoutePlan first = route_of(x, key);
+  refuse_strictly(first, value);
+  if (first.route == Route::unordered) return push_rows(x, key, first, value);
+  const Assigned a = without_repeats(x, key, value);
+  if (first.array >= 0 && !a.slot.empty()) return push_rows(x, key, first, value);
+  const RoutePlan plan = route_of(x, a.key);
+  if (plan.route != Route::scalar) return write_local(x, a, plan);
+  const i64 split = *x.split(), entry = a.key.axes[at(split)].value - x.part().begin(plan.owner);
+  const Array there = at_owner(a.value, plan.owner);
+  if (x.comm().rank() == plan.owner)
+    store(x.resident(), local_key(a.key, a.key.plan.arrays, {split, {}, entry}, x.device()),
+          a.spread_out(there));
 }
 
 // What shapes, devices and groups alone can say. NumPy looks at the value's shape before it looks

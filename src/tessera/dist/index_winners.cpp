@@ -2,6 +2,7 @@
 #include "tessera/dist/index_winners.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
@@ -41,6 +42,29 @@ NormalKey key_of(const DNDarray& x, const NormalKey& key, std::span<const i64> e
   return with_positions(x, key, positions);
 }
 
+// The rows of a value that entries use, each once, by who has them: an entry for each, and which of
+// them every entry uses.
+struct UsedRows {
+  std::vector<i64> entry, slot;
+  UsedRows(const OwnRows& own, std::span<const i64> entries) {
+    std::vector<i64> numbers;
+    for (const i64 e : entries) numbers.push_back(own.number(e));
+    const Distinct d = distinct(numbers);
+    std::vector<i64> first(d.ids.size()), order(d.ids.size()), place(d.ids.size());
+    for (std::size_t j = 0; j < entries.size(); ++j) first[at(d.slot[j])] = entries[j];
+    std::iota(order.begin(), order.end(), i64{0});
+    if (own.lead_axis() >= 0)
+      std::stable_sort(order.begin(), order.end(), [&](i64 a, i64 b) {
+        return own.along(first[at(a)]) < own.along(first[at(b)]);
+      });
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      place[at(order[k])] = static_cast<i64>(k);
+      entry.push_back(first[at(order[k])]);
+    }
+    for (const i64 s : d.slot) slot.push_back(place[at(s)]);
+  }
+};
+
 // This rank's rows of the value for its entries, the list of them where the lead stood.
 Array rows_at(const ValueRows& rows, std::span<const i64> entries) {
   const Array first = rows.rows(entries);
@@ -71,34 +95,38 @@ Array repeated(const Array& picked, const Once& once, const IndexPlan& plan) {
   return all.reshape(shape);
 }
 
+Array Assigned::spread_out(const Array& moved) const {
+  if (slot.empty()) return moved;
+  return take(moved, list_of(slot).to(moved.device()), key.plan.position);
+}
+
 Assigned without_repeats(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
   const IndexPlan& plan = key.plan;
   const i64 ndim = plan.shape.size(), position = plan.position;
   const bool moves = value.split() || !value.known();
   if (!moves || plan.arrays.empty() || count_of(plan.shape) == 0 ||
       !varies(value.shape(), ndim, position, plan.lead.size()))
-    return {key, value};
+    return {key, value, {}};
   const OwnRows own(value, plan);
-  i64 rows = 1;  // of the value; it may have fewer than there are entries
+  const std::vector<i64> entries = staying(x, key);
+  UsedRows used(own, entries);
+  i64 rows = 1;
   for (i64 a = 0; a < plan.lead.size(); ++a) rows *= own.extents()[position + a];
-  std::vector<i64> entries = staying(x, key);
-  if (static_cast<i64>(entries.size()) >= rows) return {key, value};
-  if (own.lead_axis() >= 0)  // by who has them
-    std::stable_sort(entries.begin(), entries.end(),
-                     [&](i64 a, i64 b) { return own.along(a) < own.along(b); });
+  if (static_cast<i64>(used.entry.size()) == rows) return {key, value, {}};
+
   const int me = value.comm().rank();
   std::vector<i64> mine, counts(at(value.comm().size()));
-  for (const i64 entry : entries) {
+  for (const i64 entry : used.entry) {
     const bool here = own.lead_axis() < 0 || own.holds(me, entry);
     if (here) mine.push_back(own.row(entry, me));
     if (own.lead_axis() >= 0) ++counts[at(value.part().owner(own.along(entry)))];
   }
   Shape shape = own.extents();
   for (i64 a = 1; a < plan.lead.size(); ++a) shape.erase(position);
-  shape[position] = static_cast<i64>(entries.size());
+  shape[position] = static_cast<i64>(used.entry.size());
   Array local;
   if (own.holder() < 0 || own.holder() == me) local = rows_at(own.rows(value.resident(), me), mine);
-  Assigned once{key_of(x, key, entries), {}};
+  Assigned once{key_of(x, key, entries), {}, std::move(used.slot)};
   if (own.lead_axis() >= 0)
     once.value = DNDarray(local, shape, {position, Partition::of(counts)}, value.comm());
   else if (own.rest_axis() >= 0)

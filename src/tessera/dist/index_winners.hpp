@@ -21,6 +21,11 @@ Array repeated(const Array& picked, const Once& once, const IndexPlan& plan);
 struct Assigned {
   NormalKey key;
   DNDarray value;
+  // Which row of the value each entry of the key gets, where the value has each row once; none: the
+  // value fits the key.
+  std::vector<i64> slot;
+  Array spread_out(
+      const Array& moved) const;  // a part of the value with its rows as the key has them
 };
 // What is given where nothing repeats, and where it makes no difference: the value is on every
 // rank, or one for all entries. The value fits.

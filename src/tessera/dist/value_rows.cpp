@@ -104,6 +104,16 @@ i64 OwnRows::row(i64 entry, int rank) const {
   return row;
 }
 
+i64 OwnRows::number(i64 entry) const {
+  i64 number = 0, weight = 1;
+  for (i64 a = lead_.size() - 1; a >= 0; --a) {
+    if (own_[position_ + a] != 1) number += entry % lead_[a] * weight;
+    weight *= own_[position_ + a];
+    entry /= lead_[a];
+  }
+  return number;
+}
+
 ValueRows OwnRows::rows(const Array& local, int rank) const {
   ValueRows v{local, own_, {}, position_};
   for (i64 a = 0; a < lead_.size(); ++a) v.lead.push_back(v.shape[position_ + a] = extent(a, rank));

@@ -53,6 +53,7 @@ class OwnRows {
   i64 along(i64 entry) const;  // its place along lead_axis()
   bool holds(int rank, i64 entry) const;
   i64 row(i64 entry, int rank) const;  // as that rank counts its rows
+  i64 number(i64 entry) const;         // of its row among all of the value's
   ValueRows rows(const Array& local, int rank) const;
   Shape rest(int rank) const;  // the shape of one of its rows
 

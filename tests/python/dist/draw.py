@@ -183,9 +183,9 @@ def draw_value(rng, target, ranks, dtype):
     if np.dtype(dtype).kind == "u" and array.dtype.kind in "fc":
         array = np.abs(array)  # what negative floats become is up to the machine
     form = rng.integers(0, 5)
-    if form == 0 and array.ndim <= len(target):  # NumPy refuses nested lists that are deeper, not arrays
+    if form == 0:
         return Operand(array.tolist())
-    if form <= 1:
+    if form == 1:
         return Operand(array)
     return Operand(array, draw_layout(rng, array.shape, ranks, 4))
 
