@@ -99,7 +99,8 @@ def subset_bits(n, k):
 
 def lower_bound(row, ranks, result_layout):
     """Bytes that have to leave the ranks: numbers that are not where they are wanted, each once per rank, and what
-    the owners have to hear of a distributed key: which of their entries are meant, as few bits as can say it."""
+    the ranks have to hear of a distributed key: owners, which of their entries are meant, as few bits as can say it;
+    where a key is needed whole, it in the smallest type; of a mask, how many each rank picked."""
     x = Layout(row.split, even(row.shape[row.split], ranks) if row.split is not None else (0,) * ranks)
     items = model.normal_form([(plain(k), layout(k, ranks)) for k in row.key], len(row.shape))
     if row.value is None:
@@ -110,6 +111,21 @@ def lower_bound(row, ranks, result_layout):
     return data + math.ceil(key_bits(row, x, items, ranks) / 8)
 
 
+def mask_bits(row, x, item, ranks):
+    """A dealt mask: its bits where they are needed elsewhere, and the numbers of elements that are picked."""
+    if row.split is None:
+        return (ranks - 1) * item.obj.size
+    axis = row.split - item.axes[0]
+    bits = 0.0
+    if item.layout.split != axis:
+        to = model.owners(item.obj.shape, Layout(axis, x.counts))
+        bits += np.count_nonzero(model.owners(item.obj.shape, item.layout) != to)
+    if axis == 0:  # every rank knows the result's layout, so it hears the other ranks' counts
+        return bits + sum((ranks - 1) * 8 * np.min_scalar_type(c).itemsize for c in x.counts)
+    lines = math.prod(item.obj.shape[:axis])  # of each, how many the ranks before picked
+    return bits + (ranks - 1) * lines * math.log2(max(x.counts) + 1)
+
+
 def key_bits(row, x, items, ranks):
     bits = 0.0
     for item in items:
@@ -117,15 +133,11 @@ def key_bits(row, x, items, ranks):
             continue
         holders = model.owners(np.shape(item.obj), item.layout)
         if item.kind == "mask":
-            if row.split is None:
-                bits += (ranks - 1) * item.obj.size
-            elif item.layout.split != row.split - item.axes[0]:
-                to = model.owners(item.obj.shape, Layout(row.split - item.axes[0], x.counts))
-                bits += np.count_nonzero(holders != to)
+            bits += mask_bits(row, x, item, ranks)
             continue
         indices = np.asarray(item.obj).ravel()
         if row.split not in item.axes:  # everybody needs all of it, in order
-            bits += (ranks - 1) * indices.size * math.log2(row.shape[item.axes[0]])
+            bits += (ranks - 1) * indices.size * 8 * np.min_scalar_type(row.shape[item.axes[0]] - 1).itemsize
             continue
         place = np.repeat(np.arange(ranks), x.counts)[indices]
         for asks in range(ranks):
@@ -134,6 +146,5 @@ def key_bits(row, x, items, ranks):
                     chosen = len(np.unique(indices[(holders == asks) & (place == owns)]))
                     bits += subset_bits(x.counts[owns], chosen)
         if row.value is not None and not isinstance(row.value, (Dealt, int, float)):
-            away = np.count_nonzero(holders != place)
-            bits += away * math.log2(max(2, indices.size))  # which number of the value goes there
+            bits += 64 * np.count_nonzero(holders != place)  # the number that goes there, or where it stands
     return bits
