@@ -42,9 +42,8 @@ void require_writable(const DNDarray& x) {
 // A value that cannot be converted is refused behind a key that is wrong, as NumPy has it.
 Array value_behind_key(const DNDarray& x, const DistIndex& index, PyObject* value) {
   try {
-    const Array v = assigned_value(value, x.dtype(), x.device());
-    require_depth(value, v, index.index(), x.shape());
-    return v;
+    require_depth(value, index.index(), x.shape());
+    return assigned_value(value, x.dtype(), x.device());
   } catch (...) {
     released([&] { require_key(x, index); });
     throw;

@@ -95,8 +95,8 @@ int array_assign_subscript(PyObject* self, PyObject* key, PyObject* value) noexc
       }
     }
     const Index index = key_of<Index>(key, x.device());
+    require_depth(value, index, x.shape());
     const Array source = assigned_value(value, x.dtype(), x.device());
-    require_depth(value, source, index, x.shape());
     released([&] { x.assign(index, source); });
     return 0;
   });

@@ -108,11 +108,19 @@ Array assigned_value(nb::handle h, DType dtype, Device device) {
   return device.kind == Kind::cpu ? a : released([&] { return a.to(device); });
 }
 
-void require_depth(nb::handle h, const Array& value, const Index& key, const Shape& shape) {
-  if (key.advanced() || !(PyList_Check(h.ptr()) || PyTuple_Check(h.ptr()))) return;
+void require_depth(nb::handle value, const Index& key, const Shape& shape) {
+  i64 depth = 0;
+  nb::object o = nb::borrow(value);
+  while (PyList_Check(o.ptr()) || PyTuple_Check(o.ptr())) {
+    ++depth;
+    if (PySequence_Size(o.ptr()) == 0) break;
+    o = nb::steal(PySequence_GetItem(o.ptr(), 0));
+  }
+  if (depth == 0 || key.advanced()) return;
+  if (nb::hasattr(o, "ndim")) depth += nb::cast<i64>(o.attr("ndim"));
   const IndexPlan plan = resolve(key, Layout::contiguous(shape));
   require<ShapeError>(
-      plan.kind != IndexPlan::Kind::view || value.ndim() <= plan.shape.size(),
+      plan.kind != IndexPlan::Kind::view || depth <= plan.shape.size(),
       "setting an array element with a sequence. The requested array would exceed the maximum "
       "number of dimension of ",
       plan.shape.size(), ".");

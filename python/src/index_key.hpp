@@ -35,8 +35,8 @@ Key key_of(PyObject* key, Device device);
 
 // A value as NumPy casts it in an assignment: any kind, Python ints within bounds; on `device`.
 Array assigned_value(nb::handle h, DType dtype, Device device);
-// Of nested lists, which became `value`: ValueError where they are deeper than the view that the
-// key gives of an array of this shape.
-void require_depth(nb::handle h, const Array& value, const Index& key, const Shape& shape);
+// ValueError where lists are nested deeper than the view that the key gives of an array of this
+// shape has axes; NumPy says so before it converts them.
+void require_depth(nb::handle value, const Index& key, const Shape& shape);
 
 }  // namespace tessera::python

@@ -317,6 +317,8 @@ def test_lists_are_no_deeper_than_the_view_they_go_to(make):
         (slice(1, 3), [[7, 8]]),
         (slice(1, 3), [[[7, 8]]]),
         (slice(1, 3), ([7], [8])),
+        (slice(1, 3), [[7j]]),
+        (slice(1, 3), [np.arange(2)]),
         (slice(1, 3), [[]]),
         (..., [7, 8, 9, 10]),
         (slice(1, 3), np.array([[7, 8]])),

@@ -8,6 +8,7 @@
 #include "tessera/dist/index_winners.hpp"
 #include "tessera/dist/mask.hpp"
 #include "tessera/dist/value_rows.hpp"
+#include "tessera/kernels/gather/fit.hpp"
 
 namespace tessera {
 namespace {
@@ -25,20 +26,18 @@ void explain_where_needed(Explanation& e, const DNDarray& value) {
   at_most(e);
 }
 
-// The elements of a mask that interleave: each rank fetches its numbers from where they are.
-void explain_picked(Explanation& e, const DNDarray& x, const LoneMask& mask, const DNDarray& value,
-                    i64 own) {
-  const int p = x.comm().size();
-  gather_value(e, value);
-  if (!value.split() || p == 1) return;
-  const Partition even = Partition::even(value.shape(own), p);
-  const i64 row = value.size() / std::max<i64>(1, value.shape(own)) * size_of(value.dtype());
-  const i64 behind = mask.mask.size() / std::max<i64>(1, x.shape(*x.split()));
-  tell_all(e, 9);
-  for (int r = 0; r < p; ++r) {
-    send(e, r, 0, x.part().count(r) * behind * 8, true);
-    send(e, r, p - 1, even.count(r) * row * (p - 1));
-  }
+// The elements of a mask that interleave: the value is dealt out along them, then each rank gets
+// the numbers of its own.
+void explain_picked(Explanation& e, const DNDarray& value, i64 own) {
+  if (!value.split()) return gather_value(e, value);
+  const int p = value.comm().size();
+  const Spread along{own, Partition::even(value.shape(own), p)};
+  const Spread& to = value.split() == own ? value.spread() : along;
+  const i64 item = size_of(value.dtype());
+  add(e, movement(value.shape(), item, boxes_of(value.shape(), value.spread(), p),
+                  boxes_of(value.shape(), to, p)));
+  const i64 row = value.size() / std::max<i64>(1, value.shape(own)) * item;
+  for (int r = 0; r < p && p > 1; ++r) send(e, r, p - 1, to.part.count(r) * row);
 }
 
 Explanation explain_masked(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked,
@@ -52,7 +51,7 @@ Explanation explain_masked(const DNDarray& x, const LoneMask& mask, const IndexP
     if (*x.split() == mask.first)
       gather_value(e, value);
     else
-      explain_picked(e, x, mask, value, own);
+      explain_picked(e, value, own);
     return e;
   }
   if (aligned) {
@@ -144,13 +143,13 @@ Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& wid
   if (const auto mask = lone_mask(x, key); mask && covers_split(x, *mask)) {
     IndexPlan plan = checked;
     plan.shape[plan.position] = -1;
-    require_broadcast(given.shape(), plan);
+    require_fit(given.shape(), plan);
     e = explain_masked(x, *mask, checked, trimmed(given, plan.shape.size()));
   } else {
     const Foreseen f = foreseen(x, key, true);
     IndexPlan plan = f.key.plan;
     plan.shape = f.said();
-    require_broadcast(given.shape(), plan);
+    require_fit(given.shape(), plan);
     const DNDarray value = trimmed(given, plan.shape.size());
     e = begin(x);
     explain_masks(e, f);

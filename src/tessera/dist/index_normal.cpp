@@ -33,31 +33,23 @@ Unmasked unmask(const DistIndex& key, bool silently) {
     u.mask.push_back(mask);
   };
   for (const Index::Item& item : key.index().items()) {
-    switch (item.kind) {
-      case ItemKind::integer: u.index.add(item.value); break;
-      case ItemKind::slice: u.index.add(item.slice); break;
-      case ItemKind::new_axis: u.index.add(new_axis); break;
-      case ItemKind::ellipsis: u.index.add(ellipsis); break;
-      case ItemKind::boolean: u.index.add(item.value != 0); break;
-      default: {
-        const auto which = static_cast<std::size_t>(item.value);
-        const Array& a = key.index().arrays()[which];
-        const DNDarray& spread = key.spread()[which];
-        if (spread && u.guide < 0) u.guide = static_cast<i64>(u.spread.size());
-        if (item.kind == ItemKind::integer_array) {
-          add_array(a, spread, false);
-        } else if (spread && silently) {
-          const Array one = a.size() > 0 ? Array::of<i64>({0}) : Array::of<i64>({});
-          for (i64 axis = 0; axis < a.ndim(); ++axis) add_array(one, {}, true);
-        } else if (spread) {
-          for (const DNDarray& p : dist::nonzero(spread))
-            add_array(stand_in(p.shape(), DType::i64), p, true);
-        } else if (a.ndim() == 0) {  // on a device that the host cannot read
-          u.index.add(a.item().as<bool>());
-        } else {
-          for (const Array& p : nonzero(a.to(cpu))) add_array(p, {}, true);
-        }
-      }
+    if (add_plain(u.index, item)) continue;
+    const auto which = static_cast<std::size_t>(item.value);
+    const Array& a = key.index().arrays()[which];
+    const DNDarray& spread = key.spread()[which];
+    if (spread && u.guide < 0) u.guide = static_cast<i64>(u.spread.size());
+    if (item.kind == ItemKind::integer_array) {
+      add_array(a, spread, false);
+    } else if (spread && silently) {
+      const Array one = a.size() > 0 ? Array::of<i64>({0}) : Array::of<i64>({});
+      for (i64 axis = 0; axis < a.ndim(); ++axis) add_array(one, {}, true);
+    } else if (spread) {
+      for (const DNDarray& p : dist::nonzero(spread))
+        add_array(stand_in(p.shape(), DType::i64), p, true);
+    } else if (a.ndim() == 0) {  // on a device that the host cannot read
+      u.index.add(a.item().as<bool>());
+    } else {
+      for (const Array& p : nonzero(a.to(cpu))) add_array(p, {}, true);
     }
   }
   return u;
@@ -207,7 +199,9 @@ NormalKey normalize(const DNDarray& x, const DistIndex& key) {
 
 NormalKey foresee(const DNDarray& x, const DistIndex& key) {
   NormalKey k = planned(x, key.index(), unmask(key, true));
-  check_values(x, k);
+  const bool masks = std::any_of(key.spread().begin(), key.spread().end(),
+                                 [](const DNDarray& a) { return a && a.dtype() == DType::b1; });
+  if (!masks) check_values(x, k);  // a mask may pick nothing: then nobody looks at them
   return k;
 }
 
@@ -310,35 +304,19 @@ Array checked_positions(const Array& positions, i64 axis, i64 size) {
 Index local_key(const NormalKey& key, std::span<const Array> arrays, const AtAxis& at,
                 Device device) {
   Index local;
-  i64 axis = 0, array = 0, used = 0;
-  const auto ndim = static_cast<i64>(key.axes.size());
-  for (const KeyAxis& a : key.axes) used += a.meets != Meets::slice;
-  i64 slices = 0;
-  for (const Index::Item& item : key.index.items()) slices += item.kind == ItemKind::slice;
-  for (const Index::Item& item : key.index.items()) {
-    switch (item.kind) {
-      case ItemKind::integer:
-        local.add(axis == at.axis && at.value ? *at.value
-                                              : key.axes[static_cast<std::size_t>(axis)].value);
-        ++axis;
-        break;
-      case ItemKind::slice:
-        if (axis == at.axis && at.slice) {
-          const SliceRange& r = *at.slice;
-          const i64 stop = r.start + r.length * r.step;
-          local.add(Slice{r.start, stop < 0 ? std::nullopt : std::optional(stop), r.step});
-        } else {
-          local.add(item.slice);
-        }
-        ++axis;
-        break;
-      case ItemKind::new_axis: local.add(new_axis); break;
-      case ItemKind::ellipsis:
-        local.add(ellipsis);
-        axis += ndim - used - slices;
-        break;
-      case ItemKind::boolean: local.add(item.value != 0); break;
-      default: local.add(arrays[static_cast<std::size_t>(array++)].to(device)); ++axis;
+  std::size_t array = 0;
+  const std::vector<i64> first = first_axes(key.index, static_cast<i64>(key.axes.size()));
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const Index::Item& item = key.index.items()[i];
+    const bool here = first[i] == at.axis;
+    if (item.kind == ItemKind::integer) {
+      local.add(here && at.value ? *at.value : key.axes[static_cast<std::size_t>(first[i])].value);
+    } else if (item.kind == ItemKind::slice && here && at.slice) {
+      const SliceRange& r = *at.slice;
+      const i64 stop = r.start + r.length * r.step;
+      local.add(Slice{r.start, stop < 0 ? std::nullopt : std::optional(stop), r.step});
+    } else if (!add_plain(local, item)) {
+      local.add(arrays[array++].to(device));
     }
   }
   return local;

@@ -12,6 +12,19 @@ namespace tessera {
 // An array of that shape whose elements mean nothing: for checks that look at shapes only.
 Array stand_in(const Shape& shape, DType dtype);
 
+// Adds an item of another key to an Index or DistIndex; false for arrays, which the caller adds.
+template <class Key>
+bool add_plain(Key& key, const Index::Item& item) {
+  switch (item.kind) {
+    case Index::Kind::integer: key.add(item.value); return true;
+    case Index::Kind::slice: key.add(item.slice); return true;
+    case Index::Kind::new_axis: key.add(new_axis); return true;
+    case Index::Kind::ellipsis: key.add(ellipsis); return true;
+    case Index::Kind::boolean: key.add(item.value != 0); return true;
+    default: return false;
+  }
+}
+
 enum class Meets : std::uint8_t { slice, integer, positions };
 // What stands on one axis of the indexed array.
 struct KeyAxis {

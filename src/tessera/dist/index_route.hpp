@@ -56,9 +56,6 @@ Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan);
 // A value without the leading axes of size 1 beyond the target's rank: NumPy drops them in
 // assignments.
 DNDarray trimmed(const DNDarray& value, i64 ndim);
-// ShapeError, as NumPy says it. An extent of -1 in the plan's shape is not known.
-void require_broadcast(const Shape& value, const IndexPlan& plan);
-Shape trimmed_shape(Shape shape, i64 ndim);
 
 // Positions of entries [begin, end) along an axis of `lead`; arrays that do not have the axis, or
 // only one entry of it, are passed on whole.

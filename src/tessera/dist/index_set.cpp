@@ -12,6 +12,7 @@
 #include "tessera/dist/relayout.hpp"
 #include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/gather/fit.hpp"
 
 namespace tessera {
 namespace {
@@ -135,7 +136,7 @@ void check_value(const DNDarray& x, const DistIndex& key, const DNDarray& value,
   const auto items = key.index().items();
   const bool masks = std::any_of(items.begin(), items.end(),
                                  [](const Index::Item& i) { return i.kind == Index::Kind::mask; });
-  if (!masks && !is_full_mask(x, key)) require_broadcast(value.shape(), checked);
+  if (!masks && !is_full_mask(x, key)) require_fit(value.shape(), checked);
 }
 
 }  // namespace
@@ -150,27 +151,6 @@ Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan) {
       to.push_back(plan.ends[q] > plan.begins[q] ? Box{} : Box{0, 0, 0});
   }
   return to;
-}
-
-void require_broadcast(const Shape& given, const IndexPlan& plan) {
-  const Shape value = trimmed_shape(given, plan.shape.size());
-  bool fits = value.size() <= plan.shape.size();
-  for (i64 i = 1; fits && i <= value.size(); ++i) {
-    const i64 from = value[value.size() - i], to = plan.shape[plan.shape.size() - i];
-    fits = from == 1 || from == to || to < 0;
-  }
-  if (plan.kind == IndexPlan::Kind::advanced)
-    require<ShapeError>(fits, "shape mismatch: value array of shape ", tight_text(given),
-                        " could not be broadcast to indexing result of shape ",
-                        tight_text(plan.shape));
-  else
-    require<ShapeError>(fits, "could not broadcast input array from shape ", tight_text(value),
-                        " into shape ", tight_text(plan.shape));
-}
-
-Shape trimmed_shape(Shape shape, i64 ndim) {
-  while (shape.size() > ndim && shape[0] == 1) shape.erase(0);
-  return shape;
 }
 
 DNDarray trimmed(const DNDarray& value, i64 ndim) {
@@ -202,7 +182,7 @@ void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
                             given.size() == picked,
                         "NumPy boolean array indexing assignment cannot assign ", given.size(),
                         " input values to the ", picked, " output values where the mask is true");
-    require_broadcast(given.shape(), shaped.plan);
+    tessera::require_fit(given.shape(), shaped.plan);
     const NormalKey k = routable(*this, shaped);
     const DNDarray value = trimmed(given, k.plan.shape.size());
     if (split() && (picked > 0 || k.any_spread()))

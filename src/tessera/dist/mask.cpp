@@ -2,11 +2,15 @@
 #include "tessera/dist/mask.hpp"
 
 #include <algorithm>
+#include <numeric>
 
+#include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/gather/fit.hpp"
+#include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
 namespace tessera {
@@ -57,16 +61,8 @@ Array inside(const Array& part, const Box& box, const Piece& piece) {
 // The key with local arrays instead of its mask.
 Index with_arrays(const DistIndex& key, std::span<const Array> arrays) {
   Index local;
-  for (const Index::Item& item : key.index().items()) {
-    switch (item.kind) {
-      case Index::Kind::integer: local.add(item.value); break;
-      case Index::Kind::slice: local.add(item.slice); break;
-      case Index::Kind::new_axis: local.add(new_axis); break;
-      case Index::Kind::ellipsis: local.add(ellipsis); break;
-      case Index::Kind::boolean: local.add(item.value != 0); break;
-      default: local.add(arrays[at(item.value)]);
-    }
-  }
+  for (const Index::Item& item : key.index().items())
+    if (!add_plain(local, item)) local.add(arrays[at(item.value)]);
   return local;
 }
 
@@ -74,6 +70,31 @@ Index with_arrays(const DistIndex& key, std::span<const Array> arrays) {
 bool varies(const DNDarray& value, i64 axis, i64 result_ndim) {
   const i64 own = axis - (result_ndim - value.ndim());
   return own >= 0 && value.shape(own) != 1;
+}
+
+// What of a value along the picked elements goes to this rank's: everybody knows who needs which.
+Array in_order(const DNDarray& value, i64 axis, const MaskOrder& order) {
+  const DNDarray dealt = value.resplit(axis);  // along another axis every rank would have a slab
+  const int me = value.comm().rank();
+  DistIndex pick;
+  for (i64 a = 0; a < axis; ++a) pick.add(Slice{});
+  pick.add(stand_in({0}, DType::i64));
+  const EntryRows rows(dealt, normalize(dealt, pick));
+  Fetch fetch;
+  for (int r = 0; r < value.comm().size(); ++r) {
+    const std::vector<i64> theirs = order.positions(r);
+    const auto first = std::lower_bound(theirs.begin(), theirs.end(), dealt.part().begin(me)),
+               last = std::lower_bound(first, theirs.end(), dealt.part().end(me));
+    fetch.serve.emplace_back(first, last);
+    if (r == me) fetch.wanted = theirs;
+  }
+  fetch.bounds = owner_bounds(fetch.wanted, dealt.part(), 1);
+  fetch.slot.resize(fetch.wanted.size());
+  std::iota(fetch.slot.begin(), fetch.slot.end(), i64{0});
+  const Array first = fetch_rows(rows, fetch);
+  Shape back;
+  for (i64 a = 0; a < first.ndim(); ++a) back.push_back(a < axis ? a + 1 : a == axis ? 0 : a);
+  return first.permute(back);
 }
 
 }  // namespace
@@ -143,23 +164,15 @@ DistIndex with_whole_masks(const DistIndex& key, const LooseMasks& masks) {
   DistIndex whole;
   std::size_t next = 0;
   for (const Index::Item& item : key.index().items()) {
-    switch (item.kind) {
-      case Index::Kind::integer: whole.add(item.value); break;
-      case Index::Kind::slice: whole.add(item.slice); break;
-      case Index::Kind::new_axis: whole.add(new_axis); break;
-      case Index::Kind::ellipsis: whole.add(ellipsis); break;
-      case Index::Kind::boolean: whole.add(item.value != 0); break;
-      default: {
-        const DNDarray& spread = key.spread()[at(item.value)];
-        if (next < masks.bits.size() && masks.bits[next] == item.value) {
-          whole.add(relayout_bits(spread, {}));
-          ++next;
-        } else if (spread) {
-          whole.add(spread);
-        } else {
-          whole.add(key.index().arrays()[at(item.value)]);
-        }
-      }
+    if (add_plain(whole, item)) continue;
+    const DNDarray& spread = key.spread()[at(item.value)];
+    if (next < masks.bits.size() && masks.bits[next] == item.value) {
+      whole.add(relayout_bits(spread, {}));
+      ++next;
+    } else if (spread) {
+      whole.add(spread);
+    } else {
+      whole.add(key.index().arrays()[at(item.value)]);
     }
   }
   return whole;
@@ -197,8 +210,9 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
   Array local_mask = aligned(x, mask).to(x.device());
   if (may_share_memory(local_mask, x.resident())) local_mask = local_mask.copy();
   const Index local = with_arrays(key, std::array<Array, 1>{local_mask});
-  if (!varies(value, axis, ndim)) {  // the same for all of them: no rank has to know of another's
-    require_broadcast(given.shape(), checked);
+  // The same for all of them: no rank has to know of another's. What does not fit is told below,
+  // with the number of elements.
+  if (!varies(value, axis, ndim) && fits(given.shape(), checked.shape)) {
     const bool needs = !worth_telling(value) || reduce(ReduceOp::any, local_mask).item().as<bool>();
     const Array all = value_where_needed(value, needs);
     if (needs) x.resident().assign(local, may_share_memory(all, x.resident()) ? all.copy() : all);
@@ -212,23 +226,15 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
                         "NumPy boolean array indexing assignment cannot assign ", value.size(),
                         " input values to the ", order.total(),
                         " output values where the mask is true");
-  require_broadcast(given.shape(), plan);
+  require_fit(given.shape(), plan);
   const i64 own = axis - (ndim - value.ndim());
   Array mine;
   if (*x.split() == mask.first) {
     mine = value.spread_as({own, Partition::of(order.counts())}).local();
+  } else if (value.split()) {
+    mine = in_order(value, own, order);
   } else {
-    const std::vector<i64> positions = order.positions(x.comm().rank());
-    Array wanted = empty_dense({static_cast<i64>(positions.size())}, DType::i64);
-    std::copy(positions.begin(), positions.end(), wanted.host<i64>());
-    DistIndex pick;
-    for (i64 a = 0; a < own; ++a) pick.add(Slice{});
-    pick.add(DNDarray(wanted, {order.total()}, {0, Partition::of(order.counts())}, x.comm()));
-    // Dealt out along the picked elements: along another axis a rank would get its slab of it
-    // alone.
-    mine = value.split()
-               ? value.resplit(own)[pick].local()
-               : value.local()[with_arrays(pick, std::array<Array, 1>{wanted.to(x.device())})];
+    mine = take(value.local(), list_of(order.positions(x.comm().rank())).to(x.device()), own);
   }
   x.resident().assign(local, may_share_memory(mine, x.resident()) ? mine.copy() : mine);
 }

@@ -3,6 +3,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/gather/fit.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/gather/key.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
@@ -18,35 +19,12 @@ void require_writable(const Array& x) {
   require<ArgumentError>(x.storage().writable() && !repeats, "assignment destination is read-only");
 }
 
-// The value with leading axes of size 1 beyond `ndim` dropped, which NumPy allows in assignments.
-Array trim(const Array& value, i64 ndim) {
+// The value without the leading axes of size 1 that NumPy drops in assignments.
+Array fitted(const Array& value, const IndexPlan& plan) {
+  require_fit(value.shape(), plan);
   Layout l = value.layout();
-  while (l.ndim() > ndim && l.shape[0] == 1) l = l.select(0, 0);
+  while (l.ndim() > plan.shape.size()) l = l.select(0, 0);
   return value.view(std::move(l));
-}
-
-bool broadcasts(const Shape& from, const Shape& to) {
-  if (from.size() > to.size()) return false;
-  for (i64 i = 1; i <= from.size(); ++i) {
-    const i64 a = from[from.size() - i];
-    if (a != 1 && a != to[to.size() - i]) return false;
-  }
-  return true;
-}
-
-Array fit_view(const Array& value, const Shape& to) {
-  const Array v = trim(value, to.size());
-  require<ShapeError>(broadcasts(v.shape(), to), "could not broadcast input array from shape ",
-                      tight_text(v.shape()), " into shape ", tight_text(to));
-  return v;
-}
-
-Array fit_gathered(const Array& value, const Shape& to) {
-  const Array v = trim(value, to.size());
-  require<ShapeError>(broadcasts(v.shape(), to), "shape mismatch: value array of shape ",
-                      tight_text(value.shape()),
-                      " could not be broadcast to indexing result of shape ", tight_text(to));
-  return v;
 }
 
 void store_view(const Array& target, const Array& value, ScatterOp op) {
@@ -140,10 +118,10 @@ void store(const Array& x, const Index& key, const Array& given, ScatterOp op) {
     return;
   const IndexPlan plan = plan_key(x, key);
   if (plan.kind == IndexPlan::Kind::advanced)
-    return store_gathered(x, plan, fit_gathered(value, plan.shape), op);
+    return store_gathered(x, plan, fitted(value, plan), op);
   require<ArgumentError>(plan.kind == IndexPlan::Kind::view || value.ndim() == 0,
                          "setting an array element with a sequence.");
-  store_view(x.view(plan.view), fit_view(value, plan.shape), op);
+  store_view(x.view(plan.view), fitted(value, plan), op);
 }
 
 }  // namespace
