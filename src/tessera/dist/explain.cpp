@@ -33,6 +33,11 @@ void explain_whole(Explanation& e, const DNDarray& x, const Foreseen& f) {
   const NormalKey& k = f.key;
   const int p = x.comm().size();
   e.reason = "every rank has the whole array";
+  if (x.owner() && k.guide < 0) {  // a handle of its owner's: what is read travels then
+    e.route = Route::scalar;
+    e.reason = cat("all of the array belongs to rank ", *x.owner());
+    return send(e, *x.owner(), p - 1, count_of(f.shape) * size_of(x.dtype()) * (p - 1));
+  }
   if (k.guide < 0) return;
   if (x.owner() && !x.known()) send(e, *x.owner(), p - 1, x.size() * size_of(x.dtype()) * (p - 1));
   if (f.masks()) {

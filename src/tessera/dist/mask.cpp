@@ -114,6 +114,7 @@ bool covers_split(const DNDarray& x, const LoneMask& mask) {
 
 LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes) {
   LooseMasks masks;
+  if (!key.distributed()) return masks;
   const std::vector<i64> axes = first_axes(key.index(), x.ndim());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Index::Item& item = key.index().items()[i];
