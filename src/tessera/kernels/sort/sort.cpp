@@ -7,6 +7,7 @@
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 #include "tessera/kernels/scan/scan.hpp"
+#include "tessera/kernels/sort/distinct.hpp"
 
 namespace tessera {
 namespace {
@@ -41,6 +42,12 @@ Array starts(const Array& s) {
 
 Array sort(const Array& x, std::optional<i64> axis) { return sorted(x, axis, false); }
 Array argsort(const Array& x, std::optional<i64> axis) { return sorted(x, axis, true); }
+
+Array distinct(const Array& x) {
+  if (x.size() == 0) return Array::empty({0}, x.dtype(), x.device());
+  const Array values = sort(x, std::nullopt);
+  return take(values, nonzero(starts(values))[0], 0);
+}
 
 Unique unique(const Array& x) {
   const Device device = x.device();

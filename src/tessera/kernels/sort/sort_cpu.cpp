@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/sort/merge.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 #include "tessera/kernels/sort/sort_keys.hpp"
 
@@ -16,6 +17,7 @@ struct State {
   i64 rows = 1, n = 0, in_step = 0, out_step = 0;
   i64 tasks = 1, slot_bytes = 0;
   bool whole_rows = true;  // each row on one thread
+  bool in_output = false;  // values: the output holds the keys
 };
 
 template <class F>
@@ -25,6 +27,13 @@ void over(bool parallel, i64 n, F&& f) {
   else
     f(i64{0}, n);
 }
+
+// An element that is compared by its key; zeros of both signs are equal.
+template <class T>
+struct Valued {
+  T value;
+  auto sort_key() const { return SortKey<T>::key(value, true); }
+};
 
 // Keys of NaNs say nothing of their bits, and the two zeros are one value: both go back in the
 // order in which the input has them.
@@ -46,24 +55,29 @@ template <class T>
 void sort_values(const State& s, const T* in, T* out, std::byte* slot) {
   using S = SortKey<T>;
   using K = typename S::Key;
-  K* const keys = reinterpret_cast<K*>(slot);
-  K* const scratch = keys + s.n;
+  static_assert(sizeof(K) == sizeof(T));
+  K* const keys = s.in_output ? reinterpret_cast<K*>(out) : reinterpret_cast<K*>(slot);
+  K* const scratch = s.in_output ? reinterpret_cast<K*>(slot) : keys + s.n;
   over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
     for (i64 i = begin; i < end; ++i) keys[i] = S::key(in[i * s.in_step], false);
   });
   s.whole_rows ? sort_row(keys, scratch, s.n) : sort_long_row(keys, scratch, s.n);
-  over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
-    for (i64 i = begin; i < end; ++i) out[i * s.out_step] = S::value(keys[i]);
-  });
+  i64 nans = 0, first_zero = 0;
+  bool both = false;
   if constexpr (!S::exact) {
     const K negative = S::key(T(-0.0f), false), positive = S::key(T(0.0f), false);
     const K *const begin = keys, *const end = keys + s.n;
     const K* const zero = std::lower_bound(begin, end, negative);
-    const bool both = zero != end && *zero == negative && std::binary_search(zero, end, positive);
-    const i64 nans = end - std::lower_bound(zero, end, K(~K(0)));
-    if (nans > 0 || both)
-      restore_equals(in, s.in_step, out, s.out_step, s.n, nans, zero - keys, both);
+    both = zero != end && *zero == negative && std::binary_search(zero, end, positive);
+    nans = end - std::lower_bound(zero, end, K(~K(0)));
+    first_zero = zero - keys;
   }
+  over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) out[i * s.out_step] = S::value(keys[i]);
+  });
+  if constexpr (!S::exact)
+    if (nans > 0 || both)
+      restore_equals(in, s.in_step, out, s.out_step, s.n, nans, first_zero, both);
 }
 
 template <class T, class I>
@@ -131,6 +145,25 @@ Chosen choose(DType dtype, bool positions, i64 n) {
 
 }  // namespace
 
+Array merged(const Array& runs, std::span<const i64> lengths) {
+  std::vector<i64> bounds{0};
+  for (const i64 n : lengths)
+    if (n > 0) bounds.push_back(bounds.back() + n);
+  require<ShapeError>(runs.ndim() == 1 && bounds.back() == runs.size(), "merged: runs of ",
+                      bounds.back(), " items in an array of shape ", runs.shape());
+  const i64 pieces = static_cast<i64>(bounds.size()) - 1;
+  if (pieces <= 1) return runs;
+  if (runs.device() != cpu || !runs.is_contiguous()) return sort(runs);
+  Array from = runs, to = Array::empty(runs.shape(), runs.dtype());
+  dispatch<TESSERA_ALL_TYPES>(runs.dtype(), "merged", [&]<class T>() {
+    for (i64 width = 1; width < pieces; width *= 2, std::swap(from, to))
+      merge_level(static_cast<const Valued<T>*>(from.host_data()),
+                  static_cast<Valued<T>*>(to.host_data()), pieces, width,
+                  [&](i64 i) { return bounds[static_cast<std::size_t>(i)]; });
+  });
+  return from;
+}
+
 Prepared prepare_sort_cpu(const SortSpec& spec, Device) {
   const Layout &in = spec.in.layout, &out = spec.out.layout;
   require<ShapeError>(in.ndim() > 0 && in.shape == out.shape, "sort: an input of shape ", in.shape,
@@ -157,9 +190,10 @@ Prepared prepare_sort_cpu(const SortSpec& spec, Device) {
   s->in_step = in.strides[last];
   s->out_step = out.strides[last];
   const Chosen c = choose(spec.in.dtype, spec.positions, s->n);
-  s->slot_bytes = (2 * s->n * c.item + 63) / 64 * 64;
   const i64 threads = num_threads();
   s->whole_rows = threads == 1 || s->rows >= threads || s->n < long_row;
+  s->in_output = !spec.positions && s->out_step == 1;
+  s->slot_bytes = ((s->in_output ? 1 : 2) * s->n * c.item + 63) / 64 * 64;
   if (s->whole_rows) {
     const i64 most = s->slot_bytes > (1 << 20) ? threads : 4 * threads;
     s->tasks = std::clamp(s->rows * s->n / 4096, i64{1}, std::min(most, s->rows));

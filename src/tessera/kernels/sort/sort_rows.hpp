@@ -36,6 +36,8 @@ template <class E>
 auto key_of(const E& e) {
   if constexpr (is_placed<E>)
     return e.key;
+  else if constexpr (requires { e.sort_key(); })
+    return e.sort_key();
   else
     return e;
 }
@@ -142,8 +144,29 @@ i64 merge_split(const E* a, i64 na, const E* b, i64 nb, i64 taken) {
   return low;
 }
 
-// One row on all threads: pieces are sorted side by side, then merged pairwise, each merge cut
-// into parts that do not depend on one another.
+// Sorted pieces merged pairwise, `width` of them at a time; each merge is cut into parts that do
+// not depend on one another. Piece i begins at bound(i), and bound(pieces) is the end.
+template <class E, class Bound>
+void merge_level(const E* from, E* to, i64 pieces, i64 width, const Bound& bound) {
+  const i64 pairs = (pieces + 2 * width - 1) / (2 * width),
+            parts = std::max<i64>(1, 4 * num_threads() / pairs);
+  auto edge = [&](i64 i) { return bound(std::min(i, pieces)); };
+  parallel_for(pairs * parts, 1, [&](i64 first, i64 last) {
+    for (i64 job = first; job < last; ++job) {
+      const i64 pair = job / parts, part = job % parts;
+      const i64 begin = edge(pair * 2 * width), middle = edge(pair * 2 * width + width),
+                end = edge((pair + 1) * 2 * width);
+      const E *a = from + begin, *b = from + middle;
+      const i64 na = middle - begin, nb = end - middle;
+      const i64 low = (end - begin) / parts * part,
+                high = part + 1 == parts ? end - begin : (end - begin) / parts * (part + 1);
+      const i64 a0 = merge_split(a, na, b, nb, low), a1 = merge_split(a, na, b, nb, high);
+      merge(a + a0, a1 - a0, b + (low - a0), (high - a1) - (low - a0), to + begin + low);
+    }
+  });
+}
+
+// One row on all threads: pieces are sorted side by side, then merged.
 template <class E>
 void sort_long_row(E* x, E* scratch, i64 n) {
   i64 pieces = 1;
@@ -154,22 +177,8 @@ void sort_long_row(E* x, E* scratch, i64 n) {
       sort_row(x + bound(i), scratch + bound(i), bound(i + 1) - bound(i));
   });
   E *from = x, *to = scratch;
-  for (i64 width = 1; width < pieces; width *= 2, std::swap(from, to)) {
-    const i64 pairs = pieces / (2 * width), parts = std::max<i64>(1, 4 * num_threads() / pairs);
-    parallel_for(pairs * parts, 1, [&](i64 first, i64 last) {
-      for (i64 job = first; job < last; ++job) {
-        const i64 pair = job / parts, part = job % parts;
-        const i64 begin = bound(pair * 2 * width), middle = bound(pair * 2 * width + width),
-                  end = bound((pair + 1) * 2 * width);
-        const E *a = from + begin, *b = from + middle;
-        const i64 na = middle - begin, nb = end - middle;
-        const i64 low = (end - begin) / parts * part,
-                  high = part + 1 == parts ? end - begin : (end - begin) / parts * (part + 1);
-        const i64 a0 = merge_split(a, na, b, nb, low), a1 = merge_split(a, na, b, nb, high);
-        merge(a + a0, a1 - a0, b + (low - a0), (high - a1) - (low - a0), to + begin + low);
-      }
-    });
-  }
+  for (i64 width = 1; width < pieces; width *= 2, std::swap(from, to))
+    merge_level(from, to, pieces, width, bound);
   if (from != x)
     parallel_for(n, 1 << 16,
                  [&](i64 begin, i64 end) { std::copy(from + begin, from + end, x + begin); });

@@ -12,6 +12,8 @@
 #include "support/arrays.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/kernels/eager.hpp"
+#include "tessera/kernels/sort/distinct.hpp"
+#include "tessera/kernels/sort/merge.hpp"
 
 namespace tessera {
 namespace {
@@ -116,6 +118,41 @@ TEST(SortKernel, LongRowsOnAllThreads) {
   check<bool>(1, 66000, Lay::dense);
 }
 
+// The output holds the keys: beside it a row needs its own size.
+TEST(SortKernel, ValuesAreSortedInTheOutput) {
+  const Array x = laid_out<double>({1000}, awkward<double>(1000, 3), Lay::gaps),
+              out = Array::empty({1000}, DType::f64);
+  EXPECT_LE(cpu_kernels().sort.prepare({operand_of(x), operand_of(out), false}, cpu).workspace,
+            1000 * 8 + 64);
+}
+
+template <class T>
+void check_merge(const std::vector<i64>& lengths) {
+  const i64 n = std::accumulate(lengths.begin(), lengths.end(), i64{0});
+  const Array whole = laid_out<T>({n}, awkward<T>(n, 17)), runs = whole.copy();
+  i64 begin = 0;
+  for (const i64 length : lengths) {
+    const Array run = runs.slice(0, begin, begin + length);
+    run.copy_from(sort(run));
+    begin += length;
+  }
+  const auto want = values_of<T>(sort(runs)), got = values_of<T>(merged(runs.copy(), lengths));
+  for (std::size_t i = 0; i < want.size(); ++i)
+    ASSERT_TRUE(same_bits<T>(got[i], want[i])) << name(dtype_of<T>) << " at " << i;
+}
+
+TYPED_TEST(SortKernelTyped, RunsAreMerged) {
+  for (const auto& lengths : std::vector<std::vector<i64>>{
+           {5}, {0, 7, 0}, {3, 4}, {40, 1, 0, 33}, {100, 200, 300}, {9, 9, 9, 9, 9, 9, 9}, {0}})
+    check_merge<TypeParam>(lengths);
+}
+
+TEST(SortKernel, LongRunsAreMerged) {
+  check_merge<double>({70001, 50000, 3});
+  check_merge<c64>({30000, 40000});
+  EXPECT_THROW(merged(Array::empty({3}, DType::f32), std::vector<i64>{1, 1}), ShapeError);
+}
+
 TEST(SortKernel, AllEqualAndSorted) {
   std::vector<double> v(5000, 2.5), up;
   for (int i = 0; i < 5000; ++i) up.push_back(i);
@@ -169,6 +206,9 @@ void check_unique(const Shape& shape, const std::vector<T>& v) {
   }
   EXPECT_EQ(seen, counts);
   EXPECT_EQ(first, index);
+  const auto alone = values_of<T>(distinct(laid_out<T>(shape, v, Lay::exchanged)));
+  ASSERT_EQ(alone.size(), values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_TRUE(same_bits<T>(alone[i], values[i]));
 }
 
 TEST(Unique, ValuesIndexInverseCounts) {
