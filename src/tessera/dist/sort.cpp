@@ -32,11 +32,15 @@ DNDarray sort_split(const DNDarray& x, bool positions) {
   const i64 number = lines.shape(1);
   Array sorted;
   if (number >= comm.size()) {
-    const DNDarray whole = DNDarray(lines, {n, number}, {0, x.part()}, comm).resplit(1);
+    DNDarray whole = DNDarray(lines, {n, number}, {0, x.part()}, comm).resplit(1);
     Array mine = sort_local(whole.local(), 0, positions);
     if (positions) mine = mine.astype(counting_type(n));
-    sorted = DNDarray(mine, {n, number}, whole.spread(), comm).spread_as({0, x.part()}).local();
+    whole = DNDarray(std::move(mine), {n, number}, whole.spread(), comm);
+    sorted = whole.spread_as({0, x.part()}).local();
     if (positions) sorted = sorted.astype(DType::i64);
+  } else if (number == 1) {
+    const Array line = lines.select(1, 0);
+    sorted = sort_items(line, x.part().counts(), x.part(), positions, comm).expand_dims(1);
   } else {
     sorted = Array::empty(lines.shape(), positions ? DType::i64 : x.dtype(), x.device());
     for (i64 j = 0; j < number; ++j) {

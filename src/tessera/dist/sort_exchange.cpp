@@ -9,6 +9,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/sort/merge.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 
 namespace tessera::dist {
@@ -140,19 +141,23 @@ Ordered order_items(const Array& items, std::span<const i64> counts, const Parti
   const Routes routes = routes_of(pieces_of(cuts, items.size(), comm.size()), comm);
   const i64 sent = std::accumulate(routes.sends.begin(), routes.sends.end(), i64{0});
   const Array values = move_pieces(mine.slice(0, 0, sent), routes, comm);
+  mine = Array();  // memory that is not needed while what came is put in order
   const bool mixed = routes.sources() > 1;
-  if (by_value) return {mixed ? tessera::sort(values) : values, {}};
+  if (by_value) return {merged(values, routes.receives), {}};
+  const auto extents = wants.places ? wants.extents : counts;
+  Array came;
+  if (wants.positions) {
+    order = order.slice(0, 0, sent);
+    if (wants.places) order = take(wants.places, order, 0);
+    order = order.astype(counting_type(extents));
+    came = move_pieces(order, routes, comm);
+  }
+  order = Array();
   const Array place = mixed ? stable_order(values, 0, wants.descending) : Array();
-  auto in_order = [&](const Array& came) { return mixed ? take(came, place, 0) : came; };
+  auto in_order = [&](const Array& a) { return mixed ? take(a, place, 0) : a; };
   Ordered result;
   if (wants.values) result.values = in_order(values);
-  if (wants.positions) {
-    const auto extents = wants.places ? wants.extents : counts;
-    const Array used = order.slice(0, 0, sent);
-    const Array offsets = wants.places ? take(wants.places, used, 0) : used;
-    const Array came = move_pieces(offsets.astype(counting_type(extents)), routes, comm);
-    result.positions = in_order(shifted(came, routes, starts_of(extents)));
-  }
+  if (wants.positions) result.positions = in_order(shifted(came, routes, starts_of(extents)));
   return result;
 }
 

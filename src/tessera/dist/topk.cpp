@@ -17,7 +17,29 @@ struct Candidates {
   Array values, indices;
 };
 
+// What is put in order at a time: the rest of a long axis waits, and needs no memory.
+constexpr i64 items_at_once = 1 << 18;
+
+Candidates best(const Array& x, i64 k, i64 axis, bool largest);
+
+// The best of each piece of the axis in its order, then the best of those: equal ones stay in the
+// order of their indices.
+Candidates best_of_pieces(const Array& x, i64 k, i64 axis, bool largest, i64 piece) {
+  std::vector<Array> values, indices;
+  for (i64 begin = 0; begin < x.shape(axis); begin += piece) {
+    const Array some = x.slice(axis, begin, std::min(begin + piece, x.shape(axis)));
+    const Candidates c = best(some, std::min(k, some.shape(axis)), axis, largest);
+    values.push_back(c.values);
+    indices.push_back(ops::add(c.indices, Value(begin)));
+  }
+  const Candidates chosen = best(concatenate(values, axis), k, axis, largest);
+  return {chosen.values, take_along_axis(concatenate(indices, axis), chosen.indices, axis)};
+}
+
 Candidates best(const Array& x, i64 k, i64 axis, bool largest) {
+  const i64 n = x.shape(axis);
+  const i64 piece = std::max(4 * k, n == 0 ? 1 : items_at_once / std::max<i64>(1, x.size() / n));
+  if (k > 0 && n > 2 * piece) return best_of_pieces(x, k, axis, largest, piece);
   Array order = stable_order(x, axis, largest);
   if (k < order.shape(axis)) order = order.slice(axis, 0, k).copy();  // the rest may go
   return {take_along_axis(x, order, axis), order};

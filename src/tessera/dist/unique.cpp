@@ -4,20 +4,20 @@
 #include <cstring>
 #include <numeric>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/sort_cuts.hpp"
 #include "tessera/dist/sort_exchange.hpp"
 #include "tessera/dist/sort_lines.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/sort/distinct.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 
 namespace tessera::dist {
 namespace {
 
 using LocalUnique = ::tessera::Unique;
-
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
 
 // The ends of a rank's sorted block, which other ranks may continue.
 struct Ends {
@@ -186,8 +186,12 @@ class Join {  // groups that run over the ends of blocks
   std::vector<bool> continued_;
 };
 
+LocalUnique local_unique(const Array& x, bool values_alone) {
+  return values_alone ? LocalUnique{tessera::distinct(x), {}, {}, {}} : tessera::unique(x);
+}
+
 Unique unique_here(const DNDarray& x, const UniqueParts& parts) {
-  const LocalUnique u = tessera::unique(x.local());
+  const LocalUnique u = local_unique(x.local(), !parts.index && !parts.inverse && !parts.counts);
   const i64 n = u.values.size();
   Spread line;
   if (x.split()) line = {0, Partition::even(n, 1)};
@@ -204,7 +208,10 @@ Unique unique_here(const DNDarray& x, const UniqueParts& parts) {
 Unique unique(const DNDarray& x, const UniqueParts& parts) {
   if (!x.distributed()) return unique_here(x, parts);
   const Communicator& comm = x.comm();
-  const LocalUnique mine = tessera::unique(x.local());
+  // Places decide between equal values that differ in their bits, unless ranks are in their order.
+  const bool by_place = !flat_in_place(x) && (parts.index || is_inexact(x.dtype()));
+  const bool values_alone = !parts.index && !parts.inverse && !parts.counts && !by_place;
+  const LocalUnique mine = local_unique(x.local(), values_alone);
   std::vector<i64> found(at(comm.size()));
   const i64 n = mine.values.size();
   comm.allgather(&n, sizeof n, found.data());
@@ -216,8 +223,6 @@ Unique unique(const DNDarray& x, const UniqueParts& parts) {
   const std::vector<i64> cuts = merge_cuts(mine.values, found, targets, false, comm);
   const Routes routes = routes_of(pieces_of(cuts, n, comm.size()), comm);
 
-  // Places decide between equal values that differ in their bits, unless ranks are in their order.
-  const bool by_place = !flat_in_place(x) && (parts.index || is_inexact(x.dtype()));
   const DType travel = counting_type(extents);
   const DType count_travel = counting_type(*std::max_element(extents.begin(), extents.end()) + 1);
   const Array values = move_pieces(mine.values, routes, comm);
@@ -225,7 +230,8 @@ Unique unique(const DNDarray& x, const UniqueParts& parts) {
   if (by_place || parts.index)
     places = places_received(move_pieces(mine.index.astype(travel), routes, comm), routes, x);
   if (parts.counts) counts = move_pieces(mine.counts.astype(count_travel), routes, comm);
-  const Groups groups = group(values, places, counts, by_place);
+  const Groups groups = values_alone ? Groups{tessera::distinct(values), {}, {}, {}}
+                                     : group(values, places, counts, by_place);
 
   const Join join(groups, x);
   join.take_in();
