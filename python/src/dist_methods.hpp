@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the files that bind functions of distributed arrays share.
-//   both(m, c, "sum", "axis: int | None = None) -> DNDarray", doc, f, "axis"_a = nb::none());
+//   const auto along = axis_or_none(axis, "sort");   return tuple_of_arrays({x, y});
 
+#include "both.hpp"
 #include "dist.hpp"
 
 namespace tessera::python {
-
-// Binds one callable twice: ts.dist.name(x, …) and x.name(…).
-template <class F, class... Extra>
-void both(nb::module_& m, nb::class_<DNDarray>& c, const char* name, const char* arguments,
-          const char* doc, const F& f, const Extra&... extra) {
-  const char* comma = sizeof...(Extra) > 0 ? ", " : "";
-  const std::string function = cat("def ", name, "(x: ArrayLike", comma, arguments);
-  const std::string method = cat("def ", name, "(self", comma, arguments);
-  m.def(name, f, nb::arg("x"), extra..., nb::sig(function.c_str()), doc);
-  c.def(name, f, extra..., nb::sig(method.c_str()), doc);
-}
 
 inline std::optional<i64> axis_or_none(nb::handle axis, std::string_view who) {
   return axis.is_none() ? std::nullopt : std::optional(int_from(axis, who));

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, extrema, means and truth values over axes: each a function and a method, with NumPy's
 // arguments.
-#include "common.hpp"
-#include "tessera/kernels/reduce/reduce.hpp"
-#include "tessera/kernels/scan/scan.hpp"
+#include "reduction_functions.hpp"
 
 namespace tessera::python {
 
@@ -67,86 +65,6 @@ nb::object scanned(ScanOp op, nb::handle x, nb::handle axis, nb::handle dtype, n
   return finished(released([&] { return scan(op, a, along, t); }), out, who);
 }
 
-#define AXIS "axis: int | typing.Sequence[int] | None = None, "
-#define TAIL "out: Array | None = None, keepdims: bool = False) -> Array"
-
-// Binds one callable twice: ts.name(x, …) and x.name(…).
-template <class F, class... Extra>
-void both(nb::module_& m, nb::class_<Array>& c, const char* name, const char* arguments,
-          const char* doc, const F& f, const Extra&... extra) {
-  const std::string function = cat("def ", name, "(x: ArrayLike, ", arguments);
-  const std::string method = cat("def ", name, "(self, ", arguments);
-  m.def(name, f, "x"_a, extra..., nb::sig(function.c_str()), doc);
-  c.def(name, f, extra..., nb::sig(method.c_str()), doc);
-}
-
-void bind_typed(nb::module_& m, nb::class_<Array>& c) {
-  struct Typed {
-    const char* name;
-    ReduceOp op;
-    const char* doc;
-  };
-  static constexpr Typed typed[] = {
-      {"sum", ReduceOp::sum,
-       "The sum over axes; small integers are summed in 64 bits.\n\n"
-       ">>> ts.sum([[1, 2], [3, 4]], axis=0).tolist()\n[4, 6]\n"},
-      {"prod", ReduceOp::prod, "The product over axes.\n\n>>> ts.prod([1, 2, 3]).item()\n6\n"}};
-  for (const Typed& t : typed) {
-    both(
-        m, c, t.name, AXIS "dtype: DTypeLike | None = None, " TAIL, t.doc,
-        [op = t.op](nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
-                    bool keepdims) { return reduced(op, x, axis, dtype, out, keepdims); },
-        "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(), "keepdims"_a = false);
-  }
-  both(m, c, "mean", AXIS "dtype: DTypeLike | None = None, " TAIL,
-       "The mean over axes.\n\n>>> ts.mean([1, 2, 6]).item()\n3.0\n", &averaged,
-       "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(), "keepdims"_a = false);
-  for (const bool root : {false, true}) {
-    both(
-        m, c, root ? "std" : "var",
-        AXIS
-        "dtype: DTypeLike | None = None, out: Array | None = None, ddof: int = 0, keepdims: bool = "
-        "False) -> Array",
-        root ? "The standard deviation over axes.\n\n>>> ts.std([1.0, 3.0]).item()\n1.0\n"
-             : "The variance over axes.\n\n>>> ts.var([1.0, 5.0]).item()\n4.0\n",
-        [root](nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out, i64 ddof,
-               bool keepdims) { return spread(root, x, axis, dtype, out, ddof, keepdims); },
-        "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(), "ddof"_a = 0,
-        "keepdims"_a = false);
-  }
-}
-
-void bind_plain(nb::module_& m, nb::class_<Array>& c) {
-  struct Plain {
-    const char* name;
-    ReduceOp op;
-    const char* doc;
-  };
-  static constexpr Plain plain[] = {
-      {"max", ReduceOp::max,
-       "The largest element over axes; NaN where there is one.\n\n>>> ts.max([3, 1]).item()\n3\n"},
-      {"min", ReduceOp::min,
-       "The smallest element over axes; NaN where there is one.\n\n>>> ts.min([3, 1]).item()\n1\n"},
-      {"any", ReduceOp::any, "Some element is not zero.\n\n>>> ts.any([0, 2]).item()\nTrue\n"},
-      {"all", ReduceOp::all, "Every element is not zero.\n\n>>> ts.all([0, 2]).item()\nFalse\n"},
-      {"argmax", ReduceOp::argmax,
-       "Where the largest element is, counted along the axis.\n\n>>> ts.argmax([1, 5, "
-       "5]).item()\n1\n"},
-      {"argmin", ReduceOp::argmin,
-       "Where the smallest element is, counted along the axis.\n\n>>> ts.argmin([2, 1, "
-       "1]).item()\n1\n"},
-      {"count_nonzero", ReduceOp::count_nonzero,
-       "How many elements are not zero.\n\n>>> ts.count_nonzero([0, 3, 4]).item()\n2\n"}};
-  for (const Plain& p : plain) {
-    both(
-        m, c, p.name, AXIS TAIL, p.doc,
-        [op = p.op](nb::handle x, nb::handle axis, nb::handle out, bool keepdims) {
-          return reduced(op, x, axis, nb::none(), out, keepdims);
-        },
-        "axis"_a = nb::none(), "out"_a = nb::none(), "keepdims"_a = false);
-  }
-}
-
 Array vector_norm(nb::handle x, nb::handle axis, bool keepdims) {
   const Array a = as_array(x, "norm");
   const auto axes = axes_from(axis, a.ndim());
@@ -161,23 +79,14 @@ Array vector_norm(nb::handle x, nb::handle axis, bool keepdims) {
 }  // namespace
 
 void bind_reductions(nb::module_& m, nb::class_<Array>& c) {
-  bind_typed(m, c);
-  bind_plain(m, c);
-  for (const ScanOp op : {ScanOp::sum, ScanOp::prod}) {
-    const bool sum = op == ScanOp::sum;
-    both(
-        m, c, sum ? "cumsum" : "cumprod",
-        "axis: int | None = None, dtype: DTypeLike | None = None, out: Array | None = None) -> "
-        "Array",
-        sum ? "Running sums along an axis, or over the flattened array.\n\n>>> ts.cumsum([1, 2, "
-              "3]).tolist()\n[1, 3, 6]\n"
-            : "Running products along an axis, or over the flattened array.\n\n>>> ts.cumprod([1, "
-              "2, 3]).tolist()\n[1, 2, 6]\n",
-        [op](nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out) {
-          return scanned(op, x, axis, dtype, out);
-        },
-        "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none());
-  }
+  bind_reduction_functions(m, c,
+                           {.type = "Array",
+                            .array = "ts.array(",
+                            .end = ")",
+                            .reduce = &reduced,
+                            .mean = &averaged,
+                            .spread = &spread,
+                            .scan = &scanned});
   m.def(
       "vdot",
       [](nb::handle a, nb::handle b) {

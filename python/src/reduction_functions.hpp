@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Sums, extrema, means, truth values and running sums as functions and methods with NumPy's
+// arguments: one list for local and for distributed arrays, which say how each is computed.
+//   bind_reduction_functions<Array>(m, c, {.type = "Array", .array = "ts.array(", …});
+
+#include "both.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+#include "tessera/kernels/scan/scan.hpp"
+
+namespace tessera::python {
+
+struct Reductions {
+  const char* type;         // of arrays, in signatures
+  const char *array, *end;  // around the numbers of examples
+  nb::object (*reduce)(ReduceOp op, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
+                       bool keepdims);
+  nb::object (*mean)(nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
+                     bool keepdims);
+  nb::object (*spread)(bool root, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
+                       i64 ddof, bool keepdims);
+  nb::object (*scan)(ScanOp op, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out);
+
+  std::string doc(const char* text, const char* numbers, const char* name, const char* call,
+                  const char* result) const {
+    return cat(text, "\n\n>>> ", array, numbers, end, ".", name, call, "\n", result, "\n");
+  }
+  std::string axis() const { return "axis: int | typing.Sequence[int] | None = None, "; }
+  std::string dtype() const { return "dtype: DTypeLike | None = None, "; }
+  std::string out() const { return cat("out: ", type, " | None = None"); }
+  std::string keepdims() const { return cat(", keepdims: bool = False) -> ", type); }
+};
+
+struct ReductionEntry {
+  const char* name;
+  ReduceOp op;
+  const char *text, *numbers, *result;
+};
+inline constexpr ReductionEntry typed_reductions[] = {
+    {"sum", ReduceOp::sum, "The sum over axes; small integers are summed in 64 bits.", "[1, 2, 6]",
+     "9"},
+    {"prod", ReduceOp::prod, "The product over axes.", "[1, 2, 3, 4]", "24"}};
+inline constexpr ReductionEntry plain_reductions[] = {
+    {"max", ReduceOp::max, "The largest element over axes; NaN where there is one.", "[3, 1]", "3"},
+    {"min", ReduceOp::min, "The smallest element over axes; NaN where there is one.", "[3, 1]",
+     "1"},
+    {"any", ReduceOp::any, "Some element is not zero.", "[0, 2]", "True"},
+    {"all", ReduceOp::all, "Every element is not zero.", "[0, 2]", "False"},
+    {"argmax", ReduceOp::argmax, "Where the largest element is, counted along the axis.",
+     "[1, 5, 5]", "1"},
+    {"argmin", ReduceOp::argmin, "Where the smallest element is, counted along the axis.",
+     "[2, 1, 1]", "1"},
+    {"count_nonzero", ReduceOp::count_nonzero, "How many elements are not zero.", "[0, 3, 4]",
+     "2"}};
+
+template <class A>
+void bind_reduction_lists(nb::module_& m, nb::class_<A>& c, const Reductions& r) {
+  using nb::literals::operator""_a;
+  for (const ReductionEntry& e : typed_reductions) {
+    both(
+        m, c, e.name, r.axis() + r.dtype() + r.out() + r.keepdims(),
+        r.doc(e.text, e.numbers, e.name, "().item()", e.result).c_str(),
+        [f = r.reduce, op = e.op](nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
+                                  bool keepdims) { return f(op, x, axis, dtype, out, keepdims); },
+        "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(), "keepdims"_a = false);
+  }
+  for (const ReductionEntry& e : plain_reductions) {
+    both(
+        m, c, e.name, r.axis() + r.out() + r.keepdims(),
+        r.doc(e.text, e.numbers, e.name, "().item()", e.result).c_str(),
+        [f = r.reduce, op = e.op](nb::handle x, nb::handle axis, nb::handle out, bool keepdims) {
+          return f(op, x, axis, nb::none(), out, keepdims);
+        },
+        "axis"_a = nb::none(), "out"_a = nb::none(), "keepdims"_a = false);
+  }
+}
+
+template <class A>
+void bind_reduction_functions(nb::module_& m, nb::class_<A>& c, const Reductions& r) {
+  using nb::literals::operator""_a;
+  bind_reduction_lists(m, c, r);
+  both(m, c, "mean", r.axis() + r.dtype() + r.out() + r.keepdims(),
+       r.doc("The mean over axes.", "[1, 2, 6]", "mean", "().item()", "3.0").c_str(), r.mean,
+       "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(), "keepdims"_a = false);
+  for (const bool root : {false, true}) {
+    const std::string doc =
+        root ? r.doc("The standard deviation over axes.", "[1.0, 3.0]", "std", "().item()", "1.0")
+             : r.doc("The variance over axes.", "[1.0, 5.0]", "var", "().item()", "4.0");
+    both(
+        m, c, root ? "std" : "var",
+        r.axis() + r.dtype() + r.out() + ", ddof: int = 0" + r.keepdims(), doc.c_str(),
+        [f = r.spread, root](nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
+                             i64 ddof, bool keepdims) {
+          return f(root, x, axis, dtype, out, ddof, keepdims);
+        },
+        "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(), "ddof"_a = 0,
+        "keepdims"_a = false);
+  }
+  for (const ScanOp op : {ScanOp::sum, ScanOp::prod}) {
+    const bool sum = op == ScanOp::sum;
+    const char* const name = sum ? "cumsum" : "cumprod";
+    const std::string doc =
+        r.doc(sum ? "Running sums along an axis, or over the flattened array."
+                  : "Running products along an axis, or over the flattened array.",
+              "[1, 2, 3]", name, "().tolist()", sum ? "[1, 3, 6]" : "[1, 2, 6]");
+    both(
+        m, c, name, cat("axis: int | None = None, ", r.dtype(), r.out(), ") -> ", r.type),
+        doc.c_str(),
+        [f = r.scan, op](nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out) {
+          return f(op, x, axis, dtype, out);
+        },
+        "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none());
+  }
+}
+
+}  // namespace tessera::python
