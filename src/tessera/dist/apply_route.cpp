@@ -15,7 +15,7 @@ namespace {
 // A function of the user's without names: by them it would act point by point along every axis,
 // which nobody can know. An operator over ranks needs the same input on all of them.
 bool has_open_function(const NamedLinop& a) {
-  if (a.as<SimpleLinop>() || a.as<OverRanks>()) {
+  if (a.as<SimpleLinop>() || a.as<BatchedRanks>()) {
     const Dims names = a.ishape();
     return std::any_of(names.begin(), names.end(), [](ND d) { return d.is_wildcard(); });
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/error_of_all.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
@@ -29,9 +30,9 @@ bool meet(const Tile& a, const Tile& b) {
 RankShares shares_of(const std::vector<TilesOfRank::Owned>& tiles, Tile TilesOfRank::Owned::*side,
                      int ranks) {
   RankShares s;
-  s.of.resize(static_cast<std::size_t>(ranks));
+  s.of.resize(at(ranks));
   for (const auto& t : tiles) {
-    std::vector<Tile>& own = s.of[static_cast<std::size_t>(t.rank)];
+    std::vector<Tile>& own = s.of[at(t.rank)];
     if (std::none_of(own.begin(), own.end(), [&](const Tile& o) { return same(o, t.*side); }))
       own.push_back(t.*side);
     for (const auto& other : tiles)
@@ -57,12 +58,12 @@ void collect(const Array& y, const Dims& names, const RankShares& shares,
   };
   std::size_t rounds = 0;
   for (const std::vector<Tile>& own : shares.of) rounds = std::max(rounds, own.size());
-  const std::vector<Tile>& mine = shares.of[static_cast<std::size_t>(comm.rank())];
+  const std::vector<Tile>& mine = shares.of[at(comm.rank())];
   for (std::size_t k = 0; k < rounds; ++k) {
     std::vector<Block> sends, receives;
     for (int q = 0; q < comm.size(); ++q) {
       if (q == comm.rank()) continue;
-      const std::vector<Tile>& theirs = shares.of[static_cast<std::size_t>(q)];
+      const std::vector<Tile>& theirs = shares.of[at(q)];
       if (k < mine.size()) sends.push_back(block(q, mine[k]));
       if (k < theirs.size()) receives.push_back(block(q, theirs[k]));
     }
@@ -71,7 +72,7 @@ void collect(const Array& y, const Dims& names, const RankShares& shares,
 }
 
 // What this rank computed, made whole.
-Array completed(const Array& part, const OverRanks& a) {
+Array completed(const Array& part, const BatchedRanks& a) {
   const Array y = part.to(cpu).contiguous();
   if (a.out.apart)
     collect(y, a.shape().oshape, a.out, a.comm);
@@ -82,7 +83,7 @@ Array completed(const Array& part, const OverRanks& a) {
 
 }  // namespace
 
-void OverRanks::apply(Recorder& r, const View& x, const View& y) const {
+void BatchedRanks::apply(Recorder& r, const View& x, const View& y) const {
   const View reads[] = {x};
   r.call(
       "over ranks",
@@ -95,23 +96,23 @@ void OverRanks::apply(Recorder& r, const View& x, const View& y) const {
       reads, y);
 }
 
-NamedLinop OverRanks::renamed(const Renames& r) const {
-  return OverRanks{mine.rename(r), comm, base, renamed_shares(in, r), renamed_shares(out, r)};
+NamedLinop BatchedRanks::renamed(const Renames& r) const {
+  return BatchedRanks{mine.rename(r), comm, base, renamed_shares(in, r), renamed_shares(out, r)};
 }
 
-NamedLinop OverRanks::split(const Tile& tile) const {
-  throw SplitError(cat("OverRanks ", shape().str(), " cannot be cut along dim '",
+NamedLinop BatchedRanks::split(const Tile& tile) const {
+  throw SplitError(cat("BatchedRanks ", shape().str(), " cannot be cut along dim '",
                        tile.cuts.front().dim, "': its tiles lie on several ranks"));
 }
 
-NamedLinop OverRanks::to(Device d) const {
-  require<DeviceError>(d == base, "OverRanks ", shape().str(), ": to(", d,
+NamedLinop BatchedRanks::to(Device d) const {
+  require<DeviceError>(d == base, "BatchedRanks ", shape().str(), ": to(", d,
                        "): its tiles have their places; create it again with another spec");
   return *this;
 }
 
-std::string OverRanks::details() const {
-  const std::size_t own = out.of[static_cast<std::size_t>(comm.rank())].size();
+std::string BatchedRanks::details() const {
+  const std::size_t own = out.of[at(comm.rank())].size();
   return cat(comm.str(), " computes ", own, " parts of the result, ",
              out.apart ? "all are collected" : "all are summed");
 }
@@ -120,9 +121,9 @@ NamedLinop create_batched_linop(const NamedLinop& a, const std::vector<BatchSpec
                                 const std::optional<Shape>& input, const Communicator& comm) {
   std::optional<TilesOfRank> t;
   error_of_all(comm, [&] { t = tiles_of_rank(a, specs, input, {comm.rank(), comm.size()}); });
-  const NamedLinop over =
-      OverRanks{t->mine, comm, t->base, shares_of(t->tiles, &TilesOfRank::Owned::in, comm.size()),
-                shares_of(t->tiles, &TilesOfRank::Owned::out, comm.size())};
+  const NamedLinop over = BatchedRanks{t->mine, comm, t->base,
+                                       shares_of(t->tiles, &TilesOfRank::Owned::in, comm.size()),
+                                       shares_of(t->tiles, &TilesOfRank::Owned::out, comm.size())};
   return a.name() == a.kind() ? over : over.named(a.name());
 }
 

@@ -20,13 +20,13 @@ struct TESSERA_API RankShares {
   bool apart = true;  // no two ranks give the same part: results are collected, not summed
 };
 
-struct TESSERA_API OverRanks {
+struct TESSERA_API BatchedRanks {
   NamedLinop mine;  // the tiles of this rank, zeros in the place of the others
   Communicator comm;
   Device base;  // of input and output, on every rank
   RankShares in, out;
 
-  static constexpr const char* kind = "OverRanks";
+  static constexpr const char* kind = "BatchedRanks";
   NamedShape shape() const { return mine.shape(); }
   Dims dims() const { return mine.dims(); }
   std::optional<i64> size(NamedDimension d) const { return mine.size(d); }
@@ -35,7 +35,7 @@ struct TESSERA_API OverRanks {
   DType output_dtype(DType t) const { return mine.output_dtype(t); }
   bool is_real_linear() const { return mine.real_linear(); }
   void apply(Recorder& r, const View& x, const View& y) const;
-  OverRanks adjoint() const { return {mine.H(), comm, base, out, in}; }
+  BatchedRanks adjoint() const { return {mine.H(), comm, base, out, in}; }
   NamedLinop renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
   NamedLinop to(Device d) const;

@@ -37,7 +37,7 @@ std::vector<std::vector<BatchSpec>> specs_over(const Communicator& comm) {
            {.batch_sizes = {{"M", 2}, {"N", 1}}, .device_matrix = {s0, s1}}}};
 }
 
-TEST(BatchedRanks, EqualsTheOperatorWhateverIsCut) {
+TEST(BatchedOverRanks, EqualsTheOperatorWhateverIsCut) {
   const NamedLinop a = stack_of_matrices();
   const Array x = random({3, 4}, DType::f32, 2), y = random({3, 5}, DType::c64, 3);
   on_ranks([&](Communicator comm) {
@@ -58,7 +58,7 @@ TEST(BatchedRanks, EqualsTheOperatorWhateverIsCut) {
   });
 }
 
-TEST(BatchedRanks, TakesOperatorsWithoutArraysAndOpenDims) {
+TEST(BatchedOverRanks, TakesOperatorsWithoutArraysAndOpenDims) {
   const NamedLinop f = FFT(1, {.batch_shape = dims("C")});
   const NamedLinop open(
       Dense(random({5, 4}, DType::f64, 1), dims("MN"), Dims{"...", "N"}, Dims{"...", "M"}));
@@ -78,7 +78,7 @@ TEST(BatchedRanks, TakesOperatorsWithoutArraysAndOpenDims) {
   });
 }
 
-TEST(BatchedRanks, EachRankHoldsItsOwnTilesOnly) {
+TEST(BatchedOverRanks, EachRankHoldsItsOwnTilesOnly) {
   on_ranks({1, 2, 4}, [&](Communicator comm) {
     const i64 p = comm.size();
     const NamedLinop a(Dense(random({2 * p, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
@@ -92,7 +92,7 @@ TEST(BatchedRanks, EachRankHoldsItsOwnTilesOnly) {
 }
 
 // Rows go to each rank once, and nothing else but a byte that says that all is well.
-TEST(BatchedRanks, SendsEachRowOnce) {
+TEST(BatchedOverRanks, SendsEachRowOnce) {
   on_ranks({2, 3, 4}, [&](Communicator comm) {
     const i64 p = comm.size(), n = 10 * p;
     const NamedLinop a(Dense(random({n, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
@@ -108,7 +108,7 @@ TEST(BatchedRanks, SendsEachRowOnce) {
   });
 }
 
-TEST(BatchedRanks, RefusesPlacesThatAreNotThereOnAllRanksAlike) {
+TEST(BatchedOverRanks, RefusesPlacesThatAreNotThereOnAllRanksAlike) {
   const NamedLinop a(Dense(random({8, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
   on_ranks({2, 3}, [&](Communicator comm) {
     const BatchSpec good{.batch_sizes = {{"M", 4}}, .device_matrix = {"rank0/cpu", "rank1/cpu"}};

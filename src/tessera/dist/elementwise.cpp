@@ -2,6 +2,7 @@
 #include "tessera/dist/elementwise.hpp"
 
 #include "tessera/dist/parcel.hpp"
+#include "tessera/kernels/elementwise/out_shape.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
 namespace tessera::dist {
@@ -69,19 +70,12 @@ std::vector<ArrayOrValue> parts_for(Inputs inputs, const Target& to, const Commu
 void check_out(ElementOp op, Inputs inputs, const DNDarray& out) {
   check_group(op, inputs, out);
   tessera::elementwise(op, asked(inputs), Array::empty({0}, out.dtype()));
-  const Shape shape = shape_of(inputs);
-  std::string shapes;
-  for (const Operand& in : inputs)
-    if (!in.is_value()) shapes += cat(in.shape(), " ");
-  Shape both;
-  try {
-    both = broadcast_shapes(shape, out.shape());
-  } catch (const ShapeError&) {
-    throw ShapeError(
-        cat("operands could not be broadcast together with shapes ", shapes, out.shape()));
-  }
-  require<ShapeError>(both == out.shape(), "non-broadcastable output operand with shape ",
-                      out.shape(), " doesn't match the broadcast shape ", both);
+  require_out_shape(shape_of(inputs), out.shape(), [&] {
+    std::string shapes;
+    for (const Operand& in : inputs)
+      if (!in.is_value()) shapes += cat(in.shape(), " ");
+    return shapes;
+  });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/sort_cuts.hpp"
 #include "tessera/dist/sort_lines.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -18,8 +19,6 @@ namespace tessera::dist {
 namespace {
 
 using Places = std::vector<i64>;
-
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
 
 Array on_device(const Places& places, Device device) {
   const Array a = empty_dense({static_cast<i64>(places.size())}, DType::i64);

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/sort_exchange.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -10,8 +11,6 @@
 
 namespace tessera::dist {
 namespace {
-
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
 
 // The questions of one rank: values in order without repetition, and which of them each value is.
 // Complex numbers may repeat: those with NaNs are one value to unique, but not in order.

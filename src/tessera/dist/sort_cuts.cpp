@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -10,8 +11,6 @@
 
 namespace tessera::dist {
 namespace {
-
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
 
 // A cut of one rank's items: low <= cut <= high.
 struct Interval {

@@ -7,6 +7,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise_cpu.hpp"
+#include "tessera/kernels/elementwise/out_shape.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
 namespace tessera {
@@ -201,18 +202,12 @@ bool is_safe(const ArrayOrValue& in, const Array& out) {
 }
 
 void check_out_shape(Inputs inputs, const Shape& shape, const Array& out) {
-  std::string shapes;
-  for (const ArrayOrValue& in : inputs)
-    if (!in.is_value()) shapes += cat(in.array.shape(), " ");
-  Shape both;
-  try {
-    both = broadcast_shapes(shape, out.shape());
-  } catch (const ShapeError&) {
-    throw ShapeError(
-        cat("operands could not be broadcast together with shapes ", shapes, out.shape()));
-  }
-  require<ShapeError>(both == out.shape(), "non-broadcastable output operand with shape ",
-                      out.shape(), " doesn't match the broadcast shape ", both);
+  require_out_shape(shape, out.shape(), [&] {
+    std::string shapes;
+    for (const ArrayOrValue& in : inputs)
+      if (!in.is_value()) shapes += cat(in.array.shape(), " ");
+    return shapes;
+  });
 }
 
 }  // namespace
