@@ -25,6 +25,7 @@ void bind_dist(nb::module_& m) {
   bind_dist_fft(d);
   bind_dist_io(d);
   bind_dist_apply(d);
+  bind_dist_solve(d);
   bind_dist_linalg(d);
 }
 

@@ -26,6 +26,7 @@ void bind_dist_join(nb::module_& m, nb::class_<DNDarray>& c);
 void bind_dist_fft(nb::module_& m);
 void bind_dist_io(nb::module_& m);
 void bind_dist_apply(nb::module_& m);
+void bind_dist_solve(nb::module_& m);
 void bind_dist_linalg(nb::module_& m);
 
 // --- dist_array.cpp

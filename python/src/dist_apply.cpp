@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators on distributed arrays: A(x) with a choice of the dim that is dealt out, what it does,
-// and conjugate gradients.
+// Operators on distributed arrays: A(x) with a choice of the dim that is dealt out, and what it
+// does.
 #include "tessera/dist/apply.hpp"
 
 #include "dist.hpp"
 #include "linop.hpp"
-#include "tessera/solve/cg_ranks.hpp"
 
 namespace tessera::python {
 
@@ -24,75 +23,9 @@ nb::object split_of(const Spread& spread) {
   return nb::int_(*spread.split);
 }
 
-// An exception of the callback stops the iterations of all ranks; it is this rank's alone.
-RanksResult solve_cg(nb::handle a, nb::handle b, nb::handle x0, double rtol, double atol,
-                     i64 maxiter, nb::handle callback, nb::handle along) {
-  const NamedLinop& op = linop_from(a, "cg");
-  const DNDarray rhs = as_dist(b, "cg");
-  RanksOptions options{.rtol = rtol, .atol = atol, .maxiter = maxiter};
-  if (!x0.is_none()) options.x0 = as_dist(x0, "cg", rhs.comm());
-  options.along = options_of(along).along;
-  std::optional<nb::python_error> failed;
-  if (!callback.is_none()) {
-    options.callback = [&](i64 iteration, double residual) {
-      nb::gil_scoped_acquire locked;
-      try {
-        return callback(iteration, residual).ptr() != Py_False;
-      } catch (nb::python_error& e) {
-        failed.emplace(e);
-        return false;
-      }
-    };
-  }
-  RanksResult r = released([&] { return cg(op, rhs, options); });
-  if (failed) throw nb::python_error(*failed);
-  return r;
-}
-
-void bind_cg(nb::module_& m) {
-  nb::class_<RanksResult>(m, "SolveResult",
-                          "What ``ts.dist.cg`` found.\n\n"
-                          ">>> A = ts.Diagonal([1.0, 4.0], ('X',))\n"
-                          ">>> ts.dist.cg(A, ts.dist.ones(2, split=0)).converged\nTrue\n")
-      .def_prop_ro(
-          "x", [](const RanksResult& r) { return wrap(r.x); }, nb::sig("def x(self) -> DNDarray"),
-          "The solution; it lies as the right-hand side.")
-      .def_ro("iterations", &RanksResult::iterations, "How many were made.")
-      .def_ro("converged", &RanksResult::converged, "The residual is as small as was asked for.")
-      .def_prop_ro(
-          "reason", [](const RanksResult& r) { return r.reason; },
-          nb::sig("def reason(self) -> str"), "Why it ended, in a sentence.")
-      .def_prop_ro(
-          "history",
-          [](const RanksResult& r) {
-            nb::list all;
-            for (const double h : r.history) all.append(h);
-            return all;
-          },
-          nb::sig("def history(self) -> list[float]"), "The relative residual of each iteration.")
-      .def(
-          "__repr__",
-          [](const RanksResult& r) {
-            return cat("<SolveResult: ", r.iterations, " iterations, ", r.reason, ">");
-          },
-          nb::sig("def __repr__(self) -> str"));
-  m.def("cg", &solve_cg, "A"_a, "b"_a, "x0"_a = nb::none(), nb::kw_only(), "rtol"_a = 1e-6,
-        "atol"_a = 0.0, "maxiter"_a = 100, "callback"_a = nb::none(), "along"_a = nb::none(),
-        nb::sig("def cg(A: NamedLinop, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = "
-                "1e-6, atol: float = 0.0, maxiter: int = 100, callback: typing.Callable[[int, "
-                "float], typing.Any] | None = None, along: DimLike | None = None) -> SolveResult"),
-        "Conjugate gradients over ranks for A x = b with A Hermitian and positive "
-        "(semi)definite. ``callback(iteration, residual)`` stops all ranks by returning False on "
-        "one.\n\n"
-        ">>> A = ts.Diagonal([1.0, 4.0], ('X',))\n"
-        ">>> ts.dist.cg(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
-        "[1.0, 0.5]\n");
-}
-
 }  // namespace
 
 void bind_dist_apply(nb::module_& m) {
-  bind_cg(m);
   nb::class_<dist::ApplyRoute>(
       m, "ApplyRoute",
       "What an operator will do with a distributed array: what moves, and what each rank "

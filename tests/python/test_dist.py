@@ -461,6 +461,32 @@ def test_cg(ranks, rng):
         D.run_ranks(ranks, fails)
 
 
+@pytest.mark.parametrize("name", ["minres", "gmres", "lsqr", "lsmr", "fista", "pdhg", "admm"])
+def test_solvers_over_ranks(name, rng):
+    n = rng.standard_normal((5, 6, 4))
+    A = ts.Dense(ts.array(n), ts.Dim("BMN"), ts.Dim("BN"), ts.Dim("BM"))
+    square = name in ("minres", "gmres")
+    if square:
+        A = A.N + 0.5 * ts.Identity()
+    b = rng.standard_normal((5, 4 if square else 6))
+    p = ts.solve.prox
+    more = {"fista": (p.l1(0.1),), "pdhg": (None, p.l1(0.1)), "admm": (p.l1(0.1),)}.get(name, ())
+    expected = getattr(ts.solve, name)(A, b, *more, rtol=0.0, maxiter=6)
+
+    def work(comm):
+        seen = []
+        found = getattr(D, name)(
+            A, D.array(b, split=0, comm=comm), *more, rtol=0.0, maxiter=6, callback=lambda i, r: seen.append(i)
+        )
+        assert len(seen) == found.iterations == expected.iterations and found.x.split == 0
+        stopped = getattr(D, name)(A, D.array(b, split=0, comm=comm), *more, rtol=0.0, callback=lambda i, r: i < 2)
+        assert stopped.iterations == 2 and "callback" in stopped.reason
+        return found.x.numpy()
+
+    for x in D.run_ranks(3, work):
+        assert not np.abs(x - expected.x.numpy()).max() > 1e-8
+
+
 def test_other_devices():
     n = np.arange(12.0).reshape(3, 4)
     x = D.array(n, split=0, device="sim:0")

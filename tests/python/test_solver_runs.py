@@ -100,6 +100,54 @@ def test_bad_input(device):
         solve.cg(square, ts.ones(2, device="sim:3"))
 
 
+# --- operators over several devices -----------------------------------------------------------------
+
+
+def batch_solvers(split):
+    """name -> solve(**options) for batches of matrices, cut over two devices or not."""
+    rng = np.random.default_rng(6)
+    A = ts.Dense(0.3 * rng.standard_normal((6, 9, 7)), ts.Dim("TMN"), ts.Dim("TNX"), ts.Dim("TMX"))
+    b, c = rng.standard_normal((6, 7, 4)), rng.standard_normal((6, 9, 4))
+    if split:
+        A = ts.create_batched_linop(A, ts.BatchSpec({"T": 2}, device_matrix=["sim:0", "sim:1"]))
+    P = A.N + 0.5 * ts.Identity()
+    M = ts.Diagonal(np.linspace(1, 2, 42).reshape(6, 7, 1), ts.Dim("TNX"), broadcast_dims=ts.Dim("X"))
+    G = ts.FiniteDifference("N", ts.Dim("TNX"))
+    prox = solve.prox
+    return {
+        "cg": lambda **o: solve.cg(P, b, **o),
+        "cg with M": lambda **o: solve.cg(P, b, M=M, **o),
+        "lsqr": lambda **o: solve.lsqr(A, c, **o),
+        "lsmr": lambda **o: solve.lsmr(A, c, **o),
+        "minres": lambda **o: solve.minres(P, b, shift=0.2, **o),
+        "gmres": lambda **o: solve.gmres(P, b, restart=4, M=M, **o),
+        "fista": lambda **o: solve.fista(A, c, prox.l1(0.1), **o),
+        "fista with a function": lambda **o: solve.fista(A, c, lambda v, t: v / (1 + t), **o),
+        "pdhg": lambda **o: solve.pdhg(A, c, prox.l2(1.0), prox.group(0.1, [0]), **o),
+        "admm": lambda **o: solve.admm(A, c, prox.l1(0.1), G=G, inner=3, **o),
+        "power_method": lambda **o: solve.power_method(P, b, dim="N", **o),
+        "lanczos": lambda **o: solve.lanczos(P, 2, ncv=6, shape=(6, 7, 4), **o),
+        "svd": lambda **o: solve.svd(A, 2, ncv=6, shape=(6, 7, 4), **o),
+        "randomized_svd": lambda **o: solve.randomized_svd(A, 2, shape=(6, 7, 4), **o),
+    }
+
+
+@pytest.mark.parametrize("name", list(batch_solvers(False)))
+def test_over_two_devices(name, tmp_path):
+    options = {"rtol": 0.0, "maxiter": 11}
+    whole, split = batch_solvers(False)[name], batch_solvers(True)[name]
+    expected, found = whole(**options), split(**options)
+    assert found.iterations == expected.iterations and str(found.x.device) == "cpu"
+    size = np.abs(expected.x.numpy()).max()
+    assert not np.abs(found.x.numpy() - expected.x.numpy()).max() > 1e-8 * size
+    # Stopped and gone on with, it is the same solve bit for bit; the callback sees what the result will be.
+    seen = []
+    split(checkpoint=tmp_path / "c.npz", callback=lambda i: seen.append(i.x) or i.number < 5, **options)
+    assert len(seen) == 5
+    again = split(checkpoint=tmp_path / "c.npz", **options)
+    assert again.history == found.history and again.x.numpy().tobytes() == found.x.numpy().tobytes()
+
+
 # --- checkpoints ----------------------------------------------------------------------------------
 
 SCRIPT = """

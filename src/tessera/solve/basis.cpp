@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "tessera/kernels/copy/copy.hpp"
-#include "tessera/kernels/random/random.hpp"
 
 namespace tessera {
 namespace {
@@ -49,6 +48,7 @@ Basis::Basis(Engine& e, const std::string& name, i64 rows, const Side& side, DTy
   host_h_ = vec::zeros({2, rows, 1}, dtype, cpu);
   for (i64 j = 0; j < rows; ++j) {
     vec::Vector& row = views_.emplace_back();
+    row.ranks = side.ranks();
     for (const Array& piece : all_.pieces) row.pieces.push_back(piece.select(0, j));
   }
   before_ = e.board.cell("basis before");
@@ -71,7 +71,11 @@ void Basis::record_coefficients(Recorder& r, i64 j, i64 first, const View& h) co
   auto part_of_sum = [&](std::size_t p, const View& to) {
     vec::matmul(r, block(r, p, first, j), turned(block(r, p, j, j + 1)), to, {.conj_a = true});
   };
-  if (!side_.spread()) return part_of_sum(0, h);
+  if (!side_.spread()) {
+    part_of_sum(0, h);
+    if (side_.ranks()) side_.ranks()->combine(r, h);
+    return;
+  }
   const i64 n = j - first;
   const View parts = r.temporary({static_cast<i64>(side_.count()), n, 1}, dtype(), side_.base());
   for (std::size_t p = 0; p < side_.count(); ++p) {
@@ -141,14 +145,15 @@ void Basis::randomise(i64 j, std::uint64_t seed) {
   Random random(seed * 1000003 + static_cast<std::uint64_t>(j));
   // In the rare case that chance gave a dependent vector, another one will not be.
   for (int attempt = 0; attempt < 3; ++attempt) {
-    e_.assign(row(j), side_, random.normal(side_.shape(), dtype(), e_.device));
+    e_.assign(row(j), side_, side_.normal(random, dtype()));
     if (!orthonormalise(j).dependent) return;
   }
 }
 
 void Basis::randomise_all(std::uint64_t seed) {
   const Side all = side_.stacked(rows_);
-  e_.assign(all_, all, Random(seed).normal(all.shape(), dtype(), e_.device));
+  Random random(seed);
+  e_.assign(all_, all, all.normal(random, dtype()));
 }
 
 Array Basis::uploaded(i64 k, i64 m, const std::vector<Number>& factors) const {

@@ -27,14 +27,14 @@ struct Gmres {
   Cell r2;
   std::optional<Run> apply, apply_preconditioner, begin_cycle, begin_from_zero, add_combination;
 
-  Gmres(Engine& engine, const NamedLinop& a, const GmresSettings& s, const Array& right, i64 rows)
+  Gmres(Engine& engine, const NamedLinop& a, const GmresSettings& s, const Array& right)
       : e(engine),
         shards(a, s.preconditioner, right.shape(), right.device()),
         A(shards.a),
         M(shards.other),
-        m(rows),
+        m(std::max<i64>(1, std::min(s.restart, A.in.size()))),
         b(A.in.pieces_of(right)),
-        V(engine, "V", rows + 1, A.in, right.dtype()) {
+        V(engine, "V", m + 1, A.in, right.dtype()) {
     x = e.keep("x", A.in, b.dtype());
     t = A.in.zeros(b.dtype());
     z = A.in.zeros(b.dtype());
@@ -94,6 +94,14 @@ struct Gmres {
     data(g)[0] = norm;
     columns() = 0;
     return norm;
+  }
+
+  double norm_of_b() {
+    const Cell b2 = e.board.cell("b2");
+    Run norm = e.plan([&](Recorder& rec) { vec::norm2(rec, b, e.target(rec, b2)); });
+    e.run(norm);
+    e.board.fetch();
+    return std::sqrt(e.board.value(b2));
   }
 
   // x += M V y for the columns so far.
@@ -164,12 +172,11 @@ SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& optio
                          "; expected 1 or more");
   const Array right = square_right_side("gmres", A, b);
   Engine e("gmres", options, right.device(), right.dtype());
-  const i64 m = std::max<i64>(1, std::min(settings.restart, right.size()));
-  Gmres s(e, A, settings, right, m);
+  Gmres s(e, A, settings, right);
   e.outcome(breaks_down, false, "breakdown: A is singular on the Krylov space of b");
   e.about("the operator", A, right.shape(), right.dtype(), right.device());
   e.about("b", right);
-  e.about("restart", cat(m));
+  e.about("restart", cat(s.m));
   if (settings.preconditioner)
     e.about("the preconditioner", *settings.preconditioner, right.shape(), right.dtype(),
             right.device());
@@ -178,7 +185,7 @@ SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& optio
     e.start_at(s.x, s.A.in);
     e.board.upload();
     const double first = s.start_cycle(!e.x0());
-    s.b_norm() = norm(right).item().as<double>();
+    s.b_norm() = s.norm_of_b();
     const double scale = s.b_norm() > 0 ? s.b_norm() : 1;
     e.begin(first / scale, first <= e.target_of(s.b_norm()) ? has_converged : still_running);
   }

@@ -18,22 +18,22 @@ struct Power {
   Side groups;  // one number a problem
   vec::Vector x, w, lengths, before, change, scale;
 
-  Power(Engine& engine, const NamedLinop& a, const Array& like, const Axes& axes)
+  Power(Engine& engine, const NamedLinop& a, const Shape& shape, DType t, const Axes& axes)
       : e(engine),
-        A(Shards::square(a, like.shape(), like.device())),
+        A(Shards::square(a, shape, e.device)),
         groups(A.in.reduced(axes)),
-        x(e.keep("x", A.in, like.dtype())),
-        w(A.in.zeros(like.dtype())),
+        x(e.keep("x", A.in, t)),
+        w(A.in.zeros(t)),
         lengths(groups.zeros(DType::f64)),
         before(e.keep("before", groups, DType::f64)),
         change(groups.zeros(DType::f64)),
-        scale(groups.zeros(real_of(like.dtype()))) {}
+        scale(groups.zeros(real_of(t))) {}
 
   // v = v / |v| for each problem, 0 where v is 0; leaves |v| in lengths.
   void normalise(Recorder& r, const vec::Vector& v) {
     const auto all = vec::whole(r, v), l = vec::whole(r, lengths), c = vec::whole(r, change),
                s = vec::whole(r, scale);
-    record_norms2(r, A.in, all, l);
+    record_norms2(r, A.in, groups, all, l);
     vec::apply(r, ElementOp::sqrt, DType::f64, {l}, l);
     vec::apply(r, ElementOp::maximum, DType::f64, {l, tiny}, c);
     vec::apply(r, ElementOp::divide, DType::f64, {1.0, c}, s);
@@ -62,6 +62,26 @@ struct Power {
     b.record(r);
     vec::select(r, b.factor(r, running), w, x, x);
   }
+
+  // |A x| with the sign of <x, A x>, which is that of |x + A x| - |x - A x|.
+  Array eigenvalues() {
+    const vec::Vector sum = A.in.zeros(x.dtype()), more = groups.zeros(DType::f64);
+    Run run = e.plan([&](Recorder& r) {
+      const auto l = vec::whole(r, lengths), c = vec::whole(r, change), m = vec::whole(r, more);
+      A.record(r, x, w);
+      record_norms2(r, A.in, groups, vec::whole(r, w), l);
+      vec::apply(r, ElementOp::sqrt, DType::f64, {l}, l);
+      vec::add(r, x, w, sum);
+      record_norms2(r, A.in, groups, vec::whole(r, sum), m);
+      vec::subtract(r, x, w, sum);
+      record_norms2(r, A.in, groups, vec::whole(r, sum), c);
+      vec::apply(r, ElementOp::subtract, DType::f64, {m, c}, c);
+      vec::apply(r, ElementOp::copysign, DType::f64, {l, c}, l);
+    });
+    e.run(run);
+    run.sync();
+    return groups.whole(lengths, e.device).astype(real_of(x.dtype()));
+  }
 };
 
 Array without(const Array& a, const Axes& axes) {
@@ -77,23 +97,26 @@ EigenResult power_method(const NamedLinop& A, const Space& space,
                          const PowerMethodSettings& settings, const SolveOptions& options) {
   check_options("power_method", options);
   const Array like = square_right_side(
-      "power_method", A,
-      options.x0 ? options.x0
-                 : Random(settings.seed).normal(space.shape, space.dtype, space.device));
+      "power_method", A, options.x0 ? options.x0 : zeros(space.shape, space.dtype, space.device));
   Axes axes;
   for (i64 a = 0; a < like.ndim(); ++a)
     if (!settings.axes) axes.push_back(a);
   if (settings.axes)
     for (i64 a : *settings.axes) axes.push_back(normalize_axis(a, like.ndim(), "power_method"));
   Engine e("power_method", options, like.device(), like.dtype());
-  Power s(e, A, like, axes);
+  Power s(e, A, like.shape(), like.dtype(), axes);
   e.outcome(has_converged, true, "eigenvalues changed less than the tolerance");
   e.about("the operator", A, like.shape(), like.dtype(), like.device());
   e.about("axes", cat(axes));
   Run step = e.plan([&](Recorder& r) { s.step(r); });
   if (!e.resume()) {
-    const bool given = e.x0() && e.x0().shape() == like.shape();
-    e.assign(s.x, s.A.in, given ? e.x0().astype(like.dtype()) : like);
+    if (e.x0()) {
+      e.start_at(s.x, s.A.in);
+    } else {
+      Random random(settings.seed);
+      const DType t = is_inexact(space.dtype) ? space.dtype : DType::f64;
+      e.assign(s.x, s.A.in, s.A.in.normal(random, t).astype(like.dtype()));
+    }
     Run start = e.plan([&](Recorder& r) { s.normalise(r, s.x); });
     e.board.upload();
     e.run(start);
@@ -102,11 +125,7 @@ EigenResult power_method(const NamedLinop& A, const Space& space,
   e.set_tolerances();
   EigenResult result;
   static_cast<SolveResult&>(result) = e.iterate([&] { e.run(step); });
-  const Array Ax = A(result.x);
-  const Array length = ops::sqrt(reduce(ReduceOp::sum_abs2, Ax, axes, true));
-  const Array along =
-      reduce(ReduceOp::sum, ops::real(ops::conj_multiply(result.x, Ax)), axes, true);
-  result.eigenvalues = without(ops::copysign(length, along), axes).copy();
+  result.eigenvalues = without(s.eigenvalues(), axes).copy();
   result.eigenvectors = result.x;
   return result;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/plan/plan.hpp"
+#include "tessera/solve/side.hpp"
 
 namespace tessera {
 namespace {
@@ -30,7 +31,7 @@ void shrink_groups(Recorder& r, const Side& side, const vec::Vector& x, double t
   const Side groups = side.reduced(normal);
   const DType real = real_of(x.dtype());
   const std::vector<View> all = vec::whole(r, x), size = groups.temporaries(r, real);
-  record_norms2(r, side, all, size);
+  record_norms2(r, side, groups, all, size);
   vec::apply(r, ElementOp::sqrt, real, {size}, size);
   shrink(r, groups, all, size, t, vec::whole(r, y));
 }

@@ -9,9 +9,14 @@
 #include <string>
 
 #include "tessera/kernels/reduce/reduce.hpp"
-#include "tessera/solve/side.hpp"
+#include "tessera/plan/recorder.hpp"
 
 namespace tessera {
+
+class Side;
+namespace vec {
+struct Vector;
+}
 
 struct Prox {
   std::string name;

@@ -127,13 +127,22 @@ std::optional<i64> axis_across(const NamedLinop& a, i64 axis, i64 in_rank, i64 o
   return in && out ? std::optional(axis - *in + *out) : std::nullopt;
 }
 
+// How the vectors of both sides are dealt out over ranks, if they are.
+std::pair<RanksPtr, RanksPtr> ranks_of(const NamedLinop& a) {
+  if (const LocalPart* p = a.as<LocalPart>()) return {p->in, p->out};
+  if (const Chain* c = a.as<Chain>())
+    return {ranks_of(c->operators.front()).first, ranks_of(c->operators.back()).second};
+  return {};
+}
+
 }  // namespace
 
 Shards::Shards(std::vector<Path> terms)
     : in(terms.front().front().in), out(terms.front().back().out), terms_(std::move(terms)) {}
 
 Shards Shards::whole_of(const NamedLinop& a, const Shape& in, const Shape& out, Device base) {
-  return Shards({{{{a}, Side(in, base), Side(out, base)}}});
+  const auto [from, to] = ranks_of(a);
+  return Shards({{{{a}, Side(in, base, from), Side(out, base, to)}}});
 }
 
 Shards::Shards(const NamedLinop& a, const Shape& in_shape, const Shape& out_shape, Device base)
@@ -220,6 +229,7 @@ std::optional<Shards> Shards::sum_of(const Add& a, const Shape& shape, Device ba
 
 // Spread, both sides in the same way; or nothing.
 std::optional<Shards> Shards::alike(const NamedLinop& a, const Shape& shape, Device base) {
+  if (!guide(a, base)) return std::nullopt;
   if (Shards s(a, shape, shape, base); s.spread() && s.in == s.out) return s;
   if (const Chain* c = a.as<Chain>()) return over_the_middle(*c, shape, base);
   if (const Add* sum = a.as<Add>()) return sum_of(*sum, shape, base);
@@ -233,9 +243,10 @@ Shards Shards::square(const NamedLinop& a, const Shape& shape, Device base) {
 // y = sum over tiles that share a place of it.
 void Shards::record_stage(Recorder& r, const Stage& s, const std::vector<View>& x,
                           const std::vector<View>& y, bool add) {
-  Recorder::Parts parts(r, s.in.base());
+  std::optional<Recorder::Parts> parts;
+  if (s.tiles.size() > 1) parts.emplace(r, s.in.base());
   for (std::size_t i = 0; i < s.tiles.size(); ++i) {
-    parts.next();
+    if (parts) parts->next();
     const View &from = vec::piece(x, i), &to = vec::piece(y, i);
     if (i < y.size() && !add)
       s.tiles[i].record(r, from, to);

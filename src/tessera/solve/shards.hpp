@@ -3,7 +3,8 @@
 // Vectors that stay where they are used: when an operator was cut over devices along a dim of its
 // input or of its output, a solver keeps each tile's part of the vectors of that side on the tile's
 // device from one iteration to the next. Blocks on a diagonal leave only scalars to travel; tiles
-// of the output (coils) leave vectors of the input. Any other operator has sides in one piece.
+// of the output (coils) leave vectors of the input. This rank's part of an operator over ranks has
+// sides that say so (ranks.hpp). Any other operator has sides in one piece.
 //   Shards s(A, in, out, cpu);   Vector v = s.in.zeros(t), u = s.out.zeros(t);   s.record(r, v, u);
 
 #include <optional>

@@ -37,6 +37,17 @@ Blocks blocks(i64 n, i64 count, const std::vector<Device>& devices) {
   return {concat(there, along), concat(here, along)};
 }
 
+NamedLinop matrix_here(i64 rows, i64 columns) {
+  return Dense(Random(5).normal({rows, columns}, DType::f64), dims("MN"), dims("N"), dims("M"));
+}
+
+// A matrix of `rows` by `columns`, cut along either of its dims over two devices.
+NamedLinop cut_matrix(i64 rows, i64 columns, NamedDimension along, i64 tile) {
+  const NamedLinop a = matrix_here(rows, columns);
+  return create_batched_linop(
+      a, {.batch_sizes = {{along, tile}}, .device_matrix = {"sim:0", "sim:1"}});
+}
+
 i64 bytes_moved() {
   return counter(Counter::bytes_host_to_device) + counter(Counter::bytes_device_to_host) +
          counter(Counter::bytes_device_to_device);
@@ -83,6 +94,43 @@ TEST(Shards, SumsWithScalarsAndMultiplesStaySpread) {
   EXPECT_LT(relative(cg(b.spread.N(), right, o).x, cg(b.plain.N(), right, o).x), 1e-9);
 }
 
+// What stands beside a spread operator is cut alike where it can be; else vectors stay whole.
+TEST(Shards, OperatorsBesideASpreadOne) {
+  const Blocks b = blocks(30, 4, {sim0, sim1});
+  const Array right = Random(3).normal({10, 30}, DType::f64);
+  const Array weight = Random(4).uniform({10, 30}, DType::f64, cpu, 1, 2);
+  const Side side = Shards(b.spread, right.shape(), right.shape(), cpu).in;
+  const NamedLinop pointwise = Diagonal(weight, dims("TX")),
+                   other_names = Diagonal(weight, dims("AB")), batchwise = Identity(),
+                   along_x = FiniteDifference("X", dims("TX")),
+                   mixing = FiniteDifference("T", dims("TX")),
+                   total = Dense(ones({10}, DType::f64), dims("T"), dims("TX"), dims("X"));
+  auto beside = [&](const NamedLinop& a) {
+    return Shards::beside(side, a, a.output_shape(right.shape())).has_value();
+  };
+  for (const NamedLinop* a : {&pointwise, &other_names, &batchwise, &along_x, &b.spread})
+    EXPECT_TRUE(beside(*a)) << a->str();
+  for (const NamedLinop* a : {&mixing, &total}) EXPECT_FALSE(beside(*a)) << a->str();
+
+  const NamedLinop smooth = mixing.N() + Value(1.0) * NamedLinop(Identity());
+  EXPECT_FALSE(SquareShards(b.spread, smooth, right.shape(), cpu).a.spread());
+  const SolveOptions o{.rtol = 1e-12, .maxiter = 300};
+  const Array expected = cg(b.plain, right, o).x;
+  for (const NamedLinop* m : std::initializer_list<const NamedLinop*>{&pointwise, &smooth})
+    EXPECT_LT(relative(cg(b.spread, right, o, {.preconditioner = *m}).x, expected), 1e-9)
+        << m->str();
+}
+
+TEST(Shards, TilesOnTheBaseCount) {
+  const NamedLinop plain = matrix_here(40, 25);
+  const NamedLinop a = create_batched_linop(
+      plain, {.batch_sizes = {{"M", 13}}, .device_matrix = {"cpu", "sim:0"}, .base_device = cpu});
+  EXPECT_TRUE(Shards(a, {25}, {40}, cpu).out.spread());
+  const Array right = Random(7).normal({40}, DType::f64);
+  const SolveOptions o{.rtol = 1e-12, .maxiter = 200};
+  EXPECT_LT(relative(lsqr(a, right, o).x, lsqr(plain, right, o).x), 1e-8);
+}
+
 TEST(Shards, CallbacksAndCheckpointsSeeTheWhole) {
   const Blocks b = blocks(20, 4, {sim0, sim1});
   const Array right = Random(3).normal({10, 20}, DType::f64);
@@ -113,17 +161,6 @@ TEST(Shards, ConvergedAtOnceAndFirstGuesses) {
   const SolveResult r = cg(b.spread, right, {.rtol = 1e-10, .maxiter = 50, .x0 = x});
   EXPECT_EQ(r.iterations, 0);
   EXPECT_LT(relative(r.x, x), 1e-12);
-}
-
-NamedLinop matrix_here(i64 rows, i64 columns) {
-  return Dense(Random(5).normal({rows, columns}, DType::f64), dims("MN"), dims("N"), dims("M"));
-}
-
-// A matrix of `rows` by `columns`, cut along either of its dims over two devices.
-NamedLinop cut_matrix(i64 rows, i64 columns, NamedDimension along, i64 tile) {
-  const NamedLinop a = matrix_here(rows, columns);
-  return create_batched_linop(
-      a, {.batch_sizes = {{along, tile}}, .device_matrix = {"sim:0", "sim:1"}});
 }
 
 TEST(Shards, LeastSquaresInTilesOfEitherSide) {

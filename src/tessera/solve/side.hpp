@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where the vectors of a problem lie: whole on one device, or in pieces along an axis, each on a
-// device of its own. Which of them an operator asks for is in shards.hpp.
+// device of its own, or dealt out over ranks, of which this one sees its part. Which of them an
+// operator asks for is in shards.hpp.
 //   vec::Vector x = side.zeros(t);   side.scatter(r, whole, x);   vec::norm2(r, x, cell);
 
+#include "tessera/kernels/random/random.hpp"
+#include "tessera/solve/ranks.hpp"
 #include "tessera/solve/vectors.hpp"
 
 namespace tessera {
@@ -18,11 +21,13 @@ class TESSERA_API Side {
     Side stacked(i64 rows) const;  // so many vectors, one above the other
     friend bool operator==(const Piece&, const Piece&) = default;
   };
-  Side(Shape shape, Device base);
+  Side(Shape shape, Device base, RanksPtr ranks = {});
   Side(Shape shape, i64 axis, std::vector<Piece> pieces, Device base);
   bool spread() const { return pieces_.size() > 1; }
   std::size_t count() const { return pieces_.size(); }
   const Shape& shape() const { return shape_; }
+  i64 size() const;  // numbers in a vector, of all ranks
+  const RanksPtr& ranks() const { return ranks_; }
   Device base() const { return base_; }
   Device device(std::size_t i) const { return pieces_[i].device; }
   Shape shape(std::size_t i) const;  // of piece i
@@ -33,6 +38,8 @@ class TESSERA_API Side {
   // Between a whole array on the base device and its pieces: steps of a plan.
   void scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const;
   void gather(Recorder& r, const vec::Vector& pieces, const Array& whole) const;
+  // The next normal vector of `random` on the base device, the same however it is dealt out.
+  Array normal(Random& random, DType dtype) const;
   // A whole array as a vector, at once: itself, or copies of its parts where they belong. Plans
   // that exist already do not wait for them.
   vec::Vector pieces_of(const Array& whole) const;
@@ -50,10 +57,12 @@ class TESSERA_API Side {
   i64 axis_ = 0;
   std::vector<Piece> pieces_;
   Device base_;
+  RanksPtr ranks_;
 };
 
-// The sum of |x|^2 of each group; `to` lies as side.reduced() says.
-void record_norms2(Recorder& r, const Side& side, const std::vector<View>& x,
+// The sum of |x|^2 of each group; x lies as `side` says, `to` as `groups`, which is
+// side.reduced(axes).
+void record_norms2(Recorder& r, const Side& side, const Side& groups, const std::vector<View>& x,
                    const std::vector<View>& to);
 
 }  // namespace tessera

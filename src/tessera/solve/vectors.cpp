@@ -2,6 +2,7 @@
 #include "tessera/solve/vectors.hpp"
 
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/solve/ranks.hpp"
 
 namespace tessera::vec {
 
@@ -151,6 +152,7 @@ void dot(Recorder& r, const Vector& a, const Vector& b, const View& to) {
     r.launch(&KernelTable::reduce, "vdot", spec, reads, out);
     if (out.slot != place.slot) record::copy(r, out, place);
   });
+  if (a.ranks) a.ranks->combine(r, to);
 }
 
 namespace {
@@ -167,10 +169,12 @@ void reduce_pieces(Recorder& r, ReduceOp op, ReduceOp over, const Vector& a, con
 
 void norm2(Recorder& r, const Vector& a, const View& to) {
   reduce_pieces(r, ReduceOp::sum_abs2, ReduceOp::sum, a, to);
+  if (a.ranks) a.ranks->combine(r, to);
 }
 
 void largest(Recorder& r, const Vector& a, const View& to) {
   reduce_pieces(r, ReduceOp::max, ReduceOp::max, a, to);
+  if (a.ranks) a.ranks->combine(r, to, Combine::max);
 }
 
 void reduce(Recorder& r, ReduceOp op, const View& x, const View& y) {

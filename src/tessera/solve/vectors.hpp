@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The vector passes of solvers as steps of a plan: each is one sweep through memory. Vectors are
-// dense arrays that outlive the plan, whole or in pieces on several devices (shards.hpp); factors
+// dense arrays that outlive the plan, whole or in pieces on several devices (side.hpp); factors
 // are cells of a Board or immediates. Complex vectors with real factors are swept as twice as many
 // real numbers.
 //   vec::add_scaled(r, p, board.factor(r, alpha), x);   // x += alpha p
 
+#include <memory>
 #include <span>
 #include <variant>
 
 #include "tessera/plan/recorder.hpp"
 
+namespace tessera {
+struct Ranks;
+}
+
 namespace tessera::vec {
 
-// An array, or the pieces of one.
+// An array, or the pieces of one; or this rank's part of one that is dealt out over ranks, where
+// sums are those of all ranks.
 struct Vector {
   std::vector<Array> pieces;
+  std::shared_ptr<const Ranks> ranks{};
   Vector() = default;
   Vector(const Array& whole) : pieces{whole} {}
   explicit Vector(std::vector<Array> p) : pieces(std::move(p)) {}

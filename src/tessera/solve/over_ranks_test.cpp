@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/over_ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/problems.hpp"
+#include "support/ranks.hpp"
+#include "tessera/base/trace.hpp"
+
+namespace tessera {
+namespace {
+
+using problems::relative;
+
+// Batches of positive matrices, and coils that are seen through a transform.
+NamedLinop batches(DType t) {
+  return NamedLinop(Dense(Random(1).normal({5, 8, 6}, t, test_device()), dims("BMN"), dims("BN"),
+                          dims("BM")))
+             .N() +
+         Value(0.5) * NamedLinop(Identity());
+}
+
+TEST(CgOverRanks, SolvesAsOneRankDoes) {
+  for (const DType t : {DType::f64, DType::c64}) {
+    const NamedLinop A = batches(t);
+    const Array b = Random(2).normal({5, 6}, t, test_device());
+    const double rtol = t == DType::f64 ? 1e-10 : 1e-5, tolerance = 100 * rtol;
+    const SolveResult expected = cg(A, b, {.rtol = rtol, .maxiter = 90});
+    on_ranks({1, 2, 3, 7}, [&](Communicator comm) {
+      for (const std::optional<i64>& split : {std::optional<i64>(0), std::optional<i64>(1), {}}) {
+        const DNDarray right = DNDarray::replicated(b, comm).resplit(split);
+        const RanksResult r = cg(A, right, {.rtol = rtol, .maxiter = 90});
+        EXPECT_TRUE(r.converged) << r.reason;
+        EXPECT_EQ(r.x.split(), split);
+        EXPECT_LE(std::abs(r.iterations - expected.iterations), 2);
+        EXPECT_LT(relative(r.x.gathered(), expected.x), tolerance);
+      }
+    });
+  }
+}
+
+// Every solver: name, on one rank, over ranks; for A of (B, N, X) -> (B, M, X) and vectors of it.
+struct Both {
+  const char* name;
+  std::function<SolveResult(const NamedLinop&, const Array&, const SolveOptions&)> here;
+  std::function<RanksResult(const NamedLinop&, const DNDarray&, const RanksOptions&)> there;
+  bool square;
+};
+using A = const NamedLinop&;
+using O = const SolveOptions&;
+using R = const RanksOptions&;
+using D = const DNDarray&;
+using V = const Array&;
+
+// The same text for both: only the types of b and of the options differ.
+#define TESSERA_BOTH(name, square, call)                          \
+  Both {                                                          \
+    name, [](A a, V b, O o) -> SolveResult { return call; },      \
+        [](A a, D b, R o) -> RanksResult { return call; }, square \
+  }
+const std::vector<Both>& solvers() {
+  static const NamedLinop halve = Value(0.5) * NamedLinop(Identity());
+  static const NamedLinop differences = FiniteDifference("N", dims("BNX"));
+  static const std::vector<Both> all{
+      TESSERA_BOTH("cg", true, cg(a, b, o)),
+      TESSERA_BOTH("cg, preconditioned", true, cg(a, b, o, {.preconditioner = halve})),
+      TESSERA_BOTH("minres", true, minres(a, b, o, {.shift = 0.1})),
+      TESSERA_BOTH("minres, preconditioned", true, minres(a, b, o, {.preconditioner = halve})),
+      TESSERA_BOTH("gmres", true, gmres(a, b, o, {.restart = 4})),
+      TESSERA_BOTH("lsqr", false, lsqr(a, b, o, {.damp = 0.1})),
+      TESSERA_BOTH("lsmr", false, lsmr(a, b, o)),
+      TESSERA_BOTH("fista", false, fista(a, b, prox::l1(0.2), o)),
+      TESSERA_BOTH("fista of groups", false, fista(a, b, prox::group(0.5, {0}), o)),
+      TESSERA_BOTH("pdhg", false, pdhg(a, b, prox::l2(1), prox::l1(0.1), o)),
+      TESSERA_BOTH("admm", false, admm(a, b, prox::l1(0.2), o, {.inner = 3})),
+      TESSERA_BOTH("admm with G", false,
+                   admm(a, b, prox::l1(0.2), o, {.G = differences, .inner = 3})),
+  };
+  return all;
+}
+#undef TESSERA_BOTH
+
+NamedLinop matrices(DType t) {
+  const Array w = Random(1).normal({5, 8, 6}, t, test_device());
+  return Dense(ops::multiply(w, Value(0.4)), dims("BMN"), dims("BNX"), dims("BMX"));
+}
+NamedLinop positive(const NamedLinop& a) { return a.N() + Value(0.5) * NamedLinop(Identity()); }
+
+TEST(OverRanks, EverySolverFindsWhatOneRankFinds) {
+  for (const DType t : {DType::f64, DType::c64})
+    for (const Both& solver : solvers()) {
+      const NamedLinop a = solver.square ? positive(matrices(t)) : matrices(t);
+      const Array b = Random(2).normal({5, solver.square ? 6 : 8, 3}, t, test_device());
+      const SolveResult expected = solver.here(a, b, {.rtol = 0, .maxiter = 8});
+      on_ranks({1, 2, 3, 7}, [&](Communicator comm) {
+        for (const std::optional<i64>& split : {std::optional<i64>(0), std::optional<i64>(1), {}}) {
+          i64 calls = 0;
+          const RanksResult r =
+              solver.there(a, DNDarray::replicated(b, comm).resplit(split),
+                           {.rtol = 0, .maxiter = 8, .callback = [&](i64, double) {
+                              ++calls;
+                              return true;
+                            }});
+          const std::string text = cat(solver.name, " ", t, " on ", comm.size(), " ranks");
+          EXPECT_EQ(calls, expected.iterations) << text << ": " << r.reason;
+          EXPECT_EQ(r.history.size(), expected.history.size()) << text;
+          EXPECT_TRUE(relative(r.x.gathered(), expected.x) < (t == DType::f64 ? 1e-9 : 2e-3))
+              << text << " split " << (split ? *split : -1) << ": "
+              << relative(r.x.gathered(), expected.x);
+        }
+      });
+    }
+}
+
+// Where A mixes nothing along the split, ranks send sums and no vectors.
+TEST(OverRanks, VectorsStayWithTheirRank) {
+  for (const Both& solver : solvers()) {
+    if (std::string_view(solver.name) == "fista of groups") continue;  // one sum for each group
+    const NamedLinop a = solver.square ? positive(matrices(DType::f64)) : matrices(DType::f64);
+    i64 moved[2];
+    for (const int size : {0, 1}) {
+      const Array b = Random(2).normal({5, solver.square ? 6 : 8, size == 0 ? 2 : 200}, DType::f64,
+                                       test_device());
+      run_ranks(3, [&](Communicator comm) {
+        const DNDarray right = DNDarray::replicated(b, comm).resplit(0);
+        auto bytes = [&](i64 iterations) {
+          const Traffic before = comm.traffic();
+          (void)solver.there(a, right, {.rtol = 0, .maxiter = iterations});
+          return (comm.traffic() - before).bytes;
+        };
+        const i64 per_iteration = (bytes(7) - bytes(4)) / 3;
+        if (comm.rank() == 1) moved[size] = per_iteration;
+      });
+    }
+    EXPECT_EQ(moved[0], moved[1]) << solver.name;
+  }
+}
+
+// b split along its coils: each rank keeps the data of its own; only images travel.
+TEST(OverRanks, CoilsStayWithTheirRank) {
+  i64 moved[2];
+  for (const i64 coils : {4, 8}) {
+    const NamedLinop S(Dense(Random(3).normal({coils, 6, 5}, DType::c64, test_device()),
+                             dims("CNxNy"), dims("NxNy"), dims("CNxNy")));
+    const NamedLinop a = NamedLinop(FFT(2, dims("C"), FFT::Grids{dims("NxNy"), dims("KxKy")})) * S;
+    const Array b = Random(4).normal({coils, 6, 5}, DType::c64, test_device());
+    const Array expected = fista(a, b, prox::l1(0.1), {.rtol = 0, .maxiter = 9}).x;
+    run_ranks(3, [&](Communicator comm) {
+      const DNDarray right = DNDarray::replicated(b, comm).resplit(0);
+      auto bytes = [&](i64 iterations) {
+        const Traffic before = comm.traffic();
+        const RanksResult r = fista(a, right, prox::l1(0.1), {.rtol = 0, .maxiter = iterations});
+        EXPECT_FALSE(r.x.split());
+        EXPECT_TRUE(iterations < 9 || relative(r.x.local(), expected) < 1e-3);
+        return (comm.traffic() - before).bytes;
+      };
+      const i64 per_iteration = (bytes(9) - bytes(5)) / 4;
+      if (comm.rank() == 1) moved[coils / 8] = per_iteration;
+    });
+  }
+  EXPECT_EQ(moved[0], moved[1]);
+}
+
+TEST(CgOverRanks, SendsOnlyTwoNumbersWhereNothingIsMixed) {
+  const NamedLinop A = batches(DType::f64);
+  const Array b = Random(2).normal({5, 6}, DType::f64, test_device());
+  run_ranks(3, [&](Communicator comm) {
+    const DNDarray right = DNDarray::replicated(b, comm).resplit(0);
+    auto bytes = [&](i64 iterations) {
+      const Traffic before = comm.traffic();
+      (void)cg(A, right, {.rtol = 0, .maxiter = iterations});
+      return (comm.traffic() - before).bytes;
+    };
+    const i64 few = bytes(2), many = bytes(7);
+    EXPECT_LE(many - few, 5 * 2 * 8 * 2 * 2);  // five iterations of two sums to two ranks, twice
+  });
+}
+
+TEST(CgOverRanks, DealsCoilsOutForAReplicatedImage) {
+  const NamedLinop S(Dense(Random(3).normal({4, 6, 5}, DType::c64, test_device()), dims("CNxNy"),
+                           dims("NxNy"), dims("CNxNy")));
+  const NamedLinop F(FFT(2, dims("C"), FFT::Grids{dims("NxNy"), dims("KxKy")}));
+  const Array mask = Random(5).uniform({6, 5}, DType::f32, test_device(), 0.5, 1.5);
+  const NamedLinop A = (NamedLinop(Diagonal(mask, dims("CKxKy"), dims("C"))) * F * S).N();
+  const Array b = Random(4).normal({6, 5}, DType::c64, test_device());
+  const SolveResult expected = cg(A, b, {.rtol = 1e-4});
+  run_ranks(3, [&](Communicator comm) {
+    i64 calls = 0;
+    const RanksResult r = cg(A, DNDarray::replicated(b, comm),
+                             {.rtol = 1e-4, .along = "C", .callback = [&](i64, double) {
+                                ++calls;
+                                return true;
+                              }});
+    EXPECT_EQ(calls, r.iterations);
+    EXPECT_FALSE(r.x.split());
+    EXPECT_LT(relative(r.x.local(), expected.x), 1e-3);
+  });
+}
+
+TEST(CgOverRanks, StopsOnAllRanksAtOnce) {
+  const NamedLinop A = batches(DType::f64);
+  const Array b = Random(2).normal({5, 6}, DType::f64, test_device());
+  run_ranks(2, [&](Communicator comm) {
+    const DNDarray right = DNDarray::replicated(b, comm).resplit(0);
+    const RanksResult r = cg(A, right, {.callback = [&](i64 i, double) {
+                               return comm.rank() == 0 || i < 2;  // one of them has enough
+                             }});
+    EXPECT_EQ(r.iterations, 2);
+    const RanksResult bad = cg(Value(-1.0) * A, right, {});
+    EXPECT_NE(bad.reason.find("breakdown"), std::string::npos);
+    const RanksResult warm = cg(A, right, {.rtol = 1e-9, .x0 = cg(A, right, {.rtol = 1e-10}).x});
+    EXPECT_EQ(warm.iterations, 0);
+    EXPECT_THROW(cg(problems::matrix(5, 7, DType::f64),
+                    DNDarray::replicated(problems::vector(7, DType::f64), comm), {}),
+                 ShapeError);
+  });
+}
+
+}  // namespace
+}  // namespace tessera
