@@ -221,7 +221,7 @@ void bind_regularised(nb::module_& m) {
         TESSERA_ARGUMENTS, "step"_a = nb::none(), "momentum"_a = true, "restart"_a = true,
         nb::sig("def fista(A: NamedLinop, b: ArrayLike, g: typing.Any = None, x0: ArrayLike | None "
                 "= None, *, " TESSERA_OPTIONS ", step: float | None = None, momentum: bool = True, "
-                                              "restart: bool = True) -> SolveResult"),
+                "restart: bool = True) -> SolveResult"),
         "FISTA over ranks: minimises |A x - b|^2 / 2 + g(x). A function in place of g sees the "
         "part of a rank.\n\n"
         ">>> A = ts.Diagonal([1.0, 1.0], ('X',))\n"

@@ -32,6 +32,7 @@ Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, 
 
 vec::Vector Engine::keep(const std::string& what, const Side& side, DType dtype) {
   const vec::Vector v = side.zeros(dtype);
+  over_ranks_ = over_ranks_ || side.ranks();
   for (std::size_t i = 0; i < v.pieces.size(); ++i)
     kept_.emplace_back(side.spread() ? cat(what, " ", i) : what, v.pieces[i]);
   if (what == "x") {
@@ -58,7 +59,8 @@ Run Engine::plan(const std::function<void(Recorder&)>& record) const {
     record(r);
   }
   Run run = Plan(std::move(r), name).instance(Stream::home(device));
-  run.capture();
+  // Ranks that are threads of one process share the streams that would be captured.
+  if (!over_ranks_) run.capture();
   return run;
 }
 
