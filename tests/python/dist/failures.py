@@ -59,4 +59,7 @@ except ts.CommError as error:
     with open(f"{path}.rank{world.rank}", "w") as file:
         file.write(f"{time.time()} {error}")
     print(f"rank {world.rank}: CommError: {error}", flush=True)
+    until = time.time() + 5  # mpirun ends everybody at the first one that leaves: the others may say it, too
+    while time.time() < until and not all(os.path.exists(f"{path}.rank{r}") for r in (0, 2)):
+        time.sleep(0.05)
     os._exit(7)
