@@ -204,7 +204,7 @@ def run_redistribution(out, mebibytes):
         meet()
         start = time.perf_counter()
         y = x.resplit(1)
-        y.local
+        y.local  # noqa: B018
         times.append(max(SLATE.everybody(time.perf_counter() - start)))
         extra = max(extra, max(SLATE.everybody(peak() - held - rows * side * 4)))
         part = y.local.numpy()
@@ -228,7 +228,9 @@ def run_redistribution(out, mebibytes):
         meet()
         start = time.perf_counter()
         for r in range(ranks):
-            send[r * rows * rows : (r + 1) * rows * rows].reshape(rows, rows)[...] = source[:, r * rows : (r + 1) * rows]
+            send[r * rows * rows : (r + 1) * rows * rows].reshape(rows, rows)[...] = source[
+                :, r * rows : (r + 1) * rows
+            ]
         middle = time.perf_counter()
         MPI.COMM_WORLD.Alltoallv([send, counts, MPI.FLOAT], [receive, counts, MPI.FLOAT])
         after = time.perf_counter()

@@ -65,7 +65,9 @@ def rows():
         Row("distributed key = distributed array", (N, 16), 0, (Dealt(order, 0),), Dealt(vector((N, 16)), 0)),
         Row("mask = replicated vector", (N,), 0, (Dealt(mask1, 0),), vector(int(mask1.sum()))),
         Row("mask = distributed vector, split 1", wide, 1, (Dealt(mask2, 1),), Dealt(vector(int(mask2.sum())), 0)),
-        Row("replicated array, distributed key and value", (N,), None, (Dealt(order[:1000], 0),), Dealt(vector(1000), 0)),
+        Row(
+            "replicated array, distributed key and value", (N,), None, (Dealt(order[:1000], 0),), Dealt(vector(1000), 0)
+        ),
     ]
 
 

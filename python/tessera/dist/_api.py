@@ -378,7 +378,9 @@ def finfo(type: Any, /) -> FloatInfo:
         raise TypeError(f"finfo: {dtype.name} is not a floating dtype")
     bits, digits, exponent = _FLOATS[name]
     largest = math.ldexp(2.0 - math.ldexp(1.0, -digits), exponent)
-    return FloatInfo(bits, math.ldexp(1.0, -digits), largest, -largest, math.ldexp(1.0, 1 - exponent), getattr(_core, name))
+    return FloatInfo(
+        bits, math.ldexp(1.0, -digits), largest, -largest, math.ldexp(1.0, 1 - exponent), getattr(_core, name)
+    )
 
 
 def iinfo(type: Any, /) -> IntegerInfo:

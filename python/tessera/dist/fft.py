@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Discrete Fourier transforms of distributed arrays over any axes, with NumPy's names and arguments; the split stays."""
+"""Discrete Fourier transforms of distributed arrays over any axes, NumPy's names and arguments; the split stays."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from slate import Slate  # noqa: E402
 
 import tessera as ts  # noqa: E402
 
-
 MOST = int(os.environ.get("TESSERA_FUZZ_FAILURES", "20"))  # then it is time to look at them
 
 

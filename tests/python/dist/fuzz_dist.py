@@ -56,7 +56,9 @@ def main():
     total = sum(r["cases"] for r in had.values())
     for failure in failures:
         print(f"-- {failure}\n")
-    print(f"fuzz_dist: {cases} cases in {time.monotonic() - began:.0f} s, {len(failures)} failures; {total} with seed {seed} so far")
+    print(
+        f"fuzz_dist: {cases} cases in {time.monotonic() - began:.0f} s, {len(failures)} failures; {total} with seed {seed} so far"
+    )
     return 1 if failures or not cases else 0
 
 

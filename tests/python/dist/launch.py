@@ -49,7 +49,11 @@ def environment(folder, extra=()):
         slate.VARIABLE: str(folder),
         "TESSERA_RANKS_FOLDER": str(folder),
     }
-    return {**os.environ, **{k: os.environ.get(k, v) if k == "TESSERA_COMM_TIMEOUT" else v for k, v in settings.items()}, **dict(extra)}
+    return {
+        **os.environ,
+        **{k: os.environ.get(k, v) if k == "TESSERA_COMM_TIMEOUT" else v for k, v in settings.items()},
+        **dict(extra),
+    }
 
 
 class Group:
@@ -211,7 +215,9 @@ def main():
         print(f"{ranks} ranks: {states.count('passed')} passed, {failed} failed{skipped} {seconds}", flush=True)
         bad += failed
         if options.results:
-            write_junit(options.results / f"ranks.{ranks}.xml", ranks, results or {"(none)": ("failed", 0.0, "no test ran")})
+            write_junit(
+                options.results / f"ranks.{ranks}.xml", ranks, results or {"(none)": ("failed", 0.0, "no test ran")}
+            )
     return 1 if bad else 0
 
 

@@ -107,7 +107,13 @@ def test_integer_arrays_and_integers(data, slate):
         if data.draw(st.booleans()):
             parts.append(data.draw(st.integers(-n, n - 1)))
         else:
-            parts.append(np.array(data.draw(st.lists(st.integers(-n, n - 1), min_size=int(np.prod(form)), max_size=int(np.prod(form))))).reshape(form))
+            parts.append(
+                np.array(
+                    data.draw(
+                        st.lists(st.integers(-n, n - 1), min_size=int(np.prod(form)), max_size=int(np.prod(form)))
+                    )
+                ).reshape(form)
+            )
     dealt = tuple(deal(p, data.draw(splits(form))) if isinstance(p, np.ndarray) else p for p in parts)
     same(slate, lambda: deal(numbers(shape), split)[dealt], lambda: np.asarray(numbers(shape)[tuple(parts)]))
 

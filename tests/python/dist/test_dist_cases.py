@@ -206,7 +206,13 @@ def test_bounds_of_the_model_are_those_of_the_cases():
     ranks = 3
     skipped = 0
     for case in CASES:
-        if "error" in case or case["bytes3"] is None or "x" in case["key"] or case["key"].count("][") or "D(" in case["key"]:
+        if (
+            "error" in case
+            or case["bytes3"] is None
+            or "x" in case["key"]
+            or case["key"].count("][")
+            or "D(" in case["key"]
+        ):
             skipped += 1
             continue
         if "value" in case or case["moves"] not in ("data", "intervals", "broadcast", "none"):

@@ -68,7 +68,9 @@ def test_survivors_say_what_happened(how, tmp_path):
     assert (status != 0 or options) and seconds < 2 * LIMIT, words
 
 
-@pytest.mark.parametrize("ending, delay", [("npy", 0), ("npy", 300), ("npy", 3000), ("npy", 20000), ("h5", 1000), ("h5", 10000)])
+@pytest.mark.parametrize(
+    "ending, delay", [("npy", 0), ("npy", 300), ("npy", 3000), ("npy", 20000), ("h5", 1000), ("h5", 10000)]
+)
 def test_a_file_that_was_being_saved_is_whole(ending, delay, tmp_path):
     """Killed at some time inside of a loop of saves: the file is one of those that were saved, never a mixture."""
     try:

@@ -75,12 +75,16 @@ REDUCTIONS = [
         for axis, keep in ((None, False), (0, False), (2, True), ((0, 2), False), (-2, False))
         if not (isinstance(axis, tuple) and f.startswith("arg"))
         for act in [
-            lambda ns, a, f=f, axis=axis, keep=keep: getattr(ns, f)(a / 4 if f == "prod" else a, axis=axis, keepdims=keep)
+            lambda ns, a, f=f, axis=axis, keep=keep: getattr(ns, f)(
+                a / 4 if f == "prod" else a, axis=axis, keepdims=keep
+            )
         ]
         for silent in [None if axis is None else other_than(*(x % 3 for x in np.atleast_1d(axis)))]
     ),
     Line("sum of complex", A, ("complex64",), lambda ns, a: a.sum(1), 4, other_than(1)),
-    Line("cumsum along the split or not", A, ("float64", "int64"), lambda ns, a: ns.cumsum(a, axis=0), 4, other_than(0)),
+    Line(
+        "cumsum along the split or not", A, ("float64", "int64"), lambda ns, a: ns.cumsum(a, axis=0), 4, other_than(0)
+    ),
     Line("cumprod", A, ("float64",), lambda ns, a: ns.cumprod(a / 40, axis=1), 8, other_than(1)),
     Line("diff", A, REAL, lambda ns, a: ns.diff(a, axis=0), 1),
     Line("norm", V, ("float64",), lambda ns, a: (ns if ns is ts.dist else np.linalg).norm(a), 4),
@@ -93,7 +97,13 @@ ORDER = [
     Line("sort of many equals", V, INT, lambda ns, a: ns.sort(a // 20), 0),
     Line("argsort", A, ("float64",), lambda ns, a: stable_argsort(ns, a, 0), 0),
     Line("unique", V, INT, lambda ns, a: ns.unique(a // 9), 0),
-    Line("unique with all", V, INT, lambda ns, a: ns.unique(a // 9, return_index=True, return_inverse=True, return_counts=True), 0),
+    Line(
+        "unique with all",
+        V,
+        INT,
+        lambda ns, a: ns.unique(a // 9, return_index=True, return_inverse=True, return_counts=True),
+        0,
+    ),
     Line("searchsorted", [(23,), (9,)], REAL, lambda ns, a, b: ns.searchsorted(ns.sort(a), b), 0),
     Line("nonzero", [(7, 6)], REAL, lambda ns, a: ns.nonzero(a > 10), 0),
     Line("take", [(7, 6)], ANY, lambda ns, a: ns.take(a, np.array([5, 0, 3, 3]), axis=0), 0),

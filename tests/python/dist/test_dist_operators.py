@@ -21,7 +21,12 @@ OPERATORS = [
     ("FFT over the last two", lambda: ts.FFT(2, batch_shape=("A",)), (7, 6, 4), (0,)),
     ("SumReduce", lambda: ts.SumReduce(("A", "B"), ("B",), {"A": 9}), (9, 4), (1,)),
     ("Dense", lambda: ts.Dense(complex_numbers(5, 6), ("M", "N"), ("N",), ("M",)), (6,), ()),
-    ("chain", lambda: ts.Diagonal(complex_numbers(7, 4), "AX") @ ts.Diagonal(complex_numbers(7, 4), "AX"), (7, 4), (0, 1)),
+    (
+        "chain",
+        lambda: ts.Diagonal(complex_numbers(7, 4), "AX") @ ts.Diagonal(complex_numbers(7, 4), "AX"),
+        (7, 4),
+        (0, 1),
+    ),
 ]
 
 

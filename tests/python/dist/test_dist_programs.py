@@ -27,7 +27,13 @@ def ends_well(tmp_path, text, status=0):
     return words
 
 
-@pytest.mark.parametrize("first", ["from mpi4py import MPI; import tessera as ts", "import tessera as ts; ts.dist.world.size; from mpi4py import MPI"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "from mpi4py import MPI; import tessera as ts",
+        "import tessera as ts; ts.dist.world.size; from mpi4py import MPI",
+    ],
+)
 def test_whoever_starts_mpi_ends_it(first, tmp_path):
     words = ends_well(tmp_path, f"{first}\n{USE}\nassert MPI.COMM_WORLD.allreduce(1) == 3\nprint('all is well')\n")
     assert words.count("all is well") == 3, words

@@ -25,9 +25,13 @@ def test_cases(part, slate):
     numbers = range(part * CASES // PARTS, (part + 1) * CASES // PARTS)
     wrong = {}
     for at in range(0, len(numbers), BATCH):
-        batch = [(f"TESSERA_DIST_CASE=1,{n}", draw_case(1, n, WORLD.size), n % 2 == 0) for n in numbers[at : at + BATCH]]
+        batch = [
+            (f"TESSERA_DIST_CASE=1,{n}", draw_case(1, n, WORLD.size), n % 2 == 0) for n in numbers[at : at + BATCH]
+        ]
         wrong |= run_cases(batch, slate)
-    assert not wrong, f"{len(wrong)} of {len(numbers)}:\n" + "\n".join(f"{name}: {text}" for name, text in wrong.items())
+    assert not wrong, f"{len(wrong)} of {len(numbers)}:\n" + "\n".join(
+        f"{name}: {text}" for name, text in wrong.items()
+    )
 
 
 @pytest.mark.skipif("TESSERA_DIST_CASE" not in os.environ, reason="no TESSERA_DIST_CASE")

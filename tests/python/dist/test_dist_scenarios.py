@@ -88,9 +88,15 @@ def test_an_error_of_one_rank_is_everybodys_and_the_group_lives(slate):
     for bad_place in range(0, 3 * P, 3):
         indices = np.arange(3 * P) % 40
         indices[bad_place] = 99
-        for act in (lambda k: x[k], lambda k: x.__setitem__(k, 1), lambda k: x.__setitem__(k, deal(np.arange(3 * P), 0))):
+        for act in (
+            lambda k: x[k],
+            lambda k: x.__setitem__(k, 1),
+            lambda k: x.__setitem__(k, deal(np.arange(3 * P), 0)),
+        ):
             got = outcome(lambda act=act, indices=indices: act(deal(indices, 0)))
-            settle(slate, None, (got[0], got[1].__name__ if got[0] == "error" else "", got[2] if got[0] == "error" else ""))
+            settle(
+                slate, None, (got[0], got[1].__name__ if got[0] == "error" else "", got[2] if got[0] == "error" else "")
+            )
             assert got[0] == "error" and issubclass(got[1], IndexError)
             check(x, np.arange(40), 0)
     check(x[deal(np.array([39, 0, 7]), 0)], [39, 0, 7], 0)
@@ -136,7 +142,9 @@ def test_repeated_requests_travel_once(slate):
 
 
 def test_where_does_not_mix():
-    got = ts.dist.where(deal(np.array([True, False]), 0), deal(np.array([1.0, 2.0]), 0), deal(np.array([np.nan, 3.0]), 0))
+    got = ts.dist.where(
+        deal(np.array([True, False]), 0), deal(np.array([1.0, 2.0]), 0), deal(np.array([np.nan, 3.0]), 0)
+    )
     check(got, [1.0, 3.0])
 
 
@@ -218,7 +226,9 @@ def test_fewer_entries_than_ranks(n, slate):
             slice(None), slice(None, None, -1), slice(1, None, 2), mask, some, (some, 1), (slice(None), [2, 0]), [], None, ...,
             deal(some, 0), deal(mask, 0), (deal(some, 0), slice(None, None, -1)), np.zeros((n, 3), bool), deal(np.ones((n, 3), bool), split),
         ):  # fmt: skip
-            plain = tuple(k.numpy() if isinstance(k, ts.dist.DNDarray) else k for k in (key if isinstance(key, tuple) else (key,)))
+            plain = tuple(
+                k.numpy() if isinstance(k, ts.dist.DNDarray) else k for k in (key if isinstance(key, tuple) else (key,))
+            )
             x = deal(array, split)
             got = x[key]
             settle(slate, None, digest(got))
