@@ -4,6 +4,7 @@
 #include "tessera/dist/matmul.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "tessera/base/config.hpp"
 #include "tessera/dist/elementwise.hpp"
@@ -82,9 +83,33 @@ void use_piece(const Product& p, const Array& piece, i64 begin, i64 end, const A
   }
 }
 
-// a has its rows split; the blocks of b visit every rank, nearest neighbours first.
+// Pieces of two blocks that cross: entries [at, at + mine) of this rank's leave for `to` while
+// entries [at, at + theirs) come from `from`.
+struct Crossing {
+  int from, to;
+  i64 at, mine, theirs;
+};
+
+// All pieces, nearest neighbours first. `leaving(q)`, `coming(q)`: entries for and from rank q.
+template <class Leaving, class Coming>
+std::vector<Crossing> crossings(const Communicator& comm, i64 step, bool upwards, Leaving leaving,
+                                Coming coming) {
+  std::vector<Crossing> all;
+  const int size = comm.size(), me = comm.rank();
+  for (int t = 1; t < size; ++t) {
+    const int up = (me + t) % size, down = (me + size - t) % size;
+    const int to = upwards ? up : down, from = upwards ? down : up;
+    const i64 out = leaving(to), in = coming(from);
+    for (i64 at = 0; at < std::max(out, in); at += step)
+      all.push_back({from, to, at, std::min(step, out - at), std::min(step, in - at)});
+  }
+  return all;
+}
+
+// a has its rows split; the blocks of b visit every rank. The next piece is on its way while one is
+// multiplied.
 DNDarray send_round(const Product& p) {
-  const int size = p.comm().size(), me = p.comm().rank();
+  const int me = p.comm().rank();
   const Array c = p.empty_result(p.a.part().count(me));
   const Spread spread{p.shape.size() - 2, p.a.part()};
   bool started = false;
@@ -93,28 +118,34 @@ DNDarray send_round(const Product& p) {
     return DNDarray(c, p.shape, spread, p.comm());
   }
   const i64 axis = *p.b.split(), step = entries_of_piece(p.b.shape(), axis, p.b.dtype());
-  const Partition& part = p.b.part();
+  const Partition &part = p.b.part(), &rows = p.a.part();
+  const std::vector<Crossing> pieces = crossings(
+      p.comm(), step, false, [&](int to) { return rows.count(to) > 0 ? part.count(me) : 0; },
+      [&](int from) { return rows.count(me) > 0 ? part.count(from) : 0; });
+  Array coming;
+  auto set_out = [&](std::size_t i) -> std::optional<Moving> {
+    coming = Array();
+    if (i == pieces.size()) return std::nullopt;
+    const Crossing& x = pieces[i];
+    std::vector<Part> sends, receives;
+    if (x.mine > 0) sends.push_back({x.to, p.b.local().slice(axis, x.at, x.at + x.mine)});
+    if (x.theirs > 0) {
+      Shape shape = p.b.shape();
+      shape[axis] = x.theirs;
+      coming = Array::empty(shape, p.b.dtype(), p.b.device());
+      receives.push_back({x.from, coming});
+    }
+    return Moving(std::move(sends), std::move(receives), p.comm());
+  };
+  std::optional<Moving> moving = set_out(0);
   if (p.b.shape(axis) == 0) c.fill(Value(false));
   if (part.count(me) > 0) use_piece(p, p.b.local(), part.begin(me), part.end(me), c, &started);
-  for (int t = 1; t < size; ++t) {
-    const int from = (me + t) % size, to = (me + size - t) % size;
-    for (i64 at = 0; at < std::max(part.count(me), part.count(from)); at += step) {
-      const i64 mine = std::min(step, part.count(me) - at),
-                theirs = std::min(step, part.count(from) - at);
-      std::vector<Part> sends, receives;
-      Array piece;
-      if (mine > 0 && p.a.part().count(to) > 0)
-        sends.push_back({to, p.b.local().slice(axis, at, at + mine)});
-      if (theirs > 0 && p.a.part().count(me) > 0) {
-        Shape shape = p.b.shape();
-        shape[axis] = theirs;
-        piece = Array::empty(shape, p.b.dtype(), p.b.device());
-        receives.push_back({from, piece});
-      }
-      exchange(sends, receives, p.comm());
-      if (piece)
-        use_piece(p, piece, part.begin(from) + at, part.begin(from) + at + theirs, c, &started);
-    }
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    moving->wait();
+    const Array piece = std::exchange(coming, Array());
+    moving = set_out(i + 1);
+    const i64 begin = part.begin(pieces[i].from) + pieces[i].at;
+    if (piece) use_piece(p, piece, begin, begin + pieces[i].theirs, c, &started);
   }
   return DNDarray(c, p.shape, spread, p.comm());
 }
@@ -128,32 +159,39 @@ Array partial_rows(const Product& p, i64 begin, i64 end) {
 }
 
 // a has its columns split, b its rows, alike; partial products are added where their rows belong.
+// One is on its way while the next is computed.
 DNDarray add_up(const Product& p) {
   const int size = p.comm().size(), me = p.comm().rank();
   const i64 axis = p.shape.size() - 2;
   const Partition rows = Partition::even(p.shape[axis], size), &inner = p.a.part();
   const i64 step = entries_of_piece(p.shape, axis, p.a.dtype());
-  const Array c = partial_rows(p, rows.begin(me), rows.end(me));
-  for (int t = 1; t < size; ++t) {
-    const int to = (me + t) % size, from = (me + size - t) % size;
-    for (i64 at = 0; at < std::max(rows.count(me), rows.count(to)); at += step) {
-      std::vector<Part> sends, receives;
-      const i64 theirs = std::min(step, rows.count(to) - at),
-                mine = std::min(step, rows.count(me) - at);
-      if (theirs > 0 && inner.count(me) > 0)
-        sends.push_back({to, partial_rows(p, rows.begin(to) + at, rows.begin(to) + at + theirs)});
-      Array piece;
-      if (mine > 0 && inner.count(from) > 0) {
-        piece = p.empty_result(mine);
-        receives.push_back({from, piece});
-      }
-      exchange(sends, receives, p.comm());
-      if (!piece || piece.size() == 0) continue;
-      const Array sum = c.slice(axis, at, at + mine);
-      const ArrayOrValue both[] = {sum, piece};
-      tessera::elementwise(ElementOp::add, both, sum);
-    }
+  const std::vector<Crossing> pieces = crossings(
+      p.comm(), step, true, [&](int to) { return inner.count(me) > 0 ? rows.count(to) : 0; },
+      [&](int from) { return inner.count(from) > 0 ? rows.count(me) : 0; });
+  std::optional<Moving> moving;
+  Array coming;
+  i64 row = 0;
+  Array c;
+  auto arrive = [&] {
+    if (moving) moving->wait();
+    if (!coming || coming.size() == 0) return;
+    const Array sum = c.slice(axis, row, row + coming.shape(axis));
+    const ArrayOrValue both[] = {sum, coming};
+    tessera::elementwise(ElementOp::add, both, sum);
+  };
+  for (const Crossing& x : pieces) {
+    std::vector<Part> sends, receives;
+    const i64 begin = rows.begin(x.to) + x.at;
+    if (x.mine > 0) sends.push_back({x.to, partial_rows(p, begin, begin + x.mine)});
+    if (moving && !c) c = partial_rows(p, rows.begin(me), rows.end(me));
+    arrive();
+    coming = x.theirs > 0 ? p.empty_result(x.theirs) : Array();
+    row = x.at;
+    if (coming) receives.push_back({x.from, coming});
+    moving.emplace(std::move(sends), std::move(receives), p.comm());
   }
+  if (!c) c = partial_rows(p, rows.begin(me), rows.end(me));
+  arrive();
   return DNDarray(c, p.shape, {axis, rows}, p.comm());
 }
 

@@ -131,6 +131,18 @@ TEST(DistMatmul, ErrorsAreTheLocalOnes) {
   }
 }
 
+// Large ones travel while others are multiplied.
+TEST(DistMatmul, LargeBlocks) {
+  const Array x = sample({300, 500}), y = sample({500, 900}, DType::f64, 4), want = matmul(x, y);
+  on_ranks({2, 3}, [&](Communicator comm) {
+    for (const i64 a : {0, 1})
+      for (const i64 b : {0, 1})
+        expect_same(dist::matmul(DNDarray::replicated(x, comm).resplit(a),
+                                 DNDarray::replicated(y, comm).resplit(b)),
+                    want);
+  });
+}
+
 // The same in many pieces: a few entries of an axis at a time.
 TEST(DistMatmul, BlocksGoInPieces) {
   const Using<i64> small(config().staging_bytes, 200);

@@ -23,6 +23,33 @@ void exchange(const std::vector<Part>& sends, const std::vector<Part>& receives,
   if (from && to) to->copy_from(*from);
 }
 
+namespace {
+
+// From here on what may be computed meanwhile is worth a thread.
+constexpr i64 worth_a_thread = i64{1} << 20;
+
+bool worth_it(const std::vector<Part>& parts) {
+  i64 bytes = 0;
+  for (const Part& p : parts) bytes += p.block.device() == cpu ? p.block.bytes() : 0;
+  return bytes >= worth_a_thread;
+}
+
+}  // namespace
+
+Moving::Moving(std::vector<Part> sends, std::vector<Part> receives, const Communicator& comm) {
+  if (!worth_it(sends) && !worth_it(receives)) {
+    exchange(sends, receives, comm);
+    return;
+  }
+  done_ = std::async(std::launch::async, [out = std::move(sends), in = std::move(receives), comm] {
+    exchange(out, in, comm);
+  });
+}
+
+void Moving::wait() {
+  if (done_.valid()) done_.get();
+}
+
 Array stand_in(const Shape& shape, DType dtype) {
   return Array::scalar(Value(0), dtype).view({shape, Strides(shape.size(), 0), 0});
 }

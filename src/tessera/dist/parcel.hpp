@@ -5,6 +5,7 @@
 // there is relayout.
 //   exchange({{1, x.slice(0, 0, 3)}}, {{2, buffer}}, comm);
 
+#include <future>
 #include <vector>
 
 #include "tessera/dist/dnd_array.hpp"
@@ -16,6 +17,18 @@ namespace tessera::dist {
 // What is sent does not overlap what is received.
 void exchange(const std::vector<Part>& sends, const std::vector<Part>& receives,
               const Communicator& comm);
+
+// The same while this thread computes: another one makes an exchange of much host memory, this one
+// any other. Until wait() the group makes no other call, what is sent is not changed and what is
+// received not read.
+class Moving {
+ public:
+  Moving(std::vector<Part> sends, std::vector<Part> receives, const Communicator& comm);
+  void wait();  // throws what the exchange threw
+
+ private:
+  std::future<void> done_;
+};
 
 // An array of a shape in which every element is the same one: what a local function is asked with
 // when only its errors and the shape or dtype of its answer matter. Takes no memory.
