@@ -36,7 +36,7 @@ nanobind_add_stub(_tessera_stub MODULE _tessera OUTPUT ${package_dir}/_tessera.p
 # tessera._dist is made by _tessera: only the package as a whole can import it.
 nanobind_add_stub(_dist_stub MODULE tessera._dist OUTPUT ${package_dir}/_dist.pyi
   PYTHON_PATH ${CMAKE_BINARY_DIR}/python PATTERN_FILE ${python_root}/dist_stubs.pattern
-  INCLUDE_PRIVATE DEPENDS tessera_package ${python_root}/dist_stubs.pattern)
+  INCLUDE_PRIVATE DEPENDS tessera_package _tessera ${python_root}/dist_stubs.pattern)
 
 if(SKBUILD)
   install(TARGETS _tessera LIBRARY DESTINATION tessera)
