@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every sample over ranks as threads: A(x) of a distributed x, along every axis, equals A of the
 // whole, lies where the rules say whatever the number of ranks, and sends nothing along a dim that
-// A does not mix.
+// A does not mix. And cut into tiles whose places name ranks, along every dim that can be cut: the
+// same values on every rank, forwards and back.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -10,6 +11,8 @@
 #include "support/support.hpp"
 #include "tessera/comm/thread.hpp"
 #include "tessera/dist/apply.hpp"
+#include "tessera/dist/batched_ranks.hpp"
+#include "tessera/split/split_linop.hpp"
 #include "tessera/testing/subject.hpp"
 
 namespace tessera::laws {
@@ -85,6 +88,31 @@ TEST_P(Ranks, EqualTheWhole) {
       std::map<int, std::optional<i64>> splits;
       check_axis(a, s, x, expected, 4 * subject.tolerance(), axis, splits);
     }
+  }
+}
+
+TEST_P(Ranks, TilesOverRanksMakeTheWhole) {
+  const Case& c = GetParam();
+  const Sample& s = all_samples(c.dtype, test_device())[c.index];
+  const Subject subject(s, c.dtype, test_device());
+  const Array x = Random(15).normal(s.input, c.dtype, test_device()), expected = s.op(x),
+              back = s.op.H()(expected);
+  for (const ND d : s.op.dims()) {
+    const std::optional<i64> n = d.is_wildcard() ? std::nullopt : size_of_dim(s.op, d, s.input);
+    if (!n || *n < 2 || contains(s.unsplittable, d)) continue;
+    const BatchSpec spec{.batch_sizes = {{d, (*n + 2) / 3}},
+                         .device_matrix = {Place(2, test_device()), Place(0, test_device())},
+                         .base_device = test_device()};
+    run_ranks(3, [&](Communicator comm) {
+      const NamedLinop b = dist::create_batched_linop(s.op, {spec}, s.input, comm);
+      const std::string what = cat("along ", d, "\n", b.tree());
+      EXPECT_TRUE(comm.rank() != 1 || b.bytes() == 0) << what;
+      const Array y = b(x), z = b.H()(y);
+      EXPECT_EQ(y.dtype(), expected.dtype()) << what;
+      const double there = difference(y, expected), again = difference(z, back);
+      if (!(there < 4 * subject.tolerance())) ADD_FAILURE() << what << "difference " << there;
+      if (!(again < 16 * subject.tolerance())) ADD_FAILURE() << what << "adjoint: " << again;
+    });
   }
 }
 
