@@ -50,7 +50,8 @@ std::vector<std::byte> message_of(std::span<const i64> numbers, i64 number_bytes
 // The value as this rank needs it: over its own entries, and whether every rank has all of it.
 struct Given {
   bool known = false, varies = false;
-  Array whole;  // where known and needed
+  bool owners_alone = false;  // known to those who own places, to nobody else
+  Array whole;                // where known and needed
   Shape shape;  // of the result, but its rows as the value has them: what repeats travels once
   ValueRows own;
   Shape rest() const {
@@ -76,11 +77,11 @@ Given value_for(const DNDarray& value, const NormalKey& key, i64 lead_axis, cons
     mine = along ? g.whole.slice(axis, part.begin(me), part.end(me)) : g.whole;
   } else if (along) {
     mine = value.spread_as({axis, part}).local();
-  } else {  // repeated along the entries: their ranks need it where it varies, their owners do
+  } else {  // repeated along the entries: the owners of places get it, entries send their numbers
     const bool places = std::any_of(asked.serve.begin(), asked.serve.end(),
                                     [](const std::vector<i64>& ids) { return !ids.empty(); });
-    mine = g.whole = value_where_needed(value, places || (g.varies && !asked.wanted.empty()));
-    g.known = true;
+    mine = g.whole = value_where_needed(value, places);
+    g.known = g.owners_alone = true;
   }
   g.shape = rows_of_value(value.shape(), key.plan);
   g.own = {mine, g.shape, key.plan.lead, position};
@@ -111,7 +112,8 @@ Payload payload_of(const Given& given, DType dtype, const Shape& lead, i64 lead_
   payload.number_bytes = bytes_of_number(count_of(lead));
   if (!given.varies) return payload;  // the owners have it too
   const bool order = !ranks_in_order(lead, lead_axis);
-  const bool find = given.known && (order || payload.row_bytes > payload.number_bytes);
+  const bool cheaper = order || payload.row_bytes > payload.number_bytes;
+  const bool find = given.owners_alone || (given.known && cheaper);
   payload.rows = !find;
   payload.numbers = find || order;
   return payload;

@@ -43,7 +43,7 @@ DNDarray from_whole(const DNDarray& x, const NormalKey& key) {
   const i64 lead_axis = key.lands[key.guide];
   const Partition part = part_of_guide(key, x.comm().size());
   const bool known = all_ranges_known(key);
-  if (known) check_known_ranges(x, key);
+  if (known && !within_ranges(x, key)) throw_first_problem(x, key);
   std::string problem;
   const std::vector<Array> mine = entries_of(x, key, lead_axis, part, problem);
   if (!known && count_of(key.plan.lead) > 0 && !x.comm().first_problem(problem).empty())
@@ -169,8 +169,15 @@ std::vector<Array> own_positions(const DNDarray& x, const NormalKey& key, const 
 }
 
 NormalKey routable(const DNDarray& x, NormalKey k) {
-  check_values(x, k);
-  if (!k.any_spread()) return k;
+  if (!k.any_spread()) {
+    check_values(x, k);
+    return k;
+  }
+  try {
+    check_values(x, k);
+  } catch (const IndexError&) {  // of this array; a distributed one before it may be wrong, too
+    throw_first_problem(x, k);
+  }
   if (!x.split() || keeps_spread(x, k)) return k;
   return gathered(x, k);
 }

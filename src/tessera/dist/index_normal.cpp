@@ -221,14 +221,15 @@ bool all_ranges_known(const NormalKey& key) {
   return true;
 }
 
-void check_known_ranges(const DNDarray& x, const NormalKey& key) {
+bool within_ranges(const DNDarray& x, const NormalKey& key) {
   for (std::size_t a = 0; a < key.spread.size(); ++a) {
     if (!key.spread[a] || count_of(key.plan.lead) == 0) continue;
     const auto range =
         std::static_pointer_cast<const ValueRange>(key.spread[a].recall(value_range));
-    const i64 axis = key.plan.axes[static_cast<i64>(a)];
-    for (const i64 end : {range->least, range->most}) resolve_integer(end, axis, x.shape(axis));
+    const i64 size = x.shape(key.plan.axes[static_cast<i64>(a)]);
+    if (range->least < -size || range->most >= size) return false;
   }
+  return true;
 }
 
 NormalKey with_positions(const DNDarray& x, const NormalKey& key,
@@ -261,7 +262,8 @@ DNDarray narrowed(const DNDarray& positions, i64 axis, i64 size, std::string& pr
 void throw_first_problem(const DNDarray& x, const NormalKey& key) {
   for (std::size_t a = 0; a < key.spread.size(); ++a) {
     const i64 axis = key.plan.axes[static_cast<i64>(a)];
-    if (key.spread[a]) checked_positions(key.spread[a].gathered(), axis, x.shape(axis));
+    checked_positions(key.spread[a] ? key.spread[a].gathered() : key.plan.arrays[a], axis,
+                      x.shape(axis));
   }
   throw IndexError("an index array holds positions that are out of bounds");
 }
@@ -269,7 +271,7 @@ void throw_first_problem(const DNDarray& x, const NormalKey& key) {
 NormalKey gathered(const DNDarray& x, const NormalKey& key) {
   NormalKey k = key;
   const bool looked_at = count_of(k.plan.lead) > 0, known = all_ranges_known(key);
-  if (known) check_known_ranges(x, key);
+  if (known && !within_ranges(x, key)) throw_first_problem(x, key);
   std::string problem;
   for (std::size_t a = 0; a < k.spread.size(); ++a) {
     if (!k.spread[a]) continue;

@@ -92,7 +92,7 @@ DType type_of_positions(i64 size);  // the narrowest
 // Whether every distributed array of the key remembers its least and largest element
 // (dnd_array.hpp): then all ranks can check it alike, without a message.
 bool all_ranges_known(const NormalKey& key);
-void check_known_ranges(const DNDarray& x, const NormalKey& key);  // IndexError
+bool within_ranges(const DNDarray& x, const NormalKey& key);
 
 // Int64, dense, of the host, checked against [-size, size) and counted from the front. IndexError
 // names `axis`.

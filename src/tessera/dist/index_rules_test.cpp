@@ -5,6 +5,7 @@
 
 #include "support/support.hpp"
 #include "tessera/comm/thread.hpp"
+#include "tessera/dist/create.hpp"
 #include "tessera/dist/explain.hpp"
 #include "tessera/dist/index_key.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -178,6 +179,16 @@ TEST_P(DistIndexingRules, ErrorsSpeakOfWhatWasGiven) {
               "index 9 is out of bounds for axis 0 with size 7");
     EXPECT_EQ(text_of<IndexError>([&] { (void)x[DistIndex(Slice{}, wild)]; }),
               "index 9 is out of bounds for axis 1 with size 5");
+    EXPECT_EQ(text_of<IndexError>([&] { (void)x[DistIndex(wild, Array::of<i64>({6}))]; }),
+              "index 9 is out of bounds for axis 0 with size 7");
+    // Also where all ranks remember the least and the largest of them.
+    const DNDarray known =
+        dist::array(Array::of<i64>({1, 7, 0, -9, 9, 8}), {.split = 0, .comm = comm});
+    EXPECT_EQ(text_of<IndexError>([&] { (void)x[DistIndex(Slice{}, known)]; }),
+              "index 7 is out of bounds for axis 1 with size 5");
+    const DNDarray whole = DNDarray::replicated(counting({7, 5}), comm);
+    EXPECT_EQ(text_of<IndexError>([&] { (void)whole[DistIndex(known)]; }),
+              "index 7 is out of bounds for axis 0 with size 7");
   });
 }
 

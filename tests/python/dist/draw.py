@@ -94,7 +94,7 @@ def draw_indices(rng, n, ranks):
         array = np.full(shape, array.flat[0])
     if rng.integers(0, 40) == 0 and array.size:
         array = np.array(array)
-        array.flat[rng.integers(0, array.size)] = n + rng.integers(0, 2)  # out of bounds
+        array.flat[rng.integers(0, array.size, 2)] = n + rng.integers(0, 2, 2)  # out of bounds
     array = np.asarray(array).astype(dtype)
     form = rng.integers(0, 3)
     if form == 0 and array.ndim:
