@@ -135,6 +135,27 @@ TEST_P(DistIndexingRules, KeysTravelInTheNarrowestType) {
   });
 }
 
+// Rows that are distributed beside columns that every rank has: the rows alone are told.
+TEST_P(DistIndexingRules, OuterKeysTellTheirRowsAlone) {
+  run_ranks(GetParam(), [](Communicator comm) {
+    const int p = comm.size();
+    const Array whole = counting({40, 50});
+    const Array picked = ops::remainder(ops::multiply(counting({14, 1}), Value(23)), Value(40));
+    const Array columns = ops::remainder(ops::multiply(counting({30}), Value(17)), Value(50));
+    const DNDarray x = on_rank(whole, 0, 0, comm), rows = dealt(picked, 0, comm);
+    DNDarray y;
+    const i64 bytes = bytes_of_all(comm, [&] { y = x[DistIndex(rows, columns)]; });
+    EXPECT_TRUE(same(y.gathered(), whole[Index(picked, columns)]));
+    const i64 away = 14 - rows.part().count(0), counts = 8 * p * (p - 1);
+    EXPECT_EQ(bytes, counts + away + away * 30 * 8);
+    const i64 set = bytes_of_all(
+        comm, [&] { x.assign(DistIndex(rows, columns), Array::scalar(Value(-1), DType::i64)); });
+    EXPECT_EQ(set, counts + away);
+    whole.assign(Index(picked, columns), Array::scalar(Value(-1), DType::i64));
+    EXPECT_TRUE(same(x.gathered(), whole));
+  });
+}
+
 // However many elements a mask picks, the result is dealt out along the axis that it collapses
 // into.
 TEST_P(DistIndexingRules, SplitsDoNotDependOnWhatAMaskPicks) {
