@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Graphs of a run: maximal sequences of steps on one lane that only enqueue become one graph each,
-// kept per set of input and output addresses (the few most recent). Inside a Run only.
-//   GraphCache g(steps, lanes);   g.select(inputs, outputs, streams);   g.run(enqueue, streams);
+// kept per set of input and output addresses (the few most recent). They are captured on a stream
+// of their own: a lane may be a stream that other threads use. Inside a Run only.
+//   GraphCache g(steps, lanes);   g.select(inputs, outputs, streams);
+//   g.run(enqueue, enqueue_on, streams);
 
 #include <list>
 
@@ -23,25 +25,25 @@ class GraphCache {
   void select(std::span<const Array> inputs, std::span<const Array> outputs,
               const std::vector<Stream>& lanes);
   // Replays captured segments and captures those that are new; `enqueue(begin, end)` does steps one
-  // by one.
-  template <class Enqueue>
-  void run(Enqueue&& enqueue, const std::vector<Stream>& lanes) {
+  // by one, `enqueue_on(stream, begin, end)` launches those of a segment on that stream.
+  template <class Enqueue, class EnqueueOn>
+  void run(Enqueue&& enqueue, EnqueueOn&& enqueue_on, const std::vector<Stream>& lanes) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < segments_.size(); ++i) {
       const Segment& s = segments_[i];
       if (at < s.begin) enqueue(at, s.begin);
-      const Stream& stream = lanes[static_cast<std::size_t>(s.lane)];
       if (!entries_.front().graphs[i]) {
+        const Stream stream(s.device);
         begin(s, stream);
         try {
-          enqueue(s.begin, s.end);
+          enqueue_on(stream, s.begin, s.end);
         } catch (...) {
           abandon(s, stream);
           throw;
         }
         end(i, stream);
       }
-      replay(i, stream);
+      replay(i, lanes[static_cast<std::size_t>(s.lane)]);
       at = s.end;
     }
     if (at < step_count_) enqueue(at, step_count_);

@@ -357,7 +357,12 @@ void Run::Impl::run_lanes() {
     }
   }
   if (graphs) {
-    graphs->run([this](std::size_t begin, std::size_t end) { enqueue(begin, end); }, lanes);
+    auto launch_on = [this](const Stream& stream, std::size_t begin, std::size_t end) {
+      for (std::size_t t = begin; t < end; ++t)
+        stream.launch(ready[t].step->prepared.task, ready[t].launch);
+    };
+    graphs->run([this](std::size_t begin, std::size_t end) { enqueue(begin, end); }, launch_on,
+                lanes);
   } else {
     enqueue(0, ready.size());
   }

@@ -3,7 +3,9 @@
 // is refused, and an iteration allocates nothing.
 #include "tessera/solve/checkpoint.hpp"
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "support/arrays.hpp"
 #include "support/problems.hpp"
@@ -157,6 +159,28 @@ TEST(Engine, CallbackSeesTheIterate) {
                     return true;
                   }});
   EXPECT_LT(worst, 1e-10);
+}
+
+// Threads share the home stream of a device; the graphs that one makes are none of the others'.
+TEST(Engine, ThreadsSolveOnOneDevice) {
+  const Device device{Kind::sim, 0};
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (std::uint64_t k = 0; k < 4; ++k)
+    threads.emplace_back([&, k] {
+      const Array d = Random(k).uniform({50}, DType::f64, device, 1, 2),
+                  x = Random(k + 9).normal({50}, DType::f64, device);
+      try {
+        for (int repeat = 0; repeat < 60; ++repeat) {
+          const SolveResult r = cg(Diagonal(d, dims("X")), ops::multiply(d, x), {.rtol = 1e-12});
+          if (!(relative(r.x, x) < 1e-10)) ++wrong;
+        }
+      } catch (const Error&) {
+        ++wrong;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Engine, RefusesNonsense) {

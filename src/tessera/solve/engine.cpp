@@ -32,7 +32,6 @@ Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, 
 
 vec::Vector Engine::keep(const std::string& what, const Side& side, DType dtype) {
   const vec::Vector v = side.zeros(dtype);
-  over_ranks_ = over_ranks_ || side.ranks();
   for (std::size_t i = 0; i < v.pieces.size(); ++i)
     kept_.emplace_back(side.spread() ? cat(what, " ", i) : what, v.pieces[i]);
   if (what == "x") {
@@ -59,8 +58,7 @@ Run Engine::plan(const std::function<void(Recorder&)>& record) const {
     record(r);
   }
   Run run = Plan(std::move(r), name).instance(Stream::home(device));
-  // Ranks that are threads of one process share the streams that would be captured.
-  if (!over_ranks_) run.capture();
+  run.capture();
   return run;
 }
 

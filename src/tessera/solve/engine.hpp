@@ -36,7 +36,7 @@ class Engine {
   // A whole array that an iteration fills before it reads it; Side::zeros makes vectors.
   Array scratch(const Shape& shape, DType dtype) const;
   // A plan over arrays that the recorder takes as constants, ready to run again and again; a graph
-  // where the device has them and no ranks share it.
+  // where the device has them.
   Run plan(const std::function<void(Recorder&)>& record) const;
   // y = A x (or A.H x) for any two vectors of its sides: run it as e.run(r, x, y).
   Run plan_of(const Shards& A, DType dtype, DType out_dtype, bool adjoint = false) const;
@@ -91,7 +91,6 @@ class Engine {
     std::string reason;
   };
   NamedArrays kept_;
-  bool over_ranks_ = false;
   std::optional<Side> x_side_;
   vec::Vector x_;
   Array gathered_;  // x in one piece, where it is in several
