@@ -70,6 +70,8 @@ class Setting {
           "seconds that a rank waits for others before it gives up; 0 = as long as they live")     \
   SETTING(bool, comm_single_copy, true,                                                            \
           "ranks of one machine read large blocks straight from each other's memory")              \
+  SETTING(bool, device_lanes, true,                                                                \
+          "ranks move memory of devices without the host where there is a way (NCCL, ...)")        \
   SETTING(                                                                                         \
       bool, strict, false,                                                                         \
       "distributed assignment refuses values whose layout does not fit instead of moving them")

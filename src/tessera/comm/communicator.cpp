@@ -2,17 +2,24 @@
 #include "tessera/comm/communicator.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <vector>
 
+#include "tessera/base/config.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/comm/device_lane.hpp"
 #include "tessera/comm/plugin.hpp"
 #include "tessera/comm/self.hpp"
+#include "tessera/device/registry.hpp"
 
 namespace tessera {
 
 struct Communicator::Group {
   std::unique_ptr<Transport> transport;
   Traffic traffic;
+  // By kind, once they were looked for; gone before the transport that they use.
+  std::array<std::optional<std::unique_ptr<DeviceLane>>, kind_count> lanes;
 
   // Names the operation and counts what it will send. A rank alone sends nothing, and threads may
   // share its group: nothing is written there.
@@ -30,12 +37,15 @@ struct Communicator::Group {
   Transport& start_equal(std::string_view operation, i64 ranks, i64 bytes) {
     return bytes > 0 ? start(operation, ranks, ranks * bytes) : start(operation, 0, 0);
   }
+  Transport& start_exchange(std::string_view operation, std::span<const Block> sends,
+                            std::span<const Block> receives);
+  std::unique_ptr<DeviceLane> find_lane(Device device);
 };
 
 namespace {
 
 // Ranks of the group, each at most once; what stays here has equal bytes on both sides.
-void check_blocks(const Communicator& comm, std::span<const Block> sends,
+void check_blocks(const Transport& comm, std::span<const Block> sends,
                   std::span<const Block> receives) {
   std::vector<char> seen;
   i64 own[2] = {0, 0};
@@ -57,6 +67,42 @@ void check_blocks(const Communicator& comm, std::span<const Block> sends,
 }
 
 }  // namespace
+
+Transport& Communicator::Group::start_exchange(std::string_view operation,
+                                               std::span<const Block> sends,
+                                               std::span<const Block> receives) {
+  check_blocks(*transport, sends, receives);
+  i64 messages = 0, bytes = 0;
+  for (const Block& b : sends) {
+    const i64 n = b.rank == transport->rank() ? 0 : b.bytes();
+    messages += n > 0;
+    bytes += n;
+  }
+  return start(operation, messages, bytes);
+}
+
+std::unique_ptr<DeviceLane> Communicator::Group::find_lane(Device device) {
+  transport->doing("looking for a way between devices");
+  // Ranks that were told different things, or hold different kinds, stage.
+  const char mine =
+      config().device_lanes ? static_cast<char>(1 + static_cast<int>(device.kind)) : 0;
+  std::string all(static_cast<std::size_t>(transport->size()), '\0');
+  transport->allgather(&mine, 1, all.data());
+  if (mine == 0 || all.find_first_not_of(mine) != std::string::npos) return nullptr;
+  auto lane = transport->lane(device);
+  if (!lane) return nullptr;
+  return std::make_unique<DeviceLane>(DeviceLane{
+      lane->name, [this, way = lane->exchange](const Stream& stream, std::span<const Block> sends,
+                                               std::span<const Block> receives) {
+        for (const std::span<const Block> blocks : {sends, receives})
+          for (const Block& b : blocks)
+            require<ArgumentError>(b.layout.dense() && b.layout.offset == 0,
+                                   "a lane of devices moves dense blocks; the one of rank ", b.rank,
+                                   " is not");
+        start_exchange("exchange between devices", sends, receives);
+        way(stream, sends, receives);
+      }});
+}
 
 Communicator::Communicator() : Communicator(world()) {}
 
@@ -90,14 +136,14 @@ Communicator Communicator::split(int colour, int key) const {
 void Communicator::give_up(const std::string& why) const { group_->transport->give_up(why); }
 
 void Communicator::exchange(std::span<const Block> sends, std::span<const Block> receives) const {
-  check_blocks(*this, sends, receives);
-  i64 messages = 0, bytes = 0;
-  for (const Block& b : sends) {
-    const i64 n = b.rank == rank_ ? 0 : b.bytes();
-    messages += n > 0;
-    bytes += n;
-  }
-  group_->start("exchange", messages, bytes).exchange(sends, receives);
+  group_->start_exchange("exchange", sends, receives).exchange(sends, receives);
+}
+
+const DeviceLane* Communicator::lane(Device device) const {
+  if (alone() || compute_device(device.kind).host_memory()) return nullptr;
+  auto& lane = group_->lanes[static_cast<std::size_t>(device.kind)];
+  if (!lane) lane = group_->find_lane(device);
+  return lane->get();
 }
 
 void Communicator::barrier() const { group_->start("barrier", size_ - 1, 0).barrier(); }

@@ -47,6 +47,11 @@ class TESSERA_API Communicator {
   void give_up(const std::string& why) const;
 
   void exchange(std::span<const Block> sends, std::span<const Block> receives) const;
+  // How memory of such devices travels without the host, counted as exchange() is; nullptr: there
+  // is no such way. All ranks call it with devices of one kind. The first call for a kind looks for
+  // the way (small messages, which are not counted) and reads config().device_lanes; what it finds
+  // holds as long as the group, for all devices of the kind.
+  const DeviceLane* lane(Device device) const;
   void barrier() const;
   void broadcast(void* data, i64 bytes, int root) const;
   void allgather(const void* mine, i64 bytes, void* all) const;

@@ -14,6 +14,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/comm/block.hpp"
+#include "tessera/comm/device_lane.hpp"
 #include "tessera/comm/self.hpp"
 
 namespace tessera {
@@ -68,11 +69,14 @@ struct World {
 using Lock = std::unique_lock<std::mutex>;
 
 // One way between two ranks of a group. The sender's block stays its own: a sender that gives up
-// withdraws it, unless it is being copied.
+// withdraws it, unless it is being copied. A block of device memory comes with the sender's stream:
+// the receiver enqueues the copy after `ready`, and the sender goes on after `done`.
 enum class Way : std::uint8_t { free, offered, copying, done };
 struct Slot {
   Way way = Way::free;
   const Block* block = nullptr;
+  const Stream* stream = nullptr;
+  Event ready, done;
 };
 
 // What the ranks of one group share.
@@ -97,10 +101,21 @@ class ThreadTransport final : public Transport {
   std::string_view name() const override { return "threads"; }
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(hub_->members.size()); }
-  void exchange(std::span<const Block> sends, std::span<const Block> receives) override;
+  void exchange(std::span<const Block> sends, std::span<const Block> receives) override {
+    exchange(nullptr, sends, receives);
+  }
   std::unique_ptr<Transport> split(int colour, int key) override;
+  std::unique_ptr<DeviceLane> lane(Device) override {
+    return std::make_unique<DeviceLane>(DeviceLane{
+        "threads",
+        [this](const Stream& stream, std::span<const Block> sends,
+               std::span<const Block> receives) { exchange(&stream, sends, receives); }});
+  }
 
  private:
+  // `stream`: of device memory; null: of the host's.
+  void exchange(const Stream* stream, std::span<const Block> sends,
+                std::span<const Block> receives);
   Slot& slot(int from, int to) {
     return hub_->slots[static_cast<std::size_t>(i64{from} * size() + to)];
   }
@@ -108,9 +123,10 @@ class ThreadTransport final : public Transport {
     return hub_->world
         ->ranks[static_cast<std::size_t>(hub_->members[static_cast<std::size_t>(rank)])];
   }
-  void take(Lock& lock, std::vector<const Block*>& receives);
-  void wait_for_sends(Lock& lock, std::span<const Block> sends);
-  void withdraw(Lock& lock, std::span<const Block> sends);
+  void take(Lock& lock, const Stream* stream, std::vector<const Block*>& receives);
+  void copy(Lock& lock, const Stream* stream, Slot& slot, const Block& to);
+  void wait_for_sends(Lock& lock, const Stream* stream, std::span<const Block> sends);
+  void withdraw(Lock& lock, const std::string& why, std::span<const Block> sends);
   // Sleeps until something changed; `open` are the ranks that the caller still waits for.
   void sleep(Lock& lock, std::span<const int> open, Clock::time_point since);
   [[noreturn]] void fail(const std::string& text);
@@ -148,8 +164,36 @@ void ThreadTransport::sleep(Lock& lock, std::span<const int> open, Clock::time_p
   --me.waits;
 }
 
+// Copies one offered block, or enqueues that.
+void ThreadTransport::copy(Lock& lock, const Stream* stream, Slot& s, const Block& to) {
+  if (s.block->bytes() != to.bytes())
+    fail(cat(operation_, ": rank ", to.rank, " sends ", s.block->bytes(), " bytes to rank ", rank_,
+             ", which expects ", to.bytes()));
+  if ((s.stream == nullptr) != (stream == nullptr))
+    fail(cat(operation_, ": one of the ranks ", to.rank, " and ", rank_,
+             " has its block in host memory, the other on a device"));
+  s.way = Way::copying;
+  lock.unlock();
+  try {
+    if (stream) {
+      stream->wait(s.ready);
+      stream->copy(to.first, stream->device(), s.block->first, s.stream->device(), to.bytes());
+      s.done = stream->record();
+    } else {
+      copy_block(*s.block, to);
+    }
+  } catch (...) {  // of the device
+    lock.lock();
+    s.way = Way::offered;
+    throw;
+  }
+  lock.lock();
+  s.way = Way::done;
+  hub_->world->changed(in_world(to.rank));
+}
+
 // Copies what is offered, in whatever order it comes.
-void ThreadTransport::take(Lock& lock, std::vector<const Block*>& receives) {
+void ThreadTransport::take(Lock& lock, const Stream* stream, std::vector<const Block*>& receives) {
   const Clock::time_point since = Clock::now();
   while (!receives.empty()) {
     const auto ready = std::find_if(receives.begin(), receives.end(), [&](const Block* b) {
@@ -162,62 +206,77 @@ void ThreadTransport::take(Lock& lock, std::vector<const Block*>& receives) {
       sleep(lock, open, since);
       continue;
     }
-    const Block& to = **ready;
-    Slot& s = slot(to.rank, rank_);
-    if (s.block->bytes() != to.bytes())
-      fail(cat(operation_, ": rank ", to.rank, " sends ", s.block->bytes(), " bytes to rank ",
-               rank_, ", which expects ", to.bytes()));
-    s.way = Way::copying;
-    lock.unlock();
-    copy_block(*s.block, to);
-    lock.lock();
-    s.way = Way::done;
-    hub_->world->changed(in_world(to.rank));
+    copy(lock, stream, slot((*ready)->rank, rank_), **ready);
     receives.erase(ready);
   }
 }
 
-void ThreadTransport::wait_for_sends(Lock& lock, std::span<const Block> sends) {
+void ThreadTransport::wait_for_sends(Lock& lock, const Stream* stream,
+                                     std::span<const Block> sends) {
   const Clock::time_point since = Clock::now();
   for (;;) {
     std::vector<int> open;
-    for (const Block& b : sends)
-      if (Slot& s = slot(rank_, b.rank); s.block == &b && s.way == Way::done)
-        s = {};
-      else if (s.block == &b)
+    for (const Block& b : sends) {
+      Slot& s = slot(rank_, b.rank);
+      if (s.block != &b) continue;
+      if (s.way != Way::done) {
         open.push_back(b.rank);
+        continue;
+      }
+      const Event done = s.done;
+      s = {};
+      if (stream) stream->wait(done);
+    }
     if (open.empty()) return;
     sleep(lock, open, since);
   }
 }
 
-void ThreadTransport::withdraw(Lock& lock, std::span<const Block> sends) {
+// After a failure, which may be one of this rank's device: nobody comes to an end any more.
+void ThreadTransport::withdraw(Lock& lock, const std::string& why, std::span<const Block> sends) {
+  if (hub_->lost.empty()) hub_->lost = cat(operation_, ": rank ", rank_, ": ", why);
+  hub_->world->changed_for_all();
+  std::vector<Event> reads;  // of the sender's memory, which may be gone soon
   for (const Block& b : sends) {
     Slot& s = slot(rank_, b.rank);
     if (s.block != &b) continue;
     in_world(rank_).signal.wait(lock, [&] { return s.way != Way::copying; });
+    reads.push_back(s.done);
     s = {};
+  }
+  lock.unlock();
+  for (const Event& e : reads) {
+    try {
+      e.wait();
+    } catch (const std::exception&) {  // of another rank's device, which does not read any more
+    }
   }
 }
 
-void ThreadTransport::exchange(std::span<const Block> sends, std::span<const Block> receives) {
-  copy_own_block(rank_, sends, receives);
+void ThreadTransport::exchange(const Stream* stream, std::span<const Block> sends,
+                               std::span<const Block> receives) {
   Lock lock(hub_->world->mutex);
   if (!hub_->lost.empty())
     throw CommError(cat(operation_, ": the group is lost (", hub_->lost, ")"));
   try {
+    lock.unlock();
+    stream ? copy_own_block(rank_, *stream, sends, receives)
+           : copy_own_block(rank_, sends, receives);
+    const Event ready = stream ? stream->record() : Event();
+    lock.lock();
     for (const Block& b : sends) {
       if (b.rank == rank_ || b.bytes() == 0) continue;
-      slot(rank_, b.rank) = {Way::offered, &b};
+      slot(rank_, b.rank) = {Way::offered, &b, stream, ready, {}};
       hub_->world->changed(in_world(b.rank));
     }
     std::vector<const Block*> open;
     for (const Block& b : receives)
       if (b.rank != rank_ && b.bytes() > 0) open.push_back(&b);
-    take(lock, open);
-    wait_for_sends(lock, sends);
-  } catch (...) {
-    withdraw(lock, sends);
+    take(lock, stream, open);
+    wait_for_sends(lock, stream, sends);
+  } catch (const std::exception& e) {
+    if (!lock.owns_lock()) lock.lock();
+    withdraw(lock, e.what(), sends);
     throw;
   }
 }

@@ -14,8 +14,11 @@
 
 #include "tessera/base/dtype.hpp"
 #include "tessera/base/shape.hpp"
+#include "tessera/device/device.hpp"
 
 namespace tessera {
+
+struct DeviceLane;
 
 // A block of host memory that goes to, or comes from, one rank: any strided layout over elements of
 // `item` bytes. `first` is the address of element 0 of the layout's storage (its offset counts).
@@ -57,6 +60,11 @@ class TESSERA_API Transport {
 
   // A group of the ranks that gave the same colour, ordered by (key, rank).
   virtual std::unique_ptr<Transport> split(int colour, int key) = 0;
+
+  // A way between the memories of devices of this kind (the same on all ranks) that does without
+  // the host; nullptr on all ranks or on none. It may refer to this transport. The default asks the
+  // plug-in of the kind.
+  virtual std::unique_ptr<DeviceLane> lane(Device device);
 
   // This rank will not come to another call: ranks that wait for it end with a CommError that says
   // why, and so does the process when it ends. Not collective.

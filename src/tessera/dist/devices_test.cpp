@@ -22,14 +22,17 @@ namespace {
 void on_sim(const Array& x, const std::function<DNDarray(const DNDarray&)>& f, const Array& want,
             double error = 0) {
   const Using<i64> slow(config().sim_delay_us, 20);
-  on_ranks({2, 3}, [&](const Communicator& comm) {
-    const Device device{Kind::sim, static_cast<std::int16_t>(comm.rank())};
-    for (const Spread& s : spreads_of(x.shape(), comm.size())) {
-      const DNDarray y = f(spread_out(x, s, comm).to(device));
-      EXPECT_EQ(y.device(), device);
-      expect_same(y, want, error);
-    }
-  });
+  for (const bool direct : {true, false}) {  // between the devices, and through the host
+    const Using<bool> lanes(config().device_lanes, direct);
+    on_ranks({2, 3}, [&](const Communicator& comm) {
+      const Device device{Kind::sim, static_cast<std::int16_t>(comm.rank())};
+      for (const Spread& s : spreads_of(x.shape(), comm.size())) {
+        const DNDarray y = f(spread_out(x, s, comm).to(device));
+        EXPECT_EQ(y.device(), device);
+        expect_same(y, want, error);
+      }
+    });
+  }
 }
 
 using D = const DNDarray&;

@@ -46,7 +46,7 @@ Halo halo(const DNDarray& x, i64 width, bool previous, bool next) {
   if (after >= 0 && previous) add(sends, after, mine.slice(axis, count - width, count));
   add(receives, before, h.previous);
   add(receives, after, h.next);
-  exchange_parts(sends, receives, x.comm());
+  exchange_parts(sends, receives, x.comm().lane(x.device()), x.comm());
   return h;
 }
 

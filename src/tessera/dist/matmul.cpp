@@ -119,6 +119,7 @@ DNDarray send_round(const Product& p) {
   }
   const i64 axis = *p.b.split(), step = entries_of_piece(p.b.shape(), axis, p.b.dtype());
   const Partition &part = p.b.part(), &rows = p.a.part();
+  const DeviceLane* lane = p.comm().lane(p.b.device());
   const std::vector<Crossing> pieces = crossings(
       p.comm(), step, false, [&](int to) { return rows.count(to) > 0 ? part.count(me) : 0; },
       [&](int from) { return rows.count(me) > 0 ? part.count(from) : 0; });
@@ -135,7 +136,7 @@ DNDarray send_round(const Product& p) {
       coming = Array::empty(shape, p.b.dtype(), p.b.device());
       receives.push_back({x.from, coming});
     }
-    return Moving(std::move(sends), std::move(receives), p.comm());
+    return Moving(std::move(sends), std::move(receives), lane, p.comm());
   };
   std::optional<Moving> moving = set_out(0);
   if (p.b.shape(axis) == 0) c.fill(Value(false));
@@ -168,6 +169,7 @@ DNDarray add_up(const Product& p) {
   const std::vector<Crossing> pieces = crossings(
       p.comm(), step, true, [&](int to) { return inner.count(me) > 0 ? rows.count(to) : 0; },
       [&](int from) { return inner.count(from) > 0 ? rows.count(me) : 0; });
+  const DeviceLane* lane = p.comm().lane(p.a.device());
   std::optional<Moving> moving;
   Array coming;
   i64 row = 0;
@@ -188,7 +190,7 @@ DNDarray add_up(const Product& p) {
     coming = x.theirs > 0 ? p.empty_result(x.theirs) : Array();
     row = x.at;
     if (coming) receives.push_back({x.from, coming});
-    moving.emplace(std::move(sends), std::move(receives), p.comm());
+    moving.emplace(std::move(sends), std::move(receives), lane, p.comm());
   }
   if (!c) c = partial_rows(p, rows.begin(me), rows.end(me));
   arrive();

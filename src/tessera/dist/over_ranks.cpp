@@ -93,7 +93,7 @@ Arrays shared_out(const Round& r) {
         sends.push_back({q, r.flat[k].slice(0, r.begin(q), r.end(q))});
     for (std::size_t row = 0; row < r.ranks.size(); ++row)
       receives.push_back({r.ranks[row], all[k].select(0, static_cast<i64>(row))});
-    exchange(sends, receives, r.comm);
+    exchange(sends, receives, nullptr, r.comm);
   }
   return all;
 }
@@ -133,7 +133,7 @@ void send_back(const Round& r, const Array& rows, const Array& row) {
   if (r.takes_part(me))
     for (int q = 0; q < r.comm.size(); ++q)
       receives.push_back({q, row.slice(0, r.begin(q), r.end(q))});
-  exchange(sends, receives, r.comm);
+  exchange(sends, receives, nullptr, r.comm);
 }
 
 }  // namespace

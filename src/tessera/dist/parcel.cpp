@@ -4,7 +4,7 @@
 namespace tessera::dist {
 
 void exchange(const std::vector<Part>& sends, const std::vector<Part>& receives,
-              const Communicator& comm) {
+              const DeviceLane* lane, const Communicator& comm) {
   std::vector<Part> out, in;
   const Array *from = nullptr, *to = nullptr;
   for (const Part& p : sends) {
@@ -19,7 +19,7 @@ void exchange(const std::vector<Part>& sends, const std::vector<Part>& receives,
     else if (p.block.size() > 0)
       in.push_back(p);
   }
-  exchange_parts(out, in, comm);
+  exchange_parts(out, in, lane, comm);
   if (from && to) to->copy_from(*from);
 }
 
@@ -36,13 +36,14 @@ bool worth_it(const std::vector<Part>& parts) {
 
 }  // namespace
 
-Moving::Moving(std::vector<Part> sends, std::vector<Part> receives, const Communicator& comm) {
+Moving::Moving(std::vector<Part> sends, std::vector<Part> receives, const DeviceLane* lane,
+               const Communicator& comm) {
   if (!worth_it(sends) && !worth_it(receives)) {
-    exchange(sends, receives, comm);
+    exchange(sends, receives, lane, comm);
     return;
   }
   done_ = std::async(std::launch::async, [out = std::move(sends), in = std::move(receives), comm] {
-    exchange(out, in, comm);
+    exchange(out, in, nullptr, comm);
   });
 }
 

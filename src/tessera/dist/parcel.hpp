@@ -3,7 +3,7 @@
 // Small helpers of the functions of distributed arrays: local arrays that change hands, stand-ins
 // of which only shape and dtype count, views made alike on every rank. For intervals of one axis
 // there is relayout.
-//   exchange({{1, x.slice(0, 0, 3)}}, {{2, buffer}}, comm);
+//   exchange({{1, x.slice(0, 0, 3)}}, {{2, buffer}}, comm.lane(x.device()), comm);
 
 #include <future>
 #include <vector>
@@ -16,14 +16,15 @@ namespace tessera::dist {
 // As exchange_parts, where parts may be empty (no message then) or of this rank itself (a copy).
 // What is sent does not overlap what is received.
 void exchange(const std::vector<Part>& sends, const std::vector<Part>& receives,
-              const Communicator& comm);
+              const DeviceLane* lane, const Communicator& comm);
 
 // The same while this thread computes: another one makes an exchange of much host memory, this one
 // any other. Until wait() the group makes no other call, what is sent is not changed and what is
 // received not read.
 class Moving {
  public:
-  Moving(std::vector<Part> sends, std::vector<Part> receives, const Communicator& comm);
+  Moving(std::vector<Part> sends, std::vector<Part> receives, const DeviceLane* lane,
+         const Communicator& comm);
   void wait();  // throws what the exchange threw
 
  private:

@@ -193,10 +193,11 @@ void relayout_into(const Array& mine, const Shape& shape, const Boxes& from, con
   const auto me = static_cast<std::size_t>(comm.rank());
   check(shape, mine, from[me], "old");
   check(shape, out, to[me], "new");
+  const DeviceLane* lane = comm.lane(out.device());
   std::vector<Part> sends, receives;
   if (!nothing(from[me])) sends = parts_to_send(mine, shape, from, to, comm.rank());
   if (!nothing(to[me])) receives = parts_to_receive(out, shape, from, to, comm.rank());
-  exchange_parts(sends, receives, comm);
+  exchange_parts(sends, receives, lane, comm);
   if (!nothing(from[me]) && !nothing(to[me])) copy_own(mine, shape, from[me], out, to[me]);
 }
 

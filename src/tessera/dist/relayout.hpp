@@ -30,9 +30,9 @@ struct Movement {
 TESSERA_API Movement movement(const Shape& shape, i64 item, const Boxes& from, const Boxes& to);
 
 // This rank's new box, dense, on the device of `mine`. `mine` has the shape of this rank's old box.
-// Where the old box is empty only its device matters. Devices other than the host are staged
-// through pinned memory, large blocks in pieces: more messages than movement() says, as many bytes.
-// Either all ranks are on the host or none.
+// Where the old box is empty only its device matters. Between devices other than the host large
+// blocks go in pieces, by comm.lane() where there is one, else through pinned memory: more messages
+// than movement() says, as many bytes. Either all ranks are on the host or none.
 TESSERA_API Array relayout(const Array& mine, const Shape& shape, DType dtype, const Boxes& from,
                            const Boxes& to, const Communicator& comm);
 // The same into memory that exists (any strides, apart from `mine`), without a temporary of its

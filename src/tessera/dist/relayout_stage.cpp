@@ -10,7 +10,8 @@
 namespace tessera {
 namespace {
 
-// Of one direction: pinned, and again as much on the device while a piece is packed or unpacked.
+// Of one direction: on the device while a piece is packed or unpacked, and pinned where it is
+// staged.
 constexpr i64 staged_bytes = i64{12} << 20;
 
 bool on_host(const Array& a) { return compute_device(a.device().kind).host_memory(); }
@@ -68,61 +69,117 @@ class Stage {
   Array window_;
 };
 
-struct Lane {  // the pieces of one part, and their place in the window
+struct Track {  // the pieces of one part, and their place in the window
   const Part* part;
   std::vector<Layout> pieces;
   i64 offset;
 };
 
-std::vector<Lane> lanes_of(std::span<const Part> parts, i64 limit, i64* window) {
-  std::vector<Lane> lanes;
+std::vector<Track> tracks_of(std::span<const Part> parts, i64 limit, i64* window) {
+  std::vector<Track> tracks;
   for (const Part& part : parts) {
-    lanes.push_back({&part, pieces_of(part.block, limit), *window});
+    tracks.push_back({&part, pieces_of(part.block, limit), *window});
     i64 longest = 0;
-    for (const Layout& l : lanes.back().pieces) longest = std::max(longest, l.size());
+    for (const Layout& l : tracks.back().pieces) longest = std::max(longest, l.size());
     *window += (longest * size_of(part.block.dtype()) + 63) / 64 * 64;
   }
-  return lanes;
+  return tracks;
 }
 
-// f(piece, offset, block) for the lanes that have a piece number `round`; whether any had.
+// f(piece, track) for the tracks that have a piece number `round`; whether any had.
 template <class F>
-bool each_piece(const std::vector<Lane>& lanes, std::size_t round, F&& f) {
+bool each_piece(const std::vector<Track>& tracks, std::size_t round, F&& f) {
   bool any = false;
-  for (const Lane& lane : lanes) {
-    if (round >= lane.pieces.size()) continue;
-    f(lane.part->block.view(lane.pieces[round]), lane);
+  for (const Track& track : tracks) {
+    if (round >= track.pieces.size()) continue;
+    f(track.part->block.view(track.pieces[round]), track);
     any = true;
   }
   return any;
+}
+
+i64 piece_limit(const Communicator& comm) {
+  return std::max<i64>(4096, staged_bytes / std::max(1, comm.size() - 1));
 }
 
 // Piece k of every pair of ranks travels in round k on both sides, so that no rank waits for a
 // message that is behind one of its own.
 void exchange_staged(std::span<const Part> sends, std::span<const Part> receives,
                      const Communicator& comm) {
-  const i64 limit = std::max<i64>(4096, staged_bytes / std::max(1, comm.size() - 1));
+  const i64 limit = piece_limit(comm);
   const Device device = (sends.empty() ? receives : sends).front().block.device();
   i64 out_bytes = 0, in_bytes = 0;
-  const std::vector<Lane> out = lanes_of(sends, limit, &out_bytes),
-                          in = lanes_of(receives, limit, &in_bytes);
+  const std::vector<Track> out = tracks_of(sends, limit, &out_bytes),
+                           in = tracks_of(receives, limit, &in_bytes);
   const Stage outgoing(device, out_bytes), incoming(device, in_bytes);
   for (std::size_t round = 0;; ++round) {
     std::vector<Block> leave, arrive;
-    each_piece(out, round, [&](const Array& piece, const Lane& lane) {
-      outgoing.pack(piece, lane.offset);
-      leave.push_back(Block::dense(lane.part->rank, outgoing.at(lane.offset), piece.bytes()));
+    each_piece(out, round, [&](const Array& piece, const Track& track) {
+      outgoing.pack(piece, track.offset);
+      leave.push_back(Block::dense(track.part->rank, outgoing.at(track.offset), piece.bytes()));
     });
-    each_piece(in, round, [&](const Array& piece, const Lane& lane) {
-      arrive.push_back(Block::dense(lane.part->rank, incoming.at(lane.offset), piece.bytes()));
+    each_piece(in, round, [&](const Array& piece, const Track& track) {
+      arrive.push_back(Block::dense(track.part->rank, incoming.at(track.offset), piece.bytes()));
     });
     if (leave.empty() && arrive.empty()) break;
     outgoing.sync();  // the one stream of both windows
     comm.exchange(leave, arrive);
-    each_piece(in, round,
-               [&](const Array& piece, const Lane& lane) { incoming.unpack(piece, lane.offset); });
+    each_piece(in, round, [&](const Array& piece, const Track& track) {
+      incoming.unpack(piece, track.offset);
+    });
   }
   incoming.sync();
+}
+
+// A piece as dense memory of its device: itself where it is, else room for it.
+Array room_for(const Array& piece) {
+  return piece.is_contiguous() ? piece : empty_dense(piece.shape(), piece.dtype(), piece.device());
+}
+
+// The same pieces, packed and unpacked on the device. Memory is freed in the order of the home
+// stream, which waits for what the others read.
+void exchange_direct(std::span<const Part> sends, std::span<const Part> receives,
+                     const DeviceLane& lane, const Communicator& comm) {
+  const i64 limit = piece_limit(comm);
+  const Stream stream = Stream::home((sends.empty() ? receives : sends).front().block.device());
+  i64 unused = 0;
+  const std::vector<Track> out = tracks_of(sends, limit, &unused),
+                           in = tracks_of(receives, limit, &unused);
+  for (std::size_t round = 0;; ++round) {
+    std::vector<Block> leave, arrive;
+    std::vector<Array> packed, rooms;
+    each_piece(out, round, [&](const Array& piece, const Track& track) {
+      packed.push_back(piece.contiguous());
+      leave.push_back(Block::dense(track.part->rank, packed.back().data(), piece.bytes()));
+    });
+    each_piece(in, round, [&](const Array& piece, const Track& track) {
+      rooms.push_back(room_for(piece));
+      arrive.push_back(Block::dense(track.part->rank, rooms.back().data(), piece.bytes()));
+    });
+    if (leave.empty() && arrive.empty()) return;
+    lane.exchange(stream, leave, arrive);
+    std::size_t k = 0;
+    each_piece(in, round, [&](const Array& piece, const Track&) {
+      if (!piece.is_contiguous()) piece.copy_from(rooms[k]);
+      ++k;
+    });
+  }
+}
+
+void broadcast_direct(const Array& all, int owner, const DeviceLane& lane,
+                      const Communicator& comm) {
+  const Stream stream = Stream::home(all.device());
+  for (const Layout& l : pieces_of(all, staged_bytes)) {
+    const Array piece = all.view(l);
+    std::vector<Block> leave, arrive;
+    const bool mine = comm.rank() == owner;
+    const Array dense = mine ? piece.contiguous() : room_for(piece);
+    for (int q = 0; q < comm.size() && mine; ++q)
+      if (q != owner) leave.push_back(Block::dense(q, dense.data(), dense.bytes()));
+    if (!mine) arrive.push_back(Block::dense(owner, dense.data(), dense.bytes()));
+    lane.exchange(stream, leave, arrive);
+    if (!mine && !piece.is_contiguous()) piece.copy_from(dense);
+  }
 }
 
 void broadcast_staged(const Array& all, int owner, const Communicator& comm) {
@@ -140,12 +197,11 @@ void broadcast_staged(const Array& all, int owner, const Communicator& comm) {
 }  // namespace
 
 void exchange_parts(std::span<const Part> sends, std::span<const Part> receives,
-                    const Communicator& comm) {
+                    const DeviceLane* lane, const Communicator& comm) {
   if (sends.empty() && receives.empty()) return;
-  if (!on_host((sends.empty() ? receives : sends).front().block)) {
-    exchange_staged(sends, receives, comm);
-    return;
-  }
+  if (lane) return exchange_direct(sends, receives, *lane, comm);
+  if (!on_host((sends.empty() ? receives : sends).front().block))
+    return exchange_staged(sends, receives, comm);
   std::vector<Block> out, in;
   for (const Part& part : sends) {
     part.block.storage().wait();
@@ -168,6 +224,8 @@ Array broadcast_whole(const Array& there, const Shape& shape, DType dtype, Devic
   if (on_host(all)) {
     const Array dense = all.contiguous();
     comm.broadcast(dense.host_data(), dense.bytes(), owner);
+  } else if (const DeviceLane* lane = comm.lane(device)) {
+    broadcast_direct(all, owner, *lane, comm);
   } else {
     broadcast_staged(all, owner, comm);
   }

@@ -4,6 +4,8 @@
 #include <random>
 
 #include "support/spreads.hpp"
+#include "tessera/base/config.hpp"
+#include "tessera/base/trace.hpp"
 
 namespace tessera {
 namespace {
@@ -108,6 +110,7 @@ TEST(Relayout, RandomShapesAndCounts) {
 }
 
 TEST(Relayout, OtherDevicesAreStaged) {
+  const Using<bool> staged(config().device_lanes, false);
   const Device sim = Device::parse("sim:0");
   for (const Shape& shape : {Shape{6}, Shape{5, 4}, Shape{2, 3, 4}})
     for (const int p : {1, 2, 3})
@@ -120,7 +123,69 @@ TEST(Relayout, OtherDevicesAreStaged) {
       });
 }
 
-TEST(Relayout, LargeBlocksOfDevicesGoInPieces) {
+// What some pairs of spreads, and a broadcast, send from each rank; the results are as they should
+// be.
+std::vector<Traffic> moved_on_devices(const Communicator& comm, const Shape& shape, bool direct) {
+  const Device device{Kind::sim, static_cast<std::int16_t>(comm.rank())};
+  const int p = comm.size(), owner = p - 1;
+  const Array whole = counted(shape, DType::i32, device),
+              none = empty_dense({0}, DType::i32, device);
+  std::vector<Traffic> all;
+  int turn = 0;
+  const auto move = [&](const Array& mine, const Boxes& from, const Boxes& to,
+                        const Array& wanted) {
+    i64 size = 0;
+    const Layout gaps = layout_of(wanted.shape(), Lay::gaps, &size);
+    const Array room = full({size}, Value(77), DType::i32, device);
+    Stream::home(device).sync();
+    comm.barrier();
+    const i64 up = counter(Counter::bytes_host_to_device),
+              down = counter(Counter::bytes_device_to_host);
+    const Traffic before = comm.traffic();
+    const Array found = relayout(mine, shape, DType::i32, from, to, comm);
+    relayout_into(mine, shape, from, room.view(gaps), to, comm);
+    all.push_back(comm.traffic() - before);
+    Stream::home(device).sync();
+    comm.barrier();
+    if (direct) {
+      EXPECT_EQ(counter(Counter::bytes_host_to_device), up);
+      EXPECT_EQ(counter(Counter::bytes_device_to_host), down);
+    }
+    comm.barrier();
+    EXPECT_TRUE(same_bits(found, wanted));
+    EXPECT_TRUE(same_bits(room.view(gaps), wanted));
+    if (wanted.size() > 0) {
+      EXPECT_EQ(room.select(0, 0).item().as<i64>(), 77);
+      EXPECT_EQ(room.select(0, size - 1).item().as<i64>(), 77);
+    }
+  };
+  for (const Spread& from : spreads_of(shape, p))
+    for (const Spread& to : spreads_of(shape, p))
+      if (++turn % (p > 3 ? 7 : 3) == 0)
+        move(part_of(whole, from, comm.rank(), all_lays[turn / 3 % 4]), boxes_of(shape, from, p),
+             boxes_of(shape, to, p), part_of(whole, to, comm.rank()));
+  move(comm.rank() == owner ? part_of(whole, {}, owner, Lay::exchanged) : none, boxes_on(owner, p),
+       boxes_of(shape, {}, p), whole);
+  return all;
+}
+
+TEST(Relayout, DevicesMeetWithoutTheHost) {
+  for (const Shape& shape : {Shape{6}, Shape{5, 4}, Shape{2, 3, 4}})
+    for (const int p : {1, 2, 3, 4, 7}) {
+      std::vector<std::vector<Traffic>> traffic[2];
+      for (const bool direct : {false, true}) {
+        const Using<bool> lanes(config().device_lanes, direct);
+        traffic[direct].resize(static_cast<std::size_t>(p));
+        run_ranks(p, [&](Communicator comm) {
+          traffic[direct][static_cast<std::size_t>(comm.rank())] =
+              moved_on_devices(comm, shape, direct);
+        });
+      }
+      EXPECT_EQ(traffic[0], traffic[1]) << p << " ranks, " << to_text(shape);
+    }
+}
+
+void large_blocks_go_in_pieces() {
   run_ranks(2, [&](Communicator comm) {
     const Device sim = Device::parse(cat("sim:", comm.rank()));
     const Shape shape{3, 2200000, 2};
@@ -135,6 +200,13 @@ TEST(Relayout, LargeBlocksOfDevicesGoInPieces) {
     EXPECT_EQ(used.bytes, movement(shape, 4, from, to).sent[static_cast<std::size_t>(comm.rank())]);
     EXPECT_EQ(used.messages, comm.rank() == 0 ? 2 : 1) << "two rows of 8.4 MiB from rank 0";
   });
+}
+
+TEST(Relayout, LargeBlocksOfDevicesGoInPieces) {
+  for (const bool direct : {true, false}) {
+    const Using<bool> lanes(config().device_lanes, direct);
+    large_blocks_go_in_pieces();
+  }
 }
 
 TEST(Relayout, FromAndToOneRank) {

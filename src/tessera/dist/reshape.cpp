@@ -100,7 +100,7 @@ void exchange_columns(const Array& mine, const Columns& from, const Array& out, 
     if (here < here_end)
       receives.push_back({r, target.slice(1, here - to.begin(me), here_end - to.begin(me))});
   }
-  exchange(sends, receives, comm);
+  exchange(sends, receives, comm.lane(out.device()), comm);
 }
 
 // One side has rows, the other an interval; `gathers`: the interval is the result.
@@ -109,6 +109,7 @@ void exchange_interval(const Array& columns, const Columns& rows, const Array& i
   const int me = comm.rank();
   const Array matrix = columns.reshape({rows.rows, rows.end(me) - rows.begin(me)});
   const Array line = interval.reshape({-1});
+  const DeviceLane* lane = comm.lane(line.device());
   for (int kind = 0; kind < piece_kinds; ++kind) {
     const auto k = static_cast<std::size_t>(kind);
     std::vector<Part> of_columns, of_interval;
@@ -121,7 +122,7 @@ void exchange_interval(const Array& columns, const Columns& rows, const Array& i
       if (!is_empty(b))
         of_interval.push_back({r, in_interval(line, b, rows.width(), flat.begin(me))});
     }
-    exchange(gathers ? of_columns : of_interval, gathers ? of_interval : of_columns, comm);
+    exchange(gathers ? of_columns : of_interval, gathers ? of_interval : of_columns, lane, comm);
   }
 }
 

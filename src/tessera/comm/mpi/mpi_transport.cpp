@@ -11,6 +11,10 @@
 #include "tessera/comm/mpi/watch.hpp"
 #include "tessera/comm/self.hpp"
 
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
 namespace tessera::mpi {
 namespace {
 
@@ -19,6 +23,15 @@ namespace {
 constexpr i64 collective_bytes = 32 << 10;
 // Memory of all packed pieces that one exchange may have under way.
 constexpr i64 pieces_bytes = 64 << 20;
+
+// What MPI says of itself; one that cannot be asked is never given a pointer of a device.
+bool takes_cuda_memory() {
+#ifdef MPIX_CUDA_AWARE_SUPPORT
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
+}
 
 }  // namespace
 
@@ -79,7 +92,14 @@ void MpiTransport::collective(F&& start) {
   });
 }
 
-void MpiTransport::exchange(std::span<const Block> sends, std::span<const Block> receives) {
+void MpiTransport::exchange(const tessera::Stream* stream, std::span<const Block> sends,
+                            std::span<const Block> receives) {
+  try {
+    if (stream) stream->sync();  // MPI does not know what is enqueued
+  } catch (const Error& e) {     // the others wait for what this device does not have
+    give_up(e.what());
+    throw;
+  }
   guarded([&] {
     std::deque<Receiving> in;
     std::deque<Sending> out;
@@ -88,15 +108,16 @@ void MpiTransport::exchange(std::span<const Block> sends, std::span<const Block>
       for (Sending& s : out) s.abandon();
     };
     const auto link = [&](const Block& b) {
-      return Link{world_, comm_, b.rank,
-                  world_.peer(members_[static_cast<std::size_t>(b.rank)]).readable, piece()};
+      const bool readable = world_.peer(members_[static_cast<std::size_t>(b.rank)]).readable;
+      return Link{world_, comm_, b.rank, readable && !stream, piece()};
     };
     try {
       for (const Block& b : receives)
         if (b.rank != rank_ && b.bytes() > 0) in.emplace_back(link(b), b, operation_);
       for (const Block& b : sends)
         if (b.rank != rank_ && b.bytes() > 0) out.emplace_back(link(b), b);
-      copy_own_block(rank_, sends, receives);
+      stream ? copy_own_block(rank_, *stream, sends, receives)
+             : copy_own_block(rank_, sends, receives);
       Patience patience(world_, members_, operation_);
       std::vector<int> open;
       for (;;) {
@@ -118,6 +139,15 @@ void MpiTransport::exchange(std::span<const Block> sends, std::span<const Block>
       throw;
     }
   });
+}
+
+std::unique_ptr<DeviceLane> MpiTransport::lane(Device device) {
+  if (auto lane = Transport::lane(device)) return lane;
+  if (!all_agree(*this, device.kind == Kind::cuda && takes_cuda_memory())) return nullptr;
+  auto lane = std::make_unique<DeviceLane>(DeviceLane{
+      "mpi", [this](const tessera::Stream& stream, std::span<const Block> sends,
+                    std::span<const Block> receives) { exchange(&stream, sends, receives); }});
+  return lane_delivers(*lane, *this, device) ? std::move(lane) : nullptr;
 }
 
 void MpiTransport::barrier() {

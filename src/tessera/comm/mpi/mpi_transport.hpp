@@ -8,8 +8,8 @@
 
 #include <vector>
 
+#include "tessera/comm/device_lane.hpp"
 #include "tessera/comm/mpi/world.hpp"
-#include "tessera/comm/transport.hpp"
 
 namespace tessera::mpi {
 
@@ -23,17 +23,25 @@ class MpiTransport final : public Transport {
   std::string_view name() const override { return "mpi"; }
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(members_.size()); }
-  void exchange(std::span<const Block> sends, std::span<const Block> receives) override;
+  void exchange(std::span<const Block> sends, std::span<const Block> receives) override {
+    exchange(nullptr, sends, receives);
+  }
   void barrier() override;
   void broadcast(void* data, i64 bytes, int root) override;
   void allgather(const void* mine, i64 bytes, void* all) override;
   void allgather(const void* mine, std::span<const i64> bytes, void* all) override;
   void alltoall(const void* sends, i64 bytes_each, void* receives) override;
   std::unique_ptr<Transport> split(int colour, int key) override;
+  // NCCL; else MPI itself, if it says that it takes device memory and then is seen to do so.
+  std::unique_ptr<DeviceLane> lane(Device device) override;
   void give_up(const std::string& why) override;
 
  private:
   MpiTransport(World& world, MPI_Comm comm, std::vector<int> members);
+  // `stream`: the blocks are dense memory of its device, which only MPI may touch; null: host
+  // memory.
+  void exchange(const tessera::Stream* stream, std::span<const Block> sends,
+                std::span<const Block> receives);
   template <class F>
   void guarded(F&& f);  // refuses a lost group; what fails inside loses it
   template <class F>
