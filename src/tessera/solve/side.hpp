@@ -18,7 +18,6 @@ class TESSERA_API Side {
   struct Piece {
     i64 start, size;
     Device device;
-    Side stacked(i64 rows) const;  // so many vectors, one above the other
     friend bool operator==(const Piece&, const Piece&) = default;
   };
   Side(Shape shape, Device base, RanksPtr ranks = {});
