@@ -37,7 +37,8 @@ TESSERA_API std::vector<i64> owner_bounds(std::span<const i64> sorted, const Par
 
 // How ids of one owner travel: relative to the first that it owns, as plain numbers of the fewest
 // bytes that hold `radix`, as runs (first, length), or as one bit for each id that there is. Or not
-// at all: the sender's positions on the split axis, from which the owner works them out (entry_ask).
+// at all: the sender's positions on the split axis, from which the owner works them out
+// (entry_ask).
 enum class WireKind : std::uint8_t { numbers, runs, bits, positions };
 struct Wire {
   WireKind kind = WireKind::numbers;
