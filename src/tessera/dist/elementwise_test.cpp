@@ -118,7 +118,7 @@ TEST(DistElementwise, ErrorsAreTheLocalOnes) {
                                   [&] { dist::elementwise(ElementOp::add, both, k); });
     const ArrayOrValue one[] = {x};
     const dist::Operand large[] = {a};
-    const Array small = Array::empty({5}, DType::f64);
+    const Array small = Array::empty({5}, DType::f64, x.device());
     expect_same_error<ShapeError>([&] { elementwise(ElementOp::negative, one, small); },
                                   [&] {
                                     dist::elementwise(ElementOp::negative, large,
@@ -130,8 +130,8 @@ TEST(DistElementwise, ErrorsAreTheLocalOnes) {
 
 TEST(DistElementwise, NegativePowersFailOnAllRanks) {
   const Array base = sample({7}, DType::i64);
-  const Array good = Array::of<i64>({0, 1, 2, 3, 0, 1, 2}),
-              bad = Array::of<i64>({0, 1, 2, 3, 0, 1, -2});
+  const Array good = Array::of<i64>({0, 1, 2, 3, 0, 1, 2}).to(base.device()),
+              bad = Array::of<i64>({0, 1, 2, 3, 0, 1, -2}).to(base.device());
   for_each_spread({7}, [&](const Case& c) {
     expect_same(dist::power(c.of(base), c.of(good)), ops::power(base, good));
     expect_same_error<ArgumentError>([&] { ops::power(base, bad); },
