@@ -4,9 +4,14 @@
 // the order of a device's home stream.
 //   DeviceBytes b(device, {1, 2, 3});   b.host() == std::vector<unsigned char>{1, 2, 3}
 
+#include <gtest/gtest.h>
+
+#include <deque>
 #include <vector>
 
-#include "tessera/comm/transport.hpp"
+#include "tessera/base/trace.hpp"
+#include "tessera/comm/communicator.hpp"
+#include "tessera/comm/device_lane.hpp"
 #include "tessera/device/storage.hpp"
 
 namespace tessera {
@@ -43,6 +48,39 @@ inline DeviceBytes::Bytes message(int r, int q) {
     bytes[k] = static_cast<unsigned char>(3 + 7 * k + 11 * static_cast<std::size_t>(r) +
                                           29 * static_cast<std::size_t>(q));
   return bytes;
+}
+
+// Everybody sends to everybody, itself included. The counters are of the whole process: `only` says
+// that nobody but this group is at work.
+inline void all_to_all(const Communicator& comm, Device device, bool only = true) {
+  const DeviceLane* lane = comm.lane(device);
+  ASSERT_NE(lane, nullptr);
+  const int me = comm.rank();
+  std::deque<DeviceBytes> out, in;
+  std::vector<Block> sends, receives;
+  i64 messages = 0, bytes = 0;
+  for (int q = 0; q < comm.size(); ++q) {
+    sends.push_back(out.emplace_back(device, message(me, q)).block(q));
+    receives.push_back(in.emplace_back(device, message(q, me).size()).block(q));
+    if (q == me) continue;
+    messages += sends.back().bytes() > 0;
+    bytes += sends.back().bytes();
+  }
+  comm.barrier();
+  const i64 up = counter(Counter::bytes_host_to_device),
+            down = counter(Counter::bytes_device_to_host);
+  const Traffic before = comm.traffic();
+  lane->exchange(Stream::home(device), sends, receives);
+  EXPECT_EQ(comm.traffic() - before, (Traffic{messages, bytes}));
+  for (const DeviceBytes& b : out) b.fill(0xAA);  // after the exchange, whoever is still to read
+  comm.barrier();
+  if (only) {
+    EXPECT_EQ(counter(Counter::bytes_host_to_device), up);
+    EXPECT_EQ(counter(Counter::bytes_device_to_host), down);
+  }
+  comm.barrier();
+  for (int q = 0; q < comm.size(); ++q)
+    EXPECT_EQ(in[static_cast<std::size_t>(q)].host(), message(q, me)) << q << " to " << me;
 }
 
 }  // namespace tessera

@@ -3,19 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-
 #include "support/device_blocks.hpp"
 #include "support/ranks.hpp"
 #include "tessera/base/config.hpp"
-#include "tessera/base/trace.hpp"
 #include "tessera/device/sim/faults.hpp"
 
 namespace tessera {
 namespace {
 
 Device sim(int index) { return {Kind::sim, static_cast<std::int16_t>(index)}; }
-bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 TEST(Ranks, LanesAreFoundByAllOrByNone) {
   on_ranks([](Communicator comm) {
@@ -29,39 +25,6 @@ TEST(Ranks, LanesAreFoundByAllOrByNone) {
     comm.allreduce(&n, 1, DType::i64, Combine::sum);
     EXPECT_EQ(n, comm.size()) << "the group goes on";
   });
-}
-
-// Everybody sends to everybody, itself included. The counters are of the whole process: `only` says
-// that nobody but this group is at work.
-void all_to_all(const Communicator& comm, Device device, bool only = true) {
-  const DeviceLane* lane = comm.lane(device);
-  ASSERT_NE(lane, nullptr);
-  const int me = comm.rank();
-  std::deque<DeviceBytes> out, in;
-  std::vector<Block> sends, receives;
-  i64 messages = 0, bytes = 0;
-  for (int q = 0; q < comm.size(); ++q) {
-    sends.push_back(out.emplace_back(device, message(me, q)).block(q));
-    receives.push_back(in.emplace_back(device, message(q, me).size()).block(q));
-    if (q == me) continue;
-    messages += sends.back().bytes() > 0;
-    bytes += sends.back().bytes();
-  }
-  comm.barrier();
-  const i64 up = counter(Counter::bytes_host_to_device),
-            down = counter(Counter::bytes_device_to_host);
-  const Traffic before = comm.traffic();
-  lane->exchange(Stream::home(device), sends, receives);
-  EXPECT_EQ(comm.traffic() - before, (Traffic{messages, bytes}));
-  for (const DeviceBytes& b : out) b.fill(0xAA);  // after the exchange, whoever is still to read
-  comm.barrier();
-  if (only) {
-    EXPECT_EQ(counter(Counter::bytes_host_to_device), up);
-    EXPECT_EQ(counter(Counter::bytes_device_to_host), down);
-  }
-  comm.barrier();
-  for (int q = 0; q < comm.size(); ++q)
-    EXPECT_EQ(in[static_cast<std::size_t>(q)].host(), message(q, me)) << q << " to " << me;
 }
 
 TEST(DeviceLane, MovesMemoryBetweenDevicesWithoutTheHost) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -6,7 +7,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 // Sends each rank its notice; where any rank has a problem, all throw.
 std::vector<Notice> exchange_notices(std::span<const Notice> out, const DNDarray& x,

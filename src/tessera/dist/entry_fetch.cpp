@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/base/config.hpp"
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -11,7 +12,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 bool in_order(std::span<const i64> slot, std::size_t distinct) {
   if (slot.size() != distinct) return false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -10,7 +11,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 std::span<const i64> numbers(const Array& ids) { return {ids.host<i64>(), at(ids.size())}; }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -10,7 +11,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 // What travels beside the places.
 struct Payload {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/entries.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/explain_sum.hpp"
@@ -12,7 +13,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 // Rows that owners give to the ranks of the entries.
 void exchange_known(Explanation& e, const EntryRows& rows, const Array& ids,

@@ -2,6 +2,7 @@
 // What x[key] = value will send.
 #include <algorithm>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/entries.hpp"
 #include "tessera/dist/entry_push.hpp"
 #include "tessera/dist/explain_sum.hpp"
@@ -13,7 +14,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 bool moves(const DNDarray& value) { return value.split() || !value.known(); }
 

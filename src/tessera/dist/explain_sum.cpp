@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/mask.hpp"
 #include "tessera/dist/value_rows.hpp"
@@ -10,7 +11,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 // What dist::nonzero sends, then the positions where all ranks get them.
 void count_mask(Explanation& e, const DNDarray& mask) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // x[key]: the route is chosen in index_route.cpp, here it is gone.
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/index_winners.hpp"
@@ -10,7 +11,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 bool is_view(const NormalKey& key) {
   return key.plan.kind == IndexPlan::Kind::view && !key.plan.copy;

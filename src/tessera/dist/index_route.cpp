@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/dist/index_route.hpp"
 
+#include "tessera/dist/at.hpp"
+
 #include <algorithm>
 
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 // The only axis along which an array differs from entry to entry, with equal entries along all
 // others; -1 when there are several.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/base/config.hpp"
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_push.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
@@ -17,7 +18,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 // What config().strict refuses instead of moving it: a value that every rank has for a key that is
 // distributed, and a value that is dealt out along another axis than its target.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -11,7 +12,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 // One number for the place of each entry.
 Array places(const DNDarray& x, const NormalKey& key) {

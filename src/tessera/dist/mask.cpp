@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/relayout.hpp"
@@ -16,7 +17,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 Array pack_bits(const Array& mask) {
   const Array dense = mask.to(cpu).contiguous();

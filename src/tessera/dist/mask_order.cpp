@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/mask.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -11,7 +12,7 @@
 namespace tessera {
 namespace {
 
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
+using dist::at;
 
 // Numbers of `bits` bits each, one behind the other.
 std::vector<std::byte> pack(std::span<const i64> numbers, int bits) {

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/mask.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 
 namespace tessera::dist {
 namespace {
-
-std::size_t at(i64 i) { return static_cast<std::size_t>(i); }
 
 // The rank's own positions, with the split axis counted from the front of the whole.
 std::vector<Array> own_positions(const DNDarray& x) {
