@@ -21,6 +21,10 @@ namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+// Another rank met the fault: what it was told is the reason, this only its echo.
+struct GroupLost final : CommError {
+  using CommError::CommError;
+};
 // Every rank waits and nothing has changed for so long: nothing ever will.
 constexpr auto circle_patience = std::chrono::seconds(5);
 constexpr auto look_around = std::chrono::milliseconds(200);
@@ -39,7 +43,7 @@ struct World {
   i64 changes = 0;
   Clock::time_point changed_at = Clock::now();
   std::vector<Rank> ranks;
-  std::exception_ptr first;
+  std::exception_ptr first, first_echo;
 
   explicit World(int size) : ranks(static_cast<std::size_t>(size)) {}
   void changed(Rank& rank) {
@@ -150,7 +154,9 @@ void ThreadTransport::sleep(Lock& lock, std::span<const int> open, Clock::time_p
   for (const int q : open)
     if (const auto& why = in_world(q).ended)
       give_up(q, "it has ", why->empty() ? "returned" : cat("ended with '", *why, "'"));
-  if (!hub_->lost.empty()) give_up(open.front(), "the group is lost (", hub_->lost, ")");
+  if (!hub_->lost.empty())
+    throw GroupLost(cat("waited for rank ", open.front(), " in ", operation_,
+                        ": the group is lost (", hub_->lost, ")"));
   const i64 limit = config().comm_timeout;
   if (limit > 0 && Clock::now() - since > std::chrono::seconds(limit))
     give_up(open.front(), "nothing came within ", limit, " seconds");
@@ -257,7 +263,7 @@ void ThreadTransport::exchange(const Stream* stream, std::span<const Block> send
                                std::span<const Block> receives) {
   Lock lock(hub_->world->mutex);
   if (!hub_->lost.empty())
-    throw CommError(cat(operation_, ": the group is lost (", hub_->lost, ")"));
+    throw GroupLost(cat(operation_, ": the group is lost (", hub_->lost, ")"));
   try {
     lock.unlock();
     stream ? copy_own_block(rank_, *stream, sends, receives)
@@ -314,9 +320,12 @@ void run_ranks(int ranks, const std::function<void(Communicator)>& body) {
   const auto hub = std::make_shared<Hub>(world, members);
   const auto run = [&](int rank) {
     std::string why;
-    std::exception_ptr thrown;
+    std::exception_ptr thrown, echo;
     try {
       body(Communicator(std::make_unique<ThreadTransport>(hub, rank)));
+    } catch (const GroupLost& e) {
+      why = e.what();
+      echo = std::current_exception();
     } catch (const std::exception& e) {
       why = e.what();
       thrown = std::current_exception();
@@ -327,6 +336,7 @@ void run_ranks(int ranks, const std::function<void(Communicator)>& body) {
     const Lock lock(world->mutex);
     world->ranks[static_cast<std::size_t>(rank)].ended = why;
     if (!world->first) world->first = thrown;
+    if (!world->first_echo) world->first_echo = echo;
     world->changed_for_all();
   };
   std::vector<std::thread> threads;
@@ -334,6 +344,7 @@ void run_ranks(int ranks, const std::function<void(Communicator)>& body) {
   for (int r = 0; r < ranks; ++r) threads.emplace_back(run, r);
   for (std::thread& t : threads) t.join();
   if (world->first) std::rethrow_exception(world->first);
+  if (world->first_echo) std::rethrow_exception(world->first_echo);
 }
 
 }  // namespace tessera

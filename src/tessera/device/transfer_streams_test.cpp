@@ -120,7 +120,9 @@ void check_rows(Device d) {
           .rows = rows,
           .to_pitch = there_pitch,
           .from_pitch = host_pitch});
-  if (d != cpu) EXPECT_EQ(counter(Counter::bytes_host_to_device), before + rows * width);
+  if (d != cpu) {
+    EXPECT_EQ(counter(Counter::bytes_host_to_device), before + rows * width);
+  }
   s.copy({.to = out.data(),
           .to_device = cpu,
           .from = there.data(),
@@ -136,8 +138,9 @@ void check_rows(Device d) {
     for (i64 i = 0; i < host_pitch; ++i) {
       const auto at = static_cast<std::size_t>(r * host_pitch + i);
       ASSERT_EQ(out[at], i < width ? in[at] : 0xEE) << r << " " << i;
-      if (i >= width && i < there_pitch)
+      if (i >= width && i < there_pitch) {
         ASSERT_EQ(whole[static_cast<std::size_t>(r * there_pitch + i)], 0x55);
+      }
     }
   EXPECT_THROW(s.copy({.to = there.data(),
                        .to_device = d,

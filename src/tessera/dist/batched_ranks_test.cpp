@@ -59,7 +59,7 @@ TEST(BatchedOverRanks, EqualsTheOperatorWhateverIsCut) {
 }
 
 TEST(BatchedOverRanks, TakesOperatorsWithoutArraysAndOpenDims) {
-  const NamedLinop f = FFT(1, {.batch_shape = dims("C")});
+  const NamedLinop f = FFT(1, dims("C"));
   const NamedLinop open(
       Dense(random({5, 4}, DType::f64, 1), dims("MN"), Dims{"...", "N"}, Dims{"...", "M"}));
   const Array x = random({6, 8}, DType::c64, 2), z = random({2, 3, 4}, DType::f64, 3);

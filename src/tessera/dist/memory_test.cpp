@@ -12,6 +12,8 @@
 #include "tessera/dist/sort.hpp"
 #include "tessera/dist/topk.hpp"
 #include "tessera/dist/unique.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/random/random.hpp"
 
 namespace tessera {
 namespace {

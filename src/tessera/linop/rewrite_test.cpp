@@ -218,8 +218,9 @@ TEST(Rewrite, TransformsCancelAlongAxesThatNothingInsideTouches) {
           EXPECT_FALSE(!(check_adjoint(A, {3, 4, 5}, DType::c128) < 1e-13)) << text;
           // The factor of a norm other than ortho is known with the sizes: names do not change
           // then.
-          if (norm == Norm::ortho || inner.transforms)
+          if (norm == Norm::ortho || inner.transforms) {
             EXPECT_EQ(A.shape().str(), inner.names) << text;
+          }
           const std::string plan = A.explain({.shape = {3, 4, 5}, .dtype = DType::c128});
           EXPECT_EQ(
               plan.find("fft") != std::string::npos || plan.find("filter") != std::string::npos,
