@@ -124,15 +124,6 @@ Device representative(Device d, bool second) {
           static_cast<std::int16_t>(second && compute_device(Kind::sim).count() > 1 ? 1 : 0)};
 }
 
-std::string machine_key() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  std::string key = cat(host.data(), " / ", num_threads(), " threads / sim delay ",
-                        static_cast<i64>(config().sim_delay_us));
-  for (const Device d : devices()) key += cat(" / ", d, " ", compute_device(d).info(d.index).name);
-  return key;
-}
-
 std::optional<Topology> from_json(const json& list) {
   Topology t;
   for (const json& item : list)
@@ -241,16 +232,25 @@ Topology cached_topology(const std::string& path) {
   return fresh;
 }
 
-std::string topology_cache_path() {
+std::string cache_path(std::string_view file) {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    return cat(cache, "/tessera/topology.json");
+    return cat(cache, "/tessera/", file);
   if (const char* home = std::getenv("HOME"); home && *home)
-    return cat(home, "/.cache/tessera/topology.json");
+    return cat(home, "/.cache/tessera/", file);
   return "";
 }
 
+std::string machine_key() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  std::string key = cat(host.data(), " / ", num_threads(), " threads / sim delay ",
+                        static_cast<i64>(config().sim_delay_us));
+  for (const Device d : devices()) key += cat(" / ", d, " ", compute_device(d).info(d.index).name);
+  return key;
+}
+
 const Topology& topology() {
-  static const auto* known = new Topology(cached_topology(topology_cache_path()));
+  static const auto* known = new Topology(cached_topology(cache_path("topology.json")));
   return *known;
 }
 

@@ -32,7 +32,9 @@ TESSERA_API Topology measure_topology();
 // there. A file that is missing, damaged or of other devices is replaced; one that cannot be
 // written is no error.
 TESSERA_API Topology cached_topology(const std::string& path);
-// $XDG_CACHE_HOME/tessera/topology.json, or the same under ~/.cache; "" where there is neither.
-TESSERA_API std::string topology_cache_path();
+// $XDG_CACHE_HOME/tessera/<file>, or the same under ~/.cache; "" where there is neither.
+TESSERA_API std::string cache_path(std::string_view file);
+// What measurements are kept under: the host, its threads and its devices.
+TESSERA_API std::string machine_key();
 
 }  // namespace tessera

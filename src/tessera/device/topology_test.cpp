@@ -83,7 +83,7 @@ TEST(Topology, PathFollowsTheEnvironment) {
   const char* before = std::getenv("XDG_CACHE_HOME");
   const std::string kept = before ? before : "";
   setenv("XDG_CACHE_HOME", "/tmp/some", 1);
-  EXPECT_EQ(topology_cache_path(), "/tmp/some/tessera/topology.json");
+  EXPECT_EQ(cache_path("topology.json"), "/tmp/some/tessera/topology.json");
   before ? setenv("XDG_CACHE_HOME", kept.c_str(), 1) : unsetenv("XDG_CACHE_HOME");
 }
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Measures what operations cost on the devices of this machine, in a few seconds at most, and keeps
+// the measurement in the user's cache folder keyed by the machine. Random data, never zeros.
+//   CostModel costs = cached_costs(cost_cache_path(), {cpu, gpu});
+
+#include <span>
+#include <string>
+
+#include "tessera/compute/cost_model.hpp"
+
+namespace tessera {
+
+inline constexpr double calibration_seconds = 3;  // of all devices together, at most about
+
+// Each operation and dtype at growing sizes, while its share of `seconds` lasts; what a device
+// cannot do is left out.
+TESSERA_API CostModel calibrate(std::span<const Device> devices,
+                                double seconds = calibration_seconds);
+// The measurement of this machine in the file at `path`, else a new one, which is then written
+// there. A file that is missing, damaged or of another machine is replaced; one that cannot be
+// written is no error. "" measures and writes nothing.
+TESSERA_API CostModel cached_costs(const std::string& path, std::span<const Device> devices);
+// $XDG_CACHE_HOME/tessera/costs.txt, or the same under ~/.cache; "" where there is neither.
+TESSERA_API std::string cost_cache_path();
+
+}  // namespace tessera

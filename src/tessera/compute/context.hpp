@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The context that picks devices: which accelerators may be used, what operations cost where, which
+// devices are to be left alone for a while, and who is told when one fails. Making one measures and
+// allocates nothing; costs are read, or measured once, at the first question. Does not own arrays
+// and moves none: `run` says where, the caller moves and computes.
+//   ComputeContext& c = context();   c.enable_gpu();   c.explain(problem, operands, bytes)
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tessera/compute/auto_solver.hpp"
+#include "tessera/compute/breaker.hpp"
+
+namespace tessera {
+
+enum class PrecisionMode : std::uint8_t { automatic, force_float32, force_float64 };
+
+struct AcceleratorConfig {
+  i64 device_id = 0;
+  i64 memory_limit_bytes = 0;  // 0: what the device has free
+  i64 stream_buffer_size = i64{64} << 20;
+  bool enable_async = true;
+  PrecisionMode precision = PrecisionMode::automatic;
+};
+
+class TESSERA_API ComputeContext {
+ public:
+  using Warn = std::function<void(const std::string&)>;
+  // Without accelerators until enable_gpu.
+  ComputeContext() = default;
+  // On a given machine: for tests, and for whoever knows better.
+  ComputeContext(std::vector<Device> accelerators, CostModel costs, Topology links);
+  ComputeContext(const ComputeContext&) = delete;
+  ComputeContext& operator=(const ComputeContext&) = delete;
+
+  // NotAvailable or DeviceError where there is no such device. Enabling again changes the
+  // configuration and forgets earlier failures.
+  void enable_gpu(const AcceleratorConfig& config = {});
+  void disable_gpu();
+  bool is_gpu_active() const;
+  AcceleratorConfig config() const;
+  std::string device() const;  // "AutoSolver (cpu)", "AutoSolver (cpu + cuda:0)"
+
+  // Which device, and why. `force` and the threshold are settings of the context.
+  Choice choose(const Problem& problem, std::span<const Held> operands, i64 result_bytes) const;
+  void force(std::optional<Device> device);
+  void set_gpu_threshold_elements(i64 elements);
+
+  // Calls `body` with the chosen device. When an accelerator fails, warns, leaves it alone for a
+  // while and calls again with the next best device; the last failure is the caller's.
+  void run(const Problem& problem, std::span<const Held> operands, i64 result_bytes,
+           const std::function<void(Device)>& body);
+  void on_warning(Warn warn);  // nothing: a line on stderr
+
+  // The real dtype that the device is quick in: float64 where its products take at most four times
+  // those of float32 by measurement, or as the configuration says. Converts nothing.
+  DType preferred_precision(Device device) const;
+
+ private:
+  struct Facts {
+    CostModel costs;
+    Topology links;
+  };
+  const Facts& facts() const;
+  Choice choose_locked(const Problem& problem, std::span<const Held> operands,
+                       i64 result_bytes) const;
+  Machine machine() const;
+  void failed(Device device, const std::string& why);
+
+  mutable std::mutex mutex_;
+  std::vector<Device> accelerators_;
+  AcceleratorConfig config_;
+  Rules rules_;
+  Breaker breaker_;
+  Warn warn_;
+  mutable std::unique_ptr<const Facts> facts_;
+};
+
+// The one of this process; made at the first call.
+TESSERA_API ComputeContext& context();
+
+}  // namespace tessera

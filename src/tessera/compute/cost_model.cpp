@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/compute/cost_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+namespace tessera {
+namespace {
+
+constexpr std::array<std::string_view, operation_count> operation_names{
+    "elementwise", "reduce",   "matvec", "matmul", "bit_matmul", "solve",
+    "inverse",     "cholesky", "qr",     "eigh",   "eig",        "svd"};
+
+constexpr std::string_view first_line = "tessera costs 1";
+
+bool sound(double x) { return std::isfinite(x) && x > 0; }
+
+double number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  require<IoError>(error == std::errc{} && end == text.data() + text.size() && sound(value),
+                   "costs: '", text, "' is not a positive number");
+  return value;
+}
+
+std::string_view next_word(std::string_view& line) {
+  const std::size_t space = line.find(' ');
+  const std::string_view word = line.substr(0, space);
+  line.remove_prefix(space == line.npos ? line.size() : space + 1);
+  return word;
+}
+
+bool memory_decides(Operation op) {
+  return op == Operation::elementwise || op == Operation::reduce || op == Operation::matvec;
+}
+
+}  // namespace
+
+std::string_view name(Operation op) { return operation_names[static_cast<std::size_t>(op)]; }
+
+std::optional<Operation> parse_operation(std::string_view text) {
+  const auto found = std::find(operation_names.begin(), operation_names.end(), text);
+  if (found == operation_names.end()) return std::nullopt;
+  return static_cast<Operation>(found - operation_names.begin());
+}
+
+double work(const Problem& t) {
+  const double m = static_cast<double>(t.m), n = static_cast<double>(t.n);
+  const double k = static_cast<double>(t.k), batch = static_cast<double>(t.batch);
+  switch (t.op) {
+    case Operation::elementwise:
+    case Operation::reduce: return batch * m;
+    case Operation::matvec: return batch * m * k;
+    case Operation::matmul:
+    case Operation::bit_matmul: return batch * 2 * m * n * k;
+    case Operation::solve: return batch * (2.0 / 3 * m * m * m + 2 * m * m * n);
+    case Operation::inverse: return batch * 2 * m * m * m;
+    case Operation::cholesky: return batch / 3 * m * m * m;
+    case Operation::qr: return batch * 2 * m * n * std::min(m, n);
+    case Operation::eigh: return batch * 9 * m * m * m;
+    case Operation::eig: return batch * 25 * m * m * m;
+    case Operation::svd: return batch * 14 * m * n * std::min(m, n);
+  }
+  return 0;
+}
+
+double touched_bytes(const Problem& t) {
+  const double m = static_cast<double>(t.m), n = static_cast<double>(t.n);
+  const double k = static_cast<double>(t.k), batch = static_cast<double>(t.batch);
+  const double size = static_cast<double>(size_of(t.dtype));
+  switch (t.op) {
+    case Operation::elementwise: return batch * 3 * m * size;
+    case Operation::reduce: return batch * m * size;
+    case Operation::matvec: return batch * (m * k + k + m) * size;
+    case Operation::matmul: return batch * (m * k + k * n + m * n) * size;
+    case Operation::bit_matmul: return batch * ((m * k + k * n) / 8 + 4 * m * n);
+    case Operation::solve: return batch * (m * m + 2 * m * n) * size;
+    case Operation::qr:
+    case Operation::svd: return batch * 2 * m * n * size;
+    default: return batch * 2 * m * m * size;
+  }
+}
+
+DType stand_in(Operation op, DType dtype) {
+  if (op == Operation::bit_matmul) return DType::b1;
+  if (dtype == DType::f16 || dtype == DType::bf16) return DType::f32;
+  if (is_inexact(dtype)) return dtype;
+  return memory_decides(op) && size_of(dtype) <= 4 ? DType::f32 : DType::f64;
+}
+
+void Curve::add(double work, double seconds) {
+  require<ArgumentError>(sound(work) && sound(seconds), "cost curve: ", seconds, " s for work of ",
+                         work, "; expected positive numbers");
+  const auto at = std::lower_bound(points_.begin(), points_.end(), work,
+                                   [](const Point& p, double w) { return p.work < w; });
+  if (at != points_.end() && at->work == work)
+    at->seconds = seconds;
+  else
+    points_.insert(at, {work, seconds});
+}
+
+double Curve::seconds(double work) const {
+  require<ArgumentError>(!points_.empty(), "cost curve: no point was measured");
+  const Point& last = points_.back();
+  if (work >= last.work) return last.seconds * (work / last.work);
+  if (work <= points_.front().work) return points_.front().seconds;
+  const auto right = std::upper_bound(points_.begin(), points_.end(), work,
+                                      [](double w, const Point& p) { return w < p.work; });
+  const auto left = right - 1;
+  const double share = std::log(work / left->work) / std::log(right->work / left->work);
+  return left->seconds * std::pow(right->seconds / left->seconds, share);
+}
+
+void CostModel::add(Device device, const Problem& problem, double seconds) {
+  curves_[{device, problem.op, problem.dtype}].add(work(problem), seconds);
+}
+
+void CostModel::set_memory_rate(Device device, double bytes_per_second) {
+  require<ArgumentError>(sound(bytes_per_second), "cost model: ", bytes_per_second,
+                         " bytes per second of ", device, "; expected a positive number");
+  memory_rates_[device] = bytes_per_second;
+}
+
+std::optional<double> CostModel::seconds(Device device, const Problem& problem) const {
+  auto found = curves_.find({device, problem.op, problem.dtype});
+  if (found == curves_.end())
+    found = curves_.find({device, problem.op, stand_in(problem.op, problem.dtype)});
+  if (found == curves_.end()) return std::nullopt;
+  // A batch of small problems is as many calls, or one over all the work: the quicker.
+  Problem one = problem;
+  one.batch = 1;
+  const double together = found->second.seconds(work(problem));
+  const double apart = static_cast<double>(problem.batch) * found->second.seconds(work(one));
+  const double computed = std::min(std::max(together, found->second.seconds(work(one))), apart);
+  const auto rate = memory_rates_.find(device);
+  if (rate == memory_rates_.end()) return computed;
+  return std::max(computed, touched_bytes(problem) / rate->second);
+}
+
+std::optional<double> CostModel::double_rate(Device device) const {
+  const auto single = curves_.find({device, Operation::matmul, DType::f32});
+  const auto twice = curves_.find({device, Operation::matmul, DType::f64});
+  if (single == curves_.end() || twice == curves_.end()) return std::nullopt;
+  const double large =
+      std::max(single->second.points().back().work, twice->second.points().back().work);
+  return single->second.seconds(large) / twice->second.seconds(large);
+}
+
+bool CostModel::knows(Device device) const {
+  return std::any_of(curves_.begin(), curves_.end(),
+                     [&](const auto& c) { return std::get<0>(c.first) == device; });
+}
+
+std::string CostModel::text() const {
+  std::ostringstream out;
+  out.precision(9);
+  out << first_line << '\n';
+  for (const auto& [device, rate] : memory_rates_)
+    out << device.str() << " memory " << rate << '\n';
+  for (const auto& [key, curve] : curves_)
+    for (const Curve::Point& p : curve.points())
+      out << std::get<0>(key).str() << ' ' << name(std::get<1>(key)) << ' '
+          << name(std::get<2>(key)) << ' ' << p.work << ' ' << p.seconds << '\n';
+  return out.str();
+}
+
+CostModel CostModel::parse(std::string_view text) {
+  CostModel model;
+  const auto next_line = [&] {
+    const std::size_t end = text.find('\n');
+    require<IoError>(end != text.npos, "costs: the text ends within a line");
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    return line;
+  };
+  require<IoError>(next_line() == first_line, "costs: the text does not begin with '", first_line,
+                   "'");
+  while (!text.empty()) {
+    std::string_view line = next_line();
+    const Device device = Device::parse(next_word(line));
+    const std::string_view what = next_word(line);
+    if (what == "memory") {
+      model.set_memory_rate(device, number(line));
+      continue;
+    }
+    const auto op = parse_operation(what);
+    const auto dtype = parse_dtype(next_word(line));
+    require<IoError>(op && dtype, "costs: '", what, "' is no operation with a dtype behind it");
+    const double at = number(next_word(line));
+    model.curves_[{device, *op, *dtype}].add(at, number(line));
+  }
+  return model;
+}
+
+}  // namespace tessera

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How long an operation takes on a device: curves of measured points, one for each device,
+// operation and dtype, read between the points. Transfers are not in here (device/topology.hpp), so
+// that data which already lie in the right place cost nothing. Pure: calibrate.hpp measures,
+// auto_solver.hpp decides; tests invent machines.
+//   model.seconds(cpu, {Operation::matmul, DType::f32, 512, 512, 512})
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "tessera/base/dtype.hpp"
+#include "tessera/device/device.hpp"
+
+namespace tessera {
+
+enum class Operation : std::uint8_t {
+  elementwise,  // m elements
+  reduce,       // m elements
+  matvec,       // (m, k) times k
+  matmul,       // (m, k) times (k, n)
+  bit_matmul,   // the same in bits
+  solve,        // (m, m) with n right-hand sides
+  inverse,      // (m, m)
+  cholesky,     // (m, m)
+  qr,           // (m, n)
+  eigh,         // (m, m)
+  eig,          // (m, m)
+  svd           // (m, n)
+};
+inline constexpr int operation_count = 12;
+TESSERA_API std::string_view name(Operation op);
+TESSERA_API std::optional<Operation> parse_operation(std::string_view name);
+
+struct Problem {
+  Operation op;
+  DType dtype;
+  i64 m = 1, n = 1, k = 1;
+  i64 batch = 1;
+};
+
+// The leading count of floating-point operations, or of elements where the memory decides: the
+// scale on which an operation's curve is drawn. A batch counts as often as it is long.
+TESSERA_API double work(const Problem& problem);
+// What is read and written at least.
+TESSERA_API double touched_bytes(const Problem& problem);
+
+// Seconds over work, straight between measured points when both are drawn as logarithms. Below the
+// first point an operation takes as long as there (the overhead of a call); beyond the last one the
+// time grows with the work.
+class TESSERA_API Curve {
+ public:
+  struct Point {
+    double work, seconds;
+  };
+  // A point of the same work replaces the earlier one. ArgumentError for numbers that are not
+  // positive and finite.
+  void add(double work, double seconds);
+  double seconds(double work) const;
+  const std::vector<Point>& points() const { return points_; }
+
+ private:
+  std::vector<Point> points_;  // ascending work
+};
+
+class TESSERA_API CostModel {
+ public:
+  void add(Device device, const Problem& problem, double seconds);
+  // Bytes per second of a device's own memory: no operation is quicker than that.
+  void set_memory_rate(Device device, double bytes_per_second);
+  // Nothing where neither this dtype nor one that stands for it (stand_in) was measured there.
+  std::optional<double> seconds(Device device, const Problem& problem) const;
+  // Work per second of large float64 products over that of float32; nothing when not measured.
+  std::optional<double> double_rate(Device device) const;
+  bool knows(Device device) const;
+
+  // Lines of text that parse() reads; IoError for text of another kind, version or with damage.
+  std::string text() const;
+  static CostModel parse(std::string_view text);
+
+ private:
+  std::map<std::tuple<Device, Operation, DType>, Curve> curves_;
+  std::map<Device, double> memory_rates_;
+};
+
+// The dtype whose curve is read for one that is not measured itself: the next longer float for
+// short floats, and integers of the same size where the memory decides.
+TESSERA_API DType stand_in(Operation op, DType dtype);
+
+}  // namespace tessera
