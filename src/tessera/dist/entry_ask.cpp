@@ -48,16 +48,16 @@ class Question {
     const i64 bytes = bytes_of_positions(rows_.array().comm().rank());
     if (ids.empty() || told_ || bytes >= static_cast<i64>(wire.bytes.size())) return wire;
     const Array positions = mine_[split_].contiguous();
-    wire.kind = WireKind::positions;
+    wire.form = {WireKind::positions, 0, 1, 0};
     wire.bytes.resize(at(bytes));
     put_numbers({positions.host<i64>(), at(positions.size())}, width(), wire.bytes.data());
     return wire;
   }
   // The ids of this rank that `rank` wants, as it listed them.
-  std::vector<i64> answer(WireKind kind, std::span<const std::byte> bytes, int rank) const {
+  std::vector<i64> answer(const WireForm& form, std::span<const std::byte> bytes, int rank) const {
     const int me = rows_.array().comm().rank();
     const i64 first = rows_.first_id(me), radix = rows_.radix(me);
-    if (kind != WireKind::positions) return decode(kind, bytes, first, radix);
+    if (form.kind != WireKind::positions) return decode(form, bytes, first, radix);
     const Array positions = empty_dense(key_.spread[split_].lshape(rank), DType::i64);
     take_numbers(bytes.data(), width(), {positions.host<i64>(), at(positions.size())});
     std::vector<Array> theirs;
@@ -94,46 +94,100 @@ class Question {
   Array ids_;
 };
 
-Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question) {
-  const DNDarray& x = rows.array();
+// What the other ranks want of this one, as they said it, and what it wants itself where that is
+// known as a set.
+struct Told {
+  std::vector<WireForm> forms;
+  std::vector<std::vector<std::byte>> bytes;
+  IdSet own;
+};
+
+// Hands the wires over. `length`: of what rank q announced.
+template <class Length>
+Told tell(std::vector<Wire>& wires, bool problem, const DNDarray& x, const NormalKey& key,
+          Length&& length) {
   const Communicator& comm = x.comm();
   const int p = comm.size(), me = comm.rank();
+  std::vector<Notice> out;
+  for (const Wire& wire : wires) out.push_back(Notice::of(wire.form, problem));
+  const std::vector<Notice> in = exchange_notices(out, x, key);
+  Told told;
+  told.bytes.resize(at(p));
+  std::vector<Block> sends, receives;
+  for (int q = 0; q < p; ++q) {
+    told.forms.push_back(q == me ? WireForm{} : in[at(q)].form());
+    if (q == me) continue;
+    std::vector<std::byte>&mine = wires[at(q)].bytes, &theirs = told.bytes[at(q)];
+    theirs.resize(at(length(told.forms.back(), q)));
+    if (!mine.empty()) sends.push_back(Block::dense(q, mine.data(), static_cast<i64>(mine.size())));
+    if (!theirs.empty())
+      receives.push_back(Block::dense(q, theirs.data(), static_cast<i64>(theirs.size())));
+  }
+  comm.exchange(sends, receives);
+  return told;
+}
+
+// `before`: what the same key told owners already.
+Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
+          const Told* before) {
+  const DNDarray& x = rows.array();
+  const int p = x.comm().size(), me = x.comm().rank();
   Distinct d = distinct(question.entries());
   Fetch fetch;
   fetch.bounds = owner_bounds(d.ids, x.part(), rows.ids_per_entry());
   fetch.wanted = std::move(d.ids);
   fetch.slot = std::move(d.slot);
   fetch.serve.resize(at(p));
-  std::vector<Wire> wires(at(p));
-  std::vector<Notice> out(at(p));
-  for (int q = 0; q < p; ++q) {
+  const auto wanted_of = [&](int q) {
     const i64 first = fetch.bounds[at(q)], count = fetch.bounds[at(q) + 1] - first;
-    const std::span<const i64> ids{fetch.wanted.data() + first, at(count)};
-    if (q == me)
-      fetch.serve[at(q)].assign(ids.begin(), ids.end());
-    else
-      wires[at(q)] = question.wire(ids, q);
-    out[at(q)] = Notice::of(wires[at(q)], question.problem());
+    return std::span<const i64>{fetch.wanted.data() + first, at(count)};
+  };
+  fetch.serve[at(me)].assign(wanted_of(me).begin(), wanted_of(me).end());
+  Told now;
+  if (!before) {
+    std::vector<Wire> wires(at(p));
+    for (int q = 0; q < p; ++q)
+      if (q != me) wires[at(q)] = question.wire(wanted_of(q), q);
+    now = tell(wires, question.problem(), x, key, [&](const WireForm& form, int q) {
+      return form.kind == WireKind::positions ? question.bytes_of_positions(q)
+                                              : form.bytes(rows.radix(me));
+    });
+    before = &now;
   }
-  const std::vector<Notice> in = exchange_notices(out, x, key);
-  std::vector<std::vector<std::byte>> arrived(at(p));
-  std::vector<Block> sends, receives;
-  for (int q = 0; q < p; ++q) {
-    if (q == me) continue;
-    std::vector<std::byte>& ids = wires[at(q)].bytes;
-    if (!ids.empty()) sends.push_back(Block::dense(q, ids.data(), static_cast<i64>(ids.size())));
-    const Notice& n = in[at(q)];
-    if (n.ids() == 0) continue;
-    arrived[at(q)].resize(at(n.kind() == WireKind::positions ? question.bytes_of_positions(q)
-                                                             : n.bytes(rows.radix(me))));
-    receives.push_back(
-        Block::dense(q, arrived[at(q)].data(), static_cast<i64>(arrived[at(q)].size())));
-  }
-  comm.exchange(sends, receives);
   for (int q = 0; q < p; ++q)
-    if (q != me && in[at(q)].ids() > 0)
-      fetch.serve[at(q)] = question.answer(in[at(q)].kind(), arrived[at(q)], q);
+    if (q != me && !before->forms[at(q)].empty())
+      fetch.serve[at(q)] = question.answer(before->forms[at(q)], before->bytes[at(q)], q);
   return fetch;
+}
+
+// The only array of a key, which lies as the entries do and remembers what it asked; or nullptr.
+const DNDarray* lone_array(const NormalKey& key) {
+  return key.plan.arrays.size() == 1 ? &key.spread[0] : nullptr;
+}
+std::string asked_of(const DNDarray& x) { return cat("asked of ", join(x.part().starts())); }
+std::string told_to(const DNDarray& x) { return cat("told to ", join(x.part().starts())); }
+
+// The positions of a lone array as a set; those of other ranks are told to them.
+Told tell_set(const EntryRows& rows, const NormalKey& key) {
+  const DNDarray& x = rows.array();
+  const int p = x.comm().size(), me = x.comm().rank();
+  IdSet all(0, x.part().size());
+  bool problem = false;
+  try {
+    const Array mine =
+        checked_positions(key.spread[0].resident(), key.plan.axes[0], x.part().size());
+    const i64* ids = mine.host<i64>();
+    for (i64 j = 0; j < mine.size(); ++j) all.add(ids[j]);
+  } catch (const IndexError&) {
+    problem = true;
+  }
+  std::vector<Wire> wires(at(p));
+  for (int q = 0; q < p; ++q)
+    if (q != me) wires[at(q)] = encode(all.within(x.part().begin(q), x.part().end(q)));
+  Told told = tell(wires, problem, x, key,
+                   [&](const WireForm& form, int) { return form.bytes(rows.radix(me)); });
+  told.own = all.within(x.part().begin(me), x.part().end(me));
+  return told;
 }
 
 }  // namespace
@@ -141,16 +195,36 @@ Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question)
 std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
                                         const Partition& part) {
   const DNDarray& x = rows.array();
-  const DNDarray* alone = key.plan.arrays.size() == 1 ? &key.spread[0] : nullptr;
-  std::string what;
+  const DNDarray* alone = lone_array(key);
+  std::shared_ptr<const void> told;
   if (alone) {
-    what = cat("asked of ", join(x.part().starts()));
-    if (const auto known = alone->recall(what)) return std::static_pointer_cast<const Fetch>(known);
+    if (const auto known = alone->recall(asked_of(x)))
+      return std::static_pointer_cast<const Fetch>(known);
+    told = alone->recall(told_to(x));
   }
   const Question question(rows, key, lead_axis, part);
-  auto fetch = std::make_shared<const Fetch>(ask(rows, key, question));
-  if (alone) alone->remember(what, fetch);
+  auto fetch =
+      std::make_shared<const Fetch>(ask(rows, key, question, static_cast<const Told*>(told.get())));
+  if (alone) alone->remember(asked_of(x), fetch);
   return fetch;
+}
+
+std::optional<IdSet> asked_places(const EntryRows& rows, const NormalKey& key) {
+  const DNDarray& x = rows.array();
+  const DNDarray* alone = lone_array(key);
+  // The same on all ranks: by sizes alone.
+  if (!alone || !*alone || alone->size() == 0 || !IdSet::pays(x.part().size(), alone->size()))
+    return {};
+  if (alone->recall(asked_of(x))) return {};
+  auto told = std::static_pointer_cast<const Told>(alone->recall(told_to(x)));
+  if (!told) {
+    told = std::make_shared<const Told>(tell_set(rows, key));
+    alone->remember(told_to(x), told);
+  }
+  IdSet places = told->own;
+  for (std::size_t q = 0; q < told->forms.size(); ++q)
+    if (!told->forms[q].empty()) decode_into(places, told->forms[q], told->bytes[q]);
+  return places;
 }
 
 }  // namespace tessera

@@ -167,6 +167,19 @@ void write_arrived(const EntryRows& rows, Arrived&& all, const Payload& payload,
   rows.array().resident().storage().wait();  // what was lent ends here
 }
 
+// A value that every rank has and that is the same for all entries: true where it was written.
+bool write_one(const EntryRows& rows, const NormalKey& key, const DNDarray& value) {
+  if (value.split() || !value.known() || count_of(key.plan.shape) == 0) return false;
+  const ValueRows whole{value.local(), rows_of_value(value.shape(), key.plan), key.plan.lead,
+                        key.plan.position};
+  if (whole.varies()) return false;
+  const std::optional<IdSet> places = asked_places(rows, key);
+  if (!places) return false;
+  const Array row = whole.one_row();
+  rows.write_all(*places, may_share_memory(row, rows.array().resident()) ? row.copy() : row);
+  return true;
+}
+
 }  // namespace
 
 void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part,
@@ -174,6 +187,7 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
   const DNDarray& x = rows.array();
   const Communicator& comm = x.comm();
   const int p = comm.size(), me = comm.rank();
+  if (write_one(rows, key, value)) return;
   const std::shared_ptr<const Fetch> asked = ask_owners(rows, key, lead_axis, part);
   if (count_of(key.plan.shape) == 0) return;  // no element, nobody needs a value
   const Given given = value_for(value, key, lead_axis, part, *asked);

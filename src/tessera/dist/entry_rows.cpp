@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/dist/at.hpp"
+#include "tessera/dist/bool_bits.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -37,6 +38,7 @@ EntryRows::EntryRows(const DNDarray& x, const NormalKey& key) : x_(x) {
 }
 
 Array EntryRows::ids(std::span<const Array> positions, const Shape& lead) const {
+  if (extents_.size() == 1) return positions[0].broadcast_to(lead).contiguous();
   Array sum = ops::multiply(positions[at(split_digit_)], Value(per_entry_));
   i64 weight = per_entry_;
   for (i64 a = 0; a < extents_.size(); ++a) {
@@ -76,6 +78,13 @@ void EntryRows::write(std::span<const i64> ids, const Array& rows) const {
   Index key;
   for (const Array& p : positions_of(ids)) key.add(p);
   base_.assign(key, rows);
+}
+
+void EntryRows::write_all(const IdSet& ids, const Array& row) const {
+  const Array mask = empty_dense({ids.last() - ids.first()}, DType::b1);
+  dist::bools_of_bits(reinterpret_cast<const std::uint8_t*>(ids.words().data()), mask.size(),
+                      mask.host<bool>());
+  base_.assign(Index(mask.to(x_.device())), row);
 }
 
 void EntryRows::write_slab(std::span<const i64> ids, const Array& rows, i64 axis, i64 first) const {

@@ -5,6 +5,8 @@
 // writes by id, and fetches rows from the ranks that own them.
 //   EntryRows rows(x, key);   Array mine = rows.read(ids);   fetch_rows(rows, fetch);
 
+#include <optional>
+
 #include "tessera/dist/entries.hpp"
 #include "tessera/dist/index_normal.hpp"
 
@@ -27,6 +29,8 @@ class EntryRows {
 
   Array read(std::span<const i64> ids) const;                     // (n, rest...), dense
   void write(std::span<const i64> ids, const Array& rows) const;  // equal ids: the last stays
+  // One row for all ids of a set; where one array alone is on the split axis.
+  void write_all(const IdSet& ids, const Array& row) const;
   // Rows that are only [first, first + n) of axis `axis` of a row.
   void write_slab(std::span<const i64> ids, const Array& rows, i64 axis, i64 first) const;
 
@@ -56,7 +60,12 @@ Array fetch_rows(const EntryRows& rows, const Fetch& fetch);
 // sends nothing the next time.
 std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
                                         const Partition& part);
-// The same where every rank knows all entries: nothing is sent.
+// Of a key of one distributed array, those ids of this rank that any rank wants, where a set of
+// bits is a good way to keep them: for a value that is the same for all of them. Tells the owners
+// as ask_owners() does, which then needs no message for the same key. None: ask_owners() is the
+// way.
+std::optional<IdSet> asked_places(const EntryRows& rows, const NormalKey& key);
+// ask_owners() where every rank knows all entries: nothing is sent.
 Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Partition& part);
 
 // Dense host memory of an array, wherever it is; the array itself where it already is that.

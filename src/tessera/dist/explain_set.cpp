@@ -46,7 +46,7 @@ Explanation explain_masked(const DNDarray& x, const LoneMask& mask, const IndexP
   const i64 own = checked.position - (checked.shape.size() - value.ndim());
   const bool differs = own >= 0 && value.shape(own) != 1;
   const bool aligned = mask.mask.spread() == Spread{*x.split() - mask.first, x.part()};
-  Explanation e = explain_mask(x, mask, checked);
+  Explanation e = explain_mask(x, mask, checked, !value.split());
   if (differs) {
     at_most(e);
     if (*x.split() == mask.first)

@@ -31,6 +31,18 @@ void count_mask(Explanation& e, const DNDarray& mask) {
   at_most(e);
 }
 
+// What ranks pick in the rows of a mask (shares_of): in groups, then in those rows where the part
+// of a rank begins, then each in those of the others' parts.
+void count_rows(Explanation& e, i64 rows, i64 widest, bool each) {
+  const int p = static_cast<int>(e.sent.size());
+  const i64 group = each ? 1 : rows_together(rows, widest, p);
+  tell_all(e, bytes_of_counts((rows + group - 1) / group, widest * group));
+  if (group == 1) return;
+  at_most(e);
+  tell_all(e, bytes_of_counts(std::min(rows, (p - 1) * group), widest));
+  for (int r = 0; r < p; ++r) send(e, r, p - 1, bytes_of_counts(rows, widest) + 2 * p, true);
+}
+
 }  // namespace
 
 Explanation begin(const DNDarray& x) {
@@ -108,7 +120,8 @@ void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k
   if (!all_ranges_known(k)) tell_all(e, 1);
 }
 
-Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked) {
+Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked,
+                         bool each) {
   Explanation e = begin(x);
   const int p = x.comm().size();
   e.route = Route::distributed_mask;
@@ -126,11 +139,9 @@ Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPla
     for (int r = 0; r < p; ++r)  // each message is whole bytes
       send(e, r, 0, m.sent[at(r)] > 0 ? m.sent[at(r)] / 8 + p : 0, true);
   }
-  i64 rows = 1, row = 1, widest = 0;
+  i64 rows = 1, row = 1;
   for (i64 a = mask.first; a < *x.split(); ++a) rows *= x.shape(a);
-  for (const i64 n : x.part().counts()) widest = std::max(widest, n);
-  for (i64 a = *x.split() + 1; a < mask.first + mask.mask.ndim(); ++a) widest *= x.shape(a);
-  tell_all(e, bytes_of_counts(rows, widest));
+  count_rows(e, rows, most_picked(x, mask), each);
   if (*x.split() == mask.first) {
     e.reason = moved ? "the mask is dealt out anew, as bits; elements stay where they are"
                      : "the mask lies as the array does; elements stay where they are";
@@ -170,7 +181,7 @@ void exchange_asked(Explanation& e, const DNDarray& x, const NormalKey& k, const
     for (int q = 0; q < p; ++q) {
       if (q == r) continue;
       const i64 places = std::min(asked.entries[at(r)], rows.radix(q));
-      const i64 bytes = std::min(places * bytes_of_number(rows.radix(q)), (rows.radix(q) + 7) / 8);
+      const i64 bytes = most_wire_bytes(places, rows.radix(q));
       send(e, r, 1, bytes, true);
       if (asked.rows_come_back)
         send(e, q, 1, places * rows.row_bytes());

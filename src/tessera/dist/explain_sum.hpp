@@ -37,7 +37,9 @@ void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k
 // The distributed arrays beside the first are dealt out as it is: at most all ranks get them.
 void gather_others(Explanation& e, const DNDarray& x, const NormalKey& k, i64 first);
 // x[mask], a mask that stands alone.
-Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked);
+// `each`: rows are counted one by one (order_of_mask).
+Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked,
+                         bool each = false);
 
 // Bounds where only the ranks of the entries know what they ask: ids, then rows come back or go
 // with them (per_place bytes). `entries[r]`: no more on rank r.

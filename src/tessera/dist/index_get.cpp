@@ -137,6 +137,10 @@ std::vector<Array> entries_of(const DNDarray& x, const NormalKey& key, i64 lead_
       continue;
     }
     const i64 axis = key.plan.axes[static_cast<i64>(a)];
+    if (has_axis && spread.spread() == Spread{own, part}) {  // they stay
+      mine.push_back(own_checked(spread, axis, x.shape(axis), problem));
+      continue;
+    }
     const DNDarray narrow = narrowed(spread, axis, x.shape(axis), problem);
     mine.push_back(
         (has_axis ? narrow.spread_as({own, part}).local() : narrow.gathered()).astype(DType::i64));

@@ -247,14 +247,17 @@ DType type_of_positions(i64 size) {
   return size <= i64{1} << 32 ? DType::u32 : DType::i64;
 }
 
-DNDarray narrowed(const DNDarray& positions, i64 axis, i64 size, std::string& problem) {
-  Array mine;
+Array own_checked(const DNDarray& positions, i64 axis, i64 size, std::string& problem) {
   try {
-    mine = checked_positions(positions.resident(), axis, size);
+    return checked_positions(positions.resident(), axis, size);
   } catch (const IndexError& e) {
     if (problem.empty()) problem = e.what();
-    mine = zeros(positions.resident().shape(), DType::i64);
+    return zeros(positions.resident().shape(), DType::i64);
   }
+}
+
+DNDarray narrowed(const DNDarray& positions, i64 axis, i64 size, std::string& problem) {
+  const Array mine = own_checked(positions, axis, size, problem);
   return DNDarray(mine.astype(type_of_positions(size)), positions.shape(), positions.spread(),
                   positions.comm());
 }
@@ -290,12 +293,14 @@ Array checked_positions(const Array& positions, i64 axis, i64 size) {
   const Array dense = positions.to(cpu).astype(DType::i64).contiguous();
   const i64* from = dense.host<i64>();
   const i64 n = dense.size();
-  bool wrap = false;
+  i64 least = 0, most = -1;
   for (i64 i = 0; i < n; ++i) {
-    resolve_integer(from[i], axis, size);
-    wrap = wrap || from[i] < 0;
+    least = std::min(least, from[i]);
+    most = std::max(most, from[i]);
   }
-  if (!wrap) return dense;
+  if (least < -size || most >= size)  // the first of them is named
+    for (i64 i = 0; i < n; ++i) resolve_integer(from[i], axis, size);
+  if (least >= 0) return dense;
   const Array out =
       Array(Storage::allocate(cpu, n * 8), Layout::contiguous(dense.shape()), DType::i64);
   i64* to = out.host<i64>();

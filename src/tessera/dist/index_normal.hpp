@@ -81,8 +81,10 @@ NormalKey gathered(const DNDarray& x, const NormalKey& key);
 // The same key with other positions, which every rank has and which are checked.
 NormalKey with_positions(const DNDarray& x, const NormalKey& key, std::span<const Array> positions);
 
-// Distributed positions as they travel: checked, counted from the front, in the narrowest type.
-// `problem` is set where this rank has one that is out of bounds.
+// This rank's part of distributed positions: int64 of the host, checked, counted from the front.
+// `problem` is set where one is out of bounds.
+Array own_checked(const DNDarray& positions, i64 axis, i64 size, std::string& problem);
+// The same as they travel, in the narrowest type.
 DNDarray narrowed(const DNDarray& positions, i64 axis, i64 size, std::string& problem);
 DType type_of_positions(i64 size);  // the narrowest
 // After some rank had a problem: looks at all arrays again, in NumPy's order, and throws on all

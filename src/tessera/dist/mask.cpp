@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tessera/dist/at.hpp"
+#include "tessera/dist/bool_bits.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/relayout.hpp"
@@ -22,17 +23,14 @@ using dist::at;
 Array pack_bits(const Array& mask) {
   const Array dense = mask.to(cpu).contiguous();
   const i64 n = dense.size();
-  const Array bits = zeros({(n + 7) / 8}, DType::u8);
-  const bool* from = dense.host<bool>();
-  auto* to = bits.contiguous().host<std::uint8_t>();
-  for (i64 i = 0; i < n; ++i) to[i >> 3] |= static_cast<std::uint8_t>(from[i] ? 1U << (i & 7) : 0);
+  const Array bits = empty_dense({(n + 7) / 8}, DType::u8);
+  dist::bits_of_bools(dense.host<bool>(), n, bits.host<std::uint8_t>());
   return bits;
 }
 
 Array unpack_bits(const std::uint8_t* bits, const Shape& shape) {
   const Array mask = empty_dense(shape, DType::b1);
-  bool* to = mask.host<bool>();
-  for (i64 i = 0; i < mask.size(); ++i) to[i] = (bits[i >> 3] >> (i & 7) & 1) != 0;
+  dist::bools_of_bits(bits, mask.size(), mask.host<bool>());
   return mask;
 }
 
@@ -81,15 +79,16 @@ Array in_order(const DNDarray& value, i64 axis, const MaskOrder& order) {
   for (i64 a = 0; a < axis; ++a) pick.add(Slice{});
   pick.add(stand_in({0}, DType::i64));
   const EntryRows rows(dealt, normalize(dealt, pick));
+  MaskShares shares = shares_of(order, dealt.part(), value.comm());
   Fetch fetch;
-  for (int r = 0; r < value.comm().size(); ++r) {
-    const std::vector<i64> theirs = order.positions(r);
-    const auto first = std::lower_bound(theirs.begin(), theirs.end(), dealt.part().begin(me)),
-               last = std::lower_bound(first, theirs.end(), dealt.part().end(me));
-    fetch.serve.emplace_back(first, last);
-    if (r == me) fetch.wanted = theirs;
-  }
-  fetch.bounds = owner_bounds(fetch.wanted, dealt.part(), 1);
+  fetch.serve = std::move(shares.places);
+  for (std::vector<i64>& theirs : fetch.serve)
+    for (i64& place : theirs) place += dealt.part().begin(me);
+  // Of what others have, their number is enough.
+  fetch.wanted.resize(at(shares.cuts.back()));
+  std::copy(fetch.serve[at(me)].begin(), fetch.serve[at(me)].end(),
+            fetch.wanted.begin() + shares.cuts[at(me)]);
+  fetch.bounds = std::move(shares.cuts);
   fetch.slot.resize(fetch.wanted.size());
   std::iota(fetch.slot.begin(), fetch.slot.end(), i64{0});
   const Array first = fetch_rows(rows, fetch);
@@ -100,13 +99,11 @@ Array in_order(const DNDarray& value, i64 axis, const MaskOrder& order) {
 
 }  // namespace
 
-MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local) {
-  i64 rows = 1, behind = 1, widest = 0;
-  const i64 split = *x.split() - mask.first;
-  for (i64 a = 0; a < split; ++a) rows *= mask.mask.shape(a);
-  for (i64 a = split + 1; a < mask.mask.ndim(); ++a) behind *= mask.mask.shape(a);
+i64 most_picked(const DNDarray& x, const LoneMask& mask) {
+  i64 widest = 0, behind = 1;
+  for (i64 a = *x.split() - mask.first + 1; a < mask.mask.ndim(); ++a) behind *= mask.mask.shape(a);
   for (const i64 n : x.part().counts()) widest = std::max(widest, n * behind);
-  return order_of(local, rows, widest, x.comm());
+  return widest;
 }
 
 bool covers_split(const DNDarray& x, const LoneMask& mask) {
@@ -189,12 +186,14 @@ DNDarray read_masked(const DNDarray& x, const DistIndex& key, const LoneMask& ma
                      const IndexPlan& checked) {
   const Array local_mask = aligned(x, mask).to(x.device());
   const Array local = x.resident()[with_arrays(key, std::array<Array, 1>{local_mask})];
-  const MaskOrder order = order_of_mask(x, mask, local_mask);
   const i64 axis = checked.position;
+  const bool in_place = *x.split() == mask.first;
+  const MaskOrder order = in_place
+                              ? order_of_counts(local.shape(axis), most_picked(x, mask), x.comm())
+                              : order_of_mask(x, mask, local_mask);
   Shape shape = checked.shape;
   shape[axis] = order.total();
-  if (*x.split() == mask.first)
-    return DNDarray(local, shape, {axis, Partition::of(order.counts())}, x.comm());
+  if (in_place) return DNDarray(local, shape, {axis, Partition::of(order.counts())}, x.comm());
   const Partition even = Partition::even(order.total(), x.comm().size());
   Shape to_front{axis}, back;
   for (i64 a = 0; a < local.ndim(); ++a)
@@ -220,7 +219,8 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
     if (needs) x.resident().assign(local, may_share_memory(all, x.resident()) ? all.copy() : all);
     return;
   }
-  const MaskOrder order = order_of_mask(x, mask, local_mask);
+  const bool all = *x.split() != mask.first && !value.split();  // each rank looks up its numbers
+  const MaskOrder order = order_of_mask(x, mask, local_mask, all);
   IndexPlan plan = checked;
   plan.shape[axis] = order.total();
   if (whole)

@@ -3,36 +3,51 @@
 // Distributed masks. A mask that covers the split axis is dealt out as the array is (re-dealt as
 // bits where it is not); each rank then picks its own elements. Where the split axis is not the
 // mask's first, the picked elements of the ranks interleave in NumPy's order: the ranks tell each
-// other how many each has in every row of what stands before the split axis, from which everybody
-// knows where every element goes.
-//   MaskOrder order = order_of(local_mask, rows, comm);   order.total
+// other how many each has in the rows of what stands before the split axis, from which everybody
+// knows where the elements go that it gives or gets.
+//   MaskOrder order = order_of_mask(x, mask, local);   order.total()
 
 #include "tessera/dist/index_normal.hpp"
 
 namespace tessera {
 
-// How many elements every rank picks in every row; the same on all ranks.
+// How many elements every rank picks in groups of rows; the same on all ranks, but for `own`.
 struct MaskOrder {
-  i64 rows = 1;
-  std::vector<std::vector<i64>> picked;  // by rank, then row
-  std::vector<i64> before;               // elements of all ranks before each row; rows + 1 of them
+  i64 rows = 1, widest = 0;              // no rank has more than `widest` in one row
+  i64 group = 1;                         // rows that are counted together; the last may be fewer
+  std::vector<i64> own;                  // by row: what this rank picks
+  std::vector<std::vector<i64>> picked;  // by rank, then group
+  std::vector<i64> before;               // elements of all ranks before each group, and in all
   i64 total() const { return before.back(); }
-  std::vector<i64> counts() const;             // by rank
-  std::vector<i64> positions(int rank) const;  // of its elements in the result, ascending
+  std::vector<i64> counts() const;  // by rank
+  // Of this rank's elements in the result, ascending; where rows are counted one by one.
+  std::vector<i64> positions(int rank) const;
 };
-// `mask` is this rank's part, dense; its elements are `rows` rows. `widest`: no rank has more in
-// one row.
-MaskOrder order_of(const Array& mask, i64 rows, i64 widest, const Communicator& comm);
+// How many rows are best counted together: where the ranks' elements interleave, a rank has to know
+// the rows of its own part of the result only, and where the parts of others begin. By sizes alone.
+TESSERA_API i64 rows_together(i64 rows, i64 widest, int ranks);
+TESSERA_API i64 bytes_of_counts(i64 rows, i64 widest);  // so many numbers of 0 ... widest, packed
+// Of a mask over axes of x that is dealt out as x is (`local`, this rank's part): its rows are what
+// stands before x's split. `each`: rows one by one.
+MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local,
+                        bool each = false);
+// Of a mask whose first axis is x's split, of which this rank picks so many.
+MaskOrder order_of_counts(i64 picked, i64 widest, const Communicator& comm);
 
-i64 bytes_of_counts(i64 rows, i64 widest);  // what each rank tells each other for it
-// Of a mask over axes of x that is dealt out as x is: its rows are what stands before x's split.
-MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local);
+// The elements of a result that is dealt out by some partition.
+struct MaskShares {
+  std::vector<i64> cuts;  // [cuts[r], cuts[r + 1]) of this rank's elements are in rank r's part
+  std::vector<std::vector<i64>> places;  // by rank: its elements in this rank's part, ascending
+};
+MaskShares shares_of(const MaskOrder& order, const Partition& to, const Communicator& comm);
 
 // Elements in NumPy's order, dealt out by `to`: `mine` has this rank's elements along its first
 // axis.
 Array put_in_order(const Array& mine, const MaskOrder& order, const Partition& to,
                    const Communicator& comm);
 
+// Of one row, no rank picks more.
+i64 most_picked(const DNDarray& x, const LoneMask& mask);
 bool covers_split(const DNDarray& x, const LoneMask& mask);
 // The distributed masks of a key, by their places among its arrays.
 struct LooseMasks {

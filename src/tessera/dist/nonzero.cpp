@@ -36,7 +36,7 @@ std::vector<DNDarray> nonzero(const DNDarray& x) {
     return nonzero(DNDarray(relayout_bits(x.astype(DType::b1), rows), x.shape(), rows, comm));
   }
   const std::vector<Array> axes = own_positions(x);
-  const MaskOrder order = order_of_mask(x, {x, 0}, x.resident());
+  const MaskOrder order = order_of_counts(axes[0].size(), most_picked(x, {x, 0}), comm);
   const Spread spread{0, Partition::of(order.counts())};
   for (const Array& a : axes)
     where.emplace_back(a.to(x.device()), Shape{order.total()}, spread, comm);

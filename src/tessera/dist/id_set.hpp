@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A set of ids (entries.hpp) of one range, one bit for each: sorted and without repeats as soon as
+// it is filled, where the range is not much longer than the list. Host memory; nothing is checked.
+//   IdSet set(0, 100);   set.add(7);   set.ids() == {7}
+
+#include <bit>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "tessera/base/shape.hpp"
+
+namespace tessera {
+
+class IdSet {
+ public:
+  IdSet() = default;
+  IdSet(i64 first, i64 last)
+      : first_(first), last_(last), words_(static_cast<std::size_t>((last - first + 63) / 64)) {}
+  // A set of bits costs a pass over the whole range: worth it while that is not much longer than
+  // the list.
+  static bool pays(i64 range, i64 entries) { return range <= 64 * entries + 1024; }
+
+  i64 first() const { return first_; }
+  i64 last() const { return last_; }
+  void add(i64 id) {
+    const i64 at = id - first_;
+    words_[static_cast<std::size_t>(at >> 6)] |= std::uint64_t{1} << (at & 63);
+  }
+  i64 size() const {
+    i64 sum = 0;
+    for (const std::uint64_t w : words_) sum += std::popcount(w);
+    return sum;
+  }
+  // f(id), ascending.
+  template <class F>
+  void each(F&& f) const {
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      for (std::uint64_t rest = words_[w]; rest != 0; rest &= rest - 1)
+        f(first_ + static_cast<i64>(w) * 64 + std::countr_zero(rest));
+  }
+  std::vector<i64> ids() const {
+    std::vector<i64> all(static_cast<std::size_t>(size()));
+    i64* to = all.data();
+    each([&](i64 id) { *to++ = id; });
+    return all;
+  }
+  // The part of it that lies in [first, last), which is inside of its own range.
+  IdSet within(i64 first, i64 last) const {
+    IdSet part(first, last);
+    const auto from = static_cast<std::size_t>((first - first_) >> 6);
+    const auto shift = static_cast<unsigned>((first - first_) & 63);
+    for (std::size_t w = 0; w < part.words_.size(); ++w) {
+      part.words_[w] = words_[from + w] >> shift;
+      if (shift != 0 && from + w + 1 < words_.size())
+        part.words_[w] |= words_[from + w + 1] << (64 - shift);
+    }
+    if (const i64 rest = (last - first) & 63; rest != 0)
+      part.words_.back() &= (std::uint64_t{1} << rest) - 1;
+    return part;
+  }
+  void merge(const IdSet& other) {  // of the same range
+    for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
+  }
+  std::span<std::uint64_t> words() { return words_; }
+  std::span<const std::uint64_t> words() const { return words_; }
+
+ private:
+  i64 first_ = 0, last_ = 0;
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/id_wire.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "tessera/base/error.hpp"
+#include "tessera/dist/at.hpp"
+
+namespace tessera {
+namespace {
+
+using dist::at;
+static_assert(std::endian::native == std::endian::little);
+
+constexpr int most_low = 47;                   // bits of a gap that are listed, at most
+constexpr i64 most_gaps = (i64{1} << 27) - 1;  // what fits into a notice
+
+[[noreturn]] void refuse() {
+  throw CommError("the positions that another rank sent are damaged: they cannot be read");
+}
+
+// A stream of bits, lowest first.
+class BitWriter {
+ public:
+  explicit BitWriter(i64 bits) : words_(at(bits / 64 + 2)) {}
+  void set(i64 bit) { words_[at(bit >> 6)] |= std::uint64_t{1} << (bit & 63); }
+  void put(i64 bit, std::uint64_t value) {
+    words_[at(bit >> 6)] |= value << (bit & 63);
+    if ((bit & 63) != 0) words_[at(bit >> 6) + 1] |= value >> (64 - (bit & 63));
+  }
+  void copy_to(std::span<std::byte> bytes) const {
+    std::memcpy(bytes.data(), words_.data(), bytes.size());
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+class BitReader {
+ public:
+  explicit BitReader(std::span<const std::byte> bytes) : words_(bytes.size() / 8 + 2) {
+    std::memcpy(words_.data(), bytes.data(), bytes.size());
+  }
+  std::uint64_t word(i64 w) const { return words_[at(w)]; }
+  i64 take(i64 bit, int count) const {
+    std::uint64_t value = words_[at(bit >> 6)] >> (bit & 63);
+    if ((bit & 63) != 0) value |= words_[at(bit >> 6) + 1] << (64 - (bit & 63));
+    return static_cast<i64>(value & ((std::uint64_t{1} << count) - 1));
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+i64 runs_of(std::span<const i64> sorted) {
+  i64 runs = 1;
+  for (std::size_t k = 1; k < sorted.size(); ++k) runs += sorted[k] != sorted[k - 1] + 1;
+  return runs;
+}
+
+// The best of three numbers of low bits about the one that suits the mean gap. Listed is 0 where
+// the form is not to be had.
+WireForm gaps_of(std::span<const i64> sorted, i64 base, i64 radix, WireKind kind) {
+  const auto n = static_cast<i64>(sorted.size());
+  WireForm best{kind};
+  if (n == 0 || n > most_gaps) return best;
+  const int mean = std::bit_width(static_cast<std::uint64_t>((radix - n) / n));
+  const int low = std::clamp(mean - 2, 0, most_low - 2);
+  std::array<i64, 3> high{};
+  i64 next = base;
+  for (const i64 id : sorted) {
+    const i64 gap = (id - next) >> low;
+    high[0] += gap;
+    high[1] += gap >> 1;
+    high[2] += gap >> 2;
+    next = id + 1;
+  }
+  i64 least = 0;
+  for (int k = 0; k < 3; ++k) {
+    const i64 bits = n * (1 + low + k) + high[at(k)];
+    if (high[at(k)] > most_gaps || (best.listed > 0 && bits >= least)) continue;
+    best = {kind, low + k, n, high[at(k)]};
+    least = bits;
+  }
+  return best;
+}
+
+void put_gaps(const WireForm& form, std::span<const i64> sorted, i64 base,
+              std::span<std::byte> out) {
+  BitWriter bits(form.listed * (1 + form.low) + form.high);
+  const std::uint64_t mask = (std::uint64_t{1} << form.low) - 1;
+  i64 next = base, unary = 0, low = form.listed + form.high;
+  for (const i64 id : sorted) {
+    const auto gap = static_cast<std::uint64_t>(id - next);
+    unary += static_cast<i64>(gap >> form.low);
+    bits.set(unary++);
+    if (form.low > 0) bits.put(low, gap & mask);
+    low += form.low;
+    next = id + 1;
+  }
+  bits.copy_to(out);
+}
+
+std::vector<i64> take_gaps(const WireForm& form, std::span<const std::byte> bytes, i64 base,
+                           i64 radix) {
+  const BitReader bits(bytes);
+  std::vector<i64> ids(at(form.listed));
+  const i64 unary = form.listed + form.high, last = base + radix;
+  i64 id = base - 1, before = 0, low = unary, found = 0;
+  for (i64 w = 0; w * 64 < unary; ++w) {
+    std::uint64_t rest = bits.word(w);
+    if (const i64 left = unary - w * 64; left < 64) rest &= (std::uint64_t{1} << left) - 1;
+    for (; rest != 0; rest &= rest - 1) {
+      const i64 at_bit = w * 64 + std::countr_zero(rest), zeros = at_bit - before;
+      if (found == form.listed || zeros > radix >> form.low) refuse();
+      id += 1 + (zeros << form.low) + (form.low > 0 ? bits.take(low, form.low) : 0);
+      if (id >= last) refuse();
+      before = at_bit + 1;
+      low += form.low;
+      ids[at(found++)] = id;
+    }
+  }
+  if (found != form.listed) refuse();
+  return ids;
+}
+
+std::vector<i64> numbers_of(std::span<const std::byte> bytes, i64 radix) {
+  const i64 width = bytes_of_number(radix);
+  std::vector<i64> numbers(bytes.size() / at(width));
+  take_numbers(bytes.data(), width, numbers);
+  return numbers;
+}
+
+std::vector<i64> runs_from(std::span<const std::byte> bytes, i64 base, i64 radix) {
+  const std::vector<i64> numbers = numbers_of(bytes, radix);
+  std::vector<i64> ids;
+  i64 next = 0;
+  for (std::size_t k = 0; k + 1 < numbers.size(); k += 2) {
+    const i64 first = numbers[k], more = numbers[k + 1];
+    if (first < next || first >= radix || more < 0 || more >= radix - first) refuse();
+    for (i64 id = 0; id <= more; ++id) ids.push_back(base + first + id);
+    next = first + more + 1;
+  }
+  return ids;
+}
+
+std::vector<i64> bits_from(std::span<const std::byte> bytes, i64 base, i64 radix) {
+  IdSet set(base, base + radix);
+  std::memcpy(set.words().data(), bytes.data(), bytes.size());
+  std::vector<i64> ids = set.ids();
+  if (!ids.empty() && ids.back() >= base + radix) refuse();
+  return ids;
+}
+
+std::vector<i64> all_but(std::span<const i64> left_out, i64 base, i64 radix) {
+  std::vector<i64> rest;
+  rest.reserve(at(radix) - left_out.size());
+  std::size_t next = 0;
+  for (i64 id = base; id < base + radix; ++id) {
+    if (next < left_out.size() && left_out[next] == id)
+      ++next;
+    else
+      rest.push_back(id);
+  }
+  return rest;
+}
+
+// Where about half of many are chosen, nothing is shorter than a bit for each.
+bool half(i64 n, i64 radix) { return radix > 4096 && n * 8 > radix * 3 && n * 8 < radix * 5; }
+
+i64 simple_bytes(WireKind kind, i64 listed, i64 radix) {
+  return WireForm{kind, 0, listed, 0}.bytes(radix);
+}
+
+}  // namespace
+
+i64 bytes_of_number(i64 radix) {
+  if (radix <= (i64{1} << 8)) return 1;
+  if (radix <= (i64{1} << 16)) return 2;
+  return radix <= (i64{1} << 32) ? 4 : 8;
+}
+
+i64 most_wire_bytes(i64 ids, i64 radix) {
+  return std::min(simple_bytes(WireKind::numbers, ids, radix),
+                  simple_bytes(WireKind::bits, ids, radix));
+}
+
+i64 WireForm::bytes(i64 radix) const {
+  if (listed < 0 || listed > radix || low > most_low || high > (radix >> low)) {
+    if (kind != WireKind::positions) refuse();
+  }
+  switch (kind) {
+    case WireKind::numbers: return listed * bytes_of_number(radix);
+    case WireKind::runs: return listed * 2 * bytes_of_number(radix);
+    case WireKind::bits: return (radix + 7) / 8;
+    case WireKind::gaps:
+    case WireKind::holes: return (listed * (1 + low) + high + 7) / 8;
+    default: return 0;
+  }
+}
+
+void put_numbers(std::span<const i64> numbers, i64 width, std::byte* out) {
+  for (const i64 n : numbers) {
+    std::memcpy(out, &n, at(width));  // lowest bytes first on our machines
+    out += width;
+  }
+}
+
+void take_numbers(const std::byte* in, i64 width, std::span<i64> numbers) {
+  for (i64& n : numbers) {
+    n = 0;
+    std::memcpy(&n, in, at(width));
+    in += width;
+  }
+}
+
+Wire encode(std::span<const i64> sorted, i64 base, i64 radix) {
+  const auto n = static_cast<i64>(sorted.size());
+  Wire wire;
+  if (n == 0) return wire;
+  wire.form.listed = n;
+  i64 least = wire.form.bytes(radix);
+  const auto consider = [&](const WireForm& form) {
+    if (form.bytes(radix) >= least) return;
+    wire.form = form;
+    least = form.bytes(radix);
+  };
+  consider({WireKind::runs, 0, runs_of(sorted), 0});
+  consider({WireKind::bits, 0, 1, 0});
+  std::vector<i64> holes;
+  if (!half(n, radix)) {
+    if (const WireForm gaps = gaps_of(sorted, base, radix, WireKind::gaps); gaps.listed > 0)
+      consider(gaps);
+    if (n > radix / 2) {
+      holes = all_but(sorted, base, radix);
+      const WireForm form = gaps_of(holes, base, radix, WireKind::holes);
+      if (form.listed > 0 || holes.empty()) consider(form);
+    }
+  }
+  wire.bytes.resize(at(least));
+  const i64 width = bytes_of_number(radix);
+  if (wire.form.kind == WireKind::bits) {
+    for (const i64 id : sorted)
+      wire.bytes[at((id - base) >> 3)] |= std::byte{1} << ((id - base) & 7);
+    return wire;
+  }
+  if (wire.form.kind == WireKind::gaps || wire.form.kind == WireKind::holes) {
+    put_gaps(wire.form, wire.form.kind == WireKind::gaps ? sorted : holes, base, wire.bytes);
+    return wire;
+  }
+  std::vector<i64> numbers;
+  if (wire.form.kind == WireKind::numbers) {
+    for (const i64 id : sorted) numbers.push_back(id - base);
+  } else {
+    for (i64 k = 0; k < n;) {  // a length is stored less one: it may be the radix itself
+      i64 end = k + 1;
+      while (end < n && sorted[at(end)] == sorted[at(end - 1)] + 1) ++end;
+      numbers.push_back(sorted[at(k)] - base);
+      numbers.push_back(end - k - 1);
+      k = end;
+    }
+  }
+  put_numbers(numbers, width, wire.bytes.data());
+  return wire;
+}
+
+Wire encode(const IdSet& set) {
+  const i64 radix = set.last() - set.first(), n = set.size();
+  if (!half(n, radix)) return encode(set.ids(), set.first(), radix);
+  Wire wire{{WireKind::bits, 0, 1, 0}, {}};
+  wire.bytes.resize(at(wire.form.bytes(radix)));
+  std::memcpy(wire.bytes.data(), set.words().data(), wire.bytes.size());
+  return wire;
+}
+
+std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, i64 base,
+                        i64 radix) {
+  if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse();
+  switch (form.kind) {
+    case WireKind::bits: return bits_from(bytes, base, radix);
+    case WireKind::runs: return runs_from(bytes, base, radix);
+    case WireKind::gaps: return take_gaps(form, bytes, base, radix);
+    case WireKind::holes: return all_but(take_gaps(form, bytes, base, radix), base, radix);
+    case WireKind::numbers: break;
+    default: refuse();
+  }
+  std::vector<i64> numbers = numbers_of(bytes, radix);
+  i64 before = -1;
+  for (i64& n : numbers) {
+    if (n <= before || n >= radix) refuse();
+    before = n;
+    n += base;
+  }
+  return numbers;
+}
+
+void decode_into(IdSet& set, const WireForm& form, std::span<const std::byte> bytes) {
+  const i64 radix = set.last() - set.first();
+  if (form.kind != WireKind::bits) {
+    for (const i64 id : decode(form, bytes, set.first(), radix)) set.add(id);
+    return;
+  }
+  IdSet other(set.first(), set.last());
+  if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse();
+  std::memcpy(other.words().data(), bytes.data(), bytes.size());
+  if (const i64 rest = radix & 63; rest != 0 && other.words().back() >> rest != 0) refuse();
+  set.merge(other);
+}
+
+// Problem 1 bit, kind 3; then either the number of what is listed, or low 6, listed 27, high 27.
+Notice Notice::of(const WireForm& form, bool problem) {
+  const auto listed = static_cast<std::uint64_t>(form.listed);
+  std::uint64_t size = listed;
+  if (form.kind == WireKind::gaps || form.kind == WireKind::holes)
+    size = static_cast<std::uint64_t>(form.low) | listed << 6 |
+           static_cast<std::uint64_t>(form.high) << 33;
+  return {size << 4 | static_cast<std::uint64_t>(form.kind) << 1 |
+          static_cast<std::uint64_t>(problem)};
+}
+
+WireForm Notice::form() const {
+  const std::uint64_t kind = word >> 1 & 7, size = word >> 4;
+  if (kind > static_cast<std::uint64_t>(WireKind::positions)) refuse();
+  WireForm form{static_cast<WireKind>(kind)};
+  if (form.kind == WireKind::gaps || form.kind == WireKind::holes) {
+    form.low = static_cast<int>(size & 63);
+    form.listed = static_cast<i64>(size >> 6) & most_gaps;
+    form.high = static_cast<i64>(size >> 33);
+  } else {
+    form.listed = static_cast<i64>(size);
+  }
+  return form;
+}
+
+}  // namespace tessera

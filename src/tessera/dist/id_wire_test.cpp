@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ids as they travel: every form gives back what went in, is as short as it says, and damaged bytes
+// are refused.
+#include "tessera/dist/id_wire.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <set>
+
+namespace tessera {
+namespace {
+
+using Rng = std::mt19937_64;
+i64 below(Rng& rng, i64 n) { return static_cast<i64>(rng() % static_cast<std::uint64_t>(n)); }
+
+std::vector<i64> any_ids(Rng& rng, i64 base, i64 radix, i64 n) {
+  std::set<i64> ids;
+  while (std::ssize(ids) < n) ids.insert(base + below(rng, radix));
+  return {ids.begin(), ids.end()};
+}
+
+// The notice tells the form; the bytes are as long as the form says; the ids come back.
+WireForm there_and_back(const std::vector<i64>& ids, i64 base, i64 radix) {
+  const Wire wire = encode(ids, base, radix);
+  const Notice notice = Notice::of(wire.form, true);
+  EXPECT_TRUE(notice.problem());
+  const WireForm form = notice.form();
+  EXPECT_EQ(form.bytes(radix), std::ssize(wire.bytes));
+  EXPECT_LE(std::ssize(wire.bytes), most_wire_bytes(std::ssize(ids), radix));
+  EXPECT_EQ(form.empty(), ids.empty());
+  EXPECT_EQ(decode(form, wire.bytes, base, radix), ids);
+  return form;
+}
+
+// log2 of the ways to choose n of radix.
+double least_bits(i64 radix, i64 n) {
+  const auto f = [](i64 k) { return std::lgamma(static_cast<double>(k) + 1); };
+  return (f(radix) - f(n) - f(radix - n)) / std::log(2.0);
+}
+
+}  // namespace
+
+TEST(IdWire, RandomSetsComeBack) {
+  Rng rng(5);
+  for (int round = 0; round < 2000; ++round) {
+    const i64 radix = 1 + below(rng, round % 2 == 0 ? 70 : 5000), base = below(rng, 1000);
+    there_and_back(any_ids(rng, base, radix, below(rng, radix + 1)), base, radix);
+  }
+}
+
+TEST(IdWire, NoneAllAndOne) {
+  for (const i64 radix : {i64{1}, i64{7}, i64{64}, i64{65}, i64{10000}}) {
+    EXPECT_TRUE(there_and_back({}, 3, radix).empty());
+    std::vector<i64> all(static_cast<std::size_t>(radix));
+    std::iota(all.begin(), all.end(), i64{3});
+    EXPECT_EQ(there_and_back(all, 3, radix).bytes(radix), 0);  // the notice says it
+    for (const i64 one : {i64{0}, radix / 2, radix - 1}) there_and_back({3 + one}, 3, radix);
+  }
+  EXPECT_TRUE(there_and_back({}, 0, 0).empty());
+}
+
+TEST(IdWire, GapsBeyondThirtyTwoBits) {
+  const i64 radix = i64{1} << 42, base = i64{1} << 43;
+  const std::vector<i64> ids{base, base + 1, base + (i64{1} << 31) + 5, base + (i64{1} << 40),
+                             base + radix - 1};
+  there_and_back(ids, base, radix);
+  there_and_back({base + radix - 1}, base, radix);
+  there_and_back({0, i64{1} << 61}, 0, i64{1} << 62);
+  Rng rng(2);
+  const std::vector<i64> many = any_ids(rng, base, radix, 500);
+  EXPECT_EQ(there_and_back(many, base, radix).kind, WireKind::gaps);
+}
+
+TEST(IdWire, RunsStayRuns) {
+  std::vector<i64> ids;
+  for (i64 first : {i64{10}, i64{4000}, i64{90000}})
+    for (i64 k = 0; k < 700; ++k) ids.push_back(first + k);
+  EXPECT_EQ(there_and_back(ids, 0, 100000).kind, WireKind::runs);
+}
+
+TEST(IdWire, AnySetIsWithinFivePerCentOfTheLeast) {
+  Rng rng(9);
+  const i64 radix = 20000;
+  for (const double share :
+       {0.001, 0.01, 0.05, 0.125, 0.2, 0.25, 0.333, 0.4, 0.5, 0.6, 0.7, 0.875, 0.95, 0.99}) {
+    const auto n = static_cast<i64>(share * static_cast<double>(radix));
+    const std::vector<i64> ids = any_ids(rng, 0, radix, n);
+    const double least = least_bits(radix, n) / 8;
+    EXPECT_LE(static_cast<double>(there_and_back(ids, 0, radix).bytes(radix)), 1.05 * least + 1)
+        << share;
+  }
+}
+
+TEST(IdWire, ASetEncodesAndMerges) {
+  Rng rng(4);
+  for (const double share : {0.01, 0.25, 0.5, 0.9, 1.0}) {
+    const i64 first = 100, last = 100 + 9001;
+    IdSet all(0, 20000), into(first, last);
+    const std::vector<i64> ids = any_ids(rng, 0, 20000, static_cast<i64>(share * 20000));
+    for (const i64 id : ids) all.add(id);
+    const IdSet part = all.within(first, last);
+    const Wire wire = encode(part);
+    into.add(first + 17);
+    decode_into(into, wire.form, wire.bytes);
+    std::set<i64> expected{first + 17};
+    for (const i64 id : ids)
+      if (id >= first && id < last) expected.insert(id);
+    const std::vector<i64> found = into.ids();
+    EXPECT_TRUE(std::equal(found.begin(), found.end(), expected.begin(), expected.end())) << share;
+  }
+}
+
+// Whatever arrives: ids within bounds, ascending, or CommError.
+TEST(IdWire, DamagedBytesAreRefused) {
+  Rng rng(7);
+  int refused = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const i64 radix = 1 + below(rng, 700);
+    Notice notice =
+        Notice::of(encode(any_ids(rng, 0, radix, below(rng, radix + 1)), 0, radix).form, false);
+    if (round % 2 == 0) notice.word ^= std::uint64_t{1} << (1 + below(rng, 63));
+    if (round % 7 == 0) notice.word = rng();
+    try {
+      const WireForm form = notice.form();
+      const i64 length = form.bytes(radix);
+      ASSERT_LE(length, 16 * radix + 16);
+      std::vector<std::byte> bytes(static_cast<std::size_t>(length));
+      for (std::byte& b : bytes) b = static_cast<std::byte>(rng() & rng());
+      const std::vector<i64> ids = decode(form, bytes, 0, radix);
+      ASSERT_TRUE(std::is_sorted(ids.begin(), ids.end(), std::less_equal<>()));
+      ASSERT_TRUE(ids.empty() || (ids.front() >= 0 && ids.back() < radix));
+      IdSet set(0, radix);
+      decode_into(set, form, bytes);
+      ASSERT_EQ(set.ids(), ids);
+    } catch (const CommError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 200);
+  EXPECT_LT(refused, 4000);
+  const Wire wire = encode(std::vector<i64>{1, 5, 700}, 0, 1000);
+  const std::span<const std::byte> bytes(wire.bytes);
+  EXPECT_THROW((void)decode(wire.form, bytes.first(bytes.size() - 1), 0, 1000), CommError);
+}
+
+}  // namespace tessera
