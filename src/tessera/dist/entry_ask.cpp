@@ -176,8 +176,7 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
   try {
     const Array mine =
         checked_positions(key.spread[0].resident(), key.plan.axes[0], x.part().size());
-    const i64* ids = mine.host<i64>();
-    for (i64 j = 0; j < mine.size(); ++j) all.add(ids[j]);
+    for (const i64 id : std::span<const i64>(mine.host<i64>(), at(mine.size()))) all.add(id);
   } catch (const IndexError&) {
     problem = true;
   }

@@ -56,7 +56,15 @@ class RowFetch {
       }
     if (!keep_) return out_;
     const Array there = out_.to(x_.device());
-    return straight_ ? there : take(there, list_of(fetch_.slot).to(x_.device()), 0);
+    if (straight_) return there;
+    if (x_.device().kind != Kind::cpu) return take(there, list_of(fetch_.slot).to(x_.device()), 0);
+    const auto n = static_cast<i64>(fetch_.slot.size());
+    const Array slots(Storage::adopt(
+                          cpu, const_cast<i64*>(fetch_.slot.data()), n * 8, [] {}, false),
+                      Layout::contiguous({n}), DType::i64);
+    const Array each = take(there, slots, 0);
+    each.storage().wait();  // what was lent ends here
+    return each;
   }
 
  private:

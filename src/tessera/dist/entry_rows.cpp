@@ -57,7 +57,9 @@ std::vector<Array> EntryRows::positions_of(std::span<const i64> ids) const {
   for (i64 a = 0; a < extents_.size(); ++a) {
     Array p = host_list(n);
     i64* to = p.host<i64>();
-    if (a == split_digit_) {
+    if (per_entry_ == 1 && a == split_digit_) {
+      for (i64 j = 0; j < n; ++j) to[j] = ids[at(j)] - begin;
+    } else if (a == split_digit_) {
       for (i64 j = 0; j < n; ++j) to[j] = ids[at(j)] / per_entry_ - begin;
     } else {
       weight /= std::max<i64>(1, extents_[a]);  // nothing is asked of an empty axis

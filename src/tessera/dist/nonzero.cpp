@@ -16,8 +16,9 @@ std::vector<Array> own_positions(const DNDarray& x) {
   std::vector<Array> local = tessera::nonzero(x.resident());
   for (Array& p : local) p = p.to(cpu).contiguous();
   Array& split = local[0];
+  const i64 n = split.size(), begin = x.part().begin(x.comm().rank());
   i64* v = split.host<i64>();
-  for (i64 j = 0; j < split.size(); ++j) v[j] += x.part().begin(x.comm().rank());
+  for (i64 j = 0; j < n; ++j) v[j] += begin;
   return local;
 }
 
