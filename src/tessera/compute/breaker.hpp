@@ -6,8 +6,8 @@
 //   breaker.failed(gpu, why, now);   breaker.why_closed(gpu, now)  // "": it may be used
 
 #include <chrono>
-#include <map>
 #include <string>
+#include <vector>
 
 #include "tessera/device/device.hpp"
 
@@ -17,16 +17,19 @@ class TESSERA_API Breaker {
  public:
   using Time = std::chrono::steady_clock::time_point;
   void failed(Device device, const std::string& why, Time now);
-  void worked(Device device) { trouble_.erase(device); }
+  void worked(Device device);
   std::string why_closed(Device device, Time now) const;
 
  private:
   struct Trouble {
+    Device device;
     std::string why;
     std::chrono::seconds pause;
     Time since;
   };
-  std::map<Device, Trouble> trouble_;
+  const Trouble* find(Device device) const;
+
+  std::vector<Trouble> trouble_;
 };
 
 }  // namespace tessera

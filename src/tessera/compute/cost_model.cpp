@@ -114,56 +114,70 @@ double Curve::seconds(double work) const {
   return left->seconds * std::pow(right->seconds / left->seconds, share);
 }
 
+const Curve* CostModel::find(Device device, Operation op, DType dtype) const {
+  for (const Row& r : rows_)
+    if (r.device == device && r.op == op && r.dtype == dtype) return &r.curve;
+  return nullptr;
+}
+
+Curve& CostModel::curve(Device device, Operation op, DType dtype) {
+  for (Row& r : rows_)
+    if (r.device == device && r.op == op && r.dtype == dtype) return r.curve;
+  return rows_.emplace_back(Row{device, op, dtype, {}}).curve;
+}
+
 void CostModel::add(Device device, const Problem& problem, double seconds) {
-  curves_[{device, problem.op, problem.dtype}].add(work(problem), seconds);
+  curve(device, problem.op, problem.dtype).add(work(problem), seconds);
 }
 
 void CostModel::set_memory_rate(Device device, double bytes_per_second) {
   require<ArgumentError>(sound(bytes_per_second), "cost model: ", bytes_per_second,
                          " bytes per second of ", device, "; expected a positive number");
-  memory_rates_[device] = bytes_per_second;
+  for (Memory& m : memories_)
+    if (m.device == device) {
+      m.bytes_per_second = bytes_per_second;
+      return;
+    }
+  memories_.push_back({device, bytes_per_second});
 }
 
 std::optional<double> CostModel::seconds(Device device, const Problem& problem) const {
-  auto found = curves_.find({device, problem.op, problem.dtype});
-  if (found == curves_.end())
-    found = curves_.find({device, problem.op, stand_in(problem.op, problem.dtype)});
-  if (found == curves_.end()) return std::nullopt;
+  const Curve* known = find(device, problem.op, problem.dtype);
+  if (!known) known = find(device, problem.op, stand_in(problem.op, problem.dtype));
+  if (!known) return std::nullopt;
   // A batch of small problems is as many calls, or one over all the work: the quicker.
   Problem one = problem;
   one.batch = 1;
-  const double together = found->second.seconds(work(problem));
-  const double apart = static_cast<double>(problem.batch) * found->second.seconds(work(one));
-  const double computed = std::min(std::max(together, found->second.seconds(work(one))), apart);
-  const auto rate = memory_rates_.find(device);
-  if (rate == memory_rates_.end()) return computed;
-  return std::max(computed, touched_bytes(problem) / rate->second);
+  const double single = known->seconds(work(one));
+  const double computed = std::min(std::max(known->seconds(work(problem)), single),
+                                   static_cast<double>(problem.batch) * single);
+  for (const Memory& m : memories_)
+    if (m.device == device) return std::max(computed, touched_bytes(problem) / m.bytes_per_second);
+  return computed;
 }
 
 std::optional<double> CostModel::double_rate(Device device) const {
-  const auto single = curves_.find({device, Operation::matmul, DType::f32});
-  const auto twice = curves_.find({device, Operation::matmul, DType::f64});
-  if (single == curves_.end() || twice == curves_.end()) return std::nullopt;
-  const double large =
-      std::max(single->second.points().back().work, twice->second.points().back().work);
-  return single->second.seconds(large) / twice->second.seconds(large);
+  const Curve* single = find(device, Operation::matmul, DType::f32);
+  const Curve* twice = find(device, Operation::matmul, DType::f64);
+  if (!single || !twice) return std::nullopt;
+  const double large = std::max(single->points().back().work, twice->points().back().work);
+  return single->seconds(large) / twice->seconds(large);
 }
 
 bool CostModel::knows(Device device) const {
-  return std::any_of(curves_.begin(), curves_.end(),
-                     [&](const auto& c) { return std::get<0>(c.first) == device; });
+  return std::any_of(rows_.begin(), rows_.end(), [&](const Row& r) { return r.device == device; });
 }
 
 std::string CostModel::text() const {
   std::ostringstream out;
   out.precision(9);
   out << first_line << '\n';
-  for (const auto& [device, rate] : memory_rates_)
-    out << device.str() << " memory " << rate << '\n';
-  for (const auto& [key, curve] : curves_)
-    for (const Curve::Point& p : curve.points())
-      out << std::get<0>(key).str() << ' ' << name(std::get<1>(key)) << ' '
-          << name(std::get<2>(key)) << ' ' << p.work << ' ' << p.seconds << '\n';
+  for (const Memory& m : memories_)
+    out << m.device.str() << " memory " << m.bytes_per_second << '\n';
+  for (const Row& r : rows_)
+    for (const Curve::Point& p : r.curve.points())
+      out << r.device.str() << ' ' << name(r.op) << ' ' << name(r.dtype) << ' ' << p.work << ' '
+          << p.seconds << '\n';
   return out.str();
 }
 
@@ -190,7 +204,7 @@ CostModel CostModel::parse(std::string_view text) {
     const auto dtype = parse_dtype(next_word(line));
     require<IoError>(op && dtype, "costs: '", what, "' is no operation with a dtype behind it");
     const double at = number(next_word(line));
-    model.curves_[{device, *op, *dtype}].add(at, number(line));
+    model.curve(device, *op, *dtype).add(at, number(line));
   }
   return model;
 }

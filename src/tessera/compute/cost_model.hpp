@@ -6,11 +6,9 @@
 // auto_solver.hpp decides; tests invent machines.
 //   model.seconds(cpu, {Operation::matmul, DType::f32, 512, 512, 512})
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "tessera/base/dtype.hpp"
@@ -83,8 +81,21 @@ class TESSERA_API CostModel {
   static CostModel parse(std::string_view text);
 
  private:
-  std::map<std::tuple<Device, Operation, DType>, Curve> curves_;
-  std::map<Device, double> memory_rates_;
+  struct Row {
+    Device device;
+    Operation op;
+    DType dtype;
+    Curve curve;
+  };
+  struct Memory {
+    Device device;
+    double bytes_per_second;
+  };
+  const Curve* find(Device device, Operation op, DType dtype) const;
+  Curve& curve(Device device, Operation op, DType dtype);
+
+  std::vector<Row> rows_;
+  std::vector<Memory> memories_;
 };
 
 // The dtype whose curve is read for one that is not measured itself: the next longer float for
