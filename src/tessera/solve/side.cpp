@@ -6,20 +6,45 @@
 #include "tessera/dist/create.hpp"
 
 namespace tessera {
+namespace {
+
+// Groups that several pieces have in common: their sums come together with the first of these
+// pieces, and all of them get the result.
+void record_shared(Recorder& r, const Side& groups, const std::vector<View>& to) {
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    std::size_t k = 0;
+    while (groups.piece(k).start != groups.piece(i).start) ++k;
+    first.push_back(k);
+    if (k != i) record::add(r, to[k], r.resident(to[i], r.device(to[k])), to[k]);
+  }
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (first[i] != i) record::copy(r, to[first[i]], to[i]);
+}
+
+}  // namespace
 
 Side::Side(Shape shape, Device base, RanksPtr ranks)
     : shape_(std::move(shape)),
-      pieces_{{0, shape_.empty() ? 1 : shape_[0], base}},
+      pieces_{{Shape(shape_.size(), 0), shape_, base}},
       base_(base),
       ranks_(std::move(ranks)) {}
 
-Side::Side(Shape shape, i64 axis, std::vector<Piece> pieces, Device base)
-    : shape_(std::move(shape)), axis_(axis), pieces_(std::move(pieces)), base_(base) {}
+Side::Side(Shape shape, std::vector<Piece> pieces, Device base)
+    : shape_(std::move(shape)), pieces_(std::move(pieces)), base_(base) {}
 
-Shape Side::shape(std::size_t i) const {
-  Shape s = shape_;
-  if (spread()) s[axis_] = pieces_[i].size;
-  return s;
+std::vector<i64> Side::cut_axes() const {
+  std::vector<i64> axes;
+  for (i64 axis = 0; axis < shape_.size(); ++axis)
+    if (pieces_.front().size[axis] != shape_[axis]) axes.push_back(axis);
+  return axes;
+}
+
+bool Side::cut_like(const Side& other) const {
+  return shape_ == other.shape_ && !ranks_ && !other.ranks_ &&
+         std::equal(
+             pieces_.begin(), pieces_.end(), other.pieces_.begin(), other.pieces_.end(),
+             [](const Piece& a, const Piece& b) { return a.start == b.start && a.size == b.size; });
 }
 
 i64 Side::size() const { return count_of(ranks_ ? ranks_->shape : shape_); }
@@ -27,7 +52,9 @@ i64 Side::size() const { return count_of(ranks_ ? ranks_->shape : shape_); }
 Array Side::part(const Array& whole, std::size_t i) const {
   if (!spread()) return whole;
   const Piece& p = pieces_[i];
-  return whole.slice(axis_, p.start, p.start + p.size);
+  Array part = whole;
+  for (i64 axis : cut_axes()) part = part.slice(axis, p.start[axis], p.start[axis] + p.size[axis]);
+  return part;
 }
 
 vec::Vector Side::zeros(DType dtype) const {
@@ -79,9 +106,19 @@ void Side::gather(Recorder& r, const vec::Vector& pieces, const Array& whole) co
 }
 
 Side Side::reduced(const Shape& axes) const {
+  const std::vector<i64> cut = cut_axes();
+  const bool beside = std::any_of(cut.begin(), cut.end(), [&](i64 axis) {
+    return std::find(axes.begin(), axes.end(), axis) == axes.end();
+  });
   Side s = *this;
-  for (i64 axis : axes) s.shape_[axis] = 1;
-  if (spread() && std::find(axes.begin(), axes.end(), axis_) == axes.end()) return s;
+  for (i64 axis : axes) {
+    s.shape_[axis] = 1;
+    for (Piece& p : s.pieces_) {
+      p.start[axis] = 0;
+      p.size[axis] = 1;
+    }
+  }
+  if (beside) return s;
   return Side(s.shape_, base_,
               ranks_ ? std::make_shared<const Ranks>(ranks_->reduced(axes)) : nullptr);
 }
@@ -89,7 +126,14 @@ Side Side::reduced(const Shape& axes) const {
 Side Side::stacked(i64 rows) const {
   Shape all{rows};
   all.append(shape_);
-  if (spread()) return Side(std::move(all), axis_ + 1, pieces_, base_);
+  if (spread()) {
+    std::vector<Piece> pieces = pieces_;
+    for (Piece& p : pieces) {
+      p.start.insert(0, 0);
+      p.size.insert(0, rows);
+    }
+    return Side(std::move(all), std::move(pieces), base_);
+  }
   return Side(std::move(all), base_,
               ranks_ ? std::make_shared<const Ranks>(ranks_->stacked(rows)) : nullptr);
 }
@@ -98,6 +142,7 @@ void record_norms2(Recorder& r, const Side& side, const Side& groups, const std:
                    const std::vector<View>& to) {
   if (to.size() == x.size()) {
     for (std::size_t i = 0; i < x.size(); ++i) vec::reduce(r, ReduceOp::sum_abs2, x[i], to[i]);
+    record_shared(r, groups, to);
     const RanksPtr& ranks = side.ranks();
     if (ranks && ranks->spread.split && !groups.ranks()->spread.split)
       ranks->combine(r, to.front());

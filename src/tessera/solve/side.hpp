@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the vectors of a problem lie: whole on one device, or in pieces along an axis, each on a
-// device of its own, or dealt out over ranks, of which this one sees its part. Which of them an
-// operator asks for is in shards.hpp.
+// Where the vectors of a problem lie: whole on one device, or in pieces along some of their axes,
+// each on a device of its own, or dealt out over ranks, of which this one sees its part. Which of
+// them an operator asks for is in shards.hpp.
 //   vec::Vector x = side.zeros(t);   side.scatter(r, whole, x);   vec::norm2(r, x, cell);
 
 #include "tessera/kernels/random/random.hpp"
@@ -11,17 +11,16 @@
 
 namespace tessera {
 
-// Where the vectors of one side of an operator are: whole on the base device, or in pieces along an
-// axis.
+// Where the vectors of one side of an operator are: whole on the base device, or in pieces.
 class TESSERA_API Side {
  public:
   struct Piece {
-    i64 start, size;
+    Shape start, size;
     Device device;
     friend bool operator==(const Piece&, const Piece&) = default;
   };
   Side(Shape shape, Device base, RanksPtr ranks = {});
-  Side(Shape shape, i64 axis, std::vector<Piece> pieces, Device base);
+  Side(Shape shape, std::vector<Piece> pieces, Device base);
   bool spread() const { return pieces_.size() > 1; }
   std::size_t count() const { return pieces_.size(); }
   const Shape& shape() const { return shape_; }
@@ -29,7 +28,10 @@ class TESSERA_API Side {
   const RanksPtr& ranks() const { return ranks_; }
   Device base() const { return base_; }
   Device device(std::size_t i) const { return pieces_[i].device; }
-  Shape shape(std::size_t i) const;  // of piece i
+  const Shape& shape(std::size_t i) const { return pieces_[i].size; }
+  const Piece& piece(std::size_t i) const { return pieces_[i]; }
+  std::vector<i64> cut_axes() const;       // along which pieces are less than the whole
+  bool cut_like(const Side& other) const;  // the same pieces, wherever they are
   vec::Vector zeros(DType dtype) const;
   std::vector<View> temporaries(Recorder& r, DType dtype) const;
   // The part of a whole array that is piece i, a view of it.
@@ -44,16 +46,14 @@ class TESSERA_API Side {
   vec::Vector pieces_of(const Array& whole) const;
   // The pieces put together on a device, at once.
   Array whole(const vec::Vector& pieces, Device device) const;
-  // One number for each group along `axes`: beside the pieces where each holds groups of its own,
-  // on the base where groups lie across them.
+  // One number for each group along `axes`: beside the pieces, in common where groups lie across
+  // some of them; on the base where all groups lie across all pieces.
   Side reduced(const Shape& axes) const;
   Side stacked(i64 rows) const;  // so many vectors, one above the other
   friend bool operator==(const Side&, const Side&) = default;  // vectors of both lie alike
 
  private:
-  friend class Shards;
   Shape shape_;
-  i64 axis_ = 0;
   std::vector<Piece> pieces_;
   Device base_;
   RanksPtr ranks_;

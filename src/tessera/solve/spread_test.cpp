@@ -4,8 +4,7 @@
 #include <filesystem>
 
 #include "support/arrays.hpp"
-#include "support/problems.hpp"
-#include "tessera/base/trace.hpp"
+#include "support/every_solver.hpp"
 #include "tessera/solve/shards.hpp"
 
 namespace tessera {
@@ -15,79 +14,11 @@ using namespace problems;
 
 const Device sim0{Kind::sim, 0};
 
-// Batches T of matrices that act on N, X along for the ride: dims (T, N, X) -> (T, M, X).
-constexpr i64 batches = 6, rows = 9, columns = 7;
-NamedLinop matrices(DType t, Device base) {
-  const Array w = Random(1).normal({batches, rows, columns}, t, base);
-  return Dense(ops::multiply(w, Value(0.3)), dims("TMN"), dims("TNX"), dims("TMX"));
-}
 NamedLinop cut(const NamedLinop& a, NamedDimension along, i64 tile, Device base) {
   return create_batched_linop(
       a,
       {.batch_sizes = {{along, tile}}, .device_matrix = {"sim:0", "sim:1"}, .base_device = base});
 }
-NamedLinop positive(const NamedLinop& a) { return a.N() + Value(0.5) * NamedLinop(Identity()); }
-
-struct Problem {
-  NamedLinop square, any;  // one positive definite, one with sides of different sizes
-  Array b, c;              // of their outputs
-};
-Problem problem(const NamedLinop& a, i64 width, DType t, Device base) {
-  return {positive(a), a, Random(2).normal({batches, columns, width}, t, base),
-          Random(3).normal({batches, rows, width}, t, base)};
-}
-
-struct Named {
-  const char* name;
-  std::function<SolveResult(const Problem&, const SolveOptions&)> solve;
-};
-using O = const SolveOptions&;
-using P = const Problem&;
-Space space_of(P p) { return {p.b.shape(), p.b.dtype(), p.b.device()}; }
-
-const std::vector<Named>& solvers() {
-  static const std::vector<Named> all{
-      {"cg", [](P p, O o) { return cg(p.square, p.b, o); }},
-      {"cg with a preconditioner",
-       [](P p, O o) {
-         const NamedLinop M = polynomial_preconditioner(p.square, 1, PolynomialNorm::l_2, 0.4, 9);
-         return cg(p.square, p.b, o, {.preconditioner = M});
-       }},
-      {"minres", [](P p, O o) { return minres(p.square, p.b, o, {.shift = 1}); }},
-      {"minres with a preconditioner",
-       [](P p, O o) {
-         const Array w = Random(4).uniform({batches, 1, 1}, DType::f64, p.b.device(), 1, 2);
-         return minres(
-             p.square, p.b, o,
-             {.preconditioner = Diagonal(w.astype(p.b.dtype()).broadcast_to({batches, columns, 1}),
-                                         dims("TNX"), dims("X"))});
-       }},
-      {"gmres", [](P p, O o) { return gmres(p.square, p.b, o, {.restart = 5}); }},
-      {"lsqr", [](P p, O o) { return lsqr(p.any, p.c, o); }},
-      {"lsmr", [](P p, O o) { return lsmr(p.any, p.c, o); }},
-      {"fista", [](P p, O o) { return fista(p.any, p.c, prox::l1(0.1), o, {.step = 0.1}); }},
-      {"fista of groups",
-       [](P p, O o) {
-         return fista(p.any, p.c, prox::group(0.5, {0, 1}), o, {.step = 0.1});
-       }},
-      {"pdhg", [](P p, O o) { return pdhg(p.any, p.c, prox::l1(1), prox::l2(0.5), o); }},
-      {"admm", [](P p, O o) { return admm(p.any, p.c, prox::l1(0.2), o, {.inner = 3}); }},
-      {"admm with G",
-       [](P p, O o) {
-         const NamedLinop G = FiniteDifference("N", dims("TNX"));
-         return admm(p.any, p.c, prox::group(0.2, {1}), o, {.G = G, .inner = 3});
-       }},
-      {"power_method", [](P p, O o) { return power_method(p.square, space_of(p), {}, o); }},
-      {"power_method of batches",
-       [](P p, O o) { return power_method(p.square, space_of(p), {.axes = Axes{1}}, o); }},
-      {"lanczos", [](P p, O o) { return lanczos(p.square, space_of(p), {.k = 2, .ncv = 7}, o); }},
-      {"svd", [](P p, O o) { return svd(p.any, space_of(p), {.k = 2, .ncv = 7}, o); }},
-      {"randomized_svd",
-       [](P p, O o) { return randomized_svd(p.any, space_of(p), {.k = 2, .oversample = 3}, o); }},
-  };
-  return all;
-}
-
 TEST(Spread, GivesTheAnswersOfTheWhole) {
   for (const DType t : {DType::f64, DType::c64})
     for (const Device base : {cpu, sim0}) {
@@ -106,23 +37,6 @@ TEST(Spread, GivesTheAnswersOfTheWhole) {
         EXPECT_TRUE(r.x.device() == base) << n.name;
       }
     }
-}
-
-i64 bytes_moved() {
-  return counter(Counter::bytes_host_to_device) + counter(Counter::bytes_device_to_host) +
-         counter(Counter::bytes_device_to_device);
-}
-
-// Bytes that travel in one iteration on vectors of (T, N, width).
-i64 bytes_of_iteration(const Named& n, const NamedLinop& a, i64 width) {
-  const Problem p = problem(a, width, DType::f64, cpu);
-  auto bytes_of = [&](i64 iterations) {
-    const i64 before = bytes_moved();
-    const SolveResult r = n.solve(p, {.rtol = 0, .maxiter = iterations});
-    EXPECT_EQ(r.iterations, iterations) << n.name << ": " << r.reason;
-    return bytes_moved() - before;
-  };
-  return (bytes_of(11) - bytes_of(4)) / 7;
 }
 
 // What travels are numbers, as many for short vectors as for long ones.
