@@ -2,7 +2,10 @@
 #include "tessera/linop/containers/placed_parts.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <span>
+#include <tuple>
 
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/chain.hpp"
@@ -14,9 +17,19 @@
 namespace tessera {
 namespace {
 
-bool same(const View& a, const View& b) {
-  return a.slot == b.slot && a.dtype == b.dtype && a.layout == b.layout;
-}
+// Any order of places will do, as long as equal ones are found among many.
+struct ByPlace {
+  bool operator()(const View& a, const View& b) const {
+    const auto key = [](const View& v) { return std::tuple(v.slot, v.dtype, v.layout.offset); };
+    if (key(a) != key(b)) return key(a) < key(b);
+    const auto less = [](const Shape& s, const Shape& t) {
+      return std::lexicographical_compare(s.begin(), s.end(), t.begin(), t.end());
+    };
+    return a.layout.shape == b.layout.shape ? less(a.layout.strides, b.layout.strides)
+                                            : less(a.layout.shape, b.layout.shape);
+  }
+};
+using Places = std::set<View, ByPlace>;
 
 // A part that is no container, and whether its place has been written before it.
 struct Leaf {
@@ -44,11 +57,10 @@ std::vector<PlacedPart> parts_of(const PlacedPart& p) {
 }
 
 void flatten(Recorder& r, const std::vector<PlacedPart>& parts, bool adds, std::vector<Leaf>& to) {
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const PlacedPart p = joined_part(parts[i]);
-    const bool again =
-        adds || std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(i),
-                            [&](const PlacedPart& q) { return same(q.out, p.out); });
+  Places seen;
+  for (const PlacedPart& given : parts) {
+    const PlacedPart p = joined_part(given);
+    const bool again = !seen.insert(p.out).second || adds;
     const std::vector<PlacedPart> inner = parts_of(p);
     if (inner.empty()) {
       to.push_back({p.a, p.in, p.out, again});
@@ -93,24 +105,40 @@ struct Partial {
 
 // The partial sums worth keeping: two terms and more. None when places overlap without being the
 // same: then the order of the terms is part of what they mean.
-std::vector<Partial> partial_sums(const Recorder& r, const std::vector<Leaf>& leaves, bool adds) {
-  std::vector<Partial> all;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const Leaf& leaf = leaves[i];
-    const bool known = std::any_of(leaves.begin(), leaves.begin() + static_cast<std::ptrdiff_t>(i),
-                                   [&](const Leaf& l) { return same(l.out, leaf.out); });
-    if ((known || adds) != leaf.adds) return {};
-    const std::optional<Visit> v = visit_of(r, leaf);
-    if (!v) continue;
-    auto it = std::find_if(all.begin(), all.end(), [&](const Partial& p) {
-      return p.back.idevice() == v->device() && same(p.out, leaf.out);
-    });
-    if (it == all.end()) it = all.insert(all.end(), {.back = v->back, .out = leaf.out});
-    ++it->terms;
+class Partials {
+ public:
+  Partials(const Recorder& r, const std::vector<Leaf>& leaves, bool adds) {
+    Places seen;
+    for (const Leaf& leaf : leaves) {
+      const bool known = !seen.insert(leaf.out).second;
+      if ((known || adds) != leaf.adds) {
+        all_.clear();
+        break;
+      }
+      const std::optional<Visit> v = visit_of(r, leaf);
+      if (!v) continue;
+      const auto [at, added] = where_[numbered(v->device())].try_emplace(leaf.out, all_.size());
+      if (added) all_.push_back({.back = v->back, .out = leaf.out});
+      ++all_[at->second].terms;
+    }
+    std::erase_if(all_, [](const Partial& p) { return p.terms < 2; });
+    where_.clear();
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      where_[numbered(all_[i].back.idevice())].emplace(all_[i].out, i);
   }
-  std::erase_if(all, [](const Partial& p) { return p.terms < 2; });
-  return all;
-}
+  const std::vector<Partial>& all() const { return all_; }
+  Partial* find(Device device, const View& out) {
+    const auto places = where_.find(numbered(device));
+    if (places == where_.end()) return nullptr;
+    const auto at = places->second.find(out);
+    return at == places->second.end() ? nullptr : &all_[at->second];
+  }
+
+ private:
+  static std::pair<Kind, int> numbered(Device d) { return {d.kind, d.index}; }
+  std::vector<Partial> all_;
+  std::map<std::pair<Kind, int>, std::map<View, std::size_t, ByPlace>> where_;
+};
 
 void add_to(Recorder& r, Partial& p, const Leaf& leaf, const Visit& v) {
   const Recorder::Scope scope(r, leaf.a.str());
@@ -135,27 +163,20 @@ void add_to(Recorder& r, Partial& p, const Leaf& leaf, const Visit& v) {
 void record_placed(Recorder& r, const std::vector<PlacedPart>& placed, Device base, bool adds) {
   std::vector<Leaf> leaves;
   flatten(r, placed, adds, leaves);
-  std::vector<Partial> partials = partial_sums(r, leaves, adds);
-  std::vector<View> written;
-  auto first = [&](const View& out) {
-    const bool known =
-        std::any_of(written.begin(), written.end(), [&](const View& w) { return same(w, out); });
-    if (!known) written.push_back(out);
-    return !known && !adds;
-  };
+  Partials partials(r, leaves, adds);
+  Places written;
+  auto first = [&](const View& out) { return written.insert(out).second && !adds; };
   Recorder::Parts parts(r, base);
   for (const Leaf& leaf : leaves) {
     parts.next();
     const std::optional<Visit> v = visit_of(r, leaf);
-    const auto it = std::find_if(partials.begin(), partials.end(), [&](const Partial& p) {
-      return v && p.back.idevice() == v->device() && same(p.out, leaf.out);
-    });
-    if (it != partials.end())
-      add_to(r, *it, leaf, *v);
+    if (Partial* const p = v ? partials.find(v->device(), leaf.out) : nullptr)
+      add_to(r, *p, leaf, *v);
     else
-      record_one(r, leaf.a, leaf.in, leaf.out, partials.empty() ? leaf.adds : !first(leaf.out));
+      record_one(r, leaf.a, leaf.in, leaf.out,
+                 partials.all().empty() ? leaf.adds : !first(leaf.out));
   }
-  for (const Partial& p : partials) {
+  for (const Partial& p : partials.all()) {
     parts.next();
     record_one(r, p.back, p.sum, p.out, !first(p.out));
   }
