@@ -36,8 +36,12 @@ struct Range {
 };
 Range range_of(std::span<const i64> entries) {
   if (entries.empty()) return {};
-  const auto [low, high] = std::minmax_element(entries.begin(), entries.end());
-  return {*low, *high + 1};
+  i64 low = entries[0], high = low;
+  for (const i64 id : entries) {
+    low = std::min(low, id);
+    high = std::max(high, id);
+  }
+  return {low, high + 1};
 }
 bool dense(const Range& r, std::size_t entries) {
   return IdSet::pays(r.last - r.first, static_cast<i64>(entries));
@@ -50,30 +54,56 @@ Array host_view(std::span<const i64> entries) {
                Layout::contiguous({n}), DType::i64);
 }
 
-std::vector<i64> to_vector(const Array& a) {
+NumberList to_list(const Array& a) {
   const Array dense = a.contiguous();
-  const i64* data = dense.host<i64>();
-  return {data, data + dense.size()};
+  NumberList list(static_cast<std::size_t>(dense.size()));
+  std::copy_n(dense.host<i64>(), list.size(), list.data());
+  return list;
+}
+
+// Ids that lie close: a number for each that there is between the first and the last, at first
+// whether it is meant, then how many are before it.
+Distinct distinct_by_table(std::span<const i64> entries, const Range& r) {
+  const auto range = static_cast<std::size_t>(r.last - r.first);
+  NumberList before(range);
+  std::fill(before.begin(), before.end(), i64{0});
+  for (const i64 id : entries) before[static_cast<std::size_t>(id - r.first)] = 1;
+  Distinct d{NumberList(std::min(range, entries.size()) + 1), NumberList(entries.size())};
+  i64 found = 0;
+  for (std::size_t k = 0; k < range; ++k) {  // written in any case, kept where it is meant
+    const i64 meant = before[k];
+    d.ids[static_cast<std::size_t>(found)] = r.first + static_cast<i64>(k);
+    before[k] = found;
+    found += meant;
+  }
+  d.ids.shorten(static_cast<std::size_t>(found));
+  for (std::size_t j = 0; j < entries.size(); ++j)
+    d.slot[j] = before[static_cast<std::size_t>(entries[j] - r.first)];
+  return d;
+}
+
+Distinct distinct_by_bits(std::span<const i64> entries, const Range& r) {
+  IdSet set(r.first, r.last);
+  for (const i64 id : entries) set.add(id);
+  Distinct d{NumberList(static_cast<std::size_t>(set.size())), NumberList(entries.size())};
+  i64* to = d.ids.data();
+  set.each([&](i64 id) { *to++ = id; });
+  const Slots slots(set);
+  for (std::size_t j = 0; j < entries.size(); ++j) d.slot[j] = slots.of(entries[j]);
+  return d;
 }
 
 }  // namespace
 
 Distinct distinct(std::span<const i64> entries) {
-  Distinct d;
-  if (entries.empty()) return d;
-  if (const Range r = range_of(entries); dense(r, entries.size())) {
-    IdSet set(r.first, r.last);
-    for (const i64 id : entries) set.add(id);
-    d.ids = set.ids();
-    const Slots slots(set);
-    d.slot.resize(entries.size());
-    for (std::size_t j = 0; j < entries.size(); ++j) d.slot[j] = slots.of(entries[j]);
-    return d;
-  }
+  if (entries.empty()) return {};
+  const Range r = range_of(entries);
+  constexpr i64 table = i64{1} << 19;  // numbers that stay near
+  if (r.last - r.first <= std::min(table, 4 * static_cast<i64>(entries.size())))
+    return distinct_by_table(entries, r);
+  if (dense(r, entries.size())) return distinct_by_bits(entries, r);
   const Unique u = unique(host_view(entries));
-  d.ids = to_vector(u.values);
-  d.slot = to_vector(u.inverse);
-  return d;
+  return {to_list(u.values), to_list(u.inverse)};
 }
 
 std::vector<i64> distinct_within(std::span<const i64> entries, i64 first, i64 last) {
@@ -94,7 +124,7 @@ std::vector<i64> distinct_within(std::span<const i64> entries, i64 first, i64 la
 
 Winners winners(std::span<const i64> entries) {
   const Distinct d = distinct(entries);
-  Winners w{d.ids, std::vector<i64>(d.ids.size())};
+  Winners w{d.ids, NumberList(d.ids.size())};
   for (std::size_t j = 0; j < entries.size(); ++j)  // later ones write over earlier ones
     w.entry[static_cast<std::size_t>(d.slot[j])] = static_cast<i64>(j);
   return w;

@@ -10,14 +10,15 @@
 
 #include "tessera/array/array.hpp"
 #include "tessera/dist/id_wire.hpp"
+#include "tessera/dist/number_list.hpp"
 #include "tessera/dist/partition.hpp"
 
 namespace tessera {
 
 // Sorted, each once. `slot[j]` says which of them entry j is.
 struct Distinct {
-  std::vector<i64> ids;
-  std::vector<i64> slot;
+  NumberList ids;
+  NumberList slot;
 };
 TESSERA_API Distinct distinct(std::span<const i64> entries);
 // The same without slots, of those entries that lie in [first, last).
@@ -25,8 +26,8 @@ TESSERA_API std::vector<i64> distinct_within(std::span<const i64> entries, i64 f
 
 // Sorted, each once, with the last entry that has it: whose value stays in an assignment.
 struct Winners {
-  std::vector<i64> ids;
-  std::vector<i64> entry;
+  NumberList ids;
+  NumberList entry;
 };
 TESSERA_API Winners winners(std::span<const i64> entries);
 

@@ -128,7 +128,8 @@ class KnownPush {
   const EntryRows& rows_;
   const DNDarray& value_;
   const OwnRows own_;
-  std::vector<i64> ids_, entries_, bounds_;
+  NumberList ids_, entries_;
+  std::vector<i64> bounds_;
 };
 
 }  // namespace

@@ -48,8 +48,9 @@ class EntryRows {
 // of this rank, `wanted` those that this rank wants, by owner (bounds), each once.
 struct Fetch {
   std::vector<std::vector<i64>> serve;
-  std::vector<i64> wanted, bounds;
-  std::vector<i64> slot;  // of each entry in `wanted`
+  NumberList wanted;
+  std::vector<i64> bounds;
+  NumberList slot;  // of each entry in `wanted`
 };
 // (entries, rest...), on x's device.
 Array fetch_rows(const EntryRows& rows, const Fetch& fetch);

@@ -29,7 +29,8 @@ Array places(const DNDarray& x, const NormalKey& key) {
 // The entries that stay, in NumPy's order.
 std::vector<i64> staying(const DNDarray& x, const NormalKey& key) {
   const Array ids = places(x, key);
-  std::vector<i64> entries = winners({ids.host<i64>(), at(ids.size())}).entry;
+  const NumberList last = winners({ids.host<i64>(), at(ids.size())}).entry;
+  std::vector<i64> entries(last.begin(), last.end());
   std::sort(entries.begin(), entries.end());
   return entries;
 }
@@ -84,7 +85,7 @@ Once each_once(const DNDarray& x, const NormalKey& key) {
   if (static_cast<i64>(d.ids.size()) == ids.size()) return {key, {}};
   std::vector<i64> entries(d.ids.size());
   for (std::size_t j = 0; j < d.slot.size(); ++j) entries[at(d.slot[j])] = static_cast<i64>(j);
-  return {key_of(x, key, entries), std::move(d.slot)};
+  return {key_of(x, key, entries), {d.slot.begin(), d.slot.end()}};
 }
 
 Array repeated(const Array& picked, const Once& once, const IndexPlan& plan) {
