@@ -4,6 +4,10 @@
 #include "dist.hpp"
 #include "linop.hpp"
 
+namespace tessera::python {
+void bind_linalg(nb::module_& m);
+}
+
 NB_MODULE(_tessera, m) {
   using namespace tessera::python;
   m.doc() = "The compiled part of tessera; import tessera instead.";
@@ -18,6 +22,7 @@ NB_MODULE(_tessera, m) {
   bind_reductions(m, array);
   bind_manipulation(m, array);
   bind_fft(m);
+  bind_linalg(m);
   bind_random(m);
   bind_config(m);
   bind_compute(m);

@@ -223,7 +223,8 @@ DNDarray cholesky(const DNDarray& a) {
   require_matrix("cholesky", a, true);
   if (is_stack(a)) {
     const DNDarray own = by_matrices(a);
-    return restacked(each_own(own, local::cholesky), own, a, true);
+    return restacked(each_own(own, [](const Array& x) { return local::cholesky(x); }), own, a,
+                     true);
   }
   const DenseBackend* grid = grid_for(a);
   if (!grid) return laid_out(local::cholesky(a.gathered()), a.spread(), a.comm());
@@ -236,7 +237,7 @@ Qr qr(const DNDarray& a) {
   require_matrix("qr", a, false);
   if (is_stack(a)) {
     const DNDarray own = by_matrices(a);
-    const local::Qr f = each_own(own, local::qr);
+    const local::Qr f = each_own(own, [](const Array& x) { return local::qr(x); });
     return {restacked(f.q, own, a, true), restacked(f.r, own, a, true)};
   }
   const DenseBackend* grid = grid_for(a);
@@ -258,7 +259,7 @@ Eigh eigh(const DNDarray& a) {
   require_matrix("eigh", a, true);
   if (is_stack(a)) {
     const DNDarray own = by_matrices(a);
-    const local::Eigh e = each_own(own, local::eigh);
+    const local::Eigh e = each_own(own, [](const Array& x) { return local::eigh(x); });
     return {restacked(e.values, own, a, false), restacked(e.vectors, own, a, true)};
   }
   const DenseBackend* grid = grid_for(a);

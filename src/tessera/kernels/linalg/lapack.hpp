@@ -12,8 +12,12 @@
 #include <lapacke.h>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <vector>
+
+#include "tessera/base/error.hpp"
+#include "tessera/kernels/linalg/dense.hpp"
 
 namespace tessera::lapack {
 
@@ -30,6 +34,10 @@ template <class T>
 using Real = typename RealOf<T>::type;
 template <class T>
 inline constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
+
+inline char letter(Turn turn) {
+  return turn == Turn::none ? 'N' : turn == Turn::transposed ? 'T' : 'C';
+}
 
 // LAPACKE's middle level by type: TESSERA_LAPACK(getrf)(m, ...) calls sgetrf to zgetrf.
 #define TESSERA_LAPACK_REAL(T, s, d, ...)                     \
@@ -49,14 +57,33 @@ Int getrf(Int m, Int n, T* a, Int lda, Int* pivots) {
   TESSERA_LAPACK_COMPLEX(T, cgetrf, zgetrf, m, n, a, lda, pivots);
 }
 template <class T>
-Int getrs(Int n, Int columns, const T* a, Int lda, const Int* pivots, T* b, Int ldb) {
-  TESSERA_LAPACK_REAL(T, sgetrs, dgetrs, 'N', n, columns, a, lda, pivots, b, ldb);
-  TESSERA_LAPACK_COMPLEX(T, cgetrs, zgetrs, 'N', n, columns, a, lda, pivots, b, ldb);
+Int getrs(char turn, Int n, Int columns, const T* a, Int lda, const Int* pivots, T* b, Int ldb) {
+  TESSERA_LAPACK_REAL(T, sgetrs, dgetrs, turn, n, columns, a, lda, pivots, b, ldb);
+  TESSERA_LAPACK_COMPLEX(T, cgetrs, zgetrs, turn, n, columns, a, lda, pivots, b, ldb);
 }
 template <class T>
-Int potrf(Int n, T* a, Int lda) {  // the lower triangle
-  TESSERA_LAPACK_REAL(T, spotrf, dpotrf, 'L', n, a, lda);
-  TESSERA_LAPACK_COMPLEX(T, cpotrf, zpotrf, 'L', n, a, lda);
+Int potrf(char triangle, Int n, T* a, Int lda) {
+  TESSERA_LAPACK_REAL(T, spotrf, dpotrf, triangle, n, a, lda);
+  TESSERA_LAPACK_COMPLEX(T, cpotrf, zpotrf, triangle, n, a, lda);
+}
+template <class T>
+Int potrs(char triangle, Int n, Int columns, const T* a, Int lda, T* b, Int ldb) {
+  TESSERA_LAPACK_REAL(T, spotrs, dpotrs, triangle, n, columns, a, lda, b, ldb);
+  TESSERA_LAPACK_COMPLEX(T, cpotrs, zpotrs, triangle, n, columns, a, lda, b, ldb);
+}
+template <class T>
+Int trtrs(char triangle, char turn, char diagonal, Int n, Int columns, const T* a, Int lda, T* b,
+          Int ldb) {
+  TESSERA_LAPACK_REAL(T, strtrs, dtrtrs, triangle, turn, diagonal, n, columns, a, lda, b, ldb);
+  TESSERA_LAPACK_COMPLEX(T, ctrtrs, ztrtrs, triangle, turn, diagonal, n, columns, a, lda, b, ldb);
+}
+
+// A number of elements that LAPACK can count: its work space may need more than the matrix.
+inline std::size_t room_for(double size) {
+  require<BackendError>(size < static_cast<double>(std::numeric_limits<Int>::max()),
+                        "linalg: LAPACK needs a work space of ", size,
+                        " numbers, more than its 32-bit integers can count");
+  return static_cast<std::size_t>(std::max<double>(1, size));
 }
 
 // The size that LAPACK wants for its work, from a first call with room for the answer.
@@ -64,7 +91,7 @@ template <class T, class F>
 std::vector<T> work_for(F&& call) {
   T answer{};
   call(&answer, Int{-1});
-  return std::vector<T>(static_cast<std::size_t>(std::max<double>(1, std::real(answer))));
+  return std::vector<T>(room_for(std::real(answer)));
 }
 
 template <class T>
@@ -85,6 +112,17 @@ Int geqrf(Int m, Int n, T* a, Int lda, T* tau) {
   std::vector<T> work = work_for<T>(call);
   return call(work.data(), static_cast<Int>(work.size()));
 }
+// With exchanges of columns: order[j] from 1 is the column that came to place j; zeros go in.
+template <class T>
+Int geqp3(Int m, Int n, T* a, Int lda, Int* order, T* tau) {
+  std::vector<Real<T>> real(is_complex<T> ? 2 * static_cast<std::size_t>(n) + 1 : 0);
+  auto call = [&](T* work, Int size) -> Int {
+    TESSERA_LAPACK_REAL(T, sgeqp3, dgeqp3, m, n, a, lda, order, tau, work, size);
+    TESSERA_LAPACK_COMPLEX(T, cgeqp3, zgeqp3, m, n, a, lda, order, tau, work, size, real.data());
+  };
+  std::vector<T> work = work_for<T>(call);
+  return call(work.data(), static_cast<Int>(work.size()));
+}
 // The first n columns of Q, from k reflections.
 template <class T>
 Int orgqr(Int m, Int n, Int k, T* a, Int lda, const T* tau) {
@@ -96,9 +134,9 @@ Int orgqr(Int m, Int n, Int k, T* a, Int lda, const T* tau) {
   return call(work.data(), static_cast<Int>(work.size()));
 }
 
-// Values in ascending order; the vectors take the place of a, whose lower triangle counts.
+// Values in ascending order; the vectors (job 'V') take the place of a.
 template <class T>
-Int heevd(Int n, T* a, Int lda, Real<T>* values) {
+Int heevd(char job, char triangle, Int n, T* a, Int lda, Real<T>* values) {
   T size{};
   Real<T> real_size{};
   Int int_size = 0;
@@ -107,12 +145,13 @@ Int heevd(Int n, T* a, Int lda, Real<T>* values) {
   std::vector<Int> ints;
   auto call = [&](T* w, Int lw, Real<T>* r, Int lr, Int* i, Int li) -> Int {
     (void)r, (void)lr;
-    TESSERA_LAPACK_REAL(T, ssyevd, dsyevd, 'V', 'L', n, a, lda, values, w, lw, i, li);
-    TESSERA_LAPACK_COMPLEX(T, cheevd, zheevd, 'V', 'L', n, a, lda, values, w, lw, r, lr, i, li);
+    TESSERA_LAPACK_REAL(T, ssyevd, dsyevd, job, triangle, n, a, lda, values, w, lw, i, li);
+    TESSERA_LAPACK_COMPLEX(T, cheevd, zheevd, job, triangle, n, a, lda, values, w, lw, r, lr, i,
+                           li);
   };
   if (const Int info = call(&size, -1, &real_size, -1, &int_size, -1)) return info;
-  work.resize(static_cast<std::size_t>(std::max<double>(1, std::real(size))));
-  real.resize(static_cast<std::size_t>(std::max<double>(1, real_size)));
+  work.resize(room_for(std::real(size)));
+  real.resize(room_for(real_size));
   ints.resize(static_cast<std::size_t>(std::max<Int>(1, int_size)));
   return call(work.data(), static_cast<Int>(work.size()), real.data(),
               static_cast<Int>(real.size()), ints.data(), static_cast<Int>(ints.size()));
@@ -136,26 +175,25 @@ Int gesdd(char job, Int m, Int n, T* a, Int lda, Real<T>* values, T* u, Int ldu,
   return call(work.data(), static_cast<Int>(work.size()));
 }
 
-// Least squares by singular values: the first n rows of b become x. Those below rcond times the
-// largest count as zero; `rank` is the number of the others.
+// Eigenvalues of a general matrix and its vectors ('V': wanted).
 template <class T>
-Int gelsd(Int m, Int n, Int columns, T* a, Int lda, T* b, Int ldb, Real<T>* values, Real<T> rcond,
-          Int* rank) {
-  T size{};
-  Real<T> real_size{};
-  Int int_size = 0;
-  auto call = [&](T* w, Int lw, Real<T>* r, Int* i) -> Int {
-    (void)r;
-    TESSERA_LAPACK_REAL(T, sgelsd, dgelsd, m, n, columns, a, lda, b, ldb, values, rcond, rank, w,
-                        lw, i);
-    TESSERA_LAPACK_COMPLEX(T, cgelsd, zgelsd, m, n, columns, a, lda, b, ldb, values, rcond, rank, w,
-                           lw, r, i);
+Int geev_complex(char left, char right, Int n, T* a, Int lda, T* values, T* vl, T* vr) {
+  std::vector<Real<T>> real(2 * static_cast<std::size_t>(n) + 1);
+  auto call = [&](T* work, Int size) -> Int {
+    TESSERA_LAPACK_COMPLEX(T, cgeev, zgeev, left, right, n, a, lda, values, vl, lda, vr, lda, work,
+                           size, real.data());
   };
-  if (const Int info = call(&size, -1, &real_size, &int_size)) return info;
-  std::vector<T> work(static_cast<std::size_t>(std::max<double>(1, std::real(size))));
-  std::vector<Real<T>> real(static_cast<std::size_t>(std::max<double>(1, real_size)));
-  std::vector<Int> ints(static_cast<std::size_t>(std::max<Int>(1, int_size)));
-  return call(work.data(), static_cast<Int>(work.size()), real.data(), ints.data());
+  std::vector<T> work = work_for<T>(call);
+  return call(work.data(), static_cast<Int>(work.size()));
+}
+template <class T>
+Int geev_real(char left, char right, Int n, T* a, Int lda, T* re, T* im, T* vl, T* vr) {
+  auto call = [&](T* work, Int size) -> Int {
+    TESSERA_LAPACK_REAL(T, sgeev, dgeev, left, right, n, a, lda, re, im, vl, lda, vr, lda, work,
+                        size);
+  };
+  std::vector<T> work = work_for<T>(call);
+  return call(work.data(), static_cast<Int>(work.size()));
 }
 
 #undef TESSERA_LAPACK_REAL

@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "support/arrays.hpp"
+#include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 
@@ -62,7 +66,7 @@ TEST(Linalg, FactorsRectangles) {
   for (const DType t : dtypes)
     for (const Shape& shape : {Shape{3, 7, 4}, {4, 7}, {5, 5}, {3, 1}}) {
       const Array a = random(shape, t, 5);
-      const auto [q, r] = linalg::qr(a);
+      const auto [q, r, order] = linalg::qr(a);
       expect_near(matmul(q, r), a, 10);
       expect_near(matmul(adjoint(q), q), eye_like(matmul(adjoint(q), q)), 10);
       EXPECT_EQ(r.shape(r.ndim() - 2), std::min(a.shape(a.ndim() - 2), a.shape(a.ndim() - 1)));
@@ -134,6 +138,174 @@ TEST(Linalg, FitsLeastSquares) {
     expect_near(matmul(wide, least.x.expand_dims(1)).squeeze(1), y, 20);
     EXPECT_EQ(least.residuals.shape(), (Shape{0}));
   }
+}
+
+Array far(const Array& a) { return a.to(test_device()); }
+
+TEST(Linalg, SolvesTriangles) {
+  for (const DType t : dtypes)
+    for (const bool lower : {false, true})
+      for (const bool unit : {false, true})
+        for (const Turn turn : {Turn::none, Turn::transposed, Turn::adjoint}) {
+          const Array a = ops::add(random({2, 6, 6}, t, 20), eye(6, 6, 0, t, test_device()));
+          const Array b = random({2, 6, 3}, t, 21);
+          Array m = linalg::triangle(a, lower, unit ? (lower ? -1 : 1) : 0);
+          if (unit) m = ops::add(m, eye(6, 6, 0, t, test_device()));
+          if (turn == Turn::transposed) m = turned(m);
+          if (turn == Turn::adjoint) m = adjoint(m);
+          expect_near(matmul(m, linalg::solve_triangular(a, b, {lower, turn, unit})), b, 1000);
+          const Array rows = turned(turned(a).copy());  // columns lie together
+          expect_near(matmul(m, linalg::solve_triangular(rows, b, {lower, turn, unit})), b, 1000);
+        }
+  const std::string text = thrown_text<ArgumentError>(
+      [] { linalg::solve_triangular(far(eye(4, 4, 1, DType::f64)), far(ones({4}, DType::f64))); });
+  EXPECT_NE(text.find("row 1"), std::string::npos) << text;
+}
+
+TEST(Linalg, FactorsOnceAndSolvesOften) {
+  for (const DType t : dtypes) {
+    const Array a = random({3, 20, 20}, t, 22), b = random({3, 20, 2}, t, 23),
+                v = random({20}, t, 24);
+    const linalg::Lu f = linalg::lu_factor(a);
+    expect_near(matmul(f.p().astype(t), matmul(f.l(), f.u())), a, 20);
+    expect_near(matmul(a, f.solve(b)), b, 500);
+    expect_near(matmul(turned(a), f.solve(b, Turn::transposed)), b, 500);
+    expect_near(matmul(adjoint(a), f.solve(b, Turn::adjoint)), b, 500);
+    expect_near(matmul(a, f.solve(v).expand_dims(2)).squeeze(2), v.broadcast_to({3, 20}), 500);
+    const linalg::Lu one = linalg::lu_factor(a.select(0, 1));
+    expect_near(matmul(a.select(0, 1), one.solve(b)), b, 500);
+    const Array g = matmul(a, adjoint(a));
+    expect_near(matmul(g, linalg::cholesky_factor(g).solve(b)), b, 20000);
+    const Array u = linalg::cholesky(g, true);
+    expect_near(matmul(adjoint(u), u), g, 20);
+  }
+  for (const Shape& shape : {Shape{5, 3}, {3, 5}, {2, 4, 4}}) {
+    const Array a = random(shape, DType::f64, 25);
+    const linalg::Lu f = linalg::lu_factor(a);
+    expect_near(matmul(f.p(), matmul(f.l(), f.u())), a, 20);
+  }
+  EXPECT_THROW(linalg::lu_factor(zeros({2, 2}, DType::f64)).solve(ones({2}, DType::f64)),
+               ArgumentError);
+}
+
+TEST(Linalg, FactorsCompletelyAndWithExchanges) {
+  for (const DType t : dtypes)
+    for (const Shape& shape : {Shape{3, 7, 4}, {4, 7}, {5, 5}}) {
+      const Array a = random(shape, t, 26);
+      const auto [q, r, none] = linalg::qr(a, linalg::QrMode::complete);
+      expect_near(matmul(q, r), a, 10);
+      expect_near(matmul(adjoint(q), q), eye_like(q), 10);
+      EXPECT_EQ(q.shape(q.ndim() - 1), q.shape(q.ndim() - 2));
+      expect_near(linalg::qr(a, linalg::QrMode::r).r, linalg::qr(a).r, 10);
+    }
+  if (test_device().kind == Kind::cuda) return;  // cuSOLVER exchanges no columns
+  const Array a = random({6, 4}, DType::f64, 27);
+  const auto [q, r, order] = linalg::qr(a, linalg::QrMode::reduced, true);
+  expect_near(matmul(q, r), a[Index{Slice{}, order}], 10);
+  const std::vector<double> d = values_of<double>(linalg::diagonal(r));
+  for (std::size_t i = 1; i < d.size(); ++i)
+    EXPECT_LE(std::abs(d[i]), std::abs(d[i - 1]) * (1 + 1e-12));
+}
+
+TEST(Linalg, FindsEigenvaluesOfAnyMatrix) {
+  for (const DType t : dtypes) {
+    const Array a = random({2, 9, 9}, t, 28);
+    const bool has_left = test_device().kind != Kind::cuda;  // cuSOLVER finds none
+    const auto [w, v, left] = linalg::eig(a, has_left);
+    const DType c = complex_of(t);
+    const Array m = a.astype(c), wc = w.astype(c), vc = v.astype(c);
+    expect_near(matmul(m, vc), ops::multiply(vc, wc.expand_dims(1)), 50);
+    if (has_left) {
+      const Array lh = adjoint(left.astype(c));
+      expect_near(matmul(lh, m), ops::multiply(wc.expand_dims(2), lh), 50);
+    }
+    expect_near(reduce(ReduceOp::sum, wc, Axes{1}), linalg::trace(m), 50);
+  }
+  const Array real = far(laid_out<double>({2, 2}, {1, 2, 0, 3}));
+  EXPECT_EQ(linalg::eig(real).values.dtype(), DType::f64);
+  EXPECT_EQ(linalg::eigvals(far(laid_out<double>({2, 2}, {0, 1, -2, 0.5}))).dtype(), DType::c128);
+  Array nan = ones({2, 2}, DType::f64, test_device());
+  nan.select(0, 0).fill(Value(std::nan("")));
+  EXPECT_THROW(linalg::eig(nan), ArgumentError);
+}
+
+TEST(Linalg, SkewMatricesHaveImaginaryEigenvalues) {
+  for (const DType t : dtypes) {
+    const Array g = random({7, 7}, t, 29), a = ops::subtract(g, adjoint(g));
+    const auto [w, v, left] = linalg::eig(a);
+    EXPECT_EQ(w.dtype(), complex_of(t));
+    EXPECT_EQ(size(w.real()), 0);
+    expect_near(matmul(a.astype(w.dtype()), v), ops::multiply(v, w.expand_dims(0)), 20);
+    const Array h = ops::add(g, adjoint(g));
+    EXPECT_EQ(linalg::eigvals(h).dtype(), t);
+    expect_near(linalg::eigvals(h), linalg::eigvalsh(h).astype(t), 20);
+    expect_near(linalg::eigvalsh(linalg::triangle(h, false), false), linalg::eigvalsh(h), 20);
+  }
+}
+
+TEST(Linalg, InvertsWhatHasNoInverse) {
+  for (const DType t : dtypes) {
+    const Array a = matmul(random({2, 6, 3}, t, 30), random({2, 3, 5}, t, 31)), x = linalg::pinv(a);
+    expect_near(matmul(a, matmul(x, a)), a, 200);
+    expect_near(matmul(x, matmul(a, x)), x, 2000);
+    EXPECT_EQ(values_of<i64>(linalg::matrix_rank(a).to(cpu)), (std::vector<i64>{3, 3}));
+    expect_near(linalg::svdvals(a), linalg::svd(a).s, 20);
+  }
+}
+
+TEST(Linalg, DeterminantsStayInRange) {
+  const Array ten = ops::multiply(eye(400, 400, 0, DType::f64, test_device()), 10.0);
+  EXPECT_NEAR(linalg::slogdet(ten).logabsdet.item().as<double>(), 400 * std::log(10.0), 1e-9);
+  EXPECT_TRUE(std::isinf(linalg::det(ten).item().as<double>()));
+  const Array d = zeros({4, 4}, DType::f64, test_device());
+  linalg::diagonal(d).copy_from(far(laid_out<double>({4}, {1e200, 1e200, 1e-200, -3e-200})));
+  EXPECT_NEAR(linalg::det(d).item().as<double>(), -3, 1e-14);
+}
+
+TEST(Linalg, MeasuresSizes) {
+  using linalg::NormOrder;
+  const Array a = far(laid_out<double>({2, 2}, {1, -2, 3, 4}));
+  const auto value = [&](NormOrder o) { return linalg::norm(a, o).item().as<double>(); };
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_NEAR(value({}), std::sqrt(30), 1e-14);
+  EXPECT_EQ(value({NormOrder::number, 1}), 6);
+  EXPECT_EQ(value({NormOrder::number, -1}), 4);
+  EXPECT_EQ(value({NormOrder::number, inf}), 7);
+  EXPECT_EQ(value({NormOrder::number, -inf}), 3);
+  const double most = value({NormOrder::number, 2}), least = value({NormOrder::number, -2});
+  EXPECT_NEAR(most * least, 10, 1e-13);
+  EXPECT_NEAR(value({NormOrder::nuclear}), most + least, 1e-13);
+  EXPECT_NEAR(linalg::cond(a).item().as<double>(), most / least, 1e-12);
+  EXPECT_NEAR(linalg::cond(a, {NormOrder::frobenius}).item().as<double>(), 3, 1e-13);
+  EXPECT_TRUE(
+      std::isinf(linalg::cond(ones({2, 2}, DType::f64, test_device()), {NormOrder::number, 1})
+                     .item()
+                     .as<double>()));
+  EXPECT_EQ(linalg::norm(a, {NormOrder::number, 1}, Shape{0}, true).shape(), (Shape{1, 2}));
+  EXPECT_EQ(linalg::trace(a).item().as<double>(), 5);
+  EXPECT_EQ(linalg::trace(a, 1).item().as<double>(), -2);
+  EXPECT_THROW(linalg::norm(ones({2, 2, 2}, DType::f64), {NormOrder::frobenius}), ArgumentError);
+}
+
+TEST(Linalg, NamesTheMatrixAndThePivot) {
+  for (const i64 n : {4, 40}) {
+    const Array a = eye(n, n, 0, DType::f64, test_device()).broadcast_to({2, 3, n, n}).copy();
+    a.select(0, 1).select(0, 2).select(0, 3).fill(Value(0));
+    for (const std::string& text : {thrown_text<ArgumentError>([&] { linalg::inverse(a); }),
+                                    thrown_text<ArgumentError>([&] { linalg::solve(a, a); })}) {
+      EXPECT_NE(text.find("(1, 2)"), std::string::npos) << text;
+      EXPECT_NE(text.find("pivot 4"), std::string::npos) << text;
+    }
+  }
+}
+
+TEST(Linalg, NothingIsMoved) {
+  const Array a = ops::add(random({40, 40}, DType::f64, 32),
+                           ops::multiply(eye(40, 40, 0, DType::f64, test_device()), 40.0));
+  for (const Array& x :
+       {linalg::solve(a, a), linalg::inverse(a), linalg::det(a), linalg::qr(a).q, linalg::svd(a).u,
+        linalg::eig(a).values, linalg::lstsq(a, a).x, linalg::pinv(a)})
+    EXPECT_EQ(x.device(), test_device());
 }
 
 TEST(Linalg, RefusesWhatCannotBeDone) {

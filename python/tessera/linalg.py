@@ -1,0 +1,425 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dense linear algebra with NumPy's names, for stacks of matrices along leading axes, on the device of the arrays.
+
+Integers are taken as float64, short floats as float32. Singular matrices and the like are a :class:`tessera.Error`
+and a ``ValueError`` that names the matrix of the stack and its pivot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ._tessera import (
+    Array,
+    Cholesky,
+    Lu,
+    _cholesky,
+    _cholesky_factor,
+    _cond,
+    _det,
+    _eig,
+    _eigh,
+    _eigvals,
+    _eigvalsh,
+    _inverse,
+    _lstsq,
+    _lu_factor,
+    _matrix_rank,
+    _norm,
+    _pinv,
+    _qr,
+    _slogdet,
+    _solve,
+    _solve_triangular,
+    _svd_of,
+    _svdvals,
+    _trace,
+    asarray,
+)
+from ._tessera import matmul as _matmul
+
+__all__ = [
+    "Cholesky",
+    "EigResult",
+    "EighResult",
+    "LUResult",
+    "LstsqResult",
+    "Lu",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
+    "cholesky",
+    "cholesky_factor",
+    "cond",
+    "det",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "inverse",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "matmul",
+    "matrix_norm",
+    "matrix_rank",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "trace",
+    "vector_norm",
+]
+
+
+class LUResult(NamedTuple):
+    """What :func:`lu` gives.
+
+    >>> ts.linalg.lu([[2.0]]).U.tolist()
+    [[2.0]]
+    """
+
+    P: Array
+    L: Array
+    U: Array
+
+
+class QRResult(NamedTuple):
+    """What :func:`qr` gives; with ``pivoting`` a third, the order of the columns, stands behind it.
+
+    >>> ts.linalg.qr(ts.ones((3, 2))).R.shape
+    (2, 2)
+    """
+
+    Q: Array
+    R: Array
+
+
+class EighResult(NamedTuple):
+    """What :func:`eigh` gives.
+
+    >>> ts.linalg.eigh([[2.0]]).eigenvalues.tolist()
+    [2.0]
+    """
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class EigResult(NamedTuple):
+    """What :func:`eig` gives.
+
+    >>> ts.linalg.eig([[2.0]]).eigenvalues.tolist()
+    [2.0]
+    """
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class SVDResult(NamedTuple):
+    """What :func:`svd` gives.
+
+    >>> ts.linalg.svd([[2.0]]).S.tolist()
+    [2.0]
+    """
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+class SlogdetResult(NamedTuple):
+    """What :func:`slogdet` gives.
+
+    >>> ts.linalg.slogdet([[-1.0]]).sign.item()
+    -1.0
+    """
+
+    sign: Array
+    logabsdet: Array
+
+
+class LstsqResult(NamedTuple):
+    """What :func:`lstsq` gives.
+
+    >>> ts.linalg.lstsq([[2.0], [0.0]], [4.0, 0.0]).rank
+    1
+    """
+
+    x: Array
+    residuals: Array
+    rank: int
+    s: Array
+
+
+def matmul(a: Any, b: Any) -> Array:
+    """The product of matrices, NumPy's ``a @ b``.
+
+    >>> ts.linalg.matmul([[1, 2], [3, 4]], [1, 2]).tolist()
+    [5, 11]
+    """
+    return _matmul(a, b)
+
+
+def inverse(a: Any) -> Array:
+    """The inverse of square matrices. To solve a x = b, :func:`solve` is quicker and more exact.
+
+    >>> ts.linalg.inverse([[4.0, 7.0], [2.0, 6.0]]).numpy().round(6).tolist()
+    [[0.6, -0.7], [-0.2, 0.4]]
+    """
+    return _inverse(a)
+
+
+def inv(a: Any) -> Array:
+    """NumPy's name of :func:`inverse`.
+
+    >>> ts.linalg.inv([[2.0]]).tolist()
+    [[0.5]]
+    """
+    return _inverse(a)
+
+
+def solve(a: Any, b: Any) -> Array:
+    """The x of a x = b, by LU with exchanges of rows; b is a vector or a stack of matrices.
+
+    >>> ts.linalg.solve([[4.0, 1.0], [2.0, 3.0]], [1.0, 0.0]).numpy().round(6).tolist()
+    [0.3, -0.2]
+    """
+    return _solve(a, b)
+
+
+def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False) -> Array:
+    """The x of a x = b with a triangular: only that triangle is read.
+
+    ``trans`` 1 or 'T' solves with the transpose, 2 or 'C' with the adjoint; ``unit_diagonal`` takes ones for the
+    diagonal.
+
+    >>> ts.linalg.solve_triangular([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0], lower=True).tolist()
+    [1.0, 2.0]
+    """
+    return _solve_triangular(a, b, trans, lower, unit_diagonal)
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
+    """The x of least \\|b - a x\\|, of those the shortest, by singular values; b is a vector or a stack of matrices.
+
+    Singular values below ``rcond`` times the largest count as zero (None: the precision times max(m, n)). Of a stack,
+    the rank is the least; residuals are empty where it is below n or m <= n.
+
+    >>> ts.linalg.lstsq([[1, 1], [1, 2], [1, 3]], [1, 2, 2]).x.numpy().round(4).tolist()
+    [0.6667, 0.5]
+    """
+    return LstsqResult(*_lstsq(a, b, rcond))
+
+
+def lu(a: Any) -> LUResult:
+    """The factors of a = P L U: a permutation, a lower triangle with ones on its diagonal, an upper triangle.
+
+    >>> P, L, U = ts.linalg.lu([[1.0, 2.0], [4.0, 4.0]])
+    >>> (P @ L @ U).tolist(), U.tolist()
+    ([[1.0, 2.0], [4.0, 4.0]], [[4.0, 4.0], [0.0, 1.0]])
+    """
+    f = _lu_factor(a)
+    return LUResult(f.P, f.L, f.U)
+
+
+def lu_factor(a: Any) -> Lu:
+    """The factored form of matrices, to solve with many right sides: ``f.solve(b)``.
+
+    >>> f = ts.linalg.lu_factor([[4.0, 1.0], [2.0, 3.0]])
+    >>> f.solve([1.0, 0.0]).numpy().round(6).tolist(), f.solve([1.0, 0.0], trans="T").numpy().round(6).tolist()
+    ([0.3, -0.2], [0.3, -0.1])
+    """
+    return _lu_factor(a)
+
+
+def cholesky(a: Any, *, upper: bool = False) -> Array:
+    """The lower triangle L with a = L L.H, or the upper one U with a = U.H U; only that triangle of a is read.
+
+    >>> ts.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
+    """
+    return _cholesky(a, upper)
+
+
+def cholesky_factor(a: Any) -> Cholesky:
+    """The factored form of positive matrices, to solve with many right sides.
+
+    >>> ts.linalg.cholesky_factor([[4.0, 0.0], [0.0, 2.0]]).solve([2.0, 1.0]).numpy().round(6).tolist()
+    [0.5, 0.5]
+    """
+    return _cholesky_factor(a)
+
+
+def qr(a: Any, mode: str = "reduced", *, pivoting: bool = False) -> Any:
+    """Orthonormal columns Q and an upper triangle R with a = Q R; ``mode`` is "reduced", "complete" or "r" (R alone).
+
+    With ``pivoting`` a third result is the order of the columns, a[:, order] = Q R, in which \\|diagonal of R\\| falls.
+
+    >>> Q, R = ts.linalg.qr([[3.0], [4.0]])
+    >>> np.abs(R.numpy()).round(6).tolist()
+    [[5.0]]
+    """
+    q, r, order = _qr(a, mode, pivoting)
+    if mode == "r":
+        return (r, order) if pivoting else r
+    return (q, r, order) if pivoting else QRResult(q, r)
+
+
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """Eigenvalues, ascending, and eigenvectors (columns) of Hermitian matrices; one triangle is read.
+
+    >>> ts.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.numpy().round(6).tolist()
+    [1.0, 3.0]
+    """
+    return EighResult(*_eigh(a, _lower(UPLO)))
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+    """Eigenvalues of Hermitian matrices, ascending.
+
+    >>> ts.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).numpy().round(6).tolist()
+    [1.0, 3.0]
+    """
+    return _eigvalsh(a, _lower(UPLO))
+
+
+def _lower(uplo: str) -> bool:
+    if uplo.upper() not in ("L", "U"):
+        raise ValueError(f"UPLO argument must be 'L' or 'U', got {uplo!r}")
+    return uplo.upper() == "L"
+
+
+def eig(a: Any, *, left: bool = False) -> Any:
+    """Eigenvalues and eigenvectors (columns) of square matrices; with ``left`` a third result, the left vectors.
+
+    Hermitian and skew-Hermitian matrices are noticed: their values are exactly real or exactly imaginary. Real
+    matrices give real values where all of them are.
+
+    >>> ts.linalg.eig([[0.0, 1.0], [-1.0, 0.0]]).eigenvalues.numpy().imag.round(6).tolist()
+    [1.0, -1.0]
+    """
+    values, vectors, other = _eig(a, left)
+    return (values, vectors, other) if left else EigResult(values, vectors)
+
+
+def eigvals(a: Any) -> Array:
+    """Eigenvalues of square matrices, in no particular order.
+
+    >>> ts.linalg.eigvals([[1.0, 5.0], [0.0, 2.0]]).tolist()
+    [1.0, 2.0]
+    """
+    return _eigvals(a)
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """Singular values, descending, and vectors: a = (U * S) @ Vh.
+
+    >>> U, S, Vh = ts.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
+    >>> S.tolist()
+    [4.0, 3.0]
+    """
+    return SVDResult(*_svd_of(a, full_matrices)) if compute_uv else _svdvals(a)
+
+
+def svdvals(a: Any) -> Array:
+    """Singular values, descending.
+
+    >>> ts.linalg.svdvals([[3.0, 0.0], [0.0, 4.0]]).tolist()
+    [4.0, 3.0]
+    """
+    return _svdvals(a)
+
+
+def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> Array:
+    """The pseudo-inverse; singular values at most ``rtol`` times the largest count as zero.
+
+    >>> ts.linalg.pinv([[2.0], [0.0]]).numpy().round(6).tolist()
+    [[0.5, 0.0]]
+    """
+    return _pinv(a, rcond if rtol is None else rtol)
+
+
+def matrix_rank(a: Any, *, rtol: float | None = None) -> Array:
+    """The number of singular values above ``rtol`` times the largest.
+
+    >>> ts.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).item()
+    1
+    """
+    return _matrix_rank(a, rtol)
+
+
+def det(a: Any) -> Array:
+    """Determinants; what lies between does not overflow.
+
+    >>> round(ts.linalg.det([[4.0, 7.0], [2.0, 6.0]]).item(), 9)
+    10.0
+    """
+    return _det(a)
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """The sign of determinants and the logarithm of their size.
+
+    >>> ts.linalg.slogdet(10 * ts.eye(400)).logabsdet.numpy().round(4).item()
+    921.034
+    """
+    return SlogdetResult(*_slogdet(a))
+
+
+def trace(a: Any, *, offset: int = 0) -> Array:
+    """The sum of the diagonal of the last two axes.
+
+    >>> ts.linalg.trace([[2, 0], [0, 3]]).item()
+    5
+    """
+    return _trace(a, offset)
+
+
+def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Norms of vectors (one axis) or matrices (two); ``ord`` is a number, infinity too, "fro" or "nuc", as NumPy's.
+
+    >>> ts.linalg.norm([3.0, 4.0]).item(), ts.linalg.norm([[3.0, 4.0], [0.0, 0.0]], 1).item()
+    (5.0, 4.0)
+    """
+    return _norm(x, ord, axis, keepdims)
+
+
+def vector_norm(
+    x: Any, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float | None = 2
+) -> Array:
+    """The norm of vectors along one axis; without an axis, of all numbers.
+
+    >>> ts.linalg.vector_norm([[3.0, 4.0]], ord=1).item()
+    7.0
+    """
+    if axis is not None:
+        return _norm(x, ord, axis, keepdims)
+    whole = asarray(x)
+    value = _norm(whole.reshape(-1), ord, 0, False)
+    return value.reshape((1,) * whole.ndim) if keepdims else value
+
+
+def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+    """The norm of the matrices in the last two axes.
+
+    >>> ts.linalg.matrix_norm([[3.0, 4.0], [0.0, 0.0]]).item()
+    5.0
+    """
+    return _norm(x, ord, (-2, -1), keepdims)
+
+
+def cond(a: Any, p: Any = None) -> Array:
+    """The condition of matrices: the ratio of singular values, or norm(a, p) times norm(inverse, p).
+
+    >>> round(ts.linalg.cond([[4.0, 7.0], [2.0, 6.0]], "fro").item(), 6)
+    10.5
+    """
+    return _cond(a, p)

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/kernels/linalg/small.hpp"
+
+#include <cmath>
+#include <complex>
+
+#include "tessera/kernels/linalg/stack.hpp"
+
+namespace tessera::linalg::small {
+namespace {
+
+template <class T>
+auto size_of_number(const T& x) {  // LAPACK's measure of a pivot
+  if constexpr (std::is_floating_point_v<T>)
+    return std::abs(x);
+  else
+    return std::abs(x.real()) + std::abs(x.imag());
+}
+
+// m (n, n) and x (n, k), row-major, both written over; 0 or the pivot that is zero, from 1.
+template <class T>
+i64 eliminate(i64 n, i64 k, T* m, T* x) {
+  for (i64 c = 0; c < n; ++c) {
+    i64 best = c;
+    for (i64 r = c + 1; r < n; ++r)
+      if (size_of_number(m[r * n + c]) > size_of_number(m[best * n + c])) best = r;
+    if (m[best * n + c] == T(0)) return c + 1;
+    if (best != c) {
+      std::swap_ranges(m + best * n + c, m + (best + 1) * n, m + c * n + c);
+      std::swap_ranges(x + best * k, x + (best + 1) * k, x + c * k);
+    }
+    const T scale = T(1) / m[c * n + c];
+    for (i64 r = c + 1; r < n; ++r) {
+      const T f = m[r * n + c] * scale;
+      for (i64 j = c + 1; j < n; ++j) m[r * n + j] -= f * m[c * n + j];
+      for (i64 j = 0; j < k; ++j) x[r * k + j] -= f * x[c * k + j];
+    }
+  }
+  for (i64 c = n - 1; c >= 0; --c) {
+    for (i64 r = c + 1; r < n; ++r)
+      for (i64 j = 0; j < k; ++j) x[c * k + j] -= m[c * n + r] * x[r * k + j];
+    for (i64 j = 0; j < k; ++j) x[c * k + j] /= m[c * n + c];
+  }
+  return 0;
+}
+
+// The first element of matrix `i` of a stack.
+i64 offset_of(const Layout& l, i64 i) {
+  i64 at = 0;
+  for (i64 axis = l.ndim() - 3; axis >= 0; i /= l.shape[axis--])
+    at += i % l.shape[axis] * l.strides[axis];
+  return at;
+}
+
+template <class T>
+void load(const Array& from, const T* data, i64 i, T* to) {
+  const Layout& l = from.layout();
+  const i64 rank = l.ndim(), down = l.strides[rank - 2], right = l.strides[rank - 1];
+  const T* p = data + offset_of(l, i);
+  for (i64 r = 0; r < l.shape[rank - 2]; ++r)
+    for (i64 c = 0; c < l.shape[rank - 1]; ++c) *to++ = p[r * down + c * right];
+}
+
+template <class T>
+void solve_all(const Array& a, const Array& b, const Array& x, i64* failed, i64* pivot) {
+  const i64 n = columns(x) == 0 ? 0 : rows(x), k = columns(x), size = n * k;
+  const T* pa = static_cast<const T*>(a.host_data());
+  const T* pb = b ? static_cast<const T*>(b.host_data()) : nullptr;
+  T* px = static_cast<T*>(x.host_data());
+  T m[most_rows * most_rows];
+  const i64 count = size == 0 ? 0 : x.size() / size;
+  for (i64 i = 0; i < count; ++i, px += size) {
+    load(a, pa, i, m);
+    if (pb) {
+      load(b, pb, i, px);
+    } else {
+      std::fill_n(px, size, T(0));
+      for (i64 j = 0; j < n; ++j) px[j * n + j] = T(1);
+    }
+    *pivot = eliminate(n, k, m, px);
+    *failed = i;
+    if (*pivot != 0) return;
+  }
+}
+
+}  // namespace
+
+Array solve(std::string_view who, const Array& a, const Array& b) {
+  const Array x = empty_dense(b ? b.shape() : a.shape(), a.dtype());
+  i64 failed = 0, pivot = 0;
+  dispatch<float, double, std::complex<float>, std::complex<double>>(
+      a.dtype(), who, [&]<class T>() { solve_all<T>(a, b, x, &failed, &pivot); });
+  if (pivot != 0) {
+    const Array info = zeros(leading(a), DType::i64).contiguous();
+    info.host<i64>()[failed] = pivot;
+    require_done(who, info, "Singular matrix", "zero pivot");
+  }
+  return x;
+}
+
+}  // namespace tessera::linalg::small

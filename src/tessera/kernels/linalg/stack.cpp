@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/kernels/linalg/stack.hpp"
+
+#include <algorithm>
+
+namespace tessera::linalg {
+
+DType working_dtype(DType t) {
+  if (t == DType::f16 || t == DType::bf16) return DType::f32;
+  return is_inexact(t) ? t : DType::f64;
+}
+
+void require_matrices(std::string_view who, const Array& a) {
+  require<ShapeError>(a.ndim() >= 2, who,
+                      ": expected a matrix or a stack of them, got an array of shape ", a.shape());
+  for (const i64 axis : {a.ndim() - 2, a.ndim() - 1})
+    require<ShapeError>(a.shape(axis) < std::numeric_limits<std::int32_t>::max(), who,
+                        ": a matrix of shape ", a.shape(),
+                        " is larger than LAPACK's 32-bit integers can count");
+}
+
+void require_square(std::string_view who, const Array& a) {
+  require_matrices(who, a);
+  require<ShapeError>(rows(a) == columns(a), who, ": expected square matrices, got shape ",
+                      a.shape());
+}
+
+void factor(const DenseSpec& spec, Device device, std::initializer_list<const Array*> operands) {
+  enqueue(prepare_dense(spec, device), device, {operands.begin(), operands.size()});
+}
+
+void require_done(std::string_view who, const Array& info, std::string_view reason,
+                  std::string_view pivot) {
+  const Array here = info.to(cpu);
+  const i64* p = here.host<i64>();
+  for (i64 i = 0; i < here.size(); ++i) {
+    if (p[i] == 0) [[likely]]
+      continue;
+    std::string text = cat(who, ": ", reason);
+    if (here.ndim() > 0) {
+      Shape at;
+      for (i64 axis = here.ndim() - 1, rest = i; axis >= 0; rest /= here.shape(axis--))
+        at.push_back(rest % here.shape(axis));
+      std::reverse(at.begin(), at.end());
+      text += cat(", matrix ", at, " of the stack");
+    }
+    if (!pivot.empty()) text += cat(": ", pivot, " ", p[i]);
+    throw ArgumentError(text);
+  }
+}
+
+DenseSpec spec_of(DenseOp op, const Array& a, DType t) {
+  DenseSpec s;
+  s.op = op;
+  s.dtype = t;
+  s.batch = count_of(leading(a));
+  s.m = rows(a);
+  s.n = columns(a);
+  return s;
+}
+
+Sides::Sides(std::string_view who, const Array& matrices, const Array& right)
+    : vector(right.ndim() == 1) {
+  require_square(who, matrices);
+  n = columns(matrices);
+  const Array many = vector ? right.expand_dims(1) : right;
+  require<ShapeError>(many.ndim() >= 2 && rows(many) == n, who, ": matrices of shape ",
+                      matrices.shape(), " and right sides of shape ", right.shape(), " do not fit");
+  const Array* both[] = {&matrices, &right};
+  device = common_device(who, both);
+  dtype = promote(working_dtype(matrices.dtype()), working_dtype(right.dtype()));
+  lead = broadcast_shapes(leading(matrices), leading(many));
+  k = columns(many);
+  one = count_of(leading(matrices)) == 1;
+  a = one ? matrices : matrices.broadcast_to(with(lead, {n, n}));
+  b = many.broadcast_to(with(lead, {n, k}));
+}
+
+Array Sides::right() const { return columns_of(b, dtype); }
+
+// Right sides of one matrix lie side by side: columns of one.
+DenseSpec Sides::spec(DenseOp op) const {
+  DenseSpec s;
+  s.op = op;
+  s.dtype = dtype;
+  s.batch = one ? 1 : count_of(lead);
+  s.m = s.n = n;
+  s.columns = one ? k * count_of(lead) : k;
+  return s;
+}
+
+Array Sides::result(const Array& x) const {
+  const Array y = turned(x);
+  return (vector ? y.squeeze(y.ndim() - 1) : y).contiguous();
+}
+
+}  // namespace tessera::linalg
