@@ -103,10 +103,11 @@ void put_gaps(const WireForm& form, std::span<const i64> sorted, i64 base,
   bits.copy_to(out);
 }
 
-std::vector<i64> take_gaps(const WireForm& form, std::span<const std::byte> bytes, i64 base,
-                           i64 radix) {
+// f(id), ascending.
+template <class F>
+void each_of_gaps(const WireForm& form, std::span<const std::byte> bytes, i64 base, i64 radix,
+                  F&& f) {
   const BitReader bits(bytes);
-  std::vector<i64> ids(at(form.listed));
   const i64 unary = form.listed + form.high, last = base + radix;
   i64 id = base - 1, before = 0, low = unary, found = 0;
   for (i64 w = 0; w * 64 < unary; ++w) {
@@ -119,10 +120,18 @@ std::vector<i64> take_gaps(const WireForm& form, std::span<const std::byte> byte
       if (id >= last) refuse();
       before = at_bit + 1;
       low += form.low;
-      ids[at(found++)] = id;
+      ++found;
+      f(id);
     }
   }
   if (found != form.listed) refuse();
+}
+
+std::vector<i64> take_gaps(const WireForm& form, std::span<const std::byte> bytes, i64 base,
+                           i64 radix) {
+  std::vector<i64> ids(at(form.listed));
+  i64* to = ids.data();
+  each_of_gaps(form, bytes, base, radix, [&](i64 id) { *to++ = id; });
   return ids;
 }
 
@@ -298,6 +307,11 @@ std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, 
 
 void decode_into(IdSet& set, const WireForm& form, std::span<const std::byte> bytes) {
   const i64 radix = set.last() - set.first();
+  if (form.kind == WireKind::gaps) {
+    if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse();
+    each_of_gaps(form, bytes, set.first(), radix, [&](i64 id) { set.add(id); });
+    return;
+  }
   if (form.kind != WireKind::bits) {
     for (const i64 id : decode(form, bytes, set.first(), radix)) set.add(id);
     return;
