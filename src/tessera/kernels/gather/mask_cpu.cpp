@@ -3,6 +3,7 @@
 // chunks whose order is the row-major order of the elements.
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/gather/key.hpp"
@@ -12,6 +13,17 @@ namespace tessera {
 namespace {
 
 constexpr i64 chunk = 32768;
+
+// `a` where it is true, else `b`, without a branch.
+template <class T>
+T either(bool truth, T a, T b) {
+  if constexpr (std::is_unsigned_v<T>) {
+    const T all = static_cast<T>(-static_cast<T>(truth));
+    return static_cast<T>((a & all) | (b & static_cast<T>(~all)));
+  } else {
+    return truth ? a : b;
+  }
+}
 
 class Masked {
  public:
@@ -85,7 +97,7 @@ class Masked {
           for (; step == 0 && ms == 1 && xs == 1 && i + 8 <= length; i += 8) {
             if (eight(m + i) == 0) continue;
             const T one = *from;
-            for (i64 k = i; k < i + 8; ++k) x[at + k] = mask_[m + k] ? one : x[at + k];
+            for (i64 k = i; k < i + 8; ++k) x[at + k] = either(mask_[m + k], one, x[at + k]);
           }
           for (; i < length; ++i)
             if (mask_[m + i * ms]) x[at + i * xs] = from[number++ * step];
