@@ -25,9 +25,13 @@ bool any_outside(const JointLoop& loop, const i64* data, i64 size) {
   const i64 stride = inner_stride(loop, 0);
   parallel_for(loop.count, 1 << 16, [&](i64 begin, i64 end) {
     joint_runs(loop, begin, end - begin, [&](const i64* at, i64 n) {
-      bool bad = false;
-      for (i64 i = 0; i < n; ++i) bad |= outside(data[at[0] + i * stride], size);
-      if (bad) found.store(true, std::memory_order_relaxed);
+      const i64* const line = data + at[0];
+      std::uint64_t bad = 0;  // as wide as the elements: the loop is for vector units
+      if (stride == 1)
+        for (i64 i = 0; i < n; ++i) bad |= static_cast<std::uint64_t>(outside(line[i], size));
+      else
+        for (i64 i = 0; i < n; ++i) bad |= outside(line[i * stride], size) ? 1 : 0;
+      if (bad != 0) found.store(true, std::memory_order_relaxed);
     });
   });
   return found;

@@ -109,6 +109,22 @@ TEST(Gather, EveryDtypeAndLargeArraysInParallel) {
   EXPECT_EQ(values(columns)[static_cast<std::size_t>(2 * n - 1)], n);
 }
 
+// Rows of the commonest lengths have copies of their own, and all are fetched ahead of time.
+TEST(Gather, RowsOfEveryLength) {
+  const i64 n = 301;
+  const Array down = arange(Value(n - 1), Value(-n - 1), Value(-1), DType::i64, test_device());
+  for (const i64 width : {1, 2, 3, 4, 8, 16, 32, 33, 512, 600}) {
+    const Array x = counted({n, width + 1}).slice(1, 0, width);
+    const std::vector<i64> got = values(x[Index(down)]);
+    ASSERT_EQ(static_cast<i64>(got.size()), 2 * n * width);
+    for (i64 j = 0; j < 2 * n; ++j)
+      for (const i64 c : {i64{0}, width - 1})
+        ASSERT_EQ(got[static_cast<std::size_t>(j * width + c)],
+                  (2 * n - 1 - j) % n * (width + 1) + c)
+            << "row " << j << " of " << width;
+  }
+}
+
 TEST(Gather, MasksOfTheWholeShape) {
   const Array x = counted({5, 7}), mask = (counted({7, 5}).transpose()).astype(DType::b1);
   EXPECT_EQ(values(x[Index(mask)]).size(), 34u);

@@ -61,10 +61,13 @@ void pick_offsets(const PickLoop& loop, const i64* const* indices, i64 first, i6
     for (i64 a = 0; a < k; ++a) {
       const i64 *from = indices[a] + at[a], stride = inner_stride(loop.lead, a);
       const i64 size = loop.sizes[a], step = loop.steps[a];
-      for (i64 i = 0; i < length; ++i) {
-        const i64 v = from[i * stride], wrapped = (v < 0 ? v + size : v) * step;
-        p[i] = a == 0 ? wrapped : p[i] + wrapped;
-      }
+      const auto offset = [&](i64 v) { return (v < 0 ? v + size : v) * step; };
+      if (a == 0 && stride == 1)
+        for (i64 i = 0; i < length; ++i) p[i] = offset(from[i]);
+      else if (a == 0)
+        for (i64 i = 0; i < length; ++i) p[i] = offset(from[i * stride]);
+      else
+        for (i64 i = 0; i < length; ++i) p[i] += offset(from[i * stride]);
     }
     const i64 stride = inner_stride(loop.lead, k);
     for (i64 i = 0; i < length; ++i) o[i] = at[k] + i * stride;
