@@ -64,6 +64,17 @@ Array own_answer(const DNDarray& x, const NormalKey& key, const RoutePlan& plan)
   return x.resident()[local_key(key, own_positions(x, key, plan), {}, x.device())];
 }
 
+// Dense positions, relative to the first one of a part.
+Array counted_from(const Array& positions, i64 first) {
+  if (first == 0) return positions;
+  const Array out(Storage::allocate(cpu, positions.bytes()), Layout::contiguous(positions.shape()),
+                  DType::i64);
+  const i64* from = positions.host<i64>();
+  i64* to = out.host<i64>();
+  for (i64 j = 0; j < positions.size(); ++j) to[j] = from[j] - first;
+  return out;
+}
+
 // The rows of the entries of this rank, in the shape of the result.
 Array shaped(const Array& rows, const NormalKey& key, const Shape& local_lead) {
   Shape shape = local_lead;
@@ -163,11 +174,7 @@ std::vector<Array> own_positions(const DNDarray& x, const NormalKey& key, const 
   for (std::size_t a = 0; a < key.plan.arrays.size(); ++a) {
     Array p = cut_positions(key.plan.arrays[a], key.plan.lead, plan.lead_axis, plan.begins[at(me)],
                             plan.ends[at(me)]);
-    if (static_cast<i64>(a) == plan.array) {
-      p = p.copy();
-      i64* values = p.host<i64>();
-      for (i64 j = 0; j < p.size(); ++j) values[j] -= x.part().begin(me);
-    }
+    if (static_cast<i64>(a) == plan.array) p = counted_from(p.contiguous(), x.part().begin(me));
     arrays.push_back(p);
   }
   return arrays;

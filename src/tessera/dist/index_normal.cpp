@@ -2,7 +2,9 @@
 #include "tessera/dist/index_normal.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
+#include "tessera/dist/at.hpp"
 #include "tessera/dist/nonzero.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
@@ -11,6 +13,7 @@ namespace tessera {
 namespace {
 
 using ItemKind = Index::Kind;
+using dist::at;
 
 std::vector<Array> one_each(const Array& mask) {
   return std::vector<Array>(static_cast<std::size_t>(mask.ndim()), stand_in({1}, DType::i64));
@@ -207,11 +210,17 @@ NormalKey foresee(const DNDarray& x, const DistIndex& key) {
 
 void check_values(const DNDarray& x, NormalKey& k) {
   const bool looked_at = count_of(k.plan.lead) > 0;  // NumPy leaves values alone that it drops
+  k.ascends.assign(k.plan.arrays.size(), false);
   for (std::size_t a = 0; a < k.plan.arrays.size(); ++a) {
     if (k.spread[a]) continue;
     const i64 axis = k.plan.axes[static_cast<i64>(a)];
     Array& p = k.plan.arrays[a];
-    p = looked_at ? checked_positions(p, axis, x.shape(axis)) : p.to(cpu).astype(DType::i64);
+    p = p.to(cpu).astype(DType::i64);
+    if (!looked_at) continue;
+    p = p.contiguous();
+    const i64* v = p.host<i64>();
+    k.ascends[a] = v[0] >= 0 && v[p.size() - 1] < x.shape(axis) && ascending({v, at(p.size())});
+    if (!k.ascends[a]) p = checked_positions(p, axis, x.shape(axis));
   }
 }
 
@@ -287,6 +296,17 @@ NormalKey gathered(const DNDarray& x, const NormalKey& key) {
   }
   if (looked_at && !known && !x.comm().first_problem(problem).empty()) throw_first_problem(x, key);
   return k;
+}
+
+bool ascending(std::span<const i64> v) {
+  constexpr std::size_t block = 1024;  // looked at whole, for vector units
+  for (std::size_t begin = 0; begin + 1 < v.size(); begin += block) {
+    const std::size_t end = std::min(begin + block, v.size() - 1);
+    std::uint64_t falls = 0;
+    for (std::size_t i = begin; i < end; ++i) falls |= static_cast<std::uint64_t>(v[i] > v[i + 1]);
+    if (falls != 0) return false;
+  }
+  return true;
 }
 
 Array checked_positions(const Array& positions, i64 axis, i64 size) {

@@ -44,6 +44,9 @@ struct NormalKey {
   // decides it. By shapes and splits alone: what an array holds, and how many elements a mask
   // picks, change nothing.
   Shape lands;
+  // Beside plan.arrays, once check_values was there: found to be in order, from the front. False
+  // says nothing.
+  std::vector<bool> ascends;
   i64 guide = -1;  // the first array that came distributed
   bool any_spread() const;
 };
@@ -96,6 +99,7 @@ DType type_of_positions(i64 size);  // the narrowest
 bool all_ranges_known(const NormalKey& key);
 bool within_ranges(const DNDarray& x, const NormalKey& key);
 
+bool ascending(std::span<const i64> positions);  // equal ones may follow each other
 // Int64, dense, of the host, checked against [-size, size) and counted from the front. IndexError
 // names `axis`.
 Array checked_positions(const Array& positions, i64 axis, i64 size);

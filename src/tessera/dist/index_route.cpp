@@ -24,11 +24,6 @@ i64 varying_axis(const Array& a) {
   return found;
 }
 
-bool ascending(const Array& positions) {
-  const i64* p = positions.host<i64>();
-  return std::is_sorted(p, p + positions.size());
-}
-
 void scalar_route(RoutePlan& plan, const DNDarray& x, const KeyAxis& axis) {
   plan.route = Route::scalar;
   plan.owner = x.part().owner(axis.value);
@@ -82,7 +77,11 @@ void positions_route(RoutePlan& plan, const DNDarray& x, const NormalKey& key, i
   // One array entry per entry of the axis, in ascending order: the owners have runs of the result.
   const i64 varying = varying_axis(positions);
   const bool one_to_one = varying >= 0 && positions.size() == n && missing + varying == last;
-  if (count_of(lead) > 0 && one_to_one && ascending(positions)) {
+  const auto in_order = [&] {
+    return (!key.ascends.empty() && key.ascends[at(which)]) ||
+           ascending({positions.host<i64>(), at(n)});
+  };
+  if (count_of(lead) > 0 && one_to_one && in_order()) {
     const i64* p = positions.host<i64>();
     std::vector<i64> counts;
     for (int q = 0; q < ranks; ++q) {

@@ -83,24 +83,44 @@ void write_whole(const DNDarray& x, const NormalKey& key, const DNDarray& given)
   if (x.comm().rank() == *x.owner()) store(x.resident(), local, a.spread_out(v));
 }
 
+// What this rank's part is asked with.
+Index own_key(const DNDarray& x, const NormalKey& key, const RoutePlan& plan) {
+  if (plan.array >= 0) return local_key(key, own_positions(x, key, plan), {}, x.device());
+  return local_key(key, key.plan.arrays, {*x.split(), own_range(x, key, plan, x.comm().rank()), {}},
+                   x.device());
+}
+
+// Where the value can arrive without a stop on the way: the elements themselves, as a view of this
+// rank's part. An empty handle where the value is not laid out as they are, has another dtype, or
+// shares memory with them: each rank decides for itself, the others see no difference.
+Array place_of(const DNDarray& x, const Assigned& a, const RoutePlan& plan) {
+  const Array& mine = x.resident();
+  const Array from = held(a.value);
+  const bool straight = a.key.plan.kind == IndexPlan::Kind::view && a.value.split() &&
+                        a.value.shape() == plan.shape && plan.shape[plan.axis] > 1 &&
+                        a.value.dtype() == x.dtype() && mine.storage().writable() &&
+                        mine.layout().dense() && !may_share_memory(from, mine);
+  if (!straight) return {};
+  return mine.view(resolve(own_key(x, a.key, plan), mine.layout()).view);
+}
+
 // Each rank writes into its own part.
 void write_local(const DNDarray& x, const Assigned& a, const RoutePlan& plan) {
   const DNDarray& value = a.value;
   const int me = x.comm().rank();
-  const i64 split = *x.split(), begin = plan.begins[at(me)], end = plan.ends[at(me)];
+  const i64 begin = plan.begins[at(me)], end = plan.ends[at(me)];
   const i64 own = own_axis(value, plan.axis, plan.shape.size());
   Array mine;
-  if (!value.split() && value.known())
+  if (!value.split() && value.known()) {
     mine = own < 0 ? value.local() : value.local().slice(own, begin, end);
-  else
-    mine = relayout(held(value), value.shape(), value.dtype(), boxes_of_value(value),
-                    boxes_of_target(value, plan), value.comm());
+  } else {
+    const Boxes from = boxes_of_value(value), to = boxes_of_target(value, plan);
+    if (const Array place = place_of(x, a, plan))
+      return relayout_into(held(value), value.shape(), from, place, to, value.comm());
+    mine = relayout(held(value), value.shape(), value.dtype(), from, to, value.comm());
+  }
   if (begin == end) return;
-  const Index local = plan.array >= 0
-                          ? local_key(a.key, own_positions(x, a.key, plan), {}, x.device())
-                          : local_key(a.key, a.key.plan.arrays,
-                                      {split, own_range(x, a.key, plan, me), {}}, x.device());
-  store(x.resident(), local, a.spread_out(mine));
+  store(x.resident(), own_key(x, a.key, plan), a.spread_out(mine));
 }
 
 void write_routed(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
