@@ -194,7 +194,27 @@ NormalKey routable(const DNDarray& x, NormalKey k) {
   return gathered(x, k);
 }
 
+std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key) {
+  const auto items = key.index().items();
+  if (items.size() != 1 || items[0].kind != Index::Kind::slice || key.index().force_copy() ||
+      !x.split())
+    return {};
+  const SliceRange all = resolve_slice(items[0].slice, x.shape(0));
+  if (all.step < 0) return {};
+  const bool cut = *x.split() == 0;
+  const SliceRange own = cut ? x.part().local_range(all, x.comm().rank()) : all;
+  const Array& mine = x.resident();
+  return LoneSlice{
+      mine.view(mine.layout().slice(0, own.start, own.length, own.length > 1 ? own.step : 1)),
+      all.length, cut ? Spread{0, x.part().sliced(all)} : x.spread()};
+}
+
 DNDarray DNDarray::operator[](const DistIndex& key) const {
+  if (auto slice = lone_slice(*this, key)) {
+    Shape shape = shape_;
+    shape[0] = slice->length;
+    return with(std::move(slice->own), std::move(shape), std::move(slice->spread));
+  }
   const IndexPlan checked = check_key_aloud(*this, key);
   const DistIndex near = with_whole_masks(key, loose_masks(*this, key));
   if (const auto mask = lone_mask(*this, near); mask && covers_split(*this, *mask))

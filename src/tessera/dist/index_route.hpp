@@ -57,6 +57,15 @@ Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan);
 // assignments.
 DNDarray trimmed(const DNDarray& value, i64 ndim);
 
+// The commonest key, one slice with a positive step, needs no plan: the view that it gives of this
+// rank's part, and the spread of the views together. Nothing for other keys.
+struct LoneSlice {
+  Array own;
+  i64 length;  // of axis 0 of the result
+  Spread spread;
+};
+std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key);
+
 // Positions of entries [begin, end) along an axis of `lead`; arrays that do not have the axis, or
 // only one entry of it, are passed on whole.
 Array cut_positions(const Array& positions, const Shape& lead, i64 lead_axis, i64 begin, i64 end);

@@ -138,14 +138,18 @@ void write_routed(const DNDarray& x, const NormalKey& key, const DNDarray& value
           a.spread_out(there));
 }
 
-// What shapes, devices and groups alone can say. NumPy looks at the value's shape before it looks
-// at positions; masks have to be counted first.
-void check_value(const DNDarray& x, const DistIndex& key, const DNDarray& value,
-                 const IndexPlan& checked) {
+void require_same_place(const DNDarray& x, const DNDarray& value) {
   require<ArgumentError>(value.comm() == x.comm(), "the assigned array is on ", x.comm(),
                          " and the value on ", value.comm(), "; both must be of one communicator");
   require<DeviceError>(value.device() == x.device(), "the assigned array is on ", x.device(),
                        " and the value on ", value.device(), "; move one of them with to()");
+}
+
+// What shapes, devices and groups alone can say. NumPy looks at the value's shape before it looks
+// at positions; masks have to be counted first.
+void check_value(const DNDarray& x, const DistIndex& key, const DNDarray& value,
+                 const IndexPlan& checked) {
+  require_same_place(x, value);
   refuse_strictly(x, key, value);
   require<DTypeError>(
       !is_full_mask(x, key) || value.ndim() <= 1,
@@ -189,6 +193,13 @@ void DNDarray::assign(const DistIndex& key, const Array& value) const {
 }
 
 void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
+  if (wide.ndim() == 0 && !wide.owner()) {
+    if (const auto slice = lone_slice(*this, key)) {
+      require_same_place(*this, wide);
+      if (slice->own.size() > 0) store(slice->own, Index(ellipsis), wide.local());
+      return touch();
+    }
+  }
   const IndexPlan checked = check_key_aloud(*this, key);
   // As many bytes as the narrower of both types needs: what is cast in the end may travel so.
   const DNDarray given = size_of(wide.dtype()) > size_of(dtype_) ? wide.astype(dtype_) : wide;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/device/threads.hpp"
 #include "tessera/dist/relayout_stage.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
@@ -96,12 +97,27 @@ std::vector<Part> parts_to_receive(const Array& out, const Shape& shape, const B
   return parts;
 }
 
-void copy_own(const Array& mine, const Shape& shape, const Box& from, const Array& out,
-              const Box& to) {
+// What stays on this rank, as it lay and as it will lie; empty handles where nothing does.
+struct Staying {
+  Array from, to;
+  void copy() const {
+    if (from) to.copy_from(from);
+  }
+  // One run of memory that one thread copies as well as several: it can go while messages do.
+  bool rides_along() const {
+    constexpr i64 worth_threads = i64{1} << 20;
+    return from && from.device() == cpu && from.is_contiguous() && to.is_contiguous() &&
+           (from.bytes() <= worth_threads || num_threads() == 1);
+  }
+};
+
+Staying staying(const Array& mine, const Shape& shape, const Box& from, const Array& out,
+                const Box& to) {
+  if (nothing(from) || nothing(to)) return {};
   const Region region = intersection(shape, from, to);
-  if (region.empty()) return;
-  out.view(part_of(out.layout(), to, region))
-      .copy_from(mine.view(part_of(mine.layout(), from, region)));
+  if (region.empty()) return {};
+  return {mine.view(part_of(mine.layout(), from, region)),
+          out.view(part_of(out.layout(), to, region))};
 }
 
 Shape shape_of(const Shape& shape, const Box& box) {
@@ -136,7 +152,7 @@ void gather_rows(const Array& mine, const Shape& shape, const Boxes& from, const
   std::vector<i64> bytes;
   for (const Box& box : from) bytes.push_back(std::max<i64>(0, box.end - box.begin) * row);
   const Box& box = from[static_cast<std::size_t>(comm.rank())];
-  copy_own(mine, shape, box, out, {});
+  staying(mine, shape, box, out, {}).copy();
   auto* all = static_cast<std::byte*>(out.host_data());
   comm.allgather(all + box.begin * row, bytes, all);
 }
@@ -197,8 +213,14 @@ void relayout_into(const Array& mine, const Shape& shape, const Boxes& from, con
   std::vector<Part> sends, receives;
   if (!nothing(from[me])) sends = parts_to_send(mine, shape, from, to, comm.rank());
   if (!nothing(to[me])) receives = parts_to_receive(out, shape, from, to, comm.rank());
+  const Staying own = staying(mine, shape, from[me], out, to[me]);
+  const bool along = own.rides_along() && !(sends.empty() && receives.empty());
+  if (along) {
+    sends.push_back({comm.rank(), own.from});
+    receives.push_back({comm.rank(), own.to});
+  }
   exchange_parts(sends, receives, lane, comm);
-  if (!nothing(from[me]) && !nothing(to[me])) copy_own(mine, shape, from[me], out, to[me]);
+  if (!along) own.copy();
 }
 
 Array relayout(const Array& mine, const Shape& shape, DType dtype, const Boxes& from,
