@@ -5,6 +5,7 @@
 //   bits_of_bools(mask, 10, bits);   bools_of_bits(bits, 10, mask);
 
 #include <bit>
+#include <cstdint>
 #include <cstring>
 
 #include "tessera/base/shape.hpp"

@@ -5,7 +5,7 @@
 //   IdSet set(0, 100);   set.add(7);   set.ids() == {7}
 
 #include <bit>
-#include <cstring>
+#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 
 #include "tessera/base/error.hpp"
 #include "tessera/dist/at.hpp"

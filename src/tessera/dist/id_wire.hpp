@@ -10,6 +10,8 @@
 // `radix`, that is a few per cent more than log2 of the ways to choose them; a bit for each place
 // is as good where about half are chosen, and where more are, the holes are listed instead.
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 
 #include "tessera/dist/at.hpp"
