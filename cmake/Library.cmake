@@ -40,17 +40,18 @@ target_link_options(tessera PRIVATE -Wl,--no-undefined -Wl,--as-needed)
 set_target_properties(tessera PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
 
+# The laws that operators are tested by, for tests inside and outside this tree.
+if("split" IN_LIST TESSERA_LAYERS)
+  file(GLOB testing_sources CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/testing/*.cpp)
+  add_library(tessera_testing STATIC ${testing_sources})
+  target_link_libraries(tessera_testing PUBLIC tessera)
+  target_compile_options(tessera_testing PRIVATE
+    $<TARGET_PROPERTY:tessera_flags,INTERFACE_COMPILE_OPTIONS>)
+  set_target_properties(tessera_testing PROPERTIES EXPORT_NAME testing)
+endif()
 if(NOT TESSERA_WHOLE)
   return()
 endif()
-
-# The laws that operators are tested by, for tests inside and outside this tree.
-file(GLOB testing_sources CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/testing/*.cpp)
-add_library(tessera_testing STATIC ${testing_sources})
-target_link_libraries(tessera_testing PUBLIC tessera)
-target_compile_options(tessera_testing PRIVATE
-  $<TARGET_PROPERTY:tessera_flags,INTERFACE_COMPILE_OPTIONS>)
-set_target_properties(tessera_testing PROPERTIES EXPORT_NAME testing)
 add_library(tessera::tessera ALIAS tessera)
 add_library(tessera::testing ALIAS tessera_testing)
 

@@ -13,13 +13,6 @@
 namespace tessera::laws {
 namespace {
 
-constexpr int patterns = 8;
-
-bool bound_to_devices(const NamedLinop& a) {
-  const std::vector<NamedLinop> parts = a.parts();
-  return a.as<ToDevice>() || std::any_of(parts.begin(), parts.end(), bound_to_devices);
-}
-
 // Tiles of the k-th size along a dim of n: one, two, three, all but one (ragged), all.
 i64 chunk(i64 n, int k) {
   const i64 sizes[] = {1, 2, 3, n - 1, n};
@@ -36,30 +29,6 @@ DeviceMatrix first_devices(Kind kind, int n) {
   std::vector<Place> places;
   for (int i = 0; i < n; ++i) places.emplace_back(numbered(kind, i));
   return places;
-}
-
-// Pattern k: k+1 devices; from the sixth on pairs of dims, in the last one after the other.
-std::vector<BatchSpec> specs_of(const std::vector<Sized>& dims, int k, Kind kind, Device base) {
-  const std::size_t n = dims.size(), at = static_cast<std::size_t>(k);
-  const Sized &first = dims[at % n], &second = dims[(at + 1) % n];
-  BatchSpec spec{.batch_sizes = {{first.dim, chunk(first.size, k)}},
-                 .device_matrix = first_devices(kind, k + 1),
-                 .base_device = base};
-  if (k < 5) return {spec};
-  if (k < 7 && n > 1) {
-    spec.batch_sizes.emplace_back(second.dim, chunk(second.size, k + 1));
-    return {spec};
-  }
-  spec.batch_sizes.front().second = std::max<i64>(1, (first.size + 1) / 2);
-  BatchSpec inner{.batch_sizes = {{second.dim, 1}}};
-  if (k == 7) inner.device_matrix = {Place(base), Place(numbered(kind, 3))};
-  return {spec, inner};
-}
-
-std::string text_of(const std::vector<BatchSpec>& specs) {
-  std::string text;
-  for (const BatchSpec& s : specs) text += cat(text.empty() ? "" : " then ", s.str());
-  return text;
 }
 
 struct Expected {
@@ -144,6 +113,36 @@ bool wanted(const Subject& s, int k) {
 
 }  // namespace
 
+bool bound_to_devices(const NamedLinop& a) {
+  const std::vector<NamedLinop> parts = a.parts();
+  return a.as<ToDevice>() || std::any_of(parts.begin(), parts.end(), bound_to_devices);
+}
+
+// Pattern k: k+1 devices; from the sixth on pairs of dims, in the last one after the other.
+std::vector<BatchSpec> batch_pattern(const std::vector<Sized>& dims, int k, Kind kind,
+                                     Device base) {
+  const std::size_t n = dims.size(), at = static_cast<std::size_t>(k);
+  const Sized &first = dims[at % n], &second = dims[(at + 1) % n];
+  BatchSpec spec{.batch_sizes = {{first.dim, chunk(first.size, k)}},
+                 .device_matrix = first_devices(kind, k + 1),
+                 .base_device = base};
+  if (k < 5) return {spec};
+  if (k < 7 && n > 1) {
+    spec.batch_sizes.emplace_back(second.dim, chunk(second.size, k + 1));
+    return {spec};
+  }
+  spec.batch_sizes.front().second = std::max<i64>(1, (first.size + 1) / 2);
+  BatchSpec inner{.batch_sizes = {{second.dim, 1}}};
+  if (k == 7) inner.device_matrix = {Place(base), Place(numbered(kind, 3))};
+  return {spec, inner};
+}
+
+std::string text_of(const std::vector<BatchSpec>& specs) {
+  std::string text;
+  for (const BatchSpec& s : specs) text += cat(text.empty() ? "" : " then ", s.str());
+  return text;
+}
+
 void batches_equal_the_whole(Subject& s) {
   if (s.dtype != DType::c64 && s.dtype != DType::f32) return;  // tiles do not look at numbers
   std::vector<Sized> dims;
@@ -156,10 +155,10 @@ void batches_equal_the_whole(Subject& s) {
   e.nx = s.A.N()(e.x);
   const bool bound = bound_to_devices(s.A);
   const Kind kind = s.device.kind == Kind::cuda ? Kind::cuda : Kind::sim;
-  for (int k = 0; k < patterns; ++k) {
+  for (int k = 0; k < batch_patterns; ++k) {
     if (!wanted(s, k)) continue;
     const Device base = bound ? s.A.device().value_or(cpu) : k % 2 ? Device{kind, 0} : cpu;
-    std::vector<BatchSpec> specs = specs_of(dims, k, kind, base);
+    std::vector<BatchSpec> specs = batch_pattern(dims, k, kind, base);
     if (bound)
       for (BatchSpec& spec : specs) spec.device_matrix = {};
     try {

@@ -3,6 +3,7 @@
 // What the laws share: how far arrays are apart, and arrays laid out in ways that nobody expects.
 //   double d = difference(y, expected);   A(awkward(x))
 
+#include "tessera/split/batch_spec.hpp"
 #include "tessera/testing/laws.hpp"
 
 namespace tessera::laws {
@@ -23,5 +24,11 @@ std::vector<Sized> sized_dims(const NamedLinop& a, const Shape& input);
 void parts_make_the_whole(Subject& s);
 // laws_batched.cpp
 void batches_equal_the_whole(Subject& s);
+// The ways in which an operator is cut over devices of a kind: tiles of 1, 2, 3, all but one and
+// all elements, one to eight devices, one level and two.
+constexpr int batch_patterns = 8;
+std::vector<BatchSpec> batch_pattern(const std::vector<Sized>& dims, int k, Kind kind, Device base);
+bool bound_to_devices(const NamedLinop& a);
+std::string text_of(const std::vector<BatchSpec>& specs);
 
 }  // namespace tessera::laws
