@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   std::printf("%d threads; speed = time of the peer / our time\n", tessera::num_threads());
   bench_memory();
   bench_matmul();
+  bench_linalg();
   bench_fft();
   bench_chain();
   bench_tiles();

@@ -32,6 +32,7 @@ void within(std::string name, double limit_seconds, const std::function<void()>&
 // One function per file bench/bench_*.cpp.
 void bench_memory();
 void bench_matmul();
+void bench_linalg();
 void bench_fft();
 void bench_chain();
 void bench_tiles();

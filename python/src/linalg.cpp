@@ -205,6 +205,13 @@ void bind_factors(nb::module_& m) {
 void bind_linalg(nb::module_& m) {
   bind_one(m, "_inverse", &la::inverse);
   bind_one(m, "_det", &la::det);
+  m.def(
+      "_as_working",
+      [](nb::handle a) {
+        return one(a, "eigs",
+                   [](const Array& x) { return x.astype(la::working_dtype(x.dtype())); });
+      },
+      "a"_a, nb::sig("def _as_working(a: ArrayLike) -> Array"));
   m.def("_solve", &solve_with, "a"_a, "b"_a,
         nb::sig("def _solve(a: ArrayLike, b: ArrayLike) -> Array"));
   m.def("_solve_triangular", &solve_triangle, "a"_a, "b"_a, "trans"_a, "lower"_a, "unit"_a,

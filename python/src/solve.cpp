@@ -5,6 +5,7 @@
 #include "tessera/linop/memory_map.hpp"
 #include "tessera/solve/admm.hpp"
 #include "tessera/solve/cg.hpp"
+#include "tessera/solve/eigs.hpp"
 #include "tessera/solve/fista.hpp"
 #include "tessera/solve/gmres.hpp"
 #include "tessera/solve/lanczos.hpp"
@@ -138,6 +139,21 @@ EigenResult solve_lanczos(nb::handle a, Options o, i64 k, const std::string& whi
   return released([&] { return lanczos(op, space, s, o); });
 }
 
+Spectrum spectrum_from(const std::string& name) {
+  constexpr const char* names[] = {"LM", "SM", "LR", "SR", "LI", "SI"};
+  for (std::uint8_t i = 0; i < std::size(names); ++i)
+    if (name == names[i]) return static_cast<Spectrum>(i);
+  throw ArgumentError(cat("eigs: which '", name, "'; expected LM, SM, LR, SR, LI or SI"));
+}
+
+EigenResult solve_eigs(nb::handle a, Options o, i64 k, const std::string& which, i64 ncv,
+                       nb::handle shape, nb::handle dtype, nb::handle device, std::uint64_t seed) {
+  const NamedLinop op = linop_from(a, "eigs");
+  const Space space = space_from(op, "eigs", o, shape, dtype, device);
+  const EigsSettings s{k, spectrum_from(which), ncv, seed};
+  return released([&] { return eigs(op, space, s, o); });
+}
+
 SvdResult solve_svd(nb::handle a, Options o, i64 k, i64 ncv, nb::handle shape, nb::handle dtype,
                     nb::handle device, std::uint64_t seed) {
   const NamedLinop op = linop_from(a, "svd");
@@ -214,6 +230,11 @@ void bind_spectra(nb::module_& m) {
         nb::sig("def _lanczos(A: NamedLinop, options: _SolveOptions, k: int, which: str, ncv: int, "
                 "reorthogonalize: bool, shape: ShapeLike | None, dtype: DTypeLike | None, device: "
                 "DeviceLike | None, seed: int) -> EigenResult"));
+  m.def("_eigs", &solve_eigs, "A"_a, "options"_a, "k"_a, "which"_a, "ncv"_a, "shape"_a.none(),
+        "dtype"_a.none(), "device"_a.none(), "seed"_a,
+        nb::sig("def _eigs(A: NamedLinop, options: _SolveOptions, k: int, which: str, ncv: int, "
+                "shape: ShapeLike | None, dtype: DTypeLike | None, device: DeviceLike | None, "
+                "seed: int) -> EigenResult"));
   m.def("_svd", &solve_svd, "A"_a, "options"_a, "k"_a, "ncv"_a, "shape"_a.none(), "dtype"_a.none(),
         "device"_a.none(), "seed"_a,
         nb::sig("def _svd(A: NamedLinop, options: _SolveOptions, k: int, ncv: int, shape: "

@@ -12,14 +12,20 @@ from typing import Any, NamedTuple
 
 from ._tessera import (
     Array,
+    BackendError,
     Cholesky,
+    Dense,
     Lu,
+    NamedLinop,
+    SimpleLinop,
+    _as_working,
     _cholesky,
     _cholesky_factor,
     _cond,
     _det,
     _eig,
     _eigh,
+    _eigs,
     _eigvals,
     _eigvalsh,
     _inverse,
@@ -31,6 +37,7 @@ from ._tessera import (
     _qr,
     _slogdet,
     _solve,
+    _solve_options,
     _solve_triangular,
     _svd_of,
     _svdvals,
@@ -55,6 +62,7 @@ __all__ = [
     "det",
     "eig",
     "eigh",
+    "eigs",
     "eigvals",
     "eigvalsh",
     "inv",
@@ -317,6 +325,52 @@ def eigvals(a: Any) -> Array:
     [1.0, 2.0]
     """
     return _eigvals(a)
+
+
+def eigs(
+    A: Any,
+    k: int = 6,
+    which: str = "LM",
+    *,
+    x0: Any = None,
+    ncv: int | None = None,
+    shape: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    seed: int = 0,
+    rtol: float = 1e-10,
+    atol: float = 0.0,
+    maxiter: int = 10000,
+) -> EigResult:
+    """A few eigenvalues of a large square matrix or a :class:`tessera.NamedLinop`, by the Krylov-Schur method.
+
+    ``which`` is LM, SM (magnitude), LR, SR (real part), LI or SI (imaginary part), as in SciPy; the basis has ``ncv``
+    vectors, ``maxiter`` counts applications of A. Values and vectors (*ishape, k) are complex. A RuntimeError says when
+    ``maxiter`` was not enough. The smallest values of a matrix are found by its factors; of an operator they need many.
+
+    >>> values, vectors = ts.linalg.eigs(ts.Diagonal([1.0, 2.0, 5.0, -3.0, 0.5], ("X",)), 2)
+    >>> values.numpy().real.round(6).tolist()
+    [5.0, -3.0]
+    """
+    inverted = which == "SM" and not isinstance(A, NamedLinop)
+    if not isinstance(A, NamedLinop):
+        matrix = _as_working(A)
+        device = matrix.device if device is None else device
+        dtype = matrix.dtype if dtype is None else dtype
+        A = Dense(matrix)
+        if inverted:
+            factored = _lu_factor(matrix)
+            A = SimpleLinop(factored.solve, lambda y: factored.solve(y, "C"), name="inverse")
+            shape = matrix.shape[-1:] if shape is None else shape
+    options = _solve_options(x0, rtol, atol, maxiter, None, False, None, 0)
+    result = _eigs(A, options, k, "LM" if inverted else which, ncv or 0, shape, dtype, device, seed)
+    if not result.converged:
+        raise BackendError(
+            f"eigs: {k} eigenvalues ({which}) have not converged after {result.iterations} applications; "
+            f"the largest residual is {result.history[-1]:.2g} of the largest value; raise maxiter or ncv"
+        )
+    values = result.eigenvalues
+    return EigResult(1 / values if inverted else values, result.eigenvectors)
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:

@@ -301,6 +301,52 @@ def test_results_stay_on_their_device(device: str) -> None:
         la.solve(x, ts.asarray(a))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("which", ["LM", "LR", "SR", "LI"])
+def test_few_eigenvalues(dtype: str, which: str) -> None:
+    a = numbers(np.random.default_rng(11), (60, 60), dtype)
+    tolerance = 1e-4 if eps(a) > 1e-8 else 1e-8
+    values, vectors = la.eigs(ts.asarray(a), 5, which, rtol=tolerance / 100, ncv=30)
+    w, v = values.numpy(), vectors.numpy()
+    assert np.abs(a @ v - v * w).max() < tolerance * 10 and np.allclose(np.linalg.norm(v, axis=0), 1, atol=1e-4)
+    rank = {"LM": np.abs, "LR": np.real, "SR": lambda x: -x.real}.get(
+        which, lambda x: np.abs(x.imag) if a.dtype.kind == "f" else x.imag
+    )
+    best = np.sort(rank(np.linalg.eigvals(a)))[::-1][:5]
+    assert np.abs(np.sort(rank(w))[::-1] - best).max() < tolerance * 100
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_smallest_eigenvalues_of_a_matrix(dtype: str) -> None:
+    a = numbers(np.random.default_rng(12), (50, 50), dtype)
+    w, v = la.eigs(ts.asarray(a), 4, "SM", ncv=25)
+    best = np.sort(np.abs(np.linalg.eigvals(a)))[:4]
+    assert np.abs(np.sort(np.abs(w.numpy())) - best).max() < 1e-8
+    assert np.abs(a @ v.numpy() - v.numpy() * w.numpy()).max() < 1e-7
+    with pytest.raises(ValueError, match="(?i)singular"):
+        la.eigs(np.zeros((9, 9)), 2, "SM")
+
+
+def test_more_rows_than_lapack_counts() -> None:
+    tall = ts.broadcast_to(ts.ones((1, 1)), (2**31, 1))
+    for f in (la.svd, la.qr, la.lu, la.pinv):
+        with pytest.raises(ts.ShapeError, match="32-bit"):
+            f(tall)
+
+
+def test_few_eigenvalues_of_operators_and_failures() -> None:
+    n = 64
+    shift = ts.Dense(np.roll(np.eye(n), 1, axis=0) * 2.0)
+    w = la.eigs(shift, 4, ncv=40, shape=n).eigenvalues.numpy()
+    assert np.abs(np.abs(w) - 2).max() < 1e-8
+    with pytest.raises(RuntimeError, match="maxiter"):
+        la.eigs(np.diag(np.linspace(1, 1.001, 500)), 3, maxiter=25)
+    with pytest.raises(ValueError, match="which"):
+        la.eigs(np.eye(9), 2, "XX")
+    with pytest.raises(ValueError, match="expected 1 to 2"):
+        la.eigs(np.eye(4), 3)
+
+
 def close(a: object, b: object, tolerance: float = 1e-12) -> None:
     assert np.abs(np.asarray(a) - np.asarray(b)).max() <= tolerance
 
@@ -350,6 +396,13 @@ class TestNumberedCases:
         w, v = la.eigh(a)
         close((np.asarray(v) * np.asarray(w)) @ np.asarray(v).T, a, 1e-10)
         close(w, scipy.linalg.eigvalsh(a), 1e-10 * np.linalg.norm(a))
+
+    def test_51_arnoldi(self) -> None:
+        a = np.diag(np.arange(200.0)) + 0.1 * (np.eye(200, k=1) + np.eye(200, k=-1))
+        values, vectors = la.eigs(a, 10)
+        assert values.shape == (10,) and np.abs(values.numpy()).max() > 198
+        close(np.sort(values.numpy().real), np.sort(np.linalg.eigvalsh(a))[-10:], 1e-8)
+        close(a @ vectors.numpy(), vectors.numpy() * values.numpy(), 1e-7)
 
     def test_52_skew(self) -> None:
         m = np.random.default_rng(42).standard_normal((100, 100))

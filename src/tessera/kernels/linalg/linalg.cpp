@@ -29,6 +29,7 @@ Array readable(const Array& a, DType t) {
 }  // namespace
 
 Array solve(const Array& a, const Array& b) {
+  if (small::is_plain(a, b)) return small::solve_plain("solve", a, b);
   const Sides s("solve", a, b);
   if (small::fits(s.n, s.device) && !(s.one && !s.lead.empty())) {
     const Array x = small::solve("solve", s.a.astype(s.dtype), s.b.astype(s.dtype));

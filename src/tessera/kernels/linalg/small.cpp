@@ -53,12 +53,18 @@ i64 offset_of(const Layout& l, i64 i) {
 }
 
 template <class T>
+void load(const T* p, i64 rows, i64 columns, i64 down, i64 right, T* to) {
+  for (i64 r = 0; r < rows; ++r)
+    for (i64 c = 0; c < columns; ++c) *to++ = p[r * down + c * right];
+}
+
+// Matrix `i` of a stack.
+template <class T>
 void load(const Array& from, const T* data, i64 i, T* to) {
   const Layout& l = from.layout();
-  const i64 rank = l.ndim(), down = l.strides[rank - 2], right = l.strides[rank - 1];
-  const T* p = data + offset_of(l, i);
-  for (i64 r = 0; r < l.shape[rank - 2]; ++r)
-    for (i64 c = 0; c < l.shape[rank - 1]; ++c) *to++ = p[r * down + c * right];
+  const i64 rank = l.ndim();
+  load(data + offset_of(l, i), l.shape[rank - 2], l.shape[rank - 1], l.strides[rank - 2],
+       l.strides[rank - 1], to);
 }
 
 template <class T>
@@ -83,6 +89,14 @@ void solve_all(const Array& a, const Array& b, const Array& x, i64* failed, i64*
   }
 }
 
+void require_regular(std::string_view who, const Shape& lead, i64 failed, i64 pivot) {
+  if (pivot == 0) [[likely]]
+    return;
+  const Array info = zeros(lead, DType::i64).contiguous();
+  info.host<i64>()[failed] = pivot;
+  require_done(who, info, "Singular matrix", "zero pivot");
+}
+
 }  // namespace
 
 Array solve(std::string_view who, const Array& a, const Array& b) {
@@ -90,11 +104,32 @@ Array solve(std::string_view who, const Array& a, const Array& b) {
   i64 failed = 0, pivot = 0;
   dispatch<float, double, std::complex<float>, std::complex<double>>(
       a.dtype(), who, [&]<class T>() { solve_all<T>(a, b, x, &failed, &pivot); });
-  if (pivot != 0) {
-    const Array info = zeros(leading(a), DType::i64).contiguous();
-    info.host<i64>()[failed] = pivot;
-    require_done(who, info, "Singular matrix", "zero pivot");
-  }
+  require_regular(who, leading(a), failed, pivot);
+  return x;
+}
+
+bool is_plain(const Array& a, const Array& b) {
+  const i64 n = a.ndim() == 2 ? a.shape(0) : 0;
+  return n > 0 && a.shape(1) == n && (b.ndim() == 1 || b.ndim() == 2) && b.shape(0) == n &&
+         fits(n, a.device()) && b.device() == a.device() && a.dtype() == b.dtype() &&
+         working_dtype(a.dtype()) == a.dtype();
+}
+
+Array solve_plain(std::string_view who, const Array& a, const Array& b) {
+  const i64 n = a.shape(0);
+  const Strides &sa = a.layout().strides, &sb = b.layout().strides;
+  const i64 k = b.ndim() == 1 ? 1 : b.shape(1), right = b.ndim() == 1 ? 1 : sb[1];
+  const Array x = empty_dense(b.shape(), a.dtype());
+  i64 pivot = 0;
+  dispatch<float, double, std::complex<float>, std::complex<double>>(
+      a.dtype(), who, [&]<class T>() {
+        T m[most_rows * most_rows];
+        T* to = static_cast<T*>(x.data());  // nobody else has it
+        load(static_cast<const T*>(a.host_data()), n, n, sa[0], sa[1], m);
+        load(static_cast<const T*>(b.host_data()), n, k, sb[0], right, to);
+        pivot = eliminate(n, k, m, to);
+      });
+  require_regular(who, {}, 0, pivot);
   return x;
 }
 

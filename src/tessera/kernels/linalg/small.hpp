@@ -14,4 +14,9 @@ inline bool fits(i64 n, Device device) { return n <= most_rows && device.kind ==
 // a (..., n, n), b (..., n, k) of the same leading shape and dtype; without b: the inverse.
 Array solve(std::string_view who, const Array& a, const Array& b);
 
+// One matrix and one vector or matrix beside it, of one dtype that LAPACK knows, in host memory: no
+// shapes are made on the way.
+bool is_plain(const Array& a, const Array& b);
+Array solve_plain(std::string_view who, const Array& a, const Array& b);
+
 }  // namespace tessera::linalg::small
