@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   bench_memory();
   bench_matmul();
   bench_linalg();
+  bench_bits();
   bench_fft();
   bench_chain();
   bench_tiles();

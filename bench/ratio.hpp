@@ -33,6 +33,7 @@ void within(std::string name, double limit_seconds, const std::function<void()>&
 void bench_memory();
 void bench_matmul();
 void bench_linalg();
+void bench_bits();
 void bench_fft();
 void bench_chain();
 void bench_tiles();

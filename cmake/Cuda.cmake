@@ -18,6 +18,10 @@ file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS
   ${TESSERA_SRC}/tessera/device/cuda/*.cpp ${TESSERA_SRC}/tessera/device/cuda/*.cu
   ${TESSERA_SRC}/tessera/kernels/*_cuda.cu ${TESSERA_SRC}/tessera/comm/nccl/*.cpp)
 list(FILTER cuda_sources EXCLUDE REGEX "(_test|_bench)\\.(cpp|cu)$")
+# Instructions of one architecture and no other (wgmma) stand in files of their own.
+set(sm90a_sources ${cuda_sources})
+list(FILTER sm90a_sources INCLUDE REGEX "_sm90a_cuda\\.cu$")
+list(FILTER cuda_sources EXCLUDE REGEX "_sm90a_cuda\\.cu$")
 if(NOT cuda_sources OR NOT TARGET tessera)
   return()
 endif()
@@ -25,6 +29,16 @@ add_library(tessera_cuda MODULE ${cuda_sources})
 target_compile_definitions(tessera_cuda PRIVATE TESSERA_BUILDING_PLUGIN)
 target_compile_options(tessera_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
   --expt-relaxed-constexpr --extended-lambda -Xcompiler=-Wall -diag-suppress=20012,186,445>)
+if("${TESSERA_CUDA_ARCHITECTURES}" MATCHES "90" AND sm90a_sources)
+  add_library(tessera_cuda_sm90a OBJECT ${sm90a_sources})
+  set_target_properties(tessera_cuda_sm90a PROPERTIES
+    CUDA_ARCHITECTURES 90a-real CUDA_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
+  target_compile_definitions(tessera_cuda_sm90a PRIVATE TESSERA_BUILDING_PLUGIN)
+  target_compile_options(tessera_cuda_sm90a PRIVATE --expt-relaxed-constexpr -Xcompiler=-Wall)
+  target_link_libraries(tessera_cuda_sm90a PRIVATE tessera tessera_flags CUDA::cudart)
+  target_sources(tessera_cuda PRIVATE $<TARGET_OBJECTS:tessera_cuda_sm90a>)
+  target_compile_definitions(tessera_cuda PRIVATE TESSERA_SM90A)
+endif()
 target_link_libraries(tessera_cuda PRIVATE tessera tessera_flags tessera_deps
   CUDA::cudart CUDA::cublas CUDA::cufft CUDA::cusolver)
 set_target_properties(tessera_cuda PROPERTIES CUDA_VISIBILITY_PRESET hidden

@@ -23,6 +23,11 @@
 
 namespace tessera {
 
+// Of bitmatmul/bitmatmul.hpp, which only those who multiply bits include.
+struct BitMoveSpec;
+struct BitMatmulSpec;
+struct BitDenseSpec;
+
 struct KernelTable {
 #define KERNEL(name, Spec) Kernel<Spec> name;
 #include "tessera/kernels/kernels.def"

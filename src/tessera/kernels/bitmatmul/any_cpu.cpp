@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Note [tables of rows]: whether there is a path asks for the union of the rows of b that a row of
+// a selects. For eight rows of b, all 256 unions stand in a table; a row of a then takes one of
+// them per byte instead of up to eight rows. Two tables are used at a time, for 16 rows of b.
+#include <algorithm>
+#include <cstring>
+
+#include "tessera/array/loop.hpp"
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/bitmatmul/parts.hpp"
+
+namespace tessera {
+namespace {
+
+using Word = std::uint64_t;
+constexpr i64 panel = 8;         // words of a row of a table: a cache line
+constexpr i64 most_rows = 2048;  // of the result that one task takes
+
+struct State {
+  i64 m = 0, k = 0, words = 0;  // words of a row of b and of the result
+  i64 a_row = 0, b_row = 0, c_row = 0;
+  i64 row_block = 0;
+  Loop batch;  // any: a, b, out; closure: a, out
+};
+
+// table[x] = union of the rows whose bit is set in x, `n` words each. Rows from `live` on are
+// empty.
+void fill_table(Word* table, const Word* rows, i64 row_step, i64 live, i64 n) {
+  std::fill(table, table + n, Word{0});
+  for (i64 r = 0; r < 8; ++r) {
+    const i64 half = i64{1} << r;
+    for (i64 x = 0; x < half; ++x) {
+      const Word* from = table + x * n;
+      Word* to = table + (half + x) * n;
+      if (r < live) {
+        const Word* row = rows + r * row_step;
+        for (i64 w = 0; w < n; ++w) to[w] = from[w] | row[w];
+      } else {
+        std::copy(from, from + n, to);
+      }
+    }
+  }
+}
+
+inline void unite(Word* __restrict to, const Word* __restrict a, const Word* __restrict b, i64 n) {
+  for (i64 w = 0; w < n; ++w) to[w] |= a[w] | b[w];
+}
+
+// Bits [k0, k0 + 16) of a row; k0 is a multiple of 16.
+inline Word pick(const Word* row, i64 k0) { return row[k0 / 64] >> (k0 % 64) & 0xffff; }
+
+// Eight words of rows [i0, i1) of the result.
+void any_block(const State& s, const Word* a, const Word* b, Word* c, i64 i0, i64 i1, i64 w0) {
+  alignas(64) Word table[2][256 * panel];
+  for (i64 i = i0; i < i1; ++i) std::fill_n(c + i * s.c_row + w0, panel, Word{0});
+  for (i64 k0 = 0; k0 < s.k; k0 += 16) {
+    for (i64 t = 0; t < 2; ++t)
+      fill_table(table[t], b + (k0 + 8 * t) * s.b_row + w0, s.b_row,
+                 std::clamp<i64>(s.k - k0 - 8 * t, 0, 8), panel);
+    for (i64 i = i0; i < i1; ++i) {
+      const Word x = pick(a + i * s.a_row, k0);
+      unite(c + i * s.c_row + w0, table[0] + (x & 255) * panel, table[1] + (x >> 8) * panel, panel);
+    }
+  }
+}
+
+const Word* words_at(const Launch& l, int operand, const Cursor& c) {
+  return reinterpret_cast<const Word*>(static_cast<const std::byte*>(l.operand[operand]) +
+                                       c.offset(operand));
+}
+
+void run_any(const void* state, const Launch& launch) {
+  const State& s = *static_cast<const State*>(state);
+  const i64 down = (s.m + s.row_block - 1) / s.row_block, across = s.words / panel,
+            all = down * across;
+  parallel_for(s.batch.size() * all, 1, [&](i64 begin, i64 end) {
+    for (i64 at = begin; at < end; ++at) {
+      const Cursor item(s.batch, at / all);
+      const i64 i0 = at % all / across * s.row_block;
+      any_block(s, words_at(launch, 0, item), words_at(launch, 1, item),
+                const_cast<Word*>(words_at(launch, 2, item)), i0, std::min(s.m, i0 + s.row_block),
+                at % all % across * panel);
+    }
+  });
+}
+
+// Paths that pass through rows [k0, k0 + 16) only, between those rows.
+void close_pivots(const State& s, Word* r, i64 k0, i64 k1) {
+  for (i64 k = k0; k < k1; ++k)
+    for (i64 i = k0; i < k1; ++i) {
+      Word* row = r + i * s.c_row;
+      const Word* via = r + k * s.c_row;
+      if (i != k && (row[k / 64] >> (k % 64) & 1) != 0)
+        for (i64 w = 0; w < s.words; ++w) row[w] |= via[w];
+    }
+}
+
+// Warshall's algorithm, 16 vertices at a time: once the 16 rows know their own detours, every other
+// row takes the union of those that it reaches.
+void close(const State& s, Word* r, Word* table) {
+  for (i64 k0 = 0; k0 < s.m; k0 += 16) {
+    const i64 k1 = std::min(s.m, k0 + 16);
+    close_pivots(s, r, k0, k1);
+    Word* tables[2] = {table, table + 256 * s.words};
+    for (i64 t = 0; t < 2; ++t)
+      fill_table(tables[t], r + (k0 + 8 * t) * s.c_row, s.c_row,
+                 std::clamp<i64>(k1 - k0 - 8 * t, 0, 8), s.words);
+    parallel_for(s.m, std::max<i64>(1, (1 << 16) / s.words), [&](i64 begin, i64 end) {
+      for (i64 i = begin; i < end; ++i) {
+        if (i >= k0 && i < k1) continue;  // read by nobody here, and complete
+        Word* to = r + i * s.c_row;
+        const Word x = pick(to, k0);
+        if (x == 0) continue;
+        unite(to, tables[0] + (x & 255) * s.words, tables[1] + (x >> 8) * s.words, s.words);
+      }
+    });
+  }
+}
+
+void run_closure(const void* state, const Launch& launch) {
+  const State& s = *static_cast<const State*>(state);
+  for (i64 i = 0; i < s.batch.size(); ++i) {
+    const Cursor item(s.batch, i);
+    const Word* a = words_at(launch, 0, item);
+    Word* r = const_cast<Word*>(words_at(launch, 1, item));
+    if (a != r)
+      for (i64 row = 0; row < s.m; ++row)
+        std::memcpy(r + row * s.c_row, a + row * s.a_row, static_cast<std::size_t>(s.words) * 8);
+    close(s, r, static_cast<Word*>(launch.workspace));
+  }
+}
+
+}  // namespace
+
+Prepared prepare_any_cpu(const BitMatmulSpec& spec) {
+  auto state = std::make_shared<State>();
+  State& s = *state;
+  const Layout &a = spec.a.layout, &b = spec.b.layout, &c = spec.out.layout;
+  const i64 rows = c.ndim() - 2;
+  s.m = c.shape[rows];
+  s.k = spec.inner;
+  s.words = bit_words(spec.columns);
+  s.a_row = a.strides[rows];
+  s.b_row = b.strides[rows];
+  s.c_row = c.strides[rows];
+  s.row_block = std::clamp<i64>(s.m, 1, most_rows);
+  const Layout ab = batch_layout(a), bb = batch_layout(b), cb = batch_layout(c);
+  s.batch = Loop({&ab, &bb, &cb}, {8, 8, 8});
+  Prepared p;
+  p.flops = static_cast<double>(c.size()) * static_cast<double>(s.k) / 4;
+  p.task = {&run_any, std::move(state)};
+  return p;
+}
+
+Prepared prepare_closure_cpu(const BitMatmulSpec& spec) {
+  auto state = std::make_shared<State>();
+  State& s = *state;
+  const Layout &a = spec.a.layout, &c = spec.out.layout;
+  const i64 rows = c.ndim() - 2;
+  s.m = s.k = c.shape[rows];
+  s.words = bit_words(spec.columns);
+  s.a_row = a.strides[rows];
+  s.c_row = c.strides[rows];
+  const Layout ab = batch_layout(a), cb = batch_layout(c);
+  s.batch = Loop({&ab, &cb}, {8, 8});
+  Prepared p;
+  p.workspace = 2 * 256 * s.words * 8;
+  p.flops = static_cast<double>(c.size()) * static_cast<double>(s.k) / 4;
+  p.task = {&run_closure, std::move(state)};
+  return p;
+}
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX-512 with VPOPCNTDQ: 512 bits of a row per step, sums in 64-bit lanes, 16 registers of sums.
+#include "tessera/kernels/bitmatmul/tile.hpp"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+namespace tessera {
+namespace {
+
+__attribute__((target("avx512f,avx512vpopcntdq"))) void count(i64 steps, const std::uint64_t* a,
+                                                              const std::uint64_t* b,
+                                                              std::uint32_t* sums) {
+  __m512i total[16];
+#pragma GCC unroll 16
+  for (auto& t : total) t = _mm512_setzero_si512();
+  for (i64 s = 0; s < steps; ++s, a += 32, b += 32) {
+    __m512i right[4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) right[j] = _mm512_loadu_si512(b + 8 * j);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const __m512i left = _mm512_loadu_si512(a + 8 * i);
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j)
+        total[4 * i + j] = _mm512_add_epi64(total[4 * i + j],
+                                            _mm512_popcnt_epi64(_mm512_and_si512(left, right[j])));
+    }
+  }
+#pragma GCC unroll 16
+  for (int t = 0; t < 16; ++t)
+    sums[t] = static_cast<std::uint32_t>(_mm512_reduce_add_epi64(total[t]));
+}
+
+}  // namespace
+
+const BitTile* bit_tile_avx512() {
+  static const BitTile tile{"avx512", 8, &count};
+  static const bool runs =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vpopcntdq");
+  return runs ? &tile : nullptr;
+}
+
+}  // namespace tessera
+#else
+namespace tessera {
+const BitTile* bit_tile_avx512() { return nullptr; }
+}  // namespace tessera
+#endif
