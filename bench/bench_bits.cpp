@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of bits against what the cores can do at most: AND, count and add of registers, with
 // nothing loaded or stored. Both sides use all threads.
+#include <algorithm>
 #include <bit>
 
 #include "ratio.hpp"

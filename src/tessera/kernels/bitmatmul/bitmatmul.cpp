@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/bitmatmul/bitmatmul.hpp"
 
+#include <algorithm>
+
 #include "tessera/kernels/bitmatmul/parts.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"

@@ -61,10 +61,11 @@ Plain plain_of(const Bits& x, i64 batch) {
   for (i64 r = 0; r < p.batch * p.rows; ++r)
     for (i64 j = 0; j < words * 64; ++j) {
       const auto bit = w[static_cast<std::size_t>(r * words + j / 64)] >> (j % 64) & 1;
-      if (j < p.columns)
+      if (j < p.columns) {
         p.v.push_back(static_cast<std::uint8_t>(bit));
-      else
+      } else {
         EXPECT_EQ(bit, 0u) << "padding of row " << r << " at " << j;
+      }
     }
   return p;
 }
