@@ -109,6 +109,7 @@ Told tell(std::vector<Wire>& wires, bool problem, const DNDarray& x, const Norma
   const Communicator& comm = x.comm();
   const int p = comm.size(), me = comm.rank();
   std::vector<Notice> out;
+  out.reserve(wires.size());
   for (const Wire& wire : wires) out.push_back(Notice::of(wire.form, problem));
   const std::vector<Notice> in = exchange_notices(out, x, key);
   Told told;

@@ -87,6 +87,7 @@ std::vector<std::vector<i64>> told_to_all(std::span<const i64> mine, i64 most,
   std::vector<std::byte> all(packed.size() * at(comm.size()));
   comm.allgather(packed.data(), static_cast<i64>(packed.size()), all.data());
   std::vector<std::vector<i64>> numbers;
+  numbers.reserve(at(comm.size()));
   for (int r = 0; r < comm.size(); ++r)
     numbers.push_back(packing.unpack(all.data() + at(r) * packed.size(), std::ssize(mine)));
   return numbers;
@@ -295,8 +296,8 @@ MaskShares shares_of(const MaskOrder& order, const Partition& to, const Communic
   if (begin == end) return shares;
   for (i64 g = rows.group_of(begin); g < rows.groups() && order.before[at(g)] < end; ++g) {
     i64 first = order.before[at(g)];
-    std::vector<std::span<const i64>> of_group;
-    for (int r = 0; r < p; ++r) of_group.push_back(rows.of(r, g));
+    std::vector<std::span<const i64>> of_group(at(p));
+    for (int r = 0; r < p; ++r) of_group[at(r)] = rows.of(r, g);
     for (std::size_t row = 0; row < of_group[0].size(); ++row)
       for (int r = 0; r < p; ++r) {
         const i64 next = first + of_group[at(r)][row];
