@@ -30,6 +30,11 @@ add_library(tessera SHARED ${library_sources})
 # Ranges are the same bit for bit wherever a part of them begins, so their products are rounded everywhere.
 set_source_files_properties(${TESSERA_SRC}/tessera/kernels/copy/create.cpp PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off)
+# What writes a plan down for a reader, or reads a file once, stands on a large JSON header: optimised lightly.
+foreach(file plan/explain plan/explain_html plan/explain_trace device/topology)
+  set_source_files_properties(${TESSERA_SRC}/tessera/${file}.cpp PROPERTIES
+    COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+endforeach()
 target_include_directories(tessera PUBLIC
   $<BUILD_INTERFACE:${TESSERA_SRC}> $<INSTALL_INTERFACE:include>)
 target_compile_features(tessera PUBLIC cxx_std_20)
