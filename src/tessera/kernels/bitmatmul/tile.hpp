@@ -5,6 +5,7 @@
 // Which one a machine can run is found once, at run time. Private to bitmatmul.
 //   bit_tile().count(steps, a, b, sums);   // sums[4 * i + j] = |a_i & b_j|
 
+#include "tessera/base/api.hpp"
 #include "tessera/base/scalar.hpp"
 
 namespace tessera {
@@ -19,10 +20,10 @@ inline constexpr i64 tile_rows = 4;         // of either panel
 inline constexpr i64 most_steps = 1 << 11;  // of one call: the sums of NEON are 16 bits wide
 
 // Null where this machine, or the machine this was compiled for, lacks the instructions.
-const BitTile* bit_tile_neon();
-const BitTile* bit_tile_avx512();
-const BitTile* bit_tile_avx2();
-const BitTile* bit_tile_portable();
+TESSERA_API const BitTile* bit_tile_neon();
+TESSERA_API const BitTile* bit_tile_avx512();
+TESSERA_API const BitTile* bit_tile_avx2();
+TESSERA_API const BitTile* bit_tile_portable();
 const BitTile& bit_tile();  // the best one
 
 }  // namespace tessera
