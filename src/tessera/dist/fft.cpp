@@ -6,8 +6,10 @@
 #include "tessera/dist/fft_line.hpp"
 #include "tessera/dist/join.hpp"
 #include "tessera/dist/moves.hpp"
+#include "tessera/dist/panels.hpp"
 #include "tessera/dist/parcel.hpp"
 #include "tessera/dist/reshape.hpp"
+#include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::dist {
 namespace {
@@ -77,8 +79,24 @@ DNDarray as_line(const Transform& f, const DNDarray& x, i64 points, Norm norm) {
   return reshape(y, shape, axis);
 }
 
-// The axis is split: whole lines of it lie together while another axis is.
-DNDarray across(const Transform& f, const DNDarray& given, const Along& along, Norm norm) {
+// Where the transform of `points` points along the split axis goes: x itself where it may and can.
+DNDarray result_of(const Transform& f, const DNDarray& x, i64 points, bool overwrite) {
+  const i64 axis = *x.split(), n = f.kind == FftKind::real_to_complex ? points / 2 + 1 : points;
+  const Array one = stand_in(Shape(x.ndim(), 1), x.dtype());
+  const DType dtype = f.local(one, Shape{axis}, Norm::backward, Shape{1}).dtype();
+  const bool same = n == x.shape(axis);
+  if (overwrite && same && dtype == x.dtype()) return x;
+  const Spread to{axis, same ? x.part() : Partition::even(n, x.comm().size())};
+  Shape shape = x.shape(), local = x.lshape();
+  shape[axis] = n;
+  local[axis] = to.part.count(x.comm().rank());
+  return DNDarray(empty_dense(local, dtype, x.device()), shape, to, x.comm());
+}
+
+// The axis is split: whole lines of it lie together while another axis is. `overwrite`: nobody else
+// sees the operand.
+DNDarray across(const Transform& f, const DNDarray& given, const Along& along, Norm norm,
+                bool overwrite = false) {
   const i64 axis = along.axes[0], asked = along.n ? along.n->front() : -1;
   const bool back = f.kind == FftKind::complex_to_real;
   const i64 points = asked != -1 ? asked : back ? 2 * (given.shape(axis) - 1) : given.shape(axis);
@@ -89,13 +107,11 @@ DNDarray across(const Transform& f, const DNDarray& given, const Along& along, N
   if (given.size() == given.shape(axis)) return as_line(f, given, points, norm);
   const i64 used = back ? points / 2 + 1 : points;  // what lies behind is not looked at
   const DNDarray x = used < given.shape(axis) ? split(given, Shape{used}, axis).front() : given;
-  i64 other = axis == 0 ? 1 : 0;
-  for (i64 a = 0; a < x.ndim(); ++a)
-    if (a != axis && x.shape(a) > x.shape(other)) other = a;
-  const DNDarray turned = in_place(f, x.resplit(other), {along.axes, Shape{points}}, norm);
-  const bool same = turned.shape(axis) == given.shape(axis);
-  return turned.spread_as(
-      {axis, same ? given.part() : Partition::even(turned.shape(axis), given.comm().size())});
+  const DNDarray y = result_of(f, given, points, overwrite);
+  const Shape length{points};
+  by_panels(x, y,
+            [&](const Array& lines, i64) { return f.local(lines, along.axes, norm, length); });
+  return y;
 }
 
 DNDarray complex_transform(const Transform& f, const DNDarray& x, const Along& along, Norm norm) {
@@ -110,7 +126,8 @@ DNDarray complex_transform(const Transform& f, const DNDarray& x, const Along& a
   if (split == along.axes.end()) return in_place(f, x, along, norm);
   const i64 i = split - along.axes.begin();
   const Along rest = without(along, i);
-  return across(f, rest.axes.empty() ? x : in_place(f, x, rest, norm), only(along, i), norm);
+  if (rest.axes.empty()) return across(f, x, only(along, i), norm);
+  return across(f, in_place(f, x, rest, norm), only(along, i), norm, true);
 }
 
 DNDarray one_axis(const Transform& f, const DNDarray& x, const Along& along, Norm norm) {

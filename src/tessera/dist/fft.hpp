@@ -3,7 +3,8 @@
 // Discrete Fourier transforms of distributed arrays over any axes, with the arguments, dtypes and
 // errors of the local functions. The split stays where it is. Axes that are not split are
 // transformed where they lie, without a message; for the one that is, the array is re-split along
-// its longest other axis, transformed, and brought back: every element moves twice at most. An
+// its longest other axis a panel at a time, transformed, and brought back: every element moves
+// twice at most, and little memory is needed beside the result. An
 // array that is nothing but its split axis is transformed as a matrix of two factors of its length
 // (three moves), or on every rank at once where it is short or its length has no such factors.
 //   DNDarray y = dist::fftn(x, {0, 1});   DNDarray z = dist::irfftn(dist::rfftn(x, {0}), {0});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Note [four steps]: the line of n1 n2 points is a matrix of n1 rows. Its columns are transformed,
 // each entry (k, j) is turned by k j / (n1 n2) of a circle, the rows are transformed, and the
-// matrix is read by columns. Each transform needs whole columns, or rows, on a rank: three
-// exchanges.
+// matrix is read by columns. Ranks have whole rows; columns come together a panel at a time. Every
+// element moves three times, and the matrix is the one copy beside the result.
 #include "tessera/dist/fft_line.hpp"
 
 #include <array>
@@ -12,6 +12,7 @@
 #include "tessera/dist/elementwise.hpp"
 #include "tessera/dist/join.hpp"
 #include "tessera/dist/moves.hpp"
+#include "tessera/dist/panels.hpp"
 #include "tessera/dist/reshape.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
@@ -20,15 +21,12 @@ namespace {
 
 constexpr i64 short_line = 1024;         // up to here a gather is quicker than three exchanges
 constexpr i64 turned_at_once = 1 << 18;  // phases in memory
+constexpr i64 transformed_at_once = 1 << 20;
 
 // The local transform without a scale.
 Array plain(const Array& x, i64 axis, int sign) {
   return sign < 0 ? tessera::fftn(x, {axis}, Norm::backward)
                   : tessera::ifftn(x, {axis}, Norm::forward);
-}
-
-DNDarray with_local(const DNDarray& x, const Array& local) {
-  return DNDarray(local, x.shape(), x.spread(), x.comm());
 }
 
 // The largest divisor up to the square root; 1 for primes.
@@ -60,13 +58,31 @@ void turn(const Array& x, i64 first, i64 n, int sign) {
   }
 }
 
+// x becomes its transform along its rows, some rows at a time.
+void transform_rows(const Array& x, int sign) {
+  const i64 step = std::max<i64>(1, transformed_at_once / std::max<i64>(1, x.shape(1)));
+  for (i64 k = 0; k < x.shape(0); k += step) {
+    const Array part = x.slice(0, k, std::min(k + step, x.shape(0)));
+    part.copy_from(plain(part, 1, sign));
+  }
+}
+
 DNDarray in_four_steps(const DNDarray& x, i64 rows, int sign) {
   const i64 n = x.shape(0), columns = n / rows;
-  DNDarray matrix = reshape(x, {rows, columns}, 1);
-  const Array by_columns = plain(matrix.local(), 0, sign);
-  turn(by_columns, matrix.part().begin(matrix.comm().rank()), n, sign);
-  matrix = with_local(matrix, by_columns).resplit(0);
-  matrix = with_local(matrix, plain(matrix.local(), 1, sign));
+  const DNDarray given = reshape(x, {rows, columns}, 0);
+  const DType dtype = complex_of(x.dtype());
+  // What reshape copied may be overwritten.
+  const bool own =
+      given.dtype() == dtype && given.local().storage().data() != x.local().storage().data();
+  const DNDarray matrix = own ? given
+                              : DNDarray(empty_dense(given.lshape(), dtype, x.device()),
+                                         given.shape(), given.spread(), x.comm());
+  by_panels(given, matrix, [&](const Array& some, i64 first) {
+    const Array y = plain(some, 0, sign);
+    turn(y, first, n, sign);
+    return y;
+  });
+  transform_rows(matrix.local(), sign);
   return reshape(transpose(matrix), {n});
 }
 
@@ -111,8 +127,8 @@ DNDarray transform_line(const DNDarray& x, FftKind kind, int sign, double scale,
   const i64 rows = lower_factor(points);
   if (points < short_line || rows < x.comm().size()) return gathered(x, kind, sign, scale, points);
   const bool to_real = kind == FftKind::complex_to_real;
-  DNDarray line = resized(x, to_real ? points / 2 + 1 : points).astype(complex_of(x.dtype()));
-  if (to_real) line = mirrored(line, points);
+  DNDarray line = resized(x, to_real ? points / 2 + 1 : points);
+  if (to_real) line = mirrored(line.astype(complex_of(x.dtype())), points);
   const DNDarray y = scaled(in_four_steps(line, rows, sign), scale);
   if (to_real) return real(y);
   if (kind == FftKind::complex) return y;

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "tessera/dist/at.hpp"
+#include "tessera/dist/panels.hpp"
+#include "tessera/dist/sort_counted.hpp"
 #include "tessera/dist/sort_cuts.hpp"
 #include "tessera/dist/sort_lines.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -26,57 +27,50 @@ Array on_device(const Places& places, Device device) {
   return a.to(device);
 }
 
-// Items `places` (as many as ranks at most, ascending) of all ranks' items in order: each is the
-// least of the items that follow the ranks' cuts. On the host.
-Array items_at(const Array& sorted, std::span<const i64> counts, std::span<const i64> places,
-               const Communicator& comm) {
-  const Places cuts = merge_cuts(sorted, counts, places, false, comm);
-  const std::size_t item = at(size_of(sorted.dtype())), share = places.size() * (item + 1);
-  std::vector<std::byte> mine(share), all(share * at(comm.size()));
-  const Array found = empty_dense({static_cast<i64>(places.size())}, sorted.dtype());
-  Places there = cuts;
-  for (i64& c : there) c = std::min(c, sorted.size() - 1);
-  if (sorted.size() > 0) {
-    const Array next = take(sorted, on_device(there, sorted.device()), 0).to(cpu).contiguous();
-    std::memcpy(mine.data(), next.host_data(), places.size() * item);
-  }
-  for (std::size_t k = 0; k < places.size(); ++k)
-    mine[places.size() * item + k] = std::byte{cuts[k] < sorted.size()};
-  comm.allgather(mine.data(), static_cast<i64>(share), all.data());
-  for (std::size_t k = 0; k < places.size(); ++k) {
-    const Array next = empty_dense({comm.size()}, sorted.dtype());
-    i64 n = 0;
-    for (std::size_t r = 0; r < at(comm.size()); ++r) {
-      const std::byte* const from = all.data() + r * share;
-      if (from[places.size() * item + k] == std::byte{0}) continue;
-      std::memcpy(static_cast<std::byte*>(next.host_data()) + at(n++) * item, from + k * item,
-                  item);
-    }
-    found.slice(0, static_cast<i64>(k), static_cast<i64>(k) + 1)
-        .copy_from(tessera::sort(next.slice(0, 0, n)).slice(0, 0, 1));
-  }
-  return found;
+// Items `places` of all ranks' items in order, on the host. Many items are counted, not sorted.
+Array items_of_line(const Array& line, std::span<const i64> counts, const Places& places,
+                    const Communicator& comm) {
+  const i64 most = *std::max_element(counts.begin(), counts.end()) * size_of(line.dtype());
+  if (line.device() == cpu && most >= Bounded{}.from)
+    return Counted(line, counts, comm).items_at(places);
+  return merged_items(tessera::sort(line), counts, places, comm);
 }
 
 // Rows `places` of (entries, lines) sorted along the entries, which are dealt out; on every rank.
 Array rows_of_lines(const DNDarray& lines, const Places& places) {
   const Communicator& comm = lines.comm();
   const i64 number = lines.shape(1), wanted = static_cast<i64>(places.size());
-  if (number >= comm.size()) {
-    const DNDarray whole = lines.resplit(1);
-    const Array rows = take(tessera::sort(whole.local(), 0), on_device(places, lines.device()), 0);
-    return DNDarray(rows, {wanted, number}, whole.spread(), comm).gathered();
-  }
   const Array rows = empty_dense({wanted, number}, lines.dtype(), lines.device());
+  if (number >= comm.size()) {
+    const Array index = on_device(places, lines.device());
+    by_panels(lines, DNDarray::replicated(rows, comm),
+              [&](const Array& some, i64) { return take(tessera::sort(some, 0), index, 0); });
+    return rows;
+  }
   const Places counts = lines.part().counts();
-  for (i64 j = 0; j < number; ++j) {
-    const Array line = tessera::sort(lines.local().select(1, j));
-    for (i64 k = 0; k < wanted; k += comm.size()) {
-      const i64 end = std::min<i64>(wanted, k + comm.size());
-      const std::span<const i64> some(places.data() + k, at(end - k));
-      rows.select(1, j).slice(0, k, end).copy_from(
-          items_at(line, counts, some, comm).to(lines.device()));
-    }
+  for (i64 j = 0; j < number; ++j)
+    rows.select(1, j).copy_from(
+        items_of_line(lines.local().select(1, j), counts, places, comm).to(lines.device()));
+  return rows;
+}
+
+// Entries `places` of every line of a local array in order, a part of its lines at a time.
+Array rows_here(const Array& x, i64 axis, const Places& places) {
+  if (x.ndim() == 1 && x.size() > 0) {
+    const Places counts{x.size()};
+    return items_of_line(x, counts, places, Communicator::self()).to(x.device());
+  }
+  Shape shape = x.shape();
+  shape[axis] = static_cast<i64>(places.size());
+  const Array rows = empty_dense(shape, x.dtype(), x.device()),
+              index = on_device(places, x.device());
+  const i64 other = x.ndim() > 1 ? longest_other(x.shape(), axis) : axis;
+  const i64 bytes = x.size() * size_of(x.dtype()), pieces = 1 + bytes / (Bounded{}.room / 2);
+  const i64 step = other == axis ? x.shape(axis) : std::max<i64>(1, x.shape(other) / pieces);
+  for (i64 begin = 0; begin < x.shape(other); begin += step) {
+    const i64 end = std::min(begin + step, x.shape(other));
+    const Array some = take(tessera::sort(x.slice(other, begin, end), axis), index, axis);
+    (other == axis ? rows : rows.slice(other, begin, end)).copy_from(some);
   }
   return rows;
 }
@@ -102,7 +96,7 @@ Chosen choose(const DNDarray& x, i64 axis, const Places& places) {
     shape[axis] = static_cast<i64>(places.size());
     c.rows = from_lines(rows_of_lines(lines, places), shape, axis);
   } else {
-    c.rows = take(tessera::sort(x.local(), axis), on_device(places, x.device()), axis);
+    c.rows = rows_here(x.local(), axis, places);
   }
   return c;
 }

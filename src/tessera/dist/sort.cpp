@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/dist/sort.hpp"
 
+#include <algorithm>
+
+#include "tessera/dist/panels.hpp"
 #include "tessera/dist/reshape.hpp"
+#include "tessera/dist/sort_counted.hpp"
 #include "tessera/dist/sort_exchange.hpp"
 #include "tessera/dist/sort_lines.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -18,35 +22,53 @@ Array sort_local(const Array& x, i64 axis, bool positions) {
 
 Array sort_items(const Array& items, std::span<const i64> counts, const Partition& part,
                  bool positions, const Communicator& comm) {
+  const i64 most = *std::max_element(counts.begin(), counts.end()) * size_of(items.dtype());
+  if (!positions && items.device() == cpu && most >= Bounded{}.from)
+    return sort_counted(items, counts, part, comm);
   const OrderWants wants{.values = !positions, .positions = positions};
   const Ordered o = order_items(items, counts, part, wants, comm);
   return positions ? o.positions : o.values;
 }
 
+// Whole lines come together, which is two trips but few messages. Positions travel as small as they
+// can be.
+void sort_lines(const DNDarray& x, const DNDarray& out, bool positions) {
+  const i64 axis = *x.split();
+  const DType travel = counting_type(x.shape(axis));
+  by_panels(x, out, [&](const Array& lines, i64) {
+    const Array sorted = sort_local(lines, axis, positions);
+    return positions ? sorted.astype(travel) : sorted;
+  });
+}
+
 // Along the split axis. Few lines: each is dealt out as it was, and its elements travel once. From
-// as many lines as ranks on, whole lines come together, which is two trips but few messages.
+// as many lines as ranks on, whole lines come together.
 DNDarray sort_split(const DNDarray& x, bool positions) {
   const i64 axis = *x.split(), n = x.shape(axis);
   const Communicator& comm = x.comm();
+  const DType dtype = positions ? DType::i64 : x.dtype();
+  if (x.ndim() > 1 && x.shape(longest_other(x.shape(), axis)) >= comm.size()) {
+    const DNDarray out(empty_dense(x.lshape(), dtype, x.device()), x.shape(), x.spread(), comm);
+    sort_lines(x, out, positions);
+    return out;
+  }
   const Array lines = lines_of(x.local(), axis);
   const i64 number = lines.shape(1);
   Array sorted;
-  if (number >= comm.size()) {
-    DNDarray whole = DNDarray(lines, {n, number}, {0, x.part()}, comm).resplit(1);
-    Array mine = sort_local(whole.local(), 0, positions);
-    if (positions) mine = mine.astype(counting_type(n));
-    whole = DNDarray(std::move(mine), {n, number}, whole.spread(), comm);
-    sorted = whole.spread_as({0, x.part()}).local();
-    if (positions) sorted = sorted.astype(DType::i64);
-  } else if (number == 1) {
+  if (number == 1) {
     const Array line = lines.select(1, 0);
     sorted = sort_items(line, x.part().counts(), x.part(), positions, comm).expand_dims(1);
   } else {
-    sorted = Array::empty(lines.shape(), positions ? DType::i64 : x.dtype(), x.device());
-    for (i64 j = 0; j < number; ++j) {
-      const Array line = lines.select(1, j);
-      sorted.select(1, j).copy_from(sort_items(line, x.part().counts(), x.part(), positions, comm));
-    }
+    sorted = Array::empty(lines.shape(), dtype, x.device());
+    const Spread spread{0, x.part()};
+    const Shape all{n, number};
+    if (number >= comm.size())
+      sort_lines(DNDarray(lines, all, spread, comm), DNDarray(sorted, all, spread, comm),
+                 positions);
+    else
+      for (i64 j = 0; j < number; ++j)
+        sorted.select(1, j).copy_from(
+            sort_items(lines.select(1, j), x.part().counts(), x.part(), positions, comm));
   }
   return DNDarray(from_lines(sorted, x.lshape(), axis), x.shape(), x.spread(), comm);
 }

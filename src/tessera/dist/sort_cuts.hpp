@@ -30,4 +30,9 @@ std::vector<i64> merge_cuts(const Array& sorted, std::span<const i64> counts,
                             std::span<const i64> targets, bool descending,
                             const Communicator& comm);
 
+// Items `places` (ascending) of all ranks' items merged: each is the least of the items that follow
+// the ranks' cuts. On the host, the same on all ranks.
+Array merged_items(const Array& sorted, std::span<const i64> counts, std::span<const i64> places,
+                   const Communicator& comm);
+
 }  // namespace tessera::dist

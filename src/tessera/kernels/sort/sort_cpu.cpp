@@ -28,13 +28,6 @@ void over(bool parallel, i64 n, F&& f) {
     f(i64{0}, n);
 }
 
-// An element that is compared by its key; zeros of both signs are equal.
-template <class T>
-struct Valued {
-  T value;
-  auto sort_key() const { return SortKey<T>::key(value, true); }
-};
-
 // Keys of NaNs say nothing of their bits, and the two zeros are one value: both go back in the
 // order in which the input has them.
 template <class T>

@@ -62,4 +62,11 @@ struct SortKey<Complex<R>> {
   static Complex<R> value(const Key& k) { return {k.re, k.im}; }
 };
 
+// An element that is compared by its key; zeros of both signs are equal.
+template <class T>
+struct Valued {
+  T value;
+  auto sort_key() const { return SortKey<T>::key(value, true); }
+};
+
 }  // namespace tessera

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Order among the items of all ranks without sorting them: where the item is that so many others
+// precede, and which items of a rank lie before it. Items are read a few times and never copied but
+// for the few around what is looked for. For arrays of which a copy would be too much; on the host.
+// Private to the ordering functions of dist.
+//   Counted all(items, counts, comm);   CountedCuts cuts = all.cuts({{250, 500}});
+
+#include <span>
+#include <vector>
+
+#include "tessera/array/array.hpp"
+#include "tessera/comm/communicator.hpp"
+#include "tessera/dist/sort_exchange.hpp"
+
+namespace tessera::dist {
+
+// Memory that the functions here may take beside operands and results, per rank.
+struct Bounded {
+  i64 from = i64{24} << 20;     // bytes of a rank's items; smaller arrays are simply copied
+  i64 piece = i64{8} << 20;     // bytes that travel at a time
+  i64 sample = 1 << 14;         // items of a rank that are looked at
+  i64 gathered = i64{4} << 20;  // bytes of items around a cut that are put in order
+  i64 room = i64{32} << 20;     // to sort in
+};
+
+// How cuts go through this rank's items as they lie: cut k has before it all items of classes below
+// `at[k].bound` (see kernels/sort/classes.hpp), and the first `equals` of that class.
+struct CountedCuts {
+  struct Cut {
+    i64 bound = 0, equals = 0;
+    i64 before = 0;  // items of this rank
+  };
+  Array bounds;
+  std::vector<Cut> at;
+};
+
+// Equal items are ordered by rank, then by place, as merge_cuts orders them.
+class TESSERA_API Counted {
+ public:
+  // `items`: this rank's, 1-d, on the host, any strides.
+  Counted(const Array& items, std::span<const i64> counts, const Communicator& comm,
+          const Bounded& bounded = {});
+  // Collective, `targets` ascending and the same on all ranks.
+  CountedCuts cuts(std::span<const i64> targets);
+  // Items `places` of all in order; on the host, the same on all ranks.
+  Array items_at(std::span<const i64> places);
+
+ private:
+  struct Class {
+    i64 number, before;  // items of all ranks before it
+  };
+  struct Edge {   // a cut: before the items that equal `value`, but for the first of them
+    Array value;  // none: behind all
+    i64 equals, before;
+  };
+  Class class_of(i64 target) const;
+  Array bound(i64 k) const { return k < bounds_.size() ? bounds_.slice(0, k, k + 1) : Array(); }
+  i64 mine_before(i64 number) const;
+  void cut_equals(const Class& c, std::span<const i64> inside, std::vector<Edge>& edges) const;
+  void cut_few(const Class& c, std::span<const i64> inside, std::vector<Edge>& edges) const;
+  i64 in_class(i64 number) const;
+  void count();
+  void refine(std::span<const i64> targets);
+  void add_bounds(const std::vector<std::pair<i64, double>>& wanted);
+  Array sample_of(i64 number) const;
+  std::vector<i64> counts_in(i64 number) const;
+  Array gather_class(i64 number) const;
+  Array nth_of_class(i64 number, i64 n) const;
+
+  Array items_;
+  std::vector<i64> counts_;
+  const Communicator& comm_;
+  Bounded bounded_;
+  Array bounds_;
+  std::vector<i64> found_;  // by rank and class
+};
+
+// Items between cuts, as they lie, to the ranks: what comes is laid down in `to` in order of the
+// ranks, then of places. `most`: items of the longest block.
+TESSERA_API void deal_out(const Array& items, const CountedCuts& cuts, const Routes& routes,
+                          i64 most, const Array& to, const Communicator& comm,
+                          const Bounded& bounded = {});
+
+// All items in order, dealt out as `part` says, with bounded memory beside the result.
+TESSERA_API Array sort_counted(const Array& items, std::span<const i64> counts,
+                               const Partition& part, const Communicator& comm,
+                               const Bounded& bounded = {});
+
+}  // namespace tessera::dist

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/kernels/sort/classes.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/sort/sort_keys.hpp"
+
+namespace tessera {
+namespace {
+
+using Class = std::uint16_t;
+constexpr i64 few = 8;      // bounds from which a search is quicker than looking at all
+constexpr i64 block = 512;  // elements whose keys are held at a time
+
+// Few bounds: all are looked at, element after element, without a branch.
+template <class K>
+void count_bounds(const K* keys, i64 n, const std::vector<K>& bounds, Class* out) {
+  std::fill(out, out + n, Class{0});
+  for (const K& b : bounds)
+    for (i64 i = 0; i < n; ++i)
+      out[i] = static_cast<Class>(out[i] + before(b, keys[i]) + !before(keys[i], b));
+}
+
+template <class K>
+void search_bounds(const K* keys, i64 n, const std::vector<K>& bounds, Class* out) {
+  const i64 size = static_cast<i64>(bounds.size());
+  for (i64 i = 0; i < n; ++i) {
+    i64 low = 0;
+    for (i64 left = size; left > 0;) {
+      const i64 half = left / 2;
+      const bool beyond = before(bounds[static_cast<std::size_t>(low + half)], keys[i]);
+      low += beyond ? half + 1 : 0;
+      left = beyond ? left - half - 1 : half;
+    }
+    const bool equal = low < size && !before(keys[i], bounds[static_cast<std::size_t>(low)]);
+    out[i] = static_cast<Class>(2 * low + equal);
+  }
+}
+
+template <class T>
+void classify(const Array& x, const Array& given, Class* out) {
+  using S = SortKey<T>;
+  using K = typename S::Key;
+  std::vector<K> bounds;
+  for (i64 k = 0; k < given.size(); ++k) bounds.push_back(S::key(given.host<T>()[k], true));
+  const T* const from = x.host<T>();
+  const i64 step = x.layout().strides[0];
+  parallel_for(x.size(), 1 << 15, [&](i64 begin, i64 end) {
+    K keys[block];
+    for (i64 at = begin; at < end; at += block) {
+      const i64 n = std::min(block, end - at);
+      for (i64 i = 0; i < n; ++i) keys[i] = S::key(from[(at + i) * step], true);
+      if (static_cast<i64>(bounds.size()) <= few)
+        count_bounds(keys, n, bounds, out + at);
+      else
+        search_bounds(keys, n, bounds, out + at);
+    }
+  });
+}
+
+template <class T>
+i64 drop_repeats(const T* from, i64 n, T* to) {
+  i64 kept = 0;
+  for (i64 i = 0; i < n; ++i) {
+    const Valued<T> next{from[i]};
+    if (kept == 0 || item_before(Valued<T>{to[kept - 1]}, next)) to[kept++] = next.value;
+  }
+  return kept;
+}
+
+}  // namespace
+
+Array classes(const Array& x, const Array& bounds) {
+  require<ShapeError>(
+      x.ndim() == 1 && bounds.ndim() == 1 && bounds.is_contiguous() && x.dtype() == bounds.dtype(),
+      "classes: elements of shape ", x.shape(), " and dtype ", x.dtype(), ", bounds of shape ",
+      bounds.shape(), " and dtype ", bounds.dtype(),
+      "; both need one axis and one dtype, and bounds must be dense");
+  require<ArgumentError>(bounds.size() < (1 << 15), "classes: ", bounds.size(),
+                         " bounds, expected fewer than 32768");
+  const Array out = empty_dense(x.shape(), DType::u16);
+  if (x.size() == 0) return out;
+  dispatch<TESSERA_ALL_TYPES>(x.dtype(), "classes",
+                              [&]<class T>() { classify<T>(x, bounds, out.host<Class>()); });
+  return out;
+}
+
+Array without_repeats(const Array& sorted) {
+  const Array from = sorted.contiguous(), to = empty_dense(sorted.shape(), sorted.dtype());
+  if (from.size() == 0) return to;
+  i64 kept = 0;
+  dispatch<TESSERA_ALL_TYPES>(from.dtype(), "without_repeats", [&]<class T>() {
+    kept = drop_repeats(from.host<T>(), from.size(), to.host<T>());
+  });
+  return to.slice(0, 0, kept);
+}
+
+}  // namespace tessera
