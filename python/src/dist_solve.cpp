@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Solvers over ranks: those of ts.solve with a distributed right-hand side.
-#include "dist.hpp"
-#include "solve.hpp"
-#include "tessera/solve/over_ranks.hpp"
-
-// What every solver over ranks takes, in signatures and as arguments.
-#define TESSERA_OPTIONS                                                                         \
-  "rtol: float = 1e-6, atol: float = 0.0, maxiter: int = 100, callback: typing.Callable[[int, " \
-  "float], typing.Any] | None = None, along: DimLike | None = None"
-#define TESSERA_ARGUMENTS                                                                       \
-  nb::kw_only(), "rtol"_a = 1e-6, "atol"_a = 0.0, "maxiter"_a = 100, "callback"_a = nb::none(), \
-                 "along"_a = nb::none()
+#include "dist_solve.hpp"
 
 namespace tessera::python {
 
@@ -25,91 +15,48 @@ std::optional<NamedLinop> linop_or_none(nb::handle h, std::string_view who) {
 
 double or_zero(nb::handle h) { return h.is_none() ? 0.0 : nb::cast<double>(h); }
 
-// One call of a solver. An exception of the callback stops the iterations of all ranks; it is this
-// rank's alone.
-struct Call {
-  const char* who;
-  NamedLinop op;
-  DNDarray rhs;
-  RanksOptions options;
-  std::optional<nb::python_error> failed{};
-
-  struct Given {
-    nb::handle x0;
-    double rtol, atol;
-    i64 maxiter;
-    nb::handle callback, along;
-  };
-  Call(const char* name, nb::handle a, nb::handle b, const Given& g)
-      : who(name),
-        op(linop_from(a, name)),
-        rhs(as_dist(b, name)),
-        options{.rtol = g.rtol, .atol = g.atol, .maxiter = g.maxiter} {
-    if (!g.x0.is_none()) options.x0 = as_dist(g.x0, who, rhs.comm());
-    if (!g.along.is_none()) options.along = dimension_from(g.along);
-    if (g.callback.is_none()) return;
-    options.callback = [this, callback = g.callback](i64 iteration, double residual) {
-      nb::gil_scoped_acquire locked;
-      try {
-        return callback(iteration, residual).ptr() != Py_False;
-      } catch (nb::python_error& e) {
-        failed.emplace(e);
-        return false;
-      }
-    };
-  }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-
-  template <class Solve>
-  RanksResult operator()(Solve&& solve) {
-    RanksResult r = released([&] { return solve(); });
-    if (failed) throw nb::python_error(*failed);
-    return r;
-  }
-};
-
 RanksResult solve_cg(nb::handle a, nb::handle b, nb::handle x0, double rtol, double atol,
-                     i64 maxiter, nb::handle callback, nb::handle along, nb::handle M) {
-  Call c("cg", a, b, {x0, rtol, atol, maxiter, callback, along});
+                     i64 maxiter, nb::handle callback, nb::handle along, nb::handle checkpoint,
+                     nb::handle M) {
+  Call c("cg", a, b, {x0, rtol, atol, maxiter, callback, along, checkpoint});
   const CgSettings s{linop_or_none(M, c.who)};
   return c([&] { return cg(c.op, c.rhs, c.options, s); });
 }
 
 RanksResult solve_minres(nb::handle a, nb::handle b, nb::handle x0, double rtol, double atol,
-                         i64 maxiter, nb::handle callback, nb::handle along, double shift,
-                         nb::handle M) {
-  Call c("minres", a, b, {x0, rtol, atol, maxiter, callback, along});
+                         i64 maxiter, nb::handle callback, nb::handle along, nb::handle checkpoint,
+                         double shift, nb::handle M) {
+  Call c("minres", a, b, {x0, rtol, atol, maxiter, callback, along, checkpoint});
   const MinresSettings s{shift, linop_or_none(M, c.who)};
   return c([&] { return minres(c.op, c.rhs, c.options, s); });
 }
 
 RanksResult solve_gmres(nb::handle a, nb::handle b, nb::handle x0, double rtol, double atol,
-                        i64 maxiter, nb::handle callback, nb::handle along, i64 restart,
-                        nb::handle M) {
-  Call c("gmres", a, b, {x0, rtol, atol, maxiter, callback, along});
+                        i64 maxiter, nb::handle callback, nb::handle along, nb::handle checkpoint,
+                        i64 restart, nb::handle M) {
+  Call c("gmres", a, b, {x0, rtol, atol, maxiter, callback, along, checkpoint});
   const GmresSettings s{restart, linop_or_none(M, c.who)};
   return c([&] { return gmres(c.op, c.rhs, c.options, s); });
 }
 
 RanksResult solve_lsqr(nb::handle a, nb::handle b, nb::handle x0, double rtol, double atol,
-                       i64 maxiter, nb::handle callback, nb::handle along, double damp,
-                       double conlim) {
-  Call c("lsqr", a, b, {x0, rtol, atol, maxiter, callback, along});
+                       i64 maxiter, nb::handle callback, nb::handle along, nb::handle checkpoint,
+                       double damp, double conlim) {
+  Call c("lsqr", a, b, {x0, rtol, atol, maxiter, callback, along, checkpoint});
   return c([&] { return lsqr(c.op, c.rhs, c.options, {damp, conlim}); });
 }
 
 RanksResult solve_lsmr(nb::handle a, nb::handle b, nb::handle x0, double rtol, double atol,
-                       i64 maxiter, nb::handle callback, nb::handle along, double damp,
-                       double conlim) {
-  Call c("lsmr", a, b, {x0, rtol, atol, maxiter, callback, along});
+                       i64 maxiter, nb::handle callback, nb::handle along, nb::handle checkpoint,
+                       double damp, double conlim) {
+  Call c("lsmr", a, b, {x0, rtol, atol, maxiter, callback, along, checkpoint});
   return c([&] { return lsmr(c.op, c.rhs, c.options, {damp, conlim}); });
 }
 
 RanksResult solve_fista(nb::handle a, nb::handle b, nb::handle g, nb::handle x0, double rtol,
                         double atol, i64 maxiter, nb::handle callback, nb::handle along,
-                        nb::handle step, bool momentum, bool restart) {
-  Call c("fista", a, b, {x0, rtol, atol, maxiter, callback, along});
+                        nb::handle checkpoint, nb::handle step, bool momentum, bool restart) {
+  Call c("fista", a, b, {x0, rtol, atol, maxiter, callback, along, checkpoint});
   const Prox map = prox_from(g, c.who);
   const FistaSettings s{or_zero(step), momentum, restart};
   return c([&] { return fista(c.op, c.rhs, map, c.options, s); });
@@ -117,8 +64,8 @@ RanksResult solve_fista(nb::handle a, nb::handle b, nb::handle g, nb::handle x0,
 
 RanksResult solve_pdhg(nb::handle a, nb::handle b, nb::handle f, nb::handle g, nb::handle x0,
                        double rtol, double atol, i64 maxiter, nb::handle callback, nb::handle along,
-                       nb::handle tau, nb::handle sigma, double theta) {
-  Call c("pdhg", a, b, {x0, rtol, atol, maxiter, callback, along});
+                       nb::handle checkpoint, nb::handle tau, nb::handle sigma, double theta) {
+  Call c("pdhg", a, b, {x0, rtol, atol, maxiter, callback, along, checkpoint});
   const Prox data = f.is_none() ? prox::l2_squared(1) : prox_from(f, c.who);
   const Prox map = prox_from(g, c.who);
   const PdhgSettings steps{or_zero(tau), or_zero(sigma), theta};
@@ -127,8 +74,8 @@ RanksResult solve_pdhg(nb::handle a, nb::handle b, nb::handle f, nb::handle g, n
 
 RanksResult solve_admm(nb::handle a, nb::handle b, nb::handle g, nb::handle x0, double rtol,
                        double atol, i64 maxiter, nb::handle callback, nb::handle along,
-                       nb::handle G, double rho, i64 inner) {
-  Call c("admm", a, b, {x0, rtol, atol, maxiter, callback, along});
+                       nb::handle checkpoint, nb::handle G, double rho, i64 inner) {
+  Call c("admm", a, b, {x0, rtol, atol, maxiter, callback, along, checkpoint});
   const Prox map = prox_from(g, c.who);
   const AdmmSettings s{linop_or_none(G, c.who), rho, inner};
   return c([&] { return admm(c.op, c.rhs, map, c.options, s); });
@@ -258,6 +205,7 @@ void bind_dist_solve(nb::module_& m) {
   bind_result(m);
   bind_systems(m);
   bind_regularised(m);
+  bind_dist_eigen(m);
 }
 
 }  // namespace tessera::python

@@ -12,6 +12,8 @@ namespace tessera::python {
 
 // Classes of options and results.
 void bind_solve_options(nb::module_& m);
+// A Checkpoint, a path, or None.
+Checkpoint checkpoint_from(nb::handle h);
 // A Prox, a function of (array, t), or None for no regulariser.
 Prox prox_from(nb::handle h, std::string_view who);
 

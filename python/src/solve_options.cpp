@@ -4,6 +4,14 @@
 
 namespace tessera::python {
 
+Checkpoint checkpoint_from(nb::handle h) {
+  if (h.is_none()) return {};
+  if (nb::isinstance<Checkpoint>(h)) return nb::cast<Checkpoint>(h);
+  nb::object path = nb::steal(PyOS_FSPath(h.ptr()));
+  if (!path.is_valid()) throw nb::python_error();
+  return {.path = nb::cast<std::string>(nb::str(path))};
+}
+
 namespace {
 
 using nb::literals::operator""_a;
@@ -25,14 +33,6 @@ std::function<bool(const Iteration&)> callback_from(nb::handle callback) {
     if (!answer.is_valid()) throw nb::python_error();
     return !answer.is(nb::bool_(false));
   };
-}
-
-Checkpoint checkpoint_from(nb::handle h) {
-  if (h.is_none()) return {};
-  if (nb::isinstance<Checkpoint>(h)) return nb::cast<Checkpoint>(h);
-  nb::object path = nb::steal(PyOS_FSPath(h.ptr()));
-  if (!path.is_valid()) throw nb::python_error();
-  return {.path = nb::cast<std::string>(nb::str(path))};
 }
 
 // Ctrl-C ends a solve between two iterations.

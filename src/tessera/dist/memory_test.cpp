@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What functions of distributed arrays hold beside their operands and results, by the counters of
-// the devices: little where elements only change hands, some copies of the operand where they are
-// put in order. Ranks are threads here and share the counters, so that all numbers are of all
-// ranks.
+// the devices: little, whether elements only change hands or are put in order or transformed. Ranks
+// are threads here and share the counters, so that all numbers are of all ranks.
 #include "tessera/device/memory.hpp"
 
 #include "support/spreads.hpp"
 #include "tessera/device/threads.hpp"
+#include "tessera/dist/fft.hpp"
 #include "tessera/dist/index_key.hpp"
 #include "tessera/dist/quantile.hpp"
 #include "tessera/dist/sort.hpp"
@@ -62,23 +62,39 @@ TEST(DistMemory, ElementsThatChangeHandsTakeLittle) {
   });
 }
 
-TEST(DistMemory, OrderTakesCopiesOfTheOperand) {
+// Of arrays of which a copy would be more than this, on both ranks together.
+constexpr i64 bounded = ranks * 48 * mib;
+
+TEST(DistMemory, OrderTakesLittle) {
   if (over_mpi()) GTEST_SKIP() << "counts the memory of all ranks together";
   const OneThread one;
   run_ranks(ranks, [](Communicator comm) {
     const OneThread here;
-    const i64 n = 8 * mib;
-    const DNDarray line = numbers({n}, comm), lines = numbers({8192, 1024}, comm);
-    const i64 copy = n * 8, little = 8 * mib;
-    EXPECT_LE(extra_of(comm, [&] { return dist::sort(line, 0); }), copy + little);
-    EXPECT_LE(extra_of(comm, [&] { return dist::sort(lines, 0); }), copy + little);
-    EXPECT_LE(extra_of(comm, [&] { return dist::median(line); }), 2 * copy + little);
-    EXPECT_LE(extra_of(comm, [&] { return dist::topk(line, 10, 0, true).values; }), copy / 2);
-    EXPECT_LE(extra_of(comm,
-                       [&] {
-                         return dist::unique(line, {false, false, false}).values;
-                       }),
-              4 * copy + little);
+    const i64 n = 16 * mib, little = 24 * mib;
+    const DNDarray line = numbers({n}, comm), lines = numbers({8192, 2048}, comm);
+    EXPECT_LE(extra_of(comm, [&] { return dist::sort(line, 0); }), bounded);
+    EXPECT_LE(extra_of(comm, [&] { return dist::argsort(line, 0); }), bounded);
+    EXPECT_LE(extra_of(comm, [&] { return dist::sort(lines, 0); }), bounded);
+    EXPECT_LE(extra_of(comm, [&] { return dist::median(line); }), little);
+    EXPECT_LE(extra_of(comm, [&] { return dist::median(lines, 0); }), bounded);
+    EXPECT_LE(extra_of(comm, [&] { return dist::topk(line, 10, 0, true).values; }), little);
+    const dist::UniqueParts values{false, false, false};
+    EXPECT_LE(extra_of(comm, [&] { return dist::unique(line, values).values; }), bounded);
+  });
+}
+
+TEST(DistMemory, TransformsAlongTheSplitTakeLittle) {
+  if (over_mpi()) GTEST_SKIP() << "counts the memory of all ranks together";
+  const OneThread one;
+  run_ranks(ranks, [](Communicator comm) {
+    const OneThread here;
+    const DNDarray x = numbers({8192, 1024}, comm);  // results are twice as large
+    EXPECT_LE(extra_of(comm, [&] { return dist::fftn(x, {0}); }), bounded);
+    EXPECT_LE(extra_of(comm, [&] { return dist::fftn(x, {0, 1}); }), bounded);
+    EXPECT_LE(extra_of(comm, [&] { return dist::rfftn(x, {1, 0}); }), bounded);
+    // A line is a matrix meanwhile, of the size of the result.
+    const DNDarray line = numbers({i64{1} << 22}, comm);
+    EXPECT_LE(extra_of(comm, [&] { return dist::fftn(line, {0}); }), 64 * mib + bounded / 2);
   });
 }
 

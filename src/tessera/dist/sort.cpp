@@ -5,7 +5,7 @@
 
 #include "tessera/dist/panels.hpp"
 #include "tessera/dist/reshape.hpp"
-#include "tessera/dist/sort_counted.hpp"
+#include "tessera/dist/sort_deal.hpp"
 #include "tessera/dist/sort_exchange.hpp"
 #include "tessera/dist/sort_lines.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -23,8 +23,8 @@ Array sort_local(const Array& x, i64 axis, bool positions) {
 Array sort_items(const Array& items, std::span<const i64> counts, const Partition& part,
                  bool positions, const Communicator& comm) {
   const i64 most = *std::max_element(counts.begin(), counts.end()) * size_of(items.dtype());
-  if (!positions && items.device() == cpu && most >= Bounded{}.from)
-    return sort_counted(items, counts, part, comm);
+  if (items.device() == cpu && most >= Bounded{}.from)
+    return (positions ? argsort_counted : sort_counted)(items, counts, part, comm, {});
   const OrderWants wants{.values = !positions, .positions = positions};
   const Ordered o = order_items(items, counts, part, wants, comm);
   return positions ? o.positions : o.values;

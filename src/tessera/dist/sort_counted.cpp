@@ -7,17 +7,16 @@
 #include "tessera/dist/sort_counted.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/sort_cuts.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/sort/classes.hpp"
-#include "tessera/kernels/sort/in_place.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 
 namespace tessera::dist {
@@ -61,8 +60,6 @@ Array together(const Array& mine, const Communicator& comm) {
   comm.allgather(mine.host_data(), lengths, result.host_data());
   return result;
 }
-
-Array joined(const Array& a, const Array& b) { return concatenate(std::array{a, b}, 0); }
 
 Array in_order(const Array& values) { return without_repeats(tessera::sort(values)); }
 
@@ -111,51 +108,83 @@ Counted::Class Counted::class_of(i64 target) const {
   return c;
 }
 
-Array Counted::sample_of(i64 number) const {
-  const std::vector<i64> counts = counts_in(number);
-  const i64 most = *std::max_element(counts.begin(), counts.end()), mine = counts[at(comm_.rank())];
-  const double share = static_cast<double>(mine) / static_cast<double>(most);
-  const i64 wanted = static_cast<i64>(std::ceil(static_cast<double>(bounded_.sample) * share));
-  const std::vector<i64> places = scattered(mine, wanted);
-  const Array sample = empty_dense({static_cast<i64>(places.size())}, items_.dtype());
-  if (bounds_.size() == 0) {
-    const Array index = empty_dense(sample.shape(), DType::i64);
-    std::copy(places.begin(), places.end(), index.host<i64>());
-    return take(items_, index, 0).contiguous();
+// Items of some classes in order of their places, each class by itself: all, or those with the
+// numbers that are asked for. One reading of the items.
+std::vector<Array> Counted::pick(const std::vector<i64>& numbers,
+                                 const std::vector<std::vector<i64>>* which) const {
+  struct Wanted {
+    std::byte* to = nullptr;
+    const i64* next = nullptr;
+    const i64* end = nullptr;
+    i64 seen = 0;
+  };
+  std::vector<Wanted> wanted(at(2 * bounds_.size() + 1));
+  std::vector<Array> found;
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const i64 count =
+        which ? static_cast<i64>((*which)[k].size()) : counts_in(numbers[k])[at(comm_.rank())];
+    found.push_back(empty_dense({count}, items_.dtype()));
+    Wanted& w = wanted[at(numbers[k])];
+    if (count > 0) w.to = bytes_of(found.back());
+    if (which) w.next = (*which)[k].data(), w.end = w.next + count;
   }
   const std::size_t item = at(size_of(items_.dtype()));
-  std::size_t next = 0;
-  i64 seen = 0;
   over_blocks(items_, bounds_, [&](i64, const Array& block, const std::uint16_t* c) {
     for (i64 i = 0; i < block.size(); ++i) {
-      if (c[i] != number) continue;
-      if (next < places.size() && places[next] == seen)
-        std::memcpy(bytes_of(sample) + next++ * item, bytes_of(block) + at(i) * item, item);
-      ++seen;
+      Wanted& w = wanted[c[i]];
+      if (!w.to) continue;
+      if (w.next) {
+        if (w.next == w.end || *w.next != w.seen++) continue;
+        ++w.next;
+      }
+      std::memcpy(w.to, bytes_of(block) + at(i) * item, item);
+      w.to += item;
     }
-    return next < places.size();
+    return true;
   });
-  return sample;
+  return found;
 }
 
-// Bounds on either side of where each target is thought to be: by class, its place there from 0
-// to 1.
-void Counted::add_bounds(const std::vector<std::pair<i64, double>>& wanted) {
-  Array bounds = bounds_;
-  for (std::size_t k = 0; k < wanted.size();) {
+// Of each class some items of this rank, more of what it has more of.
+std::vector<Array> Counted::samples_of(const std::vector<i64>& numbers) const {
+  std::vector<std::vector<i64>> places;
+  for (const i64 number : numbers) {
+    const std::vector<i64> counts = counts_in(number);
+    const i64 most = *std::max_element(counts.begin(), counts.end()),
+              mine = counts[at(comm_.rank())];
+    const double share = static_cast<double>(mine) / static_cast<double>(most);
+    places.push_back(
+        scattered(mine, static_cast<i64>(std::ceil(static_cast<double>(bounded_.sample) * share))));
+  }
+  if (bounds_.size() > 0) return pick(numbers, &places);
+  const Array index = empty_dense({static_cast<i64>(places[0].size())}, DType::i64);
+  std::copy(places[0].begin(), places[0].end(), index.host<i64>());
+  return {take(items_, index, 0).contiguous()};
+}
+
+// Bounds where targets are thought to be, or on either side of it: by class, their places there
+// from 0 to 1.
+void Counted::add_bounds(const std::vector<std::pair<i64, double>>& wanted, bool either_side) {
+  std::vector<i64> numbers;
+  for (const auto& [number, place] : wanted)
+    if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
+  const std::vector<Array> samples = samples_of(numbers);
+  std::vector<Array> bounds{bounds_};
+  for (std::size_t k = 0, c = 0; k < wanted.size(); ++c) {
     const i64 number = wanted[k].first;
-    const Array sample = tessera::sort(together(sample_of(number), comm_));
+    const Array sample = tessera::sort(together(samples[c], comm_));
     const i64 n = sample.size(),
-              margin = 1 + static_cast<i64>(2 * std::sqrt(static_cast<double>(n)));
+              margin =
+                  either_side ? 1 + static_cast<i64>(2 * std::sqrt(static_cast<double>(n))) : 0;
     for (; k < wanted.size() && wanted[k].first == number; ++k) {
       const i64 middle = static_cast<i64>(wanted[k].second * static_cast<double>(n));
       for (const i64 place : {middle - margin, middle + margin}) {
         const i64 i = std::clamp<i64>(place, 0, n - 1);
-        bounds = joined(bounds, sample.slice(0, i, i + 1));
+        bounds.push_back(sample.slice(0, i, i + 1));
       }
     }
   }
-  bounds_ = in_order(bounds);
+  bounds_ = in_order(concatenate(bounds, 0)).contiguous();
 }
 
 void Counted::refine(std::span<const i64> targets) {
@@ -171,24 +200,9 @@ void Counted::refine(std::span<const i64> targets) {
           c.number, static_cast<double>(t - c.before) / static_cast<double>(in_class(c.number)));
     }
     if (wanted.empty()) return;
-    add_bounds(wanted);
+    add_bounds(wanted, true);
     count();
   }
-}
-
-Array Counted::gather_class(i64 number) const {
-  const Array out = empty_dense({counts_in(number)[at(comm_.rank())]}, items_.dtype());
-  const std::size_t item = at(size_of(items_.dtype()));
-  std::byte* to = bytes_of(out);
-  over_blocks(items_, bounds_, [&](i64, const Array& block, const std::uint16_t* c) {
-    for (i64 i = 0; i < block.size(); ++i) {
-      if (c[i] != number) continue;
-      std::memcpy(to, bytes_of(block) + at(i) * item, item);
-      to += item;
-    }
-    return true;
-  });
-  return tessera::sort(out);
 }
 
 // Items of this rank before the class.
@@ -200,60 +214,129 @@ i64 Counted::mine_before(i64 number) const {
 
 // Cuts of a class of equal items.
 void Counted::cut_equals(const Class& c, std::span<const i64> inside,
-                         std::vector<Edge>& edges) const {
+                         std::vector<CountedEdge>& edges) const {
   const std::vector<i64> counts = counts_in(c.number);
   const i64 ahead = std::accumulate(counts.begin(), counts.begin() + comm_.rank(), i64{0});
   for (const i64 t : inside) {
     const i64 equals = std::clamp<i64>(t - ahead, 0, counts[at(comm_.rank())]);
-    edges.push_back({bound(c.number / 2), equals, mine_before(c.number) + equals});
+    edges.push_back({bound(c.number / 2), equals, mine_before(c.number) + equals, c.before + t});
   }
 }
 
 // Cuts of a class of few items: each lies before one of this rank's, or before the next bound.
-void Counted::cut_few(const Class& c, std::span<const i64> inside, std::vector<Edge>& edges) const {
-  const Array sorted = gather_class(c.number);
+void Counted::cut_few(const Class& c, const Array& sorted, std::span<const i64> inside,
+                      std::vector<CountedEdge>& edges) const {
   const std::vector<i64> counts = counts_in(c.number);
   for (std::size_t k = 0; k < inside.size(); k += at(comm_.size())) {
     const auto some = inside.subspan(k, std::min(inside.size() - k, at(comm_.size())));
-    for (const i64 cut : merge_cuts(sorted, counts, some, false, comm_)) {
-      const i64 before = mine_before(c.number) + cut;
-      if (cut == sorted.size()) {
-        edges.push_back({bound(c.number / 2), 0, before});
+    const std::vector<i64> cuts = merge_cuts(sorted, counts, some, false, comm_);
+    for (std::size_t j = 0; j < some.size(); ++j) {
+      const i64 before = mine_before(c.number) + cuts[j], place = c.before + some[j];
+      if (cuts[j] == sorted.size()) {
+        edges.push_back({bound(c.number / 2), 0, before, place});
         continue;
       }
-      const Array value = sorted.slice(0, cut, cut + 1);
+      const Array value = sorted.slice(0, cuts[j], cuts[j] + 1);
       const i64 smaller = searchsorted(sorted, value).select(0, 0).item().as<i64>();
-      edges.push_back({value, cut - smaller, before});
+      edges.push_back({value, cuts[j] - smaller, before, place});
     }
   }
 }
 
-CountedCuts Counted::cuts(std::span<const i64> targets) {
+// Targets of one class after those of another.
+std::vector<Counted::Inside> Counted::by_class(std::span<const i64> targets) {
   refine(targets);
-  std::vector<Edge> edges;
-  for (std::size_t k = 0; k < targets.size();) {
-    const Class c = class_of(targets[k]);
-    std::vector<i64> inside;
-    for (; k < targets.size() && class_of(targets[k]).number == c.number; ++k)
-      inside.push_back(targets[k] - c.before);
-    if (c.number > 2 * bounds_.size())
-      edges.insert(edges.end(), inside.size(), Edge{{}, 0, items_.size()});
-    else if (c.number % 2 == 1)
-      cut_equals(c, inside, edges);
-    else
-      cut_few(c, inside, edges);
+  std::vector<Inside> all;
+  std::vector<i64> few;
+  for (const i64 t : targets) {
+    const Class c = class_of(t);
+    if (all.empty() || all.back().c.number != c.number) {
+      all.push_back({c, Array(), {}});
+      if (c.number % 2 == 0 && c.number <= 2 * bounds_.size()) few.push_back(c.number);
+    }
+    all.back().targets.push_back(t - c.before);
   }
+  if (few.empty()) return all;
+  const std::vector<Array> found = pick(few, nullptr);
+  std::size_t k = 0;
+  for (Inside& i : all)
+    if (k < few.size() && few[k] == i.c.number) i.sorted = tessera::sort(found[k++]);
+  return all;
+}
+
+std::vector<CountedEdge> Counted::edges_at(std::span<const i64> targets) {
+  std::vector<CountedEdge> edges;
+  for (const Inside& i : by_class(targets))
+    if (i.sorted)
+      cut_few(i.c, i.sorted, i.targets, edges);
+    else if (i.c.number > 2 * bounds_.size())
+      edges.insert(edges.end(), i.targets.size(), CountedEdge{{}, 0, items_.size(), i.c.before});
+    else
+      cut_equals(i.c, i.targets, edges);
+  return edges;
+}
+
+CountedCuts Counted::cuts_at(std::span<const CountedEdge> edges) const {
   CountedCuts result;
   std::vector<Array> values{empty_dense({0}, items_.dtype())};
-  for (const Edge& e : edges)
+  for (const CountedEdge& e : edges)
     if (e.value) values.push_back(e.value);
   result.bounds = in_order(concatenate(values, 0)).contiguous();
-  for (const Edge& e : edges) {
+  for (const CountedEdge& e : edges) {
     i64 number = 2 * result.bounds.size() + 1;
     if (e.value) number = *classes(e.value.contiguous(), result.bounds).host<std::uint16_t>();
-    result.at.push_back({number, e.equals, e.before});
+    if (e.place == 0) number = -1;  // before all
+    CountedCuts::Cut cut{number, e.equals, e.before};
+    // Where no item of this rank lies between two edges, the later one may have been named by a
+    // smaller value: it is the earlier one then.
+    if (!result.at.empty()) {
+      const CountedCuts::Cut& last = result.at.back();
+      if (std::pair(cut.bound, cut.equals) < std::pair(last.bound, last.equals)) cut = last;
+    }
+    result.at.push_back(cut);
   }
   return result;
+}
+
+// Classes of different items that are longer get bounds at even distances, until none is.
+void Counted::narrow(i64 longest) {
+  for (;;) {
+    std::vector<std::pair<i64, double>> wanted;
+    for (i64 number = 0; number <= 2 * bounds_.size(); number += 2) {
+      // Twice as many as would do: samples are not exact.
+      const i64 size = in_class(number), pieces = size > longest ? 2 * size / longest + 1 : 1;
+      for (i64 k = 1; k < pieces; ++k)
+        wanted.emplace_back(number, static_cast<double>(k) / static_cast<double>(pieces));
+    }
+    if (wanted.empty()) return;
+    add_bounds(wanted, false);
+    count();
+  }
+}
+
+std::vector<CountedEdge> Counted::stretches(const Partition& part, i64 longest) {
+  const auto starts = part.starts();
+  std::vector<CountedEdge> ends = edges_at(starts.subspan(1, starts.size() - 2));
+  ends.insert(ends.begin(), CountedEdge{{}, 0, 0, 0});
+  ends.push_back({{}, 0, items_.size(), starts.back()});
+  narrow(std::max<i64>(1, longest / 2));
+  std::vector<CountedEdge> edges;
+  for (std::size_t k = 0; k < ends.size(); ++k) {
+    edges.push_back(ends[k]);
+    const i64 end = k + 1 < ends.size() ? ends[k + 1].place : 0;
+    while (edges.back().place + longest < end) {
+      const i64 target = edges.back().place + longest;
+      const Class c = class_of(target);
+      if (c.number % 2 == 1) {
+        const i64 inside[] = {target - c.before};
+        cut_equals(c, inside, edges);
+      } else {  // behind the bound before the class
+        const i64 equals = counts_in(c.number - 1)[at(comm_.rank())];
+        edges.push_back({bound(c.number / 2 - 1), equals, mine_before(c.number), c.before});
+      }
+    }
+  }
+  return edges;
 }
 
 // Item n of a class of equal ones, in order of rank and place.
@@ -275,135 +358,15 @@ Array Counted::nth_of_class(i64 number, i64 n) const {
 }
 
 Array Counted::items_at(std::span<const i64> places) {
-  refine(places);
   std::vector<Array> found{empty_dense({0}, items_.dtype())};
-  for (std::size_t k = 0; k < places.size();) {
-    const Class c = class_of(places[k]);
-    if (c.number % 2 == 1) {
-      found.push_back(nth_of_class(c.number, places[k++] - c.before));
+  for (const Inside& i : by_class(places)) {
+    if (i.sorted) {
+      found.push_back(merged_items(i.sorted, counts_in(i.c.number), i.targets, comm_));
       continue;
     }
-    std::vector<i64> inside;
-    for (; k < places.size() && class_of(places[k]).number == c.number; ++k)
-      inside.push_back(places[k] - c.before);
-    found.push_back(merged_items(gather_class(c.number), counts_in(c.number), inside, comm_));
+    for (const i64 t : i.targets) found.push_back(nth_of_class(i.c.number, t));
   }
   return concatenate(found, 0);
-}
-
-namespace {
-
-// Which rank an item goes to, by its class; equal items one after the other.
-class Destinations {
- public:
-  explicit Destinations(const CountedCuts& cuts)
-      : cuts_(cuts.at), seen_(at(2 * cuts.bounds.size() + 1), 0) {
-    for (std::size_t c = 0; c < seen_.size(); ++c) {
-      std::size_t d = 0;
-      while (d < cuts_.size() && cuts_[d].bound < static_cast<i64>(c)) ++d;
-      first_.push_back(d);
-      plain_.push_back(d == cuts_.size() || cuts_[d].bound != static_cast<i64>(c));
-    }
-  }
-  std::size_t of(std::uint16_t c) {
-    std::size_t d = first_[c];
-    if (plain_[c]) return d;
-    const i64 n = seen_[c]++;
-    while (d < cuts_.size() && cuts_[d].bound == c && cuts_[d].equals <= n) ++d;
-    return d;
-  }
-
- private:
-  const std::vector<CountedCuts::Cut>& cuts_;
-  std::vector<i64> seen_;
-  std::vector<std::size_t> first_;
-  std::vector<std::uint8_t> plain_;
-};
-
-template <std::size_t bytes>
-struct Item {
-  std::byte data[bytes];
-};
-
-template <class F>
-void with_item(i64 bytes, F&& f) {
-  switch (bytes) {
-    case 1: return f(Item<1>{});
-    case 2: return f(Item<2>{});
-    case 4: return f(Item<4>{});
-    case 8: return f(Item<8>{});
-    default: return f(Item<16>{});
-  }
-}
-
-// Items of one piece, put together by where they go; counts[q] of them go to rank q.
-void sort_out(const Array& piece, const Array& bounds, Destinations& to, const Array& room,
-              std::vector<i64>& counts) {
-  const Array where = empty_dense(piece.shape(), DType::u16);
-  std::uint16_t* const rank = where.host<std::uint16_t>();
-  std::fill(counts.begin(), counts.end(), 0);
-  over_blocks(piece, bounds, [&](i64 begin, const Array& block, const std::uint16_t* c) {
-    for (i64 i = 0; i < block.size(); ++i) {
-      const std::size_t d = to.of(c[i]);
-      ++counts[d];
-      rank[begin + i] = static_cast<std::uint16_t>(d);
-    }
-    return true;
-  });
-  std::vector<i64> next(counts.size(), 0);
-  std::partial_sum(counts.begin(), counts.end() - 1, next.begin() + 1);
-  with_item(size_of(piece.dtype()), [&]<class I>(const I&) {
-    const I* const from = static_cast<const I*>(piece.host_data());
-    I* const out = static_cast<I*>(room.host_data());
-    const i64 step = piece.layout().strides[0];
-    for (i64 i = 0; i < piece.size(); ++i) out[next[rank[i]]++] = from[i * step];
-  });
-}
-
-}  // namespace
-
-void deal_out(const Array& items, const CountedCuts& cuts, const Routes& routes, i64 most,
-              const Array& to, const Communicator& comm, const Bounded& bounded) {
-  const i64 item = size_of(items.dtype()), fit = std::max<i64>(1, bounded.piece / item);
-  const std::size_t ranks = at(comm.size()), me = at(comm.rank());
-  const Array room = empty_dense({std::min(fit, most)}, items.dtype());
-  Destinations destinations(cuts);
-  std::vector<i64> laid(ranks, 0), going(ranks), coming(ranks);
-  std::partial_sum(routes.receives.begin(), routes.receives.end() - 1, laid.begin() + 1);
-  for (i64 begin = 0; begin < most; begin += fit) {
-    const i64 low = std::min(begin, items.size()), high = std::min(begin + fit, items.size());
-    sort_out(items.slice(0, low, high), cuts.bounds, destinations, room, going);
-    comm.alltoall(going.data(), sizeof(i64), coming.data());
-    std::vector<Block> sends, receives;
-    const std::byte* from = bytes_of(room);
-    for (std::size_t q = 0; q < ranks; ++q) {
-      std::byte* const place = bytes_of(to) + laid[q] * item;
-      if (q == me)
-        std::memcpy(place, from, at(going[q] * item));
-      else {
-        if (going[q] > 0) sends.push_back(Block::dense(static_cast<int>(q), from, going[q] * item));
-        if (coming[q] > 0)
-          receives.push_back(Block::dense(static_cast<int>(q), place, coming[q] * item));
-      }
-      from += going[q] * item;
-      laid[q] += coming[q];
-    }
-    comm.exchange(sends, receives);
-  }
-}
-
-Array sort_counted(const Array& items, std::span<const i64> counts, const Partition& part,
-                   const Communicator& comm, const Bounded& bounded) {
-  const Array sorted = empty_dense({part.count(comm.rank())}, items.dtype());
-  Counted all(items, counts, comm, bounded);
-  const CountedCuts cuts = all.cuts(part.starts().subspan(1, at(comm.size()) - 1));
-  std::vector<i64> ends;
-  for (const CountedCuts::Cut& c : cuts.at) ends.push_back(c.before);
-  const Routes routes = routes_of(pieces_of(ends, items.size(), comm.size()), comm);
-  const i64 most = *std::max_element(counts.begin(), counts.end());
-  deal_out(items, cuts, routes, most, sorted, comm, bounded);
-  sort_in_place(sorted, bounded.room);
-  return sorted;
 }
 
 }  // namespace tessera::dist

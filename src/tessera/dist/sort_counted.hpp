@@ -11,7 +11,7 @@
 
 #include "tessera/array/array.hpp"
 #include "tessera/comm/communicator.hpp"
-#include "tessera/dist/sort_exchange.hpp"
+#include "tessera/dist/partition.hpp"
 
 namespace tessera::dist {
 
@@ -35,6 +35,14 @@ struct CountedCuts {
   std::vector<Cut> at;
 };
 
+// A cut as it is found: before the items that equal `value`, but for the first `equals` of them on
+// this rank.
+struct CountedEdge {
+  Array value;         // none: behind all
+  i64 equals, before;  // before: items of this rank
+  i64 place;           // items of all ranks before it
+};
+
 // Equal items are ordered by rank, then by place, as merge_cuts orders them.
 class TESSERA_API Counted {
  public:
@@ -42,7 +50,12 @@ class TESSERA_API Counted {
   Counted(const Array& items, std::span<const i64> counts, const Communicator& comm,
           const Bounded& bounded = {});
   // Collective, `targets` ascending and the same on all ranks.
-  CountedCuts cuts(std::span<const i64> targets);
+  CountedCuts cuts(std::span<const i64> targets) { return cuts_at(edges_at(targets)); }
+  std::vector<CountedEdge> edges_at(std::span<const i64> targets);
+  CountedCuts cuts_at(std::span<const CountedEdge> edges) const;
+  // The starts of `part` and its end, and edges between them so that no two neighbours are further
+  // apart than `longest`. Collective.
+  std::vector<CountedEdge> stretches(const Partition& part, i64 longest);
   // Items `places` of all in order; on the host, the same on all ranks.
   Array items_at(std::span<const i64> places);
 
@@ -50,22 +63,28 @@ class TESSERA_API Counted {
   struct Class {
     i64 number, before;  // items of all ranks before it
   };
-  struct Edge {   // a cut: before the items that equal `value`, but for the first of them
-    Array value;  // none: behind all
-    i64 equals, before;
+  struct Inside {
+    Class c;
+    Array sorted;              // the items of a class of few different ones
+    std::vector<i64> targets;  // from the first item of the class on
   };
   Class class_of(i64 target) const;
   Array bound(i64 k) const { return k < bounds_.size() ? bounds_.slice(0, k, k + 1) : Array(); }
   i64 mine_before(i64 number) const;
-  void cut_equals(const Class& c, std::span<const i64> inside, std::vector<Edge>& edges) const;
-  void cut_few(const Class& c, std::span<const i64> inside, std::vector<Edge>& edges) const;
+  void cut_equals(const Class& c, std::span<const i64> inside,
+                  std::vector<CountedEdge>& edges) const;
+  void cut_few(const Class& c, const Array& sorted, std::span<const i64> inside,
+               std::vector<CountedEdge>& edges) const;
   i64 in_class(i64 number) const;
   void count();
   void refine(std::span<const i64> targets);
-  void add_bounds(const std::vector<std::pair<i64, double>>& wanted);
-  Array sample_of(i64 number) const;
+  void narrow(i64 longest);
+  void add_bounds(const std::vector<std::pair<i64, double>>& wanted, bool either_side);
+  std::vector<Array> pick(const std::vector<i64>& numbers,
+                          const std::vector<std::vector<i64>>* which) const;
+  std::vector<Array> samples_of(const std::vector<i64>& numbers) const;
+  std::vector<Inside> by_class(std::span<const i64> targets);
   std::vector<i64> counts_in(i64 number) const;
-  Array gather_class(i64 number) const;
   Array nth_of_class(i64 number, i64 n) const;
 
   Array items_;
@@ -75,16 +94,5 @@ class TESSERA_API Counted {
   Array bounds_;
   std::vector<i64> found_;  // by rank and class
 };
-
-// Items between cuts, as they lie, to the ranks: what comes is laid down in `to` in order of the
-// ranks, then of places. `most`: items of the longest block.
-TESSERA_API void deal_out(const Array& items, const CountedCuts& cuts, const Routes& routes,
-                          i64 most, const Array& to, const Communicator& comm,
-                          const Bounded& bounded = {});
-
-// All items in order, dealt out as `part` says, with bounded memory beside the result.
-TESSERA_API Array sort_counted(const Array& items, std::span<const i64> counts,
-                               const Partition& part, const Communicator& comm,
-                               const Bounded& bounded = {});
 
 }  // namespace tessera::dist

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/dist/unique.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/sort_cuts.hpp"
+#include "tessera/dist/sort_deal.hpp"
 #include "tessera/dist/sort_exchange.hpp"
 #include "tessera/dist/sort_lines.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/sort/classes.hpp"
 #include "tessera/kernels/sort/distinct.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 
@@ -75,6 +79,13 @@ Groups group(const Array& values, const Array& places, const Array& counts, bool
   }
   if (by_place) g.numbers = take(u.inverse, tessera::argsort(order), 0);
   return g;
+}
+
+// NaNs are one value.
+Array same_values(const Array& a, const Array& b) {
+  const Array same = ops::equal(a, b);
+  if (!is_inexact(a.dtype())) return same;
+  return ops::logical_or(same, ops::logical_and(ops::isnan(a), ops::isnan(b)));
 }
 
 class Join {  // groups that run over the ends of blocks
@@ -153,11 +164,7 @@ class Join {  // groups that run over the ends of blocks
       before = &all_[r];
     }
     if (ranks.empty()) return;
-    const Array a = array_of(lasts), b = array_of(firsts);
-    Array same = ops::equal(a, b);
-    if (is_inexact(dtype_))
-      same = ops::logical_or(same, ops::logical_and(ops::isnan(a), ops::isnan(b)));
-    same = same.contiguous();
+    const Array same = same_values(array_of(lasts), array_of(firsts)).contiguous();
     for (std::size_t k = 0; k < ranks.size(); ++k) continued_[ranks[k]] = same.host<bool>()[k];
   }
 
@@ -186,6 +193,41 @@ class Join {  // groups that run over the ends of blocks
   std::vector<bool> continued_;
 };
 
+// The distinct values of x if they are few, found a piece at a time; else nothing. Local.
+Array few_values(const Array& x, i64 few) {
+  Array found = empty_dense({0}, x.dtype());
+  const Array line = x.reshape({x.size()});
+  const i64 step = 4 * few;
+  for (i64 begin = 0; begin < line.size() && found; begin += step) {
+    const Array piece = line.slice(0, begin, std::min(begin + step, line.size()));
+    found = tessera::distinct(concatenate(std::array{found, tessera::distinct(piece)}, 0));
+    if (found.size() > few) found = Array();
+  }
+  return found;
+}
+
+// All items in order, each rank keeps the distinct ones of its share, in the memory of the share.
+Array values_in_place(const DNDarray& x) {
+  const Communicator& comm = x.comm();
+  const Array items = x.local().reshape({x.local().size()});
+  const Array all =
+      sort_counted(items, local_sizes(x), Partition::even(x.size(), comm.size()), comm);
+  i64 kept = 0;
+  constexpr i64 step = 1 << 18;
+  for (i64 begin = 0; begin < all.size(); begin += step) {
+    const i64 first = kept > 0 ? 1 : 0;  // the last one that was kept comes along
+    const Array piece = all.slice(0, begin, std::min(begin + step, all.size()));
+    const Array next =
+        first ? concatenate(std::array{all.slice(0, kept - 1, kept), piece}, 0) : piece;
+    const Array found = is_complex(x.dtype()) ? tessera::distinct(next) : without_repeats(next);
+    const i64 end = kept + found.size() - first;
+    all.slice(0, kept, end).copy_from(found.slice(0, first, found.size()));
+    kept = end;
+  }
+  const Array values = all.slice(0, 0, kept);
+  return 4 * kept >= 3 * all.size() ? values : values.copy();
+}
+
 LocalUnique local_unique(const Array& x, bool values_alone) {
   return values_alone ? LocalUnique{tessera::distinct(x), {}, {}, {}} : tessera::unique(x);
 }
@@ -203,15 +245,28 @@ Unique unique_here(const DNDarray& x, const UniqueParts& parts) {
   return result;
 }
 
-}  // namespace
+// The groups of all ranks, without an inverse, and the number of this rank's first.
+std::pair<Unique, i64> joined(const Groups& groups, const DNDarray& x, const UniqueParts& parts) {
+  const Join join(groups, x);
+  join.take_in();
+  const Partition part = join.part();
+  const i64 skip = join.continued(), size = groups.values.size();
+  const Spread line{0, part};
+  auto made = [&](bool wanted, const Array& a) {
+    return wanted ? DNDarray(a.slice(0, skip, size), {part.size()}, line, x.comm()) : DNDarray();
+  };
+  return {{made(true, groups.values),
+           made(parts.index, groups.places),
+           {},
+           made(parts.counts, groups.counts)},
+          part.begin(x.comm().rank()) - skip};
+}
 
-Unique unique(const DNDarray& x, const UniqueParts& parts) {
-  if (!x.distributed()) return unique_here(x, parts);
+// `mine`: what is distinct on this rank.
+Unique unique_of(const DNDarray& x, const UniqueParts& parts, const LocalUnique& mine,
+                 bool by_place) {
   const Communicator& comm = x.comm();
-  // Places decide between equal values that differ in their bits, unless ranks are in their order.
-  const bool by_place = !flat_in_place(x) && (parts.index || is_inexact(x.dtype()));
   const bool values_alone = !parts.index && !parts.inverse && !parts.counts && !by_place;
-  const LocalUnique mine = local_unique(x.local(), values_alone);
   std::vector<i64> found(at(comm.size()));
   const i64 n = mine.values.size();
   comm.allgather(&n, sizeof n, found.data());
@@ -233,25 +288,43 @@ Unique unique(const DNDarray& x, const UniqueParts& parts) {
   const Groups groups = values_alone ? Groups{tessera::distinct(values), {}, {}, {}}
                                      : group(values, places, counts, by_place);
 
-  const Join join(groups, x);
-  join.take_in();
-  const Partition part = join.part();
-  const i64 skip = join.continued(), size = groups.values.size();
-  const Spread line{0, part};
-  auto made = [&](bool wanted, const Array& a) {
-    return wanted ? DNDarray(a.slice(0, skip, size), {part.size()}, line, comm) : DNDarray();
-  };
-  Unique result{made(true, groups.values),
-                made(parts.index, groups.places),
-                {},
-                made(parts.counts, groups.counts)};
+  auto [result, first] = joined(groups, x, parts);
   if (parts.inverse) {
-    const Array numbers = ops::add(groups.numbers, Value(part.begin(comm.rank()) - skip));
-    const Array back = move_pieces(numbers.astype(counting_type(part.size())), routes.back(), comm);
+    const Array numbers = ops::add(groups.numbers, Value(first));
+    const DType type = counting_type(result.values.size());
+    const Array back = move_pieces(numbers.astype(type), routes.back(), comm);
     const Array inverse = take(back.astype(DType::i64), mine.inverse, 0);
     result.inverse = DNDarray(inverse, x.shape(), x.spread(), comm);
   }
   return result;
+}
+
+bool is_much(const DNDarray& x) {
+  const std::vector<i64> sizes = local_sizes(x);
+  return x.device() == cpu &&
+         *std::max_element(sizes.begin(), sizes.end()) * size_of(x.dtype()) >= Bounded{}.from;
+}
+
+// Of an array of which copies would be too much: few distinct values travel alone.
+Unique unique_values(const DNDarray& x) {
+  const Communicator& comm = x.comm();
+  const Array few = few_values(x.local(), Bounded{}.gathered / size_of(x.dtype()) / 4);
+  bool all_few = static_cast<bool>(few);
+  comm.allreduce(&all_few, 1, DType::b1, Combine::logical_and);
+  if (all_few) return unique_of(x, {false, false, false}, {few, {}, {}, {}}, false);
+  return joined({values_in_place(x), {}, {}, {}}, x, {false, false, false}).first;
+}
+
+}  // namespace
+
+Unique unique(const DNDarray& x, const UniqueParts& parts) {
+  if (!x.distributed()) return unique_here(x, parts);
+  // Places decide between equal values that differ in their bits, unless ranks are in their order.
+  const bool by_place = !flat_in_place(x) && (parts.index || is_inexact(x.dtype()));
+  const bool values_alone = !parts.index && !parts.inverse && !parts.counts && !by_place;
+  if (values_alone && is_much(x)) return unique_values(x);
+  const LocalUnique mine = local_unique(x.local(), values_alone);
+  return unique_of(x, parts, mine, by_place);
 }
 
 }  // namespace tessera::dist

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include "tessera/device/registry.hpp"
+#include "tessera/dist/error_of_all.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/solve/progress.hpp"
+#include "tessera/solve/ranks_checkpoint.hpp"
 
 namespace tessera {
 namespace {
@@ -88,20 +90,14 @@ void Engine::outcome(int code, bool converged, std::string reason) {
 
 bool Engine::resume() {
   if (options.checkpoint.path.empty()) return false;
-  std::optional<Saved> s = read_checkpoint(name, options.checkpoint.path, facts_);
+  const std::string& path = options.checkpoint.path;
+  std::optional<Saved> s = options.group ? read_checkpoint(*options.group, name, path, facts_)
+                                         : read_checkpoint(name, path, facts_);
   if (!s) return false;
-  for (const auto& [what, array] : kept_) {
-    auto it = std::find_if(s->arrays.begin(), s->arrays.end(),
-                           [&, w = what](const auto& p) { return p.first == w; });
-    require<IoError>(it != s->arrays.end() && it->second.shape() == array.shape() &&
-                         it->second.dtype() == array.dtype(),
-                     name, ": the checkpoint '", options.checkpoint.path, "' lacks '", what, "'");
-    array.copy_from(it->second.to(array.device()));
-    // The lanes of plans that exist already follow this device's home stream, not the others'.
-    if (array.device() != device) Stream::home(array.device()).sync();
-  }
-  require<IoError>(s->cells.size() == board.cells().size(), name, ": the checkpoint '",
-                   options.checkpoint.path, "' is damaged");
+  if (options.group)
+    dist::error_of_all(*options.group, [&] { restore(*s); });
+  else
+    restore(*s);
   history_ = std::move(s->history);
   iterations_ = saved_at_ = s->iterations;
   // What follows the end of a solve is not kept up to date: only x is good for going on.
@@ -117,6 +113,21 @@ bool Engine::resume() {
   board.set_cells(s->cells);
   board.upload();
   return true;
+}
+
+void Engine::restore(const Saved& s) {
+  for (const auto& [what, array] : kept_) {
+    auto it = std::find_if(s.arrays.begin(), s.arrays.end(),
+                           [&, w = what](const auto& p) { return p.first == w; });
+    require<IoError>(it != s.arrays.end() && it->second.shape() == array.shape() &&
+                         it->second.dtype() == array.dtype(),
+                     name, ": the checkpoint '", options.checkpoint.path, "' lacks '", what, "'");
+    array.copy_from(it->second.to(array.device()));
+    // The lanes of plans that exist already follow this device's home stream, not the others'.
+    if (array.device() != device) Stream::home(array.device()).sync();
+  }
+  require<IoError>(s.cells.size() == board.cells().size(), name, ": the checkpoint '",
+                   options.checkpoint.path, "' is damaged");
 }
 
 void Engine::assign(const vec::Vector& v, const Side& side, const Array& whole) const {
@@ -200,14 +211,18 @@ SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
 }
 
 void Engine::save() {
-  write_checkpoint(options.checkpoint.path, {.facts = facts_,
-                                             .arrays = kept_,
-                                             .cells = board.cells(),
-                                             .history = history_,
-                                             .iterations = iterations_,
-                                             .status = code_,
-                                             .rtol = options.rtol,
-                                             .atol = options.atol});
+  const Saved state{.facts = facts_,
+                    .arrays = kept_,
+                    .cells = board.cells(),
+                    .history = history_,
+                    .iterations = iterations_,
+                    .status = code_,
+                    .rtol = options.rtol,
+                    .atol = options.atol};
+  if (options.group)
+    write_checkpoint(*options.group, options.checkpoint.path, state);
+  else
+    write_checkpoint(options.checkpoint.path, state);
   saved_at_ = iterations_;
   saved_ = Clock::now();
 }
@@ -216,7 +231,9 @@ void Engine::save_when_due() {
   const Checkpoint& c = options.checkpoint;
   if (c.path.empty()) return;
   const bool by_count = c.every > 0 && iterations_ - std::max<i64>(saved_at_, 0) >= c.every;
-  if (by_count || Clock::now() - saved_ >= std::chrono::duration<double>(c.seconds)) save();
+  bool by_time = Clock::now() - saved_ >= std::chrono::duration<double>(c.seconds);
+  if (options.group && !by_count) options.group->broadcast(&by_time, sizeof by_time, 0);
+  if (by_count || by_time) save();
 }
 
 void Engine::poll() {

@@ -81,6 +81,7 @@ class Engine {
   using Clock = std::chrono::steady_clock;
   SolveResult loop(const std::function<void()>& step, bool on_host);
   bool accept(const Board::Report& report);  // false: stop
+  void restore(const Saved& s);
   void save();
   void save_when_due();
   void poll();

@@ -171,7 +171,7 @@ EigenResult lanczos(const NamedLinop& A, const Space& space, const LanczosSettin
   check_options("lanczos", options);
   const Array probe = options.x0 ? options.x0 : zeros(space.shape, space.dtype, space.device);
   const Array like = square_right_side("lanczos", A, probe);
-  const i64 n = like.size();
+  const i64 n = Shards::square(A, like.shape(), like.device()).in.size();
   require<ArgumentError>(settings.k >= 1 && settings.k <= n, "lanczos: k = ", settings.k,
                          " eigenvalues of an operator on ", n, " numbers; expected 1 to ", n);
   require<ArgumentError>(settings.ncv == 0 || settings.ncv > settings.k, "lanczos: ncv ",

@@ -5,12 +5,15 @@
 //   SolveResult r = cg(A, b, {.rtol = 1e-8, .checkpoint = {.path = "run.npz", .every = 50}});
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "tessera/array/array.hpp"
 
 namespace tessera {
+
+class Communicator;
 
 struct Iteration {
   i64 number;       // 1, 2, …
@@ -42,6 +45,9 @@ struct SolveOptions {
   i64 check_every = 0;
   // Called every now and then between iterations; what it throws ends the solve.
   std::function<void()> poll{};
+  // Ranks that solve this together, each with its part (solve/over_ranks.hpp sets it): checkpoints
+  // are written and read by all of them.
+  std::shared_ptr<const Communicator> group{};
 };
 
 struct SolveResult {

@@ -2,7 +2,8 @@
 #pragma once
 // Solvers over ranks: the operator as it is, b distributed. Each is the solver of that name in its
 // own header, run by every rank on its part of the vectors (ranks.hpp); what travels in an
-// iteration is what A(x) sends (dist/apply.hpp) and a few sums. Without checkpoints.
+// iteration is what A(x) sends (dist/apply.hpp) and a few sums. A checkpoint is one file that names
+// those of the ranks, and goes on bit for bit on as many ranks.
 //   RanksResult r = cg(A.N(), b, {.maxiter = 30});   cg(A.N(), image, {.along = "C"})
 //   RanksResult r = fista(A, kspace, prox::l1(0.05));   // kspace split along its coils
 
@@ -13,10 +14,14 @@
 #include "tessera/solve/cg.hpp"
 #include "tessera/solve/fista.hpp"
 #include "tessera/solve/gmres.hpp"
+#include "tessera/solve/lanczos.hpp"
 #include "tessera/solve/lsmr.hpp"
 #include "tessera/solve/lsqr.hpp"
 #include "tessera/solve/minres.hpp"
 #include "tessera/solve/pdhg.hpp"
+#include "tessera/solve/power_method.hpp"
+#include "tessera/solve/randomized_svd.hpp"
+#include "tessera/solve/svd.hpp"
 
 namespace tessera {
 
@@ -28,6 +33,7 @@ struct RanksOptions {
   std::optional<NamedDimension> along{};  // as dist::ApplyOptions
   // After each iteration, on every rank; false on any rank: stop here.
   std::function<bool(i64 iteration, double residual)> callback{};
+  Checkpoint checkpoint{};
 };
 
 struct RanksResult {
@@ -61,5 +67,27 @@ TESSERA_API RanksResult pdhg(const NamedLinop& A, const DNDarray& b,
                              const RanksOptions& options = {}, const PdhgSettings& settings = {});
 TESSERA_API RanksResult admm(const NamedLinop& A, const DNDarray& b, const Prox& g = prox::none(),
                              const RanksOptions& options = {}, const AdmmSettings& settings = {});
+
+struct RanksEigenResult : RanksResult {
+  DNDarray eigenvalues, eigenvectors;  // as EigenResult; vectors lie as x0 does
+};
+struct RanksSvdResult : RanksResult {
+  DNDarray U, S, Vh;  // as SvdResult; Vh lies as x0 does, U as A(x0)
+};
+
+// x0 is the first vector, and says where vectors lie; of randomized_svd only where they lie. The
+// x0 of the options is not looked at.
+TESSERA_API RanksEigenResult power_method(const NamedLinop& A, const DNDarray& x0,
+                                          const PowerMethodSettings& settings = {},
+                                          const RanksOptions& options = {.rtol = 1e-5,
+                                                                         .maxiter = 50});
+TESSERA_API RanksEigenResult lanczos(const NamedLinop& A, const DNDarray& x0,
+                                     const LanczosSettings& settings = {},
+                                     const RanksOptions& options = {});
+TESSERA_API RanksSvdResult svd(const NamedLinop& A, const DNDarray& x0,
+                               const SvdSettings& settings = {}, const RanksOptions& options = {});
+TESSERA_API RanksSvdResult randomized_svd(const NamedLinop& A, const DNDarray& x0,
+                                          const RandomizedSvdSettings& settings = {},
+                                          const RanksOptions& options = {.maxiter = 4});
 
 }  // namespace tessera

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "support/arrays.hpp"
 #include "support/problems.hpp"
 #include "support/ranks.hpp"
 #include "tessera/base/trace.hpp"
@@ -218,6 +221,137 @@ TEST(CgOverRanks, StopsOnAllRanksAtOnce) {
     EXPECT_THROW(cg(problems::matrix(5, 7, DType::f64),
                     DNDarray::replicated(problems::vector(7, DType::f64), comm), {}),
                  ShapeError);
+  });
+}
+
+bool same_bits(const Array& a, const Array& b) {
+  return a.shape() == b.shape() && numbers_of(a) == numbers_of(b);
+}
+
+std::string checkpoint_path(const Communicator& comm, const char* name) {
+  const std::string path = cat(scratch_folder(), "/over_", comm.size(), "_", name, ".npz");
+  if (comm.rank() == 0) {
+    const std::filesystem::path named(path);
+    for (const auto& f : std::filesystem::directory_iterator(named.parent_path()))
+      if (f.path().filename().string().starts_with(named.filename().string()))
+        std::filesystem::remove(f.path());
+  }
+  comm.barrier();
+  return path;
+}
+
+i64 files_of(const std::string& path) {
+  const std::filesystem::path named(path);
+  i64 n = 0;
+  for (const auto& f : std::filesystem::directory_iterator(named.parent_path()))
+    n += f.path().filename().string().starts_with(named.filename().string());
+  return n;
+}
+
+struct Killed {};
+
+TEST(OverRanks, AResumedSolveIsTheUninterruptedOne) {
+  if (over_mpi()) GTEST_SKIP() << "kills a solve with an exception, which ends an MPI program";
+  for (const int p : {1, 3})
+    for (std::size_t k = 0; k < solvers().size(); ++k)
+      run_ranks(p, [&](Communicator comm) {
+        const Both& solver = solvers()[k];
+        const NamedLinop a = solver.square ? positive(matrices(DType::f64)) : matrices(DType::f64);
+        const Array whole = Random(2).normal({5, solver.square ? 6 : 8, 3}, DType::f64);
+        const DNDarray b = DNDarray::replicated(whole, comm).resplit(0);
+        const RanksResult expected = solver.there(a, b, {.rtol = 0, .maxiter = 9});
+        const std::string path = checkpoint_path(comm, cat("resume", k).c_str());
+        RanksOptions o{.rtol = 0, .maxiter = 9, .checkpoint = {.path = path, .every = 2}};
+        o.callback = [](i64 i, double) {
+          if (i == 5) throw Killed();
+          return true;
+        };
+        EXPECT_THROW((void)solver.there(a, b, o), Killed) << solver.name;
+        comm.barrier();
+        o.callback = {};
+        i64 first = 0;
+        o.callback = [&](i64 i, double) {
+          if (first == 0) first = i;
+          return true;
+        };
+        const RanksResult r = solver.there(a, b, o);
+        EXPECT_EQ(first, 5) << solver.name;
+        EXPECT_EQ(r.history, expected.history) << solver.name;
+        EXPECT_TRUE(same_bits(r.x.local(), expected.x.local())) << solver.name;
+        comm.barrier();
+        if (comm.rank() == 0) {
+          EXPECT_EQ(files_of(path), 1 + comm.size()) << solver.name;
+        }
+        comm.barrier();
+      });
+}
+
+TEST(OverRanks, ACheckpointOfAnotherProblemIsRefusedByAll) {
+  on_ranks({1, 2, 3}, [](Communicator comm) {
+    const NamedLinop a = positive(matrices(DType::f64));
+    const Array whole = Random(2).normal({5, 6, 3}, DType::f64);
+    const DNDarray b = DNDarray::replicated(whole, comm).resplit(0);
+    const std::string path = checkpoint_path(comm, "other");
+    const RanksOptions o{.rtol = 0, .maxiter = 3, .checkpoint = {.path = path}};
+    (void)cg(a, b, o);
+    comm.barrier();
+    whole.slice(0, 0, 1).fill(Value(1.0));  // what the first rank has
+    const DNDarray other = DNDarray::replicated(whole, comm).resplit(0);
+    EXPECT_THROW((void)cg(a, other, o), ArgumentError);
+    EXPECT_THROW((void)minres(a, b, o), ArgumentError);
+    comm.barrier();
+    const Communicator fewer = comm.split(comm.rank() == 0 ? 0 : 1, comm.rank());
+    if (comm.size() > 1 && comm.rank() == 0) {
+      const DNDarray alone = DNDarray::replicated(whole, fewer).resplit(0);
+      EXPECT_THROW((void)cg(a, alone, o), ArgumentError);
+      EXPECT_THROW((void)cg(a, whole, {.checkpoint = {.path = path}}), ArgumentError);
+    }
+    comm.barrier();
+    if (comm.rank() == comm.size() - 1) std::filesystem::remove(cat(path, ".3.", comm.rank()));
+    comm.barrier();
+    EXPECT_THROW((void)cg(a, b, o), IoError);
+  });
+}
+
+TEST(OverRanks, EigenvaluesAsOneRankFindsThem) {
+  const NamedLinop a = positive(matrices(DType::f64)), wide = matrices(DType::f64);
+  const Array start = Random(3).normal({5, 6, 3}, DType::f64, test_device());
+  const EigenResult power = power_method(a, {}, {}, {.rtol = 0, .maxiter = 12, .x0 = start});
+  const EigenResult batch =
+      power_method(a, {}, {.axes = Axes{1, 2}}, {.rtol = 0, .maxiter = 12, .x0 = start});
+  const EigenResult few = lanczos(a, {}, {.k = 3}, {.rtol = 1e-10, .maxiter = 200, .x0 = start});
+  const SvdResult pairs = svd(wide, {}, {.k = 3}, {.rtol = 1e-10, .maxiter = 200, .x0 = start});
+  const SvdResult block = randomized_svd(wide, {.shape = {5, 6, 3}, .device = test_device()},
+                                         {.k = 3, .oversample = 60}, {.rtol = 1e-9, .maxiter = 30});
+  on_ranks({1, 2, 3, 7}, [&](Communicator comm) {
+    for (const std::optional<i64>& split : {std::optional<i64>(0), std::optional<i64>(2), {}}) {
+      const DNDarray x0 = DNDarray::replicated(start, comm).resplit(split);
+      const RanksEigenResult p = power_method(a, x0, {}, {.rtol = 0, .maxiter = 12});
+      EXPECT_LT(relative(p.eigenvalues.gathered(), power.eigenvalues), 1e-10);
+      EXPECT_LT(relative(p.eigenvectors.gathered(), power.eigenvectors), 1e-8);
+      EXPECT_EQ(p.x.split(), split);
+      const RanksEigenResult q =
+          power_method(a, x0, {.axes = Axes{1, 2}}, {.rtol = 0, .maxiter = 12});
+      EXPECT_LT(relative(q.eigenvalues.gathered(), batch.eigenvalues), 1e-10);
+      const RanksEigenResult l = lanczos(a, x0, {.k = 3}, {.rtol = 1e-10, .maxiter = 200});
+      EXPECT_TRUE(l.converged) << l.reason;
+      EXPECT_LT(relative(l.eigenvalues.gathered(), few.eigenvalues), 1e-8);
+      EXPECT_EQ(l.eigenvectors.shape(), (Shape{5, 6, 3, 3}));
+      EXPECT_EQ(l.eigenvectors.split(), split);
+      const RanksSvdResult s = svd(wide, x0, {.k = 3}, {.rtol = 1e-10, .maxiter = 200});
+      EXPECT_TRUE(s.converged) << s.reason;
+      EXPECT_LT(relative(s.S.gathered(), pairs.S), 1e-8);
+      EXPECT_EQ(s.U.shape(), (Shape{5, 8, 3, 3}));
+      EXPECT_EQ(s.Vh.shape(), (Shape{3, 5, 6, 3}));
+      // A v = s u, whatever the sign of the pair.
+      const Array u = s.U.gathered(), v = s.Vh.gathered();
+      const Array image = wide(v.select(0, 0).copy());
+      const Array expected = ops::multiply(u.select(3, 0), s.S.gathered().select(0, 0));
+      EXPECT_LT(relative(image, expected), 1e-6);
+      const RanksSvdResult r =
+          randomized_svd(wide, x0, {.k = 3, .oversample = 60}, {.rtol = 1e-9, .maxiter = 30});
+      EXPECT_LT(relative(r.S.gathered(), block.S), 1e-6);
+    }
   });
 }
 

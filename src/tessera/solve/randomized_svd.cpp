@@ -98,12 +98,12 @@ SvdResult randomized_svd(const NamedLinop& A, const Space& space,
   require<ArgumentError>(options.maxiter >= 1, "randomized_svd: maxiter ", options.maxiter,
                          "; expected one pass or more");
   const BothSides sides = sides_of("randomized_svd", A, space, options.x0);
-  require<ArgumentError>(settings.k >= 1 && settings.k <= sides.rank && settings.oversample >= 0,
+  require<ArgumentError>(settings.k >= 1 && settings.k <= sides.rank() && settings.oversample >= 0,
                          "randomized_svd: k = ", settings.k, " and oversample ",
                          settings.oversample, " for a map from ", sides.in, " to ", sides.out,
-                         "; expected k from 1 to ", sides.rank, " and oversample of 0 or more");
+                         "; expected k from 1 to ", sides.rank(), " and oversample of 0 or more");
   Engine e("randomized_svd", options, sides.device, sides.in_dtype);
-  Sketch s(e, A, sides, settings, std::min(settings.k + settings.oversample, sides.rank));
+  Sketch s(e, A, sides, settings, std::min(settings.k + settings.oversample, sides.rank()));
   e.outcome(has_converged, true, "singular values changed less than the tolerance");
   e.about("the operator", A, sides.in, sides.in_dtype, sides.device);
   e.about("k, oversample, seed", cat(settings.k, " ", s.m, " ", settings.seed));

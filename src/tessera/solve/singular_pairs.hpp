@@ -3,6 +3,8 @@
 // What svd and randomized_svd share: the two sides of an operator and the shapes of the answer.
 //   SvdResult r = svd_result(solved, U_rows, values, V_rows);
 
+#include <algorithm>
+
 #include "tessera/solve/basis.hpp"
 #include "tessera/solve/eigen.hpp"
 
@@ -13,7 +15,8 @@ struct BothSides {
   Shape in, out;
   DType in_dtype, out_dtype;
   Device device;
-  i64 rank;  // the most singular values that A can have
+  i64 in_size, out_size;                                    // numbers in a vector, of all ranks
+  i64 rank() const { return std::min(in_size, out_size); }  // the most singular values
 };
 BothSides sides_of(std::string_view who, const NamedLinop& A, const Space& space, const Array& x0);
 

@@ -25,7 +25,7 @@ struct Bidiagonalisation {
         settings(given),
         m(rows),
         A(a, s.in, s.out, s.device),
-        V(engine, "V", rows + (rows < count_of(s.in) ? 1 : 0), A.in, s.in_dtype),
+        V(engine, "V", rows + (rows < s.in_size ? 1 : 0), A.in, s.in_dtype),
         U(engine, "U", rows, A.out, s.out_dtype),
         forward(engine.plan_of(A, s.in_dtype, s.out_dtype)),
         backward(engine.plan_of(A, s.out_dtype, s.in_dtype, true)) {
@@ -115,6 +115,7 @@ struct Bidiagonalisation {
 BothSides turned_sides(BothSides s) {
   std::swap(s.in, s.out);
   std::swap(s.in_dtype, s.out_dtype);
+  std::swap(s.in_size, s.out_size);
   return s;
 }
 
@@ -124,17 +125,17 @@ SvdResult svd(const NamedLinop& A, const Space& space, const SvdSettings& settin
               const SolveOptions& options) {
   check_options("svd", options);
   const BothSides given = sides_of("svd", A, space, options.x0);
-  require<ArgumentError>(settings.k >= 1 && settings.k <= given.rank, "svd: k = ", settings.k,
+  require<ArgumentError>(settings.k >= 1 && settings.k <= given.rank(), "svd: k = ", settings.k,
                          " singular values of a map from ", given.in, " to ", given.out,
-                         "; expected 1 to ", given.rank);
+                         "; expected 1 to ", given.rank());
   require<ArgumentError>(settings.ncv == 0 || settings.ncv > settings.k, "svd: ncv ", settings.ncv,
                          " must exceed k = ", settings.k);
-  const bool turned = count_of(given.out) < count_of(given.in);
+  const bool turned = given.out_size < given.in_size;
   const NamedLinop op = turned ? A.H() : A;
   const BothSides sides = turned ? turned_sides(given) : given;
   const i64 ncv = settings.ncv > 0 ? settings.ncv : std::max<i64>(2 * settings.k + 1, 20);
   Engine e("svd", options, sides.device, sides.in_dtype);
-  Bidiagonalisation s(e, op, sides, settings, std::min(ncv, sides.rank));
+  Bidiagonalisation s(e, op, sides, settings, std::min(ncv, sides.rank()));
   e.outcome(has_converged, true, "residuals of all singular vectors below tolerance");
   e.about("the operator", op, sides.in, sides.in_dtype, sides.device);
   e.about("k, ncv", cat(settings.k, " ", s.m));

@@ -87,15 +87,18 @@ void sort_in_place(const Array& x, i64 room) {
   require<ShapeError>(x.ndim() == 1 && x.is_contiguous() && x.device() == cpu,
                       "sort_in_place: an array of shape ", x.shape(), " on ", x.device(),
                       ", expected a dense row on the cpu");
-  const i64 n = x.size(), fit = std::max<i64>(4 * num_threads(), room / size_of(x.dtype())),
-            run = std::max<i64>(1, fit / 2);  // a piece is copied, and sorted with as much again
+  // A piece is copied into two thirds of the room, and sorted with the last one.
+  const i64 n = x.size(), run = std::max<i64>(2 * num_threads(), room / size_of(x.dtype()) / 3),
+            fit = std::min(2 * run, n);
+  const Array space = empty_dense({fit}, x.dtype());
   for (i64 begin = 0; begin < n; begin += run) {
-    const Array piece = x.slice(0, begin, std::min(begin + run, n)), from = piece.copy();
+    const Array piece = x.slice(0, begin, std::min(begin + run, n)),
+                from = space.slice(0, 0, piece.size());
+    from.copy_from(piece);
     launch_now(&KernelTable::sort, "sort", SortSpec{operand_of(from), operand_of(piece), false},
                cpu, {&from, &piece});
   }
   if (run >= n) return;
-  const Array space = empty_dense({fit}, x.dtype());
   dispatch<TESSERA_ALL_TYPES>(x.dtype(), "sort_in_place", [&]<class T>() {
     merge_all(static_cast<Valued<T>*>(x.host_data()), n, run,
               static_cast<Valued<T>*>(space.host_data()), fit);

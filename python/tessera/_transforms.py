@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names and arguments of NumPy's transforms, once for all kinds of arrays: ``ts.fft`` and ``ts.dist.fft``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+_Axes = Sequence[int] | None
+
+
+class Transforms(Generic[T]):
+    """Discrete Fourier transforms of one kind of arrays. ``transform`` takes the name of the local function, the array,
+    lengths, axes and norm; ``shift`` the array, the axes, and whether it is the inverse.
+    """
+
+    def __init__(self, transform: Callable[..., T], shift: Callable[..., T]) -> None:
+        self._transform = transform
+        self._shift = shift
+
+    def fft(self, x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> T:
+        """The transform along one axis.
+
+        >>> ts.fft.fft([1, 0, 0, 0]).tolist()
+        [(1+0j), (1+0j), (1+0j), (1+0j)]
+        """
+        return self._transform("fftn", x, n, axis, norm)
+
+    def ifft(self, x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> T:
+        """The inverse transform along one axis.
+
+        >>> ts.fft.ifft([4, 0, 0, 0]).real.tolist()
+        [1.0, 1.0, 1.0, 1.0]
+        """
+        return self._transform("ifftn", x, n, axis, norm)
+
+    def fft2(self, x: Any, s: _Axes = None, axes: _Axes = (-2, -1), norm: str | None = None) -> T:
+        """The transform along two axes.
+
+        >>> ts.fft.fft2(ts.ones((2, 3))).real.tolist()
+        [[6.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        """
+        return self._transform("fftn", x, s, axes, norm)
+
+    def ifft2(self, x: Any, s: _Axes = None, axes: _Axes = (-2, -1), norm: str | None = None) -> T:
+        """The inverse transform along two axes.
+
+        >>> ts.fft.ifft2(ts.fft.fft2(ts.ones((2, 2)))).real.tolist()
+        [[1.0, 1.0], [1.0, 1.0]]
+        """
+        return self._transform("ifftn", x, s, axes, norm)
+
+    def fftn(self, x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None) -> T:
+        """The transform along several axes, all unless told; ``norm`` is "backward", "ortho" or "forward".
+
+        >>> ts.fft.fftn(ts.ones((2, 2)), norm="ortho")[0, 0].item()
+        (2+0j)
+        """
+        return self._transform("fftn", x, s, axes, norm)
+
+    def ifftn(self, x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None) -> T:
+        """The inverse transform along several axes.
+
+        >>> ts.fft.ifftn([[8, 0], [0, 0]])[1, 1].item()
+        (2+0j)
+        """
+        return self._transform("ifftn", x, s, axes, norm)
+
+    def rfft(self, x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> T:
+        """The transform of real numbers: the n//2 + 1 coefficients that are not redundant.
+
+        >>> ts.fft.rfft([1.0, 1.0, 1.0, 1.0]).real.tolist()
+        [4.0, 0.0, 0.0]
+        """
+        return self._transform("rfftn", x, n, axis, norm)
+
+    def irfft(self, x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> T:
+        """The inverse of ``rfft``; ``n`` is the length of the result, 2*(m - 1) unless told.
+
+        >>> ts.fft.irfft([4, 0, 0]).tolist()
+        [1.0, 1.0, 1.0, 1.0]
+        """
+        return self._transform("irfftn", x, n, axis, norm)
+
+    def rfftn(self, x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None) -> T:
+        """The transform of real numbers along several axes; the last of them is halved.
+
+        >>> ts.fft.rfftn(ts.ones((2, 4))).shape
+        (2, 3)
+        """
+        return self._transform("rfftn", x, s, axes, norm)
+
+    def irfftn(self, x: Any, s: _Axes = None, axes: _Axes = None, norm: str | None = None) -> T:
+        """The inverse of ``rfftn``.
+
+        >>> ts.fft.irfftn(ts.fft.rfftn(ts.ones((2, 4)))).tolist()
+        [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
+        """
+        return self._transform("irfftn", x, s, axes, norm)
+
+    def fftshift(self, x: Any, axes: int | Sequence[int] | None = None) -> T:
+        """The zero frequency moved to the middle.
+
+        >>> ts.fft.fftshift([0, 1, 2, -2, -1]).tolist()
+        [-2, -1, 0, 1, 2]
+        """
+        return self._shift(x, axes, False)
+
+    def ifftshift(self, x: Any, axes: int | Sequence[int] | None = None) -> T:
+        """The inverse of ``fftshift``.
+
+        >>> ts.fft.ifftshift([-2, -1, 0, 1, 2]).tolist()
+        [0, 1, 2, -2, -1]
+        """
+        return self._shift(x, axes, True)
