@@ -30,7 +30,7 @@ TEST(SortInPlace, AsSortWithLittleRoom) {
           EXPECT_EQ(std::memcmp(row.host_data(), expected.contiguous().host_data(),
                                 static_cast<std::size_t>(row.bytes())),
                     0)
-              << dtype << " " << n << " " << room;
+              << name(dtype) << " " << n << " " << room;
         }
 }
 
@@ -57,7 +57,7 @@ TEST(Classes, AsTwoSearches) {
                   right = searchsorted(bounds, x, true).contiguous(), c = classes(x, bounds);
       for (i64 i = 0; i < x.size(); ++i)
         ASSERT_EQ(c.host<std::uint16_t>()[i], left.host<i64>()[i] + right.host<i64>()[i])
-            << dtype << " " << number << " " << i;
+            << name(dtype) << " " << number << " " << i;
     }
   EXPECT_THROW(classes(zeros({3}, DType::f64), zeros({2}, DType::f32)), ShapeError);
 }
