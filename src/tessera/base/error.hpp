@@ -16,31 +16,42 @@ struct TESSERA_API Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+#define TESSERA_ERRORS(ERROR)                                                           \
+  ERROR(ArgumentError) /* a value that no array could repair: ValueError */             \
+  ERROR(ShapeError)    /* ValueError */                                                 \
+  ERROR(DimError)      /* ValueError */                                                 \
+  ERROR(DTypeError)    /* TypeError */                                                  \
+  ERROR(OverflowError) /* OverflowError: a Python integer that its dtype cannot hold */ \
+  ERROR(IndexError)    /* IndexError */                                                 \
+  ERROR(DeviceError)   /* RuntimeError */                                               \
+  ERROR(OutOfMemory)   /* MemoryError */                                                \
+  ERROR(SplitError)    /* ValueError */                                                 \
+  ERROR(NotAvailable)  /* RuntimeError */                                               \
+  ERROR(PlanError)     /* RuntimeError */                                               \
+  ERROR(CommError)     /* RuntimeError */                                               \
+  ERROR(IoError)       /* OSError */                                                    \
+  ERROR(BackendError)  /* RuntimeError */
+
 #define TESSERA_ERROR(Name)         \
   struct TESSERA_API Name : Error { \
     using Error::Error;             \
   };
-TESSERA_ERROR(ArgumentError)  // a value that no array could repair: ValueError
-TESSERA_ERROR(ShapeError)     // ValueError
-TESSERA_ERROR(DimError)       // ValueError
-TESSERA_ERROR(DTypeError)     // TypeError
-TESSERA_ERROR(OverflowError)  // OverflowError: a Python integer that its dtype cannot hold
-TESSERA_ERROR(IndexError)     // IndexError
-TESSERA_ERROR(DeviceError)    // RuntimeError
-TESSERA_ERROR(OutOfMemory)    // MemoryError
-TESSERA_ERROR(SplitError)     // ValueError
-TESSERA_ERROR(NotAvailable)   // RuntimeError
-TESSERA_ERROR(PlanError)      // RuntimeError
-TESSERA_ERROR(CommError)      // RuntimeError
-TESSERA_ERROR(IoError)        // OSError
-TESSERA_ERROR(BackendError)   // RuntimeError
+TESSERA_ERRORS(TESSERA_ERROR)
+#undef TESSERA_ERROR
+
+template <class E>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_with(TextParts parts) {
+  throw E(text_of_parts(parts));
+}
+#define TESSERA_ERROR(Name) extern template TESSERA_API void throw_with<Name>(TextParts);
+TESSERA_ERRORS(TESSERA_ERROR)
 #undef TESSERA_ERROR
 
 // Throws E with the parts joined when `ok` is false; nothing is formatted otherwise.
 template <std::derived_from<Error> E, class... Parts>
 inline void require(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]
-    throw E(cat(parts...));
+    throw_with<E>({text_part(parts)...});
 }
 
 }  // namespace tessera

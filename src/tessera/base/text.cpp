@@ -17,6 +17,23 @@ std::string to_text(double v) {
   return std::string(buffer.data(), end);
 }
 
+void append_bool(std::string& to, const TextPart& part) { to += to_text(part.integer != 0); }
+void append_letter(std::string& to, const TextPart& part) { to += static_cast<char>(part.integer); }
+void append_letters(std::string& to, const TextPart& part) {
+  to += static_cast<const char*>(part.object);
+}
+void append_integer(std::string& to, const TextPart& part) { to += std::to_string(part.integer); }
+void append_natural(std::string& to, const TextPart& part) { to += std::to_string(part.natural); }
+void append_real(std::string& to, const TextPart& part) { to += to_text(part.real); }
+template void append_object<std::string>(std::string&, const TextPart&);
+template void append_object<std::string_view>(std::string&, const TextPart&);
+
+std::string text_of_parts(TextParts parts) {
+  std::string s;
+  for (const TextPart& part : parts) part.append(s, part);
+  return s;
+}
+
 std::string bytes_text(i64 bytes) {
   static constexpr std::array<const char*, 5> units{"KiB", "MiB", "GiB", "TiB", "PiB"};
   if (bytes < 1024) return cat(bytes, " B");

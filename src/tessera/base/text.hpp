@@ -6,6 +6,7 @@
 //   std::string s = cat("shape ", shape, " on ", device);
 
 #include <concepts>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -31,11 +32,56 @@ requires requires(const T& t) {
 }
 std::string to_text(const T& t) { return t.str(); }
 
+// One part of a sentence as it was given, and how it becomes text. The sentence is put together in
+// one place, so a file that has something to say compiles little more than a list of these. Numbers
+// are held, for a variable whose address is taken is not kept in a register; the rest is referred
+// to.
+struct TextPart {
+  union {
+    const void* object;
+    i64 integer;
+    std::uint64_t natural;
+    double real;
+  };
+  void (*append)(std::string& to, const TextPart& part);
+};
+using TextParts = std::initializer_list<TextPart>;
+
+TESSERA_API void append_bool(std::string& to, const TextPart& part);
+TESSERA_API void append_letter(std::string& to, const TextPart& part);
+TESSERA_API void append_letters(std::string& to, const TextPart& part);
+TESSERA_API void append_integer(std::string& to, const TextPart& part);
+TESSERA_API void append_natural(std::string& to, const TextPart& part);
+TESSERA_API void append_real(std::string& to, const TextPart& part);
+template <class T>
+void append_object(std::string& to, const TextPart& part) {
+  to.append(to_text(*static_cast<const T*>(part.object)));
+}
+extern template TESSERA_API void append_object<std::string>(std::string&, const TextPart&);
+extern template TESSERA_API void append_object<std::string_view>(std::string&, const TextPart&);
+
+template <class T>
+TextPart text_part(const T& part) {
+  if constexpr (std::same_as<T, bool>)
+    return {.integer = part, .append = append_bool};
+  else if constexpr (std::same_as<T, char>)
+    return {.integer = part, .append = append_letter};
+  else if constexpr (std::signed_integral<T>)
+    return {.integer = part, .append = append_integer};
+  else if constexpr (std::integral<T>)
+    return {.natural = part, .append = append_natural};
+  else if constexpr (std::floating_point<T>)
+    return {.real = part, .append = append_real};
+  else if constexpr (std::convertible_to<const T&, const char*>)
+    return {.object = static_cast<const char*>(part), .append = append_letters};
+  else
+    return {.object = &part, .append = append_object<T>};
+}
+TESSERA_API std::string text_of_parts(TextParts parts);
+
 template <class... Parts>
 std::string cat(const Parts&... parts) {
-  std::string s;
-  (s.append(to_text(parts)), ...);
-  return s;
+  return text_of_parts({text_part(parts)...});
 }
 
 // "a, b, c" of a range.

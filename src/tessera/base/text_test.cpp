@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <limits>
 #include <numeric>
 
 #include "tessera/base/error.hpp"
@@ -19,6 +20,15 @@ TEST(Text, CatJoinsWhatItIsGiven) {
   EXPECT_EQ(cat("a", 1, ' ', std::string("b"), 2.5, true, Named{}, -7L, 0.1f > 0),
             "a1 b2.5truenamed-7true");
   EXPECT_EQ(cat(), "");
+  char letters[8] = {'a', 'b', '\0', 'c'};
+  const char* word = letters;
+  const std::string_view view("viewed", 4);
+  const i64 least = std::numeric_limits<i64>::min();
+  EXPECT_EQ(cat(letters, word, view, std::string("n\0l", 3).size(), static_cast<signed char>(-3)),
+            "ababview3-3");
+  EXPECT_EQ(cat(least, ' ', ~std::uint64_t{0}, ' ', false, ' ', 0.25f, -0.0, std::string()),
+            "-9223372036854775808 18446744073709551615 false 0.25-0");
+  EXPECT_EQ(cat(std::string("a\0b", 3)), std::string("a\0b", 3));
   EXPECT_EQ(to_text(0.1), "0.1");
   EXPECT_EQ(to_text(1e300), "1e+300");
   EXPECT_EQ(join(std::vector<int>{1, 2, 3}), "1, 2, 3");
