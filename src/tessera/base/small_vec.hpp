@@ -109,7 +109,8 @@ class SmallVec {
   }
 
  private:
-  void grow(i64 n) {
+  // Out of line: seldom needed, and otherwise part of every function that fills a shape.
+  [[gnu::noinline, gnu::cold]] void grow(i64 n) {
     const i64 capacity = std::max<i64>(n, 2 * static_cast<i64>(capacity_));
     T* p = new T[static_cast<std::size_t>(capacity)];
     std::copy(begin(), end(), p);

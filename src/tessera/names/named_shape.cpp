@@ -20,6 +20,14 @@ NamedShape shape_of(const NamedDimCollection& c) {
 
 }  // namespace
 
+NamedShape::NamedShape(const NamedShape&) = default;
+NamedShape::NamedShape(NamedShape&&) noexcept = default;
+NamedShape& NamedShape::operator=(const NamedShape&) = default;
+NamedShape& NamedShape::operator=(NamedShape&&) noexcept = default;
+NamedShape::~NamedShape() = default;
+
+NamedShape NamedShape::H() const { return {oshape, ishape, others}; }
+
 NamedShape NamedShape::N() const {
   NamedShape n(ishape, ishape, others);
   Dims taken = ishape;

@@ -21,8 +21,14 @@ struct TESSERA_API NamedShape {
   NamedShape(Dims in, Dims out) : ishape(std::move(in)), oshape(std::move(out)) {}
   NamedShape(Dims in, Dims out, std::vector<NamedDimCollection::Entry> other)
       : ishape(std::move(in)), oshape(std::move(out)), others(std::move(other)) {}
+  // Out of line: every operator has functions that give one away or drop one.
+  NamedShape(const NamedShape&);
+  NamedShape(NamedShape&&) noexcept;
+  NamedShape& operator=(const NamedShape&);
+  NamedShape& operator=(NamedShape&&) noexcept;
+  ~NamedShape();
 
-  NamedShape H() const { return {oshape, ishape, others}; }
+  NamedShape H() const;
   // Input kept; an output dim is the input's where both sides have it, else its next unused name.
   NamedShape N() const;
   const NameGroup& other(std::string_view name) const;  // DimError for an unknown one
