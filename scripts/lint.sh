@@ -8,6 +8,7 @@ check() { say "$1"; shift; "$@" || status=1; }
 
 check "layers" "$PY" tools/check_layers.py
 check "files" "$PY" tools/check_files.py
+check "names" "$PY" tools/check_names.py
 check "clang-format" scripts/format.sh --check
 if "$PY" -c 'import ruff' 2>/dev/null; then check "ruff" "$PY" -m ruff check .; fi
 

@@ -25,7 +25,7 @@ Choice choice_of(const std::string& op, const nb::args& operands) {
   std::vector<Array> arrays;
   for (const nb::handle h : operands) arrays.push_back(as_array(h, "explain"));
   return released([&] {
-    const Asked q = problem_of(operation_from(op), arrays);
+    const Question q = problem_of(operation_from(op), arrays);
     return context().choose(q.problem, q.held, q.result_bytes);
   });
 }

@@ -2,7 +2,7 @@
 #pragma once
 // Bytes of device memory that ranks exchange, for tests of lanes: filled, poisoned and looked at in
 // the order of a device's home stream.
-//   DeviceBytes b(device, {1, 2, 3});   b.host() == std::vector<unsigned char>{1, 2, 3}
+//   BytesOnDevice b(device, {1, 2, 3});   b.host() == std::vector<unsigned char>{1, 2, 3}
 
 #include <gtest/gtest.h>
 
@@ -16,16 +16,16 @@
 
 namespace tessera {
 
-class DeviceBytes {
+class BytesOnDevice {
  public:
   using Bytes = std::vector<unsigned char>;
-  DeviceBytes(Device device, const Bytes& bytes)
+  BytesOnDevice(Device device, const Bytes& bytes)
       : stream_(Stream::home(device)),
         storage_(Storage::allocate(device, static_cast<i64>(bytes.size()))) {
     stream_.copy(storage_.data(), device, bytes.data(), cpu, storage_.bytes());
     stream_.sync();
   }
-  DeviceBytes(Device device, std::size_t size) : DeviceBytes(device, Bytes(size, 0xEE)) {}
+  BytesOnDevice(Device device, std::size_t size) : BytesOnDevice(device, Bytes(size, 0xEE)) {}
   Block block(int rank) const { return Block::dense(rank, storage_.data(), storage_.bytes()); }
   void fill(int byte) const { stream_.fill(storage_.data(), byte, storage_.bytes()); }
   Bytes host() const {
@@ -41,9 +41,9 @@ class DeviceBytes {
 };
 
 // What rank r sends to rank q: of a length and with bytes of their own. Some pairs have nothing.
-inline DeviceBytes::Bytes message(int r, int q) {
-  DeviceBytes::Bytes bytes((r + 2 * q) % 5 == 4 ? 0
-                                                : static_cast<std::size_t>(17 + 100 * r + 31 * q));
+inline BytesOnDevice::Bytes message(int r, int q) {
+  BytesOnDevice::Bytes bytes(
+      (r + 2 * q) % 5 == 4 ? 0 : static_cast<std::size_t>(17 + 100 * r + 31 * q));
   for (std::size_t k = 0; k < bytes.size(); ++k)
     bytes[k] = static_cast<unsigned char>(3 + 7 * k + 11 * static_cast<std::size_t>(r) +
                                           29 * static_cast<std::size_t>(q));
@@ -56,7 +56,7 @@ inline void all_to_all(const Communicator& comm, Device device, bool only = true
   const DeviceLane* lane = comm.lane(device);
   ASSERT_NE(lane, nullptr);
   const int me = comm.rank();
-  std::deque<DeviceBytes> out, in;
+  std::deque<BytesOnDevice> out, in;
   std::vector<Block> sends, receives;
   i64 messages = 0, bytes = 0;
   for (int q = 0; q < comm.size(); ++q) {
@@ -72,7 +72,7 @@ inline void all_to_all(const Communicator& comm, Device device, bool only = true
   const Traffic before = comm.traffic();
   lane->exchange(Stream::home(device), sends, receives);
   EXPECT_EQ(comm.traffic() - before, (Traffic{messages, bytes}));
-  for (const DeviceBytes& b : out) b.fill(0xAA);  // after the exchange, whoever is still to read
+  for (const BytesOnDevice& b : out) b.fill(0xAA);  // after the exchange, whoever is still to read
   comm.barrier();
   if (only) {
     EXPECT_EQ(counter(Counter::bytes_host_to_device), up);

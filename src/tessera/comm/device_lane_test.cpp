@@ -77,13 +77,13 @@ TEST(DeviceLane, WrongBlocksAreErrorsOfAll) {
   run_ranks(2, [](Communicator comm) {
     const Device device = sim(comm.rank());
     const DeviceLane* lane = comm.lane(device);
-    const DeviceBytes room(device, 8);
+    const BytesOnDevice room(device, 8);
     Block strided = room.block(1 - comm.rank());
     strided.layout.shape = {4};
     strided.layout.strides = {2};
     EXPECT_THROW(lane->exchange(Stream::home(device), std::span(&strided, 1), {}), ArgumentError);
     const Block mine = room.block(1 - comm.rank());
-    const DeviceBytes other(device, comm.rank() == 0 ? 8 : 9);
+    const BytesOnDevice other(device, comm.rank() == 0 ? 8 : 9);
     const Block theirs = other.block(1 - comm.rank());
     EXPECT_THROW(lane->exchange(Stream::home(device), std::span(&mine, 1), std::span(&theirs, 1)),
                  CommError);
@@ -96,7 +96,7 @@ TEST(DeviceLane, ARankThatEndsOrLosesItsDeviceEndsTheOthers) {
                            [&](Communicator comm) {
                              const Device device = sim(comm.rank());
                              const DeviceLane* lane = comm.lane(device);
-                             const DeviceBytes out(device, 64), in(device, 64);
+                             const BytesOnDevice out(device, 64), in(device, 64);
                              const Block to = out.block((comm.rank() + 1) % 3),
                                          from = in.block((comm.rank() + 2) % 3);
                              comm.barrier();

@@ -51,8 +51,8 @@ std::string text_of(const Bid& bid) {
                     bytes_text(c.transferred_bytes), ": ", seconds_text(bid.seconds()));
 }
 
-Bid bid_of(const Offer& offer, const Problem& problem, std::span<const Held> operands,
-           i64 result_bytes, const Machine& machine, const Rules& rules) {
+Bid bid_of(const DeviceOffer& offer, const Problem& problem, std::span<const Held> operands,
+           i64 result_bytes, const Candidates& machine, const Rules& rules) {
   Bid bid;
   Choice& c = bid.choice;
   c.device = offer.device;
@@ -107,9 +107,9 @@ std::string Choice::str() const {
 }
 
 Choice choose(const Problem& problem, std::span<const Held> operands, i64 result_bytes,
-              const Machine& machine, const Rules& rules) {
+              const Candidates& machine, const Rules& rules) {
   std::vector<Bid> bids;
-  for (const Offer& offer : machine.offers)
+  for (const DeviceOffer& offer : machine.offers)
     if (!rules.forced || offer.device == *rules.forced)
       bids.push_back(bid_of(offer, problem, operands, result_bytes, machine, rules));
   if (rules.forced) {

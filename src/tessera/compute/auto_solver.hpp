@@ -21,16 +21,16 @@ struct Held {
   std::vector<Device> at;
 };
 
-struct Offer {
+struct DeviceOffer {
   Device device;
   std::optional<i64> free_bytes;  // nothing: no limit is known
   std::string closed;             // why it may not be used now; "": it may
 };
 
-struct Machine {
+struct Candidates {
   const CostModel& costs;
   const Topology& links;
-  std::vector<Offer> offers;  // the host first
+  std::vector<DeviceOffer> offers;  // the host first
 };
 
 struct Rules {
@@ -50,6 +50,6 @@ struct TESSERA_API Choice {
 // OutOfMemory where no device has room; DeviceError where the forced one is not offered, is closed
 // or cannot do it.
 TESSERA_API Choice choose(const Problem& problem, std::span<const Held> operands, i64 result_bytes,
-                          const Machine& machine, const Rules& rules = {});
+                          const Candidates& machine, const Rules& rules = {});
 
 }  // namespace tessera

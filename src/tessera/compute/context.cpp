@@ -85,12 +85,12 @@ const ComputeContext::Facts& ComputeContext::facts() const {
   return *facts_;
 }
 
-Machine ComputeContext::machine() const {
+Candidates ComputeContext::candidates() const {
   const Facts& known = facts();
-  Machine machine{known.costs, known.links, {}};
+  Candidates machine{known.costs, known.links, {}};
   const auto now = Breaker::Time::clock::now();
   for (const Device d : with_host(accelerators_)) {
-    Offer offer{d, std::nullopt, breaker_.why_closed(d, now)};
+    DeviceOffer offer{d, std::nullopt, breaker_.why_closed(d, now)};
     const MemoryStats memory = memory_stats(d);
     i64 limit = memory.budget;
     if (d != cpu && config_.memory_limit_bytes > 0)
@@ -103,7 +103,7 @@ Machine ComputeContext::machine() const {
 
 Choice ComputeContext::choose_locked(const Problem& problem, std::span<const Held> operands,
                                      i64 result_bytes) const {
-  return tessera::choose(problem, operands, result_bytes, machine(), rules_);
+  return tessera::choose(problem, operands, result_bytes, candidates(), rules_);
 }
 
 Choice ComputeContext::choose(const Problem& problem, std::span<const Held> operands,

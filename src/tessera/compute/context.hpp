@@ -68,7 +68,7 @@ class TESSERA_API ComputeContext {
   const Facts& facts() const;
   Choice choose_locked(const Problem& problem, std::span<const Held> operands,
                        i64 result_bytes) const;
-  Machine machine() const;
+  Candidates candidates() const;
   void failed(Device device, const std::string& why);
 
   mutable std::mutex mutex_;

@@ -41,7 +41,7 @@ std::vector<Held> operands(i64 n, std::vector<Device> at) {
 struct Rig {
   CostModel model = costs();
   Topology net = links();
-  Machine machine{model, net, {{cpu, {}, ""}, {gpu, {}, ""}}};
+  Candidates machine{model, net, {{cpu, {}, ""}, {gpu, {}, ""}}};
   Device pick(i64 n, std::vector<Device> at, const Rules& rules = {}) const {
     return choose(product(n), operands(n, std::move(at)), bytes(n), machine, rules).device;
   }

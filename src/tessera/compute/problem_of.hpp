@@ -2,7 +2,8 @@
 #pragma once
 // An operation on given arrays as the cost model sees it: sizes, dtype, where the operands are, and
 // the bytes of the result. Computes nothing.
-//   Asked q = problem_of(Operation::matmul, {a, b});   context().choose(q.problem, q.held, q.bytes)
+//   Question q = problem_of(Operation::matmul, {a, b});   context().choose(q.problem, q.held,
+//   q.bytes)
 
 #include <span>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace tessera {
 
-struct Asked {
+struct Question {
   Problem problem;
   std::vector<Held> held;
   i64 result_bytes = 0;
@@ -20,6 +21,6 @@ struct Asked {
 
 // ArgumentError, ShapeError: the wrong number of operands, or operands that do not fit each other.
 // Leading axes are a batch.
-TESSERA_API Asked problem_of(Operation op, std::span<const Array> operands);
+TESSERA_API Question problem_of(Operation op, std::span<const Array> operands);
 
 }  // namespace tessera

@@ -10,10 +10,10 @@ namespace {
 
 Array of(const Shape& shape, DType dtype = DType::f32) { return zeros(shape, dtype); }
 
-Asked asked(Operation op, std::vector<Array> operands) { return problem_of(op, operands); }
+Question asked(Operation op, std::vector<Array> operands) { return problem_of(op, operands); }
 
 TEST(ProblemOf, ReadsSizesBatchesAndBytes) {
-  const Asked q = asked(Operation::matmul, {of({5, 3, 4}), of({4, 7}, DType::f64)});
+  const Question q = asked(Operation::matmul, {of({5, 3, 4}), of({4, 7}, DType::f64)});
   EXPECT_EQ(q.problem.m, 3);
   EXPECT_EQ(q.problem.k, 4);
   EXPECT_EQ(q.problem.n, 7);

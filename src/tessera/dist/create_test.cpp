@@ -101,9 +101,9 @@ TEST(Create, RandomNumbersDoNotDependOnTheRanks) {
       for_options(shape, comm, [&](const dist::Options& o, const Spread& spread) {
         Random mine(42), whole(42);
         expect_spread(dist::uniform(mine, shape, DType::f32, o, -1, 3),
-                      whole.uniform(shape, DType::f32, test_device(), -1, 3), spread);
+                      whole.uniform(shape, DType::f32, o.device, -1, 3), spread);
         expect_spread(dist::normal(mine, shape, DType::c128, o, 1, 2),
-                      whole.normal(shape, DType::c128, test_device(), 1, 2), spread);
+                      whole.normal(shape, DType::c128, o.device, 1, 2), spread);
         expect_spread(dist::integers(mine, -9, 9, shape, DType::i16, o),
                       whole.integers(-9, 9, shape, DType::i16), spread);
       });

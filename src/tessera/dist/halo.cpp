@@ -37,8 +37,8 @@ Halo halo(const DNDarray& x, i64 width, bool previous, bool next) {
     return empty_dense(shape, x.dtype(), x.device());
   };
   const Halo h{room(previous && before >= 0), room(next && after >= 0)};
-  std::vector<Part> sends, receives;
-  auto add = [](std::vector<Part>& parts, int rank, const Array& block) {
+  std::vector<TravelPart> sends, receives;
+  auto add = [](std::vector<TravelPart>& parts, int rank, const Array& block) {
     if (block.size() > 0) parts.push_back({rank, block});
   };
   const Array& mine = x.local();

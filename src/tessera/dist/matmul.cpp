@@ -128,7 +128,7 @@ DNDarray send_round(const Product& p) {
     coming = Array();
     if (i == pieces.size()) return std::nullopt;
     const Crossing& x = pieces[i];
-    std::vector<Part> sends, receives;
+    std::vector<TravelPart> sends, receives;
     if (x.mine > 0) sends.push_back({x.to, p.b.local().slice(axis, x.at, x.at + x.mine)});
     if (x.theirs > 0) {
       Shape shape = p.b.shape();
@@ -182,7 +182,7 @@ DNDarray add_up(const Product& p) {
     tessera::elementwise(ElementOp::add, both, sum);
   };
   for (const Crossing& x : pieces) {
-    std::vector<Part> sends, receives;
+    std::vector<TravelPart> sends, receives;
     const i64 begin = rows.begin(x.to) + x.at;
     if (x.mine > 0) sends.push_back({x.to, partial_rows(p, begin, begin + x.mine)});
     if (moving && !c) c = partial_rows(p, rows.begin(me), rows.end(me));

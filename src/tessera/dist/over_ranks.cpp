@@ -87,7 +87,7 @@ Arrays shared_out(const Round& r) {
   const int me = r.comm.rank();
   const Arrays all = stacked_empty(r.flat, r.ranks.size(), r.end(me) - r.begin(me));
   for (std::size_t k = 0; k < all.size(); ++k) {
-    std::vector<Part> sends, receives;
+    std::vector<TravelPart> sends, receives;
     if (r.takes_part(me))
       for (int q = 0; q < r.comm.size(); ++q)
         sends.push_back({q, r.flat[k].slice(0, r.begin(q), r.end(q))});
@@ -127,7 +127,7 @@ Arrays placed(const Arrays& flat, const Array& like) {
 // The row of this rank: each rank has worked on its share of all rows.
 void send_back(const Round& r, const Array& rows, const Array& row) {
   const int me = r.comm.rank();
-  std::vector<Part> sends, receives;
+  std::vector<TravelPart> sends, receives;
   for (std::size_t k = 0; k < r.ranks.size(); ++k)
     sends.push_back({r.ranks[k], rows.select(0, static_cast<i64>(k))});
   if (r.takes_part(me))

@@ -3,17 +3,17 @@
 
 namespace tessera::dist {
 
-void exchange(const std::vector<Part>& sends, const std::vector<Part>& receives,
+void exchange(const std::vector<TravelPart>& sends, const std::vector<TravelPart>& receives,
               const DeviceLane* lane, const Communicator& comm) {
-  std::vector<Part> out, in;
+  std::vector<TravelPart> out, in;
   const Array *from = nullptr, *to = nullptr;
-  for (const Part& p : sends) {
+  for (const TravelPart& p : sends) {
     if (p.rank == comm.rank())
       from = &p.block;
     else if (p.block.size() > 0)
       out.push_back(p);
   }
-  for (const Part& p : receives) {
+  for (const TravelPart& p : receives) {
     if (p.rank == comm.rank())
       to = &p.block;
     else if (p.block.size() > 0)
@@ -28,16 +28,16 @@ namespace {
 // From here on what may be computed meanwhile is worth a thread.
 constexpr i64 worth_a_thread = i64{1} << 20;
 
-bool worth_it(const std::vector<Part>& parts) {
+bool worth_it(const std::vector<TravelPart>& parts) {
   i64 bytes = 0;
-  for (const Part& p : parts) bytes += p.block.device() == cpu ? p.block.bytes() : 0;
+  for (const TravelPart& p : parts) bytes += p.block.device() == cpu ? p.block.bytes() : 0;
   return bytes >= worth_a_thread;
 }
 
 }  // namespace
 
-Moving::Moving(std::vector<Part> sends, std::vector<Part> receives, const DeviceLane* lane,
-               const Communicator& comm) {
+Moving::Moving(std::vector<TravelPart> sends, std::vector<TravelPart> receives,
+               const DeviceLane* lane, const Communicator& comm) {
   if (!worth_it(sends) && !worth_it(receives)) {
     exchange(sends, receives, lane, comm);
     return;

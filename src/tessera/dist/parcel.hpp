@@ -15,7 +15,7 @@ namespace tessera::dist {
 
 // As exchange_parts, where parts may be empty (no message then) or of this rank itself (a copy).
 // What is sent does not overlap what is received.
-void exchange(const std::vector<Part>& sends, const std::vector<Part>& receives,
+void exchange(const std::vector<TravelPart>& sends, const std::vector<TravelPart>& receives,
               const DeviceLane* lane, const Communicator& comm);
 
 // The same while this thread computes: another one makes an exchange of much host memory, this one
@@ -23,7 +23,7 @@ void exchange(const std::vector<Part>& sends, const std::vector<Part>& receives,
 // received not read.
 class Moving {
  public:
-  Moving(std::vector<Part> sends, std::vector<Part> receives, const DeviceLane* lane,
+  Moving(std::vector<TravelPart> sends, std::vector<TravelPart> receives, const DeviceLane* lane,
          const Communicator& comm);
   void wait();  // throws what the exchange threw
 

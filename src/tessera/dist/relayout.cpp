@@ -71,9 +71,9 @@ Layout part_of(const Layout& block, const Box& box, const Region& region) {
   return l;
 }
 
-std::vector<Part> parts_to_send(const Array& mine, const Shape& shape, const Boxes& from,
-                                const Boxes& to, int me) {
-  std::vector<Part> parts;
+std::vector<TravelPart> parts_to_send(const Array& mine, const Shape& shape, const Boxes& from,
+                                      const Boxes& to, int me) {
+  std::vector<TravelPart> parts;
   const int speaker = first_whole(from);
   const Box& box = from[static_cast<std::size_t>(me)];
   for (int q = 0; q < static_cast<int>(to.size()); ++q) {
@@ -84,9 +84,9 @@ std::vector<Part> parts_to_send(const Array& mine, const Shape& shape, const Box
   return parts;
 }
 
-std::vector<Part> parts_to_receive(const Array& out, const Shape& shape, const Boxes& from,
-                                   const Boxes& to, int me) {
-  std::vector<Part> parts;
+std::vector<TravelPart> parts_to_receive(const Array& out, const Shape& shape, const Boxes& from,
+                                         const Boxes& to, int me) {
+  std::vector<TravelPart> parts;
   const int speaker = first_whole(from);
   const Box& box = to[static_cast<std::size_t>(me)];
   for (int r = 0; r < static_cast<int>(from.size()); ++r) {
@@ -210,7 +210,7 @@ void relayout_into(const Array& mine, const Shape& shape, const Boxes& from, con
   check(shape, mine, from[me], "old");
   check(shape, out, to[me], "new");
   const DeviceLane* lane = comm.lane(out.device());
-  std::vector<Part> sends, receives;
+  std::vector<TravelPart> sends, receives;
   if (!nothing(from[me])) sends = parts_to_send(mine, shape, from, to, comm.rank());
   if (!nothing(to[me])) receives = parts_to_receive(out, shape, from, to, comm.rank());
   const Staying own = staying(mine, shape, from[me], out, to[me]);

@@ -16,7 +16,7 @@ constexpr i64 staged_bytes = i64{12} << 20;
 
 bool on_host(const Array& a) { return compute_device(a.device().kind).host_memory(); }
 
-Block block_of(const Part& part) {
+Block block_of(const TravelPart& part) {
   return {part.rank, static_cast<std::byte*>(part.block.storage().data()),
           size_of(part.block.dtype()), part.block.layout()};
 }
@@ -70,14 +70,14 @@ class Stage {
 };
 
 struct Track {  // the pieces of one part, and their place in the window
-  const Part* part;
+  const TravelPart* part;
   std::vector<Layout> pieces;
   i64 offset;
 };
 
-std::vector<Track> tracks_of(std::span<const Part> parts, i64 limit, i64* window) {
+std::vector<Track> tracks_of(std::span<const TravelPart> parts, i64 limit, i64* window) {
   std::vector<Track> tracks;
-  for (const Part& part : parts) {
+  for (const TravelPart& part : parts) {
     tracks.push_back({&part, pieces_of(part.block, limit), *window});
     i64 longest = 0;
     for (const Layout& l : tracks.back().pieces) longest = std::max(longest, l.size());
@@ -104,7 +104,7 @@ i64 piece_limit(const Communicator& comm) {
 
 // Piece k of every pair of ranks travels in round k on both sides, so that no rank waits for a
 // message that is behind one of its own.
-void exchange_staged(std::span<const Part> sends, std::span<const Part> receives,
+void exchange_staged(std::span<const TravelPart> sends, std::span<const TravelPart> receives,
                      const Communicator& comm) {
   const i64 limit = piece_limit(comm);
   const Device device = (sends.empty() ? receives : sends).front().block.device();
@@ -138,7 +138,7 @@ Array room_for(const Array& piece) {
 
 // The same pieces, packed and unpacked on the device. Memory is freed in the order of the home
 // stream, which waits for what the others read.
-void exchange_direct(std::span<const Part> sends, std::span<const Part> receives,
+void exchange_direct(std::span<const TravelPart> sends, std::span<const TravelPart> receives,
                      const DeviceLane& lane, const Communicator& comm) {
   const i64 limit = piece_limit(comm);
   const Stream stream = Stream::home((sends.empty() ? receives : sends).front().block.device());
@@ -196,18 +196,18 @@ void broadcast_staged(const Array& all, int owner, const Communicator& comm) {
 
 }  // namespace
 
-void exchange_parts(std::span<const Part> sends, std::span<const Part> receives,
+void exchange_parts(std::span<const TravelPart> sends, std::span<const TravelPart> receives,
                     const DeviceLane* lane, const Communicator& comm) {
   if (sends.empty() && receives.empty()) return;
   if (lane) return exchange_direct(sends, receives, *lane, comm);
   if (!on_host((sends.empty() ? receives : sends).front().block))
     return exchange_staged(sends, receives, comm);
   std::vector<Block> out, in;
-  for (const Part& part : sends) {
+  for (const TravelPart& part : sends) {
     part.block.storage().wait();
     out.push_back(block_of(part));
   }
-  for (const Part& part : receives) {
+  for (const TravelPart& part : receives) {
     part.block.storage().wait();
     in.push_back(block_of(part));
   }

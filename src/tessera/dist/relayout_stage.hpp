@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-struct Part {
+struct TravelPart {
   int rank = 0;
   Array block;  // any strides
 };
@@ -22,7 +22,7 @@ struct Part {
 // At most one part per rank and direction. Both sides of a message agree on the shape of the part,
 // and on whether it lies in host memory or not. All parts of a rank are on one device; `lane` is
 // what comm.lane() says of it, asked on all ranks, while here only those come that have parts.
-void exchange_parts(std::span<const Part> sends, std::span<const Part> receives,
+void exchange_parts(std::span<const TravelPart> sends, std::span<const TravelPart> receives,
                     const DeviceLane* lane, const Communicator& comm);
 
 // The whole array on every rank, from the one that has it; there it is the array itself.

@@ -87,7 +87,7 @@ Array in_interval(const Array& local, const Piece& p, i64 width, i64 first) {
 void exchange_columns(const Array& mine, const Columns& from, const Array& out, const Columns& to,
                       const Communicator& comm) {
   const int me = comm.rank();
-  std::vector<Part> sends, receives;
+  std::vector<TravelPart> sends, receives;
   const Array source = mine.reshape({from.rows, from.end(me) - from.begin(me)});
   const Array target = out.reshape({to.rows, to.end(me) - to.begin(me)});
   for (int r = 0; r < comm.size(); ++r) {
@@ -112,7 +112,7 @@ void exchange_interval(const Array& columns, const Columns& rows, const Array& i
   const DeviceLane* lane = comm.lane(line.device());
   for (int kind = 0; kind < piece_kinds; ++kind) {
     const auto k = static_cast<std::size_t>(kind);
-    std::vector<Part> of_columns, of_interval;
+    std::vector<TravelPart> of_columns, of_interval;
     for (int r = 0; r < comm.size(); ++r) {
       const Piece a =
           shared(rows.width(), rows.begin(me), rows.end(me), flat.begin(r), flat.end(r))[k];

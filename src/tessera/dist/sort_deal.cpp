@@ -155,13 +155,13 @@ struct Notice {
 
 }  // namespace
 
-Dealt deal_out(const Array& items, const CountedCuts& cuts, std::span<const int> owners,
-               const DealWants& wants, const Communicator& comm, const Bounded& bounded) {
+DealtItems deal_out(const Array& items, const CountedCuts& cuts, std::span<const int> owners,
+                    const DealWants& wants, const Communicator& comm, const Bounded& bounded) {
   const std::size_t ranks = at(comm.size()), me = at(comm.rank());
   const i64 item = size_of(items.dtype()), width = !wants.positions               ? 0
                                                    : wants.most <= (i64{1} << 32) ? 4
                                                                                   : 8;
-  Dealt d{{}, {}, routes_of(sends_of(cuts, owners, items.size(), comm.size()), comm)};
+  DealtItems d{{}, {}, routes_of(sends_of(cuts, owners, items.size(), comm.size()), comm)};
   d.values = empty_dense({d.routes.received()}, items.dtype());
   if (width > 0)
     d.positions = empty_dense({d.routes.received()}, width == 4 ? DType::u32 : DType::i64);
@@ -225,7 +225,7 @@ std::span<const i64> inner_starts(const Partition& part) {
 // number of times.
 void in_stretches(const Array& items, std::span<const i64> counts, const Partition& part,
                   const Communicator& comm, const Bounded& bounded,
-                  const std::function<void(i64, Dealt)>& f) {
+                  const std::function<void(i64, DealtItems)>& f) {
   const i64 longest = *std::max_element(counts.begin(), counts.end()), total = part.size();
   const i64 fit = std::max({i64{1}, bounded.room / (3 * size_of(items.dtype()) + beside_item),
                             longest / most_rounds, total / most_edges});
@@ -251,7 +251,7 @@ void in_stretches(const Array& items, std::span<const i64> counts, const Partiti
       some.push_back(edges[e + 1]);
       owners.push_back(-1);
     }
-    Dealt d = deal_out(items, all.cuts_at(some), owners, {true, longest}, comm, bounded);
+    DealtItems d = deal_out(items, all.cuts_at(some), owners, {true, longest}, comm, bounded);
     const i64 n = d.values.size();
     if (n > 0) f(before, std::move(d));
     before += n;
@@ -273,7 +273,7 @@ Array argsort_counted(const Array& items, std::span<const i64> counts, const Par
   const Array result = empty_dense({part.count(comm.rank())}, DType::i64);
   std::vector<i64> starts(counts.size(), 0);
   std::partial_sum(counts.begin(), counts.end() - 1, starts.begin() + 1);
-  in_stretches(items, counts, part, comm, bounded, [&](i64 before, Dealt d) {
+  in_stretches(items, counts, part, comm, bounded, [&](i64 before, DealtItems d) {
     const Array order = tessera::argsort(d.values);
     d.values = Array();
     const Array places = shifted(d.positions, d.routes, starts);

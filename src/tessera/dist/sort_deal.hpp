@@ -3,7 +3,7 @@
 // Items dealt out by value while they lie in no order, with bounded memory: those between two cuts
 // go to a rank, piece by piece, and lie there in order of the ranks, then of places. Private to the
 // ordering functions of dist.
-//   Dealt d = deal_out(items, cuts, {{0, 1, 2}}, {.positions = true}, comm);
+//   DealtItems d = deal_out(items, cuts, {{0, 1, 2}}, {.positions = true}, comm);
 
 #include <span>
 
@@ -12,7 +12,7 @@
 
 namespace tessera::dist {
 
-struct Dealt {
+struct DealtItems {
   Array values, positions;  // positions in the block of the rank that sent them; uint32 or int64
   Routes routes;
 };
@@ -23,9 +23,9 @@ struct DealWants {
 
 // Items between cut k - 1 and cut k go to owners[k]; -1: they stay out. `owners` is ascending, one
 // longer than the cuts.
-TESSERA_API Dealt deal_out(const Array& items, const CountedCuts& cuts, std::span<const int> owners,
-                           const DealWants& wants, const Communicator& comm,
-                           const Bounded& bounded = {});
+TESSERA_API DealtItems deal_out(const Array& items, const CountedCuts& cuts,
+                                std::span<const int> owners, const DealWants& wants,
+                                const Communicator& comm, const Bounded& bounded = {});
 
 // All items in order, dealt out as `part` says, with bounded memory beside the result.
 TESSERA_API Array sort_counted(const Array& items, std::span<const i64> counts,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order with bounded memory, on few items and with little room, so that every step is taken:
-// against the local functions on all items, bit by bit.
+// Order with bounded memory, which is a matter of the host, on few items and with little room, so
+// that every step is taken: against the local functions on all items, bit by bit.
 #include "tessera/dist/sort_deal.hpp"
 
 #include <cmath>
@@ -28,7 +28,7 @@ TEST(DistSortDeal, EveryDtypeAndKindOfData) {
   on_ranks([](Communicator comm) {
     for (const DType dtype : all_types)
       for (const Data data : all_data) {
-        const Array whole = awkward(dtype, {901}, 7, data);
+        const Array whole = awkward(dtype, {901}, 7, data).to(cpu);
         for (const Spread& s : spreads_of({901}, comm.size())) {
           if (!s.split) continue;
           const DNDarray x = spread_out(whole, s, comm, Lay::gaps);
@@ -50,7 +50,7 @@ TEST(DistSortDeal, ItemsAtPlaces) {
     const Array index = laid_out<i64>({10}, places);
     for (const DType dtype : {DType::f32, DType::i32, DType::c64})
       for (const Data data : all_data) {
-        const Array whole = awkward(dtype, {901}, 3, data);
+        const Array whole = awkward(dtype, {901}, 3, data).to(cpu);
         const Array expected = take(tessera::sort(whole), index, 0);
         for (const Spread& s : spreads_of({901}, comm.size())) {
           if (!s.split) continue;
@@ -64,7 +64,7 @@ TEST(DistSortDeal, ItemsAtPlaces) {
 
 TEST(DistSortDeal, CutsAtTheEnds) {
   on_ranks([](Communicator comm) {
-    const Array whole = awkward(DType::f64, {50}, 3);
+    const Array whole = awkward(DType::f64, {50}, 3).to(cpu);
     const DNDarray x = spread_out(whole, {0, Partition::even(50, comm.size())}, comm);
     dist::Counted all(x.local(), x.part().counts(), comm, little);
     const std::vector<i64> targets{0, 25, 50};

@@ -257,7 +257,8 @@ TEST(OverRanks, AResumedSolveIsTheUninterruptedOne) {
       run_ranks(p, [&](Communicator comm) {
         const Both& solver = solvers()[k];
         const NamedLinop a = solver.square ? positive(matrices(DType::f64)) : matrices(DType::f64);
-        const Array whole = Random(2).normal({5, solver.square ? 6 : 8, 3}, DType::f64);
+        const Array whole =
+            Random(2).normal({5, solver.square ? 6 : 8, 3}, DType::f64, test_device());
         const DNDarray b = DNDarray::replicated(whole, comm).resplit(0);
         const RanksResult expected = solver.there(a, b, {.rtol = 0, .maxiter = 9});
         const std::string path = checkpoint_path(comm, cat("resume", k).c_str());
@@ -289,7 +290,7 @@ TEST(OverRanks, AResumedSolveIsTheUninterruptedOne) {
 TEST(OverRanks, ACheckpointOfAnotherProblemIsRefusedByAll) {
   on_ranks({1, 2, 3}, [](Communicator comm) {
     const NamedLinop a = positive(matrices(DType::f64));
-    const Array whole = Random(2).normal({5, 6, 3}, DType::f64);
+    const Array whole = Random(2).normal({5, 6, 3}, DType::f64, test_device());
     const DNDarray b = DNDarray::replicated(whole, comm).resplit(0);
     const std::string path = checkpoint_path(comm, "other");
     const RanksOptions o{.rtol = 0, .maxiter = 3, .checkpoint = {.path = path}};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/solve/vectors.hpp"
 
+#include <limits>
+
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/solve/ranks.hpp"
 
@@ -160,7 +162,11 @@ namespace {
 void reduce_pieces(Recorder& r, ReduceOp op, ReduceOp over, const Vector& a, const View& to) {
   over_pieces(r, a.pieces.size(), over, to, [&](std::size_t i, const View& place) {
     const View x = flat(r, a.pieces[i]), out = beside(r, x, place);
-    reduce(r, op, x, out);
+    // A rank without elements has no say; there is nothing that a kernel could choose.
+    if (op == ReduceOp::max && count_of(x.shape()) == 0)
+      record::fill(r, Value(-std::numeric_limits<double>::infinity()), out);
+    else
+      reduce(r, op, x, out);
     if (out.slot != place.slot) record::copy(r, out, place);
   });
 }

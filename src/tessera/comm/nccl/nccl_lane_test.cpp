@@ -72,7 +72,7 @@ TEST(NcclLane, FailuresAreSentences) {
   run_ranks(2, [](Communicator comm) {
     const Communicator group = apart(comm);
     const Device device = sim(comm.rank());
-    const DeviceBytes out(device, 13), in(device, 13);
+    const BytesOnDevice out(device, 13), in(device, 13);
     const Block to = out.block(1 - comm.rank()), from = in.block(1 - comm.rank());
     try {
       group.lane(device)->exchange(Stream::home(device), std::span(&to, 1), std::span(&from, 1));
@@ -85,7 +85,7 @@ TEST(NcclLane, FailuresAreSentences) {
   run_ranks(2, [](Communicator comm) {
     const Communicator group = apart(comm);
     const Device device = sim(comm.rank());
-    const DeviceBytes out(device, 16), in(device, comm.rank() == 0 ? 16 : 15);
+    const BytesOnDevice out(device, 16), in(device, comm.rank() == 0 ? 16 : 15);
     const Block to = out.block(1 - comm.rank()), from = in.block(1 - comm.rank());
     if (comm.rank() == 0) {  // only says so: what it sends meets nobody
       i64 told = 16, heard = 0;

@@ -23,7 +23,7 @@ TEST(SortInPlace, AsSortWithLittleRoom) {
     for (const Data data : all_data)
       for (const i64 n : {0, 1, 2, 37, 1000, 5003})
         for (const i64 room : {i64{1}, i64{700}, i64{1} << 20}) {
-          const Array x = awkward(dtype, {n}, 5, data).copy(), expected = tessera::sort(x);
+          const Array x = awkward(dtype, {n}, 5, data).to(cpu).copy(), expected = tessera::sort(x);
           const Array row = empty_dense({n}, dtype);
           row.copy_from(x);
           sort_in_place(row, room);
@@ -36,7 +36,7 @@ TEST(SortInPlace, AsSortWithLittleRoom) {
 
 TEST(SortInPlace, TakesNoMoreThanItsRoom) {
   const i64 n = 1 << 20, room = 1 << 20;
-  const Array x = awkward(DType::f64, {n}, 5).contiguous();
+  const Array x = awkward(DType::f64, {n}, 5).to(cpu).contiguous();
   reset_peak(cpu);
   const i64 before = memory_stats(cpu).in_use;
   sort_in_place(x, room);
@@ -51,8 +51,8 @@ TEST(SortInPlace, RefusesWhatIsNotARow) {
 TEST(Classes, AsTwoSearches) {
   for (const DType dtype : all_types)
     for (const i64 number : {0, 1, 3, 40}) {
-      const Array x = awkward(dtype, {2001}, 5);
-      const Array bounds = without_repeats(tessera::sort(awkward(dtype, {number}, 8)));
+      const Array x = awkward(dtype, {2001}, 5).to(cpu);
+      const Array bounds = without_repeats(tessera::sort(awkward(dtype, {number}, 8).to(cpu)));
       const Array left = searchsorted(bounds, x).contiguous(),
                   right = searchsorted(bounds, x, true).contiguous(), c = classes(x, bounds);
       for (i64 i = 0; i < x.size(); ++i)
