@@ -276,7 +276,7 @@ def qr(a: Any, mode: str = "reduced", *, pivoting: bool = False) -> Any:
     [[5.0]]
     """
     q, r, order = _qr(a, mode, pivoting)
-    if mode == "r":
+    if q is None:  # mode "r"
         return (r, order) if pivoting else r
     return (q, r, order) if pivoting else QRResult(q, r)
 

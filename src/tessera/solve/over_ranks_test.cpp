@@ -324,7 +324,7 @@ TEST(OverRanks, EigenvaluesAsOneRankFindsThem) {
   const SvdResult pairs = svd(wide, {}, {.k = 3}, {.rtol = 1e-10, .maxiter = 200, .x0 = start});
   const SvdResult block = randomized_svd(wide, {.shape = {5, 6, 3}, .device = test_device()},
                                          {.k = 3, .oversample = 60}, {.rtol = 1e-9, .maxiter = 30});
-  on_ranks({1, 2, 3, 7}, [&](Communicator comm) {
+  on_ranks({2, 7}, [&](Communicator comm) {
     for (const std::optional<i64>& split : {std::optional<i64>(0), std::optional<i64>(2), {}}) {
       const DNDarray x0 = DNDarray::replicated(start, comm).resplit(split);
       const RanksEigenResult p = power_method(a, x0, {}, {.rtol = 0, .maxiter = 12});
