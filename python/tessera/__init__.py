@@ -9,7 +9,6 @@
 from typing import Any as _Any
 
 from . import _tessera, dist, fft, linalg, names, random, solve
-from ._compute import ComputeContext, context, precision_mode
 from ._config import config
 from ._tessera import *  # noqa: F403
 from ._trace import trace
@@ -24,7 +23,7 @@ nan = float("nan")
 
 __all__ = [name for name in dir(_tessera) if not name.startswith("_")]
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "names", "nan", "newaxis"]
-__all__ += ["ComputeContext", "context", "pi", "precision_mode", "random", "solve", "trace"]
+__all__ += ["pi", "random", "solve", "trace"]
 
 _neighbours = ("jax", "scipy", "torch")
 

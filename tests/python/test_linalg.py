@@ -157,7 +157,8 @@ def test_qr_and_svd(a: np.ndarray) -> None:
 def test_general_eigenvalues(a: np.ndarray) -> None:
     w, v = la.eig(ts.asarray(a))
     theirs = np.linalg.eigvals(a)
-    assert np.asarray(w).dtype == theirs.dtype and np.asarray(v).dtype == np.linalg.eig(a)[1].dtype
+    if a.size:  # of nothing, the versions of NumPy say real or complex
+        assert np.asarray(w).dtype == theirs.dtype and np.asarray(v).dtype == np.linalg.eig(a)[1].dtype
     x, y = np.asarray(v), np.asarray(w)
     near(a.astype(x.dtype) @ x, x * y[..., None, :], 400)
     values = np.asarray(la.eigvals(ts.asarray(a)))

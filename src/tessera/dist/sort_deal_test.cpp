@@ -47,7 +47,7 @@ TEST(DistSortDeal, EveryDtypeAndKindOfData) {
 TEST(DistSortDeal, ItemsAtPlaces) {
   on_ranks([](Communicator comm) {
     const std::vector<i64> places{0, 1, 7, 449, 450, 451, 452, 700, 898, 900};
-    const Array index = laid_out<i64>({10}, places);
+    const Array index = laid_out<i64>({10}, places).to(cpu);
     for (const DType dtype : {DType::f32, DType::i32, DType::c64})
       for (const Data data : all_data) {
         const Array whole = awkward(dtype, {901}, 3, data).to(cpu);
