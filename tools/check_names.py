@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections import defaultdict
 
-LOOKED_AT = ["src/tessera/*.hpp", "src/tessera/*.cpp", "src/tessera/*.cu", "src/tessera/*.cuh", "tests/*.hpp", "tests/*.cpp"]
+SOURCES = (".hpp", ".cpp", ".cu", ".cuh")
 OPENS = re.compile(r"namespace\s*([\w:]*)\s*\{")
 CLOSES = re.compile(r"\}\s*//\s*namespace")
 DEFINES = re.compile(r"(?:struct|class|enum class)\s+(?:TESSERA_API\s+)?(\w+)\s*(?:final\s*)?(?::[^:].*)?\{")
@@ -31,8 +31,8 @@ def defined_in(path):
 
 def main():
     places = defaultdict(list)
-    tracked = subprocess.run(["git", "ls-files", *LOOKED_AT], capture_output=True, text=True, check=True).stdout
-    for path in tracked.split():
+    tracked = subprocess.run(["git", "ls-files", "src", "tests"], capture_output=True, text=True, check=True).stdout
+    for path in filter(lambda path: path.endswith(SOURCES), tracked.split()):
         for name, line in defined_in(path):
             places[name].append(f"{path}:{line}")
     twice = {name: where for name, where in places.items() if len(where) > 1}
