@@ -13,6 +13,7 @@ namespace tessera {
 namespace {
 
 using dist::at;
+using dist::copy_bytes;
 static_assert(std::endian::native == std::endian::little);
 
 constexpr int most_low = 47;                   // bits of a gap that are listed, at most
@@ -32,7 +33,7 @@ class BitWriter {
     if ((bit & 63) != 0) words_[at(bit >> 6) + 1] |= value >> (64 - (bit & 63));
   }
   void copy_to(std::span<std::byte> bytes) const {
-    std::memcpy(bytes.data(), words_.data(), bytes.size());
+    copy_bytes(bytes.data(), words_.data(), bytes.size());
   }
 
  private:
@@ -42,7 +43,7 @@ class BitWriter {
 class BitReader {
  public:
   explicit BitReader(std::span<const std::byte> bytes) : words_(bytes.size() / 8 + 2) {
-    std::memcpy(words_.data(), bytes.data(), bytes.size());
+    copy_bytes(words_.data(), bytes.data(), bytes.size());
   }
   std::uint64_t word(i64 w) const { return words_[at(w)]; }
   i64 take(i64 bit, int count) const {
@@ -158,7 +159,7 @@ std::vector<i64> runs_from(std::span<const std::byte> bytes, i64 base, i64 radix
 
 std::vector<i64> bits_from(std::span<const std::byte> bytes, i64 base, i64 radix) {
   IdSet set(base, base + radix);
-  std::memcpy(set.words().data(), bytes.data(), bytes.size());
+  copy_bytes(set.words().data(), bytes.data(), bytes.size());
   std::vector<i64> ids = set.ids();
   if (!ids.empty() && ids.back() >= base + radix) refuse();
   return ids;
@@ -281,7 +282,7 @@ Wire encode(const IdSet& set) {
   if (!half(n, radix)) return encode(set.ids(), set.first(), radix);
   Wire wire{{WireKind::bits, 0, 1, 0}, {}};
   wire.bytes.resize(at(wire.form.bytes(radix)));
-  std::memcpy(wire.bytes.data(), set.words().data(), wire.bytes.size());
+  copy_bytes(wire.bytes.data(), set.words().data(), wire.bytes.size());
   return wire;
 }
 
@@ -319,7 +320,7 @@ void decode_into(IdSet& set, const WireForm& form, std::span<const std::byte> by
   }
   IdSet other(set.first(), set.last());
   if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse();
-  std::memcpy(other.words().data(), bytes.data(), bytes.size());
+  copy_bytes(other.words().data(), bytes.data(), bytes.size());
   if (const i64 rest = radix & 63; rest != 0 && other.words().back() >> rest != 0) refuse();
   set.merge(other);
 }

@@ -15,6 +15,7 @@ namespace tessera {
 namespace {
 
 using dist::at;
+using dist::copy_bytes;
 
 // Numbers of 0 ... most as digits of larger ones, as many in each as waste the fewest bits.
 class Packing {
@@ -39,13 +40,13 @@ class Packing {
       bit += at(bits(digits));
     });
     std::vector<std::byte> out(at(bytes(static_cast<i64>(numbers.size()))));
-    std::memcpy(out.data(), words.data(), out.size());
+    copy_bytes(out.data(), words.data(), out.size());
     return out;
   }
   std::vector<i64> unpack(const std::byte* in, i64 count) const {
     std::vector<i64> numbers(at(count));
     std::vector<std::uint64_t> words(at(bytes(count) / 8 + 2));
-    std::memcpy(words.data(), in, at(bytes(count)));
+    copy_bytes(words.data(), in, at(bytes(count)));
     std::size_t bit = 0;
     each_word(count, [&](i64 first, int digits) {
       const int n = bits(digits);

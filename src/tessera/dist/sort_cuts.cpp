@@ -232,7 +232,7 @@ Array some_items(const Array& sorted, std::span<const i64> counts, std::span<con
     for (std::size_t k = 0; k < number; ++k)
       there.host<i64>()[k] = std::min(cuts[k], sorted.size() - 1);
     const Array next = take(sorted, there.to(sorted.device()), 0).to(cpu).contiguous();
-    std::memcpy(mine.data(), next.host_data(), number * item);
+    copy_bytes(mine.data(), next.host_data(), number * item);
   }
   for (std::size_t k = 0; k < number; ++k)
     mine[number * item + k] = std::byte{cuts[k] < sorted.size()};
