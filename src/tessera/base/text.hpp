@@ -62,20 +62,30 @@ extern template TESSERA_API void append_object<std::string_view>(std::string&, c
 
 template <class T>
 TextPart text_part(const T& part) {
-  if constexpr (std::same_as<T, bool>)
-    return {.integer = part, .append = append_bool};
-  else if constexpr (std::same_as<T, char>)
-    return {.integer = part, .append = append_letter};
-  else if constexpr (std::signed_integral<T>)
-    return {.integer = part, .append = append_integer};
-  else if constexpr (std::integral<T>)
-    return {.natural = part, .append = append_natural};
-  else if constexpr (std::floating_point<T>)
-    return {.real = part, .append = append_real};
-  else if constexpr (std::convertible_to<const T&, const char*>)
-    return {.object = static_cast<const char*>(part), .append = append_letters};
-  else
-    return {.object = &part, .append = append_object<T>};
+  TextPart p{};
+  if constexpr (std::same_as<T, bool>) {
+    p.integer = part;
+    p.append = append_bool;
+  } else if constexpr (std::same_as<T, char>) {
+    p.integer = part;
+    p.append = append_letter;
+  } else if constexpr (std::signed_integral<T>) {
+    p.integer = part;
+    p.append = append_integer;
+  } else if constexpr (std::integral<T>) {
+    p.natural = part;
+    p.append = append_natural;
+  } else if constexpr (std::floating_point<T>) {
+    p.real = part;
+    p.append = append_real;
+  } else if constexpr (std::convertible_to<const T&, const char*>) {
+    p.object = static_cast<const char*>(part);
+    p.append = append_letters;
+  } else {
+    p.object = &part;
+    p.append = append_object<T>;
+  }
+  return p;
 }
 TESSERA_API std::string text_of_parts(TextParts parts);
 
