@@ -179,7 +179,7 @@ std::vector<i64> all_but(std::span<const i64> left_out, i64 base, i64 radix) {
 }
 
 // Where about half of many are chosen, nothing is shorter than a bit for each.
-bool half(i64 n, i64 radix) { return radix > 4096 && n * 8 > radix * 3 && n * 8 < radix * 5; }
+bool half(i64 n, i64 radix) { return radix > 4096 && n > radix / 8 * 3 && n < radix / 8 * 5; }
 
 i64 simple_bytes(WireKind kind, i64 listed, i64 radix) {
   return WireForm{kind, 0, listed, 0}.bytes(radix);
