@@ -27,6 +27,7 @@ Device numbered(Kind kind, int i) {
 
 DeviceMatrix first_devices(Kind kind, int n) {
   std::vector<Place> places;
+  places.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) places.emplace_back(numbered(kind, i));
   return places;
 }
