@@ -19,7 +19,7 @@ export TESSERA_CUDA_DEVICES=${TESSERA_CUDA_DEVICES:-4}  # a GPU stands for sever
 
 say "C++ tests on $TESSERA_TEST_DEVICE"
 ctest --test-dir build/cuda --output-on-failure --output-junit "$results/ctest.xml" -j 4 \
-  -R '^tessera_(laws|ladder|test_(device|comm|kernels|array|plan|linop|split|dist|solve))$' || true
+  -R '^tessera_(laws|ladder|test_(device|comm|kernels|array|plan|compute|linop|split|dist|solve))$' || true
 if "$PY" -c 'import pytest' 2>/dev/null; then
   scripts/python_tests.sh "$results" no-types || true
 fi
