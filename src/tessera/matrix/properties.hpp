@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What is known of a matrix without looking at its elements: properties that somebody declared
+// (true, false or unknown; trusted, never verified on the way) and values that were derived once
+// (trace, determinant, ...). They follow transposes, conjugates and scales, and are forgotten when
+// an element is set. Checking a declaration against the elements is check() in
+// properties_check.hpp.
+//   p.declare(Property::is_diagonal, true);   p.transposed().is(Property::is_upper_triangular)
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "tessera/array/array.hpp"
+
+namespace tessera {
+
+enum class Property : std::uint8_t {
+  is_zero,
+  is_identity,
+  is_permutation,
+  is_diagonal,
+  is_upper_triangular,
+  is_lower_triangular,
+  has_unit_diagonal,
+  has_zero_diagonal,
+  is_symmetric,
+  is_anti_symmetric,
+  is_hermitian,
+  is_skew_hermitian,
+  is_unitary,
+  is_atomic
+};
+inline constexpr int property_count = 14;
+TESSERA_API std::string_view name(Property p);
+TESSERA_API Property parse_property(std::string_view text);  // ArgumentError with the list
+
+struct Derived {
+  std::optional<Value> trace, determinant, sum, diagonal_value;
+  std::optional<double> norm;  // Frobenius
+  Array eigenvalues;           // no array: not known
+};
+
+class TESSERA_API Properties {
+ public:
+  Properties(i64 rows, i64 cols) : rows_(rows), cols_(cols) {}
+  // Nothing forgets it. ArgumentError where the shape or another declaration contradicts it (a
+  // 2 x 3 unitary, an identity that is zero, a diagonal that is not upper triangular).
+  void declare(Property p, std::optional<bool> value);
+  std::optional<bool> declared(Property p) const { return flags_[static_cast<int>(p)]; }
+  // Declared, or following from what is declared (identity: diagonal, symmetric, unitary ...).
+  bool is(Property p) const;
+  Derived& derived() { return derived_; }
+  const Derived& derived() const { return derived_; }
+
+  Properties transposed() const;
+  Properties conjugated(bool complex) const;
+  Properties scaled(const Value& by) const;
+  // After element (i, j) was set to v: what a single element can contradict becomes false, what it
+  // can make unknown is forgotten, derived values go.
+  void element_set(i64 i, i64 j, const Value& v);
+
+ private:
+  i64 rows_, cols_;
+  std::array<std::optional<bool>, property_count> flags_{};
+  Derived derived_;
+};
+
+}  // namespace tessera
