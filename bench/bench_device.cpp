@@ -43,15 +43,6 @@ void bench_device() {
   against_copy("fftn of 32 x 1024 x 1024 complex64, cuda", 0, 4 * x.bytes(), [&] {
     fftn(x, {1, 2});
   });
-  const Array m = full({4096, 4096}, Value(0.5), DType::f32, gpu),
-              r = zeros({4096, 4096}, DType::f32, gpu);
-  within(
-      "matmul 4096 float32, cuda", 2.0 * 4096.0 * 4096.0 * 4096.0 / 40e12,
-      [&] {
-        matmul(m, m, r);
-        home.sync();
-      },
-      "limit: 40 TFLOP/s");
 }
 
 }  // namespace tessera::bench

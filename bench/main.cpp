@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   bench_chain();
   bench_tiles();
   bench_device();
+  bench_cuda_algebra();
   bench_solve();
   bench_split();
   if (argc < 2) return 0;
