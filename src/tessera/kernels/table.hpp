@@ -27,6 +27,8 @@ namespace tessera {
 struct BitMoveSpec;
 struct BitMatmulSpec;
 struct BitDenseSpec;
+// Of linalg/dense.hpp.
+struct DenseSpec;
 
 struct KernelTable {
 #define KERNEL(name, Spec) Kernel<Spec> name;

@@ -13,8 +13,8 @@ namespace tessera {
 namespace {
 
 using Word = std::uint64_t;
-constexpr i64 panel = 8;         // words of a row of a table: a cache line
-constexpr i64 most_rows = 2048;  // of the result that one task takes
+constexpr i64 panel = 8;                           // words of a row of a table: a cache line
+constexpr i64 most_rows = 2048, least_rows = 256;  // of the result that one task takes
 
 struct State {
   i64 m = 0, k = 0, words = 0;  // words of a row of b and of the result
@@ -143,9 +143,13 @@ Prepared prepare_any_cpu(const BitMatmulSpec& spec) {
   s.a_row = a.strides[rows];
   s.b_row = b.strides[rows];
   s.c_row = c.strides[rows];
-  s.row_block = std::clamp<i64>(s.m, 1, most_rows);
   const Layout ab = batch_layout(a), bb = batch_layout(b), cb = batch_layout(c);
   s.batch = Loop({&ab, &bb, &cb}, {8, 8, 8});
+  // Tables are made again for every block of rows, so there are no more blocks than keep all
+  // threads at work.
+  const i64 across = std::max<i64>(1, s.batch.size() * (s.words / panel)),
+            down = (num_threads() + across - 1) / across;
+  s.row_block = std::clamp((s.m + down - 1) / down, least_rows, most_rows);
   Prepared p;
   p.flops = static_cast<double>(c.size()) * static_cast<double>(s.k) / 4;
   p.task = {&run_any, std::move(state)};

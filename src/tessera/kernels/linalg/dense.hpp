@@ -41,10 +41,4 @@ struct DenseSpec {
   bool pivoted = false;    // qr
 };
 
-// Devices that share the cpu's kernels run it in their memory; CUDA's half is found in the plug-in
-// by name. NotAvailable elsewhere.
-TESSERA_API Prepared prepare_dense(const DenseSpec& spec, Device device);
-using PrepareDense = void (*)(const DenseSpec&, Device, Prepared&);
-inline constexpr const char* dense_symbol = "tessera_prepare_dense_cuda";
-
 }  // namespace tessera

@@ -582,17 +582,17 @@ Prepared prepare(const DenseSpec& spec, int device) {
 
 }  // namespace
 }  // namespace cuda
-}  // namespace tessera
 
-extern "C" TESSERA_API void tessera_prepare_dense_cuda(const tessera::DenseSpec& spec,
-                                                       tessera::Device device,
-                                                       tessera::Prepared& to) {
-  using namespace tessera;
+Prepared prepare_dense_cuda(const DenseSpec& spec, Device device) {
   require<NotAvailable>(!(spec.op == DenseOp::qr && spec.pivoted),
                         "qr: cuSOLVER exchanges no columns; move the array with .to(\"cpu\")");
   require<NotAvailable>(!(spec.op == DenseOp::eig && spec.left),
                         "eig: cuSOLVER finds no left eigenvectors; move the array with "
                         ".to(\"cpu\")");
+  Prepared p;
   dispatch<float, double, c64, c128>(spec.dtype, "linalg",
-                                     [&]<class T>() { to = cuda::prepare<T>(spec, device.index); });
+                                     [&]<class T>() { p = cuda::prepare<T>(spec, device.index); });
+  return p;
 }
+
+}  // namespace tessera

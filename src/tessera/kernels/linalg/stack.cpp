@@ -26,7 +26,7 @@ void require_square(std::string_view who, const Array& a) {
 }
 
 void factor(const DenseSpec& spec, Device device, std::initializer_list<const Array*> operands) {
-  enqueue(prepare_dense(spec, device), device, {operands.begin(), operands.size()});
+  launch_now(&KernelTable::dense, "linalg", spec, device, operands);
 }
 
 void require_done(std::string_view who, const Array& info, std::string_view reason,
