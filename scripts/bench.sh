@@ -19,13 +19,15 @@ if [ ! -e "$stamp" ]; then
   PIP_DEFAULT_TIMEOUT=20 "${pip[@]}" -c build/torch.txt heat mpi4py 2>build/pip-heat.log ||
     echo "Heat could not be installed (build/pip-heat.log): its rows are left out"
 fi
-with_python release
+# Where a GPU answers its rows are taken too: the same Release build with the plug-in.
+preset=$(nvidia-smi -L >/dev/null 2>&1 && echo cuda || echo release)
+with_python "$preset" -DTESSERA_PCH=ON
 say "building (Release)"
-build release
-link_package release
+build "$preset"
+link_package "$preset"
 mkdir -p out
-if [ -x build/release/bin/tessera_bench ]; then
-  build/release/bin/tessera_bench out/bench.json
+if [ -x "build/$preset/bin/tessera_bench" ]; then
+  "build/$preset/bin/tessera_bench" out/bench.json
 fi
 shopt -s nullglob
 for script in bench/bench_*.py; do say "$script"; "$PY" "$script"; done
