@@ -51,7 +51,7 @@ std::string text_of(const Bid& bid) {
                     bytes_text(c.transferred_bytes), ": ", seconds_text(bid.seconds()));
 }
 
-Bid bid_of(const DeviceOffer& offer, const Problem& problem, std::span<const Held> operands,
+Bid bid_of(const DeviceOffer& offer, const Workload& problem, std::span<const Held> operands,
            i64 result_bytes, const Candidates& machine, const Rules& rules) {
   Bid bid;
   Choice& c = bid.choice;
@@ -106,7 +106,7 @@ std::string Choice::str() const {
   return text;
 }
 
-Choice choose(const Problem& problem, std::span<const Held> operands, i64 result_bytes,
+Choice choose(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
               const Candidates& machine, const Rules& rules) {
   std::vector<Bid> bids;
   for (const DeviceOffer& offer : machine.offers)

@@ -49,7 +49,7 @@ struct TESSERA_API Choice {
 
 // OutOfMemory where no device has room; DeviceError where the forced one is not offered, is closed
 // or cannot do it.
-TESSERA_API Choice choose(const Problem& problem, std::span<const Held> operands, i64 result_bytes,
+TESSERA_API Choice choose(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
                           const Candidates& machine, const Rules& rules = {});
 
 }  // namespace tessera

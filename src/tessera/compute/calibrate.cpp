@@ -30,7 +30,7 @@ double since(Clock::time_point start) {
 
 // One size of one operation, its operands made before it is timed.
 struct Trial {
-  Problem problem;
+  Workload problem;
   std::function<void()> run;
 };
 
@@ -47,7 +47,7 @@ Array tame(i64 n, DType dtype, Device device) {
 }
 
 Trial trial_of(Operation op, DType dtype, i64 n, Device device) {
-  const auto make = [&](const Problem& problem, auto run) {
+  const auto make = [&](const Workload& problem, auto run) {
     return Trial{problem, [run] { (void)run(); }};
   };
   switch (op) {
@@ -70,7 +70,7 @@ Trial trial_of(Operation op, DType dtype, i64 n, Device device) {
     default: break;
   }
   const Array a = tame(n, dtype, device), b = numbers({n, 1}, dtype, device);
-  const Problem square{op, dtype, n, op == Operation::solve ? 1 : n};
+  const Workload square{op, dtype, n, op == Operation::solve ? 1 : n};
   switch (op) {
     case Operation::solve: return make(square, [a, b] { return linalg::solve(a, b); });
     case Operation::inverse: return make(square, [a] { return linalg::inverse(a); });

@@ -101,12 +101,12 @@ Candidates ComputeContext::candidates() const {
   return machine;
 }
 
-Choice ComputeContext::choose_locked(const Problem& problem, std::span<const Held> operands,
+Choice ComputeContext::choose_locked(const Workload& problem, std::span<const Held> operands,
                                      i64 result_bytes) const {
   return tessera::choose(problem, operands, result_bytes, candidates(), rules_);
 }
 
-Choice ComputeContext::choose(const Problem& problem, std::span<const Held> operands,
+Choice ComputeContext::choose(const Workload& problem, std::span<const Held> operands,
                               i64 result_bytes) const {
   const std::lock_guard lock(mutex_);
   return choose_locked(problem, operands, result_bytes);
@@ -126,7 +126,7 @@ void ComputeContext::failed(Device device, const std::string& why) {
     std::fprintf(stderr, "tessera: %s\n", text.c_str());
 }
 
-void ComputeContext::run(const Problem& problem, std::span<const Held> operands, i64 result_bytes,
+void ComputeContext::run(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
                          const std::function<void(Device)>& body) {
   for (;;) {
     const Device device = choose(problem, operands, result_bytes).device;

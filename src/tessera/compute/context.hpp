@@ -46,13 +46,13 @@ class TESSERA_API ComputeContext {
   std::string device() const;  // "AutoSolver (cpu)", "AutoSolver (cpu + cuda:0)"
 
   // Which device, and why. `force` and the threshold are settings of the context.
-  Choice choose(const Problem& problem, std::span<const Held> operands, i64 result_bytes) const;
+  Choice choose(const Workload& problem, std::span<const Held> operands, i64 result_bytes) const;
   void force(std::optional<Device> device);
   void set_gpu_threshold_elements(i64 elements);
 
   // Calls `body` with the chosen device. When an accelerator fails, warns, leaves it alone for a
   // while and calls again with the next best device; the last failure is the caller's.
-  void run(const Problem& problem, std::span<const Held> operands, i64 result_bytes,
+  void run(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
            const std::function<void(Device)>& body);
   void on_warning(Warn warn);  // nothing: a line on stderr
 
@@ -66,7 +66,7 @@ class TESSERA_API ComputeContext {
     Topology links;
   };
   const Facts& facts() const;
-  Choice choose_locked(const Problem& problem, std::span<const Held> operands,
+  Choice choose_locked(const Workload& problem, std::span<const Held> operands,
                        i64 result_bytes) const;
   Candidates candidates() const;
   void failed(Device device, const std::string& why);

@@ -11,7 +11,7 @@ namespace {
 
 const Device gpu{Kind::sim, 0};
 
-Problem product(i64 n, DType t = DType::f32) { return {Operation::matmul, t, n, n, n}; }
+Workload product(i64 n, DType t = DType::f32) { return {Operation::matmul, t, n, n, n}; }
 i64 bytes(i64 n) { return 4 * n * n; }
 
 // A host of 10 GFLOP/s and an accelerator of 1 TFLOP/s that takes 20 µs to start, 10 GB/s apart.
@@ -81,7 +81,7 @@ TEST(CostModel, MemoryIsAFloorAndShortTypesHaveAStandIn) {
   EXPECT_DOUBLE_EQ(*m.seconds(cpu, product(8)), 3 * 64 * 4);
   EXPECT_EQ(*costs().seconds(cpu, product(64, DType::f16)), *costs().seconds(cpu, product(64)));
   EXPECT_NEAR(*costs().double_rate(cpu), 0.5, 0.01);
-  Problem many = product(8);
+  Workload many = product(8);
   many.batch = 1000;
   const double one = *costs().seconds(cpu, product(8));
   EXPECT_LE(*costs().seconds(cpu, many), 1000 * one);

@@ -47,7 +47,7 @@ std::optional<Operation> parse_operation(std::string_view text) {
   return static_cast<Operation>(found - operation_names.begin());
 }
 
-double work(const Problem& t) {
+double work(const Workload& t) {
   const double m = static_cast<double>(t.m), n = static_cast<double>(t.n);
   const double k = static_cast<double>(t.k), batch = static_cast<double>(t.batch);
   switch (t.op) {
@@ -67,7 +67,7 @@ double work(const Problem& t) {
   return 0;
 }
 
-double touched_bytes(const Problem& t) {
+double touched_bytes(const Workload& t) {
   const double m = static_cast<double>(t.m), n = static_cast<double>(t.n);
   const double k = static_cast<double>(t.k), batch = static_cast<double>(t.batch);
   const double size = static_cast<double>(size_of(t.dtype));
@@ -126,7 +126,7 @@ Curve& CostModel::curve(Device device, Operation op, DType dtype) {
   return rows_.emplace_back(Row{device, op, dtype, {}}).curve;
 }
 
-void CostModel::add(Device device, const Problem& problem, double seconds) {
+void CostModel::add(Device device, const Workload& problem, double seconds) {
   curve(device, problem.op, problem.dtype).add(work(problem), seconds);
 }
 
@@ -141,12 +141,12 @@ void CostModel::set_memory_rate(Device device, double bytes_per_second) {
   memories_.push_back({device, bytes_per_second});
 }
 
-std::optional<double> CostModel::seconds(Device device, const Problem& problem) const {
+std::optional<double> CostModel::seconds(Device device, const Workload& problem) const {
   const Curve* known = find(device, problem.op, problem.dtype);
   if (!known) known = find(device, problem.op, stand_in(problem.op, problem.dtype));
   if (!known) return std::nullopt;
   // A batch of small problems is as many calls, or one over all the work: the quicker.
-  Problem one = problem;
+  Workload one = problem;
   one.batch = 1;
   const double single = known->seconds(work(one));
   const double computed = std::min(std::max(known->seconds(work(problem)), single),

@@ -34,7 +34,7 @@ inline constexpr int operation_count = 12;
 TESSERA_API std::string_view name(Operation op);
 TESSERA_API std::optional<Operation> parse_operation(std::string_view name);
 
-struct Problem {
+struct Workload {
   Operation op;
   DType dtype;
   i64 m = 1, n = 1, k = 1;
@@ -43,9 +43,9 @@ struct Problem {
 
 // The leading count of floating-point operations, or of elements where the memory decides: the
 // scale on which an operation's curve is drawn. A batch counts as often as it is long.
-TESSERA_API double work(const Problem& problem);
+TESSERA_API double work(const Workload& problem);
 // What is read and written at least.
-TESSERA_API double touched_bytes(const Problem& problem);
+TESSERA_API double touched_bytes(const Workload& problem);
 
 // Seconds over work, straight between measured points when both are drawn as logarithms. Below the
 // first point an operation takes as long as there (the overhead of a call); beyond the last one the
@@ -67,11 +67,11 @@ class TESSERA_API Curve {
 
 class TESSERA_API CostModel {
  public:
-  void add(Device device, const Problem& problem, double seconds);
+  void add(Device device, const Workload& problem, double seconds);
   // Bytes per second of a device's own memory: no operation is quicker than that.
   void set_memory_rate(Device device, double bytes_per_second);
   // Nothing where neither this dtype nor one that stands for it (stand_in) was measured there.
-  std::optional<double> seconds(Device device, const Problem& problem) const;
+  std::optional<double> seconds(Device device, const Workload& problem) const;
   // Work per second of large float64 products over that of float32; nothing when not measured.
   std::optional<double> double_rate(Device device) const;
   bool knows(Device device) const;

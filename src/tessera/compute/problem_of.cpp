@@ -40,7 +40,7 @@ void check_inner(Operation op, const Shape& a, const Shape& b) {
 
 Question problem_of(Operation op, std::span<const Array> operands) {
   Question q{{op, DType::f64}, {}, 0};
-  Problem& p = q.problem;
+  Workload& p = q.problem;
   const bool many = op == Operation::elementwise;
   require<ArgumentError>(many ? !operands.empty() : operands.size() == operands_of(op), name(op),
                          ": ", operands.size(), " operands; expected ",

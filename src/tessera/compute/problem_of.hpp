@@ -14,7 +14,7 @@
 namespace tessera {
 
 struct Question {
-  Problem problem;
+  Workload problem;
   std::vector<Held> held;
   i64 result_bytes = 0;
 };
