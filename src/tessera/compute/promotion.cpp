@@ -24,8 +24,8 @@ DType signed_of(i64 bytes) {
 DType common_integer(MatrixOp op, DType a, DType b) {
   if (is_signed_int(a) == is_signed_int(b)) return size_of(a) < size_of(b) ? b : a;
   const DType with_sign = is_signed_int(a) ? a : b, without = is_signed_int(a) ? b : a;
-  require<DTypeError>(without != DType::u64, name(op), ": no safe integer supertype of ", name(a),
-                      " and ", name(b), " exists; convert one of them");
+  require<ArgumentError>(without != DType::u64, name(op), ": no safe integer supertype of ",
+                         name(a), " and ", name(b), " exists; convert one of them");
   return signed_of(std::max(size_of(with_sign), 2 * size_of(without)));
 }
 

@@ -52,8 +52,8 @@ struct Resolved {
   bool underpromotion = false;
 };
 
-// DTypeError where no dtype holds the integers of both (uint64 with a signed one). A product of two
-// bit matrices counts: int32.
+// ArgumentError where no dtype holds the integers of both (uint64 with a signed one). A product of
+// two bit matrices counts: int32.
 TESSERA_API Resolved resolve(MatrixOp op, DType a, DType b, Promotion mode);
 inline Resolved resolve(MatrixOp op, DType a, DType b) { return resolve(op, a, b, promotion()); }
 

@@ -54,8 +54,8 @@ TEST(Promotion, IntegersLoseNothing) {
   EXPECT_EQ(high(MatrixOp::divide, DType::i32, DType::i32), DType::f64);
   for (const MatrixOp op : all_ops)
     for (const DType s : {DType::i8, DType::i16, DType::i32, DType::i64}) {
-      EXPECT_THROW((void)resolve(op, DType::u64, s, Promotion::lowest), DTypeError);
-      EXPECT_THROW((void)resolve(op, s, DType::u64, Promotion::highest), DTypeError);
+      EXPECT_THROW((void)resolve(op, DType::u64, s, Promotion::lowest), ArgumentError);
+      EXPECT_THROW((void)resolve(op, s, DType::u64, Promotion::highest), ArgumentError);
     }
 }
 
