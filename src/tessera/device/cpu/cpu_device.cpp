@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -17,13 +18,21 @@ namespace tessera {
 namespace {
 
 constexpr i64 huge_page = i64{2} << 20;
+// Note [reading beyond the end]
+// Kernels of OpenBLAS up to 0.3.28 load whole vector registers and so read some bytes behind a
+// matrix (cgemv_n and zgemv_n on x86-64, and with them the svd of complex matrices). Behind a
+// mapping that ends with its last element that is a segmentation fault: whatever is handed out here
+// can be read for a while further. Nobody writes there, so it costs no memory.
+constexpr i64 readable_tail = i64{64} << 10;  // whole pages on every host
+constexpr i64 heap_tail = 64;                 // of blocks that malloc may map by themselves
+constexpr i64 heap_mapping = i64{64} << 10;
 constexpr i64 copy_grain = i64{1} << 20;  // bytes; below this one core copies as fast as several
 
 i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
 
 // A mapping that starts at a huge page: map more, give the ends back.
 void* map_huge(i64 bytes) {
-  const i64 asked = bytes + huge_page;
+  const i64 asked = bytes + readable_tail + huge_page;
   void* raw = mmap(nullptr, static_cast<std::size_t>(asked), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
@@ -33,7 +42,7 @@ void* map_huge(i64 bytes) {
       huge_page;
   if (head > 0) munmap(begin, static_cast<std::size_t>(head));
   if (huge_page - head > 0)
-    munmap(begin + head + bytes, static_cast<std::size_t>(huge_page - head));
+    munmap(begin + head + bytes + readable_tail, static_cast<std::size_t>(huge_page - head));
   madvise(begin + head, static_cast<std::size_t>(bytes),
           MADV_HUGEPAGE);  // advice: no matter if refused
   return begin + head;
@@ -77,14 +86,15 @@ void* CpuDevice::allocate(int, i64 bytes) {
   if (sane && bytes >= huge_page)
     p = map_huge(round_up(bytes, huge_page));
   else if (sane)
-    p = std::aligned_alloc(64, static_cast<std::size_t>(round_up(bytes < 1 ? 1 : bytes, 64)));
+    p = std::aligned_alloc(64, static_cast<std::size_t>(round_up(std::max<i64>(bytes, 1), 64) +
+                                                        (bytes >= heap_mapping ? heap_tail : 0)));
   require<OutOfMemory>(p != nullptr, "cpu: the system has no ", bytes_text(bytes), " to give");
   return p;
 }
 
 void CpuDevice::release(int, void* p, i64 bytes) noexcept {
   if (bytes >= huge_page)
-    munmap(p, static_cast<std::size_t>(round_up(bytes, huge_page)));
+    munmap(p, static_cast<std::size_t>(round_up(bytes, huge_page) + readable_tail));
   else
     std::free(p);
 }

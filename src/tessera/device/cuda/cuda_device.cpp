@@ -103,8 +103,9 @@ void CudaDevice::release(int index, void* p, i64) noexcept {
 void* CudaDevice::allocate_pinned(i64 bytes) {
   require<NotAvailable>(count_ > 0, "cuda: ", why_none_);
   void* p = nullptr;
+  // With a few bytes more: see Note [reading beyond the end] in cpu_device.cpp.
   const cudaError_t error =
-      cudaHostAlloc(&p, static_cast<std::size_t>(bytes), cudaHostAllocPortable);
+      cudaHostAlloc(&p, static_cast<std::size_t>(bytes) + 64, cudaHostAllocPortable);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw OutOfMemory(cat("cuda: the host refused to lock ", bytes_text(bytes), " of memory"));

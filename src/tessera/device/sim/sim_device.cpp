@@ -32,9 +32,10 @@ i64 memory_limit() {
   return set > 0 ? set : i64{1} << 30;
 }
 
+// With a few bytes more: see Note [reading beyond the end] in cpu_device.cpp.
 i64 whole_pages(i64 bytes) {
   static const i64 page = sysconf(_SC_PAGE_SIZE);
-  return std::max<i64>((bytes + page - 1) / page, 1) * page;
+  return ((bytes + 64 + page - 1) / page) * page;
 }
 
 }  // namespace
