@@ -25,7 +25,7 @@ constexpr DType all_types[] = {DType::b1,  DType::i8,  DType::u8,   DType::i16, 
 constexpr dist::Bounded little{.from = 0, .piece = 300, .sample = 9, .gathered = 160, .room = 900};
 
 TEST(DistSortDeal, EveryDtypeAndKindOfData) {
-  on_ranks([](Communicator comm) {
+  on_ranks({2, 5}, [](Communicator comm) {
     for (const DType dtype : all_types)
       for (const Data data : all_data) {
         const Array whole = awkward(dtype, {901}, 7, data).to(cpu);
