@@ -1,64 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dense algebra on CUDA: cuSOLVER's 64-bit functions matrix by matrix, triangles by cuBLAS, and
 // small kernels for what LAPACK does besides (permutations, products of pivots, cleared triangles).
-// Columns are not exchanged in QR, and left eigenvectors are not found: NotAvailable.
+// Matrices of at most 32 rows and columns are factored and solved by one warp each, a whole stack
+// in one launch (small_cuda.cuh); eigenvalues of stacks of Hermitian ones go to cuSOLVER in one
+// call. Columns are not exchanged in QR, and left eigenvectors are not found: NotAvailable.
 #include <cuComplex.h>
 
 #include "tessera/device/cuda/handles.hpp"
 #include "tessera/kernels/cuda/compose.hpp"
 #include "tessera/kernels/cuda/grid.cuh"
 #include "tessera/kernels/linalg/dense.hpp"
+#include "tessera/kernels/linalg/numbers_cuda.cuh"
+#include "tessera/kernels/linalg/small_cuda.cuh"
 #include "tessera/kernels/linalg/solver_cuda.cuh"
 
 namespace tessera {
 namespace cuda {
 namespace {
-
-template <class T>
-struct RealOf {
-  using type = T;
-};
-template <>
-struct RealOf<c64> {
-  using type = float;
-};
-template <>
-struct RealOf<c128> {
-  using type = double;
-};
-template <class T>
-using Real = typename RealOf<T>::type;
-template <class R>
-using ComplexOf = std::conditional_t<std::is_same_v<R, float>, c64, c128>;
-
-template <class T>
-__device__ Real<T> length_of(const T& x) {
-  if constexpr (std::is_floating_point_v<T>)
-    return fabs(x);
-  else
-    return hypot(x.re, x.im);
-}
-template <class T>
-__device__ T times(const T& x, Real<T> f) {
-  if constexpr (std::is_floating_point_v<T>)
-    return x * f;
-  else
-    return T(x.re * f, x.im * f);
-}
-template <class T>
-__device__ T product_of(const T& x, const T& y) {
-  if constexpr (std::is_floating_point_v<T>)
-    return x * y;
-  else
-    return T(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re);
-}
-template <class T>
-__device__ T number(Real<T> x) {
-  if constexpr (std::is_floating_point_v<T>)
-    return x;
-  else
-    return T(x, 0);
-}
 
 __global__ void widen_info(const int* from, i64* to, i64 count) {
   for (i64 i = thread_position(); i < count; i += thread_count()) to[i] = from[i];
@@ -248,6 +206,10 @@ struct Run {
     const i64 k = std::min(p.m, p.n);
     for (i64 i = 0; i < p.batch; ++i)
       getrf(solver, part<T>(0, i, p.m * p.n), part<i64>(1, i, k), i);
+    order_rows();
+  }
+  void order_rows() const {
+    const i64 k = std::min(p.m, p.n);
     rows_of_pivots<<<blocks(p.batch), block_threads, 0, stream>>>(
         part<i64>(1, 0, k), part<i64>(2, 0, p.m), p.m, k, p.batch);
     check_launch("ordering rows");
@@ -277,6 +239,9 @@ struct Run {
   void slogdet(SolverLock& solver) const {
     for (i64 i = 0; i < p.batch; ++i)
       getrf(solver, part<T>(0, i, p.n * p.n), piece<i64>(s.pivots_at) + i * p.n, i);
+    multiply_pivots();
+  }
+  void multiply_pivots() const {
     products_of_pivots<T><<<blocks(p.batch), block_threads, 0, stream>>>(
         part<T>(0, 0, 1), piece<i64>(s.pivots_at), part<T>(1, 0, 1), part<R>(2, 0, 1),
         part<T>(3, 0, 1), p.n, p.batch);
@@ -304,7 +269,7 @@ struct Run {
             "solving with cuSOLVER");
   }
 
-  void triangular_solve() const {
+  void look_at_diagonals() const {
     i64* answer = part<i64>(2, 0, 1);
     if (p.unit) {
       check(cudaMemsetAsync(answer, 0, static_cast<std::size_t>(p.batch) * sizeof(i64), stream),
@@ -314,6 +279,10 @@ struct Run {
                                                                                  p.n, answer);
       check_launch("looking at a diagonal");
     }
+  }
+
+  void triangular_solve() const {
+    look_at_diagonals();
     const BlasLock blas(launch.device_index, stream, at_bytes(launch.workspace, s.blas_at),
                         blas_bytes);
     for (i64 i = 0; i < p.batch; ++i)
@@ -383,13 +352,21 @@ struct Run {
   }
 
   void eigh(SolverLock& solver) const {
-    for (i64 i = 0; i < p.batch; ++i)
-      check(cusolverDnXsyevd(solver.handle(), solver.params(),
-                             p.vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR,
-                             fill(p.lower), p.n, type, part<T>(0, i, p.n * p.n), p.n, real_type,
-                             part<R>(1, i, p.n), type, room(), s.device_bytes,
-                             solver.host(s.host_bytes), s.host_bytes, info(i)),
-            "finding eigenvalues with cuSOLVER");
+    check(cusolverDnXsyevBatched(solver.handle(), solver.params(),
+                                 p.vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR,
+                                 fill(p.lower), p.n, type, part<T>(0, 0, 1), p.n, real_type,
+                                 part<R>(1, 0, 1), type, room(), s.device_bytes,
+                                 solver.host(s.host_bytes), s.host_bytes, info(0), p.batch),
+          "finding eigenvalues with cuSOLVER");
+    report(2);
+  }
+  void eigh_one(SolverLock& solver) const {
+    check(cusolverDnXsyevd(solver.handle(), solver.params(),
+                           p.vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR,
+                           fill(p.lower), p.n, type, part<T>(0, 0, 1), p.n, real_type,
+                           part<R>(1, 0, 1), type, room(), s.device_bytes,
+                           solver.host(s.host_bytes), s.host_bytes, info(0)),
+          "finding eigenvalues with cuSOLVER");
     report(2);
   }
 
@@ -446,7 +423,28 @@ struct Run {
     report(4);
   }
 
+  void small() const {
+    const SmallStack stack{p.m, p.n, p.columns, p.batch, stream};
+    T* a = part<T>(0, 0, 1);
+    switch (p.op) {
+      case DenseOp::lu: small_lu(stack, a, part<i64>(1, 0, 1), info(0)); return order_rows();
+      case DenseOp::lu_solve:
+        return small_lu_solve(stack, a, part<i64>(1, 0, 1), part<T>(2, 0, 1), p.turn);
+      case DenseOp::inverse: small_inverse(stack, a, part<T>(1, 0, 1), info(0)); return report(2);
+      case DenseOp::slogdet:
+        small_lu(stack, a, piece<i64>(s.pivots_at), info(0));
+        return multiply_pivots();
+      case DenseOp::cholesky: small_cholesky(stack, a, info(0), p.lower); return report(1);
+      case DenseOp::cholesky_solve:
+        return small_cholesky_solve(stack, a, part<T>(1, 0, 1), p.lower);
+      default:
+        look_at_diagonals();
+        small_triangular_solve(stack, a, part<T>(1, 0, 1), {p.lower, p.unit, p.turn});
+    }
+  }
+
   void all() const {
+    if (is_small(p)) return small();
     if (p.op == DenseOp::triangular_solve) return triangular_solve();
     SolverLock solver(launch.device_index, stream);
     switch (p.op) {
@@ -457,7 +455,7 @@ struct Run {
       case DenseOp::cholesky: return cholesky(solver);
       case DenseOp::cholesky_solve: return cholesky_solve(solver);
       case DenseOp::qr: return qr(solver);
-      case DenseOp::eigh: return eigh(solver);
+      case DenseOp::eigh: return p.batch == 1 ? eigh_one(solver) : eigh(solver);
       case DenseOp::eig: return eig(solver);
       default: return svd(solver);
     }
@@ -498,8 +496,12 @@ void ask(DenseState& s, int device) {
                                            type, &d, &host);
       break;
     case DenseOp::eigh:
-      status = cusolverDnXsyevd_bufferSize(h, params, mode, fill(p.lower), p.n, type, nullptr, p.n,
-                                           real, nullptr, type, &d, &host);
+      status = p.batch == 1
+                   ? cusolverDnXsyevd_bufferSize(h, params, mode, fill(p.lower), p.n, type, nullptr,
+                                                 p.n, real, nullptr, type, &d, &host)
+                   : cusolverDnXsyevBatched_bufferSize(h, params, mode, fill(p.lower), p.n, type,
+                                                       nullptr, p.n, real, nullptr, type, &d, &host,
+                                                       p.batch);
       break;
     case DenseOp::eig:
       status = cusolverDnXgeev_bufferSize(h, params, CUSOLVER_EIG_MODE_NOVECTOR, mode, p.n, type,
@@ -548,7 +550,9 @@ Prepared prepare(const DenseSpec& spec, int device) {
             n = std::min(spec.m, spec.n);
   WorkspacePlan ws;
   s->info_at = ws.take((spec.batch + 1) * static_cast<i64>(sizeof(int)));
-  if (spec.op == DenseOp::triangular_solve) {
+  if (is_small(spec)) {
+    // nothing of a library
+  } else if (spec.op == DenseOp::triangular_solve) {
     prepare_blas(device);
     s->blas_at = ws.take(blas_bytes);
   } else {
