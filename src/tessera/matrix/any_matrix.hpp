@@ -10,6 +10,9 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "tessera/array/array.hpp"
 #include "tessera/kernels/bitmatmul/bitmatmul.hpp"
@@ -26,7 +29,7 @@ enum class Form : std::uint8_t {
   symmetric,       // data: strips of the upper half with the diagonal; not conjugated across it
   antisymmetric,   // data: strips of the upper half, the diagonal is zero
   diagonal,        // data: min(rows, cols) numbers
-  identity         // no data; rectangular ones have ones where i == j
+  identity         // data: none, but they say where; rectangular ones have ones where i == j
 };
 TESSERA_API std::string_view name(Form form);  // "Dense", "Bit", "TriangularBit", ...
 
@@ -37,12 +40,16 @@ struct TESSERA_API Payload {
   DType dtype;          // b1 for bits
   bool strict = false;  // triangular: no diagonal
   Array data;
+  bool shared = false;         // others may write to the data: no mirrors are kept
   std::mutex guard;            // of mirrors
   std::vector<Array> mirrors;  // the same data on other devices
 
   Strips strips() const;  // of the four packed forms
-  i64 bytes() const { return data ? data.storage().bytes() : 0; }
+  i64 bytes() const { return data.bytes(); }
 };
+// Data as they are; no checks.
+TESSERA_API std::shared_ptr<Payload> make_payload(Form form, i64 rows, i64 cols, DType dtype,
+                                                  Array data, bool strict = false);
 
 class TESSERA_API AnyMatrix {
  public:
@@ -58,6 +65,7 @@ class TESSERA_API AnyMatrix {
   static AnyMatrix symmetric(const Array& a, bool check = true);
   static AnyMatrix antisymmetric(const Array& a, bool check = true);
   static AnyMatrix diagonal(Array values, i64 rows = -1, i64 cols = -1);
+  static AnyMatrix diagonal_of(const Array& a, bool check = true);
   static AnyMatrix identity(i64 rows, i64 cols = -1, DType dtype = DType::f64, Device device = cpu);
   // Zeros (identity: ones) of a form.
   static AnyMatrix zeros(Form form, i64 rows, i64 cols, DType dtype, Device device = cpu);
@@ -71,41 +79,52 @@ class TESSERA_API AnyMatrix {
   Device device() const;                // of the data that were first
   std::vector<Device> held_at() const;  // and of their mirrors
   i64 bytes() const { return payload_->bytes(); }
-  bool lower() const { return form() == Form::triangular && transposed_; }
+  bool lower() const {  // of the triangular forms
+    return transposed_ && (form() == Form::triangular || form() == Form::triangular_bit);
+  }
   std::string str() const;  // one line, then rows as arrays print them; reads a few elements only
 
   AnyMatrix transpose() const;
   AnyMatrix conj() const;
-  AnyMatrix adjoint() const { return conj().transpose(); }
+  AnyMatrix adjoint() const;
   // A view with another scale. Integers stay integers under integer scales; OverflowError comes
   // when elements are read.
   AnyMatrix scaled(const Value& by) const;
+  AnyMatrix complement() const;  // of bits: 1 where there was 0
   const Value& scale() const { return scale_; }
   bool plain() const;  // no scale, transpose or conjugate
   bool transposed() const { return transposed_; }
   bool conjugated() const { return conjugated_; }
 
   Value at(i64 i, i64 j) const;  // IndexError; waits
-  void set(i64 i, i64 j,
-           const Value& v);  // copies first where shared. ArgumentError where the form has no such
-                             // element; DTypeError where v does not fit
-  AnyMatrix copy() const;    // the same form, memory of its own, views applied
+  // Copies first where shared. ArgumentError where the form has no such element (and of scaled
+  // bits), DTypeError where v is of another kind, OverflowError where it does not fit.
+  void set(i64 i, i64 j, const Value& v);
+  // Memory of its own, views applied (a lower triangle stays a transposed view of an upper one),
+  // the same form but for what that cannot hold: scaled bits become numbers, scaled identities
+  // diagonals. astype: OverflowError where integers do not fit, DTypeError for complex to real.
+  AnyMatrix copy() const;
   AnyMatrix astype(DType dtype) const;
   AnyMatrix to(Device device) const;  // its data there, no mirrors: says where it lives
 
   // All elements, views applied, as a full array in the matrix's dtype (or another) on `where`
-  // (nothing: device()). New memory unless dense, plain, there and of that dtype.
+  // (nothing: device()). Not to be written to: a dense matrix gives its own memory.
   Array array(std::optional<DType> dtype = {}, std::optional<Device> where = {}) const;
   // The stored data on a device: themselves, a mirror, or a new mirror (a transfer, logged).
   Array data(Device where) const;
   const Payload& payload() const { return *payload_; }
   Bits words(Device where) const;  // full words of the bit forms, transposed where the view is
 
+  // By its form, by what is declared, or by what follows from that.
+  bool is(Property p) const;
   const Properties& properties() const { return properties_; }
   Properties& properties() { return properties_; }
 
  private:
-  Payload& own();  // the payload for writing
+  Payload& own();                    // the payload for writing
+  Array viewed(const Array&) const;  // stored elements, conjugated and scaled
+  AnyMatrix materialised(DType dtype) const;
+  AnyMatrix numbers() const;  // of triangular bits: as a triangular matrix of bool
   std::shared_ptr<Payload> payload_;
   Value scale_{1};
   bool transposed_ = false, conjugated_ = false;

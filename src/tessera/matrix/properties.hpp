@@ -5,9 +5,10 @@
 // (trace, determinant, ...). They follow transposes, conjugates and scales, and are forgotten when
 // an element is set. Checking a declaration against the elements is check() in
 // properties_check.hpp.
-//   p.declare(Property::is_diagonal, true);   p.transposed().is(Property::is_upper_triangular)
+//   p.declare(Property::is_diagonal, true);   p.is(Property::is_upper_triangular)
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -33,6 +34,7 @@ enum class Property : std::uint8_t {
 };
 inline constexpr int property_count = 14;
 TESSERA_API std::string_view name(Property p);
+TESSERA_API bool needs_square(Property p);                   // only square matrices can have it
 TESSERA_API Property parse_property(std::string_view text);  // ArgumentError with the list
 
 struct Derived {
@@ -44,23 +46,28 @@ struct Derived {
 class TESSERA_API Properties {
  public:
   Properties(i64 rows, i64 cols) : rows_(rows), cols_(cols) {}
-  // Nothing forgets it. ArgumentError where the shape or another declaration contradicts it (a
+  // No value forgets it. ArgumentError where the shape or another declaration contradicts it (a
   // 2 x 3 unitary, an identity that is zero, a diagonal that is not upper triangular).
   void declare(Property p, std::optional<bool> value);
-  std::optional<bool> declared(Property p) const { return flags_[static_cast<int>(p)]; }
+  std::optional<bool> declared(Property p) const { return flags_[static_cast<std::size_t>(p)]; }
   // Declared, or following from what is declared (identity: diagonal, symmetric, unitary ...).
   bool is(Property p) const;
   Derived& derived() { return derived_; }
   const Derived& derived() const { return derived_; }
 
-  Properties transposed() const;
+  // `complex`: whether the matrix holds complex numbers. A transpose of such a one is not known to
+  // be Hermitian or unitary any more, an adjoint is.
+  Properties transposed(bool complex) const;
   Properties conjugated(bool complex) const;
+  Properties adjoint(bool complex) const;
   Properties scaled(const Value& by) const;
   // After element (i, j) was set to v: what a single element can contradict becomes false, what it
   // can make unknown is forgotten, derived values go.
   void element_set(i64 i, i64 j, const Value& v);
 
  private:
+  std::optional<bool>& flag(Property p) { return flags_[static_cast<std::size_t>(p)]; }
+  std::uint32_t following() const;  // bit p: is(p)
   i64 rows_, cols_;
   std::array<std::optional<bool>, property_count> flags_{};
   Derived derived_;

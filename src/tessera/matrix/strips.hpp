@@ -6,8 +6,9 @@
 // The corner of a strip below the diagonal (and the diagonal, where there is none) is kept zero.
 // Strips of bits are words (bitmatmul.hpp) and begin at multiples of 512 columns, so that rows stay
 // whole 64 bytes.
-//   Strips s(5000, DType::f32, false);   for (const Strip& t : s.list()) use(s.part(data, t));
+//   Strips s(5000, /*bits=*/false);   for (const Strip& t : s.list()) use(s.part(data, t));
 
+#include <cstdint>
 #include <vector>
 
 #include "tessera/array/array.hpp"
@@ -20,6 +21,9 @@ struct Strip {
   i64 width = 0;           // elements (bits: words) of a row
 };
 
+// What lies below the diagonal of a full matrix, given the upper half.
+enum class Below : std::uint8_t { zero, same, negative };
+
 class TESSERA_API Strips {
  public:
   // Strips of `height` rows (the last one may be lower); bits in multiples of 512.
@@ -29,14 +33,14 @@ class TESSERA_API Strips {
   const std::vector<Strip>& list() const { return list_; }
   // The rectangle of a strip, a view: (end - begin, width).
   Array part(const Array& data, const Strip& strip) const;
-  // Where element (i, j), i <= j, lies; bits: the word, and the bit of it.
+  // Where element (i, j), i <= j, lies; bits: its word, of which it is bit j % 64.
   i64 place(i64 i, i64 j) const;
 
   // Packs the upper triangle of a full matrix (without its diagonal where `strict`); bits: of full
   // words (bitmatmul.hpp). What lies below is not read.
   Array pack(const Array& full, bool strict) const;
-  // The full matrix with zeros below, in new memory on the device of the data.
-  Array unpack(const Array& data) const;
+  // The full matrix, in new memory on the device of the data; bits have zeros below.
+  Array unpack(const Array& data, Below below = Below::zero) const;
 
  private:
   i64 n_, height_, elements_ = 0;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/matrix/properties_check.hpp"
+
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/linalg/linalg.hpp"
+#include "tessera/kernels/matmul/matmul.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+
+namespace tessera {
+namespace {
+
+bool all_of(const Array& a) { return reduce(ReduceOp::all, a).item().as<bool>(); }
+bool any_of(const Array& a) { return reduce(ReduceOp::any, a).item().as<bool>(); }
+i64 nonzeros(const Array& a) { return reduce(ReduceOp::count_nonzero, a).item().as<i64>(); }
+
+bool triangular(const Array& a, bool lower) {
+  return nonzeros(a) == nonzeros(linalg::triangle(a, lower));
+}
+
+bool unit_diagonal(const Array& a) { return all_of(ops::equal(linalg::diagonal(a), Value(1))); }
+
+bool anti_symmetric(const Array& a) {
+  if (a.dtype() == DType::b1) return !any_of(a);
+  const Array t = a.transpose();
+  if (!all_of(ops::equal(a, ops::negative(t)))) return false;
+  if (!is_integer(a.dtype())) return true;
+  // Negatives of integers may wrap; then both have one sign.
+  const Value zero(0);
+  return !any_of(ops::logical_and(ops::greater(a, zero), ops::greater(t, zero))) &&
+         !any_of(ops::logical_and(ops::less(a, zero), ops::less(t, zero)));
+}
+
+bool permutation(const Array& a) {
+  const Array ones = ops::equal(a, Value(1));
+  const auto one_each = [&](i64 axis) {
+    return all_of(ops::equal(reduce(ReduceOp::count_nonzero, ones, Axes{axis}), Value(1)));
+  };
+  return nonzeros(a) == nonzeros(ones) && one_each(0) && one_each(1);
+}
+
+double rounding_of(DType t) {
+  switch (real_of(t)) {
+    case DType::f16: return 0x1p-10;
+    case DType::bf16: return 0x1p-7;
+    case DType::f32: return 0x1p-23;
+    default: return 0x1p-52;
+  }
+}
+
+bool unitary(const Array& a) {
+  if (a.size() == 0) return true;
+  const Array w = a.astype(linalg::working_dtype(a.dtype()));
+  const i64 n = w.shape(0);
+  const Array gram = matmul(ops::conj(w.transpose()), w);
+  const Array off = ops::subtract(gram, eye(n, n, 0, w.dtype(), w.device()));
+  const double most = reduce(ReduceOp::max, ops::absolute(off)).item().as<double>();
+  return most <= 8 * static_cast<double>(n) * rounding_of(a.dtype());
+}
+
+bool atomic(const Array& a) {
+  if (!unit_diagonal(a) || !(triangular(a, false) || triangular(a, true))) return false;
+  const Array in_column = reduce(ReduceOp::count_nonzero, a, Axes{0});
+  return nonzeros(ops::greater(in_column, Value(1))) <= 1;
+}
+
+}  // namespace
+
+bool check(const AnyMatrix& m, Property p) {
+  if (m.rows() != m.cols() && needs_square(p)) return false;
+  AnyMatrix bare = m;
+  bare.properties() = Properties(m.rows(), m.cols());
+  if (bare.is(p)) return true;
+  const Array a = m.array();
+  const bool complex = is_complex(a.dtype());
+  switch (p) {
+    case Property::is_zero: return !any_of(a);
+    case Property::is_identity:
+      return all_of(ops::equal(a, eye(m.rows(), m.cols(), 0, a.dtype(), a.device())));
+    case Property::is_permutation: return permutation(a);
+    case Property::is_diagonal: return nonzeros(a) == nonzeros(linalg::diagonal(a));
+    case Property::is_upper_triangular: return triangular(a, false);
+    case Property::is_lower_triangular: return triangular(a, true);
+    case Property::has_unit_diagonal: return unit_diagonal(a);
+    case Property::has_zero_diagonal: return !any_of(linalg::diagonal(a));
+    case Property::is_symmetric: return all_of(ops::equal(a, a.transpose()));
+    case Property::is_anti_symmetric: return anti_symmetric(a);
+    case Property::is_hermitian: return all_of(ops::equal(a, ops::conj(a.transpose())));
+    case Property::is_skew_hermitian:
+      return complex ? all_of(ops::equal(a, ops::negative(ops::conj(a.transpose()))))
+                     : anti_symmetric(a);
+    case Property::is_unitary: return unitary(a);
+    default: return atomic(a);
+  }
+}
+
+}  // namespace tessera
