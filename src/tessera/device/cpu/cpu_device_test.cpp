@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/device/cpu/cpu_device.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <vector>
+
+#include "tessera/device/registry.hpp"
 
 namespace tessera {
 namespace {
@@ -20,7 +20,7 @@ bool is_mapped(const char* p) {
 
 // Libraries that load whole registers read a little behind the last element.
 TEST(CpuDevice, MemoryCanBeReadALittleBeyondItsEnd) {
-  CpuDevice host;
+  ComputeDevice& host = compute_device(cpu);
   const i64 mib = i64{1} << 20;
   for (const i64 bytes : {64 * (i64{1} << 10), mib, 2 * mib, 4 * mib, 2 * mib + 64, 32 * mib}) {
     std::vector<char*> blocks;
