@@ -124,7 +124,7 @@ class EigResult(NamedTuple):
     """What :func:`eig` gives.
 
     >>> ts.linalg.eig([[2.0]]).eigenvalues.tolist()
-    [2.0]
+    [(2+0j)]
     """
 
     eigenvalues: Array
@@ -308,8 +308,8 @@ def _lower(uplo: str) -> bool:
 def eig(a: Any, *, left: bool = False) -> Any:
     """Eigenvalues and eigenvectors (columns) of square matrices; with ``left`` a third result, the left vectors.
 
-    Hermitian and skew-Hermitian matrices are noticed: their values are exactly real or exactly imaginary. Real
-    matrices give real values where all of them are.
+    Values and vectors are complex whatever the matrix. Hermitian and skew-Hermitian matrices are noticed: their values
+    are exactly real or exactly imaginary.
 
     >>> ts.linalg.eig([[0.0, 1.0], [-1.0, 0.0]]).eigenvalues.numpy().imag.round(6).tolist()
     [1.0, -1.0]
@@ -319,10 +319,10 @@ def eig(a: Any, *, left: bool = False) -> Any:
 
 
 def eigvals(a: Any) -> Array:
-    """Eigenvalues of square matrices, in no particular order.
+    """Eigenvalues of square matrices, complex, in no particular order.
 
     >>> ts.linalg.eigvals([[1.0, 5.0], [0.0, 2.0]]).tolist()
-    [1.0, 2.0]
+    [(1+0j), (2+0j)]
     """
     return _eigvals(a)
 

@@ -73,9 +73,9 @@ struct Eigh {
 TESSERA_API Eigh eigh(const Array& a, bool lower = true);  // only that triangle of a is read
 TESSERA_API Array eigvalsh(const Array& a, bool lower = true);
 
-// Of any square matrix. Hermitian and skew-Hermitian ones (a = ±aᴴ exactly) go through eigh: real
-// and purely imaginary values to the last bit. Real matrices whose values are all real give real
-// values and vectors, as NumPy's.
+// Of any square matrix; values and vectors are complex whatever the matrix, so that no dtype
+// depends on the numbers. Hermitian and skew-Hermitian matrices (a = ±aᴴ exactly) go through eigh:
+// their values have no imaginary or no real part, to the last bit.
 struct Eig {
   Array values, vectors, left;  // a v = v w;  leftᴴ a = w leftᴴ
 };

@@ -82,12 +82,10 @@ Eig eig_general(std::string_view who, const Array& a, DType t, EigWants want) {
     factor(spec, a.device(), {&m, &values, &left, &right, &info});
     require_done(who, info, not_converged);
   }
-  const bool real = !is_complex(t) && all_true(ops::equal(values.imag(), 0.0));
-  const auto as_wanted = [&](const Array& x) { return real ? x.real().copy() : x; };
   Eig out;
-  out.values = as_wanted(values);
-  if (want.right) out.vectors = as_wanted(turned(right).contiguous());
-  if (want.left) out.left = as_wanted(turned(left).contiguous());
+  out.values = values;
+  if (want.right) out.vectors = turned(right).contiguous();
+  if (want.left) out.left = turned(left).contiguous();
   return out;
 }
 
@@ -101,7 +99,9 @@ Eig eig_with(std::string_view who, const Array& a, EigWants want) {
   if (symmetry < 0) return eig_skew(who, x, t, want);
   if (symmetry == 0) return eig_general(who, x, t, want);
   const Eigh e = eigh_with(who, x, true, want.right || want.left);
-  return {e.values.astype(t), e.vectors, want.left ? e.vectors : Array{}};
+  const DType c = complex_of(t);
+  const Array vectors = e.vectors ? e.vectors.astype(c) : Array{};
+  return {e.values.astype(c), vectors, want.left ? vectors : Array{}};
 }
 
 Svd svd_with(std::string_view who, const Array& a, bool full, bool vectors) {
