@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/matrix/elementwise.hpp"
+
+#include <cmath>
+
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/matrix/checked.hpp"
+#include "tessera/matrix/place.hpp"
+#include "tessera/matrix/scaling.hpp"
+#include "tessera/matrix/stored.hpp"
+
+namespace tessera {
+namespace {
+
+struct Call {
+  MatrixOp op;
+  DType dtype;
+  Device where;
+};
+
+// What a result is stored as.
+struct Target {
+  Form form = Form::dense;
+  bool lower = false, strict = false;
+};
+
+bool is_diagonal(const AnyMatrix& m) {
+  return m.form() == Form::diagonal || m.form() == Form::identity;
+}
+bool is_triangle(const AnyMatrix& m) {
+  return m.form() == Form::triangular || m.form() == Form::triangular_bit;
+}
+
+Target triangle(const AnyMatrix& m) { return {Form::triangular, m.lower(), m.payload().strict}; }
+
+Target target_of_sum(const AnyMatrix& a, const AnyMatrix& b) {
+  if (is_diagonal(a) && is_diagonal(b)) return {Form::diagonal};
+  if (is_triangle(a) && is_triangle(b) && a.lower() == b.lower())
+    return {Form::triangular, a.lower(), a.payload().strict && b.payload().strict};
+  if (is_triangle(a) && is_diagonal(b)) return {Form::triangular, a.lower()};
+  if (is_diagonal(a) && is_triangle(b)) return {Form::triangular, b.lower()};
+  const bool left = a.form() == Form::symmetric, right = b.form() == Form::symmetric;
+  if ((left || is_diagonal(a)) && (right || is_diagonal(b))) return {Form::symmetric};
+  if (a.form() == Form::antisymmetric && b.form() == Form::antisymmetric)
+    return {Form::antisymmetric, false, true};
+  return {};
+}
+
+Target target_of_product(const AnyMatrix& a, const AnyMatrix& b, DType dtype) {
+  if (dtype == DType::b1) {
+    if (a.form() == Form::triangular_bit) return {Form::triangular_bit, a.lower()};
+    if (b.form() == Form::triangular_bit) return {Form::triangular_bit, b.lower()};
+    return {Form::bit};
+  }
+  if (is_diagonal(a) || is_diagonal(b)) return {Form::diagonal};
+  if (is_triangle(a) || is_triangle(b)) {
+    Target t = triangle(is_triangle(a) ? a : b);
+    t.strict = (is_triangle(a) && a.payload().strict) || (is_triangle(b) && b.payload().strict);
+    return t;
+  }
+  const bool left = a.form() == Form::antisymmetric, right = b.form() == Form::antisymmetric;
+  if ((left || a.form() == Form::symmetric) && (right || b.form() == Form::symmetric))
+    return left == right ? Target{Form::symmetric} : Target{Form::antisymmetric, false, true};
+  return {};
+}
+
+Target target_of(MatrixOp op, const AnyMatrix& a, const AnyMatrix& b, DType dtype) {
+  if (a.rows() != b.rows() || a.cols() != b.cols() || op == MatrixOp::divide) return {};
+  return op == MatrixOp::multiply ? target_of_product(a, b, dtype) : target_of_sum(a, b);
+}
+
+// Both of the dtype of the call already.
+Array applied(const Array& a, const Array& b, const Call& c) {
+  if (!is_inexact(c.dtype)) return checked_elementwise(c.op, a, b, c.dtype);
+  switch (c.op) {
+    case MatrixOp::add: return ops::add(a, b);
+    case MatrixOp::subtract: return ops::subtract(a, b);
+    case MatrixOp::multiply: return ops::multiply(a, b);
+    default: return ops::divide(a, b);
+  }
+}
+
+// Zeros in strips, with numbers on the diagonal.
+Array diagonal_in_strips(const AnyMatrix& m, const Strips& strips, const Call& c) {
+  const Array d = diagonal_of(m, c.dtype, c.where);
+  const Array data = zeros({strips.elements()}, c.dtype, c.where).contiguous();
+  for (const Strip& s : strips.list())
+    diagonal_view(strips.part(data, s)).copy_from(d.slice(0, s.begin, s.end));
+  return data;
+}
+
+// The operand in the strips of the target: as it lies where it can, else packed anew.
+Array in_strips(const AnyMatrix& m, const Target& t, const Strips& strips, const Call& c) {
+  if (is_diagonal(m)) return diagonal_in_strips(m, strips, c);
+  const c128 scale = factor_of(m.scale());
+  if (std::isfinite(scale.re) && std::isfinite(scale.im)) {  // else zeros outside would be NaN
+    if (t.form == Form::triangular && m.form() == Form::triangular && m.lower() == t.lower)
+      return stored(m, c.dtype, c.where);
+    if (t.form != Form::triangular && m.form() == Form::symmetric)
+      return stored(m, c.dtype, c.where);
+    if (t.form != Form::triangular && m.form() == Form::antisymmetric) {
+      const Array x = stored(m, c.dtype, c.where);
+      return m.transposed() ? ops::negative(x) : x;
+    }
+  }
+  const Array full = m.array(c.dtype, c.where);
+  return strips.pack(t.lower ? full.transpose() : full, t.strict);
+}
+
+AnyMatrix combined_bits(const AnyMatrix& a, const AnyMatrix& b, const Target& t, const Call& c) {
+  const bool triangular = t.form == Form::triangular_bit;
+  if (triangular && a.form() == b.form() && a.lower() == b.lower()) {
+    const Array data = ops::bitwise_and(a.data(c.where), b.data(c.where)).contiguous();
+    const AnyMatrix m(make_payload(t.form, a.rows(), a.cols(), DType::b1, data, true));
+    return t.lower ? m.transpose() : m;
+  }
+  const Bits x = bits_of(t.lower ? a.transpose() : a, c.where),
+             y = bits_of(t.lower ? b.transpose() : b, c.where);
+  const Bits both{ops::bitwise_and(x.words, y.words).contiguous(), x.columns};
+  if (!triangular) return AnyMatrix::bits(both);
+  const AnyMatrix m = AnyMatrix::triangular_bits(both, /*check=*/false);
+  return t.lower ? m.transpose() : m;
+}
+
+AnyMatrix combined(const AnyMatrix& a, const AnyMatrix& b, const Target& t, const Call& c) {
+  tag(c.where, name(c.op), TagDetail::plain, c.dtype);
+  switch (t.form) {
+    case Form::diagonal:
+      return AnyMatrix::diagonal(
+          applied(diagonal_of(a, c.dtype, c.where), diagonal_of(b, c.dtype, c.where), c), a.rows(),
+          a.cols());
+    case Form::triangular:
+    case Form::symmetric:
+    case Form::antisymmetric: {
+      const Strips strips(a.rows(), false);
+      const Array data = applied(in_strips(a, t, strips, c), in_strips(b, t, strips, c), c);
+      return packed_matrix(t.form, a.rows(), data, t.strict, t.lower);
+    }
+    case Form::bit:
+    case Form::triangular_bit: return combined_bits(a, b, t, c);
+    default:
+      return AnyMatrix::dense(applied(a.array(c.dtype, c.where), b.array(c.dtype, c.where), c));
+  }
+}
+
+AnyMatrix combine(MatrixOp op, const AnyMatrix& a, const AnyMatrix& b) {
+  const auto fits = [](i64 x, i64 y) { return x == y || x == 1 || y == 1; };
+  require<ShapeError>(fits(a.rows(), b.rows()) && fits(a.cols(), b.cols()), name(op), ": ",
+                      described(a), " and ", described(b),
+                      " do not fit each other; expected equal sizes, or 1 to be repeated");
+  const DType x = a.dtype(), y = b.dtype();
+  const Resolved r = resolve(op, x, y);
+  say_precision(op, x, y, r);
+  const Target target = target_of(op, a, b, r.dtype);
+  const auto size = [](i64 m, i64 n) { return m == 1 ? n : m; };
+  const i64 elements = size(a.rows(), b.rows()) * size(a.cols(), b.cols());
+  std::optional<AnyMatrix> out;
+  placed({Operation::elementwise, r.dtype, elements}, {&a, &b}, elements * size_of(r.dtype),
+         [&](Device where) {
+           out = combined(a, b, target, {op, r.dtype, where});
+         });
+  return *std::move(out);
+}
+
+// --- with numbers
+
+DType dtype_with(MatrixOp op, const AnyMatrix& a, const Value& v) {
+  const DType t = a.dtype();
+  if (t == DType::b1 && v.is_integer() && op != MatrixOp::divide) return DType::i32;
+  const DType both = scaled_dtype(t, v);
+  return op == MatrixOp::divide && !is_inexact(both) ? resolve(op, t, t).dtype : both;
+}
+
+// v op a, or a op v: dense, by a number spread over the matrix.
+AnyMatrix with_number(MatrixOp op, const AnyMatrix& a, const Value& v, bool number_first) {
+  const DType dtype = dtype_with(op, a, v);
+  if (is_integer(dtype)) require_fits(v, dtype);
+  std::optional<AnyMatrix> out;
+  const i64 elements = a.rows() * a.cols();
+  placed({Operation::elementwise, dtype, elements}, {&a}, elements * size_of(dtype),
+         [&](Device where) {
+           const Call c{op, dtype, where};
+           tag(where, name(op), TagDetail::plain, dtype);
+           const Array x = a.array(dtype, where), y = full({1, 1}, v, dtype, where);
+           out = AnyMatrix::dense(number_first ? applied(y, x, c) : applied(x, y, c));
+         });
+  return *std::move(out);
+}
+
+// Elements where they lie, divided by a number that is not zero.
+AnyMatrix divided(const AnyMatrix& a, const Value& v, const Call& c) {
+  tag(c.where, "divide", TagDetail::plain, c.dtype);
+  const Array by = full({1}, v, c.dtype, c.where);
+  if (is_diagonal(a))
+    return AnyMatrix::diagonal(ops::divide(diagonal_of(a, c.dtype, c.where), by), a.rows(),
+                               a.cols());
+  const bool anti = a.form() == Form::antisymmetric;
+  const Array data = ops::divide(stored(a, c.dtype, c.where), by);
+  return packed_matrix(a.form(), a.rows(), anti && a.transposed() ? ops::negative(data) : data,
+                       a.payload().strict, a.lower());
+}
+
+}  // namespace
+
+AnyMatrix add(const AnyMatrix& a, const AnyMatrix& b) { return combine(MatrixOp::add, a, b); }
+AnyMatrix subtract(const AnyMatrix& a, const AnyMatrix& b) {
+  return combine(MatrixOp::subtract, a, b);
+}
+AnyMatrix multiply(const AnyMatrix& a, const AnyMatrix& b) {
+  return combine(MatrixOp::multiply, a, b);
+}
+AnyMatrix divide(const AnyMatrix& a, const AnyMatrix& b) { return combine(MatrixOp::divide, a, b); }
+
+AnyMatrix add(const AnyMatrix& a, const Value& v) {
+  return with_number(MatrixOp::add, a, v, false);
+}
+AnyMatrix subtract(const AnyMatrix& a, const Value& v) {
+  return with_number(MatrixOp::subtract, a, v, false);
+}
+AnyMatrix subtract(const Value& v, const AnyMatrix& a) {
+  return with_number(MatrixOp::subtract, a, v, true);
+}
+AnyMatrix divide(const Value& v, const AnyMatrix& a) {
+  return with_number(MatrixOp::divide, a, v, true);
+}
+
+AnyMatrix divide(const AnyMatrix& a, const Value& v) {
+  const c128 by = factor_of(v), scale = factor_of(a.scale());
+  const auto finite = [](c128 z) { return std::isfinite(z.re) && std::isfinite(z.im); };
+  const bool packed = is_diagonal(a) || is_strips(a.form());
+  if (!packed || by == c128(0) || !finite(by) || !finite(scale))
+    return with_number(MatrixOp::divide, a, v, false);
+  const DType dtype = dtype_with(MatrixOp::divide, a, v);
+  std::optional<AnyMatrix> out;
+  placed({Operation::elementwise, dtype, a.rows() * a.cols()}, {&a}, a.bytes(), [&](Device where) {
+    out = divided(a, v, {MatrixOp::divide, dtype, where});
+  });
+  return *std::move(out);
+}
+
+}  // namespace tessera

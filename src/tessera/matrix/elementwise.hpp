@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Sums, differences, products and quotients of matrices element by element. Packed data of one form
+// are combined as they are; forms are kept where the result has one: diagonal, triangular of one
+// side, symmetric, antisymmetric; a diagonal added to a triangular or symmetric matrix; in products
+// (Hadamard) whatever is zero in either operand, and bits of bits. Everything else is dense, and so
+// are quotients and what was broadcast (axes of size 1, as NumPy). Dtypes by compute/promotion.hpp;
+// integers never wrap (checked.hpp).
+//   AnyMatrix s = add(a, b.transpose());   AnyMatrix h = multiply(a, c);   // element by element
+
+#include "tessera/matrix/any_matrix.hpp"
+
+namespace tessera {
+
+// ShapeError where shapes do not broadcast.
+TESSERA_API AnyMatrix add(const AnyMatrix& a, const AnyMatrix& b);
+TESSERA_API AnyMatrix subtract(const AnyMatrix& a, const AnyMatrix& b);
+TESSERA_API AnyMatrix multiply(const AnyMatrix& a, const AnyMatrix& b);
+TESSERA_API AnyMatrix divide(const AnyMatrix& a, const AnyMatrix& b);
+// With a number, which adapts to the elements unless its kind is higher. Sums are dense; a matrix
+// divided by a number keeps its form. A product is m.scaled(v).
+TESSERA_API AnyMatrix add(const AnyMatrix& a, const Value& v);
+TESSERA_API AnyMatrix subtract(const AnyMatrix& a, const Value& v);
+TESSERA_API AnyMatrix subtract(const Value& v, const AnyMatrix& a);
+TESSERA_API AnyMatrix divide(const AnyMatrix& a, const Value& v);
+TESSERA_API AnyMatrix divide(const Value& v, const AnyMatrix& a);
+
+}  // namespace tessera

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/matrix/place.hpp"
+
+#include <vector>
+
+#include "tessera/compute/context.hpp"
+
+namespace tessera {
+
+std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> operands) {
+  if (context().is_gpu_active()) return {};
+  std::optional<Device> common;
+  for (const AnyMatrix* m : operands) {
+    if (m->bytes() == 0) continue;  // lies nowhere
+    if (common && *common != m->device()) return cpu;
+    common = m->device();
+  }
+  return common ? *common : (*operands.begin())->device();
+}
+
+void placed_by_context(const Workload& problem, std::initializer_list<const AnyMatrix*> operands,
+                       i64 result_bytes, const std::function<void(Device)>& body) {
+  std::vector<Held> held;
+  for (const AnyMatrix* m : operands)
+    if (m->bytes() > 0) held.push_back({m->bytes(), m->held_at()});
+  context().run(problem, held, result_bytes, body);
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where an operation on matrices runs. Without accelerators there is nothing to choose and nothing
+// to ask: the device that holds all the operands, or the host. With accelerators the context picks
+// (compute/context.hpp), the operands are mirrored there by whoever reads them, and the result
+// stays. Computes nothing itself.
+//   placed({Operation::matmul, DType::f64, m, n, k}, {&a, &b}, bytes, [&](Device d) { ... });
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+
+#include "tessera/compute/cost_model.hpp"
+#include "tessera/matrix/any_matrix.hpp"
+
+namespace tessera {
+
+// The device of an operation for which no choice is left; nothing where the context has one.
+TESSERA_API std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> operands);
+
+// By the context: `body` is called again, with another device, when an accelerator fails.
+TESSERA_API void placed_by_context(const Workload& problem,
+                                   std::initializer_list<const AnyMatrix*> operands,
+                                   i64 result_bytes, const std::function<void(Device)>& body);
+
+template <class Body>
+void placed(const Workload& problem, std::initializer_list<const AnyMatrix*> operands,
+            i64 result_bytes, Body&& body) {
+  if (const std::optional<Device> device = settled_device(operands)) {
+    body(*device);
+  } else {
+    placed_by_context(problem, operands, result_bytes, body);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Numbers of a whole matrix or of two vectors. Packed data are read once, as they lie; sums of
+// integers are exact (OverflowError where 64 bits do not hold them). A value that is known already
+// is not computed again; of a matrix that may be changed it is kept (properties().derived()).
+//   Value t = trace(m);   double f = frobenius_norm(m);
+
+#include "tessera/matrix/any_matrix.hpp"
+
+namespace tessera {
+
+TESSERA_API Value sum(const AnyMatrix& m);    // of integers and bits: int64 or uint64
+TESSERA_API Value trace(const AnyMatrix& m);  // ShapeError unless square
+TESSERA_API double frobenius_norm(const AnyMatrix& m);
+TESSERA_API Value sum(AnyMatrix& m);
+TESSERA_API Value trace(AnyMatrix& m);
+TESSERA_API double frobenius_norm(AnyMatrix& m);
+
+// Sum of x[i] y[i], nothing conjugated, of two vectors on one device; bits are counted.
+TESSERA_API Value dot(const Array& x, const Array& y);
+// The same of matrices of one row or one column.
+TESSERA_API Value dot(const AnyMatrix& x, const AnyMatrix& y);
+
+}  // namespace tessera

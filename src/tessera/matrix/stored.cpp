@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/matrix/stored.hpp"
+
+#include <algorithm>
+
+#include "tessera/base/tags.hpp"
+#include "tessera/base/warn.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/matrix/scaling.hpp"
+
+namespace tessera {
+namespace {
+
+// Stored numbers as elements: conjugated and scaled.
+Array viewed(const AnyMatrix& m, const Array& data) {
+  return times_checked(m.conjugated() ? ops::conj(data) : data, m.scale());
+}
+
+Array diagonal_of_strips(const AnyMatrix& m, Device where) {
+  const Payload& p = m.payload();
+  const Array data = m.data(where), out = zeros({p.rows}, p.dtype, where);
+  if (p.strict || p.form == Form::antisymmetric) return out;
+  const Strips strips = p.strips();
+  for (const Strip& s : strips.list())
+    out.slice(0, s.begin, s.end).copy_from(diagonal_view(strips.part(data, s)));
+  return out;
+}
+
+}  // namespace
+
+bool is_one(const Value& v) {
+  if (v.is_integer()) return v.as<std::uint64_t>() == 1;
+  return v.as<c128>() == c128(1, 0);
+}
+
+Value times(const Value& a, const Value& b) {
+  const std::optional<Value> product = product_of(a, b);
+  require<OverflowError>(product.has_value(), "a matrix times ", a.str(), " and one times ",
+                         b.str(), ": the product of the factors does not fit 64 bits");
+  return *product;
+}
+
+Array stored(const AnyMatrix& m, DType dtype, Device where) {
+  return viewed(m, m.data(where)).astype(dtype).contiguous();
+}
+
+Array diagonal_view(const Array& a) {
+  const Layout& l = a.layout();
+  return a.view({{std::min(l.shape[0], l.shape[1])}, {l.strides[0] + l.strides[1]}, l.offset});
+}
+
+Array diagonal_of(const AnyMatrix& m, DType dtype, Device where) {
+  switch (m.form()) {
+    case Form::diagonal: return stored(m, dtype, where);
+    case Form::identity:
+      return viewed(m, ones({std::min(m.rows(), m.cols())}, m.payload().dtype, where))
+          .astype(dtype);
+    case Form::dense: return viewed(m, diagonal_view(m.data(where))).astype(dtype);
+    case Form::triangular:
+    case Form::symmetric:
+    case Form::antisymmetric: return viewed(m, diagonal_of_strips(m, where)).astype(dtype);
+    default: return diagonal_view(m.array(dtype, where));
+  }
+}
+
+Bits bits_of(const AnyMatrix& m, Device where) {
+  return has_words(m) ? m.words(where) : bit_pack(m.array({}, where));
+}
+
+AnyMatrix packed_matrix(Form form, i64 n, const Array& data, bool strict, bool lower) {
+  const AnyMatrix m(make_payload(form, n, n, data.dtype(), data.contiguous(), strict));
+  return lower ? m.transpose() : m;
+}
+
+std::string described(const AnyMatrix& m) {
+  return cat("a matrix ", name(m.form()), " of shape ", Shape{m.rows(), m.cols()});
+}
+
+void say_precision(MatrixOp op, DType a, DType b, const Resolved& r) {
+  constexpr std::string_view key = "matrix";
+  if (!r.underpromotion || was_warned(WarningKind::precision, key)) return;
+  warn_once(WarningKind::precision, key,
+            cat(name(op), ": ", name(a), " with ", name(b), " gives ", name(r.dtype),
+                "; precision_mode('highest') keeps the longer one"));
+}
+
+void tag(Device where, std::string_view what, TagDetail route, DType dtype) {
+#define TESSERA_NAMES(BEFORE, AFTER)                                                     \
+  {                                                                                      \
+    BEFORE "bit" AFTER, BEFORE "i8" AFTER, BEFORE "i16" AFTER, BEFORE "i32" AFTER,       \
+        BEFORE "i64" AFTER, BEFORE "u8" AFTER, BEFORE "u16" AFTER, BEFORE "u32" AFTER,   \
+        BEFORE "u64" AFTER, BEFORE "f16" AFTER, BEFORE "bf16" AFTER, BEFORE "f32" AFTER, \
+        BEFORE "f64" AFTER, BEFORE "c64" AFTER, BEFORE "c128" AFTER                      \
+  }
+  static constexpr std::string_view names[][dtype_count] = {TESSERA_NAMES("", ""),
+                                                            TESSERA_NAMES("bit_x_", ""),
+                                                            TESSERA_NAMES("", "_x_bit"),
+                                                            TESSERA_NAMES("tri_", ""),
+                                                            TESSERA_NAMES("diag_", ""),
+                                                            TESSERA_NAMES("diag_x_dense_", ""),
+                                                            TESSERA_NAMES("dense_x_diag_", ""),
+                                                            TESSERA_NAMES("sym_", ""),
+                                                            TESSERA_NAMES("antisym_", ""),
+                                                            TESSERA_NAMES("identity_", "")};
+#undef TESSERA_NAMES
+  tag_kernel(name(where.kind), what,
+             names[static_cast<std::size_t>(route)][static_cast<std::size_t>(dtype)]);
+}
+
+}  // namespace tessera
