@@ -33,10 +33,12 @@ add_dependencies(tessera_package _tessera)
 nanobind_add_stub(_tessera_stub MODULE _tessera OUTPUT ${package_dir}/_tessera.pyi
   PYTHON_PATH ${package_dir} PATTERN_FILE ${python_root}/stubs.pattern INCLUDE_PRIVATE
   DEPENDS _tessera ${python_root}/stubs.pattern)
-# tessera._dist is made by _tessera: only the package as a whole can import it.
-nanobind_add_stub(_dist_stub MODULE tessera._dist OUTPUT ${package_dir}/_dist.pyi
-  PYTHON_PATH ${CMAKE_BINARY_DIR}/python PATTERN_FILE ${python_root}/dist_stubs.pattern
-  INCLUDE_PRIVATE DEPENDS tessera_package _tessera ${python_root}/dist_stubs.pattern)
+# tessera._dist and tessera._matrix are made by _tessera: only the package as a whole can import them.
+foreach(part dist matrix)
+  nanobind_add_stub(_${part}_stub MODULE tessera._${part} OUTPUT ${package_dir}/_${part}.pyi
+    PYTHON_PATH ${CMAKE_BINARY_DIR}/python PATTERN_FILE ${python_root}/${part}_stubs.pattern
+    INCLUDE_PRIVATE DEPENDS tessera_package _tessera ${python_root}/${part}_stubs.pattern)
+endforeach()
 
 if(SKBUILD)
   install(TARGETS _tessera LIBRARY DESTINATION tessera)
@@ -45,5 +47,5 @@ if(SKBUILD)
   if(TARGET tessera_cuda)
     install(FILES $<TARGET_FILE:tessera_cuda> DESTINATION tessera)
   endif()
-  install(FILES ${package_dir}/_tessera.pyi ${package_dir}/_dist.pyi DESTINATION tessera)
+  install(FILES ${package_dir}/_tessera.pyi ${package_dir}/_dist.pyi ${package_dir}/_matrix.pyi DESTINATION tessera)
 endif()

@@ -2,6 +2,7 @@
 // The extension module tessera._tessera: one call per topic.
 #include "dist.hpp"
 #include "linop.hpp"
+#include "matrix.hpp"
 
 namespace tessera::python {
 void bind_linalg(nb::module_& m);
@@ -32,5 +33,6 @@ NB_MODULE(_tessera, m) {
   bind_fit(m);
   bind_solve(m);
   bind_split(m);
+  bind_matrix(m);
   bind_dist(m);
 }

@@ -8,7 +8,7 @@
 
 from typing import Any as _Any
 
-from . import _tessera, dist, fft, linalg, names, random, solve
+from . import _tessera, dist, fft, linalg, matrix, names, random, solve
 from ._config import config
 from ._tessera import *  # noqa: F403
 from ._trace import trace
@@ -22,7 +22,7 @@ inf = float("inf")
 nan = float("nan")
 
 __all__ = [name for name in dir(_tessera) if not name.startswith("_")]
-__all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "names", "nan", "newaxis"]
+__all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["pi", "random", "solve", "trace"]
 
 _neighbours = ("jax", "scipy", "torch")

@@ -160,7 +160,8 @@ def names_of(module, prefix=""):
 
 def public_objects():
     yield from names_of(ts)
-    for cls in (ts.Array, ts.NamedLinop, ts.Plan, ts.NamedDimension, ts.dist.DNDarray, ts.dist.Communicator):
+    classes = (ts.Array, ts.NamedLinop, ts.Plan, ts.NamedDimension, ts.dist.DNDarray, ts.dist.Communicator)
+    for cls in (*classes, ts.matrix.AnyMatrix):
         for name, value in vars(cls).items():
             if not name.startswith("_") and callable(getattr(value, "__get__", None)):
                 yield f"{cls.__name__}.{name}", value

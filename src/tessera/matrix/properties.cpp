@@ -91,28 +91,29 @@ std::optional<Value> scaled_value(const std::optional<Value>& v, const std::opti
   return v && by ? product_of(*v, *by) : std::nullopt;
 }
 
-enum class Effect : std::uint8_t { none, contradicts, unknown };
+enum class Effect : std::uint8_t { none, contradicts, agrees, unknown };
 
-// What setting element (i, j) to v does to a property.
+// What setting element (i, j) to v does to a property. Agreeing, it may have been the only one that
+// contradicted it before.
 Effect effect_of(Property p, i64 i, i64 j, const Value& v) {
   const bool zero = is_number(v, 0), one = is_number(v, 1), diagonal = i == j;
   const c128 z = v.as<c128>();
-  const auto when = [](bool contradicts) {
-    return contradicts ? Effect::contradicts : Effect::none;
+  const auto where = [](bool matters, bool agrees) {
+    return !matters ? Effect::none : agrees ? Effect::agrees : Effect::contradicts;
   };
   switch (p) {
-    case is_zero: return when(!zero);
-    case is_identity: return when(diagonal ? !one : !zero);
-    case is_diagonal: return when(!diagonal && !zero);
-    case is_upper_triangular: return when(i > j && !zero);
-    case is_lower_triangular: return when(i < j && !zero);
-    case has_unit_diagonal: return when(diagonal && !one);
-    case has_zero_diagonal: return when(diagonal && !zero);
+    case is_zero: return where(true, zero);
+    case is_identity: return where(true, diagonal ? one : zero);
+    case is_diagonal: return where(!diagonal, zero);
+    case is_upper_triangular: return where(i > j, zero);
+    case is_lower_triangular: return where(i < j, zero);
+    case has_unit_diagonal: return where(diagonal, one);
+    case has_zero_diagonal: return where(diagonal, zero);
     case is_permutation: return zero || one ? Effect::unknown : Effect::contradicts;
     case is_symmetric: return diagonal ? Effect::none : Effect::unknown;
-    case is_anti_symmetric: return diagonal ? when(!zero) : Effect::unknown;
-    case is_hermitian: return diagonal ? when(z.im != 0) : Effect::unknown;
-    case is_skew_hermitian: return diagonal ? when(z.re != 0) : Effect::unknown;
+    case is_anti_symmetric: return diagonal ? where(true, zero) : Effect::unknown;
+    case is_hermitian: return diagonal ? where(true, z.im == 0) : Effect::unknown;
+    case is_skew_hermitian: return diagonal ? where(true, z.re == 0) : Effect::unknown;
     default: return Effect::unknown;
   }
 }
@@ -223,9 +224,9 @@ void Properties::element_set(i64 i, i64 j, const Value& v) {
     const Effect e = effect_of(p, i, j, v);
     if (e == Effect::contradicts)
       flag(p) = false;
-    else if (e == Effect::none && (known & bit_of(p)))
+    else if (e != Effect::unknown && (known & bit_of(p)))
       flag(p) = true;
-    else
+    else if (e != Effect::none)
       flag(p).reset();
   }
   derived_ = {};

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// The classes of tessera.matrix: what a matrix is, its views, its elements, its properties.
+#include "matrix.hpp"
+
+#include "matrix_docs.hpp"
+#include "tessera/matrix/properties_check.hpp"
+
+namespace tessera::python {
+
+namespace {
+
+using nb::literals::operator""_a;
+
+std::pair<i64, i64> place_from(const AnyMatrix& m, nb::handle key) {
+  if (!PyTuple_Check(key.ptr()) || PyTuple_GET_SIZE(key.ptr()) != 2)
+    throw IndexError("a matrix takes two integers, m[i, j]; for slices use m.array()");
+  const auto of = [&](Py_ssize_t axis, i64 n) {
+    const i64 i = int_from(PyTuple_GET_ITEM(key.ptr(), axis), "a matrix takes m[i, j]");
+    return i < 0 ? i + n : i;
+  };
+  return {of(0, m.rows()), of(1, m.cols())};
+}
+
+nb::object element(const AnyMatrix& m, nb::handle key) {
+  const auto [i, j] = place_from(m, key);
+  return nb::steal(python_number(released([&] { return m.at(i, j); })));
+}
+
+void set_element(AnyMatrix& m, i64 i, i64 j, nb::handle value) {
+  const Value v = value_from(value, name(m.form()));
+  released([&] { m.set(i, j, v); });
+}
+
+void assign(AnyMatrix& m, nb::handle key, nb::handle value) {
+  const auto [i, j] = place_from(m, key);
+  if (m.form() == Form::triangular_bit && i == j && i < m.rows()) {
+    const char* text = "TriangularBit: the diagonal of a strictly triangular matrix is zero";
+    if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw nb::python_error();
+    return;
+  }
+  set_element(m, i, j, value);
+}
+
+nb::object as_numpy(const AnyMatrix& m) {
+  return numpy_of(wrap(released([&] { return full_copy(m, {}, cpu); })), false);
+}
+
+nb::object array_protocol(const AnyMatrix& m, nb::handle dtype, nb::handle copy) {
+  if (!copy.is_none() && !nb::cast<bool>(copy))
+    raise(PyExc_ValueError, "Unable to avoid copy while creating an array as requested.");
+  nb::object out = as_numpy(m);
+  return dtype.is_none() ? out : out.attr("astype")(dtype, nb::arg("copy") = false);
+}
+
+// The values that are kept under a name, where there is one.
+const std::optional<Value>* derived_value(const Derived& d, std::string_view name) {
+  return name == "trace"            ? &d.trace
+         : name == "determinant"    ? &d.determinant
+         : name == "sum"            ? &d.sum
+         : name == "diagonal_value" ? &d.diagonal_value
+                                    : nullptr;
+}
+
+nb::object known(const AnyMatrix& m, std::string_view name) {
+  const Derived& d = m.properties().derived();
+  if (const auto* v = derived_value(d, name))
+    return *v ? nb::steal(python_number(**v)) : nb::none();
+  if (name == "norm") return d.norm ? nb::object(nb::float_(*d.norm)) : nb::none();
+  const Property p = parse_property(name);
+  if (m.is(p)) return nb::bool_(true);
+  const auto said = m.properties().declared(p);
+  return said ? nb::object(nb::bool_(*said)) : nb::none();
+}
+
+void declare(AnyMatrix& m, std::string_view name, nb::handle value) {
+  Derived& d = m.properties().derived();
+  const std::optional<Value> v =
+      value.is_none() ? std::nullopt : std::optional(value_from(value, name));
+  if (const auto* place = derived_value(d, name)) {
+    require<ArgumentError>(m.rows() == m.cols() || (name != "trace" && name != "determinant"), name,
+                           ": a matrix of shape (", m.rows(), ", ", m.cols(), ") is not square");
+    *const_cast<std::optional<Value>*>(place) = v;
+  } else if (name == "norm") {
+    d.norm = v ? std::optional(v->as<double>()) : std::nullopt;
+  } else {
+    const Property p = parse_property(name);
+    require<DTypeError>(!v || PyBool_Check(value.ptr()), name, ": expected True, False or None");
+    m.properties().declare(p, v ? std::optional(v->as<bool>()) : std::nullopt);
+  }
+}
+
+// Slots for a number; what is no number is for other overloads.
+template <class F>
+auto with_number(F f) {
+  return [f](const AnyMatrix& m, nb::handle other) {
+    const auto v = factor_from(other);
+    if (!v) throw nb::next_overload();
+    return wrap(f(m, *v));
+  };
+}
+
+AnyMatrix divided(const AnyMatrix& m, const Value& by) {
+  if (by.kind() != Value::Kind::complex) return m.scaled(Value(1.0 / by.as<double>()));
+  return m.scaled(Value(1.0 / std::complex<double>(by.as<c128>())));
+}
+
+void bind_facts(nb::class_<AnyMatrix>& c) {
+  c.def_prop_ro(
+       "shape", [](const AnyMatrix& m) { return nb::make_tuple(m.rows(), m.cols()); },
+       nb::sig("def shape(self) -> tuple[int, int]"), "Rows and columns.")
+      .def_prop_ro(
+          "ndim", [](const AnyMatrix&) { return 2; }, "Two.")
+      .def_prop_ro(
+          "size", [](const AnyMatrix& m) { return m.rows() * m.cols(); },
+          "Rows times columns, whatever is stored.")
+      .def_prop_ro("nbytes", &AnyMatrix::bytes, "Bytes that are stored.")
+      .def_prop_ro(
+          "dtype", [](const AnyMatrix& m) { return dtype_object(m.dtype()); },
+          nb::sig("def dtype(self) -> DType"), "The element type, the scale included.")
+      .def_prop_ro("device", &AnyMatrix::device, nb::sig("def device(self) -> Device"),
+                   "Where the elements were made; operations run where the context says.")
+      .def_prop_ro(
+          "held_at",
+          [](const AnyMatrix& m) {
+            nb::list all;
+            for (const Device d : m.held_at()) all.append(d);
+            return all;
+          },
+          nb::sig("def held_at(self) -> list[Device]"),
+          "The device, and those that have a mirror of the elements.")
+      .def_prop_ro(
+          "form", [](const AnyMatrix& m) { return name(m.form()); },
+          nb::sig("def form(self) -> str"), "The name of its class.")
+      .def_prop_ro(
+          "properties",
+          [](nb::handle self) {
+            return nb::module_::import_("tessera.matrix").attr("Properties")(self);
+          },
+          nb::sig("def properties(self) -> tessera.matrix.Properties"),
+          "What is known of the matrix: a mapping of names to True, False or None.")
+      .def(
+          "check",
+          [](const AnyMatrix& m, std::string_view property) {
+            const Property p = parse_property(property);
+            return released([&] { return check(m, p); });
+          },
+          "property"_a, check_doc)
+      .def("_property", &known, "name"_a, nb::sig("def _property(self, name: str) -> typing.Any"))
+      .def("_declare", &declare, "name"_a, "value"_a.none(),
+           nb::sig("def _declare(self, name: str, value: typing.Any) -> None"));
+}
+
+void bind_views(nb::class_<AnyMatrix>& c) {
+  const auto view = [&](const char* name, AnyMatrix (AnyMatrix::*f)() const, const char* doc) {
+    const std::string sig = cat("def ", name, "(self) -> AnyMatrix");
+    c.def(
+        name, [f](const AnyMatrix& m) { return wrap(released([&] { return (m.*f)(); })); },
+        nb::sig(sig.c_str()), doc);
+  };
+  c.def_prop_ro(
+       "T", [](const AnyMatrix& m) { return wrap(m.transpose()); },
+       nb::sig("def T(self) -> AnyMatrix"), "The transpose: a view.")
+      .def_prop_ro(
+          "H", [](const AnyMatrix& m) { return wrap(m.adjoint()); },
+          nb::sig("def H(self) -> AnyMatrix"), "The conjugated transpose: a view.");
+  view("transpose", &AnyMatrix::transpose, transpose_doc);
+  view("conj", &AnyMatrix::conj, conj_doc);
+  view("copy", &AnyMatrix::copy, copy_doc);
+  view("__copy__", &AnyMatrix::copy, "The same as copy().");
+  c.def(
+       "__deepcopy__", [](const AnyMatrix& m, nb::handle) { return wrap(m.copy()); }, "memo"_a,
+       nb::sig("def __deepcopy__(self, memo: typing.Any) -> AnyMatrix"))
+      .def(
+          "astype",
+          [](const AnyMatrix& m, nb::handle dtype) {
+            const DType t = dtype_from(dtype);
+            return wrap(released([&] { return m.astype(t); }));
+          },
+          "dtype"_a, nb::sig("def astype(self, dtype: DTypeLike) -> AnyMatrix"), astype_doc)
+      .def(
+          "to",
+          [](const AnyMatrix& m, nb::handle device) {
+            const Device d = device_from(device);
+            return wrap(released([&] { return m.to(d); }));
+          },
+          "device"_a, nb::sig("def to(self, device: DeviceLike) -> AnyMatrix"), to_doc);
+}
+
+void bind_elements(nb::class_<AnyMatrix>& c) {
+  c.def("__getitem__", &element, "key"_a,
+        nb::sig("def __getitem__(self, key: tuple[int, int], /) -> typing.Any"))
+      .def("__setitem__", &assign, "key"_a, "value"_a,
+           nb::sig("def __setitem__(self, key: tuple[int, int], value: typing.Any, /) -> None"))
+      .def("set", &set_element, "i"_a, "j"_a, "value"_a,
+           nb::sig("def set(self, i: int, j: int, value: typing.Any) -> None"), set_doc)
+      .def(
+          "array",
+          [](const AnyMatrix& m, nb::handle dtype, nb::handle device) {
+            const Given g(dtype, device);
+            return wrap(released([&] { return full_copy(m, g.dtype, g.device); }));
+          },
+          "dtype"_a = nb::none(), "device"_a = nb::none(),
+          nb::sig("def array(self, dtype: DTypeLike | None = None, device: DeviceLike | None = "
+                  "None) -> Array"),
+          array_doc_of_matrix)
+      .def("numpy", &as_numpy, nb::sig("def numpy(self) -> typing.Any"), numpy_doc)
+      .def("__array__", &array_protocol, "dtype"_a = nb::none(), "copy"_a = nb::none(),
+           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
+                   "typing.Any"))
+      .def(
+          "__repr__", [](const AnyMatrix& m) { return released([&] { return m.str(); }); },
+          nb::sig("def __repr__(self) -> str"));
+  c.attr("__array_ufunc__") = nb::none();  // NumPy leaves arithmetic to the slots below
+  c.attr("__iter__") = nb::none();
+}
+
+void bind_scaling(nb::class_<AnyMatrix>& c) {
+  const auto times = [](const AnyMatrix& m, const Value& v) { return m.scaled(v); };
+  c.def("__mul__", with_number(times), nb::is_operator(),
+        nb::sig("def __mul__(self, other: complex, /) -> AnyMatrix"))
+      .def("__rmul__", with_number(times), nb::is_operator(),
+           nb::sig("def __rmul__(self, other: complex, /) -> AnyMatrix"))
+      .def("__truediv__", with_number(&divided), nb::is_operator(),
+           nb::sig("def __truediv__(self, other: complex, /) -> AnyMatrix"))
+      .def(
+          "__neg__", [](const AnyMatrix& m) { return wrap(m.scaled(Value(-1))); },
+          nb::sig("def __neg__(self) -> AnyMatrix"))
+      .def(
+          "__pos__", [](const AnyMatrix& m) { return wrap(m); },
+          nb::sig("def __pos__(self) -> AnyMatrix"))
+      .def(
+          "__invert__",
+          [](const AnyMatrix& m) { return wrap(released([&] { return m.complement(); })); },
+          nb::sig("def __invert__(self) -> AnyMatrix"));
+}
+
+}  // namespace
+
+Array full_copy(const AnyMatrix& m, std::optional<DType> dtype, std::optional<Device> where) {
+  const Array a = m.array(dtype, where);
+  return may_share_memory(a, m.payload().data) ? a.copy() : a;
+}
+
+std::optional<Value> factor_from(nb::handle h) {
+  if (auto v = weak_value(h.ptr())) return v;
+  const bool one = is_array(h.ptr()) ? array_of(h.ptr()).ndim() == 0
+                                     : PyObject_CheckBuffer(h.ptr()) && PyNumber_Check(h.ptr()) &&
+                                           !nb::hasattr(h, "__len__");
+  return one ? std::optional(value_from(h, "a factor")) : std::nullopt;
+}
+
+void bind_matrix(nb::module_& m) {
+  std::string name = nb::cast<std::string>(m.attr("__name__"));
+  name = cat(name.substr(0, name.rfind('.') + 1), "_matrix");
+  PyObject* made = PyImport_AddModule(name.c_str());  // borrowed from sys.modules
+  if (!made) throw nb::python_error();
+  nb::module_ d = nb::borrow<nb::module_>(made);
+  d.doc() = "The compiled part of tessera.matrix; import tessera.matrix instead.";
+  nb::class_<AnyMatrix> c(d, "AnyMatrix", any_matrix_doc);
+  bind_facts(c);
+  bind_views(c);
+  bind_elements(c);
+  bind_scaling(c);
+  bind_matrix_forms(d);
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices of any form: full, of bits, or packed by what is known of them.
+
+>>> c = ts.matrix.TriangularBit([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+>>> c.shape, c.nbytes < ts.matrix.Dense((1000, 1000)).nbytes, (2.0 * c.T)[2, 0]
+((3, 3), True, 2.0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from ._matrix import AntiSymmetric, AnyMatrix, Bit, Dense, Diagonal, Identity, Symmetric, Triangular, TriangularBit
+
+__all__ = [
+    "AntiSymmetric",
+    "AnyMatrix",
+    "Bit",
+    "Dense",
+    "Diagonal",
+    "Identity",
+    "Properties",
+    "Symmetric",
+    "Triangular",
+    "TriangularBit",
+]
+
+_names = (
+    "is_zero",
+    "is_identity",
+    "is_permutation",
+    "is_diagonal",
+    "is_upper_triangular",
+    "is_lower_triangular",
+    "has_unit_diagonal",
+    "has_zero_diagonal",
+    "is_symmetric",
+    "is_anti_symmetric",
+    "is_hermitian",
+    "is_skew_hermitian",
+    "is_unitary",
+    "is_atomic",
+    "trace",
+    "determinant",
+    "sum",
+    "diagonal_value",
+    "norm",
+)
+
+
+class Properties(MutableMapping[str, Any]):
+    """What is known of a matrix: its form, what was declared and what follows from it, and values that were computed.
+
+    Declarations are trusted: a matrix that is declared diagonal is multiplied by its diagonal alone. ``m.check(name)``
+    looks at the elements. Iterating gives the names of what is known; names of which nothing is known give None.
+    ValueError where a declaration contradicts the shape or another one.
+
+    >>> m = ts.matrix.Dense([[1., 0.], [0., 4.]])
+    >>> m.properties["is_diagonal"] = True
+    >>> m.properties["is_symmetric"], m.properties["is_unitary"], list(m.properties)
+    (True, None, ['is_diagonal', 'is_upper_triangular', 'is_lower_triangular', 'is_symmetric'])
+    >>> m[0, 1] = 2.0; m.properties["is_diagonal"]
+    False
+    """
+
+    __slots__ = ("_matrix",)
+
+    def __init__(self, matrix: AnyMatrix) -> None:
+        self._matrix = matrix
+
+    def __getitem__(self, name: str) -> Any:
+        return self._matrix._property(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._matrix._declare(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        self._matrix._declare(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in _names and self[name] is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in _names if self[name] is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"Properties({dict(self)})"
