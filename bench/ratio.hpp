@@ -38,6 +38,7 @@ void bench_fft();
 void bench_chain();
 void bench_tiles();
 void bench_device();
+void bench_dispatch();
 void bench_cuda_algebra();
 void bench_solve();
 void bench_split();

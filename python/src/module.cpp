@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extension module tessera._tessera: one call per topic.
+#include "compute.hpp"
 #include "dist.hpp"
 #include "linop.hpp"
 #include "matrix.hpp"
@@ -25,6 +26,7 @@ NB_MODULE(_tessera, m) {
   bind_linalg(m);
   bind_random(m);
   bind_config(m);
+  bind_compute(m);
   bind_io(m);
   bind_names(m);
   bind_named_shapes(m);

@@ -13,123 +13,149 @@ std::string seconds_text(double s) {
   return s < 1 ? fmt::format("{:.3g} ms", s * 1e3) : fmt::format("{:.3g} s", s);
 }
 
-struct Move {
-  double seconds = 0;
-  i64 bytes = 0;
-};
+bool is_at(const Held& x, Device device) {
+  return std::find(x.at.begin(), x.at.end(), device) != x.at.end();
+}
 
-// What has to travel before `device` can begin: each operand from where it comes quickest.
-Move to_bring(Device device, std::span<const Held> operands, const Topology& links) {
-  Move all;
+// Pinned memory travels at the speed of the link, other memory at that of the measured route.
+double move_seconds(const Held& x, Device from, Device to, const Candidates& machine) {
+  const auto bytes = static_cast<double>(x.bytes);
+  if (!x.pinned)
+    if (const auto measured = machine.costs.move_seconds(from, to, bytes)) return *measured;
+  const Link& link = machine.links.link(from, to);
+  return link.latency_seconds + bytes / link.bytes_per_second;
+}
+
+// What has to travel before the device can begin: each operand from where it comes quickest.
+void count_moves(Considered& c, std::span<const Held> operands, const Candidates& machine) {
   for (const Held& x : operands) {
-    if (std::find(x.at.begin(), x.at.end(), device) != x.at.end()) continue;
+    if (is_at(x, c.device)) continue;
     std::optional<double> quickest;
     for (const Device from : x.at) {
-      const Link& link = links.link(from, device);
-      const double s = link.latency_seconds + static_cast<double>(x.bytes) / link.bytes_per_second;
+      const double s = move_seconds(x, from, c.device, machine);
       if (!quickest || s < *quickest) quickest = s;
     }
-    all.seconds += quickest.value_or(0);
-    all.bytes += x.bytes;
+    c.transfer_seconds += quickest.value_or(0);
+    c.transferred_bytes += x.bytes;
   }
-  return all;
 }
 
-struct Bid {
-  Choice choice;
-  std::string refused;  // "": it is a candidate
-  bool for_memory = false;
-  double seconds() const { return choice.compute_seconds + choice.transfer_seconds; }
-};
-
-std::string text_of(const Bid& bid) {
-  const Choice& c = bid.choice;
-  if (!bid.refused.empty()) return cat(c.device, ": ", bid.refused);
-  std::string text = cat(c.device, ": ", seconds_text(c.compute_seconds), " to compute");
-  if (c.transferred_bytes == 0) return text + ", all operands are there";
-  return text + cat(" and ", seconds_text(c.transfer_seconds), " to bring ",
-                    bytes_text(c.transferred_bytes), ": ", seconds_text(bid.seconds()));
+bool suits(PrecisionMode mode, DType dtype) {
+  if (mode == PrecisionMode::automatic || !is_inexact(dtype)) return true;
+  return (real_of(dtype) == DType::f64) == (mode == PrecisionMode::force_float64);
 }
 
-Bid bid_of(const DeviceOffer& offer, const Workload& problem, std::span<const Held> operands,
-           i64 result_bytes, const Candidates& machine, const Rules& rules) {
-  Bid bid;
-  Choice& c = bid.choice;
-  c.device = offer.device;
-  if (!offer.closed.empty()) {
-    bid.refused = offer.closed;
-    return bid;
-  }
-  const auto seconds = machine.costs.seconds(offer.device, problem);
-  if (!seconds) {
-    bid.refused = cat("no measured time of ", name(problem.op), " in ", name(problem.dtype));
-    return bid;
-  }
+// Why data are not brought to an accelerator that does not have them; "": they may be.
+std::string kept_away(const Workload& problem, i64 result_bytes, const Rules& rules) {
   const i64 elements = result_bytes / std::max<i64>(size_of(problem.dtype), 1);
-  if (offer.device.kind != Kind::cpu && !rules.forced && elements < rules.gpu_threshold_elements) {
-    bid.refused = cat(
-        elements, " elements, fewer than gpu_threshold_elements = ", rules.gpu_threshold_elements);
-    return bid;
-  }
-  const Move move = to_bring(offer.device, operands, machine.links);
-  c.compute_seconds = *seconds;
-  c.transfer_seconds = move.seconds;
-  c.transferred_bytes = move.bytes;
-  const i64 needed = move.bytes + result_bytes;
-  if (offer.free_bytes && *offer.free_bytes < needed) {
-    bid.for_memory = true;
-    bid.refused =
-        cat("needs ", bytes_text(needed), ", ", bytes_text(*offer.free_bytes), " are free");
-  }
-  return bid;
+  if (elements < rules.gpu_threshold_elements)
+    return cat(elements,
+               " elements, fewer than gpu_threshold_elements = ", rules.gpu_threshold_elements);
+  if (!suits(rules.precision, problem.dtype))
+    return cat("is kept for ",
+               rules.precision == PrecisionMode::force_float32 ? "float32" : "float64", ", and no ",
+               name(problem.dtype), " is converted for it");
+  return "";
 }
 
-Choice taken(std::vector<Bid>& bids, std::size_t best) {
-  Choice choice = bids[best].choice;
-  choice.reasons.push_back(text_of(bids[best]));
-  for (std::size_t i = 0; i < bids.size(); ++i)
-    if (i != best) choice.reasons.push_back(text_of(bids[i]));
-  return choice;
+Considered consider(const DeviceOffer& offer, const Workload& problem,
+                    std::span<const Held> operands, i64 result_bytes, const Candidates& machine,
+                    const Rules& rules) {
+  Considered c{offer.device, std::nullopt, 0, 0, offer.closed, false};
+  if (!c.refused.empty()) return c;
+  c.compute_seconds = machine.costs.seconds(offer.device, problem);
+  count_moves(c, operands, machine);
+  if (offer.device.kind != Kind::cpu && !rules.forced && c.transferred_bytes > 0)
+    c.refused = kept_away(problem, result_bytes, rules);
+  const i64 needed = c.transferred_bytes + result_bytes;
+  if (c.refused.empty() && offer.free_bytes && *offer.free_bytes < needed) {
+    c.lacks_memory = true;
+    c.refused = cat("needs ", bytes_text(needed), ", ",
+                    bytes_text(std::max<i64>(*offer.free_bytes, 0)), " are free");
+  }
+  return c;
 }
 
-std::string all_texts(const std::vector<Bid>& bids) {
+// Measured devices are compared by time. One that was not measured is taken where it has all the
+// data and the others would have to fetch some, or where nothing was measured: then the device that
+// needs the fewest bytes.
+bool is_better(const Considered& a, const Considered& b) {
+  const bool known_a = a.compute_seconds.has_value(), known_b = b.compute_seconds.has_value();
+  if (known_a && known_b) return a.seconds() < b.seconds();
+  if (known_a) return b.transferred_bytes > 0 || a.transferred_bytes == 0;
+  if (known_b) return a.transferred_bytes == 0 && b.transferred_bytes > 0;
+  return a.transferred_bytes < b.transferred_bytes;
+}
+
+Choice taken(std::vector<Considered>&& all, std::size_t best) {
+  std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(best),
+              all.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+  const Considered& c = all[0];
+  return {c.device, c.compute_seconds.value_or(0), c.transfer_seconds, c.transferred_bytes,
+          std::move(all)};
+}
+
+std::string all_texts(const std::vector<Considered>& all) {
   std::string text;
-  for (const Bid& b : bids) text += cat(text.empty() ? "" : "; ", text_of(b));
+  for (const Considered& c : all) text += cat(text.empty() ? "" : "; ", c.str());
   return text;
+}
+
+Choice choose_forced(const Workload& problem, std::vector<Considered>&& all, Device forced) {
+  require<DeviceError>(!all.empty(), name(problem.op), ": ", forced,
+                       " was asked for, which this context does not use");
+  require<DeviceError>(all[0].refused.empty(), name(problem.op), ": ", forced, " was asked for; ",
+                       all[0].str());
+  return taken(std::move(all), 0);
 }
 
 }  // namespace
 
+std::string Considered::str() const {
+  if (!refused.empty()) return cat(device, ": ", refused);
+  std::string text =
+      cat(device, ": ",
+          compute_seconds ? seconds_text(*compute_seconds) + " to compute" : "not measured");
+  if (transferred_bytes == 0) return text + ", all operands are there";
+  return text + cat(" and ", seconds_text(transfer_seconds), " to bring ",
+                    bytes_text(transferred_bytes), ": ", seconds_text(seconds()));
+}
+
 std::string Choice::str() const {
   std::string text;
-  for (const std::string& r : reasons) text += cat(text.empty() ? "" : "\n", r);
+  for (const Considered& c : considered) text += cat(text.empty() ? "" : "\n", c.str());
   return text;
+}
+
+std::vector<Device> bound_to(std::span<const Held> operands, std::span<const Device> usable) {
+  std::vector<Device> bound;
+  const auto is_usable = [&](Device d) {
+    return std::find(usable.begin(), usable.end(), d) != usable.end();
+  };
+  for (const Held& x : operands) {
+    if (std::any_of(x.at.begin(), x.at.end(), is_usable)) continue;
+    for (const Device d : x.at)
+      if (std::find(bound.begin(), bound.end(), d) == bound.end()) bound.push_back(d);
+  }
+  return bound;
 }
 
 Choice choose(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
               const Candidates& machine, const Rules& rules) {
-  std::vector<Bid> bids;
+  std::vector<Considered> all;
   for (const DeviceOffer& offer : machine.offers)
     if (!rules.forced || offer.device == *rules.forced)
-      bids.push_back(bid_of(offer, problem, operands, result_bytes, machine, rules));
-  if (rules.forced) {
-    require<DeviceError>(!bids.empty(), name(problem.op), ": ", *rules.forced,
-                         " was asked for, which this context does not use");
-    require<DeviceError>(bids[0].refused.empty(), name(problem.op), ": ", *rules.forced,
-                         " was asked for; ", text_of(bids[0]));
-    Choice choice = taken(bids, 0);
-    choice.reasons[0] += " (asked for)";
-    return choice;
-  }
+      all.push_back(consider(offer, problem, operands, result_bytes, machine, rules));
+  if (rules.forced) return choose_forced(problem, std::move(all), *rules.forced);
   std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < bids.size(); ++i)
-    if (bids[i].refused.empty() && (!best || bids[i].seconds() < bids[*best].seconds())) best = i;
-  if (best) return taken(bids, *best);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].refused.empty() && (!best || is_better(all[i], all[*best]))) best = i;
+  if (best) return taken(std::move(all), *best);
   const bool for_memory =
-      std::any_of(bids.begin(), bids.end(), [](const Bid& b) { return b.for_memory; });
+      std::any_of(all.begin(), all.end(), [](const Considered& c) { return c.lacks_memory; });
   require<OutOfMemory>(!for_memory, name(problem.op),
-                       ": no device has room for it: ", all_texts(bids));
-  throw DeviceError(cat(name(problem.op), ": no device can do it: ", all_texts(bids)));
+                       ": no device has room for it: ", all_texts(all));
+  throw DeviceError(cat(name(problem.op), ": no device can do it: ", all_texts(all)));
 }
 
 }  // namespace tessera

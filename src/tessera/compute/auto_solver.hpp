@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which device an operation should run on: the one that is done first, what must be moved there
-// included, with a sentence for each device that was considered. Pure: costs, links and free memory
-// are given, so invented machines test it. Moves nothing; results stay where they are computed.
+// included, with a sentence for each device that was considered. Where costs are not known, data
+// stay where they are. Pure: costs, links and free memory are given, so invented machines test it.
+// Moves nothing; results stay where they are computed.
 //   Choice c = choose({Operation::matmul, DType::f32, n, n, n}, operands, n * n * 4, machine);
 
 #include <optional>
@@ -19,6 +20,7 @@ namespace tessera {
 struct Held {
   i64 bytes = 0;
   std::vector<Device> at;
+  bool pinned = false;  // its copy on the host
 };
 
 struct DeviceOffer {
@@ -33,23 +35,45 @@ struct Candidates {
   std::vector<DeviceOffer> offers;  // the host first
 };
 
+// What accelerators are for. Nothing is ever converted for it: work of another precision is not
+// brought to them, and what already lies there is computed there as it is.
+enum class PrecisionMode : std::uint8_t { automatic, force_float32, force_float64 };
+
 struct Rules {
   std::optional<Device> forced = {};
-  i64 gpu_threshold_elements = 0;  // results with fewer elements stay on the host; 0: no such rule
+  i64 gpu_threshold_elements = 0;  // smaller results are not brought there; 0: no such rule
+  PrecisionMode precision = PrecisionMode::automatic;
+};
+
+// What a device would take, or why it is out of the question.
+struct TESSERA_API Considered {
+  Device device;
+  std::optional<double> compute_seconds;  // nothing: not measured
+  double transfer_seconds = 0;
+  i64 transferred_bytes = 0;
+  std::string refused;  // "": it could be taken
+  bool lacks_memory = false;
+  double seconds() const { return compute_seconds.value_or(0) + transfer_seconds; }
+  std::string str() const;
 };
 
 struct TESSERA_API Choice {
   Device device;
-  double compute_seconds = 0;
+  double compute_seconds = 0;  // 0 where it was not measured
   double transfer_seconds = 0;
   i64 transferred_bytes = 0;
-  std::vector<std::string> reasons;  // the chosen device first
-  std::string str() const;           // the reasons, one a line
+  std::vector<Considered> considered;  // the chosen device first
+  std::string str() const;             // why, one line for each of them
 };
 
 // OutOfMemory where no device has room; DeviceError where the forced one is not offered, is closed
 // or cannot do it.
 TESSERA_API Choice choose(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
                           const Candidates& machine, const Rules& rules = {});
+
+// Devices outside `usable` on which an operand lies and nowhere else: such data stay, so one of
+// these is where they are computed.
+TESSERA_API std::vector<Device> bound_to(std::span<const Held> operands,
+                                         std::span<const Device> usable);
 
 }  // namespace tessera

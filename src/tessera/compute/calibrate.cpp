@@ -9,8 +9,10 @@
 #include <functional>
 #include <sstream>
 
+#include "tessera/device/memory.hpp"
 #include "tessera/device/stream.hpp"
 #include "tessera/device/topology.hpp"
+#include "tessera/kernels/bitmatmul/bitmatmul.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
@@ -22,7 +24,6 @@ namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::array measured_dtypes{DType::f32, DType::f64, DType::c64, DType::c128};
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -38,6 +39,19 @@ Array numbers(const Shape& shape, DType dtype, Device device) {
   return Random(7).normal(shape, dtype, device);
 }
 
+// The same numbers over and over, for operations whose time does not depend on them: large arrays
+// take less time to make than to compute with.
+Array repeated(const Shape& shape, DType dtype, Device device) {
+  constexpr i64 period = i64{1} << 14;
+  i64 size = 1;
+  for (const i64 n : shape) size *= n;
+  if (size % period != 0) return numbers(shape, dtype, device);
+  return numbers({period}, dtype, device)
+      .broadcast_to({size / period, period})
+      .contiguous()
+      .reshape(shape);
+}
+
 // Symmetric, positive definite and far from singular: every factorization has something to do.
 Array tame(i64 n, DType dtype, Device device) {
   const Array a = numbers({n, n}, dtype, device);
@@ -46,108 +60,196 @@ Array tame(i64 n, DType dtype, Device device) {
   return ops::add(sum, shift);
 }
 
-Trial trial_of(Operation op, DType dtype, i64 n, Device device) {
-  const auto make = [&](const Workload& problem, auto run) {
-    return Trial{problem, [run] { (void)run(); }};
-  };
+template <class Run>
+Trial trial(const Workload& problem, Run run) {
+  return {problem, [run] { (void)run(); }};
+}
+
+// Products and what reads its operands once.
+Trial product_trial(Operation op, DType dtype, i64 n, Device device) {
   switch (op) {
     case Operation::elementwise: {
-      const Array a = numbers({n * n}, dtype, device), b = numbers({n * n}, dtype, device);
-      return make({op, dtype, n * n}, [a, b] { return ops::add(a, b); });
+      const Array a = repeated({n * n}, dtype, device), b = repeated({n * n}, dtype, device);
+      return trial({op, dtype, n * n}, [a, b] { return ops::add(a, b); });
     }
     case Operation::reduce: {
-      const Array a = numbers({n * n}, dtype, device);
-      return make({op, dtype, n * n}, [a] { return reduce(ReduceOp::sum, a); });
+      const Array a = repeated({n * n}, dtype, device);
+      return trial({op, dtype, n * n}, [a] { return reduce(ReduceOp::sum, a); });
     }
     case Operation::matvec: {
-      const Array a = numbers({n, n}, dtype, device), x = numbers({n}, dtype, device);
-      return make({op, dtype, n, 1, n}, [a, x] { return matmul(a, x); });
+      const Array a = repeated({n, n}, dtype, device), x = numbers({n}, dtype, device);
+      return trial({op, dtype, n, 1, n}, [a, x] { return matmul(a, x); });
     }
-    case Operation::matmul: {
-      const Array a = numbers({n, n}, dtype, device), b = numbers({n, n}, dtype, device);
-      return make({op, dtype, n, n, n}, [a, b] { return matmul(a, b); });
+    case Operation::bit_matmul: {
+      const Array x = numbers({n, n}, DType::f32, device);
+      const Bits a = bit_pack(ops::greater(x, Value(0.0)));
+      return trial({op, dtype, n, n, n}, [a] { return bit_counts(a, a); });
     }
-    default: break;
-  }
-  const Array a = tame(n, dtype, device), b = numbers({n, 1}, dtype, device);
-  const Workload square{op, dtype, n, op == Operation::solve ? 1 : n};
-  switch (op) {
-    case Operation::solve: return make(square, [a, b] { return linalg::solve(a, b); });
-    case Operation::inverse: return make(square, [a] { return linalg::inverse(a); });
-    case Operation::cholesky: return make(square, [a] { return linalg::cholesky(a); });
-    case Operation::qr: return make(square, [a] { return linalg::qr(a); });
-    case Operation::eigh: return make(square, [a] { return linalg::eigh(a); });
-    default: return make(square, [a] { return linalg::svd(a); });
+    default: {
+      const Array a = repeated({n, n}, dtype, device), b = repeated({n, n}, dtype, device);
+      return trial({op, dtype, n, n, n}, [a, b] { return matmul(a, b); });
+    }
   }
 }
 
-constexpr std::array measured_operations{
-    Operation::elementwise, Operation::reduce,  Operation::matvec,   Operation::matmul,
-    Operation::solve,       Operation::inverse, Operation::cholesky, Operation::qr,
-    Operation::eigh,        Operation::svd};
+Trial trial_of(Operation op, DType dtype, i64 n, Device device) {
+  if (op < Operation::solve) return product_trial(op, dtype, n, device);
+  const Array a = op == Operation::eig ? numbers({n, n}, dtype, device) : tame(n, dtype, device);
+  const Array b = numbers({n, 1}, dtype, device);
+  const Workload square{op, dtype, n, op == Operation::solve ? 1 : n};
+  switch (op) {
+    case Operation::solve: return trial(square, [a, b] { return linalg::solve(a, b); });
+    case Operation::inverse: return trial(square, [a] { return linalg::inverse(a); });
+    case Operation::cholesky: return trial(square, [a] { return linalg::cholesky(a); });
+    case Operation::qr: return trial(square, [a] { return linalg::qr(a); });
+    case Operation::eigh: return trial(square, [a] { return linalg::eigh(a); });
+    case Operation::eig: return trial(square, [a] { return linalg::eig(a); });
+    default: return trial(square, [a] { return linalg::svd(a); });
+  }
+}
 
-double timed(const Trial& trial, Device device) {
+// The best of a few, as many as fit into a few milliseconds; what takes long is run once or twice.
+double best_of(const std::function<void()>& run, Device device) {
   const Stream stream = Stream::home(device);
   const auto once = [&] {
     const auto start = Clock::now();
-    trial.run();
+    run();
     stream.sync();
     return since(start);
   };
-  once();  // plans, pages and workspaces
+  const double first = once();  // plans, pages and workspaces
+  if (first > 0.1) return first;
   double best = once();
-  for (int i = 0; i < 4 && best < 2e-3; ++i) best = std::min(best, once());
+  for (int i = 0; i < 5 && best < 1e-3; ++i) best = std::min(best, once());
   return std::max(best, 1e-9);
 }
 
-// Sizes grow fourfold in each direction; the next one takes up to 64 times as long.
-void draw_curve(CostModel& model, Operation op, DType dtype, Device device, double seconds) {
-  const auto start = Clock::now();
-  for (i64 n = 8; n <= 8192; n *= 4) {
-    const auto began = Clock::now();
-    const Trial trial = trial_of(op, dtype, n, device);
-    model.add(device, trial.problem, timed(trial, device));
-    if (since(start) + 30 * since(began) > seconds) break;
+constexpr std::array<i64, 9> sizes{8, 32, 64, 128, 256, 512, 1024, 2048, 4096};
+
+// The curve of one operation, so far.
+struct Drawing {
+  Device device;
+  Operation op;
+  DType dtype;
+  std::size_t next = 0;  // of the sizes
+  double last = 0;       // seconds of the last point
+  double expected = 0;   // seconds that the next point takes, all runs and its operands included
+};
+
+// Small sizes are all latency, so the time of the next size is guessed from the growth so far.
+void foresee(Drawing& d, double making, double now) {
+  const double step = double(sizes[d.next]) / double(sizes[d.next - 1]), area = step * step;
+  const double most = d.op >= Operation::matmul ? area * step : area;
+  const double growth =
+      d.last > 0 ? std::clamp(1.5 * now / d.last, 1.5, most) : std::min(most, 8.0);
+  const double then = now * growth;
+  d.expected = making * area + then * (then > 0.1 ? 1 : then > 1e-3 ? 2 : 7);
+  d.last = now;
+}
+
+// False where the device cannot do it, or has no room for it.
+bool draw_point(CostModel& model, Drawing& d) {
+  const auto began = Clock::now();
+  try {
+    const Trial t = trial_of(d.op, d.dtype, sizes[d.next], d.device);
+    Stream::home(d.device).sync();
+    const double making = since(began), now = best_of(t.run, d.device);
+    model.add(d.device, t.problem, now);
+    if (++d.next == sizes.size()) return false;
+    foresee(d, d.next == 1 ? 0 : making, now);
+  } catch (const Error&) {
+    return false;
   }
+  return true;
+}
+
+// The others stand in for one of these (stand_in): what takes long is measured in fewer dtypes.
+std::span<const DType> dtypes_of(Operation op) {
+  static constexpr DType all[] = {DType::f32, DType::f64, DType::c64, DType::c128},
+                         some[] = {DType::f32, DType::f64, DType::c128}, bits[] = {DType::b1};
+  if (op == Operation::bit_matmul) return bits;
+  if (op == Operation::eig) return std::span(some).subspan(1);
+  if (op >= Operation::solve) return some;
+  return all;
+}
+
+// Devices take turns, so that the clock treats them alike.
+std::vector<Drawing> all_drawings(std::span<const Device> devices) {
+  std::vector<Drawing> all;
+  for (int i = 0; i < operation_count; ++i)
+    for (const DType dtype : dtypes_of(static_cast<Operation>(i)))
+      for (const Device device : devices) all.push_back({device, static_cast<Operation>(i), dtype});
+  return all;
+}
+
+void draw_curves(CostModel& model, std::span<const Device> devices, double seconds) {
+  const auto start = Clock::now();
+  std::vector<Drawing> open = all_drawings(devices);
+  while (!open.empty()) {
+    std::vector<Drawing> next;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const double left = seconds - since(start);
+      const double share = 2 * left / double(open.size() - i + next.size());
+      const bool fits = open[i].next == 0 || open[i].expected < share;  // one point in any case
+      if (fits && draw_point(model, open[i])) next.push_back(open[i]);
+    }
+    open = std::move(next);
+  }
+}
+
+// As arrays of the host travel: not pinned, touched before.
+void draw_routes(CostModel& model, Device device) {
+  for (const i64 kib : {i64{1}, i64{16}, i64{256}, i64{4096}, i64{32768}}) try {
+      const Array here = repeated({kib * 256}, DType::f32, cpu), there = here.to(device);
+      const double bytes = double(kib) * 1024;
+      model.add_move(cpu, device, bytes, best_of([&] { (void)here.to(device); }, device));
+      model.add_move(device, cpu, bytes, best_of([&] { (void)there.to(cpu); }, device));
+    } catch (const Error&) {
+      return;  // no room, or no such device any more: the link's figures stand in
+    }
 }
 
 }  // namespace
 
 CostModel calibrate(std::span<const Device> devices, double seconds) {
   CostModel model;
-  const double share =
-      seconds / double(devices.size() * measured_operations.size() * measured_dtypes.size());
+  const auto start = Clock::now();
+  for (const Device device : devices)
+    if (device != cpu) draw_routes(model, device);
+  draw_curves(model, devices, seconds - since(start));
   for (const Device device : devices) {
-    for (const Operation op : measured_operations)
-      for (const DType dtype : measured_dtypes) try {
-          draw_curve(model, op, dtype, device, share);
-        } catch (const NotAvailable&) {  // no such kernel there: no candidate for it
-        }
+    const Workload large{Operation::elementwise, DType::f32, sizes.back() * sizes.back()};
+    if (const auto s = model.seconds(device, large))
+      model.set_memory_rate(device, touched_bytes(large) / *s);
+    trim_pool(device);
   }
   return model;
 }
 
-CostModel cached_costs(const std::string& path, std::span<const Device> devices) {
-  if (path.empty()) return calibrate(devices);
+CostModel cached_costs(const std::string& path, std::span<const Device> devices, double seconds) {
+  if (path.empty()) return calibrate(devices, seconds);
   const std::string key = cat("# ", machine_key(), '\n');
   std::ostringstream kept;
   if (std::ifstream file(path); file) kept << file.rdbuf();
   const std::string text = kept.str();
+  CostModel known;
   if (text.starts_with(key)) try {
-      CostModel known = CostModel::parse(std::string_view(text).substr(key.size()));
-      if (std::all_of(devices.begin(), devices.end(), [&](Device d) { return known.knows(d); }))
-        return known;
+      known = CostModel::parse(std::string_view(text).substr(key.size()));
     } catch (const Error&) {
       // Damaged: measured again and replaced below.
     }
-  CostModel fresh = calibrate(devices);
+  std::vector<Device> missing;
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(missing),
+               [&](Device d) { return !known.knows(d); });
+  if (missing.empty()) return known;
+  known.add(calibrate(missing, seconds));
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const std::string written = path + cat(".", since(Clock::time_point{}));
-  if (std::ofstream(written) << key << fresh.text()) {
+  if (std::ofstream(written) << key << known.text()) {
     std::filesystem::rename(written, path, ignored);
   }
-  return fresh;
+  return known;
 }
 
 std::string cost_cache_path() { return cache_path("costs.txt"); }

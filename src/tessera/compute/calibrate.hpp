@@ -13,14 +13,16 @@ namespace tessera {
 
 inline constexpr double calibration_seconds = 3;  // of all devices together, at most about
 
-// Each operation and dtype at growing sizes, while its share of `seconds` lasts; what a device
-// cannot do is left out.
+// Each operation and dtype at growing sizes, round by round until `seconds` are used up, so that
+// what is quick is measured at larger sizes than what is slow; arrays on their way to and from the
+// host; the rate of the memory. What a device cannot do is left out.
 TESSERA_API CostModel calibrate(std::span<const Device> devices,
                                 double seconds = calibration_seconds);
-// The measurement of this machine in the file at `path`, else a new one, which is then written
-// there. A file that is missing, damaged or of another machine is replaced; one that cannot be
-// written is no error. "" measures and writes nothing.
-TESSERA_API CostModel cached_costs(const std::string& path, std::span<const Device> devices);
+// The measurement of this machine in the file at `path`; devices that it does not know are measured
+// and written there. A file that is missing, damaged or of another machine is replaced; one that
+// cannot be written is no error. "": measures all and writes nothing.
+TESSERA_API CostModel cached_costs(const std::string& path, std::span<const Device> devices,
+                                   double seconds = calibration_seconds);
 // $XDG_CACHE_HOME/tessera/costs.txt, or the same under ~/.cache; "" where there is neither.
 TESSERA_API std::string cost_cache_path();
 

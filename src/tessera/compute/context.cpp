@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/compute/context.hpp"
 
-#include <cstdio>
+#include <algorithm>
 
+#include "tessera/base/warn.hpp"
 #include "tessera/compute/calibrate.hpp"
+#include "tessera/compute/precision.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
 
 namespace tessera {
 namespace {
-
-constexpr double quick_in_double = 0.25;
 
 std::vector<Device> with_host(const std::vector<Device>& accelerators) {
   std::vector<Device> all{cpu};
@@ -25,17 +25,24 @@ ComputeContext::ComputeContext(std::vector<Device> accelerators, CostModel costs
       facts_(new Facts{std::move(costs), std::move(links)}) {}
 
 void ComputeContext::enable_gpu(const AcceleratorConfig& config) {
-  require<ArgumentError>(config.device_id >= 0 && config.memory_limit_bytes >= 0,
-                         "enable_gpu: device_id = ", config.device_id,
-                         ", memory_limit_bytes = ", config.memory_limit_bytes,
-                         "; expected neither to be negative");
+  const i64 sizes[] = {config.device_id, config.memory_limit_bytes, config.stream_buffer_size,
+                       config.pinned_budget_bytes};
+  require<ArgumentError>(
+      std::all_of(std::begin(sizes), std::end(sizes), [](i64 n) { return n >= 0; }) &&
+          config.device_id <= INT16_MAX,
+      "enable_gpu: device_id = ", config.device_id,
+      ", memory_limit_bytes = ", config.memory_limit_bytes,
+      ", stream_buffer_size = ", config.stream_buffer_size,
+      ", pinned_budget_bytes = ", config.pinned_budget_bytes, "; expected none to be negative");
   const Device gpu{Kind::cuda, static_cast<std::int16_t>(config.device_id)};
   compute_device(gpu);  // refuses with the reason
+  if (config.pinned_budget_bytes > 0) set_pinned_budget(config.pinned_budget_bytes);
   const std::lock_guard lock(mutex_);
+  if (accelerators_ != std::vector{gpu}) facts_.reset();
   accelerators_ = {gpu};
   config_ = config;
+  rules_.precision = config.precision;
   breaker_ = {};
-  facts_.reset();
 }
 
 void ComputeContext::disable_gpu() {
@@ -85,11 +92,16 @@ const ComputeContext::Facts& ComputeContext::facts() const {
   return *facts_;
 }
 
-Candidates ComputeContext::candidates() const {
-  const Facts& known = facts();
-  Candidates machine{known.costs, known.links, {}};
+Candidates ComputeContext::candidates(std::span<const Device> devices) const {
+  // Devices to which data are bound have no costs; nothing is measured for their sake.
+  static const auto* const no_costs = new CostModel;
+  const bool bound = std::none_of(devices.begin(), devices.end(), [&](Device d) {
+    return d == cpu ||
+           std::find(accelerators_.begin(), accelerators_.end(), d) != accelerators_.end();
+  });
+  Candidates machine{bound ? *no_costs : facts().costs, bound ? topology() : facts().links, {}};
   const auto now = Breaker::Time::clock::now();
-  for (const Device d : with_host(accelerators_)) {
+  for (const Device d : devices) {
     DeviceOffer offer{d, std::nullopt, breaker_.why_closed(d, now)};
     const MemoryStats memory = memory_stats(d);
     i64 limit = memory.budget;
@@ -102,51 +114,87 @@ Candidates ComputeContext::candidates() const {
 }
 
 Choice ComputeContext::choose_locked(const Workload& problem, std::span<const Held> operands,
-                                     i64 result_bytes) const {
-  return tessera::choose(problem, operands, result_bytes, candidates(), rules_);
+                                     i64 result_bytes, std::span<const Device> without) const {
+  std::vector<Device> devices = with_host(accelerators_);
+  if (!rules_.forced)
+    if (auto bound = bound_to(operands, devices); !bound.empty()) devices = std::move(bound);
+  std::erase_if(devices, [&](Device d) {
+    return std::find(without.begin(), without.end(), d) != without.end();
+  });
+  return tessera::choose(problem, operands, result_bytes, candidates(devices), rules_);
 }
 
 Choice ComputeContext::choose(const Workload& problem, std::span<const Held> operands,
                               i64 result_bytes) const {
   const std::lock_guard lock(mutex_);
-  return choose_locked(problem, operands, result_bytes);
+  return choose_locked(problem, operands, result_bytes, {});
+}
+
+// The device, where there is no choice: then nothing has to be measured.
+std::optional<Device> ComputeContext::settled(std::span<const Held> operands) const {
+  if (!accelerators_.empty() || rules_.forced) return std::nullopt;
+  const Device host[] = {cpu};
+  const std::vector<Device> bound = bound_to(operands, host);
+  if (bound.size() > 1) return std::nullopt;
+  return bound.empty() ? cpu : bound[0];
+}
+
+// Whether something else may be tried when the device fails: not for data that are bound to it.
+bool ComputeContext::has_other(Device device) const {
+  const std::lock_guard lock(mutex_);
+  return !rules_.forced &&
+         std::find(accelerators_.begin(), accelerators_.end(), device) != accelerators_.end();
+}
+
+void ComputeContext::say(const std::string& text) const {
+  Warn mine;
+  {
+    const std::lock_guard lock(mutex_);
+    mine = warn_;
+  }
+  if (mine)
+    mine(text);
+  else
+    warn(WarningKind::device, text);
 }
 
 void ComputeContext::failed(Device device, const std::string& why) {
-  Warn warn;
   {
     const std::lock_guard lock(mutex_);
     breaker_.failed(device, why, Breaker::Time::clock::now());
-    warn = warn_;
   }
-  const std::string text = cat(device, " failed and is left alone for a while: ", why);
-  if (warn)
-    warn(text);
-  else
-    std::fprintf(stderr, "tessera: %s\n", text.c_str());
+  say(cat(device, " failed and is left alone for a while: ", why));
 }
 
 void ComputeContext::run(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
                          const std::function<void(Device)>& body) {
+  std::vector<Device> passed_over;
   for (;;) {
-    const Device device = choose(problem, operands, result_bytes).device;
-    const auto other = [&] {
+    Device device;
+    {
       const std::lock_guard lock(mutex_);
-      return device != cpu && !rules_.forced;
-    };
+      const auto only = settled(operands);
+      device = only ? *only : choose_locked(problem, operands, result_bytes, passed_over).device;
+    }
     try {
       body(device);
       const std::lock_guard lock(mutex_);
       breaker_.worked(device);
       return;
+    } catch (const NotAvailable& e) {
+      if (!has_other(device)) throw;
+      passed_over.push_back(device);
+      warn_once(
+          WarningKind::device, cat(device, " ", name(problem.op)),
+          cat(device, " cannot do ", name(problem.op), ", another device does it: ", e.what()));
     } catch (const DeviceError& e) {
-      if (!other()) throw;
+      if (!has_other(device)) throw;
       failed(device, e.what());
     } catch (const OutOfMemory& e) {
-      if (!other()) throw;
+      if (!has_other(device)) throw;
       failed(device, e.what());
     } catch (const BackendError& e) {
-      if (!other()) throw;
+      if (!has_other(device)) throw;
       failed(device, e.what());
     }
   }
@@ -156,8 +204,11 @@ DType ComputeContext::preferred_precision(Device device) const {
   const std::lock_guard lock(mutex_);
   if (config_.precision == PrecisionMode::force_float32) return DType::f32;
   if (config_.precision == PrecisionMode::force_float64) return DType::f64;
-  const auto rate = facts().costs.double_rate(device);
-  return rate && *rate < quick_in_double ? DType::f32 : DType::f64;
+  if (device == cpu ||
+      std::find(accelerators_.begin(), accelerators_.end(), device) != accelerators_.end())
+    if (const auto measured = facts().costs.double_rate(device)) return quick_dtype(measured);
+  const auto chip = capability_in(compute_device(device).info(device.index).details);
+  return quick_dtype(chip ? double_rate_of(*chip) : std::nullopt);
 }
 
 ComputeContext& context() {

@@ -2,8 +2,9 @@
 #pragma once
 // The context that picks devices: which accelerators may be used, what operations cost where, which
 // devices are to be left alone for a while, and who is told when one fails. Making one measures and
-// allocates nothing; costs are read, or measured once, at the first question. Does not own arrays
-// and moves none: `run` says where, the caller moves and computes.
+// allocates nothing; costs are read, or measured once, at the first question that they decide. Does
+// not own arrays and moves none: `run` says where, the caller moves and computes. Data on a device
+// that was not enabled (a sim device too) stay there, and so does what is done with them.
 //   ComputeContext& c = context();   c.enable_gpu();   c.explain(problem, operands, bytes)
 
 #include <functional>
@@ -17,14 +18,13 @@
 
 namespace tessera {
 
-enum class PrecisionMode : std::uint8_t { automatic, force_float32, force_float64 };
-
 struct AcceleratorConfig {
   i64 device_id = 0;
-  i64 memory_limit_bytes = 0;  // 0: what the device has free
-  i64 stream_buffer_size = i64{64} << 20;
+  i64 memory_limit_bytes = 0;              // 0: what the device has free
+  i64 stream_buffer_size = i64{64} << 20;  // of one buffer, for whoever streams data through it
   bool enable_async = true;
   PrecisionMode precision = PrecisionMode::automatic;
+  i64 pinned_budget_bytes = 0;  // of pinned host memory; 0: as it was
 };
 
 class TESSERA_API ComputeContext {
@@ -51,13 +51,16 @@ class TESSERA_API ComputeContext {
   void set_gpu_threshold_elements(i64 elements);
 
   // Calls `body` with the chosen device. When an accelerator fails, warns, leaves it alone for a
-  // while and calls again with the next best device; the last failure is the caller's.
+  // while and calls again with the next best device; one that cannot do this operation is passed
+  // over this time. The last failure is the caller's, and so is that of a device that has to be
+  // taken because it is forced or because the data are bound to it.
   void run(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
            const std::function<void(Device)>& body);
-  void on_warning(Warn warn);  // nothing: a line on stderr
+  void on_warning(Warn warn);  // nothing: base/warn.hpp
 
   // The real dtype that the device is quick in: float64 where its products take at most four times
-  // those of float32 by measurement, or as the configuration says. Converts nothing.
+  // those of float32 by measurement, else by its compute capability, or as the configuration says.
+  // Converts nothing.
   DType preferred_precision(Device device) const;
 
  private:
@@ -66,9 +69,12 @@ class TESSERA_API ComputeContext {
     Topology links;
   };
   const Facts& facts() const;
-  Choice choose_locked(const Workload& problem, std::span<const Held> operands,
-                       i64 result_bytes) const;
-  Candidates candidates() const;
+  Choice choose_locked(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
+                       std::span<const Device> without) const;
+  Candidates candidates(std::span<const Device> devices) const;
+  std::optional<Device> settled(std::span<const Held> operands) const;
+  bool has_other(Device device) const;
+  void say(const std::string& text) const;
   void failed(Device device, const std::string& why);
 
   mutable std::mutex mutex_;

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "tessera/base/warn.hpp"
 #include "tessera/compute/calibrate.hpp"
 
 namespace tessera {
@@ -64,21 +68,25 @@ TEST(CostModel, ReadsBetweenAndBeyondItsPoints) {
 TEST(CostModel, TextAndBack) {
   CostModel m = costs();
   m.set_memory_rate(cpu, 2e10);
+  m.add_move(cpu, gpu, 1e6, 1e-3);
   const CostModel again = CostModel::parse(m.text());
   EXPECT_EQ(again.text(), m.text());
   EXPECT_NEAR(*again.seconds(gpu, product(300)), *m.seconds(gpu, product(300)), 1e-9);
   EXPECT_FALSE(again.seconds(gpu, {Operation::svd, DType::f32, 9, 9}));
   for (const char* bad :
-       {"", "tessera costs 2\n", "tessera costs 1\ncpu matmul float32 1\n",
-        "tessera costs 1\ncpu matmul float32 1 nan\n", "tessera costs 1\ncpu dance float32 1 1\n",
-        "tessera costs 1\nmoon matmul float32 1 1\n", "tessera costs 1\ncpu matmul float32 1 1"})
+       {"", "tessera costs 1\n", "tessera costs 2\ncpu matmul float32 1\n",
+        "tessera costs 2\ncpu matmul float32 1 nan\n", "tessera costs 2\ncpu dance float32 1 1\n",
+        "tessera costs 2\nmoon matmul float32 1 1\n", "tessera costs 2\ncpu to moon 1 1\n",
+        "tessera costs 2\ncpu to sim:0 1\n", "tessera costs 2\ncpu matmul float32 1 1"})
     EXPECT_THROW((void)CostModel::parse(bad), Error) << bad;
 }
 
 TEST(CostModel, MemoryIsAFloorAndShortTypesHaveAStandIn) {
   CostModel m = costs();
   m.set_memory_rate(cpu, 1);
-  EXPECT_DOUBLE_EQ(*m.seconds(cpu, product(8)), 3 * 64 * 4);
+  const Workload thin{Operation::matmul, DType::f32, 1 << 21, 4, 4};
+  EXPECT_DOUBLE_EQ(*m.seconds(cpu, thin), touched_bytes(thin));
+  EXPECT_LT(*m.seconds(cpu, product(8)), 1);  // in a cache: the memory has no say
   EXPECT_EQ(*costs().seconds(cpu, product(64, DType::f16)), *costs().seconds(cpu, product(64)));
   EXPECT_NEAR(*costs().double_rate(cpu), 0.5, 0.01);
   Workload many = product(8);
@@ -86,6 +94,34 @@ TEST(CostModel, MemoryIsAFloorAndShortTypesHaveAStandIn) {
   const double one = *costs().seconds(cpu, product(8));
   EXPECT_LE(*costs().seconds(cpu, many), 1000 * one);
   EXPECT_GE(*costs().seconds(cpu, many), one);
+}
+
+TEST(CostModel, StacksOfFactorizationsTakeTurnsOnAccelerators) {
+  CostModel m;
+  Workload p{Operation::solve, DType::f64, 64, 1};
+  for (const Device d : {cpu, gpu}) {
+    m.add(d, p, 1e-4);
+    m.add(d, {Operation::solve, DType::f64, 6400, 1}, 1e-3);
+  }
+  p.batch = 100;
+  EXPECT_DOUBLE_EQ(*m.seconds(gpu, p), 1e-2);
+  EXPECT_LT(*m.seconds(cpu, p), 1e-3);
+  p.m = 32;  // a warp for each
+  EXPECT_LT(*m.seconds(gpu, p), 1e-3);
+}
+
+TEST(CostModel, KnowsRoutesAndLearnsFromAnother) {
+  CostModel m = costs(), more;
+  EXPECT_FALSE(m.move_seconds(cpu, gpu, 1e6));
+  more.add_move(cpu, gpu, 1e3, 1e-6);
+  more.add_move(cpu, gpu, 1e6, 1e-3);
+  more.add(cpu, product(64), 7);
+  m.add(more);
+  EXPECT_DOUBLE_EQ(*m.move_seconds(cpu, gpu, 0), 1e-6);
+  EXPECT_NEAR(*m.move_seconds(cpu, gpu, 2e6), 2e-3, 1e-12);
+  EXPECT_FALSE(m.move_seconds(gpu, cpu, 1e6));
+  EXPECT_DOUBLE_EQ(*m.seconds(cpu, product(64)), 7);
+  EXPECT_EQ(*m.seconds(gpu, product(64)), *costs().seconds(gpu, product(64)));
 }
 
 TEST(AutoSolver, WeighsTravelAgainstSpeed) {
@@ -102,7 +138,65 @@ TEST(AutoSolver, HonoursRules) {
   EXPECT_EQ(rig.pick(8, {cpu}, {.forced = gpu}), gpu);
   EXPECT_EQ(rig.pick(4096, {cpu}, {.gpu_threshold_elements = 4096 * 4096 + 1}), cpu);
   EXPECT_EQ(rig.pick(4096, {cpu}, {.gpu_threshold_elements = 4096 * 4096}), gpu);
+  EXPECT_EQ(rig.pick(4096, {gpu}, {.gpu_threshold_elements = 1 << 30}), gpu);  // it is there
   EXPECT_THROW(rig.pick(8, {cpu}, {.forced = Device{Kind::sim, 3}}), DeviceError);
+}
+
+TEST(AutoSolver, BringsNoWorkOfAnotherPrecision) {
+  const Rig rig;
+  const Rules only_single{.precision = PrecisionMode::force_float32},
+      only_double{.precision = PrecisionMode::force_float64};
+  EXPECT_EQ(rig.pick(4096, {cpu}, only_single), gpu);
+  EXPECT_EQ(rig.pick(4096, {cpu}, only_double), cpu);
+  const auto longer = [&](std::vector<Device> at, const Rules& rules) {
+    return choose(product(4096, DType::f64), operands(4096, std::move(at)), bytes(4096),
+                  rig.machine, rules);
+  };
+  const Choice kept = longer({cpu}, only_single);
+  EXPECT_EQ(kept.device, cpu);
+  EXPECT_NE(kept.str().find("sim:0: is kept for float32, and no float64 is converted"),
+            std::string::npos)
+      << kept.str();
+  EXPECT_EQ(longer({cpu}, only_double).device, gpu);
+  EXPECT_EQ(longer({gpu}, only_single).device, gpu);
+}
+
+TEST(AutoSolver, PinnedMemoryTravelsFaster) {
+  Rig rig;
+  rig.model.add_move(cpu, gpu, 1e6, 1);  // a second, against a millisecond over the link
+  std::vector<Held> args = operands(4096, {cpu});
+  EXPECT_EQ(rig.pick(4096, {cpu}), cpu);
+  for (Held& x : args) x.pinned = true;
+  EXPECT_EQ(choose(product(4096), args, bytes(4096), rig.machine).device, gpu);
+}
+
+TEST(AutoSolver, DataStayWhereCostsAreNotKnown) {
+  const Rig rig;
+  const Workload unknown{Operation::eig, DType::f32, 64, 64};
+  const auto where = [&](std::vector<Held> args) {
+    return choose(unknown, args, 1, rig.machine).device;
+  };
+  EXPECT_EQ(where({{100, {cpu}}}), cpu);
+  EXPECT_EQ(where({{100, {gpu}}}), gpu);
+  EXPECT_EQ(where({{100, {gpu}}, {50, {cpu}}}), gpu);
+  EXPECT_EQ(where({{50, {gpu}}, {100, {cpu}}}), cpu);
+  EXPECT_EQ(where({{50, {gpu}}, {50, {cpu}}}), cpu);
+  EXPECT_EQ(where({}), cpu);
+  EXPECT_EQ(choose(unknown, {}, 1, rig.machine, {.forced = gpu}).device, gpu);
+  CostModel half;
+  half.add(cpu, unknown, 1e-3);
+  const Candidates machine{half, rig.net, rig.machine.offers};
+  const std::vector<Held> there{{100, {gpu}}}, mixed{{100, {gpu}}, {1, {cpu}}};
+  EXPECT_EQ(choose(unknown, there, 1, machine).device, gpu);
+  EXPECT_EQ(choose(unknown, mixed, 1, machine).device, cpu);
+}
+
+TEST(AutoSolver, FindsTheDevicesThatDataAreBoundTo) {
+  const Device other{Kind::sim, 1}, host[] = {cpu}, both[] = {cpu, gpu};
+  const std::vector<Held> args{{1, {gpu, cpu}}, {1, {gpu}}, {1, {other, gpu}}};
+  EXPECT_EQ(bound_to(args, both), std::vector<Device>{});
+  EXPECT_EQ(bound_to(args, host), (std::vector<Device>{gpu, other}));
+  EXPECT_EQ(bound_to({}, host), std::vector<Device>{});
 }
 
 TEST(AutoSolver, LooksAtFreeMemoryAndSaysWhatIsMissing) {
@@ -124,12 +218,13 @@ TEST(AutoSolver, LooksAtFreeMemoryAndSaysWhatIsMissing) {
 TEST(AutoSolver, GivesAReasonForEachDevice) {
   const Rig rig;
   const Choice c = choose(product(4096), operands(4096, {cpu}), bytes(4096), rig.machine);
-  ASSERT_EQ(c.reasons.size(), 2u);
+  ASSERT_EQ(c.considered.size(), 2u);
   EXPECT_EQ(c.transferred_bytes, 2 * bytes(4096));
-  EXPECT_NE(c.reasons[0].find("sim:0: "), std::string::npos) << c.reasons[0];
-  EXPECT_NE(c.reasons[0].find("128.0 MiB"), std::string::npos) << c.reasons[0];
-  EXPECT_NE(c.reasons[1].find("cpu: "), std::string::npos) << c.reasons[1];
-  EXPECT_NE(c.reasons[1].find("all operands are there"), std::string::npos) << c.reasons[1];
+  const std::string text = c.str();
+  EXPECT_TRUE(text.starts_with("sim:0: ")) << text;
+  EXPECT_NE(text.find("128.0 MiB"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ncpu: "), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("all operands are there")) << text;
 }
 
 TEST(Breaker, ClosesForLongerEachTimeAndForgets) {
@@ -169,6 +264,44 @@ TEST(ComputeContext, FallsBackWithAWarning) {
                ShapeError);
 }
 
+TEST(ComputeContext, PassesOverWhatCannotBeDone) {
+  ComputeContext c({gpu}, costs(), links());
+  const auto args = operands(4096, {cpu});
+  std::vector<Device> tried;
+  const auto body = [&](Device d) {
+    tried.push_back(d);
+    if (d == gpu) throw NotAvailable("no such kernel");
+  };
+  set_warning_hook([](WarningKind, const std::string&) {});
+  for (int i = 0; i < 2; ++i) c.run(product(4096), args, bytes(4096), body);
+  set_warning_hook(nullptr);
+  EXPECT_EQ(tried, (std::vector<Device>{gpu, cpu, gpu, cpu}));  // the device itself is well
+  EXPECT_TRUE(was_warned(WarningKind::device, "sim:0 matmul"));
+  c.force(gpu);
+  EXPECT_THROW(c.run(product(4096), args, bytes(4096), body), NotAvailable);
+}
+
+TEST(ComputeContext, LeavesDataOnDevicesThatAreNotEnabled) {
+  ComputeContext none({}, costs(), links());
+  std::vector<Device> ran;
+  const auto note = [&](Device d) { ran.push_back(d); };
+  none.run(product(8), operands(8, {gpu}), bytes(8), note);
+  none.run(product(8), operands(8, {gpu, cpu}), bytes(8), note);
+  none.run(product(8), std::vector<Held>{{1, {cpu}}, {1, {gpu}}}, bytes(8), note);
+  EXPECT_EQ(ran, (std::vector<Device>{gpu, cpu, gpu}));
+  const Choice c = none.choose(product(8), operands(8, {gpu}), bytes(8));
+  EXPECT_EQ(c.device, gpu);
+  EXPECT_EQ(c.str(), "sim:0: not measured, all operands are there");
+  int tries = 0;
+  EXPECT_THROW(none.run(product(8), operands(8, {gpu}), bytes(8),
+                        [&](Device) {
+                          ++tries;
+                          throw DeviceError("lost");
+                        }),
+               DeviceError);
+  EXPECT_EQ(tries, 1);
+}
+
 TEST(ComputeContext, PrefersThePrecisionThatWasMeasured) {
   const ComputeContext c({gpu}, costs(), links());
   EXPECT_EQ(c.preferred_precision(cpu), DType::f64);
@@ -191,6 +324,26 @@ TEST(Calibrate, MeasuresWhatItPromises) {
   ASSERT_TRUE(small && large);
   EXPECT_GT(*large, *small);
   EXPECT_TRUE(m.seconds(cpu, {Operation::eigh, DType::c128, 32, 32}));
+  EXPECT_TRUE(m.seconds(cpu, {Operation::eig, DType::f64, 32, 32}));
+  EXPECT_TRUE(m.seconds(cpu, {Operation::bit_matmul, DType::b1, 32, 32, 32}));
+  EXPECT_FALSE(m.move_seconds(cpu, gpu, 1));
+}
+
+TEST(Calibrate, MeasuresOnlyWhatTheFileLacks) {
+  const std::string path = testing::TempDir() + "costs_of_context_test.txt";
+  std::filesystem::remove(path);
+  const Device host[] = {cpu}, both[] = {cpu, gpu};
+  const CostModel first = cached_costs(path, host, 0.1);
+  EXPECT_EQ(cached_costs(path, host, 0.1).text(), first.text());
+  const CostModel second = cached_costs(path, both, 0.1);
+  EXPECT_EQ(*second.seconds(cpu, product(100)),
+            *cached_costs(path, host, 0.1).seconds(cpu, product(100)));
+  EXPECT_NEAR(*second.seconds(cpu, product(100)), *first.seconds(cpu, product(100)), 1e-9);
+  EXPECT_TRUE(second.knows(gpu));
+  EXPECT_TRUE(second.move_seconds(cpu, gpu, 1e6) && second.move_seconds(gpu, cpu, 1e6));
+  std::ofstream(path) << "damaged";
+  EXPECT_TRUE(cached_costs(path, host, 0.1).knows(cpu));
+  std::filesystem::remove(path);
 }
 
 }  // namespace

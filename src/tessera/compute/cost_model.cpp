@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, operation_count> operation_names{
     "elementwise", "reduce",   "matvec", "matmul", "bit_matmul", "solve",
     "inverse",     "cholesky", "qr",     "eigh",   "eig",        "svd"};
 
-constexpr std::string_view first_line = "tessera costs 1";
+constexpr std::string_view first_line = "tessera costs 2";
 
 bool sound(double x) { return std::isfinite(x) && x > 0; }
 
@@ -31,6 +31,16 @@ std::string_view next_word(std::string_view& line) {
   const std::string_view word = line.substr(0, space);
   line.remove_prefix(space == line.npos ? line.size() : space + 1);
   return word;
+}
+
+constexpr double beyond_caches = 64e6;  // bytes: more than the caches of a host hold
+
+// Whether the matrices of a stack wait for one another there. GPUs take small ones (one warp each)
+// and Hermitian eigenvalues all at once.
+bool one_by_one(Device device, const Workload& t) {
+  if (device == cpu || t.op < Operation::solve || t.op == Operation::eigh) return false;
+  const bool small = t.m <= 32 && t.n <= 32;
+  return !small || t.op >= Operation::qr;
 }
 
 bool memory_decides(Operation op) {
@@ -86,6 +96,8 @@ double touched_bytes(const Workload& t) {
 
 DType stand_in(Operation op, DType dtype) {
   if (op == Operation::bit_matmul) return DType::b1;
+  if (op >= Operation::solve && dtype == DType::c64) return DType::c128;
+  if (op == Operation::eig && !is_complex(dtype)) return DType::f64;
   if (dtype == DType::f16 || dtype == DType::bf16) return DType::f32;
   if (is_inexact(dtype)) return dtype;
   return memory_decides(op) && size_of(dtype) <= 4 ? DType::f32 : DType::f64;
@@ -105,7 +117,16 @@ void Curve::add(double work, double seconds) {
 double Curve::seconds(double work) const {
   require<ArgumentError>(!points_.empty(), "cost curve: no point was measured");
   const Point& last = points_.back();
-  if (work >= last.work) return last.seconds * (work / last.work);
+  if (work >= last.work) {
+    // Between the growth of the last stretch and that of the work, where it ends up.
+    double growth = 1;
+    if (points_.size() > 1) {
+      const Point& before = points_[points_.size() - 2];
+      growth = std::clamp(
+          std::log(last.seconds / before.seconds) / std::log(last.work / before.work), 0.0, 1.0);
+    }
+    return last.seconds * std::pow(work / last.work, (1 + growth) / 2);
+  }
   if (work <= points_.front().work) return points_.front().seconds;
   const auto right = std::upper_bound(points_.begin(), points_.end(), work,
                                       [](double w, const Point& p) { return w < p.work; });
@@ -149,11 +170,26 @@ std::optional<double> CostModel::seconds(Device device, const Workload& problem)
   Workload one = problem;
   one.batch = 1;
   const double single = known->seconds(work(one));
-  const double computed = std::min(std::max(known->seconds(work(problem)), single),
-                                   static_cast<double>(problem.batch) * single);
+  double computed = static_cast<double>(problem.batch) * single;
+  if (problem.batch > 1 && !one_by_one(device, problem))
+    computed = std::min(std::max(known->seconds(work(problem)), single), computed);
+  const double bytes = touched_bytes(problem);
+  if (bytes < beyond_caches) return computed;
   for (const Memory& m : memories_)
-    if (m.device == device) return std::max(computed, touched_bytes(problem) / m.bytes_per_second);
+    if (m.device == device) return std::max(computed, bytes / m.bytes_per_second);
   return computed;
+}
+
+void CostModel::add_move(Device from, Device to, double bytes, double seconds) {
+  for (Route& r : routes_)
+    if (r.from == from && r.to == to) return r.curve.add(bytes, seconds);
+  routes_.emplace_back(Route{from, to, {}}).curve.add(bytes, seconds);
+}
+
+std::optional<double> CostModel::move_seconds(Device from, Device to, double bytes) const {
+  for (const Route& r : routes_)
+    if (r.from == from && r.to == to) return r.curve.seconds(std::max(bytes, 1.0));
+  return std::nullopt;
 }
 
 std::optional<double> CostModel::double_rate(Device device) const {
@@ -168,12 +204,22 @@ bool CostModel::knows(Device device) const {
   return std::any_of(rows_.begin(), rows_.end(), [&](const Row& r) { return r.device == device; });
 }
 
+void CostModel::add(const CostModel& other) {
+  for (const Row& r : other.rows_) curve(r.device, r.op, r.dtype) = r.curve;
+  for (const Memory& m : other.memories_) set_memory_rate(m.device, m.bytes_per_second);
+  for (const Route& r : other.routes_)
+    for (const Curve::Point& p : r.curve.points()) add_move(r.from, r.to, p.work, p.seconds);
+}
+
 std::string CostModel::text() const {
   std::ostringstream out;
   out.precision(9);
   out << first_line << '\n';
   for (const Memory& m : memories_)
     out << m.device.str() << " memory " << m.bytes_per_second << '\n';
+  for (const Route& r : routes_)
+    for (const Curve::Point& p : r.curve.points())
+      out << r.from.str() << " to " << r.to.str() << ' ' << p.work << ' ' << p.seconds << '\n';
   for (const Row& r : rows_)
     for (const Curve::Point& p : r.curve.points())
       out << r.device.str() << ' ' << name(r.op) << ' ' << name(r.dtype) << ' ' << p.work << ' '
@@ -198,6 +244,12 @@ CostModel CostModel::parse(std::string_view text) {
     const std::string_view what = next_word(line);
     if (what == "memory") {
       model.set_memory_rate(device, number(line));
+      continue;
+    }
+    if (what == "to") {
+      const Device to = Device::parse(next_word(line));
+      const double bytes = number(next_word(line));
+      model.add_move(device, to, bytes, number(line));
       continue;
     }
     const auto op = parse_operation(what);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How long an operation takes on a device: curves of measured points, one for each device,
-// operation and dtype, read between the points. Transfers are not in here (device/topology.hpp), so
-// that data which already lie in the right place cost nothing. Pure: calibrate.hpp measures,
+// operation and dtype, read between the points; and how long arrays take from one device to
+// another, which data that lie in the right place do not pay. Pure: calibrate.hpp measures,
 // auto_solver.hpp decides; tests invent machines.
 //   model.seconds(cpu, {Operation::matmul, DType::f32, 512, 512, 512})
 
@@ -49,7 +49,7 @@ TESSERA_API double touched_bytes(const Workload& problem);
 
 // Seconds over work, straight between measured points when both are drawn as logarithms. Below the
 // first point an operation takes as long as there (the overhead of a call); beyond the last one the
-// time grows with the work.
+// time grows between as it did and as the work does.
 class TESSERA_API Curve {
  public:
   struct Point {
@@ -68,13 +68,17 @@ class TESSERA_API Curve {
 class TESSERA_API CostModel {
  public:
   void add(Device device, const Workload& problem, double seconds);
-  // Bytes per second of a device's own memory: no operation is quicker than that.
+  // Bytes per second of a device's own memory: nothing that fits no cache is quicker than that.
   void set_memory_rate(Device device, double bytes_per_second);
+  // An array of so many bytes in memory that is not pinned, from one device to another.
+  void add_move(Device from, Device to, double bytes, double seconds);
+  std::optional<double> move_seconds(Device from, Device to, double bytes) const;
   // Nothing where neither this dtype nor one that stands for it (stand_in) was measured there.
   std::optional<double> seconds(Device device, const Workload& problem) const;
   // Work per second of large float64 products over that of float32; nothing when not measured.
   std::optional<double> double_rate(Device device) const;
   bool knows(Device device) const;
+  void add(const CostModel& other);  // what it knows goes before what is known here
 
   // Lines of text that parse() reads; IoError for text of another kind, version or with damage.
   std::string text() const;
@@ -91,15 +95,21 @@ class TESSERA_API CostModel {
     Device device;
     double bytes_per_second;
   };
+  struct Route {
+    Device from, to;
+    Curve curve;
+  };
   const Curve* find(Device device, Operation op, DType dtype) const;
   Curve& curve(Device device, Operation op, DType dtype);
 
   std::vector<Row> rows_;
   std::vector<Memory> memories_;
+  std::vector<Route> routes_;
 };
 
 // The dtype whose curve is read for one that is not measured itself: the next longer float for
-// short floats, and integers of the same size where the memory decides.
+// short floats, the longer complex in factorizations, and integers of the same size where the
+// memory decides.
 TESSERA_API DType stand_in(Operation op, DType dtype);
 
 }  // namespace tessera

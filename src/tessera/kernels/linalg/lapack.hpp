@@ -78,12 +78,14 @@ Int trtrs(char triangle, char turn, char diagonal, Int n, Int columns, const T* 
   TESSERA_LAPACK_COMPLEX(T, ctrtrs, ztrtrs, triangle, turn, diagonal, n, columns, a, lda, b, ldb);
 }
 
-// A number of elements that LAPACK can count: its work space may need more than the matrix.
+// A number of elements that LAPACK can count: its work space may need more than the matrix. A few
+// more, since OpenBLAS reads a little behind matrices that lie there (see cpu_device.cpp).
 inline std::size_t room_for(double size) {
-  require<BackendError>(size < static_cast<double>(std::numeric_limits<Int>::max()),
+  constexpr double more = 16;
+  require<BackendError>(size + more < static_cast<double>(std::numeric_limits<Int>::max()),
                         "linalg: LAPACK needs a work space of ", size,
                         " numbers, more than its 32-bit integers can count");
-  return static_cast<std::size_t>(std::max<double>(1, size));
+  return static_cast<std::size_t>(std::max<double>(1, size) + more);
 }
 
 // The size that LAPACK wants for its work, from a first call with room for the answer.

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The context that picks devices, and the precision in which matrices meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from . import _tessera as _core
+
+__all__ = ["Choice", "ComputeContext", "Resolved", "context", "precision_mode", "resolve", "set_precision_mode"]
+
+
+class Choice(NamedTuple):
+    """Where an operation would run, what it would take, and why.
+
+    >>> ts.context().choose("matmul", ts.ones((4, 4)), ts.ones((4, 4))).device
+    'cpu'
+    """
+
+    device: str
+    compute_seconds: float
+    transfer_seconds: float
+    transferred_bytes: int
+    reasons: str
+
+
+class ComputeContext:
+    """Picks the device for an operation from measured costs; there is one, ``ts.context()``.
+
+    Costs are measured once for a machine, in about three seconds, when they are first asked for. It moves nothing: it
+    says where. Data on a device that was not enabled stay there.
+
+    >>> ts.context()
+    ComputeContext(AutoSolver (cpu))
+    """
+
+    __slots__ = ()
+
+    def enable_gpu(self, config: _core.AcceleratorConfig | None = None, **settings: Any) -> None:
+        """Lets a CUDA device be chosen; settings are those of ``ts.AcceleratorConfig``.
+
+        >>> ts.context().enable_gpu(device_id=4000)
+        Traceback (most recent call last):
+            ...
+        RuntimeError: ...
+        """
+        if config is not None and settings:
+            raise ValueError("enable_gpu: give a config or settings, not both")
+        _core._enable_gpu(_core.AcceleratorConfig(**settings) if config is None else config)
+
+    def disable_gpu(self) -> None:
+        """Only the host from now on.
+
+        >>> ts.context().disable_gpu(); ts.context().is_gpu_active
+        False
+        """
+        _core._disable_gpu()
+
+    @property
+    def is_gpu_active(self) -> bool:
+        """Whether an accelerator may be chosen.
+
+        >>> ts.context().is_gpu_active
+        False
+        """
+        return _core._is_gpu_active()
+
+    @property
+    def config(self) -> _core.AcceleratorConfig:
+        """How the accelerator is used.
+
+        >>> ts.context().config.enable_async
+        True
+        """
+        return _core._accelerator_config()
+
+    @property
+    def device(self) -> str:
+        """The devices among which it picks.
+
+        >>> ts.context().device
+        'AutoSolver (cpu)'
+        """
+        return _core._auto_solver()
+
+    def choose(self, op: str, *operands: Any) -> Choice:
+        """Where ``op`` on these operands would run: elementwise, reduce, matvec, matmul, solve, inverse, …
+
+        >>> ts.context().choose("reduce", ts.ones(10)).transferred_bytes
+        0
+        """
+        return Choice(*_core._choose(op, *operands))
+
+    def explain(self, op: str, *operands: Any) -> str:
+        """A line for each device: what the operation would take there, or why it is out of the question.
+
+        >>> ts.context().explain("matmul", ts.ones((3, 4)), ts.ones((4, 5))).startswith("cpu: ")
+        True
+        """
+        return _core._choose(op, *operands)[4]
+
+    def force(self, device: Any = None) -> None:
+        """This device for everything; None: the quickest again.
+
+        >>> ts.context().force("cpu"); ts.context().force(None)
+        """
+        _core._force_device(device)
+
+    def set_gpu_threshold_elements(self, elements: int) -> None:
+        """Smaller results are not brought to an accelerator; 0: only the costs decide.
+
+        >>> ts.context().set_gpu_threshold_elements(512 * 512); ts.context().set_gpu_threshold_elements(0)
+        """
+        _core._gpu_threshold_elements(elements)
+
+    def preferred_precision(self, device: Any = "cpu") -> Any:
+        """The real dtype that a device is quick in, by measurement or by its kind; converts nothing.
+
+        >>> ts.context().preferred_precision("cpu")
+        tessera.float64
+        """
+        return _core._preferred_precision(device)
+
+    def __repr__(self) -> str:
+        return f"ComputeContext({self.device})"
+
+
+_context = ComputeContext()
+
+
+def context() -> ComputeContext:
+    """The context of this process.
+
+    >>> ts.context() is ts.context()
+    True
+    """
+    return _context
+
+
+class Resolved(NamedTuple):
+    """The dtype in which two matrices meet, and whether a longer real float was shortened for it.
+
+    >>> ts.compute.resolve("matmul", "float32", "float64").underpromotion
+    True
+    """
+
+    dtype: Any
+    underpromotion: bool
+
+
+def resolve(op: str, a: Any, b: Any, mode: str | None = None) -> Resolved:
+    """The dtype of ``op`` on matrices of two dtypes, in a precision mode or in the one of this thread.
+
+    ``op`` is matmul, matvec, vecmat, outer, add, subtract, multiply or divide.
+
+    >>> ts.compute.resolve("add", "uint8", "int8").dtype
+    tessera.int16
+    """
+    return Resolved(*_core._resolve(op, a, b, _core._promotion() if mode is None else mode))
+
+
+def set_precision_mode(mode: str) -> None:
+    """The precision mode of this thread from now on: "lowest", the default, or "highest".
+
+    >>> ts.set_precision_mode("highest"); ts.compute.resolve("add", "float32", "float64").dtype
+    tessera.float64
+    >>> ts.set_precision_mode("lowest")
+    """
+    _core._set_promotion(mode)
+
+
+@contextmanager
+def precision_mode(mode: str) -> Iterator[None]:
+    """Of two floats that meet in a matrix operation the shorter ("lowest", the default) or the longer one ("highest").
+
+    >>> with ts.precision_mode("highest"): ts.compute.resolve("matmul", "float32", "float64").dtype
+    tessera.float64
+    """
+    before = _core._promotion()
+    _core._set_promotion(mode)
+    try:
+        yield
+    finally:
+        _core._set_promotion(before)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ts.context(): which device an operation would run on, and why."""
+
+import itertools
+import subprocess
+import sys
+import threading
+import warnings
+
+import pytest
+
+import tessera as ts
+from tessera.compute import resolve
+
+OPS = ["matmul", "matvec", "vecmat", "outer", "add", "subtract", "multiply", "divide"]
+SIGNED = [ts.int8, ts.int16, ts.int32, ts.int64]
+UNSIGNED = [ts.uint8, ts.uint16, ts.uint32, ts.uint64]
+FLOATS = [ts.float16, ts.bfloat16, ts.float32, ts.float64]
+COMPLEX = [ts.complex64, ts.complex128]
+ALL = [ts.bool_, *SIGNED, *UNSIGNED, *FLOATS, *COMPLEX]
+
+
+def test_a_context_without_accelerators_stays_on_the_host():
+    c = ts.context()
+    assert c is ts.context() and repr(c) == "ComputeContext(AutoSolver (cpu))"
+    choice = c.choose("matmul", ts.ones((30, 40)), ts.ones((40, 50)))
+    assert choice.device == "cpu" and choice.transferred_bytes == 0 and choice.compute_seconds > 0
+    assert c.explain("matmul", ts.ones((3, 4)), ts.ones((4, 5))).count("\n") == 0
+
+
+def test_larger_work_is_said_to_take_longer():
+    c = ts.context()
+    small, large = (c.choose("solve", ts.eye(n), ts.ones(n)).compute_seconds for n in (8, 2048))
+    assert large > 10 * small
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "text"),
+    [
+        ("matmul", [(3, 4), (3, 4)], r"matmul: operands of shapes \(3, 4\) and \(3, 4\) do not fit"),
+        ("matmul", [(3, 4)], "matmul: 1 operands; expected 2"),
+        ("eigh", [(3, 4)], r"eigh: an operand of shape \(3, 4\); expected square matrices"),
+        ("dance", [(3, 4)], "'dance' is no operation with a known cost; expected elementwise, "),
+    ],
+)
+def test_questions_that_make_no_sense(op, shapes, text):
+    with pytest.raises(ValueError, match=text):
+        ts.context().explain(op, *(ts.ones(s) for s in shapes))
+
+
+def test_settings():
+    c = ts.context()
+    with pytest.raises(ts.DeviceError, match="sim:0 was asked for, which this context does not use"):
+        try:
+            c.force("sim:0")
+            c.explain("reduce", ts.ones(4))
+        finally:
+            c.force(None)
+    with pytest.raises(ValueError, match="gpu_threshold_elements: -1"):
+        c.set_gpu_threshold_elements(-1)
+    with pytest.raises(ValueError, match="config or settings"):
+        c.enable_gpu(ts.AcceleratorConfig(), device_id=1)
+    with pytest.raises(ValueError, match="device_id = -1"):
+        c.enable_gpu(device_id=-1)
+
+
+def test_data_on_a_device_that_is_not_enabled_stay_there():
+    c = ts.context()
+    a, b = ts.ones((8, 8), device="sim:0"), ts.ones((8, 8))
+    for operands in [(a, a), (a, b), (b, a)]:
+        assert c.choose("matmul", *operands).device == "sim:0"
+    assert c.explain("reduce", a) == "sim:0: not measured, all operands are there"
+    assert c.choose("matmul", a, b).transferred_bytes == b.nbytes
+
+
+def test_config_of_accelerators():
+    plain = ts.AcceleratorConfig()
+    assert (plain.device_id, plain.memory_limit_bytes, plain.enable_async) == (0, 0, True)
+    assert plain.precision == ts.PrecisionMode.AUTO and plain.stream_buffer_size == 64 << 20
+    given = ts.AcceleratorConfig(1, 2, 3, False, "FORCE_FLOAT32", pinned_budget_bytes=5)
+    assert (given.device_id, given.memory_limit_bytes, given.stream_buffer_size) == (1, 2, 3)
+    assert given.precision == ts.PrecisionMode.FORCE_FLOAT32 and given.pinned_budget_bytes == 5
+    assert ts.AcceleratorConfig(precision=ts.PrecisionMode.FORCE_FLOAT64).precision == ts.PrecisionMode.FORCE_FLOAT64
+    with pytest.raises(ValueError, match="'HALF'; expected 'AUTO'"):
+        ts.AcceleratorConfig(precision="HALF")
+
+
+# Acceptance cases of promotion, in their order.
+@pytest.mark.parametrize(
+    ("op", "a", "b", "mode", "dtype", "flag"),
+    [
+        ("matmul", ts.float32, ts.float64, "lowest", ts.float32, True),
+        ("matmul", ts.float32, ts.float64, "highest", ts.float64, False),
+        ("matvec", ts.float32, ts.float64, "lowest", ts.float32, True),
+        ("matmul", ts.complex64, ts.complex128, "lowest", ts.complex64, False),
+        ("matmul", ts.complex64, ts.complex128, "highest", ts.complex128, False),
+        ("add", ts.bool_, ts.bool_, "lowest", ts.int32, False),
+        ("add", ts.bool_, ts.int16, "lowest", ts.int16, False),
+        ("add", ts.bool_, ts.float32, "lowest", ts.float32, False),
+        ("multiply", ts.bool_, ts.bool_, "lowest", ts.bool_, False),
+        ("outer", ts.bool_, ts.bool_, "lowest", ts.bool_, False),
+        ("divide", ts.int32, ts.int32, "lowest", ts.float32, False),
+        ("divide", ts.int32, ts.int32, "highest", ts.float64, False),
+        ("divide", ts.bool_, ts.bool_, "lowest", ts.float32, False),
+        ("add", ts.uint32, ts.int32, "lowest", ts.int64, False),
+        ("add", ts.uint8, ts.int8, "lowest", ts.int16, False),
+        ("matmul", ts.float16, ts.complex128, "lowest", ts.complex64, False),  # no shorter complex
+        ("matmul", ts.float16, ts.complex128, "highest", ts.complex128, False),
+    ],
+)
+def test_promotion_of_matrices(op, a, b, mode, dtype, flag):
+    for first, second in [(a, b), (b, a)]:
+        assert resolve(op, first, second, mode) == (dtype, flag)
+        with ts.precision_mode(mode):
+            assert resolve(op, first, second) == (dtype, flag)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_no_integer_holds_uint64_and_a_sign(op):
+    for signed in SIGNED:
+        for pair in [(ts.uint64, signed), (signed, ts.uint64)]:
+            with pytest.raises(ValueError, match=f"{op}: no safe integer supertype of "):
+                resolve(op, *pair)
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("mode", ["lowest", "highest"])
+def test_every_other_pair_resolves(op, mode):
+    for a, b in itertools.product(ALL, ALL):
+        if {a, b} & {ts.uint64} and {a, b} & set(SIGNED):
+            continue
+        found = resolve(op, a, b, mode)
+        assert found.dtype in ALL and (found.dtype in COMPLEX) == bool({a, b} & set(COMPLEX))
+
+
+def test_set_precision_mode_is_of_the_thread():
+    with pytest.raises(ValueError, match="'bogus'; expected 'lowest' or 'highest'"):
+        ts.set_precision_mode("bogus")
+    ts.set_precision_mode("highest")
+    try:
+        elsewhere = []
+        other = threading.Thread(target=lambda: elsewhere.append(resolve("add", ts.float32, ts.float64).dtype))
+        other.start()
+        other.join()
+        assert resolve("add", ts.float32, ts.float64).dtype == ts.float64 and elsewhere == [ts.float32]
+    finally:
+        ts.set_precision_mode("lowest")
+    with pytest.raises(ValueError, match="'dance' is no operation of matrices; expected matmul"):
+        resolve("dance", ts.int8, ts.int8)
+
+
+def test_traces_are_empty_until_something_is_done():
+    ts.debug.clear_kernel_trace()
+    ts.debug.clear_io_trace()
+    assert ts.debug.last_kernel_trace() == "" and ts.debug.last_io_trace() == ""
+
+
+def test_warnings_have_classes():
+    for kind in (ts.DeviceWarning, ts.PrecisionWarning, ts.OverflowRiskWarning):
+        assert issubclass(kind, RuntimeWarning) and kind.__module__ == "tessera" and kind.__doc__
+
+
+def test_warnings_of_the_compiled_part_are_python_warnings_and_said_once():
+    ts.debug.forget_warnings()
+    for number, kind in enumerate([ts.DeviceWarning, ts.PrecisionWarning, ts.OverflowRiskWarning]):
+        with pytest.warns(kind, match="^told$") as heard:
+            ts._tessera._warn_once(number, "a test", "told")
+            ts._tessera._warn_once(number, "a test", "told again")
+        assert len(heard) == 1
+    ts.debug.forget_warnings()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ts.PrecisionWarning, match="as an error"):
+            ts._tessera._warn_once(1, "a test", "as an error")
+    ts.debug.forget_warnings()
+
+
+# In a process of its own: nothing that the machine does may end it, and the first question measures.
+def test_the_first_measurement_from_a_fresh_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code = (
+        "import tessera as ts; a = ts.ones((30, 40)); c = ts.context();"
+        "assert c.choose('matmul', a, a.T).compute_seconds > 0; print('done')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert run.stdout.strip() == "done" and run.returncode == 0, run.stderr[-4000:]
+    assert (tmp_path / "tessera" / "costs.txt").read_text().startswith("# ")
+
+
+def test_precision_mode_is_a_scope():
+    with pytest.raises(ValueError, match="'bogus'; expected 'lowest' or 'highest'"), ts.precision_mode("bogus"):
+        pass
+    with ts.precision_mode("highest"):
+        assert ts._tessera._promotion() == "highest"
+        with ts.precision_mode("low"):
+            assert ts._tessera._promotion() == "lowest"
+        assert ts._tessera._promotion() == "highest"
+    assert ts._tessera._promotion() == "lowest"
