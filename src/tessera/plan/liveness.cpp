@@ -2,6 +2,8 @@
 #include "tessera/plan/liveness.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <map>
 
 namespace tessera {
 namespace {
@@ -16,14 +18,42 @@ void touch(Slot& slot, int step) {
 
 i64 aligned(i64 bytes) { return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment; }
 
-// The lowest offset at which `s` fits for its whole life beside the slots that were placed before.
-i64 first_gap(const std::vector<Slot>& slots, const std::vector<int>& placed, const Slot& s) {
-  std::vector<int> live;
-  for (int j : placed) {
-    const Slot& q = at(slots, j);
-    if (q.device == s.device && q.pinned == s.pinned && s.first <= q.last && q.first <= s.last)
-      live.push_back(j);
+// The placed slots of one arena, found by the time in which they live: those that are alive when
+// another begins hang on the nodes of a tree over the steps, those that begin later are in order.
+class Lives {
+ public:
+  explicit Lives(int steps)
+      : leaves_(std::bit_ceil(static_cast<std::size_t>(steps))), alive_(2 * leaves_) {}
+
+  void add(int slot, const Slot& s) {
+    begins_.emplace(s.first, slot);
+    std::size_t low = leaves_ + static_cast<std::size_t>(s.first),
+                high = leaves_ + static_cast<std::size_t>(s.last) + 1;
+    for (; low < high; low /= 2, high /= 2) {
+      if (low % 2 == 1) alive_[low++].push_back(slot);
+      if (high % 2 == 1) alive_[--high].push_back(slot);
+    }
   }
+
+  // Those that are alive at some step at which `s` is.
+  std::vector<int> beside(const Slot& s) const {
+    std::vector<int> found;
+    for (std::size_t at = leaves_ + static_cast<std::size_t>(s.first); at > 0; at /= 2)
+      found.insert(found.end(), alive_[at].begin(), alive_[at].end());
+    for (auto it = begins_.upper_bound(s.first); it != begins_.end() && it->first <= s.last; ++it)
+      found.push_back(it->second);
+    return found;
+  }
+
+ private:
+  std::size_t leaves_;
+  std::vector<std::vector<int>> alive_;
+  std::multimap<int, int> begins_;
+};
+
+// The lowest offset at which `s` fits for its whole life beside the slots that were placed before.
+i64 first_gap(const std::vector<Slot>& slots, const Lives& placed, const Slot& s) {
+  std::vector<int> live = placed.beside(s);
   std::sort(live.begin(), live.end(),
             [&](int a, int b) { return at(slots, a).offset < at(slots, b).offset; });
   i64 offset = 0;
@@ -51,14 +81,20 @@ std::vector<int> by_size(const std::vector<Slot>& slots, bool pinned) {
 template <class Sizes, class ArenaOf>
 Sizes placed_in(std::vector<Slot>& slots, const std::vector<int>& order, ArenaOf&& arena_of) {
   Sizes sizes;
-  std::vector<int> placed;
+  int steps = 0;
+  for (int i : order) steps = std::max(steps, at(slots, i).last + 1);
+  std::vector<Lives> placed;  // one per arena
   for (int i : order) {
     Slot& s = at(slots, i);
-    s.offset = first_gap(slots, placed, s);
-    placed.push_back(i);
     auto it = std::find_if(sizes.begin(), sizes.end(),
                            [&](const auto& p) { return p.first == arena_of(s); });
-    if (it == sizes.end()) it = sizes.insert(sizes.end(), {arena_of(s), 0});
+    if (it == sizes.end()) {
+      it = sizes.insert(sizes.end(), {arena_of(s), 0});
+      placed.emplace_back(steps);
+    }
+    Lives& beside = placed[static_cast<std::size_t>(it - sizes.begin())];
+    s.offset = first_gap(slots, beside, s);
+    beside.add(i, s);
     it->second = std::max(it->second, s.offset + s.bytes);
   }
   return sizes;

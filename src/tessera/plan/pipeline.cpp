@@ -56,8 +56,11 @@ class Order {
   Order(const std::vector<Slot>& slots, const std::vector<Step>& steps, std::size_t begin,
         std::size_t end)
       : begin_(begin), placed_(end - begin, false) {
-    touched_.reserve(end - begin);
-    for (std::size_t t = begin; t < end; ++t) touched_.push_back(touches(slots, steps[t]));
+    before_.reserve(end - begin);
+    order_.reserve(end - begin);
+    Touched memory;
+    for (std::size_t t = begin; t < end; ++t)
+      before_.push_back(memory.before(static_cast<int>(t), -1, touches(slots, steps[t])));
   }
   void append(const Indices& wanted) {
     for (std::size_t t : wanted) place(t);
@@ -68,13 +71,12 @@ class Order {
   void place(std::size_t t) {
     if (placed_[t - begin_]) return;
     placed_[t - begin_] = true;
-    for (std::size_t u = begin_; u < t; ++u)
-      if (!placed_[u - begin_] && conflict(touched_[u - begin_], touched_[t - begin_])) place(u);
+    for (int u : before_[t - begin_]) place(static_cast<std::size_t>(u));
     order_.push_back(t);
   }
   std::size_t begin_;
   std::vector<bool> placed_;
-  std::vector<Touches> touched_;
+  std::vector<std::vector<int>> before_;
   Indices order_;
 };
 

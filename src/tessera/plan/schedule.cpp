@@ -15,22 +15,19 @@ int lane_for(std::vector<Lane>& lanes, const Lane& wanted) {
   return static_cast<int>(lanes.size()) - 1;
 }
 
-// The latest step of each other lane that step t must wait for; earlier ones of that lane are
-// implied by its order.
-std::vector<int> waits_of(std::size_t t, const std::vector<Step>& steps,
-                          const std::vector<Touches>& touched, std::size_t lanes) {
+// Of the steps that come before, the latest of each other lane; earlier ones of a lane are implied
+// by its order.
+std::vector<int> waits_of(const Step& step, const std::vector<int>& before,
+                          const std::vector<Step>& steps) {
   std::vector<int> waits;
-  std::vector<bool> found(lanes, false);
-  found[static_cast<std::size_t>(steps[t].lane)] = true;
-  std::size_t open = lanes - 1;
-  for (std::size_t u = t; u-- > 0 && open > 0;) {
-    const std::size_t lane = static_cast<std::size_t>(steps[u].lane);
-    if (found[lane] || !conflict(touched[u], touched[t])) continue;
-    found[lane] = true;
-    --open;
-    waits.push_back(static_cast<int>(u));
+  for (auto it = before.rbegin(); it != before.rend(); ++it) {
+    auto lane = [&](int u) { return steps[static_cast<std::size_t>(u)].lane; };
+    const bool known =
+        lane(*it) == step.lane ||
+        std::any_of(waits.begin(), waits.end(), [&](int u) { return lane(u) == lane(*it); });
+    if (!known) waits.push_back(*it);
   }
-  std::sort(waits.begin(), waits.end());
+  std::reverse(waits.begin(), waits.end());
   return waits;
 }
 
@@ -51,12 +48,12 @@ std::vector<Lane> schedule(const std::vector<Slot>& slots, std::vector<Step>& st
     step.lane = lane_for(lanes, lane);
   }
   if (lanes.size() < 2) return lanes;
-  std::vector<Touches> touched;
-  touched.reserve(steps.size());
-  for (const Step& step : steps) touched.push_back(touches(slots, step));
+  Touched memory;
   for (std::size_t t = 0; t < steps.size(); ++t) {
-    steps[t].waits = waits_of(t, steps, touched, lanes.size());
-    for (int u : steps[t].waits) steps[static_cast<std::size_t>(u)].signals = true;
+    Step& step = steps[t];
+    step.waits =
+        waits_of(step, memory.before(static_cast<int>(t), step.lane, touches(slots, step)), steps);
+    for (int u : step.waits) steps[static_cast<std::size_t>(u)].signals = true;
   }
   return lanes;
 }

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/plan/touch.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "tessera/plan/liveness.hpp"
 
 namespace tessera {
-namespace {
-
-bool overlap(const Touch& a, const Touch& b) {
-  if (!a.writes && !b.writes) return false;
-  const bool together = a.arena == b.arena &&
-                        (a.arena ? a.device == b.device && a.pinned == b.pinned : a.root == b.root);
-  if (!together) return false;
-  return a.begin < b.end && b.begin < a.end;
-}
-
-}  // namespace
 
 Touches touches(const std::vector<Slot>& slots, const Step& step) {
   Touches all;
@@ -34,11 +26,54 @@ Touches touches(const std::vector<Slot>& slots, const Step& step) {
   return all;
 }
 
-bool conflict(const Touches& a, const Touches& b) {
-  for (const Touch& s : a)
-    for (const Touch& t : b)
-      if (overlap(s, t)) return true;
-  return false;
+Touched::Pieces::iterator Touched::cut(Pieces& pieces, i64 at) {
+  const auto next = pieces.lower_bound(at);
+  if (next != pieces.end() && next->first == at) return next;
+  Piece same = next == pieces.begin() ? Piece{} : std::prev(next)->second;
+  return pieces.emplace_hint(next, at, std::move(same));
+}
+
+void Touched::read(Piece& piece, int step, int lane) {
+  if (lane >= 0)
+    for (Reader& r : piece.readers)
+      if (r.lane == lane) {
+        r.step = step;
+        return;
+      }
+  piece.readers.push_back({step, lane});
+}
+
+std::vector<int> Touched::before(int step, int lane, const Touches& touches) {
+  std::vector<int> found;
+  auto pieces_of = [this](const Touch& t) -> Pieces& {
+    return places_[t.arena ? Place{-1, t.device, t.pinned} : Place{t.root, Device{}, {}}];
+  };
+  for (const Touch& t : touches) {
+    if (t.begin >= t.end) continue;
+    Pieces& pieces = pieces_of(t);
+    auto it = pieces.upper_bound(t.begin);
+    if (it != pieces.begin()) --it;
+    for (; it != pieces.end() && it->first < t.end; ++it) {
+      if (it->second.writer >= 0) found.push_back(it->second.writer);
+      if (!t.writes) continue;
+      for (const Reader& r : it->second.readers) found.push_back(r.step);
+    }
+  }
+  for (const Touch& t : touches) {
+    if (t.begin >= t.end) continue;
+    Pieces& pieces = pieces_of(t);
+    const auto first = cut(pieces, t.begin), end = cut(pieces, t.end);
+    if (t.writes) {
+      // All that touched these bytes comes before the writer: it stands for them.
+      first->second = {step, {}};
+      pieces.erase(std::next(first), end);
+      continue;
+    }
+    for (auto it = first; it != end; ++it) read(it->second, step, lane);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 }  // namespace tessera

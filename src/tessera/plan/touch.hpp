@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which memory a step touches, and whether two steps may change places: what orders steps when they
-// are moved (pipeline.hpp) and when they run on different lanes (schedule.hpp).
-//   const Touches a = touches(slots, steps[0]), b = touches(slots, steps[1]);   conflict(a, b)
+// Which memory a step touches, and which steps before it it must come after: what orders steps when
+// they are moved (pipeline.hpp) and when they run on different lanes (schedule.hpp).
+//   Touched memory;   for (t : steps) memory.before(t, lane, touches(slots, steps[t]));
 
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "tessera/plan/step.hpp"
@@ -22,7 +24,32 @@ struct Touch {
 using Touches = std::vector<Touch>;
 
 TESSERA_API Touches touches(const std::vector<Slot>& slots, const Step& step);
-// One of them writes what the other touches. Ranges of strided views count with their gaps.
-TESSERA_API bool conflict(const Touches& a, const Touches& b);
+
+// Who touched which bytes last. Steps come in their order; the cost of one grows with the ranges
+// that it meets, not with the steps before it.
+class TESSERA_API Touched {
+ public:
+  // The steps that `step` must come after, ascending: those that write what it touches, and those
+  // that read what it writes. A step that all of these come after, directly or by way of others,
+  // need not be among them; neither need any but the last reader of a lane. Without a lane
+  // (negative) every reader counts. Ranges of strided views count with their gaps.
+  std::vector<int> before(int step, int lane, const Touches& touches);
+
+ private:
+  struct Reader {
+    int step, lane;
+  };
+  struct Piece {
+    int writer = -1;
+    std::vector<Reader> readers;  // since it was written
+  };
+  // From its begin to that of the next.
+  using Pieces = std::map<i64, Piece>;
+  using Place = std::tuple<int, Device, std::optional<Kind>>;  // a slot, or an arena (-1)
+
+  static void read(Piece& piece, int step, int lane);
+  static Pieces::iterator cut(Pieces& pieces, i64 at);
+  std::map<Place, Pieces> places_;
+};
 
 }  // namespace tessera
