@@ -1,27 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Note [four steps]: the line of n1 n2 points is a matrix of n1 rows. Its columns are transformed,
-// each entry (k, j) is turned by k j / (n1 n2) of a circle, the rows are transformed, and the
-// matrix is read by columns. Ranks have whole rows; columns come together a panel at a time. Every
-// element moves three times, and the matrix is the one copy beside the result.
+// Note [four steps]: the line of high x wide points is a matrix of `high` rows. Its columns are
+// transformed, entry q of column j is turned by q j / (high wide) of a circle, and column j becomes
+// row j of a second matrix, of `wide` rows, whose columns are transformed. Read by rows that is the
+// transform, in order: the second matrix is the result's own memory, and nothing of the size of the
+// line lies beside it. Each element moves three times: columns come together a panel at a time,
+// once for good, then there and back.
+//
+// Note [rows that are cut]: ranks have intervals of the line, which end inside of rows. What such a
+// row of the first matrix has in the columns of a rank is brought there beforehand. Of the second
+// one each rank has the rows that begin in its interval, with room for what reaches beyond it, and
+// sends that on at the end.
 #include "tessera/dist/fft_line.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <utility>
+#include <vector>
 
 #include "tessera/dist/elementwise.hpp"
+#include "tessera/dist/fft_real_line.hpp"
 #include "tessera/dist/join.hpp"
 #include "tessera/dist/moves.hpp"
 #include "tessera/dist/panels.hpp"
-#include "tessera/dist/reshape.hpp"
+#include "tessera/dist/relayout.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::dist {
 namespace {
 
 constexpr i64 short_line = 1024;         // up to here a gather is quicker than three exchanges
-constexpr i64 turned_at_once = 1 << 18;  // phases in memory
-constexpr i64 transformed_at_once = 1 << 20;
+constexpr i64 turned_at_once = 1 << 17;  // phases in memory
+constexpr i64 transformed_at_once = 1 << 19;
 
 // The local transform without a scale.
 Array plain(const Array& x, i64 axis, int sign) {
@@ -58,32 +69,154 @@ void turn(const Array& x, i64 first, i64 n, int sign) {
   }
 }
 
-// x becomes its transform along its rows, some rows at a time.
-void transform_rows(const Array& x, int sign) {
-  const i64 step = std::max<i64>(1, transformed_at_once / std::max<i64>(1, x.shape(1)));
-  for (i64 k = 0; k < x.shape(0); k += step) {
-    const Array part = x.slice(0, k, std::min(k + step, x.shape(0)));
-    part.copy_from(plain(part, 1, sign));
-  }
-}
+// The first number of rows of `width` that begins at a point or behind it.
+i64 row_from(i64 point, i64 width) { return (point + width - 1) / width; }
 
-DNDarray in_four_steps(const DNDarray& x, i64 rows, int sign) {
-  const i64 n = x.shape(0), columns = n / rows;
-  const DNDarray given = reshape(x, {rows, columns}, 0);
+// Columns of the first matrix, see Note [rows that are cut].
+class FirstMatrix {
+ public:
+  // `wanted`: the columns that each rank will ask for; `unit`: elements of x that make a point.
+  FirstMatrix(const DNDarray& x, i64 high, i64 unit, const Partition& wanted)
+      : shape_{high, x.shape(0) / high},
+        unit_(unit),
+        dtype_(x.dtype()),
+        comm_(x.comm()),
+        wanted_(wanted) {
+    const i64 wide = shape_[1];
+    for (int r = 0; r < comm_.size(); ++r) {
+      const i64 first = row_from(x.part().begin(r), wide), last = x.part().end(r) / wide;
+      rows_.push_back({0, first, std::max(first, last)});
+    }
+    const Box& mine = rows_[static_cast<std::size_t>(comm_.rank())];
+    const i64 begin = x.part().begin(comm_.rank());
+    whole_ = mine.begin == mine.end
+                 ? empty_dense({0, wide}, dtype_, x.device())
+                 : x.local()
+                       .slice(0, mine.begin * wide - begin, mine.end * wide - begin)
+                       .reshape({mine.end - mine.begin, wide});
+    bring_cut_rows(x);
+  }
+
+  // Columns [columns[r].begin, columns[r].end) of all rows, on rank r.
+  Array columns(Boxes columns) const {
+    for (Box& box : columns) box.begin *= unit_, box.end *= unit_;
+    const Array found = relayout(whole_, shape_, dtype_, rows_, columns, comm_);
+    const Box& mine = columns[static_cast<std::size_t>(comm_.rank())];
+    const i64 first = wanted_.begin(comm_.rank()) * unit_;
+    for (const auto& [row, entries] : cut_)
+      found.select(0, row).copy_from(entries.slice(0, mine.begin - first, mine.end - first));
+    return unit_ == 1 ? found : in_pairs(found);
+  }
+
+ private:
+  void bring_cut_rows(const DNDarray& x) {
+    const Boxes from = boxes_of(x.shape(), x.spread(), comm_.size());
+    const i64 wide = shape_[1];
+    i64 next = 0;
+    for (int r = 0; r <= comm_.size(); ++r) {
+      const bool end = r == comm_.size();
+      const Box box = end ? Box{0, shape_[0], shape_[0]} : rows_[static_cast<std::size_t>(r)];
+      if (!end && box.begin == box.end) continue;
+      for (; next < box.begin; ++next) {
+        Boxes to;
+        for (int q = 0; q < comm_.size(); ++q)
+          to.push_back(
+              {0, next * wide + wanted_.begin(q) * unit_, next * wide + wanted_.end(q) * unit_});
+        cut_.emplace_back(next, relayout(x.local(), x.shape(), dtype_, from, to, comm_));
+      }
+      next = box.end;
+    }
+  }
+
+  // Two reals are a complex number.
+  static Array in_pairs(const Array& found) {
+    const DType dtype = complex_of(found.dtype());
+    const Array dense = found.astype(real_of(dtype)).contiguous();
+    Layout layout = Layout::contiguous({dense.shape(0), dense.shape(1) / 2});
+    layout.offset = dense.layout().offset / 2;
+    return Array(dense.storage(), layout, dtype);
+  }
+
+  Shape shape_;  // in elements
+  i64 unit_;
+  DType dtype_;
+  const Communicator& comm_;
+  Partition wanted_;
+  Boxes rows_;
+  Array whole_;
+  std::vector<std::pair<i64, Array>> cut_;
+};
+
+// The memory of a result as rows of `high` points, which are dealt out as `given` says, and of
+// `more` points behind the last.
+struct SecondMatrix {
+  SecondMatrix(const Partition& given, i64 more, i64 high, DType dtype, Device device,
+               const Communicator& comm)
+      : part(given), behind(more) {
+    std::vector<i64> counts;
+    for (int r = 0; r < comm.size(); ++r)
+      counts.push_back(row_from(part.end(r), high) - row_from(part.begin(r), high));
+    rows = Partition::of(counts);
+    const int me = comm.rank();
+    const i64 last = rows.end(me) * high - part.begin(me);
+    line = empty_dense({last + (me == comm.size() - 1 ? more : 0)}, dtype, device);
+    head = rows.begin(me) * high - part.begin(me);
+    matrix = DNDarray(line.slice(0, head, last).reshape({rows.count(me), high}),
+                      {rows.size(), high}, {0, rows}, comm);
+  }
+
+  // Ends of rows go to the ranks whose intervals they lie in.
+  DNDarray finished() const {
+    const Communicator& comm = matrix.comm();
+    const i64 high = matrix.shape(1), n = part.size();
+    Boxes from, to;
+    for (int r = 0; r < comm.size(); ++r) {
+      from.push_back({0, rows.begin(r) * high, rows.end(r) * high});
+      to.push_back({0, part.begin(r), std::min(part.end(r), rows.begin(r) * high)});
+    }
+    const i64 count = part.count(comm.rank());
+    relayout_into(matrix.local().reshape({-1}), {n}, from, line.slice(0, 0, std::min(head, count)),
+                  to, comm);
+    std::vector<i64> counts = part.counts();
+    counts.back() += behind;
+    const Partition all = Partition::of(counts);
+    return DNDarray(line.slice(0, 0, all.count(comm.rank())), {all.size()}, {0, all}, comm);
+  }
+
+  Partition part, rows;
+  i64 behind;
+  Array line;  // of this rank
+  i64 head;    // points before its first row
+  DNDarray matrix;
+};
+
+// Points of `unit` elements of x; the result has `behind` more, which are not written.
+DNDarray in_four_steps(const DNDarray& x, i64 high, i64 unit, i64 behind, int sign) {
+  const Communicator& comm = x.comm();
+  const i64 n = x.shape(0) / unit;
   const DType dtype = complex_of(x.dtype());
-  // What reshape copied may be overwritten.
-  const bool own =
-      given.dtype() == dtype && given.local().storage().data() != x.local().storage().data();
-  const DNDarray matrix = own ? given
-                              : DNDarray(empty_dense(given.lshape(), dtype, x.device()),
-                                         given.shape(), given.spread(), x.comm());
-  by_panels(given, matrix, [&](const Array& some, i64 first) {
-    const Array y = plain(some, 0, sign);
-    turn(y, first, n, sign);
-    return y;
-  });
-  transform_rows(matrix.local(), sign);
-  return reshape(transpose(matrix), {n});
+  std::vector<i64> counts = Partition::even(n + behind, comm.size()).counts();
+  counts.back() -= behind;
+  const SecondMatrix second(Partition::of(counts), behind, high, dtype, x.device(), comm);
+  const FirstMatrix first(x, high, unit, second.rows);
+  i64 most = 0;
+  for (int r = 0; r < comm.size(); ++r) most = std::max(most, second.rows.count(r));
+  const i64 step = std::max<i64>(1, transformed_at_once / high);
+  for (i64 j = 0; j < most; j += step) {
+    Boxes some;
+    for (int r = 0; r < comm.size(); ++r) {
+      const i64 begin = std::min(second.rows.begin(r) + j, second.rows.end(r));
+      some.push_back({1, begin, std::min(begin + step, second.rows.end(r))});
+    }
+    const Array columns = first.columns(some);
+    if (columns.size() == 0) continue;
+    const Array y = plain(columns, 0, sign);
+    turn(y, some[static_cast<std::size_t>(comm.rank())].begin, n, sign);
+    second.matrix.local().slice(0, j, j + y.shape(1)).copy_from(y.transpose());
+  }
+  by_panels(second.matrix, second.matrix,
+            [&](const Array& lines, i64) { return plain(lines, 0, sign); });
+  return second.finished();
 }
 
 DNDarray resized(const DNDarray& x, i64 n) {
@@ -129,7 +262,14 @@ DNDarray transform_line(const DNDarray& x, FftKind kind, int sign, double scale,
   const bool to_real = kind == FftKind::complex_to_real;
   DNDarray line = resized(x, to_real ? points / 2 + 1 : points);
   if (to_real) line = mirrored(line.astype(complex_of(x.dtype())), points);
-  const DNDarray y = scaled(in_four_steps(line, rows, sign), scale);
+  if (kind == FftKind::real_to_complex && points % 2 == 0) {
+    if (const i64 high = lower_factor(points / 2); high >= x.comm().size()) {
+      const DNDarray y = in_four_steps(line, high, 2, 1, sign);
+      untangle_real(y, sign);
+      return scaled(y, scale);
+    }
+  }
+  const DNDarray y = scaled(in_four_steps(line, rows, 1, 0, sign), scale);
   if (to_real) return real(y);
   if (kind == FftKind::complex) return y;
   return split(y, Shape{points / 2 + 1}, 0).front().balance();

@@ -68,7 +68,8 @@ TEST(DistFft, OneRoundTrip) {
 
 // Lines: short ones, long ones of two factors, a prime, and arrays that are lines in disguise.
 TEST(DistFft, Lines) {
-  for (const i64 n : {i64{1}, i64{12}, i64{1200}, i64{1536}, i64{1523}, i64{2025}}) {
+  for (const i64 n :
+       {i64{1}, i64{12}, i64{1200}, i64{1536}, i64{1523}, i64{2025}, i64{2046}, i64{2094}}) {
     const Array x = sample({n}, DType::f64), z = sample({n}, DType::c128);
     for_each_spread({n}, [&](const Case& c) {
       expect_same(dist::fftn(c.of(z), {0}), fftn(z, {0}), 200);

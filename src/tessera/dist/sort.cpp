@@ -8,6 +8,7 @@
 #include "tessera/dist/sort_deal.hpp"
 #include "tessera/dist/sort_exchange.hpp"
 #include "tessera/dist/sort_lines.hpp"
+#include "tessera/dist/sort_places.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"

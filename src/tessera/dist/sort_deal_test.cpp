@@ -11,6 +11,7 @@
 #include "tessera/dist/panels.hpp"
 #include "tessera/dist/quantile.hpp"
 #include "tessera/dist/sort.hpp"
+#include "tessera/dist/sort_places.hpp"
 #include "tessera/dist/unique.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"

@@ -197,7 +197,7 @@ class Join {  // groups that run over the ends of blocks
 Array few_values(const Array& x, i64 few) {
   Array found = empty_dense({0}, x.dtype());
   const Array line = x.reshape({x.size()});
-  const i64 step = 4 * few;
+  const i64 step = std::max<i64>(1, few / 2);
   for (i64 begin = 0; begin < line.size() && found; begin += step) {
     const Array piece = line.slice(0, begin, std::min(begin + step, line.size()));
     found = tessera::distinct(concatenate(std::array{found, tessera::distinct(piece)}, 0));
@@ -213,7 +213,7 @@ Array values_in_place(const DNDarray& x) {
   const Array all =
       sort_counted(items, local_sizes(x), Partition::even(x.size(), comm.size()), comm);
   i64 kept = 0;
-  constexpr i64 step = 1 << 18;
+  constexpr i64 step = 1 << 16;
   for (i64 begin = 0; begin < all.size(); begin += step) {
     const i64 first = kept > 0 ? 1 : 0;  // the last one that was kept comes along
     const Array piece = all.slice(0, begin, std::min(begin + step, all.size()));

@@ -24,20 +24,30 @@ void count_bounds(const K* keys, i64 n, const std::vector<K>& bounds, Class* out
       out[i] = static_cast<Class>(out[i] + before(b, keys[i]) + !before(keys[i], b));
 }
 
+// Many bounds: some elements at a time are searched for, in steps that do not wait for one another.
+template <class K, i64 lanes>
+void search_lanes(const K* keys, const std::vector<K>& bounds, Class* out) {
+  const i64 size = static_cast<i64>(bounds.size());
+  const K* low[lanes];
+  std::fill(low, low + lanes, bounds.data());
+  for (i64 left = size; left > 1;) {
+    const i64 half = left / 2;
+    for (i64 k = 0; k < lanes; ++k) low[k] += before(low[k][half - 1], keys[k]) ? half : 0;
+    left -= half;
+  }
+  for (i64 k = 0; k < lanes; ++k) {
+    const i64 at = low[k] - bounds.data() + before(*low[k], keys[k]);
+    const bool equal = at < size && !before(keys[k], bounds[static_cast<std::size_t>(at)]);
+    out[k] = static_cast<Class>(2 * at + equal);
+  }
+}
+
 template <class K>
 void search_bounds(const K* keys, i64 n, const std::vector<K>& bounds, Class* out) {
-  const i64 size = static_cast<i64>(bounds.size());
-  for (i64 i = 0; i < n; ++i) {
-    i64 low = 0;
-    for (i64 left = size; left > 0;) {
-      const i64 half = left / 2;
-      const bool beyond = before(bounds[static_cast<std::size_t>(low + half)], keys[i]);
-      low += beyond ? half + 1 : 0;
-      left = beyond ? left - half - 1 : half;
-    }
-    const bool equal = low < size && !before(keys[i], bounds[static_cast<std::size_t>(low)]);
-    out[i] = static_cast<Class>(2 * low + equal);
-  }
+  constexpr i64 lanes = 8;
+  i64 i = 0;
+  for (; i + lanes <= n; i += lanes) search_lanes<K, lanes>(keys + i, bounds, out + i);
+  for (; i < n; ++i) search_lanes<K, 1>(keys + i, bounds, out + i);
 }
 
 template <class T>
