@@ -53,7 +53,8 @@ nb::object array_protocol(const AnyMatrix& m, nb::handle dtype, nb::handle copy)
 }
 
 // The values that are kept under a name, where there is one.
-const std::optional<Value>* derived_value(const Derived& d, std::string_view name) {
+template <class Values>
+auto* derived_value(Values& d, std::string_view name) {
   return name == "trace"            ? &d.trace
          : name == "determinant"    ? &d.determinant
          : name == "sum"            ? &d.sum
@@ -76,10 +77,10 @@ void declare(AnyMatrix& m, std::string_view name, nb::handle value) {
   Derived& d = m.properties().derived();
   const std::optional<Value> v =
       value.is_none() ? std::nullopt : std::optional(value_from(value, name));
-  if (const auto* place = derived_value(d, name)) {
+  if (auto* place = derived_value(d, name)) {
     require<ArgumentError>(m.rows() == m.cols() || (name != "trace" && name != "determinant"), name,
                            ": a matrix of shape (", m.rows(), ", ", m.cols(), ") is not square");
-    *const_cast<std::optional<Value>*>(place) = v;
+    *place = v;
   } else if (name == "norm") {
     d.norm = v ? std::optional(v->as<double>()) : std::nullopt;
   } else {
@@ -87,6 +88,31 @@ void declare(AnyMatrix& m, std::string_view name, nb::handle value) {
     require<DTypeError>(!v || PyBool_Check(value.ptr()), name, ": expected True, False or None");
     m.properties().declare(p, v ? std::optional(v->as<bool>()) : std::nullopt);
   }
+}
+
+// Pickles as its stored data, its views and what was declared; values that were derived are not
+// kept.
+nb::tuple reduced(const AnyMatrix& m) {
+  const Payload& p = m.payload();
+  nb::dict said;
+  for (int i = 0; i < property_count; ++i)
+    if (const auto flag = m.properties().declared(static_cast<Property>(i)))
+      said[nb::str(std::string(name(static_cast<Property>(i))).c_str())] = *flag;
+  nb::object restore = nb::module_::import_("tessera._matrix").attr("_restore");
+  return nb::make_tuple(
+      restore, nb::make_tuple(static_cast<int>(p.form), p.rows, p.cols, dtype_object(p.dtype),
+                              p.strict, wrap(p.data), nb::steal(python_number(m.scale())),
+                              m.transposed(), m.conjugated(), said));
+}
+
+nb::object restored(int form, i64 rows, i64 cols, nb::handle dtype, bool strict, const Array& data,
+                    nb::handle scale, bool transposed, bool conjugated, nb::dict said) {
+  AnyMatrix m = make_payload(static_cast<Form>(form), rows, cols, dtype_from(dtype), data, strict);
+  if (conjugated) m = m.conj();
+  m = m.scaled(value_from(scale, "scale"));
+  if (transposed) m = m.transpose();
+  for (const auto& [name, flag] : said) declare(m, nb::cast<std::string>(name), flag);
+  return wrap(std::move(m));
 }
 
 // Slots for a number; what is no number is for other overloads.
@@ -210,6 +236,8 @@ void bind_elements(nb::class_<AnyMatrix>& c) {
       .def(
           "__repr__", [](const AnyMatrix& m) { return released([&] { return m.str(); }); },
           nb::sig("def __repr__(self) -> str"));
+  c.def("__reduce__", &reduced,
+        nb::sig("def __reduce__(self) -> tuple[typing.Any, tuple[typing.Any, ...]]"));
   c.attr("__array_ufunc__") = nb::none();  // NumPy leaves arithmetic to the slots below
   c.attr("__iter__") = nb::none();
 }
@@ -262,6 +290,8 @@ void bind_matrix(nb::module_& m) {
   bind_elements(c);
   bind_scaling(c);
   bind_matrix_forms(d);
+  d.def("_restore", &restored,
+        nb::sig("def _restore(*state: typing.Any) -> AnyMatrix"));  // for pickles
 }
 
 }  // namespace tessera::python

@@ -2,6 +2,7 @@
 """Matrices of every form beside NumPy: elements, views, copies, properties."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -366,6 +367,20 @@ def test_numpy_leaves_arithmetic_alone():
     assert copy.copy(m)[0, 1] == 2 and copy.deepcopy(m)[0, 0] == 1
     with pytest.raises(TypeError):
         m * "x"
+
+
+@pytest.mark.parametrize("cls", FORMS, ids=lambda c: c.__name__)
+def test_pickle(cls, device):
+    dtype = "bool" if cls in (Bit, TriangularBit) else "complex64"
+    m = ((2 - 1j) * make(cls, full(np.random.default_rng(4), cls, dtype, 5), device)).H
+    m.properties["is_zero"] = False
+    again = pickle.loads(pickle.dumps(m))
+    assert type(again) is cls and again.dtype == m.dtype and again.device == m.device
+    np.testing.assert_array_equal(again, m)
+    assert again.properties["is_zero"] is False and again.nbytes == m.nbytes
+    strict = pickle.loads(pickle.dumps(Triangular(3, lower=True, strict=True)))
+    with pytest.raises(ValueError, match="Strictly lower"):
+        strict[1, 1] = 1
 
 
 def test_inf_and_nan_round_trip():

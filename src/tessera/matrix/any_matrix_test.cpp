@@ -103,6 +103,7 @@ AnyMatrix made(Form form, const Full& f, DType t) {
       if (!(std::abs(all - expected) <= tolerance * std::abs(expected)))
         return ::testing::AssertionFailure()
                << name(m.form()) << " array(" << i << ", " << j << ") " << all << " " << expected;
+      if (f.v.size() > 64 && (i + 3 * j) % 17 != 0) continue;  // a few, where there are many
       const std::complex<double> one(m.at(i, j).as<c128>());
       if (one != all)
         return ::testing::AssertionFailure()
