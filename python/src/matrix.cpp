@@ -98,7 +98,7 @@ nb::tuple reduced(const AnyMatrix& m) {
   for (int i = 0; i < property_count; ++i)
     if (const auto flag = m.properties().declared(static_cast<Property>(i)))
       said[nb::str(std::string(name(static_cast<Property>(i))).c_str())] = *flag;
-  nb::object restore = nb::module_::import_("tessera._matrix").attr("_restore");
+  nb::object restore = nb::module_::import_("tessera.matrix").attr("_restored");
   return nb::make_tuple(
       restore, nb::make_tuple(static_cast<int>(p.form), p.rows, p.cols, dtype_object(p.dtype),
                               p.strict, wrap(p.data), nb::steal(python_number(m.scale())),

@@ -11,7 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from ._matrix import AntiSymmetric, AnyMatrix, Bit, Dense, Diagonal, Identity, Symmetric, Triangular, TriangularBit
+from ._matrix import (
+    AntiSymmetric,
+    AnyMatrix,
+    Bit,
+    Dense,
+    Diagonal,
+    Identity,
+    Symmetric,
+    Triangular,
+    TriangularBit,
+    _restore,
+)
 
 __all__ = [
     "AntiSymmetric",
@@ -47,6 +58,11 @@ _names = (
     "diagonal_value",
     "norm",
 )
+
+
+def _restored(*state: Any) -> AnyMatrix:
+    """What a pickle calls, which cannot name a compiled function."""
+    return _restore(*state)
 
 
 class Properties(MutableMapping[str, Any]):
