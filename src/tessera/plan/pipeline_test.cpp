@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tessera/base/config.hpp"
 #include "tessera/plan/plan.hpp"
 
@@ -105,6 +107,24 @@ TEST(Pipeline, SlicesOfOneOutputDoNotWaitForEachOther) {
   const Step& second =
       p.steps()[static_cast<std::size_t>(position(p, Step::Kind::transfer, cpu, 1))];
   for (int u : second.waits) EXPECT_NE(u, first);
+}
+
+TEST(Pipeline, NothingIsWaitedForTwice) {
+  for (const bool sum : {false, true}) {
+    const Plan p = rows(7, {sim0, sim1}, sum);
+    std::map<std::pair<int, int>, int> latest;  // by who waits for whom, lane by lane
+    int waits = 0;
+    for (const Step& s : p.steps())
+      for (const int u : s.waits) {
+        const int other = p.steps()[static_cast<std::size_t>(u)].lane;
+        EXPECT_NE(other, s.lane);
+        const auto [it, first] = latest.emplace(std::pair(s.lane, other), -1);
+        EXPECT_LT(it->second, u);
+        it->second = u;
+        ++waits;
+      }
+    EXPECT_GE(waits, 14);  // each part for its input and for what it gives
+  }
 }
 
 // What a part needs in the middle of its work, and nobody computes, is on its way before.

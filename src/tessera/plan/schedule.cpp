@@ -16,16 +16,16 @@ int lane_for(std::vector<Lane>& lanes, const Lane& wanted) {
 }
 
 // Of the steps that come before, the latest of each other lane; earlier ones of a lane are implied
-// by its order.
+// by its order, and so is what an earlier step of this lane has waited for (`known`, by lane).
 std::vector<int> waits_of(const Step& step, const std::vector<int>& before,
-                          const std::vector<Step>& steps) {
+                          const std::vector<Step>& steps, std::vector<int>& known) {
   std::vector<int> waits;
   for (auto it = before.rbegin(); it != before.rend(); ++it) {
-    auto lane = [&](int u) { return steps[static_cast<std::size_t>(u)].lane; };
-    const bool known =
-        lane(*it) == step.lane ||
-        std::any_of(waits.begin(), waits.end(), [&](int u) { return lane(u) == lane(*it); });
-    if (!known) waits.push_back(*it);
+    const int lane = steps[static_cast<std::size_t>(*it)].lane;
+    int& latest = known[static_cast<std::size_t>(lane)];
+    if (lane == step.lane || *it <= latest) continue;
+    latest = *it;
+    waits.push_back(*it);
   }
   std::reverse(waits.begin(), waits.end());
   return waits;
@@ -49,10 +49,12 @@ std::vector<Lane> schedule(const std::vector<Slot>& slots, std::vector<Step>& st
   }
   if (lanes.size() < 2) return lanes;
   Touched memory;
+  std::vector<std::vector<int>> known(lanes.size(), std::vector<int>(lanes.size(), -1));
   for (std::size_t t = 0; t < steps.size(); ++t) {
     Step& step = steps[t];
-    step.waits =
-        waits_of(step, memory.before(static_cast<int>(t), step.lane, touches(slots, step)), steps);
+    const std::vector<int> before =
+        memory.before(static_cast<int>(t), step.lane, touches(slots, step));
+    step.waits = waits_of(step, before, steps, known[static_cast<std::size_t>(step.lane)]);
     for (int u : step.waits) steps[static_cast<std::size_t>(u)].signals = true;
   }
   return lanes;
