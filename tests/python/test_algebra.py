@@ -317,14 +317,70 @@ def test_normals_behind_coils(kind):
     A, S = behind_coils()[kind], sense()
     inner = ts.Diagonal(draw(np.asarray(A(draw((2, 6, 5)))).shape, 5), A.oshape)
     assert A.N.ishape == A.ishape == A.normal(inner).ishape
-    # However it is reached. With something inside, dims along which it mixes get free names of their words.
-    for same in (A.normal(), A.normal(ts.Identity(A.oshape)), A.normal(ts.Identity()), A.H @ A):
+    # However it is reached, and whether or not something is inside.
+    for same in (A.normal(), A.normal(ts.Identity(A.oshape)), A.normal(ts.Identity()), A.H @ A, A.normal(inner)):
         assert same.oshape == A.N.oshape
-    assert [d.name for d in A.normal(inner).oshape] == [d.name for d in A.ishape]
     E = A @ S
     assert E.N.ishape == ("X", "Y")
     z = draw((6, 5), 11)
     check(E.N(z), np.asarray(E.H(E(z))), tol=1e-10)
+
+
+def small_normals():
+    """Operators whose normal is less than they are: a weight or nothing."""
+    grid, F = ("X",), ts.FFT(1, ("C",), (("X",), ("K",)))
+    return {
+        "transform": F,
+        "open transform": ts.FFT(1, ("...",), (("X",), ("K",))),
+        "other norm": ts.FFT(1, ("C",), (("X",), ("K",)), norm="backward"),
+        "transform of a weight": F @ ts.Diagonal(draw(6, 1), ("C", "X"), ("C",)),
+        "weight of a transform": ts.Diagonal(draw(6, 1), ("C", "K"), ("C",)) @ F,
+        "crop": ts.Crop((4,), (6,), grid, ("Y",), ("C",)),
+        "pad": ts.Pad((9,), (6,), grid, ("Y",), ("C",)),
+        "truncate": ts.Truncate(1, 6, 4, ("C", "X")),
+        "pad at the end": ts.PadDim(1, 6, 8, ("C", "X")),
+        "sampling": ts.Sampling((np.array([0, 3, 3]),), (6,), ("Y",), grid, ("C",)),
+        "sampling of a transform": ts.Sampling((np.array([0, 3]),), (6,), ("Y",), ("K",), ("C",)) @ F,
+        "blocks": ts.ArrayToBlocks((6,), (3,), (2,), None, ("C",), grid, ("B", "P")),
+        "matrix": ts.Dense(draw((5, 6), 2), ("Y", "X"), ("C", "X"), ("C", "Y")),
+    }
+
+
+@pytest.mark.parametrize("kind", small_normals())
+def test_normals_with_something_inside_have_the_same_names(kind):
+    A, x = small_normals()[kind], draw((2, 6), 3)
+    y = np.asarray(A(x))
+    inner = ts.Diagonal(draw(y.shape, 4), A.oshape if "..." not in A.oshape else ("C", "K"))
+    B = A.normal(inner)
+    assert B.ishape[-1] == A.N.ishape[-1] and B.oshape[-1] == A.N.oshape[-1]
+    check(B(x), np.asarray(A.H(draw(y.shape, 4) * y)), tol=1e-10)
+    check(B.H(x), np.asarray(A.H(draw(y.shape, 4).conj() * y)), tol=1e-10)
+    total = B + A.N if "..." not in A.oshape else B + 0.5 * ts.Identity()
+    assert total(x).shape == x.shape
+    # It mixes along the dim all the same, or is a weight.
+    try:
+        parts = [B.split({"X": slice(i, i + 3)}) for i in (0, 3)]
+    except ts.SplitError:
+        return
+    if B.oshape[-1] == "X":
+        whole = np.concatenate([np.asarray(p(x[:, i : i + 3])) for p, i in zip(parts, (0, 3), strict=True)], 1)
+        check(B(x), whole, tol=1e-10)
+
+
+def test_a_weighted_normal_is_an_operator_like_others():
+    F = ts.FFT(1, ("C",), (("X",), ("K",)))
+    S = ts.Dense(draw((2, 6), 7), ("C", "X"), ("X",), ("C", "X"))
+    W = ts.Diagonal(abs(draw(6, 8)), ("C", "K"), ("C",))
+    B = F.normal(W)
+    x = draw(6, 9)
+    E = S.normal(B) + 0.1 * ts.Identity(("X",))
+    expected = np.asarray((F @ S).H(abs(draw(6, 8)) * np.asarray((F @ S)(x)))) + 0.1 * x
+    assert E.ishape == E.oshape == ("X",)
+    check(E(x), expected, tol=1e-10)
+    with pytest.raises(ts.SplitError, match="'X'"):
+        B.split({"X": slice(0, 3)})
+    check(B.split({"C": slice(1, 2)})(draw((1, 6))), np.asarray(B(np.repeat(draw((1, 6)), 2, 0)))[1:], tol=1e-10)
+    assert B.rename({"X": "Q"}).oshape == ("C", "Q") and B.H.H is B
 
 
 def test_neighbouring_diagonals_merge():

@@ -9,6 +9,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/linop/algebra.hpp"
+#include "tessera/linop/normal_names.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/scalar.hpp"
 #include "tessera/linop/plan_linop.hpp"
@@ -189,7 +190,7 @@ NamedLinop NamedLinop::normal(const NamedLinop& inner) const {
     for (i64 i = 0; i < given.size(); ++i) r.emplace_back(expects[i], given[i]);
     post = post.rename(r);
   }
-  return chain({*this, inner, post});
+  return under_normal_names(*this, chain({*this, inner, post}));
 }
 
 void NamedLinop::share_origin(const Node& made_from, bool flipped) const {

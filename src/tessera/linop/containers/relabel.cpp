@@ -3,17 +3,22 @@
 
 namespace tessera {
 
+namespace {
+
+// What `was` calls the dim that `outer` calls d.
+std::optional<NamedDimension> name_in(const Dims& was, const Dims& outer, NamedDimension d) {
+  const Match m = iscompatible(was, outer);
+  for (std::size_t i = 0; i < m.map.size(); ++i)
+    for (const i64 j : m.map[i])
+      if (outer[j] == d) return was[static_cast<i64>(i)];
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<NamedDimension> Relabel::inner_name(NamedDimension d) const {
-  const NamedShape inner = a.shape();
-  auto look = [&](const Dims& outer, const Dims& was) -> std::optional<NamedDimension> {
-    const Match m = iscompatible(was, outer);
-    for (std::size_t i = 0; i < m.map.size(); ++i)
-      for (const i64 j : m.map[i])
-        if (outer[j] == d) return was[static_cast<i64>(i)];
-    return std::nullopt;
-  };
-  const auto n = look(names.ishape, inner.ishape);
-  return n ? n : look(names.oshape, inner.oshape);
+  const auto n = name_in(a.ishape(), names.ishape, d);
+  return n ? n : name_in(a.oshape(), names.oshape, d);
 }
 
 std::optional<i64> Relabel::size(NamedDimension d) const {
@@ -27,6 +32,10 @@ NamedLinop Relabel::split(const Tile& tile) const {
     const auto d = inner_name(c.dim);
     require<SplitError>(d.has_value(), "Relabel ", names.str(), ": dim '", c.dim,
                         "' has no counterpart in ", a);
+    const auto given = name_in(a.oshape(), names.oshape, c.dim);
+    require<SplitError>(!given || *given == *d, "Relabel ", names.str(),
+                        " cannot be cut along dim '", c.dim, "': ", a, " mixes along it, from '",
+                        *d, "' to '", given.value_or(*d), "'");
     // What a wildcard stands for is carried along: the operator does not depend on it. Under two
     // names it is one dim all the same, and both would have to be cut alike.
     require<SplitError>(
