@@ -118,6 +118,43 @@ void add_containers(std::vector<Sample>& all, DType t, Device d) {
   all.push_back({"Stack same", stack({D1, D1.H()}, n0, n0), {2, 3, 2}});
 }
 
+void add_products(std::vector<Sample>& all, DType t, Device d) {
+  const NamedLinop D(Diagonal(random({6, 5}, t, d, 23), dims("NxNy")));
+  const NamedLinop G(Dense(random({5, 6}, t, d, 24), dims("ML"), dims("L"), dims("M")));
+  const NamedLinop E(Diagonal(random({6}, t, d, 25), dims("L")));
+  const NamedLinop D2(Dense(random({3, 5}, t, d, 26), dims("PM"), dims("M"), dims("P")));
+  all.push_back({"Chain of matrices", D2 * G, {6}});
+  all.push_back({"Chain of matrices normal", (D2 * G).N(), {6}});
+  all.push_back({"Chain of diagonals", D * D * Value(2.0), {6, 5}});
+  all.push_back({"Chain of diagonals normal", (D * D * Value(2.0)).N(), {6, 5}});
+  all.push_back({"Add", D + Value(2.0) * NamedLinop(Identity(dims("NxNy"))), {6, 5}});
+  all.push_back({"Add of three", G * E - G + Value(2.0) * G, {6}});
+  all.push_back({"Add normal", (G * E - G).N(), {6}});
+  all.push_back({"Relabel", G.rename({{"M", "P"}}), {6}});
+}
+
+// Chains and sums with transforms in them.
+void add_transforms(std::vector<Sample>& all, DType t, Device d) {
+  const NamedLinop S(
+      Dense(random({4, 6, 5}, t, d, 21), dims("CNxNy"), dims("NxNy"), dims("CNxNy")));
+  const NamedLinop F(FFT(2, dims("C"), FFT::Grids{dims("NxNy"), dims("KxKy")}, Norm::ortho, true));
+  const NamedLinop M(Diagonal(random({6, 5}, DType::f32, d, 22), dims("CKxKy"), dims("C")));
+  const Dims grid = dims("NxNyKxKyNx1Ny1Kx1Ky1");
+  all.push_back({"Chain masked transform of coils", M * F * S, {6, 5}, grid});
+  all.push_back({"Chain normal", (M * F * S).N(), {6, 5}, grid});
+  const NamedLinop twice = (M * F * S).N().N();
+  Dims mixed;
+  for (NamedDimension n : twice.dims())
+    if (n.word() != "C") mixed.push_back(n);
+  all.push_back({"Chain normal twice", twice, {6, 5}, mixed});
+  all.push_back({"Chain scaled", Value(0.5) * (F * S) * Value(3.0), {6, 5}, grid});
+  all.push_back({"Chain transform pair", F.H() * F * S, {6, 5}});
+  all.push_back({"Chain weight between transforms", F.normal(M), {4, 6, 5}, grid});
+  all.push_back({"Chain coils of that", S.normal(F.normal(M)), {6, 5}, grid});
+  all.push_back(
+      {"Add regularised", (M * F * S).N() + Value(0.1) * NamedLinop(Identity()), {6, 5}, grid});
+}
+
 // All but those that transform, interpolate or fold: their kernels know float32 to complex128.
 bool takes_short_numbers(std::string_view kind) {
   for (const char* without : {"FFT", "Toeplitz", "Convolution", "FFTConvolution", "Wavelet",
@@ -136,35 +173,9 @@ std::vector<Sample> make_samples(DType t, Device d) {
     }
 #include "tessera/linop/ops.def"
 #undef OPERATOR
-  if (size_of(t) == 2) return all;
-  const NamedLinop S(
-      Dense(random({4, 6, 5}, t, d, 21), dims("CNxNy"), dims("NxNy"), dims("CNxNy")));
-  const NamedLinop F(FFT(2, dims("C"), FFT::Grids{dims("NxNy"), dims("KxKy")}, Norm::ortho, true));
-  const NamedLinop M(Diagonal(random({6, 5}, DType::f32, d, 22), dims("CKxKy"), dims("C")));
-  const NamedLinop D(Diagonal(random({6, 5}, t, d, 23), dims("NxNy")));
-  const NamedLinop G(Dense(random({5, 6}, t, d, 24), dims("ML"), dims("L"), dims("M")));
-  const NamedLinop E(Diagonal(random({6}, t, d, 25), dims("L")));
-  const NamedLinop D2(Dense(random({3, 5}, t, d, 26), dims("PM"), dims("M"), dims("P")));
-  const Dims grid = dims("NxNyKxKyNx1Ny1Kx1Ky1");
-  all.push_back({"Chain masked transform of coils", M * F * S, {6, 5}, grid});
-  all.push_back({"Chain normal", (M * F * S).N(), {6, 5}, grid});
-  all.push_back({"Chain normal twice", (M * F * S).N().N(), {6, 5}, (M * F * S).N().N().dims()});
-  all.back().unsplittable = {};
-  for (NamedDimension d : all.back().op.dims())
-    if (d.word() != "C") all.back().unsplittable.push_back(d);
-  all.push_back({"Chain scaled", Value(0.5) * (F * S) * Value(3.0), {6, 5}, grid});
-  all.push_back({"Chain transform pair", F.H() * F * S, {6, 5}});
-  all.push_back({"Chain of matrices", D2 * G, {6}});
-  all.push_back({"Chain of matrices normal", (D2 * G).N(), {6}});
-  all.push_back({"Chain of diagonals", D * D * Value(2.0), {6, 5}});
-  all.push_back({"Chain of diagonals normal", (D * D * Value(2.0)).N(), {6, 5}});
-  all.push_back({"Add", D + Value(2.0) * NamedLinop(Identity(dims("NxNy"))), {6, 5}});
-  all.push_back(
-      {"Add regularised", (M * F * S).N() + Value(0.1) * NamedLinop(Identity()), {6, 5}, grid});
-  all.push_back({"Add of three", G * E - G + Value(2.0) * G, {6}});
-  all.push_back({"Add normal", (G * E - G).N(), {6}});
-  all.push_back({"Relabel", G.rename({{"M", "P"}}), {6}});
+  add_products(all, t, d);
   add_containers(all, t, d);
+  if (size_of(t) > 2) add_transforms(all, t, d);
   return all;
 }
 }  // namespace

@@ -73,6 +73,32 @@ TEST(Fit, TwoDevicesShareTheWork) {
   EXPECT_LT(relative(NamedLinop(f).N()(x), A.N()(x)), 1e-5);
 }
 
+// Input, output and the operator's own arrays live on a device that is counted too.
+TEST(Fit, BytesOfTheBaseAreExactToo) {
+  const Device sim2{Kind::sim, 2}, sim3{Kind::sim, 3};
+  trim_pool(sim2);
+  const i64 before = memory_stats(sim2).in_use;
+  const NamedLinop A = coils(12, 32).to(sim2);
+  const Array x = Random(2).normal({32, 32}, DType::c64, sim2);
+  for (const bool here : {true, false}) {
+    const Fitted f = fit(A, {.shape = {32, 32},
+                             .device = sim2,
+                             .budget = {{sim3, 90'000}},
+                             .devices = here ? std::vector{sim2, sim3} : std::vector{sim3}});
+    const NamedLinop fitted = f;
+    for (const DeviceBytes& m : f.forecast.memory) {
+      trim_pool(m.device);
+      reset_peak(m.device);
+    }
+    const Array y = fitted(x);
+    for (const DeviceBytes& m : f.forecast.memory)
+      EXPECT_EQ(memory_stats(m.device).peak - (m.device == sim2 ? before : 0), m.total())
+          << f.explain();
+    EXPECT_EQ(f.forecast.memory.size(), here ? 1U : 2U) << f.explain();
+    EXPECT_LT(relative(y, A.copy()(x)), 1e-5);  // a copy: A would keep what its plan takes
+  }
+}
+
 // A matrix that is larger than the device: its tiles are fetched by each run.
 TEST(Fit, AnOperatorLargerThanTheDeviceIsFetched) {
   const Array w = Random(1).normal({300, 200}, DType::f32);
