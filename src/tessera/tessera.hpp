@@ -6,7 +6,12 @@
 
 #include "tessera/array/index.hpp"
 #include "tessera/base/config.hpp"
+#include "tessera/base/tags.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/base/warn.hpp"
+#include "tessera/compute/context.hpp"
+#include "tessera/compute/problem_of.hpp"
+#include "tessera/compute/promotion.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/device/threads.hpp"

@@ -108,8 +108,9 @@ Trial trial_of(Operation op, DType dtype, i64 n, Device device) {
   }
 }
 
-// The best of a few, as many as fit into a few milliseconds; what takes long is run once or twice.
-double best_of(const std::function<void()>& run, Device device) {
+// The best of a few, as many as fit into a few milliseconds; what takes very long is run once.
+// At least as many as asked for, where that takes no half a second: a busy machine disturbs some.
+double best_of(const std::function<void()>& run, Device device, int least) {
   const Stream stream = Stream::home(device);
   const auto once = [&] {
     const auto start = Clock::now();
@@ -118,9 +119,13 @@ double best_of(const std::function<void()>& run, Device device) {
     return since(start);
   };
   const double first = once();  // plans, pages and workspaces
-  if (first > 0.1) return first;
-  double best = once();
-  for (int i = 0; i < 5 && best < 1e-3; ++i) best = std::min(best, once());
+  if (first > 0.5) return first;
+  double best = std::min(first, once()), spent = first + best;
+  for (int i = 2; i < 7 && (spent < 5e-3 || (i < least && spent < 0.1)); ++i) {
+    const double now = once();
+    spent += now;
+    best = std::min(best, now);
+  }
   return std::max(best, 1e-9);
 }
 
@@ -143,7 +148,7 @@ void foresee(Drawing& d, double making, double now) {
   const double growth =
       d.last > 0 ? std::clamp(1.5 * now / d.last, 1.5, most) : std::min(most, 8.0);
   const double then = now * growth;
-  d.expected = making * area + then * (then > 0.1 ? 1 : then > 1e-3 ? 2 : 7);
+  d.expected = making * area + then * (then > 0.5 ? 1 : then > 2e-3 ? 2 : 7);
   d.last = now;
 }
 
@@ -153,7 +158,7 @@ bool draw_point(CostModel& model, Drawing& d) {
   try {
     const Trial t = trial_of(d.op, d.dtype, sizes[d.next], d.device);
     Stream::home(d.device).sync();
-    const double making = since(began), now = best_of(t.run, d.device);
+    const double making = since(began), now = best_of(t.run, d.device, sizes[d.next] <= 64 ? 4 : 2);
     model.add(d.device, t.problem, now);
     if (++d.next == sizes.size()) return false;
     foresee(d, d.next == 1 ? 0 : making, now);
@@ -202,8 +207,8 @@ void draw_routes(CostModel& model, Device device) {
   for (const i64 kib : {i64{1}, i64{16}, i64{256}, i64{4096}, i64{32768}}) try {
       const Array here = repeated({kib * 256}, DType::f32, cpu), there = here.to(device);
       const double bytes = double(kib) * 1024;
-      model.add_move(cpu, device, bytes, best_of([&] { (void)here.to(device); }, device));
-      model.add_move(device, cpu, bytes, best_of([&] { (void)there.to(cpu); }, device));
+      model.add_move(cpu, device, bytes, best_of([&] { (void)here.to(device); }, device, 4));
+      model.add_move(device, cpu, bytes, best_of([&] { (void)there.to(cpu); }, device, 4));
     } catch (const Error&) {
       return;  // no room, or no such device any more: the link's figures stand in
     }

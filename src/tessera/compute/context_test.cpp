@@ -60,6 +60,11 @@ TEST(CostModel, ReadsBetweenAndBeyondItsPoints) {
   EXPECT_DOUBLE_EQ(c.seconds(1000), 1e-2);
   c.add(100, 2e-3);
   EXPECT_DOUBLE_EQ(c.seconds(100), 2e-3);
+  c.add(1000, 1e-3);  // so 100 cannot take two
+  EXPECT_DOUBLE_EQ(c.seconds(100), 1e-3);
+  EXPECT_DOUBLE_EQ(c.seconds(1), 1e-5);
+  c.add(10, 1);
+  EXPECT_DOUBLE_EQ(c.seconds(10), 1e-3);
   EXPECT_THROW(c.add(1, 0), ArgumentError);
   EXPECT_THROW(c.add(-1, 1), ArgumentError);
   EXPECT_THROW((void)Curve().seconds(1), ArgumentError);

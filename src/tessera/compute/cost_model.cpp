@@ -108,10 +108,14 @@ void Curve::add(double work, double seconds) {
                          work, "; expected positive numbers");
   const auto at = std::lower_bound(points_.begin(), points_.end(), work,
                                    [](const Point& p, double w) { return p.work < w; });
+  auto i = static_cast<std::size_t>(at - points_.begin());
   if (at != points_.end() && at->work == work)
     at->seconds = seconds;
   else
     points_.insert(at, {work, seconds});
+  // Less work takes no longer: a point that says so was disturbed.
+  for (i = std::min(i + 1, points_.size() - 1); i > 0; --i)
+    points_[i - 1].seconds = std::min(points_[i - 1].seconds, points_[i].seconds);
 }
 
 double Curve::seconds(double work) const {

@@ -55,8 +55,8 @@ class TESSERA_API Curve {
   struct Point {
     double work, seconds;
   };
-  // A point of the same work replaces the earlier one. ArgumentError for numbers that are not
-  // positive and finite.
+  // A point of the same work replaces the earlier one; points with less work that took longer are
+  // brought down to it. ArgumentError for numbers that are not positive and finite.
   void add(double work, double seconds);
   double seconds(double work) const;
   const std::vector<Point>& points() const { return points_; }
