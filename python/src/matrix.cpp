@@ -266,7 +266,9 @@ void bind_scaling(nb::class_<AnyMatrix>& c) {
 
 Array full_copy(const AnyMatrix& m, std::optional<DType> dtype, std::optional<Device> where) {
   const Array a = m.array(dtype, where);
-  return may_share_memory(a, m.payload().data) ? a.copy() : a;
+  for (const Device d : m.held_at())  // of a dense matrix it may be the data, or a mirror
+    if (d == a.device() && may_share_memory(a, m.data(d))) return a.copy();
+  return a;
 }
 
 std::optional<Value> factor_from(nb::handle h) {

@@ -28,16 +28,21 @@ AnyMatrix sharing(const Array& a) {
   return p;
 }
 
+// NumPy's integers too, but no array.
+bool is_integer_object(nb::handle h) {
+  if (PyBool_Check(h.ptr())) return false;
+  return PyLong_Check(h.ptr()) || (PyIndex_Check(h.ptr()) && !nb::hasattr(h, "__len__"));
+}
+
 // n, or (rows, cols): zeros of that shape. Lists of numbers are elements.
 std::optional<Shape> shape_given(nb::handle h) {
-  if (PyBool_Check(h.ptr()) || is_matrix(h)) return {};
-  if (PyLong_Check(h.ptr())) {
+  if (is_integer_object(h)) {
     const i64 n = int_from(h, "shape");
     return Shape{n, n};
   }
   if (!PyTuple_Check(h.ptr()) || PyTuple_GET_SIZE(h.ptr()) != 2) return {};
   for (const nb::handle n : nb::borrow<nb::tuple>(h))
-    if (!PyLong_Check(n.ptr())) return {};
+    if (!is_integer_object(n)) return {};
   return shape_from(h);
 }
 

@@ -175,6 +175,7 @@ def test_constructors_copy_or_share():
 
 def test_shapes_give_zeros():
     assert Dense(2).shape == (2, 2) and Dense((2, 3)).shape == (2, 3)
+    assert Dense(np.int64(2)).shape == (2, 2) and Dense((np.int32(2), 3)).shape == (2, 3)
     assert Bit((2, 700)).shape == (2, 700) and not Bit((2, 700)).numpy().any()
     assert Triangular(3, lower=True, strict=True).form == "Triangular"
     assert Identity([2, 5]).shape == (2, 5) and Identity(3)[2, 2] == 1  # 67
@@ -263,6 +264,8 @@ def test_mirrors():
     assert [str(d) for d in m.held_at] == ["cpu"]
     there = m.array(device="sim:0")
     assert str(there.device) == "sim:0" and [str(d) for d in m.held_at] == ["cpu", "sim:0"]
+    there[0, 0] = 7  # not the mirror
+    assert m.array(device="sim:0").tolist() == [[1, 2]] and m[0, 0] == 1
     m[0, 0] = 9
     assert len(m.held_at) == 1 and m.array(device="sim:0").tolist() == [[9, 2]]
     moved = m.to("sim:0")
