@@ -7,6 +7,7 @@
 #include <span>
 
 #include "dist.hpp"
+#include "matrix.hpp"
 
 namespace tessera::python {
 
@@ -22,7 +23,7 @@ struct Local {
   static std::optional<Operand> try_operand(PyObject* o) {
     if (is_array(o)) return Operand(array_of(o));
     if (auto v = weak_value(o)) return Operand(*v);
-    if (PyUnicode_Check(o) || PyBytes_Check(o) || is_dist(o)) return std::nullopt;
+    if (PyUnicode_Check(o) || PyBytes_Check(o) || is_dist(o) || is_matrix(o)) return std::nullopt;
     if (auto a = try_array(o)) return Operand(*a);
     return std::nullopt;
   }

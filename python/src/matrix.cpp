@@ -3,6 +3,7 @@
 #include "matrix.hpp"
 
 #include "matrix_docs.hpp"
+#include "matrix_functions.hpp"
 #include "tessera/matrix/properties_check.hpp"
 
 namespace tessera::python {
@@ -113,21 +114,6 @@ nb::object restored(int form, i64 rows, i64 cols, nb::handle dtype, bool strict,
   if (transposed) m = m.transpose();
   for (const auto& [name, flag] : said) declare(m, nb::cast<std::string>(name), flag);
   return wrap(std::move(m));
-}
-
-// Slots for a number; what is no number is for other overloads.
-template <class F>
-auto with_number(F f) {
-  return [f](const AnyMatrix& m, nb::handle other) {
-    const auto v = factor_from(other);
-    if (!v) throw nb::next_overload();
-    return wrap(f(m, *v));
-  };
-}
-
-AnyMatrix divided(const AnyMatrix& m, const Value& by) {
-  if (by.kind() != Value::Kind::complex) return m.scaled(Value(1.0 / by.as<double>()));
-  return m.scaled(Value(1.0 / std::complex<double>(by.as<c128>())));
 }
 
 void bind_facts(nb::class_<AnyMatrix>& c) {
@@ -242,17 +228,10 @@ void bind_elements(nb::class_<AnyMatrix>& c) {
   c.attr("__iter__") = nb::none();
 }
 
-void bind_scaling(nb::class_<AnyMatrix>& c) {
-  const auto times = [](const AnyMatrix& m, const Value& v) { return m.scaled(v); };
-  c.def("__mul__", with_number(times), nb::is_operator(),
-        nb::sig("def __mul__(self, other: complex, /) -> AnyMatrix"))
-      .def("__rmul__", with_number(times), nb::is_operator(),
-           nb::sig("def __rmul__(self, other: complex, /) -> AnyMatrix"))
-      .def("__truediv__", with_number(&divided), nb::is_operator(),
-           nb::sig("def __truediv__(self, other: complex, /) -> AnyMatrix"))
-      .def(
-          "__neg__", [](const AnyMatrix& m) { return wrap(m.scaled(Value(-1))); },
-          nb::sig("def __neg__(self) -> AnyMatrix"))
+void bind_signs(nb::class_<AnyMatrix>& c) {
+  c.def(
+       "__neg__", [](const AnyMatrix& m) { return wrap(m.scaled(Value(-1))); },
+       nb::sig("def __neg__(self) -> AnyMatrix"))
       .def(
           "__pos__", [](const AnyMatrix& m) { return wrap(m); },
           nb::sig("def __pos__(self) -> AnyMatrix"))
@@ -290,10 +269,11 @@ void bind_matrix(nb::module_& m) {
   bind_facts(c);
   bind_views(c);
   bind_elements(c);
-  bind_scaling(c);
+  bind_signs(c);
   bind_matrix_forms(d);
   d.def("_restore", &restored,
         nb::sig("def _restore(*state: typing.Any) -> AnyMatrix"));  // for pickles
+  bind_matrix_functions(d, c);
 }
 
 }  // namespace tessera::python

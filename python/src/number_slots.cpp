@@ -12,7 +12,7 @@ namespace {
 
 struct LocalSlots : Local {
   static PyObject* product(PyObject* a, PyObject* b) {
-    if (is_dist(a) || is_dist(b)) Py_RETURN_NOTIMPLEMENTED;
+    if (is_dist(a) || is_dist(b) || is_matrix(b)) Py_RETURN_NOTIMPLEMENTED;
     auto x = try_array(a), y = x ? try_array(b) : std::nullopt;
     if (!y) Py_RETURN_NOTIMPLEMENTED;
     return wrap(released([&] { return matmul(*x, *y); })).release().ptr();

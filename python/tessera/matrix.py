@@ -22,6 +22,10 @@ from ._matrix import (
     Triangular,
     TriangularBit,
     _restore,
+    boolean_product,
+    dot,
+    outer,
+    transitive_closure,
 )
 
 __all__ = [
@@ -35,6 +39,10 @@ __all__ = [
     "Symmetric",
     "Triangular",
     "TriangularBit",
+    "boolean_product",
+    "dot",
+    "outer",
+    "transitive_closure",
 ]
 
 _names = (

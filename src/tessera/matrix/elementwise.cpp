@@ -165,11 +165,11 @@ AnyMatrix combine(MatrixOp op, const AnyMatrix& a, const AnyMatrix& b) {
 
 // --- with numbers
 
+// As NumPy; bits are counted in int32, and quotients by a number are float64.
 DType dtype_with(MatrixOp op, const AnyMatrix& a, const Value& v) {
   const DType t = a.dtype();
-  if (t == DType::b1 && v.is_integer() && op != MatrixOp::divide) return DType::i32;
-  const DType both = scaled_dtype(t, v);
-  return op == MatrixOp::divide && !is_inexact(both) ? resolve(op, t, t).dtype : both;
+  if (op == MatrixOp::divide && v.is_integer()) return scaled_dtype(t, Value(1.0));
+  return t == DType::b1 && v.is_integer() ? DType::i32 : scaled_dtype(t, v);
 }
 
 // v op a, or a op v: dense, by a number spread over the matrix.

@@ -18,7 +18,7 @@ TESSERA_API AnyMatrix subtract(const AnyMatrix& a, const AnyMatrix& b);
 TESSERA_API AnyMatrix multiply(const AnyMatrix& a, const AnyMatrix& b);
 TESSERA_API AnyMatrix divide(const AnyMatrix& a, const AnyMatrix& b);
 // With a number, which adapts to the elements unless its kind is higher. Sums are dense; a matrix
-// divided by a number keeps its form. A product is m.scaled(v).
+// divided by a number keeps its form (integers: float64). A product is m.scaled(v).
 TESSERA_API AnyMatrix add(const AnyMatrix& a, const Value& v);
 TESSERA_API AnyMatrix subtract(const AnyMatrix& a, const Value& v);
 TESSERA_API AnyMatrix subtract(const Value& v, const AnyMatrix& a);

@@ -8,6 +8,7 @@
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/matrix/stored.hpp"
+#include "tessera/matrix/symmetric_vector.hpp"
 
 namespace tessera {
 namespace {
@@ -106,8 +107,12 @@ Array strips_times(const AnyMatrix& a, const Flat& x, c128 alpha, DType dtype, D
     spread_product(p, a.lower(), in, out, scale);
   else if (a.form() == Form::triangular)
     triangle_product(p, a.lower(), in, out, scale);
+  else if (const c128 factor = anti && a.transposed() ? -scale : scale;
+           where == cpu && x.array.shape(1) == 1 && !in.conj)
+    symmetric_vector(p.strips, p.data, {anti, p.conj, factor}, in.array.select(1, 0),
+                     out.select(1, 0));
   else
-    symmetric_product(p, anti, in, out, anti && a.transposed() ? -scale : scale);
+    symmetric_product(p, anti, in, out, factor);
   return out.astype(dtype);
 }
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of matrices: @ + - * /, with matrices, arrays and numbers, and the functions of
+// tessera.matrix. With an array on either side @ gives an array, which lies where that array does.
+#include "tessera/matrix/elementwise.hpp"
+#include "tessera/matrix/multiply.hpp"
+#include "tessera/matrix/reductions.hpp"
+
+#include "dist.hpp"
+#include "matrix.hpp"
+#include "matrix_functions.hpp"
+
+namespace tessera::python {
+
+namespace {
+
+using nb::literals::operator""_a;
+
+// Nothing where Python should ask the other operand, or say that there is no such operation.
+std::optional<Array> other_array(nb::handle h) {
+  if (is_dist(h.ptr()) || PyUnicode_Check(h.ptr()) || PyBytes_Check(h.ptr())) return {};
+  return try_array(h);
+}
+
+// A matrix, or an array of two axes, or a vector, which is a row as in NumPy's broadcasting.
+std::optional<AnyMatrix> other_matrix(nb::handle h, std::string_view who) {
+  if (is_matrix(h)) return matrix_of(h);
+  auto a = other_array(h);
+  if (!a) return {};
+  require<ShapeError>(a->ndim() == 1 || a->ndim() == 2, who, ": an array of shape ", a->shape(),
+                      " with a matrix; expected a vector or a matrix");
+  return AnyMatrix::dense(a->ndim() == 1 ? a->expand_dims(0) : *a);
+}
+
+nb::object matmul_slot(const AnyMatrix& a, nb::handle other) {
+  if (is_matrix(other)) {
+    const AnyMatrix& b = matrix_of(other);
+    return wrap(released([&] { return matmul(a, b); }));
+  }
+  const auto x = other_array(other);
+  if (!x) throw nb::next_overload();
+  return wrap(released([&] { return matmul(a, *x); }));
+}
+
+nb::object matmul_from_left(const AnyMatrix& b, nb::handle other) {
+  const auto x = other_array(other);
+  if (!x) throw nb::next_overload();
+  return wrap(released([&] { return matmul(*x, b); }));
+}
+
+using OfTwo = AnyMatrix (*)(const AnyMatrix&, const AnyMatrix&);
+using OfNumber = AnyMatrix (*)(const AnyMatrix&, const Value&);
+
+// self op other, or other op self where `turned`.
+template <class Number>
+auto slot(std::string_view who, OfTwo of_two, Number of_number, bool turned) {
+  return [=](const AnyMatrix& a, nb::handle other) {
+    if (const auto v = factor_from(other)) return wrap(released([&] { return of_number(a, *v); }));
+    const auto b = other_matrix(other, who);
+    if (!b) throw nb::next_overload();
+    return wrap(released([&] { return turned ? of_two(*b, a) : of_two(a, *b); }));
+  };
+}
+
+template <class F>
+void def_slot(nb::class_<AnyMatrix>& c, const char* name, F f) {
+  const std::string sig = cat("def ", name, "(self, other: typing.Any, /) -> AnyMatrix");
+  c.def(name, f, nb::is_operator(), nb::sig(sig.c_str()));
+}
+
+void bind_arithmetic(nb::class_<AnyMatrix>& c) {
+  const auto from_number = [](OfNumber f) { return f; };
+  const auto product = [](const AnyMatrix& a, const Value& v) { return a.scaled(v); };
+  const auto minus = [](const AnyMatrix& a, const Value& v) { return subtract(v, a); };
+  const auto over = [](const AnyMatrix& a, const Value& v) { return divide(v, a); };
+  def_slot(c, "__add__", slot("add", add, from_number(add), false));
+  def_slot(c, "__radd__", slot("add", add, from_number(add), true));
+  def_slot(c, "__sub__", slot("subtract", subtract, from_number(subtract), false));
+  def_slot(c, "__rsub__", slot("subtract", subtract, minus, true));
+  def_slot(c, "__mul__", slot("multiply", multiply, product, false));
+  def_slot(c, "__rmul__", slot("multiply", multiply, product, true));
+  def_slot(c, "__truediv__", slot("divide", divide, from_number(divide), false));
+  def_slot(c, "__rtruediv__", slot("divide", divide, over, true));
+  c.def("__matmul__", &matmul_slot, nb::is_operator(),
+        nb::sig("def __matmul__(self, other: typing.Any, /) -> typing.Any"))
+      .def("__rmatmul__", &matmul_from_left, nb::is_operator(),
+           nb::sig("def __rmatmul__(self, other: typing.Any, /) -> Array"));
+}
+
+nb::object number(const Value& v) { return nb::steal(python_number(v)); }
+
+void bind_numbers(nb::class_<AnyMatrix>& c) {
+  c.def(
+       "sum", [](AnyMatrix& m) { return number(released([&] { return sum(m); })); },
+       nb::sig("def sum(self) -> typing.Any"),
+       "The sum of all elements; of integers exactly. Kept until an element changes.\n\n"
+       ">>> ts.matrix.Symmetric([[1, 2], [2, 5]]).sum()\n10\n")
+      .def(
+          "trace", [](AnyMatrix& m) { return number(released([&] { return trace(m); })); },
+          nb::sig("def trace(self) -> typing.Any"),
+          "The sum of the diagonal. Kept until an element changes.\n\n"
+          ">>> ts.matrix.Diagonal([2., 3., 4.]).trace()\n9.0\n")
+      .def(
+          "norm", [](AnyMatrix& m) { return released([&] { return frobenius_norm(m); }); },
+          nb::sig("def norm(self) -> float"),
+          "The Frobenius norm. Kept until an element changes.\n\n"
+          ">>> ts.matrix.Dense([[3., 4.], [0., 0.]]).norm()\n5.0\n");
+}
+
+nb::object dot_of(nb::handle x, nb::handle y) {
+  if (is_matrix(x) || is_matrix(y)) {
+    const AnyMatrix a = *other_matrix(x, "dot"), b = *other_matrix(y, "dot");
+    return number(released([&] { return dot(a, b); }));
+  }
+  const Array a = as_array(x, "dot"), b = as_array(y, "dot");
+  return number(released([&] { return dot(a, b); }));
+}
+
+}  // namespace
+
+void bind_matrix_functions(nb::module_& m, nb::class_<AnyMatrix>& c) {
+  bind_arithmetic(c);
+  bind_numbers(c);
+  m.def("dot", &dot_of, "x"_a, "y"_a,
+        nb::sig("def dot(x: typing.Any, y: typing.Any) -> typing.Any"),
+        "Sum of x[i] y[i] of two vectors, or of matrices of one row or column, as a Python number. "
+        "Nothing is conjugated, integers are exact, bits are counted.\n\n"
+        ">>> ts.matrix.dot([1, 2, 3], [4, 5, 6]), ts.matrix.dot([1j], [1j])\n(32, (-1+0j))\n");
+  m.def(
+      "outer",
+      [](nb::handle x, nb::handle y) {
+        const Array a = as_array(x, "outer"), b = as_array(y, "outer");
+        return wrap(released([&] { return outer(a, b); }));
+      },
+      "x"_a, "y"_a, nb::sig("def outer(x: typing.Any, y: typing.Any) -> AnyMatrix"),
+      "x[i] y[j] of two vectors: of bits a Bit, else a Dense.\n\n"
+      ">>> ts.matrix.outer([1, 2, 3], [4, 5, 6])[2, 2]\n18\n"
+      ">>> ts.matrix.outer([True, False], [True, True]).form\n'Bit'\n");
+  m.def(
+      "boolean_product",
+      [](nb::handle x, nb::handle y) {
+        const AnyMatrix a = matrix_from(x, "boolean_product"),
+                        b = matrix_from(y, "boolean_product");
+        return wrap(released([&] { return boolean_product(a, b); }));
+      },
+      "a"_a, "b"_a, nb::sig("def boolean_product(a: typing.Any, b: typing.Any) -> AnyMatrix"),
+      "Whether there is a k for which a[i, k] and b[k, j] are not zero, as bits.\n\n"
+      ">>> c = ts.matrix.TriangularBit([[0, 1, 0], [0, 0, 1], [0, 0, 0]])\n"
+      ">>> ts.matrix.boolean_product(c, c)[0, 2]\nTrue\n");
+  m.def(
+      "transitive_closure",
+      [](nb::handle x) {
+        const AnyMatrix a = matrix_from(x, "transitive_closure");
+        return wrap(released([&] { return transitive_closure(a); }));
+      },
+      "a"_a, nb::sig("def transitive_closure(a: typing.Any) -> AnyMatrix"),
+      "Whether a path of one or more steps leads from i to j over elements that are not zero, as "
+      "bits.\n\n"
+      ">>> c = ts.matrix.TriangularBit([[0, 1, 0], [0, 0, 1], [0, 0, 0]])\n"
+      ">>> ts.matrix.transitive_closure(c).numpy().astype(int).tolist()\n"
+      "[[0, 1, 1], [0, 0, 1], [0, 0, 0]]\n");
+}
+
+}  // namespace tessera::python
