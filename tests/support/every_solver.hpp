@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Every solver on one problem, for the tests of operators that were cut over devices: its answer
-// and the bytes that travel in an iteration. Not part of the library.
+// Every solver on one problem, for the tests of operators that were cut over devices: its answer,
+// the bytes that travel in an iteration, and what holds however an operator was cut. Not part of
+// the library.
 //   for (const Named& n : solvers()) n.solve(problem(a, 4, t, cpu), {.maxiter = 9});
 
+#include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/arrays.hpp"
 #include "support/problems.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/solve/shards.hpp"
 
 namespace tessera::problems {
 
@@ -98,6 +103,66 @@ inline i64 bytes_of_iteration(const Named& n, const NamedLinop& a, i64 width) {
     return bytes_moved() - before;
   };
   return (bytes_of(11) - bytes_of(4)) / 7;
+}
+
+// The same iterations and nearly the same answer, on the base device; `cut` says how it was cut.
+inline void expect_answers_of_the_whole(const Problem& whole, const Problem& spread,
+                                        std::string_view cut) {
+  const DType t = whole.b.dtype();
+  const Device base = whole.b.device();
+  EXPECT_TRUE(Shards::square(spread.square, spread.b.shape(), base).spread()) << cut;
+  for (const Named& n : solvers()) {
+    const SolveOptions o{.rtol = 0, .maxiter = 9};
+    const SolveResult expected = n.solve(whole, o), r = n.solve(spread, o);
+    EXPECT_EQ(r.iterations, expected.iterations) << n.name;
+    EXPECT_EQ(r.history.size(), expected.history.size()) << n.name;
+    EXPECT_TRUE(relative(r.x, expected.x) < (is_wide(t) ? 1e-9 : 2e-3))
+        << cat(cut, ": ", n.name, " ", t, " on ", base, ": ", relative(r.x, expected.x));
+    EXPECT_TRUE(r.x.device() == base) << n.name;
+  }
+}
+
+// A solve that was interrupted goes on to the bits of the whole one; the file of a finished solve,
+// under another tolerance, is a first guess.
+inline void expect_resumed_as_uninterrupted(const Problem& p, const std::string& cut) {
+  struct Interrupted {};
+  for (const Named& n : solvers()) {
+    const std::string path = cat(scratch_folder(), "/", cut, "_", n.name, ".npz");
+    std::filesystem::remove(path);
+    const SolveResult whole = n.solve(p, {.rtol = 0, .maxiter = 12});
+    const SolveOptions killed{.rtol = 0,
+                              .maxiter = 12,
+                              .callback = [&](const Iteration& i) -> bool {
+                                EXPECT_TRUE(!i.x || i.x.shape() == whole.x.shape()) << n.name;
+                                if (i.number == 8) throw Interrupted();
+                                return true;
+                              },
+                              .checkpoint = {.path = path, .every = 3}};
+    EXPECT_THROW((void)n.solve(p, killed), Interrupted) << n.name;
+    const SolveResult resumed =
+        n.solve(p, {.rtol = 0, .maxiter = 12, .checkpoint = {.path = path}});
+    EXPECT_EQ(resumed.history, whole.history) << n.name;
+    EXPECT_TRUE(numbers_of(resumed.x) == numbers_of(whole.x)) << n.name;
+    const SolveResult more =
+        n.solve(p, {.rtol = 1e-30, .maxiter = 14, .checkpoint = {.path = path}});
+    EXPECT_EQ(more.iterations, 14) << n.name << more.reason;
+  }
+}
+
+inline void expect_iterations_allocate_nothing(const Problem& p) {
+  for (const Named& n : solvers()) {
+    const std::string_view name = n.name;
+    if (name == "lanczos" || name == "svd" || name == "randomized_svd") continue;  // restarts do
+    i64 before = 0, after = 0;
+    (void)n.solve(p, {.rtol = 0, .maxiter = 16, .callback = [&](const Iteration& i) -> bool {
+                        const i64 now = counter(Counter::pool_requests) + counter(Counter::plans);
+                        if (i.number == 8) before = now;
+                        if (i.number == 15) after = now;
+                        return true;
+                      }});
+    EXPECT_GT(after, 0) << n.name;
+    EXPECT_EQ(after - before, 0) << n.name;
+  }
 }
 
 }  // namespace tessera::problems

@@ -4,9 +4,6 @@
 // that are not.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
-#include "support/arrays.hpp"
 #include "support/every_solver.hpp"
 #include "tessera/solve/shards.hpp"
 
@@ -68,16 +65,8 @@ TEST(SpreadGrid, GivesTheAnswersOfTheWhole) {
     for (const auto& [t, base] : {std::pair(DType::f64, cpu), std::pair(DType::c64, sim(0))}) {
       if (t == DType::c64 && g.name != grids().front().name) continue;
       const NamedLinop a = matrices(t, base);
-      const Problem whole = problem(a, 4, t, base), spread = problem(cut(a, g, base), 4, t, base);
-      EXPECT_TRUE(Shards::square(spread.square, spread.b.shape(), base).spread()) << g.name;
-      for (const Named& n : solvers()) {
-        const SolveOptions o{.rtol = 0, .maxiter = 9};
-        const SolveResult expected = n.solve(whole, o), r = n.solve(spread, o);
-        EXPECT_EQ(r.iterations, expected.iterations) << n.name;
-        EXPECT_TRUE(relative(r.x, expected.x) < (is_wide(t) ? 1e-9 : 2e-3))
-            << cat(g.name, ": ", n.name, " ", t, " on ", base, ": ", relative(r.x, expected.x));
-        EXPECT_TRUE(r.x.device() == base) << n.name;
-      }
+      expect_answers_of_the_whole(problem(a, 4, t, base), problem(cut(a, g, base), 4, t, base),
+                                  g.name);
     }
 }
 
@@ -104,52 +93,23 @@ TEST(SpreadGrid, OnlyTilesAwayFromHomeSend) {
       if (name == "admm with G" || (g.name != four().name && name != "cg" && name != "lsqr"))
         continue;
       const i64 more = bytes_of_iteration(n, a, 65) - bytes_of_iteration(n, a, 5);
-      if (const auto times = applications(name))
+      if (const auto times = applications(name)) {
         EXPECT_EQ(more, 60 * *times * once) << g.name << ", " << name;
-      else
+      } else {
         EXPECT_LT(more, 60 * once * 3 / 2) << g.name << ", " << name;
+      }
     }
   }
 }
 
 TEST(SpreadGrid, AResumedSolveIsTheUninterruptedOne) {
-  struct Interrupted {};
-  const Problem p = problem(cut(matrices(DType::f32, cpu), four(), cpu), 3, DType::f32, cpu);
-  for (const Named& n : solvers()) {
-    const std::string path = scratch_folder() + "/grid_" + n.name + ".npz";
-    std::filesystem::remove(path);
-    const SolveResult whole = n.solve(p, {.rtol = 0, .maxiter = 12});
-    const SolveOptions killed{.rtol = 0,
-                              .maxiter = 12,
-                              .callback = [&](const Iteration& i) -> bool {
-                                EXPECT_TRUE(!i.x || i.x.shape() == whole.x.shape()) << n.name;
-                                if (i.number == 8) throw Interrupted();
-                                return true;
-                              },
-                              .checkpoint = {.path = path, .every = 3}};
-    EXPECT_THROW((void)n.solve(p, killed), Interrupted) << n.name;
-    const SolveResult resumed =
-        n.solve(p, {.rtol = 0, .maxiter = 12, .checkpoint = {.path = path}});
-    EXPECT_EQ(resumed.history, whole.history) << n.name;
-    EXPECT_TRUE(numbers_of(resumed.x) == numbers_of(whole.x)) << n.name;
-  }
+  expect_resumed_as_uninterrupted(
+      problem(cut(matrices(DType::f32, cpu), four(), cpu), 3, DType::f32, cpu), "grid");
 }
 
 TEST(SpreadGrid, IterationsAllocateNothing) {
-  const Problem p = problem(cut(matrices(DType::f64, cpu), four(), cpu), 3, DType::f64, cpu);
-  for (const Named& n : solvers()) {
-    const std::string_view name = n.name;
-    if (name == "lanczos" || name == "svd" || name == "randomized_svd") continue;  // restarts do
-    i64 before = 0, after = 0;
-    (void)n.solve(p, {.rtol = 0, .maxiter = 16, .callback = [&](const Iteration& i) -> bool {
-                        const i64 now = counter(Counter::pool_requests) + counter(Counter::plans);
-                        if (i.number == 8) before = now;
-                        if (i.number == 15) after = now;
-                        return true;
-                      }});
-    EXPECT_GT(after, 0) << n.name;
-    EXPECT_EQ(after - before, 0) << n.name;
-  }
+  expect_iterations_allocate_nothing(
+      problem(cut(matrices(DType::f64, cpu), four(), cpu), 3, DType::f64, cpu));
 }
 
 // A square operator in a grid, and one of which only some devices have tiles off the diagonal.

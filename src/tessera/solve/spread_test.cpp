@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every solver on operators that were cut over two devices: the answers of the whole operator,
 // vectors that stay in their pieces, and the promises of checkpoint_test.cpp.
-#include <filesystem>
+#include <gtest/gtest.h>
 
-#include "support/arrays.hpp"
 #include "support/every_solver.hpp"
-#include "tessera/solve/shards.hpp"
 
 namespace tessera {
 namespace {
@@ -19,23 +17,13 @@ NamedLinop cut(const NamedLinop& a, NamedDimension along, i64 tile, Device base)
       a,
       {.batch_sizes = {{along, tile}}, .device_matrix = {"sim:0", "sim:1"}, .base_device = base});
 }
+
 TEST(Spread, GivesTheAnswersOfTheWhole) {
   for (const DType t : {DType::f64, DType::c64})
     for (const Device base : {cpu, sim0}) {
       const NamedLinop a = matrices(t, base);
-      const Problem whole = problem(a, 4, t, base),
-                    spread = problem(cut(a, "T", 2, base), 4, t, base);
-      EXPECT_TRUE(Shards::square(spread.square, spread.b.shape(), base).spread());
-      for (const Named& n : solvers()) {
-        const SolveOptions o{.rtol = 0, .maxiter = 9};
-        const SolveResult expected = n.solve(whole, o), r = n.solve(spread, o);
-        const double tolerance = is_wide(t) ? 1e-9 : 2e-3;
-        EXPECT_EQ(r.iterations, expected.iterations) << n.name;
-        EXPECT_EQ(r.history.size(), expected.history.size()) << n.name;
-        EXPECT_TRUE(relative(r.x, expected.x) < tolerance)
-            << cat(n.name, " ", t, " on ", base, ": ", relative(r.x, expected.x));
-        EXPECT_TRUE(r.x.device() == base) << n.name;
-      }
+      expect_answers_of_the_whole(problem(a, 4, t, base), problem(cut(a, "T", 2, base), 4, t, base),
+                                  "tiles of T");
     }
 }
 
@@ -52,53 +40,14 @@ TEST(Spread, VectorsStayWhereTheyAre) {
   }
 }
 
-std::string fresh_path(const std::string& name) {
-  const std::string path = scratch_folder() + "/" + name + ".npz";
-  std::filesystem::remove(path);
-  return path;
-}
-
 TEST(Spread, AResumedSolveIsTheUninterruptedOne) {
-  struct Interrupted {};
-  const Problem p = problem(cut(matrices(DType::f32, cpu), "T", 4, cpu), 3, DType::f32, cpu);
-  for (const Named& n : solvers()) {
-    const SolveResult whole = n.solve(p, {.rtol = 0, .maxiter = 12});
-    const std::string path = fresh_path(std::string("spread_") + n.name);
-    const SolveOptions killed{.rtol = 0,
-                              .maxiter = 12,
-                              .callback = [&](const Iteration& i) -> bool {
-                                EXPECT_TRUE(!i.x || i.x.shape() == whole.x.shape()) << n.name;
-                                if (i.number == 8) throw Interrupted();
-                                return true;
-                              },
-                              .checkpoint = {.path = path, .every = 3}};
-    EXPECT_THROW((void)n.solve(p, killed), Interrupted) << n.name;
-    const SolveResult resumed =
-        n.solve(p, {.rtol = 0, .maxiter = 12, .checkpoint = {.path = path}});
-    EXPECT_EQ(resumed.history, whole.history) << n.name;
-    EXPECT_TRUE(numbers_of(resumed.x) == numbers_of(whole.x)) << n.name;
-    // The file of a finished solve, under another tolerance, is a first guess.
-    const SolveResult more =
-        n.solve(p, {.rtol = 1e-30, .maxiter = 14, .checkpoint = {.path = path}});
-    EXPECT_EQ(more.iterations, 14) << n.name << more.reason;
-  }
+  expect_resumed_as_uninterrupted(
+      problem(cut(matrices(DType::f32, cpu), "T", 4, cpu), 3, DType::f32, cpu), "spread");
 }
 
 TEST(Spread, IterationsAllocateNothing) {
-  const Problem p = problem(cut(matrices(DType::f64, cpu), "T", 2, cpu), 3, DType::f64, cpu);
-  for (const Named& n : solvers()) {
-    const std::string name = n.name;
-    if (name == "lanczos" || name == "svd" || name == "randomized_svd") continue;  // restarts do
-    i64 before = 0, after = 0;
-    (void)n.solve(p, {.rtol = 0, .maxiter = 16, .callback = [&](const Iteration& i) -> bool {
-                        const i64 now = counter(Counter::pool_requests) + counter(Counter::plans);
-                        if (i.number == 8) before = now;
-                        if (i.number == 15) after = now;
-                        return true;
-                      }});
-    EXPECT_GT(after, 0) << n.name;
-    EXPECT_EQ(after - before, 0) << n.name;
-  }
+  expect_iterations_allocate_nothing(
+      problem(cut(matrices(DType::f64, cpu), "T", 2, cpu), 3, DType::f64, cpu));
 }
 
 // A function of somebody's sees whole vectors.
