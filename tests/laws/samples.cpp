@@ -173,6 +173,7 @@ std::vector<Sample> make_samples(DType t, Device d) {
     }
 #include "tessera/linop/ops.def"
 #undef OPERATOR
+  for (const Sample& s : matrix_samples(t, d)) all.push_back(s);
   add_products(all, t, d);
   add_containers(all, t, d);
   if (size_of(t) > 2) add_transforms(all, t, d);

@@ -22,6 +22,9 @@ std::vector<Sample> samples(DType t, Device d) = delete;
 #include "tessera/linop/ops.def"
 #undef OPERATOR
 
+// Matrices of every form (matrix/any_matrix.hpp).
+std::vector<Sample> matrix_samples(DType t, Device d);
+
 // Every operator, and compositions of them; made once.
 const std::vector<Sample>& all_samples(DType t, Device d);
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Against products with all elements; the laws (tests/laws) see to the rest.
+#include "tessera/matrix/operator.hpp"
+
+#include "support/arrays.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/linalg/linalg.hpp"
+#include "tessera/kernels/matmul/matmul.hpp"
+#include "tessera/kernels/random/random.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+
+namespace tessera {
+namespace {
+
+Array random(const Shape& shape, DType t, std::uint64_t seed) {
+  return Random(seed).normal(shape, t, test_device());
+}
+
+double distance(const Array& a, const Array& b) {
+  EXPECT_EQ(a.shape(), b.shape());
+  return norm(ops::subtract(a, b).to(cpu)).item().as<double>();
+}
+
+// Also its adjoint.
+void expect_same(const AnyMatrix& m, const std::string& what) {
+  SCOPED_TRACE(what);
+  const DType t = is_inexact(m.dtype()) ? m.dtype() : DType::f64;
+  const NamedLinop A = matrix_operator(m, dims("N"), dims("M"));
+  const Array full = m.array(t), x = random({m.cols()}, t, 1), y = random({m.rows()}, t, 2);
+  const double tolerance = 1e-10 * static_cast<double>(1 + m.rows() + m.cols());
+  EXPECT_LT(distance(A(x), matmul(full, x)), tolerance);
+  EXPECT_LT(distance(A.H()(y), matmul(ops::conj(full).transpose(), y)), tolerance);
+  EXPECT_EQ(A.size("N"), m.cols());
+  EXPECT_EQ(A.size("M"), m.rows());
+  for (const auto& [rows, cols] : {std::pair(Cut{"M", 3, 9}, Cut{"N", 2, 11}),
+                                   {Cut{"M", 4, 12}, Cut{"N", 4, 12}},
+                                   {Cut{"M", 0, 5}, Cut{"N", 6, 13}},
+                                   {Cut{"M", 7, 13}, Cut{"N", 0, 6}}}) {
+    const NamedLinop part = A.split({rows, cols});
+    const Array tile = full.slice(0, rows.start, rows.stop).slice(1, cols.start, cols.stop);
+    const Array piece = x.slice(0, cols.start, cols.stop);
+    EXPECT_LT(distance(part(piece).astype(t), matmul(tile, piece)), tolerance) << part.tree();
+  }
+}
+
+void expect_views(const AnyMatrix& m, const std::string& what) {
+  expect_same(m, what);
+  expect_same(m.transpose(), what + " transposed");
+  expect_same(m.conj(), what + " conjugated");
+  expect_same(m.adjoint().scaled(Value(c128(0.5, -2))), what + " adjoint, scaled");
+}
+
+TEST(MatrixOperator, IsTheMatrix) {
+  for (const DType t : {DType::f64, DType::c128}) {
+    const Array a = random({43, 43}, t, 3);
+    expect_views(AnyMatrix::dense(random({17, 21}, t, 4)), "dense");
+    expect_views(AnyMatrix::triangular(a, false, false, false), "triangular");
+    expect_views(AnyMatrix::triangular(a, true, true, false), "strict lower triangular");
+    expect_views(AnyMatrix::symmetric(a, false), "symmetric");
+    expect_views(AnyMatrix::antisymmetric(a, false), "antisymmetric");
+    expect_views(AnyMatrix::diagonal(random({15}, t, 5), 15, 19), "diagonal");
+    expect_views(AnyMatrix::identity(19, 14, t, test_device()), "identity");
+  }
+}
+
+TEST(MatrixOperator, AddsRowsWhoseBitsAreSet) {
+  const Array bits = ops::greater(random({1100, 1100}, DType::f32, 6), 0.0);
+  expect_views(AnyMatrix::bit(bits.slice(0, 0, 130)), "bit");
+  expect_views(AnyMatrix::triangular_bit(linalg::triangle(bits, false, 1)), "triangular bit");
+}
+
+TEST(MatrixOperator, CountsIntegersIn64Bits) {
+  const AnyMatrix m = AnyMatrix::bit(ones({2, 200}, DType::b1, test_device()));
+  const NamedLinop A = matrix_operator(m, dims("N"), dims("M"));
+  for (const DType t : {DType::b1, DType::i8, DType::u8, DType::i64}) {
+    const Array y = A(ones({200}, t, test_device()));
+    EXPECT_EQ(values_of<std::int64_t>(y), (std::vector<std::int64_t>{200, 200}));
+  }
+}
+
+TEST(MatrixOperator, HoldsHalfTheBytes) {
+  const i64 n = 640;
+  const AnyMatrix m = AnyMatrix::symmetric(random({n, n}, DType::f32, 7), false);
+  const NamedLinop A = matrix_operator(m, dims("N"), dims("M"));
+  EXPECT_EQ(A.bytes(), m.bytes());
+  EXPECT_LT(A.bytes(), n * n * 4 * 54 / 100);
+  EXPECT_EQ(A.H().bytes(), A.bytes());
+  const NamedLinop there = A.to(Device::parse("sim:0"));
+  EXPECT_EQ(there.bytes(), A.bytes());
+  EXPECT_EQ(there.device(), Device::parse("sim:0"));
+  const Array x = random({n}, DType::f32, 8);
+  EXPECT_LT(distance(there(x.to(Device::parse("sim:0"))).to(test_device()), A(x)), 1e-3);
+  const AnyMatrix links = AnyMatrix::triangular_bit(zeros({4000, 4000}, DType::b1, test_device()));
+  const NamedLinop L = matrix_operator(links, dims("N"), dims("M"));
+  EXPECT_EQ(L.bytes(), links.bytes());
+  EXPECT_LT(L.H().bytes(), 4000 * 4000 / 8 * 60 / 100);
+}
+
+TEST(MatrixOperator, RefusesNamesThatDoNotFit) {
+  const AnyMatrix m = AnyMatrix::identity(3);
+  EXPECT_THROW(matrix_operator(m, dims("N"), dims("N")), DimError);
+  EXPECT_THROW(matrix_operator(m, dims("AB"), dims("CD")), DimError);
+  EXPECT_THROW(matrix_operator(m, dims("N"), dims("M"))(ones({4}, DType::f64)), DimError);
+}
+
+TEST(MatrixOperator, NormalsOfDiagonalsAreWeights) {
+  const AnyMatrix m = AnyMatrix::diagonal(random({5}, DType::c128, 9), 7, 5);
+  const NamedLinop A = matrix_operator(m, dims("NX"), dims("MX"));
+  const Array x = random({5, 2}, DType::c128, 10);
+  EXPECT_LT(distance(A.N()(x), A.H()(A(x))), 1e-12);
+  EXPECT_EQ(A.N().kind(), "Diagonal");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/matrix/packed.hpp"
+
+#include <algorithm>
+
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/linalg/linalg.hpp"
+#include "tessera/linop/ops/dense.hpp"
+#include "tessera/linop/ops/zero.hpp"
+
+namespace tessera {
+namespace {
+
+// y = sign a b, or y += sign a b.
+void product(Recorder& r, const View& a, const View& b, const View& y, bool conj_a, double sign,
+             bool adds) {
+  MatmulSpec spec;
+  spec.a = operand_of(a);
+  spec.b = operand_of(b);
+  spec.out = operand_of(y);
+  spec.conj_a = conj_a;
+  spec.alpha = c128(sign, 0);
+  spec.beta = c128(adds ? 1 : 0, 0);
+  const View reads[] = {a, b};
+  r.launch(&KernelTable::matmul, adds ? "matmul and add" : "matmul", spec, reads, y,
+           {.updates = adds});
+}
+
+View turned(const View& v) {
+  constexpr i64 axes[] = {1, 0};
+  return sub_view(v, v.layout.permute(axes));
+}
+
+// The diagonal of a strip as a column.
+View diagonal_of(const View& strip) {
+  Layout l = strip.layout;
+  l.shape[1] = 1;
+  l.strides[0] += l.strides[1];
+  return sub_view(strip, l);
+}
+
+}  // namespace
+
+Packed::Packed(Kind k, Strips s, Array d, const Dims& ishape, const Dims& oshape, bool turn,
+               bool conj)
+    : structure(k),
+      strips(std::move(s)),
+      data(std::move(d)),
+      sides(ishape, oshape),
+      transposed(turn),
+      conjugated(conj && is_complex(data.dtype())) {
+  require<ShapeError>(data.ndim() == 1 && data.size() == strips.elements(), "Packed ",
+                      sides.names.str(), ": data of shape ", data.shape(), ", expected (",
+                      strips.elements(), ",)");
+}
+
+std::optional<i64> Packed::size(NamedDimension d) const {
+  return d == sides.in || d == sides.out ? std::optional(strips.n()) : std::nullopt;
+}
+
+// Note [strips]: U is the packed triangle, with zeros below. y = U x takes rows of y from one strip
+// each; y = Uᵀ x adds what every strip has for the rows from its first on, the first strip for all
+// rows. Symmetric: U x + Uᵀ x without one of the two diagonals.
+void Packed::record_products(Recorder& r, const Panels& p, bool adds) const {
+  const i64 n = strips.n();
+  const bool half = structure == Kind::triangular;
+  const double anti = structure == Kind::antisymmetric ? -1 : 1;
+  const Array numbers = data.astype(p.y.dtype);
+  bool written = adds;
+  if (!half || transposed) {
+    const double sign = transposed ? 1 : anti;
+    for (const Strip& s : strips.list()) {
+      product(r, turned(r.constant(strips.part(numbers, s))), rows_of(p.x, s.begin, s.end),
+              rows_of(p.y, s.begin, n), conjugated, sign, written);
+      written = true;
+    }
+  }
+  if (half && transposed) return;
+  const double sign = transposed && !half ? anti : 1;
+  for (const Strip& s : strips.list()) {
+    const View a = r.constant(strips.part(numbers, s)), y = rows_of(p.y, s.begin, s.end);
+    product(r, a, rows_of(p.x, s.begin, n), y, conjugated, sign, written);
+    if (structure != Kind::symmetric) continue;
+    const View twice = r.temporary(y.shape(), y.dtype, r.device(y)),
+               x = rows_of(p.x, s.begin, s.end);
+    conjugated ? record::conj_multiply(r, diagonal_of(a), x, twice)
+               : record::multiply(r, diagonal_of(a), x, twice);
+    record::subtract(r, y, twice, y);
+  }
+}
+
+void Packed::apply(Recorder& r, const View& x, const View& y) const {
+  if (strips.n() == 0) return;
+  const Panels p = sides.panels(r, x, y, y.dtype);
+  record_products(r, p, false);
+  p.finish(r);
+}
+
+bool Packed::apply_add(Recorder& r, const View& x, const View& y) const {
+  if (!sides.in_place(y)) return false;
+  if (strips.n() > 0) record_products(r, sides.panels(r, x, y, y.dtype), true);
+  return true;
+}
+
+Packed Packed::adjoint() const {
+  Packed a = *this;
+  a.sides = sides.adjoint();
+  a.transposed = !transposed;
+  a.conjugated = is_complex(data.dtype()) && !conjugated;
+  return a;
+}
+
+Packed Packed::renamed(const Renames& r) const {
+  Packed a = *this;
+  a.sides = sides.renamed(r);
+  return a;
+}
+
+// Rows and columns of the triangle, zeros where it has nothing; a view where one strip has it all.
+Array Packed::upper(const Cut& rows, const Cut& cols) const {
+  const Array all = zeros({rows.size(), cols.size()}, data.dtype(), data.device());
+  for (const Strip& s : strips.list()) {
+    const i64 top = std::max(rows.start, s.begin), bottom = std::min(rows.stop, s.end),
+              left = std::max(cols.start, s.begin);
+    if (top >= bottom || left >= cols.stop) continue;
+    const Array part = strips.part(data, s)
+                           .slice(0, top - s.begin, bottom - s.begin)
+                           .slice(1, left - s.begin, cols.stop - s.begin);
+    if (part.shape() == all.shape()) return part;
+    all.slice(0, top - rows.start, bottom - rows.start)
+        .slice(1, left - cols.start, cols.size())
+        .copy_from(part);
+  }
+  return all;
+}
+
+Array Packed::block(const Cut& rows, const Cut& cols) const {
+  if (structure == Kind::triangular)
+    return transposed ? upper(cols, rows).transpose() : upper(rows, cols);
+  const Array above = upper(rows, cols), below = upper(cols, rows);
+  if (structure == Kind::antisymmetric)
+    return transposed ? ops::subtract(below.transpose(), above)
+                      : ops::subtract(above, below.transpose());
+  // Only what lies strictly above the diagonal is mirrored.
+  const Array strict = linalg::triangle(below, false, cols.start - rows.start + 1);
+  return ops::add(above, strict.transpose());
+}
+
+NamedLinop Packed::split(const Tile& tile) const {
+  const i64 n = strips.n();
+  const Cut rows = cut_of(tile, sides.out, n), cols = cut_of(tile, sides.in, n);
+  const Dims &ishape = sides.names.ishape, &oshape = sides.names.oshape;
+  if (rows.size() == n && cols.size() == n) return *this;
+  if (rows.start == cols.start && rows.stop == cols.stop) {
+    const Strips smaller(rows.size(), false);
+    return Packed(structure, smaller, smaller.pack(upper(rows, cols), false), ishape, oshape,
+                  transposed, conjugated);
+  }
+  const bool empty = transposed ? cols.start >= rows.stop : rows.start >= cols.stop;
+  if (structure == Kind::triangular && empty)
+    return Zero(ishape, oshape, {{sides.in, cols.size()}, {sides.out, rows.size()}});
+  return Dense(block(rows, cols), {sides.out, sides.in}, ishape, oshape, {}, conjugated);
+}
+
+std::string Packed::details() const {
+  constexpr const char* names[] = {"triangular", "symmetric", "antisymmetric"};
+  return cat(names[static_cast<int>(structure)], " ", strips.n(), " x ", strips.n(), " ",
+             data.dtype(), transposed ? " transposed" : "", conjugated ? " conjugated" : "");
+}
+
+}  // namespace tessera
