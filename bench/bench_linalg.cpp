@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ratio.hpp"
+#include "tessera/matrix/compute_k.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::bench {
@@ -28,6 +29,12 @@ void bench_linalg() {
   const Array small = Random(3).normal({4, 4}, DType::f64),
               side = Random(4).normal({4}, DType::f64);
   within("solve 4x4 float64", 1e-6, [&] { linalg::solve(small, side); });
+  const Array links =
+      linalg::triangle(ops::greater(Random(5).normal({4096, 4096}, DType::f32), 0.0), false, 1);
+  const AnyMatrix c = AnyMatrix::triangular_bit(links);
+  within(
+      "compute_k 4096, half of the bits set", 4.67, [&] { compute_k(c, 2048); },
+      "limit: the known peer, one column after another");
 }
 
 }  // namespace tessera::bench

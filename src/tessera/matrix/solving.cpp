@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inverses, systems and determinants; factors and spectra are in solving_spectra.cpp.
+#include "tessera/matrix/solving.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/eager.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/matrix/multiply.hpp"
+#include "tessera/matrix/place.hpp"
+#include "tessera/matrix/stored.hpp"
+#include "tessera/matrix/structure.hpp"
+
+namespace tessera {
+namespace {
+
+using Number = std::complex<double>;
+
+// A zero among the divisors, by its row.
+void require_divisors(std::string_view who, const AnyMatrix& m) {
+  const std::vector<Number> d = diagonal_numbers(m);
+  for (std::size_t i = 0; i < d.size(); ++i)
+    if (d[i] == Number(0)) throw_singular(who, m, cat("has a zero on its diagonal, row ", i + 1));
+}
+
+AnyMatrix reciprocal_diagonal(const AnyMatrix& m, DType t) {
+  require_divisors("inverse", m);
+  const Array d = diagonal_of(m, t, m.device());
+  return AnyMatrix::diagonal(ops::reciprocal(d), m.rows(), m.cols());
+}
+
+AnyMatrix inverse_at(const AnyMatrix& m, Structure structure, DType t, Device where) {
+  const AnyMatrix bare = unscaled(m, where);
+  const DType own = linalg::working_dtype(bare.dtype());
+  tag(where, "inverse", TagDetail::plain, t);
+  const Array a = bare.array(own, where);
+  if (structure == Structure::upper || structure == Structure::lower) {
+    const bool low = structure == Structure::lower;
+    const Array x =
+        linalg::solve_triangular(a, eye(m.rows(), m.rows(), 0, own, where), {.lower = low});
+    return AnyMatrix::triangular(x, low, false, false);
+  }
+  const Array x = linalg::inverse(a);
+  if (structure == Structure::symmetric) return AnyMatrix::symmetric(x, false);
+  if (structure == Structure::antisymmetric) return AnyMatrix::antisymmetric(x, false);
+  return AnyMatrix::dense(x);
+}
+
+// rows -= a b
+void subtract_product(const Array& a, const Array& b, const Array& rows) {
+  MatmulSpec spec;
+  spec.a = operand_of(a);
+  spec.b = operand_of(b);
+  spec.out = operand_of(rows);
+  spec.alpha = c128(-1, 0);
+  spec.beta = c128(1, 0);
+  launch_now(&KernelTable::matmul, "solve", spec, rows.device(), {&a, &b, &rows});
+}
+
+// Substitution on packed data: the corners of strips are solved with, the rest is products. x is
+// the right side and becomes the solution.
+void substitute(const AnyMatrix& m, const Array& data, const Array& x, bool unit) {
+  const Strips strips = m.payload().strips();
+  const i64 n = strips.n();
+  const std::vector<Strip>& list = strips.list();
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const Strip& s = m.transposed() ? list[k] : list[list.size() - 1 - k];
+    const i64 h = s.end - s.begin;
+    const Array part = strips.part(data, s), corner = part.slice(1, 0, h),
+                rest = part.slice(1, h, s.width), rows = x.slice(0, s.begin, s.end),
+                below = x.slice(0, s.end, n);
+    if (!m.transposed() && s.end < n) subtract_product(rest, below, rows);
+    rows.copy_from(linalg::solve_triangular(
+        corner, rows, {.turn = m.transposed() ? Turn::transposed : Turn::none, .unit = unit}));
+    if (m.transposed() && s.end < n) subtract_product(rest.transpose(), rows, below);
+  }
+}
+
+Array solve_packed(const AnyMatrix& m, const Array& b, DType t) {
+  const bool unit = m.is(Property::has_unit_diagonal), conj = m.conjugated() && is_complex(t);
+  if (!unit) require_divisors("solve", m);
+  // conj(A) x = b where A conj(x) = conj(b)
+  const Array x = conj ? ops::conj(b.astype(t)) : b.astype(t).copy();
+  substitute(m, m.data(b.device()).astype(t), x, unit);
+  return conj ? ops::conj(x) : x;
+}
+
+// The matrix without its scale; b has two axes.
+Array solve_bare(const AnyMatrix& m, Structure structure, const Array& b, DType t) {
+  if (m.form() == Form::triangular) return solve_packed(m, b, t);
+  const Array a = unscaled(m, b.device()).array(t, b.device());
+  if (structure == Structure::upper || structure == Structure::lower)
+    return linalg::solve_triangular(
+        a, b.astype(t),
+        {.lower = structure == Structure::lower, .unit = m.is(Property::has_unit_diagonal)});
+  return linalg::solve(a, b.astype(t));
+}
+
+void require_not_singular(std::string_view who, const AnyMatrix& m, Structure structure) {
+  if (m.rows() == 0) return;
+  if (structure == Structure::zero) throw_singular(who, m, "is zero");
+  if ((m.form() == Form::triangular && m.payload().strict) || m.form() == Form::triangular_bit)
+    throw_singular(who, m, "has no diagonal");
+  if (structure == Structure::antisymmetric && m.rows() % 2 == 1)
+    throw_singular(who, m, "is antisymmetric of odd size");
+}
+
+Array divided(const Array& x, const Value& by) {
+  if (by.as<c128>() == c128(1, 0)) return x;
+  if (by.kind() == Value::Kind::complex) return ops::divide(x, by);
+  return ops::divide(x, Value(by.as<double>()));
+}
+
+// Products that are formed on the host: of a diagonal, or of n equal factors.
+struct Product {
+  Number sign{1};
+  double log = 0;
+  void times(Number z, double often = 1) {
+    const double size = std::abs(z);
+    if (size == 0) {
+      sign = 0;
+      log = -std::numeric_limits<double>::infinity();
+      return;
+    }
+    sign *= often == 1 ? z / size : std::pow(z / size, often);
+    log += often * std::log(size);
+  }
+};
+
+Value number(Number z, DType t) { return is_complex(t) ? Value(c128(z)) : Value(z.real()); }
+
+Number as_complex(const Value& v) {
+  const c128 z = v.as<c128>();
+  return {z.re, z.im};
+}
+
+// No determinant has to be computed where one of these holds.
+bool vanishes(const AnyMatrix& m, Structure structure) {
+  if (m.rows() == 0) return false;
+  const bool hollow =
+      m.form() == Form::triangular_bit || (m.form() == Form::triangular && m.payload().strict);
+  return structure == Structure::zero || hollow ||
+         (structure == Structure::antisymmetric && m.rows() % 2 == 1);
+}
+
+bool has_diagonal_determinant(Structure s) {
+  return s == Structure::diagonal || s == Structure::upper || s == Structure::lower;
+}
+
+Product product_of_dense(const AnyMatrix& m, DType t) {
+  Product p;
+  placed({Operation::solve, t, m.rows(), 1, m.rows()}, {&m}, 0, [&](Device where) {
+    const AnyMatrix bare = unscaled(m, where);
+    tag(where, "slogdet", TagDetail::plain, t);
+    const linalg::SlogDet d =
+        linalg::slogdet(bare.array(linalg::working_dtype(bare.dtype()), where));
+    p.sign = as_complex(d.sign.item());
+    p.log = d.logabsdet.item().as<double>();
+  });
+  if (p.sign != Number(0)) p.times(as_complex(m.scale()), static_cast<double>(m.rows()));
+  return p;
+}
+
+Product product_of(const AnyMatrix& m, Structure structure, DType t) {
+  Product p;
+  if (vanishes(m, structure)) {
+    p.times(0);
+  } else if (structure == Structure::identity) {
+    p.times(as_complex(factor_of_identity(m)), static_cast<double>(m.rows()));
+  } else if (has_diagonal_determinant(structure)) {
+    for (const Number z : diagonal_numbers(m)) p.times(z);
+  } else {
+    p = product_of_dense(m, t);
+  }
+  return p;
+}
+
+// Straight products keep small whole numbers exact; logarithms are for what overflows.
+Number power(Number z, i64 n) {
+  Number result = 1;
+  for (; n > 0; n /= 2, z *= z)
+    if (n % 2 == 1) result *= z;
+  return result;
+}
+
+Number straight(const AnyMatrix& m, Structure structure, DType t) {
+  if (vanishes(m, structure)) return 0;
+  if (structure == Structure::identity) return power(as_complex(factor_of_identity(m)), m.rows());
+  Number result = 1;
+  if (has_diagonal_determinant(structure)) {
+    for (const Number z : diagonal_numbers(m)) result *= z;
+    return result;
+  }
+  placed({Operation::solve, t, m.rows(), 1, m.rows()}, {&m}, 0, [&](Device where) {
+    const AnyMatrix bare = unscaled(m, where);
+    tag(where, "determinant", TagDetail::plain, t);
+    result = as_complex(linalg::det(bare.array(linalg::working_dtype(bare.dtype()), where)).item());
+  });
+  return result * power(as_complex(m.scale()), m.rows());
+}
+
+}  // namespace
+
+AnyMatrix inverse(const AnyMatrix& m) {
+  require_square("inverse", m);
+  const DType t = linalg::working_dtype(m.dtype());
+  const Structure structure = structure_of(m);
+  require_not_singular("inverse", m, structure);
+  switch (structure) {
+    case Structure::identity: {
+      const AnyMatrix one = AnyMatrix::identity(m.rows(), m.rows(), t, m.device());
+      const Value factor = factor_of_identity(m);
+      return factor.as<c128>() == c128(1, 0) ? one : one.scaled(reciprocal(factor));
+    }
+    case Structure::diagonal: return reciprocal_diagonal(m, t);
+    case Structure::permutation: return m.transpose();
+    case Structure::unitary: return m.adjoint();
+    default: break;
+  }
+  if (m.form() == Form::triangular) require_divisors("inverse", m);
+  std::optional<AnyMatrix> found;
+  placed({Operation::inverse, t, m.rows(), m.rows(), m.rows()}, {&m},
+         m.rows() * m.rows() * size_of(t),
+         [&](Device where) { found = inverse_at(m, structure, t, where); });
+  return is_one(m.scale()) ? *found : found->scaled(reciprocal(m.scale()));
+}
+
+Array solve(const AnyMatrix& m, const Array& b) {
+  require_square("solve", m);
+  require<ShapeError>((b.ndim() == 1 || b.ndim() == 2) && b.shape(0) == m.rows(),
+                      "solve: ", described(m), " and a right side of shape ", b.shape(),
+                      " do not fit");
+  const DType t = promote(linalg::working_dtype(m.dtype()), linalg::working_dtype(b.dtype()));
+  const Structure structure = structure_of(m);
+  require_not_singular("solve", m, structure);
+  tag(b.device(), "solve", TagDetail::plain, t);
+  const bool vector = b.ndim() == 1;
+  const Array right = vector ? b.expand_dims(1) : b;
+  Array x;
+  switch (structure) {
+    case Structure::identity: x = divided(right.astype(t), factor_of_identity(m)); break;
+    case Structure::diagonal: {
+      require_divisors("solve", m);
+      x = ops::divide(right.astype(t), diagonal_of(m, t, b.device()).expand_dims(1));
+      break;
+    }
+    case Structure::permutation: x = matmul(m.transpose(), right.astype(t)); break;
+    case Structure::unitary: x = matmul(m.adjoint(), right.astype(t)); break;
+    default: x = divided(solve_bare(m, structure, right, t), m.scale());
+  }
+  return vector ? x.squeeze(1) : x;
+}
+
+Value determinant(const AnyMatrix& m) {
+  require_square("determinant", m);
+  if (const auto& known = m.properties().derived().determinant) return *known;
+  const DType t = linalg::working_dtype(m.dtype());
+  const Structure structure = structure_of(m);
+  Number d = straight(m, structure, t);
+  if (!std::isfinite(d.real()) || !std::isfinite(d.imag()) || d == Number(0)) {
+    const Product p = product_of(m, structure, t);
+    if (!std::isnan(p.log)) d = p.sign == Number(0) ? Number(0) : p.sign * std::exp(p.log);
+  }
+  return number(d, t);
+}
+
+Value determinant(AnyMatrix& m) {
+  std::optional<Value>& known = m.properties().derived().determinant;
+  if (!known) known = determinant(std::as_const(m));
+  return *known;
+}
+
+LogDeterminant slogdet(const AnyMatrix& m) {
+  require_square("slogdet", m);
+  const DType t = linalg::working_dtype(m.dtype());
+  const Product p = product_of(m, structure_of(m), t);
+  return {number(p.sign, t), p.log};
+}
+
+}  // namespace tessera
