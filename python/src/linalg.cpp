@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entries through which tessera/linalg.py reaches dense linear algebra, and factored matrices.
-#include "tessera/kernels/linalg/linalg.hpp"
-
-#include "common.hpp"
+#include "linalg.hpp"
 
 namespace tessera::python {
-
-namespace {
 
 using nb::literals::operator""_a;
 namespace la = linalg;
@@ -24,6 +20,20 @@ la::NormOrder order_from(nb::handle h) {
   return {Order::number, value_from(h, "norm").as<double>()};
 }
 
+la::QrMode qr_mode_from(std::string_view mode) {
+  require<ArgumentError>(mode == "reduced" || mode == "complete" || mode == "r", "qr: mode '", mode,
+                         "'; expected 'reduced', 'complete' or 'r'");
+  return mode == "reduced"    ? la::QrMode::reduced
+         : mode == "complete" ? la::QrMode::complete
+                              : la::QrMode::r;
+}
+
+double tolerance_from(nb::handle h, std::string_view who) {
+  return h.is_none() ? -1 : value_from(h, who).as<double>();
+}
+
+namespace {
+
 Turn turn_from(nb::handle h, std::string_view who) {
   const std::string text = nb::cast<std::string>(nb::str(nb::borrow(h)));
   if (text == "0" || text == "N") return Turn::none;
@@ -31,11 +41,6 @@ Turn turn_from(nb::handle h, std::string_view who) {
   require<ArgumentError>(text == "2" || text == "C", who, ": trans is ", text,
                          "; expected 0 or 'N', 1 or 'T' (transposed), 2 or 'C' (adjoint)");
   return Turn::adjoint;
-}
-
-// Nothing given: what the precision and the sizes say.
-double tolerance_from(nb::handle h, std::string_view who) {
-  return h.is_none() ? -1 : value_from(h, who).as<double>();
 }
 
 template <class F>
@@ -62,11 +67,7 @@ nb::object solve_triangle(nb::handle a, nb::handle b, nb::handle trans, bool low
 }
 
 nb::object qr_of(nb::handle a, const std::string& mode, bool pivoting) {
-  require<ArgumentError>(mode == "reduced" || mode == "complete" || mode == "r", "qr: mode '", mode,
-                         "'; expected 'reduced', 'complete' or 'r'");
-  const la::QrMode how = mode == "reduced"    ? la::QrMode::reduced
-                         : mode == "complete" ? la::QrMode::complete
-                                              : la::QrMode::r;
+  const la::QrMode how = qr_mode_from(mode);
   const Array x = as_array(a, "qr");
   la::Qr f = released([&] { return la::qr(x, how, pivoting); });
   const auto or_none = [](Array& y) { return y ? wrap(std::move(y)) : nb::none(); };

@@ -2,12 +2,9 @@
 // The extension module tessera._tessera: one call per topic.
 #include "compute.hpp"
 #include "dist.hpp"
+#include "linalg.hpp"
 #include "linop.hpp"
 #include "matrix.hpp"
-
-namespace tessera::python {
-void bind_linalg(nb::module_& m);
-}
 
 NB_MODULE(_tessera, m) {
   using namespace tessera::python;
@@ -23,6 +20,7 @@ NB_MODULE(_tessera, m) {
   bind_reductions(m, array);
   bind_manipulation(m, array);
   bind_fft(m);
+  bind_matrix_solving(m);
   bind_linalg(m);
   bind_random(m);
   bind_config(m);

@@ -2,6 +2,7 @@
 // Constructors of the operators that move data, and of those made of functions and matrices.
 #include <nanobind/stl/optional.h>
 
+#include "matrix.hpp"
 #include "operators.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/flip.hpp"
@@ -19,6 +20,7 @@
 #include "tessera/linop/ops/to_device.hpp"
 #include "tessera/linop/ops/toeplitz.hpp"
 #include "tessera/linop/ops/truncate.hpp"
+#include "tessera/matrix/operator.hpp"
 
 namespace tessera::python {
 
@@ -238,6 +240,7 @@ nb::object matrix(const ArrayArg& matrix, const DimsArg& ishape, const DimsArg& 
   }
   const Dims in = ishape.is_none() ? dims("...N") : dims_from(ishape),
              out = oshape.is_none() ? dims("...M") : dims_from(oshape);
+  if (is_matrix(matrix)) return wrap_linop(matrix_operator(matrix_of(matrix), in, out));
   return wrap_linop(Matrix(as_array(matrix, "Matrix"), in, out));
 }
 
@@ -259,7 +262,8 @@ void bind_matrices(nb::module_& m) {
       "factors"_a, nb::kw_only());
   add_operator<Matrix>(
       m, "Matrix",
-      "A matrix as an operator from one dim to another; other dims pass through.\n\n"
+      "A matrix as an operator from one dim to another; other dims pass through. It may be an\n"
+      "array, a sparse matrix of SciPy or any of :mod:`tessera.matrix`, which stays packed.\n\n"
       ">>> ts.Matrix([[1, 2], [3, 4], [5, 6]]).H([1, 1, 1]).tolist()\n[9, 12]\n",
       &matrix, "matrix"_a, "ishape"_a = nb::none(), "oshape"_a = nb::none());
 }

@@ -3,6 +3,9 @@
 
 Integers are taken as float64, short floats as float32. Singular matrices and the like are a :class:`tessera.Error`
 and a ``ValueError`` that names the matrix of the stack and its pivot.
+
+All functions take matrices of :mod:`tessera.matrix` too and use what is known of them; inverses and Cholesky factors of
+those are matrices again.
 """
 
 from __future__ import annotations
@@ -176,7 +179,7 @@ def matmul(a: Any, b: Any) -> Array:
     return _matmul(a, b)
 
 
-def inverse(a: Any) -> Array:
+def inverse(a: Any) -> Any:
     """The inverse of square matrices. To solve a x = b, :func:`solve` is quicker and more exact.
 
     >>> ts.linalg.inverse([[4.0, 7.0], [2.0, 6.0]]).numpy().round(6).tolist()
@@ -185,7 +188,7 @@ def inverse(a: Any) -> Array:
     return _inverse(a)
 
 
-def inv(a: Any) -> Array:
+def inv(a: Any) -> Any:
     """NumPy's name of :func:`inverse`.
 
     >>> ts.linalg.inv([[2.0]]).tolist()
@@ -248,7 +251,7 @@ def lu_factor(a: Any) -> Lu:
     return _lu_factor(a)
 
 
-def cholesky(a: Any, *, upper: bool = False) -> Array:
+def cholesky(a: Any, *, upper: bool = False) -> Any:
     """The lower triangle L with a = L L.H, or the upper one U with a = U.H U; only that triangle of a is read.
 
     >>> ts.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).tolist()
@@ -392,7 +395,7 @@ def svdvals(a: Any) -> Array:
     return _svdvals(a)
 
 
-def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> Array:
+def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> Any:
     """The pseudo-inverse; singular values at most ``rtol`` times the largest count as zero.
 
     >>> ts.linalg.pinv([[2.0], [0.0]]).numpy().round(6).tolist()

@@ -27,6 +27,7 @@ from ._matrix import (
     outer,
     transitive_closure,
 )
+from ._tessera import _compute_k
 
 __all__ = [
     "AntiSymmetric",
@@ -40,6 +41,7 @@ __all__ = [
     "Triangular",
     "TriangularBit",
     "boolean_product",
+    "compute_k",
     "dot",
     "outer",
     "transitive_closure",
@@ -113,3 +115,14 @@ class Properties(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"Properties({dict(self)})"
+
+
+def compute_k(c: AnyMatrix, a: float) -> AnyMatrix:
+    """K = C (a I + C)⁻¹ of a strictly triangular matrix of bits or numbers: strictly triangular, float64.
+
+    The propagator of a causal set. Solved in blocks; the inverse is never formed.
+
+    >>> ts.matrix.compute_k(ts.matrix.TriangularBit([[0, 1], [0, 0]]), 2.0).numpy().tolist()
+    [[0.0, 0.5], [0.0, 0.0]]
+    """
+    return _compute_k(c, a)
