@@ -6,11 +6,13 @@
 #include <array>
 #include <utility>
 
+#include "matrix.hpp"
 #include "tessera/base/tags.hpp"
 #include "tessera/base/warn.hpp"
 #include "tessera/compute/context.hpp"
 #include "tessera/compute/problem_of.hpp"
 #include "tessera/compute/promotion.hpp"
+#include "tessera/device/memory.hpp"
 
 namespace tessera::python {
 
@@ -27,11 +29,21 @@ Operation operation_from(const std::string& text) {
       cat("explain: '", text, "' is no operation with a known cost; expected ", known));
 }
 
+// Matrices are looked at as they are packed; everything else as an array.
+Shown shown(nb::handle h) {
+  if (is_matrix(h)) {
+    const AnyMatrix& m = matrix_of(h);
+    return {{m.rows(), m.cols()}, m.dtype(), {m.bytes(), m.held_at()}};
+  }
+  const Array a = as_array(h, "explain");
+  return {a.shape(), a.dtype(), {a.bytes(), {a.device()}, a.is_pinned()}};
+}
+
 Choice choice_of(const std::string& op, const nb::args& operands) {
-  std::vector<Array> arrays;
-  for (const nb::handle h : operands) arrays.push_back(as_array(h, "explain"));
+  std::vector<Shown> all;
+  for (const nb::handle h : operands) all.push_back(shown(h));
   return released([&] {
-    const Question q = problem_of(operation_from(op), arrays);
+    const Question q = problem_of(operation_from(op), all);
     return context().choose(q.problem, q.held, q.result_bytes);
   });
 }
@@ -167,6 +179,13 @@ void bind_compute(nb::module_& m) {
   m.def(
       "_gpu_threshold_elements",
       [](i64 elements) { context().set_gpu_threshold_elements(elements); }, "elements"_a);
+  m.def("_pinned_stats", [] {
+    const MemoryStats s = pinned_stats();
+    return nb::make_tuple(s.in_use, s.peak, s.reserved, s.budget);
+  });
+  m.def(
+      "_set_pinned_budget", [](nb::handle bytes) { set_pinned_budget(bytes_from(bytes)); },
+      "bytes"_a);
   m.def(
       "_choose",
       [](const std::string& op, const nb::args& operands) {

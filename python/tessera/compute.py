@@ -115,6 +115,24 @@ class ComputeContext:
         """
         _core._gpu_threshold_elements(elements)
 
+    def set_pinned_budget(self, size: int | str) -> None:
+        """Bytes of pinned host memory that arrays may hold in all; 0: no limit.
+
+        >>> ts.context().set_pinned_budget("64MiB"); ts.context().pinned["budget"]
+        67108864
+        >>> ts.context().set_pinned_budget(0)
+        """
+        _core._set_pinned_budget(size)
+
+    @property
+    def pinned(self) -> dict[str, int]:
+        """Bytes of pinned host memory: in use, at the peak, reserved, and the budget.
+
+        >>> sorted(ts.context().pinned)
+        ['budget', 'in_use', 'peak', 'reserved']
+        """
+        return dict(zip(("in_use", "peak", "reserved", "budget"), _core._pinned_stats(), strict=True))
+
     def preferred_precision(self, device: Any = "cpu") -> Any:
         """The real dtype that a device is quick in, by measurement or by its kind; converts nothing.
 

@@ -73,6 +73,33 @@ def test_data_on_a_device_that_is_not_enabled_stay_there():
     assert c.choose("matmul", a, b).transferred_bytes == b.nbytes
 
 
+def test_matrices_are_weighed_as_they_are_packed():
+    c = ts.context()
+    bits = ts.matrix.Bit(ts.ones((64, 64), dtype=ts.bool_))
+    assert c.explain("matmul", bits, bits).startswith("cpu: ")
+    there = bits.to("sim:0") if hasattr(bits, "to") else bits
+    assert c.choose("matmul", there, there).transferred_bytes == 0
+
+
+def test_pinned_memory_has_a_budget():
+    c = ts.context()
+    before, held = c.pinned["budget"], c.pinned["in_use"]
+    pinned = lambda size: ts.zeros(size, dtype=ts.int8).pin_memory()  # noqa: E731
+    try:
+        c.set_pinned_budget(held + 1000)
+        first, second = pinned(500), pinned(400)
+        with pytest.raises(MemoryError, match="pinned host memory: cannot allocate 200"):
+            pinned(200)
+        assert second.is_pinned and c.pinned["in_use"] == held + 900
+        del first
+        third = pinned(200)
+        assert third.is_pinned and c.pinned["in_use"] == held + 600
+    finally:
+        c.set_pinned_budget(before)
+    with pytest.raises(ValueError, match="budget of pinned host memory"):
+        c.set_pinned_budget(-1)
+
+
 def test_config_of_accelerators():
     plain = ts.AcceleratorConfig()
     assert (plain.device_id, plain.memory_limit_bytes, plain.enable_async) == (0, 0, True)

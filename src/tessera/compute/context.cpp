@@ -22,6 +22,7 @@ std::vector<Device> with_host(const std::vector<Device>& accelerators) {
 
 ComputeContext::ComputeContext(std::vector<Device> accelerators, CostModel costs, Topology links)
     : accelerators_(std::move(accelerators)),
+      active_(!accelerators_.empty()),
       facts_(new Facts{std::move(costs), std::move(links)}) {}
 
 void ComputeContext::enable_gpu(const AcceleratorConfig& config) {
@@ -40,6 +41,7 @@ void ComputeContext::enable_gpu(const AcceleratorConfig& config) {
   const std::lock_guard lock(mutex_);
   if (accelerators_ != std::vector{gpu}) facts_.reset();
   accelerators_ = {gpu};
+  active_ = true;
   config_ = config;
   rules_.precision = config.precision;
   breaker_ = {};
@@ -48,11 +50,7 @@ void ComputeContext::enable_gpu(const AcceleratorConfig& config) {
 void ComputeContext::disable_gpu() {
   const std::lock_guard lock(mutex_);
   accelerators_.clear();
-}
-
-bool ComputeContext::is_gpu_active() const {
-  const std::lock_guard lock(mutex_);
-  return !accelerators_.empty();
+  active_ = false;
 }
 
 AcceleratorConfig ComputeContext::config() const {

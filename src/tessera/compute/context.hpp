@@ -7,6 +7,7 @@
 // that was not enabled (a sim device too) stay there, and so does what is done with them.
 //   ComputeContext& c = context();   c.enable_gpu();   c.explain(problem, operands, bytes)
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -41,7 +42,7 @@ class TESSERA_API ComputeContext {
   // configuration and forgets earlier failures.
   void enable_gpu(const AcceleratorConfig& config = {});
   void disable_gpu();
-  bool is_gpu_active() const;
+  bool is_gpu_active() const { return active_.load(std::memory_order_relaxed); }
   AcceleratorConfig config() const;
   std::string device() const;  // "AutoSolver (cpu)", "AutoSolver (cpu + cuda:0)"
 
@@ -79,6 +80,7 @@ class TESSERA_API ComputeContext {
 
   mutable std::mutex mutex_;
   std::vector<Device> accelerators_;
+  std::atomic<bool> active_{false};  // whether there are any: asked before every small operation
   AcceleratorConfig config_;
   Rules rules_;
   Breaker breaker_;

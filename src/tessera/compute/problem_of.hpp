@@ -13,6 +13,13 @@
 
 namespace tessera {
 
+// What the question needs to know of an operand: an array, or a matrix of any form.
+struct Shown {
+  Shape shape;
+  DType dtype;
+  Held held;
+};
+
 struct Question {
   Workload problem;
   std::vector<Held> held;
@@ -20,7 +27,8 @@ struct Question {
 };
 
 // ArgumentError, ShapeError: the wrong number of operands, or operands that do not fit each other.
-// Leading axes are a batch.
+// Leading axes are a batch and broadcast, as elements do. matmul of two bit operands is bit_matmul.
+TESSERA_API Question problem_of(Operation op, std::span<const Shown> operands);
 TESSERA_API Question problem_of(Operation op, std::span<const Array> operands);
 
 }  // namespace tessera

@@ -27,7 +27,24 @@ TEST(ProblemOf, ReadsSizesBatchesAndBytes) {
   EXPECT_EQ(asked(Operation::solve, {of({4, 4}), of({4})}).problem.n, 1);
   EXPECT_EQ(asked(Operation::solve, {of({4, 4}), of({4, 9})}).problem.n, 9);
   EXPECT_EQ(asked(Operation::elementwise, {of({3, 1}), of({3, 8})}).problem.m, 24);
+  EXPECT_EQ(asked(Operation::elementwise, {of({3, 1}), of({1, 8})}).problem.m, 24);
   EXPECT_EQ(asked(Operation::reduce, {of({3, 8})}).result_bytes, 4);
+  EXPECT_EQ(asked(Operation::matmul, {of({5, 1, 2, 2}), of({3, 2, 2})}).problem.batch, 15);
+  EXPECT_EQ(asked(Operation::matmul, {of({0, 2, 2}), of({2, 2})}).problem.batch, 0);
+}
+
+TEST(ProblemOf, BitsAreCountedAndPinnedMemoryIsKnown) {
+  const Question q = asked(Operation::matmul, {of({3, 4}, DType::b1), of({4, 5}, DType::b1)});
+  EXPECT_EQ(q.problem.op, Operation::bit_matmul);
+  EXPECT_EQ(q.result_bytes, 3 * 5 * 4);
+  EXPECT_FALSE(q.held[0].pinned);
+  EXPECT_TRUE(asked(Operation::reduce, {of({3, 4}).pin_memory()}).held[0].pinned);
+  const std::vector<Shown> bits{{{8, 8}, DType::b1, {64, {cpu, Device{Kind::sim, 0}}}},
+                                {{8, 3}, DType::f32, {96, {cpu}}}};
+  const Question mixed = problem_of(Operation::matmul, bits);
+  EXPECT_EQ(mixed.problem.op, Operation::matmul);
+  EXPECT_EQ(mixed.problem.dtype, DType::f32);
+  EXPECT_EQ(mixed.held[0].at.size(), 2u);
 }
 
 TEST(ProblemOf, RefusesWhatDoesNotFit) {
@@ -36,6 +53,7 @@ TEST(ProblemOf, RefusesWhatDoesNotFit) {
   EXPECT_THROW(asked(Operation::eigh, {of({3, 4})}), ShapeError);
   EXPECT_THROW(asked(Operation::svd, {of({3})}), ShapeError);
   EXPECT_THROW(asked(Operation::elementwise, {}), ArgumentError);
+  EXPECT_THROW(asked(Operation::elementwise, {of({3}), of({4})}), ShapeError);
 }
 
 }  // namespace
