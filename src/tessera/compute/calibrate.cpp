@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/compute/calibrate.hpp"
+#include "tessera/base/text_file.hpp"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <sstream>
 
 #include "tessera/device/memory.hpp"
 #include "tessera/device/stream.hpp"
@@ -234,9 +232,7 @@ CostModel calibrate(std::span<const Device> devices, double seconds) {
 CostModel cached_costs(const std::string& path, std::span<const Device> devices, double seconds) {
   if (path.empty()) return calibrate(devices, seconds);
   const std::string key = cat("# ", machine_key(), '\n');
-  std::ostringstream kept;
-  if (std::ifstream file(path); file) kept << file.rdbuf();
-  const std::string text = kept.str();
+  const std::string text = read_text(path).value_or("");
   CostModel known;
   if (text.starts_with(key)) try {
       known = CostModel::parse(std::string_view(text).substr(key.size()));
@@ -248,12 +244,7 @@ CostModel cached_costs(const std::string& path, std::span<const Device> devices,
                [&](Device d) { return !known.knows(d); });
   if (missing.empty()) return known;
   known.add(calibrate(missing, seconds));
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  const std::string written = path + cat(".", since(Clock::time_point{}));
-  if (std::ofstream(written) << key << known.text()) {
-    std::filesystem::rename(written, path, ignored);
-  }
+  replace_text(path, key + known.text());  // where nothing can be kept they are measured again
   return known;
 }
 

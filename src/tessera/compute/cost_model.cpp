@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -216,19 +215,15 @@ void CostModel::add(const CostModel& other) {
 }
 
 std::string CostModel::text() const {
-  std::ostringstream out;
-  out.precision(9);
-  out << first_line << '\n';
-  for (const Memory& m : memories_)
-    out << m.device.str() << " memory " << m.bytes_per_second << '\n';
+  std::string out = cat(first_line, '\n');
+  for (const Memory& m : memories_) out += cat(m.device, " memory ", m.bytes_per_second, '\n');
   for (const Route& r : routes_)
     for (const Curve::Point& p : r.curve.points())
-      out << r.from.str() << " to " << r.to.str() << ' ' << p.work << ' ' << p.seconds << '\n';
+      out += cat(r.from, " to ", r.to, ' ', p.work, ' ', p.seconds, '\n');
   for (const Row& r : rows_)
     for (const Curve::Point& p : r.curve.points())
-      out << r.device.str() << ' ' << name(r.op) << ' ' << name(r.dtype) << ' ' << p.work << ' '
-          << p.seconds << '\n';
-  return out.str();
+      out += cat(r.device, ' ', name(r.op), ' ', name(r.dtype), ' ', p.work, ' ', p.seconds, '\n');
+  return out;
 }
 
 CostModel CostModel::parse(std::string_view text) {

@@ -8,18 +8,18 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 #include <thread>
+
+#include "tessera/base/text.hpp"
+#include "tessera/base/text_file.hpp"
 
 namespace tessera {
 namespace {
 
 std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  const std::string text = read_text(path).value_or("");
+  return text.substr(0, text.find('\n'));
 }
 
 std::optional<i64> number(std::string_view text) {
@@ -32,15 +32,15 @@ std::optional<i64> number(std::string_view text) {
 // The folder of this process under the controller ("" = the unified tree), from lines "0::/a/b" and
 // "4:cpu,cpuacct:/a/b".
 std::optional<std::string> cgroup_path(const std::string& root, std::string_view controller) {
-  std::ifstream file(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
+  const std::string text = read_text(root + "/proc/self/cgroup").value_or("");
+  for (const std::string_view line : lines_of(text)) {
     const std::size_t a = line.find(':'), b = line.find(':', a + 1);
     if (a == std::string::npos || b == std::string::npos) continue;
-    const std::string list = "," + line.substr(a + 1, b - a - 1) + ",";
+    const std::string list = cat(",", line.substr(a + 1, b - a - 1), ",");
     const bool match = controller.empty()
                            ? list == ",,"
                            : list.find("," + std::string(controller) + ",") != list.npos;
-    if (match) return line.substr(b + 1);
+    if (match) return std::string(line.substr(b + 1));
   }
   return std::nullopt;
 }
@@ -77,12 +77,11 @@ std::optional<i64> cgroup_memory() {
 }
 
 i64 meminfo(std::string_view key) {
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);)
+  const std::string text = read_text("/proc/meminfo").value_or("");
+  for (const std::string_view line : lines_of(text))
     if (line.starts_with(key)) {
       const std::size_t digit = line.find_first_of("0123456789");
-      if (digit != line.npos)
-        return number(std::string_view(line).substr(digit)).value_or(0) * 1024;
+      if (digit != line.npos) return number(line.substr(digit)).value_or(0) * 1024;
     }
   return 0;
 }

@@ -2,19 +2,17 @@
 #include "tessera/device/topology.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/text_file.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/device/threads.hpp"
@@ -153,24 +151,8 @@ json to_json(const Topology& t) {
 }
 
 json read_cache(const std::string& path) {
-  std::ifstream file(path);
-  json cache = json::parse(file, nullptr, false);
+  const json cache = json::parse(read_text(path).value_or(""), nullptr, false);
   return cache.is_object() ? cache : json::object();
-}
-
-// Written beside and renamed: two processes that measure at once leave a whole file.
-void write_cache(const std::string& path, const json& cache) {
-  std::error_code failed;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
-  const std::string fresh = cat(path, ".", getpid());
-  {
-    std::ofstream file(fresh);
-    file << cache.dump(1) << "\n";
-    file.close();
-    if (!file) failed = std::make_error_code(std::errc::io_error);
-  }
-  if (!failed) std::filesystem::rename(fresh, path, failed);
-  if (failed) std::filesystem::remove(fresh, failed);
 }
 
 }  // namespace
@@ -228,7 +210,7 @@ Topology cached_topology(const std::string& path) {
     }
   Topology fresh = measure_topology();
   cache[key] = to_json(fresh);
-  write_cache(path, cache);
+  replace_text(path, cache.dump(1) + "\n");
   return fresh;
 }
 

@@ -3,10 +3,10 @@
 // is found by the device of its stream, its label and, of a transfer, its bytes; steps that agree
 // in these are told apart by their order. The last n spans of n such steps belong to the last run.
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/text_file.hpp"
 #include "tessera/plan/explain.hpp"
 
 namespace tessera::explain {
@@ -20,9 +20,9 @@ struct Timeline {
 };
 
 Timeline read_spans(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  require<IoError>(file.good(), "explain: cannot read the trace '", path, "'");
-  const nlohmann::json whole = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  const std::optional<std::string> text = read_text(path);
+  require<IoError>(text.has_value(), "explain: cannot read the trace '", path, "'");
+  const nlohmann::json whole = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   const nlohmann::json* events =
       whole.is_object() && whole.contains("traceEvents") ? &whole["traceEvents"] : &whole;
   require<IoError>(events->is_array(), "explain: '", path,

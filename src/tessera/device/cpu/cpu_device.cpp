@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <thread>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/text_file.hpp"
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/kernel_tables.hpp"
 #include "tessera/device/threads.hpp"
@@ -49,10 +49,10 @@ void* map_huge(i64 bytes) {
 }
 
 std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
+  const std::string text = read_text("/proc/cpuinfo").value_or("");
+  for (const std::string_view line : lines_of(text))
     if (line.starts_with("model name"))
-      return line.substr(std::min(line.size(), line.find(':') + 2));
+      return std::string(line.substr(std::min(line.size(), line.find(':') + 2)));
 #if defined(__aarch64__)
   return "aarch64";
 #else
