@@ -7,6 +7,7 @@
 #include "matrix.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/matrix/compute_k.hpp"
+#include "tessera/matrix/reductions.hpp"
 
 namespace tessera::python {
 
@@ -40,6 +41,16 @@ void bind_systems(nb::module_& m) {
         return number_of(d, a);
       },
       "a"_a, nb::sig("def _det(a: AnyMatrix) -> Array"));
+  m.def(
+      "_trace",
+      [](AnyMatrix& a, i64 offset) {
+        if (offset == 0) {
+          const Value t = released([&] { return trace(a); });
+          return wrap(full({}, t, t.dtype(), cpu));
+        }
+        return wrap(released([&] { return la::trace(a.array(), offset); }));
+      },
+      "a"_a, "offset"_a, nb::sig("def _trace(a: AnyMatrix, offset: int) -> Array"));
   m.def(
       "_slogdet",
       [](const AnyMatrix& a) {

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ._matrix import AnyMatrix
 from ._tessera import (
     Array,
     BackendError,
@@ -170,13 +171,13 @@ class LstsqResult(NamedTuple):
     s: Array
 
 
-def matmul(a: Any, b: Any) -> Array:
-    """The product of matrices, NumPy's ``a @ b``.
+def matmul(a: Any, b: Any) -> Any:
+    """The product of matrices, NumPy's ``a @ b``; of matrices of a known form as :mod:`tessera.matrix` has it.
 
     >>> ts.linalg.matmul([[1, 2], [3, 4]], [1, 2]).tolist()
     [5, 11]
     """
-    return _matmul(a, b)
+    return a @ b if isinstance(a, AnyMatrix) or isinstance(b, AnyMatrix) else _matmul(a, b)
 
 
 def inverse(a: Any) -> Any:

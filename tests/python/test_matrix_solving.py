@@ -222,8 +222,8 @@ class TestNumberedCases:
 
     def test_55_diagonal(self) -> None:
         m = tm.Diagonal([2.0, 3.0, 4.0])
-        assert la.det(m).item() == 24
-        assert m.properties["determinant"] == 24
+        assert la.trace(m).item() == 9 and la.det(m).item() == 24
+        assert m.properties["trace"] == 9 and m.properties["determinant"] == 24
 
     def test_56_multiple_of_one(self) -> None:
         assert la.det(5 * tm.Identity(3)).item() == 125
@@ -232,9 +232,11 @@ class TestNumberedCases:
         m, v = tm.Dense([[1, 2], [3, 4]]), ts.array([1, 2])
         assert (m @ v).tolist() == [5, 11]
         assert np.asarray(v @ m).ravel().tolist() == [7, 10]
+        assert tm.outer([1, 2, 3], [4, 5, 6])[2, 2] == 18
 
     def test_62_numbers(self) -> None:
         assert (ts.array([1, 2, 3]) @ ts.array([4, 5, 6])).item() == 32
+        assert tm.dot([1, 2, 3], [4, 5, 6]) == 32 and isinstance(tm.dot([1, 2, 3], [4, 5, 6]), int)
         value = (ts.array([1, 2, 3]) @ ts.array([4.0, 5.0, 1.0])).item()
         assert value == 17.0 and isinstance(value, float)
 
@@ -268,6 +270,45 @@ def test_factors() -> None:
     u, s, vh = la.svd(m)
     close((u.numpy() * s.numpy()) @ vh.numpy(), a, 1e-9)
     close(la.lu_factor(m).solve(np.ones(40)), np.linalg.solve(a, np.ones(40)), 1e-9)
+
+
+def test_products_count() -> None:
+    c = links(70)
+    product = la.matmul(tm.Bit(c), tm.Bit(c))
+    assert product.dtype == ts.int32 and np.array_equal(product, c.astype(int) @ c.astype(int))
+    assert la.matmul(tm.Identity(2), [1.0, 2.0]).tolist() == [1.0, 2.0]
+    assert la.trace(tm.Dense([[1, 2], [3, 4]]), offset=1).item() == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "tag"),
+    [
+        (la.inverse, "inverse.f64"),
+        (lambda m: la.solve(m, np.ones(2)), "solve.f64"),
+        (la.det, "determinant.f64"),
+        (la.eigvals, "eigvals.f64"),
+        (la.svd, "svd.f64"),
+    ],
+)
+def test_tags(function: Any, tag: str) -> None:
+    ts.debug.clear_kernel_trace()
+    function(tm.Dense([[4.0, 7.0], [2.0, 6.0]]))
+    assert ts.debug.last_kernel_trace() == f"cpu.{tag}"
+
+
+def test_results_stay_on_their_device() -> None:
+    a = heavy(40)
+    m = tm.Symmetric(np.triu(a), check=False).to("sim:0")
+    for result in (
+        la.inverse(m),
+        la.svdvals(m),
+        la.eigvalsh(m),
+        tm.compute_k(tm.TriangularBit(links(9)).to("sim:0"), 2),
+    ):
+        assert str(result.device) == "sim:0"
+    assert str(la.solve(m, np.ones(40)).device) == "cpu"
+    A = ts.Matrix(m, ("N",), ("M",))
+    assert str(A(ts.ones(40, device="sim:0")).device) == "sim:0"
 
 
 def test_refusals() -> None:
