@@ -126,6 +126,15 @@ void bind_matrix_functions(nb::module_& m, nb::class_<AnyMatrix>& c) {
         "Nothing is conjugated, integers are exact, bits are counted.\n\n"
         ">>> ts.matrix.dot([1, 2, 3], [4, 5, 6]), ts.matrix.dot([1j], [1j])\n(32, (-1+0j))\n");
   m.def(
+      "cross",
+      [](nb::handle x, nb::handle y) {
+        const Array a = as_array(x, "cross"), b = as_array(y, "cross");
+        return wrap(released([&] { return cross(a, b); }));
+      },
+      "x"_a, "y"_a, nb::sig("def cross(x: typing.Any, y: typing.Any) -> Array"),
+      "The vector product of two vectors of three elements.\n\n"
+      ">>> ts.matrix.cross([1., 0., 0.], [0., 1., 0.]).tolist()\n[0.0, 0.0, 1.0]\n");
+  m.def(
       "outer",
       [](nb::handle x, nb::handle y) {
         const Array a = as_array(x, "outer"), b = as_array(y, "outer");

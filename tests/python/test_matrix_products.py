@@ -8,6 +8,7 @@ import pytest
 
 import tessera as ts
 
+pytestmark = pytest.mark.filterwarnings("ignore::tessera.OverflowRiskWarning")
 M = ts.matrix
 rng = np.random.default_rng(5)
 
@@ -217,6 +218,12 @@ def test_case58_sums():
 def test_case59_dot_conjugates_nothing():
     assert M.dot([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]) == 14
     assert M.dot([1j, 2.0], [1j, 1.0]) == 1
+
+
+def test_case60_cross_products_are_of_three_numbers():
+    np.testing.assert_array_equal(np.asarray(M.cross([1.0, 2.0, 3.0], [4.0, 5.0, 7.0])), [-1, 5, -3])
+    with pytest.raises(ValueError, match="3 elements"):
+        M.cross([1.0, 2.0], [3.0, 4.0])
 
 
 def test_case61_vectors_on_both_sides():

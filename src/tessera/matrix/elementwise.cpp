@@ -146,9 +146,9 @@ AnyMatrix combined(const AnyMatrix& a, const AnyMatrix& b, const Target& t, cons
 
 AnyMatrix combine(MatrixOp op, const AnyMatrix& a, const AnyMatrix& b) {
   const auto fits = [](i64 x, i64 y) { return x == y || x == 1 || y == 1; };
-  require<ShapeError>(fits(a.rows(), b.rows()) && fits(a.cols(), b.cols()), name(op), ": ",
-                      described(a), " and ", described(b),
-                      " do not fit each other; expected equal sizes, or 1 to be repeated");
+  if (!fits(a.rows(), b.rows()) || !fits(a.cols(), b.cols()))
+    throw ShapeError(cat(name(op), ": ", described(a), " and ", described(b),
+                         " do not fit each other; expected equal sizes, or 1 to be repeated"));
   const DType x = a.dtype(), y = b.dtype();
   const Resolved r = resolve(op, x, y);
   say_precision(op, x, y, r);

@@ -260,7 +260,7 @@ DType resolved(MatrixOp op, DType a, DType b) {
   return r.dtype;
 }
 
-void check_inner(const std::string& a, i64 columns, const std::string& b, i64 rows) {
+[[noreturn]] void refuse_inner(const std::string& a, i64 columns, const std::string& b, i64 rows) {
   throw ShapeError(cat("matmul: ", a, " times ", b, ": the first has ", columns,
                        " columns, the second ", rows, " rows"));
 }
@@ -268,7 +268,7 @@ void check_inner(const std::string& a, i64 columns, const std::string& b, i64 ro
 std::string described(const Array& x) { return cat("an array of shape ", x.shape()); }
 
 void check_operand(const Array& x) {
-  require<ShapeError>(x.ndim() == 1 || x.ndim() == 2, "matmul: ", described(x),
+  require<ShapeError>(x.ndim() == 1 || x.ndim() == 2, "matmul: an array of shape ", x.shape(),
                       " with a matrix; expected a vector or a matrix");
 }
 
@@ -288,7 +288,7 @@ AnyMatrix bits_in_form(const Bits& bits, bool triangular, bool lower) {
 
 AnyMatrix matmul(const AnyMatrix& a, const AnyMatrix& b) {
   if (a.cols() != b.rows())
-    check_inner(tessera::described(a), a.cols(), tessera::described(b), b.rows());
+    refuse_inner(tessera::described(a), a.cols(), tessera::described(b), b.rows());
   const DType x = a.dtype(), y = b.dtype(), dtype = resolved(MatrixOp::matmul, x, y);
   const bool bits = x == DType::b1 && y == DType::b1;
   const Workload problem{bits ? Operation::bit_matmul : Operation::matmul,
@@ -304,7 +304,7 @@ AnyMatrix matmul(const AnyMatrix& a, const AnyMatrix& b) {
 Array matmul(const AnyMatrix& a, const Array& x) {
   check_operand(x);
   if (a.cols() != x.shape(0))
-    check_inner(tessera::described(a), a.cols(), described(x), x.shape(0));
+    refuse_inner(tessera::described(a), a.cols(), described(x), x.shape(0));
   const bool vector = x.ndim() == 1;
   const MatrixOp op = vector ? MatrixOp::matvec : MatrixOp::matmul;
   const Call c{op, resolved(op, a.dtype(), x.dtype()), x.device()};
@@ -316,7 +316,7 @@ Array matmul(const Array& x, const AnyMatrix& b) {
   check_operand(x);
   const bool vector = x.ndim() == 1;
   const i64 columns = x.shape(x.ndim() - 1);
-  if (columns != b.rows()) check_inner(described(x), columns, tessera::described(b), b.rows());
+  if (columns != b.rows()) refuse_inner(described(x), columns, tessera::described(b), b.rows());
   const MatrixOp op = vector ? MatrixOp::vecmat : MatrixOp::matmul;
   const Call c{op, resolved(op, x.dtype(), b.dtype()), x.device()};
   const Array y = own_array(product(AnyMatrix::dense(vector ? x.expand_dims(0) : x), b, c), x);
@@ -324,8 +324,8 @@ Array matmul(const Array& x, const AnyMatrix& b) {
 }
 
 AnyMatrix outer(const Array& x, const Array& y) {
-  require<ShapeError>(x.ndim() == 1 && y.ndim() == 1, "outer: ", described(x), " and ",
-                      described(y), "; expected two vectors");
+  require<ShapeError>(x.ndim() == 1 && y.ndim() == 1, "outer: arrays of shapes ", x.shape(),
+                      " and ", y.shape(), "; expected two vectors");
   const Array* both[] = {&x, &y};
   const Call c{MatrixOp::outer, resolved(MatrixOp::outer, x.dtype(), y.dtype()),
                common_device("outer", both)};

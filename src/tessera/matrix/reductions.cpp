@@ -93,7 +93,8 @@ Workload problem_of_all(const AnyMatrix& m) {
 }
 
 void require_square(const AnyMatrix& m) {
-  require<ShapeError>(m.rows() == m.cols(), "trace: ", described(m), "; expected a square matrix");
+  if (m.rows() != m.cols())
+    throw ShapeError(cat("trace: ", described(m), "; expected a square matrix"));
 }
 
 // sum |x|^2 of numbers, in float64.
@@ -210,6 +211,23 @@ Value dot(const AnyMatrix& x, const AnyMatrix& y) {
     }
   });
   return out;
+}
+
+Array cross(const Array& x, const Array& y) {
+  const Shape three{3};
+  require<ShapeError>(x.shape() == three && y.shape() == three, "cross: arrays of shapes ",
+                      x.shape(), " and ", y.shape(), "; expected two vectors of 3 elements");
+  const Array* both[] = {&x, &y};
+  const Device where = common_device("cross", both);
+  const Resolved r = resolve(MatrixOp::subtract, x.dtype(), y.dtype());
+  say_precision(MatrixOp::subtract, x.dtype(), y.dtype(), r);
+  tag(where, "cross", TagDetail::plain, r.dtype);
+  const auto turned = [&](const Array& v, i64 by) { return roll(v.astype(r.dtype), {by}, {0}); };
+  const Array x1 = turned(x, -1), x2 = turned(x, -2), y1 = turned(y, -1), y2 = turned(y, -2);
+  if (is_inexact(r.dtype)) return ops::subtract(ops::multiply(x1, y2), ops::multiply(x2, y1));
+  return checked_elementwise(MatrixOp::subtract,
+                             checked_elementwise(MatrixOp::multiply, x1, y2, r.dtype),
+                             checked_elementwise(MatrixOp::multiply, x2, y1, r.dtype), r.dtype);
 }
 
 }  // namespace tessera

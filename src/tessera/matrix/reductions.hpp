@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers of a whole matrix or of two vectors. Packed data are read once, as they lie; sums of
-// integers are exact (OverflowError where 64 bits do not hold them). A value that is known already
-// is not computed again; of a matrix that may be changed it is kept (properties().derived()).
+// Numbers of a whole matrix, and products of two vectors. Packed data are read once, as they lie;
+// sums of integers are exact (OverflowError where 64 bits do not hold them). A value that is known
+// already is not computed again; of a matrix that may be changed it is kept
+// (properties().derived()).
 //   Value t = trace(m);   double f = frobenius_norm(m);
 
 #include "tessera/matrix/any_matrix.hpp"
@@ -20,5 +21,7 @@ TESSERA_API double frobenius_norm(AnyMatrix& m);
 TESSERA_API Value dot(const Array& x, const Array& y);
 // The same of matrices of one row or one column.
 TESSERA_API Value dot(const AnyMatrix& x, const AnyMatrix& y);
+// The vector product of two vectors of three elements on one device.
+TESSERA_API Array cross(const Array& x, const Array& y);
 
 }  // namespace tessera

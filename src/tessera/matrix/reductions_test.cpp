@@ -101,5 +101,18 @@ TEST(MatrixReductions, Case28And59And62Dot) {
   EXPECT_THROW(dot(laid_out<i64>({2}, {most, most}), laid_out<i64>({2}, {1, 1})), OverflowError);
 }
 
+TEST(MatrixReductions, Case60Cross) {
+  const Array x = laid_out<double>({3}, {1, 2, 3}, Lay::reversed),
+              y = laid_out<double>({3}, {4, 5, 7}, Lay::gaps);
+  EXPECT_EQ(values_of<double>(cross(x, y)), (std::vector<double>{-1, 5, -3}));
+  const Array i = laid_out<std::int8_t>({3}, {100, 2, 3}),
+              j = laid_out<std::int8_t>({3}, {4, 5, 7});
+  EXPECT_THROW(cross(i, j), OverflowError);
+  EXPECT_EQ(values_of<std::int32_t>(cross(laid_out<bool>({3}, {true, false, false}),
+                                          laid_out<bool>({3}, {false, false, true}))),
+            (std::vector<std::int32_t>{0, -1, 0}));
+  EXPECT_THROW(cross(x, laid_out<double>({2}, {1, 2})), ShapeError);
+}
+
 }  // namespace
 }  // namespace tessera

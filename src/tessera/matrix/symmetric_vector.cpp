@@ -2,6 +2,8 @@
 #include "tessera/matrix/symmetric_vector.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "tessera/device/threads.hpp"
@@ -12,33 +14,73 @@ namespace {
 constexpr i64 rows_at_once = 4;
 constexpr i64 worth_a_thread = 1 << 16;  // elements
 
+// Sixteen bytes at a time by hand: compilers leave sums of floats in order.
 template <class T>
-constexpr i64 lanes = 32 / sizeof(T) > 0 ? 32 / sizeof(T) : 1;
+struct Pack {
+  using type [[gnu::vector_size(16)]] = T;
+  static constexpr i64 lanes = 16 / sizeof(T);
+  static type load(const T* p) {
+    type v;
+    std::memcpy(&v, p, 16);
+    return v;
+  }
+};
 
-// Four rows from column `from` on: their products with x, and what they add to y below.
+// Four rows from column `from` on, as far as whole packs go: what they add to their own sums, and
+// to y below. Returns the first column that is left.
 template <class T>
-void four_rows(const T* const* p, const T* x, const T* mine, T* y, i64 from, i64 width, T* sums) {
-  constexpr i64 w = lanes<T>;
-  T part[rows_at_once][w];
-  for (auto& row : part) std::fill_n(row, w, T(0));
+requires std::is_floating_point_v<T> i64 four_rows(const T* const* p, const T* x, const T* mine,
+                                                   T* y, i64 from, i64 width, T* sums) {
+  using P = Pack<T>;
+  using V = typename P::type;
+  V s0{}, s1{}, s2{}, s3{};
   const T *p0 = p[0], *p1 = p[1], *p2 = p[2], *p3 = p[3];
-  const T m0 = mine[0], m1 = mine[1], m2 = mine[2], m3 = mine[3];
+  const V m0 = V{} + mine[0], m1 = V{} + mine[1], m2 = V{} + mine[2], m3 = V{} + mine[3];
   i64 c = from;
-  for (; c + w <= width; c += w)
-    for (i64 l = 0; l < w; ++l) {
-      const T a = p0[c + l], b = p1[c + l], d = p2[c + l], e = p3[c + l], v = x[c + l];
-      part[0][l] = part[0][l] + a * v;
-      part[1][l] = part[1][l] + b * v;
-      part[2][l] = part[2][l] + d * v;
-      part[3][l] = part[3][l] + e * v;
-      y[c + l] = y[c + l] + ((a * m0 + b * m1) + (d * m2 + e * m3));
-    }
-  for (i64 r = 0; r < rows_at_once; ++r) {
-    for (i64 l = 0; l < w; ++l) sums[r] = sums[r] + part[r][l];
-    for (i64 k = c; k < width; ++k) {
-      sums[r] = sums[r] + p[r][k] * x[k];
-      y[k] = y[k] + p[r][k] * mine[r];
-    }
+  for (; c + P::lanes <= width; c += P::lanes) {
+    const V a = P::load(p0 + c), b = P::load(p1 + c), d = P::load(p2 + c), e = P::load(p3 + c);
+    const V v = P::load(x + c);
+    s0 += a * v;
+    s1 += b * v;
+    s2 += d * v;
+    s3 += e * v;
+    const V sum = P::load(y + c) + ((a * m0 + b * m1) + (d * m2 + e * m3));
+    std::memcpy(y + c, &sum, 16);
+  }
+  for (i64 l = 0; l < P::lanes; ++l) {
+    sums[0] += s0[l];
+    sums[1] += s1[l];
+    sums[2] += s2[l];
+    sums[3] += s3[l];
+  }
+  return c;
+}
+
+template <class T>
+requires is_complex_v<T> i64 four_rows(const T* const* p, const T* x, const T* mine, T* y, i64 from,
+                                       i64 width, T* sums) {
+  T s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
+  for (i64 c = from; c < width; ++c) {
+    const T a = p[0][c], b = p[1][c], d = p[2][c], e = p[3][c], v = x[c];
+    s0 += a * v;
+    s1 += b * v;
+    s2 += d * v;
+    s3 += e * v;
+    y[c] += (a * mine[0] + b * mine[1]) + (d * mine[2] + e * mine[3]);
+  }
+  sums[0] = s0;
+  sums[1] = s1;
+  sums[2] = s2;
+  sums[3] = s3;
+  return width;
+}
+
+// Columns [from, to) of a row, one by one.
+template <class T>
+void one_row(const T* p, const T* x, T mine, T* y, i64 from, i64 to, T* sum) {
+  for (i64 c = from; c < to; ++c) {
+    *sum += p[c] * x[c];
+    y[c] += p[c] * mine;
   }
 }
 
@@ -57,13 +99,12 @@ void add_strip(const T* data, i64 height, i64 width, bool anti, const T* x, T* y
     }
     const bool whole = rows == rows_at_once;
     const i64 corner = whole ? std::min(width, r + rows) : width;
-    for (i64 k = 0; k < rows; ++k)
-      for (i64 c = r + k + 1; c < corner; ++c) {
-        sums[k] = sums[k] + p[k][c] * x[c];
-        y[c] = y[c] + p[k][c] * mine[k];
-      }
-    if (whole) four_rows(p, x, mine, y, corner, width, sums);
-    for (i64 k = 0; k < rows; ++k) y[r + k] = y[r + k] + sums[k];
+    for (i64 k = 0; k < rows; ++k) one_row(p[k], x, mine[k], y, r + k + 1, corner, sums + k);
+    if (whole) {
+      const i64 left = four_rows(p, x, mine, y, corner, width, sums);
+      for (i64 k = 0; k < rows; ++k) one_row(p[k], x, mine[k], y, left, width, sums + k);
+    }
+    for (i64 k = 0; k < rows; ++k) y[r + k] += sums[k];
   }
 }
 
@@ -105,7 +146,7 @@ void run(const Strips& strips, const Array& data, const SymmetricOptions& o, con
     alpha = static_cast<T>(o.alpha.re);
   for (i64 i = 0; i < n; ++i) {
     T sum = T(0);
-    for (i64 t = 0; t < tasks; ++t) sum = sum + sums[static_cast<std::size_t>(t * n + i)];
+    for (i64 t = 0; t < tasks; ++t) sum += sums[static_cast<std::size_t>(t * n + i)];
     to[i] = alpha * (o.conj ? conjugate(sum) : sum);
   }
 }
