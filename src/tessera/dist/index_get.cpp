@@ -71,7 +71,8 @@ Array counted_from(const Array& positions, i64 first) {
                   DType::i64);
   const i64* from = positions.host<i64>();
   i64* to = out.host<i64>();
-  for (i64 j = 0; j < positions.size(); ++j) to[j] = from[j] - first;
+  const i64 n = positions.size();
+  for (i64 j = 0; j < n; ++j) to[j] = from[j] - first;
   return out;
 }
 
