@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -76,12 +77,12 @@ i64 row_from(i64 point, i64 width) { return (point + width - 1) / width; }
 class FirstMatrix {
  public:
   // `wanted`: the columns that each rank will ask for; `unit`: elements of x that make a point.
-  FirstMatrix(const DNDarray& x, i64 high, i64 unit, const Partition& wanted)
+  FirstMatrix(const DNDarray& x, i64 high, i64 unit, Boxes wanted)
       : shape_{high, x.shape(0) / high},
         unit_(unit),
         dtype_(x.dtype()),
         comm_(x.comm()),
-        wanted_(wanted) {
+        wanted_(in_elements(std::move(wanted))) {
     const i64 wide = shape_[1];
     for (int r = 0; r < comm_.size(); ++r) {
       const i64 first = row_from(x.part().begin(r), wide), last = x.part().end(r) / wide;
@@ -98,11 +99,12 @@ class FirstMatrix {
   }
 
   // Columns [columns[r].begin, columns[r].end) of all rows, on rank r.
-  Array columns(Boxes columns) const {
-    for (Box& box : columns) box.begin *= unit_, box.end *= unit_;
+  Array columns(const Boxes& points) const {
+    const Boxes columns = in_elements(points);
     const Array found = relayout(whole_, shape_, dtype_, rows_, columns, comm_);
-    const Box& mine = columns[static_cast<std::size_t>(comm_.rank())];
-    const i64 first = wanted_.begin(comm_.rank()) * unit_;
+    const auto me = static_cast<std::size_t>(comm_.rank());
+    const Box& mine = columns[me];
+    const i64 first = wanted_[me].begin;
     for (const auto& [row, entries] : cut_)
       found.select(0, row).copy_from(entries.slice(0, mine.begin - first, mine.end - first));
     return unit_ == 1 ? found : in_pairs(found);
@@ -119,13 +121,17 @@ class FirstMatrix {
       if (!end && box.begin == box.end) continue;
       for (; next < box.begin; ++next) {
         Boxes to;
-        for (int q = 0; q < comm_.size(); ++q)
-          to.push_back(
-              {0, next * wide + wanted_.begin(q) * unit_, next * wide + wanted_.end(q) * unit_});
+        for (const Box& columns : wanted_)
+          to.push_back({0, next * wide + columns.begin, next * wide + columns.end});
         cut_.emplace_back(next, relayout(x.local(), x.shape(), dtype_, from, to, comm_));
       }
       next = box.end;
     }
+  }
+
+  Boxes in_elements(Boxes boxes) const {
+    for (Box& box : boxes) box.begin *= unit_, box.end *= unit_;
+    return boxes;
   }
 
   // Two reals are a complex number.
@@ -140,17 +146,16 @@ class FirstMatrix {
   Shape shape_;  // in elements
   i64 unit_;
   DType dtype_;
-  const Communicator& comm_;
-  Partition wanted_;
-  Boxes rows_;
+  Communicator comm_;
+  Boxes wanted_, rows_;
   Array whole_;
   std::vector<std::pair<i64, Array>> cut_;
 };
 
 // The memory of a result as rows of `high` points, which are dealt out as `given` says, and of
-// `more` points behind the last.
+// `more` points behind the last; `front` points of this rank's memory lie before all.
 struct SecondMatrix {
-  SecondMatrix(const Partition& given, i64 more, i64 high, DType dtype, Device device,
+  SecondMatrix(const Partition& given, i64 more, i64 front, i64 high, DType dtype, Device device,
                const Communicator& comm)
       : part(given), behind(more) {
     std::vector<i64> counts;
@@ -159,7 +164,8 @@ struct SecondMatrix {
     rows = Partition::of(counts);
     const int me = comm.rank();
     const i64 last = rows.end(me) * high - part.begin(me);
-    line = empty_dense({last + (me == comm.size() - 1 ? more : 0)}, dtype, device);
+    const i64 room = front + last + (me == comm.size() - 1 ? more : 0);
+    line = empty_dense({room}, dtype, device).slice(0, front, room);
     head = rows.begin(me) * high - part.begin(me);
     matrix = DNDarray(line.slice(0, head, last).reshape({rows.count(me), high}),
                       {rows.size(), high}, {0, rows}, comm);
@@ -183,6 +189,13 @@ struct SecondMatrix {
     return DNDarray(line.slice(0, 0, all.count(comm.rank())), {all.size()}, {0, all}, comm);
   }
 
+  // The columns of the first matrix that become the rows of each rank.
+  Boxes columns() const {
+    Boxes boxes;
+    for (int r = 0; r < rows.ranks(); ++r) boxes.push_back({1, rows.begin(r), rows.end(r)});
+    return boxes;
+  }
+
   Partition part, rows;
   i64 behind;
   Array line;  // of this rank
@@ -190,33 +203,97 @@ struct SecondMatrix {
   DNDarray matrix;
 };
 
-// Points of `unit` elements of x; the result has `behind` more, which are not written.
-DNDarray in_four_steps(const DNDarray& x, i64 high, i64 unit, i64 behind, int sign) {
-  const Communicator& comm = x.comm();
-  const i64 n = x.shape(0) / unit;
-  const DType dtype = complex_of(x.dtype());
-  std::vector<i64> counts = Partition::even(n + behind, comm.size()).counts();
-  counts.back() -= behind;
-  const SecondMatrix second(Partition::of(counts), behind, high, dtype, x.device(), comm);
-  const FirstMatrix first(x, high, unit, second.rows);
+// Columns [boxes[r].begin, boxes[r].end) of the first matrix, on rank r.
+using FirstColumns = std::function<Array(const Boxes& columns)>;
+
+// `step`: columns at a time.
+DNDarray in_four_steps(const FirstColumns& first, const SecondMatrix& second, i64 step, int sign) {
+  const Communicator& comm = second.matrix.comm();
+  const i64 n = second.part.size();
   i64 most = 0;
   for (int r = 0; r < comm.size(); ++r) most = std::max(most, second.rows.count(r));
-  const i64 step = std::max<i64>(1, transformed_at_once / high);
   for (i64 j = 0; j < most; j += step) {
     Boxes some;
     for (int r = 0; r < comm.size(); ++r) {
       const i64 begin = std::min(second.rows.begin(r) + j, second.rows.end(r));
       some.push_back({1, begin, std::min(begin + step, second.rows.end(r))});
     }
-    const Array columns = first.columns(some);
+    const Array columns = first(some);
     if (columns.size() == 0) continue;
     const Array y = plain(columns, 0, sign);
     turn(y, some[static_cast<std::size_t>(comm.rank())].begin, n, sign);
     second.matrix.local().slice(0, j, j + y.shape(1)).copy_from(y.transpose());
   }
-  by_panels(second.matrix, second.matrix,
-            [&](const Array& lines, i64) { return plain(lines, 0, sign); });
+  by_panels(
+      second.matrix, second.matrix, [&](const Array& lines, i64) { return plain(lines, 0, sign); },
+      transformed_at_once * size_of(second.matrix.dtype()));
   return second.finished();
+}
+
+i64 columns_at_once(i64 high, i64 points) { return std::max<i64>(1, points / high); }
+
+// Points of `unit` elements of x; the result has `behind` more, which are not written.
+DNDarray transformed(const DNDarray& x, i64 high, i64 unit, i64 behind, int sign) {
+  const Communicator& comm = x.comm();
+  std::vector<i64> counts = Partition::even(x.shape(0) / unit + behind, comm.size()).counts();
+  counts.back() -= behind;
+  const SecondMatrix second(Partition::of(counts), behind, 0, high, complex_of(x.dtype()),
+                            x.device(), comm);
+  const FirstMatrix first(x, high, unit, second.columns());
+  return in_four_steps([&](const Boxes& some) { return first.columns(some); }, second,
+                       columns_at_once(high, transformed_at_once), sign);
+}
+
+// Complex numbers as twice as many reals, of which some may follow or come before them.
+Array as_reals(const Array& z, i64 before, i64 count) {
+  Layout layout = Layout::contiguous({count});
+  layout.offset = 2 * z.layout().offset - before;
+  return Array(z.storage(), layout, real_of(z.dtype()));
+}
+
+// Points of two reals, dealt out so that each begins on the rank where its first real is wanted.
+Partition pairs_of(const Partition& reals) {
+  std::vector<i64> counts;
+  for (int r = 0; r < reals.ranks(); ++r)
+    counts.push_back((reals.end(r) + 1) / 2 - (reals.begin(r) + 1) / 2);
+  return Partition::of(counts);
+}
+
+// Where a rank's reals begin with the second one of a point, that comes from the rank before.
+DNDarray dealt_as_reals(const DNDarray& z, const Partition& reals) {
+  const Communicator& comm = z.comm();
+  Boxes from, to;
+  for (int r = 0; r < comm.size(); ++r) {
+    from.push_back({0, 2 * z.part().begin(r), 2 * z.part().end(r)});
+    const i64 begin = reals.begin(r);
+    to.push_back({0, begin, std::min(reals.end(r), begin + begin % 2)});
+  }
+  const i64 before = reals.begin(comm.rank()) % 2, count = reals.count(comm.rank());
+  const Array line = as_reals(z.local(), before, count);
+  relayout_into(as_reals(z.local(), 0, 2 * z.local().size()), {reals.size()}, from,
+                line.slice(0, 0, std::min(before, count)), to, comm);
+  return DNDarray(line, {reals.size()}, {0, reals}, comm);
+}
+
+// The real line of 2 m points, without a scale, from the m + 1 of x: see Note [real lines].
+DNDarray transformed_to_real(const DNDarray& x, i64 high, int sign) {
+  const Communicator& comm = x.comm();
+  const i64 m = x.shape(0) - 1, wide = m / high;
+  const Partition reals = Partition::even(2 * m, comm.size());
+  const SecondMatrix second(pairs_of(reals), 0, 1, high, x.dtype(), x.device(), comm);
+  const auto mirrored = [&](Boxes boxes) {
+    for (Box& box : boxes) box = {box.axis, wide - box.end, wide - box.begin};
+    return boxes;
+  };
+  const FirstMatrix ahead(split(x, Shape{m}, 0)[0], high, 1, second.columns()),
+      back(split(x, Shape{1}, 0)[1], high, 1, mirrored(second.columns()));
+  const auto tangled = [&](const Boxes& some) {
+    const Array points = ahead.columns(some), images = back.columns(mirrored(some));
+    return tangle_real(points, images, some[static_cast<std::size_t>(comm.rank())].begin, wide,
+                       sign);
+  };
+  const i64 step = columns_at_once(high, transformed_at_once / 8);
+  return dealt_as_reals(in_four_steps(tangled, second, step, sign), reals);
 }
 
 DNDarray resized(const DNDarray& x, i64 n) {
@@ -257,21 +334,22 @@ DNDarray gathered(const DNDarray& x, FftKind kind, int sign, double scale, i64 p
 }  // namespace
 
 DNDarray transform_line(const DNDarray& x, FftKind kind, int sign, double scale, i64 points) {
-  const i64 rows = lower_factor(points);
-  if (points < short_line || rows < x.comm().size()) return gathered(x, kind, sign, scale, points);
+  const i64 rows = lower_factor(points), ranks = x.comm().size();
+  if (points < short_line || rows < ranks) return gathered(x, kind, sign, scale, points);
   const bool to_real = kind == FftKind::complex_to_real;
   DNDarray line = resized(x, to_real ? points / 2 + 1 : points);
-  if (to_real) line = mirrored(line.astype(complex_of(x.dtype())), points);
-  if (kind == FftKind::real_to_complex && points % 2 == 0) {
-    if (const i64 high = lower_factor(points / 2); high >= x.comm().size()) {
-      const DNDarray y = in_four_steps(line, high, 2, 1, sign);
-      untangle_real(y, sign);
-      return scaled(y, scale);
-    }
+  if (to_real) line = line.astype(complex_of(x.dtype()));
+  // Of real numbers two are a point.
+  const i64 high = points % 2 == 0 ? lower_factor(points / 2) : 0;
+  if (to_real && high >= ranks) return scaled(transformed_to_real(line, high, sign), scale);
+  if (to_real) return real(scaled(transformed(mirrored(line, points), rows, 1, 0, sign), scale));
+  if (kind == FftKind::complex) return scaled(transformed(line, rows, 1, 0, sign), scale);
+  if (high >= ranks) {
+    const DNDarray y = transformed(line, high, 2, 1, sign);
+    untangle_real(y, sign);
+    return scaled(y, scale);
   }
-  const DNDarray y = scaled(in_four_steps(line, rows, 1, 0, sign), scale);
-  if (to_real) return real(y);
-  if (kind == FftKind::complex) return y;
+  const DNDarray y = scaled(transformed(line, rows, 1, 0, sign), scale);
   return split(y, Shape{points / 2 + 1}, 0).front().balance();
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Note [real lines]: n = 2 m real points are m complex ones, of transform Z. That of the real ones
 // is made of Z[k] and Z[m - k], where Z[m] is Z[0], in the memory of Z: some k at a time, with
-// their mirror images, which nobody needs later.
+// their mirror images, which nobody needs later. The other way Z is made of both ends of the
+// transform where columns of it are wanted.
 #include "tessera/dist/fft_real_line.hpp"
 
 #include <algorithm>
@@ -15,6 +16,20 @@ namespace tessera::dist {
 namespace {
 
 constexpr i64 untangled_at_once = 1 << 17;
+
+// exp(i (sign pi k / m + shift))
+Array circle(const Array& k, i64 m, int sign, double shift, DType dtype) {
+  const double unit = sign * std::numbers::pi / static_cast<double>(m);
+  const Array turns = ops::add(ops::multiply(k, Value(unit)), Value(shift));
+  const Array factors = Array::empty(k.shape(), dtype, k.device());
+  factors.real().copy_from(ops::cos(turns));
+  factors.imag().copy_from(ops::sin(turns));
+  return factors;
+}
+
+Array counted(i64 begin, i64 end, Device device) {
+  return tessera::arange(Value(begin), Value(end), Value(1), DType::i64, device);
+}
 
 class RealLine {
  public:
@@ -69,13 +84,8 @@ class RealLine {
   void untangle(const Box& b, const Array& images) const {
     if (b.begin == b.end) return;
     const Array z = here(b), w = ops::conj(flip(images, {0}));
-    const Array k = tessera::arange(Value(b.begin), Value(b.end), Value(1), DType::i64, z.device());
-    const Array turns =
-        ops::add(ops::multiply(k, Value(sign_ * std::numbers::pi / static_cast<double>(m_))),
-                 Value(-std::numbers::pi / 2));
-    const Array factors = Array::empty(z.shape(), z.dtype(), z.device());
-    factors.real().copy_from(ops::cos(turns));
-    factors.imag().copy_from(ops::sin(turns));
+    const Array factors =
+        circle(counted(b.begin, b.end, z.device()), m_, sign_, -std::numbers::pi / 2, z.dtype());
     const Array odd = ops::multiply(factors, ops::subtract(z, w));
     z.copy_from(ops::multiply(ops::add(ops::add(z, w), odd), Value(0.5)));
   }
@@ -88,5 +98,21 @@ class RealLine {
 }  // namespace
 
 void untangle_real(const DNDarray& z, int sign) { RealLine(z, sign).run(); }
+
+// 2 Z[k] = X[k] + X*[m - k] + exp(i (sign pi k / m + pi / 2)) (X[k] - X*[m - k])
+Array tangle_real(const Array& points, const Array& images, i64 first, i64 wide, int sign) {
+  if (points.size() == 0) return points;
+  const i64 high = points.shape(0), m = high * wide;
+  const Array turned = flip(images, {0, 1});
+  if (first == 0)  // the ends of the transform are real, whatever is given
+    for (const Array& a : {points, turned}) a.imag().select(0, 0).slice(0, 0, 1).fill(Value(0.0));
+  const Array w = ops::conj(turned);
+  const Array rows = ops::multiply(counted(0, high, points.device()), Value(wide));
+  const Array k =
+      ops::add(rows.expand_dims(1), counted(first, first + points.shape(1), points.device()));
+  const Array factors = circle(k, m, sign, std::numbers::pi / 2, points.dtype());
+  const Array odd = ops::multiply(factors, ops::subtract(points, w));
+  return ops::add(ops::add(points, w), odd);
+}
 
 }  // namespace tessera::dist

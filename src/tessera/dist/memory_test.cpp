@@ -96,6 +96,8 @@ TEST(DistMemory, TransformsAlongTheSplitTakeLittle) {
     EXPECT_LE(extra_of(comm, [&] { return dist::fftn(line, {0}); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::rfftn(line, {0}); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::fftn(cut, {0}); }), bounded);
+    const DNDarray half = dist::rfftn(line, {0});
+    EXPECT_LE(extra_of(comm, [&] { return dist::irfftn(half, {0}); }), bounded);
   });
 }
 
