@@ -106,11 +106,19 @@ Trial trial_of(Operation op, DType dtype, i64 n, Device device) {
   }
 }
 
+// Until the threads of the host sleep: whoever has a choice of devices comes from waiting for one.
+void fall_asleep() {
+  const auto until = Clock::now() + std::chrono::microseconds(30);
+  while (Clock::now() < until) {
+  }
+}
+
 // The best of a few, as many as fit into a few milliseconds; what takes very long is run once.
 // At least as many as asked for, where that takes no half a second: a busy machine disturbs some.
 double best_of(const std::function<void()>& run, Device device, int least) {
   const Stream stream = Stream::home(device);
   const auto once = [&] {
+    if (device == cpu) fall_asleep();
     const auto start = Clock::now();
     run();
     stream.sync();
@@ -202,11 +210,12 @@ void draw_curves(CostModel& model, std::span<const Device> devices, double secon
 
 // As arrays of the host travel: not pinned, touched before.
 void draw_routes(CostModel& model, Device device) {
-  for (const i64 kib : {i64{1}, i64{16}, i64{256}, i64{4096}, i64{32768}}) try {
+  for (const i64 kib : {i64{1}, i64{16}, i64{256}, i64{4096}, i64{32768}, i64{131072}}) try {
       const Array here = repeated({kib * 256}, DType::f32, cpu), there = here.to(device);
       const double bytes = double(kib) * 1024;
-      model.add_move(cpu, device, bytes, best_of([&] { (void)here.to(device); }, device, 4));
-      model.add_move(device, cpu, bytes, best_of([&] { (void)there.to(cpu); }, device, 4));
+      const int least = kib > 4096 ? 2 : 4;
+      model.add_move(cpu, device, bytes, best_of([&] { (void)here.to(device); }, device, least));
+      model.add_move(device, cpu, bytes, best_of([&] { (void)there.to(cpu); }, device, least));
     } catch (const Error&) {
       return;  // no room, or no such device any more: the link's figures stand in
     }

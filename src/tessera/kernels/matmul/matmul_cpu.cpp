@@ -173,8 +173,9 @@ void plan_gemm(State& s, DType dtype) {
   if (pc) s.bytes_c = padded(s.block_m * s.block_n * each);
 }
 
-// Small matrices: the batch is spread over the threads and each product runs on one. Large ones:
-// one after the other, each on all threads.
+// Small matrices: the batch is spread over the threads and each product runs on one; larger ones
+// too where that leaves few threads idle, since many threads on one product of a few hundred rows
+// wait for one another most of the time. The others: one after the other, each on all threads.
 void plan_tasks(State& s) {
   const i64 threads = num_threads();
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) *
@@ -184,7 +185,9 @@ void plan_tasks(State& s) {
     return;
   }
   const bool small = work <= 128.0 * 128 * 128;
-  const bool many = s.batch >= 4 * threads && work <= 512.0 * 512 * 512;
+  const i64 rounds = (s.batch - 1) / threads + 1;
+  const double busy = static_cast<double>(s.batch) / static_cast<double>(rounds * threads);
+  const bool many = work <= 512.0 * 512 * 512 && busy >= (work <= 256.0 * 256 * 256 ? 0.5 : 0.75);
   if (threads == 1 || s.batch < 2 || !(small || many)) return;
   const double whole = work * static_cast<double>(s.batch);
   s.tasks = std::min({s.batch, s.slot_bytes() > 0 ? threads : 8 * threads,

@@ -165,6 +165,7 @@ TEST(MatmulKernel, LargeBatches) {
     check<float>({40, 24, 20, 28}, lay, Lay::dense, lay);
     check<c128>({33, 12, 17, 11}, Lay::dense, lay, Lay::dense);
     check<BFloat16>({19, 12, 17, 11}, lay, lay, Lay::dense);
+    check<float>({3, 131, 129, 137}, lay, Lay::dense, lay);  // a product for each of two threads
   }
 }
 
