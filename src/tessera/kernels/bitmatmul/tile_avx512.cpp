@@ -8,9 +8,27 @@
 namespace tessera {
 namespace {
 
-__attribute__((target("avx512f,avx512vpopcntdq"))) void count(i64 steps, const std::uint64_t* a,
-                                                              const std::uint64_t* b,
-                                                              std::uint32_t* sums) {
+#define TESSERA_AVX512 __attribute__((target("avx512f,avx512vpopcntdq")))
+
+// Halves of two registers, added: half as many numbers of each, side by side.
+TESSERA_AVX512 inline __m512i folded(__m512i a, __m512i b) {
+  return _mm512_add_epi64(_mm512_shuffle_i64x2(a, b, 0x88), _mm512_shuffle_i64x2(a, b, 0xdd));
+}
+
+// The sums of eight registers, in order. Folding pairs takes a third of the work of adding up each
+// register by itself, which shows: a tile is only as many steps long as a panel.
+TESSERA_AVX512 inline void add_up(const __m512i* t, std::uint32_t* sums) {
+  __m512i pairs[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i)
+    pairs[i] = _mm512_add_epi64(_mm512_unpacklo_epi64(t[2 * i], t[2 * i + 1]),
+                                _mm512_unpackhi_epi64(t[2 * i], t[2 * i + 1]));
+  const __m512i all = folded(folded(pairs[0], pairs[1]), folded(pairs[2], pairs[3]));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), _mm512_cvtepi64_epi32(all));
+}
+
+TESSERA_AVX512 void count(i64 steps, const std::uint64_t* a, const std::uint64_t* b,
+                          std::uint32_t* sums) {
   __m512i total[16];
 #pragma GCC unroll 16
   for (auto& t : total) t = _mm512_setzero_si512();
@@ -27,9 +45,8 @@ __attribute__((target("avx512f,avx512vpopcntdq"))) void count(i64 steps, const s
                                             _mm512_popcnt_epi64(_mm512_and_si512(left, right[j])));
     }
   }
-#pragma GCC unroll 16
-  for (int t = 0; t < 16; ++t)
-    sums[t] = static_cast<std::uint32_t>(_mm512_reduce_add_epi64(total[t]));
+  add_up(total, sums);
+  add_up(total + 8, sums + 8);
 }
 
 }  // namespace
