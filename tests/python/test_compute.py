@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ts.context(): which device an operation would run on, and why."""
 
+import importlib.util
 import itertools
 import subprocess
 import sys
@@ -202,11 +203,15 @@ def test_warnings_of_the_compiled_part_are_python_warnings_and_said_once():
     ts.debug.forget_warnings()
 
 
-# In a process of its own: nothing that the machine does may end it, and the first question measures.
-def test_the_first_measurement_from_a_fresh_process(tmp_path, monkeypatch):
+# In a process of its own, where the first question measures: alone, and behind a library that brings another C++
+# runtime and other threads.
+@pytest.mark.parametrize("first", ["sys", "torch"])
+def test_the_first_measurement_from_a_fresh_process(tmp_path, monkeypatch, first):
+    if importlib.util.find_spec(first) is None:
+        pytest.skip(f"{first} is not installed")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     code = (
-        "import tessera as ts; a = ts.ones((30, 40)); c = ts.context();"
+        f"import {first}; import tessera as ts; a = ts.ones((30, 40)); c = ts.context();"
         "assert c.choose('matmul', a, a.T).compute_seconds > 0; print('done')"
     )
     run = subprocess.run(
