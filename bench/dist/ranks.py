@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One rank of bench_dist.py: every row, ours and Heat's in turn, in one MPI job.
 
-usage (under mpirun): ranks.py OUT.json WHAT FIRST   with WHAT: rows, redistribution
-Rank 0 appends one line of JSON per row to OUT.json; FIRST is the number of the row to begin with."""
+usage (under mpirun): ranks.py OUT.json WHAT FIRST   with WHAT: rows, redistribution, memory
+Rank 0 appends one line of JSON per row to OUT.json; FIRST is the number of the row to begin with, or
+mebibytes."""
 
 import ctypes
 import json
@@ -189,60 +190,149 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def best_of(rounds, f):
+    """Seconds of the slowest rank in the best round, and in the median one; f gives its own seconds."""
+    times = [max(SLATE.everybody(f())) for _ in range(rounds)]
+    return min(times), statistics.median(times)
+
+
+def timed(f):
+    meet()
+    start = time.perf_counter()
+    kept = f()
+    spent = time.perf_counter() - start
+    del kept
+    return spent
+
+
+def extra_of(f, result_bytes):
+    """Bytes beside what was there and the result, by what the kernel counts as resident; the largest of the ranks."""
+    ts.trim_pool("cpu")
+    meet()
+    forget()
+    held = resident()
+    y = f()
+    extra = peak() - held - result_bytes(y)
+    del y
+    return max(SLATE.everybody(extra))
+
+
 def run_redistribution(out, mebibytes):
-    """split 0 to 1 of a square of float32, beside Alltoallv of as many bytes, packed, and with packing."""
+    """split 0 to 1 of a square of float64 beside Alltoallv with the packing that it needs: from the same rows to the
+    same columns. What it receives is the result, so that nothing is unpacked."""
     ranks, me = SLATE.size, SLATE.rank
-    side = int((mebibytes * 2**20 / 4) ** 0.5) // ranks * ranks
+    side = int((mebibytes * 2**20 / 8) ** 0.5) // ranks * ranks
     rows = side // ranks
-    mine = np.arange(rows * side, dtype="float32").reshape(rows, side) + me
-    x = ts.dist.array(mine, is_split=0)
-    del mine
-    times, extra = [], 0
-    for _ in range(3):
-        forget()
-        held = resident()
-        meet()
-        start = time.perf_counter()
-        y = x.resplit(1)
-        y.local  # noqa: B018
-        times.append(max(SLATE.everybody(time.perf_counter() - start)))
-        extra = max(extra, max(SLATE.everybody(peak() - held - rows * side * 4)))
-        part = y.local.numpy()
-        base = np.arange(rows * side, dtype="float32").reshape(rows, side)[:, me * rows : (me + 1) * rows]
-        right = all(np.array_equal(part[r * rows : (r + 1) * rows], base + r) for r in range(ranks))
-        del y, part, base
-    line = {"name": "split 0 to 1", "ranks": ranks, "bytes": side * side * 4, "seconds": statistics.median(times)}
-    line |= {"extra_memory": extra, "verdict": "ok" if all(SLATE.everybody(right)) else "wrong"}
+    source = np.arange(rows * side, dtype="float64").reshape(rows, side) + me * 1e9
+    x = ts.dist.array(source, is_split=0)
+    del source
+    y = x.resplit(1)
+    part = y.local.numpy()
+    right = True
+    for r in range(ranks):
+        here = slice(me * rows, (me + 1) * rows)
+        base = np.arange(rows * side, dtype="float64").reshape(rows, side)[:, here] + r * 1e9
+        right &= np.array_equal(part[r * rows : (r + 1) * rows], base)
+    del y, part, base
+    line = {"name": "split 0 to 1", "ranks": ranks, "bytes": side * side * 8}
+    line["verdict"] = "ok" if all(SLATE.everybody(right)) else "wrong"
+    line["extra_memory"] = extra_of(lambda: x.resplit(1), lambda y: rows * side * 8)
+    line["seconds"], line["seconds_median"] = best_of(9, lambda: timed(lambda: x.resplit(1)))
+
+    def first_time():
+        ts.trim_pool("cpu")
+        return timed(lambda: x.resplit(1))
+
+    line["seconds_new"], _ = best_of(9, first_time)
+    ts.trim_pool("cpu")
     try:
         from mpi4py import MPI
     except Exception:
         say(out, line)
         return
     source = x.local.numpy()
-    plain, packed = [], []
     counts = [rows * rows] * ranks
-    for _ in range(3):
-        send, receive = np.empty(rows * side, "float32"), np.empty(rows * side, "float32")
-        result = np.empty((side, rows), "float32")
-        receive[:] = 0
-        meet()
-        start = time.perf_counter()
+
+    def pack(send):
         for r in range(ranks):
-            send[r * rows * rows : (r + 1) * rows * rows].reshape(rows, rows)[...] = source[
-                :, r * rows : (r + 1) * rows
-            ]
-        middle = time.perf_counter()
-        MPI.COMM_WORLD.Alltoallv([send, counts, MPI.FLOAT], [receive, counts, MPI.FLOAT])
-        after = time.perf_counter()
-        result[...] = receive.reshape(side, rows)
-        plain.append(max(SLATE.everybody(after - middle)))
-        packed.append(max(SLATE.everybody(time.perf_counter() - start)))
-    line |= {"alltoallv_seconds": statistics.median(plain), "alltoallv_packed_seconds": statistics.median(packed)}
+            block = send[r * rows * rows : (r + 1) * rows * rows].reshape(rows, rows)
+            block[...] = source[:, r * rows : (r + 1) * rows]
+
+    def exchange(send, receive):
+        MPI.COMM_WORLD.Alltoallv([send, counts, MPI.DOUBLE], [receive, counts, MPI.DOUBLE])
+        return receive
+
+    def packed_here(send, receive):
+        pack(send)
+        return exchange(send, receive)
+
+    def room():
+        return np.empty(rows * side)
+
+    send, receive = room(), room()
+    pack(send)
+    receive[:] = 0
+    peers = {
+        "alltoallv_packed": lambda: exchange(send, receive),
+        "alltoallv_packing": lambda: packed_here(send, receive),
+        "alltoallv_new": lambda: packed_here(room(), room()),
+        "copy": lambda: np.copyto(receive, send),
+    }
+    for name, f in peers.items():
+        line[f"{name}_seconds"], _ = best_of(9, lambda f=f: timed(f))
     say(out, line)
 
 
+def memory_rows(megabytes):
+    """Functions of 512 MiB over all ranks (or less), by name: an operand, made when it is needed, and what is done."""
+    n = megabytes * 2**20 // 8
+    normal = lambda *shape: ts.dist.array(np.random.default_rng(SLATE.rank).normal(size=share(*shape)), is_split=0)
+    share = lambda first, *rest: (first // SLATE.size, *rest)
+    high = n // 4096
+    line, lines = (lambda: normal(n)), (lambda: normal(high, 4096))
+    half = n // 2
+    return [
+        ("resplit", lines, lambda x: x.resplit(1)),
+        ("x[::-1]", lines, lambda x: x[::-1]),
+        ("roll", lines, lambda x: ts.dist.roll(x, 5, 0)),
+        ("sort of a line", line, lambda x: ts.dist.sort(x)),
+        ("sort of columns", lines, lambda x: ts.dist.sort(x, 0)),
+        ("argsort of a line", line, lambda x: ts.dist.argsort(x)),
+        ("median of a line", line, lambda x: ts.dist.median(x)),
+        ("unique of a line", line, lambda x: ts.dist.unique(x)),
+        ("topk of a line", line, lambda x: ts.dist.topk(x, 10)[0]),
+        ("fft of columns", lines, lambda x: ts.dist.fft.fft(x, axis=0)),
+        ("fft2", lines, lambda x: ts.dist.fft.fft2(x)),
+        ("fft of a line", line, lambda x: ts.dist.fft.fft(x)),
+        ("rfft of a line", line, lambda x: ts.dist.fft.rfft(x)),
+        ("irfft of a line", lambda: normal(half) + 1j * normal(half), lambda x: ts.dist.fft.irfft(x)),
+        ("mask", line, lambda x: x[x > 0]),
+        ("matmul", lines, lambda x: x @ ts.dist.array(np.eye(4096, 64), split=None)),
+    ]
+
+
+def run_memory(out, mebibytes):
+    """What functions hold beside operand and result, and how long they take."""
+    only = os.environ.get("TESSERA_MEMORY_ROWS", "")
+    for name, make, f in memory_rows(mebibytes):
+        if only not in name:
+            continue
+        x = make()
+        spent = []
+
+        def call(x=x, f=f, spent=spent):
+            start = time.perf_counter()
+            y = f(x)
+            y.local  # noqa: B018
+            spent.append(time.perf_counter() - start)
+            return y
+
+        extra = extra_of(call, lambda y: int(np.prod(y.lshape)) * y.itemsize)
+        say(out, {"name": name, "ranks": SLATE.size, "extra_memory": extra, "seconds": max(SLATE.everybody(spent[0]))})
+        del x
+        ts.trim_pool("cpu")
+
+
 if __name__ == "__main__":
-    if sys.argv[2] == "rows":
-        run_rows(Path(sys.argv[1]), int(sys.argv[3]))
-    else:
-        run_redistribution(Path(sys.argv[1]), int(sys.argv[3]))
+    what = {"rows": run_rows, "redistribution": run_redistribution, "memory": run_memory}[sys.argv[2]]
+    what(Path(sys.argv[1]), int(sys.argv[3]))
