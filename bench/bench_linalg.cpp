@@ -29,6 +29,9 @@ void bench_linalg() {
   const Array small = Random(3).normal({4, 4}, DType::f64),
               side = Random(4).normal({4}, DType::f64);
   within("solve 4x4 float64", 1e-6, [&] { linalg::solve(small, side); });
+  const AnyMatrix matrix_of_few = AnyMatrix::dense(small);
+  within("product of 4x4 matrices, the device chosen", 1e-6,
+         [&] { matmul(matrix_of_few, matrix_of_few); });
   const Array links =
       linalg::triangle(ops::greater(Random(5).normal({4096, 4096}, DType::f32), 0.0), false, 1);
   const AnyMatrix c = AnyMatrix::triangular_bit(links);
