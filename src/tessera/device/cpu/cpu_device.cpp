@@ -19,8 +19,8 @@ namespace {
 
 constexpr i64 huge_page = i64{2} << 20;
 // Note [reading beyond the end]
-// Kernels of OpenBLAS up to 0.3.28 load whole vector registers and so read some bytes behind a
-// matrix (cgemv_n and zgemv_n on x86-64, and with them the svd of complex matrices). Behind a
+// Some kernels of OpenBLAS load whole vector registers and so read a few bytes behind a matrix
+// (cgemv_n and zgemv_n for Haswell in 0.3.21, and with them the svd of complex matrices). Behind a
 // mapping that ends with its last element that is a segmentation fault: whatever is handed out here
 // can be read for a while further. Nobody writes there, so it costs no memory.
 constexpr i64 readable_tail = i64{64} << 10;  // whole pages on every host
