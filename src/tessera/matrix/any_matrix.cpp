@@ -126,7 +126,9 @@ Bits AnyMatrix::words(Device where) const {
 Payload& AnyMatrix::own() {
   if (!is_one(scale_) || conjugated_) {
     *this = copy();
-  } else if (payload_.use_count() > 1) {
+  } else if (payload_.use_count() > 1 ||
+             (!payload_->shared && payload_->data.storage().use_count() > 1)) {
+    // Others may have the payload, or only its data: an operator, or a matrix made of it.
     const Payload& p = *payload_;
     payload_ = make_payload(p.form, p.rows, p.cols, p.dtype, p.data.copy(), p.strict);
   }

@@ -97,6 +97,18 @@ TEST(MatrixOperator, HoldsHalfTheBytes) {
   EXPECT_LT(L.H().bytes(), 4000 * 4000 / 8 * 60 / 100);
 }
 
+TEST(MatrixOperator, KeepsTheElementsItWasMadeOf) {
+  for (const Form form : {Form::dense, Form::symmetric, Form::bit, Form::triangular_bit}) {
+    const bool bits = form == Form::bit || form == Form::triangular_bit;
+    AnyMatrix m = AnyMatrix::zeros(form, 3, 3, bits ? DType::b1 : DType::f64, test_device());
+    const NamedLinop A = matrix_operator(m, dims("N"), dims("M"));
+    m.set(0, 1, Value(1));
+    const Array x = ones({3}, DType::f64, test_device());
+    EXPECT_EQ(norm(A(x).to(cpu)).item().as<double>(), 0) << name(form);
+    EXPECT_EQ(m.at(0, 1).as<double>(), 1) << name(form);
+  }
+}
+
 TEST(MatrixOperator, RefusesNamesThatDoNotFit) {
   const AnyMatrix m = AnyMatrix::identity(3);
   EXPECT_THROW(matrix_operator(m, dims("N"), dims("N")), DimError);

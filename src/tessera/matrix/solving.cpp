@@ -114,19 +114,27 @@ Array divided(const Array& x, const Value& by) {
   return ops::divide(x, Value(by.as<double>()));
 }
 
+// By squaring: whole numbers stay whole.
+Number power(Number z, i64 n) {
+  Number result = 1;
+  for (; n > 0; n /= 2, z *= z)
+    if (n % 2 == 1) result *= z;
+  return result;
+}
+
 // Products that are formed on the host: of a diagonal, or of n equal factors.
 struct Product {
   Number sign{1};
   double log = 0;
-  void times(Number z, double often = 1) {
+  void times(Number z, i64 often = 1) {
     const double size = std::abs(z);
     if (size == 0) {
       sign = 0;
       log = -std::numeric_limits<double>::infinity();
       return;
     }
-    sign *= often == 1 ? z / size : std::pow(z / size, often);
-    log += often * std::log(size);
+    sign *= power(z / size, often);
+    log += static_cast<double>(often) * std::log(size);
   }
 };
 
@@ -160,7 +168,7 @@ Product product_of_dense(const AnyMatrix& m, DType t) {
     p.sign = as_complex(d.sign.item());
     p.log = d.logabsdet.item().as<double>();
   });
-  if (p.sign != Number(0)) p.times(as_complex(m.scale()), static_cast<double>(m.rows()));
+  if (p.sign != Number(0)) p.times(as_complex(m.scale()), m.rows());
   return p;
 }
 
@@ -169,7 +177,7 @@ Product product_of(const AnyMatrix& m, Structure structure, DType t) {
   if (vanishes(m, structure)) {
     p.times(0);
   } else if (structure == Structure::identity) {
-    p.times(as_complex(factor_of_identity(m)), static_cast<double>(m.rows()));
+    p.times(as_complex(factor_of_identity(m)), m.rows());
   } else if (has_diagonal_determinant(structure)) {
     for (const Number z : diagonal_numbers(m)) p.times(z);
   } else {
@@ -178,14 +186,7 @@ Product product_of(const AnyMatrix& m, Structure structure, DType t) {
   return p;
 }
 
-// Straight products keep small whole numbers exact; logarithms are for what overflows.
-Number power(Number z, i64 n) {
-  Number result = 1;
-  for (; n > 0; n /= 2, z *= z)
-    if (n % 2 == 1) result *= z;
-  return result;
-}
-
+// Small whole numbers stay exact; logarithms are for what overflows.
 Number straight(const AnyMatrix& m, Structure structure, DType t) {
   if (vanishes(m, structure)) return 0;
   if (structure == Structure::identity) return power(as_complex(factor_of_identity(m)), m.rows());

@@ -94,6 +94,8 @@ TEST(MatrixSolving, DeterminantsDoNotOverflow) {
   const AnyMatrix ten = AnyMatrix::identity(400).scaled(Value(10));
   EXPECT_NEAR(slogdet(ten).logabsdet, 400 * std::log(10.0), 1e-9);
   EXPECT_EQ(slogdet(ten).sign.as<double>(), 1);
+  EXPECT_EQ(slogdet(ten.scaled(Value(-1))).sign.as<double>(), 1);
+  EXPECT_EQ(slogdet(AnyMatrix::identity(401).scaled(Value(-3))).sign.as<double>(), -1);
   EXPECT_EQ(determinant(AnyMatrix::identity(3).scaled(Value(5))).as<double>(), 125);
   // The product of the numbers overflows on the way, the determinant does not.
   const Array far = Array::of<double>({1e200, 1e200, 1e-200, -1e-199}).to(test_device());
