@@ -145,16 +145,15 @@ std::vector<Array> Counted::pick(const std::vector<i64>& numbers,
   return found;
 }
 
-// Of each class some items of this rank, more of what it has more of.
-std::vector<Array> Counted::samples_of(const std::vector<i64>& numbers) const {
+// Of each class some items of this rank, more of what it has more of; `sizes`: of all ranks.
+std::vector<Array> Counted::samples_of(const std::vector<i64>& numbers,
+                                       const std::vector<i64>& sizes) const {
   std::vector<std::vector<i64>> places;
-  for (const i64 number : numbers) {
-    const std::vector<i64> counts = counts_in(number);
-    const i64 most = *std::max_element(counts.begin(), counts.end()),
-              mine = counts[at(comm_.rank())];
-    const double share = static_cast<double>(mine) / static_cast<double>(most);
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const i64 mine = counts_in(numbers[k])[at(comm_.rank())];
+    const double share = static_cast<double>(mine) / static_cast<double>(in_class(numbers[k]));
     places.push_back(
-        scattered(mine, static_cast<i64>(std::ceil(static_cast<double>(bounded_.sample) * share))));
+        scattered(mine, static_cast<i64>(std::ceil(static_cast<double>(sizes[k]) * share))));
   }
   if (bounds_.size() > 0) return pick(numbers, &places);
   const Array index = empty_dense({static_cast<i64>(places[0].size())}, DType::i64);
@@ -165,10 +164,18 @@ std::vector<Array> Counted::samples_of(const std::vector<i64>& numbers) const {
 // Bounds where targets are thought to be, or on either side of it: by class, their places there
 // from 0 to 1.
 void Counted::add_bounds(const std::vector<std::pair<i64, double>>& wanted, bool either_side) {
-  std::vector<i64> numbers;
-  for (const auto& [number, place] : wanted)
-    if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
-  const std::vector<Array> samples = samples_of(numbers);
+  // Between two bounds that divide a class lie as many of its sample as tell their distance well.
+  const i64 first = either_side ? bounded_.sample * comm_.size() : 0,
+            each = either_side ? 0 : std::max<i64>(1, bounded_.sample / 256);
+  std::vector<i64> numbers, sizes;
+  for (const auto& [number, place] : wanted) {
+    if (numbers.empty() || numbers.back() != number) {
+      numbers.push_back(number);
+      sizes.push_back(first + each);
+    }
+    sizes.back() += each;
+  }
+  const std::vector<Array> samples = samples_of(numbers, sizes);
   std::vector<Array> bounds{bounds_};
   for (std::size_t k = 0, c = 0; k < wanted.size(); ++c) {
     const i64 number = wanted[k].first;

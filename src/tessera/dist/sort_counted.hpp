@@ -82,7 +82,8 @@ class TESSERA_API Counted {
   void add_bounds(const std::vector<std::pair<i64, double>>& wanted, bool either_side);
   std::vector<Array> pick(const std::vector<i64>& numbers,
                           const std::vector<std::vector<i64>>* which) const;
-  std::vector<Array> samples_of(const std::vector<i64>& numbers) const;
+  std::vector<Array> samples_of(const std::vector<i64>& numbers,
+                                const std::vector<i64>& sizes) const;
   std::vector<Inside> by_class(std::span<const i64> targets);
   std::vector<i64> counts_in(i64 number) const;
   Array nth_of_class(i64 number, i64 n) const;
