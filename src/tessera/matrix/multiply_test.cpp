@@ -349,16 +349,5 @@ TEST(MatrixProduct, SentencesNameShapesAndForms) {
   EXPECT_THROW(transitive_closure(a), ShapeError);
 }
 
-// Operands on two devices meet on the host, and the mirror stays.
-TEST(MatrixProduct, OperandsOnTwoDevices) {
-  if (test_device() == cpu) GTEST_SKIP() << "needs a second device";
-  const MatrixSample a = sample(Make::symmetric, DType::f64, 40, 40, 1, cpu),
-                     b = sample(Make::upper, DType::f64, 40, 40, 2);
-  const AnyMatrix c = matmul(a.m, b.m);
-  EXPECT_EQ(c.device(), cpu);
-  EXPECT_EQ(b.m.held_at().size(), 2u);
-  expect_near(c.array(), product_of_grids(a.g, b.g), epsilon_of(DType::f64), "two devices");
-}
-
 }  // namespace
 }  // namespace tessera

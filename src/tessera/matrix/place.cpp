@@ -12,7 +12,7 @@ std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> ope
   std::optional<Device> common;
   for (const AnyMatrix* m : operands) {
     if (m->bytes() == 0) continue;  // lies nowhere
-    if (common && *common != m->device()) return cpu;
+    if (common && *common != m->device()) return {};
     common = m->device();
   }
   return common ? *common : (*operands.begin())->device();

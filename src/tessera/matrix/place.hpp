@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where an operation on matrices runs. Without accelerators there is nothing to choose and nothing
-// to ask: the device that holds all the operands, or the host. With accelerators the context picks
+// Where an operation on matrices runs. Without accelerators, and where one device holds all the
+// operands, there is nothing to choose and nothing to ask. Otherwise the context picks
 // (compute/context.hpp), the operands are mirrored there by whoever reads them, and the result
 // stays. Computes nothing itself.
 //   placed({Operation::matmul, DType::f64, m, n, k}, {&a, &b}, bytes, [&](Device d) { ... });

@@ -2,6 +2,8 @@
 #include "tessera/matrix/stored.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "tessera/base/tags.hpp"
 #include "tessera/base/warn.hpp"
@@ -25,6 +27,33 @@ Array diagonal_of_strips(const AnyMatrix& m, Device where) {
   for (const Strip& s : strips.list())
     out.slice(0, s.begin, s.end).copy_from(diagonal_view(strips.part(data, s)));
   return out;
+}
+
+using Details = std::array<std::array<std::string, dtype_count>, tag_detail_count>;
+
+// In the order of TagDetail: what stands before and after the short name of the dtype.
+Details all_details() {
+  struct Around {
+    std::string_view before, after;
+  };
+  constexpr std::array<Around, tag_detail_count> around{{{"", ""},
+                                                         {"bit_x_", ""},
+                                                         {"", "_x_bit"},
+                                                         {"tri_", ""},
+                                                         {"diag_", ""},
+                                                         {"diag_x_dense_", ""},
+                                                         {"dense_x_diag_", ""},
+                                                         {"sym_", ""},
+                                                         {"antisym_", ""},
+                                                         {"identity_", ""}}};
+  constexpr std::array<std::string_view, dtype_count> dtypes{"bit",  "i8",  "i16", "i32", "i64",
+                                                             "u8",   "u16", "u32", "u64", "f16",
+                                                             "bf16", "f32", "f64", "c64", "c128"};
+  Details all;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t t = 0; t < dtypes.size(); ++t)
+      all[i][t] = cat(around[i].before, dtypes[t], around[i].after);
+  return all;
 }
 
 }  // namespace
@@ -85,27 +114,10 @@ void say_precision(MatrixOp op, DType a, DType b, const Resolved& r) {
                 "; precision_mode('highest') keeps the longer one"));
 }
 
-void tag(Device where, std::string_view what, TagDetail route, DType dtype) {
-#define TESSERA_NAMES(BEFORE, AFTER)                                                     \
-  {                                                                                      \
-    BEFORE "bit" AFTER, BEFORE "i8" AFTER, BEFORE "i16" AFTER, BEFORE "i32" AFTER,       \
-        BEFORE "i64" AFTER, BEFORE "u8" AFTER, BEFORE "u16" AFTER, BEFORE "u32" AFTER,   \
-        BEFORE "u64" AFTER, BEFORE "f16" AFTER, BEFORE "bf16" AFTER, BEFORE "f32" AFTER, \
-        BEFORE "f64" AFTER, BEFORE "c64" AFTER, BEFORE "c128" AFTER                      \
-  }
-  static constexpr std::string_view names[][dtype_count] = {TESSERA_NAMES("", ""),
-                                                            TESSERA_NAMES("bit_x_", ""),
-                                                            TESSERA_NAMES("", "_x_bit"),
-                                                            TESSERA_NAMES("tri_", ""),
-                                                            TESSERA_NAMES("diag_", ""),
-                                                            TESSERA_NAMES("diag_x_dense_", ""),
-                                                            TESSERA_NAMES("dense_x_diag_", ""),
-                                                            TESSERA_NAMES("sym_", ""),
-                                                            TESSERA_NAMES("antisym_", ""),
-                                                            TESSERA_NAMES("identity_", "")};
-#undef TESSERA_NAMES
+void tag(Device where, std::string_view what, TagDetail detail, DType dtype) {
+  static const Details& details = *new Details(all_details());  // tags outlive statics
   tag_kernel(name(where.kind), what,
-             names[static_cast<std::size_t>(route)][static_cast<std::size_t>(dtype)]);
+             details[static_cast<std::size_t>(detail)][static_cast<std::size_t>(dtype)]);
 }
 
 }  // namespace tessera

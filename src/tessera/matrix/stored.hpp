@@ -59,6 +59,7 @@ enum class TagDetail : std::uint8_t {
   antisymmetric,
   identity
 };
-void tag(Device where, std::string_view what, TagDetail route, DType dtype);
+inline constexpr int tag_detail_count = 10;
+void tag(Device where, std::string_view what, TagDetail detail, DType dtype);
 
 }  // namespace tessera
