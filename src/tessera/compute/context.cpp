@@ -8,6 +8,7 @@
 #include "tessera/compute/precision.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
+#include "tessera/device/stream.hpp"
 
 namespace tessera {
 namespace {
@@ -20,9 +21,11 @@ std::vector<Device> with_host(const std::vector<Device>& accelerators) {
 
 }  // namespace
 
-ComputeContext::ComputeContext(std::vector<Device> accelerators, CostModel costs, Topology links)
+ComputeContext::ComputeContext(std::vector<Device> accelerators, CostModel costs, Topology links,
+                               const AcceleratorConfig& config)
     : accelerators_(std::move(accelerators)),
       active_(!accelerators_.empty()),
+      config_(config),
       facts_(new Facts{std::move(costs), std::move(links)}) {}
 
 void ComputeContext::enable_gpu(const AcceleratorConfig& config) {
@@ -169,13 +172,16 @@ void ComputeContext::run(const Workload& problem, std::span<const Held> operands
   std::vector<Device> passed_over;
   for (;;) {
     Device device;
+    bool waits = false;
     {
       const std::lock_guard lock(mutex_);
+      waits = !config_.enable_async;
       const auto only = settled(operands);
       device = only ? *only : choose_locked(problem, operands, result_bytes, passed_over).device;
     }
     try {
       body(device);
+      if (waits) Stream::home(device).sync();
       const std::lock_guard lock(mutex_);
       breaker_.worked(device);
       return;

@@ -23,7 +23,7 @@ struct AcceleratorConfig {
   i64 device_id = 0;
   i64 memory_limit_bytes = 0;              // 0: what the device has free
   i64 stream_buffer_size = i64{64} << 20;  // of one buffer, for whoever streams data through it
-  bool enable_async = true;
+  bool enable_async = true;  // false: an operation is over, or has failed, when it returns
   PrecisionMode precision = PrecisionMode::automatic;
   i64 pinned_budget_bytes = 0;  // of pinned host memory; 0: as it was
 };
@@ -34,7 +34,8 @@ class TESSERA_API ComputeContext {
   // Without accelerators until enable_gpu.
   ComputeContext() = default;
   // On a given machine: for tests, and for whoever knows better.
-  ComputeContext(std::vector<Device> accelerators, CostModel costs, Topology links);
+  ComputeContext(std::vector<Device> accelerators, CostModel costs, Topology links,
+                 const AcceleratorConfig& config = {});
   ComputeContext(const ComputeContext&) = delete;
   ComputeContext& operator=(const ComputeContext&) = delete;
 

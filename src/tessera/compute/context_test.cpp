@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tessera/array/array.hpp"
 #include "tessera/base/warn.hpp"
 #include "tessera/compute/calibrate.hpp"
+#include "tessera/device/sim/faults.hpp"
 
 namespace tessera {
 namespace {
@@ -267,6 +269,24 @@ TEST(ComputeContext, FallsBackWithAWarning) {
                OutOfMemory);
   EXPECT_THROW(c.run(product(8), args, 1, [](Device) { throw ShapeError("a mistake"); }),
                ShapeError);
+}
+
+// A failure of queued work sticks to its stream; only who waits for it can go elsewhere in time.
+TEST(ComputeContext, WithoutAsyncQueuedWorkFailsInTime) {
+  const auto args = operands(4096, {cpu});
+  for (const bool async : {true, false}) {
+    ComputeContext c({gpu}, costs(), links(), {.enable_async = async});
+    c.on_warning([](const std::string&) {});
+    std::vector<Device> tried;
+    c.run(product(4096), args, bytes(4096), [&](Device d) {
+      tried.push_back(d);
+      const Array x = Array::empty({64}, DType::f32, d);
+      if (d == gpu) sim::fail_task_after(0, 0);
+      x.fill(Value(1.0));
+    });
+    EXPECT_EQ(tried, async ? std::vector<Device>{gpu} : (std::vector<Device>{gpu, cpu}));
+    sim::restore(0);
+  }
 }
 
 TEST(ComputeContext, PassesOverWhatCannotBeDone) {
