@@ -7,6 +7,7 @@
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
+#include "tessera/matrix/place.hpp"
 #include "tessera/matrix/stored.hpp"
 
 namespace tessera {
@@ -90,22 +91,21 @@ AnyMatrix compute_k(const AnyMatrix& c, double a) {
                          " is complex, expected real numbers or bits");
   require<ArgumentError>(a != 0, "compute_k: a is 0, so aI + C is singular");
   const i64 n = c.rows();
-  const Device where = c.device();
   const double scale = c.scale().as<double>();
-  if (n == 0 || scale == 0) return AnyMatrix::zeros(Form::triangular, n, n, DType::f64, where);
-  const bool lower = is_lower(c);
+  if (n == 0 || scale == 0) return AnyMatrix::zeros(Form::triangular, n, n, DType::f64, c.device());
   // The transpose of K is that of the transposed C; s C with a is C with a / s.
+  const bool lower = is_lower(c), bits = has_words(c);
   const AnyMatrix up = lower ? c.transpose() : c;
-  tag(where, "compute_k", has_words(c) ? TagDetail::bit_left : TagDetail::plain, DType::f64);
-  Upper upper;
-  double divisor = a;
-  if (has_words(c)) {
-    upper.bits = up.words(where);
-    divisor = a / scale;
-  } else {
-    upper.numbers = linalg::triangle(up.array(DType::f64, where), false, 1);
-  }
-  const Array packed = Strips(n, false).pack(solved(upper, n, divisor, where), true);
+  Array packed;
+  placed({Operation::solve, DType::f64, n, n, n}, {&c}, n * n * 4, [&](Device where) {
+    tag(where, "compute_k", bits ? TagDetail::bit_left : TagDetail::plain, DType::f64);
+    Upper upper;
+    if (bits)
+      upper.bits = up.words(where);
+    else
+      upper.numbers = linalg::triangle(up.array(DType::f64, where), false, 1);
+    packed = Strips(n, false).pack(solved(upper, n, bits ? a / scale : a, where), true);
+  });
   const AnyMatrix k(make_payload(Form::triangular, n, n, DType::f64, packed, true));
   return lower ? k.transpose() : k;
 }

@@ -9,10 +9,10 @@
 
 namespace tessera {
 
-// Strictly upper (of a transposed view: lower) triangular, float64, where C is. C is a
-// triangular_bit, a strict triangular, or declared strictly triangular (is_upper_triangular and
-// has_zero_diagonal); of numbers the real part of what float64 holds. ArgumentError for other
-// matrices, complex ones and a == 0.
+// Strictly upper (of a transposed view: lower) triangular, float64, where the context says. C is a
+// triangular_bit, a strict triangular, or a dense matrix that is declared so (is_upper_triangular
+// and has_zero_diagonal). ArgumentError for other matrices, complex ones and a == 0. Takes n²
+// float64 numbers while it works, half of that in the end.
 TESSERA_API AnyMatrix compute_k(const AnyMatrix& c, double a);
 
 }  // namespace tessera

@@ -99,6 +99,18 @@ Array solve_bare(const AnyMatrix& m, Structure structure, const Array& b, DType 
   return linalg::solve(a, b.astype(t));
 }
 
+// Where the right side lies, or where the context says; the solution comes back to it.
+Array solve_somewhere(const AnyMatrix& m, Structure structure, const Array& b, DType t) {
+  if (settled_device({&m})) return solve_bare(m, structure, b, t);
+  Array x;
+  placed_by_context({Operation::solve, t, m.rows(), b.shape(1), m.rows()}, {&m},
+                    b.size() * size_of(t), [&](Device where) {
+                      tag(where, "solve", TagDetail::plain, t);
+                      x = solve_bare(m, structure, b.to(where), t).to(b.device());
+                    });
+  return x;
+}
+
 void require_not_singular(std::string_view who, const AnyMatrix& m, Structure structure) {
   if (m.rows() == 0) return;
   if (structure == Structure::zero) throw_singular(who, m, "is zero");
@@ -250,7 +262,7 @@ Array solve(const AnyMatrix& m, const Array& b) {
     }
     case Structure::permutation: x = matmul(m.transpose(), right.astype(t)); break;
     case Structure::unitary: x = matmul(m.adjoint(), right.astype(t)); break;
-    default: x = divided(solve_bare(m, structure, right, t), m.scale());
+    default: x = divided(solve_somewhere(m, structure, right, t), m.scale());
   }
   return vector ? x.squeeze(1) : x;
 }

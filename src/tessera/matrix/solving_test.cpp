@@ -196,6 +196,27 @@ TEST(MatrixSolving, TrustsWhatIsDeclared) {
   EXPECT_LT(distance(solve(marked(Property::is_unitary), b), matmul(a.transpose(), b)), 1e-12);
 }
 
+TEST(MatrixSolving, PermutationsAreTurned) {
+  const Array p = laid_out<double>({3, 3}, {0, 1, 0, 0, 0, 1, 1, 0, 0});
+  AnyMatrix m = AnyMatrix::dense(p);
+  m.properties().declare(Property::is_permutation, true);
+  const Array b = laid_out<double>({3}, {1, 2, 3});
+  EXPECT_EQ(values_of<double>(solve(m, b)), (std::vector<double>{3, 1, 2}));
+  EXPECT_TRUE(inverse(m).transposed());
+  EXPECT_EQ(values_of<double>(svdvals(m)), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(cond(m).item().as<double>(), 1);
+}
+
+TEST(MatrixSolving, SolutionsLieWhereTheRightSideDoes) {
+  const Device there = Device::parse("sim:1");
+  for (const Named& form : all_forms(40, DType::f64)) {
+    const Array b = random({40, 2}, DType::f64, 12), x = solve(form.matrix.to(there), b);
+    EXPECT_EQ(x.device(), b.device()) << form.name;
+    EXPECT_LT(distance(matmul(form.matrix.array(), x), b), 1e-9) << form.name;
+    EXPECT_EQ(svdvals(form.matrix.to(there)).device(), there) << form.name;
+  }
+}
+
 TEST(MatrixSolving, ResultsAreKept) {
   AnyMatrix m = AnyMatrix::dense(random({6, 6}, DType::f64, 11));
   determinant(std::as_const(m));
