@@ -25,7 +25,7 @@ constexpr i64 at_once = 1 << 15;  // items whose classes are held
 // Of a stretch: what is held beside each item and its copies while it is sorted, how many times
 // that is kept for stretches of other lengths, and how many edges there are at most (classes have
 // few numbers).
-constexpr i64 beside_item = 32, lengths = 4, most_edges = 1 << 12;
+constexpr i64 beside_item = 32, lengths = 8, most_edges = 1 << 12;
 
 std::byte* bytes_of(const Array& a) { return static_cast<std::byte*>(a.host_data()); }
 
