@@ -49,6 +49,15 @@ enum class MatrixView : std::uint8_t { plain, turned, conjugated, scaled };
 inline constexpr MatrixView all_views[] = {MatrixView::plain, MatrixView::turned,
                                            MatrixView::conjugated, MatrixView::scaled};
 
+// Pairs of views that show each of them on either side, and some together.
+struct MatrixViews {
+  MatrixView left, right;
+};
+inline constexpr MatrixViews pairs_of_views[] = {
+    {MatrixView::plain, MatrixView::plain},       {MatrixView::turned, MatrixView::plain},
+    {MatrixView::plain, MatrixView::turned},      {MatrixView::turned, MatrixView::turned},
+    {MatrixView::conjugated, MatrixView::scaled}, {MatrixView::scaled, MatrixView::conjugated}};
+
 struct MatrixSample {
   AnyMatrix m;
   Grid g;

@@ -92,12 +92,11 @@ void check_pairs(DType ta, DType tb) {
   };
   for (const MatrixSample& a : samples(ta, 1))
     for (const MatrixSample& b : samples(tb, 50))
-      for (MatrixView va : all_views)
-        for (MatrixView vb : all_views)
-          for (MatrixOp op : all_ops) {
-            check(op, viewed(a, va), viewed(b, vb));
-            if (testing::Test::HasFatalFailure()) return;
-          }
+      for (const MatrixViews& views : pairs_of_views)
+        for (MatrixOp op : all_ops) {
+          check(op, viewed(a, views.left), viewed(b, views.right));
+          if (testing::Test::HasFatalFailure()) return;
+        }
 }
 
 TEST(MatrixElementwise, EveryFormInFloat64) { check_pairs(DType::f64, DType::f64); }
