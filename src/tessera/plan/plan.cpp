@@ -31,13 +31,13 @@ Plan::Plan(Recorder recorder, std::string name) {
   impl_ = std::move(impl);
 }
 
-const std::string& Plan::name() const { return impl_->name; }
-const std::vector<Slot>& Plan::slots() const { return impl_->slots; }
-const std::vector<Step>& Plan::steps() const { return impl_->steps; }
-const std::vector<Lane>& Plan::lanes() const { return impl_->lanes; }
-const std::vector<std::string>& Plan::notes() const { return impl_->notes; }
-const std::vector<ScopeNode>& Plan::tree() const { return impl_->tree; }
-const ArenaSizes& Plan::workspace() const { return impl_->workspace; }
+const std::string& Plan::name() const& { return impl_->name; }
+const std::vector<Slot>& Plan::slots() const& { return impl_->slots; }
+const std::vector<Step>& Plan::steps() const& { return impl_->steps; }
+const std::vector<Lane>& Plan::lanes() const& { return impl_->lanes; }
+const std::vector<std::string>& Plan::notes() const& { return impl_->notes; }
+const std::vector<ScopeNode>& Plan::tree() const& { return impl_->tree; }
+const ArenaSizes& Plan::workspace() const& { return impl_->workspace; }
 i64 Plan::pinned_workspace() const {
   i64 bytes = 0;
   for (const auto& [kind, n] : impl_->pinned) bytes += n;

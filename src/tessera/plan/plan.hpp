@@ -26,15 +26,24 @@ class TESSERA_API Plan {
   explicit Plan(Recorder recorder, std::string name = "plan");
   explicit operator bool() const { return impl_ != nullptr; }
 
-  const std::string& name() const;
-  const std::vector<Slot>& slots() const;
-  const std::vector<Step>& steps() const;
-  const std::vector<Lane>& lanes() const;
-  const std::vector<std::string>& notes() const;
+  // Parts of the plan: references that live as long as it does. Of a plan that is about to end, as
+  // in `for (const Step& s : A.plan(o).steps())`, copies.
+  const std::string& name() const&;
+  const std::vector<Slot>& slots() const&;
+  const std::vector<Step>& steps() const&;
+  const std::vector<Lane>& lanes() const&;
+  const std::vector<std::string>& notes() const&;
   // The operators as they recorded, each before those inside it; steps and slots name their node.
-  const std::vector<ScopeNode>& tree() const;
+  const std::vector<ScopeNode>& tree() const&;
   // Exact bytes of the arena of each device, and of one.
-  const ArenaSizes& workspace() const;
+  const ArenaSizes& workspace() const&;
+  std::string name() const&& { return name(); }
+  std::vector<Slot> slots() const&& { return slots(); }
+  std::vector<Step> steps() const&& { return steps(); }
+  std::vector<Lane> lanes() const&& { return lanes(); }
+  std::vector<std::string> notes() const&& { return notes(); }
+  std::vector<ScopeNode> tree() const&& { return tree(); }
+  ArenaSizes workspace() const&& { return workspace(); }
   i64 workspace(Device device) const;
   i64 pinned_workspace() const;  // of page-locked host memory, through which staged transfers go
   // Without in-place reuse and sharing of the arena: what the same steps would have taken.

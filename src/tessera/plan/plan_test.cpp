@@ -51,6 +51,47 @@ TEST(Plan, RunsStepsInOrder) {
   EXPECT_EQ(distance(y, full({5, 3}, Value(64.0), DType::f32)), 0);
 }
 
+TEST(Plan, PartsOfAPlanThatEndsAreCopies) {
+  const auto plan = [] { return power_plan(ones({100}, DType::f64, test_device()), 20); };
+  std::size_t steps = 0;
+  for (const Step& s : plan().steps()) steps += s.label.find("multiply") != std::string::npos;
+  EXPECT_EQ(steps, 20u);
+  for (const Slot& s : plan().slots()) EXPECT_EQ(s.bytes, 800);
+  EXPECT_EQ(plan().name(), "power");
+  EXPECT_EQ(plan().lanes().size(), 1u);
+  const Plan kept = plan();
+  EXPECT_EQ(&kept.steps(), &kept.steps());
+}
+
+// A constant has one slot however often it is used; what was sent to a device is sent again only in
+// another shape, or once somebody has written to it.
+TEST(Plan, WhatIsThereIsFound) {
+  const Device sim0{Kind::sim, 0}, sim1{Kind::sim, 1};
+  Recorder r;
+  const View x = r.input(Layout::contiguous({6, 4}), DType::f32, cpu);
+  const View y = r.output(Layout::contiguous({6, 4}), DType::f32, cpu);
+  const Array w = dense({6, 4}, DType::f32, cpu);
+  EXPECT_EQ(r.constant(w).slot, r.constant(w.select(0, 3)).slot);
+  EXPECT_NE(r.constant(w).slot, r.constant(w.copy()).slot);
+  const View rows = sub_view(x, x.layout.slice(0, 0, 3)),
+             half = sub_view(x, rows.layout.slice(0, 0, 2));
+  const int first = r.resident(rows, sim0).slot, second = r.resident(half, sim0).slot,
+            there = r.resident(rows, sim1).slot;
+  EXPECT_NE(first, second);
+  EXPECT_NE(first, there);
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(r.resident(rows, sim0).slot, first);
+    EXPECT_EQ(r.resident(half, sim0).slot, second);
+    EXPECT_EQ(r.resident(rows, sim1).slot, there);
+  }
+  const View mine = r.resident(half, sim0);
+  record::scale(r, Value(2.0), mine, mine);
+  EXPECT_NE(r.resident(half, sim0).slot, second);
+  EXPECT_EQ(r.resident(rows, sim0).slot, first);
+  record::copy(r, x, y);
+  EXPECT_EQ(Plan(std::move(r)).transferred_bytes(), (3 + 2 + 3 + 2) * 4 * 4);
+}
+
 TEST(Plan, ElementWiseChainsNeedNoTemporary) {
   const Plan p = power_plan(ones({100}, DType::f64, test_device()), 20);
   EXPECT_EQ(p.workspace(test_device()), 0);  // every step writes straight into the output

@@ -53,15 +53,15 @@ Recorder::Parts::~Parts() {
 View Recorder::resident(const View& v, Device where) {
   if (device(v) == where) return v;
   const View from = sub_view(v, without_repeats(v.layout));
-  for (const Copy& c : copies_)
-    if (c.from.slot == from.slot && c.from.dtype == from.dtype &&
-        c.from.layout.shape == from.layout.shape && c.from.layout.strides == from.layout.strides &&
-        c.from.layout.offset == from.layout.offset && device(c.to) == where &&
-        c.from_writes == writes(c.from) && c.to_writes == writes(c.to))
+  std::vector<Copy>& known = copies_[{from.slot, from.layout.offset, where}];
+  for (const Copy& c : known)
+    if (c.from.dtype == from.dtype && c.from.layout.shape == from.layout.shape &&
+        c.from.layout.strides == from.layout.strides && c.from_writes == writes(c.from) &&
+        c.to_writes == writes(c.to))
       return sub_view(c.to, c.to.layout.broadcast_to(v.shape()));
   const View to = temporary(from.shape(), from.dtype, where);
   record::copy(*this, from, to);
-  copies_.push_back({from, to, writes(from), writes(to)});
+  known.push_back({from, to, writes(from), writes(to)});
   return sub_view(to, to.layout.broadcast_to(v.shape()));
 }
 
@@ -122,10 +122,10 @@ View Recorder::constant(const Array& array) {
 }
 
 View Recorder::constant_slot(const Array& array, Device device) {
-  for (std::size_t i = 0; i < slots_.size(); ++i)
-    if (slots_[i].kind == SlotKind::constant && slots_[i].device == device &&
-        slots_[i].constant.storage() == array.storage())
-      return {static_cast<int>(i), array.layout(), array.dtype()};
+  std::vector<int>& known = constant_slots_[{array.storage().data(), device}];
+  for (const int i : known)
+    if (slots_[static_cast<std::size_t>(i)].constant.storage() == array.storage())
+      return {i, array.layout(), array.dtype()};
   // The slot is the whole storage, so that other views of it find the same slot.
   Slot slot{.kind = SlotKind::constant,
             .device = device,
@@ -134,7 +134,8 @@ View Recorder::constant_slot(const Array& array, Device device) {
             .layout = {},
             .dtype = array.dtype(),
             .label = scope_name("constant")};
-  return {add_slot(std::move(slot)), array.layout(), array.dtype()};
+  known.push_back(add_slot(std::move(slot)));
+  return {known.back(), array.layout(), array.dtype()};
 }
 
 View Recorder::temporary(const Shape& shape, DType dtype, Device device) {

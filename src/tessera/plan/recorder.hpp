@@ -6,8 +6,10 @@
 //   Recorder r;  View x = r.input({64}, DType::f32, cpu);  View y = r.output({64}, DType::f32,
 //   cpu); record::multiply(r, r.constant(w), x, y);   Plan p = std::move(r).finish();
 
+#include <map>
 #include <span>
 #include <string_view>
+#include <tuple>
 
 #include "tessera/kernels/eager.hpp"
 #include "tessera/plan/step.hpp"
@@ -157,8 +159,11 @@ class TESSERA_API Recorder {
   };
   std::vector<Slot> slots_;
   std::vector<Step> steps_;
-  std::vector<Copy> copies_;
-  std::vector<i64> writes_;  // by slot
+  // By the slot and first element of what was sent, and where to; those with the same differ in
+  // shape, or were written since.
+  std::map<std::tuple<int, i64, Device>, std::vector<Copy>> copies_;
+  std::map<std::pair<const void*, Device>, std::vector<int>> constant_slots_;  // by memory
+  std::vector<i64> writes_;                                                    // by slot
   Part part_{};
   int containers_ = 0;
   Device residence_{};
