@@ -149,36 +149,56 @@ struct Minres {
     board.store(least, smaller(ratio, least));
   }
 
+  // Note [worthless steps]: where the search ends before that, all that is left of the projected
+  // system is rounding errors. A step by such a direction is longer than all of x and says that it
+  // shortens r by less than the rounding errors of A times the step: it is not taken. (With a
+  // preconditioner r and x are measured in different norms, and nobody can tell.)
+  void worthlessness(Cell a_norm, Cell w_norm2) {
+    if (M) return;
+    const Cell so_far = board.cell("phibar so far"), gain = so_far - board.cell("phibar"),
+               stagnant = board.cell("stagnant");
+    const Cell step = magnitude(board.cell("phi")) * root(w_norm2), moved = a_norm * step;
+    board.store(stagnant, larger(stagnant, (root(board.cell("x norm")) < step) &&
+                                               (so_far < moved) && (gain < epsilon * moved)));
+  }
+
   // Directions: w[k] is the newest, its successor takes the place of the one before.
   void update(Recorder& rec, int k) {
     const vec::Vector &newest = w[k], &next = w[1 - k];
     rotate();
-    const Cell running = board.cell("running"), along1 = board.cell("along w1"),
+    const Cell gamma = board.cell("gamma"), along1 = board.cell("along w1"),
                along2 = board.cell("along w2"), along_v = board.cell("along v"),
-               step = board.cell("step");
-    const Cell gamma = board.cell("gamma");
-    const Cell a_norm = board.cell("a norm"), done = board.cell("least squares");
+               a_norm = board.cell("a norm"), w_norm2 = board.cell("w norm");
     board.store(a_norm, root(board.cell("tnorm2")));
-    // |A r| small beside |A| |r|, r being that of the x so far: nothing that A reaches is left in
-    // it, and a step would only follow rounding errors into the null space. The same when the
-    // projected system is singular to rounding: all that A reaches has been searched.
-    const Cell reached = board.cell("root") <= board.cell("rtol") * a_norm,
-               singular = gamma <= board.constant(100 * epsilon) * a_norm;
     stagnation(a_norm);
-    board.store(done, larger(larger(reached, singular), board.cell("stagnant")));
-    board.store(running, (e.status <= 0.0) && !done);
     board.store(along_v, 1.0 / gamma);
     board.store(along1, -(board.cell("oldeps") / gamma));
     board.store(along2, -(board.cell("delta") / gamma));
-    board.store(step, choose(running, board.cell("phi"), 0.0));
     board.record(rec);
     vec::scale(rec, e.factor(rec, along1), next, next);
     vec::add_scaled(rec, newest, e.factor(rec, along2), next);
     vec::add_scaled(rec, v, e.factor(rec, along_v), next);
-    vec::add_scaled(rec, next, e.factor(rec, step), x);
-    const Cell x_norm = board.cell("x norm");
-    vec::norm2(rec, x, e.target(rec, x_norm));
-    tests(x_norm);
+    if (!M) vec::norm2(rec, next, e.target(rec, w_norm2));
+    worthlessness(a_norm, w_norm2);
+    move(rec, next);
+  }
+
+  void move(Recorder& rec, const vec::Vector& direction) {
+    const Cell running = board.cell("running"), step = board.cell("step"),
+               a_norm = board.cell("a norm"), done = board.cell("least squares"),
+               x_norm2 = board.cell("x norm");
+    // |A r| small beside |A| |r|, r being that of the x so far: nothing that A reaches is left in
+    // it, and a step would only follow rounding errors into the null space. The same when the
+    // projected system is singular to rounding: all that A reaches has been searched.
+    const Cell reached = board.cell("root") <= board.cell("rtol") * a_norm,
+               singular = board.cell("gamma") <= board.constant(100 * epsilon) * a_norm;
+    board.store(done, larger(larger(reached, singular), board.cell("stagnant")));
+    board.store(running, (e.status <= 0.0) && !done);
+    board.store(step, choose(running, board.cell("phi"), 0.0));
+    board.record(rec);
+    vec::add_scaled(rec, direction, e.factor(rec, step), x);
+    vec::norm2(rec, x, e.target(rec, x_norm2));
+    tests(x_norm2);
     board.record(rec);
   }
 
