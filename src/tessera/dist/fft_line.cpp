@@ -159,6 +159,7 @@ struct SecondMatrix {
                const Communicator& comm)
       : part(given), behind(more) {
     std::vector<i64> counts;
+    counts.reserve(static_cast<std::size_t>(comm.size()));
     for (int r = 0; r < comm.size(); ++r)
       counts.push_back(row_from(part.end(r), high) - row_from(part.begin(r), high));
     rows = Partition::of(counts);
@@ -254,6 +255,7 @@ Array as_reals(const Array& z, i64 before, i64 count) {
 // Points of two reals, dealt out so that each begins on the rank where its first real is wanted.
 Partition pairs_of(const Partition& reals) {
   std::vector<i64> counts;
+  counts.reserve(static_cast<std::size_t>(reals.ranks()));
   for (int r = 0; r < reals.ranks(); ++r)
     counts.push_back((reals.end(r) + 1) / 2 - (reals.begin(r) + 1) / 2);
   return Partition::of(counts);
