@@ -311,10 +311,10 @@ void bind_functions_and_devices(nb::module_& m) {
       m, "Sleep",
       "The identity, after some seconds; the adjoint does not sleep.\n\n"
       ">>> ts.Sleep(0.001)([1]).tolist()\n[1]\n",
-      [](double duration, const DimsArg& ioshape) {
-        return wrap_linop(Sleep(duration, dims_or_any(ioshape)));
+      [](double duration, const DimsArg& ioshape, const DimsArg& oshape) {
+        return wrap_linop(Sleep(duration, dims_or_any(ioshape), dims_from(oshape)));
       },
-      "duration"_a = 0.1, "ioshape"_a = nb::none());
+      "duration"_a = 0.1, "ioshape"_a = nb::none(), "oshape"_a = nb::none());
   auto c = add_operator<ToDevice>(
       m, "ToDevice",
       "The same array on another device; the adjoint goes back. Devices, or DeviceSpecs whose\n"

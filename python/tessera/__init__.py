@@ -16,6 +16,7 @@ from .compute import ComputeContext, context, precision_mode, set_precision_mode
 
 __version__: str = _tessera._version
 bool = bool_  # noqa: A001, F405
+PadLast = Pad  # noqa: F405
 newaxis = None
 pi = 3.141592653589793
 e = 2.718281828459045
@@ -25,7 +26,7 @@ nan = float("nan")
 __all__ = [name for name in dir(_tessera) if not name.startswith("_")]
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
-__all__ += ["solve", "trace"]
+__all__ += ["PadLast", "solve", "trace"]
 
 _neighbours = ("jax", "scipy", "torch")
 

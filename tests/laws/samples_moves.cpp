@@ -222,7 +222,9 @@ std::vector<Sample> samples<SimpleLinop>(DType t, Device d) {
 
 template <>
 std::vector<Sample> samples<Sleep>(DType, Device) {
-  return {{"none", Sleep(0, dims("X")), {5}}, {"short", Sleep(0.0005), {2, 3}}};
+  return {{"none", Sleep(0, dims("X")), {5}},
+          {"short", Sleep(0.0005), {2, 3}},
+          {"renaming", Sleep(0, dims("X"), dims("Y")), {5}, dims("XY")}};
 }
 
 template <>

@@ -42,6 +42,7 @@ def test_pad_keeps_the_centre(n, p, before, after, device, rng):
 
 def test_pad_and_crop(device):
     x = np.arange(9.0).reshape(3, 3)
+    assert ts.PadLast is ts.Pad
     P = ts.Pad((6, 6), (3, 3))
     y = P(on(device, x))
     assert np.array_equal(y.numpy()[2:5, 2:5], x) and y.numpy().sum() == x.sum()
@@ -500,6 +501,10 @@ def test_to_device(rng):
 def test_sleep():
     S = ts.Sleep(0.001, ("X",))
     assert S([1.0]).tolist() == [1.0] and ts.Sleep().ishape == ("...",)
+    renaming = ts.Sleep(0, ("X",), ("Y",))
+    assert renaming.oshape == ("Y",) == renaming.H.ishape and renaming.N.oshape == ("X",)
+    with pytest.raises(ts.DimError, match="Sleep"):
+        ts.Sleep(0, ("X",), ("Y", "Z"))
     assert S.H([1.0]).tolist() == [1.0] and S.N([1.0]).tolist() == [1.0]
     with pytest.raises(ValueError, match="Sleep"):
         ts.Sleep(-1)

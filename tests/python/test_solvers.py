@@ -180,6 +180,23 @@ def test_minres_ends_at_a_least_squares_solution(device, dtype, seed, spectrum):
     assert np.linalg.norm(x) < 100 * np.linalg.norm(best)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("seed", range(12))
+def test_minres_of_small_incompatible_systems(device, dtype, seed):
+    """The search ends within a few steps, and at once: what is left then is rounding errors only."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 30))
+    values = rng.uniform(-1, 1, n) if seed % 3 else rng.uniform(1, 2, n)
+    values[: int(rng.integers(1, max(2, n // 3)))] = 0
+    a, b = with_eigenvalues(rng, values, dtype).astype(dtype), random_vector(rng, n, dtype).astype(dtype)
+    best = np.linalg.pinv(a, rcond=1e-10) @ b
+    for rtol in (0, 1e-20):
+        r = solve.minres(dense(device, a), on(device, b), rtol=rtol, atol=0, maxiter=20 * n)
+        x = r.x.numpy()
+        assert np.linalg.norm(b - a @ x) < (1 + 1e-6) * np.linalg.norm(b - a @ best), r.reason
+        assert np.linalg.norm(x) < 1e3 * np.linalg.norm(best), r.reason
+
+
 def test_minres_shift_and_complex(device, rng):
     a = with_eigenvalues(rng, np.linspace(1, 9, 30))
     b = random_vector(rng, 30, "complex128")

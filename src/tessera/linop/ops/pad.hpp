@@ -37,6 +37,8 @@ struct TESSERA_API Pad {
   std::string details() const { return cat(im_size, " in ", pad_im_size); }
 };
 
+using PadLast = Pad;  // its other name
+
 struct TESSERA_API Crop {
   Pad pad;  // what this is the adjoint of
 

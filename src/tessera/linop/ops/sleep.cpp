@@ -8,7 +8,10 @@
 
 namespace tessera {
 
-Sleep::Sleep(double seconds, Dims ioshape) : duration(seconds), names(std::move(ioshape)) {
+Sleep::Sleep(double seconds, Dims ioshape, Dims oshape)
+    : duration(seconds), names(ioshape, oshape.empty() ? ioshape : std::move(oshape)) {
+  require<DimError>(iscompatible(names.ishape, names.oshape).matched, "Sleep ", names.str(),
+                    ": different numbers of dims on its two sides");
   require<ArgumentError>(std::isfinite(duration) && duration >= 0, "Sleep ", to_text(names.ishape),
                          ": a duration of ", duration, " seconds; expected 0 or more");
 }
@@ -23,6 +26,7 @@ void Sleep::apply(Recorder& r, const View& x, const View& y) const {
 Sleep Sleep::adjoint() const {
   Sleep a = *this;
   a.awake = !awake;
+  a.names = names.H();
   return a;
 }
 

@@ -14,8 +14,10 @@ struct TESSERA_API Sleep {
   bool awake = false;  // the adjoint
 
   static constexpr const char* kind = "Sleep";
-  // ArgumentError for a negative or infinite duration.
-  explicit Sleep(double duration = 0.1, Dims ioshape = {NamedDimension::ellipses()});
+  // Without oshape the output has the input's names. ArgumentError for a negative or infinite
+  // duration, DimError for names of different numbers.
+  explicit Sleep(double duration = 0.1, Dims ioshape = {NamedDimension::ellipses()},
+                 Dims oshape = {});
   NamedShape shape() const { return names; }
   Shape output_shape(const Shape& input) const { return input; }
   void apply(Recorder& r, const View& x, const View& y) const;
