@@ -28,6 +28,22 @@ struct Local {
     return std::nullopt;
   }
   static Operand operand(nb::handle h, std::string_view who) { return python::operand(h, who); }
+  // Matrices add, subtract, multiply and divide by their own rules. Nothing: there are none.
+  static nb::object of_matrices(ElementOp op, std::span<const nb::handle> inputs) {
+    if (inputs.size() != 2 || (is_array(inputs[0].ptr()) && is_array(inputs[1].ptr()))) return {};
+    if (!is_matrix(inputs[0]) && !is_matrix(inputs[1])) return {};
+    PyObject *const a = inputs[0].ptr(), *const b = inputs[1].ptr();
+    PyObject* result = nullptr;
+    switch (op) {
+      case ElementOp::add: result = PyNumber_Add(a, b); break;
+      case ElementOp::subtract: result = PyNumber_Subtract(a, b); break;
+      case ElementOp::multiply: result = PyNumber_Multiply(a, b); break;
+      case ElementOp::divide: result = PyNumber_TrueDivide(a, b); break;
+      default: return {};
+    }
+    if (!result) throw nb::python_error();
+    return nb::steal(result);
+  }
   // The library wants an array among the operands: numbers alone become arrays of rank 0.
   static void require_array(std::span<Operand> operands, std::span<const nb::handle> from,
                             std::string_view who) {

@@ -28,6 +28,7 @@ struct Distributed {
     if (auto a = try_array(o)) return Operand(*a);
     return std::nullopt;
   }
+  static nb::object of_matrices(ElementOp, std::span<const nb::handle>) { return {}; }
   static Operand operand(nb::handle h, std::string_view who) {
     if (is_dist(h.ptr())) return Operand(dist_of(h.ptr()));
     if (auto v = weak_value(h.ptr())) return Operand(*v);

@@ -38,6 +38,8 @@ class ElementFunctions {
 
  private:
   static nb::object call(ElementOp op, std::span<const nb::handle> inputs, nb::handle out) {
+    if (out.is_none())
+      if (nb::object by_them = Family::of_matrices(op, inputs); by_them.is_valid()) return by_them;
     std::vector<Operand> operands;
     operands.reserve(inputs.size());
     for (nb::handle h : inputs) operands.push_back(Family::operand(h, name(op)));

@@ -2,6 +2,7 @@
 // Joining, sorting, selecting, products: the functions of arrays that are neither element-wise nor
 // sums.
 #include "common.hpp"
+#include "matrix.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/einsum/einsum.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -79,6 +80,16 @@ nb::object clipped(nb::handle x, nb::handle low, nb::handle high, nb::handle out
 }
 
 nb::object product(nb::handle a, nb::handle b, nb::handle out) {
+  if (is_matrix(a) || is_matrix(b)) {  // by their own rules: bits are counted, integers never wrap
+    nb::object c = nb::steal(PyNumber_MatrixMultiply(a.ptr(), b.ptr()));
+    if (!c.is_valid()) throw nb::python_error();
+    if (out.is_none()) return c;
+    const Array full = as_array(c, "matmul"), &target = target_array(out, "matmul");
+    require<ShapeError>(target.shape() == full.shape(), "matmul: the output has shape ",
+                        target.shape(), ", expected ", full.shape());
+    released([&] { target.copy_from(full); });
+    return nb::borrow(out);
+  }
   const Array x = as_array(a, "matmul"), y = as_array(b, "matmul");
   if (out.is_none()) return wrap(released([&] { return matmul(x, y); }));
   const Array& target = target_array(out, "matmul");

@@ -349,6 +349,21 @@ def test_numbers_and_matrices():
     assert third[0, 1] == 2.0 / 3
 
 
+def test_functions_follow_the_rules_of_matrices():
+    bits, full = M.Bit([[1, 1], [1, 1]]), dense([[1.0, 2.0], [3.0, 4.0]])
+    assert ts.matmul(bits, bits).numpy().tolist() == [[2, 2], [2, 2]]
+    assert ts.add(bits, bits).numpy().tolist() == [[2, 2], [2, 2]]
+    assert isinstance(ts.multiply(bits, bits), M.Bit)
+    np.testing.assert_array_equal(ts.subtract(np.ones((2, 2)), full).numpy(), [[0, -1], [-2, -3]])
+    np.testing.assert_array_equal(ts.divide(full, 2).numpy(), [[0.5, 1], [1.5, 2]])
+    out = ts.zeros((2, 2))
+    assert ts.matmul(full, full, out=out) is out
+    np.testing.assert_array_equal(np.asarray(out), [[7, 10], [15, 22]])
+    with pytest.raises(ValueError, match="expected"):
+        ts.matmul(full, full, out=ts.zeros((3, 2)))
+    assert np.asarray(ts.sqrt(M.Diagonal([4.0, 9.0]))).tolist() == [[2, 0], [0, 3]]
+
+
 def test_what_is_no_matrix_is_refused():
     a = dense(np.eye(2))
     for other in ("text", None, object()):
