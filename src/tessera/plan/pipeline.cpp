@@ -93,14 +93,15 @@ Indices overlapped(const std::vector<Slot>& slots, const std::vector<Step>& step
   for (const Indices& steps_of_part : own) parts.push_back(stages_of(slots, steps, steps_of_part));
   // The neighbours of a part are those on the same device.
   std::vector<std::optional<std::size_t>> next(parts.size()), previous(parts.size());
-  std::map<Device, std::size_t> latest;
+  std::map<std::pair<Kind, int>, std::size_t> latest;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto it = latest.find(parts[i].device);
+    const std::pair<Kind, int> device(parts[i].device.kind, parts[i].device.index);
+    const auto it = latest.find(device);
     if (it != latest.end()) {
       previous[i] = it->second;
       next[it->second] = i;
     }
-    latest[parts[i].device] = i;
+    latest[device] = i;
   }
   Order order(slots, steps, begin, end);
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -53,7 +53,7 @@ Recorder::Parts::~Parts() {
 View Recorder::resident(const View& v, Device where) {
   if (device(v) == where) return v;
   const View from = sub_view(v, without_repeats(v.layout));
-  std::vector<Copy>& known = copies_[{from.slot, from.layout.offset, where}];
+  std::vector<Copy>& known = copies_[{from.slot, from.layout.offset, where.kind, where.index}];
   for (const Copy& c : known)
     if (c.from.dtype == from.dtype && c.from.layout.shape == from.layout.shape &&
         c.from.layout.strides == from.layout.strides && c.from_writes == writes(c.from) &&
@@ -122,7 +122,7 @@ View Recorder::constant(const Array& array) {
 }
 
 View Recorder::constant_slot(const Array& array, Device device) {
-  std::vector<int>& known = constant_slots_[{array.storage().data(), device}];
+  std::vector<int>& known = constant_slots_[{array.storage().data(), device.kind, device.index}];
   for (const int i : known)
     if (slots_[static_cast<std::size_t>(i)].constant.storage() == array.storage())
       return {i, array.layout(), array.dtype()};

@@ -161,9 +161,9 @@ class TESSERA_API Recorder {
   std::vector<Step> steps_;
   // By the slot and first element of what was sent, and where to; those with the same differ in
   // shape, or were written since.
-  std::map<std::tuple<int, i64, Device>, std::vector<Copy>> copies_;
-  std::map<std::pair<const void*, Device>, std::vector<int>> constant_slots_;  // by memory
-  std::vector<i64> writes_;                                                    // by slot
+  std::map<std::tuple<int, i64, Kind, int>, std::vector<Copy>> copies_;
+  std::map<std::tuple<const void*, Kind, int>, std::vector<int>> constant_slots_;  // by memory
+  std::vector<i64> writes_;                                                        // by slot
   Part part_{};
   int containers_ = 0;
   Device residence_{};

@@ -46,7 +46,9 @@ void Touched::read(Piece& piece, int step, int lane) {
 std::vector<int> Touched::before(int step, int lane, const Touches& touches) {
   std::vector<int> found;
   auto pieces_of = [this](const Touch& t) -> Pieces& {
-    return places_[t.arena ? Place{-1, t.device, t.pinned} : Place{t.root, Device{}, {}}];
+    if (!t.arena) return places_[{t.root, Kind::cpu, 0, -1}];
+    return places_[{-1, t.device.kind, t.device.index,
+                    t.pinned ? static_cast<int>(*t.pinned) : -1}];
   };
   for (const Touch& t : touches) {
     if (t.begin >= t.end) continue;

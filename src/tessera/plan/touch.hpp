@@ -45,7 +45,8 @@ class TESSERA_API Touched {
   };
   // From its begin to that of the next.
   using Pieces = std::map<i64, Piece>;
-  using Place = std::tuple<int, Device, std::optional<Kind>>;  // a slot, or an arena (-1)
+  // A slot, or an arena (-1): of a device, in pinned memory for a kind or (-1) not.
+  using Place = std::tuple<int, Kind, int, int>;
 
   static void read(Piece& piece, int step, int lane);
   static Pieces::iterator cut(Pieces& pieces, i64 at);

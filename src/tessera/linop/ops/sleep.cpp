@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-Sleep::Sleep(double seconds, Dims ioshape, Dims oshape)
+Sleep::Sleep(double seconds, const Dims& ioshape, Dims oshape)
     : duration(seconds), names(ioshape, oshape.empty() ? ioshape : std::move(oshape)) {
   require<DimError>(iscompatible(names.ishape, names.oshape).matched, "Sleep ", names.str(),
                     ": different numbers of dims on its two sides");

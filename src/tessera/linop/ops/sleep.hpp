@@ -16,7 +16,7 @@ struct TESSERA_API Sleep {
   static constexpr const char* kind = "Sleep";
   // Without oshape the output has the input's names. ArgumentError for a negative or infinite
   // duration, DimError for names of different numbers.
-  explicit Sleep(double duration = 0.1, Dims ioshape = {NamedDimension::ellipses()},
+  explicit Sleep(double duration = 0.1, const Dims& ioshape = {NamedDimension::ellipses()},
                  Dims oshape = {});
   NamedShape shape() const { return names; }
   Shape output_shape(const Shape& input) const { return input; }
