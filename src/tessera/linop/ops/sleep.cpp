@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-Sleep::Sleep(double seconds, const Dims& ioshape, Dims oshape)
-    : duration(seconds), names(ioshape, oshape.empty() ? ioshape : std::move(oshape)) {
+Sleep::Sleep(double seconds, const Dims& ioshape, const Dims& oshape)
+    : duration(seconds), names(ioshape, oshape.empty() ? ioshape : oshape) {
   require<DimError>(iscompatible(names.ishape, names.oshape).matched, "Sleep ", names.str(),
                     ": different numbers of dims on its two sides");
   require<ArgumentError>(std::isfinite(duration) && duration >= 0, "Sleep ", to_text(names.ishape),

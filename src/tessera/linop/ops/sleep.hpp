@@ -17,7 +17,7 @@ struct TESSERA_API Sleep {
   // Without oshape the output has the input's names. ArgumentError for a negative or infinite
   // duration, DimError for names of different numbers.
   explicit Sleep(double duration = 0.1, const Dims& ioshape = {NamedDimension::ellipses()},
-                 Dims oshape = {});
+                 const Dims& oshape = {});
   NamedShape shape() const { return names; }
   Shape output_shape(const Shape& input) const { return input; }
   void apply(Recorder& r, const View& x, const View& y) const;
