@@ -138,8 +138,9 @@ std::optional<Array> find_array(nb::handle h, std::optional<DType> dtype) {
     if (has(h, "__array_interface__")) return through_numpy(h);
   }
   if (PyType_Check(o)) return std::nullopt;  // classes have the attributes below, unbound
-  if (has(h, "__cuda_array_interface__")) return array_from_cuda_interface(h);
+  // DLPack first: its producers make our stream wait for what theirs still compute.
   if (has(h, "__dlpack__")) return array_from_dlpack(h);
+  if (has(h, "__cuda_array_interface__")) return array_from_cuda_interface(h);
   if (has(h, "__array_interface__") || has(h, "__array__")) return through_numpy(h);
   return std::nullopt;
 }

@@ -143,10 +143,22 @@ struct Storage::Adopted : Used {
   ~Adopted() {
     if (!release) return;
     std::vector<Event> events = users.events();
+    add_home(events);
     if (events.empty())
       release();
     else
       release_after(std::move(events), std::move(release));
+  }
+  // Functions of arrays use the home stream, which nobody records: the memory goes back to its
+  // owner when that has passed this point.
+  void add_home(std::vector<Event>& events) const {
+    if (device.kind == Kind::cpu) return;
+    try {
+      Event now = Stream::home(device).record();
+      if (!now.done()) events.push_back(std::move(now));
+    } catch (const Error&) {
+      // A device that is lost computes nothing more.
+    }
   }
   void wait() {
     if (device.kind != Kind::cpu) Stream::home(device).sync();

@@ -357,6 +357,24 @@ TEST(Storage, AdoptReleasesOnceAfterItsStreams) {
   EXPECT_THROW(Storage::adopt(cpu, nullptr, 5, {}), ArgumentError);
 }
 
+TEST(Storage, AdoptReleasesAfterTheHomeStream) {
+  int released = 0;
+  SlowRead slow;
+  const Stream home = Stream::home(sim0);
+  const Storage lent = Storage::allocate(sim0, 400);
+  {
+    const Storage s = Storage::adopt(sim0, lent.data(), 400, [&] { ++released; });
+    Launch launch;
+    launch.operand[0] = s.data();
+    home.launch(slow.task(), launch);
+  }
+  EXPECT_EQ(released, 0);  // still read, though nobody said so
+  slow.go.store(true);
+  home.sync();
+  home.sync();  // the event of the release is behind the work
+  EXPECT_EQ(released, 1);
+}
+
 TEST(Storage, MapFileReadsWritesAndValidates) {
   const std::string path = scratch_folder() + "/mapped.bin";
   {
