@@ -76,8 +76,13 @@ nb::object dlpack(const Array& x, nb::handle stream, nb::handle max_version, nb:
   }
   const bool must = !copy.is_none() && nb::cast<bool>(copy);
   const Array a = must ? copied(x) : x;
-  if (stream.is_none() || int_from(stream, "stream") != -1) released([&] { a.storage().wait(); });
-  return dlpack_capsule(a, versioned, must);
+  // Of CUDA, None is the legacy default stream, which has the number 1; -1 asks for nothing.
+  const i64 number = stream.is_none() ? 1 : int_from(stream, "stream");
+  if (number != -1) released([&] { a.storage().wait(); });
+  void* consumer = a.device().kind == Kind::cuda && number > 0
+                       ? reinterpret_cast<void*>(static_cast<std::uintptr_t>(number))
+                       : nullptr;
+  return dlpack_capsule(a, versioned, must, consumer);
 }
 
 // Pickles as (bytes, shape, dtype, device): the memory travels once, in C order.

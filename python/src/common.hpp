@@ -126,7 +126,7 @@ nb::object numpy_of(nb::handle self, bool copy);
 // --- dlpack.cpp
 Array array_from_dlpack(nb::handle h);
 Array array_from_cuda_interface(nb::handle h);
-nb::object dlpack_capsule(const Array& a, bool versioned, bool copied);
+nb::object dlpack_capsule(const Array& a, bool versioned, bool copied, void* consumer);
 std::pair<int, int> dlpack_device(const Array& x);
 
 }  // namespace tessera::python

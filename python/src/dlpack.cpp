@@ -57,17 +57,17 @@ std::pair<int, int> dlpack_device(const Array& x) {
   return {d.device_type, d.device_id};
 }
 
-nb::object dlpack_capsule(const Array& a, bool versioned, bool copied) {
+nb::object dlpack_capsule(const Array& a, bool versioned, bool copied, void* consumer) {
   if (a.device().kind == Kind::sim)
     raise(PyExc_BufferError, cat("__dlpack__: no library can use memory of ", a.device()));
   if (!versioned) {
     if (!a.storage().writable())
       raise(PyExc_BufferError, "__dlpack__: a read-only array needs max_version=(1, 0) or later");
-    return nb::steal(PyCapsule_New(to_dlpack_unversioned(a), plain_name, [](PyObject* c) {
+    return nb::steal(PyCapsule_New(to_dlpack_unversioned(a, consumer), plain_name, [](PyObject* c) {
       drop_capsule<DLManagedTensor>(c, plain_name);
     }));
   }
-  DLManagedTensorVersioned* m = to_dlpack(a);
+  DLManagedTensorVersioned* m = to_dlpack(a, consumer);
   if (copied) m->flags |= dlpack::flag_copied;
   return nb::steal(PyCapsule_New(m, versioned_name, [](PyObject* c) {
     drop_capsule<DLManagedTensorVersioned>(c, versioned_name);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tessera/device/registry.hpp"
+#include "tessera/device/stream.hpp"
 
 namespace tessera {
 namespace {
@@ -114,13 +115,14 @@ struct Export {
   Array array;
   Shape shape;
   Strides strides;
+  void* consumer = nullptr;
   Managed managed{};
 };
 
 template <class Managed>
-Export<Managed>* make_export(const Array& x) {
+Export<Managed>* make_export(const Array& x, void* consumer) {
   const DLDevice device = dlpack_device(x);
-  auto* e = new Export<Managed>{x, x.shape(), x.layout().strides, {}};
+  auto* e = new Export<Managed>{x, x.shape(), x.layout().strides, consumer, {}};
   DLTensor& t = e->managed.dl_tensor;
   t.data = x.size() == 0 ? nullptr : x.data();
   t.device = device;
@@ -131,7 +133,9 @@ Export<Managed>* make_export(const Array& x) {
   t.byte_offset = 0;
   e->managed.manager_ctx = e;
   e->managed.deleter = [](Managed* self) {
-    delete static_cast<Export<Managed>*>(self->manager_ctx);
+    auto* mine = static_cast<Export<Managed>*>(self->manager_ctx);
+    if (mine->consumer) home_waits_for(mine->array.device(), mine->consumer);
+    delete mine;
   };
   return e;
 }
@@ -149,18 +153,32 @@ DLDevice dlpack_device(const Array& x) {
           0};
 }
 
-DLManagedTensorVersioned* to_dlpack(const Array& x) {
-  DLManagedTensorVersioned& m = make_export<DLManagedTensorVersioned>(x)->managed;
+void home_waits_for(Device device, void* stream) noexcept try {
+  ComputeDevice& backend = compute_device(device);
+  void* event = backend.make_event(device.index);
+  try {
+    backend.record(device.index, stream, event);
+    backend.wait(device.index, Stream::home(device).native(), event);
+  } catch (const Error&) {
+    // The stream is gone, and its work with it.
+  }
+  backend.drop_event(device.index, event);
+} catch (const Error&) {
+  // No event can be made on a device that is lost; nothing runs there either.
+}
+
+DLManagedTensorVersioned* to_dlpack(const Array& x, void* consumer) {
+  DLManagedTensorVersioned& m = make_export<DLManagedTensorVersioned>(x, consumer)->managed;
   m.version = dlpack::version;
   m.flags = x.storage().writable() ? 0 : dlpack::flag_read_only;
   return &m;
 }
 
-DLManagedTensor* to_dlpack_unversioned(const Array& x) {
+DLManagedTensor* to_dlpack_unversioned(const Array& x, void* consumer) {
   require<ArgumentError>(
       x.storage().writable(),
       "to_dlpack: the array is read-only, which DLPack before version 1.0 cannot say");
-  return &make_export<DLManagedTensor>(x)->managed;
+  return &make_export<DLManagedTensor>(x, consumer)->managed;
 }
 
 Array from_dlpack(DLManagedTensorVersioned* m) {

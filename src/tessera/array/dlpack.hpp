@@ -15,9 +15,14 @@ namespace tessera {
 TESSERA_API DLDevice dlpack_device(const Array& x);
 
 // The consumer calls `deleter` once. Read-only storages carry the flag; the older form has no flag
-// and is refused for them (ArgumentError).
-TESSERA_API DLManagedTensorVersioned* to_dlpack(const Array& x);
-TESSERA_API DLManagedTensor* to_dlpack_unversioned(const Array& x);
+// and is refused for them (ArgumentError). `consumer` is the native stream on which the tensor will
+// be used, if any: what is enqueued there when the tensor is let go still finds its memory.
+TESSERA_API DLManagedTensorVersioned* to_dlpack(const Array& x, void* consumer = nullptr);
+TESSERA_API DLManagedTensor* to_dlpack_unversioned(const Array& x, void* consumer = nullptr);
+
+// What the home stream of the device gets from now on waits for what that native stream, which may
+// be of another library, has been given so far. Never throws: a stream that is no more has no work.
+TESSERA_API void home_waits_for(Device device, void* stream) noexcept;
 
 // Takes ownership: the deleter is called when the last array lets go, or before an error leaves
 // this function. ArgumentError, DTypeError, ShapeError or DeviceError says what cannot be taken

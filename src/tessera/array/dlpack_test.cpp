@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "tessera/device/memory.hpp"
 
 namespace tessera {
@@ -139,6 +143,36 @@ TEST(DLPack, BadTensorsAreRefusedWithASentence) {
 TEST(DLPack, SimDevicesAreUnknownToOthers) {
   const Array x = Array::empty({2}, DType::f32, Device::parse("sim:0"));
   EXPECT_THROW((void)to_dlpack(x), DeviceError);
+}
+
+// What is freed after another library has used it is used again behind that library's work.
+TEST(DLPack, TheHomeStreamWaitsForTheConsumer) {
+  const Device sim0 = Device::parse("sim:0");
+  struct State {
+    std::atomic<bool> go{false}, read{false};
+    std::atomic<int> seen{-1};
+  } state;
+  const Task reads{[](const void* s, const Launch&) {
+                     State& t = *static_cast<State*>(const_cast<void*>(s));
+                     while (!t.go.load()) std::this_thread::yield();
+                     t.read.store(true);
+                   },
+                   std::shared_ptr<State>(&state, [](State*) {})};
+  const Task reuses{[](const void* s, const Launch&) {
+                      State& t = *static_cast<State*>(const_cast<void*>(s));
+                      t.seen.store(t.read.load() ? 1 : 0);
+                    },
+                    std::shared_ptr<State>(&state, [](State*) {})};
+  const Stream consumer(sim0), home = Stream::home(sim0);
+  consumer.launch(reads, {});
+  home_waits_for(sim0, consumer.native());
+  home.launch(reuses, {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(state.seen.load(), -1);
+  state.go.store(true);
+  home.sync();
+  consumer.sync();
+  EXPECT_EQ(state.seen.load(), 1);
 }
 
 }  // namespace
