@@ -7,7 +7,9 @@ stayed silent, or the library gave the group up (CommError), the session ends th
 import faulthandler
 import json
 import os
+import shutil
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -111,6 +113,17 @@ def pytest_sessionfinish(session):
 @pytest.fixture
 def slate():
     return SLATE
+
+
+@pytest.fixture
+def folder(slate):
+    """One folder for all ranks."""
+    mine = tempfile.mkdtemp(prefix="dist-") if slate.rank == 0 else None
+    path = Path(slate.everybody(mine)[0])
+    yield path
+    slate.everybody(None)
+    if slate.rank == 0:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture

@@ -2,10 +2,6 @@
 """Checkpoints of solvers over ranks, from Python: a solve that was stopped goes on bit for bit, eigenvalues too, and
 what belongs to another problem is refused by all ranks."""
 
-import shutil
-import tempfile
-from pathlib import Path
-
 import numpy as np
 import pytest
 from checks import outcome, settle
@@ -34,17 +30,6 @@ SOLVERS = {
     "randomized_svd": lambda b, c, **o: D.randomized_svd(A, b, 3, oversample=4, **o),
 }
 FOUND = ("x", "eigenvalues", "eigenvectors", "U", "S", "Vh")
-
-
-@pytest.fixture
-def folder(slate):
-    """One folder for all ranks."""
-    mine = tempfile.mkdtemp(prefix="dist-") if slate.rank == 0 else None
-    path = Path(slate.everybody(mine)[0])
-    yield path
-    slate.everybody(None)
-    if slate.rank == 0:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def bits(result):

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files written and read by all ranks: the bytes that NumPy and h5py know, every split, hyperslabs, refusals."""
 
-import shutil
-import tempfile
-from pathlib import Path
-
 import numpy as np
 import pytest
 from checks import outcome, settle
@@ -19,17 +15,6 @@ ARRAYS = {
     "nothing": np.zeros((0, 3)),
     "number": np.array(4.5),
 }
-
-
-@pytest.fixture
-def folder(slate):
-    """One folder for all ranks."""
-    mine = tempfile.mkdtemp(prefix="dist-") if slate.rank == 0 else None
-    path = Path(slate.everybody(mine)[0])
-    yield path
-    slate.everybody(None)
-    if slate.rank == 0:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def splits(array):
