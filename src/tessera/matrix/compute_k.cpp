@@ -47,14 +47,7 @@ struct Upper {
 void subtract_beyond(const Upper& c, i64 begin, i64 end, const Array& k, const Array& rest) {
   if (begin == 0) return;
   if (c.numbers) {
-    const Array a = c.numbers_of(0, begin, begin, end);
-    MatmulSpec spec;
-    spec.a = operand_of(a);
-    spec.b = operand_of(k);
-    spec.out = operand_of(rest);
-    spec.alpha = c128(-1, 0);
-    spec.beta = c128(1, 0);
-    launch_now(&KernelTable::matmul, "compute_k", spec, rest.device(), {&a, &k, &rest});
+    subtract_product(c.numbers_of(0, begin, begin, end), k, rest);
     return;
   }
   const Bits a{c.words(0, begin, begin, end), end - begin};

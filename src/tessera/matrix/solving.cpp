@@ -49,17 +49,6 @@ AnyMatrix inverse_at(const AnyMatrix& m, Structure structure, DType t, Device wh
   return AnyMatrix::dense(x);
 }
 
-// rows -= a b
-void subtract_product(const Array& a, const Array& b, const Array& rows) {
-  MatmulSpec spec;
-  spec.a = operand_of(a);
-  spec.b = operand_of(b);
-  spec.out = operand_of(rows);
-  spec.alpha = c128(-1, 0);
-  spec.beta = c128(1, 0);
-  launch_now(&KernelTable::matmul, "solve", spec, rows.device(), {&a, &b, &rows});
-}
-
 // Substitution on packed data: the corners of strips are solved with, the rest is products. x is
 // the right side and becomes the solution.
 void substitute(const AnyMatrix& m, const Array& data, const Array& x, bool unit) {

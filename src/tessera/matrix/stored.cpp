@@ -8,6 +8,7 @@
 #include "tessera/base/tags.hpp"
 #include "tessera/base/warn.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/matrix/scaling.hpp"
 
@@ -57,6 +58,16 @@ Details all_details() {
 }
 
 }  // namespace
+
+void subtract_product(const Array& a, const Array& b, const Array& rows) {
+  MatmulSpec spec;
+  spec.a = operand_of(a);
+  spec.b = operand_of(b);
+  spec.out = operand_of(rows);
+  spec.alpha = c128(-1, 0);
+  spec.beta = c128(1, 0);
+  launch_now(&KernelTable::matmul, "matmul", spec, rows.device(), {&a, &b, &rows});
+}
 
 bool is_one(const Value& v) {
   if (v.is_integer()) return v.as<std::uint64_t>() == 1;

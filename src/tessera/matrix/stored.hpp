@@ -33,6 +33,9 @@ Array diagonal_of(const AnyMatrix& m, DType dtype, Device where);
 // A view of the elements (i, i) of a matrix.
 Array diagonal_view(const Array& a);
 
+// rows -= a b, in place.
+void subtract_product(const Array& a, const Array& b, const Array& rows);
+
 // Where an element is not zero, views applied.
 Bits bits_of(const AnyMatrix& m, Device where);
 
