@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "tessera/kernels/copy/copy.hpp"
-#include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
 #include "tessera/matrix/place.hpp"

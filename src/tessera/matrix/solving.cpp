@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "tessera/kernels/copy/copy.hpp"
-#include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/matrix/multiply.hpp"
 #include "tessera/matrix/place.hpp"
