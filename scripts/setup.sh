@@ -7,10 +7,11 @@
 stamp=build/.setup-$(cat scripts/setup.sh requirements.txt | cksum | cut -d' ' -f1)
 if [ -e "$stamp" ] && [ -x "$PY" ]; then exit 0; fi
 
-# package : probe. A probe is a command, or <header>; we ask the compiler, not the package database.
+# package : probe. A probe is a command, a <header>, or a <header> with the library that must link: several packages
+# bring a cblas.h. We ask the compiler, not the package database.
 needed="g++:g++ make:make cmake:cmake ninja-build:ninja
-  libopenblas-dev:<cblas.h> liblapacke-dev:<lapacke.h> libfftw3-dev:<fftw3.h> libfmt-dev:<fmt/format.h>
-  libcli11-dev:<CLI/CLI.hpp> nlohmann-json3-dev:<nlohmann/json.hpp> zlib1g-dev:<zlib.h>
+  libopenblas-dev:<cblas.h>openblas liblapacke-dev:<lapacke.h>lapacke libfftw3-dev:<fftw3.h>fftw3f libfmt-dev:<fmt/format.h>
+  libcli11-dev:<CLI/CLI.hpp> nlohmann-json3-dev:<nlohmann/json.hpp> zlib1g-dev:<zlib.h>z
   libgtest-dev:<gtest/gtest.h> python3-dev:@python"
 # Useful, but nothing stops without them (a .venv without pip borrows the packages of the machine's Python).
 wanted="python3-venv:@venv ccache:ccache clang-tidy:clang-tidy libopenmpi-dev:mpicxx openmpi-bin:mpirun
@@ -24,12 +25,19 @@ assert os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))
 EOF
 }
 
+# compiles HEADER, links LIBRARY: what a build will ask of this machine.
+compiles() {
+  echo "#include $1" | g++ -std=c++20 -E -x c++ -I/usr/include/openblas -I/usr/include/hdf5/serial - >/dev/null 2>&1
+}
+links() { echo 'int main() {}' | g++ -x c++ - "-l$1" -o /dev/null 2>/dev/null; }
+
 present() {
   case $1 in
     @python) python_ok ;;
     @venv) "${PYTHON:-python3}" -c 'import venv, ensurepip' 2>/dev/null || [ -x "$PY" ] ;;
-    @scalapack) echo 'int main() {}' | g++ -x c++ - -lscalapack-openmpi -o /dev/null 2>/dev/null ;;
-    "<"*) echo "#include $1" | g++ -std=c++20 -E -x c++ -I/usr/include/openblas -I/usr/include/hdf5/serial - >/dev/null 2>&1 ;;
+    @scalapack) links scalapack-openmpi ;;
+    "<"*">") compiles "$1" ;;
+    "<"*) compiles "${1%>*}>" && links "${1##*>}" ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }
