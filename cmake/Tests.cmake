@@ -70,7 +70,7 @@ function(tessera_add_test name)
     --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${name}.xml)
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
   # The long programs start first, so that no core waits for the last one.
-  if(name MATCHES "^tessera_(laws|test_dist|ladder|test_kernels)$")
+  if(name MATCHES "^tessera_(laws|ladder|test_(dist|kernels|matrix|solve))$")
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
 endfunction()
