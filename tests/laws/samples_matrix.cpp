@@ -33,6 +33,37 @@ void add_bits(std::vector<Sample>& all, Device d) {
       {"triangular bit turned", matrix_operator(links.transpose(), dims("N"), dims("M")), {67}});
 }
 
+AnyMatrix declared(const Array& a, Property p) {
+  AnyMatrix m = AnyMatrix::dense(a);
+  m.properties().declare(p, true);
+  return m;
+}
+
+// Full matrices of which something is said that is true.
+void add_declared(std::vector<Sample>& all, DType t, Device d) {
+  const Array a = random({37, 37}, t, d, 121), h = ops::conj(a).transpose();
+  const Array even = ops::add(a, h), odd = ops::subtract(a, h);
+  const Array turn = roll(eye(6, 6, 0, t, d), {2}, {0});
+  const auto add = [&](const char* label, const AnyMatrix& m, std::string_view in,
+                       std::string_view out, const Shape& input) {
+    all.push_back({label, matrix_operator(m, dims(in), dims(out)), input});
+  };
+  add("said to be Hermitian", declared(even, Property::is_hermitian), "CN", "CM", {2, 37});
+  add("said to be Hermitian, sides differ", declared(even, Property::is_hermitian), "XN", "MX",
+      {2, 37});
+  add("said to be skew", declared(odd, Property::is_skew_hermitian).scaled(Value(0.5)), "...N",
+      "...M", {3, 37});
+  add("said to be symmetric", declared(ops::add(a, a.transpose()), Property::is_symmetric), "N",
+      "M", {37});
+  add("said to be a permutation", declared(turn, Property::is_permutation), "NX", "MX", {6, 2});
+  add("said to be lower", declared(half(37, t, d, 122), Property::is_upper_triangular).adjoint(),
+      "N", "M", {37});
+  add("said to be diagonal", declared(eye(5, 7, 0, t, d), Property::is_diagonal), "N", "M", {7});
+  add("said to be zero", declared(zeros({5, 7}, t, d), Property::is_zero), "CN", "CM", {2, 7});
+  add("said to be the identity", declared(eye(6, 6, 0, t, d), Property::is_identity), "N", "M",
+      {6});
+}
+
 }  // namespace
 
 std::vector<Sample> matrix_samples(DType t, Device d) {
@@ -62,6 +93,7 @@ std::vector<Sample> matrix_samples(DType t, Device d) {
   add("diagonal adjoint", line.adjoint(), "N", "M", {5});
   add("identity", AnyMatrix::identity(6, 6, t, d), "N", "M", {6});
   add("identity tall", AnyMatrix::identity(6, 4, t, d).scaled(Value(2.0)), "NX", "MX", {4, 3});
+  add_declared(all, t, d);
   if (size_of(t) > 2) add_bits(all, d);  // the kernel of bits knows float32 to complex128
   for (Sample& s : all) s.label = cat("Matrix of a form ", s.label);
   return all;

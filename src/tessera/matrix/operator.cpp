@@ -6,6 +6,7 @@
 #include "tessera/matrix/bit_dense.hpp"
 #include "tessera/matrix/diagonal_map.hpp"
 #include "tessera/matrix/packed.hpp"
+#include "tessera/matrix/stored.hpp"
 
 namespace tessera {
 namespace {
@@ -39,12 +40,42 @@ NamedLinop bare(const AnyMatrix& m, const Dims& ishape, const Dims& oshape) {
   }
 }
 
+// A matrix of the form that was declared, where that says more than its own does: what the product
+// with a matrix reads of it (multiply.cpp) is what the operator holds.
+AnyMatrix as_declared(const AnyMatrix& m) {
+  const auto says = [&](Property p) { return m.properties().is(p); };
+  const Device where = m.device();
+  if (says(Property::is_zero))
+    return AnyMatrix::zeros(Form::diagonal, m.rows(), m.cols(), m.dtype(), where);
+  if (says(Property::is_identity)) return AnyMatrix::identity(m.rows(), m.cols(), m.dtype(), where);
+  if (m.form() == Form::diagonal || m.form() == Form::identity) return m;
+  if (says(Property::is_diagonal))
+    return AnyMatrix::diagonal(diagonal_of(m, m.dtype(), where), m.rows(), m.cols());
+  const bool lower = says(Property::is_lower_triangular);
+  if (has_words(m) || m.form() == Form::triangular ||
+      (!lower && !says(Property::is_upper_triangular)))
+    return m;
+  return AnyMatrix::triangular(m.array({}, where), lower, /*strict=*/false, /*check=*/false);
+}
+
+MatrixFacts facts_of(const AnyMatrix& m) {
+  const bool real = !is_complex(m.dtype());
+  const auto own = [&](Property of_any, Property of_real) {
+    return m.is(of_any) || (real && m.is(of_real));
+  };
+  const int sign = own(Property::is_hermitian, Property::is_symmetric)             ? 1
+                   : own(Property::is_skew_hermitian, Property::is_anti_symmetric) ? -1
+                                                                                   : 0;
+  return {sign, m.is(Property::is_unitary)};
+}
+
 }  // namespace
 
 NamedLinop matrix_operator(const AnyMatrix& m, const Dims& ishape, const Dims& oshape) {
-  const NamedLinop a = bare(m, ishape, oshape);
-  const c128 scale = m.scale().as<c128>();
-  return Matrix(scale == c128(1, 0) ? a : m.scale() * a);
+  const AnyMatrix held = as_declared(m);
+  const NamedLinop a = bare(held, ishape, oshape);
+  const bool one = held.scale().as<c128>() == c128(1, 0);
+  return Matrix(one ? a : held.scale() * a, facts_of(m));
 }
 
 }  // namespace tessera

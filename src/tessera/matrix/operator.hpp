@@ -2,7 +2,10 @@
 #pragma once
 // A matrix of any form as an operator from one dim to another: what is packed stays packed. The
 // scale of the matrix is a factor in front, its transposition and conjugation are taken as views.
-// Reads no elements, so properties that were declared have no say here.
+// Declared properties are trusted as the product trusts them: a matrix that is said to be zero, the
+// identity, diagonal or triangular is held as that and nothing else of it is read; one that is said
+// to be (real) symmetric, Hermitian, or either with the other sign is its own adjoint; the normal
+// of a unitary one is the identity.
 //   NamedLinop A = matrix_operator(AnyMatrix::symmetric(x), dims("N"), dims("M"));   A.H()(y)
 
 #include "tessera/linop/linop.hpp"

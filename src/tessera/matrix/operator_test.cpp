@@ -2,6 +2,8 @@
 // Against products with all elements; the laws (tests/laws) see to the rest.
 #include "tessera/matrix/operator.hpp"
 
+#include <limits>
+
 #include "support/arrays.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
@@ -9,6 +11,7 @@
 #include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/kernels/random/random.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
+#include "tessera/matrix/multiply.hpp"
 
 namespace tessera {
 namespace {
@@ -122,6 +125,81 @@ TEST(MatrixOperator, NormalsOfDiagonalsAreWeights) {
   const Array x = random({5, 2}, DType::c128, 10);
   EXPECT_LT(distance(A.N()(x), A.H()(A(x))), 1e-12);
   EXPECT_EQ(A.N().kind(), "Diagonal");
+}
+
+AnyMatrix declared(const Array& a, Property p) {
+  AnyMatrix m = AnyMatrix::dense(a);
+  m.properties().declare(p, true);
+  return m;
+}
+
+// What is declared is trusted as the product trusts it: nothing else of the matrix is read.
+TEST(MatrixOperator, ReadsWhatTheProductReads) {
+  const Array a = random({37, 37}, DType::f64, 11), x = random({37}, DType::f64, 12);
+  for (const Property p :
+       {Property::is_diagonal, Property::is_upper_triangular, Property::is_lower_triangular}) {
+    for (const AnyMatrix& m : {declared(a, p), declared(a, p).transpose().scaled(Value(-3))}) {
+      const NamedLinop A = matrix_operator(m, dims("N"), dims("M"));
+      EXPECT_LT(distance(A(x), matmul(m, x)), 1e-10) << name(p);
+      EXPECT_LT(distance(A.H()(x), matmul(m.transpose(), x)), 1e-10) << name(p);
+      EXPECT_LT(A.bytes(), a.bytes() * (p == Property::is_diagonal ? 4 : 90) / 100) << name(p);
+    }
+  }
+  const NamedLinop one = matrix_operator(declared(a, Property::is_identity), dims("N"), dims("M"));
+  EXPECT_EQ(distance(one(x), x), 0);
+  EXPECT_EQ(one.N().kind(), "Identity");
+  const AnyMatrix none = declared(random({4, 37}, DType::f64, 13), Property::is_zero);
+  EXPECT_EQ(norm(matrix_operator(none, dims("N"), dims("M"))(x)).item().as<double>(), 0);
+}
+
+TEST(MatrixOperator, IsItsOwnAdjointWhereThatIsSaid) {
+  const DType t = DType::c128;
+  const Array a = random({9, 9}, t, 14), x = random({9}, t, 15);
+  const auto both = [&](Property p) {
+    return matrix_operator(declared(a, p), dims("N"), dims("M"));
+  };
+  const NamedLinop even = both(Property::is_hermitian), odd = both(Property::is_skew_hermitian);
+  EXPECT_EQ(distance(even.H()(x), even(x)), 0);
+  EXPECT_EQ(distance(odd.H()(x), ops::negative(odd(x))), 0);
+  EXPECT_EQ(even.H().shape(), even.shape().H());
+  EXPECT_EQ(even.H().H(), even);
+  // Said of complex numbers, symmetric is another thing.
+  const NamedLinop same = both(Property::is_symmetric);
+  EXPECT_LT(distance(same.H()(x), matmul(ops::conj(a).transpose(), x)), 1e-12);
+  // Bits need no second copy for the adjoint.
+  AnyMatrix links = AnyMatrix::bit(ops::greater(random({70, 70}, DType::f32, 16), 0.0));
+  links.properties().declare(Property::is_symmetric, true);
+  const NamedLinop L = matrix_operator(links, dims("N"), dims("M"));
+  EXPECT_TRUE(may_share_memory(L.H().arrays().front(), links.payload().data));
+}
+
+TEST(MatrixOperator, NormalOfAUnitaryOneIsTheIdentity) {
+  const Array turn = roll(eye(6, 6, 0, DType::f64, test_device()), {1}, {0});
+  for (const Property p : {Property::is_unitary, Property::is_permutation}) {
+    const NamedLinop A = matrix_operator(declared(turn, p), dims("NX"), dims("MX"));
+    EXPECT_EQ(A.N().kind(), "Identity") << name(p);
+    EXPECT_TRUE(A.isometry()) << name(p);
+    EXPECT_FALSE(A.split({Cut{"N", 0, 3}}).isometry()) << name(p);
+  }
+}
+
+// Infinite numbers meet no zero that is not there.
+TEST(MatrixOperator, OfInfiniteNumbers) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Array full = ones({70, 70}, DType::f64, test_device()),
+              x = ones({70}, DType::f64, test_device());
+  for (const i64 at : {0, 40, 69}) {
+    AnyMatrix m = AnyMatrix::symmetric(full);
+    m.set(at, at, Value(inf));
+    const std::vector<double> y = values_of<double>(matrix_operator(m, dims("N"), dims("M"))(x));
+    for (i64 i = 0; i < 70; ++i)
+      EXPECT_EQ(y[static_cast<std::size_t>(i)], i == at ? inf : 70) << at << " " << i;
+    const Array far = x.copy();
+    far.select(0, at).fill(Value(inf));
+    for (const double v :
+         values_of<double>(matrix_operator(AnyMatrix::symmetric(full), dims("N"), dims("M"))(far)))
+      EXPECT_EQ(v, inf) << at;
+  }
 }
 
 }  // namespace

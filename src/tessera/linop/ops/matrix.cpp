@@ -2,6 +2,7 @@
 #include "tessera/linop/ops/matrix.hpp"
 
 #include "tessera/linop/ops/dense.hpp"
+#include "tessera/linop/ops/identity.hpp"
 
 namespace tessera {
 namespace {
@@ -31,5 +32,29 @@ NamedLinop dense_of(const Array& w, const Dims& ishape, const Dims& oshape) {
 
 Matrix::Matrix(const Array& w, const Dims& ishape, const Dims& oshape)
     : inner(dense_of(w, ishape, oshape)) {}
+
+// The matrix itself under exchanged names, where that gives the sides of an adjoint: dims that pass
+// through may stand in another order behind it.
+Matrix Matrix::adjoint() const {
+  if (facts.own_adjoint == 0) return Matrix(inner.H(), facts);
+  const NamedShape s = shape();
+  const NamedDimension in = own_dim(kind, s.ishape, s.oshape),
+                       out = own_dim(kind, s.oshape, s.ishape);
+  const NamedLinop turned = inner.rename({{in, out}, {out, in}});
+  if (turned.shape() != NamedShape(s.oshape, s.ishape)) return Matrix(inner.H(), facts);
+  return Matrix(facts.own_adjoint > 0 ? turned : Value(-1) * turned, facts);
+}
+
+std::optional<NamedLinop> Matrix::normal() const {
+  return facts.unitary ? std::optional<NamedLinop>(Identity(shape().ishape)) : inner.own_normal();
+}
+
+std::string Matrix::details() const {
+  std::string text = facts.own_adjoint > 0   ? "its own adjoint"
+                     : facts.own_adjoint < 0 ? "minus its own adjoint"
+                                             : "";
+  if (facts.unitary) text += text.empty() ? "unitary" : ", unitary";
+  return text;
+}
 
 }  // namespace tessera

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A matrix as an operator: one dim in, one dim out, the other dims of both sides pass through. Held
-// as whatever applies it: a Dense for an array, a Sparse for a sparse matrix.
+// as whatever applies it: a Dense for an array, a Sparse for a sparse matrix. What is known of the
+// matrix as a whole is trusted, and used for its adjoint and its normal.
 //   Matrix(w, dims("N"), dims("M"))   // w of shape (m, n)
 
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
 
+// Of square matrices.
+struct MatrixFacts {
+  int own_adjoint = 0;   // 1: the adjoint is the matrix itself, -1: with the other sign
+  bool unitary = false;  // the adjoint is the inverse
+};
+
 struct TESSERA_API Matrix {
   NamedLinop inner;
+  MatrixFacts facts;
 
   static constexpr const char* kind = "Matrix";
   // DimError unless w has two axes and each side one dim that the other has not.
   Matrix(const Array& w, const Dims& ishape, const Dims& oshape);
-  explicit Matrix(NamedLinop a) : inner(std::move(a)) {}
+  explicit Matrix(NamedLinop a, MatrixFacts known = {}) : inner(std::move(a)), facts(known) {}
   NamedShape shape() const { return inner.shape(); }
   std::optional<i64> size(NamedDimension d) const { return inner.size(d); }
   std::optional<Device> device() const { return inner.device(); }
@@ -24,11 +32,12 @@ struct TESSERA_API Matrix {
     inner.record_add(r, x, y);
     return true;
   }
-  Matrix adjoint() const { return Matrix(inner.H()); }
-  std::optional<NamedLinop> normal() const { return inner.own_normal(); }
-  bool isometry() const { return inner.isometry(); }
-  Matrix renamed(const Renames& r) const { return Matrix(inner.rename(r)); }
+  Matrix adjoint() const;
+  std::optional<NamedLinop> normal() const;
+  bool isometry() const { return facts.unitary || inner.isometry(); }
+  Matrix renamed(const Renames& r) const { return Matrix(inner.rename(r), facts); }
   NamedLinop split(const Tile& t) const { return Matrix(inner.split(t)); }
+  std::string details() const;
   template <class Self, class F>
   static void each_part(Self& self, F&& f) {
     f(self.inner);
