@@ -11,8 +11,6 @@
 namespace tessera {
 namespace {
 
-bool is_one(const Value& scale) { return scale.is_integer() && is_number(scale, 1); }
-
 // What every matrix of a form has, views or not (but for scales: no ones).
 bool by_form(Form form, bool strict, bool transposed, Property p) {
   const bool half = form == Form::triangular || form == Form::triangular_bit;
@@ -37,7 +35,7 @@ bool of_ones(Property p) {
 }  // namespace
 
 DType AnyMatrix::dtype() const {
-  return is_one(scale_) ? payload_->dtype : scaled_dtype(payload_->dtype, scale_);
+  return is_integer_one(scale_) ? payload_->dtype : scaled_dtype(payload_->dtype, scale_);
 }
 
 Device AnyMatrix::device() const { return payload_->data.device(); }
@@ -49,12 +47,12 @@ std::vector<Device> AnyMatrix::held_at() const {
   return devices;
 }
 
-bool AnyMatrix::plain() const { return is_one(scale_) && !transposed_ && !conjugated_; }
+bool AnyMatrix::plain() const { return is_integer_one(scale_) && !transposed_ && !conjugated_; }
 
 bool AnyMatrix::is(Property p) const {
   if (rows() == cols() || !needs_square(p)) {
     if (by_form(form(), payload_->strict, transposed_, p)) return true;
-    if (form() == Form::identity && is_one(scale_) && of_ones(p)) return true;
+    if (form() == Form::identity && is_integer_one(scale_) && of_ones(p)) return true;
   }
   return properties_.is(p);
 }
@@ -88,17 +86,21 @@ AnyMatrix AnyMatrix::scaled(const Value& by) const {
   const std::optional<Value> product = product_of(scale_, by);
   require<OverflowError>(product.has_value(), "a matrix times ", scale_.str(), " times ", by.str(),
                          ": the product of the factors does not fit 64 bits");
+  // Elements that are not stored stay zero, whatever the factor: only finite ones are kept as one.
+  if (is_finite(by) && !is_finite(*product)) return copy().scaled(by);
   AnyMatrix s = *this;
   s.scale_ = *product;
   s.properties_ = properties_.scaled(by);
-  return s;
+  if (is_finite(by)) return s;
+  s.properties_.derived() = {};
+  return s.copy();
 }
 
 AnyMatrix AnyMatrix::complement() const {
   require<DTypeError>(form() == Form::bit || form() == Form::triangular_bit,
                       "complement: expected a matrix of bits, got ", name(form()));
-  require<DTypeError>(is_one(scale_), "complement: expected a matrix of bits, got one times ",
-                      scale_.str());
+  require<DTypeError>(is_integer_one(scale_),
+                      "complement: expected a matrix of bits, got one times ", scale_.str());
   const Bits bits = words(device());
   const Array ones = bit_pack(tessera::ones({1, bits.columns}, DType::b1, device())).words;
   return AnyMatrix::bits({ops::bitwise_xor(bits.words, ones), bits.columns});
@@ -124,7 +126,7 @@ Bits AnyMatrix::words(Device where) const {
 }
 
 Payload& AnyMatrix::own() {
-  if (!is_one(scale_) || conjugated_) {
+  if (!is_integer_one(scale_) || conjugated_) {
     *this = copy();
   } else if (payload_.use_count() > 1 ||
              (!payload_->shared && payload_->data.storage().use_count() > 1)) {
@@ -171,7 +173,7 @@ AnyMatrix AnyMatrix::numbers() const {
 
 AnyMatrix AnyMatrix::materialised(DType dtype) const {
   const Payload& p = *payload_;
-  const bool bits_stay = dtype == DType::b1 && is_one(scale_);
+  const bool bits_stay = dtype == DType::b1 && is_integer_one(scale_);
   const auto made = [&](Form form, const Array& data) {
     const Array dense = data.contiguous();
     const bool shares = may_share_memory(dense, p.data);
@@ -184,7 +186,7 @@ AnyMatrix AnyMatrix::materialised(DType dtype) const {
     case Form::bit:
       return bits_stay ? made(p.form, words(device()).words) : made(Form::dense, array(dtype));
     case Form::identity:
-      if (is_one(scale_)) return identity(rows(), cols(), dtype, device());
+      if (is_integer_one(scale_)) return identity(rows(), cols(), dtype, device());
       return made(Form::diagonal, converted(ones({std::min(p.rows, p.cols)}, p.dtype, device())));
     case Form::diagonal:
     case Form::symmetric: return made(p.form, converted(p.data));

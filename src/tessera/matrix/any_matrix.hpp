@@ -88,7 +88,7 @@ class TESSERA_API AnyMatrix {
   AnyMatrix conj() const;
   AnyMatrix adjoint() const;
   // A view with another scale. Integers stay integers under integer scales; OverflowError comes
-  // when elements are read.
+  // when elements are read. A scale that is not finite is applied at once, to what is stored.
   AnyMatrix scaled(const Value& by) const;
   AnyMatrix complement() const;  // of bits: 1 where there was 0
   const Value& scale() const { return scale_; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of matrices: all of them, one of them, a few as text.
 #include <algorithm>
-#include <cmath>
 
 #include "tessera/array/print.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -13,17 +12,11 @@
 namespace tessera {
 namespace {
 
-bool is_packed(Form form) {
-  return form == Form::triangular_bit || form == Form::triangular || form == Form::symmetric ||
-         form == Form::antisymmetric;
+bool is_strips(Form form) {
+  return form == Form::triangular || form == Form::symmetric || form == Form::antisymmetric;
 }
 
 bool is_bits(Form form) { return form == Form::bit || form == Form::triangular_bit; }
-
-bool is_finite(const Value& v) {
-  const c128 z = v.as<c128>();
-  return std::isfinite(z.re) && std::isfinite(z.im);
-}
 
 // Whether element (i, j) of a matrix before views has a place in memory.
 bool is_stored(const Payload& p, i64 i, i64 j) {
@@ -96,24 +89,22 @@ Array spread(const Array& values, i64 rows, i64 cols) {
 Array AnyMatrix::viewed(const Array& x) const {
   const Array y = conjugated_ ? ops::conj(x) : x;
   const bool both_signs = form() == Form::antisymmetric;
-  const bool one = scale_.is_integer() && is_number(scale_, 1);
-  if (one && !both_signs) return y;
+  if (is_integer_one(scale_) && !both_signs) return y;
   const Array z = times_checked(y, scale_, both_signs);
-  if (is_finite(scale_) || !is_packed(form()) || x.ndim() == 0) return z;
-  const Strips strips = payload_->strips();  // 0 times infinity, where there are no elements
-  return strips.pack(strips.unpack(z.contiguous()), payload_->strict);
+  if (!is_finite(scale_) && is_strips(form()))  // 0 times infinity, where there are no elements
+    payload_->strips().clear_corners(z, payload_->strict);
+  return z;
 }
 
 Array AnyMatrix::array(std::optional<DType> dtype, std::optional<Device> where) const {
   const Payload& p = *payload_;
   const Device there = where.value_or(device());
-  const bool one = scale_.is_integer() && is_number(scale_, 1);
   Array full;
   switch (p.form) {
     case Form::dense: full = viewed(data(there)); break;
     case Form::bit:
     case Form::triangular_bit: {
-      if (one) return bit_unpack(words(there), dtype.value_or(DType::b1));
+      if (is_integer_one(scale_)) return bit_unpack(words(there), dtype.value_or(DType::b1));
       if (p.form == Form::triangular_bit) return numbers().array(dtype, where);
       full = viewed(bit_unpack({data(there), p.cols}));
       break;
@@ -190,7 +181,7 @@ std::string AnyMatrix::str() const {
   if (half) text += cat(", ", p.strict ? "strictly " : "", lower() ? "lower" : "upper");
   if (transposed_ && !half) text += ", transposed";
   if (conjugated_) text += ", conjugated";
-  if (!(scale_.is_integer() && is_number(scale_, 1))) text += cat(", times ", scale_.str());
+  if (!is_integer_one(scale_)) text += cat(", times ", scale_.str());
   text += "\n";
   const Shape whole{rows(), cols()}, shape = printed_shape(whole);
   if (shape == whole) return text + to_text(array({}, device()).to(cpu));

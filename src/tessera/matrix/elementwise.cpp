@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/matrix/elementwise.hpp"
 
-#include <cmath>
-
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/matrix/checked.hpp"
@@ -22,7 +20,7 @@ struct Call {
 // What a result is stored as.
 struct Target {
   Form form = Form::dense;
-  bool lower = false, strict = false;
+  bool lower = false, strict = false;  // strict: zeros on the diagonal
 };
 
 bool is_diagonal(const AnyMatrix& m) {
@@ -31,8 +29,6 @@ bool is_diagonal(const AnyMatrix& m) {
 bool is_triangle(const AnyMatrix& m) {
   return m.form() == Form::triangular || m.form() == Form::triangular_bit;
 }
-
-Target triangle(const AnyMatrix& m) { return {Form::triangular, m.lower(), m.payload().strict}; }
 
 Target target_of_sum(const AnyMatrix& a, const AnyMatrix& b) {
   if (is_diagonal(a) && is_diagonal(b)) return {Form::diagonal};
@@ -53,12 +49,11 @@ Target target_of_product(const AnyMatrix& a, const AnyMatrix& b, DType dtype) {
     if (b.form() == Form::triangular_bit) return {Form::triangular_bit, b.lower()};
     return {Form::bit};
   }
-  if (is_diagonal(a) || is_diagonal(b)) return {Form::diagonal};
-  if (is_triangle(a) || is_triangle(b)) {
-    Target t = triangle(is_triangle(a) ? a : b);
-    t.strict = (is_triangle(a) && a.payload().strict) || (is_triangle(b) && b.payload().strict);
-    return t;
-  }
+  const bool strict = a.payload().strict || b.payload().strict;
+  const bool opposite = is_triangle(a) && is_triangle(b) && a.lower() != b.lower();
+  if (is_diagonal(a) || is_diagonal(b) || opposite) return {Form::diagonal, false, strict};
+  if (is_triangle(a) || is_triangle(b))
+    return {Form::triangular, (is_triangle(a) ? a : b).lower(), strict};
   const bool left = a.form() == Form::antisymmetric, right = b.form() == Form::antisymmetric;
   if ((left || a.form() == Form::symmetric) && (right || b.form() == Form::symmetric))
     return left == right ? Target{Form::symmetric} : Target{Form::antisymmetric, false, true};
@@ -90,19 +85,18 @@ Array diagonal_in_strips(const AnyMatrix& m, const Strips& strips, const Call& c
   return data;
 }
 
-// The operand in the strips of the target: as it lies where it can, else packed anew.
+// The operand in the strips of the target: as it lies where it can, else packed anew. What the
+// target has no place for is zero in both operands: infinity times the zero of the other is NaN.
 Array in_strips(const AnyMatrix& m, const Target& t, const Strips& strips, const Call& c) {
   if (is_diagonal(m)) return diagonal_in_strips(m, strips, c);
-  const c128 scale = factor_of(m.scale());
-  if (std::isfinite(scale.re) && std::isfinite(scale.im)) {  // else zeros outside would be NaN
-    if (t.form == Form::triangular && m.form() == Form::triangular && m.lower() == t.lower)
-      return stored(m, c.dtype, c.where);
-    if (t.form != Form::triangular && m.form() == Form::symmetric)
-      return stored(m, c.dtype, c.where);
-    if (t.form != Form::triangular && m.form() == Form::antisymmetric) {
-      const Array x = stored(m, c.dtype, c.where);
-      return m.transposed() ? ops::negative(x) : x;
-    }
+  const bool fits = m.payload().strict || !t.strict;
+  if (fits && t.form == Form::triangular && m.form() == Form::triangular && m.lower() == t.lower)
+    return stored(m, c.dtype, c.where);
+  if (fits && t.form != Form::triangular && m.form() == Form::symmetric)
+    return stored(m, c.dtype, c.where);
+  if (t.form != Form::triangular && m.form() == Form::antisymmetric) {
+    const Array x = stored(m, c.dtype, c.where);
+    return m.transposed() ? ops::negative(x) : x;
   }
   const Array full = m.array(c.dtype, c.where);
   return strips.pack(t.lower ? full.transpose() : full, t.strict);
@@ -127,6 +121,7 @@ AnyMatrix combined(const AnyMatrix& a, const AnyMatrix& b, const Target& t, cons
   tag(c.where, name(c.op), TagDetail::plain, c.dtype);
   switch (t.form) {
     case Form::diagonal:
+      if (t.strict) return AnyMatrix::zeros(t.form, a.rows(), a.cols(), c.dtype, c.where);
       return AnyMatrix::diagonal(
           applied(diagonal_of(a, c.dtype, c.where), diagonal_of(b, c.dtype, c.where), c), a.rows(),
           a.cols());
@@ -226,10 +221,8 @@ AnyMatrix divide(const Value& v, const AnyMatrix& a) {
 }
 
 AnyMatrix divide(const AnyMatrix& a, const Value& v) {
-  const c128 by = factor_of(v), scale = factor_of(a.scale());
-  const auto finite = [](c128 z) { return std::isfinite(z.re) && std::isfinite(z.im); };
   const bool packed = is_diagonal(a) || is_strips(a.form());
-  if (!packed || by == c128(0) || !finite(by) || !finite(scale))
+  if (!packed || is_number(v, 0) || !is_finite(v))
     return with_number(MatrixOp::divide, a, v, false);
   const DType dtype = dtype_with(MatrixOp::divide, a, v);
   std::optional<AnyMatrix> out;

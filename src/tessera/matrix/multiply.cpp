@@ -9,6 +9,7 @@
 #include "tessera/matrix/checked.hpp"
 #include "tessera/matrix/multiply_strips.hpp"
 #include "tessera/matrix/place.hpp"
+#include "tessera/matrix/scaling.hpp"
 #include "tessera/matrix/stored.hpp"
 
 namespace tessera {
@@ -54,7 +55,9 @@ Array multiplied(const Array& a, const Array& b, const Call& c) {
 
 // --- identities and diagonals
 
-AnyMatrix scaled_by(const AnyMatrix& m, const Value& v) { return is_one(v) ? m : m.scaled(v); }
+AnyMatrix scaled_by(const AnyMatrix& m, const Value& v) {
+  return is_number(v, 1) ? m : m.scaled(v);
+}
 
 bool is_square_identity(const AnyMatrix& m) {
   return m.form() == Form::identity && m.rows() == m.cols();
@@ -91,6 +94,7 @@ Array scaled_strips(const AnyMatrix& m, const Array& d, bool by_rows, const Call
         by_rows ? d.slice(0, s.begin, s.end).expand_dims(1) : d.slice(0, s.begin, n).expand_dims(0);
     strips.part(out, s).copy_from(multiplied(strips.part(data, s), f, c));
   }
+  if (is_inexact(c.dtype)) strips.clear_corners(out, m.payload().strict);  // d may be infinite
   return out;
 }
 
@@ -168,7 +172,7 @@ Flat flat(const AnyMatrix& m, const Call& c, c128* alpha) {
 
 // The same of integers, whose scales are applied: a factor could overflow unseen.
 Array whole_numbers(const AnyMatrix& m, const Call& c) {
-  if (m.form() != Form::dense || !is_one(m.scale())) return m.array(c.dtype, c.where);
+  if (m.form() != Form::dense || !is_number(m.scale(), 1)) return m.array(c.dtype, c.where);
   const Array d = m.data(c.where);
   return m.transposed() ? d.transpose() : d;
 }

@@ -58,14 +58,6 @@ void spread_product(const Packed& a, bool lower, const Flat& x, const Array& out
   }
 }
 
-// The block on the diagonal with both halves; strips hold the upper one.
-Array whole_block(const Array& upper, bool anti) {
-  if (anti) return ops::subtract(upper, upper.transpose());
-  const Array both = ops::add(upper, upper.transpose());
-  diagonal_view(both).copy_from(diagonal_view(upper));
-  return both;
-}
-
 void symmetric_product(const Packed& a, bool anti, const Flat& x, const Array& out, c128 alpha) {
   const i64 n = a.strips.n();
   out.fill(Value(0));
@@ -133,6 +125,13 @@ void gemm(const Flat& a, const Flat& b, const Array& out, c128 alpha, double bet
   spec.alpha = alpha;
   spec.beta = c128(beta);
   launch_now(&KernelTable::matmul, "matmul", spec, out.device(), {&a.array, &b.array, &out});
+}
+
+Array whole_block(const Array& upper, bool anti) {
+  if (anti) return ops::subtract(upper, upper.transpose());
+  const Array both = ops::add(upper, upper.transpose());
+  diagonal_view(both).copy_from(diagonal_view(upper));
+  return both;
 }
 
 Array strips_times(const AnyMatrix& a, const Flat& x, c128 alpha, DType dtype, Device where) {

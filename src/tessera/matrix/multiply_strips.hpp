@@ -21,6 +21,8 @@ struct Flat {
 // out = alpha * op(a) op(b) + beta * out, for views on one device.
 void gemm(const Flat& a, const Flat& b, const Array& out, c128 alpha, double beta);
 
+// A block on the diagonal with both halves, of the upper one that strips hold.
+Array whole_block(const Array& upper, bool anti);
 // alpha * a @ x for a triangular, symmetric or antisymmetric matrix; its own scale included.
 Array strips_times(const AnyMatrix& a, const Flat& x, c128 alpha, DType dtype, Device where);
 // Two triangular matrices of one side.

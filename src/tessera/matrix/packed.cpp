@@ -7,6 +7,7 @@
 #include "tessera/kernels/linalg/linalg.hpp"
 #include "tessera/linop/ops/dense.hpp"
 #include "tessera/linop/ops/zero.hpp"
+#include "tessera/matrix/multiply_strips.hpp"
 
 namespace tessera {
 namespace {
@@ -31,12 +32,8 @@ View turned(const View& v) {
   return sub_view(v, v.layout.permute(axes));
 }
 
-// The diagonal of a strip as a column.
-View diagonal_of(const View& strip) {
-  Layout l = strip.layout;
-  l.shape[1] = 1;
-  l.strides[0] += l.strides[1];
-  return sub_view(strip, l);
+View columns_of(const View& v, i64 begin, i64 end) {
+  return sub_view(v, v.layout.slice(1, begin, end - begin));
 }
 
 }  // namespace
@@ -60,33 +57,43 @@ std::optional<i64> Packed::size(NamedDimension d) const {
 
 // Note [strips]: U is the packed triangle, with zeros below. y = U x takes rows of y from one strip
 // each; y = Uᵀ x adds what every strip has for the rows from its first on, the first strip for all
-// rows. Symmetric: U x + Uᵀ x without one of the two diagonals.
-void Packed::record_products(Recorder& r, const Panels& p, bool adds) const {
+// rows.
+void Packed::record_triangle(Recorder& r, const Panels& p, bool adds) const {
   const i64 n = strips.n();
-  const bool half = structure == Kind::triangular;
-  const double anti = structure == Kind::antisymmetric ? -1 : 1;
   const Array numbers = data.astype(p.y.dtype);
-  bool written = adds;
-  if (!half || transposed) {
-    const double sign = transposed ? 1 : anti;
-    for (const Strip& s : strips.list()) {
-      product(r, turned(r.constant(strips.part(numbers, s))), rows_of(p.x, s.begin, s.end),
-              rows_of(p.y, s.begin, n), conjugated, sign, written);
-      written = true;
-    }
-  }
-  if (half && transposed) return;
-  const double sign = transposed && !half ? anti : 1;
   for (const Strip& s : strips.list()) {
-    const View a = r.constant(strips.part(numbers, s)), y = rows_of(p.y, s.begin, s.end);
-    product(r, a, rows_of(p.x, s.begin, n), y, conjugated, sign, written);
-    if (structure != Kind::symmetric) continue;
-    const View twice = r.temporary(y.shape(), y.dtype, r.device(y)),
-               x = rows_of(p.x, s.begin, s.end);
-    conjugated ? record::conj_multiply(r, diagonal_of(a), x, twice)
-               : record::multiply(r, diagonal_of(a), x, twice);
-    record::subtract(r, y, twice, y);
+    const View a = r.constant(strips.part(numbers, s));
+    const View here = rows_of(p.x, s.begin, s.end), beyond = rows_of(p.x, s.begin, n);
+    if (transposed)
+      product(r, turned(a), here, rows_of(p.y, s.begin, n), conjugated, 1, adds || s.begin > 0);
+    else
+      product(r, a, beyond, rows_of(p.y, s.begin, s.end), conjugated, 1, adds);
   }
+}
+
+// The corner of a strip is filled up to a block with both halves; what is right of it counts twice,
+// as it is and turned, one right after the other, so that the second reads it from the cache.
+void Packed::record_both_halves(Recorder& r, const Panels& p, bool adds) const {
+  const i64 n = strips.n();
+  const bool anti = structure == Kind::antisymmetric;
+  const double above = anti && transposed ? -1 : 1, below = anti ? -above : 1;
+  const Array numbers = data.astype(p.y.dtype);
+  for (const Strip& s : strips.list()) {
+    const i64 h = s.end - s.begin;
+    const Array part = strips.part(numbers, s);
+    const View a = r.constant(part), corner = r.constant(whole_block(part.slice(1, 0, h), anti));
+    const View x = rows_of(p.x, s.begin, s.end), y = rows_of(p.y, s.begin, s.end);
+    const bool written = adds || s.begin > 0;  // by the strips before
+    product(r, corner, x, y, conjugated, above, written);
+    if (s.end == n) continue;
+    const View rest = columns_of(a, h, s.width);
+    product(r, rest, rows_of(p.x, s.end, n), y, conjugated, above, true);
+    product(r, turned(rest), x, rows_of(p.y, s.end, n), conjugated, below, written);
+  }
+}
+
+void Packed::record_products(Recorder& r, const Panels& p, bool adds) const {
+  structure == Kind::triangular ? record_triangle(r, p, adds) : record_both_halves(r, p, adds);
 }
 
 void Packed::apply(Recorder& r, const View& x, const View& y) const {

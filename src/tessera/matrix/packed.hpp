@@ -2,7 +2,8 @@
 #pragma once
 // Half a square matrix as an operator: a triangle, or the whole symmetric or antisymmetric matrix
 // that the triangle stands for. Applied strip by strip with matrix products on the packed data as
-// they are. For full matrices see Dense.
+// they are; of the corners on the diagonal a symmetric one makes blocks with both halves when it is
+// planned, at most a 32nd of a large matrix. For full matrices see Dense.
 //   Packed(Packed::Kind::symmetric, strips, data, dims("N"), dims("M"))
 
 #include "tessera/matrix/panels.hpp"
@@ -39,6 +40,8 @@ struct TESSERA_API Packed {
 
  private:
   void record_products(Recorder& r, const Panels& p, bool adds) const;
+  void record_triangle(Recorder& r, const Panels& p, bool adds) const;
+  void record_both_halves(Recorder& r, const Panels& p, bool adds) const;
   Array upper(const Cut& rows, const Cut& cols) const;
   Array block(const Cut& rows, const Cut& cols) const;
 };

@@ -47,7 +47,7 @@ Value minus(const Value& a, const Value& b) {
 }
 
 Value scaled_value(const Value& v, const Value& by) {
-  if (is_one(by)) return by.is_integer() ? v : plus(v, Value(0.0));
+  if (is_number(by, 1)) return by.is_integer() ? v : plus(v, Value(0.0));
   const std::optional<Value> product = product_of(v, by);
   require<OverflowError>(product.has_value(), no_room);
   return *product;
@@ -69,7 +69,9 @@ Value count_of_bits(const AnyMatrix& m, Device where) {
 Value sum_of_stored(const AnyMatrix& m, Device where) {
   switch (m.form()) {
     case Form::identity: return Value(std::min(m.rows(), m.cols()));
-    case Form::antisymmetric: return is_integer(m.dtype()) ? Value(0) : Value(0.0);
+    case Form::antisymmetric:  // each number and its negative: NaN where that is no zero
+      if (!is_inexact(m.payload().dtype)) return Value(0);
+      return total(ops::multiply(m.data(where), Value(0)));
     case Form::bit:
     case Form::triangular_bit: return count_of_bits(m, where);
     case Form::symmetric: {  // the upper half, and what is above the diagonal once more
@@ -78,7 +80,8 @@ Value sum_of_stored(const AnyMatrix& m, Device where) {
       Value half = total(data), above = half;
       for (const Strip& s : strips.list())
         above = minus(above, total(diagonal_view(strips.part(data, s))));
-      return plus(half, above);
+      const Value both = plus(half, above);
+      return is_finite(both) ? both : total(strips.unpack(data, Below::same));
     }
     default: return total(m.data(where));
   }
@@ -114,7 +117,8 @@ double squares_of_stored(const AnyMatrix& m, Device where) {
       const Array data = m.data(where);
       double diagonal = 0;
       for (const Strip& s : strips.list()) diagonal += squares(diagonal_view(strips.part(data, s)));
-      return 2 * squares(data) - diagonal;
+      const double both = 2 * squares(data) - diagonal;
+      return std::isfinite(both) ? both : squares(strips.unpack(data, Below::same));
     }
     default: return squares(m.data(where));
   }

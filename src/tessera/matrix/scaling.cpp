@@ -2,6 +2,7 @@
 #include "tessera/matrix/scaling.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tessera/kernels/copy/copy.hpp"
@@ -86,10 +87,17 @@ bool is_number(const Value& v, double number) {
   return z.re == number && z.im == 0;
 }
 
+bool is_integer_one(const Value& v) { return v.is_integer() && is_number(v, 1); }
+
+bool is_finite(const Value& v) {
+  const c128 z = v.as<c128>();
+  return std::isfinite(z.re) && std::isfinite(z.im);
+}
+
 Array times_checked(const Array& x, const Value& by, bool both_signs) {
   const Array y = x.astype(scaled_dtype(x.dtype(), by));
   if (is_integer(y.dtype())) return integers_times(y, by, both_signs);
-  if (by.is_integer() && is_number(by, 1)) return y;
+  if (is_integer_one(by)) return y;
   return ops::multiply(y, by);
 }
 

@@ -17,6 +17,9 @@ TESSERA_API DType scaled_dtype(DType elements, const Value& by);
 // Integers exactly; nothing where 64 bits do not hold the product.
 TESSERA_API std::optional<Value> product_of(const Value& a, const Value& b);
 TESSERA_API bool is_number(const Value& v, double number);
+// The factor that changes nothing: 1.0 makes floats of integers.
+TESSERA_API bool is_integer_one(const Value& v);
+TESSERA_API bool is_finite(const Value& v);
 
 // x times a number in scaled_dtype. `both_signs`: the negatives have to fit too.
 TESSERA_API Array times_checked(const Array& x, const Value& by, bool both_signs = false);

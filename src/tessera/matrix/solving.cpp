@@ -10,6 +10,7 @@
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/matrix/multiply.hpp"
 #include "tessera/matrix/place.hpp"
+#include "tessera/matrix/scaling.hpp"
 #include "tessera/matrix/stored.hpp"
 #include "tessera/matrix/structure.hpp"
 
@@ -226,7 +227,7 @@ AnyMatrix inverse(const AnyMatrix& m) {
   placed({Operation::inverse, t, m.rows(), m.rows(), m.rows()}, {&m},
          m.rows() * m.rows() * size_of(t),
          [&](Device where) { found = inverse_at(m, structure, t, where); });
-  return is_one(m.scale()) ? *found : found->scaled(reciprocal(m.scale()));
+  return is_number(m.scale(), 1) ? *found : found->scaled(reciprocal(m.scale()));
 }
 
 Array solve(const AnyMatrix& m, const Array& b) {

@@ -69,11 +69,6 @@ void subtract_product(const Array& a, const Array& b, const Array& rows) {
   launch_now(&KernelTable::matmul, "matmul", spec, rows.device(), {&a, &b, &rows});
 }
 
-bool is_one(const Value& v) {
-  if (v.is_integer()) return v.as<std::uint64_t>() == 1;
-  return v.as<c128>() == c128(1, 0);
-}
-
 Value times(const Value& a, const Value& b) {
   const std::optional<Value> product = product_of(a, b);
   require<OverflowError>(product.has_value(), "a matrix times ", a.str(), " and one times ",

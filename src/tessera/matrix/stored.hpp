@@ -12,7 +12,6 @@
 
 namespace tessera {
 
-bool is_one(const Value& v);
 Value times(const Value& a, const Value& b);
 // As an immediate of float and complex kernels.
 inline c128 factor_of(const Value& v) { return v.as<c128>(); }

@@ -36,9 +36,9 @@ Strips::Strips(i64 n, bool bits, i64 height) : n_(n), height_(height), bits_(bit
 }
 
 Array Strips::part(const Array& data, const Strip& strip) const {
-  Layout l = Layout::contiguous({strip.end - strip.begin, strip.width});
-  l.offset = data.layout().offset + strip.offset;
-  return data.view(std::move(l));
+  const i64 height = strip.end - strip.begin;
+  return data.slice(0, strip.offset, strip.offset + height * strip.width)
+      .reshape({height, strip.width});
 }
 
 i64 Strips::place(i64 i, i64 j) const {
@@ -67,6 +67,16 @@ Array Strips::pack(const Array& full, bool strict) const {
     if (wide < s.width) to.slice(1, wide, s.width).copy_from(from.slice(1, wide, s.width));
   }
   return data;
+}
+
+void Strips::clear_corners(const Array& data, bool strict) const {
+  if (list_.empty()) return;
+  const Array mask = corner_mask(std::min(n_, height_), strict, data.device());
+  for (const Strip& s : list_) {
+    const i64 h = s.end - s.begin;
+    const Array m = mask.slice(0, 0, h).slice(1, 0, h), corner = part(data, s).slice(1, 0, h);
+    elementwise(ElementOp::where, std::array<ArrayOrValue, 3>{m, corner, Value(false)}, corner);
+  }
 }
 
 Array Strips::unpack(const Array& data, Below below) const {

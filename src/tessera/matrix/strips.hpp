@@ -39,6 +39,9 @@ class TESSERA_API Strips {
   // Packs the upper triangle of a full matrix (without its diagonal where `strict`); bits: of full
   // words (bitmatmul.hpp). What lies below is not read.
   Array pack(const Array& full, bool strict) const;
+  // Writes the zeros of the corners (and of the diagonal where `strict`) again: after an operation
+  // that makes something else of zeros, as a product with infinity does. Not of bits.
+  void clear_corners(const Array& data, bool strict) const;
   // The full matrix, in new memory on the device of the data; bits have zeros below.
   Array unpack(const Array& data, Below below = Below::zero) const;
 

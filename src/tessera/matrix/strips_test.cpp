@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "support/arrays.hpp"
 #include "tessera/kernels/bitmatmul/bitmatmul.hpp"
 
@@ -123,6 +125,22 @@ TEST(Strips, OfBits) {
     }
     EXPECT_EQ(wrong, 0) << n;
   }
+}
+
+TEST(Strips, CornersAreClearedWhereTheyLie) {
+  for (const i64 n : sizes)
+    for (const bool strict : {false, true}) {
+      const Strips s(n, false);
+      const Array full = laid_out(DType::f64, {n, n}, numbers(n), Lay::gaps);
+      const Array packed = s.pack(full, strict), data = s.pack(full, false);
+      for (const Strip& t : s.list()) {  // what a product with infinity leaves behind
+        const Array part = s.part(data, t);
+        for (i64 i = 1; i < t.end - t.begin; ++i)
+          part.select(0, i).slice(0, 0, i).fill(Value(std::numeric_limits<double>::quiet_NaN()));
+      }
+      s.clear_corners(data, strict);
+      EXPECT_EQ(numbers_of(data), numbers_of(packed)) << n << " " << strict;
+    }
 }
 
 }  // namespace

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that are not finite in packed matrices: the zeros that a form does not store stay zeros."""
+
+import numpy as np
+import pytest
+
+import tessera as ts
+
+M = ts.matrix
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def nonfinite(n, seed, special):
+    """Numbers with a few that are not finite, near the diagonal and far from it."""
+    a = np.random.default_rng(seed).integers(1, 9, (n, n)) / 8
+    for i, j in [(0, 0), (1, 1), (3, 20), (33, 34), (40, 66), (69, 69), (5, 69)]:
+        a[i, j] = special
+    return a
+
+
+def halves(n=70, special=np.inf, seed=3):
+    a = nonfinite(n, seed, special)
+    symmetric = np.triu(a) + np.triu(a, 1).T
+    antisymmetric = np.triu(a, 1) - np.triu(a, 1).T
+    return {
+        "Triangular": (M.Triangular(np.triu(a)), np.triu(a), np.triu(np.ones((n, n), bool))),
+        "Lower": (M.Triangular(a.T, lower=True, check=False), np.tril(a.T), np.tril(np.ones((n, n), bool))),
+        "Strict": (M.Triangular(np.triu(a, 1), strict=True), np.triu(a, 1), np.triu(np.ones((n, n), bool), 1)),
+        "Symmetric": (M.Symmetric(symmetric, check=False), symmetric, np.ones((n, n), bool)),
+        "AntiSymmetric": (M.AntiSymmetric(antisymmetric, check=False), antisymmetric, ~np.eye(n, dtype=bool)),
+    }
+
+
+def same(got, want):
+    np.testing.assert_array_equal(np.asarray(got), want)
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
+def test_zeros_that_are_not_stored_meet_infinity(special):
+    first, second = halves(special=special), halves(special=special, seed=4)
+    for a, full_a, has_a in first.values():
+        for b, full_b, has_b in second.values():
+            for got, want, has in [
+                (a + b, full_a + full_b, has_a | has_b),
+                (a - b.T, full_a - full_b.T, has_a | has_b.T),
+                (a * b, full_a * full_b, has_a & has_b),
+                (a * b.T, full_a * full_b.T, has_a & has_b.T),
+            ]:
+                same(got, np.where(has, want, 0))
+                # And so they stay in what is made of the result.
+                if got.form in ("Triangular", "Symmetric"):
+                    same(got.sum(), np.where(has, want, 0).sum())
+                    same((got + got).numpy(), np.where(has, 2 * want, 0))
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
+def test_halves_times_infinite_diagonals_and_numbers(special):
+    d = np.arange(1.0, 71)
+    d[[0, 2, 35, 69]] = special
+    for name, (a, full, has) in halves(special=2.0).items():
+        if name not in ("Symmetric", "AntiSymmetric"):
+            same(M.Diagonal(d) @ a, np.where(has, d[:, None] * full, 0))
+            same(a @ M.Diagonal(d), np.where(has, full * d, 0))
+        scaled = a * special
+        assert scaled.form == a.form
+        same(scaled, np.where(has, full * special, 0))
+        same((scaled.T + a.T).numpy(), np.where(has.T, full.T * special + full.T, 0))
+        small = (2.0**-700 * a).copy()  # two factors whose product is too large for one
+        same((2.0**600 * (2.0**600 * small)).numpy(), 2.0**500 * full)
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
+def test_symmetric_matrices_of_infinite_numbers(special):
+    """Against all elements; sums, norms, products with vectors and matrices, the operator."""
+    x = np.random.default_rng(6).integers(1, 9, 70) / 8
+    panel = np.random.default_rng(7).integers(1, 9, (70, 5)) / 8
+    for name in ("Symmetric", "AntiSymmetric"):
+        a, full, _ = halves(special=special)[name]
+        plain, plain_full, _ = halves(special=2.0)[name]
+        A = ts.Matrix(a, ("N",), ("M",))
+        for want, got in [
+            (full @ x, [a @ ts.array(x), A(ts.array(x))]),
+            (full.T @ x, [a.T @ ts.array(x), A.H(ts.array(x))]),
+            (full @ panel, [a @ ts.array(panel), a @ M.Dense(panel)]),
+            (panel.T @ full, [ts.array(panel.T) @ a]),
+        ]:
+            for y in got:
+                np.testing.assert_allclose(np.asarray(y), want, rtol=1e-12)
+        same(a.sum(), full.sum())
+        same(ts.linalg.norm(a).item(), np.linalg.norm(full))
+        # An infinite element of the vector meets every row, and no zero of a corner.
+        far = np.where(np.arange(70) == 35, special, x)
+        B = ts.Matrix(plain, ("N",), ("M",))
+        for want, got in [
+            (plain_full @ far, [plain @ ts.array(far), B(ts.array(far))]),
+            (plain_full.T @ far, [plain.T @ ts.array(far), B.H(ts.array(far))]),
+        ]:
+            for y in got:
+                np.testing.assert_allclose(np.asarray(y), want, rtol=1e-12)
