@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "tessera/array/loop.hpp"
+#include "tessera/base/real_of.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/bitmatmul/parts.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
@@ -35,20 +36,6 @@ void load_row(const State& s, const In* in, i64 k, i64 j0, i64 j1, Sum* to) {
   const In* row = in + k * s.in_row + j0 * s.in_column;
   for (i64 j = 0; j < Width; ++j) to[j] = j < j1 - j0 ? convert<Sum>(row[j * s.in_column]) : Sum(0);
 }
-
-// The real numbers that a sum is made of.
-template <class Sum>
-struct RealOf {
-  using type = Sum;
-};
-template <>
-struct RealOf<c64> {
-  using type = float;
-};
-template <>
-struct RealOf<c128> {
-  using type = double;
-};
 
 // to += the sum of the rows. Sixteen bytes at a time by hand: compilers give up on loops this
 // short.

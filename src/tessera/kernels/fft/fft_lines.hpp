@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "tessera/base/scalar.hpp"
+#include "tessera/base/real_of.hpp"
 
 namespace tessera {
 
@@ -63,15 +63,6 @@ Complex<R> scaled(const Complex<R>& z, R s) {
 }
 inline float scaled(float x, float s) { return x * s; }
 inline double scaled(double x, double s) { return x * s; }
-
-template <class E>
-struct RealOf {
-  using type = E;
-};
-template <class R>
-struct RealOf<Complex<R>> {
-  using type = R;
-};
 
 template <class E>
 void scale_line(E* line, i64 points, double scale) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/base/real_of.hpp"
 #include "tessera/kernels/interpolate/interpolate.hpp"
 
 namespace tessera::spread {
@@ -87,14 +88,7 @@ struct SpreadShape {
   }
 };
 
-template <class T>
-struct RealOf {
-  using type = T;
-};
-template <class T>
-struct RealOf<Complex<T>> {
-  using type = T;
-};
+using tessera::RealOf;
 
 template <class T>
 TESSERA_HOST_DEVICE inline T scaled(const T& v, const typename RealOf<T>::type& w) {

@@ -17,19 +17,12 @@
 #include <vector>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/real_of.hpp"
 #include "tessera/kernels/linalg/dense.hpp"
 
 namespace tessera::lapack {
 
 using Int = lapack_int;
-template <class T>
-struct RealOf {
-  using type = T;
-};
-template <class T>
-struct RealOf<std::complex<T>> {
-  using type = T;
-};
 template <class T>
 using Real = typename RealOf<T>::type;
 template <class T>

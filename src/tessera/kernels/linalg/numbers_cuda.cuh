@@ -5,22 +5,10 @@
 
 #include <type_traits>
 
-#include "tessera/base/scalar.hpp"
+#include "tessera/base/real_of.hpp"
 
 namespace tessera::cuda {
 
-template <class T>
-struct RealOf {
-  using type = T;
-};
-template <>
-struct RealOf<c64> {
-  using type = float;
-};
-template <>
-struct RealOf<c128> {
-  using type = double;
-};
 template <class T>
 using Real = typename RealOf<T>::type;
 template <class R>
