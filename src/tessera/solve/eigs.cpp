@@ -7,7 +7,7 @@
 
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
-#include "tessera/solve/basis.hpp"
+#include "tessera/solve/krylov.hpp"
 #include "tessera/solve/small_spectra.hpp"
 
 namespace tessera {
@@ -158,9 +158,7 @@ struct KrylovSchur {
     return out;
   }
 
-  EigenResult finish(SolveResult solved, DType complex) {
-    EigenResult result;
-    static_cast<SolveResult&>(result) = std::move(solved);
+  void finish(EigenResult& result, DType complex) {
     const auto count = static_cast<i64>(columns());
     look(count, 0);
     const i64 k = std::min(settings.k, count);
@@ -173,13 +171,7 @@ struct KrylovSchur {
         factors.push_back(pairs.vectors[static_cast<std::size_t>(at * count + row)]);
     }
     result.eigenvalues = values.astype(complex).to(e.device);
-    const Array rows = combined(k, count, factors, complex);
-    Shape axes;
-    for (i64 a = 1; a < rows.ndim(); ++a) axes.push_back(a);
-    axes.push_back(0);
-    result.eigenvectors = rows.permute({axes.begin(), axes.end()}).copy();
-    result.x = result.eigenvectors;
-    return result;
+    set_vectors(result, combined(k, count, factors, complex));
   }
 };
 
@@ -187,9 +179,7 @@ struct KrylovSchur {
 
 EigenResult eigs(const NamedLinop& A, const Space& space, const EigsSettings& settings,
                  const SolveOptions& options) {
-  check_options("eigs", options);
-  const Array probe = options.x0 ? options.x0 : zeros(space.shape, space.dtype, space.device);
-  const Array like = square_right_side("eigs", A, probe);
+  const Array like = krylov_space("eigs", A, space, options);
   const i64 n = like.size();
   require<ArgumentError>(settings.k >= 1 && settings.k <= n - 2, "eigs: k = ", settings.k,
                          " eigenvalues of an operator on ", n, " numbers; expected 1 to ", n - 2,
@@ -200,27 +190,11 @@ EigenResult eigs(const NamedLinop& A, const Space& space, const EigsSettings& se
             ncv = std::min(given, n - 1);
   Engine e("eigs", options, like.device(), like.dtype());
   KrylovSchur s(e, A, settings, like.shape(), like.dtype(), ncv);
-  e.outcome(has_converged, true, "residuals of all eigenpairs below tolerance");
-  e.about("the operator", A, like.shape(), like.dtype(), like.device());
-  e.about("k, which, ncv", cat(settings.k, " ", static_cast<int>(settings.which), " ", ncv));
-  if (!e.resume()) {
-    e.board.upload();
-    if (options.x0) {
-      e.assign(s.V.row(0), s.A.in, like);
-      require<ArgumentError>(!s.V.orthonormalise(0).dependent, "eigs: x0 is zero");
-    } else {
-      s.V.randomise(0, settings.seed);
-    }
-    s.last_measure() = 1;
-    e.begin(1);
-  }
-  SolveResult solved = e.iterate_on_host([&] { s.step(); });
-  if (solved.iterations == 0) {
-    EigenResult nothing;
-    static_cast<SolveResult&>(nothing) = std::move(solved);
-    return nothing;
-  }
-  return s.finish(std::move(solved), complex_of(like.dtype()));
+  return krylov_search(
+      e, s.V, s.A.in, s.last_measure(),
+      {"eigs", A, like, cat(settings.k, " ", static_cast<int>(settings.which), " ", ncv),
+       settings.seed, [&] { s.step(); },
+       [&](EigenResult& r) { s.finish(r, complex_of(like.dtype())); }});
 }
 
 }  // namespace tessera

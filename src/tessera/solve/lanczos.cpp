@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "tessera/kernels/copy/copy.hpp"
-#include "tessera/solve/basis.hpp"
+#include "tessera/solve/krylov.hpp"
 #include "tessera/solve/small_dense.hpp"
 
 namespace tessera {
@@ -138,9 +138,7 @@ struct Lanczos {
     e.report(last_measure(), good ? has_converged : still_running);
   }
 
-  EigenResult finish(SolveResult solved, DType real) {
-    EigenResult result;
-    static_cast<SolveResult&>(result) = std::move(solved);
+  void finish(EigenResult& result, DType real) {
     const auto count = static_cast<i64>(columns());
     look(count, 0);
     const i64 k = std::min(settings.k, count);
@@ -154,13 +152,7 @@ struct Lanczos {
       for (i64 row = 0; row < count; ++row) factors.emplace_back(eigen.vector(row, at));
     }
     result.eigenvalues = result.eigenvalues.astype(real).to(e.device);
-    const Array rows = V.combined(k, count, factors);
-    Shape axes;
-    for (i64 a = 1; a < rows.ndim(); ++a) axes.push_back(a);
-    axes.push_back(0);
-    result.eigenvectors = rows.permute({axes.begin(), axes.end()}).copy();
-    result.x = result.eigenvectors;
-    return result;
+    set_vectors(result, V.combined(k, count, factors));
   }
 };
 
@@ -168,39 +160,21 @@ struct Lanczos {
 
 EigenResult lanczos(const NamedLinop& A, const Space& space, const LanczosSettings& settings,
                     const SolveOptions& options) {
-  check_options("lanczos", options);
-  const Array probe = options.x0 ? options.x0 : zeros(space.shape, space.dtype, space.device);
-  const Array like = square_right_side("lanczos", A, probe);
+  const Array like = krylov_space("lanczos", A, space, options);
   const i64 n = Shards::square(A, like.shape(), like.device()).in.size();
   require<ArgumentError>(settings.k >= 1 && settings.k <= n, "lanczos: k = ", settings.k,
                          " eigenvalues of an operator on ", n, " numbers; expected 1 to ", n);
   require<ArgumentError>(settings.ncv == 0 || settings.ncv > settings.k, "lanczos: ncv ",
                          settings.ncv, " must exceed k = ", settings.k);
-  const i64 ncv = settings.ncv > 0 ? settings.ncv : std::max<i64>(2 * settings.k + 1, 20);
+  const i64 given = settings.ncv > 0 ? settings.ncv : std::max<i64>(2 * settings.k + 1, 20),
+            ncv = std::min(given, n);
   Engine e("lanczos", options, like.device(), like.dtype());
-  Lanczos s(e, A, settings, like.shape(), like.dtype(), n, std::min(ncv, n));
-  e.outcome(has_converged, true, "residuals of all eigenpairs below tolerance");
-  e.about("the operator", A, like.shape(), like.dtype(), like.device());
-  e.about("k, which, ncv",
-          cat(settings.k, " ", static_cast<int>(settings.which), " ", std::min(ncv, n)));
-  if (!e.resume()) {
-    e.board.upload();
-    if (options.x0) {
-      e.assign(s.V.row(0), s.A.in, like);
-      require<ArgumentError>(!s.V.orthonormalise(0).dependent, "lanczos: x0 is zero");
-    } else {
-      s.V.randomise(0, settings.seed);
-    }
-    s.last_measure() = 1;
-    e.begin(1);
-  }
-  SolveResult solved = e.iterate_on_host([&] { s.step(); });
-  if (solved.iterations == 0) {
-    EigenResult nothing;
-    static_cast<SolveResult&>(nothing) = std::move(solved);
-    return nothing;
-  }
-  return s.finish(std::move(solved), real_of(like.dtype()));
+  Lanczos s(e, A, settings, like.shape(), like.dtype(), n, ncv);
+  return krylov_search(
+      e, s.V, s.A.in, s.last_measure(),
+      {"lanczos", A, like, cat(settings.k, " ", static_cast<int>(settings.which), " ", ncv),
+       settings.seed, [&] { s.step(); },
+       [&](EigenResult& r) { s.finish(r, real_of(like.dtype())); }});
 }
 
 }  // namespace tessera
