@@ -32,18 +32,52 @@ AnyMatrix reciprocal_diagonal(const AnyMatrix& m, DType t) {
   return AnyMatrix::diagonal(ops::reciprocal(d), m.rows(), m.cols());
 }
 
+// The inverse of an upper triangle in its place, from the last strip up. Where C is the corner of a
+// strip, R what lies right of it and X the inverse of what lies below, these become C⁻¹ and -C⁻¹ R
+// X.
+void invert_strips(const Strips& strips, const Array& data, bool unit) {
+  const i64 n = strips.n();
+  const std::vector<Strip>& list = strips.list();
+  for (std::size_t k = list.size(); k-- > 0;) {
+    const Strip& s = list[k];
+    const i64 h = s.end - s.begin;
+    const Array part = strips.part(data, s), corner = part.slice(1, 0, h);
+    if (s.end < n) {
+      const Array rest = part.slice(1, h, s.width),
+                  sum = zeros({h, n - s.end}, data.dtype(), data.device());
+      for (std::size_t j = k + 1; j < list.size(); ++j) {
+        const i64 from = list[j].begin - s.end, to = list[j].end - s.end;
+        subtract_product(rest.slice(1, from, to), strips.part(data, list[j]),
+                         sum.slice(1, from, n - s.end));
+      }
+      rest.copy_from(linalg::solve_triangular(corner, sum, {.unit = unit}));
+    }
+    const Array one = eye(h, h, 0, data.dtype(), data.device());
+    corner.copy_from(linalg::solve_triangular(corner, one, {.unit = unit}));
+  }
+  strips.clear_corners(data, /*strict=*/false);
+}
+
+// Takes the memory of the result and a strip.
+AnyMatrix inverse_of_triangle(const AnyMatrix& m, bool lower, bool unit, DType own, Device where) {
+  const AnyMatrix packed = m.form() == Form::triangular
+                               ? m
+                               : AnyMatrix::triangular(m.array(own, where), lower, false, false);
+  const Array shared = packed.data(where), numbers = shared.astype(own),
+              data = may_share_memory(shared, numbers) ? numbers.copy() : numbers;
+  invert_strips(packed.payload().strips(), data, unit);
+  const AnyMatrix x = packed_matrix(Form::triangular, m.rows(), data, false, lower);
+  return packed.conjugated() ? x.conj() : x;
+}
+
 AnyMatrix inverse_at(const AnyMatrix& m, Structure structure, DType t, Device where) {
   const AnyMatrix bare = unscaled(m, where);
   const DType own = linalg::working_dtype(bare.dtype());
   tag(where, "inverse", TagDetail::plain, t);
-  const Array a = bare.array(own, where);
-  if (structure == Structure::upper || structure == Structure::lower) {
-    const bool low = structure == Structure::lower;
-    const Array x =
-        linalg::solve_triangular(a, eye(m.rows(), m.rows(), 0, own, where), {.lower = low});
-    return AnyMatrix::triangular(x, low, false, false);
-  }
-  const Array x = linalg::inverse(a);
+  if (structure == Structure::upper || structure == Structure::lower)
+    return inverse_of_triangle(bare, structure == Structure::lower,
+                               m.is(Property::has_unit_diagonal), own, where);
+  const Array x = linalg::inverse(bare.array(own, where));
   if (structure == Structure::symmetric) return AnyMatrix::symmetric(x, false);
   if (structure == Structure::antisymmetric) return AnyMatrix::antisymmetric(x, false);
   return AnyMatrix::dense(x);
@@ -222,7 +256,8 @@ AnyMatrix inverse(const AnyMatrix& m) {
     case Structure::unitary: return m.adjoint();
     default: break;
   }
-  if (m.form() == Form::triangular) require_divisors("inverse", m);
+  const bool triangle = structure == Structure::upper || structure == Structure::lower;
+  if (triangle && !m.is(Property::has_unit_diagonal)) require_divisors("inverse", m);
   std::optional<AnyMatrix> found;
   placed({Operation::inverse, t, m.rows(), m.rows(), m.rows()}, {&m},
          m.rows() * m.rows() * size_of(t),

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "support/arrays.hpp"
+#include "tessera/device/memory.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
@@ -67,6 +68,34 @@ TEST(MatrixSolving, SolvesAndInverts) {
       EXPECT_EQ(x.form(), m.form());
       EXPECT_LT(distance(matmul(a, x.array()), one(n, t)), 1e-9);
     });
+}
+
+TEST(MatrixSolving, TrianglesAreInvertedWhereTheyLie) {
+  const i64 n = 700;
+  const Array a = ops::add(random({n, n}, DType::f32, 4), ops::multiply(one(n, DType::f32), 40.0));
+  for (const bool lower : {false, true}) {
+    const AnyMatrix m = AnyMatrix::triangular(a, lower, false, /*check=*/false);
+    reset_peak(test_device());
+    const i64 before = memory_stats(test_device()).in_use;
+    const AnyMatrix x = inverse(m);
+    const i64 more = memory_stats(test_device()).peak - before;
+    EXPECT_LT(more, n * n * 4 * 7 / 10);  // all elements would take n * n * 4
+    EXPECT_LT(distance(matmul(m.array(), x.array()), one(n, DType::f32)), 1e-3);
+    EXPECT_EQ(x.lower(), lower);
+  }
+}
+
+TEST(MatrixSolving, DeclaredTrianglesAreInverted) {
+  const Array a = random({70, 70}, DType::c128, 5);
+  AnyMatrix m = AnyMatrix::dense(a);
+  m.properties().declare(Property::is_lower_triangular, true);
+  m.properties().declare(Property::has_unit_diagonal, true);  // nothing else is read
+  const AnyMatrix x = inverse(m.conj());
+  const Array strict = linalg::triangle(ops::conj(a), /*lower=*/true, -1);
+  EXPECT_LT(
+      distance(matmul(ops::add(strict, one(70, DType::c128)), x.array()), one(70, DType::c128)),
+      1e-7 * norm(x.array().to(cpu)).item().as<double>());
+  EXPECT_EQ(x.form(), Form::triangular);
 }
 
 TEST(MatrixSolving, ShortNumbersAreTakenAsFloats) {
