@@ -53,14 +53,29 @@ nb::object array_protocol(const AnyMatrix& m, nb::handle dtype, nb::handle copy)
   return dtype.is_none() ? out : out.attr("astype")(dtype, nb::arg("copy") = false);
 }
 
+constexpr std::pair<const char*, std::optional<Value> Derived::*> derived_names[] = {
+    {"trace", &Derived::trace},
+    {"determinant", &Derived::determinant},
+    {"sum", &Derived::sum},
+    {"diagonal_value", &Derived::diagonal_value}};
+
 // The values that are kept under a name, where there is one.
 template <class Values>
 auto* derived_value(Values& d, std::string_view name) {
-  return name == "trace"            ? &d.trace
-         : name == "determinant"    ? &d.determinant
-         : name == "sum"            ? &d.sum
-         : name == "diagonal_value" ? &d.diagonal_value
-                                    : nullptr;
+  decltype(&(d.trace)) found = nullptr;
+  for (const auto& [known, member] : derived_names)
+    if (known == name) found = &(d.*member);
+  return found;
+}
+
+// Of everything that Properties can be asked for.
+nb::tuple property_names() {
+  nb::list all;
+  for (int i = 0; i < property_count; ++i)
+    all.append(std::string(name(static_cast<Property>(i))).c_str());
+  for (const auto& [name, member] : derived_names) all.append(name);
+  all.append("norm");
+  return nb::tuple(all);
 }
 
 nb::object known(const AnyMatrix& m, std::string_view name) {
@@ -273,6 +288,7 @@ void bind_matrix(nb::module_& m) {
   bind_matrix_forms(d);
   d.def("_restore", &restored,
         nb::sig("def _restore(*state: typing.Any) -> AnyMatrix"));  // for pickles
+  d.def("_property_names", &property_names, nb::sig("def _property_names() -> tuple[str, ...]"));
   bind_matrix_functions(d, c);
 }
 

@@ -4,8 +4,8 @@
 Integers are taken as float64, short floats as float32. Singular matrices and the like are a :class:`tessera.Error`
 and a ``ValueError`` that names the matrix of the stack and its pivot.
 
-All functions take matrices of :mod:`tessera.matrix` too and use what is known of them; inverses and Cholesky factors of
-those are matrices again.
+All functions take matrices of :mod:`tessera.matrix` too and use what is known of them; inverses, pseudo-inverses and
+Cholesky factors of those are matrices again. All other factors (``lu``, ``qr``, ``svd``, ``eig``, ``eigh``) are arrays.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from ._matrix import (
     Symmetric,
     Triangular,
     TriangularBit,
+    _property_names,
     _restore,
     boolean_product,
     cross,
@@ -28,7 +29,7 @@ from ._matrix import (
     outer,
     transitive_closure,
 )
-from ._tessera import _compute_k
+from ._tessera import Array, _compute_k, asarray, zeros
 
 __all__ = [
     "AntiSymmetric",
@@ -41,35 +42,18 @@ __all__ = [
     "Symmetric",
     "Triangular",
     "TriangularBit",
+    "asmatrix",
     "boolean_product",
     "compute_k",
     "cross",
     "dot",
     "outer",
     "transitive_closure",
+    "unit_vector",
+    "vector",
 ]
 
-_names = (
-    "is_zero",
-    "is_identity",
-    "is_permutation",
-    "is_diagonal",
-    "is_upper_triangular",
-    "is_lower_triangular",
-    "has_unit_diagonal",
-    "has_zero_diagonal",
-    "is_symmetric",
-    "is_anti_symmetric",
-    "is_hermitian",
-    "is_skew_hermitian",
-    "is_unitary",
-    "is_atomic",
-    "trace",
-    "determinant",
-    "sum",
-    "diagonal_value",
-    "norm",
-)
+_names = _property_names()
 
 
 def _restored(*state: Any) -> AnyMatrix:
@@ -128,3 +112,45 @@ def compute_k(c: AnyMatrix, a: float) -> AnyMatrix:
     [[0.0, 0.5], [0.0, 0.0]]
     """
     return _compute_k(c, a)
+
+
+def asmatrix(obj: Any) -> AnyMatrix:
+    """A matrix of what is like an array of two axes: bools become a Bit, everything else a Dense of its dtype.
+
+    Matrices are given back as they are.
+
+    >>> ts.matrix.asmatrix(np.eye(2, dtype=bool)).form, ts.matrix.asmatrix(np.ones((2, 3), "float32")).dtype
+    ('Bit', float32)
+    """
+    if isinstance(obj, AnyMatrix):
+        return obj
+    elements = asarray(obj)
+    return Bit(elements) if elements.dtype == "bool" else Dense(elements)
+
+
+def vector(obj: Any, dtype: Any = None, device: Any = None) -> Array:
+    """An array of one axis to be multiplied with matrices; float32 is taken as float64 unless a dtype is given.
+
+    A float32 vector would shorten what a float64 matrix gives; matrices and ``ts.array`` keep their dtype.
+
+    >>> ts.matrix.vector(np.ones(3, "float32")).dtype, ts.matrix.vector([1, 2], "float32").dtype
+    (float64, float32)
+    """
+    elements = asarray(obj, dtype=dtype, device=device)
+    if elements.ndim != 1:
+        raise ValueError(f"vector: an array of shape {elements.shape}; expected one axis")
+    return elements.astype("float64") if dtype is None and elements.dtype == "float32" else elements
+
+
+def unit_vector(n: int, index: int, dtype: Any = "float64", device: Any = None) -> Array:
+    """n numbers of which one is 1 and the others are 0.
+
+    >>> e = ts.matrix.unit_vector(5, 2)
+    >>> (e + e).tolist()
+    [0.0, 0.0, 2.0, 0.0, 0.0]
+    """
+    if not -n <= index < n:
+        raise IndexError(f"unit_vector: index {index} of {n} elements")
+    elements = zeros(n, dtype=dtype, device=device)
+    elements[index] = 1
+    return elements

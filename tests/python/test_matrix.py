@@ -391,3 +391,44 @@ def test_inf_and_nan_round_trip():
     np.testing.assert_array_equal(Dense(a), a)
     s = np.array([[np.nan, np.inf], [np.inf, 1.0]])
     np.testing.assert_array_equal(Symmetric(s, check=False), s)
+
+
+def test_68_unit_vectors():
+    e = ts.matrix.unit_vector(5, 2)
+    assert isinstance(e, ts.Array) and e.tolist() == [0, 0, 1, 0, 0]
+    assert (e + e).tolist() == [0, 0, 2, 0, 0]
+    assert ts.matrix.unit_vector(3, -1, "int8").tolist() == [0, 0, 1]
+    np.testing.assert_array_equal(Dense(np.arange(15.0).reshape(3, 5)) @ e, [2, 7, 12])
+    for n, k in [(5, 5), (5, -6), (0, 0)]:
+        with pytest.raises(IndexError, match="unit_vector"):
+            ts.matrix.unit_vector(n, k)
+
+
+def test_70_vectors_and_matrices_of_numpy():
+    assert ts.matrix.vector(np.ones(3, "float32")).dtype == "float64"
+    assert ts.matrix.vector(np.ones(3, "float32"), "float32").dtype == "float32"
+    assert ts.matrix.vector(np.ones(3, "float16")).dtype == "float16"
+    assert ts.matrix.vector(np.arange(3, dtype="int16")).dtype == "int16"
+    assert ts.matrix.asmatrix(np.ones((2, 3), "float32")).dtype == "float32"
+    assert type(ts.matrix.asmatrix(np.ones((2, 3), bool))) is Bit
+    s = Symmetric(3)
+    assert ts.matrix.asmatrix(s) is s
+    special = np.array([np.inf, -np.inf, np.nan, -0.0], "float32")
+    got = ts.matrix.vector(special).numpy()
+    np.testing.assert_array_equal(got, special.astype("float64"))
+    assert np.signbit(got[3])
+    with pytest.raises(ValueError, match="one axis"):
+        ts.matrix.vector(np.ones((2, 2)))
+    for shape in [(3,), (), (2, 2, 2)]:
+        with pytest.raises(ValueError, match="two axes"):
+            ts.matrix.asmatrix(np.ones(shape))
+        with pytest.raises(ValueError, match="two axes"):
+            ts.matrix.asmatrix(np.ones(shape, bool))
+
+
+def test_names_of_properties_have_one_list():
+    m = Dense(np.ones((2, 2)))
+    for name in ts.matrix._names:
+        assert m.properties[name] is None
+    assert len(set(ts.matrix._names)) == len(ts.matrix._names) == 19
+    assert "bogus" not in m.properties
