@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank of bench_dist.py: every row, ours and Heat's in turn, in one MPI job.
+"""One rank of bench_dist.py: every row, rounds of ours and of Heat in turn, in one MPI job.
 
 usage (under mpirun): ranks.py OUT.json WHAT FIRST   with WHAT: rows, redistribution, memory
 Rank 0 appends one line of JSON per row to OUT.json; FIRST is the number of the row to begin with, or
@@ -28,7 +28,7 @@ except Exception:  # not installed, or not able to load: our rows alone
     ht = None
 
 SLATE = Slate()
-ROUNDS = 5
+ALONE, ROUNDS, PATIENCE = 5, 25, 4.0  # rounds of ours, then in turn with Heat's; fewer where they take more seconds
 
 
 class Counter:
@@ -77,9 +77,9 @@ class Heats:
         return y.numpy()
 
 
-def prepared(lib, row):
+def prepared(lib, row, numbers):
     """A fresh x, key and value: nothing that was cached for another round helps."""
-    x = lib.array(table.numbers(row), row.split)
+    x = lib.array(numbers, row.split)
     made = lambda o: lib.array(o.array, o.split) if isinstance(o, table.Dealt) else o
     key = tuple(made(k) for k in row.key)
     return x, key[0] if len(key) == 1 else key, made(row.value)
@@ -98,45 +98,58 @@ def meet():
     SLATE.exchange(b"C", 120)
 
 
-def one(lib, row, counter, rounds):
-    """Seconds (of the slowest rank) by round, what was sent in all, and the last result."""
-    times, sent = [], None
-    for _ in range(rounds):
-        x, key, value = prepared(lib, row)
+class Turns:
+    """Rounds of one library: seconds of the slowest rank, what was sent by all in the last one, and its result."""
+
+    def __init__(self, lib, row, numbers, counter):
+        self.lib, self.row, self.numbers, self.counter = lib, row, numbers, counter
+        self.times, self.sent, self.result = [], [0, 0, 0, 0], None
+
+    def turn(self):
+        x, key, value = prepared(self.lib, self.row, self.numbers)
         meet()
-        counter.reset()
+        self.counter.reset()
         before = ts.dist.world.traffic
         start = time.perf_counter()
-        y = act(lib, x, key, value)
+        y = act(self.lib, x, key, value)
         spent = time.perf_counter() - start
         own = ts.dist.world.traffic - before
-        mine = (*counter.read(), own.messages, own.bytes, spent)
-        everybody = SLATE.everybody(mine)
-        times.append(max(m[-1] for m in everybody))
-        sent = [sum(m[i] for m in everybody) for i in range(4)]
-    return times, sent, y
+        everybody = SLATE.everybody((*self.counter.read(), own.messages, own.bytes, spent))
+        self.times.append(max(m[-1] for m in everybody))
+        self.sent = [sum(m[i] for m in everybody) for i in range(4)]
+        self.result = y
+
+    def verdict(self):
+        expected = table.reference(self.row)
+        got = np.asarray(self.lib.whole(self.result))
+        right = got.shape == expected.shape and np.array_equal(got, expected)
+        return "ok" if all(SLATE.everybody(right)) else "wrong"
+
+    def seconds(self, prefix=""):
+        return {f"{prefix}seconds": min(self.times), f"{prefix}median": statistics.median(self.times)}
 
 
-def verdict_of(lib, row, y):
-    expected = table.reference(row)
-    got = np.asarray(lib.whole(y))
-    return "ok" if got.shape == expected.shape and np.array_equal(got, expected) else "wrong"
+def in_turn(libraries):
+    """Rounds until there are enough, or until patience ends by rank 0's clock."""
+    until = time.monotonic() + PATIENCE
+    for _ in range(ROUNDS):
+        for library in libraries:
+            library.turn()
+        if not SLATE.everybody(time.monotonic() < until)[0]:
+            return
 
 
-def heats_turn(row, counter):
+def verdict_on_heat(heat):
     """Heat may refuse, on all ranks or on some; then its group cannot be used any further."""
-    lib = Heats()
-    problem, times, sent, verdict = "", [], [0, 0, 0, 0], "ok"
+    problem = ""
     try:
-        times, sent, y = one(lib, row, counter, ROUNDS)
-        verdict = verdict_of(lib, row, y)
+        heat.turn()
     except Exception as error:
         problem = f"raises {type(error).__name__}"
-    said = SLATE.everybody(problem or verdict)
-    verdict = next((s for s in said if s.startswith("raises")), "wrong" if "wrong" in said else "ok")
-    if len(set(said)) > 1 and verdict.startswith("raises"):
-        verdict += " on some ranks"
-    return times, sent, verdict
+    said = SLATE.everybody(problem)
+    if not any(said):
+        return heat.verdict()
+    return next(filter(None, said)) + ("" if len(set(said)) == 1 else " on some ranks")
 
 
 def run_rows(out, first):
@@ -146,26 +159,28 @@ def run_rows(out, first):
             continue
         if SLATE.rank == 0:
             out.with_suffix(".running").write_text(str(number))
-        times, sent, y = one(Ours(), row, counter, ROUNDS)
-        line = {
-            "row": number,
-            "name": row.name,
-            "ranks": SLATE.size,
-            "seconds": statistics.median(times),
-            "messages": sent[2],
-            "bytes": sent[3],
-            "bytes_seen_by_mpi": sent[1],
-            "verdict": verdict_of(Ours(), row, y),
-        }
-        layout = Ours().layout(y) if row.value is None else None
+        numbers = table.numbers(row)
+        ours = Turns(Ours(), row, numbers, counter)
+        for _ in range(ALONE):
+            ours.turn()
+        line = {"row": number, "name": row.name, "ranks": SLATE.size, "verdict": ours.verdict()}
+        layout = Ours().layout(ours.result) if row.value is None else None
         line["bound"] = table.lower_bound(row, SLATE.size, layout)
-        say(out, line)
+        line |= {"messages": ours.sent[2], "bytes": ours.sent[3], "bytes_seen_by_mpi": ours.sent[1]}
+        libraries = [ours]
         if ht is not None:
-            times, sent, verdict = heats_turn(row, counter)
-            found = {"row": number, "heat_verdict": verdict, "heat_bytes": sent[1], "heat_calls": sent[0]}
-            say(out, {**found, "heat_seconds": statistics.median(times) if times else None})
-            if "raises" in verdict:
-                os._exit(5)  # what is on its way in Heat's group would meet the next row
+            say(out, {**line, **ours.seconds()})  # should Heat end the job
+            heat = Turns(Heats(), row, numbers, counter)
+            line |= {"heat_verdict": verdict_on_heat(heat), "heat_bytes": heat.sent[1], "heat_calls": heat.sent[0]}
+            if line["heat_verdict"] == "ok":
+                libraries.append(heat)
+        in_turn(libraries)
+        line |= ours.seconds()
+        if len(libraries) > 1:
+            line |= heat.seconds("heat_")
+        say(out, line)
+        if "raises" in line.get("heat_verdict", ""):
+            os._exit(5)  # what is on its way in Heat's group would meet the next row
 
 
 def say(out, line):

@@ -13,6 +13,7 @@ import model  # noqa: E402
 from model import Layout, even  # noqa: E402
 
 N = 100_000
+WIDE = (1562, 64)  # as many numbers in two dimensions
 
 
 class Dealt(NamedTuple):
@@ -30,44 +31,63 @@ class Row(NamedTuple):
     value: object = None  # None: read
 
 
-def rows():
-    rng = np.random.default_rng(11)
+def by_columns(columns, rng):
+    """The routes along axis 0 of N numbers, or of N rows of some columns."""
+    rest = (columns,) if columns > 1 else ()
+    named = lambda route: f"{route}, {columns} columns" if columns > 1 else route
     order = rng.permutation(N)
-    few = rng.integers(0, 1000, 50_000)
-    mask1, mask2 = rng.random(N) < 0.3, rng.random((1562, 64)) < 0.3
-    vector = lambda n: rng.normal(size=n)
-    wide = (1562, 64)
-    every = slice(None)
+    numbers = lambda n: rng.normal(size=(n, *rest))
+    row = lambda route, key, value=None: Row(named(route), (N, *rest), 0, (key,), value)
     return [
-        Row("an integer on the split axis", (2000, 1024), 0, (700,)),
-        Row("ascending slice", (N, 16), 0, (slice(10, -10, 3),)),
-        Row("whole reversed", (N, 16), 0, (slice(None, None, -1),)),
-        Row("descending slice of the middle", (N, 16), 0, (slice(3 * N // 4, N // 4, -1),)),
-        Row("ascending key, replicated", (N, 16), 0, (np.sort(order[: N // 2]),)),
-        Row("unordered key, replicated, 1 column", (N,), 0, (order,)),
-        Row("unordered key, replicated, 16 columns", (N, 16), 0, (order,)),
-        Row("distributed key, 1 column", (N,), 0, (Dealt(order, 0),)),
-        Row("distributed key, 16 columns", (N, 16), 0, (Dealt(order, 0),)),
+        row("ascending slice", slice(10, -10, 3)),
+        row("whole reversed", slice(None, None, -1)),
+        row("descending slice of the middle", slice(3 * N // 4, N // 4, -1)),
+        row("ascending key, replicated", np.sort(order[: N // 2])),
+        row("unordered key, replicated", order),
+        row("distributed key", Dealt(order, 0)),
+        row("slice = scalar", slice(5, -5), 3.0),
+        row("slice = replicated array", slice(5, -5), numbers(N - 10)),
+        row("half = distributed array", slice(N // 2, None), Dealt(numbers(N // 2), 0)),
+        row("replicated key = distributed array", order, Dealt(numbers(N), 0)),
+        row("distributed key = scalar", Dealt(order, 0), 3.0),
+        row("distributed key = replicated array", Dealt(order, 0), numbers(N)),
+        row("distributed key = distributed array", Dealt(order, 0), Dealt(numbers(N), 0)),
+    ]
+
+
+def by_shape(shape, rng):
+    """The routes of two dimensions that deal with whole rows."""
+    named = lambda route: route if shape == WIDE else f"{route}, {shape[0]} x {shape[1]}"
+    few = Dealt(rng.permutation(shape[0])[:500], 0)
+    return [
+        Row(named("an integer on the split axis"), shape, 0, (700,)),
+        Row(named("distributed key, other axis"), shape, 1, (few,)),
+        Row(named("integer = distributed row"), shape, 0, (700,), Dealt(rng.normal(size=shape[1]), 0)),
+    ]
+
+
+def rows():
+    """Each route at N numbers; those that move rows, at some megabytes too."""
+    rng = np.random.default_rng(11)
+    few = rng.integers(0, 1000, 50_000)
+    mask, wide_mask = Dealt(rng.random(N) < 0.3, 0), Dealt(rng.random(WIDE) < 0.3, 1)
+    vector = lambda n: rng.normal(size=n)
+    picks = lambda mask: int(mask.array.sum())
+    some = Dealt(rng.permutation(N)[:1000], 0)
+    return [
+        *by_columns(1, rng),
+        *by_shape(WIDE, rng),
         Row("distributed key, 1000 rows 50 times", (1000, 16), 0, (Dealt(few, 0),)),
-        Row("mask dealt out alike", (N,), 0, (Dealt(mask1, 0),)),
-        Row("mask, split 1", wide, 1, (Dealt(mask2, 1),)),
-        Row("mask, replicated", (N,), 0, (mask1,)),
-        Row("mask, another split", wide, 0, (Dealt(mask2, 1),)),
-        Row("distributed key, other axis", (2000, 1024), 1, (Dealt(order[:500] % 2000, 0),)),
-        Row("slice = scalar", (N, 16), 0, (slice(5, -5),), 3.0),
-        Row("slice = replicated array", (N, 16), 0, (slice(5, -5),), vector((N - 10, 16))),
-        Row("half = distributed array", (N, 16), 0, (slice(N // 2, None),), Dealt(vector((N // 2, 16)), 0)),
-        Row("block = distributed array, other split", (1500, 64), 0, (every,), Dealt(vector((1500, 64)), 1)),
-        Row("integer = distributed row", (2000, 1024), 0, (700,), Dealt(vector(1024), 0)),
-        Row("replicated key = distributed array", (N, 16), 0, (order,), Dealt(vector((N, 16)), 0)),
-        Row("distributed key = scalar", (N,), 0, (Dealt(order, 0),), 3.0),
-        Row("distributed key = replicated array", (N,), 0, (Dealt(order, 0),), vector(N)),
-        Row("distributed key = distributed array", (N, 16), 0, (Dealt(order, 0),), Dealt(vector((N, 16)), 0)),
-        Row("mask = replicated vector", (N,), 0, (Dealt(mask1, 0),), vector(int(mask1.sum()))),
-        Row("mask = distributed vector, split 1", wide, 1, (Dealt(mask2, 1),), Dealt(vector(int(mask2.sum())), 0)),
-        Row(
-            "replicated array, distributed key and value", (N,), None, (Dealt(order[:1000], 0),), Dealt(vector(1000), 0)
-        ),
+        Row("mask dealt out alike", (N,), 0, (mask,)),
+        Row("mask, replicated", (N,), 0, (mask.array,)),
+        Row("mask, split 1", WIDE, 1, (wide_mask,)),
+        Row("mask, another split", WIDE, 0, (wide_mask,)),
+        Row("mask = replicated vector", (N,), 0, (mask,), vector(picks(mask))),
+        Row("mask = distributed vector, split 1", WIDE, 1, (wide_mask,), Dealt(vector(picks(wide_mask)), 0)),
+        Row("block = distributed array, other split", WIDE, 0, (slice(None),), Dealt(vector(WIDE), 1)),
+        Row("replicated array, distributed key and value", (N,), None, (some,), Dealt(vector(1000), 0)),
+        *by_columns(16, rng),
+        *by_shape((2000, 1024), rng),
     ]
 
 
@@ -148,5 +168,6 @@ def key_bits(row, x, items, ranks):
                     chosen = len(np.unique(indices[(holders == asks) & (place == owns)]))
                     bits += subset_bits(x.counts[owns], chosen)
         if row.value is not None and not isinstance(row.value, (Dealt, int, float)):
-            bits += 64 * np.count_nonzero(holders != place)  # the number that goes there, or where it stands
+            told = min(8 * math.prod(row.shape[1:]), np.min_scalar_type(indices.size - 1).itemsize)
+            bits += 8 * told * np.count_nonzero(holders != place)  # what goes there, or where it stands in the value
     return bits
