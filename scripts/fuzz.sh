@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: fuzz.sh [SECONDS in all [RESULTS_DIR]]: each fuzzer gets an equal share, as `fuzz_NAME SECONDS`.
-# The one of distributed arrays goes on where the last run ended (build/fuzz_dist.json), from the start for RESULTS_DIR.
+# The one of distributed arrays goes on where the last run ended (build/fuzz_dist.json), from the start for RESULTS_DIR;
+# without SECONDS it goes on until its next million of cases is whole: half an hour on two cores, three hours at most.
 . "$(dirname "$0")/common.sh"
 seconds=${1:-600}
 results=${2:-}
@@ -17,10 +18,12 @@ for source in tests/fuzz/fuzz_*.cpp; do fuzzers+=("$(basename "$source" .cpp)");
 fuzzers+=(fuzz_dist)
 share=$((seconds / ${#fuzzers[@]}))
 if [ "$share" = 0 ]; then share=1; fi
+bound=("$share" "${results:-build}/fuzz_dist.json")
+if [ $# = 0 ]; then bound=(10800 build/fuzz_dist.json 1000000); fi
 status=0
 fuzz() {
   if [ "$1" = fuzz_dist ]; then
-    "$PY" tests/python/dist/fuzz_dist.py "$share" "${results:-build}/fuzz_dist.json"
+    "$PY" tests/python/dist/fuzz_dist.py "${bound[@]}"
   else
     "build/release/bin/$1" "$share"
   fi
