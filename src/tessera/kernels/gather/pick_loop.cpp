@@ -69,8 +69,8 @@ void pick_offsets(const PickLoop& loop, const i64* const* indices, i64 first, i6
       else
         for (i64 i = 0; i < length; ++i) p[i] += offset(from[i * stride]);
     }
-    const i64 stride = inner_stride(loop.lead, k);
-    for (i64 i = 0; i < length; ++i) o[i] = at[k] + i * stride;
+    const i64 start = at[k], stride = inner_stride(loop.lead, k);
+    for (i64 i = 0; i < length; ++i) o[i] = start + i * stride;
     done += length;
   });
 }

@@ -106,11 +106,25 @@ void pick_columns(const PickLoop& loop, T* picked, T* other, const i64* p, const
   });
 }
 
+// Single elements by one list of positions: no offsets are kept.
+template <class T, class Op>
+void pick_list(const PickLoop& loop, const i64* positions, T* picked, T* other, i64 begin, i64 end,
+               const Op& op) {
+  const i64 stride = inner_stride(loop.lead, 0), along = inner_stride(loop.lead, 1);
+  const i64 size = loop.sizes[0], step = loop.steps[0];
+  for (i64 j = begin; j < end; ++j) {
+    const i64 v = positions[j * stride];
+    op.one(picked[(v < 0 ? v + size : v) * step], other[j * along]);
+  }
+}
+
 // Lead positions [lead_begin, lead_end), rest positions [rest_begin, rest_begin + rest_count) of
 // each.
 template <class T, class Op>
 void pick_range(const PickLoop& loop, const i64* const* indices, T* picked, T* other,
                 i64 lead_begin, i64 lead_end, i64 rest_begin, i64 rest_count, const Op& op) {
+  if (loop.sizes.size() == 1 && loop.rest.count == 1 && loop.lead.shape.size() == 1)
+    return pick_list(loop, indices[0], picked, other, lead_begin, lead_end, op);
   i64 p[pick_block], o[pick_block];
   for (i64 j = lead_begin; j < lead_end; j += pick_block) {
     const i64 rows = std::min(pick_block, lead_end - j);
