@@ -139,6 +139,19 @@ void Communicator::exchange(std::span<const Block> sends, std::span<const Block>
   group_->start_exchange("exchange", sends, receives).exchange(sends, receives);
 }
 
+std::vector<i64> Communicator::exchange_short(std::span<const Block> sends,
+                                              std::span<const Block> receives) const {
+  for (const std::span<const Block> blocks : {sends, receives})
+    for (const Block& b : blocks)
+      require<ArgumentError>(b.rank != rank_ && b.layout.dense() && b.layout.offset == 0 &&
+                                 b.bytes() > 0 && b.bytes() <= Transport::short_bytes,
+                             "exchange: a short block is dense, has 1 to ", Transport::short_bytes,
+                             " bytes and another rank; got ", b.bytes(), " bytes of rank ", b.rank);
+  std::vector<i64> lengths(receives.size());
+  group_->start_exchange("exchange", sends, receives).exchange_short(sends, receives, lengths);
+  return lengths;
+}
+
 const DeviceLane* Communicator::lane(Device device) const {
   if (alone() || compute_device(device.kind).host_memory()) return nullptr;
   auto& lane = group_->lanes[static_cast<std::size_t>(device.kind)];

@@ -10,6 +10,7 @@
 //   Communicator comm = Communicator::world();   comm.broadcast(&n, sizeof n, 0);
 
 #include <span>
+#include <vector>
 
 #include "tessera/comm/transport.hpp"
 
@@ -47,6 +48,9 @@ class TESSERA_API Communicator {
   void give_up(const std::string& why) const;
 
   void exchange(std::span<const Block> sends, std::span<const Block> receives) const;
+  // What came from each of `receives`, whose bytes are room: see Transport.
+  std::vector<i64> exchange_short(std::span<const Block> sends,
+                                  std::span<const Block> receives) const;
   // How memory of such devices travels without the host, counted as exchange() is; nullptr: there
   // is no such way. All ranks call it with devices of one kind. The first call for a kind looks for
   // the way (small messages, which are not counted) and reads config().device_lanes; what it finds

@@ -38,6 +38,36 @@ TEST(Ranks, BroadcastFromEveryRoot) {
   });
 }
 
+TEST(Ranks, ShortBlocksTellTheirLengths) {
+  on_ranks([](Communicator comm) {
+    const int p = comm.size(), me = comm.rank();
+    const auto count = [&](int from, int to) { return i64{1} + 3 * from + 7 * to; };
+    std::vector<Ints> out(at(p)), in(at(p), Ints(200, -1));
+    std::vector<Block> sends, receives;
+    i64 sent = 0;
+    for (int q = 0; q < p; ++q) {
+      if (q == me) continue;
+      out[at(q)] = numbers(me, count(me, q));
+      sent += bytes(count(me, q));
+      sends.push_back(Block::dense(q, out[at(q)].data(), bytes(count(me, q))));
+      receives.push_back(Block::dense(q, in[at(q)].data(), bytes(200)));
+    }
+    const Traffic before = comm.traffic();
+    const Ints lengths = comm.exchange_short(sends, receives);
+    EXPECT_EQ(comm.traffic() - before, (Traffic{p - 1, sent}));
+    for (std::size_t k = 0; k < receives.size(); ++k) {
+      const int q = receives[k].rank;
+      EXPECT_EQ(lengths[k], bytes(count(q, me)));
+      Ints& came = in[at(q)];
+      EXPECT_EQ(came[at(count(q, me))], -1);
+      came.resize(at(count(q, me)));
+      EXPECT_EQ(came, numbers(q, count(q, me)));
+    }
+    const Block own = Block::dense(me, out.data(), 8);
+    EXPECT_THROW(comm.exchange_short({&own, 1}, {}), ArgumentError);
+  });
+}
+
 TEST(Ranks, AllgatherOfEqualAndOfUnequalShares) {
   on_ranks([](Communicator comm) {
     const int p = comm.size();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tessera/base/error.hpp"
 #include "tessera/comm/combine.hpp"
 
 namespace tessera {
@@ -80,6 +81,27 @@ void in_rounds(Transport& t, void* data, i64 count, DType dtype, Work&& work) {
 }
 
 }  // namespace
+
+void Transport::exchange_short(std::span<const Block> sends, std::span<const Block> receives,
+                               std::span<i64> lengths) {
+  std::vector<i64> own;
+  own.reserve(sends.size());
+  std::vector<Block> told, heard, come;
+  for (const Block& b : sends) {
+    own.push_back(b.bytes());
+    told.push_back(Block::dense(b.rank, &own.back(), sizeof(i64)));
+  }
+  for (std::size_t k = 0; k < receives.size(); ++k)
+    heard.push_back(Block::dense(receives[k].rank, &lengths[k], sizeof(i64)));
+  exchange(told, heard);
+  for (std::size_t k = 0; k < receives.size(); ++k) {
+    require<CommError>(lengths[k] <= receives[k].bytes(), operation_, ": rank ", receives[k].rank,
+                       " sends ", lengths[k], " bytes where at most ", receives[k].bytes(),
+                       " were expected");
+    come.push_back(Block::dense(receives[k].rank, receives[k].first, lengths[k]));
+  }
+  exchange(sends, come);
+}
 
 void Transport::barrier() {  // after k rounds a rank has heard, directly or not, of 2^k others
   const int p = size();

@@ -48,6 +48,12 @@ class TESSERA_API Transport {
   // are not sent. A send may wait for its receive: both belong into exchanges that can meet.
   virtual void exchange(std::span<const Block> sends, std::span<const Block> receives) = 0;
 
+  // The same for dense blocks of a few bytes whose lengths only their senders know: a block of the
+  // receives is room, `lengths` says how much of each came. None with this rank itself.
+  static constexpr i64 short_bytes = 64 << 10;
+  virtual void exchange_short(std::span<const Block> sends, std::span<const Block> receives,
+                              std::span<i64> lengths);
+
   // Collectives over all ranks; counts in bytes. The defaults are made of exchange().
   virtual void barrier();
   virtual void broadcast(void* data, i64 bytes, int root);

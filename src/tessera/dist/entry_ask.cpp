@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
@@ -8,16 +10,6 @@ namespace tessera {
 namespace {
 
 using dist::at;
-
-// Sends each rank its notice; where any rank has a problem, all throw.
-std::vector<Notice> exchange_notices(std::span<const Notice> out, const DNDarray& x,
-                                     const NormalKey& key) {
-  std::vector<Notice> in(out.size());
-  x.comm().alltoall(out.data(), sizeof(Notice), in.data());
-  for (const Notice& n : in)
-    if (n.problem()) throw_first_problem(x, key);
-  return in;
-}
 
 // What a rank asks for, and what its owners can work out from its positions on the split axis
 // alone: where all ranks have the other arrays of the key.
@@ -102,29 +94,79 @@ struct Told {
   IdSet own;
 };
 
-// Hands the wires over. `length`: of what rank q announced.
-template <class Length>
-Told tell(std::vector<Wire>& wires, bool problem, const DNDarray& x, const NormalKey& key,
-          Length&& length) {
-  const Communicator& comm = x.comm();
+using Message = std::vector<std::byte>;
+Block block_of(int rank, const Message& m) {
+  return Block::dense(rank, m.data(), static_cast<i64>(m.size()));
+}
+
+// Notices, and behind each its wire: as long as no wire can be, wherever that is short.
+std::vector<Message> tell_at_once(std::span<const Wire> wires, std::span<const Notice> notices,
+                                  const EntryRows& rows) {
+  const Communicator& comm = rows.array().comm();
   const int p = comm.size(), me = comm.rank();
-  std::vector<Notice> out;
+  std::vector<Message> out(at(p)), in(at(p));
+  std::vector<Block> sends, receives;
+  for (int q = 0; q < p; ++q) {
+    if (q == me) continue;
+    const Message& wire = wires[at(q)].bytes;
+    out[at(q)].resize(sizeof(Notice) + wire.size());
+    dist::copy_bytes(out[at(q)].data(), &notices[at(q)], sizeof(Notice));
+    dist::copy_bytes(out[at(q)].data() + sizeof(Notice), wire.data(), wire.size());
+    in[at(q)].resize(sizeof(Notice) + at(longest_wire(rows.radix(me))));
+    sends.push_back(block_of(q, out[at(q)]));
+    receives.push_back(block_of(q, in[at(q)]));
+  }
+  const std::vector<i64> lengths = comm.exchange_short(sends, receives);
+  for (std::size_t k = 0; k < receives.size(); ++k) {
+    require<CommError>(lengths[k] >= static_cast<i64>(sizeof(Notice)),
+                       "the positions that another rank sent are damaged: they cannot be read");
+    in[at(receives[k].rank)].resize(at(lengths[k]));
+  }
+  return in;
+}
+
+// Hands the wires over; where any rank has a problem, all throw. `length`: of what rank q
+// announced.
+template <class Length>
+Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, const NormalKey& key,
+          Length&& length) {
+  const Communicator& comm = rows.array().comm();
+  const int p = comm.size(), me = comm.rank();
+  std::vector<Notice> out, in(at(p));
   out.reserve(wires.size());
   for (const Wire& wire : wires) out.push_back(Notice::of(wire.form, problem));
-  const std::vector<Notice> in = exchange_notices(out, x, key);
+  in[at(me)] = out[at(me)];
   Told told;
   told.bytes.resize(at(p));
+  const bool at_once = told_at_once(rows);
+  if (at_once) {
+    std::vector<Message> messages = tell_at_once(wires, out, rows);
+    for (int q = 0; q < p; ++q) {
+      if (q == me) continue;
+      Message& m = messages[at(q)];
+      dist::copy_bytes(&in[at(q)], m.data(), sizeof(Notice));
+      m.erase(m.begin(), m.begin() + sizeof(Notice));
+      told.bytes[at(q)] = std::move(m);
+    }
+  } else {
+    comm.alltoall(out.data(), sizeof(Notice), in.data());
+  }
+  for (const Notice& n : in)
+    if (n.problem()) throw_first_problem(rows.array(), key);
   std::vector<Block> sends, receives;
   for (int q = 0; q < p; ++q) {
     told.forms.push_back(q == me ? WireForm{} : in[at(q)].form());
     if (q == me) continue;
-    std::vector<std::byte>&mine = wires[at(q)].bytes, &theirs = told.bytes[at(q)];
-    theirs.resize(at(length(told.forms.back(), q)));
-    if (!mine.empty()) sends.push_back(Block::dense(q, mine.data(), static_cast<i64>(mine.size())));
-    if (!theirs.empty())
-      receives.push_back(Block::dense(q, theirs.data(), static_cast<i64>(theirs.size())));
+    const i64 bytes = length(told.forms.back(), q);
+    Message& theirs = told.bytes[at(q)];
+    require<CommError>(!at_once || static_cast<i64>(theirs.size()) == bytes,
+                       "the positions that another rank sent are damaged: they cannot be read");
+    if (at_once) continue;
+    theirs.resize(at(bytes));
+    if (!wires[at(q)].bytes.empty()) sends.push_back(block_of(q, wires[at(q)].bytes));
+    if (!theirs.empty()) receives.push_back(block_of(q, theirs));
   }
-  comm.exchange(sends, receives);
+  if (!at_once) comm.exchange(sends, receives);
   return told;
 }
 
@@ -149,7 +191,7 @@ Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
     std::vector<Wire> wires(at(p));
     for (int q = 0; q < p; ++q)
       if (q != me) wires[at(q)] = question.wire(wanted_of(q), q);
-    now = tell(wires, question.problem(), x, key, [&](const WireForm& form, int q) {
+    now = tell(wires, question.problem(), rows, key, [&](const WireForm& form, int q) {
       return form.kind == WireKind::positions ? question.bytes_of_positions(q)
                                               : form.bytes(rows.radix(me));
     });
@@ -184,13 +226,19 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
   std::vector<Wire> wires(at(p));
   for (int q = 0; q < p; ++q)
     if (q != me) wires[at(q)] = encode(all.within(x.part().begin(q), x.part().end(q)));
-  Told told = tell(wires, problem, x, key,
+  Told told = tell(wires, problem, rows, key,
                    [&](const WireForm& form, int) { return form.bytes(rows.radix(me)); });
   told.own = all.within(x.part().begin(me), x.part().end(me));
   return told;
 }
 
 }  // namespace
+
+bool told_at_once(const EntryRows& rows) {
+  i64 most = 0;
+  for (int r = 0; r < rows.array().part().ranks(); ++r) most = std::max(most, rows.radix(r));
+  return static_cast<i64>(sizeof(Notice)) + longest_wire(most) <= Transport::short_bytes;
+}
 
 std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
                                         const Partition& part) {

@@ -182,7 +182,7 @@ void exchange_asked(Explanation& e, const DNDarray& x, const NormalKey& k, const
       if (q == r) continue;
       const i64 places = std::min(asked.entries[at(r)], rows.radix(q));
       const i64 bytes = most_wire_bytes(places, rows.radix(q));
-      send(e, r, 1, bytes, true);
+      send(e, r, told_at_once(rows) ? 0 : 1, bytes, true);
       if (asked.rows_come_back)
         send(e, q, 1, places * rows.row_bytes());
       else

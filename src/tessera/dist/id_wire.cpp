@@ -23,21 +23,33 @@ constexpr i64 most_gaps = (i64{1} << 27) - 1;  // what fits into a notice
   throw CommError("the positions that another rank sent are damaged: they cannot be read");
 }
 
-// A stream of bits, lowest first.
+// A place in zeroed words where bits are appended, lowest first; what is not whole yet stays in a
+// register until flush(). Two of them may meet in one word.
 class BitWriter {
  public:
-  explicit BitWriter(i64 bits) : words_(at(bits / 64 + 2)) {}
-  void set(i64 bit) { words_[at(bit >> 6)] |= std::uint64_t{1} << (bit & 63); }
-  void put(i64 bit, std::uint64_t value) {
-    words_[at(bit >> 6)] |= value << (bit & 63);
-    if ((bit & 63) != 0) words_[at(bit >> 6) + 1] |= value >> (64 - (bit & 63));
+  BitWriter(std::uint64_t* words, i64 bit) : word_(words + (bit >> 6)), fill_(bit & 63) {}
+  void one_after(i64 zeros) {
+    for (fill_ += zeros; fill_ >= 64; fill_ -= 64) next();
+    rest_ |= std::uint64_t{1} << fill_++;
   }
-  void copy_to(std::span<std::byte> bytes) const {
-    copy_bytes(bytes.data(), words_.data(), bytes.size());
+  void put(std::uint64_t value, int count) {  // of less than 64 bits
+    rest_ |= value << fill_;
+    fill_ += count;
+    if (fill_ < 64) return;
+    next();
+    fill_ -= 64;
+    rest_ = value >> (count - fill_);
   }
+  void flush() { *word_ |= rest_; }
 
  private:
-  std::vector<std::uint64_t> words_;
+  void next() {
+    *word_++ |= rest_;
+    rest_ = 0;
+  }
+  std::uint64_t* word_;
+  std::uint64_t rest_ = 0;
+  i64 fill_;  // bits of the word at hand; 64 only behind a one
 };
 
 class BitReader {
@@ -46,10 +58,10 @@ class BitReader {
     copy_bytes(words_.data(), bytes.data(), bytes.size());
   }
   std::uint64_t word(i64 w) const { return words_[at(w)]; }
-  i64 take(i64 bit, int count) const {
-    std::uint64_t value = words_[at(bit >> 6)] >> (bit & 63);
-    if ((bit & 63) != 0) value |= words_[at(bit >> 6) + 1] << (64 - (bit & 63));
-    return static_cast<i64>(value & ((std::uint64_t{1} << count) - 1));
+  i64 take(i64 bit, int count) const {  // at most most_low bits: with those before them, one word
+    std::uint64_t value = 0;
+    std::memcpy(&value, reinterpret_cast<const std::byte*>(words_.data()) + (bit >> 3), 8);
+    return static_cast<i64>(value >> (bit & 7) & ((std::uint64_t{1} << count) - 1));
   }
 
  private:
@@ -70,15 +82,14 @@ WireForm gaps_of(std::span<const i64> sorted, i64 base, i64 radix, WireKind kind
   if (n == 0 || n > most_gaps) return best;
   const int mean = std::bit_width(static_cast<std::uint64_t>((radix - n) / n));
   const int low = std::clamp(mean - 2, 0, most_low - 2);
-  std::array<i64, 3> high{};
-  i64 next = base;
-  for (const i64 id : sorted) {
-    const i64 gap = (id - next) >> low;
-    high[0] += gap;
-    high[1] += gap >> 1;
-    high[2] += gap >> 2;
-    next = id + 1;
+  i64 high0 = (sorted[0] - base) >> low, high1 = high0 >> 1, high2 = high0 >> 2;
+  for (std::size_t k = 1; k < sorted.size(); ++k) {
+    const i64 gap = (sorted[k] - sorted[k - 1] - 1) >> low;
+    high0 += gap;
+    high1 += gap >> 1;
+    high2 += gap >> 2;
   }
+  const std::array<i64, 3> high{high0, high1, high2};
   i64 least = 0;
   for (int k = 0; k < 3; ++k) {
     const i64 bits = n * (1 + low + k) + high[at(k)];
@@ -91,42 +102,47 @@ WireForm gaps_of(std::span<const i64> sorted, i64 base, i64 radix, WireKind kind
 
 void put_gaps(const WireForm& form, std::span<const i64> sorted, i64 base,
               std::span<std::byte> out) {
-  BitWriter bits(form.listed * (1 + form.low) + form.high);
-  const std::uint64_t mask = (std::uint64_t{1} << form.low) - 1;
-  i64 next = base, unary = 0, low = form.listed + form.high;
+  const i64 unary = form.listed + form.high;
+  std::vector<std::uint64_t> words(at((unary + form.listed * form.low) / 64 + 1));
+  BitWriter ones(words.data(), 0), lows(words.data(), unary);
+  const int low = form.low;
+  const std::uint64_t mask = (std::uint64_t{1} << low) - 1;
+  i64 next = base;
   for (const i64 id : sorted) {
-    const auto gap = static_cast<std::uint64_t>(id - next);
-    unary += static_cast<i64>(gap >> form.low);
-    bits.set(unary++);
-    if (form.low > 0) bits.put(low, gap & mask);
-    low += form.low;
+    const i64 gap = id - next;
+    ones.one_after(gap >> low);
+    lows.put(static_cast<std::uint64_t>(gap) & mask, low);
     next = id + 1;
   }
-  bits.copy_to(out);
+  ones.flush();
+  lows.flush();
+  copy_bytes(out.data(), words.data(), out.size());
 }
 
 // f(id), ascending.
 template <class F>
 void each_of_gaps(const WireForm& form, std::span<const std::byte> bytes, i64 base, i64 radix,
-                  F&& f) {
+                  const F& f) {
   const BitReader bits(bytes);
   const i64 unary = form.listed + form.high, last = base + radix;
-  i64 id = base - 1, before = 0, low = unary, found = 0;
-  for (i64 w = 0; w * 64 < unary; ++w) {
-    std::uint64_t rest = bits.word(w);
-    if (const i64 left = unary - w * 64; left < 64) rest &= (std::uint64_t{1} << left) - 1;
-    for (; rest != 0; rest &= rest - 1) {
-      const i64 at_bit = w * 64 + std::countr_zero(rest), zeros = at_bit - before;
-      if (found == form.listed || zeros > radix >> form.low) refuse();
-      id += 1 + (zeros << form.low) + (form.low > 0 ? bits.take(low, form.low) : 0);
+  const int listed_bits = form.low;
+  const auto ones_of = [&](i64 w) {
+    const i64 left = unary - w * 64;
+    return left < 64 ? bits.word(w) & ((std::uint64_t{1} << left) - 1) : bits.word(w);
+  };
+  i64 ones = 0;
+  for (i64 w = 0; w * 64 < unary; ++w) ones += std::popcount(ones_of(w));
+  if (ones != form.listed) refuse();  // then there are as many zeros as the form says
+  i64 id = base - 1, before = 0, low = unary;
+  for (i64 w = 0; w * 64 < unary; ++w)
+    for (std::uint64_t rest = ones_of(w); rest != 0; rest &= rest - 1) {
+      const i64 at_bit = w * 64 + std::countr_zero(rest);
+      id += 1 + ((at_bit - before) << listed_bits) + bits.take(low, listed_bits);
       if (id >= last) refuse();
       before = at_bit + 1;
-      low += form.low;
-      ++found;
+      low += listed_bits;
       f(id);
     }
-  }
-  if (found != form.listed) refuse();
 }
 
 std::vector<i64> take_gaps(const WireForm& form, std::span<const std::byte> bytes, i64 base,
@@ -198,6 +214,8 @@ i64 most_wire_bytes(i64 ids, i64 radix) {
                   simple_bytes(WireKind::bits, ids, radix));
 }
 
+i64 longest_wire(i64 radix) { return (radix + 7) / 8; }  // a bit for each
+
 i64 WireForm::bytes(i64 radix) const {
   if (listed < 0 || listed > radix || low > most_low || high > (radix >> low)) {
     if (kind != WireKind::positions) refuse();
@@ -205,7 +223,7 @@ i64 WireForm::bytes(i64 radix) const {
   switch (kind) {
     case WireKind::numbers: return listed * bytes_of_number(radix);
     case WireKind::runs: return listed * 2 * bytes_of_number(radix);
-    case WireKind::bits: return (radix + 7) / 8;
+    case WireKind::bits: return longest_wire(radix);
     case WireKind::gaps:
     case WireKind::holes: return (listed * (1 + low) + high + 7) / 8;
     default: return 0;
@@ -311,7 +329,8 @@ void decode_into(IdSet& set, const WireForm& form, std::span<const std::byte> by
   const i64 radix = set.last() - set.first();
   if (form.kind == WireKind::gaps) {
     if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse();
-    each_of_gaps(form, bytes, set.first(), radix, [&](i64 id) { set.add(id); });
+    const IdSet::Ascending ids(set);
+    each_of_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
     return;
   }
   if (form.kind != WireKind::bits) {

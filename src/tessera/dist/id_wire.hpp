@@ -44,6 +44,7 @@ struct Wire {
 TESSERA_API i64 bytes_of_number(i64 radix);  // 1, 2, 4 or 8
 // No form is longer than the shortest of numbers, runs and bits.
 TESSERA_API i64 most_wire_bytes(i64 ids, i64 radix);
+TESSERA_API i64 longest_wire(i64 radix);  // whatever the ids
 TESSERA_API Wire encode(std::span<const i64> sorted, i64 base, i64 radix);
 TESSERA_API Wire encode(const IdSet& set);
 // Absolute ids again, sorted.

@@ -313,14 +313,17 @@ Array checked_positions(const Array& positions, i64 axis, i64 size) {
   const Array dense = positions.to(cpu).astype(DType::i64).contiguous();
   const i64* from = dense.host<i64>();
   const i64 n = dense.size();
-  i64 least = 0, most = -1;
+  // Both in one pass, without branches, for vector units: [-size, size) is one unsigned range.
+  const auto range = static_cast<std::uint64_t>(size);
+  std::uint64_t outside = 0, negative = 0;
   for (i64 i = 0; i < n; ++i) {
-    least = std::min(least, from[i]);
-    most = std::max(most, from[i]);
+    const auto v = static_cast<std::uint64_t>(from[i]);
+    outside |= static_cast<std::uint64_t>(v + range >= 2 * range);
+    negative |= v;
   }
-  if (least < -size || most >= size)  // the first of them is named
+  if (outside != 0)  // the first of them is named
     for (i64 i = 0; i < n; ++i) resolve_integer(from[i], axis, size);
-  if (least >= 0) return dense;
+  if (negative >> 63 == 0) return dense;
   const Array out =
       Array(Storage::allocate(cpu, n * 8), Layout::contiguous(dense.shape()), DType::i64);
   i64* to = out.host<i64>();

@@ -23,6 +23,7 @@ namespace {
 constexpr i64 collective_bytes = 32 << 10;
 // Memory of all packed pieces that one exchange may have under way.
 constexpr i64 pieces_bytes = 64 << 20;
+constexpr int short_tag = 3;  // transfer.cpp has the others
 
 // What MPI says of itself; one that cannot be asked is never given a pointer of a device.
 bool takes_cuda_memory() {
@@ -137,6 +138,55 @@ void MpiTransport::exchange(const tessera::Stream* stream, std::span<const Block
     } catch (...) {
       abandon();
       throw;
+    }
+  });
+}
+
+// One look at all of them costs MPI as much as one at each.
+void MpiTransport::exchange_short(std::span<const Block> sends, std::span<const Block> receives,
+                                  std::span<i64> lengths) {
+  guarded([&] {
+    const std::size_t n = receives.size() + sends.size();
+    std::vector<MPI_Request> requests(n, MPI_REQUEST_NULL);
+    std::vector<MPI_Status> statuses(n);
+    std::vector<int> others;
+    Patience patience(world_, members_, operation_);
+    try {
+      MPI_Request* next = requests.data();
+      for (const Block& b : receives)
+        world_.call([&] {
+          return MPI_Irecv(b.first, static_cast<int>(b.bytes()), MPI_BYTE, b.rank, short_tag, comm_,
+                           next++);
+        });
+      for (const Block& b : sends)
+        world_.call([&] {
+          return MPI_Isend(b.first, static_cast<int>(b.bytes()), MPI_BYTE, b.rank, short_tag, comm_,
+                           next++);
+        });
+      for (int done = 0;;) {
+        world_.call([&] {
+          return MPI_Testall(static_cast<int>(n), requests.data(), &done, statuses.data());
+        });
+        if (done != 0) break;
+        if (patience.long_wait() && others.empty()) {
+          for (const Block& b : receives) others.push_back(b.rank);
+          for (const Block& b : sends) others.push_back(b.rank);
+        }
+        patience.pause(others);
+      }
+    } catch (...) {  // what has not met its message must not write into the caller's memory
+      for (std::size_t k = 0; k < n; ++k)
+        if (requests[k] != MPI_REQUEST_NULL)
+          world_.attempt([&] {
+            if (k < receives.size()) MPI_Cancel(&requests[k]);
+            return MPI_Request_free(&requests[k]);
+          });
+      throw;
+    }
+    for (std::size_t k = 0; k < receives.size(); ++k) {
+      int count = 0;
+      MPI_Get_count(&statuses[k], MPI_BYTE, &count);
+      lengths[k] = count;
     }
   });
 }

@@ -26,6 +26,8 @@ class MpiTransport final : public Transport {
   void exchange(std::span<const Block> sends, std::span<const Block> receives) override {
     exchange(nullptr, sends, receives);
   }
+  void exchange_short(std::span<const Block> sends, std::span<const Block> receives,
+                      std::span<i64> lengths) override;
   void barrier() override;
   void broadcast(void* data, i64 bytes, int root) override;
   void allgather(const void* mine, i64 bytes, void* all) override;
