@@ -19,7 +19,7 @@ struct KrylovSchur {
   Engine& e;
   Shards A;
   const EigsSettings& settings;
-  i64 m;
+  i64 n, m;  // numbers of a vector, vectors of the basis
   bool real;
   Basis V;
   Array H, numbers;  // A V = V H (m+1 x m, row-major); {columns so far, last measure}
@@ -32,6 +32,7 @@ struct KrylovSchur {
       : e(engine),
         A(Shards::square(a, shape, engine.device)),
         settings(s),
+        n(A.in.size()),
         m(rows),
         real(!is_complex(t)),
         V(engine, "V", rows + 1, A.in, t) {
@@ -127,10 +128,11 @@ struct KrylovSchur {
     const Basis::Result r = V.orthonormalise(j + 1);
     for (i64 i = 0; i <= j; ++i) h(i, j) = c128(r.coefficients[static_cast<std::size_t>(i)]);
     double beyond = 0;
-    if (!r.dependent) {
+    const bool whole = j + 1 == n;  // the basis spans all there is: what is left is rounding errors
+    if (!r.dependent && !whole) {
       beyond = r.length;
       h(j + 1, j) = c128(beyond, 0);
-    } else {  // the space is invariant: go on outside of it
+    } else if (!whole) {  // the space is invariant: go on outside of it
       V.randomise(j + 1, settings.seed + 1 + static_cast<std::uint64_t>(e.iteration()));
     }
     const i64 count = j + 1;
@@ -187,7 +189,7 @@ EigenResult eigs(const NamedLinop& A, const Space& space, const EigsSettings& se
   require<ArgumentError>(settings.ncv == 0 || settings.ncv > settings.k + 1, "eigs: ncv ",
                          settings.ncv, " must exceed k + 1 = ", settings.k + 1);
   const i64 given = settings.ncv > 0 ? settings.ncv : std::max<i64>(2 * settings.k + 1, 20),
-            ncv = std::min(given, n - 1);
+            ncv = std::min(given, n);
   Engine e("eigs", options, like.device(), like.dtype());
   KrylovSchur s(e, A, settings, like.shape(), like.dtype(), ncv);
   return krylov_search(
