@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "dist.hpp"
+#include "matrix.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::python {
@@ -136,6 +137,10 @@ std::optional<Array> find_array(nb::handle h, std::optional<DType> dtype) {
   if (PyObject_CheckBuffer(o)) {
     if (auto a = from_buffer(o)) return a;
     if (has(h, "__array_interface__")) return through_numpy(h);
+  }
+  if (is_matrix(h)) {  // where it lies, and of dtypes that NumPy does not have
+    const AnyMatrix& m = matrix_of(h);
+    return released([&] { return full_copy(m, {}, {}); });
   }
   if (PyType_Check(o)) return std::nullopt;  // classes have the attributes below, unbound
   // DLPack first: its producers make our stream wait for what theirs still compute.

@@ -34,15 +34,6 @@ double tolerance_from(nb::handle h, std::string_view who) {
 
 namespace {
 
-Turn turn_from(nb::handle h, std::string_view who) {
-  const std::string text = nb::cast<std::string>(nb::str(nb::borrow(h)));
-  if (text == "0" || text == "N") return Turn::none;
-  if (text == "1" || text == "T") return Turn::transposed;
-  require<ArgumentError>(text == "2" || text == "C", who, ": trans is ", text,
-                         "; expected 0 or 'N', 1 or 'T' (transposed), 2 or 'C' (adjoint)");
-  return Turn::adjoint;
-}
-
 template <class F>
 nb::object one(nb::handle a, const char* who, F&& f) {
   const Array x = as_array(a, who);
@@ -202,6 +193,15 @@ void bind_factors(nb::module_& m) {
 }
 
 }  // namespace
+
+Turn turn_from(nb::handle h, std::string_view who) {
+  const std::string text = nb::cast<std::string>(nb::str(nb::borrow(h)));
+  if (text == "0" || text == "N") return Turn::none;
+  if (text == "1" || text == "T") return Turn::transposed;
+  require<ArgumentError>(text == "2" || text == "C", who, ": trans is ", text,
+                         "; expected 0 or 'N', 1 or 'T' (transposed), 2 or 'C' (adjoint)");
+  return Turn::adjoint;
+}
 
 void bind_linalg(nb::module_& m) {
   bind_one(m, "_inverse", &la::inverse);

@@ -10,6 +10,7 @@ namespace tessera::python {
 
 linalg::NormOrder order_from(nb::handle h);
 linalg::QrMode qr_mode_from(std::string_view mode);
+Turn turn_from(nb::handle h, std::string_view who);  // 0, 1, 2 or 'N', 'T', 'C'
 // Nothing given: what the precision and the sizes say.
 double tolerance_from(nb::handle h, std::string_view who);
 

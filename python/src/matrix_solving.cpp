@@ -66,6 +66,16 @@ void bind_systems(nb::module_& m) {
       },
       "a"_a, "b"_a, nb::sig("def _solve(a: AnyMatrix, b: ArrayLike) -> Array"));
   m.def(
+      "_solve_triangular",
+      [](const AnyMatrix& a, nb::handle b, nb::handle trans, bool lower, bool unit) {
+        const Array y = as_array(b, "solve_triangular");
+        const la::TriangularOptions o{lower, turn_from(trans, "solve_triangular"), unit};
+        return wrap(released([&] { return solve_triangular(a, y, o); }));
+      },
+      "a"_a, "b"_a, "trans"_a, "lower"_a, "unit"_a,
+      nb::sig("def _solve_triangular(a: AnyMatrix, b: ArrayLike, trans: int | str, lower: bool, "
+              "unit: bool) -> Array"));
+  m.def(
       "_lstsq",
       [](const AnyMatrix& a, nb::handle b, nb::handle rcond) {
         const Array y = as_array(b, "lstsq");

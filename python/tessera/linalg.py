@@ -20,6 +20,7 @@ from ._tessera import (
     Cholesky,
     Dense,
     Lu,
+    Matrix,
     NamedLinop,
     SimpleLinop,
     _as_working,
@@ -47,6 +48,7 @@ from ._tessera import (
     _svdvals,
     _trace,
     asarray,
+    zeros,
 )
 from ._tessera import matmul as _matmul
 
@@ -357,7 +359,12 @@ def eigs(
     [5.0, -3.0]
     """
     inverted = which == "SM" and not isinstance(A, NamedLinop)
-    if not isinstance(A, NamedLinop):
+    if isinstance(A, AnyMatrix) and not inverted:
+        device = A.device if device is None else device
+        dtype = _as_working(zeros(0, dtype=A.dtype)).dtype if dtype is None else dtype
+        shape = A.shape[1:] if shape is None else shape
+        A = Matrix(A)
+    elif not isinstance(A, NamedLinop):
         matrix = _as_working(A)
         device = matrix.device if device is None else device
         dtype = matrix.dtype if dtype is None else dtype

@@ -322,3 +322,62 @@ def test_refusals() -> None:
         tm.compute_k(tm.TriangularBit(links(3)), 0.0)
     with pytest.raises(ts.DimError):
         ts.Matrix(tm.Identity(3), ("N",), ("N",))
+
+
+@pytest.mark.parametrize("trans", [0, 1, 2])
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("lower", [False, True])
+def test_one_triangle_of_any_form(lower: bool, unit: bool, trans: int) -> None:
+    n, rng = 40, np.random.default_rng(11)
+    a = rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n)) + 8 * np.eye(n)
+    b = rng.standard_normal((n, 2))
+    forms = {
+        "Dense": (tm.Dense(a), a),
+        "upper": (tm.Triangular(a, check=False), np.triu(a)),
+        "lower": (3 * tm.Triangular(a, lower=True, check=False), 3 * np.tril(a)),
+        "strict": (tm.Triangular(a, strict=True, check=False), np.triu(a, 1)),
+        "Symmetric": (tm.Symmetric(a, check=False).conj(), (np.triu(a) + np.triu(a, 1).T).conj()),
+        "Diagonal": (tm.Diagonal(np.diag(a)), np.diag(np.diag(a))),
+    }
+    for name, (m, full) in forms.items():
+        t = np.tril(full) if lower else np.triu(full)
+        if unit:
+            t = t - np.diag(np.diag(t)) + np.eye(n)
+        elif name == "strict":
+            with pytest.raises(ValueError, match="Singular"):
+                la.solve_triangular(m, b, trans, lower)
+            continue
+        want = [t, t.T, t.conj().T][trans]
+        x = la.solve_triangular(m, b, trans, lower, unit)
+        residual = np.linalg.norm(want @ x.numpy() - b)
+        assert residual < 1e-10 * max(1, np.linalg.norm(x.numpy())), (name, residual)
+    with pytest.raises(ValueError, match="square"):
+        la.solve_triangular(tm.Dense((2, 3)), [1.0, 2.0])
+
+
+def test_matrices_are_arrays_where_they_lie() -> None:
+    m = tm.Symmetric([[4.0, 1.0], [1.0, 3.0]], device="sim:0")
+    assert str(ts.asarray(m).device) == "sim:0"
+    factor = la.cholesky_factor(m)
+    x = factor.solve(ts.array([1.0, 2.0], device="sim:0"))
+    np.testing.assert_allclose(x.to("cpu"), np.linalg.solve([[4, 1], [1, 3]], [1, 2]))
+    short = tm.Triangular(ts.array([[2.0, 1.0], [0.0, 4.0]]).astype("bfloat16"))
+    assert ts.asarray(short).dtype == "bfloat16"
+    np.testing.assert_allclose(la.solve_triangular(short, [4.0, 4.0]), [1.5, 1.0])
+
+
+@pytest.mark.parametrize("n", [4, 5, 8, 19, 21, 22])
+def test_few_eigenvalues_of_small_and_packed_matrices(n: int) -> None:
+    for seed in range(4):
+        a = np.random.default_rng(seed).integers(0, 4, (n, n)).astype("uint8")
+        bits = a > 1
+        for m, full in [
+            (tm.Dense(a), a),
+            (tm.Bit(bits), bits),
+            (tm.Symmetric(a, check=False), np.triu(a) + np.triu(a, 1).T),
+        ]:
+            full = full.astype(float)
+            values, vectors = la.eigs(m, 2, seed=seed)
+            np.testing.assert_allclose(full @ vectors.numpy(), vectors.numpy() * values.numpy(), atol=1e-7)
+            every = np.sort(np.abs(np.linalg.eigvals(full)))[::-1]
+            np.testing.assert_allclose(np.abs(values.numpy()), every[:2], rtol=1e-7, atol=1e-7)

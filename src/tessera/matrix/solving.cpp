@@ -291,6 +291,21 @@ Array solve(const AnyMatrix& m, const Array& b) {
   return vector ? x.squeeze(1) : x;
 }
 
+Array solve_triangular(const AnyMatrix& m, const Array& b, const linalg::TriangularOptions& o) {
+  require_square("solve_triangular", m);
+  const bool as_it_is = m.form() == Form::triangular && m.lower() == o.lower &&
+                        !(o.unit && (m.payload().strict || !is_number(m.scale(), 1)));
+  AnyMatrix t =
+      as_it_is ? m : AnyMatrix::triangular(m.array({}, b.device()), o.lower, false, false);
+  if (o.turn == Turn::transposed) t = t.transpose();
+  if (o.turn == Turn::adjoint) t = t.adjoint();
+  if (o.unit) {
+    t.properties() = Properties(t.rows(), t.cols());
+    t.properties().declare(Property::has_unit_diagonal, true);
+  }
+  return solve(t, b);
+}
+
 Value determinant(const AnyMatrix& m) {
   require_square("determinant", m);
   if (const auto& known = m.properties().derived().determinant) return *known;

@@ -18,6 +18,9 @@ namespace tessera {
 TESSERA_API AnyMatrix inverse(const AnyMatrix& m);
 // m x = b, b a vector or a matrix; x lies where b does.
 TESSERA_API Array solve(const AnyMatrix& m, const Array& b);
+// Of one triangle of m, which alone is read.
+TESSERA_API Array solve_triangular(const AnyMatrix& m, const Array& b,
+                                   const linalg::TriangularOptions& options = {});
 TESSERA_API Value determinant(const AnyMatrix& m);  // a real or a complex number
 TESSERA_API Value determinant(AnyMatrix& m);
 struct LogDeterminant {
