@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products on a GPU: numbers against cuBLAS called directly, bits against a rate. cuBLAS is found
-// in the process, where the CUDA plug-in has loaded it; nothing is linked.
+// Products on a GPU: numbers against cuBLAS called directly, bits against a rate; stacks of
+// matrices. cuBLAS is found in the process, where the CUDA plug-in has loaded it; nothing is
+// linked.
 #include <dlfcn.h>
 
 #include "ratio.hpp"
@@ -95,12 +96,31 @@ void bits(Device gpu) {
       right ? "limit: 8 Pop/s; 128 rows equal to the host's" : "WRONG COUNTS");
 }
 
+// Stacks that one launch factors, for information beside the host's LAPACK.
+void stacks(Device gpu) {
+  for (const i64 n : {32, 64}) {
+    const i64 count = 32768 / n;
+    const Array a = Random(3).normal({count, n, n}, DType::f32, gpu), here = a.to(cpu);
+    const std::string what = cat(" of ", count, " matrices of ", n, "^2 float32, cuda");
+    compare(
+        "qr" + what, "LAPACK", 0,
+        [&] {
+          linalg::qr(a);
+          Stream::home(gpu).sync();
+        },
+        [&] { linalg::qr(here); });
+    compare(
+        "svd" + what, "LAPACK", 0, [&] { linalg::svd(a); }, [&] { linalg::svd(here); });
+  }
+}
+
 }  // namespace
 
 void bench_cuda_algebra() {
   if (!why_unavailable(Kind::cuda).empty()) return;
   const Device gpu = Device::parse("cuda:0");
   numbers(gpu);
+  stacks(gpu);
   bits(gpu);
 }
 

@@ -2,13 +2,16 @@
 // Dense algebra on CUDA: cuSOLVER's 64-bit functions matrix by matrix, triangles by cuBLAS, and
 // small kernels for what LAPACK does besides (permutations, products of pivots, cleared triangles).
 // Matrices of at most 32 rows and columns are factored and solved by one warp each, a whole stack
-// in one launch (small_cuda.cuh); eigenvalues of stacks of Hermitian ones go to cuSOLVER in one
+// in one launch (small_cuda.cuh); QR and singular values of those that fit into shared memory are
+// found by one block each (block_qr_cuda.cuh, block_svd_cuda.cuh); eigenvalues of stacks of
+// Hermitian ones go to cuSOLVER in one call, those of general ones one by one: it has no other
 // call. Columns are not exchanged in QR, and left eigenvectors are not found: NotAvailable.
 #include <cuComplex.h>
 
 #include "tessera/device/cuda/handles.hpp"
 #include "tessera/kernels/cuda/compose.hpp"
 #include "tessera/kernels/cuda/grid.cuh"
+#include "tessera/kernels/linalg/block_svd_cuda.cuh"
 #include "tessera/kernels/linalg/dense.hpp"
 #include "tessera/kernels/linalg/parts_cuda.cuh"
 #include "tessera/kernels/linalg/small_cuda.cuh"
@@ -28,6 +31,7 @@ struct DenseState {
   DenseSpec spec;
   std::size_t device_bytes = 0, host_bytes = 0;  // of cuSOLVER
   i64 solver_at = 0, info_at = 0, pivots_at = 0, extra_at = 0, more_at = 0, blas_at = 0;
+  i64 block_bytes = 0;  // shared memory of one block for each matrix, or 0: not done so
 };
 
 constexpr i64 blas_bytes = (i64{4} << 20) + 256;
@@ -324,8 +328,20 @@ struct Run {
     }
   }
 
+  void by_blocks() const {
+    T *a = part<T>(0, 0, 1), *first = part<T>(1, 0, 1);
+    if (p.op == DenseOp::qr)
+      block_qr(BlockQr(p), s.block_bytes, a, p.vectors ? first : nullptr, part<T>(2, 0, 1), info(0),
+               stream);
+    else
+      block_svd(BlockSvd(p), s.block_bytes, a, first, part<R>(2, 0, 1), part<T>(3, 0, 1), info(0),
+                stream);
+    report(4);
+  }
+
   void all() const {
     if (is_small(p)) return small();
+    if (s.block_bytes > 0) return by_blocks();
     if (p.op == DenseOp::triangular_solve) return triangular_solve();
     SolverLock solver(launch.device_index, stream);
     switch (p.op) {
@@ -423,6 +439,27 @@ std::size_t room_of_orgqr(const DenseSpec& p, int device) {
   return static_cast<std::size_t>(size) * sizeof(T);
 }
 
+// The shared memory that a block takes for one matrix; 0 where it has not so much, and for a few
+// matrices that are large enough to keep the whole device busy one after another.
+template <class T>
+i64 bytes_of_block(const DenseSpec& p, int device) {
+  constexpr i64 large = 64 * 64, few = 4, more_than_any = 1 << 16;
+  const bool qr = p.op == DenseOp::qr;
+  if (!qr && p.op != DenseOp::svd) return 0;
+  if (p.m * p.n > more_than_any || (p.m * p.n > large && p.batch < few)) return 0;
+  const i64 bytes = qr ? BlockQr::bytes<T>(p) : BlockSvd::bytes<T>(p);
+  int most = 0;
+  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "asking for the shared memory of a block");
+  if (bytes > most) return 0;
+  const DeviceGuard guard(device);
+  const void* kernel = qr ? reinterpret_cast<const void*>(&run_block_qr<T>)
+                          : reinterpret_cast<const void*>(&run_block_svd<T>);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+        "asking for shared memory");
+  return bytes;
+}
+
 template <class T>
 Prepared prepare(const DenseSpec& spec, int device) {
   auto s = std::make_shared<DenseState>();
@@ -431,7 +468,8 @@ Prepared prepare(const DenseSpec& spec, int device) {
             n = std::min(spec.m, spec.n);
   WorkspacePlan ws;
   s->info_at = ws.take((spec.batch + 1) * static_cast<i64>(sizeof(int)));
-  if (is_small(spec)) {
+  s->block_bytes = bytes_of_block<T>(spec, device);
+  if (is_small(spec) || s->block_bytes > 0) {
     // nothing of a library
   } else if (spec.op == DenseOp::triangular_solve) {
     prepare_blas(device);
@@ -443,12 +481,13 @@ Prepared prepare(const DenseSpec& spec, int device) {
     case DenseOp::inverse: s->pivots_at = ws.take(spec.n * 8); break;
     case DenseOp::slogdet: s->pivots_at = ws.take(spec.batch * spec.n * 8); break;
     case DenseOp::qr:
+      if (s->block_bytes > 0) break;
       s->device_bytes = std::max(s->device_bytes, room_of_orgqr<T>(spec, device));
       s->extra_at = ws.take(n * size);
       break;
     case DenseOp::eig: s->extra_at = ws.take(spec.vectors ? spec.n * spec.n * size : 0); break;
     case DenseOp::svd:
-      if (spec.m >= spec.n) break;
+      if (spec.m >= spec.n || s->block_bytes > 0) break;
       s->extra_at = ws.take(m * n * size);
       s->more_at = ws.take((m * (spec.full ? m : n) + n * n) * size);
       break;
