@@ -8,8 +8,29 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from . import _tessera as _core
+from ._matrix import AnyMatrix
 
 __all__ = ["Choice", "ComputeContext", "Resolved", "context", "precision_mode", "resolve", "set_precision_mode"]
+
+# Functions that are weighed as the operation whose costs were measured.
+_weighed_as = {
+    **dict.fromkeys(("add", "subtract", "multiply", "divide"), "elementwise"),
+    **dict.fromkeys(("sum", "trace", "norm"), "reduce"),
+    **dict.fromkeys(("svdvals", "pinv", "matrix_rank", "cond"), "svd"),
+    **dict.fromkeys(("lu", "det", "slogdet"), "solve"),
+    "gemv": "matvec",
+    "inv": "inverse",
+    "eigvalsh": "eigh",
+    "eigvals": "eig",
+    "boolean_product": "bit_matmul",
+}
+
+
+def _chosen(op: str, operands: tuple[Any, ...]) -> Any:
+    if op in ("lu", "det", "slogdet") and len(operands) == 1:  # factors, and as good as no right side
+        a = operands[0] if isinstance(operands[0], AnyMatrix) else _core.asarray(operands[0])
+        operands = (a, _core.zeros(a.shape[-1:], dtype=a.dtype, device=a.device))
+    return _core._choose(_weighed_as.get(op, op), *operands)
 
 
 class Choice(NamedTuple):
@@ -88,10 +109,12 @@ class ComputeContext:
     def choose(self, op: str, *operands: Any) -> Choice:
         """Where ``op`` on these operands would run: elementwise, reduce, matvec, matmul, solve, inverse, …
 
+        Names of functions are taken too: add, sum, det, eigvals, …
+
         >>> ts.context().choose("reduce", ts.ones(10)).transferred_bytes
         0
         """
-        return Choice(*_core._choose(op, *operands))
+        return Choice(*_chosen(op, operands))
 
     def explain(self, op: str, *operands: Any) -> str:
         """A line for each device: what the operation would take there, or why it is out of the question.
@@ -99,7 +122,7 @@ class ComputeContext:
         >>> ts.context().explain("matmul", ts.ones((3, 4)), ts.ones((4, 5))).startswith("cpu: ")
         True
         """
-        return _core._choose(op, *operands)[4]
+        return _chosen(op, operands)[4]
 
     def force(self, device: Any = None) -> None:
         """This device for everything; None: the quickest again.

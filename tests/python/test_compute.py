@@ -49,6 +49,16 @@ def test_questions_that_make_no_sense(op, shapes, text):
         ts.context().explain(op, *(ts.ones(s) for s in shapes))
 
 
+@pytest.mark.parametrize("function", ["add", "divide", "sum", "det", "lu", "inv", "eigvals", "svdvals", "pinv", "norm"])
+def test_functions_are_weighed_too(function):
+    two = function in ("add", "divide")
+    for a in (ts.eye(5), ts.matrix.Symmetric(5), ts.ones((5, 5), dtype="complex64")):
+        choice = ts.context().choose(function, *([a, a] if two else [a]))
+        assert choice.device == "cpu" and choice.compute_seconds > 0
+    with pytest.raises(ValueError, match="square|shape"):
+        ts.context().explain("det", ts.ones((2, 3)))
+
+
 def test_settings():
     c = ts.context()
     with pytest.raises(ts.DeviceError, match="sim:0 was asked for, which this context does not use"):
