@@ -381,3 +381,17 @@ def test_few_eigenvalues_of_small_and_packed_matrices(n: int) -> None:
             np.testing.assert_allclose(full @ vectors.numpy(), vectors.numpy() * values.numpy(), atol=1e-7)
             every = np.sort(np.abs(np.linalg.eigvals(full)))[::-1]
             np.testing.assert_allclose(np.abs(values.numpy()), every[:2], rtol=1e-7, atol=1e-7)
+
+
+def test_what_is_kept_is_never_stale() -> None:
+    x = np.diag([2.0, 3.0])
+    m = tm.Dense(x, copy=False)  # NumPy may write to it at any time
+    for first in (2.0, 7.0, 5.0):
+        x[0, 0] = first
+        assert (m.trace(), m.sum()) == (first + 3, first + 3)
+        assert math.isclose(la.det(m).item(), 3 * first) and math.isclose(la.norm(m).item(), math.hypot(first, 3))
+        close(np.sort(la.eigvals(m).numpy().real), sorted([3.0, first]))
+    m = tm.Dense(x)
+    values = la.eigvals(m)
+    values[0] = 99
+    close(np.sort(la.eigvals(m).numpy().real), [3.0, 5.0])

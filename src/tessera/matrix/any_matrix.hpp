@@ -40,7 +40,7 @@ struct TESSERA_API Payload {
   DType dtype;          // b1 for bits
   bool strict = false;  // triangular: no diagonal
   Array data;
-  bool shared = false;         // others may write to the data: no mirrors are kept
+  bool shared = false;         // others may write to the data: no mirrors, no derived values
   std::mutex guard;            // of mirrors
   std::vector<Array> mirrors;  // the same data on other devices
 

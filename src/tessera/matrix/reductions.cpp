@@ -126,6 +126,7 @@ double squares_of_stored(const AnyMatrix& m, Device where) {
 
 template <class Known, class Compute>
 auto kept(AnyMatrix& m, Known Derived::*member, Compute compute) {
+  if (m.payload().shared) return compute(static_cast<const AnyMatrix&>(m));
   Known& known = m.properties().derived().*member;
   if (!known) known = compute(static_cast<const AnyMatrix&>(m));
   return *known;

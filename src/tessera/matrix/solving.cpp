@@ -320,6 +320,7 @@ Value determinant(const AnyMatrix& m) {
 }
 
 Value determinant(AnyMatrix& m) {
+  if (m.payload().shared) return determinant(std::as_const(m));
   std::optional<Value>& known = m.properties().derived().determinant;
   if (!known) known = determinant(std::as_const(m));
   return *known;

@@ -173,7 +173,7 @@ linalg::Eig eig(const AnyMatrix& m, bool left) {
 
 Array eigvals(const AnyMatrix& m) {
   require_square("eigvals", m);
-  if (const Array& known = m.properties().derived().eigenvalues) return known;
+  if (const Array& known = m.properties().derived().eigenvalues) return known.copy();
   const DType c = complex_of(working(m));
   const Structure structure = structure_of(m);
   Array found;
@@ -195,9 +195,10 @@ Array eigvals(const AnyMatrix& m) {
 }
 
 Array eigvals(AnyMatrix& m) {
+  if (m.payload().shared) return eigvals(std::as_const(m));
   Array& known = m.properties().derived().eigenvalues;
   if (!known) known = eigvals(std::as_const(m));
-  return known;
+  return known.copy();  // whoever asked may write to it
 }
 
 linalg::Svd svd(const AnyMatrix& m, bool full_matrices) {
