@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of selected rows. As with unions (see [tables of rows] in any_cpu.cpp), all 256 sums of
 // eight rows stand in a table, half a cache line wide, and a row of bits takes one per byte: an
-// eighth of the additions of a dense product. With few rows of bits the tables do not pay; their
-// set bits are walked. Either way the order of the additions depends on neither threads nor
-// strides.
+// eighth of the additions of a dense product. Where registers of 16 numbers can be permuted they
+// are the tables (sums.hpp). With few rows of bits no tables pay; their set bits are walked. Each
+// way the order of the additions depends on neither threads nor strides.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,6 +12,7 @@
 #include "tessera/base/real_of.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/bitmatmul/parts.hpp"
+#include "tessera/kernels/bitmatmul/sums.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
 
 namespace tessera {
@@ -118,6 +119,29 @@ void block(const State& s, const Word* bits, const void* from, void* onto, i64 i
       out[i * s.out_row + j * s.out_column] = sums[(i - i0) * Width + j - j0];
 }
 
+void block_in_registers(const State& s, const Word* bits, const void* from, void* onto, i64 i0,
+                        i64 i1, i64 j0, i64 j1) {
+  alignas(64) float sums[block_bytes / sizeof(float)], rows[sums_words * 64 * sums_columns];
+  const float* in = static_cast<const float*>(from);
+  float* out = static_cast<float*>(onto);
+  std::fill(sums, sums + (i1 - i0 + 31) / 32 * 32 * sums_columns, 0.0f);
+  for (i64 k0 = 0; k0 < s.k; k0 += sums_words * 64) {
+    const i64 words = std::min(sums_words, (s.k - k0 + 63) / 64);
+    for (i64 k = 0; k < words * 64; ++k) {
+      float* row = rows + k * sums_columns;
+      if (k0 + k < s.k)
+        load_row<float, float, sums_columns>(s, in, k0 + k, j0, j1, row);
+      else
+        std::fill(row, row + sums_columns, 0.0f);
+    }
+    bit_sums_avx512()->add(words, s.m, bits + k0 / 64 * s.m + i0, i1 - i0, rows, sums);
+  }
+  for (i64 i = i0; i < i1; ++i)
+    for (i64 j = j0; j < j1; ++j)
+      out[i * s.out_row + j * s.out_column] =
+          sums[((i - i0) / sums_rows * sums_columns + j - j0) * sums_rows + (i - i0) % sums_rows];
+}
+
 // The words of all rows, first words first: rows that are walked down lie next to each other then.
 void turn(const State& s, const Word* bits, Word* turned) {
   parallel_for(s.m, 1024, [&](i64 begin, i64 end) {
@@ -162,6 +186,8 @@ void choose(State& s) {
   s.width = s.n == 1 ? 1 : wide;
   s.block = s.n == 1 ? &block<In, Sum, 1> : &block<In, Sum, wide>;
   const i64 most = std::min<i64>(2048, block_bytes / (s.width * static_cast<i64>(sizeof(Sum))));
+  if constexpr (std::is_same_v<In, float>)
+    if (s.n > 1 && s.m >= few_rows && bit_sums_avx512() != nullptr) s.block = &block_in_registers;
   // Few rows are cut up for the threads; where tables are made, blocks are worth them.
   s.row_block = s.m < few_rows ? 4 : most;
 }
