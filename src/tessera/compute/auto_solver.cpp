@@ -91,8 +91,22 @@ Choice taken(std::vector<Considered>&& all, std::size_t best) {
   std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(best),
               all.begin() + static_cast<std::ptrdiff_t>(best) + 1);
   const Considered& c = all[0];
-  return {c.device, c.compute_seconds.value_or(0), c.transfer_seconds, c.transferred_bytes,
-          std::move(all)};
+  return {
+      c.device,      c.compute_seconds.value_or(0), c.transfer_seconds, c.transferred_bytes, false,
+      std::move(all)};
+}
+
+// The quickest of the devices that have all operands, where moving them gains too little.
+std::optional<std::size_t> nearly_as_good(const std::vector<Considered>& all, std::size_t best) {
+  std::optional<std::size_t> found;
+  if (all[best].transferred_bytes == 0 || !all[best].compute_seconds) return found;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Considered& c = all[i];
+    if (!c.refused.empty() || c.transferred_bytes > 0 || !c.compute_seconds) continue;
+    if (all[best].seconds() <= worth_moving * c.seconds()) continue;
+    if (!found || is_better(c, all[*found])) found = i;
+  }
+  return found;
 }
 
 std::string all_texts(const std::vector<Considered>& all) {
@@ -124,6 +138,7 @@ std::string Considered::str() const {
 std::string Choice::str() const {
   std::string text;
   for (const Considered& c : considered) text += cat(text.empty() ? "" : "\n", c.str());
+  if (stays) text += "\ndata stay where they are: moving them would gain too little";
   return text;
 }
 
@@ -150,7 +165,12 @@ Choice choose(const Workload& problem, std::span<const Held> operands, i64 resul
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i].refused.empty() && (!best || is_better(all[i], all[*best]))) best = i;
-  if (best) return taken(std::move(all), *best);
+  if (best) {
+    const auto kept = nearly_as_good(all, *best);
+    Choice choice = taken(std::move(all), kept.value_or(*best));
+    choice.stays = kept.has_value();
+    return choice;
+  }
   const bool for_memory =
       std::any_of(all.begin(), all.end(), [](const Considered& c) { return c.lacks_memory; });
   require<OutOfMemory>(!for_memory, name(problem.op),

@@ -62,9 +62,15 @@ struct TESSERA_API Choice {
   double compute_seconds = 0;  // 0 where it was not measured
   double transfer_seconds = 0;
   i64 transferred_bytes = 0;
+  bool stays = false;  // another device would gain too little to move data for it (worth_moving)
   std::vector<Considered> considered;  // the chosen device first
   std::string str() const;             // why, one line for each of them
 };
+
+// Data are not moved for less than this: a device that has all operands is left only for one that
+// is done in that share of its time, or less. So a choice is never worse than 1 / 0.95 of the best
+// forecast, and data do not go to and fro between devices that are as good as each other.
+inline constexpr double worth_moving = 0.95;
 
 // OutOfMemory where no device has room; DeviceError where the forced one is not offered, is closed
 // or cannot do it.

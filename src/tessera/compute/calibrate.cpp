@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/compute/calibrate.hpp"
-#include "tessera/base/text_file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <functional>
 
+#include "tessera/base/text_file.hpp"
+#include "tessera/compute/subjects.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/stream.hpp"
 #include "tessera/device/topology.hpp"
@@ -64,45 +64,46 @@ Trial trial(const Workload& problem, Run run) {
 }
 
 // Products and what reads its operands once.
-Trial product_trial(Operation op, DType dtype, i64 n, Device device) {
-  switch (op) {
+Trial product_trial(const Workload& p, Device device) {
+  const DType dtype = p.dtype;
+  switch (p.op) {
     case Operation::elementwise: {
-      const Array a = repeated({n * n}, dtype, device), b = repeated({n * n}, dtype, device);
-      return trial({op, dtype, n * n}, [a, b] { return ops::add(a, b); });
+      const Array a = repeated({p.m}, dtype, device), b = repeated({p.m}, dtype, device);
+      return trial(p, [a, b] { return ops::add(a, b); });
     }
     case Operation::reduce: {
-      const Array a = repeated({n * n}, dtype, device);
-      return trial({op, dtype, n * n}, [a] { return reduce(ReduceOp::sum, a); });
+      const Array a = repeated({p.m}, dtype, device);
+      return trial(p, [a] { return reduce(ReduceOp::sum, a); });
     }
     case Operation::matvec: {
-      const Array a = repeated({n, n}, dtype, device), x = numbers({n}, dtype, device);
-      return trial({op, dtype, n, 1, n}, [a, x] { return matmul(a, x); });
+      const Array a = repeated({p.m, p.k}, dtype, device), x = numbers({p.k}, dtype, device);
+      return trial(p, [a, x] { return matmul(a, x); });
     }
     case Operation::bit_matmul: {
-      const Array x = numbers({n, n}, DType::f32, device);
+      const Array x = numbers({p.m, p.k}, DType::f32, device);
       const Bits a = bit_pack(ops::greater(x, Value(0.0)));
-      return trial({op, dtype, n, n, n}, [a] { return bit_counts(a, a); });
+      return trial(p, [a] { return bit_counts(a, a); });
     }
     default: {
-      const Array a = repeated({n, n}, dtype, device), b = repeated({n, n}, dtype, device);
-      return trial({op, dtype, n, n, n}, [a, b] { return matmul(a, b); });
+      const Array a = repeated({p.m, p.k}, dtype, device), b = repeated({p.k, p.n}, dtype, device);
+      return trial(p, [a, b] { return matmul(a, b); });
     }
   }
 }
 
-Trial trial_of(Operation op, DType dtype, i64 n, Device device) {
-  if (op < Operation::solve) return product_trial(op, dtype, n, device);
-  const Array a = op == Operation::eig ? numbers({n, n}, dtype, device) : tame(n, dtype, device);
-  const Array b = numbers({n, 1}, dtype, device);
-  const Workload square{op, dtype, n, op == Operation::solve ? 1 : n};
-  switch (op) {
-    case Operation::solve: return trial(square, [a, b] { return linalg::solve(a, b); });
-    case Operation::inverse: return trial(square, [a] { return linalg::inverse(a); });
-    case Operation::cholesky: return trial(square, [a] { return linalg::cholesky(a); });
-    case Operation::qr: return trial(square, [a] { return linalg::qr(a); });
-    case Operation::eigh: return trial(square, [a] { return linalg::eigh(a); });
-    case Operation::eig: return trial(square, [a] { return linalg::eig(a); });
-    default: return trial(square, [a] { return linalg::svd(a); });
+Trial trial_of(const Workload& p, Device device) {
+  if (p.op < Operation::solve) return product_trial(p, device);
+  const Array a =
+      p.op == Operation::eig ? numbers({p.m, p.m}, p.dtype, device) : tame(p.m, p.dtype, device);
+  const Array b = numbers({p.m, 1}, p.dtype, device);
+  switch (p.op) {
+    case Operation::solve: return trial(p, [a, b] { return linalg::solve(a, b); });
+    case Operation::inverse: return trial(p, [a] { return linalg::inverse(a); });
+    case Operation::cholesky: return trial(p, [a] { return linalg::cholesky(a); });
+    case Operation::qr: return trial(p, [a] { return linalg::qr(a); });
+    case Operation::eigh: return trial(p, [a] { return linalg::eigh(a); });
+    case Operation::eig: return trial(p, [a] { return linalg::eig(a); });
+    default: return trial(p, [a] { return linalg::svd(a); });
   }
 }
 
@@ -127,7 +128,7 @@ double best_of(const std::function<void()>& run, Device device, int least) {
   const double first = once();  // plans, pages and workspaces
   if (first > 0.5) return first;
   double best = std::min(first, once()), spent = first + best;
-  for (int i = 2; i < 7 && (spent < 5e-3 || (i < least && spent < 0.1)); ++i) {
+  for (int i = 2; i < 7 && (spent < 3e-3 || (i < least && spent < 0.1)); ++i) {
     const double now = once();
     spent += now;
     best = std::min(best, now);
@@ -135,13 +136,13 @@ double best_of(const std::function<void()>& run, Device device, int least) {
   return std::max(best, 1e-9);
 }
 
-constexpr std::array<i64, 9> sizes{8, 32, 64, 128, 256, 512, 1024, 2048, 4096};
+// What best_of takes for something that takes so long once, at most about.
+double all_runs(double once) { return once * (once > 0.5 ? 1 : once > 2e-3 ? 2 : 7); }
 
 // The curve of one operation, so far.
 struct Drawing {
   Device device;
-  Operation op;
-  DType dtype;
+  Subject subject;
   std::size_t next = 0;  // of the sizes
   double last = 0;       // seconds of the last point
   double expected = 0;   // seconds that the next point takes, all runs and its operands included
@@ -149,12 +150,12 @@ struct Drawing {
 
 // Small sizes are all latency, so the time of the next size is guessed from the growth so far.
 void foresee(Drawing& d, double making, double now) {
-  const double step = double(sizes[d.next]) / double(sizes[d.next - 1]), area = step * step;
-  const double most = d.op >= Operation::matmul ? area * step : area;
+  const double step = double(measured_sizes[d.next]) / double(measured_sizes[d.next - 1]),
+               area = step * step;
+  const double most = d.subject.op >= Operation::matmul ? area * step : area;
   const double growth =
       d.last > 0 ? std::clamp(1.5 * now / d.last, 1.5, most) : std::min(most, 8.0);
-  const double then = now * growth;
-  d.expected = making * area + then * (then > 0.5 ? 1 : then > 2e-3 ? 2 : 7);
+  d.expected = making * area + all_runs(now * growth);
   d.last = now;
 }
 
@@ -162,11 +163,12 @@ void foresee(Drawing& d, double making, double now) {
 bool draw_point(CostModel& model, Drawing& d) {
   const auto began = Clock::now();
   try {
-    const Trial t = trial_of(d.op, d.dtype, sizes[d.next], d.device);
+    const Trial t = trial_of(sized(d.subject, measured_sizes[d.next]), d.device);
     Stream::home(d.device).sync();
-    const double making = since(began), now = best_of(t.run, d.device, sizes[d.next] <= 64 ? 4 : 2);
+    const double making = since(began),
+                 now = best_of(t.run, d.device, measured_sizes[d.next] <= 64 ? 4 : 2);
     model.add(d.device, t.problem, now);
-    if (++d.next == sizes.size()) return false;
+    if (++d.next == measured_sizes.size()) return false;
     foresee(d, d.next == 1 ? 0 : making, now);
   } catch (const Error&) {
     return false;
@@ -174,22 +176,11 @@ bool draw_point(CostModel& model, Drawing& d) {
   return true;
 }
 
-// The others stand in for one of these (stand_in): what takes long is measured in fewer dtypes.
-std::span<const DType> dtypes_of(Operation op) {
-  static constexpr DType all[] = {DType::f32, DType::f64, DType::c64, DType::c128},
-                         some[] = {DType::f32, DType::f64, DType::c128}, bits[] = {DType::b1};
-  if (op == Operation::bit_matmul) return bits;
-  if (op == Operation::eig) return std::span(some).subspan(1);
-  if (op >= Operation::solve) return some;
-  return all;
-}
-
 // Devices take turns, so that the clock treats them alike.
 std::vector<Drawing> all_drawings(std::span<const Device> devices) {
   std::vector<Drawing> all;
-  for (int i = 0; i < operation_count; ++i)
-    for (const DType dtype : dtypes_of(static_cast<Operation>(i)))
-      for (const Device device : devices) all.push_back({device, static_cast<Operation>(i), dtype});
+  for (const Subject& subject : all_subjects())
+    for (const Device device : devices) all.push_back({device, subject});
   return all;
 }
 
@@ -208,6 +199,26 @@ void draw_curves(CostModel& model, std::span<const Device> devices, double secon
   }
 }
 
+constexpr double in_doubt = 0.15;  // of the seconds: for sizes at which devices are near each other
+
+void settle_doubts(CostModel& model, std::span<const Device> devices, double seconds) {
+  constexpr double making = 1e-8;  // seconds for an element of an operand, or less
+  const auto start = Clock::now();
+  for (const Doubt& d : doubts(model, devices))
+    for (const Device device : {cpu, d.device}) {
+      const double elements = operand_bytes(d.problem) / double(size_of(d.problem.dtype));
+      const double expected =
+          elements * making + all_runs(model.seconds(device, d.problem).value_or(seconds));
+      if (since(start) + expected > seconds) continue;
+      try {
+        const Trial t = trial_of(d.problem, device);
+        model.add(device, t.problem, best_of(t.run, device, 3));
+      } catch (const Error&) {
+        // No room for it: the forecast stays.
+      }
+    }
+}
+
 // As arrays of the host travel: not pinned, touched before.
 void draw_routes(CostModel& model, Device device) {
   for (const i64 kib : {i64{1}, i64{16}, i64{256}, i64{4096}, i64{32768}, i64{131072}}) try {
@@ -223,14 +234,18 @@ void draw_routes(CostModel& model, Device device) {
 
 }  // namespace
 
-CostModel calibrate(std::span<const Device> devices, double seconds) {
-  CostModel model;
+CostModel calibrate(std::span<const Device> devices, double seconds, CostModel model) {
   const auto start = Clock::now();
-  for (const Device device : devices)
+  std::vector<Device> missing;
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(missing),
+               [&](Device d) { return !model.knows(d); });
+  for (const Device device : missing)
     if (device != cpu) draw_routes(model, device);
-  draw_curves(model, devices, seconds - since(start));
-  for (const Device device : devices) {
-    const Workload large{Operation::elementwise, DType::f32, sizes.back() * sizes.back()};
+  draw_curves(model, missing, (1 - in_doubt) * seconds - since(start));
+  settle_doubts(model, devices, seconds - since(start));
+  for (const Device device : missing) {
+    const Workload large{Operation::elementwise, DType::f32,
+                         measured_sizes.back() * measured_sizes.back()};
     if (const auto s = model.seconds(device, large))
       model.set_memory_rate(device, touched_bytes(large) / *s);
     trim_pool(device);
@@ -248,13 +263,11 @@ CostModel cached_costs(const std::string& path, std::span<const Device> devices,
     } catch (const Error&) {
       // Damaged: measured again and replaced below.
     }
-  std::vector<Device> missing;
-  std::copy_if(devices.begin(), devices.end(), std::back_inserter(missing),
-               [&](Device d) { return !known.knows(d); });
-  if (missing.empty()) return known;
-  known.add(calibrate(missing, seconds));
-  replace_text(path, key + known.text());  // where nothing can be kept they are measured again
-  return known;
+  if (std::all_of(devices.begin(), devices.end(), [&](Device d) { return known.knows(d); }))
+    return known;
+  const CostModel all = calibrate(devices, seconds, std::move(known));
+  replace_text(path, key + all.text());  // where nothing can be kept they are measured again
+  return all;
 }
 
 std::string cost_cache_path() { return cache_path("costs.txt"); }

@@ -15,9 +15,11 @@ inline constexpr double calibration_seconds = 3;  // of all devices together, at
 
 // Each operation and dtype at growing sizes, round by round until `seconds` are used up, so that
 // what is quick is measured at larger sizes than what is slow; arrays on their way to and from the
-// host; the rate of the memory. What a device cannot do is left out.
+// host; the rate of the memory. Where the better device changes from one size to the next, a size
+// between them is measured too. What a device cannot do is left out; devices that `known` has are
+// not measured again but for such sizes.
 TESSERA_API CostModel calibrate(std::span<const Device> devices,
-                                double seconds = calibration_seconds);
+                                double seconds = calibration_seconds, CostModel known = {});
 // The measurement of this machine in the file at `path`; devices that it does not know are measured
 // and written there. A file that is missing, damaged or of another machine is replaced; one that
 // cannot be written is no error. "": measures all and writes nothing.

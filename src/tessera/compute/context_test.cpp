@@ -81,10 +81,10 @@ TEST(CostModel, TextAndBack) {
   EXPECT_NEAR(*again.seconds(gpu, product(300)), *m.seconds(gpu, product(300)), 1e-9);
   EXPECT_FALSE(again.seconds(gpu, {Operation::svd, DType::f32, 9, 9}));
   for (const char* bad :
-       {"", "tessera costs 1\n", "tessera costs 2\ncpu matmul float32 1\n",
-        "tessera costs 2\ncpu matmul float32 1 nan\n", "tessera costs 2\ncpu dance float32 1 1\n",
-        "tessera costs 2\nmoon matmul float32 1 1\n", "tessera costs 2\ncpu to moon 1 1\n",
-        "tessera costs 2\ncpu to sim:0 1\n", "tessera costs 2\ncpu matmul float32 1 1"})
+       {"", "tessera costs 2\n", "tessera costs 3\ncpu matmul float32 1\n",
+        "tessera costs 3\ncpu matmul float32 1 nan\n", "tessera costs 3\ncpu dance float32 1 1\n",
+        "tessera costs 3\nmoon matmul float32 1 1\n", "tessera costs 3\ncpu to moon 1 1\n",
+        "tessera costs 3\ncpu to sim:0 1\n", "tessera costs 3\ncpu matmul float32 1 1"})
     EXPECT_THROW((void)CostModel::parse(bad), Error) << bad;
 }
 
@@ -117,18 +117,14 @@ TEST(CostModel, StacksOfFactorizationsTakeTurnsOnAccelerators) {
   EXPECT_LT(*m.seconds(gpu, p), 1e-3);
 }
 
-TEST(CostModel, KnowsRoutesAndLearnsFromAnother) {
-  CostModel m = costs(), more;
+TEST(CostModel, KnowsRoutes) {
+  CostModel m;
   EXPECT_FALSE(m.move_seconds(cpu, gpu, 1e6));
-  more.add_move(cpu, gpu, 1e3, 1e-6);
-  more.add_move(cpu, gpu, 1e6, 1e-3);
-  more.add(cpu, product(64), 7);
-  m.add(more);
+  m.add_move(cpu, gpu, 1e3, 1e-6);
+  m.add_move(cpu, gpu, 1e6, 1e-3);
   EXPECT_DOUBLE_EQ(*m.move_seconds(cpu, gpu, 0), 1e-6);
   EXPECT_NEAR(*m.move_seconds(cpu, gpu, 2e6), 2e-3, 1e-12);
   EXPECT_FALSE(m.move_seconds(gpu, cpu, 1e6));
-  EXPECT_DOUBLE_EQ(*m.seconds(cpu, product(64)), 7);
-  EXPECT_EQ(*m.seconds(gpu, product(64)), *costs().seconds(gpu, product(64)));
 }
 
 TEST(AutoSolver, WeighsTravelAgainstSpeed) {
@@ -138,6 +134,27 @@ TEST(AutoSolver, WeighsTravelAgainstSpeed) {
   EXPECT_EQ(rig.pick(48, {cpu}), cpu);       // 31 µs here, 42 with the travel
   EXPECT_EQ(rig.pick(48, {cpu, gpu}), gpu);  // a copy is there already
   EXPECT_EQ(rig.pick(8, {gpu}), gpu);        // 20 µs there, two transfers of 10 µs to leave
+}
+
+TEST(AutoSolver, DataStayWhereMovingThemGainsTooLittle) {
+  // 100 µs on the host; there `share` of that, 10 µs of which bring the operand.
+  const auto chosen = [](double share, std::vector<Device> at) {
+    CostModel m;
+    m.add(cpu, product(64), 1e-4);
+    m.add(gpu, product(64), share * 1e-4 - 1e-5);
+    m.add_move(cpu, gpu, 1, 1e-5);
+    const Topology net = links();
+    const std::vector<Held> args{{1, std::move(at)}};
+    return choose(product(64), args, bytes(64), {m, net, {{cpu, {}, ""}, {gpu, {}, ""}}});
+  };
+  EXPECT_EQ(chosen(0.94, {cpu}).device, gpu);
+  EXPECT_FALSE(chosen(0.94, {cpu}).stays);
+  const Choice kept = chosen(0.96, {cpu});
+  EXPECT_EQ(kept.device, cpu);
+  EXPECT_TRUE(kept.stays);
+  EXPECT_NE(kept.str().find("data stay where they are"), std::string::npos) << kept.str();
+  EXPECT_EQ(chosen(1.08, {cpu, gpu}).device, gpu);  // nothing would move: the quicker one
+  EXPECT_FALSE(chosen(1.08, {cpu, gpu}).stays);
 }
 
 TEST(AutoSolver, HonoursRules) {
@@ -354,6 +371,16 @@ TEST(Calibrate, MeasuresWhatItPromises) {
   EXPECT_FALSE(m.move_seconds(cpu, gpu, 1));
 }
 
+TEST(Calibrate, MeasuresOnlyWhatIsNotKnown) {
+  CostModel known;
+  known.add(cpu, product(64), 7);
+  const Device both[] = {cpu, gpu};
+  const CostModel m = calibrate(both, 0.1, known);
+  EXPECT_DOUBLE_EQ(*m.seconds(cpu, product(64)), 7);
+  EXPECT_FALSE(m.seconds(cpu, {Operation::solve, DType::f64, 64, 1}));
+  EXPECT_TRUE(m.seconds(gpu, {Operation::solve, DType::f64, 64, 1}));
+}
+
 TEST(Calibrate, MeasuresOnlyWhatTheFileLacks) {
   const std::string path = testing::TempDir() + "costs_of_context_test.txt";
   std::filesystem::remove(path);
@@ -363,7 +390,6 @@ TEST(Calibrate, MeasuresOnlyWhatTheFileLacks) {
   const CostModel second = cached_costs(path, both, 0.1);
   EXPECT_EQ(*second.seconds(cpu, product(100)),
             *cached_costs(path, host, 0.1).seconds(cpu, product(100)));
-  EXPECT_NEAR(*second.seconds(cpu, product(100)), *first.seconds(cpu, product(100)), 1e-9);
   EXPECT_TRUE(second.knows(gpu));
   EXPECT_TRUE(second.move_seconds(cpu, gpu, 1e6) && second.move_seconds(gpu, cpu, 1e6));
   std::ofstream(path) << "damaged";

@@ -13,7 +13,9 @@ constexpr std::array<std::string_view, operation_count> operation_names{
     "elementwise", "reduce",   "matvec", "matmul", "bit_matmul", "solve",
     "inverse",     "cholesky", "qr",     "eigh",   "eig",        "svd"};
 
-constexpr std::string_view first_line = "tessera costs 2";
+constexpr std::string_view tall_word = "tall";  // behind the name of the operation
+
+constexpr std::string_view first_line = "tessera costs 3";
 
 bool sound(double x) { return std::isfinite(x) && x > 0; }
 
@@ -93,8 +95,32 @@ double touched_bytes(const Workload& t) {
   }
 }
 
+double operand_bytes(const Workload& t) {
+  const double m = static_cast<double>(t.m), n = static_cast<double>(t.n);
+  const double batch = static_cast<double>(t.batch);
+  const double size = static_cast<double>(size_of(t.dtype));
+  switch (t.op) {
+    case Operation::elementwise: return touched_bytes(t) - batch * m * size;
+    case Operation::reduce: return touched_bytes(t);
+    case Operation::matvec: return touched_bytes(t) - batch * m * size;
+    case Operation::matmul:
+    case Operation::solve: return touched_bytes(t) - batch * m * n * size;
+    case Operation::bit_matmul: return touched_bytes(t) - batch * 4 * m * n;
+    default: return touched_bytes(t) / 2;
+  }
+}
+
+double tallness(const Workload& t) {
+  if (t.op != Operation::matmul) return 0;
+  const auto [least, most] = std::minmax({t.m, t.n, t.k});
+  if (least == most) return 0;
+  const double aspect = static_cast<double>(most) / static_cast<double>(std::max<i64>(least, 1));
+  return std::clamp(std::log(aspect) / std::log(static_cast<double>(tall_aspect)), 0.0, 1.0);
+}
+
 DType stand_in(Operation op, DType dtype) {
   if (op == Operation::bit_matmul) return DType::b1;
+  if (op <= Operation::reduce && dtype == DType::c64) return DType::f64;
   if (op >= Operation::solve && dtype == DType::c64) return DType::c128;
   if (op == Operation::eig && !is_complex(dtype)) return DType::f64;
   if (dtype == DType::f16 || dtype == DType::bf16) return DType::f32;
@@ -138,20 +164,32 @@ double Curve::seconds(double work) const {
   return left->seconds * std::pow(right->seconds / left->seconds, share);
 }
 
-const Curve* CostModel::find(Device device, Operation op, DType dtype) const {
+double CostModel::Known::seconds(double work, double tallness) const {
+  const double square = plain->seconds(work);
+  if (!tall || tallness == 0) return square;
+  return square * std::pow(tall->seconds(work) / square, tallness);
+}
+
+const Curve* CostModel::find(Device device, Operation op, DType dtype, bool tall) const {
   for (const Row& r : rows_)
-    if (r.device == device && r.op == op && r.dtype == dtype) return &r.curve;
+    if (r.device == device && r.op == op && r.dtype == dtype && r.tall == tall) return &r.curve;
   return nullptr;
 }
 
-Curve& CostModel::curve(Device device, Operation op, DType dtype) {
+Curve& CostModel::curve(Device device, Operation op, DType dtype, bool tall) {
   for (Row& r : rows_)
-    if (r.device == device && r.op == op && r.dtype == dtype) return r.curve;
-  return rows_.emplace_back(Row{device, op, dtype, {}}).curve;
+    if (r.device == device && r.op == op && r.dtype == dtype && r.tall == tall) return r.curve;
+  return rows_.emplace_back(Row{device, op, dtype, tall, {}}).curve;
+}
+
+CostModel::Known CostModel::known(Device device, Operation op, DType dtype) const {
+  const Curve* plain = find(device, op, dtype);
+  if (!plain) plain = find(device, op, dtype = stand_in(op, dtype));
+  return {plain, op == Operation::matmul ? find(device, op, dtype, true) : nullptr};
 }
 
 void CostModel::add(Device device, const Workload& problem, double seconds) {
-  curve(device, problem.op, problem.dtype).add(work(problem), seconds);
+  curve(device, problem.op, problem.dtype, tallness(problem) > 0.5).add(work(problem), seconds);
 }
 
 void CostModel::set_memory_rate(Device device, double bytes_per_second) {
@@ -166,16 +204,15 @@ void CostModel::set_memory_rate(Device device, double bytes_per_second) {
 }
 
 std::optional<double> CostModel::seconds(Device device, const Workload& problem) const {
-  const Curve* known = find(device, problem.op, problem.dtype);
-  if (!known) known = find(device, problem.op, stand_in(problem.op, problem.dtype));
-  if (!known) return std::nullopt;
+  const Known costs = known(device, problem.op, problem.dtype);
+  if (!costs.plain) return std::nullopt;
   // A batch of small problems is as many calls, or one over all the work: the quicker.
   Workload one = problem;
   one.batch = 1;
-  const double single = known->seconds(work(one));
+  const double shape = tallness(problem), single = costs.seconds(work(one), shape);
   double computed = static_cast<double>(problem.batch) * single;
   if (problem.batch > 1 && !one_by_one(device, problem))
-    computed = std::min(std::max(known->seconds(work(problem)), single), computed);
+    computed = std::min(std::max(costs.seconds(work(problem), shape), single), computed);
   const double bytes = touched_bytes(problem);
   if (bytes < beyond_caches) return computed;
   for (const Memory& m : memories_)
@@ -207,13 +244,6 @@ bool CostModel::knows(Device device) const {
   return std::any_of(rows_.begin(), rows_.end(), [&](const Row& r) { return r.device == device; });
 }
 
-void CostModel::add(const CostModel& other) {
-  for (const Row& r : other.rows_) curve(r.device, r.op, r.dtype) = r.curve;
-  for (const Memory& m : other.memories_) set_memory_rate(m.device, m.bytes_per_second);
-  for (const Route& r : other.routes_)
-    for (const Curve::Point& p : r.curve.points()) add_move(r.from, r.to, p.work, p.seconds);
-}
-
 std::string CostModel::text() const {
   std::string out = cat(first_line, '\n');
   for (const Memory& m : memories_) out += cat(m.device, " memory ", m.bytes_per_second, '\n');
@@ -222,7 +252,8 @@ std::string CostModel::text() const {
       out += cat(r.from, " to ", r.to, ' ', p.work, ' ', p.seconds, '\n');
   for (const Row& r : rows_)
     for (const Curve::Point& p : r.curve.points())
-      out += cat(r.device, ' ', name(r.op), ' ', name(r.dtype), ' ', p.work, ' ', p.seconds, '\n');
+      out += cat(r.device, ' ', name(r.op), ' ', r.tall ? cat(tall_word, ' ') : "", name(r.dtype),
+                 ' ', p.work, ' ', p.seconds, '\n');
   return out;
 }
 
@@ -252,10 +283,13 @@ CostModel CostModel::parse(std::string_view text) {
       continue;
     }
     const auto op = parse_operation(what);
-    const auto dtype = parse_dtype(next_word(line));
+    std::string_view word = next_word(line);
+    const bool tall = word == tall_word && op == Operation::matmul;
+    if (tall) word = next_word(line);
+    const auto dtype = parse_dtype(word);
     require<IoError>(op && dtype, "costs: '", what, "' is no operation with a dtype behind it");
     const double at = number(next_word(line));
-    model.curve(device, *op, *dtype).add(at, number(line));
+    model.curve(device, *op, *dtype, tall).add(at, number(line));
   }
   return model;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How long an operation takes on a device: curves of measured points, one for each device,
-// operation and dtype, read between the points; and how long arrays take from one device to
-// another, which data that lie in the right place do not pay. Pure: calibrate.hpp measures,
-// auto_solver.hpp decides; tests invent machines.
+// operation and dtype (products have two, of square and of tall matrices), read between the points;
+// and how long arrays take from one device to another, which data that lie in the right place do
+// not pay. Pure: calibrate.hpp measures, auto_solver.hpp decides; tests invent machines.
 //   model.seconds(cpu, {Operation::matmul, DType::f32, 512, 512, 512})
 
 #include <optional>
@@ -44,8 +44,16 @@ struct Workload {
 // The leading count of floating-point operations, or of elements where the memory decides: the
 // scale on which an operation's curve is drawn. A batch counts as often as it is long.
 TESSERA_API double work(const Workload& problem);
-// What is read and written at least.
+// What is read and written at least, and the operands alone.
 TESSERA_API double touched_bytes(const Workload& problem);
+TESSERA_API double operand_bytes(const Workload& problem);
+
+// Libraries multiply long matrices at other rates than square ones of as much work, so both are
+// measured: (16 n, n) times (n, n) stands for all that are long.
+inline constexpr i64 tall_aspect = 16;
+// How long the matrices of a product are: 0 for square ones, 1 for those whose longest side is
+// tall_aspect times the shortest one or more, logarithmic between; 0 for all other operations.
+TESSERA_API double tallness(const Workload& problem);
 
 // Seconds over work, straight between measured points when both are drawn as logarithms. Below the
 // first point an operation takes as long as there (the overhead of a call); beyond the last one the
@@ -67,18 +75,19 @@ class TESSERA_API Curve {
 
 class TESSERA_API CostModel {
  public:
+  // A product counts as square or as tall, whichever it is nearer to.
   void add(Device device, const Workload& problem, double seconds);
   // Bytes per second of a device's own memory: nothing that fits no cache is quicker than that.
   void set_memory_rate(Device device, double bytes_per_second);
   // An array of so many bytes in memory that is not pinned, from one device to another.
   void add_move(Device from, Device to, double bytes, double seconds);
   std::optional<double> move_seconds(Device from, Device to, double bytes) const;
-  // Nothing where neither this dtype nor one that stands for it (stand_in) was measured there.
+  // Nothing where neither this dtype nor one that stands for it (stand_in) was measured there. A
+  // product that is a little long takes a time between those of square and of tall ones.
   std::optional<double> seconds(Device device, const Workload& problem) const;
   // Work per second of large float64 products over that of float32; nothing when not measured.
   std::optional<double> double_rate(Device device) const;
   bool knows(Device device) const;
-  void add(const CostModel& other);  // what it knows goes before what is known here
 
   // Lines of text that parse() reads; IoError for text of another kind, version or with damage.
   std::string text() const;
@@ -89,7 +98,13 @@ class TESSERA_API CostModel {
     Device device;
     Operation op;
     DType dtype;
+    bool tall;
     Curve curve;
+  };
+  // What is known of an operation on a device; no curve of tall ones: they count as square.
+  struct Known {
+    const Curve *plain = nullptr, *tall = nullptr;
+    double seconds(double work, double tallness) const;
   };
   struct Memory {
     Device device;
@@ -99,8 +114,9 @@ class TESSERA_API CostModel {
     Device from, to;
     Curve curve;
   };
-  const Curve* find(Device device, Operation op, DType dtype) const;
-  Curve& curve(Device device, Operation op, DType dtype);
+  const Curve* find(Device device, Operation op, DType dtype, bool tall = false) const;
+  Curve& curve(Device device, Operation op, DType dtype, bool tall);
+  Known known(Device device, Operation op, DType dtype) const;
 
   std::vector<Row> rows_;
   std::vector<Memory> memories_;
@@ -108,8 +124,8 @@ class TESSERA_API CostModel {
 };
 
 // The dtype whose curve is read for one that is not measured itself: the next longer float for
-// short floats, the longer complex in factorizations, and integers of the same size where the
-// memory decides.
+// short floats, the longer complex in factorizations, and what has as many bytes where nothing but
+// the memory decides (integers, complex64).
 TESSERA_API DType stand_in(Operation op, DType dtype);
 
 }  // namespace tessera

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes of products and sizes in doubt, on invented machines.
+#include "tessera/compute/subjects.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+const Device gpu{Kind::sim, 0};
+
+Workload product(i64 m, i64 n, i64 k, DType dtype = DType::f32) {
+  return {Operation::matmul, dtype, m, n, k};
+}
+
+// A host that multiplies tall matrices at a third of the rate of square ones, beside a device that
+// takes 20 µs to begin and does not care; 10 GB/s and 10 µs apart.
+CostModel machine() {
+  CostModel m;
+  for (const i64 n : measured_sizes) {
+    const Workload square = sized({Operation::matmul, DType::f32}, n),
+                   tall = sized({Operation::matmul, DType::f32, true}, n);
+    m.add(cpu, square, 1e-6 + work(square) / 3e11);
+    m.add(cpu, tall, 1e-6 + work(tall) / 1e11);
+    for (const Workload& p : {square, tall}) m.add(gpu, p, 2e-5 + work(p) / 1e13);
+  }
+  for (const double bytes : {1e3, 1e5, 1e7, 1e9}) {
+    m.add_move(cpu, gpu, bytes, 1e-5 + bytes / 1e10);
+    m.add_move(gpu, cpu, bytes, 1e-5 + bytes / 1e10);
+  }
+  return m;
+}
+
+TEST(Tallness, GrowsWithTheLongestSideOverTheShortest) {
+  EXPECT_EQ(tallness(product(150, 150, 150)), 0);
+  EXPECT_DOUBLE_EQ(tallness(product(2400, 150, 150)), 1);
+  EXPECT_DOUBLE_EQ(tallness(product(150, 2400, 150)), 1);
+  EXPECT_NEAR(tallness(product(150, 150, 600)), 0.5, 1e-12);
+  EXPECT_EQ(tallness(product(1 << 20, 1, 1)), 1);
+  EXPECT_EQ(tallness(product(0, 0, 0)), 0);
+  EXPECT_EQ(tallness({Operation::bit_matmul, DType::b1, 160, 10, 10}), 0);
+}
+
+TEST(CostModel, TallProductsAreForecastFromTallOnes) {
+  const CostModel m = machine();
+  const Workload tall = product(2400, 150, 150), square = product(378, 378, 378);
+  EXPECT_NEAR(*m.seconds(cpu, tall) * 1e11 / work(tall), 1, 0.02);
+  EXPECT_NEAR(*m.seconds(cpu, square) * 3e11 / work(square), 1, 0.05);
+  const Workload wide = product(150, 2400, 150);  // the transposed product
+  EXPECT_DOUBLE_EQ(*m.seconds(cpu, wide), *m.seconds(cpu, tall));
+  const Workload half = product(600, 150, 150);  // between them: 3 to the power of a half
+  EXPECT_NEAR(*m.seconds(cpu, half) * 3e11 / work(half), std::sqrt(3), 0.1);
+  Workload stack = tall;  // each of them is tall
+  stack.batch = 4;
+  EXPECT_NEAR(*m.seconds(cpu, stack), 4 * *m.seconds(cpu, tall), 0.02 * *m.seconds(cpu, stack));
+}
+
+TEST(CostModel, WithoutTallMeasurementsProductsCountAsSquare) {
+  CostModel m;
+  for (const i64 n : measured_sizes) m.add(cpu, product(n, n, n), work(product(n, n, n)) / 1e9);
+  const Workload tall = product(2400, 150, 150);
+  EXPECT_NEAR(*m.seconds(cpu, tall), work(tall) / 1e9, 1e-9);
+}
+
+TEST(CostModel, TextKeepsTallProductsApart) {
+  const CostModel m = machine(), again = CostModel::parse(m.text());
+  EXPECT_EQ(again.text(), m.text());
+  EXPECT_NE(m.text().find("cpu matmul tall float32 "), std::string::npos);
+  for (const Workload& p : {product(2400, 150, 150), product(150, 150, 150)})
+    EXPECT_NEAR(*again.seconds(cpu, p) / *m.seconds(cpu, p), 1, 1e-4);
+  EXPECT_THROW((void)CostModel::parse("tessera costs 3\ncpu solve tall float32 1 1\n"), Error);
+  EXPECT_THROW((void)CostModel::parse("tessera costs 3\ncpu matmul tall 1 1\n"), Error);
+}
+
+TEST(CostModel, ComplexNumbersStandBehindRealOnesOfAsManyBytes) {
+  CostModel m;
+  m.add(cpu, {Operation::elementwise, DType::f64, 1000}, 3e-6);
+  m.add(cpu, {Operation::matvec, DType::f64, 10, 1, 10}, 3e-6);
+  EXPECT_DOUBLE_EQ(*m.seconds(cpu, {Operation::elementwise, DType::c64, 1000}), 3e-6);
+  EXPECT_FALSE(m.seconds(cpu, {Operation::matvec, DType::c64, 10, 1, 10}));
+}
+
+TEST(Subjects, EveryDtypeThatIsAskedForIsMeasuredOrStoodInFor) {
+  const std::vector<Subject> all = all_subjects();
+  for (int i = 0; i < operation_count; ++i) {
+    const auto op = static_cast<Operation>(i);
+    for (const DType t :
+         {DType::f16, DType::f32, DType::f64, DType::c64, DType::c128, DType::i32}) {
+      const auto measured = [&](const Subject& s) {
+        return s.op == op && !s.tall && (s.dtype == t || s.dtype == stand_in(op, t));
+      };
+      EXPECT_TRUE(std::any_of(all.begin(), all.end(), measured)) << name(op) << " " << name(t);
+    }
+  }
+}
+
+TEST(Subjects, OperandsAreWhatIsReadOnly) {
+  EXPECT_EQ(operand_bytes(product(3, 4, 5)), 4 * (15 + 20));
+  EXPECT_EQ(operand_bytes({Operation::elementwise, DType::f64, 10}), 2 * 80);
+  EXPECT_EQ(operand_bytes({Operation::solve, DType::f32, 10, 2}), 4 * (100 + 20));
+  EXPECT_EQ(operand_bytes({Operation::svd, DType::f32, 10, 10}), 400);
+}
+
+TEST(Subjects, DoubtsLieWhereDevicesAreNearEachOther) {
+  const CostModel m = machine();
+  const Device both[] = {cpu, gpu}, host[] = {cpu};
+  EXPECT_TRUE(doubts(m, host).empty());
+  const std::vector<Doubt> found = doubts(m, both);
+  ASSERT_FALSE(found.empty());
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(),
+                          [](const Doubt& d) { return tallness(d.problem) == 1; }));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Workload& p = found[i].problem;
+    EXPECT_EQ(p.op, Operation::matmul);  // nothing else is known of this machine
+    EXPECT_EQ(std::count(measured_sizes.begin(), measured_sizes.end(), p.n), 0);
+    EXPECT_LT(found[i].distance, std::log(2.0));
+    EXPECT_TRUE(i == 0 || found[i - 1].distance <= found[i].distance);
+    const double here = *m.seconds(cpu, p), there = *m.seconds(gpu, p),
+                 move = *m.move_seconds(cpu, gpu, operand_bytes(p));
+    EXPECT_TRUE(here / (there + move) < 2 || (here + move) / there < 2);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
