@@ -87,8 +87,9 @@ Pool::Pool(ComputeDevice& backend, int index, bool pinned, Budget& budget)
 Pool::Block Pool::take(i64 bytes, const Stream* home) {
   check_may_allocate(bytes);
   require<ArgumentError>(bytes >= 0, budget_.owner(), ": cannot allocate ", bytes, " bytes");
-  require<OutOfMemory>(bytes < i64{1} << 60, budget_.owner(), ": cannot allocate ",
-                       bytes_text(bytes), ": more than any device holds");
+  if (bytes >= i64{1} << 60) [[unlikely]]  // no require: the text of the bytes takes a while
+    throw OutOfMemory(cat(budget_.owner(), ": cannot allocate ", bytes_text(bytes),
+                          ": more than any device holds"));
   collect_deferred();
   budget_.charge(bytes);
   Block block;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -22,7 +23,7 @@
 namespace tessera {
 namespace {
 
-constexpr i64 tiny_bytes = 64;
+constexpr i64 tiny_bytes = 64, small_bytes = 512;
 
 // The streams besides its own that use a storage. The lock is taken only for storages that have
 // some.
@@ -64,11 +65,6 @@ class Users {
   std::atomic<bool> any_{false};  // so that host reads of plain arrays take no lock
 };
 
-// A scalar's worth of host memory inside the control block: one allocation in all.
-struct TinyBytes {
-  alignas(16) unsigned char bytes[tiny_bytes];
-};
-
 }  // namespace
 
 struct Storage::Used : Impl {
@@ -80,18 +76,17 @@ struct Storage::Used : Impl {
 };
 
 // Note [bytes of a tiny storage]
-// They lie beside the reference counts. A stream that still reads them when the last storage goes
-// keeps a weak reference to the block: the object is over, its memory stays until the stream has
-// passed.
+// Those of a scalar or of a small matrix on the host lie beside the reference counts: one
+// allocation in all, and no lock. A stream that still reads them when the last storage goes keeps a
+// weak reference to the block: the object is over, its memory stays until the stream has passed.
 struct Storage::Tiny : Impl, std::enable_shared_from_this<Tiny> {
-  TinyBytes memory;
+  template <i64 Capacity>
+  struct Of;
   std::atomic<Users*> users{nullptr};
 
   explicit Tiny(i64 n) : Impl(Origin::tiny) {
     host_budget().charge(n);
-    data = memory.bytes;
     bytes = n;
-    if (config().poison) std::memset(memory.bytes, 0xFF, sizeof memory.bytes);
   }
   ~Tiny() {
     host_budget().refund(bytes);
@@ -111,6 +106,17 @@ struct Storage::Tiny : Impl, std::enable_shared_from_this<Tiny> {
   }
   void wait() {
     if (Users* u = users.load(std::memory_order_acquire)) u->wait();
+  }
+};
+
+template <i64 Capacity>
+struct Storage::Tiny::Of : Tiny {
+  // What is more than a scalar begins where vector registers and cache lines do, as in a pool.
+  static constexpr std::uintptr_t alignment = Capacity > tiny_bytes ? 64 : 16;
+  alignas(16) unsigned char memory[Capacity + alignment - 16];
+  explicit Of(i64 n) : Tiny(n) {
+    data = memory + (-reinterpret_cast<std::uintptr_t>(memory) & (alignment - 1));
+    if (config().poison) std::memset(memory, 0xFF, sizeof memory);
   }
 };
 
@@ -169,9 +175,10 @@ struct Storage::Adopted : Used {
 Storage Storage::allocate(Device device, i64 bytes) {
   if (device == cpu) {
     count(Counter::pool_requests);
-    if (bytes >= 0 && bytes <= tiny_bytes) {
+    if (bytes >= 0 && bytes <= small_bytes) {
       check_may_allocate(bytes);
-      return Storage(std::make_shared<Tiny>(bytes));
+      if (bytes <= tiny_bytes) return Storage(std::make_shared<Tiny::Of<tiny_bytes>>(bytes));
+      return Storage(std::make_shared<Tiny::Of<small_bytes>>(bytes));
     }
     return Storage(std::make_shared<Pooled>(device_pool(cpu), cpu, bytes, std::nullopt));
   }

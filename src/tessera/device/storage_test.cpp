@@ -68,7 +68,7 @@ TEST(SizeClasses, HoldWhatTheySayAndWasteLittle) {
 
 TEST(Storage, AlignedPoisonedAndWritable) {
   for (Device d : {cpu, sim0})
-    for (i64 bytes : {1, 8, 64, 65, 4096, 100000, (2 << 20) + 3}) {
+    for (i64 bytes : {1, 8, 64, 65, 512, 513, 4096, 100000, (2 << 20) + 3}) {
       Storage s = Storage::allocate(d, bytes);
       EXPECT_EQ(s.bytes(), bytes);
       EXPECT_EQ(s.device(), d);
@@ -278,7 +278,7 @@ TEST_P(RecordStream, MemoryIsNotHandedOutBeforeTheOtherStreamHasPassed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(TinyAndPooled, RecordStream, testing::Values(8, 7000, 3 << 20));
+INSTANTIATE_TEST_SUITE_P(TinyAndPooled, RecordStream, testing::Values(8, 300, 7000, 3 << 20));
 
 TEST(Storage, MemoryIsReusedAfterTheOtherStreamHasPassed) {
   Stream other(sim0);
