@@ -10,6 +10,7 @@
 #include "tessera/matrix/multiply_strips.hpp"
 #include "tessera/matrix/place.hpp"
 #include "tessera/matrix/scaling.hpp"
+#include "tessera/matrix/small_product.hpp"
 #include "tessera/matrix/stored.hpp"
 
 namespace tessera {
@@ -293,6 +294,8 @@ AnyMatrix bits_in_form(const Bits& bits, bool triangular, bool lower) {
 AnyMatrix matmul(const AnyMatrix& a, const AnyMatrix& b) {
   if (a.cols() != b.rows())
     refuse_inner(tessera::described(a), a.cols(), tessera::described(b), b.rows());
+  const bool small = is_small_product(a, b);
+  if (small && settled_device({&a, &b})) return small_product(a, b);
   const DType x = a.dtype(), y = b.dtype(), dtype = resolved(MatrixOp::matmul, x, y);
   const bool bits = x == DType::b1 && y == DType::b1;
   const Workload problem{bits ? Operation::bit_matmul : Operation::matmul,
@@ -300,7 +303,10 @@ AnyMatrix matmul(const AnyMatrix& a, const AnyMatrix& b) {
                          a.cols()};
   std::optional<AnyMatrix> out;
   placed(problem, {&a, &b}, a.rows() * b.cols() * size_of(dtype), [&](Device where) {
-    out = product(a, b, {MatrixOp::matmul, dtype, where});
+    if (small && where == cpu)
+      out = small_product(a, b);
+    else
+      out = product(a, b, {MatrixOp::matmul, dtype, where});
   });
   return *std::move(out);
 }

@@ -6,6 +6,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/matmul/loops.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/matrix/stored.hpp"
 #include "tessera/matrix/symmetric_vector.hpp"
@@ -75,41 +76,29 @@ void symmetric_product(const Packed& a, bool anti, const Flat& x, const Array& o
 }
 
 // Of a few elements the preparation of a kernel takes longer than the product: it is done here.
-constexpr i64 tiny = 128;  // multiplications
-
 bool is_tiny(const Array& a, const Array& out) {
   const bool has_type = out.dtype() >= DType::f32;  // and complex ones
-  return out.device() == cpu && has_type && out.size() <= tiny && a.shape(1) <= tiny &&
-         out.size() * a.shape(1) <= tiny;
-}
-
-template <class T>
-T element(const Flat& m, const T* p, i64 i, i64 j) {
-  const T v = p[i * m.array.layout().strides[0] + j * m.array.layout().strides[1]];
-  if constexpr (is_complex_v<T>)
-    return m.conj ? conj(v) : v;
-  else
-    return v;
+  return out.device() == cpu && has_type &&
+         is_for_loops(out.dtype(), out.shape(0), out.shape(1), a.shape(1));
 }
 
 void tiny_product(const Flat& a, const Flat& b, const Array& out, c128 alpha) {
-  dispatch<float, double, c64, c128>(out.dtype(), "matmul", [&]<class T>() {
-    const T *x = a.array.host<T>(), *y = b.array.host<T>();
-    T* const z = out.host<T>();
-    T factor;
-    if constexpr (is_complex_v<T>)
-      factor = T(alpha);
-    else
-      factor = static_cast<T>(alpha.re);
-    const Strides& to = out.layout().strides;
-    const i64 rows = out.shape(0), cols = out.shape(1), depth = a.array.shape(1);
-    for (i64 i = 0; i < rows; ++i)
-      for (i64 j = 0; j < cols; ++j) {
-        T sum(0);
-        for (i64 k = 0; k < depth; ++k) sum += element(a, x, i, k) * element(b, y, k, j);
-        z[i * to[0] + j * to[1]] = factor * sum;
-      }
-  });
+  const Strides &x = a.array.layout().strides, &y = b.array.layout().strides,
+                &z = out.layout().strides;
+  const LoopArgs args{.m = out.shape(0),
+                      .n = out.shape(1),
+                      .k = a.array.shape(1),
+                      .a_rows = x[0],
+                      .a_columns = x[1],
+                      .b_rows = y[0],
+                      .b_columns = y[1],
+                      .c_rows = z[0],
+                      .c_columns = z[1],
+                      .conj_a = a.conj,
+                      .conj_b = b.conj,
+                      .alpha = alpha};
+  loop_product(out.dtype())(args, a.array.host_data(), b.array.host_data(), out.host_data(), 0,
+                            args.m);
 }
 
 }  // namespace

@@ -133,11 +133,12 @@ Property parse_property(std::string_view text) {
   throw ArgumentError(cat("no property is called \"", text, "\"; there are ", known));
 }
 
-std::uint32_t Properties::following() const {
-  Set known = 0;
-  for (int i = 0; i < property_count; ++i)
-    if (flags_[static_cast<std::size_t>(i)] == true) known |= Set{1} << i;
-  return closed(known, rows_ == cols_);
+std::uint32_t Properties::following() const { return none() ? 0 : closed(true_, rows_ == cols_); }
+
+void Properties::set(Property p, std::optional<bool> value) {
+  const Set bit = bit_of(p);
+  known_ = value ? known_ | bit : known_ & ~bit;
+  true_ = value == true ? true_ | bit : true_ & ~bit;
 }
 
 bool Properties::is(Property p) const { return (following() & bit_of(p)) != 0; }
@@ -146,11 +147,11 @@ void Properties::declare(Property p, std::optional<bool> value) {
   require<ArgumentError>(value != true || rows_ == cols_ || !needs_square(p), name(p),
                          ": a matrix of shape (", rows_, ", ", cols_, ") is not square");
   Properties next = *this;
-  next.flag(p) = value;
+  next.set(p, value);
   const Set known = next.following();
   const std::string_view is_or_not = value == true ? " = True" : " = False";
   for (int i = 0; value && i < property_count; ++i)
-    require<ArgumentError>(!(known >> i & 1) || next.flags_[static_cast<std::size_t>(i)] != false,
+    require<ArgumentError>(!(known >> i & 1) || next.declared(static_cast<Property>(i)) != false,
                            name(p), is_or_not, " contradicts what was declared: ", names[i],
                            " follows from one and is refused by the other");
   if (value && rows_ > 0 && cols_ > 0)
@@ -163,9 +164,10 @@ void Properties::declare(Property p, std::optional<bool> value) {
 Properties Properties::transposed(bool complex) const {
   Properties t = *this;
   std::swap(t.rows_, t.cols_);
-  std::swap(t.flag(is_upper_triangular), t.flag(is_lower_triangular));
+  t.set(is_upper_triangular, declared(is_lower_triangular));
+  t.set(is_lower_triangular, declared(is_upper_triangular));
   if (complex)
-    for (const Property p : {is_unitary, is_hermitian, is_skew_hermitian}) t.flag(p).reset();
+    for (const Property p : {is_unitary, is_hermitian, is_skew_hermitian}) t.set(p, {});
   return t;
 }
 
@@ -189,9 +191,9 @@ Properties Properties::scaled(const Value& by) const {
   Properties s(rows_, cols_);
   const auto keep = [&](Property from, Property to) {
     if (known & bit_of(from))
-      s.flag(to) = true;
+      s.set(to, true);
     else if (!zero && declared(from) == false)
-      s.flag(to) = false;
+      s.set(to, false);
   };
   for (const Property p : {is_zero, is_diagonal, is_upper_triangular, is_lower_triangular,
                            has_zero_diagonal, is_symmetric, is_anti_symmetric})
@@ -203,8 +205,8 @@ Properties Properties::scaled(const Value& by) const {
   if (unit) keep(is_unitary, is_unitary);
   if (rows_ > 0 && cols_ > 0) {
     for (const Property p : {is_identity, is_permutation, has_unit_diagonal})
-      if (known & bit_of(p)) s.flag(p) = false;
-    if (!unit && (known & bit_of(is_unitary))) s.flag(is_unitary) = false;
+      if (known & bit_of(p)) s.set(p, false);
+    if (!unit && (known & bit_of(is_unitary))) s.set(is_unitary, false);
   }
   const Derived& d = derived_;
   s.derived_.trace = scaled_value(d.trace, by);
@@ -223,11 +225,11 @@ void Properties::element_set(i64 i, i64 j, const Value& v) {
     if (rows_ != cols_ && needs_square(p)) continue;
     const Effect e = effect_of(p, i, j, v);
     if (e == Effect::contradicts)
-      flag(p) = false;
+      set(p, false);
     else if (e != Effect::unknown && (known & bit_of(p)))
-      flag(p) = true;
+      set(p, true);
     else if (e != Effect::none)
-      flag(p).reset();
+      set(p, {});
   }
   derived_ = {};
 }

@@ -7,7 +7,6 @@
 // properties_check.hpp.
 //   p.declare(Property::is_diagonal, true);   p.is(Property::is_upper_triangular)
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -49,7 +48,11 @@ class TESSERA_API Properties {
   // No value forgets it. ArgumentError where the shape or another declaration contradicts it (a
   // 2 x 3 unitary, an identity that is zero, a diagonal that is not upper triangular).
   void declare(Property p, std::optional<bool> value);
-  std::optional<bool> declared(Property p) const { return flags_[static_cast<std::size_t>(p)]; }
+  std::optional<bool> declared(Property p) const {
+    const std::uint32_t bit = std::uint32_t{1} << static_cast<int>(p);
+    return known_ & bit ? std::optional((true_ & bit) != 0) : std::nullopt;
+  }
+  bool none() const { return true_ == 0; }  // of them is declared true
   // Declared, or following from what is declared (identity: diagonal, symmetric, unitary ...).
   bool is(Property p) const;
   Derived& derived() { return derived_; }
@@ -66,10 +69,10 @@ class TESSERA_API Properties {
   void element_set(i64 i, i64 j, const Value& v);
 
  private:
-  std::optional<bool>& flag(Property p) { return flags_[static_cast<std::size_t>(p)]; }
+  void set(Property p, std::optional<bool> value);
   std::uint32_t following() const;  // bit p: is(p)
   i64 rows_, cols_;
-  std::array<std::optional<bool>, property_count> flags_{};
+  std::uint32_t known_ = 0, true_ = 0;  // bit p: declared(p) is a value, is true
   Derived derived_;
 };
 

@@ -2,6 +2,7 @@
 #include "tessera/kernels/matmul/loops.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 namespace tessera {
@@ -99,11 +100,81 @@ void tile(const LoopArgs& s, const T* a, const T* b, T* c, i64 rows, i64 columns
     }
 }
 
+// `Rows` rows of `Count` times as many neighbours as fill `Bytes`: their sums stay in registers.
+template <class T, int Rows, int Count, int Bytes>
+void strip(const LoopArgs& s, const T* a, const T* b, T* c) {
+  typedef T Wide __attribute__((vector_size(Bytes)));
+  constexpr i64 width = Bytes / sizeof(T);
+  Wide sum[Rows][Count] = {};
+  for (i64 p = 0; p < s.k; ++p) {
+    Wide line[Count];
+    std::memcpy(line, b + p * s.b_rows, sizeof line);
+    for (int r = 0; r < Rows; ++r) {
+      const T x = a[r * s.a_rows + p * s.a_columns];
+      for (int j = 0; j < Count; ++j) sum[r][j] += x * line[j];
+    }
+  }
+  const T alpha = factor<T>(s.alpha), beta = factor<T>(s.beta);
+  for (int r = 0; r < Rows; ++r)
+    for (int j = 0; j < Count; ++j) {
+      T* const to = c + r * s.c_rows + j * width;
+      Wide v = alpha * sum[r][j];
+      if (beta != 0) {
+        Wide before;
+        std::memcpy(&before, to, Bytes);
+        v += beta * before;
+      }
+      std::memcpy(to, &v, Bytes);
+    }
+}
+
+template <class T, int Rows>
+void strips(const LoopArgs& s, const T* a, const T* b, T* c) {
+  constexpr i64 width = 16 / sizeof(T);  // a register of every host
+  i64 j = 0;
+  for (; j + 2 * width <= s.n; j += 2 * width) strip<T, Rows, 2, 16>(s, a, b + j, c + j);
+  for (; j + width <= s.n; j += width) strip<T, Rows, 1, 16>(s, a, b + j, c + j);
+  for (; j < s.n; ++j) strip<T, Rows, 1, sizeof(T)>(s, a, b + j, c + j);
+}
+
+// Elements of b and of c that are neighbours along a row.
+template <class T>
+void row_product(const LoopArgs& s, const T* a, const T* b, T* c, i64 begin, i64 end) {
+  i64 i = begin;
+  for (; i + 4 <= end; i += 4) strips<T, 4>(s, a + i * s.a_rows, b, c + i * s.c_rows);
+  for (; i + 2 <= end; i += 2) strips<T, 2>(s, a + i * s.a_rows, b, c + i * s.c_rows);
+  for (; i < end; ++i) strips<T, 1>(s, a + i * s.a_rows, b, c + i * s.c_rows);
+}
+
+// True where it was done so: floats, a small b of any strides.
+template <class T>
+bool by_rows(const LoopArgs& s, const T* a, const T* b, T* c, i64 begin, i64 end) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (s.c_columns != 1) return false;
+    if (s.b_columns == 1) {
+      row_product(s, a, b, c, begin, end);
+      return true;
+    }
+    if (s.n > most_turned || s.k > most_turned || s.n * s.k > most_turned) return false;
+    T turned[most_turned];
+    for (i64 p = 0; p < s.k; ++p)
+      for (i64 j = 0; j < s.n; ++j) turned[p * s.n + j] = b[p * s.b_rows + j * s.b_columns];
+    LoopArgs plain = s;
+    plain.b_rows = s.n;
+    plain.b_columns = 1;
+    row_product(plain, a, turned, c, begin, end);
+    return true;
+  } else {
+    return false;
+  }
+}
+
 template <class T>
 void product(const LoopArgs& s, const void* a, const void* b, void* c, i64 begin, i64 end) {
   const T* pa = static_cast<const T*>(a);
   const T* pb = static_cast<const T*>(b);
   T* pc = static_cast<T*>(c);
+  if (by_rows(s, pa, pb, pc, begin, end)) return;
   for (i64 j = 0; j < s.n; j += tile_columns)
     for (i64 i = begin; i < end; i += tile_rows)
       tile<T>(s, pa + i * s.a_rows, pb + j * s.b_columns, pc + i * s.c_rows + j * s.c_columns,

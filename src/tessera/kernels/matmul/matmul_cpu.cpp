@@ -11,9 +11,8 @@
 namespace tessera {
 namespace {
 
-constexpr i64 pack_block = 4096;   // rows and columns of a packed piece, at most
-constexpr i64 tiny_product = 256;  // m*n*k up to which loops beat the call of a BLAS function
-constexpr i64 alignment = 64;      // of the pieces of a workspace
+constexpr i64 pack_block = 4096;  // rows and columns of a packed piece, at most
+constexpr i64 alignment = 64;     // of the pieces of a workspace
 
 // A matrix of an operand: sizes and strides in elements.
 struct View2 {
@@ -144,9 +143,7 @@ bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 Path choose_path(const State& s, DType dtype) {
   if (s.m == 0 || s.n == 0 || s.batch == 0) return Path::nothing;
   if (!has_blas(dtype) && !is_half(dtype)) return Path::loops;
-  const double work =
-      static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  if (s.k <= 1 || work <= tiny_product) return Path::loops;
+  if (s.k <= 1 || is_for_loops(dtype, s.m, s.n, s.k)) return Path::loops;
   if (is_half(dtype)) return Path::gemm;
   if (s.m == 1 && s.n == 1 && fits(s.k, s.a.column_step) && fits(s.k, s.b.row_step))
     return Path::dot;
