@@ -315,6 +315,18 @@ def test_case71_declared_diagonal():
     np.testing.assert_array_equal(c.numpy(), [[5, 6], [28, 32]])
 
 
+def test_declared_zeros_and_identities():
+    b = dense([[5.0, 6.0], [7.0, 8.0]])
+    for name, one in [("is_zero", 0.0), ("is_identity", 1.0)]:
+        a = dense([[1.0, 100.0], [200.0, 4.0]])
+        a.properties[name] = True
+        for got, want in [(a @ b, one * b.numpy()), (b @ a, one * b.numpy()), (a.T @ b, one * b.numpy())]:
+            np.testing.assert_array_equal(got, want)
+        assert ts.Matrix(a, ("N",), ("M",))(ts.ones(2)).tolist() == [one, one]
+        assert a.trace() == 2 * one
+        assert ts.linalg.det(a).item() == one
+
+
 def test_case72_declared_upper_triangular():
     a, b = dense([[1.0, 2.0], [30.0, 4.0]]), dense([[5.0, 6.0], [70.0, 8.0]])
     a.properties["is_upper_triangular"] = b.properties["is_upper_triangular"] = True

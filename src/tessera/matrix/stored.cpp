@@ -86,11 +86,12 @@ Array diagonal_view(const Array& a) {
 }
 
 Array diagonal_of(const AnyMatrix& m, DType dtype, Device where) {
+  const i64 length = std::min(m.rows(), m.cols());
+  if (m.properties().is(Property::is_zero)) return zeros({length}, dtype, where);
+  if (m.properties().is(Property::is_identity)) return ones({length}, dtype, where);
   switch (m.form()) {
     case Form::diagonal: return stored(m, dtype, where);
-    case Form::identity:
-      return viewed(m, ones({std::min(m.rows(), m.cols())}, m.payload().dtype, where))
-          .astype(dtype);
+    case Form::identity: return viewed(m, ones({length}, m.payload().dtype, where)).astype(dtype);
     case Form::dense: return viewed(m, diagonal_view(m.data(where))).astype(dtype);
     case Form::triangular:
     case Form::symmetric:

@@ -27,7 +27,7 @@ inline bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 // The data of any form but those of bits: scaled, conjugated, of the dtype; not transposed.
 Array stored(const AnyMatrix& m, DType dtype, Device where);
 
-// The elements (i, i), views applied: min(rows, cols) numbers.
+// The elements (i, i), views applied: min(rows, cols) numbers. Not read where they are declared.
 Array diagonal_of(const AnyMatrix& m, DType dtype, Device where);
 // A view of the elements (i, i) of a matrix.
 Array diagonal_view(const Array& a);
