@@ -33,6 +33,15 @@ class IdSet {
     for (const std::uint64_t w : words_) sum += std::popcount(w);
     return sum;
   }
+  i64 runs() const {  // of ids without a gap
+    i64 sum = 0;
+    std::uint64_t before = 0;
+    for (const std::uint64_t w : words_) {
+      sum += std::popcount(w & ~(w << 1 | before >> 63));
+      before = w;
+    }
+    return sum;
+  }
   // f(id), ascending.
   template <class F>
   void each(F&& f) const {
@@ -79,10 +88,7 @@ class IdSet {
   // add() for ids that ascend: by bytes, since a word would have to wait for the id before.
   class Ascending {
    public:
-    explicit Ascending(IdSet& set)
-        : first_(set.first_), bytes_(reinterpret_cast<std::uint8_t*>(set.words_.data())) {
-      static_assert(std::endian::native == std::endian::little);
-    }
+    explicit Ascending(IdSet& set) : first_(set.first_), bytes_(set.bytes().data()) {}
     void add(i64 id) const {
       const i64 at = id - first_;
       bytes_[at >> 3] = static_cast<std::uint8_t>(bytes_[at >> 3] | 1U << (at & 7));
@@ -92,6 +98,16 @@ class IdSet {
     i64 first_;
     std::uint8_t* bytes_;
   };
+  // The bits, eight in a byte: as many as its range needs.
+  std::span<std::uint8_t> bytes() {
+    static_assert(std::endian::native == std::endian::little);
+    return {reinterpret_cast<std::uint8_t*>(words_.data()),
+            static_cast<std::size_t>((last_ - first_ + 7) / 8)};
+  }
+  std::span<const std::uint8_t> bytes() const {
+    return {reinterpret_cast<const std::uint8_t*>(words_.data()),
+            static_cast<std::size_t>((last_ - first_ + 7) / 8)};
+  }
   std::span<std::uint64_t> words() { return words_; }
   std::span<const std::uint64_t> words() const { return words_; }
 

@@ -8,11 +8,15 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/dist/at.hpp"
+#include "tessera/dist/bit_writer.hpp"
+#include "tessera/dist/byte_code.hpp"
 
 namespace tessera {
 namespace {
 
 using dist::at;
+using dist::BitWriter;
+using dist::ByteCode;
 using dist::copy_bytes;
 static_assert(std::endian::native == std::endian::little);
 
@@ -23,44 +27,16 @@ constexpr i64 most_gaps = (i64{1} << 27) - 1;  // what fits into a notice
   throw CommError("the positions that another rank sent are damaged: they cannot be read");
 }
 
-// A place in zeroed words where bits are appended, lowest first; what is not whole yet stays in a
-// register until flush(). Two of them may meet in one word.
-class BitWriter {
- public:
-  BitWriter(std::uint64_t* words, i64 bit) : word_(words + (bit >> 6)), fill_(bit & 63) {}
-  void one_after(i64 zeros) {
-    for (fill_ += zeros; fill_ >= 64; fill_ -= 64) next();
-    rest_ |= std::uint64_t{1} << fill_++;
-  }
-  void put(std::uint64_t value, int count) {  // of less than 64 bits
-    rest_ |= value << fill_;
-    fill_ += count;
-    if (fill_ < 64) return;
-    next();
-    fill_ -= 64;
-    rest_ = value >> (count - fill_);
-  }
-  void flush() { *word_ |= rest_; }
-
- private:
-  void next() {
-    *word_++ |= rest_;
-    rest_ = 0;
-  }
-  std::uint64_t* word_;
-  std::uint64_t rest_ = 0;
-  i64 fill_;  // bits of the word at hand; 64 only behind a one
-};
-
 class BitReader {
  public:
   explicit BitReader(std::span<const std::byte> bytes) : words_(bytes.size() / 8 + 2) {
     copy_bytes(words_.data(), bytes.data(), bytes.size());
   }
   std::uint64_t word(i64 w) const { return words_[at(w)]; }
+  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(words_.data()); }
   i64 take(i64 bit, int count) const {  // at most most_low bits: with those before them, one word
     std::uint64_t value = 0;
-    std::memcpy(&value, reinterpret_cast<const std::byte*>(words_.data()) + (bit >> 3), 8);
+    std::memcpy(&value, bytes() + (bit >> 3), 8);
     return static_cast<i64>(value >> (bit & 7) & ((std::uint64_t{1} << count) - 1));
   }
 
@@ -201,6 +177,37 @@ i64 simple_bytes(WireKind kind, i64 listed, i64 radix) {
   return WireForm{kind, 0, listed, 0}.bytes(radix);
 }
 
+// Many ids that lie anywhere: byte by byte, without a list of them. Empty where they are few, or
+// lie together.
+Wire encode_scattered(const IdSet& set, i64 n) {
+  const i64 radix = set.last() - set.first();
+  Wire wire;
+  if (radix <= 4096 || n < radix / 12 || n > radix - radix / 12) return wire;
+  const double part = static_cast<double>(n) / static_cast<double>(radix);
+  if (static_cast<double>(set.runs()) < 0.75 * static_cast<double>(n) * (1 - part)) return wire;
+  const int number = ByteCode::suited(n, radix);
+  const ByteCode& code = ByteCode::of(number);
+  const std::span<const std::uint8_t> bytes = set.bytes();
+  const i64 bits = code.bits(bytes);
+  if (bits >= radix || bits > most_gaps) return wire;
+  std::vector<std::uint64_t> words(at(bits / 64 + 1));
+  code.encode(bytes, words);
+  wire.form = {WireKind::coded, number, n, bits};
+  wire.bytes.resize(at(wire.form.bytes(radix)));
+  copy_bytes(wire.bytes.data(), words.data(), wire.bytes.size());
+  return wire;
+}
+
+// Combined with what is in the set.
+void take_scattered(IdSet& set, const WireForm& form, std::span<const std::byte> bytes) {
+  IdSet came(set.first(), set.last());
+  const BitReader stream(bytes);
+  if (!ByteCode::of(form.low).decode(came.bytes(), stream.bytes(), form.high)) refuse();
+  const i64 rest = (set.last() - set.first()) & 63;
+  if (came.size() != form.listed || (rest != 0 && came.words().back() >> rest != 0)) refuse();
+  set.merge(came);
+}
+
 }  // namespace
 
 i64 bytes_of_number(i64 radix) {
@@ -217,15 +224,16 @@ i64 most_wire_bytes(i64 ids, i64 radix) {
 i64 longest_wire(i64 radix) { return (radix + 7) / 8; }  // a bit for each
 
 i64 WireForm::bytes(i64 radix) const {
-  if (listed < 0 || listed > radix || low > most_low || high > (radix >> low)) {
-    if (kind != WireKind::positions) refuse();
-  }
+  const bool possible = kind == WireKind::coded ? low < ByteCode::count && high <= radix
+                                                : low <= most_low && high <= radix >> low;
+  if ((listed < 0 || listed > radix || !possible) && kind != WireKind::positions) refuse();
   switch (kind) {
     case WireKind::numbers: return listed * bytes_of_number(radix);
     case WireKind::runs: return listed * 2 * bytes_of_number(radix);
     case WireKind::bits: return longest_wire(radix);
     case WireKind::gaps:
     case WireKind::holes: return (listed * (1 + low) + high + 7) / 8;
+    case WireKind::coded: return (high + 7) / 8;
     default: return 0;
   }
 }
@@ -297,7 +305,10 @@ Wire encode(std::span<const i64> sorted, i64 base, i64 radix) {
 
 Wire encode(const IdSet& set) {
   const i64 radix = set.last() - set.first(), n = set.size();
-  if (!half(n, radix)) return encode(set.ids(), set.first(), radix);
+  if (!half(n, radix)) {
+    Wire wire = encode_scattered(set, n);
+    return wire.form.empty() ? encode(set.ids(), set.first(), radix) : wire;
+  }
   Wire wire{{WireKind::bits, 0, 1, 0}, {}};
   wire.bytes.resize(at(wire.form.bytes(radix)));
   copy_bytes(wire.bytes.data(), set.words().data(), wire.bytes.size());
@@ -312,6 +323,11 @@ std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, 
     case WireKind::runs: return runs_from(bytes, base, radix);
     case WireKind::gaps: return take_gaps(form, bytes, base, radix);
     case WireKind::holes: return all_but(take_gaps(form, bytes, base, radix), base, radix);
+    case WireKind::coded: {
+      IdSet set(base, base + radix);
+      take_scattered(set, form, bytes);
+      return set.ids();
+    }
     case WireKind::numbers: break;
     default: refuse();
   }
@@ -333,6 +349,10 @@ void decode_into(IdSet& set, const WireForm& form, std::span<const std::byte> by
     each_of_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
     return;
   }
+  if (form.kind == WireKind::coded) {
+    if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse();
+    return take_scattered(set, form, bytes);
+  }
   if (form.kind != WireKind::bits) {
     for (const i64 id : decode(form, bytes, set.first(), radix)) set.add(id);
     return;
@@ -348,7 +368,7 @@ void decode_into(IdSet& set, const WireForm& form, std::span<const std::byte> by
 Notice Notice::of(const WireForm& form, bool problem) {
   const auto listed = static_cast<std::uint64_t>(form.listed);
   std::uint64_t size = listed;
-  if (form.kind == WireKind::gaps || form.kind == WireKind::holes)
+  if (form.detailed())
     size = static_cast<std::uint64_t>(form.low) | listed << 6 |
            static_cast<std::uint64_t>(form.high) << 33;
   return {size << 4 | static_cast<std::uint64_t>(form.kind) << 1 |
@@ -357,9 +377,9 @@ Notice Notice::of(const WireForm& form, bool problem) {
 
 WireForm Notice::form() const {
   const std::uint64_t kind = word >> 1 & 7, size = word >> 4;
-  if (kind > static_cast<std::uint64_t>(WireKind::positions)) refuse();
+  if (kind > static_cast<std::uint64_t>(WireKind::coded)) refuse();
   WireForm form{static_cast<WireKind>(kind)};
-  if (form.kind == WireKind::gaps || form.kind == WireKind::holes) {
+  if (form.detailed()) {
     form.low = static_cast<int>(size & 63);
     form.listed = static_cast<i64>(size >> 6) & most_gaps;
     form.high = static_cast<i64>(size >> 33);

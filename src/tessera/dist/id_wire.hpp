@@ -20,20 +20,24 @@
 namespace tessera {
 
 enum class WireKind : std::uint8_t {
-  numbers,   // of the fewest whole bytes that hold `radix`
-  runs,      // first, length less one
-  bits,      // one for each id that there is
-  gaps,      // see the note
-  holes,     // gaps, of those ids that are not meant
-  positions  // not ids: the sender's positions on the split axis (entry_ask)
+  numbers,    // of the fewest whole bytes that hold `radix`
+  runs,       // first, length less one
+  bits,       // one for each id that there is
+  gaps,       // see the note
+  holes,      // gaps, of those ids that are not meant
+  positions,  // not ids: the sender's positions on the split axis (entry_ask)
+  coded       // bits, byte by byte in a code that suits how many are set (byte_code)
 };
 // What a receiver has to know before the bytes come.
 struct TESSERA_API WireForm {
   WireKind kind = WireKind::numbers;
-  int low = 0;     // gaps, holes: bits of each that are listed
+  int low = 0;     // gaps, holes: bits of each that are listed; coded: the number of the code
   i64 listed = 0;  // ids, runs or holes
-  i64 high = 0;    // gaps, holes: zeros of the unary part
+  i64 high = 0;    // gaps, holes: zeros of the unary part; coded: bits of the codes
   bool empty() const { return kind == WireKind::numbers && listed == 0; }
+  bool detailed() const {  // low and high say something
+    return kind == WireKind::gaps || kind == WireKind::holes || kind == WireKind::coded;
+  }
   i64 bytes(i64 radix) const;  // 0 for positions
 };
 struct Wire {

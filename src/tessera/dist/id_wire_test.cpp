@@ -106,6 +106,9 @@ TEST(IdWire, ASetEncodesAndMerges) {
     for (const i64 id : ids) all.add(id);
     const IdSet part = all.within(first, last);
     const Wire wire = encode(part);
+    EXPECT_EQ(wire.form.kind == WireKind::coded, share == 0.25 || share == 0.9) << share;
+    EXPECT_EQ(decode(Notice::of(wire.form, false).form(), wire.bytes, first, last - first),
+              part.ids());
     into.add(first + 17);
     decode_into(into, wire.form, wire.bytes);
     std::set<i64> expected{first + 17};
@@ -114,6 +117,14 @@ TEST(IdWire, ASetEncodesAndMerges) {
     const std::vector<i64> found = into.ids();
     EXPECT_TRUE(std::equal(found.begin(), found.end(), expected.begin(), expected.end())) << share;
   }
+}
+
+TEST(IdWire, ASetThatLiesTogetherIsNotCoded) {
+  IdSet set(0, 40000);
+  for (i64 id = 5000; id < 15000; ++id) set.add(id);
+  EXPECT_EQ(encode(set).form.kind, WireKind::runs);
+  EXPECT_EQ(set.runs(), 1);
+  EXPECT_EQ(set.ids().size(), 10000U);
 }
 
 // Whatever arrives: ids within bounds, ascending, or CommError.
