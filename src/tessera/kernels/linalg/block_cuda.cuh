@@ -30,6 +30,8 @@ inline Team team_for(i64 teams, i64 rows) {
 // each other's banks.
 inline i64 rows_apart(i64 rows, int lanes) { return ((rows + lanes - 1) / lanes | 1) * lanes; }
 
+extern __shared__ __align__(16) unsigned char block_room[];
+
 // A column-major matrix in shared memory.
 template <class T>
 struct BlockTile {

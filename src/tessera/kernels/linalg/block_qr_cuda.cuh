@@ -113,8 +113,6 @@ struct BlockQr {
   int apart;
 };
 
-extern __shared__ __align__(16) unsigned char block_room[];
-
 template <class T>
 __global__ void run_block_qr(BlockQr s, const T* a, T* q, T* r, int* info) {
   const BlockTile<T> tile{reinterpret_cast<T*>(block_room), s.apart};

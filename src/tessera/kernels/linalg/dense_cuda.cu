@@ -2,15 +2,17 @@
 // Dense algebra on CUDA: cuSOLVER's 64-bit functions matrix by matrix, triangles by cuBLAS, and
 // small kernels for what LAPACK does besides (permutations, products of pivots, cleared triangles).
 // Matrices of at most 32 rows and columns are factored and solved by one warp each, a whole stack
-// in one launch (small_cuda.cuh); QR and singular values of those that fit into shared memory are
-// found by one block each (block_qr_cuda.cuh, block_svd_cuda.cuh); eigenvalues of stacks of
-// Hermitian ones go to cuSOLVER in one call, those of general ones one by one: it has no other
-// call. Columns are not exchanged in QR, and left eigenvectors are not found: NotAvailable.
+// in one launch (small_cuda.cuh); LU, QR and singular values of those that fit into shared memory
+// are found by one block each (block_lu_cuda.cuh, block_qr_cuda.cuh, block_svd_cuda.cuh);
+// eigenvalues of stacks of Hermitian ones go to cuSOLVER in one call, those of general ones one by
+// one: it has no other call. Columns are not exchanged in QR, and left eigenvectors are not found:
+// NotAvailable.
 #include <cuComplex.h>
 
 #include "tessera/device/cuda/handles.hpp"
 #include "tessera/kernels/cuda/compose.hpp"
 #include "tessera/kernels/cuda/grid.cuh"
+#include "tessera/kernels/linalg/block_lu_cuda.cuh"
 #include "tessera/kernels/linalg/block_svd_cuda.cuh"
 #include "tessera/kernels/linalg/dense.hpp"
 #include "tessera/kernels/linalg/parts_cuda.cuh"
@@ -330,13 +332,32 @@ struct Run {
 
   void by_blocks() const {
     T *a = part<T>(0, 0, 1), *first = part<T>(1, 0, 1);
-    if (p.op == DenseOp::qr)
-      block_qr(BlockQr(p), s.block_bytes, a, p.vectors ? first : nullptr, part<T>(2, 0, 1), info(0),
-               stream);
-    else
-      block_svd(BlockSvd(p), s.block_bytes, a, first, part<R>(2, 0, 1), part<T>(3, 0, 1), info(0),
-                stream);
-    report(4);
+    switch (p.op) {
+      case DenseOp::lu:
+        block_lu(BlockLu(p), s.block_bytes, a, part<i64>(1, 0, 1), info(0), stream);
+        return order_rows();
+      case DenseOp::slogdet:
+        block_lu(BlockLu(p), s.block_bytes, a, piece<i64>(s.pivots_at), info(0), stream);
+        return multiply_pivots();
+      case DenseOp::inverse:
+        block_lu(BlockLu(p), s.block_bytes, a, piece<i64>(s.pivots_at), info(0), stream);
+        fill_identities<T>
+            <<<blocks(p.batch * p.n * p.n), block_threads, 0, stream>>>(first, p.n, p.batch);
+        block_lu_solve(BlockLu(p), s.block_bytes, a, piece<i64>(s.pivots_at), first, p.n,
+                       Turn::none, info(0), stream);
+        return report(2);
+      case DenseOp::lu_solve:
+        return block_lu_solve(BlockLu(p), s.block_bytes, a, part<i64>(1, 0, 1), part<T>(2, 0, 1),
+                              p.columns, p.turn, nullptr, stream);
+      case DenseOp::qr:
+        block_qr(BlockQr(p), s.block_bytes, a, p.vectors ? first : nullptr, part<T>(2, 0, 1),
+                 info(0), stream);
+        return report(4);
+      default:
+        block_svd(BlockSvd(p), s.block_bytes, a, first, part<R>(2, 0, 1), part<T>(3, 0, 1), info(0),
+                  stream);
+        report(4);
+    }
   }
 
   void all() const {
@@ -444,20 +465,31 @@ std::size_t room_of_orgqr(const DenseSpec& p, int device) {
 template <class T>
 i64 bytes_of_block(const DenseSpec& p, int device) {
   constexpr i64 large = 64 * 64, few = 4, more_than_any = 1 << 16;
-  const bool qr = p.op == DenseOp::qr;
-  if (!qr && p.op != DenseOp::svd) return 0;
   if (p.m * p.n > more_than_any || (p.m * p.n > large && p.batch < few)) return 0;
-  const i64 bytes = qr ? BlockQr::bytes<T>(p) : BlockSvd::bytes<T>(p);
   int most = 0;
   check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
         "asking for the shared memory of a block");
-  if (bytes > most) return 0;
   const DeviceGuard guard(device);
-  const void* kernel = qr ? reinterpret_cast<const void*>(&run_block_qr<T>)
-                          : reinterpret_cast<const void*>(&run_block_svd<T>);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
-        "asking for shared memory");
-  return bytes;
+  // All that a block may have, so that nobody who prepares another matrix asks for less.
+  const auto granted = [&](i64 bytes, auto... kernels) -> i64 {
+    if (bytes > most) return 0;
+    (check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernels),
+                                cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+           "asking for shared memory"),
+     ...);
+    return bytes;
+  };
+  switch (p.op) {
+    case DenseOp::lu:
+    case DenseOp::slogdet: return granted(BlockLu::bytes<T>(p), &run_block_lu<T>);
+    case DenseOp::lu_solve: return granted(BlockLu::solve_bytes<T>(p), &run_block_lu_solve<T>);
+    case DenseOp::inverse:
+      return granted(std::max(BlockLu::bytes<T>(p), BlockLu::solve_bytes<T>(p)), &run_block_lu<T>,
+                     &run_block_lu_solve<T>);
+    case DenseOp::qr: return granted(BlockQr::bytes<T>(p), &run_block_qr<T>);
+    case DenseOp::svd: return granted(BlockSvd::bytes<T>(p), &run_block_svd<T>);
+    default: return 0;
+  }
 }
 
 template <class T>
@@ -468,7 +500,7 @@ Prepared prepare(const DenseSpec& spec, int device) {
             n = std::min(spec.m, spec.n);
   WorkspacePlan ws;
   s->info_at = ws.take((spec.batch + 1) * static_cast<i64>(sizeof(int)));
-  s->block_bytes = bytes_of_block<T>(spec, device);
+  if (!is_small(spec)) s->block_bytes = bytes_of_block<T>(spec, device);
   if (is_small(spec) || s->block_bytes > 0) {
     // nothing of a library
   } else if (spec.op == DenseOp::triangular_solve) {
@@ -478,7 +510,9 @@ Prepared prepare(const DenseSpec& spec, int device) {
     ask<T>(*s, device);
   }
   switch (spec.op) {
-    case DenseOp::inverse: s->pivots_at = ws.take(spec.n * 8); break;
+    case DenseOp::inverse:
+      s->pivots_at = ws.take((s->block_bytes > 0 ? spec.batch : 1) * spec.n * 8);
+      break;
     case DenseOp::slogdet: s->pivots_at = ws.take(spec.batch * spec.n * 8); break;
     case DenseOp::qr:
       if (s->block_bytes > 0) break;

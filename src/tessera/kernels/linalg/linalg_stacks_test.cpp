@@ -106,6 +106,44 @@ TEST(LinalgStacks, FewAndLargeMatrices) {
     }
 }
 
+TEST(LinalgStacks, SystemsOfEverySize) {
+  std::uint64_t seed = 40;
+  for (const DType t : dtypes)
+    for (const i64 n : {1, 2, 7, 31, 32, 33, 64, 100}) {
+      const Array one = eye(n, n, 0, t, test_device());
+      const Array a = strided(ops::add(Random(seed++).normal({5, n, n}, t, test_device()),
+                                       ops::multiply(one, static_cast<double>(n))));
+      const Array b = Random(seed++).normal({5, n, 3}, t, test_device());
+      const double ulps = 200 * static_cast<double>(n);
+      const linalg::Lu f = linalg::lu_factor(a);
+      expect_close(matmul(f.p().astype(t), matmul(f.l(), f.u())), a, ulps);
+      expect_close(f.u(), linalg::lu_factor(a.to(cpu)).u(), ulps);  // pivots are LAPACK's
+      expect_close(matmul(a, linalg::solve(a, b)), b, ulps);
+      expect_close(matmul(a.swap_axes(1, 2), f.solve(b, Turn::transposed)), b, ulps);
+      expect_close(matmul(adjoint(a), f.solve(b, Turn::adjoint)), b, ulps);
+      expect_close(matmul(a, linalg::inverse(a)), one.broadcast_to(a.shape()), ulps);
+      const auto [sign, logs] = linalg::slogdet(a);
+      const auto [sign_here, logs_here] = linalg::slogdet(a.to(cpu));
+      expect_close(sign, sign_here, ulps);
+      expect_close(logs, logs_here, ulps);
+      const Array many = Random(seed++).normal({n, 3000}, t, test_device());
+      expect_close(matmul(a.select(0, 1), linalg::solve(a.select(0, 1), many)), many, ulps);
+    }
+}
+
+TEST(LinalgStacks, SingularOnesAreNamed) {
+  for (const DType t : dtypes)
+    for (const i64 n : {5, 33, 64}) {
+      const Array a = Random(50).normal({6, n, n}, t, test_device());
+      a.select(0, 4).select(1, 2).fill(Value(0));
+      const std::string text = thrown_text<ArgumentError>([&] { linalg::inverse(a); });
+      EXPECT_NE(text.find("(4,)"), std::string::npos) << text;
+      EXPECT_THROW(linalg::solve(a, a), ArgumentError);
+      EXPECT_EQ(linalg::det(a).select(0, 4).item().as<c128>(), c128(0, 0));
+      EXPECT_TRUE(std::isinf(linalg::slogdet(a).logabsdet.select(0, 4).item().as<double>()));
+    }
+}
+
 TEST(LinalgStacks, MatricesWithoutFullRank) {
   for (const DType t : dtypes)
     for (const i64 n : {2, 7, 32, 33, 64}) {
