@@ -10,16 +10,17 @@
 
 namespace tessera::cuda {
 
-// Quadratic convergence takes less than ten; more than this many means that none is in sight.
-constexpr int most_sweeps = 40;
+// About ten are needed, twice as many by what is nearly singular; more than this many means that no
+// end is in sight.
+constexpr int most_sweeps = 60;
 
 template <class R>
 constexpr R rounding = std::is_same_v<R, float> ? R(FLT_EPSILON) : R(DBL_EPSILON);
 
 // Columns are scaled so that the largest number is near one. A column so much shorter counts as
-// zero: it is less than the rounding of the others, and squares of what is longer do not underflow.
+// zero: it is less than the rounding of the others, and turning noise takes the most sweeps.
 template <class R>
-constexpr R nothing = rounding<R> / 2048;
+constexpr R nothing = rounding<R> / 4;
 
 // This team's columns x and y become orthogonal, and those of v follow. True: they were not.
 template <class T>
@@ -45,16 +46,12 @@ __device__ bool turn_pair(T* x, T* y, int m, T* vx, T* vy, int n, Real<T> alike,
   const R cosine = R(1) / sqrt(R(1) + tangent * tangent);
   const R sine = cosine * tangent, bend = sine / (R(1) + cosine);
   const T phase = times(conjugated(xy), R(1) / both);  // with it, xᴴ y is real
-  // Written as what is added to a column, which is rounded less the less a pair is turned. The
-  // longer column goes first: columns in order take fewer sweeps.
-  const bool change = yy > xx;
+  // Written as what is added to a column, which is rounded less the less a pair is turned.
   const auto turn = [&](T* p, T* q, int rows) {
     for (int r = lane; r < rows; r += lanes) {
       const T a = p[r], b = q[r];
-      const T one = a - times(product_of(phase, b) + times(a, bend), sine),
-              other = b + times(product_of(conjugated(phase), a) - times(b, bend), sine);
-      p[r] = change ? other : one;
-      q[r] = change ? one : other;
+      p[r] = a - times(product_of(phase, b) + times(a, bend), sine);
+      q[r] = b + times(product_of(conjugated(phase), a) - times(b, bend), sine);
     }
   };
   turn(x, y, m);
