@@ -2,6 +2,7 @@
 #include "tessera/comm/mpi/patience.hpp"
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "tessera/base/config.hpp"
@@ -16,6 +17,15 @@ constexpr double slow_yield = 0.5e-3;
 constexpr int sleeps_after_slow_yield = 1000;
 // A message may still be on its way when its sender is found to be gone.
 constexpr double doomed_patience = 0.2;
+
+// A sleep may last longer than asked for by the thread's slack, 50 microseconds unless told: as
+// long again as these are.
+void doze(useconds_t microseconds) {
+  const int slack = prctl(PR_GET_TIMERSLACK);
+  prctl(PR_SET_TIMERSLACK, 1UL);
+  usleep(microseconds);
+  if (slack > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack));
+}
 
 }  // namespace
 
@@ -34,7 +44,7 @@ void Patience::give_way(double now) {
   std::atomic<int>& sleeps = world_.sleeps();
   if (sleeps.load(std::memory_order_relaxed) > 0) {
     sleeps.fetch_sub(1, std::memory_order_relaxed);
-    usleep(20);
+    doze(20);
   } else {
     sched_yield();
     if (seconds_now() - now > slow_yield) sleeps = sleeps_after_slow_yield;
@@ -49,7 +59,7 @@ void Patience::pause(std::span<const int> open) {
   const double waited = now - since_;
   if (waited < spin_seconds && !world_.crowded()) return;
   if (waited < yield_seconds) return give_way(now);
-  usleep(waited < 10 * yield_seconds ? 50 : 200);
+  doze(waited < 10 * yield_seconds ? 50 : 200);
   if (waited > notes_after && !open.empty()) ask(open, now);
 }
 
