@@ -95,8 +95,8 @@ ByteCode::ByteCode(int number) {
 }
 
 int ByteCode::suited(i64 set, i64 bits) {
-  const double part = static_cast<double>(set) / static_cast<double>(std::max<i64>(1, bits));
-  return std::clamp(static_cast<int>(part * 64 + 0.5), 1, count - 1);
+  const i64 all = std::max<i64>(1, bits);
+  return static_cast<int>(std::clamp<i64>((set * 64 + all / 2) / all, 1, count - 1));
 }
 
 const ByteCode& ByteCode::of(int number) {
