@@ -158,6 +158,7 @@ std::vector<Device> bound_to(std::span<const Held> operands, std::span<const Dev
 Choice choose(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
               const Candidates& machine, const Rules& rules) {
   std::vector<Considered> all;
+  all.reserve(machine.offers.size());
   for (const DeviceOffer& offer : machine.offers)
     if (!rules.forced || offer.device == *rules.forced)
       all.push_back(consider(offer, problem, operands, result_bytes, machine, rules));

@@ -199,17 +199,20 @@ void draw_curves(CostModel& model, std::span<const Device> devices, double secon
   }
 }
 
-constexpr double in_doubt = 0.15;  // of the seconds: for sizes at which devices are near each other
+// Until when curves are drawn and sizes at which devices are near each other are measured, of all
+// seconds: what is begun may take longer than it was expected to.
+constexpr double drawn = 0.82, settled = 0.96;
 
 void settle_doubts(CostModel& model, std::span<const Device> devices, double seconds) {
-  constexpr double making = 1e-8;  // seconds for an element of an operand, or less
+  constexpr double making = 1e-8;   // seconds for an element of an operand, or less
+  const double most = seconds / 8;  // no doubt is worth the others
   const auto start = Clock::now();
   for (const Doubt& d : doubts(model, devices))
     for (const Device device : {cpu, d.device}) {
       const double elements = operand_bytes(d.problem) / double(size_of(d.problem.dtype));
       const double expected =
           elements * making + all_runs(model.seconds(device, d.problem).value_or(seconds));
-      if (since(start) + expected > seconds) continue;
+      if (expected > most || since(start) + expected > seconds) continue;
       try {
         const Trial t = trial_of(d.problem, device);
         model.add(device, t.problem, best_of(t.run, device, 3));
@@ -241,8 +244,8 @@ CostModel calibrate(std::span<const Device> devices, double seconds, CostModel m
                [&](Device d) { return !model.knows(d); });
   for (const Device device : missing)
     if (device != cpu) draw_routes(model, device);
-  draw_curves(model, missing, (1 - in_doubt) * seconds - since(start));
-  settle_doubts(model, devices, seconds - since(start));
+  draw_curves(model, missing, drawn * seconds - since(start));
+  settle_doubts(model, devices, settled * seconds - since(start));
   for (const Device device : missing) {
     const Workload large{Operation::elementwise, DType::f32,
                          measured_sizes.back() * measured_sizes.back()};

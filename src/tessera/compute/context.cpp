@@ -14,7 +14,9 @@ namespace tessera {
 namespace {
 
 std::vector<Device> with_host(const std::vector<Device>& accelerators) {
-  std::vector<Device> all{cpu};
+  std::vector<Device> all;
+  all.reserve(accelerators.size() + 1);
+  all.push_back(cpu);
   all.insert(all.end(), accelerators.begin(), accelerators.end());
   return all;
 }
@@ -102,6 +104,7 @@ Candidates ComputeContext::candidates(std::span<const Device> devices) const {
   });
   Candidates machine{bound ? *no_costs : facts().costs, bound ? topology() : facts().links, {}};
   const auto now = Breaker::Time::clock::now();
+  machine.offers.reserve(devices.size());
   for (const Device d : devices) {
     DeviceOffer offer{d, std::nullopt, breaker_.why_closed(d, now)};
     const MemoryStats memory = memory_stats(d);

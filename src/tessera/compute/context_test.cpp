@@ -115,6 +115,12 @@ TEST(CostModel, StacksOfFactorizationsTakeTurnsOnAccelerators) {
   EXPECT_LT(*m.seconds(cpu, p), 1e-3);
   p.m = 32;  // a warp for each
   EXPECT_LT(*m.seconds(gpu, p), 1e-3);
+  m.add(gpu, {Operation::svd, DType::f64, 64, 64}, 1e-4);
+  m.add(gpu, {Operation::svd, DType::f64, 6400, 6400}, 1e-3);
+  const Workload blocks{Operation::svd, DType::f64, 64, 64, 1, 100},
+      turns{Operation::svd, DType::f64, 65, 64, 1, 100};
+  EXPECT_LT(*m.seconds(gpu, blocks), 1e-3);
+  EXPECT_GT(*m.seconds(gpu, turns), 1e-2);
 }
 
 TEST(CostModel, KnowsRoutes) {

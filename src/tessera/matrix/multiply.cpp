@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/base/tags.hpp"
+#include "tessera/compute/context.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/matrix/checked.hpp"
@@ -295,7 +296,7 @@ AnyMatrix matmul(const AnyMatrix& a, const AnyMatrix& b) {
   if (a.cols() != b.rows())
     refuse_inner(tessera::described(a), a.cols(), tessera::described(b), b.rows());
   const bool small = is_small_product(a, b);
-  if (small && settled_device({&a, &b})) return small_product(a, b);
+  if (small && !context().is_gpu_active()) return small_product(a, b);
   const DType x = a.dtype(), y = b.dtype(), dtype = resolved(MatrixOp::matmul, x, y);
   const bool bits = x == DType::b1 && y == DType::b1;
   const Workload problem{bits ? Operation::bit_matmul : Operation::matmul,

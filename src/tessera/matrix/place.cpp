@@ -21,6 +21,7 @@ std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> ope
 void placed_by_context(const Workload& problem, std::initializer_list<const AnyMatrix*> operands,
                        i64 result_bytes, const std::function<void(Device)>& body) {
   std::vector<Held> held;
+  held.reserve(operands.size());
   for (const AnyMatrix* m : operands)
     if (m->bytes() > 0) held.push_back({m->bytes(), m->held_at()});
   context().run(problem, held, result_bytes, body);
