@@ -105,22 +105,21 @@ TEST(CostModel, MemoryIsAFloorAndShortTypesHaveAStandIn) {
 
 TEST(CostModel, StacksOfFactorizationsTakeTurnsOnAccelerators) {
   CostModel m;
-  Workload p{Operation::solve, DType::f64, 64, 1};
-  for (const Device d : {cpu, gpu}) {
-    m.add(d, p, 1e-4);
-    m.add(d, {Operation::solve, DType::f64, 6400, 1}, 1e-3);
-  }
-  p.batch = 100;
-  EXPECT_DOUBLE_EQ(*m.seconds(gpu, p), 1e-2);
-  EXPECT_LT(*m.seconds(cpu, p), 1e-3);
-  p.m = 32;  // a warp for each
-  EXPECT_LT(*m.seconds(gpu, p), 1e-3);
-  m.add(gpu, {Operation::svd, DType::f64, 64, 64}, 1e-4);
-  m.add(gpu, {Operation::svd, DType::f64, 6400, 6400}, 1e-3);
-  const Workload blocks{Operation::svd, DType::f64, 64, 64, 1, 100},
-      turns{Operation::svd, DType::f64, 65, 64, 1, 100};
-  EXPECT_LT(*m.seconds(gpu, blocks), 1e-3);
-  EXPECT_GT(*m.seconds(gpu, turns), 1e-2);
+  for (const Operation op : {Operation::solve, Operation::cholesky, Operation::svd, Operation::eig})
+    for (const Device d : {cpu, gpu}) {
+      m.add(d, {op, DType::f64, 33, 33}, 1e-4);
+      m.add(d, {op, DType::f64, 6400, 6400}, 1e-3);
+    }
+  const auto stack = [&](Device d, Operation op, i64 n) {
+    return *m.seconds(d, {op, DType::f64, n, n, 1, 100});
+  };
+  EXPECT_GT(stack(gpu, Operation::solve, 65), 1e-2);
+  EXPECT_LT(stack(cpu, Operation::solve, 65), 1e-3);
+  EXPECT_LT(stack(gpu, Operation::solve, 64), 1e-3);  // a block for each
+  EXPECT_LT(stack(gpu, Operation::svd, 64), 1e-3);
+  EXPECT_DOUBLE_EQ(stack(gpu, Operation::cholesky, 33), 1e-2);
+  EXPECT_LT(stack(gpu, Operation::cholesky, 32), 1e-3);  // a warp
+  EXPECT_DOUBLE_EQ(stack(gpu, Operation::eig, 8), 1e-2);
 }
 
 TEST(CostModel, KnowsRoutes) {

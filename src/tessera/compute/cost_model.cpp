@@ -36,12 +36,12 @@ std::string_view next_word(std::string_view& line) {
 
 constexpr double beyond_caches = 64e6;  // bytes: more than the caches of a host hold
 
-// Whether the matrices of a stack wait for one another there. GPUs take small ones (a warp for
-// each, a block for QR and singular values) and Hermitian eigenvalues all at once.
+// Whether the matrices of a stack wait for one another there. GPUs take small ones (a warp or a
+// block for each) and Hermitian eigenvalues all at once.
 bool one_by_one(Device device, const Workload& t) {
   if (device == cpu || t.op < Operation::solve || t.op == Operation::eigh) return false;
-  if (t.op == Operation::qr || t.op == Operation::svd) return t.m > 64 || t.n > 64;
-  return t.m > 32 || t.n > 32 || t.op >= Operation::qr;
+  const i64 small = t.op == Operation::cholesky ? 32 : 64;
+  return t.m > small || t.n > small || t.op == Operation::eig;
 }
 
 bool memory_decides(Operation op) {
