@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera.Error and its family. Each class also derives from the built-in that a NumPy user would
+// tessera.Error and its family. Each class also derives from the built-ins that a NumPy user would
 // catch.
 #include "common.hpp"
 
@@ -11,6 +11,7 @@ struct ErrorClass {
   const char* name;
   const char* text;
   PyObject* builtin;
+  PyObject* another = nullptr;
   PyObject* type = nullptr;
 };
 
@@ -34,10 +35,12 @@ enum Class : int {
 std::vector<ErrorClass> classes;
 
 PyObject* make_class(nb::module_& m, const ErrorClass& c, PyObject* parent) {
-  nb::object bases = parent ? nb::make_tuple(nb::handle(parent), nb::handle(c.builtin))
-                            : nb::make_tuple(nb::handle(c.builtin));
+  nb::list bases;
+  for (PyObject* one : {parent, c.builtin, c.another})
+    if (one) bases.append(nb::handle(one));
   const std::string qualified = std::string("tessera.") + c.name;
-  PyObject* type = PyErr_NewExceptionWithDoc(qualified.c_str(), c.text, bases.ptr(), nullptr);
+  PyObject* type =
+      PyErr_NewExceptionWithDoc(qualified.c_str(), c.text, nb::tuple(bases).ptr(), nullptr);
   if (!type) throw nb::python_error();
   m.attr(c.name) = nb::handle(type);
   return type;  // kept for the life of the process: exceptions may be raised until the end
@@ -122,8 +125,11 @@ void bind_errors(nb::module_& m) {
       {"Error", "What every error of tessera derives from.", PyExc_Exception},
       {"ShapeError", "Shapes that do not fit together; also a ValueError.", v},
       {"DimError", "Named dimensions that do not fit together; also a ValueError.", v},
-      {"DTypeError", "An element type that the function does not take; also a TypeError.",
-       PyExc_TypeError},
+      {"DTypeError",
+       "An element type that the function does not take, or a name of none; also a TypeError, and "
+       "a "
+       "ValueError.",
+       PyExc_TypeError, v},
       {"IndexError", "A key or axis outside the array; also the built-in IndexError.",
        PyExc_IndexError},
       {"DeviceError", "Arrays on the wrong device, or a device that failed; also a RuntimeError.",

@@ -171,6 +171,12 @@ def test_every_other_pair_resolves(op, mode):
         assert found.dtype in ALL and (found.dtype in COMPLEX) == bool({a, b} & set(COMPLEX))
 
 
+def test_names_of_no_dtype():
+    for kind in (ValueError, TypeError, ts.DTypeError):  # a wrong value; NumPy's own error is a TypeError
+        with pytest.raises(kind, match="'float31' is not one of bool"):
+            ts.zeros(3, dtype="float31")
+
+
 def test_set_precision_mode_is_of_the_thread():
     with pytest.raises(ValueError, match="'bogus'; expected 'lowest' or 'highest'"):
         ts.set_precision_mode("bogus")

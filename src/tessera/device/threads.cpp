@@ -214,9 +214,9 @@ int process_threads() {
 }
 
 void set_num_threads(int n) {
-  require<ArgumentError>(n >= 1 && n <= max_threads, "set_num_threads: ", n,
+  require<ArgumentError>(n >= 0 && n <= max_threads, "set_num_threads: ", n,
                          " threads asked for; expected 1 to ", max_threads);
-  config().num_threads.set(n);
+  config().num_threads.set(std::max(n, 1));  // none besides the caller is one
   limit_library_threads();
 }
 

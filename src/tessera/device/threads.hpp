@@ -27,8 +27,8 @@ class TESSERA_API OneThread {
   static bool here();  // on the calling thread
 };
 TESSERA_API int process_threads();  // num_threads() of everybody else
-TESSERA_API void set_num_threads(
-    int n);  // ArgumentError below 1; work in progress keeps its threads
+// ArgumentError below 0; 0 is one, the caller's own. Work in progress keeps its threads.
+TESSERA_API void set_num_threads(int n);
 // Holds OpenBLAS to num_threads(). Cheap when nothing changed: call it before BLAS and LAPACK. FFTW
 // has no such limit of its own: whoever makes FFTW plans asks num_threads() for their number.
 TESSERA_API void limit_library_threads();
