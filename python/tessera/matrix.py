@@ -120,7 +120,7 @@ def asmatrix(obj: Any) -> AnyMatrix:
     Matrices are given back as they are.
 
     >>> ts.matrix.asmatrix(np.eye(2, dtype=bool)).form, ts.matrix.asmatrix(np.ones((2, 3), "float32")).dtype
-    ('Bit', float32)
+    ('Bit', tessera.float32)
     """
     if isinstance(obj, AnyMatrix):
         return obj
@@ -134,7 +134,7 @@ def vector(obj: Any, dtype: Any = None, device: Any = None) -> Array:
     A float32 vector would shorten what a float64 matrix gives; matrices and ``ts.array`` keep their dtype.
 
     >>> ts.matrix.vector(np.ones(3, "float32")).dtype, ts.matrix.vector([1, 2], "float32").dtype
-    (float64, float32)
+    (tessera.float64, tessera.float32)
     """
     elements = asarray(obj, dtype=dtype, device=device)
     if elements.ndim != 1:
