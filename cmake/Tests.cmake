@@ -69,8 +69,10 @@ function(tessera_add_test name)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
     --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${name}.xml)
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
-  # The long programs start first, so that no core waits for the last one.
-  if(name MATCHES "^tessera_(laws|ladder|test_(dist|kernels|matrix|solve))$")
+  # The long programs start first, the longest before all, so that no core waits for the last one.
+  if(name MATCHES "^tessera_(laws|test_dist)$")
+    set_tests_properties(${name} PROPERTIES COST 200)
+  elseif(name MATCHES "^tessera_(ladder|test_(kernels|matrix|solve))$")
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
 endfunction()
