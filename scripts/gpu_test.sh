@@ -16,6 +16,7 @@ rm -rf "$results"
 mkdir -p "$results"
 export TESSERA_TEST_DEVICE=${TESSERA_TEST_DEVICE:-cuda:0}
 export TESSERA_CUDA_DEVICES=${TESSERA_CUDA_DEVICES:-4}  # a GPU stands for several, each with streams of its own
+export TESSERA_TEST_RANKS=${TESSERA_TEST_RANKS:-1,3}  # every small kernel is a launch to wait for
 
 say "tests on $TESSERA_TEST_DEVICE, side by side"
 # Each program has a context of its own, between which the GPU takes turns: more at once do not end sooner.

@@ -125,10 +125,7 @@ void bind_errors(nb::module_& m) {
       {"Error", "What every error of tessera derives from.", PyExc_Exception},
       {"ShapeError", "Shapes that do not fit together; also a ValueError.", v},
       {"DimError", "Named dimensions that do not fit together; also a ValueError.", v},
-      {"DTypeError",
-       "An element type that the function does not take, or a name of none; also a TypeError, and "
-       "a "
-       "ValueError.",
+      {"DTypeError", "An element type that does not fit, or none; a TypeError and a ValueError.",
        PyExc_TypeError, v},
       {"IndexError", "A key or axis outside the array; also the built-in IndexError.",
        PyExc_IndexError},

@@ -8,17 +8,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <initializer_list>
+#include <sstream>
+#include <vector>
 
-#include "support/support.hpp"
 #include "tessera/comm/thread.hpp"
 
 namespace tessera {
 
 inline bool over_mpi() { return !Communicator::world().alone(); }
 
-inline void on_ranks(std::initializer_list<int> sizes,
-                     const std::function<void(Communicator)>& body) {
+inline void on_ranks(const std::vector<int>& sizes, const std::function<void(Communicator)>& body) {
   if (!over_mpi()) {
     for (const int p : sizes) run_ranks(p, body);
     return;
@@ -30,16 +29,14 @@ inline void on_ranks(std::initializer_list<int> sizes,
     std::_Exit(1);
   }
 }
-// Who holds what is settled on the host and does not depend on the device, so a GPU, where every
-// small kernel is a launch to wait for, is shown fewer numbers of ranks; TESSERA_TEST_FEWER_RANKS
-// asks for few that leave some ranks without elements, where all is slow.
+// TESSERA_TEST_RANKS (1,3 say) names fewer where all is slow, on a GPU or under sanitizers: who
+// holds what is settled on the host and does not depend on either.
 inline void on_ranks(const std::function<void(Communicator)>& body) {
-  if (test_device().kind == Kind::cuda)
-    on_ranks({1, 3}, body);
-  else if (std::getenv("TESSERA_TEST_FEWER_RANKS"))
-    on_ranks({3, 7}, body);
-  else
-    on_ranks({1, 2, 3, 4, 7}, body);
+  std::vector<int> sizes;
+  const char* wanted = std::getenv("TESSERA_TEST_RANKS");
+  for (std::istringstream list(wanted ? wanted : "1,2,3,4,7"); list.good(); list.ignore())
+    if (int p = 0; list >> p) sizes.push_back(p);
+  on_ranks(sizes, body);
 }
 
 }  // namespace tessera
