@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <limits>
 
 #include "tessera/base/text_file.hpp"
 #include "tessera/compute/subjects.hpp"
@@ -26,6 +27,15 @@ using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+// A moment after which nothing is begun and nothing repeated. One clock for all that is measured:
+// what took longer than it was expected to is taken from what follows.
+struct Deadline {
+  Clock::time_point start;
+  double seconds;
+  double left() const { return seconds - since(start); }
+  bool over() const { return left() <= 0; }
+};
 
 // One size of one operation, its operands made before it is timed.
 struct Trial {
@@ -116,7 +126,7 @@ void fall_asleep() {
 
 // The best of a few, as many as fit into a few milliseconds; what takes very long is run once.
 // At least as many as asked for, where that takes no half a second: a busy machine disturbs some.
-double best_of(const std::function<void()>& run, Device device, int least) {
+double best_of(const std::function<void()>& run, Device device, int least, Deadline end) {
   const Stream stream = Stream::home(device);
   const auto once = [&] {
     if (device == cpu) fall_asleep();
@@ -126,9 +136,10 @@ double best_of(const std::function<void()>& run, Device device, int least) {
     return since(start);
   };
   const double first = once();  // plans, pages and workspaces
-  if (first > 0.5) return first;
-  double best = std::min(first, once()), spent = first + best;
-  for (int i = 2; i < 7 && (spent < 3e-3 || (i < least && spent < 0.1)); ++i) {
+  double best = first, spent = first;
+  for (int i = 1; i < 7 && !end.over(); ++i) {
+    const bool more = i == 1 ? first < 0.5 : spent < 3e-3 || (i < least && spent < 0.1);
+    if (!more) break;
     const double now = once();
     spent += now;
     best = std::min(best, now);
@@ -160,13 +171,16 @@ void foresee(Drawing& d, double making, double now) {
 }
 
 // False where the device cannot do it, or has no room for it.
-bool draw_point(CostModel& model, Drawing& d) {
+bool draw_point(CostModel& model, Drawing& d, Deadline end) {
   const auto began = Clock::now();
   try {
     const Trial t = trial_of(sized(d.subject, measured_sizes[d.next]), d.device);
     Stream::home(d.device).sync();
-    const double making = since(began),
-                 now = best_of(t.run, d.device, measured_sizes[d.next] <= 64 ? 4 : 2);
+    const double making = since(began);
+    // The first run of an operation loads its code: it is not the figure of any curve.
+    const double seconds = d.next == 0 ? std::numeric_limits<double>::infinity() : end.seconds;
+    const double now =
+        best_of(t.run, d.device, measured_sizes[d.next] <= 64 ? 4 : 2, {end.start, seconds});
     model.add(d.device, t.problem, now);
     if (++d.next == measured_sizes.size()) return false;
     foresee(d, d.next == 1 ? 0 : making, now);
@@ -184,38 +198,37 @@ std::vector<Drawing> all_drawings(std::span<const Device> devices) {
   return all;
 }
 
-void draw_curves(CostModel& model, std::span<const Device> devices, double seconds) {
-  const auto start = Clock::now();
+void draw_curves(CostModel& model, std::span<const Device> devices, Deadline end) {
   std::vector<Drawing> open = all_drawings(devices);
   while (!open.empty()) {
     std::vector<Drawing> next;
     for (std::size_t i = 0; i < open.size(); ++i) {
-      const double left = seconds - since(start);
-      const double share = 2 * left / double(open.size() - i + next.size());
-      const bool fits = open[i].next == 0 || open[i].expected < share;  // one point in any case
-      if (fits && draw_point(model, open[i])) next.push_back(open[i]);
+      const double left = end.left(), share = 2 * left / double(open.size() - i + next.size());
+      const bool fits =  // one point in any case
+          open[i].next == 0 || open[i].expected < std::min(share, left);
+      if (fits && draw_point(model, open[i], end)) next.push_back(open[i]);
     }
     open = std::move(next);
   }
 }
 
-// Until when curves are drawn and sizes at which devices are near each other are measured, of all
-// seconds: what is begun may take longer than it was expected to.
-constexpr double drawn = 0.82, settled = 0.96;
+// Until when arrays travel, curves are drawn and sizes at which devices are near each other are
+// measured, of all seconds: the last that was begun may take longer than it was expected to, and
+// memory is given back after it.
+constexpr double travelled = 0.2, drawn = 0.78, settled = 0.9;
 
-void settle_doubts(CostModel& model, std::span<const Device> devices, double seconds) {
-  constexpr double making = 1e-8;   // seconds for an element of an operand, or less
-  const double most = seconds / 8;  // no doubt is worth the others
-  const auto start = Clock::now();
+void settle_doubts(CostModel& model, std::span<const Device> devices, Deadline end) {
+  constexpr double making = 1e-8;      // seconds for an element of an operand, or less
+  const double most = end.left() / 8;  // no doubt is worth the others
   for (const Doubt& d : doubts(model, devices))
     for (const Device device : {cpu, d.device}) {
       const double elements = operand_bytes(d.problem) / double(size_of(d.problem.dtype));
       const double expected =
-          elements * making + all_runs(model.seconds(device, d.problem).value_or(seconds));
-      if (expected > most || since(start) + expected > seconds) continue;
+          elements * making + all_runs(model.seconds(device, d.problem).value_or(most));
+      if (expected > std::min(most, end.left())) continue;
       try {
         const Trial t = trial_of(d.problem, device);
-        model.add(device, t.problem, best_of(t.run, device, 3));
+        model.add(device, t.problem, best_of(t.run, device, 3, end));
       } catch (const Error&) {
         // No room for it: the forecast stays.
       }
@@ -223,13 +236,15 @@ void settle_doubts(CostModel& model, std::span<const Device> devices, double sec
 }
 
 // As arrays of the host travel: not pinned, touched before.
-void draw_routes(CostModel& model, Device device) {
+void draw_routes(CostModel& model, Device device, Deadline end) {
   for (const i64 kib : {i64{1}, i64{16}, i64{256}, i64{4096}, i64{32768}, i64{131072}}) try {
+      if (kib > 1 && end.over()) return;
       const Array here = repeated({kib * 256}, DType::f32, cpu), there = here.to(device);
       const double bytes = double(kib) * 1024;
       const int least = kib > 4096 ? 2 : 4;
-      model.add_move(cpu, device, bytes, best_of([&] { (void)here.to(device); }, device, least));
-      model.add_move(device, cpu, bytes, best_of([&] { (void)there.to(cpu); }, device, least));
+      model.add_move(cpu, device, bytes,
+                     best_of([&] { (void)here.to(device); }, device, least, end));
+      model.add_move(device, cpu, bytes, best_of([&] { (void)there.to(cpu); }, device, least, end));
     } catch (const Error&) {
       return;  // no room, or no such device any more: the link's figures stand in
     }
@@ -243,9 +258,9 @@ CostModel calibrate(std::span<const Device> devices, double seconds, CostModel m
   std::copy_if(devices.begin(), devices.end(), std::back_inserter(missing),
                [&](Device d) { return !model.knows(d); });
   for (const Device device : missing)
-    if (device != cpu) draw_routes(model, device);
-  draw_curves(model, missing, drawn * seconds - since(start));
-  settle_doubts(model, devices, settled * seconds - since(start));
+    if (device != cpu) draw_routes(model, device, {start, travelled * seconds});
+  draw_curves(model, missing, {start, drawn * seconds});
+  settle_doubts(model, devices, {start, settled * seconds});
   for (const Device device : missing) {
     const Workload large{Operation::elementwise, DType::f32,
                          measured_sizes.back() * measured_sizes.back()};

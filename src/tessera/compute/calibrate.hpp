@@ -11,13 +11,14 @@
 
 namespace tessera {
 
-inline constexpr double calibration_seconds = 3;  // of all devices together, at most about
+inline constexpr double calibration_seconds = 3;  // of all devices together, at most
 
-// Each operation and dtype at growing sizes, round by round until `seconds` are used up, so that
-// what is quick is measured at larger sizes than what is slow; arrays on their way to and from the
-// host; the rate of the memory. Where the better device changes from one size to the next, a size
-// between them is measured too. What a device cannot do is left out; devices that `known` has are
-// not measured again but for such sizes.
+// Each operation and dtype at growing sizes, round by round until nine tenths of `seconds` are used
+// up, so that what is quick is measured at larger sizes than what is slow; arrays on their way to
+// and from the host; the rate of the memory. Every operation is measured once, and after that
+// nothing is begun that is not expected to end in time. Where the better device changes from one
+// size to the next, a size between them is measured too. What a device cannot do is left out;
+// devices that `known` has are not measured again but for such sizes.
 TESSERA_API CostModel calibrate(std::span<const Device> devices,
                                 double seconds = calibration_seconds, CostModel known = {});
 // The measurement of this machine in the file at `path`; devices that it does not know are measured

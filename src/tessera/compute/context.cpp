@@ -2,6 +2,7 @@
 #include "tessera/compute/context.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "tessera/base/warn.hpp"
 #include "tessera/compute/calibrate.hpp"
@@ -89,8 +90,13 @@ void ComputeContext::on_warning(Warn warn) {
 
 const ComputeContext::Facts& ComputeContext::facts() const {
   if (!facts_) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    const Topology& links = topology();  // measured once as well, out of the same seconds
+    const double used = std::chrono::duration<double>(Clock::now() - start).count(),
+                 left = std::max(calibration_seconds - used, calibration_seconds / 2);
     const std::vector<Device> all = with_host(accelerators_);
-    facts_.reset(new Facts{cached_costs(cost_cache_path(), all), topology()});
+    facts_.reset(new Facts{cached_costs(cost_cache_path(), all, left), links});
   }
   return *facts_;
 }
