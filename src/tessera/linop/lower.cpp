@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tessera/base/config.hpp"
+#include "tessera/kernels/fft/power_lines.hpp"
 #include "tessera/linop/ops/dense.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/fft.hpp"
@@ -146,7 +147,7 @@ void record_filter(Recorder& r, const Filter& f, const View& x_given, const View
   w = w.astype(is_complex(w.dtype()) ? y.dtype : real_of(y.dtype));
   // Its lines are read along the axis that comes last in the transform: the first of them.
   if (const i64 axis = axes[0] - y.layout.ndim() + w.ndim();
-      axis >= 0 && axis < w.ndim() && w.shape(axis) > 1) {
+      axis >= 0 && axis < w.ndim() && w.shape(axis) > 1 && !uses_power_lines(w.shape(axis))) {
     Axes there, back(w.ndim(), 0);
     for (i64 a = 0; a < w.ndim(); ++a)
       if (a != axis) there.push_back(a);

@@ -96,7 +96,10 @@ const Case cases[] = {{{1}, {0}},
                       {{4, 5, 6}, {2, 0, 1}},
                       {{0, 8}, {1}},
                       {{2, 1, 1}, {1, 2}},
-                      {{33, 128}, {1}}};
+                      {{33, 128}, {1}},
+                      {{16, 21}, {0}},
+                      {{3, 32, 64}, {1, 2}},
+                      {{16, 3, 32}, {2, 0}}};
 
 i64 points_of(const Case& c, const Shape& shape) {
   i64 n = 1;
@@ -266,6 +269,40 @@ TEST(FftKernelLarge, OffsetsAndThreads) {
   expect_close(fftn(array_of(peak, {n}, DType::c128), {0}), want, n, "one line on all threads");
 }
 
+// Transform, weight, transform back: real and complex weights that repeat along some axes or lie
+// across.
+TEST(FftKernelLarge, Filters) {
+  if (test_device() != cpu) GTEST_SKIP() << "filters are for devices in host memory";
+  const Using<i64> effort(config().fft_effort, 0);
+  const Case filters[] = {{{3, 12, 10}, {1, 2}}, {{2, 32, 18}, {1, 2}}, {{5, 64, 16}, {2, 1}},
+                          {{4, 16, 21}, {1}},    {{7, 32}, {1}},        {{16, 3, 16}, {0, 1, 2}}};
+  for (const Case& c : filters)
+    for (DType t : {DType::c64, DType::c128})
+      for (bool real : {false, true})
+        for (i64 fixed = -1; fixed < c.shape.size(); ++fixed)
+          for (Lay lay : all_lays) {
+            const int sign = fixed % 2 == 0 ? 1 : -1;
+            Shape part = c.shape;
+            if (fixed >= 0) part[fixed] = 1;
+            const Field x = random_field(count_of(c.shape), false, 5),
+                        w = random_field(count_of(part), real, 6);
+            const Array in = array_of(x, c.shape, t), out = poisoned(c.shape, t, Lay::dense),
+                        weight =
+                            array_of(w, part, real ? real_of(t) : t, lay).broadcast_to(c.shape);
+            Field want = x;
+            for (i64 a : c.axes) want = naive(want, c.shape, a, sign);
+            const Field factors = numbers_of(weight);
+            for (std::size_t i = 0; i < want.size(); ++i) want[i] *= 0.125 * factors[i];
+            for (i64 a : c.axes) want = naive(want, c.shape, a, -sign);
+            FftSpec spec{FftKind::complex, operand_of(in), operand_of(out), c.axes, sign, 0.125};
+            spec.weight = operand_of(weight);
+            launch_now(&KernelTable::fft, "fft", spec, cpu, {&in, &weight, &out});
+            expect_close(out, want, points_of(c, c.shape) * points_of(c, c.shape),
+                         cat("filter, ", text(c, lay, Lay::dense, t)));
+            if (HasFatalFailure()) return;
+          }
+}
+
 TEST(FftKernelLarge, RunsAllocateNothing) {
   if (test_device() != cpu) GTEST_SKIP() << "runs the task on this thread";
   const Using<i64> effort(config().fft_effort, 0);
@@ -278,8 +315,16 @@ TEST(FftKernelLarge, RunsAllocateNothing) {
   Launch launch;
   launch.operand = {in.data(), out.data()};
   launch.workspace = workspace.data();
+  const Array plane = array_of(random_field(64 * 64, false, 2), {64, 64}, DType::c64);
+  const Prepared powers = cpu_kernels().fft.prepare(
+      {FftKind::complex, operand_of(plane), operand_of(plane), {0, 1}, 1, 1, true}, cpu);
+  const Storage more = Storage::allocate(cpu, powers.workspace);
+  Launch again;
+  again.operand = {plane.data(), plane.data()};
+  again.workspace = more.data();
   const NoAllocation guard;
   p.task.run(p.task.state.get(), launch);
+  powers.task.run(powers.task.state.get(), again);
 }
 
 TEST(FftKernelLarge, PlansFromManyThreads) {

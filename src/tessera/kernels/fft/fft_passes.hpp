@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Note [passes of lines]: a transform over several axes runs axis by axis. A pass takes a few
+// neighbouring lines into a small dense buffer, transforms them there with one FFTW plan and puts
+// them back, scaled in the last pass. Lines that are dense already go through FFTW where they
+// lie. So plans depend on lengths only, not on strides or addresses, any layout works, columns
+// never thrash the cache, and complex_to_real destroys only buffers. Batches of small transforms
+// are spread slice by slice, large ones pass by pass. Dense slices that fit the cache go to FFTW
+// whole, where it can measure how to do them best. Lengths that power_lines.hpp does faster go
+// through its passes instead of FFTW's plans.
+// Private to the cpu's FFT.
+//   Passes all = plan_passes(spec, by_slice);   for (const Pass& p : all.passes) run_pass<R>(p,
+//   ...);
+
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "tessera/kernels/fft/fft.hpp"
+#include "tessera/kernels/fft/fftw_plans.hpp"
+#include "tessera/kernels/fft/power_lines.hpp"
+
+namespace tessera {
+
+enum class Place : std::uint8_t { input, output, space };
+
+struct Pass {
+  FftKind kind = FftKind::complex;
+  Place from = Place::input, to = Place::output;
+  i64 in_points = 0, out_points = 0;  // elements of a line on each side
+  i64 from_step = 0, to_step = 0;     // along the line
+  Shape shape;                        // of the lines; the last axis is cut into blocks
+  Strides from_strides, to_strides;
+  i64 lines = 1;  // in a block
+  i64 blocks = 0, blocks_per_row = 0;
+  i64 in_distance = 0, out_distance = 0, out_offset = 0, buffer_bytes = 0;
+  std::shared_ptr<const LinePlan> many, one, direct;  // direct: where the lines lie
+  i64 direct_lines = 1;                               // in one call of it
+  // Instead of FFTW's plans, for one precision. Their scratch memory is the last of the buffer.
+  std::tuple<std::shared_ptr<const PowerLines<float>>, std::shared_ptr<const PowerLines<double>>>
+      own;
+  i64 own_offset = 0;
+  int sign = -1;
+  double scale = 1;
+  // A filter's middle: multiplied by the weight and transformed back while in the buffer.
+  bool filter = false, real_weight = false;
+  std::shared_ptr<const LinePlan> back_many, back_one;
+  i64 weight_step = 0;
+  Strides weight_strides;
+};
+
+struct Passes {
+  std::vector<Pass> passes;
+  i64 buffer_bytes = 0, space_bytes = 0;  // of one task; of one slice or of the whole input
+};
+
+// Of all lines of the arrays, or of those of one slice of the batch.
+Passes plan_passes(const FftSpec& spec, bool by_slice);
+
+// Blocks [begin, end) of a pass. `space` is where complex_to_real works, `buffer` the task's own.
+template <class R>
+void run_pass(const Pass& p, i64 begin, i64 end, const void* in, void* out, void* space,
+              const void* weight, std::byte* buffer);
+
+inline bool fftw_aligned(const void* p) {
+  return reinterpret_cast<std::uintptr_t>(p) % fftw_alignment == 0;
+}
+inline i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
+
+}  // namespace tessera

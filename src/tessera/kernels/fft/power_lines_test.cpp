@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines and columns of every length against the defining sum, in memory with gaps that must stay as
+// they are; on processors that leave these lengths to FFTW as well.
+#include "tessera/kernels/fft/power_lines.hpp"
+
+#include <complex>
+#include <limits>
+#include <numbers>
+#include <random>
+
+#include "support/arrays.hpp"
+
+namespace tessera {
+namespace {
+
+using Z = std::complex<double>;
+using Field = std::vector<Z>;
+
+Field transformed(const Field& x, int sign) {
+  const std::size_t n = x.size();
+  Field table, y(n);
+  for (std::size_t j = 0; j < n; ++j)
+    table.push_back(std::polar(1.0, sign * 2 * std::numbers::pi * double(j) / double(n)));
+  for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t j = 0; j < n; ++j) y[k] += x[j] * table[j * k % n];
+  return y;
+}
+
+template <class R>
+class PowerLinesTest : public testing::Test {
+ protected:
+  using C = Complex<R>;
+  static constexpr R gap = -77;
+  std::mt19937 engine_{3};
+
+  C number() {
+    std::uniform_real_distribution<R> uniform(-1, 1);
+    const R re = uniform(engine_);
+    return C(re, uniform(engine_));
+  }
+  // `count` columns of n numbers: element i of column c at i * step + c.
+  std::vector<C> filled(i64 n, i64 count, i64 step) {
+    std::vector<C> x(static_cast<std::size_t>(n * step), C(gap, gap));
+    for (i64 i = 0; i < n; ++i)
+      for (i64 c = 0; c < count; ++c) x[static_cast<std::size_t>(i * step + c)] = number();
+    return x;
+  }
+  static Field column(const std::vector<C>& x, i64 n, i64 step, i64 c) {
+    Field f;
+    for (i64 i = 0; i < n; ++i) {
+      const C z = x[static_cast<std::size_t>(i * step + c)];
+      f.emplace_back(z.re, z.im);
+    }
+    return f;
+  }
+  static void expect_close(const Field& got, const Field& want, double scale, int transforms) {
+    double error = 0, norm = 0;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      error += std::norm(got[i] - scale * want[i]);
+      norm += std::norm(scale * want[i]);
+    }
+    const double bound = transforms * std::numeric_limits<R>::epsilon() *
+                         (2 + std::log2(static_cast<double>(want.size())));
+    ASSERT_LE(std::sqrt(error), bound * std::sqrt(norm)) << want.size() << " points";
+  }
+  static void expect_gaps(const std::vector<C>& x, i64 n, i64 count, i64 step) {
+    for (i64 i = 0; i < n; ++i)
+      for (i64 c = count; c < step; ++c) {
+        const C z = x[static_cast<std::size_t>(i * step + c)];
+        ASSERT_TRUE(z.re == gap && z.im == gap) << n << " points, " << count << " columns";
+      }
+  }
+  static std::vector<R> scratch_of(const PowerLines<R>& lines) {
+    return std::vector<R>(static_cast<std::size_t>(lines.scratch()),
+                          std::numeric_limits<R>::quiet_NaN());
+  }
+};
+
+using Precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(PowerLinesTest, Precisions);
+
+TYPED_TEST(PowerLinesTest, HasPowersOfTwo) {
+  using Lines = PowerLines<TypeParam>;
+  EXPECT_TRUE(Lines::has(16) && Lines::has(256) && Lines::has(4096));
+  EXPECT_FALSE(Lines::has(0) || Lines::has(8) || Lines::has(48) || Lines::has(8192));
+  EXPECT_THROW(Lines(48), ArgumentError);
+  EXPECT_EQ(power_lines<TypeParam>(64), power_lines<TypeParam>(64));
+}
+
+TYPED_TEST(PowerLinesTest, DenseLines) {
+  for (i64 n = 16; n <= 4096; n *= 2)
+    for (int sign : {-1, 1}) {
+      const PowerLines<TypeParam> lines(n);
+      auto scratch = this->scratch_of(lines);
+      auto x = this->filled(n + 1, 1, 1);  // starts on no boundary of registers
+      const Field want = transformed(this->column(x, n, 1, 1), sign);
+      std::vector<Complex<TypeParam>> y(static_cast<std::size_t>(n + 2),
+                                        Complex<TypeParam>(this->gap, this->gap));
+      lines.line(x.data() + 1, y.data() + 1, sign, TypeParam(0.5), scratch.data());
+      this->expect_close(this->column(y, n, 1, 1), want, 0.5, 1);
+      EXPECT_TRUE(y.front().re == this->gap && y.back().re == this->gap) << n << " points";
+      lines.line(x.data() + 1, x.data() + 1, sign, TypeParam(2), scratch.data());
+      this->expect_close(this->column(x, n, 1, 1), want, 2, 1);
+      if (this->HasFatalFailure()) return;
+    }
+}
+
+TYPED_TEST(PowerLinesTest, Columns) {
+  using C = Complex<TypeParam>;
+  for (i64 n = 16; n <= 4096; n *= 2) {
+    const PowerLines<TypeParam> lines(n);
+    auto scratch = this->scratch_of(lines);
+    const i64 group = lines.column_step;
+    for (i64 count = group; count <= lines.most_columns(); count += group)
+      for (int sign : {-1, 1}) {
+        const i64 step = count + 3, wide = step + 2;
+        auto x = this->filled(n, count, step);
+        const auto before = x;
+        std::vector<C> y(static_cast<std::size_t>(n * wide), C(this->gap, this->gap));
+        lines.columns(count, x.data(), step, y.data(), wide, sign, TypeParam(0.5), scratch.data());
+        this->expect_gaps(y, n, count, wide);
+        lines.columns(count, x.data(), step, x.data(), step, sign, TypeParam(1), scratch.data());
+        this->expect_gaps(x, n, count, step);
+        for (i64 c : {count / 2 - 1, count - 1}) {
+          if (n > 1024 && c != count - 1) continue;  // the sum takes its time
+          const Field want = transformed(this->column(before, n, step, c), sign);
+          this->expect_close(this->column(y, n, wide, c), want, 0.5, 1);
+          this->expect_close(this->column(x, n, step, c), want, 1, 1);
+        }
+        if (this->HasFatalFailure()) return;
+      }
+  }
+}
+
+TYPED_TEST(PowerLinesTest, FiltersOfColumns) {
+  using C = Complex<TypeParam>;
+  for (i64 n = 16; n <= 1024; n *= 2)
+    for (int sign : {-1, 1})
+      for (bool real : {false, true})
+        for (i64 inner : {0, 1}) {
+          const PowerLines<TypeParam> lines(n);
+          auto scratch = this->scratch_of(lines);
+          const i64 count = lines.most_columns(), step = count + 1, weight_step = 2 * count;
+          const auto x = this->filled(n, count, step),
+                     w = this->filled(n, weight_step, weight_step);
+          std::vector<TypeParam> parts;
+          for (const C& z : w) parts.push_back(z.re);
+          ColumnWeight<TypeParam> weight{real ? parts.data() : nullptr, w.data(), weight_step,
+                                         inner};
+          std::vector<C> y(x.size(), C(this->gap, this->gap));
+          lines.filter_columns(count, x.data(), step, weight, y.data(), step, sign, TypeParam(0.25),
+                               scratch.data());
+          this->expect_gaps(y, n, count, step);
+          for (i64 c : {i64{0}, count / 2 + 1, count - 1}) {
+            Field f = transformed(this->column(x, n, step, c), sign);
+            const Field factor = this->column(w, n, weight_step, c * inner);
+            for (std::size_t i = 0; i < f.size(); ++i) f[i] *= real ? factor[i].real() : factor[i];
+            this->expect_close(this->column(y, n, step, c), transformed(f, -sign), 0.25, 2);
+          }
+          if (this->HasFatalFailure()) return;
+        }
+}
+
+}  // namespace
+}  // namespace tessera

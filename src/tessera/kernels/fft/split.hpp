@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Complex numbers side by side in registers: real parts in one, imaginary parts in another, so that
+// a product with i moves nothing and one with a number is four instructions. Loads and stores of
+// memory where the parts alternate, of buffers where a register of each alternates ("blocked"), and
+// the transforms of four and eight such numbers. Private to the cpu's FFT.
+//   Split<float> x[4];  load_split(p, x[0]); ...  transform(x);   // forward, in natural order
+
+#include <cstring>
+
+#include "tessera/base/real_of.hpp"
+
+namespace tessera {
+
+#define TESSERA_INLINE [[gnu::always_inline]] inline
+
+inline constexpr int register_bytes = 16;  // of every host
+template <class R>
+inline constexpr int lanes = register_bytes / static_cast<int>(sizeof(R));
+template <class R>
+struct RegisterOf {
+  typedef R type __attribute__((vector_size(register_bytes)));
+};
+template <class R>
+using Register = typename RegisterOf<R>::type;
+
+template <class R>
+struct Split {
+  Register<R> re, im;
+};
+
+template <class R>
+TESSERA_INLINE Split<R> operator+(const Split<R>& a, const Split<R>& b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class R>
+TESSERA_INLINE Split<R> operator-(const Split<R>& a, const Split<R>& b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <class R>
+TESSERA_INLINE Split<R> operator*(const Split<R>& a, const Split<R>& b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <class R>
+TESSERA_INLINE Split<R> operator*(const Split<R>& a, const Register<R>& b) {
+  return {a.re * b, a.im * b};
+}
+template <class R>
+TESSERA_INLINE Split<R> times_minus_i(const Split<R>& a) {
+  return {a.im, -a.re};
+}
+// A forward transform of swapped parts, swapped again, is the backward one.
+template <class R>
+TESSERA_INLINE Split<R> swapped(const Split<R>& a) {
+  return {a.im, a.re};
+}
+
+template <class R>
+TESSERA_INLINE Register<R> load_register(const R* p) {
+  Register<R> v;
+  std::memcpy(&v, p, register_bytes);
+  return v;
+}
+template <class R>
+TESSERA_INLINE void store_register(R* p, const Register<R>& v) {
+  std::memcpy(p, &v, register_bytes);
+}
+template <class R>
+TESSERA_INLINE Register<R> in_all_lanes(R value) {
+  return Register<R>{} + value;
+}
+
+template <class R>
+TESSERA_INLINE Split<R> load_blocked(const R* p) {
+  return {load_register(p), load_register(p + lanes<R>)};
+}
+template <class R>
+TESSERA_INLINE void store_blocked(R* p, const Split<R>& z) {
+  store_register<R>(p, z.re);
+  store_register<R>(p + lanes<R>, z.im);
+}
+
+TESSERA_INLINE Split<float> load_split(const float* p) {
+  const Register<float> a = load_register(p), b = load_register(p + 4);
+  return {__builtin_shufflevector(a, b, 0, 2, 4, 6), __builtin_shufflevector(a, b, 1, 3, 5, 7)};
+}
+TESSERA_INLINE Split<double> load_split(const double* p) {
+  const Register<double> a = load_register(p), b = load_register(p + 2);
+  return {__builtin_shufflevector(a, b, 0, 2), __builtin_shufflevector(a, b, 1, 3)};
+}
+TESSERA_INLINE void store_split(float* p, const Split<float>& z) {
+  store_register<float>(p, __builtin_shufflevector(z.re, z.im, 0, 4, 1, 5));
+  store_register<float>(p + 4, __builtin_shufflevector(z.re, z.im, 2, 6, 3, 7));
+}
+TESSERA_INLINE void store_split(double* p, const Split<double>& z) {
+  store_register<double>(p, __builtin_shufflevector(z.re, z.im, 0, 2));
+  store_register<double>(p + 2, __builtin_shufflevector(z.re, z.im, 1, 3));
+}
+
+// As many registers as one has lanes: lane j of register i becomes lane i of register j.
+TESSERA_INLINE void transpose(Register<float>& a, Register<float>& b, Register<float>& c,
+                              Register<float>& d) {
+  const Register<float> x = __builtin_shufflevector(a, b, 0, 4, 2, 6),
+                        y = __builtin_shufflevector(a, b, 1, 5, 3, 7),
+                        z = __builtin_shufflevector(c, d, 0, 4, 2, 6),
+                        w = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+  a = __builtin_shufflevector(x, z, 0, 1, 4, 5);
+  b = __builtin_shufflevector(y, w, 0, 1, 4, 5);
+  c = __builtin_shufflevector(x, z, 2, 3, 6, 7);
+  d = __builtin_shufflevector(y, w, 2, 3, 6, 7);
+}
+TESSERA_INLINE void transpose(Split<float>* x) {
+  transpose(x[0].re, x[1].re, x[2].re, x[3].re);
+  transpose(x[0].im, x[1].im, x[2].im, x[3].im);
+}
+TESSERA_INLINE void transpose(Split<double>* x) {
+  const Split<double> a = x[0], b = x[1];
+  x[0] = {__builtin_shufflevector(a.re, b.re, 0, 2), __builtin_shufflevector(a.im, b.im, 0, 2)};
+  x[1] = {__builtin_shufflevector(a.re, b.re, 1, 3), __builtin_shufflevector(a.im, b.im, 1, 3)};
+}
+
+template <class R>
+TESSERA_INLINE void transform4(Split<R>& a, Split<R>& b, Split<R>& c, Split<R>& d) {
+  const Split<R> even = a + c, odd = a - c, sum = b + d, turned = times_minus_i(b - d);
+  a = even + sum;
+  b = odd + turned;
+  c = even - sum;
+  d = odd - turned;
+}
+template <class R>
+TESSERA_INLINE void transform(Split<R> (&x)[4]) {
+  transform4(x[0], x[1], x[2], x[3]);
+}
+template <class R>
+TESSERA_INLINE void transform(Split<R> (&x)[8]) {
+  constexpr R h = static_cast<R>(0.70710678118654752440);  // sqrt(1/2)
+  Split<R> a = x[0], b = x[2], c = x[4], d = x[6], e = x[1], f = x[3], g = x[5], k = x[7];
+  transform4(a, b, c, d);
+  transform4(e, f, g, k);
+  f = {(f.re + f.im) * h, (f.im - f.re) * h};
+  g = times_minus_i(g);
+  k = {(k.im - k.re) * h, (k.re + k.im) * -h};
+  x[0] = a + e;
+  x[1] = b + f;
+  x[2] = c + g;
+  x[3] = d + k;
+  x[4] = a - e;
+  x[5] = b - f;
+  x[6] = c - g;
+  x[7] = d - k;
+}
+
+}  // namespace tessera
