@@ -3,6 +3,7 @@
 set(TESSERA_SRC ${CMAKE_CURRENT_SOURCE_DIR}/src)
 include(GNUInstallDirs)
 include(Precompiled)
+include(Unity)
 
 if(TESSERA_LIBRARY_OF)
   add_library(tessera SHARED IMPORTED GLOBAL)
@@ -41,6 +42,7 @@ target_compile_features(tessera PUBLIC cxx_std_20)
 target_compile_definitions(tessera PRIVATE TESSERA_BUILDING)
 target_link_libraries(tessera PRIVATE tessera_flags tessera_deps)
 tessera_precompile(tessera)
+tessera_unity(tessera)
 target_link_options(tessera PRIVATE -Wl,--no-undefined -Wl,--as-needed)
 set_target_properties(tessera PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")

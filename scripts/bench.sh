@@ -23,7 +23,7 @@ fi
 preset=$(nvidia-smi -L >/dev/null 2>&1 && echo cuda || echo release)
 with_python "$preset" -DTESSERA_PCH=ON
 say "building (Release)"
-build "$preset"
+build "$preset" all everything
 link_package "$preset"
 mkdir -p out
 if [ -x "build/$preset/bin/tessera_bench" ]; then

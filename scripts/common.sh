@@ -43,7 +43,7 @@ with_python() {
   configure "$preset" -DTESSERA_PYTHON=ON "-DPython_EXECUTABLE=$PY" "$@"
 }
 
-# build PRESET [targets]: the whole preset when no target is named.
+# build PRESET [targets]: what is shipped when no target is named; `all everything` is that, tests and benchmarks.
 build() {
   local preset=$1
   shift

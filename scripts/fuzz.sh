@@ -9,7 +9,7 @@ results=${2:-}
 if [ -z "$results" ]; then
   scripts/setup.sh
   with_python release
-  build release
+  build release all everything
   link_package release
 fi
 shopt -s nullglob

@@ -9,7 +9,7 @@ fi
 scripts/setup.sh
 with_python cuda -DTESSERA_PCH=ON
 say "building (CUDA)"
-build cuda
+build cuda all everything
 link_package cuda
 results=$ROOT/build/cuda/results
 rm -rf "$results"

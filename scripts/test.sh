@@ -6,7 +6,7 @@ scripts/setup.sh
 scripts/setup_neighbours.sh
 with_python release
 say "building (Release)"
-build release
+build release all everything
 link_package release
 results=$ROOT/build/release/results
 rm -rf "$results"

@@ -77,9 +77,9 @@ struct alignas(64) Slot {
   }
 };
 
-class Pool {
+class ThreadPool {
  public:
-  static Pool& instance();
+  static ThreadPool& instance();
 
   void run(i64 chunks, i64 n, i64 grain, int threads, detail::ChunkFn run, void* body) {
     const int index = take_slot();
@@ -183,13 +183,13 @@ class Pool {
 
 // Never destroyed: workers may still sleep in it when the statics go. A forked child, where the
 // workers do not exist, forgets the pool and makes another when it first needs one.
-std::atomic<Pool*> the_pool{nullptr};
+std::atomic<ThreadPool*> the_pool{nullptr};
 
-Pool& Pool::instance() {
-  if (Pool* pool = the_pool.load(std::memory_order_acquire)) return *pool;
+ThreadPool& ThreadPool::instance() {
+  if (ThreadPool* pool = the_pool.load(std::memory_order_acquire)) return *pool;
   static const int at_fork = pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
   (void)at_fork;
-  Pool *fresh = new Pool, *expected = nullptr;
+  ThreadPool *fresh = new ThreadPool, *expected = nullptr;
   if (the_pool.compare_exchange_strong(expected, fresh)) return *fresh;
   delete fresh;
   return *expected;
@@ -236,7 +236,7 @@ void parallel_for(i64 n, i64 min_grain, ChunkFn run, void* body) {
   const i64 grain = std::max({min_grain, share, i64{1}});
   const i64 chunks = (n - 1) / grain + 1;
   if (chunks == 1) return run(body, 0, n);
-  Pool::instance().run(chunks, n, grain, threads, run, body);
+  ThreadPool::instance().run(chunks, n, grain, threads, run, body);
 }
 
 }  // namespace detail

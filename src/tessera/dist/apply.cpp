@@ -31,7 +31,7 @@ struct Known {
   friend bool operator==(const Known&, const Known&) = default;
 };
 
-struct Routes {
+struct KnownRoutes {
   std::mutex mutex;
   std::list<std::pair<Known, std::shared_ptr<Prepared>>> entries;  // most recent first
 };
@@ -73,8 +73,8 @@ std::shared_ptr<Prepared> prepare(const NamedLinop& A, const DNDarray& x,
 
 std::shared_ptr<Prepared> prepared(const NamedLinop& A, const DNDarray& x,
                                    const ApplyOptions& options) {
-  auto& routes = *static_cast<Routes*>(
-      A.companion([]() -> NamedLinop::Companion { return std::make_shared<Routes>(); }).get());
+  auto& routes = *static_cast<KnownRoutes*>(
+      A.companion([]() -> NamedLinop::Companion { return std::make_shared<KnownRoutes>(); }).get());
   Known key = known_of(x, options);
   {
     std::lock_guard lock(routes.mutex);

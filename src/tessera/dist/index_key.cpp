@@ -3,12 +3,9 @@
 
 #include <algorithm>
 
-namespace tessera {
+#include "tessera/dist/parcel.hpp"
 
-Array stand_in(const Shape& shape, DType dtype) {
-  Layout layout{shape, Strides(shape.size(), 0), 0};
-  return Array(Storage::allocate(cpu, size_of(dtype)), std::move(layout), dtype);
-}
+namespace tessera {
 
 void DistIndex::add(const Array& a) {
   index_.add(a.ndim() == 0 ? a.to(cpu) : a);  // a number, wherever it is
@@ -17,7 +14,7 @@ void DistIndex::add(const Array& a) {
 
 void DistIndex::add(const DNDarray& a) {
   if (!a.split()) return add(a.local());
-  index_.add(stand_in(a.shape(), a.dtype()));
+  index_.add(dist::stand_in(a.shape(), a.dtype()));
   spread_.resize(index_.arrays().size());
   spread_.back() = a;
 }

@@ -6,6 +6,7 @@
 
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/nonzero.hpp"
+#include "tessera/dist/parcel.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 
@@ -16,7 +17,7 @@ using ItemKind = Index::Kind;
 using dist::at;
 
 std::vector<Array> one_each(const Array& mask) {
-  return std::vector<Array>(static_cast<std::size_t>(mask.ndim()), stand_in({1}, DType::i64));
+  return std::vector<Array>(static_cast<std::size_t>(mask.ndim()), dist::stand_in({1}, DType::i64));
 }
 
 // The same key with every mask replaced by positions, and which of its arrays are distributed.
@@ -48,7 +49,7 @@ Unmasked unmask(const DistIndex& key, bool silently) {
       for (i64 axis = 0; axis < a.ndim(); ++axis) add_array(one, {}, true);
     } else if (spread) {
       for (const DNDarray& p : dist::nonzero(spread))
-        add_array(stand_in(p.shape(), DType::i64), p, true);
+        add_array(dist::stand_in(p.shape(), DType::i64), p, true);
     } else if (a.ndim() == 0) {  // on a device that the host cannot read
       u.index.add(a.item().as<bool>());
     } else {

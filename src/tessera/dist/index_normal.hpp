@@ -9,9 +9,6 @@
 
 namespace tessera {
 
-// An array of that shape whose elements mean nothing: for checks that look at shapes only.
-Array stand_in(const Shape& shape, DType dtype);
-
 // Adds an item of another key to an Index or DistIndex; false for arrays, which the caller adds.
 template <class Key>
 bool add_plain(Key& key, const Index::Item& item) {

@@ -8,6 +8,7 @@
 #include "tessera/dist/bool_bits.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
+#include "tessera/dist/parcel.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -77,7 +78,7 @@ Array in_order(const DNDarray& value, i64 axis, const MaskOrder& order) {
   const int me = value.comm().rank();
   DistIndex pick;
   for (i64 a = 0; a < axis; ++a) pick.add(Slice{});
-  pick.add(stand_in({0}, DType::i64));
+  pick.add(dist::stand_in({0}, DType::i64));
   const EntryRows rows(dealt, normalize(dealt, pick));
   MaskShares shares = shares_of(order, dealt.part(), value.comm());
   Fetch fetch;

@@ -228,7 +228,7 @@ struct Reader {
   Array operator()(const Region& region) {
     Array x;
     if (problem.empty()) problem = problem_of([&] { x = read(region); });
-    return problem.empty() ? x : zeros(region.shape(), dtype);
+    return problem.empty() ? x : tessera::zeros(region.shape(), dtype);
   }
 };
 

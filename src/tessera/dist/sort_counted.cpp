@@ -22,15 +22,14 @@
 namespace tessera::dist {
 namespace {
 
-constexpr i64 at_once = 1 << 16;  // items whose classes are held
-
-std::byte* bytes_of(const Array& a) { return static_cast<std::byte*>(a.host_data()); }
+constexpr i64 counted_at_once = 1 << 16;  // items whose classes are held
 
 // f(first place, items, classes) for block after block, until it says false.
 template <class F>
 void over_blocks(const Array& items, const Array& bounds, F&& f) {
-  for (i64 begin = 0; begin < items.size(); begin += at_once) {
-    const Array block = items.slice(0, begin, std::min(begin + at_once, items.size())).contiguous();
+  for (i64 begin = 0; begin < items.size(); begin += counted_at_once) {
+    const Array block =
+        items.slice(0, begin, std::min(begin + counted_at_once, items.size())).contiguous();
     const Array found = classes(block, bounds);
     if (!f(begin, block, found.host<std::uint16_t>())) return;
   }

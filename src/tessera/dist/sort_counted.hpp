@@ -6,6 +6,7 @@
 // Private to the ordering functions of dist.
 //   Counted all(items, counts, comm);   CountedCuts cuts = all.cuts({{250, 500}});
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,11 @@
 #include "tessera/dist/partition.hpp"
 
 namespace tessera::dist {
+
+// Items that lie on the host.
+inline std::byte* bytes_of(const Array& items) {
+  return static_cast<std::byte*>(items.host_data());
+}
 
 // Memory that the functions here may take beside operands and results, per rank.
 struct Bounded {

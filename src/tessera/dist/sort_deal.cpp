@@ -13,9 +13,7 @@
 namespace tessera::dist {
 namespace {
 
-constexpr i64 at_once = 1 << 15;  // items whose classes are held
-
-std::byte* bytes_of(const Array& a) { return static_cast<std::byte*>(a.host_data()); }
+constexpr i64 dealt_at_once = 1 << 15;  // items whose classes are held
 
 // Items for each rank; this rank's own lie in the result.
 struct Heap {
@@ -41,7 +39,7 @@ class Dealer {
  private:
   void classify() {
     begin_ = next_;
-    end_ = std::min(begin_ + at_once, items_.size());
+    end_ = std::min(begin_ + dealt_at_once, items_.size());
     block_ = items_.slice(0, begin_, end_).contiguous();
     classes_ = classes(block_, bounds_);
   }

@@ -21,13 +21,11 @@
 namespace tessera::dist {
 namespace {
 
-constexpr i64 at_once = 1 << 15;  // items whose classes are held
+constexpr i64 placed_at_once = 1 << 15;  // items whose classes are held
 // Of a stretch: what is held beside each item and its copies while it is sorted, how many times
 // that is kept for stretches of other lengths, and how many edges there are at most (classes have
 // few numbers).
 constexpr i64 beside_item = 32, lengths = 8, most_edges = 1 << 12;
-
-std::byte* bytes_of(const Array& a) { return static_cast<std::byte*>(a.host_data()); }
 
 struct Stretch {
   std::size_t edge;  // and the next one
@@ -81,7 +79,7 @@ struct [[gnu::packed]] Record {
 };
 
 // What a rank tells another before records travel.
-struct Notice {
+struct RecordsNotice {
   i64 records = 0, more = 0;
 };
 
@@ -114,7 +112,7 @@ class Reading {
         cuts_(cuts),
         look_(looked_at(cuts.ends)),
         intervals_(cuts.all),
-        found_(empty_dense({std::min(at_once, items.size())}, items.dtype())),
+        found_(empty_dense({std::min(placed_at_once, items.size())}, items.dtype())),
         places_(at(found_.size())) {}
 
   // f(item, place, goal) says whether to go on; false when there are no more items.
@@ -135,7 +133,7 @@ class Reading {
 
  private:
   void find() {
-    const i64 end = std::min(begin_ + at_once, items_.size());
+    const i64 end = std::min(begin_ + placed_at_once, items_.size());
     const Array block = items_.slice(0, begin_, end).contiguous();
     const Array roughly = classes(block, cuts_.ends.bounds);
     const std::uint16_t* const c = roughly.host<std::uint16_t>();
@@ -176,11 +174,11 @@ class Deal {
 
   void run() {
     const std::size_t ranks = filled_.size();
-    std::vector<Notice> told(ranks), heard(ranks);
+    std::vector<RecordsNotice> told(ranks), heard(ranks);
     for (bool going_on = true; going_on;) {
       const bool more = fill();
       for (std::size_t q = 0; q < ranks; ++q) told[q] = {filled_[q], more};
-      comm_.alltoall(told.data(), sizeof(Notice), heard.data());
+      comm_.alltoall(told.data(), sizeof(RecordsNotice), heard.data());
       std::vector<Block> sends, receives;
       going_on = false;
       for (std::size_t q = 0; q < ranks; ++q) {

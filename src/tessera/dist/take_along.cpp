@@ -16,7 +16,7 @@ void require_flat(const DNDarray& indices) {
                          "when axis=None, `indices` must have a single dimension.");
 }
 
-bool fits(const Shape& a, const Shape& to) {
+bool broadcasts_to(const Shape& a, const Shape& to) {
   if (a.size() > to.size()) return false;
   for (i64 k = 0; k < a.size(); ++k) {
     const i64 n = a[a.size() - 1 - k];
@@ -33,7 +33,7 @@ std::optional<Shape> shape_beside(const DNDarray& x, const DNDarray& indices, i6
   shape[axis] = indices.shape(axis);
   for (i64 a = 0; a < x.ndim(); ++a)
     if (shape[a] == 1 && a != *x.split()) shape[a] = indices.shape(a);
-  if (!fits(indices.shape(), shape)) return std::nullopt;
+  if (!broadcasts_to(indices.shape(), shape)) return std::nullopt;
   return shape;
 }
 
@@ -67,7 +67,7 @@ void put_along_axis(const DNDarray& x, const DNDarray& indices, const DNDarray& 
   }
   const i64 along = normalize_axis(*axis, x.ndim(), "");
   const auto shape = shape_beside(x, indices, along);
-  if (!shape || !fits(values.shape(), *shape))
+  if (!shape || !broadcasts_to(values.shape(), *shape))
     return x.assign(along_axis_key(x, indices, along), values);
   if (count_of(*shape) == 0) return;
   require_inside(indices, x.shape(along), along);

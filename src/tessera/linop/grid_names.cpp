@@ -14,6 +14,12 @@ Dims numbered_dims(std::string_view word, i64 count) {
   return d;
 }
 
+Dims joined(const Dims& a, const Dims& b) {
+  Dims all = a;
+  all.append(b);
+  return all;
+}
+
 void check_names(std::string_view who, std::initializer_list<const Dims*> lists) {
   Dims seen;
   for (const Dims* list : lists)

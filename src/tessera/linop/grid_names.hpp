@@ -16,6 +16,8 @@ namespace tessera {
 TESSERA_API DType working_dtype(DType t);
 // K, K1, K2
 TESSERA_API Dims numbered_dims(std::string_view word, i64 count);
+// One list after the other.
+Dims joined(const Dims& a, const Dims& b);
 // DimError unless every name but wildcards appears once among the lists.
 TESSERA_API void check_names(std::string_view who, std::initializer_list<const Dims*> lists);
 

@@ -8,13 +8,10 @@
 #include "tessera/kernels/linalg/linalg.hpp"
 #include "tessera/matrix/any_matrix.hpp"
 #include "tessera/matrix/scaling.hpp"
+#include "tessera/matrix/stored.hpp"
 
 namespace tessera {
 namespace {
-
-bool is_strips(Form form) {
-  return form == Form::triangular || form == Form::symmetric || form == Form::antisymmetric;
-}
 
 bool is_bits(Form form) { return form == Form::bit || form == Form::triangular_bit; }
 

@@ -5,8 +5,8 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
-#include "tessera/kernels/reduce/reduce.hpp"
 #include "tessera/matrix/any_matrix.hpp"
+#include "tessera/matrix/counting.hpp"
 
 namespace tessera {
 namespace {
@@ -29,10 +29,6 @@ void require_dtype(Form form, DType dtype) {
     require<DTypeError>(is_signed_int(dtype) || is_inexact(dtype), name(form), ": ", name(dtype),
                         " has no negative numbers");
 }
-
-i64 nonzeros(const Array& a) { return reduce(ReduceOp::count_nonzero, a).item().as<i64>(); }
-
-bool all_of(const Array& a) { return reduce(ReduceOp::all, a).item().as<bool>(); }
 
 // The upper half of a full array, packed.
 AnyMatrix packed(Form form, const Array& a, bool strict) {

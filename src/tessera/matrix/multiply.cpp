@@ -17,13 +17,13 @@
 namespace tessera {
 namespace {
 
-struct Call {
+struct ProductCall {
   MatrixOp op;
   DType dtype;
   Device where;
 };
 
-void tag(const Call& c, TagDetail route) { tag(c.where, name(c.op), route, c.dtype); }
+void tag(const ProductCall& c, TagDetail route) { tag(c.where, name(c.op), route, c.dtype); }
 
 // Which elements of an operand are read; the others are zero, or said to be.
 enum class Part : std::uint8_t { all, diagonal, upper, lower };
@@ -46,11 +46,11 @@ AnyMatrix as_triangle(const AnyMatrix& m, Part part, Device where) {
   return AnyMatrix::triangular(m.array({}, where), part == Part::lower, false, /*check=*/false);
 }
 
-bool is_bits(const AnyMatrix& m, const Call& c) {
+bool is_bits(const AnyMatrix& m, const ProductCall& c) {
   return m.dtype() == DType::b1 || (has_words(m) && is_inexact(c.dtype));
 }
 
-Array multiplied(const Array& a, const Array& b, const Call& c) {
+Array multiplied(const Array& a, const Array& b, const ProductCall& c) {
   return is_inexact(c.dtype) ? ops::multiply(a, b)
                              : checked_elementwise(MatrixOp::multiply, a, b, c.dtype);
 }
@@ -65,7 +65,8 @@ bool is_square_identity(const AnyMatrix& m) {
   return m.form() == Form::identity && m.rows() == m.cols();
 }
 
-std::optional<AnyMatrix> identity_product(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
+std::optional<AnyMatrix> identity_product(const AnyMatrix& a, const AnyMatrix& b,
+                                          const ProductCall& c) {
   if (a.form() == Form::identity && b.form() == Form::identity &&
       a.cols() >= std::min(a.rows(), b.cols()))
     return scaled_by(AnyMatrix::identity(a.rows(), b.cols(), c.dtype, c.where),
@@ -75,7 +76,7 @@ std::optional<AnyMatrix> identity_product(const AnyMatrix& a, const AnyMatrix& b
   return {};
 }
 
-AnyMatrix diagonal_product(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
+AnyMatrix diagonal_product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
   tag(c, TagDetail::diagonal);
   const Array x = diagonal_of(a, c.dtype, c.where), y = diagonal_of(b, c.dtype, c.where);
   const i64 both = std::min(x.size(), y.size()), length = std::min(a.rows(), b.cols());
@@ -87,7 +88,7 @@ AnyMatrix diagonal_product(const AnyMatrix& a, const AnyMatrix& b, const Call& c
 }
 
 // Stored strips with row i times d[i], or column i.
-Array scaled_strips(const AnyMatrix& m, const Array& d, bool by_rows, const Call& c) {
+Array scaled_strips(const AnyMatrix& m, const Array& d, bool by_rows, const ProductCall& c) {
   const Array data = stored(m, c.dtype, c.where), out = empty_dense(data.shape(), c.dtype, c.where);
   const Strips strips = m.payload().strips();
   const i64 n = strips.n();
@@ -102,7 +103,7 @@ Array scaled_strips(const AnyMatrix& m, const Array& d, bool by_rows, const Call
 
 // diag(d) @ m, or m @ diag(d) where `right`; d may be longer or shorter than m is.
 AnyMatrix scaled_matrix(const AnyMatrix& m, Part part, const Array& d, i64 rows, i64 cols,
-                        bool right, const Call& c) {
+                        bool right, const ProductCall& c) {
   if (m.form() == Form::triangular_bit)
     return scaled_matrix(AnyMatrix::triangular(m.array(c.dtype, c.where), m.transposed(),
                                                /*strict=*/true, /*check=*/false),
@@ -125,7 +126,7 @@ AnyMatrix scaled_matrix(const AnyMatrix& m, Part part, const Array& d, i64 rows,
 
 // --- bits
 
-AnyMatrix counts(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
+AnyMatrix counts(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
   tag_kernel(name(c.where.kind), name(c.op), "bitbit_popcount");
   if (a.form() == Form::triangular_bit && b.form() == Form::triangular_bit &&
       a.transposed() == b.transposed()) {
@@ -152,7 +153,7 @@ Array bit_strips_times(const AnyMatrix& a, const Array& x, Device where) {
 }
 
 // Bits times numbers.
-Array bits_times(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
+Array bits_times(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
   const DType work = is_half(c.dtype) ? DType::f32 : c.dtype;
   const Array x = b.array(work, c.where);
   const Array y = a.form() == Form::triangular_bit && !a.transposed()
@@ -165,7 +166,7 @@ Array bits_times(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
 // --- numbers
 
 // A full matrix with its transpose and conjugate as strides and a flag, its scale in alpha.
-Flat flat(const AnyMatrix& m, const Call& c, c128* alpha) {
+Flat flat(const AnyMatrix& m, const ProductCall& c, c128* alpha) {
   if (m.form() != Form::dense) return {m.array(c.dtype, c.where), false};
   *alpha = *alpha * factor_of(m.scale());
   const Array d = m.data(c.where).astype(c.dtype);
@@ -173,13 +174,13 @@ Flat flat(const AnyMatrix& m, const Call& c, c128* alpha) {
 }
 
 // The same of integers, whose scales are applied: a factor could overflow unseen.
-Array whole_numbers(const AnyMatrix& m, const Call& c) {
+Array whole_numbers(const AnyMatrix& m, const ProductCall& c) {
   if (m.form() != Form::dense || !is_number(m.scale(), 1)) return m.array(c.dtype, c.where);
   const Array d = m.data(c.where);
   return m.transposed() ? d.transpose() : d;
 }
 
-Array full_product(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
+Array full_product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
   tag(c, TagDetail::plain);
   if (!is_inexact(c.dtype))
     return checked_matmul(whole_numbers(a, c), whole_numbers(b, c), c.dtype);
@@ -190,7 +191,7 @@ Array full_product(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
   return out;
 }
 
-AnyMatrix triangles(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
+AnyMatrix triangles(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
   if (is_inexact(c.dtype)) {
     tag(c, TagDetail::triangular);
     return triangle_times(a, b, c.dtype, c.where);
@@ -201,7 +202,7 @@ AnyMatrix triangles(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
                                /*check=*/false);
 }
 
-bool goes_by_strips(const AnyMatrix& m, i64 columns, const Call& c) {
+bool goes_by_strips(const AnyMatrix& m, i64 columns, const ProductCall& c) {
   if (!is_inexact(c.dtype)) return false;
   return m.form() == Form::triangular || (is_strips(m.form()) && columns <= few_columns);
 }
@@ -213,14 +214,15 @@ TagDetail route_of(Form f) {
 }
 
 // Strips times a full matrix.
-Array strips_product(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
+Array strips_product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
   tag(c, route_of(a.form()));
   c128 alpha(1);
   const Flat x = flat(b, c, &alpha);
   return strips_times(a, x, alpha, c.dtype, c.where);
 }
 
-AnyMatrix number_product(const AnyMatrix& a, Part pa, const AnyMatrix& b, Part pb, const Call& c) {
+AnyMatrix number_product(const AnyMatrix& a, Part pa, const AnyMatrix& b, Part pb,
+                         const ProductCall& c) {
   if (is_triangle(pa) && a.form() != Form::triangular)
     return number_product(as_triangle(a, pa, c.where), pa, b, pb, c);
   if (is_triangle(pb) && b.form() != Form::triangular)
@@ -232,7 +234,7 @@ AnyMatrix number_product(const AnyMatrix& a, Part pa, const AnyMatrix& b, Part p
   return AnyMatrix::dense(full_product(a, b, c));
 }
 
-AnyMatrix product(const AnyMatrix& a, const AnyMatrix& b, const Call& c) {
+AnyMatrix product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
   if (auto same = identity_product(a, b, c)) {
     tag(c, TagDetail::identity);
     return *std::move(same);
@@ -318,7 +320,7 @@ Array matmul(const AnyMatrix& a, const Array& x) {
     refuse_inner(tessera::described(a), a.cols(), described(x), x.shape(0));
   const bool vector = x.ndim() == 1;
   const MatrixOp op = vector ? MatrixOp::matvec : MatrixOp::matmul;
-  const Call c{op, resolved(op, a.dtype(), x.dtype()), x.device()};
+  const ProductCall c{op, resolved(op, a.dtype(), x.dtype()), x.device()};
   const Array y = own_array(product(a, AnyMatrix::dense(vector ? x.expand_dims(1) : x), c), x);
   return vector ? y.squeeze(1) : y;
 }
@@ -329,7 +331,7 @@ Array matmul(const Array& x, const AnyMatrix& b) {
   const i64 columns = x.shape(x.ndim() - 1);
   if (columns != b.rows()) refuse_inner(described(x), columns, tessera::described(b), b.rows());
   const MatrixOp op = vector ? MatrixOp::vecmat : MatrixOp::matmul;
-  const Call c{op, resolved(op, x.dtype(), b.dtype()), x.device()};
+  const ProductCall c{op, resolved(op, x.dtype(), b.dtype()), x.device()};
   const Array y = own_array(product(AnyMatrix::dense(vector ? x.expand_dims(0) : x), b, c), x);
   return vector ? y.squeeze(0) : y;
 }
@@ -338,8 +340,8 @@ AnyMatrix outer(const Array& x, const Array& y) {
   require<ShapeError>(x.ndim() == 1 && y.ndim() == 1, "outer: arrays of shapes ", x.shape(),
                       " and ", y.shape(), "; expected two vectors");
   const Array* both[] = {&x, &y};
-  const Call c{MatrixOp::outer, resolved(MatrixOp::outer, x.dtype(), y.dtype()),
-               common_device("outer", both)};
+  const ProductCall c{MatrixOp::outer, resolved(MatrixOp::outer, x.dtype(), y.dtype()),
+                      common_device("outer", both)};
   tag(c, TagDetail::plain);
   const Array rows = x.expand_dims(1), cols = y.expand_dims(0);
   if (c.dtype == DType::b1) return AnyMatrix::bit(ops::logical_and(rows, cols));

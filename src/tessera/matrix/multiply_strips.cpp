@@ -17,14 +17,14 @@ namespace {
 DType work_of(DType t) { return is_half(t) ? DType::f32 : t; }
 
 // Packed data with what is left to do to them.
-struct Packed {
+struct PackedPart {
   Array data;
   Strips strips;
   bool conj;
   Flat part(const Strip& s) const { return {strips.part(data, s), conj}; }
 };
 
-Packed packed(const AnyMatrix& m, DType work, Device where) {
+PackedPart packed(const AnyMatrix& m, DType work, Device where) {
   return {m.data(where).astype(work).contiguous(), m.payload().strips(), m.conjugated()};
 }
 
@@ -32,7 +32,8 @@ Flat turned(const Flat& a) { return {a.array.transpose(), a.conj}; }
 Flat rows(const Flat& a, i64 begin, i64 end) { return {a.array.slice(0, begin, end), a.conj}; }
 Flat columns(const Flat& a, i64 begin, i64 end) { return {a.array.slice(1, begin, end), a.conj}; }
 
-void triangle_product(const Packed& a, bool lower, const Flat& x, const Array& out, c128 alpha) {
+void triangle_product(const PackedPart& a, bool lower, const Flat& x, const Array& out,
+                      c128 alpha) {
   const i64 n = a.strips.n();
   if (lower) out.fill(Value(0));
   for (const Strip& s : a.strips.list()) {
@@ -49,7 +50,7 @@ i64 block_of(i64 n) { return std::max<i64>(256, (n / 16 + 63) / 64 * 64); }
 
 // With many columns the work decides, not the memory: the triangle is spread out, its zero blocks
 // are left out.
-void spread_product(const Packed& a, bool lower, const Flat& x, const Array& out, c128 alpha) {
+void spread_product(const PackedPart& a, bool lower, const Flat& x, const Array& out, c128 alpha) {
   const i64 n = a.strips.n(), step = block_of(n);
   const Flat upper{a.strips.unpack(a.data), a.conj}, full = lower ? turned(upper) : upper;
   for (i64 begin = 0; begin < n; begin += step) {
@@ -59,7 +60,8 @@ void spread_product(const Packed& a, bool lower, const Flat& x, const Array& out
   }
 }
 
-void symmetric_product(const Packed& a, bool anti, const Flat& x, const Array& out, c128 alpha) {
+void symmetric_product(const PackedPart& a, bool anti, const Flat& x, const Array& out,
+                       c128 alpha) {
   const i64 n = a.strips.n();
   out.fill(Value(0));
   for (const Strip& s : a.strips.list()) {
@@ -125,7 +127,7 @@ Array whole_block(const Array& upper, bool anti) {
 
 Array strips_times(const AnyMatrix& a, const Flat& x, c128 alpha, DType dtype, Device where) {
   const DType work = work_of(dtype);
-  const Packed p = packed(a, work, where);
+  const PackedPart p = packed(a, work, where);
   const Flat in{x.array.astype(work), x.conj};
   const Array out = empty_dense({a.rows(), x.array.shape(1)}, work, where);
   const c128 scale = alpha * factor_of(a.scale());
@@ -148,7 +150,7 @@ AnyMatrix triangle_times(const AnyMatrix& a, const AnyMatrix& b, DType dtype, De
   const bool lower = a.lower();
   const AnyMatrix &first = lower ? b : a, &second = lower ? a : b;
   const DType work = work_of(dtype);
-  const Packed x = packed(first, work, where), y = packed(second, work, where);
+  const PackedPart x = packed(first, work, where), y = packed(second, work, where);
   const i64 n = x.strips.n(), step = block_of(n);
   const Flat left{x.strips.unpack(x.data), x.conj}, right{y.strips.unpack(y.data), y.conj};
   const Array out = zeros({n, n}, work, where);

@@ -6,13 +6,10 @@
 #include "tessera/kernels/linalg/linalg.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
+#include "tessera/matrix/counting.hpp"
 
 namespace tessera {
 namespace {
-
-bool all_of(const Array& a) { return reduce(ReduceOp::all, a).item().as<bool>(); }
-bool any_of(const Array& a) { return reduce(ReduceOp::any, a).item().as<bool>(); }
-i64 nonzeros(const Array& a) { return reduce(ReduceOp::count_nonzero, a).item().as<i64>(); }
 
 bool triangular(const Array& a, bool lower) {
   return nonzeros(a) == nonzeros(linalg::triangle(a, lower));

@@ -8,8 +8,8 @@
 namespace tessera {
 namespace {
 
-constexpr int least_squares = 2, too_singular = 3, bad_preconditioner = 4, not_finite = 5,
-              at_rounding = 6, stagnating = 7;
+constexpr int gives_least_squares = 2, too_singular = 3, bad_preconditioner = 4,
+              gives_not_finite = 5, at_rounding = 6, stagnating = 7;
 
 // Note [turning buffers]: the two newest Lanczos vectors and the two newest directions change
 // places every iteration. Instead of copying, the light plans are recorded once for each place; the
@@ -217,9 +217,9 @@ struct Minres {
     code = choose(phibar <= rounding, board.constant(double(at_rounding)), code);
     code =
         choose(phibar <= larger(rtol * b_norm, atol), board.constant(double(has_converged)), code);
-    code = choose(done, board.constant(double(least_squares)), code);
+    code = choose(done, board.constant(double(gives_least_squares)), code);
     code = choose(board.cell("stagnant"), board.constant(double(stagnating)), code);
-    code = choose(finite(phibar) && finite(beta), code, double(not_finite));
+    code = choose(finite(phibar) && finite(beta), code, double(gives_not_finite));
     board.store(e.status, choose(e.status <= 0.0, code, e.status));
     board.report(e.measure, e.status);
   }
@@ -233,13 +233,13 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
   const Array right = square_right_side("minres", A, b);
   Engine e("minres", options, right.device(), right.dtype());
   Minres s(e, A, settings, right);
-  e.outcome(least_squares, true, "least-squares solution within tolerance");
+  e.outcome(gives_least_squares, true, "least-squares solution within tolerance");
   e.outcome(too_singular, false, "A is singular to working precision");
   e.outcome(bad_preconditioner, false, "breakdown: the preconditioner is not positive definite");
   e.outcome(at_rounding, false, "the residual is at the level of rounding errors");
   e.outcome(stagnating, false,
             "least-squares solution, as near as rounding errors let it be found");
-  e.outcome(not_finite, false,
+  e.outcome(gives_not_finite, false,
             "breakdown: numbers that are not finite; A is not Hermitian, or the preconditioner not "
             "positive definite");
   e.about("the operator", A, right.shape(), right.dtype(), right.device());

@@ -18,7 +18,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view who = "create_batched_linop";
+constexpr std::string_view batching = "create_batched_linop";
 
 // One level: the tiles of an operator, the device of each, and what each is cut into further.
 struct Level {
@@ -45,10 +45,10 @@ struct Whose {
   // Where a tile of the first spec is, or (without `first`) one of those that a rank's tile is cut
   // into.
   Place checked(Place p, bool first) const {
-    if (!rank) (void)p.local(who);
+    if (!rank) (void)p.local(batching);
     if (rank && !first) p.rank = rank->rank;
-    require<CommError>(!rank || p.rank < rank->ranks, who, ": '", p.str(), "' is on rank ", p.rank,
-                       ", and there are ", rank ? rank->ranks : 1, " ranks");
+    require<CommError>(!rank || p.rank < rank->ranks, batching, ": '", p.str(), "' is on rank ",
+                       p.rank, ", and there are ", rank ? rank->ranks : 1, " ranks");
     if (here(p)) (void)compute_device(p.device);
     return p;
   }
@@ -58,7 +58,8 @@ void refuse_ranks(const BatchSpec& spec) {
   std::vector<Place> all = spec.device_matrix.places;
   if (spec.base_device) all.push_back(*spec.base_device);
   for (const Place& p : all)
-    require<CommError>(p.rank == 0, who, ": '", p.str(), "': ranks are named by the first spec; ",
+    require<CommError>(p.rank == 0, batching, ": '", p.str(),
+                       "': ranks are named by the first spec; ",
                        "the next ones cut what a rank has, over its own devices");
 }
 
@@ -66,7 +67,7 @@ Level plan_level(const NamedLinop& a, std::span<const BatchSpec> specs, Device d
                  const std::optional<Shape>& input, const Whose& whose, bool first = true) {
   const BatchSpec spec = specs.front().resolve(a, default_device, input);
   Level level{.grid = {},
-              .base = whose.rank ? spec.base_device->device : spec.base_device->local(who),
+              .base = whose.rank ? spec.base_device->device : spec.base_device->local(batching),
               .places = {},
               .devices = {},
               .below = {},
@@ -115,7 +116,7 @@ void add_tiles(Memory& memory, const Level& level, const Whose& whose) {
 
 NamedLinop placed(const PlaceTile& place, const NamedLinop& tile, Device device, bool resident) {
   if (!crosses_devices(tile)) return place(tile, device, resident);
-  require<DeviceError>(tile.device() == device, who, ": ", tile,
+  require<DeviceError>(tile.device() == device, batching, ": ", tile,
                        " has parts on several devices and ", "takes its input on ",
                        tile.device().value_or(cpu), ", not on ", device,
                        "; batch the operator that it was made of");
@@ -230,7 +231,7 @@ std::string what_was_done(const NamedLinop& a, const Level& level) {
 
 Level top_level(const NamedLinop& a, const std::vector<BatchSpec>& specs,
                 const std::optional<Shape>& input, const Whose& whose = {}) {
-  require<ArgumentError>(!specs.empty(), who, ": ", a, ": no BatchSpec given");
+  require<ArgumentError>(!specs.empty(), batching, ": ", a, ": no BatchSpec given");
   return plan_level(a, specs, a.device().value_or(cpu), input, whose);
 }
 

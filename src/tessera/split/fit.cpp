@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view who = "fit";
+constexpr std::string_view fitting = "fit";
 
 // An operator as it would be on another device: recorded there, its arrays not moved.
 struct Assumed {
@@ -51,14 +51,14 @@ class Search {
  public:
   Search(const NamedLinop& a, const FitOptions& o)
       : a_(a), o_(o), machine_(Machine::measured()), devices_(o.devices) {
-    require<ArgumentError>(!o.budget.empty() || !o.devices.empty(), who, ": ", a,
+    require<ArgumentError>(!o.budget.empty() || !o.devices.empty(), fitting, ": ", a,
                            ": no device and no budget given");
     for (const auto& [d, bytes] : o.budget) {
-      require<ArgumentError>(bytes > 0, who, ": ", a, ": the budget of ", d, " is ", bytes,
+      require<ArgumentError>(bytes > 0, fitting, ": ", a, ": the budget of ", d, " is ", bytes,
                              " bytes; a positive number is expected");
       if (o.devices.empty()) devices_.push_back(d);
     }
-    for (Device d : devices_) (void)Place(d).local(who);
+    for (Device d : devices_) (void)Place(d).local(fitting);
     out_shape_ = a.output_shape(o.shape);
   }
 
@@ -247,8 +247,8 @@ class Search {
   }
 
   [[noreturn]] void refuse() const {
-    require<OutOfMemory>(!bad_.empty(), who, ": ", a_, " fits on none of ", join(devices_), ": ",
-                         join(reasons_, "; "));
+    require<OutOfMemory>(!bad_.empty(), fitting, ": ", a_, " fits on none of ", join(devices_),
+                         ": ", join(reasons_, "; "));
     const Looked& nearest = *std::min_element(
         bad_.begin(), bad_.end(),
         [](const Looked& x, const Looked& y) { return excess(x.forecast) < excess(y.forecast); });
@@ -258,7 +258,7 @@ class Search {
                             return (x.budget > 0 ? x.total() - x.budget : 0) <
                                    (y.budget > 0 ? y.total() - y.budget : 0);
                           });
-    throw OutOfMemory(cat(who, ": ", a_, " does not fit: with ", text_of(nearest.way), " ",
+    throw OutOfMemory(cat(fitting, ": ", a_, " does not fit: with ", text_of(nearest.way), " ",
                           tight.device, " holds ", bytes_text(tight.total()), " (",
                           largest(nearest.way, tight), "), its budget is ",
                           bytes_text(tight.budget), "; the smallest budget that would do is ",

@@ -19,12 +19,6 @@
 namespace tessera {
 namespace {
 
-Dims joined(const Dims& a, const Dims& b) {
-  Dims all = a;
-  all.append(b);
-  return all;
-}
-
 // Each name, or the next of its word that is not taken yet.
 Dims fresh(const Dims& like, Dims& taken) {
   Dims d;

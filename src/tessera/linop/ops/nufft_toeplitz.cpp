@@ -8,6 +8,7 @@
 #include "tessera/kernels/fft/fft.hpp"
 #include "tessera/linop/algebra.hpp"
 #include "tessera/linop/dim_sizes.hpp"
+#include "tessera/linop/grid_names.hpp"
 #include "tessera/linop/ops/dense.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/fft.hpp"
@@ -31,12 +32,6 @@ NufftOptions accurate_options(const NufftOptions& o) {
   const double same = o.width * std::sqrt((1 - 1 / std::max(o.oversamp, 1.1)) / (1 - 1 / 1.5));
   more.width = std::min(16.0, std::ceil(same) + 2);
   return more;
-}
-
-Dims joined(const Dims& a, const Dims& b) {
-  Dims all = a;
-  all.append(b);
-  return all;
 }
 
 }  // namespace
