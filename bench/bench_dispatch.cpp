@@ -103,8 +103,8 @@ struct Tally {
 
 void weigh(Tally& tally, const Kind300& kind, i64 n, DType dtype, const char* place, Device gpu,
            const std::vector<Array>& operands, const ComputeContext& c) {
-  const Question q = problem_of(kind.op, operands);
-  const Choice choice = c.choose(q.problem, q.held, q.result_bytes);
+  const std::vector<Shown> shown(operands.begin(), operands.end());
+  const Choice choice = c.choose(name(kind.op), shown);
   const double host = seconds_on(cpu, kind.op, operands),
                device = seconds_on(gpu, kind.op, operands);
   const double ratio = (choice.device == gpu ? device : host) / std::min(host, device);

@@ -10,9 +10,9 @@
 #include "tessera/base/tags.hpp"
 #include "tessera/base/warn.hpp"
 #include "tessera/compute/context.hpp"
-#include "tessera/compute/problem_of.hpp"
 #include "tessera/compute/promotion.hpp"
 #include "tessera/device/memory.hpp"
+#include "tessera/matrix/place.hpp"
 
 namespace tessera::python {
 
@@ -20,32 +20,15 @@ namespace {
 
 using nb::literals::operator""_a;
 
-Operation operation_from(const std::string& text) {
-  if (const auto op = parse_operation(text)) return *op;
-  std::string known;
-  for (int i = 0; i < operation_count; ++i)
-    known += cat(i ? ", " : "", name(static_cast<Operation>(i)));
-  throw ArgumentError(
-      cat("explain: '", text, "' is no operation with a known cost; expected ", known));
-}
-
 // Matrices are looked at as they are packed; everything else as an array.
-Shown shown(nb::handle h) {
-  if (is_matrix(h)) {
-    const AnyMatrix& m = matrix_of(h);
-    return {{m.rows(), m.cols()}, m.dtype(), {m.bytes(), m.held_at()}};
-  }
-  const Array a = as_array(h, "explain");
-  return {a.shape(), a.dtype(), {a.bytes(), {a.device()}, a.is_pinned()}};
+Shown operand_of(nb::handle h) {
+  return is_matrix(h) ? shown(matrix_of(h)) : Shown(as_array(h, "explain"));
 }
 
-Choice choice_of(const std::string& op, const nb::args& operands) {
+Choice choice_of(const std::string& function, const nb::args& operands) {
   std::vector<Shown> all;
-  for (const nb::handle h : operands) all.push_back(shown(h));
-  return released([&] {
-    const Question q = problem_of(operation_from(op), all);
-    return context().choose(q.problem, q.held, q.result_bytes);
-  });
+  for (const nb::handle h : operands) all.push_back(operand_of(h));
+  return released([&] { return context().choose(function, all); });
 }
 
 // A PrecisionMode, or its name.
@@ -170,6 +153,11 @@ void bind_compute(nb::module_& m) {
   m.def("_is_gpu_active", [] { return context().is_gpu_active(); });
   m.def("_accelerator_config", [] { return context().config(); });
   m.def("_auto_solver", [] { return context().device(); });
+  m.def("_solver_devices", [] {
+    nb::list names;
+    for (const Device d : context().devices()) names.append(d.str());
+    return names;
+  });
   m.def(
       "_force_device",
       [](nb::handle device) {

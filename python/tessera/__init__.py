@@ -12,7 +12,16 @@ from . import _tessera, compute, debug, dist, fft, linalg, matrix, names, random
 from ._config import config
 from ._tessera import *  # noqa: F403
 from ._trace import trace
-from .compute import ComputeContext, context, precision_mode, set_precision_mode
+from .compute import (
+    AutoSolver,
+    ComputeContext,
+    ComputeDevice,
+    CpuDevice,
+    CudaDevice,
+    context,
+    precision_mode,
+    set_precision_mode,
+)
 
 __version__: str = _tessera._version
 bool = bool_  # noqa: A001, F405
@@ -26,7 +35,7 @@ nan = float("nan")
 __all__ = [name for name in dir(_tessera) if not name.startswith("_")]
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
-__all__ += ["PadLast", "solve", "trace"]
+__all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "trace"]
 
 _neighbours = ("jax", "scipy", "torch")
 

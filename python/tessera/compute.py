@@ -8,29 +8,126 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from . import _tessera as _core
-from ._matrix import AnyMatrix
 
-__all__ = ["Choice", "ComputeContext", "Resolved", "context", "precision_mode", "resolve", "set_precision_mode"]
-
-# Functions that are weighed as the operation whose costs were measured.
-_weighed_as = {
-    **dict.fromkeys(("add", "subtract", "multiply", "divide"), "elementwise"),
-    **dict.fromkeys(("sum", "trace", "norm"), "reduce"),
-    **dict.fromkeys(("svdvals", "pinv", "matrix_rank", "cond"), "svd"),
-    **dict.fromkeys(("lu", "det", "slogdet"), "solve"),
-    "gemv": "matvec",
-    "inv": "inverse",
-    "eigvalsh": "eigh",
-    "eigvals": "eig",
-    "boolean_product": "bit_matmul",
-}
+__all__ = [
+    "AutoSolver",
+    "Choice",
+    "ComputeContext",
+    "ComputeDevice",
+    "CpuDevice",
+    "CudaDevice",
+    "Resolved",
+    "context",
+    "precision_mode",
+    "resolve",
+    "set_precision_mode",
+]
 
 
-def _chosen(op: str, operands: tuple[Any, ...]) -> Any:
-    if op in ("lu", "det", "slogdet") and len(operands) == 1:  # factors, and as good as no right side
-        a = operands[0] if isinstance(operands[0], AnyMatrix) else _core.asarray(operands[0])
-        operands = (a, _core.zeros(a.shape[-1:], dtype=a.dtype, device=a.device))
-    return _core._choose(_weighed_as.get(op, op), *operands)
+class ComputeDevice(str):
+    """A device that computes: its name, so that it can be given wherever a device is expected, and what it is good at.
+
+    >>> ts.ComputeDevice("sim:0").is_gpu, ts.zeros(2, device=ts.ComputeDevice("sim:0")).device
+    (False, Device('sim:0'))
+    """
+
+    __slots__ = ()
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it is an accelerator with memory of its own.
+
+        >>> ts.context().devices[0].is_gpu
+        False
+        """
+        return False
+
+    @property
+    def preferred_precision(self) -> Any:
+        """The real dtype that it is quick in; nothing is converted for it.
+
+        >>> ts.context().devices[0].preferred_precision
+        tessera.float64
+        """
+        return _core._preferred_precision(str(self))
+
+
+class CpuDevice(ComputeDevice):
+    """The host: its cores, OpenBLAS and LAPACK.
+
+    >>> ts.context().devices == [ts.CpuDevice("cpu")]
+    True
+    """
+
+    __slots__ = ()
+
+
+class CudaDevice(ComputeDevice):
+    """A GPU: cuBLAS, cuSOLVER and kernels of our own.
+
+    >>> ts.CudaDevice("cuda:0").is_gpu
+    True
+    """
+
+    __slots__ = ()
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it is an accelerator with memory of its own.
+
+        >>> ts.CudaDevice("cuda:1").is_gpu
+        True
+        """
+        return True
+
+
+def _device(name: str) -> ComputeDevice:
+    return CpuDevice(name) if name == "cpu" else CudaDevice(name) if name.startswith("cuda") else ComputeDevice(name)
+
+
+class AutoSolver(ComputeDevice):
+    """All devices of the context as one: each operation goes to the one that is done first.
+
+    >>> ts.context().device.select_device("matmul", ts.ones((4, 4)), ts.ones((4, 4)))
+    'cpu'
+    """
+
+    __slots__ = ()
+
+    @property
+    def devices(self) -> list[ComputeDevice]:
+        """The devices among which it picks, the host first.
+
+        >>> ts.context().device.devices
+        ['cpu']
+        """
+        return [_device(name) for name in _core._solver_devices()]
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether an accelerator is among them.
+
+        >>> ts.context().device.is_gpu
+        False
+        """
+        return _core._is_gpu_active()
+
+    @property
+    def preferred_precision(self) -> Any:
+        """That of the last of its devices, the accelerator where there is one.
+
+        >>> ts.context().device.preferred_precision
+        tessera.float64
+        """
+        return self.devices[-1].preferred_precision
+
+    def select_device(self, op: str, *operands: Any) -> ComputeDevice:
+        """The device on which ``op`` on these operands would run; ``ts.context().explain`` says why.
+
+        >>> ts.context().device.select_device("add", ts.ones(3, device="sim:0"))
+        'sim:0'
+        """
+        return _device(_core._choose(op, *operands)[0])
 
 
 class Choice(NamedTuple):
@@ -40,7 +137,7 @@ class Choice(NamedTuple):
     'cpu'
     """
 
-    device: str
+    device: ComputeDevice
     compute_seconds: float
     transfer_seconds: float
     transferred_bytes: int
@@ -98,23 +195,33 @@ class ComputeContext:
         return _core._accelerator_config()
 
     @property
-    def device(self) -> str:
-        """The devices among which it picks.
+    def device(self) -> AutoSolver:
+        """What operations go to: the devices among which it picks, as one.
 
         >>> ts.context().device
         'AutoSolver (cpu)'
         """
-        return _core._auto_solver()
+        return AutoSolver(_core._auto_solver())
+
+    @property
+    def devices(self) -> list[ComputeDevice]:
+        """The devices among which it picks, the host first.
+
+        >>> ts.context().devices
+        ['cpu']
+        """
+        return self.device.devices
 
     def choose(self, op: str, *operands: Any) -> Choice:
         """Where ``op`` on these operands would run: elementwise, reduce, matvec, matmul, solve, inverse, …
 
-        Names of functions are taken too: add, sum, det, eigvals, …
+        Names of functions are taken too and weighed as what they do most: add, outer, det, lstsq, eigvals, …
 
         >>> ts.context().choose("reduce", ts.ones(10)).transferred_bytes
         0
         """
-        return Choice(*_chosen(op, operands))
+        device, *rest = _core._choose(op, *operands)
+        return Choice(_device(device), *rest)
 
     def explain(self, op: str, *operands: Any) -> str:
         """A line for each device: what the operation would take there, or why it is out of the question.
@@ -122,7 +229,7 @@ class ComputeContext:
         >>> ts.context().explain("matmul", ts.ones((3, 4)), ts.ones((4, 5))).startswith("cpu: ")
         True
         """
-        return _chosen(op, operands)[4]
+        return _core._choose(op, *operands)[4]
 
     def force(self, device: Any = None) -> None:
         """This device for everything; None: the quickest again.

@@ -155,8 +155,8 @@ std::vector<Device> bound_to(std::span<const Held> operands, std::span<const Dev
   return bound;
 }
 
-Choice choose(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
-              const Candidates& machine, const Rules& rules) {
+Choice AutoSolver::select_device(const Workload& problem, std::span<const Held> operands,
+                                 i64 result_bytes) const {
   std::vector<Considered> all;
   all.reserve(machine.offers.size());
   for (const DeviceOffer& offer : machine.offers)

@@ -4,7 +4,8 @@
 // included, with a sentence for each device that was considered. Where costs are not known, data
 // stay where they are. Pure: costs, links and free memory are given, so invented machines test it.
 // Moves nothing; results stay where they are computed.
-//   Choice c = choose({Operation::matmul, DType::f32, n, n, n}, operands, n * n * 4, machine);
+//   AutoSolver solver{machine};
+//   Choice c = solver.select_device({Operation::matmul, DType::f32, n, n, n}, operands, n * n * 4);
 
 #include <optional>
 #include <span>
@@ -72,10 +73,16 @@ struct TESSERA_API Choice {
 // forecast, and data do not go to and fro between devices that are as good as each other.
 inline constexpr double worth_moving = 0.95;
 
-// OutOfMemory where no device has room; DeviceError where the forced one is not offered, is closed
-// or cannot do it.
-TESSERA_API Choice choose(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
-                          const Candidates& machine, const Rules& rules = {});
+// Picks among the devices that are offered.
+struct TESSERA_API AutoSolver {
+  Candidates machine;
+  Rules rules = {};
+
+  // OutOfMemory where no device has room; DeviceError where the forced one is not offered, is
+  // closed or cannot do it.
+  Choice select_device(const Workload& problem, std::span<const Held> operands,
+                       i64 result_bytes) const;
+};
 
 // Devices outside `usable` on which an operand lies and nowhere else: such data stay, so one of
 // these is where they are computed.

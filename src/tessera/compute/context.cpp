@@ -71,6 +71,11 @@ std::string ComputeContext::device() const {
   return text + ")";
 }
 
+std::vector<Device> ComputeContext::devices() const {
+  const std::lock_guard lock(mutex_);
+  return with_host(accelerators_);
+}
+
 void ComputeContext::force(std::optional<Device> device) {
   const std::lock_guard lock(mutex_);
   rules_.forced = device;
@@ -131,13 +136,18 @@ Choice ComputeContext::choose_locked(const Workload& problem, std::span<const He
   std::erase_if(devices, [&](Device d) {
     return std::find(without.begin(), without.end(), d) != without.end();
   });
-  return tessera::choose(problem, operands, result_bytes, candidates(devices), rules_);
+  return AutoSolver{candidates(devices), rules_}.select_device(problem, operands, result_bytes);
 }
 
 Choice ComputeContext::choose(const Workload& problem, std::span<const Held> operands,
                               i64 result_bytes) const {
   const std::lock_guard lock(mutex_);
   return choose_locked(problem, operands, result_bytes, {});
+}
+
+Choice ComputeContext::choose(std::string_view function, std::span<const Shown> operands) const {
+  const Question q = question_of(function, operands);
+  return choose(q.problem, q.held, q.result_bytes);
 }
 
 // The device, where there is no choice: then nothing has to be measured.

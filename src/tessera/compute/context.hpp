@@ -5,7 +5,7 @@
 // allocates nothing; costs are read, or measured once, at the first question that they decide. Does
 // not own arrays and moves none: `run` says where, the caller moves and computes. Data on a device
 // that was not enabled (a sim device too) stay there, and so does what is done with them.
-//   ComputeContext& c = context();   c.enable_gpu();   c.explain(problem, operands, bytes)
+//   ComputeContext& c = context();   c.enable_gpu();   c.explain("matmul", {{a, b}})
 
 #include <atomic>
 #include <functional>
@@ -16,6 +16,7 @@
 
 #include "tessera/compute/auto_solver.hpp"
 #include "tessera/compute/breaker.hpp"
+#include "tessera/compute/problem_of.hpp"
 
 namespace tessera {
 
@@ -45,10 +46,16 @@ class TESSERA_API ComputeContext {
   void disable_gpu();
   bool is_gpu_active() const { return active_.load(std::memory_order_relaxed); }
   AcceleratorConfig config() const;
-  std::string device() const;  // "AutoSolver (cpu)", "AutoSolver (cpu + cuda:0)"
+  std::string device() const;           // "AutoSolver (cpu)", "AutoSolver (cpu + cuda:0)"
+  std::vector<Device> devices() const;  // among which it picks, the host first
 
   // Which device, and why. `force` and the threshold are settings of the context.
   Choice choose(const Workload& problem, std::span<const Held> operands, i64 result_bytes) const;
+  // The same for a function by its name (question_of); `explain` is its reasons, a line per device.
+  Choice choose(std::string_view function, std::span<const Shown> operands) const;
+  std::string explain(std::string_view function, std::span<const Shown> operands) const {
+    return choose(function, operands).str();
+  }
   void force(std::optional<Device> device);
   void set_gpu_threshold_elements(i64 elements);
 

@@ -44,6 +44,11 @@ std::vector<Held> operands(i64 n, std::vector<Device> at) {
   return {{bytes(n), at}, {bytes(n), at}};
 }
 
+Choice choose(const Workload& problem, std::span<const Held> args, i64 result_bytes,
+              const Candidates& machine, const Rules& rules = {}) {
+  return AutoSolver{machine, rules}.select_device(problem, args, result_bytes);
+}
+
 struct Rig {
   CostModel model = costs();
   Topology net = links();
@@ -271,6 +276,19 @@ TEST(Breaker, ClosesForLongerEachTimeAndForgets) {
   b.failed(gpu, "lost", now);
   EXPECT_EQ(b.why_closed(gpu, now + seconds(30)), "");
   EXPECT_EQ(b.why_closed(cpu, now), "");
+}
+
+TEST(ComputeContext, ExplainsFunctionsByName) {
+  const ComputeContext c({gpu}, costs(), links());
+  EXPECT_EQ(c.devices(), (std::vector<Device>{cpu, gpu}));
+  EXPECT_EQ(c.device(), "AutoSolver (cpu + sim:0)");
+  const std::vector<Shown> large(2, Shown({4096, 4096}, DType::f32, {bytes(4096), {cpu}}));
+  EXPECT_EQ(c.choose("matmul", large).device, gpu);
+  const std::string text = c.explain("matmul", large);
+  EXPECT_TRUE(text.starts_with("sim:0: ")) << text;
+  EXPECT_NE(text.find("to bring 128.0 MiB"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ncpu: "), std::string::npos) << text;
+  EXPECT_THROW(c.explain("dance", large), ArgumentError);
 }
 
 TEST(ComputeContext, FallsBackWithAWarning) {

@@ -42,6 +42,96 @@ void check_inner(Operation op, const Shape& a, const Shape& b) {
                       ": operands of shapes ", a, " and ", b, " do not fit each other");
 }
 
+// What a function takes, and how its operands stand for those of the operation it is weighed as.
+enum class Takes : std::uint8_t {
+  the_same,        // as the operation
+  a_matrix,        // and as good as no right-hand side
+  its_own_square,  // the matrix on both sides
+  two_vectors,     // each along an axis of the result
+  vector_first,    // and is multiplied from the right
+  one_beside       // a second one that has to be there too, and costs as good as nothing
+};
+
+struct Function {
+  std::string_view name;
+  Operation op;
+  Takes takes = Takes::the_same;
+};
+
+constexpr Function functions[] = {
+    {"add", Operation::elementwise},
+    {"subtract", Operation::elementwise},
+    {"multiply", Operation::elementwise},
+    {"divide", Operation::elementwise},
+    {"multiply_scalar", Operation::elementwise},
+    {"outer", Operation::elementwise, Takes::two_vectors},
+    {"sum", Operation::reduce},
+    {"trace", Operation::reduce},
+    {"norm", Operation::reduce},
+    {"dot", Operation::reduce, Takes::one_beside},
+    {"gemv", Operation::matvec},
+    {"vecmat", Operation::matvec, Takes::vector_first},
+    {"eigs", Operation::matvec, Takes::a_matrix},
+    {"boolean_product", Operation::bit_matmul},
+    {"transitive_closure", Operation::bit_matmul, Takes::its_own_square},
+    {"lu", Operation::solve, Takes::a_matrix},
+    {"lu_factor", Operation::solve, Takes::a_matrix},
+    {"det", Operation::solve, Takes::a_matrix},
+    {"slogdet", Operation::solve, Takes::a_matrix},
+    {"solve_triangular", Operation::solve},
+    {"compute_k", Operation::solve, Takes::its_own_square},
+    {"inv", Operation::inverse},
+    {"cholesky_factor", Operation::cholesky},
+    {"eigvalsh", Operation::eigh},
+    {"eigvals", Operation::eig},
+    {"svdvals", Operation::svd},
+    {"pinv", Operation::svd},
+    {"matrix_rank", Operation::svd},
+    {"cond", Operation::svd},
+    {"lstsq", Operation::svd, Takes::one_beside},
+};
+
+// 0: as many as the operation takes.
+std::size_t operands_of(Takes takes) {
+  switch (takes) {
+    case Takes::the_same: return 0;
+    case Takes::a_matrix:
+    case Takes::its_own_square: return 1;
+    default: return 2;
+  }
+}
+
+Shown nothing_of(Shape shape, const Shown& like) {
+  return {std::move(shape), like.dtype, {0, like.held.at}};
+}
+
+Shown turned(Shown x) {
+  const i64 rank = x.shape.size();
+  if (rank >= 2) std::swap(x.shape[rank - 1], x.shape[rank - 2]);
+  return x;
+}
+
+Shown along(const Shown& x, i64 axis, std::string_view who) {
+  require<ShapeError>(x.shape.size() == 1, who, ": an operand of shape ", x.shape,
+                      "; expected a vector");
+  const i64 n = x.shape[0];
+  return {axis == 0 ? Shape{n, 1} : Shape{1, n}, x.dtype, x.held};
+}
+
+std::vector<Shown> arranged(const Function& f, std::span<const Shown> given) {
+  const Shown& a = given[0];
+  switch (f.takes) {
+    case Takes::a_matrix: {
+      const Shape columns = a.shape.empty() ? Shape{} : Shape{from_end(a.shape, 1)};
+      return {a, nothing_of(columns, a)};
+    }
+    case Takes::its_own_square: return {a, nothing_of(a.shape, a)};
+    case Takes::two_vectors: return {along(a, 0, f.name), along(given[1], 1, f.name)};
+    case Takes::vector_first: return {turned(given[1]), a};
+    default: return {a};
+  }
+}
+
 }  // namespace
 
 Question problem_of(Operation op, std::span<const Shown> operands) {
@@ -85,11 +175,23 @@ Question problem_of(Operation op, std::span<const Shown> operands) {
   return q;
 }
 
-Question problem_of(Operation op, std::span<const Array> operands) {
-  std::vector<Shown> shown;
-  for (const Array& a : operands)
-    shown.push_back({a.shape(), a.dtype(), {a.bytes(), {a.device()}, a.is_pinned()}});
-  return problem_of(op, shown);
+Question question_of(std::string_view function, std::span<const Shown> operands) {
+  if (const auto op = parse_operation(function)) return problem_of(*op, operands);
+  std::string known;
+  for (int i = 0; i < operation_count; ++i)
+    known += cat(i ? ", " : "", name(static_cast<Operation>(i)));
+  const auto* const found = std::find_if(std::begin(functions), std::end(functions),
+                                         [&](const Function& f) { return f.name == function; });
+  require<ArgumentError>(found != std::end(functions), "explain: '", function,
+                         "' is no operation with a known cost; expected ", known,
+                         " or a function like add, det or lstsq");
+  const std::size_t expected = operands_of(found->takes);
+  require<ArgumentError>(expected == 0 || operands.size() == expected, function, ": ",
+                         operands.size(), " operands; expected ", expected);
+  if (found->takes == Takes::the_same) return problem_of(found->op, operands);
+  Question q = problem_of(found->op, arranged(*found, operands));
+  if (found->takes == Takes::one_beside) q.held.push_back(operands[1].held);
+  return q;
 }
 
 }  // namespace tessera

@@ -2,10 +2,11 @@
 #pragma once
 // An operation on given arrays as the cost model sees it: sizes, dtype, where the operands are, and
 // the bytes of the result. Computes nothing.
-//   Question q = problem_of(Operation::matmul, {a, b});   context().choose(q.problem, q.held,
-//   q.bytes)
+//   Question q = question_of("lstsq", {{a, b}});   context().choose(q.problem, q.held,
+//   q.result_bytes)
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "tessera/array/array.hpp"
@@ -18,6 +19,11 @@ struct Shown {
   Shape shape;
   DType dtype;
   Held held;
+
+  Shown(Shape s, DType t, Held h) : shape(std::move(s)), dtype(t), held(std::move(h)) {}
+  // Arrays are operands as they are.
+  Shown(const Array& a)
+      : Shown(a.shape(), a.dtype(), Held{a.bytes(), {a.device()}, a.is_pinned()}) {}
 };
 
 struct Question {
@@ -29,6 +35,8 @@ struct Question {
 // ArgumentError, ShapeError: the wrong number of operands, or operands that do not fit each other.
 // Leading axes are a batch and broadcast, as elements do. matmul of two bit operands is bit_matmul.
 TESSERA_API Question problem_of(Operation op, std::span<const Shown> operands);
-TESSERA_API Question problem_of(Operation op, std::span<const Array> operands);
+// By name: an operation, or a function that is weighed as one of them (add, det, lstsq, outer,
+// ...). One application for eigs. ArgumentError for a name that is neither.
+TESSERA_API Question question_of(std::string_view function, std::span<const Shown> operands);
 
 }  // namespace tessera

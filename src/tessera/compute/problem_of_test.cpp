@@ -10,7 +10,10 @@ namespace {
 
 Array of(const Shape& shape, DType dtype = DType::f32) { return zeros(shape, dtype); }
 
-Question asked(Operation op, std::vector<Array> operands) { return problem_of(op, operands); }
+Question asked(Operation op, std::vector<Shown> operands) { return problem_of(op, operands); }
+Question asked(std::string_view function, std::vector<Shown> operands) {
+  return question_of(function, operands);
+}
 
 TEST(ProblemOf, ReadsSizesBatchesAndBytes) {
   const Question q = asked(Operation::matmul, {of({5, 3, 4}), of({4, 7}, DType::f64)});
@@ -54,6 +57,51 @@ TEST(ProblemOf, RefusesWhatDoesNotFit) {
   EXPECT_THROW(asked(Operation::svd, {of({3})}), ShapeError);
   EXPECT_THROW(asked(Operation::elementwise, {}), ArgumentError);
   EXPECT_THROW(asked(Operation::elementwise, {of({3}), of({4})}), ShapeError);
+}
+
+TEST(ProblemOf, FunctionsAreWeighedAsOperations) {
+  const Question sum = asked("add", {of({3, 1}), of({1, 8})});
+  EXPECT_EQ(sum.problem.op, Operation::elementwise);
+  EXPECT_EQ(sum.problem.m, 24);
+  const Question outer = asked("outer", {of({3}), of({5})});
+  EXPECT_EQ(outer.problem.m, 15);
+  EXPECT_EQ(outer.result_bytes, 60);
+  const Question left = asked("vecmat", {of({3}), of({3, 5})});
+  EXPECT_EQ(left.problem.op, Operation::matvec);
+  EXPECT_EQ(left.problem.m, 5);
+  EXPECT_EQ(left.problem.k, 3);
+  for (const auto* factored : {"lu", "lu_factor", "det", "slogdet"}) {
+    const Question q = asked(factored, {of({2, 4, 4})});
+    EXPECT_EQ(q.problem.op, Operation::solve) << factored;
+    EXPECT_EQ(q.problem.n, 1) << factored;
+    EXPECT_EQ(q.problem.batch, 2) << factored;
+  }
+  EXPECT_EQ(asked("compute_k", {of({4, 4})}).problem.n, 4);
+  EXPECT_EQ(asked("eigs", {of({4, 4})}).problem.op, Operation::matvec);
+  EXPECT_EQ(asked("transitive_closure", {of({4, 4}, DType::b1)}).problem.k, 4);
+  EXPECT_EQ(asked("matmul", {of({3, 4}), of({4, 2})}).problem.op, Operation::matmul);
+}
+
+TEST(ProblemOf, AllOperandsOfAFunctionHaveToBeThere) {
+  const Device there{Kind::sim, 0};
+  const Shown b({5}, DType::f32, {20, {there}});
+  for (const auto* function : {"lstsq", "dot"}) {
+    const Shown a = function == std::string_view("dot") ? of({5}) : of({5, 2});
+    const Question q = asked(function, {a, b});
+    ASSERT_EQ(q.held.size(), 2u) << function;
+    EXPECT_EQ(q.held[1].at, std::vector<Device>{there}) << function;
+  }
+}
+
+TEST(ProblemOf, NamesThatAreNoFunctionAndOperandsThatAreNone) {
+  EXPECT_THROW(asked("dance", {of({2, 2})}), ArgumentError);
+  EXPECT_THROW(asked("add", {}), ArgumentError);
+  EXPECT_THROW(asked("det", {}), ArgumentError);
+  EXPECT_THROW(asked("det", {of({})}), ShapeError);
+  EXPECT_THROW(asked("det", {of({2, 3})}), ShapeError);
+  EXPECT_THROW(asked("lstsq", {of({2, 3})}), ArgumentError);
+  EXPECT_THROW(asked("outer", {of({2, 3}), of({3})}), ShapeError);
+  EXPECT_THROW(asked("vecmat", {of({2}), of({3, 4})}), ShapeError);
 }
 
 }  // namespace

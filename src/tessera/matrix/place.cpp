@@ -7,6 +7,10 @@
 
 namespace tessera {
 
+Shown shown(const AnyMatrix& m) {
+  return {{m.rows(), m.cols()}, m.dtype(), {m.bytes(), m.held_at()}};
+}
+
 std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> operands) {
   if (context().is_gpu_active()) return {};
   std::optional<Device> common;

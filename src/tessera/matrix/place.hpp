@@ -10,10 +10,13 @@
 #include <initializer_list>
 #include <optional>
 
-#include "tessera/compute/cost_model.hpp"
+#include "tessera/compute/problem_of.hpp"
 #include "tessera/matrix/any_matrix.hpp"
 
 namespace tessera {
+
+// A matrix as an operand of context().explain: as it is packed.
+TESSERA_API Shown shown(const AnyMatrix& m);
 
 // The device of an operation for which no choice is left; nothing where the context has one.
 TESSERA_API std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> operands);
