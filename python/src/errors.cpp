@@ -2,6 +2,7 @@
 // tessera.Error and its family. Each class also derives from the built-ins that a NumPy user would
 // catch.
 #include "common.hpp"
+#include "tessera/kernels/linalg/linalg_error.hpp"
 
 namespace tessera::python {
 
@@ -30,7 +31,8 @@ enum Class : int {
   io,
   backend,
   argument,
-  overflow
+  overflow,
+  linalg
 };
 std::vector<ErrorClass> classes;
 
@@ -59,6 +61,8 @@ void set(Class c, const std::exception& e) {
 bool translate(const std::exception_ptr& p) {
   try {
     std::rethrow_exception(p);
+  } catch (const LinAlgError& e) {
+    set(linalg, e);
   } catch (const ArgumentError& e) {
     set(argument, e);
   } catch (const OverflowError& e) {
@@ -142,8 +146,12 @@ void bind_errors(nb::module_& m) {
       {"ArgumentError", "A value that the function does not take; also a ValueError.", v},
       {"OverflowError", "A number that its dtype cannot hold; also the built-in OverflowError.",
        PyExc_OverflowError},
+      {"LinAlgError", "A singular matrix, or one that cannot be factored; also a RuntimeError.", r},
   };
-  for (ErrorClass& c : classes) c.type = make_class(m, c, classes[base].type);
+  for (ErrorClass& c : classes) {
+    const bool is_linalg = &c == &classes[linalg];
+    c.type = make_class(m, c, classes[is_linalg ? argument : base].type);
+  }
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     if (!translate(p)) std::rethrow_exception(p);
   });

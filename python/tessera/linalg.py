@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dense linear algebra with NumPy's names, for stacks of matrices along leading axes, on the device of the arrays.
 
-Integers are taken as float64, short floats as float32. Singular matrices and the like are a :class:`tessera.Error`
-and a ``ValueError`` that names the matrix of the stack and its pivot.
+Integers are taken as float64, short floats as float32. Singular matrices and the like are a
+:class:`tessera.LinAlgError`, a ``ValueError`` and a ``RuntimeError``, that names the matrix of the stack and its pivot.
 
 All functions take matrices of :mod:`tessera.matrix` too and use what is known of them; inverses, pseudo-inverses and
 Cholesky factors of those are matrices again. All other factors (``lu``, ``qr``, ``svd``, ``eig``, ``eigh``) are arrays.
@@ -19,6 +19,7 @@ from ._tessera import (
     BackendError,
     Cholesky,
     Dense,
+    LinAlgError,
     Lu,
     Matrix,
     NamedLinop,
@@ -57,6 +58,7 @@ __all__ = [
     "EigResult",
     "EighResult",
     "LUResult",
+    "LinAlgError",
     "LstsqResult",
     "Lu",
     "QRResult",

@@ -10,6 +10,7 @@ import tessera as ts
 
 PARENTS = {
     "ArgumentError": ValueError,
+    "LinAlgError": RuntimeError,
     "ShapeError": ValueError,
     "DimError": ValueError,
     "DTypeError": TypeError,
@@ -49,6 +50,7 @@ def test_each_class_is_raised(tmp_path, device):
     refuses(ts.IndexError, "out of bounds", lambda: x[5])
     refuses(ts.OverflowError, "out of bounds for int8", lambda: ts.ones(2, "int8", device) + 1000)
     refuses(ts.DeviceError, "not a device", lambda: x.to("gpu"))
+    refuses(ts.LinAlgError, "zero pivot", lambda: ts.linalg.inverse(ts.zeros((2, 2))))
     refuses(ts.DimError, "Diagonal", lambda: ts.Diagonal(x, ("A",)))
     refuses(ts.IoError, "nothing.npy", lambda: ts.load(tmp_path / "nothing.npy"))
     refuses(ts.DeviceError, "sim:", lambda: x.to("sim:99"))

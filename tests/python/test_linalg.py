@@ -223,6 +223,23 @@ def test_lstsq() -> None:
     near(la.lstsq(stack, rng.standard_normal((3, 6, 1)) * 0).x, np.zeros((3, 2, 1)))
 
 
+def test_sizes_of_nothing() -> None:
+    for shape in [(0, 0), (0, 3), (3, 0)]:
+        for order in (None, "fro", "nuc", 1, 2, np.inf):
+            assert la.norm(ts.zeros(shape), order).item() == 0
+            assert la.norm(ts.zeros((2, *shape)), order or "fro", axis=(-2, -1)).tolist() == [0, 0]
+        with pytest.raises(ValueError, match="minimum"):
+            la.norm(ts.zeros((0, 0)), -1)
+        with pytest.raises(ValueError, match="cond"):
+            la.cond(ts.zeros(shape))
+    for order in (0, 1, 2, 3, np.inf):
+        assert la.norm(ts.zeros(0), order).item() == 0
+    assert la.norm(ts.zeros((4, 0)), np.inf, axis=1, keepdims=True).tolist() == [[0]] * 4
+    assert la.norm(ts.matrix.Dense((0, 0)), 2).item() == 0
+    for order in (None, 1, -2, np.inf, "fro"):
+        assert la.cond(ts.zeros((0, 2, 2)), order).shape == (0,)
+
+
 def test_ill_conditioned() -> None:
     h = scipy.linalg.hilbert(10)
     x = la.solve(h, h @ np.ones(10)).numpy()

@@ -63,7 +63,7 @@ void require_matrix(std::string_view who, const DNDarray& a, bool square) {
 
 void require_done(std::string_view who, int info, const char* reason) {
   require<BackendError>(info >= 0, who, ": ScaLAPACK refuses its argument ", i64{-info});
-  require<ArgumentError>(info == 0, who, ": ", reason);
+  require<LinAlgError>(info == 0, who, ": ", reason);
 }
 
 // What ScaLAPACK iterates on forever must not reach it.
@@ -72,7 +72,7 @@ void require_finite(std::string_view who, const DNDarray& a, const char* reason)
   i64 finite =
       mine.size() == 0 || reduce(ReduceOp::all, ops::isfinite(mine)).item().as<bool>() ? 1 : 0;
   a.comm().allreduce(&finite, 1, DType::i64, Combine::min);
-  require<ArgumentError>(finite == 1, who, ": ", reason);
+  require<LinAlgError>(finite == 1, who, ": ", reason);
 }
 
 // Blocks of one size, the last ones shorter or empty: what ScaLAPACK can describe.

@@ -81,7 +81,7 @@ AnyMatrix compute_k(const AnyMatrix& c, double a) {
                          " is not known to be strictly triangular");
   require<ArgumentError>(!is_complex(c.dtype()), "compute_k: ", described(c),
                          " is complex, expected real numbers or bits");
-  require<ArgumentError>(a != 0, "compute_k: a is 0, so aI + C is singular");
+  require<LinAlgError>(a != 0, "compute_k: a is 0, so aI + C is singular");
   const i64 n = c.rows();
   const double scale = c.scale().as<double>();
   if (n == 0 || scale == 0) return AnyMatrix::zeros(Form::triangular, n, n, DType::f64, c.device());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/matrix/structure.hpp"
 
+#include "tessera/kernels/linalg/linalg_error.hpp"
 #include "tessera/matrix/stored.hpp"
 
 namespace tessera {
@@ -25,7 +26,7 @@ void require_square(std::string_view who, const AnyMatrix& m) {
 }
 
 void throw_singular(std::string_view who, const AnyMatrix& m, std::string_view why) {
-  throw ArgumentError(cat(who, ": Singular matrix: ", described(m), " ", why));
+  throw LinAlgError(cat(who, ": Singular matrix: ", described(m), " ", why));
 }
 
 Value factor_of_identity(const AnyMatrix& m) {

@@ -4,13 +4,14 @@
 // and dtypes, for stacks of matrices along leading axes, on the device of the arrays (LAPACK in
 // host memory, cuSOLVER and cuBLAS on CUDA; nothing is moved to another device). Integers are taken
 // as float64, short floats as float32. A matrix that cannot be treated (singular, not positive
-// definite) is an ArgumentError that names it and its pivot.
+// definite) is a LinAlgError that names it and its pivot.
 //   Array x = linalg::solve(a, b);   auto [q, r, order] = linalg::qr(a);   linalg::eigh(a).values
 
 #include <optional>
 
 #include "tessera/array/array.hpp"
 #include "tessera/kernels/linalg/dense.hpp"
+#include "tessera/kernels/linalg/linalg_error.hpp"
 
 namespace tessera::linalg {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms, condition, and the parts of a matrix.
+#include <algorithm>
 #include <cmath>
 
 #include "tessera/kernels/linalg/linalg.hpp"
@@ -8,13 +9,22 @@
 namespace tessera::linalg {
 namespace {
 
+// The largest or the smallest of sizes. Where there are none the largest is 0, and there is no
+// smallest: reduce says so.
+Array extreme(bool largest, const Array& sizes, const Shape& axes, bool keepdims = false) {
+  const auto is_empty = [&](i64 axis) { return sizes.shape(axis) == 0; };
+  if (largest && std::any_of(axes.begin(), axes.end(), is_empty))
+    return reduce(ReduceOp::sum, sizes, axes, keepdims);
+  return reduce(largest ? ReduceOp::max : ReduceOp::min, sizes, axes, keepdims);
+}
+
 Array vector_norm(const Array& x, NormOrder order, const Shape& axes, bool keepdims) {
   require<ArgumentError>(order.kind == NormOrder::plain || order.kind == NormOrder::number,
                          "norm: Invalid norm order for vectors; 'fro' and 'nuc' are for matrices");
   const double p = order.kind == NormOrder::plain ? 2 : order.p;
   if (p == 2) return ops::sqrt(reduce(ReduceOp::sum_abs2, x, axes, keepdims));
   const Array size = ops::absolute(x);
-  if (std::isinf(p)) return reduce(p > 0 ? ReduceOp::max : ReduceOp::min, size, axes, keepdims);
+  if (std::isinf(p)) return extreme(p > 0, size, axes, keepdims);
   if (p == 0) return reduce(ReduceOp::count_nonzero, x, axes, keepdims).astype(size.dtype());
   if (p == 1) return reduce(ReduceOp::sum, size, axes, keepdims);
   return ops::power(reduce(ReduceOp::sum, ops::power(size, p), axes, keepdims), 1 / p);
@@ -32,9 +42,8 @@ Array matrices_of(const Array& x, i64 row, i64 column) {
 
 Array by_singular_values(const Array& m, NormOrder order) {
   const Array s = svdvals(m);
-  const Axes last{s.ndim() - 1};
-  if (order.kind == NormOrder::nuclear) return reduce(ReduceOp::sum, s, last);
-  return reduce(order.p > 0 ? ReduceOp::max : ReduceOp::min, s, last);
+  if (order.kind == NormOrder::nuclear) return reduce(ReduceOp::sum, s, Axes{s.ndim() - 1});
+  return extreme(order.p > 0, s, {s.ndim() - 1});
 }
 
 Array matrix_norm(const Array& x, NormOrder order, i64 row, i64 column, bool keepdims) {
@@ -52,7 +61,7 @@ Array matrix_norm(const Array& x, NormOrder order, i64 row, i64 column, bool kee
     const i64 last = m.ndim() - 1;
     const Array sums =
         reduce(ReduceOp::sum, ops::absolute(m), Axes{sums_of_rows ? last : last - 1});
-    r = reduce(order.p > 0 ? ReduceOp::max : ReduceOp::min, sums, Axes{last - 1});
+    r = extreme(order.p > 0, sums, {last - 1});
   }
   if (!keepdims) return r;
   const auto [first, second] = std::minmax(row, column);
@@ -83,7 +92,7 @@ Array norm(const Array& x, NormOrder order, const std::optional<Shape>& axes, bo
 
 Array cond(const Array& a, NormOrder order) {
   require_matrices("cond", a);
-  require<ArgumentError>(a.size() > 0, "cond: cond is not defined on empty arrays");
+  require<LinAlgError>(rows(a) > 0 && columns(a) > 0, "cond: cond is not defined on empty arrays");
   const bool two =
       order.kind == NormOrder::plain || (order.kind == NormOrder::number && std::abs(order.p) == 2);
   Array r;

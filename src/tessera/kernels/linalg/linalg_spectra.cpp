@@ -22,7 +22,7 @@ bool all_true(const Array& x) { return reduce(ReduceOp::all, x).item().as<bool>(
 // LAPACK notices numbers that are not finite; others may iterate on them forever.
 void require_finite_off_host(std::string_view who, const Array& a, const char* reason) {
   if (&kernels_of(a.device()) == &cpu_kernels()) return;
-  require<ArgumentError>(all_true(ops::isfinite(a)), who, ": ", reason);
+  require<LinAlgError>(all_true(ops::isfinite(a)), who, ": ", reason);
 }
 
 Eigh eigh_with(std::string_view who, const Array& a, bool lower, bool vectors) {
@@ -93,8 +93,8 @@ Eig eig_with(std::string_view who, const Array& a, EigWants want) {
   require_square(who, a);
   const DType t = working_dtype(a.dtype());
   const Array x = a.astype(t);
-  require<ArgumentError>(x.size() == 0 || all_true(ops::isfinite(x)), who,
-                         ": Array must not contain infs or NaNs");
+  require<LinAlgError>(x.size() == 0 || all_true(ops::isfinite(x)), who,
+                       ": Array must not contain infs or NaNs");
   const int symmetry = symmetry_of(x);
   if (symmetry < 0) return eig_skew(who, x, t, want);
   if (symmetry == 0) return eig_general(who, x, t, want);

@@ -45,7 +45,7 @@ void require_done(std::string_view who, const Array& info, std::string_view reas
       text += cat(", matrix ", at, " of the stack");
     }
     if (!pivot.empty()) text += cat(": ", pivot, " ", p[i]);
-    throw ArgumentError(text);
+    throw LinAlgError(text);
   }
 }
 

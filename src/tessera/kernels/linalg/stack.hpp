@@ -41,7 +41,7 @@ void require_square(std::string_view who, const Array& a);
 
 void factor(const DenseSpec& spec, Device device, std::initializer_list<const Array*> operands);
 
-// An ArgumentError for the first matrix that failed; `pivot` says what LAPACK's number counts, or
+// A LinAlgError for the first matrix that failed; `pivot` says what LAPACK's number counts, or
 // is empty.
 void require_done(std::string_view who, const Array& info, std::string_view reason,
                   std::string_view pivot = "");
