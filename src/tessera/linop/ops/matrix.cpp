@@ -33,6 +33,20 @@ NamedLinop dense_of(const Array& w, const Dims& ishape, const Dims& oshape) {
 Matrix::Matrix(const Array& w, const Dims& ishape, const Dims& oshape)
     : inner(dense_of(w, ishape, oshape)) {}
 
+DType Matrix::output_dtype(DType t) const {
+  const DType own = inner.output_dtype(t);
+  return is_inexact(own) || own == DType::u64 ? own : DType::i64;
+}
+
+// The input in the dtype of the sums, where the operator inside would sum in a shorter one.
+View Matrix::widened(Recorder& r, const View& x) const {
+  const DType sums = output_dtype(x.dtype);
+  if (inner.output_dtype(x.dtype) == sums) return x;
+  const View wide = r.temporary(x.shape(), sums, r.device(x));
+  record::copy(r, x, wide);
+  return wide;
+}
+
 // The matrix itself under exchanged names, where that gives the sides of an adjoint: dims that pass
 // through may stand in another order behind it.
 Matrix Matrix::adjoint() const {
@@ -46,7 +60,10 @@ Matrix Matrix::adjoint() const {
 }
 
 std::optional<NamedLinop> Matrix::normal() const {
-  return facts.unitary ? std::optional<NamedLinop>(Identity(shape().ishape)) : inner.own_normal();
+  if (facts.unitary) return Identity(shape().ishape);
+  // A normal of its own holds products in the dtype of the matrix, which integers would overflow.
+  if (!is_inexact(inner.output_dtype(DType::b1))) return std::nullopt;
+  return inner.own_normal();
 }
 
 std::string Matrix::details() const {

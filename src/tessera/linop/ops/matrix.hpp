@@ -2,7 +2,8 @@
 #pragma once
 // A matrix as an operator: one dim in, one dim out, the other dims of both sides pass through. Held
 // as whatever applies it: a Dense for an array, a Sparse for a sparse matrix. What is known of the
-// matrix as a whole is trusted, and used for its adjoint and its normal.
+// matrix as a whole is trusted, and used for its adjoint and its normal. Integers are summed in 64
+// bits whatever they are stored in, so that sums of short ones do not wrap.
 //   Matrix(w, dims("N"), dims("M"))   // w of shape (m, n)
 
 #include "tessera/linop/linop.hpp"
@@ -26,10 +27,10 @@ struct TESSERA_API Matrix {
   NamedShape shape() const { return inner.shape(); }
   std::optional<i64> size(NamedDimension d) const { return inner.size(d); }
   std::optional<Device> device() const { return inner.device(); }
-  DType output_dtype(DType t) const { return inner.output_dtype(t); }
-  void apply(Recorder& r, const View& x, const View& y) const { inner.record(r, x, y); }
+  DType output_dtype(DType t) const;
+  void apply(Recorder& r, const View& x, const View& y) const { inner.record(r, widened(r, x), y); }
   bool apply_add(Recorder& r, const View& x, const View& y) const {
-    inner.record_add(r, x, y);
+    inner.record_add(r, widened(r, x), y);
     return true;
   }
   Matrix adjoint() const;
@@ -42,6 +43,9 @@ struct TESSERA_API Matrix {
   static void each_part(Self& self, F&& f) {
     f(self.inner);
   }
+
+ private:
+  View widened(Recorder& r, const View& x) const;
 };
 
 }  // namespace tessera
