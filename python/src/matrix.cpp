@@ -221,6 +221,9 @@ void bind_elements(nb::class_<AnyMatrix>& c) {
       .def("set", &set_element, "i"_a, "j"_a, "value"_a,
            nb::sig("def set(self, i: int, j: int, value: typing.Any) -> None"), set_doc)
       .def(
+          "set_identity", [](AnyMatrix& m) { released([&] { m.set_identity(); }); },
+          nb::sig("def set_identity(self) -> None"), set_identity_doc)
+      .def(
           "array",
           [](const AnyMatrix& m, nb::handle dtype, nb::handle device) {
             const Given g(dtype, device);

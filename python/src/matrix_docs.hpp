@@ -82,6 +82,12 @@ inline constexpr const char* to_doc =
 inline constexpr const char* set_doc =
     "Sets an element; the same as ``m[i, j] = value``. ValueError where the form has no such "
     "element.\n\n>>> m = ts.matrix.Triangular(2); m.set(0, 1, 3); m[0, 1]\n3.0\n";
+inline constexpr const char* set_identity_doc =
+    "Makes it the identity in its form, and declares that. ValueError where the form has no "
+    "diagonal.\n\n"
+    ">>> m = ts.matrix.Dense((2, 3)); m.set_identity(); m.numpy().tolist()\n"
+    "[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]\n"
+    ">>> m.properties['is_identity'], m.properties['diagonal_value']\n(True, 1)\n";
 inline constexpr const char* array_doc_of_matrix =
     "All elements as an array in memory of its own.\n\n"
     ">>> ts.matrix.Identity(2).array('int8').tolist()\n[[1, 0], [0, 1]]\n";

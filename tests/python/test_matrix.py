@@ -318,6 +318,21 @@ def test_properties_are_a_mapping():
     assert "is_identity" in repr(one.properties)
 
 
+def test_properties_of_rows_and_columns():
+    v = Dense([[1.0, 2.0, 2.0]])
+    v.properties["is_sorted"] = False
+    with pytest.raises(ValueError, match="is_strictly_sorted"):  # 74
+        v.properties["is_strictly_sorted"] = True
+    assert v.check("is_sorted") and not v.check("is_strictly_sorted") and v.T.check("is_sorted")
+    assert Dense([[0.6], [0.8]]).check("is_unit_norm") and not v.check("is_unit_norm")
+    assert not Dense(2).check("is_sorted") and Dense([[3]]).check("is_strictly_sorted")
+    u = Dense([[3.0, 4.0]])
+    u.properties["is_unit_norm"] = True  # trusted
+    assert u.norm() == 1 and (2 * u).norm() == 2
+    with pytest.raises(ValueError, match="not one row or one column"):
+        Dense(2).properties["is_unit_norm"] = True
+
+
 def test_properties_follow_views():
     m = Dense(np.triu(np.ones((3, 3), complex)))
     m.properties.update(is_upper_triangular=True, trace=7, determinant=3, is_unitary=True)
@@ -337,6 +352,35 @@ def test_properties_follow_views():
     assert d.properties["is_diagonal"] is False and d.properties["trace"] is None
     d[2, 0] = 1.0
     assert d.properties["is_upper_triangular"] is False
+
+
+@pytest.mark.parametrize("cls", FORMS)
+def test_set_identity(cls):  # 77
+    if cls in (TriangularBit, AntiSymmetric):
+        with pytest.raises(ValueError, match="no diagonal"):
+            cls(3).set_identity()
+        return
+    m = cls(3)
+    if cls is not Identity:
+        m[1, 1] = 0
+    kept = m.copy()
+    before = kept.numpy()
+    m.trace()
+    turned = m.T
+    turned.set_identity()
+    np.testing.assert_array_equal(turned.numpy(), np.eye(3))
+    np.testing.assert_array_equal(m.numpy(), before)
+    assert turned.properties["is_identity"] is True and turned.properties["diagonal_value"] == 1
+    assert turned.trace() == 3 and type(turned) is cls
+    if cls in (Dense, Triangular, Symmetric, Diagonal):
+        scaled = 3 * cls(3)
+        scaled.set_identity()
+        np.testing.assert_array_equal(scaled.numpy(), np.eye(3))
+    x = np.ones((2, 3))
+    Dense(x, copy=False).set_identity()
+    np.testing.assert_array_equal(x, np.eye(2, 3))
+    with pytest.raises(ValueError, match="no diagonal"):
+        Triangular(3, strict=True).set_identity()
 
 
 def test_check_looks_at_the_elements():
@@ -430,5 +474,5 @@ def test_names_of_properties_have_one_list():
     m = Dense(np.ones((2, 2)))
     for name in ts.matrix._names:
         assert m.properties[name] is None
-    assert len(set(ts.matrix._names)) == len(ts.matrix._names) == 19
+    assert len(set(ts.matrix._names)) == len(ts.matrix._names) == 22
     assert "bogus" not in m.properties

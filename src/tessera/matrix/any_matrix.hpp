@@ -100,6 +100,8 @@ class TESSERA_API AnyMatrix {
   // Copies first where shared. ArgumentError where the form has no such element (and of scaled
   // bits), DTypeError where v is of another kind, OverflowError where it does not fit.
   void set(i64 i, i64 j, const Value& v);
+  // Ones where i == j and zeros elsewhere, in its form. ArgumentError where that has no diagonal.
+  void set_identity();
   // Memory of its own, views applied (a lower triangle stays a transposed view of an upper one),
   // the same form but for what that cannot hold: scaled bits become numbers, scaled identities
   // diagonals. astype: OverflowError where integers do not fit, DTypeError for complex to real.

@@ -170,6 +170,32 @@ void AnyMatrix::set(i64 i, i64 j, const Value& v) {
     properties_.element_set(j, i, anti ? *negative : v);
 }
 
+void AnyMatrix::set_identity() {
+  const bool hollow = form() == Form::triangular_bit || form() == Form::antisymmetric ||
+                      (form() == Form::triangular && payload_->strict);
+  require<ArgumentError>(!hollow || rows() == 0, "set_identity: ", name(form()),
+                         " has no diagonal. ", rule_of(form(), true, transposed_));
+  require<ArgumentError>(!is_bits(form()) || dtype() == DType::b1, "set_identity: elements of ",
+                         "bits times ", scale_.str(), " cannot be set");
+  if (form() == Form::identity) {
+    scale_ = Value(1);
+  } else {
+    Payload& p = own();
+    const Array one = eye(p.rows, p.cols, 0, p.dtype, p.data.device());
+    if (is_bits(p.form))
+      p.data.copy_from(bit_pack(one).words);
+    else if (is_strips(p.form))
+      p.data.copy_from(p.strips().pack(one, false));
+    else if (p.form == Form::diagonal)
+      p.data.fill(Value(1));
+    else
+      p.data.copy_from(one);
+  }
+  properties_ = Properties(rows(), cols());
+  properties_.declare(Property::is_identity, true);
+  properties_.derived().diagonal_value = Value(1);
+}
+
 std::string AnyMatrix::str() const {
   const Payload& p = *payload_;
   std::string text = cat(name(p.form), " (", rows(), ", ", cols(), ") ", name(dtype()), " on ",

@@ -32,12 +32,18 @@ constexpr std::string_view names[property_count] = {"is_zero",
                                                     "is_hermitian",
                                                     "is_skew_hermitian",
                                                     "is_unitary",
-                                                    "is_atomic"};
+                                                    "is_atomic",
+                                                    "is_sorted",
+                                                    "is_strictly_sorted",
+                                                    "is_unit_norm"};
 
 // Only square matrices can have these.
 constexpr Set of_squares =
     set_of(is_permutation, is_upper_triangular, is_lower_triangular, is_symmetric,
            is_anti_symmetric, is_hermitian, is_skew_hermitian, is_unitary, is_atomic);
+
+// Only matrices of one row or one column can have these.
+constexpr Set of_vectors = set_of(is_sorted, is_strictly_sorted, is_unit_norm);
 
 // Whoever has the first has the others.
 constexpr struct {
@@ -52,6 +58,7 @@ constexpr struct {
     {is_diagonal, set_of(is_upper_triangular, is_lower_triangular, is_symmetric)},
     {is_anti_symmetric, set_of(has_zero_diagonal)},
     {is_atomic, set_of(has_unit_diagonal)},
+    {is_strictly_sorted, set_of(is_sorted)},
 };
 
 // No matrix with elements has both.
@@ -59,6 +66,7 @@ constexpr Set exclusive[] = {
     set_of(has_unit_diagonal, has_zero_diagonal),
     set_of(is_zero, is_unitary),
     set_of(is_zero, has_unit_diagonal),
+    set_of(is_zero, is_unit_norm),
 };
 
 Set closed(Set known, bool square) {
@@ -123,6 +131,7 @@ Effect effect_of(Property p, i64 i, i64 j, const Value& v) {
 std::string_view name(Property p) { return names[index_of(p)]; }
 
 bool needs_square(Property p) { return (bit_of(p) & of_squares) != 0; }
+bool needs_vector(Property p) { return (bit_of(p) & of_vectors) != 0; }
 
 Property parse_property(std::string_view text) {
   std::string known;
@@ -146,6 +155,9 @@ bool Properties::is(Property p) const { return (following() & bit_of(p)) != 0; }
 void Properties::declare(Property p, std::optional<bool> value) {
   require<ArgumentError>(value != true || rows_ == cols_ || !needs_square(p), name(p),
                          ": a matrix of shape (", rows_, ", ", cols_, ") is not square");
+  require<ArgumentError>(value != true || rows_ == 1 || cols_ == 1 || !needs_vector(p), name(p),
+                         ": a matrix of shape (", rows_, ", ", cols_,
+                         ") is not one row or one column");
   Properties next = *this;
   next.set(p, value);
   const Set known = next.following();
@@ -202,7 +214,10 @@ Properties Properties::scaled(const Value& by) const {
     keep(is_hermitian, z.im == 0 ? is_hermitian : is_skew_hermitian);
     keep(is_skew_hermitian, z.im == 0 ? is_skew_hermitian : is_hermitian);
   }
-  if (unit) keep(is_unitary, is_unitary);
+  if (unit)
+    for (const Property p : {is_unitary, is_unit_norm}) keep(p, p);
+  if (z.im == 0 && z.re > 0)
+    for (const Property p : {is_sorted, is_strictly_sorted}) keep(p, p);
   if (rows_ > 0 && cols_ > 0) {
     for (const Property p : {is_identity, is_permutation, has_unit_diagonal})
       if (known & bit_of(p)) s.set(p, false);

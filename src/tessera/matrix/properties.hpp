@@ -29,11 +29,15 @@ enum class Property : std::uint8_t {
   is_hermitian,
   is_skew_hermitian,
   is_unitary,
-  is_atomic
+  is_atomic,
+  is_sorted,
+  is_strictly_sorted,
+  is_unit_norm
 };
-inline constexpr int property_count = 14;
+inline constexpr int property_count = 17;
 TESSERA_API std::string_view name(Property p);
 TESSERA_API bool needs_square(Property p);                   // only square matrices can have it
+TESSERA_API bool needs_vector(Property p);                   // only those of one row or column
 TESSERA_API Property parse_property(std::string_view text);  // ArgumentError with the list
 
 struct Derived {
@@ -46,7 +50,7 @@ class TESSERA_API Properties {
  public:
   Properties(i64 rows, i64 cols) : rows_(rows), cols_(cols) {}
   // No value forgets it. ArgumentError where the shape or another declaration contradicts it (a
-  // 2 x 3 unitary, an identity that is zero, a diagonal that is not upper triangular).
+  // 2 x 3 unitary, two sorted rows, an identity that is zero, a diagonal that is not triangular).
   void declare(Property p, std::optional<bool> value);
   std::optional<bool> declared(Property p) const {
     const std::uint32_t bit = std::uint32_t{1} << static_cast<int>(p);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/matrix/properties_check.hpp"
 
+#include <cmath>
+
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
@@ -55,6 +57,19 @@ bool unitary(const Array& a) {
   return most <= 8 * static_cast<double>(n) * rounding_of(a.dtype());
 }
 
+// Of one row or one column.
+bool sorted(const Array& a, bool strictly) {
+  const Array x = a.reshape({a.size()});
+  if (x.size() < 2) return true;
+  const Array before = x.slice(0, 0, x.size() - 1), after = x.slice(0, 1, x.size());
+  return all_of(strictly ? ops::less(before, after) : ops::less_equal(before, after));
+}
+
+bool unit_norm(const Array& a) {
+  const double size = linalg::norm(a.astype(linalg::working_dtype(a.dtype()))).item().as<double>();
+  return std::abs(size - 1) <= 8 * static_cast<double>(a.size()) * rounding_of(a.dtype());
+}
+
 bool atomic(const Array& a) {
   if (!unit_diagonal(a) || !(triangular(a, false) || triangular(a, true))) return false;
   const Array in_column = reduce(ReduceOp::count_nonzero, a, Axes{0});
@@ -65,6 +80,7 @@ bool atomic(const Array& a) {
 
 bool check(const AnyMatrix& m, Property p) {
   if (m.rows() != m.cols() && needs_square(p)) return false;
+  if (m.rows() != 1 && m.cols() != 1 && needs_vector(p)) return false;
   AnyMatrix bare = m;
   bare.properties() = Properties(m.rows(), m.cols());
   if (bare.is(p)) return true;
@@ -87,6 +103,9 @@ bool check(const AnyMatrix& m, Property p) {
       return complex ? all_of(ops::equal(a, ops::negative(ops::conj(a.transpose()))))
                      : anti_symmetric(a);
     case Property::is_unitary: return unitary(a);
+    case Property::is_sorted:
+    case Property::is_strictly_sorted: return sorted(a, p == Property::is_strictly_sorted);
+    case Property::is_unit_norm: return unit_norm(a);
     default: return atomic(a);
   }
 }

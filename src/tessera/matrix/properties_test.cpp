@@ -47,6 +47,28 @@ TEST(Properties, ShapesThatContradict) {  // 73
   EXPECT_FALSE(p.is(is_upper_triangular));
 }
 
+TEST(Properties, VectorsAreSortedAndOfUnitNorm) {  // 74
+  Properties row(1, 4);
+  row.declare(is_sorted, false);
+  EXPECT_THROW(row.declare(is_strictly_sorted, true), ArgumentError);
+  row.declare(is_sorted, std::nullopt);
+  row.declare(is_strictly_sorted, true);
+  row.declare(is_unit_norm, true);
+  EXPECT_TRUE(row.is(is_sorted));
+  EXPECT_THROW(row.declare(is_sorted, false), ArgumentError);
+  EXPECT_THROW(row.declare(is_zero, true), ArgumentError);
+  EXPECT_TRUE(row.transposed(false).is(is_strictly_sorted));
+  EXPECT_TRUE(row.scaled(Value(2.0)).is(is_sorted));
+  EXPECT_FALSE(row.scaled(Value(2.0)).is(is_unit_norm));
+  EXPECT_TRUE(row.scaled(Value(-1)).is(is_unit_norm));
+  EXPECT_FALSE(row.scaled(Value(-1)).is(is_sorted));
+  row.element_set(0, 1, Value(3.0));
+  EXPECT_FALSE(row.is(is_sorted) || row.is(is_unit_norm));
+  Properties square(3, 3);
+  for (const Property p : {is_sorted, is_strictly_sorted, is_unit_norm})
+    EXPECT_THROW(square.declare(p, true), ArgumentError) << name(p);
+}
+
 TEST(Properties, DeclarationsThatContradict) {  // 74
   Properties p(3, 3);
   p.declare(is_identity, true);

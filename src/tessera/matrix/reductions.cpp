@@ -158,6 +158,7 @@ Value trace(const AnyMatrix& m) {
 
 double frobenius_norm(const AnyMatrix& m) {
   if (const auto& known = m.properties().derived().norm) return *known;
+  if (m.is(Property::is_unit_norm)) return 1;
   double out = 0;
   placed(problem_of_all(m), {&m}, 8, [&](Device where) {
     tag(where, "frobenius_norm", TagDetail::plain, m.dtype());
