@@ -307,6 +307,21 @@ def test_case69_shorter_and_longer_floats():
             assert (a @ b).dtype == "float64"
 
 
+@pytest.mark.parametrize(
+    ("short", "long"), [("complex64", "complex128"), ("float32", "complex128"), ("complex64", "float64")]
+)
+def test_no_number_is_shortened_in_silence(short, long):
+    a, b = dense(np.eye(2), short), dense(np.eye(2), long)
+    for operation in (lambda: a @ b, lambda: b + a, lambda: a @ np.ones(2, long)):
+        ts.debug.forget_warnings()
+        with pytest.warns(ts.PrecisionWarning, match="gives complex64"):
+            assert operation().dtype == "complex64"
+    with warnings.catch_warnings(), ts.precision_mode("highest"):
+        warnings.simplefilter("error")
+        ts.debug.forget_warnings()
+        assert (a @ b).dtype == "complex128"
+
+
 def test_case71_declared_diagonal():
     a = dense([[1.0, 100.0], [200.0, 4.0]])
     a.properties["is_diagonal"] = True
@@ -383,10 +398,25 @@ def test_what_is_no_matrix_is_refused():
             a @ other
         with pytest.raises(TypeError):
             other + a
-    with pytest.raises(ValueError, match="vector or a matrix"):
-        a @ np.ones((2, 2, 2))
+    with pytest.raises(ValueError, match="a vector, a matrix or a stack"):
+        a @ ts.ones(())
+    with pytest.raises(ValueError, match="3 columns|2 columns"):
+        a @ np.ones((2, 3, 2))
     with pytest.raises(ValueError, match="uint64"):
         dense([[1]], "uint64") @ dense([[1]], "int8")
+
+
+@pytest.mark.parametrize("lead", [(4,), (2, 3), (0,), (2, 1, 3)])
+def test_stacks_of_arrays_meet_one_matrix(lead):
+    for name, (a, full) in matrices(n=7).items():
+        x, y = rng.standard_normal((*lead, 7, 2)), rng.standard_normal((*lead, 3, 7))
+        full = number(full).astype(float)
+        for got, want in [(a @ x, full @ x), (y @ a, y @ full), (a.T @ x, full.T @ x)]:
+            assert isinstance(got, ts.Array), name
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12, atol=1e-12, err_msg=name)
+    counts = M.Bit(np.eye(7, dtype=bool)) @ np.ones((*lead, 7, 2), "int16")
+    assert counts.shape == (*lead, 7, 2)
+    assert counts.dtype == "int16"
 
 
 def test_closure_and_boolean_product():

@@ -12,6 +12,7 @@
 #include "tessera/matrix/place.hpp"
 #include "tessera/matrix/scaling.hpp"
 #include "tessera/matrix/small_product.hpp"
+#include "tessera/matrix/stacks.hpp"
 #include "tessera/matrix/stored.hpp"
 
 namespace tessera {
@@ -276,8 +277,8 @@ DType resolved(MatrixOp op, DType a, DType b) {
 std::string described(const Array& x) { return cat("an array of shape ", x.shape()); }
 
 void check_operand(const Array& x) {
-  require<ShapeError>(x.ndim() == 1 || x.ndim() == 2, "matmul: an array of shape ", x.shape(),
-                      " with a matrix; expected a vector or a matrix");
+  require<ShapeError>(x.ndim() >= 1, "matmul: an array of shape ", x.shape(),
+                      " with a matrix; expected a vector, a matrix or a stack of them");
 }
 
 // As an array of its own on `where`.
@@ -316,8 +317,9 @@ AnyMatrix matmul(const AnyMatrix& a, const AnyMatrix& b) {
 
 Array matmul(const AnyMatrix& a, const Array& x) {
   check_operand(x);
-  if (a.cols() != x.shape(0))
-    refuse_inner(tessera::described(a), a.cols(), described(x), x.shape(0));
+  const i64 rows = x.shape(std::max<i64>(x.ndim() - 2, 0));
+  if (a.cols() != rows) refuse_inner(tessera::described(a), a.cols(), described(x), rows);
+  if (x.ndim() > 2) return stacked(matmul(a, side_by_side(x)), x.shape());
   const bool vector = x.ndim() == 1;
   const MatrixOp op = vector ? MatrixOp::matvec : MatrixOp::matmul;
   const ProductCall c{op, resolved(op, a.dtype(), x.dtype()), x.device()};
@@ -330,6 +332,13 @@ Array matmul(const Array& x, const AnyMatrix& b) {
   const bool vector = x.ndim() == 1;
   const i64 columns = x.shape(x.ndim() - 1);
   if (columns != b.rows()) refuse_inner(described(x), columns, tessera::described(b), b.rows());
+  if (x.ndim() > 2) {
+    Shape shape(x.shape().begin(), x.shape().end());
+    i64 rows = 1;
+    for (i64 i = 0; i + 1 < x.ndim(); ++i) rows *= x.shape(i);
+    shape.back() = b.cols();
+    return matmul(x.reshape({rows, columns}), b).reshape(shape);
+  }
   const MatrixOp op = vector ? MatrixOp::vecmat : MatrixOp::matmul;
   const ProductCall c{op, resolved(op, x.dtype(), b.dtype()), x.device()};
   const Array y = own_array(product(AnyMatrix::dense(vector ? x.expand_dims(0) : x), b, c), x);

@@ -15,7 +15,8 @@ namespace tessera {
 
 // ShapeError unless a has as many columns as b has rows.
 TESSERA_API AnyMatrix matmul(const AnyMatrix& a, const AnyMatrix& b);
-// With a vector or a matrix; the result lies where the array does.
+// With a vector, a matrix or each matrix of a stack (leading axes); the result lies where the array
+// does.
 TESSERA_API Array matmul(const AnyMatrix& a, const Array& x);
 TESSERA_API Array matmul(const Array& x, const AnyMatrix& b);
 // x[i] y[j] of two vectors on one device: of bits a Bit, else a Dense.

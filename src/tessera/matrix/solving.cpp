@@ -2,6 +2,7 @@
 // Inverses, systems and determinants; factors and spectra are in solving_spectra.cpp.
 #include "tessera/matrix/solving.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "tessera/matrix/multiply.hpp"
 #include "tessera/matrix/place.hpp"
 #include "tessera/matrix/scaling.hpp"
+#include "tessera/matrix/stacks.hpp"
 #include "tessera/matrix/stored.hpp"
 #include "tessera/matrix/structure.hpp"
 
@@ -267,9 +269,10 @@ AnyMatrix inverse(const AnyMatrix& m) {
 
 Array solve(const AnyMatrix& m, const Array& b) {
   require_square("solve", m);
-  require<ShapeError>((b.ndim() == 1 || b.ndim() == 2) && b.shape(0) == m.rows(),
-                      "solve: ", described(m), " and a right side of shape ", b.shape(),
+  const bool fits = b.ndim() > 0 && b.shape(std::max<i64>(b.ndim() - 2, 0)) == m.rows();
+  require<ShapeError>(fits, "solve: ", described(m), " and a right side of shape ", b.shape(),
                       " do not fit");
+  if (b.ndim() > 2) return stacked(solve(m, side_by_side(b)), b.shape());
   const DType t = promote(linalg::working_dtype(m.dtype()), linalg::working_dtype(b.dtype()));
   const Structure structure = structure_of(m);
   require_not_singular("solve", m, structure);

@@ -5,7 +5,7 @@
 // properties are trusted and never verified; everything else is dense algebra
 // (kernels/linalg/linalg.hpp), where the context says. A scale stays a factor: it is neither
 // multiplied in nor lost. Never through the inverse. A matrix that cannot be treated is an
-// ArgumentError ("Singular matrix ..."). Determinants, eigenvalues and norms that are known already
+// LinAlgError ("Singular matrix ..."). Determinants, eigenvalues and norms that are known already
 // are not computed again; of a matrix that may be changed they are kept (properties().derived()).
 //   Array x = solve(m, b);   AnyMatrix y = inverse(2.0 * m);   slogdet(m).logabsdet
 
@@ -16,7 +16,7 @@ namespace tessera {
 
 // The form of the inverse is that of the matrix; of unitary ones a view.
 TESSERA_API AnyMatrix inverse(const AnyMatrix& m);
-// m x = b, b a vector or a matrix; x lies where b does.
+// m x = b, b a vector, a matrix or a stack of them; x lies where b does.
 TESSERA_API Array solve(const AnyMatrix& m, const Array& b);
 // Of one triangle of m, which alone is read.
 TESSERA_API Array solve_triangular(const AnyMatrix& m, const Array& b,

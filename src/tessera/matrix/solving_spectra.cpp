@@ -111,8 +111,8 @@ AnyMatrix cholesky(const AnyMatrix& m) {
   if (is_diagonal(structure_of(m))) {
     const Array d = real_part(diagonal_as(m, working(m)));
     for (const auto& z : diagonal_numbers(m))
-      require<ArgumentError>(z.real() > 0, "cholesky: ", described(m),
-                             " is not positive definite: ", z.real(), " on its diagonal");
+      require<LinAlgError>(z.real() > 0, "cholesky: ", described(m),
+                           " is not positive definite: ", z.real(), " on its diagonal");
     return AnyMatrix::diagonal(ops::sqrt(d).astype(working(m)));
   }
   std::optional<AnyMatrix> found;
@@ -239,7 +239,19 @@ Array matrix_rank(const AnyMatrix& m, double rtol) {
 }
 
 linalg::Lstsq lstsq(const AnyMatrix& m, const Array& b, double rcond) {
-  return linalg::lstsq(m.array(working(m), b.device()), b, rcond);
+  const DType t = working(m);
+  linalg::Lstsq found;
+  const auto solve_at = [&](Device where) {
+    tag(where, "lstsq", TagDetail::plain, t);
+    found = linalg::lstsq(m.array(t, where), b.to(where), rcond);
+  };
+  if (settled_device({&m})) {
+    solve_at(b.device());
+    return found;
+  }
+  placed_by_context({Operation::svd, t, m.rows(), m.cols()}, {&m}, b.size() * size_of(t), solve_at);
+  for (Array* part : {&found.x, &found.residuals, &found.s}) *part = part->to(b.device());
+  return found;
 }
 
 Array norm(const AnyMatrix& m, NormOrder order) {

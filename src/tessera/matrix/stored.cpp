@@ -115,7 +115,10 @@ std::string described(const AnyMatrix& m) {
 
 void say_precision(MatrixOp op, DType a, DType b, const Resolved& r) {
   constexpr std::string_view key = "matrix";
-  if (!r.underpromotion || was_warned(WarningKind::precision, key)) return;
+  // The flag of the result is of real floats alone; what complex numbers lose is said as well.
+  const auto digits = [](DType t) { return is_inexact(t) ? size_of(real_of(t)) : i64{0}; };
+  if (digits(r.dtype) >= std::max(digits(a), digits(b))) return;
+  if (was_warned(WarningKind::precision, key)) return;
   warn_once(WarningKind::precision, key,
             cat(name(op), ": ", name(a), " with ", name(b), " gives ", name(r.dtype),
                 "; precision_mode('highest') keeps the longer one"));
