@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which way the last operation of this thread took, in words: for tests, and for who wonders.
 
-A tag is ``<where>.<what>[.<operands>].<dtype>``, as ``cpu.matmul.bitbit_popcount`` or ``io.prefetch``. Kernels and
-input or output have a channel each, and each thread its own.
+A tag is ``<where>.<what>[.<operands>].<dtype>``, as ``cpu.matmul.bitbit_popcount`` or ``io.read``. Operations on
+matrices and input or output have a channel each, and each thread its own.
 """
 
 from . import _tessera as _core
@@ -17,10 +17,10 @@ __all__ = [
 
 
 def last_kernel_trace() -> str:
-    """What this thread computed last; "" since the start or the last clear.
+    """What this thread computed last with matrices; "" since the start or the last clear.
 
-    >>> ts.debug.clear_kernel_trace(); ts.debug.last_kernel_trace()
-    ''
+    >>> b = ts.matrix.Bit(4); c = b @ b; ts.debug.last_kernel_trace()
+    'cpu.matmul.bitbit_popcount'
     """
     return _core._last_kernel()
 
@@ -30,6 +30,9 @@ def last_io_trace() -> str:
 
     >>> ts.debug.clear_io_trace(); ts.debug.last_io_trace()
     ''
+    >>> import os, tempfile; name = os.path.join(tempfile.mkdtemp(), 'x.npy')
+    >>> ts.save(name, ts.ones(2)); ts.debug.last_io_trace()
+    'io.write'
     """
     return _core._last_io()
 

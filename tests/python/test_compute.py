@@ -49,6 +49,47 @@ def test_questions_that_make_no_sense(op, shapes, text):
         ts.context().explain(op, *(ts.ones(s) for s in shapes))
 
 
+FUNCTIONS = [
+    *("add", "subtract", "multiply", "divide", "matmul", "gemv", "vecmat", "solve", "solve_triangular", "lstsq"),
+    *("inverse", "lu", "lu_factor", "cholesky", "cholesky_factor", "qr", "eigh", "eigvalsh", "eig", "eigvals", "eigs"),
+    *("svd", "svdvals", "pinv", "matrix_rank", "det", "slogdet", "trace", "norm", "cond", "sum", "multiply_scalar"),
+    *("boolean_product", "transitive_closure", "compute_k"),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_can_be_explained(function):
+    c = ts.context()
+    a = ts.matrix.Bit(6) if function in ("boolean_product", "transitive_closure") else ts.matrix.Dense(6)
+    first = {"vecmat": (ts.ones(6), a), "gemv": (a, ts.ones(6)), "lstsq": (a, ts.ones(6))}
+    two = ("add", "subtract", "multiply", "divide", "matmul", "solve", "solve_triangular", "boolean_product")
+    operands = first.get(function, (a, a) if function in two else (a,))
+    assert c.explain(function, *operands).startswith("cpu: ")
+    assert c.choose(function, *operands).compute_seconds > 0
+    assert isinstance(c.device.select_device(function, *operands), ts.CpuDevice)
+
+
+def test_products_of_vectors_can_be_explained():
+    c = ts.context()
+    for function in ("outer", "dot"):
+        assert c.choose(function, ts.ones(6), ts.ones(6)).compute_seconds > 0
+    with pytest.raises(ValueError, match=r"outer: an operand of shape \(2, 2\); expected a vector"):
+        c.explain("outer", ts.ones((2, 2)), ts.ones(2))
+
+
+def test_devices_have_classes():
+    c = ts.context()
+    assert isinstance(c, ts.ComputeContext) and isinstance(c.device, ts.AutoSolver)
+    assert str(c.device) == "AutoSolver (cpu)" and c.devices == c.device.devices == ["cpu"]
+    host = c.devices[0]
+    assert isinstance(host, ts.CpuDevice) and isinstance(host, ts.ComputeDevice) and not host.is_gpu
+    assert host.preferred_precision == c.device.preferred_precision == ts.float64 and not c.device.is_gpu
+    assert ts.zeros(3, device=host).device == "cpu"
+    assert c.choose("reduce", ts.ones(3, device="sim:0")).device == ts.ComputeDevice("sim:0")
+    assert issubclass(ts.CudaDevice, ts.ComputeDevice) and ts.CudaDevice("cuda:0").is_gpu
+    assert issubclass(ts.AutoSolver, ts.ComputeDevice)
+
+
 @pytest.mark.parametrize("function", ["add", "divide", "sum", "det", "lu", "inv", "eigvals", "svdvals", "pinv", "norm"])
 def test_functions_are_weighed_too(function):
     two = function in ("add", "divide")
@@ -197,6 +238,23 @@ def test_traces_are_empty_until_something_is_done():
     ts.debug.clear_kernel_trace()
     ts.debug.clear_io_trace()
     assert ts.debug.last_kernel_trace() == "" and ts.debug.last_io_trace() == ""
+
+
+def test_files_leave_a_trace_in_their_own_channel(tmp_path):
+    m = ts.matrix.Dense([[1.0, 2.0], [3.0, 4.0]])
+    m @ m
+    ts.debug.clear_io_trace()
+    for name, stored in [("a.npy", ts.ones(3)), ("a.npz", {"x": ts.ones(3)})]:
+        ts.save(tmp_path / name, stored)
+        assert ts.debug.last_io_trace() == "io.write"
+        ts.load(tmp_path / name)
+        assert ts.debug.last_io_trace() == "io.read"
+    assert ts.debug.last_kernel_trace() == "cpu.matmul.f64"
+    elsewhere = []
+    other = threading.Thread(target=lambda: elsewhere.append(ts.debug.last_io_trace()))
+    other.start()
+    other.join()
+    assert elsewhere == [""]
 
 
 def test_warnings_have_classes():

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/array/npy_file.hpp"
+#include "tessera/base/tags.hpp"
 #include "tessera/device/registry.hpp"
 
 namespace tessera {
@@ -154,6 +155,7 @@ NpyHeader header_of(const FileReader& file) {
 NpyHeader read_npy_header(const std::string& path) { return header_of(FileReader(path)); }
 
 Array load_npy(const std::string& path, const NpyOptions& options) {
+  tag_io("read");
   const FileReader file(path);
   const NpyHeader h = header_of(file);
   if (options.map != MapMode::none) return map(path, h, options.map, cat("'", path, "'"));
@@ -161,6 +163,7 @@ Array load_npy(const std::string& path, const NpyOptions& options) {
 }
 
 void save_npy(const std::string& path, const Array& x) {
+  tag_io("write");
   const Array here = compute_device(x.device().kind).host_memory() ? x : x.to(cpu);
   FileWriter file(path);
   encode_npy(here, [&](const void* from, i64 n) { file.write(from, n); });

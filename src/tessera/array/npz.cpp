@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tessera/array/npz_zip.hpp"
+#include "tessera/base/tags.hpp"
 #include "tessera/device/registry.hpp"
 
 namespace tessera {
@@ -296,6 +297,7 @@ Array NpzFile::read(const std::string& name) const {
   const ZipEntry* entry = impl_->find(name);
   require<IndexError>(entry != nullptr, "'", impl_->file.path(), "' holds no array '", name,
                       "'; it holds ", join(names()));
+  tag_io("read");
   return read_entry(impl_->file, *entry);
 }
 
@@ -307,6 +309,7 @@ NamedArrays load_npz(const std::string& path, const NpzOptions& options) {
 }
 
 void save_npz(const std::string& path, const NamedArrays& arrays, bool compressed) {
+  tag_io("write");
   std::set<std::string_view> names;
   for (const auto& [name, array] : arrays) {
     require<ArgumentError>(names.insert(name).second, "save_npz: two arrays have the name '", name,
