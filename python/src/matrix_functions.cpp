@@ -145,6 +145,17 @@ void bind_matrix_functions(nb::module_& m, nb::class_<AnyMatrix>& c) {
       ">>> ts.matrix.outer([1, 2, 3], [4, 5, 6])[2, 2]\n18\n"
       ">>> ts.matrix.outer([True, False], [True, True]).form\n'Bit'\n");
   m.def(
+      "bit_counts",
+      [](nb::handle x, nb::handle y) {
+        const Array a = as_array(x, "bit_counts"), b = as_array(y, "bit_counts");
+        return wrap(released([&] { return bit_counts(bit_pack(a), bit_pack(b)); }));
+      },
+      "a"_a, "b"_a, nb::sig("def bit_counts(a: typing.Any, b: typing.Any) -> Array"),
+      "For how many k a[..., i, k] and b[..., k, j] are not zero: products of stacks of matrices "
+      "of bits,\nleading axes broadcast. int32, or int64 where the counts need it.\n\n"
+      ">>> ts.matrix.bit_counts(np.ones((3, 2, 5), bool), np.ones((5, 2), bool))[2].tolist()\n"
+      "[[5, 5], [5, 5]]\n");
+  m.def(
       "boolean_product",
       [](nb::handle x, nb::handle y) {
         const AnyMatrix a = matrix_from(x, "boolean_product"),

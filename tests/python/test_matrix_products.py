@@ -419,6 +419,31 @@ def test_stacks_of_arrays_meet_one_matrix(lead):
     assert counts.dtype == "int16"
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((4, 3, 70), (4, 70, 5)),
+        ((2, 1, 3, 70), (3, 70, 5)),
+        ((3, 70), (6, 70, 1)),
+        ((0, 3, 7), (7, 5)),
+        ((2, 3, 0), (0, 5)),
+        ((2, 1, 64), (64, 129)),
+    ],
+)
+def test_stacks_of_bits_are_counted(first, second):
+    a, b = rng.integers(0, 2, first).astype(bool), rng.integers(0, 2, second).astype("uint8")
+    counts = M.bit_counts(a, b)
+    assert counts.dtype == "int32"
+    np.testing.assert_array_equal(counts, a.astype(int) @ b.astype(int))
+
+
+def test_stacks_of_bits_that_do_not_fit():
+    with pytest.raises(ValueError, match="7 columns"):
+        M.bit_counts(np.ones((2, 3, 7)), np.ones((2, 6, 3)))
+    with pytest.raises(ValueError, match=r"\(7,\)"):
+        M.bit_counts(np.ones(7), np.ones((7, 2)))
+
+
 def test_closure_and_boolean_product():
     c = M.TriangularBit(5)
     for i in range(4):
