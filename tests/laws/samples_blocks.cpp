@@ -16,7 +16,7 @@ Array mask_of(const Shape& shape, const std::vector<int>& marks) {
   return m;
 }
 
-const Dims cells = dims("NxNyNzBxByBzNx1Ny1Nz1P"), grids = dims("NxNyNzNx1Ny1Nz1");
+const Dims cells = dims("NxNyNzBxByBzNx1Ny1Nz1P"), grids = dims("NxNyNzNx1Ny1Nz1Nx2Ny2Nz2");
 
 struct BlockCase {
   const char* label;

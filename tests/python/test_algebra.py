@@ -343,6 +343,8 @@ def small_normals():
         "sampling of a transform": ts.Sampling((np.array([0, 3]),), (6,), ("Y",), ("K",), ("C",)) @ F,
         "blocks": ts.ArrayToBlocks((6,), (3,), (2,), None, ("C",), grid, ("B", "P")),
         "matrix": ts.Dense(draw((5, 6), 2), ("Y", "X"), ("C", "X"), ("C", "Y")),
+        "convolution": ts.Convolution(draw(3, 3), ("C",), grid, None, "circular", "conv"),
+        "convolution by transforms": ts.FFTConvolution(draw(3, 3), ("C",), grid),
     }
 
 
@@ -365,6 +367,41 @@ def test_normals_with_something_inside_have_the_same_names(kind):
     if B.oshape[-1] == "X":
         whole = np.concatenate([np.asarray(p(x[:, i : i + 3])) for p, i in zip(parts, (0, 3), strict=True)], 1)
         check(B(x), whole, tol=1e-10)
+
+
+RULES = ["reduce_identity_in_normal", *(k for k in dir(ts.config) if k.startswith("rewrite"))]
+
+
+@pytest.mark.parametrize("kind", small_normals())
+def test_names_of_normals_do_not_depend_on_settings(kind):
+    A, x = small_normals()[kind], draw((2, 6), 3)
+    expected = (A.N.ishape, A.N.oshape)
+    assert expected[0] == A.ishape
+    for rule in RULES:
+        with ts.config.using(cache_adjoint_normal=False, **{rule: False}):
+            for N in (A.N, A.normal(), A.normal(ts.Identity()), A.normal(ts.Scalar(1.0))):
+                assert (N.ishape, N.oshape) == expected, rule
+                check(N(x), np.asarray(A.H(A(x))), tol=1e-10)
+
+
+def test_the_identity_is_its_own_adjoint_and_normal():
+    for A in (ts.Identity(), ts.Identity(("X",)), ts.Identity(("X",), name="L")):
+        assert A.H is A and A.N is A
+    A = ts.Identity(("X",), ("Y",))
+    assert A.H.oshape == ("X",) and A.H.H is A and A.N.oshape == ("X",)
+
+
+def test_matrices_without_names():  # case 56
+    A, B = ts.Dense(draw((5, 3))), ts.Dense(draw((3, 500)))
+    assert (A.ishape, A.oshape) == (("(1)",), ("()",)) and (A.N.ishape, A.N.oshape) == (("(1)",), ("(2)",))
+    for N in (B.N, B.normal(ts.Scalar(1.0)), A.normal(ts.Scalar(1.0))):
+        assert (N.ishape, N.oshape) == (("(1)",), ("(2)",))
+    batched = ts.Dense(draw((2, 5, 3)))
+    assert (batched.ishape, batched.oshape) == (("(2)", "(1)"), ("(2)", "()"))
+    assert batched.N.oshape == ("(2)", "(3)")
+    W, V, x = draw((5, 3)), draw((4, 5), 1), draw(3, 2)
+    check((ts.Dense(V) @ A)(x), V @ (W @ x), tol=1e-12)
+    check((ts.Dense(V) @ A).N(x), (V @ W).conj().T @ (V @ W @ x), tol=1e-12)
 
 
 def test_a_weighted_normal_is_an_operator_like_others():

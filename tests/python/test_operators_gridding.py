@@ -530,6 +530,16 @@ class TestToeplitz:
         back = np.einsum(f"{names},BRK->ARK", weight.conj(), plain(on(device, expected)).numpy())
         close(T.H(on(device, expected)), plain.H(on(device, back)).numpy(), 2e-5)
 
+    def test_names_are_those_of_any_normal(self, rng):
+        locs, x = rng.uniform(-4, 4, (9, 1)), random_complex(rng, (2, 8))
+        S = ts.Dense(random_complex(rng, (2, 8)), ts.Dim("CX"), ts.Dim("X"), ts.Dim("CX"))
+        for mode in ("interpolate", "sampling"):
+            plain, A = (ts.NUFFT(locs, (8,), "K", "X", None, "C", mode=mode, toeplitz=t) for t in (False, True))
+            for N in (plain.N, A.N, A.H @ A, A.normal(ts.Scalar(2.0)), A.normal(2 * ts.Identity(("C", "K")))):
+                assert (N.ishape, N.oshape) == (("C", "X"), ("C", "X1"))
+            assert (A @ S).N.oshape == (plain @ S).N.oshape
+            close(A.normal(2 * ts.Identity(("C", "K")))(x), 2 * A.N(x).numpy(), 1e-12)
+
     def test_matrices_that_mix_points_stay(self, rng):
         A = ts.NUFFT(rng.uniform(-4, 4, (7, 1)), (8,), ("K",), batch_shape=(), toeplitz=True)
         W = ts.Dense(rng.normal(size=(7, 7)), ("L", "K"), ("K",), ("L",))

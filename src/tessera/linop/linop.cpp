@@ -140,7 +140,16 @@ std::string NamedLinop::tree() const {
   return text;
 }
 
+namespace {
+// The identity under one list of names is its own adjoint and its own normal.
+bool is_plain_identity(const NamedLinop& a) {
+  const Identity* i = a.as<Identity>();
+  return i && i->names.ishape == i->names.oshape;
+}
+}  // namespace
+
 NamedLinop NamedLinop::H() const {
+  if (is_plain_identity(*this)) return *this;
   if (!config().cache_adjoint_normal) {
     const NamedLinop fresh = node_->adjoint();
     fresh.share_origin(*node_, true);
@@ -166,13 +175,15 @@ NamedLinop NamedLinop::H() const {
 }
 
 NamedLinop NamedLinop::N() const {
+  if (is_plain_identity(*this)) return *this;
   PlanCache& c = *node_->cache;
   if (config().cache_adjoint_normal) {
     std::lock_guard lock(c.mutex);
     if (c.normal) return NamedLinop(c.normal);
   }
   // Clones, so that the cached normal owns neither this node nor one that owns it.
-  NamedLinop fresh = chain({copy_of(*node_), copy_of(*H().node_)});
+  NamedLinop fresh = under_normal_names(*this, chain({copy_of(*node_), copy_of(*H().node_)}),
+                                        config().rewrite && config().rewrite_normals);
   if (!c.label.empty()) fresh = fresh.named(c.label + (c.label.ends_with(".N") ? "" : ".N"));
   std::lock_guard lock(c.mutex);
   if (!config().cache_adjoint_normal) return fresh;

@@ -5,6 +5,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/linop/containers/common.hpp"
+#include "tessera/linop/normal_names.hpp"
 #include "tessera/linop/ops/dense.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/fft.hpp"
@@ -98,10 +99,11 @@ Answer cancel_pair(Few f, const Sizes&) {
 
 Answer closed_normal(Few f, const Sizes&) {
   if (!f[1].is_adjoint_of(f[0])) return {};
-  const std::optional<NamedLinop> own = f[0].own_normal();
-  if (!own) return {};
+  const std::optional<NamedLinop> stated = f[0].own_normal();
+  if (!stated) return {};
+  const NamedLinop own = under_normal_names(f[0], *stated, true);
   return Rewritten{
-      {*own}, from_to(f[1].oshape(), own->oshape()), cat(f[0], " and its adjoint became ", *own)};
+      {own}, from_to(f[1].oshape(), own.oshape()), cat(f[0], " and its adjoint became ", own)};
 }
 
 Answer closed_weighted_normal(Few f, const Sizes&) {

@@ -20,9 +20,11 @@ void dot_test(Subject& s) {
 
 void linearity(Subject& s) {
   const Array x = s.random_input(3), y = s.random_input(4);
-  const Array left = s.A(ops::add(ops::multiply(x, 2.5), y)),
-              right = ops::add(ops::multiply(s.A(x), 2.5), s.A(y));
-  s.expect_near(left, right, s.tolerance(), "A(2.5 x + y) and 2.5 A x + A y");
+  const bool over_complex = is_complex(s.dtype) && !s.A.real_linear();
+  const Value c = over_complex ? Value(c128(2.5, -1.5)) : Value(2.5);
+  const Array left = s.A(ops::add(ops::multiply(x, c), y)),
+              right = ops::add(ops::multiply(s.A(x), c), s.A(y));
+  s.expect_near(left, right, s.tolerance(), cat("A(", c, " x + y) and ", c, " A x + A y"));
 }
 
 void adjoint_twice_is_the_operator(Subject& s) {
@@ -39,6 +41,9 @@ void normal_is_adjoint_after_operator(Subject& s) {
            to_text(s.A.ishape()));
   s.expect_near(N(x), s.A.H()(s.A(x)), 4 * s.tolerance(), "A.N x and A.H A x");
   s.expect_near(N.H()(x), N(x), 4 * s.tolerance(), "A.N.H x and A.N x");
+  const NamedLinop weighted = s.A.normal(Scalar(1.0));
+  s.expect(weighted.ishape() == N.ishape() && weighted.oshape() == N.oshape(), "A.N maps ",
+           N.shape(), ", with something inside ", weighted.shape());
 }
 
 void dense_matrix_of_the_adjoint(Subject& s) {
@@ -53,8 +58,12 @@ void dense_matrix_of_the_adjoint(Subject& s) {
 void rewriting_changes_nothing_but_the_work(Subject& s) {
   const Array x = s.random_input(13);
   const Array expected = s.A.N()(x), direct = s.A(x);
+  const NamedShape names = s.A.N().shape();
   const Using plain(config().rewrite, false);
   const Using fresh(config().cache_adjoint_normal, false);
+  const NamedShape as_written = s.A.N().shape();
+  s.expect(as_written.ishape == names.ishape && as_written.oshape == names.oshape, "A.N maps ",
+           names, ", without rewriting ", as_written);
   s.expect_near(expected, s.A.N()(x), 4 * s.tolerance(), "A.N x with and without rewriting");
   s.expect_near(expected, s.A.H()(direct), 4 * s.tolerance(), "A.N x and plain A.H A x");
 }
@@ -79,6 +88,9 @@ void inputs_are_untouched(Subject& s) {
   (void)s.A(x);
   (void)s.A.N()(x);
   s.expect(difference(x, before) == 0, "the input has changed");
+  const Array y = s.A(x).copy(), y_before = y.copy();
+  (void)s.A.H()(y);
+  s.expect(difference(y, y_before) == 0, "the adjoint's input has changed");
 }
 
 void any_strides_in_and_out(Subject& s) {

@@ -153,13 +153,13 @@ Naming follow(const Dims& in, const std::vector<NamedLinop>& ops) {
 }
 
 // Chains inside are replaced by their parts; the notes of what was replaced are kept.
-std::vector<NamedLinop> flattened(const std::vector<NamedLinop>& operators,
+std::vector<NamedLinop> flattened(std::vector<NamedLinop>&& operators,
                                   std::vector<std::string>& notes) {
   std::vector<NamedLinop> ops;
-  for (const NamedLinop& a : operators) {
+  for (NamedLinop& a : operators) {
     const Chain* c = a.as<Chain>();
     if (!c) {
-      ops.push_back(a);
+      ops.push_back(std::move(a));
       continue;
     }
     ops.insert(ops.end(), c->operators.begin(), c->operators.end());
@@ -173,7 +173,7 @@ std::vector<NamedLinop> flattened(const std::vector<NamedLinop>& operators,
 NamedLinop chain(std::vector<NamedLinop> operators) {
   require<DimError>(!operators.empty(), "Chain: no operators given");
   std::vector<std::string> notes;
-  std::vector<NamedLinop> ops = flattened(operators, notes);
+  std::vector<NamedLinop> ops = flattened(std::move(operators), notes);
   for (const NamedLinop& a : ops) notes.insert(notes.end(), a.notes().begin(), a.notes().end());
   (void)follow(input_names(ops),
                ops);  // names are checked on what was written, not on what is left of it
@@ -181,7 +181,7 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
   simplify(ops, notes);
   // What a rule put in may be a chain itself.
   while (std::any_of(ops.begin(), ops.end(), [](const NamedLinop& a) { return a.as<Chain>(); })) {
-    ops = flattened(ops, notes);
+    ops = flattened(std::move(ops), notes);
     simplify(ops, notes);
   }
   const Dims in = resolve_wildcards(written, input_names(ops));
@@ -203,7 +203,7 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
   // Notes are the whole's: they are said once.
   for (NamedLinop& a : ops) a = a.noted({});
   Chain c{std::move(ops), in, out};
-  for (NamedDimension d : c.dims()) (void)common_size("Chain", c.operators, d);
+  for (NamedDimension d : c.dims()) (void)c.size(d);
   return NamedLinop(std::move(c)).noted(std::move(notes));
 }
 
@@ -216,6 +216,11 @@ Dims Chain::dims() const {
 }
 
 std::optional<i64> Chain::size(NamedDimension d) const {
+  // A wildcard is each part's own: parts that use the same one need not mean the same dim.
+  if (d.is_wildcard())
+    return contains(in, d)    ? operators.front().size(d)
+           : contains(out, d) ? operators.back().size(d)
+                              : std::nullopt;
   return common_size("Chain", operators, d);
 }
 std::optional<Device> Chain::device() const { return common_device_of(operators); }
@@ -263,6 +268,9 @@ Chain Chain::renamed(const Renames& r) const {
 }
 
 NamedLinop Chain::split(const Tile& tile) const {
+  for (const Cut& c : tile.cuts)
+    require<SplitError>(!c.dim.is_wildcard(), "Chain ", shape().str(), " cannot be cut along dim '",
+                        c.dim, "': it has no name that all parts share");
   Chain part{{}, in, out};
   for (const NamedLinop& a : operators) part.operators.push_back(a.split(tile.only(a.dims())));
   return part;

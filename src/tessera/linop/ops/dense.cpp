@@ -2,6 +2,7 @@
 #include "tessera/linop/ops/dense.hpp"
 
 #include "tessera/base/config.hpp"
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/plan/record_sums.hpp"
 
@@ -71,6 +72,7 @@ Dense::Dense(Array w, Dims wshape, Dims ishape, Dims oshape, Dims broadcast, boo
   const std::string who = cat("Dense ", names.str(), " with weight ", to_text(weightshape));
   require<DimError>(weightshape.size() == weight.ndim() && !has_ellipses(weightshape), who,
                     ": the weight has shape ", weight.shape());
+  for (const Dims* side : {&weightshape, &names.ishape, &names.oshape}) check_distinct(who, *side);
   for (NamedDimension d : weightshape)
     require<DimError>(contains(names.ishape, d) || contains(names.oshape, d), who, ": dim '", d,
                       "' of the weight is in neither the input nor the output");
@@ -92,8 +94,8 @@ Dense::Dense(Array w) : weight(std::move(w)) {
   const i64 n = weight.ndim();
   for (i64 i = 0; i < n - 2; ++i) weightshape.push_back(NamedDimension("()", i + 2));
   Dims in = weightshape, out = weightshape;
-  out.push_back(NamedDimension("()", n));
-  in.push_back(NamedDimension("()", n + 1));
+  out.push_back(NamedDimension("()"));
+  in.push_back(NamedDimension("()", 1));
   weightshape.push_back(out.back());
   weightshape.push_back(in.back());
   names = NamedShape(in, out);

@@ -7,6 +7,7 @@
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/fft/fft.hpp"
 #include "tessera/linop/algebra.hpp"
+#include "tessera/linop/containers/relabel.hpp"
 #include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/grid_names.hpp"
 #include "tessera/linop/ops/dense.hpp"
@@ -101,10 +102,27 @@ Convolved convolved(const NUFFT& a, const Array& weights) {
   return {chain({pad, transform}), kernel};
 }
 
+// A normal mixes along the image: its output has names of its own there, the ones that it has when
+// it is not made a convolution.
+NamedLinop named_anew(const NUFFT& a, const NamedLinop& normal) {
+  const Relabel* under = normal.as<Relabel>();
+  const NamedLinop n = under ? under->a : normal;
+  const Dims out = n.oshape(), image = a.image_dims();
+  Dims taken = dims_of(a.names);
+  Renames names;
+  for (i64 i = 0; i < image.size(); ++i) {
+    const NamedDimension next = image[i].next_unused(taken);
+    taken.push_back(next);
+    const NamedDimension was = out[out.size() - image.size() + i];
+    if (!(was == image[i])) names.emplace_back(was, next);
+  }
+  return n.rename(names);
+}
+
 NamedLinop convolution(const NUFFT& a, const Array& weights) {
   const Convolved c = convolved(a, weights);
-  return c.to_frequencies.normal(
-      Diagonal(c.kernel, joined(a.batch_dims(), a.inner_names)).following());
+  return named_anew(a, c.to_frequencies.normal(
+                           Diagonal(c.kernel, joined(a.batch_dims(), a.inner_names)).following()));
 }
 
 bool ends_with(const Dims& all, const Dims& end) {
@@ -136,16 +154,16 @@ std::optional<NamedLinop> matrix_convolution(const NUFFT& a, const Dense& inner)
   auto at_frequencies = [&](const Dims& d) {
     return joined(Dims(d.begin(), d.end() - points.size()), a.inner_names);
   };
-  return c.to_frequencies.normal(Dense(kernel, joined(lead, a.inner_names),
-                                       at_frequencies(inner.names.ishape),
-                                       at_frequencies(inner.names.oshape), broadcast));
+  return named_anew(a, c.to_frequencies.normal(Dense(
+                           kernel, joined(lead, a.inner_names), at_frequencies(inner.names.ishape),
+                           at_frequencies(inner.names.oshape), broadcast)));
 }
 
 }  // namespace
 
 std::optional<NamedLinop> NUFFT::normal() const {
-  if (options.mode == NufftMode::sampling && options.toeplitz) return map.N();
   if (!options.toeplitz) return std::nullopt;
+  if (options.mode == NufftMode::sampling) return named_anew(*this, map.N());
   const Shape points(locs.shape().begin(), locs.shape().end() - 1);
   return convolution(*this, ones(points, DType::f64, locs.device()));
 }
@@ -153,7 +171,9 @@ std::optional<NamedLinop> NUFFT::normal() const {
 std::optional<NamedLinop> NUFFT::normal(const NamedLinop& inner) const {
   if (!options.toeplitz || options.mode == NufftMode::sampling) return std::nullopt;
   const Shape points(locs.shape().begin(), locs.shape().end() - 1);
-  if (inner.as<Scalar>()) return convolution(*this, inner(ones(points, DType::f64, locs.device())));
+  if (const Scalar* c = inner.as<Scalar>())  // one number for all batches, whatever it calls them
+    return convolution(*this,
+                       NamedLinop(Scalar(c->weight))(ones(points, DType::f64, locs.device())));
   if (const Dense* m = inner.as<Dense>()) return matrix_convolution(*this, *m);
   const Diagonal* d = inner.as<Diagonal>();
   if (!d) return std::nullopt;
