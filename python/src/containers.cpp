@@ -64,6 +64,12 @@ nb::object item(LinopObject& self, nb::handle key) {
       with_parts(self.op, {parts.begin() + start, parts.begin() + std::max(start, stop)}));
 }
 
+// Accepted for programs that give it; a negative number is a mistake all the same.
+void check_workers(nb::handle n, const char* who) {
+  require<ArgumentError>(n.is_none() || int_from(n, who) >= 0, who, ": num_workers is ",
+                         nb::repr(n).c_str(), ", expected None or a number of threads");
+}
+
 struct BlockDiag;  // names a Python class; the operator itself is a Concat
 
 }  // namespace
@@ -84,7 +90,10 @@ void bind_containers(nb::module_& m) {
   add_operator<Add>(
       m, "Add",
       "The sum of operators.\n\n>>> ts.Add(ts.Scalar(1), ts.Scalar(2))([1.0]).tolist()\n[3.0]\n",
-      [](nb::args a, bool, const IntArg&) { return wrap_linop(sum(operators_from(a, "Add"))); },
+      [](nb::args a, bool, const IntArg& workers) {
+        check_workers(workers, "Add");
+        return wrap_linop(sum(operators_from(a, "Add")));
+      },
       "linops"_a, nb::kw_only(), "threaded"_a = true, "num_workers"_a = nb::none());
   add_operator<Concat>(
       m, "Concat",
@@ -92,7 +101,8 @@ void bind_containers(nb::module_& m) {
       "diagonal).\n\n"
       ">>> A = ts.Dense([[1, 2]], 'PQ', 'Q', 'P'); B = ts.Dense([[3]], 'PQ', 'Q', 'P')\n"
       ">>> ts.Concat(A, B, idim='Q')([1, 1, 1]).tolist()\n[6]\n",
-      [](nb::args a, const DimArg& idim, const DimArg& odim, bool, const IntArg&) {
+      [](nb::args a, const DimArg& idim, const DimArg& odim, bool, const IntArg& workers) {
+        check_workers(workers, "Concat");
         return wrap_linop(
             concat(operators_from(a, "Concat"), {optional_dim(idim), optional_dim(odim)}));
       },
@@ -103,7 +113,8 @@ void bind_containers(nb::module_& m) {
       "Operators side by side along a new dim of the input, the output, or both.\n\n"
       ">>> A = ts.Scalar(2, ('X',)); ts.Stack(A, A.H, odim_and_idx=('M', 0))([1.0]).tolist()\n"
       "[[2.0], [2.0]]\n",
-      [](nb::args a, const PlaceArg& in, const PlaceArg& out, bool, const IntArg&) {
+      [](nb::args a, const PlaceArg& in, const PlaceArg& out, bool, const IntArg& workers) {
+        check_workers(workers, "Stack");
         return wrap_linop(stack(operators_from(a, "Stack"), stack_dim(in, "idim_and_idx"),
                                 stack_dim(out, "odim_and_idx")));
       },

@@ -104,6 +104,8 @@ Dims dims_from(nb::handle h) {
   if (nb::isinstance<NamedDimension>(h)) return {nb::cast<NamedDimension>(h)};
   if (PyUnicode_Check(h.ptr())) return dims(nb::cast<std::string_view>(nb::str(nb::borrow(h))));
   Dims d;
+  require<DimError>(nb::hasattr(h, "__iter__"), "a list of dims is a text or names, got ",
+                    nb::repr(h).c_str());
   for (nb::handle item : nb::iter(h)) d.push_back(dimension_from(item));
   return d;
 }

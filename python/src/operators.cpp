@@ -30,11 +30,7 @@ nb::object identity(const DimsArg& ishape, const DimsArg& oshape) {
 
 nb::object zero(const DimsArg& ishape, const DimsArg& oshape, const SizesArg& sizes) {
   const Dims in = dims_from(ishape), out = oshape.is_none() ? in : dims_from(oshape);
-  Zero::Sizes known;
-  if (!sizes.is_none())
-    for (const auto& [d, n] : nb::borrow<nb::dict>(sizes))
-      known.emplace_back(dimension_from(d), int_from(n, "Zero"));
-  return wrap_linop(Zero(in, out, known));
+  return wrap_linop(Zero(in, out, sizes_from(sizes, "Zero")));
 }
 
 nb::object diagonal(const ArrayArg& weight, const DimsArg& ioshape, const DimsArg& broadcast_dims) {
@@ -99,6 +95,26 @@ nb::handle class_of_kind(std::string_view kind) {
   return it != classes().end() ? it->second : classes().find("NamedLinop")->second;
 }
 
+nb::object checked(nb::object linop, const char* kind) {
+  const NamedShape s = linop_from(linop, kind).shape();
+  for (const Dims* side : {&s.ishape, &s.oshape}) check_distinct(cat(kind, " ", s.str()), *side);
+  return linop;
+}
+
+void rethrow_naming(const char* kind) {
+  const auto names = [&](const Error& e) { return std::string_view(e.what()).starts_with(kind); };
+  try {
+    throw;
+  }
+#define TESSERA_ERROR(Name)                \
+  catch (const Name& e) {                  \
+    if (names(e)) throw;                   \
+    throw Name(cat(kind, ": ", e.what())); \
+  }
+  TESSERA_ERRORS(TESSERA_ERROR)
+#undef TESSERA_ERROR
+}
+
 nb::object named(nb::object linop, nb::handle name) {
   if (name.is_none()) return linop;
   if (!PyUnicode_Check(name.ptr()))
@@ -107,6 +123,15 @@ nb::object named(nb::object linop, nb::handle name) {
 }
 
 void set_class_of_kind(const char* kind, nb::handle c) { classes()[kind] = c; }
+
+DimSizes sizes_from(nb::handle h, std::string_view who) {
+  DimSizes s;
+  if (h.is_none()) return s;
+  require<DTypeError>(PyDict_Check(h.ptr()), who, ": expected a dict {dim: number}, got ",
+                      Py_TYPE(h.ptr())->tp_name);
+  for (auto [d, n] : nb::borrow<nb::dict>(h)) s.emplace_back(dimension_from(d), int_from(n, who));
+  return s;
+}
 
 std::vector<NamedLinop> operators_from(const nb::args& args, const char* who) {
   std::vector<NamedLinop> l;

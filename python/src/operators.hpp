@@ -5,6 +5,7 @@
 
 #include "arguments.hpp"
 #include "linop.hpp"
+#include "tessera/linop/dim_sizes.hpp"
 
 namespace tessera::python {
 
@@ -18,23 +19,38 @@ struct OperatorObject : LinopObject {
 nb::handle class_of_kind(std::string_view kind);
 void set_class_of_kind(const char* kind, nb::handle c);  // the module owns the class
 
+// An operator that was just made: DimError for a name that it has twice on one side.
+nb::object checked(nb::object linop, const char* kind);
+// Within a catch: the error goes on, naming the operator where it does not yet.
+[[noreturn]] void rethrow_naming(const char* kind);
+template <class Make, class... Args>
+nb::object construct(const char* kind, const Make& make, Args&&... args) {
+  try {
+    return checked(make(std::forward<Args>(args)...), kind);
+  } catch (const Error&) {
+    rethrow_naming(kind);
+  }
+}
+
 // Every constructor takes name= besides its own arguments, unless the operator has a name itself.
 nb::object named(nb::object linop, nb::handle name);
-template <class R, class... Args>
-auto with_name(R (*make)(Args...)) {
-  return [make](Args... args, const TextArg& name) {
-    return named(make(std::forward<Args>(args)...), name);
+template <class Make, class R, class... Args>
+auto with_name(const char* kind, Make make, R (*)(Args...)) {
+  return [kind, make](Args... args, const TextArg& name) {
+    return named(construct(kind, make, std::forward<Args>(args)...), name);
   };
 }
-template <class F, class R, class... Args>
-auto with_name(F make, R (F::*)(Args...) const) {
-  return [make](Args... args, const TextArg& name) {
-    return named(make(std::forward<Args>(args)...), name);
-  };
+template <class Make, class F, class R, class... Args>
+auto with_name(const char* kind, Make make, R (F::*)(Args...) const) {
+  return with_name(kind, make, static_cast<R (*)(Args...)>(nullptr));
 }
 template <class F>
-requires requires { &F::operator(); }
-auto with_name(F make) { return with_name(make, &F::operator()); }
+auto with_name(const char* kind, F make) {
+  if constexpr (requires { &F::operator(); })
+    return with_name(kind, make, &F::operator());
+  else
+    return with_name(kind, make, make);
+}
 
 // One operator of the catalogue: `make` returns the Python operator, `extra` names its arguments.
 template <class T, class F, class... Extra>
@@ -45,7 +61,7 @@ nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const ch
   if constexpr (requires(T op) { op.label; })
     c.def(nb::new_(std::forward<F>(make)), extra...);
   else
-    c.def(nb::new_(with_name(std::forward<F>(make))), extra..., nb::arg("name") = nb::none());
+    c.def(nb::new_(with_name(name, std::forward<F>(make))), extra..., nb::arg("name") = nb::none());
   set_class_of_kind(name, c);
   return c;
 }
@@ -64,6 +80,8 @@ void bind_operators_gridding(nb::module_& m);
 void bind_operators_moves(nb::module_& m);
 void bind_operators_blocks(nb::module_& m);
 
+// {dim: number}; none for None.
+DimSizes sizes_from(nb::handle h, std::string_view who);
 // Operators given as arguments; ArgumentError for none.
 std::vector<NamedLinop> operators_from(const nb::args& args, const char* who);
 

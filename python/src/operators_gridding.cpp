@@ -21,17 +21,19 @@ std::optional<Dims> dims_or_none(nb::handle h) {
 double number_from(nb::handle h, std::string_view who) { return value_from(h, who).as<double>(); }
 
 // A number for all axes, or a sequence with one for each.
-SmallVec<double, 3> widths_from(nb::handle h, std::string_view who) {
+SmallVec<double, 3> widths_from(nb::handle h, i64 axes, std::string_view who) {
   if (!nb::isinstance<nb::sequence>(h)) return {number_from(h, who)};
   SmallVec<double, 3> w;
   for (nb::handle item : nb::borrow<nb::sequence>(h)) w.push_back(number_from(item, who));
+  require<ArgumentError>(w.size() == axes, who, ": ", w.size(), " widths for ", axes,
+                         " axes; expected a number for all or one each");
   return w;
 }
 
-SpreadKernel kernel_from(nb::handle width, const std::string& kind, int norm,
+SpreadKernel kernel_from(nb::handle width, i64 axes, const std::string& kind, int norm,
                          const std::string& pad_mode, nb::handle params) {
   SpreadKernel k;
-  k.width = widths_from(width, "Interpolate");
+  k.width = widths_from(width, axes, "Interpolate");
   require<ArgumentError>(kind == "kaiser_bessel" || kind == "spline",
                          "Interpolate: kernel is 'kaiser_bessel' or 'spline', got '", kind, "'");
   k.kind = kind == "spline" ? SpreadKind::spline : SpreadKind::kaiser_bessel;
@@ -40,8 +42,12 @@ SpreadKernel kernel_from(nb::handle width, const std::string& kind, int norm,
                          "Interpolate: pad_mode is 'circular' or 'zero', got '", pad_mode, "'");
   k.circular = pad_mode == "circular";
   if (params.is_none()) return k;
-  for (const auto& [key, value] : nb::cast<nb::dict>(params)) {
-    const std::string name = nb::cast<std::string>(key);
+  require<DTypeError>(PyDict_Check(params.ptr()),
+                      "Interpolate: kernel_params is a dict {'beta': "
+                      "number}, got ",
+                      Py_TYPE(params.ptr())->tp_name);
+  for (const auto& [key, value] : nb::borrow<nb::dict>(params)) {
+    const std::string name = nb::str(nb::borrow(key)).c_str();
     require<ArgumentError>(name == "beta", "Interpolate: kernel_params know 'beta', got '", name,
                            "'");
     k.beta = number_from(value, "Interpolate");
@@ -53,10 +59,11 @@ nb::object interpolate(const ArrayArg& locs, const ShapeArg& grid_size, const Di
                        const DimsArg& locs_batch_shape, const DimsArg& grid_shape,
                        const WidthArg& width, const std::string& kernel, int norm,
                        const std::string& pad_mode, const ParametersArg& kernel_params) {
-  return wrap_linop(Interpolate(as_array(locs, "Interpolate"), shape_from(grid_size),
-                                dims_or_any(batch_shape), dims_or_none(locs_batch_shape),
-                                dims_or_none(grid_shape),
-                                kernel_from(width, kernel, norm, pad_mode, kernel_params)));
+  const Shape grid = shape_from(grid_size);
+  return wrap_linop(
+      Interpolate(as_array(locs, "Interpolate"), grid, dims_or_any(batch_shape),
+                  dims_or_none(locs_batch_shape), dims_or_none(grid_shape),
+                  kernel_from(width, grid.size(), kernel, norm, pad_mode, kernel_params)));
 }
 
 // With slices, the key is applied to the numbered grid, as NumPy would.

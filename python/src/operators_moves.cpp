@@ -28,15 +28,6 @@ namespace {
 
 using nb::literals::operator""_a;
 
-DimSizes sizes_from(nb::handle h, std::string_view who) {
-  DimSizes s;
-  if (h.is_none()) return s;
-  require<DTypeError>(PyDict_Check(h.ptr()), who, ": expected a dict {dim: number}, got ",
-                      Py_TYPE(h.ptr())->tp_name);
-  for (auto [d, n] : nb::borrow<nb::dict>(h)) s.emplace_back(dimension_from(d), int_from(n, who));
-  return s;
-}
-
 nb::dict dict_of(const DimSizes& s) {
   nb::dict d;
   for (const auto& [dim, n] : s) d[nb::cast(dim)] = n;

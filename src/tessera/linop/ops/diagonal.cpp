@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/ops/diagonal.hpp"
 
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/plan/record_sums.hpp"
 
 namespace tessera {
@@ -51,6 +52,7 @@ Diagonal::Diagonal(Array w, Dims ioshape, Dims broadcast)
   require<DimError>(has_ellipses(names.ishape) || weight.ndim() <= names.ishape.size(), "Diagonal ",
                     to_text(names.ishape), ": the weight has shape ", weight.shape(),
                     ", more axes than there are dims");
+  check_distinct(cat("Diagonal ", to_text(names.ishape)), names.ishape);
   for (NamedDimension d : broadcast_dims)
     require<DimError>(contains(names.ishape, d), "Diagonal ", to_text(names.ishape),
                       ": broadcast dim '", d, "' is not one of its dims");

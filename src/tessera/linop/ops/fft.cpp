@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/ops/identity.hpp"
 
 namespace tessera {
@@ -45,11 +46,12 @@ Dims default_grid(i64 ndim, bool kspace) {
 FFT::FFT(i64 n, const Dims& batch_shape, std::optional<Grids> grid_shapes, Norm norm_,
          bool centered_, i64 real_)
     : ndim(n), norm(norm_), centered(centered_), real(real_) {
+  require<ArgumentError>(ndim >= 1, "FFT over ", ndim, " dims: expected at least one");
   const Grids grids =
       grid_shapes ? *grid_shapes : Grids{default_grid(n, false), default_grid(n, true)};
-  require<DimError>(ndim >= 1 && grids.first.size() == ndim && grids.second.size() == ndim,
-                    "FFT over ", ndim, " dims: the grids ", to_text(grids.first), " and ",
-                    to_text(grids.second), " must have as many names");
+  require<DimError>(grids.first.size() == ndim && grids.second.size() == ndim, "FFT over ", ndim,
+                    " dims: the grids ", to_text(grids.first), " and ", to_text(grids.second),
+                    " must have as many names");
   for (NamedDimension d : grids.first)
     require<DimError>(!contains(grids.second, d), "FFT over ", ndim, " dims: '", d,
                       "' is in both grids ", to_text(grids.first), " and ", to_text(grids.second),
@@ -58,6 +60,8 @@ FFT::FFT(i64 n, const Dims& batch_shape, std::optional<Grids> grid_shapes, Norm 
                          " dims: a real transform has the length of its last dim (got real=", real,
                          ") and is not centered");
   names = NamedShape(batch_shape, batch_shape) + NamedShape(grids.first, grids.second);
+  for (const Dims* side : {&names.ishape, &names.oshape})
+    check_distinct(cat("FFT ", names.str()), *side);
   for (i64 i = 0; i < ndim; ++i) along.push_back(i);
 }
 

@@ -58,7 +58,8 @@ Layout gathered(const Layout& l, i64 first, const Dims& names) {
 }
 
 // Every position along the other axes in turn.
-void record_each(Recorder& r, const NamedLinop& a, View x, View y, i64 first, i64 in, i64 out) {
+void record_each(Recorder& r, const NamedLinop& a, const View& x, const View& y, i64 first, i64 in,
+                 i64 out) {
   if (x.layout.ndim() == in) return a.record(r, x, y);
   const i64 x_axis = first > 0 ? 0 : in, y_axis = first > 0 ? 0 : out;
   for (i64 k = 0; k < x.shape()[x_axis]; ++k)
@@ -79,12 +80,15 @@ void record_factor(Recorder& r, const NamedLinop& a, const View& x, const View& 
 
 Kronecker::Kronecker(std::vector<NamedLinop> given) {
   require<ArgumentError>(!given.empty(), "Kronecker: no factors given");
-  for (const NamedLinop& f : given) {
+  for (NamedLinop& f : given) {
     if (const Kronecker* inner = f.as<Kronecker>())
       factors.insert(factors.end(), inner->factors.begin(), inner->factors.end());
     else
-      factors.push_back(f);
+      factors.push_back(std::move(f));
   }
+  for (const NamedLinop& f : factors)
+    require<DimError>(!without_rest(dims_of(f.shape())).empty(), "Kronecker: ", f,
+                      " has no dim of its own to act on; give it a name");
   for (std::size_t i = 0; i < factors.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       for (NamedDimension d : factors[i].dims())

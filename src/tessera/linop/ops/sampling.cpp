@@ -73,7 +73,12 @@ Sampling::Sampling(const std::vector<Array>& idx, const Shape& size,
   for (const Array& a : idx) {
     require<DTypeError>(is_integer(a.dtype()), "Sampling: indices of ", name(a.dtype()),
                         "; expected integers");
-    shape = broadcast_shapes(shape, a.shape());
+    try {
+      shape = broadcast_shapes(shape, a.shape());
+    } catch (const ShapeError& e) {
+      throw ShapeError(
+          cat("Sampling of a grid of shape ", size, ": index arrays that do not fit: ", e.what()));
+    }
   }
   const Array all = zeros(shape, DType::i64).contiguous();
   i64* to = all.host<i64>();

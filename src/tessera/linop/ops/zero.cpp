@@ -5,6 +5,8 @@ namespace tessera {
 
 Zero::Zero(Dims ishape, Dims oshape, Sizes given)
     : names(std::move(ishape), std::move(oshape)), sizes(std::move(given)) {
+  for (const Dims* side : {&names.ishape, &names.oshape})
+    check_distinct(cat("Zero ", names.str()), *side);
   for (const auto& [d, n] : sizes) {
     require<DimError>(contains(names.ishape, d) || contains(names.oshape, d), "Zero ", names.str(),
                       ": size given for '", d, "', which is not one of its dims");
