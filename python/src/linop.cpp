@@ -9,6 +9,7 @@
 #include "operators.hpp"
 #include "tessera/dist/apply.hpp"
 #include "tessera/linop/algebra.hpp"
+#include "tessera/linop/card.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/identity.hpp"
 
@@ -269,21 +270,29 @@ void bind_methods(nb::class_<LinopObject>& c) {
 void bind_planning(nb::class_<LinopObject>& c) {
   c.def(
        "plan",
-       [](nb::handle a, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device) {
-         return make_plan(held(a), x, shape, dtype, device);
+       [](nb::handle a, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device,
+          nb::handle budget) {
+         if (budget.is_none()) return make_plan(held(a), x, shape, dtype, device);
+         const nb::object fit = nb::module_::import_("tessera._tessera").attr("fit");
+         const nb::object fitted = fit(a, x, budget, nb::none(), shape, dtype);
+         return make_plan(held(fitted), x, shape, dtype, device);
        },
        "x"_a = nb::none(), nb::kw_only(), "shape"_a = nb::none(), "dtype"_a = nb::none(),
-       "device"_a = nb::none(),
+       "device"_a = nb::none(), "budget"_a = nb::none(),
        nb::sig("def plan(self, x: ArrayLike | None = None, *, shape: ShapeLike | None = None, "
-               "dtype: DTypeLike | None = None, device: DeviceLike | None = None) -> Plan"),
+               "dtype: DTypeLike | None = None, device: DeviceLike | None = None, "
+               "budget: dict[DeviceLike, int | str] | None = None) -> Plan"),
        "The steps of one application, for an input like x or of a shape; run it as often as you "
-       "like.\n\n"
+       "like.\nbudget: the operator is cut so that no device holds more bytes, as ts.fit() "
+       "does.\n\n"
        ">>> p = ts.FFT(1).plan(shape=8, dtype='complex64'); p(ts.ones(8, "
        "'complex64')).shape\n(8,)\n")
       .def(
           "explain",
           [](nb::handle a, nb::handle x, nb::handle shape, nb::handle dtype, nb::handle device,
-             const std::string& format) {
+             const std::string& format) -> nb::object {
+            if (x.is_none() && shape.is_none() && format == "text")
+              return nb::str(explain(held(a)).c_str());
             return make_plan(held(a), x, shape, dtype, device).attr("explain")(format);
           },
           "x"_a = nb::none(), nb::kw_only(), "shape"_a = nb::none(), "dtype"_a = nb::none(),
@@ -292,8 +301,12 @@ void bind_planning(nb::class_<LinopObject>& c) {
               "def explain(self, x: ArrayLike | None = None, *, shape: ShapeLike | None = None, "
               "dtype: DTypeLike | None = None, device: DeviceLike | None = None, "
               "format: str = 'text') -> str"),
-          "The plan in words, or in another format of Plan.explain.\n\n>>> 'fft' in "
-          "ts.FFT(1).explain(shape=8).lower()\nTrue\n")
+          "What was rewritten and why; for an input or a shape the plan in words, or in another\n"
+          "format of Plan.explain.\n\n"
+          ">>> F = ts.FFT(1, (), ('X', 'K'))\n>>> print(F.N.explain())\n"
+          "Identity (X,) -> (X,)\nrewritten:\n"
+          "  FFT (X,) -> (K,) and its adjoint cancel\n<BLANKLINE>\n"
+          ">>> 'fft' in ts.FFT(1).explain(shape=8).lower()\nTrue\n")
       .def(
           "tree", [](nb::handle a) { return held(a).tree(); }, nb::sig("def tree(self) -> str"),
           "The operator with its parts, one a line.\n\n>>> 'Diagonal' in ts.Diagonal([1.0], "

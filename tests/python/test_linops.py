@@ -159,6 +159,31 @@ def test_plans(device, z):
     assert "FFT" in repr(ts.FFT(1)) and "FFT" in ts.FFT(1).tree()
 
 
+def test_explaining_without_an_input(z):
+    F, D = ts.FFT(2, ("C",)), ts.Diagonal(z[0], ("C", "Kx", "Ky"), ("C",))
+    assert "nothing was rewritten" in F.explain() and F.explain().startswith(F.tree())
+    A = 2.0 * D @ D @ F
+    assert all(word in A.explain() for word in ("rewritten:", "merged: one multiplication", "scalar 2 folded into"))
+    assert "and its adjoint became Diagonal" in A.N.explain()
+    with ts.config.using(rewrite=False, cache_adjoint_normal=False):
+        assert "nothing was rewritten" in F.N.explain()
+    with pytest.raises(ValueError, match="shape="):
+        F.explain(format="html")
+
+
+def test_plan_under_a_budget():
+    W, x = ts.ones((64, 64)), ts.ones(64)
+    A = ts.Dense(W, "MN", "N", "M")
+    plan = A.plan(x, budget={"sim:0": "8KiB"})
+    assert plan(x).tolist() == [64.0] * 64 and "sim:0" in plan.explain()
+    assert "sim:0" not in A.plan(x).explain()
+    assert A.plan(shape=64, dtype="float64", budget={"sim:0": "8KiB"})(x).tolist() == [64.0] * 64
+    with pytest.raises(ts.OutOfMemory, match="budget"):
+        A.plan(x, budget={"sim:0": 100})
+    with pytest.raises(TypeError, match="budget is a dict"):
+        A.plan(x, budget=3)
+
+
 def test_plan_from_several_threads(z):
     from concurrent.futures import ThreadPoolExecutor
 

@@ -81,4 +81,10 @@ std::string card(const NamedLinop& a) {
   return html::framed("tessera-linop", text);
 }
 
+std::string explain(const NamedLinop& a) {
+  std::string text = cat(a.tree(), a.notes().empty() ? "\nnothing was rewritten" : "\nrewritten:");
+  for (const std::string& n : a.notes()) text += cat("\n  ", n);
+  return text + "\n";
+}
+
 }  // namespace tessera
