@@ -171,7 +171,7 @@ def start(name, device, path, out, slow):
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("name", ["cg", "lsmr", "minres", "gmres", "fista", "lanczos"])
+@pytest.mark.parametrize("name", NAMES)
 def test_killed_and_resumed_bit_for_bit(main_device, name, tmp_path):
     whole = all_solvers(main_device)[name](rtol=0.0, maxiter=40)
     path, out = tmp_path / "run.npz", tmp_path / "out.npz"
