@@ -5,26 +5,29 @@
 #include <array>
 #include <cassert>
 #include <cstring>
+#include <type_traits>
 
 namespace tessera {
 namespace {
 
-// Elements one by one: the size is a constant, so each is one load and one store.
-template <int size, bool in>
-void move_elements(std::byte* dense, std::byte* strided, i64 stride, i64 count) {
-  for (i64 k = 0; k < count; ++k, dense += size, strided += stride)
-    in ? std::memcpy(strided, dense, size) : std::memcpy(dense, strided, size);
+// Runs one by one. Where their size is a constant, each is a load and a store.
+template <bool in, class Size>
+void move_each(Size size, std::byte* dense, std::byte* strided, i64 stride, i64 count) {
+  const auto n = static_cast<std::size_t>(size);
+  for (i64 k = 0; k < count; ++k, dense += n, strided += stride)
+    in ? std::memcpy(strided, dense, n) : std::memcpy(dense, strided, n);
 }
 
 template <bool in>
-bool move_small_runs(i64 run, std::byte* dense, std::byte* strided, i64 stride, i64 count) {
+void move_runs(i64 run, std::byte* dense, std::byte* strided, i64 stride, i64 count) {
+  const auto of = [&](auto size) { move_each<in>(size, dense, strided, stride, count); };
   switch (run) {
-    case 1: move_elements<1, in>(dense, strided, stride, count); return true;
-    case 2: move_elements<2, in>(dense, strided, stride, count); return true;
-    case 4: move_elements<4, in>(dense, strided, stride, count); return true;
-    case 8: move_elements<8, in>(dense, strided, stride, count); return true;
-    case 16: move_elements<16, in>(dense, strided, stride, count); return true;
-    default: return false;
+    case 1: return of(std::integral_constant<int, 1>{});
+    case 2: return of(std::integral_constant<int, 2>{});
+    case 4: return of(std::integral_constant<int, 4>{});
+    case 8: return of(std::integral_constant<int, 8>{});
+    case 16: return of(std::integral_constant<int, 16>{});
+    default: return of(run);
   }
 }
 
@@ -85,16 +88,15 @@ template <bool in>
 void BlockWalk::move(std::byte* buffer, i64 bytes) {
   assert(bytes <= left_);
   while (bytes > 0) {
-    if (within_ == 0 && run_ <= 16 && bytes >= run_ && !axes_.empty()) {
+    if (within_ == 0 && bytes >= run_ && !axes_.empty()) {
       const Axis& inner = axes_.back();
       const i64 count = std::min(inner.count - inner.index, bytes / run_);
-      if (move_small_runs<in>(run_, buffer, at_, inner.stride, count)) {
-        buffer += count * run_;
-        bytes -= count * run_;
-        left_ -= count * run_;
-        step(count);
-        continue;
-      }
+      move_runs<in>(run_, buffer, at_, inner.stride, count);
+      buffer += count * run_;
+      bytes -= count * run_;
+      left_ -= count * run_;
+      step(count);
+      continue;
     }
     const std::span<std::byte> piece = next(bytes);
     in ? std::memcpy(piece.data(), buffer, piece.size())

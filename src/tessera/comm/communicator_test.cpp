@@ -195,8 +195,8 @@ TEST(Ranks, SumsHaveTheSameBitsOnAllRanks) {
 TEST(Ranks, ExchangeOfStridedBlocks) {
   on_ranks([](Communicator comm) {
     const int p = comm.size(), me = comm.rank();
-    for (const i64 wide : {3, 97}) {
-      const i64 rows = 13, columns = wide * p;  // rows of each rank
+    for (const i64 wide : {3, 97, 3000, 5000}) {  // a message, a slot, runs that are read
+      const i64 rows = 13, columns = wide * p;    // rows of each rank
       Ints source(at(rows * columns)), target(at(rows * p * (wide + 2)), -7);
       for (i64 i = 0; i < rows; ++i)
         for (i64 j = 0; j < columns; ++j) source[at(i * columns + j)] = number(me, i * columns + j);

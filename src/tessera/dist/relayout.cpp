@@ -97,16 +97,23 @@ std::vector<TravelPart> parts_to_receive(const Array& out, const Shape& shape, c
   return parts;
 }
 
+bool has_long_runs(const Array& a) {
+  constexpr i64 long_run = 1 << 10;
+  if (a.is_contiguous()) return true;
+  const i64 last = a.ndim() - 1;
+  return a.layout().strides[last] == 1 && a.shape()[last] * size_of(a.dtype()) >= long_run;
+}
+
 // What stays on this rank, as it lay and as it will lie; empty handles where nothing does.
 struct Staying {
   Array from, to;
   void copy() const {
     if (from) to.copy_from(from);
   }
-  // One run of memory that one thread copies as well as several: it can go while messages do.
+  // Long runs of memory that one thread copies as well as several: they can go while messages do.
   bool rides_along() const {
     constexpr i64 worth_threads = i64{1} << 20;
-    return from && from.device() == cpu && from.is_contiguous() && to.is_contiguous() &&
+    return from && from.device() == cpu && has_long_runs(from) && has_long_runs(to) &&
            (from.bytes() <= worth_threads || num_threads() == 1);
   }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An array of doubles goes from rows over ranks to columns over ranks and back: one exchange of
 // strided blocks, beside MPI_Alltoallv with the packing or unpacking that it needs.
-//   mpirun -n 4 relayout_bench 1024      (mebibytes of the whole array)
+//   mpirun -n 4 relayout_bench 1024 8192      (mebibytes and rows of the whole array)
 #include <mpi.h>
 #include <sys/mman.h>
 
@@ -44,6 +44,7 @@ struct Case {
 
 std::vector<Block> row_parts(const Case& c) {  // of by_rows: the columns of each rank
   std::vector<Block> blocks;
+  blocks.reserve(static_cast<std::size_t>(c.p));
   for (int q = 0; q < c.p; ++q)
     blocks.push_back({q, reinterpret_cast<std::byte*>(c.by_rows), 8,
                       Layout::contiguous({c.high, c.columns}).slice(1, q * c.wide, c.wide)});
@@ -51,6 +52,7 @@ std::vector<Block> row_parts(const Case& c) {  // of by_rows: the columns of eac
 }
 std::vector<Block> column_parts(const Case& c) {  // of by_columns: the rows of each rank
   std::vector<Block> blocks;
+  blocks.reserve(static_cast<std::size_t>(c.p));
   for (int q = 0; q < c.p; ++q)
     blocks.push_back({q, reinterpret_cast<std::byte*>(c.by_columns), 8,
                       Layout::contiguous({c.rows, c.wide}).slice(0, q * c.high, c.high)});
@@ -102,7 +104,7 @@ int main(int argc, char** argv) {
   const Communicator comm = Communicator::world();
   const i64 bytes = (argc > 1 ? std::atoll(argv[1]) : 1024) << 20;
   Case c{comm, comm.size(), comm.rank(), 0, 0, 0, 0, nullptr, nullptr};
-  c.rows = 8192 / c.p * c.p;
+  c.rows = (argc > 2 ? std::atoll(argv[2]) : 8192) / c.p * c.p;
   c.columns = bytes / 8 / c.rows / c.p * c.p;
   c.high = c.rows / c.p;
   c.wide = c.columns / c.p;

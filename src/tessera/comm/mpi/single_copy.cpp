@@ -28,6 +28,14 @@ Offer Offer::of(const Block& block, i64 process) {
   return offer;
 }
 
+Offer Offer::through(const SlotPlace& place, const Block& block, i64 process) {
+  Offer offer;
+  offer.bytes = block.bytes();
+  offer.process = process;
+  offer.place = place;
+  return offer;
+}
+
 i64 Offer::wire_bytes() const {
   return static_cast<i64>(sizeof(Offer)) -
          (max_rank - ndim) * static_cast<i64>(sizeof(BlockWalk::Axis));

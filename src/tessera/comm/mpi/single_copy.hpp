@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tessera/comm/block.hpp"
+#include "tessera/comm/mpi/slot.hpp"
 #include "tessera/comm/mpi/world.hpp"
 
 namespace tessera::mpi {
@@ -20,12 +21,14 @@ struct Offer {
   std::uint64_t magic = word;
   i64 bytes = 0;
   i64 process = 0;  // 0: not to be read from memory, the bytes follow as a stream
+  SlotPlace place;  // where it has a file, the bytes come through that slot
   std::byte* start = nullptr;
   i64 run = 0, ndim = 0;
   BlockWalk::Axis axes[max_rank];
 
   // A block whose runs are long enough to be read one by one.
   static Offer of(const Block& block, i64 process);
+  static Offer through(const SlotPlace& place, const Block& block, i64 process);
   i64 wire_bytes() const;
 };
 

@@ -15,6 +15,15 @@ constexpr char taken = 1, as_stream = 2;
 // Where the way over the sender's memory begins to be the quicker one.
 constexpr i64 offered_bytes = 256 << 10;
 
+// Runs up to here are packed and unpacked through a slot in less time than the kernel takes to find
+// them: it pays for each run, and for each page in which one lies.
+constexpr i64 longest_slot_run = 32 << 10;
+
+bool goes_through_slot(const Block& block) {
+  const BlockWalk walk(block);
+  return !walk.contiguous() && walk.run() <= longest_slot_run;
+}
+
 bool offered(const Link& link, const Block& block) {
   return link.readable && block.bytes() >= offered_bytes;
 }
@@ -87,7 +96,15 @@ Sending::Sending(const Link& link, const Block& block) : link_(link), block_(&bl
     stream_->advance();
     return;
   }
-  offer_ = std::make_unique<Offer>(Offer::of(block, getpid()));
+  if (goes_through_slot(block)) {
+    writer_.emplace(block);
+    if (*writer_)
+      writer_->advance();
+    else
+      writer_.reset();
+  }
+  offer_ = std::make_unique<Offer>(writer_ ? Offer::through(writer_->place(), block, getpid())
+                                           : Offer::of(block, getpid()));
   link_.world.call([&] {
     return MPI_Isend(offer_.get(), static_cast<int>(offer_->wire_bytes()), MPI_BYTE, link_.rank,
                      data_tag, link_.comm, &offering_);
@@ -107,6 +124,8 @@ bool Sending::advance() {
     done_ = stream_->done() && link_.world.test(offering_);
     return moved || done_;
   }
+  if (writer_ && writer_->advance()) return true;
+  if (writer_ && writer_->met() && !writer_->done()) return false;  // no word before its end
   if (!link_.world.test(answering_)) return false;
   if (answer_ == as_stream)
     stream_.emplace(link_, *block_, Stream::Way::out);
@@ -118,6 +137,7 @@ bool Sending::advance() {
 void Sending::abandon() {
   drop(link_.world, offering_, false);
   drop(link_.world, answering_, true);
+  if (writer_) writer_->abandon();
   if (stream_) stream_->abandon();
   (void)offer_.release();
 }
@@ -141,10 +161,30 @@ void Receiving::open_offer(i64 length) {
                          offer_->magic == Offer::word && offer_->bytes == block_->bytes(),
                      operation_, ": rank ", link_.rank, " sends something else than the ",
                      block_->bytes(), " bytes that are expected");
-  if (offer_->process == 0)
+  if (offer_->process == 0) {
     stream_.emplace(link_, *block_, Stream::Way::in);
-  else
+  } else if (offer_->place.file < 0) {
     read_.emplace(*offer_, *block_);
+  } else {
+    reader_.emplace(static_cast<pid_t>(offer_->process), offer_->place, *block_);
+    if (!*reader_) answer(as_stream);
+  }
+}
+
+void Receiving::answer(char word) {
+  answer_ = word;
+  read_.reset();
+  reader_.reset();
+  link_.world.call([&] {
+    return MPI_Isend(&answer_, 1, MPI_CHAR, link_.rank, answer_tag, link_.comm, &answering_);
+  });
+  if (word == as_stream) stream_.emplace(link_, *block_, Stream::Way::in);
+}
+
+bool Receiving::empty_slot() {
+  if (!reader_->advance()) return false;
+  if (reader_->done()) answer(taken);
+  return true;
 }
 
 // Copies a part; at the end, or when the memory cannot be read after all, the sender is told.
@@ -153,17 +193,13 @@ bool Receiving::read_on() {
   require<CommError>(error != ESRCH, "waited for rank ", link_.rank, " in ", operation_,
                      ": its process ", offer_->process, " has ended");
   if (error == 0 && !read_->done()) return true;
-  answer_ = error == 0 ? taken : as_stream;
-  read_.reset();
-  link_.world.call([&] {
-    return MPI_Isend(&answer_, 1, MPI_CHAR, link_.rank, answer_tag, link_.comm, &answering_);
-  });
-  if (error != 0) stream_.emplace(link_, *block_, Stream::Way::in);
+  answer(error == 0 ? taken : as_stream);
   return true;
 }
 
 bool Receiving::advance() {
   if (read_) return read_on();
+  if (reader_) return empty_slot();
   if (stream_) {
     const bool moved = stream_->advance();
     done_ = stream_->done() && link_.world.test(answering_);

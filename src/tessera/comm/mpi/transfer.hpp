@@ -2,8 +2,9 @@
 #pragma once
 // One block on its way to, or from, one rank. advance() does what can be done without waiting and
 // says whether that was anything. Small blocks are one message; large ones are read from the
-// sender's memory where that is allowed, else they are a stream of pieces, packed where they are
-// strided, two at a time, so that no copy of the data is ever whole.
+// sender's memory where that is allowed, or come through a slot where their runs are short; else
+// they are a stream of pieces, packed where they are strided, two at a time, so that no copy of the
+// data is ever whole.
 //   Sending s(link, block);   while (!s.done()) s.advance();
 
 #include <memory>
@@ -66,6 +67,7 @@ class Sending {
   std::unique_ptr<Offer> offer_;
   char answer_ = 0;
   MPI_Request offering_ = MPI_REQUEST_NULL, answering_ = MPI_REQUEST_NULL;
+  std::optional<SlotWriter> writer_;
   std::optional<Stream> stream_;
 };
 
@@ -80,6 +82,8 @@ class Receiving {
  private:
   void open_offer(i64 length);
   bool read_on();
+  bool empty_slot();
+  void answer(char word);
 
   Link link_;
   const Block* block_;
@@ -89,6 +93,7 @@ class Receiving {
   char answer_ = 0;
   MPI_Request offering_ = MPI_REQUEST_NULL, answering_ = MPI_REQUEST_NULL;
   std::optional<RemoteRead> read_;
+  std::optional<SlotReader> reader_;
   std::optional<Stream> stream_;
 };
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/comm/mpi/slot.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tessera::mpi {
+namespace {
+
+static_assert(std::atomic<i64>::is_always_lock_free, "slots are shared by processes");
+
+constexpr i64 slots = 64, counts_bytes = 64 << 10;  // whole pages on every host
+static_assert(slots * static_cast<i64>(sizeof(Slot::Counts)) <= counts_bytes);
+constexpr auto all_bytes = static_cast<std::size_t>(counts_bytes + slots * Slot::bytes);
+
+std::byte* map(int file) {
+  if (file < 0) return nullptr;
+  void* found = mmap(nullptr, all_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return found == MAP_FAILED ? nullptr : static_cast<std::byte*>(found);
+}
+
+Slot slot_in(std::byte* start, i64 number) {
+  return {reinterpret_cast<Slot::Counts*>(start) + number,
+          start + counts_bytes + number * Slot::bytes};
+}
+
+// The slots of this process. Memory comes with the first use of a slot.
+struct Own {
+  int file = -1;
+  std::byte* start = nullptr;
+  std::vector<i64> free;
+  std::mutex mutex;
+
+  Own() : file(memfd_create("tessera", MFD_CLOEXEC)) {
+    if (file >= 0 && ftruncate(file, static_cast<off_t>(all_bytes)) == 0) start = map(file);
+    for (i64 k = slots; start != nullptr && k > 0; --k) free.push_back(k - 1);
+  }
+};
+Own& own() {
+  static auto* o = new Own;  // outlives the groups of static objects
+  return *o;
+}
+
+// Those of another one, seen until this process ends.
+std::byte* slots_of(pid_t process, i64 file) {
+  static auto* mutex = new std::mutex;
+  static auto* seen = new std::map<pid_t, std::byte*>;
+  const std::lock_guard lock(*mutex);
+  const auto [it, fresh] = seen->try_emplace(process, nullptr);
+  if (fresh) {
+    const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
+    const int opened = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    it->second = map(opened);
+    if (opened >= 0) close(opened);
+  }
+  return it->second;
+}
+
+}  // namespace
+
+SlotWriter::SlotWriter(const Block& block) : walk_(block) {
+  Own& o = own();
+  {
+    const std::lock_guard lock(o.mutex);
+    if (o.free.empty()) return;
+    place_ = {o.file, o.free.back()};
+    o.free.pop_back();
+  }
+  slot_ = slot_in(o.start, place_.number);
+  slot_.counts->filled.store(0, std::memory_order_relaxed);
+  slot_.counts->emptied.store(0, std::memory_order_relaxed);
+}
+
+SlotWriter::~SlotWriter() {
+  if (slot_.data == nullptr) return;
+  Own& o = own();
+  const std::lock_guard lock(o.mutex);
+  o.free.push_back(place_.number);
+}
+
+bool SlotWriter::done() const {
+  return walk_.left() == 0 && slot_.counts->emptied.load(std::memory_order_acquire) == filled_;
+}
+
+bool SlotWriter::advance() {
+  if (walk_.left() == 0 || slot_.counts->emptied.load(std::memory_order_acquire) != filled_)
+    return false;
+  walk_.pack(slot_.data, std::min(walk_.left(), Slot::bytes));
+  slot_.counts->filled.store(++filled_, std::memory_order_release);
+  return true;
+}
+
+SlotReader::SlotReader(pid_t process, const SlotPlace& place, const Block& block) : walk_(block) {
+  if (std::byte* start = slots_of(process, place.file)) slot_ = slot_in(start, place.number);
+}
+
+bool SlotReader::advance() {
+  if (slot_.counts->filled.load(std::memory_order_acquire) == emptied_) return false;
+  walk_.unpack(slot_.data, std::min(walk_.left(), Slot::bytes));
+  slot_.counts->emptied.store(++emptied_, std::memory_order_release);
+  return true;
+}
+
+}  // namespace tessera::mpi
