@@ -35,6 +35,14 @@ const PowerLines<R>* own_lines(const Pass& p) {
   return std::get<std::shared_ptr<const PowerLines<R>>>(p.own).get();
 }
 
+template <class R>
+void dense_lines(const PowerLines<R>& own, i64 count, const Complex<R>* from, i64 from_distance,
+                 Complex<R>* to, i64 to_distance, int sign, R scale, R* scratch) {
+  for (i64 l = 0; l < count; l += own.most_lines())
+    own.lines(std::min(own.most_lines(), count - l), from + l * from_distance, from_distance,
+              to + l * to_distance, to_distance, sign, scale, scratch);
+}
+
 // Lines in a buffer, from `a` to `b`; back: the second transform of a filter.
 template <class In, class Out>
 void transform_lines(const Pass& p, bool back, i64 lines, In* a, Out* b, std::byte* buffer) {
@@ -42,10 +50,8 @@ void transform_lines(const Pass& p, bool back, i64 lines, In* a, Out* b, std::by
     using R = typename RealOf<In>::type;
     if (const PowerLines<R>* own = own_lines<R>(p)) {
       R* const scratch = reinterpret_cast<R*>(buffer + p.own_offset);
-      for (i64 l = 0; l < lines; ++l)
-        own->line(a + l * p.in_distance, b + l * p.out_distance, back ? -p.sign : p.sign, R(1),
-                  scratch);
-      return;
+      return dense_lines(*own, lines, a, p.in_distance, b, p.out_distance, back ? -p.sign : p.sign,
+                         R(1), scratch);
     }
   }
   const LinePlan *const many = (back ? p.back_many : p.many).get(), *const one =
@@ -88,8 +94,7 @@ i64 run_own(const Pass& p, i64 lines, const Complex<R>* from, Complex<R>* to, co
   const R scale = static_cast<R>(p.scale);
   const i64 from_inner = p.from_strides.back(), to_inner = p.to_strides.back();
   if (!p.filter && p.from_step == 1 && p.to_step == 1) {
-    for (i64 l = 0; l < lines; ++l)
-      own->line(from + l * from_inner, to + l * to_inner, p.sign, scale, scratch);
+    dense_lines(*own, lines, from, from_inner, to, to_inner, p.sign, scale, scratch);
     return lines;
   }
   const i64 weight_inner = p.weight_strides.back();

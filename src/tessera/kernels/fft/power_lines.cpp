@@ -18,42 +18,69 @@
 namespace tessera {
 namespace {
 
-// Where passes read and write: register v of point i. Swap: parts in each other's place.
+// Where passes read and write. walk(i, v, by): register v of point i, then of point i + by, ...
+// Swap: parts in each other's place.
 template <class R, bool Swap>
 struct Source {
   const R* at;
-  i64 step;
-  TESSERA_INLINE Split<R> get(i64 i, i64 v) const {
-    const Split<R> z = load_split(at + i * step + v * 2 * lanes<R>);
-    if constexpr (Swap)
-      return swapped(z);
-    else
-      return z;
+  i64 step, next;  // from point to point, from register to register
+  struct Walk {
+    const R* p;
+    i64 by;
+    TESSERA_INLINE Split<R> get() {
+      const Split<R> z = load_split(p);
+      p += by;
+      if constexpr (Swap)
+        return swapped(z);
+      else
+        return z;
+    }
+  };
+  TESSERA_INLINE Walk walk(i64 i, i64 v, i64 by) const {
+    return {at + i * step + v * next, by * step};
   }
 };
 template <class R, bool Swap>
 struct Target {
   R* at;
-  i64 step;
+  i64 step, next;
   R scale;
-  TESSERA_INLINE void put(i64 i, i64 v, const Split<R>& z) const {
-    const Split<R> s = z * in_all_lanes(scale);
-    R* const p = at + i * step + v * 2 * lanes<R>;
-    if constexpr (Swap)
-      store_split(p, swapped(s));
-    else
-      store_split(p, s);
+  struct Walk {
+    R* p;
+    i64 by;
+    Register<R> scale;
+    TESSERA_INLINE void put(const Split<R>& z) {
+      const Split<R> s = z * scale;
+      if constexpr (Swap)
+        store_split(p, swapped(s));
+      else
+        store_split(p, s);
+      p += by;
+    }
+  };
+  TESSERA_INLINE Walk walk(i64 i, i64 v, i64 by) const {
+    return {at + i * step + v * next, by * step, in_all_lanes(scale)};
   }
 };
 template <class R>
 struct Buffer {
   R* at;
   i64 step;
-  TESSERA_INLINE Split<R> get(i64 i, i64 v) const {
-    return load_blocked(at + i * step + v * 2 * lanes<R>);
-  }
-  TESSERA_INLINE void put(i64 i, i64 v, const Split<R>& z) const {
-    store_blocked(at + i * step + v * 2 * lanes<R>, z);
+  struct Walk {
+    R* p;
+    i64 by;
+    TESSERA_INLINE Split<R> get() {
+      const Split<R> z = load_blocked(p);
+      p += by;
+      return z;
+    }
+    TESSERA_INLINE void put(const Split<R>& z) {
+      store_blocked(p, z);
+      p += by;
+    }
+  };
+  TESSERA_INLINE Walk walk(i64 i, i64 v, i64 by) const {
+    return {at + i * step + v * 2 * lanes<R>, by * step};
   }
 };
 // A buffer whose points are multiplied by a weight on their way in, and turned for the way back:
@@ -65,71 +92,87 @@ struct Weighted {
   const W* weight;
   i64 weight_step;
   R sign;  // of the weight's imaginary part
-  TESSERA_INLINE void put(i64 i, i64 v, const Split<R>& z) const {
-    const W* const w = weight + i * weight_step;
-    if constexpr (std::is_same_v<W, R>) {
-      const Register<R> factor = Same ? in_all_lanes(*w) : load_register(w + v * lanes<R>);
-      buffer.put(i, v, swapped(z * factor));
-    } else {
-      Split<R> factor;
-      if constexpr (Same)
-        factor = {in_all_lanes(w->re), in_all_lanes(w->im)};
-      else
-        factor = load_split(reinterpret_cast<const R*>(w + v * lanes<R>));
-      factor.im *= sign;
-      buffer.put(i, v, swapped(z * factor));
+  struct Walk {
+    typename Buffer<R>::Walk to;
+    const W* w;
+    i64 by;
+    R sign;
+    TESSERA_INLINE void put(const Split<R>& z) {
+      if constexpr (std::is_same_v<W, R>) {
+        const Register<R> factor = Same ? in_all_lanes(*w) : load_register(w);
+        to.put(swapped(z * factor));
+      } else {
+        Split<R> factor;
+        if constexpr (Same)
+          factor = {in_all_lanes(w->re), in_all_lanes(w->im)};
+        else
+          factor = load_split(reinterpret_cast<const R*>(w));
+        factor.im *= sign;
+        to.put(swapped(z * factor));
+      }
+      w += by;
     }
+  };
+  TESSERA_INLINE Walk walk(i64 i, i64 v, i64 by) const {
+    return {buffer.walk(i, v, by), weight + i * weight_step + (Same ? 0 : v * lanes<R>),
+            by * weight_step, sign};
   }
 };
 
-// Radix * m points of s neighbours, `registers` each. The turns are those of the results of every
-// p > 0; a last pass (m = 1) has none.
-template <class R, int Radix, class In, class Out>
-[[gnu::noinline]] void pass(i64 m, i64 s, i64 registers, const R* turns, const In in,
+// Radix * m points of s neighbours, `registers` each. A last pass (m = 1) has no turns.
+template <class R, int Radix, bool Last, class In, class Out>
+[[gnu::noinline]] void pass(i64 m, i64 s, i64 registers, const R* __restrict turns, const In in,
                             const Out out) {
   for (i64 p = 0; p < m; ++p, turns += 2 * (Radix - 1))
     for (i64 q = 0; q < s; ++q)
       for (i64 v = 0; v < registers; ++v) {
         Split<R> x[Radix];
+        auto from = in.walk(q + s * p, v, s * m);
 #pragma GCC unroll 8
-        for (int k = 0; k < Radix; ++k) x[k] = in.get(q + s * (p + m * k), v);
+        for (int k = 0; k < Radix; ++k) x[k] = from.get();
         transform(x);
-        if (m > 1) {
+        if constexpr (!Last) {
 #pragma GCC unroll 8
           for (int k = 1; k < Radix; ++k)
             x[k] = x[k] * Split<R>{in_all_lanes(turns[2 * k - 2]), in_all_lanes(turns[2 * k - 1])};
         }
+        auto to = out.walk(q + s * Radix * p, v, s);
 #pragma GCC unroll 8
-        for (int k = 0; k < Radix; ++k) out.put(q + s * (Radix * p + k), v, x[k]);
+        for (int k = 0; k < Radix; ++k) to.put(x[k]);
       }
 }
 
-// The first pass over a dense line.
+// The first pass over dense lines, one in each of `registers`.
 template <class R, int Radix, class In>
-[[gnu::noinline]] void line_pass(i64 m, const R* turns, const In in, R* out) {
+[[gnu::noinline]] void line_pass(i64 m, i64 registers, const R* __restrict turns, const In in,
+                                 R* out) {
   constexpr int width = lanes<R>;
-  for (i64 p = 0; p < m; p += width, turns += 2 * width * (Radix - 1)) {
-    Split<R> x[Radix];
+  for (i64 p = 0; p < m; p += width, turns += 2 * width * (Radix - 1))
+    for (i64 v = 0; v < registers; ++v) {
+      Split<R> x[Radix];
+      auto from = in.walk(p / width, v, m / width);
 #pragma GCC unroll 8
-    for (int k = 0; k < Radix; ++k) x[k] = in.get(0, (p + m * k) / width);
-    transform(x);
+      for (int k = 0; k < Radix; ++k) x[k] = from.get();
+      transform(x);
 #pragma GCC unroll 8
-    for (int k = 1; k < Radix; ++k) x[k] = x[k] * load_blocked(turns + (k - 1) * 2 * width);
+      for (int k = 1; k < Radix; ++k) x[k] = x[k] * load_blocked(turns + (k - 1) * 2 * width);
+#pragma GCC unroll 8
+      for (int k = 0; k < Radix; k += width) transpose(x + k);
+      const i64 unit = 2 * width * registers;
+      R* to = out + p * (Radix / width) * unit + v * 2 * width;
 #pragma GCC unroll 4
-    for (int k = 0; k < Radix; k += width) {
-      transpose(x + k);
+      for (int l = 0; l < width; ++l)
 #pragma GCC unroll 4
-      for (int l = 0; l < width; ++l) store_blocked(out + 2 * ((p + l) * Radix + k), x[k + l]);
+        for (int k = 0; k < Radix; k += width, to += unit) store_blocked(to, x[k + l]);
     }
-  }
 }
 
-template <class R, class In, class Out>
+template <bool Last, class R, class In, class Out>
 void pass(int radix, i64 m, i64 s, i64 registers, const R* turns, const In& in, const Out& out) {
   if (radix == 8)
-    pass<R, 8>(m, s, registers, turns, in, out);
+    pass<R, 8, Last>(m, s, registers, turns, in, out);
   else
-    pass<R, 4>(m, s, registers, turns, in, out);
+    pass<R, 4, Last>(m, s, registers, turns, in, out);
 }
 
 // exp(-2 pi i p k / n), exact at the corners.
@@ -183,40 +226,39 @@ R* PowerLines<R>::rest(i64 step, i64 registers, const Out& out, R* a, R* b) cons
   const i64 width = 2 * lanes<R>;
   for (std::size_t i = 1; i + 1 < radices_.size(); ++i) {
     n /= radices_[i];
-    pass(radices_[i], n, step * registers, 1, turns_[i].data(), Buffer<R>{a, width},
-         Buffer<R>{b, width});
+    pass<false>(radices_[i], n, step * registers, 1, turns_[i].data(), Buffer<R>{a, width},
+                Buffer<R>{b, width});
     std::swap(a, b);
     step *= radices_[i];
   }
-  pass(radices_.back(), 1, step, registers, static_cast<const R*>(nullptr),
-       Buffer<R>{a, width * registers}, out(b));
+  pass<true>(radices_.back(), 1, step, registers, static_cast<const R*>(nullptr),
+             Buffer<R>{a, width * registers}, out(b));
   return b;
 }
 
 template <class R>
 template <class In, class Out>
 R* PowerLines<R>::run_columns(i64 registers, const In& in, const Out& out, R* a, R* b) const {
-  pass(radices_[0], points_ / radices_[0], 1, registers, turns_[0].data(), in,
-       Buffer<R>{a, 2 * lanes<R> * registers});
+  pass<false>(radices_[0], points_ / radices_[0], 1, registers, turns_[0].data(), in,
+              Buffer<R>{a, 2 * lanes<R> * registers});
   return rest(radices_[0], registers, out, a, b);
 }
 
 template <class R>
-void PowerLines<R>::line(const C* from, C* to, int sign, R scale, R* scratch) const {
-  R* const other = scratch + 2 * points_;
+void PowerLines<R>::lines(i64 count, const C* from, i64 from_distance, C* to, i64 to_distance,
+                          int sign, R scale, R* scratch) const {
+  constexpr i64 width = 2 * column_step;
   auto run = [&]<bool Swap>() {
-    const Source<R, Swap> in{reinterpret_cast<const R*>(from), 0};
+    const Source<R, Swap> in{reinterpret_cast<const R*>(from), width, 2 * from_distance};
+    const Target<R, Swap> out{reinterpret_cast<R*>(to), width, 2 * to_distance, scale};
     const i64 m = points_ / radices_[0];
     if (radices_[0] == 8)
-      line_pass<R, 8>(m, line_turns_.data(), in, scratch);
+      line_pass<R, 8>(m, count, line_turns_.data(), in, scratch);
     else
-      line_pass<R, 4>(m, line_turns_.data(), in, scratch);
+      line_pass<R, 4>(m, count, line_turns_.data(), in, scratch);
     rest(
-        radices_[0] / lanes<R>, 1,
-        [&](R*) {
-          return Target<R, Swap>{reinterpret_cast<R*>(to), 2 * lanes<R>, scale};
-        },
-        scratch, other);
+        radices_[0] / column_step, count, [&](R*) { return out; }, scratch,
+        scratch + 2 * points_ * count);
   };
   sign < 0 ? run.template operator()<false>() : run.template operator()<true>();
 }
@@ -226,9 +268,10 @@ void PowerLines<R>::columns(i64 count, const C* from, i64 from_step, C* to, i64 
                             R scale, R* scratch) const {
   auto run = [&]<bool Swap>() {
     run_columns(
-        count / column_step, Source<R, Swap>{reinterpret_cast<const R*>(from), 2 * from_step},
+        count / column_step,
+        Source<R, Swap>{reinterpret_cast<const R*>(from), 2 * from_step, 2 * column_step},
         [&](R*) {
-          return Target<R, Swap>{reinterpret_cast<R*>(to), 2 * to_step, scale};
+          return Target<R, Swap>{reinterpret_cast<R*>(to), 2 * to_step, 2 * column_step, scale};
         },
         scratch, scratch + 2 * points_ * count);
   };
@@ -242,7 +285,7 @@ void PowerLines<R>::run_filter(i64 registers, const C* from, i64 from_step,
                                R* scratch) const {
   R* const other = scratch + 2 * points_ * registers * lanes<R>;
   const i64 width = 2 * lanes<R> * registers;
-  const Source<R, Swap> in{reinterpret_cast<const R*>(from), 2 * from_step};
+  const Source<R, Swap> in{reinterpret_cast<const R*>(from), 2 * from_step, 2 * column_step};
   R* filled = nullptr;
   auto there = [&]<class W, bool Same>(const W* w) {
     filled = run_columns(
@@ -261,7 +304,7 @@ void PowerLines<R>::run_filter(i64 registers, const C* from, i64 from_step,
   run_columns(
       registers, Buffer<R>{filled, width},
       [&](R*) {
-        return Target<R, !Swap>{reinterpret_cast<R*>(to), 2 * to_step, scale};
+        return Target<R, !Swap>{reinterpret_cast<R*>(to), 2 * to_step, 2 * column_step, scale};
       },
       filled == scratch ? other : scratch, filled);
 }

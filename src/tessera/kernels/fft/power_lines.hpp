@@ -4,8 +4,9 @@
 // fast: passes of four and eight points in registers, between buffers that stay in the first cache.
 // A dense line fills registers with neighbours of its own; neighbouring columns fill them with one
 // element of each, and go into the buffers and out of them without a transposition.
-//   PowerLines<float> lines(256);   lines.line(x, y, -1, 1.0f, scratch);
+//   PowerLines<float> line(256);   line.lines(8, x, 256, y, 256, -1, 1.0f, scratch);
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -34,13 +35,16 @@ class TESSERA_API PowerLines {
   explicit PowerLines(i64 points);
 
   // Elements of scratch memory, which starts on a boundary of 16 bytes, for any of the calls.
-  i64 scratch() const { return 2 * 2 * points_ * most_columns(); }
+  i64 scratch() const { return 2 * 2 * points_ * std::max(most_columns(), most_lines()); }
   // Columns are taken in groups of `column_step`, at most `most_columns()` at once.
   static constexpr i64 column_step = 16 / static_cast<i64>(sizeof(R));
   i64 most_columns() const { return column_step * (points_ <= 128 ? 4 : 2); }
+  // Dense lines at once: the turns of a pass serve all of them.
+  i64 most_lines() const { return std::clamp<i64>(1024 / points_, 1, 16); }
 
   // to = scale * DFT(from), sign -1 forward, +1 backward. `from` may be `to`.
-  void line(const C* from, C* to, int sign, R scale, R* scratch) const;
+  void lines(i64 count, const C* from, i64 from_distance, C* to, i64 to_distance, int sign, R scale,
+             R* scratch) const;
   void columns(i64 count, const C* from, i64 from_step, C* to, i64 to_step, int sign, R scale,
                R* scratch) const;
   // to = scale * DFT^-1(weight * DFT(from)), the inverse without a scale of its own.

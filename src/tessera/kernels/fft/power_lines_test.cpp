@@ -88,21 +88,38 @@ TYPED_TEST(PowerLinesTest, HasPowersOfTwo) {
 }
 
 TYPED_TEST(PowerLinesTest, DenseLines) {
-  for (i64 n = 16; n <= 4096; n *= 2)
-    for (int sign : {-1, 1}) {
-      const PowerLines<TypeParam> lines(n);
-      auto scratch = this->scratch_of(lines);
-      auto x = this->filled(n + 1, 1, 1);  // starts on no boundary of registers
-      const Field want = transformed(this->column(x, n, 1, 1), sign);
-      std::vector<Complex<TypeParam>> y(static_cast<std::size_t>(n + 2),
-                                        Complex<TypeParam>(this->gap, this->gap));
-      lines.line(x.data() + 1, y.data() + 1, sign, TypeParam(0.5), scratch.data());
-      this->expect_close(this->column(y, n, 1, 1), want, 0.5, 1);
-      EXPECT_TRUE(y.front().re == this->gap && y.back().re == this->gap) << n << " points";
-      lines.line(x.data() + 1, x.data() + 1, sign, TypeParam(2), scratch.data());
-      this->expect_close(this->column(x, n, 1, 1), want, 2, 1);
-      if (this->HasFatalFailure()) return;
-    }
+  using C = Complex<TypeParam>;
+  for (i64 n = 16; n <= 4096; n *= 2) {
+    const PowerLines<TypeParam> lines(n);
+    auto scratch = this->scratch_of(lines);
+    for (i64 count : {i64{1}, lines.most_lines()})
+      for (int sign : {-1, 1}) {
+        // Lines with gaps between them, none on a boundary of registers.
+        const i64 far = n + 3, wide = n + 5;
+        auto x = this->filled(count * far + 1, 1, 1);
+        const auto before = x;
+        std::vector<C> y(static_cast<std::size_t>(count * wide + 1), C(this->gap, this->gap));
+        lines.lines(count, x.data() + 1, far, y.data() + 1, wide, sign, TypeParam(0.5),
+                    scratch.data());
+        lines.lines(count, x.data() + 1, far, x.data() + 1, far, sign, TypeParam(2),
+                    scratch.data());
+        auto part = [n](const std::vector<C>& all, i64 first) {
+          return std::vector<C>(all.begin() + first, all.begin() + first + n);
+        };
+        for (i64 l = 0; l < count; ++l) {
+          for (i64 i = l * wide + 1 + n; i < (l + 1) * wide; ++i)
+            ASSERT_EQ(y[static_cast<std::size_t>(i)].re, this->gap) << n << " points";
+          if (l != 0 && l + 1 != count) continue;
+          const Field want = transformed(this->column(part(before, l * far + 1), n, 1, 0), sign);
+          this->expect_close(this->column(part(y, l * wide + 1), n, 1, 0), want, 0.5, 1);
+          this->expect_close(this->column(part(x, l * far + 1), n, 1, 0), want, 2, 1);
+        }
+        for (i64 l = 0; l + 1 < count; ++l)
+          for (i64 i = l * far + 1 + n; i < (l + 1) * far + 1; ++i)
+            ASSERT_EQ(x[static_cast<std::size_t>(i)].im, before[static_cast<std::size_t>(i)].im);
+        if (this->HasFatalFailure()) return;
+      }
+  }
 }
 
 TYPED_TEST(PowerLinesTest, Columns) {
