@@ -29,6 +29,9 @@ add_library(tessera_cuda MODULE ${cuda_sources})
 target_compile_definitions(tessera_cuda PRIVATE TESSERA_BUILDING_PLUGIN)
 target_compile_options(tessera_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
   --expt-relaxed-constexpr --extended-lambda -Xcompiler=-Wall -diag-suppress=20012,186,445>)
+if(TESSERA_CUDA_QUICK)  # but for wgmma, which ptxas compiles only when it optimises
+  target_compile_options(tessera_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcicc=-O0 -Xptxas=-O0>)
+endif()
 if("${TESSERA_CUDA_ARCHITECTURES}" MATCHES "90" AND sm90a_sources)
   add_library(tessera_cuda_sm90a OBJECT ${sm90a_sources})
   set_target_properties(tessera_cuda_sm90a PROPERTIES
