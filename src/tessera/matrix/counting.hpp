@@ -9,8 +9,6 @@ namespace tessera {
 
 inline bool all_of(const Array& a) { return reduce(ReduceOp::all, a).item().as<bool>(); }
 inline bool any_of(const Array& a) { return reduce(ReduceOp::any, a).item().as<bool>(); }
-inline i64 nonzeros(const Array& a) {
-  return reduce(ReduceOp::count_nonzero, a).item().as<i64>();
-}
+inline i64 nonzeros(const Array& a) { return reduce(ReduceOp::count_nonzero, a).item().as<i64>(); }
 
 }  // namespace tessera
