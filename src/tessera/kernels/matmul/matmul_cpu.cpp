@@ -5,6 +5,7 @@
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/matmul/blas.hpp"
+#include "tessera/kernels/matmul/few_columns.hpp"
 #include "tessera/kernels/matmul/loops.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 
@@ -42,7 +43,7 @@ Form form_of(const View2& v) {
   return f;
 }
 
-enum class Path : std::uint8_t { nothing, loops, dot, gemv, gemm };
+enum class Path : std::uint8_t { nothing, loops, dot, gemv, few, gemm };
 
 struct State {
   Path path = Path::nothing;
@@ -140,6 +141,12 @@ bool has_blas(DType t) {
 }
 bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 
+// A matrix, whose rows lie in one piece each, by a few columns that do.
+bool has_few_columns(const State& s, DType dtype) {
+  return (dtype == DType::f32 || dtype == DType::f64) && s.a.column_step == 1 &&
+         s.b.row_step == 1 && is_for_few_columns(s.m, s.n, s.k);
+}
+
 Path choose_path(const State& s, DType dtype) {
   if (s.m == 0 || s.n == 0 || s.batch == 0) return Path::nothing;
   if (!has_blas(dtype) && !is_half(dtype)) return Path::loops;
@@ -150,7 +157,7 @@ Path choose_path(const State& s, DType dtype) {
   if (s.n == 1 && s.form_a.ld > 0 && !s.conj_b && s.m <= blas::max_size &&
       fits(s.k, s.b.row_step) && fits(s.m, s.m == 1 ? 1 : s.c.row_step))
     return Path::gemv;
-  return Path::gemm;
+  return has_few_columns(s, dtype) ? Path::few : Path::gemm;
 }
 
 i64 padded(i64 bytes) { return (bytes + alignment - 1) / alignment * alignment; }
@@ -299,8 +306,22 @@ void dot_one(const State& s, const T* a, const T* b, T* c) {
   *c = beta == T(0) ? sum : sum + beta * *c;
 }
 
+template <class T>
+void few_one(const State& s, const T* a, const T* b, T* c) {
+  const FewColumns args{
+      s.n,        s.k,      s.a.row_step, s.b.column_step, s.c.row_step, s.c.column_step,
+      s.alpha.re, s.beta.re};
+  const i64 rows = std::max<i64>(2, (i64{1} << 15) / s.k);  // of a piece of work for a thread
+  if (s.tasks > 1) return few_columns(args, a, b, c, 0, s.m);
+  parallel_for((s.m - 1) / rows + 1, 1, [&](i64 begin, i64 end) {
+    few_columns(args, a, b, c, begin * rows, std::min(end * rows, s.m));
+  });
+}
+
 template <class S, class T>
 void blas_one(const State& s, const S* a, const S* b, S* c, std::byte* slot) {
+  if constexpr (std::is_same_v<S, T> && !is_complex_v<T>)
+    if (s.path == Path::few) return few_one<T>(s, a, b, c);
   if constexpr (std::is_same_v<S, T>) {
     if (s.path == Path::gemv) return gemv_one<T>(s, a, b, c);
     if (s.path == Path::dot) return dot_one<T>(s, a, b, c);
@@ -403,6 +424,10 @@ Prepared prepare_matmul_cpu(const MatmulSpec& spec, Device) {
   // A row vector times a matrix, or an output that lies in columns: the transposed product.
   const Form out = form_of(s.c);
   if ((s.m == 1 && s.n > 1) || (out.ld > 0 && out.turned && s.n > 1)) turn(s);
+  if (s.m < s.n) {  // a few rows are a few columns of the transposed product
+    turn(s);
+    if (!has_few_columns(s, spec.out.dtype)) turn(s);
+  }
   s.form_a = form_of(s.a);
   s.form_b = form_of(s.b);
   s.form_c = form_of(s.c);

@@ -159,6 +159,22 @@ TEST(MatmulKernel, ConjugatesAndFactors) {
           }
 }
 
+// A matrix by a few columns, or a few rows by a matrix, that lie in one piece each.
+TEST(MatmulKernel, FewColumns) {
+  const c128 factors[][2] = {{{1, 0}, {0, 0}}, {{2, 0}, {3, 0}}};
+  for (const i64 few : {2, 3, 4, 5, 8})
+    for (auto [alpha, beta] : factors)
+      for (Lay out : {Lay::dense, Lay::exchanged, Lay::gaps}) {
+        for (Case c : {Case{1, 131, few, 517}, Case{1, few, 67, 1103}, Case{3, 64, few, 1025}}) {
+          c.alpha = alpha;
+          c.beta = beta;
+          check<float>(c, Lay::dense, Lay::exchanged, out);
+          check<double>(c, Lay::dense, Lay::exchanged, out);
+          if (HasFatalFailure()) return;
+        }
+      }
+}
+
 // Batches that are spread over the threads, with and without a workspace.
 TEST(MatmulKernel, LargeBatches) {
   for (Lay lay : {Lay::dense, Lay::gaps}) {
