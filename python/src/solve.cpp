@@ -146,11 +146,11 @@ Spectrum spectrum_from(const std::string& name) {
   throw ArgumentError(cat("eigs: which '", name, "'; expected LM, SM, LR, SR, LI or SI"));
 }
 
-EigenResult solve_eigs(nb::handle a, Options o, i64 k, const std::string& which, i64 ncv,
+EigenResult solve_eigs(nb::handle a, Options o, i64 k, const std::string& which, i64 ncv, i64 block,
                        nb::handle shape, nb::handle dtype, nb::handle device, std::uint64_t seed) {
   const NamedLinop op = linop_from(a, "eigs");
   const Space space = space_from(op, "eigs", o, shape, dtype, device);
-  const EigsSettings s{k, spectrum_from(which), ncv, seed};
+  const EigsSettings s{k, spectrum_from(which), ncv, block, seed};
   return released([&] { return eigs(op, space, s, o); });
 }
 
@@ -230,11 +230,11 @@ void bind_spectra(nb::module_& m) {
         nb::sig("def _lanczos(A: NamedLinop, options: _SolveOptions, k: int, which: str, ncv: int, "
                 "reorthogonalize: bool, shape: ShapeLike | None, dtype: DTypeLike | None, device: "
                 "DeviceLike | None, seed: int) -> EigenResult"));
-  m.def("_eigs", &solve_eigs, "A"_a, "options"_a, "k"_a, "which"_a, "ncv"_a, "shape"_a.none(),
-        "dtype"_a.none(), "device"_a.none(), "seed"_a,
+  m.def("_eigs", &solve_eigs, "A"_a, "options"_a, "k"_a, "which"_a, "ncv"_a, "block"_a,
+        "shape"_a.none(), "dtype"_a.none(), "device"_a.none(), "seed"_a,
         nb::sig("def _eigs(A: NamedLinop, options: _SolveOptions, k: int, which: str, ncv: int, "
-                "shape: ShapeLike | None, dtype: DTypeLike | None, device: DeviceLike | None, "
-                "seed: int) -> EigenResult"));
+                "block: int, shape: ShapeLike | None, dtype: DTypeLike | None, "
+                "device: DeviceLike | None, seed: int) -> EigenResult"));
   m.def("_svd", &solve_svd, "A"_a, "options"_a, "k"_a, "ncv"_a, "shape"_a.none(), "dtype"_a.none(),
         "device"_a.none(), "seed"_a,
         nb::sig("def _svd(A: NamedLinop, options: _SolveOptions, k: int, ncv: int, shape: "

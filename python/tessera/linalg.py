@@ -342,6 +342,7 @@ def eigs(
     *,
     x0: Any = None,
     ncv: int | None = None,
+    block: int = 1,
     shape: int | Sequence[int] | None = None,
     dtype: Any = None,
     device: Any = None,
@@ -350,15 +351,22 @@ def eigs(
     atol: float = 0.0,
     maxiter: int = 10000,
 ) -> EigResult:
-    """A few eigenvalues of a large square matrix or a :class:`tessera.NamedLinop`, by the Krylov-Schur method.
+    """A few eigenvalues of a large square matrix or a :class:`tessera.NamedLinop`, by the block Krylov-Schur method.
 
     ``which`` is LM, SM (magnitude), LR, SR (real part), LI or SI (imaginary part), as in SciPy; the basis has ``ncv``
-    vectors, ``maxiter`` counts applications of A. Values and vectors (*ishape, k) are complex. A RuntimeError says when
-    ``maxiter`` was not enough. The smallest values of a matrix are found by its factors; of an operator they need many.
+    vectors. Values and vectors (*ishape, k) are complex. The smallest values of a matrix are found by its factors; of
+    an operator they need many applications. ``maxiter`` counts applications of A, each to ``block`` vectors; a
+    RuntimeError says when they were not enough.
+
+    An eigenvalue that is one ``m`` times is sure to be found ``m`` times with a ``block`` of ``m`` vectors or more. A
+    matrix is read once for all vectors of a block.
 
     >>> values, vectors = ts.linalg.eigs(ts.Diagonal([1.0, 2.0, 5.0, -3.0, 0.5], ("X",)), 2)
     >>> values.numpy().real.round(6).tolist()
     [5.0, -3.0]
+    >>> values, vectors = ts.linalg.eigs(ts.Diagonal([7.0, 7.0] + [1.0] * 40, ("X",)), 2, block=2)
+    >>> values.numpy().real.round(6).tolist()
+    [7.0, 7.0]
     """
     inverted = which == "SM" and not isinstance(A, NamedLinop)
     if isinstance(A, AnyMatrix) and not inverted:
@@ -373,10 +381,13 @@ def eigs(
         A = Dense(matrix)
         if inverted:
             factored = _lu_factor(matrix)
-            A = SimpleLinop(factored.solve, lambda y: factored.solve(y, "C"), name="inverse")
+            names = ("...", "N")  # vectors of a block lie one above the other
+            A = SimpleLinop(
+                lambda x: factored.solve(x.T).T, lambda y: factored.solve(y.T, "C").T, None, names, name="inverse"
+            )
             shape = matrix.shape[-1:] if shape is None else shape
     options = _solve_options(x0, rtol, atol, maxiter, None, False, None, 0)
-    result = _eigs(A, options, k, "LM" if inverted else which, ncv or 0, shape, dtype, device, seed)
+    result = _eigs(A, options, k, "LM" if inverted else which, ncv or 0, block, shape, dtype, device, seed)
     if not result.converged:
         raise BackendError(
             f"eigs: {k} eigenvalues ({which}) have not converged after {result.iterations} applications; "

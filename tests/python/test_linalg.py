@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dense linear algebra against NumPy and SciPy: random shapes, stacks, strides and dtypes, and what cannot be done."""
 
+import itertools
 import math
 
 import numpy as np
@@ -361,8 +362,78 @@ def test_few_eigenvalues_of_operators_and_failures() -> None:
         la.eigs(np.diag(np.linspace(1, 1.001, 500)), 3, maxiter=25)
     with pytest.raises(ValueError, match="which"):
         la.eigs(np.eye(9), 2, "XX")
-    with pytest.raises(ValueError, match="expected 1 to 2"):
-        la.eigs(np.eye(4), 3)
+    with pytest.raises(ValueError, match="expected 1 to 4"):
+        la.eigs(np.eye(4), 5)
+    with pytest.raises(ValueError, match="block 0; expected one vector or more"):
+        la.eigs(np.eye(9), 2, block=0)
+    with pytest.raises(ValueError, match=r"ncv 9 must exceed k \+ block = 9"):
+        la.eigs(np.eye(90), 6, ncv=9, block=3)
+
+
+def near_defective(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Three eigenvalues that are almost one, with almost one vector."""
+    j = np.diag(np.linspace(0, 1, n))
+    j[:3, :3] = [[2, 1e-3, 0], [0, 2 + 1e-6, 1e-3], [0, 0, 2]]
+    u = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    return u @ j @ u.T
+
+
+def three_times(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Not normal, its largest eigenvalue there three times."""
+    x = np.eye(n) + 0.3 / np.sqrt(n) * rng.standard_normal((n, n))
+    return x @ np.diag(np.concatenate([[5, 5, 5], np.linspace(0, 4, n - 3)])) @ np.linalg.inv(x)
+
+
+KINDS = {
+    "symmetric": lambda rng, n: (lambda a: a + a.T)(rng.standard_normal((n, n))),
+    "any": lambda rng, n: rng.standard_normal((n, n)),
+    "complex": lambda rng, n: rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n)),
+    "multiple": three_times,
+    "near defective": near_defective,
+    "identity": lambda rng, n: np.eye(n),
+    "zero": lambda rng, n: np.zeros((n, n)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("block", [1, 3, 4])
+def test_few_eigenvalues_in_blocks(kind: str, block: int) -> None:
+    a = KINDS[kind](np.random.default_rng(3), 120)
+    size = max(1.0, np.abs(a).max())
+    for k, which in ((1, "LM"), (4, "LR"), (5, "LM")):
+        values, vectors = (x.numpy() for x in la.eigs(a, k, which, block=block))
+        rank = np.abs if which == "LM" else np.real
+        best = np.sort(rank(np.linalg.eigvals(a)))[::-1][:k]
+        assert np.abs(np.sort(rank(values))[::-1] - best).max() < 1e-6 * size
+        assert np.abs(a @ vectors - vectors * values).max() < 1e-8 * size
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 24])
+@pytest.mark.parametrize("which", ["LM", "SM"])
+def test_all_eigenvalues_of_small_matrices_in_blocks(n: int, which: str) -> None:
+    for block, dtype in itertools.product((1, 2, 9), ("float64", "complex128")):
+        a = numbers(np.random.default_rng(5), (n, n), dtype)
+        values, vectors = (x.numpy() for x in la.eigs(a, n, which, block=block))
+        expected = np.sort(np.abs(np.linalg.eigvals(a)))
+        assert np.abs(np.sort(np.abs(values)) - expected).max() < 1e-9
+        assert np.abs(a @ vectors - vectors * values).max() < 1e-9
+
+
+def test_blocks_of_operators_that_take_one_vector_at_a_time() -> None:
+    d = np.concatenate([np.full(3, 7.0), np.linspace(0, 5, 97)])
+    seen = []
+
+    def times(x: ts.Array) -> ts.Array:
+        seen.append(x.shape)
+        return x * ts.asarray(d)
+
+    for operator in (ts.Diagonal(d, ("X",)), ts.SimpleLinop(times, times)):
+        values = la.eigs(operator, 4, block=3, shape=100).eigenvalues.numpy()
+        assert np.abs(values - [7, 7, 7, 5]).max() < 1e-8
+    assert set(seen) == {(100,)}
+    seen.clear()
+    values = la.eigs(ts.SimpleLinop(times, times, None, ("...", "X")), 4, block=3, shape=100).eigenvalues.numpy()
+    assert np.abs(values - [7, 7, 7, 5]).max() < 1e-8 and (3, 100) in seen
 
 
 def close(a: object, b: object, tolerance: float = 1e-12) -> None:

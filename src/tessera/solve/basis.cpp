@@ -57,6 +57,14 @@ Basis::Basis(Engine& e, const std::string& name, i64 rows, const Side& side, DTy
   result_.coefficients.reserve(static_cast<std::size_t>(rows));
 }
 
+vec::Vector Basis::some_rows(i64 first, i64 count) const {
+  vec::Vector some;
+  some.ranks = side_.ranks();
+  for (const Array& piece : all_.pieces)
+    some.pieces.push_back(piece.slice(0, first, first + count));
+  return some;
+}
+
 View Basis::block(Recorder& r, std::size_t p, i64 first, i64 last) const {
   View v = r.constant(all_.pieces[p]);
   const i64 offset = v.layout.offset;
@@ -190,7 +198,7 @@ void Basis::restart(i64 k, i64 m, const std::vector<Number>& factors) {
       const View kept = image(r, f, p, k, m), rows = r.constant(all_.pieces[p]);
       record::copy(r, kept, sub_view(rows, rows.layout.slice(0, 0, k)));
     }
-    if (m < rows_) vec::copy(r, row(m), row(k));
+    for (i64 j = m; j < rows_; ++j) vec::copy(r, row(j), row(k + j - m));
   });
   e_.run(run);
 }

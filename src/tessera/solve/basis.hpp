@@ -21,6 +21,7 @@ class Basis {
   Basis(Engine& e, const std::string& name, i64 rows, const Side& side, DType dtype);
   i64 rows() const { return rows_; }
   const vec::Vector& row(i64 j) const { return views_[static_cast<std::size_t>(j)]; }
+  vec::Vector some_rows(i64 first, i64 count) const;  // one above the other
   DType dtype() const { return all_.dtype(); }
 
   struct Result {
@@ -36,7 +37,7 @@ class Basis {
   void randomise(i64 j, std::uint64_t seed);
   void randomise_all(std::uint64_t seed);  // not orthogonal yet
 
-  // Rows [0, k) := factors (k x m, row-major) times rows [0, m); row k := row m, if there is one.
+  // Rows [0, k) := factors (k x m, row-major) times rows [0, m); the rows after m follow them.
   void restart(i64 k, i64 m, const std::vector<Number>& factors);
   // factors (k x m) times rows [0, m), a fresh array of shape (k, *shape).
   Array combined(i64 k, i64 m, const std::vector<Number>& factors) const;

@@ -42,6 +42,11 @@ std::vector<Named> solvers() {
       {"power_method", [=](const SolveOptions& o) { return power_method(positive(), s, {}, o); }},
       {"lanczos",
        [=](const SolveOptions& o) { return lanczos(positive(), s, {.k = 2, .ncv = 6}, o); }},
+      {"eigs", [=](const SolveOptions& o) { return eigs(square(), s, {.k = 2, .ncv = 6}, o); }},
+      {"eigs in blocks",
+       [=](const SolveOptions& o) {
+         return eigs(square(), s, {.k = 2, .ncv = 10, .block = 3}, o);
+       }},
       {"svd", [=](const SolveOptions& o) { return svd(square(), s, {.k = 2, .ncv = 6}, o); }},
       {"randomized_svd",
        [=](const SolveOptions& o) {
@@ -124,6 +129,18 @@ TEST(Checkpoint, RefusesAnotherProblem) {
   const std::string solver = refused([&] { (void)minres(positive(), b, o); });
   EXPECT_NE(solver.find("the solver is not the same (cg there, minres here)"), std::string::npos)
       << solver;
+  const std::string blocks = fresh_path("other_block");
+  const Space s{.shape = {40}, .dtype = DType::c128, .device = test_device()};
+  const auto with_block = [&](i64 block) {
+    (void)eigs(square(), s, {.k = 2, .ncv = 10, .block = block},
+               {.maxiter = 3, .checkpoint = {.path = blocks}});
+  };
+  with_block(3);
+  const std::string other_block = refused([&] { with_block(2); });
+  EXPECT_NE(other_block.find("k, which, ncv, block, seed is not the same (2 0 10 3 0 there, "
+                             "2 0 10 2 0 here)"),
+            std::string::npos)
+      << other_block;
   const std::string path2 = fresh_path("no_checkpoint");
   save_npz(path2, {{"x", b}});
   EXPECT_NE(refused([&] {
@@ -136,7 +153,8 @@ TEST(Checkpoint, RefusesAnotherProblem) {
 TEST(Engine, IterationsAllocateNothing) {
   for (const Named& n : solvers()) {
     const std::string name = n.name;
-    if (name == "lanczos" || name == "svd" || name == "randomized_svd") continue;  // restarts do
+    if (name == "lanczos" || name.starts_with("eigs") || name == "svd" || name == "randomized_svd")
+      continue;  // restarts do
     i64 before = 0, after = 0;
     (void)n.solve({.rtol = 0, .maxiter = 30, .callback = [&](const Iteration& i) -> bool {
                      if (i.number == 12)

@@ -8,6 +8,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/solve/krylov.hpp"
+#include "tessera/solve/many_vectors.hpp"
 #include "tessera/solve/small_spectra.hpp"
 
 namespace tessera {
@@ -15,30 +16,55 @@ namespace {
 
 using Number = std::complex<double>;
 
+// Vectors of the basis whose images are in it, and after them those whose images are not yet.
+struct Sizes {
+  i64 m, ahead;
+};
+
+// The band Arnoldi method of A. Ruhe: of the first j + ahead vectors of the basis j have their
+// images in its span. The images of the next `ahead` are formed at once, then each is made
+// orthogonal to all before it.
 struct KrylovSchur {
   Engine& e;
   Shards A;
+  std::optional<NamedLinop> many;  // A on several vectors at once, where it can be
   const EigsSettings& settings;
-  i64 n, m;  // numbers of a vector, vectors of the basis
+  i64 n, m, ahead;  // numbers of a vector
   bool real;
   Basis V;
-  Array H, numbers;  // A V = V H (m+1 x m, row-major); {columns so far, last measure}
-  std::optional<Run> apply;
+  Array H, numbers;  // A V = V H (m+ahead x m, row-major); {columns so far, last measure}
+  std::vector<std::optional<Run>> apply;  // to so many vectors
   small::General pairs;
   std::vector<i64> wanted;
 
-  KrylovSchur(Engine& engine, const NamedLinop& a, const EigsSettings& s, const Shape& shape,
-              DType t, i64 rows)
+  KrylovSchur(Engine& engine, const NamedLinop& a, const EigsSettings& s, const Array& like,
+              Sizes sizes)
       : e(engine),
-        A(Shards::square(a, shape, engine.device)),
+        A(Shards::square(a, like.shape(), engine.device)),
         settings(s),
         n(A.in.size()),
-        m(rows),
-        real(!is_complex(t)),
-        V(engine, "V", rows + 1, A.in, t) {
-    H = e.keep_host("H", {m + 1, m}, DType::c128);
+        m(sizes.m),
+        ahead(sizes.ahead),
+        real(!is_complex(like.dtype())),
+        V(engine, "V", m + ahead, A.in, like.dtype()),
+        apply(static_cast<std::size_t>(ahead + 1)) {
+    H = e.keep_host("H", {m + ahead, m}, DType::c128);
     numbers = e.keep_host("numbers", {2}, DType::f64);
-    apply = e.plan_of(A, t, t);
+    apply[1] = e.plan_of(A, V.dtype(), V.dtype());
+    if (ahead > 1 && !A.in.spread() && !A.in.ranks()) many = over_many(a, like.shape());
+  }
+
+  // Rows [to, to + count) := A times rows [from, from + count).
+  void apply_to(i64 from, i64 to, i64 count) {
+    if (count > 1 && many) {
+      std::optional<Run>& at_once = apply[static_cast<std::size_t>(count)];
+      if (!at_once)
+        at_once = e.plan_of(Shards::square(*many, A.in.stacked(count).shape(), e.device), V.dtype(),
+                            V.dtype());
+      e.run(*at_once, V.some_rows(from, count), V.some_rows(to, count));
+      return;
+    }
+    for (i64 i = 0; i < count; ++i) e.run(*apply[1], V.row(from + i), V.row(to + i));
   }
 
   c128& h(i64 i, i64 j) { return H.host<c128>()[i * m + j]; }
@@ -75,8 +101,20 @@ struct KrylovSchur {
     return a;
   }
 
+  // Row i of what the image of the first `count` vectors, combined by y, has outside of their span.
+  Number outside(i64 count, i64 i, const Number* y) {
+    Number sum = 0;
+    for (i64 j = 0; j < count; ++j) sum += Number(h(count + i, j).re, h(count + i, j).im) * y[j];
+    return sum;
+  }
+  double outside(i64 count, const Number* y) {  // its length
+    double square = 0;
+    for (i64 i = 0; i < ahead; ++i) square += std::norm(outside(count, i, y));
+    return std::sqrt(square);
+  }
+
   // Eigenvalues of the projected operator; true when the wanted ones are good.
-  bool look(i64 count, double beyond) {
+  bool look(i64 count) {
     pairs = small::eigen_general(count, projected(count), real);
     wanted = order_of(pairs.values);
     double top = 0, worst = 0;
@@ -84,8 +122,7 @@ struct KrylovSchur {
     bool good = count >= settings.k;
     for (i64 i = 0; i < std::min(settings.k, count); ++i) {
       const i64 at = wanted[static_cast<std::size_t>(i)];
-      const double residual =
-          std::abs(beyond * pairs.vectors[static_cast<std::size_t>(at * count + count - 1)]);
+      const double residual = outside(count, &pairs.vectors[static_cast<std::size_t>(at * count)]);
       const double value = std::abs(pairs.values[static_cast<std::size_t>(at)]);
       worst = std::max(worst, residual);
       good = good && residual <= std::max(e.target_of(value), 1e-15 * top);
@@ -94,10 +131,11 @@ struct KrylovSchur {
     return good;
   }
 
-  // Keeps the Schur vectors of the best values and the vector after the last.
-  void restart(double beyond) {
+  // Keeps the Schur vectors of the best values and the vectors ahead.
+  void restart() {
     small::Schur s = small::schur(m, projected(m), real);
     i64 keep = std::min(settings.k + (m - settings.k) / 2, m - 2);
+    keep = m - std::max<i64>((m - keep) / ahead, 1) * ahead;  // whole blocks follow
     const std::vector<i64> order = order_of(s.values);
     std::vector<int> select(static_cast<std::size_t>(m), 0);
     for (i64 i = 0; i < keep; ++i)
@@ -114,33 +152,40 @@ struct KrylovSchur {
       for (i64 row = 0; row < m; ++row)
         factors.push_back(s.z[static_cast<std::size_t>(i * m + row)]);
     V.restart(keep, m, factors);
+    std::vector<Number> below;  // of the kept columns, row by row of the vectors ahead
+    for (i64 i = 0; i < ahead; ++i)
+      for (i64 j = 0; j < keep; ++j)
+        below.push_back(outside(m, i, &s.z[static_cast<std::size_t>(j * m)]));
     std::fill(H.host<c128>(), H.host<c128>() + H.size(), c128(0, 0));
     for (i64 j = 0; j < keep; ++j) {
       for (i64 i = 0; i < keep; ++i) h(i, j) = c128(s.t[static_cast<std::size_t>(j * m + i)]);
-      h(keep, j) = c128(beyond * s.z[static_cast<std::size_t>(j * m + m - 1)]);
+      for (i64 i = 0; i < ahead; ++i)
+        h(keep + i, j) = c128(below[static_cast<std::size_t>(i * keep + j)]);
     }
     columns() = static_cast<double>(keep);
   }
 
+  // Row `to`, the image of row j, becomes the next vector of the basis.
+  void append(i64 j, i64 to) {
+    const Basis::Result& r = V.orthonormalise(to);
+    for (i64 i = 0; i < to; ++i) h(i, j) = c128(r.coefficients[static_cast<std::size_t>(i)]);
+    if (to == n) return;  // the basis spans all there is: what is left is rounding errors
+    if (!r.dependent)
+      h(to, j) = c128(r.length, 0);
+    else  // the space is invariant: go on outside of it
+      V.randomise(to, settings.seed + 1 + static_cast<std::uint64_t>(e.iteration()));
+  }
+
   void step() {
     const auto j = static_cast<i64>(columns());
-    e.run(*apply, V.row(j), V.row(j + 1));
-    const Basis::Result r = V.orthonormalise(j + 1);
-    for (i64 i = 0; i <= j; ++i) h(i, j) = c128(r.coefficients[static_cast<std::size_t>(i)]);
-    double beyond = 0;
-    const bool whole = j + 1 == n;  // the basis spans all there is: what is left is rounding errors
-    if (!r.dependent && !whole) {
-      beyond = r.length;
-      h(j + 1, j) = c128(beyond, 0);
-    } else if (!whole) {  // the space is invariant: go on outside of it
-      V.randomise(j + 1, settings.seed + 1 + static_cast<std::uint64_t>(e.iteration()));
-    }
-    const i64 count = j + 1;
-    columns() = static_cast<double>(count);
+    const i64 count = std::min(ahead, m - j);
+    apply_to(j, j + ahead, count);
+    for (i64 i = 0; i < count; ++i) append(j + i, j + ahead + i);
+    columns() = static_cast<double>(j + count);
     bool good = false;
-    if (count == m) {
-      good = look(count, beyond);
-      if (!good) restart(beyond);
+    if (j + count == m) {
+      good = look(m);
+      if (!good) restart();
     }
     e.report(last_measure(), good ? has_converged : still_running);
   }
@@ -162,7 +207,7 @@ struct KrylovSchur {
 
   void finish(EigenResult& result, DType complex) {
     const auto count = static_cast<i64>(columns());
-    look(count, 0);
+    look(count);
     const i64 k = std::min(settings.k, count);
     std::vector<Number> factors;
     Array values = empty_dense({k}, DType::c128);
@@ -177,26 +222,34 @@ struct KrylovSchur {
   }
 };
 
+// A basis that would be as large as the space takes all of it: it holds every eigenvalue as often
+// as it is one, whatever it begins with.
+Sizes sizes_of(const EigsSettings& s, i64 n) {
+  require<ArgumentError>(s.k >= 1 && s.k <= n, "eigs: k = ", s.k, " eigenvalues of an operator on ",
+                         n, " numbers; expected 1 to ", n);
+  require<ArgumentError>(s.block >= 1, "eigs: block ", s.block, "; expected one vector or more");
+  require<ArgumentError>(s.ncv == 0 || s.ncv > s.k + s.block, "eigs: ncv ", s.ncv,
+                         " must exceed k + block = ", s.k + s.block);
+  const i64 usual = std::max<i64>(2 * s.k + 1, 20) + 4 * (s.block - 1),
+            m = s.ncv > 0 ? s.ncv : std::max(usual, s.k + s.block + 1);
+  return m + s.block > n ? Sizes{n, 1} : Sizes{m, s.block};
+}
+
 }  // namespace
 
 EigenResult eigs(const NamedLinop& A, const Space& space, const EigsSettings& settings,
                  const SolveOptions& options) {
   const Array like = krylov_space("eigs", A, space, options);
-  const i64 n = like.size();
-  require<ArgumentError>(settings.k >= 1 && settings.k <= n - 2, "eigs: k = ", settings.k,
-                         " eigenvalues of an operator on ", n, " numbers; expected 1 to ", n - 2,
-                         " (linalg::eig finds all)");
-  require<ArgumentError>(settings.ncv == 0 || settings.ncv > settings.k + 1, "eigs: ncv ",
-                         settings.ncv, " must exceed k + 1 = ", settings.k + 1);
-  const i64 given = settings.ncv > 0 ? settings.ncv : std::max<i64>(2 * settings.k + 1, 20),
-            ncv = std::min(given, n);
+  const Sizes sizes = sizes_of(settings, like.size());
   Engine e("eigs", options, like.device(), like.dtype());
-  KrylovSchur s(e, A, settings, like.shape(), like.dtype(), ncv);
-  return krylov_search(
-      e, s.V, s.A.in, s.last_measure(),
-      {"eigs", A, like, cat(settings.k, " ", static_cast<int>(settings.which), " ", ncv),
-       settings.seed, [&] { s.step(); },
-       [&](EigenResult& r) { s.finish(r, complex_of(like.dtype())); }});
+  KrylovSchur s(e, A, settings, like, sizes);
+  return krylov_search(e, s.V, s.A.in, s.last_measure(),
+                       {"eigs", A, like,
+                        fact_of("k, which, ncv, block, seed",
+                                cat(settings.k, " ", static_cast<int>(settings.which), " ", sizes.m,
+                                    " ", sizes.ahead, " ", settings.seed)),
+                        sizes.ahead, settings.seed, [&] { s.step(); },
+                        [&](EigenResult& r) { s.finish(r, complex_of(like.dtype())); }});
 }
 
 }  // namespace tessera

@@ -16,7 +16,7 @@ EigenResult krylov_search(Engine& e, Basis& basis, const Side& side, double& las
                           const KrylovProblem& p) {
   e.outcome(has_converged, true, "residuals of all eigenpairs below tolerance");
   e.about("the operator", p.A, p.like.shape(), p.like.dtype(), p.like.device());
-  e.about("k, which, ncv", p.numbers);
+  e.about(p.settings.what, p.settings.text);
   if (!e.resume()) {
     e.board.upload();
     if (e.options.x0) {
@@ -25,6 +25,7 @@ EigenResult krylov_search(Engine& e, Basis& basis, const Side& side, double& las
     } else {
       basis.randomise(0, p.seed);
     }
+    for (i64 j = 1; j < p.first; ++j) basis.randomise(j, p.seed);
     last_measure = 1;
     e.begin(1);
   }

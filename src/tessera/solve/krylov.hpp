@@ -16,8 +16,9 @@ struct KrylovProblem {
   const char* who;
   const NamedLinop& A;
   const Array& like;           // krylov_space
-  std::string numbers;         // k, which, ncv: what tells one search from another
-  std::uint64_t seed;          // of the first vector, where none is given
+  Fact settings;               // k, which, ncv: what tells one search from another
+  i64 first;                   // vectors that the basis begins with
+  std::uint64_t seed;          // of those that are not given
   std::function<void()> step;  // reports
   // Eigenvalues and rows of vectors, for set_vectors; not called where no step was done.
   std::function<void(EigenResult&)> finish;

@@ -172,8 +172,9 @@ EigenResult lanczos(const NamedLinop& A, const Space& space, const LanczosSettin
   Lanczos s(e, A, settings, like.shape(), like.dtype(), n, ncv);
   return krylov_search(
       e, s.V, s.A.in, s.last_measure(),
-      {"lanczos", A, like, cat(settings.k, " ", static_cast<int>(settings.which), " ", ncv),
-       settings.seed, [&] { s.step(); },
+      {"lanczos", A, like,
+       fact_of("k, which, ncv", cat(settings.k, " ", static_cast<int>(settings.which), " ", ncv)),
+       1, settings.seed, [&] { s.step(); },
        [&](EigenResult& r) { s.finish(r, real_of(like.dtype())); }});
 }
 

@@ -51,16 +51,22 @@ std::vector<Number> unpacked(i64 n, const std::vector<Number>& values,
 
 }  // namespace
 
+// Not balanced: entries of a projected operator that should be zero are rounding errors, which
+// balancing would make as large as the others.
 General eigen_general(i64 n, const std::vector<Number>& h, bool real) {
   General g;
   const auto size = static_cast<std::size_t>(n);
   const auto m = static_cast<lapack_int>(n);
+  lapack_int low = 0, high = 0;
+  double norm = 0;
+  std::vector<double> scale(size), value_condition(size), vector_condition(size);
   if (real) {
     std::vector<double> a = real_parts(h), re(size), im(size), v(a.size());
     double none = 0;
-    require_done(LAPACKE_dgeev(columns, 'N', 'V', m, a.data(), m, re.data(), im.data(), &none, 1,
-                               v.data(), m),
-                 "dgeev", n);
+    require_done(LAPACKE_dgeevx(columns, 'N', 'N', 'V', 'N', m, a.data(), m, re.data(), im.data(),
+                                &none, 1, v.data(), m, &low, &high, scale.data(), &norm,
+                                value_condition.data(), vector_condition.data()),
+                 "dgeevx", n);
     g.values = numbers(re, im);
     g.vectors = unpacked(n, g.values, v);
     return g;
@@ -69,9 +75,10 @@ General eigen_general(i64 n, const std::vector<Number>& h, bool real) {
   g.values.resize(size);
   g.vectors.resize(h.size());
   Number none;
-  require_done(LAPACKE_zgeev(columns, 'N', 'V', m, a.data(), m, g.values.data(), &none, 1,
-                             g.vectors.data(), m),
-               "zgeev", n);
+  require_done(LAPACKE_zgeevx(columns, 'N', 'N', 'V', 'N', m, a.data(), m, g.values.data(), &none,
+                              1, g.vectors.data(), m, &low, &high, scale.data(), &norm,
+                              value_condition.data(), vector_condition.data()),
+               "zgeevx", n);
   return g;
 }
 
