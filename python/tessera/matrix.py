@@ -105,15 +105,19 @@ class Properties(MutableMapping[str, Any]):
         return f"Properties({dict(self)})"
 
 
-def compute_k(c: AnyMatrix, a: float) -> AnyMatrix:
+def compute_k(c: Any, a: float) -> AnyMatrix:
     """K = C (a I + C)⁻¹ of a strictly triangular matrix of bits or numbers: strictly triangular, float64.
 
-    The propagator of a causal set. Solved in blocks; the inverse is never formed.
+    The propagator of a causal set. Solved in blocks; the inverse is never formed. Arrays have to be strictly upper
+    triangular, ValueError.
 
     >>> ts.matrix.compute_k(ts.matrix.TriangularBit([[0, 1], [0, 0]]), 2.0).numpy().tolist()
     [[0.0, 0.5], [0.0, 0.0]]
     """
-    return _compute_k(c, a)
+    if not isinstance(c, AnyMatrix):
+        elements = asarray(c)
+        c = TriangularBit(elements) if elements.dtype == "bool" else Triangular(elements, strict=True)
+    return _compute_k(c, float(a))
 
 
 def asmatrix(obj: Any) -> AnyMatrix:

@@ -218,6 +218,7 @@ class TestNumberedCases:
             k = tm.compute_k(tm.TriangularBit(c), a)
             assert isinstance(k, tm.Triangular) and k.dtype == ts.float64
             close(k, c @ np.linalg.inv(a * np.eye(len(c)) + c), 1e-6)
+            assert np.array_equal(tm.compute_k(c, a), k) and np.array_equal(tm.compute_k(c.astype(float), a), k)
         assert not tm.compute_k(tm.TriangularBit(np.zeros((9, 9))), 3.0).numpy().any()
         c = np.triu(np.random.default_rng(11).standard_normal((600, 600)), 1)
         k = tm.compute_k(tm.Triangular(c, strict=True), 700.0).numpy()
@@ -324,6 +325,13 @@ def test_refusals() -> None:
         tm.compute_k(tm.Dense(np.ones((3, 3))), 1.0)
     with pytest.raises(ValueError, match="singular"):
         tm.compute_k(tm.TriangularBit(links(3)), 0.0)
+    for a in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="expected a finite number"):
+            tm.compute_k(tm.TriangularBit(links(3)), a)
+    with pytest.raises(TypeError, match="complex"):
+        tm.compute_k(tm.TriangularBit(links(3)), 1j)
+    with pytest.raises(ValueError, match="(?i)strictly upper triangular"):
+        tm.compute_k(np.ones((3, 3)), 2.0)
     with pytest.raises(ts.DimError):
         ts.Matrix(tm.Identity(3), ("N",), ("N",))
 

@@ -2,6 +2,7 @@
 #include "tessera/matrix/compute_k.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
@@ -81,6 +82,7 @@ AnyMatrix compute_k(const AnyMatrix& c, double a) {
                          " is not known to be strictly triangular");
   require<ArgumentError>(!is_complex(c.dtype()), "compute_k: ", described(c),
                          " is complex, expected real numbers or bits");
+  require<ArgumentError>(std::isfinite(a), "compute_k: a is ", a, "; expected a finite number");
   require<LinAlgError>(a != 0, "compute_k: a is 0, so aI + C is singular");
   const i64 n = c.rows();
   const double scale = c.scale().as<double>();
