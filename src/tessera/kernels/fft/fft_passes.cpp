@@ -68,22 +68,22 @@ struct Builder {
   i64 element(const Pass& p, bool in) const {
     return (single ? 4 : 8) * (real_side(p, in) ? 1 : 2);
   }
-  const Strides& strides(Place place) const {
-    return place == Place::input    ? spec.in.layout.strides
-           : place == Place::output ? spec.out.layout.strides
-                                    : space;
+  const Strides& strides(PassMemory place) const {
+    return place == PassMemory::input    ? spec.in.layout.strides
+           : place == PassMemory::output ? spec.out.layout.strides
+                                         : space;
   }
   bool same_memory(const Pass& p) const {
-    return p.from == p.to || (spec.in_place && p.from != Place::space);
+    return p.from == p.to || (spec.in_place && p.from != PassMemory::space);
   }
 
-  void add(i64 axis, FftKind kind, Place from, Place to, int sign, bool filter = false);
+  void add(i64 axis, FftKind kind, PassMemory from, PassMemory to, int sign, bool filter = false);
   void plan(Pass& p, i64 points);
   template <class R>
   void plan_own(Pass& p, i64 points);
 };
 
-void Builder::add(i64 axis, FftKind kind, Place from, Place to, int sign, bool filter) {
+void Builder::add(i64 axis, FftKind kind, PassMemory from, PassMemory to, int sign, bool filter) {
   Pass p;
   p.kind = kind;
   p.sign = sign;
@@ -122,7 +122,7 @@ void Builder::plan(Pass& p, i64 points) {
   const i64 in_element = element(p, true), out_element = element(p, false);
   const i64 widest = std::max(p.in_points * in_element, p.out_points * out_element);
   const i64 total = count_of(p.shape);
-  const bool destroys = p.kind == FftKind::complex_to_real && p.from != Place::space;
+  const bool destroys = p.kind == FftKind::complex_to_real && p.from != PassMemory::space;
   const bool threaded = total < num_threads() && points >= threaded_points && !by_slice;
   const i64 cache_line = std::max<i64>(1, 64 / out_element);
   p.lines = std::clamp(buffer_target / widest / cache_line * cache_line, cache_line, i64{64});
@@ -203,25 +203,26 @@ Passes plan_passes(const FftSpec& spec, bool by_slice) {
     if (!others.empty())
       b.made.space_bytes =
           round_up(set_space(spec, by_slice, b.space) * size_of(spec.in.dtype), 64);
-    Place from = Place::input;
+    PassMemory from = PassMemory::input;
     for (i64 a : others) {
-      b.add(a, FftKind::complex, from, Place::space, spec.sign);
-      from = Place::space;
+      b.add(a, FftKind::complex, from, PassMemory::space, spec.sign);
+      from = PassMemory::space;
     }
-    b.add(last, FftKind::complex_to_real, from, Place::output, spec.sign);
+    b.add(last, FftKind::complex_to_real, from, PassMemory::output, spec.sign);
   } else {
-    Place from = Place::input;
+    PassMemory from = PassMemory::input;
     if (spec.kind == FftKind::real_to_complex) {
-      b.add(last, FftKind::real_to_complex, from, Place::output, spec.sign);
-      from = Place::output;
+      b.add(last, FftKind::real_to_complex, from, PassMemory::output, spec.sign);
+      from = PassMemory::output;
     }
     for (i64 a : others) {
-      b.add(a, FftKind::complex, from, Place::output, spec.sign, spec.weight && a == others.back());
-      from = Place::output;
+      b.add(a, FftKind::complex, from, PassMemory::output, spec.sign,
+            spec.weight && a == others.back());
+      from = PassMemory::output;
     }
     // The way back of a filter: what was transformed before its middle, in the other direction.
     for (i64 i = others.size() - 2; spec.weight && i >= 0; --i)
-      b.add(others[i], FftKind::complex, from, Place::output, -spec.sign);
+      b.add(others[i], FftKind::complex, from, PassMemory::output, -spec.sign);
   }
   b.made.passes.back().scale = spec.scale;
   return std::move(b.made);

@@ -22,11 +22,11 @@
 
 namespace tessera {
 
-enum class Place : std::uint8_t { input, output, space };
+enum class PassMemory : std::uint8_t { input, output, space };
 
 struct Pass {
   FftKind kind = FftKind::complex;
-  Place from = Place::input, to = Place::output;
+  PassMemory from = PassMemory::input, to = PassMemory::output;
   i64 in_points = 0, out_points = 0;  // elements of a line on each side
   i64 from_step = 0, to_step = 0;     // along the line
   Shape shape;                        // of the lines; the last axis is cut into blocks

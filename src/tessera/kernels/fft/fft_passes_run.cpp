@@ -173,8 +173,8 @@ void run_pass(const Pass& p, i64 begin, i64 end, const void* in, void* out, void
   using C = Complex<R>;
   const auto* const w = static_cast<const std::byte*>(weight);
   const i64 wb = p.real_weight ? sizeof(R) : sizeof(C);
-  const void* from = p.from == Place::input ? in : p.from == Place::output ? out : space;
-  void* to = p.to == Place::output ? out : space;
+  const void* from = p.from == PassMemory::input ? in : p.from == PassMemory::output ? out : space;
+  void* to = p.to == PassMemory::output ? out : space;
   switch (p.kind) {
     case FftKind::complex:
       return run_blocks(p, begin, end, static_cast<const C*>(from), static_cast<C*>(to), w, wb,
