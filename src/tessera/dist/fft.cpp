@@ -69,7 +69,13 @@ DNDarray in_place(const Transform& f, const DNDarray& x, const Along& along, Nor
   return DNDarray(y, shape, x.spread(), x.comm());
 }
 
-// The axis is split, and the only one that is longer than 1.
+bool is_line(const Shape& shape, i64 axis) {
+  for (i64 k = 0; k < shape.size(); ++k)
+    if (k != axis && shape[k] != 1) return false;
+  return true;
+}
+
+// The axis is split, and all others have the length 1.
 DNDarray as_line(const Transform& f, const DNDarray& x, i64 points, Norm norm) {
   const i64 axis = *x.split();
   const DNDarray y =
@@ -104,7 +110,7 @@ DNDarray across(const Transform& f, const DNDarray& given, const Along& along, N
     const Array y = f.local(given.local(), along.axes, norm, along.n);
     return DNDarray(y, y.shape(), {axis, Partition::even(y.shape(axis), 1)}, given.comm());
   }
-  if (given.size() == given.shape(axis)) return as_line(f, given, points, norm);
+  if (is_line(given.shape(), axis)) return as_line(f, given, points, norm);
   const i64 used = back ? points / 2 + 1 : points;  // what lies behind is not looked at
   const DNDarray x = used < given.shape(axis) ? split(given, Shape{used}, axis).front() : given;
   const DNDarray y = result_of(f, given, points, overwrite);

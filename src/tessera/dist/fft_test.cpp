@@ -41,6 +41,15 @@ TEST(DistFft, SizesAreCutAndPadded) {
   });
 }
 
+TEST(DistFft, NothingIsPaddedToZeros) {
+  const Array none = sample({0, 3}, DType::c128);
+  for_each_spread({0, 3}, [&](const Case& c) {
+    for (const i64 n : {1, 5})
+      expect_same(dist::fftn(c.of(none), {0}, Norm::backward, Shape{n}),
+                  fftn(none, {0}, Norm::backward, Shape{n}));
+  });
+}
+
 TEST(DistFft, OtherAxesSendNothing) {
   const Array z = sample({6, 5}, DType::c128);
   for_each_spread({6, 5}, [&](const Case& c) {

@@ -50,6 +50,7 @@ ELEMENTWISE = [
     Line("sqrt", A, ("float64",), lambda ns, a: ns.sqrt(ns.abs(a)), 2, always),
     Line("sin", A, ("float64",), lambda ns, a: ns.sin(a), 4, always),
     Line("floor", A, ("float64",), lambda ns, a: ns.floor(a), 0, always),
+    Line("round", A, ANY, lambda ns, a: ns.round(a), 0, always),
     Line("isnan", A, ("float64",), lambda ns, a: ns.isnan(a), 0, always),
     Line("conj real imag", A, ("complex64",), lambda ns, a: ns.conj(a) + a.real * a.imag, 2, always),
     Line("astype", A, ("float64",), lambda ns, a: a.astype("int16"), 0, always),
@@ -156,6 +157,7 @@ FFTS = [
     Line("fftn", [(5, 6, 4)], ("complex64",), lambda ns, a: ns.fft.fftn(a), 16),
     Line("fft2 of a batch", [(5, 6, 4)], ("complex64",), lambda ns, a: ns.fft.fft2(a), 16, other_than(1, 2)),
     Line("rfft", [(9, 6)], ("float64",), lambda ns, a: ns.fft.rfft(a, axis=0), 16, other_than(0)),
+    Line("fft of zeros", [(0, 3)], ("float64",), lambda ns, a: ns.fft.fft(a, n=5, axis=0), 16),
     Line("fftshift", [(9, 6)], ("float64",), lambda ns, a: ns.fft.fftshift(a), 0),
 ]
 
