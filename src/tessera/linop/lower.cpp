@@ -180,6 +180,15 @@ Operators sized(Recorder& r, const Operators& operators, const Shape& input) {
   return ops;
 }
 
+// Where weights are merged: beside those of the operators, which may be fetched from elsewhere.
+Device beside_weights(const Operators& operators, Device device) {
+  for (const NamedLinop& a : operators)
+    if (a.output_device(device) != device) return device;
+  for (const NamedLinop& a : operators)
+    if (const std::optional<Device> d = a.device()) return *d;
+  return device;
+}
+
 }  // namespace
 
 Operators lowered(const Operators& operators, const Shape& input, DType dtype, Device device) {
@@ -189,6 +198,7 @@ Operators lowered(const Operators& operators, const Shape& input, DType dtype, D
   Phases phases(complex_of(widest));
   Operators ops;
   Shape s = input;
+  device = beside_weights(operators, device);
   for (const NamedLinop& a : operators) {
     expand(a, s, device, phases, ops);
     s = a.output_shape(s);

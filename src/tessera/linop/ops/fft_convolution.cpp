@@ -55,6 +55,20 @@ Shape last_axes(i64 ndim, i64 count) {
   return axes;
 }
 
+Array on_the_host(const Array& kernel, const Shape& grid, bool half) {
+  const Shape axes = last_axes(grid.size(), grid.size());
+  const Array on_grid = placed(kernel, grid);
+  return half ? rfftn(on_grid, axes, Norm::forward) : fftn(on_grid, axes, Norm::forward);
+}
+
+// |spectrum|^2 for the one plan that asks: not kept, and formed on the host.
+Array power(const Array& kernel, const Shape& grid, DType dtype, bool half) {
+  // The spectrum holds 1/points once; the product of two would hold it twice.
+  const double points = static_cast<double>(count_of(grid));
+  const Array squares = ops::multiply(ops::abs2(on_the_host(kernel, grid, half)), points);
+  return squares.astype(real_of(dtype)).to(kernel.device());
+}
+
 Dims next_names(const Dims& names, const Dims& taken) {
   Dims avoid = taken, next;
   for (NamedDimension d : names) avoid.push_back(d);
@@ -71,11 +85,9 @@ Array KernelSpectra::spectrum(const Shape& grid, DType dtype, bool half) const {
   std::lock_guard lock(cache_->mutex);
   for (const Cache::Entry& e : cache_->entries)
     if (e.grid == grid && e.dtype == dtype && e.half == half) return e.spectrum;
-  const Shape axes = last_axes(grid.size(), grid.size());
-  const Array on_grid = placed(kernel_, grid);
-  const Array s = half ? rfftn(on_grid, axes, Norm::forward) : fftn(on_grid, axes, Norm::forward);
-  cache_->entries.push_back({grid, dtype, half, s.astype(dtype).to(kernel_.device())});
-  return cache_->entries.back().spectrum;
+  const Array s = on_the_host(kernel_, grid, half).astype(dtype).to(kernel_.device());
+  cache_->entries.push_back({grid, dtype, half, s});
+  return s;
 }
 
 void record_fft_convolution(Recorder& r, const KernelSpectra& spectra, SpectrumUse use,
@@ -99,17 +111,12 @@ void record_fft_convolution(Recorder& r, const KernelSpectra& spectra, SpectrumU
     r.launch(&KernelTable::fft, "fft", spec, reads, to);
   };
   transform(x, spread, -1);
-  const Array s = spectra.spectrum(grid, work, half);
-  if (use == SpectrumUse::squared) {
-    // The spectrum holds 1/points once; the product of two would hold it twice.
-    const double points = static_cast<double>(count_of(grid));
-    const Array power = ops::multiply(ops::abs2(s), points);
-    record::multiply(r, r.constant(power.astype(real_of(work))), spread, product);
-  } else if (use == SpectrumUse::conjugated) {
-    record::conj_multiply(r, r.constant(s), spread, product);
-  } else {
-    record::multiply(r, r.constant(s), spread, product);
-  }
+  if (use == SpectrumUse::squared)
+    record::multiply(r, r.constant(power(spectra.kernel(), grid, work, half)), spread, product);
+  else if (use == SpectrumUse::conjugated)
+    record::conj_multiply(r, r.constant(spectra.spectrum(grid, work, half)), spread, product);
+  else
+    record::multiply(r, r.constant(spectra.spectrum(grid, work, half)), spread, product);
   transform(product, y, 1);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Circular convolution by FFT: batch + grid -> batch + grid. The kernel's centre is its element
-// n//2 along each axis, as in Convolution. Its transform is made once per grid size and precision,
-// and shared by the operator, its adjoint and its normal. The choice between this and direct sums
+// n//2 along each axis, as in Convolution. Its transform is made once per grid size and precision
+// and shared by the operator and its adjoint. The choice between this and direct sums
 // is Convolution's.
 //   NamedLinop K = FFTConvolution(kernel);   // (..., Nx, Ny) -> (..., Nx1, Ny1) for a 2-d kernel
 
