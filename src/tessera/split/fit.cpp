@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tessera/linop/containers/fetched.hpp"
 #include "tessera/linop/memory_map.hpp"
@@ -35,11 +36,13 @@ struct Assumed {
   std::vector<NamedLinop> parts() const { return {a}; }
 };
 
+using Devices = std::vector<Device>;
+
 // One way to run the operator.
 struct Way {
   DimSizes sizes;  // of the tiles; empty: whole
   bool resident = true;
-  std::vector<Device> devices;
+  Devices devices;
 };
 
 struct Sized {
@@ -59,23 +62,22 @@ class Search {
       if (o.devices.empty()) devices_.push_back(d);
     }
     for (Device d : devices_) (void)Place(d).local(fitting);
+    // On all of them, and on each alone: one that has little room is no reason to refuse the
+    // others.
+    choices_.push_back(devices_);
+    for (Device d : devices_)
+      if (devices_.size() > 1) choices_.push_back({d});
     out_shape_ = a.output_shape(o.shape);
   }
 
   Fitted best() {
     find_dims();
-    for (const bool resident : {true, false}) {
-      for (const Device d : devices_) consider({{}, resident, {d}});
-      for (const Sized& s : dims_) grow(s, {}, resident);
-      if (const std::optional<Fitted> f = settle()) return *f;
-    }
-    // No one dim is enough: the one that helps most is cut into single elements, and another too.
-    for (const bool resident : {true, false}) {
-      for (const Sized& finest : dims_)
-        for (const Sized& s : dims_)
-          if (!(s.dim == finest.dim)) grow(s, {{finest.dim, 1}}, resident);
-      if (const std::optional<Fitted> f = settle()) return *f;
-    }
+    // Along one dim; where that is not enough, with another one cut into single elements.
+    for (const bool finest : {false, true})
+      for (const bool resident : {true, false}) {
+        for (const Devices& devices : choices_) look_along(finest, resident, devices);
+        if (const std::optional<Fitted> f = settle()) return *f;
+      }
     refuse();
   }
 
@@ -110,17 +112,41 @@ class Search {
                      [&](const Sized& x, const Sized& y) { return sides(x.dim) > sides(y.dim); });
   }
 
+  void look_along(bool finest, bool resident, const Devices& devices) {
+    if (!finest && devices.size() == 1) consider({{}, resident, devices});
+    for (const Sized& s : dims_) {
+      if (!finest) grow(s, {}, resident, devices);
+      for (const Sized& other : dims_)
+        if (finest && !(other.dim == s.dim)) grow(s, other, resident, devices);
+    }
+  }
+
   // More and more tiles along one dim, until they fit.
-  void grow(const Sized& s, const DimSizes& others, bool resident) {
-    i64 tiles = std::max<i64>(2, static_cast<i64>(devices_.size()));
+  void grow(const Sized& s, const std::optional<Sized>& single, bool resident,
+            const Devices& devices) {
+    i64 tiles = std::max<i64>(2, static_cast<i64>(devices.size()));
     for (i64 last = 0;; tiles *= 2) {
       const i64 chunk = std::max<i64>(1, (s.size + tiles - 1) / tiles);
       if (chunk == last) return;
       last = chunk;
-      DimSizes sizes{{s.dim, chunk}};
-      sizes.insert(sizes.end(), others.begin(), others.end());
-      if (consider({sizes, resident, devices_}) || chunk == 1) return;
+      Way way{{{s.dim, chunk}}, resident, devices};
+      if (single)
+        way.sizes.insert(place(single->dim) < place(s.dim) ? way.sizes.begin() : way.sizes.end(),
+                         {single->dim, 1});
+      if (!seen_.insert(text_of(way)).second) continue;  // the other one grew before
+      const i64 count = (s.size + chunk - 1) / chunk * (single ? single->size : 1);
+      if (count > (single ? 1024 : 4096)) {
+        reasons_.push_back(cat(text_of(way), ": ", count, " tiles are too many to plan"));
+        return;
+      }
+      if (consider(way)) return;
     }
+  }
+
+  std::size_t place(NamedDimension d) const {
+    std::size_t i = 0;
+    while (!(dims_[i].dim == d)) ++i;
+    return i;
   }
 
   std::vector<BatchSpec> specs_of(const Way& w) const {
@@ -136,8 +162,9 @@ class Search {
     return op.plan({.shape = o_.shape, .dtype = o_.dtype, .device = o_.device});
   }
 
-  FitForecast forecast_of(const Plan& plan,
+  FitForecast forecast_of(const NamedLinop& op,
                           const std::vector<std::pair<Device, i64>>& arrays) const {
+    const Plan plan = plan_of(op);
     FitForecast f;
     auto entry = [&](Device d) -> DeviceBytes& {
       for (DeviceBytes& m : f.memory)
@@ -149,16 +176,34 @@ class Search {
                             count_of(out_shape_) * size_of(a_.output_dtype(o_.dtype));
     for (const auto& [d, bytes] : arrays) entry(d).arrays += bytes;
     for (const auto& [d, bytes] : plan.workspace()) entry(d).workspace += bytes;
+    for (const auto& [d, bytes] : formed(plan, op)) entry(d).workspace += bytes;
     const Forecast times = tessera::forecast(plan, machine_);
     f.seconds = times.seconds;
     f.transfers = times.transfers;
     return f;
   }
 
+  // What making the plan leaves on devices: constants that are no arrays of the operator, such as
+  // weights that were multiplied.
+  static std::vector<std::pair<Device, i64>> formed(const Plan& plan, const NamedLinop& op) {
+    std::vector<std::uintptr_t> own;
+    for (const Array& a : op.arrays()) own.push_back(address(a));
+    std::sort(own.begin(), own.end());
+    std::vector<std::pair<Device, i64>> all;
+    for (const Slot& s : plan.slots())
+      if (s.kind == SlotKind::constant &&
+          !std::binary_search(own.begin(), own.end(), address(s.constant)))
+        all.emplace_back(s.device, s.constant.storage().bytes());
+    return all;
+  }
+  static std::uintptr_t address(const Array& a) {
+    return reinterpret_cast<std::uintptr_t>(a.storage().data());
+  }
+
   // What the tiles of each device hold there, and what stays on the base.
   FitForecast look(const Way& w) const {
     const std::vector<BatchSpec> specs = specs_of(w);
-    if (specs.empty()) return forecast_of(plan_of(a_), bytes_by_device(a_));
+    if (specs.empty()) return forecast_of(a_, bytes_by_device(a_));
     std::vector<std::pair<Device, std::vector<Array>>> held;
     auto holds = [&](Device d, const NamedLinop& tile) {
       auto it = std::find_if(held.begin(), held.end(), [&](const auto& h) { return h.first == d; });
@@ -176,7 +221,7 @@ class Search {
     for (const auto& [d, all] : held) arrays.emplace_back(d, bytes_together(all));
     const i64 own = a_.device() ? bytes_together(a_.arrays()) : 0;
     if (own > 0) arrays.emplace_back(*a_.device(), own);
-    return forecast_of(plan_of(sketch), arrays);
+    return forecast_of(sketch, arrays);
   }
 
   static bool fits(const FitForecast& f) {
@@ -225,7 +270,7 @@ class Search {
             std::none_of(arrays.begin(), arrays.end(),
                          [&](const auto& p) { return p.first == *a_.device(); }))
           arrays.emplace_back(*a_.device(), bytes_together(a_.arrays()));
-        f.forecast = forecast_of(plan_of(op), arrays);
+        f.forecast = forecast_of(op, arrays);
         f.specs = specs;
         if (!fits(f.forecast)) continue;
         reasons_.push_back(cat("chosen: ", text_of(l.way)));
@@ -239,11 +284,16 @@ class Search {
     return std::nullopt;
   }
 
-  static i64 excess(const FitForecast& f) {
-    i64 worst = 0;
+  // By how much it is too large: on the worst device, then in all. What another way needs less of
+  // comes first, so that with one byte less no way is left.
+  static std::pair<i64, i64> excess(const FitForecast& f) {
+    i64 worst = 0, sum = 0;
     for (const DeviceBytes& m : f.memory)
-      if (m.budget > 0) worst = std::max(worst, m.total() - m.budget);
-    return worst;
+      if (m.budget > 0 && m.total() > m.budget) {
+        worst = std::max(worst, m.total() - m.budget);
+        sum += m.total() - m.budget;
+      }
+    return {worst, sum};
   }
 
   [[noreturn]] void refuse() const {
@@ -252,17 +302,16 @@ class Search {
     const Looked& nearest = *std::min_element(
         bad_.begin(), bad_.end(),
         [](const Looked& x, const Looked& y) { return excess(x.forecast) < excess(y.forecast); });
-    const DeviceBytes& tight =
-        *std::max_element(nearest.forecast.memory.begin(), nearest.forecast.memory.end(),
-                          [](const DeviceBytes& x, const DeviceBytes& y) {
-                            return (x.budget > 0 ? x.total() - x.budget : 0) <
-                                   (y.budget > 0 ? y.total() - y.budget : 0);
-                          });
+    std::vector<std::string> held, enough;
+    for (const DeviceBytes& m : nearest.forecast.memory) {
+      if (m.budget == 0 || m.total() <= m.budget) continue;
+      held.push_back(cat(m.device, " holds ", bytes_text(m.total()), " (", largest(nearest.way, m),
+                         "), its budget is ", bytes_text(m.budget)));
+      enough.push_back(cat(m.total(), " bytes on ", m.device));
+    }
     throw OutOfMemory(cat(fitting, ": ", a_, " does not fit: with ", text_of(nearest.way), " ",
-                          tight.device, " holds ", bytes_text(tight.total()), " (",
-                          largest(nearest.way, tight), "), its budget is ",
-                          bytes_text(tight.budget), "; the smallest budget that would do is ",
-                          tight.total(), " bytes"));
+                          join(held, ", "), "; the smallest budget that would do is ",
+                          join(enough, " and ")));
   }
 
   // Which of its arrays takes most.
@@ -280,7 +329,14 @@ class Search {
       offer(count_of(out_shape_) * size_of(a_.output_dtype(o_.dtype)),
             cat("the output ", out_shape_));
     }
-    offer(m.arrays, "the arrays of the operator");
+    if (m.arrays > 0) {
+      const std::vector<Array> own = a_.arrays();
+      const auto most =
+          std::max_element(own.begin(), own.end(),
+                           [](const Array& x, const Array& y) { return x.bytes() < y.bytes(); });
+      offer(m.arrays, cat("the operator's array ", most->shape(),
+                          own.size() > 1 ? cat(" with ", own.size() - 1, " more") : ""));
+    }
     const std::vector<BatchSpec> specs = specs_of(w);
     const Plan plan = plan_of(
         specs.empty()
@@ -298,11 +354,13 @@ class Search {
   const NamedLinop& a_;
   const FitOptions& o_;
   Machine machine_;
-  std::vector<Device> devices_;
+  Devices devices_;
+  std::vector<Devices> choices_;
   Shape out_shape_;
   std::vector<Sized> dims_;
   std::vector<Looked> good_, bad_;
   std::vector<std::string> reasons_;
+  std::set<std::string> seen_;
 };
 
 }  // namespace

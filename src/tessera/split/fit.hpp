@@ -28,7 +28,7 @@ struct FitOptions {
 struct DeviceBytes {
   Device device;
   i64 arrays = 0;     // of the operator
-  i64 workspace = 0;  // of a run
+  i64 workspace = 0;  // of a run, with the constants that its plan forms
   i64 data = 0;       // input and output, where they live
   i64 budget = 0;     // 0 = no limit
   i64 total() const { return arrays + workspace + data; }
