@@ -150,6 +150,16 @@ void bind_specs(nb::module_& m) {
           "Streams for transfers to another device, when neither is the host: the home stream for "
           "computing,\nthe one stream of the pair for transfers. Returns the same object.\n\n"
           ">>> ts.DeviceSpec('cpu').p2p_setup('sim:0').transfer_stream is None\nTrue\n")
+      .def_static(
+          "get_transfer_stream",
+          [](nb::handle source, nb::handle target) {
+            return transfer_stream(spec_from(source).device, spec_from(target).device);
+          },
+          "source"_a, "target"_a,
+          nb::sig("def get_transfer_stream(source: DeviceSpec | DeviceLike, target: DeviceSpec | "
+                  "DeviceLike) -> Stream"),
+          "The one stream of transfers from a device to another.\n\n"
+          ">>> ts.DeviceSpec.get_transfer_stream('sim:0', 'sim:1').device\nsim:0\n")
       .def("__repr__", [](const DeviceSpec& s) {
         return nb::str(
             cat("DeviceSpec('", s.device, "'", s.str().substr(s.device.str().size()), ")").c_str());

@@ -234,6 +234,30 @@ void bind_methods(nb::class_<LinopObject>& c) {
           "The part of the operator between slices of its dims.\n\n"
           ">>> ts.Diagonal([1, 2, 3], ('X',)).split({'X': slice(1, 3)})([1, 1]).tolist()\n[2, 3]\n")
       .def(
+          "split",
+          [](nb::handle, nb::handle linop, nb::handle tile) {
+            (void)linop_from(linop, "split");
+            return split_along(linop, tile);
+          },
+          "linop"_a, "tile"_a,
+          nb::sig("def split(self, linop: NamedLinop, tile: dict[DimLike, slice]) -> NamedLinop"),
+          "The part of another operator, as NamedLinop.split(linop, tile) gives it.\n\n"
+          ">>> A = ts.Diagonal([1, 2, 3], ('X',))\n"
+          ">>> A.split(A, {'X': slice(1, 3)})([1, 1]).tolist()\n[2, 3]\n")
+      .def(
+          "adj_split",
+          [](nb::handle, nb::handle linop, nb::handle tile) {
+            const NamedLinop& a = linop_from(linop, "adj_split");
+            const Tile t = tile_from(a, tile);
+            return wrap_linop(released([&] { return a.adj_split(t); }));
+          },
+          "linop"_a, "tile"_a,
+          nb::sig(
+              "def adj_split(self, linop: NamedLinop, tile: dict[DimLike, slice]) -> NamedLinop"),
+          "The part of another operator, as NamedLinop.adj_split(linop, tile) gives it.\n\n"
+          ">>> A = ts.Diagonal([1, 2, 3], ('X',))\n"
+          ">>> A.adj_split(A, {'X': slice(1, 3)})([1, 1]).tolist()\n[2, 3]\n")
+      .def(
           "adj_split",
           [](nb::handle a, nb::handle tile) {
             const Tile t = tile_from(held(a), tile);

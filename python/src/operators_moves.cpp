@@ -309,14 +309,20 @@ void bind_functions_and_devices(nb::module_& m) {
   auto c = add_operator<ToDevice>(
       m, "ToDevice",
       "The same array on another device; the adjoint goes back. Devices, or DeviceSpecs whose\n"
-      "streams are used; the transfer starts after the latest record of input_listener.\n\n"
+      "streams are used; the transfer starts after the latest record of input_listener, an event "
+      "or\n"
+      "(owner, name): the event that the owner has under that name.\n\n"
       ">>> y = ts.ToDevice('cpu', 'sim:0')([1, 2]); str(y.device)\n'sim:0'\n"
       ">>> ts.ToDevice(ts.DeviceSpec('sim:0').p2p_setup('sim:1'), 'sim:1').is_gpu2gpu\nTrue\n",
-      [](const SpecArg& from, const SpecArg& to, const DimsArg& ioshape,
-         const ListenerArg& listener) {
-        require<ArgumentError>(listener.is_none() || nb::isinstance<RepeatedEvent>(listener),
-                               "ToDevice: input_listener is a ts.RepeatedEvent or None, got ",
-                               nb::repr(listener).c_str());
+      [](const SpecArg& from, const SpecArg& to, const DimsArg& ioshape, const ListenerArg& given) {
+        // An event, or (owner, name): what the owner has under that name.
+        nb::object listener = given;
+        if (nb::isinstance<nb::tuple>(given) && nb::len(given) == 2)
+          listener = nb::getattr(given[0], nb::str(given[1]), nb::none());
+        require<ArgumentError>(
+            given.is_none() || nb::isinstance<RepeatedEvent>(listener),
+            "ToDevice: input_listener is a ts.RepeatedEvent, (owner, name of one) or None, got ",
+            nb::repr(given).c_str());
         std::optional<RepeatedEvent> event;
         if (!listener.is_none()) event = nb::cast<RepeatedEvent>(listener);
         return wrap_linop(

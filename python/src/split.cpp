@@ -5,6 +5,7 @@
 #include "dist.hpp"
 #include "operators.hpp"
 #include "tessera/dist/batched_ranks.hpp"
+#include "tessera/linop/containers/chain.hpp"
 #include "tessera/split/async_streamer.hpp"
 #include "tessera/split/batched.hpp"
 #include "tessera/split/split_linop.hpp"
@@ -152,8 +153,33 @@ std::vector<DimRange> ranges_from(const NamedLinop& a, const Dims& names, nb::ha
   return all;
 }
 
+bool lists_of_lists(nb::handle batch) {
+  for (nb::handle h : nb::borrow(batch))
+    if (nb::isinstance<nb::list>(h) || nb::isinstance<nb::tuple>(h)) return true;
+  return false;
+}
+
+// Every operator of a chain by itself, in the order in which they are applied.
+nb::object chain_part(const NamedLinop& a, nb::handle ibatches, nb::handle obatches) {
+  const Chain* c = a.as<Chain>();
+  const nb::list in(nb::borrow(ibatches)), out(nb::borrow(obatches));
+  const std::size_t count = c ? c->operators.size() : 0;
+  require<DimError>(c && in.size() == count && out.size() == count, "split_forward: ", a,
+                    c ? cat(" has ", count, " operators, got ", in.size(), " and ", out.size(),
+                            " lists of slices")
+                      : std::string(" is no Chain and takes a slice for each dim, not lists"));
+  std::vector<NamedLinop> parts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const NamedLinop& part = c->operators[i];
+    parts.push_back(split_forward(part, ranges_from(part, part.ishape(), in[i]),
+                                  ranges_from(part, part.oshape(), out[i])));
+  }
+  return wrap_linop(released([&] { return chain(parts); }));
+}
+
 nb::object forward_part(nb::handle self, nb::handle ibatch, nb::handle obatch) {
   const NamedLinop& a = linop_from(self, "split_forward");
+  if (lists_of_lists(ibatch) || lists_of_lists(obatch)) return chain_part(a, ibatch, obatch);
   const std::vector<DimRange> in = ranges_from(a, a.ishape(), ibatch),
                               out = ranges_from(a, a.oshape(), obatch);
   return wrap_linop(released([&] { return split_forward(a, in, out); }));
@@ -247,13 +273,18 @@ void bind_batch_spec(nb::module_& m) {
 }  // namespace
 
 void bind_split_forward(nb::class_<LinopObject>& c) {
-  c.def("split_forward", &forward_part, "ibatch"_a, "obatch"_a,
-        nb::sig("def split_forward(self, ibatch: typing.Sequence[slice], obatch: "
-                "typing.Sequence[slice]) -> NamedLinop"),
-        "The part of the operator between slices of its input and output, one for each dim of\n"
-        "ishape and of oshape.\n\n"
-        ">>> A = ts.Dense([[1, 2, 3], [4, 5, 6]], 'MN', 'N', 'M')\n"
-        ">>> A.split_forward([slice(1, 3)], [slice(0, 1)])([1, 1]).tolist()\n[5]\n");
+  c.def(
+      "split_forward", &forward_part, "ibatch"_a, "obatch"_a,
+      nb::sig("def split_forward(self, ibatch: typing.Sequence[slice] | "
+              "typing.Sequence[typing.Sequence[slice]], obatch: typing.Sequence[slice] | "
+              "typing.Sequence[typing.Sequence[slice]]) -> NamedLinop"),
+      "The part of the operator between slices of its input and output, one for each dim of\n"
+      "ishape and of oshape; of a Chain also lists of slices, a list for each of its operators.\n\n"
+      ">>> A = ts.Dense([[1, 2, 3], [4, 5, 6]], 'MN', 'N', 'M')\n"
+      ">>> A.split_forward([slice(1, 3)], [slice(0, 1)])([1, 1]).tolist()\n[5]\n"
+      ">>> C = ts.Diagonal([1, 10], ('M',)) @ A\n"
+      ">>> whole, last = [slice(0, 3)], [slice(1, 2)]\n"
+      ">>> C.split_forward([whole, last], [last, last])([1, 1, 1]).tolist()\n[150]\n");
 }
 
 void bind_split(nb::module_& m) {

@@ -119,6 +119,44 @@ def test_split_forward_refuses_two_slices_of_one_dim() -> None:
         ts.FFT(1).split_forward([slice(0, 2), whole], [slice(0, 2), whole])
 
 
+def test_parts_of_a_chain_operator_by_operator() -> None:
+    B = ts.Dense(RNG.normal(size=(4, 6)), "PM", "M", "P")
+    C = B @ ts.Dense(RNG.normal(size=(6, 8)), "MN", "N", "M")
+    x, top, whole = RNG.normal(size=8), slice(0, 2), slice(None)
+    part = C.split_forward([[whole], [whole]], [[whole], [top]])
+    assert np.allclose(part(x), C(x).numpy()[:2])
+    term = C.split_forward([[whole], [top]], [[top], [whole]])
+    rest = C.split_forward([[whole], [slice(2, 6)]], [[slice(2, 6)], [whole]])
+    assert np.allclose(term(x).numpy() + rest(x).numpy(), C(x))
+    with pytest.raises(ts.DimError, match="2 operators, got 1 and 1"):
+        C.split_forward([[whole]], [[whole]])
+    with pytest.raises(ts.DimError, match="no Chain"):
+        B.split_forward([[whole]], [[whole]])
+
+
+def test_split_takes_the_operator_too() -> None:
+    A, tile = matrix(), {ts.ND("M"): slice(0, 2)}
+    x = RNG.normal(size=(10, 7))
+    for part in (
+        A.split(A, tile),
+        A.adj_split(A, tile),
+        ts.NamedLinop.split(A, tile),
+        ts.NamedLinop.adj_split(A, tile),
+    ):
+        assert np.allclose(part(x), reference(x)[:, :2])
+    with pytest.raises(TypeError):
+        A.split("A", tile)
+
+
+def test_weights_that_are_merged_may_be_fetched() -> None:
+    x = RNG.normal(size=(3, 4, 6)) + 0j
+    w = ts.Diagonal(RNG.normal(size=(3, 4, 6)) + 1j, ("C", "Nx", "Ny"))
+    A = ts.FFT(2, batch_shape=("C",), centered=True) @ w
+    for resident in (True, False):
+        B = ts.create_batched_linop(A, ts.BatchSpec({"C": 1}, ["sim:0", "sim:1"], resident=resident))
+        assert np.allclose(B(x), A(x)) and np.allclose(B.H(x), A.H(x)) and np.allclose(B.N(x), A.N(x))
+
+
 def test_batched_equals_the_operator() -> None:
     x = RNG.normal(size=(10, 7))
     check(ts.create_batched_linop(matrix(), ts.BatchSpec({"N": 2, "M": 1})), x)

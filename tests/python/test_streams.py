@@ -29,6 +29,7 @@ def test_device_specs():
         ts.DeviceSpec("sim:0", compute_stream="fast")
     with pytest.raises(ts.DeviceError):
         ts.DeviceSpec("gpu:0")
+    assert ts.DeviceSpec.get_transfer_stream("sim:0", ts.DeviceSpec("sim:1")) == spec.transfer_stream
     ts.clear_transfer_streams()
     assert ts.DeviceSpec("sim:0").p2p_setup("sim:1").transfer_stream != spec.transfer_stream
 
@@ -56,8 +57,12 @@ def test_to_device_with_specs(rng):
     assert plain.ispec.device == "cpu" and plain.ospec.compute_stream is None
     with pytest.raises(RuntimeError, match="sim:0"):
         T(y)
-    with pytest.raises(ValueError, match="input_listener"):
-        ts.ToDevice("cpu", "sim:1", input_listener="now")
+    for wrong in ("now", (plain, "start"), (plain, "name")):
+        with pytest.raises(ValueError, match="input_listener"):
+            ts.ToDevice("cpu", "sim:1", input_listener=wrong)
+    # The event that somebody else has: here another transfer's.
+    second = ts.ToDevice("sim:0", "sim:1", ("X",), input_listener=(T, "input_listener"))
+    assert second.input_listener.records == 1 and second(xs).numpy().tolist() == x.tolist()
     A = plain.split({"X": slice(0, 3)})
     assert A(x[:3]).tolist() == x[:3].tolist()
 
