@@ -55,17 +55,17 @@ Shape last_axes(i64 ndim, i64 count) {
   return axes;
 }
 
-Array on_the_host(const Array& kernel, const Shape& grid, bool half) {
+Array host_spectrum(const Array& kernel, const Shape& grid, bool half) {
   const Shape axes = last_axes(grid.size(), grid.size());
   const Array on_grid = placed(kernel, grid);
   return half ? rfftn(on_grid, axes, Norm::forward) : fftn(on_grid, axes, Norm::forward);
 }
 
 // |spectrum|^2 for the one plan that asks: not kept, and formed on the host.
-Array power(const Array& kernel, const Shape& grid, DType dtype, bool half) {
+Array power_spectrum(const Array& kernel, const Shape& grid, DType dtype, bool half) {
   // The spectrum holds 1/points once; the product of two would hold it twice.
   const double points = static_cast<double>(count_of(grid));
-  const Array squares = ops::multiply(ops::abs2(on_the_host(kernel, grid, half)), points);
+  const Array squares = ops::multiply(ops::abs2(host_spectrum(kernel, grid, half)), points);
   return squares.astype(real_of(dtype)).to(kernel.device());
 }
 
@@ -85,7 +85,7 @@ Array KernelSpectra::spectrum(const Shape& grid, DType dtype, bool half) const {
   std::lock_guard lock(cache_->mutex);
   for (const Cache::Entry& e : cache_->entries)
     if (e.grid == grid && e.dtype == dtype && e.half == half) return e.spectrum;
-  const Array s = on_the_host(kernel_, grid, half).astype(dtype).to(kernel_.device());
+  const Array s = host_spectrum(kernel_, grid, half).astype(dtype).to(kernel_.device());
   cache_->entries.push_back({grid, dtype, half, s});
   return s;
 }
@@ -112,7 +112,8 @@ void record_fft_convolution(Recorder& r, const KernelSpectra& spectra, SpectrumU
   };
   transform(x, spread, -1);
   if (use == SpectrumUse::squared)
-    record::multiply(r, r.constant(power(spectra.kernel(), grid, work, half)), spread, product);
+    record::multiply(r, r.constant(power_spectrum(spectra.kernel(), grid, work, half)), spread,
+                     product);
   else if (use == SpectrumUse::conjugated)
     record::conj_multiply(r, r.constant(spectra.spectrum(grid, work, half)), spread, product);
   else
