@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operator cut into tiles over several devices is the operator: forward, adjoint and normal, for
-// tiles of 1, 2, 3, all but one and all elements, one to eight devices, one level and two. Which
-// sizes meet which devices follows a fixed pattern, so that each operator sees each of them.
+// tiles of 1, 2, 3, all but one and all elements along each dim, one to eight devices, one level
+// and two. Which sizes meet which devices follows a fixed pattern, so that each operator sees each
+// of them.
 #include <algorithm>
 
 #include "tessera/device/registry.hpp"
@@ -94,6 +95,17 @@ void check(Subject& s, const Expected& e, const std::vector<BatchSpec>& specs, D
   if (specs.size() == 1 && !specs.front().device_matrix.empty()) check_bytes(s, b, specs.front());
 }
 
+// Every dim in tiles of every size, over one to eight devices in turn.
+std::vector<BatchSpec> single_cuts(const std::vector<Sized>& dims, Kind kind) {
+  std::vector<BatchSpec> all;
+  for (const Sized& d : dims)
+    for (int k = 0; k < 5; ++k)
+      all.push_back({.batch_sizes = {{d.dim, chunk(d.size, k)}},
+                     .device_matrix = first_devices(kind, 1 + static_cast<int>(all.size() % 8)),
+                     .base_device = cpu});
+  return all;
+}
+
 void check_refusal(Subject& s, const Sized& d) {
   try {
     (void)create_batched_linop(s.A, {.batch_sizes = {{d.dim, 1}}}, s.sample.input);
@@ -156,10 +168,7 @@ void batches_equal_the_whole(Subject& s) {
   e.nx = s.A.N()(e.x);
   const bool bound = bound_to_devices(s.A);
   const Kind kind = s.device.kind == Kind::cuda ? Kind::cuda : Kind::sim;
-  for (int k = 0; k < batch_patterns; ++k) {
-    if (!wanted(s, k)) continue;
-    const Device base = bound ? s.A.device().value_or(cpu) : k % 2 ? Device{kind, 0} : cpu;
-    std::vector<BatchSpec> specs = batch_pattern(dims, k, kind, base);
+  auto try_out = [&](std::vector<BatchSpec> specs, Device base) {
     if (bound)
       for (BatchSpec& spec : specs) spec.device_matrix = {};
     try {
@@ -167,7 +176,13 @@ void batches_equal_the_whole(Subject& s) {
     } catch (const std::exception& error) {
       s.expect(false, text_of(specs), ": ", error.what());
     }
+  };
+  for (int k = 0; k < batch_patterns; ++k) {
+    const Device base = bound ? s.A.device().value_or(cpu) : k % 2 ? Device{kind, 0} : cpu;
+    if (wanted(s, k)) try_out(batch_pattern(dims, k, kind, base), base);
   }
+  if (s.dtype == DType::c64 && s.device == cpu && !bound && dims.size() > 1)
+    for (const BatchSpec& spec : single_cuts(dims, kind)) try_out({spec}, cpu);
 }
 
 }  // namespace tessera::laws
