@@ -141,7 +141,14 @@ struct State {
   One one = nullptr;
 };
 
-constexpr i64 small_matrix = 256;  // rows: below, the matrices of a stack share the threads
+// Whether the matrices of a stack share the threads, or each has all of them: small ones do, and
+// so do larger ones of which general eigenvalues are wanted, where there are enough of them: most
+// of that work is done by one thread in any case.
+bool share_threads(const DenseSpec& s) {
+  const i64 threads = num_threads(), rows = std::max(s.m, s.n);
+  if (s.batch == 1 || threads == 1) return false;
+  return rows < 256 || (s.op == DenseOp::eig && rows < 2048 && 2 * s.batch >= threads);
+}
 
 void run(const void* state, const Launch& launch) {
   const auto& s = *static_cast<const State*>(state);
@@ -149,8 +156,7 @@ void run(const void* state, const Launch& launch) {
   const auto each = [&](i64 begin, i64 end) {
     for (i64 i = begin; i < end; ++i) s.one(s.spec, launch, i);
   };
-  if (s.spec.batch == 1 || std::max(s.spec.m, s.spec.n) >= small_matrix || num_threads() == 1)
-    return each(0, s.spec.batch);
+  if (!share_threads(s.spec)) return each(0, s.spec.batch);
   const blas::SingleThread alone;
   const i64 work = std::max<i64>(1, s.spec.n * s.spec.n * std::max(s.spec.n, s.spec.columns));
   parallel_for(s.spec.batch, std::max<i64>(1, 20000 / work), each);

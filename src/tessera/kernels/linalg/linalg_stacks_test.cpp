@@ -10,6 +10,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
 
 namespace tessera {
 namespace {
@@ -230,6 +231,20 @@ TEST(LinalgStacks, WhatFollowsFromFactors) {
       const auto [w, v, left] = linalg::eig(square);
       expect_close(matmul(square.astype(v.dtype()), v), ops::multiply(v, w.expand_dims(1)), ulps);
     }
+}
+
+// A matrix for each thread, where a single one would have all of them.
+TEST(LinalgStacks, EigenvaluesOfLargerMatrices) {
+  const Array a = Random(9).normal({3, 261, 261}, DType::f64, test_device());
+  const auto [w, v, left] = linalg::eig(a);
+  expect_close(matmul(a.astype(v.dtype()), v), ops::multiply(v, w.expand_dims(1)), 1e6);
+  const Array traces = reduce(ReduceOp::sum, w, Axes{1});
+  for (i64 i = 0; i < 3; ++i) {
+    double trace = 0;
+    for (i64 j = 0; j < 261; ++j)
+      trace += a.select(0, i).select(0, j).select(0, j).item().as<double>();
+    EXPECT_NEAR(traces.select(0, i).item().as<c128>().re, trace, 1e-9);
+  }
 }
 
 }  // namespace
