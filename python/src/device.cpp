@@ -159,7 +159,7 @@ void bind_specs(nb::module_& m) {
           nb::sig("def get_transfer_stream(source: DeviceSpec | DeviceLike, target: DeviceSpec | "
                   "DeviceLike) -> Stream"),
           "The one stream of transfers from a device to another.\n\n"
-          ">>> ts.DeviceSpec.get_transfer_stream('sim:0', 'sim:1').device\nsim:0\n")
+          ">>> ts.DeviceSpec.get_transfer_stream('sim:0', 'sim:1').device\nDevice('sim:0')\n")
       .def("__repr__", [](const DeviceSpec& s) {
         return nb::str(
             cat("DeviceSpec('", s.device, "'", s.str().substr(s.device.str().size()), ")").c_str());
