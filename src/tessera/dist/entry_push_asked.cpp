@@ -52,6 +52,7 @@ std::vector<std::byte> message_of(std::span<const i64> numbers, i64 number_bytes
 struct Given {
   bool known = false, varies = false;
   bool owners_alone = false;  // known to those who own places, to nobody else
+  bool straight = false;      // stays where it is until the owners of places ask for rows
   Array whole;                // where known and needed
   Shape shape;  // of the result, but its rows as the value has them: what repeats travels once
   ValueRows own;
@@ -76,6 +77,8 @@ Given value_for(const DNDarray& value, const NormalKey& key, i64 lead_axis, cons
   if (g.known) {
     g.whole = value.local();
     mine = along ? g.whole.slice(axis, part.begin(me), part.end(me)) : g.whole;
+  } else if (straight_to_places(value, key.plan, lead_axis, part)) {
+    g.straight = true;
   } else if (along) {
     mine = value.spread_as({axis, part}).local();
   } else {  // repeated along the entries: the owners of places get it, entries send their numbers
@@ -114,7 +117,7 @@ Payload payload_of(const Given& given, DType dtype, const Shape& lead, i64 lead_
   if (!given.varies) return payload;  // the owners have it too
   const bool order = !ranks_in_order(lead, lead_axis);
   const bool cheaper = order || payload.row_bytes > payload.number_bytes;
-  const bool find = given.owners_alone || (given.known && cheaper);
+  const bool find = given.owners_alone || given.straight || (given.known && cheaper);
   payload.rows = !find;
   payload.numbers = find || order;
   return payload;
@@ -165,6 +168,19 @@ void write_arrived(const EntryRows& rows, Arrived&& all, const Payload& payload,
   }
   rows.write(all.ids, may_share_memory(values, rows.array().resident()) ? values.copy() : values);
   rows.array().resident().storage().wait();  // what was lent ends here
+}
+
+// Which entries stay is known here, and their rows alone are asked for (collective).
+void write_straight(const EntryRows& rows, const Arrived& all, const NormalKey& key,
+                    const DNDarray& value) {
+  const std::vector<i64> order = by_number(all.numbers);
+  const std::vector<i64> numbers = permuted(all.numbers, order);
+  const Winners stay = winners(permuted(all.ids, order));
+  std::vector<i64> entries;
+  entries.reserve(stay.entry.size());
+  for (const i64 k : stay.entry) entries.push_back(numbers[at(k)]);
+  const Array values = rows_from_holders(value, key.plan, rows.array().part(), entries);
+  if (!entries.empty()) rows.write(stay.ids, values);
 }
 
 // A value that every rank has and that is the same for all entries: true where it was written.
@@ -221,6 +237,7 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
   comm.exchange(sends, receives);
   Arrived all;
   for (int q = 0; q < p; ++q) all.add(asked->serve[at(q)], got[at(q)], payload);
+  if (given.straight) return write_straight(rows, all, key, value);
   write_arrived(rows, std::move(all), payload, given, key, value.dtype());
 }
 

@@ -27,6 +27,19 @@ void explain_where_needed(Explanation& e, const DNDarray& value) {
   at_most(e);
 }
 
+// The owners of places ask for rows of the value by the numbers of `entries`; the rows themselves
+// are those of explain_where_needed() at most.
+void explain_straight(Explanation& e, const DNDarray& value, const IndexPlan& plan, i64 entries) {
+  const OwnRows own(value, plan);
+  const int p = value.comm().size();
+  for (int r = 0; r < p; ++r)
+    for (int q = 0; q < p; ++q) {
+      const i64 rows = own.count(q);
+      if (q == r || rows == 0) continue;
+      send(e, r, 2, 8 + most_wire_bytes(std::min(entries, rows), rows), true);
+    }
+}
+
 // The elements of a mask that interleave: the value is dealt out along them, then each rank gets
 // the numbers of its own.
 void explain_picked(Explanation& e, const DNDarray& value, i64 own) {
@@ -77,7 +90,7 @@ void explain_target(Explanation& e, const DNDarray& x, const Foreseen& f, const 
   Boxes to(at(x.comm().size()));
   if (x.split()) {
     const RoutePlan plan = route_of(x, a.key);
-    if (plan.array >= 0 && !a.slot.empty()) return add(e, known_push(x, f.key, given));
+    if (plan.array >= 0 && !a.all_stay) return add(e, known_push(x, f.key, given));
     to = plan.route == Route::scalar ? boxes_on(plan.owner, x.comm().size())
                                      : boxes_of_target(value, plan);
   } else if (x.owner()) {
@@ -108,6 +121,10 @@ void explain_places(Explanation& e, const DNDarray& x, const Foreseen& f, const 
           e, x, k,
           {plan.ask ? entries_by_rank(k, plan) : all_entries(x, f.lead), false, differs ? row : 0});
     if (plan.ask) gather_others(e, x, k, plan.array);
+    const bool maybe_straight =
+        plan.ask ? straight_to_places(value, k.plan, plan.lead_axis, plan.spread.part) : f.masks();
+    if (differs && moves(value) && maybe_straight)
+      explain_straight(e, value, k.plan, count_of(f.lead));
     explain_where_needed(e, value);
     at_most(e);
   } else if (plan.route == Route::unordered) {

@@ -128,7 +128,7 @@ void write_routed(const DNDarray& x, const NormalKey& key, const DNDarray& value
   refuse_strictly(first, value);
   if (first.route == Route::unordered) return push_rows(x, key, first, value);
   const Assigned a = without_repeats(x, key, value);
-  if (first.array >= 0 && !a.slot.empty()) return push_rows(x, key, first, value);
+  if (first.array >= 0 && !a.all_stay) return push_rows(x, key, first, value);
   const RoutePlan plan = route_of(x, a.key);
   if (plan.route != Route::scalar) return write_local(x, a, plan);
   const i64 split = *x.split(), entry = a.key.axes[at(split)].value - x.part().begin(plan.owner);

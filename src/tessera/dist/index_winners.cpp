@@ -114,7 +114,8 @@ Assigned without_repeats(const DNDarray& x, const NormalKey& key, const DNDarray
   UsedRows used(own, entries);
   i64 rows = 1;
   for (i64 a = 0; a < plan.lead.size(); ++a) rows *= own.extents()[position + a];
-  if (static_cast<i64>(used.entry.size()) == rows) return {key, value, {}};
+  const bool all_stay = static_cast<i64>(entries.size()) == count_of(plan.lead);
+  if (static_cast<i64>(used.entry.size()) == rows) return {key, value, {}, all_stay};
 
   const int me = value.comm().rank();
   std::vector<i64> mine, counts(at(value.comm().size()));
@@ -128,7 +129,7 @@ Assigned without_repeats(const DNDarray& x, const NormalKey& key, const DNDarray
   shape[position] = static_cast<i64>(used.entry.size());
   Array local;
   if (own.holder() < 0 || own.holder() == me) local = rows_at(own.rows(value.resident(), me), mine);
-  Assigned once{key_of(x, key, entries), {}, std::move(used.slot)};
+  Assigned once{key_of(x, key, entries), {}, std::move(used.slot), all_stay};
   if (own.lead_axis() >= 0)
     once.value = DNDarray(local, shape, {position, Partition::of(counts)}, value.comm());
   else if (own.rest_axis() >= 0)

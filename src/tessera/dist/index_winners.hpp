@@ -24,6 +24,9 @@ struct Assigned {
   // Which row of the value each entry of the key gets, where the value has each row once; none: the
   // value fits the key.
   std::vector<i64> slot;
+  // Of a value that moves and differs from entry to entry: no entry is written over by a later one.
+  // Every row of a value may have an entry that stays, and yet not at each owner of places.
+  bool all_stay = true;
   Array spread_out(
       const Array& moved) const;  // a part of the value with its rows as the key has them
 };

@@ -82,6 +82,16 @@ OwnRows::OwnRows(const DNDarray& value, const IndexPlan& plan)
   }
 }
 
+i64 OwnRows::count(int rank) const {
+  i64 rows = held(rank) > 0 ? 1 : 0;
+  for (i64 a = 0; a < lead_.size(); ++a) rows *= extent(a, rank);
+  return rows;
+}
+
+int OwnRows::owner(i64 entry) const {
+  return lead_axis_ >= 0 ? value_.part().owner(along(entry)) : holder_;
+}
+
 i64 OwnRows::along(i64 entry) const {
   for (i64 a = lead_.size() - 1; a > lead_axis_; --a) entry /= lead_[a];
   return entry % lead_[lead_axis_];

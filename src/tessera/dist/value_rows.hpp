@@ -50,6 +50,8 @@ class OwnRows {
   int holder() const { return holder_; }         // where it is not dealt out: who has it
   i64 begin(int rank) const { return dealt() ? value_.part().begin(rank) : 0; }
   i64 held(int rank) const { return dealt() ? value_.part().count(rank) : rank == holder_; }
+  i64 count(int rank) const;   // of the rows that it holds, or has a part of
+  int owner(i64 entry) const;  // of its row, which is not dealt out itself
   i64 along(i64 entry) const;  // its place along lead_axis()
   bool holds(int rank, i64 entry) const;
   i64 row(i64 entry, int rank) const;  // as that rank counts its rows
@@ -68,6 +70,17 @@ class OwnRows {
   i64 position_ = 0, lead_axis_ = -1, rest_axis_ = -1;
   int holder_ = -1;
 };
+
+// The positions are distributed, by `part` along `lead_axis`. A value that is dealt out otherwise
+// either goes to the entries first and with them to the owners of their places, or the owners get
+// the entries' numbers and ask with them who has the rows: true where that is fewer bytes, a row
+// twice against a number twice.
+bool straight_to_places(const DNDarray& value, const IndexPlan& plan, i64 lead_axis,
+                        const Partition& part);
+// (n, rest...) of this rank's entries, by their numbers among all (collective). `places` says which
+// ranks may have entries. For values whose rows are not dealt out themselves.
+Array rows_from_holders(const DNDarray& value, const IndexPlan& plan, const Partition& places,
+                        std::span<const i64> entries);
 
 // The positions are distributed: their ranks tell the owners (entry_push_asked.cpp).
 void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part,

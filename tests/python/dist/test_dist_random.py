@@ -13,6 +13,7 @@ from draw import Case, Operand, draw_case, draw_key, draw_layout, draw_value, nu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from layouts import WORLD
+from model import Layout, even
 
 CASES = int(os.environ.get("TESSERA_DIST_CASES", {1: 4000, 2: 2400, 3: 1600, 4: 1200}.get(WORLD.size, 800)))
 EXAMPLES = 60 if WORLD.size in (1, 3) else 20
@@ -38,6 +39,33 @@ def test_cases(part, slate):
 def test_numbered(slate):
     seed, number = map(int, os.environ["TESSERA_DIST_CASE"].split(","))
     run_case(draw_case(seed, number, WORLD.size), slate)
+
+
+def all_on(rank, n):
+    return tuple(n if r == rank else 0 for r in range(WORLD.size))
+
+
+def test_rows_that_are_written_over_at_one_owner_stay_at_home(slate):
+    """Seed 11, number 25508 on 4 ranks: each row of the value is needed somewhere, but not by every owner."""
+    x = numbers(np.random.default_rng(1), (5, 5, 6, 2), "bool")
+    first = Operand(np.array([[0, 1, 3], [1, 4, 1]], "uint8"), Layout(None, (0,) * WORLD.size))
+    value = Operand(np.array([[[0, 1], [1, 0], [1, 1]]], "float64"), Layout(2, all_on(min(1, WORLD.size - 1), 2)))
+    key = (first, Operand(np.array(2)), Operand([[4], [5]]))
+    run_case(Case("set", x, Layout(2, even(6, WORLD.size)), key, False, value, None), slate)
+
+
+@pytest.mark.parametrize("columns", [2, 250])
+@pytest.mark.parametrize("holder", ["owner", "first", "dealt"])
+def test_a_value_does_not_visit_its_key(columns, holder, slate):
+    """Seed 14, number 6414 on 3 ranks: the owner of the places has the value, others have the key."""
+    rng, last = np.random.default_rng(2), WORLD.size - 1
+    x = numbers(rng, (39 * columns,), "float64")
+    at = Operand(
+        rng.integers(-x.size, x.size, (3, columns)), Layout(1, (*even(columns, max(1, last)), 0)[: WORLD.size])
+    )
+    counts = {"owner": all_on(last, columns), "first": all_on(0, columns), "dealt": even(columns, WORLD.size)}[holder]
+    value = Operand(numbers(rng, (3, columns), "complex64"), Layout(1, counts))
+    run_case(Case("set", x, Layout(0, all_on(last, x.size)), (at,), True, value, None), slate)
 
 
 @st.composite
