@@ -207,7 +207,7 @@ void bind_conversions(nb::class_<Array>& c) {
       .def(
           "fill",
           [](const Array& x, nb::handle v) {
-            const Value value = value_from(v, "fill");
+            const Value value = value_from(v, "fill", x.dtype());
             check_fits(value, x.dtype());
             released([&] { x.fill(value); });
           },

@@ -20,14 +20,16 @@ struct Local {
   static const Array& of(PyObject* o) { return array_of(o); }
 
   // Nothing: let Python ask the other operand.
-  static std::optional<Operand> try_operand(PyObject* o) {
+  static std::optional<Operand> try_operand(PyObject* o, PyObject* other) {
     if (is_array(o)) return Operand(array_of(o));
-    if (auto v = weak_value(o)) return Operand(*v);
+    if (auto v = weak_value(o, float_dtype(other))) return Operand(*v);
     if (PyUnicode_Check(o) || PyBytes_Check(o) || is_dist(o) || is_matrix(o)) return std::nullopt;
     if (auto a = try_array(o)) return Operand(*a);
     return std::nullopt;
   }
-  static Operand operand(nb::handle h, std::string_view who) { return python::operand(h, who); }
+  static Operand operand(nb::handle h, std::string_view who, nb::handle other) {
+    return python::operand(h, who, other);
+  }
   // Matrices add, subtract, multiply and divide by their own rules. Nothing: there are none.
   static nb::object of_matrices(ElementOp op, std::span<const nb::handle> inputs) {
     if (inputs.size() != 2 || (is_array(inputs[0].ptr()) && is_array(inputs[1].ptr()))) return {};

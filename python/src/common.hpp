@@ -82,10 +82,13 @@ PyObject* array_item(PyObject* self, Py_ssize_t i) noexcept;
 Py_ssize_t array_length(PyObject* self) noexcept;
 
 // --- convert_in.cpp
-// A Python bool, int, float or complex: adapts to the arrays it meets. Others: nothing.
-std::optional<Value> weak_value(PyObject* o);
-// Any number-like object, arrays of one element included.
-Value value_from(nb::handle h, std::string_view who);
+// A Python bool, int, float or complex: adapts to the arrays it meets. Others: nothing. An int
+// beyond 64 bits is a double where it meets a dtype that is not of integers, else OverflowError.
+std::optional<Value> weak_value(PyObject* o, std::optional<DType> meets = {});
+// What a number beside this operand of an operator meets: the dtype of an array of floats.
+std::optional<DType> float_dtype(PyObject* o);
+// Any number-like object, arrays of one element included; `meets` as of weak_value.
+Value value_from(nb::handle h, std::string_view who, std::optional<DType> meets = {});
 // Shares memory where it can (buffers, DLPack, CUDA array interface), else copies; DTypeError by
 // name of the type when the object is no array at all.
 Array as_array(nb::handle h, std::string_view who, std::optional<DType> dtype = {});
@@ -93,7 +96,8 @@ Array as_array(nb::handle h, std::string_view who, std::optional<DType> dtype = 
 std::optional<Array> try_array(nb::handle h, std::optional<DType> dtype = {});
 // For out= and in-place targets: really a tessera array.
 const Array& target_array(nb::handle h, std::string_view who);
-ArrayOrValue operand(nb::handle h, std::string_view who);
+// `other`: the operand beside it.
+ArrayOrValue operand(nb::handle h, std::string_view who, nb::handle other = {});
 // Nested lists, tuples and ranges of numbers.
 Array array_from_nested(nb::handle h, std::optional<DType> dtype);
 Device device_from(nb::handle h);    // None: cpu
@@ -109,7 +113,7 @@ i64 bytes_from(nb::handle h);
 std::optional<Shape> axes_from(nb::handle axis, i64 ndim);
 
 // --- scalars.cpp
-// Writes a number as NumPy casts it; OverflowError for a Python int out of bounds.
+// Writes a number as NumPy casts it; OverflowError for one out of bounds.
 void store(void* p, DType dtype, const Value& v);
 Value load(const void* p, DType dtype);
 PyObject* python_number(const Value& v);

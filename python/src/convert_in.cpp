@@ -128,7 +128,7 @@ std::optional<Array> find_array(nb::handle h, std::optional<DType> dtype) {
   PyObject* o = h.ptr();
   if (is_array(o)) return array_of(o);
   if (is_dist(o)) return whole_of(dist_of(o));
-  if (auto v = weak_value(o)) {
+  if (auto v = weak_value(o, dtype)) {
     const DType t = dtype.value_or(v->dtype());
     check_fits(*v, t);
     return Array::scalar(*v, t);
@@ -152,7 +152,13 @@ std::optional<Array> find_array(nb::handle h, std::optional<DType> dtype) {
 
 }  // namespace
 
-std::optional<Value> weak_value(PyObject* o) {
+std::optional<DType> float_dtype(PyObject* o) {
+  if (!o || !(is_array(o) || is_dist(o))) return std::nullopt;
+  const DType t = is_array(o) ? array_of(o).dtype() : dist_of(o).dtype();
+  return is_float(t) || is_complex(t) ? std::optional(t) : std::nullopt;
+}
+
+std::optional<Value> weak_value(PyObject* o, std::optional<DType> meets) {
   if (PyFloat_CheckExact(o)) return Value(PyFloat_AS_DOUBLE(o));
   if (PyBool_Check(o)) return Value(o == Py_True);
   // Subclasses that carry a dtype (np.float64, np.complex128) are arrays of rank 0, not weak
@@ -166,7 +172,11 @@ std::optional<Value> weak_value(PyObject* o) {
       if (!PyErr_Occurred()) return Value(static_cast<std::uint64_t>(u));
       PyErr_Clear();
     }
-    throw OverflowError("Python int too large to convert to C long");
+    require<OverflowError>(meets && !is_integer(*meets),
+                           "Python int too large to convert to C long");
+    const double d = PyLong_AsDouble(o);
+    if (d == -1 && PyErr_Occurred()) throw nb::python_error();
+    return Value(d);
   }
   if (PyObject_CheckBuffer(o)) return std::nullopt;
   if (PyFloat_Check(o)) return Value(PyFloat_AS_DOUBLE(o));
@@ -174,8 +184,8 @@ std::optional<Value> weak_value(PyObject* o) {
   return std::nullopt;
 }
 
-Value value_from(nb::handle h, std::string_view who) {
-  if (auto v = weak_value(h.ptr())) return *v;
+Value value_from(nb::handle h, std::string_view who, std::optional<DType> meets) {
+  if (auto v = weak_value(h.ptr(), meets)) return *v;
   auto a = find_array(h, {});
   require<DTypeError>(a.has_value(), who, ": expected a number, got ", Py_TYPE(h.ptr())->tp_name);
   require<ShapeError>(a->size() == 1, who, ": expected a number, got an array of shape ",
@@ -202,9 +212,9 @@ const Array& target_array(nb::handle h, std::string_view who) {
   return array_of(h.ptr());
 }
 
-ArrayOrValue operand(nb::handle h, std::string_view who) {
+ArrayOrValue operand(nb::handle h, std::string_view who, nb::handle other) {
   if (is_array(h.ptr())) return array_of(h.ptr());
-  if (auto v = weak_value(h.ptr())) return *v;
+  if (auto v = weak_value(h.ptr(), float_dtype(other.ptr()))) return *v;
   return as_array(h, who);
 }
 

@@ -61,7 +61,7 @@ Array filled_like(const Array& x, nb::handle v, nb::handle dtype, nb::handle dev
   const DType t = dtype.is_none() ? x.dtype() : dtype_from(dtype);
   const Device d = device.is_none() ? x.device() : device_from(device);
   if (v.is_none()) return Array::empty(s, t, d);
-  const Value value = value_from(v, "full_like");
+  const Value value = value_from(v, "full_like", t);
   check_fits(value, t);
   return released([&] { return full(s, value, t, d); });
 }
@@ -120,8 +120,9 @@ void bind_filled(nb::module_& m) {
   m.def(
       "full",
       [](nb::handle shape, nb::handle value, nb::handle dtype, nb::handle device) {
-        const Value v = value_from(value, "full");
-        return filled(shape, v, dtype.is_none() ? v.dtype() : dtype_from(dtype), device);
+        const auto wanted = dtype_or_none(dtype);
+        const Value v = value_from(value, "full", wanted);
+        return filled(shape, v, wanted.value_or(v.dtype()), device);
       },
       "shape"_a, "fill_value"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
       nb::sig("def full(shape: ShapeLike, fill_value: complex, " OPTIONS),

@@ -73,7 +73,7 @@ nb::object item(nb::handle self, const nb::args& args) {
 }
 
 void fill(const DNDarray& x, nb::handle v) {
-  const Value value = value_from(v, "fill");
+  const Value value = value_from(v, "fill", x.dtype());
   check_fits(value, x.dtype());
   released([&] {
     if (x.resident()) x.resident().fill(value);

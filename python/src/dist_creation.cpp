@@ -141,7 +141,7 @@ void bind_filled(nb::module_& m) {
       "full",
       [](nb::handle shape, nb::handle value, nb::handle dtype, nb::handle split, nb::handle device,
          nb::handle comm) {
-        const Value v = value_from(value, "full");
+        const Value v = value_from(value, "full", dtype_or_none(dtype));
         return wrap(filled(shape, v, dtype_or(dtype, v.dtype()), split, device, comm));
       },
       "shape"_a, "fill_value"_a, WITH_OPTIONS,
@@ -195,8 +195,8 @@ void bind_likes(nb::module_& m) {
       "full_like",
       [](nb::handle x, nb::handle value, nb::handle dtype, nb::handle device) {
         const DNDarray a = as_dist(x, "full_like");
-        const Value v = value_from(value, "full_like");
         const DType t = dtype_or(dtype, a.dtype());
+        const Value v = value_from(value, "full_like", t);
         check_fits(v, t);
         return placed(released([&] { return dist::full_like(a, v, t); }), device);
       },

@@ -20,18 +20,18 @@ struct Distributed {
   static bool is(PyObject* o) { return is_dist(o); }
   static const DNDarray& of(PyObject* o) { return dist_of(o); }
 
-  static std::optional<Operand> try_operand(PyObject* o) {
+  static std::optional<Operand> try_operand(PyObject* o, PyObject* other) {
     if (is_dist(o)) return Operand(dist_of(o));
     if (is_array(o)) return Operand(array_of(o));
-    if (auto v = weak_value(o)) return Operand(*v);
+    if (auto v = weak_value(o, float_dtype(other))) return Operand(*v);
     if (PyUnicode_Check(o) || PyBytes_Check(o)) return std::nullopt;
     if (auto a = try_array(o)) return Operand(*a);
     return std::nullopt;
   }
   static nb::object of_matrices(ElementOp, std::span<const nb::handle>) { return {}; }
-  static Operand operand(nb::handle h, std::string_view who) {
+  static Operand operand(nb::handle h, std::string_view who, nb::handle other = {}) {
     if (is_dist(h.ptr())) return Operand(dist_of(h.ptr()));
-    if (auto v = weak_value(h.ptr())) return Operand(*v);
+    if (auto v = weak_value(h.ptr(), float_dtype(other.ptr()))) return Operand(*v);
     return Operand(as_array(h, who));
   }
   // The library wants a distributed array among the operands: what every rank has becomes one.

@@ -85,7 +85,7 @@ int dist_assign_subscript(PyObject* self, PyObject* key, PyObject* value) noexce
     const DNDarray& x = dist_of(self);
     if (!value) raise(PyExc_ValueError, "cannot delete array elements");
     require_writable(x);
-    if (const auto v = weak_value(value)) {
+    if (const auto v = weak_value(value, x.dtype())) {
       std::byte* element = nullptr;
       if (element_key(x, key, element)) {
         check_fits(*v, x.dtype());

@@ -42,7 +42,8 @@ class ElementFunctions {
       if (nb::object by_them = Family::of_matrices(op, inputs); by_them.is_valid()) return by_them;
     std::vector<Operand> operands;
     operands.reserve(inputs.size());
-    for (nb::handle h : inputs) operands.push_back(Family::operand(h, name(op)));
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      operands.push_back(Family::operand(inputs[i], name(op), inputs[i == 0 ? inputs.size() - 1 : 0]));
     Family::require_array(operands, inputs, name(op));
     if (out.is_none()) return wrap(released([&] { return Family::elementwise(op, operands); }));
     // NumPy's ufuncs also take out=(array,).

@@ -88,7 +88,7 @@ int array_assign_subscript(PyObject* self, PyObject* key, PyObject* value) noexc
     require_writable(x);
     i64 offset = 0;
     if (on_cpu(x) && element_key(x, key, offset)) {
-      if (auto v = weak_value(value)) {
+      if (auto v = weak_value(value, x.dtype())) {
         x.storage().wait();
         store(address(x, offset), x.dtype(), *v);
         return 0;

@@ -97,7 +97,7 @@ template DistIndex key_of<DistIndex>(PyObject* key, Device device);
 Array assigned_value(nb::handle h, DType dtype, Device device) {
   if (is_array(h.ptr())) return array_of(h.ptr());
   Array a;
-  if (auto v = weak_value(h.ptr())) {
+  if (auto v = weak_value(h.ptr(), dtype)) {
     check_fits(*v, dtype);
     a = Array::scalar(*v, dtype);
   } else {

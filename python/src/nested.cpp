@@ -19,6 +19,7 @@ nb::object items_of(nb::handle h) {
 struct Found {
   Shape shape;
   std::optional<Value::Kind> kind;  // of the widest number
+  bool negative = false;            // some integer is
   bool arrays = false;              // some leaf is an array or a NumPy scalar
 };
 
@@ -39,11 +40,12 @@ Value::Kind widest(std::optional<Value::Kind> a, Value::Kind b) {
   return std::max(*a, b);
 }
 
-void look(nb::handle h, i64 depth, Found& f) {
+void look(nb::handle h, i64 depth, std::optional<DType> dtype, Found& f) {
   if (!is_sequence(h.ptr())) {
-    if (auto v = weak_value(h.ptr())) {
+    if (auto v = weak_value(h.ptr(), dtype)) {
       if (depth != f.shape.size()) inhomogeneous(f.shape, depth);
       f.kind = widest(f.kind, v->kind());
+      f.negative |= v->kind() == Value::Kind::integer && v->as<i64>() < 0;
     } else {
       f.arrays = true;
     }
@@ -54,12 +56,13 @@ void look(nb::handle h, i64 depth, Found& f) {
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
   if (depth >= f.shape.size() || f.shape[depth] != n)
     inhomogeneous(f.shape, std::min(depth, f.shape.size()));
-  for (Py_ssize_t i = 0; i < n; ++i) look(PySequence_Fast_GET_ITEM(items.ptr(), i), depth + 1, f);
+  for (Py_ssize_t i = 0; i < n; ++i)
+    look(PySequence_Fast_GET_ITEM(items.ptr(), i), depth + 1, dtype, f);
 }
 
 void write(nb::handle h, DType dtype, std::byte*& at) {
   if (!is_sequence(h.ptr())) {
-    store(at, dtype, *weak_value(h.ptr()));
+    store(at, dtype, *weak_value(h.ptr(), dtype));
     at += size_of(dtype);
     return;
   }
@@ -100,11 +103,13 @@ Shape first_shape(nb::handle h) {
 Array array_from_nested(nb::handle h, std::optional<DType> dtype) {
   Found f;
   f.shape = first_shape(h);
-  look(h, 0, f);
+  look(h, 0, dtype, f);
   if (f.arrays) return stacked(h, dtype);
   const DType t = dtype.value_or([&] {
     constexpr DType of[] = {DType::b1, DType::i64, DType::u64, DType::f64, DType::c128};
-    return f.kind ? of[static_cast<int>(*f.kind)] : DType::f64;
+    // Integers of which some need the sign and others the last bit: floats, as NumPy has it.
+    if (!f.kind || (f.kind == Value::Kind::natural && f.negative)) return DType::f64;
+    return of[static_cast<int>(*f.kind)];
   }());
   Array a(Storage::allocate(cpu, count_of(f.shape) * size_of(t)), Layout::contiguous(f.shape), t);
   std::byte* at = static_cast<std::byte*>(a.host_data());

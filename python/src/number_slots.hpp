@@ -26,7 +26,7 @@ class NumberSlots {
   template <ElementOp op>
   static PyObject* binary(PyObject* a, PyObject* b) noexcept {
     return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-      auto x = Family::try_operand(a), y = x ? Family::try_operand(b) : std::nullopt;
+      auto x = Family::try_operand(a, b), y = x ? Family::try_operand(b, a) : std::nullopt;
       if (!y) Py_RETURN_NOTIMPLEMENTED;
       return wrap(released([&] {
                return Family::elementwise(op, std::array{std::move(*x), std::move(*y)});
@@ -39,7 +39,7 @@ class NumberSlots {
   template <ElementOp op>
   static PyObject* inplace(PyObject* a, PyObject* b) noexcept {
     return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-      auto y = Family::try_operand(b);
+      auto y = Family::try_operand(b, a);
       if (!y) Py_RETURN_NOTIMPLEMENTED;
       const Type& x = Family::of(a);
       released([&] { Family::elementwise(op, std::array{Operand(x), std::move(*y)}, x); });

@@ -24,12 +24,26 @@ bool integer_fits(const Value& v) {
   }
 }
 
+// Both ends of the range are exact as doubles: 2^b and -2^(b-1) or 0.
+template <class T>
+bool whole_part_fits(double d) {
+  const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  return std::trunc(d) < end && std::trunc(d) >= (std::is_signed_v<T> ? -end : 0.0);
+}
+
+std::string whole_part(double d) {
+  nb::object whole = nb::steal(PyLong_FromDouble(d));
+  return nb::str(whole).c_str();
+}
+
 template <class T>
 void check_integer(const Value& v) {
   if (v.kind() == Value::Kind::real) {
     const double d = v.as<double>();
     if (std::isnan(d)) raise(PyExc_ValueError, "cannot convert float NaN to integer");
     require<OverflowError>(!std::isinf(d), "cannot convert float infinity to integer");
+    require<OverflowError>(whole_part_fits<T>(d), "Python integer ", whole_part(d),
+                           " out of bounds for ", name(dtype_of<T>));
   } else {
     require<OverflowError>(integer_fits<T>(v), "Python integer ", v, " out of bounds for ",
                            name(dtype_of<T>));
@@ -50,7 +64,7 @@ T converted(const Value& v) {
     }
     return v.is_integer() ? v.as<i64>() != 0 : v.as<double>() != 0;
   } else if constexpr (std::is_integral_v<T>) {
-    return v.is_integer() ? v.as<T>() : static_cast<T>(static_cast<i64>(v.as<double>()));
+    return v.as<T>();
   } else if constexpr (is_complex_v<T>) {
     return v.as<T>();
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {

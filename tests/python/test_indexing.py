@@ -116,7 +116,7 @@ def test_set(seed, shape, data, main_device):
     if np.iscomplexobj(value) and np.dtype(dtype).kind != "c":
         value = np.real(value)
     # Negative numbers in unsigned elements: an error for Python's, up to the machine for NumPy's floats.
-    if np.dtype(dtype).kind == "u" and (isinstance(value, (int, float)) or np.asarray(value).dtype.kind == "f"):
+    if np.dtype(dtype).kind == "u" and np.asarray(value).dtype.kind == "f" and np.ndim(value):
         value = abs(value)
     # An array for one element: what NumPy does depends on the dtype (truth value, TypeError, ValueError).
     assume(not (dtype in ("bool", "complex64") and found == ("value", ()) and np.ndim(value) > 0))
@@ -260,6 +260,42 @@ def test_numbers_that_do_not_fit(main_device):
         with pytest.raises(ValueError, match="NaN"):
             x[key] = float("nan")
     check(x, np.zeros(3, "int8"))
+
+
+NUMBERS = [300.5, -128.9, -129.0, -0.5, -3.5, 255.99, 256.0, 2**53, 1e19, -1e30, 2**63, -(2**63), 2**70, -(2**200)]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "uint64", "float16", "float64", "complex64"])
+def test_any_python_number_fits_or_is_refused_as_by_numpy(dtype, main_device):
+    def assigned(x, key, value):
+        x[key] = value
+        return x
+
+    for value in NUMBERS:
+        for key, given in [(0, value), (slice(None), value), ([0, 1], value), (slice(None), [value])]:
+            mine = ts.zeros(3, dtype, main_device)
+            with np.errstate(over="ignore"):
+                same_outcome(
+                    lambda mine=mine, key=key, given=given: assigned(mine, key, given),
+                    lambda key=key, given=given: assigned(np.zeros(3, dtype), key, given),
+                    check,
+                    text=False,
+                )
+        with np.errstate(over="ignore"):
+            same_outcome(lambda v=value: ts.array([v], dtype), lambda v=value: np.array([v], dtype), check, text=False)
+
+
+def test_integers_beyond_64_bits_meet_floats(main_device):
+    x = np.array([1.5, -2.0], "float32")
+    for f in (lambda a: a * 2**70, lambda a: 10**25 - a, lambda a: a < 2**70, lambda a: a ** -(2**70)):
+        check(f(on(main_device, x)), f(x))
+    check(ts.multiply(on(main_device, x), 2**70), np.multiply(x, 2**70))
+    check(ts.full(2, 2**70, "float64", main_device), np.full(2, 2**70, "float64"))
+    check(ts.array([2**63, -1]), np.array([2**63, -1]))
+    with pytest.raises(OverflowError):
+        on(main_device, np.ones(2, "int64")) + 2**70
+    with pytest.raises(OverflowError, match="too large to convert to float"):
+        on(main_device, x) + 10**400
 
 
 def test_read_only_memory():
