@@ -2,6 +2,7 @@
 // tessera.Error and its family. Each class also derives from the built-ins that a NumPy user would
 // catch.
 #include "common.hpp"
+#include "tessera/base/axis_error.hpp"
 #include "tessera/kernels/linalg/linalg_error.hpp"
 
 namespace tessera::python {
@@ -32,7 +33,8 @@ enum Class : int {
   backend,
   argument,
   overflow,
-  linalg
+  linalg,
+  axis
 };
 std::vector<ErrorClass> classes;
 
@@ -73,6 +75,8 @@ bool translate(const std::exception_ptr& p) {
     set(dim, e);
   } catch (const DTypeError& e) {
     set(dtype, e);
+  } catch (const AxisError& e) {
+    set(axis, e);
   } catch (const IndexError& e) {
     set(index, e);
   } catch (const DeviceError& e) {
@@ -147,10 +151,11 @@ void bind_errors(nb::module_& m) {
       {"OverflowError", "A number that its dtype cannot hold; also the built-in OverflowError.",
        PyExc_OverflowError},
       {"LinAlgError", "A singular matrix, or one that cannot be factored; also a RuntimeError.", r},
+      {"AxisError", "An axis that the array does not have; an IndexError and a ValueError.", v},
   };
   for (ErrorClass& c : classes) {
-    const bool is_linalg = &c == &classes[linalg];
-    c.type = make_class(m, c, classes[is_linalg ? argument : base].type);
+    const Class parent = &c == &classes[linalg] ? argument : &c == &classes[axis] ? index : base;
+    c.type = make_class(m, c, classes[parent].type);
   }
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     if (!translate(p)) std::rethrow_exception(p);

@@ -5,6 +5,7 @@
 //   using namespace tessera;   Array y = (FFT(2) * Diagonal(w, dims("NxNy")))(x);
 
 #include "tessera/array/index.hpp"
+#include "tessera/base/axis_error.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/base/tags.hpp"
 #include "tessera/base/trace.hpp"

@@ -15,6 +15,7 @@ PARENTS = {
     "DimError": ValueError,
     "DTypeError": TypeError,
     "IndexError": IndexError,
+    "AxisError": (IndexError, ValueError),
     "OverflowError": OverflowError,
     "DeviceError": RuntimeError,
     "OutOfMemory": MemoryError,
@@ -30,7 +31,8 @@ PARENTS = {
 @pytest.mark.parametrize("name", PARENTS)
 def test_family(name):
     cls = getattr(ts, name)
-    assert issubclass(cls, ts.Error) and issubclass(cls, PARENTS[name])
+    parents = PARENTS[name] if isinstance(PARENTS[name], tuple) else (PARENTS[name],)
+    assert issubclass(cls, ts.Error) and all(issubclass(cls, parent) for parent in parents)
     assert cls.__module__ == "tessera" and cls.__name__ == name and cls.__doc__
     assert issubclass(ts.Error, builtins.Exception)
 
@@ -48,6 +50,8 @@ def test_each_class_is_raised(tmp_path, device):
     refuses(ts.ShapeError, "could not be broadcast", lambda: x + ts.ones(4, device=device))
     refuses(ts.DTypeError, "is not one of", lambda: ts.zeros(1, "text"))
     refuses(ts.IndexError, "out of bounds", lambda: x[5])
+    for reach in (lambda: x.sum(axis=2), lambda: ts.sort(x, axis=-3), lambda: ts.linalg.norm(x, axis=5)):
+        refuses(ts.AxisError, "is out of bounds for array of dimension 2", reach)
     refuses(ts.OverflowError, "out of bounds for int8", lambda: ts.ones(2, "int8", device) + 1000)
     refuses(ts.DeviceError, "not a device", lambda: x.to("gpu"))
     refuses(ts.LinAlgError, "zero pivot", lambda: ts.linalg.inverse(ts.zeros((2, 2))))

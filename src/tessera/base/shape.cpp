@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "tessera/base/axis_error.hpp"
+
 namespace tessera {
 
 std::string to_text(const Shape& s) {
@@ -41,7 +43,7 @@ Shape broadcast_shapes(const Shape& a, const Shape& b) {
 }
 
 i64 normalize_axis(i64 axis, i64 ndim, std::string_view who) {
-  require<IndexError>(axis >= -ndim && axis < ndim, who, who.empty() ? "" : ": ", "axis ", axis,
+  require<AxisError>(axis >= -ndim && axis < ndim, who, who.empty() ? "" : ": ", "axis ", axis,
                       " is out of bounds for array of dimension ", ndim);
   return axis < 0 ? axis + ndim : axis;
 }

@@ -3,12 +3,12 @@
 
 #include <new>
 
-#include "tessera/base/error.hpp"
+#include "tessera/base/axis_error.hpp"
 
 namespace tessera::dist {
 namespace {
 
-// The class of an error as a letter, and back.
+// The class of an error as a letter, and back: derived ones stand before their bases.
 template <class... Es>
 struct Classes {
   static char letter(const Error& e) {
@@ -24,8 +24,8 @@ struct Classes {
 };
 
 using All =
-    Classes<ArgumentError, ShapeError, DimError, DTypeError, OverflowError, IndexError, DeviceError,
-            OutOfMemory, SplitError, NotAvailable, PlanError, CommError, IoError, BackendError>;
+    Classes<ArgumentError, ShapeError, DimError, DTypeError, OverflowError, AxisError, IndexError,
+            DeviceError, OutOfMemory, SplitError, NotAvailable, PlanError, CommError, IoError, BackendError>;
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/base/axis_error.hpp"
 #include "tessera/dist/panels.hpp"
 #include "tessera/dist/reshape.hpp"
 #include "tessera/dist/sort_deal.hpp"
@@ -101,7 +102,7 @@ DNDarray sort_flat(const DNDarray& x, bool positions) {
 
 DNDarray sorted(const DNDarray& x, std::optional<i64> axis, bool positions) {
   if (!axis) return sort_flat(x, positions);
-  require<IndexError>(x.ndim() > 0, "axis ", *axis, " is out of bounds for array of dimension 0");
+  require<AxisError>(x.ndim() > 0, "axis ", *axis, " is out of bounds for array of dimension 0");
   const i64 along = normalize_axis(*axis, x.ndim(), "");
   if (x.distributed() && *x.split() == along) return sort_split(x, positions);
   return DNDarray(sort_local(x.local(), along, positions), x.shape(), x.spread(), x.comm());

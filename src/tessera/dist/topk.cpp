@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "tessera/base/axis_error.hpp"
 #include "tessera/dist/sort_cuts.hpp"
 #include "tessera/dist/sort_exchange.hpp"
 #include "tessera/dist/sort_lines.hpp"
@@ -92,7 +93,7 @@ TopK topk_lines(const DNDarray& x, i64 k, bool largest) {
 }  // namespace
 
 TopK topk(const DNDarray& x, i64 k, i64 axis, bool largest) {
-  require<IndexError>(x.ndim() > 0, "axis ", axis, " is out of bounds for array of dimension 0");
+  require<AxisError>(x.ndim() > 0, "axis ", axis, " is out of bounds for array of dimension 0");
   const i64 along = normalize_axis(axis, x.ndim(), "");
   const i64 n = x.shape(along);
   require<ArgumentError>(k >= 0 && k <= n, "topk: k is ", k, ", expected 0 to ", n,

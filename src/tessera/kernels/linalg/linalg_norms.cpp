@@ -75,9 +75,7 @@ Array norm(const Array& x, NormOrder order, const std::optional<Shape>& axes, bo
   Shape along;
   if (axes) {
     for (const i64 axis : *axes) {
-      require<IndexError>(axis >= -x.ndim() && axis < x.ndim(), "norm: axis ", axis,
-                          " is out of bounds for array of dimension ", x.ndim());
-      along.push_back(axis < 0 ? axis + x.ndim() : axis);
+      along.push_back(normalize_axis(axis, x.ndim(), "norm"));
     }
   } else {
     for (i64 i = 0; i < x.ndim(); ++i) along.push_back(i);

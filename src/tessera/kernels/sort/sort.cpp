@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/sort/sort.hpp"
 
+#include "tessera/base/axis_error.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 Array sorted(const Array& given, std::optional<i64> axis, bool positions) {
   const Array x = axis ? given : given.reshape({-1});
-  require<IndexError>(x.ndim() > 0, "axis ", *axis, " is out of bounds for array of dimension 0");
+  require<AxisError>(x.ndim() > 0, "axis ", *axis, " is out of bounds for array of dimension 0");
   const i64 along = normalize_axis(axis.value_or(-1), x.ndim(), "");
   const Array out = Array::empty(x.shape(), positions ? DType::i64 : x.dtype(), x.device());
   if (x.size() == 0) return out;
