@@ -112,9 +112,15 @@ void warn_in_python(WarningKind kind, const std::string& text) {
 
 void bind_warnings(nb::module_& m) {
   const std::array<std::pair<const char*, const char*>, 3> names{
-      {{"DeviceWarning", "A device failed or cannot do something, and another one did it."},
-       {"PrecisionWarning", "Numbers were shortened: float64 with float32 gave float32."},
-       {"OverflowRiskWarning", "Integers of a product may not fit their dtype."}}};
+      {{"DeviceWarning",
+        "A device failed or cannot do something, and another one did it.\n\n"
+        ">>> issubclass(ts.DeviceWarning, RuntimeWarning)\nTrue\n"},
+       {"PrecisionWarning",
+        "Numbers were shortened: float64 with float32 gave float32.\n\n"
+        ">>> issubclass(ts.PrecisionWarning, RuntimeWarning)\nTrue\n"},
+       {"OverflowRiskWarning",
+        "Integers of a product may not fit their dtype.\n\n"
+        ">>> issubclass(ts.OverflowRiskWarning, RuntimeWarning)\nTrue\n"}}};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string qualified = cat("tessera.", names[i].first);
     warning_classes[i] = PyErr_NewExceptionWithDoc(qualified.c_str(), names[i].second,

@@ -201,8 +201,15 @@ std::optional<Array> try_array(nb::handle h, std::optional<DType> dtype) {
 
 Array as_array(nb::handle h, std::string_view who, std::optional<DType> dtype) {
   auto a = try_array(h, dtype);
-  require<DTypeError>(a.has_value(), who, ": expected an array or numbers, got ",
-                      Py_TYPE(h.ptr())->tp_name);
+  if (!a) {
+    std::string of;
+    if (has(h, "dtype")) {
+      const nb::object dtype = h.attr("dtype");
+      of = cat(" of dtype ", nb::str(nb::handle(dtype)).c_str());
+    }
+    throw DTypeError(
+        cat(who, ": expected an array or numbers, got ", Py_TYPE(h.ptr())->tp_name, of));
+  }
   return std::move(*a);
 }
 

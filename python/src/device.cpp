@@ -60,9 +60,12 @@ void bind_streams(nb::module_& m) {
   nb::class_<Event>(m, "Event",
                     "A point in a stream that the host or other streams can wait for.\n\n"
                     ">>> e = ts.Stream('sim:0').record(); e.wait(); e.done()\nTrue\n")
-      .def("done", &Event::done, "The work before the event has ended.")
+      .def("done", &Event::done,
+           "The work before the event has ended.\n\n"
+           ">>> e = ts.Stream('sim:0').record(); e.wait(); e.done()\nTrue\n")
       .def("wait", &Event::wait, nb::call_guard<nb::gil_scoped_release>(),
-           "The host waits; raises what failed before the event.");
+           "The host waits; raises what failed before the event.\n\n"
+           ">>> ts.Stream('sim:0').record().wait()\n");
   nb::class_<Stream>(m, "Stream",
                      "An ordered queue of work on a device.\n\n"
                      ">>> s = ts.Stream('sim:0'); s.sync(); s.device\nDevice('sim:0')\n")
@@ -73,7 +76,8 @@ void bind_streams(nb::module_& m) {
       .def_static(
           "home", [](nb::handle device) { return Stream::home(device_from(device)); },
           "device"_a.none() = "cpu", nb::sig("def home(device: DeviceLike = 'cpu') -> Stream"),
-          "The one fixed stream of a device, on which array functions run.")
+          "The one fixed stream of a device, on which array functions run.\n\n"
+          ">>> ts.Stream.home('sim:0') == ts.Stream.home('sim:0')\nTrue\n")
       .def_prop_ro("device", &Stream::device, "Where its work runs.")
       .def(
           "__eq__",
@@ -87,11 +91,15 @@ void bind_streams(nb::module_& m) {
              return nb::str(cat("<Stream ", s.id(), " of ", s.device(), ">").c_str());
            })
       .def_prop_ro("id", &Stream::id, "A small number that names the stream in traces.")
-      .def("record", &Stream::record, "An event after everything asked so far.")
+      .def("record", &Stream::record,
+           "An event after everything asked so far.\n\n"
+           ">>> s, t = ts.Stream('sim:0'), ts.Stream('sim:1'); t.wait(s.record())\n")
       .def("wait", &Stream::wait, "event"_a,
-           "Later work of this stream waits for the event; the host does not.")
+           "Later work of this stream waits for the event; the host does not.\n\n"
+           ">>> s, t = ts.Stream('sim:0'), ts.Stream('sim:1'); t.wait(s.record())\n")
       .def("sync", &Stream::sync, nb::call_guard<nb::gil_scoped_release>(),
-           "The host waits for all work; raises what failed.");
+           "The host waits for all work; raises what failed.\n\n"
+           ">>> ts.Stream('sim:0').sync()\n");
   nb::class_<RepeatedEvent>(
       m, "RepeatedEvent",
       "An event recorded again and again; a wait means the latest record.\n\n"
@@ -102,10 +110,16 @@ void bind_streams(nb::module_& m) {
           "device"_a.none() = "cpu",
           nb::sig("def __init__(self, device: DeviceLike = 'cpu') -> None"))
       .def("record", &RepeatedEvent::record, "stream"_a,
-           "Records after everything asked of the stream so far.")
-      .def("wait", &RepeatedEvent::wait, "stream"_a, "The stream waits for the latest record.")
+           "Records after everything asked of the stream so far.\n\n"
+           ">>> e = ts.RepeatedEvent('sim:0'); s = ts.Stream('sim:0')\n"
+           ">>> e.record(s); e.record(s); e.records\n2\n")
+      .def("wait", &RepeatedEvent::wait, "stream"_a,
+           "The stream waits for the latest record.\n\n"
+           ">>> e = ts.RepeatedEvent('sim:0'); e.record(ts.Stream('sim:0'))\n"
+           ">>> e.wait(ts.Stream('sim:1'))\n")
       .def("sync", &RepeatedEvent::sync, nb::call_guard<nb::gil_scoped_release>(),
-           "The host waits for the latest record.")
+           "The host waits for the latest record.\n\n"
+           ">>> e = ts.RepeatedEvent('sim:0'); e.record(ts.Stream('sim:0')); e.sync()\n")
       .def_prop_ro("records", &RepeatedEvent::records, "How often it was recorded.");
 }
 

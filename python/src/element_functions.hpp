@@ -43,7 +43,8 @@ class ElementFunctions {
     std::vector<Operand> operands;
     operands.reserve(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      operands.push_back(Family::operand(inputs[i], name(op), inputs[i == 0 ? inputs.size() - 1 : 0]));
+      operands.push_back(
+          Family::operand(inputs[i], name(op), inputs[i == 0 ? inputs.size() - 1 : 0]));
     Family::require_array(operands, inputs, name(op));
     if (out.is_none()) return wrap(released([&] { return Family::elementwise(op, operands); }));
     // NumPy's ufuncs also take out=(array,).

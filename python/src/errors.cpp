@@ -130,28 +130,89 @@ void bind_errors(nb::module_& m) {
   PyObject* const v = PyExc_ValueError;
   PyObject* const r = PyExc_RuntimeError;
   classes = {
-      {"Error", "What every error of tessera derives from.", PyExc_Exception},
-      {"ShapeError", "Shapes that do not fit together; also a ValueError.", v},
-      {"DimError", "Named dimensions that do not fit together; also a ValueError.", v},
-      {"DTypeError", "An element type that does not fit, or none; a TypeError and a ValueError.",
+      {"Error",
+       "What every error of tessera derives from.\n\n"
+       ">>> try: ts.ones(2)[5]\n"
+       "... except ts.Error as e: print(type(e).__name__)\nIndexError\n",
+       PyExc_Exception},
+      {"ShapeError",
+       "Shapes that do not fit together; also a ValueError.\n\n"
+       ">>> try: ts.ones(2) + ts.ones(3)\n"
+       "... except ValueError as e: print(type(e).__name__)\nShapeError\n",
+       v},
+      {"DimError",
+       "Named dimensions that do not fit together; also a ValueError.\n\n"
+       ">>> try: ts.Diagonal(ts.ones((2, 2)), ('X',))\n"
+       "... except ValueError as e: print(type(e).__name__)\nDimError\n",
+       v},
+      {"DTypeError",
+       "An element type that does not fit, or none; a TypeError and a ValueError.\n\n"
+       ">>> try: ts.zeros(2, 'text')\n"
+       "... except TypeError as e: print(type(e).__name__)\nDTypeError\n",
        PyExc_TypeError, v},
-      {"IndexError", "A key or axis outside the array; also the built-in IndexError.",
+      {"IndexError",
+       "A key or axis outside the array; also the built-in IndexError.\n\n"
+       ">>> try: ts.ones(2)[5]\n"
+       "... except IndexError as e: print(type(e).__name__)\nIndexError\n",
        PyExc_IndexError},
-      {"DeviceError", "Arrays on the wrong device, or a device that failed; also a RuntimeError.",
+      {"DeviceError",
+       "Arrays on the wrong device, or a device that failed; also a RuntimeError.\n\n"
+       ">>> try: ts.ones(2) + ts.ones(2, device='sim:0')\n"
+       "... except RuntimeError as e: print(type(e).__name__)\nDeviceError\n",
        r},
-      {"OutOfMemory", "More memory than the device or the budget has; also a MemoryError.",
+      {"OutOfMemory",
+       "More memory than the device or the budget has; also a MemoryError.\n\n"
+       ">>> try: ts.empty(2**40, device='sim:0')\n"
+       "... except MemoryError as e: print(type(e).__name__)\nOutOfMemory\n",
        PyExc_MemoryError},
-      {"SplitError", "An operator that cannot be split as asked; also a ValueError.", v},
-      {"NotAvailable", "Something this build or machine does not have; also a RuntimeError.", r},
-      {"PlanError", "A plan that cannot be made or run as asked; also a RuntimeError.", r},
-      {"CommError", "Communication between ranks failed; also a RuntimeError.", r},
-      {"IoError", "A file that cannot be read or written; also an OSError.", PyExc_OSError},
-      {"BackendError", "A library or driver below reported a failure; also a RuntimeError.", r},
-      {"ArgumentError", "A value that the function does not take; also a ValueError.", v},
-      {"OverflowError", "A number that its dtype cannot hold; also the built-in OverflowError.",
+      {"SplitError",
+       "An operator that cannot be split as asked; also a ValueError.\n\n"
+       ">>> try: ts.FFT(1, grid_shapes=(('X',), ('K',))).split({'X': slice(0, 2)})\n"
+       "... except ValueError as e: print(type(e).__name__)\nSplitError\n",
+       v},
+      {"NotAvailable",
+       "Something this build or machine does not have; also a RuntimeError.\n\n"
+       ">>> issubclass(ts.NotAvailable, RuntimeError)\nTrue\n",
+       r},
+      {"PlanError",
+       "A plan that cannot be made or run as asked; also a RuntimeError.\n\n"
+       ">>> x = ts.ones(3)\n"
+       ">>> try: ts.Scalar(2.0).plan(x)(x, out=x)\n"
+       "... except RuntimeError as e: print(type(e).__name__)\nPlanError\n",
+       r},
+      {"CommError",
+       "Communication between ranks failed; also a RuntimeError.\n\n"
+       ">>> issubclass(ts.CommError, RuntimeError)\nTrue\n",
+       r},
+      {"IoError",
+       "A file that cannot be read or written; also an OSError.\n\n"
+       ">>> try: ts.load('nothing.npy')\n"
+       "... except OSError as e: print(type(e).__name__)\nIoError\n",
+       PyExc_OSError},
+      {"BackendError",
+       "A library or driver below reported a failure; also a RuntimeError.\n\n"
+       ">>> issubclass(ts.BackendError, RuntimeError)\nTrue\n",
+       r},
+      {"ArgumentError",
+       "A value that the function does not take; also a ValueError.\n\n"
+       ">>> try: ts.linspace(0, 1, -1)\n"
+       "... except ValueError as e: print(type(e).__name__)\nArgumentError\n",
+       v},
+      {"OverflowError",
+       "A number that its dtype cannot hold; also the built-in OverflowError.\n\n"
+       ">>> try: ts.full(2, 300, 'int8')\n"
+       "... except OverflowError as e: print(type(e).__name__)\nOverflowError\n",
        PyExc_OverflowError},
-      {"LinAlgError", "A singular matrix, or one that cannot be factored; also a RuntimeError.", r},
-      {"AxisError", "An axis that the array does not have; an IndexError and a ValueError.", v},
+      {"LinAlgError",
+       "A singular matrix, or one that cannot be factored; a ValueError and a RuntimeError.\n\n"
+       ">>> try: ts.linalg.inverse([[0.0]])\n"
+       "... except ValueError as e: print(type(e).__name__)\nLinAlgError\n",
+       r},
+      {"AxisError",
+       "An axis that the array does not have; an IndexError and a ValueError.\n\n"
+       ">>> try: ts.ones(2).sum(axis=1)\n"
+       "... except ValueError as e: print(type(e).__name__)\nAxisError\n",
+       v},
   };
   for (ErrorClass& c : classes) {
     const Class parent = &c == &classes[linalg] ? argument : &c == &classes[axis] ? index : base;

@@ -42,6 +42,10 @@ Shape axes_or_all(nb::handle axes, i64 ndim) {
 Transform transform_from(i64 ndim, nb::handle n, nb::handle axes, nb::handle norm) {
   Transform t;
   t.sizes = shape_or_none(n);
+  // -1 means "as it is" only where lengths are given by axis, as in NumPy.
+  if (t.sizes && PyIndex_Check(n.ptr()))
+    require<ArgumentError>((*t.sizes)[0] >= 1, "Invalid number of FFT data points (", (*t.sizes)[0],
+                           ") specified.");
   if (!axes.is_none()) {
     t.axes = shape_from(axes);
   } else {

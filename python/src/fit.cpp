@@ -106,7 +106,10 @@ void bind_fit(nb::module_& m) {
               "format: str = 'text') -> str"),
           "Bytes on each device, transfers, time and reasons, as text; for an input or a shape, "
           "the\n"
-          "plan, as of any operator.");
+          "plan, as of any operator.\n\n"
+          ">>> A = ts.fit(ts.Diagonal(ts.ones(64), ('X',)), shape=(64,), budget={'sim:0': "
+          "'2KiB'})\n"
+          ">>> 'sim:0' in A.explain()\nTrue\n");
   set_class_of_kind("Fitted", c);
   m.def(
       "fit", &fit_of, "A"_a, "x"_a = nb::none(), "budget"_a = nb::none(), "devices"_a = nb::none(),

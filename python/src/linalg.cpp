@@ -149,7 +149,10 @@ void bind_factors(nb::module_& m) {
           "b"_a, "trans"_a = 0,
           nb::sig("def solve(self, b: ArrayLike, trans: int | str = 0) -> Array"),
           "The x of a x = b; ``trans`` 1 or 'T': of the transposed matrix, 2 or 'C': of the "
-          "adjoint.")
+          "adjoint.\n\n"
+          ">>> f = ts.linalg.lu_factor([[2.0, 1.0], [0.0, 4.0]])\n"
+          ">>> f.solve([4.0, 4.0]).tolist(), f.solve([2.0, 5.0], trans='T').tolist()\n"
+          "([1.5, 1.0], [1.0, 1.0])\n")
       .def_prop_ro(
           "P", [](const la::Lu& f) { return wrap(f.p()); }, nb::sig("def P(self) -> Array"),
           "The permutation, as a matrix.")
@@ -172,7 +175,10 @@ void bind_factors(nb::module_& m) {
             const Array y = as_array(b, "Cholesky.solve");
             return wrap(released([&] { return f.solve(y); }));
           },
-          "b"_a, nb::sig("def solve(self, b: ArrayLike) -> Array"), "The x of a x = b.")
+          "b"_a, nb::sig("def solve(self, b: ArrayLike) -> Array"),
+          "The x of a x = b.\n\n"
+          ">>> ts.linalg.cholesky_factor([[4.0, 0.0], [0.0, 1.0]]).solve([2.0, 3.0]).tolist()\n"
+          "[0.5, 3.0]\n")
       .def_prop_ro(
           "L", [](const la::Cholesky& f) { return wrap(f.l()); }, nb::sig("def L(self) -> Array"),
           "The lower factor.");

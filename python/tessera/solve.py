@@ -461,35 +461,63 @@ class prox:
 
     @staticmethod
     def none() -> Prox:
-        """f = 0."""
+        """f = 0.
+
+        >>> ts.solve.prox.none()([-3.0, 0.5]).tolist()
+        [-3.0, 0.5]
+        """
         return _prox_none()
 
     @staticmethod
     def l1(lam: float) -> Prox:
-        """f = lam sum |x|: the soft threshold, of complex numbers too."""
+        """f = lam sum |x|: the soft threshold, of complex numbers too.
+
+        >>> ts.solve.prox.l1(1.0)([-3.0, 0.5]).tolist()
+        [-2.0, 0.0]
+        """
         return _prox_l1(lam)
 
     @staticmethod
     def l2(lam: float) -> Prox:
-        """f = lam |x|: shrinks the whole vector."""
+        """f = lam |x|: shrinks the whole vector.
+
+        >>> ts.solve.prox.l2(5.0)([3.0, 4.0]).tolist()
+        [0.0, 0.0]
+        """
         return _prox_l2(lam)
 
     @staticmethod
     def l2_squared(lam: float, center: Any = None) -> Prox:
-        """f = lam / 2 |x - center|^2."""
+        """f = lam / 2 |x - center|^2.
+
+        >>> ts.solve.prox.l2_squared(1.0)([-3.0, 0.5]).tolist()
+        [-1.5, 0.25]
+        """
         return _prox_l2_squared(lam, center)
 
     @staticmethod
     def nonneg() -> Prox:
-        """x >= 0; of complex numbers the real part."""
+        """x >= 0; of complex numbers the real part.
+
+        >>> ts.solve.prox.nonneg()([-3.0, 0.5]).tolist()
+        [0.0, 0.5]
+        """
         return _prox_nonneg()
 
     @staticmethod
     def box(low: float, high: float) -> Prox:
-        """low <= x <= high."""
+        """low <= x <= high.
+
+        >>> ts.solve.prox.box(-1.0, 0.25)([-3.0, 0.5]).tolist()
+        [-1.0, 0.25]
+        """
         return _prox_box(low, high)
 
     @staticmethod
     def group(lam: float, axes: int | Sequence[int]) -> Prox:
-        """f = lam times the sum of the lengths of the vectors along ``axes``: they are zero together."""
+        """f = lam times the sum of the lengths of the vectors along ``axes``: they are zero together.
+
+        >>> ts.solve.prox.group(1.0, axes=1)([[0.0, 2.0], [0.3, 0.4]]).tolist()
+        [[0.0, 1.0], [0.0, 0.0]]
+        """
         return _prox_group(lam, axes)

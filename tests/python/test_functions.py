@@ -198,7 +198,7 @@ def test_fft(dtype, norm, device, rng):
 
 def test_fft_errors(device):
     x = ts.ones((2, 3), device=device)
-    for bad in [dict(n=0), dict(axis=5), dict(norm="none")]:
+    for bad in [dict(n=0), dict(n=-1), dict(axis=5), dict(norm="none")]:
         with pytest.raises((ValueError, IndexError)):
             ts.fft.fft(x, **bad)
     with pytest.raises(ValueError, match="different lengths"):

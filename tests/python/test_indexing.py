@@ -272,12 +272,12 @@ def test_any_python_number_fits_or_is_refused_as_by_numpy(dtype, main_device):
         return x
 
     for value in NUMBERS:
-        for key, given in [(0, value), (slice(None), value), ([0, 1], value), (slice(None), [value])]:
+        for key, number in [(0, value), (slice(None), value), ([0, 1], value), (slice(None), [value])]:
             mine = ts.zeros(3, dtype, main_device)
             with np.errstate(over="ignore"):
                 same_outcome(
-                    lambda mine=mine, key=key, given=given: assigned(mine, key, given),
-                    lambda key=key, given=given: assigned(np.zeros(3, dtype), key, given),
+                    lambda mine=mine, key=key, number=number: assigned(mine, key, number),
+                    lambda key=key, number=number: assigned(np.zeros(3, dtype), key, number),
                     check,
                     text=False,
                 )

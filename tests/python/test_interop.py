@@ -5,6 +5,7 @@ import array as array_module
 import copy
 import gc
 import pickle
+import re
 import weakref
 
 import numpy as np
@@ -86,7 +87,7 @@ def test_other_buffers_and_byte_orders():
     record["b"] = [1, 2, 3]
     assert ts.asarray(record["b"]).tolist() == [1.0, 2.0, 3.0]  # unaligned: copied
     for bad in (np.array(["a"]), np.array([None]), np.zeros(2, "M8[s]"), record):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match=re.escape(f"got numpy.ndarray of dtype {bad.dtype}")):
             ts.asarray(bad)
 
 

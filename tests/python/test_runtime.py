@@ -159,12 +159,17 @@ def names_of(module, prefix=""):
 
 
 def public_objects():
-    yield from names_of(ts)
-    classes = (ts.Array, ts.NamedLinop, ts.Plan, ts.NamedDimension, ts.dist.DNDarray, ts.dist.Communicator)
-    for cls in (*classes, ts.matrix.AnyMatrix):
+    """Every name of the package and its modules, and what each class has of its own."""
+    found = dict(names_of(ts))
+    yield from found.items()
+    seen = set()
+    for home, cls in found.items():
+        if not isinstance(cls, type) or cls in seen:
+            continue
+        seen.add(cls)
         for name, value in vars(cls).items():
             if not name.startswith("_") and callable(getattr(value, "__get__", None)):
-                yield f"{cls.__name__}.{name}", value
+                yield f"{home}.{name}", value
 
 
 CONSTANTS = (str, int, float, type(None), ts.DType)
@@ -175,7 +180,7 @@ DOCUMENTED = [(n, o) for n, o in public_objects() if not isinstance(o, CONSTANTS
 def test_every_public_name_has_an_example_that_runs(name, value):
     text = value.__doc__ or ""
     assert text.strip(), f"{name} has no documentation"
-    if isinstance(value, property) or (isinstance(value, type) and issubclass(value, Exception)):
+    if inspect.isdatadescriptor(value):  # attributes: the example of their class shows them
         return
     assert ">>>" in text, f"{name} has no example"
     test = doctest.DocTestParser().get_doctest(text, {"ts": ts, "np": np}, name, None, 0)
@@ -211,7 +216,10 @@ builtins.views = [x.numpy() for x in builtins.keep[:3]]
 def test_environment_reaches_the_settings():
     code = "import tessera as ts; print(ts.config.sim_devices)"
     assert run_python(code, TESSERA_SIM_DEVICES="3").stdout.strip() == "3"
-    assert "TESSERA_SIM_DEVICES" in run_python(code, TESSERA_SIM_DEVICES="many").stderr
+    for bad in ("many", "-3"):
+        said = run_python(code, TESSERA_SIM_DEVICES=bad).stderr
+        assert f"TESSERA_SIM_DEVICES: '{bad}' is not a number from 0 on (number of sim devices)" in said
+    assert "is not a number of bytes" in run_python(code, TESSERA_HOST_BUDGET="much").stderr
 
 
 def test_types():

@@ -10,8 +10,9 @@
 namespace tessera {
 namespace {
 
+// `meaning`: the setting's own line, which tells bytes from other numbers.
 template <class T>
-T read(std::string_view name, std::string_view text) {
+T read(std::string_view name, std::string_view text, std::string_view meaning) {
   if constexpr (std::is_same_v<T, bool>) {
     if (text == "1" || text == "true" || text == "True" || text == "on") return true;
     if (text == "0" || text == "false" || text == "False" || text == "off") return false;
@@ -21,23 +22,26 @@ T read(std::string_view name, std::string_view text) {
     try {
       return parse_bytes(text);
     } catch (const ArgumentError& e) {
-      throw ArgumentError(cat("config.", name, ": ", e.what()));
+      if (meaning.find("bytes") != meaning.npos)
+        throw ArgumentError(cat("config.", name, ": ", e.what()));
+      throw ArgumentError(
+          cat("config.", name, ": '", text, "' is not a number from 0 on (", meaning, ")"));
     }
   }
 }
 
 template <class T>
-void from_environment(std::string_view name, Setting<T>& setting) {
+void from_environment(std::string_view name, std::string_view meaning, Setting<T>& setting) {
   std::string variable = "TESSERA_";
   for (char c : name) variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   if (const char* text = std::getenv(variable.c_str()); text && *text)
-    setting.set(read<T>(variable, text));
+    setting.set(read<T>(variable, text, meaning));
 }
 
 }  // namespace
 
 Config::Config() {
-#define TESSERA_READ(type, name, initial, text) from_environment<type>(#name, name);
+#define TESSERA_READ(type, name, initial, text) from_environment<type>(#name, text, name);
   TESSERA_SETTINGS(TESSERA_READ)
 #undef TESSERA_READ
 }
@@ -54,7 +58,7 @@ std::vector<Config::Row> Config::rows() const {
 
 void Config::set(std::string_view key, std::string_view value) {
 #define TESSERA_SET(type, name, initial, text) \
-  if (key == #name) return name.set(read<type>(key, value));
+  if (key == #name) return name.set(read<type>(key, value, text));
   TESSERA_SETTINGS(TESSERA_SET)
 #undef TESSERA_SET
   throw ArgumentError(cat("config has no setting '", key, "'; ts.config lists them"));

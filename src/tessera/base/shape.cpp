@@ -44,7 +44,7 @@ Shape broadcast_shapes(const Shape& a, const Shape& b) {
 
 i64 normalize_axis(i64 axis, i64 ndim, std::string_view who) {
   require<AxisError>(axis >= -ndim && axis < ndim, who, who.empty() ? "" : ": ", "axis ", axis,
-                      " is out of bounds for array of dimension ", ndim);
+                     " is out of bounds for array of dimension ", ndim);
   return axis < 0 ? axis + ndim : axis;
 }
 

@@ -23,9 +23,9 @@ struct Classes {
   }
 };
 
-using All =
-    Classes<ArgumentError, ShapeError, DimError, DTypeError, OverflowError, AxisError, IndexError,
-            DeviceError, OutOfMemory, SplitError, NotAvailable, PlanError, CommError, IoError, BackendError>;
+using All = Classes<ArgumentError, ShapeError, DimError, DTypeError, OverflowError, AxisError,
+                    IndexError, DeviceError, OutOfMemory, SplitError, NotAvailable, PlanError,
+                    CommError, IoError, BackendError>;
 
 }  // namespace
 

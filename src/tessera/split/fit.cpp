@@ -321,7 +321,7 @@ class Search {
     auto offer = [&](i64 n, const std::string& what) {
       if (n > bytes) {
         bytes = n;
-        text = cat(what, " takes ", bytes_text(n));
+        text = cat(bytes_text(n), " for ", what);
       }
     };
     if (m.device == o_.device) {
