@@ -218,6 +218,7 @@ class Search {
           return Assumed{tile, d};
         });
     std::vector<std::pair<Device, i64>> arrays;
+    arrays.reserve(held.size() + 1);
     for (const auto& [d, all] : held) arrays.emplace_back(d, bytes_together(all));
     const i64 own = a_.device() ? bytes_together(a_.arrays()) : 0;
     if (own > 0) arrays.emplace_back(*a_.device(), own);
