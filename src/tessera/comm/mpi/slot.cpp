@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::mpi {
@@ -38,7 +39,7 @@ struct Own {
   std::vector<i64> free;
   std::mutex mutex;
 
-  Own() : file(memfd_create("tessera", MFD_CLOEXEC)) {
+  Own() : file(memfd_create("tessera-slots", MFD_CLOEXEC)) {
     if (file >= 0 && ftruncate(file, static_cast<off_t>(all_bytes)) == 0) start = map(file);
     for (i64 k = slots; start != nullptr && k > 0; --k) free.push_back(k - 1);
   }
@@ -46,6 +47,15 @@ struct Own {
 Own& own() {
   static auto* o = new Own;  // outlives the groups of static objects
   return *o;
+}
+
+// Where ranks number processes each for itself (containers), a number may be somebody else's: only
+// what bears our name is ever opened.
+bool is_slots(const std::string& path) {
+  char target[64];
+  const ssize_t length = readlink(path.c_str(), target, sizeof target);
+  return length > 0 && std::string_view(target, static_cast<std::size_t>(length))
+                           .starts_with("/memfd:tessera-slots");
 }
 
 // Those of another one, seen until this process ends.
@@ -56,6 +66,7 @@ std::byte* slots_of(pid_t process, i64 file) {
   const auto [it, fresh] = seen->try_emplace(process, nullptr);
   if (fresh) {
     const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
+    if (!is_slots(path)) return nullptr;
     const int opened = open(path.c_str(), O_RDWR | O_CLOEXEC);
     it->second = map(opened);
     if (opened >= 0) close(opened);
