@@ -76,6 +76,7 @@ Budgets asked_for(const std::string& text, Budgets budgets) {
 }
 
 TEST_P(Fits, ForecastsAreExactAndRefusalsSayWhatIsEnough) {
+  const Using dense(config().noncontiguous, false);  // bytes are counted
   // Functions of the caller take memory as they like.
   if (sample().op.as<SimpleLinop>() || bound_to_devices(sample().op)) return;
   for (const Sized& d : sized_dims(sample().op, sample().input))
