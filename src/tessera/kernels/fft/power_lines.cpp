@@ -177,12 +177,11 @@ void pass(int radix, i64 m, i64 s, i64 registers, const R* turns, const In& in, 
 
 // exp(-2 pi i p k / n), exact at the corners.
 std::array<double, 2> turn(i64 pk, i64 n) {
-  const i64 eighth = 8 * (pk % n) / n;
-  const double rest = 2 * std::numbers::pi *
-                      static_cast<double>(pk % n - (eighth + 1) / 2 * n / 4) /
-                      static_cast<double>(n);
+  const i64 quarter = (8 * (pk % n) / n + 1) / 2;  // the nearest one
+  const i64 past = pk % n - quarter * (n / 4);
+  const double rest = 2 * std::numbers::pi * static_cast<double>(past) / static_cast<double>(n);
   const double c = std::cos(rest), s = -std::sin(rest);
-  switch ((eighth + 1) / 2 % 4) {
+  switch (quarter % 4) {
     case 0: return {c, s};
     case 1: return {s, -c};
     case 2: return {-c, -s};
