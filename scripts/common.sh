@@ -4,8 +4,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ROOT=$PWD
 PY=$ROOT/.venv/bin/python
-# With these ccache also keeps what was compiled with precompiled headers.
+# With these ccache also keeps what was compiled with precompiled headers. It goes by the files themselves and not
+# by what the preprocessor makes of them: else a header of which a comment changed is taken for the one that was
+# precompiled, and g++, which is not deceived, reads it a second time.
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
+export CCACHE_DEPEND=1
 
 # One job per core, fewer where memory is short (about 1.5 GiB each).
 job_count() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Discrete Fourier transforms over any axes of a strided array: complex, real to half-complex and
-// back. Any length. On the cpu FFTW (plans and wisdom cached), or passes of our own where they are
-// faster (power_lines.hpp); cuFFT on CUDA. No shifts: operators fold them into phases.
+// back. Any length. On the cpu FFTW (plans and wisdom cached), or passes of our own where those are
+// faster (power_lines.hpp); on CUDA cuFFT. No shifts: operators fold them into phases.
 //   Array y = fftn(x, {-2, -1}, Norm::ortho);
 
 #include <optional>
