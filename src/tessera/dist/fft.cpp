@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/dist/axis_list.hpp"
 #include "tessera/dist/fft_line.hpp"
 #include "tessera/dist/join.hpp"
 #include "tessera/dist/moves.hpp"
@@ -149,9 +150,7 @@ Along checked(const Transform& f, const DNDarray& x, const Shape& axes, Norm nor
 }
 
 bool is_local(const DNDarray& x, const Along& along) {
-  const bool split =
-      x.split() && std::find(along.axes.begin(), along.axes.end(), *x.split()) != along.axes.end();
-  return !split && !repeats(along.axes);
+  return !(x.split() && contains(along.axes, *x.split())) && !repeats(along.axes);
 }
 
 }  // namespace

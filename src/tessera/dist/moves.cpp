@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tessera/dist/axis_list.hpp"
 #include "tessera/dist/parcel.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/dist/reshape.hpp"
@@ -11,10 +12,6 @@
 
 namespace tessera::dist {
 namespace {
-
-bool contains(const Shape& axes, i64 a) {
-  return std::find(axes.begin(), axes.end(), a) != axes.end();
-}
 
 Shape all_axes(i64 ndim) {
   Shape axes;

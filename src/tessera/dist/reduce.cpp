@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tessera/dist/axis_list.hpp"
 #include "tessera/dist/elementwise.hpp"
 #include "tessera/dist/over_ranks.hpp"
 #include "tessera/dist/parcel.hpp"
@@ -23,25 +24,21 @@ struct Outcome {
   bool joins = false;  // the split axis is reduced
 };
 
-bool is_among(const Axes& axes, i64 a) {
-  return std::find(axes.begin(), axes.end(), a) != axes.end();
-}
-
 Outcome outcome_of(std::string_view who, const DNDarray& x, const std::optional<Axes>& axes,
                    bool keepdims) {
   Outcome o;
   const i64 n = axes ? axes->size() : x.ndim();
   for (i64 i = 0; i < n; ++i) {
     const i64 a = axes ? normalize_axis((*axes)[i], x.ndim(), who) : i;
-    require<ArgumentError>(!is_among(o.axes, a), "duplicate value in 'axis'");
+    require<ArgumentError>(!contains(o.axes, a), "duplicate value in 'axis'");
     o.axes.push_back(a);
   }
   o.kept = x.shape();
   for (i64 a : o.axes) o.kept[a] = 1;
-  o.joins = x.split() && is_among(o.axes, *x.split());
+  o.joins = x.split() && contains(o.axes, *x.split());
   for (i64 a = 0; a < x.ndim(); ++a) {
     if (x.split() == a && !o.joins) o.spread = {o.shape.size(), x.part()};
-    if (keepdims || !is_among(o.axes, a)) o.shape.push_back(o.kept[a]);
+    if (keepdims || !contains(o.axes, a)) o.shape.push_back(o.kept[a]);
   }
   return o;
 }
