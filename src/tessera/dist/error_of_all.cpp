@@ -4,6 +4,7 @@
 #include <new>
 
 #include "tessera/base/axis_error.hpp"
+#include "tessera/kernels/linalg/linalg_error.hpp"
 
 namespace tessera::dist {
 namespace {
@@ -23,9 +24,9 @@ struct Classes {
   }
 };
 
-using All = Classes<ArgumentError, ShapeError, DimError, DTypeError, OverflowError, AxisError,
-                    IndexError, DeviceError, OutOfMemory, SplitError, NotAvailable, PlanError,
-                    CommError, IoError, BackendError>;
+using All = Classes<LinAlgError, ArgumentError, ShapeError, DimError, DTypeError, OverflowError,
+                    AxisError, IndexError, DeviceError, OutOfMemory, SplitError, NotAvailable,
+                    PlanError, CommError, IoError, BackendError>;
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/dist/error_of_all.hpp"
 #include "tessera/dist/linalg_backend.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
@@ -140,13 +141,13 @@ DNDarray by_matrices(const DNDarray& a) { return *a.split() < a.ndim() - 2 ? a :
 template <class F>
 auto each_own(const DNDarray& own, F&& f) {
   decltype(f(own.local())) result;
-  std::string problem;
-  try {
-    result = f(own.local());
-  } catch (const ArgumentError& e) {
-    problem = e.what();
-  }
-  own.comm().agree<ArgumentError>(problem);
+  error_of_all(own.comm(), [&] {
+    try {
+      result = f(own.local());
+    } catch (const LinAlgError& e) {
+      throw e.counted_from(*own.split(), own.part().begin(own.comm().rank()));
+    }
+  });
   return result;
 }
 

@@ -337,3 +337,37 @@ def test_linear_algebra(name, slate):
         values = np.asarray(got[1])
         assert values.shape == np.shape(expected)
         assert not np.any(~(np.abs(values - expected) < 1e-9 * np.max(np.abs(expected)))), f"{name}, split {split}"
+
+
+def last_wrong(n):
+    """Matrices of which the last one alone is singular and not positive definite."""
+    stack = np.tile(np.eye(3), (n, 1, 1))
+    stack[-1] = 0
+    return stack
+
+
+BAD_MATRICES = {
+    "solve": (np.zeros((5, 5)), lambda la, a: la.solve(a, np.ones(5))),
+    "large solve": (np.zeros((70, 70)), lambda la, a: la.solve(a, np.ones(70))),
+    "inverse": (np.zeros((5, 5)), lambda la, a: la.inv(a)),
+    "large inverse": (np.zeros((70, 70)), lambda la, a: la.inv(a)),
+    "cholesky": (-np.eye(5), lambda la, a: la.cholesky(a)),
+    "large cholesky": (-np.eye(70), lambda la, a: la.cholesky(a)),
+    "svd": (np.full((5, 5), np.nan), lambda la, a: la.svd(a)),
+    "inverse of a stack": (last_wrong(6), lambda la, a: la.inv(a)),
+    "cholesky of a stack": (last_wrong(6), lambda la, a: la.cholesky(a)),
+    "solve of a stack": (last_wrong(6), lambda la, a: la.solve(a, np.ones((6, 3, 1)))),
+}
+
+
+@pytest.mark.parametrize("name", BAD_MATRICES)
+def test_linear_algebra_fails_on_all_ranks(name, slate):
+    a, call = BAD_MATRICES[name]
+    for split in (None, *range(a.ndim)):
+        kind, *said = outcome(lambda split=split: call(ts.dist.linalg, deal(a, split)))
+        problem = None
+        if kind != "error" or said[0] is not ts.LinAlgError:
+            problem = f"{name}, split {split}: expected LinAlgError, got {kind} {said[0]}"
+        elif a.ndim == 3 and "matrix (5,) of the stack" not in said[1]:
+            problem = f"{name}, split {split}: {said[1]!r} does not name matrix (5,)"
+        settle(slate, problem, said[-1] if kind == "error" else None)

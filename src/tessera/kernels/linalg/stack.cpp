@@ -36,16 +36,14 @@ void require_done(std::string_view who, const Array& info, std::string_view reas
   for (i64 i = 0; i < here.size(); ++i) {
     if (p[i] == 0) [[likely]]
       continue;
-    std::string text = cat(who, ": ", reason);
-    if (here.ndim() > 0) {
-      Shape at;
-      for (i64 axis = here.ndim() - 1, rest = i; axis >= 0; rest /= here.shape(axis--))
-        at.push_back(rest % here.shape(axis));
-      std::reverse(at.begin(), at.end());
-      text += cat(", matrix ", at, " of the stack");
-    }
-    if (!pivot.empty()) text += cat(": ", pivot, " ", p[i]);
-    throw LinAlgError(text);
+    const std::string problem = cat(who, ": ", reason);
+    const std::string where = pivot.empty() ? "" : cat(": ", pivot, " ", p[i]);
+    if (here.ndim() == 0) throw LinAlgError(problem + where);
+    Shape at;
+    for (i64 axis = here.ndim() - 1, rest = i; axis >= 0; rest /= here.shape(axis--))
+      at.push_back(rest % here.shape(axis));
+    std::reverse(at.begin(), at.end());
+    throw LinAlgError(problem, at, where);
   }
 }
 
