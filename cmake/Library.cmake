@@ -31,6 +31,9 @@ add_library(tessera SHARED ${library_sources})
 # Ranges are the same bit for bit wherever a part of them begins, so their products are rounded everywhere.
 set_source_files_properties(${TESSERA_SRC}/tessera/kernels/copy/create.cpp PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off)
+# Quotients are NumPy's to the last bit: nothing is fused. Choices in them are vectorised where nobody waits for a trap.
+set_source_files_properties(${TESSERA_SRC}/tessera/kernels/elementwise/elementwise_math_cpu.cpp PROPERTIES
+  COMPILE_OPTIONS "-ffp-contract=off;-fno-trapping-math")
 # What writes a plan down for a reader, or reads a file once, stands on a large JSON header: optimised lightly.
 foreach(file plan/explain plan/explain_html plan/explain_trace device/topology)
   set_source_files_properties(${TESSERA_SRC}/tessera/${file}.cpp PROPERTIES

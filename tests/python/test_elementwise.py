@@ -209,6 +209,30 @@ def test_special_numbers(seed, dtype, main_device):
         check(ts.isnan(on(main_device, z)), np.isnan(z))
 
 
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_complex_quotients_of_special_numbers(dtype, device):
+    real = np.finfo(dtype).dtype
+    parts = np.array([0.0, -0.0, 1, -2.5, np.inf, -np.inf, np.nan, np.finfo(real).tiny / 8, np.finfo(real).max], real)
+    numbers = np.empty((parts.size, parts.size), dtype)
+    numbers.real, numbers.imag = parts[:, None], parts
+    a, b = numbers.reshape(-1, 1), numbers.reshape(1, -1)
+
+    def kinds(z):  # which of zero, finite, infinite, NaN each part is, with its sign
+        return [(np.isnan(p), np.isinf(p), p == 0, np.signbit(p) & ~np.isnan(p)) for p in (z.real, z.imag)]
+
+    with np.errstate(all="ignore"):
+        expected = a / b
+    got = np.asarray((on(device, a) / on(device, b)).to("cpu"))
+    assert np.array_equal(kinds(got), kinds(expected))
+    finite = np.isfinite(expected)
+    with np.errstate(over="ignore"):
+        error, size = np.abs(got[finite] - expected[finite]), np.abs(expected[finite])
+    assert not np.any(~(error <= 4 * np.finfo(real).eps * size + np.finfo(real).smallest_subnormal))
+    for one in (0.0, -0.0, complex(-0.0, 0.0)):  # a number that is not an array
+        with np.errstate(all="ignore"):
+            assert np.array_equal(kinds(np.asarray((on(device, a) / one).to("cpu"))), kinds(a / np.dtype(dtype).type(one)))
+
+
 def test_where_and_clip(device, rng):
     mask = rng.integers(0, 2, (3, 4)).astype(bool)
     a, b = draw_numbers(rng, (3, 4), "float32"), draw_numbers(rng, (4,), "int16")

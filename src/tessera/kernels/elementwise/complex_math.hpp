@@ -66,6 +66,23 @@ TESSERA_HOST_DEVICE inline bool is_finite(T x) {
   return fabs(x) <= std::numeric_limits<T>::max();
 }
 
+// Smith's method, by choices instead of branches so that loops over it are vectorised. Operation by
+// operation NumPy's, signed zeros, infinities and NaNs included: zero divides as +0.
+template <class T>
+TESSERA_HOST_DEVICE inline Complex<T> divide(Complex<T> a, Complex<T> b) {
+  const T br = fabs(b.re), bi = fabs(b.im);
+  const bool upright = br >= bi;
+  const T large = upright ? b.re : b.im, small = upright ? b.im : b.re;
+  const T ratio = small / large, scale = T(1) / (large + small * ratio);
+  const T p = upright ? a.re : a.im, q = upright ? a.im : a.re;
+  const T turned = p * ratio;
+  const T re = (p + q * ratio) * scale;
+  const T im = ((upright ? q : turned) - (upright ? turned : q)) * scale;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const bool by_zero = br + bi == 0;
+  return {by_zero ? a.re * infinity : re, by_zero ? a.im * infinity : im};
+}
+
 TESSERA_HOST_DEVICE inline c128 times_i(c128 z) { return {-z.im, z.re}; }
 TESSERA_HOST_DEVICE inline c128 times_minus_i(c128 z) { return {z.im, -z.re}; }
 

@@ -308,7 +308,8 @@ struct right_shift {
 };
 
 struct divide {
-  TESSERA_OP(Inexact) T operator()(T a, T b) const { return a / b; }
+  TESSERA_OP(Float) T operator()(T a, T b) const { return a / b; }
+  TESSERA_OP(ComplexNumber) T operator()(T a, T b) const { return math::divide(a, b); }
 };
 
 #define TESSERA_MATH(name, Accepts)                                       \
