@@ -2,11 +2,11 @@
 #include "tessera/matrix/symmetric_vector.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 #include <vector>
 
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/register.hpp"
 
 namespace tessera {
 namespace {
@@ -14,40 +14,26 @@ namespace {
 constexpr i64 rows_at_once = 4;
 constexpr i64 worth_a_thread = 1 << 16;  // elements
 
-// Sixteen bytes at a time by hand: compilers leave sums of floats in order.
-template <class T>
-struct Pack {
-  using type [[gnu::vector_size(16)]] = T;
-  static constexpr i64 lanes = 16 / sizeof(T);
-  static type load(const T* p) {
-    type v;
-    std::memcpy(&v, p, 16);
-    return v;
-  }
-};
-
-// Four rows from column `from` on, as far as whole packs go: what they add to their own sums, and
-// to y below. Returns the first column that is left.
+// Four rows from column `from` on, as far as whole registers go: what they add to their own sums,
+// and to y below. Returns the first column that is left. By hand: compilers leave sums in order.
 template <class T>
 requires std::is_floating_point_v<T> i64 four_rows(const T* const* p, const T* x, const T* mine,
                                                    T* y, i64 from, i64 width, T* sums) {
-  using P = Pack<T>;
-  using V = typename P::type;
+  using V = Register<T>;
   V s0{}, s1{}, s2{}, s3{};
   const T *p0 = p[0], *p1 = p[1], *p2 = p[2], *p3 = p[3];
   const V m0 = V{} + mine[0], m1 = V{} + mine[1], m2 = V{} + mine[2], m3 = V{} + mine[3];
   i64 c = from;
-  for (; c + P::lanes <= width; c += P::lanes) {
-    const V a = P::load(p0 + c), b = P::load(p1 + c), d = P::load(p2 + c), e = P::load(p3 + c);
-    const V v = P::load(x + c);
+  for (; c + lanes<T> <= width; c += lanes<T>) {
+    const V a = load_register(p0 + c), b = load_register(p1 + c), d = load_register(p2 + c),
+            e = load_register(p3 + c), v = load_register(x + c);
     s0 += a * v;
     s1 += b * v;
     s2 += d * v;
     s3 += e * v;
-    const V sum = P::load(y + c) + ((a * m0 + b * m1) + (d * m2 + e * m3));
-    std::memcpy(y + c, &sum, 16);
+    store_register<T>(y + c, load_register(y + c) + ((a * m0 + b * m1) + (d * m2 + e * m3)));
   }
-  for (i64 l = 0; l < P::lanes; ++l) {
+  for (int l = 0; l < lanes<T>; ++l) {
     sums[0] += s0[l];
     sums[1] += s1[l];
     sums[2] += s2[l];

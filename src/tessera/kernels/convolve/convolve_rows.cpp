@@ -3,14 +3,10 @@
 
 #include <cstring>
 
+#include "tessera/kernels/register.hpp"
+
 namespace tessera {
 namespace {
-
-template <class R>
-struct Lanes {
-  typedef R Type __attribute__((vector_size(16)));
-  static constexpr i64 count = 16 / sizeof(R);
-};
 
 // V vectors of outputs. Products and sums may fuse here: the order of the sum is fixed all the
 // same.
@@ -18,13 +14,11 @@ template <class R, int Parts, int V>
 __attribute__((optimize("fp-contract=fast"))) void block(const R* x, const i64* offsets,
                                                          const R* weights, i64 taps, R* y,
                                                          i64 pitch) {
-  using Vector = typename Lanes<R>::Type;
-  Vector sum[Parts][V] = {};
+  Register<R> sum[Parts][V] = {};
   for (i64 t = 0; t < taps; ++t) {
     const R* from = x + offsets[t];
     for (int v = 0; v < V; ++v) {
-      Vector a;
-      std::memcpy(&a, from + v * Lanes<R>::count, 16);
+      const Register<R> a = load_register(from + v * lanes<R>);
       for (int p = 0; p < Parts; ++p) sum[p][v] += a * weights[Parts * t + p];
     }
   }
@@ -36,19 +30,18 @@ __attribute__((optimize("fp-contract=fast"))) void block(const R* x, const i64* 
 template <class R, int Parts>
 void correlate_row(const R* x, const i64* offsets, const R* weights, i64 taps, R* y, i64 pitch,
                    i64 n) {
-  constexpr i64 lanes = Lanes<R>::count;
   constexpr int most = 8 / Parts;
   for (i64 i = 0; i < n;) {
-    const i64 vectors = (n - i + lanes - 1) / lanes;
+    const i64 vectors = (n - i + lanes<R> - 1) / lanes<R>;
     if (vectors > most / 2) {
       block<R, Parts, most>(x + i, offsets, weights, taps, y + i, pitch);
-      i += most * lanes;
+      i += most * lanes<R>;
     } else if (vectors > 1) {
       block<R, Parts, most / 2>(x + i, offsets, weights, taps, y + i, pitch);
-      i += most / 2 * lanes;
+      i += most / 2 * lanes<R>;
     } else {
       block<R, Parts, 1>(x + i, offsets, weights, taps, y + i, pitch);
-      i += lanes;
+      i += lanes<R>;
     }
   }
 }

@@ -6,23 +6,10 @@
 // the transforms of four and eight such numbers. Private to the cpu's FFT.
 //   Split<float> x[4];  load_split(p, x[0]); ...  transform(x);   // forward, in natural order
 
-#include <cstring>
-
 #include "tessera/base/real_of.hpp"
+#include "tessera/kernels/register.hpp"
 
 namespace tessera {
-
-#define TESSERA_INLINE [[gnu::always_inline]] inline
-
-inline constexpr int register_bytes = 16;  // of every host
-template <class R>
-inline constexpr int lanes = register_bytes / static_cast<int>(sizeof(R));
-template <class R>
-struct RegisterOf {
-  typedef R type __attribute__((vector_size(register_bytes)));
-};
-template <class R>
-using Register = typename RegisterOf<R>::type;
 
 template <class R>
 struct Split {
@@ -53,21 +40,6 @@ TESSERA_INLINE Split<R> times_minus_i(const Split<R>& a) {
 template <class R>
 TESSERA_INLINE Split<R> swapped(const Split<R>& a) {
   return {a.im, a.re};
-}
-
-template <class R>
-TESSERA_INLINE Register<R> load_register(const R* p) {
-  Register<R> v;
-  std::memcpy(&v, p, register_bytes);
-  return v;
-}
-template <class R>
-TESSERA_INLINE void store_register(R* p, const Register<R>& v) {
-  std::memcpy(p, &v, register_bytes);
-}
-template <class R>
-TESSERA_INLINE Register<R> in_all_lanes(R value) {
-  return Register<R>{} + value;
 }
 
 template <class R>

@@ -2,7 +2,8 @@
 #include "tessera/kernels/matmul/few_columns.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "tessera/kernels/register.hpp"
 
 namespace tessera {
 namespace {
@@ -10,38 +11,21 @@ namespace {
 constexpr i64 depth = 1024;  // elements of a row and of the columns that stay in the nearest cache
 constexpr i64 most_columns = 8, group = 4;
 
-template <class T>
-struct Register {
-  typedef T Type __attribute__((vector_size(16)));
-  static constexpr i64 length = 16 / sizeof(T);
-  static Type load(const T* p) {
-    Type v;
-    std::memcpy(&v, p, sizeof v);
-    return v;
-  }
-  static T sum(const Type& v) {
-    T s = v[0];
-    for (i64 i = 1; i < length; ++i) s += v[i];
-    return s;
-  }
-};
-
 // Two rows times N columns, over k elements, added to what `sums` has for each row.
 template <class T, int N>
 void add_dots(const T* row, i64 rows, const T* columns, i64 step, i64 k, T* sums) {
-  using R = Register<T>;
-  typename R::Type first[N] = {}, second[N] = {};
+  Register<T> first[N] = {}, second[N] = {};
   i64 j = 0;
-  for (; j + R::length <= k; j += R::length) {
-    const auto x = R::load(row + j), y = R::load(row + rows + j);
+  for (; j + lanes<T> <= k; j += lanes<T>) {
+    const auto x = load_register(row + j), y = load_register(row + rows + j);
     for (int i = 0; i < N; ++i) {
-      const auto v = R::load(columns + i * step + j);
+      const auto v = load_register(columns + i * step + j);
       first[i] += x * v;
       second[i] += y * v;
     }
   }
   for (int i = 0; i < N; ++i) {
-    T x = R::sum(first[i]), y = R::sum(second[i]);
+    T x = sum_of_lanes<T>(first[i]), y = sum_of_lanes<T>(second[i]);
     for (i64 rest = j; rest < k; ++rest) {
       x += row[rest] * columns[i * step + rest];
       y += row[rows + rest] * columns[i * step + rest];

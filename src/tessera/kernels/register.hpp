@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Sixteen bytes of numbers in one register, which every host has: for sums and products that
+// compilers leave one number at a time. Arithmetic is that of the compiler's vectors, v[i] is a
+// lane. Private to the cpu's kernels.
+//   Register<float> sum = load_register(x) * in_all_lanes(2.0f);   store_register(y, sum);
+
+#include <cstring>
+
+#include "tessera/base/api.hpp"
+
+namespace tessera {
+
+#define TESSERA_INLINE [[gnu::always_inline]] inline
+
+inline constexpr int register_bytes = 16;
+template <class R>
+inline constexpr int lanes = register_bytes / static_cast<int>(sizeof(R));
+template <class R>
+struct RegisterOf {
+  typedef R type __attribute__((vector_size(register_bytes)));
+};
+template <class R>
+using Register = typename RegisterOf<R>::type;
+
+template <class R>
+TESSERA_INLINE Register<R> load_register(const R* p) {
+  Register<R> v;
+  std::memcpy(&v, p, register_bytes);
+  return v;
+}
+template <class R>
+TESSERA_INLINE void store_register(R* p, const Register<R>& v) {
+  std::memcpy(p, &v, register_bytes);
+}
+template <class R>
+TESSERA_INLINE Register<R> in_all_lanes(R value) {
+  return Register<R>{} + value;
+}
+// Of the lanes, in their order.
+template <class R>
+TESSERA_INLINE R sum_of_lanes(const Register<R>& v) {
+  R sum = v[0];
+  for (int i = 1; i < lanes<R>; ++i) sum += v[i];
+  return sum;
+}
+
+}  // namespace tessera
