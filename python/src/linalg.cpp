@@ -219,6 +219,12 @@ void bind_linalg(nb::module_& m) {
                    [](const Array& x) { return x.astype(la::working_dtype(x.dtype())); });
       },
       "a"_a, nb::sig("def _as_working(a: ArrayLike) -> Array"));
+  m.def(
+      "_matrix_power",
+      [](nb::handle a, i64 n) {
+        return one(a, "matrix_power", [&](const Array& x) { return la::matrix_power(x, n); });
+      },
+      "a"_a, "n"_a, nb::sig("def _matrix_power(a: ArrayLike, n: int) -> Array"));
   m.def("_solve", &solve_with, "a"_a, "b"_a,
         nb::sig("def _solve(a: ArrayLike, b: ArrayLike) -> Array"));
   m.def("_solve_triangular", &solve_triangle, "a"_a, "b"_a, "trans"_a, "lower"_a, "unit"_a,

@@ -69,6 +69,19 @@ inline constexpr const char* transpose_doc =
     "The transpose: a view.\n\n>>> ts.matrix.Dense((2, 3)).transpose().shape\n(3, 2)\n";
 inline constexpr const char* conj_doc =
     "The conjugates: a view.\n\n>>> ts.matrix.Dense([[1j]]).conj()[0, 0]\n-1j\n";
+inline constexpr const char* real_doc =
+    "The real parts, in the same form; of real numbers the matrix itself.\n\n"
+    ">>> ts.matrix.Diagonal([1 + 2j, 3j]).real.numpy().tolist()\n[[1.0, 0.0], [0.0, 0.0]]\n";
+inline constexpr const char* imag_doc =
+    "The imaginary parts, in the same form; of real numbers zeros.\n\n"
+    ">>> ts.matrix.Diagonal([1 + 2j, 3j]).imag.numpy().tolist()\n[[2.0, 0.0], [0.0, 3.0]]\n";
+inline constexpr const char* all_doc =
+    "Whether no element is zero; ``(m == n).all()`` is whether two matrices are equal.\n\n"
+    ">>> m = ts.matrix.Symmetric([[1, 2], [2, 5]])\n"
+    ">>> (m == m.T).all(), m.all()\n(True, True)\n";
+inline constexpr const char* any_doc =
+    "Whether there is an element that is not zero.\n\n"
+    ">>> ts.matrix.Dense(2).any(), ts.matrix.Identity(2).any()\n(False, True)\n";
 inline constexpr const char* copy_doc =
     "The same elements in memory of its own, views applied. Scaled bits become numbers.\n\n"
     ">>> m = ts.matrix.Dense(2); n = m.copy(); n[0, 0] = 1; m[0, 0]\n0.0\n";

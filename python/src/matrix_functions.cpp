@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of matrices: @ + - * /, with matrices, arrays and numbers, and the functions of
-// tessera.matrix. With an array on either side @ gives an array, which lies where that array does.
+// Arithmetic of matrices: @ + - * / ** and comparisons, with matrices, arrays and numbers, and the
+// functions of tessera.matrix. With an array on either side @ gives an array, which lies where that
+// array does.
 #include "tessera/matrix/elementwise.hpp"
+#include "tessera/matrix/functions.hpp"
 #include "tessera/matrix/multiply.hpp"
 #include "tessera/matrix/reductions.hpp"
 
 #include "dist.hpp"
 #include "matrix.hpp"
+#include "matrix_docs.hpp"
 #include "matrix_functions.hpp"
 
 namespace tessera::python {
@@ -86,6 +89,58 @@ void bind_arithmetic(nb::class_<AnyMatrix>& c) {
            nb::sig("def __rmatmul__(self, other: typing.Any, /) -> Array"));
 }
 
+nb::object power_slot(const AnyMatrix& m, nb::handle exponent) {
+  const auto v = factor_from(exponent);
+  if (!v) throw nb::next_overload();
+  return wrap(released([&] { return power(m, *v); }));
+}
+
+void bind_powers(nb::class_<AnyMatrix>& c) {
+  def_slot(c, "__pow__", &power_slot);
+  c.def(
+       "__abs__", [](const AnyMatrix& m) { return wrap(released([&] { return absolute(m); })); },
+       nb::sig("def __abs__(self) -> AnyMatrix"))
+      .def_prop_ro(
+          "real", [](const AnyMatrix& m) { return wrap(released([&] { return real_part(m); })); },
+          nb::sig("def real(self) -> AnyMatrix"), real_doc)
+      .def_prop_ro(
+          "imag", [](const AnyMatrix& m) { return wrap(released([&] { return imag_part(m); })); },
+          nb::sig("def imag(self) -> AnyMatrix"), imag_doc);
+}
+
+template <ElementOp op>
+void def_comparison(nb::class_<AnyMatrix>& c, const char* name) {
+  const auto of_two = [](const AnyMatrix& a, const AnyMatrix& b) { return compare(op, a, b); };
+  const auto of_number = [](const AnyMatrix& a, const Value& v) { return compare(op, a, v); };
+  def_slot(c, name, slot(tessera::name(op), of_two, of_number, false));
+}
+
+bool truth(const AnyMatrix& m) {
+  if (m.rows() * m.cols() != 1)
+    raise(PyExc_ValueError,
+          "The truth value of a matrix with more or fewer than one element is ambiguous. Use "
+          "m.any() or m.all()");
+  return released([&] { return any(m); });
+}
+
+// Equal matrices compare element by element, as arrays do: they have no hash.
+void bind_comparisons(nb::class_<AnyMatrix>& c) {
+  def_comparison<ElementOp::equal>(c, "__eq__");
+  def_comparison<ElementOp::not_equal>(c, "__ne__");
+  def_comparison<ElementOp::less>(c, "__lt__");
+  def_comparison<ElementOp::less_equal>(c, "__le__");
+  def_comparison<ElementOp::greater>(c, "__gt__");
+  def_comparison<ElementOp::greater_equal>(c, "__ge__");
+  c.attr("__hash__") = nb::none();
+  c.def("__bool__", &truth, nb::sig("def __bool__(self) -> bool"))
+      .def(
+          "all", [](const AnyMatrix& m) { return released([&] { return all(m); }); },
+          nb::sig("def all(self) -> bool"), all_doc)
+      .def(
+          "any", [](const AnyMatrix& m) { return released([&] { return any(m); }); },
+          nb::sig("def any(self) -> bool"), any_doc);
+}
+
 nb::object number(const Value& v) { return nb::steal(python_number(v)); }
 
 void bind_numbers(nb::class_<AnyMatrix>& c) {
@@ -119,6 +174,8 @@ nb::object dot_of(nb::handle x, nb::handle y) {
 
 void bind_matrix_functions(nb::module_& m, nb::class_<AnyMatrix>& c) {
   bind_arithmetic(c);
+  bind_powers(c);
+  bind_comparisons(c);
   bind_numbers(c);
   m.def("dot", &dot_of, "x"_a, "y"_a,
         nb::sig("def dot(x: typing.Any, y: typing.Any) -> typing.Any"),

@@ -35,6 +35,10 @@ void bind_one(nb::module_& m, const char* name, const char* result, F f) {
 void bind_systems(nb::module_& m) {
   bind_one(m, "_inverse", "AnyMatrix", [](const AnyMatrix& a) { return inverse(a); });
   m.def(
+      "_matrix_power",
+      [](const AnyMatrix& a, i64 n) { return wrap(released([&] { return matrix_power(a, n); })); },
+      "a"_a, "n"_a, nb::sig("def _matrix_power(a: AnyMatrix, n: int) -> AnyMatrix"));
+  m.def(
       "_det",
       [](AnyMatrix& a) {
         const Value d = released([&] { return determinant(a); });

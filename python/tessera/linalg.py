@@ -37,6 +37,7 @@ from ._tessera import (
     _inverse,
     _lstsq,
     _lu_factor,
+    _matrix_power,
     _matrix_rank,
     _norm,
     _pinv,
@@ -80,6 +81,7 @@ __all__ = [
     "lu_factor",
     "matmul",
     "matrix_norm",
+    "matrix_power",
     "matrix_rank",
     "norm",
     "pinv",
@@ -200,6 +202,21 @@ def inv(a: Any) -> Any:
     [[0.5]]
     """
     return _inverse(a)
+
+
+def matrix_power(a: Any, n: int) -> Any:
+    """The product of n square matrices a; of 0 the identity, of negative n powers of the inverse.
+
+    ``**`` raises each element instead, as NumPy's does.
+
+    >>> ts.linalg.matrix_power([[1, 1], [0, 1]], 5).tolist(), ts.linalg.matrix_power([[2.0]], -2).tolist()
+    ([[1, 5], [0, 1]], [[0.25]])
+    >>> ts.linalg.matrix_power(ts.matrix.Diagonal([1.0, 3.0]), 4)
+    Diagonal (2, 2) float64 on cpu, 16 bytes
+    [[ 1.  0.]
+     [ 0. 81.]]
+    """
+    return _matrix_power(a, n)
 
 
 def solve(a: Any, b: Any) -> Array:

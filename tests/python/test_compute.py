@@ -53,7 +53,8 @@ FUNCTIONS = [
     *("add", "subtract", "multiply", "divide", "matmul", "gemv", "vecmat", "solve", "solve_triangular", "lstsq"),
     *("inverse", "lu", "lu_factor", "cholesky", "cholesky_factor", "qr", "eigh", "eigvalsh", "eig", "eigvals", "eigs"),
     *("svd", "svdvals", "pinv", "matrix_rank", "det", "slogdet", "trace", "norm", "cond", "sum", "multiply_scalar"),
-    *("boolean_product", "transitive_closure", "compute_k"),
+    *("boolean_product", "transitive_closure", "compute_k", "absolute", "real", "imag", "power", "matrix_power"),
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "all", "any"),
 ]
 
 

@@ -123,3 +123,165 @@ def test_operators_sum_integers_in_64_bits(cls):
         assert got.tolist() == want.tolist()
     assert A(x.astype("float32")).dtype == "float32"
     assert ts.Matrix(M.Dense([[2**63]], "uint64"), ("N",), ("M",))(np.array([1], "uint8")).item() == 2**63
+
+
+def views(m, a):
+    yield m, a
+    yield m.T, a.T
+    yield 2 * m, 2 * a
+
+
+def agrees(result, want, dtype, where):
+    """Values and dtype; integers exactly, of floats to a few units in the last place of the largest."""
+    assert result.dtype == dtype, where
+    got = (result.astype("float32") if dtype == "bfloat16" else result).numpy()
+    if dtype == "bool" or dtype in INTEGERS:
+        assert got.astype(object).tolist() == want.tolist(), where
+        return
+    size = 16 * EPSILON.get(dtype, 2**-52) * max(1, np.abs(want).max(initial=0))
+    np.testing.assert_allclose(got, want, rtol=0, atol=size, err_msg=where)
+
+
+REAL = {"complex64": "float32", "complex128": "float64"}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_parts_and_powers_keep_the_form(n, dtype):
+    seen = set()
+    for plain, values in forms(n, dtype):
+        for m, a in views(plain, values):
+            own = str(m.dtype).removeprefix("tessera.")
+            where = f"{m.form} {m.dtype}"
+            number = float if own.startswith(("float", "bfloat")) else complex if own[0] == "c" else object
+            a = a.astype(number)
+            real = REAL.get(own, own)
+            odd = {m.form} | ({"Diagonal"} if m.form == "Identity" else set())
+            even = {"Symmetric"} if m.form == "AntiSymmetric" else odd
+            if own == "bool" or own in INTEGERS:
+                parts = [(abs(m), np.vectorize(abs, otypes=[object])(a)), (m.real, a), (m.imag, 0 * a)]
+            else:
+                parts = [(abs(m), abs(a)), (m.real, a.real), (m.imag, a.imag)]
+            for part, want in parts:
+                agrees(part, want, real, where)
+            if m.form not in ("Bit", "TriangularBit"):
+                assert parts[0][0].form in even, where
+                assert {part.form for part, _ in parts[1:]} <= odd, where
+            for k in (1, 2, 3):
+                if own in INTEGERS and any(value > np.iinfo(own).max for value in abs(a**k).flat):
+                    with pytest.raises(OverflowError):
+                        m**k
+                    continue
+                power = m**k
+                agrees(power, a**k if own != "bool" else a, own, f"{where} ** {k}")
+                if m.form not in ("Bit", "TriangularBit"):
+                    assert power.form in (even if k == 2 else odd), f"{where} ** {k}"
+            agrees(m**0, np.ones_like(a), own, where)
+            seen.add(m.form)
+    assert len(seen) >= 5
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_magnitudes_and_powers_do_not_wrap(dtype):
+    least = np.iinfo(dtype).min
+    with pytest.raises(OverflowError, match=f"absolute: the magnitude of {least} does not fit {dtype}"):
+        abs(M.Dense(np.array([[least]], dtype)))
+    root = 2 ** (np.iinfo(dtype).bits // 2 - 1)
+    with pytest.raises(OverflowError, match=f"power: an element to the power 2 does not fit {dtype}"):
+        M.Symmetric(np.array([[2 * root]], dtype)) ** 2
+    assert (M.Dense(np.array([[root]], dtype)) ** 2)[0, 0] == root**2
+    assert (M.Dense(np.array([[-1]], dtype)) ** (10**9 + 1))[0, 0] == -1
+    with pytest.raises(ValueError, match="Integers to negative integer powers are not allowed"):
+        M.Dense(np.array([[1]], dtype)) ** -1
+
+
+def test_powers_with_other_numbers():
+    a = np.array([[4.0, -1.0], [0.0, 9.0]])
+    upper = M.Triangular(a)
+    with np.errstate(all="ignore"):
+        for exponent in (0.5, -1, -0.5, 2.0, 1 + 1j, 0):
+            want = a**exponent if exponent != 1 + 1j else a.astype(complex) ** exponent
+            got = upper**exponent
+            np.testing.assert_allclose(got.numpy(), want, rtol=1e-14)
+            assert got.form == ("Triangular" if exponent in (0.5, 2.0) else "Dense")
+    skew = M.AntiSymmetric([[0.0, 2.0], [-2.0, 0.0]])
+    assert (skew**2.0).form == "Symmetric"
+    assert (skew**3).form == "AntiSymmetric"
+    assert (skew**0.5).form == "Dense"
+    assert (M.Dense([[4]]) ** 0.5).dtype == "float64"
+    assert (M.Dense([[4]], "float32") ** 0.5).dtype == "float32"
+    for wrong in (lambda: skew**skew, lambda: 2**skew, lambda: pow(skew, 2, 3), lambda: skew ** "2"):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_declarations_of_zeros_follow_parts_and_powers():
+    m = M.Dense([[1j, 0.0], [0.0, 2.0]])
+    m.properties["is_diagonal"] = True
+    m.properties["is_unitary"] = True
+    for part in (m**2, abs(m), m.real, m.imag):
+        assert part.properties["is_diagonal"] is True
+        assert part.properties["is_unitary"] is None
+    assert (m**0).properties["is_diagonal"] is None
+
+
+COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_comparisons_of_every_form_and_dtype(n):
+    everything = [pair for dtype in DTYPES for pair in forms(n, dtype)]
+    for (i, (x, a)), (j, (y, b)) in itertools.product(enumerate(everything), enumerate(everything)):
+        compare = COMPARISONS[(i + j) % 6]
+        if complex in (a.dtype, b.dtype) and compare not in (operator.eq, operator.ne):
+            compare = operator.eq
+        got = compare(x, y)
+        assert got.form == "Bit"
+        assert got.numpy().tolist() == compare(a, b).tolist(), f"{x.form} {x.dtype} {compare} {y.form} {y.dtype}"
+        assert compare(x, 1).numpy().tolist() == compare(a, 1).tolist()
+        assert (x == y).all() == bool((a == b).all())
+        assert (x != y).any() == bool((a != b).any())
+
+
+@pytest.mark.parametrize("form", ["Dense", "Bit", "TriangularBit", "Triangular", "Symmetric", "Diagonal", "Identity"])
+def test_equality_is_of_elements(form):
+    m = getattr(M, form)(3)
+    assert (m == m.copy()).all()
+    assert not (m != m).any()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(m)
+    with pytest.raises(ValueError, match=r"Use m.any\(\) or m.all\(\)"):
+        bool(m == m)
+    assert (m == None) is False  # noqa: E711
+    assert (m != "x") is True
+    with pytest.raises(ValueError, match="equal: a matrix .* do not fit each other"):
+        m == np.zeros((2, 2))  # noqa: B015
+    assert (np.zeros((3, 3)) == 0 * m).all()
+    assert (m == ts.zeros((1, 3))).numpy().tolist() == (m.numpy() == 0).tolist()
+    assert not (0 * m).any()
+    assert M.boolean_product(0 * m, M.Identity(3)).any() is False
+    assert bool(M.Dense([[2]])) is True
+    assert bool(M.Dense([[0.0]])) is False
+
+
+@pytest.mark.parametrize("n", [-3, -1, 0, 1, 2, 5])
+def test_powers_of_whole_matrices(n):
+    a = np.array([[2.0, 1.0], [0.0, 4.0]])
+    for cls in (M.Dense, M.Triangular):
+        got = ts.linalg.matrix_power(cls(a), n)
+        np.testing.assert_allclose(got.numpy(), np.linalg.matrix_power(a, n), rtol=1e-14)
+        assert got.form == (cls.__name__ if n else "Identity")
+    stack = np.stack([a, a.T, np.eye(2)])
+    np.testing.assert_allclose(ts.linalg.matrix_power(stack, n).numpy(), np.linalg.matrix_power(stack, n), rtol=1e-14)
+    for wrong in (M.Dense((2, 3)), np.ones((2, 3))):
+        with pytest.raises(ValueError, match="matrix_power"):
+            ts.linalg.matrix_power(wrong, n)
+
+
+def test_powers_of_bits_count_paths():
+    c = np.triu(np.ones((6, 6), int), 1)
+    got = ts.linalg.matrix_power(M.TriangularBit(c), 3)
+    assert got.form == "Triangular"
+    assert got.numpy().tolist() == np.linalg.matrix_power(c, 3).tolist()
+    with pytest.raises(OverflowError):
+        ts.linalg.matrix_power(M.Dense([[10]], "int8"), 3)

@@ -11,12 +11,6 @@
 namespace tessera {
 namespace {
 
-struct Call {
-  MatrixOp op;
-  DType dtype;
-  Device where;
-};
-
 // What a result is stored as.
 struct Target {
   Form form = Form::dense;
@@ -66,7 +60,7 @@ Target target_of(MatrixOp op, const AnyMatrix& a, const AnyMatrix& b, DType dtyp
 }
 
 // Both of the dtype of the call already.
-Array applied(const Array& a, const Array& b, const Call& c) {
+Array applied(const Array& a, const Array& b, const MatrixCall& c) {
   if (!is_inexact(c.dtype)) return checked_elementwise(c.op, a, b, c.dtype);
   switch (c.op) {
     case MatrixOp::add: return ops::add(a, b);
@@ -77,7 +71,7 @@ Array applied(const Array& a, const Array& b, const Call& c) {
 }
 
 // Zeros in strips, with numbers on the diagonal.
-Array diagonal_in_strips(const AnyMatrix& m, const Strips& strips, const Call& c) {
+Array diagonal_in_strips(const AnyMatrix& m, const Strips& strips, const MatrixCall& c) {
   const Array d = diagonal_of(m, c.dtype, c.where);
   const Array data = zeros({strips.elements()}, c.dtype, c.where).contiguous();
   for (const Strip& s : strips.list())
@@ -87,7 +81,7 @@ Array diagonal_in_strips(const AnyMatrix& m, const Strips& strips, const Call& c
 
 // The operand in the strips of the target: as it lies where it can, else packed anew. What the
 // target has no place for is zero in both operands: infinity times the zero of the other is NaN.
-Array in_strips(const AnyMatrix& m, const Target& t, const Strips& strips, const Call& c) {
+Array in_strips(const AnyMatrix& m, const Target& t, const Strips& strips, const MatrixCall& c) {
   if (is_diagonal(m)) return diagonal_in_strips(m, strips, c);
   const bool fits = m.payload().strict || !t.strict;
   if (fits && t.form == Form::triangular && m.form() == Form::triangular && m.lower() == t.lower)
@@ -102,7 +96,8 @@ Array in_strips(const AnyMatrix& m, const Target& t, const Strips& strips, const
   return strips.pack(t.lower ? full.transpose() : full, t.strict);
 }
 
-AnyMatrix combined_bits(const AnyMatrix& a, const AnyMatrix& b, const Target& t, const Call& c) {
+AnyMatrix combined_bits(const AnyMatrix& a, const AnyMatrix& b, const Target& t,
+                        const MatrixCall& c) {
   const bool triangular = t.form == Form::triangular_bit;
   if (triangular && a.form() == b.form() && a.lower() == b.lower()) {
     const Array data = ops::bitwise_and(a.data(c.where), b.data(c.where)).contiguous();
@@ -117,8 +112,8 @@ AnyMatrix combined_bits(const AnyMatrix& a, const AnyMatrix& b, const Target& t,
   return t.lower ? m.transpose() : m;
 }
 
-AnyMatrix combined(const AnyMatrix& a, const AnyMatrix& b, const Target& t, const Call& c) {
-  tag(c.where, name(c.op), TagDetail::plain, c.dtype);
+AnyMatrix combined(const AnyMatrix& a, const AnyMatrix& b, const Target& t, const MatrixCall& c) {
+  tag(c, TagDetail::plain);
   switch (t.form) {
     case Form::diagonal:
       if (t.strict) return AnyMatrix::zeros(t.form, a.rows(), a.cols(), c.dtype, c.where);
@@ -140,16 +135,11 @@ AnyMatrix combined(const AnyMatrix& a, const AnyMatrix& b, const Target& t, cons
 }
 
 AnyMatrix combine(MatrixOp op, const AnyMatrix& a, const AnyMatrix& b) {
-  const auto fits = [](i64 x, i64 y) { return x == y || x == 1 || y == 1; };
-  if (!fits(a.rows(), b.rows()) || !fits(a.cols(), b.cols()))
-    throw ShapeError(cat(name(op), ": ", described(a), " and ", described(b),
-                         " do not fit each other; expected equal sizes, or 1 to be repeated"));
+  const i64 elements = broadcast_elements(name(op), a, b);
   const DType x = a.dtype(), y = b.dtype();
   const Resolved r = resolve(op, x, y);
   say_precision(op, x, y, r);
   const Target target = target_of(op, a, b, r.dtype);
-  const auto size = [](i64 m, i64 n) { return m == 1 ? n : m; };
-  const i64 elements = size(a.rows(), b.rows()) * size(a.cols(), b.cols());
   std::optional<AnyMatrix> out;
   placed({Operation::elementwise, r.dtype, elements}, {&a, &b}, elements * size_of(r.dtype),
          [&](Device where) {
@@ -175,8 +165,8 @@ AnyMatrix with_number(MatrixOp op, const AnyMatrix& a, const Value& v, bool numb
   const i64 elements = a.rows() * a.cols();
   placed({Operation::elementwise, dtype, elements}, {&a}, elements * size_of(dtype),
          [&](Device where) {
-           const Call c{op, dtype, where};
-           tag(where, name(op), TagDetail::plain, dtype);
+           const MatrixCall c{op, dtype, where};
+           tag(c, TagDetail::plain);
            const Array x = a.array(dtype, where), y = full({1, 1}, v, dtype, where);
            out = AnyMatrix::dense(number_first ? applied(y, x, c) : applied(x, y, c));
          });
@@ -184,8 +174,8 @@ AnyMatrix with_number(MatrixOp op, const AnyMatrix& a, const Value& v, bool numb
 }
 
 // Elements where they lie, divided by a number that is not zero.
-AnyMatrix divided(const AnyMatrix& a, const Value& v, const Call& c) {
-  tag(c.where, "divide", TagDetail::plain, c.dtype);
+AnyMatrix divided(const AnyMatrix& a, const Value& v, const MatrixCall& c) {
+  tag(c, TagDetail::plain);
   const Array by = full({1}, v, c.dtype, c.where);
   if (is_diagonal(a))
     return AnyMatrix::diagonal(ops::divide(diagonal_of(a, c.dtype, c.where), by), a.rows(),

@@ -18,14 +18,6 @@
 namespace tessera {
 namespace {
 
-struct ProductCall {
-  MatrixOp op;
-  DType dtype;
-  Device where;
-};
-
-void tag(const ProductCall& c, TagDetail route) { tag(c.where, name(c.op), route, c.dtype); }
-
 // Which elements of an operand are read; the others are zero, or said to be.
 enum class Part : std::uint8_t { all, diagonal, upper, lower };
 
@@ -41,17 +33,23 @@ Part part_of(const AnyMatrix& m) {
 
 bool is_triangle(Part p) { return p == Part::upper || p == Part::lower; }
 
+// The part, of triangular bits too, which are read whole.
+Part side_of(const AnyMatrix& m) {
+  if (m.form() == Form::triangular_bit) return m.transposed() ? Part::lower : Part::upper;
+  return part_of(m);
+}
+
 // In strips, what lies outside of its part left behind.
 AnyMatrix as_triangle(const AnyMatrix& m, Part part, Device where) {
   if (m.form() == Form::triangular) return m;
   return AnyMatrix::triangular(m.array({}, where), part == Part::lower, false, /*check=*/false);
 }
 
-bool is_bits(const AnyMatrix& m, const ProductCall& c) {
+bool is_bits(const AnyMatrix& m, const MatrixCall& c) {
   return m.dtype() == DType::b1 || (has_words(m) && is_inexact(c.dtype));
 }
 
-Array multiplied(const Array& a, const Array& b, const ProductCall& c) {
+Array multiplied(const Array& a, const Array& b, const MatrixCall& c) {
   return is_inexact(c.dtype) ? ops::multiply(a, b)
                              : checked_elementwise(MatrixOp::multiply, a, b, c.dtype);
 }
@@ -67,7 +65,7 @@ bool is_square_identity(const AnyMatrix& m) {
 }
 
 std::optional<AnyMatrix> identity_product(const AnyMatrix& a, const AnyMatrix& b,
-                                          const ProductCall& c) {
+                                          const MatrixCall& c) {
   if (a.form() == Form::identity && b.form() == Form::identity &&
       a.cols() >= std::min(a.rows(), b.cols()))
     return scaled_by(AnyMatrix::identity(a.rows(), b.cols(), c.dtype, c.where),
@@ -77,7 +75,7 @@ std::optional<AnyMatrix> identity_product(const AnyMatrix& a, const AnyMatrix& b
   return {};
 }
 
-AnyMatrix diagonal_product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
+AnyMatrix diagonal_product(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   tag(c, TagDetail::diagonal);
   const Array x = diagonal_of(a, c.dtype, c.where), y = diagonal_of(b, c.dtype, c.where);
   const i64 both = std::min(x.size(), y.size()), length = std::min(a.rows(), b.cols());
@@ -89,7 +87,7 @@ AnyMatrix diagonal_product(const AnyMatrix& a, const AnyMatrix& b, const Product
 }
 
 // Stored strips with row i times d[i], or column i.
-Array scaled_strips(const AnyMatrix& m, const Array& d, bool by_rows, const ProductCall& c) {
+Array scaled_strips(const AnyMatrix& m, const Array& d, bool by_rows, const MatrixCall& c) {
   const Array data = stored(m, c.dtype, c.where), out = empty_dense(data.shape(), c.dtype, c.where);
   const Strips strips = m.payload().strips();
   const i64 n = strips.n();
@@ -104,7 +102,7 @@ Array scaled_strips(const AnyMatrix& m, const Array& d, bool by_rows, const Prod
 
 // diag(d) @ m, or m @ diag(d) where `right`; d may be longer or shorter than m is.
 AnyMatrix scaled_matrix(const AnyMatrix& m, Part part, const Array& d, i64 rows, i64 cols,
-                        bool right, const ProductCall& c) {
+                        bool right, const MatrixCall& c) {
   if (m.form() == Form::triangular_bit)
     return scaled_matrix(AnyMatrix::triangular(m.array(c.dtype, c.where), m.transposed(),
                                                /*strict=*/true, /*check=*/false),
@@ -127,7 +125,7 @@ AnyMatrix scaled_matrix(const AnyMatrix& m, Part part, const Array& d, i64 rows,
 
 // --- bits
 
-AnyMatrix counts(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
+AnyMatrix counts(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   tag_kernel(name(c.where.kind), name(c.op), "bitbit_popcount");
   if (a.form() == Form::triangular_bit && b.form() == Form::triangular_bit &&
       a.transposed() == b.transposed()) {
@@ -154,7 +152,7 @@ Array bit_strips_times(const AnyMatrix& a, const Array& x, Device where) {
 }
 
 // Bits times numbers.
-Array bits_times(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
+Array bits_times(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   const DType work = is_half(c.dtype) ? DType::f32 : c.dtype;
   const Array x = b.array(work, c.where);
   const Array y = a.form() == Form::triangular_bit && !a.transposed()
@@ -167,7 +165,7 @@ Array bits_times(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
 // --- numbers
 
 // A full matrix with its transpose and conjugate as strides and a flag, its scale in alpha.
-Flat flat(const AnyMatrix& m, const ProductCall& c, c128* alpha) {
+Flat flat(const AnyMatrix& m, const MatrixCall& c, c128* alpha) {
   if (m.form() != Form::dense) return {m.array(c.dtype, c.where), false};
   *alpha = *alpha * factor_of(m.scale());
   const Array d = m.data(c.where).astype(c.dtype);
@@ -175,13 +173,13 @@ Flat flat(const AnyMatrix& m, const ProductCall& c, c128* alpha) {
 }
 
 // The same of integers, whose scales are applied: a factor could overflow unseen.
-Array whole_numbers(const AnyMatrix& m, const ProductCall& c) {
+Array whole_numbers(const AnyMatrix& m, const MatrixCall& c) {
   if (m.form() != Form::dense || !is_number(m.scale(), 1)) return m.array(c.dtype, c.where);
   const Array d = m.data(c.where);
   return m.transposed() ? d.transpose() : d;
 }
 
-Array full_product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
+Array full_product(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   tag(c, TagDetail::plain);
   if (!is_inexact(c.dtype))
     return checked_matmul(whole_numbers(a, c), whole_numbers(b, c), c.dtype);
@@ -192,7 +190,7 @@ Array full_product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c)
   return out;
 }
 
-AnyMatrix triangles(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
+AnyMatrix triangles(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   if (is_inexact(c.dtype)) {
     tag(c, TagDetail::triangular);
     return triangle_times(a, b, c.dtype, c.where);
@@ -203,7 +201,7 @@ AnyMatrix triangles(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c
                                /*check=*/false);
 }
 
-bool goes_by_strips(const AnyMatrix& m, i64 columns, const ProductCall& c) {
+bool goes_by_strips(const AnyMatrix& m, i64 columns, const MatrixCall& c) {
   if (!is_inexact(c.dtype)) return false;
   return m.form() == Form::triangular || (is_strips(m.form()) && columns <= few_columns);
 }
@@ -215,7 +213,7 @@ TagDetail route_of(Form f) {
 }
 
 // Strips times a full matrix.
-Array strips_product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
+Array strips_product(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   tag(c, route_of(a.form()));
   c128 alpha(1);
   const Flat x = flat(b, c, &alpha);
@@ -223,7 +221,7 @@ Array strips_product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& 
 }
 
 AnyMatrix number_product(const AnyMatrix& a, Part pa, const AnyMatrix& b, Part pb,
-                         const ProductCall& c) {
+                         const MatrixCall& c) {
   if (is_triangle(pa) && a.form() != Form::triangular)
     return number_product(as_triangle(a, pa, c.where), pa, b, pb, c);
   if (is_triangle(pb) && b.form() != Form::triangular)
@@ -235,7 +233,15 @@ AnyMatrix number_product(const AnyMatrix& a, Part pa, const AnyMatrix& b, Part p
   return AnyMatrix::dense(full_product(a, b, c));
 }
 
-AnyMatrix product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) {
+// A product of bits with numbers, in the form that it has.
+AnyMatrix in_form(const Array& full, const AnyMatrix& a, const AnyMatrix& b) {
+  const Part side = side_of(a);
+  if (!is_triangle(side) || side != side_of(b)) return AnyMatrix::dense(full);
+  return AnyMatrix::triangular(full, side == Part::lower, a.payload().strict || b.payload().strict,
+                               /*check=*/false);
+}
+
+AnyMatrix product(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   if (auto same = identity_product(a, b, c)) {
     tag(c, TagDetail::identity);
     return *std::move(same);
@@ -254,11 +260,11 @@ AnyMatrix product(const AnyMatrix& a, const AnyMatrix& b, const ProductCall& c) 
   if (a.dtype() == DType::b1 && b.dtype() == DType::b1) return counts(a, b, c);
   if (is_bits(a, c) && has_kernel) {
     tag(c, TagDetail::bit_left);
-    return AnyMatrix::dense(bits_times(a, b, c));
+    return in_form(bits_times(a, b, c), a, b);
   }
   if (is_bits(b, c) && has_kernel) {
     tag(c, TagDetail::bit_right);
-    return AnyMatrix::dense(bits_times(b.transpose(), a.transpose(), c).transpose());
+    return in_form(bits_times(b.transpose(), a.transpose(), c).transpose(), a, b);
   }
   return number_product(a, pa, b, pb, c);
 }
@@ -322,7 +328,7 @@ Array matmul(const AnyMatrix& a, const Array& x) {
   if (x.ndim() > 2) return stacked(matmul(a, side_by_side(x)), x.shape());
   const bool vector = x.ndim() == 1;
   const MatrixOp op = vector ? MatrixOp::matvec : MatrixOp::matmul;
-  const ProductCall c{op, resolved(op, a.dtype(), x.dtype()), x.device()};
+  const MatrixCall c{op, resolved(op, a.dtype(), x.dtype()), x.device()};
   const Array y = own_array(product(a, AnyMatrix::dense(vector ? x.expand_dims(1) : x), c), x);
   return vector ? y.squeeze(1) : y;
 }
@@ -340,7 +346,7 @@ Array matmul(const Array& x, const AnyMatrix& b) {
     return matmul(x.reshape({rows, columns}), b).reshape(shape);
   }
   const MatrixOp op = vector ? MatrixOp::vecmat : MatrixOp::matmul;
-  const ProductCall c{op, resolved(op, x.dtype(), b.dtype()), x.device()};
+  const MatrixCall c{op, resolved(op, x.dtype(), b.dtype()), x.device()};
   const Array y = own_array(product(AnyMatrix::dense(vector ? x.expand_dims(0) : x), b, c), x);
   return vector ? y.squeeze(0) : y;
 }
@@ -349,8 +355,8 @@ AnyMatrix outer(const Array& x, const Array& y) {
   require<ShapeError>(x.ndim() == 1 && y.ndim() == 1, "outer: arrays of shapes ", x.shape(),
                       " and ", y.shape(), "; expected two vectors");
   const Array* both[] = {&x, &y};
-  const ProductCall c{MatrixOp::outer, resolved(MatrixOp::outer, x.dtype(), y.dtype()),
-                      common_device("outer", both)};
+  const MatrixCall c{MatrixOp::outer, resolved(MatrixOp::outer, x.dtype(), y.dtype()),
+                     common_device("outer", both)};
   tag(c, TagDetail::plain);
   const Array rows = x.expand_dims(1), cols = y.expand_dims(0);
   if (c.dtype == DType::b1) return AnyMatrix::bit(ops::logical_and(rows, cols));

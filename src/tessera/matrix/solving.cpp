@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "tessera/base/by_squaring.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/matrix/multiply.hpp"
@@ -265,6 +266,16 @@ AnyMatrix inverse(const AnyMatrix& m) {
          m.rows() * m.rows() * size_of(t),
          [&](Device where) { found = inverse_at(m, structure, t, where); });
   return is_number(m.scale(), 1) ? *found : found->scaled(reciprocal(m.scale()));
+}
+
+AnyMatrix matrix_power(const AnyMatrix& m, i64 n) {
+  require_square("matrix_power", m);
+  const DType t = m.dtype();
+  if (n == 0)
+    return AnyMatrix::identity(m.rows(), m.rows(), resolve(MatrixOp::matmul, t, t).dtype,
+                               m.device());
+  return by_squaring(n < 0 ? inverse(m) : m, magnitude_of(n),
+                     [](const AnyMatrix& a, const AnyMatrix& b) { return matmul(a, b); });
 }
 
 Array solve(const AnyMatrix& m, const Array& b) {

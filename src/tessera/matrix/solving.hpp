@@ -16,6 +16,8 @@ namespace tessera {
 
 // The form of the inverse is that of the matrix; of unitary ones a view.
 TESSERA_API AnyMatrix inverse(const AnyMatrix& m);
+// m @ m @ ... n times; of 0 the identity, of negative n powers of the inverse.
+TESSERA_API AnyMatrix matrix_power(const AnyMatrix& m, i64 n);
 // m x = b, b a vector, a matrix or a stack of them; x lies where b does.
 TESSERA_API Array solve(const AnyMatrix& m, const Array& b);
 // Of one triangle of m, which alone is read.

@@ -101,7 +101,8 @@ Array diagonal_of(const AnyMatrix& m, DType dtype, Device where) {
 }
 
 Bits bits_of(const AnyMatrix& m, Device where) {
-  return has_words(m) ? m.words(where) : bit_pack(m.array({}, where));
+  const bool as_stored = has_words(m) && !is_number(m.scale(), 0);
+  return as_stored ? m.words(where) : bit_pack(m.array({}, where));
 }
 
 AnyMatrix packed_matrix(Form form, i64 n, const Array& data, bool strict, bool lower) {
@@ -111,6 +112,15 @@ AnyMatrix packed_matrix(Form form, i64 n, const Array& data, bool strict, bool l
 
 std::string described(const AnyMatrix& m) {
   return cat("a matrix ", name(m.form()), " of shape ", Shape{m.rows(), m.cols()});
+}
+
+i64 broadcast_elements(std::string_view who, const AnyMatrix& a, const AnyMatrix& b) {
+  const auto fits = [](i64 x, i64 y) { return x == y || x == 1 || y == 1; };
+  if (!fits(a.rows(), b.rows()) || !fits(a.cols(), b.cols()))
+    throw ShapeError(cat(who, ": ", described(a), " and ", described(b),
+                         " do not fit each other; expected equal sizes, or 1 to be repeated"));
+  const auto size = [](i64 m, i64 n) { return m == 1 ? n : m; };
+  return size(a.rows(), b.rows()) * size(a.cols(), b.cols());
 }
 
 void say_precision(MatrixOp op, DType a, DType b, const Resolved& r) {

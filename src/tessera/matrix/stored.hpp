@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the operations on matrices share: the data of a matrix as a kernel wants them (a dtype, a
-// device, views applied or handed on as flags), its diagonal, its bits, and the words of tags.
-// Private to matrix/.
+// device, views applied or handed on as flags), its diagonal, its bits, the call that is being
+// done, and the words of tags. Private to matrix/.
 //   Array d = stored(m, DType::f64, where);   // packed, scaled and conjugated, not transposed
 
 #include <string_view>
@@ -45,6 +45,10 @@ AnyMatrix packed_matrix(Form form, i64 n, const Array& data, bool strict = false
 // "a Dense of shape (2, 3)": for sentences.
 std::string described(const AnyMatrix& m);
 
+// Of two matrices element by element, axes of size 1 repeated: how many elements that gives.
+// ShapeError.
+i64 broadcast_elements(std::string_view who, const AnyMatrix& a, const AnyMatrix& b);
+
 // Tells once where a longer float was shortened.
 void say_precision(MatrixOp op, DType a, DType b, const Resolved& r);
 
@@ -63,5 +67,15 @@ enum class TagDetail : std::uint8_t {
 };
 inline constexpr int tag_detail_count = 10;
 void tag(Device where, std::string_view what, TagDetail detail, DType dtype);
+
+// An operation on two matrices, the dtype it is done in and where.
+struct MatrixCall {
+  MatrixOp op;
+  DType dtype;
+  Device where;
+};
+inline void tag(const MatrixCall& c, TagDetail detail) {
+  tag(c.where, name(c.op), detail, c.dtype);
+}
 
 }  // namespace tessera

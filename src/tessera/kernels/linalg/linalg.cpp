@@ -2,8 +2,10 @@
 // Systems of equations, inverses, determinants, LU and Cholesky.
 #include "tessera/kernels/linalg/linalg.hpp"
 
+#include "tessera/base/by_squaring.hpp"
 #include "tessera/kernels/linalg/small.hpp"
 #include "tessera/kernels/linalg/stack.hpp"
+#include "tessera/kernels/matmul/matmul.hpp"
 
 namespace tessera::linalg {
 namespace {
@@ -55,6 +57,15 @@ Array inverse(const Array& a) {
   const Array info = zero_info(a), x = inverted(a, info);
   require_done("inverse", info, singular, zero_pivot);
   return x;
+}
+
+Array matrix_power(const Array& a, i64 n) {
+  require_square("matrix_power", a);
+  if (n == 0)
+    return eye(rows(a), rows(a), 0, a.dtype(), a.device()).broadcast_to(a.shape()).contiguous();
+  if (n == 1) return a.copy();
+  return by_squaring(n < 0 ? inverse(a) : a, magnitude_of(n),
+                     [](const Array& x, const Array& y) { return matmul(x, y); });
 }
 
 Array inverse_or_nan(const Array& a) { return inverted(a, zero_info(a)); }

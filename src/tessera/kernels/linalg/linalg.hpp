@@ -21,6 +21,8 @@ TESSERA_API DType working_dtype(DType t);
 // a x = b; b is one vector, or a stack of matrices. Never through the inverse.
 TESSERA_API Array solve(const Array& a, const Array& b);
 TESSERA_API Array inverse(const Array& a);
+// a @ a @ ... n times, in the dtype of a; of 0 identities, of negative n powers of the inverse.
+TESSERA_API Array matrix_power(const Array& a, i64 n);
 
 struct TriangularOptions {
   bool lower = false;      // which triangle of a is read
