@@ -39,6 +39,11 @@ foreach(file plan/explain plan/explain_html plan/explain_trace device/topology)
   set_source_files_properties(${TESSERA_SRC}/tessera/${file}.cpp PROPERTIES
     COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
 endforeach()
+if(TESSERA_SANITIZE MATCHES "undefined")  # kernels read memory as what they are told that it is
+  set(kernel_sources ${library_sources})
+  list(FILTER kernel_sources INCLUDE REGEX "/tessera/kernels/")
+  set_property(SOURCE ${kernel_sources} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=alignment)
+endif()
 target_include_directories(tessera PUBLIC
   $<BUILD_INTERFACE:${TESSERA_SRC}> $<INSTALL_INTERFACE:include>)
 target_compile_features(tessera PUBLIC cxx_std_20)
