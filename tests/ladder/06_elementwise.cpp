@@ -5,7 +5,7 @@
 namespace tessera::ladder {
 namespace {
 
-constexpr ElementOp all_ops[] = {
+constexpr ElementOp all_element_ops[] = {
 #define ELEMENT(name, arity, family) ElementOp::name,
     TESSERA_ELEMENT_OPS(ELEMENT)
 #undef ELEMENT
@@ -59,7 +59,7 @@ void try_op(ElementOp op, DType t, LayoutKind in_kind, LayoutKind out_kind, bool
 class Ladder06Elementwise : public testing::TestWithParam<int> {};
 TEST_P(Ladder06Elementwise, EveryOperation) {
   const auto t = static_cast<DType>(GetParam());
-  for (ElementOp op : all_ops) {
+  for (ElementOp op : all_element_ops) {
     try_op(op, t, LayoutKind::dense, LayoutKind::dense, false);
     try_op(op, t, LayoutKind::shifted, LayoutKind::dense, false);
     try_op(op, t, LayoutKind::padded, LayoutKind::reversed_axes, false);
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(Types, Ladder06Elementwise, testing::Range(0, dtype_cou
 // Of real numbers only: what complex functions make of infinities is their libraries' own business.
 TEST(Ladder06Special, NanAndInfinity) {
   for (DType t : {DType::f16, DType::bf16, DType::f32, DType::f64})
-    for (ElementOp op : all_ops) try_op(op, t, LayoutKind::dense, LayoutKind::dense, true);
+    for (ElementOp op : all_element_ops) try_op(op, t, LayoutKind::dense, LayoutKind::dense, true);
 }
 
 TEST(Ladder06Broadcast, RowsColumnsAndNumbers) {

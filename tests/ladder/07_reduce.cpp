@@ -5,7 +5,7 @@
 namespace tessera::ladder {
 namespace {
 
-constexpr ReduceOp all_ops[] = {
+constexpr ReduceOp all_reduce_ops[] = {
 #define REDUCE(name) ReduceOp::name,
     TESSERA_REDUCE_OPS(REDUCE)
 #undef REDUCE
@@ -47,7 +47,7 @@ void try_reduce(ReduceOp op, const Shape& shape, unsigned mask, DType t, LayoutK
 class Ladder07Reduce : public testing::TestWithParam<int> {};
 TEST_P(Ladder07Reduce, EveryOperation) {
   const auto t = static_cast<DType>(GetParam());
-  for (ReduceOp op : all_ops)
+  for (ReduceOp op : all_reduce_ops)
     for (unsigned mask = 0; mask < 8; ++mask) {
       if (op == ReduceOp::prod && mask == 7 && !is_complex(t) && is_inexact(t))
         continue;  // overflows

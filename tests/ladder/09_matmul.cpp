@@ -6,7 +6,7 @@
 namespace tessera::ladder {
 namespace {
 
-struct Case {
+struct Product {
   Shape batch;
   i64 m, k, n;
 };
@@ -17,8 +17,8 @@ Shape with(Shape batch, i64 rows, i64 columns) {
   return batch;
 }
 
-void try_product(const Case& c, DType t, LayoutKind a_kind, LayoutKind b_kind, LayoutKind out_kind,
-                 bool conj_a = false, bool conj_b = false, c128 alpha = {1, 0},
+void try_product(const Product& c, DType t, LayoutKind a_kind, LayoutKind b_kind,
+                 LayoutKind out_kind, bool conj_a = false, bool conj_b = false, c128 alpha = {1, 0},
                  c128 beta = {0, 0}) {
   const Twin a = twin(with(c.batch, c.m, c.k), t, a_kind, 1),
              b = twin(with(c.batch, c.k, c.n), t, b_kind, 2);
@@ -36,11 +36,11 @@ constexpr DType float_types[] = {DType::f32,  DType::f64, DType::c64,
                                  DType::c128, DType::f16, DType::bf16};
 
 TEST(Ladder09Matmul, ShapesAndLayouts) {
-  const Case cases[] = {{{}, 3, 4, 5},  {{}, 1, 7, 5},     {{}, 6, 7, 1},  {{}, 1, 9, 1},
-                        {{}, 5, 1, 4},  {{}, 65, 130, 33}, {{4}, 3, 5, 2}, {{2, 3}, 4, 3, 2},
-                        {{3}, 6, 4, 1}, {{3}, 1, 4, 6},    {{2}, 3, 0, 2}};
+  const Product cases[] = {{{}, 3, 4, 5},  {{}, 1, 7, 5},     {{}, 6, 7, 1},  {{}, 1, 9, 1},
+                           {{}, 5, 1, 4},  {{}, 65, 130, 33}, {{4}, 3, 5, 2}, {{2, 3}, 4, 3, 2},
+                           {{3}, 6, 4, 1}, {{3}, 1, 4, 6},    {{2}, 3, 0, 2}};
   for (DType t : float_types)
-    for (const Case& c : cases)
+    for (const Product& c : cases)
       for (LayoutKind a : all_layouts)
         for (LayoutKind b : {LayoutKind::dense, LayoutKind::reversed_axes, LayoutKind::negative})
           for (LayoutKind out : {LayoutKind::dense, LayoutKind::reversed_axes, LayoutKind::strided})
@@ -49,8 +49,8 @@ TEST(Ladder09Matmul, ShapesAndLayouts) {
 
 TEST(Ladder09Matmul, Conjugates) {
   for (DType t : {DType::c64, DType::c128, DType::f32})
-    for (const Case& c :
-         {Case{{}, 7, 5, 6}, Case{{}, 7, 5, 1}, Case{{}, 1, 5, 6}, Case{{3}, 4, 5, 2}})
+    for (const Product& c :
+         {Product{{}, 7, 5, 6}, Product{{}, 7, 5, 1}, Product{{}, 1, 5, 6}, Product{{3}, 4, 5, 2}})
       for (LayoutKind kind : {LayoutKind::dense, LayoutKind::reversed_axes})
         for (int flags = 1; flags < 4; ++flags)
           try_product(c, t, kind, kind, LayoutKind::dense, flags & 1, flags & 2);
@@ -58,16 +58,16 @@ TEST(Ladder09Matmul, Conjugates) {
 
 TEST(Ladder09Matmul, AlphaAndBeta) {
   for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128, DType::i32})
-    for (const Case& c :
-         {Case{{}, 4, 5, 6}, Case{{}, 4, 5, 1}, Case{{2}, 4, 5, 3}, Case{{}, 4, 0, 3}})
+    for (const Product& c :
+         {Product{{}, 4, 5, 6}, Product{{}, 4, 5, 1}, Product{{2}, 4, 5, 3}, Product{{}, 4, 0, 3}})
       for (LayoutKind out : {LayoutKind::dense, LayoutKind::reversed_axes, LayoutKind::strided})
         try_product(c, t, LayoutKind::dense, LayoutKind::padded, out, false, false, {2, 0}, {3, 0});
 }
 
 TEST(Ladder09Matmul, SharedMatrixOfABatch) {
   for (DType t : float_types)
-    for (const Case& c :
-         {Case{{6}, 5, 4, 3}, Case{{6}, 5, 4, 1}, Case{{6}, 1, 4, 3}, Case{{2, 3}, 5, 4, 3}})
+    for (const Product& c : {Product{{6}, 5, 4, 3}, Product{{6}, 5, 4, 1}, Product{{6}, 1, 4, 3},
+                             Product{{2, 3}, 5, 4, 3}})
       for (bool left : {false, true}) {
         const Twin a =
             twin(left ? Shape{c.m, c.k} : with(c.batch, c.m, c.k), t, LayoutKind::dense, 1);
@@ -85,7 +85,7 @@ TEST(Ladder09Matmul, SharedMatrixOfABatch) {
 
 TEST(Ladder09Matmul, IntegersWrap) {
   for (DType t : {DType::b1, DType::i8, DType::i32, DType::u16, DType::i64, DType::u64})
-    for (const Case& c : {Case{{}, 20, 35, 17}, Case{{3}, 5, 40, 6}})
+    for (const Product& c : {Product{{}, 20, 35, 17}, Product{{3}, 5, 40, 6}})
       for (LayoutKind kind : all_layouts)
         try_product(c, t, kind, LayoutKind::dense, LayoutKind::padded);
 }

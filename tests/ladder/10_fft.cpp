@@ -26,31 +26,31 @@ void try_complex(const Shape& shape, const Shape& axes, DType t, LayoutKind in_k
   expect_same(x, 1e-300, what + ": the input");
 }
 
-struct Case {
+struct Transform {
   Shape shape, axes;
 };
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {{{8}, {0}},
-                                        {{1}, {0}},
-                                        {{13}, {0}},
-                                        {{4, 6}, {1}},
-                                        {{4, 6}, {0}},
-                                        {{4, 6}, {0, 1}},
-                                        {{3, 5, 4}, {1}},
-                                        {{3, 5, 4}, {2, 1}},
-                                        {{3, 5, 4}, {0, 2}},
-                                        {{3, 5, 4}, {0, 1, 2}},
-                                        {{2, 3, 4, 5}, {1, 3}},
-                                        {{2, 3, 4, 5}, {0, 1, 2, 3}},
-                                        {{2, 1, 6}, {1, 2}},
-                                        {{20, 7, 3}, {1}},
-                                        {{3, 1009}, {1}}};
+const std::vector<Transform>& transforms() {
+  static const std::vector<Transform> all = {{{8}, {0}},
+                                             {{1}, {0}},
+                                             {{13}, {0}},
+                                             {{4, 6}, {1}},
+                                             {{4, 6}, {0}},
+                                             {{4, 6}, {0, 1}},
+                                             {{3, 5, 4}, {1}},
+                                             {{3, 5, 4}, {2, 1}},
+                                             {{3, 5, 4}, {0, 2}},
+                                             {{3, 5, 4}, {0, 1, 2}},
+                                             {{2, 3, 4, 5}, {1, 3}},
+                                             {{2, 3, 4, 5}, {0, 1, 2, 3}},
+                                             {{2, 1, 6}, {1, 2}},
+                                             {{20, 7, 3}, {1}},
+                                             {{3, 1009}, {1}}};
   return all;
 }
 
 TEST(Ladder10Fft, Complex) {
   for (DType t : {DType::c64, DType::c128})
-    for (const Case& c : cases())
+    for (const Transform& c : transforms())
       for (LayoutKind in : all_layouts)
         for (LayoutKind out : {LayoutKind::dense, LayoutKind::padded, LayoutKind::reversed_axes,
                                LayoutKind::negative})
@@ -60,7 +60,7 @@ TEST(Ladder10Fft, Complex) {
 
 TEST(Ladder10Fft, InPlace) {
   for (DType t : {DType::c64, DType::c128})
-    for (const Case& c : cases())
+    for (const Transform& c : transforms())
       for (LayoutKind kind : {LayoutKind::dense, LayoutKind::padded, LayoutKind::negative}) {
         const Twin x = twin(c.shape, t, kind, 1);
         FftSpec spec{FftKind::complex, x.operand(), x.operand(), c.axes, -1, 0.5, true};
@@ -72,7 +72,7 @@ TEST(Ladder10Fft, InPlace) {
 
 TEST(Ladder10Fft, RealToComplexAndBack) {
   for (DType real : {DType::f32, DType::f64})
-    for (const Case& c : cases())
+    for (const Transform& c : transforms())
       for (LayoutKind kind : all_layouts)
         for (double scale : {1.0, 0.25}) {
           const DType complex = complex_of(real);

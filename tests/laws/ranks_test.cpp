@@ -18,11 +18,11 @@
 namespace tessera::laws {
 namespace {
 
-struct Case {
+struct RanksCase {
   DType dtype;
   std::size_t index;
 };
-class Ranks : public ::testing::TestWithParam<Case> {};
+class Ranks : public ::testing::TestWithParam<RanksCase> {};
 
 // Uneven: the last rank has one entry, or none.
 Partition dealt(i64 n, int ranks) {
@@ -75,7 +75,7 @@ void check_axis(const NamedLinop& a, const Sample& s, const Array& x, const Arra
 }
 
 TEST_P(Ranks, EqualTheWhole) {
-  const Case& c = GetParam();
+  const RanksCase& c = GetParam();
   const Sample& s = all_samples(c.dtype, test_device())[c.index];
   const Subject subject(s, c.dtype, test_device());
   for (const bool adjoint : {false, true}) {
@@ -92,7 +92,7 @@ TEST_P(Ranks, EqualTheWhole) {
 }
 
 TEST_P(Ranks, TilesOverRanksMakeTheWhole) {
-  const Case& c = GetParam();
+  const RanksCase& c = GetParam();
   const Sample& s = all_samples(c.dtype, test_device())[c.index];
   const Subject subject(s, c.dtype, test_device());
   const Array x = Random(15).normal(s.input, c.dtype, test_device()), expected = s.op(x),
@@ -116,15 +116,15 @@ TEST_P(Ranks, TilesOverRanksMakeTheWhole) {
   }
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<RanksCase> ranks_cases() {
+  std::vector<RanksCase> all;
   for (const DType t : {DType::c64, DType::f64})
     for (std::size_t i = 0; i < all_samples(t, cpu).size(); ++i) all.push_back({t, i});
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Ranks, ::testing::ValuesIn(cases()),
-                         [](const ::testing::TestParamInfo<Case>& info) {
+INSTANTIATE_TEST_SUITE_P(All, Ranks, ::testing::ValuesIn(ranks_cases()),
+                         [](const ::testing::TestParamInfo<RanksCase>& info) {
                            std::string text =
                                cat(all_samples(info.param.dtype, cpu)[info.param.index].label, "_",
                                    name(info.param.dtype));

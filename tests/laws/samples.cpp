@@ -4,14 +4,6 @@
 #include <map>
 
 namespace tessera::laws {
-namespace {
-
-Array random(const Shape& shape, DType t, Device d, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, d);
-}
-
-}  // namespace
-
 template <>
 std::vector<Sample> samples<Identity>(DType, Device) {
   return {{"any", Identity(), {3, 5}},

@@ -12,6 +12,10 @@
 
 namespace tessera::laws {
 
+inline Array random(const Shape& shape, DType t, Device d, std::uint64_t seed) {
+  return Random(seed).normal(shape, t, d);
+}
+
 // Arrays of the operator have dtype t and live on d.
 template <class T>
 std::vector<Sample> samples(DType t, Device d) = delete;

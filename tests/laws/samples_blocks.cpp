@@ -5,10 +5,6 @@
 namespace tessera::laws {
 namespace {
 
-Array random(const Shape& shape, DType t, Device d, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, d);
-}
-
 Array mask_of(const Shape& shape, const std::vector<int>& marks) {
   const Array m(Storage::allocate(cpu, count_of(shape)), Layout::contiguous(shape), DType::b1);
   auto* p = static_cast<std::uint8_t*>(m.host_data());

@@ -5,10 +5,6 @@
 namespace tessera::laws {
 namespace {
 
-Array random(const Shape& shape, DType t, Device d, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, d);
-}
-
 // Locations from `low` to `high` along every axis.
 Array places(const Shape& shape, Device d, std::uint64_t seed, double low, double high) {
   return Random(seed).uniform(shape, DType::f64, d, low, high);

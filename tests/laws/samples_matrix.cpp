@@ -7,10 +7,6 @@
 namespace tessera::laws {
 namespace {
 
-Array random(const Shape& shape, DType t, Device d, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, d);
-}
-
 Array random_bits(const Shape& shape, Device d, std::uint64_t seed) {
   return ops::greater(random(shape, DType::f32, d, seed), 0.3);
 }

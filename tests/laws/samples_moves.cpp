@@ -4,14 +4,6 @@
 #include "samples.hpp"
 
 namespace tessera::laws {
-namespace {
-
-Array random(const Shape& shape, DType t, Device d, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, d);
-}
-
-}  // namespace
-
 template <>
 std::vector<Sample> samples<ShapeSpec>(DType, Device) {
   return {{"renames", ShapeSpec(dims("NM"), dims("KL")), {3, 5}, dims("NMKL")},

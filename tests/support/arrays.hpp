@@ -6,9 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
 
 #include "support/support.hpp"
+#include "support/text.hpp"
 #include "tessera/array/array.hpp"
 
 namespace tessera {
@@ -65,6 +67,12 @@ Array laid_out(const Shape& shape, const std::vector<T>& values, Lay lay = Lay::
   for_each_offset(layout,
                   [&](i64 k, i64 offset) { p[offset] = values[static_cast<std::size_t>(k)]; });
   return block.to(device).view(layout);
+}
+
+// Dense and on the host.
+template <class T>
+Array filled(const Shape& shape, std::initializer_list<T> values) {
+  return laid_out<T>(shape, values, Lay::dense, cpu);
 }
 
 // The same with the dtype chosen at run time; the numbers must be exact in it.
@@ -131,16 +139,12 @@ inline double epsilon_of(DType t) {
   }
 }
 
-// The text of the exception E that f throws; fails when it throws nothing.
-template <class E, class F>
-std::string thrown_text(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+// Shape, dtype and bits.
+inline bool same_bits(const Array& a, const Array& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  const Array x = a.to(cpu).contiguous(), y = b.to(cpu).contiguous();
+  return x.size() == 0 ||
+         std::memcmp(x.host_data(), y.host_data(), static_cast<std::size_t>(x.bytes())) == 0;
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <complex>
 #include <random>
 #include <vector>
@@ -74,6 +75,16 @@ inline std::complex<double> small_number(DType t, std::mt19937& engine) {
   if (is_integer(t)) return whole(-2, 2);
   if (is_complex(t)) return {whole(-8, 8) / 8, whole(-8, 8) / 8};
   return whole(-8, 8) / 8;
+}
+
+// Whether integers of a dtype hold the numbers.
+inline bool fits(const Grid& g, DType t) {
+  if (!is_integer(t)) return true;
+  const double most =
+      std::ldexp(1.0, static_cast<int>(8 * size_of(t)) - (is_signed_int(t) ? 1 : 0)) - 1;
+  for (const std::complex<double> z : g.v)
+    if (z.real() > most || z.real() < (is_signed_int(t) ? -most - 1 : 0)) return false;
+  return true;
 }
 
 inline Array array_of(const Grid& g, DType t, Device device = test_device()) {

@@ -6,22 +6,23 @@
 #include <gtest/gtest.h>
 
 #include "support/arrays.hpp"
+#include "support/distances.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::problems {
 
 inline constexpr DType dtypes[] = {DType::f32, DType::f64, DType::c64, DType::c128};
 
-inline double relative(const Array& a, const Array& b) {
-  const Array d = ops::subtract(a.to(cpu).astype(DType::c128), b.to(cpu).astype(DType::c128));
-  return norm(d).item().as<double>() / norm(b.to(cpu)).item().as<double>();
-}
-
 // A random matrix, columns of length about one.
 inline NamedLinop matrix(i64 rows, i64 columns, DType t, std::uint64_t seed = 1) {
   const Array w = Random(seed).normal({rows, columns}, t, test_device());
   const Array scaled = ops::multiply(w, Value(1 / std::sqrt(static_cast<double>(rows))));
   return Dense(scaled, dims("MN"), dims("N"), dims("M"));
+}
+
+// Ten matrices at once, on the host, that act on (B, N).
+inline NamedLinop batched_matrix() {
+  return Dense(random_on_host({10, 3, 7}, DType::f64, 1), dims("BMN"), dims("BN"), dims("BM"));
 }
 
 inline Array vector(i64 n, DType t, std::uint64_t seed = 2) {

@@ -17,6 +17,13 @@ namespace tessera {
 
 inline bool over_mpi() { return !Communicator::world().alone(); }
 
+// What all ranks have sent since `before`, this rank's traffic then.
+inline i64 bytes_of_all(const Communicator& comm, const Traffic& before) {
+  i64 bytes = (comm.traffic() - before).bytes;
+  comm.allreduce(&bytes, 1, DType::i64, Combine::sum);
+  return bytes;
+}
+
 inline void on_ranks(const std::vector<int>& sizes, const std::function<void(Communicator)>& body) {
   if (!over_mpi()) {
     for (const int p : sizes) run_ranks(p, body);

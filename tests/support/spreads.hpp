@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <vector>
 
 #include "support/arrays.hpp"
@@ -59,14 +58,6 @@ inline Array part_of(const Array& whole, const Spread& spread, int rank, Lay lay
 inline DNDarray spread_out(const Array& whole, const Spread& spread, const Communicator& comm,
                            Lay lay = Lay::dense) {
   return DNDarray(part_of(whole, spread, comm.rank(), lay), whole.shape(), spread, comm);
-}
-
-// Shape, dtype and bits.
-inline bool same_bits(const Array& a, const Array& b) {
-  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  const Array x = a.to(cpu).contiguous(), y = b.to(cpu).contiguous();
-  return x.size() == 0 ||
-         std::memcmp(x.host_data(), y.host_data(), static_cast<std::size_t>(x.bytes())) == 0;
 }
 
 // The spread that was expected, and this rank's part of `whole` in it; nothing is sent.

@@ -30,7 +30,7 @@ struct Foreign {
 };
 
 template <class E>
-std::string text_of(Foreign& f) {
+std::string refusal(Foreign& f) {
   try {
     (void)from_dlpack(&f.m);
   } catch (const E& e) {
@@ -119,25 +119,25 @@ TEST(DLPack, BadTensorsAreRefusedWithASentence) {
   };
   Foreign version, dtype, lanes, device, rank, negative, large, strides, null, misaligned;
   version.m.version.major = 7;
-  expect(text_of<ArgumentError>(version), "version 7.0");
+  expect(refusal<ArgumentError>(version), "version 7.0");
   dtype.m.dl_tensor.dtype = {2, 128, 1};
-  expect(text_of<DTypeError>(dtype), "128 bits");
+  expect(refusal<DTypeError>(dtype), "128 bits");
   lanes.m.dl_tensor.dtype.lanes = 4;
-  expect(text_of<DTypeError>(lanes), "4 lanes");
+  expect(refusal<DTypeError>(lanes), "4 lanes");
   device.m.dl_tensor.device.device_type = 10;
-  expect(text_of<DeviceError>(device), "device type 10");
+  expect(refusal<DeviceError>(device), "device type 10");
   rank.m.dl_tensor.ndim = 65;
-  expect(text_of<ShapeError>(rank), "65 axes");
+  expect(refusal<ShapeError>(rank), "65 axes");
   negative.shape[0] = -1;
-  expect(text_of<ShapeError>(negative), "negative");
+  expect(refusal<ShapeError>(negative), "negative");
   large.shape[0] = large.shape[1] = INT64_MAX;
-  expect(text_of<ShapeError>(large), "63 bits");
+  expect(refusal<ShapeError>(large), "63 bits");
   strides.strides[0] = INT64_MIN;
-  expect(text_of<ShapeError>(strides), "strides");
+  expect(refusal<ShapeError>(strides), "strides");
   null.m.dl_tensor.data = nullptr;
-  expect(text_of<ArgumentError>(null), "no memory");
+  expect(refusal<ArgumentError>(null), "no memory");
   misaligned.m.dl_tensor.byte_offset = 3;
-  expect(text_of<ArgumentError>(misaligned), "multiple of 8");
+  expect(refusal<ArgumentError>(misaligned), "multiple of 8");
 }
 
 TEST(DLPack, SimDevicesAreUnknownToOthers) {

@@ -7,22 +7,16 @@
 #include <filesystem>
 #include <fstream>
 
-#include "support/support.hpp"
+#include "support/arrays.hpp"
+#include "support/files.hpp"
 #include "tessera/array/index.hpp"
 
 namespace tessera {
 namespace {
 
-std::string read_all(const std::string& path) {
-  std::ifstream f(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(f), {}};
-}
-
 void write_all(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
-
-std::string path_of(const std::string& name) { return scratch_folder() + "/" + name; }
 
 // A version 1 file with the header and the data given, the header padded as NumPy pads it.
 std::string npy(std::string header, const std::string& data) {
@@ -38,21 +32,13 @@ Array decode(const std::string& bytes) {
   return decode_npy(std::as_bytes(std::span(bytes.data(), bytes.size())), "'test'");
 }
 
-std::string text_of(const std::string& bytes) {
+std::string npy_problem(const std::string& bytes) {
   try {
     (void)decode(bytes);
   } catch (const IoError& e) {
     return e.what();
   }
   return "no error";
-}
-
-template <class T>
-Array filled(const Shape& shape, std::initializer_list<T> values) {
-  Array a(Storage::allocate(cpu, count_of(shape) * static_cast<i64>(sizeof(T))),
-          Layout::contiguous(shape), dtype_of<T>);
-  std::copy(values.begin(), values.end(), a.host<T>());
-  return a;
 }
 
 TEST(Npy, WritesNumPysBytes) {
@@ -178,7 +164,7 @@ TEST(Npy, HostileFilesAreRefusedWithASentence) {
       {npy("{'descr': '<f8", "12345678"), "does not end"},
   };
   for (const Case& c : cases) {
-    const std::string text = text_of(c.bytes);
+    const std::string text = npy_problem(c.bytes);
     EXPECT_NE(text.find(c.part), std::string::npos) << text << "\nexpected: " << c.part;
     EXPECT_EQ(text.find("'test': "), 0u) << "the error names the file: " << text;
   }

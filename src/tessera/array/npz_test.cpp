@@ -5,26 +5,19 @@
 
 #include <fstream>
 
-#include "support/support.hpp"
+#include "support/files.hpp"
 
 namespace tessera {
 namespace {
 
-std::string read_all(const std::string& path) {
-  std::ifstream f(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(f), {}};
-}
-
-std::string path_of(const std::string& name) { return scratch_folder() + "/" + name; }
-
-Array counted(const Shape& shape) {
+Array squares(const Shape& shape) {
   Array a(Storage::allocate(cpu, count_of(shape) * 8), Layout::contiguous(shape), DType::i64);
   for (i64 i = 0; i < a.size(); ++i) a.host<i64>()[i] = i * i;
   return a;
 }
 
 // Writes `bytes` and returns the text of the error that reading every array gives.
-std::string text_of(const std::string& bytes, const NpzOptions& options = {}) {
+std::string npz_problem(const std::string& bytes, const NpzOptions& options = {}) {
   const std::string path = path_of("hostile.npz");
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
   try {
@@ -36,7 +29,7 @@ std::string text_of(const std::string& bytes, const NpzOptions& options = {}) {
 }
 
 std::string sample(bool compressed) {
-  save_npz(path_of("sample.npz"), {{"x", counted({3, 5})}, {"y", counted({2})}}, compressed);
+  save_npz(path_of("sample.npz"), {{"x", squares({3, 5})}, {"y", squares({2})}}, compressed);
   return read_all(path_of("sample.npz"));
 }
 
@@ -47,10 +40,10 @@ void put(std::string& s, std::size_t at, std::uint64_t v, int bytes) {
 
 TEST(Npz, ArraysComeBack) {
   for (const bool compressed : {false, true}) {
-    const Array large = counted({100, 1000}), strided = large.slice(1, 0, 1000, 7);
+    const Array large = squares({100, 1000}), strided = large.slice(1, 0, 1000, 7);
     save_npz(
         path_of("a.npz"),
-        {{"large", large}, {"strided", strided}, {"a/../b", counted({0, 3})}, {"é", counted({})}},
+        {{"large", large}, {"strided", strided}, {"a/../b", squares({0, 3})}, {"é", squares({})}},
         compressed);
     const NpzFile file(path_of("a.npz"));
     EXPECT_EQ(file.names(), (std::vector<std::string>{"large", "strided", "a/../b", "é"}));
@@ -72,7 +65,7 @@ TEST(Npz, EmptyArchivesAndEqualNames) {
   save_npz(path_of("e.npz"), {});
   EXPECT_EQ(read_all(path_of("e.npz")).size(), 22u);
   EXPECT_TRUE(load_npz(path_of("e.npz")).empty());
-  EXPECT_THROW(save_npz(path_of("e.npz"), {{"x", counted({1})}, {"x", counted({2})}}),
+  EXPECT_THROW(save_npz(path_of("e.npz"), {{"x", squares({1})}, {"x", squares({2})}}),
                ArgumentError);
   EXPECT_TRUE(load_npz(path_of("e.npz")).empty()) << "a refused save changes nothing";
 }
@@ -80,7 +73,7 @@ TEST(Npz, EmptyArchivesAndEqualNames) {
 TEST(Npz, ASmallStoredFileWrittenByHand) {
   // One stored entry without zip64, as a plain zip program writes it.
   const std::string npy = [] {
-    save_npz(path_of("h.npz"), {{"x", counted({2})}});
+    save_npz(path_of("h.npz"), {{"x", squares({2})}});
     const std::string whole = read_all(path_of("h.npz"));
     return whole.substr(30 + 5 + 20, 128 + 16);
   }();
@@ -93,7 +86,7 @@ TEST(Npz, ASmallStoredFileWrittenByHand) {
   const std::size_t start = file.size();
   file += whole.substr(whole.size() - 22 - 51);
   put(file, file.size() - 6, start, 4);
-  EXPECT_EQ(text_of(file), "no error");
+  EXPECT_EQ(npz_problem(file), "no error");
   EXPECT_EQ(NpzFile(path_of("hostile.npz")).read("x").host<i64>()[1], 1);
 }
 
@@ -103,12 +96,12 @@ TEST(Npz, EveryDamagedByteIsNoticedOrHarmless) {
   for (const bool compressed : {false, true}) {
     const std::string good = sample(compressed);
     for (std::size_t n = 0; n < good.size(); n += 3)
-      EXPECT_NE(text_of(good.substr(0, n)), "no error") << n;
+      EXPECT_NE(npz_problem(good.substr(0, n)), "no error") << n;
     const std::size_t content = 30 + 5 + 20;  // after the local header: under the checksum
     for (std::size_t i = content; i < content + 24; ++i) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ 0x55);
-      EXPECT_NE(text_of(bad), "no error") << i;
+      EXPECT_NE(npz_problem(bad), "no error") << i;
     }
   }
 }
@@ -119,14 +112,14 @@ TEST(Npz, HostileDirectoriesAreRefusedWithASentence) {
   auto changed = [&](std::size_t at, std::uint64_t v, int bytes) {
     std::string s = good;
     put(s, at, v, bytes);
-    return text_of(s);
+    return npz_problem(s);
   };
   auto expect = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << text << "\nexpected: " << part;
     EXPECT_NE(text.find("hostile.npz"), std::string::npos) << text;
   };
-  expect(text_of(""), "at least 22");
-  expect(text_of(std::string(100, 'x')), "not a zip file");
+  expect(npz_problem(""), "at least 22");
+  expect(npz_problem(std::string(100, 'x')), "not a zip file");
   expect(changed(end + 8, 1000, 2), "several disks");
   expect(changed(end + 16, 0x7fffffff, 4), "does not end where");
   expect(changed(end + 12, 7, 4), "does not end where");
@@ -143,15 +136,15 @@ TEST(Npz, HostileDirectoriesAreRefusedWithASentence) {
   expect(changed(entry + 51 + 42, 0, 4), "overlap");
   std::string twice = good;
   twice[entry + 51 + 46] = 'x';
-  expect(text_of(twice), "two entries have the name");
+  expect(npz_problem(twice), "two entries have the name");
   std::string count = good;
   put(count, end + 8, 20000, 2);
   put(count, end + 10, 20000, 2);
-  expect(text_of(count), "claims 20000 entries");
+  expect(npz_problem(count), "claims 20000 entries");
   std::string zip64 = good;
   put(zip64, end + 8, 0xffff, 2);
   put(zip64, end + 10, 0xffff, 2);
-  expect(text_of(zip64), "zip64");
+  expect(npz_problem(zip64), "zip64");
 }
 
 TEST(Npz, BombsAreRefusedBeforeMemoryIsTaken) {
@@ -159,9 +152,9 @@ TEST(Npz, BombsAreRefusedBeforeMemoryIsTaken) {
   const std::size_t entry = good.size() - 22 - 2 * 51;
   std::string bomb = good;
   put(bomb, entry + 24, 0xfffffff0, 4);
-  EXPECT_NE(text_of(bomb).find("deflate cannot do"), std::string::npos);
-  EXPECT_NE(text_of(good, NpzOptions{200}).find("claim more than 200 B"), std::string::npos);
-  EXPECT_EQ(text_of(good, NpzOptions{1000}), "no error");
+  EXPECT_NE(npz_problem(bomb).find("deflate cannot do"), std::string::npos);
+  EXPECT_NE(npz_problem(good, NpzOptions{200}).find("claim more than 200 B"), std::string::npos);
+  EXPECT_EQ(npz_problem(good, NpzOptions{1000}), "no error");
 }
 
 }  // namespace

@@ -6,19 +6,12 @@
 #include <cmath>
 #include <limits>
 
+#include "support/arrays.hpp"
 #include "tessera/array/index.hpp"
 #include "tessera/base/trace.hpp"
 
 namespace tessera {
 namespace {
-
-template <class T>
-Array filled(const Shape& shape, std::initializer_list<T> values) {
-  Array a(Storage::allocate(cpu, count_of(shape) * static_cast<i64>(sizeof(T))),
-          Layout::contiguous(shape), dtype_of<T>);
-  std::copy(values.begin(), values.end(), a.host<T>());
-  return a;
-}
 
 Array counted(const Shape& shape) {
   Array a(Storage::allocate(cpu, count_of(shape) * 8), Layout::contiguous(shape), DType::i64);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/device_blocks.hpp"
+#include "support/devices.hpp"
 #include "support/ranks.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/device/sim/faults.hpp"
@@ -11,14 +12,12 @@
 namespace tessera {
 namespace {
 
-Device sim(int index) { return {Kind::sim, static_cast<std::int16_t>(index)}; }
-
 TEST(Ranks, LanesAreFoundByAllOrByNone) {
   on_ranks([](Communicator comm) {
     const Traffic before = comm.traffic();
-    const DeviceLane* lane = comm.lane(sim(comm.rank()));
+    const DeviceLane* lane = comm.lane(sim_at(comm.rank()));
     EXPECT_EQ(lane != nullptr, comm.transport() == "threads" && !comm.alone());
-    EXPECT_EQ(comm.lane(sim(0)), lane) << "one for all devices of a kind";
+    EXPECT_EQ(comm.lane(sim_at(0)), lane) << "one for all devices of a kind";
     EXPECT_EQ(comm.lane(cpu), nullptr);
     EXPECT_EQ(comm.traffic(), before);
     i64 n = 1;
@@ -32,11 +31,11 @@ TEST(DeviceLane, MovesMemoryBetweenDevicesWithoutTheHost) {
     const Using<i64> slow(config().sim_delay_us, delay);
     for (const int p : {2, 3, 4, 7})
       run_ranks(p, [](Communicator comm) {
-        for (int turn = 0; turn < 3; ++turn) all_to_all(comm, sim(comm.rank()));
-        all_to_all(comm, sim(0));
-        all_to_all(comm, sim(comm.rank() / 2));
+        for (int turn = 0; turn < 3; ++turn) all_to_all(comm, sim_at(comm.rank()));
+        all_to_all(comm, sim_at(0));
+        all_to_all(comm, sim_at(comm.rank() / 2));
         const Communicator part = comm.split(comm.rank() % 2, -comm.rank());
-        if (!part.alone()) all_to_all(part, sim(comm.rank()), false);
+        if (!part.alone()) all_to_all(part, sim_at(comm.rank()), false);
       });
   }
 }
@@ -54,28 +53,28 @@ TEST(DeviceLane, IsProbedByWhatArrives) {
       }
       std::unique_ptr<Transport> split(int, int) override { return nullptr; }
     } over(comm);
-    const DeviceLane* lane = comm.lane(sim(comm.rank()));
-    EXPECT_TRUE(lane_delivers(*lane, over, sim(comm.rank())));
+    const DeviceLane* lane = comm.lane(sim_at(comm.rank()));
+    EXPECT_TRUE(lane_delivers(*lane, over, sim_at(comm.rank())));
     const DeviceLane idle{"idle",
                           [](const Stream&, std::span<const Block>, std::span<const Block>) {}};
-    EXPECT_FALSE(lane_delivers(idle, over, sim(comm.rank())));
+    EXPECT_FALSE(lane_delivers(idle, over, sim_at(comm.rank())));
     const DeviceLane late{
         "late", [&](const Stream& s, std::span<const Block> out, std::span<const Block> in) {
           lane->exchange(s, out, in);
           if (comm.rank() == 1) s.fill(in[0].first + in[0].bytes() - 1, 0, 1);
         }};
-    EXPECT_FALSE(lane_delivers(late, over, sim(comm.rank()))) << "wrong on one rank, by a byte";
+    EXPECT_FALSE(lane_delivers(late, over, sim_at(comm.rank()))) << "wrong on one rank, by a byte";
   });
 }
 
 TEST(DeviceLane, CanBeTurnedOff) {
   const Using<bool> off(config().device_lanes, false);
-  run_ranks(2, [](Communicator comm) { EXPECT_EQ(comm.lane(sim(comm.rank())), nullptr); });
+  run_ranks(2, [](Communicator comm) { EXPECT_EQ(comm.lane(sim_at(comm.rank())), nullptr); });
 }
 
 TEST(DeviceLane, WrongBlocksAreErrorsOfAll) {
   run_ranks(2, [](Communicator comm) {
-    const Device device = sim(comm.rank());
+    const Device device = sim_at(comm.rank());
     const DeviceLane* lane = comm.lane(device);
     const BytesOnDevice room(device, 8);
     Block strided = room.block(1 - comm.rank());
@@ -94,7 +93,7 @@ TEST(DeviceLane, ARankThatEndsOrLosesItsDeviceEndsTheOthers) {
   for (const bool lost : {false, true}) {
     EXPECT_THROW(run_ranks(3,
                            [&](Communicator comm) {
-                             const Device device = sim(comm.rank());
+                             const Device device = sim_at(comm.rank());
                              const DeviceLane* lane = comm.lane(device);
                              const BytesOnDevice out(device, 64), in(device, 64);
                              const Block to = out.block((comm.rank() + 1) % 3),

@@ -8,11 +8,10 @@
 #include <optional>
 
 #include "support/support.hpp"
+#include "support/text.hpp"
 
 namespace tessera {
 namespace {
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 // Variables of the environment for a scope.
 class Variable {

@@ -7,12 +7,11 @@
 #include <mutex>
 #include <thread>
 
+#include "support/text.hpp"
 #include "tessera/base/config.hpp"
 
 namespace tessera {
 namespace {
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 // What each rank was told; run_ranks itself throws the first of them.
 struct Ends {

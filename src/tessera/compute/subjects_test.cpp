@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/devices.hpp"
+
 namespace tessera {
 namespace {
 
-const Device gpu{Kind::sim, 0};
-
-Workload product(i64 m, i64 n, i64 k, DType dtype = DType::f32) {
+Workload product_of(i64 m, i64 n, i64 k, DType dtype = DType::f32) {
   return {Operation::matmul, dtype, m, n, k};
 }
 
@@ -25,33 +25,33 @@ CostModel machine() {
                    tall = sized({Operation::matmul, DType::f32, true}, n);
     m.add(cpu, square, 1e-6 + work(square) / 3e11);
     m.add(cpu, tall, 1e-6 + work(tall) / 1e11);
-    for (const Workload& p : {square, tall}) m.add(gpu, p, 2e-5 + work(p) / 1e13);
+    for (const Workload& p : {square, tall}) m.add(sim0, p, 2e-5 + work(p) / 1e13);
   }
   for (const double bytes : {1e3, 1e5, 1e7, 1e9}) {
-    m.add_move(cpu, gpu, bytes, 1e-5 + bytes / 1e10);
-    m.add_move(gpu, cpu, bytes, 1e-5 + bytes / 1e10);
+    m.add_move(cpu, sim0, bytes, 1e-5 + bytes / 1e10);
+    m.add_move(sim0, cpu, bytes, 1e-5 + bytes / 1e10);
   }
   return m;
 }
 
 TEST(Tallness, GrowsWithTheLongestSideOverTheShortest) {
-  EXPECT_EQ(tallness(product(150, 150, 150)), 0);
-  EXPECT_DOUBLE_EQ(tallness(product(2400, 150, 150)), 1);
-  EXPECT_DOUBLE_EQ(tallness(product(150, 2400, 150)), 1);
-  EXPECT_NEAR(tallness(product(150, 150, 600)), 0.5, 1e-12);
-  EXPECT_EQ(tallness(product(1 << 20, 1, 1)), 1);
-  EXPECT_EQ(tallness(product(0, 0, 0)), 0);
+  EXPECT_EQ(tallness(product_of(150, 150, 150)), 0);
+  EXPECT_DOUBLE_EQ(tallness(product_of(2400, 150, 150)), 1);
+  EXPECT_DOUBLE_EQ(tallness(product_of(150, 2400, 150)), 1);
+  EXPECT_NEAR(tallness(product_of(150, 150, 600)), 0.5, 1e-12);
+  EXPECT_EQ(tallness(product_of(1 << 20, 1, 1)), 1);
+  EXPECT_EQ(tallness(product_of(0, 0, 0)), 0);
   EXPECT_EQ(tallness({Operation::bit_matmul, DType::b1, 160, 10, 10}), 0);
 }
 
 TEST(CostModel, TallProductsAreForecastFromTallOnes) {
   const CostModel m = machine();
-  const Workload tall = product(2400, 150, 150), square = product(378, 378, 378);
+  const Workload tall = product_of(2400, 150, 150), square = product_of(378, 378, 378);
   EXPECT_NEAR(*m.seconds(cpu, tall) * 1e11 / work(tall), 1, 0.02);
   EXPECT_NEAR(*m.seconds(cpu, square) * 3e11 / work(square), 1, 0.05);
-  const Workload wide = product(150, 2400, 150);  // the transposed product
+  const Workload wide = product_of(150, 2400, 150);  // the transposed product
   EXPECT_DOUBLE_EQ(*m.seconds(cpu, wide), *m.seconds(cpu, tall));
-  const Workload half = product(600, 150, 150);  // between them: 3 to the power of a half
+  const Workload half = product_of(600, 150, 150);  // between them: 3 to the power of a half
   EXPECT_NEAR(*m.seconds(cpu, half) * 3e11 / work(half), std::sqrt(3), 0.1);
   Workload stack = tall;  // each of them is tall
   stack.batch = 4;
@@ -60,8 +60,9 @@ TEST(CostModel, TallProductsAreForecastFromTallOnes) {
 
 TEST(CostModel, WithoutTallMeasurementsProductsCountAsSquare) {
   CostModel m;
-  for (const i64 n : measured_sizes) m.add(cpu, product(n, n, n), work(product(n, n, n)) / 1e9);
-  const Workload tall = product(2400, 150, 150);
+  for (const i64 n : measured_sizes)
+    m.add(cpu, product_of(n, n, n), work(product_of(n, n, n)) / 1e9);
+  const Workload tall = product_of(2400, 150, 150);
   EXPECT_NEAR(*m.seconds(cpu, tall), work(tall) / 1e9, 1e-9);
 }
 
@@ -69,7 +70,7 @@ TEST(CostModel, TextKeepsTallProductsApart) {
   const CostModel m = machine(), again = CostModel::parse(m.text());
   EXPECT_EQ(again.text(), m.text());
   EXPECT_NE(m.text().find("cpu matmul tall float32 "), std::string::npos);
-  for (const Workload& p : {product(2400, 150, 150), product(150, 150, 150)})
+  for (const Workload& p : {product_of(2400, 150, 150), product_of(150, 150, 150)})
     EXPECT_NEAR(*again.seconds(cpu, p) / *m.seconds(cpu, p), 1, 1e-4);
   EXPECT_THROW((void)CostModel::parse("tessera costs 3\ncpu solve tall float32 1 1\n"), Error);
   EXPECT_THROW((void)CostModel::parse("tessera costs 3\ncpu matmul tall 1 1\n"), Error);
@@ -98,7 +99,7 @@ TEST(Subjects, EveryDtypeThatIsAskedForIsMeasuredOrStoodInFor) {
 }
 
 TEST(Subjects, OperandsAreWhatIsReadOnly) {
-  EXPECT_EQ(operand_bytes(product(3, 4, 5)), 4 * (15 + 20));
+  EXPECT_EQ(operand_bytes(product_of(3, 4, 5)), 4 * (15 + 20));
   EXPECT_EQ(operand_bytes({Operation::elementwise, DType::f64, 10}), 2 * 80);
   EXPECT_EQ(operand_bytes({Operation::solve, DType::f32, 10, 2}), 4 * (100 + 20));
   EXPECT_EQ(operand_bytes({Operation::svd, DType::f32, 10, 10}), 400);
@@ -106,7 +107,7 @@ TEST(Subjects, OperandsAreWhatIsReadOnly) {
 
 TEST(Subjects, DoubtsLieWhereDevicesAreNearEachOther) {
   const CostModel m = machine();
-  const Device both[] = {cpu, gpu}, host[] = {cpu};
+  const Device both[] = {cpu, sim0}, host[] = {cpu};
   EXPECT_TRUE(doubts(m, host).empty());
   const std::vector<Doubt> found = doubts(m, both);
   ASSERT_FALSE(found.empty());
@@ -118,8 +119,8 @@ TEST(Subjects, DoubtsLieWhereDevicesAreNearEachOther) {
     EXPECT_EQ(std::count(measured_sizes.begin(), measured_sizes.end(), p.n), 0);
     EXPECT_LT(found[i].distance, std::log(2.0));
     EXPECT_TRUE(i == 0 || found[i - 1].distance <= found[i].distance);
-    const double here = *m.seconds(cpu, p), there = *m.seconds(gpu, p),
-                 move = *m.move_seconds(cpu, gpu, operand_bytes(p));
+    const double here = *m.seconds(cpu, p), there = *m.seconds(sim0, p),
+                 move = *m.move_seconds(cpu, sim0, operand_bytes(p));
     EXPECT_TRUE(here / (there + move) < 2 || (here + move) / there < 2);
   }
 }

@@ -8,12 +8,11 @@
 #include <fstream>
 
 #include "support/support.hpp"
+#include "support/text.hpp"
 #include "tessera/device/registry.hpp"
 
 namespace tessera {
 namespace {
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 // Compiles a C source to a shared library in the scratch folder; the machine that builds has a
 // compiler.

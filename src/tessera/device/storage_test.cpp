@@ -10,7 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "support/devices.hpp"
 #include "support/support.hpp"
+#include "support/text.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
@@ -22,8 +24,6 @@
 namespace tessera {
 namespace {
 
-const Device sim0{Kind::sim, 0}, sim1{Kind::sim, 1};
-
 std::vector<unsigned char> read_back(const Storage& s) {
   std::vector<unsigned char> bytes(static_cast<std::size_t>(s.bytes()), 0x11);
   const Stream stream = Stream::home(s.device());
@@ -31,18 +31,6 @@ std::vector<unsigned char> read_back(const Storage& s) {
   stream.sync();
   return bytes;
 }
-
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 TEST(SizeClasses, HoldWhatTheySayAndWasteLittle) {
   for (i64 bytes : {i64{1}, i64{63}, i64{64}, i64{65}, i64{512}, i64{513}, i64{1000}, i64{1} << 20,
@@ -147,7 +135,7 @@ TEST(Memory, BudgetIsASentenceAndNothingIsLost) {
   {
     Storage a = Storage::allocate(d, 700 << 10);
     const std::string text =
-        message<OutOfMemory>([&] { Storage b = Storage::allocate(d, 500 << 10); });
+        thrown_text<OutOfMemory>([&] { Storage b = Storage::allocate(d, 500 << 10); });
     EXPECT_TRUE(has(text, "sim:1") && has(text, "500.0 KiB") && has(text, "1.00 MiB") &&
                 has(text, "700.0 KiB"))
         << text;
@@ -186,7 +174,7 @@ TEST(Memory, DeviceThatIsFull) {
   Using<i64> memory(config().sim_memory, 1 << 20);
   Storage a = Storage::allocate(d, 600 << 10);
   const std::string text =
-      message<OutOfMemory>([&] { Storage b = Storage::allocate(d, 600 << 10); });
+      thrown_text<OutOfMemory>([&] { Storage b = Storage::allocate(d, 600 << 10); });
   EXPECT_TRUE(has(text, "sim:4") && has(text, "600.0 KiB") && has(text, "1.00 MiB")) << text;
   EXPECT_EQ(memory_stats(d).in_use, 600 << 10);
   a = Storage();
@@ -215,7 +203,7 @@ TEST(Memory, PinnedHasItsOwnBudget) {
   EXPECT_EQ(pinned_stats().in_use, pinned + 10000);
   Using<i64> small(config().pinned_budget, pinned + 12000);
   const std::string text =
-      message<OutOfMemory>([&] { Storage t = Storage::pinned(Kind::cpu, 4000); });
+      thrown_text<OutOfMemory>([&] { Storage t = Storage::pinned(Kind::cpu, 4000); });
   EXPECT_TRUE(has(text, "pinned")) << text;
   if (!why_unavailable(Kind::cuda).empty()) {
     EXPECT_THROW(Storage::pinned(Kind::cuda, 10), NotAvailable);
@@ -393,12 +381,12 @@ TEST(Storage, MapFileReadsWritesAndValidates) {
   file.seekg(4098);
   EXPECT_EQ(file.get(), 255);
   EXPECT_EQ(Storage::map_file(path, 10000, 0, false).bytes(), 0);
-  EXPECT_TRUE(
-      has(message<IoError>([&] { Storage::map_file(path, 9000, 1001, false); }), "10000 bytes"));
+  EXPECT_TRUE(has(thrown_text<IoError>([&] { Storage::map_file(path, 9000, 1001, false); }),
+                  "10000 bytes"));
   EXPECT_THROW(Storage::map_file(path, i64{1} << 62, i64{1} << 62, false), IoError);
   EXPECT_THROW(Storage::map_file(path, -1, 5, false), ArgumentError);
   EXPECT_THROW(Storage::map_file(path, 1, -5, false), ArgumentError);
-  EXPECT_TRUE(has(message<IoError>([&] { Storage::map_file(path + ".no", 0, 1, false); }),
+  EXPECT_TRUE(has(thrown_text<IoError>([&] { Storage::map_file(path + ".no", 0, 1, false); }),
                   "mapped.bin.no"));
   EXPECT_THROW(Storage::map_file(scratch_folder(), 0, 1, false), IoError);
 }

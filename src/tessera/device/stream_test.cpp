@@ -12,7 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "support/devices.hpp"
 #include "support/support.hpp"
+#include "support/text.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
@@ -23,23 +25,11 @@
 namespace tessera {
 namespace {
 
-Device sim_at(int index) { return {Kind::sim, static_cast<std::int16_t>(index)}; }
-
 // A task from a lambda.
 template <class F>
 Task task(F f) {
   return {[](const void* state, const Launch& launch) { (*static_cast<const F*>(state))(launch); },
           std::make_shared<const F>(std::move(f))};
-}
-
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
 }
 
 void pause_us(int us) { std::this_thread::sleep_for(std::chrono::microseconds(us)); }
@@ -241,7 +231,8 @@ TEST_F(SimTest, CopiesBetweenHostAndDevicesCountBytes) {
   EXPECT_EQ(counter(Counter::bytes_host_to_device), n);
   EXPECT_EQ(counter(Counter::bytes_device_to_device), n);
   EXPECT_EQ(counter(Counter::bytes_device_to_host), n);
-  const auto wrong = message<DeviceError>([&] { s.copy(b.data(), cpu, y.data(), sim_at(1), n); });
+  const auto wrong =
+      thrown_text<DeviceError>([&] { s.copy(b.data(), cpu, y.data(), sim_at(1), n); });
   EXPECT_NE(wrong.find("sim:1"), wrong.npos) << wrong;
 }
 
@@ -255,7 +246,7 @@ TEST_F(SimTest, FailureSticksAndIsRethrownByAll) {
   EXPECT_THROW(e.wait(), IndexError);
   EXPECT_TRUE(e.done());
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(message<IndexError>([&] { s.sync(); }), "index 7 is out of bounds");
+    EXPECT_EQ(thrown_text<IndexError>([&] { s.sync(); }), "index 7 is out of bounds");
   EXPECT_THROW(m.wait(), IndexError);
   EXPECT_FALSE(later_ran);  // nothing runs on what a failure left
 }
@@ -290,7 +281,7 @@ TEST_F(SimTest, InjectedTaskFailure) {
   std::atomic<int> ran{0};
   sim::fail_task_after(2, 3);
   for (int i = 0; i < 6; ++i) s.launch(task([&](const Launch&) { ++ran; }), {});
-  const std::string text = message<DeviceError>([&] { s.sync(); });
+  const std::string text = thrown_text<DeviceError>([&] { s.sync(); });
   EXPECT_NE(text.find("sim:2"), text.npos) << text;
   EXPECT_EQ(ran.load(), 3);
   sim::restore(2);

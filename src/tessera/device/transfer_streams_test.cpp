@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/devices.hpp"
 #include "support/support.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
@@ -22,8 +23,6 @@
 
 namespace tessera {
 namespace {
-
-Device sim_at(int index) { return {Kind::sim, static_cast<std::int16_t>(index)}; }
 
 class TransferStreams : public testing::Test {
  protected:

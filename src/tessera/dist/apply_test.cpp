@@ -11,18 +11,12 @@
 namespace tessera {
 namespace {
 
-using problems::relative;
-
 DNDarray split_of(const Array& whole, i64 axis, const Communicator& comm) {
   return DNDarray::replicated(whole, comm).resplit(axis);
 }
 
 DNDarray split_of(const Array& whole, i64 axis, std::vector<i64> counts, const Communicator& comm) {
   return DNDarray::replicated(whole, comm).spread_as({axis, Partition::of(counts)});
-}
-
-Array random(const Shape& shape, DType t, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, test_device());
 }
 
 NamedLinop transform() {

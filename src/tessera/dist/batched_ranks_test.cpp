@@ -10,14 +10,8 @@
 namespace tessera {
 namespace {
 
-using problems::relative;
-
-Array random(const Shape& shape, DType t, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, cpu);
-}
-
 NamedLinop stack_of_matrices() {
-  return Dense(random({3, 5, 4}, DType::c64, 1), dims("BMN"), dims("BN"), dims("BM"));
+  return Dense(random_on_host({3, 5, 4}, DType::c64, 1), dims("BMN"), dims("BN"), dims("BM"));
 }
 
 const Place last(const Communicator& comm, Device d) { return {comm.size() - 1, d}; }
@@ -39,7 +33,7 @@ std::vector<std::vector<BatchSpec>> specs_over(const Communicator& comm) {
 
 TEST(BatchedOverRanks, EqualsTheOperatorWhateverIsCut) {
   const NamedLinop a = stack_of_matrices();
-  const Array x = random({3, 4}, DType::f32, 2), y = random({3, 5}, DType::c64, 3);
+  const Array x = random_on_host({3, 4}, DType::f32, 2), y = random_on_host({3, 5}, DType::c64, 3);
   on_ranks([&](Communicator comm) {
     for (const std::vector<BatchSpec>& specs : specs_over(comm)) {
       const NamedLinop b = dist::create_batched_linop(a, specs, {}, comm);
@@ -61,8 +55,9 @@ TEST(BatchedOverRanks, EqualsTheOperatorWhateverIsCut) {
 TEST(BatchedOverRanks, TakesOperatorsWithoutArraysAndOpenDims) {
   const NamedLinop f = FFT(1, dims("C"));
   const NamedLinop open(
-      Dense(random({5, 4}, DType::f64, 1), dims("MN"), Dims{"...", "N"}, Dims{"...", "M"}));
-  const Array x = random({6, 8}, DType::c64, 2), z = random({2, 3, 4}, DType::f64, 3);
+      Dense(random_on_host({5, 4}, DType::f64, 1), dims("MN"), Dims{"...", "N"}, Dims{"...", "M"}));
+  const Array x = random_on_host({6, 8}, DType::c64, 2),
+              z = random_on_host({2, 3, 4}, DType::f64, 3);
   on_ranks([&](Communicator comm) {
     const std::vector<Place> places{{0, cpu}, {comm.size() - 1, Device::parse("sim:0")}};
     const NamedLinop b = dist::create_batched_linop(
@@ -81,7 +76,8 @@ TEST(BatchedOverRanks, TakesOperatorsWithoutArraysAndOpenDims) {
 TEST(BatchedOverRanks, EachRankHoldsItsOwnTilesOnly) {
   on_ranks({1, 2, 4}, [&](Communicator comm) {
     const i64 p = comm.size();
-    const NamedLinop a(Dense(random({2 * p, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
+    const NamedLinop a(
+        Dense(random_on_host({2 * p, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
     std::vector<Place> places;
     for (int r = 0; r < p; ++r) places.emplace_back(r, Device::parse(cat("sim:", r % 2)));
     const NamedLinop b = dist::create_batched_linop(
@@ -95,12 +91,13 @@ TEST(BatchedOverRanks, EachRankHoldsItsOwnTilesOnly) {
 TEST(BatchedOverRanks, SendsEachRowOnce) {
   on_ranks({2, 3, 4}, [&](Communicator comm) {
     const i64 p = comm.size(), n = 10 * p;
-    const NamedLinop a(Dense(random({n, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
+    const NamedLinop a(
+        Dense(random_on_host({n, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
     std::vector<Place> places;
     for (int r = 0; r < p; ++r) places.emplace_back(r, cpu);
     const NamedLinop b = dist::create_batched_linop(
         a, {{.batch_sizes = {{"M", 5}}, .device_matrix = places}}, {}, comm);
-    const Array x = random({4}, DType::f64, 2);
+    const Array x = random_on_host({4}, DType::f64, 2);
     const Traffic before = comm.traffic();
     const Array y = b(x);
     EXPECT_EQ((comm.traffic() - before).bytes, (p - 1) * (10 * 8 + 1));
@@ -109,7 +106,8 @@ TEST(BatchedOverRanks, SendsEachRowOnce) {
 }
 
 TEST(BatchedOverRanks, RefusesPlacesThatAreNotThereOnAllRanksAlike) {
-  const NamedLinop a(Dense(random({8, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
+  const NamedLinop a(
+      Dense(random_on_host({8, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
   on_ranks({2, 3}, [&](Communicator comm) {
     const BatchSpec good{.batch_sizes = {{"M", 4}}, .device_matrix = {"rank0/cpu", "rank1/cpu"}};
     auto with = [&](const char* place) {

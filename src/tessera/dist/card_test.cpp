@@ -3,16 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/text.hpp"
 #include "tessera/comm/thread.hpp"
 #include "tessera/dist/create.hpp"
 #include "tessera/dist/index_key.hpp"
 
 namespace tessera {
 namespace {
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(DistCard, TellsWhatEachRankHoldsAndAsksNobody) {
   run_ranks(3, [](Communicator comm) {

@@ -7,7 +7,7 @@ namespace tessera {
 namespace {
 
 // The entries beside an interval, by slicing the whole.
-void check(const Array& whole, const Spread& s, i64 width, const Communicator& comm) {
+void check_halo(const Array& whole, const Spread& s, i64 width, const Communicator& comm) {
   const DNDarray x = spread_out(whole, s, comm, Lay::reversed);
   const i64 axis = *s.split, begin = s.part.begin(comm.rank()), end = s.part.end(comm.rank());
   const bool populated = begin < end;
@@ -40,7 +40,7 @@ TEST(Halo, NearestPopulatedNeighbours) {
           i64 most = s.part.size();
           for (const i64 n : s.part.counts()) most = n > 0 ? std::min(most, n) : most;
           for (const i64 width : {i64{0}, i64{1}, most})
-            if (width <= most) check(whole, s, width, comm);
+            if (width <= most) check_halo(whole, s, width, comm);
         }
       }
       std::vector<i64> counts(static_cast<std::size_t>(comm.size()), 0);
@@ -49,7 +49,7 @@ TEST(Halo, NearestPopulatedNeighbours) {
       const i64 n = comm.size() == 1 ? 5 : 2;
       const Spread far{0, Partition::of(counts)};
       for (const i64 width : {i64{1}, n})
-        check(counted({5, 3}, DType::i64, device), far, width, comm);
+        check_halo(counted({5, 3}, DType::i64, device), far, width, comm);
     }
   });
 }

@@ -10,14 +10,12 @@
 #include <functional>
 #include <iterator>
 #include <numeric>
-#include <random>
 #include <set>
+
+#include "support/rng.hpp"
 
 namespace tessera {
 namespace {
-
-using Rng = std::mt19937_64;
-i64 below(Rng& rng, i64 n) { return static_cast<i64>(rng() % static_cast<std::uint64_t>(n)); }
 
 std::vector<i64> any_ids(Rng& rng, i64 base, i64 radix, i64 n) {
   std::set<i64> ids;

@@ -2,10 +2,8 @@
 // x[key] and x[key] = value over ranks as threads, against the same key on a whole local array.
 #include <gtest/gtest.h>
 
-#include <random>
-
-#include "support/ranks.hpp"
-#include "support/support.hpp"
+#include "support/rng.hpp"
+#include "support/spreads.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/comm/thread.hpp"
 #include "tessera/dist/explain.hpp"
@@ -17,20 +15,6 @@
 
 namespace tessera {
 namespace {
-
-using Rng = std::mt19937_64;
-i64 below(Rng& rng, i64 n) { return static_cast<i64>(rng() % static_cast<std::uint64_t>(n)); }
-
-bool same(const Array& a, const Array& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-         (a.size() == 0 || reduce(ReduceOp::all, ops::equal(a, b)).item().as<bool>());
-}
-
-Array counting(const Shape& shape, DType dtype) {
-  return arange(Value(0), Value(count_of(shape)), Value(1), DType::i64)
-      .reshape(shape)
-      .astype(dtype);
-}
 
 // Any partition: even, everything on one rank, ragged.
 Partition any_part(Rng& rng, i64 n, int ranks) {
@@ -175,7 +159,7 @@ void expect_predicted(const Explanation& e, const Communicator& comm, const Traf
 }
 
 void check_get(Rng& rng, const Communicator& comm, const std::string& where) {
-  const Array whole = counting(any_shape(rng), DType::i64);
+  const Array whole = counted(any_shape(rng), DType::i64);
   const DNDarray x = deal_out(rng, whole, comm);
   const Keys key = any_key(rng, whole.shape(), comm);
   const std::string at =
@@ -197,12 +181,12 @@ void check_get(Rng& rng, const Communicator& comm, const std::string& where) {
   expect_predicted(predicted, comm, comm.traffic() - silent, at);
   ASSERT_EQ(predicted.spread.split.value_or(-1), y.split().value_or(-1)) << at;
   const Array got = y.gathered().to(cpu);
-  ASSERT_TRUE(same(got, expected)) << at << "\ngot " << y.split().value_or(-1);
+  ASSERT_TRUE(same_bits(got, expected)) << at << "\ngot " << y.split().value_or(-1);
 }
 
 void check_set(Rng& rng, const Communicator& comm, const std::string& where) {
   const DType dtype = below(rng, 3) == 0 ? DType::f32 : DType::i64;
-  const Array whole = counting(any_shape(rng), dtype);
+  const Array whole = counted(any_shape(rng), dtype);
   const DNDarray x = deal_out(rng, whole, comm);
   const Keys key = any_key(rng, whole.shape(), comm);
   Array target;
@@ -213,7 +197,7 @@ void check_set(Rng& rng, const Communicator& comm, const std::string& where) {
   while (!shape.empty() && below(rng, 5) == 0) shape.erase(0);
   if (below(rng, 30) == 0) shape.push_back(2);
   const Array v =
-      ops::add(counting(shape, below(rng, 2) == 0 ? DType::i8 : DType::f64), Value(100));
+      ops::add(counted(shape).astype(below(rng, 2) == 0 ? DType::i8 : DType::f64), Value(100));
   const DNDarray value =
       below(rng, 2) == 0 ? DNDarray::replicated(v.to(test_device()), comm) : deal_out(rng, v, comm);
   const std::string at = cat(where, " x", whole.shape(), " split ", x.split().value_or(-1), " key ",
@@ -226,7 +210,7 @@ void check_set(Rng& rng, const Communicator& comm, const std::string& where) {
   const std::string error = what_is_thrown([&] { x.assign(key.dist, value); });
   ASSERT_EQ(kind_of(error), kind_of(local_error)) << at << "\n" << error << "\n" << local_error;
   if (error.empty()) expect_predicted(predicted, comm, comm.traffic() - silent, at);
-  ASSERT_TRUE(same(x.gathered().to(cpu), whole)) << at;
+  ASSERT_TRUE(same_bits(x.gathered().to(cpu), whole)) << at;
 }
 
 class DistIndexing : public testing::TestWithParam<int> {};
@@ -256,7 +240,7 @@ TEST_P(DistIndexing, WritesAsALocalArray) {
 // The same key a second time, and on another array that is dealt out alike: rows only.
 TEST_P(DistIndexing, KeysRememberWhomTheyAsked) {
   run_ranks(GetParam(), [](Communicator comm) {
-    const Array whole = counting({40, 3}, DType::f64), list = counting({17}, DType::i64);
+    const Array whole = counted({40, 3}, DType::f64), list = counted({17}, DType::i64);
     Rng rng(20);
     const auto dealt = [&](const Array& a) {
       const Partition part = Partition::even(a.shape(0), comm.size());
@@ -294,31 +278,31 @@ TEST_P(DistIndexing, ValuesOfMasksMayBeDealtOutAlongAnotherAxis) {
       return DNDarray(a.slice(axis, part.begin(comm.rank()), part.end(comm.rank())).copy(),
                       a.shape(), {axis, part}, comm);
     };
-    const Array whole = counting({4, 6, 5}, DType::i64);
+    const Array whole = counted({4, 6, 5}, DType::i64);
     const Array mask =
-        ops::not_equal(ops::remainder(counting({4, 6}, DType::i64), Value(3)), Value(1));
+        ops::not_equal(ops::remainder(counted({4, 6}, DType::i64), Value(3)), Value(1));
     const DNDarray x = dealt(whole, 1), m = dealt(mask, 1);
-    const Array v = ops::add(counting({16, 5}, DType::i64), Value(1000));
+    const Array v = ops::add(counted({16, 5}, DType::i64), Value(1000));
     whole.assign(Index(mask), v);
     x.assign(DistIndex(m), dealt(v, 1));
-    EXPECT_TRUE(same(x.gathered(), whole));
+    EXPECT_TRUE(same_bits(x.gathered(), whole));
   });
 }
 TEST_P(DistIndexing, ValuesMayBeThePlaceItself) {
   run_ranks(GetParam(), [](Communicator comm) {
     const auto run = [&](const Index& key, const Index& from) {
-      const Array whole = counting({30}, DType::i64);
+      const Array whole = counted({30}, DType::i64);
       const Partition part = Partition::even(30, comm.size());
       const DNDarray x(whole.slice(0, part.begin(comm.rank()), part.end(comm.rank())).copy(), {30},
                        {0, part}, comm);
       whole.assign(key, whole[from].copy());
       x.assign(key, x[from]);
-      EXPECT_TRUE(same(x.gathered(), whole)) << key.str();
+      EXPECT_TRUE(same_bits(x.gathered(), whole)) << key.str();
     };
     run(Index(Slice{10, {}, {}}), Index(Slice{{}, -10, {}}));
     run(Index(Slice{{}, {}, -1}), Index(Slice{}));
     run(Index(Slice{{}, 20, {}}), Index(Slice{10, {}, {}}));
-    const Array turned = ops::subtract(Value(29), counting({30}, DType::i64));
+    const Array turned = ops::subtract(Value(29), counted({30}, DType::i64));
     run(Index(turned), Index(Slice{}));
   });
 }
@@ -329,10 +313,10 @@ TEST_P(DistIndexing, StrictRefusesWhatItWouldMove) {
       return DNDarray(a.slice(axis, part.begin(comm.rank()), part.end(comm.rank())).copy(),
                       a.shape(), {axis, part}, comm);
     };
-    const DNDarray x = dealt(counting({6, 5}, DType::i64), 0);
-    const DNDarray turned = dealt(counting({6, 5}, DType::i64), 1);
+    const DNDarray x = dealt(counted({6, 5}, DType::i64), 0);
+    const DNDarray turned = dealt(counted({6, 5}, DType::i64), 1);
     const DNDarray rows = dealt(Array::of<i64>({4, 1, 2}), 0);
-    const DNDarray whole = DNDarray::replicated(counting({3, 5}, DType::i64), comm);
+    const DNDarray whole = DNDarray::replicated(counted({3, 5}, DType::i64), comm);
     if (strict) {
       EXPECT_THROW(x.assign(DistIndex(Slice{}), turned), SplitError);
       EXPECT_THROW(x.assign(DistIndex(rows), whole), ArgumentError);
@@ -348,7 +332,7 @@ TEST_P(DistIndexing, StrictRefusesWhatItWouldMove) {
 // A row belongs to its owner: writes through the row and through the array meet.
 TEST_P(DistIndexing, RowsAreHandles) {
   run_ranks(GetParam(), [](Communicator comm) {
-    const Array whole = counting({6, 4}, DType::i64);
+    const Array whole = counted({6, 4}, DType::i64);
     const Partition part = Partition::even(6, comm.size());
     const DNDarray x(whole.slice(0, part.begin(comm.rank()), part.end(comm.rank())).copy(), {6, 4},
                      {0, part}, comm);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/distances.hpp"
 #include "support/spreads.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
@@ -15,11 +16,7 @@ namespace {
 namespace dl = dist::linalg;
 constexpr DType dtypes[] = {DType::f32, DType::f64, DType::c64, DType::c128};
 
-Array random(const Shape& shape, DType t, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, test_device());
-}
 Array adjoint(const Array& a) { return ops::conj(a).swap_axes(a.ndim() - 2, a.ndim() - 1); }
-double size(const Array& a) { return norm(a.to(cpu)).item().as<double>(); }
 
 void expect_near(const Array& a, const Array& b, double scale) {
   ASSERT_EQ(a.shape(), b.shape());

@@ -5,10 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
-#include "support/ranks.hpp"
-#include "support/support.hpp"
+#include "support/rng.hpp"
+#include "support/spreads.hpp"
 #include "tessera/dist/explain.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
@@ -16,17 +14,6 @@
 
 namespace tessera {
 namespace {
-
-using Rng = std::mt19937_64;
-
-bool same(const Array& a, const Array& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-         (a.size() == 0 || reduce(ReduceOp::all, ops::equal(a, b)).item().as<bool>());
-}
-
-Array counting(const Shape& shape) {
-  return arange(Value(0), Value(count_of(shape)), Value(1), DType::i64).reshape(shape);
-}
 
 // Everywhere alike, or in some rows alone, or nothing at all: parts begin anywhere.
 Array any_mask(Rng& rng, const Shape& shape, int kind) {
@@ -42,16 +29,9 @@ Array any_mask(Rng& rng, const Shape& shape, int kind) {
   return mask;
 }
 
-DNDarray dealt(const Array& whole, i64 axis, const Communicator& comm) {
+DNDarray dealt_evenly(const Array& whole, i64 axis, const Communicator& comm) {
   const Partition part = Partition::even(whole.shape(axis), comm.size());
-  const Array mine = whole.slice(axis, part.begin(comm.rank()), part.end(comm.rank()));
-  return DNDarray(mine.to(test_device()).copy(), whole.shape(), {axis, part}, comm);
-}
-
-i64 sent(const Communicator& comm, const Traffic& before) {
-  i64 bytes = comm.traffic().bytes - before.bytes;
-  comm.allreduce(&bytes, 1, DType::i64, Combine::sum);
-  return bytes;
+  return spread_out(whole.to(test_device()), {axis, part}, comm);
 }
 
 }  // namespace
@@ -72,10 +52,10 @@ TEST(DistMask, InterleavedElementsComeInOrder) {
     const int p = comm.size();
     Rng rng(3);
     const Shape shape{3001, 23};
-    const Array whole = counting(shape);
+    const Array whole = counted(shape);
     for (int kind = 0; kind < 5; ++kind) {
       const Array mask = any_mask(rng, shape, kind);
-      const DNDarray x = dealt(whole, 1, comm), m = dealt(mask, 1, comm);
+      const DNDarray x = dealt_evenly(whole, 1, comm), m = dealt_evenly(mask, 1, comm);
       const DistIndex key{m};
       const Explanation e = explain(x, key);
       const Traffic before = comm.traffic();
@@ -83,16 +63,16 @@ TEST(DistMask, InterleavedElementsComeInOrder) {
       const i64 bytes = comm.traffic().bytes - before.bytes;
       EXPECT_LE(bytes, e.sent[static_cast<std::size_t>(comm.rank())]);
       const Array expected = whole[Index(mask)];
-      EXPECT_TRUE(same(y.gathered().to(cpu), expected)) << p << " ranks, mask " << kind;
+      EXPECT_TRUE(same_bits(y.gathered().to(cpu), expected)) << p << " ranks, mask " << kind;
       // Values dealt out, and whole on every rank.
-      const Array v = ops::multiply(counting({expected.size()}), Value(-1));
+      const Array v = ops::multiply(counted({expected.size()}), Value(-1));
       const Array target = whole.copy();
       target.assign(Index(mask), v);
-      x.assign(key, dealt(v, 0, comm));
-      EXPECT_TRUE(same(x.gathered().to(cpu), target)) << p << " ranks, mask " << kind;
-      const DNDarray again = dealt(whole, 1, comm);
+      x.assign(key, dealt_evenly(v, 0, comm));
+      EXPECT_TRUE(same_bits(x.gathered().to(cpu), target)) << p << " ranks, mask " << kind;
+      const DNDarray again = dealt_evenly(whole, 1, comm);
       again.assign(key, v.to(test_device()));
-      EXPECT_TRUE(same(again.gathered().to(cpu), target)) << p << " ranks, mask " << kind;
+      EXPECT_TRUE(same_bits(again.gathered().to(cpu), target)) << p << " ranks, mask " << kind;
     }
   });
 }
@@ -104,10 +84,10 @@ TEST(DistMask, CountsTravelAboutOnce) {
     Rng rng(3);
     const Shape shape{1562, 64};
     const Array mask = any_mask(rng, shape, 0);
-    const DNDarray x = dealt(counting(shape), 1, comm), m = dealt(mask, 1, comm);
+    const DNDarray x = dealt_evenly(counted(shape), 1, comm), m = dealt_evenly(mask, 1, comm);
     const Traffic before = comm.traffic();
     const DNDarray y = x[DistIndex{m}];
-    const i64 bytes = sent(comm, before), data = y.size() * 8;
+    const i64 bytes = bytes_of_all(comm, before), data = y.size() * 8;
     EXPECT_LE(bytes, data - data / p + data / 16) << p;
   });
 }

@@ -21,7 +21,7 @@ const Pair pairs[] = {
     {{2, 1, 4, 5}, {3, 5, 2}}, {{3, 4, 5}, {5}},    {{5}, {3, 5, 2}}};
 
 // Rows, columns or neither, as the table of the header says; ranks 1 and 2.
-std::optional<i64> split_of(const Pair& p, std::optional<i64> a, std::optional<i64> b) {
+std::optional<i64> split_of_product(const Pair& p, std::optional<i64> a, std::optional<i64> b) {
   const bool row_vector = p.a.size() == 1, column_vector = p.b.size() == 1;
   if (!a && !b) return {};
   if (a && row_vector) a = 1;
@@ -40,7 +40,8 @@ TEST(DistMatmul, EveryPairOfSpreads) {
         SCOPED_TRACE(cat(p.a, " times ", p.b, ", split ", s.split.value_or(-1)));
         const DNDarray z = dist::matmul(a, spread_out(y, s, c.comm));
         expect_same(z, want);  // sums of small integers: exact
-        if (p.a.size() < 3 && p.b.size() < 3) expect_split(z, split_of(p, c.spread.split, s.split));
+        if (p.a.size() < 3 && p.b.size() < 3)
+          expect_split(z, split_of_product(p, c.spread.split, s.split));
       }
       EXPECT_EQ(a.spread(), c.spread);
     });

@@ -38,7 +38,7 @@ i64 extra_of(const Communicator& comm, F&& f) {
 }
 
 // 64 MiB of doubles, no two alike nearby.
-DNDarray numbers(const Shape& shape, const Communicator& comm) {
+DNDarray numbers_over(const Shape& shape, const Communicator& comm) {
   const Partition part = Partition::even(shape[0], comm.size());
   Shape local = shape;
   local[0] = part.count(comm.rank());
@@ -49,7 +49,7 @@ DNDarray numbers(const Shape& shape, const Communicator& comm) {
 TEST(DistMemory, ElementsThatChangeHandsTakeLittle) {
   if (over_mpi()) GTEST_SKIP() << "counts the memory of all ranks together";
   run_ranks(ranks, [](Communicator comm) {
-    const DNDarray x = numbers({8192, 1024}, comm);
+    const DNDarray x = numbers_over({8192, 1024}, comm);
     const std::vector<i64> uneven{8000, 192};
     EXPECT_LE(extra_of(comm, [&] { return x.resplit(1); }), mib);
     EXPECT_LE(extra_of(comm, [&] { return x.redistribute(uneven); }), mib);
@@ -71,7 +71,7 @@ TEST(DistMemory, OrderTakesLittle) {
   run_ranks(ranks, [](Communicator comm) {
     const OneThread here;
     const i64 n = 16 * mib, little = 24 * mib;
-    const DNDarray line = numbers({n}, comm), lines = numbers({8192, 2048}, comm);
+    const DNDarray line = numbers_over({n}, comm), lines = numbers_over({8192, 2048}, comm);
     EXPECT_LE(extra_of(comm, [&] { return dist::sort(line, 0); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::argsort(line, 0); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::sort(lines, 0); }), bounded);
@@ -88,11 +88,12 @@ TEST(DistMemory, TransformsAlongTheSplitTakeLittle) {
   const OneThread one;
   run_ranks(ranks, [](Communicator comm) {
     const OneThread here;
-    const DNDarray x = numbers({8192, 1024}, comm);  // results are twice as large
+    const DNDarray x = numbers_over({8192, 1024}, comm);  // results are twice as large
     EXPECT_LE(extra_of(comm, [&] { return dist::fftn(x, {0}); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::fftn(x, {0, 1}); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::rfftn(x, {1, 0}); }), bounded);
-    const DNDarray line = numbers({i64{1} << 23}, comm), cut = numbers({(i64{1} << 23) + 20}, comm);
+    const DNDarray line = numbers_over({i64{1} << 23}, comm),
+                   cut = numbers_over({(i64{1} << 23) + 20}, comm);
     EXPECT_LE(extra_of(comm, [&] { return dist::fftn(line, {0}); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::rfftn(line, {0}); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::fftn(cut, {0}); }), bounded);

@@ -21,12 +21,6 @@ Spread flat(const DNDarray& x) {
   return {0, Partition::of(counts)};
 }
 
-i64 bytes_of_all(const Communicator& comm, const Traffic& before) {
-  i64 bytes = (comm.traffic() - before).bytes;
-  comm.allreduce(&bytes, 1, DType::i64, Combine::sum);
-  return bytes;
-}
-
 TEST(DistSort, LinesOfEveryLength) {
   on_ranks([](Communicator comm) {
     for (const i64 n : {0, 1, 2, 5, 6, 97, 1000})

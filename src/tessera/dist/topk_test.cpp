@@ -30,8 +30,8 @@ Array best(const Array& whole, i64 k, i64 axis, bool largest) {
   return out.swap_axes(axis, -1).to(whole.device());
 }
 
-void check(const Array& whole, const Spread& s, i64 k, i64 axis, bool largest,
-           const Communicator& comm) {
+void check_topk(const Array& whole, const Spread& s, i64 k, i64 axis, bool largest,
+                const Communicator& comm) {
   const DNDarray x = spread_out(whole, s, comm, Lay::gaps);
   const dist::TopK got = dist::topk(x, k, axis, largest);
   const i64 along = axis < 0 ? axis + whole.ndim() : axis;
@@ -51,7 +51,7 @@ TEST(DistTopK, Lines) {
           for (const Spread& s : spreads_of({n}, comm.size()))
             for (const i64 k : {i64{0}, i64{1}, n / 2, n})
               if (k <= n)
-                for (const bool largest : {true, false}) check(whole, s, k, -1, largest, comm);
+                for (const bool largest : {true, false}) check_topk(whole, s, k, -1, largest, comm);
         }
   });
 }
@@ -63,7 +63,7 @@ TEST(DistTopK, EveryAxisOfEverySplit) {
       for (const Spread& s : spreads_of(shape, comm.size()))
         for (i64 axis = 0; axis < shape.size(); ++axis)
           for (const i64 k : {i64{1}, shape[axis] / 2 + 1, shape[axis]})
-            if (k <= shape[axis]) check(whole, s, k, axis, k != 1, comm);
+            if (k <= shape[axis]) check_topk(whole, s, k, axis, k != 1, comm);
     }
   });
 }

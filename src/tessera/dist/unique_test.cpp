@@ -66,12 +66,6 @@ TEST(DistUnique, EverySplit) {
   });
 }
 
-i64 bytes_of_all(const Communicator& comm, const Traffic& before) {
-  i64 bytes = (comm.traffic() - before).bytes;
-  comm.allreduce(&bytes, 1, DType::i64, Combine::sum);
-  return bytes;
-}
-
 TEST(DistUnique, EachDistinctValueTravelsOnce) {
   on_ranks([](Communicator comm) {
     const i64 n = 50000, p = comm.size();

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-i64 count(const std::string& text, const std::string& part) {
+i64 occurrences(const std::string& text, const std::string& part) {
   i64 n = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
   return n;
@@ -30,8 +30,8 @@ TEST(Card, TellsNamesSizesDeviceAndBytes) {
                            "480 B in 1 array", "tree"})
     EXPECT_NE(html.find(part), std::string::npos) << part << " in " << html;
   for (const char* tag : {"div", "table", "tr", "td", "th", "ul", "li", "details", "b", "code"})
-    EXPECT_EQ(count(html, cat("<", tag, ">")) + count(html, cat("<", tag, " ")),
-              count(html, cat("</", tag, ">")))
+    EXPECT_EQ(occurrences(html, cat("<", tag, ">")) + occurrences(html, cat("<", tag, " ")),
+              occurrences(html, cat("</", tag, ">")))
         << tag;
 }
 

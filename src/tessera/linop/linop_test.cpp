@@ -6,6 +6,7 @@
 
 #include <numbers>
 
+#include "support/distances.hpp"
 #include "support/support.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/tessera.hpp"
@@ -25,12 +26,6 @@ Array vector_of(const std::vector<c128>& v, DType t = DType::c128) {
 Array matrix_of(i64 rows, i64 columns, const Reals& v) {
   std::vector<c128> all(v.begin(), v.end());
   return vector_of(all, DType::f64).contiguous().reshape({rows, columns});
-}
-
-double distance(const Array& a, const Array& b) {
-  return norm(ops::subtract(a.to(cpu).astype(DType::c128), b.to(cpu).astype(DType::c128)))
-      .item()
-      .as<double>();
 }
 
 TEST(Linop, DiagonalValues) {

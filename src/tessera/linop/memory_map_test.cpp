@@ -19,7 +19,7 @@ Array counted(const Shape& shape, DType t = DType::f32) {
   return a.astype(t).contiguous();
 }
 
-NamedLinop dense(const Array& w) { return Dense(w, dims("MN"), dims("N"), dims("M")); }
+NamedLinop dense_of(const Array& w) { return Dense(w, dims("MN"), dims("N"), dims("M")); }
 
 // Values of an array on any device, in row-major order.
 std::vector<c128> values(const Array& a) {
@@ -32,7 +32,7 @@ bool equal(const Array& a, const Array& b) { return values(a) == values(b); }
 
 TEST(MemoryMap, ATileOfColumnsTakesItsColumns) {
   // Acceptance case 129.
-  const NamedLinop A = dense(counted({7, 1000}));
+  const NamedLinop A = dense_of(counted({7, 1000}));
   MemoryMap map(there);
   const NamedLinop tile = map.place(A.split({{"N", 2, 4}}));
   EXPECT_EQ(map.bytes(), 7 * 2 * 4);
@@ -43,7 +43,7 @@ TEST(MemoryMap, ATileOfColumnsTakesItsColumns) {
 }
 
 TEST(MemoryMap, DevicesHoldTheirTilesAndTogetherTheWhole) {
-  const NamedLinop A = dense(counted({8, 12}));
+  const NamedLinop A = dense_of(counted({8, 12}));
   i64 all = 0;
   for (i64 device = 0; device < 2; ++device) {
     MemoryMap map(Device::parse(cat("sim:", device)));
@@ -65,7 +65,7 @@ TEST(MemoryMap, DevicesHoldTheirTilesAndTogetherTheWhole) {
 TEST(MemoryMap, SharingIsKept) {
   // Acceptance case 131: a matrix, its transpose, a slice; parts of a stack; empty arrays.
   const Array w = counted({4, 6}, DType::c64);
-  const NamedLinop A = dense(w), B = dense(w.slice(0, 1, 3).slice(1, 0, 4));
+  const NamedLinop A = dense_of(w), B = dense_of(w.slice(0, 1, 3).slice(1, 0, 4));
   const NamedLinop T(Dense(w.transpose(), dims("NM"), dims("N"), dims("M")));
   const NamedLinop re(Diagonal(w.real(), dims("MN"))), im(Diagonal(w.imag(), dims("MN")));
   MemoryMap map(there);
@@ -100,7 +100,7 @@ TEST(MemoryMap, BroadcastAxesStayBroadcastAndWhatIsThereStays) {
   EXPECT_EQ(map.bytes(), 0);
   // Windows over one row share their elements.
   const Array windows = row.view(Layout{{3, 3}, {1, 1}, 0});
-  const NamedLinop W = dense(windows).to(there);
+  const NamedLinop W = dense_of(windows).to(there);
   EXPECT_EQ(W.bytes(), 5 * 4);
   EXPECT_TRUE(equal(W.arrays().front(), windows));
 }
@@ -124,10 +124,10 @@ TEST(MemoryMap, ReportsBytesOnce) {
   EXPECT_EQ(NamedLinop(Diagonal(counted({3, 4}, DType::c64))).bytes(), 96);
   EXPECT_EQ(memory_report(Diagonal(counted({512}))), "cpu: 2.00 KiB in 1 array");
   const Array w = counted({6, 8});
-  const NamedLinop both = dense(w.slice(0, 0, 2)) * dense(w).H().rename({{"M", "K"}});
+  const NamedLinop both = dense_of(w.slice(0, 0, 2)) * dense_of(w).H().rename({{"M", "K"}});
   EXPECT_EQ(both.bytes(), 6 * 8 * 4);
-  const NamedLinop away = dense(w).to(there) * ToDevice(cpu, there, dims("N"));
-  const NamedLinop two = ToDevice(there, cpu, dims("M")) * away + dense(w);
+  const NamedLinop away = dense_of(w).to(there) * ToDevice(cpu, there, dims("N"));
+  const NamedLinop two = ToDevice(there, cpu, dims("M")) * away + dense_of(w);
   EXPECT_EQ(bytes_by_device(two), (std::vector<std::pair<Device, i64>>{{cpu, 192}, {there, 192}}));
   EXPECT_EQ(memory_report(Identity()), "no arrays");
 }

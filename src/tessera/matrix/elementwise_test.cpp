@@ -39,17 +39,6 @@ Grid combined(MatrixOp op, const Grid& a, const Grid& b) {
   return g;
 }
 
-double largest(DType t) {
-  return std::ldexp(1.0, static_cast<int>(8 * size_of(t)) - (is_signed_int(t) ? 1 : 0)) - 1;
-}
-
-bool fits(const Grid& g, DType t) {
-  if (!is_integer(t)) return true;
-  for (const Z z : g.v)
-    if (z.real() > largest(t) || z.real() < (is_signed_int(t) ? -largest(t) - 1 : 0)) return false;
-  return true;
-}
-
 void expect_near(const Array& got, const Grid& want, double eps, const std::string& text) {
   ASSERT_EQ(got.shape(), (Shape{want.rows, want.cols})) << text;
   const std::vector<Z> v = numbers_of(got);

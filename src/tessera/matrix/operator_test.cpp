@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "support/arrays.hpp"
+#include "support/distances.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
@@ -15,15 +16,6 @@
 
 namespace tessera {
 namespace {
-
-Array random(const Shape& shape, DType t, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, test_device());
-}
-
-double distance(const Array& a, const Array& b) {
-  EXPECT_EQ(a.shape(), b.shape());
-  return norm(ops::subtract(a, b).to(cpu)).item().as<double>();
-}
 
 // Also its adjoint.
 void expect_same(const AnyMatrix& m, const std::string& what) {

@@ -17,7 +17,7 @@ void expect_value(const Value& got, Z want, double bound, const std::string& tex
       << text << ": " << got.str() << " for " << want;
 }
 
-void check(const MatrixSample& a) {
+void check_reductions(const MatrixSample& a) {
   Z sum = 0, trace = 0;
   double squares = 0, size = 0;
   for (i64 i = 0; i < a.g.rows; ++i)
@@ -41,10 +41,10 @@ TEST(MatrixReductions, EveryFormDtypeAndView) {
     for (Make make : all_makes) {
       const DType t = static_cast<DType>(x);
       if (!has_dtype(make, t)) continue;
-      for (MatrixView view : all_views) check(viewed(sample(make, t, 37, 37, 5), view));
+      for (MatrixView view : all_views) check_reductions(viewed(sample(make, t, 37, 37, 5), view));
     }
   for (Make make : rectangular_makes)
-    check(sample(make, has_dtype(make, DType::f64) ? DType::f64 : DType::b1, 3, 70, 6));
+    check_reductions(sample(make, has_dtype(make, DType::f64) ? DType::f64 : DType::b1, 3, 70, 6));
 }
 
 TEST(MatrixReductions, Case57And58) {

@@ -16,7 +16,7 @@ namespace {
 
 using Z = std::complex<double>;
 
-AnyMatrix random(i64 rows, i64 cols, DType dtype, std::uint64_t seed) {
+AnyMatrix random_matrix(i64 rows, i64 cols, DType dtype, std::uint64_t seed) {
   return AnyMatrix::dense(Random(seed).normal({rows, cols}, dtype));
 }
 
@@ -62,8 +62,8 @@ TEST_P(SmallProduct, IsRightInEveryShapeAndView) {
                                 {3, 0, 2},
                                 {0, 3, 2},
                                 {2, 3, 0}}) {
-    const AnyMatrix a = random(m, k, t, 1), b = random(k, n, t, 2), at = random(k, m, t, 3),
-                    bt = random(n, k, t, 4);
+    const AnyMatrix a = random_matrix(m, k, t, 1), b = random_matrix(k, n, t, 2),
+                    at = random_matrix(k, m, t, 3), bt = random_matrix(n, k, t, 4);
     expect_product(a, b);
     expect_product(at.transpose(), b);
     expect_product(a, bt.transpose());
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(All, SmallProduct,
                          testing::Values(DType::f32, DType::f64, DType::c64, DType::c128));
 
 TEST(SmallProductOf, WhatIsKnownOrElsewhereGoesTheLongWay) {
-  const AnyMatrix a = random(4, 4, DType::f64, 1), b = random(4, 4, DType::f32, 2);
+  const AnyMatrix a = random_matrix(4, 4, DType::f64, 1), b = random_matrix(4, 4, DType::f32, 2);
   EXPECT_TRUE(is_small_product(a, a));
   EXPECT_FALSE(is_small_product(a, b));
   EXPECT_FALSE(is_small_product(a, a.scaled(Value(2.0))));
@@ -99,13 +99,16 @@ TEST(SmallProductOf, WhatIsKnownOrElsewhereGoesTheLongWay) {
   EXPECT_EQ(matmul(known, a).form(), Form::dense);
   const AnyMatrix whole = AnyMatrix::dense(ones({4, 4}, DType::i64));
   EXPECT_FALSE(is_small_product(whole, whole));
-  EXPECT_FALSE(is_small_product(random(129, 2, DType::f64, 3), random(2, 1, DType::f64, 4)));
-  EXPECT_TRUE(is_small_product(random(128, 2, DType::f64, 3), random(2, 1, DType::f64, 4)));
-  EXPECT_FALSE(is_small_product(random(2, 33, DType::f64, 3), random(33, 32, DType::f64, 4)));
+  EXPECT_FALSE(
+      is_small_product(random_matrix(129, 2, DType::f64, 3), random_matrix(2, 1, DType::f64, 4)));
+  EXPECT_TRUE(
+      is_small_product(random_matrix(128, 2, DType::f64, 3), random_matrix(2, 1, DType::f64, 4)));
+  EXPECT_FALSE(
+      is_small_product(random_matrix(2, 33, DType::f64, 3), random_matrix(33, 32, DType::f64, 4)));
 }
 
 TEST(SmallProductOf, LeavesItsTag) {
-  const AnyMatrix a = random(3, 3, DType::f32, 1);
+  const AnyMatrix a = random_matrix(3, 3, DType::f32, 1);
   clear_tag(Channel::kernel);
   (void)matmul(a, a);
   EXPECT_EQ(last_tag(Channel::kernel), "cpu.matmul.f32");

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "support/arrays.hpp"
+#include "support/distances.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
@@ -15,14 +16,6 @@
 namespace tessera {
 namespace {
 
-Array random(const Shape& shape, DType t, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, test_device());
-}
-double size(const Array& a) { return norm(a.to(cpu)).item().as<double>(); }
-double distance(const Array& a, const Array& b) {
-  EXPECT_EQ(a.shape(), b.shape());
-  return size(ops::subtract(a, b));
-}
 Array one(i64 n, DType t) { return eye(n, n, 0, t, test_device()); }
 
 struct Named {
@@ -31,7 +24,7 @@ struct Named {
 };
 
 // None of them near to singular; n even.
-std::vector<Named> all_forms(i64 n, DType t) {
+std::vector<Named> regular_forms(i64 n, DType t) {
   const Array a = random({n, n}, t, 1);
   const Array heavy = ops::add(a, ops::multiply(one(n, t), Value(3.0 * static_cast<double>(n))));
   return {{"dense", AnyMatrix::dense(heavy)},
@@ -45,7 +38,7 @@ std::vector<Named> all_forms(i64 n, DType t) {
 
 template <class F>
 void for_each_form(i64 n, DType t, F&& f) {
-  for (const Named& form : all_forms(n, t))
+  for (const Named& form : regular_forms(n, t))
     for (int view = 0; view < 4; ++view) {
       AnyMatrix m = form.matrix;
       if (view % 2 == 1) m = m.adjoint();
@@ -55,11 +48,11 @@ void for_each_form(i64 n, DType t, F&& f) {
     }
 }
 
-constexpr DType dtypes[] = {DType::f64, DType::c128};
+constexpr DType wide_dtypes[] = {DType::f64, DType::c128};
 
 TEST(MatrixSolving, SolvesAndInverts) {
   const i64 n = 70;  // three strips
-  for (const DType t : dtypes)
+  for (const DType t : wide_dtypes)
     for_each_form(n, t, [&](const AnyMatrix& m, const Array& a) {
       const Array v = random({n}, t, 2), b = random({n, 3}, t, 3);
       EXPECT_LT(distance(matmul(a, solve(m, v)), v), 1e-9);
@@ -106,7 +99,7 @@ TEST(MatrixSolving, ShortNumbersAreTakenAsFloats) {
 }
 
 TEST(MatrixSolving, DeterminantsAgree) {
-  for (const DType t : dtypes)
+  for (const DType t : wide_dtypes)
     for_each_form(6, t, [&](const AnyMatrix& m, const Array& a) {
       const c128 found = determinant(m).as<c128>(), expected = linalg::det(a).item().as<c128>();
       const double scale = std::hypot(expected.re, expected.im);
@@ -135,7 +128,7 @@ TEST(MatrixSolving, DeterminantsDoNotOverflow) {
 }
 
 TEST(MatrixSolving, SpectraAgree) {
-  for (const DType t : dtypes)
+  for (const DType t : wide_dtypes)
     for_each_form(34, t, [&](const AnyMatrix& m, const Array& a) {
       const DType c = DType::c128;
       const auto [w, v, left] = eig(m);
@@ -238,7 +231,7 @@ TEST(MatrixSolving, PermutationsAreTurned) {
 
 TEST(MatrixSolving, SolutionsLieWhereTheRightSideDoes) {
   const Device there = Device::parse("sim:1");
-  for (const Named& form : all_forms(40, DType::f64)) {
+  for (const Named& form : regular_forms(40, DType::f64)) {
     const Array b = random({40, 2}, DType::f64, 12), x = solve(form.matrix.to(there), b);
     EXPECT_EQ(x.device(), b.device()) << form.name;
     EXPECT_LT(distance(matmul(form.matrix.array(), x), b), 1e-9) << form.name;

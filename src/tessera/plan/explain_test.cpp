@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/devices.hpp"
 #include "support/support.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -11,19 +12,17 @@
 namespace tessera {
 namespace {
 
-const Device sim{Kind::sim, 1};
-
 // y = w x on sim:1 for arrays of the host, by operators inside an operator.
 Plan away(const std::string& inner = "inner") {
   Recorder r;
   const Layout l = Layout::contiguous({7});
   const View x = r.input(l, DType::f32, cpu), y = r.output(l, DType::f32, cpu);
   const Recorder::Scope outer(r, "outer", x, y);
-  const View there = r.temporary({7}, DType::f32, sim), done = r.temporary({7}, DType::f32, sim);
+  const View there = r.temporary({7}, DType::f32, sim1), done = r.temporary({7}, DType::f32, sim1);
   record::copy(r, x, there);
   {
     const Recorder::Scope scope(r, inner, there, done);
-    record::multiply(r, r.constant(ones({7}, DType::f32, sim)), there, done);
+    record::multiply(r, r.constant(ones({7}, DType::f32, sim1)), there, done);
   }
   record::copy(r, done, y);
   return Plan(std::move(r), "away");
@@ -65,7 +64,7 @@ TEST(ExplainHtml, DrawsStepsLanesAndMemory) {
   EXPECT_EQ(data.at("lanes").size(), p.lanes().size());
   EXPECT_EQ(data.at("parents"), (std::vector<int>{-1, 0}));
   ASSERT_EQ(data.at("memory").size(), 1u);
-  EXPECT_EQ(data.at("memory")[0].at("bytes"), p.workspace(sim));
+  EXPECT_EQ(data.at("memory")[0].at("bytes"), p.workspace(sim1));
   EXPECT_FALSE(data.contains("trace"));
   EXPECT_EQ(occurrences(page, "<script"), 2);
   EXPECT_EQ(occurrences(page, "</script>"), 2);

@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "support/devices.hpp"
 #include "tessera/base/config.hpp"
 
 namespace tessera {
 namespace {
-
-const Device sim0{Kind::sim, 0};
 
 // A machine whose links move 1 MB/s and whose devices sweep 10 MB/s.
 Machine invented() {

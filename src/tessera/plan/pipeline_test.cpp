@@ -5,13 +5,12 @@
 
 #include <map>
 
+#include "support/devices.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/plan/plan.hpp"
 
 namespace tessera {
 namespace {
-
-const Device sim0{Kind::sim, 0}, sim1{Kind::sim, 1};
 
 // y[k] = 2 x[k] for `parts` rows, each computed on one of the devices in turn.
 Plan rows(i64 parts, const std::vector<Device>& devices, bool sum = false) {

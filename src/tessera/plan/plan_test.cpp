@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "support/support.hpp"
+#include "support/devices.hpp"
+#include "support/distances.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/memory.hpp"
@@ -16,16 +17,6 @@
 
 namespace tessera {
 namespace {
-
-double distance(const Array& a, const Array& b) {
-  return norm(ops::subtract(a.to(cpu).astype(DType::c128), b.to(cpu).astype(DType::c128)))
-      .item()
-      .as<double>();
-}
-
-Array dense(const Shape& shape, DType t, Device d) {
-  return Array(Storage::allocate(d, count_of(shape) * size_of(t)), Layout::contiguous(shape), t);
-}
 
 // y = w^n x, as n steps.
 Plan power_plan(const Array& w, int n) {
@@ -45,7 +36,7 @@ TEST(Plan, RunsStepsInOrder) {
   const Device d = test_device();
   const Array w = full({5, 3}, Value(2.0), DType::f32, d).contiguous(),
               x = ones({5, 3}, DType::f32, d).contiguous();
-  const Array y = dense({5, 3}, DType::f32, d);
+  const Array y = empty_dense({5, 3}, DType::f32, d);
   tessera::Run run = power_plan(w, 6).instance();
   run(x, y);
   EXPECT_EQ(distance(y, full({5, 3}, Value(64.0), DType::f32)), 0);
@@ -66,11 +57,10 @@ TEST(Plan, PartsOfAPlanThatEndsAreCopies) {
 // A constant has one slot however often it is used; what was sent to a device is sent again only in
 // another shape, or once somebody has written to it.
 TEST(Plan, WhatIsThereIsFound) {
-  const Device sim0{Kind::sim, 0}, sim1{Kind::sim, 1};
   Recorder r;
   const View x = r.input(Layout::contiguous({6, 4}), DType::f32, cpu);
   const View y = r.output(Layout::contiguous({6, 4}), DType::f32, cpu);
-  const Array w = dense({6, 4}, DType::f32, cpu);
+  const Array w = empty_dense({6, 4}, DType::f32, cpu);
   EXPECT_EQ(r.constant(w).slot, r.constant(w.select(0, 3)).slot);
   EXPECT_NE(r.constant(w).slot, r.constant(w.copy()).slot);
   const View rows = sub_view(x, x.layout.slice(0, 0, 3)),
@@ -117,7 +107,7 @@ TEST(Plan, TransformDiagonalTransformNeedsOneTemporary) {
   for (const Step& s : p.steps()) work = std::max(work, s.prepared.workspace);
   EXPECT_LE(p.workspace(d), bytes + (work ? arena_alignment + work : 0));
   const Array in = Random(1).normal({8, 8}, DType::c64, d).contiguous(),
-              out = dense({8, 8}, DType::c64, d);
+              out = empty_dense({8, 8}, DType::c64, d);
   tessera::Run run = p.instance();
   run(in, out);
   EXPECT_LT(distance(in, out), 1e-5);
@@ -127,7 +117,7 @@ TEST(Plan, ARunAllocatesNothing) {
   const Device d = test_device();
   const Array w = Random(2).normal({33, 17}, DType::c64, d).contiguous(),
               x = Random(3).normal({33, 17}, DType::c64, d).contiguous();
-  const Array y = dense({33, 17}, DType::c64, d);
+  const Array y = empty_dense({33, 17}, DType::c64, d);
   tessera::Run run = power_plan(w, 5).instance();
   run(x, y);
   run.sync();
@@ -141,11 +131,11 @@ TEST(Plan, RefusesArraysThatWereNotPlanned) {
   const Device d = test_device();
   const Array w = ones({4}, DType::f32, d).contiguous();
   tessera::Run run = power_plan(w, 2).instance();
-  const Array y = dense({4}, DType::f32, d), x = ones({4}, DType::f32, d).contiguous();
-  EXPECT_THROW(run(dense({5}, DType::f32, d), y), ShapeError);
-  EXPECT_THROW(run(dense({4}, DType::f64, d), y), DTypeError);
-  EXPECT_THROW(run(dense({4}, DType::f32, Device::parse("sim:3")), y), DeviceError);
-  EXPECT_THROW(run(dense({4, 2}, DType::f32, d).select(1, 0), y), ShapeError);  // strides
+  const Array y = empty_dense({4}, DType::f32, d), x = ones({4}, DType::f32, d).contiguous();
+  EXPECT_THROW(run(empty_dense({5}, DType::f32, d), y), ShapeError);
+  EXPECT_THROW(run(empty_dense({4}, DType::f64, d), y), DTypeError);
+  EXPECT_THROW(run(empty_dense({4}, DType::f32, Device::parse("sim:3")), y), DeviceError);
+  EXPECT_THROW(run(empty_dense({4, 2}, DType::f32, d).select(1, 0), y), ShapeError);  // strides
   EXPECT_THROW(run(x, x), PlanError);
 }
 
@@ -163,7 +153,7 @@ TEST(Plan, TransfersAreListedAndCounted) {
   EXPECT_EQ(p.lanes().size(), 3u);
   EXPECT_NE(p.explain().find("transfer cpu -> sim:1"), std::string::npos) << p.explain();
   const Array in = Random(4).normal({64}, DType::f32).contiguous(),
-              out = dense({64}, DType::f32, cpu);
+              out = empty_dense({64}, DType::f32, cpu);
   tessera::Run run = p.instance();
   for (int i = 0; i < 20; ++i) {
     in.host<float>()[0] = static_cast<float>(i);
@@ -177,7 +167,7 @@ TEST(Plan, LanesWaitForTheMemoryOfTheirArena) {
   const Device there = Device::parse("sim:1");
   const Using<i64> delay(config().sim_delay_us, 400);
   const Array in = Random(4).normal({64}, DType::f32).contiguous(),
-              out = dense({64}, DType::f32, cpu);
+              out = empty_dense({64}, DType::f32, cpu);
   for (int i = 0; i < 20; ++i) {
     Recorder r;
     const Layout l = Layout::contiguous({64});
@@ -215,7 +205,7 @@ TEST(Plan, TwoDevicesWithRandomDelaysKeepTheirOrder) {
   tessera::Run run = p.instance();
   for (int i = 0; i < 10; ++i) {
     const Array in = full({16}, Value(static_cast<double>(i)), DType::f64, a).contiguous(),
-                out = dense({16}, DType::f64, a);
+                out = empty_dense({16}, DType::f64, a);
     run(in, out);
     EXPECT_EQ(distance(out, full({16}, Value(1296.0 * i), DType::f64)), 0);
   }
@@ -229,7 +219,7 @@ TEST(Plan, CaptureReplaysOnNewAddressesToo) {
   EXPECT_TRUE(run.captured());
   for (int i = 0; i < 20; ++i) {  // more sets of addresses than are kept
     const Array x = full({9}, Value(static_cast<double>(i)), DType::f32, d).contiguous(),
-                y = dense({9}, DType::f32, d);
+                y = empty_dense({9}, DType::f32, d);
     run(x, y);
     run(x, y);
     EXPECT_EQ(distance(y, full({9}, Value(81.0 * i), DType::f32)), 0);

@@ -15,33 +15,35 @@ namespace {
 
 using namespace problems;
 
-struct Named {
+struct Resumable {
   const char* name;
   std::function<SolveResult(const SolveOptions&)> solve;
 };
 
-NamedLinop positive() {
+NamedLinop positive_matrix() {
   return NamedLinop(matrix(50, 40, DType::c128).N()) + NamedLinop(Scalar(0.01));
 }
 NamedLinop square() { return matrix(40, 40, DType::c128, 7); }
 NamedLinop wide() { return matrix(30, 40, DType::f32, 8); }
 
-std::vector<Named> solvers() {
+std::vector<Resumable> resumable_solvers() {
   const Array b = vector(40, DType::c128), c = vector(30, DType::f32);
   const Space s{.shape = {40}, .dtype = DType::c128, .device = test_device()};
   return {
-      {"cg", [=](const SolveOptions& o) { return cg(positive(), b, o); }},
+      {"cg", [=](const SolveOptions& o) { return cg(positive_matrix(), b, o); }},
       {"lsqr", [=](const SolveOptions& o) { return lsqr(wide(), c, o); }},
       {"lsmr", [=](const SolveOptions& o) { return lsmr(wide(), c, o); }},
-      {"minres", [=](const SolveOptions& o) { return minres(positive(), b, o, {.shift = 1}); }},
+      {"minres",
+       [=](const SolveOptions& o) { return minres(positive_matrix(), b, o, {.shift = 1}); }},
       {"gmres", [=](const SolveOptions& o) { return gmres(square(), b, o, {.restart = 5}); }},
       {"fista", [=](const SolveOptions& o) { return fista(wide(), c, prox::l1(0.01), o); }},
       {"pdhg",
        [=](const SolveOptions& o) { return pdhg(wide(), c, prox::l1(1), prox::none(), o); }},
       {"admm", [=](const SolveOptions& o) { return admm(wide(), c, prox::l1(0.1), o); }},
-      {"power_method", [=](const SolveOptions& o) { return power_method(positive(), s, {}, o); }},
+      {"power_method",
+       [=](const SolveOptions& o) { return power_method(positive_matrix(), s, {}, o); }},
       {"lanczos",
-       [=](const SolveOptions& o) { return lanczos(positive(), s, {.k = 2, .ncv = 6}, o); }},
+       [=](const SolveOptions& o) { return lanczos(positive_matrix(), s, {.k = 2, .ncv = 6}, o); }},
       {"eigs", [=](const SolveOptions& o) { return eigs(square(), s, {.k = 2, .ncv = 6}, o); }},
       {"eigs in blocks",
        [=](const SolveOptions& o) {
@@ -61,14 +63,10 @@ std::string fresh_path(const std::string& name) {
   return path;
 }
 
-bool same_bits(const Array& a, const Array& b) {
-  return a.shape() == b.shape() && numbers_of(a) == numbers_of(b);
-}
-
 struct Interrupted {};
 
 TEST(Checkpoint, AResumedSolveIsTheUninterruptedOne) {
-  for (const Named& n : solvers()) {
+  for (const Resumable& n : resumable_solvers()) {
     const SolveResult whole = n.solve({.rtol = 1e-14, .maxiter = 17});
     const std::string path = fresh_path(std::string("resume_") + n.name);
     // Ends as a kill does: the exception leaves nothing but the file.
@@ -104,29 +102,29 @@ TEST(Checkpoint, AResumedSolveIsTheUninterruptedOne) {
 TEST(Checkpoint, GoesOnUnderATighterTolerance) {
   const std::string path = fresh_path("tighter");
   const Array b = vector(40, DType::c128);
-  const SolveResult loose = cg(positive(), b, {.rtol = 1e-2, .checkpoint = {.path = path}});
+  const SolveResult loose = cg(positive_matrix(), b, {.rtol = 1e-2, .checkpoint = {.path = path}});
   const SolveResult tight =
-      cg(positive(), b, {.rtol = 1e-8, .maxiter = 300, .checkpoint = {.path = path}});
+      cg(positive_matrix(), b, {.rtol = 1e-8, .maxiter = 300, .checkpoint = {.path = path}});
   EXPECT_TRUE(loose.converged && tight.converged);
   EXPECT_GT(tight.iterations, loose.iterations);
-  EXPECT_LT(relative(positive()(tight.x), b), 1e-7);
+  EXPECT_LT(relative(positive_matrix()(tight.x), b), 1e-7);
 }
 
 TEST(Checkpoint, RefusesAnotherProblem) {
   const std::string path = fresh_path("other");
   const Array b = vector(40, DType::c128);
   const SolveOptions o{.maxiter = 4, .checkpoint = {.path = path}};
-  (void)cg(positive(), b, o);
+  (void)cg(positive_matrix(), b, o);
   const auto refused = [&](auto&& f) { return thrown_text<ArgumentError>(f); };
   const std::string other_b =
-      refused([&] { (void)cg(positive(), ops::multiply(b, Value(2.0)), o); });
+      refused([&] { (void)cg(positive_matrix(), ops::multiply(b, Value(2.0)), o); });
   EXPECT_NE(other_b.find("belongs to another problem: b is not the same"), std::string::npos)
       << other_b;
   const NamedLinop other =
       NamedLinop(matrix(50, 40, DType::c128, 99).N()) + NamedLinop(Scalar(0.01));
   const std::string other_A = refused([&] { (void)cg(other, b, o); });
   EXPECT_NE(other_A.find("the operator is not the same"), std::string::npos) << other_A;
-  const std::string solver = refused([&] { (void)minres(positive(), b, o); });
+  const std::string solver = refused([&] { (void)minres(positive_matrix(), b, o); });
   EXPECT_NE(solver.find("the solver is not the same (cg there, minres here)"), std::string::npos)
       << solver;
   const std::string blocks = fresh_path("other_block");
@@ -144,14 +142,14 @@ TEST(Checkpoint, RefusesAnotherProblem) {
   const std::string path2 = fresh_path("no_checkpoint");
   save_npz(path2, {{"x", b}});
   EXPECT_NE(refused([&] {
-              (void)cg(positive(), b, {.checkpoint = {.path = path2}});
+              (void)cg(positive_matrix(), b, {.checkpoint = {.path = path2}});
             }).find("is not a checkpoint"),
             std::string::npos);
 }
 
 // Iterations after the first cycle of a method with restarts: no memory is asked for.
 TEST(Engine, IterationsAllocateNothing) {
-  for (const Named& n : solvers()) {
+  for (const Resumable& n : resumable_solvers()) {
     const std::string name = n.name;
     if (name == "lanczos" || name.starts_with("eigs") || name == "svd" || name == "randomized_svd")
       continue;  // restarts do
@@ -170,7 +168,7 @@ TEST(Engine, IterationsAllocateNothing) {
 
 TEST(Engine, CallbackSeesTheIterate) {
   const Array b = vector(40, DType::c128);
-  const NamedLinop A = positive();
+  const NamedLinop A = positive_matrix();
   double worst = 0;
   (void)cg(A, b, {.rtol = 0, .maxiter = 6, .callback = [&](const Iteration& i) -> bool {
                     worst = std::max(worst, std::abs(relative(A(i.x), b) - i.residual));

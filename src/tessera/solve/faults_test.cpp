@@ -4,6 +4,7 @@
 // the device is back.
 #include <gtest/gtest.h>
 
+#include "support/devices.hpp"
 #include "support/problems.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/sim/faults.hpp"
@@ -12,15 +13,11 @@
 namespace tessera {
 namespace {
 
-using problems::relative;
-
-const Device sim1{Kind::sim, 1};
-
 struct Whole {  // gives the device back whatever a test did to it
   ~Whole() { sim::restore(1); }
 };
 
-NamedLinop matrix() {
+NamedLinop tall_matrix() {
   return Dense(Random(1).normal({24, 10}, DType::f64), dims("MN"), dims("N"), dims("M"));
 }
 
@@ -57,7 +54,7 @@ void expect_loss_is_told(const std::string& what, const Array& b, const Solve& s
 }
 
 TEST(SolverFaults, ADeviceLostBetweenIterationsIsAnError) {
-  const NamedLinop a = matrix();
+  const NamedLinop a = tall_matrix();
   const Array b = Random(2).normal({24}, DType::f64), right = a.H()(b);
   for (const auto& [dim, tile] : {std::pair<NamedDimension, i64>{"M", 5}, {"N", 3}}) {
     // Made anew for each solve: a plan that has failed does not come back with its device.
@@ -99,7 +96,7 @@ TEST(StreamerFaults, LostAndFullDevices) {
 
 // A device that has less than was thought: fit() takes the next way that fits.
 TEST(FitFaults, MemoryThatIsNotThereMeansSmallerTiles) {
-  const NamedLinop a = matrix();
+  const NamedLinop a = tall_matrix();
   const Array x = Random(5).normal({10}, DType::f64);
   const Whole back;
   trim_pool(sim1);

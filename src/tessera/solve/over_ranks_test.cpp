@@ -6,17 +6,15 @@
 #include <filesystem>
 
 #include "support/arrays.hpp"
-#include "support/problems.hpp"
+#include "support/every_solver.hpp"
 #include "support/ranks.hpp"
 #include "tessera/base/trace.hpp"
 
 namespace tessera {
 namespace {
 
-using problems::relative;
-
 // Batches of positive matrices, and coils that are seen through a transform.
-NamedLinop batches(DType t) {
+NamedLinop positive_batches(DType t) {
   return NamedLinop(Dense(Random(1).normal({5, 8, 6}, t, test_device()), dims("BMN"), dims("BN"),
                           dims("BM")))
              .N() +
@@ -25,7 +23,7 @@ NamedLinop batches(DType t) {
 
 TEST(CgOverRanks, SolvesAsOneRankDoes) {
   for (const DType t : {DType::f64, DType::c64}) {
-    const NamedLinop A = batches(t);
+    const NamedLinop A = positive_batches(t);
     const Array b = Random(2).normal({5, 6}, t, test_device());
     const double rtol = t == DType::f64 ? 1e-10 : 1e-5, tolerance = 100 * rtol;
     const SolveResult expected = cg(A, b, {.rtol = rtol, .maxiter = 90});
@@ -61,7 +59,7 @@ using V = const Array&;
     name, [](A a, V b, O o) -> SolveResult { return call; },      \
         [](A a, D b, R o) -> RanksResult { return call; }, square \
   }
-const std::vector<Both>& solvers() {
+const std::vector<Both>& solvers_of_both() {
   static const NamedLinop halve = Value(0.5) * NamedLinop(Identity());
   static const NamedLinop differences = FiniteDifference("N", dims("BNX"));
   static const std::vector<Both> all{
@@ -83,16 +81,16 @@ const std::vector<Both>& solvers() {
 }
 #undef TESSERA_BOTH
 
-NamedLinop matrices(DType t) {
+NamedLinop batched_matrices(DType t) {
   const Array w = Random(1).normal({5, 8, 6}, t, test_device());
   return Dense(ops::multiply(w, Value(0.4)), dims("BMN"), dims("BNX"), dims("BMX"));
 }
-NamedLinop positive(const NamedLinop& a) { return a.N() + Value(0.5) * NamedLinop(Identity()); }
 
 TEST(OverRanks, EverySolverFindsWhatOneRankFinds) {
   for (const DType t : {DType::f64, DType::c64})
-    for (const Both& solver : solvers()) {
-      const NamedLinop a = solver.square ? positive(matrices(t)) : matrices(t);
+    for (const Both& solver : solvers_of_both()) {
+      const NamedLinop a =
+          solver.square ? problems::positive(batched_matrices(t)) : batched_matrices(t);
       const Array b = Random(2).normal({5, solver.square ? 6 : 8, 3}, t, test_device());
       const SolveResult expected = solver.here(a, b, {.rtol = 0, .maxiter = 8});
       const auto check = [&](Communicator comm, const std::optional<i64>& split) {
@@ -122,9 +120,10 @@ TEST(OverRanks, EverySolverFindsWhatOneRankFinds) {
 
 // Where A mixes nothing along the split, ranks send sums and no vectors.
 TEST(OverRanks, VectorsStayWithTheirRank) {
-  for (const Both& solver : solvers()) {
+  for (const Both& solver : solvers_of_both()) {
     if (std::string_view(solver.name) == "fista of groups") continue;  // one sum for each group
-    const NamedLinop a = solver.square ? positive(matrices(DType::f64)) : matrices(DType::f64);
+    const NamedLinop a = solver.square ? problems::positive(batched_matrices(DType::f64))
+                                       : batched_matrices(DType::f64);
     i64 moved[2];
     for (const int size : {0, 1}) {
       const Array b = Random(2).normal({5, solver.square ? 6 : 8, size == 0 ? 2 : 200}, DType::f64,
@@ -170,7 +169,7 @@ TEST(OverRanks, CoilsStayWithTheirRank) {
 }
 
 TEST(CgOverRanks, SendsOnlyTwoNumbersWhereNothingIsMixed) {
-  const NamedLinop A = batches(DType::f64);
+  const NamedLinop A = positive_batches(DType::f64);
   const Array b = Random(2).normal({5, 6}, DType::f64, test_device());
   run_ranks(3, [&](Communicator comm) {
     const DNDarray right = DNDarray::replicated(b, comm).resplit(0);
@@ -206,7 +205,7 @@ TEST(CgOverRanks, DealsCoilsOutForAReplicatedImage) {
 }
 
 TEST(CgOverRanks, StopsOnAllRanksAtOnce) {
-  const NamedLinop A = batches(DType::f64);
+  const NamedLinop A = positive_batches(DType::f64);
   const Array b = Random(2).normal({5, 6}, DType::f64, test_device());
   run_ranks(2, [&](Communicator comm) {
     const DNDarray right = DNDarray::replicated(b, comm).resplit(0);
@@ -222,10 +221,6 @@ TEST(CgOverRanks, StopsOnAllRanksAtOnce) {
                     DNDarray::replicated(problems::vector(7, DType::f64), comm), {}),
                  ShapeError);
   });
-}
-
-bool same_bits(const Array& a, const Array& b) {
-  return a.shape() == b.shape() && numbers_of(a) == numbers_of(b);
 }
 
 std::string checkpoint_path(const Communicator& comm, const char* name) {
@@ -253,10 +248,11 @@ struct Killed {};
 TEST(OverRanks, AResumedSolveIsTheUninterruptedOne) {
   if (over_mpi()) GTEST_SKIP() << "kills a solve with an exception, which ends an MPI program";
   for (const int p : {1, 3})
-    for (std::size_t k = 0; k < solvers().size(); ++k)
+    for (std::size_t k = 0; k < solvers_of_both().size(); ++k)
       run_ranks(p, [&](Communicator comm) {
-        const Both& solver = solvers()[k];
-        const NamedLinop a = solver.square ? positive(matrices(DType::f64)) : matrices(DType::f64);
+        const Both& solver = solvers_of_both()[k];
+        const NamedLinop a = solver.square ? problems::positive(batched_matrices(DType::f64))
+                                           : batched_matrices(DType::f64);
         const Array whole =
             Random(2).normal({5, solver.square ? 6 : 8, 3}, DType::f64, test_device());
         const DNDarray b = DNDarray::replicated(whole, comm).resplit(0);
@@ -289,7 +285,7 @@ TEST(OverRanks, AResumedSolveIsTheUninterruptedOne) {
 
 TEST(OverRanks, ACheckpointOfAnotherProblemIsRefusedByAll) {
   on_ranks({1, 2, 3}, [](Communicator comm) {
-    const NamedLinop a = positive(matrices(DType::f64));
+    const NamedLinop a = problems::positive(batched_matrices(DType::f64));
     const Array whole = Random(2).normal({5, 6, 3}, DType::f64, test_device());
     const DNDarray b = DNDarray::replicated(whole, comm).resplit(0);
     const std::string path = checkpoint_path(comm, "other");
@@ -315,7 +311,8 @@ TEST(OverRanks, ACheckpointOfAnotherProblemIsRefusedByAll) {
 }
 
 TEST(OverRanks, EigenvaluesAsOneRankFindsThem) {
-  const NamedLinop a = positive(matrices(DType::f64)), wide = matrices(DType::f64);
+  const NamedLinop a = problems::positive(batched_matrices(DType::f64)),
+                   wide = batched_matrices(DType::f64);
   const Array start = Random(3).normal({5, 6, 3}, DType::f64, test_device());
   const EigenResult power = power_method(a, {}, {}, {.rtol = 0, .maxiter = 12, .x0 = start});
   const EigenResult batch =

@@ -5,7 +5,8 @@
 
 #include <filesystem>
 
-#include "support/problems.hpp"
+#include "support/devices.hpp"
+#include "support/every_solver.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/solve/cg.hpp"
 #include "tessera/solve/lsmr.hpp"
@@ -13,10 +14,6 @@
 
 namespace tessera {
 namespace {
-
-using problems::relative;
-
-const Device sim0{Kind::sim, 0}, sim1{Kind::sim, 1};
 
 // Positive definite blocks along T, each on a device of its own; and the same in one place.
 struct Blocks {
@@ -48,11 +45,6 @@ NamedLinop cut_matrix(i64 rows, i64 columns, NamedDimension along, i64 tile) {
       a, {.batch_sizes = {{along, tile}}, .device_matrix = {"sim:0", "sim:1"}});
 }
 
-i64 bytes_moved() {
-  return counter(Counter::bytes_host_to_device) + counter(Counter::bytes_device_to_host) +
-         counter(Counter::bytes_device_to_device);
-}
-
 TEST(Shards, CgFindsTheSameSolution) {
   const Blocks b = blocks(40, 5, {sim0, sim1});
   const Array right = Random(9).normal({12, 40}, DType::f64);
@@ -69,9 +61,9 @@ TEST(Shards, ScalarsTravelAndVectorsStay) {
     const Blocks b = blocks(size == 0 ? 50 : 5000, 4, {sim0, sim1});
     const Array right = Random(9).normal({10, size == 0 ? 50 : 5000}, DType::f64);
     auto bytes_of = [&](i64 iterations) {
-      const i64 before = bytes_moved();
+      const i64 before = problems::bytes_moved();
       (void)cg(b.spread, right, {.rtol = 0, .maxiter = iterations});
-      return bytes_moved() - before;
+      return problems::bytes_moved() - before;
     };
     moved[size] = (bytes_of(25) - bytes_of(5)) / 20;
   }
@@ -189,9 +181,9 @@ TEST(Shards, DataOfLeastSquaresStay) {
     const NamedLinop a = cut_matrix(rows, 20, "M", rows / 3);
     const Array right = Random(9).normal({rows}, DType::f64);
     auto bytes_of = [&](i64 iterations) {
-      const i64 before = bytes_moved();
+      const i64 before = problems::bytes_moved();
       (void)lsqr(a, right, {.rtol = 0, .maxiter = iterations});
-      return bytes_moved() - before;
+      return problems::bytes_moved() - before;
     };
     moved[size] = (bytes_of(15) - bytes_of(5)) / 10;
   }

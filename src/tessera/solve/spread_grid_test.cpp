@@ -4,6 +4,7 @@
 // that are not.
 #include <gtest/gtest.h>
 
+#include "support/devices.hpp"
 #include "support/every_solver.hpp"
 #include "tessera/solve/shards.hpp"
 
@@ -11,8 +12,6 @@ namespace tessera {
 namespace {
 
 using namespace problems;
-
-Device sim(int i) { return {Kind::sim, static_cast<std::int16_t>(i)}; }
 
 struct Grid {
   std::string_view name;
@@ -32,7 +31,7 @@ std::vector<Grid> grids() {
         {.batch_sizes = {{"N", 4}}, .device_matrix = {"sim:2", "cpu"}}}},
   };
 }
-NamedLinop cut(const NamedLinop& a, const Grid& g, Device base) {
+NamedLinop tiled(const NamedLinop& a, const Grid& g, Device base) {
   std::vector<BatchSpec> specs = g.specs;
   specs.front().base_device = base;
   return create_batched_linop(a, specs);
@@ -40,32 +39,32 @@ NamedLinop cut(const NamedLinop& a, const Grid& g, Device base) {
 Grid four() { return grids().front(); }
 
 TEST(SpreadGrid, PiecesAreAtHomeWithTheirFirstTile) {
-  const NamedLinop a = cut(matrices(DType::f64, cpu), four(), cpu);
+  const NamedLinop a = tiled(matrices(DType::f64, cpu), four(), cpu);
   const Shards s(a, {batches, columns, 4}, {batches, rows, 4}, cpu);
   ASSERT_EQ(s.in.count(), 2U);
   ASSERT_EQ(s.out.count(), 2U);
-  EXPECT_EQ(s.in.device(0), sim(0));
-  EXPECT_EQ(s.in.device(1), sim(1));
-  EXPECT_EQ(s.out.device(0), sim(0));
-  EXPECT_EQ(s.out.device(1), sim(2));
+  EXPECT_EQ(s.in.device(0), sim_at(0));
+  EXPECT_EQ(s.in.device(1), sim_at(1));
+  EXPECT_EQ(s.out.device(0), sim_at(0));
+  EXPECT_EQ(s.out.device(1), sim_at(2));
   EXPECT_EQ(s.in.shape(1), Shape({batches, columns - 4, 4}));
   // A square operator has both of a piece's vectors in one place: where its diagonal is.
   const NamedLinop w =
       Dense(Random(1).normal({7, 7}, DType::f64), dims("MN"), dims("N"), dims("M"));
   const Grid same{"", {{.batch_sizes = {{"M", 4}, {"N", 4}}, .device_matrix = square_of_four()}}};
-  const Shards square = Shards::square(cut(w, same, cpu), {7}, cpu);
+  const Shards square = Shards::square(tiled(w, same, cpu), {7}, cpu);
   ASSERT_EQ(square.in.count(), 2U);
   EXPECT_TRUE(square.in == square.out);
-  EXPECT_EQ(square.in.device(0), sim(0));
-  EXPECT_EQ(square.in.device(1), sim(3));
+  EXPECT_EQ(square.in.device(0), sim_at(0));
+  EXPECT_EQ(square.in.device(1), sim_at(3));
 }
 
 TEST(SpreadGrid, GivesTheAnswersOfTheWhole) {
   for (const Grid& g : grids())
-    for (const auto& [t, base] : {std::pair(DType::f64, cpu), std::pair(DType::c64, sim(0))}) {
+    for (const auto& [t, base] : {std::pair(DType::f64, cpu), std::pair(DType::c64, sim_at(0))}) {
       if (t == DType::c64 && g.name != grids().front().name) continue;
       const NamedLinop a = matrices(t, base);
-      expect_answers_of_the_whole(problem(a, 4, t, base), problem(cut(a, g, base), 4, t, base),
+      expect_answers_of_the_whole(problem(a, 4, t, base), problem(tiled(a, g, base), 4, t, base),
                                   g.name);
     }
 }
@@ -86,7 +85,7 @@ std::optional<i64> applications(std::string_view name) {
 TEST(SpreadGrid, OnlyTilesAwayFromHomeSend) {
   for (const Grid& g : grids()) {
     const bool columns_stay = g.name == grids()[1].name || g.name == grids()[3].name;
-    const NamedLinop a = cut(matrices(DType::f64, cpu), g, cpu);
+    const NamedLinop a = tiled(matrices(DType::f64, cpu), g, cpu);
     const i64 once = 2 * 8 * batches * (columns_stay ? rows : rows + columns);
     for (const Named& n : solvers()) {
       const std::string_view name = n.name;
@@ -104,12 +103,12 @@ TEST(SpreadGrid, OnlyTilesAwayFromHomeSend) {
 
 TEST(SpreadGrid, AResumedSolveIsTheUninterruptedOne) {
   expect_resumed_as_uninterrupted(
-      problem(cut(matrices(DType::f32, cpu), four(), cpu), 3, DType::f32, cpu), "grid");
+      problem(tiled(matrices(DType::f32, cpu), four(), cpu), 3, DType::f32, cpu), "grid");
 }
 
 TEST(SpreadGrid, IterationsAllocateNothing) {
   expect_iterations_allocate_nothing(
-      problem(cut(matrices(DType::f64, cpu), four(), cpu), 3, DType::f64, cpu));
+      problem(tiled(matrices(DType::f64, cpu), four(), cpu), 3, DType::f64, cpu));
 }
 
 // A square operator in a grid, and one of which only some devices have tiles off the diagonal.
@@ -120,7 +119,8 @@ TEST(SpreadGrid, SquareOperators) {
   const NamedLinop plain = Value(3.0) * NamedLinop(Identity()) + a;
   const NamedLinop spread =
       Value(3.0) * NamedLinop(Identity()) +
-      cut(a, {"", {{.batch_sizes = {{"M", 6}, {"N", 6}}, .device_matrix = square_of_four()}}}, cpu);
+      tiled(a, {"", {{.batch_sizes = {{"M", 6}, {"N", 6}}, .device_matrix = square_of_four()}}},
+            cpu);
   EXPECT_EQ(Shards::square(spread, {n}, cpu).in.count(), 4U);
   const Array b = Random(7).normal({n}, DType::f64);
   const SolveOptions o{.rtol = 1e-12, .maxiter = 60};

@@ -3,14 +3,13 @@
 // vectors that stay in their pieces, and the promises of checkpoint_test.cpp.
 #include <gtest/gtest.h>
 
+#include "support/devices.hpp"
 #include "support/every_solver.hpp"
 
 namespace tessera {
 namespace {
 
 using namespace problems;
-
-const Device sim0{Kind::sim, 0};
 
 NamedLinop cut(const NamedLinop& a, NamedDimension along, i64 tile, Device base) {
   return create_batched_linop(

@@ -3,14 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "support/devices.hpp"
 #include "support/problems.hpp"
 
 namespace tessera {
 namespace {
-
-using problems::relative;
-
-const Device sim0{Kind::sim, 0};
 
 TEST(AsyncStreamer, GivesWhatTheOperatorGives) {
   const NamedLinop A = FFT(1, dims("C"), std::pair(dims("X"), dims("K"))) *

@@ -8,6 +8,8 @@
 
 #include <set>
 
+#include "support/devices.hpp"
+#include "support/problems.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/sim/faults.hpp"
 #include "tessera/tessera.hpp"
@@ -15,36 +17,22 @@
 namespace tessera {
 namespace {
 
-Device sim(int i) { return {Kind::sim, static_cast<std::int16_t>(i)}; }
-
-Array random(const Shape& shape, std::uint64_t seed, DType t = DType::f64) {
-  return Random(seed).normal(shape, t, cpu);
-}
-
-NamedLinop batched_matrix() {
-  return Dense(random({10, 3, 7}, 1), dims("BMN"), dims("BN"), dims("BM"));
-}
-
 NamedLinop matrix(i64 m = 6, i64 n = 8) {
-  return Dense(random({m, n}, 2), dims("MN"), dims("N"), dims("M"));
-}
-
-double apart(const Array& a, const Array& b) {
-  return norm(ops::subtract(a.to(cpu), b.to(cpu))).item().as<double>();
+  return Dense(random_on_host({m, n}, DType::f64, 2), dims("MN"), dims("N"), dims("M"));
 }
 
 void expect_same(const NamedLinop& a, const NamedLinop& b, const Array& x) {
   const Array ax = a(x);
   const Array bx = b(x);
   EXPECT_EQ(bx.device(), x.device());
-  EXPECT_LT(apart(bx, ax), 1e-11);
-  EXPECT_LT(apart(b.H()(ax), a.H()(ax)), 1e-10);
-  EXPECT_LT(apart(b.N()(x), a.N()(x)), 1e-10);
+  EXPECT_LT(distance(bx, ax), 1e-11);
+  EXPECT_LT(distance(b.H()(ax), a.H()(ax)), 1e-10);
+  EXPECT_LT(distance(b.N()(x), a.N()(x)), 1e-10);
 }
 
 DeviceMatrix row(int n) {
   std::vector<Place> places;
-  for (int i = 0; i < n; ++i) places.emplace_back(sim(i));
+  for (int i = 0; i < n; ++i) places.emplace_back(sim_at(i));
   return places;
 }
 
@@ -59,8 +47,8 @@ Plan plan_of(const NamedLinop& a, const Shape& shape, Device device = cpu) {
 }
 
 TEST(Batched, EqualsTheOperator) {  // acceptance case 127
-  const NamedLinop a = batched_matrix();
-  const Array x = random({10, 7}, 3);
+  const NamedLinop a = problems::batched_matrix();
+  const Array x = random_on_host({10, 7}, DType::f64, 3);
   expect_same(a, create_batched_linop(a, {.batch_sizes = {{"N", 2}, {"M", 1}}}), x);
   for (int n = 1; n <= 8; ++n)
     expect_same(
@@ -76,17 +64,17 @@ TEST(Batched, EqualsTheOperator) {  // acceptance case 127
 }
 
 TEST(Batched, BaseDeviceTakesInputAndGivesOutput) {
-  const NamedLinop a = batched_matrix();
+  const NamedLinop a = problems::batched_matrix();
   const NamedLinop b = create_batched_linop(
       a, {.batch_sizes = {{"M", 1}}, .device_matrix = {"cpu", "sim:1"}, .base_device = "sim:0"});
-  EXPECT_EQ(b.device(), sim(0));
-  const Array x = random({10, 7}, 4).to(sim(0));
-  expect_same(a.to(sim(0)), b, x);
+  EXPECT_EQ(b.device(), sim_at(0));
+  const Array x = random_on_host({10, 7}, DType::f64, 4).to(sim_at(0));
+  expect_same(a.to(sim_at(0)), b, x);
   EXPECT_THROW((void)b(x.to(cpu)), DeviceError);
 }
 
 TEST(Batched, ReassemblyFollowsTheNames) {
-  const NamedLinop a = batched_matrix();
+  const NamedLinop a = problems::batched_matrix();
   auto kinds = [&](const DimSizes& sizes) {
     const NamedLinop b = create_batched_linop(a, {.batch_sizes = sizes});
     std::string text;
@@ -99,12 +87,13 @@ TEST(Batched, ReassemblyFollowsTheNames) {
   EXPECT_EQ(kinds({{"N", 2}}), "Concat idim=N;");
   EXPECT_EQ(kinds({{"N", 2}, {"M", 2}, {"B", 5}}),
             "Concat idim=B odim=B;Concat odim=M;Concat idim=N;");
-  const NamedLinop chained = matrix(6, 8).rename({{"N", "K"}}) *
-                             NamedLinop(Dense(random({8, 5}, 5), dims("KL"), dims("L"), dims("K")));
+  const NamedLinop chained =
+      matrix(6, 8).rename({{"N", "K"}}) *
+      NamedLinop(Dense(random_on_host({8, 5}, DType::f64, 5), dims("KL"), dims("L"), dims("K")));
   const NamedLinop b = create_batched_linop(chained, {.batch_sizes = {{"K", 3}}});
   EXPECT_EQ(b.kind(), "Add");
   EXPECT_EQ(b.parts().size(), 3u);
-  expect_same(chained, b, random({5}, 6));
+  expect_same(chained, b, random_on_host({5}, DType::f64, 6));
 }
 
 TEST(Batched, OneTileOnTheBaseIsTheOperator) {
@@ -113,15 +102,16 @@ TEST(Batched, OneTileOnTheBaseIsTheOperator) {
   const NamedLinop there =
       create_batched_linop(a, {.batch_sizes = {}, .device_matrix = {"sim:1", "sim:2"}});
   EXPECT_EQ(there.kind(), "Chain");
-  expect_same(a, there, random({8}, 7));
+  expect_same(a, there, random_on_host({8}, DType::f64, 7));
 }
 
 TEST(Batched, UnknownSizesComeFromTheShapeOfAnInput) {
   const NamedLinop a =
-      NamedLinop(FFT(1, dims("C"))) * NamedLinop(Diagonal(random({8}, 8), dims("CNx"), dims("C")));
+      NamedLinop(FFT(1, dims("C"))) *
+      NamedLinop(Diagonal(random_on_host({8}, DType::f64, 8), dims("CNx"), dims("C")));
   const BatchSpec spec{.batch_sizes = {{"C", 2}}, .device_matrix = row(2)};
   EXPECT_THROW((void)create_batched_linop(a, spec), DimError);
-  const Array x = random({5, 8}, 9, DType::c128);
+  const Array x = random_on_host({5, 8}, DType::c128, 9);
   const NamedLinop b = create_batched_linop(a, spec, x.shape());
   expect_same(a, b, x);
   EXPECT_EQ(b.size("C"), 5);
@@ -130,14 +120,14 @@ TEST(Batched, UnknownSizesComeFromTheShapeOfAnInput) {
 }
 
 TEST(Batched, IsAnOrdinaryOperator) {
-  const NamedLinop a = batched_matrix();
-  const Array x = random({10, 7}, 10);
+  const NamedLinop a = problems::batched_matrix();
+  const Array x = random_on_host({10, 7}, DType::f64, 10);
   const NamedLinop b =
       create_batched_linop(a, {.batch_sizes = {{"N", 2}, {"B", 3}}, .device_matrix = row(3)});
-  EXPECT_LT(apart(b.rename({{"N", "Q"}, {"B", "R"}})(x), a(x)), 1e-11);
+  EXPECT_LT(distance(b.rename({{"N", "Q"}, {"B", "R"}})(x), a(x)), 1e-11);
   EXPECT_EQ(b.H().H(), b);
-  EXPECT_LT(apart(b.to_dense(x.shape(), DType::f64), a.to_dense(x.shape(), DType::f64)), 1e-11);
-  EXPECT_LT(apart((b + a)(x), ops::multiply(a(x), 2.0)), 1e-11);
+  EXPECT_LT(distance(b.to_dense(x.shape(), DType::f64), a.to_dense(x.shape(), DType::f64)), 1e-11);
+  EXPECT_LT(distance((b + a)(x), ops::multiply(a(x), 2.0)), 1e-11);
   const Tile tile{{"N", 1, 6}, {"B", 2, 5}, {"M", 1, 3}};
   const Array part = x.slice(0, 2, 5).slice(1, 1, 6);
   expect_same(a.split(tile), b.split(tile), part);
@@ -162,11 +152,11 @@ TEST(Batched, ShowsWhichTileIsWhere) {
 }
 
 TEST(Batched, DevicesHoldTheBytesOfTheirTilesOnly) {  // acceptance case 129
-  const Array w = random({40, 50}, 11);
+  const Array w = random_on_host({40, 50}, DType::f64, 11);
   const NamedLinop a = Dense(w, dims("MN"), dims("N"), dims("M"));
   for (const DimSizes& sizes : {DimSizes{{"M", 10}}, {{"N", 13}}, {{"M", 20}, {"N", 10}}}) {
     i64 before[4];
-    for (int i = 0; i < 4; ++i) before[i] = memory_stats(sim(i)).in_use;
+    for (int i = 0; i < 4; ++i) before[i] = memory_stats(sim_at(i)).in_use;
     const NamedLinop b = create_batched_linop(a, {.batch_sizes = sizes, .device_matrix = row(4)});
     i64 expected[4] = {};
     const SplitGrid g = split_linop(a, sizes);
@@ -176,18 +166,19 @@ TEST(Batched, DevicesHoldTheBytesOfTheirTilesOnly) {  // acceptance case 129
       expected[where.places[i].device.index] +=
           count_of(g.tiles[i].op.arrays().front().shape()) * 8;
     for (int i = 0; i < 4; ++i)
-      EXPECT_EQ(memory_stats(sim(i)).in_use - before[i], expected[i]) << to_text(sizes) << " " << i;
+      EXPECT_EQ(memory_stats(sim_at(i)).in_use - before[i], expected[i])
+          << to_text(sizes) << " " << i;
   }
 }
 
 TEST(Batched, ArraysMayStayAndBeFetched) {
   const NamedLinop a = matrix(40, 50);
-  const i64 before = memory_stats(sim(1)).in_use;
+  const i64 before = memory_stats(sim_at(1)).in_use;
   const NamedLinop b = create_batched_linop(
       a, {.batch_sizes = {{"M", 10}}, .device_matrix = row(2), .resident = false});
-  EXPECT_EQ(memory_stats(sim(1)).in_use, before);
+  EXPECT_EQ(memory_stats(sim_at(1)).in_use, before);
   EXPECT_NE(b.tree().find("Fetched"), std::string::npos) << b.tree();
-  expect_same(a, b, random({50}, 18));
+  expect_same(a, b, random_on_host({50}, DType::f64, 18));
 }
 
 // What tiles of one device add to one place is summed there: one transfer back per device.
@@ -197,7 +188,7 @@ TEST(Batched, PartialSumsTravelOncePerDevice) {
        {std::pair<DimSizes, i64>{{{"N", 1}}, 8}, {{{"N", 2}, {"M", 6}}, 4}}) {
     const NamedLinop b = create_batched_linop(a, {.batch_sizes = sizes, .device_matrix = row(2)});
     EXPECT_EQ(transfers(plan_of(b, {8})), tiles + 2) << plan_of(b, {8}).explain();
-    expect_same(a, b, random({8}, 19));
+    expect_same(a, b, random_on_host({8}, DType::f64, 19));
   }
   // Rows inside columns, as in the adjoint of columns inside rows.
   const NamedLinop b =
@@ -209,7 +200,7 @@ TEST(Batched, PartialSumsTravelOncePerDevice) {
                                    {.batch_sizes = {{"M", 2}}}};
   const NamedLinop c = create_batched_linop(a, two);
   EXPECT_EQ(transfers(plan_of(c, {8})), 4 + 2) << plan_of(c, {8}).explain();
-  expect_same(a, c, random({8}, 20));
+  expect_same(a, c, random_on_host({8}, DType::f64, 20));
 }
 
 // The middle of A.H A: what was computed on a device is not sent home and back.
@@ -218,7 +209,7 @@ TEST(Batched, NormalMakesNoRoundTripInTheMiddle) {
   const NamedLinop b =
       create_batched_linop(a, {.batch_sizes = {{"M", 2}}, .device_matrix = row(3)});
   EXPECT_EQ(transfers(plan_of(b.N(), {8})), 6) << plan_of(b.N(), {8}).explain();
-  const NamedLinop points = Diagonal(random({9}, 12), dims("X"));
+  const NamedLinop points = Diagonal(random_on_host({9}, DType::f64, 12), dims("X"));
   const NamedLinop p =
       create_batched_linop(points, {.batch_sizes = {{"X", 3}}, .device_matrix = row(3)});
   EXPECT_EQ(transfers(plan_of(p.N(), {9})), 6);
@@ -247,7 +238,7 @@ TEST(Batched, DevicesThatAreNotThereAreRefusedAtOnce) {
   auto with = [&](const Place& p) {
     return create_batched_linop(a, {.batch_sizes = {{"N", 4}}, .device_matrix = {p}});
   };
-  EXPECT_THROW((void)with(Place(sim(99))), DeviceError);
+  EXPECT_THROW((void)with(Place(sim_at(99))), DeviceError);
   EXPECT_THROW((void)with("rank1/sim:0"), CommError);
   if (!why_unavailable(Kind::cuda).empty()) {
     EXPECT_THROW((void)with("cuda:0"), NotAvailable);
@@ -261,20 +252,21 @@ TEST(BatchedFaults, RepeatedRunsDoNotOvertakeTheirInput) {
   const Using slow(config().sim_delay_us, i64{150});
   const NamedLinop a = matrix();
   for (const DimSizes& sizes : {DimSizes{{"M", 2}}, {{"N", 3}}, {{"M", 3}, {"N", 4}}})
-    for (const Device base : {cpu, sim(0)}) {
+    for (const Device base : {cpu, sim_at(0)}) {
       const NamedLinop b = create_batched_linop(
           a, {.batch_sizes = sizes, .device_matrix = row(3), .base_device = base});
-      const Array x = random({8}, 13).to(base), y = zeros({6}, DType::f64, base);
+      const Array x = random_on_host({8}, DType::f64, 13).to(base),
+                  y = zeros({6}, DType::f64, base);
       std::vector<Array> results, expected;
       for (int i = 0; i < 6; ++i) {
-        const Array next = random({8}, 20 + static_cast<std::uint64_t>(i));
+        const Array next = random_on_host({8}, DType::f64, 20 + static_cast<std::uint64_t>(i));
         expected.push_back(a(next));
         x.copy_from(next.to(base));  // while the run before may still read it
         b(x, y);
         results.push_back(y.copy());
       }
       for (std::size_t i = 0; i < results.size(); ++i)
-        EXPECT_LT(apart(results[i], expected[i]), 1e-12) << to_text(sizes) << " run " << i;
+        EXPECT_LT(distance(results[i], expected[i]), 1e-12) << to_text(sizes) << " run " << i;
     }
 }
 
@@ -285,9 +277,9 @@ struct Whole {  // gives the device back whatever a test did to it
 
 TEST(BatchedFaults, OutOfMemoryIsASentenceAndLeavesInputsIntact) {
   const NamedLinop a = matrix(60, 80);
-  const Array x = random({80}, 14), before = x.copy();
+  const Array x = random_on_host({80}, DType::f64, 14), before = x.copy();
   const Whole device{1};
-  trim_pool(sim(1));
+  trim_pool(sim_at(1));
   sim::fail_allocation_after(1, 0);
   const BatchSpec spec{.batch_sizes = {{"M", 30}}, .device_matrix = row(2)};
   try {
@@ -297,40 +289,40 @@ TEST(BatchedFaults, OutOfMemoryIsASentenceAndLeavesInputsIntact) {
     EXPECT_NE(std::string(e.what()).find("sim:1"), std::string::npos) << e.what();
   }
   sim::restore(1);
-  EXPECT_EQ(apart(x, before), 0);
+  EXPECT_EQ(distance(x, before), 0);
   expect_same(a, create_batched_linop(a, spec), x);
 }
 
 TEST(BatchedFaults, TemporariesThatDoNotFitAreASentenceToo) {
   const NamedLinop a = matrix(60, 80);
-  const Array x = random({80}, 15), before = x.copy();
+  const Array x = random_on_host({80}, DType::f64, 15), before = x.copy();
   const BatchSpec spec{.batch_sizes = {{"M", 30}}, .device_matrix = row(2)};
   const NamedLinop b = create_batched_linop(a, spec);
   const Whole device{1};
-  trim_pool(sim(1));
+  trim_pool(sim_at(1));
   sim::fail_allocation_after(1, 0);
   EXPECT_THROW((void)b(x), OutOfMemory);
   sim::restore(1);
-  EXPECT_EQ(apart(x, before), 0);
+  EXPECT_EQ(distance(x, before), 0);
   expect_same(a, b, x);
 }
 
 TEST(BatchedFaults, AFailedTaskIsAnErrorOfTheRun) {
   const NamedLinop a = matrix();
   const BatchSpec spec{.batch_sizes = {{"M", 2}}, .device_matrix = row(3)};
-  const Array x = random({8}, 16), before = x.copy();
+  const Array x = random_on_host({8}, DType::f64, 16), before = x.copy();
   const Whole device{2};
   const NamedLinop b = create_batched_linop(a, spec);
   expect_same(a, b, x);
   sim::fail_task_after(2, 0);
   EXPECT_THROW((void)b(x), DeviceError);
-  EXPECT_EQ(apart(x, before), 0);
+  EXPECT_EQ(distance(x, before), 0);
 }
 
 TEST(BatchedFaults, ALostDeviceIsAnErrorAndNothingHangs) {
   const NamedLinop a = matrix();
   const BatchSpec spec{.batch_sizes = {{"N", 2}}, .device_matrix = row(4)};
-  const Array x = random({8}, 17), before = x.copy();
+  const Array x = random_on_host({8}, DType::f64, 17), before = x.copy();
   const Whole device{3};
   {
     const NamedLinop b = create_batched_linop(a, spec);
@@ -339,7 +331,7 @@ TEST(BatchedFaults, ALostDeviceIsAnErrorAndNothingHangs) {
     EXPECT_THROW((void)b(x), DeviceError);
     EXPECT_THROW((void)create_batched_linop(a, spec), DeviceError);
   }
-  EXPECT_EQ(apart(x, before), 0);
+  EXPECT_EQ(distance(x, before), 0);
   sim::restore(3);
   expect_same(a, create_batched_linop(a, spec), x);
 }

@@ -3,15 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "support/devices.hpp"
 #include "support/problems.hpp"
 #include "tessera/device/memory.hpp"
 
 namespace tessera {
 namespace {
-
-using problems::relative;
-
-const Device sim0{Kind::sim, 0}, sim1{Kind::sim, 1};
 
 NamedLinop coils(i64 n, i64 grid) {
   const Array maps = Random(1).normal({n, grid, grid}, DType::c64);

@@ -10,8 +10,6 @@
 namespace tessera {
 namespace {
 
-using problems::relative;
-
 std::size_t steps(const NamedLinop& a, const Shape& input, Device device) {
   return a.plan({.shape = input, .dtype = DType::f64, .device = device}).steps().size();
 }

@@ -2,6 +2,7 @@
 // Batched operators whose devices have no peer access: the same numbers, through pinned memory.
 #include <gtest/gtest.h>
 
+#include "support/distances.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/sim/faults.hpp"
 #include "tessera/split/batched.hpp"
@@ -9,10 +10,6 @@
 
 namespace tessera {
 namespace {
-
-double apart(const Array& a, const Array& b) {
-  return norm(ops::subtract(a.to(cpu), b.to(cpu))).item().as<double>();
-}
 
 TEST(WithoutPeerAccess, TilesGoThroughPinnedMemory) {
   const Device base = Device::parse("sim:0");
@@ -29,9 +26,9 @@ TEST(WithoutPeerAccess, TilesGoThroughPinnedMemory) {
         {.batch_sizes = sizes, .device_matrix = {"sim:1", "sim:2", "sim:3"}, .base_device = base});
     const i64 direct = counter(Counter::bytes_device_to_device);
     for (int again = 0; again < 3; ++again) {
-      EXPECT_LT(apart(b(x), y), 1e-11);
-      EXPECT_LT(apart(b.H()(y), a.H()(y)), 1e-10);
-      EXPECT_LT(apart(b.N()(x), a.N()(x)), 1e-9);
+      EXPECT_LT(distance(b(x), y), 1e-11);
+      EXPECT_LT(distance(b.H()(y), a.H()(y)), 1e-10);
+      EXPECT_LT(distance(b.N()(x), a.N()(x)), 1e-9);
     }
     EXPECT_EQ(counter(Counter::bytes_device_to_device), direct);
     const Plan p = b.plan({.shape = {60}, .dtype = DType::f64, .device = base});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "support/support.hpp"
+#include "support/problems.hpp"
 #include "tessera/split/batched.hpp"
 #include "tessera/split/split_linop.hpp"
 #include "tessera/tessera.hpp"
@@ -9,31 +9,8 @@
 namespace tessera {
 namespace {
 
-Array random(const Shape& shape, std::uint64_t seed, DType t = DType::f64) {
-  return Random(seed).normal(shape, t, cpu);
-}
-
-NamedLinop batched_matrix() {
-  return Dense(random({10, 3, 7}, 1), dims("BMN"), dims("BN"), dims("BM"));
-}
-
-double apart(const Array& a, const Array& b) {
-  return norm(ops::subtract(a.to(cpu), b.to(cpu))).item().as<double>();
-}
-
-template <class E, class F>
-std::string refusal(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
 TEST(SplitLinop, GridAndTilesAreThoseOfTheSizes) {  // acceptance case 126
-  const Array w = random({10, 3, 7}, 1);
+  const Array w = random_on_host({10, 3, 7}, DType::f64, 1);
   const NamedLinop a = Dense(w, dims("BMN"), dims("BN"), dims("BM"));
   const SplitGrid g = split_linop(a, {{"N", 2}, {"M", 1}});
   ASSERT_EQ(g.grid, Shape({4, 3}));
@@ -44,15 +21,15 @@ TEST(SplitLinop, GridAndTilesAreThoseOfTheSizes) {  // acceptance case 126
   const Array part = t.op.arrays().front();
   ASSERT_EQ(part.shape(), Shape({10, 1, 2}));
   EXPECT_EQ(part.storage(), w.storage()) << "tiles are views";
-  EXPECT_EQ(apart(part, expected), 0);
+  EXPECT_EQ(distance(part, expected), 0);
   EXPECT_EQ(t.in.str(), "{B: 0:10, N: 2:4}");
   EXPECT_EQ(t.out.str(), "{B: 0:10, M: 2:3}");
   EXPECT_EQ(g.tiles.back().in.str(), "{B: 0:10, N: 6:7}") << "the last tile is shorter";
 }
 
 TEST(SplitLinop, TilesAddUpToTheWhole) {
-  const NamedLinop a = batched_matrix();
-  const Array x = random({10, 7}, 2), expected = a(x);
+  const NamedLinop a = problems::batched_matrix();
+  const Array x = random_on_host({10, 7}, DType::f64, 2), expected = a(x);
   for (const DimSizes& sizes :
        {DimSizes{{"N", 2}, {"M", 1}}, {{"B", 4}}, {{"M", 2}, {"B", 3}, {"N", 5}}, {{"N", 99}}}) {
     const Array y = zeros(expected.shape(), DType::f64);
@@ -60,12 +37,12 @@ TEST(SplitLinop, TilesAddUpToTheWhole) {
       const Array place = y.view(part_of(y.layout(), a.oshape(), t.out));
       place.copy_from(ops::add(place, t.op(x.view(part_of(x.layout(), a.ishape(), t.in)))));
     }
-    EXPECT_LT(apart(y, expected), 1e-12) << to_text(sizes);
+    EXPECT_LT(distance(y, expected), 1e-12) << to_text(sizes);
   }
 }
 
 TEST(SplitLinop, OneTileIsTheOperatorItself) {
-  const NamedLinop a = batched_matrix();
+  const NamedLinop a = problems::batched_matrix();
   for (const DimSizes& sizes : {DimSizes{}, {{"N", 7}}, {{"N", 100}}}) {
     const SplitGrid g = split_linop(a, sizes);
     ASSERT_EQ(g.tiles.size(), 1u);
@@ -75,7 +52,7 @@ TEST(SplitLinop, OneTileIsTheOperatorItself) {
 
 TEST(SplitLinop, ShapeOfAnInputTellsUnknownSizes) {
   const NamedLinop f = FFT(1, dims("C"));
-  const std::string text = refusal<DimError>([&] { (void)split_linop(f, {{"C", 2}}); });
+  const std::string text = thrown_text<DimError>([&] { (void)split_linop(f, {{"C", 2}}); });
   EXPECT_NE(text.find("'C'"), std::string::npos) << text;
   EXPECT_NE(text.find("shape of an input"), std::string::npos) << text;
   const SplitGrid g = split_linop(f, {{"C", 2}}, Shape{5, 8});
@@ -85,31 +62,33 @@ TEST(SplitLinop, ShapeOfAnInputTellsUnknownSizes) {
 }
 
 TEST(SplitLinop, SizesInsideAChainAreFound) {
-  const NamedLinop inner = Dense(random({4, 6}, 3), dims("KN"), dims("N"), dims("K"));
+  const NamedLinop inner =
+      Dense(random_on_host({4, 6}, DType::f64, 3), dims("KN"), dims("N"), dims("K"));
   const NamedLinop a =
-      NamedLinop(Dense(random({5, 4}, 4), dims("MK"), dims("K"), dims("M"))) * inner;
+      NamedLinop(Dense(random_on_host({5, 4}, DType::f64, 4), dims("MK"), dims("K"), dims("M"))) *
+      inner;
   const SplitGrid g = split_linop(a, {{"K", 3}});
   ASSERT_EQ(g.grid, Shape({2}));
   EXPECT_EQ(g.tiles[0].in.str(), "{N: 0:6}");
 }
 
 TEST(SplitLinop, RefusesBySentence) {
-  const NamedLinop a = batched_matrix();
-  EXPECT_NE(refusal<DimError>([&] {
+  const NamedLinop a = problems::batched_matrix();
+  EXPECT_NE(thrown_text<DimError>([&] {
               (void)split_linop(a, {{"Q", 2}});
             }).find("no dim 'Q'"),
             std::string::npos);
-  EXPECT_NE(refusal<DimError>([&] {
+  EXPECT_NE(thrown_text<DimError>([&] {
               (void)split_linop(a, {{"N", 2}, {"N", 3}});
             }).find("two sizes"),
             std::string::npos);
   for (const i64 size : {0, -1})
-    EXPECT_NE(refusal<ArgumentError>([&] {
+    EXPECT_NE(thrown_text<ArgumentError>([&] {
                 (void)split_linop(a, {{"N", size}});
               }).find("at least 1"),
               std::string::npos);
   const NamedLinop f = FFT(1, dims("C"));
-  EXPECT_NE(refusal<SplitError>([&] {
+  EXPECT_NE(thrown_text<SplitError>([&] {
               (void)split_linop(f, {{"Nx", 2}}, Shape{5, 8});
             }).find("'Nx'"),
             std::string::npos);
@@ -125,26 +104,26 @@ TEST(SplitLinop, RangesOfABatch) {
 }
 
 TEST(SplitForward, RangesInTheOrderOfTheDims) {
-  const Array w = random({4, 6}, 5);
+  const Array w = random_on_host({4, 6}, DType::f64, 5);
   const NamedLinop d = Diagonal(w, dims("XY"));
   const NamedLinop part = split_forward(d, {{0, 2}, {}}, {{0, 2}, {}});
   EXPECT_EQ(part.size("X"), 2);
   EXPECT_EQ(part.size("Y"), 6);
-  const Array x = random({2, 6}, 6);
-  EXPECT_LT(apart(part(x), ops::multiply(w.slice(0, 0, 2), x)), 1e-14);
+  const Array x = random_on_host({2, 6}, DType::f64, 6);
+  EXPECT_LT(distance(part(x), ops::multiply(w.slice(0, 0, 2), x)), 1e-14);
   EXPECT_EQ(split_forward(d, {{1, {}}, {}}, {{1, 4}, {0, 6}}).size("X"), 3);
-  const NamedLinop m = batched_matrix();
+  const NamedLinop m = problems::batched_matrix();
   EXPECT_EQ(split_forward(m, {{}, {2, 5}}, {{}, {1, 2}}).size("N"), 3);
 }
 
 TEST(SplitForward, RefusesWhatDoesNotFit) {
-  const NamedLinop d = Diagonal(random({4, 6}, 5), dims("XY"));
+  const NamedLinop d = Diagonal(random_on_host({4, 6}, DType::f64, 5), dims("XY"));
   for (const auto& [in, out] :
        {std::pair<std::vector<DimRange>, std::vector<DimRange>>{{{0, 2}, {}}, {{1, 3}, {}}},
         {{{0, 2}, {}}, {{}, {}}},
         {{{}, {}}, {{0, 2}, {}}}})
     EXPECT_NE(
-        refusal<SplitError>([&, i = in, o = out] { (void)split_forward(d, i, o); }).find("'X'"),
+        thrown_text<SplitError>([&, i = in, o = out] { (void)split_forward(d, i, o); }).find("'X'"),
         std::string::npos);
   EXPECT_THROW((void)split_forward(d, {{0, 2}}, {{0, 2}, {}}), DimError);
   EXPECT_THROW((void)split_forward(d, {{0, 9}, {}}, {{0, 9}, {}}), SplitError);
@@ -156,31 +135,36 @@ TEST(SplitForward, RefusesWhatDoesNotFit) {
 // Names inside a chain are its own: they neither give sizes to its neighbours nor forbid them
 // names.
 TEST(SplitLinop, NamesInsideDoNotMeetThoseOutside) {
-  const NamedLinop wide = Dense(random({1, 3}, 11), dims("QP"), dims("P"), dims("Q"));
-  const NamedLinop other = Dense(random({1, 3}, 12), dims("QP"), dims("P"), dims("Q"));
+  const NamedLinop wide =
+      Dense(random_on_host({1, 3}, DType::f64, 11), dims("QP"), dims("P"), dims("Q"));
+  const NamedLinop other =
+      Dense(random_on_host({1, 3}, DType::f64, 12), dims("QP"), dims("P"), dims("Q"));
   const NamedLinop total = wide.N() + other.N();  // (P) -> (P1), through a Q of size 1
   ASSERT_EQ(total.size("Q"), std::nullopt);
-  const NamedLinop up = Dense(random({4, 3}, 13), dims("QP1"), dims("P1"), dims("Q"));
-  const Array x = random({3}, 14);
-  EXPECT_LT(apart((up * total)(x), up(total(x))), 1e-12);
+  const NamedLinop up =
+      Dense(random_on_host({4, 3}, DType::f64, 13), dims("QP1"), dims("P1"), dims("Q"));
+  const Array x = random_on_host({3}, DType::f64, 14);
+  EXPECT_LT(distance((up * total)(x), up(total(x))), 1e-12);
   const NamedLinop renamed = wide.N().rename({{"P1", "Q"}});
   EXPECT_EQ(renamed.oshape(), dims("Q"));
-  EXPECT_LT(apart(renamed(x), wide.N()(x)), 1e-12);
+  EXPECT_LT(distance(renamed(x), wide.N()(x)), 1e-12);
 }
 
 // Under a wildcard a part takes dims that it does not name. Cut along them, it is cut too, or the
 // cut is refused; it is never left whole.
 TEST(SplitLinop, WildcardsInSumsAreCutOrRefused) {
-  const NamedLinop g = Dense(random({5, 4}, 7), dims("ML"), dims("L"), dims("M"));
+  const NamedLinop g =
+      Dense(random_on_host({5, 4}, DType::f64, 7), dims("ML"), dims("L"), dims("M"));
   const NamedLinop sum = g.N() + Value(0.5) * NamedLinop(Identity());
   ASSERT_FALSE(sum.ishape() == sum.oshape());
   EXPECT_THROW((void)sum.split({{"L", 0, 2}}), SplitError);
   EXPECT_THROW((void)sum.split({{"L", 0, 2}, {"L1", 2, 4}}), SplitError);
   const NamedLinop points =
-      NamedLinop(Diagonal(random({3, 4}, 8), dims("XY"))) + NamedLinop(Diagonal(random({4}, 9)));
-  const Array x = random({3, 4}, 10);
+      NamedLinop(Diagonal(random_on_host({3, 4}, DType::f64, 8), dims("XY"))) +
+      NamedLinop(Diagonal(random_on_host({4}, DType::f64, 9)));
+  const Array x = random_on_host({3, 4}, DType::f64, 10);
   const Array part = points.split({{"Y", 1, 3}})(x.slice(1, 1, 3));
-  EXPECT_LT(apart(part, points(x).slice(1, 1, 3)), 1e-14);
+  EXPECT_LT(distance(part, points(x).slice(1, 1, 3)), 1e-14);
 }
 
 }  // namespace

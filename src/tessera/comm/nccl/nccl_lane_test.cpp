@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "support/device_blocks.hpp"
+#include "support/devices.hpp"
 #include "tessera/comm/thread.hpp"
 
 namespace tessera {
 namespace {
 
-Device sim(int index) { return {Kind::sim, static_cast<std::int16_t>(index)}; }
 const std::string stand_in = TESSERA_NCCL_STAND_IN;
 
 // Ranks as threads that are like processes: their devices are joined by the library alone.
@@ -52,26 +52,27 @@ TEST(NcclLane, MovesMemoryBetweenRanks) {
   for (const int p : {2, 3, 4})
     run_ranks(p, [](Communicator comm) {
       const Communicator group = apart(comm);
-      for (int turn = 0; turn < 2; ++turn) over_nccl(group, sim(comm.rank()));
-      over_nccl(group, sim(comm.rank() == 0 ? 7 : comm.rank()));  // over the device that joined
+      for (int turn = 0; turn < 2; ++turn) over_nccl(group, sim_at(comm.rank()));
+      over_nccl(group, sim_at(comm.rank() == 0 ? 7 : comm.rank()));  // over the device that joined
     });
 }
 
 TEST(NcclLane, IsNotThereForAllWhereItIsNotThereForOne) {
   run_ranks(3, [](Communicator comm) {
-    EXPECT_EQ(apart(comm, comm.rank() == 1 ? "libnothing.so.2" : stand_in).lane(sim(comm.rank())),
-              nullptr);
-    EXPECT_EQ(apart(comm, stand_in, comm.rank() == 2 ? "gpu 0" : "").lane(sim(comm.rank())),
+    EXPECT_EQ(
+        apart(comm, comm.rank() == 1 ? "libnothing.so.2" : stand_in).lane(sim_at(comm.rank())),
+        nullptr);
+    EXPECT_EQ(apart(comm, stand_in, comm.rank() == 2 ? "gpu 0" : "").lane(sim_at(comm.rank())),
               nullptr)
         << "two ranks on one GPU";
-    over_nccl(apart(comm), sim(comm.rank()));
+    over_nccl(apart(comm), sim_at(comm.rank()));
   });
 }
 
 TEST(NcclLane, FailuresAreSentences) {
   run_ranks(2, [](Communicator comm) {
     const Communicator group = apart(comm);
-    const Device device = sim(comm.rank());
+    const Device device = sim_at(comm.rank());
     const BytesOnDevice out(device, 13), in(device, 13);
     const Block to = out.block(1 - comm.rank()), from = in.block(1 - comm.rank());
     try {
@@ -84,7 +85,7 @@ TEST(NcclLane, FailuresAreSentences) {
   });
   run_ranks(2, [](Communicator comm) {
     const Communicator group = apart(comm);
-    const Device device = sim(comm.rank());
+    const Device device = sim_at(comm.rank());
     const BytesOnDevice out(device, 16), in(device, comm.rank() == 0 ? 16 : 15);
     const Block to = out.block(1 - comm.rank()), from = in.block(1 - comm.rank());
     if (comm.rank() == 0) {  // only says so: what it sends meets nobody

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "support/arrays.hpp"
+#include "support/distances.hpp"
 #include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
@@ -17,12 +18,8 @@ namespace {
 
 constexpr DType dtypes[] = {DType::f32, DType::f64, DType::c64, DType::c128};
 
-Array random(const Shape& shape, DType t, std::uint64_t seed) {
-  return Random(seed).normal(shape, t, test_device());
-}
 Array turned(const Array& a) { return a.swap_axes(a.ndim() - 2, a.ndim() - 1); }
 Array adjoint(const Array& a) { return turned(ops::conj(a)); }
-double size(const Array& a) { return norm(a.to(cpu)).item().as<double>(); }
 
 void expect_near(const Array& a, const Array& b, double scale = 1) {
   ASSERT_EQ(a.shape(), b.shape());

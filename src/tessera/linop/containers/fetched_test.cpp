@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/devices.hpp"
 #include "support/problems.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/kernels/random/random.hpp"
@@ -16,15 +17,13 @@
 namespace tessera {
 namespace {
 
-const Device sim0{Kind::sim, 0};
-
 TEST(Fetched, ComputesThereWithArraysThatStayHere) {
   const Array w = Random(1).normal({5, 7}, DType::c64), x = Random(2).normal({7}, DType::c64);
   const NamedLinop plain = Dense(w, dims("MN"), dims("N"), dims("M"));
   const NamedLinop there = Fetched{plain, sim0};
   EXPECT_EQ(there.device(), sim0);
-  EXPECT_LT(problems::relative(there(x.to(sim0)).to(cpu), plain(x)), 1e-6);
-  EXPECT_LT(problems::relative(there.N()(x.to(sim0)).to(cpu), plain.N()(x)), 1e-6);
+  EXPECT_LT(relative(there(x.to(sim0)).to(cpu), plain(x)), 1e-6);
+  EXPECT_LT(relative(there.N()(x.to(sim0)).to(cpu), plain.N()(x)), 1e-6);
   const Plan p = there.plan({.shape = {7}, .dtype = DType::c64, .device = sim0});
   EXPECT_EQ(p.transferred_bytes(), w.size() * 8);
   EXPECT_THROW(there(x), DeviceError);
@@ -49,7 +48,7 @@ TEST(Resident, OneInputIsSentOnce) {
   const Plan p = A.plan({.shape = {6}, .dtype = DType::f32});
   EXPECT_EQ(p.transferred_bytes(), (6 + 8) * 4);
   const NamedLinop whole = Dense(w, dims("MN"), dims("N"), dims("M"));
-  EXPECT_LT(problems::relative(A(x), whole(x)), 1e-6);
+  EXPECT_LT(relative(A(x), whole(x)), 1e-6);
 }
 
 }  // namespace
