@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Files compiled together (TESSERA_UNITY): six of a folder at a time, which halves what the compiler has to do,
-# since most of it is the same few templates in every file. Names in anonymous namespaces are therefore unique
-# within a folder. Kernels stay alone: each is long, and its names (`State`, `run`) are those of every kernel.
+# Files compiled together (TESSERA_UNITY), of the library and of the test programs: six of a folder at a time,
+# which halves what the compiler has to do, since most of it is the same few templates in every file. Names in
+# anonymous namespaces are therefore unique within a folder, among its sources and among its tests. Kernels and
+# their tests stay alone: each is long, and its names (`State`, `run`) are those of every kernel.
 function(tessera_unity target)
   if(NOT TESSERA_UNITY)
     return()
@@ -10,10 +11,12 @@ function(tessera_unity target)
   foreach(source ${sources})
     cmake_path(GET source PARENT_PATH folder)
     # One that takes the names of an enumeration into its own scope (`using enum`) stays alone, too.
-    if(folder MATCHES "/tessera/kernels" OR source MATCHES "/matrix/properties\\.cpp$")
+    if(folder MATCHES "/tessera/kernels"
+        OR source MATCHES "/(matrix/properties(_test)?|solve/polynomial_preconditioner_test)\\.cpp$")
       continue()
     endif()
-    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${TESSERA_SRC}/tessera)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    string(REGEX REPLACE "^src/tessera/" "" folder ${folder})
     string(MAKE_C_IDENTIFIER ${folder} folder)
     if(NOT DEFINED seen_${folder})
       set(seen_${folder} 0)
