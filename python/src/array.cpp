@@ -226,6 +226,13 @@ void bind_protocols(nb::class_<Array>& c) {
           },
           nb::sig(
               "def __array_ufunc__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any"))
+      .def(
+          "__array_namespace__",
+          [](nb::args args, nb::kwargs kwargs) {
+            return nb::module_::import_("tessera._numpy").attr("array_namespace")(*args, **kwargs);
+          },
+          nb::sig("def __array_namespace__(self, *, api_version: str | None = None) -> "
+                  "typing.Any"))
       .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
            nb::arg("copy") = nb::none(),

@@ -44,8 +44,17 @@ Array make_array(nb::handle obj, nb::handle dtype, nb::handle device, nb::handle
   return placed(released([&] { return a.astype(*wanted); }), device, false);
 }
 
-Array share_array(nb::handle obj, nb::handle dtype, nb::handle device) {
-  return placed(as_array(obj, "asarray", dtype_or_none(dtype)), device, false);
+Array share_array(nb::handle obj, nb::handle dtype, nb::handle device, nb::handle copy) {
+  if (copy.is_none()) return placed(as_array(obj, "asarray", dtype_or_none(dtype)), device, false);
+  if (nb::cast<bool>(copy)) return make_array(obj, dtype, device, copy);
+  const Array a = as_array(obj, "asarray");
+  const bool shared =
+      (is_array(obj.ptr()) || PyObject_CheckBuffer(obj.ptr()) || nb::hasattr(obj, "__dlpack__") ||
+       nb::hasattr(obj, "__cuda_array_interface__")) &&
+      (dtype.is_none() || dtype_from(dtype) == a.dtype()) &&
+      (device.is_none() || device_from(device) == a.device());
+  require<ArgumentError>(shared, "asarray: what was asked for cannot be had without a copy");
+  return a;
 }
 
 Array filled(nb::handle shape, const Value& v, DType t, nb::handle device) {
@@ -185,10 +194,11 @@ void bind_creation(nb::module_& m) {
         "A new array with the elements of obj: numbers, nested lists, or any array.\n\n"
         ">>> ts.array([[1, 2], [3, 4]], dtype='float32').sum().item()\n10.0\n");
   m.def("asarray", &share_array, "obj"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
+        nb::kw_only(), "copy"_a = nb::none(),
         nb::sig("def asarray(obj: ArrayLike, dtype: DTypeLike | None = None, device: DeviceLike | "
-                "None = None) -> Array"),
+                "None = None, *, copy: bool | None = None) -> Array"),
         "An array that shares the memory of obj where it can: NumPy arrays, buffers, DLPack, CUDA "
-        "arrays.\n\n"
+        "arrays; always (copy=False, a ValueError where it cannot) or never (copy=True).\n\n"
         ">>> a = np.zeros(2); ts.asarray(a)[0] = 1; a.tolist()\n[1.0, 0.0]\n");
   m.def(
       "from_dlpack", [](nb::handle x) { return array_from_dlpack(x); }, "x"_a,

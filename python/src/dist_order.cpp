@@ -51,9 +51,12 @@ nb::object clipped(nb::handle x, nb::handle low, nb::handle high, nb::handle out
                   out, "clip");
 }
 
-nb::object distinct(nb::handle x, bool index, bool inverse, bool counts) {
+nb::object distinct(nb::handle x, bool index, bool inverse, bool counts, nb::handle axis) {
   const DNDarray a = as_dist(x, "unique");
-  const dist::Unique u = released([&] { return dist::unique(a, {index, inverse, counts}); });
+  const auto along = axis_or_none(axis, "unique");
+  const dist::UniqueParts parts{index, inverse, counts};
+  const dist::Unique u =
+      released([&] { return along ? dist::unique(a, *along, parts) : dist::unique(a, parts); });
   if (!index && !inverse && !counts) return wrap(u.values);
   std::vector<DNDarray> all{u.values};
   if (index) all.push_back(u.index);
@@ -124,10 +127,10 @@ void bind_sorting(nb::module_& m, nb::class_<DNDarray>& c) {
       },
       "k"_a, "axis"_a = -1, "largest"_a = true);
   m.def("unique", &distinct, "x"_a, "return_index"_a = false, "return_inverse"_a = false,
-        "return_counts"_a = false,
+        "return_counts"_a = false, "axis"_a = nb::none(),
         nb::sig("def unique(x: ArrayLike, return_index: bool = False, return_inverse: bool = "
-                "False, return_counts: bool = False) -> typing.Any"),
-        "The distinct elements in order.\n\n"
+                "False, return_counts: bool = False, axis: int | None = None) -> typing.Any"),
+        "The distinct elements in order, or the distinct slices along an axis.\n\n"
         ">>> ts.dist.unique(ts.dist.array([2, 1, 2], split=0)).tolist()\n[1, 2]\n");
   m.def(
       "searchsorted",
@@ -251,6 +254,12 @@ void bind_taking(nb::module_& m, nb::class_<DNDarray>& c) {
       "indices"_a, "values"_a);
 }
 
+// What is not an array of ours goes to the device of the array that it chooses from.
+DNDarray condition_on(const DNDarray& x, nb::handle condition, std::string_view who) {
+  const DNDarray c = as_dist(condition, who, x.comm());
+  return is_dist(condition.ptr()) || is_array(condition.ptr()) ? c : c.to(x.device());
+}
+
 void bind_lines(nb::module_& m) {
   m.def(
       "put_along_axis",
@@ -270,7 +279,7 @@ void bind_lines(nb::module_& m) {
       "compress",
       [](nb::handle condition, nb::handle x, nb::handle axis) {
         const Communicator comm = group_of({x, condition});
-        const DNDarray c = as_dist(condition, "compress", comm), a = as_dist(x, "compress", comm);
+        const DNDarray a = as_dist(x, "compress", comm), c = condition_on(a, condition, "compress");
         const auto along = axis_or_none(axis, "compress");
         return wrap(released([&] { return dist::compress(c, a, along); }));
       },
@@ -283,7 +292,7 @@ void bind_lines(nb::module_& m) {
       "extract",
       [](nb::handle condition, nb::handle x) {
         const Communicator comm = group_of({x, condition});
-        const DNDarray c = as_dist(condition, "extract", comm), a = as_dist(x, "extract", comm);
+        const DNDarray a = as_dist(x, "extract", comm), c = condition_on(a, condition, "extract");
         return wrap(released([&] { return dist::extract(c, a); }));
       },
       "condition"_a, "x"_a, nb::sig("def extract(condition: ArrayLike, x: ArrayLike) -> DNDarray"),

@@ -3,6 +3,7 @@
 // method, with NumPy's arguments.
 #include "dist_methods.hpp"
 #include "reduction_functions.hpp"
+#include "tessera/dist/elementwise.hpp"
 #include "tessera/dist/reduce.hpp"
 #include "tessera/dist/scan.hpp"
 
@@ -31,15 +32,18 @@ nb::object averaged(nb::handle x, nb::handle axis, nb::handle dtype, nb::handle 
 }
 
 nb::object spread(bool root, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
-                  i64 ddof, bool keepdims) {
+                  double ddof, bool keepdims) {
   const char* who = root ? "std" : "var";
   const DNDarray a = as_dist(x, who);
   const auto axes = axes_from(axis, a.ndim());
   const auto t = dtype_or_none(dtype);
   return finished(released([&] {
                     const DNDarray from = t ? a.astype(*t) : a;
-                    return root ? dist::deviation(from, axes, ddof, keepdims)
-                                : dist::variance(from, axes, ddof, keepdims);
+                    const i64 whole = is_whole(ddof) ? static_cast<i64>(ddof) : 0;
+                    DNDarray v = dist::variance(from, axes, whole, keepdims);
+                    if (!is_whole(ddof))
+                      v = dist::multiply(v, factor_for(ddof, a.size(), v.size()));
+                    return root ? dist::sqrt(v) : v;
                   }),
                   out, who);
 }

@@ -121,17 +121,6 @@ nb::object contracted(const std::string& subscripts, nb::args operands) {
   return wrap(released([&] { return einsum(subscripts, arrays); }));
 }
 
-nb::object distinct(nb::handle x, bool index, bool inverse, bool counts) {
-  const Array a = as_array(x, "unique");
-  Unique u = released([&] { return unique(a); });
-  if (!index && !inverse && !counts) return wrap(std::move(u.values));
-  std::vector<Array> all{u.values};
-  if (index) all.push_back(u.index);
-  if (inverse) all.push_back(u.inverse);
-  if (counts) all.push_back(u.counts);
-  return tuple_of_arrays(std::move(all));
-}
-
 std::optional<i64> axis_or_none(nb::handle axis, const char* who) {
   return axis.is_none() ? std::nullopt : std::optional(int_from(axis, who));
 }
@@ -254,12 +243,6 @@ void bind_sorting(nb::module_& m, nb::class_<Array>& c) {
 }
 
 void bind_positions(nb::module_& m, nb::class_<Array>& c) {
-  m.def(
-      "unique", &distinct, "x"_a, "return_index"_a = false, "return_inverse"_a = false,
-      "return_counts"_a = false,
-      nb::sig("def unique(x: ArrayLike, return_index: bool = False, return_inverse: bool = False, "
-              "return_counts: bool = False) -> typing.Any"),
-      "The distinct elements in order.\n\n>>> ts.unique([2, 1, 2]).tolist()\n[1, 2]\n");
   m.def("nonzero", &positions, "x"_a, nb::sig("def nonzero(x: ArrayLike) -> tuple[Array, ...]"),
         "Positions of the elements that are not zero, one array per axis.\n\n>>> ts.nonzero([0, "
         "3])[0].tolist()\n[1]\n");

@@ -4,6 +4,9 @@
 // arguments: one list for local and for distributed arrays, which say how each is computed.
 //   bind_reduction_functions<Array>(m, c, {.type = "Array", .array = "ts.array(", …});
 
+#include <algorithm>
+#include <cmath>
+
 #include "both.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 #include "tessera/kernels/scan/scan.hpp"
@@ -18,7 +21,7 @@ struct Reductions {
   nb::object (*mean)(nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
                      bool keepdims);
   nb::object (*spread)(bool root, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
-                       i64 ddof, bool keepdims);
+                       double ddof, bool keepdims);
   nb::object (*scan)(ScanOp op, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out);
 
   std::string doc(const char* text, const char* numbers, const char* name, const char* call,
@@ -52,6 +55,13 @@ inline constexpr ReductionEntry plain_reductions[] = {
      "[2, 1, 1]", "1"},
     {"count_nonzero", ReduceOp::count_nonzero, "How many elements are not zero.", "[0, 3, 4]",
      "2"}};
+
+// Variances know whole corrections; one between is made up for by a factor of the variance without.
+inline bool is_whole(double ddof) { return std::floor(ddof) == ddof; }
+inline double factor_for(double ddof, i64 elements, i64 results) {
+  const double n = static_cast<double>(elements) / static_cast<double>(std::max<i64>(results, 1));
+  return n / std::max(n - ddof, 0.0);
+}
 
 template <class A>
 void bind_reduction_lists(nb::module_& m, nb::class_<A>& c, const Reductions& r) {
@@ -88,13 +98,20 @@ void bind_reduction_functions(nb::module_& m, nb::class_<A>& c, const Reductions
              : r.doc("The variance over axes.", "[1.0, 5.0]", "var", "().item()", "4.0");
     both(
         m, c, root ? "std" : "var",
-        r.axis() + r.dtype() + r.out() + ", ddof: int = 0" + r.keepdims(), doc.c_str(),
+        r.axis() + r.dtype() + r.out() +
+            ", ddof: float = 0, keepdims: bool = False, *, correction: float | None = None) -> " +
+            r.type,
+        doc.c_str(),
         [f = r.spread, root](nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
-                             i64 ddof, bool keepdims) {
-          return f(root, x, axis, dtype, out, ddof, keepdims);
+                             double ddof, bool keepdims, nb::handle correction) {
+          if (correction.is_none()) return f(root, x, axis, dtype, out, ddof, keepdims);
+          require<ArgumentError>(ddof == 0,
+                                 "ddof and correction can't be provided simultaneously.");
+          const double given = value_from(correction, root ? "std" : "var").as<double>();
+          return f(root, x, axis, dtype, out, given, keepdims);
         },
         "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(), "ddof"_a = 0,
-        "keepdims"_a = false);
+        "keepdims"_a = false, nb::kw_only(), "correction"_a = nb::none());
   }
   for (const ScanOp op : {ScanOp::sum, ScanOp::prod}) {
     const bool sum = op == ScanOp::sum;

@@ -44,13 +44,16 @@ nb::object averaged(nb::handle x, nb::handle axis, nb::handle dtype, nb::handle 
 }
 
 nb::object spread(bool root, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
-                  i64 ddof, bool keepdims) {
+                  double ddof, bool keepdims) {
   const char* who = root ? "std" : "var";
   Array a = as_array(x, who);
   const auto axes = axes_from(axis, a.ndim());
   const auto t = dtype_or_none(dtype);
   return finished(released([&] {
-                    Array v = variance(t ? a.astype(*t) : a, axes, ddof, keepdims);
+                    const i64 whole = is_whole(ddof) ? static_cast<i64>(ddof) : 0;
+                    Array v = variance(t ? a.astype(*t) : a, axes, whole, keepdims);
+                    if (!is_whole(ddof))
+                      v = ops::multiply(v, Value(factor_for(ddof, a.size(), v.size())));
                     return root ? ops::sqrt(v) : v;
                   }),
                   out, who);

@@ -23,6 +23,12 @@ from .compute import (
     set_precision_mode,
 )
 
+# isort: split
+from . import _api, _local  # some of their functions take more arguments than the core's
+from ._api import *  # noqa: F403
+from ._dtypes import NamespaceInfo as _NamespaceInfo
+from ._local import *  # noqa: F403
+
 __version__: str = _tessera._version
 bool = bool_  # noqa: A001, F405
 PadLast = Pad  # noqa: F405
@@ -31,13 +37,19 @@ pi = 3.141592653589793
 e = 2.718281828459045
 inf = float("inf")
 nan = float("nan")
+__array_api_version__ = "2024.12"
 
-__all__ = [name for name in dir(_tessera) if not name.startswith("_")]
+__all__ = [name for name in dir(_tessera) if not name.startswith("_")] + _local.__all__ + _api.__all__
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "trace"]
 
 _neighbours = ("jax", "scipy", "torch")
+
+
+def __array_namespace_info__() -> _NamespaceInfo:
+    """Devices, dtypes and abilities, for code that is written for the array API."""
+    return _NamespaceInfo()
 
 
 def __getattr__(name: str) -> _Any:

@@ -12,7 +12,9 @@ from . import _tessera as _core
 # Write into an argument: through a gathered copy nothing would arrive.
 _WRITERS = {"copyto", "fill_diagonal", "place", "put_along_axis", "putmask"}
 # How functions of C++ and of Python say that they do not take an argument.
-_REFUSALS = ("incompatible function arguments", "unexpected keyword argument", "positional argument")
+_REFUSALS = ("incompatible function arguments", "unexpected keyword argument", "positional argument", "pad: mode is")
+# Speak of NumPy's dtypes, and look at no elements.
+_TYPES = {"can_cast", "common_type", "result_type"}
 # Known without the elements.
 _FACTS: dict[str, Callable[..., Any]] = {
     "iscomplexobj": lambda x: x.dtype.kind == "c",
@@ -37,6 +39,7 @@ def _call(ours: Any, back: Callable[[Any], Any], ufunc: Any, method: str, inputs
     if method == "__call__" and callable(function) and here:
         return function(*inputs, **({"out": targets[0]} if targets else {}))
     plain = tuple(_plain(o) for o in out)
+    kwargs = {key: _plain(value) for key, value in kwargs.items()}  # where= may be ours, too
     if out:
         kwargs["out"] = plain
     result = getattr(ufunc, method)(*(_plain(x) for x in inputs), **kwargs)
@@ -57,6 +60,13 @@ def array_ufunc(self: _core.Array, ufunc: Any, method: str, *inputs: Any, **kwar
     return _call(_core, _core.asarray, ufunc, method, inputs, kwargs)
 
 
+def array_namespace(self: _core.Array, *, api_version: str | None = None) -> Any:
+    """The module whose functions take local arrays, for code that is written for the array API."""
+    import tessera
+
+    return tessera
+
+
 def dist_ufunc(self: _dist.DNDarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """The same for distributed arrays; what we do not have is computed by every rank from the gathered array."""
     return _call(_dist, _dist.array, ufunc, method, inputs, kwargs)
@@ -68,6 +78,13 @@ def _gathered(x: Any) -> Any:
     return _plain(x)
 
 
+def _empty(x: Any) -> Any:
+    """An array of NumPy without elements, of the same dtype."""
+    import numpy as np
+
+    return np.empty(0, x.dtype.name) if isinstance(x, _dist.DNDarray) else x
+
+
 def dist_function(self: _dist.DNDarray, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """What ``np.sort(x)`` and its like call: our function of that name, else NumPy's on the gathered array."""
     from . import dist
@@ -77,12 +94,16 @@ def dist_function(self: _dist.DNDarray, func: Any, types: Any, args: Any, kwargs
         return _FACTS[name](*args, **kwargs)
     if name in _WRITERS:
         return NotImplemented
+    if name in _TYPES:
+        return func(*(_empty(x) for x in args), **kwargs)
     home: Any = {"numpy": dist, "numpy.fft": dist.fft, "numpy.linalg": dist.linalg}.get(func.__module__)
     ours = getattr(home, name, None)
     if callable(ours):
         try:
             return ours(*args, **kwargs)
-        except TypeError as error:  # arguments that only NumPy's function takes: nothing has happened yet
+        except NotImplementedError:
+            pass
+        except (TypeError, ValueError) as error:  # arguments that only NumPy's function takes: nothing has happened yet
             if not any(text in str(error) for text in _REFUSALS):
                 raise
     return func(*_gathered(args), **{key: _gathered(value) for key, value in kwargs.items()})

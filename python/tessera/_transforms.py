@@ -11,14 +11,20 @@ T = TypeVar("T")
 _Axes = Sequence[int] | None
 
 
+# The transforms of Hermitian numbers are those of real ones in the opposite direction.
+_OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward"}
+
+
 class Transforms(Generic[T]):
-    """Discrete Fourier transforms of one kind of arrays. ``transform`` takes the name of the local function, the array,
-    lengths, axes and norm; ``shift`` the array, the axes, and whether it is the inverse.
+    """Discrete Fourier transforms of one kind of arrays, whose functions are in the module ``home``: ``_fft`` takes the
+    name of the local function, the array, lengths, axes and norm; ``_fftshift`` the array, the axes, and whether it is
+    the inverse.
     """
 
-    def __init__(self, transform: Callable[..., T], shift: Callable[..., T]) -> None:
-        self._transform = transform
-        self._shift = shift
+    def __init__(self, home: Any) -> None:
+        self._transform: Callable[..., T] = home._fft
+        self._shift: Callable[..., T] = home._fftshift
+        self._home = home
 
     def fft(self, x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> T:
         """The transform along one axis.
@@ -99,6 +105,49 @@ class Transforms(Generic[T]):
         [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
         """
         return self._transform("irfftn", x, s, axes, norm)
+
+    def hfft(self, x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> T:
+        """The transform of numbers of which the second half is the first one's conjugate, backwards: real numbers.
+        ``n`` is the length of the result, 2*(m - 1) unless told.
+
+        >>> ts.fft.hfft([1, 1j, 0]).tolist()
+        [1.0, 3.0, 1.0, -1.0]
+        """
+        return self._transform("irfftn", self._home.conj(x), n, axis, _OPPOSITE.get(norm, norm))
+
+    def ihfft(self, x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> T:
+        """The inverse of ``hfft``: the n//2 + 1 coefficients that are not redundant.
+
+        >>> ts.fft.ihfft([1.0, 3.0, 1.0, -1.0]).tolist()
+        [(1-0j), 1j, -0j]
+        """
+        return self._home.conj(self._transform("rfftn", x, n, axis, _OPPOSITE.get(norm, norm)))
+
+    def fftfreq(self, n: int, d: float = 1.0, **options: Any) -> T:
+        """The frequencies of the coefficients of n samples that lie d apart; options are those of ``arange``.
+
+        >>> ts.fft.fftfreq(4, 0.5).tolist()
+        [0.0, 0.5, -1.0, -0.5]
+        """
+        return self._frequencies(n, False, d, options)
+
+    def rfftfreq(self, n: int, d: float = 1.0, **options: Any) -> T:
+        """The frequencies of the coefficients of ``rfft``.
+
+        >>> ts.fft.rfftfreq(4, 0.5).tolist()
+        [0.0, 0.5, 1.0]
+        """
+        return self._frequencies(n, True, d, options)
+
+    def _frequencies(self, n: int, half: bool, d: float, options: dict[str, Any]) -> T:
+        if not hasattr(n, "__index__"):
+            raise ValueError("n should be an integer")
+        dtype = options.pop("dtype", None)
+        k = self._home.arange(n // 2 + 1 if half else n, **options)
+        if not half:
+            k = self._home.where(k < (n + 1) // 2, k, k - n)
+        y = k * (1.0 / (n * d))
+        return y if dtype is None else y.astype(dtype)
 
     def fftshift(self, x: Any, axes: int | Sequence[int] | None = None) -> T:
         """The zero frequency moved to the middle.

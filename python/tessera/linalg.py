@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from . import _local
+from ._matrices import Matrices
 from ._matrix import AnyMatrix
 from ._tessera import (
     Array,
@@ -68,7 +70,9 @@ __all__ = [
     "cholesky",
     "cholesky_factor",
     "cond",
+    "cross",
     "det",
+    "diagonal",
     "eig",
     "eigh",
     "eigs",
@@ -83,7 +87,9 @@ __all__ = [
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
+    "matrix_transpose",
     "norm",
+    "outer",
     "pinv",
     "qr",
     "slogdet",
@@ -91,7 +97,9 @@ __all__ = [
     "solve_triangular",
     "svd",
     "svdvals",
+    "tensordot",
     "trace",
+    "vecdot",
     "vector_norm",
 ]
 
@@ -518,3 +526,13 @@ def cond(a: Any, p: Any = None) -> Array:
     10.5
     """
     return _cond(a, p)
+
+
+_matrices: Matrices[Array] = Matrices(_local, Array, inverse)
+cross = _matrices.cross
+diagonal = _matrices.diagonal
+matrix_power = _matrices.matrix_power
+matrix_transpose = _matrices.matrix_transpose
+outer = _matrices.outer
+tensordot = _matrices.tensordot
+vecdot = _matrices.vecdot

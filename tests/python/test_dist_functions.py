@@ -216,8 +216,15 @@ def test_linalg(split, rng):
     w, v = la.eigh(x + x.T)
     same((v * w) @ v.T, n + n.T, tol=1e-11)
     same(la.eigvalsh(x + x.T), np.linalg.eigvalsh(n + n.T), tol=1e-12)
-    u, s, vh = la.svd(D.array(b, split=split))
+    u, s, vh = la.svd(D.array(b, split=split), full_matrices=False)
     same((u * s) @ vh, b, tol=1e-12)
+    for m in (b, b.T + 1j * b.T):
+        u, s, vh = la.svd(D.array(m, split=split))
+        k = s.shape[0]
+        same((u[:, :k] * s) @ vh[:k], m, tol=1e-12)
+        for q in (u, vh):
+            same(q @ q.mT.conj(), np.eye(q.shape[0], dtype=m.dtype), tol=1e-12)
+            assert q.split == split
     same(la.svdvals(x), np.linalg.svd(n)[1], tol=1e-12)
     found, expected = la.lstsq(x[:, :2], b), np.linalg.lstsq(n[:, :2], b)
     same(found.x, expected[0], tol=1e-12)

@@ -16,6 +16,7 @@ from typing import Any as _Any
 
 from .. import _dist
 from .._dist import *  # noqa: F403
+from .._dtypes import NamespaceInfo as _NamespaceInfo
 from .._tessera import (
     bool_,
     complex64,
@@ -49,9 +50,9 @@ __all__ += ["bool", "complex128", "complex64", "float32", "float64", "int16", "i
 __all__ += ["uint16", "uint32", "uint64", "uint8"]
 
 
-def __array_namespace_info__() -> _api.NamespaceInfo:
+def __array_namespace_info__() -> _NamespaceInfo:
     """Devices, dtypes and abilities, for code that is written for the array API."""
-    return _api.NamespaceInfo()
+    return _NamespaceInfo()
 
 
 def __getattr__(name: str) -> _Any:

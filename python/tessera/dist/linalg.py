@@ -23,23 +23,39 @@ from .._dist import (
     _solve,
     _svd,
 )
+from .._dtypes import finfo, result_type
+from .._matrices import Matrices
+from ..linalg import qr as _core_qr
 
 __all__ = [
     "backend",
     "cholesky",
+    "cond",
+    "cross",
     "det",
+    "diagonal",
     "eigh",
     "eigvalsh",
     "inv",
     "inverse",
     "lstsq",
     "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
     "norm",
+    "outer",
+    "pinv",
     "qr",
     "slogdet",
     "solve",
     "svd",
     "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
 ]
 
 
@@ -116,21 +132,26 @@ def inv(a: Any) -> DNDarray:
     return _inverse(a)
 
 
-def cholesky(a: Any) -> DNDarray:
-    """The lower triangle L with L Lᴴ = a; only the lower triangle of a is read.
+def cholesky(a: Any, *, upper: bool = False) -> DNDarray:
+    """The lower triangle L with L Lᴴ = a, or the upper one U with Uᴴ U = a; only that triangle of a is read.
 
     >>> ts.dist.linalg.cholesky(ts.dist.array([[4.0, 0.0], [2.0, 10.0]], split=0)).tolist()
     [[2.0, 0.0], [1.0, 3.0]]
     """
-    return _cholesky(a)
+    if not upper:
+        return _cholesky(a)
+    a = a if isinstance(a, DNDarray) else _dist.array(a)
+    return _cholesky(a.mT.conj()).mT.conj()
 
 
-def qr(a: Any) -> QRResult:
-    """Orthonormal columns Q and an upper triangle R with Q R = a: the reduced form.
+def qr(a: Any, mode: str = "reduced") -> QRResult:
+    """Orthonormal columns Q and an upper triangle R with Q R = a: the reduced form, which is the only ``mode``.
 
     >>> q, r = ts.dist.linalg.qr(ts.dist.random.normal((5, 2), split=0)); q.shape, r.shape
     ((5, 2), (2, 2))
     """
+    if mode != "reduced":
+        raise NotImplementedError(f"qr: over ranks there is mode 'reduced' only, got '{mode}'")
     return QRResult(*_qr(a))
 
 
@@ -152,15 +173,30 @@ def eigvalsh(a: Any) -> DNDarray:
     return _eigh(a)[0]
 
 
-def svd(a: Any, full_matrices: bool = False) -> SVDResult:
-    """Singular values, descending, and vectors: a = (U * S) @ Vh. The reduced form only.
+def svd(a: Any, full_matrices: bool = True) -> SVDResult:
+    """Singular values, descending, and vectors: a = (U * S) @ Vh with what belongs to the singular values. The vectors
+    beyond, of matrices that are not square, are found by every rank from the gathered others: ``full_matrices=False``
+    leaves them out.
 
-    >>> u, s, vh = ts.dist.linalg.svd(ts.dist.array([[3.0, 0.0], [0.0, 4.0]], split=0)); s.tolist()
+    >>> u, s, vh = ts.dist.linalg.svd(ts.dist.array([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]], split=0)); s.tolist()
     [4.0, 3.0]
+    >>> u.shape, vh.shape
+    ((3, 3), (2, 2))
     """
+    u, s, vh = _svd(a)
     if full_matrices:
-        raise NotImplementedError("svd: over ranks there is the reduced form only, full_matrices=False")
-    return SVDResult(*_svd(a))
+        u, vh = _completed(u), _completed(vh.mT).mT
+    return SVDResult(u, s, vh)
+
+
+def _completed(columns: DNDarray) -> DNDarray:
+    """Orthonormal columns and behind them others, as many as there are rows."""
+    rows, n = columns.shape[-2:]
+    if rows == n:
+        return columns
+    others = _core_qr(columns.resplit(None).local, mode="complete").Q[..., n:]
+    whole = _dist.concatenate([columns.resplit(None), _dist.array(others, comm=columns.comm)], axis=-1)
+    return whole.resplit(columns.split)
 
 
 def svdvals(a: Any) -> DNDarray:
@@ -246,3 +282,85 @@ def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepd
     if ord in ("fro", "f"):
         return _dist.norm(x, axes, keepdims)
     return _matrix_norm(x, ord, (axes[0], axes[1]), keepdims)
+
+
+def vector_norm(
+    x: Any, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float | None = 2
+) -> DNDarray:
+    """The norm of vectors along one axis; without an axis, of all numbers.
+
+    >>> ts.dist.linalg.vector_norm(ts.dist.array([[3.0, 4.0]], split=1), ord=1).item()
+    7.0
+    """
+    x = x if isinstance(x, DNDarray) else _dist.array(x)
+    if axis is not None:
+        return norm(x, ord, axis, keepdims)
+    value = norm(x.ravel(), ord, 0, False)
+    return value.reshape((1,) * x.ndim) if keepdims else value
+
+
+def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> DNDarray:
+    """The norm of the matrices in the last two axes.
+
+    >>> ts.dist.linalg.matrix_norm(ts.dist.array([[3.0, 4.0], [0.0, 0.0]], split=0)).item()
+    5.0
+    """
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def trace(a: Any, *, offset: int = 0) -> DNDarray:
+    """The sum of the diagonal of the last two axes.
+
+    >>> ts.dist.linalg.trace(ts.dist.array([[2, 0], [0, 3]], split=0)).item()
+    5
+    """
+    return diagonal(a, offset=offset).sum(-1)
+
+
+def _tolerance(a: DNDarray, rtol: float | None) -> float:
+    return max(a.shape[-2:]) * finfo(result_type(a.dtype, "float32")).eps if rtol is None else rtol
+
+
+def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> DNDarray:
+    """The pseudo-inverse; singular values at most ``rtol`` times the largest count as zero.
+
+    >>> ts.dist.linalg.pinv(ts.dist.array([[2.0], [0.0]], split=0)).numpy().round(6).tolist()
+    [[0.5, 0.0]]
+    """
+    u, s, vh = svd(a, full_matrices=False)
+    least = s.max(-1, keepdims=True) * _tolerance(u, rcond if rtol is None else rtol)
+    shares = _dist.where(s > least, 1 / _dist.where(s > least, s, 1), 0)
+    return (vh.mT.conj() * _dist.expand_dims(shares, -2)) @ u.mT.conj()
+
+
+def matrix_rank(a: Any, *, rtol: float | None = None) -> DNDarray:
+    """The number of singular values above ``rtol`` times the largest.
+
+    >>> ts.dist.linalg.matrix_rank(ts.dist.array([[1.0, 2.0], [2.0, 4.0]], split=0)).item()
+    1
+    """
+    a = a if isinstance(a, DNDarray) else _dist.array(a)
+    s = svdvals(a)
+    return (s > s.max(-1, keepdims=True) * _tolerance(a, rtol)).sum(-1)
+
+
+def cond(a: Any, p: Any = None) -> DNDarray:
+    """The condition of matrices: the ratio of singular values, or norm(a, p) times norm(inverse, p).
+
+    >>> round(ts.dist.linalg.cond(ts.dist.array([[4.0, 7.0], [2.0, 6.0]], split=0), "fro").item(), 6)
+    10.5
+    """
+    if p is None:
+        s = svdvals(a)
+        return s.max(-1) / s.min(-1)
+    return norm(a, p, (-2, -1)) * norm(inverse(a), p, (-2, -1))
+
+
+_matrices: Matrices[DNDarray] = Matrices(_dist, DNDarray, inverse)
+cross = _matrices.cross
+diagonal = _matrices.diagonal
+matrix_power = _matrices.matrix_power
+matrix_transpose = _matrices.matrix_transpose
+outer = _matrices.outer
+tensordot = _matrices.tensordot
+vecdot = _matrices.vecdot

@@ -19,5 +19,9 @@ struct UniqueParts {
   bool index = true, inverse = true, counts = true;
 };
 TESSERA_API Unique unique(const DNDarray& x, const UniqueParts& parts = {});
+// Distinct slices along an axis, in the order of their elements; of an array of one axis its
+// elements, as above. In slices NaNs equal nothing, as with NumPy. The values are split along the
+// axis, index, inverse and counts along 0, when x is split; the inverse has one entry per slice.
+TESSERA_API Unique unique(const DNDarray& x, i64 axis, const UniqueParts& parts = {});
 
 }  // namespace tessera::dist

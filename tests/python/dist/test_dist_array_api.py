@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from array_api_calls import CALLS, flat, operands
 from checks import outcome, settle
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,6 +51,29 @@ def same(slate, act, numpys):
     except AssertionError as found:
         problem = str(found)
     settle(slate, problem, digest(got[1]) if got[0] == "value" else got[1].__name__)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_standard(name, slate):
+    """Every function of the standard, with its arguments, of operands dealt out along each of their axes."""
+    wanted = flat(CALLS[name](np, operands(lambda x: x)))
+    for split in (None, 0, -1):
+        act = outcome(
+            lambda split=split: flat(CALLS[name](ts.dist, operands(lambda x: deal(x, split and split % x.ndim))))
+        )
+        problem, notes = None, []
+        try:
+            assert act[0] == "value", f"raises {act[1:]}"
+            assert len(act[1]) == len(wanted)
+            for mine, theirs in zip(act[1], wanted, strict=True):
+                if isinstance(mine, ts.dist.DNDarray):
+                    check(mine, np.asarray(theirs), tol=1e-10 if np.asarray(theirs).dtype.kind in "fc" else 0.0)
+                    notes.append(digest(mine))
+                else:
+                    assert mine == theirs and not isinstance(theirs, np.ndarray)
+        except AssertionError as found:
+            problem = f"split {split}: {found}"
+        settle(slate, problem, str(notes), name)
 
 
 @settings(max_examples=EXAMPLES)

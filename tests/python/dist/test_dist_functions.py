@@ -105,6 +105,21 @@ ORDER = [
         lambda ns, a: ns.unique(a // 9, return_index=True, return_inverse=True, return_counts=True),
         0,
     ),
+    Line("unique along an axis", [(11, 3, 2)], INT, lambda ns, a: ns.unique(a % 3 // 2, True, True, True, axis=0), 0),
+    Line(
+        "unique along the others",
+        [(2, 5, 6)],
+        ("int8", "bool", "float64"),
+        lambda ns, a: tuple(ns.unique(a > 0, axis=i) for i in (1, 2)),
+        0,
+    ),
+    Line(
+        "unique with NaN",
+        [(12, 2)],
+        ("float64", "complex64"),
+        lambda ns, a: ns.unique(some_nans(ns, a), True, True, True, axis=0),
+        0,
+    ),
     Line("searchsorted", [(23,), (9,)], REAL, lambda ns, a, b: ns.searchsorted(ns.sort(a), b), 0),
     Line("nonzero", [(7, 6)], REAL, lambda ns, a: ns.nonzero(a > 10), 0),
     Line("take", [(7, 6)], ANY, lambda ns, a: ns.take(a, np.array([5, 0, 3, 3]), axis=0), 0),
@@ -158,10 +173,51 @@ FFTS = [
     Line("fft2 of a batch", [(5, 6, 4)], ("complex64",), lambda ns, a: ns.fft.fft2(a), 16, other_than(1, 2)),
     Line("rfft", [(9, 6)], ("float64",), lambda ns, a: ns.fft.rfft(a, axis=0), 16, other_than(0)),
     Line("fft of zeros", [(0, 3)], ("float64",), lambda ns, a: ns.fft.fft(a, n=5, axis=0), 16),
+    Line("hfft", [(9, 6)], ("complex64",), lambda ns, a: ns.fft.hfft(a, axis=0, norm="ortho"), 16, other_than(0)),
+    Line("ihfft", [(9, 6)], ("float64",), lambda ns, a: ns.fft.ihfft(a, n=7), 16, other_than(1)),
     Line("fftshift", [(9, 6)], ("float64",), lambda ns, a: ns.fft.fftshift(a), 0),
 ]
 
-TABLE = [*ELEMENTWISE, *REDUCTIONS, *ORDER, *MOVES, *PRODUCTS, *FFTS]
+NANS = [
+    *(
+        Line(
+            f"{f} {axis}",
+            [(11, 4)],
+            ("float64", "int32"),
+            lambda ns, a, f=f, axis=axis: getattr(ns, f)(some_nans(ns, a), axis=axis),
+            8,
+        )
+        for f in "nansum nanprod nanmax nanmin nanmean nanvar nanstd nanmedian nancumsum nanargmax nanargmin".split()
+        for axis in (None, 0, 1)
+    ),
+    Line("nanquantile", [(11, 4)], ("float64",), lambda ns, a: ns.nanquantile(some_nans(ns, a), [0.2, 0.7], axis=0), 8),
+    Line("nan_to_num", [(11, 4)], ("float64",), lambda ns, a: ns.nan_to_num(some_nans(ns, a), nan=7), 0),
+]
+
+COMPOSED = [
+    Line(
+        "tensordot", [(4, 3, 5), (5, 3, 2)], ("float64",), lambda ns, a, b: ns.tensordot(a, b, axes=([1, 2], [1, 0])), 8
+    ),
+    Line("outer inner", [(7,), (7,)], INT, lambda ns, a, b: (ns.outer(a, b), ns.inner(a, b)), 0),
+    Line("kron", [(3, 2), (4,)], INT, lambda ns, a, b: ns.kron(a, b), 0),
+    Line("cross", [(7, 3), (7, 3)], ("int64",), lambda ns, a, b: ns.cross(a, b), 0),
+    Line("trace", [(7, 6)], INT, lambda ns, a: (ns.trace(a), ns.trace(a, 1)), 0),
+    Line("isin", [(7, 6), (9,)], INT, lambda ns, a, b: ns.isin(a, b), 0),
+    Line("argwhere", [(7, 6)], INT, lambda ns, a: (ns.argwhere(a > 5), ns.flatnonzero(a > 5)), 0),
+    Line("average", [(7, 6), (7,)], ("float64",), lambda ns, a, b: ns.average(a, axis=0, weights=abs(b) + 1), 8),
+    Line("isclose", AA, ("float64",), lambda ns, a, b: ns.isclose(a, b, rtol=0.5), 0),
+    Line("rot90", [(7, 6)], ANY, lambda ns, a: tuple(ns.rot90(a, k) for k in range(4)), 0),
+    Line("ptp", [(7, 6)], REAL, lambda ns, a: (ns.ptp(a), ns.ptp(a, axis=0)), 0),
+    Line("diff with more", [(7, 6)], REAL, lambda ns, a: ns.diff(a, axis=0, prepend=0, append=a), 1),
+    Line("round to decimals", A, ("float64", "complex64"), lambda ns, a: ns.round(a / 7, 2), 4, always),
+]
+
+TABLE = [*ELEMENTWISE, *REDUCTIONS, *ORDER, *MOVES, *PRODUCTS, *FFTS, *NANS, *COMPOSED]
+
+
+def some_nans(ns, a):
+    """NaN where an element is divisible by three."""
+    return a if a.dtype.kind in "iu" else ns.where(a.real // 1 % 3 == 0, np.nan, a)
 
 
 def stable_argsort(ns, a, axis):

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions that pass NaNs over, with NumPy's names and arguments, once for all kinds of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from ._tessera import result_type
+
+T = TypeVar("T")
+
+_Axes = int | Sequence[int] | None
+
+
+class NanReductions(Generic[T]):
+    """The functions of arrays of the class ``kind``; the module ``home`` has the others that they need."""
+
+    def __init__(self, home: Any, kind: type[T]) -> None:
+        self._home = home
+        self._kind = kind
+
+    def _known(self, x: Any, instead: complex) -> tuple[Any, Any]:
+        """The array with a number in place of its NaNs, and where they were: nothing where there can be none."""
+        x = x if isinstance(x, self._kind) else self._home.array(x)
+        if x.dtype.kind not in "fc":
+            return x, None
+        nan = self._home.isnan(x)
+        return self._home.where(nan, instead, x), nan
+
+    def nansum(self, x: Any, axis: _Axes = None, dtype: Any = None, keepdims: bool = False) -> T:
+        """The sum of what is not NaN.
+
+        >>> ts.nansum([1.0, ts.nan, 2.0]).item()
+        3.0
+        """
+        return self._home.sum(self._known(x, 0)[0], axis, dtype, keepdims=keepdims)
+
+    def nanprod(self, x: Any, axis: _Axes = None, dtype: Any = None, keepdims: bool = False) -> T:
+        """The product of what is not NaN.
+
+        >>> ts.nanprod([3.0, ts.nan, 2.0]).item()
+        6.0
+        """
+        return self._home.prod(self._known(x, 1)[0], axis, dtype, keepdims=keepdims)
+
+    def nancumsum(self, x: Any, axis: int | None = None, dtype: Any = None) -> T:
+        """Running sums of what is not NaN.
+
+        >>> ts.nancumsum([1.0, ts.nan, 2.0]).tolist()
+        [1.0, 1.0, 3.0]
+        """
+        return self._home.cumsum(self._known(x, 0)[0], axis, dtype)
+
+    def nancumprod(self, x: Any, axis: int | None = None, dtype: Any = None) -> T:
+        """Running products of what is not NaN.
+
+        >>> ts.nancumprod([3.0, ts.nan, 2.0]).tolist()
+        [3.0, 3.0, 6.0]
+        """
+        return self._home.cumprod(self._known(x, 1)[0], axis, dtype)
+
+    def nanmax(self, x: Any, axis: _Axes = None, keepdims: bool = False) -> T:
+        """The largest of what is not NaN; NaN where there is nothing else.
+
+        >>> ts.nanmax([1.0, ts.nan, 2.0]).item()
+        2.0
+        """
+        return self._extremum(self._home.max, x, -1, axis, keepdims)
+
+    def nanmin(self, x: Any, axis: _Axes = None, keepdims: bool = False) -> T:
+        """The smallest of what is not NaN; NaN where there is nothing else.
+
+        >>> ts.nanmin([1.0, ts.nan, 2.0]).item()
+        1.0
+        """
+        return self._extremum(self._home.min, x, 1, axis, keepdims)
+
+    def _extremum(self, reduce: Any, x: Any, sign: int, axis: _Axes, keepdims: bool) -> T:
+        known, nan = self._known(x, self._infinity(x, sign))
+        found = reduce(known, axis, keepdims=keepdims)
+        if nan is None:
+            return found
+        return self._home.where(self._home.all(nan, axis, keepdims=keepdims), float("nan"), found)
+
+    def _infinity(self, x: Any, sign: int) -> complex:
+        infinity = sign * float("inf")
+        return complex(infinity, infinity) if getattr(getattr(x, "dtype", None), "kind", "f") == "c" else infinity
+
+    def nanargmax(self, x: Any, axis: int | None = None, keepdims: bool = False) -> T:
+        """Where the largest of what is not NaN is; a ValueError where there is nothing else.
+
+        >>> ts.nanargmax([1.0, ts.nan, 2.0]).item()
+        2
+        """
+        return self._position(self._home.argmax, x, -1, axis, keepdims)
+
+    def nanargmin(self, x: Any, axis: int | None = None, keepdims: bool = False) -> T:
+        """Where the smallest of what is not NaN is; a ValueError where there is nothing else.
+
+        >>> ts.nanargmin([ts.nan, 1.0, 2.0]).item()
+        1
+        """
+        return self._position(self._home.argmin, x, 1, axis, keepdims)
+
+    def _position(self, reduce: Any, x: Any, sign: int, axis: int | None, keepdims: bool) -> T:
+        known, nan = self._known(x, self._infinity(x, sign))
+        if nan is not None and bool(self._home.any(self._home.all(nan, axis))):
+            raise ValueError("All-NaN slice encountered")
+        return reduce(known, axis, keepdims=keepdims)
+
+    def nanmean(self, x: Any, axis: _Axes = None, dtype: Any = None, keepdims: bool = False) -> T:
+        """The mean of what is not NaN; NaN where there is nothing else.
+
+        >>> ts.nanmean([1.0, ts.nan, 2.0]).item()
+        1.5
+        """
+        known, nan = self._known(x, 0)
+        if nan is None:
+            return self._home.mean(known, axis, dtype, keepdims=keepdims)
+        total = self._home.sum(known, axis, dtype, keepdims=keepdims)
+        return (total / self._count(nan, axis, keepdims)).astype(total.dtype)
+
+    def _count(self, nan: Any, axis: _Axes, keepdims: bool) -> Any:
+        return self._home.sum(~nan, axis, keepdims=keepdims)
+
+    def nanvar(self, x: Any, axis: _Axes = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> T:
+        """The variance of what is not NaN; NaN where there are ``ddof`` numbers or fewer.
+
+        >>> ts.nanvar([1.0, ts.nan, 5.0]).item()
+        4.0
+        """
+        known, nan = self._known(x, 0)
+        if nan is None:
+            return self._home.var(known, axis, dtype, ddof=ddof, keepdims=keepdims)
+        known = known if dtype is None else known.astype(dtype)
+        apart = self._home.abs(known - self.nanmean(x, axis, dtype, True))
+        squares = self._home.sum(self._home.where(nan, 0, apart * apart), axis, keepdims=keepdims)
+        free = self._count(nan, axis, keepdims) - ddof
+        return self._home.where(free > 0, squares / free, float("nan")).astype(squares.dtype)
+
+    def nanstd(self, x: Any, axis: _Axes = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> T:
+        """The standard deviation of what is not NaN.
+
+        >>> ts.nanstd([1.0, ts.nan, 5.0]).item()
+        2.0
+        """
+        return self._home.sqrt(self.nanvar(x, axis, dtype, ddof, keepdims))
+
+    def nanmedian(self, x: Any, axis: int | None = None, keepdims: bool = False) -> T:
+        """The middle of what is not NaN; NaN where there is nothing else.
+
+        >>> ts.nanmedian([7.0, ts.nan, 1.0, 2.0]).item()
+        2.0
+        """
+        return self.nanquantile(x, 0.5, axis, keepdims)
+
+    def nanpercentile(self, x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> T:
+        """Quantiles of what is not NaN, counted from 0 to 100.
+
+        >>> ts.nanpercentile([0.0, ts.nan, 1.0, 2.0], 50).item()
+        1.0
+        """
+        q = [v / 100 for v in q] if isinstance(q, (list, tuple)) else q / 100
+        return self.nanquantile(x, q, axis, keepdims)
+
+    def nanquantile(self, x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> T:
+        """What a share q (0 to 1) of what is not NaN lies below; NaN where there is nothing else. ``q`` is a number or
+        numbers in a list or an array of one axis, the same on every rank.
+
+        >>> ts.nanquantile([0.0, ts.nan, 1.0, 2.0], [0.5, 1.0]).tolist()
+        [1.0, 2.0]
+        """
+        known, nan = self._known(x, float("inf"))
+        if nan is None:
+            return self._home.quantile(known, q, axis, keepdims)
+        shape = [1] * known.ndim
+        if axis is None:
+            known, nan = known.ravel(), nan.ravel()
+        else:
+            shape = list(known.shape)
+            shape[axis] = 1
+        if hasattr(q, "__len__"):  # a number adapts to the array, several have a dtype of their own
+            known = known.astype(result_type(known.dtype, getattr(getattr(q, "dtype", None), "name", "float64")))
+        along = 0 if axis is None else axis
+        lines, many = self._home.sort(known, along), self._count(nan, along, True)
+        found = [self._at(lines, many, float(share), along) for share in (q if hasattr(q, "__len__") else [q])]
+        found = [self._home.reshape(f, shape) if keepdims else self._home.squeeze(f, along) for f in found]
+        return self._home.stack(found) if hasattr(q, "__len__") else found[0]
+
+    def _at(self, lines: Any, many: Any, share: float, along: int) -> Any:
+        """Numbers at a share of the first ``many`` of sorted lines."""
+        if not 0 <= share <= 1:
+            raise ValueError("Quantiles must be in the range [0, 1]")
+        last = self._home.maximum(many - 1, 0)
+        place = last * share
+        low = self._home.floor(place).astype("int64")
+        below = self._home.take_along_axis(lines, low, along)
+        above = self._home.take_along_axis(lines, self._home.minimum(low + 1, last), along)
+        weight = (place - low).astype(lines.dtype)
+        step = self._home.where(above == below, 0, above - below)  # infinities have no difference
+        found = self._home.where(weight < 0.5, below + step * weight, above - step * (1 - weight))
+        return self._home.where(many > 0, found, float("nan"))
