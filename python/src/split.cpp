@@ -110,6 +110,9 @@ nb::object array_of_places(const DeviceMatrix& m) {
 
 std::vector<BatchSpec> specs_from(nb::handle h) {
   if (nb::isinstance<BatchSpec>(h)) return {nb::cast<BatchSpec>(h)};
+  require<DTypeError>(nb::isinstance<nb::iterable>(h) && !nb::isinstance<nb::dict>(h),
+                      "create_batched_linop: expected a BatchSpec or a list of them, got ",
+                      Py_TYPE(h.ptr())->tp_name);
   std::vector<BatchSpec> specs;
   for (nb::handle item : nb::borrow(h)) {
     require<DTypeError>(nb::isinstance<BatchSpec>(item),

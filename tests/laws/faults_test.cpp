@@ -99,6 +99,7 @@ class Faults : public ::testing::TestWithParam<std::size_t> {
     if (dims.empty() || bound_to_devices(s.op)) return all;
     const Array x = Subject(s, DType::c64, cpu).random_input(17), y = s.op(x);
     for (int k = 0; k < batch_patterns; ++k) {
+      if (!in_share(s, k)) continue;
       const Device base = k % 2 ? Device{Kind::sim, 0} : cpu;
       all.push_back({s, batch_pattern(dims, k, Kind::sim, base), x.to(base), y});
     }

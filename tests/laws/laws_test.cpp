@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "samples.hpp"
 #include "support/support.hpp"
+#include "tessera/testing/subject.hpp"
 
 namespace tessera::laws {
 namespace {
@@ -17,6 +19,8 @@ struct Case {
   Device device;
   std::size_t index;
 };
+// GoogleTest would print the bytes of each of tens of thousands.
+void PrintTo(const Case& c, std::ostream* out) { *out << c.law->name << " of sample " << c.index; }
 
 class Laws : public ::testing::TestWithParam<Case> {};
 
@@ -97,6 +101,20 @@ TEST(LawsThemselves, FindWrongOperators) {
     const std::vector<std::string> names = broken(fault);
     EXPECT_NE(std::find(names.begin(), names.end(), law), names.end()) << law;
   }
+}
+
+// EverySpecEqualsTheWhole leaves out numbers of devices where a dim makes more than twelve tiles.
+TEST(LawsThemselves, EveryOperatorHasASmallSample) {
+  std::map<std::string, i64> smallest;  // longest dim of the smallest sample, by operator
+  for (const Sample& s : all_samples(DType::c64, cpu)) {
+    i64 longest = 1;
+    for (const Sized& d : sized_dims(s.op, s.input))
+      if (!contains(s.unsplittable, d.dim)) longest = std::max(longest, d.size);
+    i64& known = smallest.try_emplace(std::string(s.op.kind()), longest).first->second;
+    known = std::min(known, longest);
+  }
+  EXPECT_GT(smallest.size(), 30u);
+  for (const auto& [kind, longest] : smallest) EXPECT_LE(longest, 12) << kind;
 }
 
 }  // namespace

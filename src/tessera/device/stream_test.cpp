@@ -378,6 +378,21 @@ TEST_F(SimTest, AWorkerMayLetGoOfStreamsAndMemory) {
   }
 }
 
+// Workers of streams that are gone serve new ones, which know nothing of what failed before.
+TEST_F(SimTest, ANewStreamHasNothingOfAnOldOne) {
+  for (int i = 0; i < 20; ++i) {
+    int seen = 0;
+    const Stream fresh(sim_at(0)), beside(sim_at(0));
+    EXPECT_FALSE(fresh.failed() || beside.failed());
+    fresh.launch(task([&](const Launch&) { ++seen; }), {});
+    fresh.sync();
+    EXPECT_EQ(seen, 1);
+    beside.launch(task([](const Launch&) { throw DeviceError("asked for"); }), {});
+    if (i % 2) EXPECT_THROW(beside.sync(), DeviceError);
+    if (i % 3) fresh.launch(task([&](const Launch&) { throw DeviceError("asked for"); }), {});
+  }
+}
+
 TEST_F(SimTest, RepeatedEventMeansTheNewestRecord) {
   Using<i64> delays(config().sim_delay_us, 20);
   Stream a(sim_at(0)), b(sim_at(1));

@@ -48,7 +48,7 @@ struct Whose {
     if (!rank) (void)p.local(batching);
     if (rank && !first) p.rank = rank->rank;
     require<CommError>(!rank || p.rank < rank->ranks, batching, ": '", p.str(), "' is on rank ",
-                       p.rank, ", and there are ", rank ? rank->ranks : 1, " ranks");
+                       p.rank, "; the number of ranks is ", rank ? rank->ranks : 1);
     if (here(p)) (void)compute_device(p.device);
     return p;
   }

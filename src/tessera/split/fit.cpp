@@ -306,11 +306,11 @@ class Search {
     std::vector<std::string> held, enough;
     for (const DeviceBytes& m : nearest.forecast.memory) {
       if (m.budget == 0 || m.total() <= m.budget) continue;
-      held.push_back(cat(m.device, " holds ", bytes_text(m.total()), " (", largest(nearest.way, m),
-                         "), its budget is ", bytes_text(m.budget)));
+      held.push_back(cat(m.device, " holds ", m.total(), " bytes (", largest(nearest.way, m),
+                         "), its budget is ", m.budget));
       enough.push_back(cat(m.total(), " bytes on ", m.device));
     }
-    throw OutOfMemory(cat(fitting, ": ", a_, " does not fit: with ", text_of(nearest.way), " ",
+    throw OutOfMemory(cat(fitting, ": ", a_, " does not fit: ", text_of(nearest.way), ": ",
                           join(held, ", "), "; the smallest budget that would do is ",
                           join(enough, " and ")));
   }

@@ -222,6 +222,7 @@ const std::vector<Law>& all_laws() {
       {"DenseMatrixOfTheAdjoint", dense_matrix_of_the_adjoint},
       {"PartsMakeTheWhole", parts_make_the_whole},
       {"BatchesEqualTheWhole", batches_equal_the_whole},
+      {"EverySpecEqualsTheWhole", every_spec_equals_the_whole},
       {"RewritingChangesNothingButTheWork", rewriting_changes_nothing_but_the_work},
       {"RenamingKeepsTheMap", renaming_keeps_the_map},
       {"InputsAreUntouched", inputs_are_untouched},

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operator cut into tiles over several devices is the operator: forward, adjoint and normal, for
 // tiles of 1, 2, 3, all but one and all elements along each dim, one to eight devices, one level
-// and two. Which sizes meet which devices follows a fixed pattern, so that each operator sees each
-// of them.
+// and two. EverySpecEqualsTheWhole takes every size with every number of devices. In
+// BatchesEqualTheWhole, which is cheap enough for slow devices, sanitizers and other dtypes, a
+// fixed pattern says which sizes meet which devices.
 #include <algorithm>
+#include <optional>
 
 #include "tessera/device/registry.hpp"
 #include "tessera/split/batched.hpp"
@@ -35,6 +37,8 @@ DeviceMatrix first_devices(Kind kind, int n) {
 
 struct Expected {
   Array x, ax, hy, nx;
+  explicit Expected(const Subject& s)
+      : x(s.random_input(16)), ax(s.A(x)), hy(s.A.H()(ax)), nx(s.A.N()(x)) {}
 };
 
 // Every byte that the arrays mean, once.
@@ -95,15 +99,25 @@ void check(Subject& s, const Expected& e, const std::vector<BatchSpec>& specs, D
   if (specs.size() == 1 && !specs.front().device_matrix.empty()) check_bytes(s, b, specs.front());
 }
 
-// Every dim in tiles of every size, over one to eight devices in turn.
-std::vector<BatchSpec> single_cuts(const std::vector<Sized>& dims, Kind kind) {
-  std::vector<BatchSpec> all;
-  for (const Sized& d : dims)
-    for (int k = 0; k < 5; ++k)
-      all.push_back({.batch_sizes = {{d.dim, chunk(d.size, k)}},
-                     .device_matrix = first_devices(kind, 1 + static_cast<int>(all.size() % 8)),
-                     .base_device = cpu});
+// The sizes of tiles along a dim that make different grids.
+std::vector<i64> chunks(i64 n) {
+  std::vector<i64> all;
+  for (int k = 0; k < 5; ++k)
+    if (std::find(all.begin(), all.end(), chunk(n, k)) == all.end()) all.push_back(chunk(n, k));
   return all;
+}
+
+// What the tiles of `size` elements along dim i are cut into: tiles along the next dim, of every
+// size in turn, every other time with devices of their own. Nothing where they stay as they are.
+std::optional<BatchSpec> second_level(const std::vector<Sized>& dims, std::size_t i, i64 size,
+                                      int turn, Kind kind) {
+  const bool alone = dims.size() == 1;
+  const Sized& d = dims[(i + 1) % dims.size()];
+  const i64 n = alone ? size : d.size, inner = n > 12 ? n - 1 : chunk(n, turn % 4);
+  if (inner >= n) return std::nullopt;
+  BatchSpec spec{.batch_sizes = {{d.dim, inner}}};
+  if (turn % 2) spec.device_matrix = {Place(cpu), Place(numbered(kind, 3))};
+  return spec;
 }
 
 void check_refusal(Subject& s, const Sized& d) {
@@ -115,6 +129,24 @@ void check_refusal(Subject& s, const Sized& d) {
     s.expect(text.find(cat("'", d.dim, "'")) != std::string::npos,
              "the error does not name the dim: ", text);
   }
+}
+
+void try_out(Subject& s, const Expected& e, const std::vector<BatchSpec>& specs, Device base) {
+  try {
+    check(s, e, specs, base);
+  } catch (const std::exception& error) {
+    s.expect(false, text_of(specs), ": ", error.what());
+  }
+}
+
+std::vector<Sized> cut_dims(const Subject& s) {
+  std::vector<Sized> dims = sized_dims(s.A, s.sample.input);
+  std::erase_if(dims, [&](const Sized& d) { return contains(s.sample.unsplittable, d.dim); });
+  return dims;
+}
+
+Kind kind_of_tiles(const Subject& s) {
+  return s.device.kind == Kind::cuda ? Kind::cuda : Kind::sim;
 }
 
 // Complex64 takes every pattern; real numbers and other devices a few, for what differs there.
@@ -158,31 +190,53 @@ std::string text_of(const std::vector<BatchSpec>& specs) {
 
 void batches_equal_the_whole(Subject& s) {
   if (s.dtype != DType::c64 && s.dtype != DType::f32) return;  // tiles do not look at numbers
-  std::vector<Sized> dims;
   for (const Sized& d : sized_dims(s.A, s.sample.input))
-    contains(s.sample.unsplittable, d.dim) ? check_refusal(s, d) : dims.push_back(d);
+    if (contains(s.sample.unsplittable, d.dim)) check_refusal(s, d);
+  const std::vector<Sized> dims = cut_dims(s);
   if (dims.empty()) return;
-  Expected e{.x = s.random_input(16), .ax = {}, .hy = {}, .nx = {}};
-  e.ax = s.A(e.x);
-  e.hy = s.A.H()(e.ax);
-  e.nx = s.A.N()(e.x);
+  const Expected e(s);
   const bool bound = bound_to_devices(s.A);
-  const Kind kind = s.device.kind == Kind::cuda ? Kind::cuda : Kind::sim;
-  auto try_out = [&](std::vector<BatchSpec> specs, Device base) {
+  const Kind kind = kind_of_tiles(s);
+  for (int k = 0; k < batch_patterns; ++k) {
+    if (!wanted(s, k) || !in_share(s.sample, k)) continue;
+    const Device base = bound ? s.A.device().value_or(cpu) : k % 2 ? Device{kind, 0} : cpu;
+    std::vector<BatchSpec> specs = batch_pattern(dims, k, kind, base);
     if (bound)
       for (BatchSpec& spec : specs) spec.device_matrix = {};
-    try {
-      check(s, e, specs, base);
-    } catch (const std::exception& error) {
-      s.expect(false, text_of(specs), ": ", error.what());
-    }
-  };
-  for (int k = 0; k < batch_patterns; ++k) {
-    const Device base = bound ? s.A.device().value_or(cpu) : k % 2 ? Device{kind, 0} : cpu;
-    if (wanted(s, k)) try_out(batch_pattern(dims, k, kind, base), base);
+    try_out(s, e, specs, base);
   }
-  if (s.dtype == DType::c64 && s.device == cpu && !bound && dims.size() > 1)
-    for (const BatchSpec& spec : single_cuts(dims, kind)) try_out({spec}, cpu);
+}
+
+// Of samples along whose dims there are many tiles the first and the last number of devices will
+// do: every operator has small ones besides.
+void every_spec_equals_the_whole(Subject& s) {
+  constexpr int many = 12;
+  const std::vector<Sized> dims = cut_dims(s);
+  if (s.dtype != DType::c64 || s.device != cpu || dims.empty() || bound_to_devices(s.A)) return;
+  const Expected e(s);
+  const Kind kind = kind_of_tiles(s);
+  int turn = 0;
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    for (const i64 size : chunks(dims[i].size)) {
+      const int tiles = static_cast<int>((dims[i].size + size - 1) / size);
+      BatchSpec spec{.batch_sizes = {{dims[i].dim, size}}, .base_device = cpu};
+      DeviceMatrix seen;
+      for (int n = 1; n <= 8; ++n) {
+        spec.device_matrix = first_devices(kind, n);
+        const DeviceMatrix where = spec.broadcast_device_matrix(s.A, s.sample.input);
+        // Devices beyond the last tile have none: the same tiles on the same devices again.
+        if (n > tiles) {
+          s.expect(where.places == seen.places, spec.str(), ": other devices than with ", tiles);
+          continue;
+        }
+        seen = where;
+        ++turn;
+        if ((tiles > many && n % 7 != 1) || !in_share(s.sample, turn)) continue;
+        try_out(s, e, {spec}, cpu);
+        if (const auto inner = second_level(dims, i, size, turn, kind); inner && tiles <= many)
+          try_out(s, e, {spec, *inner}, cpu);
+      }
+    }
 }
 
 }  // namespace tessera::laws

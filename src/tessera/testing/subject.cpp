@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 
 #include "tessera/tessera.hpp"
 
@@ -41,6 +43,15 @@ Array awkward(const Array& x) {
   }
   v.copy_from(x);
   return v;
+}
+
+bool in_share(const Sample& sample, int number) {
+  static const std::size_t share = [] {
+    const char* text = std::getenv("TESSERA_TEST_SHARE");
+    const int n = text ? std::atoi(text) : 1;
+    return static_cast<std::size_t>(n > 1 ? n : 1);
+  }();
+  return (std::hash<std::string>{}(sample.label) + static_cast<std::size_t>(number)) % share == 0;
 }
 
 Array Subject::random_input(std::uint64_t seed) const {

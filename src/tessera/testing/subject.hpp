@@ -20,10 +20,16 @@ struct Sized {
 };
 std::vector<Sized> sized_dims(const NamedLinop& a, const Shape& input);
 
+// Whether this one of the many cases of an operator is wanted: one in TESSERA_TEST_SHARE, others
+// for other operators; all where that is not set. Sanitizers, under which everything takes ten
+// times as long, take a part of what is checked without them.
+bool in_share(const Sample& sample, int number);
+
 // laws_split.cpp
 void parts_make_the_whole(Subject& s);
 // laws_batched.cpp
 void batches_equal_the_whole(Subject& s);
+void every_spec_equals_the_whole(Subject& s);
 // The ways in which an operator is cut over devices of a kind: tiles of 1, 2, 3, all but one and
 // all elements, one to eight devices, one level and two.
 constexpr int batch_patterns = 8;

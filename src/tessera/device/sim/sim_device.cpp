@@ -103,7 +103,7 @@ void* SimDevice::make_stream(int index) {
 }
 
 void SimDevice::drop_stream(int, void* stream) noexcept {
-  as_stream(stream).stop();
+  as_stream(stream).give_up();
   delete static_cast<StreamRef*>(stream);
 }
 

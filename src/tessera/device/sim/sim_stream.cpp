@@ -106,13 +106,23 @@ bool SimEvent::done() {
 SimStream::SimStream(SimUnit& unit)
     : unit_(unit), generation_(fork_generation()), ring_(static_cast<std::size_t>(capacity)) {}
 
+// To start a thread takes longer than most of what is asked of a stream, far longer under a
+// sanitizer, and every run has streams of its own.
 std::shared_ptr<SimStream> SimStream::start(SimUnit& unit) {
-  auto stream = std::make_shared<SimStream>(unit);
+  std::shared_ptr<SimStream> stream;
   {
     std::lock_guard lock(unit.mutex);
+    while (!stream && !unit.idle.empty()) {
+      stream = std::move(unit.idle.back());
+      unit.idle.pop_back();
+      if (stream->generation_ != forks.load(std::memory_order_relaxed)) stream = nullptr;
+    }
+    if (stream) return stream;
+    stream = std::make_shared<SimStream>(unit);
+    std::erase_if(unit.streams, [](const auto& s) { return s.expired(); });
     unit.streams.push_back(stream);
   }
-  // Detached: the worker shares ownership and ends after stop(); home streams never stop.
+  // Detached: the worker shares ownership and ends after give_up(); home streams never do.
   std::thread([stream] { stream->work(); }).detach();
   return stream;
 }
@@ -175,7 +185,19 @@ bool SimStream::failed() noexcept {
   return failure_ != nullptr;
 }
 
-void SimStream::stop() {
+bool SimStream::rests() {
+  std::lock_guard lock(mutex_);
+  return completed_ == enqueued_ && !failure_ && !capture_;
+}
+
+void SimStream::give_up() noexcept {
+  if (rests() && !on_worker()) {
+    std::lock_guard lock(unit_.mutex);
+    if (unit_.idle.size() < kept_idle) {
+      unit_.idle.push_back(shared_from_this());
+      return;
+    }
+  }
   std::lock_guard lock(mutex_);
   stop_ = true;
   filled_.notify_all();

@@ -31,6 +31,7 @@ struct SimUnit {
   std::atomic<i64> used{0};
   std::mutex mutex;
   std::vector<std::weak_ptr<SimStream>> streams;
+  std::vector<std::shared_ptr<SimStream>> idle;  // whose owners are gone: start() gives them again
 
   std::string name() const;
   void check_alive() const;  // DeviceError when the device is lost
@@ -75,6 +76,7 @@ struct SimGraph {
 
 class SimStream : public std::enable_shared_from_this<SimStream> {
  public:
+  // One with a worker: a stream of an earlier owner that had nothing left to do, or a new one.
   static std::shared_ptr<SimStream> start(SimUnit& unit);
   explicit SimStream(SimUnit& unit);
   void set_native(const void* handle) { native_ = handle; }  // before anything is pushed
@@ -87,13 +89,15 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   void drain() noexcept;
   void clear_failure();
   bool failed() noexcept;
-  void stop();
+  void give_up() noexcept;  // by its owner: the worker ends what was asked of it
   void begin_capture();
   std::shared_ptr<const SimGraph> end_capture();
 
  private:
   static constexpr i64 capacity = 256;
+  static constexpr std::size_t kept_idle = 16;  // of a device
   bool on_worker() const;
+  bool rests();  // nothing was asked that has not ended, and nothing went wrong
   void check_usable() const;
   void work();
   bool pop(SimOp& op);
