@@ -531,7 +531,6 @@ def cond(a: Any, p: Any = None) -> Array:
 _matrices: Matrices[Array] = Matrices(_local, Array, inverse)
 cross = _matrices.cross
 diagonal = _matrices.diagonal
-matrix_power = _matrices.matrix_power
 matrix_transpose = _matrices.matrix_transpose
 outer = _matrices.outer
 tensordot = _matrices.tensordot

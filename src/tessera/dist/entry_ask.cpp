@@ -210,6 +210,25 @@ const DNDarray* lone_array(const NormalKey& key) {
 std::string asked_of(const DNDarray& x) { return cat("asked of ", join(x.part().starts())); }
 std::string told_to(const DNDarray& x) { return cat("told to ", join(x.part().starts())); }
 
+// What several distributed arrays asked for together, each remembers by its place in the key: where
+// all of them remember the same, they are the same arrays, and unchanged.
+std::string asked_together(const DNDarray& x, const NormalKey& key, std::size_t place) {
+  Shape extents;
+  for (const i64 axis : key.plan.axes) extents.push_back(x.shape(axis));
+  return cat(asked_of(x), " along ", *x.split(), " by arrays on axes ", key.plan.axes, " of ",
+             extents, ", array ", place);
+}
+bool all_spread(const NormalKey& key) {
+  return std::all_of(key.spread.begin(), key.spread.end(),
+                     [](const DNDarray& a) { return bool(a); });
+}
+std::shared_ptr<const void> asked_before(const DNDarray& x, const NormalKey& key) {
+  const auto first = key.spread[0].recall(asked_together(x, key, 0));
+  for (std::size_t a = 1; a < key.spread.size(); ++a)
+    if (key.spread[a].recall(asked_together(x, key, a)) != first) return nullptr;
+  return first;
+}
+
 // The positions of a lone array as a set; those of other ranks are told to them.
 Told tell_set(const EntryRows& rows, const NormalKey& key) {
   const DNDarray& x = rows.array();
@@ -250,10 +269,16 @@ std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& 
       return std::static_pointer_cast<const Fetch>(known);
     told = alone->recall(told_to(x));
   }
+  const bool together = !alone && all_spread(key);
+  if (together)
+    if (const auto known = asked_before(x, key))
+      return std::static_pointer_cast<const Fetch>(known);
   const Question question(rows, key, lead_axis, part);
   auto fetch =
       std::make_shared<const Fetch>(ask(rows, key, question, static_cast<const Told*>(told.get())));
   if (alone) alone->remember(asked_of(x), fetch);
+  for (std::size_t a = 0; together && a < key.spread.size(); ++a)
+    key.spread[a].remember(asked_together(x, key, a), fetch);
   return fetch;
 }
 

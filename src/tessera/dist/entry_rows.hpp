@@ -57,7 +57,7 @@ Array fetch_rows(const EntryRows& rows, const Fetch& fetch);
 
 // Tells the owners which ids the entries of this rank want (collective). The positions along
 // `lead_axis` are dealt out by `part`; IndexError on all ranks where any is out of bounds. A key of
-// one distributed array remembers the answer: the same key on an array that is dealt out alike
+// distributed arrays alone remembers the answer: the same key on an array that is dealt out alike
 // sends nothing the next time.
 std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
                                         const Partition& part);

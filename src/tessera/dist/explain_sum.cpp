@@ -115,9 +115,14 @@ void explain_masks(Explanation& e, const Foreseen& f) {
 
 void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k) {
   if (!k.any_spread() || count_of(k.plan.lead) == 0) return;
-  for (std::size_t a = 0; a < k.spread.size(); ++a)
-    if (k.spread[a]) gather_positions(e, k.spread[a], x.shape(k.plan.axes[static_cast<i64>(a)]));
-  if (!all_ranges_known(k)) tell_all(e, 1);
+  bool asks = false;
+  for (std::size_t a = 0; a < k.spread.size(); ++a) {
+    const i64 size = x.shape(k.plan.axes[static_cast<i64>(a)]);
+    if (!k.spread[a] || known_whole(k.spread[a], size)) continue;
+    gather_positions(e, k.spread[a], size);
+    asks = true;
+  }
+  if (asks && !all_ranges_known(k)) tell_all(e, 1);
 }
 
 Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked,

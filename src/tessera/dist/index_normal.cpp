@@ -100,6 +100,10 @@ bool do_not_broadcast(const IndexError& e) {
   return std::string_view(e.what()).starts_with("shape mismatch");
 }
 
+// A distributed key remembers all of itself, as it travels, while that is not much.
+constexpr i64 most_remembered = i64{4} << 20;
+std::string whole_within(i64 size) { return cat("whole within ", size); }
+
 // Masks collapse into the last axis; distributed positions keep theirs; those that all ranks know
 // are dealt out along their last axis that is longer than 1.
 i64 lands_on(const Shape& lead, const Array& a, const DNDarray& spread, bool mask) {
@@ -281,21 +285,38 @@ void throw_first_problem(const DNDarray& x, const NormalKey& key) {
   throw IndexError("an index array holds positions that are out of bounds");
 }
 
+bool known_whole(const DNDarray& positions, i64 size) {
+  return positions.recall(whole_within(size)) != nullptr;
+}
+
 NormalKey gathered(const DNDarray& x, const NormalKey& key) {
   NormalKey k = key;
   const bool looked_at = count_of(k.plan.lead) > 0, known = all_ranges_known(key);
   if (known && !within_ranges(x, key)) throw_first_problem(x, key);
   std::string problem;
+  std::vector<std::pair<std::size_t, Array>> asked;  // what was not known yet
   for (std::size_t a = 0; a < k.spread.size(); ++a) {
     if (!k.spread[a]) continue;
-    const i64 axis = k.plan.axes[static_cast<i64>(a)];
-    k.plan.arrays[a] =
-        looked_at
-            ? narrowed(k.spread[a], axis, x.shape(axis), problem).gathered().astype(DType::i64)
-            : zeros(k.spread[a].shape(), DType::i64);
+    const i64 axis = k.plan.axes[static_cast<i64>(a)], size = x.shape(axis);
     k.spread[a] = {};
+    if (!looked_at) {
+      k.plan.arrays[a] = zeros(key.spread[a].shape(), DType::i64);
+      continue;
+    }
+    auto whole = std::static_pointer_cast<const Array>(key.spread[a].recall(whole_within(size)));
+    if (!whole) {
+      whole =
+          std::make_shared<const Array>(narrowed(key.spread[a], axis, size, problem).gathered());
+      asked.emplace_back(a, *whole);
+    }
+    k.plan.arrays[a] = whole->astype(DType::i64);
   }
-  if (looked_at && !known && !x.comm().first_problem(problem).empty()) throw_first_problem(x, key);
+  if (!asked.empty() && !known && !x.comm().first_problem(problem).empty())
+    throw_first_problem(x, key);
+  for (const auto& [a, whole] : asked)
+    if (whole.bytes() <= most_remembered)
+      key.spread[a].remember(whole_within(x.shape(k.plan.axes[static_cast<i64>(a)])),
+                             std::make_shared<const Array>(whole));
   return k;
 }
 

@@ -87,6 +87,9 @@ Array own_checked(const DNDarray& positions, i64 axis, i64 size, std::string& pr
 // The same as they travel, in the narrowest type.
 DNDarray narrowed(const DNDarray& positions, i64 axis, i64 size, std::string& problem);
 DType type_of_positions(i64 size);  // the narrowest
+// Whether positions remember all of themselves, checked against an axis of this size: then every
+// rank has them without a message.
+bool known_whole(const DNDarray& positions, i64 size);
 // After some rank had a problem: looks at all arrays again, in NumPy's order, and throws on all
 // ranks (collective).
 [[noreturn]] void throw_first_problem(const DNDarray& x, const NormalKey& key);

@@ -25,10 +25,10 @@ Numbers numbered(const DNDarray& things) {
   return {u.inverse, u.values.size()};
 }
 
-class Rows {
+class SliceRows {
  public:
   // One row per slice, on one rank each.
-  Rows(const DNDarray& x, i64 axis) : slices_(moveaxis(x, {axis}, {0})) {
+  SliceRows(const DNDarray& x, i64 axis) : slices_(moveaxis(x, {axis}, {0})) {
     if (slices_.split()) slices_ = slices_.resplit(0);
     const Array& local = slices_.local();
     n_ = slices_.shape(0);
@@ -104,7 +104,7 @@ class Rows {
 Unique unique(const DNDarray& x, i64 axis, const UniqueParts& parts) {
   const i64 along = normalize_axis(axis, x.ndim(), "");
   if (x.ndim() == 1) return unique(x, parts);
-  const Rows rows(x, along);
+  const SliceRows rows(x, along);
   const Numbers numbers = rows.numbers();
   Unique u = unique(numbers.of_each, {.index = true, .inverse = false, .counts = parts.counts});
   u.values = moveaxis(take(rows.slices(), u.index, 0), {0}, {along});

@@ -118,6 +118,49 @@ def test_the_same_key_again_sends_no_indices(slate):
         assert sent.bytes <= data, f"{sent.bytes} bytes, the data alone are {data}"
 
 
+def test_the_same_keys_of_several_arrays_again_send_no_indices(slate):
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(size=(90, 7)), rng.normal(size=(90, 7))
+    rows, columns = rng.integers(0, 90, 40), rng.integers(-7, 7, 40)
+    x, y, r, c = deal(a, 0), deal(b, 0), deal(rows, 0), deal(columns, 0)
+    owner = np.repeat(np.arange(P), even(90, P))
+    asker = np.repeat(np.arange(P), even(40, P))
+    wanted = {(q, int(i), int(j) % 7) for q, i, j in zip(asker, rows, columns, strict=True) if owner[i] != q}
+    check(x[r, c], a[rows, columns], 0)
+    for array, numbers in ((x, a), (y, b)):
+        with Counted(slate) as sent:
+            result = array[r, c]
+        check(result, numbers[rows, columns], 0)
+        assert sent.bytes == 8 * len(wanted), f"{sent.bytes} bytes, the data alone are {8 * len(wanted)}"
+    swapped = rng.integers(0, 7, 40)
+    s = deal(swapped, 0)
+    check(x[s, c], a[swapped, columns], 0)  # other arrays in the same places are other keys
+    check(x[s, s], a[swapped, swapped], 0)
+    c[:] = 3
+    check(x[r, c], a[rows, 3], 0)  # and so are those that were written to
+
+
+def test_the_same_key_beside_the_split_is_told_once(slate):
+    a = np.random.default_rng(6).normal(size=(30, 300))
+    columns = np.random.default_rng(7).integers(-300, 300, 50)
+    x, y, key = deal(a, 0), deal(2 * a, 0), deal(columns, 0)
+    check(x[:, key], a[:, columns], 0)
+    for array, numbers in ((x, a), (y, 2 * a)):
+        told = array.explain((slice(None), key))
+        with Counted(slate) as sent:
+            result = array[:, key]
+            array[:, key] = 0
+        check(result, numbers[:, columns], 0)
+        assert sent.bytes == 0 and told.exact and told.messages == 0
+    key[0] = 5
+    columns[0] = 5
+    x = deal(a, 0)
+    check(x[:, key], a[:, columns], 0)
+    for bad in (deal(np.array([1, 299, 300]), 0), deal(np.array([-301]), 0)):
+        for _ in range(2):
+            assert outcome(lambda bad=bad: x[:, bad])[1] is ts.IndexError
+
+
 def test_float32_arrays_beyond_24_bits_take_exact_indices():
     n = 2**24 + 64
     x = ts.dist.zeros((n,), dtype="float32", split=0)
