@@ -27,7 +27,11 @@ std::vector<Sample> samples<Interpolate>(DType, Device d) {
   const SpreadKernel bessel{.width = {4.0}, .beta = 6.5};
   return {{"line", Interpolate(places({9, 1}, d, 1, -1, 12), {11}), {11}, dims("Nx")},
           {"one point", Interpolate(places({1}, d, 2, 0, 5), {5}, dims("C")), {2, 5}, dims("Nx")},
-          {"grid of one", Interpolate(places({3, 1}, d, 3, 0, 1), {1}), {2, 1}, dims("Nx")},
+          {"grid of one",
+           Interpolate(places({3, 1}, d, 3, 0, 1), {1}, dims("..."), dims("K"), dims("Nx"),
+                       {.width = {1.0}}),
+           {2, 1},
+           dims("Nx")},
           {"plane of coils",
            Interpolate(places({3, 5, 2}, d, 4, 0, 7), {7, 6}, dims("C"), dims("RK"), dims("XY"),
                        bessel),

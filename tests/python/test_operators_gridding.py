@@ -149,8 +149,8 @@ class TestInterpolate:
         check(part(x), A(x).numpy()[:, :, 0:4, 2:3], tol=1e-12)
         with pytest.raises(ts.SplitError, match="Interpolate.*'Ny'"):
             A.split({"Ny": slice(0, 2)})
-        assert ts.Interpolate([[0.5]], (3,)).oshape == ("...", "K")
-        assert ts.Interpolate([0.5], (3,)).oshape == ("...",)
+        assert ts.Interpolate([[0.5]], (5,)).oshape == ("...", "K")
+        assert ts.Interpolate([0.5], (5,)).oshape == ("...",)
 
     def test_containers_keep_the_adjoint_when_split(self, rng):  # case 109
         A = ts.Interpolate(rng.uniform(0, 9, (7, 1)), (9,), (), ("K",), ("X",))
@@ -181,6 +181,11 @@ class TestInterpolate:
             (dict(width=(2.0, 2.0, 2.0)), ValueError, "3 widths for 2 axes"),
             (dict(width=0), ValueError, "width 0"),
             (dict(width=float("nan")), ValueError, "width"),
+            (
+                dict(width=(4.0, 5.5)),
+                ValueError,
+                "width 5.5 is larger than the grid along dim 'Ny', which has 5 points",
+            ),
             (dict(kernel="gauss"), ValueError, "'kaiser_bessel' or 'spline', got 'gauss'"),
             (dict(norm=3), ValueError, "norm 3"),
             (dict(pad_mode="reflect"), ValueError, "'circular' or 'zero'"),
@@ -194,8 +199,8 @@ class TestInterpolate:
             (dict(grid_size=(2, 2, 2, 2), locs=np.zeros((1, 4))), ValueError, "one to three"),
             (dict(grid_shape=("X",)), ValueError, "names"),
             (dict(locs_batch_shape=("A", "B")), ValueError, "expected 1"),
-            (dict(locs_batch_shape=("Nx",)), ValueError, "'Nx' is named twice"),
-            (dict(batch_shape=("K",)), ValueError, "'K' is named twice"),
+            (dict(locs_batch_shape=("Nx",)), ValueError, "'Nx' appears twice"),
+            (dict(batch_shape=("K",)), ValueError, "'K' appears twice"),
         ],
     )
     def test_bad_input(self, change, error, text):
@@ -264,13 +269,13 @@ class TestSampling:
     @pytest.mark.parametrize(
         "make, error, text",
         [
-            (lambda: ts.Sampling(([8],), (8,)), ValueError, "index 8 is out of range for axis 0"),
-            (lambda: ts.Sampling(([0], [-1]), (8, 8)), ValueError, "index -1 is out of range for axis 1"),
+            (lambda: ts.Sampling(([8],), (8,)), ValueError, "index 8 is out of range for dim 'Nx'"),
+            (lambda: ts.Sampling(([0], [-1]), (8, 8)), ValueError, "index -1 is out of range for dim 'Ny'"),
             (lambda: ts.Sampling(([0],), (8, 8)), ValueError, "1 index arrays"),
             (lambda: ts.Sampling(([0.5],), (8,)), TypeError, "expected integers"),
             (lambda: ts.Sampling(([0],), (0,)), ValueError, "no point"),
             (lambda: ts.Sampling(([0],), (8,), ("A", "B")), ValueError, "names"),
-            (lambda: ts.Sampling(([0],), (8,), ("Nx",)), ValueError, "'Nx' is named twice"),
+            (lambda: ts.Sampling(([0],), (8,), ("Nx",)), ValueError, "'Nx' appears twice"),
             (lambda: ts.Sampling(([0],), (8,), None, ("X", "Y")), ValueError, "names"),
             (lambda: ts.Sampling(([[0, 1]], [[0], [1], [2]]), (8, 8), ("K",)), ValueError, "names"),
             (lambda: ts.Sampling.from_mask([1, 0]), TypeError, "expected bool"),
@@ -445,10 +450,10 @@ class TestNUFFT:
             (dict(apodize_weights=np.ones(8)), ValueError, "apodize_weights of shape"),
             (dict(grid_size=(8, 0)), ValueError, "not empty"),
             (dict(output_shape=("R", "K")), ValueError, "expected 1"),
-            (dict(output_shape=("Nx",)), ValueError, "'Nx' is named twice"),
+            (dict(output_shape=("Nx",)), ValueError, "'Nx' appears twice"),
             (dict(input_shape=("X",)), ValueError, "names"),
             (dict(input_kshape=("X",)), ValueError, "names"),
-            (dict(input_kshape=("K", "Ky")), ValueError, "'K' is named twice"),
+            (dict(input_kshape=("K", "Ky")), ValueError, "'K' appears twice"),
             (dict(toeplitz=True, toeplitz_oversamp=1.5), ValueError, "doubled"),
         ],
     )

@@ -66,7 +66,7 @@ class TestSparse:
             (lambda: ts.Sparse(([1.0], [0], [0, 2]), shape=(1, 3)), ValueError, "0 to 2; expected 0 to 1"),
             (lambda: ts.Sparse(([1.0], [0.5], [0, 1]), shape=(1, 3)), TypeError, "expected integers"),
             (lambda: ts.Sparse(np.eye(3), ("N", "M"), ("P",)), ValueError, "input"),
-            (lambda: ts.Sparse(np.eye(3), ("N",), ("N",)), ValueError, "'N' is named twice"),
+            (lambda: ts.Sparse(np.eye(3), ("N",), ("N",)), ValueError, "'N' appears twice"),
             (lambda: ts.Sparse(np.eye(3), ("...",)), ValueError, "without '...'"),
             (lambda: ts.Sparse(np.eye(3), output_size=(4,)), ValueError, "output"),
             (lambda: ts.Sparse(np.ones(3)), ValueError, "expected a matrix"),

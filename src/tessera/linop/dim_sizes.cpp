@@ -45,6 +45,20 @@ void check_distinct(std::string_view who, const Dims& dims) {
                         dims[i], "' appears twice in ", to_text(dims));
 }
 
+void check_renaming(std::string_view who, const NamedShape& names) {
+  check_distinct(who, names.ishape);
+  if (names.ishape == names.oshape) return;
+  check_distinct(who, names.oshape);
+  require<DimError>(iscompatible(names.ishape, names.oshape).matched, who, ": ", names.str(),
+                    " has different numbers of dims on its two sides");
+  if (names.ishape.size() != names.oshape.size()) return;
+  for (i64 i = 0; i < names.ishape.size(); ++i)
+    require<DimError>(names.ishape[i] == names.oshape[i] || names.ishape[i].is_wildcard() ||
+                          !contains(names.oshape, names.ishape[i]),
+                      who, ": in ", names.str(), " dim '", names.ishape[i],
+                      "' would name another axis; that is a Permute");
+}
+
 Dims mixed_output(std::string_view who, const Dims& ishape, const Dims& oshape, const Dims& mixed) {
   check_distinct(who, ishape);
   check_distinct(who, oshape);

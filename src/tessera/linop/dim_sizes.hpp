@@ -25,6 +25,9 @@ TESSERA_API void check_sizes(std::string_view who, const DimSizes& sizes, const 
 
 // DimError when a name appears twice, or "..." twice.
 TESSERA_API void check_distinct(std::string_view who, const Dims& dims);
+// For maps that change names alone: DimError when a name appears twice on a side, when the sides
+// have different numbers of dims, or when a name moves to another axis.
+TESSERA_API void check_renaming(std::string_view who, const NamedShape& names);
 // The output names of a map that mixes along `mixed` and passes the rest: where `oshape` is empty
 // or repeats the name of a mixed dim, the next unused name; so a name on both sides means point by
 // point. DimError when the two lists do not correspond, axis by axis.

@@ -21,11 +21,18 @@ Dims joined(const Dims& a, const Dims& b) {
 }
 
 void check_names(std::string_view who, std::initializer_list<const Dims*> lists) {
+  const auto all = [&] {
+    std::string text;
+    std::size_t i = 0;
+    for (const Dims* list : lists)
+      text += cat(i == 0 ? "" : i + 1 == lists.size() ? " and " : ", ", to_text(*list)), ++i;
+    return text;
+  };
   Dims seen;
   for (const Dims* list : lists)
     for (NamedDimension d : *list) {
-      if (d.is_wildcard()) continue;
-      require<DimError>(!contains(seen, d), who, ": dim '", d, "' is named twice");
+      if (contains(seen, d) && !(d == NamedDimension("()")))
+        throw DimError(cat(who, ": dim '", d, "' appears twice in ", all()));
       seen.push_back(d);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Names and dtypes that the operators between grids and points share: default names, checks, and
+// Names and dtypes that the operators on grids share: default names, checks, and
 // the dtype that their kernels work in.
 //   Dims d = numbered_dims("K", 2);   // (K, K1)
 
@@ -18,7 +18,7 @@ TESSERA_API DType working_dtype(DType t);
 TESSERA_API Dims numbered_dims(std::string_view word, i64 count);
 // One list after the other.
 Dims joined(const Dims& a, const Dims& b);
-// DimError unless every name but wildcards appears once among the lists.
+// DimError unless every name but "()" appears once among all the lists.
 TESSERA_API void check_names(std::string_view who, std::initializer_list<const Dims*> lists);
 
 }  // namespace tessera

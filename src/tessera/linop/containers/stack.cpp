@@ -11,6 +11,8 @@ namespace tessera {
 namespace {
 
 Dims with_dim(const Dims& dims, const StackDim& s) {
+  require<DimError>(!s.dim.is_wildcard(), "Stack: '", s.dim, "' cannot name a dim that joins ",
+                    to_text(dims), "; expected a name without wildcards");
   require<DimError>(!contains(dims, s.dim), "Stack: dim '", s.dim, "' is already one of ",
                     to_text(dims), "; use Concat along an existing dim");
   const i64 at = s.index < 0 ? s.index + dims.size() + 1 : s.index;

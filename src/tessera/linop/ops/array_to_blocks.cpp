@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/linop/grid_names.hpp"
 #include "tessera/linop/ops/identity.hpp"
 
 namespace tessera {
@@ -24,21 +25,14 @@ std::vector<i64> marked_places(std::string_view who, const Array& mask, const Sh
   return places;
 }
 
-void check_names(std::string_view who, const BlockGrid& s) {
+void check_block_names(std::string_view who, const BlockGrid& s) {
   const i64 rank = s.grid.size(), expected = s.masked ? rank + 1 : 2 * rank;
   require<DimError>(s.array.size() == rank && !has_ellipses(s.array), who, ": a grid of shape ",
                     s.grid, " needs ", rank, " names, got ", to_text(s.array));
   require<DimError>(s.blocks.size() == expected && !has_ellipses(s.blocks), who,
                     ": blocks of shape ", s.block, s.masked ? " with a mask" : "", " need ",
                     expected, " names, got ", to_text(s.blocks));
-  Dims seen;
-  for (const Dims* list : {&s.batch, &s.array, &s.blocks})
-    for (NamedDimension d : *list) {
-      require<DimError>(!contains(seen, d) || d.is_wildcard(), who, ": dim '", d,
-                        "' appears twice in ", to_text(s.batch), ", ", to_text(s.array), " and ",
-                        to_text(s.blocks));
-      seen.push_back(d);
-    }
+  check_names(who, {&s.batch, &s.array, &s.blocks});
 }
 
 Dims default_blocks(const Dims& array, bool masked) {
@@ -63,16 +57,17 @@ BlockGrid::BlockGrid(std::string_view who, Shape grid_size, Shape block_size, Sh
     : grid(std::move(grid_size)),
       block(std::move(block_size)),
       stride(strides.empty() ? Shape(grid.size(), 1) : std::move(strides)),
-      counts(block_counts(who, grid, block, stride)),
       masked(static_cast<bool>(mask)),
       batch(std::move(batch_shape)) {
-  if (masked) places = marked_places(who, mask, block);
   const bool named = array_shape && blocks_shape;
   require<DimError>(named || grid.size() <= 3, who, ": a grid of ", grid.size(),
                     " axes has no default names; give array_shape and blocks_shape");
   array = array_shape ? *array_shape : nd_shape(grid.size());
   blocks = blocks_shape ? *blocks_shape : default_blocks(nd_shape(grid.size()), masked);
-  check_names(who, *this);
+  check_block_names(who, *this);
+  const std::string names = cat(who, " between ", to_text(array), " and ", to_text(blocks));
+  counts = block_counts(names, grid, block, stride);
+  if (masked) places = marked_places(names, mask, block);
 }
 
 Shape BlockGrid::blocks_sizes() const {

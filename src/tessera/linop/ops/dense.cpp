@@ -72,7 +72,8 @@ Dense::Dense(Array w, Dims wshape, Dims ishape, Dims oshape, Dims broadcast, boo
   const std::string who = cat("Dense ", names.str(), " with weight ", to_text(weightshape));
   require<DimError>(weightshape.size() == weight.ndim() && !has_ellipses(weightshape), who,
                     ": the weight has shape ", weight.shape());
-  for (const Dims* side : {&weightshape, &names.ishape, &names.oshape}) check_distinct(who, *side);
+  for (const Dims* list : {&weightshape, &names.ishape, &names.oshape, &broadcast_dims})
+    check_distinct(who, *list);
   for (NamedDimension d : weightshape)
     require<DimError>(contains(names.ishape, d) || contains(names.oshape, d), who, ": dim '", d,
                       "' of the weight is in neither the input nor the output");

@@ -53,6 +53,7 @@ Diagonal::Diagonal(Array w, Dims ioshape, Dims broadcast)
                     to_text(names.ishape), ": the weight has shape ", weight.shape(),
                     ", more axes than there are dims");
   check_distinct(cat("Diagonal ", to_text(names.ishape)), names.ishape);
+  check_distinct(cat("Diagonal ", to_text(names.ishape), " broadcast"), broadcast_dims);
   for (NamedDimension d : broadcast_dims)
     require<DimError>(contains(names.ishape, d), "Diagonal ", to_text(names.ishape),
                       ": broadcast dim '", d, "' is not one of its dims");

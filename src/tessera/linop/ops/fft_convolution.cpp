@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/linop/grid_names.hpp"
 
 namespace tessera {
 
@@ -132,14 +133,7 @@ NamedShape ConvolutionNames::make(std::string_view who, const Array& kernel,
   for (const Dims* side : {&in, &out})
     require<DimError>(side->size() == rank && !has_ellipses(*side), who, ": a kernel of shape ",
                       kernel.shape(), " needs ", rank, " names for its grid, got ", to_text(*side));
-  Dims seen;
-  for (const Dims* list : {&batch_shape, &in, &out})
-    for (NamedDimension d : *list) {
-      require<DimError>(!contains(seen, d) || d.is_wildcard(), who, ": dim '", d,
-                        "' appears twice in ", to_text(batch_shape), ", ", to_text(in), " and ",
-                        to_text(out), "; the grid gets new names");
-      seen.push_back(d);
-    }
+  check_names(who, {&batch_shape, &in, &out});
   return NamedShape(batch_shape) + NamedShape(in, out);
 }
 

@@ -3,6 +3,7 @@
 // The map that changes nothing; with two lists of names it only renames.
 //   NamedLinop I = Identity();   Identity(dims("Nx"))
 
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
@@ -12,10 +13,10 @@ struct TESSERA_API Identity {
 
   static constexpr const char* kind = "Identity";
   Identity() = default;
-  explicit Identity(Dims ioshape) : names(std::move(ioshape)) {}
+  // DimError for a name twice on a side, sides of different lengths, or a name that moves.
+  explicit Identity(Dims ioshape) : names(std::move(ioshape)) { check_renaming(kind, names); }
   Identity(Dims ishape, Dims oshape) : names(std::move(ishape), std::move(oshape)) {
-    require<DimError>(iscompatible(names.ishape, names.oshape).matched, "Identity: ", names.str(),
-                      " has different numbers of dims on its two sides");
+    check_renaming(kind, names);
   }
   NamedShape shape() const { return names; }
   Shape output_shape(const Shape& input) const { return input; }

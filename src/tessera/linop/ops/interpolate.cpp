@@ -5,11 +5,16 @@
 
 namespace tessera {
 
-Interpolate::Interpolate(Array l, const Shape& grid_size, const Dims& batch_shape,
-                         const std::optional<Dims>& locs_batch_shape,
-                         const std::optional<Dims>& grid_shape, const SpreadKernel& kernel)
-    : locs(std::move(l)), points(make_grid_points(locs, grid_size, kernel, "Interpolate")) {
+namespace {
+
+NamedShape interpolate_names(const Array& locs, const Shape& grid_size, const Dims& batch_shape,
+                             const std::optional<Dims>& locs_batch_shape,
+                             const std::optional<Dims>& grid_shape) {
   const i64 axes = grid_size.size(), rank = locs.ndim() - 1;
+  require<ShapeError>(axes >= 1 && axes <= 3, "Interpolate: a grid of shape ", grid_size,
+                      "; expected one to three axes");
+  require<ShapeError>(rank >= 0, "Interpolate: locations of shape ", locs.shape(),
+                      "; expected (..., ", axes, ")");
   const Dims at = locs_batch_shape.value_or(numbered_dims("K", rank)),
              grid = grid_shape ? *grid_shape : nd_shape(axes);
   require<DimError>(grid.size() == axes && !has_ellipses(grid), "Interpolate: the grid of shape ",
@@ -17,7 +22,24 @@ Interpolate::Interpolate(Array l, const Shape& grid_size, const Dims& batch_shap
   require<DimError>(at.size() == rank && !has_ellipses(at), "Interpolate: locations of shape ",
                     locs.shape(), " have the names ", to_text(at), "; expected ", rank);
   check_names("Interpolate", {&batch_shape, &at, &grid});
-  names = NamedShape(batch_shape, batch_shape) + NamedShape(grid, at);
+  return NamedShape(batch_shape, batch_shape) + NamedShape(grid, at);
+}
+
+}  // namespace
+
+Interpolate::Interpolate(Array l, const Shape& grid_size, const Dims& batch_shape,
+                         const std::optional<Dims>& locs_batch_shape,
+                         const std::optional<Dims>& grid_shape, const SpreadKernel& kernel)
+    : locs(std::move(l)),
+      names(interpolate_names(locs, grid_size, batch_shape, locs_batch_shape, grid_shape)) {
+  const std::string who = cat("Interpolate ", names.str());
+  points = make_grid_points(locs, grid_size, kernel, who);
+  for (i64 a = 0; a < grid_size.size(); ++a)
+    require<ArgumentError>(points.kernel.width[a] <= static_cast<double>(grid_size[a]), who,
+                           ": a kernel of width ", points.kernel.width[a],
+                           " is larger than the grid along dim '",
+                           names.ishape[names.ishape.size() - grid_size.size() + a],
+                           "', which has ", grid_size[a], " points");
 }
 
 std::optional<i64> Interpolate::size(NamedDimension d) const {

@@ -13,13 +13,14 @@
 namespace tessera {
 
 struct TESSERA_API Interpolate {
-  Array locs;         // as given: (points..., axes)
-  GridPoints points;  // sorted
+  Array locs;  // as given: (points..., axes)
   NamedShape names;
+  GridPoints points;  // sorted
 
   static constexpr const char* kind = "Interpolate";
   // Default names: Nx, Ny, Nz for the grid and K, K1, ... for the axes of locs but the last.
-  // DimError for names that do not fit or repeat; what make_grid_points refuses.
+  // DimError for names that do not fit or repeat, ArgumentError for a kernel wider than the grid;
+  // what make_grid_points refuses.
   Interpolate(Array locs, const Shape& grid_size,
               const Dims& batch_shape = {NamedDimension::ellipses()},
               const std::optional<Dims>& locs_batch_shape = {},

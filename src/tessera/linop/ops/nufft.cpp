@@ -29,7 +29,8 @@ Dims fresh(const Dims& like, Dims& taken) {
   return d;
 }
 
-void check_arguments(const Array& locs, const Shape& grid, const NufftOptions& o) {
+// What the names are made from.
+void check_shapes(const Array& locs, const Shape& grid) {
   const i64 axes = grid.size();
   require<ShapeError>(axes >= 1 && axes <= 3 && count_of(grid) > 0, "NUFFT: an image of shape ",
                       grid, "; expected one to three axes that are not empty");
@@ -38,19 +39,34 @@ void check_arguments(const Array& locs, const Shape& grid, const NufftOptions& o
                       "; expected (..., ", axes, ")");
   require<DTypeError>(!is_complex(locs.dtype()) && locs.dtype() != DType::b1,
                       "NUFFT: locations of ", name(locs.dtype()), "; expected real numbers");
-  require<ArgumentError>(!o.toeplitz || o.toeplitz_oversamp >= 2, "NUFFT: toeplitz_oversamp ",
+}
+
+void check_options(std::string_view who, const Shape& grid, const NufftOptions& o) {
+  require<ArgumentError>(!(o.width > max_spread_width), who, ": width ", o.width,
+                         " is larger than ", max_spread_width, " points");
+  require<ArgumentError>(!o.toeplitz || o.toeplitz_oversamp >= 2, who, ": toeplitz_oversamp ",
                          o.toeplitz_oversamp, "; a Toeplitz kernel needs a grid at least doubled");
-  require<DTypeError>(!o.toeplitz_dtype || is_inexact(*o.toeplitz_dtype), "NUFFT: toeplitz_dtype ",
+  require<DTypeError>(!o.toeplitz_dtype || is_inexact(*o.toeplitz_dtype), who, ": toeplitz_dtype ",
                       name(o.toeplitz_dtype.value_or(DType::c64)),
                       "; expected a floating-point dtype");
   if (!o.apodize_weights) return;
-  require<ShapeError>(o.apodize_weights->shape() == grid, "NUFFT: apodize_weights of shape ",
+  require<ShapeError>(o.apodize_weights->shape() == grid, who, ": apodize_weights of shape ",
                       o.apodize_weights->shape(), " for an image of shape ", grid);
   const Array w = o.apodize_weights->to(cpu).astype(DType::c128).contiguous();
   for (i64 i = 0; i < w.size(); ++i)
     require<ArgumentError>(
-        std::isfinite(w.host<c128>()[i].re) && std::isfinite(w.host<c128>()[i].im),
-        "NUFFT: apodize_weights hold a number that is not finite");
+        std::isfinite(w.host<c128>()[i].re) && std::isfinite(w.host<c128>()[i].im), who,
+        ": apodize_weights hold a number that is not finite");
+}
+
+// Locations that are positions already.
+void check_positions(std::string_view who, const Array& locs, const Shape& padded) {
+  const Array at = locs.to(cpu).astype(DType::f64).contiguous();
+  for (i64 i = 0; i < at.size(); ++i)
+    require<ArgumentError>(
+        std::isfinite(at.host<double>()[i]) && std::abs(at.host<double>()[i]) < 1e15, who,
+        ": location ", i / padded.size(), " is ", at.host<double>()[i], " along axis ",
+        i % padded.size(), "; expected a position in a grid of shape ", padded);
 }
 
 // Sampling mode: the nearest point of the grid, which repeats.
@@ -58,11 +74,8 @@ Array nearest(const Array& at, const Shape& padded) {
   const Array from = at.to(cpu).astype(DType::f64).contiguous();
   const Array to = empty_dense(from.shape(), DType::i64);
   for (i64 i = 0; i < from.size(); ++i) {
-    const double v = from.host<double>()[i];
     const i64 n = padded[i % padded.size()];
-    require<ArgumentError>(std::isfinite(v) && std::abs(v) < 1e15, "NUFFT: location ",
-                           i / padded.size(), " is ", v, "; expected a position in the grid");
-    const i64 k = static_cast<i64>(std::nearbyint(v)) % n;
+    const i64 k = static_cast<i64>(std::nearbyint(from.host<double>()[i])) % n;
     to.host<i64>()[i] = k < 0 ? k + n : k;
   }
   return to.to(at.device());
@@ -71,8 +84,10 @@ Array nearest(const Array& at, const Shape& padded) {
 NamedLinop make_map(const NUFFT& a) {
   const NufftOptions& o = a.options;
   const Device where = a.locs.device();
-  const Shape padded = nufft::padded_size(a.grid_size, o.oversamp);
-  const Array at = o.do_prep_locs ? nufft::prepared_locs(a.locs, a.grid_size, padded) : a.locs;
+  const Shape padded = a.padded();
+  const std::string who = cat("NUFFT ", a.names.str());
+  if (!o.do_prep_locs) check_positions(who, a.locs, padded);
+  const Array at = o.do_prep_locs ? nufft::prepared_locs(a.locs, a.grid_size, padded, who) : a.locs;
   const Dims batch = a.batch_dims(), image = a.image_dims(), points = a.point_dims();
   Dims taken = joined(joined(a.names.ishape, a.names.oshape), a.inner_names);
   const Dims wide = fresh(image, taken);
@@ -112,7 +127,7 @@ NUFFT::NUFFT(Array l, Shape grid, const std::optional<Dims>& output_shape,
              const std::optional<Dims>& input_shape, const std::optional<Dims>& input_kshape,
              const Dims& batch, NufftOptions given)
     : locs(std::move(l)), grid_size(std::move(grid)), options(std::move(given)), map(Identity()) {
-  check_arguments(locs, grid_size, options);
+  check_shapes(locs, grid_size);
   const i64 rank = locs.ndim() - 1;
   const Dims out = output_shape.value_or(numbered_dims("K", rank)),
              in = input_shape.value_or(nd_shape(axes()));
@@ -128,7 +143,13 @@ NUFFT::NUFFT(Array l, Shape grid, const std::optional<Dims>& output_shape,
                     "NUFFT: the frequencies of ", axes(), " axes have the names ",
                     to_text(inner_names));
   check_names("NUFFT", {&batch, &in, &inner_names, &out});
+  check_options(cat("NUFFT ", names.str()), grid_size, options);
   map = make_map(*this);
+}
+
+Shape NUFFT::padded() const {
+  const bool interpolates = options.mode == NufftMode::interpolate;
+  return nufft::padded_size(grid_size, options.oversamp, interpolates ? options.width : 1);
 }
 
 Dims NUFFT::batch_dims() const { return part(names.ishape, 0, names.ishape.size() - axes()); }

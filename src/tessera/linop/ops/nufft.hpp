@@ -64,6 +64,8 @@ struct TESSERA_API NUFFT {
   }
 
   i64 axes() const { return grid_size.size(); }
+  // oversamp times the image, rounded up; never narrower than the kernel.
+  Shape padded() const;
   Dims batch_dims() const;
   Dims image_dims() const;
   Dims point_dims() const;
@@ -71,13 +73,16 @@ struct TESSERA_API NUFFT {
 
 // What it is made of, for those who build their own.
 namespace nufft {
-TESSERA_API Shape padded_size(const Shape& grid, double oversamp);
+// The grid times oversamp, rounded up, and at least `least` points along every axis.
+TESSERA_API Shape padded_size(const Shape& grid, double oversamp, double least = 1);
 TESSERA_API double kaiser_bessel_beta(double width, double oversamp);
 // Divides out what the kernel does to the image; float64, of the grid's shape.
 TESSERA_API Array apodization(const Shape& grid, const Shape& padded, double width,
                               double oversamp);
-// Frequencies to positions in the padded grid, wrapped around; float64.
-TESSERA_API Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded);
+// Frequencies to positions in the padded grid, wrapped around; float64. The text of an error
+// starts with `who`.
+TESSERA_API Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,
+                                std::string_view who = "NUFFT");
 // The spectrum, on a grid of shape `doubled`, of the convolution that A.H diag(weights) A is; the
 // weights end with the points, axes before them stay. Real for real weights.
 TESSERA_API Array toeplitz_kernel(const NUFFT& a, const Array& weights, const Shape& doubled);

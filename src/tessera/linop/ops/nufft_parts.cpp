@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -8,12 +9,13 @@ namespace tessera::nufft {
 
 using std::numbers::pi;
 
-Shape padded_size(const Shape& grid, double oversamp) {
+Shape padded_size(const Shape& grid, double oversamp, double least) {
   require<ArgumentError>(oversamp >= 1 && oversamp <= 16, "NUFFT: oversamp ", oversamp,
                          " is not between 1 and 16");
   Shape padded;
   for (i64 n : grid)
-    padded.push_back(static_cast<i64>(std::ceil(static_cast<double>(n) * oversamp)));
+    padded.push_back(
+        static_cast<i64>(std::ceil(std::max(static_cast<double>(n) * oversamp, least))));
   return padded;
 }
 
@@ -63,7 +65,8 @@ Array apodization(const Shape& grid, const Shape& padded, double w, double overs
   return all;
 }
 
-Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded) {
+Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,
+                    std::string_view who) {
   const Array from = locs.to(cpu).astype(DType::f64).contiguous();
   const Array to(Storage::allocate(cpu, from.bytes()), Layout::contiguous(from.shape()),
                  DType::f64);
@@ -71,7 +74,7 @@ Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded) {
   for (i64 i = 0; i < from.size(); ++i) {
     const double p = static_cast<double>(padded[i % axes]), n = static_cast<double>(grid[i % axes]);
     const double k = from.host<double>()[i];
-    require<ArgumentError>(std::isfinite(k), "NUFFT: location ", i / axes, " is ", k,
+    require<ArgumentError>(std::isfinite(k), who, ": location ", i / axes, " is ", k,
                            " along axis ", i % axes, "; locations must be finite");
     const double at = k * p / n + std::floor(p / 2), wrapped = at - p * std::floor(at / p);
     to.host<double>()[i] = wrapped < p ? wrapped : 0;

@@ -2,6 +2,7 @@
 #include "tessera/linop/ops/nufft.hpp"
 
 #include <cmath>
+#include <complex>
 #include <numbers>
 
 #include "support/arrays.hpp"
@@ -18,6 +19,7 @@ TEST(Nufft, ShapeParameterAndSizes) {
   EXPECT_NEAR(nufft::kaiser_bessel_beta(4, 2), 8.9961523, 1e-7);
   EXPECT_THROW((void)nufft::kaiser_bessel_beta(1, 1.25), ArgumentError);
   EXPECT_EQ(nufft::padded_size({64, 119, 1}, 1.25), (Shape{80, 149, 2}));
+  EXPECT_EQ(nufft::padded_size({64, 2, 1}, 1.25, 4.5), (Shape{80, 5, 5}));
   EXPECT_THROW((void)nufft::padded_size({64}, 0.9), ArgumentError);
 }
 
@@ -47,6 +49,30 @@ TEST(Nufft, ScaleStandsInTheChain) {
   const Diagonal* apodise = a.map.parts().front().as<Diagonal>();
   ASSERT_NE(apodise, nullptr);
   EXPECT_NEAR(apodise->scale.as<double>(), 1 / 12.8, 1e-12);
+}
+
+TEST(Nufft, ImagesSmallerThanTheKernelAreTransformedAsWell) {
+  NufftOptions fine;
+  fine.oversamp = 2;
+  fine.width = 8;
+  for (i64 n = 1; n <= 3; ++n) {
+    const Array k = Random(2).uniform({5, 1}, DType::f64, test_device(), -0.5, 0.5);
+    const NUFFT a(k, {n}, {}, {}, {}, {}, fine);
+    EXPECT_EQ(a.padded(), Shape{8});
+    const Array x = Random(3).normal({n}, DType::c128, test_device());
+    const std::vector<c128> y = values_of<c128>(NamedLinop(a)(x)), in = values_of<c128>(x);
+    const std::vector<double> at = values_of<double>(k);
+    for (std::size_t j = 0; j < y.size(); ++j) {
+      std::complex<double> want;
+      for (i64 m = 0; m < n; ++m) {
+        const c128 v = in[static_cast<std::size_t>(m)];
+        const double turns = at[j] * static_cast<double>(m - n / 2) / static_cast<double>(n);
+        want += std::complex<double>(v.re, v.im) *
+                std::polar(1 / std::sqrt(static_cast<double>(n)), -2 * std::numbers::pi * turns);
+      }
+      EXPECT_FALSE(!(std::abs(std::complex<double>(y[j].re, y[j].im) - want) < 1e-6)) << n;
+    }
+  }
 }
 
 TEST(Nufft, SplittingLeavesNothingOfTheWhole) {

@@ -44,7 +44,7 @@ Array toeplitz_kernel(const NUFFT& a, const Array& weights, const Shape& doubled
   const Array from = a.locs.to(cpu).astype(DType::f64).contiguous();
   const Array scaled =
       Array(Storage::allocate(cpu, from.bytes()), Layout::contiguous(from.shape()), DType::f64);
-  const Shape padded = padded_size(a.grid_size, a.options.oversamp);
+  const Shape padded = a.padded();
   double factor = 1;
   for (i64 d = 0; d < axes; ++d)
     factor *= std::sqrt(static_cast<double>(doubled[d])) / static_cast<double>(a.grid_size[d]);

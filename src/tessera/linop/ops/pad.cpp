@@ -20,7 +20,8 @@ Dims default_image(std::string_view who, i64 ndim) {
 }
 
 // Names of in_shape before the image dims join the batch dims.
-ImageNames image_names(std::string_view who, i64 ndim, Dims in, Dims out, const Dims& batch) {
+ImageNames image_names(std::string_view who, i64 ndim, Dims in, const Dims& out,
+                       const Dims& batch) {
   if (in.empty()) in = default_image(who, ndim);
   const i64 lead = in.size() - ndim;
   require<DimError>(lead >= 0 && (out.empty() || out.size() == in.size()), who, ": ", ndim,
@@ -38,12 +39,16 @@ ImageNames image_names(std::string_view who, i64 ndim, Dims in, Dims out, const 
   return n;
 }
 
-void check_image(std::string_view who, const Shape& small, const Shape& large) {
+void check_ranks(std::string_view who, const Shape& small, const Shape& large) {
   require<DimError>(!small.empty() && small.size() == large.size(), who, ": image sizes ", small,
                     " and ", large, " must have the same number of dims, at least one");
+}
+
+void check_fits(std::string_view who, const ImageNames& n, const Shape& small, const Shape& large) {
   for (i64 i = 0; i < small.size(); ++i)
-    require<ArgumentError>(small[i] >= 0 && small[i] <= large[i], who, ": an image of ", small,
-                           " does not fit into one of ", large);
+    require<ArgumentError>(small[i] >= 0 && small[i] <= large[i], who, " ", to_text(n.in), " -> ",
+                           to_text(n.out), ": an image of ", small, " does not fit into one of ",
+                           large);
 }
 
 Shape starts(const Pad& p, i64 rank) {
@@ -54,10 +59,11 @@ Shape starts(const Pad& p, i64 rank) {
 
 }  // namespace
 
-Pad::Pad(Shape padded, Shape image, Dims in, Dims out, Dims batch)
+Pad::Pad(Shape padded, Shape image, Dims in, const Dims& out, const Dims& batch)
     : pad_im_size(std::move(padded)), im_size(std::move(image)) {
-  check_image("Pad", im_size, pad_im_size);
-  ImageNames n = image_names("Pad", im_size.size(), std::move(in), std::move(out), batch);
+  check_ranks("Pad", im_size, pad_im_size);
+  ImageNames n = image_names("Pad", im_size.size(), std::move(in), out, batch);
+  check_fits("Pad", n, im_size, pad_im_size);
   names = NamedShape(n.batch, n.batch) + NamedShape(n.in, n.out);
   in_shape = std::move(n.in);
   out_shape = std::move(n.out);
@@ -106,11 +112,12 @@ Pad Pad::renamed(const Renames& r) const {
   return p;
 }
 
-Crop::Crop(Shape crop_im_size, Shape im_size, Dims in, Dims out, Dims batch)
+Crop::Crop(const Shape& crop_im_size, const Shape& im_size, Dims in, const Dims& out,
+           const Dims& batch)
     : pad([&] {
-        check_image("Crop", crop_im_size, im_size);
-        const ImageNames n =
-            image_names("Crop", im_size.size(), std::move(in), std::move(out), batch);
+        check_ranks("Crop", crop_im_size, im_size);
+        const ImageNames n = image_names("Crop", im_size.size(), std::move(in), out, batch);
+        check_fits("Crop", n, crop_im_size, im_size);
         return Pad(im_size, crop_im_size, n.out, n.in, n.batch);
       }()) {}
 

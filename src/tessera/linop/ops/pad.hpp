@@ -20,8 +20,8 @@ struct TESSERA_API Pad {
   // Default names: Nx, Ny, Nz, and for the output the next unused ones. Names of in_shape before
   // the image dims are batch dims. DimError or ArgumentError for numbers of names that do not fit,
   // and for an image larger than the padded one.
-  Pad(Shape pad_im_size, Shape im_size, Dims in_shape = {}, Dims out_shape = {},
-      Dims batch_shape = {NamedDimension::ellipses()});
+  Pad(Shape pad_im_size, Shape im_size, Dims in_shape = {}, const Dims& out_shape = {},
+      const Dims& batch_shape = {NamedDimension::ellipses()});
   NamedShape shape() const { return names; }
   std::optional<i64> size(NamedDimension d) const;
   // Where the image begins along image dim i.
@@ -43,8 +43,8 @@ struct TESSERA_API Crop {
   Pad pad;  // what this is the adjoint of
 
   static constexpr const char* kind = "Crop";
-  Crop(Shape crop_im_size, Shape im_size, Dims in_shape = {}, Dims out_shape = {},
-       Dims batch_shape = {NamedDimension::ellipses()});
+  Crop(const Shape& crop_im_size, const Shape& im_size, Dims in_shape = {},
+       const Dims& out_shape = {}, const Dims& batch_shape = {NamedDimension::ellipses()});
   explicit Crop(Pad of) : pad(std::move(of)) {}
   NamedShape shape() const { return pad.names.H(); }
   std::optional<i64> size(NamedDimension d) const { return pad.size(d); }

@@ -10,6 +10,20 @@
 namespace tessera {
 namespace {
 
+// The names for indices of a shape; what does not fit is refused.
+NamedShape sampling_names(const Shape& indices, const Shape& size,
+                          const std::optional<Dims>& output_shape,
+                          const std::optional<Dims>& input_shape, const Dims& batch_shape) {
+  const Dims out = output_shape.value_or(numbered_dims("K", indices.size())),
+             in = input_shape ? *input_shape : nd_shape(size.size());
+  require<DimError>(in.size() == size.size() && !has_ellipses(in), "Sampling: the grid of shape ",
+                    size, " has the names ", to_text(in));
+  require<DimError>(out.size() == indices.size() && !has_ellipses(out),
+                    "Sampling: indices of shape ", indices, " have the names ", to_text(out));
+  check_names("Sampling", {&batch_shape, &in, &out});
+  return NamedShape(batch_shape, batch_shape) + NamedShape(in, out);
+}
+
 void check_grid(const Shape& size) {
   require<ShapeError>(!size.empty() && count_of(size) > 0, "Sampling: a grid of shape ", size,
                       " holds no point");
@@ -43,23 +57,17 @@ Sampling Sampling::from_positions(const Array& given, const Shape& input_size,
   check_grid(input_size);
   require<DTypeError>(is_integer(given.dtype()), "Sampling: positions of ", name(given.dtype()),
                       "; expected integers");
-  const Dims out = output_shape.value_or(numbered_dims("K", given.ndim())),
-             in = input_shape ? *input_shape : nd_shape(input_size.size());
-  require<DimError>(in.size() == input_size.size() && !has_ellipses(in),
-                    "Sampling: the grid of shape ", input_size, " has the names ", to_text(in));
-  require<DimError>(out.size() == given.ndim() && !has_ellipses(out), "Sampling: indices of shape ",
-                    given.shape(), " have the names ", to_text(out));
-  check_names("Sampling", {&batch_shape, &in, &out});
+  Sampling s;
+  s.names = sampling_names(given.shape(), input_size, output_shape, input_shape, batch_shape);
+  const std::string who = cat("Sampling ", s.names.str());
   const Array here = given.to(cpu).astype(DType::i64).contiguous();
   const i64 points = count_of(input_size);
   for (i64 k = 0; k < here.size(); ++k)
-    require<ArgumentError>(here.host<i64>()[k] >= 0 && here.host<i64>()[k] < points,
-                           "Sampling: position ", here.host<i64>()[k], " is outside a grid of ",
-                           points, " points");
-  Sampling s;
+    require<ArgumentError>(here.host<i64>()[k] >= 0 && here.host<i64>()[k] < points, who,
+                           ": position ", here.host<i64>()[k], " is outside a grid of ", points,
+                           " points");
   s.positions = here.to(given.device());
   s.input_size = input_size;
-  s.names = NamedShape(batch_shape, batch_shape) + NamedShape(in, out);
   return s;
 }
 
@@ -80,15 +88,18 @@ Sampling::Sampling(const std::vector<Array>& idx, const Shape& size,
           cat("Sampling of a grid of shape ", size, ": index arrays that do not fit: ", e.what()));
     }
   }
+  const NamedShape sides = sampling_names(shape, size, output_shape, input_shape, batch_shape);
+  const std::string who = cat("Sampling ", sides.str());
   const Array all = zeros(shape, DType::i64).contiguous();
   i64* to = all.host<i64>();
   for (std::size_t axis = 0; axis < idx.size(); ++axis) {
     const i64 n = size[static_cast<i64>(axis)];
+    const NamedDimension d = sides.ishape[batch_shape.size() + static_cast<i64>(axis)];
     const Array here = idx[axis].to(cpu).astype(DType::i64).broadcast_to(shape).contiguous();
     for (i64 k = 0; k < all.size(); ++k) {
       const i64 i = here.host<i64>()[k];
-      require<ArgumentError>(i >= 0 && i < n, "Sampling: index ", i, " is out of range for axis ",
-                             axis, " of the grid, which has ", n, " points");
+      require<ArgumentError>(i >= 0 && i < n, who, ": index ", i, " is out of range for dim '", d,
+                             "', axis ", axis, " of the grid, which has ", n, " points");
       to[k] = to[k] * n + i;
     }
   }

@@ -4,6 +4,7 @@
 // float64); a complex number makes it complex.
 //   NamedLinop A = Scalar(2.0);   Scalar(c128(0, 1), dims("Nx"))
 
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
@@ -13,8 +14,11 @@ struct TESSERA_API Scalar {
   NamedShape names;
 
   static constexpr const char* kind = "Scalar";
+  // DimError for a name that comes twice.
   explicit Scalar(Value w, Dims ioshape = {NamedDimension::ellipses()})
-      : weight(w), names(std::move(ioshape)) {}
+      : weight(w), names(std::move(ioshape)) {
+    check_distinct(kind, names.ishape);
+  }
   NamedShape shape() const { return names; }
   Shape output_shape(const Shape& input) const { return input; }
   DType output_dtype(DType t) const {

@@ -10,8 +10,7 @@ namespace tessera {
 
 Sleep::Sleep(double seconds, const Dims& ioshape, const Dims& oshape)
     : duration(seconds), names(ioshape, oshape.empty() ? ioshape : oshape) {
-  require<DimError>(iscompatible(names.ishape, names.oshape).matched, "Sleep ", names.str(),
-                    ": different numbers of dims on its two sides");
+  check_renaming(kind, names);
   require<ArgumentError>(std::isfinite(duration) && duration >= 0, "Sleep ", to_text(names.ishape),
                          ": a duration of ", duration, " seconds; expected 0 or more");
 }

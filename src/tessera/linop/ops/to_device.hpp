@@ -8,6 +8,7 @@
 //   ToDevice(DeviceSpec("sim:0").p2p_setup("sim:1"), "sim:1", dims("X"), start)
 
 #include "tessera/device/device_spec.hpp"
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/linop.hpp"
 
 namespace tessera {
@@ -25,7 +26,9 @@ struct TESSERA_API ToDevice {
       : ispec(std::move(from)),
         ospec(std::move(to)),
         input_listener(std::move(listener)),
-        names(std::move(ioshape)) {}
+        names(std::move(ioshape)) {
+    check_distinct(kind, names.ishape);
+  }
   Device idevice() const { return ispec.device; }
   Device odevice() const { return ospec.device; }
   // Between two accelerators; sim devices stand for GPUs.

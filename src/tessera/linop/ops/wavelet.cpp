@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/linop/grid_names.hpp"
 #include "tessera/linop/ops/identity.hpp"
 
 namespace tessera {
@@ -185,8 +186,8 @@ void record_inverse(const Pass& pass, const std::vector<Shape>& levels, const Vi
 
 }  // namespace
 
-Wavelet::Wavelet(Dims in_shape, std::string wavelet_, std::optional<i64> level_, Dims batch_shape,
-                 std::optional<Dims> out_shape)
+Wavelet::Wavelet(const Dims& in_shape, std::string wavelet_, std::optional<i64> level_,
+                 const Dims& batch_shape, std::optional<Dims> out_shape)
     : wavelet(std::move(wavelet_)), level(level_), rank(in_shape.size()) {
   (void)wavelet_filter(wavelet);
   require<ArgumentError>(!level || *level >= 1, "Wavelet ", to_text(in_shape), ": level ",
@@ -202,14 +203,7 @@ Wavelet::Wavelet(Dims in_shape, std::string wavelet_, std::optional<i64> level_,
   const Dims out = out_shape ? *out_shape : next;
   require<DimError>(out.size() == rank && !has_ellipses(out), "Wavelet ", to_text(in_shape),
                     ": the coefficients need ", rank, " names, got ", to_text(out));
-  Dims seen;
-  for (const Dims* list : {&std::as_const(batch_shape), &std::as_const(in_shape), &out})
-    for (NamedDimension d : *list) {
-      require<DimError>(!contains(seen, d) || d.is_wildcard(), "Wavelet: dim '", d,
-                        "' appears twice in ", to_text(batch_shape), ", ", to_text(in_shape),
-                        " and ", to_text(out), "; coefficients get new names");
-      seen.push_back(d);
-    }
+  check_names(kind, {&batch_shape, &in_shape, &out});
   names = NamedShape(batch_shape) + NamedShape(in_shape, out);
 }
 

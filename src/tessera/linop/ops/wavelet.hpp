@@ -24,8 +24,8 @@ struct TESSERA_API Wavelet {
 
   static constexpr const char* kind = "Wavelet";
   // Default out_shape: the next unused names. DimError, ArgumentError.
-  explicit Wavelet(Dims in_shape, std::string wavelet = "db4", std::optional<i64> level = {},
-                   Dims batch_shape = {NamedDimension::ellipses()},
+  explicit Wavelet(const Dims& in_shape, std::string wavelet = "db4", std::optional<i64> level = {},
+                   const Dims& batch_shape = {NamedDimension::ellipses()},
                    std::optional<Dims> out_shape = {});
   NamedShape shape() const { return names; }
   Shape output_shape(const Shape& input) const;

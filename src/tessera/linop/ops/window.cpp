@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/plan/record_moves.hpp"
 
 namespace tessera {
 
 Window::Window(Dims ioshape, std::vector<Range> kept)
     : names(std::move(ioshape)), ranges(std::move(kept)) {
+  check_distinct(kind, names.ishape);
   for (const Range& k : ranges)
     require<ArgumentError>(
         contains(names.ishape, k.dim) && k.start >= 0 && k.start <= k.stop && k.stop <= k.size,

@@ -7,12 +7,10 @@ Zero::Zero(Dims ishape, Dims oshape, Sizes given)
     : names(std::move(ishape), std::move(oshape)), sizes(std::move(given)) {
   for (const Dims* side : {&names.ishape, &names.oshape})
     check_distinct(cat("Zero ", names.str()), *side);
-  for (const auto& [d, n] : sizes) {
-    require<DimError>(contains(names.ishape, d) || contains(names.oshape, d), "Zero ", names.str(),
-                      ": size given for '", d, "', which is not one of its dims");
+  check_sizes(cat("Zero ", names.str()), sizes, dims_of(names));
+  for (const auto& [d, n] : sizes)
     require<DimError>(n >= 1, "Zero ", names.str(), ": dim '", d, "' has size ", n,
                       ", expected at least 1");
-  }
 }
 
 // The output's names are those of any normal; its sizes those of the input.
