@@ -16,6 +16,8 @@ std::optional<NamedDimension> optional_dim(nb::handle h) {
 // (dim, index), where dim may be None.
 std::optional<StackDim> stack_dim(nb::handle h, const char* which) {
   if (h.is_none()) return std::nullopt;
+  require<DTypeError>(PySequence_Check(h.ptr()) != 0, "Stack: ", which,
+                      " is a pair (dim, index), got ", Py_TYPE(h.ptr())->tp_name);
   require<ArgumentError>(nb::len(h) == 2, "Stack: ", which, " is a pair (dim, index), got ",
                          nb::len(h), " items");
   const nb::object dim = nb::object(h[0]), index = nb::object(h[1]);

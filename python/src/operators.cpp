@@ -80,6 +80,9 @@ nb::object fourier(i64 ndim, const DimsArg& batch_shape, const GridsArg& grid_sh
                    const std::string& norm, bool centered, i64 real) {
   std::optional<FFT::Grids> grids;
   if (!grid_shapes.is_none()) {
+    require<DTypeError>(PySequence_Check(grid_shapes.ptr()) != 0,
+                        "FFT: grid_shapes are two lists of names, got ",
+                        Py_TYPE(grid_shapes.ptr())->tp_name);
     require<DimError>(nb::len(grid_shapes) == 2, "FFT: grid_shapes are two lists of names, got ",
                       nb::len(grid_shapes));
     grids =
@@ -115,11 +118,16 @@ void rethrow_naming(const char* kind) {
 #undef TESSERA_ERROR
 }
 
-nb::object named(nb::object linop, nb::handle name) {
+std::string name_from(nb::handle name, const char* kind) {
+  if (name.is_none()) return {};
+  require<DTypeError>(PyUnicode_Check(name.ptr()) != 0, kind, ": name is a ",
+                      Py_TYPE(name.ptr())->tp_name, ", expected a str");
+  return nb::cast<std::string>(name);
+}
+
+nb::object named(nb::object linop, nb::handle name, const char* kind) {
   if (name.is_none()) return linop;
-  if (!PyUnicode_Check(name.ptr()))
-    raise(PyExc_TypeError, cat("name: expected a str, got ", Py_TYPE(name.ptr())->tp_name));
-  return wrap_linop(linop_from(linop, "name").named(nb::cast<std::string>(name)));
+  return wrap_linop(linop_from(linop, kind).named(name_from(name, kind)));
 }
 
 void set_class_of_kind(const char* kind, nb::handle c) { classes()[kind] = c; }

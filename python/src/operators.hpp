@@ -33,24 +33,36 @@ nb::object construct(const char* kind, const Make& make, Args&&... args) {
 }
 
 // Every constructor takes name= besides its own arguments, unless the operator has a name itself.
-nb::object named(nb::object linop, nb::handle name);
-template <class Make, class R, class... Args>
-auto with_name(const char* kind, Make make, R (*)(Args...)) {
-  return [kind, make](Args... args, const TextArg& name) {
-    return named(construct(kind, make, std::forward<Args>(args)...), name);
-  };
-}
-template <class Make, class F, class R, class... Args>
-auto with_name(const char* kind, Make make, R (F::*)(Args...) const) {
-  return with_name(kind, make, static_cast<R (*)(Args...)>(nullptr));
-}
-template <class F>
-auto with_name(const char* kind, F make) {
-  if constexpr (requires { &F::operator(); })
-    return with_name(kind, make, &F::operator());
+nb::object named(nb::object linop, nb::handle name, const char* kind);
+// The name that was given; empty for None, DTypeError for what is not a text.
+std::string name_from(nb::handle name, const char* kind);
+template <bool takes_name, class Make, class R, class... Args>
+auto constructor(const char* kind, Make make, R (*)(Args...)) {
+  if constexpr (takes_name)
+    return [kind, make](Args... args, const TextArg& name) {
+      return named(construct(kind, make, std::forward<Args>(args)...), name, kind);
+    };
   else
-    return with_name(kind, make, make);
+    return
+        [kind, make](Args... args) { return construct(kind, make, std::forward<Args>(args)...); };
 }
+template <bool takes_name, class Make, class F, class R, class... Args>
+auto constructor(const char* kind, Make make, R (F::*)(Args...) const) {
+  return constructor<takes_name>(kind, make, static_cast<R (*)(Args...)>(nullptr));
+}
+template <bool takes_name, class F>
+auto constructor(const char* kind, F make) {
+  if constexpr (requires { &F::operator(); })
+    return constructor<takes_name>(kind, make, &F::operator());
+  else
+    return constructor<takes_name>(kind, make, make);
+}
+
+// --- call_errors.cpp
+// From now on a call of the class, or of the function, whose arguments do not fit its signature is
+// a TypeError that tells which one, in a sentence.
+void explain_calls(nb::handle operator_class);
+void explain_calls(nb::handle function, std::string who);
 
 // One operator of the catalogue: `make` returns the Python operator, `extra` names its arguments.
 template <class T, class F, class... Extra>
@@ -59,17 +71,22 @@ nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const ch
                                                         const Extra&... extra) {
   nb::class_<OperatorObject<T>, LinopObject> c(m, name, doc);
   if constexpr (requires(T op) { op.label; })
-    c.def(nb::new_(std::forward<F>(make)), extra...);
+    c.def(nb::new_(constructor<false>(name, std::forward<F>(make))), extra...);
   else
-    c.def(nb::new_(with_name(name, std::forward<F>(make))), extra..., nb::arg("name") = nb::none());
+    c.def(nb::new_(constructor<true>(name, std::forward<F>(make))), extra...,
+          nb::arg("name") = nb::none());
+  explain_calls(c);
   set_class_of_kind(name, c);
   return c;
 }
 // A further constructor: Dense.from_einstr.
 template <class F, class... Extra>
 void add_constructor(nb::handle c, const char* name, F&& make, const Extra&... extra) {
-  nb::setattr(c, name,
-              nb::cpp_function(std::forward<F>(make), nb::name(name), nb::scope(c), extra...));
+  const char* kind = reinterpret_cast<PyTypeObject*>(c.ptr())->tp_name;
+  const nb::object f = nb::cpp_function(constructor<false>(kind, std::forward<F>(make)),
+                                        nb::name(name), nb::scope(c), extra...);
+  explain_calls(f, cat(kind, ".", name));
+  nb::setattr(c, name, f);
 }
 
 void bind_operators(nb::module_& m,

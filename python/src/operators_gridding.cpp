@@ -149,8 +149,7 @@ std::pair<i64, i64> matrix_shape(nb::handle shape) {
 }
 
 // (data, indices, indptr), (data, (rows, columns)), an object of SciPy, or a dense matrix.
-CsrMatrix matrix_from(nb::handle h, nb::handle shape) {
-  constexpr const char* who = "Sparse";
+CsrMatrix matrix_from(nb::handle h, nb::handle shape, const std::string& who) {
   if (nb::hasattr(h, "tocsr")) {
     const nb::object csr = h.attr("tocsr")();
     const auto [rows, columns] = matrix_shape(csr.attr("shape"));
@@ -159,15 +158,16 @@ CsrMatrix matrix_from(nb::handle h, nb::handle shape) {
   }
   if (!nb::isinstance<nb::tuple>(h)) return csr_from_dense(as_array(h, who), who);
   const nb::tuple t = nb::borrow<nb::tuple>(h);
-  require<ArgumentError>((t.size() == 2 || t.size() == 3) && !shape.is_none(),
-                         "Sparse: expected (data, indices, indptr) or (data, (rows, columns)) and "
+  require<ArgumentError>((t.size() == 2 || t.size() == 3) && !shape.is_none(), who,
+                         ": expected (data, indices, indptr) or (data, (rows, columns)) and "
                          "the shape of the matrix");
   const auto [rows, columns] = matrix_shape(shape);
   if (t.size() == 3)
     return make_csr(as_array(t[0], who), as_array(t[1], who), as_array(t[2], who), rows, columns,
                     who);
-  const nb::tuple at = nb::cast<nb::tuple>(t[1]);
-  require<ArgumentError>(at.size() == 2, "Sparse: expected (data, (rows, columns))");
+  const nb::object at = t[1];
+  require<ArgumentError>(PySequence_Check(at.ptr()) != 0 && nb::len(at) == 2, who,
+                         ": expected (data, (rows, columns))");
   return csr_from_coo(as_array(t[0], who), as_array(at[0], who), as_array(at[1], who), rows,
                       columns, who);
 }
@@ -175,9 +175,10 @@ CsrMatrix matrix_from(nb::handle h, nb::handle shape) {
 nb::object make_sparse(const ArrayArg& matrix, const DimsArg& ishape, const DimsArg& oshape,
                        const ShapeArg& input_size, const ShapeArg& output_size,
                        const DimsArg& batch_shape, const ShapeArg& shape) {
-  return wrap_linop(Sparse(matrix_from(matrix, shape),
-                           dims_or_none(ishape).value_or(Dims{NamedDimension("N")}),
-                           dims_or_none(oshape).value_or(Dims{NamedDimension("M")}),
+  const Dims in = dims_or_none(ishape).value_or(Dims{NamedDimension("N")}),
+             out = dims_or_none(oshape).value_or(Dims{NamedDimension("M")});
+  const std::string who = cat("Sparse ", to_text(in), " -> ", to_text(out));
+  return wrap_linop(Sparse(matrix_from(matrix, shape, who), in, out,
                            shape_or_none(input_size).value_or(Shape{}),
                            shape_or_none(output_size).value_or(Shape{}), dims_or_any(batch_shape)));
 }
@@ -205,17 +206,17 @@ void bind_sampling(nb::module_& m) {
       ">>> A([1, 2, 3, 4]).tolist(), A.H([5, 6]).tolist()\n([1, 3], [5, 0, 6, 0])\n",
       &sampling, "idx"_a, "input_size"_a, "output_shape"_a = nb::none(),
       "input_shape"_a = nb::none(), "batch_shape"_a = nb::none());
-  c.def_static("from_mask", &sampling_from_mask, "mask"_a, "input_size"_a = nb::none(),
-               "output_shape"_a = nb::none(), "input_shape"_a = nb::none(),
-               "batch_shape"_a = nb::none(),
-               "The points where a bool array is true.\n\n"
-               ">>> ts.Sampling.from_mask([True, False, True])([1, 2, 3]).tolist()\n[1, 3]\n");
-  c.def_static("from_stacked_idx", &sampling_from_stacked, "idx"_a, "input_size"_a,
-               "output_shape"_a = nb::none(), "input_shape"_a = nb::none(),
-               "batch_shape"_a = nb::none(), "dim"_a = -1,
-               "Indices of shape (..., axes).\n\n"
-               ">>> ts.Sampling.from_stacked_idx([[1, 0]], (2, 2))([[1, 2], [3, 4]]).tolist()\n"
-               "[3]\n");
+  add_constructor(c, "from_mask", &sampling_from_mask, "mask"_a, "input_size"_a = nb::none(),
+                  "output_shape"_a = nb::none(), "input_shape"_a = nb::none(),
+                  "batch_shape"_a = nb::none(),
+                  "The points where a bool array is true.\n\n"
+                  ">>> ts.Sampling.from_mask([True, False, True])([1, 2, 3]).tolist()\n[1, 3]\n");
+  add_constructor(c, "from_stacked_idx", &sampling_from_stacked, "idx"_a, "input_size"_a,
+                  "output_shape"_a = nb::none(), "input_shape"_a = nb::none(),
+                  "batch_shape"_a = nb::none(), "dim"_a = -1,
+                  "Indices of shape (..., axes).\n\n"
+                  ">>> ts.Sampling.from_stacked_idx([[1, 0]], (2, 2))([[1, 2], [3, 4]]).tolist()\n"
+                  "[3]\n");
   c.def_prop_ro(
       "locs", [](const LinopObject& a) { return wrap(a.op.as<Sampling>()->locs()); },
       "The indices, (..., axes).");

@@ -93,8 +93,11 @@ nb::object rearrange(const std::string& ipattern, const std::string& opattern,
                      const DimsArg& ishape, const DimsArg& oshape,
                      const WordSizesArg& axes_lengths) {
   Rearrange::Lengths lengths;
+  require<DTypeError>(axes_lengths.is_none() || PyDict_Check(axes_lengths.ptr()),
+                      "Rearrange: axes_lengths is a dict {word: number}, got ",
+                      Py_TYPE(axes_lengths.ptr())->tp_name);
   if (!axes_lengths.is_none())
-    for (auto [word, n] : nb::cast<nb::dict>(axes_lengths))
+    for (auto [word, n] : nb::borrow<nb::dict>(axes_lengths))
       lengths.emplace_back(nb::str(word).c_str(), int_from(n, "Rearrange"));
   return wrap_linop(Rearrange(ipattern, opattern, dims_from(ishape), dims_from(oshape), lengths));
 }
@@ -283,8 +286,8 @@ nb::object simple(const FunctionArg& forward, const FunctionArg& adjoint, const 
       function_from(forward, "forward"), function_from(adjoint, "adjoint"),
       normal.is_none() ? SimpleLinop::Function{} : function_from(normal, "normal"),
       dims_or_any(ishape), oshape.is_none() ? std::nullopt : std::optional(dims_from(oshape)),
-      name.is_none() ? std::string() : nb::cast<std::string>(name),
-      sizes_from(sizes, "SimpleLinop"), dtype.is_none() ? DType::b1 : dtype_from(dtype)));
+      name_from(name, "SimpleLinop"), sizes_from(sizes, "SimpleLinop"),
+      dtype.is_none() ? DType::b1 : dtype_from(dtype)));
 }
 
 void bind_functions_and_devices(nb::module_& m) {

@@ -49,7 +49,7 @@ from tessera import (
     Zero,
 )
 
-nan = float("nan")
+nan, inf = float("nan"), float("inf")
 ones = np.ones
 W = ones((3, 2))
 A = Dense(W, "MN", "N", "M")
@@ -70,6 +70,9 @@ BAD = {
         lambda: Identity("AB", "AA"),
         lambda: Identity(3),
         lambda: Identity((1, 2)),
+        lambda: Identity("......"),
+        lambda: Identity("AB", "BA"),
+        lambda: Identity("A", name=3),
     ],
     "Zero": [
         lambda: Zero("N", "P", {"Q": 3}),
@@ -84,6 +87,7 @@ BAD = {
         lambda: Diagonal(W, "A"),
         lambda: Diagonal(ones(2), "AA"),
         lambda: Diagonal(W, "AB", broadcast_dims=("Q",)),
+        lambda: Diagonal(ones(2), "A", "AA"),
         lambda: Diagonal("x", "A"),
         lambda: Diagonal([[1, 2], [3]], "AB"),
         lambda: Diagonal.from_weight(W, ("C", "Q"), ("C", "Nx", "Ny"), {"Ny": 5}),
@@ -100,6 +104,7 @@ BAD = {
         lambda: Dense(W, "MN", "N", "MM"),
         lambda: Dense(W, "MN", "N", "M", broadcast_dims="Q"),
         lambda: Dense(W, "MN", "NB", "M"),
+        lambda: Dense(W, "MN", "N", "M", "NN"),
         lambda: Dense.from_einstr(W, "MN,N-M"),
         lambda: Dense.from_einstr(W, "MNK,N->M"),
         lambda: A.split({"Q": slice(0, 1)}),
@@ -115,6 +120,8 @@ BAD = {
         lambda: FFT(2, grid_shapes=("AB",)),
         lambda: FFT(2, (), ("AA", "BC")),
         lambda: FFT(1, ("Nx",)),
+        lambda: FFT(1, "......"),
+        lambda: FFT(1, grid_shapes=3),
         lambda: FFT(1, norm="other"),
         lambda: FFT(1, real=-1),
         lambda: FFT(1, real=8, centered=True),
@@ -123,6 +130,10 @@ BAD = {
     "NUFFT": [
         lambda: NUFFT(at, (8, 8)),
         lambda: NUFFT(at * nan, (8,)),
+        lambda: NUFFT(at * inf, (8,)),
+        lambda: NUFFT(at * nan, (8,), do_prep_locs=False),
+        lambda: NUFFT(at * nan, (8,), mode="sampling", do_prep_locs=False),
+        lambda: NUFFT(at, (8,), batch_shape="......"),
         lambda: NUFFT(at + 1j, (8,)),
         lambda: NUFFT(at, (0,)),
         lambda: NUFFT(at, (-8,)),
@@ -142,6 +153,14 @@ BAD = {
     "Interpolate": [
         lambda: Interpolate(at, (8, 8)),
         lambda: Interpolate(at * nan, (8,)),
+        lambda: Interpolate(at * inf, (8,)),
+        lambda: Interpolate(at, (3,)),
+        lambda: Interpolate(at, (8,), width=8.5),
+        lambda: Interpolate(at, (8,), width=8.5, pad_mode="zero"),
+        lambda: Interpolate(at2, (8, 4), width=5, kernel="spline"),
+        lambda: Interpolate(at, (8,), "......"),
+        lambda: Interpolate(np.float64(3), (8,)),
+        lambda: Interpolate(ones((5, 4)), (2, 2, 2, 2)),
         lambda: Interpolate(at + 0j, (8,)),
         lambda: Interpolate(at, (0,)),
         lambda: Interpolate(at, (8.5,)),
@@ -166,6 +185,8 @@ BAD = {
         lambda: Sampling((one, one), (8,)),
         lambda: Sampling((np.array([1, 2]), np.array([1, 2, 3])), (8, 8)),
         lambda: Sampling((), ()),
+        lambda: Sampling((one,), (0,)),
+        lambda: Sampling((one,), (8,), "K", "N", "......"),
         lambda: Sampling((one,), (8,), "AB"),
         lambda: Sampling((one,), (8,), "X", "X"),
         lambda: Sampling(one, (8,)),
@@ -209,6 +230,7 @@ BAD = {
         lambda: Rearrange("a b", "b a", "ABC", "BA"),
         lambda: Rearrange("a b", "b a", "AB", "BA", {"c": 3}),
         lambda: Rearrange("a b", "b a", "AB", "AB"),
+        lambda: Rearrange("(a b)", "a b", "N", "AB", 3),
     ],
     "SumReduce": [
         lambda: SumReduce("AB", "AB"),
@@ -242,9 +264,17 @@ BAD = {
         lambda: SimpleLinop(lambda x: x + 1j, same)(ones(3)),
         lambda: SimpleLinop(same, same, ishape="N", oshape="M", sizes={"M": 2})(ones(3)),
         lambda: SimpleLinop(same, same, ishape="N", sizes={"Q": 2}),
+        lambda: SimpleLinop(same, same, name=3),
+        lambda: SimpleLinop(same, same, dtype="text"),
     ],
     "ToDevice": [lambda: ToDevice("cpu", "gpu"), lambda: ToDevice("cpu", 3), lambda: ToDevice("cpu", "sim:0", "AA")],
-    "Sleep": [lambda: Sleep(-1), lambda: Sleep(nan), lambda: Sleep(0.0, "A", "AB")],
+    "Sleep": [
+        lambda: Sleep(-1),
+        lambda: Sleep(nan),
+        lambda: Sleep(0.0, "A", "AB"),
+        lambda: Sleep(0.0, "AA"),
+        lambda: Sleep(0.0, "AB", "BA"),
+    ],
     "Chain": [lambda: Chain(), lambda: Chain(A, A), lambda: Chain(A, 3), lambda: Chain(A, Diagonal(ones(4), "M"))],
     "Add": [
         lambda: Add(),
@@ -263,6 +293,8 @@ BAD = {
         lambda: Stack(A, A),
         lambda: Stack(A, A, odim_and_idx=("M", 0)),
         lambda: Stack(A, A, odim_and_idx=("Q", 7)),
+        lambda: Stack(A, A, odim_and_idx=("...", 0)),
+        lambda: Stack(A, A, odim_and_idx=3),
         lambda: Stack(A, A, idim_and_idx="Q"),
         lambda: Stack(A, A, idim_and_idx=("Q", 0))(ones((3, 2))),
     ],
@@ -271,6 +303,7 @@ BAD = {
         lambda: Sparse((ones(2), np.array([0, 9]), np.array([0, 1, 2])), "N", "M", shape=(2, 3)),
         lambda: Sparse((ones(2), np.array([0, 1]), np.array([0, 2, 1])), "N", "M", shape=(2, 3)),
         lambda: Sparse((ones(2), np.array([0, 1]), np.array([0, 1, 2])), "N", "M"),
+        lambda: Sparse((ones(2), 3), "N", "M", shape=(2, 3)),
     ],
     "FiniteDifference": [
         lambda: FiniteDifference("Q", "N"),
@@ -307,6 +340,69 @@ def test_refused_by_a_sentence(kind, number):
     text = str(info.value)
     assert text.startswith(kind) and len(text.split()) > 4, text
     assert isinstance(info.value, (ValueError, TypeError, IndexError, RuntimeError))
+
+
+# What is wrong with a range or a name, and the dims that the sentence names.
+@pytest.mark.parametrize(
+    ("call", "dims", "words"),
+    [
+        (lambda: Sampling((np.array([8]),), (8,), "K", "X"), "(..., X) -> (..., K)", "index 8"),
+        (lambda: Interpolate(at * nan, (8,), "C", "K", "X"), "(C, X) -> (C, K)", "location 0 is nan"),
+        (lambda: Interpolate(at, (3,), "C", "K", "X"), "(C, X) -> (C, K)", "width 4 is larger than the grid"),
+        (lambda: NUFFT(at * nan, (8,), "K", "X"), "(..., X) -> (..., K)", "location 0 is nan"),
+        (lambda: ArrayToBlocks((3,), (5,)), "between (Nx,) and (Bx, Nx1)", "block (5,) is larger"),
+        (lambda: FFTConvolution(ones(5), "C", "X", "Y")(ones((2, 3))), "(C, X) -> (C, Y)", "larger than the grid"),
+        (lambda: Pad((5,), (10,), "X", "Y"), "(X,) -> (Y,)", "(10,) does not fit"),
+        (lambda: Sparse((ones(1), ([0], [9])), "N", "M", shape=(2, 3)), "(N,) -> (M,)", "column 9"),
+        (lambda: Chain(A, A), "(N,), got (M,)", "Mismatched"),
+    ],
+)
+def test_names_the_dims(call, dims, words):
+    with pytest.raises(ts.Error) as info:
+        call()
+    assert dims in str(info.value) and words in str(info.value)
+
+
+# Arguments that are no argument of the call, and the sentence as it stands.
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: FFT("a"), "FFT: argument 'ndim' is 'a' of type str; expected int"),
+        (lambda: FFT(1.5), "FFT: argument 'ndim' is 1.5 of type float; expected int"),
+        (lambda: FFT(1, centered="yes"), "FFT: argument 'centered' is 'yes' of type str; expected bool"),
+        (lambda: FFT(ndim=1, norm=3), "FFT: argument 'norm' is 3 of type int; expected str"),
+        (lambda: NUFFT(at, (8,), width="a"), "NUFFT: argument 'width' is 'a' of type str; expected float"),
+        (lambda: Diagonal(None), "Diagonal: argument 'weight' is None; expected ArrayLike"),
+        (lambda: Diagonal(), "Diagonal: argument 'weight' is missing; expected ArrayLike"),
+        (lambda: Permute("AB"), "Permute: argument 'oshape' is missing; expected DimsLike"),
+        (lambda: Identity(other=3), "Identity: there is no argument 'other'; it takes ishape, oshape, name"),
+        (lambda: Identity("A", ishape="A"), "Identity: argument 'ishape' is given twice"),
+        (lambda: Identity(*"ABCD"), "Identity: 4 arguments are given; it takes ishape, oshape, name"),
+        (lambda: Add(A, A, threaded="a"), "Add: argument 'threaded' is 'a' of type str; expected bool"),
+        (lambda: Dense.from_einstr(W, 3), "Dense.from_einstr: argument 'einstr' is 3 of type int; expected str"),
+        (
+            lambda: Sampling.from_stacked_idx(one, (8,), dim="a"),
+            "Sampling.from_stacked_idx: argument 'dim' is 'a' of type str; expected int",
+        ),
+        (
+            lambda: Truncate([1] * 100, [2] * 100, 3, "N"),
+            "Truncate: argument 'from_length' is [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, ... of type list; expected int",
+        ),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_by_a_sentence(call, text):
+    with pytest.raises(TypeError) as info:
+        call()
+    assert str(info.value) == text
+
+
+def test_an_error_within_a_call_stays_as_it_is():
+    class Odd:
+        def __array__(self, *_, **__):
+            raise TypeError("f(): incompatible numbers")
+
+    with pytest.raises(TypeError, match="incompatible numbers"):
+        Diagonal(Odd())
 
 
 def test_every_operator_has_its_wrong_calls():
