@@ -69,7 +69,7 @@ def test_check_every_changes_nothing(device, name):
     assert np.array_equal(each.x.numpy(), seldom.x.numpy())
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("lanczos", "svd")])  # their restarts do
+@pytest.mark.parametrize("name", NAMES)
 def test_iterations_allocate_nothing(device, name):
     counted = {}
 

@@ -151,8 +151,6 @@ inline void expect_resumed_as_uninterrupted(const Problem& p, const std::string&
 
 inline void expect_iterations_allocate_nothing(const Problem& p) {
   for (const Named& n : solvers()) {
-    const std::string_view name = n.name;
-    if (name == "lanczos" || name == "svd" || name == "randomized_svd") continue;  // restarts do
     i64 before = 0, after = 0;
     (void)n.solve(p, {.rtol = 0, .maxiter = 16, .callback = [&](const Iteration& i) -> bool {
                         const i64 now = counter(Counter::pool_requests) + counter(Counter::plans);

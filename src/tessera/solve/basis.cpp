@@ -164,12 +164,6 @@ void Basis::randomise_all(std::uint64_t seed) {
   e_.assign(all_, all, all.normal(random, dtype()));
 }
 
-Array Basis::uploaded(i64 k, i64 m, const std::vector<Number>& factors) const {
-  const Array host = vec::zeros({k, m}, dtype(), cpu);
-  store_numbers(host, factors);
-  return host.to(e_.device);
-}
-
 // Piece p of factors times rows [0, m), a temporary of k vectors.
 View Basis::image(Recorder& r, const Array& f, std::size_t p, i64 k, i64 m) const {
   const View to = r.temporary(side_.stacked(k).shape(p), dtype(), side_.device(p));
@@ -182,7 +176,9 @@ View Basis::image(Recorder& r, const Array& f, std::size_t p, i64 k, i64 m) cons
 Array Basis::combined(i64 k, i64 m, const std::vector<Number>& factors) const {
   const Side all = side_.stacked(k);
   const Array result = empty_dense(all.shape(), dtype(), e_.device);
-  const Array f = uploaded(k, m, factors);
+  const Array host = vec::zeros({k, m}, dtype(), cpu);
+  store_numbers(host, factors);
+  const Array f = host.to(e_.device);
   Run run = e_.plan([&](Recorder& r) {
     for (std::size_t p = 0; p < side_.count(); ++p)
       record::copy(r, image(r, f, p, k, m), r.constant(all.part(result, p)));
@@ -191,8 +187,11 @@ Array Basis::combined(i64 k, i64 m, const std::vector<Number>& factors) const {
   return result;
 }
 
-void Basis::restart(i64 k, i64 m, const std::vector<Number>& factors) {
-  const Array f = uploaded(k, m, factors);
+Basis::Restart& Basis::restart_of(i64 k, i64 m) {
+  const auto it = std::find_if(restarts_.begin(), restarts_.end(),
+                               [&](const Restart& s) { return s.k == k && s.m == m; });
+  if (it != restarts_.end()) return *it;
+  const Array f = e_.scratch({k, m}, dtype());
   Run run = e_.plan([&](Recorder& r) {
     for (std::size_t p = 0; p < side_.count(); ++p) {
       const View kept = image(r, f, p, k, m), rows = r.constant(all_.pieces[p]);
@@ -200,7 +199,15 @@ void Basis::restart(i64 k, i64 m, const std::vector<Number>& factors) {
     }
     for (i64 j = m; j < rows_; ++j) vec::copy(r, row(j), row(k + j - m));
   });
-  e_.run(run);
+  restarts_.push_back({k, m, vec::zeros({k, m}, dtype(), cpu), f, std::move(run)});
+  return restarts_.back();
+}
+
+void Basis::restart(i64 k, i64 m, const std::vector<Number>& factors) {
+  Restart& s = restart_of(k, m);
+  store_numbers(s.host, factors);  // the last restart was waited for: rows were made since
+  Stream::home(e_.device).copy(s.factors.data(), e_.device, s.host.data(), cpu, s.host.bytes());
+  e_.run(s.run);
 }
 
 Array Basis::weights() const { return e_.scratch({1, rows_}, dtype()); }

@@ -38,7 +38,9 @@ class Basis {
   void randomise_all(std::uint64_t seed);  // not orthogonal yet
 
   // Rows [0, k) := factors (k x m, row-major) times rows [0, m); the rows after m follow them.
+  // Planned once for each k and m, at the first restart or before it.
   void restart(i64 k, i64 m, const std::vector<Number>& factors);
+  void plan_restart(i64 k, i64 m) { (void)restart_of(k, m); }
   // factors (k x m) times rows [0, m), a fresh array of shape (k, *shape).
   Array combined(i64 k, i64 m, const std::vector<Number>& factors) const;
   // y (one number a row) times all rows, into an array of the rows' shape: a step of a plan. The
@@ -52,7 +54,12 @@ class Basis {
   View image(Recorder& r, const Array& f, std::size_t p, i64 k, i64 m) const;
   Run record(i64 j, i64 first, bool twice);
   void record_coefficients(Recorder& r, i64 j, i64 first, const View& h) const;
-  Array uploaded(i64 k, i64 m, const std::vector<Number>& factors) const;
+  struct Restart {
+    i64 k, m;
+    Array host, factors;  // the numbers as they are given, and where the plan reads them
+    Run run;
+  };
+  Restart& restart_of(i64 k, i64 m);
 
   Engine& e_;
   i64 rows_;
@@ -67,6 +74,7 @@ class Basis {
     Run run;
   };
   std::vector<Recorded> recorded_;
+  std::vector<Restart> restarts_;
   Result result_;
 };
 

@@ -150,9 +150,6 @@ TEST(Checkpoint, RefusesAnotherProblem) {
 // Iterations after the first cycle of a method with restarts: no memory is asked for.
 TEST(Engine, IterationsAllocateNothing) {
   for (const Resumable& n : resumable_solvers()) {
-    const std::string name = n.name;
-    if (name == "lanczos" || name.starts_with("eigs") || name == "svd" || name == "randomized_svd")
-      continue;  // restarts do
     i64 before = 0, after = 0;
     (void)n.solve({.rtol = 0, .maxiter = 30, .callback = [&](const Iteration& i) -> bool {
                      if (i.number == 12)

@@ -37,7 +37,10 @@ struct Lanczos {
     T = e.keep_host("T", {m + 1, m + 1}, DType::f64);
     numbers = e.keep_host("numbers", {3}, DType::f64);
     apply = e.plan_of(A, t, t);
-    if (m < n) return;
+    if (m < n) {
+      V.plan_restart(keep(), m);
+      return;
+    }
     image = A.in.zeros(t);
     product = e.plan([&](Recorder& r) {
       vec::dot(r, V.row(m - 1), image, e.target(r, e.board.cell("last alpha")));
@@ -92,9 +95,11 @@ struct Lanczos {
     return good;
   }
 
+  i64 keep() const { return std::min(settings.k + (m - settings.k) / 2, m - 1); }
+
   // Keeps the best Ritz vectors and the vector after the last.
   void restart() {
-    const i64 keep = std::min(settings.k + (m - settings.k) / 2, m - 1);
+    const i64 keep = this->keep();
     std::vector<Basis::Number> factors;
     for (i64 i = 0; i < keep; ++i)
       for (i64 row = 0; row < m; ++row)

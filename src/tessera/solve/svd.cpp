@@ -31,6 +31,9 @@ struct Bidiagonalisation {
         backward(engine.plan_of(A, s.out_dtype, s.in_dtype, true)) {
     B = e.keep_host("B", {m, m}, DType::f64);
     numbers = e.keep_host("numbers", {2}, DType::f64);
+    if (V.rows() == m) return;  // the whole space: there is no restart
+    V.plan_restart(keep(), m);
+    U.plan_restart(keep(), m);
   }
 
   double& b(i64 i, i64 j) { return B.host<double>()[i * m + j]; }
@@ -63,8 +66,10 @@ struct Bidiagonalisation {
     return f;
   }
 
+  i64 keep() const { return std::min(settings.k + (m - settings.k) / 2, m - 1); }
+
   void restart() {
-    const i64 keep = std::min(settings.k + (m - settings.k) / 2, m - 1);
+    const i64 keep = this->keep();
     V.restart(keep, m, factors(keep, false));
     U.restart(keep, m, factors(keep, true));
     std::fill(B.host<double>(), B.host<double>() + B.size(), 0.0);
