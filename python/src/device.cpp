@@ -102,13 +102,34 @@ void bind_streams(nb::module_& m) {
            ">>> ts.Stream('sim:0').sync()\n");
   nb::class_<RepeatedEvent>(
       m, "RepeatedEvent",
-      "An event recorded again and again; a wait means the latest record.\n\n"
+      "An event recorded again and again; a wait means the latest record. It is recorded on "
+      "streams\n"
+      "of its device; without one (None) on those of any.\n\n"
       ">>> e = ts.RepeatedEvent('sim:0'); e.record(ts.Stream('sim:0')); e.sync(); e.records\n1\n")
       .def(
           "__init__",
-          [](RepeatedEvent* e, nb::handle device) { new (e) RepeatedEvent(device_from(device)); },
+          [](RepeatedEvent* e, nb::handle device) {
+            new (e) RepeatedEvent(device.is_none() ? RepeatedEvent()
+                                                   : RepeatedEvent(device_from(device)));
+          },
           "device"_a.none() = "cpu",
-          nb::sig("def __init__(self, device: DeviceLike = 'cpu') -> None"))
+          nb::sig("def __init__(self, device: DeviceLike | None = 'cpu') -> None"))
+      .def_prop_ro("device", &RepeatedEvent::device,
+                   "On whose streams it is recorded; None: on those of any device.")
+      .def(
+          "__eq__",
+          [](const RepeatedEvent& a, nb::handle b) {
+            return nb::isinstance<RepeatedEvent>(b) && a == nb::cast<RepeatedEvent>(b);
+          },
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", [](const RepeatedEvent& e) { return std::hash<const void*>{}(e.id()); })
+      .def("__repr__",
+           [](const RepeatedEvent& e) {
+             const std::string where = e.device() ? e.device()->str() : "any device";
+             return nb::str(cat("<RepeatedEvent of ", where, ", recorded ", e.records(),
+                                e.records() == 1 ? " time>" : " times>")
+                                .c_str());
+           })
       .def("record", &RepeatedEvent::record, "stream"_a,
            "Records after everything asked of the stream so far.\n\n"
            ">>> e = ts.RepeatedEvent('sim:0'); s = ts.Stream('sim:0')\n"

@@ -215,7 +215,15 @@ void bind_properties(nb::class_<LinopObject>& c) {
             const auto d = held(a).device();
             return d ? nb::cast(*d) : nb::none();
           },
-          nb::sig("def device(self) -> Device | None"), "Where its arrays are; None: anywhere.");
+          nb::sig("def device(self) -> Device | None"), "Where its arrays are; None: anywhere.")
+      .def_prop_ro(
+          "start_event", [](nb::handle a) { return held(a).start_event(); },
+          nb::sig("def start_event(self) -> RepeatedEvent"),
+          "Recorded whenever an application of it starts, alone or as part of a larger operator:\n"
+          "``input_listener=(A, 'start_event')`` of a ToDevice makes the transfer wait for the "
+          "latest.\nShared with A.H, A.N and parts of A; a deep copy has its own.\n\n"
+          ">>> A = ts.Diagonal([1.0, 2.0], ('X',)); start = A.start_event\n"
+          ">>> _ = A([1.0, 1.0]), A.H([1.0, 1.0]); start.records\n2\n");
 }
 
 void bind_methods(nb::class_<LinopObject>& c) {
@@ -283,6 +291,19 @@ void bind_methods(nb::class_<LinopObject>& c) {
           "device"_a, nb::sig("def to(self, device: DeviceLike) -> NamedLinop"),
           "The operator with its arrays on another device.\n\n>>> ts.Diagonal(ts.ones(2), "
           "('X',)).to('sim:0').device\nDevice('sim:0')\n")
+      .def(
+          "with_start_event",
+          [](nb::handle a, const RepeatedEvent& event) {
+            return wrap_linop(held(a).with_start_event(event));
+          },
+          "event"_a, nb::sig("def with_start_event(self, event: RepeatedEvent) -> NamedLinop"),
+          "The same operator, which records this event when it starts: so a transfer that was "
+          "made\n"
+          "before can listen to the operator that it is part of.\n\n"
+          ">>> start = ts.RepeatedEvent('sim:0')\n"
+          ">>> go = ts.ToDevice('sim:0', 'sim:1', ('X',), input_listener=start)\n"
+          ">>> A = (ts.ToDevice('sim:1', 'sim:0', ('X',)) @ go).with_start_event(start)\n"
+          ">>> A.start_event == start, A.linops[0].input_listener == start\n(True, True)\n")
       .def("to_dense", &dense, "shape"_a = nb::none(), "dtype"_a = nb::none(),
            nb::sig("def to_dense(self, shape: ShapeLike | None = None, dtype: DTypeLike | None = "
                    "None) -> Array"),

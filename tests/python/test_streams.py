@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams that plans use, transfers and what they wait for, pinned memory."""
 
+import copy
 import threading
 
 import numpy as np
@@ -57,7 +58,7 @@ def test_to_device_with_specs(rng):
     assert plain.ispec.device == "cpu" and plain.ospec.compute_stream is None
     with pytest.raises(RuntimeError, match="sim:0"):
         T(y)
-    for wrong in ("now", (plain, "start"), (plain, "name")):
+    for wrong in ("now", (plain, "begin"), (plain, "name")):
         with pytest.raises(ValueError, match="input_listener"):
             ts.ToDevice("cpu", "sim:1", input_listener=wrong)
     # The event that somebody else has: here another transfer's.
@@ -65,6 +66,68 @@ def test_to_device_with_specs(rng):
     assert second.input_listener.records == 1 and second(xs).numpy().tolist() == x.tolist()
     A = plain.split({"X": slice(0, 3)})
     assert A(x[:3]).tolist() == x[:3].tolist()
+
+
+def batched(w):
+    spec = ts.BatchSpec({"X": 2}, ["sim:1", "sim:2"], "sim:0")
+    return ts.create_batched_linop(ts.Diagonal(ts.asarray(w), ("X",)), spec)
+
+
+def test_start_events(rng):
+    w, x = rng.standard_normal((2, 6))
+    A, xs = batched(w), ts.array(x, device="sim:0")
+    np.testing.assert_array_equal(A(xs).numpy(), w * x)  # a plan from before the event
+    start = A.start_event
+    assert isinstance(start, ts.RepeatedEvent) and start.records == 0 and start.device is None
+    assert repr(start) == "<RepeatedEvent of any device, recorded 0 times>"
+    T = ts.ToDevice("sim:0", "sim:3", ("X",), input_listener=(A, "start_event"))
+    assert T.input_listener == start == A.H.start_event == T.H.input_listener
+    assert len({start, A.N.start_event, A.split({"X": slice(1, 5)}).start_event}) == 1
+    assert start != batched(w).start_event and start != "start"
+    with ts.config.using(sim_delay_us=20):
+        for n in range(1, 6):
+            y = A(xs)
+            assert start.records == n and T(y).numpy().tolist() == (w * x).tolist()
+    outer = ts.Scalar(2.0) @ A
+    np.testing.assert_array_equal(outer(xs).numpy(), 2 * w * x)
+    assert start.records == 6
+    assert "waits for its listener" in T.plan(xs).explain()
+    # Leaves have one too; those of the host are recorded at once.
+    D = ts.Diagonal(ts.asarray(w), ("X",))
+    first = D.start_event
+    D(x)
+    first.sync()
+    assert first.records == 1
+    # Vectors of a solver stay whole, so that the tiles start together.
+    before = start.records
+    found = ts.solve.cg(A.N, A.H(A(xs)), rtol=1e-12, maxiter=60)
+    assert start.records > before + 2 + 3
+    np.testing.assert_allclose(found.x.numpy(), x, rtol=1e-6)
+
+
+def test_start_events_of_deep_copies(rng):
+    w, x = rng.standard_normal((2, 4))
+    start = ts.RepeatedEvent("sim:0")
+    go = ts.ToDevice("sim:0", "sim:1", ("X",), input_listener=start)
+    D = ts.Diagonal(ts.array(w, device="sim:1"), ("X",))
+    A = (ts.ToDevice("sim:1", "sim:0", ("X",)) @ D @ go).with_start_event(start)
+    B = copy.deepcopy(A)
+    assert A.start_event == start and B.start_event != start
+    assert B.linops[0].input_listener == B.start_event and B.start_event.device == "sim:0"
+    assert A.linops[0].input_listener == start
+    xs = ts.array(x, device="sim:0")
+    np.testing.assert_array_equal(B(xs).numpy(), A(xs).numpy())
+    assert start.records == 1 and B.start_event.records == 1
+    wrong = A.with_start_event(ts.RepeatedEvent("sim:5"))
+    with pytest.raises(ts.DeviceError, match="sim:5"):
+        wrong(xs)
+    with pytest.raises(TypeError):
+        A.with_start_event("now")
+    any_device = ts.RepeatedEvent(None)
+    for d in ("cpu", "sim:0", "sim:1"):
+        any_device.record(ts.Stream(d))
+    any_device.sync()
+    assert any_device.records == 3
 
 
 def test_computing_on_the_callers_stream(rng):

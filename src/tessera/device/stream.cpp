@@ -230,39 +230,70 @@ void Stream::fill(void* p, int byte, i64 bytes) const {
   if (bytes > 0) impl_->backend.fill(impl_->device.index, impl_->native, p, byte, bytes);
 }
 
-// One native event, recorded again and again: record and wait go to the device under one lock, so a
-// wait is for the newest record that was asked before it.
+// One native event per device, recorded again and again: record and wait go to the device under one
+// lock, so a wait is for the newest record that was asked before it.
 struct RepeatedEvent::Impl {
-  Device device;
-  ComputeDevice& backend;
-  void* native;
+  struct Native {
+    Device device;
+    ComputeDevice* backend = nullptr;
+    void* event = nullptr;
+  };
+  std::optional<Device> bound;
+  std::vector<Native> natives;
+  std::size_t newest = 0;  // of the natives
   mutable std::mutex mutex;
   i64 records = 0;
 
-  explicit Impl(Device d)
-      : device(d), backend(compute_device(d)), native(backend.make_event(d.index)) {}
+  Impl() = default;
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  ~Impl() { backend.drop_event(device.index, native); }
+  ~Impl() {
+    for (const Native& n : natives) n.backend->drop_event(n.device.index, n.event);
+  }
+  std::size_t native_of(Device d) {
+    for (std::size_t i = 0; i < natives.size(); ++i)
+      if (natives[i].device == d) return i;
+    ComputeDevice& backend = compute_device(d);
+    natives.reserve(natives.size() + 1);  // an event is made only once there is room to keep it
+    natives.push_back({d, &backend, backend.make_event(d.index)});
+    return natives.size() - 1;
+  }
+  Native latest() const {
+    std::lock_guard lock(mutex);
+    return records > 0 ? natives[newest] : Native{};
+  }
 };
 
-RepeatedEvent::RepeatedEvent(Device device) : impl_(std::make_shared<Impl>(device)) {}
+RepeatedEvent::RepeatedEvent() : impl_(std::make_shared<Impl>()) {}
+RepeatedEvent::RepeatedEvent(Device device) : RepeatedEvent() {
+  impl_->bound = device;
+  (void)impl_->native_of(device);
+}
+
+std::optional<Device> RepeatedEvent::device() const { return impl_->bound; }
 
 void RepeatedEvent::record(const Stream& stream) {
-  require<DeviceError>(stream.device() == impl_->device, "RepeatedEvent of ", impl_->device,
-                       ": cannot be recorded on a stream of ", stream.device());
+  const Device d = stream.device();
+  require<DeviceError>(!impl_->bound || d == *impl_->bound, "RepeatedEvent of ",
+                       impl_->bound.value_or(d), ": cannot be recorded on a stream of ", d);
   std::lock_guard lock(impl_->mutex);
-  impl_->backend.record(impl_->device.index, stream.native(), impl_->native);
+  const std::size_t at = impl_->native_of(d);
+  const Impl::Native& n = impl_->natives[at];
+  n.backend->record(d.index, stream.native(), n.event);
+  impl_->newest = at;
   ++impl_->records;
 }
 
 void RepeatedEvent::wait(const Stream& stream) const {
   std::lock_guard lock(impl_->mutex);
-  if (impl_->records > 0) stream.impl_->wait(impl_->device, impl_->backend, impl_->native);
+  if (impl_->records == 0) return;
+  const Impl::Native& n = impl_->natives[impl_->newest];
+  stream.impl_->wait(n.device, *n.backend, n.event);
 }
 
 void RepeatedEvent::sync() const {
-  if (records() > 0) impl_->backend.sync_event(impl_->device.index, impl_->native);
+  const Impl::Native n = impl_->latest();
+  if (n.backend) n.backend->sync_event(n.device.index, n.event);
 }
 
 i64 RepeatedEvent::records() const {

@@ -8,6 +8,7 @@
 //   Stream s(Device::parse("sim:0"));   Event e = s.record();   other.wait(e);   s.sync();
 
 #include <memory>
+#include <optional>
 
 #include "tessera/device/compute_device.hpp"
 
@@ -60,14 +61,20 @@ class TESSERA_API Stream {
 
 // An event that is recorded again and again; a wait means the most recent record before it, and a
 // waiter never overtakes: record number n is seen by all waits asked after it. Safe from several
-// threads. Makes no new event objects after the first record.
+// threads. Makes no new event objects after the first record on a device.
 class TESSERA_API RepeatedEvent {
  public:
+  RepeatedEvent();  // of any device: recorded on whatever stream
   explicit RepeatedEvent(Device device);
+  std::optional<Device> device() const;  // on whose streams it is recorded; nullopt: any
   void record(const Stream& stream);
   void wait(const Stream& stream) const;  // nothing to wait for before the first record
   void sync() const;
   i64 records() const;
+  const void* id() const { return impl_.get(); }  // of all that are the same event
+  friend bool operator==(const RepeatedEvent& a, const RepeatedEvent& b) {
+    return a.impl_ == b.impl_;
+  }
 
  private:
   struct Impl;

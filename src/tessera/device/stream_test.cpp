@@ -425,6 +425,36 @@ TEST_F(SimTest, RepeatedEventMeansTheNewestRecord) {
   EXPECT_EQ(host.records(), 1);
 }
 
+TEST_F(SimTest, RepeatedEventOfAnyDevice) {
+  RepeatedEvent start, other;
+  EXPECT_FALSE(start.device());
+  EXPECT_EQ(RepeatedEvent(sim_at(1)).device(), sim_at(1));
+  EXPECT_TRUE(start == RepeatedEvent(start));
+  EXPECT_FALSE(start == other);
+  start.sync();
+  Stream waiter(sim_at(3));
+  start.wait(waiter);
+  i64 value = 0, seen = -1;
+  for (int round = 1; round <= 30; ++round) {
+    const Stream s(round % 3 ? sim_at(round % 3) : cpu);
+    std::atomic<bool> go{false};
+    s.launch(task([&, round](const Launch&) {
+               while (round % 3 && !go.load()) std::this_thread::yield();
+               value = round;
+             }),
+             {});
+    start.record(s);
+    start.wait(waiter);
+    waiter.launch(task([&](const Launch&) { seen = value; }), {});
+    if (round % 10 == 1) pause_us(500);  // time to go wrong in
+    go.store(true);
+    start.sync();
+    waiter.sync();
+    EXPECT_EQ(seen, round);
+  }
+  EXPECT_EQ(start.records(), 30);
+}
+
 // A later record on a fast stream must not let through a wait for an earlier one on a slow stream.
 TEST_F(SimTest, RepeatedEventIsNotOvertaken) {
   Stream slow(sim_at(0)), fast(sim_at(0)), waiter(sim_at(1));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/linop.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <list>
@@ -12,7 +13,9 @@
 #include "tessera/linop/normal_names.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/scalar.hpp"
+#include "tessera/linop/ops/to_device.hpp"
 #include "tessera/linop/plan_linop.hpp"
+#include "tessera/linop/start_event.hpp"
 
 namespace tessera {
 namespace {
@@ -45,6 +48,7 @@ struct NamedLinop::PlanCache {
     DType dtype, out_dtype;
     Device device;
     Plan plan;
+    std::uint64_t starts_made;  // StartEvent::made() when it was last seen to record all of them
     std::vector<Run> idle;
   };
   std::mutex mutex;
@@ -56,6 +60,7 @@ struct NamedLinop::PlanCache {
   bool flipped = false;
   std::vector<std::string> notes;
   std::string label;  // the name somebody gave it
+  std::shared_ptr<StartEvent> start = std::make_shared<StartEvent>();
   std::vector<std::pair<Companion (*)(), Companion>> companions;
 
   Entry* find(const Array& x, const Array& y) {
@@ -109,6 +114,29 @@ NamedLinop NamedLinop::named(std::string name) const {
   const NamedLinop fresh = copy();
   fresh.node_->cache->label = std::move(name);
   return fresh;
+}
+
+RepeatedEvent NamedLinop::start_event() const { return node_->cache->start->event(); }
+
+NamedLinop NamedLinop::with_start_event(RepeatedEvent event) const {
+  const NamedLinop fresh = copy();
+  fresh.node_->cache->start = std::make_shared<StartEvent>(std::move(event));
+  return fresh;
+}
+
+std::vector<RepeatedEvent> NamedLinop::start_events() const {
+  std::vector<RepeatedEvent> all;
+  auto add = [&](const RepeatedEvent& e) {
+    if (std::find(all.begin(), all.end(), e) == all.end()) all.push_back(e);
+  };
+  if (const auto own = node_->cache->start->asked()) add(*own);
+  for (const NamedLinop& part : parts())
+    for (const RepeatedEvent& e : part.start_events()) add(e);
+  return all;
+}
+
+void NamedLinop::share_start(const Node& made_from) const {
+  if (node_.use_count() == 1) node_->cache->start = made_from.cache->start;
 }
 
 NamedLinop NamedLinop::with_name_of(const NamedLinop& a) const {
@@ -185,6 +213,7 @@ NamedLinop NamedLinop::N() const {
   NamedLinop fresh = under_normal_names(*this, chain({copy_of(*node_), copy_of(*H().node_)}),
                                         config().rewrite && config().rewrite_normals);
   if (!c.label.empty()) fresh = fresh.named(c.label + (c.label.ends_with(".N") ? "" : ".N"));
+  fresh.share_start(*node_);
   std::lock_guard lock(c.mutex);
   if (!config().cache_adjoint_normal) return fresh;
   if (!c.normal) c.normal = fresh.node_;
@@ -212,6 +241,7 @@ void NamedLinop::share_origin(const Node& made_from, bool flipped) const {
   else if (flipped && !label.empty() && !label.ends_with(".N"))
     label += ".H";
   node_->cache->label = std::move(label);
+  node_->cache->start = made_from.cache->start;
   node_->cache->origin = made_from.cache->origin;
   node_->cache->flipped = made_from.cache->flipped != flipped;
 }
@@ -271,16 +301,42 @@ NamedLinop NamedLinop::split(const Tile& tile) const {
                         n ? cat("' is empty or beyond its size ", *n) : "' is empty");
     if (!n || c.size() != *n) needed.cuts.push_back(c);
   }
-  return needed.empty() ? *this : node_->split(needed, node_).with_name_of(*this);
+  if (needed.empty()) return *this;
+  const NamedLinop part = node_->split(needed, node_);
+  part.share_start(*node_);
+  return part.with_name_of(*this);
 }
 
 // One walk over an operator and its parts. What was one operator, or an operator and its adjoint,
-// is so again among the new ones: their origins get new numbers, the same for the same.
+// is so again among the new ones: their origins get new numbers, the same for the same. What is
+// moved keeps its start event; a copy has new ones, to which its transfers listen where they
+// listened to the old ones.
 struct NamedLinop::Mapping {
   const std::function<Array(const Array&)>& change;
   std::optional<Device> device;
   std::map<std::uint64_t, std::uint64_t> origins{};
   std::map<const Node*, NamedLinop> done{};
+  std::map<const StartEvent*, std::shared_ptr<StartEvent>> starts{};
+  std::vector<std::pair<RepeatedEvent, RepeatedEvent>> events{};  // of a copy: old and new
+
+  void renew_starts(const NamedLinop& a) {
+    const StartEvent& start = *a.node_->cache->start;
+    if (const auto old = start.asked(); old && !starts.contains(&start)) {
+      const RepeatedEvent fresh = old->device() ? RepeatedEvent(*old->device()) : RepeatedEvent();
+      starts.emplace(&start, std::make_shared<StartEvent>(fresh));
+      events.emplace_back(*old, fresh);
+    }
+    for (const NamedLinop& part : a.parts()) renew_starts(part);
+  }
+
+  // A copy of what holds no arrays but records or awaits an event that is new.
+  Node::P renewed(const NamedLinop& a) const {
+    if (const ToDevice* t = a.as<ToDevice>(); t && t->input_listener)
+      for (const auto& [old, fresh] : events)
+        if (*t->input_listener == old)
+          return NamedLinop(ToDevice(t->ispec, t->ospec, t->names.ishape, fresh)).node_;
+    return starts.contains(a.node_->cache->start.get()) ? a.node_->clone() : nullptr;
+  }
 
   NamedLinop operator()(const NamedLinop& a) {
     const Node& was = *a.node_;
@@ -288,7 +344,7 @@ struct NamedLinop::Mapping {
     if (device)
       if (const auto own = was.own_to(*device))
         return done.emplace(&was, own->with_name_of(a)).first->second;
-    const Node::P made = was.changed(
+    Node::P made = was.changed(
         [this](Array& x) {
           if (!x) return false;
           Array y = change(x);
@@ -305,9 +361,11 @@ struct NamedLinop::Mapping {
           part = fresh;
           return other;
         });
+    if (!made) made = renewed(a);
     if (made) {
       const PlanCache& from = *was.cache;
       PlanCache& to = *made->cache;
+      to.start = device ? from.start : starts.emplace(from.start.get(), to.start).first->second;
       to.origin = origins.emplace(from.origin, to.origin).first->second;
       to.flipped = from.flipped;
       to.notes = from.notes;
@@ -319,7 +377,9 @@ struct NamedLinop::Mapping {
 
 NamedLinop NamedLinop::mapped(const std::function<Array(const Array&)>& change,
                               std::optional<Device> device) const {
-  return Mapping{change, device}(*this);
+  Mapping mapping{change, device};
+  if (!device) mapping.renew_starts(*this);
+  return mapping(*this);
 }
 
 void NamedLinop::check_input(const Shape& input) const {
@@ -366,6 +426,8 @@ void NamedLinop::record_add(Recorder& r, const View& x, const View& y) const {
 }
 
 void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
+  if (r.outermost())
+    for (const RepeatedEvent& e : start_events()) r.starts(e);
   const Recorder::Scope scope(r, str(), x, y);
   for (const std::string& n : notes()) r.note(n);
   check_views(r, x, y);
@@ -389,9 +451,18 @@ void NamedLinop::operator()(const Array& x, const Array& out) const {
   PlanCache& c = *node_->cache;
   std::optional<Run> run;
   Plan plan;
+  const std::uint64_t starts_made = StartEvent::made();
   {
     std::lock_guard lock(c.mutex);
-    if (PlanCache::Entry* e = c.find(x, out)) {
+    PlanCache::Entry* e = c.find(x, out);
+    if (e && e->starts_made != starts_made) {  // an event was asked for since: is it of this one?
+      e->starts_made = starts_made;
+      if (e->plan.starts() != start_events()) {
+        c.entries.pop_front();
+        e = nullptr;
+      }
+    }
+    if (e) {
       plan = e->plan;
       if (!e->idle.empty()) {
         run.emplace(std::move(e->idle.back()));
@@ -403,13 +474,15 @@ void NamedLinop::operator()(const Array& x, const Array& out) const {
     plan = plan_linop(*this, {x.layout(), x.dtype(), x.device()},
                       {out.layout(), out.dtype(), out.device()});
     std::lock_guard lock(c.mutex);
-    c.entries.push_front({x.layout(), out.layout(), x.dtype(), out.dtype(), x.device(), plan, {}});
+    c.entries.push_front(
+        {x.layout(), out.layout(), x.dtype(), out.dtype(), x.device(), plan, starts_made, {}});
     if (c.entries.size() > kept_plans) c.entries.pop_back();
   }
   if (!run) run.emplace(plan.instance());
   (*run)(x, out);
   std::lock_guard lock(c.mutex);
-  if (PlanCache::Entry* e = c.find(x, out)) e->idle.push_back(std::move(*run));
+  if (PlanCache::Entry* e = c.find(x, out); e && e->plan.starts() == plan.starts())
+    e->idle.push_back(std::move(*run));
 }
 
 Array NamedLinop::to_dense(const Shape& input, DType dtype) const {

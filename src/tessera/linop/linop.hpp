@@ -74,6 +74,17 @@ class TESSERA_API NamedLinop {
     return model ? &model->op : nullptr;
   }
 
+  // Recorded whenever an application of it starts, alone or as part of a larger operator: once the
+  // input of the whole is ready, before anything of it begins. What listens to it (ToDevice) starts
+  // with that application or after it. Shared with what is made of this operator: its adjoint, its
+  // normal, its parts, the same moved or under other names; a deep copy has one of its own, which
+  // its own transfers listen to. A Plan made before the event was asked for does not record it.
+  RepeatedEvent start_event() const;
+  // The same operator, which records this event; so a part made before can listen to the whole.
+  NamedLinop with_start_event(RepeatedEvent event) const;
+  // Those that were asked for, of this operator and its parts.
+  std::vector<RepeatedEvent> start_events() const;
+
   NamedLinop H() const;                              // made once: A.H().H() == A
   NamedLinop N() const;                              // A.H A, simplified
   NamedLinop normal(const NamedLinop& inner) const;  // A.H inner A
@@ -168,6 +179,7 @@ class TESSERA_API NamedLinop {
   void check_views(const Recorder& r, const View& x, const View& y) const;
   // A copy, a renaming or (flipped) an adjoint that was just made belongs to the same operator.
   void share_origin(const Node& made_from, bool flipped) const;
+  void share_start(const Node& made_from) const;
   NamedLinop with_name_of(const NamedLinop& a) const;
   static NamedLinop copy_of(const Node& node);  // of the same origin, nothing cached
   static NamedLinop relabelled(const Node::P& self, const Renames& renames);

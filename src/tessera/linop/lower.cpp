@@ -216,7 +216,7 @@ void record_parts(Recorder& r, const Operators& operators, const View& x, const 
   for (std::size_t i = 0; i < ops.size(); ++i) {
     // A transfer with a listener is one of its own: others were sent at other times.
     if (const ToDevice* move = ops[i].as<ToDevice>();
-        move && i + 1 < ops.size() && !move->input_listener) {
+        move && i + 1 < ops.size() && !move->waits_apart(r)) {
       const Recorder::Scope scope(r, ops[i].str(), from, from);
       require<DeviceError>(r.device(from) == move->idevice(), ops[i], " takes arrays on ",
                            move->idevice(), ", the input is on ", r.device(from));

@@ -15,6 +15,7 @@ Plan::Plan(Recorder recorder, std::string name) {
   impl->steps = std::move(recorder.steps_);
   impl->notes = std::move(recorder.notes_);
   impl->tree = std::move(recorder.tree_);
+  impl->starts = std::move(recorder.starts_);
   if (config().pipeline) pipeline(impl->slots, impl->steps);
   find_lifetimes(impl->slots, impl->steps);
   for (const Slot& s : impl->slots)
@@ -37,6 +38,7 @@ const std::vector<Step>& Plan::steps() const& { return impl_->steps; }
 const std::vector<Lane>& Plan::lanes() const& { return impl_->lanes; }
 const std::vector<std::string>& Plan::notes() const& { return impl_->notes; }
 const std::vector<ScopeNode>& Plan::tree() const& { return impl_->tree; }
+const std::vector<RepeatedEvent>& Plan::starts() const& { return impl_->starts; }
 const ArenaSizes& Plan::workspace() const& { return impl_->workspace; }
 i64 Plan::pinned_workspace() const {
   i64 bytes = 0;

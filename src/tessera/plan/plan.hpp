@@ -35,6 +35,8 @@ class TESSERA_API Plan {
   const std::vector<std::string>& notes() const&;
   // The operators as they recorded, each before those inside it; steps and slots name their node.
   const std::vector<ScopeNode>& tree() const&;
+  // The events that a run records when it starts, on the stream that its first input is ready on.
+  const std::vector<RepeatedEvent>& starts() const&;
   // Exact bytes of the arena of each device, and of one.
   const ArenaSizes& workspace() const&;
   std::string name() const&& { return name(); }
@@ -43,6 +45,7 @@ class TESSERA_API Plan {
   std::vector<Lane> lanes() const&& { return lanes(); }
   std::vector<std::string> notes() const&& { return notes(); }
   std::vector<ScopeNode> tree() const&& { return tree(); }
+  std::vector<RepeatedEvent> starts() const&& { return starts(); }
   ArenaSizes workspace() const&& { return workspace(); }
   i64 workspace(Device device) const;
   i64 pinned_workspace() const;  // of page-locked host memory, through which staged transfers go

@@ -16,7 +16,8 @@ struct Plan::Impl {
   ArenaSizes workspace;
   PinnedSizes pinned;
   i64 sum_of_temporaries = 0;
-  std::vector<int> inputs, outputs;  // slots, in the order of recording
+  std::vector<RepeatedEvent> starts;  // recorded when a run starts
+  std::vector<int> inputs, outputs;   // slots, in the order of recording
 };
 
 }  // namespace tessera

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/plan/recorder.hpp"
 
+#include <algorithm>
+
 #include "tessera/plan/plan.hpp"
 #include "tessera/plan/record_transfer.hpp"
 
@@ -211,6 +213,14 @@ void Recorder::call(std::string_view what, decltype(HostCall::run) run, std::spa
 void Recorder::compute_on(Device device, const std::optional<Stream>& stream) {
   std::erase_if(compute_streams_, [&](const Stream& s) { return s.device() == device; });
   if (stream) compute_streams_.push_back(*stream);
+}
+
+bool Recorder::starts_with(const RepeatedEvent& event) const {
+  return std::find(starts_.begin(), starts_.end(), event) != starts_.end();
+}
+
+void Recorder::starts(const RepeatedEvent& event) {
+  if (!starts_with(event)) starts_.push_back(event);
 }
 
 Plan Recorder::finish() && { return Plan(std::move(*this)); }

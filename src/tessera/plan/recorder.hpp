@@ -131,6 +131,15 @@ class TESSERA_API Recorder {
    private:
     Recorder& recorder_;
   };
+  // Every run of the plan records this event when it starts: once its input is ready, before
+  // anything of it begins. What listens to it inside the plan has nothing more to wait for.
+  void starts(const RepeatedEvent& event);
+  bool starts_with(const RepeatedEvent& event) const;
+  // No operator is recording: scopes that others open have no input.
+  bool outermost() const {
+    return scope_ < 0 || tree_[static_cast<std::size_t>(scope_)].in.slot < 0;
+  }
+
   // What computes on `device` from now on does so on `stream`; without one, where the run decides.
   void compute_on(Device device, const std::optional<Stream>& stream);
 
@@ -171,6 +180,7 @@ class TESSERA_API Recorder {
   std::vector<Stream> compute_streams_;  // the caller's, one per device at most
   std::optional<Stream> stream_;         // of the Route
   std::optional<RepeatedEvent> listener_;
+  std::vector<RepeatedEvent> starts_;
   std::vector<std::string> notes_;
   std::vector<ScopeNode> tree_;
   int scope_ = -1;  // the node of the tree that records now

@@ -61,6 +61,7 @@ struct Run::Impl {
   void enqueue_step(std::size_t t);
   void enqueue(std::size_t begin, std::size_t end);
   void run_inline();
+  void announce();
   void run_lanes();
 };
 
@@ -145,9 +146,10 @@ void Run::Impl::make_lanes() {
     lanes.push_back(stream_for(plan->lanes[i]));
     join(i);
   }
-  const bool waits = std::any_of(plan->steps.begin(), plan->steps.end(), [](const Step& s) {
-    return s.kind == Step::Kind::call || s.listener.has_value();
-  });
+  const bool waits = !plan->starts.empty() ||
+                     std::any_of(plan->steps.begin(), plan->steps.end(), [](const Step& s) {
+                       return s.kind == Step::Kind::call || s.listener.has_value();
+                     });
   inline_run =
       !waits && lanes.size() == 1 && compute_device(lanes.front().device().kind).host_memory();
   if (lanes.size() == 1 && lanes.front() == main) return;
@@ -345,7 +347,16 @@ void Run::Impl::enqueue(std::size_t begin, std::size_t end) {
   }
 }
 
+// Before any step, so that those which listen wait for this run and not for the one before it.
+void Run::Impl::announce() {
+  if (plan->starts.empty()) return;
+  const Device where = plan->inputs.empty() ? main.device() : slot(plan->inputs.front()).device;
+  const Stream ready = where == main.device() ? main : Stream::home(where);
+  for (RepeatedEvent start : plan->starts) start.record(ready);
+}
+
 void Run::Impl::run_lanes() {
+  announce();
   if (!fences.empty()) {
     fences.front().record(main);
     for (const Stream& s : lanes)

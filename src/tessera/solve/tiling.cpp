@@ -165,6 +165,7 @@ std::optional<Way> way_of(const Concat& c) {
 }
 
 std::optional<std::vector<Way>> ways_of(const NamedLinop& a) {
+  if (!a.start_events().empty()) return std::nullopt;  // tiles that start together are one plan
   std::vector<Way> ways;
   return collect(a, ways) ? std::optional(ways) : std::nullopt;
 }

@@ -87,7 +87,7 @@ std::optional<Visit> visit_of(const Recorder& r, const Leaf& leaf) {
   const ToDevice *go = c->operators.front().as<ToDevice>(),
                  *back = c->operators.back().as<ToDevice>();
   // With a listener a transfer is one of its own.
-  if (!go || !back || go->input_listener || back->input_listener ||
+  if (!go || !back || go->waits_apart(r) || back->waits_apart(r) ||
       go->idevice() != r.device(leaf.in) || back->odevice() != r.device(leaf.out) ||
       go->odevice() != back->idevice() || go->odevice() == go->idevice())
     return std::nullopt;

@@ -8,7 +8,7 @@ namespace tessera {
 Recorder::Route ToDevice::route(Recorder& r) const {
   r.compute_on(ospec.device, ospec.compute_stream);
   return Recorder::Route(r, ispec.transfer_stream ? ispec.transfer_stream : ospec.transfer_stream,
-                         input_listener);
+                         waits_apart(r) ? input_listener : std::nullopt);
 }
 
 void ToDevice::apply(Recorder& r, const View& x, const View& y) const {

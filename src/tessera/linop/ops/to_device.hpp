@@ -33,6 +33,11 @@ struct TESSERA_API ToDevice {
   Device odevice() const { return ospec.device; }
   // Between two accelerators; sim devices stand for GPUs.
   bool is_gpu2gpu() const { return ispec.accelerator() && ospec.accelerator(); }
+  // It has something to wait for that the plan does not wait for anyway: then its transfer is one
+  // of its own, not shared with others that were sent at other times.
+  bool waits_apart(const Recorder& r) const {
+    return input_listener && !r.starts_with(*input_listener);
+  }
   // Until it dies, transfers go as this operator says; what computes on the target does for good.
   Recorder::Route route(Recorder& r) const;
 
