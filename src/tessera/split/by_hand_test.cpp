@@ -20,7 +20,7 @@ NamedLinop on(Device device, const NamedLinop& a, Device base) {
   return ToDevice(device, base, a.oshape()) * a.to(device) * ToDevice(base, device, a.ishape());
 }
 
-void expect_same(const NamedLinop& one, const NamedLinop& several, const Array& x, Device base) {
+void expect_alike(const NamedLinop& one, const NamedLinop& several, const Array& x, Device base) {
   const Array y = several(x.to(base));
   EXPECT_EQ(y.device(), base);
   EXPECT_LT(distance(y, one(x)), 1e-11) << several.tree();
@@ -36,15 +36,15 @@ TEST(ByHand, SumsAndStacksOverDevices) {  // acceptance case 85
     std::vector<NamedLinop> there;
     for (int i = 0; i < 3; ++i)
       there.push_back(on(sim_at(i), parts[static_cast<std::size_t>(i)], base));
-    expect_same(sum(parts), sum(there), x, base);
-    expect_same(concat(parts, {.odim = "P"}), concat(there, {.odim = "P"}), x, base);
-    expect_same(concat(parts, {.idim = "Q"}), concat(there, {.idim = "Q"}), wide, base);
-    expect_same(concat(parts, {.idim = "Q", .odim = "P"}),
-                concat(there, {.idim = "Q", .odim = "P"}), wide, base);
+    expect_alike(sum(parts), sum(there), x, base);
+    expect_alike(concat(parts, {.odim = "P"}), concat(there, {.odim = "P"}), x, base);
+    expect_alike(concat(parts, {.idim = "Q"}), concat(there, {.idim = "Q"}), wide, base);
+    expect_alike(concat(parts, {.idim = "Q", .odim = "P"}),
+                 concat(there, {.idim = "Q", .odim = "P"}), wide, base);
     const StackDim n0{"N", 0}, m1{"M", 1};
-    expect_same(stack(parts, {}, m1), stack(there, {}, m1), x, base);
-    expect_same(stack(parts, n0, {}), stack(there, n0, {}), tall, base);
-    expect_same(stack(parts, n0, m1), stack(there, n0, m1), tall, base);
+    expect_alike(stack(parts, {}, m1), stack(there, {}, m1), x, base);
+    expect_alike(stack(parts, n0, {}), stack(there, n0, {}), tall, base);
+    expect_alike(stack(parts, n0, m1), stack(there, n0, m1), tall, base);
   }
 }
 
@@ -64,7 +64,7 @@ TEST(ByHand, NestedSumsTravelOncePerDevice) {
   EXPECT_EQ(transfers_of(nested, {8}), 4);
   const Array x = Random(5).normal({8}, DType::f64);
   const NamedLinop plain = seeded_matrix(1) + seeded_matrix(2) + seeded_matrix(3) + here;
-  expect_same(plain, nested, x, cpu);
+  expect_alike(plain, nested, x, cpu);
 }
 
 // Rows and a whole in one sum: places overlap without being the same, and the order counts.
@@ -82,7 +82,7 @@ TEST(ByHand, PartsOfDifferentShapesInOneSum) {
     const NamedLinop mixed =
         rows_first ? NamedLinop(Add{{rows, twice, twice}}) : NamedLinop(Add{{twice, rows, twice}});
     const NamedLinop plain = concat({top, bottom}, {.odim = "P"}) + whole + whole;
-    expect_same(plain, mixed, x, cpu);
+    expect_alike(plain, mixed, x, cpu);
   }
 }
 
