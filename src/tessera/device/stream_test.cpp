@@ -388,7 +388,9 @@ TEST_F(SimTest, ANewStreamHasNothingOfAnOldOne) {
     fresh.sync();
     EXPECT_EQ(seen, 1);
     beside.launch(task([](const Launch&) { throw DeviceError("asked for"); }), {});
-    if (i % 2) EXPECT_THROW(beside.sync(), DeviceError);
+    if (i % 2) {
+      EXPECT_THROW(beside.sync(), DeviceError);
+    }
     if (i % 3) fresh.launch(task([&](const Launch&) { throw DeviceError("asked for"); }), {});
   }
 }
