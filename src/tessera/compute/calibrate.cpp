@@ -95,7 +95,9 @@ Trial product_trial(const Workload& p, Device device) {
       return trial(p, [a] { return bit_counts(a, a); });
     }
     default: {
-      const Array a = repeated({p.m, p.k}, dtype, device), b = repeated({p.k, p.n}, dtype, device);
+      const bool stack = p.batch > 1;
+      const Array a = repeated(stack ? Shape{p.batch, p.m, p.k} : Shape{p.m, p.k}, dtype, device),
+                  b = repeated(stack ? Shape{p.batch, p.k, p.n} : Shape{p.k, p.n}, dtype, device);
       return trial(p, [a, b] { return matmul(a, b); });
     }
   }
@@ -185,7 +187,7 @@ bool draw_point(CostModel& model, Drawing& d, Deadline end) {
     const double now =
         best_of(t.run, d.device, measured_sizes[d.next] <= 64 ? 4 : 2, {end.start, seconds});
     model.add(d.device, t.problem, now);
-    if (++d.next == measured_sizes.size()) return false;
+    if (measured_sizes[d.next++] == largest_size(d.subject)) return false;
     foresee(d, d.next == 1 ? 0 : making, now);
   } catch (const Error&) {
     return false;

@@ -13,9 +13,12 @@ constexpr std::array<std::string_view, operation_count> operation_names{
     "elementwise", "reduce",   "matvec", "matmul", "bit_matmul", "solve",
     "inverse",     "cholesky", "qr",     "eigh",   "eig",        "svd"};
 
-constexpr std::string_view tall_word = "tall";  // behind the name of the operation
+// Behind the name of the operation, in the order of Pattern.
+constexpr std::array<std::string_view, 3> pattern_words{"", "tall", "stack"};
 
-constexpr std::string_view first_line = "tessera costs 3";
+std::string_view word_of(Pattern p) { return pattern_words[static_cast<std::size_t>(p)]; }
+
+constexpr std::string_view first_line = "tessera costs 4";
 
 bool sound(double x) { return std::isfinite(x) && x > 0; }
 
@@ -118,6 +121,12 @@ double tallness(const Workload& t) {
   return std::clamp(std::log(aspect) / std::log(static_cast<double>(tall_aspect)), 0.0, 1.0);
 }
 
+Pattern pattern_of(const Workload& t) {
+  if (t.op != Operation::matmul) return Pattern::plain;
+  if (t.batch > 1) return Pattern::stack;
+  return tallness(t) > 0.5 ? Pattern::tall : Pattern::plain;
+}
+
 DType stand_in(Operation op, DType dtype) {
   if (op == Operation::bit_matmul) return DType::b1;
   if (op <= Operation::reduce && dtype == DType::c64) return DType::f64;
@@ -170,26 +179,47 @@ double CostModel::Known::seconds(double work, double tallness) const {
   return square * std::pow(tall->seconds(work) / square, tallness);
 }
 
-const Curve* CostModel::find(Device device, Operation op, DType dtype, bool tall) const {
+double CostModel::Known::stack_seconds(const Workload& problem) const {
+  Workload one = problem, some = problem;
+  one.batch = 1;
+  some.batch = stack_length;
+  const double shape = tallness(problem), single = seconds(work(one), shape),
+               shaped = single / plain->seconds(work(one)),
+               measured = std::max(shaped * stack->seconds(work(some)), single),
+               longer = static_cast<double>(problem.batch) / static_cast<double>(stack_length);
+  if (longer > 1) {
+    const double as_many = longer * measured;
+    return std::sqrt(as_many *
+                     std::clamp(shaped * stack->seconds(work(problem)), measured, as_many));
+  }
+  const double share =
+      std::log(static_cast<double>(problem.batch)) / std::log(static_cast<double>(stack_length));
+  return single * std::pow(measured / single, share);
+}
+
+const Curve* CostModel::find(Device device, Operation op, DType dtype, Pattern pattern) const {
   for (const Row& r : rows_)
-    if (r.device == device && r.op == op && r.dtype == dtype && r.tall == tall) return &r.curve;
+    if (r.device == device && r.op == op && r.dtype == dtype && r.pattern == pattern)
+      return &r.curve;
   return nullptr;
 }
 
-Curve& CostModel::curve(Device device, Operation op, DType dtype, bool tall) {
+Curve& CostModel::curve(Device device, Operation op, DType dtype, Pattern pattern) {
   for (Row& r : rows_)
-    if (r.device == device && r.op == op && r.dtype == dtype && r.tall == tall) return r.curve;
-  return rows_.emplace_back(Row{device, op, dtype, tall, {}}).curve;
+    if (r.device == device && r.op == op && r.dtype == dtype && r.pattern == pattern)
+      return r.curve;
+  return rows_.emplace_back(Row{device, op, dtype, pattern, {}}).curve;
 }
 
 CostModel::Known CostModel::known(Device device, Operation op, DType dtype) const {
   const Curve* plain = find(device, op, dtype);
   if (!plain) plain = find(device, op, dtype = stand_in(op, dtype));
-  return {plain, op == Operation::matmul ? find(device, op, dtype, true) : nullptr};
+  if (op != Operation::matmul) return {plain};
+  return {plain, find(device, op, dtype, Pattern::tall), find(device, op, dtype, Pattern::stack)};
 }
 
 void CostModel::add(Device device, const Workload& problem, double seconds) {
-  curve(device, problem.op, problem.dtype, tallness(problem) > 0.5).add(work(problem), seconds);
+  curve(device, problem.op, problem.dtype, pattern_of(problem)).add(work(problem), seconds);
 }
 
 void CostModel::set_memory_rate(Device device, double bytes_per_second) {
@@ -206,12 +236,13 @@ void CostModel::set_memory_rate(Device device, double bytes_per_second) {
 std::optional<double> CostModel::seconds(Device device, const Workload& problem) const {
   const Known costs = known(device, problem.op, problem.dtype);
   if (!costs.plain) return std::nullopt;
-  // A batch of small problems is as many calls, or one over all the work: the quicker.
   Workload one = problem;
   one.batch = 1;
   const double shape = tallness(problem), single = costs.seconds(work(one), shape);
   double computed = static_cast<double>(problem.batch) * single;
-  if (problem.batch > 1 && !one_by_one(device, problem))
+  if (problem.batch > 1 && costs.stack)
+    computed = std::min(costs.stack_seconds(problem), computed);
+  else if (problem.batch > 1 && !one_by_one(device, problem))
     computed = std::min(std::max(costs.seconds(work(problem), shape), single), computed);
   const double bytes = touched_bytes(problem);
   if (bytes < beyond_caches) return computed;
@@ -252,8 +283,9 @@ std::string CostModel::text() const {
       out += cat(r.from, " to ", r.to, ' ', p.work, ' ', p.seconds, '\n');
   for (const Row& r : rows_)
     for (const Curve::Point& p : r.curve.points())
-      out += cat(r.device, ' ', name(r.op), ' ', r.tall ? cat(tall_word, ' ') : "", name(r.dtype),
-                 ' ', p.work, ' ', p.seconds, '\n');
+      out += cat(r.device, ' ', name(r.op), ' ', word_of(r.pattern),
+                 r.pattern == Pattern::plain ? "" : " ", name(r.dtype), ' ', p.work, ' ', p.seconds,
+                 '\n');
   return out;
 }
 
@@ -284,12 +316,14 @@ CostModel CostModel::parse(std::string_view text) {
     }
     const auto op = parse_operation(what);
     std::string_view word = next_word(line);
-    const bool tall = word == tall_word && op == Operation::matmul;
-    if (tall) word = next_word(line);
+    Pattern pattern = Pattern::plain;
+    for (const Pattern p : {Pattern::tall, Pattern::stack})
+      if (word == word_of(p) && op == Operation::matmul) pattern = p;
+    if (pattern != Pattern::plain) word = next_word(line);
     const auto dtype = parse_dtype(word);
     require<IoError>(op && dtype, "costs: '", what, "' is no operation with a dtype behind it");
     const double at = number(next_word(line));
-    model.curve(device, *op, *dtype, tall).add(at, number(line));
+    model.curve(device, *op, *dtype, pattern).add(at, number(line));
   }
   return model;
 }

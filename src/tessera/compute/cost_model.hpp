@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How long an operation takes on a device: curves of measured points, one for each device,
-// operation and dtype (products have two, of square and of tall matrices), read between the points;
+// operation and dtype (products have three: of square and of tall matrices, and of stacks), read
+// between the points;
 // and how long arrays take from one device to another, which data that lie in the right place do
 // not pay. Pure: calibrate.hpp measures, auto_solver.hpp decides; tests invent machines.
 //   model.seconds(cpu, {Operation::matmul, DType::f32, 512, 512, 512})
@@ -55,6 +56,16 @@ inline constexpr i64 tall_aspect = 16;
 // tall_aspect times the shortest one or more, logarithmic between; 0 for all other operations.
 TESSERA_API double tallness(const Workload& problem);
 
+// Many small products at once run at other rates than one of as much work: the host gives each to a
+// thread, libraries of GPUs all to one call. So stacks of this many are measured as well.
+inline constexpr i64 stack_length = 32;
+
+// What a curve of products is drawn of.
+enum class Pattern : std::uint8_t { plain, tall, stack };
+// The curve to which a measurement belongs: of stacks where there is more than one product, else
+// that of square or of tall matrices, whichever it is nearer to.
+TESSERA_API Pattern pattern_of(const Workload& problem);
+
 // Seconds over work, straight between measured points when both are drawn as logarithms. Below the
 // first point an operation takes as long as there (the overhead of a call); beyond the last one the
 // time grows between as it did and as the work does.
@@ -75,7 +86,7 @@ class TESSERA_API Curve {
 
 class TESSERA_API CostModel {
  public:
-  // A product counts as square or as tall, whichever it is nearer to.
+  // On the curve of its pattern. Stacks of products are of stack_length.
   void add(Device device, const Workload& problem, double seconds);
   // Bytes per second of a device's own memory: nothing that fits no cache is quicker than that.
   void set_memory_rate(Device device, double bytes_per_second);
@@ -83,7 +94,9 @@ class TESSERA_API CostModel {
   void add_move(Device from, Device to, double bytes, double seconds);
   std::optional<double> move_seconds(Device from, Device to, double bytes) const;
   // Nothing where neither this dtype nor one that stands for it (stand_in) was measured there. A
-  // product that is a little long takes a time between those of square and of tall ones.
+  // product that is a little long takes a time between those of square and of tall ones, a short
+  // stack one between those of a single product and of a measured stack; a longer stack one between
+  // as many measured ones as it is longer and one measured stack of as much work.
   std::optional<double> seconds(Device device, const Workload& problem) const;
   // Work per second of large float64 products over that of float32; nothing when not measured.
   std::optional<double> double_rate(Device device) const;
@@ -98,13 +111,15 @@ class TESSERA_API CostModel {
     Device device;
     Operation op;
     DType dtype;
-    bool tall;
+    Pattern pattern;
     Curve curve;
   };
-  // What is known of an operation on a device; no curve of tall ones: they count as square.
+  // What is known of an operation on a device. No curve of tall ones: they count as square; none of
+  // stacks: as many calls, or one over all the work, whichever is quicker.
   struct Known {
-    const Curve *plain = nullptr, *tall = nullptr;
+    const Curve *plain = nullptr, *tall = nullptr, *stack = nullptr;
     double seconds(double work, double tallness) const;
+    double stack_seconds(const Workload& problem) const;
   };
   struct Memory {
     Device device;
@@ -114,8 +129,9 @@ class TESSERA_API CostModel {
     Device from, to;
     Curve curve;
   };
-  const Curve* find(Device device, Operation op, DType dtype, bool tall = false) const;
-  Curve& curve(Device device, Operation op, DType dtype, bool tall);
+  const Curve* find(Device device, Operation op, DType dtype,
+                    Pattern pattern = Pattern::plain) const;
+  Curve& curve(Device device, Operation op, DType dtype, Pattern pattern);
   Known known(Device device, Operation op, DType dtype) const;
 
   std::vector<Row> rows_;

@@ -42,7 +42,9 @@ std::vector<Subject> all_subjects() {
     const auto op = static_cast<Operation>(i);
     for (const DType dtype : dtypes_of(op)) {
       all.push_back({op, dtype});
-      if (op == Operation::matmul) all.push_back({op, dtype, true});
+      if (op != Operation::matmul) continue;
+      all.push_back({op, dtype, Pattern::tall});
+      all.push_back({op, dtype, Pattern::stack});
     }
   }
   return all;
@@ -54,10 +56,16 @@ Workload sized(const Subject& s, i64 n) {
     case Operation::reduce: return {s.op, s.dtype, n * n};
     case Operation::matvec: return {s.op, s.dtype, n, 1, n};
     case Operation::matmul:
-    case Operation::bit_matmul: return {s.op, s.dtype, s.tall ? tall_aspect * n : n, n, n};
+      if (s.pattern == Pattern::stack) return {s.op, s.dtype, n, n, n, stack_length};
+      return {s.op, s.dtype, s.pattern == Pattern::tall ? tall_aspect * n : n, n, n};
+    case Operation::bit_matmul: return {s.op, s.dtype, n, n, n};
     case Operation::solve: return {s.op, s.dtype, n, 1};
     default: return {s.op, s.dtype, n, n};
   }
+}
+
+i64 largest_size(const Subject& s) {
+  return s.pattern == Pattern::stack ? 512 : measured_sizes.back();
 }
 
 std::vector<Doubt> doubts(const CostModel& model, std::span<const Device> devices) {
@@ -65,6 +73,7 @@ std::vector<Doubt> doubts(const CostModel& model, std::span<const Device> device
   std::vector<Doubt> found;
   for (const Subject& subject : all_subjects())
     for (std::size_t i = 1; i < measured_sizes.size(); ++i) {
+      if (measured_sizes[i] > largest_size(subject)) break;
       const Workload p = sized(subject, between(measured_sizes[i - 1], measured_sizes[i]));
       for (const Device device : devices) {
         if (device == cpu) continue;

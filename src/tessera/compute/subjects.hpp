@@ -19,11 +19,14 @@ inline constexpr std::array<i64, 9> measured_sizes{8, 32, 64, 128, 256, 512, 102
 struct Subject {
   Operation op;
   DType dtype;
-  bool tall = false;
+  Pattern pattern = Pattern::plain;
 };
 // What takes long is measured in fewer dtypes: others stand in (stand_in).
 TESSERA_API std::vector<Subject> all_subjects();
 TESSERA_API Workload sized(const Subject& subject, i64 n);
+// The largest of the sizes at which it is measured: of stacks less, since large matrices take one
+// another's place anyway.
+TESSERA_API i64 largest_size(const Subject& subject);
 
 // A problem between two measured sizes at which the host and another device are near each other.
 struct Doubt {
