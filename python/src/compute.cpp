@@ -53,6 +53,9 @@ void bind_config_of_accelerators(nb::module_& m) {
       .value("FORCE_FLOAT64", PrecisionMode::force_float64);
   nb::class_<AcceleratorConfig>(m, "AcceleratorConfig",
                                 "How an accelerator may be used; for ts.context().enable_gpu.\n\n"
+                                "``stream_buffer_size``: bytes of one of the two pinned buffers "
+                                "through which host memory that is not pinned travels; 0: the "
+                                "driver copies by itself.\n\n"
                                 ">>> ts.AcceleratorConfig(memory_limit_bytes=2**30).device_id\n0\n")
       .def(
           "__init__",
@@ -71,7 +74,18 @@ void bind_config_of_accelerators(nb::module_& m) {
       .def_ro("stream_buffer_size", &AcceleratorConfig::stream_buffer_size)
       .def_ro("enable_async", &AcceleratorConfig::enable_async)
       .def_ro("precision", &AcceleratorConfig::precision)
-      .def_ro("pinned_budget_bytes", &AcceleratorConfig::pinned_budget_bytes);
+      .def_ro("pinned_budget_bytes", &AcceleratorConfig::pinned_budget_bytes)
+      .def(
+          "__repr__",
+          [](const AcceleratorConfig& c) {
+            const std::string mode = nb::cast<std::string>(nb::str(nb::cast(c.precision)));
+            return cat("AcceleratorConfig(device_id=", c.device_id,
+                       ", memory_limit_bytes=", c.memory_limit_bytes,
+                       ", stream_buffer_size=", c.stream_buffer_size,
+                       ", enable_async=", c.enable_async ? "True" : "False", ", precision=", mode,
+                       ", pinned_budget_bytes=", c.pinned_budget_bytes, ")");
+          },
+          nb::sig("def __repr__(self) -> str"));
 }
 
 MatrixOp matrix_op_from(const std::string& text) {

@@ -9,7 +9,7 @@
 #include "tessera/compute/precision.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
-#include "tessera/device/stream.hpp"
+#include "tessera/device/streamer.hpp"
 
 namespace tessera {
 namespace {
@@ -44,6 +44,7 @@ void ComputeContext::enable_gpu(const AcceleratorConfig& config) {
   const Device gpu{Kind::cuda, static_cast<std::int16_t>(config.device_id)};
   compute_device(gpu);  // refuses with the reason
   if (config.pinned_budget_bytes > 0) set_pinned_budget(config.pinned_budget_bytes);
+  set_stream_buffer_size(config.stream_buffer_size);
   const std::lock_guard lock(mutex_);
   if (accelerators_ != std::vector{gpu}) facts_.reset();
   accelerators_ = {gpu};
@@ -55,6 +56,7 @@ void ComputeContext::enable_gpu(const AcceleratorConfig& config) {
 
 void ComputeContext::disable_gpu() {
   const std::lock_guard lock(mutex_);
+  if (active_) set_stream_buffer_size(0);
   accelerators_.clear();
   active_ = false;
 }

@@ -22,8 +22,10 @@ namespace tessera {
 
 struct AcceleratorConfig {
   i64 device_id = 0;
-  i64 memory_limit_bytes = 0;              // 0: what the device has free
-  i64 stream_buffer_size = i64{64} << 20;  // of one buffer, for whoever streams data through it
+  i64 memory_limit_bytes = 0;  // 0: what the device has free
+  // Of one of the two pinned buffers through which other host memory travels (device/streamer.hpp);
+  // 0: the driver copies by itself.
+  i64 stream_buffer_size = i64{64} << 20;
   bool enable_async = true;  // false: an operation is over, or has failed, when it returns
   PrecisionMode precision = PrecisionMode::automatic;
   i64 pinned_budget_bytes = 0;  // of pinned host memory; 0: as it was

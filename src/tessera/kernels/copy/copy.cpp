@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "tessera/device/streamer.hpp"
 #include "tessera/kernels/copy/cast.hpp"
 #include "tessera/kernels/eager.hpp"
 
@@ -33,8 +34,12 @@ Array transfer(const Array& x, Device to) {
     stream.wait(Stream::home(x.device()).record());
     x.storage().record_stream(stream);
   }
+  const bool by_host = x.device() == cpu || to == cpu;
+  const bool pinned = (to == cpu ? y : x).storage().is_pinned();
+  if (by_host && !pinned && stream_copy(stream, y.data(), to, x.data(), x.device(), x.bytes()))
+    return y;
   stream.copy(y.data(), to, x.data(), x.device(), x.bytes());
-  if (x.device() == cpu || to == cpu) stream.sync();
+  if (by_host) stream.sync();
   return y;
 }
 

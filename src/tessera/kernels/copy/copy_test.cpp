@@ -6,6 +6,7 @@
 #include "support/arrays.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/device/streamer.hpp"
 #include "tessera/kernels/copy/cast.hpp"
 
 namespace tessera {
@@ -101,6 +102,26 @@ TEST(Copy, TransfersAreCounted) {
   EXPECT_EQ(moved(Counter::copies, [&] { (void)z.to(other); }), 0);
   EXPECT_EQ(values_of<double>(z), counted(15));
   EXPECT_THROW((void)x.to(Device{Kind::sim, 99}), DeviceError);
+}
+
+TEST(Copy, BuffersCutTheWayOfHostMemoryThatIsNotPinned) {
+  const Device there{Kind::sim, 0};
+  const Array x = arange(Value(0), Value(i64{1} << 20), Value(1), DType::f32),
+              pinned = x.pin_memory();
+  const auto copies = [&](const Array& a, Device to) {
+    const i64 before = counter(Counter::copies);
+    const Array y = a.to(to);
+    return counter(Counter::copies) - before;
+  };
+  EXPECT_EQ(copies(x, there), 1);
+  set_stream_buffer_size(i64{1} << 19);
+  EXPECT_EQ(copies(x, there), 8);
+  EXPECT_EQ(copies(x.to(there), cpu), 8);
+  EXPECT_EQ(copies(pinned, there), 1);
+  EXPECT_EQ(copies(x.slice(0, 0, 1000), there), 1);
+  EXPECT_EQ(values_of<float>(x.to(there).to(cpu)), values_of<float>(x));
+  set_stream_buffer_size(0);
+  EXPECT_EQ(copies(x, there), 1);
 }
 
 TEST(Copy, FillAndCopyFrom) {
