@@ -5,6 +5,7 @@
 
 #include "linalg.hpp"
 #include "matrix.hpp"
+#include "tessera/base/tags.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/matrix/compute_k.hpp"
 #include "tessera/matrix/reductions.hpp"
@@ -16,10 +17,16 @@ namespace {
 using nb::literals::operator""_a;
 namespace la = linalg;
 
+// A number as an array; its tag is that of what was computed.
+nb::object scalar_array(const Value& v, DType t) {
+  const TagScope scope;
+  return wrap(full({}, v, t, cpu));
+}
+
 // A number as the functions of arrays give it: rank 0, of the dtype they compute with.
 nb::object number_of(const Value& v, const AnyMatrix& m, bool real = false) {
   const DType t = la::working_dtype(m.dtype());
-  return wrap(full({}, v, real ? real_of(t) : t, cpu));
+  return scalar_array(v, real ? real_of(t) : t);
 }
 
 nb::object or_none(Array& a) { return a ? wrap(std::move(a)) : nb::none(); }
@@ -50,7 +57,7 @@ void bind_systems(nb::module_& m) {
       [](AnyMatrix& a, i64 offset) {
         if (offset == 0) {
           const Value t = released([&] { return trace(a); });
-          return wrap(full({}, t, t.dtype(), cpu));
+          return scalar_array(t, t.dtype());
         }
         return wrap(released([&] { return la::trace(a.array(), offset); }));
       },

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which way the last operation of this thread took, in words: for tests, and for who wonders.
 
-A tag is ``<where>.<what>[.<operands>].<dtype>``, as ``cpu.matmul.bitbit_popcount`` or ``io.read``. Operations on
-matrices and input or output have a channel each, and each thread its own.
+A tag is ``<where>.<what>[.<operands>].<dtype>``, as ``cpu.matmul.bitbit_popcount`` or ``io.read``. What is computed
+with arrays and matrices and what is read or written have a channel each, and each thread its own. Elements that are
+looked at leave no tag. Operators run plans, which ``plan.explain()`` shows instead.
 """
 
 from . import _tessera as _core
@@ -17,10 +18,14 @@ __all__ = [
 
 
 def last_kernel_trace() -> str:
-    """What this thread computed last with matrices; "" since the start or the last clear.
+    """What this thread computed last; "" since the start or the last clear.
+
+    An operation that is made of several kernels has one tag of its own.
 
     >>> b = ts.matrix.Bit(4); c = b @ b; ts.debug.last_kernel_trace()
     'cpu.matmul.bitbit_popcount'
+    >>> y = ts.ones(3, dtype='float32') * 2; ts.debug.last_kernel_trace()
+    'cpu.multiply.f32'
     """
     return _core._last_kernel()
 

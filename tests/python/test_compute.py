@@ -159,6 +159,7 @@ def test_config_of_accelerators():
     assert plain.precision == ts.PrecisionMode.AUTO and plain.stream_buffer_size == 64 << 20
     given = ts.AcceleratorConfig(1, 2, 3, False, "FORCE_FLOAT32", pinned_budget_bytes=5)
     assert (given.device_id, given.memory_limit_bytes, given.stream_buffer_size) == (1, 2, 3)
+    assert "memory_limit_bytes=2, stream_buffer_size=3, enable_async=" in repr(given)
     assert given.precision == ts.PrecisionMode.FORCE_FLOAT32 and given.pinned_budget_bytes == 5
     assert ts.AcceleratorConfig(precision=ts.PrecisionMode.FORCE_FLOAT64).precision == ts.PrecisionMode.FORCE_FLOAT64
     with pytest.raises(ValueError, match="'HALF'; expected 'AUTO'"):
@@ -243,9 +244,10 @@ def test_traces_are_empty_until_something_is_done():
 
 def test_files_leave_a_trace_in_their_own_channel(tmp_path):
     m = ts.matrix.Dense([[1.0, 2.0], [3.0, 4.0]])
+    x = ts.ones(3)
     m @ m
     ts.debug.clear_io_trace()
-    for name, stored in [("a.npy", ts.ones(3)), ("a.npz", {"x": ts.ones(3)})]:
+    for name, stored in [("a.npy", x), ("a.npz", {"x": x})]:
         ts.save(tmp_path / name, stored)
         assert ts.debug.last_io_trace() == "io.write"
         ts.load(tmp_path / name)

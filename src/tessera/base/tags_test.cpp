@@ -33,5 +33,24 @@ TEST(Tags, ThreadsAreApart) {
   EXPECT_EQ(last_tag(Channel::kernel), "cpu.add.f64");
 }
 
+TEST(Tags, AnOperationOfSeveralKernelsHasOneTag) {
+  tag_launch("cpu", "add", DType::f64);
+  EXPECT_EQ(last_tag(Channel::kernel), "cpu.add.f64");
+  {
+    const TagScope mean("cpu", "mean", DType::c64);
+    tag_launch("cpu", "sum", DType::c64);
+    const TagScope inner("cpu", "divide", DType::c64);
+    EXPECT_EQ(last_tag(Channel::kernel), "cpu.mean.c64");
+    tag_kernel("cpu", "matmul", "bit_x_i32");  // it says itself what it is
+    EXPECT_EQ(last_tag(Channel::kernel), "cpu.matmul.bit_x_i32");
+    std::thread([] {
+      tag_launch("cpu", "copy", DType::b1);
+      EXPECT_EQ(last_tag(Channel::kernel), "cpu.copy.bit");
+    }).join();
+  }
+  tag_launch("cpu", "sum", DType::i8);
+  EXPECT_EQ(last_tag(Channel::kernel), "cpu.sum.i8");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "tessera/array/array.hpp"
+#include "tessera/base/tags.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/kernels/table.hpp"
 
@@ -25,11 +26,13 @@ inline const KernelTable& kernels_of(Device device) { return compute_device(devi
 // "fft: no kernel on cuda:0": for NotAvailable.
 TESSERA_API std::string no_kernel_text(std::string_view kernel, Device device);
 
+// Leaves a tag of the first operand's dtype; `name` is a literal.
 template <class Spec>
 void launch_now(Kernel<Spec> KernelTable::*member, std::string_view name, const Spec& spec,
                 Device device, std::initializer_list<const Array*> operands) {
   const Kernel<Spec>& kernel = kernels_of(device).*member;
   if (!kernel.prepare) throw NotAvailable(no_kernel_text(name, device));
+  tag_launch(tessera::name(device.kind), name, (*operands.begin())->dtype());
   enqueue(kernel.prepare(spec, device), device, {operands.begin(), operands.size()});
 }
 

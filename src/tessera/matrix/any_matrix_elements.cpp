@@ -94,6 +94,7 @@ Array AnyMatrix::viewed(const Array& x) const {
 }
 
 Array AnyMatrix::array(std::optional<DType> dtype, std::optional<Device> where) const {
+  const TagScope looking;  // leaves the tag of what was computed
   const Payload& p = *payload_;
   const Device there = where.value_or(device());
   Array full;
@@ -127,6 +128,7 @@ Array AnyMatrix::array(std::optional<DType> dtype, std::optional<Device> where) 
 
 Value AnyMatrix::at(i64 i, i64 j) const {
   require_inside(*this, i, j);
+  const TagScope looking;
   if (transposed_) std::swap(i, j);
   const Payload& p = *payload_;
   Array e;

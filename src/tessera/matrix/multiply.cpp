@@ -325,6 +325,7 @@ Array matmul(const AnyMatrix& a, const Array& x) {
   check_operand(x);
   const i64 rows = x.shape(std::max<i64>(x.ndim() - 2, 0));
   if (a.cols() != rows) refuse_inner(tessera::described(a), a.cols(), described(x), rows);
+  const TagScope scope;
   if (x.ndim() > 2) return stacked(matmul(a, side_by_side(x)), x.shape());
   const bool vector = x.ndim() == 1;
   const MatrixOp op = vector ? MatrixOp::matvec : MatrixOp::matmul;
@@ -338,6 +339,7 @@ Array matmul(const Array& x, const AnyMatrix& b) {
   const bool vector = x.ndim() == 1;
   const i64 columns = x.shape(x.ndim() - 1);
   if (columns != b.rows()) refuse_inner(described(x), columns, tessera::described(b), b.rows());
+  const TagScope scope;
   if (x.ndim() > 2) {
     Shape shape(x.shape().begin(), x.shape().end());
     i64 rows = 1;
@@ -357,6 +359,7 @@ AnyMatrix outer(const Array& x, const Array& y) {
   const Array* both[] = {&x, &y};
   const MatrixCall c{MatrixOp::outer, resolved(MatrixOp::outer, x.dtype(), y.dtype()),
                      common_device("outer", both)};
+  const TagScope scope;
   tag(c, TagDetail::plain);
   const Array rows = x.expand_dims(1), cols = y.expand_dims(0);
   if (c.dtype == DType::b1) return AnyMatrix::bit(ops::logical_and(rows, cols));

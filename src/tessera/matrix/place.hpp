@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <optional>
 
+#include "tessera/base/tags.hpp"
 #include "tessera/compute/problem_of.hpp"
 #include "tessera/matrix/any_matrix.hpp"
 
@@ -26,9 +27,11 @@ TESSERA_API void placed_by_context(const Workload& problem,
                                    std::initializer_list<const AnyMatrix*> operands,
                                    i64 result_bytes, const std::function<void(Device)>& body);
 
+// Leaves the tag of the operation, which its body sets, and none of its kernels'.
 template <class Body>
 void placed(const Workload& problem, std::initializer_list<const AnyMatrix*> operands,
             i64 result_bytes, Body&& body) {
+  const TagScope scope;
   if (const std::optional<Device> device = settled_device(operands)) {
     body(*device);
   } else {

@@ -185,6 +185,7 @@ Value dot(const Array& x, const Array& y) {
                       "; expected two vectors of one length");
   const Array* both[] = {&x, &y};
   const Device where = common_device("dot", both);
+  const TagScope scope;
   const Array row = x.expand_dims(0);
   if (x.dtype() == DType::b1 && y.dtype() == DType::b1) {
     const i64 count = bit_dot(bit_pack(row), bit_pack(y.expand_dims(0)));
@@ -225,6 +226,7 @@ Array cross(const Array& x, const Array& y) {
                       x.shape(), " and ", y.shape(), "; expected two vectors of 3 elements");
   const Array* both[] = {&x, &y};
   const Device where = common_device("cross", both);
+  const TagScope scope;
   const Resolved r = resolve(MatrixOp::subtract, x.dtype(), y.dtype());
   say_precision(MatrixOp::subtract, x.dtype(), y.dtype(), r);
   tag(where, "cross", TagDetail::plain, r.dtype);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -152,12 +153,9 @@ Array divided(const Array& x, const Value& by) {
   return ops::divide(x, Value(by.as<double>()));
 }
 
-// By squaring: whole numbers stay whole.
+// Whole numbers stay whole.
 Number power(Number z, i64 n) {
-  Number result = 1;
-  for (; n > 0; n /= 2, z *= z)
-    if (n % 2 == 1) result *= z;
-  return result;
+  return n == 0 ? Number(1) : by_squaring(z, magnitude_of(n), std::multiplies<Number>());
 }
 
 // Products that are formed on the host: of a diagonal, or of n equal factors.
@@ -248,6 +246,7 @@ AnyMatrix inverse(const AnyMatrix& m) {
   const DType t = linalg::working_dtype(m.dtype());
   const Structure structure = structure_of(m);
   require_not_singular("inverse", m, structure);
+  const TagScope scope = tagged("inverse", m, t);
   switch (structure) {
     case Structure::identity: {
       const AnyMatrix one = AnyMatrix::identity(m.rows(), m.rows(), t, m.device());
@@ -274,6 +273,7 @@ AnyMatrix matrix_power(const AnyMatrix& m, i64 n) {
   if (n == 0)
     return AnyMatrix::identity(m.rows(), m.rows(), resolve(MatrixOp::matmul, t, t).dtype,
                                m.device());
+  const TagScope scope = tagged("matrix_power", m, t);
   return by_squaring(n < 0 ? inverse(m) : m, magnitude_of(n),
                      [](const AnyMatrix& a, const AnyMatrix& b) { return matmul(a, b); });
 }
@@ -283,11 +283,11 @@ Array solve(const AnyMatrix& m, const Array& b) {
   const bool fits = b.ndim() > 0 && b.shape(std::max<i64>(b.ndim() - 2, 0)) == m.rows();
   require<ShapeError>(fits, "solve: ", described(m), " and a right side of shape ", b.shape(),
                       " do not fit");
-  if (b.ndim() > 2) return stacked(solve(m, side_by_side(b)), b.shape());
   const DType t = promote(linalg::working_dtype(m.dtype()), linalg::working_dtype(b.dtype()));
+  const TagScope scope(name(b.device().kind), "solve", t);
+  if (b.ndim() > 2) return stacked(solve(m, side_by_side(b)), b.shape());
   const Structure structure = structure_of(m);
   require_not_singular("solve", m, structure);
-  tag(b.device(), "solve", TagDetail::plain, t);
   const bool vector = b.ndim() == 1;
   const Array right = vector ? b.expand_dims(1) : b;
   Array x;
@@ -309,6 +309,8 @@ Array solve_triangular(const AnyMatrix& m, const Array& b, const linalg::Triangu
   require_square("solve_triangular", m);
   const bool as_it_is = m.form() == Form::triangular && m.lower() == o.lower &&
                         !(o.unit && (m.payload().strict || !is_number(m.scale(), 1)));
+  const TagScope scope(name(b.device().kind), "solve_triangular",
+                       promote(linalg::working_dtype(m.dtype()), linalg::working_dtype(b.dtype())));
   AnyMatrix t =
       as_it_is ? m : AnyMatrix::triangular(m.array({}, b.device()), o.lower, false, false);
   if (o.turn == Turn::transposed) t = t.transpose();
@@ -324,6 +326,7 @@ Value determinant(const AnyMatrix& m) {
   require_square("determinant", m);
   if (const auto& known = m.properties().derived().determinant) return *known;
   const DType t = linalg::working_dtype(m.dtype());
+  const TagScope scope = tagged("determinant", m, t);
   const Structure structure = structure_of(m);
   Number d = straight(m, structure, t);
   if (!std::isfinite(d.real()) || !std::isfinite(d.imag()) || d == Number(0)) {
@@ -343,6 +346,7 @@ Value determinant(AnyMatrix& m) {
 LogDeterminant slogdet(const AnyMatrix& m) {
   require_square("slogdet", m);
   const DType t = linalg::working_dtype(m.dtype());
+  const TagScope scope = tagged("slogdet", m, t);
   const Product p = product_of(m, structure_of(m), t);
   return {number(p.sign, t), p.log};
 }

@@ -90,6 +90,12 @@ Array inverted_where_large(const Array& d, double part) {
   return ops::where(large, ops::reciprocal(ops::where(large, d, 1.0)), 0.0);
 }
 
+// Whoever asked may write to it. Nothing is computed, so there is no tag.
+Array copy_of_known(const Array& known) {
+  const TagScope scope;
+  return known.copy();
+}
+
 bool is_frobenius(NormOrder order) {
   return order.kind == NormOrder::plain || order.kind == NormOrder::frobenius;
 }
@@ -108,6 +114,7 @@ linalg::Lu lu(const AnyMatrix& m) {
 
 AnyMatrix cholesky(const AnyMatrix& m) {
   require_square("cholesky", m);
+  const TagScope scope = tagged("cholesky", m, working(m));
   if (is_diagonal(structure_of(m))) {
     const Array d = real_part(diagonal_as(m, working(m)));
     for (const auto& z : diagonal_numbers(m))
@@ -130,6 +137,7 @@ linalg::Qr qr(const AnyMatrix& m, linalg::QrMode mode, bool pivoted) {
 
 linalg::Eigh eigh(const AnyMatrix& m, bool lower) {
   require_square("eigh", m);
+  const TagScope scope = tagged("eigh", m, working(m));
   linalg::Eigh found;
   if (is_diagonal(structure_of(m))) {
     const Array d = real_part(diagonal_as(m, working(m)));
@@ -143,6 +151,7 @@ linalg::Eigh eigh(const AnyMatrix& m, bool lower) {
 
 Array eigvalsh(const AnyMatrix& m, bool lower) {
   require_square("eigvalsh", m);
+  const TagScope scope = tagged("eigvalsh", m, working(m));
   if (is_diagonal(structure_of(m))) return sort(real_part(diagonal_as(m, working(m))));
   Array found;
   dense_at(Operation::eigh, "eigvalsh", m,
@@ -152,6 +161,7 @@ Array eigvalsh(const AnyMatrix& m, bool lower) {
 
 linalg::Eig eig(const AnyMatrix& m, bool left) {
   require_square("eig", m);
+  const TagScope scope = tagged("eig", m, working(m));
   const DType c = complex_of(working(m));
   linalg::Eig found;
   if (is_diagonal(structure_of(m))) {
@@ -173,7 +183,8 @@ linalg::Eig eig(const AnyMatrix& m, bool left) {
 
 Array eigvals(const AnyMatrix& m) {
   require_square("eigvals", m);
-  if (const Array& known = m.properties().derived().eigenvalues) return known.copy();
+  if (const Array& known = m.properties().derived().eigenvalues) return copy_of_known(known);
+  const TagScope scope = tagged("eigvals", m, working(m));
   const DType c = complex_of(working(m));
   const Structure structure = structure_of(m);
   Array found;
@@ -198,7 +209,7 @@ Array eigvals(AnyMatrix& m) {
   if (m.payload().shared) return eigvals(std::as_const(m));
   Array& known = m.properties().derived().eigenvalues;
   if (!known) known = eigvals(std::as_const(m));
-  return known.copy();  // whoever asked may write to it
+  return copy_of_known(known);
 }
 
 linalg::Svd svd(const AnyMatrix& m, bool full_matrices) {
@@ -209,6 +220,7 @@ linalg::Svd svd(const AnyMatrix& m, bool full_matrices) {
 }
 
 Array svdvals(const AnyMatrix& m) {
+  const TagScope scope = tagged("svdvals", m, working(m));
   const Structure structure = structure_of(m);
   if (is_diagonal(structure)) return sizes_of_diagonal(m);
   if (structure == Structure::unitary || structure == Structure::permutation)
@@ -219,6 +231,7 @@ Array svdvals(const AnyMatrix& m) {
 }
 
 AnyMatrix pinv(const AnyMatrix& m, double rtol) {
+  const TagScope scope = tagged("pinv", m, working(m));
   const Structure structure = structure_of(m);
   if (structure == Structure::unitary || structure == Structure::permutation) return m.adjoint();
   if (is_diagonal(structure)) {
@@ -240,6 +253,7 @@ Array matrix_rank(const AnyMatrix& m, double rtol) {
 
 linalg::Lstsq lstsq(const AnyMatrix& m, const Array& b, double rcond) {
   const DType t = working(m);
+  const TagScope scope = tagged("lstsq", m, t);
   linalg::Lstsq found;
   const auto solve_at = [&](Device where) {
     tag(where, "lstsq", TagDetail::plain, t);
@@ -255,6 +269,7 @@ linalg::Lstsq lstsq(const AnyMatrix& m, const Array& b, double rcond) {
 }
 
 Array norm(const AnyMatrix& m, NormOrder order) {
+  const TagScope scope = tagged("norm", m, working(m));
   if (is_frobenius(order)) return number(frobenius_norm(m), m);
   Array found;
   dense_at(Operation::reduce, "norm", m, [&](const Array& a) { found = linalg::norm(a, order); });
@@ -262,6 +277,7 @@ Array norm(const AnyMatrix& m, NormOrder order) {
 }
 
 Array cond(const AnyMatrix& m, NormOrder order) {
+  const TagScope scope = tagged("cond", m, working(m));
   const Structure structure = structure_of(m);
   const bool by_values =
       order.kind == NormOrder::plain || (order.kind == NormOrder::number && order.p == 2);

@@ -47,13 +47,10 @@ Details all_details() {
                                                          {"sym_", ""},
                                                          {"antisym_", ""},
                                                          {"identity_", ""}}};
-  constexpr std::array<std::string_view, dtype_count> dtypes{"bit",  "i8",  "i16", "i32", "i64",
-                                                             "u8",   "u16", "u32", "u64", "f16",
-                                                             "bf16", "f32", "f64", "c64", "c128"};
   Details all;
   for (std::size_t i = 0; i < all.size(); ++i)
-    for (std::size_t t = 0; t < dtypes.size(); ++t)
-      all[i][t] = cat(around[i].before, dtypes[t], around[i].after);
+    for (std::size_t t = 0; t < dtype_count; ++t)
+      all[i][t] = cat(around[i].before, tag_word(static_cast<DType>(t)), around[i].after);
   return all;
 }
 

@@ -7,6 +7,7 @@
 
 #include <string_view>
 
+#include "tessera/base/tags.hpp"
 #include "tessera/compute/promotion.hpp"
 #include "tessera/matrix/any_matrix.hpp"
 
@@ -67,6 +68,10 @@ enum class TagDetail : std::uint8_t {
 };
 inline constexpr int tag_detail_count = 10;
 void tag(Device where, std::string_view what, TagDetail detail, DType dtype);
+// For operations that do not always go through placed(): its tag, and none of its kernels'.
+inline TagScope tagged(std::string_view what, const AnyMatrix& m, DType dtype) {
+  return {name(m.device().kind), what, dtype};
+}
 
 // An operation on two matrices, the dtype it is done in and where.
 struct MatrixCall {

@@ -130,6 +130,7 @@ void launch(ElementOp op, Inputs inputs, DType compute, const Array& out) {
   arrays.push_back(&out);
   const Kernel<ElementwiseSpec>& kernel = kernels_of(out.device()).elementwise;
   if (!kernel.prepare) throw NotAvailable(no_kernel_text(name(op), out.device()));
+  tag_launch(name(out.device().kind), name(op), compute);
   enqueue(kernel.prepare(spec, out.device()), out.device(), arrays);
 }
 
@@ -145,6 +146,7 @@ void run(ElementOp op, Inputs inputs, DType compute, const Array& out) {
 // Small contiguous arrays of one dtype on the cpu, where work is done in the caller anyway: no
 // plan, no queue.
 struct SmallCall {
+  ElementOp op;
   BlockFn block = nullptr;  // null: the general way has to be taken
   const Array* first = nullptr;
   std::array<const void*, 2> in{};
@@ -154,6 +156,7 @@ struct SmallCall {
 
   void operator()(const Array& out) const {
     count(Counter::launches);
+    tag_launch(name(Kind::cpu), name(op), first->dtype());
     std::array<const void*, 2> p = in;
     for (unsigned i = 0; i < 2; ++i)
       if (scalars >> i & 1) p[i] = &constant;
@@ -167,7 +170,7 @@ bool is_small_operand(const Array& a, const Array& like) {
 }
 
 SmallCall small_call(ElementOp op, Inputs inputs) {
-  SmallCall call;
+  SmallCall call{.op = op};
   if (inputs.size() > 2 || op == ElementOp::power) return call;
   const Array& like = inputs[inputs[0].is_value() ? inputs.size() - 1 : 0].array;
   if (!like || like.size() > element_grain(op) || like.dtype() == DType::f16 ||

@@ -59,6 +59,7 @@ void store_gathered(const Array& x, const IndexPlan& plan, const Array& value, S
   operands.push_back(&target);
   const auto prepare = kernels_of(x.device()).scatter.prepare;
   if (!prepare) throw NotAvailable(no_kernel_text("scatter", x.device()));
+  tag_launch(name(x.device().kind), "scatter", x.dtype());
   enqueue(prepare(spec, x.device()), x.device(), operands.span());
 }
 

@@ -147,6 +147,7 @@ Array gather_plan(const Array& x, const IndexPlan& plan) {
   operands.push_back(&lead_first);
   const auto prepare = kernels_of(x.device()).gather.prepare;
   if (!prepare) throw NotAvailable(no_kernel_text("gather", x.device()));
+  tag_launch(name(x.device().kind), "gather", x.dtype());
   enqueue(prepare(spec, x.device()), x.device(), operands.span());
   return out;
 }

@@ -31,6 +31,7 @@ Array readable(const Array& a, DType t) {
 }  // namespace
 
 Array solve(const Array& a, const Array& b) {
+  const TagScope scope = tagged("solve", a);
   if (small::is_plain(a, b)) return small::solve_plain("solve", a, b);
   const Sides s("solve", a, b);
   if (small::fits(s.n, s.device) && !(s.one && !s.lead.empty())) {
@@ -51,6 +52,7 @@ Array solve(const Array& a, const Array& b) {
 }
 
 Array inverse(const Array& a) {
+  const TagScope scope = tagged("inverse", a);
   require_square("inverse", a);
   const DType t = working_dtype(a.dtype());
   if (small::fits(rows(a), a.device())) return small::solve("inverse", a.astype(t), {});
@@ -60,6 +62,7 @@ Array inverse(const Array& a) {
 }
 
 Array matrix_power(const Array& a, i64 n) {
+  const TagScope scope = tagged("matrix_power", a);
   require_square("matrix_power", a);
   if (n == 0)
     return eye(rows(a), rows(a), 0, a.dtype(), a.device()).broadcast_to(a.shape()).contiguous();
@@ -71,6 +74,7 @@ Array matrix_power(const Array& a, i64 n) {
 Array inverse_or_nan(const Array& a) { return inverted(a, zero_info(a)); }
 
 Array solve_triangular(const Array& a, const Array& b, const TriangularOptions& options) {
+  const TagScope scope = tagged("solve_triangular", a);
   const Sides s("solve_triangular", a, b);
   const Array x = s.right();
   if (s.a.size() == 0 || x.size() == 0) return s.result(x);
@@ -91,6 +95,7 @@ Array solve_triangular(const Array& a, const Array& b, const TriangularOptions& 
 }
 
 Lu::Lu(const Array& a, std::string_view who) {
+  const TagScope scope = tagged(who, a);
   require_matrices(who, a);
   const DType t = working_dtype(a.dtype());
   const Shape lead = leading(a);
@@ -110,6 +115,7 @@ Lu::Lu(const Array& a, std::string_view who) {
 Shape Lu::shape() const { return turned(packed_).shape(); }
 
 Array Lu::solve(const Array& b, Turn turn) const {
+  const TagScope scope = tagged("lu_solve", b);
   const Sides s("Lu.solve", turned(packed_), b);
   require_done("Lu.solve", info_, singular, zero_pivot);
   const Array x = s.right();
@@ -144,6 +150,7 @@ Array Lu::u() const {
 }
 
 Array cholesky(const Array& a, bool upper) {
+  const TagScope scope = tagged("cholesky", a);
   require_square("cholesky", a);
   const DType t = working_dtype(a.dtype());
   const Array x = rows_of(a, t);
@@ -164,6 +171,7 @@ Cholesky::Cholesky(const Array& a) {
 Array Cholesky::l() const { return turned(packed_).contiguous(); }
 
 Array Cholesky::solve(const Array& b) const {
+  const TagScope scope = tagged("cholesky_solve", b);
   const Sides s("Cholesky.solve", turned(packed_), b);
   const Array x = s.right();
   if (x.size() == 0) return s.result(x);
@@ -181,6 +189,7 @@ struct Determinant {
 };
 
 Determinant determinant(std::string_view who, const Array& a) {
+  const TagScope scope = tagged(who, a);
   require_square(who, a);
   const DType t = working_dtype(a.dtype());
   const Shape lead = leading(a);

@@ -71,6 +71,7 @@ Array matrix_norm(const Array& x, NormOrder order, i64 row, i64 column, bool kee
 }  // namespace
 
 Array norm(const Array& x, NormOrder order, const std::optional<Shape>& axes, bool keepdims) {
+  const TagScope scope = tagged("norm", x);
   const Array y = is_inexact(x.dtype()) ? x : x.astype(DType::f64);
   Shape along;
   if (axes) {
@@ -89,6 +90,7 @@ Array norm(const Array& x, NormOrder order, const std::optional<Shape>& axes, bo
 }
 
 Array cond(const Array& a, NormOrder order) {
+  const TagScope scope = tagged("cond", a);
   require_matrices("cond", a);
   require<LinAlgError>(rows(a) > 0 && columns(a) > 0, "cond: cond is not defined on empty arrays");
   const bool two =
@@ -127,6 +129,7 @@ Array diagonal(const Array& a, i64 offset) {
 
 Array trace(const Array& a, i64 offset) {
   require_matrices("trace", a);
+  const TagScope scope(name(a.device().kind), "trace", a.dtype());
   return reduce(ReduceOp::sum, diagonal(a, offset), Axes{a.ndim() - 2});
 }
 

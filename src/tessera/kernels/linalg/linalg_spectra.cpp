@@ -26,6 +26,7 @@ void require_finite_off_host(std::string_view who, const Array& a, const char* r
 }
 
 Eigh eigh_with(std::string_view who, const Array& a, bool lower, bool vectors) {
+  const TagScope scope = tagged(who, a);
   require_square(who, a);
   const DType t = working_dtype(a.dtype());
   const i64 n = rows(a);
@@ -90,6 +91,7 @@ Eig eig_general(std::string_view who, const Array& a, DType t, EigWants want) {
 }
 
 Eig eig_with(std::string_view who, const Array& a, EigWants want) {
+  const TagScope scope = tagged(who, a);
   require_square(who, a);
   const DType t = working_dtype(a.dtype());
   const Array x = a.astype(t);
@@ -105,6 +107,7 @@ Eig eig_with(std::string_view who, const Array& a, EigWants want) {
 }
 
 Svd svd_with(std::string_view who, const Array& a, bool full, bool vectors) {
+  const TagScope scope = tagged(who, a);
   require_matrices(who, a);
   const DType t = working_dtype(a.dtype());
   const Shape lead = leading(a);
@@ -154,6 +157,7 @@ Array shortest(const Svd& f, const Array& inverse, const Array& b) {
 }  // namespace
 
 Qr qr(const Array& a, QrMode mode, bool pivoted) {
+  const TagScope scope = tagged("qr", a);
   require_matrices("qr", a);
   const DType t = working_dtype(a.dtype());
   const Shape lead = leading(a);
@@ -192,6 +196,7 @@ Svd svd(const Array& a, bool full_matrices) { return svd_with("svd", a, full_mat
 Array svdvals(const Array& a) { return svd_with("svdvals", a, false, false).s; }
 
 Array pinv(const Array& a, double rtol) {
+  const TagScope scope = tagged("pinv", a);
   const Svd f = svd_with("pinv", a, false, true);
   const Array one_over = inverted(f.s, rtol, rows(a), columns(a)).values;
   return matmul(
@@ -200,6 +205,7 @@ Array pinv(const Array& a, double rtol) {
 }
 
 Array matrix_rank(const Array& a, double rtol) {
+  const TagScope scope = tagged("matrix_rank", a);
   if (a.ndim() < 2) {  // as NumPy: a vector has rank 1 unless it is zero
     const Array any = reduce(ReduceOp::any, ops::not_equal(a, 0.0));
     return any.astype(DType::i64);
@@ -208,6 +214,7 @@ Array matrix_rank(const Array& a, double rtol) {
 }
 
 Lstsq lstsq(const Array& a, const Array& b, double rcond) {
+  const TagScope scope = tagged("lstsq", a);
   require_matrices("lstsq", a);
   const bool vector = b.ndim() == 1;
   const Array right = vector ? b.expand_dims(1) : b;

@@ -36,6 +36,11 @@ inline Array room(const Shape& shape, DType t, const Array& like) {
   return empty_dense(shape, t, like.device());
 }
 
+// The tag of an operation, and none of its kernels'; `who` is a literal.
+inline TagScope tagged(std::string_view who, const Array& a) {
+  return {name(a.device().kind), who, working_dtype(a.dtype())};
+}
+
 void require_matrices(std::string_view who, const Array& a);
 void require_square(std::string_view who, const Array& a);
 

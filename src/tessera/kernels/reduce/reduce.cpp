@@ -102,16 +102,19 @@ Array reduce(ReduceOp op, const Array& x, const std::optional<Axes>& axes, bool 
   spec.out = operand_of(y);
   launch_now(&KernelTable::reduce, name(op), spec, x.device(), {&x, &y});
   const Array result = keepdims ? y : without_axes(y, over);
+  const TagScope scope;  // the conversion is no operation of its own
   return dtype ? result.astype(*dtype) : result;
 }
 
 Array mean(const Array& x, const std::optional<Axes>& axes, bool keepdims) {
+  const TagScope scope(name(x.device().kind), "mean", x.dtype());
   const i64 n = count_along(x, normalized("mean", axes, x.ndim()));
   const Array sum = reduce(ReduceOp::sum, x, axes, keepdims, mean_accumulator(x.dtype()));
   return ops::divide(sum, Value(static_cast<double>(n))).astype(mean_result(x.dtype()));
 }
 
 Array variance(const Array& x, const std::optional<Axes>& axes, i64 ddof, bool keepdims) {
+  const TagScope scope(name(x.device().kind), "var", x.dtype());
   const i64 n = count_along(x, normalized("var", axes, x.ndim()));
   const Array wide = x.astype(mean_accumulator(x.dtype()));
   const Array squares =
@@ -134,6 +137,7 @@ Array vdot(const Array& a, const Array& b) {
 }
 
 Array norm(const Array& x) {
+  const TagScope scope(name(x.device().kind), "norm", x.dtype());
   const Array real = is_inexact(x.dtype()) ? x : x.astype(DType::f64);
   return ops::sqrt(reduce(ReduceOp::sum_abs2, real));
 }
