@@ -4,6 +4,7 @@
 
 #include "matrix_docs.hpp"
 #include "matrix_functions.hpp"
+#include "tessera/base/tags.hpp"
 #include "tessera/matrix/properties_check.hpp"
 
 namespace tessera::python {
@@ -106,11 +107,14 @@ void declare(AnyMatrix& m, std::string_view name, nb::handle value) {
   }
 }
 
-// Pickles as its stored data, its views and what was declared; values that were derived are not
-// kept.
+// Pickles as its stored data, its views, what was declared and the numbers that were derived.
 nb::tuple reduced(const AnyMatrix& m) {
   const Payload& p = m.payload();
   nb::dict said;
+  const Derived& d = m.properties().derived();
+  for (const auto& [name, member] : derived_names)
+    if (d.*member) said[name] = nb::steal(python_number(*(d.*member)));
+  if (d.norm) said["norm"] = *d.norm;
   for (int i = 0; i < property_count; ++i)
     if (const auto flag = m.properties().declared(static_cast<Property>(i)))
       said[nb::str(std::string(name(static_cast<Property>(i))).c_str())] = *flag;
@@ -262,6 +266,7 @@ void bind_signs(nb::class_<AnyMatrix>& c) {
 }  // namespace
 
 Array full_copy(const AnyMatrix& m, std::optional<DType> dtype, std::optional<Device> where) {
+  const TagScope looking;
   const Array a = m.array(dtype, where);
   for (const Device d : m.held_at())  // of a dense matrix it may be the data, or a mirror
     if (d == a.device() && may_share_memory(a, m.data(d))) return a.copy();

@@ -416,6 +416,25 @@ def test_numpy_leaves_arithmetic_alone():
         m * "x"
 
 
+def test_pickle_keeps_what_was_computed():
+    m = Diagonal([2.0, 3.0, 4.0])  # case 55
+    assert (m.trace(), ts.linalg.det(m).item(), m.sum()) == (9.0, 24.0, 9.0)
+    m.norm()
+    again = pickle.loads(pickle.dumps(m))
+    assert {name: again.properties[name] for name in ("trace", "determinant", "sum", "norm")} == {
+        "trace": 9.0,
+        "determinant": 24.0,
+        "sum": 9.0,
+        "norm": m.norm(),
+    }
+    half = pickle.loads(pickle.dumps(0.5 * m))
+    assert half.properties["trace"] == 4.5
+    assert half.properties["determinant"] == 3.0
+    again[0, 0] = 5.0
+    assert again.properties["trace"] is None
+    assert again.trace() == 12.0
+
+
 @pytest.mark.parametrize("cls", FORMS, ids=lambda c: c.__name__)
 def test_pickle(cls, device):
     dtype = "bool" if cls in (Bit, TriangularBit) else "complex64"

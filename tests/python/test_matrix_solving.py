@@ -140,13 +140,13 @@ class TestNumberedCases:
         x = la.inverse(4 * m)
         assert np.array_equal(x.numpy(), la.inverse(m).numpy() / 4)
 
-    @pytest.mark.parametrize("n", [512, 1024])
+    @pytest.mark.parametrize("n", [512, 1024, 2048])
     def test_42_inverse_in_memory(self, n: int) -> None:
         a = np.random.default_rng(8).random((n, n)) + 2 * np.eye(n)
         close(a @ la.inverse(tm.Dense(a)).numpy(), np.eye(n), 1e-8)
 
     def test_43_lu_in_memory(self) -> None:
-        a = np.random.default_rng(9).random((700, 700))
+        a = np.random.default_rng(9).random((2048, 2048))
         p, lower, upper = la.lu(tm.Dense(a))
         close(p.numpy().T @ a, (lower @ upper).numpy(), 1e-10)
         logs = np.log(np.abs(np.diagonal(upper.numpy()))).sum()
