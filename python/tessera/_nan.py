@@ -147,7 +147,7 @@ class NanReductions(Generic[T]):
         """
         return self._home.sqrt(self.nanvar(x, axis, dtype, ddof, keepdims))
 
-    def nanmedian(self, x: Any, axis: int | None = None, keepdims: bool = False) -> T:
+    def nanmedian(self, x: Any, axis: _Axes = None, keepdims: bool = False) -> T:
         """The middle of what is not NaN; NaN where there is nothing else.
 
         >>> ts.nanmedian([7.0, ts.nan, 1.0, 2.0]).item()
@@ -155,7 +155,7 @@ class NanReductions(Generic[T]):
         """
         return self.nanquantile(x, 0.5, axis, keepdims)
 
-    def nanpercentile(self, x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> T:
+    def nanpercentile(self, x: Any, q: Any, axis: _Axes = None, keepdims: bool = False) -> T:
         """Quantiles of what is not NaN, counted from 0 to 100.
 
         >>> ts.nanpercentile([0.0, ts.nan, 1.0, 2.0], 50).item()
@@ -164,13 +164,15 @@ class NanReductions(Generic[T]):
         q = [v / 100 for v in q] if isinstance(q, (list, tuple)) else q / 100
         return self.nanquantile(x, q, axis, keepdims)
 
-    def nanquantile(self, x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> T:
+    def nanquantile(self, x: Any, q: Any, axis: _Axes = None, keepdims: bool = False) -> T:
         """What a share q (0 to 1) of what is not NaN lies below; NaN where there is nothing else. ``q`` is a number or
         numbers in a list or an array of one axis, the same on every rank.
 
         >>> ts.nanquantile([0.0, ts.nan, 1.0, 2.0], [0.5, 1.0]).tolist()
         [1.0, 2.0]
         """
+        if axis is not None and not isinstance(axis, int):
+            return self._over(x, q, axis, keepdims)
         known, nan = self._known(x, float("inf"))
         if nan is None:
             return self._home.quantile(known, q, axis, keepdims)
@@ -187,6 +189,18 @@ class NanReductions(Generic[T]):
         found = [self._at(lines, many, float(share), along) for share in (q if hasattr(q, "__len__") else [q])]
         found = [self._home.reshape(f, shape) if keepdims else self._home.squeeze(f, along) for f in found]
         return self._home.stack(found) if hasattr(q, "__len__") else found[0]
+
+    def _over(self, x: Any, q: Any, axes: Sequence[int], keepdims: bool) -> T:
+        """Quantiles over several axes, which are made one."""
+        x = x if isinstance(x, self._kind) else self._home.array(x)
+        over = [a % x.ndim for a in axes]
+        kept = [a for a in range(x.ndim) if a not in over]
+        lines = self._home.transpose(x, kept + over)
+        found: Any = self.nanquantile(self._home.reshape(lines, [*(x.shape[a] for a in kept), -1]), q, -1)
+        if not keepdims:
+            return found
+        shape = [1 if a in over else n for a, n in enumerate(x.shape)]
+        return self._home.reshape(found, [*found.shape[: found.ndim - len(kept)], *shape])
 
     def _at(self, lines: Any, many: Any, share: float, along: int) -> Any:
         """Numbers at a share of the first ``many`` of sorted lines."""

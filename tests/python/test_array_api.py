@@ -113,6 +113,7 @@ NAN = {
         for name in "nansum nanprod nanmax nanmin nanmean nanmedian".split()
     },
     "nansum over two": lambda ns, a: ns.nansum(a, axis=(0, 2)),
+    "nanmedian over two": lambda ns, a: (ns.nanmedian(a, axis=(2, 0)), ns.nanmedian(a, axis=(0, 1), keepdims=True)),
     "nanvar": lambda ns, a: (ns.nanvar(a), ns.nanvar(a, axis=1, ddof=1), ns.nanvar(a, axis=(0, 2), keepdims=True)),
     "nanstd": lambda ns, a: (ns.nanstd(a), ns.nanstd(a, axis=2, ddof=2)),
     "nancumsum": lambda ns, a: (ns.nancumsum(a), ns.nancumsum(a, axis=1)),

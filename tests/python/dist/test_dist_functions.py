@@ -191,6 +191,13 @@ NANS = [
         for axis in (None, 0, 1)
     ),
     Line("nanquantile", [(11, 4)], ("float64",), lambda ns, a: ns.nanquantile(some_nans(ns, a), [0.2, 0.7], axis=0), 8),
+    Line(
+        "nanmedian over two",
+        [(5, 4, 3)],
+        ("float64", "int32"),
+        lambda ns, a: ns.nanmedian(some_nans(ns, a), axis=(0, 2)),
+        8,
+    ),
     Line("nan_to_num", [(11, 4)], ("float64",), lambda ns, a: ns.nan_to_num(some_nans(ns, a), nan=7), 0),
 ]
 
