@@ -28,7 +28,13 @@ foreach(file ${package_files})
     DEPENDS ${python_root}/tessera/${file} VERBATIM)
   list(APPEND package_copies ${package_dir}/${file})
 endforeach()
-add_custom_target(tessera_package ALL DEPENDS ${package_copies})
+# Bytecode is made here: an import that compiles takes twice as long, at each start where Python may not keep it.
+set(bytecode ${CMAKE_BINARY_DIR}/python/bytecode.stamp)
+add_custom_command(OUTPUT ${bytecode}
+  COMMAND ${Python_EXECUTABLE} -m compileall -q ${package_dir}
+  COMMAND ${CMAKE_COMMAND} -E touch ${bytecode}
+  DEPENDS ${package_copies} VERBATIM)
+add_custom_target(tessera_package ALL DEPENDS ${package_copies} ${bytecode})
 add_dependencies(tessera_package _tessera)
 nanobind_add_stub(_tessera_stub MODULE _tessera OUTPUT ${package_dir}/_tessera.pyi
   PYTHON_PATH ${package_dir} PATTERN_FILE ${python_root}/stubs.pattern INCLUDE_PRIVATE
