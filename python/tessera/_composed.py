@@ -3,22 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ._dtypes import finfo, result_type
+from ._functions import Functions, T
 
-T = TypeVar("T")
 
-
-class Composed(Generic[T]):
-    """The functions of arrays of the class ``kind``; the module ``home`` has the others that they need."""
-
-    def __init__(self, home: Any, kind: type[T]) -> None:
-        self._home = home
-        self._kind = kind
-
-    def _array(self, x: Any) -> Any:
-        return x if isinstance(x, self._kind) else self._home.array(x)
+class Composed(Functions[T]):
+    """Those that are made of others."""
 
     def logaddexp(self, x1: Any, x2: Any, /) -> T:
         """log(exp(x1) + exp(x2)), without overflow between.

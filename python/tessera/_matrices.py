@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ._composed import Composed
+from ._functions import Functions, T
 from ._standard import Standard
 
-T = TypeVar("T")
 
-
-class Matrices(Generic[T]):
-    """The functions of arrays of the class ``kind``; the module ``home`` has the others that they need, ``inverse`` is
-    that of square matrices."""
+class Matrices(Functions[T]):
+    """Those of matrices; ``inverse`` is that of square ones."""
 
     def __init__(self, home: Any, kind: type[T], inverse: Callable[[Any], Any]) -> None:
-        self._home = home
-        self._kind = kind
+        super().__init__(home, kind)
         self._inverse = inverse
         self._standard: Standard[T] = Standard(home, kind)
         self._composed: Composed[T] = Composed(home, kind)
@@ -45,7 +42,7 @@ class Matrices(Generic[T]):
         >>> ts.linalg.matrix_power([[1, 1], [0, 1]], 5).tolist()
         [[1, 5], [0, 1]]
         """
-        x = x if isinstance(x, self._kind) else self._home.array(x)
+        x = self._array(x)
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError(f"matrix_power: expected square matrices, got shape {x.shape}")
         if n == 0:

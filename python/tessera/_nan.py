@@ -4,25 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any
 
+from ._functions import Functions, T
 from ._tessera import result_type
-
-T = TypeVar("T")
 
 _Axes = int | Sequence[int] | None
 
 
-class NanReductions(Generic[T]):
-    """The functions of arrays of the class ``kind``; the module ``home`` has the others that they need."""
-
-    def __init__(self, home: Any, kind: type[T]) -> None:
-        self._home = home
-        self._kind = kind
+class NanReductions(Functions[T]):
+    """Those that pass NaNs over."""
 
     def _known(self, x: Any, instead: complex) -> tuple[Any, Any]:
         """The array with a number in place of its NaNs, and where they were: nothing where there can be none."""
-        x = x if isinstance(x, self._kind) else self._home.array(x)
+        x = self._array(x)
         if x.dtype.kind not in "fc":
             return x, None
         nan = self._home.isnan(x)
@@ -192,7 +187,7 @@ class NanReductions(Generic[T]):
 
     def _over(self, x: Any, q: Any, axes: Sequence[int], keepdims: bool) -> T:
         """Quantiles over several axes, which are made one."""
-        x = x if isinstance(x, self._kind) else self._home.array(x)
+        x = self._array(x)
         over = [a % x.ndim for a in axes]
         kept = [a for a in range(x.ndim) if a not in over]
         lines = self._home.transpose(x, kept + over)

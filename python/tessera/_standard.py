@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-T = TypeVar("T")
+from ._functions import Functions, T
 
 
 class UniqueAll(NamedTuple):
@@ -28,15 +28,8 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
-class Standard(Generic[T]):
-    """The functions of arrays of the class ``kind``; the module ``home`` has the others that they need."""
-
-    def __init__(self, home: Any, kind: type[T]) -> None:
-        self._home = home
-        self._kind = kind
-
-    def _array(self, x: Any) -> Any:
-        return x if isinstance(x, self._kind) else self._home.array(x)
+class Standard(Functions[T]):
+    """Those of the standard."""
 
     def round(self, x: Any, /, decimals: int = 0) -> T:
         """The nearest numbers with so many decimals, halves to the even one; integers are what they were.
