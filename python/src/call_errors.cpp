@@ -138,7 +138,7 @@ vectorcallfunc make_instance = nullptr;  // nanobind's own, the same for all its
 
 PyObject* call_class(PyObject* self, PyObject* const* args, std::size_t nargsf, PyObject* names) {
   PyObject* made = make_instance(self, args, nargsf, names);
-  if (!made) tell(reinterpret_cast<PyTypeObject*>(self)->tp_name, self, args, nargsf, names);
+  if (!made) tell(class_name(self), self, args, nargsf, names);
   return made;
 }
 

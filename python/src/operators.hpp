@@ -3,6 +3,8 @@
 // The catalogue of operators as Python classes: constructors, and which class shows which kind.
 //   bind_operators(m, base);   nb::handle c = class_of_kind("Diagonal");
 
+#include <cstring>
+
 #include "arguments.hpp"
 #include "linop.hpp"
 #include "tessera/linop/dim_sizes.hpp"
@@ -58,6 +60,13 @@ auto constructor(const char* kind, F make) {
     return constructor<takes_name>(kind, make, make);
 }
 
+// "Dense", also where the class's record has its module in front.
+inline const char* class_name(nb::handle c) {
+  const char* whole = reinterpret_cast<PyTypeObject*>(c.ptr())->tp_name;
+  const char* dot = std::strrchr(whole, '.');
+  return dot ? dot + 1 : whole;
+}
+
 // --- call_errors.cpp
 // From now on a call of the class, or of the function, whose arguments do not fit its signature is
 // a TypeError that tells which one, in a sentence.
@@ -82,7 +91,7 @@ nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const ch
 // A further constructor: Dense.from_einstr.
 template <class F, class... Extra>
 void add_constructor(nb::handle c, const char* name, F&& make, const Extra&... extra) {
-  const char* kind = reinterpret_cast<PyTypeObject*>(c.ptr())->tp_name;
+  const char* kind = class_name(c);
   const nb::object f = nb::cpp_function(constructor<false>(kind, std::forward<F>(make)),
                                         nb::name(name), nb::scope(c), extra...);
   explain_calls(f, cat(kind, ".", name));

@@ -66,6 +66,19 @@ TESSERA_HOST_DEVICE inline bool is_finite(T x) {
   return fabs(x) <= std::numeric_limits<T>::max();
 }
 
+// A product that is rounded before anything is added to it: nvcc fuses the two otherwise.
+template <class T>
+TESSERA_HOST_DEVICE inline T rounded_product(T a, T b) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == sizeof(float))
+    return __fmul_rn(a, b);
+  else
+    return __dmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
 // Smith's method, by choices instead of branches so that loops over it are vectorised. Operation by
 // operation NumPy's, signed zeros, infinities and NaNs included: zero divides as +0.
 template <class T>
@@ -73,10 +86,10 @@ TESSERA_HOST_DEVICE inline Complex<T> divide(Complex<T> a, Complex<T> b) {
   const T br = fabs(b.re), bi = fabs(b.im);
   const bool upright = br >= bi;
   const T large = upright ? b.re : b.im, small = upright ? b.im : b.re;
-  const T ratio = small / large, scale = T(1) / (large + small * ratio);
+  const T ratio = small / large, scale = T(1) / (large + rounded_product(small, ratio));
   const T p = upright ? a.re : a.im, q = upright ? a.im : a.re;
-  const T turned = p * ratio;
-  const T re = (p + q * ratio) * scale;
+  const T turned = rounded_product(p, ratio);
+  const T re = (p + rounded_product(q, ratio)) * scale;
   const T im = ((upright ? q : turned) - (upright ? turned : q)) * scale;
   constexpr T infinity = std::numeric_limits<T>::infinity();
   const bool by_zero = br + bi == 0;
