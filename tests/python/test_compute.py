@@ -84,7 +84,7 @@ def test_devices_have_classes():
     assert str(c.device) == "AutoSolver (cpu)" and c.devices == c.device.devices == ["cpu"]
     host = c.devices[0]
     assert isinstance(host, ts.CpuDevice) and isinstance(host, ts.ComputeDevice) and not host.is_gpu
-    assert host.preferred_precision == c.device.preferred_precision == ts.float64 and not c.device.is_gpu
+    assert host.preferred_precision == c.device.preferred_precision == c.preferred_precision("cpu") and not c.device.is_gpu
     assert ts.zeros(3, device=host).device == "cpu"
     assert c.choose("reduce", ts.ones(3, device="sim:0")).device == ts.ComputeDevice("sim:0")
     assert issubclass(ts.CudaDevice, ts.ComputeDevice) and ts.CudaDevice("cuda:0").is_gpu
@@ -280,6 +280,14 @@ def test_warnings_of_the_compiled_part_are_python_warnings_and_said_once():
     ts.debug.forget_warnings()
 
 
+def in_fresh_process(code):
+    run = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert run.returncode == 0, run.stderr[-4000:]
+    return run.stdout.strip()
+
+
 # In a process of its own, where the first question measures: alone, and behind a library that brings another C++
 # runtime and other threads.
 @pytest.mark.parametrize("first", ["sys", "torch"])
@@ -291,11 +299,21 @@ def test_the_first_measurement_from_a_fresh_process(tmp_path, monkeypatch, first
         f"import {first}; import tessera as ts; a = ts.ones((30, 40)); c = ts.context();"
         "assert c.choose('matmul', a, a.T).compute_seconds > 0; print('done')"
     )
-    run = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=120
-    )
-    assert run.stdout.strip() == "done" and run.returncode == 0, run.stderr[-4000:]
+    assert in_fresh_process(code) == "done"
     assert (tmp_path / "tessera" / "costs.txt").read_text().startswith("# ")
+
+
+# Processes of their own that read costs which the test wrote: what is measured depends on what else a machine does.
+def test_the_preferred_precision_follows_the_costs_that_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ask = "import tessera as ts; print(ts.context().preferred_precision('cpu'), ts.context().device.preferred_precision)"
+    in_fresh_process(ask)
+    costs = tmp_path / "tessera" / "costs.txt"
+    machine, version = costs.read_text().splitlines()[:2]
+    for seconds_of_double, preferred in [(2.0, "float64"), (3.9, "float64"), (4.1, "float32"), (64.0, "float32")]:
+        known = ["cpu matmul float32 1e9 1", f"cpu matmul float64 1e9 {seconds_of_double}"]
+        costs.write_text("\n".join([machine, version, *known, ""]))
+        assert in_fresh_process(ask) == f"{preferred} {preferred}"
 
 
 def test_precision_mode_is_a_scope():

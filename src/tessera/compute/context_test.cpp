@@ -101,6 +101,9 @@ TEST(CostModel, MemoryIsAFloorAndShortTypesHaveAStandIn) {
   EXPECT_LT(*m.seconds(cpu, product(8)), 1);  // in a cache: the memory has no say
   EXPECT_EQ(*costs().seconds(cpu, product(64, DType::f16)), *costs().seconds(cpu, product(64)));
   EXPECT_NEAR(*costs().double_rate(cpu), 0.5, 0.01);
+  CostModel disturbed = costs();
+  disturbed.add(cpu, product(1024, DType::f64), 100 * work(product(1024)) / 5e9);
+  EXPECT_NEAR(*disturbed.double_rate(cpu), 0.5, 0.01);
   Workload many = product(8);
   many.batch = 1000;
   const double one = *costs().seconds(cpu, product(8));

@@ -267,8 +267,12 @@ std::optional<double> CostModel::double_rate(Device device) const {
   const Curve* single = find(device, Operation::matmul, DType::f32);
   const Curve* twice = find(device, Operation::matmul, DType::f64);
   if (!single || !twice) return std::nullopt;
-  const double large = std::max(single->points().back().work, twice->points().back().work);
-  return single->seconds(large) / twice->seconds(large);
+  const auto best = [](const Curve& c) {
+    double rate = 0;
+    for (const Curve::Point& p : c.points()) rate = std::max(rate, p.work / p.seconds);
+    return rate;
+  };
+  return best(*twice) / best(*single);
 }
 
 bool CostModel::knows(Device device) const {

@@ -98,7 +98,8 @@ class TESSERA_API CostModel {
   // stack one between those of a single product and of a measured stack; a longer stack one between
   // as many measured ones as it is longer and one measured stack of as much work.
   std::optional<double> seconds(Device device, const Workload& problem) const;
-  // Work per second of large float64 products over that of float32; nothing when not measured.
+  // Work per second of float64 products over that of float32, each at its best: a disturbed point
+  // does not count. Nothing when not measured.
   std::optional<double> double_rate(Device device) const;
   bool knows(Device device) const;
 
