@@ -286,6 +286,16 @@ def test_bits_and_their_complements():
         ~Dense(2)
 
 
+@pytest.mark.parametrize("cls", [Bit, Dense, TriangularBit, Identity])
+def test_factors_of_bits_that_cancel_leave_integers(cls):
+    bits = cls(3, "bool") if cls is Identity else cls(np.triu(np.ones((3, 3), bool), 1))
+    back = -1 * (-1 * bits)
+    assert back.dtype == (-1 * bits).dtype == "int64"
+    assert back.numpy().tolist() == bits.numpy().astype(int).tolist()
+    assert ((-1 * bits) @ (-1 * Identity(3, "int16"))).dtype == "int64"
+    assert (1 * bits).dtype == "bool"
+
+
 def test_properties_are_a_mapping():
     m = Dense(np.diag([1.0, 2.0, 4.0]))
     p = m.properties

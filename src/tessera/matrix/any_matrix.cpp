@@ -87,7 +87,10 @@ AnyMatrix AnyMatrix::scaled(const Value& by) const {
   require<OverflowError>(product.has_value(), "a matrix times ", scale_.str(), " times ", by.str(),
                          ": the product of the factors does not fit 64 bits");
   // Elements that are not stored stay zero, whatever the factor: only finite ones are kept as one.
-  if (is_finite(by) && !is_finite(*product)) return copy().scaled(by);
+  // Integers that are scaled bits stay integers when their factors cancel.
+  const bool bits_again =
+      payload_->dtype == DType::b1 && dtype() != DType::b1 && is_integer_one(*product);
+  if ((is_finite(by) && !is_finite(*product)) || bits_again) return copy().scaled(by);
   AnyMatrix s = *this;
   s.scale_ = *product;
   s.properties_ = properties_.scaled(by);
