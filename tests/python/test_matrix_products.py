@@ -322,6 +322,18 @@ def test_no_number_is_shortened_in_silence(short, long):
         assert (a @ b).dtype == "complex128"
 
 
+def test_case13_no_complex_numbers_of_halves():
+    half, long = dense(np.eye(2), "float16"), dense(np.eye(2), "complex128")
+    ts.debug.forget_warnings()
+    said = "matmul: float16 with complex128 gives complex64, the shortest complex dtype there is; precision_mode"
+    with pytest.warns(ts.PrecisionWarning, match=said):
+        assert (half @ long).dtype == "complex64"
+    with ts.precision_mode("highest"):
+        assert (half @ long).dtype == "complex128"
+    with pytest.raises(ValueError, match="'complex32' is not one of .*complex64"):
+        M.Dense(np.eye(2), "complex32")
+
+
 def test_case71_declared_diagonal():
     a = dense([[1.0, 100.0], [200.0, 4.0]])
     a.properties["is_diagonal"] = True

@@ -126,8 +126,10 @@ void say_precision(MatrixOp op, DType a, DType b, const Resolved& r) {
   const auto digits = [](DType t) { return is_inexact(t) ? size_of(real_of(t)) : i64{0}; };
   if (digits(r.dtype) >= std::max(digits(a), digits(b))) return;
   if (was_warned(WarningKind::precision, key)) return;
+  const bool no_shorter = std::min(digits(a), digits(b)) < digits(r.dtype);
   warn_once(WarningKind::precision, key,
             cat(name(op), ": ", name(a), " with ", name(b), " gives ", name(r.dtype),
+                no_shorter ? ", the shortest complex dtype there is" : "",
                 "; precision_mode('highest') keeps the longer one"));
 }
 
