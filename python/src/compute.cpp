@@ -90,7 +90,7 @@ void bind_config_of_accelerators(nb::module_& m) {
 
 MatrixOp matrix_op_from(const std::string& text) {
   std::string known;
-  for (int i = 0; i <= static_cast<int>(MatrixOp::divide); ++i) {
+  for (int i = 0; i < matrix_op_count; ++i) {
     const auto op = static_cast<MatrixOp>(i);
     if (text == name(op)) return op;
     known += cat(i ? ", " : "", name(op));

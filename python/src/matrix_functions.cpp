@@ -89,14 +89,12 @@ void bind_arithmetic(nb::class_<AnyMatrix>& c) {
            nb::sig("def __rmatmul__(self, other: typing.Any, /) -> Array"));
 }
 
-nb::object power_slot(const AnyMatrix& m, nb::handle exponent) {
-  const auto v = factor_from(exponent);
-  if (!v) throw nb::next_overload();
-  return wrap(released([&] { return power(m, *v); }));
-}
-
 void bind_powers(nb::class_<AnyMatrix>& c) {
-  def_slot(c, "__pow__", &power_slot);
+  const auto of_two = [](const AnyMatrix& a, const AnyMatrix& b) { return power(a, b); };
+  const auto of_number = [](const AnyMatrix& m, const Value& v) { return power(m, v); };
+  const auto from_number = [](const AnyMatrix& m, const Value& v) { return power(v, m); };
+  def_slot(c, "__pow__", slot("power", of_two, of_number, false));
+  def_slot(c, "__rpow__", slot("power", of_two, from_number, true));
   c.def(
        "__abs__", [](const AnyMatrix& m) { return wrap(released([&] { return absolute(m); })); },
        nb::sig("def __abs__(self) -> AnyMatrix"))

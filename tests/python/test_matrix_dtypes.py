@@ -20,6 +20,7 @@ OPERATIONS = {
     "subtract": operator.sub,
     "multiply": operator.mul,
     "divide": operator.truediv,
+    "power": operator.pow,
 }
 
 
@@ -58,12 +59,13 @@ def forms(n, dtype):
         yield made(M.AntiSymmetric, strict - strict.T), strict - strict.T
 
 
-def expected(name, a, b):
-    if name != "divide":
+def expected(name, a, b, dtype):
+    whole = dtype == "bool" or dtype in INTEGERS
+    if name not in ("divide", "power") or whole:
         return OPERATIONS[name](a, b)
     kind = complex if complex in (a.dtype, b.dtype) else float
     with np.errstate(all="ignore"):
-        return a.astype(kind) / b.astype(kind)
+        return OPERATIONS[name](a.astype(kind), b.astype(kind))
 
 
 def check(name, x, y, a, b):
@@ -73,7 +75,11 @@ def check(name, x, y, a, b):
         with pytest.raises(ValueError, match="no safe integer supertype"):
             OPERATIONS[name](x, y)
         return
-    want = expected(name, a, b)
+    if name == "power" and dtype in INTEGERS and any(value < 0 for value in b.flat):
+        with pytest.raises(ValueError, match="power: Integers to negative integer powers are not allowed"):
+            OPERATIONS[name](x, y)
+        return
+    want = expected(name, a, b, dtype)
     if dtype in INTEGERS:
         least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
         if any(not least <= value <= most for value in want.flat):
@@ -89,7 +95,7 @@ def check(name, x, y, a, b):
         return
     size = 16 * EPSILON.get(dtype, 2**-52)
     want = want.astype(complex if dtype[0] == "c" else float)
-    if name == "divide":  # by zeros, whose sign no form promises
+    if name in ("divide", "power"):  # by zeros, whose sign no form promises, and roots of negative numbers
         got, want = np.where(np.isfinite(want), got, 0), np.where(np.isfinite(want), want, 0)
     largest = max(1, np.abs(want).max(initial=0))
     np.testing.assert_allclose(got, want, rtol=size, atol=size * largest, err_msg=where)
@@ -210,9 +216,39 @@ def test_powers_with_other_numbers():
     assert (skew**0.5).form == "Dense"
     assert (M.Dense([[4]]) ** 0.5).dtype == "float64"
     assert (M.Dense([[4]], "float32") ** 0.5).dtype == "float32"
-    for wrong in (lambda: skew**skew, lambda: 2**skew, lambda: pow(skew, 2, 3), lambda: skew ** "2"):
+    for wrong in (lambda: pow(skew, 2, 3), lambda: skew ** "2", lambda: "2" ** skew):
         with pytest.raises(TypeError):
             wrong()
+
+
+def test_powers_of_matrices_element_by_element():
+    a, b = np.array([[4, 1], [0, 9]]), np.array([[2, 0], [0, 3]])
+    upper, diagonal = M.Triangular(a), M.Diagonal(np.diag(b))
+    for got, want in [
+        (upper**diagonal, a**b),
+        (upper**b, a**b),
+        (a**diagonal, a**b),
+        (upper ** np.array([2, 3]), a ** np.array([2, 3])),
+        (2**upper, 2**a),
+        (0.5**upper, 0.5**a),
+        (upper ** diagonal.astype("float32"), (a ** b.astype("float32")).astype("float32")),
+    ]:
+        assert got.form == "Dense"
+        assert str(got.dtype) == str(want.dtype)
+        np.testing.assert_array_equal(got.numpy(), want)
+    bits = M.Bit([[1, 0], [0, 1]])
+    assert (bits**bits).form == "Bit"
+    assert (bits ** M.Bit([[1, 1]])).numpy().tolist() == [[True, False], [False, True]]
+    assert (bits**bits).all()
+    assert (2**bits).dtype == "int32"
+    assert (M.Dense([[-2]]) ** M.Dense([[63]]))[0, 0] == -(2**63)
+    assert (M.Dense([[2]], "uint64") ** M.Dense([[63]], "uint64"))[0, 0] == 2**63
+    assert (M.Dense([[-1, 2]], "int8") ** M.Dense([[127, 6]], "int8")).numpy().tolist() == [[-1, 64]]
+    for base, exponent, dtype in [(2, 7, "int8"), (2, 63, "int64"), (2, 64, "uint64"), (3, 100, "int16"), (256, 4, "uint32")]:
+        with pytest.raises(OverflowError, match=f"power: .* {dtype}"):
+            M.Dense([[base]], dtype) ** M.Dense([[exponent]], dtype)
+    with pytest.raises(ValueError, match=r"power: .*\(2, 2\).*\(3, 3\)"):
+        upper ** M.Identity(3)
 
 
 def test_declarations_of_zeros_follow_parts_and_powers():

@@ -8,8 +8,8 @@ namespace {
 
 constinit thread_local Promotion mode_of_thread = Promotion::lowest;
 
-constexpr std::string_view op_names[] = {"matmul", "matvec",   "vecmat",   "outer",
-                                         "add",    "subtract", "multiply", "divide"};
+constexpr std::string_view op_names[] = {"matmul",   "matvec",   "vecmat", "outer", "add",
+                                         "subtract", "multiply", "divide", "power"};
 
 bool counts(MatrixOp op) {
   return op == MatrixOp::matmul || op == MatrixOp::matvec || op == MatrixOp::vecmat ||

@@ -22,8 +22,10 @@ enum class MatrixOp : std::uint8_t {
   add,
   subtract,
   multiply,
-  divide
+  divide,
+  power
 };
+inline constexpr int matrix_op_count = 9;
 
 TESSERA_API std::string_view name(MatrixOp op);
 TESSERA_API std::string_view name(Promotion mode);

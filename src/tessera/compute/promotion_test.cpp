@@ -10,7 +10,7 @@ namespace {
 
 constexpr MatrixOp all_ops[] = {MatrixOp::matmul,   MatrixOp::matvec, MatrixOp::vecmat,
                                 MatrixOp::outer,    MatrixOp::add,    MatrixOp::subtract,
-                                MatrixOp::multiply, MatrixOp::divide};
+                                MatrixOp::multiply, MatrixOp::divide, MatrixOp::power};
 
 DType low(MatrixOp op, DType a, DType b) { return resolve(op, a, b, Promotion::lowest).dtype; }
 DType high(MatrixOp op, DType a, DType b) { return resolve(op, a, b, Promotion::highest).dtype; }
@@ -40,6 +40,7 @@ TEST(Promotion, BitsCountOrStayBits) {
     EXPECT_EQ(low(op, DType::b1, DType::b1), DType::i32) << name(op);
   EXPECT_EQ(low(MatrixOp::multiply, DType::b1, DType::b1), DType::b1);
   EXPECT_EQ(low(MatrixOp::outer, DType::b1, DType::b1), DType::b1);
+  EXPECT_EQ(low(MatrixOp::power, DType::b1, DType::b1), DType::b1);
   EXPECT_EQ(low(MatrixOp::add, DType::b1, DType::i16), DType::i16);
   EXPECT_EQ(low(MatrixOp::add, DType::f32, DType::b1), DType::f32);
   EXPECT_EQ(low(MatrixOp::divide, DType::b1, DType::b1), DType::f32);

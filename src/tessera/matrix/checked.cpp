@@ -112,8 +112,17 @@ void say_risk(std::string_view who, DType dtype) {
                 " output; they are checked, and OverflowError comes where one does"));
 }
 
+// x to the power n, or the largest number there is.
+Natural raised(Natural x, Natural n) {
+  if (x < 2) return n == 0 ? 1 : x;
+  Natural r = 1;
+  for (; n > 0 && r != ~Natural{0}; --n) r = times(r, x);
+  return r;
+}
+
 bool settled(MatrixOp op, const Array& a, const Array& b, DType dtype) {
   const Natural x = magnitude(a), y = magnitude(b);
+  if (op == MatrixOp::power) return raised(x, y) <= most_of(dtype);
   if (op == MatrixOp::multiply) return times(x, y) <= most_of(dtype);
   if (op == MatrixOp::subtract && is_unsigned_int(dtype))
     return a.size() == 0 || b.size() == 0 || Natural{extreme(ReduceOp::min, a).as<U64>()} >= y;
@@ -124,18 +133,32 @@ Array applied(MatrixOp op, const Array& a, const Array& b, DType work) {
   const Array x = a.astype(work), y = b.astype(work);
   return op == MatrixOp::add        ? ops::add(x, y)
          : op == MatrixOp::subtract ? ops::subtract(x, y)
-                                    : ops::multiply(x, y);
+         : op == MatrixOp::multiply ? ops::multiply(x, y)
+                                    : ops::power(x, y);
+}
+
+// The last square is part of the result: where it does not fit, neither does that.
+template <class T>
+bool power_overflows(T x, T n, T* out) {
+  *out = 1;
+  for (;;) {
+    if ((n & 1) && __builtin_mul_overflow(*out, x, out)) return true;
+    if ((n >>= 1) == 0) return false;
+    if (__builtin_mul_overflow(x, x, &x)) return true;
+  }
 }
 
 template <class T>
 bool overflows(MatrixOp op, T x, T y, T* out) {
+  if (op == MatrixOp::power) return power_overflows(x, y, out);
   return op == MatrixOp::add        ? __builtin_add_overflow(x, y, out)
          : op == MatrixOp::subtract ? __builtin_sub_overflow(x, y, out)
                                     : __builtin_mul_overflow(x, y, out);
 }
 
+// In 64 bits, for a result of `dtype`.
 template <class T>
-Array exact_elementwise(MatrixOp op, const Array& a, const Array& b) {
+Array exact_elementwise(MatrixOp op, const Array& a, const Array& b, DType dtype) {
   const Shape shape = broadcast_shapes(a.shape(), b.shape());
   const auto on_host = [&](const Array& x) {
     return x.to(cpu).astype(dtype_of<T>).broadcast_to(shape).contiguous();
@@ -149,7 +172,7 @@ Array exact_elementwise(MatrixOp op, const Array& a, const Array& b) {
     for (i64 i = begin; i < end; ++i) over |= overflows(op, x[i], y[i], z + i);
     if (over) fits.store(false);
   });
-  require<OverflowError>(fits.load(), name(op), ": a result does not fit ", name(dtype_of<T>),
+  require<OverflowError>(fits.load(), name(op), ": a result does not fit ", name(dtype),
                          "; convert an operand to a float with astype()");
   return out.to(a.device());
 }
@@ -181,9 +204,15 @@ Array checked_matmul(const Array& a, const Array& b, DType dtype) {
 }
 
 Array checked_elementwise(MatrixOp op, const Array& a, const Array& b, DType dtype) {
+  if (op == MatrixOp::power && is_signed_int(b.dtype()) && b.size() > 0)
+    require<ArgumentError>(extreme(ReduceOp::min, b).as<i64>() >= 0,
+                           "power: Integers to negative integer powers are not allowed; convert an "
+                           "operand to a float with astype()");
   if (settled(op, a, b, dtype)) return applied(op, a, b, dtype);
-  if (dtype == DType::i64) return exact_elementwise<i64>(op, a, b);
-  if (dtype == DType::u64) return exact_elementwise<U64>(op, a, b);
+  if (dtype == DType::u64) return exact_elementwise<U64>(op, a, b, dtype);
+  if (dtype == DType::i64) return exact_elementwise<i64>(op, a, b, dtype);
+  if (op == MatrixOp::power)
+    return narrowed(name(op), exact_elementwise<i64>(op, a, b, dtype), dtype);
   const bool long_product = dtype == DType::u32 && op == MatrixOp::multiply;
   return narrowed(name(op), applied(op, a, b, long_product ? DType::u64 : DType::i64), dtype);
 }

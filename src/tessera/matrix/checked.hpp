@@ -14,7 +14,7 @@ namespace tessera {
 
 // (m, k) times (k, n) in an integer dtype that holds the elements of both.
 TESSERA_API Array checked_matmul(const Array& a, const Array& b, DType dtype);
-// add, subtract or multiply, with broadcasting.
+// add, subtract, multiply or power, with broadcasting. ArgumentError for negative exponents.
 TESSERA_API Array checked_elementwise(MatrixOp op, const Array& a, const Array& b, DType dtype);
 // The sum of all elements: int64, or uint64 for unsigned ones.
 TESSERA_API Value checked_sum(const Array& x);

@@ -171,6 +171,24 @@ TEST(CheckedIntegers, LargeProductsAreExact) {
   }
 }
 
+TEST(CheckedIntegers, Powers) {
+  using S = std::int8_t;
+  const auto power = []<class T>(T x, T n) {
+    return checked_elementwise(MatrixOp::power, laid_out<T>({1}, {x}), laid_out<T>({1}, {n}),
+                               dtype_of<T>)
+        .item();
+  };
+  EXPECT_EQ(power(S{-2}, S{7}).as<i64>(), -128);
+  EXPECT_THROW(power(S{2}, S{7}), OverflowError);
+  EXPECT_EQ(power(i64{-2}, i64{63}).as<i64>(), std::numeric_limits<i64>::min());
+  EXPECT_THROW(power(i64{2}, i64{63}), OverflowError);
+  EXPECT_EQ(power(U64{2}, U64{63}).as<U64>(), U64{1} << 63);
+  EXPECT_THROW(power(U64{2}, ~U64{0}), OverflowError);
+  EXPECT_EQ(power(i64{-1}, std::numeric_limits<i64>::max()).as<i64>(), -1);
+  EXPECT_EQ(power(i64{0}, i64{0}).as<i64>(), 1);
+  EXPECT_THROW(power(i64{1}, i64{-1}), ArgumentError);
+}
+
 TEST(CheckedIntegers, SumsOfAllElements) {
   const i64 most = std::numeric_limits<i64>::max();
   EXPECT_EQ(checked_sum(laid_out<i64>({3}, {most, most, -most})).as<i64>(), most);

@@ -55,18 +55,22 @@ Target target_of_product(const AnyMatrix& a, const AnyMatrix& b, DType dtype) {
 }
 
 Target target_of(MatrixOp op, const AnyMatrix& a, const AnyMatrix& b, DType dtype) {
-  if (a.rows() != b.rows() || a.cols() != b.cols() || op == MatrixOp::divide) return {};
+  if (op == MatrixOp::power && dtype == DType::b1) return {Form::bit};
+  const bool quotient_or_power = op == MatrixOp::divide || op == MatrixOp::power;
+  if (a.rows() != b.rows() || a.cols() != b.cols() || quotient_or_power) return {};
   return op == MatrixOp::multiply ? target_of_product(a, b, dtype) : target_of_sum(a, b);
 }
 
 // Both of the dtype of the call already.
 Array applied(const Array& a, const Array& b, const MatrixCall& c) {
+  if (c.op == MatrixOp::power && c.dtype == DType::b1) return ops::greater_equal(a, b);
   if (!is_inexact(c.dtype)) return checked_elementwise(c.op, a, b, c.dtype);
   switch (c.op) {
     case MatrixOp::add: return ops::add(a, b);
     case MatrixOp::subtract: return ops::subtract(a, b);
     case MatrixOp::multiply: return ops::multiply(a, b);
-    default: return ops::divide(a, b);
+    case MatrixOp::divide: return ops::divide(a, b);
+    default: return ops::power(a, b);
   }
 }
 
@@ -128,7 +132,10 @@ AnyMatrix combined(const AnyMatrix& a, const AnyMatrix& b, const Target& t, cons
       return packed_matrix(t.form, a.rows(), data, t.strict, t.lower);
     }
     case Form::bit:
-    case Form::triangular_bit: return combined_bits(a, b, t, c);
+    case Form::triangular_bit:
+      if (c.op == MatrixOp::power)
+        return AnyMatrix::bit(applied(a.array({}, c.where), b.array({}, c.where), c));
+      return combined_bits(a, b, t, c);
     default:
       return AnyMatrix::dense(applied(a.array(c.dtype, c.where), b.array(c.dtype, c.where), c));
   }
@@ -196,6 +203,7 @@ AnyMatrix multiply(const AnyMatrix& a, const AnyMatrix& b) {
   return combine(MatrixOp::multiply, a, b);
 }
 AnyMatrix divide(const AnyMatrix& a, const AnyMatrix& b) { return combine(MatrixOp::divide, a, b); }
+AnyMatrix power(const AnyMatrix& a, const AnyMatrix& b) { return combine(MatrixOp::power, a, b); }
 
 AnyMatrix add(const AnyMatrix& a, const Value& v) {
   return with_number(MatrixOp::add, a, v, false);
@@ -208,6 +216,9 @@ AnyMatrix subtract(const Value& v, const AnyMatrix& a) {
 }
 AnyMatrix divide(const Value& v, const AnyMatrix& a) {
   return with_number(MatrixOp::divide, a, v, true);
+}
+AnyMatrix power(const Value& v, const AnyMatrix& a) {
+  return with_number(MatrixOp::power, a, v, true);
 }
 
 AnyMatrix divide(const AnyMatrix& a, const Value& v) {

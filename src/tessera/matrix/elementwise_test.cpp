@@ -207,6 +207,21 @@ TEST(MatrixElementwise, DivisionByZeroIsAsNumPy) {
   EXPECT_TRUE(std::isnan(q.at(4, 0).as<double>()));
 }
 
+TEST(MatrixElementwise, PowersAreDenseAndOfBitsBits) {
+  const MatrixSample a = sample(Make::upper, DType::f64, 5, 5, 1);
+  const AnyMatrix p = power(a.m, AnyMatrix::identity(5, 5, DType::f64, test_device()));
+  EXPECT_EQ(p.form(), Form::dense);
+  EXPECT_EQ(last_tag(Channel::kernel), cat(name(test_device().kind), ".power.f64"));
+  for (i64 i = 0; i < 5; ++i)
+    for (i64 j = 0; j < 5; ++j) EXPECT_EQ(p.at(i, j).as<Z>(), i == j ? a.g.at(i, j) : Z(1));
+  const AnyMatrix twos = power(Value(2.0), AnyMatrix::identity(5, 5, DType::f64, test_device()));
+  EXPECT_EQ(twos.at(3, 3).as<double>(), 2);
+  EXPECT_EQ(twos.at(3, 4).as<double>(), 1);
+  const AnyMatrix bits = sample(Make::bit, DType::b1, 3, 3, 1).m;
+  EXPECT_EQ(power(bits, bits).form(), Form::bit);
+  for (i64 i = 0; i < 9; ++i) EXPECT_TRUE(power(bits, bits).at(i / 3, i % 3).as<bool>());
+}
+
 TEST(MatrixElementwise, Tags) {
   const AnyMatrix a = sample(Make::dense, DType::f64, 3, 3, 1).m;
   add(a, a);
