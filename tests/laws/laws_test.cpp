@@ -103,7 +103,7 @@ TEST(LawsThemselves, FindWrongOperators) {
   }
 }
 
-// EverySpecEqualsTheWhole leaves out numbers of devices where a dim makes more than twelve tiles.
+// EverySpecEqualsTheWhole cuts tiles once more only where a dim makes no more than twelve.
 TEST(LawsThemselves, EveryOperatorHasASmallSample) {
   std::map<std::string, i64> smallest;  // longest dim of the smallest sample, by operator
   for (const Sample& s : all_samples(DType::c64, cpu)) {

@@ -51,7 +51,7 @@ void check_axis(const NamedLinop& a, const Sample& s, const Array& x, const Arra
   for (const int ranks : {1, 3})
     for (const bool even : {true, false}) {
       if (ranks == 1 && !even) continue;
-      run_ranks(ranks, [&](Communicator comm) {
+      run_ranks(ranks, [&](const Communicator& comm) {
         const Partition part =
             even ? Partition::even(x.shape(axis), ranks) : dealt(x.shape(axis), ranks);
         const DNDarray mine = part_of(x, axis, part, comm);
@@ -81,8 +81,8 @@ TEST_P(Ranks, EqualTheWhole) {
   for (const bool adjoint : {false, true}) {
     const NamedLinop a = adjoint ? s.op.H() : s.op;
     const Shape in = adjoint ? s.op.output_shape(s.input) : s.input;
-    const Array x =
-        Random(14).normal(in, adjoint ? s.op.output_dtype(c.dtype) : c.dtype, test_device());
+    const Array x = Random(14).normal(in, adjoint ? s.op.output_dtype(c.dtype) : c.dtype,
+                                      adjoint ? s.op.output_device(test_device()) : test_device());
     const Array expected = a(x);
     for (i64 axis = 0; axis < in.size(); ++axis) {
       std::map<int, std::optional<i64>> splits;
@@ -103,13 +103,14 @@ TEST_P(Ranks, TilesOverRanksMakeTheWhole) {
     const BatchSpec spec{.batch_sizes = {{d, (*n + 2) / 3}},
                          .device_matrix = {Place(2, test_device()), Place(0, test_device())},
                          .base_device = test_device()};
-    run_ranks(3, [&](Communicator comm) {
+    run_ranks(3, [&](const Communicator& comm) {
       const NamedLinop b = dist::create_batched_linop(s.op, {spec}, s.input, comm);
       const std::string what = cat("along ", d, "\n", b.tree());
       EXPECT_TRUE(comm.rank() != 1 || b.bytes() == 0) << what;
       const Array y = b(x), z = b.H()(y);
       EXPECT_EQ(y.dtype(), expected.dtype()) << what;
-      const double there = difference(y, expected), again = difference(z, back);
+      const double there = difference(y.to(expected.device()), expected),
+                   again = difference(z, back);
       if (!(there < 4 * subject.tolerance())) ADD_FAILURE() << what << "difference " << there;
       if (!(again < 16 * subject.tolerance())) ADD_FAILURE() << what << "adjoint: " << again;
     });

@@ -224,7 +224,9 @@ std::vector<Sample> samples<ToDevice>(DType t, Device d) {
   const Device other = d.kind == Kind::cuda ? cpu : Device::parse(d == cpu ? "sim:0" : "sim:1");
   const NamedLinop go(ToDevice(d, other, dims("NX"))), back(ToDevice(other, d, dims("MX")));
   const NamedLinop a(Dense(random({2, 3}, t, other, 1), dims("MN"), dims("NX"), dims("MX")));
-  return {{"stays", ToDevice(d, d, dims("X")), {5}}, {"there and back", back * a * go, {3, 4}}};
+  return {{"stays", ToDevice(d, d, dims("X")), {5}},
+          {"one way", a * go, {3, 4}},
+          {"there and back", back * a * go, {3, 4}}};
 }
 
 template <>

@@ -488,7 +488,7 @@ void NamedLinop::operator()(const Array& x, const Array& out) const {
 Array NamedLinop::to_dense(const Shape& input, DType dtype) const {
   const i64 columns = count_of(input), rows = count_of(output_shape(input));
   const Device where = device().value_or(cpu);
-  const Array dense = Array::empty({rows, columns}, output_dtype(dtype), where);
+  const Array dense = Array::empty({rows, columns}, output_dtype(dtype), output_device(where));
   for (i64 j = 0; j < columns; ++j) {
     const Array x(Storage::allocate(where, columns * size_of(dtype)), Layout::contiguous(input),
                   dtype);
@@ -503,7 +503,8 @@ double check_adjoint(const NamedLinop& a, const Shape& input, DType dtype, Devic
                      std::uint64_t seed) {
   Random random(seed);
   const Array x = random.normal(input, dtype, device);
-  const Array y = random.normal(a.output_shape(input), a.output_dtype(dtype), device);
+  const Array y =
+      random.normal(a.output_shape(input), a.output_dtype(dtype), a.output_device(device));
   const Array ax = a(x), hy = a.H()(y);
   const DType common = promote(hy.dtype(), x.dtype());
   c128 left = vdot(y, ax).item().as<c128>(),

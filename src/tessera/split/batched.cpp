@@ -116,10 +116,10 @@ void add_tiles(Memory& memory, const Level& level, const Whose& whose) {
 
 NamedLinop placed(const PlaceTile& place, const NamedLinop& tile, Device device, bool resident) {
   if (!crosses_devices(tile)) return place(tile, device, resident);
-  require<DeviceError>(tile.device() == device, batching, ": ", tile,
-                       " has parts on several devices and ", "takes its input on ",
-                       tile.device().value_or(cpu), ", not on ", device,
-                       "; batch the operator that it was made of");
+  require<SplitError>(tile.device() == device, batching, ": ", tile,
+                      " says itself which devices it runs on and takes its input on ",
+                      tile.device().value_or(cpu), ", not on ", device,
+                      "; batch the operator that it was made of");
   return tile;
 }
 
@@ -205,9 +205,9 @@ NamedLinop assembled(const PlaceTile& place, const NamedLinop& whole, const Leve
     NamedLinop part = !whose.here(level.places[i]) ? NamedLinop(Elsewhere::of(tile.op))
                       : level.below.empty()        ? placed(place, tile.op, device, level.resident)
                                             : assembled(place, tile.op, level.below[i], whose);
-    if (device != level.base)
-      part = chain({ToDevice(level.base, device, part.ishape()), part,
-                    ToDevice(part.output_device(device), level.base, part.oshape())});
+    if (device != level.base) part = chain({ToDevice(level.base, device, part.ishape()), part});
+    if (const Device end = part.output_device(level.base); end != level.base)
+      part = chain({part, ToDevice(end, level.base, part.oshape())});
     if (level.grid.tiles.size() > 1 || device != level.base)
       part = part.named(tile_name(tile.cuts, whose.here(level.places[i])
                                                  ? Place(level.places[i].rank, device)

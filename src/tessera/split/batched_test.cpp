@@ -136,7 +136,7 @@ TEST(Batched, IsAnOrdinaryOperator) {
   expect_same(a, again, x);
   EXPECT_THROW(
       (void)create_batched_linop(b, {.batch_sizes = {{"M", 2}}, .device_matrix = {"sim:5"}}),
-      DeviceError);
+      SplitError);
 }
 
 TEST(Batched, ShowsWhichTileIsWhere) {

@@ -50,7 +50,7 @@ void dense_matrix_of_the_adjoint(Subject& s) {
   if (s.A.real_linear()) return;  // not a matrix over the complex numbers
   const Array a = s.A.to_dense(s.sample.input, s.dtype);
   const Array h = s.A.H().to_dense(s.A.output_shape(s.sample.input), s.A.output_dtype(s.dtype));
-  s.expect_near(h, ops::conj(a).transpose(), s.tolerance(),
+  s.expect_near(h.to(a.device()), ops::conj(a).transpose(), s.tolerance(),
                 "the matrix of A.H and the conjugate transpose of A's");
 }
 

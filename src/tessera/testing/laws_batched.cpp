@@ -139,6 +139,28 @@ void try_out(Subject& s, const Expected& e, const std::vector<BatchSpec>& specs,
   }
 }
 
+// An operator that goes between devices by itself is cut where it is, for inputs and outputs on any
+// device, and refuses to be put elsewhere.
+void check_bound(Subject& s, const Expected& e, BatchSpec spec, std::optional<BatchSpec> inner) {
+  try {
+    (void)create_batched_linop(s.A, spec, s.sample.input);
+    s.expect(false, spec.str(), ": was put elsewhere, expected a SplitError");
+  } catch (const SplitError& error) {
+    const std::string text = error.what();
+    s.expect(text.find(s.A.kind()) != std::string::npos && text.find("sim:0") != std::string::npos,
+             "the error does not name the operator and the device: ", text);
+  }
+  const Device base = spec.device_matrix.places.back().device;  // that of the last tile
+  spec.device_matrix = {Place(*s.A.device())};
+  for (const Device d : {cpu, base}) {
+    spec.base_device = d;
+    try_out(s, e, {spec}, d);
+    if (!inner) continue;
+    inner->device_matrix = {};
+    try_out(s, e, {spec, *inner}, d);
+  }
+}
+
 std::vector<Sized> cut_dims(const Subject& s) {
   std::vector<Sized> dims = sized_dims(s.A, s.sample.input);
   std::erase_if(dims, [&](const Sized& d) { return contains(s.sample.unsplittable, d.dim); });
@@ -207,20 +229,23 @@ void batches_equal_the_whole(Subject& s) {
   }
 }
 
-// Of samples along whose dims there are many tiles the first and the last number of devices will
-// do: every operator has small ones besides.
+// All numbers of devices with all tiles, but for grids of hundreds of tiles: each takes two numbers
+// of eight, the next grid two others; and what is cut twice has few tiles at first. Every operator
+// has small samples besides. TESSERA_LARGE takes everything.
 void every_spec_equals_the_whole(Subject& s) {
-  constexpr int many = 12;
+  constexpr i64 few = 12, many = 64;
   const std::vector<Sized> dims = cut_dims(s);
-  if (s.dtype != DType::c64 || s.device != cpu || dims.empty() || bound_to_devices(s.A)) return;
+  if (s.dtype != DType::c64 || s.device != cpu || dims.empty()) return;
   const Expected e(s);
   const Kind kind = kind_of_tiles(s);
-  int turn = 0;
+  const bool bound = bound_to_devices(s.A);
+  int turn = 0, grids = 0;
   for (std::size_t i = 0; i < dims.size(); ++i)
     for (const i64 size : chunks(dims[i].size)) {
-      const int tiles = static_cast<int>((dims[i].size + size - 1) / size);
+      const i64 tiles = (dims[i].size + size - 1) / size;
       BatchSpec spec{.batch_sizes = {{dims[i].dim, size}}, .base_device = cpu};
       DeviceMatrix seen;
+      ++grids;
       for (int n = 1; n <= 8; ++n) {
         spec.device_matrix = first_devices(kind, n);
         const DeviceMatrix where = spec.broadcast_device_matrix(s.A, s.sample.input);
@@ -231,10 +256,16 @@ void every_spec_equals_the_whole(Subject& s) {
         }
         seen = where;
         ++turn;
-        if ((tiles > many && n % 7 != 1) || !in_share(s.sample, turn)) continue;
+        const bool in_turn = tiles <= many || (n + grids) % 4 == 0;
+        if ((!in_turn && !everything()) || !in_share(s.sample, turn)) continue;
+        const auto inner =
+            tiles <= few || everything() ? second_level(dims, i, size, turn, kind) : std::nullopt;
+        if (bound) {
+          check_bound(s, e, spec, inner);
+          continue;
+        }
         try_out(s, e, {spec}, cpu);
-        if (const auto inner = second_level(dims, i, size, turn, kind); inner && tiles <= many)
-          try_out(s, e, {spec, *inner}, cpu);
+        if (inner) try_out(s, e, {spec, *inner}, cpu);
       }
     }
 }

@@ -72,7 +72,7 @@ void parts_make_the_whole(Subject& s) {
     const NamedLinop a = adjoint ? s.A.H() : s.A;
     const Shape in = adjoint ? s.A.output_shape(s.sample.input) : s.sample.input;
     const DType t = adjoint ? s.A.output_dtype(s.dtype) : s.dtype;
-    const Array x = Random(12).normal(in, t, s.device);
+    const Array x = Random(12).normal(in, t, adjoint ? s.A.output_device(s.device) : s.device);
     const std::vector<Sized> dims = sized_dims(a, in);
     for (std::size_t i = 0; i < dims.size(); ++i)
       for (std::size_t j = i; j < dims.size(); ++j) {

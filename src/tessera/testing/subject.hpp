@@ -24,6 +24,8 @@ std::vector<Sized> sized_dims(const NamedLinop& a, const Shape& input);
 // for other operators; all where that is not set. Sanitizers, under which everything takes ten
 // times as long, take a part of what is checked without them.
 bool in_share(const Sample& sample, int number);
+// Also what takes minutes and tells little more: TESSERA_LARGE is set.
+bool everything();
 
 // laws_split.cpp
 void parts_make_the_whole(Subject& s);
