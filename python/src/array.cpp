@@ -50,7 +50,7 @@ nb::object item(const Array& x, const nb::args& args) {
   return one.attr("item")();
 }
 
-nb::object as_numpy(nb::handle self, nb::handle dtype, nb::handle copy) {
+nb::object as_numpy(nb::handle_t<Array> self, nb::handle dtype, nb::handle copy) {
   const Array& a = array_of(self.ptr());
   require<DeviceError>(a.device().kind == Kind::cpu, "__array__: the array is on ", a.device(),
                        "; copy it explicitly with x.numpy() or x.to('cpu')");
@@ -193,7 +193,7 @@ void bind_conversions(nb::class_<Array>& c) {
            "A new array with the same elements.\n\n"
            ">>> x = ts.zeros(2); y = x.copy(); y[0] = 1; x.tolist()\n[0.0, 0.0]\n")
       .def(
-          "numpy", [](nb::handle self) { return numpy_of(self, false); },
+          "numpy", [](nb::handle_t<Array> self) { return numpy_of(self, false); },
           nb::sig("def numpy(self) -> typing.Any"),
           "A NumPy array: of the same memory on the cpu, a copy from other devices.\n\n"
           ">>> x = ts.zeros(2); x.numpy()[0] = 5; x.tolist()\n[5.0, 0.0]\n")

@@ -3,6 +3,8 @@
 // ts.dist do not mix with those of local arrays.
 #include "dist.hpp"
 
+#include "linop.hpp"
+
 namespace tessera::python {
 
 void bind_dist(nb::module_& m) {
@@ -27,6 +29,7 @@ void bind_dist(nb::module_& m) {
   bind_dist_apply(d);
   bind_dist_solve(d);
   bind_dist_linalg(d);
+  explain_calls(d);
 }
 
 }  // namespace tessera::python

@@ -59,7 +59,7 @@ Shape unflattened(i64 number, const Shape& shape) {
   return at;
 }
 
-nb::object item(nb::handle self, const nb::args& args) {
+nb::object item(nb::handle_t<DNDarray> self, const nb::args& args) {
   const DNDarray& x = dist_of(self.ptr());
   if (args.size() == 0) {
     if (x.size() != 1)
@@ -69,7 +69,7 @@ nb::object item(nb::handle self, const nb::args& args) {
   Shape at = args.size() == 1 ? shape_from(args[0]) : shape_from(args);
   if (at.size() == 1 && x.ndim() != 1) at = unflattened(at[0], x.shape());
   require<ArgumentError>(at.size() == x.ndim(), "incorrect number of indices for array");
-  return item(self[tuple_of(at)], nb::args());
+  return item(nb::object(self[tuple_of(at)]), nb::args());
 }
 
 void fill(const DNDarray& x, nb::handle v) {

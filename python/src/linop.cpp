@@ -31,8 +31,15 @@ std::unordered_map<const void*, Known>& table() {
   return *t;
 }
 
-bool is_linop(nb::handle h) { return nb::isinstance<LinopObject>(h); }
-const NamedLinop& held(nb::handle h) { return nb::inst_ptr<LinopObject>(h)->op; }
+PyTypeObject* linop_type = nullptr;  // the class NamedLinop
+// Ready: not one that NamedLinop.__new__ left without an operator.
+bool is_linop(nb::handle h) { return PyObject_TypeCheck(h.ptr(), linop_type) && nb::inst_ready(h); }
+// Checked, because Python lets a method be called on anything: NamedLinop.rename(3, {}).
+const NamedLinop& held(nb::handle h) {
+  require<DTypeError>(is_linop(h), "NamedLinop: expected an operator, got ",
+                      Py_TYPE(h.ptr())->tp_name);
+  return nb::inst_ptr<LinopObject>(h)->op;
+}
 
 nb::object applied(nb::handle self, nb::handle x, nb::handle out) {
   const NamedLinop& a = held(self);
@@ -417,6 +424,7 @@ void bind_linop(nb::module_& m) {
       "composing: ``A @ B``, ``A + B``, ``2j * A``, ``A.H``, ``A.N``.\n\n"
       ">>> A = ts.FFT(1) @ ts.Diagonal([1, 2], ('Nx',))\n>>> A.H.H is A, A([1, "
       "1]).real.tolist()[1] < 0\n(True, True)\n");
+  linop_type = reinterpret_cast<PyTypeObject*>(c.ptr());
   bind_algebra(c);
   bind_properties(c);
   bind_methods(c);

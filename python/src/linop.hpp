@@ -49,6 +49,11 @@ void bind_split_forward(nb::class_<LinopObject>& c);
 // --- linop_card.cpp
 void bind_card(nb::class_<LinopObject>& c);
 
+// --- call_errors.cpp
+// From now on a call of a function or class of the module, or of a method of its classes, whose
+// arguments do not fit the signature is a TypeError that tells which one, in a sentence.
+void explain_calls(const nb::module_& m);
+
 // --- plan.cpp
 nb::object make_plan(const NamedLinop& a, nb::handle x, nb::handle shape, nb::handle dtype,
                      nb::handle device);

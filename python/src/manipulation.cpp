@@ -232,7 +232,7 @@ void bind_sorting(nb::module_& m, nb::class_<Array>& c) {
         nb::sig("def argsort(self, axis: int | None = -1) -> Array"), order_doc);
   c.def(
       "sort",
-      [](nb::handle self, nb::handle axis) {
+      [](nb::handle_t<Array> self, nb::handle axis) {
         const Array& a = array_of(self.ptr());
         const auto along = axis_or_none(axis, "sort");
         require<ArgumentError>(along.has_value(), "sort: sorting in place needs an axis");

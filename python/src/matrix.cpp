@@ -2,6 +2,7 @@
 // The classes of tessera.matrix: what a matrix is, its views, its elements, its properties.
 #include "matrix.hpp"
 
+#include "linop.hpp"
 #include "matrix_docs.hpp"
 #include "matrix_functions.hpp"
 #include "tessera/base/tags.hpp"
@@ -298,6 +299,7 @@ void bind_matrix(nb::module_& m) {
         nb::sig("def _restore(*state: typing.Any) -> AnyMatrix"));  // for pickles
   d.def("_property_names", &property_names, nb::sig("def _property_names() -> tuple[str, ...]"));
   bind_matrix_functions(d, c);
+  explain_calls(d);
 }
 
 }  // namespace tessera::python

@@ -35,4 +35,5 @@ NB_MODULE(_tessera, m) {
   bind_split(m);
   bind_matrix(m);
   bind_dist(m);
+  explain_calls(m);  // after all else: a further signature makes a function anew
 }

@@ -42,7 +42,7 @@ void bind_dimension(nb::module_& m) {
             if (i == 0) {
               new (d) NamedDimension(dimension_from(name));
             } else {
-              new (d) NamedDimension(nb::cast<std::string_view>(nb::str(nb::borrow(name))), i);
+              new (d) NamedDimension(dimension_from(name).str(), i);
             }
           },
           "name"_a, "i"_a = 0, nb::sig("def __init__(self, name: DimLike, i: int = 0) -> None"))
@@ -81,6 +81,8 @@ void bind_dimension(nb::module_& m) {
       "Dim",
       [](nb::handle text) {
         if (text.is_none()) return nb::tuple();
+        require<DimError>(PyUnicode_Check(text.ptr()) || nb::isinstance<NamedDimension>(text),
+                          "Dim: expected a text such as 'NxNy', got ", nb::repr(text).c_str());
         return tuple_of(dims(nb::cast<std::string_view>(nb::str(nb::borrow(text)))));
       },
       "text"_a = nb::none(),

@@ -67,12 +67,6 @@ inline const char* class_name(nb::handle c) {
   return dot ? dot + 1 : whole;
 }
 
-// --- call_errors.cpp
-// From now on a call of the class, or of the function, whose arguments do not fit its signature is
-// a TypeError that tells which one, in a sentence.
-void explain_calls(nb::handle operator_class);
-void explain_calls(nb::handle function, std::string who);
-
 // One operator of the catalogue: `make` returns the Python operator, `extra` names its arguments.
 template <class T, class F, class... Extra>
 nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const char* name,
@@ -84,7 +78,6 @@ nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const ch
   else
     c.def(nb::new_(constructor<true>(name, std::forward<F>(make))), extra...,
           nb::arg("name") = nb::none());
-  explain_calls(c);
   set_class_of_kind(name, c);
   return c;
 }
@@ -92,10 +85,9 @@ nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const ch
 template <class F, class... Extra>
 void add_constructor(nb::handle c, const char* name, F&& make, const Extra&... extra) {
   const char* kind = class_name(c);
-  const nb::object f = nb::cpp_function(constructor<false>(kind, std::forward<F>(make)),
-                                        nb::name(name), nb::scope(c), extra...);
-  explain_calls(f, cat(kind, ".", name));
-  nb::setattr(c, name, f);
+  nb::setattr(c, name,
+              nb::cpp_function(constructor<false>(kind, std::forward<F>(make)), nb::name(name),
+                               nb::scope(c), extra...));
 }
 
 void bind_operators(nb::module_& m,

@@ -49,6 +49,11 @@ from tessera import (
     Zero,
 )
 
+
+class Mine(Dense):
+    pass
+
+
 nan, inf = float("nan"), float("inf")
 ones = np.ones
 W = ones((3, 2))
@@ -267,7 +272,14 @@ BAD = {
         lambda: SimpleLinop(same, same, name=3),
         lambda: SimpleLinop(same, same, dtype="text"),
     ],
-    "ToDevice": [lambda: ToDevice("cpu", "gpu"), lambda: ToDevice("cpu", 3), lambda: ToDevice("cpu", "sim:0", "AA")],
+    "ToDevice": [
+        lambda: ToDevice("cpu", "gpu"),
+        lambda: ToDevice("cpu", 3),
+        lambda: ToDevice("cpu", "sim:0", "AA"),
+        lambda: ToDevice("cpu", "sim:99"),
+        lambda: ToDevice("cuda:999", "cpu"),
+        lambda: ToDevice("cpu", "rank1/sim:0"),
+    ],
     "Sleep": [
         lambda: Sleep(-1),
         lambda: Sleep(nan),
@@ -384,6 +396,39 @@ def test_names_the_dims(call, dims, words):
             lambda: Sampling.from_stacked_idx(one, (8,), dim="a"),
             "Sampling.from_stacked_idx: argument 'dim' is 'a' of type str; expected int",
         ),
+        (lambda: A.rename(3), "Dense.rename: argument 'names' is 3 of type int; expected dict[DimLike, DimLike]"),
+        (lambda: A.split(), "Dense.split: argument 'tile' is missing; expected dict[DimLike, slice]"),
+        (lambda: A.H.size(), "Dense.size: argument 'dim' is missing; expected DimLike"),
+        (lambda: A(1, 2, 3), "Dense: 3 arguments are given; it takes x, out"),
+        (
+            lambda: A.explain(None, (2,)),
+            "Dense.explain: 2 arguments are given; it takes x, shape, dtype, device, format",
+        ),
+        (lambda: A.to(where="cpu"), "Dense.to: there is no argument 'where'; it takes device"),
+        (
+            lambda: A.with_start_event(3),
+            "Dense.with_start_event: argument 'event' is 3 of type int; expected RepeatedEvent",
+        ),
+        (
+            lambda: Mine(W, other=3),
+            "Mine: there is no argument 'other'; it takes weight, weightshape, ishape, oshape, broadcast_dims, name",
+        ),
+        (lambda: Mine(), "Mine: argument 'weight' is missing; expected ArrayLike"),
+        (lambda: Mine(W).rename(), "Mine.rename: argument 'names' is missing; expected dict[DimLike, DimLike]"),
+        (lambda: ts.solve.cg(A.N, ones(2), maxiter="a"), "cg: argument 'maxiter' is 'a' of type str; expected int"),
+        (lambda: ts.solve.lsqr(A, ones(3), damp="a"), "lsqr: argument 'damp' is 'a' of type str; expected float"),
+        (lambda: ts.solve.Checkpoint(), "Checkpoint: argument 'path' is missing; expected str | os.PathLike[str]"),
+        (
+            lambda: ts.create_batched_linop(A),
+            "create_batched_linop: argument 'specs' is missing; expected BatchSpec | typing.Sequence[BatchSpec]",
+        ),
+        (lambda: ts.check_adjoint(A, seed="a"), "check_adjoint: argument 'seed' is 'a' of type str; expected int"),
+        (lambda: ts.ND("A", None), "NamedDimension: argument 'i' is None; expected int"),
+        (lambda: ts.zeros(2).astype(), "Array.astype: argument 'dtype' is missing; expected DTypeLike"),
+        (lambda: ts.ND("A", 10**20), "NamedDimension: values of type str, int do not fit; it takes name, i"),
+        (lambda: ts.dist.ones(2).resplit(0, 1), "DNDarray.resplit: 2 arguments are given; it takes axis"),
+        (lambda: ts.matrix.Dense(), "Dense: argument 'obj' is missing; expected typing.Any"),
+        (lambda: ts.Array.copy(3), "Array.copy: called on 3 of type int; expected Array"),
         (
             lambda: Truncate([1] * 100, [2] * 100, 3, "N"),
             "Truncate: argument 'from_length' is [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, ... of type list; expected int",
@@ -394,6 +439,36 @@ def test_arguments_that_do_not_fit_are_told_by_a_sentence(call, text):
     with pytest.raises(TypeError) as info:
         call()
     assert str(info.value) == text
+
+
+L = ts.NamedLinop
+
+
+# Python lets a method be called on anything; nothing else may be read as an operator or an array.
+@pytest.mark.parametrize("other", [3, None, "text", Dense.__new__(Dense)], ids=["int", "None", "str", "empty"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda o: L.__call__(o, [1.0]),
+        lambda o: L.__repr__(o),
+        lambda o: L.__neg__(o),
+        lambda o: L.H.fget(o),
+        lambda o: L.N.fget(o),
+        lambda o: L.rename(o, {}),
+        lambda o: L.split(o, {}),
+        lambda o: L.size(o, "N"),
+        lambda o: L.to(o, "cpu"),
+        lambda o: L.plan(o, [1.0]),
+        lambda o: A + o,
+        lambda o: ts.Array.numpy(o),
+        lambda o: ts.Array.__array__(o),
+        lambda o: ts.Array.sort(o),
+        lambda o: ts.dist.DNDarray.item(o),
+    ],
+)
+def test_methods_of_other_objects_are_refused(call, other):
+    with pytest.raises(TypeError):
+        call(other)
 
 
 def test_an_error_within_a_call_stays_as_it_is():

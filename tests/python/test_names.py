@@ -51,9 +51,12 @@ def test_a_dim_is_its_text():
     assert ND("A") == "A" and {"P": 1}[ND("P")] == 1 and {ND("Q"): 2}["Q"] == 2
     assert repr(ND("B", 1)) == "B1" == str(ND("B", 1)) and ND("A") != "B" and ND("A") != 1
     assert pickle.loads(pickle.dumps(ND("Nx", 3))) == "Nx3"
-    for bad in ("", 3):
+    for bad in [("",), (3,), (3, 1)]:
         with pytest.raises(ts.DimError):
-            ND(bad)
+            ND(*bad)
+    for bad in [3, ("Nx", "Ny"), b"Nx"]:
+        with pytest.raises(ts.DimError, match="expected a text"):
+            Dim(bad)
 
 
 def test_counting():
