@@ -78,7 +78,10 @@ void add_names(Refusals& all) {
                   {[] { Sleep(0.1, dims("AB"), dims("C")); }, "different numbers of dims"},
                   {[] { Sleep(-1, dims("A")); }, "(A,): a duration of -1"},
                   {[] { Sleep{nan}; }, "nan"}};
-  all["ToDevice"] = {{[] { ToDevice(cpu, cpu, dims("AA")); }, "'A' appears twice in (A, A)"}};
+  all["ToDevice"] = {
+      {[] { ToDevice(cpu, cpu, dims("AA")); }, "'A' appears twice in (A, A)"},
+      {[] { ToDevice(cpu, "sim:99", dims("A")); }, "(A,): there is no device sim:99"},
+      {[] { ToDevice("sim:99", cpu); }, "there is no device sim:99"}};
   all["Window"] = {{[] { Window(dims("XX"), {}); }, "'X' appears twice"},
                    {[] {
                       Window(dims("X"), {{"Y", 0, 1, 2}});

@@ -1,9 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/ops/to_device.hpp"
 
+#include "tessera/device/registry.hpp"
 #include "tessera/linop/ops/identity.hpp"
 
 namespace tessera {
+
+namespace {
+
+void require_present(const NamedShape& names, Device d) {
+  const std::string problem = why_unavailable(d.kind);
+  require<NotAvailable>(problem.empty(), "ToDevice ", names.str(), ": ", problem);
+  const int count = compute_device(d.kind).count();
+  require<DeviceError>(d.index < count, "ToDevice ", names.str(), ": there is no device ", d,
+                       "; this process has ", count, " of that kind");
+}
+
+}  // namespace
+
+ToDevice::ToDevice(DeviceSpec from, DeviceSpec to, Dims ioshape,
+                   std::optional<RepeatedEvent> listener)
+    : ispec(std::move(from)),
+      ospec(std::move(to)),
+      input_listener(std::move(listener)),
+      names(std::move(ioshape)) {
+  check_distinct(kind, names.ishape);
+  for (const Device d : {ispec.device, ospec.device}) require_present(names, d);
+}
 
 Recorder::Route ToDevice::route(Recorder& r) const {
   r.compute_on(ospec.device, ospec.compute_stream);

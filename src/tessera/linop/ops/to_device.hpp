@@ -21,14 +21,9 @@ struct TESSERA_API ToDevice {
   NamedShape names;
 
   static constexpr const char* kind = "ToDevice";
+  // DeviceError or NotAvailable for a device that this process does not have.
   ToDevice(DeviceSpec from, DeviceSpec to, Dims ioshape = {NamedDimension::ellipses()},
-           std::optional<RepeatedEvent> listener = std::nullopt)
-      : ispec(std::move(from)),
-        ospec(std::move(to)),
-        input_listener(std::move(listener)),
-        names(std::move(ioshape)) {
-    check_distinct(kind, names.ishape);
-  }
+           std::optional<RepeatedEvent> listener = std::nullopt);
   Device idevice() const { return ispec.device; }
   Device odevice() const { return ospec.device; }
   // Between two accelerators; sim devices stand for GPUs.
