@@ -41,6 +41,10 @@ def test_larger_work_is_said_to_take_longer():
         ("matmul", [(3, 4), (3, 4)], r"matmul: operands of shapes \(3, 4\) and \(3, 4\) do not fit"),
         ("matmul", [(3, 4)], "matmul: 1 operands; expected 2"),
         ("eigh", [(3, 4)], r"eigh: an operand of shape \(3, 4\); expected square matrices"),
+        ("eigvals", [(3, 4)], r"eigvals: an operand of shape \(3, 4\); expected square matrices"),
+        ("add", [(3, 4), (2, 4)], r"add: operands could not be broadcast together with shapes \(3, 4\) \(2, 4\)"),
+        ("lstsq", [(3, 4), (4,)], r"lstsq: operands of shapes \(3, 4\) and \(4,\) do not fit each other"),
+        ("dot", [(3,), (4,)], r"dot: operands of shapes \(3,\) and \(4,\) do not fit each other"),
         ("dance", [(3, 4)], "'dance' is no operation with a known cost; expected elementwise, "),
     ],
 )

@@ -36,10 +36,18 @@ Shape leading(const Shape& shape) {
 i64 from_end(const Shape& shape, i64 i) { return shape[shape.size() - i]; }
 
 // The axis that the second operand is summed along has to have the columns of the first.
-void check_inner(Operation op, const Shape& a, const Shape& b) {
+void check_inner(Operation op, const Shape& a, const Shape& b, std::string_view who) {
   const i64 axis = op == Operation::matvec || b.size() == 1 ? 1 : 2;
-  require<ShapeError>(b.size() >= axis && from_end(b, axis) == from_end(a, 1), name(op),
+  require<ShapeError>(b.size() >= axis && from_end(b, axis) == from_end(a, 1), who,
                       ": operands of shapes ", a, " and ", b, " do not fit each other");
+}
+
+Shape broadcast(std::string_view who, const Shape& a, const Shape& b) {
+  try {
+    return broadcast_shapes(a, b);
+  } catch (const ShapeError& e) {
+    throw ShapeError(cat(who, ": ", e.what()));
+  }
 }
 
 // What a function takes, and how its operands stand for those of the operation it is weighed as.
@@ -145,12 +153,21 @@ std::vector<Shown> arranged(const Function& f, std::span<const Shown> given) {
   }
 }
 
+// Right-hand sides have the rows of their matrix; two vectors, or what is one, are equally long.
+void check_beside(std::string_view who, const Shape& a, const Shape& b) {
+  const i64 axis = b.size() == 1 ? 1 : 2;
+  const bool fits = who == "dot" ? product(a) == product(b)
+                                 : b.size() >= axis && from_end(a, 2) == from_end(b, axis);
+  require<ShapeError>(fits, who, ": operands of shapes ", a, " and ", b, " do not fit each other");
+}
+
 }  // namespace
 
-Question problem_of(Operation op, std::span<const Shown> operands) {
+Question problem_of(Operation op, std::span<const Shown> operands, std::string_view who) {
+  if (who.empty()) who = name(op);
   const bool many = op == Operation::elementwise;
-  require<ArgumentError>(many ? !operands.empty() : operands.size() == operands_of(op), name(op),
-                         ": ", operands.size(), " operands; expected ",
+  require<ArgumentError>(many ? !operands.empty() : operands.size() == operands_of(op), who, ": ",
+                         operands.size(), " operands; expected ",
                          many ? std::string("one or more") : cat(operands_of(op)));
   std::vector<DType> types;
   Question q{{op, DType::f64}, {}, 0};
@@ -164,23 +181,23 @@ Question problem_of(Operation op, std::span<const Shown> operands) {
   const Shape& a = operands[0].shape;
   if (many || op == Operation::reduce) {
     Shape all = a;
-    for (const Shown& x : operands) all = broadcast_shapes(all, x.shape);
+    for (const Shown& x : operands) all = broadcast(who, all, x.shape);
     p.m = product(all);
     q.result_bytes = (many ? p.m : 1) * size_of(p.dtype);
     return q;
   }
-  require<ShapeError>(a.size() >= 2, name(op), ": an operand of shape ", a,
+  require<ShapeError>(a.size() >= 2, who, ": an operand of shape ", a,
                       "; expected a matrix or a stack of them");
-  require<ShapeError>(!is_square(op) || from_end(a, 1) == from_end(a, 2), name(op),
+  require<ShapeError>(!is_square(op) || from_end(a, 1) == from_end(a, 2), who,
                       ": an operand of shape ", a, "; expected square matrices");
   p.m = from_end(a, 2);
   p.n = p.k = from_end(a, 1);
   Shape lead = leading(a);
   if (operands_of(op) == 2) {
     const Shape& b = operands[1].shape;
-    check_inner(op, a, b);
+    check_inner(op, a, b, who);
     p.n = op == Operation::matvec || b.size() == 1 ? 1 : from_end(b, 1);
-    lead = broadcast_shapes(lead, leading(b));
+    lead = broadcast(who, lead, leading(b));
   }
   p.batch = product(lead);
   const i64 size = p.op == Operation::bit_matmul ? size_of(DType::i32) : size_of(p.dtype);
@@ -201,9 +218,11 @@ Question question_of(std::string_view function, std::span<const Shown> operands)
   const std::size_t expected = operands_of(found->takes);
   require<ArgumentError>(expected == 0 || operands.size() == expected, function, ": ",
                          operands.size(), " operands; expected ", expected);
-  if (found->takes == Takes::the_same) return problem_of(found->op, operands);
-  Question q = problem_of(found->op, arranged(*found, operands));
-  if (found->takes == Takes::one_beside) q.held.push_back(operands[1].held);
+  if (found->takes == Takes::the_same) return problem_of(found->op, operands, function);
+  Question q = problem_of(found->op, arranged(*found, operands), function);
+  if (found->takes != Takes::one_beside) return q;
+  check_beside(function, operands[0].shape, operands[1].shape);
+  q.held.push_back(operands[1].held);
   return q;
 }
 

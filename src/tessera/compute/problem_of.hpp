@@ -34,7 +34,9 @@ struct Question {
 
 // ArgumentError, ShapeError: the wrong number of operands, or operands that do not fit each other.
 // Leading axes are a batch and broadcast, as elements do. matmul of two bit operands is bit_matmul.
-TESSERA_API Question problem_of(Operation op, std::span<const Shown> operands);
+// `who` is whom errors name, the operation without it.
+TESSERA_API Question problem_of(Operation op, std::span<const Shown> operands,
+                                std::string_view who = {});
 // By name: an operation, or a function that is weighed as one of them (add, det, lstsq, outer,
 // ...). One application for eigs. ArgumentError for a name that is neither.
 TESSERA_API Question question_of(std::string_view function, std::span<const Shown> operands);

@@ -102,6 +102,10 @@ TEST(ProblemOf, NamesThatAreNoFunctionAndOperandsThatAreNone) {
   EXPECT_THROW(asked("lstsq", {of({2, 3})}), ArgumentError);
   EXPECT_THROW(asked("outer", {of({2, 3}), of({3})}), ShapeError);
   EXPECT_THROW(asked("vecmat", {of({2}), of({3, 4})}), ShapeError);
+  EXPECT_THROW(asked("lstsq", {of({3, 4}), of({4})}), ShapeError);
+  EXPECT_THROW(asked("lstsq", {of({3, 4}), of({2, 5})}), ShapeError);
+  EXPECT_NO_THROW(asked("lstsq", {of({3, 4}), of({3, 5})}));
+  EXPECT_THROW(asked("dot", {of({3}), of({4})}), ShapeError);
 }
 
 }  // namespace

@@ -154,6 +154,7 @@ AnyMatrix imag_part(const AnyMatrix& m) {
   const DType t = m.dtype();
   if (is_complex(t))
     return placed_function(m, {"imag", real_of(t)}, [](const Array& x) { return ops::imag(x); });
+  const TagScope scope = tagged("imag", m, t);
   const AnyMatrix none = AnyMatrix::zeros(form_of_zeros(m), m.rows(), m.cols(), t, m.device());
   return m.lower() ? none.transpose() : none;
 }

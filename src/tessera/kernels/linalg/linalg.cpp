@@ -131,6 +131,7 @@ Array Lu::solve(const Array& b, Turn turn) const {
 }
 
 Array Lu::p() const {
+  const TagScope scope = tagged("lu", packed_);
   const i64 m = rows_.shape(rows_.ndim() - 1);
   const Array each = arange(Value(0), Value(m), Value(1), DType::i64, rows_.device());
   return ops::equal(each.expand_dims(1), rows_.expand_dims(rows_.ndim() - 1))
@@ -138,6 +139,7 @@ Array Lu::p() const {
 }
 
 Array Lu::l() const {
+  const TagScope scope = tagged("lu", packed_);
   const Array f = turned(packed_);
   const i64 k = std::min(tessera::linalg::rows(f), columns(f));
   const Array below = triangle(f.slice(f.ndim() - 1, 0, k), true, -1);
@@ -145,6 +147,7 @@ Array Lu::l() const {
 }
 
 Array Lu::u() const {
+  const TagScope scope = tagged("lu", packed_);
   const Array f = turned(packed_);
   return triangle(f.slice(f.ndim() - 2, 0, std::min(tessera::linalg::rows(f), columns(f))), false);
 }
