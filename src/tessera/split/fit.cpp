@@ -137,6 +137,7 @@ class Search {
       const i64 count = (s.size + chunk - 1) / chunk * (single ? single->size : 1);
       if (count > (single ? 1024 : 4096)) {
         reasons_.push_back(cat(text_of(way), ": ", count, " tiles are too many to plan"));
+        too_many_ = true;
         return;
       }
       if (consider(way)) return;
@@ -241,8 +242,10 @@ class Search {
       f = look(w);
     } catch (const SplitError& e) {
       reasons_.push_back(cat(text_of(w), ": ", e.what()));
+      if (!refusal_) refusal_ = e.what();
       return true;  // smaller tiles will not help
     }
+    planned_ = true;
     const bool enough = fits(f);
     std::vector<std::string> held;
     for (const DeviceBytes& m : f.memory)
@@ -298,6 +301,8 @@ class Search {
   }
 
   [[noreturn]] void refuse() const {
+    require<SplitError>(planned_ || !refusal_, fitting, ": ", a_, " is not for ", join(devices_),
+                        ": ", refusal_.value_or(""));
     require<OutOfMemory>(!bad_.empty(), fitting, ": ", a_, " fits on none of ", join(devices_),
                          ": ", join(reasons_, "; "));
     const Looked& nearest = *std::min_element(
@@ -312,7 +317,7 @@ class Search {
     }
     throw OutOfMemory(cat(fitting, ": ", a_, " does not fit: ", text_of(nearest.way), ": ",
                           join(held, ", "), "; the smallest budget that would do is ",
-                          join(enough, " and ")));
+                          join(enough, " and "), too_many_ ? ", in tiles few enough to plan" : ""));
   }
 
   // Which of its arrays takes most.
@@ -362,6 +367,9 @@ class Search {
   std::vector<Looked> good_, bad_;
   std::vector<std::string> reasons_;
   std::set<std::string> seen_;
+  bool too_many_ = false;               // some ways have too many tiles to be looked at
+  bool planned_ = false;                // some could be looked at
+  std::optional<std::string> refusal_;  // why the first that could not
 };
 
 }  // namespace

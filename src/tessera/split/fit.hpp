@@ -71,7 +71,8 @@ struct TESSERA_API Fitted {
 };
 
 // OutOfMemory when nothing fits: which array, how much it takes, and the smallest budget that would
-// do.
+// do, of all ways with tiles few enough to plan. SplitError for an operator that says itself which
+// devices it runs on and is given others.
 TESSERA_API Fitted fit(const NamedLinop& a, const FitOptions& options);
 
 }  // namespace tessera

@@ -129,6 +129,21 @@ TEST(Fit, SaysWhatWouldBeEnough) {
   EXPECT_THROW((void)fit(A, wide), OutOfMemory);
 }
 
+TEST(Fit, OperatorsThatSayWhereTheyRunStayThere) {
+  const NamedLinop A =
+      Dense(Random(4).normal({6, 5}, DType::f32), dims("MN"), dims("N"), dims("M"));
+  const NamedLinop B = create_batched_linop(
+      A, {.batch_sizes = {{"M", 2}}, .device_matrix = {"sim:0", "sim:1"}, .base_device = cpu});
+  const std::string text = thrown_text<SplitError>([&] {
+    (void)fit(B, {.shape = {5}, .dtype = DType::f32, .budget = {{sim_at(3), 10'000}}});
+  });
+  EXPECT_NE(text.find("Concat"), std::string::npos) << text;
+  EXPECT_NE(text.find("sim:3"), std::string::npos) << text;
+  const Array x = Random(5).normal({5}, DType::f32);
+  const Fitted f = fit(B, {.shape = {5}, .dtype = DType::f32, .budget = {{cpu, 10'000}}});
+  EXPECT_LT(relative(NamedLinop(f)(x), A(x)), 1e-5);
+}
+
 TEST(Fit, RefusesNonsense) {
   const NamedLinop A = FFT(1, dims("C"), std::pair(dims("X"), dims("K")));
   EXPECT_THROW((void)fit(A, {.shape = {3, 8}, .budget = {}}), ArgumentError);
