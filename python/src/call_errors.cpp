@@ -213,7 +213,8 @@ constexpr std::array<vectorcallfunc, most_ways> twins_of(std::index_sequence<way
 constexpr auto twins = twins_of(std::make_index_sequence<most_ways>());
 
 void explain_function(nb::handle function) {
-  if (!nb::hasattr(function, "__nb_signature__")) return;
+  const std::string_view kind = class_name(reinterpret_cast<PyObject*>(Py_TYPE(function.ptr())));
+  if (kind != "nb_func" && kind != "nb_method") return;
   vectorcallfunc& call = call_of(function);
   if (std::find(twins.begin(), twins.end(), call) != twins.end()) return;  // has two names
   const auto way =
