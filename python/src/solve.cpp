@@ -169,7 +169,7 @@ SvdResult solve_randomized_svd(nb::handle a, Options o, i64 k, i64 oversample, n
 }
 
 PolynomialNorm norm_from(const std::string& name) {
-  if (name == "l_2") return PolynomialNorm::l_2;
+  if (name == "l_2" || name == "l2") return PolynomialNorm::l_2;
   if (name == "l_inf") return PolynomialNorm::l_inf;
   require<ArgumentError>(name == "ifista", "polynomial_preconditioner: norm '", name,
                          "'; expected l_2, l_inf or ifista");

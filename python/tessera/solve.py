@@ -431,8 +431,8 @@ def polynomial_preconditioner(
 ) -> NamedLinop:
     """A polynomial of T near its inverse on [lower_eig, upper_eig], as an operator; degree -1: the identity.
 
-    ``norm`` says what of 1 - x p(x) is small: "l_2" the integral of its square, "l_inf" its maximum; "ifista" makes it
-    (1 - x / upper_eig)^(degree + 1).
+    ``norm`` says what of 1 - x p(x) is small: "l_2" (or "l2") the integral of its square, "l_inf" its maximum; "ifista"
+    makes it (1 - x / upper_eig)^(degree + 1).
 
     >>> T = ts.Diagonal([0.5, 1.0], ("X",))
     >>> ts.solve.polynomial_preconditioner(T, 1, "ifista")([1.0, 1.0]).tolist()

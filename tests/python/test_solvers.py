@@ -48,6 +48,34 @@ def residual(a, x, b):
     return np.linalg.norm(b - a @ x) / np.linalg.norm(b)
 
 
+# --- all systems ----------------------------------------------------------------------------------
+
+SYSTEMS = ["cg", "minres", "gmres", "lsqr", "lsmr"]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("scale_a, scale_b", [(1, 1e12), (1, 1e-12), (1e9, 1), (1e-9, 1), (1e-9, 1e12)])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_units_do_not_matter(device, rng, name, scale_a, scale_b, dtype):
+    a = with_eigenvalues(rng, np.linspace(1, 4, 12), dtype).astype(dtype) * np.dtype(dtype).type(scale_a)
+    b = random_vector(rng, 12, dtype) * np.dtype(dtype).type(scale_b)
+    r = getattr(solve, name)(dense(device, a), on(device, b), rtol=1e-5)
+    assert r.converged and residual(a, r.x.numpy(), b) < 1e-4
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e200])
+def test_numbers_that_are_not_finite_never_converge(device, name, number):
+    A, ones, bad = dense(device, np.eye(3)), on(device, np.ones(3)), on(device, np.full(3, number))
+    f = getattr(solve, name)
+    runs = [f(A, bad), f(A, ones, x0=bad)]
+    if not np.isfinite(number):
+        runs.append(f(dense(device, np.full((3, 3), number)), ones))
+    for r in runs:
+        assert not r.converged and r.iterations <= 1 and r.reason.startswith("breakdown"), r
+    assert all("not finite" in r.reason for r in runs[:2])
+
+
 # --- square systems -----------------------------------------------------------------------------
 
 
@@ -454,7 +482,7 @@ def test_polynomial_case_139():
     assert np.allclose(c(0, "l_inf"), [2]) and np.allclose(c(1, "l_inf"), [8, -8])
     assert [c(d, "ifista") for d in (1, 2, 3)] == [[2, -1], [3, -3, 1], [4, -6, 4, -1]]
     T = ts.Diagonal([0.5, 1.0], ("X",))
-    assert solve.polynomial_preconditioner(T, -1).name == "Identity"
+    assert solve.polynomial_preconditioner(T, -1).name == "Identity" and c(2, "l2") == c(2, "l_2")
     with pytest.raises(ValueError, match="norm"):
         solve.polynomial_preconditioner(T, 2, "l_3")
 

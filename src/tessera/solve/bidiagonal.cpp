@@ -64,7 +64,7 @@ void store_tests(Engine& e, const LeastSquaresTests& t, double conlim) {
   if (conlim > 0) code = choose(conlim < t.a_cond, board.constant(condition_too_large), code);
   code = choose(least_squares, board.constant(solves_least_squares), code);
   code = choose(compatible, board.constant(solves_equations), code);
-  code = choose(finite(t.r_norm), code, double(not_finite));
+  code = choose(finite(t.r_norm), code, double(numbers_not_finite));
   board.store(e.status, choose(e.status <= 0.0, code, e.status));
   board.report(e.measure, e.status);
 }
@@ -73,7 +73,6 @@ void name_outcomes(Engine& e) {
   e.outcome(solves_equations, true, "residual below tolerance");
   e.outcome(solves_least_squares, true, "least-squares solution within tolerance");
   e.outcome(condition_too_large, false, "the estimated condition of A exceeds conlim");
-  e.outcome(not_finite, false, "breakdown: A or b gave numbers that are not finite");
 }
 
 SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& A,

@@ -26,7 +26,7 @@ struct Bidiagonal {
 // The cells and codes of Paige and Saunders' stopping tests. `status` gets a code when the given
 // estimates say so and nothing had ended the solve before.
 inline constexpr int solves_equations = has_converged, solves_least_squares = 2,
-                     condition_too_large = 3, not_finite = 4;
+                     condition_too_large = 3;
 struct LeastSquaresTests {
   Cell r_norm, ar_norm, a_norm, a_cond, x_norm, b_norm;
 };

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "tessera/device/registry.hpp"
 #include "tessera/dist/error_of_all.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -29,6 +32,7 @@ Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, 
       saved_(Clock::now()),
       polled_(Clock::now()) {
   outcome(has_converged, true, "residual below tolerance");
+  outcome(numbers_not_finite, false, "breakdown: A, b or x0 gave numbers that are not finite");
   about("the solver", name);
 }
 
@@ -157,8 +161,10 @@ void Engine::set_tolerances() {
 
 void Engine::begin(double first, int code) {
   if (history_.empty()) history_.push_back(first);
-  code_ = code;
-  board.set(status, code);
+  const bool fails = std::any_of(outcomes_.begin(), outcomes_.end(),
+                                 [&](const Outcome& o) { return o.code == code && !o.converged; });
+  code_ = std::isfinite(first) || fails ? code : numbers_not_finite;
+  board.set(status, code_);
   board.upload();
 }
 

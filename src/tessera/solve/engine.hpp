@@ -16,8 +16,8 @@
 
 namespace tessera {
 
-// Status codes: 0 goes on, 1 has converged, others are the solver's own.
-inline constexpr int still_running = 0, has_converged = 1;
+// Status codes: 0 goes on, 1 has converged, the last is for all; others are the solver's own.
+inline constexpr int still_running = 0, has_converged = 1, numbers_not_finite = 99;
 
 class Engine {
  public:
@@ -61,7 +61,8 @@ class Engine {
   void start_at(const vec::Vector& x, const Side& side) const;  // x becomes x0, if there is one
   void assign(const vec::Vector& v, const Side& side, const Array& whole) const;  // v = whole, now
   void set_tolerances();  // as cells "rtol" and "atol", started or resumed
-  // The measure before the first iteration; a code other than 0 ends the solve before it starts.
+  // The measure before the first iteration; a code other than 0 ends the solve before it starts,
+  // and so does a measure that is not finite: nothing has converged then, whatever the code says.
   void begin(double measure, int code = still_running);
 
   // Runs `step` until the status, maxiter or the callback ends it. A step on the device leaves its

@@ -2,6 +2,7 @@
 #include "tessera/solve/gmres.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "tessera/solve/basis.hpp"
 #include "tessera/solve/small_dense.hpp"
@@ -155,10 +156,12 @@ struct Gmres {
     if (M) e.run(*apply_preconditioner, V.row(j), t);
     e.run(*apply, M ? t : V.row(j), V.row(j + 1));
     const Basis::Result& h = V.orthonormalise(j + 1);
+    if (!std::isfinite(h.length))  // the column is left out of x
+      return e.report(std::numeric_limits<double>::quiet_NaN(), numbers_not_finite);
     const double residual = rotate(j, h);
     columns() = static_cast<double>(j + 1);
     int code = residual <= target() ? has_converged : still_running;
-    if (code == still_running && (h.dependent || !std::isfinite(h.length))) code = breaks_down;
+    if (code == still_running && h.dependent) code = breaks_down;
     e.report(residual / (b_norm() > 0 ? b_norm() : 1), code);
   }
 };

@@ -89,8 +89,8 @@ struct Lsmr {
     b.store(a2, a2 + g.beta * g.beta);
     b.store(b.cell("a norm"), root(a2));
     b.store(a2, a2 + g.alpha * g.alpha);
-    b.store(most, larger(most, old));
-    b.store(least, choose(later, smaller(least, old), least));  // the first `old` is no estimate
+    b.store(most, choose(later, larger(most, old), most));  // the first `old` is no estimate
+    b.store(least, choose(later, smaller(least, old), least));
     b.store(later, 1.0);
     b.store(b.cell("a cond"), larger(most, temp) / smaller(least, temp));
   }

@@ -96,6 +96,8 @@ struct Minres {
     const Cell s = board.cell("1/beta");
     board.store(s, inverse(beta));
     board.store(board.cell("back"), choose(0.0 < oldb, -(beta / oldb), 0.0));
+    // Beside the diagonal of the projected A. The first beta is |b|, which says nothing about A.
+    board.store(board.cell("link"), choose(0.0 < oldb, beta, 0.0));
     board.record(rec);
     vec::scale(rec, e.factor(rec, s), M ? y : r[k], v);
   }
@@ -116,8 +118,9 @@ struct Minres {
     const Cell epsln = board.cell("epsln"), oldeps = board.cell("oldeps"),
                dbar = board.cell("dbar"), delta = board.cell("delta"), gbar = board.cell("gbar"),
                cs = board.cell("cs"), sn = board.cell("sn"), gamma = board.cell("gamma"),
-               phi = board.cell("phi"), phibar = board.cell("phibar"), t2 = board.cell("tnorm2");
-    board.store(t2, t2 + alfa * alfa + oldb * oldb + beta * beta);
+               phi = board.cell("phi"), phibar = board.cell("phibar"), t2 = board.cell("tnorm2"),
+               link = board.cell("link");
+    board.store(t2, t2 + alfa * alfa + link * link + beta * beta);
     board.store(oldeps, epsln);
     board.store(delta, cs * dbar + sn * alfa);
     board.store(gbar, sn * dbar - cs * alfa);
@@ -256,8 +259,8 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
     e.run(start);
     e.board.fetch();
     const double norm = e.board.value(s.b_norm), first = e.board.value(s.beta1);
-    const bool finite = std::isfinite(first) && std::isfinite(norm);
-    e.begin(first / (norm > 0 ? norm : 1), !finite                      ? bad_preconditioner
+    const bool fails = settings.preconditioner && std::isfinite(norm) && !std::isfinite(first);
+    e.begin(first / (norm > 0 ? norm : 1), fails                        ? bad_preconditioner
                                            : first <= e.target_of(norm) ? has_converged
                                                                         : still_running);
   }
