@@ -87,6 +87,16 @@ def test_dense(device):
     check(A.to_dense(dtype="float64"), W)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "int32", "int64", "float16"])
+def test_normal_of_narrow_weights(device, rng, dtype):
+    """What W.H W sums does not fit the dtype of W."""
+    w = rng.integers(0, 2 if dtype == "bool" else 100, (400, 4)).astype(dtype)
+    A, x = ts.Dense(on(device, w), ("M", "N"), ("N",), ("M",)), rng.standard_normal(4)
+    expected = w.T.astype("float64") @ (w.astype("float64") @ x)
+    check(A.N(on(device, x)), expected, tol=1e-12)
+    check((A @ ts.Diagonal(on(device, w[0]), ("N",))).N(on(device, x)), w[0] * (w.T @ (w @ (w[0] * x))), tol=1e-12)
+
+
 def test_chain_and_add_constructors(device):
     A, B = ts.Diagonal(on(device, np.array([1.0, 2])), ("X",)), ts.FFT(1, (), (("X",), ("K",)))
     x = on(device, np.array([1.0, 1], "complex128"))

@@ -327,6 +327,8 @@ def test_toeplitz_default_row_and_refusals(device):
     c = np.array([1.0, 2 + 1j, 3j])
     x = np.arange(3) + 1j
     check(ts.Toeplitz(on(device, c))(on(device, x)), scipy.linalg.toeplitz(c) @ x, tol=1e-14)
+    bits, many = ts.Toeplitz(on(device, np.ones(300, bool))), on(device, np.ones(300, bool))
+    assert bits(many).dtype == bits.H(many).dtype == "bool" and bits(many).all() and bits.H(many).all()
     for bad in (lambda: ts.Toeplitz(np.ones((2, 2))), lambda: ts.Toeplitz([]), lambda: ts.Toeplitz([1.0], dim="Q")):
         with pytest.raises(ValueError, match="Toeplitz"):
             bad()

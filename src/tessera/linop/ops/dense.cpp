@@ -136,7 +136,9 @@ Dense Dense::split(const Tile& tile) const {
 // W^H W as one weight (batches + new inputs + inputs), when applying it costs less than W and then
 // W^H: the inputs that are summed are fewer than twice the outputs that are born.
 std::optional<NamedLinop> Dense::gram() const {
-  if (!config().rewrite_gram) return std::nullopt;
+  const DType given = weight.dtype();
+  // Half precision could not hold the sums that W^H (W x) forms in the precision of x.
+  if (!config().rewrite_gram || given == DType::f16 || given == DType::bf16) return std::nullopt;
   Dims batch, born, dead;
   for (NamedDimension d : weightshape) {
     const bool in = contains(names.ishape, d), out = contains(names.oshape, d);
@@ -159,7 +161,9 @@ std::optional<NamedLinop> Dense::gram() const {
   full = matrix;
   matrix.push_back(outputs);
   matrix.push_back(inputs);
-  const Array w = weight.permute(order).reshape(matrix);
+  // Nor could short integers, whatever x is.
+  const DType wide = is_inexact(given) || given == DType::u64 ? given : DType::i64;
+  const Array w = weight.astype(wide).permute(order).reshape(matrix);
   Axes swapped;
   for (i64 i = 0; i + 2 < w.ndim(); ++i) swapped.push_back(i);
   swapped.push_back(w.ndim() - 1);

@@ -29,6 +29,9 @@ i64 smooth_length(i64 n) {
   }
 }
 
+// As NumPy's conj, but of bools, too, without another dtype.
+Array conjugate(const Array& a) { return is_complex(a.dtype()) ? ops::conj(a) : a; }
+
 // The axis moved to the end.
 View last_axis(const View& v, i64 axis) {
   Shape order;
@@ -97,14 +100,14 @@ void by_transforms(Recorder& r, const Toeplitz& t, const View& x, const View& y,
 
 }  // namespace
 
-Toeplitz::Toeplitz(const Array& column, const Array& row_given, NamedDimension d, Dims ishape,
-                   Dims oshape)
+Toeplitz::Toeplitz(const Array& column, const Array& row_given, NamedDimension d,
+                   const Dims& ishape, const Dims& oshape)
     : dim(d) {
   names = NamedShape(ishape, mixed_output("Toeplitz", ishape, oshape, {d}));
   const std::string who = cat("Toeplitz ", names.str());
   require<ShapeError>(column.ndim() == 1 && column.size() > 0, who, ": the first column has shape ",
                       column.shape(), ", expected (m,), m > 0");
-  const Array row = row_given ? row_given : ops::conj(column);
+  const Array row = row_given ? row_given : conjugate(column);
   require<ShapeError>(row.ndim() == 1 && row.size() > 0, who, ": the first row has shape ",
                       row.shape(), ", expected (n,), n > 0");
   require<DeviceError>(row.device() == column.device(), who, ": the first column is on ",
@@ -136,7 +139,7 @@ void Toeplitz::apply(Recorder& r, const View& x, const View& y) const {
 
 Toeplitz Toeplitz::adjoint() const {
   Toeplitz a;
-  a.generator = ops::conj(flip(generator, {0}));
+  a.generator = conjugate(flip(generator, {0}));
   a.rows = columns;
   a.columns = rows;
   a.dim = names.oshape[*axis_of(names.ishape, dim, names.ishape.size())];

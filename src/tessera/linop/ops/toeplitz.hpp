@@ -19,8 +19,8 @@ struct TESSERA_API Toeplitz {
   static constexpr const char* kind = "Toeplitz";
   // Without a row (an empty handle) the matrix is Hermitian: row = conj(column). An output name
   // that repeats `dim`, or is not given, becomes the next unused name.
-  Toeplitz(const Array& column, const Array& row, NamedDimension dim, Dims ishape,
-           Dims oshape = {});
+  Toeplitz(const Array& column, const Array& row, NamedDimension dim, const Dims& ishape,
+           const Dims& oshape = {});
   NamedShape shape() const { return names; }
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return generator.device(); }
