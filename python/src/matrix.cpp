@@ -81,7 +81,7 @@ nb::tuple property_names() {
 }
 
 nb::object known(const AnyMatrix& m, std::string_view name) {
-  const Derived& d = m.properties().derived();
+  const Derived d = m.properties().derived();
   if (const auto* v = derived_value(d, name))
     return *v ? nb::steal(python_number(**v)) : nb::none();
   if (name == "norm") return d.norm ? nb::object(nb::float_(*d.norm)) : nb::none();
@@ -92,15 +92,16 @@ nb::object known(const AnyMatrix& m, std::string_view name) {
 }
 
 void declare(AnyMatrix& m, std::string_view name, nb::handle value) {
-  Derived& d = m.properties().derived();
+  Derived d = m.properties().derived();
   const std::optional<Value> v =
       value.is_none() ? std::nullopt : std::optional(value_from(value, name));
   if (auto* place = derived_value(d, name)) {
     require<ArgumentError>(m.rows() == m.cols() || (name != "trace" && name != "determinant"), name,
                            ": a matrix of shape (", m.rows(), ", ", m.cols(), ") is not square");
     *place = v;
+    m.properties().set_derived(std::move(d));
   } else if (name == "norm") {
-    d.norm = v ? std::optional(v->as<double>()) : std::nullopt;
+    m.properties().keep(&Derived::norm, v ? std::optional(v->as<double>()) : std::nullopt);
   } else {
     const Property p = parse_property(name);
     require<DTypeError>(!v || PyBool_Check(value.ptr()), name, ": expected True, False or None");
@@ -112,7 +113,7 @@ void declare(AnyMatrix& m, std::string_view name, nb::handle value) {
 nb::tuple reduced(const AnyMatrix& m) {
   const Payload& p = m.payload();
   nb::dict said;
-  const Derived& d = m.properties().derived();
+  const Derived d = m.properties().derived();
   for (const auto& [name, member] : derived_names)
     if (d.*member) said[name] = nb::steal(python_number(*(d.*member)));
   if (d.norm) said["norm"] = *d.norm;

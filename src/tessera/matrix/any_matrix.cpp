@@ -95,7 +95,7 @@ AnyMatrix AnyMatrix::scaled(const Value& by) const {
   s.scale_ = *product;
   s.properties_ = properties_.scaled(by);
   if (is_finite(by)) return s;
-  s.properties_.derived() = {};
+  s.properties_.set_derived({});
   return s.copy();
 }
 
@@ -151,9 +151,9 @@ AnyMatrix AnyMatrix::astype(DType dtype) const {
   if (dtype == this->dtype()) return *this;
   AnyMatrix m = materialised(dtype);
   if (is_inexact(dtype)) {  // rounding keeps what was declared, truncating may not
-    Derived known = std::move(m.properties_.derived());
+    Derived known = m.properties_.derived();
     m.properties_ = properties_;
-    m.properties_.derived() = std::move(known);
+    m.properties_.set_derived(std::move(known));
   }
   return m;
 }

@@ -195,7 +195,7 @@ void AnyMatrix::set_identity() {
   }
   properties_ = Properties(rows(), cols());
   properties_.declare(Property::is_identity, true);
-  properties_.derived().diagonal_value = Value(1);
+  properties_.keep(&Derived::diagonal_value, Value(1));
 }
 
 std::string AnyMatrix::str() const {

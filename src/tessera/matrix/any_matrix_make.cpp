@@ -63,7 +63,7 @@ Strips Payload::strips() const { return Strips(rows, form == Form::triangular_bi
 
 AnyMatrix::AnyMatrix(std::shared_ptr<Payload> payload)
     : payload_(std::move(payload)), properties_(payload_->rows, payload_->cols) {
-  if (form() == Form::identity) properties_.derived().diagonal_value = Value(1);
+  if (form() == Form::identity) properties_.keep(&Derived::diagonal_value, Value(1));
 }
 
 AnyMatrix AnyMatrix::dense(Array a) {

@@ -185,11 +185,12 @@ Properties Properties::transposed(bool complex) const {
 
 Properties Properties::conjugated(bool complex) const {
   Properties c = *this;
-  if (!complex) return c;
-  for (std::optional<Value>* v :
-       {&c.derived_.trace, &c.derived_.determinant, &c.derived_.sum, &c.derived_.diagonal_value})
+  if (!complex || derived_.empty()) return c;
+  Derived d = derived();
+  for (std::optional<Value>* v : {&d.trace, &d.determinant, &d.sum, &d.diagonal_value})
     if (*v) *v = conj_of(**v);
-  if (c.derived_.eigenvalues) c.derived_.eigenvalues = ops::conj(c.derived_.eigenvalues);
+  if (d.eigenvalues) d.eigenvalues = ops::conj(d.eigenvalues);
+  c.set_derived(std::move(d));
   return c;
 }
 
@@ -223,13 +224,15 @@ Properties Properties::scaled(const Value& by) const {
       if (known & bit_of(p)) s.set(p, false);
     if (!unit && (known & bit_of(is_unitary))) s.set(is_unitary, false);
   }
-  const Derived& d = derived_;
-  s.derived_.trace = scaled_value(d.trace, by);
-  s.derived_.sum = scaled_value(d.sum, by);
-  s.derived_.diagonal_value = scaled_value(d.diagonal_value, by);
-  s.derived_.determinant = scaled_value(d.determinant, power(by, rows_));
-  if (d.norm) s.derived_.norm = *d.norm * std::hypot(z.re, z.im);
-  if (d.eigenvalues) s.derived_.eigenvalues = ops::multiply(d.eigenvalues, by);
+  if (derived_.empty()) return s;
+  Derived d = derived();
+  d.trace = scaled_value(d.trace, by);
+  d.sum = scaled_value(d.sum, by);
+  d.diagonal_value = scaled_value(d.diagonal_value, by);
+  d.determinant = scaled_value(d.determinant, power(by, rows_));
+  if (d.norm) d.norm = *d.norm * std::hypot(z.re, z.im);
+  if (d.eigenvalues) d.eigenvalues = ops::multiply(d.eigenvalues, by);
+  s.set_derived(std::move(d));
   return s;
 }
 

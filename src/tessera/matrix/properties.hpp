@@ -7,9 +7,12 @@
 // properties_check.hpp.
 //   p.declare(Property::is_diagonal, true);   p.is(Property::is_upper_triangular)
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "tessera/array/array.hpp"
 
@@ -46,6 +49,28 @@ struct Derived {
   Array eigenvalues;           // no array: not known
 };
 
+// Derived values that handles share until one of them derives more. They are exchanged as a whole:
+// threads that only read a matrix, and so derive the same values, may do so at once.
+class DerivedCell {
+ public:
+  DerivedCell() = default;
+  DerivedCell(const DerivedCell& other) : values_(other.values_.load()) {}
+  DerivedCell& operator=(const DerivedCell& other) {
+    values_.store(other.values_.load());
+    return *this;
+  }
+  ~DerivedCell() = default;
+  bool empty() const { return !values_.load(); }
+  Derived get() const {
+    const auto values = values_.load();
+    return values ? *values : Derived{};
+  }
+  void set(Derived values) { values_.store(std::make_shared<const Derived>(std::move(values))); }
+
+ private:
+  std::atomic<std::shared_ptr<const Derived>> values_;  // nothing: no value is known
+};
+
 class TESSERA_API Properties {
  public:
   Properties(i64 rows, i64 cols) : rows_(rows), cols_(cols) {}
@@ -59,8 +84,14 @@ class TESSERA_API Properties {
   bool none() const { return true_ == 0; }  // of them is declared true
   // Declared, or following from what is declared (identity: diagonal, symmetric, unitary ...).
   bool is(Property p) const;
-  Derived& derived() { return derived_; }
-  const Derived& derived() const { return derived_; }
+  Derived derived() const { return derived_.get(); }
+  void set_derived(Derived values) { derived_.set(std::move(values)); }
+  template <class Member, class V>
+  void keep(Member Derived::*what, V&& value) {
+    Derived values = derived();
+    values.*what = std::forward<V>(value);
+    set_derived(std::move(values));
+  }
 
   // `complex`: whether the matrix holds complex numbers. A transpose of such a one is not known to
   // be Hermitian or unitary any more, an adjoint is.
@@ -77,7 +108,7 @@ class TESSERA_API Properties {
   std::uint32_t following() const;  // bit p: is(p)
   i64 rows_, cols_;
   std::uint32_t known_ = 0, true_ = 0;  // bit p: declared(p) is a value, is true
-  Derived derived_;
+  DerivedCell derived_;
 };
 
 }  // namespace tessera

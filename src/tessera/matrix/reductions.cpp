@@ -87,8 +87,10 @@ Value sum_of_stored(const AnyMatrix& m, Device where) {
   }
 }
 
+// A count is of the kind of the elements.
 Value value_in(const Value& v, DType t) {
-  return is_complex(t) && v.kind() != Value::Kind::complex ? Value(v.as<c128>()) : v;
+  if (is_complex(t) && v.kind() != Value::Kind::complex) return Value(v.as<c128>());
+  return is_inexact(t) && v.is_integer() ? Value(v.as<double>()) : v;
 }
 
 Workload problem_of_all(const AnyMatrix& m) {
@@ -127,15 +129,16 @@ double squares_of_stored(const AnyMatrix& m, Device where) {
 template <class Known, class Compute>
 auto kept(AnyMatrix& m, Known Derived::*member, Compute compute) {
   if (m.payload().shared) return compute(static_cast<const AnyMatrix&>(m));
-  Known& known = m.properties().derived().*member;
-  if (!known) known = compute(static_cast<const AnyMatrix&>(m));
-  return *known;
+  if (const Known known = m.properties().derived().*member) return *known;
+  const auto found = compute(static_cast<const AnyMatrix&>(m));
+  m.properties().keep(member, found);
+  return found;
 }
 
 }  // namespace
 
 Value sum(const AnyMatrix& m) {
-  if (const auto& known = m.properties().derived().sum) return *known;
+  if (const auto known = m.properties().derived().sum) return *known;
   Value out;
   placed(problem_of_all(m), {&m}, 8, [&](Device where) {
     tag(where, "sum", TagDetail::plain, m.dtype());
@@ -147,17 +150,18 @@ Value sum(const AnyMatrix& m) {
 
 Value trace(const AnyMatrix& m) {
   require_square(m);
-  if (const auto& known = m.properties().derived().trace) return *known;
+  if (const auto known = m.properties().derived().trace) return *known;
   Value out;
   placed(problem_of_all(m), {&m}, 8, [&](Device where) {
     tag(where, "trace", TagDetail::plain, m.dtype());
-    out = total(diagonal_of(m, m.dtype(), where));
+    out = m.form() == Form::identity ? scaled_value(Value(m.rows()), m.scale())
+                                     : total(diagonal_of(m, m.dtype(), where));
   });
   return value_in(out, m.dtype());
 }
 
 double frobenius_norm(const AnyMatrix& m) {
-  if (const auto& known = m.properties().derived().norm) return *known;
+  if (const auto known = m.properties().derived().norm) return *known;
   if (m.is(Property::is_unit_norm)) return 1;
   double out = 0;
   placed(problem_of_all(m), {&m}, 8, [&](Device where) {

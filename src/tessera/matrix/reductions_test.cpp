@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/matrix/reductions.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "support/matrices.hpp"
 #include "tessera/base/tags.hpp"
@@ -72,7 +74,7 @@ TEST(MatrixReductions, ValuesAreKeptAndForgotten) {
   AnyMatrix m = AnyMatrix::dense(laid_out<double>({2, 2}, {1, 2, 3, 4}));
   EXPECT_EQ(trace(m).as<double>(), 5);
   ASSERT_TRUE(m.properties().derived().trace.has_value());
-  m.properties().derived().trace = Value(7.0);  // what is known is not computed again
+  m.properties().keep(&Derived::trace, Value(7.0));  // what is known is not computed again
   EXPECT_EQ(trace(m).as<double>(), 7);
   m.set(0, 0, Value(10.0));
   EXPECT_EQ(trace(m).as<double>(), 14);
@@ -80,6 +82,32 @@ TEST(MatrixReductions, ValuesAreKeptAndForgotten) {
   EXPECT_EQ(sum(m.scaled(Value(2))).as<double>(), 38);
   EXPECT_EQ(frobenius_norm(m), std::sqrt(129.0));
   EXPECT_THROW(trace(sample(Make::dense, DType::f64, 2, 3, 1).m), ShapeError);
+}
+
+TEST(MatrixReductions, ThreadsMayAskAtOnce) {
+  AnyMatrix m = sample(Make::dense, DType::f64, 9, 9, 1).m;
+  const AnyMatrix same = m.copy();
+  const double total = sum(same).as<double>(), norm = frobenius_norm(same);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 50; ++k) {
+        if (sum(m).as<double>() != total || frobenius_norm(m) != norm) ++wrong;
+        const auto kept = m.transpose().properties().derived().sum;
+        if (kept && kept->as<double>() != total) ++wrong;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST(MatrixReductions, IdentitiesCountWithoutElements) {
+  const AnyMatrix one = AnyMatrix::identity(i64{1} << 30, i64{1} << 30, DType::f32, cpu);
+  EXPECT_EQ(trace(one.scaled(Value(3))).as<double>(), 3.0 * (i64{1} << 30));
+  EXPECT_FALSE(trace(one).is_integer());
+  EXPECT_FALSE(sum(one).is_integer());
+  EXPECT_TRUE(sum(AnyMatrix::identity(3, 3, DType::i8, cpu)).is_integer());
 }
 
 TEST(MatrixReductions, Case28And59And62Dot) {

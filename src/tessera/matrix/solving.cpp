@@ -324,7 +324,7 @@ Array solve_triangular(const AnyMatrix& m, const Array& b, const linalg::Triangu
 
 Value determinant(const AnyMatrix& m) {
   require_square("determinant", m);
-  if (const auto& known = m.properties().derived().determinant) return *known;
+  if (const auto known = m.properties().derived().determinant) return *known;
   const DType t = linalg::working_dtype(m.dtype());
   const TagScope scope = tagged("determinant", m, t);
   const Structure structure = structure_of(m);
@@ -338,9 +338,9 @@ Value determinant(const AnyMatrix& m) {
 
 Value determinant(AnyMatrix& m) {
   if (m.payload().shared) return determinant(std::as_const(m));
-  std::optional<Value>& known = m.properties().derived().determinant;
-  if (!known) known = determinant(std::as_const(m));
-  return *known;
+  const Value found = determinant(std::as_const(m));
+  m.properties().keep(&Derived::determinant, found);
+  return found;
 }
 
 LogDeterminant slogdet(const AnyMatrix& m) {

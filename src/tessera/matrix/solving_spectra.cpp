@@ -183,7 +183,7 @@ linalg::Eig eig(const AnyMatrix& m, bool left) {
 
 Array eigvals(const AnyMatrix& m) {
   require_square("eigvals", m);
-  if (const Array& known = m.properties().derived().eigenvalues) return copy_of_known(known);
+  if (const Array known = m.properties().derived().eigenvalues) return copy_of_known(known);
   const TagScope scope = tagged("eigvals", m, working(m));
   const DType c = complex_of(working(m));
   const Structure structure = structure_of(m);
@@ -207,9 +207,11 @@ Array eigvals(const AnyMatrix& m) {
 
 Array eigvals(AnyMatrix& m) {
   if (m.payload().shared) return eigvals(std::as_const(m));
-  Array& known = m.properties().derived().eigenvalues;
-  if (!known) known = eigvals(std::as_const(m));
-  return copy_of_known(known);
+  const Array known = m.properties().derived().eigenvalues;
+  if (known) return copy_of_known(known);
+  const Array found = eigvals(std::as_const(m));
+  m.properties().keep(&Derived::eigenvalues, found);
+  return copy_of_known(found);
 }
 
 linalg::Svd svd(const AnyMatrix& m, bool full_matrices) {
