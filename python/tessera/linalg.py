@@ -11,6 +11,7 @@ Cholesky factors of those are matrices again. All other factors (``lu``, ``qr``,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, NamedTuple
 
 from . import _local
@@ -224,7 +225,7 @@ def matrix_power(a: Any, n: int) -> Any:
     [[ 1.  0.]
      [ 0. 81.]]
     """
-    return _matrix_power(a, n)
+    return _matrix_power(a, index(n))
 
 
 def solve(a: Any, b: Any) -> Array:

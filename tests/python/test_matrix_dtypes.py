@@ -312,6 +312,8 @@ def test_powers_of_whole_matrices(n):
     for wrong in (M.Dense((2, 3)), np.ones((2, 3))):
         with pytest.raises(ValueError, match="matrix_power"):
             ts.linalg.matrix_power(wrong, n)
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        ts.linalg.matrix_power(stack, n + 0.5)
 
 
 def test_powers_of_bits_count_paths():

@@ -449,8 +449,13 @@ def test_stacks_of_bits_are_counted(first, second):
     np.testing.assert_array_equal(counts, a.astype(int) @ b.astype(int))
 
 
+def test_sums_of_identities_are_of_their_kind():
+    assert [type(M.Identity(3, t).sum()) for t in ("int8", "float32", "complex64")] == [int, float, complex]
+    assert (2 * M.Identity(2**40)).trace() == 2.0**41
+
+
 def test_stacks_of_bits_that_do_not_fit():
-    with pytest.raises(ValueError, match="7 columns"):
+    with pytest.raises(ValueError, match=r"left operand of shape \(2, 3, 7\) has 7 columns"):
         M.bit_counts(np.ones((2, 3, 7)), np.ones((2, 6, 3)))
     with pytest.raises(ValueError, match=r"\(7,\)"):
         M.bit_counts(np.ones(7), np.ones((7, 2)))

@@ -42,6 +42,12 @@ Device device_of(const char* who, const Array& a, const Array& b) {
   return common_device(who, both);
 }
 
+Shape shape_of(const Bits& bits) {
+  Shape shape = bits.words.shape();
+  shape[shape.size() - 1] = bits.columns;
+  return shape;
+}
+
 void check_inner(const char* who, const Shape& a, i64 given, i64 expected) {
   require<ShapeError>(given == expected, who, ": the left operand of shape ", a, " has ", expected,
                       " columns, the right one ", given, " rows");
@@ -147,7 +153,7 @@ Bits bit_transpose(const Bits& x) {
 Array bit_counts(const Bits& a, const Bits& b, const BitCounts& options) {
   const Bits left = checked("bit_counts", a), given = checked("bit_counts", b);
   const Device device = device_of("bit_counts", left.words, given.words);
-  check_inner("bit_counts", left.words.shape(), options.transposed ? given.columns : given.rows(),
+  check_inner("bit_counts", shape_of(left), options.transposed ? given.columns : given.rows(),
               left.columns);
   const Bits right = options.transposed ? given : bit_transpose(given);
   const Shape batch = broadcast_shapes(batch_of(left.words.shape()), batch_of(right.words.shape()));
@@ -167,7 +173,7 @@ Array bit_counts(const Bits& a, const Bits& b, const BitCounts& options) {
 Bits bit_any(const Bits& a, const Bits& b) {
   const Bits left = checked("bit_any", a), right = checked("bit_any", b);
   const Device device = device_of("bit_any", left.words, right.words);
-  check_inner("bit_any", left.words.shape(), right.rows(), left.columns);
+  check_inner("bit_any", shape_of(left), right.rows(), left.columns);
   const Shape batch = broadcast_shapes(batch_of(left.words.shape()), batch_of(right.words.shape()));
   const Array out =
       Array::empty(joined(batch, left.rows(), bit_words(right.columns)), DType::u64, device);
@@ -198,7 +204,7 @@ Array bit_dense(const Bits& a, const Array& b) {
   const Bits left = checked("bit_dense", a);
   require<ShapeError>(b.ndim() >= 1, "bit_dense: expected a vector or a matrix of numbers");
   const Array right = b.ndim() == 1 ? b.expand_dims(1) : b;
-  check_inner("bit_dense", left.words.shape(), right.shape(right.ndim() - 2), left.columns);
+  check_inner("bit_dense", shape_of(left), right.shape(right.ndim() - 2), left.columns);
   const Array out = matrix_product(left, right);
   return b.ndim() == 1 ? out.squeeze(out.ndim() - 1) : out;
 }
