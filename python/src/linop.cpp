@@ -12,6 +12,7 @@
 #include "tessera/linop/card.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/identity.hpp"
+#include "tessera/linop/ops/scalar.hpp"
 
 namespace tessera::python {
 
@@ -100,6 +101,12 @@ nb::object power(nb::handle self, nb::handle exponent) {
   if (const auto* d = a.as<Diagonal>()) {
     const Value v = value_from(exponent, "power");
     return wrap_linop(released([&] { return d->power(v); }));
+  }
+  if (const auto* s = a.as<Scalar>()) {
+    const nb::object weight = nb::steal(python_number(s->weight)),
+                     power = nb::steal(PyNumber_Power(weight.ptr(), exponent.ptr(), Py_None));
+    if (!power.is_valid()) throw nb::python_error();
+    return wrap_linop(Scalar(value_from(power, "power"), s->names.ishape));
   }
   const i64 k = int_from(exponent, "power");
   require<ArgumentError>(k >= 0, a.kind(), " ** ", k, ": expected an exponent of 0 or more");

@@ -65,6 +65,9 @@ def test_algebra(device, rng, z):
     check((D * 2)(x), 2 * w * z, tol=TOL)
     check((1j * D).H(x), -1j * np.conj(w) * z, tol=TOL)
     check((D**2)(x), w * w * z, tol=TOL)
+    check((ts.Scalar(2j) ** -2)(x), z / -4, tol=TOL)
+    check((ts.Scalar(4.0) ** 0.5)(x), 2 * z, tol=TOL)
+    assert isinstance(ts.Scalar(2, ("X",)) ** 3, ts.Scalar) and (ts.Scalar(2, ("X",)) ** 3).ishape == ("X",)
     check((F @ D).N(x), np.abs(w) ** 2 * z, tol=TOL)
     check(np.float32(2) * D @ x, 2 * w * z, tol=TOL)
     assert (F @ D).N.ishape == (F @ D).ishape
