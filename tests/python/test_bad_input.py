@@ -479,6 +479,12 @@ def test_an_error_within_a_call_stays_as_it_is():
     with pytest.raises(TypeError, match="incompatible numbers"):
         Diagonal(Odd())
 
+    def calls_others(x):
+        raise TypeError("other(): incompatible function arguments. The following ...")
+
+    with pytest.raises(TypeError, match="other"):
+        SimpleLinop(calls_others, same)(ones(3))
+
 
 def test_every_operator_has_its_wrong_calls():
     shown = {c.__name__ for c in vars(ts).values() if isinstance(c, type) and issubclass(c, ts.NamedLinop)}
