@@ -214,24 +214,36 @@ constexpr Rule rules[] = {
     {&Config::rewrite_axes, 3, skip_idle_axes, true},
 };
 
-bool replace(std::vector<NamedLinop>& ops, std::size_t at, std::size_t width, const Rewritten& r,
-             std::vector<std::string>& notes) {
-  notes.push_back(r.why);
-  const auto begin = ops.begin() + static_cast<std::ptrdiff_t>(at);
-  ops.erase(begin, begin + static_cast<std::ptrdiff_t>(width));
-  ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(at), r.operators.begin(), r.operators.end());
-  // A name ends where a part does not carry it on.
-  Renames live = r.downstream;
-  for (std::size_t i = at + r.operators.size(); i < ops.size() && !live.empty(); ++i) {
-    const NamedShape s = ops[i].shape();
+// The parts from here on under the names by which the chain goes on; none where a name would meet
+// one that such a part has already.
+std::optional<std::vector<NamedLinop>> carried_on(Few parts, Renames live) {
+  std::vector<NamedLinop> renamed;
+  for (const NamedLinop& part : parts) {
+    const NamedShape s = part.shape();
     Renames mine, next;
     for (const auto& [from, to] : live) {
       if (contains(s.ishape, from)) mine.emplace_back(from, to);
+      // A name ends where a part does not carry it on.
       if (!contains(s.ishape, from) || contains(s.oshape, from)) next.emplace_back(from, to);
     }
-    ops[i] = ops[i].rename(mine);
+    const Dims own = dims_of(s);
+    for (const auto& [from, to] : mine)
+      if (!(from == to) && contains(own, to) && rename({to}, mine)[0] == to) return std::nullopt;
+    renamed.push_back(part.rename(mine));
     live = next;
   }
+  return renamed;
+}
+
+bool replace(std::vector<NamedLinop>& ops, std::size_t at, std::size_t width, const Rewritten& r,
+             std::vector<std::string>& notes) {
+  const std::optional<std::vector<NamedLinop>> rest =
+      carried_on(Few(ops).subspan(at + width), r.downstream);
+  if (!rest) return false;
+  notes.push_back(r.why);
+  ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(at), ops.end());
+  ops.insert(ops.end(), r.operators.begin(), r.operators.end());
+  ops.insert(ops.end(), rest->begin(), rest->end());
   return true;
 }
 
@@ -241,8 +253,9 @@ bool step(std::vector<NamedLinop>& ops, std::vector<std::string>& notes, const D
     if (!(config().*rule.on) || (sized_only && !rule.sized)) continue;
     for (std::size_t i = 0; i + rule.width <= ops.size(); ++i) {
       if (rule.width == ops.size() && rule.apply == drop_identity) break;  // something must be left
-      if (const Answer a = rule.apply(Few(ops).subspan(i, rule.width), {sizes, ops}))
-        return replace(ops, i, rule.width, *a, notes);
+      if (const Answer a = rule.apply(Few(ops).subspan(i, rule.width), {sizes, ops});
+          a && replace(ops, i, rule.width, *a, notes))
+        return true;
     }
   }
   return false;
@@ -257,8 +270,9 @@ bool gather_scalars(std::vector<NamedLinop>& ops, std::vector<std::string>& note
     for (std::size_t j = 0; j < i; ++j)
       partner = partner || ops[j].as<Scalar>() || ops[j].as<Diagonal>();
     if (!partner) continue;
-    if (const Answer a = move_scalar_forward(Few(ops).subspan(i - 1, 2)))
-      return replace(ops, i - 1, 2, *a, notes);
+    if (const Answer a = move_scalar_forward(Few(ops).subspan(i - 1, 2));
+        a && replace(ops, i - 1, 2, *a, notes))
+      return true;
   }
   return false;
 }

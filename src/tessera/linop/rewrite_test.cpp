@@ -286,6 +286,25 @@ TEST(Rewrite, WideMatricesAreNotSquared) {
   EXPECT_EQ(wide.N().shape().str(), "(N,) -> (N1,)");
 }
 
+// What is left of a pair goes on under the names before it, which a later part may have itself.
+TEST(Rewrite, NamesThatWouldMeetAreLeftApart) {
+  const NamedLinop F(FFT(1, dims("..."), FFT::Grids{dims("N"), dims("K")}));
+  const NamedLinop back = F.H().rename({{"N", "A"}}), last = named_matrix(4, 4, "NA", 1);
+  const NamedLinop first = named_matrix(4, 3, "NZ", 2), c = chain({first, F, back, last});
+  EXPECT_EQ(c.shape().str(), "(Z,) -> (N,)");
+  const Array x = random({3}, 3);
+  EXPECT_LT(distance(c(x), last(first(x))), 1e-12);
+  // The normal of a normal, whose own names are numbered like those of the operator.
+  auto rows = [](i64 q) {
+    const NamedLinop in(Dense(random({4, 6, 2}, 4), dims("ANP"), dims("NA"), dims("NP")));
+    return NamedLinop(Dense(random({6, 2, q, 4}, 5), dims("NPQA1"), dims("NP"), dims("QA1"))) * in;
+  };
+  const NamedLinop n = concat({rows(2), rows(5)}, {.odim = "Q"}).H().N();
+  EXPECT_EQ(n.N().shape().str(), "(Q, A1) -> (Q2, A3)");
+  const Array y = random({7, 4}, 6);
+  EXPECT_LT(distance(n.N()(y), n.H()(n(y))) / norm(n.N()(y)).item().as<double>(), 1e-12);
+}
+
 TEST(Rewrite, TellsWhatItDidAndWhy) {
   const NamedLinop F(FFT(1)), D(Diagonal(random({8}, 5), dims("Nx")));
   const std::string text = (F * D).N().explain({.shape = {8}, .dtype = DType::c128});
