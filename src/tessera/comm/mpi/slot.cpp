@@ -6,11 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 namespace tessera::mpi {
 namespace {
@@ -74,6 +80,32 @@ std::byte* slots_of(pid_t process, i64 file) {
   return it->second;
 }
 
+constexpr i64 past_cache_bytes = 4 << 20;
+
+// Whole lines are stored without being read before: x86-64 has to be told, others see it.
+void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
+#if defined(__x86_64__)
+  constexpr std::size_t line = 64;
+  std::size_t k = std::min(bytes, -reinterpret_cast<std::uintptr_t>(to) % line);
+  std::memcpy(to, from, k);
+  for (; k + line <= bytes; k += line) {
+    const auto* source = reinterpret_cast<const __m128i*>(from + k);
+    auto* target = reinterpret_cast<__m128i*>(to + k);
+    const __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
+    const __m128i c = _mm_loadu_si128(source + 2), d = _mm_loadu_si128(source + 3);
+    _mm_stream_si128(target, a);
+    _mm_stream_si128(target + 1, b);
+    _mm_stream_si128(target + 2, c);
+    _mm_stream_si128(target + 3, d);
+  }
+  _mm_sfence();
+  to += k;
+  from += k;
+  bytes -= k;
+#endif
+  std::memcpy(to, from, bytes);
+}
+
 }  // namespace
 
 SlotWriter::SlotWriter(const Block& block) : walk_(block) {
@@ -108,13 +140,20 @@ bool SlotWriter::advance() {
   return true;
 }
 
-SlotReader::SlotReader(pid_t process, const SlotPlace& place, const Block& block) : walk_(block) {
+SlotReader::SlotReader(pid_t process, const SlotPlace& place, const Block& block)
+    : walk_(block), past_cache_(walk_.contiguous() && walk_.left() >= past_cache_bytes) {
   if (std::byte* start = slots_of(process, place.file)) slot_ = slot_in(start, place.number);
 }
 
 bool SlotReader::advance() {
   if (slot_.counts->filled.load(std::memory_order_acquire) == emptied_) return false;
-  walk_.unpack(slot_.data, std::min(walk_.left(), Slot::bytes));
+  const i64 bytes = std::min(walk_.left(), Slot::bytes);
+  if (past_cache_) {
+    const std::span<std::byte> to = walk_.next(bytes);
+    copy_past_cache(to.data(), slot_.data, to.size());
+  } else {
+    walk_.unpack(slot_.data, bytes);
+  }
   slot_.counts->emptied.store(++emptied_, std::memory_order_release);
   return true;
 }

@@ -65,6 +65,7 @@ class SlotReader {
  private:
   Slot slot_;
   BlockWalk walk_;
+  bool past_cache_;  // nobody will find so large a block in the cache
   i64 emptied_ = 0;
 };
 
