@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 
+import numpy as np
 import pytest
 
 import tessera as ts
@@ -262,6 +263,41 @@ def test_files_leave_a_trace_in_their_own_channel(tmp_path):
     other.start()
     other.join()
     assert elsewhere == [""]
+
+
+@pytest.mark.parametrize("n", [3, 70])
+def test_matrices_in_files_are_read_ahead(tmp_path, n, rng):
+    whole = rng.normal(size=(n, n))
+    np.save(tmp_path / "a.npy", whole)
+    for part in (np.s_[:, :], np.s_[1:3, ::-1]):
+        m = ts.matrix.Dense(ts.load(tmp_path / "a.npy", mmap_mode="r")[part], copy=False)
+        ts.debug.clear_io_trace()
+        product = m @ m.T
+        np.testing.assert_allclose(np.asarray(product), whole[part] @ whole[part].T)
+        assert ts.debug.last_io_trace() == ("" if n == 3 else "io.prefetch")  # small products are over at once
+        ts.debug.clear_io_trace()
+        product @ product
+        assert ts.debug.last_io_trace() == ""
+    m = ts.matrix.Dense(ts.load(tmp_path / "a.npy", mmap_mode="r"), copy=False)
+    ts.debug.clear_io_trace()
+    np.testing.assert_allclose(np.asarray(ts.linalg.solve(m, np.ones(n))), np.linalg.solve(whole, np.ones(n)))
+    assert ts.debug.last_io_trace() == "io.prefetch"
+
+
+def test_a_forced_device_that_is_not_used_is_an_error_at_any_size():
+    ts.context().force("sim:0")
+    try:
+        for n in (2, 40):
+            m = ts.matrix.Dense(np.eye(n))
+            with pytest.raises(ts.DeviceError, match="sim:0 was asked for"):
+                m @ m
+    finally:
+        ts.context().force(None)
+    ts.context().force("cpu")  # what it is anyway
+    try:
+        assert np.asarray(ts.matrix.Dense(np.eye(2)) @ ts.matrix.Dense(np.eye(2)))[0, 0] == 1
+    finally:
+        ts.context().force(None)
 
 
 def test_warnings_have_classes():

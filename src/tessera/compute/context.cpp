@@ -28,6 +28,7 @@ ComputeContext::ComputeContext(std::vector<Device> accelerators, CostModel costs
                                const AcceleratorConfig& config)
     : accelerators_(std::move(accelerators)),
       active_(!accelerators_.empty()),
+      has_choice_(!accelerators_.empty()),
       config_(config),
       facts_(new Facts{std::move(costs), std::move(links)}) {}
 
@@ -48,7 +49,7 @@ void ComputeContext::enable_gpu(const AcceleratorConfig& config) {
   const std::lock_guard lock(mutex_);
   if (accelerators_ != std::vector{gpu}) facts_.reset();
   accelerators_ = {gpu};
-  active_ = true;
+  active_ = has_choice_ = true;
   config_ = config;
   rules_.precision = config.precision;
   breaker_ = {};
@@ -59,6 +60,7 @@ void ComputeContext::disable_gpu() {
   if (active_) set_stream_buffer_size(0);
   accelerators_.clear();
   active_ = false;
+  has_choice_ = rules_.forced.has_value();
 }
 
 AcceleratorConfig ComputeContext::config() const {
@@ -81,6 +83,7 @@ std::vector<Device> ComputeContext::devices() const {
 void ComputeContext::force(std::optional<Device> device) {
   const std::lock_guard lock(mutex_);
   rules_.forced = device;
+  has_choice_ = active_ || device.has_value();
 }
 
 void ComputeContext::set_gpu_threshold_elements(i64 elements) {
@@ -154,11 +157,13 @@ Choice ComputeContext::choose(std::string_view function, std::span<const Shown> 
 
 // The device, where there is no choice: then nothing has to be measured.
 std::optional<Device> ComputeContext::settled(std::span<const Held> operands) const {
-  if (!accelerators_.empty() || rules_.forced) return std::nullopt;
+  if (!accelerators_.empty()) return std::nullopt;
   const Device host[] = {cpu};
   const std::vector<Device> bound = bound_to(operands, host);
   if (bound.size() > 1) return std::nullopt;
-  return bound.empty() ? cpu : bound[0];
+  const Device only = bound.empty() ? cpu : bound[0];
+  if (rules_.forced && *rules_.forced != only) return std::nullopt;
+  return only;
 }
 
 // Whether something else may be tried when the device fails: not for data that are bound to it.

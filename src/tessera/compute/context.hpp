@@ -47,6 +47,8 @@ class TESSERA_API ComputeContext {
   void enable_gpu(const AcceleratorConfig& config = {});
   void disable_gpu();
   bool is_gpu_active() const { return active_.load(std::memory_order_relaxed); }
+  // Whether operations have to ask: else each runs where its operands are.
+  bool has_choice() const { return has_choice_.load(std::memory_order_relaxed); }
   AcceleratorConfig config() const;
   std::string device() const;           // "AutoSolver (cpu)", "AutoSolver (cpu + cuda:0)"
   std::vector<Device> devices() const;  // among which it picks, the host first
@@ -90,7 +92,8 @@ class TESSERA_API ComputeContext {
 
   mutable std::mutex mutex_;
   std::vector<Device> accelerators_;
-  std::atomic<bool> active_{false};  // whether there are any: asked before every small operation
+  std::atomic<bool> active_{false};      // whether there are any
+  std::atomic<bool> has_choice_{false};  // or one is forced: asked before every small operation
   AcceleratorConfig config_;
   Rules rules_;
   Breaker breaker_;

@@ -235,9 +235,19 @@ Storage Storage::map_file(const std::string& path, i64 offset, i64 bytes, bool w
                     file, static_cast<off_t>(offset - skip));
   require<IoError>(base != MAP_FAILED, "map_file: cannot map ", bytes_text(bytes), " of '", path,
                    "': ", std::strerror(errno));
-  return adopt(
+  Storage s = adopt(
       cpu, static_cast<char*>(base) + skip, bytes, [base, length] { munmap(base, length); },
       writable);
+  s.impl_->mapped = true;
+  return s;
+}
+
+bool Storage::prefetch(i64 offset, i64 bytes) const {
+  if (!impl_ || !impl_->mapped) return false;
+  const i64 page = sysconf(_SC_PAGE_SIZE);
+  char* first = static_cast<char*>(impl_->data) + offset;
+  const auto skip = static_cast<i64>(reinterpret_cast<std::uintptr_t>(first) % page);
+  return madvise(first - skip, static_cast<std::size_t>(bytes + skip), MADV_WILLNEED) == 0;
 }
 
 void Storage::record_stream(const Stream& stream) const {

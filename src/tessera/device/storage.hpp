@@ -40,6 +40,9 @@ class TESSERA_API Storage {
   i64 use_count() const { return impl_.use_count(); }
   // Work of `stream` uses this memory, though it belongs to another stream.
   void record_stream(const Stream& stream) const;
+  // Asks the system to read these bytes of a mapped file while other work goes on; they are read
+  // when they are needed otherwise. False where there is no file.
+  bool prefetch(i64 offset, i64 bytes) const;
   // The host waits until nothing enqueued so far (home stream, recorded streams) uses this memory;
   // rethrows what failed. Call before the host reads or writes. Free for the cpu.
   void wait() const;
@@ -56,6 +59,7 @@ class TESSERA_API Storage {
     i64 bytes = 0;
     bool writable = true;
     bool pinned = false;
+    bool mapped = false;  // of a file
     explicit Impl(Origin o) : origin(o) {}
   };
   struct Used;

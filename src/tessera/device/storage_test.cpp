@@ -374,6 +374,7 @@ TEST(Storage, MapFileReadsWritesAndValidates) {
     EXPECT_FALSE(s.writable());
     for (i64 i = 0; i < 4999; ++i)
       ASSERT_EQ(static_cast<unsigned char*>(s.data())[i], (5001 + i) % 251);
+    EXPECT_TRUE(s.prefetch(0, 4999) && s.prefetch(4998, 1));  // also off the pages' boundaries
     Storage w = Storage::map_file(path, 4097, 2, true);
     static_cast<unsigned char*>(w.data())[1] = 255;
   }
@@ -381,6 +382,7 @@ TEST(Storage, MapFileReadsWritesAndValidates) {
   file.seekg(4098);
   EXPECT_EQ(file.get(), 255);
   EXPECT_EQ(Storage::map_file(path, 10000, 0, false).bytes(), 0);
+  EXPECT_FALSE(Storage::allocate(cpu, 100).prefetch(0, 100));
   EXPECT_TRUE(has(thrown_text<IoError>([&] { Storage::map_file(path, 9000, 1001, false); }),
                   "10000 bytes"));
   EXPECT_THROW(Storage::map_file(path, i64{1} << 62, i64{1} << 62, false), IoError);

@@ -305,7 +305,7 @@ AnyMatrix matmul(const AnyMatrix& a, const AnyMatrix& b) {
   if (a.cols() != b.rows())
     refuse_inner(tessera::described(a), a.cols(), tessera::described(b), b.rows());
   const bool small = is_small_product(a, b);
-  if (small && !context().is_gpu_active()) return small_product(a, b);
+  if (small && !context().has_choice()) return small_product(a, b);
   const DType x = a.dtype(), y = b.dtype(), dtype = resolved(MatrixOp::matmul, x, y);
   const bool bits = x == DType::b1 && y == DType::b1;
   const Workload problem{bits ? Operation::bit_matmul : Operation::matmul,

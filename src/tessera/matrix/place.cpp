@@ -12,7 +12,7 @@ Shown shown(const AnyMatrix& m) {
 }
 
 std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> operands) {
-  if (context().is_gpu_active()) return {};
+  if (context().has_choice()) return {};
   std::optional<Device> common;
   for (const AnyMatrix* m : operands) {
     if (m->bytes() == 0) continue;  // lies nowhere
@@ -20,6 +20,16 @@ std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> ope
     common = m->device();
   }
   return common ? *common : (*operands.begin())->device();
+}
+
+void prefetch(std::initializer_list<const AnyMatrix*> operands) {
+  for (const AnyMatrix* m : operands) {
+    const Array& data = m->payload().data;
+    if (m->bytes() == 0) continue;
+    const auto [first, last] = data.layout().span();
+    const i64 item = size_of(data.dtype());
+    if (data.storage().prefetch(first * item, (last + 1 - first) * item)) tag_io("prefetch");
+  }
 }
 
 void placed_by_context(const Workload& problem, std::initializer_list<const AnyMatrix*> operands,

@@ -22,6 +22,9 @@ TESSERA_API Shown shown(const AnyMatrix& m);
 // The device of an operation for which no choice is left; nothing where the context has one.
 TESSERA_API std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> operands);
 
+// Operands that lie in files are read ahead while the operation is prepared (tag io.prefetch).
+TESSERA_API void prefetch(std::initializer_list<const AnyMatrix*> operands);
+
 // By the context: `body` is called again, with another device, when an accelerator fails.
 TESSERA_API void placed_by_context(const Workload& problem,
                                    std::initializer_list<const AnyMatrix*> operands,
@@ -32,6 +35,7 @@ template <class Body>
 void placed(const Workload& problem, std::initializer_list<const AnyMatrix*> operands,
             i64 result_bytes, Body&& body) {
   const TagScope scope;
+  prefetch(operands);
   if (const std::optional<Device> device = settled_device(operands)) {
     body(*device);
   } else {

@@ -128,6 +128,7 @@ Array solve_bare(const AnyMatrix& m, Structure structure, const Array& b, DType 
 
 // Where the right side lies, or where the context says; the solution comes back to it.
 Array solve_somewhere(const AnyMatrix& m, Structure structure, const Array& b, DType t) {
+  prefetch({&m});
   if (settled_device({&m})) return solve_bare(m, structure, b, t);
   Array x;
   placed_by_context({Operation::solve, t, m.rows(), b.shape(1), m.rows()}, {&m},

@@ -261,6 +261,7 @@ linalg::Lstsq lstsq(const AnyMatrix& m, const Array& b, double rcond) {
     tag(where, "lstsq", TagDetail::plain, t);
     found = linalg::lstsq(m.array(t, where), b.to(where), rcond);
   };
+  prefetch({&m});
   if (settled_device({&m})) {
     solve_at(b.device());
     return found;
