@@ -182,7 +182,9 @@ void tell(const Call& c) noexcept {
     const std::string name = nb::cast<std::string>(c.function.attr("__name__"));
     const bool listed = text.starts_with(cat(name, "(): incompatible function arguments."));
     if (!listed || !nb::handle(PyExc_TypeError).is(raised.type())) return raised.restore();
-    PyErr_SetString(PyExc_TypeError, sentence(c).c_str());
+    const nb::object told = nb::borrow(PyExc_TypeError)(sentence(c));
+    told.attr("arguments_refused") = true;  // for those who know another function (_numpy.py)
+    PyErr_SetObject(PyExc_TypeError, told.ptr());
   } catch (...) {
     PyErr_Clear();
     raised.restore();

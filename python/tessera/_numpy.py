@@ -11,8 +11,8 @@ from . import _tessera as _core
 
 # Write into an argument: through a gathered copy nothing would arrive.
 _WRITERS = {"copyto", "fill_diagonal", "place", "put_along_axis", "putmask"}
-# How functions of C++ and of Python say that they do not take an argument.
-_REFUSALS = ("incompatible function arguments", "unexpected keyword argument", "positional argument", "pad: mode is")
+# How functions of Python say that they do not take an argument; those of C++ mark the error.
+_REFUSALS = ("unexpected keyword argument", "positional argument", "pad: mode is")
 # Speak of NumPy's dtypes, and look at no elements.
 _TYPES = {"can_cast", "common_type", "result_type"}
 # Known without the elements.
@@ -104,7 +104,8 @@ def dist_function(self: _dist.DNDarray, func: Any, types: Any, args: Any, kwargs
         except NotImplementedError:
             pass
         except (TypeError, ValueError) as error:  # arguments that only NumPy's function takes: nothing has happened yet
-            if not any(text in str(error) for text in _REFUSALS):
+            refused = getattr(error, "arguments_refused", False)
+            if not refused and not any(text in str(error) for text in _REFUSALS):
                 raise
     return func(*_gathered(args), **{key: _gathered(value) for key, value in kwargs.items()})
 
