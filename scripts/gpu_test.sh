@@ -28,5 +28,16 @@ export -f programs
 export results
 JOBS=2 together programs \
   "$("$PY" -c 'import pytest' 2>/dev/null && echo "scripts/python_tests.sh $results no-types" || echo true)" || true
+# Memory of the device: the program in which streams and logical devices share most.
+if command -v compute-sanitizer >/dev/null; then
+  say "compute-sanitizer"
+  if compute-sanitizer --error-exitcode 9 build/cuda/bin/tessera_test_split --gtest_brief=1 >build/cuda/sanitizer.log 2>&1; then
+    verdict=passed
+  else
+    verdict=failed
+  fi
+  tail -n 3 build/cuda/sanitizer.log
+  echo "$verdict compute-sanitizer" >"$results/compute-sanitizer.count"
+fi
 say "sum"
 exec "$PY" tools/count_results.py "$results"
