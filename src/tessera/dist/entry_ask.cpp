@@ -28,6 +28,7 @@ class Question {
     if (problem_.empty()) ids_ = rows.ids(mine_, lead_of(x.comm().rank()));
   }
   bool problem() const { return !problem_.empty(); }
+  const Partition& part() const { return part_; }
   std::span<const i64> entries() const {
     return ids_ ? std::span<const i64>(ids_.host<i64>(), at(ids_.size())) : std::span<const i64>();
   }
@@ -99,9 +100,20 @@ Block block_of(int rank, const Message& m) {
   return Block::dense(rank, m.data(), static_cast<i64>(m.size()));
 }
 
+// By rank: whether it has positions of the key, which may be wrong, or entries. All ranks know that
+// of each other, and of the others no word is waited for.
+std::vector<bool> speakers(const NormalKey& key, const Partition& part) {
+  std::vector<bool> speak;
+  for (int r = 0; r < part.ranks(); ++r)
+    speak.push_back(part.count(r) > 0 ||
+                    std::any_of(key.spread.begin(), key.spread.end(),
+                                [&](const DNDarray& a) { return a && count_of(a.lshape(r)) > 0; }));
+  return speak;
+}
+
 // Notices, and behind each its wire: as long as no wire can be, wherever that is short.
 std::vector<Message> tell_at_once(std::span<const Wire> wires, std::span<const Notice> notices,
-                                  const EntryRows& rows) {
+                                  const EntryRows& rows, const std::vector<bool>& speak) {
   const Communicator& comm = rows.array().comm();
   const int p = comm.size(), me = comm.rank();
   std::vector<Message> out(at(p)), in(at(p));
@@ -112,9 +124,9 @@ std::vector<Message> tell_at_once(std::span<const Wire> wires, std::span<const N
     out[at(q)].resize(sizeof(Notice) + wire.size());
     dist::copy_bytes(out[at(q)].data(), &notices[at(q)], sizeof(Notice));
     dist::copy_bytes(out[at(q)].data() + sizeof(Notice), wire.data(), wire.size());
-    in[at(q)].resize(sizeof(Notice) + at(longest_wire(rows.radix(me))));
-    sends.push_back(block_of(q, out[at(q)]));
-    receives.push_back(block_of(q, in[at(q)]));
+    in[at(q)].resize(sizeof(Notice) + (speak[at(q)] ? at(longest_wire(rows.radix(me))) : 0));
+    if (speak[at(me)]) sends.push_back(block_of(q, out[at(q)]));
+    if (speak[at(q)]) receives.push_back(block_of(q, in[at(q)]));
   }
   const std::vector<i64> lengths = comm.exchange_short(sends, receives);
   for (std::size_t k = 0; k < receives.size(); ++k) {
@@ -125,11 +137,25 @@ std::vector<Message> tell_at_once(std::span<const Wire> wires, std::span<const N
   return in;
 }
 
+void announce(std::span<const Notice> out, std::span<Notice> in, const Communicator& comm,
+              const std::vector<bool>& speak) {
+  if (std::find(speak.begin(), speak.end(), false) == speak.end())
+    return comm.alltoall(out.data(), sizeof(Notice), in.data());
+  constexpr auto length = static_cast<i64>(sizeof(Notice));
+  std::vector<Block> sends, receives;
+  for (int q = 0; q < comm.size(); ++q) {
+    if (q == comm.rank()) continue;
+    if (speak[at(comm.rank())]) sends.push_back(Block::dense(q, &out[at(q)], length));
+    if (speak[at(q)]) receives.push_back(Block::dense(q, &in[at(q)], length));
+  }
+  comm.exchange(sends, receives);
+}
+
 // Hands the wires over; where any rank has a problem, all throw. `length`: of what rank q
 // announced.
 template <class Length>
 Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, const NormalKey& key,
-          Length&& length) {
+          const std::vector<bool>& speak, Length&& length) {
   const Communicator& comm = rows.array().comm();
   const int p = comm.size(), me = comm.rank();
   std::vector<Notice> out, in(at(p));
@@ -140,7 +166,7 @@ Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, cons
   told.bytes.resize(at(p));
   const bool at_once = told_at_once(rows);
   if (at_once) {
-    std::vector<Message> messages = tell_at_once(wires, out, rows);
+    std::vector<Message> messages = tell_at_once(wires, out, rows, speak);
     for (int q = 0; q < p; ++q) {
       if (q == me) continue;
       Message& m = messages[at(q)];
@@ -149,7 +175,7 @@ Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, cons
       told.bytes[at(q)] = std::move(m);
     }
   } else {
-    comm.alltoall(out.data(), sizeof(Notice), in.data());
+    announce(out, in, comm, speak);
   }
   for (const Notice& n : in)
     if (n.problem()) throw_first_problem(rows.array(), key);
@@ -191,10 +217,11 @@ Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
     std::vector<Wire> wires(at(p));
     for (int q = 0; q < p; ++q)
       if (q != me) wires[at(q)] = question.wire(wanted_of(q), q);
-    now = tell(wires, question.problem(), rows, key, [&](const WireForm& form, int q) {
-      return form.kind == WireKind::positions ? question.bytes_of_positions(q)
-                                              : form.bytes(rows.radix(me));
-    });
+    now = tell(wires, question.problem(), rows, key, speakers(key, question.part()),
+               [&](const WireForm& form, int q) {
+                 return form.kind == WireKind::positions ? question.bytes_of_positions(q)
+                                                         : form.bytes(rows.radix(me));
+               });
     before = &now;
   }
   for (int q = 0; q < p; ++q)
@@ -245,7 +272,7 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
   std::vector<Wire> wires(at(p));
   for (int q = 0; q < p; ++q)
     if (q != me) wires[at(q)] = encode(all.within(x.part().begin(q), x.part().end(q)));
-  Told told = tell(wires, problem, rows, key,
+  Told told = tell(wires, problem, rows, key, speakers(key, key.spread[0].part()),
                    [&](const WireForm& form, int) { return form.bytes(rows.radix(me)); });
   told.own = all.within(x.part().begin(me), x.part().end(me));
   return told;

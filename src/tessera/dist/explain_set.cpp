@@ -60,6 +60,12 @@ Explanation explain_masked(const DNDarray& x, const LoneMask& mask, const IndexP
   const bool differs = own >= 0 && value.shape(own) != 1;
   const bool aligned = mask.mask.spread() == Spread{*x.split() - mask.first, x.part()};
   Explanation e = explain_mask(x, mask, checked, !value.split());
+  if (!differs && picks_nothing(checked)) {
+    e = begin(x);
+    e.route = Route::distributed_mask;
+    e.reason = "no element is written";
+    return e;
+  }
   if (differs) {
     at_most(e);
     if (*x.split() == mask.first)

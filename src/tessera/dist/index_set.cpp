@@ -185,7 +185,9 @@ DNDarray trimmed(const DNDarray& value, i64 ndim) {
     first.add(0);
     v = v[first];
   }
-  return v;
+  if (v.ndim() <= ndim) return v;
+  const Shape last(v.shape().end() - ndim, v.shape().end());  // without elements: see fits()
+  return DNDarray::replicated(Array::empty(last, v.dtype(), v.device()), v.comm());
 }
 
 void DNDarray::assign(const DistIndex& key, const Array& value) const {

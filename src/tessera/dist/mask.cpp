@@ -112,6 +112,12 @@ bool covers_split(const DNDarray& x, const LoneMask& mask) {
   return x.split() && *x.split() >= mask.first && *x.split() < mask.first + mask.mask.ndim();
 }
 
+bool picks_nothing(const IndexPlan& checked) {
+  for (i64 a = 0; a < checked.shape.size(); ++a)
+    if (a != checked.position && checked.shape[a] == 0) return true;
+  return false;
+}
+
 LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes) {
   LooseMasks masks;
   if (!key.distributed()) return masks;
@@ -209,13 +215,16 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
                   const IndexPlan& checked, const DNDarray& given) {
   const i64 axis = checked.position, ndim = checked.shape.size();
   const bool whole = mask.mask.ndim() == x.ndim() && key.index().items().size() == 1;
+  const bool nothing = picks_nothing(checked);
   const DNDarray value = trimmed(given, ndim);
+  // The same for all of them: no rank has to know of another's. What does not fit is told below,
+  // with the number of elements.
+  const bool alike = !varies(value, axis, ndim) && fits(given.shape(), checked.shape);
+  if (alike && nothing) return;
   Array local_mask = aligned(x, mask).to(x.device());
   if (may_share_memory(local_mask, x.resident())) local_mask = local_mask.copy();
   const Index local = with_arrays(key, std::array<Array, 1>{local_mask});
-  // The same for all of them: no rank has to know of another's. What does not fit is told below,
-  // with the number of elements.
-  if (!varies(value, axis, ndim) && fits(given.shape(), checked.shape)) {
+  if (alike) {
     const bool needs = !worth_telling(value) || reduce(ReduceOp::any, local_mask).item().as<bool>();
     const Array all = value_where_needed(value, needs);
     if (needs) x.resident().assign(local, may_share_memory(all, x.resident()) ? all.copy() : all);
@@ -231,6 +240,7 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
                         " input values to the ", order.total(),
                         " output values where the mask is true");
   require_fit(given.shape(), plan);
+  if (nothing || order.total() == 0) return;
   const i64 own = axis - (ndim - value.ndim());
   Array mine;
   if (*x.split() == mask.first) {

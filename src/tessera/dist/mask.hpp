@@ -49,6 +49,8 @@ Array put_in_order(const Array& mine, const MaskOrder& order, const Partition& t
 // Of one row, no rank picks more.
 i64 most_picked(const DNDarray& x, const LoneMask& mask);
 bool covers_split(const DNDarray& x, const LoneMask& mask);
+// Whatever is true in the mask: another axis of the result has no entries.
+bool picks_nothing(const IndexPlan& checked);
 // The distributed masks of a key, by their places among its arrays.
 struct LooseMasks {
   std::vector<i64> bits;     // all ranks get them: off x's split axis, or x whole and written to

@@ -14,15 +14,23 @@ namespace {
 using dist::at;
 using Message = std::vector<std::byte>;
 
-// The entries of a rank's key whose rows it holds itself.
-i64 entries_at_hand(const OwnRows& own, const Shape& lead, i64 lead_axis, const Partition& part,
+// A value that repeats along the entries goes whole to the owners of places, or they ask for the
+// rows that they need: where a list of all rows would be so much smaller than they are that asking
+// costs next to nothing even if all are needed.
+constexpr i64 worth_asking = 32;
+
+// What a rank holds itself of the rows of its entries, in numbers of the value.
+i64 numbers_at_hand(const OwnRows& own, const Shape& lead, i64 lead_axis, const Partition& part,
                     int rank) {
+  if (own.held(rank) == 0) return 0;
   const i64 one = count_of(lead) / lead[lead_axis], mine = part.count(rank);
-  if (own.lead_axis() < 0) return own.held(rank) > 0 ? one * mine : 0;
-  if (own.lead_axis() != lead_axis) return one / lead[own.lead_axis()] * own.held(rank) * mine;
+  const i64 row = count_of(own.rest(rank));
+  if (own.lead_axis() < 0) return one * mine * row;
+  if (own.lead_axis() != lead_axis)
+    return one / lead[own.lead_axis()] * own.held(rank) * mine * row;
   const i64 first = std::max(part.begin(rank), own.begin(rank));
   const i64 last = std::min(part.end(rank), own.begin(rank) + own.held(rank));
-  return one * std::max<i64>(0, last - first);
+  return one * std::max<i64>(0, last - first) * row;
 }
 
 // Each message to its rank; those of the others, whose lengths are known.
@@ -46,11 +54,20 @@ class HolderFetch {
   HolderFetch(const DNDarray& value, const IndexPlan& plan, const Partition& places,
               std::span<const i64> entries)
       : value_(value), comm_(value.comm()), own_(value, plan), places_(places), entries_(entries) {
-    std::vector<std::vector<i64>> wanted(at(comm_.size()));
+    const auto p = at(comm_.size());
+    asked_.resize(p);
+    if (in_pieces()) {  // whoever has a piece of the rows is asked for the same ones
+      std::vector<i64> rows;
+      for (const i64 entry : entries) rows.push_back(own_.number(entry));
+      const Distinct all = distinct(rows);
+      for (std::size_t q = 0; q < p; ++q)
+        if (own_.held(static_cast<int>(q)) > 0) asked_[q] = all;
+      return;
+    }
+    std::vector<std::vector<i64>> wanted(p);
     for (const i64 entry : entries)
       wanted[at(own_.owner(entry))].push_back(own_.row(entry, own_.owner(entry)));
-    for (const std::vector<i64>& rows : wanted) asked_.push_back(distinct(rows));
-    row_bytes_ = count_of(own_.rest(comm_.rank())) * size_of(value.dtype());
+    for (std::size_t q = 0; q < p; ++q) asked_[q] = distinct(wanted[q]);
   }
 
   Array run() const {
@@ -60,14 +77,29 @@ class HolderFetch {
     std::vector<i64> lengths(at(p));
     for (int q = 0; q < p; ++q) {
       if (!serve[at(q)].empty()) out[at(q)] = rows_of(serve[at(q)]);
-      lengths[at(q)] = static_cast<i64>(asked_[at(q)].ids.size()) * row_bytes_;
+      lengths[at(q)] = count_of(shape_from(q)) * size_of(value_.dtype());
     }
     std::vector<Message> in = handed_over(comm_, out, lengths);
     if (!asked_[at(me)].ids.empty()) in[at(me)] = rows_of(asked_[at(me)].ids);
-    return in_order_of_entries(in);
+    if (entries_.empty()) return Array();
+    return in_pieces() ? side_by_side(in) : one_after_another(in);
   }
 
  private:
+  // The rows themselves are dealt out: each holder has some columns of all of them.
+  bool in_pieces() const { return own_.rest_axis() >= 0; }
+
+  // What comes from that rank.
+  Shape shape_from(int holder) const {
+    Shape shape{static_cast<i64>(asked_[at(holder)].ids.size())};
+    shape.append(own_.rest(holder));
+    return shape;
+  }
+  Array array_from(int holder, Message& bytes) const {
+    return Array(Storage::adopt(cpu, bytes.data(), static_cast<i64>(bytes.size()), [] {}),
+                 Layout::contiguous(shape_from(holder)), value_.dtype());
+  }
+
   // Whether a rank may ask another: it has places, the other has rows.
   bool may_ask(int rank, int holder) const {
     return places_.count(rank) > 0 && own_.count(holder) > 0;
@@ -112,17 +144,26 @@ class HolderFetch {
     return bytes;
   }
 
-  Array in_order_of_entries(const std::vector<Message>& in) const {
+  // The arrays lend their bytes: joining copies them.
+  Array side_by_side(std::vector<Message>& in) const {
+    std::vector<Array> pieces;
+    const Distinct* rows = nullptr;
+    for (int q = 0; q < comm_.size(); ++q) {
+      if (own_.held(q) == 0) continue;
+      pieces.push_back(array_from(q, in[at(q)]));
+      rows = &asked_[at(q)];
+    }
+    return take(concatenate(pieces, 1 + own_.rest_axis()), list_of(rows->slot), 0)
+        .to(value_.device());
+  }
+
+  Array one_after_another(std::vector<Message>& in) const {
+    std::vector<Array> rows;
     std::vector<i64> before{0};  // rows of the holders before each
-    for (const Distinct& rows : asked_)
-      before.push_back(before.back() + static_cast<i64>(rows.ids.size()));
-    Shape shape{before.back()};
-    shape.append(own_.rest(comm_.rank()));
-    const Array all = empty_dense(shape, value_.dtype());
-    for (std::size_t q = 0; q < in.size(); ++q)
-      if (!in[q].empty())
-        std::memcpy(static_cast<std::byte*>(all.host_data()) + before[q] * row_bytes_, in[q].data(),
-                    in[q].size());
+    for (int q = 0; q < comm_.size(); ++q) {
+      if (!in[at(q)].empty()) rows.push_back(array_from(q, in[at(q)]));
+      before.push_back(before.back() + static_cast<i64>(asked_[at(q)].ids.size()));
+    }
     std::vector<std::size_t> next(in.size());
     std::vector<i64> slots;
     slots.reserve(entries_.size());
@@ -130,7 +171,7 @@ class HolderFetch {
       const std::size_t q = at(own_.owner(entry));
       slots.push_back(before[q] + asked_[q].slot[next[q]++]);
     }
-    return take(all, list_of(slots), 0).to(value_.device());
+    return take(concatenate(rows, 0), list_of(slots), 0).to(value_.device());
   }
 
   const DNDarray& value_;
@@ -139,7 +180,6 @@ class HolderFetch {
   const Partition& places_;
   std::span<const i64> entries_;
   std::vector<Distinct> asked_;  // by holder, as it counts its rows
-  i64 row_bytes_ = 0;
 };
 
 }  // namespace
@@ -147,13 +187,19 @@ class HolderFetch {
 bool straight_to_places(const DNDarray& value, const IndexPlan& plan, i64 lead_axis,
                         const Partition& part) {
   const i64 all = count_of(plan.lead);
-  if (all == 0 || (!value.split() && value.known())) return false;
+  if (all == 0 || part.ranks() == 1 || (!value.split() && value.known())) return false;
   const OwnRows own(value, plan);
-  if (own.rest_axis() >= 0 || own.extents()[plan.position + lead_axis] == 1) return false;
-  i64 away = all;
+  const i64 item = size_of(value.dtype());
+  i64 rows = 1;
+  for (i64 a = 0; a < plan.lead.size(); ++a) rows *= own.extents()[plan.position + a];
+  if (own.extents()[plan.position + lead_axis] == 1) {
+    const i64 asking = static_cast<i64>(sizeof(Notice)) + (rows + 7) / 8;
+    return rows > 1 && value.size() * item > worth_asking * asking;
+  }
+  i64 away = all * (value.size() / rows);
   for (int r = 0; r < part.ranks(); ++r)
-    away -= entries_at_hand(own, plan.lead, lead_axis, part, r);
-  return away * count_of(own.rest(0)) * size_of(value.dtype()) > all * bytes_of_number(all);
+    away -= numbers_at_hand(own, plan.lead, lead_axis, part, r);
+  return away * item > all * bytes_of_number(all);
 }
 
 Array rows_from_holders(const DNDarray& value, const IndexPlan& plan, const Partition& places,

@@ -72,13 +72,13 @@ class OwnRows {
 };
 
 // The positions are distributed, by `part` along `lead_axis`. A value that is dealt out otherwise
-// either goes to the entries first and with them to the owners of their places, or the owners get
-// the entries' numbers and ask with them who has the rows: true where that is fewer bytes, a row
-// twice against a number twice.
+// either goes to the entries first and with them to the owners of their places (all of it, where it
+// repeats along them), or the owners get the entries' numbers and ask with them who has the rows:
+// true where that is fewer bytes, a row twice against a number twice.
 bool straight_to_places(const DNDarray& value, const IndexPlan& plan, i64 lead_axis,
                         const Partition& part);
 // (n, rest...) of this rank's entries, by their numbers among all (collective). `places` says which
-// ranks may have entries. For values whose rows are not dealt out themselves.
+// ranks may have entries. No array where there are none.
 Array rows_from_holders(const DNDarray& value, const IndexPlan& plan, const Partition& places,
                         std::span<const i64> entries);
 

@@ -23,7 +23,12 @@ void require_writable(const Array& x) {
 Array fitted(const Array& value, const IndexPlan& plan) {
   require_fit(value.shape(), plan);
   Layout l = value.layout();
-  while (l.ndim() > plan.shape.size()) l = l.select(0, 0);
+  while (l.ndim() > plan.shape.size()) {
+    if (l.shape[0] != 1)  // there is no element: see fits()
+      return Array::empty(Shape(l.shape.end() - plan.shape.size(), l.shape.end()), value.dtype(),
+                          value.device());
+    l = l.select(0, 0);
+  }
   return value.view(std::move(l));
 }
 

@@ -10,7 +10,9 @@ namespace tessera {
 
 // Without the leading axes of size 1 beyond `ndim`, which assignments drop.
 TESSERA_API Shape trimmed_shape(Shape shape, i64 ndim);
-// An extent of -1 in `to` is not known: everything goes there.
+// To what arrays in a key pick. An extent of -1 in `to` is not known: everything goes there. As in
+// NumPy, of a value without elements only the last axes count, as many as `to` has, if they are
+// empty already.
 TESSERA_API bool fits(const Shape& value, const Shape& to);
 TESSERA_API void require_fit(const Shape& value, const IndexPlan& plan);  // ShapeError
 
