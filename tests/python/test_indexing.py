@@ -2,6 +2,7 @@
 """Keys exactly as NumPy's: reading, assigning and computing in place, with equal errors and equal texts."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -207,6 +208,22 @@ def test_refused_keys_say_what_numpy_says(main_device):
     ]
     for key in bad:
         same_outcome(lambda key=key: mine[key], lambda key=key: x[key], check)
+
+
+def test_values_without_elements_fit_as_in_numpy(main_device):
+    """Of their axes arrays in a key look at the last ones only, if those are empty; slices look at all."""
+
+    def assign(array, key, value):
+        array[key] = value
+        return array
+
+    x = np.zeros((4, 5))
+    some = [np.zeros(0, int), np.array([1, 2]), np.array([1, 9]), np.zeros((2, 0), int), np.array([True, False] * 2)]
+    taken = [(k, slice(0, n)) for k in some for n in (0, 3)] + [slice(0, 0), (True, slice(0, 0)), (False,)]
+    for key, shape in itertools.product(taken, itertools.product((0, 1, 3), (0, 1, 2), (0, 1, 2), (0, 3))):
+        value = np.ones(shape)
+        ours = partial(assign, on(main_device, x.copy()), key, on(main_device, value))
+        same_outcome(ours, partial(assign, x.copy(), key, value), check)
 
 
 def test_views_share_and_copies_do_not(device):

@@ -68,6 +68,54 @@ def test_a_value_does_not_visit_its_key(columns, holder, slate):
     run_case(Case("set", x, Layout(0, all_on(last, x.size)), (at,), True, value, None), slate)
 
 
+@pytest.mark.parametrize("rows", ["at one", "dealt"])
+def test_owners_ask_for_rows_of_a_value_that_repeats(rows, slate):
+    """Seed 15, number 41946 on 3 ranks: the value repeats along the dealt axis of the key, its rows are in pieces."""
+    rng, middle = np.random.default_rng(3), min(1, WORLD.size - 1)
+    x = numbers(rng, (4, 4, 8, 6), "bool")
+    first = Operand(np.array([[[-3, -3]], [[-1, -1]], [[-3, -4]]]), Layout(1, all_on(middle, 1)))
+    counts = all_on(middle, 4) if rows == "at one" else even(4, WORLD.size)
+    value = Operand(numbers(rng, (1, 3, 1, 2, 4, 8, 6), "bool"), Layout(4, counts))
+    run_case(Case("set", x, Layout(0, even(4, WORLD.size)), (first,), False, value, None), slate)
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+def test_rows_in_pieces_go_straight_to_places(columns, slate):
+    """Each rank has some columns of all rows, and another rank the key."""
+    rng = np.random.default_rng(4)
+    x = numbers(rng, (30, columns), "float64")
+    at = Operand(rng.integers(-30, 30, (2, 20)), Layout(1, even(20, WORLD.size)))
+    value = Operand(numbers(rng, (2, 20, columns), "float64"), Layout(2, even(columns, WORLD.size)))
+    run_case(Case("set", x, Layout(0, even(30, WORLD.size)), (at,), True, value, None), slate)
+
+
+def test_ranks_without_positions_are_silent(slate):
+    """Seed 13, number 50518 on 2 ranks: nobody waits for a word of a rank that has no position of the key."""
+    rng, last = np.random.default_rng(5), WORLD.size - 1
+    x = numbers(rng, (6, 6, 2, 8), "bool")
+    pairs = Layout(0, all_on(0, 2))
+    key = (
+        Operand(np.array([[2], [5]]), pairs),
+        Operand(np.ones((6, 2), bool), Layout(None, (0,) * WORLD.size)),
+        Operand(np.array([[-2], [-4]], "int8"), pairs),
+    )
+    run_case(Case("get", x, Layout(3, even(8, WORLD.size)), key, False, None, None), slate)
+    wrong = Operand(np.array([[-2], [9]], "int8"), Layout(0, all_on(last, 2)))
+    run_case(Case("get", x, Layout(3, even(8, WORLD.size)), (*key[:2], wrong), False, None, None), slate)
+
+
+@pytest.mark.parametrize("shape", [(1, 7), (1, 1), (3, 0, 7)])
+def test_nothing_is_sent_to_an_empty_selection(shape, slate):
+    """Seed 13, number 55604 on 2 ranks; with 0: NumPy takes what has no elements and too many axes."""
+    rng = np.random.default_rng(6)
+    x = numbers(rng, (7, 7), "complex64")
+    mask = Operand(np.ones(7, bool), Layout(0, all_on(0, 7)))
+    value = Operand(numbers(rng, shape, "complex64"), Layout(0, even(shape[0], WORLD.size)))
+    run_case(
+        Case("set", x, Layout(1, all_on(WORLD.size - 1, 7)), (Operand(slice(0, 0)), mask), False, value, None), slate
+    )
+
+
 @st.composite
 def cases(draw, op):
     """The same kinds of cases, from hypothesis: it makes a failing one smaller (on all ranks alike)."""
