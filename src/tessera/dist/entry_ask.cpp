@@ -27,7 +27,7 @@ class Question {
     }
     if (problem_.empty()) ids_ = rows.ids(mine_, lead_of(x.comm().rank()));
   }
-  bool problem() const { return !problem_.empty(); }
+  const std::string& problem() const { return problem_; }
   const Partition& part() const { return part_; }
   std::span<const i64> entries() const {
     return ids_ ? std::span<const i64>(ids_.host<i64>(), at(ids_.size())) : std::span<const i64>();
@@ -104,6 +104,7 @@ Block block_of(int rank, const Message& m) {
 // of each other, and of the others no word is waited for.
 std::vector<bool> speakers(const NormalKey& key, const Partition& part) {
   std::vector<bool> speak;
+  speak.reserve(at(part.ranks()));
   for (int r = 0; r < part.ranks(); ++r)
     speak.push_back(part.count(r) > 0 ||
                     std::any_of(key.spread.begin(), key.spread.end(),
@@ -196,6 +197,17 @@ Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, cons
   return told;
 }
 
+// Every rank wants its own ids alone; it may still have other positions that are wrong.
+Told nothing_told(const EntryRows& rows, const NormalKey& key, const Question& question) {
+  const DNDarray& x = rows.array();
+  const bool looked_at = count_of(key.plan.lead) > 0;
+  if (looked_at && (all_ranges_known(key) ? !within_ranges(x, key)
+                                          : !x.comm().first_problem(question.problem()).empty()))
+    throw_first_problem(x, key);
+  const auto p = at(x.comm().size());
+  return {std::vector<WireForm>(p), std::vector<Message>(p), {}};
+}
+
 // `before`: what the same key told owners already.
 Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
           const Told* before) {
@@ -213,11 +225,14 @@ Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
   };
   fetch.serve[at(me)].assign(wanted_of(me).begin(), wanted_of(me).end());
   Told now;
-  if (!before) {
+  if (!before && key.at_owners) {
+    now = nothing_told(rows, key, question);
+    before = &now;
+  } else if (!before) {
     std::vector<Wire> wires(at(p));
     for (int q = 0; q < p; ++q)
       if (q != me) wires[at(q)] = question.wire(wanted_of(q), q);
-    now = tell(wires, question.problem(), rows, key, speakers(key, question.part()),
+    now = tell(wires, !question.problem().empty(), rows, key, speakers(key, question.part()),
                [&](const WireForm& form, int q) {
                  return form.kind == WireKind::positions ? question.bytes_of_positions(q)
                                                          : form.bytes(rows.radix(me));
@@ -313,7 +328,8 @@ std::optional<IdSet> asked_places(const EntryRows& rows, const NormalKey& key) {
   const DNDarray& x = rows.array();
   const DNDarray* alone = lone_array(key);
   // The same on all ranks: by sizes alone.
-  if (!alone || !*alone || alone->size() == 0 || !IdSet::pays(x.part().size(), alone->size()))
+  if (key.at_owners || !alone || !*alone || alone->size() == 0 ||
+      !IdSet::pays(x.part().size(), alone->size()))
     return {};
   if (alone->recall(asked_of(x))) return {};
   auto told = std::static_pointer_cast<const Told>(alone->recall(told_to(x)));

@@ -8,6 +8,7 @@
 #include "tessera/dist/explain_sum.hpp"
 #include "tessera/dist/index_winners.hpp"
 #include "tessera/dist/mask.hpp"
+#include "tessera/dist/mask_owners.hpp"
 #include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/gather/fit.hpp"
 
@@ -114,8 +115,9 @@ void explain_places(Explanation& e, const DNDarray& x, const Foreseen& f, const 
   RoutePlan plan;
   if (!unforeseen) plan = route_of(x, k);
   e.route = unforeseen ? Route::unordered : plan.route;
-  e.reason =
-      unforeseen ? "the positions are distributed and repeat: all ranks get them" : plan.reason;
+  e.reason = f.masks()    ? "a distributed mask beside other arrays: its positions decide"
+             : unforeseen ? "the positions are distributed and repeat: all ranks get them"
+                          : plan.reason;
   if (unforeseen || plan.ask) {
     const bool differs =
         varies(value.shape(), k.plan.shape.size(), k.plan.position, k.plan.lead.size());
@@ -138,6 +140,18 @@ void explain_places(Explanation& e, const DNDarray& x, const Foreseen& f, const 
   } else {
     explain_target(e, x, f, value);
   }
+}
+
+// A mask on the split axis beside other arrays: beside what its positions would send as index
+// arrays, its true elements are counted, and those of each row where their order matters.
+void explain_picks(Explanation& e, const DNDarray& x, const DistIndex& key,
+                   const IndexPlan& checked, const DNDarray& value) {
+  const auto beside = mask_beside(x, key);
+  if (!beside) return;
+  const PicksDiffer differ = differ_along(*beside, x, key, checked, value);
+  tell_all(e, bytes_of_counts(1, beside->mask.mask.size()));
+  if (differ.in_order)
+    count_rows(e, rows_before_split(x, beside->mask), most_picked(x, beside->mask), differ.each);
 }
 
 // An integer or a slice on the split axis.
@@ -177,6 +191,7 @@ Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& wid
     const DNDarray value = trimmed(given, plan.shape.size());
     e = begin(x);
     explain_masks(e, f);
+    explain_picks(e, x, key, checked, given);
     if (!x.split())
       explain_everywhere(e, x, f, value);
     else if (f.key.axes[at(*x.split())].meets == Meets::positions)

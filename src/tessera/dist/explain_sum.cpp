@@ -31,18 +31,6 @@ void count_mask(Explanation& e, const DNDarray& mask) {
   at_most(e);
 }
 
-// What ranks pick in the rows of a mask (shares_of): in groups, then in those rows where the part
-// of a rank begins, then each in those of the others' parts.
-void count_rows(Explanation& e, i64 rows, i64 widest, bool each) {
-  const int p = static_cast<int>(e.sent.size());
-  const i64 group = each ? 1 : rows_together(rows, widest, p);
-  tell_all(e, bytes_of_counts((rows + group - 1) / group, widest * group));
-  if (group == 1) return;
-  at_most(e);
-  tell_all(e, bytes_of_counts(std::min(rows, (p - 1) * group), widest));
-  for (int r = 0; r < p; ++r) send(e, r, p - 1, bytes_of_counts(rows, widest) + 2 * p, true);
-}
-
 }  // namespace
 
 Explanation begin(const DNDarray& x) {
@@ -86,6 +74,16 @@ void gather_positions(Explanation& e, const DNDarray& positions, i64 size) {
 void gather_value(Explanation& e, const DNDarray& value) {
   const int p = value.comm().size();
   add(e, movement(value.shape(), size_of(value.dtype()), boxes_of_value(value), Boxes(at(p))));
+}
+
+void count_rows(Explanation& e, i64 rows, i64 widest, bool each) {
+  const int p = static_cast<int>(e.sent.size());
+  const i64 group = each ? 1 : rows_together(rows, widest, p);
+  tell_all(e, bytes_of_counts((rows + group - 1) / group, widest * group));
+  if (group == 1) return;
+  at_most(e);
+  tell_all(e, bytes_of_counts(std::min(rows, (p - 1) * group), widest));
+  for (int r = 0; r < p; ++r) send(e, r, p - 1, bytes_of_counts(rows, widest) + 2 * p, true);
 }
 
 Foreseen foreseen(const DNDarray& x, const DistIndex& key, bool writes) {

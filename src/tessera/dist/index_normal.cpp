@@ -29,7 +29,7 @@ struct Unmasked {
 };
 
 // Silently: a distributed mask is not counted, it has one element.
-Unmasked unmask(const DistIndex& key, bool silently) {
+Unmasked unmask(const DistIndex& key, bool silently, const std::vector<DNDarray>& picked = {}) {
   Unmasked u;
   const auto add_array = [&](const Array& a, const DNDarray& spread, bool mask) {
     u.index.add(a);
@@ -48,7 +48,7 @@ Unmasked unmask(const DistIndex& key, bool silently) {
       const Array one = a.size() > 0 ? Array::of<i64>({0}) : Array::of<i64>({});
       for (i64 axis = 0; axis < a.ndim(); ++axis) add_array(one, {}, true);
     } else if (spread) {
-      for (const DNDarray& p : dist::nonzero(spread))
+      for (const DNDarray& p : picked.empty() ? dist::nonzero(spread) : picked)
         add_array(dist::stand_in(p.shape(), DType::i64), p, true);
     } else if (a.ndim() == 0) {  // on a device that the host cannot read
       u.index.add(a.item().as<bool>());
@@ -201,8 +201,8 @@ std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key) {
   return found;
 }
 
-NormalKey normalize(const DNDarray& x, const DistIndex& key) {
-  return planned(x, key.index(), unmask(key, false));
+NormalKey normalize(const DNDarray& x, const DistIndex& key, const std::vector<DNDarray>& picked) {
+  return planned(x, key.index(), unmask(key, false, picked));
 }
 
 NormalKey foresee(const DNDarray& x, const DistIndex& key) {

@@ -45,6 +45,8 @@ struct NormalKey {
   // says nothing.
   std::vector<bool> ascends;
   i64 guide = -1;  // the first array that came distributed
+  // The positions on the split axis lie with the owners of their places: nobody has to be told.
+  bool at_owners = false;
   bool any_spread() const;
 };
 
@@ -68,8 +70,10 @@ IndexPlan check_key_aloud(const DNDarray& x, const DistIndex& key);
 // Set when the only array of the key is a distributed mask.
 std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key);
 // Distributed masks become distributed positions (collective, dist/nonzero); other masks are
-// expanded here. Nothing looks at the values of positions yet.
-NormalKey normalize(const DNDarray& x, const DistIndex& key);
+// expanded here. Nothing looks at the values of positions yet. `picked`: the positions of the one
+// distributed mask of the key, where they are known.
+NormalKey normalize(const DNDarray& x, const DistIndex& key,
+                    const std::vector<DNDarray>& picked = {});
 // Positions that every rank has become such that need no more checks; IndexError. Distributed ones
 // are checked by whoever reads them.
 void check_values(const DNDarray& x, NormalKey& key);

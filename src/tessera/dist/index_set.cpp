@@ -10,6 +10,7 @@
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/index_winners.hpp"
 #include "tessera/dist/mask.hpp"
+#include "tessera/dist/mask_owners.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -210,15 +211,18 @@ void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
   if (const auto mask = lone_mask(*this, near); mask && covers_split(*this, *mask)) {
     write_masked(*this, near, *mask, checked, given);
   } else {
-    const NormalKey shaped = normalize(*this, near);
+    const auto picks = picks_beside(*this, near, checked, given);
+    const NormalKey shaped =
+        picks ? normalize(*this, near, picks->positions) : normalize(*this, near);
     const i64 picked = count_of(shaped.plan.shape);
     require<ShapeError>(!is_full_mask(*this, key) || given.ndim() == 0 || given.size() == 1 ||
                             given.size() == picked,
                         "NumPy boolean array indexing assignment cannot assign ", given.size(),
                         " input values to the ", picked, " output values where the mask is true");
     tessera::require_fit(given.shape(), shaped.plan);
-    const NormalKey k = routable(*this, shaped);
-    const DNDarray value = trimmed(given, k.plan.shape.size());
+    NormalKey k = routable(*this, shaped);
+    DNDarray value = trimmed(given, k.plan.shape.size());
+    if (picks) follow_picks(*picks, *this, k, value);
     if (split() && (picked > 0 || k.any_spread()))
       write_routed(*this, k, value);
     else if (!split())

@@ -72,7 +72,8 @@ bool varies(const DNDarray& value, i64 axis, i64 result_ndim) {
   return own >= 0 && value.shape(own) != 1;
 }
 
-// What of a value along the picked elements goes to this rank's: everybody knows who needs which.
+}  // namespace
+
 Array in_order(const DNDarray& value, i64 axis, const MaskOrder& order) {
   const DNDarray dealt = value.resplit(axis);  // along another axis every rank would have a slab
   const int me = value.comm().rank();
@@ -98,8 +99,6 @@ Array in_order(const DNDarray& value, i64 axis, const MaskOrder& order) {
   for (i64 a = 0; a < first.ndim(); ++a) back.push_back(a < axis ? a + 1 : a == axis ? 0 : a);
   return first.permute(back);
 }
-
-}  // namespace
 
 i64 most_picked(const DNDarray& x, const LoneMask& mask) {
   i64 widest = 0, behind = 1;

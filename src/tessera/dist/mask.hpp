@@ -46,6 +46,10 @@ MaskShares shares_of(const MaskOrder& order, const Partition& to, const Communic
 Array put_in_order(const Array& mine, const MaskOrder& order, const Partition& to,
                    const Communicator& comm);
 
+// What of an array that differs along `axis`, its elements there in NumPy's order, goes to this
+// rank's picked elements: everybody knows who needs which.
+Array in_order(const DNDarray& value, i64 axis, const MaskOrder& order);
+
 // Of one row, no rank picks more.
 i64 most_picked(const DNDarray& x, const LoneMask& mask);
 bool covers_split(const DNDarray& x, const LoneMask& mask);

@@ -10,6 +10,7 @@
 #include "tessera/dist/explain.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/nonzero/nonzero.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
 namespace tessera {
@@ -74,6 +75,44 @@ TEST(DistMask, InterleavedElementsComeInOrder) {
       again.assign(key, v.to(test_device()));
       EXPECT_TRUE(same_bits(again.gathered().to(cpu), target)) << p << " ranks, mask " << kind;
     }
+  });
+}
+
+// Beside another array each rank still knows what it picks: no position travels, and values go
+// straight to the owners, whatever stands before the split axis.
+TEST(DistMask, OwnersListWhatTheyPickBesideOtherArrays) {
+  on_ranks([](const Communicator& comm) {
+    const int p = comm.size();
+    Rng rng(5);
+    const Shape shape{4, 31, 23};
+    const Array whole = counted(shape), mask = any_mask(rng, {31, 23}, 0);
+    const Array rows = Array::of<i64>({3, -3, 3}).reshape({3, 1});
+    const i64 picked = nonzero(mask)[0].size();
+    const Array each = ops::multiply(counted({3, picked}), Value(-1));
+    const Array one = Array::of<double>({-7.0}).astype(whole.dtype());
+    for (const i64 split : {1, 2})
+      for (const i64 mask_split : {0, 1})
+        for (const Array& v : {each, one}) {
+          const DNDarray x = dealt_evenly(whole, split, comm);
+          const DistIndex key{rows.to(test_device()), dealt_evenly(mask, mask_split, comm)};
+          const Array target = whole.copy();
+          target.assign(Index(rows, mask), v);
+          for (const DNDarray& value : {DNDarray::replicated(v.to(test_device()), comm),
+                                        dealt_evenly(v, v.ndim() - 1, comm)}) {
+            const Explanation e = explain(x, key, value);
+            const Traffic before = comm.traffic();
+            x.assign(key, value);
+            const i64 mine = comm.traffic().bytes - before.bytes;
+            EXPECT_LE(mine, e.sent[static_cast<std::size_t>(comm.rank())]);
+            const i64 bytes = bytes_of_all(comm, before);
+            EXPECT_TRUE(same_bits(x.gathered().to(cpu), target)) << p << " ranks, split " << split;
+            // At most all bits of the mask, the counts of its rows, and each value once, one for
+            // all to all.
+            const i64 counts = 31 * p * (p - 1);
+            const i64 values = value.split() ? v.bytes() * (v.size() == 1 ? p - 1 : 1) : 0;
+            EXPECT_LE(bytes, 31 * 23 / 8 + counts + values) << p << " ranks, split " << split;
+          }
+        }
   });
 }
 

@@ -15,11 +15,24 @@ namespace {
 std::vector<Array> own_positions(const DNDarray& x) {
   std::vector<Array> local = tessera::nonzero(x.resident());
   for (Array& p : local) p = p.to(cpu).contiguous();
-  Array& split = local[0];
+  Array& split = local[at(*x.split())];
   const i64 n = split.size(), begin = x.part().begin(x.comm().rank());
   i64* v = split.host<i64>();
   for (i64 j = 0; j < n; ++j) v[j] += begin;
   return local;
+}
+
+std::vector<DNDarray> listed(const DNDarray& x, const std::vector<Array>& own,
+                             const std::vector<i64>& counts) {
+  const Spread spread{0, Partition::of(counts)};
+  std::vector<DNDarray> where;
+  where.reserve(own.size());
+  for (const Array& a : own)
+    where.emplace_back(a.to(x.device()), Shape{spread.part.size()}, spread, x.comm());
+  for (i64 a = 0; a < x.ndim(); ++a)  // as indices they need no check
+    where[at(a)].remember(value_range, std::make_shared<const ValueRange>(
+                                           ValueRange{0, std::max<i64>(0, x.shape(a) - 1)}));
+  return where;
 }
 
 }  // namespace
@@ -38,13 +51,11 @@ std::vector<DNDarray> nonzero(const DNDarray& x) {
   }
   const std::vector<Array> axes = own_positions(x);
   const MaskOrder order = order_of_counts(axes[0].size(), most_picked(x, {x, 0}), comm);
-  const Spread spread{0, Partition::of(order.counts())};
-  for (const Array& a : axes)
-    where.emplace_back(a.to(x.device()), Shape{order.total()}, spread, comm);
-  for (i64 a = 0; a < x.ndim(); ++a)  // as indices they need no check
-    where[at(a)].remember(value_range, std::make_shared<const ValueRange>(
-                                           ValueRange{0, std::max<i64>(0, x.shape(a) - 1)}));
-  return where;
+  return listed(x, axes, order.counts());
+}
+
+std::vector<DNDarray> nonzero_by_rank(const DNDarray& x, const std::vector<i64>& counts) {
+  return listed(x, own_positions(x), counts);
 }
 
 }  // namespace tessera::dist

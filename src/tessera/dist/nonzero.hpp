@@ -10,5 +10,8 @@
 namespace tessera::dist {
 
 TESSERA_API std::vector<DNDarray> nonzero(const DNDarray& x);
+// The same of any split, the elements of one rank behind those of the rank before it, so that they
+// lie where they are. All ranks know how many each has.
+std::vector<DNDarray> nonzero_by_rank(const DNDarray& x, const std::vector<i64>& counts);
 
 }  // namespace tessera::dist

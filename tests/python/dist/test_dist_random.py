@@ -104,6 +104,27 @@ def test_ranks_without_positions_are_silent(slate):
     run_case(Case("get", x, Layout(3, even(8, WORLD.size)), (*key[:2], wrong), False, None, None), slate)
 
 
+@pytest.mark.parametrize("value", ["at the owner", "along the mask", "whole", "one"])
+@pytest.mark.parametrize("beside", ["rows", "entries"])
+def test_a_mask_beside_other_arrays_is_listed_by_the_owners(beside, value, slate):
+    """Seed 21, number 12804 on 3 and 4 ranks: the owner knows what it picks and has the value. The other array is the
+    same for all elements of the mask, or has an entry for each."""
+    rng, middle = np.random.default_rng(7), min(1, WORLD.size - 1)
+    x = numbers(rng, (6, 8, 5, 6), "uint16")
+    mask = rng.random((8, 5, 6)) < 0.9
+    picked = int(mask.sum())
+    first = rng.integers(-6, 6, (2, 1) if beside == "rows" else (3, picked))
+    key = (Operand(first, Layout(0, even(len(first), WORLD.size))), Operand(mask, Layout(0, even(8, WORLD.size))))
+    layouts = {
+        "at the owner": Layout(0, all_on(middle, 1)),
+        "along the mask": Layout(2, even(picked, WORLD.size)),
+        "whole": Layout(None, (0,) * WORLD.size),
+    }
+    given = Operand(7) if value == "one" else Operand(numbers(rng, (1, len(first), picked), "uint16"), layouts[value])
+    for counts in (all_on(middle, 5), even(5, WORLD.size)):
+        run_case(Case("set", x, Layout(2, counts), key, False, given, None), slate)
+
+
 @pytest.mark.parametrize("shape", [(1, 7), (1, 1), (3, 0, 7)])
 def test_nothing_is_sent_to_an_empty_selection(shape, slate):
     """Seed 13, number 55604 on 2 ranks; with 0: NumPy takes what has no elements and too many axes."""
