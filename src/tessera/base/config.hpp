@@ -69,7 +69,7 @@ class Setting {
   SETTING(i64, comm_timeout, 0,                                                                    \
           "seconds that a rank waits for others before it gives up; 0 = as long as they live")     \
   SETTING(bool, comm_single_copy, true,                                                            \
-          "ranks of one machine read large blocks straight from each other's memory")              \
+          "ranks of one machine reach into each other's memory, and share some for short words")   \
   SETTING(bool, device_lanes, true,                                                                \
           "ranks move memory of devices without the host where there is a way (NCCL, ...)")        \
   SETTING(                                                                                         \

@@ -48,8 +48,8 @@ class TESSERA_API Transport {
   // are not sent. A send may wait for its receive: both belong into exchanges that can meet.
   virtual void exchange(std::span<const Block> sends, std::span<const Block> receives) = 0;
 
-  // The same for dense blocks of a few bytes whose lengths only their senders know: a block of the
-  // receives is room, `lengths` says how much of each came. None with this rank itself.
+  // Called by all ranks, for dense blocks of a few bytes whose lengths only their senders know: a
+  // block of receives is room, `lengths` says how much of it came. None with this rank itself.
   static constexpr i64 short_bytes = 64 << 10;
   virtual void exchange_short(std::span<const Block> sends, std::span<const Block> receives,
                               std::span<i64> lengths);

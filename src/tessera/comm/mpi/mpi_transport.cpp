@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <deque>
 #include <numeric>
 
-#include "tessera/comm/mpi/patience.hpp"
 #include "tessera/comm/mpi/transfer.hpp"
 #include "tessera/comm/mpi/watch.hpp"
 #include "tessera/comm/self.hpp"
@@ -18,9 +18,6 @@
 namespace tessera::mpi {
 namespace {
 
-// Up to this many bytes per rank a collective is MPI's own (log p steps); above, blocks go straight
-// to where they belong.
-constexpr i64 collective_bytes = 32 << 10;
 // Memory of all packed pieces that one exchange may have under way.
 constexpr i64 pieces_bytes = 64 << 20;
 constexpr int short_tag = 3;  // transfer.cpp has the others
@@ -34,20 +31,33 @@ bool takes_cuda_memory() {
 #endif
 }
 
+MPI_Comm own_comm(World& world) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  world.call([&] { return MPI_Comm_dup(MPI_COMM_WORLD, &comm); });
+  return comm;
+}
+
+std::vector<int> all_of(const World& world) {
+  std::vector<int> ranks(static_cast<std::size_t>(world.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+// What a rank says to each other one in a short exchange stands on its board behind a table.
+struct Said {
+  i64 offset, bytes;  // offset 0: it did not fit, and comes by a message
+};
+
 }  // namespace
 
-MpiTransport::MpiTransport(World& world)
-    : world_(world), members_(static_cast<std::size_t>(world.size())) {
-  std::iota(members_.begin(), members_.end(), 0);
-  rank_ = world.rank();
-  world_.call([&] { return MPI_Comm_dup(MPI_COMM_WORLD, &comm_); });
-  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-}
+MpiTransport::MpiTransport(World& world) : MpiTransport(world, own_comm(world), all_of(world)) {}
 
 MpiTransport::MpiTransport(World& world, MPI_Comm comm, std::vector<int> members)
     : world_(world), comm_(comm), members_(std::move(members)) {
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  for (int q = 0; q < size(); ++q)
+    if (q != rank_) others_.push_back(q);
 }
 
 MpiTransport::~MpiTransport() {
@@ -63,34 +73,6 @@ i64 MpiTransport::piece() const {
 void MpiTransport::give_up(const std::string& why) {
   if (lost_.empty()) lost_ = why;
   world_.lose(lost_);
-}
-
-template <class F>
-void MpiTransport::guarded(F&& f) {
-  require<CommError>(lost_.empty(), operation_, ": the group is lost (", lost_, ")");
-  try {
-    f();
-  } catch (const CommError& e) {
-    lost_ = e.what();
-    world_.lose(lost_);
-    throw;
-  }
-}
-
-template <class F>
-void MpiTransport::collective(F&& start) {
-  guarded([&] {
-    MPI_Request request = MPI_REQUEST_NULL;
-    world_.call([&] { return start(&request); });
-    Patience patience(world_, members_, operation_);
-    std::vector<int> others;
-    while (!world_.test(request)) {
-      if (patience.long_wait() && others.empty())
-        for (int q = 0; q < size(); ++q)
-          if (q != rank_) others.push_back(q);
-      patience.pause(others);
-    }
-  });
 }
 
 void MpiTransport::exchange(const tessera::Stream* stream, std::span<const Block> sends,
@@ -142,14 +124,53 @@ void MpiTransport::exchange(const tessera::Stream* stream, std::span<const Block
   });
 }
 
-// One look at all of them costs MPI as much as one at each.
 void MpiTransport::exchange_short(std::span<const Block> sends, std::span<const Block> receives,
                                   std::span<i64> lengths) {
+  Boards* boards = this->boards();
+  if (!boards) return exchange_messages(sends, receives, lengths);
+  std::vector<Block> large, expected;
+  const auto write = [&](std::byte* board) {
+    auto* table = reinterpret_cast<Said*>(board);
+    i64 used = size() * static_cast<i64>(sizeof(Said));
+    for (const Block& b : sends) {
+      const bool fits = used + b.bytes() <= Boards::room;
+      table[b.rank] = {fits ? used : 0, b.bytes()};
+      if (!fits) {
+        large.push_back(b);
+        continue;
+      }
+      std::memcpy(board + used, b.first, static_cast<std::size_t>(b.bytes()));
+      used += b.bytes();
+    }
+  };
+  const auto read = [&] {
+    for (std::size_t k = 0; k < receives.size(); ++k) {
+      const Block& b = receives[k];
+      const std::byte* board = boards->of(b.rank);
+      const Said said = reinterpret_cast<const Said*>(board)[rank_];
+      require<CommError>(said.bytes <= b.bytes(), operation_, ": rank ", b.rank, " sends ",
+                         said.bytes, " bytes where at most ", b.bytes(), " were expected");
+      lengths[k] = said.bytes;
+      if (said.offset == 0)
+        expected.push_back(Block::dense(b.rank, b.first, said.bytes));
+      else
+        std::memcpy(b.first, board + said.offset, static_cast<std::size_t>(said.bytes));
+    }
+  };
+  round(*boards, write, read);
+  if (large.empty() && expected.empty()) return;
+  std::vector<i64> known(expected.size());
+  exchange_messages(large, expected, known);
+}
+
+// One look at all of them costs MPI as much as one at each.
+void MpiTransport::exchange_messages(std::span<const Block> sends, std::span<const Block> receives,
+                                     std::span<i64> lengths) {
   guarded([&] {
     const std::size_t n = receives.size() + sends.size();
     std::vector<MPI_Request> requests(n, MPI_REQUEST_NULL);
     std::vector<MPI_Status> statuses(n);
-    std::vector<int> others;
+    std::vector<int> partners;
     Patience patience(world_, members_, operation_);
     try {
       MPI_Request* next = requests.data();
@@ -168,11 +189,11 @@ void MpiTransport::exchange_short(std::span<const Block> sends, std::span<const 
           return MPI_Testall(static_cast<int>(n), requests.data(), &done, statuses.data());
         });
         if (done != 0) break;
-        if (patience.long_wait() && others.empty()) {
-          for (const Block& b : receives) others.push_back(b.rank);
-          for (const Block& b : sends) others.push_back(b.rank);
+        if (patience.long_wait() && partners.empty()) {
+          for (const Block& b : receives) partners.push_back(b.rank);
+          for (const Block& b : sends) partners.push_back(b.rank);
         }
-        patience.pause(others);
+        patience.pause(partners);
       }
     } catch (...) {  // what has not met its message must not write into the caller's memory
       for (std::size_t k = 0; k < n; ++k)
@@ -198,41 +219,6 @@ std::unique_ptr<DeviceLane> MpiTransport::lane(Device device) {
       "mpi", [this](const tessera::Stream& stream, std::span<const Block> sends,
                     std::span<const Block> receives) { exchange(&stream, sends, receives); }});
   return lane_delivers(*lane, *this, device) ? std::move(lane) : nullptr;
-}
-
-void MpiTransport::barrier() {
-  collective([&](MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
-}
-
-void MpiTransport::broadcast(void* data, i64 bytes, int root) {
-  if (bytes > collective_bytes) return Transport::broadcast(data, bytes, root);
-  if (bytes == 0) return;
-  collective([&](MPI_Request* r) {
-    return MPI_Ibcast(data, static_cast<int>(bytes), MPI_BYTE, root, comm_, r);
-  });
-}
-
-void MpiTransport::allgather(const void* mine, i64 bytes, void* all) {
-  if (bytes > collective_bytes) return Transport::allgather(mine, bytes, all);
-  if (bytes == 0) return;
-  const bool in_place = mine == static_cast<std::byte*>(all) + rank_ * bytes;
-  collective([&](MPI_Request* r) {
-    const int n = static_cast<int>(bytes);
-    return MPI_Iallgather(in_place ? MPI_IN_PLACE : mine, n, MPI_BYTE, all, n, MPI_BYTE, comm_, r);
-  });
-}
-
-void MpiTransport::allgather(const void* mine, std::span<const i64> bytes, void* all) {
-  Transport::allgather(mine, bytes, all);
-}
-
-void MpiTransport::alltoall(const void* sends, i64 bytes_each, void* receives) {
-  if (bytes_each > collective_bytes) return Transport::alltoall(sends, bytes_each, receives);
-  if (bytes_each == 0) return;
-  collective([&](MPI_Request* r) {
-    const int n = static_cast<int>(bytes_each);
-    return MPI_Ialltoall(sends, n, MPI_BYTE, receives, n, MPI_BYTE, comm_, r);
-  });
 }
 
 std::unique_ptr<Transport> MpiTransport::split(int colour, int key) {

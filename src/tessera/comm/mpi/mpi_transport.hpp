@@ -2,14 +2,15 @@
 #pragma once
 // Ranks as processes that mpirun started. Each group has an MPI communicator of its own, so groups
 // never hear each other. Every wait polls: a rank that has ended, is stopped or has given up ends
-// the waits of the others with a CommError within seconds. Small collectives are MPI's own, large
-// ones are exchanges, which on one machine copy once.
+// the waits of the others with a CommError within seconds. Small collectives are MPI's own, or go
+// over boards where all ranks are on one machine; large ones are exchanges, which there copy once.
 //   Communicator comm(std::unique_ptr<Transport>(new MpiTransport(World::start())));
 
+#include <optional>
 #include <vector>
 
 #include "tessera/comm/device_lane.hpp"
-#include "tessera/comm/mpi/world.hpp"
+#include "tessera/comm/mpi/boards.hpp"
 
 namespace tessera::mpi {
 
@@ -49,12 +50,55 @@ class MpiTransport final : public Transport {
   template <class F>
   void collective(F&& start);  // start(&request) begins a call of MPI; waits for its end
   i64 piece() const;
+  // Those of the group, made at the first call (collective); nullptr where it has none.
+  Boards* boards();
+  template <class Write, class Read>  // a round in which everybody tells everybody
+  void round(Boards& boards, Write&& write, Read&& read);
+  void exchange_messages(std::span<const Block> sends, std::span<const Block> receives,
+                         std::span<i64> lengths);
 
   World& world_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::vector<int> members_;  // ranks in the world
   int rank_ = 0;
+  std::vector<int> others_;  // ranks of the group
+  std::optional<std::unique_ptr<Boards>> boards_;
   std::string lost_;
 };
+
+template <class F>
+void MpiTransport::guarded(F&& f) {
+  require<CommError>(lost_.empty(), operation_, ": the group is lost (", lost_, ")");
+  try {
+    f();
+  } catch (const CommError& e) {
+    lost_ = e.what();
+    world_.lose(lost_);
+    throw;
+  }
+}
+
+template <class F>
+void MpiTransport::collective(F&& start) {
+  guarded([&] {
+    MPI_Request request = MPI_REQUEST_NULL;
+    world_.call([&] { return start(&request); });
+    Patience patience(world_, members_, operation_);
+    while (!world_.test(request)) patience.pause(others_);
+  });
+}
+
+template <class Write, class Read>
+void MpiTransport::round(Boards& boards, Write&& write, Read&& read) {
+  guarded([&] {
+    Patience patience(world_, members_, operation_);
+    boards.begin(patience);
+    write(boards.own());
+    boards.tell(others_);
+    boards.hear(others_, patience);
+    read();
+    boards.end();
+  });
+}
 
 }  // namespace tessera::mpi

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/comm/mpi/patience.hpp"
 
+#include <linux/futex.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <ctime>
 
 #include "tessera/base/config.hpp"
 #include "tessera/comm/mpi/watch.hpp"
@@ -13,6 +17,7 @@ namespace {
 
 constexpr double spin_seconds = 50e-6, yield_seconds = 1e-3;
 constexpr double notes_after = 0.02, processes_after = 1, ask_every = 0.25;
+constexpr long nap_nanoseconds = 1'000'000, long_nap_nanoseconds = 20'000'000;
 constexpr double slow_yield = 0.5e-3;
 constexpr int sleeps_after_slow_yield = 1000;
 // A message may still be on its way when its sender is found to be gone.
@@ -25,6 +30,14 @@ void doze(useconds_t microseconds) {
   prctl(PR_SET_TIMERSLACK, 1UL);
   usleep(microseconds);
   if (slack > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack));
+}
+
+// False where the time ended before somebody woke this process.
+bool sleep_on(const std::atomic<int>& word, int seen, long nanoseconds) {
+  const timespec limit{0, nanoseconds};
+  return syscall(SYS_futex, reinterpret_cast<const int*>(&word), FUTEX_WAIT, seen, &limit, nullptr,
+                 0) == 0 ||
+         word.load(std::memory_order_relaxed) != seen;
 }
 
 }  // namespace
@@ -61,6 +74,22 @@ void Patience::pause(std::span<const int> open) {
   if (waited < yield_seconds) return give_way(now);
   doze(waited < 10 * yield_seconds ? 50 : 200);
   if (waited > notes_after && !open.empty()) ask(open, now);
+}
+
+void Patience::pause(std::span<const int> open, const std::atomic<int>& word, int seen) {
+  const bool crowded = world_.crowded();
+  if (!crowded && looks_ < short_looks && ++looks_ % 16 != 0) return;
+  const double now = seconds_now();
+  if (since_ == 0) since_ = now;
+  const double waited = now - since_;
+  if (!crowded && waited < spin_seconds) return;
+  if (!crowded && waited < yield_seconds) return give_way(now);  // quicker than to be woken
+  const bool longer = waited > notes_after;
+  if (sleep_on(word, seen, longer ? long_nap_nanoseconds : nap_nanoseconds)) return;
+  world_.read_notes();  // lets MPI do what it left for later
+  if (!longer) return;
+  looks_ = short_looks;
+  if (!open.empty()) ask(open, now);
 }
 
 void Patience::ask(std::span<const int> open, double now) {

@@ -23,6 +23,9 @@ class Patience {
   bool long_wait() const { return looks_ >= short_looks; }
   // After a look in vain; `open`: the ranks of the group that are waited for.
   void pause(std::span<const int> open);
+  // The same where `word` is `seen` no more once it is worth looking again, and whoever makes it so
+  // wakes those who sleep on it: then the core is given away until that happens.
+  void pause(std::span<const int> open, const std::atomic<int>& word, int seen);
 
  private:
   static constexpr int short_looks = 200;

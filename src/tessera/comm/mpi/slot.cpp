@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/comm/mpi/slot.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,13 +8,13 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
+
+#include "tessera/comm/mpi/shared_file.hpp"
 
 namespace tessera::mpi {
 namespace {
@@ -25,13 +23,8 @@ static_assert(std::atomic<i64>::is_always_lock_free, "slots are shared by proces
 
 constexpr i64 slots = 64, counts_bytes = 64 << 10;  // whole pages on every host
 static_assert(slots * static_cast<i64>(sizeof(Slot::Counts)) <= counts_bytes);
-constexpr auto all_bytes = static_cast<std::size_t>(counts_bytes + slots * Slot::bytes);
-
-std::byte* map(int file) {
-  if (file < 0) return nullptr;
-  void* found = mmap(nullptr, all_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  return found == MAP_FAILED ? nullptr : static_cast<std::byte*>(found);
-}
+constexpr i64 all_bytes = counts_bytes + slots * Slot::bytes;
+constexpr const char* slots_name = "tessera-slots";
 
 Slot slot_in(std::byte* start, i64 number) {
   return {reinterpret_cast<Slot::Counts*>(start) + number,
@@ -45,23 +38,13 @@ struct Own {
   std::vector<i64> free;
   std::mutex mutex;
 
-  Own() : file(memfd_create("tessera-slots", MFD_CLOEXEC)) {
-    if (file >= 0 && ftruncate(file, static_cast<off_t>(all_bytes)) == 0) start = map(file);
+  Own() : file(make_shared_file(slots_name, all_bytes)), start(map_shared(file, all_bytes)) {
     for (i64 k = slots; start != nullptr && k > 0; --k) free.push_back(k - 1);
   }
 };
 Own& own() {
   static auto* o = new Own;  // outlives the groups of static objects
   return *o;
-}
-
-// Where ranks number processes each for itself (containers), a number may be somebody else's: only
-// what bears our name is ever opened.
-bool is_slots(const std::string& path) {
-  char target[64];
-  const ssize_t length = readlink(path.c_str(), target, sizeof target);
-  return length > 0 && std::string_view(target, static_cast<std::size_t>(length))
-                           .starts_with("/memfd:tessera-slots");
 }
 
 // Those of another one, seen until this process ends.
@@ -71,10 +54,8 @@ std::byte* slots_of(pid_t process, i64 file) {
   const std::lock_guard lock(*mutex);
   const auto [it, fresh] = seen->try_emplace(process, nullptr);
   if (fresh) {
-    const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
-    if (!is_slots(path)) return nullptr;
-    const int opened = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    it->second = map(opened);
+    const int opened = open_shared_file(slots_name, process, file);
+    it->second = map_shared(opened, all_bytes);
     if (opened >= 0) close(opened);
   }
   return it->second;

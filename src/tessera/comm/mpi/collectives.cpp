@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tessera/comm/mpi/mpi_transport.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+// Up to this many bytes per rank a collective is MPI's own (log p steps); above, blocks go straight
+// to where they belong.
+constexpr i64 collective_bytes = 32 << 10;
+
+void copy_bytes(void* to, const void* from, i64 bytes) {
+  if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
+
+Boards* MpiTransport::boards() {
+  if (boards_) return boards_->get();
+  // Every rank knows alike whether all are on one machine, but not whether each sees the boards.
+  const bool together = size() > 1 && size() <= Boards::most_ranks &&
+                        std::all_of(members_.begin(), members_.end(),
+                                    [&](int r) { return world_.peer(r).same_host; });
+  if (!together) return boards_.emplace().get();
+  const bool readable =
+      std::all_of(members_.begin(), members_.end(), [&](int r) { return world_.peer(r).readable; });
+  Boards::Place place;
+  std::unique_ptr<Boards> found;
+  if (rank_ == 0 && readable) found = Boards::make(size(), place);
+  collective(
+      [&](MPI_Request* r) { return MPI_Ibcast(&place, sizeof place, MPI_BYTE, 0, comm_, r); });
+  if (rank_ != 0 && readable && place.file >= 0) found = Boards::find(place, rank_, size());
+  char mine = found != nullptr, all = 0;
+  collective(
+      [&](MPI_Request* r) { return MPI_Iallreduce(&mine, &all, 1, MPI_CHAR, MPI_MIN, comm_, r); });
+  if (rank_ == 0 && place.file >= 0) close(static_cast<int>(place.file));
+  if (all == 0) found.reset();
+  return boards_.emplace(std::move(found)).get();
+}
+
+void MpiTransport::barrier() {
+  if (Boards* b = boards())
+    return round(
+        *b, [](std::byte*) {}, [] {});
+  collective([&](MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
+}
+
+void MpiTransport::broadcast(void* data, i64 bytes, int root) {
+  if (bytes > collective_bytes) return Transport::broadcast(data, bytes, root);
+  if (bytes == 0) return;
+  if (Boards* b = boards()) {
+    guarded([&] {
+      Patience patience(world_, members_, operation_);
+      b->begin(patience);
+      if (rank_ == root) {
+        copy_bytes(b->own(), data, bytes);
+        b->tell(others_);
+      } else {
+        b->hear({&root, 1}, patience);
+        copy_bytes(data, b->of(root), bytes);
+      }
+      b->end();
+    });
+    return;
+  }
+  collective([&](MPI_Request* r) {
+    return MPI_Ibcast(data, static_cast<int>(bytes), MPI_BYTE, root, comm_, r);
+  });
+}
+
+void MpiTransport::allgather(const void* mine, i64 bytes, void* all) {
+  if (bytes > collective_bytes) return Transport::allgather(mine, bytes, all);
+  if (bytes == 0) return;
+  const auto place = [&](int q) { return static_cast<std::byte*>(all) + q * bytes; };
+  const bool in_place = mine == place(rank_);
+  if (Boards* b = boards())
+    return round(
+        *b, [&](std::byte* board) { copy_bytes(board, mine, bytes); },
+        [&] {
+          for (int q = 0; q < size(); ++q)
+            if (q != rank_ || !in_place) copy_bytes(place(q), b->of(q), bytes);
+        });
+  collective([&](MPI_Request* r) {
+    const int n = static_cast<int>(bytes);
+    return MPI_Iallgather(in_place ? MPI_IN_PLACE : mine, n, MPI_BYTE, all, n, MPI_BYTE, comm_, r);
+  });
+}
+
+void MpiTransport::allgather(const void* mine, std::span<const i64> bytes, void* all) {
+  const bool small = *std::max_element(bytes.begin(), bytes.end()) <= Boards::room;
+  Boards* b = small ? boards() : nullptr;
+  if (!b) return Transport::allgather(mine, bytes, all);
+  round(
+      *b,
+      [&](std::byte* board) { copy_bytes(board, mine, bytes[static_cast<std::size_t>(rank_)]); },
+      [&] {
+        auto* place = static_cast<std::byte*>(all);
+        for (int q = 0; q < size(); ++q) {
+          const i64 share = bytes[static_cast<std::size_t>(q)];
+          if (q != rank_ || mine != place) copy_bytes(place, b->of(q), share);
+          place += share;
+        }
+      });
+}
+
+void MpiTransport::alltoall(const void* sends, i64 bytes_each, void* receives) {
+  if (bytes_each > collective_bytes) return Transport::alltoall(sends, bytes_each, receives);
+  if (bytes_each == 0) return;
+  Boards* b = size() * bytes_each <= Boards::room ? boards() : nullptr;
+  if (b)
+    return round(
+        *b, [&](std::byte* board) { copy_bytes(board, sends, size() * bytes_each); },
+        [&] {
+          auto* to = static_cast<std::byte*>(receives);
+          for (int q = 0; q < size(); ++q)
+            copy_bytes(to + q * bytes_each, b->of(q) + rank_ * bytes_each, bytes_each);
+        });
+  collective([&](MPI_Request* r) {
+    const int n = static_cast<int>(bytes_each);
+    return MPI_Ialltoall(sends, n, MPI_BYTE, receives, n, MPI_BYTE, comm_, r);
+  });
+}
+
+}  // namespace tessera::mpi
