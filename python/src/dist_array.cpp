@@ -24,13 +24,13 @@ nb::object optional_int(std::optional<i64> v) {
   return nb::int_(*v);
 }
 
-// Nobody else's memory: what is written into it reaches no array, whatever the number of ranks.
+// Nobody else's memory: what is written into it reaches no array, and no reading that is kept of a
+// row of another rank, whatever the number of ranks.
 nb::object numpy_copy(const DNDarray& x) {
   const Array whole = released([&] {
     Array all = x.gathered();
-    return all.device().kind == Kind::cpu && x.resident() && may_share_memory(all, x.resident())
-               ? all.copy()
-               : all;
+    const bool shared = !x.split() || (x.resident() && may_share_memory(all, x.resident()));
+    return all.device().kind == Kind::cpu && shared ? all.copy() : all;
   });
   return numpy_of(wrap(whole), false);
 }

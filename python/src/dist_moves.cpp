@@ -227,7 +227,9 @@ void bind_repeats(nb::module_& m, nb::class_<DNDarray>& c) {
         const auto one = weak_value(repeats.ptr());
         if (one && one->is_integer())
           return wrap(released([&] { return dist::repeat(a, one->as<i64>(), along); }));
-        const Array each = as_array(repeats, "repeat");
+        const Array each = is_dist(repeats.ptr())
+                               ? released([&] { return as_dist(repeats, "repeat").gathered(); })
+                               : as_array(repeats, "repeat");
         return wrap(released([&] { return dist::repeat(a, each, along); }));
       },
       "repeats"_a, "axis"_a = nb::none());

@@ -18,8 +18,11 @@ class Composed(Functions[T]):
         >>> round(ts.logaddexp([1000.0], [1000.0]).item() - 1000, 6)
         0.693147
         """
-        larger = self._home.maximum(x1, x2)
-        apart = self._home.where(self._home.equal(x1, x2), 0, -abs(self._home.subtract(x1, x2)))
+        larger, smaller = self._home.maximum(x1, x2), self._home.minimum(x1, x2)
+        if larger.dtype.kind not in "fc":  # differences of integers wrap around
+            dtype = self._home.exp(self._home.zeros(0, dtype=larger.dtype)).dtype
+            larger, smaller = larger.astype(dtype), smaller.astype(dtype)
+        apart = self._home.where(self._home.equal(larger, smaller), 0, smaller - larger)
         return larger + self._home.log1p(self._home.exp(apart))
 
     def nextafter(self, x1: Any, x2: Any, /) -> T:

@@ -42,7 +42,10 @@ def _call(ours: Any, back: Callable[[Any], Any], ufunc: Any, method: str, inputs
     kwargs = {key: _plain(value) for key, value in kwargs.items()}  # where= may be ours, too
     if out:
         kwargs["out"] = plain
-    result = getattr(ufunc, method)(*(_plain(x) for x in inputs), **kwargs)
+    operands = [_plain(x) for x in inputs]
+    result = getattr(ufunc, method)(*operands, **kwargs)
+    if method == "at" and isinstance(inputs[0], kind):  # writes into its first operand, here into a copy of it
+        inputs[0][...] = operands[0]
     if targets:
         for target, values in zip(out, plain, strict=True):
             if isinstance(target, _dist.DNDarray):

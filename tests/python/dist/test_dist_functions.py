@@ -434,3 +434,32 @@ def test_linear_algebra_fails_on_all_ranks(name, slate):
         elif a.ndim == 3 and "matrix (5,) of the stack" not in said[1]:
             problem = f"{name}, split {split}: {said[1]!r} does not name matrix (5,)"
         settle(slate, problem, said[-1] if kind == "error" else None)
+
+
+def test_a_numpy_copy_of_a_row_is_nobody_elses(slate):
+    """Also where the row lies on another rank and its reading is kept."""
+    x = deal(np.arange(12).reshape(4, 3), 0)
+    for part, expected in ((x[3], [9, 10, 11]), (x[0, 1], 1)):
+        part.numpy()[...] = -1
+        np.asarray(part)[...] = -1
+        check(part, np.asarray(expected))
+        assert slate.agree(part.numpy().tobytes())
+
+
+@pytest.mark.parametrize("split", [None, 0])
+def test_ufuncs_at_positions_write_into_the_array(split):
+    x, expected = deal(np.arange(5), split), np.arange(5)
+    np.add.at(x, [0, 4, 4], [10, 20, 30])
+    np.add.at(expected, [0, 4, 4], [10, 20, 30])
+    check(x, expected, split)
+
+
+@pytest.mark.parametrize("split", [None, 0])
+def test_repeats_may_be_distributed(split):
+    array, repeats = np.arange(6).reshape(3, 2), np.array([2, 0, 3])
+    check(ts.dist.repeat(deal(array, 0), deal(repeats, split), axis=0), np.repeat(array, repeats, axis=0))
+
+
+def test_logaddexp_of_unsigned_integers():
+    a, b = np.array([3, 1, 3], "uint16"), np.array([7, 2, 1], "uint16")
+    check(ts.dist.logaddexp(deal(a, 0), deal(b, 0)), np.logaddexp(a, b), tol=1e-6)
