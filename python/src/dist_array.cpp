@@ -160,7 +160,8 @@ void bind_attributes(nb::class_<DNDarray>& c) {
           nb::sig("def local(self) -> Array"),
           "This rank's part, as a local array over the same memory; of a row that one rank owns, "
           "the "
-          "whole of it (collective).");
+          "whole of it (collective). After writing into it, on any rank, every rank calls "
+          "``touch()``.");
 }
 
 void bind_spreads(nb::class_<DNDarray>& c) {
@@ -260,6 +261,14 @@ void bind_conversions(nb::class_<DNDarray>& c) {
       .def("fill", &fill, "value"_a, nb::sig("def fill(self, value: complex) -> None"),
            "Sets every element.\n\n"
            ">>> x = ts.dist.empty(2, split=0); x.fill(3); x.tolist()\n[3.0, 3.0]\n")
+      .def(
+          "touch", [](const DNDarray& x) { x.touch(); }, nb::sig("def touch(self) -> None"),
+          "Forgets what the ranks remember of the elements: rows that were read, positions and "
+          "masks "
+          "that were told. For writes that they cannot know of, such as into ``local``; every rank "
+          "calls it.\n\n"
+          ">>> m = ts.dist.zeros(3, dtype='bool', split=0); m.local[:] = True; m.touch()\n"
+          ">>> ts.dist.arange(3, split=0)[m].tolist()\n[0, 1, 2]\n")
       .def("__array__", &as_numpy, "dtype"_a = nb::none(), "copy"_a = nb::none(),
            nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
                    "typing.Any"))

@@ -134,8 +134,10 @@ std::shared_ptr<const void> DNDarray::recall(const std::string& what) const {
 
 void DNDarray::remember(const std::string& what, std::shared_ptr<const void> known) const {
   constexpr std::size_t most = 8;  // plans are as large as the key: old ones go first by name
-  if (body_->known.size() >= most) body_->known.erase(body_->known.begin());
-  body_->known[{view_, what}] = std::move(known);
+  const std::pair<i64, std::string> name{view_, what};
+  if (body_->known.size() >= most && !body_->known.contains(name))
+    body_->known.erase(body_->known.begin());
+  body_->known[name] = std::move(known);
 }
 
 DNDarray DNDarray::resplit(std::optional<i64> axis) const {

@@ -19,15 +19,6 @@ using dist::at;
 
 bool moves(const DNDarray& value) { return value.split() || !value.known(); }
 
-// The value goes where it is needed: all ranks tell, then at most all get it.
-void explain_where_needed(Explanation& e, const DNDarray& value) {
-  if (!moves(value)) return;
-  gather_value(e, value);
-  if (!worth_telling(value)) return;
-  tell_all(e, 1);
-  at_most(e);
-}
-
 // The owners of places ask for rows of the value by the numbers of `entries`; the rows themselves
 // are those of explain_where_needed() at most.
 void explain_straight(Explanation& e, const DNDarray& value, const IndexPlan& plan, i64 entries) {
@@ -39,51 +30,6 @@ void explain_straight(Explanation& e, const DNDarray& value, const IndexPlan& pl
       if (q == r || rows == 0) continue;
       send(e, r, 2, 8 + most_wire_bytes(std::min(entries, rows), rows), true);
     }
-}
-
-// The elements of a mask that interleave: the value is dealt out along them, then each rank gets
-// the numbers of its own.
-void explain_picked(Explanation& e, const DNDarray& value, i64 own) {
-  if (!value.split()) return gather_value(e, value);
-  const int p = value.comm().size();
-  const Spread along{own, Partition::even(value.shape(own), p)};
-  const Spread& to = value.split() == own ? value.spread() : along;
-  const i64 item = size_of(value.dtype());
-  add(e, movement(value.shape(), item, boxes_of(value.shape(), value.spread(), p),
-                  boxes_of(value.shape(), to, p)));
-  const i64 row = value.size() / std::max<i64>(1, value.shape(own)) * item;
-  for (int r = 0; r < p && p > 1; ++r) send(e, r, p - 1, to.part.count(r) * row);
-}
-
-Explanation explain_masked(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked,
-                           const DNDarray& value) {
-  const i64 own = checked.position - (checked.shape.size() - value.ndim());
-  const bool differs = own >= 0 && value.shape(own) != 1;
-  const bool aligned = mask.mask.spread() == Spread{*x.split() - mask.first, x.part()};
-  Explanation e = explain_mask(x, mask, checked, !value.split());
-  if (!differs && picks_nothing(checked)) {
-    e = begin(x);
-    e.route = Route::distributed_mask;
-    e.reason = "no element is written";
-    return e;
-  }
-  if (differs) {
-    at_most(e);
-    if (*x.split() == mask.first)
-      gather_value(e, value);
-    else
-      explain_picked(e, value, own);
-    return e;
-  }
-  if (aligned) {
-    e = begin(x);
-    e.route = Route::distributed_mask;
-    e.reason = "one value for all: each rank writes where its part of the mask is true";
-  } else {
-    at_most(e);
-  }
-  explain_where_needed(e, value);
-  return e;
 }
 
 // A value that moves to where it is written; positions that all ranks know are written once. While
@@ -182,7 +128,7 @@ Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& wid
     IndexPlan plan = checked;
     plan.shape[plan.position] = -1;
     require_fit(given.shape(), plan);
-    e = explain_masked(x, *mask, checked, trimmed(given, plan.shape.size()));
+    e = explain_mask(x, *mask, checked, trimmed(given, plan.shape.size()));
   } else {
     const Foreseen f = foreseen(x, key, true);
     IndexPlan plan = f.key.plan;

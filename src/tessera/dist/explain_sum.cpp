@@ -5,7 +5,7 @@
 
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
-#include "tessera/dist/mask.hpp"
+#include "tessera/dist/mask_known.hpp"
 #include "tessera/dist/value_rows.hpp"
 
 namespace tessera {
@@ -107,7 +107,8 @@ Shape Foreseen::said() const {
 }
 
 void explain_masks(Explanation& e, const Foreseen& f) {
-  for (const DNDarray& mask : f.bits) gather_bits(e, mask);
+  for (const DNDarray& mask : f.bits)
+    if (!known_bits(mask, {})) gather_bits(e, mask);
   for (const DNDarray& mask : f.counted) count_mask(e, mask);
 }
 
@@ -121,41 +122,6 @@ void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k
     asks = true;
   }
   if (asks && !all_ranges_known(k)) tell_all(e, 1);
-}
-
-Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked,
-                         bool each) {
-  Explanation e = begin(x);
-  const int p = x.comm().size();
-  e.route = Route::distributed_mask;
-  e.shape = checked.shape;
-  e.shape[checked.position] = -1;
-  e.spread = {checked.position, {}};
-  const Spread as{*x.split() - mask.first, x.part()};
-  const bool moved = !(mask.mask.spread() == as);
-  if (moved) {
-    const Movement m =
-        movement(mask.mask.shape(), 1, boxes_of(mask.mask.shape(), mask.mask.spread(), p),
-                 boxes_of(mask.mask.shape(), as, p));
-    e.messages += m.messages;
-    at_most(e);
-    for (int r = 0; r < p; ++r)  // each message is whole bytes
-      send(e, r, 0, m.sent[at(r)] > 0 ? m.sent[at(r)] / 8 + p : 0, true);
-  }
-  i64 rows = 1, row = 1;
-  for (i64 a = mask.first; a < *x.split(); ++a) rows *= x.shape(a);
-  count_rows(e, rows, most_picked(x, mask), each);
-  if (*x.split() == mask.first) {
-    e.reason = moved ? "the mask is dealt out anew, as bits; elements stay where they are"
-                     : "the mask lies as the array does; elements stay where they are";
-    return e;
-  }
-  e.reason = "elements of the ranks interleave: counts by row tell where each goes";
-  if (p == 1) return e;
-  for (i64 a = 0; a < x.ndim(); ++a) row *= a == *x.split() ? 1 : x.shape(a);
-  at_most(e);
-  for (int r = 0; r < p; ++r) send(e, r, p - 1, x.part().count(r) * row * size_of(x.dtype()));
-  return e;
 }
 
 std::vector<i64> entries_by_rank(const NormalKey& k, const RoutePlan& plan) {

@@ -39,10 +39,12 @@ void explain_masks(Explanation& e, const Foreseen& f);
 void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k);
 // The distributed arrays beside the first are dealt out as it is: at most all ranks get them.
 void gather_others(Explanation& e, const DNDarray& x, const NormalKey& k, i64 first);
-// x[mask], a mask that stands alone.
-// `each`: rows are counted one by one (order_of_mask).
+// A mask that stands alone (explain_mask.cpp): x[mask], and x[mask] = value for a trimmed() value.
+Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked);
 Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked,
-                         bool each = false);
+                         const DNDarray& value);
+// A value that goes to the ranks that need it: all tell, then at most all get it.
+void explain_where_needed(Explanation& e, const DNDarray& value);
 
 // Bounds where only the ranks of the entries know what they ask: ids, then rows come back or go
 // with them (per_place bytes). `entries[r]`: no more on rank r.

@@ -101,7 +101,6 @@ bool do_not_broadcast(const IndexError& e) {
 }
 
 // A distributed key remembers all of itself, as it travels, while that is not much.
-constexpr i64 most_remembered = i64{4} << 20;
 std::string whole_within(i64 size) { return cat("whole within ", size); }
 
 // Masks collapse into the last axis; distributed positions keep theirs; those that all ranks know

@@ -9,6 +9,10 @@
 
 namespace tessera {
 
+// All of itself, its bits, its counts: a distributed key remembers them where no rank needs more
+// bytes for it, by sizes that all ranks know, so that all remember the same.
+constexpr i64 most_remembered = i64{4} << 20;
+
 // Adds an item of another key to an Index or DistIndex; false for arrays, which the caller adds.
 template <class Key>
 bool add_plain(Key& key, const Index::Item& item) {

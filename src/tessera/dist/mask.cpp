@@ -8,6 +8,7 @@
 #include "tessera/dist/bool_bits.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
+#include "tessera/dist/mask_known.hpp"
 #include "tessera/dist/parcel.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/dist/value_rows.hpp"
@@ -74,14 +75,12 @@ bool varies(const DNDarray& value, i64 axis, i64 result_ndim) {
 
 }  // namespace
 
-Array in_order(const DNDarray& value, i64 axis, const MaskOrder& order) {
-  const DNDarray dealt = value.resplit(axis);  // along another axis every rank would have a slab
-  const int me = value.comm().rank();
+Array in_order(const DNDarray& dealt, i64 axis, MaskShares shares) {
+  const int me = dealt.comm().rank();
   DistIndex pick;
   for (i64 a = 0; a < axis; ++a) pick.add(Slice{});
   pick.add(dist::stand_in({0}, DType::i64));
   const EntryRows rows(dealt, normalize(dealt, pick));
-  MaskShares shares = shares_of(order, dealt.part(), value.comm());
   Fetch fetch;
   fetch.serve = std::move(shares.places);
   for (std::vector<i64>& theirs : fetch.serve)
@@ -165,15 +164,33 @@ Array relayout_bits(const DNDarray& mask, const Spread& to) {
   return out;
 }
 
+Movement movement_of_bits(const DNDarray& mask, const Spread& to) {
+  const int p = mask.comm().size();
+  const Boxes from = boxes_of(mask.shape(), mask.spread(), p), into = boxes_of(mask.shape(), to, p);
+  Movement m;
+  m.sent.resize(at(p));
+  for (int r = 0; r < p; ++r)
+    for (int q = 0; q < p; ++q) {
+      const Piece piece = piece_of(mask.shape(), from[at(r)], into[at(q)]);
+      if (q == r || piece.empty()) continue;
+      ++m.messages;
+      m.sent[at(r)] += (count_of(piece.size) + 7) / 8;
+    }
+  m.bytes = std::accumulate(m.sent.begin(), m.sent.end(), i64{0});
+  return m;
+}
+
 DistIndex with_whole_masks(const DistIndex& key, const LooseMasks& masks) {
   if (masks.bits.empty()) return key;
   DistIndex whole;
+  std::vector<Array> known;  // all of them before any is told: masks may share what they remember
+  for (const i64 a : masks.bits) known.push_back(known_bits(key.spread()[at(a)], {}));
   std::size_t next = 0;
   for (const Index::Item& item : key.index().items()) {
     if (add_plain(whole, item)) continue;
     const DNDarray& spread = key.spread()[at(item.value)];
     if (next < masks.bits.size() && masks.bits[next] == item.value) {
-      whole.add(relayout_bits(spread, {}));
+      whole.add(known[next] ? known[next] : dealt_bits(spread, {}));
       ++next;
     } else if (spread) {
       whole.add(spread);
@@ -191,22 +208,22 @@ Array aligned(const DNDarray& x, const LoneMask& mask) {
 
 DNDarray read_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
                      const IndexPlan& checked) {
-  const Array local_mask = aligned(x, mask).to(x.device());
+  MaskUse use(x, mask);
+  const Array local_mask = use.bits().to(x.device());
   const Array local = x.resident()[with_arrays(key, std::array<Array, 1>{local_mask})];
   const i64 axis = checked.position;
   const bool in_place = *x.split() == mask.first;
-  const MaskOrder order = in_place
-                              ? order_of_counts(local.shape(axis), most_picked(x, mask), x.comm())
-                              : order_of_mask(x, mask, local_mask);
+  const auto order = use.order(in_place ? std::vector<i64>{local.shape(axis)}
+                                        : picked_by_row(x, mask, local_mask));
   Shape shape = checked.shape;
-  shape[axis] = order.total();
-  if (in_place) return DNDarray(local, shape, {axis, Partition::of(order.counts())}, x.comm());
-  const Partition even = Partition::even(order.total(), x.comm().size());
+  shape[axis] = order->total();
+  if (in_place) return DNDarray(local, shape, {axis, Partition::of(order->counts())}, x.comm());
+  const Partition even = Partition::even(order->total(), x.comm().size());
   Shape to_front{axis}, back;
   for (i64 a = 0; a < local.ndim(); ++a)
     if (a != axis) to_front.push_back(a);
   for (i64 a = 0; a < local.ndim(); ++a) back.push_back(a < axis ? a + 1 : a == axis ? 0 : a);
-  const Array ordered = put_in_order(local.permute(to_front), order, even, x.comm());
+  const Array ordered = put_in_order(local.permute(to_front), *use.rows(order, even), x.comm());
   return DNDarray(ordered.permute(back), shape, {axis, even}, x.comm());
 }
 
@@ -220,7 +237,8 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
   // with the number of elements.
   const bool alike = !varies(value, axis, ndim) && fits(given.shape(), checked.shape);
   if (alike && nothing) return;
-  Array local_mask = aligned(x, mask).to(x.device());
+  MaskUse use(x, mask);
+  Array local_mask = use.bits().to(x.device());
   if (may_share_memory(local_mask, x.resident())) local_mask = local_mask.copy();
   const Index local = with_arrays(key, std::array<Array, 1>{local_mask});
   if (alike) {
@@ -230,24 +248,25 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
     return;
   }
   const bool all = *x.split() != mask.first && !value.split();  // each rank looks up its numbers
-  const MaskOrder order = order_of_mask(x, mask, local_mask, all);
+  const auto order = use.order(picked_by_row(x, mask, local_mask), all);
   IndexPlan plan = checked;
-  plan.shape[axis] = order.total();
+  plan.shape[axis] = order->total();
   if (whole)
-    require<ShapeError>(value.size() == order.total(),
+    require<ShapeError>(value.size() == order->total(),
                         "NumPy boolean array indexing assignment cannot assign ", value.size(),
-                        " input values to the ", order.total(),
+                        " input values to the ", order->total(),
                         " output values where the mask is true");
   require_fit(given.shape(), plan);
-  if (nothing || order.total() == 0) return;
+  if (nothing || order->total() == 0) return;
   const i64 own = axis - (ndim - value.ndim());
   Array mine;
   if (*x.split() == mask.first) {
-    mine = value.spread_as({own, Partition::of(order.counts())}).local();
+    mine = value.spread_as({own, Partition::of(order->counts())}).local();
   } else if (value.split()) {
-    mine = in_order(value, own, order);
+    const DNDarray dealt = value.resplit(own);  // along another axis every rank would have a slab
+    mine = in_order(dealt, own, use.rows(order, dealt.part())->shares());
   } else {
-    mine = take(value.local(), list_of(order.positions(x.comm().rank())).to(x.device()), own);
+    mine = take(value.local(), list_of(order->positions(x.comm().rank())).to(x.device()), own);
   }
   x.resident().assign(local, may_share_memory(mine, x.resident()) ? mine.copy() : mine);
 }

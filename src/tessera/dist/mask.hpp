@@ -5,9 +5,11 @@
 // mask's first, the picked elements of the ranks interleave in NumPy's order: the ranks tell each
 // other how many each has in the rows of what stands before the split axis, from which everybody
 // knows where the elements go that it gives or gets.
-//   MaskOrder order = order_of_mask(x, mask, local);   order.total()
+//   MaskOrder order = order_of_rows(picked_by_row(x, mask, local), widest, group, comm);
+//   order.total();   // elements of x[mask]
 
 #include "tessera/dist/index_normal.hpp"
+#include "tessera/dist/relayout.hpp"
 
 namespace tessera {
 
@@ -27,28 +29,17 @@ struct MaskOrder {
 // the rows of its own part of the result only, and where the parts of others begin. By sizes alone.
 TESSERA_API i64 rows_together(i64 rows, i64 widest, int ranks);
 TESSERA_API i64 bytes_of_counts(i64 rows, i64 widest);  // so many numbers of 0 ... widest, packed
-// Of a mask over axes of x that is dealt out as x is (`local`, this rank's part): its rows are what
-// stands before x's split. `each`: rows one by one.
+// How many elements a rank picks in each row of a mask that is dealt out as x is (`local`, its
+// part): the rows are what stands before x's split.
+i64 rows_of_mask(const DNDarray& x, const LoneMask& mask);
+std::vector<i64> picked_by_row(const DNDarray& x, const LoneMask& mask, const Array& local);
+// From what each rank picks itself, counted in groups of rows (collective).
+MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Communicator& comm);
+// Of a mask that is dealt out as x is; `each`: rows one by one (collective).
 MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local,
                         bool each = false);
-// Of a mask whose first axis is x's split, of which this rank picks so many.
+// Of a mask whose first axis is x's split, of which this rank picks so many (collective).
 MaskOrder order_of_counts(i64 picked, i64 widest, const Communicator& comm);
-
-// The elements of a result that is dealt out by some partition.
-struct MaskShares {
-  std::vector<i64> cuts;  // [cuts[r], cuts[r + 1]) of this rank's elements are in rank r's part
-  std::vector<std::vector<i64>> places;  // by rank: its elements in this rank's part, ascending
-};
-MaskShares shares_of(const MaskOrder& order, const Partition& to, const Communicator& comm);
-
-// Elements in NumPy's order, dealt out by `to`: `mine` has this rank's elements along its first
-// axis.
-Array put_in_order(const Array& mine, const MaskOrder& order, const Partition& to,
-                   const Communicator& comm);
-
-// What of an array that differs along `axis`, its elements there in NumPy's order, goes to this
-// rank's picked elements: everybody knows who needs which.
-Array in_order(const DNDarray& value, i64 axis, const MaskOrder& order);
 
 // Of one row, no rank picks more.
 i64 most_picked(const DNDarray& x, const LoneMask& mask);
@@ -61,11 +52,13 @@ struct LooseMasks {
   std::vector<i64> counted;  // they become distributed positions where they do not stand alone
 };
 LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes = false);
+// Those that all ranks get as arrays of every rank; a mask remembers that (mask_known.hpp).
 DistIndex with_whole_masks(const DistIndex& key, const LooseMasks& masks);
-// This rank's part of a mask, dealt out as x is.
+// This rank's part of a mask, dealt out as x is, without remembering it (collective).
 Array aligned(const DNDarray& x, const LoneMask& mask);
 // A boolean array in another spread: an eighth of a byte for each element that travels.
 Array relayout_bits(const DNDarray& mask, const Spread& to);
+Movement movement_of_bits(const DNDarray& mask, const Spread& to);  // what that sends
 
 DNDarray read_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
                      const IndexPlan& checked);

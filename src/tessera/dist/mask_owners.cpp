@@ -6,6 +6,7 @@
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/entries.hpp"
 #include "tessera/dist/index_route.hpp"
+#include "tessera/dist/mask_rows.hpp"
 #include "tessera/dist/nonzero.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -93,7 +94,10 @@ std::vector<i64> by_rank(const MaskOrder& order) {
 DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order) {
   const Communicator& comm = a.comm();
   const Spread owned{axis, Partition::of(order.counts())};
-  if (a.split() == axis) return DNDarray(in_order(a, axis, order), a.shape(), owned, comm);
+  if (a.split() == axis) {
+    const MaskRows rows(std::make_shared<const MaskOrder>(order), a.part(), comm);
+    return DNDarray(in_order(a, axis, rows.shares()), a.shape(), owned, comm);
+  }
   const auto taken = [&](const Array& from, const std::vector<i64>& places) {
     return take(from, list_of(places).to(a.device()), axis);
   };

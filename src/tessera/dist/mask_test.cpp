@@ -131,4 +131,72 @@ TEST(DistMask, CountsTravelAboutOnce) {
   });
 }
 
+// Rows that are counted in groups when read, one by one when a whole vector is written: the mask
+// remembers both, and then explain() knows all bytes.
+TEST(DistMask, AMaskRemembersItsCounts) {
+  on_ranks({2, 3, 4, 7}, [](const Communicator& comm) {
+    const auto me = static_cast<std::size_t>(comm.rank());
+    Rng rng(5);
+    const Shape shape{3001, 23};
+    const Array whole = counted(shape), mask = any_mask(rng, shape, 0);
+    const Array v = ops::multiply(whole[Index(mask)], Value(-1));
+    const Array target = whole.copy();
+    target.assign(Index(mask), v);
+    for (const i64 split : {0, 1}) {  // of the mask
+      const DNDarray m = dealt_evenly(mask, split, comm);
+      const DistIndex key{m};
+      const DNDarray dealt = dealt_evenly(v, 0, comm);
+      const DNDarray all = DNDarray::replicated(v.to(test_device()), comm);
+      for (int turn = 0; turn < 3; ++turn) {
+        if (turn == 2) m.touch();
+        const bool known = turn == 1;
+        const DNDarray x = dealt_evenly(whole, 1, comm);
+        const Explanation read = explain(x, key);
+        const Traffic first = comm.traffic();
+        const DNDarray y = x[key];
+        const i64 of_read = comm.traffic().bytes - first.bytes;
+        EXPECT_TRUE(same_bits(y.gathered().to(cpu), whole[Index(mask)])) << turn;
+        EXPECT_EQ(read.index_bytes == 0, known) << read.str();
+        EXPECT_EQ(read.exact, known) << read.str();
+        EXPECT_TRUE(known ? of_read == read.sent[me] : of_read <= read.sent[me]) << read.str();
+        EXPECT_EQ(read.shape[0], known ? y.size() : -1);
+        for (const DNDarray& value : {dealt, all}) {
+          const DNDarray z = dealt_evenly(whole, 1, comm);
+          const Explanation write = explain(z, key, value);
+          const Traffic before = comm.traffic();
+          z.assign(key, value);
+          const i64 bytes = comm.traffic().bytes - before.bytes;
+          EXPECT_TRUE(same_bits(z.gathered().to(cpu), target)) << turn;
+          EXPECT_TRUE(write.exact ? bytes == write.sent[me] : bytes <= write.sent[me])
+              << write.str();
+          if (!known) continue;
+          EXPECT_TRUE(write.exact && write.index_bytes == 0) << write.str();
+          EXPECT_TRUE(value.split() || bytes == 0) << write.str();
+        }
+      }
+    }
+  });
+}
+
+// No more than four mebibytes are remembered, by the number of rows alone.
+TEST(DistMask, TooManyCountsAreToldEachTime) {
+  on_ranks({2, 3}, [](const Communicator& comm) {
+    for (const bool many : {false, true}) {
+      const Shape shape{many ? 1 << 20 : 1 << 15, 3};
+      const Array mask = zeros(shape, DType::b1);
+      mask.host<bool>()[7] = true;
+      const DNDarray x = dealt_evenly(zeros(shape, DType::u8), 1, comm);
+      const DistIndex key{dealt_evenly(mask, 1, comm)};
+      for (int turn = 0; turn < 2; ++turn) {
+        const Explanation e = explain(x, key);
+        EXPECT_EQ(e.index_bytes == 0, !many && turn == 1) << e.str();
+        const Traffic before = comm.traffic();
+        EXPECT_EQ(x[key].size(), 1);
+        EXPECT_LE(comm.traffic().bytes - before.bytes,
+                  e.sent[static_cast<std::size_t>(comm.rank())]);
+      }
+    }
+  });
+}
+
 }  // namespace tessera
