@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ._dtypes import finfo, result_type
@@ -70,8 +71,8 @@ class Composed(Functions[T]):
             return self._home.multiply(a, b)
         if a.shape[-1] != b.shape[-1]:
             raise ValueError(f"inner: shapes {a.shape} and {b.shape} do not end alike")
-        rows = self._home.reshape(a, (-1, a.shape[-1])), self._home.reshape(b, (-1, b.shape[-1]))
-        product = self._home.matmul(rows[0], self._home.transpose(rows[1]))
+        left, right = (self._home.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1])) for x in (a, b))
+        product = self._home.matmul(left, self._home.transpose(right))
         return self._home.reshape(product, (*a.shape[:-1], *b.shape[:-1]))
 
     def kron(self, x1: Any, x2: Any, /) -> T:
@@ -115,6 +116,8 @@ class Composed(Functions[T]):
         [True, False]
         """
         a, b = self._array(a), self._array(b)
+        if b.dtype.kind not in "fc":  # differences of integers wrap around, those of booleans do not exist
+            b = b.astype("float64")
         near = self._home.isfinite(b) & (abs(self._home.subtract(a, b)) <= atol + rtol * abs(b))
         near = near | self._home.equal(a, b)
         return near | (self._home.isnan(a) & self._home.isnan(b)) if equal_nan else near
@@ -222,7 +225,14 @@ class Composed(Functions[T]):
         >>> ts.rot90([[1, 2], [3, 4]]).tolist()
         [[2, 4], [1, 3]]
         """
+        x = self._array(x)
+        if len(axes) != 2:
+            raise ValueError("len(axes) must be 2.")
         first, second = axes
+        if first == second or abs(first - second) == x.ndim:
+            raise ValueError("Axes must be different.")
+        if not all(-x.ndim <= axis < x.ndim for axis in axes):
+            raise ValueError(f"Axes={tuple(axes)} out of range for array of ndim={x.ndim}.")
         if k % 4 == 2:
             return self._home.flip(x, (first, second))
         if k % 4 == 0:

@@ -148,7 +148,7 @@ class NanReductions(Functions[T]):
         >>> ts.nanmedian([7.0, ts.nan, 1.0, 2.0]).item()
         2.0
         """
-        return self.nanquantile(x, 0.5, axis, keepdims)
+        return self._quantiles(self._array(x), 0.5, axis, keepdims)
 
     def nanpercentile(self, x: Any, q: Any, axis: _Axes = None, keepdims: bool = False) -> T:
         """Quantiles of what is not NaN, counted from 0 to 100.
@@ -166,6 +166,17 @@ class NanReductions(Functions[T]):
         >>> ts.nanquantile([0.0, ts.nan, 1.0, 2.0], [0.5, 1.0]).tolist()
         [1.0, 2.0]
         """
+        x = self._array(x)
+        if x.dtype.kind == "c":
+            raise TypeError("a must be an array of real numbers")
+        return self._quantiles(x, q, axis, keepdims)
+
+    def _quantiles(self, x: Any, q: Any, axis: _Axes, keepdims: bool) -> T:
+        """Quantiles of numbers of any kind: medians of complex ones have a meaning."""
+        if not all(0 <= float(share) <= 1 for share in (q if hasattr(q, "__len__") else [q])):
+            raise ValueError("Quantiles must be in the range [0, 1]")
+        if x.size == 0:  # as NumPy, which has no axis for several shares there
+            return self.nanmean(x, axis, keepdims=keepdims)
         if axis is not None and not isinstance(axis, int):
             return self._over(x, q, axis, keepdims)
         known, nan = self._known(x, float("inf"))
@@ -187,11 +198,10 @@ class NanReductions(Functions[T]):
 
     def _over(self, x: Any, q: Any, axes: Sequence[int], keepdims: bool) -> T:
         """Quantiles over several axes, which are made one."""
-        x = self._array(x)
         over = [a % x.ndim for a in axes]
         kept = [a for a in range(x.ndim) if a not in over]
         lines = self._home.transpose(x, kept + over)
-        found: Any = self.nanquantile(self._home.reshape(lines, [*(x.shape[a] for a in kept), -1]), q, -1)
+        found: Any = self._quantiles(self._home.reshape(lines, [*(x.shape[a] for a in kept), -1]), q, -1, False)
         if not keepdims:
             return found
         shape = [1 if a in over else n for a, n in enumerate(x.shape)]
@@ -199,8 +209,6 @@ class NanReductions(Functions[T]):
 
     def _at(self, lines: Any, many: Any, share: float, along: int) -> Any:
         """Numbers at a share of the first ``many`` of sorted lines."""
-        if not 0 <= share <= 1:
-            raise ValueError("Quantiles must be in the range [0, 1]")
         last = self._home.maximum(many - 1, 0)
         place = last * share
         low = self._home.floor(place).astype("int64")

@@ -12,7 +12,7 @@ from . import _tessera as _core
 # Write into an argument: through a gathered copy nothing would arrive.
 _WRITERS = {"copyto", "fill_diagonal", "place", "put_along_axis", "putmask"}
 # How functions of Python say that they do not take an argument; those of C++ mark the error.
-_REFUSALS = ("unexpected keyword argument", "positional argument", "pad: mode is")
+_REFUSALS = ("unexpected keyword argument", "positional argument", "pad: mode is", "pad: expected a number")
 # Speak of NumPy's dtypes, and look at no elements.
 _TYPES = {"can_cast", "common_type", "result_type"}
 # Known without the elements.

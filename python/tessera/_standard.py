@@ -195,7 +195,9 @@ class Standard(Functions[T]):
         >>> ts.vecdot([[1j, 2], [3, 4]], [1j, 1]).tolist()
         [(3+0j), (4+3j)]
         """
-        return self._home.sum(self._home.multiply(self._home.conj(x1), x2), axis=axis)
+        x1 = self._array(x1)
+        products = self._home.multiply(self._home.conj(x1) if x1.dtype.kind == "c" else x1, x2)
+        return self._home.sum(products, axis=axis, dtype=products.dtype)
 
     def tensordot(self, x1: Any, x2: Any, /, axes: Any = 2) -> T:
         """Sums of products over axes of both: the last and first so many, or those of two lists.

@@ -104,6 +104,9 @@ class Transforms(Generic[T]):
         >>> ts.fft.irfftn(ts.fft.rfftn(ts.ones((2, 4)))).tolist()
         [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
         """
+        if s is not None and len(s) > 0 and s[-1] == -1:  # as long as the coefficients, here, too
+            x = x if hasattr(x, "shape") else self._home.array(x)
+            s = [*s[:-1], x.shape[axes[-1] if axes else -1]]
         return self._transform("irfftn", x, s, axes, norm)
 
     def hfft(self, x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> T:

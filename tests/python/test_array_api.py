@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from array_api_calls import CALLS, flat, operands
+from numpy_edges import EDGES, FLAGS
 from support import ALL, FLOATS, check, draw_numbers, on, same_outcome, strided
 
 import tessera as ts
@@ -96,6 +97,16 @@ def test_functions(name, device, rng):
             compare,
             text=False,
         )
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges(name, device):
+    same_outcome(lambda: EDGES[name](ts, lambda x: on(device, x)), lambda: EDGES[name](np, lambda x: x), compare)
+
+
+@pytest.mark.parametrize("expected", [True, False])
+def test_allclose_of_booleans(expected, device):
+    assert ts.allclose(on(device, FLAGS[0]), on(device, FLAGS[not expected])) is expected
 
 
 def with_nans(rng, shape, dtype):

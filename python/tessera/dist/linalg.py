@@ -270,6 +270,7 @@ def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepd
     (5.0, 7.0, 4.0)
     """
     x = x if isinstance(x, DNDarray) else _dist.array(x)
+    x = x if x.dtype.kind in "fc" else x.astype("float64")
     if ord is None:
         return _dist.norm(x, axis, keepdims)
     axes = list(range(x.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
@@ -321,6 +322,11 @@ def _tolerance(a: DNDarray, rtol: float | None) -> float:
     return max(a.shape[-2:]) * finfo(result_type(a.dtype, "float32")).eps if rtol is None else rtol
 
 
+def _largest(s: DNDarray) -> DNDarray:
+    """The largest singular values; zero where there are none."""
+    return s.max(-1, keepdims=True) if s.shape[-1] else s.sum(-1, keepdims=True)
+
+
 def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> DNDarray:
     """The pseudo-inverse; singular values at most ``rtol`` times the largest count as zero.
 
@@ -328,20 +334,22 @@ def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> DN
     [[0.5, 0.0]]
     """
     u, s, vh = svd(a, full_matrices=False)
-    least = s.max(-1, keepdims=True) * _tolerance(u, rcond if rtol is None else rtol)
+    least = _largest(s) * _tolerance(u, rcond if rtol is None else rtol)
     shares = _dist.where(s > least, 1 / _dist.where(s > least, s, 1), 0)
     return (vh.mT.conj() * _dist.expand_dims(shares, -2)) @ u.mT.conj()
 
 
 def matrix_rank(a: Any, *, rtol: float | None = None) -> DNDarray:
-    """The number of singular values above ``rtol`` times the largest.
+    """The number of singular values above ``rtol`` times the largest; 1 for a vector that is not zero.
 
     >>> ts.dist.linalg.matrix_rank(ts.dist.array([[1.0, 2.0], [2.0, 4.0]], split=0)).item()
     1
     """
     a = a if isinstance(a, DNDarray) else _dist.array(a)
+    if a.ndim < 2:
+        return _dist.any(a != 0).astype("int64")
     s = svdvals(a)
-    return (s > s.max(-1, keepdims=True) * _tolerance(a, rtol)).sum(-1)
+    return (s > _largest(s) * _tolerance(a, rtol)).sum(-1)
 
 
 def cond(a: Any, p: Any = None) -> DNDarray:

@@ -13,7 +13,8 @@ import pytest
 from checks import Watch, outcome, settle
 from draw import numbers
 from layouts import WORLD, check, deal, digest, layout_of, tolerance, traffic, uneven
-from support import is_like
+from numpy_edges import EDGES, FLAGS
+from support import is_like, same_outcome
 
 import tessera as ts
 
@@ -349,6 +350,8 @@ def test_numpys_functions_take_distributed_arrays():
     assert np.array_equal(np.concatenate([x, x]), np.concatenate([array, array]))
     assert x.__array_namespace__() is not None
     assert np.array_equal(np.from_dlpack(x.local), x.local.numpy())
+    for values in ((1, 2), [(1, 2), (3, 4)]):  # of numpy.pad alone
+        assert np.array_equal(np.pad(x, 1, constant_values=values), np.pad(array, 1, constant_values=values))
 
 
 def test_printing_shows_numpys_text_on_every_rank_or_one(slate):
@@ -463,3 +466,23 @@ def test_repeats_may_be_distributed(split):
 def test_logaddexp_of_unsigned_integers():
     a, b = np.array([3, 1, 3], "uint16"), np.array([7, 2, 1], "uint16")
     check(ts.dist.logaddexp(deal(a, 0), deal(b, 0)), np.logaddexp(a, b), tol=1e-6)
+
+
+def same_edges(got, expected):
+    got, expected = ([x] if not isinstance(x, (list, tuple)) else x for x in (got, expected))
+    for mine, theirs in zip(got, expected, strict=True):
+        check(mine, theirs, tol=tolerance(np.asarray(theirs).dtype, 1))
+
+
+@pytest.mark.parametrize("split", [None, 0, 1, 2])
+@pytest.mark.parametrize("name", EDGES)
+def test_edges(name, split):
+    def of(array):
+        return deal(array, split if split is None or split < array.ndim else None)
+
+    same_outcome(lambda: EDGES[name](ts.dist, of), lambda: EDGES[name](np, lambda x: x), same_edges)
+
+
+@pytest.mark.parametrize("expected", [True, False])
+def test_allclose_of_booleans(expected):
+    assert ts.dist.allclose(deal(FLAGS[0], 0), deal(FLAGS[not expected], 0)) is expected
