@@ -13,13 +13,13 @@
 namespace tessera {
 namespace {
 
-using Bytes = std::vector<unsigned char>;
-std::size_t at(i64 k) { return static_cast<std::size_t>(k); }
+using Words = std::vector<unsigned char>;
+std::size_t spot(i64 k) { return static_cast<std::size_t>(k); }
 
 // What `from` says to `to` in a round; the length is its own.
-Bytes words(int round, int from, int to, i64 length) {
+Words words(int round, int from, int to, i64 length) {
   std::mt19937 draw(static_cast<unsigned>(round * 10007 + from * 101 + to));
-  Bytes v(at(length));
+  Words v(spot(length));
   for (unsigned char& c : v) c = static_cast<unsigned char>(draw());
   return v;
 }
@@ -29,29 +29,29 @@ class Rounds {
   explicit Rounds(const Communicator& comm) : comm_(comm), p_(comm.size()), me_(comm.rank()) {}
 
   void broadcast(int k, int root, i64 n) {
-    Bytes v = me_ == root ? words(k, root, 0, n) : Bytes(at(n), 0xAA);
+    Words v = me_ == root ? words(k, root, 0, n) : Words(spot(n), 0xAA);
     comm_.broadcast(v.data(), n, root);
     EXPECT_EQ(v, words(k, root, 0, n)) << "round " << k;
   }
   void allgather(int k, i64 n) {
-    Bytes all(at(p_ * n), 0xAA), expected;
+    Words all(spot(p_ * n), 0xAA), expected;
     for (int q = 0; q < p_; ++q) add(expected, words(k, q, 0, n));
     comm_.allgather(words(k, me_, 0, n).data(), n, all.data());
     EXPECT_EQ(all, expected) << "round " << k;
   }
   void shares(int k, i64 n) {  // some ranks have none
     std::vector<i64> lengths;
-    Bytes expected;
+    Words expected;
     for (int q = 0; q < p_; ++q) {
       lengths.push_back((q + k) % 3 == 0 ? 0 : n + q);
       add(expected, words(k, q, 0, lengths.back()));
     }
-    Bytes all(expected.size(), 0xAA);
-    comm_.allgather(words(k, me_, 0, lengths[at(me_)]).data(), lengths, all.data());
+    Words all(expected.size(), 0xAA);
+    comm_.allgather(words(k, me_, 0, lengths[spot(me_)]).data(), lengths, all.data());
     EXPECT_EQ(all, expected) << "round " << k;
   }
   void alltoall(int k, i64 n) {
-    Bytes out, in(at(p_ * n), 0xAA), expected;
+    Words out, in(spot(p_ * n), 0xAA), expected;
     for (int q = 0; q < p_; ++q) {
       add(out, words(k, me_, q, n));
       add(expected, words(k, q, me_, n));
@@ -65,24 +65,24 @@ class Rounds {
     const auto length = [&](int from, int to) {
       return 1 + (from * 7919 + to * 104729 + k * 31) % most;
     };
-    std::vector<Bytes> out(at(p_)), in(at(p_), Bytes(at(most), 0xAA));
+    std::vector<Words> out(spot(p_)), in(spot(p_), Words(spot(most), 0xAA));
     std::vector<Block> sends, receives;
     for (int q = 0; q < p_; ++q) {
-      out[at(q)] = words(k, me_, q, length(me_, q));
-      if (talks(me_, q)) sends.push_back(Block::dense(q, out[at(q)].data(), length(me_, q)));
-      if (talks(q, me_)) receives.push_back(Block::dense(q, in[at(q)].data(), most));
+      out[spot(q)] = words(k, me_, q, length(me_, q));
+      if (talks(me_, q)) sends.push_back(Block::dense(q, out[spot(q)].data(), length(me_, q)));
+      if (talks(q, me_)) receives.push_back(Block::dense(q, in[spot(q)].data(), most));
     }
     const std::vector<i64> lengths = comm_.exchange_short(sends, receives);
     for (std::size_t r = 0; r < receives.size(); ++r) {
       const int q = receives[r].rank;
       ASSERT_EQ(lengths[r], length(q, me_)) << "round " << k;
-      Bytes came(in[at(q)].begin(), in[at(q)].begin() + lengths[r]);
+      Words came(in[spot(q)].begin(), in[spot(q)].begin() + lengths[r]);
       EXPECT_EQ(came, words(k, q, me_, lengths[r])) << "round " << k;
     }
   }
 
  private:
-  static void add(Bytes& to, const Bytes& more) { to.insert(to.end(), more.begin(), more.end()); }
+  static void add(Words& to, const Words& more) { to.insert(to.end(), more.begin(), more.end()); }
   Communicator comm_;
   int p_, me_;
 };

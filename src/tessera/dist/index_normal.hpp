@@ -107,7 +107,7 @@ bool known_whole(const DNDarray& positions, i64 size);
 bool all_ranges_known(const NormalKey& key);
 bool within_ranges(const DNDarray& x, const NormalKey& key);
 
-bool ascending(std::span<const i64> positions);  // equal ones may follow each other
+bool ascending(std::span<const i64> positions);  // from 0 on; equal ones may follow each other
 // Int64, dense, of the host, checked against [-size, size) and counted from the front. IndexError
 // names `axis`.
 Array checked_positions(const Array& positions, i64 axis, i64 size);

@@ -102,6 +102,23 @@ def test_an_error_of_one_rank_is_everybodys_and_the_group_lives(slate):
     check(x[deal(np.array([39, 0, 7]), 0)], [39, 0, 7], 0)
 
 
+@pytest.mark.parametrize("at", [0, 1, 1022, 1023, 1024, 2998, 2999])
+@pytest.mark.parametrize("odd", [-(2**63), 2**63 - 1, -3001, 3000, -3000, -1, 0, 2999])
+def test_one_position_out_of_order_or_bounds(at, odd):
+    """Among ascending ones, wherever it stands: NumPy's result, or its error."""
+    numbers = np.arange(3000.0)
+    key = np.arange(3000)
+    key[at] = odd
+    kind, *expected = outcome(lambda: numbers[key])
+    for array in (deal(numbers, 0), ts.array(numbers)):
+        got = outcome(lambda array=array: array[key].numpy())
+        assert got[0] == kind
+        if kind == "value":
+            np.testing.assert_array_equal(got[1], expected[0])
+        else:
+            assert issubclass(got[1], IndexError) and got[2] == expected[1]
+
+
 def test_the_same_key_again_sends_no_indices(slate):
     """Also on another array that is dealt out alike, and when assigning."""
     rng = np.random.default_rng(3)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <limits>
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -20,18 +21,32 @@ JointLoop loop_of(const Array& a) {
   return loop;
 }
 
+constexpr i64 largest = std::numeric_limits<i64>::max();
+
+// By sign bits alone, which every vector unit can: v + size is in [0, 2 size), or it or what is
+// left of that range is negative.
+bool any_outside(const i64* line, i64 n, i64 size) {
+  const auto above = static_cast<std::uint64_t>(size);
+  std::uint64_t all = 0;
+  for (i64 i = 0; i < n; ++i) {
+    const std::uint64_t v = static_cast<std::uint64_t>(line[i]) + above;
+    all |= v | (2 * above - 1 - v);
+  }
+  return static_cast<i64>(all) < 0;
+}
+
 bool any_outside(const JointLoop& loop, const i64* data, i64 size) {
   std::atomic<bool> found{false};
   const i64 stride = inner_stride(loop, 0);
   parallel_for(loop.count, 1 << 16, [&](i64 begin, i64 end) {
     joint_runs(loop, begin, end - begin, [&](const i64* at, i64 n) {
       const i64* const line = data + at[0];
-      std::uint64_t bad = 0;  // as wide as the elements: the loop is for vector units
-      if (stride == 1)
-        for (i64 i = 0; i < n; ++i) bad |= static_cast<std::uint64_t>(outside(line[i], size));
+      bool bad = false;
+      if (stride == 1 && size <= largest / 2)
+        bad = any_outside(line, n, size);
       else
-        for (i64 i = 0; i < n; ++i) bad |= outside(line[i * stride], size) ? 1 : 0;
-      if (bad != 0) found.store(true, std::memory_order_relaxed);
+        for (i64 i = 0; i < n; ++i) bad |= outside(line[i * stride], size);
+      if (bad) found.store(true, std::memory_order_relaxed);
     });
   });
   return found;
