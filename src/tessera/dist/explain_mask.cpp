@@ -18,23 +18,6 @@ void deal_bits(Explanation& e, const LoneMask& mask, const MaskUse& use) {
   if (!use.bits_known()) add(e, movement_of_bits(mask.mask, use.as()), true);
 }
 
-// What ranks pick in rows, or in groups of them.
-void count_groups(Explanation& e, const DNDarray& x, const LoneMask& mask, i64 group) {
-  const i64 rows = rows_of_mask(x, mask);
-  tell_all(e, bytes_of_counts((rows + group - 1) / group, most_picked(x, mask) * group));
-}
-
-// Then in those single rows where the part of a rank begins, then each in those of the others'
-// parts.
-void count_rows(Explanation& e, const DNDarray& x, const LoneMask& mask, i64 group) {
-  if (group == 1) return;
-  const int p = x.comm().size();
-  const i64 rows = rows_of_mask(x, mask), widest = most_picked(x, mask);
-  at_most(e);
-  tell_all(e, bytes_of_counts(std::min(rows, (p - 1) * group), widest));
-  for (int r = 0; r < p; ++r) send(e, r, p - 1, bytes_of_counts(rows, widest) + 2 * p, true);
-}
-
 // Elements that change hands: from the ranks that pick them to those in whose part they are, or
 // back.
 void exchange_picked(Explanation& e, const MaskRows& rows, i64 bytes, bool back) {

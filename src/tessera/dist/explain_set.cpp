@@ -96,8 +96,10 @@ void explain_picks(Explanation& e, const DNDarray& x, const DistIndex& key,
   if (!beside) return;
   const PicksDiffer differ = differ_along(*beside, x, key, checked, value);
   tell_all(e, bytes_of_counts(1, beside->mask.mask.size()));
-  if (differ.in_order)
-    count_rows(e, rows_before_split(x, beside->mask), most_picked(x, beside->mask), differ.each);
+  if (!differ.in_order) return;
+  const i64 group = group_of_rows(x, beside->mask, differ.each);
+  count_groups(e, x, beside->mask, group);
+  count_rows(e, x, beside->mask, group);
 }
 
 // An integer or a slice on the split axis.

@@ -76,11 +76,15 @@ void gather_value(Explanation& e, const DNDarray& value) {
   add(e, movement(value.shape(), size_of(value.dtype()), boxes_of_value(value), Boxes(at(p))));
 }
 
-void count_rows(Explanation& e, i64 rows, i64 widest, bool each) {
-  const int p = static_cast<int>(e.sent.size());
-  const i64 group = each ? 1 : rows_together(rows, widest, p);
-  tell_all(e, bytes_of_counts((rows + group - 1) / group, widest * group));
+void count_groups(Explanation& e, const DNDarray& x, const LoneMask& mask, i64 group) {
+  const i64 rows = rows_of_mask(x, mask);
+  tell_all(e, bytes_of_counts((rows + group - 1) / group, most_picked(x, mask) * group));
+}
+
+void count_rows(Explanation& e, const DNDarray& x, const LoneMask& mask, i64 group) {
   if (group == 1) return;
+  const int p = x.comm().size();
+  const i64 rows = rows_of_mask(x, mask), widest = most_picked(x, mask);
   at_most(e);
   tell_all(e, bytes_of_counts(std::min(rows, (p - 1) * group), widest));
   for (int r = 0; r < p; ++r) send(e, r, p - 1, bytes_of_counts(rows, widest) + 2 * p, true);

@@ -30,9 +30,10 @@ struct Foreseen {
   Shape said() const;  // of the result, -1 where a mask decides
 };
 Foreseen foreseen(const DNDarray& x, const DistIndex& key, bool writes = false);
-// What ranks pick in the rows of a mask (shares_of): in groups, then in those rows where the part
-// of a rank begins, then each in those of the others' parts.
-void count_rows(Explanation& e, i64 rows, i64 widest, bool each);
+// What ranks pick in the rows of a mask (MaskRows), in groups of them; then in those rows where the
+// part of a rank begins, then each in those of the others' parts.
+void count_groups(Explanation& e, const DNDarray& x, const LoneMask& mask, i64 group);
+void count_rows(Explanation& e, const DNDarray& x, const LoneMask& mask, i64 group);
 // What becomes of masks before rows move, and of their positions where all ranks may get them.
 void explain_masks(Explanation& e, const Foreseen& f);
 // All ranks get the distributed positions of a key.

@@ -32,6 +32,8 @@ TESSERA_API i64 bytes_of_counts(i64 rows, i64 widest);  // so many numbers of 0 
 // How many elements a rank picks in each row of a mask that is dealt out as x is (`local`, its
 // part): the rows are what stands before x's split.
 i64 rows_of_mask(const DNDarray& x, const LoneMask& mask);
+// Those of them that are counted together; `each`: one by one.
+i64 group_of_rows(const DNDarray& x, const LoneMask& mask, bool each);
 std::vector<i64> picked_by_row(const DNDarray& x, const LoneMask& mask, const Array& local);
 // From what each rank picks itself, counted in groups of rows (collective).
 MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Communicator& comm);

@@ -59,10 +59,7 @@ MaskUse::MaskUse(const DNDarray& x, const LoneMask& mask)
 
 std::string MaskUse::name() const { return "picked, " + text_of(as_); }
 
-i64 MaskUse::group(bool each) const {
-  if (each) return 1;
-  return rows_together(rows_of_mask(x_, mask_), most_picked(x_, mask_), x_.comm().size());
-}
+i64 MaskUse::group(bool each) const { return group_of_rows(x_, mask_, each); }
 
 std::shared_ptr<const MaskOrder> MaskUse::known_order(bool each) const {
   const auto found =

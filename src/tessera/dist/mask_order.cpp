@@ -69,9 +69,8 @@ i64 rows_together(i64 rows, i64 widest, int ranks) {
 }
 
 MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local, bool each) {
-  const i64 widest = most_picked(x, mask);
-  const i64 group = each ? 1 : rows_together(rows_of_mask(x, mask), widest, x.comm().size());
-  return order_of_rows(picked_by_row(x, mask, local), widest, group, x.comm());
+  return order_of_rows(picked_by_row(x, mask, local), most_picked(x, mask),
+                       group_of_rows(x, mask, each), x.comm());
 }
 
 MaskOrder order_of_counts(i64 picked, i64 widest, const Communicator& comm) {
@@ -82,6 +81,10 @@ i64 rows_of_mask(const DNDarray& x, const LoneMask& mask) {
   i64 rows = 1;
   for (i64 a = mask.first; a < *x.split(); ++a) rows *= x.shape(a);
   return rows;
+}
+
+i64 group_of_rows(const DNDarray& x, const LoneMask& mask, bool each) {
+  return each ? 1 : rows_together(rows_of_mask(x, mask), most_picked(x, mask), x.comm().size());
 }
 
 std::vector<i64> picked_by_row(const DNDarray& x, const LoneMask& mask, const Array& local) {

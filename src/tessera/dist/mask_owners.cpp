@@ -60,8 +60,8 @@ class BothWays {
     const Spread& rows = mask.split() == 0 ? mask.spread() : even;
     owners_ = bits_moved(mask, mask.spread(), owned) / 8;
     if (differ.in_order)
-      owners_ += bytes_of_counts(rows_before_split(x, beside.mask), most_picked(x, beside.mask)) *
-                 p * (differ.each ? p - 1 : 1);
+      owners_ += bytes_of_counts(rows_of_mask(x, beside.mask), most_picked(x, beside.mask)) * p *
+                 (differ.each ? p - 1 : 1);
     first_ = bits_moved(mask, mask.spread(), rows) / 8;
     away_ = bits_moved(mask, rows, owned);
     counting_ = p * (p - 1) * bytes_of_counts(1, most_of_a_rank(mask));
@@ -110,12 +110,6 @@ DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order) {
 }
 
 }  // namespace
-
-i64 rows_before_split(const DNDarray& x, const LoneMask& mask) {
-  i64 rows = 1;
-  for (i64 a = mask.first; a < *x.split(); ++a) rows *= x.shape(a);
-  return rows;
-}
 
 std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key) {
   if (!x.distributed() || !key.distributed()) return {};

@@ -24,7 +24,6 @@ struct PicksDiffer {
 };
 PicksDiffer differ_along(const MaskBeside& beside, const DNDarray& x, const DistIndex& key,
                          const IndexPlan& checked, const DNDarray& value);
-i64 rows_before_split(const DNDarray& x, const LoneMask& mask);
 
 struct MaskPicks {
   MaskBeside beside;
