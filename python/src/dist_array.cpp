@@ -266,7 +266,7 @@ void bind_conversions(nb::class_<DNDarray>& c) {
           "Forgets what the ranks remember of the elements: rows that were read, positions and "
           "masks "
           "that were told. For writes that they cannot know of, such as into ``local``; every rank "
-          "calls it.\n\n"
+          "calls it. Until then all of them go on with what was told.\n\n"
           ">>> m = ts.dist.zeros(3, dtype='bool', split=0); m.local[:] = True; m.touch()\n"
           ">>> ts.dist.arange(3, split=0)[m].tolist()\n[0, 1, 2]\n")
       .def("__array__", &as_numpy, "dtype"_a = nb::none(), "copy"_a = nb::none(),

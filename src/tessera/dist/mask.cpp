@@ -213,8 +213,9 @@ DNDarray read_masked(const DNDarray& x, const DistIndex& key, const LoneMask& ma
   const Array local = x.resident()[with_arrays(key, std::array<Array, 1>{local_mask})];
   const i64 axis = checked.position;
   const bool in_place = *x.split() == mask.first;
-  const auto order = use.order(in_place ? std::vector<i64>{local.shape(axis)}
-                                        : picked_by_row(x, mask, local_mask));
+  const auto order = use.order([&] {
+    return in_place ? std::vector<i64>{local.shape(axis)} : picked_by_row(x, mask, local_mask);
+  });
   Shape shape = checked.shape;
   shape[axis] = order->total();
   if (in_place) return DNDarray(local, shape, {axis, Partition::of(order->counts())}, x.comm());
@@ -248,7 +249,7 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
     return;
   }
   const bool all = *x.split() != mask.first && !value.split();  // each rank looks up its numbers
-  const auto order = use.order(picked_by_row(x, mask, local_mask), all);
+  const auto order = use.order([&] { return picked_by_row(x, mask, local_mask); }, all);
   IndexPlan plan = checked;
   plan.shape[axis] = order->total();
   if (whole)

@@ -2,15 +2,14 @@
 #include "tessera/dist/mask_known.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "tessera/dist/at.hpp"
 
 namespace tessera {
 namespace {
 
-std::string text_of(const Spread& spread) {
-  return spread.split ? cat("axis ", *spread.split, " by ", join(spread.part.starts())) : "whole";
+std::string name_of(const Spread& to) {
+  return to.split ? cat("mask, axis ", *to.split, " by ", join(to.part.starts())) : "mask, whole";
 }
 
 // The bytes of the rank with the most.
@@ -24,40 +23,33 @@ i64 bytes_of_order(const MaskOrder& order) {
   return 8 * (order.rows + std::ssize(order.before) * (std::ssize(order.picked) + 1));
 }
 
-// Writing through `local` is a rank's own affair: no other knows of it, and what all of them
-// remember does not fit any more.
-void require_unwritten(const std::vector<i64>& now, const std::vector<i64>& then, int rank) {
-  const auto sum = [](const std::vector<i64>& v) {
-    return std::accumulate(v.begin(), v.end(), i64{0});
-  };
-  require<ArgumentError>(now == then, "x[mask]: on rank ", rank, " the mask picks ", sum(now),
-                         " elements, and ", sum(then), " in ", now.size(),
-                         " rows as all ranks remember it: it was written to through `local`, after "
-                         "which every rank has to call its touch()");
+bool may_remember(const DNDarray& mask, const Spread& to, const KnownMask& known) {
+  return !mask.comm().alone() && bytes_of_bits(mask, to) <= most_remembered &&
+         known.bytes <= most_remembered;
+}
+void remember_mask(const DNDarray& mask, const Spread& to, const KnownMask& known) {
+  mask.remember(name_of(to), std::make_shared<const KnownMask>(known));
+}
+KnownMask known_mask(const DNDarray& mask, const Spread& to) {
+  const auto known = std::static_pointer_cast<const KnownMask>(mask.recall(name_of(to)));
+  return known ? *known : KnownMask{};
 }
 
 }  // namespace
 
-Array known_bits(const DNDarray& mask, const Spread& to) {
-  const auto known = std::static_pointer_cast<const Array>(mask.recall("bits, " + text_of(to)));
-  return known ? *known : Array();
-}
+Array known_bits(const DNDarray& mask, const Spread& to) { return known_mask(mask, to).bits; }
 
 Array dealt_bits(const DNDarray& mask, const Spread& to) {
-  const Array bits = relayout_bits(mask, to);
-  if (!mask.comm().alone() && bytes_of_bits(mask, to) <= most_remembered)
-    mask.remember("bits, " + text_of(to), std::make_shared<const Array>(bits));
-  return bits;
+  const KnownMask dealt{relayout_bits(mask, to), {}, nullptr};
+  if (may_remember(mask, to, dealt)) remember_mask(mask, to, dealt);
+  return dealt.bits;
 }
 
 MaskUse::MaskUse(const DNDarray& x, const LoneMask& mask)
-    : x_(x), mask_(mask), as_{*x.split() - mask.first, x.part()} {
-  if (!lies_alike()) known_bits_ = known_bits(mask.mask, as_);
-  if (const auto known = mask.mask.recall(name()))
-    known_ = *static_cast<const KnownOrders*>(known.get());
-}
-
-std::string MaskUse::name() const { return "picked, " + text_of(as_); }
+    : x_(x),
+      mask_(mask),
+      as_{*x.split() - mask.first, x.part()},
+      known_(known_mask(mask.mask, as_)) {}
 
 i64 MaskUse::group(bool each) const { return group_of_rows(x_, mask_, each); }
 
@@ -75,19 +67,20 @@ std::shared_ptr<const MaskRows> MaskUse::known_rows(const std::shared_ptr<const 
                                                                                  : nullptr;
 }
 
-Array MaskUse::bits() const {
-  if (lies_alike()) return mask_.mask.resident();
-  return known_bits_ ? known_bits_ : dealt_bits(mask_.mask, as_);
+Array MaskUse::bits() {
+  if (known_.bits) return known_.bits;
+  if (lies_alike()) return mask_.mask.resident();  // kept when it is counted
+  const Array dealt = dealt_bits(mask_.mask, as_);
+  known_.bits = dealt;
+  return dealt;
 }
 
-std::shared_ptr<const MaskOrder> MaskUse::order(std::vector<i64> own, bool each) {
-  if (auto known = known_order(each)) {
-    require_unwritten(own, known->own, x_.comm().rank());
-    return known;
-  }
+std::shared_ptr<const MaskOrder> MaskUse::order(const std::function<std::vector<i64>()>& own,
+                                                bool each) {
+  if (auto known = known_order(each)) return known;
   auto order = std::make_shared<const MaskOrder>(
-      order_of_rows(std::move(own), most_picked(x_, mask_), group(each), x_.comm()));
-  KnownOrders more = known_;
+      order_of_rows(own(), most_picked(x_, mask_), group(each), x_.comm()));
+  KnownMask more = known_;
   more.bytes += bytes_of_order(*order);
   more.orders.push_back(order);
   keep(std::move(more));
@@ -99,17 +92,18 @@ std::shared_ptr<const MaskRows> MaskUse::rows(const std::shared_ptr<const MaskOr
   if (auto known = known_rows(order, to)) return known;
   auto rows = std::make_shared<const MaskRows>(order, to, x_.comm());
   if (known_order(false) != order) return rows;  // was too much to remember
-  KnownOrders more = known_;
+  KnownMask more = known_;
   more.bytes += rows->bytes() - (more.rows ? more.rows->bytes() : 0);
   more.rows = rows;
   keep(std::move(more));
   return rows;
 }
 
-void MaskUse::keep(KnownOrders more) {
-  if (x_.comm().alone() || more.bytes > most_remembered) return;
+void MaskUse::keep(KnownMask more) {
+  if (!may_remember(mask_.mask, as_, more)) return;
+  if (!more.bits) more.bits = mask_.mask.resident().copy();  // it lies alike
   known_ = std::move(more);
-  mask_.mask.remember(name(), std::make_shared<const KnownOrders>(known_));
+  remember_mask(mask_.mask, as_, known_);
 }
 
 }  // namespace tessera

@@ -178,6 +178,42 @@ TEST(DistMask, AMaskRemembersItsCounts) {
   });
 }
 
+// Writing through `local` is a rank's own affair: the others go on with the bits that were counted,
+// and so does that rank, wherever the parts lie, until touch().
+TEST(DistMask, AMaskIsUsedAsItWasCountedUntilTouch) {
+  on_ranks({2, 3, 4}, [](const Communicator& comm) {
+    Rng rng(7);
+    const Shape shape{301, 23};
+    const Array whole = counted(shape), mask = any_mask(rng, shape, 0);
+    const Array other = ops::logical_not(mask);
+    const auto written = [&](const Array& by) {
+      const Array target = whole.copy();
+      target.assign(Index(by), Array::of<double>({-1.0}).astype(whole.dtype()));
+      return target;
+    };
+    for (const i64 split : {0, 1})
+      for (const i64 mask_split : {0, 1}) {
+        const DNDarray m = dealt_evenly(mask, mask_split, comm);
+        const DistIndex key{m};
+        (void)dealt_evenly(whole, split, comm)[key];
+        if (comm.rank() == 1)
+          m.local().assign(Index(ellipsis), dealt_evenly(other, mask_split, comm).local());
+        Array now = mask.copy();
+        for (const bool touched : {false, true}) {
+          if (touched) {
+            m.touch();
+            now = m.gathered().to(cpu);
+            EXPECT_FALSE(same_bits(now, mask));
+          }
+          const DNDarray x = dealt_evenly(whole, split, comm);
+          EXPECT_TRUE(same_bits(x[key].gathered().to(cpu), whole[Index(now)])) << touched;
+          x.assign(key, Array::of<double>({-1.0}).astype(whole.dtype()).to(test_device()));
+          EXPECT_TRUE(same_bits(x.gathered().to(cpu), written(now))) << touched;
+        }
+      }
+  });
+}
+
 // No more than four mebibytes are remembered, by the number of rows alone.
 TEST(DistMask, TooManyCountsAreToldEachTime) {
   on_ranks({2, 3}, [](const Communicator& comm) {

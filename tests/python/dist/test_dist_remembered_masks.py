@@ -3,7 +3,6 @@
 
 import numpy as np
 import pytest
-from checks import outcome
 from layouts import WORLD, Counted, check, deal, uneven
 
 import tessera as ts
@@ -166,13 +165,75 @@ def test_a_large_mask_is_dealt_out_anew_each_time(slate):
             assert (sent.bytes == 0) == (remembered and turn == 1)
 
 
+BEHIND = {
+    "every rank, other counts": (lambda rank: True, np.logical_not),
+    "every rank, the same counts": (lambda rank: True, lambda part: np.roll(part.ravel(), 1).reshape(part.shape)),
+    "one rank, another count": (lambda rank: rank == 0, np.ones_like),
+    "one rank, the same count": (lambda rank: rank == 0, lambda part: np.roll(part.ravel(), 1).reshape(part.shape)),
+}
+
+
+def use_in_every_way(slate, a, make, m, mask, context):
+    """x[m], and x[m] = v for every kind of value: as explain() says, and on every rank as NumPy with `mask`."""
+    picked = a[mask]
+    values = {"read": None, "number": -1.0, "replicated": -picked, "dealt": deal(-picked, 0)}
+    for how, value in values.items():
+        expected = a.copy()
+        expected[mask] = -1.0 if how == "number" else -picked
+        for _ in range(2):
+            x = make()
+            said = x.explain(m) if value is None else x.explain(m, value)
+            with Counted(slate) as sent:
+                if value is None:
+                    y = x[m]
+                else:
+                    x[m] = value
+            if value is None:
+                check(y, picked, 0)
+            else:
+                check(x, expected, x.split)
+            most = (said.messages, said.index_bytes + said.data_bytes)
+            assert (sent.messages, sent.bytes) == most if said.exact else sent.bytes <= most[1], (context, how)
+        assert said.exact and said.index_bytes == 0, f"{context}, {how}: {said}"
+
+
 @alone
-def test_a_mask_written_behind_everybodys_back_is_refused():
-    x, m = deal(np.arange(5 * P), 0), deal(np.zeros(5 * P, bool), 0)
-    check(x[m], np.zeros(0, int), 0)
-    m.local.fill(True)
-    for act in (lambda: x[m], lambda: x.__setitem__(m, np.arange(5 * P))):
-        kind, error, text = outcome(act)
-        assert kind == "error" and issubclass(error, ValueError) and "touch()" in text
-    m.touch()
-    check(x[m], np.arange(5 * P), 0)
+@pytest.mark.parametrize("write", BEHIND)
+@pytest.mark.parametrize("number", range(6))
+def test_a_mask_written_behind_everybodys_back_is_used_as_it_was_until_touch(slate, number, write):
+    """No rank knows what another one wrote: all of them go on with the bits that were counted."""
+    name, shape, split, mask, mask_split, counts = mask_layouts()[number]
+    who, new = BEHIND[write]
+    a = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
+    make = lambda: deal(a, split, counts)
+    for used in ("read", "written"):
+        m = deal(mask, mask_split, counts)
+        if used == "read":
+            make()[m]
+        else:
+            make()[m] = -a[mask]
+        if who(WORLD.rank):
+            m.local[...] = new(m.local.numpy())
+        use_in_every_way(slate, a, make, m, mask, f"{name}, {write}, {used}")
+        m.touch()
+        assert not np.array_equal(m.numpy(), mask)
+        use_in_every_way(slate, a, make, m, m.numpy(), f"{name}, {write}, {used}, touched")
+
+
+@alone
+def test_a_mask_that_is_too_large_to_keep_is_counted_anew(slate):
+    """Four mebibytes of bits are kept at most on one rank, even where only others have so many."""
+    limit = 4 << 20
+    for most, kept in ((limit, True), (limit + 1, False)):
+        counts = (most,) + (10,) * (P - 1)
+        m, x = (ts.dist.zeros(sum(counts), dtype=dtype, split=0).redistribute(counts) for dtype in ("bool", "int8"))
+        assert x[m].shape == (0,)
+        if P - 1 == WORLD.rank:
+            m.local[3] = True
+        said = x.explain(m)
+        with Counted(slate) as sent:
+            y = x[m]
+        assert y.shape == (0 if kept else 1,)
+        assert said.exact and sent.bytes == said.index_bytes and (sent.bytes == 0) == kept
+        m.touch()
+        assert x[m].shape == (1,)
