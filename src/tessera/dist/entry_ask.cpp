@@ -87,12 +87,14 @@ class Question {
   Array ids_;
 };
 
-// What the other ranks want of this one, as they said it, and what it wants itself where that is
-// known as a set.
+// What the other ranks want of this one, as they said it. Where positions were told as a set: what
+// this rank wants itself, and its positions as they were then. They may be written to through
+// `local` since, of which no other rank knows.
 struct Told {
   std::vector<WireForm> forms;
   std::vector<std::vector<std::byte>> bytes;
   IdSet own;
+  Array positions;
 };
 
 using Message = std::vector<std::byte>;
@@ -205,7 +207,7 @@ Told nothing_told(const EntryRows& rows, const NormalKey& key, const Question& q
                                           : !x.comm().first_problem(question.problem()).empty()))
     throw_first_problem(x, key);
   const auto p = at(x.comm().size());
-  return {std::vector<WireForm>(p), std::vector<Message>(p), {}};
+  return {std::vector<WireForm>(p), std::vector<Message>(p), {}, {}};
 }
 
 // `before`: what the same key told owners already.
@@ -276,20 +278,21 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
   const DNDarray& x = rows.array();
   const int p = x.comm().size(), me = x.comm().rank();
   IdSet all(0, x.part().size());
-  bool problem = false;
+  Array mine;
   try {
-    const Array mine =
-        checked_positions(key.spread[0].resident(), key.plan.axes[0], x.part().size());
+    mine = checked_positions(key.spread[0].resident(), key.plan.axes[0], x.part().size());
     for (const i64 id : std::span<const i64>(mine.host<i64>(), at(mine.size()))) all.add(id);
   } catch (const IndexError&) {
-    problem = true;
+    mine = {};
   }
   std::vector<Wire> wires(at(p));
   for (int q = 0; q < p; ++q)
     if (q != me) wires[at(q)] = encode(all.within(x.part().begin(q), x.part().end(q)));
-  Told told = tell(wires, problem, rows, key, speakers(key, key.spread[0].part()),
+  Told told = tell(wires, !mine, rows, key, speakers(key, key.spread[0].part()),
                    [&](const WireForm& form, int) { return form.bytes(rows.radix(me)); });
   told.own = all.within(x.part().begin(me), x.part().end(me));
+  const DType narrow = type_of_positions(x.part().size());
+  told.positions = narrow == mine.dtype() ? mine.copy() : mine.astype(narrow);
   return told;
 }
 
@@ -305,19 +308,21 @@ std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& 
                                         const Partition& part) {
   const DNDarray& x = rows.array();
   const DNDarray* alone = lone_array(key);
-  std::shared_ptr<const void> told;
+  std::shared_ptr<const Told> told;
   if (alone) {
     if (const auto known = alone->recall(asked_of(x)))
       return std::static_pointer_cast<const Fetch>(known);
-    told = alone->recall(told_to(x));
+    told = std::static_pointer_cast<const Told>(alone->recall(told_to(x)));
   }
   const bool together = !alone && all_spread(key);
   if (together)
     if (const auto known = asked_before(x, key))
       return std::static_pointer_cast<const Fetch>(known);
-  const Question question(rows, key, lead_axis, part);
-  auto fetch =
-      std::make_shared<const Fetch>(ask(rows, key, question, static_cast<const Told*>(told.get())));
+  NormalKey as_told = key;
+  if (told)
+    as_told.spread[0] = DNDarray(told->positions, alone->shape(), alone->spread(), alone->comm());
+  const Question question(rows, as_told, lead_axis, part);
+  auto fetch = std::make_shared<const Fetch>(ask(rows, as_told, question, told.get()));
   if (alone) alone->remember(asked_of(x), fetch);
   for (std::size_t a = 0; together && a < key.spread.size(); ++a)
     key.spread[a].remember(asked_together(x, key, a), fetch);

@@ -135,6 +135,35 @@ def test_the_same_key_again_sends_no_indices(slate):
         assert sent.bytes <= data, f"{sent.bytes} bytes, the data alone are {data}"
 
 
+@pytest.mark.skipif(P == 1, reason="one rank tells nobody")
+@pytest.mark.parametrize("writers", ["every rank", "one rank"])
+@pytest.mark.parametrize("used", ["read", "one number", "many numbers"])
+def test_positions_written_behind_everybodys_back_are_used_as_they_were_until_touch(used, writers):
+    """No rank knows what another one wrote: whatever was told, as a set or one by one, all go on with it."""
+    a = np.arange(300.0)
+    indices = np.random.default_rng(12).integers(0, 200, 160)
+    key = deal(indices, 0)
+    if used == "read":
+        deal(a, 0)[key]
+    else:
+        deal(a, 0)[key] = -1.0 if used == "one number" else deal(-a[indices], 0)
+    if writers == "every rank" or WORLD.rank == 0:
+        key.local[...] = 200 + WORLD.rank
+    for touched in (False, True):
+        if touched:
+            key.touch()
+            indices = key.numpy()
+        for value in (None, -1.0, deal(-a[indices], 0)):
+            x = deal(a, 0)
+            if value is None:
+                check(x[key], a[indices], 0)
+                continue
+            x[key] = value
+            expected = a.copy()
+            expected[indices] = -1.0 if isinstance(value, float) else -a[indices]
+            check(x, expected, 0)
+
+
 def test_the_same_keys_of_several_arrays_again_send_no_indices(slate):
     rng = np.random.default_rng(4)
     a, b = rng.normal(size=(90, 7)), rng.normal(size=(90, 7))
