@@ -128,7 +128,7 @@ Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPla
   if (!order) at_most(e);
   if (!in_place && value.split()) {
     explain_picked(e, x, mask, value, own, use, order);
-  } else if (in_place && order && order->total() == value.shape(own)) {
+  } else if (order && order->total() == value.shape(own)) {
     const int p = x.comm().size();
     add(e, movement(value.shape(), size_of(value.dtype()), boxes_of_value(value),
                     boxes_of(value.shape(), {own, Partition::of(order->counts())}, p)));

@@ -5,6 +5,7 @@
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/index_winners.hpp"
 #include "tessera/dist/mask.hpp"
+#include "tessera/dist/mask_owners.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
@@ -123,9 +124,13 @@ Boxes boxes_of_own(const RoutePlan& plan) {
 }
 
 Partition part_of_guide(const NormalKey& key, int ranks) {
-  const DNDarray& guide = key.spread[at(key.guide)];
-  const i64 n = key.plan.lead[key.lands[key.guide]];
-  return guide.shape(*guide.split()) == n ? guide.part() : Partition::even(n, ranks);
+  const i64 axis = key.lands[key.guide], n = key.plan.lead[axis];
+  for (std::size_t a = at(key.guide); a < key.spread.size(); ++a) {
+    const DNDarray& spread = key.spread[a];
+    if (spread && key.lands[static_cast<i64>(a)] == axis && spread.shape(*spread.split()) == n)
+      return spread.part();
+  }
+  return Partition::even(n, ranks);
 }
 
 std::vector<Array> entries_of(const DNDarray& x, const NormalKey& key, i64 lead_axis,
@@ -220,7 +225,9 @@ DNDarray DNDarray::operator[](const DistIndex& key) const {
   const DistIndex near = with_whole_masks(key, loose_masks(*this, key));
   if (const auto mask = lone_mask(*this, near); mask && covers_split(*this, *mask))
     return read_masked(*this, near, *mask, checked);
-  const NormalKey k = routable(*this, normalize(*this, near));
+  const auto positions = owned_positions(*this, near);
+  NormalKey k = routable(*this, normalize(*this, near, positions));
+  k.at_owners = !positions.empty() && keeps_spread(*this, k);
   if (!split()) return from_whole(*this, k);
   const RoutePlan plan = route_of(*this, k);
   switch (plan.route) {

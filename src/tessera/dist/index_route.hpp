@@ -38,7 +38,8 @@ bool keeps_spread(const DNDarray& x, const NormalKey& key);
 // The key with its values checked and distributed arrays only where a route can use them
 // (collective).
 NormalKey routable(const DNDarray& x, NormalKey key);
-// Every rank has the indexed array: how its guide deals out the result.
+// Every rank has the indexed array: how its guide deals out the result, or the first array behind
+// it where the guide repeats along that axis.
 Partition part_of_guide(const NormalKey& key, int ranks);
 // The positions of this rank's entries, dealt out by `part` along an axis of `lead` (collective
 // where arrays are distributed). `problem` is set where this rank had one that is out of bounds.

@@ -9,12 +9,12 @@
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/mask_known.hpp"
+#include "tessera/dist/mask_owners.hpp"
 #include "tessera/dist/parcel.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/dist/value_rows.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/fit.hpp"
-#include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
 namespace tessera {
@@ -248,7 +248,7 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
     if (needs) x.resident().assign(local, may_share_memory(all, x.resident()) ? all.copy() : all);
     return;
   }
-  const bool all = *x.split() != mask.first && !value.split();  // each rank looks up its numbers
+  const bool all = *x.split() != mask.first && !value.split();  // whoever has it looks up places
   const auto order = use.order([&] { return picked_by_row(x, mask, local_mask); }, all);
   IndexPlan plan = checked;
   plan.shape[axis] = order->total();
@@ -267,7 +267,8 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
     const DNDarray dealt = value.resplit(own);  // along another axis every rank would have a slab
     mine = in_order(dealt, own, use.rows(order, dealt.part())->shares());
   } else {
-    mine = take(value.local(), list_of(order->positions(x.comm().rank())).to(x.device()), own);
+    const Spread owned{own, Partition::of(order->counts())};
+    mine = by_owners(value, own, *order).spread_as(owned).local();
   }
   x.resident().assign(local, may_share_memory(mine, x.resident()) ? mine.copy() : mine);
 }

@@ -38,6 +38,11 @@ MaskOrder counted_by_rank(const DNDarray& mask) {
   return order_of_counts(own, most_of_a_rank(mask), mask.comm());
 }
 
+// The mask, dealt out as x is (collective).
+DNDarray as_owners_have(const DNDarray& x, const LoneMask& mask) {
+  return {aligned(x, mask), mask.mask.shape(), as_owned(x, mask), x.comm()};
+}
+
 // Elements that change hands between two spreads of a mask.
 i64 bits_moved(const DNDarray& mask, const Spread& from, const Spread& to) {
   const int p = mask.comm().size();
@@ -90,25 +95,6 @@ std::vector<i64> by_rank(const MaskOrder& order) {
   return all;
 }
 
-// An array whose elements along `axis` are as many as are picked, in the order of the owners.
-DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order) {
-  const Communicator& comm = a.comm();
-  const Spread owned{axis, Partition::of(order.counts())};
-  if (a.split() == axis) {
-    const MaskRows rows(std::make_shared<const MaskOrder>(order), a.part(), comm);
-    return DNDarray(in_order(a, axis, rows.shares()), a.shape(), owned, comm);
-  }
-  const auto taken = [&](const Array& from, const std::vector<i64>& places) {
-    return take(from, list_of(places).to(a.device()), axis);
-  };
-  if (!a.split() && a.known())
-    return DNDarray(taken(a.local(), order.positions(comm.rank())), a.shape(), owned, comm);
-  // Whoever has something of it has it along the whole axis.
-  const Array there = a.resident() ? taken(a.resident(), by_rank(order)) : Array();
-  if (a.split()) return DNDarray(there, a.shape(), a.spread(), comm);
-  return DNDarray::rooted(there, a.shape(), a.dtype(), a.device(), *a.owner(), comm);
-}
-
 }  // namespace
 
 std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key) {
@@ -125,6 +111,31 @@ std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key) {
     return MaskBeside{mask, item.value};
   }
   return {};
+}
+
+std::vector<DNDarray> owned_positions(const DNDarray& x, const DistIndex& key) {
+  const auto beside = mask_beside(x, key);
+  if (!beside || interleaves(x, beside->mask)) return {};
+  const DNDarray owned = as_owners_have(x, beside->mask);
+  return dist::nonzero_by_rank(owned, counted_by_rank(owned).counts());
+}
+
+DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order) {
+  const Communicator& comm = a.comm();
+  const Spread owned{axis, Partition::of(order.counts())};
+  if (a.split() == axis) {
+    const MaskRows rows(std::make_shared<const MaskOrder>(order), a.part(), comm);
+    return DNDarray(in_order(a, axis, rows.shares()), a.shape(), owned, comm);
+  }
+  const auto taken = [&](const Array& from, const std::vector<i64>& places) {
+    return take(from, list_of(places).to(a.device()), axis);
+  };
+  if (!a.split() && a.known())
+    return DNDarray(taken(a.local(), order.positions(comm.rank())), a.shape(), owned, comm);
+  // Whoever has something of it has it along the whole axis.
+  const Array there = a.resident() ? taken(a.resident(), by_rank(order)) : Array();
+  if (a.split()) return DNDarray(there, a.shape(), a.spread(), comm);
+  return DNDarray::rooted(there, a.shape(), a.dtype(), a.device(), *a.owner(), comm);
 }
 
 PicksDiffer differ_along(const MaskBeside& beside, const DNDarray& x, const DistIndex& key,
@@ -159,7 +170,7 @@ std::optional<MaskPicks> picks_beside(const DNDarray& x, const DistIndex& key,
       return picks;
     }
   }
-  const DNDarray owned(aligned(x, mask), mask.mask.shape(), as_owned(x, mask), x.comm());
+  const DNDarray owned = as_owners_have(x, mask);
   if (differ.in_order) picks.order = order_of_mask(x, mask, owned.resident(), differ.each);
   picks.positions = dist::nonzero_by_rank(
       owned, picks.order ? picks.order->counts() : counted_by_rank(owned).counts());

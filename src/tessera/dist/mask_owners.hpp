@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// x[key] = value with a distributed mask on x's split axis beside other index arrays. Each rank
-// lists the elements that it owns itself, one rank's behind the other's, so that no position
-// travels; what differs from one picked element to the next is brought into that order. No two
-// picked elements are the same place, so that their order changes nothing else.
+// A distributed mask on x's split axis beside other index arrays. Each rank lists the elements that
+// it owns itself, one rank's behind the other's, so that no position travels. When reading, where
+// that is NumPy's order; when writing, what differs from one picked element to the next is brought
+// into that order: no two of them are the same place, so that it changes nothing else.
 //   if (auto picks = picks_beside(x, key, checked, value)) follow_picks(*picks, x, k, value);
 
 #include "tessera/dist/mask.hpp"
@@ -16,6 +16,15 @@ struct MaskBeside {
   i64 array = 0;  // its place among the arrays of the key
 };
 std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key);
+
+// x[key]: the positions that the mask picks, by its axes, where their owners list them in NumPy's
+// order; none where there is no such mask, or where the elements of the ranks interleave
+// (collective).
+std::vector<DNDarray> owned_positions(const DNDarray& x, const DistIndex& key);
+
+// An array whose elements along `axis` are as many as are picked, in the order of the owners. It is
+// dealt out as they are, or still lies where it lay (collective).
+DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order);
 
 // What differs from one picked element to the next has to be in the owners' order where that is not
 // NumPy's; `each`: somebody has to know more rows than those of its own part (order_of_mask).

@@ -68,6 +68,50 @@ def test_a_value_does_not_visit_its_key(columns, holder, slate):
     run_case(Case("set", x, Layout(0, all_on(last, x.size)), (at,), True, value, None), slate)
 
 
+def mask_of(rng, shape, share, split, counts):
+    return Operand(rng.random(shape) < share, Layout(split, counts))
+
+
+@pytest.mark.parametrize("share", [0.05, 0.6, 1.0])
+@pytest.mark.parametrize("beside", ["a mask", "positions", "dealt positions"])
+@pytest.mark.parametrize("owners", ["last", "even"])
+def test_owners_list_what_a_mask_picks_when_it_is_read(share, beside, owners, slate):
+    """Seed 41, number 88056 on 2 ranks: elements stay with their owners, only bits and counts of the mask travel."""
+    rng, p = np.random.default_rng(4), WORLD.size
+    x = numbers(rng, (14, 6, 7, 8), "uint16")
+    mask = mask_of(rng, (14, 6, 7), share, 1, even(6, p))
+    whole = Layout(None, (0,) * p)
+    others = {
+        "a mask": Operand(np.arange(8) == 5, whole),
+        "positions": Operand(np.array([[3], [-8]]), whole),
+        "dealt positions": Operand(np.array([[3], [-8]]), Layout(0, even(2, p))),
+    }
+    layout = Layout(0, all_on(p - 1, 14) if owners == "last" else even(14, p))
+    run_case(Case("get", x, layout, (mask, others[beside]), False, None, None), slate)
+
+
+@pytest.mark.parametrize("share", [0.05, 1.0])
+def test_a_mask_deals_out_what_repeats_along_it(share, slate):
+    """Seed 54, number 20188 on 2 ranks: one dealt position stands before the mask, which has as many as are read."""
+    rng, p = np.random.default_rng(5), WORLD.size
+    x = numbers(rng, (4, 7, 7, 3), "bool")
+    first = Operand(np.array([3], "int32"), Layout(0, all_on(0, 1)))
+    mask = mask_of(rng, (7, 7, 3), share, 1, even(7, p))
+    run_case(Case("get", x, Layout(None, (0,) * p), (first, mask), False, None, None), slate)
+
+
+@pytest.mark.parametrize("holder", ["owner", "other"])
+@pytest.mark.parametrize("owners", ["first", "even"])
+def test_a_value_of_one_rank_goes_to_the_owners_of_interleaving_elements(owners, holder, slate):
+    """The holder looks up which elements are whose: nobody gets all of the value."""
+    rng, p = np.random.default_rng(6), WORLD.size
+    x = numbers(rng, (10, 32), "complex64")
+    mask = mask_of(rng, (10, 32), 1.0, 0, all_on(min(1, p - 1), 10))
+    value = Operand(numbers(rng, (1, 320, 1), "complex64"), Layout(0, all_on(0 if holder == "owner" else p - 1, 1)))
+    layout = Layout(1, all_on(0, 32) if owners == "first" else even(32, p))
+    run_case(Case("set", x, layout, (mask, Operand(None)), False, value, None), slate)
+
+
 @pytest.mark.parametrize("rows", ["at one", "dealt"])
 def test_owners_ask_for_rows_of_a_value_that_repeats(rows, slate):
     """Seed 15, number 41946 on 3 ranks: the value repeats along the dealt axis of the key, its rows are in pieces."""
