@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tessera/base/sign_bits.hpp"
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/nonzero.hpp"
 #include "tessera/dist/parcel.hpp"
@@ -320,16 +321,15 @@ NormalKey gathered(const DNDarray& x, const NormalKey& key) {
 }
 
 bool ascending(std::span<const i64> v) {
-  // Looked at in whole blocks, by sign bits alone, which every vector unit can: differences of
-  // numbers that are not negative do not overflow.
-  constexpr std::size_t block = 1024;
-  const auto bits = [&](std::size_t i) { return static_cast<std::uint64_t>(v[i]); };
-  const auto negative = [](std::uint64_t all) { return static_cast<i64>(all) < 0; };
-  for (std::size_t begin = 0; begin + 1 < v.size(); begin += block) {
-    const std::size_t end = std::min(begin + block, v.size() - 1);
-    std::uint64_t all = 0;
-    for (std::size_t i = begin; i < end; ++i) all |= (bits(i + 1) - bits(i)) | bits(i);
-    if (negative(all)) return false;
+  // Looked at in whole blocks: differences of numbers that are not negative do not overflow.
+  constexpr i64 block = 1024;
+  const i64 last = static_cast<i64>(v.size()) - 1;
+  for (i64 begin = 0; begin < last; begin += block) {
+    const i64* const from = v.data() + begin;
+    const auto bits = [&](i64 i) { return static_cast<std::uint64_t>(from[i]); };
+    if (any_negative(std::min(block, last - begin),
+                     [&](i64 i) { return (bits(i + 1) - bits(i)) | bits(i); }))
+      return false;
   }
   return v.empty() || v.back() >= 0;
 }
@@ -338,17 +338,13 @@ Array checked_positions(const Array& positions, i64 axis, i64 size) {
   const Array dense = positions.to(cpu).astype(DType::i64).contiguous();
   const i64* from = dense.host<i64>();
   const i64 n = dense.size();
-  // Both in one pass, without branches, for vector units: [-size, size) is one unsigned range.
   const auto range = static_cast<std::uint64_t>(size);
-  std::uint64_t outside = 0, negative = 0;
-  for (i64 i = 0; i < n; ++i) {
-    const auto v = static_cast<std::uint64_t>(from[i]);
-    outside |= static_cast<std::uint64_t>(v + range >= 2 * range);
-    negative |= v;
-  }
+  const auto bits = [&](i64 i) { return static_cast<std::uint64_t>(from[i]); };
+  if (!any_negative(n, [&](i64 i) { return bits(i) | (range - 1 - bits(i)); })) return dense;
+  std::uint64_t outside = 0;  // without branches: [-size, size) is one unsigned range
+  for (i64 i = 0; i < n; ++i) outside |= static_cast<std::uint64_t>(bits(i) + range >= 2 * range);
   if (outside != 0)  // the first of them is named
     for (i64 i = 0; i < n; ++i) resolve_integer(from[i], axis, size);
-  if (negative >> 63 == 0) return dense;
   const Array out =
       Array(Storage::allocate(cpu, n * 8), Layout::contiguous(dense.shape()), DType::i64);
   i64* to = out.host<i64>();

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <limits>
 
+#include "tessera/base/sign_bits.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/gather/key.hpp"
@@ -23,16 +24,13 @@ JointLoop loop_of(const Array& a) {
 
 constexpr i64 largest = std::numeric_limits<i64>::max();
 
-// By sign bits alone, which every vector unit can: v + size is in [0, 2 size), or it or what is
-// left of that range is negative.
+// v + size is in [0, 2 size), or it or what is left of that range is negative.
 bool any_outside(const i64* line, i64 n, i64 size) {
   const auto above = static_cast<std::uint64_t>(size);
-  std::uint64_t all = 0;
-  for (i64 i = 0; i < n; ++i) {
+  return any_negative(n, [&](i64 i) {
     const std::uint64_t v = static_cast<std::uint64_t>(line[i]) + above;
-    all |= v | (2 * above - 1 - v);
-  }
-  return static_cast<i64>(all) < 0;
+    return v | (2 * above - 1 - v);
+  });
 }
 
 bool any_outside(const JointLoop& loop, const i64* data, i64 size) {
