@@ -7,6 +7,7 @@
 #include "tessera/dist/bool_bits.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/gather/by_bits.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
 namespace tessera {
@@ -83,6 +84,7 @@ void EntryRows::write(std::span<const i64> ids, const Array& rows) const {
 }
 
 void EntryRows::write_all(const IdSet& ids, const Array& row) const {
+  if (assign_by_bits(base_, ids.words(), row)) return;
   const Array mask = empty_dense({ids.last() - ids.first()}, DType::b1);
   dist::bools_of_bits(reinterpret_cast<const std::uint8_t*>(ids.words().data()), mask.size(),
                       mask.host<bool>());

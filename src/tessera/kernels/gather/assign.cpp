@@ -3,6 +3,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/gather/by_bits.hpp"
 #include "tessera/kernels/gather/fit.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/gather/key.hpp"
@@ -148,6 +149,15 @@ void assign(const Array& x, const Index& key, const Value& v) {
     return x.view(plan_key(x, key).view).fill(v);
   }
   store(x, key, full({}, v, x.dtype(), x.device()), ScatterOp::assign);
+}
+
+bool assign_by_bits(const Array& x, std::span<const std::uint64_t> bits, const Array& value) {
+  if (!on_host(x) || !on_host(value) || x.ndim() != 1 || !x.layout().dense() || value.size() != 1)
+    return false;
+  require_writable(x);
+  const Array one = value.astype(x.dtype());
+  write_by_bits(x, bits, may_share_memory(one, x) ? one.copy() : one);
+  return true;
 }
 
 void add_at(const Array& x, const Index& key, const Array& values) {

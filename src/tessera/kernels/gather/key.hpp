@@ -33,5 +33,7 @@ void check_mask_count(const Array& value, i64 n);
 // One mask of x's shape, on the host. One value goes everywhere, several in order.
 Array read_masked(const Array& x, const Array& mask);
 void write_masked(const Array& x, const Array& mask, const Array& value);
+// One value to those elements of a dense line on the host whose bits are set, 64 in a word.
+void write_by_bits(const Array& x, std::span<const std::uint64_t> bits, const Array& value);
 
 }  // namespace tessera

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // x[mask] and x[mask] = v on the host for a mask of x's shape: one pass to count, one to copy, in
 // chunks whose order is the row-major order of the elements.
-#include <bit>
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 
@@ -14,14 +15,35 @@ namespace {
 
 constexpr i64 chunk = 32768;
 
-// `a` where it is true, else `b`, without a branch.
+// As many elements as a register of every vector unit holds, eight at most.
 template <class T>
-T either(bool truth, T a, T b) {
+constexpr unsigned lanes = static_cast<unsigned>(std::min<std::size_t>(8, 16 / sizeof(T)));
+// By the bits of such: all ones for each that is set.
+template <class T>
+constexpr auto ones_of_bits = [] {
+  std::array<std::array<T, lanes<T>>, 1U << lanes<T>> all{};
+  for (unsigned bits = 0; bits < all.size(); ++bits)
+    for (unsigned k = 0; k < lanes<T>; ++k)
+      all[bits][k] = static_cast<T>(-static_cast<T>(bits >> k & 1));
+  return all;
+}();
+
+// x[k] = one where bit k is set, for eight of them, without a branch on what nobody foresees.
+template <class T>
+void put_eight(T* x, unsigned bits, T one) {
   if constexpr (std::is_unsigned_v<T>) {
-    const T all = static_cast<T>(-static_cast<T>(truth));
-    return static_cast<T>((a & all) | (b & static_cast<T>(~all)));
+    constexpr unsigned step = lanes<T>;
+    for (unsigned at = 0; at < 8; at += step) {
+      const std::array<T, step> ones = ones_of_bits<T>[bits >> at & ((1U << step) - 1)];
+      std::array<T, step> some;
+      std::memcpy(some.data(), x + at, sizeof some);
+      for (unsigned k = 0; k < step; ++k)
+        some[k] = static_cast<T>((one & ones[k]) | (some[k] & static_cast<T>(~ones[k])));
+      std::memcpy(x + at, some.data(), sizeof some);
+    }
   } else {
-    return truth ? a : b;
+    for (unsigned k = 0; k < 8; ++k)
+      if ((bits >> k & 1) != 0) x[k] = one;
   }
 }
 
@@ -44,7 +66,8 @@ class Masked {
         each_line(c, [&](i64, i64 m, i64 length) {
           const i64 step = inner_stride(loop_, 1);
           i64 i = 0;
-          for (; step == 1 && i + 8 <= length; i += 8) found += std::popcount(eight(m + i));
+          for (; step == 1 && i + 8 <= length; i += 8)
+            found += static_cast<i64>(eight(m + i) * 0x0101010101010101U >> 56);
           for (; i < length; ++i) found += mask_[m + i * step];
         });
         before_[static_cast<std::size_t>(c + 1)] = found;
@@ -95,9 +118,11 @@ class Masked {
         each_line(c, [&](i64 at, i64 m, i64 length) {
           i64 i = 0;
           for (; step == 0 && ms == 1 && xs == 1 && i + 8 <= length; i += 8) {
-            if (eight(m + i) == 0) continue;
-            const T one = *from;
-            for (i64 k = i; k < i + 8; ++k) x[at + k] = either(mask_[m + k], one, x[at + k]);
+            const std::uint64_t truths = eight(m + i);
+            // Each byte's one goes to its place in the highest byte.
+            if (truths != 0)
+              put_eight(x + at + i, static_cast<unsigned>(truths * 0x0102040810204080U >> 56),
+                        *from);
           }
           for (; i < length; ++i)
             if (mask_[m + i * ms]) x[at + i * xs] = from[number++ * step];
@@ -126,7 +151,35 @@ class Masked {
   std::vector<i64> before_;
 };
 
+// Bits of `words`, one for each of n elements.
+template <class T>
+void put_by_bits(T* x, i64 n, const std::uint64_t* words, T one) {
+  for (i64 i = 0; i < n; i += 64, ++words) {
+    std::uint64_t bits = *words;
+    if (bits == 0) continue;
+    const i64 end = std::min(i + 64, n);
+    i64 k = i;
+    for (; k + 8 <= end; k += 8, bits >>= 8)
+      put_eight(x + k, static_cast<unsigned>(bits & 255), one);
+    for (; k < end; ++k, bits >>= 1)
+      if ((bits & 1) != 0) x[k] = one;
+  }
+}
+
 }  // namespace
+
+void write_by_bits(const Array& x, std::span<const std::uint64_t> bits, const Array& value) {
+  x.storage().wait();
+  value.storage().wait();
+  with_size(size_of(x.dtype()), [&]<class T>() {
+    T* to = static_cast<T*>(x.data());
+    const T one = *static_cast<const T*>(value.data());
+    parallel_for((x.size() + chunk - 1) / chunk, 1, [&](i64 begin, i64 end) {
+      const i64 first = begin * chunk, last = std::min(end * chunk, x.size());
+      put_by_bits(to + first, last - first, bits.data() + first / 64, one);
+    });
+  });
+}
 
 Array read_masked(const Array& x, const Array& mask) {
   Masked pairs(x, mask);
