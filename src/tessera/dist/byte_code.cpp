@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tessera/dist/at.hpp"
-#include "tessera/dist/bit_writer.hpp"
 
 namespace tessera::dist {
 namespace {
@@ -82,15 +81,17 @@ ByteCode::ByteCode(int number) {
     const unsigned word = reversed(next++, length);
     codes_[byte] = {static_cast<std::uint16_t>(word), lengths[byte]};
     for (unsigned more = word; more < symbols_.size(); more += 1U << length)
-      symbols_[more] = {{byte, 0}, lengths[byte], static_cast<std::uint8_t>(1 << 4 | length)};
+      symbols_[more] = {{byte, 0}, static_cast<std::uint8_t>(1 << 4 | length), lengths[byte]};
   }
   for (unsigned window = 0; window < symbols_.size(); ++window) {
     Symbols& s = symbols_[window];
-    const Symbols& next_one = symbols_[window >> s.first_length];
-    const int both = s.first_length + next_one.first_length;
+    const int first = s.count_and_first & 15;
+    const Symbols& next_one = symbols_[window >> first];
+    const int both = first + (next_one.count_and_first & 15);
     if (both > longest) continue;
-    s.bytes[1] = next_one.bytes[0];
-    s.count_and_length = static_cast<std::uint8_t>(2 << 4 | both);
+    s = {{s.bytes[0], next_one.bytes[0]},
+         static_cast<std::uint8_t>(2 << 4 | first),
+         static_cast<std::uint8_t>(both)};
   }
 }
 
@@ -107,56 +108,102 @@ const ByteCode& ByteCode::of(int number) {
   return *codes[at(number)];
 }
 
-i64 ByteCode::bits(std::span<const std::uint8_t> bytes) const {
-  i64 sum = 0;
-  for (const std::uint8_t b : bytes) sum += codes_[b].length;
-  return sum;
-}
-
-void ByteCode::encode(std::span<const std::uint8_t> bytes, std::span<std::uint64_t> words) const {
-  BitWriter out(words.data(), 0);
-  std::size_t k = 0;
-  for (; k + 4 <= bytes.size(); k += 4) {  // at most 48 bits
-    std::uint64_t four = 0;
-    int length = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
-      const Code code = codes_[bytes[k + i]];
-      four |= std::uint64_t{code.word} << length;
-      length += code.length;
-    }
-    out.put(four, length);
-  }
-  for (; k < bytes.size(); ++k) out.put(codes_[bytes[k]].word, codes_[bytes[k]].length);
-  out.flush();
-}
-
-bool ByteCode::decode(std::span<std::uint8_t> bytes, const std::byte* stream, i64 bits) const {
-  constexpr std::uint64_t mask = (std::uint64_t{1} << longest) - 1;
-  const Symbols* const symbols = symbols_.data();
-  const auto n = static_cast<i64>(bytes.size());
-  std::uint8_t* const out = bytes.data();
-  i64 bit = 0, k = 0;
-  const auto at_bit = [&] {
-    std::uint64_t next = 0;
-    std::memcpy(&next, stream + (bit >> 3), sizeof next);
-    return next >> (bit & 7);
+i64 ByteCode::encode(std::span<const std::uint8_t> bytes, std::byte* out) const {
+  static_assert(std::endian::native == std::endian::little);
+  // Bits that are not a whole byte yet; each time all are written, and what is behind them is
+  // written over by the next: no branch on where a word ends.
+  std::uint64_t rest = 0;
+  int fill = 0;
+  std::byte* to = out;
+  const auto put = [&](std::uint64_t word, int length) {  // with those before, at most 55
+    rest |= word << fill;
+    std::memcpy(to, &rest, sizeof rest);
+    fill += length;
+    to += fill >> 3;
+    rest >>= fill & ~7;
+    fill &= 7;
   };
-  while (k + 8 <= n && bit <= bits) {  // four looks at 12 bits lie in eight bytes
-    std::uint64_t next = at_bit();
+  std::size_t k = 0;
+  for (; k + 4 <= bytes.size(); k += 4) {
+    const Code a = codes_[bytes[k]], b = codes_[bytes[k + 1]], c = codes_[bytes[k + 2]],
+               d = codes_[bytes[k + 3]];
+    const int first = a.length + b.length, second = c.length + d.length;
+    const std::uint64_t ab = a.word | std::uint64_t{b.word} << a.length,
+                        cd = c.word | std::uint64_t{d.word} << c.length;
+    put(ab | cd << first, first + second);
+  }
+  for (; k < bytes.size(); ++k) put(codes_[bytes[k]].word, codes_[bytes[k]].length);
+  return (to - out) * 8 + fill;
+}
+
+// A stream and how far it has been read.
+class ByteCode::Reading {
+ public:
+  explicit Reading(const Stream& s)
+      : symbols_(s.code->symbols_.data()),
+        from_(s.from),
+        bits_(s.bits),
+        out_(s.bytes.data()),
+        n_(static_cast<i64>(s.bytes.size())) {}
+
+  // How often four looks are sure to stay within the stream and the bytes.
+  i64 sure() const { return std::min((n_ - k_) / 8, (bits_ - bit_) / (4 * longest)); }
+  void look_four_times() {
+    const Symbols* const symbols = symbols_;  // in registers: bytes may be anybody's
+    std::uint8_t* const out = out_;
+    i64 bit = bit_, k = k_;
+    std::uint64_t next = at_bit(bit);  // four looks at 12 bits lie in eight bytes
     for (int look = 0; look < 4; ++look) {
       const Symbols s = symbols[next & mask];
       std::memcpy(out + k, s.bytes, 2);  // the second is written over where there is none
-      k += s.count_and_length >> 4;
-      next >>= s.count_and_length & 15;
-      bit += s.count_and_length & 15;
+      k += s.count_and_first >> 4;
+      next >>= s.length;
+      bit += s.length;
     }
+    bit_ = bit;
+    k_ = k;
   }
-  for (; k < n && bit <= bits; ++k) {
-    const Symbols s = symbols[at_bit() & mask];
-    out[k] = s.bytes[0];
-    bit += s.first_length;
+  // What is left, one by one; whether that was all.
+  bool ends() {
+    for (; k_ < n_ && bit_ <= bits_; ++k_) {
+      const Symbols s = symbols_[at_bit(bit_) & mask];
+      out_[k_] = s.bytes[0];
+      bit_ += s.count_and_first & 15;
+    }
+    return k_ == n_ && bit_ == bits_;
   }
-  return k == n && bit == bits;
+
+ private:
+  static constexpr std::uint64_t mask = (std::uint64_t{1} << longest) - 1;
+  std::uint64_t at_bit(i64 bit) const {
+    std::uint64_t next = 0;
+    std::memcpy(&next, from_ + (bit >> 3), sizeof next);
+    return next >> (bit & 7);
+  }
+  const Symbols* symbols_;
+  const std::byte* from_;
+  i64 bits_;
+  std::uint8_t* out_;
+  i64 n_, bit_ = 0, k_ = 0;
+};
+
+bool ByteCode::decode(std::span<const Stream> streams) {
+  std::vector<Reading> open(streams.begin(), streams.end());
+  while (!open.empty()) {
+    const auto shortest =
+        std::min_element(open.begin(), open.end(),
+                         [](const Reading& a, const Reading& b) { return a.sure() < b.sure(); });
+    const i64 rounds = shortest->sure();
+    if (rounds <= 0) {
+      if (!shortest->ends()) return false;
+      *shortest = open.back();
+      open.pop_back();
+      continue;
+    }
+    for (i64 round = 0; round < rounds; ++round)
+      for (Reading& r : open) r.look_four_times();
+  }
+  return true;
 }
 
 }  // namespace tessera::dist

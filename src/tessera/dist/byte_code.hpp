@@ -3,7 +3,7 @@
 // Bits that are set at random, eight at a time, as codes whose lengths suit how many are set: about
 // as short as anything can be, and quick, since bytes are looked up. Both sides find the same code
 // by a number.
-//   const ByteCode& code = ByteCode::of(ByteCode::suited(n, bits));   code.encode(bytes, words);
+//   const ByteCode& code = ByteCode::of(ByteCode::suited(n, bits));   i64 b = code.encode(in, out);
 
 #include <array>
 #include <cstdint>
@@ -19,15 +19,25 @@ class TESSERA_API ByteCode {
   static int suited(i64 set, i64 bits);
   static const ByteCode& of(int number);
 
-  i64 bits(std::span<const std::uint8_t> bytes) const;  // of their codes
-  // Into zeroed words, which have room for so many bits.
-  void encode(std::span<const std::uint8_t> bytes, std::span<std::uint64_t> words) const;
+  // Bytes that the codes of so many can need, with what encode() writes behind them.
+  static i64 room(i64 bytes) { return (bytes * longest + 7) / 8 + 8; }
+  // How many bits the codes are; `out` has room().
+  i64 encode(std::span<const std::uint8_t> bytes, std::byte* out) const;
   // As many bytes as there is room for; behind the `bits` of the stream there are 8 bytes more to
-  // be read. False: it was something else than codes of so many.
-  bool decode(std::span<std::uint8_t> bytes, const std::byte* stream, i64 bits) const;
+  // be read.
+  struct Stream {
+    const ByteCode* code;
+    const std::byte* from;
+    i64 bits;
+    std::span<std::uint8_t> bytes;
+  };
+  // All of them at once: each look into a stream waits for the one before it, but not for those
+  // into others. False: one was something else than codes of so many.
+  static bool decode(std::span<const Stream> streams);
 
  private:
   static constexpr int longest = 12;
+  class Reading;
   explicit ByteCode(int number);
 
   struct Code {
@@ -35,11 +45,11 @@ class TESSERA_API ByteCode {
     std::uint8_t length = 0;
   };
   // What the next bits of a stream begin with: one byte and the length of its code, and the next
-  // one where both codes are among them; how many bytes that are, and the bits of both.
+  // one where both codes are among them; how many bytes that are, and the bits of all.
   struct Symbols {
     std::uint8_t bytes[2] = {0, 0};
-    std::uint8_t first_length = 0;
-    std::uint8_t count_and_length = 0;  // count << 4 | length
+    std::uint8_t count_and_first = 0;  // count << 4 | length of the first
+    std::uint8_t length = 0;           // by itself: what the next look waits for
   };
   std::array<Code, 256> codes_;
   std::array<Symbols, 1 << longest> symbols_;

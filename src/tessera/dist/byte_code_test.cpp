@@ -24,13 +24,19 @@ Bytes any_bytes(std::mt19937_64& rng, std::size_t n, int d) {
   return bytes;
 }
 
-std::vector<std::uint64_t> stream_of(const ByteCode& code, const Bytes& bytes) {
-  std::vector<std::uint64_t> words(static_cast<std::size_t>(code.bits(bytes) / 64 + 2));
-  code.encode(bytes, words);
-  return words;
+struct Coded {
+  std::vector<std::byte> stream;  // with eight bytes more
+  i64 bits = 0;
+};
+Coded coded(const ByteCode& code, const Bytes& bytes) {
+  Coded c{std::vector<std::byte>(static_cast<std::size_t>(ByteCode::room(std::ssize(bytes)))), 0};
+  c.bits = code.encode(bytes, c.stream.data());
+  c.stream.resize(static_cast<std::size_t>((c.bits + 7) / 8 + 8));
+  return c;
 }
-bool read(const ByteCode& code, Bytes& bytes, const std::vector<std::uint64_t>& words, i64 bits) {
-  return code.decode(bytes, reinterpret_cast<const std::byte*>(words.data()), bits);
+bool read(const ByteCode& code, Bytes& bytes, const Coded& c, i64 bits) {
+  const ByteCode::Stream stream{&code, c.stream.data(), bits, bytes};
+  return ByteCode::decode({&stream, 1});
 }
 
 double entropy(double part) { return -part * std::log2(part) - (1 - part) * std::log2(1 - part); }
@@ -45,10 +51,34 @@ TEST(ByteCode, EveryCodeGivesBytesBack) {
       for (const int d : {number, 32}) {  // those that it suits, and any
         const Bytes bytes = any_bytes(rng, n, d);
         Bytes back(n, 0xa5);
-        ASSERT_TRUE(read(code, back, stream_of(code, bytes), code.bits(bytes)));
+        const Coded c = coded(code, bytes);
+        ASSERT_TRUE(read(code, back, c, c.bits));
         EXPECT_EQ(back, bytes);
       }
     }
+}
+
+TEST(ByteCode, StreamsAreReadTogether) {
+  std::mt19937_64 rng(4);
+  std::vector<Bytes> bytes, back;
+  std::vector<Coded> all;
+  std::vector<ByteCode::Stream> streams;
+  for (const int n : {400, 0, 3, 1000, 17, 999}) {  // of any lengths, each in a code of its own
+    const int d = 5 + n % 50;
+    bytes.push_back(any_bytes(rng, static_cast<std::size_t>(n), d));
+    back.emplace_back(static_cast<std::size_t>(n), std::uint8_t{0xa5});
+    all.push_back(coded(ByteCode::of(d), bytes.back()));
+    streams.push_back({&ByteCode::of(d), nullptr, all.back().bits, {}});
+  }
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    streams[k].from = all[k].stream.data();
+    streams[k].bytes = back[k];
+  }
+  EXPECT_TRUE(ByteCode::decode(streams));
+  EXPECT_EQ(back, bytes);
+  streams[3].bits -= 1;
+  EXPECT_FALSE(ByteCode::decode(streams));
+  EXPECT_TRUE(ByteCode::decode({}));
 }
 
 TEST(ByteCode, IsNearlyAsShortAsCanBe) {
@@ -56,7 +86,7 @@ TEST(ByteCode, IsNearlyAsShortAsCanBe) {
   for (int d = 6; d <= 58; ++d) {
     const Bytes bytes = any_bytes(rng, 20000, d);
     const double least = 8 * 20000 * entropy(d / 64.0);
-    EXPECT_LT(static_cast<double>(ByteCode::of(d).bits(bytes)), 1.04 * least) << d;
+    EXPECT_LT(static_cast<double>(coded(ByteCode::of(d), bytes).bits), 1.04 * least) << d;
   }
   EXPECT_EQ(ByteCode::suited(1000, 4000), 16);
   EXPECT_EQ(ByteCode::suited(0, 0), 1);
@@ -67,15 +97,15 @@ TEST(ByteCode, OtherStreamsAreRefused) {
   std::mt19937_64 rng(3);
   const ByteCode& code = ByteCode::of(16);
   const Bytes bytes = any_bytes(rng, 100, 16);
-  const std::vector<std::uint64_t> words = stream_of(code, bytes);
-  const i64 bits = code.bits(bytes);
+  const Coded c = coded(code, bytes);
+  const i64 bits = c.bits;
   for (const i64 other : {i64{0}, i64{1}, bits / 2, bits - 1, bits + 1}) {
     Bytes back(100);
-    EXPECT_FALSE(read(code, back, words, other)) << other;
+    EXPECT_FALSE(read(code, back, c, other)) << other;
   }
   for (const std::size_t n : {99, 101}) {
     Bytes back(n);
-    EXPECT_FALSE(read(code, back, words, bits)) << n;
+    EXPECT_FALSE(read(code, back, c, bits)) << n;
   }
 }
 

@@ -84,7 +84,7 @@ Distinct distinct_by_table(std::span<const i64> entries, const Range& r) {
 
 Distinct distinct_by_bits(std::span<const i64> entries, const Range& r) {
   IdSet set(r.first, r.last);
-  for (const i64 id : entries) set.add(id);
+  set.add(entries);
   Distinct d{NumberList(static_cast<std::size_t>(set.size())), NumberList(entries.size())};
   i64* to = d.ids.data();
   set.each([&](i64 id) { *to++ = id; });

@@ -281,7 +281,7 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
   Array mine;
   try {
     mine = checked_positions(key.spread[0].resident(), key.plan.axes[0], x.part().size());
-    for (const i64 id : std::span<const i64>(mine.host<i64>(), at(mine.size()))) all.add(id);
+    all.add({mine.host<i64>(), at(mine.size())});
   } catch (const IndexError&) {
     mine = {};
   }
@@ -343,8 +343,7 @@ std::optional<IdSet> asked_places(const EntryRows& rows, const NormalKey& key) {
     alone->remember(told_to(x), told);
   }
   IdSet places = told->own;
-  for (std::size_t q = 0; q < told->forms.size(); ++q)
-    if (!told->forms[q].empty()) decode_into(places, told->forms[q], told->bytes[q]);
+  decode_into(places, told->forms, told->bytes);
   return places;
 }
 

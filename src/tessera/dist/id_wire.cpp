@@ -188,24 +188,65 @@ Wire encode_scattered(const IdSet& set, i64 n) {
   const int number = ByteCode::suited(n, radix);
   const ByteCode& code = ByteCode::of(number);
   const std::span<const std::uint8_t> bytes = set.bytes();
-  const i64 bits = code.bits(bytes);
-  if (bits >= radix || bits > most_gaps) return wire;
-  std::vector<std::uint64_t> words(at(bits / 64 + 1));
-  code.encode(bytes, words);
+  wire.bytes.resize(at(ByteCode::room(static_cast<i64>(bytes.size()))));
+  const i64 bits = code.encode(bytes, wire.bytes.data());
+  if (bits >= radix || bits > most_gaps) return {};
   wire.form = {WireKind::coded, number, n, bits};
   wire.bytes.resize(at(wire.form.bytes(radix)));
-  copy_bytes(wire.bytes.data(), words.data(), wire.bytes.size());
   return wire;
 }
 
-// Combined with what is in the set.
-void take_scattered(IdSet& set, const WireForm& form, std::span<const std::byte> bytes) {
-  IdSet came(set.first(), set.last());
-  const BitReader stream(bytes);
-  if (!ByteCode::of(form.low).decode(came.bytes(), stream.bytes(), form.high)) refuse();
-  const i64 rest = (set.last() - set.first()) & 63;
-  if (came.size() != form.listed || (rest != 0 && came.words().back() >> rest != 0)) refuse();
-  set.merge(came);
+// Coded sets, read together.
+class Scattered {
+ public:
+  static constexpr std::size_t at_once = 8;  // more of them gain nothing
+  explicit Scattered(IdSet& set) : set_(set) {}
+  void add(const WireForm& form, std::span<const std::byte> bytes) {
+    parts_.push_back({form, IdSet(set_.first(), set_.last()), BitReader(bytes)});
+    if (parts_.size() == at_once) merge();
+  }
+  // Those that are left, with what is in the set.
+  void merge() {
+    std::vector<ByteCode::Stream> streams;
+    streams.reserve(parts_.size());
+    for (Part& p : parts_)
+      streams.push_back({&ByteCode::of(p.form.low), p.bits.bytes(), p.form.high, p.came.bytes()});
+    if (!ByteCode::decode(streams)) refuse();
+    const i64 rest = (set_.last() - set_.first()) & 63;
+    for (const Part& p : parts_) {
+      const bool beyond = rest != 0 && p.came.words().back() >> rest != 0;
+      if (p.came.size() != p.form.listed || beyond) refuse();
+      set_.merge(p.came);
+    }
+    parts_.clear();
+  }
+
+ private:
+  struct Part {
+    WireForm form;
+    IdSet came;
+    BitReader bits;
+  };
+  IdSet& set_;
+  std::vector<Part> parts_;
+};
+
+// Combined with what is in the set: every form but those that are read together.
+void decode_other(IdSet& set, const WireForm& form, std::span<const std::byte> bytes) {
+  const i64 radix = set.last() - set.first();
+  if (form.kind == WireKind::gaps) {
+    const IdSet::Ascending ids(set);
+    each_of_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
+    return;
+  }
+  if (form.kind != WireKind::bits) {
+    for (const i64 id : decode(form, bytes, set.first(), radix)) set.add(id);
+    return;
+  }
+  IdSet other(set.first(), set.last());
+  copy_bytes(other.words().data(), bytes.data(), bytes.size());
+  if (const i64 rest = radix & 63; rest != 0 && other.words().back() >> rest != 0) refuse();
+  set.merge(other);
 }
 
 }  // namespace
@@ -325,7 +366,9 @@ std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, 
     case WireKind::holes: return all_but(take_gaps(form, bytes, base, radix), base, radix);
     case WireKind::coded: {
       IdSet set(base, base + radix);
-      take_scattered(set, form, bytes);
+      Scattered one(set);
+      one.add(form, bytes);
+      one.merge();
       return set.ids();
     }
     case WireKind::numbers: break;
@@ -341,27 +384,18 @@ std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, 
   return numbers;
 }
 
-void decode_into(IdSet& set, const WireForm& form, std::span<const std::byte> bytes) {
-  const i64 radix = set.last() - set.first();
-  if (form.kind == WireKind::gaps) {
-    if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse();
-    const IdSet::Ascending ids(set);
-    each_of_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
-    return;
+void decode_into(IdSet& set, std::span<const WireForm> forms,
+                 std::span<const std::vector<std::byte>> bytes) {
+  Scattered together(set);
+  for (std::size_t q = 0; q < forms.size(); ++q) {
+    if (forms[q].empty()) continue;
+    if (static_cast<i64>(bytes[q].size()) != forms[q].bytes(set.last() - set.first())) refuse();
+    if (forms[q].kind == WireKind::coded)
+      together.add(forms[q], bytes[q]);
+    else
+      decode_other(set, forms[q], bytes[q]);
   }
-  if (form.kind == WireKind::coded) {
-    if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse();
-    return take_scattered(set, form, bytes);
-  }
-  if (form.kind != WireKind::bits) {
-    for (const i64 id : decode(form, bytes, set.first(), radix)) set.add(id);
-    return;
-  }
-  IdSet other(set.first(), set.last());
-  if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse();
-  copy_bytes(other.words().data(), bytes.data(), bytes.size());
-  if (const i64 rest = radix & 63; rest != 0 && other.words().back() >> rest != 0) refuse();
-  set.merge(other);
+  together.merge();
 }
 
 // Problem 1 bit, kind 3; then either the number of what is listed, or low 6, listed 27, high 27.

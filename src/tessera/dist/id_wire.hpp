@@ -54,7 +54,9 @@ TESSERA_API Wire encode(const IdSet& set);
 // Absolute ids again, sorted.
 TESSERA_API std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes,
                                     i64 base, i64 radix);
-TESSERA_API void decode_into(IdSet& set, const WireForm& form, std::span<const std::byte> bytes);
+// Those of several senders, combined with what is in the set.
+TESSERA_API void decode_into(IdSet& set, std::span<const WireForm> forms,
+                             std::span<const std::vector<std::byte>> bytes);
 
 // Announces a wire, and whether the sender has a problem.
 struct TESSERA_API Notice {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -108,13 +109,58 @@ TEST(IdWire, ASetEncodesAndMerges) {
     EXPECT_EQ(decode(Notice::of(wire.form, false).form(), wire.bytes, first, last - first),
               part.ids());
     into.add(first + 17);
-    decode_into(into, wire.form, wire.bytes);
+    decode_into(into, {&wire.form, 1}, {&wire.bytes, 1});
     std::set<i64> expected{first + 17};
     for (const i64 id : ids)
       if (id >= first && id < last) expected.insert(id);
     const std::vector<i64> found = into.ids();
     EXPECT_TRUE(std::equal(found.begin(), found.end(), expected.begin(), expected.end())) << share;
   }
+}
+
+// Of many senders, some of them silent: those that are coded are read together.
+TEST(IdWire, SetsOfManySendersMerge) {
+  Rng rng(6);
+  const i64 first = 77, last = 77 + 5003;
+  for (const int senders : {1, 2, 3, 8, 21}) {
+    std::vector<WireForm> forms;
+    std::vector<std::vector<std::byte>> bytes;
+    std::set<i64> expected{first + 1};
+    for (int q = 0; q < senders; ++q) {
+      IdSet part(first, last);
+      const i64 n =
+          std::array<i64, 5>{0, 3, 700, 1250, 2500}[static_cast<std::size_t>(below(rng, 5))];
+      for (const i64 id : any_ids(rng, first, last - first, n)) {
+        part.add(id);
+        expected.insert(id);
+      }
+      Wire wire = encode(part);
+      EXPECT_EQ(wire.form.kind == WireKind::coded, n == 700 || n == 1250) << n;
+      forms.push_back(wire.form);
+      bytes.push_back(std::move(wire.bytes));
+    }
+    IdSet into(first, last);
+    into.add(first + 1);
+    decode_into(into, forms, bytes);
+    EXPECT_EQ(into.ids(), std::vector<i64>(expected.begin(), expected.end())) << senders;
+    EXPECT_EQ(into.size(), std::ssize(expected));
+    for (std::size_t q = 0; q < forms.size(); ++q) {
+      if (forms[q].kind != WireKind::coded) continue;
+      --forms[q].listed;  // of many, one that is damaged
+      EXPECT_THROW(decode_into(into, forms, bytes), CommError);
+      ++forms[q].listed;
+    }
+  }
+}
+
+TEST(IdWire, RunsAreCountedAcrossWords) {
+  IdSet set(5, 5 + 4000);
+  EXPECT_EQ(set.runs(), 0);
+  for (const auto& [from, to] : std::vector<std::pair<i64, i64>>{
+           {0, 1}, {63, 65}, {127, 128}, {190, 400}, {402, 403}, {3999, 4000}})
+    for (i64 id = from; id < to; ++id) set.add(5 + id);
+  EXPECT_EQ(set.runs(), 6);
+  EXPECT_EQ(set.size(), std::ssize(set.ids()));
 }
 
 TEST(IdWire, ASetThatLiesTogetherIsNotCoded) {
@@ -145,7 +191,7 @@ TEST(IdWire, DamagedBytesAreRefused) {
       ASSERT_TRUE(std::is_sorted(ids.begin(), ids.end(), std::less_equal<>()));
       ASSERT_TRUE(ids.empty() || (ids.front() >= 0 && ids.back() < radix));
       IdSet set(0, radix);
-      decode_into(set, form, bytes);
+      decode_into(set, {&form, 1}, {&bytes, 1});
       ASSERT_EQ(set.ids(), ids);
     } catch (const CommError&) {
       ++refused;
