@@ -111,26 +111,36 @@ void BlockWalk::unpack(const std::byte* from, i64 bytes) {
   move<true>(const_cast<std::byte*>(from), bytes);
 }
 
+Extent extent_of(i64 run, std::span<const BlockWalk::Axis> axes) {
+  Extent extent{0, run};
+  for (const BlockWalk::Axis& axis : axes)
+    (axis.stride < 0 ? extent.low : extent.high) += (axis.count - 1) * axis.stride;
+  return extent;
+}
+
+void copy_bytes(BlockWalk& from, BlockWalk& to, i64 bytes) {
+  if (to.contiguous() && bytes > 0) return from.pack(to.next(bytes).data(), bytes);
+  constexpr i64 long_run = 256;
+  std::array<std::byte, 1 << 14> buffer;
+  while (bytes > 0) {
+    i64 moved = 0;
+    if (from.run() >= long_run) {
+      const std::span<std::byte> piece = from.next(bytes);
+      moved = static_cast<i64>(piece.size());
+      to.unpack(piece.data(), moved);
+    } else {
+      moved = std::min<i64>(bytes, static_cast<i64>(buffer.size()));
+      from.pack(buffer.data(), moved);
+      to.unpack(buffer.data(), moved);
+    }
+    bytes -= moved;
+  }
+}
+
 void copy_block(const Block& from, const Block& to) {
   BlockWalk source(from), target(to);
   assert(source.left() == target.left());
-  if (target.contiguous() && target.left() > 0) {
-    const i64 bytes = source.left();
-    source.pack(target.next(bytes).data(), bytes);
-    return;
-  }
-  constexpr i64 long_run = 256;
-  std::array<std::byte, 1 << 14> buffer;
-  while (source.left() > 0) {
-    if (source.run() >= long_run) {
-      const std::span<std::byte> piece = source.next(source.left());
-      target.unpack(piece.data(), static_cast<i64>(piece.size()));
-    } else {
-      const i64 bytes = std::min<i64>(source.left(), static_cast<i64>(buffer.size()));
-      source.pack(buffer.data(), bytes);
-      target.unpack(buffer.data(), bytes);
-    }
-  }
+  copy_bytes(source, target, source.left());
 }
 
 }  // namespace tessera

@@ -39,6 +39,14 @@ class TESSERA_API BlockWalk {
   SmallVec<Axis, 6> axes_;
 };
 
+// Bytes around the start of a walk in which all of its runs lie, [low, high).
+struct Extent {
+  i64 low, high;
+};
+TESSERA_API Extent extent_of(i64 run, std::span<const BlockWalk::Axis> axes);
+
+// The next bytes of one walk to where the other one stands.
+TESSERA_API void copy_bytes(BlockWalk& from, BlockWalk& to, i64 bytes);
 // Equal bytes on both sides; shapes, strides and item sizes may differ.
 TESSERA_API void copy_block(const Block& from, const Block& to);
 

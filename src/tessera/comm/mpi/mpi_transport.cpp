@@ -43,6 +43,37 @@ std::vector<int> all_of(const World& world) {
   return ranks;
 }
 
+// Some runs to each rank that has given us room, in turn: whoever sends columns reads its rows from
+// end to end so. That needs all of them, and they are waited for, but not for long.
+class Writing {
+ public:
+  explicit Writing(std::deque<Sending>& sendings) : sendings_(sendings) {}
+  bool advance() {
+    const auto writes = [](const Sending& s) { return s.writes(); };
+    if (std::none_of(sendings_.begin(), sendings_.end(), writes)) return false;
+    const auto awaits = [](const Sending& s) { return s.awaits_answer(); };
+    if (!late_ && std::any_of(sendings_.begin(), sendings_.end(), awaits)) {
+      if (since_ == 0) since_ = seconds_now();
+      late_ = seconds_now() - since_ > patience;
+      if (!late_) return false;
+    }
+    i64 done = 0;
+    for (i64 turn = 1; turn > 0 && done < look_bytes; done += turn) {
+      turn = 0;
+      for (Sending& s : sendings_)
+        if (s.writes()) turn += s.write();
+    }
+    return true;
+  }
+
+ private:
+  static constexpr double patience = 2e-3;
+  static constexpr i64 look_bytes = 16 << 20;  // a look at all others costs as much as some runs
+  std::deque<Sending>& sendings_;
+  double since_ = 0;
+  bool late_ = false;
+};
+
 // What a rank says to each other one in a short exchange stands on its board behind a table.
 struct Said {
   i64 offset, bytes;  // offset 0: it did not fit, and comes by a message
@@ -102,9 +133,10 @@ void MpiTransport::exchange(const tessera::Stream* stream, std::span<const Block
       stream ? copy_own_block(rank_, *stream, sends, receives)
              : copy_own_block(rank_, sends, receives);
       Patience patience(world_, members_, operation_);
+      Writing writing(out);
       std::vector<int> open;
       for (;;) {
-        bool moved = false, all = true;
+        bool moved = writing.advance(), all = true;
         open.clear();
         const auto look = [&](auto& transfer) {
           if (!transfer.done()) moved |= transfer.advance();

@@ -13,12 +13,13 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/comm/communicator.hpp"
+#include "tessera/device/storage.hpp"
 
 using namespace tessera;
 
 namespace {
 
-// As the library's own arrays: huge pages, given back to the system at the end.
+// New memory in huge pages, given back to the system at the end.
 struct Room {
   explicit Room(std::size_t count)
       : bytes((count * sizeof(double) + huge - 1) / huge * huge),
@@ -109,15 +110,18 @@ int main(int argc, char** argv) {
   c.high = c.rows / c.p;
   c.wide = c.columns / c.p;
   const auto part = static_cast<std::size_t>(c.high * c.columns);
-  const Room a(part), b(part), t(part);
-  c.by_rows = a.get();
-  c.by_columns = b.get();
+  const auto part_bytes = static_cast<i64>(part * sizeof(double));
+  const Storage rows = Storage::allocate(cpu, part_bytes),
+                columns = Storage::allocate(cpu, part_bytes);
+  const Room t(part);
+  double* const a = c.by_rows = static_cast<double*>(rows.data());
+  double* const b = c.by_columns = static_cast<double*>(columns.data());
   for (std::size_t k = 0; k < part; ++k) {
     a[k] = static_cast<double>(k) + 1e10 * c.me;
     b[k] = t[k] = 0;
   }
   const double ours = seconds(c, [&] { comm.exchange(row_parts(c), column_parts(c)); });
-  const std::vector<double> kept(b.get(), b.get() + part);
+  const std::vector<double> kept(b, b + part);
   const double theirs = seconds(c, [&] {
     move_rows(c, t.get(), false);
     alltoallv(c, t.get(), c.by_columns);
@@ -129,11 +133,11 @@ int main(int argc, char** argv) {
     alltoallv(c, room.get(), c.by_columns);
   });
   say(c, "  with a new buffer", ours, fresh);
-  bool same = std::equal(kept.begin(), kept.end(), b.get());
-  const std::vector<double> before(a.get(), a.get() + part);
-  std::fill(a.get(), a.get() + part, 0);
+  bool same = std::equal(kept.begin(), kept.end(), b);
+  const std::vector<double> before(a, a + part);
+  std::fill(a, a + part, 0);
   const double back = seconds(c, [&] { comm.exchange(column_parts(c), row_parts(c)); });
-  same = same && std::equal(before.begin(), before.end(), a.get());
+  same = same && std::equal(before.begin(), before.end(), a);
   const double their_back = seconds(c, [&] {
     alltoallv(c, c.by_columns, t.get());
     move_rows(c, t.get(), true);

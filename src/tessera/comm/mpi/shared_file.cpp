@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 namespace tessera::mpi {
@@ -22,9 +23,9 @@ int open_shared_file(std::string_view name, pid_t process, i64 file) {
   const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
   char target[64];
   const ssize_t length = readlink(path.c_str(), target, sizeof target);
-  const std::string expected = "/memfd:" + std::string(name);
-  if (length <= 0 ||
-      !std::string_view(target, static_cast<std::size_t>(length)).starts_with(expected))
+  const std::string_view shown(target, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  if (!shown.starts_with("/memfd:" + std::string(name)) &&
+      !shown.starts_with("/" + std::string(name)))
     return -1;
   return open(path.c_str(), O_RDWR | O_CLOEXEC);
 }

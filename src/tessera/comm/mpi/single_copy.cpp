@@ -14,17 +14,34 @@ constexpr i64 shortest_local_run = 512;
 constexpr i64 step_bytes = 8 << 20, room_bytes = 256 << 10;
 constexpr std::size_t most_runs = 512;  // the kernel takes 1024
 
+Offer offer_of(const BlockWalk& walk, i64 process) {
+  Offer offer;
+  offer.bytes = walk.left();
+  offer.process = process;
+  offer.start = walk.start();
+  offer.run = walk.run();
+  offer.strided = !walk.contiguous();
+  for (const BlockWalk::Axis& axis : walk.axes()) offer.axes[offer.ndim++] = axis;
+  return offer;
+}
+
 }  // namespace
 
 Offer Offer::of(const Block& block, i64 process) {
   const BlockWalk walk(block);
+  if (walk.contiguous() || walk.run() >= shortest_remote_run) return offer_of(walk, process);
   Offer offer;
   offer.bytes = walk.left();
-  if (!walk.contiguous() && walk.run() < shortest_remote_run) return offer;
-  offer.process = process;
-  offer.start = walk.start();
-  offer.run = walk.run();
-  for (const BlockWalk::Axis& axis : walk.axes()) offer.axes[offer.ndim++] = axis;
+  return offer;
+}
+
+std::optional<Offer> Offer::shared(const Block& block, i64 process) {
+  const BlockWalk walk(block);
+  const Extent extent = extent_of(walk.run(), walk.axes());
+  const auto pages = SharedPages::own().find(walk.start() + extent.low, extent.high - extent.low);
+  if (!pages) return std::nullopt;
+  Offer offer = offer_of(walk, process);
+  offer.pages = {pages->file, pages->offset - extent.low};
   return offer;
 }
 
@@ -33,6 +50,7 @@ Offer Offer::through(const SlotPlace& place, const Block& block, i64 process) {
   offer.bytes = block.bytes();
   offer.process = process;
   offer.place = place;
+  offer.strided = true;
   return offer;
 }
 

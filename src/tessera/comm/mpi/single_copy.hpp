@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Large blocks between ranks of one machine: the sender tells where its bytes lie, the receiver
-// copies them straight out of the sender's memory with process_vm_readv. Strides of both sides
-// become lists of runs for the kernel; nothing is packed and nothing is copied twice.
+// copies them straight out of the sender's memory: with process_vm_readv, for which strides of both
+// sides become lists of runs for the kernel, or as shared_copy.hpp does. Nothing is packed and
+// nothing is copied twice.
 //   RemoteRead read(offer, block);   while (!read.done()) read.step();
 
 #include <sys/uio.h>
 
+#include <optional>
 #include <vector>
 
 #include "tessera/comm/block.hpp"
 #include "tessera/comm/mpi/slot.hpp"
 #include "tessera/comm/mpi/world.hpp"
+#include "tessera/device/cpu/shared_pages.hpp"
 
 namespace tessera::mpi {
 
@@ -20,14 +23,18 @@ struct Offer {
   static constexpr std::uint64_t word = 0x7465737365726122u;
   std::uint64_t magic = word;
   i64 bytes = 0;
-  i64 process = 0;  // 0: not to be read from memory, the bytes follow as a stream
-  SlotPlace place;  // where it has a file, the bytes come through that slot
+  i64 process = 0;                  // 0: not to be read from memory, the bytes follow as a stream
+  SlotPlace place;                  // where it has a file, the bytes come through that slot
+  SharedPages::Place pages{-1, 0};  // where it has a file, `start` lies there and may be mapped
   std::byte* start = nullptr;
   i64 run = 0, ndim = 0;
+  bool strided = false;
   BlockWalk::Axis axes[max_rank];
 
   // A block whose runs are long enough to be read one by one.
   static Offer of(const Block& block, i64 process);
+  // A block of any runs that lies in pages which the other side may map; else nothing.
+  static std::optional<Offer> shared(const Block& block, i64 process);
   static Offer through(const SlotPlace& place, const Block& block, i64 process);
   i64 wire_bytes() const;
 };

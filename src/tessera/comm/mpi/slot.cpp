@@ -4,16 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <vector>
 
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#endif
-
+#include "tessera/comm/mpi/past_cache.hpp"
 #include "tessera/comm/mpi/shared_file.hpp"
 
 namespace tessera::mpi {
@@ -59,32 +54,6 @@ std::byte* slots_of(pid_t process, i64 file) {
     if (opened >= 0) close(opened);
   }
   return it->second;
-}
-
-constexpr i64 past_cache_bytes = 4 << 20;
-
-// Whole lines are stored without being read before: x86-64 has to be told, others see it.
-void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
-#if defined(__x86_64__)
-  constexpr std::size_t line = 64;
-  std::size_t k = std::min(bytes, -reinterpret_cast<std::uintptr_t>(to) % line);
-  std::memcpy(to, from, k);
-  for (; k + line <= bytes; k += line) {
-    const auto* source = reinterpret_cast<const __m128i*>(from + k);
-    auto* target = reinterpret_cast<__m128i*>(to + k);
-    const __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
-    const __m128i c = _mm_loadu_si128(source + 2), d = _mm_loadu_si128(source + 3);
-    _mm_stream_si128(target, a);
-    _mm_stream_si128(target + 1, b);
-    _mm_stream_si128(target + 2, c);
-    _mm_stream_si128(target + 3, d);
-  }
-  _mm_sfence();
-  to += k;
-  from += k;
-  bytes -= k;
-#endif
-  std::memcpy(to, from, bytes);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace tessera::mpi {
 namespace {
 
 constexpr int data_tag = 1, answer_tag = 2;
-constexpr char taken = 1, as_stream = 2;
+using Word = Answer::Word;
 // Where the way over the sender's memory begins to be the quicker one.
 constexpr i64 offered_bytes = 256 << 10;
 
@@ -96,15 +96,17 @@ Sending::Sending(const Link& link, const Block& block) : link_(link), block_(&bl
     stream_->advance();
     return;
   }
-  if (goes_through_slot(block)) {
+  const std::optional<Offer> shared = Offer::shared(block, getpid());
+  if (!shared && goes_through_slot(block)) {
     writer_.emplace(block);
     if (*writer_)
       writer_->advance();
     else
       writer_.reset();
   }
-  offer_ = std::make_unique<Offer>(writer_ ? Offer::through(writer_->place(), block, getpid())
-                                           : Offer::of(block, getpid()));
+  offer_ = std::make_unique<Offer>(shared    ? *shared
+                                   : writer_ ? Offer::through(writer_->place(), block, getpid())
+                                             : Offer::of(block, getpid()));
   link_.world.call([&] {
     return MPI_Isend(offer_.get(), static_cast<int>(offer_->wire_bytes()), MPI_BYTE, link_.rank,
                      data_tag, link_.comm, &offering_);
@@ -114,24 +116,43 @@ Sending::Sending(const Link& link, const Block& block) : link_(link), block_(&bl
     return;
   }
   link_.world.call([&] {
-    return MPI_Irecv(&answer_, 1, MPI_CHAR, link_.rank, answer_tag, link_.comm, &answering_);
+    return MPI_Irecv(&answer_, sizeof answer_, MPI_BYTE, link_.rank, answer_tag, link_.comm,
+                     &answering_);
   });
 }
 
 bool Sending::advance() {
   if (stream_) {
     const bool moved = stream_->advance();
-    done_ = stream_->done() && link_.world.test(offering_);
+    done_ = stream_->done() && link_.world.test(offering_) && link_.world.test(answering_);
     return moved || done_;
   }
+  if (shared_) return false;  // write() goes on
   if (writer_ && writer_->advance()) return true;
   if (writer_ && writer_->met() && !writer_->done()) return false;  // no word before its end
   if (!link_.world.test(answering_)) return false;
-  if (answer_ == as_stream)
+  if (end_.word == Word::none && answer_.word == Word::write_here) {
+    writer_.reset();
+    shared_.emplace(answer_.room, *block_);
+  } else if (answer_.word == Word::as_stream) {
     stream_.emplace(link_, *block_, Stream::Way::out);
-  else
+  } else {
     done_ = link_.world.test(offering_);
+  }
   return true;
+}
+
+// At the end, or when the room cannot be written to after all, the receiver is told.
+i64 Sending::write() {
+  const auto [bytes, error] = shared_->step();
+  if (error == 0 && !shared_->done()) return bytes;
+  shared_.reset();
+  end_.word = error == 0 ? Word::written : Word::as_stream;
+  link_.world.call([&] {
+    return MPI_Isend(&end_, sizeof end_, MPI_BYTE, link_.rank, data_tag, link_.comm, &answering_);
+  });
+  if (error != 0) stream_.emplace(link_, *block_, Stream::Way::out);
+  return bytes;
 }
 
 void Sending::abandon() {
@@ -163,51 +184,68 @@ void Receiving::open_offer(i64 length) {
                      block_->bytes(), " bytes that are expected");
   if (offer_->process == 0) {
     stream_.emplace(link_, *block_, Stream::Way::in);
+  } else if (const auto room = Room::of(*block_, getpid()); room && offer_->strided) {
+    answer(Word::write_here, *room);
+  } else if (offer_->pages.file >= 0) {
+    shared_.emplace(*offer_, *block_);
   } else if (offer_->place.file < 0) {
     read_.emplace(*offer_, *block_);
   } else {
     reader_.emplace(static_cast<pid_t>(offer_->process), offer_->place, *block_);
-    if (!*reader_) answer(as_stream);
+    if (!*reader_) answer(Word::as_stream);
   }
 }
 
-void Receiving::answer(char word) {
-  answer_ = word;
+void Receiving::answer(Word word, const Room& room) {
+  answer_ = {word, room};
   read_.reset();
+  shared_.reset();
   reader_.reset();
   link_.world.call([&] {
-    return MPI_Isend(&answer_, 1, MPI_CHAR, link_.rank, answer_tag, link_.comm, &answering_);
+    return MPI_Isend(&answer_, sizeof answer_, MPI_BYTE, link_.rank, answer_tag, link_.comm,
+                     &answering_);
   });
-  if (word == as_stream) stream_.emplace(link_, *block_, Stream::Way::in);
+  if (word == Word::as_stream) stream_.emplace(link_, *block_, Stream::Way::in);
+  if (word != Word::write_here) return;
+  link_.world.call([&] {
+    return MPI_Irecv(&end_, sizeof end_, MPI_BYTE, link_.rank, data_tag, link_.comm, &offering_);
+  });
 }
 
 bool Receiving::empty_slot() {
   if (!reader_->advance()) return false;
-  if (reader_->done()) answer(taken);
+  if (reader_->done()) answer(Word::taken);
   return true;
 }
 
 // Copies a part; at the end, or when the memory cannot be read after all, the sender is told.
-bool Receiving::read_on() {
-  const int error = read_->step();
+template <class Read>
+bool Receiving::read_on(Read& read) {
+  const int error = read.step();
   require<CommError>(error != ESRCH, "waited for rank ", link_.rank, " in ", operation_,
                      ": its process ", offer_->process, " has ended");
-  if (error == 0 && !read_->done()) return true;
-  answer(error == 0 ? taken : as_stream);
+  if (error == 0 && !read.done()) return true;
+  answer(error == 0 ? Word::taken : Word::as_stream);
   return true;
 }
 
 bool Receiving::advance() {
-  if (read_) return read_on();
+  if (read_) return read_on(*read_);
+  if (shared_) return read_on(*shared_);
   if (reader_) return empty_slot();
   if (stream_) {
     const bool moved = stream_->advance();
     done_ = stream_->done() && link_.world.test(answering_);
     return moved || done_;
   }
-  if (answer_ == taken) return done_ = link_.world.test(answering_);
+  if (answer_.word == Word::taken || end_.word == Word::written)
+    return done_ = link_.world.test(answering_);
   MPI_Status status;
   if (!link_.world.test(offering_, &status)) return false;
+  if (answer_.word == Word::write_here) {
+    if (end_.word != Word::written) stream_.emplace(link_, *block_, Stream::Way::in);
+    return true;
+  }
   int length = 0;
   MPI_Get_count(&status, MPI_BYTE, &length);
   open_offer(length);
@@ -215,6 +253,8 @@ bool Receiving::advance() {
 }
 
 void Receiving::abandon() {
+  // The sender may still be writing into memory that the caller takes back.
+  if (answer_.word == Word::write_here && end_.word == Word::none) SharedPages::own().withdraw();
   drop(link_.world, offering_, true);
   drop(link_.world, answering_, false);
   if (stream_) stream_->abandon();

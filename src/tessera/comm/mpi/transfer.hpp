@@ -2,16 +2,16 @@
 #pragma once
 // One block on its way to, or from, one rank. advance() does what can be done without waiting and
 // says whether that was anything. Small blocks are one message; large ones are read from the
-// sender's memory where that is allowed, or come through a slot where their runs are short; else
-// they are a stream of pieces, packed where they are strided, two at a time, so that no copy of the
-// data is ever whole.
+// sender's memory where that is allowed, or come through a slot where their runs are short and the
+// memory is not shared; else they are a stream of pieces, packed where they are strided, two at a
+// time, so that no copy of the data is ever whole.
 //   Sending s(link, block);   while (!s.done()) s.advance();
 
 #include <memory>
 #include <optional>
 
 #include "tessera/comm/mpi/scratch.hpp"
-#include "tessera/comm/mpi/single_copy.hpp"
+#include "tessera/comm/mpi/shared_copy.hpp"
 
 namespace tessera::mpi {
 
@@ -52,10 +52,21 @@ class Stream {
   Piece pieces_[most];
 };
 
+// What a receiver says to an offer, and a sender that was given room at its end.
+struct Answer {
+  enum class Word : std::uint8_t { none, taken, as_stream, write_here, written };
+  Word word = Word::none;
+  Room room;
+};
+
 class Sending {
  public:
   Sending(const Link& link, const Block& block);
   bool advance();
+  // Whether the receiver has given us room; write() copies a run or a few and says how many bytes.
+  bool writes() const { return shared_.has_value(); }
+  i64 write();
+  bool awaits_answer() const { return offer_ && !stream_ && answer_.word == Answer::Word::none; }
   bool done() const { return done_; }
   int rank() const { return link_.rank; }
   void abandon();
@@ -65,9 +76,10 @@ class Sending {
   const Block* block_;
   bool done_ = false;
   std::unique_ptr<Offer> offer_;
-  char answer_ = 0;
+  Answer answer_, end_;
   MPI_Request offering_ = MPI_REQUEST_NULL, answering_ = MPI_REQUEST_NULL;
   std::optional<SlotWriter> writer_;
+  std::optional<SharedWrite> shared_;
   std::optional<Stream> stream_;
 };
 
@@ -81,18 +93,20 @@ class Receiving {
 
  private:
   void open_offer(i64 length);
-  bool read_on();
+  template <class Read>
+  bool read_on(Read& read);
   bool empty_slot();
-  void answer(char word);
+  void answer(Answer::Word word, const Room& room = {});
 
   Link link_;
   const Block* block_;
   std::string_view operation_;
   bool done_ = false;
   std::unique_ptr<Offer> offer_;
-  char answer_ = 0;
+  Answer answer_, end_;
   MPI_Request offering_ = MPI_REQUEST_NULL, answering_ = MPI_REQUEST_NULL;
   std::optional<RemoteRead> read_;
+  std::optional<SharedRead> shared_;
   std::optional<SlotReader> reader_;
   std::optional<Stream> stream_;
 };

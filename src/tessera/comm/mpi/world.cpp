@@ -15,6 +15,7 @@
 #include "tessera/base/config.hpp"
 #include "tessera/comm/mpi/watch.hpp"
 #include "tessera/comm/plugin.hpp"
+#include "tessera/device/cpu/shared_pages.hpp"
 
 namespace tessera::mpi {
 namespace {
@@ -130,7 +131,12 @@ void World::probe_memory() {
   std::vector<char> mine(p), theirs(p);
   for (std::size_t q = 0; q < p; ++q) mine[q] = allowed && peers_[q].readable;
   call([&] { return MPI_Alltoall(mine.data(), 1, MPI_BYTE, theirs.data(), 1, MPI_BYTE, notes_); });
-  for (std::size_t q = 0; q < p; ++q) peers_[q].readable = mine[q] != 0 && theirs[q] != 0;
+  i64 readers = 0;
+  for (std::size_t q = 0; q < p; ++q) {
+    peers_[q].readable = mine[q] != 0 && theirs[q] != 0;
+    readers += peers_[q].readable && static_cast<int>(q) != rank_;
+  }
+  if (readers > 0) SharedPages::own().open();  // where that cannot be, arrays are read otherwise
 }
 
 // From now on this process is one of the group, and will say when it leaves it: MPI_Finalize,

@@ -10,6 +10,7 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/base/text_file.hpp"
+#include "tessera/device/cpu/shared_pages.hpp"
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/kernel_tables.hpp"
 #include "tessera/device/threads.hpp"
@@ -17,7 +18,6 @@
 namespace tessera {
 namespace {
 
-constexpr i64 huge_page = i64{2} << 20;
 // Note [reading beyond the end]
 // Some kernels of OpenBLAS load whole vector registers and so read a few bytes behind a matrix
 // (cgemv_n and zgemv_n for Haswell in 0.3.21, and with them the svd of complex matrices). Behind a
@@ -46,6 +46,12 @@ void* map_huge(i64 bytes) {
   madvise(begin + head, static_cast<std::size_t>(bytes),
           MADV_HUGEPAGE);  // advice: no matter if refused
   return begin + head;
+}
+
+// What lies behind a shared block can be read as well.
+void* large_block(i64 bytes) {
+  void* shared = SharedPages::own().take(bytes);
+  return shared ? shared : map_huge(bytes);
 }
 
 std::string cpu_name() {
@@ -84,7 +90,7 @@ void* CpuDevice::allocate(int, i64 bytes) {
   const bool sane = bytes >= 0 && bytes < i64{1} << 62;
   void* p = nullptr;
   if (sane && bytes >= huge_page)
-    p = map_huge(round_up(bytes, huge_page));
+    p = large_block(round_up(bytes, huge_page));
   else if (sane)
     p = std::aligned_alloc(64, static_cast<std::size_t>(round_up(std::max<i64>(bytes, 1), 64) +
                                                         (bytes >= heap_mapping ? heap_tail : 0)));
@@ -93,10 +99,10 @@ void* CpuDevice::allocate(int, i64 bytes) {
 }
 
 void CpuDevice::release(int, void* p, i64 bytes) noexcept {
-  if (bytes >= huge_page)
-    munmap(p, static_cast<std::size_t>(round_up(bytes, huge_page) + readable_tail));
-  else
-    std::free(p);
+  if (bytes < huge_page) return std::free(p);
+  const i64 whole = round_up(bytes, huge_page);
+  if (!SharedPages::own().give(p, whole))
+    munmap(p, static_cast<std::size_t>(whole + readable_tail));
 }
 
 void CpuDevice::launch(int, void*, const Task& task, const Launch& launch) {
