@@ -54,6 +54,7 @@ struct Held {
 
 std::vector<Block> blocks_of(const Held& held, Arrangement arrangement, int p) {
   std::vector<Block> blocks;
+  blocks.reserve(static_cast<std::size_t>(p));
   for (int q = 0; q < p; ++q)
     blocks.push_back(
         {q, reinterpret_cast<std::byte*>(held.data), 8, block_layout(arrangement, p, q)});
@@ -65,7 +66,7 @@ i64& element(const Held& held, const Layout& l, i64 i, i64 j) {
 }
 
 TEST(Ranks, BlocksInSharedMemoryOfAnyLayout) {
-  on_ranks({2, 3}, [](Communicator comm) {
+  on_ranks({2, 3}, [](const Communicator& comm) {
     const int p = comm.size(), me = comm.rank();
     const i64 count = 2 * p * high * wide;
     for (const Arrangement from : arrangements)
@@ -97,7 +98,7 @@ TEST(Ranks, BlocksInSharedMemoryOfAnyLayout) {
 
 // Windows end in the middle of runs, and rooms in the middle of pages.
 TEST(Ranks, BlocksOfManyWindowsInSharedMemory) {
-  on_ranks({2}, [](Communicator comm) {
+  on_ranks({2}, [](const Communicator& comm) {
     const int p = comm.size(), me = comm.rank();
     const i64 rows = 1501, columns = 2003;  // 24 MB a block
     const Storage by_rows = Storage::allocate(cpu, rows * columns * p * 8);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "tessera/device/host_limits.hpp"
@@ -60,8 +61,9 @@ void SharedPages::become_private() {
   std::byte* const start = start_;
   if (start == nullptr || private_) return;
   private_ = true;
-  mmap(start, static_cast<std::size_t>(bytes_), PROT_READ | PROT_WRITE,
-       MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, file_, 0);
+  const void* const found = mmap(start, static_cast<std::size_t>(bytes_), PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, file_, 0);
+  if (found == MAP_FAILED) std::abort();  // rather than to write into what others hold
 }
 
 bool SharedPages::holds(const std::byte* first, i64 bytes) const {
