@@ -8,6 +8,7 @@
 #include "tessera/dist/mask_owners.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/gather/within.hpp"
 
 namespace tessera {
 namespace {
@@ -62,7 +63,7 @@ Array own_answer(const DNDarray& x, const NormalKey& key, const RoutePlan& plan)
     const SliceRange range = own_range(x, key, plan, me);
     return x.resident()[local_key(key, key.plan.arrays, {split, range, {}}, x.device())];
   }
-  return x.resident()[local_key(key, own_positions(x, key, plan), {}, x.device())];
+  return read_within(x.resident(), local_key(key, own_positions(x, key, plan), {}, x.device()));
 }
 
 // Dense positions, relative to the first one of a part.

@@ -6,6 +6,7 @@
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/key.hpp"
+#include "tessera/kernels/gather/within.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 
 namespace tessera {
@@ -58,6 +59,30 @@ void with_element(const Array& x, i64 offset, F&& f) {
   x.storage().wait();
   dispatch<TESSERA_ALL_TYPES>(x.dtype(), "element",
                               [&]<class T>() { f(static_cast<T*>(x.storage().data()) + offset); });
+}
+
+// Positions of plan.lead's shape, within bounds.
+Array gather_at(const Array& x, const IndexPlan& plan, std::vector<Array> positions) {
+  const Array out = Array::empty(plan.shape, x.dtype(), x.device());
+  if (out.size() == 0) return out;
+  const Array lead_first = out.view(plan.lead_first(out.layout()));
+  if (positions.empty()) {
+    lead_first.copy_from(x.view(plan.view));
+    return out;
+  }
+  const Array source = x.view(join_positions(positions, plan.view));
+  GatherSpec spec{operand_of(source), {}, operand_of(lead_first)};
+  SmallVec<const Array*, max_operands> operands{&source};
+  for (const Array& p : positions) {
+    spec.indices.push_back(operand_of(p));
+    operands.push_back(&p);
+  }
+  operands.push_back(&lead_first);
+  const auto prepare = kernels_of(x.device()).gather.prepare;
+  if (!prepare) throw NotAvailable(no_kernel_text("gather", x.device()));
+  tag_launch(name(x.device().kind), "gather", x.dtype());
+  enqueue(prepare(spec, x.device()), x.device(), operands.span());
+  return out;
 }
 
 }  // namespace
@@ -129,27 +154,16 @@ const Array* full_mask(const Array& x, const Index& key) {
 }
 
 Array gather_plan(const Array& x, const IndexPlan& plan) {
-  std::vector<Array> positions = checked_positions(x, plan);
-  const Array out = Array::empty(plan.shape, x.dtype(), x.device());
-  if (out.size() == 0) return out;
-  const Array lead_first = out.view(plan.lead_first(out.layout()));
-  if (positions.empty()) {
-    lead_first.copy_from(x.view(plan.view));
-    return out;
-  }
-  const Array source = x.view(join_positions(positions, plan.view));
-  GatherSpec spec{operand_of(source), {}, operand_of(lead_first)};
-  SmallVec<const Array*, max_operands> operands{&source};
-  for (const Array& p : positions) {
-    spec.indices.push_back(operand_of(p));
-    operands.push_back(&p);
-  }
-  operands.push_back(&lead_first);
-  const auto prepare = kernels_of(x.device()).gather.prepare;
-  if (!prepare) throw NotAvailable(no_kernel_text("gather", x.device()));
-  tag_launch(name(x.device().kind), "gather", x.dtype());
-  enqueue(prepare(spec, x.device()), x.device(), operands.span());
-  return out;
+  return gather_at(x, plan, checked_positions(x, plan));
+}
+
+Array read_within(const Array& x, const Index& key) {
+  const IndexPlan plan = plan_key(x, key);
+  if (plan.kind != IndexPlan::Kind::advanced) return x[key];
+  std::vector<Array> positions;
+  for (const Array& a : plan.arrays)
+    positions.push_back(a.astype(DType::i64).broadcast_to(plan.lead));
+  return gather_at(x, plan, std::move(positions));
 }
 
 Array Array::operator[](const Index& key) const {

@@ -8,6 +8,7 @@
 #include "tessera/base/config.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/gather/within.hpp"
 
 namespace tessera {
 namespace {
@@ -56,6 +57,13 @@ Index key(std::string_view text) {
 }
 
 using Numbers = std::vector<i64>;
+
+TEST(Gather, PositionsThatAreWithinBoundsReadTheSame) {
+  const Array x = counted({4, 5});
+  for (const char* k : {"[3, 0, 3]", "[[1], [2]], [0, 4]", "1:, [4, 2]", "[2], ..., None", "[]",
+                        "[-1, 0]", "2", "1:3"})
+    EXPECT_EQ(values(read_within(x, key(k))), values(x[key(k)])) << k;
+}
 
 TEST(Gather, BasicKeysShareMemoryAndElementsAreSnapshots) {
   const Array x = counted({3, 4});
