@@ -82,7 +82,6 @@ i64 SharedRead::rows_in_window() const {
 }
 
 int SharedRead::step() {
-  if (file_ < 0) return EACCES;
   const i64 rows = rows_in_window(), reach = (rows - 1) * stride_;
   const Window window(file_, at_ + row_.low + std::min<i64>(reach, 0),
                       at_ + row_.high + std::max<i64>(reach, 0), false);

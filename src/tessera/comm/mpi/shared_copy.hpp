@@ -33,6 +33,7 @@ class Window {
 class SharedRead {
  public:
   SharedRead(const Offer& offer, const Block& to);
+  explicit operator bool() const { return file_ >= 0; }  // those pages can be seen
   bool done() const { return rows_ == 0; }
   // Copies what one window shows; 0, or the number of the error.
   int step();

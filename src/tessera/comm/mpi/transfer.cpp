@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -104,20 +105,21 @@ Sending::Sending(const Link& link, const Block& block) : link_(link), block_(&bl
     else
       writer_.reset();
   }
-  offer_ = std::make_unique<Offer>(shared    ? *shared
-                                   : writer_ ? Offer::through(writer_->place(), block, getpid())
-                                             : Offer::of(block, getpid()));
+  talk_ = std::make_unique<Talk>();
+  talk_->offer = shared    ? *shared
+                 : writer_ ? Offer::through(writer_->place(), block, getpid())
+                           : Offer::of(block, getpid());
   link_.world.call([&] {
-    return MPI_Isend(offer_.get(), static_cast<int>(offer_->wire_bytes()), MPI_BYTE, link_.rank,
-                     data_tag, link_.comm, &offering_);
+    return MPI_Isend(&talk_->offer, static_cast<int>(talk_->offer.wire_bytes()), MPI_BYTE,
+                     link_.rank, data_tag, link_.comm, &offering_);
   });
-  if (offer_->process == 0) {
+  if (talk_->offer.process == 0) {
     stream_.emplace(link, block, Stream::Way::out);
     return;
   }
   link_.world.call([&] {
-    return MPI_Irecv(&answer_, sizeof answer_, MPI_BYTE, link_.rank, answer_tag, link_.comm,
-                     &answering_);
+    return MPI_Irecv(&talk_->answer, sizeof talk_->answer, MPI_BYTE, link_.rank, answer_tag,
+                     link_.comm, &answering_);
   });
 }
 
@@ -131,10 +133,10 @@ bool Sending::advance() {
   if (writer_ && writer_->advance()) return true;
   if (writer_ && writer_->met() && !writer_->done()) return false;  // no word before its end
   if (!link_.world.test(answering_)) return false;
-  if (end_.word == Word::none && answer_.word == Word::write_here) {
+  if (!ended_ && talk_->answer.word == Word::write_here) {
     writer_.reset();
-    shared_.emplace(answer_.room, *block_);
-  } else if (answer_.word == Word::as_stream) {
+    shared_.emplace(talk_->answer.room, *block_);
+  } else if (talk_->answer.word == Word::as_stream) {
     stream_.emplace(link_, *block_, Stream::Way::out);
   } else {
     done_ = link_.world.test(offering_);
@@ -147,20 +149,25 @@ i64 Sending::write() {
   const auto [bytes, error] = shared_->step();
   if (error == 0 && !shared_->done()) return bytes;
   shared_.reset();
-  end_.word = error == 0 ? Word::written : Word::as_stream;
+  ended_ = true;
+  talk_->end.word = error == 0 ? Word::written : Word::as_stream;
+  std::atomic_thread_fence(std::memory_order_release);
   link_.world.call([&] {
-    return MPI_Isend(&end_, sizeof end_, MPI_BYTE, link_.rank, data_tag, link_.comm, &answering_);
+    return MPI_Isend(&talk_->end, sizeof talk_->end, MPI_BYTE, link_.rank, data_tag, link_.comm,
+                     &answering_);
   });
   if (error != 0) stream_.emplace(link_, *block_, Stream::Way::out);
   return bytes;
 }
 
 void Sending::abandon() {
+  // The receiver may still read memory that the caller takes back.
+  if (awaits_answer() && talk_->offer.pages.file >= 0) SharedPages::own().withdraw();
   drop(link_.world, offering_, false);
-  drop(link_.world, answering_, true);
+  drop(link_.world, answering_, !ended_);
   if (writer_) writer_->abandon();
   if (stream_) stream_->abandon();
-  (void)offer_.release();
+  (void)talk_.release();
 }
 
 Receiving::Receiving(const Link& link, const Block& block, std::string_view operation)
@@ -170,45 +177,48 @@ Receiving::Receiving(const Link& link, const Block& block, std::string_view oper
     stream_->advance();
     return;
   }
-  offer_ = std::make_unique<Offer>();
+  talk_ = std::make_unique<Talk>();
   link_.world.call([&] {
-    return MPI_Irecv(offer_.get(), static_cast<int>(sizeof(Offer)), MPI_BYTE, link_.rank, data_tag,
+    return MPI_Irecv(&talk_->offer, static_cast<int>(sizeof(Offer)), MPI_BYTE, link_.rank, data_tag,
                      link_.comm, &offering_);
   });
 }
 
 void Receiving::open_offer(i64 length) {
   require<CommError>(length <= static_cast<i64>(sizeof(Offer)) && length >= Offer{}.wire_bytes() &&
-                         offer_->magic == Offer::word && offer_->bytes == block_->bytes(),
+                         talk_->offer.magic == Offer::word && talk_->offer.bytes == block_->bytes(),
                      operation_, ": rank ", link_.rank, " sends something else than the ",
                      block_->bytes(), " bytes that are expected");
-  if (offer_->process == 0) {
+  if (talk_->offer.process == 0) {
     stream_.emplace(link_, *block_, Stream::Way::in);
-  } else if (const auto room = Room::of(*block_, getpid()); room && offer_->strided) {
+  } else if (const auto room = Room::of(*block_, getpid()); room && talk_->offer.strided) {
     answer(Word::write_here, *room);
-  } else if (offer_->pages.file >= 0) {
-    shared_.emplace(*offer_, *block_);
-  } else if (offer_->place.file < 0) {
-    read_.emplace(*offer_, *block_);
+  } else if (talk_->offer.pages.file >= 0) {
+    shared_.emplace(talk_->offer, *block_);
+    if (!*shared_) answer(Word::as_stream);
+  } else if (talk_->offer.place.file < 0) {
+    read_.emplace(talk_->offer, *block_);
   } else {
-    reader_.emplace(static_cast<pid_t>(offer_->process), offer_->place, *block_);
+    reader_.emplace(static_cast<pid_t>(talk_->offer.process), talk_->offer.place, *block_);
     if (!*reader_) answer(Word::as_stream);
   }
 }
 
 void Receiving::answer(Word word, const Room& room) {
-  answer_ = {word, room};
+  talk_->answer = {word, room};
+  std::atomic_thread_fence(std::memory_order_release);
   read_.reset();
   shared_.reset();
   reader_.reset();
   link_.world.call([&] {
-    return MPI_Isend(&answer_, sizeof answer_, MPI_BYTE, link_.rank, answer_tag, link_.comm,
-                     &answering_);
+    return MPI_Isend(&talk_->answer, sizeof talk_->answer, MPI_BYTE, link_.rank, answer_tag,
+                     link_.comm, &answering_);
   });
   if (word == Word::as_stream) stream_.emplace(link_, *block_, Stream::Way::in);
   if (word != Word::write_here) return;
   link_.world.call([&] {
-    return MPI_Irecv(&end_, sizeof end_, MPI_BYTE, link_.rank, data_tag, link_.comm, &offering_);
+    return MPI_Irecv(&talk_->end, sizeof talk_->end, MPI_BYTE, link_.rank, data_tag, link_.comm,
+                     &offering_);
   });
 }
 
@@ -223,7 +233,7 @@ template <class Read>
 bool Receiving::read_on(Read& read) {
   const int error = read.step();
   require<CommError>(error != ESRCH, "waited for rank ", link_.rank, " in ", operation_,
-                     ": its process ", offer_->process, " has ended");
+                     ": its process ", talk_->offer.process, " has ended");
   if (error == 0 && !read.done()) return true;
   answer(error == 0 ? Word::taken : Word::as_stream);
   return true;
@@ -238,12 +248,14 @@ bool Receiving::advance() {
     done_ = stream_->done() && link_.world.test(answering_);
     return moved || done_;
   }
-  if (answer_.word == Word::taken || end_.word == Word::written)
-    return done_ = link_.world.test(answering_);
+  if (talk_->answer.word == Word::taken || written_) return done_ = link_.world.test(answering_);
   MPI_Status status;
   if (!link_.world.test(offering_, &status)) return false;
-  if (answer_.word == Word::write_here) {
-    if (end_.word != Word::written) stream_.emplace(link_, *block_, Stream::Way::in);
+  if (talk_->answer.word == Word::write_here) {
+    written_ = talk_->end.word == Word::written;
+    if (!written_) stream_.emplace(link_, *block_, Stream::Way::in);
+    require<CommError>(!written_ || Room::of(*block_, getpid()), operation_,
+                       ": this process shares its memory no more, because another group is lost");
     return true;
   }
   int length = 0;
@@ -254,11 +266,11 @@ bool Receiving::advance() {
 
 void Receiving::abandon() {
   // The sender may still be writing into memory that the caller takes back.
-  if (answer_.word == Word::write_here && end_.word == Word::none) SharedPages::own().withdraw();
+  if (talk_ && talk_->answer.word == Word::write_here && !written_) SharedPages::own().withdraw();
   drop(link_.world, offering_, true);
   drop(link_.world, answering_, false);
   if (stream_) stream_->abandon();
-  (void)offer_.release();
+  (void)talk_.release();
 }
 
 }  // namespace tessera::mpi

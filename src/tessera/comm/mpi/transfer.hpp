@@ -59,6 +59,13 @@ struct Answer {
   Room room;
 };
 
+// All that both sides say of one block. MPI may read and write it after a side has given up: then
+// it is left to MPI.
+struct Talk {
+  Offer offer;
+  Answer answer, end;
+};
+
 class Sending {
  public:
   Sending(const Link& link, const Block& block);
@@ -66,7 +73,9 @@ class Sending {
   // Whether the receiver has given us room; write() copies a run or a few and says how many bytes.
   bool writes() const { return shared_.has_value(); }
   i64 write();
-  bool awaits_answer() const { return offer_ && !stream_ && answer_.word == Answer::Word::none; }
+  bool awaits_answer() const {
+    return talk_ && !stream_ && talk_->answer.word == Answer::Word::none;
+  }
   bool done() const { return done_; }
   int rank() const { return link_.rank; }
   void abandon();
@@ -74,9 +83,8 @@ class Sending {
  private:
   Link link_;
   const Block* block_;
-  bool done_ = false;
-  std::unique_ptr<Offer> offer_;
-  Answer answer_, end_;
+  bool done_ = false, ended_ = false;  // ended: said so, where it wrote
+  std::unique_ptr<Talk> talk_;
   MPI_Request offering_ = MPI_REQUEST_NULL, answering_ = MPI_REQUEST_NULL;
   std::optional<SlotWriter> writer_;
   std::optional<SharedWrite> shared_;
@@ -101,9 +109,8 @@ class Receiving {
   Link link_;
   const Block* block_;
   std::string_view operation_;
-  bool done_ = false;
-  std::unique_ptr<Offer> offer_;
-  Answer answer_, end_;
+  bool done_ = false, written_ = false;
+  std::unique_ptr<Talk> talk_;
   MPI_Request offering_ = MPI_REQUEST_NULL, answering_ = MPI_REQUEST_NULL;
   std::optional<RemoteRead> read_;
   std::optional<SharedRead> shared_;

@@ -48,7 +48,7 @@ void* map_huge(i64 bytes) {
   return begin + head;
 }
 
-// What lies behind a shared block can be read as well.
+// What lies behind a shared block can be read as well, at the price of a page that nobody has yet.
 void* large_block(i64 bytes) {
   void* shared = SharedPages::own().take(bytes);
   return shared ? shared : map_huge(bytes);

@@ -3,13 +3,17 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -72,24 +76,41 @@ int make_in_child(const char* name) {
   std::snprintf(child.user, sizeof child.user, "%u %u 1", geteuid(), geteuid());
   std::snprintf(child.group, sizeof child.group, "%u %u 1", getegid(), getegid());
   const int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWUSER | CLONE_NEWNS;
+  sigset_t all, before;  // our handlers are not for the child
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t id = clone(run_child, stack.get() + stack_bytes, flags, &child);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (id < 0) return -1;
-  waitpid(id, nullptr, __WALL);
+  while (waitpid(id, nullptr, __WALL) < 0 && errno == EINTR) {
+  }
   return child.file;
 }
 
-// One byte takes a whole huge page, or the system refuses them after all.
+// One byte takes a whole huge page, or the system refuses them after all, or has others than we
+// reckon with.
 bool has_huge_pages(int file) {
+  void* const seen = mmap(nullptr, static_cast<std::size_t>(huge_page), PROT_READ | PROT_WRITE,
+                          MAP_SHARED, file, 0);
+  if (seen == MAP_FAILED) return false;
+  *static_cast<volatile char*>(seen) = 1;
   struct stat found {};
-  const char byte = 0;
-  const bool huge = pwrite(file, &byte, 1, 0) == 1 && fstat(file, &found) == 0 &&
-                    found.st_blocks * 512 >= huge_page;
-  return huge && fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, huge_page) == 0;
+  const bool huge = fstat(file, &found) == 0 && found.st_blocks * 512 == huge_page;
+  madvise(seen, static_cast<std::size_t>(huge_page), MADV_REMOVE);
+  munmap(seen, static_cast<std::size_t>(huge_page));
+  return huge;
+}
+
+// A file beyond the limit of the process would end it with a signal.
+bool allowed(i64 bytes) {
+  rlimit most{};
+  return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur >= static_cast<rlim_t>(bytes);
 }
 
 }  // namespace
 
 int make_huge_file(const char* name, i64 bytes) {
+  if (!allowed(bytes)) return -1;
   int file = mount_and_make(name);
   if (file < 0) file = make_in_child(name);
   if (file < 0 || (ftruncate(file, bytes) == 0 && has_huge_pages(file))) return file;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/device/cpu/shared_pages.hpp"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "tessera/base/text_file.hpp"
 #include "tessera/device/host_limits.hpp"
 
 namespace tessera {
@@ -17,6 +17,11 @@ namespace {
 
 // Addresses, not memory: room enough that holes between blocks do not matter.
 constexpr i64 times_memory = 4;
+
+// Where addresses count as memory that is promised, a private view of all of them cannot be had.
+bool commits_strictly() {
+  return read_text("/proc/sys/vm/overcommit_memory").value_or("0").starts_with("2");
+}
 
 }  // namespace
 
@@ -28,6 +33,7 @@ SharedPages& SharedPages::own() {
 bool SharedPages::open() {
   const std::lock_guard lock(mutex_);
   if (start_ != nullptr) return !private_;
+  if (commits_strictly()) return false;
   const i64 bytes = times_memory * host_memory_total() / huge_page * huge_page;
   const int file = make_huge_file(file_name, bytes);
   if (file < 0) return false;
@@ -88,10 +94,9 @@ bool SharedPages::give(void* p, i64 bytes) noexcept {
   if (!holds(first, bytes)) return false;
   const std::lock_guard lock(mutex_);
   i64 offset = first - start_;
-  if (private_)  // what is behind may be somebody else's
-    madvise(p, static_cast<std::size_t>(bytes), MADV_DONTNEED);
-  else
-    fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
+  // What is behind private pages may be somebody else's. MADV_REMOVE makes a hole as fallocate
+  // does; libraries under MPI that remember where memory lies see this one and forget it.
+  madvise(p, static_cast<std::size_t>(bytes), private_ ? MADV_DONTNEED : MADV_REMOVE);
   auto after = free_.lower_bound(offset);
   if (after != free_.end() && after->first == offset + bytes) {
     bytes += after->second;

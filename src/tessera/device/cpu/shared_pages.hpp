@@ -2,7 +2,8 @@
 #pragma once
 // Large blocks of host memory that other processes of this machine can map, where somebody opened
 // them: ranks that copy straight out of each other's arrays. All of them are parts of one file in
-// huge pages. A forked child sees what was there and keeps what it writes to itself.
+// huge pages. A forked child sees them as they are, also when its parent goes on writing, and keeps
+// what it writes to itself.
 //   SharedPages::own().open();   void* p = SharedPages::own().take(bytes);
 
 #include <atomic>
