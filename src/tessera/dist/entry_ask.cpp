@@ -3,6 +3,7 @@
 
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
+#include "tessera/dist/index_positions.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 

@@ -7,6 +7,7 @@
 #include "tessera/dist/entries.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/explain_sum.hpp"
+#include "tessera/dist/index_positions.hpp"
 #include "tessera/dist/index_winners.hpp"
 #include "tessera/dist/mask.hpp"
 

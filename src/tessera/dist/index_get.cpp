@@ -2,6 +2,7 @@
 // x[key]: the route is chosen in index_route.cpp, here it is gone.
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
+#include "tessera/dist/index_positions.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/index_winners.hpp"
 #include "tessera/dist/mask.hpp"

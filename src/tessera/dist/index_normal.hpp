@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A key as the routes want it: checked by NumPy's rules against the whole shape, masks replaced by
-// positions, positions within bounds and counted from the front. Everything here is the same on
-// every rank. Not for use outside of the files that index.
+// positions, which index_positions.hpp checks. Everything here is the same on every rank. Not for
+// use outside of the files that index.
 //   NormalKey k = normalize(x, key);   k.axes[split].meets == Meets::slice
 
 #include "tessera/dist/index_key.hpp"
@@ -78,39 +78,13 @@ std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key);
 // distributed mask of the key, where they are known.
 NormalKey normalize(const DNDarray& x, const DistIndex& key,
                     const std::vector<DNDarray>& picked = {});
-// Positions that every rank has become such that need no more checks; IndexError. Distributed ones
-// are checked by whoever reads them.
-void check_values(const DNDarray& x, NormalKey& key);
-// Both without a message: each distributed mask has one element, a stand-in without a spread.
+// The same with its values checked (index_positions.hpp), without a message: each distributed mask
+// has one element, a stand-in without a spread.
 NormalKey foresee(const DNDarray& x, const DistIndex& key);
-// The same key with all of its arrays whole on every rank (collective).
-NormalKey gathered(const DNDarray& x, const NormalKey& key);
 
 // The same key with other positions, which every rank has and which are checked.
 NormalKey with_positions(const DNDarray& x, const NormalKey& key, std::span<const Array> positions);
 
-// This rank's part of distributed positions: int64 of the host, checked, counted from the front.
-// `problem` is set where one is out of bounds.
-Array own_checked(const DNDarray& positions, i64 axis, i64 size, std::string& problem);
-// The same as they travel, in the narrowest type.
-DNDarray narrowed(const DNDarray& positions, i64 axis, i64 size, std::string& problem);
-DType type_of_positions(i64 size);  // the narrowest
-// Whether positions remember all of themselves, checked against an axis of this size: then every
-// rank has them without a message.
-bool known_whole(const DNDarray& positions, i64 size);
-// After some rank had a problem: looks at all arrays again, in NumPy's order, and throws on all
-// ranks (collective).
-[[noreturn]] void throw_first_problem(const DNDarray& x, const NormalKey& key);
-
-// Whether every distributed array of the key remembers its least and largest element
-// (dnd_array.hpp): then all ranks can check it alike, without a message.
-bool all_ranges_known(const NormalKey& key);
-bool within_ranges(const DNDarray& x, const NormalKey& key);
-
-bool ascending(std::span<const i64> positions);  // from 0 on; equal ones may follow each other
-// Int64, dense, of the host, checked against [-size, size) and counted from the front. IndexError
-// names `axis`.
-Array checked_positions(const Array& positions, i64 axis, i64 size);
 // The key that one rank applies to its own part: `arrays` take the places of the plan's arrays, and
 // on `axis` stands `slice` or `value` instead.
 struct AtAxis {

@@ -2,6 +2,7 @@
 #include "tessera/dist/index_route.hpp"
 
 #include "tessera/dist/at.hpp"
+#include "tessera/dist/index_positions.hpp"
 
 #include <algorithm>
 

@@ -5,6 +5,7 @@
 
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/entries.hpp"
+#include "tessera/dist/index_positions.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/mask_rows.hpp"
 #include "tessera/dist/nonzero.hpp"
