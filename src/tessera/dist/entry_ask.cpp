@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which ids each rank wants of which owner, worked out, told to the owners (entry_tell), and
+// remembered by the key.
 #include <algorithm>
 
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
+#include "tessera/dist/entry_tell.hpp"
 #include "tessera/dist/index_positions.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -88,118 +91,6 @@ class Question {
   Array ids_;
 };
 
-// What the other ranks want of this one, as they said it. Where positions were told as a set: what
-// this rank wants itself, and its positions as they were then. They may be written to through
-// `local` since, of which no other rank knows.
-struct Told {
-  std::vector<WireForm> forms;
-  std::vector<std::vector<std::byte>> bytes;
-  IdSet own;
-  Array positions;
-};
-
-using Message = std::vector<std::byte>;
-Block block_of(int rank, const Message& m) {
-  return Block::dense(rank, m.data(), static_cast<i64>(m.size()));
-}
-
-// By rank: whether it has positions of the key, which may be wrong, or entries. All ranks know that
-// of each other, and of the others no word is waited for.
-std::vector<bool> speakers(const NormalKey& key, const Partition& part) {
-  std::vector<bool> speak;
-  speak.reserve(at(part.ranks()));
-  for (int r = 0; r < part.ranks(); ++r)
-    speak.push_back(part.count(r) > 0 ||
-                    std::any_of(key.spread.begin(), key.spread.end(),
-                                [&](const DNDarray& a) { return a && count_of(a.lshape(r)) > 0; }));
-  return speak;
-}
-
-// Notices, and behind each its wire: as long as no wire can be, wherever that is short.
-std::vector<Message> tell_at_once(std::span<const Wire> wires, std::span<const Notice> notices,
-                                  const EntryRows& rows, const std::vector<bool>& speak) {
-  const Communicator& comm = rows.array().comm();
-  const int p = comm.size(), me = comm.rank();
-  std::vector<Message> out(at(p)), in(at(p));
-  std::vector<Block> sends, receives;
-  for (int q = 0; q < p; ++q) {
-    if (q == me) continue;
-    const Message& wire = wires[at(q)].bytes;
-    out[at(q)].resize(sizeof(Notice) + wire.size());
-    dist::copy_bytes(out[at(q)].data(), &notices[at(q)], sizeof(Notice));
-    dist::copy_bytes(out[at(q)].data() + sizeof(Notice), wire.data(), wire.size());
-    in[at(q)].resize(sizeof(Notice) + (speak[at(q)] ? at(longest_wire(rows.radix(me))) : 0));
-    if (speak[at(me)]) sends.push_back(block_of(q, out[at(q)]));
-    if (speak[at(q)]) receives.push_back(block_of(q, in[at(q)]));
-  }
-  const std::vector<i64> lengths = comm.exchange_short(sends, receives);
-  for (std::size_t k = 0; k < receives.size(); ++k) {
-    require<CommError>(lengths[k] >= static_cast<i64>(sizeof(Notice)),
-                       "the positions that another rank sent are damaged: they cannot be read");
-    in[at(receives[k].rank)].resize(at(lengths[k]));
-  }
-  return in;
-}
-
-void announce(std::span<const Notice> out, std::span<Notice> in, const Communicator& comm,
-              const std::vector<bool>& speak) {
-  if (std::find(speak.begin(), speak.end(), false) == speak.end())
-    return comm.alltoall(out.data(), sizeof(Notice), in.data());
-  constexpr auto length = static_cast<i64>(sizeof(Notice));
-  std::vector<Block> sends, receives;
-  for (int q = 0; q < comm.size(); ++q) {
-    if (q == comm.rank()) continue;
-    if (speak[at(comm.rank())]) sends.push_back(Block::dense(q, &out[at(q)], length));
-    if (speak[at(q)]) receives.push_back(Block::dense(q, &in[at(q)], length));
-  }
-  comm.exchange(sends, receives);
-}
-
-// Hands the wires over; where any rank has a problem, all throw. `length`: of what rank q
-// announced.
-template <class Length>
-Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, const NormalKey& key,
-          const std::vector<bool>& speak, Length&& length) {
-  const Communicator& comm = rows.array().comm();
-  const int p = comm.size(), me = comm.rank();
-  std::vector<Notice> out, in(at(p));
-  out.reserve(wires.size());
-  for (const Wire& wire : wires) out.push_back(Notice::of(wire.form, problem));
-  in[at(me)] = out[at(me)];
-  Told told;
-  told.bytes.resize(at(p));
-  const bool at_once = told_at_once(rows);
-  if (at_once) {
-    std::vector<Message> messages = tell_at_once(wires, out, rows, speak);
-    for (int q = 0; q < p; ++q) {
-      if (q == me) continue;
-      Message& m = messages[at(q)];
-      dist::copy_bytes(&in[at(q)], m.data(), sizeof(Notice));
-      m.erase(m.begin(), m.begin() + sizeof(Notice));
-      told.bytes[at(q)] = std::move(m);
-    }
-  } else {
-    announce(out, in, comm, speak);
-  }
-  for (const Notice& n : in)
-    if (n.problem()) throw_first_problem(rows.array(), key);
-  std::vector<Block> sends, receives;
-  for (int q = 0; q < p; ++q) {
-    told.forms.push_back(q == me ? WireForm{} : in[at(q)].form());
-    if (q == me) continue;
-    const i64 bytes = length(told.forms.back(), q);
-    Message& theirs = told.bytes[at(q)];
-    require<CommError>(!at_once || static_cast<i64>(theirs.size()) == bytes,
-                       "the positions that another rank sent are damaged: they cannot be read");
-    if (at_once) continue;
-    theirs.resize(at(bytes));
-    if (!wires[at(q)].bytes.empty()) sends.push_back(block_of(q, wires[at(q)].bytes));
-    if (!theirs.empty()) receives.push_back(block_of(q, theirs));
-  }
-  if (!at_once) comm.exchange(sends, receives);
-  return told;
-}
-
 // Every rank wants its own ids alone; it may still have other positions that are wrong.
 Told nothing_told(const EntryRows& rows, const NormalKey& key, const Question& question) {
   const DNDarray& x = rows.array();
@@ -208,7 +99,7 @@ Told nothing_told(const EntryRows& rows, const NormalKey& key, const Question& q
                                           : !x.comm().first_problem(question.problem()).empty()))
     throw_first_problem(x, key);
   const auto p = at(x.comm().size());
-  return {std::vector<WireForm>(p), std::vector<Message>(p), {}, {}};
+  return {std::vector<WireForm>(p), std::vector<std::vector<std::byte>>(p), {}, {}};
 }
 
 // `before`: what the same key told owners already.
@@ -298,12 +189,6 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
 }
 
 }  // namespace
-
-bool told_at_once(const EntryRows& rows) {
-  i64 most = 0;
-  for (int r = 0; r < rows.array().part().ranks(); ++r) most = std::max(most, rows.radix(r));
-  return static_cast<i64>(sizeof(Notice)) + longest_wire(most) <= Transport::short_bytes;
-}
 
 std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
                                         const Partition& part) {

@@ -61,9 +61,6 @@ Array fetch_rows(const EntryRows& rows, const Fetch& fetch);
 // sends nothing the next time.
 std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
                                         const Partition& part);
-// Whether what owners are told is one message for each: where no list of ids can be long. The same
-// on all ranks.
-bool told_at_once(const EntryRows& rows);
 // Of a key of one distributed array, those ids of this rank that any rank wants, where a set of
 // bits is a good way to keep them: for a value that is the same for all of them. Tells the owners
 // as ask_owners() does, which then needs no message for the same key. None: ask_owners() is the

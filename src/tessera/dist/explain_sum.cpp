@@ -5,6 +5,7 @@
 
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
+#include "tessera/dist/entry_tell.hpp"
 #include "tessera/dist/index_positions.hpp"
 #include "tessera/dist/mask_known.hpp"
 #include "tessera/dist/value_rows.hpp"
