@@ -19,16 +19,17 @@
 namespace tessera::dist {
 namespace {
 
-using Places = std::vector<i64>;
+// Places of entries among all in order, ascending, each once.
+using SortedPlaces = std::vector<i64>;
 
-Array on_device(const Places& places, Device device) {
+Array on_device(const SortedPlaces& places, Device device) {
   const Array a = empty_dense({static_cast<i64>(places.size())}, DType::i64);
   std::copy(places.begin(), places.end(), a.host<i64>());
   return a.to(device);
 }
 
 // Items `places` of all ranks' items in order, on the host. Many items are counted, not sorted.
-Array items_of_line(const Array& line, std::span<const i64> counts, const Places& places,
+Array items_of_line(const Array& line, std::span<const i64> counts, const SortedPlaces& places,
                     const Communicator& comm) {
   const i64 most = *std::max_element(counts.begin(), counts.end()) * size_of(line.dtype());
   if (line.device() == cpu && most >= Bounded{}.from)
@@ -37,7 +38,7 @@ Array items_of_line(const Array& line, std::span<const i64> counts, const Places
 }
 
 // Rows `places` of (entries, lines) sorted along the entries, which are dealt out; on every rank.
-Array rows_of_lines(const DNDarray& lines, const Places& places) {
+Array rows_of_lines(const DNDarray& lines, const SortedPlaces& places) {
   const Communicator& comm = lines.comm();
   const i64 number = lines.shape(1), wanted = static_cast<i64>(places.size());
   const Array rows = empty_dense({wanted, number}, lines.dtype(), lines.device());
@@ -47,7 +48,7 @@ Array rows_of_lines(const DNDarray& lines, const Places& places) {
               [&](const Array& some, i64) { return take(tessera::sort(some, 0), index, 0); });
     return rows;
   }
-  const Places counts = lines.part().counts();
+  const std::vector<i64> counts = lines.part().counts();
   for (i64 j = 0; j < number; ++j)
     rows.select(1, j).copy_from(
         items_of_line(lines.local().select(1, j), counts, places, comm).to(lines.device()));
@@ -55,9 +56,9 @@ Array rows_of_lines(const DNDarray& lines, const Places& places) {
 }
 
 // Entries `places` of every line of a local array in order, a part of its lines at a time.
-Array rows_here(const Array& x, i64 axis, const Places& places) {
+Array rows_here(const Array& x, i64 axis, const SortedPlaces& places) {
   if (x.ndim() == 1 && x.size() > 0) {
-    const Places counts{x.size()};
+    const std::vector<i64> counts{x.size()};
     return items_of_line(x, counts, places, Communicator::self()).to(x.device());
   }
   Shape shape = x.shape();
@@ -83,7 +84,7 @@ struct Chosen {
   i64 axis;
 };
 
-Chosen choose(const DNDarray& x, i64 axis, const Places& places) {
+Chosen choose(const DNDarray& x, i64 axis, const SortedPlaces& places) {
   Chosen c{{}, x.shape(), x.spread(), axis};
   c.shape.erase(axis);
   const bool along = x.split() == axis;
@@ -150,7 +151,7 @@ DNDarray quantiles(const DNDarray& given, const Array& q, const std::vector<doub
   const i64 along = normalize_axis(axis.value_or(0), x.ndim(), ""), n = x.shape(along);
   if (n == 0) throw_out_of_bounds(-1, 0, 0);
   std::vector<Between> wanted;
-  Places places{n - 1};  // for the NaNs
+  SortedPlaces places{n - 1};  // for the NaNs
   for (const double f : fractions) {
     const double virtual_place = f * static_cast<double>(n - 1);
     const i64 low = std::min(static_cast<i64>(std::floor(virtual_place)), n - 1);
@@ -193,8 +194,8 @@ bool within(const std::vector<double>& q, double most) {
 DNDarray median(const DNDarray& given, std::optional<i64> axis, bool keepdims) {
   const DNDarray x = axis ? given : as_line(given);
   const i64 along = normalize_axis(axis.value_or(0), x.ndim(), ""), n = x.shape(along);
-  Places middle, places;
-  if (n > 0) middle = n % 2 ? Places{n / 2} : Places{n / 2 - 1, n / 2};
+  SortedPlaces middle, places;
+  if (n > 0) middle = n % 2 ? SortedPlaces{n / 2} : SortedPlaces{n / 2 - 1, n / 2};
   places = middle;
   if (n > 0 && middle.back() != n - 1) places.push_back(n - 1);
   const Chosen c = choose(x, along, places);

@@ -233,10 +233,11 @@ class Deal {
   std::vector<i64> filled_;
 };
 
-class Places {
+// The rounds of the note, one after the other.
+class ArgsortByStretches {
  public:
-  Places(const Array& items, std::span<const i64> counts, const Partition& part,
-         const Communicator& comm, const Bounded& bounded)
+  ArgsortByStretches(const Array& items, std::span<const i64> counts, const Partition& part,
+                     const Communicator& comm, const Bounded& bounded)
       : items_(items),
         comm_(comm),
         bounded_(bounded),
@@ -374,7 +375,7 @@ class Places {
 
 Array argsort_counted(const Array& items, std::span<const i64> counts, const Partition& part,
                       const Communicator& comm, const Bounded& bounded) {
-  return Places(items, counts, part, comm, bounded).run();
+  return ArgsortByStretches(items, counts, part, comm, bounded).run();
 }
 
 }  // namespace tessera::dist
