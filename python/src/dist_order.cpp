@@ -148,30 +148,29 @@ void bind_sorting(nb::module_& m, nb::class_<DNDarray>& c) {
       ">>> ts.dist.searchsorted(ts.dist.array([1, 3, 5], split=0), [4, 0]).tolist()\n[2, 0]\n");
 }
 
-// NumPy's numbers take the dtype of a floating array; several axes are left to NumPy.
+// NumPy's numbers take the dtype of a floating array.
 nb::object quantiles(nb::handle x, nb::handle q, nb::handle axis, bool keepdims, const char* who,
-                     DNDarray (*f)(const DNDarray&, const Array&, std::optional<i64>, bool)) {
-  if (PyTuple_Check(axis.ptr())) throw nb::next_overload();
+                     DNDarray (*f)(const DNDarray&, const Array&, const std::optional<Axes>&,
+                                   bool)) {
   const DNDarray a = as_dist(x, who);
-  const auto along = axis_or_none(axis, who);
+  const auto axes = shape_or_none(axis);
   Array fractions = as_array(q, who);
   if (PyFloat_Check(q.ptr()) || PyLong_Check(q.ptr()))
     fractions = fractions.astype(is_inexact(a.dtype()) ? a.dtype() : DType::f64);
-  return wrap(released([&] { return f(a, fractions, along, keepdims); }));
+  return wrap(released([&] { return f(a, fractions, axes, keepdims); }));
 }
 
 void bind_middle(nb::module_& m) {
   m.def(
       "median",
       [](nb::handle x, nb::handle axis, bool keepdims) {
-        if (PyTuple_Check(axis.ptr())) throw nb::next_overload();
         const DNDarray a = as_dist(x, "median");
-        const auto along = axis_or_none(axis, "median");
-        return wrap(released([&] { return dist::median(a, along, keepdims); }));
+        const auto axes = shape_or_none(axis);
+        return wrap(released([&] { return dist::median(a, axes, keepdims); }));
       },
       "x"_a, "axis"_a = nb::none(), "keepdims"_a = false,
-      nb::sig("def median(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> "
-              "DNDarray"),
+      nb::sig("def median(x: ArrayLike, axis: int | typing.Sequence[int] | None = None, keepdims: "
+              "bool = False) -> DNDarray"),
       "The middle of the elements in order; NaN where there is a NaN. Only samples travel.\n\n"
       ">>> ts.dist.median(ts.dist.array([7, 1, 5, 2], split=0)).item()\n3.5\n");
   m.def(
@@ -180,8 +179,8 @@ void bind_middle(nb::module_& m) {
         return quantiles(x, q, axis, keepdims, "quantile", &dist::quantile);
       },
       "x"_a, "q"_a, "axis"_a = nb::none(), "keepdims"_a = false,
-      nb::sig("def quantile(x: ArrayLike, q: ArrayLike, axis: int | None = None, keepdims: bool = "
-              "False) -> DNDarray"),
+      nb::sig("def quantile(x: ArrayLike, q: ArrayLike, axis: int | typing.Sequence[int] | None = "
+              "None, keepdims: bool = False) -> DNDarray"),
       "What a share q (0 to 1) of the elements lies below, between two elements by a line.\n\n"
       ">>> ts.dist.quantile(ts.dist.arange(5, split=0), [0.25, 0.9]).tolist()\n[1.0, 3.6]\n");
   m.def(
@@ -190,8 +189,8 @@ void bind_middle(nb::module_& m) {
         return quantiles(x, q, axis, keepdims, "percentile", &dist::percentile);
       },
       "x"_a, "q"_a, "axis"_a = nb::none(), "keepdims"_a = false,
-      nb::sig("def percentile(x: ArrayLike, q: ArrayLike, axis: int | None = None, keepdims: bool "
-              "= False) -> DNDarray"),
+      nb::sig("def percentile(x: ArrayLike, q: ArrayLike, axis: int | typing.Sequence[int] | None "
+              "= None, keepdims: bool = False) -> DNDarray"),
       "Quantiles counted from 0 to 100.\n\n"
       ">>> ts.dist.percentile(ts.dist.arange(5, split=0), 50).item()\n2.0\n");
 }

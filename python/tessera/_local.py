@@ -296,7 +296,7 @@ def unique(
     return _here(_dist.unique(_alone(x), return_index, return_inverse, return_counts, axis))
 
 
-def median(x: Any, axis: int | None = None, keepdims: bool = False) -> Array:
+def median(x: Any, axis: _Axes | None = None, keepdims: bool = False) -> Array:
     """The middle of the elements in order; NaN where there is a NaN.
 
     >>> ts.median([7, 1, 5, 2]).item()
@@ -305,7 +305,7 @@ def median(x: Any, axis: int | None = None, keepdims: bool = False) -> Array:
     return _here(_dist.median(_alone(x), axis, keepdims))
 
 
-def quantile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Array:
+def quantile(x: Any, q: Any, axis: _Axes | None = None, keepdims: bool = False) -> Array:
     """What a share q (0 to 1) of the elements lies below, between two elements by a line.
 
     >>> ts.quantile([0, 1, 2, 3, 4], [0.25, 0.9]).tolist()
@@ -314,7 +314,7 @@ def quantile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False) ->
     return _here(_dist.quantile(_alone(x), q, axis, keepdims))
 
 
-def percentile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Array:
+def percentile(x: Any, q: Any, axis: _Axes | None = None, keepdims: bool = False) -> Array:
     """Quantiles counted from 0 to 100.
 
     >>> ts.percentile([0, 1, 2, 3, 4], 50).item()

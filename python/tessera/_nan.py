@@ -198,14 +198,14 @@ class NanReductions(Functions[T]):
 
     def _over(self, x: Any, q: Any, axes: Sequence[int], keepdims: bool) -> T:
         """Quantiles over several axes, which are made one."""
-        over = [a % x.ndim for a in axes]
-        kept = [a for a in range(x.ndim) if a not in over]
-        lines = self._home.transpose(x, kept + over)
-        found: Any = self._quantiles(self._home.reshape(lines, [*(x.shape[a] for a in kept), -1]), q, -1, False)
+        kept = x.ndim - len(axes)
+        lines = self._home.moveaxis(x, axes, range(kept, x.ndim))
+        found: Any = self._quantiles(self._home.reshape(lines, [*lines.shape[:kept], -1]), q, -1, False)
         if not keepdims:
             return found
+        over = [a % x.ndim for a in axes]
         shape = [1 if a in over else n for a, n in enumerate(x.shape)]
-        return self._home.reshape(found, [*found.shape[: found.ndim - len(kept)], *shape])
+        return self._home.reshape(found, [*found.shape[: found.ndim - kept], *shape])
 
     def _at(self, lines: Any, many: Any, share: float, along: int) -> Any:
         """Numbers at a share of the first ``many`` of sorted lines."""

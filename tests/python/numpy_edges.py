@@ -6,6 +6,7 @@ import numpy as np
 
 BYTES = np.array([3, 200, 7], "uint8"), np.array([4, 100, 7], "uint8")
 FLAGS = np.array([True, False, True]), np.array([True, True, False])
+CUBE = np.random.default_rng(3).normal(size=(3, 4, 5))
 
 EDGES = {
     "vecdot of bytes": lambda ns, of: (ns.vecdot(of(BYTES[0]), of(BYTES[1])), ns.linalg.vecdot(*map(of, BYTES))),
@@ -24,6 +25,23 @@ EDGES = {
             ((1, 0, 0), {"axis": (0, 2), "keepdims": True}),
         )
     ],
+    "medians over axes": lambda ns, of: [
+        median(of(x), axis=axis, keepdims=keep)
+        for median in (ns.median, ns.nanmedian)
+        for x in (CUBE, (9 * CUBE).astype("int32"))
+        for axis in ((0, 2), (2, 1), (-1, 0, 1), [1, 0], (1,), ())
+        for keep in (False, True)
+    ],
+    "quantiles over axes": lambda ns, of: [
+        quantile(of(CUBE), q, axis=axis, keepdims=keep)
+        for quantile in (ns.quantile, ns.percentile, ns.nanquantile, ns.nanpercentile)
+        for q in (0.3, [0.2, 1.0])
+        for axis in ((0, 2), (2, 1), (-1, 0, 1))
+        for keep in (False, True)
+    ],
+    "median over axes of nothing": lambda ns, of: ns.median(of(np.zeros((2, 0, 3))), axis=(0, 1)),
+    "median over an axis twice": lambda ns, of: ns.median(of(CUBE), axis=(0, -3)),
+    "median over an axis that is not there": lambda ns, of: ns.median(of(CUBE), axis=(0, 3)),
     "quantiles of nothing": lambda ns, of: ns.nanquantile(of(np.zeros((0, 3))), 0.3, axis=0),
     "a share too large of nothing": lambda ns, of: ns.nanquantile(of(np.zeros((0, 3))), 1.5, axis=0),
     "median of complex numbers": lambda ns, of: ns.nanmedian(of(np.array([3, 2 + 1j, np.nan, 1, 2]))),

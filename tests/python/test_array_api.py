@@ -116,6 +116,14 @@ def with_nans(rng, shape, dtype):
     return x
 
 
+@pytest.mark.parametrize("axes", [(0, 4), (0, 3), (0, -3), (0, 1, 2, 2)])
+@pytest.mark.parametrize("ns", [ts, ts.dist])
+def test_medians_refuse_axes(ns, axes):
+    for median in (ns.median, ns.nanmedian):
+        with pytest.raises(ValueError, match="axis"):
+            median(ns.ones((2, 3, 4)), axis=axes)
+
+
 NAN = {
     **{
         name: lambda ns, a, name=name: [

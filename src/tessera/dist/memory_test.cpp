@@ -76,7 +76,7 @@ TEST(DistMemory, OrderTakesLittle) {
     EXPECT_LE(extra_of(comm, [&] { return dist::argsort(line, 0); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::sort(lines, 0); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::median(line); }), little);
-    EXPECT_LE(extra_of(comm, [&] { return dist::median(lines, 0); }), bounded);
+    EXPECT_LE(extra_of(comm, [&] { return dist::median(lines, Axes{0}); }), bounded);
     EXPECT_LE(extra_of(comm, [&] { return dist::topk(line, 10, 0, true).values; }), little);
     const dist::UniqueParts values{false, false, false};
     EXPECT_LE(extra_of(comm, [&] { return dist::unique(line, values).values; }), bounded);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tessera/dist/at.hpp"
+#include "tessera/dist/axis_list.hpp"
 #include "tessera/dist/panels.hpp"
 #include "tessera/dist/sort_counted.hpp"
 #include "tessera/dist/sort_cuts.hpp"
@@ -81,11 +82,10 @@ struct Chosen {
   Array rows;     // shape of x, `axis` counts the places
   Shape shape;    // of x without the axis
   Spread spread;  // of the same
-  i64 axis;
 };
 
 Chosen choose(const DNDarray& x, i64 axis, const SortedPlaces& places) {
-  Chosen c{{}, x.shape(), x.spread(), axis};
+  Chosen c{{}, x.shape(), x.spread()};
   c.shape.erase(axis);
   const bool along = x.split() == axis;
   if (along) c.spread = {};
@@ -102,12 +102,51 @@ Chosen choose(const DNDarray& x, i64 axis, const SortedPlaces& places) {
   return c;
 }
 
-// The flattened array has one axis; in which order it lies does not matter here.
-DNDarray as_line(const DNDarray& x) {
-  const Array& local = x.local();
+// Several axes as one, which is the last. In which order its entries lie does not matter here:
+// nothing is sent.
+DNDarray as_one_axis(const DNDarray& x, const Axes& axes) {
+  Shape order, shape;
   Spread spread;
-  if (x.split()) spread = {0, Partition::of(local_sizes(x))};
-  return DNDarray(local.reshape({local.size()}), {x.size()}, spread, x.comm());
+  for (i64 a = 0; a < x.ndim(); ++a) {
+    if (contains(axes, a)) continue;
+    if (x.split() == a) spread = {shape.size(), x.part()};
+    order.push_back(a);
+    shape.push_back(x.shape(a));
+  }
+  i64 number = 1, apart = 1;  // of entries; of those at each place of the split axis
+  for (i64 a = 0; a < x.ndim(); ++a) {
+    if (!contains(axes, a)) continue;
+    order.push_back(a);
+    number *= x.shape(a);
+    if (x.split() != a) apart *= x.shape(a);
+  }
+  if (x.split() && contains(axes, *x.split())) {
+    std::vector<i64> counts = x.part().counts();
+    for (i64& n : counts) n *= apart;
+    spread = {shape.size(), Partition::of(counts)};
+  }
+  shape.push_back(number);
+  Shape local = shape;
+  if (spread.split) local[*spread.split] = spread.part.count(x.comm().rank());
+  return DNDarray(x.local().permute(order).reshape(local), shape, spread, x.comm());
+}
+
+// What a call reduces: its axes, counted from zero, and the array in which they are one.
+struct Reduced {
+  Axes axes;
+  DNDarray x;
+  i64 along;
+};
+
+Reduced reduced(const DNDarray& x, const std::optional<Axes>& given) {
+  Axes axes;
+  for (i64 i = 0; i < (given ? given->size() : x.ndim()); ++i) {
+    const i64 a = given ? normalize_axis((*given)[i], x.ndim(), "") : i;
+    require<ArgumentError>(!contains(axes, a), "repeated axis");
+    axes.push_back(a);
+  }
+  if (axes.size() == 1) return {axes, x, axes[0]};
+  return {axes, as_one_axis(x, axes), x.ndim() - axes.size()};
 }
 
 // Sorting puts NaNs last: where the last entry is one, so is the result.
@@ -120,15 +159,14 @@ Array with_nans(const Array& result, const Array& last) {
 
 // Local results of shape lead + Chosen::shape as a distributed array, with the reduced axes kept.
 DNDarray finished(const Array& result, const Chosen& c, const Shape& lead, const DNDarray& x,
-                  std::optional<i64> axis, bool keepdims) {
+                  const Axes& axes, bool keepdims) {
   Shape shape = lead;
   Spread spread = c.spread;
-  if (keepdims && !axis) {
-    shape.append(Shape(x.ndim(), 1));
+  if (keepdims) {
+    for (i64 a = 0; a < x.ndim(); ++a) shape.push_back(contains(axes, a) ? 1 : x.shape(a));
+    if (spread.split) spread.split = x.split();
   } else {
     shape.append(c.shape);
-    if (keepdims) shape.insert(lead.size() + c.axis, 1);
-    if (keepdims && spread.split && *spread.split >= c.axis) ++*spread.split;
   }
   if (spread.split) *spread.split += lead.size();
   Shape local = shape;
@@ -143,12 +181,13 @@ struct Between {
 };
 
 DNDarray quantiles(const DNDarray& given, const Array& q, const std::vector<double>& fractions,
-                   std::optional<i64> axis, bool keepdims) {
+                   const std::optional<Axes>& axes, bool keepdims) {
   require<DTypeError>(!is_complex(given.dtype()), "a must be an array of real numbers");
   require<DTypeError>(given.dtype() != DType::b1,
                       "quantile: differences of bool have no meaning; convert the array first");
-  const DNDarray x = axis ? given : as_line(given);
-  const i64 along = normalize_axis(axis.value_or(0), x.ndim(), ""), n = x.shape(along);
+  const Reduced over = reduced(given, axes);
+  const DNDarray& x = over.x;
+  const i64 along = over.along, n = x.shape(along);
   if (n == 0) throw_out_of_bounds(-1, 0, 0);
   std::vector<Between> wanted;
   SortedPlaces places{n - 1};  // for the NaNs
@@ -177,7 +216,7 @@ DNDarray quantiles(const DNDarray& given, const Array& q, const std::vector<doub
   }
   const Array none = Array::empty({0}, dtype, x.device());
   const Array all = results.empty() ? none : tessera::stack(results, 0);
-  return finished(all, c, q.shape(), given, axis, keepdims);
+  return finished(all, c, q.shape(), given, over.axes, keepdims);
 }
 
 std::vector<double> numbers(const Array& q) {
@@ -191,9 +230,10 @@ bool within(const std::vector<double>& q, double most) {
 
 }  // namespace
 
-DNDarray median(const DNDarray& given, std::optional<i64> axis, bool keepdims) {
-  const DNDarray x = axis ? given : as_line(given);
-  const i64 along = normalize_axis(axis.value_or(0), x.ndim(), ""), n = x.shape(along);
+DNDarray median(const DNDarray& given, const std::optional<Axes>& axes, bool keepdims) {
+  const Reduced over = reduced(given, axes);
+  const DNDarray& x = over.x;
+  const i64 along = over.along, n = x.shape(along);
   SortedPlaces middle, places;
   if (n > 0) middle = n % 2 ? SortedPlaces{n / 2} : SortedPlaces{n / 2 - 1, n / 2};
   places = middle;
@@ -202,20 +242,22 @@ DNDarray median(const DNDarray& given, std::optional<i64> axis, bool keepdims) {
   const i64 used = static_cast<i64>(middle.size());
   Array result = tessera::mean(c.rows.slice(along, 0, used), Axes{along});
   if (n > 0) result = with_nans(result, c.rows.select(along, c.rows.shape(along) - 1));
-  return finished(result, c, {}, given, axis, keepdims);
+  return finished(result, c, {}, given, over.axes, keepdims);
 }
 
-DNDarray quantile(const DNDarray& x, const Array& q, std::optional<i64> axis, bool keepdims) {
+DNDarray quantile(const DNDarray& x, const Array& q, const std::optional<Axes>& axes,
+                  bool keepdims) {
   const std::vector<double> fractions = numbers(q);
   require<ArgumentError>(within(fractions, 1), "Quantiles must be in the range [0, 1]");
-  return quantiles(x, q, fractions, axis, keepdims);
+  return quantiles(x, q, fractions, axes, keepdims);
 }
 
-DNDarray percentile(const DNDarray& x, const Array& q, std::optional<i64> axis, bool keepdims) {
+DNDarray percentile(const DNDarray& x, const Array& q, const std::optional<Axes>& axes,
+                    bool keepdims) {
   std::vector<double> fractions = numbers(q);
   require<ArgumentError>(within(fractions, 100), "Percentiles must be in the range [0, 100]");
   for (double& f : fractions) f /= 100;
-  return quantiles(x, q, fractions, axis, keepdims);
+  return quantiles(x, q, fractions, axes, keepdims);
 }
 
 }  // namespace tessera::dist

@@ -62,9 +62,9 @@ TEST(DistQuantile, EveryAxisOfEverySplit) {
         for (const Spread& s : spreads_of(shape, comm.size())) {
           const DNDarray x = spread_out(whole, s, comm, Lay::exchanged);
           for (i64 axis = 0; axis < shape.size(); ++axis) {
-            const DNDarray q = dist::quantile(x, number(0.3, DType::f64), axis);
+            const DNDarray q = dist::quantile(x, number(0.3, DType::f64), Axes{axis});
             expect_close(q.gathered(), expected(whole, axis, 0.3), 1e-14);
-            const DNDarray m = dist::median(x, axis, true);
+            const DNDarray m = dist::median(x, Axes{axis}, true);
             expect_close(m.gathered(), expected(whole, axis, 0.5), 1e-14);
             Shape kept = shape;
             kept[axis] = 1;
@@ -81,6 +81,43 @@ TEST(DistQuantile, EveryAxisOfEverySplit) {
   });
 }
 
+// x with axes `first` and `second` as one, the last.
+Array joined(const Array& x, i64 first, i64 second) {
+  const i64 kept = 3 - first - second;
+  return x.permute(Shape{kept, first, second})
+      .reshape({x.shape(kept), x.shape(first) * x.shape(second)});
+}
+
+TEST(DistQuantile, SeveralAxes) {
+  on_ranks([](Communicator comm) {
+    const Shape shape{9, 5, 4};
+    const Array whole = data(DType::f64, shape, true);
+    for (const Spread& s : spreads_of(shape, comm.size()))
+      for (const Axes& axes : {Axes{0, 1}, Axes{2, 0}, Axes{-1, 1}}) {
+        const DNDarray x = spread_out(whole, s, comm, Lay::exchanged);
+        const i64 first = axes[0] < 0 ? 2 : axes[0], kept = 3 - first - axes[1];
+        const Array lines = joined(whole, first, axes[1]);
+        const Traffic before = comm.traffic();
+        const DNDarray m = dist::median(x, axes);
+        if (!s.split || s.split == kept) {
+          EXPECT_EQ(comm.traffic(), before);
+        }
+        EXPECT_EQ(m.split(), s.split == kept ? std::optional<i64>(0) : std::nullopt);
+        expect_close(m.gathered(), expected(lines, 1, 0.5), 1e-14);
+        const DNDarray q = dist::quantile(x, number(0.3, DType::f64), axes, true);
+        Shape of_one{1, 1, 1};
+        of_one[kept] = shape[kept];
+        EXPECT_EQ(q.shape(), of_one);
+        EXPECT_EQ(q.split(), s.split == kept ? s.split : std::nullopt);
+        expect_close(q.gathered(), expected(lines, 1, 0.3), 1e-14);
+      }
+    const DNDarray x = spread_out(whole, {1, Partition::even(5, comm.size())}, comm);
+    const DNDarray over_none = dist::median(x, Axes{});
+    EXPECT_EQ(over_none.split(), x.split());
+    expect_close(over_none.gathered(), expected(whole.reshape({180, 1}), 1, 0.5), 0);
+  });
+}
+
 TEST(DistQuantile, SeveralAtOnce) {
   on_ranks([](Communicator comm) {
     const Array whole = data(DType::i32, {13, 6}, false);
@@ -89,7 +126,8 @@ TEST(DistQuantile, SeveralAtOnce) {
     for (i64 k = 0; k < 9; ++k) percents.host<double>()[k] *= 100;
     for (const Spread& s : spreads_of({13, 6}, comm.size()))
       for (i64 axis = 0; axis < 2; ++axis) {
-        const DNDarray got = dist::percentile(spread_out(whole, s, comm), percents, axis, true);
+        const DNDarray got =
+            dist::percentile(spread_out(whole, s, comm), percents, Axes{axis}, true);
         EXPECT_EQ(got.shape(), (axis == 0 ? Shape{3, 3, 1, 6} : Shape{3, 3, 13, 1}));
         EXPECT_EQ(got.dtype(), DType::f64);
         const Array all = got.gathered().reshape({9, axis == 0 ? 6 : 13});
@@ -110,14 +148,15 @@ TEST(DistQuantile, DtypesAndNothing) {
     EXPECT_EQ(dist::median(x.astype(DType::i8)).dtype(), DType::f64);
     const DNDarray none =
         spread_out(data(DType::f64, {0, 3}, false), {0, Partition::even(0, comm.size())}, comm);
-    expect_close(dist::median(none, 0).gathered(), std::vector<double>(3, std::nan("")), 0);
+    expect_close(dist::median(none, Axes{0}).gathered(), std::vector<double>(3, std::nan("")), 0);
     EXPECT_EQ(dist::quantile(x, Array::empty({0}, DType::f64)).shape(), Shape{0});
-    EXPECT_THROW(dist::quantile(none, number(0.5, DType::f64), 0), IndexError);
+    EXPECT_THROW(dist::quantile(none, number(0.5, DType::f64), Axes{0}), IndexError);
     EXPECT_THROW(dist::quantile(x, number(1.5, DType::f64)), ArgumentError);
     EXPECT_THROW(dist::percentile(x, number(-1, DType::f64)), ArgumentError);
     EXPECT_THROW(dist::quantile(x.astype(DType::c64), number(0.5, DType::f64)), DTypeError);
     EXPECT_THROW(dist::quantile(x.astype(DType::b1), number(0.5, DType::f64)), DTypeError);
-    EXPECT_THROW(dist::median(x, 1), IndexError);
+    EXPECT_THROW(dist::median(x, Axes{1}), IndexError);
+    EXPECT_THROW(dist::median(x, Axes{0, -1}), ArgumentError);
   });
 }
 
@@ -138,7 +177,7 @@ TEST(DistQuantile, OnlySamplesTravel) {
     const DNDarray rows =
         spread_out(whole.reshape({400, 250}), {0, Partition::even(400, comm.size())}, comm);
     before = comm.traffic();
-    (void)dist::median(rows, 1);
+    (void)dist::median(rows, Axes{1});
     (void)dist::quantile(DNDarray::replicated(whole, comm), number(0.2, DType::f64));
     EXPECT_EQ(comm.traffic(), before);
   });
