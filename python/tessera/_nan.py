@@ -148,7 +148,10 @@ class NanReductions(Functions[T]):
         >>> ts.nanmedian([7.0, ts.nan, 1.0, 2.0]).item()
         2.0
         """
-        return self._quantiles(self._array(x), 0.5, axis, keepdims)
+        x = self._array(x)
+        if x.dtype.kind in "fc" or x.size == 0:
+            return self._quantiles(x, 0.5, axis, keepdims)
+        return self._home.median(x, axis, keepdims)
 
     def nanpercentile(self, x: Any, q: Any, axis: _Axes = None, keepdims: bool = False) -> T:
         """Quantiles of what is not NaN, counted from 0 to 100.

@@ -25,6 +25,11 @@ EDGES = {
             ((1, 0, 0), {"axis": (0, 2), "keepdims": True}),
         )
     ],
+    "median of booleans": lambda ns, of: [
+        ns.nanmedian(of(np.stack([*FLAGS, FLAGS[0]])), axis=axis, keepdims=keep)
+        for axis in (None, 0, 1, (0, 1), ())
+        for keep in (False, True)
+    ],
     "medians over axes": lambda ns, of: [
         median(of(x), axis=axis, keepdims=keep)
         for median in (ns.median, ns.nanmedian)
