@@ -7,6 +7,7 @@
 #include <array>
 #include <span>
 
+#include "compared.hpp"
 #include "dist.hpp"
 #include "element_docs.hpp"
 
@@ -42,9 +43,11 @@ class ElementFunctions {
       if (nb::object by_them = Family::of_matrices(op, inputs); by_them.is_valid()) return by_them;
     std::vector<Operand> operands;
     operands.reserve(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      operands.push_back(
-          Family::operand(inputs[i], name(op), inputs[i == 0 ? inputs.size() - 1 : 0]));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const nb::handle other = inputs[i == 0 ? inputs.size() - 1 : 0];
+      const auto beyond = infinity_for(op, inputs[i], other);
+      operands.push_back(beyond ? Operand(*beyond) : Family::operand(inputs[i], name(op), other));
+    }
     Family::require_array(operands, inputs, name(op));
     if (out.is_none()) return wrap(released([&] { return Family::elementwise(op, operands); }));
     // NumPy's ufuncs also take out=(array,).

@@ -10,6 +10,7 @@
 
 #include <array>
 
+#include "compared.hpp"
 #include "dist.hpp"
 
 namespace tessera::python {
@@ -23,10 +24,15 @@ class NumberSlots {
   static std::vector<PyType_Slot> list();
 
  private:
+  static std::optional<Operand> one_of(ElementOp op, PyObject* o, PyObject* other) {
+    if (auto v = infinity_for(op, o, other)) return Operand(*v);
+    return Family::try_operand(o, other);
+  }
+
   template <ElementOp op>
   static PyObject* binary(PyObject* a, PyObject* b) noexcept {
     return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-      auto x = Family::try_operand(a, b), y = x ? Family::try_operand(b, a) : std::nullopt;
+      auto x = one_of(op, a, b), y = x ? one_of(op, b, a) : std::nullopt;
       if (!y) Py_RETURN_NOTIMPLEMENTED;
       return wrap(released([&] {
                return Family::elementwise(op, std::array{std::move(*x), std::move(*y)});

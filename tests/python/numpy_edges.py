@@ -2,10 +2,17 @@
 """Calls at the edges of NumPy's functions: integers that wrap around, booleans, arrays without elements, wrong axes. A
 function of the namespace and of what makes an array of NumPy's."""
 
+import operator
+
 import numpy as np
 
 BYTES = np.array([3, 200, 7], "uint8"), np.array([4, 100, 7], "uint8")
 FLAGS = np.array([True, False, True]), np.array([True, True, False])
+COMPARISONS = ("less", "less_equal", "equal", "not_equal", "greater_equal", "greater")
+SIGNS = (operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt)
+# The smallest, the largest and one between: neighbours of the numbers that they are compared with.
+ENDS = [np.array([np.iinfo(t).min, 7, np.iinfo(t).max], t) for t in ("int8", "uint8", "int64", "uint64")]
+BEYOND = (2**63, 2**64, 10**20, 10**400, -(2**63) - 1, -(10**20))
 CUBE = np.random.default_rng(3).normal(size=(3, 4, 5))
 
 EDGES = {
@@ -47,6 +54,18 @@ EDGES = {
     "median over axes of nothing": lambda ns, of: ns.median(of(np.zeros((2, 0, 3))), axis=(0, 1)),
     "median over an axis twice": lambda ns, of: ns.median(of(CUBE), axis=(0, -3)),
     "median over an axis that is not there": lambda ns, of: ns.median(of(CUBE), axis=(0, 3)),
+    "integers beside those beyond 64 bits": lambda ns, of: [
+        answer for sign in SIGNS for x in ENDS for n in BEYOND for answer in (sign(of(x), n), sign(n, of(x)))
+    ],
+    "comparisons with integers beyond 64 bits": lambda ns, of: [
+        answer
+        for compare in (getattr(ns, name) for name in COMPARISONS)
+        for x in ENDS
+        for n in BEYOND
+        for answer in (compare(of(x), n), compare(n, of(x)))
+    ],
+    "booleans beside an integer beyond 64 bits": lambda ns, of: of(FLAGS[0]) < 10**20,
+    "the sum with an integer beyond 64 bits": lambda ns, of: of(ENDS[2]) + 10**20,
     "quantiles of nothing": lambda ns, of: ns.nanquantile(of(np.zeros((0, 3))), 0.3, axis=0),
     "a share too large of nothing": lambda ns, of: ns.nanquantile(of(np.zeros((0, 3))), 1.5, axis=0),
     "median of complex numbers": lambda ns, of: ns.nanmedian(of(np.array([3, 2 + 1j, np.nan, 1, 2]))),
