@@ -2,6 +2,7 @@
 // The cpu kernel. Lines along the axis are scanned block by block; where the axis is not the one
 // that lies densely in memory, up to `lane_count` neighbouring lines are scanned side by side.
 #include <algorithm>
+#include <cstring>
 
 #include "tessera/array/loop.hpp"
 #include "tessera/device/threads.hpp"
@@ -20,7 +21,6 @@ struct ScanFns {
   void (*row)(void* p, i64 n, void* carry) = nullptr;
   // carry[j] = carry[j] (op) p[j].
   void (*lanes)(void* carry, const void* p, i64 n) = nullptr;
-  void (*identity)(void* carry, i64 n) = nullptr;
 };
 
 template <class Op, class T>
@@ -39,15 +39,12 @@ struct ScanLoops {
     const auto* x = static_cast<const Stored<T>*>(p);
     for (i64 j = 0; j < n; ++j) s[j] = Op{}(s[j], load_element<T>(x + j));
   }
-  static void identity(void* carry, i64 n) {
-    std::fill_n(static_cast<T*>(carry), n, std::is_same_v<Op, element::add> ? T(0) : T(1));
-  }
 };
 
 template <class Op, class T>
 ScanFns fns_of() {
   using Loops = ScanLoops<Op, T>;
-  return {&Loops::row, &Loops::lanes, &Loops::identity};
+  return {&Loops::row, &Loops::lanes};
 }
 
 struct State {
@@ -60,21 +57,21 @@ struct State {
 
 void scan_line(const State& s, const std::byte* in, std::byte* out) {
   alignas(64) std::byte buffer[block_size * 16], carry[16];
-  s.fns.identity(carry, 1);
   for (i64 begin = 0; begin < s.length; begin += block_size) {
     const i64 n = std::min(block_size, s.length - begin);
     s.load(in + begin * s.in_step, s.in_step, buffer, s.work_size, n);
-    s.fns.row(buffer, n, carry);
+    const i64 first = begin == 0 ? 1 : 0;  // stays as it is: 1 * x is not x for complex infinities
+    if (first > 0) std::memcpy(carry, buffer, static_cast<std::size_t>(s.work_size));
+    s.fns.row(buffer + first * s.work_size, n - first, carry);
     s.store(buffer, s.work_size, out + begin * s.out_step, s.out_step, n);
   }
 }
 
 void scan_lanes(const State& s, const std::byte* in, std::byte* out, i64 lanes) {
   alignas(64) std::byte buffer[lane_count * 16], carry[lane_count * 16];
-  s.fns.identity(carry, lanes);
   for (i64 i = 0; i < s.length; ++i, in += s.in_step, out += s.out_step) {
-    s.load(in, s.lines.inner_stride(1), buffer, s.work_size, lanes);
-    s.fns.lanes(carry, buffer, lanes);
+    s.load(in, s.lines.inner_stride(1), i == 0 ? carry : buffer, s.work_size, lanes);
+    if (i > 0) s.fns.lanes(carry, buffer, lanes);
     s.store(carry, s.work_size, out, s.lines.inner_stride(0), lanes);
   }
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/scan/scan.hpp"
 
+#include <cmath>
+#include <limits>
+
 #include "support/arrays.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
@@ -46,6 +49,21 @@ TEST(Scan, TypesFlatteningAndErrors) {
   EXPECT_EQ(scan(ScanOp::sum, ones({2}, DType::u16, d), 0).dtype(), DType::u64);
   EXPECT_EQ(scan(ScanOp::prod, zeros({0, 3}, DType::f32, d), 0).shape(), (Shape{0, 3}));
   EXPECT_THROW(scan(ScanOp::sum, x, 2), IndexError);
+}
+
+TEST(Scan, StartsFromTheFirstElementItself) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const Shape& shape : {Shape{1, 1}, Shape{2, 8}}) {  // line by line, and lines side by side
+    const Array x = Array::empty(shape, DType::c128), y = Array::empty(shape, DType::f64);
+    std::fill_n(x.host<c128>(), x.size(), c128(inf, 0));
+    std::fill_n(y.host<double>(), y.size(), -0.0);
+    const Array products = scan(ScanOp::prod, x, 0), sums = scan(ScanOp::sum, y, 0);
+    for (i64 j = 0; j < shape[1]; ++j) {
+      EXPECT_EQ(products.host<c128>()[j].re, inf);
+      EXPECT_EQ(products.host<c128>()[j].im, 0);  // 1 * inf would be inf + nan i
+      EXPECT_TRUE(std::signbit(sums.host<double>()[j]));
+    }
+  }
 }
 
 }  // namespace
