@@ -222,13 +222,16 @@ def timed(f):
 
 
 def extra_of(f, result_bytes):
-    """Bytes beside what was there and the result, by what the kernel counts as resident; the largest of the ranks."""
+    """Bytes beside what was there and the result, by what the kernel counts as resident; the largest of the ranks.
+    Pages of the result that only other ranks have written to do not count here: neither as result then."""
     ts.trim_pool("cpu")
     meet()
     forget()
     held = resident()
     y = f()
-    extra = peak() - held - result_bytes(y)
+    most = peak()
+    ts.trim_pool("cpu")
+    extra = most - min(held + result_bytes(y), resident())
     del y
     return max(SLATE.everybody(extra))
 
