@@ -26,7 +26,7 @@ import rows as table  # noqa: E402
 
 OUT = ROOT / "out"
 PROGRAM = str(ROOT / "bench/dist/ranks.py")
-PATIENCE = 40  # seconds without a new row: it hangs
+PATIENCE = 90  # seconds without a new row: it hangs; 1 GiB on 8 ranks takes half of it
 
 
 def counter():
