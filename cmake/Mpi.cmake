@@ -57,3 +57,17 @@ add_test(NAME tessera_mpi_failure COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/tests
 # Its ranks wait more than they compute, so it runs beside the long programs.
 set_tests_properties(tessera_mpi_failure PROPERTIES
   ENVIRONMENT "${mpi_environment}" TIMEOUT 1000 COST 100)
+
+# Exchanges that are given up midway, each way of a block in a process of its own. What is abandoned ends in an abort:
+# the text is the verdict.
+add_executable(tessera_mpi_midway ${CMAKE_CURRENT_SOURCE_DIR}/tests/mpi/midway.cpp)
+tessera_on_request(tessera_mpi_midway)
+target_link_libraries(tessera_mpi_midway PRIVATE tessera tessera_flags MPI::MPI_CXX)
+set_target_properties(tessera_mpi_midway PROPERTIES ENABLE_EXPORTS ON)  # the plug-in calls MPI through it
+add_dependencies(tessera_mpi_midway tessera_mpi)
+foreach(way room pages slot stream words other_group)
+  add_test(NAME tessera_mpi_midway_${way} COMMAND timeout --kill-after=2 60
+    ${MPIEXEC_EXECUTABLE} -n 2 $<TARGET_FILE:tessera_mpi_midway> ${way})
+  set_tests_properties(tessera_mpi_midway_${way} PROPERTIES ENVIRONMENT "${mpi_environment}" TIMEOUT 70
+    PASS_REGULAR_EXPRESSION "${way}: as it should be" SKIP_REGULAR_EXPRESSION "no pages are shared")
+endforeach()
