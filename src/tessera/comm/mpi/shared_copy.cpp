@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
-#include <mutex>
 
 #include "tessera/comm/mpi/past_cache.hpp"
 #include "tessera/comm/mpi/shared_file.hpp"
@@ -21,12 +19,8 @@ constexpr i64 shortest_step = 16 << 10, longest_step = 1 << 20, shortest_streame
 
 // The pages of another process, open until this one ends.
 int pages_of(pid_t process, i64 file) {
-  static auto* mutex = new std::mutex;
-  static auto* seen = new std::map<pid_t, int>;
-  const std::lock_guard lock(*mutex);
-  const auto [it, fresh] = seen->try_emplace(process, -1);
-  if (fresh) it->second = open_shared_file(SharedPages::file_name, process, file);
-  return it->second;
+  static auto& found = *new FoundOf<int>;
+  return found(process, [&] { return open_shared_file(SharedPages::file_name, process, file); });
 }
 
 // The next runs of a walk to one place after the other, of blocks that are past the cache.

@@ -8,6 +8,8 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <map>
+#include <mutex>
 #include <string_view>
 
 #include "tessera/base/api.hpp"
@@ -18,5 +20,21 @@ int make_shared_file(const char* name, i64 bytes);  // -1 where the system gives
 // That of another process, known there by number `file`; -1 where it cannot be seen.
 int open_shared_file(std::string_view name, pid_t process, i64 file);
 std::byte* map_shared(int file, i64 bytes);  // nullptr where that fails, or for -1
+
+// What was found of each other process, once, until this one ends.
+template <class Found>
+class FoundOf {
+ public:
+  template <class Look>
+  Found operator()(pid_t process, Look&& look) {
+    const std::lock_guard lock(mutex_);
+    const auto it = found_.find(process);
+    return it != found_.end() ? it->second : found_.emplace(process, look()).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<pid_t, Found> found_;
+};
 
 }  // namespace tessera::mpi

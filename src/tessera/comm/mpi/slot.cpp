@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <vector>
 
@@ -44,16 +43,13 @@ Own& own() {
 
 // Those of another one, seen until this process ends.
 std::byte* slots_of(pid_t process, i64 file) {
-  static auto* mutex = new std::mutex;
-  static auto* seen = new std::map<pid_t, std::byte*>;
-  const std::lock_guard lock(*mutex);
-  const auto [it, fresh] = seen->try_emplace(process, nullptr);
-  if (fresh) {
+  static auto& found = *new FoundOf<std::byte*>;
+  return found(process, [&] {
     const int opened = open_shared_file(slots_name, process, file);
-    it->second = map_shared(opened, all_bytes);
+    std::byte* const start = map_shared(opened, all_bytes);
     if (opened >= 0) close(opened);
-  }
-  return it->second;
+    return start;
+  });
 }
 
 }  // namespace
