@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tessera/comm/self.hpp"
 #include "tessera/device/storage.hpp"
 
 namespace tessera {
@@ -89,10 +90,7 @@ bool lane_delivers(const DeviceLane& lane, Transport& transport, Device device) 
 
 void copy_own_block(int rank, const Stream& stream, std::span<const Block> sends,
                     std::span<const Block> receives) {
-  const auto mine = [&](const Block& b) { return b.rank == rank; };
-  const auto from = std::find_if(sends.begin(), sends.end(), mine),
-             to = std::find_if(receives.begin(), receives.end(), mine);
-  if (from != sends.end() && to != receives.end())
+  if (const auto [from, to] = own_blocks(rank, sends, receives); from)
     stream.copy(to->first, stream.device(), from->first, stream.device(), from->bytes());
 }
 

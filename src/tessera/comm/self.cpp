@@ -7,11 +7,16 @@
 
 namespace tessera {
 
-void copy_own_block(int rank, std::span<const Block> sends, std::span<const Block> receives) {
+OwnBlocks own_blocks(int rank, std::span<const Block> sends, std::span<const Block> receives) {
   const auto own = [rank](const Block& b) { return b.rank == rank && b.bytes() > 0; };
   const auto from = std::find_if(sends.begin(), sends.end(), own);
   const auto to = std::find_if(receives.begin(), receives.end(), own);
-  if (from != sends.end() && to != receives.end()) copy_block(*from, *to);
+  if (from == sends.end() || to == receives.end()) return {};
+  return {&*from, &*to};
+}
+
+void copy_own_block(int rank, std::span<const Block> sends, std::span<const Block> receives) {
+  if (const auto [from, to] = own_blocks(rank, sends, receives); from) copy_block(*from, *to);
 }
 
 void SelfTransport::exchange(std::span<const Block> sends, std::span<const Block> receives) {

@@ -17,6 +17,13 @@ class TESSERA_API SelfTransport final : public Transport {
   std::unique_ptr<Transport> split(int colour, int key) override;
 };
 
+// The two sides of what stays on `rank` in an exchange; null where nothing does.
+struct OwnBlocks {
+  const Block* from = nullptr;
+  const Block* to = nullptr;
+};
+TESSERA_API OwnBlocks own_blocks(int rank, std::span<const Block> sends,
+                                 std::span<const Block> receives);
 // The copies of an exchange that stay on `rank`. The Communicator has seen that they fit.
 TESSERA_API void copy_own_block(int rank, std::span<const Block> sends,
                                 std::span<const Block> receives);

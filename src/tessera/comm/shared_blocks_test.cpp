@@ -96,6 +96,29 @@ TEST(Ranks, BlocksInSharedMemoryOfAnyLayout) {
   });
 }
 
+// One rank receives all, and copies its own block besides: the others, who have nothing to do,
+// write.
+TEST(Ranks, BlocksGoIntoTheMemoryOfTheRankThatHasMoreToDo) {
+  on_ranks({2, 3}, [](const Communicator& comm) {
+    const int p = comm.size(), me = comm.rank();
+    for (int root = 0; root < p; ++root)
+      for (const int kinds : {0, 1, 2, 3}) {
+        const Held source(high * wide, (kinds & 1) != 0), target(p * high * wide, (kinds & 2) != 0);
+        for (i64 k = 0; k < high * wide; ++k) source.data[k] = item_of(me, root, 0, k);
+        const Block mine{root, reinterpret_cast<std::byte*>(source.data), 8,
+                         Layout::contiguous({high, wide})};
+        std::vector<Block> receives;
+        if (me == root) receives = blocks_of(target, Arrangement::rows, p);
+        comm.exchange({&mine, 1}, receives);
+        i64 wrong = 0;
+        for (int q = 0; q < p; ++q)
+          for (i64 k = 0; k < high * wide; ++k)
+            wrong += target.data[q * high * wide + k] != (me == root ? item_of(q, root, 0, k) : -7);
+        EXPECT_EQ(wrong, 0) << root << ' ' << kinds;
+      }
+  });
+}
+
 // Windows end in the middle of runs, and rooms in the middle of pages.
 TEST(Ranks, BlocksOfManyWindowsInSharedMemory) {
   on_ranks({2}, [](const Communicator& comm) {

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
 #include <numeric>
 
-#include "tessera/comm/mpi/transfer.hpp"
+#include "tessera/comm/mpi/block_exchange.hpp"
 #include "tessera/comm/mpi/watch.hpp"
-#include "tessera/comm/self.hpp"
 
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
@@ -18,8 +16,6 @@
 namespace tessera::mpi {
 namespace {
 
-// Memory of all packed pieces that one exchange may have under way.
-constexpr i64 pieces_bytes = 64 << 20;
 constexpr int short_tag = 3;  // transfer.cpp has the others
 
 // What MPI says of itself; one that cannot be asked is never given a pointer of a device.
@@ -42,37 +38,6 @@ std::vector<int> all_of(const World& world) {
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
 }
-
-// Some runs to each rank that has given us room, in turn: whoever sends columns reads its rows from
-// end to end so. That needs all of them, and they are waited for, but not for long.
-class Writing {
- public:
-  explicit Writing(std::deque<Sending>& sendings) : sendings_(sendings) {}
-  bool advance() {
-    const auto writes = [](const Sending& s) { return s.writes(); };
-    if (std::none_of(sendings_.begin(), sendings_.end(), writes)) return false;
-    const auto awaits = [](const Sending& s) { return s.awaits_answer(); };
-    if (!late_ && std::any_of(sendings_.begin(), sendings_.end(), awaits)) {
-      if (since_ == 0) since_ = seconds_now();
-      late_ = seconds_now() - since_ > patience;
-      if (!late_) return false;
-    }
-    i64 done = 0;
-    for (i64 turn = 1; turn > 0 && done < look_bytes; done += turn) {
-      turn = 0;
-      for (Sending& s : sendings_)
-        if (s.writes()) turn += s.write();
-    }
-    return true;
-  }
-
- private:
-  static constexpr double patience = 2e-3;
-  static constexpr i64 look_bytes = 16 << 20;  // a look at all others costs as much as some runs
-  std::deque<Sending>& sendings_;
-  double since_ = 0;
-  bool late_ = false;
-};
 
 // What a rank says to each other one in a short exchange stands on its board behind a table.
 struct Said {
@@ -97,10 +62,6 @@ MpiTransport::~MpiTransport() {
   if (over == 0 && lost_.empty()) world_.attempt([&] { return MPI_Comm_free(&comm_); });
 }
 
-i64 MpiTransport::piece() const {
-  return std::clamp<i64>(pieces_bytes / (4 * size()), 256 << 10, 2 << 20);
-}
-
 void MpiTransport::give_up(const std::string& why) {
   if (lost_.empty()) lost_ = why;
   world_.lose(lost_);
@@ -115,44 +76,7 @@ void MpiTransport::exchange(const tessera::Stream* stream, std::span<const Block
     throw;
   }
   guarded([&] {
-    std::deque<Receiving> in;
-    std::deque<Sending> out;
-    const auto abandon = [&] {
-      for (Receiving& r : in) r.abandon();
-      for (Sending& s : out) s.abandon();
-    };
-    const auto link = [&](const Block& b) {
-      const bool readable = world_.peer(members_[static_cast<std::size_t>(b.rank)]).readable;
-      return Link{world_, comm_, b.rank, readable && !stream, piece()};
-    };
-    try {
-      for (const Block& b : receives)
-        if (b.rank != rank_ && b.bytes() > 0) in.emplace_back(link(b), b, operation_);
-      for (const Block& b : sends)
-        if (b.rank != rank_ && b.bytes() > 0) out.emplace_back(link(b), b);
-      stream ? copy_own_block(rank_, *stream, sends, receives)
-             : copy_own_block(rank_, sends, receives);
-      Patience patience(world_, members_, operation_);
-      Writing writing(out);
-      std::vector<int> open;
-      for (;;) {
-        bool moved = writing.advance(), all = true;
-        open.clear();
-        const auto look = [&](auto& transfer) {
-          if (!transfer.done()) moved |= transfer.advance();
-          if (transfer.done()) return;
-          all = false;
-          if (patience.long_wait()) open.push_back(transfer.rank());
-        };
-        for (Receiving& r : in) look(r);
-        for (Sending& s : out) look(s);
-        if (all) return;
-        moved ? patience.progress() : patience.pause(open);
-      }
-    } catch (...) {
-      abandon();
-      throw;
-    }
+    exchange_blocks({world_, comm_, members_, rank_, operation_}, stream, sends, receives);
   });
 }
 

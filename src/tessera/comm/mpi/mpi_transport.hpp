@@ -49,7 +49,6 @@ class MpiTransport final : public Transport {
   void guarded(F&& f);  // refuses a lost group; what fails inside loses it
   template <class F>
   void collective(F&& start);  // start(&request) begins a call of MPI; waits for its end
-  i64 piece() const;
   // Those of the group, made at the first call (collective); nullptr where it has none.
   Boards* boards();
   template <class Write, class Read>  // a round in which everybody tells everybody

@@ -2,8 +2,9 @@
 #pragma once
 // Large blocks where one side lies in pages that its process shares: the other side maps them, a
 // window at a time, and copies as if both were its own. No call of the kernel for a run, whatever
-// the strides. Whose pages are mapped is a matter of the runs: a side that is contiguous is mapped
-// by one rank only, and the strided side is walked by the rank that has it in its cache.
+// the strides. Whose pages are mapped is a matter of the runs (a side that is contiguous is mapped
+// by one rank only, and the strided side is walked by the rank that has it in its cache), and of
+// who has less to do.
 //   SharedRead read(offer, block);   while (!read.done()) read.step();
 
 #include <optional>

@@ -23,6 +23,7 @@ struct Offer {
   static constexpr std::uint64_t word = 0x7465737365726122u;
   std::uint64_t magic = word;
   i64 bytes = 0;
+  i64 load = 0;                     // bytes that the sender receives in the same exchange
   i64 process = 0;                  // 0: not to be read from memory, the bytes follow as a stream
   SlotPlace place;                  // where it has a file, the bytes come through that slot
   SharedPages::Place pages{-1, 0};  // where it has a file, `start` lies there and may be mapped

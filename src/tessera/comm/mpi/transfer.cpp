@@ -109,6 +109,7 @@ Sending::Sending(const Link& link, const Block& block) : link_(link), block_(&bl
   talk_->offer = shared    ? *shared
                  : writer_ ? Offer::through(writer_->place(), block, getpid())
                            : Offer::of(block, getpid());
+  talk_->offer.load = link.load;
   link_.world.call([&] {
     return MPI_Isend(&talk_->offer, static_cast<int>(talk_->offer.wire_bytes()), MPI_BYTE,
                      link_.rank, data_tag, link_.comm, &offering_);
@@ -184,6 +185,14 @@ Receiving::Receiving(const Link& link, const Block& block, std::string_view oper
   });
 }
 
+// Into one place, columns are best written by the rank that walks its rows; else whoever would be
+// done first copies. To read through the kernel takes about twice as long.
+bool Receiving::sender_shall_write() const {
+  const Offer& offer = talk_->offer;
+  const i64 through_kernel = offer.pages.file < 0 ? offer.bytes : 0;
+  return offer.strided || offer.load + offer.bytes < link_.load + through_kernel;
+}
+
 void Receiving::open_offer(i64 length) {
   require<CommError>(length <= static_cast<i64>(sizeof(Offer)) && length >= Offer{}.wire_bytes() &&
                          talk_->offer.magic == Offer::word && talk_->offer.bytes == block_->bytes(),
@@ -191,7 +200,7 @@ void Receiving::open_offer(i64 length) {
                      block_->bytes(), " bytes that are expected");
   if (talk_->offer.process == 0) {
     stream_.emplace(link_, *block_, Stream::Way::in);
-  } else if (const auto room = Room::of(*block_, getpid()); room && talk_->offer.strided) {
+  } else if (const auto room = Room::of(*block_, getpid()); room && sender_shall_write()) {
     answer(Word::write_here, *room);
   } else if (talk_->offer.pages.file >= 0) {
     shared_.emplace(talk_->offer, *block_);

@@ -21,6 +21,7 @@ struct Link {
   int rank;       // of the other side, in the group
   bool readable;  // single copies both ways
   i64 piece;      // bytes of a message of a stream: both sides must agree
+  i64 load;       // bytes that this side receives in this exchange, of all ranks and its own
 };
 
 // The bytes of a block as messages of at most `piece` bytes.
@@ -101,6 +102,7 @@ class Receiving {
 
  private:
   void open_offer(i64 length);
+  bool sender_shall_write() const;
   template <class Read>
   bool read_on(Read& read);
   bool empty_slot();
