@@ -5,11 +5,13 @@
 
 #include <filesystem>
 
+#include "support/support.hpp"
+
 namespace tessera {
 namespace {
 
 TEST(TextFile, WhatWasWrittenIsReadAndReplacedWhole) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "tessera_text_file";
+  const auto folder = std::filesystem::path(scratch_folder()) / "text_file";
   std::filesystem::remove_all(folder);
   const std::string path = folder / "deep" / "a.txt";
   EXPECT_FALSE(read_text(path));

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/support.hpp"
 #include "tessera/array/array.hpp"
 #include "tessera/base/warn.hpp"
 #include "tessera/compute/calibrate.hpp"
@@ -408,7 +409,7 @@ TEST(Calibrate, MeasuresOnlyWhatIsNotKnown) {
 }
 
 TEST(Calibrate, MeasuresOnlyWhatTheFileLacks) {
-  const std::string path = testing::TempDir() + "costs_of_context_test.txt";
+  const std::string path = scratch_folder() + "/costs.txt";
   std::filesystem::remove(path);
   const Device host[] = {cpu}, both[] = {cpu, gpu};
   const CostModel first = cached_costs(path, host, 0.1);

@@ -7,6 +7,7 @@
 
 #include "support/devices.hpp"
 #include "support/every_solver.hpp"
+#include "support/support.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/solve/cg.hpp"
 #include "tessera/solve/lsmr.hpp"
@@ -126,8 +127,7 @@ TEST(Shards, TilesOnTheBaseCount) {
 TEST(Shards, CallbacksAndCheckpointsSeeTheWhole) {
   const Blocks b = blocks(20, 4, {sim0, sim1});
   const Array right = Random(3).normal({10, 20}, DType::f64);
-  const std::string path =
-      (std::filesystem::temp_directory_path() / "tessera_shards_test.npz").string();
+  const std::string path = scratch_folder() + "/shards.npz";
   std::filesystem::remove(path);
   SolveOptions o{.rtol = 1e-12, .maxiter = 300};
   const SolveResult once = cg(b.spread, right, o);
