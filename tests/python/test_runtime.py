@@ -130,8 +130,10 @@ def test_the_lock_is_released():
     try:
         counter.start()
         before = steps[0]
-        for _ in range(5):
+        for _ in range(200):  # a busy machine may let the other thread wait for a while
             ts.einsum("ij,kj->ik", x, x)
+            if steps[0] > before:
+                break
         after = steps[0]
     finally:
         sys.setswitchinterval(interval)
@@ -190,7 +192,7 @@ def test_every_public_name_has_an_example_that_runs(name, value):
 
 
 def run(command, **env):
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, timeout=900)
 
 
 def run_python(code, **env):

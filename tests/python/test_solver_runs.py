@@ -158,7 +158,7 @@ from test_solver_runs import all_solvers
 slow = {slow}
 def wait(i):
     print(i.number, flush=True)
-    time.sleep(0.01 if slow else 0)
+    if slow: time.sleep(0.01 if i.number < 30 else 3600)  # whoever kills it may be late
 r = all_solvers({device!r})[{name!r}](rtol=0.0, maxiter=40, callback=wait,
                                       checkpoint=ts.solve.Checkpoint({path!r}, every=1))
 np.savez({out!r}, x=r.x.numpy(), history=r.history, iterations=r.iterations)
@@ -232,8 +232,8 @@ def test_control_c_stops_a_solve(tmp_path):
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores it\n"
         "import numpy as np, tessera as ts\n"
         "A = ts.Diagonal(np.geomspace(1e-9, 1, 200000), ('X',))\n"
-        "print('go', flush=True)\n"
         "try:\n"
+        "    print('go', flush=True)\n"
         "    ts.solve.cg(A, np.ones(200000), rtol=0.0, maxiter=10**7)\n"
         "except KeyboardInterrupt:\n"
         "    print('stopped', flush=True)\n"
@@ -243,6 +243,6 @@ def test_control_c_stops_a_solve(tmp_path):
         assert process.stdout.readline() == "go\n"
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60)[0] == "stopped\n"
+        assert process.communicate(timeout=600)[0] == "stopped\n"
     finally:
         process.kill()
