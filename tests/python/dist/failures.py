@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -22,8 +23,7 @@ keys = ts.dist.array(np.random.default_rng(0).permutation(n), split=0)
 
 
 def die():
-    with open(f"{path}.grief", "w") as file:
-        file.write(str(time.time()))
+    Path(f"{path}.grief").touch()
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -33,14 +33,13 @@ def grief(turn):
     if how == "save":
         threading.Timer(int(delay) * 1e-6, die).start()
         return
-    with open(f"{path}.grief", "w") as file:
-        file.write(str(time.time()))
+    Path(f"{path}.grief").touch()
     if how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
     if how == "stall":
-        time.sleep(60)
+        time.sleep(3600)
     if how == "raise":
         raise ValueError("rank 1 has had enough")
     if how == "exit":
@@ -56,10 +55,10 @@ try:
             y = x[keys]
             x = ts.dist.sort(y) if turn % 3 == 0 else y + 1.0
 except ts.CommError as error:
-    with open(f"{path}.rank{world.rank}", "w") as file:
-        file.write(f"{time.time()} {error}")
+    Path(f"{path}.saying{world.rank}").write_text(str(error))
+    os.replace(f"{path}.saying{world.rank}", f"{path}.rank{world.rank}")  # whole once the others see it
     print(f"rank {world.rank}: CommError: {error}", flush=True)
-    until = time.time() + 5  # mpirun ends everybody at the first one that leaves: the others may say it, too
+    until = time.time() + 60  # mpirun ends everybody at the first one that leaves: the others may say it, too
     while time.time() < until and not all(os.path.exists(f"{path}.rank{r}") for r in (0, 2)):
         time.sleep(0.05)
     os._exit(7)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank that is killed, stopped, raises or leaves in the middle of the work: the others end with a clear error within
-ten seconds, and files that were being saved are whole. Runs mpirun itself, so it is not run under mpirun."""
+"""A rank that is killed, stopped, raises or leaves in the middle of the work: the others end with a clear error, and
+files that were being saved are whole. That takes seconds on a machine that has time; what is a fault is a hang.
+Runs mpirun itself, so it is not run under mpirun."""
 
 import os
-import time
 from pathlib import Path
 
 import launch
@@ -17,38 +17,31 @@ pytestmark = [
     pytest.mark.skipif(launch.mpirun() is None, reason="no mpirun here"),
 ]
 PROGRAM = str(Path(__file__).parent / "failures.py")
-LIMIT = 10.0
+HANG = 300.0  # seconds
 
 
 def meet_grief(how, tmp_path, options=(), extra=(), ending="npy"):
-    """The group, when it has ended by itself, the seconds from the grief to the end, and what was said."""
+    """The status of the group, when it has ended by itself, what was said, and the file."""
     path = tmp_path / f"x.{ending}"
     with launch.Group(3, [PROGRAM, how, str(path)], options=options, extra=extra) as group:
-        status = group.wait(60)
-        ended = time.time()
+        status = group.wait(HANG)
         words = group.words()
-    assert status is not None, f"still running after 60 s:\n{words}"
-    grief = Path(f"{path}.grief")
-    assert grief.exists(), f"nothing went wrong: {words}"
-    return status, ended - float(grief.read_text()), words, path
+    assert status is not None, f"still running after {HANG} s:\n{words}"
+    assert Path(f"{path}.grief").exists(), f"nothing went wrong: {words}"
+    return status, words, path
 
 
 def survivors(path):
-    """What the ranks that were left said, by rank: (seconds after the grief, text)."""
-    found = {}
-    for rank in (0, 2):
-        note = Path(f"{path}.rank{rank}")
-        if note.exists():
-            when, text = note.read_text().split(" ", 1)
-            found[rank] = (float(when), text)
-    return found
+    """What the ranks that were left said, by rank."""
+    notes = {rank: Path(f"{path}.rank{rank}") for rank in (0, 2)}
+    return {rank: note.read_text() for rank, note in notes.items() if note.exists()}
 
 
 @pytest.mark.parametrize("how", ["kill", "raise"])
 def test_mpirun_ends_everybody(how, tmp_path):
     """As people start it: mpirun notices by itself, we only must not stand in its way."""
-    status, seconds, words, _ = meet_grief(how, tmp_path)
-    assert status != 0 and seconds < LIMIT, words
+    status, words, _ = meet_grief(how, tmp_path)
+    assert status != 0, words
     if how == "raise":
         assert "rank 1 has had enough" in words
 
@@ -56,16 +49,15 @@ def test_mpirun_ends_everybody(how, tmp_path):
 @pytest.mark.parametrize("how", ["kill", "stop", "stall", "exit"])
 def test_survivors_say_what_happened(how, tmp_path):
     """mpirun told to leave the others alone (it does not see that one is stopped): they find out by themselves.
-    So told it ends with status 0, whatever they return."""
+    So told it ends with status 0, whatever they return. Only one that does nothing is found out by the clock."""
     options = [] if how in ("stop", "stall") else ["--enable-recovery"]
-    status, seconds, words, path = meet_grief(how, tmp_path, options, {"TESSERA_COMM_TIMEOUT": "5"})
+    patience = 5 if how == "stall" else 10 * HANG
+    status, words, path = meet_grief(how, tmp_path, options, {"TESSERA_COMM_TIMEOUT": f"{patience:.0f}"})
     found = survivors(path)
-    grief = float(Path(f"{path}.grief").read_text())
     assert set(found) == {0, 2}, f"ranks {sorted(found)} said something\n{words}"
-    for when, text in found.values():
-        assert when - grief < LIMIT, f"after {when - grief:.1f} s\n{words}"
+    for text in found.values():
         assert "rank" in text and len(text) > 20, text
-    assert (status != 0 or options) and seconds < 2 * LIMIT, words
+    assert status != 0 or options, words
 
 
 @pytest.mark.parametrize(
@@ -77,8 +69,8 @@ def test_a_file_that_was_being_saved_is_whole(ending, delay, tmp_path):
         ts.dist.save(str(tmp_path / f"before.{ending}"), ts.dist.zeros(3))
     except ts.NotAvailable:
         pytest.skip("built without HDF5")
-    status, seconds, words, path = meet_grief(f"save-{delay}", tmp_path, ending=ending)
-    assert status != 0 and seconds < LIMIT, words
+    status, words, path = meet_grief(f"save-{delay}", tmp_path, ending=ending)
+    assert status != 0, words
     got = np.load(path) if ending == "npy" else ts.dist.load(str(path)).numpy()
     assert got.shape == (300_000,), words
     assert np.array_equal(got, np.arange(300_000.0) + got[0]) and got[0] >= 6, got[0]
