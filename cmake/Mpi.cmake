@@ -39,10 +39,10 @@ set(mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OM
   ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0)
 add_dependencies(tessera_test_comm tessera_mpi)
 function(tessera_add_mpi_test name ranks)
-  add_test(NAME ${name} COMMAND timeout --kill-after=5 600
+  add_test(NAME ${name} COMMAND timeout --kill-after=5 1800
     ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:tessera_test_comm> --gtest_brief=1 --gtest_filter=Ranks.*)
   set_tests_properties(${name} PROPERTIES
-    ENVIRONMENT "${mpi_environment};${ARGN}" TIMEOUT 620 PROCESSORS 2)
+    ENVIRONMENT "${mpi_environment};${ARGN}" TIMEOUT 1820 PROCESSORS 2)
 endfunction()
 foreach(ranks 2 3 4 7)
   tessera_add_mpi_test(tessera_test_comm_mpi_${ranks} ${ranks})
@@ -56,7 +56,7 @@ add_test(NAME tessera_mpi_failure COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/tests
   ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:tessera_mpi_failure>)
 # Its ranks wait more than they compute, so it runs beside the long programs.
 set_tests_properties(tessera_mpi_failure PROPERTIES
-  ENVIRONMENT "${mpi_environment}" TIMEOUT 1000 COST 100)
+  ENVIRONMENT "${mpi_environment}" TIMEOUT 3600 COST 100)
 
 # Exchanges that are given up midway, each way of a block in a process of its own. What is abandoned ends in an abort:
 # the text is the verdict.
@@ -66,8 +66,8 @@ target_link_libraries(tessera_mpi_midway PRIVATE tessera tessera_flags MPI::MPI_
 set_target_properties(tessera_mpi_midway PROPERTIES ENABLE_EXPORTS ON)  # the plug-in calls MPI through it
 add_dependencies(tessera_mpi_midway tessera_mpi)
 foreach(way room pages slot stream words other_group)
-  add_test(NAME tessera_mpi_midway_${way} COMMAND timeout --kill-after=2 60
+  add_test(NAME tessera_mpi_midway_${way} COMMAND timeout --kill-after=2 300
     ${MPIEXEC_EXECUTABLE} -n 2 $<TARGET_FILE:tessera_mpi_midway> ${way})
-  set_tests_properties(tessera_mpi_midway_${way} PROPERTIES ENVIRONMENT "${mpi_environment}" TIMEOUT 70
+  set_tests_properties(tessera_mpi_midway_${way} PROPERTIES ENVIRONMENT "${mpi_environment}" TIMEOUT 320
     PASS_REGULAR_EXPRESSION "${way}: as it should be" SKIP_REGULAR_EXPRESSION "no pages are shared")
 endforeach()

@@ -27,8 +27,8 @@ if(NOT TESSERA_TESTS OR NOT TARGET tessera_test_dist OR NOT MPIEXEC_EXECUTABLE)
 endif()
 add_dependencies(tessera_test_dist tessera_mpi tessera_scalapack)
 foreach(ranks 2 3 4)
-  add_test(NAME tessera_test_dist_scalapack_${ranks} COMMAND timeout --kill-after=5 280 ${MPIEXEC_EXECUTABLE}
+  add_test(NAME tessera_test_dist_scalapack_${ranks} COMMAND timeout --kill-after=5 1800 ${MPIEXEC_EXECUTABLE}
     -n ${ranks} $<TARGET_FILE:tessera_test_dist> --gtest_brief=1 --gtest_filter=DistLinalg.*)
-  set_tests_properties(tessera_test_dist_scalapack_${ranks} PROPERTIES TIMEOUT 300 PROCESSORS 2
+  set_tests_properties(tessera_test_dist_scalapack_${ranks} PROPERTIES TIMEOUT 1820 PROCESSORS 2
     ENVIRONMENT "${mpi_environment};OPENBLAS_NUM_THREADS=1;OMP_NUM_THREADS=1;TESSERA_NUM_THREADS=1")
 endforeach()

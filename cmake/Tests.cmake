@@ -76,7 +76,7 @@ function(tessera_add_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
     --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${name}.xml)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 3600)
   # The long programs start first, the longest before all, so that no core waits for the last one.
   if(name MATCHES "^tessera_(laws|test_dist)$")
     set_tests_properties(${name} PROPERTIES COST 200)

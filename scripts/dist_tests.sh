@@ -11,7 +11,7 @@ if ! command -v mpirun >/dev/null; then
 fi
 say "tests over ranks"
 status=0
-"$PY" tests/python/dist/launch.py -n "$ranks" --limit "${TESSERA_RANKS_LIMIT:-600}" --results "$results" || status=1
+"$PY" tests/python/dist/launch.py -n "$ranks" --limit "${TESSERA_RANKS_LIMIT:-1800}" --results "$results" || status=1
 began=$SECONDS
 "$PY" -m pytest -q tests/python/dist/test_dist_failures.py tests/python/dist/test_dist_programs.py --junitxml "$results/ranks.failures.xml" || status=1
 if [ ! -e "$results/ranks.failures.xml" ]; then echo "failed ranks.failures" >"$results/ranks.failures.count"; fi

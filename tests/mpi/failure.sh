@@ -11,7 +11,7 @@ fault() { echo "$*"; faults=$((faults + 1)); }
 run() {
   local start=$SECONDS
   # shellcheck disable=SC2086
-  text=$(timeout --kill-after=2 60 "$mpirun" $1 -n 4 "$program" "$2" "$3" 2>&1 </dev/null)
+  text=$(timeout --kill-after=2 300 "$mpirun" $1 -n 4 "$program" "$2" "$3" 2>&1 </dev/null)
   status=$?
   echo "$2 in $3: $((SECONDS - start)) s, status $status"
   if [ $status = 124 ]; then fault "$2 in $3: a hang"; echo "$text"; fi

@@ -322,7 +322,7 @@ def test_warnings_of_the_compiled_part_are_python_warnings_and_said_once():
 
 def in_fresh_process(code):
     run = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=120
+        [sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=900
     )
     assert run.returncode == 0, run.stderr[-4000:]
     return run.stdout.strip()

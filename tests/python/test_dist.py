@@ -545,7 +545,7 @@ def run_script(code, **env):
     path = str(Path(ts.__file__).parents[1])
     code = f"import sys; sys.path.insert(0, {path!r})\n" + code
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **env}, timeout=120
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **env}, timeout=900
     )
 
 

@@ -221,7 +221,7 @@ def test_browser_draws(tmp_path, count):
     done = subprocess.run(
         [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom",
          f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()],
-        capture_output=True, text=True, timeout=300, env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True, text=True, timeout=900, env={**os.environ, "HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert not [line for line in done.stderr.splitlines() if "CONSOLE" in line], done.stderr

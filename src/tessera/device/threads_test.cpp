@@ -186,7 +186,7 @@ TEST(Threads, AForkedChildWorks) {
   parallel_for(100, 1, [&](i64 begin, i64 end) { warm.fetch_add(end - begin); });
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);  // a hang is a failure, not a wait
+    alarm(300);  // a hang is a failure, not a wait
     std::atomic<i64> sum{0};
     parallel_for(1000, 1, [&](i64 begin, i64 end) { sum.fetch_add(end - begin); });
     _exit(sum.load() == 1000 ? 0 : 1);

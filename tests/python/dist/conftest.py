@@ -34,7 +34,7 @@ hypothesis.settings.load_profile("ranks")
 
 SLATE = Slate()
 FOLDER = Path(os.environ["TESSERA_RANKS_FOLDER"]) if "TESSERA_RANKS_FOLDER" in os.environ else None
-LIMIT = float(os.environ.get("TESSERA_TEST_LIMIT", "150"))  # seconds of one test
+LIMIT = float(os.environ.get("TESSERA_TEST_LIMIT", "600"))  # seconds of one test
 STACK = open(FOLDER / f"stack{SLATE.rank}", "w") if FOLDER else sys.__stderr__  # where the watchdog writes
 lost = []
 

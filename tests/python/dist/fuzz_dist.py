@@ -24,7 +24,7 @@ SLICE = 60.0  # seconds of one group
 def one_group(ranks, seconds, seed, first):
     """(cases, failures) of one mpirun."""
     with launch.Group(ranks, [str(HERE / "fuzz.py"), str(seconds), str(seed), str(first), "state"], cwd=True) as group:
-        status = group.wait(seconds + 120)
+        status = group.wait(seconds + 300)
         path = group.folder / "state"
         said = json.loads(path.read_text()) if path.exists() else {"next": first, "cases": 0, "failures": []}
         if status not in (0, 3):

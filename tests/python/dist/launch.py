@@ -42,7 +42,7 @@ def environment(folder, extra=()):
         "OPENBLAS_NUM_THREADS": "1",
         "TESSERA_NUM_THREADS": "1",
         "TESSERA_POISON": "1",
-        "TESSERA_COMM_TIMEOUT": "60",
+        "TESSERA_COMM_TIMEOUT": "120",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_btl_vader_single_copy_mechanism": "none",  # containers forbid it, loudly
@@ -194,7 +194,7 @@ def core_seconds():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", default="1,2,3,4,7")
-    parser.add_argument("--limit", type=float, default=600)
+    parser.add_argument("--limit", type=float, default=1800)
     parser.add_argument("--results", type=Path)
     options, arguments = parser.parse_known_args()
     if mpirun() is None:

@@ -40,7 +40,7 @@ class Slate:
     def name(self, rank):
         return os.path.join(self.folder, f"rank{rank}")
 
-    def exchange(self, note: bytes, patience: float = 30.0) -> list[bytes]:
+    def exchange(self, note: bytes, patience: float = 120.0) -> list[bytes]:
         """Everybody's note, in rank order; collective. Silence names who is missing after `patience` seconds.
 
         Notes of a test that ends begin with END: a rank that is still inside of it hears them as Ended."""

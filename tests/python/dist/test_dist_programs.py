@@ -20,9 +20,9 @@ def ends_well(tmp_path, text, status=0):
     path = tmp_path / "program.py"
     path.write_text(textwrap.dedent(text))
     with launch.Group(3, [str(path)]) as group:
-        ended = group.wait(60)
+        ended = group.wait(300)
         words = group.words()
-    assert ended is not None, f"still running after 60 s:\n{words}"
+    assert ended is not None, f"still running after 300 s:\n{words}"
     assert (ended != 0) == (status != 0), words
     return words
 
