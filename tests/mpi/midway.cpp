@@ -90,6 +90,7 @@ namespace {
 
 constexpr i64 columns = 512;
 constexpr i64 nothing_yet = -1, used_again = -3;
+constexpr i64 patience = 3;               // seconds
 constexpr i64 pool_bytes = i64{3} << 20;  // arrays of the pool that are shared begin at 2 MiB
 
 struct Case {
@@ -149,9 +150,14 @@ std::string exchanged(const Case& c, const Communicator& comm, std::span<const B
   }
 }
 
-bool shares_pages() {
+// Whether rank 0 does: the memory of rank 1 is its own in all cases.
+bool shares_pages(int me) {
+  if (me != 0) return hear(0) != 0;
   const Storage pool = Storage::allocate(cpu, pool_bytes);
-  return SharedPages::own().find(static_cast<const std::byte*>(pool.data()), 1).has_value();
+  const auto* const first = static_cast<const std::byte*>(pool.data());
+  const bool shares = SharedPages::own().find(first, 1).has_value();
+  tell(1, static_cast<int>(shares));
+  return shares;
 }
 
 // What others see who have mapped the pages; nullptr where there are none.
@@ -179,12 +185,14 @@ void run_case(const Case& c, const Communicator& comm) {
   const i64* const others_see = me == 0 && c.shared ? seen_by_others(data, count * 8) : nullptr;
   const std::vector<Block> block{{1 - me, reinterpret_cast<std::byte*>(data), 8, layout}}, none;
 
+  comm.barrier();  // the patience of rank 0 is for the exchange alone
   if (me == 0) {
     if (c.held == Moment::never) {
       awaited = Moment::after_send;  // of the word that there is room
       interruption = [] { SharedPages::own().withdraw(); };
+    } else {
+      config().comm_timeout.set(patience);
     }
-    config().comm_timeout.set(1);
   } else {
     awaited = c.held;
     interruption = [] { hear(0); };
@@ -199,7 +207,8 @@ void run_case(const Case& c, const Communicator& comm) {
     hear(0);
     return;
   }
-  const char* why = c.held == Moment::never ? "shares its memory no more" : "nothing came within 1";
+  const std::string why =
+      c.held == Moment::never ? "shares its memory no more" : cat("nothing came within ", patience);
   expect(said.find(why) != std::string::npos, "rank 0 says why it gives up:", said);
   std::fill(data, data + count, used_again);
   if (c.held != Moment::never) tell(1, 0);
@@ -222,7 +231,7 @@ int main(int argc, char** argv) {
   const Communicator comm = Communicator::world();
   if (c == std::end(cases) || comm.size() != 2) return 2;
   PMPI_Comm_dup(MPI_COMM_WORLD, &aside);
-  if (c->shared && !shares_pages()) {
+  if (c->shared && !shares_pages(comm.rank())) {
     if (comm.rank() == 0) std::printf("%s: no pages are shared on this system\n", c->name);
     return 0;
   }
