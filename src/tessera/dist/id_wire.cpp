@@ -2,131 +2,27 @@
 #include "tessera/dist/id_wire.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
 #include "tessera/base/error.hpp"
 #include "tessera/dist/at.hpp"
-#include "tessera/dist/bit_writer.hpp"
 #include "tessera/dist/byte_code.hpp"
+#include "tessera/dist/id_gaps.hpp"
+#include "tessera/dist/id_scattered.hpp"
 
 namespace tessera {
 namespace {
 
 using dist::at;
-using dist::BitWriter;
-using dist::ByteCode;
 using dist::copy_bytes;
+using dist::most_gaps;
 static_assert(std::endian::native == std::endian::little);
-
-constexpr int most_low = 47;                   // bits of a gap that are listed, at most
-constexpr i64 most_gaps = (i64{1} << 27) - 1;  // what fits into a notice
-
-[[noreturn]] void refuse() {
-  throw CommError("the positions that another rank sent are damaged: they cannot be read");
-}
-
-class BitReader {
- public:
-  explicit BitReader(std::span<const std::byte> bytes) : words_(bytes.size() / 8 + 2) {
-    copy_bytes(words_.data(), bytes.data(), bytes.size());
-  }
-  std::uint64_t word(i64 w) const { return words_[at(w)]; }
-  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(words_.data()); }
-  i64 take(i64 bit, int count) const {  // at most most_low bits: with those before them, one word
-    std::uint64_t value = 0;
-    std::memcpy(&value, bytes() + (bit >> 3), 8);
-    return static_cast<i64>(value >> (bit & 7) & ((std::uint64_t{1} << count) - 1));
-  }
-
- private:
-  std::vector<std::uint64_t> words_;
-};
 
 i64 runs_of(std::span<const i64> sorted) {
   i64 runs = 1;
   for (std::size_t k = 1; k < sorted.size(); ++k) runs += sorted[k] != sorted[k - 1] + 1;
   return runs;
-}
-
-// The best of three numbers of low bits about the one that suits the mean gap. Listed is 0 where
-// the form is not to be had.
-WireForm gaps_of(std::span<const i64> sorted, i64 base, i64 radix, WireKind kind) {
-  const auto n = static_cast<i64>(sorted.size());
-  WireForm best{kind};
-  if (n == 0 || n > most_gaps) return best;
-  const int mean = std::bit_width(static_cast<std::uint64_t>((radix - n) / n));
-  const int low = std::clamp(mean - 2, 0, most_low - 2);
-  i64 high0 = (sorted[0] - base) >> low, high1 = high0 >> 1, high2 = high0 >> 2;
-  for (std::size_t k = 1; k < sorted.size(); ++k) {
-    const i64 gap = (sorted[k] - sorted[k - 1] - 1) >> low;
-    high0 += gap;
-    high1 += gap >> 1;
-    high2 += gap >> 2;
-  }
-  const std::array<i64, 3> high{high0, high1, high2};
-  i64 least = 0;
-  for (int k = 0; k < 3; ++k) {
-    const i64 bits = n * (1 + low + k) + high[at(k)];
-    if (high[at(k)] > most_gaps || (best.listed > 0 && bits >= least)) continue;
-    best = {kind, low + k, n, high[at(k)]};
-    least = bits;
-  }
-  return best;
-}
-
-void put_gaps(const WireForm& form, std::span<const i64> sorted, i64 base,
-              std::span<std::byte> out) {
-  const i64 unary = form.listed + form.high;
-  std::vector<std::uint64_t> words(at((unary + form.listed * form.low) / 64 + 1));
-  BitWriter ones(words.data(), 0), lows(words.data(), unary);
-  const int low = form.low;
-  const std::uint64_t mask = (std::uint64_t{1} << low) - 1;
-  i64 next = base;
-  for (const i64 id : sorted) {
-    const i64 gap = id - next;
-    ones.one_after(gap >> low);
-    lows.put(static_cast<std::uint64_t>(gap) & mask, low);
-    next = id + 1;
-  }
-  ones.flush();
-  lows.flush();
-  copy_bytes(out.data(), words.data(), out.size());
-}
-
-// f(id), ascending.
-template <class F>
-void each_of_gaps(const WireForm& form, std::span<const std::byte> bytes, i64 base, i64 radix,
-                  const F& f) {
-  const BitReader bits(bytes);
-  const i64 unary = form.listed + form.high, last = base + radix;
-  const int listed_bits = form.low;
-  const auto ones_of = [&](i64 w) {
-    const i64 left = unary - w * 64;
-    return left < 64 ? bits.word(w) & ((std::uint64_t{1} << left) - 1) : bits.word(w);
-  };
-  i64 ones = 0;
-  for (i64 w = 0; w * 64 < unary; ++w) ones += std::popcount(ones_of(w));
-  if (ones != form.listed) refuse();  // then there are as many zeros as the form says
-  i64 id = base - 1, before = 0, low = unary;
-  for (i64 w = 0; w * 64 < unary; ++w)
-    for (std::uint64_t rest = ones_of(w); rest != 0; rest &= rest - 1) {
-      const i64 at_bit = w * 64 + std::countr_zero(rest);
-      id += 1 + ((at_bit - before) << listed_bits) + bits.take(low, listed_bits);
-      if (id >= last) refuse();
-      before = at_bit + 1;
-      low += listed_bits;
-      f(id);
-    }
-}
-
-std::vector<i64> take_gaps(const WireForm& form, std::span<const std::byte> bytes, i64 base,
-                           i64 radix) {
-  std::vector<i64> ids(at(form.listed));
-  i64* to = ids.data();
-  each_of_gaps(form, bytes, base, radix, [&](i64 id) { *to++ = id; });
-  return ids;
 }
 
 std::vector<i64> numbers_of(std::span<const std::byte> bytes, i64 radix) {
@@ -142,7 +38,7 @@ std::vector<i64> runs_from(std::span<const std::byte> bytes, i64 base, i64 radix
   i64 next = 0;
   for (std::size_t k = 0; k + 1 < numbers.size(); k += 2) {
     const i64 first = numbers[k], more = numbers[k + 1];
-    if (first < next || first >= radix || more < 0 || more >= radix - first) refuse();
+    if (first < next || first >= radix || more < 0 || more >= radix - first) refuse_wire();
     for (i64 id = 0; id <= more; ++id) ids.push_back(base + first + id);
     next = first + more + 1;
   }
@@ -153,7 +49,7 @@ std::vector<i64> bits_from(std::span<const std::byte> bytes, i64 base, i64 radix
   IdSet set(base, base + radix);
   copy_bytes(set.words().data(), bytes.data(), bytes.size());
   std::vector<i64> ids = set.ids();
-  if (!ids.empty() && ids.back() >= base + radix) refuse();
+  if (!ids.empty() && ids.back() >= base + radix) refuse_wire();
   return ids;
 }
 
@@ -177,66 +73,12 @@ i64 simple_bytes(WireKind kind, i64 listed, i64 radix) {
   return WireForm{kind, 0, listed, 0}.bytes(radix);
 }
 
-// Many ids that lie anywhere: byte by byte, without a list of them. Empty where they are few, or
-// lie together.
-Wire encode_scattered(const IdSet& set, i64 n) {
-  const i64 radix = set.last() - set.first();
-  Wire wire;
-  if (radix <= 4096 || n < radix / 12 || n > radix - radix / 12) return wire;
-  const double part = static_cast<double>(n) / static_cast<double>(radix);
-  if (static_cast<double>(set.runs()) < 0.75 * static_cast<double>(n) * (1 - part)) return wire;
-  const int number = ByteCode::suited(n, radix);
-  const ByteCode& code = ByteCode::of(number);
-  const std::span<const std::uint8_t> bytes = set.bytes();
-  wire.bytes.resize(at(ByteCode::room(static_cast<i64>(bytes.size()))));
-  const i64 bits = code.encode(bytes, wire.bytes.data());
-  if (bits >= radix || bits > most_gaps) return {};
-  wire.form = {WireKind::coded, number, n, bits};
-  wire.bytes.resize(at(wire.form.bytes(radix)));
-  return wire;
-}
-
-// Coded sets, read together.
-class Scattered {
- public:
-  static constexpr std::size_t at_once = 8;  // more of them gain nothing
-  explicit Scattered(IdSet& set) : set_(set) {}
-  void add(const WireForm& form, std::span<const std::byte> bytes) {
-    parts_.push_back({form, IdSet(set_.first(), set_.last()), BitReader(bytes)});
-    if (parts_.size() == at_once) merge();
-  }
-  // Those that are left, with what is in the set.
-  void merge() {
-    std::vector<ByteCode::Stream> streams;
-    streams.reserve(parts_.size());
-    for (Part& p : parts_)
-      streams.push_back({&ByteCode::of(p.form.low), p.bits.bytes(), p.form.high, p.came.bytes()});
-    if (!ByteCode::decode(streams)) refuse();
-    const i64 rest = (set_.last() - set_.first()) & 63;
-    for (const Part& p : parts_) {
-      const bool beyond = rest != 0 && p.came.words().back() >> rest != 0;
-      if (p.came.size() != p.form.listed || beyond) refuse();
-      set_.merge(p.came);
-    }
-    parts_.clear();
-  }
-
- private:
-  struct Part {
-    WireForm form;
-    IdSet came;
-    BitReader bits;
-  };
-  IdSet& set_;
-  std::vector<Part> parts_;
-};
-
 // Combined with what is in the set: every form but those that are read together.
 void decode_other(IdSet& set, const WireForm& form, std::span<const std::byte> bytes) {
   const i64 radix = set.last() - set.first();
   if (form.kind == WireKind::gaps) {
     const IdSet::Ascending ids(set);
-    each_of_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
+    dist::each_of_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
     return;
   }
   if (form.kind != WireKind::bits) {
@@ -245,11 +87,15 @@ void decode_other(IdSet& set, const WireForm& form, std::span<const std::byte> b
   }
   IdSet other(set.first(), set.last());
   copy_bytes(other.words().data(), bytes.data(), bytes.size());
-  if (const i64 rest = radix & 63; rest != 0 && other.words().back() >> rest != 0) refuse();
+  if (const i64 rest = radix & 63; rest != 0 && other.words().back() >> rest != 0) refuse_wire();
   set.merge(other);
 }
 
 }  // namespace
+
+void refuse_wire() {
+  throw CommError("the positions that another rank sent are damaged: they cannot be read");
+}
 
 i64 bytes_of_number(i64 radix) {
   if (radix <= (i64{1} << 8)) return 1;
@@ -265,9 +111,9 @@ i64 most_wire_bytes(i64 ids, i64 radix) {
 i64 longest_wire(i64 radix) { return (radix + 7) / 8; }  // a bit for each
 
 i64 WireForm::bytes(i64 radix) const {
-  const bool possible = kind == WireKind::coded ? low < ByteCode::count && high <= radix
-                                                : low <= most_low && high <= radix >> low;
-  if ((listed < 0 || listed > radix || !possible) && kind != WireKind::positions) refuse();
+  const bool possible = kind == WireKind::coded ? low < dist::ByteCode::count && high <= radix
+                                                : low <= dist::most_low && high <= radix >> low;
+  if ((listed < 0 || listed > radix || !possible) && kind != WireKind::positions) refuse_wire();
   switch (kind) {
     case WireKind::numbers: return listed * bytes_of_number(radix);
     case WireKind::runs: return listed * 2 * bytes_of_number(radix);
@@ -309,11 +155,11 @@ Wire encode(std::span<const i64> sorted, i64 base, i64 radix) {
   consider({WireKind::bits, 0, 1, 0});
   std::vector<i64> holes;
   if (!half(n, radix)) {
-    if (const WireForm gaps = gaps_of(sorted, base, radix, WireKind::gaps); gaps.listed > 0)
+    if (const WireForm gaps = dist::gaps_of(sorted, base, radix, WireKind::gaps); gaps.listed > 0)
       consider(gaps);
     if (n > radix / 2) {
       holes = all_but(sorted, base, radix);
-      const WireForm form = gaps_of(holes, base, radix, WireKind::holes);
+      const WireForm form = dist::gaps_of(holes, base, radix, WireKind::holes);
       if (form.listed > 0 || holes.empty()) consider(form);
     }
   }
@@ -325,7 +171,7 @@ Wire encode(std::span<const i64> sorted, i64 base, i64 radix) {
     return wire;
   }
   if (wire.form.kind == WireKind::gaps || wire.form.kind == WireKind::holes) {
-    put_gaps(wire.form, wire.form.kind == WireKind::gaps ? sorted : holes, base, wire.bytes);
+    dist::put_gaps(wire.form, wire.form.kind == WireKind::gaps ? sorted : holes, base, wire.bytes);
     return wire;
   }
   std::vector<i64> numbers;
@@ -347,7 +193,7 @@ Wire encode(std::span<const i64> sorted, i64 base, i64 radix) {
 Wire encode(const IdSet& set) {
   const i64 radix = set.last() - set.first(), n = set.size();
   if (!half(n, radix)) {
-    Wire wire = encode_scattered(set, n);
+    Wire wire = dist::encode_scattered(set, n);
     return wire.form.empty() ? encode(set.ids(), set.first(), radix) : wire;
   }
   Wire wire{{WireKind::bits, 0, 1, 0}, {}};
@@ -358,26 +204,26 @@ Wire encode(const IdSet& set) {
 
 std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, i64 base,
                         i64 radix) {
-  if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse();
+  if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse_wire();
   switch (form.kind) {
     case WireKind::bits: return bits_from(bytes, base, radix);
     case WireKind::runs: return runs_from(bytes, base, radix);
-    case WireKind::gaps: return take_gaps(form, bytes, base, radix);
-    case WireKind::holes: return all_but(take_gaps(form, bytes, base, radix), base, radix);
+    case WireKind::gaps: return dist::take_gaps(form, bytes, base, radix);
+    case WireKind::holes: return all_but(dist::take_gaps(form, bytes, base, radix), base, radix);
     case WireKind::coded: {
       IdSet set(base, base + radix);
-      Scattered one(set);
+      dist::Scattered one(set);
       one.add(form, bytes);
       one.merge();
       return set.ids();
     }
     case WireKind::numbers: break;
-    default: refuse();
+    default: refuse_wire();
   }
   std::vector<i64> numbers = numbers_of(bytes, radix);
   i64 before = -1;
   for (i64& n : numbers) {
-    if (n <= before || n >= radix) refuse();
+    if (n <= before || n >= radix) refuse_wire();
     before = n;
     n += base;
   }
@@ -386,10 +232,11 @@ std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, 
 
 void decode_into(IdSet& set, std::span<const WireForm> forms,
                  std::span<const std::vector<std::byte>> bytes) {
-  Scattered together(set);
+  dist::Scattered together(set);
   for (std::size_t q = 0; q < forms.size(); ++q) {
     if (forms[q].empty()) continue;
-    if (static_cast<i64>(bytes[q].size()) != forms[q].bytes(set.last() - set.first())) refuse();
+    if (static_cast<i64>(bytes[q].size()) != forms[q].bytes(set.last() - set.first()))
+      refuse_wire();
     if (forms[q].kind == WireKind::coded)
       together.add(forms[q], bytes[q]);
     else
@@ -411,7 +258,7 @@ Notice Notice::of(const WireForm& form, bool problem) {
 
 WireForm Notice::form() const {
   const std::uint64_t kind = word >> 1 & 7, size = word >> 4;
-  if (kind > static_cast<std::uint64_t>(WireKind::coded)) refuse();
+  if (kind > static_cast<std::uint64_t>(WireKind::coded)) refuse_wire();
   WireForm form{static_cast<WireKind>(kind)};
   if (form.detailed()) {
     form.low = static_cast<int>(size & 63);

@@ -58,6 +58,9 @@ TESSERA_API std::vector<i64> decode(const WireForm& form, std::span<const std::b
 TESSERA_API void decode_into(IdSet& set, std::span<const WireForm> forms,
                              std::span<const std::vector<std::byte>> bytes);
 
+// CommError: what another rank sent cannot be read.
+[[noreturn]] void refuse_wire();
+
 // Announces a wire, and whether the sender has a problem.
 struct TESSERA_API Notice {
   std::uint64_t word = 0;
