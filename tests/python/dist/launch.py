@@ -46,6 +46,7 @@ def environment(folder, extra=()):
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_btl_vader_single_copy_mechanism": "none",  # containers forbid it, loudly
+        "PYTEST_DEBUG_TEMPROOT": str(folder),  # folders of tests: not beside those of other runs
         slate.VARIABLE: str(folder),
         "TESSERA_RANKS_FOLDER": str(folder),
     }
