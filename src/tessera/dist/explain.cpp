@@ -44,7 +44,8 @@ void explain_whole(Explanation& e, const DNDarray& x, const Foreseen& f) {
   if (x.owner() && !x.known()) send(e, *x.owner(), p - 1, x.size() * size_of(x.dtype()) * (p - 1));
   if (f.masks()) {
     explain_masks(e, f);
-    explain_gathered_keys(e, x, k);
+    gather_others(e, x, k, -1);
+    if (!all_ranges_known(k)) tell_all(e, 1);
     return at_most(e);
   }
   const Partition part = part_of_guide(k, p);

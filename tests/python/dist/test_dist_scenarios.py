@@ -207,6 +207,20 @@ def test_the_same_key_beside_the_split_is_told_once(slate):
             assert outcome(lambda bad=bad: x[:, bad])[1] is ts.IndexError
 
 
+def test_a_remembered_key_beside_a_mask_is_foreseen(slate):
+    """Of an array that every rank has, the mask deals out the result, and all ranks are told the key at each use."""
+    a, rows = np.arange(30.0).reshape(6, 5), np.arange(300).reshape(300, 1) % 5
+    mask = np.array([True, True, False, True, True, True])
+    key, m = deal(rows, 0), deal(mask, 0)
+    deal(np.zeros((5, 3)), None)[key] = 1.0  # it remembers all of itself
+    x = deal(a, None)
+    said = x.explain((m, key))
+    with Counted(slate) as sent:
+        result = x[m, key]
+    check(result, a[mask, rows], 1)
+    assert sent.mine[1] <= said.sent[ME], f"sent {sent.mine[1]} bytes, explain said {said}"
+
+
 def test_float32_arrays_beyond_24_bits_take_exact_indices():
     n = 2**24 + 64
     x = ts.dist.zeros((n,), dtype="float32", split=0)
