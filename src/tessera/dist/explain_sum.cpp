@@ -21,8 +21,7 @@ void count_mask(Explanation& e, const DNDarray& mask) {
   if (p == 1) return;
   const bool by_rows = *mask.split() == 0;
   tell_all(e, 8);
-  i64 position = 0;
-  for (const i64 n : mask.shape()) position += size_of(type_of_positions(n));
+  const i64 position = bytes_of_position(mask.shape());
   const i64 behind = mask.size() / std::max<i64>(1, mask.shape(0));
   for (int r = 0; r < p; ++r) {
     const i64 own = count_of(mask.lshape(r));
@@ -93,14 +92,15 @@ void count_rows(Explanation& e, const DNDarray& x, const LoneMask& mask, i64 gro
 }
 
 Foreseen foreseen(const DNDarray& x, const DistIndex& key, bool writes) {
-  Foreseen f{foresee(x, key), {}, {}, {}, {}};
+  Foreseen f{foresee(x, key), {}, {}, {}, {}, {}};
   const LooseMasks masks = loose_masks(x, key, writes);
   for (const i64 a : masks.bits) f.bits.push_back(key.spread()[at(a)]);
   for (const i64 a : masks.counted) f.counted.push_back(key.spread()[at(a)]);
+  for (const i64 a : masks.listed) f.listed.push_back(key.spread()[at(a)]);
   f.lead = f.key.plan.lead;
   f.shape = f.key.plan.shape;
   if (!f.masks() || f.lead.back() != 1) return f;
-  for (const auto* list : {&f.bits, &f.counted})
+  for (const auto* list : {&f.bits, &f.counted, &f.listed})
     for (const DNDarray& mask : *list) f.lead.back() = std::max(f.lead.back(), mask.size());
   f.shape[f.key.plan.position + f.lead.size() - 1] = f.lead.back();
   return f;
@@ -116,6 +116,10 @@ void explain_masks(Explanation& e, const Foreseen& f) {
   for (const DNDarray& mask : f.bits)
     if (!known_bits(mask, {})) gather_bits(e, mask);
   for (const DNDarray& mask : f.counted) count_mask(e, mask);
+  for (const DNDarray& mask : f.listed) {  // the bits are less than positions of all elements
+    tell_all(e, bytes_of_counts(1, mask.size()));
+    count_mask(e, mask);
+  }
 }
 
 void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k) {

@@ -23,10 +23,10 @@ void gather_value(Explanation& e, const DNDarray& value);  // everybody gets all
 // A key that is foreseen: the masks that nobody has counted, and the most entries they can have.
 struct Foreseen {
   NormalKey key;
-  std::vector<DNDarray> bits, counted;  // as LooseMasks of mask.hpp
-  Shape lead;                           // as long as it can be
-  Shape shape;                          // of the result, as large as it can be
-  bool masks() const { return !bits.empty() || !counted.empty(); }
+  std::vector<DNDarray> bits, counted, listed;  // as LooseMasks of mask.hpp
+  Shape lead;                                   // as long as it can be
+  Shape shape;                                  // of the result, as large as it can be
+  bool masks() const { return !bits.empty() || !counted.empty() || !listed.empty(); }
   Shape said() const;  // of the result, -1 where a mask decides
 };
 Foreseen foreseen(const DNDarray& x, const DistIndex& key, bool writes = false);
@@ -38,7 +38,8 @@ void count_rows(Explanation& e, const DNDarray& x, const LoneMask& mask, i64 gro
 void explain_masks(Explanation& e, const Foreseen& f);
 // All ranks get the distributed positions of a key.
 void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k);
-// The distributed arrays beside the first are dealt out as it is: at most all ranks get them.
+// The distributed arrays beside the first (-1: all of them) are dealt out as it is: at most all
+// ranks get them.
 void gather_others(Explanation& e, const DNDarray& x, const NormalKey& k, i64 first);
 // A mask that stands alone (explain_mask.cpp): x[mask], and x[mask] = value for a trimmed() value.
 Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked);

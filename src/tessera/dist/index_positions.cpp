@@ -57,6 +57,12 @@ DType type_of_positions(i64 size) {
   return size <= i64{1} << 32 ? DType::u32 : DType::i64;
 }
 
+i64 bytes_of_position(const Shape& shape) {
+  i64 bytes = 0;
+  for (const i64 n : shape) bytes += size_of(type_of_positions(n));
+  return bytes;
+}
+
 Array own_checked(const DNDarray& positions, i64 axis, i64 size, std::string& problem) {
   try {
     return checked_positions(positions.resident(), axis, size);

@@ -19,7 +19,8 @@ Array checked_positions(const Array& positions, i64 axis, i64 size);
 Array own_checked(const DNDarray& positions, i64 axis, i64 size, std::string& problem);
 // The same as they travel, in the narrowest type.
 DNDarray narrowed(const DNDarray& positions, i64 axis, i64 size, std::string& problem);
-DType type_of_positions(i64 size);  // the narrowest
+DType type_of_positions(i64 size);          // the narrowest
+i64 bytes_of_position(const Shape& shape);  // of one element, by all axes of an array of that shape
 // Whether positions remember all of themselves, checked against an axis of this size: then every
 // rank has them without a message.
 bool known_whole(const DNDarray& positions, i64 size);

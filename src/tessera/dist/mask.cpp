@@ -7,6 +7,7 @@
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/bool_bits.hpp"
 #include "tessera/dist/entry_rows.hpp"
+#include "tessera/dist/index_positions.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/mask_known.hpp"
 #include "tessera/dist/mask_owners.hpp"
@@ -73,6 +74,27 @@ bool varies(const DNDarray& value, i64 axis, i64 result_ndim) {
   return own >= 0 && value.shape(own) != 1;
 }
 
+// Every rank has x: its result is dealt out as the first distributed array of the key, here along
+// another axis than the last, which is that of all masks. False where nothing is read.
+bool dealt_off_masks(const DistIndex& key) {
+  for (const Index::Item& item : key.index().items()) {
+    const bool array = item.kind == Index::Kind::mask || item.kind == Index::Kind::integer_array;
+    if (!array || !key.spread()[at(item.value)]) continue;
+    const DNDarray& first = key.spread()[at(item.value)];
+    return item.kind == Index::Kind::integer_array && *first.split() != first.ndim() - 1 &&
+           first.size() > 0;
+  }
+  return false;
+}
+
+// What all ranks have to get of a mask: its bits, or the positions that dist::nonzero lists, which
+// deals out the bits by rows first (collective).
+bool fewer_as_bits(const DNDarray& mask) {
+  const i64 bits = (mask.size() + 7) / 8, picked = counted_by_rank(mask).total();
+  const i64 by_rows = *mask.split() == 0 ? 0 : bits / mask.comm().size();
+  return bits < picked * bytes_of_position(mask.shape()) + by_rows;
+}
+
 }  // namespace
 
 Array in_order(const DNDarray& dealt, i64 axis, MaskShares shares) {
@@ -123,9 +145,13 @@ LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Index::Item& item = key.index().items()[i];
     if (item.kind != Index::Kind::mask || !key.spread()[at(item.value)]) continue;
-    const bool counted =
-        x.split() ? covers_split(x, {key.spread()[at(item.value)], axes[i]}) : !writes;
-    (counted ? masks.counted : masks.bits).push_back(item.value);
+    const DNDarray& mask = key.spread()[at(item.value)];
+    const bool counted = x.split() ? covers_split(x, {mask, axes[i]}) : !writes;
+    const bool listed = counted && !x.split() && dealt_off_masks(key);
+    if (!counted || (listed && known_bits(mask, {})))
+      masks.bits.push_back(item.value);
+    else
+      (listed ? masks.listed : masks.counted).push_back(item.value);
   }
   return masks;
 }
@@ -180,7 +206,10 @@ Movement movement_of_bits(const DNDarray& mask, const Spread& to) {
   return m;
 }
 
-DistIndex with_whole_masks(const DistIndex& key, const LooseMasks& masks) {
+DistIndex with_whole_masks(const DistIndex& key, LooseMasks masks) {
+  for (const i64 a : masks.listed)
+    if (fewer_as_bits(key.spread()[at(a)])) masks.bits.push_back(a);
+  std::sort(masks.bits.begin(), masks.bits.end());
   if (masks.bits.empty()) return key;
   DistIndex whole;
   std::vector<Array> known;  // all of them before any is told: masks may share what they remember

@@ -52,10 +52,14 @@ bool picks_nothing(const IndexPlan& checked);
 struct LooseMasks {
   std::vector<i64> bits;     // all ranks get them: off x's split axis, or x whole and written to
   std::vector<i64> counted;  // they become distributed positions where they do not stand alone
+  // All ranks need what they pick, as bits or positions: x whole, and its result dealt out along
+  // another axis than theirs.
+  std::vector<i64> listed;
 };
 LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes = false);
-// Those that all ranks get as arrays of every rank; a mask remembers that (mask_known.hpp).
-DistIndex with_whole_masks(const DistIndex& key, const LooseMasks& masks);
+// Those that all ranks get as arrays of every rank, and of those that are listed the ones that have
+// fewer bytes as bits; a mask remembers that (mask_known.hpp). Collective.
+DistIndex with_whole_masks(const DistIndex& key, LooseMasks masks);
 // This rank's part of a mask, dealt out as x is, without remembering it (collective).
 Array aligned(const DNDarray& x, const LoneMask& mask);
 // A boolean array in another spread: an eighth of a byte for each element that travels.

@@ -34,10 +34,6 @@ i64 most_of_a_rank(const DNDarray& mask) {
   for (int r = 0; r < mask.comm().size(); ++r) most = std::max(most, count_of(mask.lshape(r)));
   return most;
 }
-MaskOrder counted_by_rank(const DNDarray& mask) {
-  const i64 own = reduce(ReduceOp::count_nonzero, mask.resident()).item().as<i64>();
-  return order_of_counts(own, most_of_a_rank(mask), mask.comm());
-}
 
 // The mask, dealt out as x is (collective).
 DNDarray as_owners_have(const DNDarray& x, const LoneMask& mask) {
@@ -97,6 +93,11 @@ std::vector<i64> by_rank(const MaskOrder& order) {
 }
 
 }  // namespace
+
+MaskOrder counted_by_rank(const DNDarray& mask) {
+  const i64 own = reduce(ReduceOp::count_nonzero, mask.resident()).item().as<i64>();
+  return order_of_counts(own, most_of_a_rank(mask), mask.comm());
+}
 
 std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key) {
   if (!x.distributed() || !key.distributed()) return {};

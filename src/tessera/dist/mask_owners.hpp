@@ -10,6 +10,9 @@
 
 namespace tessera {
 
+// How many elements every rank picks by its own part of a mask (collective).
+MaskOrder counted_by_rank(const DNDarray& mask);
+
 // The distributed mask that covers x's split axis, beside others.
 struct MaskBeside {
   LoneMask mask;

@@ -14,10 +14,21 @@ namespace {
 using dist::at;
 using Message = std::vector<std::byte>;
 
-// A value that repeats along the entries goes whole to the owners of places, or they ask for the
-// rows that they need: where a list of all rows would be so much smaller than they are that asking
-// costs next to nothing even if all are needed.
+// A value with one entry along the dealt axis of the key goes whole to the owners of places, or
+// they ask for the rows that they need: where a list of all rows would be so much smaller than they
+// are that asking costs next to nothing even if all are needed. Also where there are so many owners
+// that the row of each entry once, and asking, is less than all rows for every owner.
 constexpr i64 worth_asking = 32;
+
+bool worth_asking_for(const DNDarray& value, const OwnRows& own, i64 rows, i64 entries) {
+  if (rows == 1) return false;
+  const i64 p = value.comm().size(), whole = value.size() * size_of(value.dtype());
+  const i64 asking = static_cast<i64>(sizeof(Notice)) + longest_wire(rows);
+  i64 holders = 0;
+  for (int r = 0; r < p; ++r) holders += own.count(r) > 0;
+  return whole > worth_asking * asking ||
+         (p - 1) * whole > entries * (whole / rows) + (p - 1) * holders * asking;
+}
 
 // What a rank holds itself of the rows of its entries, in numbers of the value.
 i64 numbers_at_hand(const OwnRows& own, const Shape& lead, i64 lead_axis, const Partition& part,
@@ -192,10 +203,7 @@ bool straight_to_places(const DNDarray& value, const IndexPlan& plan, i64 lead_a
   const i64 item = size_of(value.dtype());
   i64 rows = 1;
   for (i64 a = 0; a < plan.lead.size(); ++a) rows *= own.extents()[plan.position + a];
-  if (own.extents()[plan.position + lead_axis] == 1) {
-    const i64 asking = static_cast<i64>(sizeof(Notice)) + (rows + 7) / 8;
-    return rows > 1 && value.size() * item > worth_asking * asking;
-  }
+  if (own.extents()[plan.position + lead_axis] == 1) return worth_asking_for(value, own, rows, all);
   i64 away = all * (value.size() / rows);
   for (int r = 0; r < part.ranks(); ++r)
     away -= numbers_at_hand(own, plan.lead, lead_axis, part, r);

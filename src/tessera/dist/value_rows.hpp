@@ -74,7 +74,8 @@ class OwnRows {
 // The positions are distributed, by `part` along `lead_axis`. A value that is dealt out otherwise
 // either goes to the entries first and with them to the owners of their places (all of it, where it
 // repeats along them), or the owners get the entries' numbers and ask with them who has the rows:
-// true where that is fewer bytes, a row twice against a number twice.
+// true where that is fewer bytes, a row twice against a number twice, or the rows of entries
+// against all of the value for every owner.
 bool straight_to_places(const DNDarray& value, const IndexPlan& plan, i64 lead_axis,
                         const Partition& part);
 // (n, rest...) of this rank's entries, by their numbers among all (collective). `places` says which

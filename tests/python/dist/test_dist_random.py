@@ -100,6 +100,18 @@ def test_a_mask_deals_out_what_repeats_along_it(share, slate):
     run_case(Case("get", x, Layout(None, (0,) * p), (first, mask), False, None, None), slate)
 
 
+@pytest.mark.parametrize("share", [0.02, 0.9])
+@pytest.mark.parametrize("split", [0, 1])
+def test_all_ranks_get_a_mask_as_bits_or_as_positions(share, split, slate):
+    """Seed 72, number 14140 on 2 ranks: the result is dealt out as the positions before the mask, along another axis
+    than its elements, so that all ranks need what it picks: the positions of few, else the bits."""
+    rng, p = np.random.default_rng(8), WORLD.size
+    x = numbers(rng, (5, 8, 10, 12), "int8")
+    first = Operand(np.array([[-5], [4], [-5]]), Layout(0, even(3, p)))
+    mask = mask_of(rng, (8, 10, 12), share, split, even((8, 10)[split], p))
+    run_case(Case("get", x, Layout(None, (0,) * p), (first, mask), False, None, None), slate)
+
+
 @pytest.mark.parametrize("holder", ["owner", "other"])
 @pytest.mark.parametrize("owners", ["first", "even"])
 def test_a_value_of_one_rank_goes_to_the_owners_of_interleaving_elements(owners, holder, slate):
@@ -121,6 +133,18 @@ def test_owners_ask_for_rows_of_a_value_that_repeats(rows, slate):
     counts = all_on(middle, 4) if rows == "at one" else even(4, WORLD.size)
     value = Operand(numbers(rng, (1, 3, 1, 2, 4, 8, 6), "bool"), Layout(4, counts))
     run_case(Case("set", x, Layout(0, even(4, WORLD.size)), (first,), False, value, None), slate)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("columns", [1, 7])
+def test_owners_ask_for_rows_where_each_needs_few(columns, times, slate):
+    """Seed 7117, number 3718 on 3 ranks: the last rank has the value, the first one the key, which is not longer along
+    the axis that is dealt out, or a little."""
+    rng, p = np.random.default_rng(9), WORLD.size
+    x = numbers(rng, (8, columns, 3), "uint16")
+    at = Operand(rng.integers(-8, 8, (3, times, 2)), Layout(1, all_on(0, times)))
+    value = Operand(numbers(rng, (3, 1, 2, columns, 3), "uint16"), Layout(3, all_on(p - 1, columns)))
+    run_case(Case("set", x, Layout(0, even(8, p)), (at, Operand(...)), False, value, None), slate)
 
 
 @pytest.mark.parametrize("columns", [3, 40])

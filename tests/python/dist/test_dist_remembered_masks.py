@@ -149,6 +149,20 @@ def test_the_same_mask_beside_the_split_is_told_once(slate):
     check(deal(a, 0)[:, m], a[:, mask], 0)
 
 
+def test_the_same_mask_beside_positions_that_deal_out_the_result_is_told_once(slate):
+    """All ranks need what it picks of an array that they have: they get bits of many elements, and keep them."""
+    rng = np.random.default_rng(12)
+    a, rows, mask = rng.normal(size=(5, 40, 30)), np.array([[3], [-5], [0]]), rng.random((40, 30)) < 0.8
+    key, m, x = deal(rows, 0), deal(mask, 1), deal(a, None)
+    for turn in range(2):
+        said = x.explain((key, m))
+        with Counted(slate) as sent:
+            y = x[key, m]
+        check(y, a[rows, mask], 0)
+        assert sent.mine[1] <= said.sent[WORLD.rank], f"sent {sent.mine[1]} bytes, explain said {said}"
+        assert turn == 0 or sent.bytes <= P * (P - 1), "more than whether positions are within bounds"
+
+
 @alone
 def test_a_large_mask_is_dealt_out_anew_each_time(slate):
     """Four mebibytes are remembered at most of its bits on one rank, by sizes that all ranks know."""
