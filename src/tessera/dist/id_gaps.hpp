@@ -2,8 +2,7 @@
 #pragma once
 // Sorted ids as what lies between them: see Note [gaps] of id_wire.hpp, which needs this and nobody
 // else.
-//   WireForm form = gaps_of(sorted, base, radix, WireKind::gaps);   put_gaps(form, sorted, base,
-//   to);
+//   WireForm f = gaps_of(sorted, base, radix, WireKind::gaps);   put_gaps(f, sorted, base, bytes);
 
 #include <bit>
 
