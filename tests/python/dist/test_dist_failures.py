@@ -49,16 +49,22 @@ def test_mpirun_ends_everybody(how, tmp_path):
 @pytest.mark.parametrize("how", ["kill", "stop", "stall", "exit"])
 def test_survivors_say_what_happened(how, tmp_path):
     """mpirun told to leave the others alone (it does not see that one is stopped): they find out by themselves.
-    So told it ends with status 0, whatever they return. Only one that does nothing is found out by the clock."""
+    So told it ends with status 0, whatever they return. Only one that does nothing is found out by the clock.
+    What they need are five seconds and less; a machine on which others have the cores may be slow now and then, so
+    that the quickest of three times counts."""
     options = [] if how in ("stop", "stall") else ["--enable-recovery"]
     patience = 3 if how == "stall" else 10 * HANG
-    status, words, path = meet_grief(how, tmp_path, options, {"TESSERA_COMM_TIMEOUT": f"{patience:.0f}"})
-    found = survivors(path)
-    assert set(found) == {0, 2}, f"ranks {sorted(found)} said something\n{words}"
-    for seconds, text in found.values():
-        assert seconds < LIMIT, f"after {seconds:.1f} s\n{words}"
-        assert "rank" in text and len(text) > 20, text
-    assert status != 0 or options, words
+    needed = []
+    while not needed or (min(needed) >= LIMIT and len(needed) < 3):
+        folder = tmp_path / str(len(needed))
+        folder.mkdir()
+        status, words, path = meet_grief(how, folder, options, {"TESSERA_COMM_TIMEOUT": f"{patience:.0f}"})
+        found = survivors(path)
+        assert set(found) == {0, 2}, f"ranks {sorted(found)} said something\n{words}"
+        assert all("rank" in text and len(text) > 20 for _, text in found.values()), found
+        assert status != 0 or options, words
+        needed.append(max(seconds for seconds, _ in found.values()))
+    assert min(needed) < LIMIT, f"after {needed} s\n{words}"
 
 
 @pytest.mark.parametrize(
