@@ -2,6 +2,8 @@
 // The entries through which tessera/linalg.py reaches dense linear algebra, and factored matrices.
 #include "linalg.hpp"
 
+#include "tessera/kernels/linalg/decompositions.hpp"
+
 namespace tessera::python {
 
 using nb::literals::operator""_a;
@@ -198,6 +200,57 @@ void bind_factors(nb::module_& m) {
       "a"_a, nb::sig("def _cholesky_factor(a: ArrayLike) -> Cholesky"));
 }
 
+void bind_decompositions(nb::module_& m) {
+  m.def(
+      "_schur",
+      [](nb::handle a, bool complex) {
+        const Array x = as_array(a, "schur");
+        la::Schur f = released([&] { return la::schur(x, complex); });
+        return nb::make_tuple(wrap(std::move(f.t)), wrap(std::move(f.z)));
+      },
+      "a"_a, "complex"_a,
+      nb::sig("def _schur(a: ArrayLike, complex: bool) -> tuple[Array, Array]"));
+  m.def(
+      "_ldl",
+      [](nb::handle a, bool lower, bool hermitian) {
+        const Array x = as_array(a, "ldl");
+        la::Ldl f = released([&] { return la::ldl(x, lower, hermitian); });
+        return nb::make_tuple(wrap(std::move(f.l)), wrap(std::move(f.d)), wrap(std::move(f.order)));
+      },
+      "a"_a, "lower"_a, "hermitian"_a,
+      nb::sig(
+          "def _ldl(a: ArrayLike, lower: bool, hermitian: bool) -> tuple[Array, Array, Array]"));
+  m.def(
+      "_solve_banded",
+      [](i64 lower, i64 upper, nb::handle bands, nb::handle b) {
+        const Array x = as_array(bands, "solve_banded"), y = as_array(b, "solve_banded");
+        return wrap(released([&] { return la::solve_banded(lower, upper, x, y); }));
+      },
+      "lower"_a, "upper"_a, "bands"_a, "b"_a,
+      nb::sig(
+          "def _solve_banded(lower: int, upper: int, bands: ArrayLike, b: ArrayLike) -> Array"));
+  m.def(
+      "_solveh_banded",
+      [](nb::handle bands, nb::handle b, bool lower) {
+        const Array x = as_array(bands, "solveh_banded"), y = as_array(b, "solveh_banded");
+        return wrap(released([&] { return la::solve_banded_positive(x, y, lower); }));
+      },
+      "bands"_a, "b"_a, "lower"_a,
+      nb::sig("def _solveh_banded(bands: ArrayLike, b: ArrayLike, lower: bool) -> Array"));
+  m.def(
+      "_eig_pair",
+      [](nb::handle a, nb::handle b, bool left) {
+        const Array x = as_array(a, "eig"), y = as_array(b, "eig");
+        la::EigPair e = released([&] { return la::eig_pair(x, y, left); });
+        return nb::make_tuple(wrap(std::move(e.alpha)), wrap(std::move(e.beta)),
+                              wrap(std::move(e.vectors)),
+                              left ? wrap(std::move(e.left)) : nb::none());
+      },
+      "a"_a, "b"_a, "left"_a,
+      nb::sig("def _eig_pair(a: ArrayLike, b: ArrayLike, left: bool) -> tuple[Array, Array, Array, "
+              "Array | None]"));
+}
+
 }  // namespace
 
 Turn turn_from(nb::handle h, std::string_view who) {
@@ -268,6 +321,7 @@ void bind_linalg(nb::module_& m) {
       "a"_a, "offset"_a, nb::sig("def _trace(a: ArrayLike, offset: int) -> Array"));
   bind_spectra(m);
   bind_factors(m);
+  bind_decompositions(m);
 }
 
 }  // namespace tessera::python

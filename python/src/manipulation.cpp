@@ -3,6 +3,7 @@
 // sums.
 #include "common.hpp"
 #include "matrix.hpp"
+#include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/einsum/einsum.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -277,6 +278,15 @@ void bind_positions(nb::module_& m, nb::class_<Array>& c) {
       nb::sig("def searchsorted(a: ArrayLike, v: ArrayLike, side: str = 'left') -> Array"),
       "Where values would be inserted into a sorted array.\n\n>>> ts.searchsorted([1, 3, 5], "
       "4).item()\n2\n");
+  m.def(
+      "_add_at",
+      [](nb::handle x, nb::handle positions, nb::handle values) {
+        const Array& target = target_array(x, "add_at");
+        const Array at = as_array(positions, "add_at"), v = as_array(values, "add_at");
+        released([&] { add_at(target, Index(at), v); });
+      },
+      "x"_a, "positions"_a, "values"_a,
+      nb::sig("def _add_at(x: Array, positions: ArrayLike, values: ArrayLike) -> None"));
 }
 
 }  // namespace

@@ -24,8 +24,9 @@ from .compute import (
 )
 
 # isort: split
-from . import _api, _local  # some of their functions take more arguments than the core's
+from . import _api, _api_numpy, _local  # some of their functions take more arguments than the core's
 from ._api import *  # noqa: F403
+from ._api_numpy import *  # noqa: F403
 from ._dtypes import NamespaceInfo as _NamespaceInfo
 from ._local import *  # noqa: F403
 
@@ -40,6 +41,7 @@ nan = float("nan")
 __array_api_version__ = "2024.12"
 
 __all__ = [name for name in dir(_tessera) if not name.startswith("_")] + _local.__all__ + _api.__all__
+__all__ += _api_numpy.__all__
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "trace"]

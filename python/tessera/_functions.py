@@ -3,9 +3,39 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Generic, TypeVar
 
+from ._tessera import result_type
+
 T = TypeVar("T")
+
+
+def known_axis(axis: Any, ndim: int) -> int:
+    """An axis counted from the front; NumPy's error (an IndexError and a ValueError) where there is none."""
+    at = operator.index(axis)
+    if not -ndim <= at < ndim:
+        from ._tessera import AxisError
+
+        raise AxisError(f"axis {at} is out of bounds for array of dimension {ndim}")
+    return at % ndim
+
+
+def common_dtype(*values: Any) -> Any:
+    """The dtype of arrays and Python's numbers together; those have a kind and no width, as in NumPy."""
+    dtypes = [v.dtype for v in values if hasattr(v, "dtype")]
+    numbers = "".join("bifc"[(bool, int, float, complex).index(type(v))] for v in values if not hasattr(v, "dtype"))
+    found = result_type(*dtypes) if dtypes else None
+    for kind, wide in (("i", "int64"), ("f", "float64"), ("c", "complex128")):
+        if kind not in numbers:
+            continue
+        if found is None or "buifc".index(found.kind) < "buifc".index(kind) and found.kind not in "uif":
+            found = result_type(wide)
+        elif kind == "f" and found.kind in "ui":
+            found = result_type("float64")
+        elif kind == "c" and found.kind in "uif":
+            found = result_type(found, "complex64") if found.kind == "f" else result_type("complex128")
+    return result_type("bool") if found is None else found
 
 
 class Functions(Generic[T]):
@@ -17,3 +47,27 @@ class Functions(Generic[T]):
 
     def _array(self, x: Any) -> Any:
         return x if isinstance(x, self._kind) else self._home.array(x)
+
+    def _near(self, v: Any, x: Any) -> Any:
+        """``v`` as an array on the device, and of the ranks, of the array ``x``."""
+        if isinstance(v, self._kind):
+            return v
+        ranks = {"comm": x.comm} if hasattr(x, "comm") else {}
+        return self._home.array(v, device=x.device, **ranks)
+
+    def _arrays(self, *values: Any) -> list[Any]:
+        """All as arrays: what is none yet beside the first that is one."""
+        first = next((v for v in values if isinstance(v, self._kind)), None)
+        return [self._array(v) if first is None else self._near(v, first) for v in values]
+
+    def _into(self, result: Any, out: Any, who: str) -> Any:
+        """The result, written into ``out`` where there is one."""
+        if out is None:
+            return result
+        kind: Any = self._kind
+        if not isinstance(out, kind):
+            raise TypeError(f"{who}: return arrays must be of {kind.__name__}, got {type(out).__name__}")
+        if out.shape != result.shape:
+            raise ValueError(f"{who}: output array has shape {out.shape}, expected {result.shape}")
+        out[...] = result
+        return out

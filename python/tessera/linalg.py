@@ -15,8 +15,10 @@ from operator import index
 from typing import Any, NamedTuple
 
 from . import _local
+from ._decompositions import LDLResult, SchurResult, eig_pair, eigh_pair, ldl, schur, solve_banded, solveh_banded
 from ._matrices import Matrices
 from ._matrix import AnyMatrix
+from ._matrix_functions import expm, logm, multi_dot, sqrtm, tensorinv, tensorsolve
 from ._tessera import (
     Array,
     BackendError,
@@ -61,12 +63,14 @@ __all__ = [
     "Cholesky",
     "EigResult",
     "EighResult",
+    "LDLResult",
     "LUResult",
     "LinAlgError",
     "LstsqResult",
     "Lu",
     "QRResult",
     "SVDResult",
+    "SchurResult",
     "SlogdetResult",
     "cholesky",
     "cholesky_factor",
@@ -79,8 +83,11 @@ __all__ = [
     "eigs",
     "eigvals",
     "eigvalsh",
+    "expm",
     "inv",
     "inverse",
+    "ldl",
+    "logm",
     "lstsq",
     "lu",
     "lu_factor",
@@ -89,16 +96,23 @@ __all__ = [
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
+    "multi_dot",
     "norm",
     "outer",
     "pinv",
     "qr",
+    "schur",
     "slogdet",
     "solve",
+    "solve_banded",
     "solve_triangular",
+    "solveh_banded",
+    "sqrtm",
     "svd",
     "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
     "vector_norm",
@@ -315,13 +329,17 @@ def qr(a: Any, mode: str = "reduced", *, pivoting: bool = False) -> Any:
     return (q, r, order) if pivoting else QRResult(q, r)
 
 
-def eigh(a: Any, UPLO: str = "L") -> EighResult:
+def eigh(a: Any, UPLO: str = "L", *, b: Any = None) -> EighResult:
     """Eigenvalues, ascending, and eigenvectors (columns) of Hermitian matrices; one triangle is read.
+
+    With a positive ``b`` those of a v = w b v; the vectors have v.H b v = 1.
 
     >>> ts.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.numpy().round(6).tolist()
     [1.0, 3.0]
+    >>> ts.linalg.eigh([[2.0, 0.0], [0.0, 6.0]], b=[[1.0, 0.0], [0.0, 2.0]]).eigenvalues.numpy().round(6).tolist()
+    [2.0, 3.0]
     """
-    return EighResult(*_eigh(a, _lower(UPLO)))
+    return EighResult(*(_eigh(a, _lower(UPLO)) if b is None else eigh_pair(a, b, _lower(UPLO))))
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Array:
@@ -339,16 +357,17 @@ def _lower(uplo: str) -> bool:
     return uplo.upper() == "L"
 
 
-def eig(a: Any, *, left: bool = False) -> Any:
+def eig(a: Any, *, left: bool = False, b: Any = None) -> Any:
     """Eigenvalues and eigenvectors (columns) of square matrices; with ``left`` a third result, the left vectors.
 
+    With ``b`` those of a v = w b v, infinite where b is singular.
     Values and vectors are complex whatever the matrix. Hermitian and skew-Hermitian matrices are noticed: their values
     are exactly real or exactly imaginary.
 
     >>> ts.linalg.eig([[0.0, 1.0], [-1.0, 0.0]]).eigenvalues.numpy().imag.round(6).tolist()
     [1.0, -1.0]
     """
-    values, vectors, other = _eig(a, left)
+    values, vectors, other = _eig(a, left) if b is None else eig_pair(a, b, left)
     return (values, vectors, other) if left else EigResult(values, vectors)
 
 

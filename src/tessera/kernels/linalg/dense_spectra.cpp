@@ -34,25 +34,6 @@ void eigh_one(const DenseSpec& s, const Launch& launch, i64 i) {
       ld(s.n), part<lapack::Real<T>>(launch, 1, i, s.n)));
 }
 
-// A real matrix: LAPACK packs the two vectors of a pair as their real and imaginary parts.
-template <class R>
-void unpack(i64 n, const std::vector<R>& imaginary, const std::vector<R>& packed,
-            std::complex<R>* to) {
-  const R* from = packed.data();
-  for (i64 j = 0; j < n; ++j) {
-    if (imaginary[static_cast<std::size_t>(j)] == R(0)) {
-      std::copy_n(from + j * n, n, to + j * n);
-      continue;
-    }
-    for (i64 r = 0; r < n; ++r) {
-      const std::complex<R> v(from[j * n + r], from[(j + 1) * n + r]);
-      to[j * n + r] = v;
-      to[(j + 1) * n + r] = std::conj(v);
-    }
-    ++j;
-  }
-}
-
 template <class T>
 void eig_one(const DenseSpec& s, const Launch& launch, i64 i) {
   using R = lapack::Real<T>;

@@ -191,6 +191,71 @@ Int geev_real(char left, char right, Int n, T* a, Int lda, T* re, T* im, T* vl, 
   return call(work.data(), static_cast<Int>(work.size()));
 }
 
+// Schur's form: t takes the place of a, z its vectors.
+template <class T>
+Int gees(Int n, T* a, Int lda, T* z) {
+  const auto many = static_cast<std::size_t>(n);
+  std::vector<Real<T>> real(many), imaginary(many);
+  std::vector<T> values(many);
+  Int sorted = 0;
+  auto call = [&](T* work, Int size) -> Int {
+    TESSERA_LAPACK_REAL(T, sgees, dgees, 'V', 'N', nullptr, n, a, lda, &sorted, real.data(),
+                        imaginary.data(), z, lda, work, size, nullptr);
+    TESSERA_LAPACK_COMPLEX(T, cgees, zgees, 'V', 'N', nullptr, n, a, lda, &sorted, values.data(), z,
+                           lda, work, size, real.data(), nullptr);
+  };
+  std::vector<T> work = work_for<T>(call);
+  return call(work.data(), static_cast<Int>(work.size()));
+}
+
+// a = L D Lᵀ, or L D Lᴴ (Hermitian), with blocks of one and two on D's diagonal.
+template <class T>
+Int hetrf(bool hermitian, char triangle, Int n, T* a, Int lda, Int* pivots) {
+  auto call = [&](T* work, Int size) -> Int {
+    TESSERA_LAPACK_REAL(T, ssytrf, dsytrf, triangle, n, a, lda, pivots, work, size);
+    if (hermitian) {
+      TESSERA_LAPACK_COMPLEX(T, chetrf, zhetrf, triangle, n, a, lda, pivots, work, size);
+    } else {
+      TESSERA_LAPACK_COMPLEX(T, csytrf, zsytrf, triangle, n, a, lda, pivots, work, size);
+    }
+  };
+  std::vector<T> work = work_for<T>(call);
+  return call(work.data(), static_cast<Int>(work.size()));
+}
+
+// Bands: `ab` has room for the diagonals that exchanges of rows fill, 2 lower + upper + 1 rows.
+template <class T>
+Int gbsv(Int n, Int lower, Int upper, Int columns, T* ab, Int ldab, Int* pivots, T* b, Int ldb) {
+  TESSERA_LAPACK_REAL(T, sgbsv, dgbsv, n, lower, upper, columns, ab, ldab, pivots, b, ldb);
+  TESSERA_LAPACK_COMPLEX(T, cgbsv, zgbsv, n, lower, upper, columns, ab, ldab, pivots, b, ldb);
+}
+template <class T>
+Int pbsv(char triangle, Int n, Int bands, Int columns, T* ab, Int ldab, T* b, Int ldb) {
+  TESSERA_LAPACK_REAL(T, spbsv, dpbsv, triangle, n, bands, columns, ab, ldab, b, ldb);
+  TESSERA_LAPACK_COMPLEX(T, cpbsv, zpbsv, triangle, n, bands, columns, ab, ldab, b, ldb);
+}
+
+// a v beta = b v alpha, by QZ.
+template <class T>
+Int ggev_complex(char left, char right, Int n, T* a, T* b, T* alpha, T* beta, T* vl, T* vr) {
+  std::vector<Real<T>> real(8 * static_cast<std::size_t>(n) + 1);
+  auto call = [&](T* work, Int size) -> Int {
+    TESSERA_LAPACK_COMPLEX(T, cggev, zggev, left, right, n, a, n, b, n, alpha, beta, vl, n, vr, n,
+                           work, size, real.data());
+  };
+  std::vector<T> work = work_for<T>(call);
+  return call(work.data(), static_cast<Int>(work.size()));
+}
+template <class T>
+Int ggev_real(char left, char right, Int n, T* a, T* b, T* re, T* im, T* beta, T* vl, T* vr) {
+  auto call = [&](T* work, Int size) -> Int {
+    TESSERA_LAPACK_REAL(T, sggev, dggev, left, right, n, a, n, b, n, re, im, beta, vl, n, vr, n,
+                        work, size);
+  };
+  std::vector<T> work = work_for<T>(call);
+  return call(work.data(), static_cast<Int>(work.size()));
+}
+
 #undef TESSERA_LAPACK_REAL
 #undef TESSERA_LAPACK_COMPLEX
 

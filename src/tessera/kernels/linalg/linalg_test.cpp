@@ -12,6 +12,7 @@
 #include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
+#include "tessera/kernels/linalg/decompositions.hpp"
 
 namespace tessera {
 namespace {
@@ -57,6 +58,51 @@ TEST(Linalg, FactorsPositiveMatrices) {
     expect_near(matmul(l, adjoint(l)), a, 10);
     EXPECT_EQ(l.select(0, 1).select(0, 0).select(0, 3).item().as<c128>().re, 0);
   }
+}
+
+TEST(Linalg, HasSchursForm) {
+  for (const DType t : dtypes)
+    for (const bool complex : {false, true}) {
+      const Array a = random({2, 7, 7}, t, 5);
+      const auto [upper, z] = linalg::schur(a, complex);
+      expect_near(matmul(matmul(z, upper), adjoint(z)), a.astype(z.dtype()), 10);
+      expect_near(matmul(z, adjoint(z)), eye_like(z), 10);
+      const Array below = linalg::triangle(upper, true, is_complex(z.dtype()) ? -1 : -2);
+      expect_near(below, zeros(a.shape(), z.dtype(), a.device()));
+    }
+  EXPECT_EQ(linalg::schur(zeros({3, 0, 0}, DType::f32)).t.shape(), (Shape{3, 0, 0}));
+}
+
+TEST(Linalg, FactorsIndefiniteMatrices) {
+  for (const DType t : dtypes)
+    for (const bool lower : {false, true})
+      for (const bool hermitian : {false, true}) {
+        const Array g = random({2, 9, 9}, t, 6);
+        Array a = ops::add(g, hermitian ? adjoint(g) : turned(g));
+        a = ops::subtract(a, ops::multiply(a, eye_like(a)));  // a zero diagonal: blocks of two
+        const auto [l, d, order] = linalg::ldl(a, lower, hermitian);
+        expect_near(matmul(matmul(l, d), hermitian ? adjoint(l) : turned(l)), a, 30);
+      }
+}
+
+TEST(Linalg, SolvesBandsAndPairs) {
+  for (const DType t : dtypes) {
+    const Array bands = random({4, 11}, t, 7), b = random({11, 3}, t, 8);
+    const Array x = linalg::solve_banded(1, 2, bands, b);
+    Array a = zeros({11, 11}, t, bands.device());
+    for (i64 row = 0; row < 4; ++row)
+      for (i64 j = 0; j < 11; ++j)
+        if (const i64 i = j + row - 2; i >= 0 && i < 11)
+          a.select(0, i).select(0, j).copy_from(bands.select(0, row).select(0, j));
+    expect_near(matmul(a, x), b, 300);
+    const Array m = random({2, 6, 6}, t, 9), n = random({2, 6, 6}, t, 10);
+    const auto [alpha, beta, v, left] = linalg::eig_pair(m, n);
+    const DType c = v.dtype();
+    expect_near(ops::multiply(matmul(m.astype(c), v), beta.expand_dims(1)),
+                ops::multiply(matmul(n.astype(c), v), alpha.expand_dims(1)), 30);
+  }
+  EXPECT_THROW(linalg::solve_banded(1, 0, zeros({2, 3}, DType::f64), zeros({3}, DType::f64)),
+               LinAlgError);
 }
 
 TEST(Linalg, FactorsRectangles) {

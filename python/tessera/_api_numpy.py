@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy's functions beyond those of the array API standard, of local arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _local
+from ._choosing import Choosing
+from ._histogram import Histograms
+from ._ordering import Ordering
+from ._polynomials import Polynomials
+from ._signal import Signals
+from ._statistics import Statistics
+from ._tessera import Array, _add_at, ones, zeros
+
+__all__ = [
+    "apply_along_axis",
+    "argpartition",
+    "bincount",
+    "convolve",
+    "corrcoef",
+    "correlate",
+    "cov",
+    "digitize",
+    "gradient",
+    "histogram",
+    "histogram2d",
+    "histogram_bin_edges",
+    "histogramdd",
+    "interp",
+    "lexsort",
+    "partition",
+    "piecewise",
+    "polyfit",
+    "polyval",
+    "ravel_multi_index",
+    "select",
+    "trapezoid",
+    "unravel_index",
+    "vander",
+]
+
+
+def add_up(n: int, positions: Array, weights: Array | None) -> Array:
+    """An array of n sums: of the weights of each position, or how often each occurs."""
+    found = zeros(n, dtype="int64" if weights is None else weights.dtype, device=positions.device)
+    if positions.size:
+        one = ones(1, dtype="int64", device=positions.device) if weights is None else weights
+        _add_at(found, positions, one)
+    return found
+
+
+def _algebra() -> Any:
+    from . import linalg
+
+    return linalg
+
+
+_histograms: Histograms[Array] = Histograms(_local, Array, add_up)
+bincount = _histograms.bincount
+digitize = _histograms.digitize
+histogram = _histograms.histogram
+histogram2d = _histograms.histogram2d
+histogram_bin_edges = _histograms.histogram_bin_edges
+histogramdd = _histograms.histogramdd
+
+_statistics: Statistics[Array] = Statistics(_local, Array)
+corrcoef = _statistics.corrcoef
+cov = _statistics.cov
+
+_ordering: Ordering[Array] = Ordering(_local, Array)
+argpartition = _ordering.argpartition
+lexsort = _ordering.lexsort
+partition = _ordering.partition
+
+_signals: Signals[Array] = Signals(_local, Array)
+convolve = _signals.convolve
+correlate = _signals.correlate
+gradient = _signals.gradient
+interp = _signals.interp
+trapezoid = _signals.trapezoid
+
+_polynomials: Polynomials[Array] = Polynomials(_local, Array, _algebra)
+polyfit = _polynomials.polyfit
+polyval = _polynomials.polyval
+vander = _polynomials.vander
+
+_choosing: Choosing[Array] = Choosing(_local, Array)
+apply_along_axis = _choosing.apply_along_axis
+piecewise = _choosing.piecewise
+ravel_multi_index = _choosing.ravel_multi_index
+select = _choosing.select
+unravel_index = _choosing.unravel_index
