@@ -15,6 +15,7 @@ struct Local {
   using Type = Array;
   using Operand = ArrayOrValue;
   static constexpr const char* type_name = "Array";
+  static constexpr const char* masked = "local";  // in tessera/_masked.py
 
   static bool is(PyObject* o) { return is_array(o); }
   static const Array& of(PyObject* o) { return array_of(o); }

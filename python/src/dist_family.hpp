@@ -16,6 +16,7 @@ struct Distributed {
   using Type = DNDarray;
   using Operand = dist::Operand;
   static constexpr const char* type_name = "DNDarray";
+  static constexpr const char* masked = "distributed";  // in tessera/_masked.py
 
   static bool is(PyObject* o) { return is_dist(o); }
   static const DNDarray& of(PyObject* o) { return dist_of(o); }

@@ -63,6 +63,7 @@ void bind_dist_reductions(nb::module_& m, nb::class_<DNDarray>& c) {
                            {.type = "DNDarray",
                             .array = "ts.dist.array(",
                             .end = ", split=0)",
+                            .masked = "distributed",
                             .reduce = &reduced,
                             .mean = &averaged,
                             .spread = &spread,

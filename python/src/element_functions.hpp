@@ -59,35 +59,48 @@ class ElementFunctions {
     return nb::borrow(target);
   }
 
+  // With where=: the rest of `out` stays, and is zero where there is none.
+  static nb::object call(ElementOp op, std::span<const nb::handle> inputs, nb::handle out,
+                         nb::handle where) {
+    if (where.is_none() || where.ptr() == Py_True) return call(op, inputs, out);
+    return nb::module_::import_("tessera._masked")
+        .attr(Family::masked)
+        .attr("elements")(call(op, inputs, nb::none()), out, where);
+  }
+
   static std::string signature(std::string_view name, int arity) {
     const char* of[] = {"x: ArrayLike, /, ", "x1: ArrayLike, x2: ArrayLike, /, ",
                         "x1: ArrayLike, x2: ArrayLike, x3: ArrayLike, /, "};
     return cat("def ", name, "(", of[arity - 1], "*, out: ", Family::type_name,
-               " | None = None) -> ", Family::type_name);
+               " | None = None, where: ArrayLike | None = None) -> ", Family::type_name);
   }
 
   static void bind_one(nb::module_& m, const char* python_name, ElementOp op, const char* doc) {
     const std::string sig = signature(python_name, arity(op));
     if (arity(op) == 1) {
       m.def(
-          python_name, [op](nb::handle x, nb::handle out) { return call(op, std::array{x}, out); },
-          nb::arg("x"), nb::kw_only(), nb::arg("out") = nb::none(), nb::sig(sig.c_str()), doc);
+          python_name,
+          [op](nb::handle x, nb::handle out, nb::handle where) {
+            return call(op, std::array{x}, out, where);
+          },
+          nb::arg("x"), nb::kw_only(), nb::arg("out") = nb::none(), nb::arg("where") = nb::none(),
+          nb::sig(sig.c_str()), doc);
     } else if (arity(op) == 2) {
       m.def(
           python_name,
-          [op](nb::handle a, nb::handle b, nb::handle out) {
-            return call(op, std::array{a, b}, out);
+          [op](nb::handle a, nb::handle b, nb::handle out, nb::handle where) {
+            return call(op, std::array{a, b}, out, where);
           },
           nb::arg("x1"), nb::arg("x2"), nb::kw_only(), nb::arg("out") = nb::none(),
-          nb::sig(sig.c_str()), doc);
+          nb::arg("where") = nb::none(), nb::sig(sig.c_str()), doc);
     } else {
       m.def(
           python_name,
-          [op](nb::handle a, nb::handle b, nb::handle c, nb::handle out) {
-            return call(op, std::array{a, b, c}, out);
+          [op](nb::handle a, nb::handle b, nb::handle c, nb::handle out, nb::handle where) {
+            return call(op, std::array{a, b, c}, out, where);
           },
           nb::arg("x1"), nb::arg("x2"), nb::arg("x3"), nb::kw_only(), nb::arg("out") = nb::none(),
-          nb::sig(sig.c_str()), doc);
+          nb::arg("where") = nb::none(), nb::sig(sig.c_str()), doc);
     }
   }
 };

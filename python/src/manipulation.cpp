@@ -229,17 +229,22 @@ void bind_sorting(nb::module_& m, nb::class_<Array>& c) {
         "2]).tolist()\n[1, 2, 3]\n");
   m.def("argsort", order, "x"_a, "axis"_a.none() = -1,
         nb::sig("def argsort(x: ArrayLike, axis: int | None = -1) -> Array"), order_doc);
-  c.def("argsort", order, "axis"_a.none() = -1,
-        nb::sig("def argsort(self, axis: int | None = -1) -> Array"), order_doc);
+  // Every kind of sort that NumPy knows by name is the one we have.
+  c.def(
+      "argsort", [order](nb::handle x, nb::handle axis, nb::handle) { return order(x, axis); },
+      "axis"_a.none() = -1, "kind"_a = nb::none(),
+      nb::sig("def argsort(self, axis: int | None = -1, kind: str | None = None) -> Array"),
+      order_doc);
   c.def(
       "sort",
-      [](nb::handle_t<Array> self, nb::handle axis) {
+      [](nb::handle_t<Array> self, nb::handle axis, nb::handle) {
         const Array& a = array_of(self.ptr());
         const auto along = axis_or_none(axis, "sort");
         require<ArgumentError>(along.has_value(), "sort: sorting in place needs an axis");
         released([&] { a.copy_from(sort(a, along)); });
       },
-      "axis"_a.none() = -1, nb::sig("def sort(self, axis: int = -1) -> None"),
+      "axis"_a.none() = -1, "kind"_a = nb::none(),
+      nb::sig("def sort(self, axis: int = -1, kind: str | None = None) -> None"),
       "Sorts in place.\n\n>>> x = ts.array([2, 1]); x.sort(); x.tolist()\n[1, 2]\n");
 }
 

@@ -86,6 +86,7 @@ void bind_reductions(nb::module_& m, nb::class_<Array>& c) {
                            {.type = "Array",
                             .array = "ts.array(",
                             .end = ")",
+                            .masked = "local",
                             .reduce = &reduced,
                             .mean = &averaged,
                             .spread = &spread,

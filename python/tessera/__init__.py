@@ -26,9 +26,11 @@ from .compute import (
 # isort: split
 from . import _api, _api_numpy, _local  # some of their functions take more arguments than the core's
 from ._api import *  # noqa: F403
-from ._api_numpy import *  # noqa: F403
 from ._dtypes import NamespaceInfo as _NamespaceInfo
 from ._local import *  # noqa: F403
+
+# isort: split
+from ._api_numpy import *  # noqa: F403
 
 __version__: str = _tessera._version
 bool = bool_  # noqa: A001, F405
@@ -41,7 +43,7 @@ nan = float("nan")
 __array_api_version__ = "2024.12"
 
 __all__ = [name for name in dir(_tessera) if not name.startswith("_")] + _local.__all__ + _api.__all__
-__all__ += _api_numpy.__all__
+__all__ += [name for name in _api_numpy.__all__ if name not in __all__]
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "trace"]

@@ -8,8 +8,11 @@ from typing import Any
 from . import _local
 from ._choosing import Choosing
 from ._histogram import Histograms
+from ._keywords import Keywords
 from ._ordering import Ordering
+from ._padding import Padding
 from ._polynomials import Polynomials
+from ._quantiles import Quantiles
 from ._signal import Signals
 from ._statistics import Statistics
 from ._tessera import Array, _add_at, ones, zeros
@@ -18,11 +21,14 @@ __all__ = [
     "apply_along_axis",
     "argpartition",
     "bincount",
+    "compress",
+    "concatenate",
     "convolve",
     "corrcoef",
     "correlate",
     "cov",
     "digitize",
+    "dot",
     "gradient",
     "histogram",
     "histogram2d",
@@ -30,13 +36,22 @@ __all__ = [
     "histogramdd",
     "interp",
     "lexsort",
+    "median",
+    "pad",
     "partition",
+    "percentile",
     "piecewise",
     "polyfit",
     "polyval",
+    "put",
+    "quantile",
     "ravel_multi_index",
+    "round",
     "select",
+    "stack",
+    "take",
     "trapezoid",
+    "unique",
     "unravel_index",
     "vander",
 ]
@@ -92,3 +107,21 @@ piecewise = _choosing.piecewise
 ravel_multi_index = _choosing.ravel_multi_index
 select = _choosing.select
 unravel_index = _choosing.unravel_index
+
+_quantiles: Quantiles[Array] = Quantiles(_local, Array)
+median = _quantiles.median
+percentile = _quantiles.percentile
+quantile = _quantiles.quantile
+
+_padding: Padding[Array] = Padding(_local, Array)
+pad = _padding.pad
+
+_keywords: Keywords[Array] = Keywords(_local, Array)
+compress = _keywords.compress
+concatenate = _keywords.concatenate
+dot = _keywords.dot
+put = _keywords.put
+round = _keywords.round
+stack = _keywords.stack
+take = _keywords.take
+unique = _keywords.unique

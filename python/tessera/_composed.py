@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ._dtypes import finfo, result_type
-from ._functions import Functions, T
+from ._functions import Functions, T, known_axis
 
 
 class Composed(Functions[T]):
@@ -199,25 +199,37 @@ class Composed(Functions[T]):
         """
         return self._home.max(x, axis, keepdims=keepdims) - self._home.min(x, axis, keepdims=keepdims)
 
-    def average(self, x: Any, axis: int | None = None, weights: Any = None, keepdims: bool = False) -> T:
-        """The mean with weights: of x's shape, or one for each entry of the axis.
+    def average(
+        self, x: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+    ) -> Any:
+        """The mean with weights: of x's shape, or one for each entry of the axis or axes; with ``returned`` also the
+        sums of the weights.
 
         >>> ts.average([1.0, 5.0], weights=[3.0, 1.0]).item()
         2.0
         """
-        x = self._array(x)
+        home, x = self._home, self._array(x)
+        axes = None if axis is None else [known_axis(a, x.ndim) for a in (axis if isinstance(axis, tuple) else (axis,))]
+        over = axis
         if weights is None:
-            return self._home.mean(x, axis, keepdims=keepdims)
-        w = self._array(weights)
+            mean = home.mean(x, over, keepdims=keepdims)
+            many = x.size / mean.size if mean.size else 0.0
+            return (mean, home.full_like(mean, many)) if returned else mean
+        w = self._near(weights, x)
         if w.shape != x.shape:
-            if axis is None:
+            if axes is None:
                 raise TypeError("Axis must be specified when shapes of a and weights differ.")
-            if w.shape != (x.shape[axis],):
+            if tuple(w.shape) != tuple(x.shape[a] for a in axes):
                 raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-            w = self._home.reshape(w, [-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
-        w = self._home.broadcast_to(w, x.shape)
-        total = self._home.sum(self._home.multiply(x, w), axis, keepdims=keepdims)
-        return total / self._home.sum(w, axis, keepdims=keepdims)
+            w = home.transpose(w, sorted(range(len(axes)), key=lambda i: axes[i]))
+            w = home.reshape(w, [n if a in axes else 1 for a, n in enumerate(x.shape)])
+        w = home.broadcast_to(w, x.shape)
+        product = home.multiply(x.astype("float64") if x.dtype.kind in "biu" else x, w)
+        scale = home.sum(w, over, keepdims=keepdims).astype(product.dtype)
+        if bool(home.any(scale == 0)):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        mean = home.sum(product, over, keepdims=keepdims) / scale
+        return (mean, scale) if returned else mean
 
     def rot90(self, x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> T:
         """A plane of two axes turned by quarters.

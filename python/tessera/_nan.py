@@ -23,58 +23,102 @@ class NanReductions(Functions[T]):
         nan = self._home.isnan(x)
         return self._home.where(nan, instead, x), nan
 
-    def nansum(self, x: Any, axis: _Axes = None, dtype: Any = None, keepdims: bool = False) -> T:
+    def nansum(
+        self,
+        x: Any,
+        axis: _Axes = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        *,
+        out: Any = None,
+        initial: Any = None,
+        where: Any = None,
+    ) -> T:
         """The sum of what is not NaN.
 
         >>> ts.nansum([1.0, ts.nan, 2.0]).item()
         3.0
         """
-        return self._home.sum(self._known(x, 0)[0], axis, dtype, keepdims=keepdims)
+        known = self._known(x, 0)[0]
+        return self._home.sum(known, axis, dtype, out, keepdims, initial=initial, where=where)
 
-    def nanprod(self, x: Any, axis: _Axes = None, dtype: Any = None, keepdims: bool = False) -> T:
+    def nanprod(
+        self,
+        x: Any,
+        axis: _Axes = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        *,
+        out: Any = None,
+        initial: Any = None,
+        where: Any = None,
+    ) -> T:
         """The product of what is not NaN.
 
         >>> ts.nanprod([3.0, ts.nan, 2.0]).item()
         6.0
         """
-        return self._home.prod(self._known(x, 1)[0], axis, dtype, keepdims=keepdims)
+        known = self._known(x, 1)[0]
+        return self._home.prod(known, axis, dtype, out, keepdims, initial=initial, where=where)
 
-    def nancumsum(self, x: Any, axis: int | None = None, dtype: Any = None) -> T:
+    def nancumsum(self, x: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> T:
         """Running sums of what is not NaN.
 
         >>> ts.nancumsum([1.0, ts.nan, 2.0]).tolist()
         [1.0, 1.0, 3.0]
         """
-        return self._home.cumsum(self._known(x, 0)[0], axis, dtype)
+        return self._home.cumsum(self._known(x, 0)[0], axis, dtype, out)
 
-    def nancumprod(self, x: Any, axis: int | None = None, dtype: Any = None) -> T:
+    def nancumprod(self, x: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> T:
         """Running products of what is not NaN.
 
         >>> ts.nancumprod([3.0, ts.nan, 2.0]).tolist()
         [3.0, 3.0, 6.0]
         """
-        return self._home.cumprod(self._known(x, 1)[0], axis, dtype)
+        return self._home.cumprod(self._known(x, 1)[0], axis, dtype, out)
 
-    def nanmax(self, x: Any, axis: _Axes = None, keepdims: bool = False) -> T:
+    def nanmax(
+        self,
+        x: Any,
+        axis: _Axes = None,
+        keepdims: bool = False,
+        *,
+        out: Any = None,
+        initial: Any = None,
+        where: Any = None,
+    ) -> T:
         """The largest of what is not NaN; NaN where there is nothing else.
 
         >>> ts.nanmax([1.0, ts.nan, 2.0]).item()
         2.0
         """
-        return self._extremum(self._home.max, x, -1, axis, keepdims)
+        found = self._extremum(self._home.max, x, -1, axis, keepdims, initial, where)
+        return self._into(found, out, "nanmax")
 
-    def nanmin(self, x: Any, axis: _Axes = None, keepdims: bool = False) -> T:
+    def nanmin(
+        self,
+        x: Any,
+        axis: _Axes = None,
+        keepdims: bool = False,
+        *,
+        out: Any = None,
+        initial: Any = None,
+        where: Any = None,
+    ) -> T:
         """The smallest of what is not NaN; NaN where there is nothing else.
 
         >>> ts.nanmin([1.0, ts.nan, 2.0]).item()
         1.0
         """
-        return self._extremum(self._home.min, x, 1, axis, keepdims)
+        found = self._extremum(self._home.min, x, 1, axis, keepdims, initial, where)
+        return self._into(found, out, "nanmin")
 
-    def _extremum(self, reduce: Any, x: Any, sign: int, axis: _Axes, keepdims: bool) -> T:
+    def _extremum(
+        self, reduce: Any, x: Any, sign: int, axis: _Axes, keepdims: bool, initial: Any = None, where: Any = None
+    ) -> T:
         known, nan = self._known(x, self._infinity(x, sign))
-        found = reduce(known, axis, keepdims=keepdims)
-        if nan is None:
+        found = reduce(known, axis, keepdims=keepdims, initial=initial, where=where)
+        if nan is None or initial is not None:
             return found
         return self._home.where(self._home.all(nan, axis, keepdims=keepdims), float("nan"), found)
 
@@ -104,7 +148,16 @@ class NanReductions(Functions[T]):
             raise ValueError("All-NaN slice encountered")
         return reduce(known, axis, keepdims=keepdims)
 
-    def nanmean(self, x: Any, axis: _Axes = None, dtype: Any = None, keepdims: bool = False) -> T:
+    def nanmean(
+        self,
+        x: Any,
+        axis: _Axes = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        *,
+        out: Any = None,
+        where: Any = None,
+    ) -> T:
         """The mean of what is not NaN; NaN where there is nothing else.
 
         >>> ts.nanmean([1.0, ts.nan, 2.0]).item()
@@ -112,14 +165,24 @@ class NanReductions(Functions[T]):
         """
         known, nan = self._known(x, 0)
         if nan is None:
-            return self._home.mean(known, axis, dtype, keepdims=keepdims)
-        total = self._home.sum(known, axis, dtype, keepdims=keepdims)
-        return (total / self._count(nan, axis, keepdims)).astype(total.dtype)
+            return self._home.mean(known, axis, dtype, out, keepdims, where=where)
+        total = self._home.sum(known, axis, dtype, keepdims=keepdims, where=where)
+        return self._into((total / self._count(nan, axis, keepdims, where)).astype(total.dtype), out, "nanmean")
 
-    def _count(self, nan: Any, axis: _Axes, keepdims: bool) -> Any:
-        return self._home.sum(~nan, axis, keepdims=keepdims)
+    def _count(self, nan: Any, axis: _Axes, keepdims: bool, where: Any = None) -> Any:
+        return self._home.sum(~nan, axis, keepdims=keepdims, where=where)
 
-    def nanvar(self, x: Any, axis: _Axes = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> T:
+    def nanvar(
+        self,
+        x: Any,
+        axis: _Axes = None,
+        dtype: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        out: Any = None,
+        where: Any = None,
+    ) -> T:
         """The variance of what is not NaN; NaN where there are ``ddof`` numbers or fewer.
 
         >>> ts.nanvar([1.0, ts.nan, 5.0]).item()
@@ -127,20 +190,30 @@ class NanReductions(Functions[T]):
         """
         known, nan = self._known(x, 0)
         if nan is None:
-            return self._home.var(known, axis, dtype, ddof=ddof, keepdims=keepdims)
+            return self._home.var(known, axis, dtype, out, ddof, keepdims, where=where)
         known = known if dtype is None else known.astype(dtype)
-        apart = self._home.abs(known - self.nanmean(x, axis, dtype, True))
-        squares = self._home.sum(self._home.where(nan, 0, apart * apart), axis, keepdims=keepdims)
-        free = self._count(nan, axis, keepdims) - ddof
-        return self._home.where(free > 0, squares / free, float("nan")).astype(squares.dtype)
+        apart = self._home.abs(known - self.nanmean(x, axis, dtype, True, where=where))
+        squares = self._home.sum(self._home.where(nan, 0, apart * apart), axis, keepdims=keepdims, where=where)
+        free = self._count(nan, axis, keepdims, where) - ddof
+        return self._into(self._home.where(free > 0, squares / free, float("nan")).astype(squares.dtype), out, "nanvar")
 
-    def nanstd(self, x: Any, axis: _Axes = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> T:
+    def nanstd(
+        self,
+        x: Any,
+        axis: _Axes = None,
+        dtype: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        out: Any = None,
+        where: Any = None,
+    ) -> T:
         """The standard deviation of what is not NaN.
 
         >>> ts.nanstd([1.0, ts.nan, 5.0]).item()
         2.0
         """
-        return self._home.sqrt(self.nanvar(x, axis, dtype, ddof, keepdims))
+        return self._home.sqrt(self.nanvar(x, axis, dtype, ddof, keepdims, where=where), out=out)
 
     def nanmedian(self, x: Any, axis: _Axes = None, keepdims: bool = False) -> T:
         """The middle of what is not NaN; NaN where there is nothing else.

@@ -35,9 +35,10 @@ def _call(ours: Any, back: Callable[[Any], Any], ufunc: Any, method: str, inputs
     targets = [o for o in out if o is not None]
     kind = _dist.DNDarray if ours is _dist else _core.Array
     function = getattr(ours, ufunc.__name__, None)
-    here = all(isinstance(o, kind) for o in targets) and set(kwargs) <= {"out"} and len(targets) < 2
+    here = all(isinstance(o, kind) for o in targets) and set(kwargs) <= {"out", "where"} and len(targets) < 2
     if method == "__call__" and callable(function) and here:
-        return function(*inputs, **({"out": targets[0]} if targets else {}))
+        options = {"where": kwargs["where"]} if "where" in kwargs else {}
+        return function(*inputs, **({"out": targets[0]} if targets else {}), **options)
     plain = tuple(_plain(o) for o in out)
     kwargs = {key: _plain(value) for key, value in kwargs.items()}  # where= may be ours, too
     if out:
