@@ -95,7 +95,7 @@ class Histograms(Functions[T]):
         >>> ts.histogram_bin_edges([0.0, 4.0], 4).tolist()
         [0.0, 1.0, 2.0, 3.0, 4.0]
         """
-        return self._edges(*self._flat(a, weights), bins, range)
+        return self._edges(*self._checked(a, weights), bins, range)
 
     def histogram(
         self, a: Any, bins: Any = 10, range: _Range = None, density: bool | None = None, weights: Any = None
@@ -108,7 +108,7 @@ class Histograms(Functions[T]):
         ([1, 2, 1], [1.0, 2.0, 3.0, 4.0])
         """
         home = self._home
-        a, weights = self._flat(a, weights)
+        a, weights = self._checked(a, weights)
         edges = self._edges(a, weights, bins, range)
         n = edges.shape[0] - 1
         dtype = result_type(edges.dtype, a.dtype)
@@ -129,7 +129,7 @@ class Histograms(Functions[T]):
             return counts / home.diff(edges).astype("float64") / home.sum(counts), edges
         return counts, edges
 
-    def _flat(self, a: Any, weights: Any) -> tuple[Any, Any]:
+    def _checked(self, a: Any, weights: Any) -> tuple[Any, Any]:
         a = self._array(a)
         if a.dtype.kind == "b":
             warnings.warn("Converting input from bool to uint8 for compatibility.", RuntimeWarning, stacklevel=3)
@@ -138,8 +138,7 @@ class Histograms(Functions[T]):
             weights = self._near(weights, a)
             if weights.shape != a.shape:
                 raise ValueError("weights should have the same shape as a.")
-            weights = weights.ravel()
-        return a.ravel(), weights
+        return a, weights
 
     def _outer(self, a: Any, range: _Range) -> tuple[Any, Any]:
         if range is not None:

@@ -310,7 +310,8 @@ def test_numpy_functions(rng):
     same(np.add.reduce(x), np.add.reduce(n))
     assert np.shape(x) == (4, 5) and np.ndim(x) == 2 and np.size(x, 0) == 4
     assert np.median(x) == np.median(n) and np.array_equal(x, n) and np.allclose(x, n)
-    assert isinstance(np.sum(x, where=n > 0), np.floating)  # an argument that only NumPy has
+    same(np.sum(x, where=n > 0), n.sum(where=n > 0), n=20)
+    assert isinstance(np.nan_to_num(x, copy=True), np.ndarray)  # an argument that only NumPy has
     np.testing.assert_array_equal(x, n)
     out = D.zeros((4, 5), split=1)
     assert np.add(x, 1, out=out) is out
