@@ -10,7 +10,7 @@ from . import _dist
 from . import _tessera as _core
 
 # Write into an argument: through a gathered copy nothing would arrive.
-_WRITERS = {"copyto", "fill_diagonal", "place", "put_along_axis", "putmask"}
+_WRITERS = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
 # How functions of Python say that they do not take an argument; those of C++ mark the error.
 _REFUSALS = ("unexpected keyword argument", "positional argument", "pad: mode is", "pad: expected a number")
 # Speak of NumPy's dtypes, and look at no elements.
@@ -96,12 +96,12 @@ def dist_function(self: _dist.DNDarray, func: Any, types: Any, args: Any, kwargs
     name = func.__name__
     if name in _FACTS:
         return _FACTS[name](*args, **kwargs)
-    if name in _WRITERS:
-        return NotImplemented
     if name in _TYPES:
         return func(*(_empty(x) for x in args), **kwargs)
     home: Any = {"numpy": dist, "numpy.fft": dist.fft, "numpy.linalg": dist.linalg}.get(func.__module__)
-    ours = getattr(home, name, None)
+    ours: Any = getattr(home, name, None)
+    if name in _WRITERS:
+        return ours(*args, **kwargs) if isinstance(args[0], _dist.DNDarray) else NotImplemented
     if callable(ours):
         try:
             return ours(*args, **kwargs)

@@ -321,7 +321,10 @@ def test_numpy_functions(rng):
     n2 += x
     assert isinstance(n2, np.ndarray) and (n2 == 2 * n).all()
     with pytest.raises(TypeError):
-        np.copyto(x, n)
+        np.copyto(n2, x)  # would gather
+    np.copyto(x, -n)
+    same(x, -n)
+    np.copyto(x, n)
     assert isinstance(ts.array(n) + x, D.DNDarray) and isinstance(np.add(ts.array(n), x), D.DNDarray)
 
 

@@ -296,3 +296,90 @@ def test_positions(seed, shape, order, main_device):
         at = tuple(rng.integers(-high + 1, n + high, 4) if n else np.zeros(4, int) for n in shape)
         beside("ravel_multi_index", at, tuple(shape), mode, order, device=main_device)
     beside("ravel_multi_index", at[1:], tuple(shape), device=main_device)
+
+
+@given(
+    seed=seeds, dtype=st.sampled_from(ALL), shape=st.lists(st.integers(0, 4), min_size=1, max_size=3), data=st.data()
+)
+def test_insert_delete_append(seed, dtype, shape, data, main_device):
+    rng = np.random.default_rng(seed)
+    x = strided(rng, draw_numbers(rng, shape, dtype))
+    axis = data.draw(st.sampled_from([None, *range(-len(shape) - 1, len(shape) + 1)]))
+    n = x.size if axis is None else shape[axis] if -len(shape) <= axis < len(shape) else 3
+    at = data.draw(
+        st.one_of(
+            st.integers(-n - 1, n + 1),
+            st.lists(st.integers(-n, max(0, n - 1)), max_size=3),
+            st.just(rng.integers(0, 2, n).astype(bool)),
+            st.builds(slice, st.integers(-n, n), st.integers(-n, n), st.sampled_from([None, 1, 2, -1, -3])),
+        )
+    )
+    beside("delete", x, at, axis, device=main_device)
+    beside("insert", x, at, data.draw(st.sampled_from([3, 0])), axis, device=main_device)
+    if axis is not None and -len(shape) <= axis < len(shape):
+        row = list(shape)
+        row.pop(axis)
+        if isinstance(at, int):
+            beside("insert", x, at, draw_numbers(rng, row, dtype), axis, device=main_device)
+        beside("append", x, draw_numbers(rng, shape, "float32"), axis, device=main_device)
+    beside("append", x, draw_numbers(rng, (2, 2), dtype), device=main_device)
+
+
+@given(seed=seeds, dtype=st.sampled_from(ALL), data=st.data())
+def test_blocks_and_parts(seed, dtype, data, main_device):
+    rng = np.random.default_rng(seed)
+    a, b, c, d = (draw_numbers(rng, shape, dtype) for shape in ((2, 3), (2, 1), (1, 3), (1, 1)))
+    for blocks in ([[a, b], [c, d]], [a, b], [[a], [c]], [[a, b], [c]], [[a, c]], [], [[a, b], c], [[[a]], [[a]]], a,
+                   [a, (b, b)], [1, 2, 3]):  # fmt: skip
+        beside("block", blocks, device=main_device)
+    x = draw_numbers(rng, data.draw(st.sampled_from([(4,), (4, 2), (2, 4, 6), ()])), dtype)
+    parts = data.draw(st.sampled_from([1, 2, 3, (1, 3), [2]]))
+    for name in ("hsplit", "vsplit", "dsplit"):
+        beside(name, x, parts, device=main_device)
+    for name in ("fliplr", "flipud"):
+        beside(name, x, device=main_device)
+
+
+def written(name, x, *args, device):
+    """What a function that writes into its first argument leaves there, beside NumPy's."""
+    mine, theirs = on(device, x.copy()), x.copy()
+    ours = [on(device, a) if isinstance(a, np.ndarray) else a for a in args]
+
+    def call(module, target, args):
+        getattr(module, name)(target, *args)
+        return target
+
+    same_outcome(lambda: call(ts, mine, ours), lambda: call(np, theirs, args), check, text=False)
+
+
+@given(seed=seeds, dtype=st.sampled_from(ALL), data=st.data())
+def test_writers(seed, dtype, data, main_device):
+    rng = np.random.default_rng(seed)
+    shape = data.draw(st.sampled_from([(3, 4), (5, 2), (3, 3, 3), (2, 3, 2), (4,)]))
+    x = draw_numbers(rng, shape, dtype)
+    written("fill_diagonal", x, draw_numbers(rng, data.draw(st.sampled_from([(), (2,), (1,), (2, 2)])), dtype),
+            data.draw(st.booleans()), device=main_device)  # fmt: skip
+    mask = draw_numbers(rng, shape, "bool")
+    values = draw_numbers(rng, data.draw(st.sampled_from([(), (2,), shape, (0,), (3, 3)])), dtype)
+    written("putmask", x, mask, values, device=main_device)
+    written("place", x, mask, values, device=main_device)
+    written("putmask", x, mask[:1], values, device=main_device)
+    source = draw_numbers(rng, data.draw(st.sampled_from([shape, shape[1:], (1, *shape), (7,)])),
+                          data.draw(st.sampled_from(ALL)))  # fmt: skip
+    written("copyto", x, source, device=main_device)
+    written("copyto", x, source, "same_kind", draw_numbers(rng, shape[-1:], "bool"), device=main_device)
+    if np.dtype(dtype).kind != "u":  # what negative floats become there is the processor's choice
+        written("copyto", x, source, "unsafe", device=main_device)
+
+
+@given(seed=seeds, dtype=st.sampled_from(ALL), unique=st.booleans())
+def test_sets(seed, dtype, unique, main_device):
+    rng = np.random.default_rng(seed)
+    a, b = (draw_numbers(rng, rng.integers(0, 9), dtype) for _ in range(2))
+    if unique:
+        a, b = np.unique(a), np.unique(b)
+    beside("union1d", a, b, device=main_device)
+    beside("setdiff1d", a, b, unique, device=main_device)
+    beside("setxor1d", a, b, unique, device=main_device)
+    beside("intersect1d", a, b, unique, device=main_device)
+    beside("intersect1d", a, b, unique, True, device=main_device)

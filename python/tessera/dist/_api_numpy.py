@@ -9,6 +9,7 @@ from .. import _dist
 from .._api_numpy import add_up
 from .._choosing import Choosing
 from .._dist import DNDarray
+from .._editing import Editing, Sets
 from .._histogram import Histograms
 from .._keywords import Keywords
 from .._ordering import Ordering
@@ -16,47 +17,67 @@ from .._padding import Padding
 from .._polynomials import Polynomials
 from .._quantiles import Quantiles
 from .._signal import Signals
+from .._spacing import Spacing
 from .._statistics import Statistics
 
 __all__ = [
+    "append",
     "apply_along_axis",
     "argpartition",
     "bincount",
+    "block",
     "compress",
     "concatenate",
     "convolve",
+    "copyto",
     "corrcoef",
     "correlate",
     "cov",
+    "delete",
     "digitize",
     "dot",
+    "dsplit",
+    "fill_diagonal",
+    "fliplr",
+    "flipud",
+    "geomspace",
     "gradient",
     "histogram",
     "histogram2d",
     "histogram_bin_edges",
     "histogramdd",
+    "hsplit",
+    "insert",
     "interp",
+    "intersect1d",
     "kurtosis",
     "lexsort",
+    "logspace",
     "median",
     "pad",
     "partition",
     "percentile",
     "piecewise",
+    "place",
     "polyfit",
     "polyval",
     "put",
+    "putmask",
     "quantile",
     "ravel_multi_index",
     "round",
     "select",
+    "setdiff1d",
+    "setxor1d",
     "skew",
     "stack",
     "take",
     "trapezoid",
+    "union1d",
     "unique",
     "unravel_index",
     "vander",
+    "vsplit",
 ]
 
 
@@ -133,3 +154,28 @@ round = _keywords.round
 stack = _keywords.stack
 take = _keywords.take
 unique = _keywords.unique
+
+_editing: Editing[DNDarray] = Editing(_dist, DNDarray)
+append = _editing.append
+block = _editing.block
+copyto = _editing.copyto
+delete = _editing.delete
+dsplit = _editing.dsplit
+fill_diagonal = _editing.fill_diagonal
+fliplr = _editing.fliplr
+flipud = _editing.flipud
+hsplit = _editing.hsplit
+insert = _editing.insert
+place = _editing.place
+putmask = _editing.putmask
+vsplit = _editing.vsplit
+
+_sets: Sets[DNDarray] = Sets(_dist, DNDarray)
+intersect1d = _sets.intersect1d
+setdiff1d = _sets.setdiff1d
+setxor1d = _sets.setxor1d
+union1d = _sets.union1d
+
+_spacing: Spacing[DNDarray] = Spacing(_dist, DNDarray)
+geomspace = _spacing.geomspace
+logspace = _spacing.logspace

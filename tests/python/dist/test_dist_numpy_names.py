@@ -4,8 +4,9 @@
 import numpy as np
 import pytest
 import scipy.stats
-from checks import settle
+from checks import outcome, settle
 from draw import numbers
+from layouts import WORLD, check, deal, uneven
 from test_dist_functions import Line, compare, layouts
 
 import tessera as ts
@@ -86,7 +87,68 @@ SIGNALS = [
     Line("pad with several constants", M, REAL, lambda ns, a: ns.pad(a, 2, constant_values=((1, 2), (3, 4)))),
 ]
 
-TABLE = [*COUNTING, *SAMPLES, *ORDERS, *SIGNALS]
+EDITS = [
+    Line("append", [(7, 6), (2, 6)], REAL, lambda ns, a, b: ns.append(a, b, axis=0)),
+    Line("append flattened", [(7, 6), (3,)], REAL, lambda ns, a, b: ns.append(a, b)),
+    Line("insert a row", [(7, 6), (6,)], REAL, lambda ns, a, b: ns.insert(a, 3, b, axis=0)),
+    Line("insert several", M, REAL, lambda ns, a: ns.insert(a, [0, 5, 5, -1], 9, axis=0)),
+    Line("insert columns", M, REAL, lambda ns, a: ns.insert(a, [1, 4], 7, axis=1)),
+    Line("delete one", M, REAL, lambda ns, a: ns.delete(a, -2, axis=0)),
+    Line("delete several", M, REAL, lambda ns, a: ns.delete(a, [0, 3, 3], axis=1)),
+    Line("delete a slice", V, REAL, lambda ns, a: ns.delete(a, slice(1, 20, 3))),
+    Line("delete by a mask", V, REAL, lambda ns, a: ns.delete(a, np.arange(23) % 4 == 1)),
+    Line("block", [(7, 6), (7, 2), (1, 6), (1, 2)], REAL, lambda ns, a, b, c, d: ns.block([[a, b], [c, d]])),
+    Line("hsplit", M, REAL, lambda ns, a: ns.hsplit(a, 3)),
+    Line("vsplit", M, REAL, lambda ns, a: ns.vsplit(a, [2, 3])),
+    Line("dsplit", A, REAL, lambda ns, a: ns.dsplit(a, 3)),
+    Line("fliplr", M, REAL, lambda ns, a: ns.fliplr(a)),
+    Line("flipud", M, REAL, lambda ns, a: ns.flipud(a)),
+    Line("union1d", [(23,), (7, 6)], REAL, lambda ns, a, b: ns.union1d(a, b)),
+    Line("intersect1d", [(23,), (42,)], REAL, lambda ns, a, b: ns.intersect1d(a // 9, b // 9, return_indices=True)),
+    Line("setdiff1d", [(23,), (42,)], REAL, lambda ns, a, b: ns.setdiff1d(a // 9, b // 9)),
+    Line("setxor1d", [(23,), (42,)], REAL, lambda ns, a, b: ns.setxor1d(a // 9, b // 9)),
+    Line("fill_diagonal", M, REAL, lambda ns, a: wrote(ns.fill_diagonal, a, [4, 5])),
+    Line("fill_diagonal on and on", [(11, 3)], REAL, lambda ns, a: wrote(ns.fill_diagonal, a, 4, True)),
+    Line("putmask", M, REAL, lambda ns, a: wrote(ns.putmask, a, a > 2, [1, 2, 3, 4])),
+    Line("place", M, REAL, lambda ns, a: wrote(ns.place, a, a > 2, [1, 2, 3])),
+    Line("copyto", [(7, 6), (6,)], REAL, lambda ns, a, b: wrote(ns.copyto, a, b, "same_kind", a < b)),
+    Line("put clipped", V, REAL, lambda ns, a: wrote(ns.put, a, [3, 99, -50], [1, 2, 4], "clip")),
+]
+
+
+def wrote(function, a, *args):
+    """What a function leaves in a copy of its first argument, called by NumPy's name as well."""
+    b = a.copy()
+    function(b, *args)
+    c = a.copy()
+    getattr(np, function.__name__)(c, *args)
+    return b, c
+
+
+PRODUCTS = [
+    Line(f"einsum {text}", shapes, ("float64", "int64"), lambda ns, *x, text=text: ns.einsum(text, *x), 16)
+    for text, shapes in [
+        ("ij,jk->ik", [(7, 6), (6, 5)]),
+        ("ij,jk", [(7, 6), (6, 5)]),
+        ("ij->j", [(7, 6)]),
+        ("ij->", [(7, 6)]),
+        ("ii->i", [(6, 6)]),
+        ("ii", [(6, 6)]),
+        ("ij,ij->ij", [(7, 6), (7, 6)]),
+        ("bij,bjk->bik", [(5, 3, 4), (5, 4, 2)]),
+        ("...ij,jk->...ik", [(5, 3, 4), (4, 2)]),
+        ("i,j,k->ijk", [(5,), (4,), (3,)]),
+        ("ij,j,i->", [(7, 6), (6,), (7,)]),
+        ("...i,...i", [(5, 4), (1, 4)]),
+        ("ijk->kji", [(5, 3, 4)]),
+    ]
+]
+PRODUCTS.append(
+    Line("einsum by lists", [(7, 6), (6, 5)], ("float64",),
+         lambda ns, a, b: ns.einsum(a, [0, 1], b, [1, 2], [2, 0]), 16)
+)  # fmt: skip
+
+TABLE = [*COUNTING, *SAMPLES, *ORDERS, *SIGNALS, *EDITS, *PRODUCTS]
 
 
 @pytest.mark.parametrize("line", TABLE, ids=[line.name for line in TABLE])
@@ -101,3 +163,124 @@ def test_line(line, slate):
             except AssertionError as found:
                 problem = problem or f"splits {splits}{', uneven' if odd else ''}: {found}"
         settle(slate, problem, hash(str(notes)), f"{line.name}, {dtype}")
+
+
+@pytest.mark.parametrize("split", [None, 0, 1])
+def test_numpys_functions_stay_distributed(split):
+    """Nothing is gathered in silence: the results are distributed arrays, and writes arrive."""
+    n = np.arange(42.0).reshape(7, 6)
+    x = deal(n, split)
+    check(np.einsum("ij,kj->ik", x, x), np.einsum("ij,kj->ik", n, n), tol=1e-12)
+    check(np.histogram(x, 5)[0], np.histogram(n, 5)[0])
+    check(np.quantile(x, 0.3, method="weibull"), np.quantile(n, 0.3, method="weibull"), tol=1e-12)
+    check(np.insert(x, 2, 5, axis=1), np.insert(n, 2, 5, axis=1))
+    check(np.cov(x), np.cov(n), tol=1e-10)
+    check(np.add(x, n, where=n > 7, out=deal(n, split)), np.add(n, n, where=n > 7, out=n.copy()))
+    target = n.copy()
+    np.copyto(x, -n, where=n > 9)
+    np.copyto(target, -n, where=n > 9)
+    np.putmask(x, n < 3, 50.0)
+    np.putmask(target, n < 3, 50.0)
+    np.place(x, n == 20, [7.0])
+    np.place(target, n == 20, [7.0])
+    check(x, target, split=split)
+    with pytest.raises(TypeError):
+        np.copyto(target, x)  # into an array of NumPy: that would gather
+
+
+@pytest.mark.parametrize(
+    "start, stop, num, end", [(0, 3, 7, True), (1, 8, 50, False), (-2, 2, 1, True), (0, 1, 0, True)]
+)
+def test_spacing(start, stop, num, end):
+    for split in (None, 0):
+        check(ts.dist.logspace(start, stop, num, end, split=split), np.logspace(start, stop, num, end), tol=1e-13)
+        got = ts.dist.geomspace(start + 3, stop + 5, num, end, split=split)
+        check(got, np.geomspace(start + 3, stop + 5, num, end), tol=1e-13)
+
+
+def three_point(block):
+    return block[:-2] + 2 * block[1:-1] + block[2:]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 23])
+@pytest.mark.parametrize("boundary", ["edge", "reflect", "symmetric", "wrap", 7.0, None])
+def test_map_overlap(n, boundary, slate):
+    x = np.arange(float(n)) ** 2
+    if boundary == "reflect" and n == 1:
+        return
+    for counts in (None, uneven(n, WORLD.size)):
+        mine = deal(x, 0, counts)
+        for depth in (1, 2):
+
+            def smooth(block, depth=depth):
+                """As long as the block: zeros where entries are missing."""
+                wide = ts.concatenate([block[:0], block])
+                total = ts.zeros_like(wide)
+                for k in range(-depth, depth + 1):
+                    a, b = max(0, k), min(wide.shape[0], wide.shape[0] + k)
+                    total[max(0, -k) : max(0, -k) + b - a] += wide[a:b]
+                return total
+
+            if isinstance(boundary, str):
+                wide = np.pad(x, depth, boundary)
+            else:
+                wide = np.pad(x, depth) if boundary is None else np.pad(x, depth, constant_values=boundary)
+            expected = np.convolve(wide, np.ones(2 * depth + 1), "valid")
+            got = outcome(lambda f=smooth, x=mine, depth=depth: ts.dist.map_overlap(f, x, depth, boundary))
+            settle(slate, None if got[0] == "value" else str(got), got[0])
+            check(got[1], expected, split=0, tol=1e-12)
+    if boundary not in (None,):
+        got = ts.dist.map_overlap(three_point, deal(x, 0), 1, boundary, trim=False)
+        wide = np.pad(x, 1, boundary) if isinstance(boundary, str) else np.pad(x, 1, constant_values=boundary)
+        check(got, three_point(wide), tol=1e-12)
+
+
+def test_map_overlap_of_columns():
+    x = np.arange(60.0).reshape(4, 15)
+    got = ts.dist.map_overlap(lambda b: b[:, 1:-1] - b[:, :-2], deal(x, 1), 1, "wrap", trim=False)
+    check(got, x - np.roll(x, 1, 1), split=1)
+
+
+@pytest.mark.parametrize("split", [None, 0, 1])
+def test_map_blocks(split):
+    x, y = np.arange(42.0).reshape(7, 6), np.arange(6.0)
+    for counts in (None, None if split is None else uneven(x.shape[split], WORLD.size)):
+        mine = deal(x, split, counts)
+        check(ts.dist.map_blocks(lambda a: a * 2 + 1, mine), x * 2 + 1, split=split)
+        check(ts.dist.map_blocks(lambda a, b, k: a * b + k, mine, deal(x), k=3), x * x + 3, split=split)
+    if split == 0:
+        check(ts.dist.map_blocks(lambda a, b: a @ b, deal(x, 0), deal(y, 0)), x @ y, split=0)
+
+
+@pytest.mark.parametrize("split", [None, 0, 1])
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex128", "float32"])
+def test_csv(split, dtype, folder, slate):
+    rng = np.random.default_rng(5)
+    x = numbers(rng, (13, 3), dtype)
+    if dtype == "float64":
+        x[2, 1], x[5, 0] = np.inf, np.nan
+    path = folder / f"{split}{dtype}.csv"
+    ts.dist.save_csv(path, deal(x, split), header="a,b,c")
+    check(ts.dist.load_csv(path, 1, dtype=dtype, split=split), x, split=split)
+    ts.dist.save_csv(path, deal(x[:, 0], None if split is None else 0), sep=";")
+    check(ts.dist.load_csv(path, sep=";", dtype=dtype), x[:, :1], split=0)
+
+
+def test_csv_as_others_write_it(folder):
+    path = folder / "lines.csv"
+    if WORLD.rank == 0:
+        path.write_text("# head\n\n" + "\n".join(f"{i}, {i * i} # {i}" for i in range(29)))
+    WORLD.barrier()
+    expected = np.array([[i, i * i] for i in range(29)], float)
+    check(ts.dist.load_csv(path), expected, split=0)
+    for wrong, error in (("1,2\n3\n", ValueError), ("1,x\n", ValueError), (None, OSError)):
+        WORLD.barrier()
+        if WORLD.rank == 0:
+            path.unlink() if wrong is None else path.write_text(wrong)
+        WORLD.barrier()
+        with pytest.raises(error):
+            ts.dist.load_csv(path)
+    with pytest.raises(OSError):
+        ts.dist.save_csv(folder / "no" / "such", ts.dist.zeros(3, split=0))
+    with pytest.raises(ValueError, match="table"):
+        ts.dist.save_csv(path, ts.dist.zeros((2, 2, 2), split=0))
