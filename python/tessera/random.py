@@ -8,9 +8,44 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from . import _local
+from ._distributions import Distributions
 from ._tessera import Array, Generator, asarray, take
 
-__all__ = ["Generator", "integers", "normal", "permutation", "seed", "uniform"]
+__all__ = [
+    "Distributions",
+    "Generator",
+    "beta",
+    "binomial",
+    "chisquare",
+    "choice",
+    "default_rng",
+    "exponential",
+    "gamma",
+    "geometric",
+    "gumbel",
+    "integers",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "normal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "power",
+    "random",
+    "rayleigh",
+    "seed",
+    "shuffle",
+    "standard_cauchy",
+    "standard_exponential",
+    "standard_gamma",
+    "standard_normal",
+    "standard_t",
+    "triangular",
+    "uniform",
+    "weibull",
+]
 
 _Shape = int | Sequence[int]
 _generator = Generator(int.from_bytes(os.urandom(7), "little"))
@@ -40,12 +75,16 @@ def normal(
     deviation: float = 1.0,
     *,
     size: _Shape | None = None,
+    loc: float | None = None,
+    scale: float | None = None,
 ) -> Array:
-    """Normal numbers; complex ones have the deviation in both parts together.
+    """Normal numbers; complex ones have the deviation in both parts together. ``size``, ``loc`` and ``scale`` are
+    NumPy's names of shape, mean and deviation.
 
     >>> ts.random.normal((2, 3), dtype="complex64").shape
     (2, 3)
     """
+    mean, deviation = mean if loc is None else loc, deviation if scale is None else scale
     return _generator.normal(_shape(shape, size), dtype, device, mean, deviation)
 
 
@@ -95,3 +134,40 @@ def permutation(x: Any, device: Any = None) -> Array:
         return _generator.permutation(x, device or "cpu")
     x = asarray(x, device=device)
     return take(x, _generator.permutation(x.shape[0], x.device), 0)
+
+
+def default_rng(seed: int | None = None) -> Distributions[Array]:
+    """A generator of its own, with the names and arguments of NumPy's.
+
+    >>> a, b = (ts.random.default_rng(7).normal(2.0, 0.5, size=3) for _ in range(2))
+    >>> a.tolist() == b.tolist()
+    True
+    """
+    return Distributions(_local, Array, Generator(int.from_bytes(os.urandom(7), "little") if seed is None else seed))
+
+
+_draws: Distributions[Array] = Distributions(_local, Array, _generator)
+beta = _draws.beta
+binomial = _draws.binomial
+chisquare = _draws.chisquare
+choice = _draws.choice
+exponential = _draws.exponential
+gamma = _draws.gamma
+geometric = _draws.geometric
+gumbel = _draws.gumbel
+laplace = _draws.laplace
+logistic = _draws.logistic
+lognormal = _draws.lognormal
+pareto = _draws.pareto
+poisson = _draws.poisson
+power = _draws.power
+random = _draws.random
+rayleigh = _draws.rayleigh
+shuffle = _draws.shuffle
+standard_cauchy = _draws.standard_cauchy
+standard_exponential = _draws.standard_exponential
+standard_gamma = _draws.standard_gamma
+standard_normal = _draws.standard_normal
+standard_t = _draws.standard_t
+triangular = _draws.triangular
+weibull = _draws.weibull

@@ -12,9 +12,44 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
+from .. import _dist
 from .._dist import Communicator, DNDarray, Generator, array, take
+from .._distributions import Distributions
 
-__all__ = ["Generator", "integers", "normal", "permutation", "seed", "uniform"]
+__all__ = [
+    "Distributions",
+    "Generator",
+    "beta",
+    "binomial",
+    "chisquare",
+    "choice",
+    "default_rng",
+    "exponential",
+    "gamma",
+    "geometric",
+    "gumbel",
+    "integers",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "normal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "power",
+    "random",
+    "rayleigh",
+    "seed",
+    "shuffle",
+    "standard_cauchy",
+    "standard_exponential",
+    "standard_gamma",
+    "standard_normal",
+    "standard_t",
+    "triangular",
+    "uniform",
+    "weibull",
+]
 
 _Shape = int | Sequence[int]
 
@@ -39,48 +74,64 @@ def seed(value: int) -> None:
     _generator.seed(value)
 
 
+def _shape(shape: _Shape | None, size: _Shape | None) -> _Shape:
+    if shape is not None and size is not None:
+        raise TypeError("shape and size are two names of one argument: give one")
+    return () if shape is None and size is None else shape if shape is not None else size  # type: ignore[return-value]
+
+
 def normal(
-    shape: _Shape = (),
+    shape: _Shape | None = None,
     dtype: Any = "float64",
     split: int | None = None,
     device: Any = None,
     comm: Communicator | None = None,
     mean: float = 0.0,
     deviation: float = 1.0,
+    *,
+    size: _Shape | None = None,
+    loc: float | None = None,
+    scale: float | None = None,
 ) -> DNDarray:
-    """Normal numbers; complex ones have the deviation in both parts together.
+    """Normal numbers; complex ones have the deviation in both parts together. ``size``, ``loc`` and ``scale`` are
+    NumPy's names of shape, mean and deviation.
 
     >>> ts.dist.random.normal((2, 3), dtype="complex64", split=1).shape
     (2, 3)
     """
-    return _generator.normal(shape, dtype, split, device, comm, mean, deviation)
+    mean, deviation = mean if loc is None else loc, deviation if scale is None else scale
+    return _generator.normal(_shape(shape, size), dtype, split, device, comm, mean, deviation)
 
 
 def uniform(
-    shape: _Shape = (),
+    shape: _Shape | None = None,
     dtype: Any = "float64",
     split: int | None = None,
     device: Any = None,
     comm: Communicator | None = None,
     low: float = 0.0,
     high: float = 1.0,
+    *,
+    size: _Shape | None = None,
 ) -> DNDarray:
     """Uniform numbers in [low, high).
 
     >>> x = ts.dist.random.uniform(100, split=0, low=2, high=3); bool(((x >= 2) & (x < 3)).all())
     True
     """
-    return _generator.uniform(shape, dtype, split, device, comm, low, high)
+    return _generator.uniform(_shape(shape, size), dtype, split, device, comm, low, high)
 
 
 def integers(
     low: int,
     high: int | None = None,
-    shape: _Shape = (),
+    shape: _Shape | None = None,
     dtype: Any = "int64",
     split: int | None = None,
     device: Any = None,
     comm: Communicator | None = None,
+    *,
+    size: _Shape | None = None,
 ) -> DNDarray:
     """Integers in [low, high), or in [0, low) when high is not given.
 
@@ -89,7 +140,7 @@ def integers(
     """
     if high is None:
         low, high = 0, low
-    return _generator.integers(low, high, shape, dtype, split, device, comm)
+    return _generator.integers(low, high, _shape(shape, size), dtype, split, device, comm)
 
 
 def permutation(x: Any, split: int | None = None, device: Any = None, comm: Communicator | None = None) -> DNDarray:
@@ -103,3 +154,40 @@ def permutation(x: Any, split: int | None = None, device: Any = None, comm: Comm
     x = x if isinstance(x, DNDarray) else array(x, split, device=device, comm=comm)
     order = _generator.permutation(x.shape[0], None if x.split is None else 0, x.device, x.comm)
     return take(x, order, 0)
+
+
+def default_rng(seed: int | None = None) -> Distributions[DNDarray]:
+    """A generator of its own, with the names and arguments of NumPy's. Every rank gives the same seed.
+
+    >>> a, b = (ts.dist.random.default_rng(7).normal(2.0, 0.5, size=3, split=0) for _ in range(2))
+    >>> a.tolist() == b.tolist()
+    True
+    """
+    return Distributions(_dist, DNDarray, Generator(_first_seed() if seed is None else seed))
+
+
+_draws: Distributions[DNDarray] = Distributions(_dist, DNDarray, _generator)
+beta = _draws.beta
+binomial = _draws.binomial
+chisquare = _draws.chisquare
+choice = _draws.choice
+exponential = _draws.exponential
+gamma = _draws.gamma
+geometric = _draws.geometric
+gumbel = _draws.gumbel
+laplace = _draws.laplace
+logistic = _draws.logistic
+lognormal = _draws.lognormal
+pareto = _draws.pareto
+poisson = _draws.poisson
+power = _draws.power
+random = _draws.random
+rayleigh = _draws.rayleigh
+shuffle = _draws.shuffle
+standard_cauchy = _draws.standard_cauchy
+standard_exponential = _draws.standard_exponential
+standard_gamma = _draws.standard_gamma
+standard_normal = _draws.standard_normal
+standard_t = _draws.standard_t
+triangular = _draws.triangular
+weibull = _draws.weibull

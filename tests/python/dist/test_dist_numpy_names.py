@@ -284,3 +284,21 @@ def test_csv_as_others_write_it(folder):
         ts.dist.save_csv(folder / "no" / "such", ts.dist.zeros(3, split=0))
     with pytest.raises(ValueError, match="table"):
         ts.dist.save_csv(path, ts.dist.zeros((2, 2, 2), split=0))
+
+
+@pytest.mark.parametrize(
+    "name", ["exponential", "standard_gamma", "poisson", "laplace", "choice", "beta", "permutation"]
+)
+def test_random_numbers_do_not_depend_on_ranks_or_splits(name):
+    arguments = {"standard_gamma": (0.7,), "choice": (9,), "beta": (2.0, 3.0), "permutation": (17,)}.get(name, ())
+    size = {} if name == "permutation" else {"size": (17, 3)}
+    expected = getattr(ts.random.default_rng(8), name)(*arguments, **size).numpy()
+    for split in (None, 0) if name == "permutation" else (None, 0, 1):
+        got = getattr(ts.dist.random.default_rng(8), name)(*arguments, **size, split=split)
+        check(got, expected, split=split)
+
+
+def test_shuffle():
+    x = deal(np.arange(34.0).reshape(17, 2), 0)
+    ts.dist.random.default_rng(2).shuffle(x)
+    assert sorted(x.tolist()) == np.arange(34.0).reshape(17, 2).tolist()

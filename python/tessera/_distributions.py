@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random numbers with the names and arguments of NumPy's generators, once for all kinds of arrays: made of uniform and
+normal numbers, so that they depend on the seed and on the order of the calls alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ._functions import Functions, T
+
+_Size = Any
+
+
+class Distributions(Functions[T]):
+    """What ``default_rng`` gives: draws of a generator. ``size`` is the shape; parameters may be arrays of it. Further
+    arguments say where the array is: ``device``, and of distributed arrays ``split`` and ``comm``.
+
+    >>> ts.random.default_rng(3).exponential(2.0, size=(2, 3)).shape
+    (2, 3)
+    """
+
+    def __init__(self, home: Any, kind: type[T], generator: Any) -> None:
+        super().__init__(home, kind)
+        self._generator = generator
+
+    def _shape(self, size: _Size, *parameters: Any) -> tuple[tuple[int, ...], list[Any]]:
+        """The shape of a draw, and its parameters as arrays or numbers."""
+        found = [self._array(p) if isinstance(p, (list, tuple)) else p for p in parameters]
+        if size is not None:
+            return (size,) if isinstance(size, int) else tuple(size), found
+        shape: tuple[int, ...] = ()
+        for p in found:
+            if getattr(p, "ndim", 0):
+                shape = tuple((self._home.zeros(shape) + self._home.zeros(tuple(p.shape))).shape)
+        return shape, found
+
+    def _all(self, condition: Any) -> bool:
+        return condition if isinstance(condition, bool) else bool(self._home.all(self._array(condition)))
+
+    def _need(self, condition: Any, text: str) -> None:
+        if not self._all(condition):
+            raise ValueError(text)
+
+    def _open(self, shape: Any, dtype: Any, place: dict[str, Any]) -> Any:
+        """Uniform numbers of (0, 1]: their logarithm is finite."""
+        return 1 - self._generator.uniform(shape, dtype, **place)
+
+    def random(self, size: _Size = None, dtype: Any = "float64", **place: Any) -> T:
+        """Uniform numbers in [0, 1).
+
+        >>> x = ts.random.default_rng(1).random((2, 3)); x.shape, bool(((x >= 0) & (x < 1)).all())
+        ((2, 3), True)
+        """
+        return self._generator.uniform(self._shape(size)[0], dtype, **place)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: _Size = None, **place: Any) -> T:
+        """Uniform numbers in [low, high).
+
+        >>> x = ts.random.default_rng(1).uniform(2, 3, 100); bool(((x >= 2) & (x < 3)).all())
+        True
+        """
+        shape, (low, high) = self._shape(size, low, high)
+        return low + (high - low) * self._generator.uniform(shape, "float64", **place)
+
+    def integers(
+        self,
+        low: int,
+        high: int | None = None,
+        size: _Size = None,
+        dtype: Any = "int64",
+        endpoint: bool = False,
+        **place: Any,
+    ) -> T:
+        """Integers in [low, high), or in [0, low) when high is not given; with ``endpoint`` high is one of them.
+
+        >>> x = ts.random.default_rng(1).integers(1, 6, 100, endpoint=True); x.min().item(), x.max().item()
+        (1, 6)
+        """
+        low, high = (0, low) if high is None else (low, high)
+        return self._generator.integers(low, high + endpoint, self._shape(size)[0], dtype, **place)
+
+    def standard_normal(self, size: _Size = None, dtype: Any = "float64", **place: Any) -> T:
+        """Normal numbers of mean 0 and deviation 1.
+
+        >>> ts.random.default_rng(1).standard_normal((2, 3)).shape
+        (2, 3)
+        """
+        return self._generator.normal(self._shape(size)[0], dtype, **place)
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: _Size = None, **place: Any) -> T:
+        """Normal numbers of this mean and deviation.
+
+        >>> ts.random.default_rng(1).normal([10.0, 100.0], 0.1).numpy().round(-1).tolist()
+        [10.0, 100.0]
+        """
+        shape, (loc, scale) = self._shape(size, loc, scale)
+        self._need(scale >= 0, "scale < 0")
+        return loc + scale * self._generator.normal(shape, "float64", **place)
+
+    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: _Size = None, **place: Any) -> T:
+        """Numbers whose logarithm is normal.
+
+        >>> bool((ts.random.default_rng(1).lognormal(size=5) > 0).all())
+        True
+        """
+        return self._home.exp(self.normal(mean, sigma, size, **place))
+
+    def standard_exponential(self, size: _Size = None, dtype: Any = "float64", **place: Any) -> T:
+        """Exponential numbers of mean 1.
+
+        >>> bool((ts.random.default_rng(1).standard_exponential(5) >= 0).all())
+        True
+        """
+        return -self._home.log(self._open(self._shape(size)[0], dtype, place))
+
+    def exponential(self, scale: Any = 1.0, size: _Size = None, **place: Any) -> T:
+        """Exponential numbers of this mean.
+
+        >>> ts.random.default_rng(1).exponential(2.0, 3).shape
+        (3,)
+        """
+        shape, (scale,) = self._shape(size, scale)
+        self._need(scale >= 0, "scale < 0")
+        return scale * self.standard_exponential(shape, **place)
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: _Size = None, **place: Any) -> T:
+        """Numbers with exponential tails on both sides.
+
+        >>> ts.random.default_rng(1).laplace(size=3).shape
+        (3,)
+        """
+        shape, (loc, scale) = self._shape(size, loc, scale)
+        self._need(scale >= 0, "scale < 0")
+        u = self._open(shape, "float64", place) - 0.5  # in (-0.5, 0.5]
+        tail = self._home.maximum(1 - 2 * abs(u), 2.0**-60)
+        return loc - scale * self._home.sign(u) * self._home.log(tail)
+
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: _Size = None, **place: Any) -> T:
+        """Numbers whose distribution is the logistic function.
+
+        >>> ts.random.default_rng(1).logistic(size=3).shape
+        (3,)
+        """
+        shape, (loc, scale) = self._shape(size, loc, scale)
+        self._need(scale >= 0, "scale < 0")
+        u = self._open(shape, "float64", place)
+        return loc + scale * (self._home.log(u) - self._home.log(self._home.maximum(1 - u, 2.0**-60)))
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: _Size = None, **place: Any) -> T:
+        """Largest values of many.
+
+        >>> ts.random.default_rng(1).gumbel(size=3).shape
+        (3,)
+        """
+        shape, (loc, scale) = self._shape(size, loc, scale)
+        self._need(scale >= 0, "scale < 0")
+        e = self._home.maximum(self.standard_exponential(shape, **place), 2.0**-60)
+        return loc - scale * self._home.log(e)
+
+    def rayleigh(self, scale: Any = 1.0, size: _Size = None, **place: Any) -> T:
+        """Lengths of vectors of two normal numbers.
+
+        >>> bool((ts.random.default_rng(1).rayleigh(size=3) >= 0).all())
+        True
+        """
+        shape, (scale,) = self._shape(size, scale)
+        self._need(scale >= 0, "scale < 0")
+        e: Any = self.standard_exponential(shape, **place)
+        return scale * self._home.sqrt(2 * e)
+
+    def weibull(self, a: Any, size: _Size = None, **place: Any) -> T:
+        """Weibull's numbers of this shape.
+
+        >>> bool((ts.random.default_rng(1).weibull(2.0, 3) >= 0).all())
+        True
+        """
+        shape, (a,) = self._shape(size, a)
+        self._need(a >= 0, "a < 0")
+        e: Any = self.standard_exponential(shape, **place)
+        return e ** (1.0 / a)
+
+    def pareto(self, a: Any, size: _Size = None, **place: Any) -> T:
+        """Pareto's numbers of the second kind, from 0 on.
+
+        >>> bool((ts.random.default_rng(1).pareto(2.0, 3) >= 0).all())
+        True
+        """
+        shape, (a,) = self._shape(size, a)
+        self._need(a > 0, "a <= 0")
+        e: Any = self.standard_exponential(shape, **place)
+        return self._home.expm1(e / a)
+
+    def power(self, a: Any, size: _Size = None, **place: Any) -> T:
+        """Numbers of [0, 1] with the density a x**(a - 1).
+
+        >>> bool((ts.random.default_rng(1).power(2.0, 3) <= 1).all())
+        True
+        """
+        shape, (a,) = self._shape(size, a)
+        self._need(a > 0, "a <= 0")
+        return self._open(shape, "float64", place) ** (1.0 / a)
+
+    def standard_cauchy(self, size: _Size = None, **place: Any) -> T:
+        """Quotients of two normal numbers.
+
+        >>> ts.random.default_rng(1).standard_cauchy(3).shape
+        (3,)
+        """
+        return self._home.tan(math.pi * (self._open(self._shape(size)[0], "float64", place) - 0.5))
+
+    def triangular(self, left: Any, mode: Any, right: Any, size: _Size = None, **place: Any) -> T:
+        """Numbers whose density is a triangle over [left, right] with its tip at the mode.
+
+        >>> x = ts.random.default_rng(1).triangular(0, 1, 4, 50); bool(((x >= 0) & (x <= 4)).all())
+        True
+        """
+        shape, (left, mode, right) = self._shape(size, left, mode, right)
+        self._need(left <= mode, "left > mode")
+        self._need(mode <= right, "mode > right")
+        self._need(left < right, "left == right")
+        u = self._generator.uniform(shape, "float64", **place)
+        cut = (mode - left) / (right - left)
+        low = left + self._home.sqrt(u * (right - left) * (mode - left))
+        return self._home.where(u <= cut, low, right - self._home.sqrt((1 - u) * (right - left) * (right - mode)))
+
+    def geometric(self, p: Any, size: _Size = None, **place: Any) -> T:
+        """How many trials it takes until one succeeds.
+
+        >>> bool((ts.random.default_rng(1).geometric(0.5, 5) >= 1).all())
+        True
+        """
+        shape, (p,) = self._shape(size, p)
+        self._need((p > 0) & (p <= 1) if hasattr(p, "ndim") else 0 < p <= 1, "p <= 0, p > 1 or p contains NaNs")
+        log = self._home.log(self._home.maximum(1 - p, 1e-300)) if hasattr(p, "ndim") else math.log(max(1 - p, 1e-300))
+        tries = self._home.ceil(self._home.log(self._open(shape, "float64", place)) / log)
+        return self._home.maximum(tries, 1.0).astype("int64")
+
+    def standard_gamma(self, shape: Any, size: _Size = None, **place: Any) -> T:
+        """Gamma numbers of this shape and scale 1, by Marsaglia and Tsang's rejection.
+
+        >>> bool((ts.random.default_rng(1).standard_gamma(2.5, 4) > 0).all())
+        True
+        """
+        home = self._home
+        lengths, (a,) = self._shape(size, shape)
+        self._need(a >= 0, "shape < 0")
+        # Below 1 by a power of a uniform number of what is drawn for a shape larger by one.
+        small = a < 1
+        big = a + small * 1.0 if hasattr(a, "ndim") else (a + 1 if small else a)
+        d = big - 1.0 / 3
+        c = 1 / (3 * (home.sqrt(d) if hasattr(d, "ndim") else math.sqrt(d)))
+        found: Any = None
+        while True:
+            x = self._generator.normal(lengths, "float64", **place)
+            u = self._open(lengths, "float64", place)
+            v = (1 + c * x) ** 3
+            safe = home.maximum(v, 1e-300)
+            fits = (v > 0) & (home.log(u) < 0.5 * x * x + d - d * v + d * home.log(safe))
+            drawn = home.where(fits, d * v, float("nan"))
+            found = drawn if found is None else home.where(home.isnan(found), drawn, found)
+            if not bool(home.any(home.isnan(found))):
+                break
+        if self._all(a >= 1):
+            return found
+        least = home.maximum(a, 1e-300) if hasattr(a, "ndim") else max(a, 1e-300)
+        power = self._open(lengths, "float64", place) ** (1.0 / least)
+        return home.where(small, found * power, found) if hasattr(a, "ndim") else found * power
+
+    def gamma(self, shape: Any, scale: Any = 1.0, size: _Size = None, **place: Any) -> T:
+        """Gamma numbers of this shape and scale.
+
+        >>> bool((ts.random.default_rng(1).gamma(2.5, 3.0, 4) > 0).all())
+        True
+        """
+        lengths, (shape, scale) = self._shape(size, shape, scale)
+        self._need(scale >= 0, "scale < 0")
+        return scale * self.standard_gamma(shape, lengths, **place)
+
+    def chisquare(self, df: Any, size: _Size = None, **place: Any) -> T:
+        """Sums of the squares of df normal numbers.
+
+        >>> bool((ts.random.default_rng(1).chisquare(3, 4) > 0).all())
+        True
+        """
+        lengths, (df,) = self._shape(size, df)
+        self._need(df > 0, "df <= 0")
+        g: Any = self.standard_gamma(df / 2, lengths, **place)
+        return 2 * g
+
+    def beta(self, a: Any, b: Any, size: _Size = None, **place: Any) -> T:
+        """Beta numbers: x / (x + y) of two gamma numbers.
+
+        >>> x = ts.random.default_rng(1).beta(2.0, 3.0, 9); bool(((x > 0) & (x < 1)).all())
+        True
+        """
+        lengths, (a, b) = self._shape(size, a, b)
+        self._need(a > 0, "a <= 0")
+        self._need(b > 0, "b <= 0")
+        x: Any = self.standard_gamma(a, lengths, **place)
+        y: Any = self.standard_gamma(b, lengths, **place)
+        return x / (x + y)
+
+    def standard_t(self, df: Any, size: _Size = None, **place: Any) -> T:
+        """Student's t with df degrees of freedom.
+
+        >>> ts.random.default_rng(1).standard_t(3, 4).shape
+        (4,)
+        """
+        lengths, (df,) = self._shape(size, df)
+        x: Any = self.standard_normal(lengths, **place)
+        return x / self._home.sqrt(self.chisquare(df, lengths, **place) / df)
+
+    def poisson(self, lam: float = 1.0, size: _Size = None, **place: Any) -> T:
+        """How often something happens that happens ``lam`` times on average, by the inverse of its distribution: the
+        work grows with lam.
+
+        >>> bool((ts.random.default_rng(1).poisson(2.5, 4) >= 0).all())
+        True
+        """
+        if not 0 <= lam < 1e6:
+            raise ValueError(f"poisson: lam is {lam}, expected 0 to 1e6")
+        shape, many = self._shape(size)[0], max(1, math.ceil(lam / 400))
+        part, total = lam / many, None
+        for _ in range(many):  # sums of smaller ones, whose first term does not vanish
+            drawn = self._inverted(shape, math.exp(-part), lambda k: part / (k + 1), place)
+            total = drawn if total is None else total + drawn
+        return total  # type: ignore[return-value]
+
+    def binomial(self, n: int, p: float, size: _Size = None, **place: Any) -> T:
+        """How many of n trials succeed, by the inverse of the distribution: the work grows with n p.
+
+        >>> x = ts.random.default_rng(1).binomial(10, 0.5, 20); bool(((x >= 0) & (x <= 10)).all())
+        True
+        """
+        if n < 0:
+            raise ValueError("n < 0")
+        if not 0 <= p <= 1:
+            raise ValueError("p < 0, p > 1 or p is NaN")
+        if p > 0.5:
+            rest: Any = self.binomial(n, 1 - p, size, **place)
+            return n - rest
+        shape, many = self._shape(size)[0], max(1, math.ceil(-n * math.log1p(-p) / 400))
+        total: Any = None
+        for i in range(many):
+            m = n // many + (i < n % many)
+
+            def ratio(k: int, m: int = m) -> float:
+                return (m - k) / (k + 1) * p / (1 - p) if k < m else 0.0
+
+            drawn = self._inverted(shape, (1 - p) ** m, ratio, place)
+            total = drawn if total is None else total + drawn
+        return total
+
+    def _inverted(self, shape: Any, first: float, ratio: Any, place: dict[str, Any]) -> Any:
+        """Whole numbers whose probabilities begin with ``first`` and go on by ratios."""
+        home = self._home
+        u = self._generator.uniform(shape, "float64", **place)
+        found = home.zeros_like(u, dtype="int64")
+        probability, below, k = first, 0.0, 0
+        while probability > 0 and below + probability > below or below < 0.5:
+            below += probability
+            found = found + (u >= below).astype("int64")
+            probability *= ratio(k)
+            k += 1
+        return found
+
+    def permutation(self, x: Any, **place: Any) -> T:
+        """The numbers 0 … x-1 in random order, or the elements of x along its first axis.
+
+        >>> sorted(ts.random.default_rng(1).permutation(4).tolist())
+        [0, 1, 2, 3]
+        """
+        if isinstance(x, int):
+            return self._generator.permutation(x, **place)
+        x = self._array(x)
+        return self._home.take(x, self._order(x), 0)
+
+    def _order(self, x: Any) -> Any:
+        split = {"split": None if x.split is None else 0, "comm": x.comm} if hasattr(x, "comm") else {}
+        return self._generator.permutation(x.shape[0], device=x.device, **split)
+
+    def shuffle(self, x: Any) -> None:
+        """Brings the entries along the first axis into random order, in place.
+
+        >>> x = ts.arange(5); ts.random.default_rng(1).shuffle(x); sorted(x.tolist())
+        [0, 1, 2, 3, 4]
+        """
+        x[...] = self._home.take(x, self._order(x), 0)
+
+    def choice(self, a: Any, size: _Size = None, replace: bool = True, p: Any = None, **place: Any) -> T:
+        """Elements of a vector, or numbers below ``a``, drawn at random; with ``p`` by these probabilities.
+
+        >>> x = ts.random.default_rng(1).choice([5, 6, 7], 10); bool(((x >= 5) & (x <= 7)).all())
+        True
+        """
+        home = self._home
+        shape = self._shape(size)[0]
+        n = a if isinstance(a, int) else self._array(a).shape[0]
+        many = math.prod(shape)
+        if n <= 0 and many:
+            raise ValueError("a cannot be empty unless no samples are taken")
+        if not replace and many > n:
+            raise ValueError("Cannot take a larger sample than population when replace is False")
+        if p is not None:
+            at = self._weighted(n, shape, many, replace, self._array(p).astype("float64"), place)
+        elif replace:
+            at = self._generator.integers(0, n, shape, "int64", **place)
+        else:
+            at = home.reshape(self._generator.permutation(n, **place)[:many], shape)
+        return at if isinstance(a, int) else home.take(self._array(a), at)
+
+    def _weighted(self, n: int, shape: Any, many: int, replace: bool, p: Any, place: dict[str, Any]) -> Any:
+        home = self._home
+        if p.shape != (n,):
+            raise ValueError("'a' and 'p' must have same size")
+        if bool(home.any(p < 0)):
+            raise ValueError("Probabilities are not non-negative")
+        if abs(home.sum(p).item() - 1) > 1e-8:
+            raise ValueError("Probabilities do not sum to 1")
+        if replace:
+            steps = home.cumsum(p)
+            at = home.searchsorted(steps / steps[-1:], self._generator.uniform(shape, "float64", **place), "right")
+            return home.minimum(at, n - 1)
+        if int(home.count_nonzero(p)) < many:
+            raise ValueError("Fewer non-zero entries in p than size")
+        # The first of independent clocks that tick at these rates.
+        clocks = home.where(p > 0, -home.log(self._open((n,), "float64", place)) / home.where(p > 0, p, 1.0), math.inf)
+        return home.reshape(home.argsort(clocks)[:many], shape)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random numbers by NumPy's names: their distributions beside SciPy's, their arguments, seeds and devices."""
+
+import numpy as np
+import pytest
+import scipy.stats as ss
+from support import on
+
+import tessera as ts
+
+# name: arguments, and SciPy's distribution
+CONTINUOUS = {
+    "random": ((), ss.uniform()),
+    "uniform": ((-2.0, 3.0), ss.uniform(-2, 5)),
+    "standard_normal": ((), ss.norm()),
+    "normal": ((1.5, 2.0), ss.norm(1.5, 2)),
+    "lognormal": ((0.5, 0.7), ss.lognorm(0.7, scale=np.exp(0.5))),
+    "standard_exponential": ((), ss.expon()),
+    "exponential": ((2.5,), ss.expon(scale=2.5)),
+    "laplace": ((1.0, 2.0), ss.laplace(1, 2)),
+    "logistic": ((1.0, 2.0), ss.logistic(1, 2)),
+    "gumbel": ((1.0, 2.0), ss.gumbel_r(1, 2)),
+    "rayleigh": ((2.0,), ss.rayleigh(scale=2)),
+    "weibull": ((1.7,), ss.weibull_min(1.7)),
+    "pareto": ((2.5,), ss.lomax(2.5)),
+    "power": ((2.5,), ss.powerlaw(2.5)),
+    "standard_cauchy": ((), ss.cauchy()),
+    "triangular": ((-1.0, 0.5, 3.0), ss.triang(1.5 / 4, -1, 4)),
+    "standard_gamma": ((0.4,), ss.gamma(0.4)),
+    "gamma": ((3.2, 2.0), ss.gamma(3.2, scale=2)),
+    "chisquare": ((5,), ss.chi2(5)),
+    "beta": ((2.0, 0.7), ss.beta(2, 0.7)),
+    "standard_t": ((4,), ss.t(4)),
+}
+DISCRETE = {
+    "geometric": ((0.3,), ss.geom(0.3)),
+    "poisson": ((3.5,), ss.poisson(3.5)),
+    "binomial": ((12, 0.7), ss.binom(12, 0.7)),
+    "integers": ((2, 9), ss.randint(2, 9)),
+}
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous(name):
+    arguments, expected = CONTINUOUS[name]
+    x = getattr(ts.random.default_rng(11), name)(*arguments, size=(50, 80))
+    assert x.shape == (50, 80) and str(x.dtype) == "float64"
+    assert str(getattr(np.random.default_rng(1), name)(*arguments, size=3).dtype) == "float64"
+    assert ss.kstest(x.numpy().ravel(), expected.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_discrete(name):
+    arguments, expected = DISCRETE[name]
+    x = getattr(ts.random.default_rng(12), name)(*arguments, size=4000).numpy()
+    assert x.dtype == np.int64
+    kinds = np.arange(x.min(), x.max() + 1)
+    share = expected.pmf(kinds) * 4000
+    keep = share > 5
+    seen = np.array([(x == k).sum() for k in kinds])
+    rest = 4000 - seen[keep].sum(), 4000 - share[keep].sum()
+    observed, wanted = seen[keep], share[keep]
+    if rest[1] > 5:
+        observed, wanted = np.append(observed, rest[0]), np.append(wanted, rest[1])
+    assert ss.chisquare(observed, wanted * observed.sum() / wanted.sum()).pvalue > 1e-3
+
+
+def test_large_means():
+    for x, mean, deviation in (
+        (ts.random.default_rng(1).poisson(1500.0, 2000), 1500, 1500**0.5),
+        (ts.random.default_rng(2).binomial(3000, 0.4, 2000), 1200, (3000 * 0.24) ** 0.5),
+    ):
+        v = x.numpy()
+        assert abs(v.mean() - mean) < 5 * deviation / 2000**0.5
+        assert abs(v.std() / deviation - 1) < 0.1
+
+
+@pytest.mark.parametrize("name", [*CONTINUOUS, *DISCRETE])
+def test_seeds_devices_and_shapes(name, device):
+    arguments = {**CONTINUOUS, **DISCRETE}[name][0]
+    here = getattr(ts.random.default_rng(3), name)(*arguments, size=(3, 4))
+    there = getattr(ts.random.default_rng(3), name)(*arguments, size=(3, 4), device=device)
+    assert str(there.device) == device and np.array_equal(here.numpy(), there.numpy())
+    assert getattr(ts.random.default_rng(3), name)(*arguments).shape == ()
+    ts.random.seed(3)
+    if hasattr(ts.random, name) and name not in ("uniform", "normal", "integers"):
+        assert np.array_equal(getattr(ts.random, name)(*arguments, size=(3, 4)).numpy(), here.numpy())
+
+
+def test_parameters_are_arrays(device):
+    rng = ts.random.default_rng(4)
+    scale = on(device, np.array([[1e-3], [1.0], [1e3]]))
+    x = rng.exponential(scale, size=(3, 500), device=device)
+    assert (x.numpy().mean(axis=1) / [1e-3, 1, 1e3]).round().tolist() == [1, 1, 1]
+    shape = on(device, np.array([0.3, 4.0]))
+    g = rng.standard_gamma(shape, size=(4000, 2), device=device).numpy()
+    assert np.allclose(g.mean(axis=0), [0.3, 4], rtol=0.1)
+    assert rng.normal([0.0, 1.0, 2.0]).shape == (3,)
+
+
+def test_choice_and_shuffle(device):
+    rng = ts.random.default_rng(5)
+    a = on(device, np.array([10.0, 20.0, 30.0, 40.0]))
+    assert set(rng.choice(a, (5, 6), device=device).numpy().ravel()) <= {10, 20, 30, 40}
+    assert sorted(rng.choice(a, 4, replace=False, device=device).tolist()) == [10, 20, 30, 40]
+    p = on(device, np.array([0.1, 0.0, 0.6, 0.3]))
+    drawn = rng.choice(4, 4000, p=p, device=device).numpy()
+    assert np.allclose(np.bincount(drawn, minlength=4) / 4000, [0.1, 0, 0.6, 0.3], atol=0.03)
+    few = [tuple(sorted(rng.choice(4, 3, replace=False, p=p, device=device).tolist())) for _ in range(5)]
+    assert set(few) == {(0, 2, 3)}
+    x = on(device, np.arange(12).reshape(6, 2))
+    rng.shuffle(x)
+    assert sorted(x.tolist()) == np.arange(12).reshape(6, 2).tolist()
+    assert sorted(rng.permutation(x).tolist()) == sorted(x.tolist())
+
+
+@pytest.mark.parametrize(
+    "name, arguments",
+    [
+        ("normal", (0, -1.0)), ("exponential", (-1.0,)), ("gamma", (-1.0,)), ("triangular", (0, 3, 2)),
+        ("geometric", (0.0,)), ("geometric", (1.5,)), ("poisson", (-1.0,)), ("binomial", (-1, 0.5)),
+        ("binomial", (3, 1.5)), ("power", (0.0,)), ("pareto", (-2.0,)), ("beta", (0.0, 1.0)), ("chisquare", (0,)),
+        ("integers", (5, 2)), ("choice", (3, 4, False)), ("choice", (0, 4)), ("choice", (3, 4, True, [0.5, 0.4])),
+        ("choice", (2, 4, True, [0.5, 0.4])), ("choice", (2, 4, True, [1.5, -0.5])),
+    ],
+)  # fmt: skip
+def test_refusals_are_numpys(name, arguments):
+    for module in (np, ts):
+        with pytest.raises(ValueError):
+            getattr(module.random.default_rng(1), name)(*arguments)
+
+
+def test_numpys_names_of_arguments():
+    for module in (ts.random, ts.dist.random):
+        x = module.normal(size=(40, 50), loc=5.0, scale=0.1)
+        assert x.shape == (40, 50) and abs(x.mean().item() - 5) < 0.05
+        assert module.uniform(size=3).shape == module.integers(0, 5, size=3).shape == (3,)
+        with pytest.raises(TypeError):
+            module.normal(3, size=3)
