@@ -163,11 +163,12 @@ void Sampling::apply(Recorder& r, const View& x, const View& y) const {
     record::copy(r, x, from);
     source = grid_first(from.layout, input_size.size());
   }
+  const View at = r.constant(positions);  // with strides of its own where it was fetched
   GatherSpec spec;
   spec.source = {*source, x.dtype};
-  spec.indices = {{positions.layout(), DType::i64}};
+  spec.indices = {operand_of(at)};
   spec.out = {points_first(y.layout, positions.ndim()), y.dtype};
-  const View reads[] = {sub_view(from, *source), r.constant(positions)};
+  const View reads[] = {sub_view(from, *source), at};
   r.launch(&KernelTable::gather, "gather", spec, reads, sub_view(y, spec.out.layout));
 }
 
@@ -179,12 +180,13 @@ void Sampling::apply_adjoint(Recorder& r, const View& y, const View& x) const {
     target = grid_first(to.layout, input_size.size());
   }
   record::fill(r, Value(0), to);
+  const View at = r.constant(positions);
   ScatterSpec spec;
   spec.op = ScatterOp::add;
   spec.value = {points_first(y.layout, positions.ndim()), y.dtype};
-  spec.indices = {{positions.layout(), DType::i64}};
+  spec.indices = {operand_of(at)};
   spec.target = {*target, x.dtype};
-  const View reads[] = {sub_view(y, spec.value.layout), r.constant(positions)};
+  const View reads[] = {sub_view(y, spec.value.layout), at};
   r.launch(&KernelTable::scatter, "scatter", spec, reads, sub_view(to, *target), {.updates = true});
   if (to.slot != x.slot) record::copy(r, to, x);
 }
