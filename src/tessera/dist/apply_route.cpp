@@ -72,7 +72,7 @@ Shape Cuttable::shape_of_part(const Shape& whole, std::optional<i64> axis, i64 n
 NamedLinop Cuttable::part(const Cut& cut) const {
   require<SplitError>(!unknown_, op_, " cannot be cut along dim '", cut.dim,
                       "': what a function without names does along it is not known");
-  const NamedLinop p = op_.split({cut});
+  const NamedLinop p = op_.split({{cut.dim, cut.start, cut.stop, size(cut.dim)}});
   const Shape takes = shape_of_part(in_, in_axis(cut.dim), cut.size()),
               gives = shape_of_part(out_, out_axis(cut.dim), cut.size());
   require<SplitError>(p.output_shape(takes) == gives, op_, " cannot be cut along dim '", cut.dim,

@@ -67,4 +67,16 @@ std::optional<i64> axis_of(const Dims& dims, NamedDimension d, i64 ndim) {
   return std::nullopt;
 }
 
+std::optional<NamedDimension> across(const NamedShape& names, NamedDimension d) {
+  const Dims &in = names.ishape, &out = names.oshape;
+  for (i64 back = 1; back <= std::min(in.size(), out.size()); ++back) {
+    const NamedDimension a = in[in.size() - back], b = out[out.size() - back];
+    if (a.is_ellipses() || b.is_ellipses()) break;
+    if (a == b || a.is_wildcard() || b.is_wildcard()) continue;
+    if (a == d) return b;
+    if (b == d) return a;
+  }
+  return std::nullopt;
+}
+
 }  // namespace tessera

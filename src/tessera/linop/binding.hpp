@@ -29,4 +29,8 @@ TESSERA_API Shape sizes_of(std::string_view who, const Dims& dims, const Binding
 // The axis of a dim in an array of `ndim` axes named by `dims` (which may hold one "...").
 TESSERA_API std::optional<i64> axis_of(const Dims& dims, NamedDimension d, i64 ndim);
 
+// The dim of the other side in the same place, counted from the last dim to "...", when its name is
+// another.
+TESSERA_API std::optional<NamedDimension> across(const NamedShape& names, NamedDimension d);
+
 }  // namespace tessera

@@ -209,9 +209,15 @@ NamedLinop NamedLinop::N() const {
     std::lock_guard lock(c.mutex);
     if (c.normal) return NamedLinop(c.normal);
   }
+  const NamedLinop adjoint = H();
+  // An operator whose adjoint is another's (a part's that it hands on): no rule sees that the two
+  // belong together, so what it states is taken here.
+  std::optional<NamedLinop> own;
+  if (config().rewrite && config().rewrite_normals && !adjoint.is_adjoint_of(*this))
+    own = node_->own_normal();
   // Clones, so that the cached normal owns neither this node nor one that owns it.
-  NamedLinop fresh = under_normal_names(*this, chain({copy_of(*node_), copy_of(*H().node_)}),
-                                        config().rewrite && config().rewrite_normals);
+  NamedLinop fresh = under_normal_names(
+      *this, own ? copy_of(*own->node_) : chain({copy_of(*node_), copy_of(*adjoint.node_)}));
   if (!c.label.empty()) fresh = fresh.named(c.label + (c.label.ends_with(".N") ? "" : ".N"));
   fresh.share_start(*node_);
   std::lock_guard lock(c.mutex);
@@ -299,7 +305,7 @@ NamedLinop NamedLinop::split(const Tile& tile) const {
     require<SplitError>(c.start >= 0 && c.start < c.stop && (!n || c.stop <= *n), str(),
                         ": the slice ", c.start, ":", c.stop, " of dim '", c.dim,
                         n ? cat("' is empty or beyond its size ", *n) : "' is empty");
-    if (!n || c.size() != *n) needed.cuts.push_back(c);
+    if (!n || c.size() != *n) needed.cuts.push_back({c.dim, c.start, c.stop, n ? n : c.whole});
   }
   if (needed.empty()) return *this;
   const NamedLinop part = node_->split(needed, node_);

@@ -55,6 +55,9 @@ class TESSERA_API NamedLinop {
   Dims oshape() const { return shape().oshape; }
   Dims dims() const;  // of both sides and, in a chain, between its parts; each once
   std::optional<i64> size(NamedDimension d) const { return node_->size(d); }
+  // The dim of the other side that is as long as d under another name, whatever the input: an FFT's
+  // frequencies of its grid.
+  std::optional<NamedDimension> same_size(NamedDimension d) const { return node_->same_size(d); }
   std::optional<Device> device() const {
     return node_->device();
   }                          // of its arrays; nullopt: anywhere
@@ -142,6 +145,7 @@ class TESSERA_API NamedLinop {
     virtual NamedShape shape() const = 0;
     virtual Dims dims() const = 0;
     virtual std::optional<i64> size(NamedDimension) const = 0;
+    virtual std::optional<NamedDimension> same_size(NamedDimension) const = 0;
     virtual std::optional<Device> device() const = 0;
     virtual std::string details() const = 0;
     virtual std::string label() const = 0;
@@ -206,6 +210,7 @@ struct TESSERA_API Flipped {
   static constexpr const char* kind = "Adjoint";
   NamedShape shape() const { return a.shape().H(); }
   std::optional<i64> size(NamedDimension d) const { return a.size(d); }
+  std::optional<NamedDimension> same_size(NamedDimension d) const { return a.same_size(d); }
   void apply(Recorder& r, const View& x, const View& y) const { a.node_->apply_adjoint(r, x, y); }
   NamedLinop adjoint() const { return a; }
   DType output_dtype(DType t) const { return a.node_->adjoint_dtype(t); }
@@ -233,6 +238,14 @@ struct NamedLinop::Model final : Node {
   std::optional<i64> size(NamedDimension d) const override {
     if constexpr (requires { op.size(d); })
       return op.size(d);
+    else
+      return std::nullopt;
+  }
+  std::optional<NamedDimension> same_size(NamedDimension d) const override {
+    if constexpr (requires { op.same_size(d); })
+      return op.same_size(d);
+    else if constexpr (requires { T::keeps_sizes; })
+      return across(op.shape(), d);
     else
       return std::nullopt;
   }

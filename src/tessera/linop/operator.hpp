@@ -3,6 +3,8 @@
 // What a struct must offer to be an operator. Required: a static `kind`, shape(), apply() and an
 // adjoint, by value (adjoint()) or by call (apply_adjoint()). Optional, found by name:
 //   size(dim), dims() (inner ones too), device(), output_shape(shape), output_dtype(dtype),
+//   same_size(dim): the dim of the other side that is as long, under another name; or, where this
+//   holds for all dims counted from the last, static constexpr bool keeps_sizes = true;
 //   adjoint_dtype(dtype), output_device(device), normal(), normal(inner), isometry(), real_linear,
 //   renamed(renames), split(tile), details(),
 //   bool apply_add(r, x, y): y += A x without a temporary; false, with nothing recorded, where

@@ -22,16 +22,10 @@ using Answer = std::optional<Rewritten>;
 struct Sizes {
   const DimSizes& given;
   const std::vector<NamedLinop>& operators;
-  std::optional<Shape> of(std::span<const NamedDimension> names) const {
-    Shape s;
-    for (NamedDimension d : names) {
-      if (d.is_wildcard()) return std::nullopt;
-      const std::optional<i64> n = size_in(given, d);
-      const std::optional<i64> own = n ? n : common_size("Chain", operators, d);
-      if (!own) return std::nullopt;
-      s.push_back(*own);
-    }
-    return s;
+  std::optional<i64> of(NamedDimension d) const {
+    if (d.is_wildcard()) return std::nullopt;
+    const std::optional<i64> n = size_in(given, d);
+    return n ? n : common_size("Chain", operators, d);
   }
 };
 
@@ -106,6 +100,23 @@ Answer closed_normal(Few f, const Sizes&) {
       {own}, from_to(f[1].oshape(), own.oshape()), cat(f[0], " and its adjoint became ", own)};
 }
 
+// A real factor between an operator and its adjoint commutes with both: it leaves them, and they
+// are as one that is not scaled.
+Answer around_scalar(Few f, const Sizes& sizes, decltype(cancel_pair)* pair) {
+  const Scalar* c = f[1].as<Scalar>();
+  if (!c || c->weight.kind() == Value::Kind::complex) return {};
+  const NamedLinop both[] = {f[0], f[2]};
+  Answer a = pair(Few(both), sizes);
+  if (a) a->operators.insert(a->operators.begin(), Scalar(c->weight, f[0].ishape()));
+  return a;
+}
+Answer cancel_around_scalar(Few f, const Sizes& sizes) {
+  return around_scalar(f, sizes, cancel_pair);
+}
+Answer close_around_scalar(Few f, const Sizes& sizes) {
+  return around_scalar(f, sizes, closed_normal);
+}
+
 Answer closed_weighted_normal(Few f, const Sizes&) {
   if (!f[2].is_adjoint_of(f[0])) return {};
   const std::optional<NamedLinop> own = f[0].own_normal(f[1]);
@@ -119,10 +130,15 @@ Answer closed_weighted_normal(Few f, const Sizes&) {
 std::optional<double> gain_of(const FFT& f, const Sizes& sizes) {
   if (f.norm == Norm::ortho) return 1;
   const Dims &in = f.names.ishape, &out = f.names.oshape;
-  const auto n = static_cast<std::size_t>(f.ndim);
-  std::optional<Shape> grid = sizes.of(std::span(in.end() - n, n));
-  if (!grid) grid = sizes.of(std::span(out.end() - n, n));
-  return grid ? std::optional(f.gain(*grid)) : std::nullopt;
+  Shape grid = f.whole;
+  for (i64 i = 0; i < f.ndim; ++i) {
+    if (grid[i] > 0) continue;
+    std::optional<i64> n = sizes.of(in[in.size() - f.ndim + i]);
+    if (!n) n = sizes.of(out[out.size() - f.ndim + i]);
+    if (!n) return std::nullopt;
+    grid[i] = *n;
+  }
+  return f.gain(grid);
 }
 
 Answer scale_of_pair(Few f, const Sizes& sizes) {
@@ -135,7 +151,8 @@ Answer scale_of_pair(Few f, const Sizes& sizes) {
                    cat(f[0], " and its adjoint are the factor ", *gain)};
 }
 
-// What an operator does is the same at every index of dim `i` of the grid that `f` leads to.
+}  // namespace
+
 bool ignores(const NamedLinop& a, const FFT& f, i64 i) {
   const i64 back = f.ndim - i;
   if (a.as<Scalar>()) return true;
@@ -159,6 +176,8 @@ bool ignores(const NamedLinop& a, const FFT& f, i64 i) {
   const NamedDimension name = in[in.size() - back];
   return !contains(d->weightshape, name) || contains(d->broadcast_dims, name);
 }
+
+namespace {
 
 // Note [idle axes]: F = F_x F_y, and what stands between F and F.H does not vary along y: F_y
 // passes it and meets its adjoint. Along y the result acts point by point, so the name stays.
@@ -210,6 +229,8 @@ constexpr Rule rules[] = {
     {&Config::rewrite_normals, 2, scale_of_pair, true},
     {&Config::rewrite_scalars, 2, merge_scalars},
     {&Config::rewrite_diagonals, 2, merge_diagonals},
+    {&Config::rewrite_isometries, 3, cancel_around_scalar},
+    {&Config::rewrite_normals, 3, close_around_scalar},
     {&Config::rewrite_normals, 3, closed_weighted_normal},
     {&Config::rewrite_axes, 3, skip_idle_axes, true},
 };

@@ -20,7 +20,8 @@ Tile Tile::only(const Dims& dims) const {
 
 Tile Tile::renamed(const Renames& renames) const {
   Tile t;
-  for (const Cut& c : cuts) t.cuts.push_back({rename({c.dim}, renames)[0], c.start, c.stop});
+  for (const Cut& c : cuts)
+    t.cuts.push_back({rename({c.dim}, renames)[0], c.start, c.stop, c.whole});
   return t;
 }
 

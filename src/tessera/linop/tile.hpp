@@ -5,6 +5,7 @@
 //   Tile t{{"C", 0, 4}, {"Nx", 10, 20}};   A.split(t)
 
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "tessera/base/shape.hpp"
@@ -15,6 +16,7 @@ namespace tessera {
 struct Cut {
   NamedDimension dim;
   i64 start = 0, stop = 0;
+  std::optional<i64> whole{};  // the size of the dim that is cut, where somebody knows it
   i64 size() const { return stop - start; }
 };
 

@@ -5,6 +5,7 @@
 
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/identity.hpp"
+#include "tessera/linop/ops/window.hpp"
 #include "tessera/plan/record_sums.hpp"
 
 namespace tessera {
@@ -72,17 +73,24 @@ DiagonalMap DiagonalMap::adjoint() const {
 }
 
 std::optional<NamedLinop> DiagonalMap::normal() const {
-  if (length != cols) return std::nullopt;
-  if (!values) return Identity(sides.names.ishape);
+  if (!values && length == cols) return Identity(sides.names.ishape);
+  if (!values) return Window(sides.names.ishape, {{sides.in, col, col + length, cols}});
   // The weight is aligned to the right: axes behind its own are counted, or it is the last.
-  Shape shape{length};
+  Shape shape{cols};
   bool behind = false;
   for (NamedDimension d : sides.names.ishape) {
     if (behind && d.is_ellipses()) return std::nullopt;
     if (behind) shape.push_back(1);
     behind = behind || d == sides.in;
   }
-  return Diagonal(ops::abs2(values).reshape(shape), sides.names.ishape);
+  Array squares = ops::abs2(values);
+  if (length != cols) {  // inputs that do not count
+    const Array all = Array::empty({cols}, squares.dtype(), squares.device());
+    all.fill(Value(0));
+    all.slice(0, col, col + length).copy_from(squares);
+    squares = all;
+  }
+  return Diagonal(squares.reshape(shape), sides.names.ishape);
 }
 
 DiagonalMap DiagonalMap::renamed(const Renames& r) const {

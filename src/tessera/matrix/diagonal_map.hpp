@@ -27,7 +27,7 @@ struct TESSERA_API DiagonalMap {
   void apply(Recorder& r, const View& x, const View& y) const;
   bool apply_add(Recorder& r, const View& x, const View& y) const;
   DiagonalMap adjoint() const;
-  std::optional<NamedLinop> normal() const;  // |values|² where every input counts
+  std::optional<NamedLinop> normal() const;  // |values|², and zero where an input does not count
   bool isometry() const { return !values && length == cols; }
   DiagonalMap renamed(const Renames& r) const;
   DiagonalMap split(const Tile& tile) const;

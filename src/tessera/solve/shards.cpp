@@ -197,7 +197,9 @@ std::optional<Shards> Shards::cut_beside(const Side& side, const NamedLinop& a, 
     Side::Piece& q = pieces.emplace_back(Side::Piece{Shape(out.size(), 0), out, p.device});
     Tile tile;
     for (const Axis& x : axes) {
-      if (x.dim) tile.cuts.push_back({*x.dim, p.start[x.in], p.start[x.in] + p.size[x.in]});
+      if (x.dim)
+        tile.cuts.push_back(
+            {*x.dim, p.start[x.in], p.start[x.in] + p.size[x.in], side.shape()[x.in]});
       q.start[x.out] = p.start[x.in];
       q.size[x.out] = p.size[x.in];
     }

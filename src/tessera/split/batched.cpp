@@ -9,10 +9,10 @@
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/linop/containers/concat.hpp"
+#include "tessera/linop/containers/elsewhere.hpp"
 #include "tessera/linop/containers/fetched.hpp"
 #include "tessera/linop/memory_map.hpp"
 #include "tessera/linop/ops/to_device.hpp"
-#include "tessera/split/elsewhere.hpp"
 #include "tessera/split/split_linop.hpp"
 
 namespace tessera {

@@ -98,7 +98,7 @@ class Search {
       const std::optional<i64> n = d.is_wildcard() ? std::nullopt : size_of_dim(a_, d, o_.shape);
       if (!n || *n < 2) continue;
       try {
-        (void)a_.split(Tile{{d, 0, 1}});
+        (void)a_.split(Tile{{d, 0, 1, *n}});
         dims_.push_back({d, *n});
       } catch (const SplitError& e) {
         reasons_.push_back(cat("not along '", d, "': ", e.what()));

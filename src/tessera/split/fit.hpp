@@ -51,6 +51,7 @@ struct TESSERA_API Fitted {
   NamedShape shape() const { return a.shape(); }
   Dims dims() const { return a.dims(); }
   std::optional<i64> size(NamedDimension d) const { return a.size(d); }
+  std::optional<NamedDimension> same_size(NamedDimension d) const { return a.same_size(d); }
   std::optional<Device> device() const { return a.device(); }
   Shape output_shape(const Shape& input) const { return a.output_shape(input); }
   DType output_dtype(DType t) const { return a.output_dtype(t); }

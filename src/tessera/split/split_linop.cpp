@@ -32,7 +32,7 @@ std::vector<Cut> cuts_along(const NamedLinop& a, NamedDimension d, i64 chunk,
   require<ArgumentError>(chunk >= 1, "split_linop: ", a, ": tiles of dim '", d, "' have size ",
                          chunk, ", expected at least 1");
   std::vector<Cut> cuts;
-  for (const auto& [start, stop] : batch_ranges(*n, chunk)) cuts.push_back({d, start, stop});
+  for (const auto& [start, stop] : batch_ranges(*n, chunk)) cuts.push_back({d, start, stop, *n});
   return cuts;
 }
 

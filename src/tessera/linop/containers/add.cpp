@@ -38,7 +38,12 @@ NamedShape Add::shape() const {
 
 std::optional<i64> Add::size(NamedDimension d) const {
   if (!contains(dims_of(shape()), d)) return std::nullopt;
-  return common_size("Add", operators, d);
+  if (const auto n = common_size("Add", operators, d)) return n;
+  const auto other = same_size(d);
+  return other ? common_size("Add", operators, *other) : std::nullopt;
+}
+std::optional<NamedDimension> Add::same_size(NamedDimension d) const {
+  return common_same_size(operators, d);
 }
 std::optional<Device> Add::device() const { return common_device_of(operators); }
 DType Add::output_dtype(DType t) const { return common_dtype(operators, t); }

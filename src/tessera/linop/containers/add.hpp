@@ -16,6 +16,7 @@ struct TESSERA_API Add {
   static constexpr const char* kind = "Add";
   NamedShape shape() const;
   std::optional<i64> size(NamedDimension d) const;
+  std::optional<NamedDimension> same_size(NamedDimension d) const;
   std::optional<Device> device() const;
   Shape output_shape(const Shape& input) const;
   DType output_dtype(DType t) const;

@@ -10,6 +10,7 @@
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/sum_reduce.hpp"
+#include "tessera/linop/ops/zero.hpp"
 #include "tessera/linop/rewrite.hpp"
 
 namespace tessera {
@@ -136,6 +137,26 @@ NamedLinop settled_diagonal(const NamedLinop& a, const Dims& reaching) {
   return named;
 }
 
+// Dims inside a part that is not a chain give way to dims of the chain, and to those inside of
+// others: within a chain a name means one dim.
+void make_inner_names_distinct(std::vector<NamedLinop>& ops) {
+  Dims taken;
+  for (const NamedLinop& a : ops)
+    for (NamedDimension d : dims_of(a.shape()))
+      if (!contains(taken, d)) taken.push_back(d);
+  for (NamedLinop& a : ops) {
+    const Dims outer = dims_of(a.shape());
+    Renames apart;
+    for (NamedDimension d : a.dims()) {
+      if (d.is_wildcard() || contains(outer, d)) continue;
+      const NamedDimension own = contains(taken, d) ? d.next_unused(taken) : d;
+      if (!(own == d)) apart.emplace_back(d, own);
+      taken.push_back(own);
+    }
+    a = a.rename(apart);
+  }
+}
+
 // The input's names: an open first part takes what its neighbours expect.
 Dims input_names(const std::vector<NamedLinop>& ops) {
   Dims in = ops.front().ishape();
@@ -190,6 +211,7 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
   for (std::size_t i = 0; i < ops.size(); ++i)
     ops[i] = settled_diagonal(ops[i].rename(names.renames_of(i)), names.input_of(i));
   const Dims out = names.output();
+  make_inner_names_distinct(ops);
   if (config().shape_inference)
     for (std::size_t i = 0; i < ops.size(); ++i)
       ops[i] =
@@ -221,7 +243,28 @@ std::optional<i64> Chain::size(NamedDimension d) const {
     return contains(in, d)    ? operators.front().size(d)
            : contains(out, d) ? operators.back().size(d)
                               : std::nullopt;
-  return common_size("Chain", operators, d);
+  // What no part says of d, it may say of a dim that is as long.
+  Dims alike{d};
+  for (i64 k = 0; k < alike.size(); ++k) {
+    if (const auto n = common_size("Chain", operators, alike[k])) return n;
+    for (const NamedLinop& a : operators)
+      if (const auto other = a.same_size(alike[k]); other && !contains(alike, *other))
+        alike.push_back(*other);
+  }
+  return std::nullopt;
+}
+
+std::optional<NamedDimension> Chain::same_size(NamedDimension d) const {
+  if (d.is_wildcard() || (contains(in, d) && contains(out, d))) return std::nullopt;
+  const Dims& there = contains(in, d) ? out : in;
+  Dims alike{d};
+  for (i64 k = 0; k < alike.size(); ++k) {
+    if (contains(there, alike[k])) return alike[k];
+    for (const NamedLinop& a : operators)
+      if (const auto other = a.same_size(alike[k]); other && !contains(alike, *other))
+        alike.push_back(*other);
+  }
+  return std::nullopt;
 }
 std::optional<Device> Chain::device() const { return common_device_of(operators); }
 bool Chain::is_real_linear() const { return any_real_linear(operators); }
@@ -252,12 +295,20 @@ bool Chain::apply_add(Recorder& r, const View& x, const View& y) const {
 }
 
 NamedLinop Chain::adjoint() const {
-  // A sum learns from its neighbours how long the dims are along which its adjoint repeats.
+  // A sum, or a zero, learns from its neighbours how long the dims are that its adjoint gives.
   std::vector<NamedLinop> parts = operators;
-  for (NamedLinop& a : parts)
+  for (NamedLinop& a : parts) {
     if (const SumReduce* sum = a.as<SumReduce>())
       if (const auto known = sum->informed([this](NamedDimension d) { return size(d); }))
         a = *known;
+    if (const Zero* zero = a.as<Zero>()) {
+      DimSizes sizes = zero->sizes;
+      for (NamedDimension d : dims_of(zero->names))
+        if (const auto n = d.is_wildcard() || size_in(sizes, d) ? std::nullopt : size(d))
+          sizes.emplace_back(d, *n);
+      a = Zero(zero->names.ishape, zero->names.oshape, sizes);
+    }
+  }
   Chain h{adjoints(parts), out, in};
   std::reverse(h.operators.begin(), h.operators.end());
   return h;

@@ -20,6 +20,7 @@ struct TESSERA_API Chain {
   NamedShape shape() const { return {in, out}; }
   Dims dims() const;
   std::optional<i64> size(NamedDimension d) const;
+  std::optional<NamedDimension> same_size(NamedDimension d) const;
   std::optional<Device> device() const;
   Shape output_shape(const Shape& input) const;
   DType output_dtype(DType t) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/containers/common.hpp"
 
+#include "tessera/linop/containers/elsewhere.hpp"
 #include "tessera/linop/containers/relabel.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/identity.hpp"
@@ -23,6 +24,13 @@ std::optional<i64> common_size(std::string_view who, const std::vector<NamedLino
     if (n) known = n;
   }
   return known;
+}
+
+std::optional<NamedDimension> common_same_size(const std::vector<NamedLinop>& operators,
+                                               NamedDimension d) {
+  for (const NamedLinop& a : operators)
+    if (const auto other = a.same_size(d)) return other;
+  return std::nullopt;
 }
 
 std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators) {
@@ -57,15 +65,16 @@ NamedLinop part_within(const NamedLinop& a, const NamedShape& names, const Tile&
   return (named ? a : settled(a, names)).split(tile);
 }
 
-NamedLinop zero_part(const NamedLinop& whole, const Tile& tile) {
-  const NamedShape names = whole.shape();
+NamedLinop zero_part(const NamedLinop& like) {
+  const NamedShape names = like.shape();
   DimSizes sizes;
+  bool known = true;
   for (NamedDimension d : dims_of(names)) {
-    const Cut* c = tile.find(d);
-    const std::optional<i64> n = c ? c->size() : whole.size(d);
+    const std::optional<i64> n = like.size(d);
     if (n) sizes.emplace_back(d, *n);
+    known = known && (n || (contains(names.ishape, d) && contains(names.oshape, d)));
   }
-  return Zero(names.ishape, names.oshape, sizes);
+  return known ? NamedLinop(Zero(names.ishape, names.oshape, sizes)) : Elsewhere::of(like);
 }
 
 DType common_dtype(const std::vector<NamedLinop>& operators, DType input) {

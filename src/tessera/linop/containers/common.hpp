@@ -12,6 +12,9 @@ namespace tessera {
 // The size that some part knows; DimError when two parts differ.
 std::optional<i64> common_size(std::string_view who, const std::vector<NamedLinop>& operators,
                                NamedDimension d);
+// The dim as long as d that some part knows.
+std::optional<NamedDimension> common_same_size(const std::vector<NamedLinop>& operators,
+                                               NamedDimension d);
 std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators);
 std::vector<NamedLinop> adjoints(const std::vector<NamedLinop>& operators);
 std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, const Renames& r);
@@ -21,8 +24,10 @@ NamedLinop settled(const NamedLinop& a, const NamedShape& names);
 // The part of one operator of a container whose names are `names`: what it calls by a wildcard is
 // named first, so that a dim which it does not act on point by point is not cut unseen.
 NamedLinop part_within(const NamedLinop& a, const NamedShape& names, const Tile& tile);
-// A part of `whole` that none of its operators reaches: zeros of its sizes.
-NamedLinop zero_part(const NamedLinop& whole, const Tile& tile);
+// Zeros in the place of a tile that no block of a container reaches. `like`, the container with a
+// block of the shape outside, tells the sizes; those that it knows only with the input are asked
+// of it then.
+NamedLinop zero_part(const NamedLinop& like);
 DType common_dtype(const std::vector<NamedLinop>& operators, DType input);
 
 }  // namespace tessera

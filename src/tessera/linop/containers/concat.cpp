@@ -116,9 +116,15 @@ std::optional<i64> Concat::size(NamedDimension d) const {
   if (idim == d) return isize;
   if (odim == d) return osize;
   if (!contains(dims_of(names), d)) return std::nullopt;
-  return common_size("Concat", parts(), d);
+  const std::vector<NamedLinop> all = parts();
+  if (const auto n = common_size("Concat", all, d)) return n;
+  const auto other = same_size(d);
+  return other ? common_size("Concat", all, *other) : std::nullopt;
 }
 
+std::optional<NamedDimension> Concat::same_size(NamedDimension d) const {
+  return idim == d || odim == d ? std::nullopt : common_same_size(parts(), d);
+}
 std::optional<Device> Concat::device() const { return common_device_of(parts()); }
 DType Concat::output_dtype(DType t) const { return common_dtype(parts(), t); }
 bool Concat::is_real_linear() const { return any_real_linear(parts()); }
@@ -253,13 +259,22 @@ NamedLinop Concat::split(const Tile& tile) const {
     const Overlap in = overlap(b.in_start, b.in_size, *cut_in),
                   out = overlap(b.out_start, b.out_size, *cut_out);
     if ((idim && !in.any()) || (odim && !out.any())) continue;
-    if (idim) own.cuts.push_back({*idim, in.start, in.stop});
-    if (odim && odim != idim) own.cuts.push_back({*odim, out.start, out.stop});
+    if (idim) own.cuts.push_back({*idim, in.start, in.stop, b.in_size});
+    if (odim && odim != idim) own.cuts.push_back({*odim, out.start, out.stop, b.out_size});
     part.blocks.push_back({part_within(b.a, names, own), idim ? in.shifted : 0,
                            in.any() ? in.stop - in.start : 0, odim ? out.shifted : 0,
                            out.any() ? out.stop - out.start : 0});
   }
-  if (part.blocks.empty()) return zero_part(*this, tile);
+  if (part.blocks.empty()) {
+    // Beside the diagonal. The block that tells the shape stands outside: no further cut meets it.
+    const Block& like = blocks.front();
+    Tile own;
+    for (const Cut& c : tile.cuts)
+      if (c.dim != idim && c.dim != odim) own.cuts.push_back(c);
+    part.blocks.push_back(
+        {part_within(like.a, names, own), part.isize, like.in_size, part.osize, like.out_size});
+    return zero_part(part);
+  }
   const Block& only = part.blocks.front();
   const bool bare = part.blocks.size() == 1 && (!idim || only.in_size == part.isize) &&
                     (!odim || only.out_size == part.osize);

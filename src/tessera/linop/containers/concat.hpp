@@ -28,6 +28,7 @@ struct TESSERA_API Concat {
   static constexpr const char* kind = "Concat";
   NamedShape shape() const { return names; }
   std::optional<i64> size(NamedDimension d) const;
+  std::optional<NamedDimension> same_size(NamedDimension d) const;
   std::optional<Device> device() const;
   Shape output_shape(const Shape& input) const;
   DType output_dtype(DType t) const;

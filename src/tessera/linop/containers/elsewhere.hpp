@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The place of a tile that another rank computes: names, sizes and dtypes of the tile, none of its
-// memory, and zeros where its result would be. What all ranks give, summed, is the whole.
+// The place of a tile that another rank computes, or of one beside a diagonal of blocks: names,
+// sizes and dtypes of the tile, none of its memory, and zeros where its result would be. What all
+// ranks give, summed, is the whole.
 //   NamedLinop e = Elsewhere::of(tile);   e.bytes() == 0;   e(x) is all zeros
 
 #include "tessera/kernels/copy/copy.hpp"
@@ -20,6 +21,7 @@ struct Elsewhere {
   NamedShape shape() const { return sketch.shape(); }
   Dims dims() const { return sketch.dims(); }
   std::optional<i64> size(NamedDimension d) const { return sketch.size(d); }
+  std::optional<NamedDimension> same_size(NamedDimension d) const { return sketch.same_size(d); }
   Shape output_shape(const Shape& input) const { return sketch.output_shape(input); }
   DType output_dtype(DType t) const { return sketch.output_dtype(t); }
   bool is_real_linear() const { return sketch.real_linear(); }

@@ -17,6 +17,7 @@ struct TESSERA_API Fetched {
   NamedShape shape() const { return a.shape(); }
   Dims dims() const { return a.dims(); }
   std::optional<i64> size(NamedDimension d) const { return a.size(d); }
+  std::optional<NamedDimension> same_size(NamedDimension d) const { return a.same_size(d); }
   std::optional<Device> device() const { return where; }
   Shape output_shape(const Shape& input) const { return a.output_shape(input); }
   DType output_dtype(DType t) const { return a.output_dtype(t); }

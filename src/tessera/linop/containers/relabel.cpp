@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/containers/relabel.hpp"
 
+#include <tuple>
+
 namespace tessera {
 
 namespace {
@@ -26,6 +28,22 @@ std::optional<i64> Relabel::size(NamedDimension d) const {
   return inner && !inner->is_wildcard() ? a.size(*inner) : std::nullopt;
 }
 
+std::optional<NamedDimension> Relabel::same_size(NamedDimension d) const {
+  const NamedShape own = a.shape();
+  for (const auto& [was, here, then, there] :
+       {std::tuple(&own.ishape, &names.ishape, &own.oshape, &names.oshape),
+        std::tuple(&own.oshape, &names.oshape, &own.ishape, &names.ishape)}) {
+    const auto inner = name_in(*was, *here, d);
+    if (!inner || inner->is_wildcard()) continue;
+    // What a passes on under one name may have two here.
+    const auto other = contains(*then, *inner) ? inner : a.same_size(*inner);
+    if (const auto outer = other ? name_in(*there, *then, *other) : std::nullopt;
+        outer && *outer != d)
+      return outer;
+  }
+  return std::nullopt;
+}
+
 NamedLinop Relabel::split(const Tile& tile) const {
   Tile inner;
   for (const Cut& c : tile.cuts) {
@@ -42,7 +60,7 @@ NamedLinop Relabel::split(const Tile& tile) const {
         !d->is_wildcard() || (contains(names.ishape, c.dim) && contains(names.oshape, c.dim)),
         "Relabel ", names.str(), " cannot be cut along dim '", c.dim, "': ", a,
         " passes it on under another name");
-    if (!d->is_wildcard()) inner.cuts.push_back({*d, c.start, c.stop});
+    if (!d->is_wildcard()) inner.cuts.push_back({*d, c.start, c.stop, c.whole});
   }
   return Relabel{a.split(inner), names};
 }

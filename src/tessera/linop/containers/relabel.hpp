@@ -14,6 +14,7 @@ struct TESSERA_API Relabel {
   static constexpr const char* kind = "Relabel";
   NamedShape shape() const { return names; }
   std::optional<i64> size(NamedDimension d) const;
+  std::optional<NamedDimension> same_size(NamedDimension d) const;
   std::optional<Device> device() const { return a.device(); }
   Shape output_shape(const Shape& input) const { return a.output_shape(input); }
   DType output_dtype(DType t) const { return a.output_dtype(t); }

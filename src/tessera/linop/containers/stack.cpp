@@ -73,9 +73,15 @@ std::optional<i64> Stack::size(NamedDimension d) const {
   if (idim == d) return isize;
   if (odim == d) return osize;
   if (!contains(dims_of(names), d)) return std::nullopt;
-  return common_size("Stack", parts(), d);
+  const std::vector<NamedLinop> all = parts();
+  if (const auto n = common_size("Stack", all, d)) return n;
+  const auto other = same_size(d);
+  return other ? common_size("Stack", all, *other) : std::nullopt;
 }
 
+std::optional<NamedDimension> Stack::same_size(NamedDimension d) const {
+  return idim == d || odim == d ? std::nullopt : common_same_size(parts(), d);
+}
 std::optional<Device> Stack::device() const { return common_device_of(parts()); }
 DType Stack::output_dtype(DType t) const { return common_dtype(parts(), t); }
 bool Stack::is_real_linear() const { return any_real_linear(parts()); }
@@ -196,7 +202,13 @@ NamedLinop Stack::split(const Tile& tile) const {
     part.blocks.push_back({part_within(b.a, inner, own), b.in - (cut_in ? cut_in->start : 0),
                            b.out - (cut_out ? cut_out->start : 0)});
   }
-  return part.blocks.empty() ? zero_part(*this, tile) : NamedLinop(part);
+  if (!part.blocks.empty()) return part;
+  // Beside the diagonal. The block that tells the shape stands outside: no further cut meets it.
+  Tile own;
+  for (const Cut& c : tile.cuts)
+    if (c.dim != idim && c.dim != odim) own.cuts.push_back(c);
+  part.blocks.push_back({part_within(blocks.front().a, inner, own), part.isize, part.osize});
+  return zero_part(part);
 }
 
 }  // namespace tessera

@@ -31,6 +31,7 @@ struct TESSERA_API Stack {
   static constexpr const char* kind = "Stack";
   NamedShape shape() const { return names; }
   std::optional<i64> size(NamedDimension d) const;
+  std::optional<NamedDimension> same_size(NamedDimension d) const;
   std::optional<Device> device() const;
   Shape output_shape(const Shape& input) const;
   DType output_dtype(DType t) const;

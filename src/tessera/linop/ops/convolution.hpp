@@ -23,6 +23,7 @@ struct TESSERA_API Convolution {
   bool wraps = false;    // a normal: its kernel may reach around the grid more than once
 
   static constexpr const char* kind = "Convolution";
+  static constexpr bool keeps_sizes = true;
   explicit Convolution(Array kernel, const Dims& batch_shape = {NamedDimension::ellipses()},
                        const std::optional<Dims>& in_grid_shape = {},
                        const std::optional<Dims>& out_grid_shape = {},

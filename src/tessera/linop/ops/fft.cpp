@@ -63,6 +63,7 @@ FFT::FFT(i64 n, const Dims& batch_shape, std::optional<Grids> grid_shapes, Norm 
   for (const Dims* side : {&names.ishape, &names.oshape})
     check_distinct(cat("FFT ", names.str()), *side);
   for (i64 i = 0; i < ndim; ++i) along.push_back(i);
+  whole = Shape(ndim, 0);
 }
 
 FFT FFT::without(const Shape& grid_dims) const {
@@ -75,6 +76,23 @@ FFT FFT::without(const Shape& grid_dims) const {
     rest.names.oshape[names.oshape.size() - ndim + i] =
         names.ishape[names.ishape.size() - ndim + i];
   return rest;
+}
+
+FFT FFT::split(const Tile& tile) const {
+  FFT part = *this;
+  for (const Cut& c : tile.cuts) {
+    require<SplitError>(
+        contains(names.ishape, c.dim) && contains(names.oshape, c.dim) && !size(c.dim), "FFT ",
+        names.str(), " cannot be cut along dim '", c.dim, "': it mixes along it");
+    for (i64 i = 0; i < ndim; ++i) {
+      if (names.ishape[names.ishape.size() - ndim + i] != c.dim || whole[i] > 0) continue;
+      require<SplitError>(c.whole || norm == Norm::ortho, "FFT ", names.str(),
+                          " cannot be cut along dim '", c.dim,
+                          "': its factor depends on the size of the dim, which is not known");
+      part.whole[i] = c.whole.value_or(0);
+    }
+  }
+  return part;
 }
 
 Shape FFT::axes(i64 rank) const {
@@ -90,8 +108,10 @@ Shape FFT::transformed_grid(const Shape& array) const {
 }
 
 double FFT::scale(const Shape& array) const {
-  const i64 all = count_of(Shape(array.end() - ndim, array.end())),
-            skipped = all / count_of(transformed_grid(array));
+  Shape grid(array.end() - ndim, array.end());
+  for (i64 i = 0; i < ndim; ++i)
+    if (whole[i] > 0) grid[i] = whole[i];
+  const i64 all = count_of(grid), skipped = all / count_of(transformed_grid(array));
   return fft_scale(norm, -1, all) * std::sqrt(static_cast<double>(skipped));
 }
 
@@ -122,6 +142,11 @@ std::optional<i64> FFT::size(NamedDimension d) const {
                        half = backward ? names.ishape.back() : names.oshape.back();
   if (d == points) return real;
   return d == half ? std::optional(real / 2 + 1) : std::nullopt;
+}
+
+std::optional<NamedDimension> FFT::same_size(NamedDimension d) const {
+  if (real && (d == names.ishape.back() || d == names.oshape.back())) return std::nullopt;
+  return across(names, d);
 }
 
 FFT::Phases FFT::phases(const Shape& grid, DType dtype, Device device) {

@@ -20,6 +20,7 @@ struct TESSERA_API FFT {
   i64 real = 0;           // length of the last dim of a real transform; 0: complex
   bool backward = false;  // the adjoint: conjugated exponent, same scale
   Shape along;            // which of the grid's dims are transformed; see without()
+  Shape whole;            // sizes of the grid's other dims before they were cut; 0: as they are
 
   static constexpr const char* kind = "FFT";
   using Grids = std::pair<Dims, Dims>;
@@ -32,6 +33,7 @@ struct TESSERA_API FFT {
   Shape output_shape(const Shape& input) const;
   DType output_dtype(DType t) const { return real && backward ? real_of(t) : complex_of(t); }
   std::optional<i64> size(NamedDimension d) const;
+  std::optional<NamedDimension> same_size(NamedDimension d) const;
   bool is_real_linear() const { return real != 0; }
   void apply(Recorder& r, const View& x, const View& y) const;
   FFT adjoint() const;
@@ -43,6 +45,9 @@ struct TESSERA_API FFT {
   // The same without the transforms of these dims of the grid, which keep their input's name.
   // Their part of F.H F is kept as a scale, half of it on each side.
   FFT without(const Shape& grid_dims) const;
+  // Along batches, and along dims of the grid that are not transformed: the part keeps the factor
+  // of the whole.
+  FFT split(const Tile& tile) const;
   Shape axes(i64 rank) const;  // the transformed ones of an array
   double scale(const Shape& array) const;
   // F.H F is this times the identity, for a grid of these sizes.

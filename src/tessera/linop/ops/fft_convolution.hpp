@@ -61,6 +61,7 @@ struct TESSERA_API FFTConvolution {
   bool wraps = false;  // a normal: its kernel may be larger than the grid
 
   static constexpr const char* kind = "FFTConvolution";
+  static constexpr bool keeps_sizes = true;
   explicit FFTConvolution(Array kernel, const Dims& batch_shape = {NamedDimension::ellipses()},
                           const std::optional<Dims>& in_grid_shape = {},
                           const std::optional<Dims>& out_grid_shape = {});

@@ -25,6 +25,7 @@ struct TESSERA_API FiniteDifference {
   bool transposed = false;
 
   static constexpr const char* kind = "FiniteDifference";
+  static constexpr bool keeps_sizes = true;
   // An output name that repeats `dim`, or is not given, becomes the next unused name.
   FiniteDifference(NamedDimension dim, Dims ishape, Dims oshape = {},
                    Difference mode = Difference::forward, Edge edge = Edge::zero);

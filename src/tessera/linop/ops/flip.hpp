@@ -12,6 +12,7 @@ struct TESSERA_API Flip {
   NamedShape names;
 
   static constexpr const char* kind = "Flip";
+  static constexpr bool keeps_sizes = true;
   // An output name that repeats a flipped dim, or is not given, becomes the next unused name.
   Flip(Dims flipped, Dims ishape, Dims oshape = {});
   NamedShape shape() const { return names; }

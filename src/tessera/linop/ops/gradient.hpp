@@ -16,6 +16,7 @@ struct TESSERA_API Gradient {
   bool transposed = false;  // directions are an input
 
   static constexpr const char* kind = "Gradient";
+  static constexpr bool keeps_sizes = true;
   // oshape: the dim of the directions, then the input's, with new names for those of `along`;
   // default D and the next unused names.
   Gradient(Dims along, Dims ishape, Dims oshape = {}, Difference mode = Difference::forward,

@@ -12,6 +12,7 @@ struct TESSERA_API Identity {
   NamedShape names;
 
   static constexpr const char* kind = "Identity";
+  static constexpr bool keeps_sizes = true;
   Identity() = default;
   // DimError for a name twice on a side, sides of different lengths, or a name that moves.
   explicit Identity(Dims ioshape) : names(std::move(ioshape)) { check_renaming(kind, names); }

@@ -13,6 +13,7 @@ struct TESSERA_API Roll {
   NamedShape names;
 
   static constexpr const char* kind = "Roll";
+  static constexpr bool keeps_sizes = true;
   // An output name that repeats a rolled dim, or is not given, becomes the next unused name.
   Roll(DimSizes shifts, Dims ishape, Dims oshape = {});
   NamedShape shape() const { return names; }

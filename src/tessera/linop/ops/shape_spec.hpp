@@ -11,6 +11,7 @@ struct TESSERA_API ShapeSpec {
   NamedShape names;
 
   static constexpr const char* kind = "ShapeSpec";
+  static constexpr bool keeps_sizes = true;
   // DimError when the two sides have different numbers of dims, or a name moves to another axis.
   ShapeSpec(Dims ishape, Dims oshape);
   NamedShape shape() const { return names; }

@@ -23,6 +23,7 @@ struct TESSERA_API Wavelet {
   bool inverse = false;
 
   static constexpr const char* kind = "Wavelet";
+  static constexpr bool keeps_sizes = true;
   // Default out_shape: the next unused names. DimError, ArgumentError.
   explicit Wavelet(const Dims& in_shape, std::string wavelet = "db4", std::optional<i64> level = {},
                    const Dims& batch_shape = {NamedDimension::ellipses()},
