@@ -143,6 +143,26 @@ void add_transforms(std::vector<Sample>& all, DType t, Device d) {
   all.push_back({"Chain transform pair", F.H() * F * S, {6, 5}});
   all.push_back({"Chain weight between transforms", F.normal(M), {4, 6, 5}, grid});
   all.push_back({"Chain coils of that", S.normal(F.normal(M)), {6, 5}, grid});
+  // Lines: the transform along Ny cancels in the normal, whose factor knows the size of the whole.
+  const FFT::Grids plane{dims("NxNy"), dims("KxKy")};
+  const NamedLinop L(Diagonal(random({6, 1}, t, d, 27), dims("KxKy")));
+  for (const Norm norm : {Norm::backward, Norm::forward}) {
+    const NamedLinop lines = L * NamedLinop(FFT(2, {}, plane, norm));
+    const std::string label = norm == Norm::backward ? "Chain lines" : "Chain lines, forward norm";
+    all.push_back({label, lines, {6, 5}, grid});
+    all.push_back({label + " normal", lines.N(), {6, 5}, dims("NxKxNx1Kx1")});
+  }
+  // Parts that know the size of their output only with the input.
+  const NamedLinop P(FFT(1, {}, FFT::Grids{dims("X"), dims("Y")}, Norm::backward)),
+      D(Diagonal(random({4}, t, d, 28), dims("X")));
+  all.push_back({"Stack of transforms",
+                 stack({P, Value(2.0) * P, P}, StackDim{"N", 0}, StackDim{"M", 1}),
+                 {3, 4},
+                 dims("XY")});
+  all.push_back({"Concat of transforms",
+                 concat({P * D, Value(2.0) * P * D}, {.idim = "X", .odim = "Y"}),
+                 {8},
+                 dims("XY")});
   all.push_back(
       {"Add regularised", (M * F * S).N() + Value(0.1) * NamedLinop(Identity()), {6, 5}, grid});
 }

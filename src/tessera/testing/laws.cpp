@@ -44,6 +44,10 @@ void normal_is_adjoint_after_operator(Subject& s) {
   const NamedLinop weighted = s.A.normal(Scalar(1.0));
   s.expect(weighted.ishape() == N.ishape() && weighted.oshape() == N.oshape(), "A.N maps ",
            N.shape(), ", with something inside ", weighted.shape());
+  for (const NamedLinop& scaled :
+       {Value(2.0) * s.A, s.A * Value(-0.5), -s.A, Value(c128(1, -2)) * s.A})
+    s.expect(scaled.N().ishape() == N.ishape() && scaled.N().oshape() == N.oshape(), "A.N maps ",
+             N.shape(), ", that of ", scaled, " ", scaled.N().shape());
 }
 
 void dense_matrix_of_the_adjoint(Subject& s) {

@@ -16,7 +16,7 @@ std::vector<Tile> tiles_along(const std::vector<Sized>& dims) {
       for (const auto& [start, stop] : {std::pair<i64, i64>(0, cut), std::pair(cut, n)}) {
         if (start == stop) continue;
         finer.push_back(t);
-        finer.back().cuts.push_back({dim, start, stop});
+        finer.back().cuts.push_back({dim, start, stop, n});
       }
     tiles = std::move(finer);
   }
