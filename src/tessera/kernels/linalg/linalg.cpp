@@ -16,9 +16,13 @@ constexpr const char* zero_pivot = "zero pivot";
 // x of each matrix, NaN where it is singular, and what LAPACK says of it.
 Array inverted(const Array& a, const Array& info) {
   const DType t = working_dtype(a.dtype());
-  const Array m = rows_of(a, t), x = room(a.shape(), t, a);
-  if (a.size() > 0) factor(spec_of(DenseOp::inverse, a, t), a.device(), {&m, &x, &info});
-  return x;
+  const Array m = columns_of(a, t), x = room(a.shape(), t, a);
+  if (a.size() == 0) return x;
+  const TurnedAround lower(m);
+  factor(spec_of(DenseOp::inverse, a, t), a.device(), {&m, &x, &info});
+  lower.matrices(x);
+  lower.pivots(info);
+  return turned(x).contiguous();
 }
 
 Array zero_info(const Array& a) { return zeros(leading(a), DType::i64, a.device()).contiguous(); }
@@ -40,14 +44,17 @@ Array solve(const Array& a, const Array& b) {
   }
   const Array x = s.right();
   if (s.a.size() == 0) return s.result(x);
-  const Array m = rows_of(s.a, s.dtype), info = room(leading(s.a), DType::i64, m),
+  const Array m = columns_of(s.a, s.dtype), info = room(leading(s.a), DType::i64, m),
               pivots = room(with(leading(s.a), {s.n}), DType::i64, m),
               order = room(with(leading(s.a), {s.n}), DType::i64, m);
+  const TurnedAround lower(m);
   factor(s.spec(DenseOp::lu), s.device, {&m, &pivots, &order, &info});
+  lower.pivots(info);
   require_done("solve", info, singular, zero_pivot);
-  DenseSpec spec = s.spec(DenseOp::lu_solve);
-  spec.turn = Turn::transposed;
-  if (x.size() > 0) factor(spec, s.device, {&m, &pivots, &x});
+  if (x.size() == 0) return s.result(x);
+  lower.rows(x);
+  factor(s.spec(DenseOp::lu_solve), s.device, {&m, &pivots, &x});
+  lower.rows(x);
   return s.result(x);
 }
 
@@ -199,7 +206,8 @@ Determinant determinant(std::string_view who, const Array& a) {
   if (a.size() == 0)
     return {ones(lead, t, a.device()), zeros(lead, real_of(t), a.device()),
             ones(lead, t, a.device())};
-  const Array m = rows_of(a, t);
+  const Array m = columns_of(a, t);
+  const TurnedAround lower(m);
   const Determinant d{room(lead, t, a), room(lead, real_of(t), a), room(lead, t, a)};
   factor(spec_of(DenseOp::slogdet, a, t), a.device(), {&m, &d.sign, &d.logs, &d.det});
   return d;

@@ -84,6 +84,9 @@ struct Eig {
 };
 TESSERA_API Eig eig(const Array& a, bool left = false);
 TESSERA_API Array eigvals(const Array& a);
+// Of real matrices that are taken as antisymmetric: pairs ±i s of singular values, exactly paired,
+// found without complex numbers.
+TESSERA_API Array eigvals_skew(const Array& a);
 
 struct Svd {
   Array u, s, vh;  // s descending; a = (u * s) vh

@@ -98,6 +98,7 @@ Eig eig_with(std::string_view who, const Array& a, EigWants want) {
   require<LinAlgError>(x.size() == 0 || all_true(ops::isfinite(x)), who,
                        ": Array must not contain infs or NaNs");
   const int symmetry = symmetry_of(x);
+  if (symmetry < 0 && !is_complex(t) && !want.right && !want.left) return {eigvals_skew(x), {}, {}};
   if (symmetry < 0) return eig_skew(who, x, t, want);
   if (symmetry == 0) return eig_general(who, x, t, want);
   const Eigh e = eigh_with(who, x, true, want.right || want.left);
@@ -117,7 +118,9 @@ Svd svd_with(std::string_view who, const Array& a, bool full, bool vectors) {
     if (!vectors) return {{}, s, {}};
     return {identities(lead, m, mu, t, a.device()), s, identities(lead, nv, n, t, a.device())};
   }
-  require_finite_off_host(who, a, "SVD did not converge");
+  // Some LAPACKs notice, others give zeros or NaN.
+  require<LinAlgError>(all_true(ops::isfinite(a)), who,
+                       ": SVD did not converge: the matrix has elements that are not finite");
   const Array x = rows_of(a, t), info = room(lead, DType::i64, a);
   const Array u = vectors ? room(with(lead, {m, mu}), t, a) : info,
               vh = vectors ? room(with(lead, {nv, n}), t, a) : info;
@@ -154,6 +157,23 @@ Array shortest(const Svd& f, const Array& inverse, const Array& b) {
                 ops::multiply(y, inverse.expand_dims(inverse.ndim()).astype(f.u.dtype())));
 }
 
+// Powers of two by which columns (pivoted: whole matrices) are multiplied whose squares, as some
+// libraries form them, would leave the range; nothing where none would.
+Array into_range(const Array& a, DType t, bool pivoted) {
+  const bool is_short = real_of(t) == DType::f32;
+  const double small = is_short ? 0x1p-50 : 0x1p-400, large = 1 / small;
+  const Array sizes = ops::absolute(a);
+  const i64 rows_axis = a.ndim() - 2;
+  const Axes axes = pivoted ? Axes{rows_axis, rows_axis + 1} : Axes{rows_axis};
+  const Array top = reduce(ReduceOp::max, sizes, axes, true);
+  const Array low = ops::logical_and(ops::less(top, small), ops::greater(top, 0.0)),
+              high = ops::greater(top, large);
+  if (!reduce(ReduceOp::any, ops::logical_or(low, high)).item().as<bool>()) return {};
+  const Array one = ones({}, real_of(t), a.device());
+  return ops::where(low, ops::multiply(one, is_short ? 0x1p90 : 0x1p600),
+                    ops::where(high, ops::multiply(one, is_short ? 0x1p-66 : 0x1p-600), one));
+}
+
 }  // namespace
 
 Qr qr(const Array& a, QrMode mode, bool pivoted) {
@@ -172,7 +192,9 @@ Qr qr(const Array& a, QrMode mode, bool pivoted) {
     out.r = zeros(with(lead, {rank, n}), t, a.device());
     return out;
   }
-  const Array work = columns_of(a, t), info = room(lead, DType::i64, a),
+  const Array factors = into_range(a, t, pivoted);
+  const Array work = columns_of(factors ? ops::multiply(a.astype(t), factors) : a, t),
+              info = room(lead, DType::i64, a),
               q = mode == QrMode::r ? info : room(with(lead, {rank, m}), t, a),
               r = room(with(lead, {n, rank}), t, a);
   DenseSpec spec = spec_of(DenseOp::qr, a, t);
@@ -183,11 +205,31 @@ Qr qr(const Array& a, QrMode mode, bool pivoted) {
   require_done("qr", info, "failed");
   if (spec.vectors) out.q = turned(q).contiguous();
   out.r = turned(r).contiguous();
+  if (factors) out.r = ops::divide(out.r, factors);
   return out;
 }
 
 Eigh eigh(const Array& a, bool lower) { return eigh_with("eigh", a, lower, true); }
 Array eigvalsh(const Array& a, bool lower) { return eigh_with("eigvalsh", a, lower, false).values; }
+
+Array eigvals_skew(const Array& a) {
+  require_square("eigvals", a);
+  const Array s = svd_with("eigvals", a, false, false).s;
+  const i64 last = s.ndim() - 1, n = s.shape(last), pairs = n / 2;
+  const auto every_other = [&](i64 first) {
+    Layout l = s.layout();
+    l.offset += n > 1 ? first * l.strides[static_cast<std::size_t>(last)] : 0;
+    l.strides[static_cast<std::size_t>(last)] *= 2;
+    l.shape[static_cast<std::size_t>(last)] = pairs;
+    return s.view(l);
+  };
+  const Array values = zeros(s.shape(), complex_of(s.dtype()), a.device());
+  if (pairs == 0) return values;
+  const Array sizes = ops::multiply(ops::add(every_other(0), every_other(1)), 0.5);
+  values.imag().slice(last, 0, pairs).copy_from(sizes);
+  values.imag().slice(last, n - pairs, n).copy_from(flip(ops::negative(sizes), {last}));
+  return values;
+}
 
 Eig eig(const Array& a, bool left) { return eig_with("eig", a, {true, left}); }
 Array eigvals(const Array& a) { return eig_with("eigvals", a, {}).values; }

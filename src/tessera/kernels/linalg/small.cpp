@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/linalg/small.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 
@@ -29,9 +30,8 @@ i64 eliminate(i64 n, i64 k, T* m, T* x) {
       std::swap_ranges(m + best * n + c, m + (best + 1) * n, m + c * n + c);
       std::swap_ranges(x + best * k, x + (best + 1) * k, x + c * k);
     }
-    const T scale = T(1) / m[c * n + c];
     for (i64 r = c + 1; r < n; ++r) {
-      const T f = m[r * n + c] * scale;
+      const T f = m[r * n + c] / m[c * n + c];
       for (i64 j = c + 1; j < n; ++j) m[r * n + j] -= f * m[c * n + j];
       for (i64 j = 0; j < k; ++j) x[r * k + j] -= f * x[c * k + j];
     }
@@ -42,6 +42,22 @@ i64 eliminate(i64 n, i64 k, T* m, T* x) {
     for (i64 j = 0; j < k; ++j) x[c * k + j] /= m[c * n + c];
   }
   return 0;
+}
+
+template <class T>
+void reverse_rows(i64 n, i64 k, T* x) {
+  for (i64 r = 0; r < n / 2; ++r) std::swap_ranges(x + r * k, x + (r + 1) * k, x + (n - 1 - r) * k);
+}
+
+// See [triangles] in stack.hpp.
+template <class T>
+i64 solve_one(i64 n, i64 k, T* m, T* x) {
+  if (!is_lower(m, n, n, 1)) return eliminate(n, k, m, x);
+  std::reverse(m, m + n * n);
+  reverse_rows(n, k, x);
+  const i64 pivot = eliminate(n, k, m, x);
+  reverse_rows(n, k, x);
+  return pivot == 0 ? 0 : n + 1 - pivot;
 }
 
 // The first element of matrix `i` of a stack.
@@ -83,7 +99,7 @@ void solve_all(const Array& a, const Array& b, const Array& x, i64* failed, i64*
       std::fill_n(px, size, T(0));
       for (i64 j = 0; j < n; ++j) px[j * n + j] = T(1);
     }
-    *pivot = eliminate(n, k, m, px);
+    *pivot = solve_one(n, k, m, px);
     *failed = i;
     if (*pivot != 0) return;
   }
@@ -127,7 +143,7 @@ Array solve_plain(std::string_view who, const Array& a, const Array& b) {
         T* to = static_cast<T*>(x.data());  // nobody else has it
         load(static_cast<const T*>(a.host_data()), n, n, sa[0], sa[1], m);
         load(static_cast<const T*>(b.host_data()), n, k, sb[0], right, to);
-        pivot = eliminate(n, k, m, to);
+        pivot = solve_one(n, k, m, to);
       });
   require_regular(who, {}, 0, pivot);
   return x;

@@ -2,6 +2,7 @@
 #include "tessera/kernels/linalg/stack.hpp"
 
 #include <algorithm>
+#include <complex>
 
 namespace tessera::linalg {
 
@@ -45,6 +46,60 @@ void require_done(std::string_view who, const Array& info, std::string_view reas
     std::reverse(at.begin(), at.end());
     throw LinAlgError(problem, at, where);
   }
+}
+
+namespace {
+
+// (batch) of bool, or nothing where none is lower triangular.
+Array lower_on_host(const Array& m, i64 batch, i64 n) {
+  const Array which = zeros({batch}, DType::b1).contiguous();
+  bool* out = which.host<bool>();
+  dispatch<float, double, std::complex<float>, std::complex<double>>(
+      m.dtype(), "linalg", [&]<class T>() {
+        const T* first = static_cast<const T*>(m.host_data());
+        for (i64 i = 0; i < batch; ++i) out[i] = is_lower(first + i * n * n, n, 1, n);
+      });
+  return std::find(out, out + batch, true) == out + batch ? Array{} : which.to(m.device());
+}
+
+// A look at the corners first: full matrices have no zero there.
+Array lower_on_device(const Array& m) {
+  const auto any = [](const Array& x) { return reduce(ReduceOp::any, x).item().as<bool>(); };
+  if (!any(ops::equal(m.select(1, m.shape(1) - 1).select(1, 0), 0.0))) return {};
+  const Array above = reduce(ReduceOp::any, triangle(m, /*lower=*/true, -1), Axes{1, 2});
+  const Array which = ops::logical_not(above);
+  return any(which) ? which : Array{};
+}
+
+}  // namespace
+
+TurnedAround::TurnedAround(const Array& m) : batch_(count_of(leading(m))), n_(columns(m)) {
+  if (n_ < 2 || m.size() == 0) return;
+  const bool host = m.device().kind == Kind::cpu;
+  which_ = host ? lower_on_host(m, batch_, n_) : lower_on_device(m.reshape({batch_, n_, n_}));
+  if (!which_) return;
+  which_ = which_.reshape({batch_, 1, 1});
+  matrices(m);
+}
+
+// Column-major: the last axis runs over rows.
+void TurnedAround::rows(const Array& x) const {
+  if (!which_ || x.size() == 0) return;
+  const Array each = x.reshape({batch_, x.size() / (batch_ * n_), n_});
+  each.copy_from(ops::where(which_, flip(each, {2}), each));
+}
+
+void TurnedAround::matrices(const Array& x) const {
+  if (!which_) return;
+  const Array each = x.reshape({batch_, n_, n_});
+  each.copy_from(ops::where(which_, flip(each, {1, 2}), each));
+}
+
+void TurnedAround::pivots(const Array& info) const {
+  if (!which_) return;
+  const Array each = info.reshape({batch_});
+  const Array both = ops::logical_and(which_.reshape({batch_}), ops::greater(each, Value(0)));
+  each.copy_from(ops::where(both, ops::subtract(Value(n_ + 1), each), each));
 }
 
 DenseSpec spec_of(DenseOp op, const Array& a, DType t) {

@@ -36,6 +36,32 @@ inline Array room(const Shape& shape, DType t, const Array& like) {
   return empty_dense(shape, t, like.device());
 }
 
+// Whether nothing but zeros lies above the diagonal; of full matrices the first element says no.
+template <class T>
+bool is_lower(const T* m, i64 n, i64 down, i64 right) {
+  for (i64 j = n - 1; j > 0; --j)
+    for (i64 i = 0; i < j; ++i)
+      if (m[i * down + j * right] != T(0)) return false;
+  return true;
+}
+
+// Note [triangles]: LU exchanges rows, which leaves an upper triangle as it is: its pivots are its
+// diagonal, and to solve with it is substitution. A lower triangle is an upper one when its rows
+// and columns are taken in the other order. So those of a stack of column-major matrices are turned
+// around in place, and so is what belongs to them.
+//   const TurnedAround lower(m);   lower.rows(b);   ...solve...   lower.rows(b);
+class TurnedAround {
+ public:
+  explicit TurnedAround(const Array& m);
+  void rows(const Array& x) const;      // of right sides and solutions, column-major
+  void matrices(const Array& x) const;  // of inverses
+  void pivots(const Array& info) const;
+
+ private:
+  i64 batch_, n_;
+  Array which_;  // (batch, 1, 1); none where no matrix is lower triangular
+};
+
 // The tag of an operation, and none of its kernels'; `who` is a literal.
 inline TagScope tagged(std::string_view who, const Array& a) {
   return {name(a.device().kind), who, working_dtype(a.dtype())};
