@@ -2,11 +2,13 @@
 // The classes of tessera.matrix: what a matrix is, its views, its elements, its properties.
 #include "matrix.hpp"
 
+#include "index_key.hpp"
 #include "linop.hpp"
 #include "matrix_docs.hpp"
 #include "matrix_functions.hpp"
 #include "tessera/base/tags.hpp"
 #include "tessera/matrix/properties_check.hpp"
+#include "tessera/matrix/slices.hpp"
 
 namespace tessera::python {
 
@@ -16,7 +18,7 @@ using nb::literals::operator""_a;
 
 std::pair<i64, i64> place_from(const AnyMatrix& m, nb::handle key) {
   if (!PyTuple_Check(key.ptr()) || PyTuple_GET_SIZE(key.ptr()) != 2)
-    throw IndexError("a matrix takes two integers, m[i, j]; for slices use m.array()");
+    throw IndexError("elements are set one by one, m[i, j] = v");
   const auto of = [&](Py_ssize_t axis, i64 n) {
     const i64 i = int_from(PyTuple_GET_ITEM(key.ptr(), axis), "a matrix takes m[i, j]");
     return i < 0 ? i + n : i;
@@ -27,6 +29,33 @@ std::pair<i64, i64> place_from(const AnyMatrix& m, nb::handle key) {
 nb::object element(const AnyMatrix& m, nb::handle key) {
   const auto [i, j] = place_from(m, key);
   return nb::steal(python_number(released([&] { return m.at(i, j); })));
+}
+
+Slice slice_from(nb::handle h) { return h.is_none() ? Slice{} : slice_of(h.ptr()); }
+
+// m[i, j] is a number, m[i] and m[:, j] are arrays, m[a:b] and m[a:b, c:d] matrices.
+nb::object item(const AnyMatrix& m, nb::handle key) {
+  const bool two = PyTuple_Check(key.ptr()) && PyTuple_GET_SIZE(key.ptr()) == 2;
+  const nb::handle row = two ? nb::handle(PyTuple_GET_ITEM(key.ptr(), 0)) : key,
+                   column = two ? nb::handle(PyTuple_GET_ITEM(key.ptr(), 1)) : nb::handle(Py_None);
+  const auto is_slice = [](nb::handle h) { return PySlice_Check(h.ptr()); };
+  const bool rows = is_slice(row), columns = column.is_none() || is_slice(column);
+  if (two && !rows && !columns) return element(m, key);
+  if ((two && column.is_none()) || !(rows || PyIndex_Check(row.ptr())) ||
+      !(columns || PyIndex_Check(column.ptr())))
+    throw IndexError(
+        "a matrix takes integers and slices, m[i, j], m[i], m[:, j], m[a:b, c:d]; for "
+        "other keys use m.array()");
+  if (rows && columns) {
+    const Slice down = slice_from(row), across = slice_from(column);
+    return wrap(released([&] { return sliced(m, down, across); }));
+  }
+  const i64 i = int_from(rows ? column : row, "a matrix takes m[i]");
+  const Slice rest = slice_from(rows ? row : column);
+  return wrap(released([&] {
+    const Array line = rows ? column_of(m, i) : row_of(m, i);
+    return line[Index{rest}].copy();
+  }));
 }
 
 void set_element(AnyMatrix& m, i64 i, i64 j, nb::handle value) {
@@ -220,8 +249,8 @@ void bind_views(nb::class_<AnyMatrix>& c) {
 }
 
 void bind_elements(nb::class_<AnyMatrix>& c) {
-  c.def("__getitem__", &element, "key"_a,
-        nb::sig("def __getitem__(self, key: tuple[int, int], /) -> typing.Any"))
+  c.def("__getitem__", &item, "key"_a,
+        nb::sig("def __getitem__(self, key: typing.Any, /) -> typing.Any"))
       .def("__setitem__", &assign, "key"_a, "value"_a,
            nb::sig("def __setitem__(self, key: tuple[int, int], value: typing.Any, /) -> None"))
       .def("set", &set_element, "i"_a, "j"_a, "value"_a,

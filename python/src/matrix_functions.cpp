@@ -2,12 +2,15 @@
 // Arithmetic of matrices: @ + - * / ** and comparisons, with matrices, arrays and numbers, and the
 // functions of tessera.matrix. With an array on either side @ gives an array, which lies where that
 // array does.
+#include "tessera/kernels/copy/copy.hpp"
 #include "tessera/matrix/elementwise.hpp"
 #include "tessera/matrix/functions.hpp"
 #include "tessera/matrix/multiply.hpp"
 #include "tessera/matrix/reductions.hpp"
+#include "tessera/matrix/slices.hpp"
 
 #include "dist.hpp"
+#include "generator.hpp"
 #include "matrix.hpp"
 #include "matrix_docs.hpp"
 #include "matrix_functions.hpp"
@@ -24,14 +27,22 @@ std::optional<Array> other_array(nb::handle h) {
   return try_array(h);
 }
 
-// A matrix, or an array of two axes, or a vector, which is a row as in NumPy's broadcasting.
+// An array of two axes, or a vector, which is a row as in NumPy's broadcasting.
+AnyMatrix matrix_of_array(const Array& a, std::string_view who) {
+  require<ShapeError>(a.ndim() == 1 || a.ndim() == 2, who, ": an array of shape ", a.shape(),
+                      " with a matrix; expected a vector or a matrix");
+  return AnyMatrix::dense(a.ndim() == 1 ? a.expand_dims(0) : a);
+}
+
 std::optional<AnyMatrix> other_matrix(nb::handle h, std::string_view who) {
   if (is_matrix(h)) return matrix_of(h);
-  auto a = other_array(h);
-  if (!a) return {};
-  require<ShapeError>(a->ndim() == 1 || a->ndim() == 2, who, ": an array of shape ", a->shape(),
-                      " with a matrix; expected a vector or a matrix");
-  return AnyMatrix::dense(a->ndim() == 1 ? a->expand_dims(0) : *a);
+  const auto a = other_array(h);
+  return a ? std::optional(matrix_of_array(*a, who)) : std::nullopt;
+}
+
+// Of functions, where nobody else can be asked.
+AnyMatrix operand_matrix(nb::handle h, std::string_view who) {
+  return is_matrix(h) ? matrix_of(h) : matrix_of_array(as_array(h, who), who);
 }
 
 nb::object matmul_slot(const AnyMatrix& a, nb::handle other) {
@@ -89,6 +100,24 @@ void bind_arithmetic(nb::class_<AnyMatrix>& c) {
            nb::sig("def __rmatmul__(self, other: typing.Any, /) -> Array"));
 }
 
+template <ElementOp op>
+void def_logical(nb::class_<AnyMatrix>& c, const char* name, const char* turned) {
+  const auto of_two = [](const AnyMatrix& a, const AnyMatrix& b) { return logical(op, a, b); };
+  const auto of_number = [](const AnyMatrix& a, const Value& v) {
+    require<DTypeError>(v.dtype() == DType::b1, tessera::name(op), ": ", v.str(),
+                        " with a matrix of bits; expected True, False or a matrix of bits");
+    return logical(op, a, AnyMatrix::bit(full({1, 1}, v, DType::b1, a.device())));
+  };
+  def_slot(c, name, slot(tessera::name(op), of_two, of_number, false));
+  def_slot(c, turned, slot(tessera::name(op), of_two, of_number, true));
+}
+
+void bind_logic(nb::class_<AnyMatrix>& c) {
+  def_logical<ElementOp::bitwise_and>(c, "__and__", "__rand__");
+  def_logical<ElementOp::bitwise_or>(c, "__or__", "__ror__");
+  def_logical<ElementOp::bitwise_xor>(c, "__xor__", "__rxor__");
+}
+
 void bind_powers(nb::class_<AnyMatrix>& c) {
   const auto of_two = [](const AnyMatrix& a, const AnyMatrix& b) { return power(a, b); };
   const auto of_number = [](const AnyMatrix& m, const Value& v) { return power(m, v); };
@@ -143,10 +172,23 @@ nb::object number(const Value& v) { return nb::steal(python_number(v)); }
 
 void bind_numbers(nb::class_<AnyMatrix>& c) {
   c.def(
-       "sum", [](AnyMatrix& m) { return number(released([&] { return sum(m); })); },
-       nb::sig("def sum(self) -> typing.Any"),
-       "The sum of all elements; of integers exactly. Kept until an element changes.\n\n"
-       ">>> ts.matrix.Symmetric([[1, 2], [2, 5]]).sum()\n10\n")
+       "sum",
+       [](AnyMatrix& m, nb::handle axis) {
+         if (axis.is_none()) return number(released([&] { return sum(m); }));
+         const i64 along = int_from(axis, "sum: axis");
+         return wrap(released([&] { return sum(m, along); }));
+       },
+       "axis"_a = nb::none(), nb::sig("def sum(self, axis: int | None = None) -> typing.Any"),
+       "The sum of all elements, kept until one changes, or the sums of columns (axis 0) or rows "
+       "(axis 1) as an array;\nof integers exactly, bits are counted.\n\n"
+       ">>> ts.matrix.Symmetric([[1, 2], [2, 5]]).sum()\n10\n"
+       ">>> ts.matrix.Bit([[1, 1, 0], [0, 1, 0]]).sum(axis=0).tolist()\n[1, 2, 0]\n")
+      .def(
+          "diagonal",
+          [](const AnyMatrix& m) { return wrap(released([&] { return diagonal(m); })); },
+          nb::sig("def diagonal(self) -> Array"),
+          "The elements (i, i) as an array of its own; no other element is read.\n\n"
+          ">>> ts.matrix.Bit(np.eye(3)).diagonal().tolist()\n[True, True, True]\n")
       .def(
           "trace", [](AnyMatrix& m) { return number(released([&] { return trace(m); })); },
           nb::sig("def trace(self) -> typing.Any"),
@@ -161,7 +203,7 @@ void bind_numbers(nb::class_<AnyMatrix>& c) {
 
 nb::object dot_of(nb::handle x, nb::handle y) {
   if (is_matrix(x) || is_matrix(y)) {
-    const AnyMatrix a = *other_matrix(x, "dot"), b = *other_matrix(y, "dot");
+    const AnyMatrix a = operand_matrix(x, "dot"), b = operand_matrix(y, "dot");
     return number(released([&] { return dot(a, b); }));
   }
   const Array a = as_array(x, "dot"), b = as_array(y, "dot");
@@ -173,8 +215,21 @@ nb::object dot_of(nb::handle x, nb::handle y) {
 void bind_matrix_functions(nb::module_& m, nb::class_<AnyMatrix>& c) {
   bind_arithmetic(c);
   bind_powers(c);
+  bind_logic(c);
   bind_comparisons(c);
   bind_numbers(c);
+  m.def(
+      "_random_bits",
+      [](Generator& g, i64 rows, i64 cols, double p, bool triangular, nb::handle device) {
+        const Given given(nb::none(), device);
+        const Form form = triangular ? Form::triangular_bit : Form::bit;
+        return wrap(g.draw([&](Random& r) {
+          return AnyMatrix::random_bits(form, rows, cols, p, r, given.device.value_or(cpu));
+        }));
+      },
+      "generator"_a, "rows"_a, "cols"_a, "p"_a, "triangular"_a, "device"_a.none(),
+      nb::sig("def _random_bits(generator: Generator, rows: int, cols: int, p: float, triangular: "
+              "bool, device: typing.Any) -> AnyMatrix"));
   m.def("dot", &dot_of, "x"_a, "y"_a,
         nb::sig("def dot(x: typing.Any, y: typing.Any) -> typing.Any"),
         "Sum of x[i] y[i] of two vectors, or of matrices of one row or column, as a Python number. "

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
+from . import random as _random
 from ._matrix import (
     AntiSymmetric,
     AnyMatrix,
@@ -22,6 +23,7 @@ from ._matrix import (
     Triangular,
     TriangularBit,
     _property_names,
+    _random_bits,
     _restore,
     bit_counts,
     boolean_product,
@@ -30,7 +32,7 @@ from ._matrix import (
     outer,
     transitive_closure,
 )
-from ._tessera import Array, _compute_k, asarray, zeros
+from ._tessera import Array, Generator, _compute_k, asarray, zeros
 
 __all__ = [
     "AntiSymmetric",
@@ -50,6 +52,7 @@ __all__ = [
     "cross",
     "dot",
     "outer",
+    "random_bits",
     "transitive_closure",
     "unit_vector",
     "vector",
@@ -132,6 +135,28 @@ def asmatrix(obj: Any) -> AnyMatrix:
         return obj
     elements = asarray(obj)
     return Bit(elements) if elements.dtype == "bool" else Dense(elements)
+
+
+def random_bits(
+    shape: int | tuple[int, int],
+    p: float = 0.5,
+    *,
+    triangular: bool = False,
+    device: Any = None,
+    generator: Generator | None = None,
+) -> AnyMatrix:
+    """Bits of which each is one with probability p: a Bit, or (``triangular``) a TriangularBit.
+
+    Numbers are drawn for a few rows at a time: a matrix takes an eighth of a byte for each element, not eight bytes.
+    Without a generator that of :mod:`tessera.random` is taken.
+
+    >>> ts.random.seed(1)
+    >>> c = ts.matrix.random_bits(1000, 0.1, triangular=True)
+    >>> c.form, abs(c.sum() - 49950) < 1000
+    ('TriangularBit', True)
+    """
+    rows, cols = (shape, shape) if isinstance(shape, int) else shape
+    return _random_bits(_random._generator if generator is None else generator, rows, cols, p, triangular, device)
 
 
 def vector(obj: Any, dtype: Any = None, device: Any = None) -> Array:

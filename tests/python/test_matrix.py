@@ -231,7 +231,7 @@ def test_elements_that_do_not_fit():
         with pytest.raises(IndexError):
             m[key] = 1
     with pytest.raises(IndexError):
-        m[0]
+        m[0] = 1
     with pytest.raises(TypeError):
         m[0, 1.5]
     with pytest.raises(OverflowError):

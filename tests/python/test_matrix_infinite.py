@@ -69,6 +69,31 @@ def test_halves_times_infinite_diagonals_and_numbers(special):
         same((2.0**600 * (2.0**600 * small)).numpy(), 2.0**500 * full)
 
 
+@pytest.mark.parametrize("place", [0, 33, 300, 599])
+def test_infinity_reaches_the_rows_that_store_something(place, device):
+    """However the triangle is cut into strips, with few columns and with many."""
+    n = 600
+    x = np.ones(n)
+    x[place] = np.inf
+    upper = M.Triangular(np.triu(np.ones((n, n)))).to(device)
+    strict = M.Triangular(np.triu(np.ones((n, n)), 1), strict=True).to(device)
+    bits = M.TriangularBit(np.triu(np.ones((n, n)), 1)).to(device)
+    for columns in (None, 1, 3, 80):
+        y = x if columns is None else np.repeat(x[:, None], columns, 1)
+        for m, first in ((upper, 0), (strict, 1), (bits, 1)):
+            got = np.asarray((m @ ts.asarray(y).to(device)).to("cpu"))
+            count = n - first - np.arange(n)
+            want = np.where(np.arange(n) + first <= place, np.inf, count)
+            same(got, want if columns is None else np.repeat(want[:, None], columns, 1))
+            back = np.asarray((ts.asarray(y.T).to(device) @ m).to("cpu"))
+            want = np.where(np.arange(n) >= place + first, np.inf, np.arange(n) + 1 - first)
+            same(back, want if columns is None else np.repeat(want[None], columns, 0))
+    for m, first in ((upper, 0), (strict, 1)):
+        square = np.asarray((m @ M.Triangular(np.triu(np.where(np.eye(n)[place] > 0, np.inf, 1.0) * np.ones((n, n))))))
+        assert not np.tril(square, -1).any() and not np.isnan(square).any()
+        assert np.isinf(square[: place + 1 - first, place]).all() and np.isfinite(np.delete(square, place, 1)).all()
+
+
 @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
 def test_symmetric_matrices_of_infinite_numbers(special):
     """Against all elements; sums, norms, products with vectors and matrices, the operator."""

@@ -322,6 +322,40 @@ def test_no_number_is_shortened_in_silence(short, long):
         assert (a @ b).dtype == "complex128"
 
 
+@pytest.mark.parametrize("mode", ["lowest", "highest"])
+def test_whoever_is_shortened_beside_arrays_hears_it_once(mode):
+    """Every pair of dtypes under every operation: said exactly where NumPy's arrays keep more digits."""
+    import operator
+
+    dtypes = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+    dtypes += ["float16", "float32", "float64", "complex64", "complex128"]
+    operations = [operator.matmul, operator.add, operator.sub, operator.mul, operator.truediv]
+    digits = {"f": lambda t: t.itemsize, "c": lambda t: t.itemsize // 2}
+    for first in dtypes:
+        for second in dtypes:
+            for f in operations:
+                a, b = dense(np.eye(2), first), dense(np.eye(2), second)
+                ts.debug.forget_warnings()
+                with warnings.catch_warnings(record=True) as said, ts.precision_mode(mode):
+                    warnings.simplefilter("always", ts.PrecisionWarning)
+                    try:
+                        result = f(a, b)
+                    except ValueError:  # no safe integer supertype
+                        continue
+                    f(a, b)
+                said = [w for w in said if w.category is ts.PrecisionWarning]
+                kept = np.result_type(first, second)
+                if kept.kind not in "fc" and f is operator.truediv:
+                    kept = np.result_type(kept, "float32")
+                got = np.dtype(str(result.dtype).removeprefix("tessera."))
+                shortened = kept.kind in "fc" and digits[got.kind](got) < digits[kept.kind](kept)
+                text = f"{first} {f.__name__} {second}"
+                assert len(said) == shortened, text
+                if said and "int" in first + second:
+                    assert f"gives {got}, arrays give {kept}" in str(said[0].message), text
+    ts.debug.forget_warnings()
+
+
 def test_case13_no_complex_numbers_of_halves():
     half, long = dense(np.eye(2), "float16"), dense(np.eye(2), "complex128")
     ts.debug.forget_warnings()

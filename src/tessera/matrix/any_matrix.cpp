@@ -6,6 +6,7 @@
 
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
 #include "tessera/matrix/scaling.hpp"
 
 namespace tessera {
@@ -90,21 +91,28 @@ AnyMatrix AnyMatrix::scaled(const Value& by) const {
   // Integers that are scaled bits stay integers when their factors cancel.
   const bool bits_again =
       payload_->dtype == DType::b1 && dtype() != DType::b1 && is_integer_one(*product);
-  if ((is_finite(by) && !is_finite(*product)) || bits_again) return copy().scaled(by);
+  const DType t = scaled_dtype(dtype(), by);
+  const bool finite = is_finite_in(by, t);
+  if ((finite && !is_finite_in(*product, t)) || bits_again) return copy().scaled(by);
   AnyMatrix s = *this;
   s.scale_ = *product;
   s.properties_ = properties_.scaled(by);
-  if (is_finite(by)) return s;
+  // A product with such a factor, which multiplies the result, would make zeros of infinities.
+  const bool lost = is_number(*product, 0) && is_inexact(payload_->dtype) &&
+                    !reduce(ReduceOp::all, ops::isfinite(payload_->data)).item().as<bool>();
+  if (finite && !lost) return s;
   s.properties_.set_derived({});
   return s.copy();
 }
 
 AnyMatrix AnyMatrix::complement() const {
-  require<DTypeError>(form() == Form::bit || form() == Form::triangular_bit,
-                      "complement: expected a matrix of bits, got ", name(form()));
+  const bool of_words = form() == Form::bit || form() == Form::triangular_bit;
+  require<DTypeError>(of_words || dtype() == DType::b1,
+                      "complement: expected a matrix of bits, got ", name(form()), " of ",
+                      name(dtype()));
   require<DTypeError>(is_integer_one(scale_),
                       "complement: expected a matrix of bits, got one times ", scale_.str());
-  const Bits bits = words(device());
+  const Bits bits = of_words ? words(device()) : bit_pack(array());
   const Array ones = bit_pack(tessera::ones({1, bits.columns}, DType::b1, device())).words;
   return AnyMatrix::bits({ops::bitwise_xor(bits.words, ones), bits.columns});
 }
@@ -176,7 +184,8 @@ AnyMatrix AnyMatrix::numbers() const {
 
 AnyMatrix AnyMatrix::materialised(DType dtype) const {
   const Payload& p = *payload_;
-  const bool bits_stay = dtype == DType::b1 && is_integer_one(scale_);
+  const bool of_words = p.form == Form::bit || p.form == Form::triangular_bit;
+  const bool bits_stay = of_words && dtype == DType::b1 && is_integer_one(scale_);
   const auto made = [&](Form form, const Array& data) {
     const Array dense = data.contiguous();
     const bool shares = may_share_memory(dense, p.data);

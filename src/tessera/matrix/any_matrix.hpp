@@ -21,6 +21,8 @@
 
 namespace tessera {
 
+class Random;
+
 enum class Form : std::uint8_t {
   dense,           // data: (rows, cols)
   bit,             // data: words, bitmatmul.hpp
@@ -67,6 +69,9 @@ class TESSERA_API AnyMatrix {
   static AnyMatrix diagonal(Array values, i64 rows = -1, i64 cols = -1);
   static AnyMatrix diagonal_of(const Array& a, bool check = true);
   static AnyMatrix identity(i64 rows, i64 cols = -1, DType dtype = DType::f64, Device device = cpu);
+  // Bits that are one with probability p: bit or triangular_bit. A few rows of numbers at a time.
+  static AnyMatrix random_bits(Form form, i64 rows, i64 cols, double p, Random& source,
+                               Device device = cpu);
   // Zeros (identity: ones) of a form.
   static AnyMatrix zeros(Form form, i64 rows, i64 cols, DType dtype, Device device = cpu);
   // Of packed data as they are.

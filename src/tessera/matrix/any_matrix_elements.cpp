@@ -88,7 +88,8 @@ Array AnyMatrix::viewed(const Array& x) const {
   const bool both_signs = form() == Form::antisymmetric;
   if (is_integer_one(scale_) && !both_signs) return y;
   const Array z = times_checked(y, scale_, both_signs);
-  if (!is_finite(scale_) && is_strips(form()))  // 0 times infinity, where there are no elements
+  if (!is_finite_in(scale_, z.dtype()) &&
+      is_strips(form()))  // 0 times infinity, where there are no elements
     payload_->strips().clear_corners(z, payload_->strict);
   return z;
 }

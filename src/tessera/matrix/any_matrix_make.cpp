@@ -5,6 +5,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
+#include "tessera/kernels/random/random.hpp"
 #include "tessera/matrix/any_matrix.hpp"
 #include "tessera/matrix/counting.hpp"
 
@@ -153,6 +154,29 @@ AnyMatrix AnyMatrix::identity(i64 rows, i64 cols, DType dtype, Device device) {
   if (cols < 0) cols = rows;
   require<ShapeError>(rows >= 0, "Identity: a matrix of ", rows, " rows");
   return make_payload(Form::identity, rows, cols, dtype, empty_dense({0}, dtype, device));
+}
+
+AnyMatrix AnyMatrix::random_bits(Form form, i64 rows, i64 cols, double p, Random& source,
+                                 Device device) {
+  const bool half = form == Form::triangular_bit;
+  require<ArgumentError>(half || form == Form::bit, "random_bits: a matrix ", name(form),
+                         "; expected Bit or TriangularBit");
+  require<ShapeError>(rows >= 0 && cols >= 0, "random_bits: a matrix of shape (", rows, ", ", cols,
+                      ")");
+  if (half) require_square(form, rows, cols);
+  require<ArgumentError>(p >= 0 && p <= 1, "random_bits: the probability ", p, "; expected 0 to 1");
+  constexpr i64 numbers_at_once = 1 << 20;
+  const Array words = tessera::zeros({rows, bit_words(cols)}, DType::u64, device).contiguous();
+  RandomSpec spec = source.next_uniform(DType::f64);
+  const i64 step = std::max<i64>(1, numbers_at_once / std::max<i64>(1, cols));
+  for (i64 begin = 0; begin < rows && cols > 0; begin += step) {
+    const i64 end = std::min(rows, begin + step);
+    const Array x = empty_dense({end - begin, cols}, DType::f64, device);
+    spec.first = begin * cols;
+    draw_into(x, spec);
+    words.slice(0, begin, end).copy_from(bit_pack(ops::less(x, p)).words);
+  }
+  return half ? triangular_bits({words, cols}, /*check=*/false) : bits({words, cols});
 }
 
 AnyMatrix AnyMatrix::zeros(Form form, i64 rows, i64 cols, DType dtype, Device device) {

@@ -24,6 +24,12 @@ bool is_triangle(const AnyMatrix& m) {
   return m.form() == Form::triangular || m.form() == Form::triangular_bit;
 }
 
+bool is_upper(const AnyMatrix& m) { return m.form() == Form::triangular && !m.lower(); }
+
+bool same_shape(const AnyMatrix& a, const AnyMatrix& b) {
+  return a.rows() == b.rows() && a.cols() == b.cols();
+}
+
 Target target_of_sum(const AnyMatrix& a, const AnyMatrix& b) {
   if (is_diagonal(a) && is_diagonal(b)) return {Form::diagonal};
   if (is_triangle(a) && is_triangle(b) && a.lower() == b.lower())
@@ -54,10 +60,21 @@ Target target_of_product(const AnyMatrix& a, const AnyMatrix& b, DType dtype) {
   return {};
 }
 
+// A triangle and its own transpose, of which a sum is symmetric and, where there is no diagonal, a
+// difference antisymmetric.
+bool are_halves(const AnyMatrix& a, const AnyMatrix& b) {
+  return &a.payload() == &b.payload() && is_triangle(a) && a.transposed() != b.transposed() &&
+         a.conjugated() == b.conjugated() && a.scale().as<c128>() == b.scale().as<c128>();
+}
+
 Target target_of(MatrixOp op, const AnyMatrix& a, const AnyMatrix& b, DType dtype) {
   if (op == MatrixOp::power && dtype == DType::b1) return {Form::bit};
   const bool quotient_or_power = op == MatrixOp::divide || op == MatrixOp::power;
-  if (a.rows() != b.rows() || a.cols() != b.cols() || quotient_or_power) return {};
+  if (!same_shape(a, b) || quotient_or_power) return {};
+  if (op == MatrixOp::add && are_halves(a, b)) return {Form::symmetric};
+  const bool has_negatives = is_signed_int(dtype) || is_inexact(dtype);
+  if (op == MatrixOp::subtract && a.payload().strict && has_negatives && are_halves(a, b))
+    return {Form::antisymmetric, false, true};
   return op == MatrixOp::multiply ? target_of_product(a, b, dtype) : target_of_sum(a, b);
 }
 
@@ -90,7 +107,7 @@ Array in_strips(const AnyMatrix& m, const Target& t, const Strips& strips, const
   const bool fits = m.payload().strict || !t.strict;
   if (fits && t.form == Form::triangular && m.form() == Form::triangular && m.lower() == t.lower)
     return stored(m, c.dtype, c.where);
-  if (fits && t.form != Form::triangular && m.form() == Form::symmetric)
+  if (fits && t.form != Form::triangular && (m.form() == Form::symmetric || is_upper(m)))
     return stored(m, c.dtype, c.where);
   if (t.form != Form::triangular && m.form() == Form::antisymmetric) {
     const Array x = stored(m, c.dtype, c.where);
@@ -100,17 +117,20 @@ Array in_strips(const AnyMatrix& m, const Target& t, const Strips& strips, const
   return strips.pack(t.lower ? full.transpose() : full, t.strict);
 }
 
-AnyMatrix combined_bits(const AnyMatrix& a, const AnyMatrix& b, const Target& t,
-                        const MatrixCall& c) {
+AnyMatrix combined_bits(ElementOp op, const AnyMatrix& a, const AnyMatrix& b, const Target& t,
+                        Device where) {
+  const auto of = [&](const Array& x, const Array& y) {
+    return elementwise(op, std::array<ArrayOrValue, 2>{x, y}).contiguous();
+  };
   const bool triangular = t.form == Form::triangular_bit;
   if (triangular && a.form() == b.form() && a.lower() == b.lower()) {
-    const Array data = ops::bitwise_and(a.data(c.where), b.data(c.where)).contiguous();
+    const Array data = of(a.data(where), b.data(where));
     const AnyMatrix m(make_payload(t.form, a.rows(), a.cols(), DType::b1, data, true));
     return t.lower ? m.transpose() : m;
   }
-  const Bits x = bits_of(t.lower ? a.transpose() : a, c.where),
-             y = bits_of(t.lower ? b.transpose() : b, c.where);
-  const Bits both{ops::bitwise_and(x.words, y.words).contiguous(), x.columns};
+  const Bits x = bits_of(t.lower ? a.transpose() : a, where),
+             y = bits_of(t.lower ? b.transpose() : b, where);
+  const Bits both{of(x.words, y.words), x.columns};
   if (!triangular) return AnyMatrix::bits(both);
   const AnyMatrix m = AnyMatrix::triangular_bits(both, /*check=*/false);
   return t.lower ? m.transpose() : m;
@@ -128,16 +148,24 @@ AnyMatrix combined(const AnyMatrix& a, const AnyMatrix& b, const Target& t, cons
     case Form::symmetric:
     case Form::antisymmetric: {
       const Strips strips(a.rows(), false);
-      const Array data = applied(in_strips(a, t, strips, c), in_strips(b, t, strips, c), c);
+      Array data = applied(in_strips(a, t, strips, c), in_strips(b, t, strips, c), c);
+      if (t.form == Form::antisymmetric)  // the other half has to fit as well
+        data = times_checked(data, Value(1), /*both_signs=*/true);
       return packed_matrix(t.form, a.rows(), data, t.strict, t.lower);
     }
     case Form::bit:
     case Form::triangular_bit:
       if (c.op == MatrixOp::power)
         return AnyMatrix::bit(applied(a.array({}, c.where), b.array({}, c.where), c));
-      return combined_bits(a, b, t, c);
-    default:
-      return AnyMatrix::dense(applied(a.array(c.dtype, c.where), b.array(c.dtype, c.where), c));
+      return combined_bits(ElementOp::bitwise_and, a, b, t, c.where);
+    default: {
+      const Array full = applied(a.array(c.dtype, c.where), b.array(c.dtype, c.where), c);
+      // The diagonal of an antisymmetric matrix is zero whatever it meets.
+      const bool hollow = c.op == MatrixOp::multiply && same_shape(a, b) &&
+                          (a.form() == Form::antisymmetric || b.form() == Form::antisymmetric);
+      if (hollow) diagonal_view(full).fill(Value(0));
+      return AnyMatrix::dense(full);
+    }
   }
 }
 
@@ -204,6 +232,30 @@ AnyMatrix multiply(const AnyMatrix& a, const AnyMatrix& b) {
 }
 AnyMatrix divide(const AnyMatrix& a, const AnyMatrix& b) { return combine(MatrixOp::divide, a, b); }
 AnyMatrix power(const AnyMatrix& a, const AnyMatrix& b) { return combine(MatrixOp::power, a, b); }
+
+AnyMatrix logical(ElementOp op, const AnyMatrix& a, const AnyMatrix& b) {
+  const i64 elements = broadcast_elements(name(op), a, b);
+  require<DTypeError>(a.dtype() == DType::b1 && b.dtype() == DType::b1, name(op), ": ",
+                      described(a), " of ", name(a.dtype()), " and ", described(b), " of ",
+                      name(b.dtype()), "; expected matrices of bits or of bool");
+  Target target{Form::bit};
+  if (same_shape(a, b) && op == ElementOp::bitwise_and)
+    target = target_of_product(a, b, DType::b1);
+  else if (a.form() == Form::triangular_bit && b.form() == a.form() && a.lower() == b.lower())
+    target = {Form::triangular_bit, a.lower()};
+  std::optional<AnyMatrix> out;
+  placed({Operation::elementwise, DType::b1, elements / 8}, {&a, &b}, elements / 8,
+         [&](Device where) {
+           tag(where, name(op), TagDetail::plain, DType::b1);
+           if (same_shape(a, b)) {
+             out = combined_bits(op, a, b, target, where);
+             return;
+           }
+           const Array x = a.array({}, where), y = b.array({}, where);
+           out = AnyMatrix::bit(elementwise(op, std::array<ArrayOrValue, 2>{x, y}));
+         });
+  return *std::move(out);
+}
 
 AnyMatrix add(const AnyMatrix& a, const Value& v) {
   return with_number(MatrixOp::add, a, v, false);

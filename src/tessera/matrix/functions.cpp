@@ -34,7 +34,10 @@ AnyMatrix over_elements(const AnyMatrix& m, const Function& f, Device where, con
   if (!f.keeps_zero || form == Form::dense || form == Form::bit ||
       (anti && f.sign == Sign::neither))
     return AnyMatrix::dense(of(m.array(t, where)));
-  if (form == Form::triangular_bit) return over_elements(m.copy(), f, where, of);
+  if (form == Form::triangular_bit)  // as numbers, bool where there is no scale
+    return over_elements(AnyMatrix::triangular(m.array({}, where), m.transposed(), /*strict=*/true,
+                                               /*check=*/false),
+                         f, where, of);
   if (form == Form::diagonal || form == Form::identity)
     return AnyMatrix::diagonal(of(diagonal_of(m, t, where)), m.rows(), m.cols());
   const Array data = of(stored(m, t, where));

@@ -6,7 +6,11 @@
 #include "tessera/base/tags.hpp"
 #include "tessera/compute/context.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/linalg/linalg.hpp"
+#include "tessera/kernels/matmul/matmul.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
 #include "tessera/matrix/checked.hpp"
 #include "tessera/matrix/multiply_strips.hpp"
 #include "tessera/matrix/place.hpp"
@@ -86,6 +90,25 @@ AnyMatrix diagonal_product(const AnyMatrix& a, const AnyMatrix& b, const MatrixC
   return AnyMatrix::diagonal(values, a.rows(), b.cols());
 }
 
+// Where a matrix has elements, to be multiplied with; nothing where it has them all.
+Array places_of(const AnyMatrix& m, Device where) {
+  const Shape shape{m.rows(), m.cols()};
+  if (has_words(m)) return bit_unpack(bits_of(m, where));
+  if (m.form() != Form::triangular) return {};
+  const i64 beside = m.payload().strict ? 1 : 0;
+  return linalg::triangle(ones(shape, DType::b1, where), m.lower(), m.lower() ? -beside : beside);
+}
+
+bool all_finite(const Array& x) {
+  if (!is_inexact(x.dtype()) || x.size() == 0) return true;
+  if (is_half(x.dtype())) return reduce(ReduceOp::all, ops::isfinite(x)).item().as<bool>();
+  // Squares of large numbers are not finite either: those take the longer way for nothing.
+  return is_finite(reduce(ReduceOp::sum_abs2, x).item());
+}
+bool all_finite(const AnyMatrix& m, const MatrixCall& c) {
+  return has_words(m) || m.form() == Form::identity || all_finite(m.data(c.where).astype(c.dtype));
+}
+
 // Stored strips with row i times d[i], or column i.
 Array scaled_strips(const AnyMatrix& m, const Array& d, bool by_rows, const MatrixCall& c) {
   const Array data = stored(m, c.dtype, c.where), out = empty_dense(data.shape(), c.dtype, c.where);
@@ -103,7 +126,8 @@ Array scaled_strips(const AnyMatrix& m, const Array& d, bool by_rows, const Matr
 // diag(d) @ m, or m @ diag(d) where `right`; d may be longer or shorter than m is.
 AnyMatrix scaled_matrix(const AnyMatrix& m, Part part, const Array& d, i64 rows, i64 cols,
                         bool right, const MatrixCall& c) {
-  if (m.form() == Form::triangular_bit)
+  const bool finite = all_finite(d);
+  if (m.form() == Form::triangular_bit && finite)
     return scaled_matrix(AnyMatrix::triangular(m.array(c.dtype, c.where), m.transposed(),
                                                /*strict=*/true, /*check=*/false),
                          m.transposed() ? Part::lower : Part::upper, d, rows, cols, right, c);
@@ -115,12 +139,50 @@ AnyMatrix scaled_matrix(const AnyMatrix& m, Part part, const Array& d, i64 rows,
   const Array x = is_triangle(part) ? as_triangle(m, part, c.where).array(c.dtype, c.where)
                                     : m.array(c.dtype, c.where);
   const i64 axis = right ? 1 : 0, both = std::min(d.size(), x.shape(axis));
-  const Array product =
-      multiplied(x.slice(axis, 0, both), d.slice(0, 0, both).expand_dims(1 - axis), c);
+  Array product = multiplied(x.slice(axis, 0, both), d.slice(0, 0, both).expand_dims(1 - axis), c);
+  if (const Array has = finite ? Array{} : places_of(m, c.where))
+    product = ops::where(has.slice(axis, 0, both), product, 0.0);
+  if (m.form() == Form::triangular_bit && product.shape(0) == product.shape(1))
+    return AnyMatrix::triangular(product, m.transposed(), /*strict=*/true, /*check=*/false);
   if (both == (right ? cols : rows)) return AnyMatrix::dense(product);
   const Array out = zeros({rows, cols}, c.dtype, c.where);
   out.slice(axis, 0, both).copy_from(product);
   return AnyMatrix::dense(out);
+}
+
+// --- numbers that are not finite
+
+// Sums over what both matrices store: zeros that a form does not store meet infinities, which a
+// product of full matrices would make NaN of. Rows and columns that hold such numbers are
+// multiplied one by one, the others at once.
+Array product_of_stored(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
+  const DType work = is_half(c.dtype) ? DType::f32 : c.dtype;
+  const Array x = a.array(c.dtype, c.where).astype(work),
+              y = b.array(c.dtype, c.where).astype(work), in_x = places_of(a, c.where),
+              in_y = places_of(b, c.where);
+  const auto lost = [](const Array& numbers, i64 axis) {
+    return reduce(ReduceOp::any, ops::logical_not(ops::isfinite(numbers)), Axes{axis});
+  };
+  const Array apart = ops::logical_or(lost(x, 0), lost(y, 1));
+  Array out =
+      matmul(ops::where(apart.expand_dims(0), 0.0, x), ops::where(apart.expand_dims(1), 0.0, y));
+  const Array here = apart.to(cpu).contiguous();
+  for (i64 k = 0; k < here.size(); ++k) {
+    if (!here.host<bool>()[k]) continue;
+    Array term = ops::multiply(x.select(1, k).expand_dims(1), y.select(0, k).expand_dims(0));
+    if (in_x) term = ops::where(in_x.select(1, k).expand_dims(1), term, 0.0);
+    if (in_y) term = ops::where(in_y.select(0, k).expand_dims(0), term, 0.0);
+    out = ops::add(out, term);
+  }
+  return out.astype(c.dtype);
+}
+
+bool has_gaps(const AnyMatrix& m) { return m.form() == Form::triangular; }
+
+// Whether a zero that is not stored meets a number that is not finite.
+bool meets_infinity(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
+  if (!is_inexact(c.dtype)) return false;
+  return (has_gaps(a) && !all_finite(b, c)) || (has_gaps(b) && !all_finite(a, c));
 }
 
 // --- bits
@@ -140,23 +202,42 @@ AnyMatrix counts(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   return AnyMatrix::dense(bit_counts(bits_of(a, c.where), right, {.transposed = turned}));
 }
 
-// Strips of bits times the rows of x that they see.
-Array bit_strips_times(const AnyMatrix& a, const Array& x, Device where) {
+// Strips of bits times the rows of x that they see; where x is a triangle of the same side only the
+// columns in which those have something: a third of the work of a full product.
+Array bit_strips_times(const AnyMatrix& a, const Array& x, bool both, Device where) {
   const Strips strips = a.payload().strips();
-  const Array data = a.data(where), out = Array::empty({a.rows(), x.shape(1)}, x.dtype(), where);
-  const i64 n = strips.n();
-  for (const Strip& s : strips.list())
+  const bool lower = a.transposed();
+  const i64 n = strips.n(), columns = x.shape(1);
+  const Array out =
+      both ? zeros({n, columns}, x.dtype(), where) : Array::empty({n, columns}, x.dtype(), where);
+  const Bits turned = lower ? a.words(where) : Bits{};
+  for (const Strip& s : strips.list()) {
+    const i64 from = lower ? 0 : s.begin, to = lower ? s.end : n;
+    const Bits bits =
+        lower ? Bits{turned.words.slice(0, s.begin, s.end).slice(1, 0, bit_words(s.end)), s.end}
+              : Bits{strips.part(a.data(where), s), n - s.begin};
+    const i64 left = both ? from : 0, right = both ? to : columns;
     out.slice(0, s.begin, s.end)
-        .copy_from(bit_dense({strips.part(data, s), n - s.begin}, x.slice(0, s.begin, n)));
+        .slice(1, left, right)
+        .copy_from(bit_dense(bits, x.slice(0, from, to).slice(1, left, right)));
+  }
   return out;
+}
+
+// The kernels of the cpu add the numbers whose bit is set; those of other devices multiply all of
+// them, also those that are not finite.
+bool multiplies_bits(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
+  if (!is_inexact(c.dtype) || &kernels_of(c.where) == &cpu_kernels()) return false;
+  return (has_words(a) && !all_finite(b, c)) || (has_words(b) && !all_finite(a, c));
 }
 
 // Bits times numbers.
 Array bits_times(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   const DType work = is_half(c.dtype) ? DType::f32 : c.dtype;
   const Array x = b.array(work, c.where);
-  const Array y = a.form() == Form::triangular_bit && !a.transposed()
-                      ? bit_strips_times(a, x, c.where)
+  const bool both = is_triangle(side_of(b)) && side_of(a) == side_of(b);
+  const Array y = a.form() == Form::triangular_bit && !is_number(a.scale(), 0)
+                      ? bit_strips_times(a, x, both, c.where)
                       : bit_dense(bits_of(a, c.where), x);
   if (a.dtype() == DType::b1) return y.astype(c.dtype);
   return ops::multiply(y, full({}, a.scale(), work, c.where)).astype(c.dtype);
@@ -220,20 +301,7 @@ Array strips_product(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c
   return strips_times(a, x, alpha, c.dtype, c.where);
 }
 
-AnyMatrix number_product(const AnyMatrix& a, Part pa, const AnyMatrix& b, Part pb,
-                         const MatrixCall& c) {
-  if (is_triangle(pa) && a.form() != Form::triangular)
-    return number_product(as_triangle(a, pa, c.where), pa, b, pb, c);
-  if (is_triangle(pb) && b.form() != Form::triangular)
-    return number_product(a, pa, as_triangle(b, pb, c.where), pb, c);
-  if (is_triangle(pa) && pa == pb) return triangles(a, b, c);
-  if (goes_by_strips(a, b.cols(), c)) return AnyMatrix::dense(strips_product(a, b, c));
-  if (goes_by_strips(b, a.rows(), c))  // (a b)^T = b^T a^T
-    return AnyMatrix::dense(strips_product(b.transpose(), a.transpose(), c).transpose());
-  return AnyMatrix::dense(full_product(a, b, c));
-}
-
-// A product of bits with numbers, in the form that it has.
+// A full product in the form that it has.
 AnyMatrix in_form(const Array& full, const AnyMatrix& a, const AnyMatrix& b) {
   const Part side = side_of(a);
   if (!is_triangle(side) || side != side_of(b)) return AnyMatrix::dense(full);
@@ -241,7 +309,30 @@ AnyMatrix in_form(const Array& full, const AnyMatrix& a, const AnyMatrix& b) {
                                /*check=*/false);
 }
 
+AnyMatrix number_product(const AnyMatrix& a, Part pa, const AnyMatrix& b, Part pb,
+                         const MatrixCall& c) {
+  if (is_triangle(pa) && a.form() != Form::triangular)
+    return number_product(as_triangle(a, pa, c.where), pa, b, pb, c);
+  if (is_triangle(pb) && b.form() != Form::triangular)
+    return number_product(a, pa, as_triangle(b, pb, c.where), pb, c);
+  if (meets_infinity(a, b, c)) return in_form(product_of_stored(a, b, c), a, b);
+  if (is_triangle(pa) && pa == pb) return triangles(a, b, c);
+  if (goes_by_strips(a, b.cols(), c)) return AnyMatrix::dense(strips_product(a, b, c));
+  if (goes_by_strips(b, a.rows(), c))  // (a b)^T = b^T a^T
+    return AnyMatrix::dense(strips_product(b.transpose(), a.transpose(), c).transpose());
+  return AnyMatrix::dense(full_product(a, b, c));
+}
+
+// Whether the scale has to be applied before anything else is done: 0 times what would be infinite
+// in a short dtype, or a small number times that, is not infinite.
+bool scale_comes_first(const AnyMatrix& m, const MatrixCall& c) {
+  if (is_number(m.scale(), 1) || m.form() == Form::identity) return false;
+  return is_number(m.scale(), 0) || (is_half(c.dtype) && !is_half(m.payload().dtype));
+}
+
 AnyMatrix product(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
+  if (is_inexact(c.dtype) && scale_comes_first(a, c)) return product(a.copy(), b, c);
+  if (is_inexact(c.dtype) && scale_comes_first(b, c)) return product(a, b.copy(), c);
   if (auto same = identity_product(a, b, c)) {
     tag(c, TagDetail::identity);
     return *std::move(same);
@@ -258,6 +349,7 @@ AnyMatrix product(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   }
   const bool has_kernel = c.dtype != DType::u64;
   if (a.dtype() == DType::b1 && b.dtype() == DType::b1) return counts(a, b, c);
+  if (multiplies_bits(a, b, c)) return in_form(product_of_stored(a, b, c), a, b);
   if (is_bits(a, c) && has_kernel) {
     tag(c, TagDetail::bit_left);
     return in_form(bits_times(a, b, c), a, b);
@@ -326,6 +418,7 @@ Array matmul(const AnyMatrix& a, const Array& x) {
   const i64 rows = x.shape(std::max<i64>(x.ndim() - 2, 0));
   if (a.cols() != rows) refuse_inner(tessera::described(a), a.cols(), described(x), rows);
   const TagScope scope;
+  prefetch({&a});
   if (x.ndim() > 2) return stacked(matmul(a, side_by_side(x)), x.shape());
   const bool vector = x.ndim() == 1;
   const MatrixOp op = vector ? MatrixOp::matvec : MatrixOp::matmul;
@@ -340,6 +433,7 @@ Array matmul(const Array& x, const AnyMatrix& b) {
   const i64 columns = x.shape(x.ndim() - 1);
   if (columns != b.rows()) refuse_inner(described(x), columns, tessera::described(b), b.rows());
   const TagScope scope;
+  prefetch({&b});
   if (x.ndim() > 2) {
     Shape shape(x.shape().begin(), x.shape().end());
     i64 rows = 1;

@@ -24,8 +24,10 @@ struct PackedPart {
   Flat part(const Strip& s) const { return {strips.part(data, s), conj}; }
 };
 
-PackedPart packed(const AnyMatrix& m, DType work, Device where) {
-  return {m.data(where).astype(work).contiguous(), m.payload().strips(), m.conjugated()};
+// In the dtype of the product first: large numbers are infinite in a short one.
+PackedPart packed(const AnyMatrix& m, DType dtype, Device where) {
+  const Array data = m.data(where).astype(dtype).astype(work_of(dtype));
+  return {data.contiguous(), m.payload().strips(), m.conjugated()};
 }
 
 Flat turned(const Flat& a) { return {a.array.transpose(), a.conj}; }
@@ -127,7 +129,7 @@ Array whole_block(const Array& upper, bool anti) {
 
 Array strips_times(const AnyMatrix& a, const Flat& x, c128 alpha, DType dtype, Device where) {
   const DType work = work_of(dtype);
-  const PackedPart p = packed(a, work, where);
+  const PackedPart p = packed(a, dtype, where);
   const Flat in{x.array.astype(work), x.conj};
   const Array out = empty_dense({a.rows(), x.array.shape(1)}, work, where);
   const c128 scale = alpha * factor_of(a.scale());
@@ -150,7 +152,7 @@ AnyMatrix triangle_times(const AnyMatrix& a, const AnyMatrix& b, DType dtype, De
   const bool lower = a.lower();
   const AnyMatrix &first = lower ? b : a, &second = lower ? a : b;
   const DType work = work_of(dtype);
-  const PackedPart x = packed(first, work, where), y = packed(second, work, where);
+  const PackedPart x = packed(first, dtype, where), y = packed(second, dtype, where);
   const i64 n = x.strips.n(), step = block_of(n);
   const Flat left{x.strips.unpack(x.data), x.conj}, right{y.strips.unpack(y.data), y.conj};
   const Array out = zeros({n, n}, work, where);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <utility>
 
 #include "tessera/base/tags.hpp"
 #include "tessera/compute/problem_of.hpp"
@@ -30,17 +31,24 @@ TESSERA_API void placed_by_context(const Workload& problem,
                                    std::initializer_list<const AnyMatrix*> operands,
                                    i64 result_bytes, const std::function<void(Device)>& body);
 
-// Leaves the tag of the operation, which its body sets, and none of its kernels'.
+// Of operations that read a few elements only: nothing is read ahead.
 template <class Body>
-void placed(const Workload& problem, std::initializer_list<const AnyMatrix*> operands,
-            i64 result_bytes, Body&& body) {
+void placed_unread(const Workload& problem, std::initializer_list<const AnyMatrix*> operands,
+                   i64 result_bytes, Body&& body) {
   const TagScope scope;
-  prefetch(operands);
   if (const std::optional<Device> device = settled_device(operands)) {
     body(*device);
   } else {
     placed_by_context(problem, operands, result_bytes, body);
   }
+}
+
+// Leaves the tag of the operation, which its body sets, and none of its kernels'.
+template <class Body>
+void placed(const Workload& problem, std::initializer_list<const AnyMatrix*> operands,
+            i64 result_bytes, Body&& body) {
+  prefetch(operands);
+  placed_unread(problem, operands, result_bytes, std::forward<Body>(body));
 }
 
 }  // namespace tessera

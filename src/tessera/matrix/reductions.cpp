@@ -87,6 +87,14 @@ Value sum_of_stored(const AnyMatrix& m, Device where) {
   }
 }
 
+// Scaled integers as they are read: their sum may fit though that of the stored ones does not, and
+// is a float where the scale is one.
+AnyMatrix summed_as(const AnyMatrix& m) {
+  const bool counted = has_words(m) || m.form() == Form::identity;
+  if (counted || is_inexact(m.payload().dtype) || is_integer_one(m.scale())) return m;
+  return m.copy();
+}
+
 // A count is of the kind of the elements.
 Value value_in(const Value& v, DType t) {
   if (is_complex(t) && v.kind() != Value::Kind::complex) return Value(v.as<c128>());
@@ -142,17 +150,43 @@ Value sum(const AnyMatrix& m) {
   Value out;
   placed(problem_of_all(m), {&m}, 8, [&](Device where) {
     tag(where, "sum", TagDetail::plain, m.dtype());
-    const Value v = sum_of_stored(m, where);
-    out = scaled_value(m.conjugated() ? conjugate(v) : v, m.scale());
+    const AnyMatrix x = summed_as(m);
+    const Value v = sum_of_stored(x, where);
+    out = scaled_value(x.conjugated() ? conjugate(v) : v, x.scale());
   });
   return value_in(out, m.dtype());
+}
+
+Array sum(const AnyMatrix& m, i64 axis) {
+  const i64 along = normalize_axis(axis, 2, "sum");
+  const DType t = m.dtype();
+  Array out;
+  placed(problem_of_all(m), {&m}, (along == 0 ? m.cols() : m.rows()) * 8, [&](Device where) {
+    tag(where, "sum", TagDetail::plain, t);
+    if (has_words(m) && t == DType::b1) {
+      const Bits bits = (along == 1 ? m : m.transpose()).words(where);
+      out = bit_dense(bits, ones({bits.columns}, DType::i64, where));
+      return;
+    }
+    const Array x = m.array({}, where);
+    if (is_inexact(t)) {
+      out = reduce(ReduceOp::sum, is_half(t) ? x.astype(DType::f32) : x, Axes{along}).astype(t);
+      return;
+    }
+    const DType wide = is_unsigned_int(t) ? DType::u64 : DType::i64;
+    const Array one = ones({x.shape(along)}, wide, where), y = x.astype(wide);
+    out = along == 1 ? checked_matmul(y, one.expand_dims(1), wide).squeeze(1)
+                     : checked_matmul(one.expand_dims(0), y, wide).squeeze(0);
+  });
+  return out;
 }
 
 Value trace(const AnyMatrix& m) {
   require_square(m);
   if (const auto known = m.properties().derived().trace) return *known;
   Value out;
-  placed(problem_of_all(m), {&m}, 8, [&](Device where) {
+  const i64 n = m.rows();
+  placed_unread({Operation::reduce, DType::f64, n}, {&m}, 8, [&](Device where) {
     tag(where, "trace", TagDetail::plain, m.dtype());
     out = m.form() == Form::identity ? scaled_value(Value(m.rows()), m.scale())
                                      : total(diagonal_of(m, m.dtype(), where));

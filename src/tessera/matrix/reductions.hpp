@@ -10,8 +10,10 @@
 
 namespace tessera {
 
-TESSERA_API Value sum(const AnyMatrix& m);    // of integers and bits: int64 or uint64
-TESSERA_API Value trace(const AnyMatrix& m);  // ShapeError unless square
+TESSERA_API Value sum(const AnyMatrix& m);  // of integers and bits: int64 or uint64
+// Of each column (axis 0) or row (axis 1): bits are counted, integers summed in 64 bits.
+TESSERA_API Array sum(const AnyMatrix& m, i64 axis);
+TESSERA_API Value trace(const AnyMatrix& m);  // ShapeError unless square; reads the diagonal alone
 TESSERA_API double frobenius_norm(const AnyMatrix& m);
 TESSERA_API Value sum(AnyMatrix& m);
 TESSERA_API Value trace(AnyMatrix& m);

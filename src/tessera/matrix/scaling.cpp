@@ -94,6 +94,17 @@ bool is_finite(const Value& v) {
   return std::isfinite(z.re) && std::isfinite(z.im);
 }
 
+bool is_finite_in(const Value& v, DType t) {
+  // Half a unit above the largest number of each.
+  const double limit = !is_inexact(t) || size_of(real_of(t)) == 8
+                           ? std::numeric_limits<double>::infinity()
+                       : t == DType::f16  ? 65520
+                       : t == DType::bf16 ? 0x1.FFp127
+                                          : 0x1.FFFFFFp127;
+  const c128 z = v.as<c128>();
+  return is_finite(v) && std::abs(z.re) < limit && std::abs(z.im) < limit;
+}
+
 Array times_checked(const Array& x, const Value& by, bool both_signs) {
   const Array y = x.astype(scaled_dtype(x.dtype(), by));
   if (is_integer(y.dtype())) return integers_times(y, by, both_signs);

@@ -20,6 +20,7 @@ TESSERA_API bool is_number(const Value& v, double number);
 // The factor that changes nothing: 1.0 makes floats of integers.
 TESSERA_API bool is_integer_one(const Value& v);
 TESSERA_API bool is_finite(const Value& v);
+TESSERA_API bool is_finite_in(const Value& v, DType t);  // not infinite when it is rounded to t
 
 // x times a number in scaled_dtype. `both_signs`: the negatives have to fit too.
 TESSERA_API Array times_checked(const Array& x, const Value& by, bool both_signs = false);

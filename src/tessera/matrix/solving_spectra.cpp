@@ -55,14 +55,9 @@ bool is_self_adjoint(const AnyMatrix& m) {
 Array in_pairs(const Array& w) { return ops::multiply(ops::subtract(w, flip(w, {0})), 0.5); }
 
 // a = -aᵀ real: i a is Hermitian, with values w; a v = -i w v.
-linalg::Eig eig_skew(const Array& a, bool vectors, bool left) {
+linalg::Eig eig_skew(const Array& a, bool left) {
   const DType c = complex_of(a.dtype());
-  const Array h = ops::multiply(a.astype(c), Value(c128(0, 1)));
-  linalg::Eigh e;
-  if (vectors)
-    e = linalg::eigh(h);
-  else
-    e.values = linalg::eigvalsh(h);
+  const linalg::Eigh e = linalg::eigh(ops::multiply(a.astype(c), Value(c128(0, 1))));
   linalg::Eig out;
   out.values = zeros(e.values.shape(), c, a.device());
   out.values.imag().copy_from(ops::negative(in_pairs(e.values)));
@@ -169,7 +164,7 @@ linalg::Eig eig(const AnyMatrix& m, bool left) {
     found.vectors = eye(m.rows(), m.rows(), 0, c, m.device());
     if (left) found.left = found.vectors;
   } else if (is_skew(m)) {
-    dense_at(Operation::eigh, "eig", m, [&](const Array& a) { found = eig_skew(a, true, left); });
+    dense_at(Operation::eigh, "eig", m, [&](const Array& a) { found = eig_skew(a, left); });
   } else if (is_self_adjoint(m)) {
     const linalg::Eigh e = eigh(m);
     found.values = e.values.astype(c);
@@ -195,8 +190,8 @@ Array eigvals(const AnyMatrix& m) {
   } else if (structure == Structure::upper || structure == Structure::lower) {
     found = diagonal_of(m, c, m.device());
   } else if (is_skew(m)) {
-    dense_at(Operation::eigh, "eigvals", m,
-             [&](const Array& a) { found = eig_skew(a, false, false).values; });
+    dense_at(Operation::svd, "eigvals", m,
+             [&](const Array& a) { found = linalg::eigvals_skew(a); });
   } else if (is_self_adjoint(m)) {
     found = eigvalsh(m).astype(c);
   } else {

@@ -30,6 +30,19 @@ Array diagonal_of_strips(const AnyMatrix& m, Device where) {
   return out;
 }
 
+// Of words: 64 rows have their diagonal in one column of words.
+Array diagonal_of_words(const Array& words, i64 length) {
+  const Array out = zeros({length}, DType::b1, words.device());
+  for (i64 begin = 0; begin < length; begin += 64) {
+    const i64 end = std::min(length, begin + 64);
+    const Array bit = arange(Value(0), Value(end - begin), Value(1), DType::u64, words.device());
+    const Array shifted = ops::right_shift(words.slice(0, begin, end).select(1, begin / 64), bit);
+    out.slice(0, begin, end)
+        .copy_from(ops::bitwise_and(shifted, Value(std::uint64_t{1})).astype(DType::b1));
+  }
+  return out;
+}
+
 using Details = std::array<std::array<std::string, dtype_count>, tag_detail_count>;
 
 // In the order of TagDetail: what stands before and after the short name of the dtype.
@@ -93,7 +106,8 @@ Array diagonal_of(const AnyMatrix& m, DType dtype, Device where) {
     case Form::triangular:
     case Form::symmetric:
     case Form::antisymmetric: return viewed(m, diagonal_of_strips(m, where)).astype(dtype);
-    default: return diagonal_view(m.array(dtype, where));
+    case Form::triangular_bit: return zeros({length}, dtype, where);
+    default: return viewed(m, diagonal_of_words(m.data(where), length)).astype(dtype);
   }
 }
 
@@ -121,16 +135,24 @@ i64 broadcast_elements(std::string_view who, const AnyMatrix& a, const AnyMatrix
 }
 
 void say_precision(MatrixOp op, DType a, DType b, const Resolved& r) {
-  constexpr std::string_view key = "matrix";
-  // The flag of the result is of real floats alone; what complex numbers lose is said as well.
+  // The flag of the result is of real floats alone; what integers and complex numbers lose beside
+  // arrays is said as well.
   const auto digits = [](DType t) { return is_inexact(t) ? size_of(real_of(t)) : i64{0}; };
-  if (digits(r.dtype) >= std::max(digits(a), digits(b))) return;
+  DType kept = promote(a, b);
+  if (op == MatrixOp::divide && !is_inexact(kept)) kept = promote(kept, DType::f32);
+  if (digits(r.dtype) >= digits(kept)) return;
+  const bool integers = !is_inexact(a) || !is_inexact(b),
+             quotient = !is_inexact(a) && !is_inexact(b);
+  const std::string_view key = quotient ? "quotient of integers" : integers ? "integers" : "matrix";
   if (was_warned(WarningKind::precision, key)) return;
-  const bool no_shorter = std::min(digits(a), digits(b)) < digits(r.dtype);
+  const bool no_shorter = !integers && std::min(digits(a), digits(b)) < digits(r.dtype);
+  const std::string_view way = quotient   ? "precision_mode('highest') gives float64"
+                               : integers ? "convert the floats with astype() to keep all digits"
+                                          : "precision_mode('highest') keeps the longer one";
   warn_once(WarningKind::precision, key,
             cat(name(op), ": ", name(a), " with ", name(b), " gives ", name(r.dtype),
                 no_shorter ? ", the shortest complex dtype there is" : "",
-                "; precision_mode('highest') keeps the longer one"));
+                integers ? cat(", arrays give ", name(kept)) : "", "; ", way));
 }
 
 void tag(Device where, std::string_view what, TagDetail detail, DType dtype) {
