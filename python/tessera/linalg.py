@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
+from os import PathLike
 from typing import Any, NamedTuple
 
 from . import _local
@@ -502,7 +503,11 @@ def trace(a: Any, *, offset: int = 0) -> Array:
 
     >>> ts.linalg.trace([[2, 0], [0, 3]]).item()
     5
+
+    A timeline of what runs is written by :func:`tessera.trace`.
     """
+    if isinstance(a, str | PathLike):
+        raise TypeError("linalg.trace: expected a matrix, got a path; ts.trace(path) writes a timeline of what runs")
     return _trace(a, offset)
 
 

@@ -541,3 +541,15 @@ class TestNumberedCases:
             m[2, 0]
         assert (ts.ones((2, 3)) + ts.arange(3)).tolist() == [[1, 2, 3], [1, 2, 3]]
         assert (ts.ones((2, 3)) + ts.ones((1, 3))).shape == (2, 3)
+
+
+def test_each_trace_tells_of_the_other(tmp_path):
+    for wrong in (np.eye(3), ts.eye(3), ts.matrix.Dense(np.eye(3)), [[1.0]], 3):
+        with pytest.raises(TypeError, match=r"ts\.linalg\.trace"):
+            ts.trace(wrong)
+    for wrong in ("run.json", tmp_path / "run.json"):
+        with pytest.raises(TypeError, match=r"ts\.trace\(path\)"):
+            la.trace(wrong)
+    with ts.trace(tmp_path / "run.json"):
+        assert la.trace(ts.eye(3)).item() == 3
+    assert (tmp_path / "run.json").stat().st_size > 0
