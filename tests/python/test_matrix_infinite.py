@@ -89,7 +89,7 @@ def test_infinity_reaches_the_rows_that_store_something(place, device):
             want = np.where(np.arange(n) >= place + first, np.inf, np.arange(n) + 1 - first)
             same(back, want if columns is None else np.repeat(want[None], columns, 0))
     for m, first in ((upper, 0), (strict, 1)):
-        square = np.asarray((m @ M.Triangular(np.triu(np.where(np.eye(n)[place] > 0, np.inf, 1.0) * np.ones((n, n))))))
+        square = np.asarray(m @ M.Triangular(np.triu(np.where(np.eye(n)[place] > 0, np.inf, 1.0) * np.ones((n, n)))))
         assert not np.tril(square, -1).any() and not np.isnan(square).any()
         assert np.isinf(square[: place + 1 - first, place]).all() and np.isfinite(np.delete(square, place, 1)).all()
 
