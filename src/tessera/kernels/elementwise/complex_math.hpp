@@ -1,100 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Mathematical functions of float, double, Complex<float> and Complex<double> under one name each,
-// usable by g++ and nvcc alike. Complex<float> is computed in double and rounded; Complex<double>
-// follows Kahan's branch cuts (signed zeros tell the side). Accurate to a few units in the last
-// place of the larger part, not of each.
-//   c128 w = math::sqrt(z);   float y = math::exp(x);
+// Mathematical functions of Complex<float> and Complex<double>, beside those of float and double
+// under the same names (real_math.hpp), usable by g++ and nvcc alike. Complex<float> is computed in
+// double and rounded; Complex<double> follows Kahan's branch cuts (signed zeros tell the side).
+// Accurate to a few units in the last place of the larger part, not of each.
+//   c128 w = math::sqrt(z);
 
-#include <cmath>
-#include <limits>
-
-#include "tessera/base/scalar.hpp"
+#include "tessera/kernels/elementwise/complex_limits.hpp"
 
 namespace tessera::math {
-
-#define TESSERA_REAL_1(name, c_name)                                        \
-  TESSERA_HOST_DEVICE inline float name(float x) { return ::c_name##f(x); } \
-  TESSERA_HOST_DEVICE inline double name(double x) { return ::c_name(x); }
-#define TESSERA_REAL_2(name, c_name)                                                    \
-  TESSERA_HOST_DEVICE inline float name(float x, float y) { return ::c_name##f(x, y); } \
-  TESSERA_HOST_DEVICE inline double name(double x, double y) { return ::c_name(x, y); }
-TESSERA_REAL_1(sqrt, sqrt)
-TESSERA_REAL_1(exp, exp)
-TESSERA_REAL_1(exp2, exp2)
-TESSERA_REAL_1(expm1, expm1)
-TESSERA_REAL_1(log, log)
-TESSERA_REAL_1(log2, log2)
-TESSERA_REAL_1(log10, log10)
-TESSERA_REAL_1(log1p, log1p)
-TESSERA_REAL_1(sin, sin)
-TESSERA_REAL_1(cos, cos)
-TESSERA_REAL_1(tan, tan)
-TESSERA_REAL_1(arcsin, asin)
-TESSERA_REAL_1(arccos, acos)
-TESSERA_REAL_1(arctan, atan)
-TESSERA_REAL_1(sinh, sinh)
-TESSERA_REAL_1(cosh, cosh)
-TESSERA_REAL_1(tanh, tanh)
-TESSERA_REAL_1(arcsinh, asinh)
-TESSERA_REAL_1(arccosh, acosh)
-TESSERA_REAL_1(arctanh, atanh)
-TESSERA_REAL_1(cbrt, cbrt)
-TESSERA_REAL_1(floor, floor)
-TESSERA_REAL_1(ceil, ceil)
-TESSERA_REAL_1(trunc, trunc)
-TESSERA_REAL_1(rint, rint)
-TESSERA_REAL_1(fabs, fabs)
-TESSERA_REAL_2(arctan2, atan2)
-TESSERA_REAL_2(hypot, hypot)
-TESSERA_REAL_2(copysign, copysign)
-TESSERA_REAL_2(fmod, fmod)
-TESSERA_REAL_2(pow, pow)
-#undef TESSERA_REAL_1
-#undef TESSERA_REAL_2
-
-template <class T>
-TESSERA_HOST_DEVICE inline bool is_nan(T x) {
-  return x != x;
-}
-template <class T>
-TESSERA_HOST_DEVICE inline bool is_inf(T x) {
-  return fabs(x) > std::numeric_limits<T>::max();
-}
-template <class T>
-TESSERA_HOST_DEVICE inline bool is_finite(T x) {
-  return fabs(x) <= std::numeric_limits<T>::max();
-}
-
-// A product that is rounded before anything is added to it: nvcc fuses the two otherwise.
-template <class T>
-TESSERA_HOST_DEVICE inline T rounded_product(T a, T b) {
-#ifdef __CUDA_ARCH__
-  if constexpr (sizeof(T) == sizeof(float))
-    return __fmul_rn(a, b);
-  else
-    return __dmul_rn(a, b);
-#else
-  return a * b;
-#endif
-}
-
-// Smith's method, by choices instead of branches so that loops over it are vectorised. Operation by
-// operation NumPy's, signed zeros, infinities and NaNs included: zero divides as +0.
-template <class T>
-TESSERA_HOST_DEVICE inline Complex<T> divide(Complex<T> a, Complex<T> b) {
-  const T br = fabs(b.re), bi = fabs(b.im);
-  const bool upright = br >= bi;
-  const T large = upright ? b.re : b.im, small = upright ? b.im : b.re;
-  const T ratio = small / large, scale = T(1) / (large + rounded_product(small, ratio));
-  const T p = upright ? a.re : a.im, q = upright ? a.im : a.re;
-  const T turned = rounded_product(p, ratio);
-  const T re = (p + rounded_product(q, ratio)) * scale;
-  const T im = ((upright ? q : turned) - (upright ? turned : q)) * scale;
-  constexpr T infinity = std::numeric_limits<T>::infinity();
-  const bool by_zero = br + bi == 0;
-  return {by_zero ? a.re * infinity : re, by_zero ? a.im * infinity : im};
-}
 
 TESSERA_HOST_DEVICE inline c128 times_i(c128 z) { return {-z.im, z.re}; }
 TESSERA_HOST_DEVICE inline c128 times_minus_i(c128 z) { return {z.im, -z.re}; }
@@ -129,10 +43,7 @@ TESSERA_HOST_DEVICE inline c128 sqrt(c128 z) {
 
 TESSERA_HOST_DEVICE inline c128 exp(c128 z) {
   if (z.im == 0) return {exp(z.re), z.im};
-  if (!is_finite(z.im)) {
-    if (is_inf(z.re)) return z.re < 0 ? c128(0.0, 0.0) : c128(z.re, z.im - z.im);
-    return {z.im - z.im, z.im - z.im};
-  }
+  if (!is_finite(z.im)) return at_limits::exp(z);
   const double half = exp(0.5 * z.re);  // twice the half: no overflow while the product is finite
   return {half * (half * cos(z.im)), half * (half * sin(z.im))};
 }
@@ -143,8 +54,10 @@ TESSERA_HOST_DEVICE inline c128 exp2(c128 z) {
 }
 
 TESSERA_HOST_DEVICE inline c128 expm1(c128 z) {
+  if (!is_finite(z.im)) return at_limits::expm1(z);
   const double s = sin(0.5 * z.im);
-  return {expm1(z.re) * cos(z.im) - 2 * s * s, z.im == 0 ? z.im : exp(z.re) * sin(z.im)};
+  // The zero that is added makes a negative one positive.
+  return {expm1(z.re) * cos(z.im) - 2 * s * s + 0.0, z.im == 0 ? z.im : exp(z.re) * sin(z.im)};
 }
 
 TESSERA_HOST_DEVICE inline c128 log(c128 z) {
@@ -171,6 +84,7 @@ TESSERA_HOST_DEVICE inline c128 log1p(c128 z) {
 
 TESSERA_HOST_DEVICE inline c128 sinh(c128 z) {
   if (z.im == 0) return {sinh(z.re), z.im};
+  if (!is_finite(z.im)) return at_limits::sinh(z);
   if (fabs(z.re) > 700) {  // sinh and cosh would overflow before the products do
     const double half = exp(0.5 * fabs(z.re));
     return {copysign(0.5 * half, z.re) * cos(z.im) * half, 0.5 * half * sin(z.im) * half};
@@ -178,7 +92,8 @@ TESSERA_HOST_DEVICE inline c128 sinh(c128 z) {
   return {sinh(z.re) * cos(z.im), cosh(z.re) * sin(z.im)};
 }
 TESSERA_HOST_DEVICE inline c128 cosh(c128 z) {
-  if (z.im == 0) return {cosh(z.re), z.re < 0 ? -z.im : z.im};
+  if (z.im == 0) return {cosh(z.re), is_nan(z.re) ? z.im : copysign(1.0, z.re) * z.im};
+  if (!is_finite(z.im)) return at_limits::cosh(z);
   if (fabs(z.re) > 700) {
     const double half = exp(0.5 * fabs(z.re));
     return {0.5 * half * cos(z.im) * half, copysign(0.5 * half, z.re) * sin(z.im) * half};
@@ -186,10 +101,11 @@ TESSERA_HOST_DEVICE inline c128 cosh(c128 z) {
   return {cosh(z.re) * cos(z.im), sinh(z.re) * sin(z.im)};
 }
 TESSERA_HOST_DEVICE inline c128 tanh(c128 z) {
+  if (z.im == 0) return {tanh(z.re), z.im};
+  if (is_inf(z.re) || !is_finite(z.im)) return at_limits::tanh(z);
   if (fabs(z.re) > 22) {  // 1 - tanh is below the last bit
     const double e = exp(-fabs(z.re));
-    return {copysign(1.0, z.re),
-            is_finite(z.im) ? 4 * sin(z.im) * cos(z.im) * e * e : copysign(0.0, z.im)};
+    return {copysign(1.0, z.re), 4 * sin(z.im) * cos(z.im) * e * e};
   }
   const double t = tan(z.im), beta = 1 + t * t, s = sinh(z.re), rho = sqrt(1 + s * s);
   if (is_inf(t)) return {rho / s, 1 / t};
@@ -204,6 +120,7 @@ TESSERA_HOST_DEVICE inline c128 tan(c128 z) { return times_minus_i(tanh(times_i(
 TESSERA_HOST_DEVICE inline bool is_huge(c128 z) { return fabs(z.re) > 1e150 || fabs(z.im) > 1e150; }
 
 TESSERA_HOST_DEVICE inline c128 arcsin(c128 z) {
+  if (!is_finite(z)) return at_limits::arcsin(z);
   if (is_huge(z)) {
     const double r = log(z).re + 0.69314718055994530942;
     return {arctan2(z.re, fabs(z.im)), copysign(r, z.im)};
@@ -212,6 +129,7 @@ TESSERA_HOST_DEVICE inline c128 arcsin(c128 z) {
   return {arctan2(z.re, (a * b).re), arcsinh((conj(a) * b).im)};
 }
 TESSERA_HOST_DEVICE inline c128 arccos(c128 z) {
+  if (!is_finite(z)) return at_limits::arccos(z);
   if (is_huge(z)) {
     const double r = log(z).re + 0.69314718055994530942;
     return {arctan2(fabs(z.im), z.re), copysign(r, -z.im)};
@@ -220,16 +138,17 @@ TESSERA_HOST_DEVICE inline c128 arccos(c128 z) {
   return {2 * arctan2(a.re, b.re), arcsinh((conj(b) * a).im)};
 }
 TESSERA_HOST_DEVICE inline c128 arccosh(c128 z) {
+  if (!is_finite(z)) return at_limits::arccosh(z);
   if (is_huge(z)) return {log(z).re + 0.69314718055994530942, arctan2(z.im, z.re)};
   const c128 a = sqrt(c128(z.re - 1, z.im)), b = sqrt(c128(z.re + 1, z.im));
   return {arcsinh((conj(a) * b).re), 2 * arctan2(a.im, b.re)};
 }
 TESSERA_HOST_DEVICE inline c128 arcsinh(c128 z) { return times_minus_i(arcsin(times_i(z))); }
 TESSERA_HOST_DEVICE inline c128 arctanh(c128 z) {
-  constexpr double half_pi = 1.57079632679489661923;
+  if (!is_finite(z)) return at_limits::arctanh(z);
   if (is_huge(z)) {
     const double h = hypot(0.5 * z.re, 0.5 * z.im);
-    return {is_finite(h) ? 0.25 * (z.re / h) / h : copysign(0.0, z.re), copysign(half_pi, z.im)};
+    return {0.25 * (z.re / h) / h, copysign(at_limits::half_pi, z.im)};
   }
   const double u = 1 - z.re, d = u * u + z.im * z.im;
   const double wide = (1 + z.re) * (1 + z.re) + z.im * z.im;
@@ -244,13 +163,16 @@ TESSERA_HOST_DEVICE inline c128 pow(c128 a, c128 b) {
   if (b.re == 0 && b.im == 0) return {1.0, 0.0};
   if (a.re == 0 && a.im == 0) return b.re > 0 ? c128(0.0, 0.0) : c128(nan, nan);
   if (b.im == 0 && b.re == trunc(b.re) && fabs(b.re) < 100) {  // exact products for small integers
+    if (b.re == 1) return a;  // no factor of one, whose zero would meet infinities
+    if (b.re == 2) return a * a;
+    if (b.re == 3) return a * (a * a);
     int n = static_cast<int>(fabs(b.re));
     c128 power = a, result(1.0, 0.0);
     for (; n > 0; n >>= 1, power = power * power)
       if (n & 1) result = result * power;
     return b.re < 0 ? c128(1.0, 0.0) / result : result;
   }
-  return exp(b * log(a));
+  return exp(infinite_product(b, log(a)));
 }
 
 #define TESSERA_IN_DOUBLE(name) \

@@ -204,7 +204,8 @@ struct power {
   }
 };
 struct reciprocal {
-  TESSERA_OP(Inexact) T operator()(T a) const { return T(1) / a; }
+  TESSERA_OP(Float) T operator()(T a) const { return T(1) / a; }
+  TESSERA_OP(ComplexNumber) T operator()(T a) const { return math::reciprocal(a); }
   TESSERA_OP(Integer) T operator()(T a) const {
     if (a == 0) return 0;
     return static_cast<T>(T(1) / a);
