@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common.hpp"
+#include "convert_out.hpp"
 #include "docs.hpp"
 #include "tessera/array/print.hpp"
 
@@ -67,15 +68,22 @@ nb::object dlpack(const Array& x, nb::handle stream, nb::handle max_version, nb:
                   nb::handle copy) {
   const bool versioned =
       !max_version.is_none() && int_from(nb::object(max_version[0]), "max_version") >= 1;
+  bool must = !copy.is_none() && nb::cast<bool>(copy);
+  Array a = x;
   if (!dl_device.is_none()) {
     const auto [type, id] = dlpack_device(x);
-    if (int_from(nb::object(dl_device[0]), "dl_device") != type ||
-        int_from(nb::object(dl_device[1]), "dl_device") != id)
-      raise(PyExc_BufferError,
-            cat("__dlpack__: the array is on ", x.device(), " and is not moved silently"));
+    const std::pair<i64, i64> wanted{int_from(nb::object(dl_device[0]), "dl_device"),
+                                     int_from(nb::object(dl_device[1]), "dl_device")};
+    if (wanted != std::pair<i64, i64>{type, id}) {
+      // The host may be asked for from anywhere: that is not silent.
+      if (wanted.first != 1 || (!copy.is_none() && !must))
+        raise(PyExc_BufferError,
+              cat("__dlpack__: the array is on ", x.device(), " and is not moved silently"));
+      a = to_device(x, nb::str("cpu"));
+      must = true;
+    }
   }
-  const bool must = !copy.is_none() && nb::cast<bool>(copy);
-  const Array a = must ? copied(x) : x;
+  if (must && a.device() == x.device()) a = copied(a);
   // Of CUDA, None is the legacy default stream, which has the number 1; -1 asks for nothing.
   const i64 number = stream.is_none() ? 1 : int_from(stream, "stream");
   if (number != -1) released([&] { a.storage().wait(); });
@@ -167,10 +175,22 @@ void bind_attributes(nb::class_<Array>& c) {
 }
 
 void bind_conversions(nb::class_<Array>& c) {
-  c.def("to", &to_device, nb::arg("device"), nb::sig("def to(self, device: str | Device) -> Array"),
-        "The array on another device; itself when it is there already.\n\n"
-        ">>> x = ts.arange(3).to('sim:0')\n>>> x.device == 'sim:0', x.to('cpu').tolist()\n"
-        "(True, [0, 1, 2])\n")
+  c.def(
+       "to_device",
+       [](const Array& x, nb::handle device, nb::handle stream) {
+         require<ArgumentError>(stream.is_none(), "to_device: stream is ", nb::repr(stream).c_str(),
+                                "; arrays move in the order of their devices' own streams");
+         return to_device(x, device);
+       },
+       nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
+       nb::sig("def to_device(self, device: str | Device, /, *, stream: None = None) -> Array"),
+       "The standard's name of :meth:`to`.\n\n"
+       ">>> ts.arange(3).to_device('sim:0').device == 'sim:0'\nTrue\n")
+      .def("to", &to_device, nb::arg("device"),
+           nb::sig("def to(self, device: str | Device) -> Array"),
+           "The array on another device; itself when it is there already.\n\n"
+           ">>> x = ts.arange(3).to('sim:0')\n>>> x.device == 'sim:0', x.to('cpu').tolist()\n"
+           "(True, [0, 1, 2])\n")
       .def(
           "astype",
           [](const Array& x, nb::handle dtype, bool copy) {
@@ -226,6 +246,24 @@ void bind_protocols(nb::class_<Array>& c) {
           },
           nb::sig(
               "def __array_ufunc__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any"))
+      .def(
+          "__array_function__",
+          [](nb::args args) {
+            return nb::module_::import_("tessera._numpy").attr("array_function")(*args);
+          },
+          nb::sig("def __array_function__(self, *args: typing.Any) -> typing.Any"))
+      .def_prop_ro(
+          "__array_interface__",
+          [](const Array& x) { return interface_of(x, Kind::cpu, "__array_interface__"); },
+          nb::sig("def __array_interface__(self) -> dict[str, typing.Any]"))
+      .def_prop_ro(
+          "__cuda_array_interface__",
+          [](const Array& x) { return interface_of(x, Kind::cuda, "__cuda_array_interface__"); },
+          nb::sig("def __cuda_array_interface__(self) -> dict[str, typing.Any]"))
+      .def("__format__", &formatted, nb::arg("spec"),
+           nb::sig("def __format__(self, spec: str, /) -> str"))
+      .def("__round__", &rounded, nb::arg("digits") = nb::none(),
+           nb::sig("def __round__(self, digits: int | None = None, /) -> typing.Any"))
       .def(
           "__array_namespace__",
           [](nb::args args, nb::kwargs kwargs) {
@@ -295,8 +333,12 @@ void bind_views(nb::class_<Array>& c) {
           nb::sig("def squeeze(self, axis: int | None = None) -> Array"),
           "Without axes of size 1: a view.\n\n>>> ts.zeros((1, 3, 1)).squeeze().shape\n(3,)\n")
       .def(
-          "ravel", [](const Array& x) { return released([&] { return x.reshape({-1}); }); },
-          "One axis: a view where strides allow it.\n\n>>> ts.eye(2).ravel().tolist()\n[1.0, 0.0, "
+          "ravel",
+          [](const Array& x) {
+            return released([&] { return (x.is_contiguous() ? x : x.copy()).reshape({-1}); });
+          },
+          "One axis: a view of a contiguous array, a copy of any other.\n\n>>> "
+          "ts.eye(2).ravel().tolist()\n[1.0, 0.0, "
           "0.0, 1.0]\n")
       .def(
           "flatten",
@@ -315,7 +357,8 @@ nb::object wrap(Array a) {
 
 nb::class_<Array> bind_array(nb::module_& m) {
   static std::vector<PyType_Slot> slots = number_slots();
-  nb::class_<Array> c(m, "Array", nb::type_slots(slots.data()), nb::is_final(), array_doc);
+  nb::class_<Array> c(m, "Array", nb::type_slots(slots.data()), nb::is_final(),
+                      nb::is_weak_referenceable(), array_doc);
   array_type = reinterpret_cast<PyTypeObject*>(c.ptr());
   bind_attributes(c);
   bind_conversions(c);

@@ -54,11 +54,7 @@ struct Local {
       if (!o.is_value()) return;
     for (std::size_t i = 0; i < operands.size(); ++i) operands[i] = as_array(from[i], who);
   }
-  static const Array& target(nb::handle h, std::string_view who) {
-    const Array& out = target_array(h, who);
-    require<ArgumentError>(out.storage().writable(), who, ": output array is read-only");
-    return out;
-  }
+  static const Array& target(nb::handle h, std::string_view who) { return target_array(h, who); }
 
   static Array elementwise(ElementOp op, std::span<const Operand> inputs) {
     return tessera::elementwise(op, inputs);

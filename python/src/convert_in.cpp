@@ -102,6 +102,11 @@ std::optional<Array> from_buffer(PyObject* o) {
 std::optional<Array> through_numpy(nb::handle h) {
   nb::object array = numpy().attr("asarray")(h);
   nb::object dtype = array.attr("dtype");
+  if (nb::cast<std::string>(dtype.attr("name")) == "bfloat16") {  // of ml_dtypes: no buffers
+    const auto bits = from_buffer(array.attr("view")("uint16").ptr());
+    if (!bits) return std::nullopt;
+    return Array(bits->storage(), bits->layout(), DType::bf16);
+  }
   nb::object native = dtype.attr("newbyteorder")("=");
   if (std::strchr("biufc", nb::cast<std::string>(dtype.attr("kind"))[0]) == nullptr)
     return std::nullopt;
@@ -216,7 +221,9 @@ Array as_array(nb::handle h, std::string_view who, std::optional<DType> dtype) {
 const Array& target_array(nb::handle h, std::string_view who) {
   require<DTypeError>(is_array(h.ptr()), who, ": out must be a tessera.Array, got ",
                       Py_TYPE(h.ptr())->tp_name);
-  return array_of(h.ptr());
+  const Array& out = array_of(h.ptr());
+  require<ArgumentError>(out.storage().writable(), who, ": output array is read-only");
+  return out;
 }
 
 ArrayOrValue operand(nb::handle h, std::string_view who, nb::handle other) {
@@ -243,8 +250,11 @@ Shape shape_from(nb::handle h) {
     nb::object items = nb::steal(PySequence_Fast(o, "expected a sequence of integers"));
     if (!items.is_valid()) throw nb::python_error();
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
-    for (Py_ssize_t i = 0; i < n; ++i)
-      s.push_back(int_from(PySequence_Fast_GET_ITEM(items.ptr(), i), "shape"));
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* const item = PySequence_Fast_GET_ITEM(items.ptr(), i);
+      require<DTypeError>(!PyBool_Check(item), "shape: expected an integer, got bool");
+      s.push_back(int_from(item, "shape"));
+    }
   } else {
     s.push_back(int_from(h, "shape"));
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays as Python sees them: nested lists, NumPy arrays and memoryviews that share the memory.
-#include "common.hpp"
+// Arrays as Python sees them: nested lists, NumPy arrays and memoryviews that share the memory,
+// texts, addresses.
+#include "convert_out.hpp"
+
+#include "tessera/array/print.hpp"
 
 namespace tessera::python {
 
@@ -20,6 +23,16 @@ nb::object list_of(const std::byte* p, const Array& a, i64 axis) {
   for (i64 i = 0; i < n; ++i)
     PyList_SET_ITEM(list.ptr(), i, list_of(p + i * step, a, axis + 1).release().ptr());
   return list;
+}
+
+// "<f8", "|b1" …
+std::string type_text(DType t) {
+  const char kind = t == DType::b1       ? 'b'
+                    : is_signed_int(t)   ? 'i'
+                    : is_unsigned_int(t) ? 'u'
+                    : is_float(t)        ? 'f'
+                                         : 'c';
+  return cat(size_of(t) == 1 ? "|" : "<", std::string(1, kind), size_of(t));
 }
 
 // Shape and byte strides of an exported buffer, freed with it.
@@ -110,13 +123,55 @@ nb::object numpy_of(nb::handle self, bool copy) {
       PyErr_Clear();
       throw DTypeError("numpy: NumPy has no bfloat16; use x.astype('float32') first");
     }
-    nb::object bits = np.attr("asarray")(wrap(released([&] { return a.astype(DType::f32); })));
-    return bits.attr("astype")(types.attr("bfloat16"));
+    const Array host = released([&] { return copy ? a.to(cpu).copy() : a.to(cpu); });
+    const Array bits(host.storage(), host.layout(), DType::u16);  // NumPy's buffers know no other
+    return np.attr("asarray")(wrap(bits)).attr("view")(types.attr("bfloat16"));
   }
   if (a.device().kind != Kind::cpu)
     return np.attr("asarray")(wrap(released([&] { return a.to(cpu); })));
   nb::object shared = np.attr("asarray")(self);
   return copy ? shared.attr("copy")() : shared;
+}
+
+nb::object formatted(const Array& x, nb::handle spec) {
+  if (x.ndim() == 0) {
+    const nb::object number = nb::steal(python_number(released([&] { return x.item(); })));
+    nb::object text = nb::steal(PyObject_Format(number.ptr(), spec.ptr()));
+    if (!text.is_valid()) throw nb::python_error();
+    return text;
+  }
+  if (PyUnicode_GetLength(spec.ptr()) != 0)
+    raise(PyExc_TypeError, cat("unsupported format string passed to tessera.Array.__format__: the "
+                               "array has shape ",
+                               x.shape(), ", and only one of rank 0 is formatted as a number"));
+  return nb::str(released([&] { return to_text(x); }).c_str());
+}
+
+nb::object rounded(nb::handle_t<Array> self, nb::handle digits) {
+  const Array& x = array_of(self.ptr());
+  if (digits.is_none() && x.ndim() == 0 && !is_complex(x.dtype())) {
+    const nb::object number = nb::steal(python_number(released([&] { return x.item(); })));
+    return nb::module_::import_("builtins").attr("round")(number);
+  }
+  const i64 decimals = digits.is_none() ? 0 : int_from(digits, "round");
+  return nb::module_::import_("tessera").attr("round")(self, decimals);
+}
+
+nb::dict interface_of(const Array& x, Kind kind, const char* name) {
+  if (x.device().kind != kind || x.dtype() == DType::bf16)
+    raise(PyExc_AttributeError,
+          cat("an array of ", tessera::name(x.dtype()), " on ", x.device(), " has no ", name));
+  released([&] { x.storage().wait(); });
+  Shape steps = x.layout().strides;
+  for (i64& s : steps) s *= size_of(x.dtype());
+  nb::dict d;
+  d["shape"] = tuple_of(x.shape());
+  d["typestr"] = type_text(x.dtype());
+  const auto address = x.size() == 0 ? 0 : reinterpret_cast<std::uintptr_t>(x.data());
+  d["data"] = nb::make_tuple(address, !x.storage().writable());
+  d["strides"] = x.is_contiguous() ? nb::none() : nb::object(tuple_of(steps));
+  d["version"] = 3;
+  return d;
 }
 
 }  // namespace tessera::python

@@ -44,8 +44,24 @@ Array make_array(nb::handle obj, nb::handle dtype, nb::handle device, nb::handle
   return placed(released([&] { return a.astype(*wanted); }), device, false);
 }
 
+// The standard's copy=: true always, false never, None where it must.
+Array imported(nb::handle x, nb::handle device, nb::handle copy) {
+  const Array a = is_array(x.ptr()) ? array_of(x.ptr()) : array_from_dlpack(x);
+  const Device to = device.is_none() ? a.device() : device_from(device);
+  if (!copy.is_none() && !nb::cast<bool>(copy) && to != a.device())
+    raise(PyExc_BufferError,
+          cat("from_dlpack: the array is on ", a.device(), "; on ", to, " it would be a copy"));
+  return placed(a, device, !copy.is_none() && nb::cast<bool>(copy));
+}
+
 Array share_array(nb::handle obj, nb::handle dtype, nb::handle device, nb::handle copy) {
-  if (copy.is_none()) return placed(as_array(obj, "asarray", dtype_or_none(dtype)), device, false);
+  if (copy.is_none()) {
+    Array a = as_array(obj, "asarray", dtype_or_none(dtype));
+    // A number of NumPy's cannot be changed, and so there is nothing to share with it.
+    const bool number = a.ndim() == 0 && !a.storage().writable() && !is_array(obj.ptr()) &&
+                        !nb::hasattr(obj, "__array_finalize__");
+    return placed(std::move(a), device, number);
+  }
   if (nb::cast<bool>(copy)) return make_array(obj, dtype, device, copy);
   const Array a = as_array(obj, "asarray");
   const bool shared =
@@ -84,10 +100,12 @@ Array make_range(nb::handle start, nb::handle stop, nb::handle step, nb::handle 
 
 Array make_linspace(double start, double stop, i64 num, bool endpoint, nb::handle dtype,
                     nb::handle device) {
-  stop = linspace_end(start, stop, num, endpoint);
+  require<ArgumentError>(num >= 0, "Number of samples, ", num, ", must be non-negative.");
   const DType t = dtype.is_none() ? DType::f64 : dtype_from(dtype);
   const Device d = device_from(device);
-  return released([&] { return linspace(start, stop, num, t, d); });
+  // Without the end: the same steps as with it, to the last bit.
+  const i64 steps = endpoint ? num : num + 1;
+  return released([&] { return linspace_part(start, stop, steps, 0, num, t, d); });
 }
 
 Array make_eye(i64 n, nb::handle m, i64 k, nb::handle dtype, nb::handle device) {
@@ -200,11 +218,15 @@ void bind_creation(nb::module_& m) {
         "An array that shares the memory of obj where it can: NumPy arrays, buffers, DLPack, CUDA "
         "arrays; always (copy=False, a ValueError where it cannot) or never (copy=True).\n\n"
         ">>> a = np.zeros(2); ts.asarray(a)[0] = 1; a.tolist()\n[1.0, 0.0]\n");
-  m.def(
-      "from_dlpack", [](nb::handle x) { return array_from_dlpack(x); }, "x"_a,
-      nb::sig("def from_dlpack(x: typing.Any) -> Array"),
-      "An array over the memory of anything with ``__dlpack__``.\n\n"
-      ">>> ts.from_dlpack(np.arange(3)).tolist()\n[0, 1, 2]\n");
+  m.def("from_dlpack", &imported, "x"_a, nb::kw_only(), "device"_a = nb::none(),
+        "copy"_a = nb::none(),
+        nb::sig("def from_dlpack(x: typing.Any, *, device: DeviceLike | None = None, copy: bool | "
+                "None = None) -> Array"),
+        "An array over the memory of anything with ``__dlpack__``, or a copy of it: on another "
+        "device, or where one is asked for; with copy=False a BufferError instead.\n\n"
+        ">>> ts.from_dlpack(np.arange(3)).tolist()\n[0, 1, 2]\n"
+        ">>> x = ts.zeros(2); y = ts.from_dlpack(x, copy=True); y[0] = 1; x.tolist()\n"
+        "[0.0, 0.0]\n");
   m.def("arange", &make_range, "start"_a, "stop"_a = nb::none(), "step"_a = 1,
         "dtype"_a = nb::none(), "device"_a = nb::none(),
         nb::sig("def arange(start: float, stop: float | None = None, step: float = 1, " OPTIONS),

@@ -84,7 +84,7 @@ void bind_streams(nb::module_& m) {
           [](const Stream& s, nb::handle other) {
             return nb::isinstance<Stream>(other) && nb::cast<Stream>(other) == s;
           },
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", &Stream::id)
       .def("__repr__",
            [](const Stream& s) {
@@ -121,7 +121,7 @@ void bind_streams(nb::module_& m) {
           [](const RepeatedEvent& a, nb::handle b) {
             return nb::isinstance<RepeatedEvent>(b) && a == nb::cast<RepeatedEvent>(b);
           },
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const RepeatedEvent& e) { return std::hash<const void*>{}(e.id()); })
       .def("__repr__",
            [](const RepeatedEvent& e) {
@@ -257,7 +257,8 @@ void bind_device(nb::module_& m) {
           "kind", [](Device d) { return nb::str(name(d.kind).data()); }, "'cpu', 'sim' or 'cuda'.")
       .def_prop_ro(
           "index", [](Device d) { return int{d.index}; }, "Which one of its kind.")
-      .def("__eq__", &same_device, nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__eq__", &same_device, nb::arg("other").none(),
+           nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](Device d) { return PyObject_Hash(text_of(d).ptr()); })
       .def("__str__", &text_of)
       .def("__repr__", [](Device d) { return nb::str(cat("Device('", d, "')").c_str()); })

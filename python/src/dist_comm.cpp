@@ -68,7 +68,7 @@ void bind_dist_comm(nb::module_& m) {
           [](const Traffic& a, nb::handle b) {
             return nb::isinstance<Traffic>(b) && nb::cast<Traffic>(b) == a;
           },
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const Traffic& a) { return a.messages ^ (a.bytes << 20); })
       .def(
           "__repr__",
@@ -105,7 +105,7 @@ void bind_dist_comm(nb::module_& m) {
           [](const Communicator& a, nb::handle b) {
             return nb::isinstance<Communicator>(b) && nb::cast<Communicator>(b) == a;
           },
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const Communicator& c) { return (c.size() << 8) ^ c.rank(); })
       .def(
           "__repr__", [](const Communicator& c) { return cat("<Communicator: ", c.str(), ">"); },

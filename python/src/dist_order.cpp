@@ -155,7 +155,8 @@ nb::object quantiles(nb::handle x, nb::handle q, nb::handle axis, bool keepdims,
   const DNDarray a = as_dist(x, who);
   const auto axes = shape_or_none(axis);
   Array fractions = as_array(q, who);
-  if (PyFloat_Check(q.ptr()) || PyLong_Check(q.ptr()))
+  // A number adapts to the array; a quantile 0 or 1 that is an integer is an end of it.
+  if (PyFloat_Check(q.ptr()) || (PyLong_Check(q.ptr()) && f != &dist::quantile))
     fractions = fractions.astype(is_inexact(a.dtype()) ? a.dtype() : DType::f64);
   return wrap(released([&] { return f(a, fractions, axes, keepdims); }));
 }

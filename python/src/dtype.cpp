@@ -73,6 +73,39 @@ nb::object numpy_dtype(const DTypeObject& self) {
   return nb::module_::import_("numpy").attr("dtype")(text.c_str());
 }
 
+// 0 for bool, 1 for integers, 2 for floats, 3 for complex numbers.
+int rank_of(DType t) { return t == DType::b1 ? 0 : is_integer(t) ? 1 : is_float(t) ? 2 : 3; }
+
+// Python's numbers have a kind and no precision of their own (NEP 50).
+DType beside_number(DType t, DType number) {
+  if (rank_of(number) <= rank_of(t)) return t;
+  return is_complex(number) && is_inexact(t) ? complex_of(t) : number;
+}
+
+// Of an array, a dtype, or anything else that says which one it has.
+DType dtype_of_any(nb::handle h) {
+  if (is_array(h.ptr())) return array_of(h.ptr()).dtype();
+  if (is_dist(h.ptr())) return dist_of(h.ptr()).dtype();
+  if (auto t = try_dtype(h)) return *t;
+  nb::object held = nb::steal(PyObject_GetAttrString(h.ptr(), "dtype"));
+  if (!held.is_valid()) PyErr_Clear();
+  return dtype_from(held.is_valid() ? nb::handle(held) : h);
+}
+
+DType common_dtype(const nb::args& all) {
+  std::optional<DType> common, of_numbers;
+  for (nb::handle h : all) {
+    const auto number = weak_value(h.ptr());
+    std::optional<DType>& met = number ? of_numbers : common;
+    const DType t = number ? number->dtype() : dtype_of_any(h);
+    met = met ? promote(*met, t) : t;
+  }
+  require<ArgumentError>(common || of_numbers,
+                         "result_type: expected at least one array, dtype or number");
+  if (!common) return *of_numbers;
+  return of_numbers ? beside_number(*common, *of_numbers) : *common;
+}
+
 const char* kind_of(DType t) {
   return t == DType::b1       ? "b"
          : is_signed_int(t)   ? "i"
@@ -134,7 +167,7 @@ void bind_dtype(nb::module_& m) {
             auto t = try_dtype(o);
             return t && *t == s.value;
           },
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__",
            [](const DTypeObject& s) { return PyObject_Hash(nb::str(name(s.value).data()).ptr()); })
       .def("__str__", [](const DTypeObject& s) { return nb::str(name(s.value).data()); })
@@ -152,19 +185,12 @@ void bind_dtype(nb::module_& m) {
     singletons[static_cast<std::size_t>(i)] = o.ptr();  // the module holds it
   }
   m.def(
-      "result_type",
-      [](nb::args arrays) {
-        std::vector<DType> all;
-        for (nb::handle h : arrays)
-          all.push_back(is_array(h.ptr())  ? array_of(h.ptr()).dtype()
-                        : is_dist(h.ptr()) ? dist_of(h.ptr()).dtype()
-                                           : dtype_from(h));
-        require<ArgumentError>(!all.empty(), "result_type: expected at least one array or dtype");
-        return dtype_object(promote(all));
-      },
-      nb::sig("def result_type(*arrays_and_dtypes: Array | DType | str) -> DType"),
-      "The dtype in which NumPy would compute with these arrays or dtypes.\n\n"
-      ">>> ts.result_type(ts.float32, ts.int64)\ntessera.float64\n");
+      "result_type", [](nb::args all) { return dtype_object(common_dtype(all)); },
+      nb::sig("def result_type(*arrays_and_dtypes: typing.Any) -> DType"),
+      "The dtype in which NumPy would compute with these arrays, dtypes and numbers; numbers of "
+      "Python\nadapt to the others.\n\n"
+      ">>> ts.result_type(ts.float32, ts.int64), ts.result_type(ts.float32, 1.0)\n"
+      "(tessera.float64, tessera.float32)\n");
 }
 
 }  // namespace tessera::python

@@ -41,6 +41,35 @@ Array list_key(nb::handle h) {
   return a;
 }
 
+bool is_no_key(PyObject* o) {
+  return PyFloat_Check(o) || PyComplex_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o);
+}
+
+bool is_number(const Array& a) { return a.ndim() == 0 && is_integer(a.dtype()); }
+
+// An array of ours without axes: what our reductions give where NumPy's give its scalars, and as
+// these it is an integer in a key, whose result is a view.
+i64 number_of(const Array& a) {
+  const Value v = released([&] { return a.item(); });
+  if (v.kind() == Value::Kind::natural && v.as<i64>() < 0) throw_not_a_key();  // beyond 64 bits
+  return v.as<i64>();
+}
+
+// NumPy's scalars, and whatever else has __index__ and is no array. An array of NumPy's without
+// axes is one: its key gives a copy there and here.
+std::optional<i64> indexed_number(PyObject* o) {
+  if (!PyIndex_Check(o) || (array_like(o) && PyObject_HasAttrString(o, "__len__")))
+    return std::nullopt;
+  const nb::object index = nb::steal(PyNumber_Index(o));
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  i64 i = 0;
+  if (!plain_int(index.ptr(), i)) throw_not_a_key();  // beyond 64 bits
+  return i;
+}
+
 template <class Key>
 void add_item(Key& key, PyObject* o, Device device) {
   i64 i = 0;
@@ -49,23 +78,25 @@ void add_item(Key& key, PyObject* o, Device device) {
   if (o == Py_None) return key.add(new_axis);
   if (o == Py_Ellipsis) return key.add(ellipsis);
   if (PyBool_Check(o)) return key.add(o == Py_True);
-  if (is_array(o)) return key.add(array_of(o));
-  if constexpr (std::same_as<Key, DistIndex>) {
-    if (is_dist(o)) return released([&] { key.add(dist_of(o)); });
+  if (is_array(o)) {
+    const Array& a = array_of(o);
+    return is_number(a) ? key.add(number_of(a)) : key.add(a);
   }
-  if (PyLong_Check(o)) {
-    if (!PyLong_CheckExact(o) && plain_int(nb::steal(PyNumber_Index(o)).ptr(), i))
-      return key.add(i);
-    throw_not_a_key();  // beyond 64 bits
+  if (is_dist(o)) {
+    const DNDarray& a = dist_of(o);
+    if (a.ndim() == 0 && is_integer(a.dtype()))
+      return key.add(number_of(released([&] { return a.local(); })));
+    if constexpr (std::same_as<Key, DistIndex>) return released([&] { key.add(a); });
   }
-  if (PyFloat_Check(o) || PyComplex_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o))
-    throw_not_a_key();
+  if (const auto number = indexed_number(o)) return key.add(*number);
+  if (is_no_key(o)) throw_not_a_key();
   if (array_like(o)) {
     Array a = is_list(o) ? list_key(o) : as_array(o, "index");
+    if (is_number(a) && !PyObject_HasAttrString(o, "__array_finalize__"))
+      return key.add(number_of(a));  // of torch, JAX …
     if (a.device() != device && a.ndim() > 0) a = released([&] { return a.to(device); });
     return key.add(a);
   }
-  if (PyIndex_Check(o)) return key.add(clipped_index(o));
   throw_not_a_key();
 }
 
@@ -85,6 +116,9 @@ Key key_of(PyObject* key, Device device) {
   Key k;
   if (PyTuple_Check(key)) {
     const Py_ssize_t n = PyTuple_GET_SIZE(key);
+    // As NumPy, which looks at all items before it asks slices for their bounds.
+    for (Py_ssize_t i = 0; i < n; ++i)
+      if (is_no_key(PyTuple_GET_ITEM(key, i))) throw_not_a_key();
     for (Py_ssize_t i = 0; i < n; ++i) add_item(k, PyTuple_GET_ITEM(key, i), device);
   } else {
     add_item(k, key, device);

@@ -181,7 +181,7 @@ void bind_shape(nb::module_& m) {
           [](const NamedShape& a, nb::handle b) {
             return nb::isinstance<NamedShape>(b) && a == nb::cast<NamedShape>(b);
           },
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__copy__", [](const NamedShape& a) { return NamedShape(a); })
       .def("__repr__", &shape_text);
   c.attr("__hash__") = nb::none();  // equal shapes need not be alike: wildcards match

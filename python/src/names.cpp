@@ -66,7 +66,7 @@ void bind_dimension(nb::module_& m) {
             if (nb::isinstance<NamedDimension>(o)) return nb::cast<NamedDimension>(o) == d;
             return PyUnicode_Check(o.ptr()) && text_of(d).equal(o);
           },
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](NamedDimension d) { return PyObject_Hash(text_of(d).ptr()); })
       .def("__str__", &text_of)
       .def("__repr__", &text_of)

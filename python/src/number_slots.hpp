@@ -79,6 +79,23 @@ class NumberSlots {
     return guarded(static_cast<PyObject*>(nullptr), [&] { return Family::product(a, b); });
   }
 
+  // x @= y writes into x, as NumPy does; what does not fit there is refused before.
+  static PyObject* inplace_matrix_product(PyObject* a, PyObject* b) noexcept {
+    return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
+      const nb::object product = nb::steal(Family::product(a, b));
+      if (!product.is_valid() || !Family::is(product.ptr()))
+        return nb::object(product).release().ptr();
+      const Type &x = Family::of(a), &y = Family::of(product.ptr());
+      require<ShapeError>(x.shape() == y.shape(), "matmul: x @= y writes into x of shape ",
+                          x.shape(), "; the product has shape ", y.shape());
+      require<DTypeError>(can_cast_same_kind(y.dtype(), x.dtype()),
+                          "Cannot cast ufunc 'matmul' output from dtype('", y.dtype(),
+                          "') to dtype('", x.dtype(), "') with casting rule 'same_kind'");
+      if (PyObject_SetItem(a, Py_Ellipsis, product.ptr()) != 0) throw nb::python_error();
+      return Py_NewRef(a);
+    });
+  }
+
   static PyObject* divmod(PyObject* a, PyObject* b) noexcept {
     nb::object q = nb::steal(binary<ElementOp::floor_divide>(a, b));
     if (!q.is_valid() || q.ptr() == Py_NotImplemented) return q.release().ptr();
@@ -192,6 +209,7 @@ std::vector<PyType_Slot> NumberSlots<Family>::list() {
           {Py_nb_lshift, two<E::left_shift>()},
           {Py_nb_rshift, two<E::right_shift>()},
           {Py_nb_matrix_multiply, slot(matrix_product)},
+          {Py_nb_inplace_matrix_multiply, slot(inplace_matrix_product)},
           {Py_nb_inplace_add, into<E::add>()},
           {Py_nb_inplace_subtract, into<E::subtract>()},
           {Py_nb_inplace_multiply, into<E::multiply>()},

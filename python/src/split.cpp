@@ -264,7 +264,7 @@ void bind_batch_spec(nb::module_& m) {
           [](const BatchSpec& s, nb::handle o) {
             return nb::isinstance<BatchSpec>(o) && nb::cast<BatchSpec>(o) == s;
           },
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def(
           "__hash__", [](const BatchSpec& s) { return std::hash<std::string>{}(s.str()); },
           nb::sig("def __hash__(self) -> int"))

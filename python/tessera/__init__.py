@@ -6,8 +6,20 @@
 [[5.0, 14.0], [14.0, 50.0]]
 """
 
+import typing as _typing
 from typing import Any as _Any
 
+if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the first: here that of more arguments
+    jax: _Any
+    scipy: _Any
+    torch: _Any
+    from ._api_numpy import *  # noqa: F403
+
+    # isort: split
+    from ._api import *  # noqa: F403
+    from ._local import *  # noqa: F403
+
+# isort: split
 from . import _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve
 from ._config import config
 from ._tessera import *  # noqa: F403
@@ -24,7 +36,7 @@ from .compute import (
 )
 
 # isort: split
-from . import _api, _api_numpy, _local  # some of their functions take more arguments than the core's
+from . import _api, _api_numpy, _einops, _local  # some of their functions take more arguments than the core's
 from ._api import *  # noqa: F403
 from ._dtypes import NamespaceInfo as _NamespaceInfo
 from ._local import *  # noqa: F403
@@ -48,6 +60,7 @@ __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg"
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "trace"]
 
+_einops.watch()
 _neighbours = ("jax", "scipy", "torch")
 
 
@@ -56,13 +69,15 @@ def __array_namespace_info__() -> _NamespaceInfo:
     return _NamespaceInfo()
 
 
-def __getattr__(name: str) -> _Any:
-    """ts.torch, ts.scipy and ts.jax import their library when they are first asked for."""
-    if name not in _neighbours:
-        raise AttributeError(f"module 'tessera' has no attribute '{name}'")
-    from importlib import import_module
+if not _typing.TYPE_CHECKING:  # to which every other name would be one of ours
 
-    return import_module(f".{name}", __name__)
+    def __getattr__(name: str) -> _Any:
+        """ts.torch, ts.scipy and ts.jax import their library when they are first asked for."""
+        if name not in _neighbours:
+            raise AttributeError(f"module 'tessera' has no attribute '{name}'")
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,11 @@ from ._dtypes import finfo, result_type
 from ._functions import Functions, T, known_axis
 
 
+def _is_number(x: Any) -> bool:
+    """Of Python: it adapts to the arrays that it meets."""
+    return type(x) in (bool, int, float, complex)
+
+
 class Composed(Functions[T]):
     """Those that are made of others."""
 
@@ -32,8 +37,10 @@ class Composed(Functions[T]):
         >>> ts.nextafter([1.0], [2.0]).item() == 1 + 2.0**-52
         True
         """
-        home, a, b = self._home, self._array(x1), self._array(x2)
-        dtype = result_type(a.dtype, b.dtype)
+        home, dtype = self._home, result_type(*(x if _is_number(x) else self._array(x).dtype for x in (x1, x2)))
+        arrays = [x if _is_number(x) else self._array(x) for x in (x1, x2)]
+        device = next((x.device for x in arrays if not _is_number(x)), None)
+        a, b = (home.array(x, dtype=dtype, device=device) if _is_number(x) else x for x in arrays)
         if dtype.kind != "f":
             raise TypeError(f"nextafter: expected floating numbers, got {dtype.name}")
         x = a.astype(dtype)

@@ -10,7 +10,7 @@ from typing import Any
 from . import _dist
 from ._dist import _alone
 from ._tessera import *  # noqa: F403
-from ._tessera import Array
+from ._tessera import Array, asarray
 
 __all__ = [
     "array_split",
@@ -62,16 +62,16 @@ def reshape(x: Any, shape: _Axes) -> Array:
     >>> ts.reshape([0, 1, 2, 3], (2, -1)).tolist()
     [[0, 1], [2, 3]]
     """
-    return _here(_dist.reshape(_alone(x), shape))
+    return asarray(x).reshape(shape)
 
 
 def ravel(x: Any) -> Array:
-    """One axis: a view where strides allow it.
+    """One axis: a view of a contiguous array, a copy of any other.
 
     >>> ts.ravel([[1, 2], [3, 4]]).tolist()
     [1, 2, 3, 4]
     """
-    return _here(_dist.ravel(_alone(x)))
+    return asarray(x).ravel()
 
 
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Array:

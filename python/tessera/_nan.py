@@ -12,6 +12,14 @@ from ._tessera import result_type
 _Axes = int | Sequence[int] | None
 
 
+def _are_integers(q: Any) -> bool:
+    """Shares 0 and 1 as integers mean the ends themselves, as NumPy has it: infinities stay there what they are."""
+    kind = getattr(getattr(q, "dtype", None), "kind", None)
+    if kind is not None:
+        return kind in "iub"
+    return all(isinstance(share, int) for share in q) if isinstance(q, (list, tuple)) else isinstance(q, int)
+
+
 class NanReductions(Functions[T]):
     """Those that pass NaNs over."""
 
@@ -223,7 +231,7 @@ class NanReductions(Functions[T]):
         """
         x = self._array(x)
         if x.dtype.kind in "fc" or x.size == 0:
-            return self._quantiles(x, 0.5, axis, keepdims)
+            return self._quantiles(x, None, axis, keepdims)
         return self._home.median(x, axis, keepdims)
 
     def nanpercentile(self, x: Any, q: Any, axis: _Axes = None, keepdims: bool = False) -> T:
@@ -248,8 +256,9 @@ class NanReductions(Functions[T]):
         return self._quantiles(x, q, axis, keepdims)
 
     def _quantiles(self, x: Any, q: Any, axis: _Axes, keepdims: bool) -> T:
-        """Quantiles of numbers of any kind: medians of complex ones have a meaning."""
-        if not all(0 <= float(share) <= 1 for share in (q if hasattr(q, "__len__") else [q])):
+        """Quantiles of numbers of any kind; without a share the medians, which complex numbers have as well."""
+        shares = list(q) if hasattr(q, "__len__") else [q]
+        if q is not None and not all(0 <= float(share) <= 1 for share in shares):
             raise ValueError("Quantiles must be in the range [0, 1]")
         if x.size == 0:  # as NumPy, which has no axis for several shares there
             return self.nanmean(x, axis, keepdims=keepdims)
@@ -264,11 +273,12 @@ class NanReductions(Functions[T]):
         else:
             shape = list(known.shape)
             shape[axis] = 1
-        if hasattr(q, "__len__"):  # a number adapts to the array, several have a dtype of their own
+        whole = q is not None and _are_integers(q)
+        if hasattr(q, "__len__") and not whole:  # a number adapts to the array, several have a dtype of their own
             known = known.astype(result_type(known.dtype, getattr(getattr(q, "dtype", None), "name", "float64")))
         along = 0 if axis is None else axis
         lines, many = self._home.sort(known, along), self._count(nan, along, True)
-        found = [self._at(lines, many, float(share), along) for share in (q if hasattr(q, "__len__") else [q])]
+        found = [self._at(lines, many, share if q is None or whole else float(share), along) for share in shares]
         found = [self._home.reshape(f, shape) if keepdims else self._home.squeeze(f, along) for f in found]
         return self._home.stack(found) if hasattr(q, "__len__") else found[0]
 
@@ -283,9 +293,18 @@ class NanReductions(Functions[T]):
         shape = [1 if a in over else n for a, n in enumerate(x.shape)]
         return self._home.reshape(found, [*found.shape[: found.ndim - kept], *shape])
 
-    def _at(self, lines: Any, many: Any, share: float, along: int) -> Any:
-        """Numbers at a share of the first ``many`` of sorted lines."""
+    def _at(self, lines: Any, many: Any, share: Any, along: int) -> Any:
+        """Numbers at a share of the first ``many`` of sorted lines: the mean of the two in the middle without one, the
+        end itself where it is an integer (0 or 1), and otherwise what lies between two of them."""
         last = self._home.maximum(many - 1, 0)
+        if share is None:
+            pair = [self._home.take_along_axis(lines, place, along) for place in (last // 2, last - last // 2)]
+            middle = self._home.mean(self._home.concatenate(pair, along), along, keepdims=True)
+            found = self._home.where(last % 2 == 0, pair[0], middle)
+            return self._home.where(many > 0, found, float("nan"))
+        if not isinstance(share, float):
+            found = self._home.take_along_axis(lines, last * int(share), along)
+            return self._home.where(many > 0, found, float("nan"))
         place = last * share
         low = self._home.floor(place).astype("int64")
         below = self._home.take_along_axis(lines, low, along)

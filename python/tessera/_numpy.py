@@ -13,6 +13,8 @@ from . import _tessera as _core
 _WRITERS = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
 # How functions of Python say that they do not take an argument; those of C++ mark the error.
 _REFUSALS = ("unexpected keyword argument", "positional argument", "pad: mode is", "pad: expected a number")
+# Write files, or take NumPy's own objects, by names that mean something else here.
+_OTHERS = {"array2string", "array_repr", "array_str", "may_share_memory", "put", "save", "savetxt", "savez"}
 # Speak of NumPy's dtypes, and look at no elements.
 _TYPES = {"can_cast", "common_type", "result_type"}
 # Known without the elements.
@@ -64,6 +66,38 @@ def array_ufunc(self: _core.Array, ufunc: Any, method: str, *inputs: Any, **kwar
     return _call(_core, _core.asarray, ufunc, method, inputs, kwargs)
 
 
+def _ours(func: Any, ts: Any) -> Any:
+    """Our function of NumPy's name; a few names mean something else here."""
+    if func.__name__ in _OTHERS:
+        return None
+    if func.__name__ == "trace":  # of an array: ts.trace is the record of what ran
+        return ts._api._composed.trace if func.__module__ == "numpy" else ts.linalg.trace
+    home: Any = {"numpy": ts, "numpy.fft": ts.fft, "numpy.linalg": ts.linalg}.get(func.__module__)
+    ours = getattr(home, func.__name__, None)
+    return ours if callable(ours) else None
+
+
+def array_function(self: _core.Array, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """What ``np.sort(x)`` and its like call: our function of that name, else NumPy's on the same memory."""
+    import tessera
+
+    if any(issubclass(t, _dist.DNDarray) for t in types):
+        return NotImplemented
+    name = func.__name__
+    if name in _FACTS and isinstance(args[0] if args else None, _core.Array):
+        return _FACTS[name](*args, **kwargs)
+    ours = None if name in _TYPES else _ours(func, tessera)
+    if ours is not None:
+        try:
+            return ours(*args, **kwargs)
+        except NotImplementedError:
+            pass
+        except (TypeError, ValueError) as error:  # arguments that only NumPy's function takes
+            if not _refused(error):
+                raise
+    return func(*_gathered(args), **{key: _gathered(value) for key, value in kwargs.items()})
+
+
 def array_namespace(self: _core.Array, *, api_version: str | None = None) -> Any:
     """The module whose functions take local arrays, for code that is written for the array API."""
     import tessera
@@ -89,6 +123,11 @@ def _empty(x: Any) -> Any:
     return np.empty(0, x.dtype.name) if isinstance(x, _dist.DNDarray) else x
 
 
+def _refused(error: Exception) -> bool:
+    """The call did not take its arguments, and nothing has happened yet."""
+    return getattr(error, "arguments_refused", False) or any(text in str(error) for text in _REFUSALS)
+
+
 def dist_function(self: _dist.DNDarray, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """What ``np.sort(x)`` and its like call: our function of that name, else NumPy's on the gathered array."""
     from . import dist
@@ -108,8 +147,7 @@ def dist_function(self: _dist.DNDarray, func: Any, types: Any, args: Any, kwargs
         except NotImplementedError:
             pass
         except (TypeError, ValueError) as error:  # arguments that only NumPy's function takes: nothing has happened yet
-            refused = getattr(error, "arguments_refused", False)
-            if not refused and not any(text in str(error) for text in _REFUSALS):
+            if not _refused(error):
                 raise
     return func(*_gathered(args), **{key: _gathered(value) for key, value in kwargs.items()})
 

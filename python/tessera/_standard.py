@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any, NamedTuple
 
 from ._functions import Functions, T
+from ._tessera import AxisError
 
 
 class UniqueAll(NamedTuple):
@@ -104,11 +106,13 @@ class Standard(Functions[T]):
         >>> ts.expand_dims([1, 2], 1).shape, ts.expand_dims([1, 2], (0, 2)).shape
         ((2, 1), (1, 2, 1))
         """
-        if isinstance(axis, int):
-            return self._home.expand_dims(x, axis)
+        if not isinstance(axis, (tuple, list)):
+            return self._home.expand_dims(x, index(axis))
         y = self._array(x)
         ndim = y.ndim + len(axis)
-        places = {a + ndim if a < 0 else a for a in axis}
+        if not all(-ndim <= a < ndim for a in axis):
+            raise AxisError(f"expand_dims: axes {tuple(axis)} of a result of {ndim} axes")
+        places = {a % ndim for a in axis}
         if len(places) != len(axis):
             raise ValueError("repeated axis")
         for place in sorted(places):
@@ -140,7 +144,7 @@ class Standard(Functions[T]):
         return tuple(self._home.moveaxis(x, axis, 0))
 
     def broadcast_arrays(self, *arrays: Any) -> list[T]:
-        """Arrays repeated to one common shape: views.
+        """Arrays repeated to one common shape: views for reading.
 
         >>> [a.shape for a in ts.broadcast_arrays(ts.zeros((3, 1)), ts.zeros(2))]
         [(3, 2), (3, 2)]
@@ -156,7 +160,7 @@ class Standard(Functions[T]):
         return [self._home.broadcast_to(a, shape) for a in found]
 
     def meshgrid(self, *arrays: Any, indexing: str = "xy") -> list[T]:
-        """Grids of coordinates from one vector for each axis.
+        """Grids of coordinates from one vector for each axis: copies, which may be written.
 
         >>> x, y = ts.meshgrid([0, 1], [0, 1, 2]); x.shape, y.tolist()
         ((3, 2), [[0, 0], [1, 1], [2, 2]])
@@ -166,7 +170,8 @@ class Standard(Functions[T]):
         n = len(arrays)
         lines = [self._home.reshape(a, [-1 if i == k else 1 for i in range(n)]) for k, a in enumerate(arrays)]
         grids = self.broadcast_arrays(*lines)
-        return [self._home.swapaxes(g, 0, 1) for g in grids] if indexing == "xy" and n > 1 else grids
+        turned = [self._home.swapaxes(g, 0, 1) for g in grids] if indexing == "xy" and n > 1 else grids
+        return [g.copy() for g in turned]
 
     def diff(self, x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> T:
         """Differences of neighbours, n times over, of the array with what is put before and behind it.
@@ -195,7 +200,11 @@ class Standard(Functions[T]):
         >>> ts.vecdot([[1j, 2], [3, 4]], [1j, 1]).tolist()
         [(3+0j), (4+3j)]
         """
-        x1 = self._array(x1)
+        x1, x2 = self._array(x1), self._array(x2)
+        if not all(-x.ndim <= axis < x.ndim for x in (x1, x2)):
+            raise AxisError(f"vecdot: axis {axis} of arrays of shapes {x1.shape} and {x2.shape}")
+        if x1.shape[axis] != x2.shape[axis]:
+            raise ValueError(f"vecdot: shapes {x1.shape} and {x2.shape} differ along axis {axis}")
         products = self._home.multiply(self._home.conj(x1) if x1.dtype.kind == "c" else x1, x2)
         return self._home.sum(products, axis=axis, dtype=products.dtype)
 

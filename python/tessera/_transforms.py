@@ -126,26 +126,25 @@ class Transforms(Generic[T]):
         """
         return self._home.conj(self._transform("rfftn", x, n, axis, _OPPOSITE.get(norm, norm)))
 
-    def fftfreq(self, n: int, d: float = 1.0, **options: Any) -> T:
+    def fftfreq(self, n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, **options: Any) -> T:
         """The frequencies of the coefficients of n samples that lie d apart; options are those of ``arange``.
 
         >>> ts.fft.fftfreq(4, 0.5).tolist()
         [0.0, 0.5, -1.0, -0.5]
         """
-        return self._frequencies(n, False, d, options)
+        return self._frequencies(n, False, d, dtype, {"device": device, **options})
 
-    def rfftfreq(self, n: int, d: float = 1.0, **options: Any) -> T:
+    def rfftfreq(self, n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, **options: Any) -> T:
         """The frequencies of the coefficients of ``rfft``.
 
         >>> ts.fft.rfftfreq(4, 0.5).tolist()
         [0.0, 0.5, 1.0]
         """
-        return self._frequencies(n, True, d, options)
+        return self._frequencies(n, True, d, dtype, {"device": device, **options})
 
-    def _frequencies(self, n: int, half: bool, d: float, options: dict[str, Any]) -> T:
+    def _frequencies(self, n: int, half: bool, d: float, dtype: Any, options: dict[str, Any]) -> T:
         if not hasattr(n, "__index__"):
             raise ValueError("n should be an integer")
-        dtype = options.pop("dtype", None)
         k = self._home.arange(n // 2 + 1 if half else n, **options)
         if not half:
             k = self._home.where(k < (n + 1) // 2, k, k - n)

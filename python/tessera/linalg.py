@@ -10,6 +10,7 @@ Cholesky factors of those are matrices again. All other factors (``lu``, ``qr``,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import index
 from os import PathLike
@@ -462,22 +463,47 @@ def svdvals(a: Any) -> Array:
     return _svdvals(a)
 
 
-def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> Any:
-    """The pseudo-inverse; singular values at most ``rtol`` times the largest count as zero.
+def _ndim(x: Any) -> int:
+    return 0 if x is None else asarray(x).ndim
+
+
+def _above(s: Array, rtol: Any) -> Array:
+    """Which singular values of each matrix of a stack are above its own share of the largest."""
+    if s.shape[-1] == 0:
+        return s > 0
+    return s > asarray(rtol, dtype=s.dtype, device=s.device)[..., None] * s.max(axis=-1, keepdims=True)
+
+
+def pinv(a: Any, rcond: Any = None, *, rtol: Any = None) -> Any:
+    """The pseudo-inverse; singular values at most ``rtol`` times the largest count as zero: a number, or an array with
+    one for each matrix of a stack.
 
     >>> ts.linalg.pinv([[2.0], [0.0]]).numpy().round(6).tolist()
     [[0.5, 0.0]]
+    >>> ts.linalg.pinv([[[2.0]], [[4.0]]], rtol=[0.0, 1.0]).tolist()
+    [[[0.5]], [[0.0]]]
     """
-    return _pinv(a, rcond if rtol is None else rtol)
+    rtol = rcond if rtol is None else rtol
+    if _ndim(rtol) == 0:
+        return _pinv(a, rtol if rtol is None else float(rtol))
+    u, s, vh = _svd_of(a, False)
+    large = _above(s, rtol)
+    inverse = _local.where(large, 1 / _local.where(large, s, 1), 0)
+    return _matmul(_local.conj(vh.mT) * inverse[..., None, :], _local.conj(u.mT))
 
 
-def matrix_rank(a: Any, *, rtol: float | None = None) -> Array:
-    """The number of singular values above ``rtol`` times the largest.
+def matrix_rank(a: Any, *, rtol: Any = None) -> Array:
+    """The number of singular values above ``rtol`` times the largest: a number, or an array with one for each matrix of
+    a stack.
 
     >>> ts.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).item()
     1
+    >>> ts.linalg.matrix_rank([[[4.0, 0.0], [0.0, 1.0]]] * 2, rtol=[0.1, 0.5]).tolist()
+    [2, 1]
     """
-    return _matrix_rank(a, rtol)
+    if _ndim(rtol) == 0:
+        return _matrix_rank(a, rtol if rtol is None else float(rtol))
+    return _above(_svdvals(a), rtol).sum(axis=-1)
 
 
 def det(a: Any) -> Array:
@@ -498,17 +524,17 @@ def slogdet(a: Any) -> SlogdetResult:
     return SlogdetResult(*_slogdet(a))
 
 
-def trace(a: Any, *, offset: int = 0) -> Array:
-    """The sum of the diagonal of the last two axes.
+def trace(a: Any, *, offset: int = 0, dtype: Any = None) -> Array:
+    """The sum of the diagonal of the last two axes, computed in ``dtype``.
 
-    >>> ts.linalg.trace([[2, 0], [0, 3]]).item()
-    5
+    >>> ts.linalg.trace([[2, 0], [0, 3]]).item(), ts.linalg.trace([[2, 0], [0, 3]], dtype="float32").dtype
+    (5, tessera.float32)
 
     A timeline of what runs is written by :func:`tessera.trace`.
     """
     if isinstance(a, str | PathLike):
         raise TypeError("linalg.trace: expected a matrix, got a path; ts.trace(path) writes a timeline of what runs")
-    return _trace(a, offset)
+    return _trace(a, offset) if dtype is None else _trace(asarray(a).astype(dtype), offset).astype(dtype)
 
 
 def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
@@ -523,16 +549,24 @@ def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepd
 def vector_norm(
     x: Any, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float | None = 2
 ) -> Array:
-    """The norm of vectors along one axis; without an axis, of all numbers.
+    """The norm of vectors along one axis, or of all the numbers in several; without an axis, of all there are.
 
     >>> ts.linalg.vector_norm([[3.0, 4.0]], ord=1).item()
     7.0
+    >>> ts.linalg.vector_norm(ts.ones((2, 2, 3)), axis=(0, 1)).tolist(), ts.linalg.vector_norm([-3.0], axis=()).tolist()
+    ([2.0, 2.0, 2.0], [3.0])
     """
-    if axis is not None:
-        return _norm(x, ord, axis, keepdims)
     whole = asarray(x)
-    value = _norm(whole.reshape(-1), ord, 0, False)
-    return value.reshape((1,) * whole.ndim) if keepdims else value
+    axes = tuple(range(whole.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    if len(axes) == 1:
+        return _norm(whole, ord, axes[0], keepdims)
+    kept = whole.ndim - len(axes)
+    lines = _local.moveaxis(whole, axes, range(kept, whole.ndim))
+    value = _norm(lines.reshape(*lines.shape[:kept], math.prod(lines.shape[kept:])), ord, -1, False)
+    if not keepdims:
+        return value
+    over = [a % whole.ndim for a in axes]
+    return value.reshape(tuple(1 if i in over else n for i, n in enumerate(whole.shape)))
 
 
 def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Array:

@@ -10,8 +10,8 @@ depend on the number of ranks.
 ([7, 2, 8], 285)
 """
 
+import typing as _typing
 from math import e, inf, nan, pi
-from typing import TYPE_CHECKING as _CHECKING
 from typing import Any as _Any
 
 from .. import _dist
@@ -41,7 +41,7 @@ from ._blocks import *  # noqa: F403
 from ._csv import *  # noqa: F403
 from ._einsum import *  # noqa: F403
 
-if _CHECKING:
+if _typing.TYPE_CHECKING:
     from .._dist import Communicator as _Communicator
 
     world: _Communicator
@@ -63,12 +63,14 @@ def __array_namespace_info__() -> _NamespaceInfo:
     return _NamespaceInfo()
 
 
-def __getattr__(name: str) -> _Any:
-    """world starts MPI where mpirun started the program, so it is made when it is first asked for."""
-    if name != "world":
-        raise AttributeError(f"module 'tessera.dist' has no attribute '{name}'")
-    globals()["world"] = group = _dist._world()
-    return group
+if not _typing.TYPE_CHECKING:  # to which every other name would be one of ours
+
+    def __getattr__(name: str) -> _Any:
+        """world starts MPI where mpirun started the program, so it is made when it is first asked for."""
+        if name != "world":
+            raise AttributeError(f"module 'tessera.dist' has no attribute '{name}'")
+        globals()["world"] = group = _dist._world()
+        return group
 
 
 _ending.watch()

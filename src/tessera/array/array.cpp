@@ -27,6 +27,12 @@ Array padded_empty(const Shape& shape, DType dtype, Device device) {
   return Array(Storage::allocate(device, bytes_of(wide, dtype)), layout, dtype);
 }
 
+// The same memory, for reading: it stays while any view of it does.
+Storage read_only(const Storage& s) {
+  return Storage::adopt(
+      s.device(), s.data(), s.bytes(), [held = s] {}, false);
+}
+
 void write_scalar(void* to, const Value& v, DType dtype) {
   dispatch<TESSERA_ALL_TYPES>(dtype, "scalar", [&]<class T>() {
     T t;
@@ -119,7 +125,9 @@ Array Array::swap_axes(i64 a, i64 b) const {
   return view(std::move(l));
 }
 
-Array Array::broadcast_to(const Shape& to) const { return view(layout_.broadcast_to(to)); }
+Array Array::broadcast_to(const Shape& to) const {
+  return Array(read_only(storage_), layout_.broadcast_to(to), dtype_);
+}
 
 Array Array::reshape(const Shape& to) const {
   Shape full = to;
@@ -172,7 +180,7 @@ Array Array::imag() const {
   if (!is_complex(dtype_)) {
     Array zero = empty(shape(), dtype_, device());
     zero.fill(Value(0));
-    return zero;
+    return Array(read_only(zero.storage_), zero.layout_, dtype_);  // what is written there is lost
   }
   Array re = real();
   if (size() > 0) ++re.layout_.offset;

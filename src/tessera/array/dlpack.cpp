@@ -88,6 +88,7 @@ Array import(Managed* m, bool read_only) {
     const DType dtype = dtype_from(t.dtype);
     const Device device = device_from(t.device);
     Layout l = layout_from(t);
+    read_only = read_only || l.self_overlaps();  // an expanded tensor
     const i64 size = size_of(dtype);
     auto* first = static_cast<std::byte*>(t.data) + t.byte_offset;
     // Elements before the first one (negative strides) belong to the storage too.

@@ -180,8 +180,9 @@ struct Between {
   double weight;  // of the higher
 };
 
+// Of whole fractions, 0 or 1 given as integers, the ends themselves: infinities, too.
 DNDarray quantiles(const DNDarray& given, const Array& q, const std::vector<double>& fractions,
-                   const std::optional<Axes>& axes, bool keepdims) {
+                   const std::optional<Axes>& axes, bool keepdims, bool whole = false) {
   require<DTypeError>(!is_complex(given.dtype()), "a must be an array of real numbers");
   require<DTypeError>(given.dtype() != DType::b1,
                       "quantile: differences of bool have no meaning; convert the array first");
@@ -201,13 +202,18 @@ DNDarray quantiles(const DNDarray& given, const Array& q, const std::vector<doub
   places.erase(std::unique(places.begin(), places.end()), places.end());
   const Chosen c = choose(x, along, places);
 
-  const DType dtype = promote(is_integer(x.dtype()) ? DType::f64 : x.dtype(), q.dtype());
+  const DType dtype =
+      whole ? x.dtype() : promote(is_integer(x.dtype()) ? DType::f64 : x.dtype(), q.dtype());
   auto row = [&](i64 place) {
     const auto found = std::lower_bound(places.begin(), places.end(), place);
     return c.rows.select(along, found - places.begin());
   };
   std::vector<Array> results;
   for (const Between& b : wanted) {
+    if (whole) {
+      results.push_back(with_nans(row(b.low), row(n - 1)));
+      continue;
+    }
     const Array low = row(b.low).astype(dtype), high = row(b.high).astype(dtype);
     const Array step = ops::subtract(high, low);  // from the nearer end, as NumPy
     const Array r = b.weight < 0.5 ? ops::add(low, ops::multiply(step, Value(b.weight)))
@@ -249,7 +255,7 @@ DNDarray quantile(const DNDarray& x, const Array& q, const std::optional<Axes>& 
                   bool keepdims) {
   const std::vector<double> fractions = numbers(q);
   require<ArgumentError>(within(fractions, 1), "Quantiles must be in the range [0, 1]");
-  return quantiles(x, q, fractions, axes, keepdims);
+  return quantiles(x, q, fractions, axes, keepdims, !is_inexact(q.dtype()));
 }
 
 DNDarray percentile(const DNDarray& x, const Array& q, const std::optional<Axes>& axes,

@@ -110,7 +110,7 @@ std::vector<Array> checked_positions(const Array& x, const IndexPlan& plan) {
     for (const i64 axis : plan.axes) sizes.push_back(x.shape(axis));
     check_bounds(positions, sizes, plan.axes);
   }
-  for (Array& p : positions) p = p.broadcast_to(plan.lead);
+  for (Array& p : positions) p = p.view(p.layout().broadcast_to(plan.lead));
   return positions;
 }
 

@@ -71,8 +71,7 @@ Array inverse(const Array& a) {
 Array matrix_power(const Array& a, i64 n) {
   const TagScope scope = tagged("matrix_power", a);
   require_square("matrix_power", a);
-  if (n == 0)
-    return eye(rows(a), rows(a), 0, a.dtype(), a.device()).broadcast_to(a.shape()).contiguous();
+  if (n == 0) return eye(rows(a), rows(a), 0, a.dtype(), a.device()).broadcast_to(a.shape()).copy();
   if (n == 1) return a.copy();
   return by_squaring(n < 0 ? inverse(a) : a, magnitude_of(n),
                      [](const Array& x, const Array& y) { return matmul(x, y); });

@@ -109,6 +109,7 @@ void matmul(const Array& a, const Array& b, const Array& out) {
                         "dimension ", i, ", with gufunc signature ", signature, " (size ", given,
                         " is different from ", want, ")");
   }
+  require<ArgumentError>(out.storage().writable(), "matmul: output array is read-only");
   require<ShapeError>(out.shape() == o.result, "matmul: the output has shape ", out.shape(),
                       ", expected ", o.result);
   const DType dtype = promote(a.dtype(), b.dtype());
