@@ -22,7 +22,7 @@ if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the
 # isort: split
 from . import _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve
 from ._config import config
-from ._tessera import *  # noqa: F403
+from ._tessera import *  # type: ignore[assignment]  # noqa: F403
 from ._trace import trace
 from .compute import (
     AutoSolver,

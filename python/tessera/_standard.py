@@ -106,7 +106,7 @@ class Standard(Functions[T]):
         >>> ts.expand_dims([1, 2], 1).shape, ts.expand_dims([1, 2], (0, 2)).shape
         ((2, 1), (1, 2, 1))
         """
-        if not isinstance(axis, (tuple, list)):
+        if not isinstance(axis, Sequence):
             return self._home.expand_dims(x, index(axis))
         y = self._array(x)
         ndim = y.ndim + len(axis)
@@ -170,7 +170,7 @@ class Standard(Functions[T]):
         n = len(arrays)
         lines = [self._home.reshape(a, [-1 if i == k else 1 for i in range(n)]) for k, a in enumerate(arrays)]
         grids = self.broadcast_arrays(*lines)
-        turned = [self._home.swapaxes(g, 0, 1) for g in grids] if indexing == "xy" and n > 1 else grids
+        turned: list[Any] = [self._home.swapaxes(g, 0, 1) for g in grids] if indexing == "xy" and n > 1 else grids
         return [g.copy() for g in turned]
 
     def diff(self, x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> T:

@@ -346,6 +346,54 @@ print("einops" in __import__("sys").modules)
     assert ran.stdout == "True\n", ran.stderr
 
 
+SCIPYS = """
+import numpy as np, tessera as ts
+from scipy import cluster, constants, differentiate, fft, integrate, signal, special, stats
+from scipy.optimize import elementwise
+a = np.random.default_rng(1).normal(size=(6, 40))
+p, v = abs(a) + 0.1, a[0]
+CALLS = [
+    lambda x: stats.skew(x(a), axis=1),
+    lambda x: stats.zscore(x(a)),
+    lambda x: stats.gmean(x(p)),
+    lambda x: stats.moment(x(a), [1, 2]),
+    lambda x: stats.rankdata(x(a), axis=1),
+    lambda x: stats.iqr(x(a)),
+    lambda x: stats.quantile(x(a), 0.3, axis=1),
+    lambda x: stats.ttest_1samp(x(a), 0.0).pvalue,
+    lambda x: stats.pearsonr(x(a[0]), x(a[1])).statistic,
+    lambda x: stats.circmean(x(a)),
+    lambda x: special.logsumexp(x(a), axis=1),
+    lambda x: special.softmax(x(a)),
+    lambda x: special.expit(x(a)),
+    lambda x: fft.dct(x(a)),
+    lambda x: fft.rfft(x(a)),
+    lambda x: signal.hilbert(x(a)),
+    lambda x: signal.fftconvolve(x(v), x(v)),
+    lambda x: signal.detrend(x(a)),
+    lambda x: integrate.trapezoid(x(a)),
+    lambda x: integrate.tanhsinh(lambda t: t**2, x(np.array(0.0)), x(np.array(2.0))).integral,
+    lambda x: differentiate.derivative(lambda t: t**3, x(np.array([1.0, 2.0]))).df,
+    lambda x: elementwise.find_root(lambda t: t**2 - 2, (x(np.array(0.0)), x(np.array(2.0)))).x,
+    lambda x: cluster.vq.whiten(x(p)),
+    lambda x: constants.convert_temperature(x(v), "C", "K"),
+]
+for i, call in enumerate(CALLS):
+    got, want = call(lambda z: ts.asarray(z.copy())), call(lambda z: z)
+    assert isinstance(got, ts.Array) and got.shape == np.shape(want), (i, got)
+    assert np.allclose(got.numpy(), want, rtol=1e-9, atol=1e-12), (i, got, want)
+print(len(CALLS))
+"""
+
+
+def test_scipys_functions_of_the_array_api():
+    """SciPy reads its setting when it is imported: in a process of its own."""
+    pytest.importorskip("scipy", minversion="1.17")
+    environment = {"PYTHONPATH": ":".join([str(ts.__path__[0] + "/.."), *sys.path]), "SCIPY_ARRAY_API": "1"}
+    ran = subprocess.run([sys.executable, "-c", SCIPYS], env=environment, capture_output=True, text=True)
+    assert ran.stdout == "24\n", ran.stderr
+
+
 CHECKED = """
 import tessera as ts
 reveal_type(ts.sort)
