@@ -50,9 +50,7 @@ __all__ = [
     "nanmean",
     "nanmedian",
     "nanmin",
-    "nanpercentile",
     "nanprod",
-    "nanquantile",
     "nanstd",
     "nansum",
     "nanvar",
@@ -128,9 +126,7 @@ nanmax = _nan.nanmax
 nanmean = _nan.nanmean
 nanmedian = _nan.nanmedian
 nanmin = _nan.nanmin
-nanpercentile = _nan.nanpercentile
 nanprod = _nan.nanprod
-nanquantile = _nan.nanquantile
 nanstd = _nan.nanstd
 nansum = _nan.nansum
 nanvar = _nan.nanvar

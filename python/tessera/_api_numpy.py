@@ -52,6 +52,8 @@ __all__ = [
     "lexsort",
     "logspace",
     "median",
+    "nanpercentile",
+    "nanquantile",
     "pad",
     "partition",
     "percentile",
@@ -131,6 +133,8 @@ unravel_index = _choosing.unravel_index
 
 _quantiles: Quantiles[Array] = Quantiles(_local, Array)
 median = _quantiles.median
+nanpercentile = _quantiles.nanpercentile
+nanquantile = _quantiles.nanquantile
 percentile = _quantiles.percentile
 quantile = _quantiles.quantile
 

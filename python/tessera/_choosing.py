@@ -109,9 +109,12 @@ class Choosing(Functions[T]):
                 wrong = low if low < 0 else high
                 raise ValueError(f"index {wrong} is out of bounds for array with size {total}")
         found = []
-        for n in sizes if self._forwards(order) else reversed(sizes):
-            found.append(at % max(n, 1))
-            at = at // max(n, 1)
+        fast = sizes if self._forwards(order) else sizes[::-1]
+        for n in fast[:-1]:
+            rest = at // max(n, 1)
+            found.append(at - rest * max(n, 1))
+            at = rest
+        found += [at] if fast else []
         return tuple(found) if self._forwards(order) else tuple(reversed(found))
 
     def ravel_multi_index(

@@ -114,10 +114,13 @@ class Histograms(Functions[T]):
         dtype = result_type(edges.dtype, a.dtype)
         x, cuts = a.astype(dtype), edges.astype(dtype)
         if n < 1:
-            counts = home.zeros(max(n, 0), dtype="int64" if weights is None else weights.dtype, device=a.device)
-            return counts, edges
+            kind = "float64" if density else "int64" if weights is None else weights.dtype
+            return home.zeros(max(n, 0), dtype=kind, device=a.device), edges
         keep = (x >= cuts[0]) & (x <= cuts[-1])
-        places = home.minimum(home.searchsorted(cuts, x, "right") - 1, n - 1)
+        if _many(bins):
+            places = home.minimum(home.searchsorted(cuts, x, "right") - 1, n - 1)
+        else:
+            places = self._even_places(home.where(keep, x, cuts[0]), cuts, n)
         # What lies outside goes into one bin more, which is then left out.
         places = home.where(keep, places, n)
         if weights is None:
@@ -128,6 +131,13 @@ class Histograms(Functions[T]):
         if density:
             return counts / home.diff(edges).astype("float64") / home.sum(counts), edges
         return counts, edges
+
+    def _even_places(self, x: Any, cuts: Any, n: int) -> Any:
+        """The bin of each number by a division, which rounding puts at most one bin beside what the edges say."""
+        home = self._home
+        places = home.minimum(((x - cuts[0]) * (n / (cuts[-1] - cuts[0]))).astype("int64"), n - 1)
+        places = places - (x < home.take(cuts, places))
+        return places + ((x >= home.take(cuts, places + 1)) & (places < n - 1))
 
     def _checked(self, a: Any, weights: Any) -> tuple[Any, Any]:
         a = self._array(a)

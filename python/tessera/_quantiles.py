@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._functions import Functions, T, known_axis
+from ._nan import NanReductions
 
 _Axes = int | Sequence[int] | None
 
@@ -105,6 +106,81 @@ class Quantiles(Functions[T]):
             return self._into(self._home.percentile(x, q, axis, keepdims), out, "percentile")
         return self._found(x, q, axis, keepdims, out, method, weights, 100, "Percentiles must be in the range [0, 100]")
 
+    def nanquantile(
+        self,
+        x: Any,
+        q: Any,
+        axis: _Axes = None,
+        keepdims: bool = False,
+        *,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        weights: Any = None,
+    ) -> T:
+        """What a share q (0 to 1) of what is not NaN lies below; NaN where there is nothing else. ``q`` is a number or
+        numbers in a list or an array of one axis, the same on every rank; methods and weights as in ``quantile``.
+
+        >>> ts.nanquantile([0.0, ts.nan, 1.0, 2.0], [0.5, 1.0]).tolist()
+        [1.0, 2.0]
+        """
+        if method == "linear" and weights is None:
+            found = NanReductions(self._home, self._kind).nanquantile(x, q, axis, keepdims)
+            return self._into(found, out, "nanquantile")
+        return self._past_nans(x, q, axis, keepdims, out, method, weights, 1)
+
+    def nanpercentile(
+        self,
+        x: Any,
+        q: Any,
+        axis: _Axes = None,
+        keepdims: bool = False,
+        *,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        weights: Any = None,
+    ) -> T:
+        """Quantiles of what is not NaN, counted from 0 to 100.
+
+        >>> ts.nanpercentile([0.0, ts.nan, 1.0, 2.0], 50).item()
+        1.0
+        """
+        if method == "linear" and weights is None:
+            found = NanReductions(self._home, self._kind).nanpercentile(x, q, axis, keepdims)
+            return self._into(found, out, "nanpercentile")
+        return self._past_nans(x, q, axis, keepdims, out, method, weights, 100)
+
+    def _past_nans(
+        self, x: Any, q: Any, axis: _Axes, keepdims: bool, out: Any, method: str, weights: Any, whole: float
+    ) -> Any:
+        """Line by line where there are NaNs: each has as many numbers as it has."""
+        home, x = self._home, self._array(x)
+        refusal = "Quantiles must be in the range [0, 1]" if whole == 1 else "Percentiles must be in the range [0, 100]"
+        nan = home.isnan(x) if x.dtype.kind in "fc" else None
+        if nan is None or not bool(home.any(nan)):
+            return self._found(x, q, axis, keepdims, out, method, weights, whole, refusal)
+        # Refusals, shapes and dtypes are those without NaNs.
+        result = self._found(home.where(nan, 0, x), q, axis, keepdims, None, method, weights, whole, refusal)
+        axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+        axes = [known_axis(a, x.ndim) for a in axes]
+        w = None if weights is None else self._lines(self._weights(weights, x, axis, axes, method), axes)
+        lines = self._lines(x, axes)
+        count = math.prod(lines.shape[1:])
+        lines = home.reshape(lines, (lines.shape[0], count))
+        w = None if w is None else home.reshape(w, (lines.shape[0], count))
+        found = []
+        for i in range(count):
+            known = ~home.isnan(lines[:, i])
+            line = lines[:, i][known]
+            if line.size == 0:
+                line = lines[:1, i]
+                found.append(self._found(line, q, None, False, None, method, None, whole, refusal))
+            else:
+                of_line = None if w is None else w[:, i][known]
+                found.append(self._found(line, q, None, False, None, method, of_line, whole, refusal))
+        return self._into(home.reshape(home.stack(found, axis=-1), result.shape), out, "nanquantile")
+
     def median(
         self, x: Any, axis: _Axes = None, keepdims: bool = False, *, out: Any = None, overwrite_input: bool = False
     ) -> T:
@@ -147,15 +223,14 @@ class Quantiles(Functions[T]):
         if weights is not None:
             weights = self._lines(self._weights(weights, x, axis, axes, method), axes)
         lines = self._lines(x, axes)
+        several = isinstance(shares, (list, tuple))
+        if several and weights is None and method in _BETWEEN:
+            lines = lines.astype("float64")  # a number adapts to the array, several have a dtype of their own
         of_one = self._by_method(lines, method) if weights is None else self._by_weights(lines, weights)
         found = [of_one(v) for v in flat]
         if keepdims:
             shape = [1 if a in axes else n for a, n in enumerate(x.shape)]
             found = [self._home.reshape(f, shape) for f in found]
-        several = isinstance(shares, (list, tuple))
-        # A number adapts to the array, several have a dtype of their own.
-        if several and weights is None and method in _BETWEEN:
-            found = [f.astype("float64") for f in found]
         result = self._home.stack(found) if several else found[0]
         return self._into(result, out, "quantile")
 

@@ -84,8 +84,13 @@ class Signals(Functions[T]):
         found = self._home.broadcast_to(found, (length,)).copy()
         for k in range(m):  # found[i] takes a[i - before + k] v[k]
             begin, end = max(0, before - k), min(length, n + before - k)
-            if begin < end:
-                found[begin:end] += a[begin - before + k : end - before + k] * v[k]
+            if begin >= end:
+                continue
+            part = found[begin:end]
+            if a.dtype.kind == "b":
+                part |= a[begin - before + k : end - before + k] & v[k]
+            else:
+                self._home.multiply_add(a[begin - before + k : end - before + k], v[k], part, out=part)
         return found
 
     def _by_blocks(self, a: Any, v: Any, n: int) -> Any:

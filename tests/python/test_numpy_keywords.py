@@ -148,6 +148,24 @@ def test_quantile_methods(seed, dtype, data, main_device):
     beside("quantile", x, 0.5, axis=axis, weights=weights, device=main_device)
 
 
+@given(seed=seeds, dtype=st.sampled_from(["float64", "float32", "int8"]), data=st.data())
+def test_quantiles_past_nans(seed, dtype, data, main_device):
+    rng = np.random.default_rng(seed)
+    shape = data.draw(st.sampled_from([(7,), (4, 5), (2, 3, 4)]))
+    x = draw_numbers(rng, shape, dtype)
+    if dtype != "int8":
+        x[rng.random(shape) < 0.4] = np.nan
+        x.reshape(-1)[0] = 1
+    axis = data.draw(st.sampled_from([None, 0, -1]))
+    q = data.draw(st.sampled_from([0.3, 0.5, np.array([0.1, 0.9, 0.5])]))
+    keep, method = data.draw(st.booleans()), data.draw(st.sampled_from(METHODS))
+    beside("nanquantile", x, q, axis=axis, keepdims=keep, method=method, device=main_device)
+    beside("nanpercentile", x, 100 * q, axis=axis, keepdims=keep, method=method, device=main_device)
+    weights = 1 + abs(draw_numbers(rng, shape, "float64"))
+    if not (dtype != "int8" and np.isnan(x).all(axis=axis).any()):  # NumPy reads from nothing there
+        beside("nanquantile", x, q, axis=axis, method="inverted_cdf", weights=weights, device=main_device)
+
+
 def test_quantiles_into(rng, device):
     x = rng.standard_normal((4, 5))
     beside("quantile", x, 0.25, axis=1, out=np.zeros(4), device=device)

@@ -54,6 +54,8 @@ __all__ = [
     "lexsort",
     "logspace",
     "median",
+    "nanpercentile",
+    "nanquantile",
     "pad",
     "partition",
     "percentile",
@@ -139,6 +141,8 @@ unravel_index = _choosing.unravel_index
 
 _quantiles: Quantiles[DNDarray] = Quantiles(_dist, DNDarray)
 median = _quantiles.median
+nanpercentile = _quantiles.nanpercentile
+nanquantile = _quantiles.nanquantile
 percentile = _quantiles.percentile
 quantile = _quantiles.quantile
 

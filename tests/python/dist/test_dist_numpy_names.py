@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 from checks import outcome, settle
 from draw import numbers
-from layouts import WORLD, check, deal, uneven
+from layouts import WORLD, Counted, check, deal, uneven
 from test_dist_functions import Line, compare, layouts
 
 import tessera as ts
@@ -302,3 +302,30 @@ def test_shuffle():
     x = deal(np.arange(34.0).reshape(17, 2), 0)
     ts.dist.random.default_rng(2).shuffle(x)
     assert sorted(x.tolist()) == np.arange(34.0).reshape(17, 2).tolist()
+
+
+FEW = {  # bytes of all ranks together: counts, sums and ends, never the array
+    "histogram": lambda x, y: ts.dist.histogram(x, 20),
+    "bincount": lambda x, y: ts.dist.bincount((x % 10).astype("int64"), y),
+    "digitize": lambda x, y: ts.dist.digitize(x, [0.0, 100.0, 5000.0]),
+    "interp": lambda x, y: ts.dist.interp(x, [0.0, 9000.0], [1.0, 2.0]),
+    "einsum of a sum": lambda x, y: np.einsum("i,i->", x, y),
+    "einsum along": lambda x, y: np.einsum("i,i->i", x, y),
+    "copyto": lambda x, y: np.copyto(y, x, where=x > 7),
+    "putmask": lambda x, y: np.putmask(y, x > 7, 3.0),
+    "where": lambda x, y: np.sum(x, where=y > 7, initial=3),
+    "add": lambda x, y: np.add(x, y, where=x > 7, out=y),
+    "skew": lambda x, y: ts.dist.skew(x),
+    "gradient": lambda x, y: ts.dist.trapezoid(x),
+    "map_blocks": lambda x, y: ts.dist.map_blocks(lambda a, b: a + b, x, y),
+    "map_overlap": lambda x, y: ts.dist.map_overlap(lambda b: b * 2, x, 2, "edge"),
+    "exponential": lambda x, y: ts.dist.random.default_rng(1).exponential(size=9000, split=0),
+}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_little_is_sent(name, slate):
+    x, y = ts.dist.arange(9000.0, split=0), ts.dist.arange(9000.0, split=0) / 2
+    with Counted(slate) as sent:
+        FEW[name](x, y)
+    assert sent.bytes <= 4000 * WORLD.size, sent.bytes
