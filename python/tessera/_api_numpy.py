@@ -17,7 +17,9 @@ from ._quantiles import Quantiles
 from ._signal import Signals
 from ._spacing import Spacing
 from ._statistics import Statistics
+from ._subscripts import subscripts_of
 from ._tessera import Array, _add_at, ones, zeros
+from ._tessera import einsum as _einsum
 
 __all__ = [
     "append",
@@ -25,6 +27,7 @@ __all__ = [
     "argpartition",
     "bincount",
     "block",
+    "choose",
     "compress",
     "concatenate",
     "convolve",
@@ -34,6 +37,7 @@ __all__ = [
     "cov",
     "delete",
     "digitize",
+    "einsum",
     "dot",
     "dsplit",
     "fill_diagonal",
@@ -46,6 +50,7 @@ __all__ = [
     "histogram_bin_edges",
     "histogramdd",
     "hsplit",
+    "hstack",
     "insert",
     "interp",
     "intersect1d",
@@ -77,6 +82,7 @@ __all__ = [
     "unravel_index",
     "vander",
     "vsplit",
+    "vstack",
 ]
 
 
@@ -87,6 +93,24 @@ def add_up(n: int, positions: Array, weights: Array | None) -> Array:
         one = ones(1, dtype="int64", device=positions.device) if weights is None else weights
         _add_at(found, positions, one)
     return found
+
+
+def einsum(subscripts: Any, *operands: Any, out: Array | None = None, optimize: Any = None) -> Array:
+    """Sums of products by subscripts, as text or as lists of numbers behind each array; pairs are multiplied in the
+    order that costs least, whatever ``optimize`` says.
+
+    >>> ts.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 1]).tolist(), ts.einsum([[1, 2], [3, 4]], [0, 0]).item()
+    ([3, 7], 5)
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = subscripts_of([subscripts, *operands])
+    found = _einsum(subscripts, *operands)
+    if out is None:
+        return found
+    if out.shape != found.shape:
+        raise ValueError(f"einsum: output array has shape {out.shape}, expected {found.shape}")
+    out[...] = found
+    return out
 
 
 def _algebra() -> Any:
@@ -142,14 +166,17 @@ _padding: Padding[Array] = Padding(_local, Array)
 pad = _padding.pad
 
 _keywords: Keywords[Array] = Keywords(_local, Array)
+choose = _keywords.choose
 compress = _keywords.compress
 concatenate = _keywords.concatenate
 dot = _keywords.dot
+hstack = _keywords.hstack
 put = _keywords.put
 round = _keywords.round
 stack = _keywords.stack
 take = _keywords.take
 unique = _keywords.unique
+vstack = _keywords.vstack
 
 _editing: Editing[Array] = Editing(_local, Array)
 append = _editing.append

@@ -58,14 +58,14 @@ class Composed(Functions[T]):
         found = home.where(home.equal(a, b), b, found)
         return home.where(home.isnan(a) | home.isnan(b), float("nan"), found).astype(dtype)
 
-    def outer(self, x1: Any, x2: Any, /) -> T:
+    def outer(self, x1: Any, x2: Any, /, out: Any = None) -> T:
         """The products of all elements of one array with all of another.
 
         >>> ts.outer([1, 2], [3, 4]).tolist()
         [[3, 4], [6, 8]]
         """
         a, b = self._array(x1).ravel(), self._array(x2).ravel()
-        return self._home.multiply(self._home.reshape(a, (-1, 1)), self._home.reshape(b, (1, -1)))
+        return self._home.multiply(self._home.reshape(a, (-1, 1)), self._home.reshape(b, (1, -1)), out=out)
 
     def inner(self, x1: Any, x2: Any, /) -> T:
         """Sums of products along the last axes of both.
@@ -168,12 +168,22 @@ class Composed(Functions[T]):
         y = home.where(y == float("inf"), top if posinf is None else posinf, y)
         return home.where(y == float("-inf"), -top if neginf is None else neginf, y)
 
-    def isin(self, element: Any, test_elements: Any, *, invert: bool = False) -> T:
-        """Elements that are among others.
+    def isin(
+        self,
+        element: Any,
+        test_elements: Any,
+        assume_unique: bool = False,
+        *,
+        invert: bool = False,
+        kind: str | None = None,
+    ) -> T:
+        """Elements that are among others. NumPy's kinds of search ("sort", "table") give the same; this one sorts.
 
         >>> ts.isin([1, 2, 3], [3, 1]).tolist()
         [True, False, True]
         """
+        if kind not in (None, "sort", "table"):
+            raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
         x, others = self._array(element), self._home.unique(test_elements)
         n = others.shape[0]
         if n == 0:
@@ -198,13 +208,14 @@ class Composed(Functions[T]):
         """
         return self._home.nonzero(self._home.ravel(x))[0]
 
-    def ptp(self, x: Any, axis: Any = None, keepdims: bool = False) -> T:
+    def ptp(self, x: Any, axis: Any = None, keepdims: bool = False, *, out: Any = None) -> T:
         """The largest element less the smallest.
 
         >>> ts.ptp([3, 9, 5]).item()
         6
         """
-        return self._home.max(x, axis, keepdims=keepdims) - self._home.min(x, axis, keepdims=keepdims)
+        found = self._home.max(x, axis, keepdims=keepdims) - self._home.min(x, axis, keepdims=keepdims)
+        return self._into(found, out, "ptp")
 
     def average(
         self, x: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False

@@ -107,6 +107,47 @@ class Keywords(Functions[T]):
         """
         return self._into(self._home.dot(a, b), out, "dot")
 
+    def hstack(self, arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> T:
+        """Arrays beside each other.
+
+        >>> ts.hstack([[1, 2], [5]]).tolist()
+        [1, 2, 5]
+        """
+        return self._cast(self._home.hstack(arrays), dtype, casting, "hstack")
+
+    def vstack(self, arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> T:
+        """Arrays on top of each other.
+
+        >>> ts.vstack([[1, 2], [5, 6]]).tolist()
+        [[1, 2], [5, 6]]
+        """
+        return self._cast(self._home.vstack(arrays), dtype, casting, "vstack")
+
+    def choose(self, a: Any, choices: Any, out: Any = None, mode: str = "raise") -> T:
+        """At every place the entry of the array that a number there names; ``mode`` as in ``take``.
+
+        >>> ts.choose([0, 1, 1], [[1, 2, 3], [7, 8, 9]]).tolist()
+        [1, 8, 9]
+        """
+        home = self._home
+        self._known_mode(mode)
+        parts = self._arrays(a, *choices)
+        if len(parts) < 2:
+            raise ValueError("choose: no choices")
+        which, n = parts[0], len(parts) - 1
+        if which.dtype.kind not in "iub":
+            raise TypeError(f"Cannot cast array data from {which.dtype.name} to int64 according to the rule 'safe'")
+        which = which.astype("int64")
+        if mode != "raise":
+            which = self._moved(which, n, mode, which)
+        elif which.size and not (int(home.min(which)) >= 0 and int(home.max(which)) < n):
+            raise ValueError("invalid entry in choice array")
+        which, *lines = Standard(home, self._kind).broadcast_arrays(which, *parts[1:])
+        found: Any = lines[0]
+        for k, line in enumerate(lines[1:], 1):
+            found = home.where(which == k, line, found)
+        return self._into(found if n > 1 else found.copy(), out, "choose")
+
     def unique(
         self,
         x: Any,

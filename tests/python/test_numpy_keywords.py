@@ -255,7 +255,21 @@ def test_joins_and_products_into(seed, dtype, other, main_device):
     beside("concatenate", parts, 0, np.zeros((3, 3), dtype), device=main_device)
     beside("dot", parts[0], parts[1].T, out=np.zeros((2, 2), dtype), device=main_device)
     beside("compress", np.array([True, False]), parts[0], 0, out=np.zeros((1, 3), dtype), device=main_device)
+    beside("hstack", parts, dtype=other, device=main_device)
+    beside("vstack", parts, dtype=other, device=main_device)
+    beside("outer", parts[0], parts[1], out=np.zeros((6, 6), dtype), device=main_device)
+    beside("einsum", "ij,kj->ik", *parts, out=np.zeros((2, 2), dtype), optimize=True, device=main_device)
+    beside("einsum", parts[0], [0, 1], parts[1], [2, 1], [2, 0], device=main_device)
+    beside("einsum", parts[0], [0, 77], device=main_device)
+    for kind in (None, "sort", "table", "none"):
+        if np.dtype(dtype).kind in "biu":
+            beside("isin", parts[0], parts[1], kind=kind, device=main_device)
+    at = rng.integers(-1, 3, (2, 3))
+    for mode in ("raise", "wrap", "clip", "none"):
+        beside("choose", at, parts, mode=mode, device=main_device)
+        beside("choose", at % 2, parts, mode=mode, out=np.zeros((2, 3), dtype), device=main_device)
     if dtype != "bool":
+        beside("ptp", parts[0], 0, out=np.zeros(3, dtype), device=main_device)
         beside("round", parts[0], 1, out=np.zeros((2, 3), dtype), device=main_device)
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "argpartition",
     "bincount",
     "block",
+    "choose",
     "compress",
     "concatenate",
     "convolve",
@@ -47,6 +48,7 @@ __all__ = [
     "histogram_bin_edges",
     "histogramdd",
     "hsplit",
+    "hstack",
     "insert",
     "interp",
     "intersect1d",
@@ -80,6 +82,7 @@ __all__ = [
     "unravel_index",
     "vander",
     "vsplit",
+    "vstack",
 ]
 
 
@@ -150,14 +153,17 @@ _padding: Padding[DNDarray] = Padding(_dist, DNDarray)
 pad = _padding.pad
 
 _keywords: Keywords[DNDarray] = Keywords(_dist, DNDarray)
+choose = _keywords.choose
 compress = _keywords.compress
 concatenate = _keywords.concatenate
 dot = _keywords.dot
+hstack = _keywords.hstack
 put = _keywords.put
 round = _keywords.round
 stack = _keywords.stack
 take = _keywords.take
 unique = _keywords.unique
+vstack = _keywords.vstack
 
 _editing: Editing[DNDarray] = Editing(_dist, DNDarray)
 append = _editing.append

@@ -3,27 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from .. import _dist
 from .. import _tessera as _core
 from .._dist import DNDarray
+from .._subscripts import LETTERS, subscripts_of
 
 __all__ = ["einsum"]
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-def _as_text(operands: Sequence[Any]) -> tuple[str, list[Any]]:
-    """NumPy's other form, einsum(a, [0, 1], b, [1, 2], [0, 2]), as subscripts and arrays."""
-    arrays, lists = list(operands[: len(operands) // 2 * 2 : 2]), list(operands[1::2])
-
-    def text(labels: Sequence[Any]) -> str:
-        return "".join("..." if k is Ellipsis else _LETTERS[k] for k in labels)
-
-    found = ",".join(map(text, lists))
-    return (found + "->" + text(operands[-1]) if len(operands) % 2 else found), arrays
 
 
 def _spelled(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
@@ -32,7 +19,7 @@ def _spelled(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
     terms = left.split(",")
     if len(terms) != len(ndims):
         raise ValueError(f"einsum: {len(terms)} subscripts for {len(ndims)} operands")
-    free = [c for c in _LETTERS if c not in subscripts]
+    free = [c for c in LETTERS if c not in subscripts]
     widest = max((n - len(t) + 3 for t, n in zip(terms, ndims, strict=True) if "..." in t), default=0)
     dots = "".join(free[:widest])
     spelled = []
@@ -80,7 +67,7 @@ def einsum(subscripts: Any, *operands: Any, out: DNDarray | None = None, optimiz
     >>> ts.dist.einsum("ij,jk->ik", a, b).tolist()[0]
     [3.0, 3.0]
     """
-    text, given = (subscripts, list(operands)) if isinstance(subscripts, str) else _as_text([subscripts, *operands])
+    text, given = (subscripts, operands) if isinstance(subscripts, str) else subscripts_of([subscripts, *operands])
     first = next((x for x in given if isinstance(x, DNDarray)), None)
     comm = None if first is None else first.comm
     device = None if first is None else first.device
