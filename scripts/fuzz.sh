@@ -15,7 +15,7 @@ fi
 shopt -s nullglob
 fuzzers=()
 for source in tests/fuzz/fuzz_*.cpp; do fuzzers+=("$(basename "$source" .cpp)"); done
-fuzzers+=(fuzz_dist)
+fuzzers+=(fuzz_matrix fuzz_dist)
 share=$((seconds / ${#fuzzers[@]}))
 if [ "$share" = 0 ]; then share=1; fi
 bound=("$share" "${results:-build}/fuzz_dist.json")
@@ -24,6 +24,8 @@ status=0
 fuzz() {
   if [ "$1" = fuzz_dist ]; then
     "$PY" tests/python/dist/fuzz_dist.py "${bound[@]}"
+  elif [ "$1" = fuzz_matrix ]; then
+    "$PY" tests/python/fuzz_matrix.py "$share"
   else
     "build/release/bin/$1" "$share"
   fi
