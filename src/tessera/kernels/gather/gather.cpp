@@ -3,9 +3,11 @@
 
 #include <cstring>
 
+#include "tessera/base/trace.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/key.hpp"
+#include "tessera/kernels/gather/pick_loop.hpp"
 #include "tessera/kernels/gather/within.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 
@@ -166,7 +168,37 @@ Array read_within(const Array& x, const Index& key) {
   return gather_at(x, plan, std::move(positions));
 }
 
+bool take_few(const Array& x, const Array& at, Array& out) {
+  constexpr i64 most = 4096;
+  if (x.ndim() != 1 || at.ndim() != 1 || at.dtype() != DType::i64 || at.size() > most ||
+      x.device() != cpu || at.device() != cpu)
+    return false;
+  const i64 n = x.shape(0), from_step = x.layout().strides[0], at_step = at.layout().strides[0];
+  x.storage().wait();
+  const i64* p = at.host<i64>();
+  bool outside = false;
+  for (i64 i = 0; i < at.size(); ++i) outside |= p[i * at_step] < -n || p[i * at_step] >= n;
+  if (outside) return false;
+  out = Array::empty({at.size()}, x.dtype());
+  const i64 to_step = out.layout().strides[0];
+  with_size(size_of(x.dtype()), [&]<class T>() {
+    const T* from = static_cast<const T*>(x.data());
+    T* to = static_cast<T*>(out.data());
+    for (i64 i = 0; i < at.size(); ++i) {
+      const i64 v = p[i * at_step];
+      to[i * to_step] = from[(v < 0 ? v + n : v) * from_step];
+    }
+  });
+  count(Counter::launches);
+  tag_launch(name(Kind::cpu), "gather", x.dtype());
+  return true;
+}
+
 Array Array::operator[](const Index& key) const {
+  if (Array out; key.items().size() == 1 && key.arrays().size() == 1 &&
+                 key.items()[0].kind == Index::Kind::integer_array && !key.force_copy() &&
+                 take_few(*this, key.arrays()[0], out))
+    return out;
   if (!key.advanced() && !key.force_copy() &&
       key.items().size() == 1) {  // the commonest keys: no plan
     const Index::Item& item = key.items()[0];

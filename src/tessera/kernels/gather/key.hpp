@@ -25,6 +25,9 @@ void check_bounds(std::span<const Array> positions, std::span<const i64> sizes,
                   std::span<const i64> axes);
 // The key is one mask of exactly x's shape; null when it is anything else.
 const Array* full_mask(const Array& x, const Index& key);
+// x[at] for a line and few int64 positions, both on the cpu, without a plan; false where they are
+// something else, or lie outside: the general way says so.
+bool take_few(const Array& x, const Array& at, Array& out);
 // A new array: what `plan` picks from x.
 Array gather_plan(const Array& x, const IndexPlan& plan);
 

@@ -9,6 +9,7 @@
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/gather/key.hpp"
 #include "tessera/kernels/gather/pick_loop.hpp"
+#include "tessera/kernels/reduce/reduce_truths.hpp"
 
 namespace tessera {
 namespace {
@@ -65,10 +66,11 @@ class Masked {
         i64 found = 0;
         each_line(c, [&](i64, i64 m, i64 length) {
           const i64 step = inner_stride(loop_, 1);
-          i64 i = 0;
-          for (; step == 1 && i + 8 <= length; i += 8)
-            found += static_cast<i64>(eight(m + i) * 0x0101010101010101U >> 56);
-          for (; i < length; ++i) found += mask_[m + i * step];
+          if (step == 1)
+            found +=
+                CountLoops<bool>::counted(reinterpret_cast<const std::uint8_t*>(mask_) + m, length);
+          else
+            for (i64 i = 0; i < length; ++i) found += mask_[m + i * step];
         });
         before_[static_cast<std::size_t>(c + 1)] = found;
       }
@@ -91,13 +93,21 @@ class Masked {
           // Written in any case, kept where it is true: no branch on what nobody foresees. What
           // else is written is this chunk's, and is written again.
           i64 i = 0;
-          for (; ms == 1 && i + 8 <= length && number + 8 <= last; i += 8) {
-            if (eight(m + i) == 0) continue;
-            for (i64 k = i; k < i + 8; ++k) {
+          const auto read_eight = [&](i64 begin) {
+#pragma GCC unroll 8
+            for (i64 k = begin; k < begin + 8; ++k) {
               to[number * step] = x[at + k * xs];
               number += mask_[m + k];
             }
+          };
+          for (; ms == 1 && i + 32 <= length && number + 32 <= last; i += 32) {
+            if ((eight(m + i) | eight(m + i + 8) | eight(m + i + 16) | eight(m + i + 24)) == 0)
+              continue;
+            for (i64 k = i; k < i + 32; k += 8)
+              if (eight(m + k) != 0) read_eight(k);
           }
+          for (; ms == 1 && i + 8 <= length && number + 8 <= last; i += 8)
+            if (eight(m + i) != 0) read_eight(i);
           for (; i < length && number < last; ++i) {
             to[number * step] = x[at + i * xs];
             number += mask_[m + i * ms];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <utility>
+#include <cstring>
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
+#include "tessera/kernels/reduce/reduce_truths.hpp"
 
 namespace tessera {
 namespace {
@@ -30,10 +31,12 @@ bool truth(const Complex<R>& v) {
   return v.re != 0 || v.im != 0;
 }
 
-// hit(at, j) for each element that is not zero among positions [begin, end) of the row-major order:
-// `at` holds the outer coordinates, j the last one.
-template <class T, class Hit>
-void walk(const State& s, const T* data, i64 begin, i64 end, Hit&& hit) {
+// line(at, j, truths, n) for the lines of positions [begin, end) of the row-major order: n bytes,
+// zero where the element is; `at` holds the outer coordinates, j the last one of the first byte.
+template <class T, class Line>
+void walk(const State& s, const T* data, i64 begin, i64 end, Line&& line) {
+  constexpr i64 block = 1024;
+  std::uint8_t truths[block];
   const i64 last = s.shape.size() - 1, inner = s.shape[last], step = s.strides[last];
   i64 at[max_rank];
   i64 rest = begin / inner, j = begin % inner;
@@ -46,8 +49,20 @@ void walk(const State& s, const T* data, i64 begin, i64 end, Hit&& hit) {
   while (begin < end) {
     const i64 stop = std::min(inner, j + end - begin);
     begin += stop - j;
-    for (; j < stop; ++j)
-      if (truth(row[j * step])) hit(at, j);
+    if constexpr (std::is_same_v<T, std::uint8_t>)
+      if (step == 1) {
+        line(at, j, row + j, stop - j);
+        j = stop;
+      }
+    while (j < stop) {
+      const i64 n = std::min(block, stop - j);
+      if (step == 1)
+        for (i64 i = 0; i < n; ++i) truths[i] = truth(row[j + i]);
+      else
+        for (i64 i = 0; i < n; ++i) truths[i] = truth(row[(j + i) * step]);
+      line(at, j, truths, n);
+      j += n;
+    }
     j = 0;
     for (i64 d = last - 1; d >= 0; --d) {
       row += s.strides[d];
@@ -58,35 +73,62 @@ void walk(const State& s, const T* data, i64 begin, i64 end, Hit&& hit) {
   }
 }
 
-// Counts per chunk, their running sum, then each chunk writes from its own position on.
+// to[k * step] = j + the place of the k-th byte that is not zero, for at most `room` of them; gives
+// their number. Written in any case, kept where it is true: no branch on what nobody foresees.
+i64 put_places(const std::uint8_t* truths, i64 n, i64 j, i64* to, i64 step, i64 room) {
+  i64 found = 0, i = 0;
+  const auto put = [&](i64 k) {
+    to[found * step] = j + k;
+    found += truths[k] != 0;
+  };
+  for (; i + 8 <= n && found + 8 <= room; i += 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, truths + i, sizeof eight);
+    if (eight == 0) continue;
+#pragma GCC unroll 8
+    for (i64 k = i; k < i + 8; ++k) put(k);
+  }
+  for (; i < n && found < room; ++i) put(i);
+  return found;
+}
+
+// Counts per chunk, their running sum, then each chunk writes from its own position on. What is
+// found is never more than was counted before, whatever others do to the data meanwhile.
 template <class T>
 void run(const void* state, const Launch& launch) {
   const State& s = *static_cast<const State*>(state);
   const T* const data = static_cast<const T*>(launch.operand[0]);
   i64* const out = static_cast<i64*>(launch.operand[1]);
-  const i64 last_axis = s.shape.size() - 1;
-  i64* const counts = static_cast<i64*>(launch.workspace);
+  const i64 outer = s.shape.size() - 1;
+  i64* const starts = static_cast<i64*>(launch.workspace);
   auto bound = [&](i64 chunk) {
     return s.size / s.chunks * chunk + std::min(chunk, s.size % s.chunks);
   };
+  starts[0] = 0;
+  if (s.chunks > 1)
+    parallel_for(s.chunks, 1, [&](i64 first, i64 last) {
+      for (i64 c = first; c < last; ++c) {
+        i64 n = 0;
+        walk(s, data, bound(c), bound(c + 1), [&](const i64*, i64, const std::uint8_t* t, i64 m) {
+          n += CountLoops<bool>::counted(t, m);
+        });
+        starts[c + 1] = n;
+      }
+    });
+  starts[s.chunks] = s.chunks > 1 ? starts[s.chunks] : s.found;
+  for (i64 c = 0; c < s.chunks; ++c) starts[c + 1] = std::min(starts[c] + starts[c + 1], s.found);
   parallel_for(s.chunks, 1, [&](i64 first, i64 last) {
     for (i64 c = first; c < last; ++c) {
-      i64 n = 0;
-      walk(s, data, bound(c), bound(c + 1), [&](const i64*, i64) { ++n; });
-      counts[c] = n;
-    }
-  });
-  i64 before = 0;
-  for (i64 c = 0; c < s.chunks; ++c) before += std::exchange(counts[c], before);
-  parallel_for(s.chunks, 1, [&](i64 first, i64 last) {
-    for (i64 c = first; c < last; ++c) {
-      i64 row = counts[c];
-      walk(s, data, bound(c), bound(c + 1), [&](const i64* at, i64 j) {
-        if (row >= s.found) return;  // the data changed after they were counted
-        i64* const to = out + row++ * s.row_step;
-        for (i64 d = 0; d < last_axis; ++d) to[d * s.column_step] = at[d];
-        to[last_axis * s.column_step] = j;
-      });
+      i64 row = starts[c];
+      walk(s, data, bound(c), bound(c + 1),
+           [&](const i64* at, i64 j, const std::uint8_t* t, i64 m) {
+             i64* const to = out + row * s.row_step;
+             const i64 n =
+                 put_places(t, m, j, to + outer * s.column_step, s.row_step, starts[c + 1] - row);
+             for (i64 d = 0; d < outer; ++d)
+               for (i64 i = 0; i < n; ++i) to[i * s.row_step + d * s.column_step] = at[d];
+             row += n;
+           });
     }
   });
 }
@@ -132,7 +174,7 @@ Prepared prepare_nonzero_cpu(const NonzeroSpec& spec, Device) {
   s->found = out.shape[0];
   s->row_step = out.strides[0];
   s->column_step = out.strides[1];
-  p.workspace = s->chunks * static_cast<i64>(sizeof(i64));
+  p.workspace = (s->chunks + 1) * static_cast<i64>(sizeof(i64));
   p.task.run = run_function(spec.in.dtype);
   p.task.state = std::move(s);
   return p;

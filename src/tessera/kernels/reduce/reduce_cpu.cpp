@@ -18,8 +18,8 @@ namespace {
 constexpr i64 leaf_size = 1024;   // elements of a row that become one accumulator
 constexpr i64 lane_bytes = 8192;  // accumulators of the outputs that are reduced side by side
 constexpr i64 lane_leaf = 32;     // rows added to one set of lanes before the tree begins
-constexpr i64 segment_leaves =
-    32;  // leaves of a task when one reduction is shared by threads; a power of two
+// Of a task when one reduction is shared by threads: so many leaves of the above, a power of two.
+constexpr i64 segment_rows = 32 * leaf_size, segment_lanes = 32 * lane_leaf;
 constexpr i64 few_outputs =
     64;  // up to so many outputs, threads share reductions instead of taking turns
 constexpr i64 max_accumulator = 32;
@@ -30,7 +30,7 @@ struct State {
   Loop kept;     // out, in (, in2)
   Loop reduced;  // in (, in2)
   bool two_inputs = false, by_lanes = false;
-  i64 outputs = 0, length = 0, leaf = 0, segments = 1, lanes = 1;
+  i64 outputs = 0, length = 0, leaf = 0, segment = 0, segments = 1, lanes = 1;
   std::array<bool, 2> direct{};
   std::array<i64, 2> size{};
   std::array<CastRow, 2> load{};
@@ -88,7 +88,7 @@ void reduce_row(const State& s, const Bases& bases, i64 begin, i64 end, void* ac
   alignas(64) std::byte memory[tree_levels * max_accumulator];
   Tree tree(s.fns, 1, memory);
   for (Cursor c(s.reduced, begin); c.position() < end;) {
-    const i64 n = std::min(leaf_size, end - c.position());
+    const i64 n = std::min(s.leaf, end - c.position());
     const void* a = fetch(s, bases.in[0], 0, c, n, buffer[0]);
     const void* b = s.two_inputs ? fetch(s, bases.in[1], 1, c, n, buffer[1]) : nullptr;
     s.fns.row(a, b, n, c.position(), tree.next());
@@ -174,7 +174,7 @@ void run_segments(const void* state, const Launch& launch) {
   const State& s = *static_cast<const State*>(state);
   auto* out = static_cast<std::byte*>(launch.operand[s.two_inputs ? 2 : 1]);
   auto* parts = static_cast<std::byte*>(launch.workspace);
-  const i64 segment = s.leaf * segment_leaves;
+  const i64 segment = s.segment;
   parallel_for(s.segments, 1, [&](i64 first, i64 last) {
     alignas(64) std::byte accumulators[lane_bytes];
     for (i64 k = first; k < last; ++k)
@@ -218,7 +218,7 @@ DType work_type(const ReduceSpec& spec) {
   switch (spec.op) {
     case ReduceOp::any:
     case ReduceOp::all:
-    case ReduceOp::count_nonzero: return DType::b1;
+    case ReduceOp::count_nonzero:
     case ReduceOp::argmax:
     case ReduceOp::argmin: return widened(spec.in.dtype);
     case ReduceOp::sum_abs2:
@@ -278,6 +278,13 @@ bool prefers_lanes(const State& s) {
   return kept < reduced || s.length < 16;
 }
 
+// What rounds nothing needs no short leaves, where elements are used as they lie.
+bool takes_any_length(const State& s, ReduceOp op) {
+  const bool rounds = op == ReduceOp::sum || op == ReduceOp::prod || op == ReduceOp::sum_abs2 ||
+                      op == ReduceOp::vdot;
+  return !rounds && s.direct[0] && s.reduced.axes() == 1 && s.reduced.inner_stride(0) == s.size[0];
+}
+
 }  // namespace
 
 Prepared prepare_reduce_cpu(const ReduceSpec& spec, Device) {
@@ -297,10 +304,10 @@ Prepared prepare_reduce_cpu(const ReduceSpec& spec, Device) {
   if (s.length == 0) return {.task = {&run_empty, std::move(state)}};
   s.by_lanes = prefers_lanes(s);
   s.lanes = lane_bytes / std::max({s.fns.accumulator, s.work_size, s.result_size});
-  s.leaf = s.by_lanes ? lane_leaf : leaf_size;
+  s.segment = s.by_lanes ? segment_lanes : segment_rows;
+  s.leaf = s.by_lanes ? lane_leaf : takes_any_length(s, spec.op) ? s.segment : leaf_size;
   const double flops = static_cast<double>(s.outputs) * static_cast<double>(s.length);
-  const i64 segment = s.leaf * segment_leaves;
-  s.segments = (s.length - 1) / segment + 1;
+  s.segments = (s.length - 1) / s.segment + 1;
   if (s.outputs > few_outputs || s.segments == 1)
     return {.task = {&run_outputs, std::move(state)}, .flops = flops};
   const i64 workspace = s.segments * s.outputs * s.fns.accumulator;

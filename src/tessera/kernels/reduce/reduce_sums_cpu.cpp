@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/reduce/reduce_rows.hpp"
+#include "tessera/kernels/reduce/reduce_truths.hpp"
 
 namespace tessera {
 namespace {
@@ -32,15 +33,17 @@ struct VdotRule : SumRule<T> {
   static T enter(T x, T y) { return element::conj_multiply{}(x, y); }
 };
 
-struct CountRule : SumRule<i64> {
-  using Input = bool;
-  static i64 enter(bool x) { return x; }
-};
-
 template <template <class> class Rule>
 ReduceFns sums_of(DType work) {
   ReduceFns f;
   dispatch<TESSERA_WORK_TYPES>(work, "reduce", [&]<class T>() { f = fns_of<Rule<T>>(); });
+  return f;
+}
+
+ReduceFns counts_of(DType work) {
+  ReduceFns f;
+  dispatch<TESSERA_WORK_TYPES>(
+      work, "reduce", [&]<class T>() { f = truth_fns<CountLoops<T>>(sizeof(i64), DType::i64); });
   return f;
 }
 
@@ -52,7 +55,7 @@ ReduceFns reduce_sums(ReduceOp op, DType work) {
     case ReduceOp::prod: return sums_of<ProductRule>(work);
     case ReduceOp::sum_abs2: return sums_of<SquaresRule>(work);
     case ReduceOp::vdot: return sums_of<VdotRule>(work);
-    default: return fns_of<CountRule>();
+    default: return counts_of(work);
   }
 }
 
