@@ -332,14 +332,17 @@ bool uses_power_lines([[maybe_unused]] i64 points) {
 
 template <class R>
 std::shared_ptr<const PowerLines<R>> power_lines(i64 points) {
-  static std::mutex mutex;
-  static std::array<std::weak_ptr<const PowerLines<R>>, 64> known;
-  std::lock_guard lock(mutex);
-  std::weak_ptr<const PowerLines<R>>& slot =
-      known[std::countr_zero(static_cast<std::uint64_t>(points))];
-  std::shared_ptr<const PowerLines<R>> found = slot.lock();
-  if (!found) slot = found = std::make_shared<const PowerLines<R>>(points);
-  return found;
+  // Kept for good, 400 KiB for all lengths: eager calls would make the turns anew each time.
+  struct Known {
+    std::mutex mutex;
+    std::array<std::shared_ptr<const PowerLines<R>>, 64> of;
+  };
+  static Known* known = new Known;  // leaked: outlives every transform
+  std::lock_guard lock(known->mutex);
+  std::shared_ptr<const PowerLines<R>>& slot =
+      known->of[std::countr_zero(static_cast<std::uint64_t>(points))];
+  if (!slot) slot = std::make_shared<const PowerLines<R>>(points);
+  return slot;
 }
 template TESSERA_API std::shared_ptr<const PowerLines<float>> power_lines(i64 points);
 template TESSERA_API std::shared_ptr<const PowerLines<double>> power_lines(i64 points);
