@@ -23,6 +23,7 @@ void block_1(const void* const* in, void* out, i64 n, unsigned scalars) {
     return;
   }
 #pragma GCC ivdep
+#pragma GCC unroll 4
   for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i));
 }
 

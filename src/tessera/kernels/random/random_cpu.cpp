@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
 #include "tessera/array/loop.hpp"
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/elementwise/quick_math.hpp"
+#include "tessera/kernels/random/philox_batch.hpp"
 #include "tessera/kernels/random/random_functors.hpp"
 
 namespace tessera {
@@ -11,34 +15,7 @@ struct State {
   Loop loop;
 };
 
-constexpr i64 batch = 64;  // counters taken through the rounds side by side
-
-// philox() of `batch` positions from `first` on, written so that g++ vectorises over them.
-struct Batch {
-  std::uint32_t word[4][batch];
-
-  Batch(std::uint64_t seed, std::uint64_t draw, std::uint64_t first) {
-    for (i64 i = 0; i < batch; ++i) {
-      const std::uint64_t p = first + static_cast<std::uint64_t>(i);
-      word[0][i] = static_cast<std::uint32_t>(p);
-      word[1][i] = static_cast<std::uint32_t>(p >> 32);
-      word[2][i] = static_cast<std::uint32_t>(draw);
-      word[3][i] = static_cast<std::uint32_t>(draw >> 32);
-    }
-    std::uint32_t k0 = static_cast<std::uint32_t>(seed),
-                  k1 = static_cast<std::uint32_t>(seed >> 32);
-    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u)
-      for (i64 i = 0; i < batch; ++i) {
-        const std::uint64_t a = std::uint64_t{0xD2511F53u} * word[0][i],
-                            b = std::uint64_t{0xCD9E8D57u} * word[2][i];
-        word[0][i] = static_cast<std::uint32_t>(b >> 32) ^ word[1][i] ^ k0;
-        word[1][i] = static_cast<std::uint32_t>(b);
-        word[2][i] = static_cast<std::uint32_t>(a >> 32) ^ word[3][i] ^ k1;
-        word[3][i] = static_cast<std::uint32_t>(a);
-      }
-  }
-  Philox operator[](i64 i) const { return {{word[0][i], word[1][i], word[2][i], word[3][i]}}; }
-};
+constexpr i64 batch = 64;  // counters at a time
 
 // f(p, counter, n) for the runs of the output whose counters follow one another, in parallel.
 template <class F>
@@ -55,52 +32,125 @@ void for_each_run(const State& s, const Launch& launch, F&& f) {
   });
 }
 
-template <class Draw>
-void write_draws(const State& s, const Launch& launch, Draw&& draw) {
-  using T = decltype(draw(Philox{}));
+// Elements of a run, a batch at a time: make(words, position, count, values) writes those of all
+// words that were made, which fill registers, and what is beyond the run is left. So the same loop
+// makes an element wherever a run begins and ends, and its bits are the same.
+template <int Words, class T, class Make>
+void write_draws(const State& s, const Launch& launch, Make&& make) {
   const i64 step = s.loop.inner_stride(0);
   for_each_run(s, launch, [&](std::byte* p, std::uint64_t position, i64 n) {
-    i64 i = 0;
-    for (; i + batch <= n; i += batch) {
-      const Batch words(s.spec.seed, s.spec.draw, position + static_cast<std::uint64_t>(i));
-      for (i64 j = 0; j < batch; ++j, p += step) *reinterpret_cast<T*>(p) = draw(words[j]);
+    for (i64 i = 0; i < n; i += batch, p += batch * step) {
+      const i64 count = std::min(batch, n - i);
+      const PhiloxBatch<Words, batch> words(s.spec.seed, s.spec.draw,
+                                            position + static_cast<std::uint64_t>(i), count);
+      T values[batch];
+      make(words, position + static_cast<std::uint64_t>(i), count, values);
+      if (step == sizeof(T))
+        std::memcpy(p, values, static_cast<std::size_t>(count) * sizeof(T));
+      else
+        for (i64 j = 0; j < count; ++j) *reinterpret_cast<T*>(p + j * step) = values[j];
     }
-    for (; i < n; ++i, p += step)
-      *reinterpret_cast<T*>(p) =
-          draw(philox(s.spec.seed, s.spec.draw, position + static_cast<std::uint64_t>(i)));
   });
 }
 
 template <class T>
 void run_uniform(const void* state, const Launch& launch) {
   const State& s = *static_cast<const State*>(state);
-  write_draws(s, launch,
-              [&](const Philox& r) { return draw_between<T>(r, s.spec.low, s.spec.high); });
+  write_draws<2, T>(s, launch, [&](const auto& words, std::uint64_t, i64, T* values) {
+    for (i64 j = 0; j < words.made; ++j)
+      values[j] =
+          draw_between<T>({{words.word[0][j], words.word[1][j], 0, 0}}, s.spec.low, s.spec.high);
+  });
+}
+
+// Pairs of draw_normal_pair; the second of each where it is wanted.
+template <class F, bool Both>
+[[gnu::noinline]] void make_normals(const PhiloxBatch<4, batch>& words, F* first, F* second) {
+  F u[batch], angle[batch];
+  for (i64 j = 0; j < words.made; ++j) {
+    const NormalWords<F> w(
+        Philox{{words.word[0][j], words.word[1][j], words.word[2][j], words.word[3][j]}});
+    u[j] = w.u;
+    angle[j] = w.angle;
+  }
+  for (i64 j = 0; j < words.made; ++j) {
+    const F radius = math::sqrt(F(-2) * quick::log_normal(u[j]));
+    const quick::Circle<F> at = quick::circle(angle[j]);
+    first[j] = radius * at.cos;
+    if constexpr (Both) second[j] = radius * at.sin;
+  }
 }
 
 template <class T>
 void run_normal(const void* state, const Launch& launch) {
   const State& s = *static_cast<const State*>(state);
-  write_draws(s, launch,
-              [&](const Philox& r) { return draw_normal<T>(r, s.spec.low, s.spec.high); });
+  using W = Work<T>;
+  write_draws<4, T>(s, launch, [&](const auto& words, std::uint64_t, i64, T* values) {
+    if constexpr (is_complex_v<T>) {
+      using F = decltype(T::re);
+      F re[batch], im[batch];
+      make_normals<F, true>(words, re, im);
+      const F mean = static_cast<F>(s.spec.low),
+              deviation = static_cast<F>(s.spec.high * 0.70710678118654752440);
+      for (i64 j = 0; j < words.made; ++j)
+        values[j] = {mean + deviation * re[j], deviation * im[j]};
+    } else {
+      W z[batch];
+      make_normals<W, false>(words, z, nullptr);
+      const W mean = static_cast<W>(s.spec.low), deviation = static_cast<W>(s.spec.high);
+      for (i64 j = 0; j < words.made; ++j) values[j] = convert<T>(mean + deviation * z[j]);
+    }
+  });
+}
+
+// draw_below() of a batch from its first words; false where one of them may have to be drawn again.
+bool make_below(const PhiloxBatch<2, batch>& words, std::uint64_t range, std::uint64_t* below) {
+  bool again = false;
+  if (range != 0 && range >> 32 == 0) {
+    // Products of halves, which vector registers have. What is drawn again has zeros here.
+    const auto by = static_cast<std::uint32_t>(range);
+    std::uint32_t zeros = 0;
+    for (i64 j = 0; j < words.made; ++j) {
+      const std::uint64_t high =
+          std::uint64_t{words.word[1][j]} * by + (std::uint64_t{words.word[0][j]} * by >> 32);
+      below[j] = high >> 32;
+      zeros |= static_cast<std::uint32_t>(high) == 0;
+    }
+    return zeros == 0;
+  }
+  const std::uint64_t threshold = range == 0 ? 0 : (0 - range) % range;
+  for (i64 j = 0; j < words.made; ++j) {
+    const std::uint64_t x = join_words(words.word[0][j], words.word[1][j]);
+    below[j] = range == 0 ? x : high_product(x, range);
+    again |= x * range < threshold;
+  }
+  return !again;
 }
 
 template <class T>
 void run_integers(const void* state, const Launch& launch) {
   const State& s = *static_cast<const State*>(state);
-  const i64 step = s.loop.inner_stride(0);
-  for_each_run(s, launch, [&](std::byte* p, std::uint64_t position, i64 n) {
-    for (i64 i = 0; i < n; ++i, p += step) {
-      const std::uint64_t v = draw_below(
-          s.spec.seed, s.spec.draw, position + static_cast<std::uint64_t>(i), s.spec.integer_range);
-      *reinterpret_cast<T*>(p) = static_cast<T>(static_cast<std::uint64_t>(s.spec.integer_low) + v);
-    }
-  });
+  const auto low = static_cast<std::uint64_t>(s.spec.integer_low);
+  const std::uint64_t range = s.spec.integer_range;
+  write_draws<2, T>(s, launch,
+                    [&](const auto& words, std::uint64_t position, i64 count, T* values) {
+                      std::uint64_t below[batch];
+                      if (!make_below(words, range, below))
+                        for (i64 j = 0; j < count; ++j)
+                          below[j] = draw_below(s.spec.seed, s.spec.draw,
+                                                position + static_cast<std::uint64_t>(j), range);
+                      for (i64 j = 0; j < words.made; ++j)
+                        values[j] = static_cast<T>(low + below[j]);
+                    });
 }
 
 void run_bits(const void* state, const Launch& launch) {
   const State& s = *static_cast<const State*>(state);
-  write_draws(s, launch, [](const Philox& r) { return join_words(r.word[0], r.word[1]); });
+  write_draws<2, std::uint64_t>(s, launch,
+                                [](const auto& words, std::uint64_t, i64, std::uint64_t* values) {
+                                  for (i64 j = 0; j < words.made; ++j)
+                                    values[j] = join_words(words.word[0][j], words.word[1][j]);
+                                });
 }
 
 RunFn run_of(const RandomSpec& spec) {

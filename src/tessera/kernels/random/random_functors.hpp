@@ -52,20 +52,28 @@ TESSERA_HOST_DEVICE inline T draw_between(const Philox& r, double low, double hi
   return static_cast<W>(v) < b ? v : convert<T>(a);
 }
 
+// What a pair of normal numbers is made of: u in (0, 1], and an angle in [0, 2 pi).
+template <class F>
+struct NormalWords {
+  F u, angle;
+  TESSERA_HOST_DEVICE explicit NormalWords(const Philox& r) {
+    constexpr F two_pi = static_cast<F>(6.28318530717958647692);
+    if constexpr (std::is_same_v<F, double>) {
+      u = (static_cast<double>(join_words(r.word[0], r.word[1]) >> 11) + 1) * 0x1p-53;
+      angle = two_pi * (static_cast<double>(join_words(r.word[2], r.word[3]) >> 11) * 0x1p-53);
+    } else {
+      u = (static_cast<float>(r.word[0]) + 1) * 0x1p-32f;
+      angle = two_pi * (static_cast<float>(r.word[1] >> 8) * 0x1p-24f);
+    }
+  }
+};
+
 // Two independent standard normal numbers (Box-Muller); F is float or double.
 template <class F>
 TESSERA_HOST_DEVICE inline Complex<F> draw_normal_pair(const Philox& r) {
-  constexpr F two_pi = static_cast<F>(6.28318530717958647692);
-  F u, v;  // u in (0, 1], v in [0, 1)
-  if constexpr (std::is_same_v<F, double>) {
-    u = (static_cast<double>(join_words(r.word[0], r.word[1]) >> 11) + 1) * 0x1p-53;
-    v = static_cast<double>(join_words(r.word[2], r.word[3]) >> 11) * 0x1p-53;
-  } else {
-    u = (static_cast<float>(r.word[0]) + 1) * 0x1p-32f;
-    v = static_cast<float>(r.word[1] >> 8) * 0x1p-24f;
-  }
-  const F radius = math::sqrt(F(-2) * math::log(u));
-  return {radius * math::cos(two_pi * v), radius * math::sin(two_pi * v)};
+  const NormalWords<F> w(r);
+  const F radius = math::sqrt(F(-2) * math::log(w.u));
+  return {radius * math::cos(w.angle), radius * math::sin(w.angle)};
 }
 
 // Real T: mean + deviation * z. Complex T: each part has the deviation over sqrt(2).

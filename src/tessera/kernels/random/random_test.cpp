@@ -65,6 +65,51 @@ TEST(Random, TilesAndLayoutsAndThreadsDoNotMatter) {
             (std::vector<float>(found[0].begin() + 101 * 17, found[0].begin() + 101 * 22)));
 }
 
+// `n` numbers of draw 7 of seed 11 from counter `first` on.
+template <class T>
+std::vector<T> drawn_from(std::uint64_t first, i64 n, RandomSpec spec) {
+  spec.seed = 11;
+  spec.draw = 7;
+  spec.first = static_cast<i64>(first);
+  const Array y = Array::empty({n}, dtype_of<T>, test_device());
+  draw_into(y, spec);
+  return values_of<T>(y);
+}
+
+// However long a run is and wherever it begins, also where the upper half of the counter changes.
+TEST(Random, EveryRunIsItsCountersOneByOne) {
+  const std::uint64_t starts[] = {0, 5, (1ull << 32) - 70, (1ull << 32) - 1, (1ull << 40) + 3};
+  const i64 lengths[] = {1, 15, 16, 17, 63, 64, 65, 200};
+  for (const std::uint64_t first : starts)
+    for (const i64 n : lengths) {
+      RandomSpec spec;
+      const auto uniform = drawn_from<double>(first, n, spec);
+      spec.distribution = Distribution::normal;
+      const auto normal = drawn_from<double>(first, n, spec);
+      const auto single = drawn_from<float>(first, n, spec);
+      const auto later = drawn_from<double>(first + static_cast<std::uint64_t>(n / 2), n, spec);
+      spec.distribution = Distribution::integers;
+      for (i64 i = 0; i < n; ++i) {
+        const std::size_t at = static_cast<std::size_t>(i);
+        const Philox p = philox(11, 7, first + at);
+        EXPECT_EQ(uniform[at], draw_between<double>(p, 0, 1));
+        const double want = draw_normal<double>(p, 0, 1), radius = std::abs(want) + 1;
+        EXPECT_FALSE(!(std::abs(normal[at] - want) < radius * 1e-15)) << first << " " << i;
+        const float short_want = draw_normal<float>(p, 0, 1);
+        EXPECT_FALSE(!(std::abs(single[at] - short_want) < (std::abs(short_want) + 1) * 6e-7f));
+        if (i >= n / 2) EXPECT_EQ(normal[at], later[at - static_cast<std::size_t>(n / 2)]);
+      }
+      for (const std::uint64_t range : {std::uint64_t{1}, std::uint64_t{100}, 0xfffffffbull,
+                                        1ull << 40, 3ull << 62, std::uint64_t{0}}) {
+        spec.integer_range = range;
+        const auto whole = drawn_from<std::uint64_t>(first, n, spec);
+        for (i64 i = 0; i < n; ++i)
+          EXPECT_EQ(whole[static_cast<std::size_t>(i)],
+                    draw_below(11, 7, first + static_cast<std::uint64_t>(i), range));
+      }
+    }
+}
+
 TEST(Random, BlocksOfColumnsAreDrawnAlone) {
   for (const Lay lay : all_lays) {
     Random whole(5), part(5);
