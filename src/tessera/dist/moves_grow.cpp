@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Padding, repetition and differences: what changes the length of axes.
 #include <algorithm>
+#include <numeric>
 
 #include "tessera/dist/join.hpp"
 #include "tessera/dist/moves.hpp"
 #include "tessera/dist/relayout.hpp"
 #include "tessera/dist/reshape.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/copy/repeat.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
@@ -221,20 +223,21 @@ DNDarray repeat(const DNDarray& x, const Array& repeats, std::optional<i64> axis
   const i64 a = normalize_axis(*axis, x.ndim(), "repeat");
   const std::vector<i64> times = counts_from(repeats, x.shape(a));
   const bool along = x.split() == a;
-  std::vector<i64> counts(static_cast<std::size_t>(along ? x.comm().size() : 1), 0), entries;
-  for (i64 i = 0; i < x.shape(a); ++i) {
-    const i64 n = times[static_cast<std::size_t>(i)];
-    const int owner = along ? x.part().owner(i) : 0;
-    counts[static_cast<std::size_t>(owner)] += n;
-    if (along && owner != x.comm().rank()) continue;
-    entries.insert(entries.end(), static_cast<std::size_t>(n),
-                   along ? i - x.part().begin(owner) : i);
-  }
-  const Array y = tessera::take(x.local(), index_array(entries, x.device()), a);
+  std::span<const i64> mine = times;
   Shape shape = x.shape();
-  shape[a] = 0;
-  for (i64 c : counts) shape[a] += c;
-  return DNDarray(y, shape, along ? Spread{a, Partition::of(counts)} : x.spread(), x.comm());
+  shape[a] = std::accumulate(times.begin(), times.end(), i64{0});
+  Spread to = x.spread();
+  if (along) {
+    std::vector<i64> counts;
+    for (int r = 0; r < x.comm().size(); ++r)
+      counts.push_back(std::accumulate(times.begin() + x.part().begin(r),
+                                       times.begin() + x.part().end(r), i64{0}));
+    to = {a, Partition::of(counts)};
+    const int rank = x.comm().rank();
+    mine = mine.subspan(static_cast<std::size_t>(x.part().begin(rank)),
+                        static_cast<std::size_t>(x.part().count(rank)));
+  }
+  return DNDarray(tessera::repeat(x.local(), mine, a), shape, to, x.comm());
 }
 
 DNDarray tile(const DNDarray& given, const Shape& repeats) {

@@ -15,6 +15,7 @@
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
+#include "tessera/kernels/sort/select.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 
 namespace tessera::dist {
@@ -29,12 +30,19 @@ Array on_device(const SortedPlaces& places, Device device) {
   return a.to(device);
 }
 
+// Entries `places` of every line of a local array in order, as rows along the axis.
+Array entries_of(const Array& x, i64 axis, const SortedPlaces& places) {
+  if (x.device() == cpu) return entries_in_order(x, axis, places);
+  return take(tessera::sort(x, axis), on_device(places, x.device()), axis);
+}
+
 // Items `places` of all ranks' items in order, on the host. Many items are counted, not sorted.
 Array items_of_line(const Array& line, std::span<const i64> counts, const SortedPlaces& places,
                     const Communicator& comm) {
   const i64 most = *std::max_element(counts.begin(), counts.end()) * size_of(line.dtype());
   if (line.device() == cpu && most >= Bounded{}.from)
     return Counted(line, counts, comm).items_at(places);
+  if (line.device() == cpu && counts.size() == 1) return entries_in_order(line, 0, places);
   return merged_items(tessera::sort(line), counts, places, comm);
 }
 
@@ -44,9 +52,8 @@ Array rows_of_lines(const DNDarray& lines, const SortedPlaces& places) {
   const i64 number = lines.shape(1), wanted = static_cast<i64>(places.size());
   const Array rows = empty_dense({wanted, number}, lines.dtype(), lines.device());
   if (number >= comm.size()) {
-    const Array index = on_device(places, lines.device());
     by_panels(lines, DNDarray::replicated(rows, comm),
-              [&](const Array& some, i64) { return take(tessera::sort(some, 0), index, 0); });
+              [&](const Array& some, i64) { return entries_of(some, 0, places); });
     return rows;
   }
   const std::vector<i64> counts = lines.part().counts();
@@ -64,14 +71,13 @@ Array rows_here(const Array& x, i64 axis, const SortedPlaces& places) {
   }
   Shape shape = x.shape();
   shape[axis] = static_cast<i64>(places.size());
-  const Array rows = empty_dense(shape, x.dtype(), x.device()),
-              index = on_device(places, x.device());
+  const Array rows = empty_dense(shape, x.dtype(), x.device());
   const i64 other = x.ndim() > 1 ? longest_other(x.shape(), axis) : axis;
   const i64 bytes = x.size() * size_of(x.dtype()), pieces = 1 + bytes / (Bounded{}.room / 2);
   const i64 step = other == axis ? x.shape(axis) : std::max<i64>(1, x.shape(other) / pieces);
   for (i64 begin = 0; begin < x.shape(other); begin += step) {
     const i64 end = std::min(begin + step, x.shape(other));
-    const Array some = take(tessera::sort(x.slice(other, begin, end), axis), index, axis);
+    const Array some = entries_of(x.slice(other, begin, end), axis, places);
     (other == axis ? rows : rows.slice(other, begin, end)).copy_from(some);
   }
   return rows;

@@ -10,13 +10,12 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/sort/select.hpp"
 
 namespace tessera::dist {
 namespace {
 
-struct Candidates {
-  Array values, indices;
-};
+using Candidates = Best;
 
 // What is put in order at a time: the rest of a long axis waits, and needs no memory.
 constexpr i64 items_at_once = 1 << 18;
@@ -40,7 +39,12 @@ Candidates best_of_pieces(const Array& x, i64 k, i64 axis, bool largest, i64 pie
 Candidates best(const Array& x, i64 k, i64 axis, bool largest) {
   const i64 n = x.shape(axis);
   const i64 piece = std::max(4 * k, n == 0 ? 1 : items_at_once / std::max<i64>(1, x.size() / n));
-  if (k > 0 && n > 2 * piece) return best_of_pieces(x, k, axis, largest, piece);
+  const bool many = k > 0 && n > 2 * piece;
+  // Few of many need no order among the rest; lines that do not lie densely are copied in pieces.
+  if (x.device() == cpu && !is_complex(x.dtype()) && k > 0 && 4 * k <= n &&
+      (!many || x.swap_axes(axis, -1).is_contiguous()))
+    return best_entries(x, k, axis, largest);
+  if (many) return best_of_pieces(x, k, axis, largest, piece);
   Array order = stable_order(x, axis, largest);
   if (k < order.shape(axis)) order = order.slice(axis, 0, k).copy();  // the rest may go
   return {take_along_axis(x, order, axis), order};

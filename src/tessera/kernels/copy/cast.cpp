@@ -17,6 +17,11 @@ void fill_elements(T* to, const T& v, i64 n) {
   for (T& s : several) s = v;
   Register r;
   std::memcpy(&r, several, sizeof r);
+  const Register none{};
+  if (std::memcmp(&r, &none, sizeof r) == 0) {  // some processors clear whole lines at once
+    std::memset(static_cast<void*>(to), 0, static_cast<std::size_t>(n) * sizeof(T));
+    return;
+  }
   i64 i = 0;
   for (; i + 4 * each <= n; i += 4 * each)
     for (i64 k = 0; k < 4; ++k) std::memcpy(to + i + k * each, &r, sizeof r);

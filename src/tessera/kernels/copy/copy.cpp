@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "tessera/base/trace.hpp"
 #include "tessera/device/streamer.hpp"
 #include "tessera/kernels/copy/cast.hpp"
 #include "tessera/kernels/eager.hpp"
@@ -12,7 +13,28 @@
 namespace tessera {
 namespace {
 
+// Small dense arrays on the cpu, where work is done in the caller anyway: no plan, no queue.
+bool is_small(const Array& a) {
+  constexpr i64 most = 16384;
+  return a.device() == cpu && a.size() <= most && a.is_contiguous();
+}
+
+// Whether a small array was written from evenly spaced elements.
+bool copied_at_once(const Array& to, const Layout& from_layout, const Array& from) {
+  const bool dense = from_layout.dense();
+  if (!is_small(to) || from.device() != cpu || (from_layout.ndim() != 1 && !dense)) return false;
+  count(Counter::launches);
+  tag_launch(name(Kind::cpu), "copy", from.dtype());
+  if (to.size() == 0) return true;
+  const i64 element = size_of(from.dtype());
+  cast_row(from.dtype(), to.dtype())(from.data(),
+                                     dense ? element : from_layout.strides[0] * element, to.data(),
+                                     size_of(to.dtype()), to.size());
+  return true;
+}
+
 void launch_copy(const Array& to, const Layout& from_layout, const Array& from) {
+  if (copied_at_once(to, from_layout, from)) return;
   const ElementwiseSpec spec{.op = ElementOp::copy,
                              .compute = from.dtype(),
                              .inputs = {{.operand = {from_layout, from.dtype()}, .immediate = {}}},
@@ -116,6 +138,13 @@ void Array::fill(const Value& v) const {
   require_fits(v, dtype_);
   require<DTypeError>(v.kind() != Value::Kind::complex || is_complex(dtype_) || dtype_ == DType::b1,
                       "fill: an array of ", dtype_, " cannot hold the complex number ", v);
+  if (is_small(*this)) {
+    count(Counter::launches);
+    tag_launch(name(Kind::cpu), "fill", dtype_);
+    const Element one = element_of(v, dtype_);
+    if (size() > 0) cast_row(dtype_, dtype_)(&one, 0, data(), size_of(dtype_), size());
+    return;
+  }
   ElementwiseSpec spec{
       .op = ElementOp::copy, .compute = dtype_, .inputs = {}, .out = operand_of(*this)};
   spec.inputs.push_back({.operand = {}, .immediate = v});

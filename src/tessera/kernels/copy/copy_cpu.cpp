@@ -113,6 +113,35 @@ CopyPlane plane_of(i64 row_bytes) {
   }
 }
 
+// One element of the input for each row, `Times` or any number of times.
+template <class T, int Times>
+void spread_plane(const std::byte* from, i64 from_step, std::byte* to, i64 to_step, i64 rows,
+                  i64 row_bytes) {
+  const i64 times = Times > 0 ? Times : row_bytes / static_cast<i64>(sizeof(T));
+  for (i64 r = 0; r < rows; ++r, from += from_step, to += to_step) {
+    const T v = *reinterpret_cast<const T*>(from);
+    for (i64 k = 0; k < times; ++k) reinterpret_cast<T*>(to)[k] = v;
+  }
+}
+template <class T>
+CopyPlane spread_of(i64 times) {
+  switch (times) {
+    case 2: return &spread_plane<T, 2>;
+    case 3: return &spread_plane<T, 3>;
+    case 4: return &spread_plane<T, 4>;
+    default: return &spread_plane<T, 0>;
+  }
+}
+CopyPlane spread_of(i64 element, i64 times) {
+  switch (element) {
+    case 1: return spread_of<std::uint8_t>(times);
+    case 2: return spread_of<std::uint16_t>(times);
+    case 4: return spread_of<std::uint32_t>(times);
+    case 8: return spread_of<std::uint64_t>(times);
+    default: return spread_of<c128>(times);
+  }
+}
+
 void run_planes(const void* state, const Launch& launch) {
   const CopyState& s = *static_cast<const CopyState*>(state);
   const Ends ends = ends_of(s, launch);
@@ -128,9 +157,9 @@ void run_planes(const void* state, const Launch& launch) {
                });
 }
 
-// Rows that are dense on both sides, short, and many.
-bool short_rows(const Loop& l, i64 element) {
-  return l.axes() > 1 && l.inner_stride(0) == element && l.inner_stride(1) == element &&
+// Rows of the output that are dense, short, and many; those of the input step by so many bytes.
+bool short_rows(const Loop& l, i64 element, i64 step) {
+  return l.axes() > 1 && l.inner_stride(0) == element && l.inner_stride(1) == step &&
          l.inner_size() * element <= short_row && l.size() > 0;
 }
 
@@ -158,10 +187,11 @@ Prepared prepare_copy_cpu(const ElementwiseSpec& spec) {
   state->loop = Loop({&spec.out.layout, state->immediate ? &still : &in.operand.layout},
                      {size_of(spec.out.dtype), size_of(from)});
   state->across = axis_across(state->loop);
-  if (state->across < 0 && from == spec.out.dtype && !state->immediate &&
-      short_rows(state->loop, size_of(from))) {
-    state->rows = state->loop.rows();
-    state->plane = plane_of(state->loop.inner_size() * size_of(from));
+  if (state->across < 0 && from == spec.out.dtype && !state->immediate) {
+    const i64 element = size_of(from), many = state->loop.inner_size();
+    if (short_rows(state->loop, element, element)) state->plane = plane_of(many * element);
+    if (short_rows(state->loop, element, 0)) state->plane = spread_of(element, many);
+    if (state->plane) state->rows = state->loop.rows();
   }
   const RunFn run = state->plane ? &run_planes : state->across < 0 ? &run_rows : &run_tiles;
   return {.task = {run, std::move(state)}};

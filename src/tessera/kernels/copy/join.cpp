@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays from arrays: joined, stacked, rolled, turned.
+// Arrays from arrays: repeated, joined, stacked, rolled, turned.
 #include "tessera/kernels/copy/copy.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/copy/repeat.hpp"
+#include "tessera/kernels/gather/gather.hpp"
 
 namespace tessera {
 namespace {
@@ -37,7 +44,69 @@ void roll_into(const Array& x, const Array& y, const Shape& shifts, const Shape&
   if (shift > 0) roll_into(x.slice(a, n - shift, n), y.slice(a, 0, shift), shifts, axes, k + 1);
 }
 
+// Small counts that nobody foresees: four copies in any case, those beyond the count are written
+// over by what follows.
+template <class T>
+void repeat_elements(const T* from, std::span<const i64> times, T* to, const T* end) {
+  for (const i64 n : times) {
+    const T v = *from++;
+    if (n <= 4 && end - to >= 4)
+      for (i64 k = 0; k < 4; ++k) to[k] = v;
+    else
+      std::fill(to, to + n, v);
+    to += n;
+  }
+}
+
+void repeat_blocks(const std::byte* from, std::span<const i64> times, std::byte* to, i64 bytes) {
+  for (const i64 n : times) {
+    for (i64 k = 0; k < n; ++k, to += bytes) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    from += bytes;
+  }
+}
+
+// What lies behind each entry of the axis is a block of `bytes`.
+void repeat_line(const std::byte* from, std::span<const i64> times, std::byte* to, i64 total,
+                 i64 bytes) {
+  const auto elements = [&]<class T>(T) {
+    T* const first = reinterpret_cast<T*>(to);
+    repeat_elements(reinterpret_cast<const T*>(from), times, first, first + total);
+  };
+  switch (bytes) {
+    case 1: return elements(std::uint8_t{});
+    case 2: return elements(std::uint16_t{});
+    case 4: return elements(std::uint32_t{});
+    case 8: return elements(std::uint64_t{});
+    default: return repeat_blocks(from, times, to, bytes);
+  }
+}
+
 }  // namespace
+
+Array repeat(const Array& x, std::span<const i64> times, i64 axis) {
+  i64 total = 0, bytes = size_of(x.dtype()), lines = 1;
+  for (const i64 n : times) total += n;
+  if (x.device() != cpu) {
+    const Array places = empty_dense({total}, DType::i64);
+    i64* to = places.host<i64>();
+    for (std::size_t i = 0; i < times.size(); ++i)
+      to = std::fill_n(to, times[i], static_cast<i64>(i));
+    return take(x, places.to(x.device()), axis);
+  }
+  Shape shape = x.shape();
+  shape[axis] = total;
+  for (i64 a = 0; a < x.ndim(); ++a) (a < axis ? lines : bytes) *= a == axis ? 1 : x.shape(a);
+  const Array y = empty_dense(shape, x.dtype()), dense = x.contiguous();
+  if (y.size() == 0) return y;
+  const auto* from = static_cast<const std::byte*>(dense.host_data());
+  auto* to = static_cast<std::byte*>(y.host_data());
+  const i64 length = static_cast<i64>(times.size()) * bytes;
+  parallel_for(lines, std::max<i64>(1, (1 << 16) / (total * bytes)), [&](i64 begin, i64 end) {
+    for (i64 l = begin; l < end; ++l)
+      repeat_line(from + l * length, times, to + l * total * bytes, total, bytes);
+  });
+  return y;
+}
 
 Array concatenate(std::span<const Array> arrays, i64 axis) {
   require<ArgumentError>(!arrays.empty(), "need at least one array to concatenate");

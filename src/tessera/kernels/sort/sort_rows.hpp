@@ -124,7 +124,7 @@ void sort_row(E* x, E* scratch, i64 n) {
   if (n <= 24) return insertion_sort(x, n);
   if constexpr (std::is_unsigned_v<KeyOf<E>>) {
     // A pass costs its 256 counters too: worth it from about that many items per byte of key.
-    if (n >= 96 * static_cast<i64>(sizeof(KeyOf<E>))) return radix_sort(x, scratch, n);
+    if (n >= 32 * static_cast<i64>(sizeof(KeyOf<E>))) return radix_sort(x, scratch, n);
     if constexpr (!is_placed<E>) return std::sort(x, x + n);  // equal keys are the same bits
   }
   merge_sort(x, scratch, n);
