@@ -61,12 +61,28 @@ void pack_row(const State& s, const void* from, void* to) {
   }
 }
 
+// Byte j of the result is bit j of a byte: 0 or 1.
+inline Word bytes_of_bits(Word byte) {
+  constexpr Word ones = 0x0101010101010101, own = 0x8040201008040201;
+  return (((byte * ones) & own) + 0x7f * ones) >> 7 & ones;
+}
+
 template <class T>
 void unpack_row(const State& s, const void* from, void* to) {
   const Word* in = static_cast<const Word*>(from);
   T* out = static_cast<T*>(to);
-  const T values[2] = {convert<T>(0.0), convert<T>(1.0)};
-  for (i64 j = 0; j < s.columns; ++j) out[j * s.out_column] = values[(in[j / 64] >> (j % 64)) & 1];
+  for (i64 w = 0; w < s.words; ++w) {
+    const i64 j0 = w * 64, n = std::clamp<i64>(s.columns - j0, 0, 64);
+    std::uint8_t truths[64];
+    for (int b = 0; b < 8; ++b) {
+      const Word eight = bytes_of_bits(in[w] >> (8 * b) & 255);
+      std::memcpy(truths + 8 * b, &eight, 8);
+    }
+    if (s.out_column == 1)
+      for (i64 j = 0; j < n; ++j) out[j0 + j] = convert<T>(truths[j]);
+    else
+      for (i64 j = 0; j < n; ++j) out[(j0 + j) * s.out_column] = convert<T>(truths[j]);
+  }
 }
 
 void run_rows(const void* state, const Launch& launch) {
