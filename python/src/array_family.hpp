@@ -56,7 +56,13 @@ struct Local {
   }
   static const Array& target(nb::handle h, std::string_view who) { return target_array(h, who); }
 
+  // Small arrays keep the interpreter's lock: to give it away and to take it again costs as much as
+  // they do.
   static Array elementwise(ElementOp op, std::span<const Operand> inputs) {
+    constexpr i64 small = 1024;
+    for (const Operand& x : inputs)
+      if (!x.is_value() && (x.array.size() > small || x.array.device().kind != Kind::cpu))
+        return released([&] { return tessera::elementwise(op, inputs); });
     return tessera::elementwise(op, inputs);
   }
   static void elementwise(ElementOp op, std::span<const Operand> inputs, const Array& out) {

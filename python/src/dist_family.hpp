@@ -56,7 +56,7 @@ struct Distributed {
   }
 
   static DNDarray elementwise(ElementOp op, std::span<const Operand> inputs) {
-    return dist::elementwise(op, inputs);
+    return released([&] { return dist::elementwise(op, inputs); });
   }
   static void elementwise(ElementOp op, std::span<const Operand> inputs, const DNDarray& out) {
     dist::elementwise(op, inputs, out);

@@ -49,7 +49,7 @@ class ElementFunctions {
       operands.push_back(beyond ? Operand(*beyond) : Family::operand(inputs[i], name(op), other));
     }
     Family::require_array(operands, inputs, name(op));
-    if (out.is_none()) return wrap(released([&] { return Family::elementwise(op, operands); }));
+    if (out.is_none()) return wrap(Family::elementwise(op, operands));
     // NumPy's ufuncs also take out=(array,).
     nb::handle target = PyTuple_Check(out.ptr()) && PyTuple_GET_SIZE(out.ptr()) == 1
                             ? PyTuple_GET_ITEM(out.ptr(), 0)

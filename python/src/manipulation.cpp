@@ -71,7 +71,11 @@ nb::object clipped(nb::handle x, nb::handle low, nb::handle high, nb::handle out
   ArrayOrValue hi = has_high ? operand(high, "clip") : ArrayOrValue(0.0);
   Array result = released([&] {
     Array r = has_low ? ops::maximum(a, lo) : a;
-    if (has_high) r = ops::minimum(r, hi);
+    if (has_low && has_high && is_float(r.dtype()) && hi.is_value() &&
+        hi.value.kind() != Value::Kind::complex)
+      tessera::elementwise(ElementOp::minimum, std::array<ArrayOrValue, 2>{r, hi}, r);
+    else if (has_high)
+      r = ops::minimum(r, hi);
     return has_low || has_high ? r : r.copy();
   });
   if (out.is_none()) return wrap(std::move(result));

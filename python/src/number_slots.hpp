@@ -34,9 +34,7 @@ class NumberSlots {
     return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
       auto x = one_of(op, a, b), y = x ? one_of(op, b, a) : std::nullopt;
       if (!y) Py_RETURN_NOTIMPLEMENTED;
-      return wrap(released([&] {
-               return Family::elementwise(op, std::array{std::move(*x), std::move(*y)});
-             }))
+      return wrap(Family::elementwise(op, std::array{std::move(*x), std::move(*y)}))
           .release()
           .ptr();
     });
@@ -57,7 +55,7 @@ class NumberSlots {
   static PyObject* unary(PyObject* a) noexcept {
     return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
       const Operand x(Family::of(a));
-      return wrap(released([&] { return Family::elementwise(op, std::array{x}); })).release().ptr();
+      return wrap(Family::elementwise(op, std::array{x})).release().ptr();
     });
   }
 
