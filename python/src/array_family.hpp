@@ -19,6 +19,7 @@ struct Local {
 
   static bool is(PyObject* o) { return is_array(o); }
   static const Array& of(PyObject* o) { return array_of(o); }
+  static const Array& written(PyObject* o) { return array_of(o); }  // by x += y
 
   // Nothing: let Python ask the other operand.
   static std::optional<Operand> try_operand(PyObject* o, PyObject* other) {

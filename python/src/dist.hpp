@@ -36,6 +36,16 @@ inline const DNDarray& dist_of(PyObject* o) { return *nb::inst_ptr<DNDarray>(nb:
 nb::object wrap(DNDarray a);
 // A distributed array as it is; anything else is the same on every rank of `comm`.
 DNDarray as_dist(nb::handle h, std::string_view who, const Communicator& comm);
+// A value on the way through an expression, such as arange(6, split=0) in arange(6,
+// split=0).reshape(2, 3): nothing else refers to it or its memory, on any rank, so that a copy of
+// it may be written where NumPy has a view (DNDarray::moved_copy).
+bool is_passing(PyObject* o);
+// The result of f(), which has memory of its own where what it was made of was passing.
+template <class F>
+nb::object wrap_view(bool passing, F&& f) {
+  DNDarray y = released([&] { return f(); });
+  return wrap(passing ? y.owned() : std::move(y));
+}
 // The group of the first distributed array among the objects, else the world's.
 Communicator group_of(std::initializer_list<nb::handle> objects);
 inline DNDarray as_dist(nb::handle h, std::string_view who) {

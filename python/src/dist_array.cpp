@@ -48,6 +48,23 @@ Value single(const DNDarray& x) {
   return released([&] { return x.item(); });
 }
 
+// One element is formatted and rounded as the Python number that it is; arrays have a text only.
+nb::object formatted(nb::handle_t<DNDarray> self, nb::handle spec) {
+  const DNDarray& x = dist_of(self.ptr());
+  if (x.ndim() == 0)
+    return nb::steal(PyObject_Format(
+        nb::steal(python_number(released([&] { return x.item(); }))).ptr(), spec.ptr()));
+  if (nb::len(spec) > 0)
+    raise(PyExc_TypeError, "unsupported format string passed to DNDarray.__format__");
+  return nb::str(self);
+}
+
+nb::object rounded(const DNDarray& x, nb::handle digits) {
+  if (x.ndim() > 0) raise(PyExc_TypeError, "only 0-d arrays are rounded; see ts.dist.round");
+  const nb::object number = nb::steal(python_number(released([&] { return x.item(); })));
+  return digits.is_none() ? number.attr("__round__")() : number.attr("__round__")(digits);
+}
+
 // The position of the element with this number in C order.
 Shape unflattened(i64 number, const Shape& shape) {
   const i64 size = count_of(shape);
@@ -75,6 +92,7 @@ nb::object item(nb::handle_t<DNDarray> self, const nb::args& args) {
 void fill(const DNDarray& x, nb::handle v) {
   const Value value = value_from(v, "fill", x.dtype());
   check_fits(value, x.dtype());
+  x.require_writable();
   released([&] {
     if (x.resident()) x.resident().fill(value);
     x.touch();
@@ -83,11 +101,14 @@ void fill(const DNDarray& x, nb::handle v) {
 
 // A view of complex arrays, as local ones have it.
 DNDarray part_of(const DNDarray& x, bool imaginary) {
-  if (!is_complex(x.dtype())) return imaginary ? dist::zeros_like(x) : x;
+  if (!is_complex(x.dtype())) return imaginary ? dist::zeros_like(x).read_only() : x;
   const Array& here = x.resident();
   Array part = !here ? Array() : imaginary ? here.imag() : here.real();
-  if (x.owner()) return x.rooted_view(std::move(part), x.shape(), *x.owner(), real_of(x.dtype()));
-  return x.with(std::move(part), x.shape(), x.spread());
+  Layout whole = x.whole();
+  for (i64& s : whole.strides) s *= 2;
+  whole.offset = 2 * whole.offset + (imaginary && x.size() > 0);
+  if (x.owner()) return x.rooted_view(std::move(part), whole, *x.owner(), real_of(x.dtype()));
+  return x.with(std::move(part), whole, x.spread());
 }
 
 void set_part(const DNDarray& x, nb::handle value, bool imaginary) {
@@ -146,6 +167,9 @@ void bind_attributes(nb::class_<DNDarray>& c) {
           },
           nb::sig("def counts(self) -> tuple[int, ...]"),
           "Entries of the split axis on each rank; known without a message.")
+      .def_prop_ro("writable", &DNDarray::writable,
+                   "False for broadcast views, and for copies where NumPy has a view (a reshape "
+                   "across the cuts, a split axis turned around): on all ranks alike.")
       .def_prop_ro("balanced", &DNDarray::balanced,
                    "The counts differ by one at most, the larger ones first.")
       .def_prop_ro(
@@ -164,6 +188,11 @@ void bind_attributes(nb::class_<DNDarray>& c) {
           "``touch()``.");
 }
 
+// A copy whatever the counts were: whether they change depends on the number of ranks.
+DNDarray apart(const DNDarray& x, const DNDarray& y) {
+  return y.spread() == x.spread() ? y.copy() : y;
+}
+
 void bind_spreads(nb::class_<DNDarray>& c) {
   c.def(
        "resplit",
@@ -179,20 +208,21 @@ void bind_spreads(nb::class_<DNDarray>& c) {
        "x.split\n"
        "(1, None, 0)\n")
       .def(
-          "balance", [](const DNDarray& x) { return wrap(released([&] { return x.balance(); })); },
+          "balance",
+          [](const DNDarray& x) { return wrap(released([&] { return apart(x, x.balance()); })); },
           nb::sig("def balance(self) -> DNDarray"),
-          "The same array with counts that differ by one at most.\n\n"
+          "A copy with counts that differ by one at most.\n\n"
           ">>> ts.dist.arange(10, split=0)[3:].balance().balanced\nTrue\n")
       .def(
           "redistribute",
           [](const DNDarray& x, nb::handle counts) {
             const Shape n = shape_from(counts);
             return wrap(released([&] {
-              return x.redistribute({n.data(), static_cast<std::size_t>(n.size())});
+              return apart(x, x.redistribute({n.data(), static_cast<std::size_t>(n.size())}));
             }));
           },
           "counts"_a, nb::sig("def redistribute(self, counts: typing.Sequence[int]) -> DNDarray"),
-          "The same array with these counts, one per rank.\n\n"
+          "A copy with these counts, one per rank.\n\n"
           ">>> x = ts.dist.arange(10, split=0)\n"
           ">>> x.redistribute([0] * (x.comm.size - 1) + [10]).counts[-1]\n10\n")
       .def(
@@ -279,6 +309,9 @@ void bind_conversions(nb::class_<DNDarray>& c) {
             return nb::steal(PyComplex_FromDoubles(z.re, z.im));
           },
           nb::sig("def __complex__(self) -> complex"))
+      .def("__format__", &formatted, "spec"_a, nb::sig("def __format__(self, spec: str, /) -> str"))
+      .def("__round__", &rounded, "ndigits"_a = nb::none(),
+           nb::sig("def __round__(self, ndigits: int | None = None) -> typing.Any"))
       .def(
           "__dlpack__",
           [](const DNDarray& x, nb::kwargs options) {
@@ -357,6 +390,15 @@ nb::object wrap(DNDarray a) {
   new (nb::inst_ptr<DNDarray>(o)) DNDarray(std::move(a));
   nb::inst_mark_ready(o);
   return o;
+}
+
+bool is_passing(PyObject* o) {
+#if PY_VERSION_HEX >= 0x030E0000  // names lend their references there
+  const bool named = !PyUnstable_Object_IsUniqueReferencedTemporary(o);
+#else
+  const bool named = Py_REFCNT(o) > 1;
+#endif
+  return !named && is_dist(o) && dist_of(o).sole();
 }
 
 Communicator group_of(std::initializer_list<nb::handle> objects) {

@@ -20,6 +20,8 @@ struct Distributed {
 
   static bool is(PyObject* o) { return is_dist(o); }
   static const DNDarray& of(PyObject* o) { return dist_of(o); }
+  // By x += y. In x[::-1] += y a copy is computed with and then assigned: nobody else sees it.
+  static DNDarray written(PyObject* o) { return is_passing(o) ? dist_of(o).owned() : dist_of(o); }
 
   static std::optional<Operand> try_operand(PyObject* o, PyObject* other) {
     if (is_dist(o)) return Operand(dist_of(o));

@@ -34,11 +34,6 @@ inline bool element_key(const DNDarray& x, PyObject* key, std::byte*& element) {
   return true;
 }
 
-void require_writable(const DNDarray& x) {
-  const Array& mine = x.resident();
-  require<ArgumentError>(!mine || mine.storage().writable(), "assignment destination is read-only");
-}
-
 // A value that cannot be converted is refused behind a key that is wrong, as NumPy has it.
 Array value_behind_key(const DNDarray& x, const DistIndex& index, PyObject* value) {
   try {
@@ -76,7 +71,7 @@ PyObject* dist_subscript(PyObject* self, PyObject* key) noexcept {
       return wrap(DNDarray::replicated(std::move(item), x.comm())).release().ptr();
     }
     const DistIndex index = key_of<DistIndex>(key, x.device());
-    return wrap(released([&] { return x[index]; })).release().ptr();
+    return wrap_view(is_passing(self), [&] { return x[index]; }).release().ptr();
   });
 }
 
@@ -84,7 +79,7 @@ int dist_assign_subscript(PyObject* self, PyObject* key, PyObject* value) noexce
   return guarded(-1, [&] {
     const DNDarray& x = dist_of(self);
     if (!value) raise(PyExc_ValueError, "cannot delete array elements");
-    require_writable(x);
+    x.require_writable();
     if (const auto v = weak_value(value, x.dtype())) {
       std::byte* element = nullptr;
       if (element_key(x, key, element)) {

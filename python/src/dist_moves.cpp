@@ -57,31 +57,36 @@ void bind_shapes(nb::module_& m, nb::class_<DNDarray>& c) {
   m.def(
       "reshape",
       [](nb::handle x, nb::handle shape, nb::handle new_split) {
-        const DNDarray a = as_dist(x, "reshape");
         const Shape s = shape_from(shape);
         const auto split = axis_or_none(new_split, "reshape");
-        return wrap(released([&] { return dist::reshape(a, s, split); }));
+        const bool passing = is_passing(x.ptr());
+        const DNDarray a = as_dist(x, "reshape");
+        return wrap_view(passing, [&] { return dist::reshape(a, s, split); });
       },
       "x"_a, "shape"_a, "new_split"_a = nb::none(),
       nb::sig("def reshape(x: ArrayLike, shape: ShapeLike, new_split: int | None = None) -> "
               "DNDarray"),
-      "Another shape of the same elements: a view where the parts allow it. The split follows its "
-      "axis unless told.\n\n"
+      "Another shape of the same elements. A view where the split axis and those before it are "
+      "kept; elsewhere a copy that cannot be written (on no rank, however many there are), unless "
+      "nothing else holds ``x``. The split follows its axis unless told.\n\n"
       ">>> ts.dist.reshape(ts.dist.arange(6, split=0), (2, -1)).tolist()\n[[0, 1, 2], [3, 4, "
       "5]]\n");
   c.def(
        "reshape",
-       [](const DNDarray& x, nb::args shape, nb::handle new_split) {
+       [](nb::handle_t<DNDarray> self, nb::args shape, nb::handle new_split) {
+         const DNDarray& x = dist_of(self.ptr());
          const Shape s = shape_arguments(shape);
          const auto split = axis_or_none(new_split, "reshape");
-         return wrap(released([&] { return dist::reshape(x, s, split); }));
+         return wrap_view(is_passing(self.ptr()), [&] { return dist::reshape(x, s, split); });
        },
        "shape"_a, "new_split"_a = nb::none(),
        nb::sig("def reshape(self, *shape: int | typing.Sequence[int], new_split: int | None = "
                "None) -> DNDarray"),
-       "Another shape of the same elements: a view where the parts allow it. The split follows its "
-       "axis unless told.\n\n"
-       ">>> ts.dist.arange(6, split=0).reshape(2, -1).shape\n(2, 3)\n")
+       "Another shape of the same elements. A view where the split axis and those before it are "
+       "kept; elsewhere a copy that cannot be written (on no rank, however many there are), unless "
+       "nothing else holds the array. The split follows its axis unless told.\n\n"
+       ">>> x = ts.dist.arange(6, split=0)\n>>> x.reshape(2, -1).shape, x.reshape(2, -1).writable\n"
+       "((2, 3), False)\n>>> ts.dist.arange(6, split=0).reshape(2, -1).writable\nTrue\n")
       .def(
           "transpose",
           [](const DNDarray& x, nb::args axes) {
@@ -132,11 +137,12 @@ void bind_shapes(nb::module_& m, nb::class_<DNDarray>& c) {
       },
       "axis"_a = nb::none());
   both(m, c, "ravel", ") -> DNDarray",
-       "One axis: a view where the parts allow it.\n\n"
+       "One axis: a view where axis 0 is split, as of ``reshape``.\n\n"
        ">>> ts.dist.eye(2, split=0).ravel().tolist()\n[1.0, 0.0, 0.0, 1.0]\n",
        [](nb::handle x) {
+         const bool passing = is_passing(x.ptr());
          const DNDarray a = as_dist(x, "ravel");
-         return wrap(released([&] { return dist::ravel(a); }));
+         return wrap_view(passing, [&] { return dist::ravel(a); });
        });
   c.def(
       "flatten", [](const DNDarray& x) { return wrap(released([&] { return dist::flatten(x); })); },
@@ -178,9 +184,10 @@ void bind_axes(nb::module_& m) {
   m.def(
       "flip",
       [](nb::handle x, nb::handle axis) {
+        const bool passing = is_passing(x.ptr());
         const DNDarray a = as_dist(x, "flip");
         const auto axes = shape_or_none(axis);
-        return wrap(released([&] { return dist::flip(a, axes); }));
+        return wrap_view(passing, [&] { return dist::flip(a, axes); });
       },
       "x"_a, "axis"_a = nb::none(),
       nb::sig("def flip(x: ArrayLike, axis: ShapeLike | None = None) -> DNDarray"),

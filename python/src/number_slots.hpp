@@ -45,8 +45,13 @@ class NumberSlots {
     return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
       auto y = Family::try_operand(b, a);
       if (!y) Py_RETURN_NOTIMPLEMENTED;
-      const Type& x = Family::of(a);
-      released([&] { Family::elementwise(op, std::array{Operand(x), std::move(*y)}, x); });
+      const Type& x = Family::written(a);
+      try {
+        released([&] { Family::elementwise(op, std::array{Operand(x), *y}, x); });
+      } catch (const DTypeError&) {  // x[i] += 0.5 of integers: a number, which is bound anew
+        if (x.ndim() > 0) throw;
+        Py_RETURN_NOTIMPLEMENTED;
+      }
       return Py_NewRef(a);
     });
   }

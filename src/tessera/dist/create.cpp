@@ -57,15 +57,18 @@ DNDarray drawn(const Plot& plot, RandomSpec spec, DType dtype) {
 // from what was gathered, and only then are sentences sent.
 struct Card {
   i64 count = 0;
-  std::uint64_t kind = 0;     // dtype, host or device, axis
+  std::uint32_t kind = 0;  // dtype, host or device, axis
+  // What the blocks may have differently, and every rank then knows of all of them.
+  bool writable = true, row_major = true;
   std::uint64_t extents = 0;  // a hash of rank and sizes but the axis'
 };
-constexpr std::uint64_t no_block = ~std::uint64_t{0};
+constexpr std::uint32_t no_block = ~std::uint32_t{0};
 
 Card card_of(const Array& mine, i64 axis) {
-  if (!mine || axis < -mine.ndim() || axis >= mine.ndim()) return {0, no_block, 0};
+  if (!mine || axis < -mine.ndim() || axis >= mine.ndim()) return {0, no_block, true, true, 0};
   if (axis < 0) axis += mine.ndim();
-  Card card{mine.shape(axis), 0, 14695981039346656037u};
+  Card card{mine.shape(axis), 0, mine.storage().writable(), mine.is_contiguous(),
+            14695981039346656037u};
   auto mix = [&](i64 v) {
     card.extents = (card.extents ^ static_cast<std::uint64_t>(v)) * 1099511628211u;
     card.extents ^= card.extents >> 29;
@@ -73,9 +76,9 @@ Card card_of(const Array& mine, i64 axis) {
   mix(mine.ndim());
   for (i64 a = 0; a < mine.ndim(); ++a)
     if (a != axis) mix(mine.shape(a));
-  card.kind = static_cast<std::uint64_t>(mine.dtype()) |
-              static_cast<std::uint64_t>(mine.device().kind) << 8 |
-              static_cast<std::uint64_t>(axis) << 16;
+  card.kind = static_cast<std::uint32_t>(mine.dtype()) |
+              static_cast<std::uint32_t>(mine.device().kind) << 8 |
+              static_cast<std::uint32_t>(axis) << 16;
   return card;
 }
 
@@ -100,6 +103,15 @@ void require_blocks_fit(const std::vector<Card>& cards, const Array& mine, i64 a
       raise.operator()<DeviceError>("; the device of rank 0 is of another kind");
     raise.operator()<ShapeError>(cat("; its sizes beside axis ", axis, " are not those of rank 0"));
   }
+}
+
+// Of blocks that lie in any order: no two axes can be seen as one, whichever a rank has.
+Layout apart_layout(const Shape& shape) {
+  Shape wide = shape;
+  for (i64& n : wide) ++n;
+  Layout l = Layout::contiguous(wide);
+  l.shape = shape;
+  return l;
 }
 
 }  // namespace
@@ -128,12 +140,19 @@ DNDarray assemble(const Array& mine, i64 axis, const std::optional<Communicator>
   require_blocks_fit(cards, mine, axis, comm);
   std::vector<i64> counts;
   counts.reserve(cards.size());
-  for (const Card& c : cards) counts.push_back(c.count);
+  bool writable = true, row_major = true;
+  for (const Card& c : cards) {
+    counts.push_back(c.count);
+    writable = writable && c.writable;
+    row_major = row_major && c.row_major;
+  }
   axis = normalize_axis(axis, mine.ndim(), "assemble");
   Shape shape = mine.shape();
   const Partition part = Partition::of(counts);
   shape[axis] = part.size();
-  return DNDarray(mine, shape, {axis, part}, comm);
+  const DNDarray x = DNDarray::lying(
+      mine, row_major ? Layout::contiguous(shape) : apart_layout(shape), {axis, part}, comm);
+  return writable ? x : x.read_only();
 }
 
 DNDarray empty(const Shape& shape, DType dtype, const Options& options) {

@@ -11,6 +11,12 @@
 // when read, but its memory is its owner's: the handle knows the owner, reading broadcasts, writing
 // reaches x. What was read is kept until something is written through any handle of the same
 // memory, so that replicas can never differ.
+//
+// Note [views and copies]: whether a function gives a view, and whether that may be written,
+// follows from shapes, splits and keys alone and is known to every rank, so that no result depends
+// on how many ranks there are. Where NumPy gives a view and elements would have to change their
+// rank (a reshape across the cuts, a split axis turned around), the result is a copy that cannot be
+// written: a write that NumPy takes to the source is refused, on every rank, rather than lost.
 
 #include <optional>
 
@@ -43,8 +49,10 @@ class TESSERA_API DNDarray {
  public:
   DNDarray() = default;  // no array: only assignment is allowed
   // This rank's part of an array that all ranks describe alike. ShapeError when `local` does not
-  // fit. Not collective, nothing is checked with other ranks.
+  // fit. Not collective, nothing is checked with other ranks. A dealt-out part is made row-major
+  // where it is not, unless `whole` tells how all parts lie.
   DNDarray(Array local, Shape shape, Spread spread, Communicator comm);
+  static DNDarray lying(Array local, Layout whole, Spread spread, Communicator comm);
   // The same array on every rank, bit for bit (the caller's promise).
   static DNDarray replicated(Array whole, Communicator comm);
   // Only `owner` has it (the others pass an array without elements); see the note above.
@@ -52,10 +60,12 @@ class TESSERA_API DNDarray {
                          Communicator comm);
 
   explicit operator bool() const { return static_cast<bool>(body_); }
-  const Shape& shape() const { return shape_; }
-  i64 shape(i64 axis) const { return shape_[axis]; }
-  i64 ndim() const { return shape_.size(); }
-  i64 size() const { return count_of(shape_); }
+  const Shape& shape() const { return whole_.shape; }
+  i64 shape(i64 axis) const { return whole_.shape[axis]; }
+  i64 ndim() const { return whole_.ndim(); }
+  i64 size() const { return count_of(whole_.shape); }
+  // The layout that this view would have in one memory that held the whole array: what NumPy has.
+  const Layout& whole() const { return whole_; }
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
   const Communicator& comm() const { return comm_; }
@@ -75,6 +85,17 @@ class TESSERA_API DNDarray {
   const Array& local() const;
   // As it lies, without a broadcast: an empty handle on ranks that do not own a rooted array.
   const Array& resident() const { return local_; }
+  // Writing is for all ranks or for none. ArgumentError "assignment destination is read-only", to
+  // be asked for before anything that only some ranks do.
+  bool writable() const { return access_ == Access::free; }
+  void require_writable(std::string_view what = "assignment destination") const;
+  // The same handle, not to be written through it: a broadcast view.
+  DNDarray read_only() const;
+  // Of a copy where NumPy has a view (see the note above): until it is known that nobody sees the
+  // difference, who writes into it is told that it is one.
+  DNDarray moved_copy() const;
+  DNDarray owned() const;  // ... it is known: nothing else refers to what it was copied from
+  bool sole() const;       // no other handle shares this memory
   // After writing through local() or resident(), on every rank.
   void touch() const;
   // What was worked out about the values of this handle and its copies (by a text that says what),
@@ -82,12 +103,13 @@ class TESSERA_API DNDarray {
   std::shared_ptr<const void> recall(const std::string& what) const;
   void remember(const std::string& what, std::shared_ptr<const void> known) const;
 
-  // A handle over the same memory that shares its writes (views made by indexing and transposing).
+  // A handle over the same memory that shares its writes (views made by indexing and transposing);
+  // `whole`: its shape, and its layout made of whole() as the local one of the local part.
   // Of a rooted array: another of the same owner, `spread` without a split.
-  DNDarray with(Array local, Shape shape, Spread spread) const;
+  DNDarray with(Array local, Layout whole, Spread spread) const;
   // The same where only `owner` has what is seen (the others pass an empty handle): x[3]. The dtype
   // where it differs from this array's.
-  DNDarray rooted_view(Array there, Shape shape, int owner,
+  DNDarray rooted_view(Array there, Layout whole, int owner,
                        std::optional<DType> dtype = std::nullopt) const;
   // local() sends nothing: false for a rooted array that was written since it was last read.
   bool known() const;
@@ -118,8 +140,10 @@ class TESSERA_API DNDarray {
   std::shared_ptr<Body> body_;
   i64 view_ = 0;  // which of the handles over this memory, counted alike on all ranks
   std::shared_ptr<Replica> replica_;
+  enum class Access : std::uint8_t { free, read_only, copied };
+  Access access_ = Access::free;
   Array local_;
-  Shape shape_;
+  Layout whole_;
   Spread spread_;
   DType dtype_ = DType::f32;
   Device device_ = cpu;

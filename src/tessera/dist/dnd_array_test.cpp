@@ -138,7 +138,8 @@ TEST(DNDarray, RowsAreReadOnceAndAgainAfterWrites) {
       const bool here = comm.rank() == owner;
       const Array block = here ? counted({4, 3}, DType::i64, device) : Array();
       const DNDarray x = DNDarray::rooted(block, {4, 3}, DType::i64, device, owner, comm);
-      const DNDarray row = x.rooted_view(here ? block.select(0, 2) : Array(), {3}, owner);
+      const DNDarray row =
+          x.rooted_view(here ? block.select(0, 2) : Array(), Layout::contiguous({3}), owner);
       const DNDarray again = row;
       Traffic before = comm.traffic();
       EXPECT_FALSE(row.known());
@@ -195,18 +196,21 @@ TEST(DNDarray, ViewsShareTheirWrites) {
   run_ranks(3, [](Communicator comm) {
     const bool here = comm.rank() == 1;
     const DNDarray x = DNDarray::replicated(counted({6, 2}), comm).resplit(0);
-    const DNDarray turned = x.with(x.local().transpose(), {2, 6}, {1, x.part()});
-    const DNDarray row = turned.rooted_view(here ? x.local().select(0, 0) : Array(), {2}, 1);
+    const DNDarray turned =
+        x.with(x.local().transpose(), x.whole().permute(Shape{1, 0}), {1, x.part()});
+    const DNDarray row =
+        turned.rooted_view(here ? x.local().select(0, 0) : Array(), x.whole().select(0, 0), 1);
     EXPECT_TRUE(same_bits(row.local(), Array::of<i64>({4, 5})));
     turned.local().fill(Value(9));
     turned.touch();
     EXPECT_TRUE(same_bits(x.gathered(), full({6, 2}, Value(9), DType::i64)));
     EXPECT_TRUE(same_bits(row.local(), Array::of<i64>({9, 9})));
-    const DNDarray column = row.with(here ? row.resident().expand_dims(0) : Array(), {1, 2}, {});
+    const DNDarray column =
+        row.with(here ? row.resident().expand_dims(0) : Array(), row.whole().insert_axis(0), {});
     x.local().fill(Value(8));
     x.touch();
     EXPECT_TRUE(same_bits(column.local(), full({1, 2}, Value(8), DType::i64)));
-    EXPECT_THROW(x.with(x.local(), {6, 3}, x.spread()), ShapeError);
+    EXPECT_THROW(x.with(x.local(), Layout::contiguous({6, 3}), x.spread()), ShapeError);
   });
 }
 

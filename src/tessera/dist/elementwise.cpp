@@ -68,6 +68,7 @@ std::vector<ArrayOrValue> parts_for(Inputs inputs, const Target& to, const Commu
 }
 
 void check_out(ElementOp op, Inputs inputs, const DNDarray& out) {
+  out.require_writable("output array");
   check_group(op, inputs, out);
   tessera::elementwise(op, asked(inputs), Array::empty({0}, out.dtype()));
   require_out_shape(shape_of(inputs), out.shape(), [&] {

@@ -96,8 +96,9 @@ TEST(DistElementwise, IntoARowThatOneRankOwns) {
       const DNDarray whole = spread_out(x, {0, Partition::even(6, p)}, comm);
       const int owner = whole.part().owner(3);
       const i64 at = 3 - whole.part().begin(owner);
-      const DNDarray row = whole.rooted_view(
-          comm.rank() == owner ? whole.local().select(0, at) : Array(), {5}, owner);
+      const DNDarray row =
+          whole.rooted_view(comm.rank() == owner ? whole.local().select(0, at) : Array(),
+                            Layout::contiguous({5}), owner);
       const dist::Operand both[] = {row, spread_out(y, {0, Partition::even(5, p)}, comm)};
       dist::elementwise(ElementOp::add, both, row);
       expect_same(row, ops::add(x.select(0, 3), y));

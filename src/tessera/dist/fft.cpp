@@ -83,7 +83,7 @@ DNDarray as_line(const Transform& f, const DNDarray& x, i64 points, Norm norm) {
       transform_line(ravel(x), f.kind, f.sign, fft_scale(norm, f.sign, points), points);
   Shape shape = x.shape();
   shape[axis] = y.shape(0);
-  return reshape(y, shape, axis);
+  return reshape(y, shape, axis).owned();
 }
 
 // Where the transform of `points` points along the split axis goes: x itself where it may and can.
@@ -92,7 +92,7 @@ DNDarray result_of(const Transform& f, const DNDarray& x, i64 points, bool overw
   const Array one = stand_in(Shape(x.ndim(), 1), x.dtype());
   const DType dtype = f.local(one, Shape{axis}, Norm::backward, Shape{1}).dtype();
   const bool same = n == x.shape(axis);
-  if (overwrite && same && dtype == x.dtype()) return x;
+  if (overwrite && same && dtype == x.dtype() && x.writable()) return x;
   const Spread to{axis, same ? x.part() : Partition::even(n, x.comm().size())};
   Shape shape = x.shape(), local = x.lshape();
   shape[axis] = n;

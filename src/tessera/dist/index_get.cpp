@@ -16,14 +16,13 @@ namespace {
 
 using dist::at;
 
-bool is_view(const NormalKey& key) {
-  return key.plan.kind == IndexPlan::Kind::view && !key.plan.copy;
-}
+// Integers that came as arrays of rank 0, such as argmax's, are integers: plan.copy is not asked.
+bool is_view(const NormalKey& key) { return key.plan.kind == IndexPlan::Kind::view; }
 // A local answer is a view of x's memory or new memory; handles of views share their writes.
 DNDarray wrap(const DNDarray& x, const NormalKey& key, Array local, const Shape& shape,
               const Spread& spread) {
-  if (is_view(key)) return x.with(std::move(local), shape, spread);
-  return DNDarray(key.plan.copy ? local.copy() : std::move(local), shape, spread, x.comm());
+  if (is_view(key)) return x.with(std::move(local), resolve(key.index, x.whole()).view, spread);
+  return DNDarray(std::move(local), shape, spread, x.comm());
 }
 
 // One rank has what is asked for: a handle on it, read when somebody reads it.
@@ -32,8 +31,7 @@ DNDarray at_owner(const DNDarray& x, const NormalKey& key, int owner, const AtAx
   Array there;
   if (x.comm().rank() == owner)
     there = x.resident()[local_key(key, key.plan.arrays, where, x.device())];
-  if (view) return x.rooted_view(std::move(there), key.plan.shape, owner);
-  if (there && key.plan.copy) there = there.copy();
+  if (view) return x.rooted_view(std::move(there), resolve(key.index, x.whole()).view, owner);
   return DNDarray::rooted(std::move(there), key.plan.shape, x.dtype(), x.device(), owner, x.comm());
 }
 
@@ -79,17 +77,29 @@ Array counted_from(const Array& positions, i64 first) {
   return out;
 }
 
+// The lead goes back to its place between the other axes.
+Shape lead_behind(const NormalKey& key, i64 lead, i64 ndim) {
+  const i64 position = key.plan.position;
+  Shape order;
+  for (i64 a = 0; a < position; ++a) order.push_back(lead + a);
+  for (i64 a = 0; a < lead; ++a) order.push_back(a);
+  for (i64 a = lead + position; a < ndim; ++a) order.push_back(a);
+  return order;
+}
+
+// How a result of this shape lies when its rows were made one behind the other.
+Layout layout_behind(const NormalKey& key, const Shape& shape) {
+  const Layout lead_first =
+      Layout::contiguous(key.plan.lead_first(Layout::contiguous(shape)).shape);
+  return lead_first.permute(lead_behind(key, key.plan.lead.size(), shape.size()));
+}
+
 // The rows of the entries of this rank, in the shape of the result.
 Array shaped(const Array& rows, const NormalKey& key, const Shape& local_lead) {
   Shape shape = local_lead;
   for (i64 a = 1; a < rows.ndim(); ++a) shape.push_back(rows.shape(a));
   const Array lead_first = rows.reshape(shape);
-  const i64 lead = local_lead.size(), position = key.plan.position;
-  Shape order;  // the lead goes back to its place between the other axes
-  for (i64 a = 0; a < position; ++a) order.push_back(lead + a);
-  for (i64 a = 0; a < lead; ++a) order.push_back(a);
-  for (i64 a = lead + position; a < shape.size(); ++a) order.push_back(a);
-  return lead_first.permute(order);
+  return lead_first.permute(lead_behind(key, local_lead.size(), shape.size()));
 }
 
 DNDarray unordered(const DNDarray& x, const NormalKey& key, const RoutePlan& plan) {
@@ -103,7 +113,8 @@ DNDarray unordered(const DNDarray& x, const NormalKey& key, const RoutePlan& pla
     const Array ids = rows.ids(key.plan.arrays, key.plan.lead);
     result = fetch_rows(rows, know_owners(rows, ids, plan.lead_axis, plan.spread.part));
   }
-  return DNDarray(shaped(result, key, lead), plan.shape, plan.spread, x.comm());
+  return DNDarray::lying(shaped(result, key, lead), layout_behind(key, plan.shape), plan.spread,
+                         x.comm());
 }
 
 // Intervals change hands.
@@ -113,7 +124,8 @@ DNDarray descending(const DNDarray& x, const NormalKey& key, const RoutePlan& pl
   const int p = x.comm().size();
   const Array there = relayout(own_answer(x, once.key, way), way.shape, x.dtype(),
                                boxes_of_own(way), boxes_of(way.shape, way.spread, p), x.comm());
-  return DNDarray(repeated(there, once, key.plan), plan.shape, plan.spread, x.comm());
+  const DNDarray y(repeated(there, once, key.plan), plan.shape, plan.spread, x.comm());
+  return is_view(key) ? y.moved_copy() : y;  // NumPy has a view
 }
 
 }  // namespace
@@ -214,14 +226,13 @@ std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key) {
   const Array& mine = x.resident();
   return LoneSlice{
       mine.view(mine.layout().slice(0, own.start, own.length, own.length > 1 ? own.step : 1)),
-      all.length, cut ? Spread{0, x.part().sliced(all)} : x.spread()};
+      x.whole().slice(0, all.start, all.length, all.length > 1 ? all.step : 1),
+      cut ? Spread{0, x.part().sliced(all)} : x.spread()};
 }
 
 DNDarray DNDarray::operator[](const DistIndex& key) const {
   if (auto slice = lone_slice(*this, key)) {
-    Shape shape = shape_;
-    shape[0] = slice->length;
-    return with(std::move(slice->own), std::move(shape), std::move(slice->spread));
+    return with(std::move(slice->own), std::move(slice->whole), std::move(slice->spread));
   }
   const IndexPlan checked = check_key_aloud(*this, key);
   const DistIndex near = with_whole_masks(key, loose_masks(*this, key));

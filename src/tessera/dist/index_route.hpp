@@ -62,7 +62,7 @@ DNDarray trimmed(const DNDarray& value, i64 ndim);
 // rank's part, and the spread of the views together. Nothing for other keys.
 struct LoneSlice {
   Array own;
-  i64 length;  // of axis 0 of the result
+  Layout whole;
   Spread spread;
 };
 std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key);

@@ -29,14 +29,14 @@ void refuse_strictly(const DNDarray& x, const DistIndex& key, const DNDarray& va
   require<ArgumentError>(!key.distributed() || value.split() || value.size() == 1,
                          "assignment: the key is distributed and the value of shape ",
                          value.shape(),
-                         " is not; deal it out first, or switch off config().strict");
+                         " is not; deal it out first, or switch off ts.config.strict");
 }
 void refuse_strictly(const RoutePlan& plan, const DNDarray& value) {
   if (!config().strict || !value.split() || !plan.spread.split) return;
   const i64 axis = *value.split() + plan.shape.size() - value.ndim();
   require<SplitError>(axis == *plan.spread.split, "assignment: the value is dealt out along axis ",
                       axis, " of the target and the target along axis ", *plan.spread.split,
-                      "; resplit it first, or switch off config().strict");
+                      "; resplit it first, or switch off ts.config.strict");
 }
 
 // A mask of the array's whole shape, or a truth value on an array of rank 0.
@@ -197,6 +197,7 @@ void DNDarray::assign(const DistIndex& key, const Array& value) const {
 }
 
 void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
+  require_writable();
   if (wide.ndim() == 0 && !wide.owner()) {
     if (const auto slice = lone_slice(*this, key)) {
       require_same_place(*this, wide);

@@ -79,9 +79,8 @@ std::vector<DNDarray> cut(const DNDarray& x, i64 axis, const std::vector<i64>& b
       continue;
     }
     const SliceRange mine = x.part().local_range(range, x.comm().rank());
-    Shape shape = x.shape();
-    shape[axis] = range.length;
-    parts.push_back(x.with(x.local().slice(axis, mine.start, mine.start + mine.length), shape,
+    parts.push_back(x.with(x.local().slice(axis, mine.start, mine.start + mine.length),
+                           x.whole().slice(axis, begin, range.length),
                            {axis, x.part().sliced(range)}));
   }
   return parts;

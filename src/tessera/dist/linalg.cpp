@@ -200,11 +200,12 @@ DNDarray solve(const DNDarray& a, const DNDarray& b) {
     return laid_out(x, alike ? b.spread() : Spread{}, b.comm());
   }
   const DType t = promote(local::working_dtype(a.dtype()), local::working_dtype(b.dtype()));
-  const DNDarray columns = vector ? b.with(b.local().expand_dims(1), {n, 1}, b.spread()) : b;
+  const DNDarray columns =
+      vector ? b.with(b.local().expand_dims(1), b.whole().insert_axis(1), b.spread()) : b;
   Dealt da = dealt(a, t), x = dealt(columns, t);
   require_done("solve", grid->solve(a.comm(), da, x), "Singular matrix");
   const DNDarray y = gathered_up(x, columns.spread(), a.device(), a.comm());
-  return vector ? y.with(y.local().squeeze(1), {n}, y.spread()) : y;
+  return vector ? y.with(y.local().squeeze(1), y.whole().select(1, 0), y.spread()) : y;
 }
 
 DNDarray inverse(const DNDarray& a) {

@@ -125,11 +125,11 @@ DNDarray squeeze(const DNDarray& x, const std::optional<Shape>& given) {
     for (i64 a = 0; a < x.ndim(); ++a)
       if (x.shape(a) == 1) axes.push_back(a);
   }
-  const Shape shape = squeezed(stand_in(x.shape(), x.dtype()), axes).shape();
+  const Array whole = squeezed(stand_in(x), axes);
   if (x.split() && contains(axes, *x.split())) {
     const int owner = x.part().owner(0);
-    return x.rooted_view(x.comm().rank() == owner ? squeezed(x.local(), axes) : Array(), shape,
-                         owner);
+    return x.rooted_view(x.comm().rank() == owner ? squeezed(x.local(), axes) : Array(),
+                         whole.layout(), owner);
   }
   const i64 below = std::count_if(axes.begin(), axes.end(), [&](i64 a) { return x.split() > a; });
   return view_of(x, x.split() ? at_axis(x, *x.split() - below) : Spread{},
@@ -137,20 +137,21 @@ DNDarray squeeze(const DNDarray& x, const std::optional<Shape>& given) {
 }
 
 DNDarray broadcast_to(const DNDarray& x, const Shape& shape) {
-  (void)stand_in(x.shape(), x.dtype()).broadcast_to(shape);
-  if (!x.split()) return view_of(x, {}, [&](const Array& y) { return y.broadcast_to(shape); });
+  const Layout whole = x.whole().broadcast_to(shape);
+  if (!x.split())
+    return view_of(x, {}, [&](const Array& y) { return y.broadcast_to(shape); }).read_only();
   const i64 axis = *x.split() + shape.size() - x.ndim();
   const int ranks = x.comm().size(), me = x.comm().rank();
   const bool repeats = x.shape(*x.split()) != shape[axis];
   const Spread to{axis, repeats ? Partition::even(shape[axis], ranks) : x.part()};
   Shape lshape = shape;
   lshape[axis] = to.part.count(me);
-  if (!repeats) return x.with(x.local().broadcast_to(lshape), shape, to);
+  if (!repeats) return x.with(x.local().broadcast_to(lshape), whole, to).read_only();
   Boxes wanted;
   for (int r = 0; r < ranks; ++r) wanted.push_back({*x.split(), 0, to.part.count(r) > 0 ? 1 : 0});
   const Array entry = relayout(x.local(), x.shape(), x.dtype(),
                                boxes_of(x.shape(), x.spread(), ranks), wanted, x.comm());
-  return DNDarray(entry.broadcast_to(lshape), shape, to, x.comm());
+  return DNDarray::lying(entry.broadcast_to(lshape), whole, to, x.comm()).read_only();
 }
 
 DNDarray flip(const DNDarray& x, const std::optional<Shape>& given) {
@@ -164,14 +165,16 @@ DNDarray flip(const DNDarray& x, const std::optional<Shape>& given) {
   const Boxes from = mirrored;
   for (Box& b : mirrored) b = {b.axis, n - b.end, n - b.begin};
   const Array mine = relayout(x.local(), x.shape(), x.dtype(), from, mirrored, x.comm());
-  return DNDarray(tessera::flip(mine, axes), x.shape(), x.spread(), x.comm());
+  const Layout whole =
+      tessera::flip(stand_in(Layout::contiguous(x.shape()), x.dtype()), axes).layout();
+  return DNDarray::lying(tessera::flip(mine, axes), whole, x.spread(), x.comm()).moved_copy();
 }
 
 DNDarray roll(const DNDarray& x, const Shape& shifts, const Shape& axes) {
   (void)tessera::roll(Array::empty(Shape(x.ndim(), 0), x.dtype()), shifts, axes);
   if (!x.split()) return DNDarray(tessera::roll(x.local(), shifts, axes), x.shape(), {}, x.comm());
   if (axes.empty())
-    return reshape(roll(ravel(x), shifts, {0}), x.shape(), x.split()).spread_as(x.spread());
+    return reshape(roll(ravel(x), shifts, {0}), x.shape(), x.split()).spread_as(x.spread()).owned();
   const i64 n = x.shape(*x.split());
   i64 along_split = 0;
   Shape other_axes, other_shifts;

@@ -101,8 +101,8 @@ DNDarray diagonal(const DNDarray& x, i64 offset, i64 axis1, i64 axis2) {
   const i64 at = by_rows ? line.row : line.column, begin = x.part().begin(x.comm().rank());
   Line mine = clipped(line, at, begin, x.part().end(x.comm().rank()));
   (by_rows ? mine.row : mine.column) -= begin;
-  const Shape shape = along(stand_in(x.shape(), x.dtype()), line, rows, columns).shape();
-  return x.with(along(x.local(), mine, rows, columns), shape,
+  return x.with(along(x.local(), mine, rows, columns),
+                along(stand_in(x), line, rows, columns).layout(),
                 {x.ndim() - 2, x.part().sliced({at, line.length, 1})});
 }
 

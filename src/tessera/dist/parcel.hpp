@@ -35,13 +35,16 @@ class Moving {
 // when only its errors and the shape or dtype of its answer matter. Takes no memory.
 Array stand_in(const Shape& shape, DType dtype);
 
-// A view of x: `f` makes it of the local part, and of a stand-in for the shape of the whole. For an
-// array that one rank owns, only that rank has a part.
+// The same with this layout, of memory that is not there; of x: as it would lie in one memory.
+Array stand_in(const Layout& layout, DType dtype);
+inline Array stand_in(const DNDarray& x) { return stand_in(x.whole(), x.dtype()); }
+
+// A view of x: `f` makes it of the local part, and of a stand-in for the whole. For an array that
+// one rank owns, only that rank has a part.
 template <class F>
 DNDarray view_of(const DNDarray& x, const Spread& spread, F&& f) {
   const bool elsewhere = x.owner() && *x.owner() != x.comm().rank();
-  return x.with(elsewhere ? Array() : f(x.resident()), f(stand_in(x.shape(), x.dtype())).shape(),
-                spread);
+  return x.with(elsewhere ? Array() : f(x.resident()), f(stand_in(x)).layout(), spread);
 }
 
 }  // namespace tessera::dist

@@ -143,7 +143,8 @@ TEST(DistReduce, InnerProducts) {
         expect_same(dist::vdot(c.of(x), spread_out(y, s, c.comm)), vdot(x, y), 100);
       for (const Spread& s : spreads_of({3, 8}, c.comm.size()))
         expect_same(dist::vdot(c.of(x), spread_out(z, s, c.comm)), vdot(x, z), 100);
-      EXPECT_THROW(dist::vdot(c.of(x), c.of(x).resplit({}).with(x.slice(0, 0, 3), {3, 6}, {})),
+      EXPECT_THROW(dist::vdot(c.of(x), c.of(x).resplit({}).with(x.slice(0, 0, 3),
+                                                                Layout::contiguous({3, 6}), {})),
                    ShapeError);
     });
   }

@@ -142,6 +142,12 @@ DNDarray moved(const DNDarray& x, const Shape& shape, const Spread& to) {
   return DNDarray(out.reshape(lshape), shape, to, x.comm());
 }
 
+// Every cut of the old split axis is a cut of the new one, whatever the cuts are.
+bool keeps_cuts(const Columns& from, const Shape& shape, i64 split) {
+  const i64 unit = product(shape, split + 1, shape.size());
+  return product(shape, 0, split) == from.rows && from.unit % unit == 0;
+}
+
 DNDarray split_along(const DNDarray& x, const Shape& shape, i64 split) {
   const Columns from = columns_of(x.shape(), *x.split(), x.part());
   const i64 rows = product(shape, 0, split);
@@ -150,13 +156,28 @@ DNDarray split_along(const DNDarray& x, const Shape& shape, i64 split) {
   const Spread to{split, cuts_for(from, shape, split)};
   Shape lshape = shape;
   lshape[split] = to.part.count(x.comm().rank());
-  if (x.size() == 0)
-    return DNDarray(Array::empty(lshape, x.dtype(), x.device()), shape, to, x.comm());
-  bool stays = rows == from.rows || x.comm().alone();
+  if (x.size() == 0) {
+    const DNDarray y(Array::empty(lshape, x.dtype(), x.device()), shape, to, x.comm());
+    return x.writable() ? y : y.read_only();
+  }
+  const std::optional<Layout> view = x.whole().reshape(shape);
+  if (view && keeps_cuts(from, shape, split)) return x.with(x.local().reshape(lshape), *view, to);
+  bool stays = rows == from.rows;
   const i64 unit = product(shape, split + 1, shape.size());
   for (int r = 0; r < x.comm().size(); ++r)
     stays = stays && to.part.begin(r) * unit == from.begin(r);
-  return stays ? x.with(x.local().reshape(lshape), shape, to) : moved(x, shape, to);
+  const DNDarray y =
+      stays ? DNDarray(x.local().copy().reshape(lshape), shape, to, x.comm()) : moved(x, shape, to);
+  return view ? y.moved_copy() : y;
+}
+
+// Without a split: the whole on every rank, or on its owner.
+DNDarray reshaped_whole(const DNDarray& x, const Shape& shape) {
+  const bool elsewhere = x.owner() && *x.owner() != x.comm().rank();
+  if (const auto view = x.whole().reshape(shape))
+    return x.with(elsewhere ? Array() : x.resident().reshape(shape), *view, {});
+  const DNDarray y = x.copy();
+  return y.with(elsewhere ? Array() : y.resident().reshape(shape), Layout::contiguous(shape), {});
 }
 
 }  // namespace
@@ -180,18 +201,18 @@ DNDarray reshape(const DNDarray& x, const Shape& shape, std::optional<i64> new_s
   const Shape full = stand_in({x.size()}, x.dtype()).reshape(shape).shape();
   if (new_split) new_split = normalize_axis(*new_split, full.size(), "reshape");
   if (!x.split()) {
-    const bool elsewhere = x.owner() && *x.owner() != x.comm().rank();
-    const DNDarray y = x.with(elsewhere ? Array() : x.resident().reshape(full), full, {});
+    const DNDarray y = reshaped_whole(x, full);
     return new_split ? y.resplit(new_split) : y;
   }
   const std::optional<i64> split =
       new_split ? new_split : split_of_reshape(x.shape(), *x.split(), full);
   if (split) return split_along(x, full, *split);
-  const DNDarray whole = x.resplit(std::nullopt);
-  return whole.with(whole.local().reshape(full), full, {});
+  return reshaped_whole(x.resplit(std::nullopt), full).moved_copy();
 }
 
-DNDarray ravel(const DNDarray& x) { return reshape(x, {-1}); }
+DNDarray ravel(const DNDarray& x) {
+  return x.whole().dense() ? reshape(x, {-1}) : reshape(x.copy(), {-1}).owned();
+}
 
 DNDarray flatten(const DNDarray& x) { return ravel(x).copy(); }
 

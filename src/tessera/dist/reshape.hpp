@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The elements of a distributed array in another shape, in row-major order as NumPy's. A view where
-// the local part can be one, else a copy.
+// The elements of a distributed array in another shape, in row-major order as NumPy's.
 //   DNDarray m = dist::reshape(x, {-1, 3});   DNDarray v = dist::ravel(m);
 //
 // Note [split of a reshape]: the part of the shape before the split axis tells. If the new shape
@@ -13,6 +12,12 @@
 // Where the old cuts are cuts of the new axis too, they stay and nothing moves: always so where the
 // split axis and all before it are kept. Otherwise the result is balanced and each element moves
 // once at most, straight to where it is wanted.
+//
+// Note [views of a reshape]: a view where NumPy has one (by DNDarray::whole()) and every cut of the
+// old split axis is one of the new: the same rows before both, and an entry of the new axis no
+// longer than one of the old. That follows from shapes and splits; on few ranks, or by chance, the
+// cuts may fit elsewhere too, and the result is a copy all the same. Where NumPy has a view it
+// cannot be written: Note [views and copies].
 
 #include <optional>
 
@@ -24,7 +29,7 @@ namespace tessera::dist {
 // that axis instead (negative axes count from the end; IndexError).
 TESSERA_API DNDarray reshape(const DNDarray& x, const Shape& shape,
                              std::optional<i64> new_split = {});
-TESSERA_API DNDarray ravel(const DNDarray& x);    // of rank 1; a view where it can be
+TESSERA_API DNDarray ravel(const DNDarray& x);    // of rank 1; NumPy copies what has gaps
 TESSERA_API DNDarray flatten(const DNDarray& x);  // of rank 1; always a copy
 
 // The split axis that the rule gives; shapes of one size, old split in range.

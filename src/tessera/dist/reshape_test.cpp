@@ -2,6 +2,7 @@
 #include "tessera/dist/reshape.hpp"
 
 #include "support/cases.hpp"
+#include "tessera/dist/index_key.hpp"
 
 namespace tessera {
 namespace {
@@ -98,6 +99,33 @@ TEST(DistReshape, ViewsAndCopies) {
     EXPECT_FALSE(may_share_memory(f.local(), d.local()));
     expect_same(f, sample({6, 4}).reshape({-1}));
   });
+}
+
+// By shapes and splits: neither the number of ranks nor where their cuts lie changes what is a
+// view.
+TEST(DistReshape, WhatIsAViewDoesNotDependOnTheRanks) {
+  for (const Shape& from : shapes) {
+    const Array x = sample(from, DType::i64);
+    for_each_spread(from, [&](const Case& c) {
+      if (!c.spread.split) return;
+      const DNDarray d = c.of(x),
+                     alone(x.copy(), from,
+                           {*c.spread.split, Partition::even(from[*c.spread.split], 1)},
+                           Communicator::self());
+      for (const Shape& to : shapes) {
+        const DNDarray y = dist::reshape(d, to);
+        EXPECT_EQ(y.writable(), dist::reshape(alone, to).writable()) << cat(from, " to ", to);
+        if (!y.writable()) {
+          EXPECT_THROW(y.assign(DistIndex(ellipsis), Array::scalar(Value(-1), DType::i64)),
+                       ArgumentError);
+          continue;
+        }
+        y.assign(DistIndex(ellipsis), y.copy().gathered());
+        EXPECT_EQ(y.sole(), false) << "writable is a view of the named array";
+      }
+      EXPECT_TRUE(dist::reshape(d, {24}).owned().writable());
+    });
+  }
 }
 
 TEST(DistReshape, NothingAndErrors) {

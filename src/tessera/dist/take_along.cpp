@@ -58,6 +58,7 @@ DNDarray take_along_axis(const DNDarray& x, const DNDarray& indices, std::option
 
 void put_along_axis(const DNDarray& x, const DNDarray& indices, const DNDarray& values,
                     std::optional<i64> axis) {
+  x.require_writable();
   require_same_group("put_along_axis", x, indices);
   require_same_group("put_along_axis", x, values);
   require_integers(indices);
