@@ -3,6 +3,7 @@
 #include "dist_family.hpp"
 #include "dist_methods.hpp"
 #include "index_key.hpp"
+#include "tessera/dist/join.hpp"
 #include "tessera/dist/nonzero.hpp"
 #include "tessera/dist/quantile.hpp"
 #include "tessera/dist/searchsorted.hpp"
@@ -17,13 +18,15 @@ namespace {
 
 using nb::literals::operator""_a;
 
-nb::object positions(nb::handle x) {
+nb::object positions(nb::handle x, bool as_tuple) {
   const DNDarray a = as_dist(x, "nonzero");
-  return tuple_of_arrays(released([&] { return dist::nonzero(a); }));
+  const std::vector<DNDarray> found = released([&] { return dist::nonzero(a); });
+  if (as_tuple) return tuple_of_arrays(found);
+  return wrap(released([&] { return dist::stack(found, 1); }));
 }
 
 nb::object selected(nb::handle condition, nb::handle x, nb::handle y) {
-  if (x.is_none() && y.is_none()) return positions(condition);
+  if (x.is_none() && y.is_none()) return positions(condition, true);
   require<ArgumentError>(!x.is_none() && !y.is_none(),
                          "either both or neither of x and y should be given");
   const std::array from{condition, x, y};
@@ -198,11 +201,14 @@ void bind_middle(nb::module_& m) {
 
 void bind_selecting(nb::module_& m, nb::class_<DNDarray>& c) {
   const char* nonzero_doc =
-      "Positions of the elements that are not zero, one array per axis.\n\n"
-      ">>> ts.dist.array([0, 3, 4], split=0).nonzero()[0].tolist()\n[1, 2]\n";
-  m.def("nonzero", &positions, "x"_a, nb::sig("def nonzero(x: ArrayLike) -> tuple[DNDarray, ...]"),
-        nonzero_doc);
-  c.def("nonzero", &positions, nb::sig("def nonzero(self) -> tuple[DNDarray, ...]"), nonzero_doc);
+      "Positions of the elements that are not zero: one array per axis, or with ``as_tuple`` false "
+      "one array with a row for each.\n\n"
+      ">>> x = ts.dist.array([0, 3, 4], split=0)\n"
+      ">>> x.nonzero()[0].tolist(), x.nonzero(as_tuple=False).tolist()\n([1, 2], [[1], [2]])\n";
+  m.def("nonzero", &positions, "x"_a, "as_tuple"_a = true,
+        nb::sig("def nonzero(x: ArrayLike, as_tuple: bool = True) -> typing.Any"), nonzero_doc);
+  c.def("nonzero", &positions, "as_tuple"_a = true,
+        nb::sig("def nonzero(self, as_tuple: bool = True) -> typing.Any"), nonzero_doc);
   m.def("where", &selected, "condition"_a, "x"_a = nb::none(), "y"_a = nb::none(),
         nb::sig("def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = "
                 "None) -> typing.Any"),

@@ -166,10 +166,10 @@ void bind_errors(nb::module_& m) {
        "... except MemoryError as e: print(type(e).__name__)\nOutOfMemory\n",
        PyExc_MemoryError},
       {"SplitError",
-       "An operator that cannot be split as asked; also a ValueError.\n\n"
+       "An operator or array that cannot be split as asked; a ValueError and a RuntimeError.\n\n"
        ">>> try: ts.FFT(1, grid_shapes=(('X',), ('K',))).split({'X': slice(0, 2)})\n"
        "... except ValueError as e: print(type(e).__name__)\nSplitError\n",
-       v},
+       v, r},
       {"NotAvailable",
        "Something this build or machine does not have; also a RuntimeError.\n\n"
        ">>> issubclass(ts.NotAvailable, RuntimeError)\nTrue\n",

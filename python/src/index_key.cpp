@@ -35,6 +35,8 @@ Array list_key(nb::handle h) {
     a = array_from_nested(h, {});
   } catch (const DTypeError&) {
     throw_not_a_key();
+  } catch (const OverflowError&) {  // no position has so many digits
+    throw_not_a_key();
   }
   if (a.size() == 0 && a.dtype() == DType::f64) return Array::empty(a.shape(), DType::i64);
   if (is_inexact(a.dtype())) throw_not_a_key();
@@ -70,6 +72,15 @@ std::optional<i64> indexed_number(PyObject* o) {
   return i;
 }
 
+// Of anything that says that it is an array: texts, dates and objects are no positions.
+Array array_key(nb::handle h) {
+  try {
+    return as_array(h, "index");
+  } catch (const DTypeError&) {
+    throw IndexError("arrays used as indices must be of integer (or boolean) type");
+  }
+}
+
 template <class Key>
 void add_item(Key& key, PyObject* o, Device device) {
   i64 i = 0;
@@ -91,7 +102,7 @@ void add_item(Key& key, PyObject* o, Device device) {
   if (const auto number = indexed_number(o)) return key.add(*number);
   if (is_no_key(o)) throw_not_a_key();
   if (array_like(o)) {
-    Array a = is_list(o) ? list_key(o) : as_array(o, "index");
+    Array a = is_list(o) ? list_key(o) : array_key(o);
     if (is_number(a) && !PyObject_HasAttrString(o, "__array_finalize__"))
       return key.add(number_of(a));  // of torch, JAX …
     if (a.device() != device && a.ndim() > 0) a = released([&] { return a.to(device); });

@@ -10,6 +10,7 @@ depend on the number of ranks.
 ([7, 2, 8], 285)
 """
 
+import os as _os
 import typing as _typing
 from math import e, inf, nan, pi
 from typing import Any as _Any
@@ -34,6 +35,7 @@ from .._tessera import (
 )
 from . import _api, _api_numpy, _blocks, _csv, _einsum, _ending, fft, linalg, random
 from ._api import *  # noqa: F403
+from ._same_calls import check_calls
 
 # isort: split
 from ._api_numpy import *  # noqa: F403
@@ -53,7 +55,7 @@ __array_api_version__ = "2024.12"
 __all__ = [_name for _name in dir(_dist) if not _name.startswith("_")] + _api.__all__
 __all__ += [_name for _name in _api_numpy.__all__ if _name not in __all__]
 __all__ += [*_blocks.__all__, *_csv.__all__, *_einsum.__all__]
-__all__ += ["e", "fft", "inf", "linalg", "nan", "newaxis", "pi", "random"]
+__all__ += ["check_calls", "e", "fft", "inf", "linalg", "nan", "newaxis", "pi", "random"]
 __all__ += ["bool", "complex128", "complex64", "float32", "float64", "int16", "int32", "int64", "int8"]
 __all__ += ["uint16", "uint32", "uint64", "uint8"]
 
@@ -74,6 +76,8 @@ if not _typing.TYPE_CHECKING:  # to which every other name would be one of ours
 
 
 _ending.watch()
+if _os.environ.get("TESSERA_CHECK_CALLS", "0") not in ("", "0"):
+    check_calls()
 
 
 def __dir__() -> list[str]:
