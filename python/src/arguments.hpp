@@ -27,6 +27,8 @@ TESSERA_ARGUMENT(ListenerArg, "RepeatedEvent")
 TESSERA_ARGUMENT(NumberArg, "complex")
 TESSERA_ARGUMENT(ParametersArg, "dict[str, float]")
 TESSERA_ARGUMENT(PlaceArg, "tuple[DimLike | None, int | None]")
+TESSERA_ARGUMENT(ReadArg,
+                 "ArrayLike")  // an operator copies what is given as ArrayArg, and reads this
 TESSERA_ARGUMENT(PositionArg, "DimLike | int")
 TESSERA_ARGUMENT(ShapeArg, "ShapeLike")
 TESSERA_ARGUMENT(SizesArg, "dict[DimLike, int]")

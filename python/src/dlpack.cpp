@@ -26,6 +26,16 @@ nb::object call_with(const nb::object& method, const nb::dict& options) {
   return nb::steal(result);
 }
 
+// DLPack has no word for PyTorch's lazily conjugated or negated tensors: what their bits say is
+// done first, in a copy. Anything else is as it is.
+nb::object resolved(nb::handle h) {
+  nb::object x = nb::borrow(h);
+  for (const auto& [asks, does] : {std::pair("is_conj", "resolve_conj"), {"is_neg", "resolve_neg"}})
+    if (nb::hasattr(x, asks) && nb::hasattr(x, does) && nb::cast<bool>(nb::bool_(x.attr(asks)())))
+      x = x.attr(does)();
+  return x;
+}
+
 // Asks for the versioned capsule; producers of the time before versions refuse the keyword.
 nb::object call_dlpack(nb::handle h) {
   nb::object method = h.attr("__dlpack__");
@@ -75,7 +85,7 @@ nb::object dlpack_capsule(const Array& a, bool versioned, bool copied, void* con
 }
 
 Array array_from_dlpack(nb::handle h) {
-  nb::object capsule = PyCapsule_CheckExact(h.ptr()) ? nb::borrow(h) : call_dlpack(h);
+  nb::object capsule = PyCapsule_CheckExact(h.ptr()) ? nb::borrow(h) : call_dlpack(resolved(h));
   PyObject* c = capsule.ptr();
   if (PyCapsule_IsValid(c, versioned_name)) {
     auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(c, versioned_name));

@@ -62,7 +62,7 @@ nb::object fit_of(nb::handle linop, nb::handle x, nb::handle budget, nb::handle 
 
 void bind_fit(nb::module_& m) {
   nb::class_<OperatorObject<Fitted>, LinopObject> c(
-      m, "Fitted",
+      m, "Fitted", nb::type_slots(linop_slots),
       "An operator that ts.fit() cut and placed, with its forecast.\n\n"
       ">>> F = ts.fit(ts.Diagonal(ts.ones(8), ('X',)), ts.ones(8), budget={'sim:0': '2kB'})\n"
       ">>> F(ts.ones(8)).tolist() == [1.0] * 8, F.forecast['memory']['sim:0']['total'] <= 2000\n"

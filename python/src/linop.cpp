@@ -5,6 +5,7 @@
 
 #include <unordered_map>
 
+#include "callables.hpp"
 #include "dist_methods.hpp"
 #include "operators.hpp"
 #include "tessera/dist/apply.hpp"
@@ -122,9 +123,47 @@ nb::object normal(nb::handle self, nb::handle inner) {
 }
 
 nb::object renamed(nb::handle self, nb::dict names) {
+  const NamedLinop& a = held(self);
+  const Dims own = a.dims();
   Renames r;
-  for (auto [from, to] : names) r.emplace_back(dimension_from(from), dimension_from(to));
-  return wrap_linop(held(self).rename(r));
+  for (auto [from, to] : names) {
+    r.emplace_back(dimension_from(from), dimension_from(to));
+    require<DimError>(contains(own, r.back().first), "rename: ", a, " has no dim '", r.back().first,
+                      "'; it has ", to_text(own));
+  }
+  return wrap_linop(a.rename(r));
+}
+
+// sum([A, B]) starts from 0.
+nb::object sum_with(nb::handle self, nb::handle other) {
+  if (is_linop(other)) return wrap_linop(held(self) + held(other));
+  const auto v = weak_value(other.ptr());
+  if (!v) return not_implemented();
+  require<DTypeError>(v->as<c128>() == c128(0, 0), held(self), " + ", nb::repr(other).c_str(),
+                      ": a number is no operator; write c * ts.Identity(names)");
+  return nb::borrow(self);
+}
+
+nb::object divided(nb::handle self, nb::handle c) {
+  const bool whole = is_linop(c) || is_dist(c.ptr());
+  const auto a = whole ? std::nullopt : try_array(c);
+  const auto v = a && a->size() == 1 ? std::optional(value_from(c, "scalar")) : std::nullopt;
+  require<DTypeError>(v.has_value(), held(self), " / ", Py_TYPE(c.ptr())->tp_name,
+                      ": an operator is divided by a number; A x = b is solved by ts.solve");
+  const c128 w = v->as<c128>();
+  if (w == c128(0, 0)) raise(PyExc_ZeroDivisionError, cat(held(self), " / 0"));
+  if (v->kind() != Value::Kind::complex) return wrap_linop(held(self) * Value(1 / w.re));
+  return wrap_linop(held(self) * Value(c128(1, 0) / w));
+}
+
+[[noreturn]] nb::object from_the_left(nb::handle self, nb::handle x) {
+  PyObject* o = x.ptr();
+  require<ArgumentError>(!PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o),
+                         nb::repr(x).c_str(), " @ ", held(self),
+                         ": a number does not compose; write c * A");
+  throw DTypeError(cat(Py_TYPE(x.ptr())->tp_name, " @ ", held(self),
+                       ": an operator stands on the left of what it is applied to; write A @ x or "
+                       "A(x), and A.H @ x for the adjoint"));
 }
 
 // The input's shape from what the operator knows; "..." is nothing.
@@ -164,12 +203,10 @@ void bind_algebra(nb::class_<LinopObject>& c) {
                "@typing.overload\ndef __matmul__(self, other: NamedLinop, /) -> NamedLinop: ...\n"
                "@typing.overload\ndef __matmul__(self, other: DNDarray, /) -> DNDarray: ...\n"
                "@typing.overload\ndef __matmul__(self, other: Array, /) -> Array"))
-      .def(
-          "__add__",
-          [](nb::handle a, nb::handle b) {
-            return is_linop(b) ? wrap_linop(held(a) + held(b)) : not_implemented();
-          },
-          nb::is_operator(), nb::sig("def __add__(self, other: NamedLinop, /) -> NamedLinop"))
+      .def("__add__", &sum_with, nb::is_operator(),
+           nb::sig("def __add__(self, other: NamedLinop | int, /) -> NamedLinop"))
+      .def("__radd__", &sum_with, nb::is_operator(),
+           nb::sig("def __radd__(self, other: int, /) -> NamedLinop"))
       .def(
           "__sub__",
           [](nb::handle a, nb::handle b) {
@@ -185,14 +222,18 @@ void bind_algebra(nb::class_<LinopObject>& c) {
       .def(
           "__rmul__", [](nb::handle a, nb::handle c) { return scaled(a, c, true); },
           nb::is_operator(), nb::sig("def __rmul__(self, other: complex, /) -> NamedLinop"))
+      .def("__truediv__", &divided, nb::is_operator(),
+           nb::sig("def __truediv__(self, other: complex, /) -> NamedLinop"))
       .def(
-          "__rmatmul__",
-          [](nb::handle a, nb::handle x) {
-            require<ArgumentError>(!factor(x), nb::repr(x).c_str(), " @ ", held(a),
-                                   ": a number does not compose; write c * A");
-            return not_implemented();
+          "__rtruediv__",
+          [](nb::handle a, nb::handle x) -> nb::object {
+            throw DTypeError(cat(Py_TYPE(x.ptr())->tp_name, " / ", held(a),
+                                 ": an operator has no inverse; A x = b is solved by ts.solve"));
           },
-          nb::is_operator(), nb::sig("def __rmatmul__(self, other: typing.Any, /) -> typing.Any"))
+          nb::is_operator(),
+          nb::sig("def __rtruediv__(self, other: typing.Any, /) -> typing.NoReturn"))
+      .def("__rmatmul__", &from_the_left, nb::is_operator(),
+           nb::sig("def __rmatmul__(self, other: typing.Any, /) -> typing.NoReturn"))
       .def("__pow__", &power, nb::is_operator(),
            nb::sig("def __pow__(self, exponent: complex, /) -> NamedLinop"));
   c.attr("__array_ufunc__") = nb::none();  // ndarray @ A and np.float64(2) * A ask the operator
@@ -206,6 +247,16 @@ void bind_properties(nb::class_<LinopObject>& c) {
       .def_prop_ro(
           "N", [](nb::handle a) { return wrap_linop(held(a).N()); },
           nb::sig("def N(self) -> NamedLinop"), "The normal operator, A.H A simplified.")
+      .def_prop_ro(
+          "T",
+          [](nb::handle a) -> nb::object {
+            raise(PyExc_AttributeError,
+                  cat(held(a),
+                      " has no transpose T; H is the adjoint, the same for a real "
+                      "operator"));
+          },
+          nb::sig("def T(self) -> typing.NoReturn"),
+          "AttributeError: operators have an adjoint, H, and no transpose.")
       .def_prop_ro(
           "shape", [](nb::handle a) { return held(a).shape(); },
           nb::sig("def shape(self) -> NamedShape"), "Names of input and output.")
@@ -294,7 +345,8 @@ void bind_methods(nb::class_<LinopObject>& c) {
            "1]).real.tolist()\n[3.0, 12.0]\n")
       .def("rename", &renamed, "names"_a,
            nb::sig("def rename(self, names: dict[DimLike, DimLike]) -> NamedLinop"),
-           "The same operator under other names.\n\n>>> ts.Identity(('A',)).rename({'A': "
+           "The same operator under other names; DimError for a name that it does not have.\n\n>>> "
+           "ts.Identity(('A',)).rename({'A': "
            "'B'}).ishape\n(B,)\n")
       .def(
           "to",
@@ -303,7 +355,8 @@ void bind_methods(nb::class_<LinopObject>& c) {
             return wrap_linop(released([&] { return held(a).to(device); }));
           },
           "device"_a, nb::sig("def to(self, device: DeviceLike) -> NamedLinop"),
-          "The operator with its arrays on another device.\n\n>>> ts.Diagonal(ts.ones(2), "
+          "The operator with its arrays on another device; DeviceError for one that says itself "
+          "which devices\nit runs on, such as a batched one.\n\n>>> ts.Diagonal(ts.ones(2), "
           "('X',)).to('sim:0').device\nDevice('sim:0')\n")
       .def(
           "with_start_event",
@@ -383,7 +436,26 @@ void bind_planning(nb::class_<LinopObject>& c) {
           nb::sig("def __repr__(self) -> str"));
 }
 
+// An object of a subclass written in Python refers to the operator of its class, which owns it all.
+int traverse_linop(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  const auto [ready, owns] = nb::inst_state(self);
+  if (!ready) return 0;
+  const LinopObject& a = *nb::inst_ptr<LinopObject>(self);
+  if (owns) return a.reached->traverse(visit, arg);
+  const auto it = table().find(a.op.id());
+  if (it != table().end() && it->second.object != self) Py_VISIT(it->second.object);
+  return 0;
+}
+
 }  // namespace
+
+PyType_Slot linop_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_linop)},
+                             {0, nullptr}};
+
+LinopObject::LinopObject(NamedLinop a) : reached(std::make_unique<Reached>()), op(std::move(a)) {
+  reached->add(op);
+}
 
 LinopObject::~LinopObject() {
   auto it = table().find(op.id());
@@ -426,7 +498,7 @@ std::optional<Cut> cut_from(const NamedLinop& a, NamedDimension d, nb::handle sl
 
 void bind_linop(nb::module_& m) {
   nb::class_<LinopObject> c(
-      m, "NamedLinop", nb::is_weak_referenceable(),
+      m, "NamedLinop", nb::is_weak_referenceable(), nb::type_slots(linop_slots),
       "A linear operator with named input and output; made by ts.Diagonal, ts.FFT, … and by\n"
       "composing: ``A @ B``, ``A + B``, ``2j * A``, ``A.H``, ``A.N``.\n\n"
       ">>> A = ts.FFT(1) @ ts.Diagonal([1, 2], ('Nx',))\n>>> A.H.H is A, A([1, "

@@ -4,6 +4,8 @@
 // is A.
 //   return wrap_linop(a.H());   Dims d = dims_from(h);
 
+#include <memory>
+
 #include "common.hpp"
 #include "tessera/linop/linop.hpp"
 
@@ -26,14 +28,17 @@ NamedDimension dimension_from(nb::handle h);
 nb::tuple tuple_of(const Dims& d);
 
 // --- linop.cpp
+class Reached;
 // What a Python operator holds. Destroyed with its Python object, which then leaves the table of
 // wrap_linop.
 struct LinopObject {
+  std::unique_ptr<Reached> reached;  // before op: it outlives it
   NamedLinop op;
-  explicit LinopObject(NamedLinop a) : op(std::move(a)) {}
+  explicit LinopObject(NamedLinop a);
   LinopObject(const LinopObject&) = delete;
   ~LinopObject();
 };
+extern PyType_Slot linop_slots[];  // of each class of operators: what the garbage collector asks
 // The Python object of the operator: the one that exists, else a new one of the class of its kind.
 nb::object wrap_linop(const NamedLinop& a);
 const NamedLinop& linop_from(nb::handle h, std::string_view who);

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "matrix.hpp"
 #include "tessera/linop/ops/dense.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/fft.hpp"
@@ -104,6 +105,32 @@ nb::object checked(nb::object linop, const char* kind) {
   return linop;
 }
 
+ArrayArg owned(const ArrayArg& given) {
+  PyObject* o = given.ptr();
+  if (given.is_none() || PyList_Check(o) || weak_value(o)) return given;  // read into new memory
+  if (PyTuple_Check(o)) {
+    nb::list parts;
+    for (nb::handle part : nb::borrow<nb::tuple>(given))
+      parts.append(owned(nb::borrow<ArrayArg>(part)));
+    return nb::borrow<ArrayArg>(nb::tuple(parts));
+  }
+  if (is_matrix(given)) {
+    const AnyMatrix& m = matrix_of(given);
+    return nb::borrow<ArrayArg>(wrap(released([&] { return m.copy(); })));
+  }
+  if (nb::hasattr(given, "tocsr"))
+    return nb::borrow<ArrayArg>(given.attr("tocsr")("copy"_a = true));
+  const std::optional<Array> a = try_array(given);
+  if (!a) return given;  // the constructor says what it expected
+  return nb::borrow<ArrayArg>(wrap(released([&] {
+    // What repeats is copied once.
+    Layout once = a->layout();
+    for (i64 i = 0; i < once.ndim(); ++i)
+      if (once.strides[i] == 0) once.shape[i] = std::min<i64>(once.shape[i], 1);
+    return a->view(once).copy().broadcast_to(a->shape());
+  })));
+}
+
 void rethrow_naming(const char* kind) {
   const auto names = [&](const Error& e) { return std::string_view(e.what()).starts_with(kind); };
   try {
@@ -161,7 +188,8 @@ void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
   add_operator<Diagonal>(
       m, "Diagonal",
       "Multiplication by an array, point by point; the weight is aligned to the right of the "
-      "dims.\n\n"
+      "dims.\nThe weight is copied; with copy=False the operator shares it, and nobody may write "
+      "to it any more.\n\n"
       ">>> ts.Diagonal([1, 2j], ('Nx',)).N([1, 1]).tolist()\n[1.0, 4.0]\n",
       &diagonal, "weight"_a, "ioshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
   const nb::object dense_class = add_operator<Dense>(

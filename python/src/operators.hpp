@@ -23,12 +23,26 @@ void set_class_of_kind(const char* kind, nb::handle c);  // the module owns the 
 
 // An operator that was just made: DimError for a name that it has twice on one side.
 nb::object checked(nb::object linop, const char* kind);
+
+// Note [operators own their arrays]: an operator remembers what it made of its arrays (adjoint,
+// normal, plans), so nobody else may write to them. What is given as ArrayArg is copied before the
+// operator is made, unless the caller says copy=False; what is only read is given as ReadArg.
+ArrayArg owned(const ArrayArg& given);
+template <class A>
+constexpr bool is_kept = std::same_as<std::remove_cvref_t<A>, ArrayArg>;
+template <class A>
+decltype(auto) held_by_operator(A&& given, [[maybe_unused]] bool copy) {
+  if constexpr (is_kept<A>)
+    return copy ? owned(given) : nb::borrow<ArrayArg>(given);
+  else
+    return std::forward<A>(given);
+}
 // Within a catch: the error goes on, naming the operator where it does not yet.
 [[noreturn]] void rethrow_naming(const char* kind);
 template <class Make, class... Args>
-nb::object construct(const char* kind, const Make& make, Args&&... args) {
+nb::object construct(const char* kind, const Make& make, bool copy, Args&&... args) {
   try {
-    return checked(make(std::forward<Args>(args)...), kind);
+    return checked(make(held_by_operator(std::forward<Args>(args), copy)...), kind);
   } catch (const Error&) {
     rethrow_naming(kind);
   }
@@ -40,13 +54,23 @@ nb::object named(nb::object linop, nb::handle name, const char* kind);
 std::string name_from(nb::handle name, const char* kind);
 template <bool takes_name, class Make, class R, class... Args>
 auto constructor(const char* kind, Make make, R (*)(Args...)) {
-  if constexpr (takes_name)
+  constexpr bool keeps = (is_kept<Args> || ...);
+  if constexpr (takes_name && keeps)
+    return [kind, make](Args... args, const TextArg& name, bool copy) {
+      return named(construct(kind, make, copy, std::forward<Args>(args)...), name, kind);
+    };
+  else if constexpr (takes_name)
     return [kind, make](Args... args, const TextArg& name) {
-      return named(construct(kind, make, std::forward<Args>(args)...), name, kind);
+      return named(construct(kind, make, false, std::forward<Args>(args)...), name, kind);
+    };
+  else if constexpr (keeps)
+    return [kind, make](Args... args, bool copy) {
+      return construct(kind, make, copy, std::forward<Args>(args)...);
     };
   else
-    return
-        [kind, make](Args... args) { return construct(kind, make, std::forward<Args>(args)...); };
+    return [kind, make](Args... args) {
+      return construct(kind, make, false, std::forward<Args>(args)...);
+    };
 }
 template <bool takes_name, class Make, class F, class R, class... Args>
 auto constructor(const char* kind, Make make, R (F::*)(Args...) const) {
@@ -58,6 +82,23 @@ auto constructor(const char* kind, F make) {
     return constructor<takes_name>(kind, make, &F::operator());
   else
     return constructor<takes_name>(kind, make, make);
+}
+
+// Whether a function that makes an operator takes arrays that the operator keeps.
+template <class R, class... Args>
+constexpr bool keeps_arrays(R (*)(Args...)) {
+  return (is_kept<Args> || ...);
+}
+template <class F, class R, class... Args>
+constexpr bool keeps_arrays(R (F::*)(Args...) const) {
+  return (is_kept<Args> || ...);
+}
+template <class F>
+constexpr bool keeps_arrays() {
+  if constexpr (requires { &F::operator(); })
+    return keeps_arrays(&F::operator());
+  else
+    return keeps_arrays(F{});
 }
 
 // "Dense", also where the class's record has its module in front.
@@ -72,12 +113,16 @@ template <class T, class F, class... Extra>
 nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const char* name,
                                                         const char* doc, F&& make,
                                                         const Extra&... extra) {
-  nb::class_<OperatorObject<T>, LinopObject> c(m, name, doc);
-  if constexpr (requires(T op) { op.label; })
-    c.def(nb::new_(constructor<false>(name, std::forward<F>(make))), extra...);
+  nb::class_<OperatorObject<T>, LinopObject> c(m, name, doc, nb::type_slots(linop_slots));
+  constexpr bool has_label = requires(T op) { op.label; };
+  auto made = constructor<!has_label>(name, std::forward<F>(make));
+  if constexpr (has_label)
+    c.def(nb::new_(std::move(made)), extra...);
+  else if constexpr (keeps_arrays<std::decay_t<F>>())
+    c.def(nb::new_(std::move(made)), extra..., nb::arg("name") = nb::none(), nb::kw_only(),
+          nb::arg("copy") = true);
   else
-    c.def(nb::new_(constructor<true>(name, std::forward<F>(make))), extra...,
-          nb::arg("name") = nb::none());
+    c.def(nb::new_(std::move(made)), extra..., nb::arg("name") = nb::none());
   set_class_of_kind(name, c);
   return c;
 }
@@ -85,9 +130,13 @@ nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const ch
 template <class F, class... Extra>
 void add_constructor(nb::handle c, const char* name, F&& make, const Extra&... extra) {
   const char* kind = class_name(c);
-  nb::setattr(c, name,
-              nb::cpp_function(constructor<false>(kind, std::forward<F>(make)), nb::name(name),
-                               nb::scope(c), extra...));
+  const auto made = constructor<false>(kind, std::forward<F>(make));
+  if constexpr (keeps_arrays<std::decay_t<F>>())
+    nb::setattr(c, name,
+                nb::cpp_function(made, nb::name(name), nb::scope(c), extra..., nb::kw_only(),
+                                 nb::arg("copy") = true));
+  else
+    nb::setattr(c, name, nb::cpp_function(made, nb::name(name), nb::scope(c), extra...));
 }
 
 void bind_operators(nb::module_& m,

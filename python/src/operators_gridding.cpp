@@ -99,7 +99,7 @@ nb::object sampling(const IndicesArg& idx, const ShapeArg& input_size, const Dim
                                              dims_or_any(batch_shape)));
 }
 
-nb::object sampling_from_mask(const ArrayArg& mask, const ShapeArg& input_size,
+nb::object sampling_from_mask(const ReadArg& mask, const ShapeArg& input_size,
                               const DimsArg& output_shape, const DimsArg& input_shape,
                               const DimsArg& batch_shape) {
   return wrap_linop(Sampling::from_mask(as_array(mask, "Sampling.from_mask"),
@@ -107,7 +107,7 @@ nb::object sampling_from_mask(const ArrayArg& mask, const ShapeArg& input_size,
                                         dims_or_none(input_shape), dims_or_any(batch_shape)));
 }
 
-nb::object sampling_from_stacked(const ArrayArg& idx, const ShapeArg& input_size,
+nb::object sampling_from_stacked(const ReadArg& idx, const ShapeArg& input_size,
                                  const DimsArg& output_shape, const DimsArg& input_shape,
                                  const DimsArg& batch_shape, i64 dim) {
   Array i = as_array(idx, "Sampling.from_stacked_idx");
@@ -194,8 +194,8 @@ void bind_interpolate(nb::module_& m) {
       "kernel"_a = "kaiser_bessel", "norm"_a = 1, "pad_mode"_a = "circular",
       "kernel_params"_a = nb::none());
   c.def_prop_ro(
-      "locs", [](const LinopObject& a) { return wrap(a.op.as<Interpolate>()->locs); },
-      "The locations, (..., axes).");
+      "locs", [](const LinopObject& a) { return wrap(a.op.as<Interpolate>()->locs.copy()); },
+      "A copy of the locations, (..., axes).");
 }
 
 void bind_sampling(nb::module_& m) {
@@ -235,8 +235,8 @@ void bind_nufft(nb::module_& m) {
       "apodize_weights"_a = nb::none(), "toeplitz"_a = false, "toeplitz_dtype"_a = nb::none(),
       "toeplitz_oversamp"_a = 2.0);
   c.def_prop_ro(
-      "locs", [](const LinopObject& a) { return wrap(a.op.as<NUFFT>()->locs); },
-      "The frequencies, (..., axes).");
+      "locs", [](const LinopObject& a) { return wrap(a.op.as<NUFFT>()->locs.copy()); },
+      "A copy of the frequencies, (..., axes).");
 }
 
 void bind_sparse(nb::module_& m) {

@@ -2,6 +2,7 @@
 // Constructors of the operators that move data, and of those made of functions and matrices.
 #include <nanobind/stl/optional.h>
 
+#include "callables.hpp"
 #include "matrix.hpp"
 #include "operators.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
@@ -227,9 +228,9 @@ nb::object matrix(const ArrayArg& matrix, const DimsArg& ishape, const DimsArg& 
     const auto [out_batch, out] = split(oshape, "M");
     require<DimError>(in_batch == out_batch, "Matrix: batch dims ", to_text(in_batch), " and ",
                       to_text(out_batch), " differ");
-    const nb::object sparse = class_of_kind("Sparse")(matrix, "ishape"_a = tuple_of(Dims{in}),
-                                                      "oshape"_a = tuple_of(Dims{out}),
-                                                      "batch_shape"_a = tuple_of(in_batch));
+    const nb::object sparse = class_of_kind("Sparse")(
+        matrix, "ishape"_a = tuple_of(Dims{in}), "oshape"_a = tuple_of(Dims{out}),
+        "batch_shape"_a = tuple_of(in_batch), "copy"_a = false);
     return wrap_linop(Matrix(linop_from(sparse, "Matrix")));
   }
   const Dims in = ishape.is_none() ? dims("...N") : dims_from(ishape),
@@ -264,19 +265,10 @@ void bind_matrices(nb::module_& m) {
 
 // --- functions and devices
 
-// A Python callable that C++ may copy and drop from any thread, with or without the lock.
 SimpleLinop::Function function_from(nb::handle h, const char* what) {
   require<DTypeError>(PyCallable_Check(h.ptr()) != 0, "SimpleLinop: ", what,
                       " is not a function but ", Py_TYPE(h.ptr())->tp_name);
-  const std::shared_ptr<PyObject> f(nb::borrow(h).release().ptr(), [](PyObject* o) {
-    if (!nb::is_alive()) return;  // the interpreter has gone, and the object with it
-    const nb::gil_scoped_acquire lock;
-    Py_DECREF(o);
-  });
-  return [f](const Array& x) {
-    const nb::gil_scoped_acquire lock;
-    return as_array(nb::handle(f.get())(wrap(x)), "SimpleLinop");
-  };
+  return CalledFunction{Callable(h)};
 }
 
 nb::object simple(const FunctionArg& forward, const FunctionArg& adjoint, const FunctionArg& normal,

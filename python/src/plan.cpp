@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "linop.hpp"
+#include "callables.hpp"
 
 namespace tessera::python {
 
@@ -14,6 +14,7 @@ using nb::literals::operator""_a;
 
 // A Run serves one thread at a time; calls from several threads take turns.
 struct PlanObject {
+  Reached reached;  // first: it outlives the plan and its run
   Plan plan;
   PlanOptions options;
   Shape out_shape;
@@ -75,6 +76,13 @@ nb::dict workspace(const PlanObject& p) {
   return d;
 }
 
+int traverse_plan(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<PlanObject>(self)->reached.traverse(visit, arg) : 0;
+}
+PyType_Slot plan_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_plan)},
+                            {0, nullptr}};
+
 }  // namespace
 
 nb::object make_plan(const NamedLinop& a, nb::handle x, nb::handle shape, nb::handle dtype,
@@ -101,11 +109,12 @@ nb::object make_plan(const NamedLinop& a, nb::handle x, nb::handle shape, nb::ha
     p->out_device = a.output_device(options.device);
   });
   p->options = std::move(options);
+  p->reached.add(a);
   return nb::cast(p.release(), nb::rv_policy::take_ownership);
 }
 
 void bind_plan(nb::module_& m) {
-  nb::class_<PlanObject>(m, "Plan",
+  nb::class_<PlanObject>(m, "Plan", nb::type_slots(plan_slots),
                          "The recorded steps of an operator for one shape, dtype and device.\n\n"
                          ">>> p = ts.Diagonal([1, 2], ('X',)).plan(ts.ones(2))\n>>> "
                          "p(ts.ones(2)).tolist()\n[1.0, 2.0]\n")

@@ -2,6 +2,8 @@
 // What all solvers take and give: options, checkpoints, iterations, results, proximal maps.
 #include "solve.hpp"
 
+#include "callables.hpp"
+
 namespace tessera::python {
 
 Checkpoint checkpoint_from(nb::handle h) {
@@ -16,24 +18,24 @@ namespace {
 
 using nb::literals::operator""_a;
 
-// A Python object that C++ may copy and drop without the interpreter's lock.
-std::shared_ptr<nb::object> shared(nb::handle h) {
-  return {new nb::object(nb::borrow(h)), [](nb::object* o) {
-            nb::gil_scoped_acquire locked;
-            delete o;
-          }};
-}
-
 // The caller's function between iterations; what it raises ends the solve and is raised again.
-std::function<bool(const Iteration&)> callback_from(nb::handle callback) {
-  if (callback.is_none()) return {};
-  return [f = shared(callback)](const Iteration& i) {
-    nb::gil_scoped_acquire locked;
-    nb::object answer = nb::steal(PyObject_CallOneArg(f->ptr(), nb::cast(i).ptr()));
-    if (!answer.is_valid()) throw nb::python_error();
+struct CalledBetween {
+  Callable f;
+  bool operator()(const Iteration& i) const {
+    const nb::gil_scoped_acquire locked;
+    const nb::object answer = f()(nb::cast(i));
     return !answer.is(nb::bool_(false));
-  };
+  }
+};
+
+int traverse_options(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto* callback = nb::inst_ptr<SolveOptions>(self)->callback.target<CalledBetween>();
+  return callback ? callback->f.traverse_alone(visit, arg) : 0;
 }
+PyType_Slot options_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_options)},
+                               {0, nullptr}};
 
 // Ctrl-C ends a solve between two iterations.
 void check_signals() {
@@ -49,7 +51,7 @@ SolveOptions make_options(nb::handle x0, double rtol, double atol, i64 maxiter, 
   o.maxiter = maxiter;
   o.progress = progress;
   if (!x0.is_none()) o.x0 = as_array(x0, "x0");
-  o.callback = callback_from(callback);
+  if (!callback.is_none()) o.callback = CalledBetween{Callable(callback)};
   o.checkpoint = checkpoint_from(checkpoint);
   o.check_every = check_every;
   o.poll = &check_signals;
@@ -65,7 +67,7 @@ nb::list list_of(const std::vector<double>& v) {
 nb::object array_or_none(const Array& a) { return a ? wrap(a) : nb::object(nb::none()); }
 
 void bind_options(nb::module_& m) {
-  nb::class_<SolveOptions>(m, "_SolveOptions");
+  nb::class_<SolveOptions>(m, "_SolveOptions", nb::type_slots(options_slots));
   m.def("_solve_options", &make_options, "x0"_a.none(), "rtol"_a, "atol"_a, "maxiter"_a,
         "callback"_a.none(), "progress"_a, "checkpoint"_a.none(), "check_every"_a,
         nb::sig("def _solve_options(x0: ArrayLike | None, rtol: float, atol: float, maxiter: int, "
@@ -202,13 +204,9 @@ Prox prox_from(nb::handle h, std::string_view who) {
       PyCallable_Check(h.ptr()) != 0, who,
       ": expected one of ts.solve.prox or a function of an array and a number, got ",
       Py_TYPE(h.ptr())->tp_name);
-  return prox::function("function", [f = shared(h)](const Array& v, double t) {
-    nb::gil_scoped_acquire locked;
-    nb::object x = wrap(v.copy());
-    nb::object answer =
-        nb::steal(PyObject_CallFunctionObjArgs(f->ptr(), x.ptr(), nb::float_(t).ptr(), nullptr));
-    if (!answer.is_valid()) throw nb::python_error();
-    return as_array(answer, "prox");
+  return prox::function("function", [f = Callable(h)](const Array& v, double t) {
+    const nb::gil_scoped_acquire locked;
+    return as_array(f()(wrap(v.copy()), t), "prox");
   });
 }
 

@@ -411,7 +411,8 @@ def test_names_the_dims(call, dims, words):
         ),
         (
             lambda: Mine(W, other=3),
-            "Mine: there is no argument 'other'; it takes weight, weightshape, ishape, oshape, broadcast_dims, name",
+            "Mine: there is no argument 'other'; it takes weight, weightshape, ishape, oshape, broadcast_dims, name, "
+            "copy",
         ),
         (lambda: Mine(), "Mine: argument 'weight' is missing; expected ArrayLike"),
         (lambda: Mine(W).rename(), "Mine.rename: argument 'names' is missing; expected dict[DimLike, DimLike]"),

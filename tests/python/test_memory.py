@@ -9,7 +9,8 @@ import tessera as ts
 
 
 def dense(w):
-    return ts.Dense(w, ("M", "N"), ("N",), ("M",))
+    """An operator that shares the memory of its weight."""
+    return ts.Dense(w, ("M", "N"), ("N",), ("M",), copy=False)
 
 
 def test_copy_shares_its_arrays_and_caches_nothing():
@@ -31,7 +32,7 @@ def test_deepcopy_is_independent():
     w = np.arange(6.0).reshape(2, 3) + 1j
     shared = ts.asarray(w)
     a = dense(shared)
-    t = ts.Dense(shared.T, ("N", "M"), ("N",), ("M",))
+    t = ts.Dense(shared.T, ("N", "M"), ("N",), ("M",), copy=False)
     both = a.H @ ts.Diagonal([1.0, 2.0], ("M",)) @ a + a.H @ t
     x = np.array([1.0, 2j, 3.0])
     before = np.asarray(both(x)).copy()
@@ -71,9 +72,10 @@ def test_memory_report_counts_shared_memory_once():
     assert ts.memory_report(ts.Diagonal(ts.ones(512, "float32"))) == "cpu: 2.00 KiB in 1 array"
     assert ts.memory_report(ts.FFT(1)) == "no arrays"
     w = ts.ones((3, 4), "float32")
-    a = ts.Add(ts.Diagonal(w, ("X", "Y")), ts.Diagonal(w[1:2], ("X", "Y")))
+    a = ts.Add(ts.Diagonal(w, ("X", "Y"), copy=False), ts.Diagonal(w[1:2], ("X", "Y"), copy=False))
     assert a.memory() == {"cpu": 48}
     assert a.nbytes == 48
+    assert ts.Add(ts.Diagonal(w, ("X", "Y")), ts.Diagonal(w[1:2], ("X", "Y"))).nbytes == 48 + 16
 
 
 def test_tiles_on_one_device_are_one_product():
