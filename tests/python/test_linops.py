@@ -222,12 +222,50 @@ def test_plan_from_several_threads(z):
 def test_check_adjoint(make, device):
     A = make().to(device)
     for op in (A, A.H, A.N):
-        error = ts.check_adjoint(op, device=device)
-        assert error < 1e-12
+        result = ts.check_adjoint(op, device=device)
+        assert result and result.error < 1e-12 and float(result) == result.error and f"{result:.1f}" == "0.0"
+        assert "holds" in repr(result) and result < 1e-12 and not result > 1e-12
 
 
-def test_check_adjoint_sees_a_wrong_one():
-    assert ts.check_adjoint(ts.FFT(1), dtype="complex64") > 0
+@pytest.mark.parametrize("dtype", ["complex128", "complex64", "float64", "float32", "float16"])
+def test_check_adjoint_sees_a_wrong_one(dtype):
+    right = ts.SimpleLinop(lambda x: 2 * x, lambda y: 2 * y, ishape=("X",))
+    wrong = ts.SimpleLinop(lambda x: 2 * x, lambda y: 2.25 * y, ishape=("X",))
+    assert ts.check_adjoint(right, (7,), dtype) and not ts.check_adjoint(wrong, (7,), dtype)
+    assert ts.check_adjoint(wrong, (7,), dtype).error > 1e-3 and "fails" in repr(ts.check_adjoint(wrong, (7,), dtype))
+    assert ts.check_adjoint(wrong, (7,), dtype, tolerance=100.0)
+    nans = ts.SimpleLinop(lambda x: 2 * x, lambda y: ts.full_like(y, float("nan")), ishape=("X",))
+    assert not ts.check_adjoint(nans, (7,), dtype)
+
+
+def real_transform(n, wrong=False):
+    """numpy.fft.rfft, with the adjoint of the real inner product."""
+
+    def adjoint(y):
+        half = np.ones(n // 2 + 1) / 2
+        half[0] = 1
+        if n % 2 == 0:
+            half[-1] = 1
+        return ts.asarray(np.fft.irfft(y.numpy() * (1 if wrong else half), n) * n)
+
+    return ts.SimpleLinop(
+        lambda x: ts.asarray(np.fft.rfft(x.numpy())), adjoint, ishape=("X",), oshape=("K",), dtype="complex64"
+    )
+
+
+@pytest.mark.parametrize("n", [6, 7])
+def test_check_adjoint_from_real_to_complex(n, device):
+    for norm in ("ortho", "backward", "forward"):
+        F = ts.FFT(1, ("B",), (("X",), ("K",)), norm=norm, real=n)
+        assert ts.check_adjoint(F, device=device) and ts.check_adjoint(F.H, device=device)
+        assert ts.check_adjoint(F @ ts.Diagonal(np.arange(1.0, n + 1), ("B", "X")), (3, n))
+    assert ts.check_adjoint(real_transform(n), shape=(n,)) and ts.check_adjoint(real_transform(n), (n,), "float32")
+    assert not ts.check_adjoint(real_transform(n, wrong=True), shape=(n,))
+    # Complex weights on real vectors: the imaginary part of the adjoint counts.
+    D = ts.Diagonal(np.exp(1j * np.arange(n)), ("X",))
+    assert ts.check_adjoint(D, (n,), "float64")
+    half = ts.SimpleLinop(lambda x: x * D(ts.ones(n)), lambda y: y * D(ts.ones(n)), ishape=("X",), dtype="complex128")
+    assert not ts.check_adjoint(half, (n,), "float64")
 
 
 def test_cg(device, rng):

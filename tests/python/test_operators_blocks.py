@@ -88,7 +88,7 @@ def test_masked_blocks():
     y = C(x)
     assert y.shape == (1, 13, 13, 13, 7)
     assert np.array_equal(y, blocks_by_definition(x, (3, 3, 3), (1, 1, 1), cross))
-    assert ts.check_adjoint(C, shape=x.shape, dtype="float32") < 1e-4
+    assert ts.check_adjoint(C, shape=x.shape, dtype="float32")
 
 
 @pytest.mark.parametrize("dtype", ["float16", *DTYPES])

@@ -13,6 +13,17 @@ struct SimpleLinop::Found {
   std::vector<std::pair<Shape, Shape>> shapes;
 };
 
+namespace {
+// A map from real to complex numbers may refuse complex ones.
+Shape shape_of_zeros(const SimpleLinop::Function& f, const Shape& input, DType t) {
+  if (is_complex(t)) try {
+      return f(zeros(input, t)).shape();
+    } catch (const std::exception&) {
+    }
+  return f(zeros(input, real_of(t))).shape();
+}
+}  // namespace
+
 SimpleLinop::SimpleLinop(Function f, Function a, Function n, Dims ishape,
                          std::optional<Dims> oshape, std::string name, DimSizes s, DType dtype)
     : forward(std::move(f)),
@@ -43,7 +54,7 @@ Shape SimpleLinop::output_shape(const Shape& input) const {
     for (const auto& [in, out] : found_->shapes)
       if (in == input) return out;
   }
-  const Shape out = forward(zeros(input, promote(DType::f32, least))).shape();
+  const Shape out = shape_of_zeros(forward, input, promote(DType::f32, least));
   (void)bind_dims(who, names.oshape, out);
   std::lock_guard lock(found_->mutex);
   found_->shapes.emplace_back(input, out);
