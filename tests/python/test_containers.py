@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import tessera as ts
 
@@ -228,3 +229,102 @@ def test_rewriting_is_told_and_can_be_switched_off():
     assert "cancel" in A.N.explain(shape=3, dtype="complex64")
     with ts.config.using(rewrite=False, cache_adjoint_normal=False):
         assert "cancel" not in A.N.explain(shape=3, dtype="complex64")
+
+
+# --- what operators say of arithmetic that people try first
+
+
+def test_arithmetic_that_works():
+    A, B = ts.Diagonal([1.0, 2.0], ("X",)), ts.Scalar(3.0, ("X",))
+    x = np.array([1.0, 1.0])
+    assert sum([A, B])(x).tolist() == (A + B)(x).tolist() == [4, 5]
+    assert sum([A]) is A and (A + 0) is A and (0 + A) is A
+    assert (A / 2)(x).tolist() == [0.5, 1] and (A / 2j)(x).tolist() == [-0.5j, -1j]
+    assert (A / np.float64(4))(x).tolist() == [0.25, 0.5] and (A / ts.asarray(2.0))(x).tolist() == [0.5, 1]
+
+
+@pytest.mark.parametrize(
+    "wrong, error, text",
+    [
+        (lambda A, x: x @ A, TypeError, "stands on the left"),
+        (lambda A, x: ts.asarray(x) @ A, TypeError, "stands on the left"),
+        (lambda A, x: torch.tensor(x) @ A, TypeError, "Diagonal"),
+        (lambda A, x: ts.dist.array(x) @ A, TypeError, "stands on the left"),
+        (lambda A, x: 2 @ A, ValueError, "a number does not compose"),
+        (lambda A, x: A / 0, ZeroDivisionError, "/ 0"),
+        (lambda A, x: A / A, TypeError, "divided by a number"),
+        (lambda A, x: A / x, TypeError, "divided by a number"),
+        (lambda A, x: 2 / A, TypeError, "ts.solve"),
+        (lambda A, x: A + 3, TypeError, "Identity"),
+        (lambda A, x: 3 + A, TypeError, "Identity"),
+        (lambda A, x: A.T, AttributeError, "H is the adjoint"),
+        (lambda A, x: A.rename({"Q": "Z"}), ValueError, "no dim 'Q'.*X"),
+        (lambda A, x: A.rename({"X": "Z", "Q": "W"}), ValueError, "no dim 'Q'"),
+    ],
+)
+def test_arithmetic_that_is_refused_says_what_was_meant(wrong, error, text):
+    A = ts.Diagonal([1.0, 2.0], ("X",))
+    with pytest.raises(error, match=text):
+        wrong(A, np.array([1.0, 1.0]))
+    assert not hasattr(A, "T")
+
+
+@pytest.mark.parametrize("names", [("A", "...", "B"), ("A", "..."), ("A", "...", "B", "C")])
+def test_a_weight_means_the_same_axis_for_every_rank(names):
+    rng = np.random.default_rng(0)
+    right = len(names) - 1 - names.index("...")
+    for shape in [(3,), (2, 3), (3, 2, 3), (1, 3), (1, 1, 3), (1,), ()]:
+        axes = len(np.trim_zeros(np.array([n - 1 for n in shape]), "f"))
+        w = rng.standard_normal(shape)
+        if axes > right:
+            with pytest.raises(ts.DimError, match="another axis for each rank"):
+                ts.Diagonal(w, names)
+            continue
+        D = ts.Diagonal(w, names)
+        for extra in range(3):
+            x = rng.standard_normal((3,) * extra + (2, 3, 2, 3)[-max(right + 1, len(shape)) :])
+            assert np.allclose(D(x).numpy(), w * x)
+
+
+# --- long chains: work grows as their length does
+
+
+F = ts.FFT(1)
+LONG = {
+    "weights and factors": lambda i: ts.Scalar(1j, ("X",)) if i % 2 else ts.Diagonal(np.full(3, -1j), ("X",)),
+    "new names": lambda i: ts.Roll({"X": 1}, ("X",), ("Y",)) if i % 2 == 0 else ts.Roll({"Y": 1}, ("Y",), ("X",)),
+    "factors far from weights": lambda i: (
+        ts.Diagonal([1.0, 2.0, 4.0], ("X",)),
+        ts.Flip("X", ("X",), ("Y",)),
+        ts.Scalar(-1.0, ("Y",)),
+        ts.Flip("Y", ("Y",), ("X",)),
+    )[0 if i == 0 else 1 + (i - 1) % 3],
+    "pairs that cancel": lambda i: F if i % 2 == 0 else F.H,
+    "a name for each": lambda i: ts.Dense(np.eye(3)[[1, 2, 0]], (f"N{i + 1}", f"N{i}"), (f"N{i}",), (f"N{i + 1}",)),
+    "functions": lambda i: ts.SimpleLinop(lambda x: -x, lambda y: -y, ishape=("X",)),
+    "sums": lambda i: ts.Scalar(0.5, ("X",)) + ts.Diagonal([0.5, 0.25, -0.5], ("X",)),
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_chains_of_thousands(kind):
+    parts = [LONG[kind](i) for i in range(3001 if kind.startswith("factors") else 3000)]
+    C = ts.Chain(*parts)
+    x = np.array([1.0, 2.0, -3.0])
+    got = C(x).numpy()
+    expected = ts.asarray(x)
+    for part in parts:
+        expected = part(expected)
+    assert np.allclose(got, expected.numpy(), atol=1e-9)
+    y = np.array([0.5, -1.0, 2.0])
+    assert np.isclose(np.vdot(y, got), np.vdot(C.H(y).numpy(), x))
+
+
+def test_normals_of_long_chains_fold_from_the_inside():
+    """Each layer of A.H A is seen only when the one inside it has gone."""
+    names = [f"N{i}" for i in range(301)]
+    layers = [ts.Identity((a,), (b,)) if i % 2 else ts.FFT(1, (), ((a,), (b,))) for i, (a, b) in enumerate(zip(names, names[1:]))]
+    A = ts.Chain(*layers)
+    N = A.N
+    assert "FFT" not in repr(N) and len(N) <= 1
+    assert np.allclose(N(np.arange(5.0)).numpy(), np.arange(5.0))

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "tessera/base/config.hpp"
 #include "tessera/kernels/fft/power_lines.hpp"
+#include "tessera/linop/containers/fetched.hpp"
 #include "tessera/linop/ops/dense.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/fft.hpp"
@@ -88,16 +90,17 @@ std::optional<Diagonal> before_spreading(const NamedLinop& a, const Diagonal& d,
   });
 }
 
-// One pass over neighbours; true when something changed.
-bool merge_step(Operators& ops) {
-  for (std::size_t i = 0; i + 1 < ops.size(); ++i) {
+// The first pair of neighbours from `i` on that merges or changes places: where it stood, or the
+// end.
+std::size_t merge_step(Operators& ops, std::size_t i) {
+  for (; i + 1 < ops.size(); ++i) {
     const Diagonal *a = ops[i].as<Diagonal>(), *b = ops[i + 1].as<Diagonal>();
     std::optional<Diagonal> d;
     if (a && b) {
       if (!config().rewrite_diagonals || !(d = a->times(*b))) continue;
       ops[i] = *d;
       ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-      return true;
+      return i;
     }
     if (b) {
       if (const Pad* p = ops[i].as<Pad>()) d = p->inside(*b);
@@ -110,9 +113,9 @@ bool merge_step(Operators& ops) {
     if (!d) continue;
     std::swap(ops[i], ops[i + 1]);
     ops[b ? i : i + 1] = *d;
-    return true;
+    return i;
   }
-  return false;
+  return ops.size();
 }
 
 // Note [filters]: F^H D F over one grid is a filter, which devices in host memory do in one pass
@@ -163,11 +166,13 @@ void record_filter(Recorder& r, const Filter& f, const View& x_given, const View
 Operators sized(Recorder& r, const Operators& operators, const Shape& input) {
   Operators ops = operators;
   DimSizes sizes;
+  std::unordered_set<std::uint32_t> known;
   Shape s = input;
   auto learn = [&](const Dims& names) {
     const Binding b = bind_dims("Chain", names, s);
     for (i64 i = 0; i < b.dims.size(); ++i)
-      if (!b.dims[i].is_wildcard()) sizes.emplace_back(b.dims[i], b.sizes[i]);
+      if (!b.dims[i].is_wildcard() && known.insert(b.dims[i].id()).second)
+        sizes.emplace_back(b.dims[i], b.sizes[i]);
   };
   for (const NamedLinop& a : operators) {
     learn(a.ishape());
@@ -204,9 +209,15 @@ Operators lowered(const Operators& operators, const Shape& input, DType dtype, D
     s = a.output_shape(s);
     device = a.output_device(device);
   }
-  while (merge_step(ops)) {
-  }
+  // Pairs before the last change are as they were.
+  for (std::size_t i = 0; (i = merge_step(ops, i)) < ops.size();) i -= i > 0 ? 1 : 0;
   return ops;
+}
+
+View resident_for(Recorder& r, const NamedLinop& next, const View& v, Device device) {
+  std::optional<Recorder::Residence> streams;
+  if (next.as<Fetched>()) streams.emplace(r, device, Recorder::Constants::fetched);
+  return r.resident(v, device);
 }
 
 void record_parts(Recorder& r, const Operators& operators, const View& x, const View& y,
@@ -221,7 +232,7 @@ void record_parts(Recorder& r, const Operators& operators, const View& x, const 
       require<DeviceError>(r.device(from) == move->idevice(), ops[i], " takes arrays on ",
                            move->idevice(), ", the input is on ", r.device(from));
       const Recorder::Route route = move->route(r);
-      from = r.resident(from, move->odevice());
+      from = resident_for(r, ops[i + 1], from, move->odevice());
       continue;
     }
     const std::optional<Filter> filter = filter_at(ops, i, r.device(from));

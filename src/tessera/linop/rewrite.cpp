@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/rewrite.hpp"
 
+#include <algorithm>
 #include <span>
 
 #include "tessera/base/config.hpp"
@@ -72,16 +73,6 @@ Answer merge_diagonals(Few f, const Sizes&) {
   scaled.scale = product(d->scale, c->weight);
   scaled.names = NamedShape(resolve_wildcards(d->names.ishape, c->names.ishape));
   return Rewritten{{scaled}, {}, cat("scalar ", c->weight, " folded into ", a ? f[0] : f[1])};
-}
-
-// A real factor commutes with every linear map: it moves to the front, where it meets others.
-Answer move_scalar_forward(Few f) {
-  const Scalar* c = f[1].as<Scalar>();
-  if (!c || c->weight.kind() == Value::Kind::complex || f[0].as<Scalar>() || f[0].as<Diagonal>())
-    return {};
-  return Rewritten{{Scalar(c->weight, f[0].ishape()), f[0]},
-                   {},
-                   cat("scalar ", c->weight, " moved before ", f[0])};
 }
 
 Answer cancel_pair(Few f, const Sizes&) {
@@ -221,6 +212,8 @@ struct Rule {
   std::size_t width;  // how many neighbours it looks at
   Answer (*apply)(Few, const Sizes&);
   bool sized = false;  // may find more once the sizes are known
+  // Takes what it made again, and holds all that went in: pairs first, then pairs of pairs.
+  bool grows = false;
 };
 constexpr Rule rules[] = {
     {&Config::rewrite_identities, 1, drop_identity},
@@ -228,19 +221,20 @@ constexpr Rule rules[] = {
     {&Config::rewrite_normals, 2, closed_normal},
     {&Config::rewrite_normals, 2, scale_of_pair, true},
     {&Config::rewrite_scalars, 2, merge_scalars},
-    {&Config::rewrite_diagonals, 2, merge_diagonals},
+    {&Config::rewrite_diagonals, 2, merge_diagonals, false, true},
     {&Config::rewrite_isometries, 3, cancel_around_scalar},
     {&Config::rewrite_normals, 3, close_around_scalar},
     {&Config::rewrite_normals, 3, closed_weighted_normal},
     {&Config::rewrite_axes, 3, skip_idle_axes, true},
 };
 
-// The parts from here on under the names by which the chain goes on; none where a name would meet
-// one that such a part has already.
-std::optional<std::vector<NamedLinop>> carried_on(Few parts, Renames live) {
+// Gives the parts from `at` on the names by which the chain goes on, as far as these are carried;
+// nothing is done, and false, where a name would meet one that such a part has already.
+bool carry_on(std::vector<NamedLinop>& ops, std::size_t at, Renames live) {
+  std::erase_if(live, [](const auto& r) { return r.first == r.second; });
   std::vector<NamedLinop> renamed;
-  for (const NamedLinop& part : parts) {
-    const NamedShape s = part.shape();
+  for (std::size_t i = at; i < ops.size() && !live.empty(); ++i) {
+    const NamedShape s = ops[i].shape();
     Renames mine, next;
     for (const auto& [from, to] : live) {
       if (contains(s.ishape, from)) mine.emplace_back(from, to);
@@ -249,67 +243,138 @@ std::optional<std::vector<NamedLinop>> carried_on(Few parts, Renames live) {
     }
     const Dims own = dims_of(s);
     for (const auto& [from, to] : mine)
-      if (!(from == to) && contains(own, to) && rename({to}, mine)[0] == to) return std::nullopt;
-    renamed.push_back(part.rename(mine));
+      if (contains(own, to) && rename({to}, mine)[0] == to) return false;
+    renamed.push_back(ops[i].rename(mine));
     live = next;
   }
-  return renamed;
-}
-
-bool replace(std::vector<NamedLinop>& ops, std::size_t at, std::size_t width, const Rewritten& r,
-             std::vector<std::string>& notes) {
-  const std::optional<std::vector<NamedLinop>> rest =
-      carried_on(Few(ops).subspan(at + width), r.downstream);
-  if (!rest) return false;
-  notes.push_back(r.why);
-  ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(at), ops.end());
-  ops.insert(ops.end(), r.operators.begin(), r.operators.end());
-  ops.insert(ops.end(), rest->begin(), rest->end());
+  std::move(renamed.begin(), renamed.end(), ops.begin() + static_cast<std::ptrdiff_t>(at));
   return true;
 }
 
-bool step(std::vector<NamedLinop>& ops, std::vector<std::string>& notes, const DimSizes& sizes,
-          bool sized_only) {
-  for (const Rule& rule : rules) {
-    if (!(config().*rule.on) || (sized_only && !rule.sized)) continue;
-    for (std::size_t i = 0; i + rule.width <= ops.size(); ++i) {
-      if (rule.width == ops.size() && rule.apply == drop_identity) break;  // something must be left
-      if (const Answer a = rule.apply(Few(ops).subspan(i, rule.width), {sizes, ops});
-          a && replace(ops, i, rule.width, *a, notes))
-        return true;
-    }
-  }
-  return false;
-}
+// Note [one sweep per rule]: rules are tried in their order, each along the whole chain. What a
+// rule changes can only concern the rules before it in the windows that reach the change, so only
+// those are looked at again: the work is that of the chain's length, not of its square.
+class Simplifier {
+ public:
+  Simplifier(std::vector<NamedLinop>& ops, std::vector<std::string>& notes, const DimSizes& sizes)
+      : ops_(ops), notes_(notes), sizes_{sizes, ops} {}
 
-// Scalars that another scalar or a diagonal could take are brought to it.
-bool gather_scalars(std::vector<NamedLinop>& ops, std::vector<std::string>& notes) {
-  if (!config().rewrite_scalars) return false;
-  for (std::size_t i = ops.size(); i-- > 1;) {
-    if (!ops[i].as<Scalar>()) continue;
-    bool partner = false;
-    for (std::size_t j = 0; j < i; ++j)
-      partner = partner || ops[j].as<Scalar>() || ops[j].as<Diagonal>();
-    if (!partner) continue;
-    if (const Answer a = move_scalar_forward(Few(ops).subspan(i - 1, 2));
-        a && replace(ops, i - 1, 2, *a, notes))
-      return true;
+  // True when something changed.
+  bool sweep(bool sized_only) {
+    bool any = false;
+    for (std::size_t r = 0; r < std::size(rules); ++r) {
+      if (sized_only && !rules[r].sized) continue;
+      const std::size_t count = sized_only ? std::size(rules) : rules[r].grows ? r : r + 1;
+      while (along(r, count)) {
+        any = true;
+        if (!rules[r].grows) break;
+      }
+    }
+    return any;
   }
-  return false;
-}
+
+  // Real factors that another factor or a diagonal could take are brought to it.
+  bool gather_scalars() {
+    if (!config().rewrite_scalars) return false;
+    bool any = false;
+    std::size_t first = 0;
+    while (first < ops_.size() && !takes_scalars(ops_[first])) ++first;
+    for (std::size_t i = ops_.size(); i-- > first + 1;) {
+      if (i >= ops_.size()) continue;  // fewer are left
+      const Scalar* c = ops_[i].as<Scalar>();
+      if (!c || c->weight.kind() == Value::Kind::complex || takes_scalars(ops_[i - 1])) continue;
+      const Value weight = c->weight;
+      std::size_t to = i;
+      for (; to > first + 1 && !takes_scalars(ops_[to - 1]); --to)
+        notes_.push_back(cat("scalar ", weight, " moved before ", ops_[to - 1]));
+      ops_.erase(at(i));
+      ops_.insert(at(to), Scalar(weight, ops_[to].ishape()));
+      (void)settle({to, to + 1}, std::size(rules));
+      any = true;
+    }
+    return any;
+  }
+
+ private:
+  struct Region {
+    std::size_t begin, end;  // of parts that were put in; may be empty
+  };
+  struct Change : Region {
+    std::size_t removed;
+  };
+  static constexpr std::size_t widest = 3;
+
+  static bool takes_scalars(const NamedLinop& a) { return a.as<Scalar>() || a.as<Diagonal>(); }
+  std::vector<NamedLinop>::iterator at(std::size_t i) {
+    return ops_.begin() + static_cast<std::ptrdiff_t>(i);
+  }
+
+  // One rule along the chain, with the first `count` again where it changed something.
+  bool along(std::size_t r, std::size_t count) {
+    bool any = false;
+    for (std::size_t i = 0; i + rules[r].width <= ops_.size();) {
+      const std::optional<Change> c = apply(r, i);
+      const std::size_t again = c ? settle({c->begin, c->end}, count) : i + 1;
+      i = rules[r].grows ? i + 1 : again;
+      any = any || c;
+    }
+    return any;
+  }
+
+  std::optional<Change> apply(std::size_t r, std::size_t i) {
+    const Rule& rule = rules[r];
+    if (!(config().*rule.on) || i + rule.width > ops_.size()) return {};
+    // Something must be left.
+    if (rule.width == ops_.size() && rule.apply == drop_identity) return {};
+    const Answer answer = rule.apply(Few(ops_).subspan(i, rule.width), sizes_);
+    if (!answer || !carry_on(ops_, i + rule.width, answer->downstream)) return {};
+    notes_.push_back(answer->why);
+    ops_.erase(at(i), at(i + rule.width));
+    ops_.insert(at(i), answer->operators.begin(), answer->operators.end());
+    return Change{{i, i + answer->operators.size()}, rule.width};
+  }
+
+  // The first `count` rules again in all windows that reach the region; the place from which the
+  // windows of the others are to be looked at.
+  std::size_t settle(Region region, std::size_t count) {
+    const auto before = [](std::size_t i) { return i < widest ? 0 : i - (widest - 1); };
+    std::size_t leftmost = before(region.begin);
+    for (std::size_t r = 0; r < count;) {
+      std::optional<Change> c;
+      for (std::size_t i = before(region.begin); i <= region.end && !c; ++i) c = apply(r, i);
+      if (!c) {
+        ++r;
+        continue;
+      }
+      const bool inside = region.end > c->begin + c->removed;
+      region = {std::min(region.begin, c->begin),
+                inside ? region.end - c->removed + (c->end - c->begin) : c->end};
+      leftmost = std::min(leftmost, before(region.begin));
+      r = 0;
+    }
+    return leftmost;
+  }
+
+  std::vector<NamedLinop>& ops_;
+  std::vector<std::string>& notes_;
+  Sizes sizes_;
+};
 
 }  // namespace
 
 void simplify(std::vector<NamedLinop>& operators, std::vector<std::string>& notes) {
   if (!config().rewrite) return;
-  while (step(operators, notes, {}, false) || gather_scalars(operators, notes)) {
+  const DimSizes none;
+  Simplifier s(operators, notes, none);
+  while (s.sweep(false) || s.gather_scalars()) {
   }
 }
 
 void simplify_sized(std::vector<NamedLinop>& operators, const DimSizes& sizes,
                     std::vector<std::string>& notes) {
   if (!config().rewrite) return;
-  while (step(operators, notes, sizes, true)) simplify(operators, notes);
+  Simplifier s(operators, notes, sizes);
+  while (s.sweep(true)) simplify(operators, notes);
 }
 
 }  // namespace tessera

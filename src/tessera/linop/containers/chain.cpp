@@ -2,6 +2,8 @@
 #include "tessera/linop/containers/chain.hpp"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "tessera/base/config.hpp"
 #include "tessera/linop/containers/common.hpp"
@@ -79,20 +81,23 @@ class Naming {
   // Inputs keep their names, then outputs choose, then what is inside.
   void settle() {
     final_.assign(dims_.size(), std::nullopt);
-    Dims taken;
+    std::unordered_set<std::uint32_t> taken, used;  // ids
+    std::unordered_map<std::uint32_t, NamedDimension>
+        next;  // where the search for a free one goes on
     for (NamedDimension d : dims_)
-      if (!d.is_wildcard() && !contains(taken, d)) taken.push_back(d);
-    Dims used;
+      if (!d.is_wildcard()) taken.insert(d.id());
     auto choose = [&](int k) {
       auto& name = final_[static_cast<std::size_t>(k)];
       const NamedDimension own = dims_[static_cast<std::size_t>(k)];
       if (name || own.is_wildcard()) return;
       name = own;
-      if (contains(used, own)) {
-        name = own.next_unused(taken);
-        taken.push_back(*name);
+      if (used.contains(own.id())) {
+        NamedDimension& free = next.emplace(own.id(), own).first->second;
+        while (taken.contains(free.id())) free = free + 1;
+        name = free;
+        taken.insert(free.id());
       }
-      used.push_back(*name);
+      used.insert(name->id());
     };
     for (const Flowing& f : inputs_) choose(f.dim);
     for (const Flowing& f : flow_) choose(f.dim);
@@ -224,16 +229,17 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
   }
   // Notes are the whole's: they are said once.
   for (NamedLinop& a : ops) a = a.noted({});
-  Chain c{std::move(ops), in, out};
-  for (NamedDimension d : c.dims()) (void)c.size(d);
-  return NamedLinop(std::move(c)).noted(std::move(notes));
+  (void)CommonSizes("Chain", ops);
+  return NamedLinop(Chain{std::move(ops), in, out}).noted(std::move(notes));
 }
 
 Dims Chain::dims() const {
   Dims all = dims_of(shape());
+  std::unordered_set<std::uint32_t> known;
+  for (NamedDimension d : all) known.insert(d.id());
   for (const NamedLinop& a : operators)
     for (NamedDimension d : a.dims())
-      if (!d.is_wildcard() && !contains(all, d)) all.push_back(d);
+      if (!d.is_wildcard() && known.insert(d.id()).second) all.push_back(d);
   return all;
 }
 
@@ -297,14 +303,18 @@ bool Chain::apply_add(Recorder& r, const View& x, const View& y) const {
 NamedLinop Chain::adjoint() const {
   // A sum, or a zero, learns from its neighbours how long the dims are that its adjoint gives.
   std::vector<NamedLinop> parts = operators;
+  const CommonSizes told("Chain", operators);
+  const auto known_size = [&](NamedDimension d) {
+    const auto n = told(d);
+    return n ? n : size(d);  // passed on by parts that keep it
+  };
   for (NamedLinop& a : parts) {
     if (const SumReduce* sum = a.as<SumReduce>())
-      if (const auto known = sum->informed([this](NamedDimension d) { return size(d); }))
-        a = *known;
+      if (const auto known = sum->informed(known_size)) a = *known;
     if (const Zero* zero = a.as<Zero>()) {
       DimSizes sizes = zero->sizes;
       for (NamedDimension d : dims_of(zero->names))
-        if (const auto n = d.is_wildcard() || size_in(sizes, d) ? std::nullopt : size(d))
+        if (const auto n = d.is_wildcard() || size_in(sizes, d) ? std::nullopt : known_size(d))
           sizes.emplace_back(d, *n);
       a = Zero(zero->names.ishape, zero->names.oshape, sizes);
     }

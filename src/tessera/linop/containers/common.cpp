@@ -12,16 +12,22 @@
 #include "tessera/linop/ops/zero.hpp"
 
 namespace tessera {
+namespace {
+void require_same_size(std::string_view who, NamedDimension d, const std::optional<i64>& known,
+                       i64 n, const NamedLinop& a) {
+  require<DimError>(!known || n == *known, who, ": dim '", d, "' is ", known.value_or(0),
+                    " in one part and ", n, " in ", a);
+}
+}  // namespace
 
 std::optional<i64> common_size(std::string_view who, const std::vector<NamedLinop>& operators,
                                NamedDimension d) {
   std::optional<i64> known;
   for (const NamedLinop& a : operators) {
-    if (!contains(a.dims(), d)) continue;  // what it calls so inside is another dim
     const std::optional<i64> n = a.size(d);
-    require<DimError>(!n || !known || *n == *known, who, ": dim '", d, "' is ", known.value_or(0),
-                      " in one part and ", n.value_or(0), " in ", a);
-    if (n) known = n;
+    if (!n || !contains(a.dims(), d)) continue;  // what it calls so inside is another dim
+    require_same_size(who, d, known, *n, a);
+    known = n;
   }
   return known;
 }
@@ -31,6 +37,21 @@ std::optional<NamedDimension> common_same_size(const std::vector<NamedLinop>& op
   for (const NamedLinop& a : operators)
     if (const auto other = a.same_size(d)) return other;
   return std::nullopt;
+}
+
+CommonSizes::CommonSizes(std::string_view who, const std::vector<NamedLinop>& operators) {
+  for (const NamedLinop& a : operators)
+    for (NamedDimension d : a.dims()) {
+      const std::optional<i64> n = d.is_wildcard() ? std::nullopt : a.size(d);
+      if (!n) continue;
+      const auto [it, fresh] = sizes_.emplace(d.id(), *n);
+      if (!fresh) require_same_size(who, d, it->second, *n, a);
+    }
+}
+
+std::optional<i64> CommonSizes::operator()(NamedDimension d) const {
+  const auto it = sizes_.find(d.id());
+  return it == sizes_.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators) {

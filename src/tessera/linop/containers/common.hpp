@@ -3,6 +3,7 @@
 // What containers ask of all their parts at once. Not installed knowledge of any one container.
 //   std::optional<i64> n = common_size("Add", operators, d);
 
+#include <unordered_map>
 #include <vector>
 
 #include "tessera/linop/linop.hpp"
@@ -15,6 +16,15 @@ std::optional<i64> common_size(std::string_view who, const std::vector<NamedLino
 // The dim as long as d that some part knows.
 std::optional<NamedDimension> common_same_size(const std::vector<NamedLinop>& operators,
                                                NamedDimension d);
+// The same for all dims, found in one walk over the parts.
+class CommonSizes {
+ public:
+  CommonSizes(std::string_view who, const std::vector<NamedLinop>& operators);
+  std::optional<i64> operator()(NamedDimension d) const;
+
+ private:
+  std::unordered_map<std::uint32_t, i64> sizes_;  // by id
+};
 std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators);
 std::vector<NamedLinop> adjoints(const std::vector<NamedLinop>& operators);
 std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, const Renames& r);
