@@ -108,8 +108,13 @@ Array make_linspace(double start, double stop, i64 num, bool endpoint, nb::handl
   return released([&] { return linspace_part(start, stop, steps, 0, num, t, d); });
 }
 
-Array make_eye(i64 n, nb::handle m, i64 k, nb::handle dtype, nb::handle device) {
+Array make_eye(i64 n, nb::handle m, nb::handle offset, nb::handle dtype, nb::handle device) {
   const i64 columns = m.is_none() ? n : int_from(m, "eye");
+  // A diagonal beyond the matrix, however far, is empty.
+  nb::object given = nb::steal(PyNumber_Index(offset.ptr()));
+  if (!given.is_valid()) throw nb::python_error();
+  const i64 far = std::max({n, columns, i64{0}});
+  const i64 k = std::clamp<i64>(PyNumber_AsSsize_t(given.ptr(), nullptr), -far, far);
   const DType t = dtype.is_none() ? DType::f64 : dtype_from(dtype);
   const Device d = device_from(device);
   return released([&] { return eye(n, columns, k, t, d); });

@@ -201,6 +201,20 @@ def test_linalg_of_the_standard(rng):
                 check(ts.linalg.vector_norm(ts.asarray(x), axis=axis, ord=ord, keepdims=keep), want)
 
 
+def test_eye_of_diagonals_far_away(device):
+    for k in (0, 2, -1, 5, -5, 2**62, -(2**63), 2**63, 10**30, np.int8(1)):
+        check(ts.eye(3, 4, k, device=device), np.eye(3, 4, int(k)))
+    with pytest.raises(TypeError):
+        ts.eye(3, k=1.5)
+
+
+def test_linspace_without_its_end():
+    for start, stop, num in ((1.0, 0.0, 10), (0.0, 1.0, 7), (-3.5, 2.25, 1), (0.0, 1.0, 0), (1e300, -1e300, 5)):
+        assert ts.linspace(start, stop, num, endpoint=False).tolist() == np.linspace(start, stop, num, endpoint=False).tolist()
+    with pytest.raises(ValueError, match="non-negative"):
+        ts.linspace(0, 1, -1)
+
+
 def test_formats_and_rounding(device):
     x = ts.array(2.34567, device=device)
     assert f"{x:.3f} {x:8.1e}|{ts.array(7, device=device):05d}" == f"{2.34567:.3f} {2.34567:8.1e}|{7:05d}"
