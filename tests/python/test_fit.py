@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from random_linops import numbers, pick, random_linop
 
 import tessera as ts
 
@@ -112,3 +113,73 @@ def test_what_is_refused():
         ts.fit(A, shape=8, budget={"sim:0": 0})
     with pytest.raises(TypeError, match="budget is a dict"):
         ts.fit(A, shape=8, budget="2GiB")
+
+
+# --- random operators
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_random_operators_get_what_they_are_offered_and_stay_below_their_forecast(block):
+    """Offers are accepted, results equal the whole's, and no device holds more than its forecast."""
+    offers = fitted = 0
+    for seed in range(block * 40, block * 40 + 40):
+        rng = np.random.default_rng(seed)
+        dtype = pick(rng, "float32", "float64", "complex64", "complex128")
+        A, shape = random_linop(rng, dtype)
+        x = numbers(rng, shape, dtype)
+        most = 4096 + 4 * A.nbytes
+        budget = {f"sim:{i}": 1 + int(rng.random() ** 2 * most) for i in range(1 + rng.integers(2))}
+        empty = {d: ts.memory_stats(d)["in_use"] for d in budget}
+        try:
+            F = ts.fit(A, x, budget=budget)
+        except ts.OutOfMemory as e:
+            asked = re.findall(r"(\d+) bytes on (sim:\d)", str(e).split("would do is")[1])
+            budget |= {d: int(n) for n, d in asked}
+            F = ts.fit(A, x, budget=budget)
+            offers += 1
+        fitted += 1
+        for d in budget:
+            ts.trim_pool(d)
+            ts.reset_peak(d)
+        expected, got = A(x).numpy(), F(x).numpy()
+        scale = max(1, np.abs(expected).max())
+        assert (
+            np.abs(got - expected).max(initial=0) <= (1e-10 if dtype in ("float64", "complex128") else 1e-3) * scale
+        ), seed
+        for d in budget:
+            held = F.forecast["memory"].get(d, {"total": 0})["total"]
+            assert ts.memory_stats(d)["peak"] - empty[d] <= held <= budget[d], (seed, d, F.explain())
+        del F
+    assert fitted == 40 and 3 < offers < 37
+
+
+@pytest.mark.parametrize("budget", ["1MB", "400kB", 3 * 100 * 100 * 8])
+def test_both_operands_of_a_product_stream(budget):
+    rng = np.random.default_rng(7)
+    W, x = rng.normal(size=(300, 500)), rng.normal(size=(500, 350))  # 1.2 MB and 1.4 MB
+    A = ts.Dense(W, "MN", "NK", "MK")
+    before = ts.memory_stats("sim:5")["in_use"]
+    F = ts.fit(A, x, budget={"sim:5": budget})
+    ts.trim_pool("sim:5")
+    ts.reset_peak("sim:5")
+    np.testing.assert_allclose(F(x), W @ x, rtol=1e-10, atol=1e-10)
+    held = F.forecast["memory"]["sim:5"]
+    assert ts.memory_stats("sim:5")["peak"] - before <= held["total"] <= held["budget"]
+    y = rng.normal(size=(300, 350))
+    np.testing.assert_allclose(F.H(y), W.T @ y, rtol=1e-10, atol=1e-10)
+
+
+def test_tiles_that_fetch_keep_what_the_next_one_needs():
+    """A row of tiles shares its panel of W; the panels of x are sent again for each row."""
+    W, x = np.ones((60, 50)), np.ones((50, 40))
+    A = ts.Dense(W, "MN", "NK", "MK")
+    spec = ts.BatchSpec({"K": 10, "M": 20}, ["sim:0"], resident=False)
+    B = ts.create_batched_linop(A, spec, shape=x.shape)
+    plan = B.plan(x)
+    np.testing.assert_allclose(plan(x), W @ x)
+    panel_w, panel_x, tile = 20 * 50 * 8, 50 * 10 * 8, 20 * 10 * 8
+    # Two of each at most: one that is used, one on its way; each starts at a multiple of 256 bytes.
+    assert plan.workspace["sim:0"] <= 2 * (panel_w + panel_x + tile) + 6 * 256
+    assert plan.workspace["sim:0"] < W.nbytes + x.nbytes
+    whole = ts.create_batched_linop(A, ts.BatchSpec({"M": 20}, ["sim:0"], resident=False)).plan(x)
+    assert whole.transferred_bytes == W.nbytes + x.nbytes + 60 * 40 * 8  # along one dim nothing is sent twice

@@ -23,6 +23,26 @@ Layout packed(const Layout& layout) {
   return Layout::contiguous(without_repeats(layout).shape).broadcast_to(layout.shape);
 }
 
+// Note [streaming]: of what tiles fetch, a device keeps what the next tile needs again and nothing
+// longer: a row of tiles shares one panel of one operand while the panels of the other go by. A
+// copy that was last used before is sent again rather than held.
+bool used_by_this_or_last_part(const std::vector<Step>& steps, const Part& now, Device where,
+                               int slot) {
+  if (now.container < 0) return true;
+  int part = now.index;
+  int before = 0;  // parts of this device before this one
+  for (auto s = steps.rbegin(); s != steps.rend() && s->part.container == now.container; ++s) {
+    if (s->device != where) continue;
+    if (s->part.index != part) {
+      if (++before > 1) return false;
+      part = s->part.index;
+    }
+    for (const Access& a : s->operands)
+      if (a.slot == slot) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Access Recorder::access(const View& v) {
@@ -56,11 +76,17 @@ View Recorder::resident(const View& v, Device where) {
   if (device(v) == where) return v;
   const View from = sub_view(v, without_repeats(v.layout));
   std::vector<Copy>& known = copies_[{from.slot, from.layout.offset, where.kind, where.index}];
-  for (const Copy& c : known)
-    if (c.from.dtype == from.dtype && c.from.layout.shape == from.layout.shape &&
-        c.from.layout.strides == from.layout.strides && c.from_writes == writes(c.from) &&
-        c.to_writes == writes(c.to))
-      return sub_view(c.to, c.to.layout.broadcast_to(v.shape()));
+  const bool streams = constants_ == Constants::fetched;
+  for (auto c = known.begin(); c != known.end(); ++c) {
+    if (!(c->from.dtype == from.dtype && c->from.layout.shape == from.layout.shape &&
+          c->from.layout.strides == from.layout.strides && c->from_writes == writes(c->from) &&
+          c->to_writes == writes(c->to)))
+      continue;
+    if (!streams || used_by_this_or_last_part(steps_, part_, where, c->to.slot))
+      return sub_view(c->to, c->to.layout.broadcast_to(v.shape()));
+    known.erase(c);
+    break;
+  }
   const View to = temporary(from.shape(), from.dtype, where);
   record::copy(*this, from, to);
   known.push_back({from, to, writes(from), writes(to)});

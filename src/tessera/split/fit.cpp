@@ -50,6 +50,8 @@ struct Sized {
   i64 size;
 };
 
+enum class Cuts : std::uint8_t { one, several, finest };
+
 class Search {
  public:
   Search(const NamedLinop& a, const FitOptions& o)
@@ -72,12 +74,13 @@ class Search {
 
   Fitted best() {
     find_dims();
-    // Along one dim; where that is not enough, with another one cut into single elements.
-    for (const bool finest : {false, true})
-      for (const bool resident : {true, false}) {
-        for (const Devices& devices : choices_) look_along(finest, resident, devices);
-        if (const std::optional<Fitted> f = settle()) return *f;
-      }
+    if (const std::optional<Fitted> f = searched()) return *f;
+    // Placed, something took more than its sketch: from now on ways that fit are placed at once.
+    if (std::exchange(exact_, misled_) != misled_) {
+      seen_.clear();
+      bad_.clear();
+      if (const std::optional<Fitted> f = searched()) return *f;
+    }
     refuse();
   }
 
@@ -85,7 +88,19 @@ class Search {
   struct Looked {
     Way way;
     FitForecast forecast;
+    bool placed = false;  // its forecast is of the operator itself, not of a sketch
   };
+
+  std::optional<Fitted> searched() {
+    // Along one dim; where that is not enough along several, and last with another one cut into
+    // single elements.
+    for (const Cuts cuts : {Cuts::one, Cuts::several, Cuts::finest})
+      for (const bool resident : {true, false}) {
+        for (const Devices& devices : choices_) look_along(cuts, resident, devices);
+        if (std::optional<Fitted> f = settle()) return f;
+      }
+    return std::nullopt;
+  }
 
   i64 budget_of(Device d) const {
     for (const auto& [device, bytes] : o_.budget)
@@ -112,13 +127,75 @@ class Search {
                      [&](const Sized& x, const Sized& y) { return sides(x.dim) > sides(y.dim); });
   }
 
-  void look_along(bool finest, bool resident, const Devices& devices) {
-    if (!finest && devices.size() == 1) consider({{}, resident, devices});
+  void look_along(Cuts cuts, bool resident, const Devices& devices) {
+    if (cuts == Cuts::one && devices.size() == 1) consider({{}, resident, devices});
+    if (cuts == Cuts::several) return halve(resident, devices);
     for (const Sized& s : dims_) {
-      if (!finest) grow(s, {}, resident, devices);
+      if (cuts == Cuts::one) grow(s, {}, resident, devices);
       for (const Sized& other : dims_)
-        if (finest && !(other.dim == s.dim)) grow(s, other, resident, devices);
+        if (cuts == Cuts::finest && !(other.dim == s.dim)) grow(s, other, resident, devices);
     }
+  }
+
+  // Smaller and smaller tiles along all dims: each time the dim is halved by which the fullest
+  // device gains most, so that tiles of a product stay near to cubes while panels of both operands
+  // stream. It starts where there are tiles enough for one to come and one to go: two would hold
+  // all.
+  void halve(bool resident, const Devices& devices) {
+    if (dims_.size() < 2) return;
+    const std::size_t found = good_.size();
+    std::vector<i64> chunks;
+    for (const Sized& s : dims_) chunks.push_back((s.size + 3) / 4);
+    for (std::optional<std::size_t> next = 0; next;) {
+      if (!look_at(chunks, resident, devices) || good_.size() > found) return;
+      next.reset();
+      i64 least = 0;
+      for (std::size_t k = 0; k < dims_.size(); ++k) {
+        if (chunks[k] == 1) continue;
+        std::vector<i64> smaller = chunks;
+        smaller[k] = (chunks[k] + 1) / 2;
+        const std::optional<i64> bytes = look_at(smaller, resident, devices);
+        if (good_.size() > found) return;
+        if (!bytes || (next && *bytes >= least)) continue;
+        next = k;
+        least = *bytes;
+      }
+      if (next) chunks[*next] = (chunks[*next] + 1) / 2;
+    }
+  }
+
+  // Tiles of these sizes: what the fullest device holds; nothing where they fit, are too many or
+  // cannot be planned.
+  std::optional<i64> look_at(const std::vector<i64>& chunks, bool resident,
+                             const Devices& devices) {
+    Way way{{}, resident, devices};
+    i64 count = 1;
+    for (std::size_t k = 0; k < dims_.size(); ++k) {
+      if (chunks[k] == dims_[k].size) continue;
+      way.sizes.emplace_back(dims_[k].dim, chunks[k]);
+      count *= (dims_[k].size + chunks[k] - 1) / chunks[k];
+    }
+    if (count > 1024) {
+      too_many_ = true;
+      return std::nullopt;
+    }
+    if (seen_.insert(text_of(way)).second) (void)consider(way);
+    return fullest(way);
+  }
+
+  // What the fullest of the devices that compute holds; nothing for a way that could not be
+  // planned.
+  std::optional<i64> fullest(const Way& way) const {
+    const std::string text = text_of(way);
+    for (const Looked& l : bad_) {
+      if (text_of(l.way) != text) continue;
+      i64 most = 0;
+      for (const DeviceBytes& m : l.forecast.memory)
+        if (std::find(way.devices.begin(), way.devices.end(), m.device) != way.devices.end())
+          most = std::max(most, m.total());
+      return most;
+    }
+    return std::nullopt;
   }
 
   // More and more tiles along one dim, until they fit.
@@ -246,7 +323,17 @@ class Search {
       return true;  // smaller tiles will not help
     }
     planned_ = true;
-    const bool enough = fits(f);
+    bool enough = fits(f);
+    const bool placed = enough && exact_;
+    if (placed) {
+      try {
+        f = fitted(w).forecast;
+        enough = fits(f);
+      } catch (const OutOfMemory& e) {
+        reasons_.push_back(cat(text_of(w), ": ", e.what()));
+        return false;
+      }
+    }
     std::vector<std::string> held;
     for (const DeviceBytes& m : f.memory)
       if (m.budget > 0)
@@ -254,8 +341,24 @@ class Search {
                            bytes_text(m.budget), " on ", m.device));
     reasons_.push_back(cat(text_of(w), ": ", enough ? "fits, " : "too large, ", join(held, ", "),
                            fmt::format(", {:.3g} ms", f.seconds * 1e3)));
-    (enough ? good_ : bad_).push_back({w, std::move(f)});
+    (enough ? good_ : bad_).push_back({w, std::move(f), placed});
     return enough;
+  }
+
+  // The operator cut and placed this way, with its own forecast.
+  Fitted fitted(const Way& w) const {
+    const std::vector<BatchSpec> specs = specs_of(w);
+    const NamedLinop op = specs.empty() ? a_ : create_batched_linop(a_, specs, o_.shape);
+    std::vector<std::pair<Device, i64>> arrays = bytes_by_device(op);
+    // The original keeps its own arrays, whether or not tiles have copies elsewhere.
+    if (a_.device() && w.resident && !specs.empty() &&
+        std::none_of(arrays.begin(), arrays.end(),
+                     [&](const auto& p) { return p.first == *a_.device(); }))
+      arrays.emplace_back(*a_.device(), bytes_together(a_.arrays()));
+    Fitted f{.a = op};
+    f.forecast = forecast_of(op, arrays);
+    f.specs = specs;
+    return f;
   }
 
   // The fastest of those that fit, placed; the next when the device has less than it was thought.
@@ -265,18 +368,12 @@ class Search {
     });
     for (const Looked& l : good_) {
       try {
-        const std::vector<BatchSpec> specs = specs_of(l.way);
-        const NamedLinop op = specs.empty() ? a_ : create_batched_linop(a_, specs, o_.shape);
-        Fitted f{.a = op};
-        std::vector<std::pair<Device, i64>> arrays = bytes_by_device(op);
-        // The original keeps its own arrays, whether or not tiles have copies elsewhere.
-        if (a_.device() && l.way.resident && !specs.empty() &&
-            std::none_of(arrays.begin(), arrays.end(),
-                         [&](const auto& p) { return p.first == *a_.device(); }))
-          arrays.emplace_back(*a_.device(), bytes_together(a_.arrays()));
-        f.forecast = forecast_of(op, arrays);
-        f.specs = specs;
-        if (!fits(f.forecast)) continue;
+        Fitted f = fitted(l.way);
+        if (!fits(f.forecast)) {
+          misled_ = true;
+          bad_.push_back({l.way, std::move(f.forecast), true});
+          continue;
+        }
         reasons_.push_back(cat("chosen: ", text_of(l.way)));
         f.reasons = reasons_;
         return f;
@@ -300,14 +397,28 @@ class Search {
     return {worst, sum};
   }
 
-  [[noreturn]] void refuse() const {
+  // The way that is nearest to fitting, with the forecast of what would really be there.
+  const Looked& nearest_way() {
+    for (;;) {
+      Looked& l = *std::min_element(bad_.begin(), bad_.end(), [](const Looked& x, const Looked& y) {
+        return excess(x.forecast) < excess(y.forecast);
+      });
+      if (l.placed) return l;
+      l.placed = true;
+      try {
+        l.forecast = fitted(l.way).forecast;
+      } catch (const OutOfMemory&) {
+        return l;  // the device itself is too full to try
+      }
+    }
+  }
+
+  [[noreturn]] void refuse() {
     require<SplitError>(planned_ || !refusal_, fitting, ": ", a_, " is not for ", join(devices_),
                         ": ", refusal_.value_or(""));
     require<OutOfMemory>(!bad_.empty(), fitting, ": ", a_, " fits on none of ", join(devices_),
                          ": ", join(reasons_, "; "));
-    const Looked& nearest = *std::min_element(
-        bad_.begin(), bad_.end(),
-        [](const Looked& x, const Looked& y) { return excess(x.forecast) < excess(y.forecast); });
+    const Looked& nearest = nearest_way();
     std::vector<std::string> held, enough;
     for (const DeviceBytes& m : nearest.forecast.memory) {
       if (m.budget == 0 || m.total() <= m.budget) continue;
@@ -369,6 +480,8 @@ class Search {
   std::set<std::string> seen_;
   bool too_many_ = false;               // some ways have too many tiles to be looked at
   bool planned_ = false;                // some could be looked at
+  bool misled_ = false;                 // some took more when placed than their sketch
+  bool exact_ = false;                  // place what fits at once
   std::optional<std::string> refusal_;  // why the first that could not
 };
 

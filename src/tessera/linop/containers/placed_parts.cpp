@@ -12,6 +12,7 @@
 #include "tessera/linop/containers/concat.hpp"
 #include "tessera/linop/containers/stack.hpp"
 #include "tessera/linop/join.hpp"
+#include "tessera/linop/lower.hpp"
 #include "tessera/linop/ops/to_device.hpp"
 
 namespace tessera {
@@ -99,7 +100,7 @@ struct Partial {
   ToDevice back;
   View out;
   View sum{};
-  int terms = 0;
+  int terms = 0;  // that are still to come
   bool begun = false;
 };
 
@@ -145,7 +146,7 @@ void add_to(Recorder& r, Partial& p, const Leaf& leaf, const Visit& v) {
   for (const std::string& n : leaf.a.notes()) r.note(n);
   const View in = [&] {
     const Recorder::Route route = v.go.route(r);
-    return r.resident(leaf.in, v.device());
+    return resident_for(r, v.there.front(), leaf.in, v.device());
   }();
   if (!p.begun) p.sum = r.temporary(p.out.shape(), p.out.dtype, v.device());
   const NamedLinop op = v.there.size() == 1 ? v.there.front()
@@ -156,6 +157,7 @@ void add_to(Recorder& r, Partial& p, const Leaf& leaf, const Visit& v) {
   flatten(r, {{op, in, p.sum}}, p.begun, inner);
   for (const Leaf& l : inner) record_one(r, l.a, l.in, l.out, l.adds);
   p.begun = true;
+  --p.terms;
 }
 
 }  // namespace
@@ -170,15 +172,14 @@ void record_placed(Recorder& r, const std::vector<PlacedPart>& placed, Device ba
   for (const Leaf& leaf : leaves) {
     parts.next();
     const std::optional<Visit> v = visit_of(r, leaf);
-    if (Partial* const p = v ? partials.find(v->device(), leaf.out) : nullptr)
+    if (Partial* const p = v ? partials.find(v->device(), leaf.out) : nullptr) {
       add_to(r, *p, leaf, *v);
-    else
+      // The last term takes the sum home: no device holds more of the result than it works on.
+      if (p->terms == 0) record_one(r, p->back, p->sum, p->out, !first(p->out));
+    } else {
       record_one(r, leaf.a, leaf.in, leaf.out,
                  partials.all().empty() ? leaf.adds : !first(leaf.out));
-  }
-  for (const Partial& p : partials.all()) {
-    parts.next();
-    record_one(r, p.back, p.sum, p.out, !first(p.out));
+    }
   }
 }
 

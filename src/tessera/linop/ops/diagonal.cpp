@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/ops/diagonal.hpp"
 
+#include <array>
+
 #include "tessera/linop/dim_sizes.hpp"
 #include "tessera/plan/record_sums.hpp"
 
@@ -44,6 +46,16 @@ Array part_of_weight(const Array& w, const Dims& dims, const Tile& tile) {
   return part;
 }
 
+// An axis of the weight means the same dim for inputs of any rank.
+bool fixed_alignment(const Shape& weight, const Dims& names) {
+  i64 named = 0;  // dims to the right of "..."
+  while (named < names.size() && !names[names.size() - 1 - named].is_ellipses()) ++named;
+  if (named + 1 >= names.size()) return true;  // no "...", or it comes first
+  i64 axes = weight.size();
+  while (axes > 0 && weight[weight.size() - axes] == 1) --axes;
+  return axes <= named;
+}
+
 }  // namespace
 
 Diagonal::Diagonal(Array w, Dims ioshape, Dims broadcast)
@@ -52,6 +64,10 @@ Diagonal::Diagonal(Array w, Dims ioshape, Dims broadcast)
   require<DimError>(has_ellipses(names.ishape) || weight.ndim() <= names.ishape.size(), "Diagonal ",
                     to_text(names.ishape), ": the weight has shape ", weight.shape(),
                     ", more axes than there are dims");
+  require<DimError>(fixed_alignment(weight.shape(), names.ishape), "Diagonal ",
+                    to_text(names.ishape), ": the weight of shape ", weight.shape(),
+                    " reaches '...' from the right, so that it would weigh another axis for each "
+                    "rank of the input; name the dims, or put '...' first");
   check_distinct(cat("Diagonal ", to_text(names.ishape)), names.ishape);
   check_distinct(cat("Diagonal ", to_text(names.ishape), " broadcast"), broadcast_dims);
   for (NamedDimension d : broadcast_dims)
@@ -125,14 +141,34 @@ DType Diagonal::output_dtype(DType t) const {
   return is_inexact(t) ? t : DType::f64;
 }
 
+// Beside the product at most one array of its size is held while it is formed: a plan is made
+// within the memory of its runs.
 Array Diagonal::product(DType data) const {
   std::optional<Array> all;
+  bool own = false;  // `all` is no factor's memory
+  const auto take = [&](const ArrayOrValue& w, const Shape& shape, DType t) {
+    const std::array<ArrayOrValue, 2> both{*all, w};
+    if (own && all->dtype() == promote(all->dtype(), t) &&
+        broadcast_shapes(all->shape(), shape) == all->shape())
+      elementwise(ElementOp::multiply, both, *all);
+    else
+      all = elementwise(ElementOp::multiply, both);
+    own = true;
+  };
   for (const Factor& f : factors) {
     const Array wide = f.weight.astype(weight_dtype(f, data));
     const Array w = f.squared ? ops::abs2(wide) : f.conjugated ? ops::conj(wide) : wide;
-    all = all ? ops::multiply(*all, w) : w;
+    if (all) {
+      take(w, w.shape(), w.dtype());
+    } else {
+      all = w;
+      own = !(w.storage() == f.weight.storage());
+    }
   }
-  return is_one(scale) ? *all : ops::multiply(*all, scale);
+  if (is_one(scale)) return *all;
+  const bool complex = scale.kind() == Value::Kind::complex;
+  take(scale, {}, complex ? complex_of(all->dtype()) : all->dtype());
+  return *all;
 }
 
 // One factor as it is: its array is read, and nothing is formed when a plan is made.

@@ -24,7 +24,8 @@ struct TESSERA_API Diagonal {
   Dims broadcast_dims;
 
   static constexpr const char* kind = "Diagonal";
-  // DimError when the weight has more axes than there are dims.
+  // DimError when the weight has more axes than there are dims, or reaches a "..." that is not the
+  // first of them.
   explicit Diagonal(Array weight, Dims ioshape = {NamedDimension::ellipses()},
                     Dims broadcast_dims = {});
   // A weight whose axes are named: dims of ioshape that it does not have are broadcast, with the

@@ -15,12 +15,33 @@ struct KernelSpectra::Cache {
     bool half;
     Array spectrum;
   };
+  // One that was moved, and where to: the memory is there as long as the cache is.
+  struct Moved {
+    std::weak_ptr<Cache> cache;
+    const void* data;
+    Layout layout;
+  };
   std::mutex mutex;
   std::vector<Entry> entries;
+  std::vector<Moved> moved;
 };
 
 KernelSpectra::KernelSpectra(Array kernel)
     : kernel_(std::move(kernel)), cache_(std::make_shared<Cache>()) {}
+
+KernelSpectra KernelSpectra::moved(Array kernel) const {
+  KernelSpectra there(std::move(kernel));
+  std::lock_guard lock(cache_->mutex);
+  std::erase_if(cache_->moved, [](const Cache::Moved& m) { return m.cache.expired(); });
+  for (const Cache::Moved& m : cache_->moved)
+    if (m.data == there.kernel_.storage().data() && m.layout == there.kernel_.layout())
+      if (auto known = m.cache.lock()) {
+        there.cache_ = std::move(known);
+        return there;
+      }
+  cache_->moved.push_back({there.cache_, there.kernel_.storage().data(), there.kernel_.layout()});
+  return there;
+}
 
 i64 KernelSpectra::kept() const {
   std::lock_guard lock(cache_->mutex);

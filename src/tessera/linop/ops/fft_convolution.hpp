@@ -19,7 +19,9 @@ class TESSERA_API KernelSpectra {
   // by the number of points. `dtype` complex64 or complex128; `half`: as a real transform gives it.
   Array spectrum(const Shape& grid, DType dtype, bool half) const;
   i64 kept() const;
-  // Its kernel; one that may have changed keeps no transforms.
+  // The same for a kernel that was moved or copied: it keeps no transforms of the old one, and
+  // those of its own together with others that were moved to the same memory, such as tiles.
+  KernelSpectra moved(Array kernel) const;
   template <class Self, class F>
   static void each_array(Self& self, F&& f) {
     if constexpr (std::is_const_v<Self>) {
@@ -27,7 +29,7 @@ class TESSERA_API KernelSpectra {
     } else {
       Array kernel = self.kernel_;
       f(kernel);
-      self = KernelSpectra(std::move(kernel));
+      self = self.moved(std::move(kernel));
     }
   }
 
