@@ -237,9 +237,13 @@ DeviceSpec spec_from(nb::handle h) {
   return nb::isinstance<DeviceSpec>(h) ? nb::cast<DeviceSpec>(h) : DeviceSpec(device_from(h));
 }
 
+static bool is_torch_device(nb::handle h) {
+  return std::string_view(Py_TYPE(h.ptr())->tp_name) == "torch.device";
+}
+
 Device device_from(nb::handle h) {
   if (h.is_none()) return cpu;
-  if (PyUnicode_Check(h.ptr()))
+  if (PyUnicode_Check(h.ptr()) || is_torch_device(h))
     return Device::parse(nb::cast<std::string_view>(nb::str(nb::borrow(h))));
   require<DeviceError>(nb::isinstance<Device>(h),
                        "device: expected 'cpu', 'cuda:0', 'sim:0' …, got ", nb::repr(h).c_str());

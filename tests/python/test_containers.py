@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators made of operators: sums, Concat, Stack, their adjoints, normals and parts."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -323,7 +325,10 @@ def test_chains_of_thousands(kind):
 def test_normals_of_long_chains_fold_from_the_inside():
     """Each layer of A.H A is seen only when the one inside it has gone."""
     names = [f"N{i}" for i in range(301)]
-    layers = [ts.Identity((a,), (b,)) if i % 2 else ts.FFT(1, (), ((a,), (b,))) for i, (a, b) in enumerate(zip(names, names[1:]))]
+    layers = [
+        ts.Identity((a,), (b,)) if i % 2 else ts.FFT(1, (), ((a,), (b,)))
+        for i, (a, b) in enumerate(itertools.pairwise(names))
+    ]
     A = ts.Chain(*layers)
     N = A.N
     assert "FFT" not in repr(N) and len(N) <= 1

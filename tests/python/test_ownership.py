@@ -8,8 +8,9 @@ import weakref
 import numpy as np
 import pytest
 import scipy.sparse
-import tessera as ts
 import torch
+
+import tessera as ts
 
 
 def weights(shape, dtype=np.float64):
@@ -190,7 +191,7 @@ def composed(h):
     A = simple(h)
     h.B = ts.Diagonal([1.0, 2.0], ("X",)) @ A + 3 * A
     h.B([1.0, 2.0])
-    h.C = ts.Concat(A, A, idim="X", odim="X") if False else ts.Stack(A, A, odim_and_idx=("S", 0))
+    h.C = ts.Stack(A, A, odim_and_idx=("S", 0))
     h.D = ts.Kronecker(A, ts.Diagonal([1.0, 2.0], ("Y",)))
     h.E = h.B.rename({"X": "Q"}).named("E")
     h.F = h.B.N

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 
 import tessera as ts
 
@@ -264,3 +265,54 @@ def test_devices_hold_their_own_bytes() -> None:
         expected = 8 * (held or 4 * 2 * 100)  # every second of five columns of tiles
         assert ts.memory_stats("sim:6")["in_use"] - before == expected, sizes
         del B
+
+
+def test_a_batched_operator_does_not_move_unseen():
+    A = ts.Diagonal(np.arange(6.0), ("X",))
+    B = ts.create_batched_linop(A, ts.BatchSpec({"X": 2}, ["sim:0", "sim:1"]))
+    bound = [B, B.H, B.N, 2 * B, ts.AsyncStreamer(A, {"X": 2}, "sim:0"), ts.ToDevice("cpu", "sim:0", ("X",))]
+    bound.append(ts.fit(A, shape=(6,), dtype="float64", budget={"sim:0": 100}))
+    for op in bound:
+        for device in ("sim:4", "sim:0", torch.device("cuda", 0)):
+            with pytest.raises((ts.DeviceError, ts.NotAvailable), match="which devices it runs on|cuda"):
+                op.to(device)
+        assert op.to("cpu") is op
+        assert np.array_equal(op(np.ones(6)).to("cpu").numpy(), op(np.ones(6)).to("cpu").numpy())
+    # One that has not left its device goes as any other.
+    C = ts.create_batched_linop(A, ts.BatchSpec({"X": 2})).to("sim:4")
+    assert C.device == "sim:4" and C(ts.ones(6, device="sim:4")).to("cpu").tolist() == list(range(6))
+
+
+def test_devices_of_torch():
+    cpu = torch.device("cpu")
+    A = ts.Diagonal(np.arange(6.0), ("X",))
+    assert A.to(cpu).device == "cpu" and ts.ones(2).to(cpu).device == "cpu" and ts.zeros(2, device=cpu).device == "cpu"
+    spec = ts.BatchSpec({"X": 2}, [cpu, "sim:0"], cpu)
+    assert spec.base_device == "cpu" and [str(d) for d in spec.device_matrix] == ["cpu", "sim:0"]
+    assert ts.create_batched_linop(A, spec)(np.ones(6)).tolist() == list(range(6))
+    assert ts.Device(torch.device("cuda", 1)) == "cuda:1" and ts.Device(torch.device("cpu", 0)) == "cpu"
+    with pytest.raises(ts.DeviceError, match="meta"):
+        A.to(torch.device("meta"))
+    ts.context().force(cpu)
+    assert "cpu" in str(ts.context().device)
+    ts.context().force(None)
+
+
+@pytest.mark.skipif(not ts.why_unavailable("cuda"), reason="there is a GPU")
+@pytest.mark.parametrize("device", ["cuda:0", torch.device("cuda:0"), "sim:99"])
+def test_a_device_that_is_not_there_is_not_forced(device):
+    with pytest.raises((ts.NotAvailable, ts.DeviceError)):
+        ts.context().force(device)
+    assert ts.linalg.matmul(np.eye(3), np.eye(3)).device == "cpu"
+
+
+def test_an_empty_dim_is_named():
+    D = ts.Diagonal(np.ones((0, 3)), ("X", "Y"))
+    for wrong in (
+        lambda: ts.create_batched_linop(D, ts.BatchSpec({"X": 2})),
+        lambda: ts.split_linop(D, {"X": 2}),
+        lambda: ts.split_linop(ts.Scalar(2.0, ("X", "Y")), {"X": 1}, shape=(0, 3)),
+        lambda: ts.AsyncStreamer(D, {"X": 2}, "sim:0"),
+    ):
+        with pytest.raises(ts.ArgumentError, match="dim 'X' is empty"):
+            wrong()

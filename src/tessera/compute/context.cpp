@@ -81,6 +81,7 @@ std::vector<Device> ComputeContext::devices() const {
 }
 
 void ComputeContext::force(std::optional<Device> device) {
+  if (device) (void)compute_device(*device);  // a device that cannot be used, with its own sentence
   const std::lock_guard lock(mutex_);
   rules_.forced = device;
   has_choice_ = active_ || device.has_value();

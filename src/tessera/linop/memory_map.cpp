@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "tessera/array/compact.hpp"
+#include "tessera/linop/ops/to_device.hpp"
 
 namespace tessera {
 namespace {
@@ -144,7 +145,20 @@ NamedLinop MemoryMap::place(const NamedLinop& a) {
       device_);
 }
 
-NamedLinop NamedLinop::to(Device device) const { return MemoryMap(device).place(*this); }
+bool crosses_devices(const NamedLinop& a) {
+  const std::vector<NamedLinop> parts = a.parts();
+  return a.as<ToDevice>() || std::any_of(parts.begin(), parts.end(), crosses_devices);
+}
+
+NamedLinop NamedLinop::to(Device device) const {
+  if (!crosses_devices(*this)) return MemoryMap(device).place(*this);
+  const std::optional<Device> from = this->device();
+  require<DeviceError>(from == device, str(),
+                       " says itself which devices it runs on and takes its ", "input on ",
+                       from.value_or(cpu), ": it cannot move to ", device,
+                       "; move the operator that it was made of, or batch that with base_device");
+  return *this;
+}
 
 NamedLinop NamedLinop::deep_copy() const {
   const NamedLinop fresh = MemoryMap().place(*this);

@@ -47,6 +47,9 @@ class TESSERA_API MemoryMap {
   i64 bytes_ = 0;
 };
 
+// It says itself which devices it runs on: a ToDevice, or what has one inside.
+TESSERA_API bool crosses_devices(const NamedLinop& a);
+
 // Bytes by device of the arrays that an operator holds; memory that several share counts once, and
 // what a view skips does not count.
 TESSERA_API std::vector<std::pair<Device, i64>> bytes_by_device(const NamedLinop& a);

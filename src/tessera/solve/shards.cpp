@@ -7,6 +7,7 @@
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/linop/containers/concat.hpp"
+#include "tessera/linop/memory_map.hpp"
 #include "tessera/solve/polynomial_preconditioner.hpp"
 #include "tessera/solve/tiling.hpp"
 #include "tessera/split/async_streamer.hpp"

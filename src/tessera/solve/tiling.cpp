@@ -6,6 +6,7 @@
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/linop/containers/concat.hpp"
+#include "tessera/linop/memory_map.hpp"
 #include "tessera/linop/ops/to_device.hpp"
 #include "tessera/solve/polynomial_preconditioner.hpp"
 #include "tessera/split/async_streamer.hpp"
@@ -145,11 +146,6 @@ bool collect(const NamedLinop& a, Device base, Device device, FreeEnds free, Par
 }
 
 }  // namespace
-
-bool crosses_devices(const NamedLinop& a) {
-  const std::vector<NamedLinop> parts = a.parts();
-  return a.as<ToDevice>() || std::any_of(parts.begin(), parts.end(), crosses_devices);
-}
 
 std::optional<Way> way_of(const Concat& c) {
   Way way{c.idim, c.odim, {}};

@@ -24,8 +24,6 @@ struct Way {
   std::vector<Range> ranges;
 };
 
-bool crosses_devices(const NamedLinop& a);
-
 // Of blocks in a row that leaves nothing out; nothing for any other arrangement.
 std::optional<Way> way_of(const Concat& c);
 

@@ -90,13 +90,6 @@ Level plan_level(const NamedLinop& a, std::span<const BatchSpec> specs, Device d
   return level;
 }
 
-// It says itself which devices it runs on.
-bool crosses_devices(const NamedLinop& a) {
-  if (a.as<ToDevice>()) return true;
-  const std::vector<NamedLinop> parts = a.parts();
-  return std::any_of(parts.begin(), parts.end(), crosses_devices);
-}
-
 struct ByKindAndIndex {
   bool operator()(Device a, Device b) const {
     return a.kind != b.kind ? a.kind < b.kind : a.index < b.index;

@@ -31,6 +31,8 @@ std::vector<Cut> cuts_along(const NamedLinop& a, NamedDimension d, i64 chunk,
                     "; give the shape of an input");
   require<ArgumentError>(chunk >= 1, "split_linop: ", a, ": tiles of dim '", d, "' have size ",
                          chunk, ", expected at least 1");
+  require<ArgumentError>(*n >= 1, "split_linop: ", a, ": dim '", d,
+                         "' is empty: there is nothing to cut");
   std::vector<Cut> cuts;
   for (const auto& [start, stop] : batch_ranges(*n, chunk)) cuts.push_back({d, start, stop, *n});
   return cuts;

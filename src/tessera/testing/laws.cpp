@@ -148,8 +148,9 @@ void two_threads_at_once(Subject& s) {
 }
 
 void devices_agree(Subject& s) {
+  if (s.device == cpu || bound_to_devices(s.A)) return;
   const NamedLinop there = s.A.to(cpu);
-  if (s.device == cpu || there.device().value_or(cpu) != cpu) return;  // bound to its device
+  if (there.device().value_or(cpu) != cpu) return;
   const Array x = s.random_input(15);
   s.expect_near(s.A(x).to(cpu), there(x.to(cpu)), s.tolerance(), "A x here and on the cpu");
 }
@@ -211,7 +212,15 @@ void shows_itself(Subject& s) {
   s.expect(html.find(s.A.kind()) != std::string::npos && html.ends_with("</div>"), "its card is ",
            html);
   const Device other = s.device == cpu ? Device::parse("sim:0") : cpu;
-  if (s.A.device() && s.A.parts().empty() && s.A.to(other).device() == other)
+  if (bound_to_devices(s.A)) {
+    bool refused = false;
+    try {
+      (void)s.A.to(Device::parse("sim:7"));
+    } catch (const DeviceError&) {
+      refused = true;
+    }
+    s.expect(refused && s.A.to(*s.A.device()) == s.A, "moves away from its devices");
+  } else if (s.A.device() && s.A.parts().empty() && s.A.to(other).device() == other)
     s.expect(s.A.bytes() > 0, "is on ", *s.A.device(), " and lists no arrays()");
 }
 
