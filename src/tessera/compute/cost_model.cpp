@@ -70,8 +70,9 @@ double work(const Workload& t) {
     case Operation::matvec: return batch * m * k;
     case Operation::matmul:
     case Operation::bit_matmul: return batch * 2 * m * n * k;
-    case Operation::solve: return batch * (2.0 / 3 * m * m * m + 2 * m * m * n);
-    case Operation::inverse: return batch * 2 * m * m * m;
+    case Operation::solve:
+      return batch * (t.triangular ? m * m * n : 2.0 / 3 * m * m * m + 2 * m * m * n);
+    case Operation::inverse: return batch * (t.triangular ? 1.0 / 3 : 2) * m * m * m;
     case Operation::cholesky: return batch / 3 * m * m * m;
     case Operation::qr: return batch * 2 * m * n * std::min(m, n);
     case Operation::eigh: return batch * 9 * m * m * m;

@@ -40,6 +40,7 @@ struct Workload {
   DType dtype;
   i64 m = 1, n = 1, k = 1;
   i64 batch = 1;
+  bool triangular = false;  // solve, inverse: by substitution
 };
 
 // The leading count of floating-point operations, or of elements where the memory decides: the

@@ -126,6 +126,11 @@ Shown nothing_of(Shape shape, const Shown& like) {
   return {std::move(shape), like.dtype, {0, like.held.at}};
 }
 
+// A determinant of a triangle reads as much.
+Shown diagonal_of(const Shown& x) {
+  return {Shape{x.shape.empty() ? 1 : x.shape.back()}, x.dtype, x.held};
+}
+
 Shown turned(Shown x) {
   const i64 rank = x.shape.size();
   if (rank >= 2) std::swap(x.shape[rank - 1], x.shape[rank - 2]);
@@ -144,7 +149,9 @@ std::vector<Shown> arranged(const Function& f, std::span<const Shown> given) {
   switch (f.takes) {
     case Takes::a_matrix: {
       const Shape columns = a.shape.empty() ? Shape{} : Shape{from_end(a.shape, 1)};
-      return {a, nothing_of(columns, a)};
+      Shown whole = a;
+      whole.triangular = false;  // factored all the same
+      return {whole, nothing_of(columns, a)};
     }
     case Takes::its_own_square: return {a, nothing_of(a.shape, a)};
     case Takes::two_vectors: return {along(a, 0, f.name), along(given[1], 1, f.name)};
@@ -192,6 +199,7 @@ Question problem_of(Operation op, std::span<const Shown> operands, std::string_v
                       ": an operand of shape ", a, "; expected square matrices");
   p.m = from_end(a, 2);
   p.n = p.k = from_end(a, 1);
+  p.triangular = operands[0].triangular && (op == Operation::solve || op == Operation::inverse);
   Shape lead = leading(a);
   if (operands_of(op) == 2) {
     const Shape& b = operands[1].shape;
@@ -218,6 +226,15 @@ Question question_of(std::string_view function, std::span<const Shown> operands)
   const std::size_t expected = operands_of(found->takes);
   require<ArgumentError>(expected == 0 || operands.size() == expected, function, ": ",
                          operands.size(), " operands; expected ", expected);
+  if ((function == "det" || function == "slogdet") && operands[0].triangular) {
+    const Shown diagonal = diagonal_of(operands[0]);
+    return problem_of(Operation::reduce, {&diagonal, 1}, function);
+  }
+  if (function == "solve_triangular") {
+    std::vector<Shown> both(operands.begin(), operands.end());
+    if (!both.empty()) both[0].triangular = true;
+    return problem_of(found->op, both, function);
+  }
   if (found->takes == Takes::the_same) return problem_of(found->op, operands, function);
   Question q = problem_of(found->op, arranged(*found, operands), function);
   if (found->takes != Takes::one_beside) return q;

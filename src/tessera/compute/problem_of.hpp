@@ -19,6 +19,7 @@ struct Shown {
   Shape shape;
   DType dtype;
   Held held;
+  bool triangular = false;  // known to be, and solved with by substitution
 
   Shown(Shape s, DType t, Held h) : shape(std::move(s)), dtype(t), held(std::move(h)) {}
   // Arrays are operands as they are.

@@ -82,6 +82,18 @@ TEST(ProblemOf, FunctionsAreWeighedAsOperations) {
   EXPECT_EQ(asked("matmul", {of({3, 4}), of({4, 2})}).problem.op, Operation::matmul);
 }
 
+TEST(ProblemOf, TrianglesAreSubstitutedOrOnlyLookedAt) {
+  Shown t = of({40, 40}, DType::f64);
+  const Shown b = of({40, 3}, DType::f64);
+  EXPECT_EQ(work(asked("solve_triangular", {t, b}).problem), 40 * 40 * 3);
+  EXPECT_GT(work(asked("solve", {t, b}).problem), 40 * 40 * 40 * 2 / 3);
+  t.triangular = true;
+  EXPECT_EQ(work(asked("solve", {t, b}).problem), 40 * 40 * 3);
+  EXPECT_EQ(work(asked("det", {t}).problem), 40);
+  EXPECT_NEAR(work(asked("inv", {t}).problem), 40 * 40 * 40 / 3.0, 1e-6);
+  EXPECT_FALSE(asked("lu", {t}).problem.triangular);
+}
+
 TEST(ProblemOf, AllOperandsOfAFunctionHaveToBeThere) {
   const Device there{Kind::sim, 0};
   const Shown b({5}, DType::f32, {20, {there}});

@@ -8,7 +8,9 @@
 namespace tessera {
 
 Shown shown(const AnyMatrix& m) {
-  return {{m.rows(), m.cols()}, m.dtype(), {m.bytes(), m.held_at()}};
+  Shown s{{m.rows(), m.cols()}, m.dtype(), {m.bytes(), m.held_at()}};
+  s.triangular = m.is(Property::is_upper_triangular) || m.is(Property::is_lower_triangular);
+  return s;
 }
 
 std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> operands) {

@@ -23,6 +23,8 @@ namespace {
 
 using Number = std::complex<double>;
 
+bool is_triangle(Structure s) { return s == Structure::upper || s == Structure::lower; }
+
 // A zero among the divisors, by its row.
 void require_divisors(std::string_view who, const AnyMatrix& m) {
   const std::vector<Number> d = diagonal_numbers(m);
@@ -131,11 +133,12 @@ Array solve_somewhere(const AnyMatrix& m, Structure structure, const Array& b, D
   prefetch({&m});
   if (settled_device({&m})) return solve_bare(m, structure, b, t);
   Array x;
-  placed_by_context({Operation::solve, t, m.rows(), b.shape(1), m.rows()}, {&m},
-                    b.size() * size_of(t), [&](Device where) {
-                      tag(where, "solve", TagDetail::plain, t);
-                      x = solve_bare(m, structure, b.to(where), t).to(b.device());
-                    });
+  Workload problem{Operation::solve, t, m.rows(), b.shape(1), m.rows()};
+  problem.triangular = is_triangle(structure);
+  placed_by_context(problem, {&m}, b.size() * size_of(t), [&](Device where) {
+    tag(where, "solve", TagDetail::plain, t);
+    x = solve_bare(m, structure, b.to(where), t).to(b.device());
+  });
   return x;
 }
 
@@ -259,11 +262,11 @@ AnyMatrix inverse(const AnyMatrix& m) {
     case Structure::unitary: return m.adjoint();
     default: break;
   }
-  const bool triangle = structure == Structure::upper || structure == Structure::lower;
-  if (triangle && !m.is(Property::has_unit_diagonal)) require_divisors("inverse", m);
+  Workload problem{Operation::inverse, t, m.rows(), m.rows(), m.rows()};
+  problem.triangular = is_triangle(structure);
+  if (problem.triangular && !m.is(Property::has_unit_diagonal)) require_divisors("inverse", m);
   std::optional<AnyMatrix> found;
-  placed({Operation::inverse, t, m.rows(), m.rows(), m.rows()}, {&m},
-         m.rows() * m.rows() * size_of(t),
+  placed(problem, {&m}, m.rows() * m.rows() * size_of(t),
          [&](Device where) { found = inverse_at(m, structure, t, where); });
   return is_number(m.scale(), 1) ? *found : found->scaled(reciprocal(m.scale()));
 }
