@@ -210,7 +210,10 @@ def test_eye_of_diagonals_far_away(device):
 
 def test_linspace_without_its_end():
     for start, stop, num in ((1.0, 0.0, 10), (0.0, 1.0, 7), (-3.5, 2.25, 1), (0.0, 1.0, 0), (1e300, -1e300, 5)):
-        assert ts.linspace(start, stop, num, endpoint=False).tolist() == np.linspace(start, stop, num, endpoint=False).tolist()
+        assert (
+            ts.linspace(start, stop, num, endpoint=False).tolist()
+            == np.linspace(start, stop, num, endpoint=False).tolist()
+        )
     with pytest.raises(ValueError, match="non-negative"):
         ts.linspace(0, 1, -1)
 
@@ -290,6 +293,58 @@ NUMPYS = {
 def test_numpys_functions_run_here(name, device, rng):
     x = rng.normal(size=(3, 5))
     check(NUMPYS[name](np, on(device, x)), NUMPYS[name](np, x), tol=1e-12)
+
+
+# Ours where we have them with these arguments, else NumPy's: the numbers are the same.
+EITHER = [
+    lambda a: np.vstack([a, np.ones((2, 5))]),
+    lambda a: np.histogram(a, 4),
+    lambda a: np.linalg.lstsq(a, np.ones(3), rcond=None)[0],
+    lambda a: np.linalg.eigh(a @ a.T)[0],
+    lambda a: np.linalg.norm(a, axis=1, ord=1),
+    lambda a: np.clip(a, a_min=-0.5, a_max=0.5),
+    lambda a: np.average(a, axis=0, weights=[1, 2, 3]),
+    lambda a: np.average(a, returned=True),
+    lambda a: np.meshgrid(a[0], a[1], sparse=True),
+    lambda a: np.pad(a, 1, mode="mean"),
+    lambda a: np.unique(np.rint(a), return_counts=True),
+    lambda a: np.roll(a, (1, 2), axis=(0, 1)),
+    lambda a: np.gradient(a),
+    lambda a: np.cov(a),
+    lambda a: np.percentile(a, [10, 50], axis=1, method="lower"),
+    lambda a: np.sum(a, where=np.asarray(a) > 0),
+    lambda a: np.max(a, initial=100),
+    lambda a: np.insert(a, 1, 0, axis=0),
+    lambda a: np.append(a, [1.0]),
+    lambda a: np.kron(a, [1, 2]),
+    lambda a: np.cross(a[:, :3], [1, 2, 3]),
+    lambda a: np.array_split(a, 2),
+    lambda a: np.take(a, [0, -1, 99], mode="clip"),
+    lambda a: np.median(a, axis=0, overwrite_input=False),
+    lambda a: np.fft.rfft(a, n=6, axis=0),
+    lambda a: np.einsum("ij,ij->i", a, a, optimize=True),
+    lambda a: np.searchsorted(np.sort(a[0]), [0.0, 0.5]),
+    lambda a: np.partition(a, 1),
+    lambda a: np.apply_along_axis(lambda r: float(np.sum(r)), 0, a),
+    lambda a: np.trapezoid(a),
+    lambda a: np.block([[a], [a]]),
+    lambda a: np.linalg.multi_dot([a, a.T, a]),
+    lambda a: np.select([np.asarray(a) > 0], [a]),
+    lambda a: np.broadcast_arrays(a, np.ones(5)),
+    lambda a: np.full_like(a, 3, dtype=int),
+    lambda a: np.amax(a, axis=0),
+]
+
+
+@pytest.mark.parametrize("number", range(len(EITHER)))
+def test_numpys_functions_agree(number, rng):
+    def flat(r):
+        return [y for part in r for y in flat(part)] if isinstance(r, (tuple, list)) else [np.asarray(r)]
+
+    x = rng.normal(size=(3, 5))
+    got, want = flat(EITHER[number](ts.asarray(x.copy()))), flat(EITHER[number](x))
+    assert [g.shape for g in got] == [w.shape for w in want]
+    assert all(np.allclose(g, w, rtol=1e-11, atol=1e-12) for g, w in zip(got, want, strict=True))
 
 
 def test_numpys_functions_that_we_lack(rng):
