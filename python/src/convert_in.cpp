@@ -48,6 +48,8 @@ std::optional<DType> buffer_dtype(const Py_buffer& b) {
 // Element strides, or nothing when a stride or the address is no multiple of the element.
 std::optional<Layout> buffer_layout(const Py_buffer& b) {
   Layout l;
+  // NumPy's dates and spans of time export their bytes, without the strides that were asked for.
+  if (b.ndim > 0 && !b.strides) return std::nullopt;
   for (int i = 0; i < b.ndim; ++i) {
     if (b.shape[i] != 1 && b.strides[i] % b.itemsize) return std::nullopt;
     l.shape.push_back(b.shape[i]);

@@ -293,3 +293,10 @@ def test_dtypes():
 def test_hash_is_refused():
     with pytest.raises(TypeError, match="unhashable"):
         hash(ts.ones(1))
+
+
+@pytest.mark.parametrize("value", [np.datetime64("2020-01-01"), np.timedelta64(3, "s"), np.array("2020", "M8[D]")])
+def test_dates_are_no_numbers(value):
+    for call in (ts.asarray, ts.array, ts.sum, ts.dist.array, lambda v: ts.add(ts.ones(2), v)):
+        with pytest.raises(TypeError):
+            call(value)
