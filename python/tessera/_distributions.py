@@ -26,7 +26,8 @@ class Distributions(Functions[T]):
 
     def _shape(self, size: _Size, *parameters: Any) -> tuple[tuple[int, ...], list[Any]]:
         """The shape of a draw, and its parameters as arrays or numbers."""
-        found = [self._array(p) if isinstance(p, (list, tuple)) else p for p in parameters]
+        known: Any = (int, float, self._kind)
+        found = [p if isinstance(p, known) else self._array(p) for p in parameters]
         if size is not None:
             return (size,) if isinstance(size, int) else tuple(size), found
         shape: tuple[int, ...] = ()
@@ -386,6 +387,9 @@ class Distributions(Functions[T]):
         >>> x = ts.arange(5); ts.random.default_rng(1).shuffle(x); sorted(x.tolist())
         [0, 1, 2, 3, 4]
         """
+        kind: Any = self._kind
+        if not isinstance(x, kind) or x.ndim == 0:
+            raise TypeError(f"shuffle: expected {kind.__name__} of one axis or more, got {type(x).__name__}")
         x[...] = self._home.take(x, self._order(x), 0)
 
     def choice(self, a: Any, size: _Size = None, replace: bool = True, p: Any = None, **place: Any) -> T:

@@ -75,7 +75,10 @@ class Keywords(Functions[T]):
         >>> x = ts.zeros(4); ts.put(x, [3, 0], [5, 6]); ts.put(x, 9, 1, mode="wrap"); x.tolist()
         [6.0, 1.0, 0.0, 5.0]
         """
-        self._home.put(x, indices if mode == "raise" else self._moved(indices, x.size, mode, x), values)
+        if mode != "raise" and isinstance(x, self._kind):
+            target: Any = x
+            indices = self._moved(indices, target.size, mode, target)
+        self._home.put(x, indices, values)
 
     def _moved(self, indices: Any, n: int, mode: str, x: Any) -> Any:
         self._known_mode(mode)

@@ -95,7 +95,10 @@ def test_parameters_are_arrays(device):
     shape = on(device, np.array([0.3, 4.0]))
     g = rng.standard_gamma(shape, size=(4000, 2), device=device).numpy()
     assert np.allclose(g.mean(axis=0), [0.3, 4], rtol=0.1)
-    assert rng.normal([0.0, 1.0, 2.0]).shape == (3,)
+    assert rng.normal([0.0, 1.0, 2.0]).shape == rng.gamma(np.ones(3), 2.0).shape == (3,)
+    for wrong in ([1, 2], 3.0, "abc"):
+        with pytest.raises(TypeError):
+            rng.shuffle(wrong)
 
 
 def test_choice_and_shuffle(device):

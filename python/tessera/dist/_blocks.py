@@ -22,11 +22,17 @@ def map_blocks(
     >>> x = ts.dist.arange(6, split=0); ts.dist.map_blocks(lambda block: 2 * block, x).tolist()
     [0, 2, 4, 6, 8, 10]
     """
+    _require(x, function, "map_blocks")
     parts = [_like(a, x) if isinstance(a, DNDarray) else a for a in args]
     mine = _core.asarray(function(x.local, *parts, **kwargs))
     if x.split is None:
         return _dist.array(mine, comm=x.comm)
     return _dist.array(mine, is_split=x.split if split == -1 else split, comm=x.comm)
+
+
+def _require(x: Any, function: Any, who: str) -> None:
+    if not isinstance(x, DNDarray) or not callable(function):
+        raise TypeError(f"{who}: expected a function and a distributed array, got {function!r:.60} and {x!r:.60}")
 
 
 def _like(a: DNDarray, x: DNDarray) -> Any:
@@ -53,6 +59,7 @@ def map_overlap(
     >>> ts.dist.map_overlap(lambda b: b[:-2] + b[1:-1] + b[2:], x, 1, boundary=0, trim=False).tolist()
     [1.0, 3.0, 6.0, 9.0, 12.0, 9.0]
     """
+    _require(x, function, "map_overlap")
     if depth < 0:
         raise ValueError(f"map_overlap: depth is {depth}, expected 0 or more")
     if x.split is None or depth == 0:
