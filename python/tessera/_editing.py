@@ -8,7 +8,7 @@ import operator
 from typing import Any
 
 from ._composed import Composed
-from ._functions import Functions, T, known_axis
+from ._functions import Functions, T, known_axis, refusal
 
 _ORDER = "buifc"
 
@@ -218,7 +218,7 @@ class Editing(Functions[T]):
     def _target(self, x: Any, who: str) -> Any:
         kind: Any = self._kind
         if not isinstance(x, kind):
-            raise TypeError(f"{who}: expected {kind.__name__} to write into, got {type(x).__name__}")
+            raise refusal(f"{who}: expected {kind.__name__} to write into, got {type(x).__name__}")
         return x
 
     def _repeated(self, values: Any, x: Any, n: int) -> Any:

@@ -21,6 +21,13 @@ def known_axis(axis: Any, ndim: int) -> int:
     return at % ndim
 
 
+def refusal(text: str) -> TypeError:
+    """An error that says: these arguments are not for us. NumPy's protocols go on to NumPy's own function then."""
+    error = TypeError(text)
+    vars(error)["arguments_refused"] = True
+    return error
+
+
 def common_dtype(*values: Any) -> Any:
     """The dtype of arrays and Python's numbers together; those have a kind and no width, as in NumPy."""
     dtypes = [v.dtype for v in values if hasattr(v, "dtype")]
@@ -66,7 +73,7 @@ class Functions(Generic[T]):
             return result
         kind: Any = self._kind
         if not isinstance(out, kind):
-            raise TypeError(f"{who}: return arrays must be of {kind.__name__}, got {type(out).__name__}")
+            raise refusal(f"{who}: return arrays must be of {kind.__name__}, got {type(out).__name__}")
         if out.shape != result.shape:
             raise ValueError(f"{who}: output array has shape {out.shape}, expected {result.shape}")
         out[...] = result

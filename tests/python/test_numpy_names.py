@@ -340,6 +340,19 @@ def test_blocks_and_parts(seed, dtype, data, main_device):
         beside(name, x, device=main_device)
 
 
+def test_arrays_of_others_are_refused():
+    """With the mark by which NumPy's protocols know that nothing has happened."""
+    for call in (
+        lambda: ts.copyto(np.zeros(2), 1),
+        lambda: ts.putmask([1, 2], [True, False], 1),
+        lambda: ts.quantile([1.0, 2.0], 0.5, out=np.zeros(())),
+        lambda: ts.dist.fill_diagonal(ts.zeros((2, 2)), 1),
+    ):
+        with pytest.raises(TypeError) as said:
+            call()
+        assert said.value.arguments_refused
+
+
 def written(name, x, *args, device):
     """What a function that writes into its first argument leaves there, beside NumPy's."""
     mine, theirs = on(device, x.copy()), x.copy()
