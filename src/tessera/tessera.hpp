@@ -21,6 +21,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/einsum/einsum.hpp"
+#include "tessera/kernels/linalg/decompositions.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
 #include "tessera/linop/algebra.hpp"
 #include "tessera/linop/ops/array_to_blocks.hpp"
