@@ -27,7 +27,7 @@ void count_mask(Explanation& e, const DNDarray& mask) {
     const i64 own = count_of(mask.lshape(r));
     if (!by_rows && own > 0) send(e, r, p - 1, own / 8 + p, true);  // bits, by whole bytes
     const i64 most = by_rows ? own : Partition::even(mask.shape(0), p).count(r) * behind;
-    send(e, r, p - 1, most * position * (p - 1), true);
+    send(e, r, (p - 1) * mask.ndim(), most * position * (p - 1), true);  // an array per axis
   }
   at_most(e);
 }
@@ -165,7 +165,7 @@ void exchange_asked(Explanation& e, const DNDarray& x, const NormalKey& k, const
       if (asked.rows_come_back)
         send(e, q, 1, places * rows.row_bytes());
       else
-        send(e, r, 0, places * asked.per_place);
+        send(e, r, 1, places * asked.per_place);
     }
   }
 }
