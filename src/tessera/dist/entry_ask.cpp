@@ -110,12 +110,11 @@ Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
   Distinct d = distinct(question.entries());
   Fetch fetch;
   fetch.bounds = owner_bounds(d.ids, x.part(), rows.ids_per_entry());
-  fetch.wanted = std::move(d.ids);
   fetch.slot = std::move(d.slot);
   fetch.serve.resize(at(p));
   const auto wanted_of = [&](int q) {
     const i64 first = fetch.bounds[at(q)], count = fetch.bounds[at(q) + 1] - first;
-    return std::span<const i64>{fetch.wanted.data() + first, at(count)};
+    return std::span<const i64>{d.ids.data() + first, at(count)};
   };
   fetch.serve[at(me)].assign(wanted_of(me).begin(), wanted_of(me).end());
   Told now;
@@ -133,6 +132,7 @@ Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
                });
     before = &now;
   }
+  d.ids = {};  // what others tell comes in its place
   for (int q = 0; q < p; ++q)
     if (q != me && !before->forms[at(q)].empty())
       fetch.serve[at(q)] = question.answer(before->forms[at(q)], before->bytes[at(q)], q);

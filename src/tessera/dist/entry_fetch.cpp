@@ -22,9 +22,10 @@ bool in_order(std::span<const i64> slot, std::size_t distinct) {
 }
 
 // The entries by what they want, so that a piece of rows knows where it goes.
+constexpr i64 list_bytes = 3 * sizeof(i64);  // of an entry, while the list is made
 struct BySlot {
   std::vector<i64> first, entries;
-  explicit BySlot(const Fetch& fetch) : first(fetch.wanted.size() + 1), entries(fetch.slot.size()) {
+  explicit BySlot(const Fetch& fetch) : first(at(fetch.wanted() + 1)), entries(fetch.slot.size()) {
     for (const i64 s : fetch.slot) ++first[at(s + 1)];
     for (std::size_t s = 1; s < first.size(); ++s) first[s] += first[s - 1];
     std::vector<i64> next(first.begin(), first.end() - 1);
@@ -40,10 +41,11 @@ class RowFetch {
     const i64 all_pieces = config().staging_bytes;  // of all ranks, each way
     const i64 share = all_pieces / x_.comm().size();
     piece_ = std::max<i64>(1, share / std::max<i64>(1, bytes_));
-    const auto wanted = static_cast<i64>(fetch.wanted.size());
-    straight_ = in_order(fetch.slot, fetch.wanted.size());
-    // Rows that several entries want are kept once and copied in the end, while that is not much.
-    keep_ = straight_ || wanted * bytes_ <= all_pieces;
+    const i64 wanted = fetch.wanted();
+    straight_ = in_order(fetch.slot, at(wanted));
+    // Rows that several entries want are kept once and copied in the end, while that is not much:
+    // less than a list of who wants them.
+    keep_ = straight_ || wanted * bytes_ <= all_pieces || bytes_ <= list_bytes;
     Shape shape{keep_ ? wanted : static_cast<i64>(fetch.slot.size())};
     shape.append(rows.rest());
     out_ = empty_dense(shape, x_.dtype(), keep_ ? cpu : x_.device());
@@ -92,7 +94,7 @@ class RowFetch {
         any = true;
         const Piece wanted{first + in.first, in.count};
         if (r == me) {
-          place(wanted, rows_.read({fetch_.wanted.data() + wanted.first, at(in.count)}));
+          place(wanted, rows_.read({fetch_.serve[at(me)].data() + in.first, at(in.count)}));
         } else {
           arrived.emplace_back(wanted, landing(wanted));
           receives.push_back(Block::dense(r, arrived.back().second.host_data(), in.count * bytes_));

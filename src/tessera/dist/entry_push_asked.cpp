@@ -209,7 +209,7 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
   const Given given = value_for(value, key, lead_axis, part, *asked);
   const Payload payload = payload_of(given, value.dtype(), key.plan.lead, lead_axis);
 
-  std::vector<i64> last(asked->wanted.size());  // the entry whose value stays
+  std::vector<i64> last(at(asked->wanted()));  // the entry whose value stays
   for (std::size_t j = 0; j < asked->slot.size(); ++j)
     last[at(asked->slot[j])] = static_cast<i64>(j);
   std::vector<std::vector<std::byte>> sent(at(p)), got(at(p));

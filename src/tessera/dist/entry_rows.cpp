@@ -113,7 +113,8 @@ Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Parti
     }
     Distinct d = distinct(entries);
     fetch.bounds = owner_bounds(d.ids, x.part(), rows.ids_per_entry());
-    fetch.wanted = std::move(d.ids);
+    const i64 own = fetch.bounds[at(me)];
+    fetch.serve[at(me)].assign(d.ids.begin() + own, d.ids.begin() + fetch.bounds[at(me) + 1]);
     fetch.slot = std::move(d.slot);
   }
   return fetch;

@@ -44,13 +44,14 @@ class EntryRows {
   Shape rest_;
 };
 
-// Who gives which rows to whom. Both sides know both lists: serve[r] are the ids that rank r wants
-// of this rank, `wanted` those that this rank wants, by owner (bounds), each once.
+// Who gives which rows to whom: serve[r] are the ids that rank r wants of this rank, itself too. Of
+// what this rank wants, each id once and by owner, it knows how many (bounds), and the owners
+// which.
 struct Fetch {
   std::vector<std::vector<i64>> serve;
-  NumberList wanted;
-  std::vector<i64> bounds;
-  NumberList slot;  // of each entry in `wanted`
+  std::vector<i64> bounds;  // p + 1 numbers
+  NumberList slot;          // of each entry: which of the wanted
+  i64 wanted() const { return bounds.back(); }
 };
 // (entries, rest...), on x's device.
 Array fetch_rows(const EntryRows& rows, const Fetch& fetch);

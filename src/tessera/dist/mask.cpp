@@ -107,13 +107,8 @@ Array in_order(const DNDarray& dealt, i64 axis, MaskShares shares) {
   fetch.serve = std::move(shares.places);
   for (std::vector<i64>& theirs : fetch.serve)
     for (i64& place : theirs) place += dealt.part().begin(me);
-  // Of what others have, their number is enough.
-  fetch.wanted = NumberList(at(shares.cuts.back()));
-  std::fill(fetch.wanted.begin(), fetch.wanted.end(), i64{0});
-  std::copy(fetch.serve[at(me)].begin(), fetch.serve[at(me)].end(),
-            fetch.wanted.begin() + shares.cuts[at(me)]);
   fetch.bounds = std::move(shares.cuts);
-  fetch.slot = NumberList(fetch.wanted.size());
+  fetch.slot = NumberList(at(fetch.wanted()));
   std::iota(fetch.slot.begin(), fetch.slot.end(), i64{0});
   const Array first = fetch_rows(rows, fetch);
   Shape back;
