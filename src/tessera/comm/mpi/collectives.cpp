@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "tessera/comm/mpi/mpi_transport.hpp"
 
 namespace tessera::mpi {
 namespace {
 
-// Up to this many bytes per rank a collective is MPI's own (log p steps); above, blocks go straight
-// to where they belong.
+// Up to this many bytes per rank everybody's share goes by way of others (log p messages); above,
+// blocks go straight to where they belong.
 constexpr i64 collective_bytes = 32 << 10;
+constexpr i64 most_of_a_call = i64{1} << 30;  // MPI counts in 32 bits
 
 void copy_bytes(void* to, const void* from, i64 bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
@@ -50,9 +52,10 @@ void MpiTransport::barrier() {
 }
 
 void MpiTransport::broadcast(void* data, i64 bytes, int root) {
-  if (bytes > collective_bytes) return Transport::broadcast(data, bytes, root);
   if (bytes == 0) return;
-  if (Boards* b = boards()) {
+  Boards* b = boards();
+  if (b && bytes > collective_bytes) return Transport::broadcast(data, bytes, root);
+  if (b) {
     guarded([&] {
       Patience patience(world_, members_, operation_);
       b->begin(patience);
@@ -67,9 +70,39 @@ void MpiTransport::broadcast(void* data, i64 bytes, int root) {
     });
     return;
   }
-  collective([&](MPI_Request* r) {
-    return MPI_Ibcast(data, static_cast<int>(bytes), MPI_BYTE, root, comm_, r);
-  });
+  for (i64 begin = 0; begin < bytes; begin += most_of_a_call)
+    collective([&](MPI_Request* r) {
+      const int n = static_cast<int>(std::min(most_of_a_call, bytes - begin));
+      return MPI_Ibcast(static_cast<std::byte*>(data) + begin, n, MPI_BYTE, root, comm_, r);
+    });
+}
+
+void MpiTransport::gather_by_doubling(const void* mine, std::span<const i64> bytes, void* all) {
+  const int p = size();
+  std::vector<i64> begin(bytes.size() + 1);
+  std::partial_sum(bytes.begin(), bytes.end(), begin.begin() + 1);
+  const auto share = [&](int q) { return bytes[static_cast<std::size_t>(q % p)]; };
+  const auto place = [&](int q) {
+    return static_cast<std::byte*>(all) + begin[static_cast<std::size_t>(q % p)];
+  };
+  if (mine != place(rank_)) copy_bytes(place(rank_), mine, share(rank_));
+  std::vector<std::byte> out, in;
+  for (int have = 1; have < p; have *= 2) {  // the shares of ranks rank_ ... rank_ + have - 1
+    const int many = std::min(have, p - have), to = (rank_ + p - have) % p, from = rank_ + have;
+    i64 sent = 0, got = 0;
+    for (int k = 0; k < many; ++k) sent += share(rank_ + k), got += share(from + k);
+    out.resize(static_cast<std::size_t>(sent));
+    in.resize(static_cast<std::size_t>(got));
+    std::byte* next = out.data();
+    for (int k = 0; k < many; next += share(rank_ + k), ++k)
+      copy_bytes(next, place(rank_ + k), share(rank_ + k));
+    const Block send = Block::dense(to, out.data(), sent),
+                receive = Block::dense(from % p, in.data(), got);
+    exchange(nullptr, {&send, 1}, {&receive, 1});
+    next = in.data();
+    for (int k = 0; k < many; next += share(from + k), ++k)
+      copy_bytes(place(from + k), next, share(from + k));
+  }
 }
 
 void MpiTransport::allgather(const void* mine, i64 bytes, void* all) {
@@ -84,15 +117,14 @@ void MpiTransport::allgather(const void* mine, i64 bytes, void* all) {
           for (int q = 0; q < size(); ++q)
             if (q != rank_ || !in_place) copy_bytes(place(q), b->of(q), bytes);
         });
-  collective([&](MPI_Request* r) {
-    const int n = static_cast<int>(bytes);
-    return MPI_Iallgather(in_place ? MPI_IN_PLACE : mine, n, MPI_BYTE, all, n, MPI_BYTE, comm_, r);
-  });
+  gather_by_doubling(mine, std::vector<i64>(members_.size(), bytes), all);
 }
 
 void MpiTransport::allgather(const void* mine, std::span<const i64> bytes, void* all) {
-  const bool small = *std::max_element(bytes.begin(), bytes.end()) <= Boards::room;
-  Boards* b = small ? boards() : nullptr;
+  const i64 most = *std::max_element(bytes.begin(), bytes.end());
+  Boards* b = most <= Boards::room ? boards() : nullptr;
+  if (!b && most <= std::min(collective_bytes, Boards::room))
+    return gather_by_doubling(mine, bytes, all);
   if (!b) return Transport::allgather(mine, bytes, all);
   round(
       *b,

@@ -2,8 +2,9 @@
 #pragma once
 // Ranks as processes that mpirun started. Each group has an MPI communicator of its own, so groups
 // never hear each other. Every wait polls: a rank that has ended, is stopped or has given up ends
-// the waits of the others with a CommError within seconds. Small collectives are MPI's own, or go
-// over boards where all ranks are on one machine; large ones are exchanges, which there copy once.
+// the waits of the others with a CommError within seconds. Where all ranks are on one machine small
+// collectives go over boards and large ones are exchanges, which there copy once; between machines
+// both are MPI's own, or take log p messages.
 //   Communicator comm(std::unique_ptr<Transport>(new MpiTransport(World::start())));
 
 #include <optional>
@@ -34,6 +35,8 @@ class MpiTransport final : public Transport {
   void allgather(const void* mine, i64 bytes, void* all) override;
   void allgather(const void* mine, std::span<const i64> bytes, void* all) override;
   void alltoall(const void* sends, i64 bytes_each, void* receives) override;
+  void allreduce(void* data, i64 count, DType dtype, Combine op) override;
+  void exclusive_scan(void* data, i64 count, DType dtype, Combine op) override;
   std::unique_ptr<Transport> split(int colour, int key) override;
   // NCCL; else MPI itself, if it says that it takes device memory and then is seen to do so.
   std::unique_ptr<DeviceLane> lane(Device device) override;
@@ -49,6 +52,8 @@ class MpiTransport final : public Transport {
   void guarded(F&& f);  // refuses a lost group; what fails inside loses it
   template <class F>
   void collective(F&& start);  // start(&request) begins a call of MPI; waits for its end
+  // Few bytes of each rank to all in log p messages of each, without boards.
+  void gather_by_doubling(const void* mine, std::span<const i64> bytes, void* all);
   // Those of the group, made at the first call (collective); nullptr where it has none.
   Boards* boards();
   template <class Write, class Read>  // a round in which everybody tells everybody
