@@ -97,10 +97,12 @@ TEST(Random, EveryRunIsItsCountersOneByOne) {
         EXPECT_FALSE(!(std::abs(normal[at] - want) < radius * 1e-15)) << first << " " << i;
         const float short_want = draw_normal<float>(p, 0, 1);
         EXPECT_FALSE(!(std::abs(single[at] - short_want) < (std::abs(short_want) + 1) * 6e-7f));
-        if (i >= n / 2) EXPECT_EQ(normal[at], later[at - static_cast<std::size_t>(n / 2)]);
+        if (i >= n / 2) {
+          EXPECT_EQ(normal[at], later[at - static_cast<std::size_t>(n / 2)]);
+        }
       }
-      for (const std::uint64_t range : {std::uint64_t{1}, std::uint64_t{100}, 0xfffffffbull,
-                                        1ull << 40, 3ull << 62, std::uint64_t{0}}) {
+      const std::uint64_t ranges[] = {1, 100, 0xfffffffb, 1ull << 40, 3ull << 62, 0};
+      for (const std::uint64_t range : ranges) {
         spec.integer_range = range;
         const auto whole = drawn_from<std::uint64_t>(first, n, spec);
         for (i64 i = 0; i < n; ++i)
