@@ -158,7 +158,7 @@ void make_inner_names_distinct(std::vector<NamedLinop>& ops) {
       if (!(own == d)) apart.emplace_back(d, own);
       taken.push_back(own);
     }
-    a = a.rename(apart);
+    if (!apart.empty()) a = a.rename(apart);
   }
 }
 
@@ -176,6 +176,32 @@ Naming follow(const Dims& in, const std::vector<NamedLinop>& ops) {
   Naming names(in);
   for (std::size_t i = 0; i < ops.size(); ++i) names.through(ops[i], i ? &ops[i - 1] : nullptr);
   return names;
+}
+
+// Goes with a dim through the parts, to the end or (not forward) to the start, under the names of
+// dims that are as long; `seen(part, name)` ends it by true. The name at the end; nothing where a
+// part does not keep the size.
+template <class Seen>
+std::optional<NamedDimension> followed(const std::vector<NamedLinop>& ops, NamedDimension d,
+                                       bool forward, Seen&& seen) {
+  bool met = false;
+  for (std::size_t k = 0; k < ops.size(); ++k) {
+    const NamedLinop& a = ops[forward ? k : ops.size() - 1 - k];
+    const NamedShape s = forward ? a.shape() : a.shape().H();
+    if (!contains(s.ishape, d)) {
+      if (met && !has_ellipses(s.ishape)) return std::nullopt;
+      met = met || contains(s.oshape, d);
+      continue;
+    }
+    met = true;
+    if (seen(a, d)) return d;
+    if (contains(s.oshape, d)) continue;
+    const std::optional<NamedDimension> other = a.same_size(d);
+    if (!other) return std::nullopt;
+    d = *other;
+    if (seen(a, d)) return d;
+  }
+  return met ? std::optional(d) : std::nullopt;
 }
 
 // Chains inside are replaced by their parts; the notes of what was replaced are kept.
@@ -250,27 +276,21 @@ std::optional<i64> Chain::size(NamedDimension d) const {
            : contains(out, d) ? operators.back().size(d)
                               : std::nullopt;
   // What no part says of d, it may say of a dim that is as long.
-  Dims alike{d};
-  for (i64 k = 0; k < alike.size(); ++k) {
-    if (const auto n = common_size("Chain", operators, alike[k])) return n;
-    for (const NamedLinop& a : operators)
-      if (const auto other = a.same_size(alike[k]); other && !contains(alike, *other))
-        alike.push_back(*other);
-  }
-  return std::nullopt;
+  std::optional<i64> n = common_size("Chain", operators, d);
+  for (const bool forward : {true, false})
+    (void)followed(operators, d, forward, [&](const NamedLinop& a, NamedDimension as_long) {
+      if (!n) n = a.size(as_long);
+      return n.has_value();
+    });
+  return n;
 }
 
 std::optional<NamedDimension> Chain::same_size(NamedDimension d) const {
   if (d.is_wildcard() || (contains(in, d) && contains(out, d))) return std::nullopt;
-  const Dims& there = contains(in, d) ? out : in;
-  Dims alike{d};
-  for (i64 k = 0; k < alike.size(); ++k) {
-    if (contains(there, alike[k])) return alike[k];
-    for (const NamedLinop& a : operators)
-      if (const auto other = a.same_size(alike[k]); other && !contains(alike, *other))
-        alike.push_back(*other);
-  }
-  return std::nullopt;
+  const bool forward = contains(in, d);
+  const auto end =
+      followed(operators, d, forward, [](const NamedLinop&, NamedDimension) { return false; });
+  return end && contains(forward ? out : in, *end) ? end : std::nullopt;
 }
 std::optional<Device> Chain::device() const { return common_device_of(operators); }
 bool Chain::is_real_linear() const { return any_real_linear(operators); }
