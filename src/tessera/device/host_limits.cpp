@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
 
-#include "tessera/base/text.hpp"
+#include "tessera/base/error.hpp"
 #include "tessera/base/text_file.hpp"
 
 namespace tessera {
@@ -60,30 +61,62 @@ void tighten(std::optional<double>& limit, double value) {
   if (value > 0) limit = std::min(limit.value_or(value), value);
 }
 
-std::optional<i64> cgroup_memory() {
-  std::optional<double> limit;
-  auto read = [&](const std::string& file) {
-    // Version 1 says "no limit" with a number near 2^63, version 2 with the word max.
-    if (auto n = number(first_line(file)); n && *n < i64{1} << 60)
-      tighten(limit, static_cast<double>(*n));
-  };
-  if (auto path = cgroup_path("", ""))
-    each_parent("/sys/fs/cgroup", *path, [&](const std::string& d) { read(d + "/memory.max"); });
-  if (auto path = cgroup_path("", "memory"))
-    each_parent("/sys/fs/cgroup/memory", *path,
-                [&](const std::string& d) { read(d + "/memory.limit_in_bytes"); });
-  if (!limit) return std::nullopt;
-  return static_cast<i64>(*limit);
+// The number behind `key` at the start of a line of a file such as /proc/meminfo; 0: there is none.
+i64 entry_of(const std::string& path, std::string_view key) {
+  const std::string text = read_text(path).value_or("");
+  for (const std::string_view line : lines_of(text)) {
+    if (!line.starts_with(key) || line.size() == key.size() || line[key.size()] != ' ') continue;
+    const std::size_t digit = line.find_first_of("0123456789", key.size());
+    if (digit != line.npos) return number(line.substr(digit)).value_or(0);
+  }
+  return 0;
 }
 
-i64 meminfo(std::string_view key) {
-  const std::string text = read_text("/proc/meminfo").value_or("");
-  for (const std::string_view line : lines_of(text))
-    if (line.starts_with(key)) {
-      const std::size_t digit = line.find_first_of("0123456789");
-      if (digit != line.npos) return number(line.substr(digit)).value_or(0) * 1024;
-    }
-  return 0;
+// How a version of cgroups names what it limits.
+struct CgroupMemory {
+  std::string_view controller, mount, limit, used, in_stat;
+};
+constexpr CgroupMemory cgroup_versions[] = {
+    {"", "/sys/fs/cgroup", "/memory.max", "/memory.current", ""},
+    {"memory", "/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes",
+     "total_"}};
+
+// The tightest of value(limit, folder, version) over the groups that have a limit.
+template <class F>
+std::optional<i64> tightest_memory(const std::string& root, F&& value) {
+  std::optional<i64> least;
+  for (const CgroupMemory& v : cgroup_versions)
+    if (auto path = cgroup_path(root, v.controller))
+      each_parent(cat(root, v.mount), *path, [&](const std::string& folder) {
+        // Version 1 says "no limit" with a number near 2^63, version 2 with the word max.
+        const auto limit = number(first_line(cat(folder, v.limit)));
+        if (!limit || *limit <= 0 || *limit >= i64{1} << 60) return;
+        const i64 one = value(*limit, folder, v);
+        least = std::min(least.value_or(one), one);
+      });
+  return least;
+}
+
+// What a group may still take: pages of files are given up for it.
+i64 room_in(i64 limit, const std::string& folder, const CgroupMemory& v) {
+  const std::string stat = folder + "/memory.stat";
+  const i64 used = number(first_line(cat(folder, v.used))).value_or(0),
+            files = entry_of(stat, cat(v.in_stat, "inactive_file")) +
+                    entry_of(stat, cat(v.in_stat, "active_file"));
+  return std::clamp<i64>(limit - used + files, 0, limit);
+}
+
+// Note [claimed and untouched]
+// Memory that was mapped counts as free until it is touched. Of what this library has claimed, at
+// least as much as the process does not hold is still to come.
+std::atomic<i64> claimed{0}, not_compared{0};
+
+i64 still_untouched() {
+  const std::string text = first_line("/proc/self/statm");  // pages: of addresses, held, …
+  const std::size_t space = text.find(' ');
+  if (space == text.npos) return 0;
+  const i64 held = number(std::string_view(text).substr(space + 1)).value_or(0);
+  return std::max<i64>(claimed.load() - held * sysconf(_SC_PAGE_SIZE), 0);
 }
 
 }  // namespace
@@ -124,11 +157,41 @@ int default_threads() {
   return cores;
 }
 
-i64 host_memory_total() {
+i64 host_memory_total(const std::string& root) {
   const i64 machine = static_cast<i64>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  return std::min(machine, cgroup_memory().value_or(machine));
+  const auto limit = tightest_memory(root, [](i64 most, const auto&, const auto&) { return most; });
+  return std::min(machine, limit.value_or(machine));
 }
 
-i64 host_memory_available() { return std::min(meminfo("MemAvailable:"), host_memory_total()); }
+i64 host_memory_available(const std::string& root) {
+  const i64 total = host_memory_total(root),
+            machine = entry_of(root + "/proc/meminfo", "MemAvailable:") * 1024,
+            left = machine > 0 ? std::min(machine, total) : total;
+  return std::min(left, tightest_memory(root, room_in).value_or(left));
+}
+
+void check_host_memory(std::string_view who, i64 bytes) {
+  if (bytes < large_request) return;
+  const i64 untouched = still_untouched(),
+            left = std::max<i64>(host_memory_available() - untouched, 0);
+  if (bytes <= left) return;
+  const std::string promised =
+      cat(" (", bytes_text(untouched), " more are promised to arrays that have not touched them)");
+  throw OutOfMemory(cat(who, ": cannot take ", bytes_text(bytes), ": of the ",
+                        bytes_text(host_memory_total()), " that this process may use ",
+                        bytes_text(left), " are left", untouched > 0 ? promised : ""));
+}
+
+void claim_host_memory(std::string_view who, i64 bytes) {
+  if (bytes >= large_request) {
+    check_host_memory(who, bytes);
+  } else if (not_compared.fetch_add(bytes) + bytes >= large_request) {
+    not_compared = 0;
+    check_host_memory(who, large_request);
+  }
+  claimed += bytes;
+}
+
+void unclaim_host_memory(i64 bytes) noexcept { claimed -= bytes; }
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/trace.hpp"
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/pool.hpp"
 #include "tessera/device/registry.hpp"
@@ -79,6 +80,14 @@ Pool& pinned_pool(Kind kind) {
   Pool* expected = nullptr;
   if (!entry.compare_exchange_strong(expected, fresh.get())) return *expected;
   return *fresh.release();
+}
+
+Storage zeroed_storage(i64 bytes) {
+  count(Counter::pool_requests);
+  Pool& pool = device_pool(cpu);
+  const Pool::Block block = pool.take_zeroed(bytes);
+  return Storage::adopt(cpu, block.data, bytes,
+                        [&pool, block, bytes] { pool.give(block, bytes, nullptr, {}); });
 }
 
 void stream_ended(Device device, i64 id) {

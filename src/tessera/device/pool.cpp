@@ -9,6 +9,7 @@
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/device/cpu/cpu_device.hpp"
 #include "tessera/device/host_limits.hpp"
 
 namespace tessera {
@@ -84,7 +85,7 @@ Pool::Pool(ComputeDevice& backend, int index, bool pinned, Budget& budget)
                                          : std::numeric_limits<i64>::max()),
       budget_(budget) {}
 
-Pool::Block Pool::take(i64 bytes, const Stream* home) {
+void Pool::admit(i64 bytes) {
   check_may_allocate(bytes);
   require<ArgumentError>(bytes >= 0, budget_.owner(), ": cannot allocate ", bytes, " bytes");
   if (bytes >= i64{1} << 60) [[unlikely]]  // no require: the text of the bytes takes a while
@@ -92,9 +93,13 @@ Pool::Block Pool::take(i64 bytes, const Stream* home) {
                           ": more than any device holds"));
   collect_deferred();
   budget_.charge(bytes);
+}
+
+Pool::Block Pool::take(i64 bytes, const Stream* home) {
+  admit(bytes);
   Block block;
   try {
-    if (!reuse(bytes, home ? home->id() : 0, block)) block = fresh(bytes);
+    if (!reuse(bytes, home ? home->id() : 0, block)) block = fresh(bytes, Contents::anything);
     if (config().poison) poison(block, home);
   } catch (...) {
     if (block.data)
@@ -104,6 +109,24 @@ Pool::Block Pool::take(i64 bytes, const Stream* home) {
     throw;
   }
   return block;
+}
+
+Pool::Block Pool::take_zeroed(i64 bytes) {
+  const bool lazily = bytes >= large_request && !config().poison;
+  if (!lazily) {
+    const Block block = take(bytes, nullptr);
+    std::memset(block.data, 0, static_cast<std::size_t>(bytes));
+    return block;
+  }
+  admit(bytes);
+  try {
+    // A cached block holds what was written to it: exchanged for pages that nobody has touched.
+    if (Block cached; reuse(bytes, 0, cached)) raw_release(cached);
+    return fresh(bytes, Contents::zeros);
+  } catch (...) {
+    budget_.refund(bytes);
+    throw;
+  }
 }
 
 void Pool::poison(Block block, const Stream* home) {
@@ -133,18 +156,18 @@ bool Pool::reuse(i64 bytes, i64 home, Block& block) {
   return false;
 }
 
-Pool::Block Pool::fresh(i64 bytes) {
+Pool::Block Pool::fresh(i64 bytes, Contents contents) {
   const i64 exact = std::max(unit, (bytes + unit - 1) / unit * unit), limit = budget_.limit();
   // Under a budget nothing is rounded up: what it promises to hold must fit.
   const i64 size = limit > 0 ? exact : class_bytes(class_above(bytes));
   if (limit > 0 && budget_.reserved() + size > limit) trim();
   try {
-    return {raw_allocate(size), size};
+    return {raw_allocate(size, contents), size};
   } catch (const OutOfMemory&) {
     trim();
   }
   try {
-    return {raw_allocate(exact), exact};
+    return {raw_allocate(exact, contents), exact};
   } catch (const OutOfMemory& e) {
     const MemoryStats s = budget_.stats();
     throw OutOfMemory(cat(budget_.owner(), ": cannot allocate ", bytes_text(bytes), ": ",
@@ -153,8 +176,12 @@ Pool::Block Pool::fresh(i64 bytes) {
   }
 }
 
-void* Pool::raw_allocate(i64 bytes) {
-  void* p = pinned_ ? backend_.allocate_pinned(bytes) : backend_.allocate(index_, bytes);
+void* Pool::raw_allocate(i64 bytes, Contents contents) {
+  void* p = contents == Contents::zeros ? allocate_zeroed_host(bytes) : nullptr;
+  const bool dirty = p == nullptr && contents == Contents::zeros;
+  if (p == nullptr)
+    p = pinned_ ? backend_.allocate_pinned(bytes) : backend_.allocate(index_, bytes);
+  if (dirty) std::memset(p, 0, static_cast<std::size_t>(bytes));
   budget_.reserve(bytes);
   count(Counter::allocations);
   count(Counter::allocated_bytes, bytes);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tessera/device/memory.hpp"
+#include "tessera/device/storage.hpp"
 #include "tessera/device/stream.hpp"
 
 namespace tessera {
@@ -58,6 +59,8 @@ class Pool {
 
   // `home` is null for memory of the host. Throws OutOfMemory with a sentence.
   Block take(i64 bytes, const Stream* home);
+  // Memory of the host that holds zeros; of a large block no page is touched for that.
+  Block take_zeroed(i64 bytes);
   // `asked` is what take() was called with; `used_by` the streams besides `home` that may still use
   // it.
   void give(Block block, i64 asked, const Stream* home, std::span<const Stream> used_by) noexcept;
@@ -73,9 +76,11 @@ class Pool {
   };
   static constexpr int class_count = 480;
 
+  enum class Contents : std::uint8_t { anything, zeros };
+  void admit(i64 bytes);  // what is asked of every request; charges the budget
   bool reuse(i64 bytes, i64 home, Block& block);
-  Block fresh(i64 bytes);
-  void* raw_allocate(i64 bytes);
+  Block fresh(i64 bytes, Contents contents);
+  void* raw_allocate(i64 bytes, Contents contents);
   void raw_release(Block block) noexcept;
   static void poison(Block block, const Stream* home);
 
@@ -92,6 +97,9 @@ class Pool {
 Pool& device_pool(Device device);  // DeviceError for a device that is not there
 Pool& pinned_pool(Kind kind);
 Budget& host_budget();
+// Memory of the host that holds zeros, from its pool: pages of a large one are not there before
+// they are used.
+TESSERA_API Storage zeroed_storage(i64 bytes);
 // The work of a stream is over: its cached blocks are anybody's.
 void stream_ended(Device device, i64 id);
 

@@ -2,6 +2,7 @@
 #include "tessera/device/storage.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +17,7 @@
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/device/host_limits.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/pool.hpp"
 #include "tessera/device/registry.hpp"
@@ -207,6 +209,69 @@ TEST(Memory, PinnedHasItsOwnBudget) {
   EXPECT_TRUE(has(text, "pinned")) << text;
   if (!why_unavailable(Kind::cuda).empty()) {
     EXPECT_THROW(Storage::pinned(Kind::cuda, 10), NotAvailable);
+  }
+}
+
+TEST(Memory, MoreThanTheMachineHasIsRefusedBeforeAnythingIsTouched) {
+  const i64 more = 2 * host_memory_total(), held = memory_stats(cpu).in_use;
+  Using<i64> sim_memory(config().sim_memory, i64{1} << 50);
+  Using<i64> pinned_budget(config().pinned_budget, i64{1} << 50);
+  const auto text = [](auto&& f) { return thrown_text<OutOfMemory>(f); };
+  for (const i64 bytes : {more, i64{1} << 45}) {
+    const std::string host = text([&] { (void)Storage::allocate(cpu, bytes); });
+    EXPECT_TRUE(has(host, bytes_text(bytes)) && has(host, "are left")) << host;
+    EXPECT_TRUE(has(text([&] { (void)zeroed_storage(bytes); }), "are left"));
+    EXPECT_TRUE(has(text([&] { (void)Storage::allocate(sim0, bytes); }), "sim:0"));
+    EXPECT_TRUE(has(text([&] { (void)Storage::pinned(Kind::cpu, bytes); }), "are left"));
+    EXPECT_TRUE(has(text([&] { (void)Storage::pinned(Kind::sim, bytes); }), "are left"));
+  }
+  EXPECT_EQ(memory_stats(cpu).in_use, held);
+}
+
+TEST(Memory, PromisesThatNobodyHasTouchedCountToo) {
+  Using<bool> poison(config().poison, false);  // which touches
+  const i64 chunk = std::max(host_memory_available() / 3, large_request);
+  std::vector<Storage> held;
+  const auto take = [&] {
+    for (int i = 0; i < 40; ++i) held.push_back(zeroed_storage(chunk));
+  };
+  EXPECT_THROW(take(), OutOfMemory);
+  EXPECT_LT(held.size(), 20u);
+  held.clear();
+  trim_pool(cpu);
+  EXPECT_NO_THROW(held.push_back(zeroed_storage(chunk)));  // promises that are over count no more
+  held.clear();
+  trim_pool(cpu);
+}
+
+i64 resident_bytes() {
+  i64 pages = 0, all = 0;
+  std::ifstream("/proc/self/statm") >> all >> pages;
+  return pages * sysconf(_SC_PAGE_SIZE);
+}
+
+TEST(Memory, ZerosTouchNothingAndAreZeroAfterOthers) {
+  Using<bool> poison(config().poison, false);
+  const i64 bytes = large_request + 12345;
+  for (int round = 0; round < 3; ++round) {
+    {
+      Storage dirty = Storage::allocate(cpu, bytes);
+      std::memset(dirty.data(), 0xA5, static_cast<std::size_t>(bytes));
+    }
+    const i64 before = resident_bytes();
+    Storage s = zeroed_storage(bytes);
+    EXPECT_EQ(s.bytes(), bytes);
+    EXPECT_LT(resident_bytes(), before + large_request / 4) << round;
+    auto* p = static_cast<unsigned char*>(s.data());
+    EXPECT_TRUE(std::all_of(p, p + bytes, [](unsigned char c) { return c == 0; })) << round;
+    std::memset(p, 0x5A, static_cast<std::size_t>(bytes));
+  }
+  trim_pool(cpu);
+  Using<bool> poisoned(config().poison, true);
+  for (const i64 n : {i64{1}, i64{100000}, bytes}) {
+    Storage s = zeroed_storage(n);
+    auto* p = static_cast<unsigned char*>(s.data());
+    EXPECT_TRUE(std::all_of(p, p + n, [](unsigned char c) { return c == 0; })) << n;
   }
 }
 

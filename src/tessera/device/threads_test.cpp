@@ -255,6 +255,42 @@ TEST(Threads, OneThreadKeepsItsWorkToItself) {
   EXPECT_EQ(num_threads(), everybody);
 }
 
+TEST(HostLimits, MemoryThatACgroupHasLeft) {
+  const std::string root = scratch_folder() + "/groups_of_memory", v2 = "/sys/fs/cgroup/a/b",
+                    v1 = "/sys/fs/cgroup/memory/job";
+  std::filesystem::remove_all(root);
+  write(root + "/proc/meminfo", "MemTotal:  64000 kB\nMemAvailable:    50000 kB\n");
+  EXPECT_EQ(host_memory_available(root), 50000 * 1024);
+  write(root + "/proc/self/cgroup", "0::/a/b\n");
+  write(root + v2 + "/memory.max", "max\n");
+  EXPECT_EQ(host_memory_available(root), 50000 * 1024);
+  write(root + v2 + "/memory.max", "30000000\n");
+  write(root + v2 + "/memory.current", "25000000\n");
+  EXPECT_EQ(host_memory_total(root), 30000000);
+  EXPECT_EQ(host_memory_available(root), 5000000);
+  // Pages of files would be given up.
+  write(root + v2 + "/memory.stat", "anon 9\ninactive_file 1000000\nactive_file 500000\nfile 77\n");
+  EXPECT_EQ(host_memory_available(root), 6500000);
+  // A parent that is tighter, with several children in it.
+  write(root + "/sys/fs/cgroup/a/memory.max", "40000000\n");
+  write(root + "/sys/fs/cgroup/a/memory.current", "39000000\n");
+  EXPECT_EQ(host_memory_total(root), 30000000);
+  EXPECT_EQ(host_memory_available(root), 1000000);
+  // Beyond its limit: nothing is left, not less than nothing.
+  write(root + "/sys/fs/cgroup/a/memory.current", "41000000\n");
+  EXPECT_EQ(host_memory_available(root), 0);
+  // Version 1.
+  write(root + "/proc/self/cgroup", "7:cpu,memory:/job\n");
+  write(root + v1 + "/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(host_memory_available(root), 50000 * 1024);
+  write(root + v1 + "/memory.limit_in_bytes", "20000000\n");
+  write(root + v1 + "/memory.usage_in_bytes", "15000000\n");
+  write(root + v1 + "/memory.stat",
+        "inactive_file 5\ntotal_inactive_file 200\ntotal_active_file 30\n");
+  EXPECT_EQ(host_memory_total(root), 20000000);
+  EXPECT_EQ(host_memory_available(root), 5000230);
+}
+
 TEST(HostLimits, Memory) {
   EXPECT_GT(host_memory_total(), i64{1} << 26);
   EXPECT_GT(host_memory_available(), 0);

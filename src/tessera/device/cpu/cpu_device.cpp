@@ -54,6 +54,18 @@ void* large_block(i64 bytes) {
   return shared ? shared : map_huge(bytes);
 }
 
+// Pages that the system gives anew are zero, and not there before somebody touches them.
+void* zeroed_block(i64 bytes) {
+  void* shared = SharedPages::own().gives_zeros() ? SharedPages::own().take(bytes) : nullptr;
+  return shared ? shared : map_huge(bytes);
+}
+
+void* taken(void* p, i64 bytes) {
+  if (p != nullptr) return p;
+  unclaim_host_memory(bytes);
+  throw OutOfMemory(cat("cpu: the system has no ", bytes_text(bytes), " to give"));
+}
+
 std::string cpu_name() {
   const std::string text = read_text("/proc/cpuinfo").value_or("");
   for (const std::string_view line : lines_of(text))
@@ -87,18 +99,23 @@ DeviceInfo CpuDevice::info(int) const {
 const KernelTable& CpuDevice::kernels() const { return cpu_kernels(); }
 
 void* CpuDevice::allocate(int, i64 bytes) {
-  const bool sane = bytes >= 0 && bytes < i64{1} << 62;
-  void* p = nullptr;
-  if (sane && bytes >= huge_page)
-    p = large_block(round_up(bytes, huge_page));
-  else if (sane)
-    p = std::aligned_alloc(64, static_cast<std::size_t>(round_up(std::max<i64>(bytes, 1), 64) +
-                                                        (bytes >= heap_mapping ? heap_tail : 0)));
-  require<OutOfMemory>(p != nullptr, "cpu: the system has no ", bytes_text(bytes), " to give");
-  return p;
+  require<OutOfMemory>(bytes >= 0 && bytes < i64{1} << 62, "cpu: cannot take ", bytes, " bytes");
+  claim_host_memory("cpu", bytes);
+  if (bytes >= huge_page) return taken(large_block(round_up(bytes, huge_page)), bytes);
+  return taken(
+      std::aligned_alloc(64, static_cast<std::size_t>(round_up(std::max<i64>(bytes, 1), 64) +
+                                                      (bytes >= heap_mapping ? heap_tail : 0))),
+      bytes);
+}
+
+void* allocate_zeroed_host(i64 bytes) {
+  if (bytes < huge_page || bytes >= i64{1} << 62) return nullptr;
+  claim_host_memory("cpu", bytes);
+  return taken(zeroed_block(round_up(bytes, huge_page)), bytes);
 }
 
 void CpuDevice::release(int, void* p, i64 bytes) noexcept {
+  unclaim_host_memory(bytes);
   if (bytes < huge_page) return std::free(p);
   const i64 whole = round_up(bytes, huge_page);
   if (!SharedPages::own().give(p, whole))

@@ -46,4 +46,8 @@ class CpuDevice final : public ComputeDevice {
   void drop_graph(int, void*) noexcept override {}
 };
 
+// Memory as that of allocate(0, bytes), with all bytes zero and no page touched; null where the
+// system has no such pages for a block of this size.
+void* allocate_zeroed_host(i64 bytes);
+
 }  // namespace tessera

@@ -96,7 +96,8 @@ bool SharedPages::give(void* p, i64 bytes) noexcept {
   i64 offset = first - start_;
   // What is behind private pages may be somebody else's. MADV_REMOVE makes a hole as fallocate
   // does; libraries under MPI that remember where memory lies see this one and forget it.
-  madvise(p, static_cast<std::size_t>(bytes), private_ ? MADV_DONTNEED : MADV_REMOVE);
+  const auto length = static_cast<std::size_t>(bytes);
+  if (madvise(p, length, private_ ? MADV_DONTNEED : MADV_REMOVE) != 0) kept_ = true;
   auto after = free_.lower_bound(offset);
   if (after != free_.end() && after->first == offset + bytes) {
     bytes += after->second;

@@ -24,6 +24,8 @@ class TESSERA_API SharedPages {
   bool open();
   // Whole huge pages; nullptr where these are not open, or full.
   void* take(i64 bytes);
+  // What take() gives holds zeros: not once pages are private, whose file may hold anything.
+  bool gives_zeros() const { return !private_ && !kept_; }
   // False: this is no block of ours.
   bool give(void* p, i64 bytes) noexcept;
 
@@ -47,7 +49,8 @@ class TESSERA_API SharedPages {
   i64 bytes_ = 0;
   int file_ = -1;
   std::atomic<bool> private_{false};
-  std::map<i64, i64> free_;  // bytes by offset
+  std::atomic<bool> kept_{false};  // the system did not take back what was given
+  std::map<i64, i64> free_;        // bytes by offset
 };
 
 }  // namespace tessera

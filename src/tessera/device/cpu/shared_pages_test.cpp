@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
@@ -50,6 +51,22 @@ TEST(SharedPages, NothingIsSharedBeforeTheyAreOpen) {
               return 0;
             }),
             0);
+}
+
+TEST(SharedPages, WhatIsTakenAgainIsZeroWhereTheySaySo) {
+  with_pages([](SharedPages& pages) {
+    for (int round = 0; round < 3; ++round) {
+      HOLDS(pages.gives_zeros());
+      auto* a = static_cast<std::byte*>(pages.take(2 * huge_page));
+      HOLDS(a != nullptr);
+      HOLDS(std::all_of(a, a + 2 * huge_page, [](std::byte b) { return b == std::byte{0}; }));
+      std::memset(a, 7, 2 * huge_page);
+      HOLDS(pages.give(a, 2 * huge_page));
+    }
+    pages.withdraw();
+    HOLDS(!pages.gives_zeros());
+    return 0;
+  });
 }
 
 TEST(SharedPages, AnotherMappingSeesWhatIsWritten) {

@@ -7,6 +7,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/cuda/check.hpp"
+#include "tessera/device/host_limits.hpp"
 #include "tessera/device/stream_track.hpp"
 
 namespace tessera {
@@ -102,10 +103,12 @@ void CudaDevice::release(int index, void* p, i64) noexcept {
 
 void* CudaDevice::allocate_pinned(i64 bytes) {
   require<NotAvailable>(count_ > 0, "cuda: ", why_none_);
+  claim_host_memory("cuda", bytes);
   void* p = nullptr;
   // With a few bytes more: see Note [reading beyond the end] in cpu_device.cpp.
   const cudaError_t error =
       cudaHostAlloc(&p, static_cast<std::size_t>(bytes) + 64, cudaHostAllocPortable);
+  if (error != cudaSuccess) unclaim_host_memory(bytes);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw OutOfMemory(cat("cuda: the host refused to lock ", bytes_text(bytes), " of memory"));
@@ -114,8 +117,9 @@ void* CudaDevice::allocate_pinned(i64 bytes) {
   return p;
 }
 
-void CudaDevice::release_pinned(void* p, i64) noexcept {
+void CudaDevice::release_pinned(void* p, i64 bytes) noexcept {
   if (p && cudaFreeHost(p) != cudaSuccess) cudaGetLastError();
+  unclaim_host_memory(bytes);
 }
 
 void* CudaDevice::make_stream(int index) {

@@ -10,6 +10,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/device/host_limits.hpp"
 #include "tessera/device/kernel_tables.hpp"
 #include "tessera/device/pool.hpp"
 #include "tessera/device/registry.hpp"
@@ -36,6 +37,16 @@ i64 memory_limit() {
 i64 whole_pages(i64 bytes) {
   static const i64 page = sysconf(_SC_PAGE_SIZE);
   return ((bytes + 64 + page - 1) / page) * page;
+}
+
+// Its memory is the host's in truth: there must be as much.
+void* map_host(const std::string& who, i64 bytes) {
+  claim_host_memory(who, bytes);
+  void* p = mmap(nullptr, static_cast<std::size_t>(whole_pages(bytes)), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p != MAP_FAILED) return p;
+  unclaim_host_memory(bytes);
+  throw OutOfMemory(cat(who, ": the system has no ", bytes_text(bytes), " to give"));
 }
 
 }  // namespace
@@ -67,13 +78,14 @@ void* SimDevice::allocate(int index, i64 bytes) {
   }
   const i64 total = memory_limit(), used = u.used.fetch_add(bytes) + bytes;
   void* p = MAP_FAILED;
-  if (used <= total)
-    p = mmap(nullptr, static_cast<std::size_t>(whole_pages(bytes)), PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) {
+  try {
+    require<OutOfMemory>(used <= total, u.name(), ": ", bytes_text(used - bytes), " of its ",
+                         bytes_text(total), " are taken, ", bytes_text(bytes),
+                         " more were asked for");
+    p = map_host(u.name(), bytes);
+  } catch (...) {
     u.used.fetch_sub(bytes);
-    throw OutOfMemory(cat(u.name(), ": ", bytes_text(used - bytes), " of its ", bytes_text(total),
-                          " are taken, ", bytes_text(bytes), " more were asked for"));
+    throw;
   }
   std::memset(p, 0xFF, static_cast<std::size_t>(bytes));
   return host_to_sim(p);
@@ -83,17 +95,23 @@ void SimDevice::release(int index, void* p, i64 bytes) noexcept {
   SimUnit& u = unit(index);
   for (const StreamRef& stream : u.living()) stream->drain();
   munmap(sim_to_host(p), static_cast<std::size_t>(whole_pages(bytes)));  // a late read ends at once
+  unclaim_host_memory(bytes);
   u.used.fetch_sub(bytes);
 }
 
 void* SimDevice::allocate_pinned(i64 bytes) {
+  claim_host_memory("sim", bytes);
   void* p =
       std::aligned_alloc(64, static_cast<std::size_t>((std::max<i64>(bytes, 1) + 63) / 64 * 64));
-  require<OutOfMemory>(p != nullptr, "sim: the system has no ", bytes_text(bytes), " to give");
-  return p;
+  if (p != nullptr) return p;
+  unclaim_host_memory(bytes);
+  throw OutOfMemory(cat("sim: the system has no ", bytes_text(bytes), " to give"));
 }
 
-void SimDevice::release_pinned(void* p, i64) noexcept { std::free(p); }
+void SimDevice::release_pinned(void* p, i64 bytes) noexcept {
+  std::free(p);
+  unclaim_host_memory(bytes);
+}
 
 void* SimDevice::make_stream(int index) {
   unit(index).check_alive();

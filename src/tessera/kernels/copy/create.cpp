@@ -2,6 +2,9 @@
 // Arrays from numbers. Ranges are written on the host and moved.
 #include <cmath>
 
+#include "tessera/base/config.hpp"
+#include "tessera/device/host_limits.hpp"
+#include "tessera/device/pool.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
@@ -50,6 +53,12 @@ void write_range(const Array& y, const Value& start, const Value& step, i64 offs
 }  // namespace
 
 Array full(const Shape& shape, const Value& v, DType dtype, Device device) {
+  // The integer zero is zero bytes in every dtype. What is too long to count is empty()'s to refuse.
+  const i64 item = size_of(dtype), count = count_of(shape);
+  const bool zero = v.is_integer() && v.as<i64>() == 0;
+  if (zero && device == cpu && !config().noncontiguous && count >= large_request / item &&
+      count < (i64{1} << 60) / item)
+    return {zeroed_storage(count * item), Layout::contiguous(shape), dtype};
   Array y = Array::empty(shape, dtype, device);
   y.fill(v);
   return y;
