@@ -60,7 +60,11 @@ FileWriter::FileWriter(const std::string& path) : path_(follow_links(path)) {
   struct stat status {};
   if (stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     require<IoError>(!S_ISDIR(status.st_mode), "cannot write '", path_, "': it is a directory");
-    file_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    // A pipe that nobody reads is an error now (ENXIO); a slow reader is waited for later.
+    file_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file_ >= 0) fcntl(file_, F_SETFL, fcntl(file_, F_GETFL) & ~O_NONBLOCK);
+    require<IoError>(file_ >= 0 || errno != ENXIO, "cannot write '", path_,
+                     "': it is a pipe or device that nobody has open to read");
   } else {
     temporary_ = cat(path_, ".", static_cast<i64>(getpid()), ".", counter.fetch_add(1), ".tmp");
     file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/base/text_file.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -18,8 +19,19 @@ struct Close {
 
 }  // namespace
 
+std::FILE* open_to_write(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (file < 0) return nullptr;
+  fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);  // a slow reader is waited for
+  std::FILE* stream = fdopen(file, "wb");
+  if (stream == nullptr) close(file);
+  return stream;
+}
+
 std::optional<std::string> read_text(const std::string& path) {
-  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
+  const int opened = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (opened < 0) return std::nullopt;
+  const std::unique_ptr<std::FILE, Close> file(fdopen(opened, "rb"));
   if (!file) return std::nullopt;
   std::string text;
   char part[4096];

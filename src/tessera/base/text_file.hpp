@@ -5,6 +5,7 @@
 // locales, and writing a number ends the process.
 //   for (std::string_view line : lines_of(read_text("/proc/meminfo").value_or(""))) ...
 
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@
 
 namespace tessera {
 
+// An empty file to write to; null where it cannot be had, also for a pipe that nobody reads, which
+// others wait for.
+TESSERA_API std::FILE* open_to_write(const std::string& path);
 // Nothing where the file cannot be read.
 TESSERA_API std::optional<std::string> read_text(const std::string& path);
 // Written beside and renamed, folders made: readers find the old text or the new one, whole. False

@@ -2,6 +2,7 @@
 #include "tessera/base/text_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -25,6 +26,19 @@ TEST(TextFile, WhatWasWrittenIsReadAndReplacedWhole) {
   EXPECT_FALSE(replace_text("/proc/no/such/place", "x"));
   EXPECT_FALSE(read_text(folder));
   std::filesystem::remove_all(folder);
+}
+
+TEST(TextFile, PipesThatNobodyHasOpenAreNotWaitedFor) {
+  const std::string pipe = scratch_folder() + "/a_pipe";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(open_to_write(pipe), nullptr);
+  EXPECT_EQ(read_text(pipe).value_or(""), "");
+  std::FILE* plain = open_to_write(pipe + ".txt");
+  ASSERT_NE(plain, nullptr);
+  std::fputs("x", plain);
+  std::fclose(plain);
+  EXPECT_EQ(read_text(pipe + ".txt"), "x");
 }
 
 TEST(TextFile, Lines) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/text_file.hpp"
 
 namespace tessera {
 namespace {
@@ -78,7 +79,7 @@ Span::~Span() {
 
 TraceFile::TraceFile(std::string path) : path_(std::move(path)) {
   // Opened now: a path that cannot be written fails before the work, not after it.
-  std::FILE* file = std::fopen(path_.c_str(), "wb");
+  std::FILE* file = open_to_write(path_);
   require<IoError>(file != nullptr, "trace: cannot write '", path_, "'");
   std::fclose(file);
   Timeline& t = timeline();
@@ -127,7 +128,7 @@ void TraceFile::close() {
   }
   const std::string text =
       nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump();
-  std::FILE* file = std::fopen(path_.c_str(), "wb");
+  std::FILE* file = open_to_write(path_);
   require<IoError>(file != nullptr, "trace: cannot write '", path_, "'");
   const bool ok = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   require<IoError>(std::fclose(file) == 0 && ok, "trace: could not write all of '", path_, "'");

@@ -4,6 +4,7 @@
 // write their bytes there themselves, all at once, which the library (built for one process) could
 // not. Reading does the same where it can, and asks the library for chunked, compressed or foreign
 // data.
+#include "tessera/array/npy_file.hpp"
 #include "tessera/dist/shared_numbers.hpp"
 
 #ifdef TESSERA_HDF5
@@ -152,6 +153,7 @@ std::optional<DType> dtype_of_file(hid_t type) {
 }
 
 Handle open_file(const std::string& path) {
+  const FileReader regular(path);  // HDF5 would wait for ever for the writer of a pipe
   return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "cannot open '", path,
           "' as an HDF5 file"};
 }
