@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/solve/board.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "tessera/device/stream.hpp"
@@ -78,6 +79,15 @@ void Board::report(Cell measure, Cell status) {
 Board::Report Board::reported(i64 iteration) const {
   const auto i = static_cast<std::size_t>((iteration - 1) % ring);
   return {host_[1 + i], static_cast<int>(host_[1 + ring + i])};
+}
+
+void Board::restore(const std::vector<double>& saved) {
+  const auto is_constant = [&](int at) {
+    return std::any_of(constants_.begin(), constants_.end(),
+                       [&](const auto& known) { return known.second == at; });
+  };
+  for (int at = 0; at < next_; ++at)
+    if (!is_constant(at)) host_[static_cast<std::size_t>(at)] = saved[static_cast<std::size_t>(at)];
 }
 
 void Board::record(Recorder& r) {

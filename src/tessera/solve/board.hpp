@@ -60,7 +60,11 @@ class Board {
   Report reported(i64 iteration) const;  // of the host's copy; iterations count from 1
 
   const std::vector<double>& cells() const { return host_; }
-  void set_cells(const std::vector<double>& v) { host_ = v; }
+  // Named cells and reports as they were saved. Constants stay those of this board's programs: a
+  // file has no say in them.
+  void restore(const std::vector<double>& saved);
+  // The next report is that of this iteration, counted from 0.
+  void next_report(i64 iteration) { host_[0] = static_cast<double>(iteration % ring); }
 
  private:
   int fresh(double initial);

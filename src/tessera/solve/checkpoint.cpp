@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/solve/checkpoint.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view format = "tessera solver checkpoint 1";
+constexpr i64 largest_status = 99;  // numbers_not_finite of the engine
 
 Array bytes_of(std::string_view text) {
   const Array a = Array::empty({static_cast<i64>(text.size())}, DType::u8);
@@ -21,9 +23,17 @@ Array bytes_of(std::string_view text) {
   return a;
 }
 
-std::string text_of(const Array& a) {
-  const Array dense = a.contiguous();
-  return {static_cast<const char*>(dense.host_data()), static_cast<std::size_t>(dense.size())};
+// Text and numbers have one form each; an array of another shape or dtype was not written by us.
+Array vector_in(const NpzFile& file, const std::string& what, DType dtype) {
+  const Array a = file.read(what);
+  require<IoError>(a.ndim() == 1 && a.dtype() == dtype, "the checkpoint is damaged: '", what,
+                   "' is ", a.dtype(), " of ", a.shape(), "; expected a vector of ", dtype);
+  return a.contiguous();
+}
+
+std::string text_in(const NpzFile& file, const std::string& what) {
+  const Array a = vector_in(file, what, DType::u8);
+  return {static_cast<const char*>(a.host_data()), static_cast<std::size_t>(a.size())};
 }
 
 Array numbers_of(const std::vector<double>& v) {
@@ -33,10 +43,10 @@ Array numbers_of(const std::vector<double>& v) {
   return a;
 }
 
-std::vector<double> vector_of(const Array& a) {
-  const Array dense = a.astype(DType::f64).contiguous();
-  const auto* p = dense.host<double>();
-  return {p, p + dense.size()};
+std::vector<double> numbers_in(const NpzFile& file, const std::string& what) {
+  const Array a = vector_in(file, what, DType::f64);
+  const auto* p = a.host<double>();
+  return {p, p + a.size()};
 }
 
 std::uint64_t hash_of(const void* data, std::size_t bytes) {
@@ -96,38 +106,72 @@ void write_checkpoint(const std::string& path, const Saved& s) {
   save_npz(path, all);
 }
 
-std::optional<Saved> read_checkpoint(std::string_view who, const std::string& path,
-                                     const std::vector<Fact>& facts) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  const NpzFile file(path);
-  require<ArgumentError>(file.contains("format") && text_of(file.read("format")) == format, who,
-                         ": '", path, "' is not a checkpoint of a solver; remove it, or give ",
-                         "another path");
-  Saved s;
-  for (const Fact& expected : facts) {
-    const bool known = file.contains("about/" + expected.what);
-    Fact found{expected.what, known ? text_of(file.read("about/" + expected.what)) : "nothing"};
-    if (known) {
-      const std::vector<double> n = vector_of(file.read("probe/" + expected.what));
-      if (n.size() == 2) found.number = {n[0], n[1]};
-    }
-    require<ArgumentError>(
-        known && same(expected, found), who, ": the checkpoint '", path,
-        "' belongs to another problem: ", expected.what, " is not the same",
-        known && found.text != expected.text && found.text.size() + expected.text.size() < 200
-            ? cat(" (", found.text, " there, ", expected.text, " here)")
-            : "",
-        "; remove the file to start anew, or give another path");
-    s.facts.push_back(std::move(found));
+namespace {
+
+void check_fact(std::string_view who, const std::string& path, const NpzFile& file,
+                const Fact& expected) {
+  const bool known = file.contains("about/" + expected.what);
+  Fact found{expected.what, known ? text_in(file, "about/" + expected.what) : "nothing"};
+  if (known) {
+    const std::vector<double> n = numbers_in(file, "probe/" + expected.what);
+    if (n.size() == 2) found.number = {n[0], n[1]};
   }
-  const std::vector<double> numbers = vector_of(file.read("numbers"));
-  require<IoError>(numbers.size() == 4, who, ": the checkpoint '", path, "' is damaged");
+  require<ArgumentError>(
+      known && same(expected, found), who, ": the checkpoint '", path,
+      "' belongs to another problem: ", expected.what, " is not the same",
+      known && found.text != expected.text && found.text.size() + expected.text.size() < 200
+          ? cat(" (", found.text, " there, ", expected.text, " here)")
+          : "",
+      "; remove the file to start anew, or give another path");
+}
+
+// Iterations, status and history: what the loop itself goes by.
+void read_progress(std::string_view who, const std::string& path, const NpzFile& file, Saved& s) {
+  const std::vector<double> numbers = numbers_in(file, "numbers");
+  s.history = numbers_in(file, "history");
+  // A solve has a first measure, and one for each iteration.
+  require<IoError>(numbers.size() == 4 && !s.history.empty() &&
+                       numbers[0] == static_cast<double>(s.history.size() - 1) &&
+                       is_count(numbers[1], largest_status),
+                   who, ": the checkpoint '", path,
+                   "' is damaged: its numbers of iterations and of measures do not go together, or "
+                   "its status is none");
   s.iterations = static_cast<i64>(numbers[0]);
   s.status = static_cast<int>(numbers[1]);
   s.rtol = numbers[2];
   s.atol = numbers[3];
-  s.cells = vector_of(file.read("cells"));
-  s.history = vector_of(file.read("history"));
+}
+
+}  // namespace
+
+bool is_count(double v, i64 most) {
+  return v >= 0 && v <= static_cast<double>(most) && v == std::floor(v);
+}
+
+bool all_finite(const Array& host) {
+  if (!is_inexact(host.dtype())) return true;
+  const Array parts = host.contiguous();
+  const i64 n = parts.size() * (is_complex(host.dtype()) ? 2 : 1);
+  bool finite = true;
+  dispatch<float, double>(real_of(host.dtype()), "checkpoint", [&]<class T>() {
+    const T* p = static_cast<const T*>(parts.host_data());
+    finite = std::all_of(p, p + n, [](T v) { return std::isfinite(v); });
+  });
+  return finite;
+}
+
+std::optional<Saved> read_checkpoint(std::string_view who, const std::string& path,
+                                     const std::vector<Fact>& facts) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const NpzFile file(path);
+  require<ArgumentError>(file.contains("format") && text_in(file, "format") == format, who, ": '",
+                         path, "' is not a checkpoint of a solver; remove it, or give ",
+                         "another path");
+  Saved s;
+  for (const Fact& expected : facts) check_fact(who, path, file, expected);
+  s.facts = facts;
+  read_progress(who, path, file, s);
+  s.cells = numbers_in(file, "cells");
   constexpr std::string_view prefix = "state/";
   for (const std::string& name : file.names())
     if (name.starts_with(prefix))

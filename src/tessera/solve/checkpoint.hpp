@@ -39,8 +39,13 @@ struct Saved {
 
 void write_checkpoint(const std::string& path, const Saved& saved);
 // Nothing when there is no such file. ArgumentError when it is the file of another problem: names
-// `who`, the path and the fact that differs. IoError when it cannot be read.
+// `who`, the path and the fact that differs. IoError when it cannot be read, or says what no solver
+// writes. Arrays and cells are as the file has them: who knows their shapes checks those.
 std::optional<Saved> read_checkpoint(std::string_view who, const std::string& path,
                                      const std::vector<Fact>& facts);
+
+// What may be asked of numbers from a file. All real and complex dtypes; other numbers are finite.
+bool all_finite(const Array& host);
+bool is_count(double v, i64 most);  // whole, 0 to most
 
 }  // namespace tessera

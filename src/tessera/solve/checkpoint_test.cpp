@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "fuzz/checkpoints.hpp"
 #include "support/arrays.hpp"
 #include "support/problems.hpp"
+#include "support/text.hpp"
 
 namespace tessera {
 namespace {
@@ -145,6 +147,77 @@ TEST(Checkpoint, RefusesAnotherProblem) {
               (void)cg(positive_matrix(), b, {.checkpoint = {.path = path2}});
             }).find("is not a checkpoint"),
             std::string::npos);
+}
+
+TEST(Checkpoint, HistoryGoesOnUnderATighterTolerance) {
+  // On a device that reports several iterations at once the reports begin where the host reads.
+  for (const Device d : {cpu, Device{Kind::sim, 0}}) {
+    const std::string path = fresh_path("history");
+    const NamedLinop a(Diagonal(linspace(1, 9, 40, DType::f64, d), dims("N")));
+    const Array b = ones({40}, DType::f64, d);
+    const SolveResult loose = cg(a, b, {.rtol = 1e-1, .checkpoint = {.path = path}});
+    const SolveResult tight =
+        cg(a, b, {.rtol = 1e-9, .maxiter = 300, .checkpoint = {.path = path}});
+    ASSERT_TRUE(loose.converged && loose.iterations > 0 && tight.converged) << d;
+    ASSERT_EQ(tight.history.size(), static_cast<std::size_t>(tight.iterations) + 1);
+    for (std::size_t i = 0; i < tight.history.size(); ++i)
+      EXPECT_GT(tight.history[i], i + 1 < tight.history.size() ? 1e-9 : 0) << d << " at " << i;
+    EXPECT_EQ(tight.history.back() <= 1e-9, true) << d;
+  }
+}
+
+// Each a function of its number; fuzz_checkpoint goes through as many as there is time for.
+TEST(Checkpoint, MutatedOnesAreRefusedOrGiveAResult) {
+  const std::string folder = scratch_folder() + "/mutated";
+  std::filesystem::create_directories(folder);
+  const fuzz::Checkpoints all(folder, test_device());
+  i64 accepted = 0, refused = 0;
+  for (i64 solver = 0; solver < all.count(); ++solver)
+    for (std::uint64_t number = 0; number < 25; ++number) try {
+        all.run(solver, number) ? ++accepted : ++refused;
+      } catch (const std::exception& e) {
+        ADD_FAILURE() << all.name(solver) << ", case " << number << ": " << e.what();
+      }
+  EXPECT_GT(accepted, 20);
+  EXPECT_GT(refused, 100);
+}
+
+TEST(Checkpoint, SaysWhatIsWrongInIt) {
+  const Space s{.shape = {40}, .dtype = DType::c128, .device = test_device()};
+  const std::string path = fresh_path("wrong");
+  const SolveOptions o{.rtol = 1e-14, .maxiter = 4, .checkpoint = {.path = path}},
+      more{.rtol = 1e-14, .maxiter = 9, .checkpoint = {.path = path}};
+  const auto solve = [&](const SolveOptions& with) {
+    return lanczos(positive_matrix(), s, {.k = 2, .ncv = 6}, with);
+  };
+  const auto refused = [&](const std::string& what, auto&& change) {
+    std::filesystem::remove(path);
+    (void)solve(o);
+    NamedArrays file = load_npz(path);
+    for (auto& [name, array] : file)
+      if (name == what) array = change(array.copy());
+    save_npz(path, file);
+    return thrown_text<IoError>([&] { (void)solve(more); });
+  };
+  const auto first = [](double v) {
+    return [v](const Array& a) {
+      a.reshape({a.size()}).slice(0, 0, 1).fill(Value(v));
+      return a;
+    };
+  };
+  for (const double v : {-1.0, 6.0, 0.5, 1e300, std::nan("")}) {
+    const std::string text = refused("state/numbers", first(v));
+    EXPECT_TRUE(has(text, "lanczos: 'numbers' of the checkpoint")) << text;
+  }
+  EXPECT_TRUE(has(refused("state/T", first(std::nan(""))), "'T' of the checkpoint"));
+  EXPECT_TRUE(has(refused("state/V", [](const Array& a) { return a.slice(0, 0, 2); }), "expected"));
+  EXPECT_TRUE(
+      has(refused("state/V", [](const Array& a) { return a.real().copy(); }), "complex128"));
+  for (const double v : {-5.0, 2.0, 1e18, std::nan("")})
+    EXPECT_TRUE(has(refused("numbers", first(v)), "is damaged"));
+  EXPECT_TRUE(has(refused("cells", [](const Array& a) { return a.slice(0, 0, 3); }), "damaged"));
+  EXPECT_TRUE(
+      has(refused("cells", [](const Array& a) { return a.astype(DType::f32); }), "damaged"));
 }
 
 // Iterations after the first cycle of a method with restarts: no memory is asked for.

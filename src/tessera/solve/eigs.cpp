@@ -49,7 +49,7 @@ struct KrylovSchur {
         V(engine, "V", m + ahead, A.in, like.dtype()),
         apply(static_cast<std::size_t>(ahead + 1)) {
     H = e.keep_host("H", {m + ahead, m}, DType::c128);
-    numbers = e.keep_host("numbers", {2}, DType::f64);
+    numbers = e.keep_host("numbers", {2}, DType::f64, {{m - 1, m}});
     apply[1] = e.plan_of(A, V.dtype(), V.dtype());
     if (ahead > 1 && !A.in.spread() && !A.in.ranks()) many = over_many(a, like.shape());
   }
@@ -207,6 +207,7 @@ struct KrylovSchur {
 
   void finish(EigenResult& result, DType complex) {
     const auto count = static_cast<i64>(columns());
+    if (count == 0) return;  // no column to look at, whatever was iterated before
     look(count);
     const i64 k = std::min(settings.k, count);
     std::vector<Number> factors;
@@ -228,8 +229,10 @@ Sizes sizes_of(const EigsSettings& s, i64 n) {
   require<ArgumentError>(s.k >= 1 && s.k <= n, "eigs: k = ", s.k, " eigenvalues of an operator on ",
                          n, " numbers; expected 1 to ", n);
   require<ArgumentError>(s.block >= 1, "eigs: block ", s.block, "; expected one vector or more");
-  require<ArgumentError>(s.ncv == 0 || s.ncv > s.k + s.block, "eigs: ncv ", s.ncv,
-                         " must exceed k + block = ", s.k + s.block);
+  const i64 block = std::min(s.block, n + 1);  // so that sums of sizes can be counted
+  require<ArgumentError>(s.ncv == 0 || s.ncv > s.k + block, "eigs: ncv ", s.ncv,
+                         " must exceed k + block = ", s.k + block);
+  if (block > n || s.ncv > n) return {n, 1};
   const i64 usual = std::max<i64>(2 * s.k + 1, 20) + 4 * (s.block - 1),
             m = s.ncv > 0 ? s.ncv : std::max(usual, s.k + s.block + 1);
   return m + s.block > n ? Sizes{n, 1} : Sizes{m, s.block};

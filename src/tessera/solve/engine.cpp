@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "tessera/device/registry.hpp"
 #include "tessera/dist/error_of_all.hpp"
@@ -16,6 +17,7 @@ namespace tessera {
 namespace {
 
 constexpr auto poll_interval = std::chrono::milliseconds(50);
+constexpr i64 usual = 10000;  // iterations that have their place in the history from the start
 
 bool reading_is_free(Device d) { return compute_device(d.kind).host_memory(); }
 
@@ -47,8 +49,10 @@ vec::Vector Engine::keep(const std::string& what, const Side& side, DType dtype)
   return v;
 }
 
-Array Engine::keep_host(std::string what, const Shape& shape, DType dtype) {
+Array Engine::keep_host(std::string what, const Shape& shape, DType dtype,
+                        std::vector<Count> counts) {
   const Array a = vec::zeros(shape, dtype, cpu);
+  if (!counts.empty()) counts_.emplace_back(kept_.size(), std::move(counts));
   kept_.emplace_back(std::move(what), a);
   return a;
 }
@@ -98,10 +102,12 @@ bool Engine::resume() {
   std::optional<Saved> s = options.group ? read_checkpoint(*options.group, name, path, facts_)
                                          : read_checkpoint(name, path, facts_);
   if (!s) return false;
-  if (options.group)
+  if (options.group) {
     dist::error_of_all(*options.group, [&] { restore(*s); });
-  else
+    check_ranks_agree(*s);
+  } else {
     restore(*s);
+  }
   history_ = std::move(s->history);
   iterations_ = saved_at_ = s->iterations;
   // What follows the end of a solve is not kept up to date: only x is good for going on.
@@ -114,24 +120,63 @@ bool Engine::resume() {
     return false;
   }
   code_ = s->status;
-  board.set_cells(s->cells);
+  board.restore(s->cells);
+  board.set(status, code_);
+  board.next_report(iterations_);
   board.upload();
   return true;
 }
 
 void Engine::restore(const Saved& s) {
+  const std::string& path = options.checkpoint.path;
   for (const auto& [what, array] : kept_) {
     auto it = std::find_if(s.arrays.begin(), s.arrays.end(),
                            [&, w = what](const auto& p) { return p.first == w; });
-    require<IoError>(it != s.arrays.end() && it->second.shape() == array.shape() &&
-                         it->second.dtype() == array.dtype(),
-                     name, ": the checkpoint '", options.checkpoint.path, "' lacks '", what, "'");
-    array.copy_from(it->second.to(array.device()));
+    require<IoError>(it != s.arrays.end(), name, ": the checkpoint '", path, "' lacks '", what,
+                     "'");
+    const Array& found = it->second;
+    require<IoError>(found.shape() == array.shape() && found.dtype() == array.dtype(), name, ": '",
+                     what, "' of the checkpoint '", path, "' is ", found.dtype(), " of ",
+                     found.shape(), "; expected ", array.dtype(), " of ", array.shape());
+    require<IoError>(s.status != still_running || all_finite(found), name, ": '", what,
+                     "' of the checkpoint '", path, "' holds numbers that are not finite");
+    array.copy_from(found.to(array.device()));
     // The lanes of plans that exist already follow this device's home stream, not the others'.
     if (array.device() != device) Stream::home(array.device()).sync();
   }
-  require<IoError>(s.cells.size() == board.cells().size(), name, ": the checkpoint '",
-                   options.checkpoint.path, "' is damaged");
+  check_counts(s);
+  require<IoError>(s.cells.size() == board.cells().size(), name, ": the checkpoint '", path,
+                   "' is damaged: ", s.cells.size(), " scalars; expected ", board.cells().size());
+}
+
+void Engine::check_counts(const Saved& s) const {
+  for (const auto& [at, counts] : counts_) {
+    const auto& [what, array] = kept_[at];
+    const auto* numbers = array.host<double>();
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const i64 most = s.status == still_running ? counts[i].most_running : counts[i].most_over;
+      require<IoError>(is_count(numbers[i], most), name, ": '", what, "' of the checkpoint '",
+                       options.checkpoint.path, "' holds ", numbers[i],
+                       "; expected a whole number from 0 to ", most);
+    }
+  }
+}
+
+// Each rank has a file of its own; what decides how they go on together is the same in all.
+void Engine::check_ranks_agree(const Saved& s) const {
+  std::vector<double> mine{static_cast<double>(s.iterations), static_cast<double>(s.status), s.rtol,
+                           s.atol};
+  for (const auto& [at, counts] : counts_) {
+    const auto* numbers = kept_[at].second.host<double>();
+    mine.insert(mine.end(), numbers, numbers + counts.size());
+  }
+  std::vector<double> first = mine;
+  options.group->broadcast(first.data(), static_cast<i64>(first.size() * sizeof(double)), 0);
+  dist::error_of_all(*options.group, [&] {
+    require<IoError>(std::memcmp(first.data(), mine.data(), mine.size() * sizeof(double)) == 0,
+                     name, ": the checkpoint '", options.checkpoint.path, "' of rank ",
+                     options.group->rank(), " is not of the same iteration as that of rank 0");
+  });
 }
 
 void Engine::assign(const vec::Vector& v, const Side& side, const Array& whole) const {
@@ -165,6 +210,7 @@ void Engine::begin(double first, int code) {
                                  [&](const Outcome& o) { return o.code == code && !o.converged; });
   code_ = std::isfinite(first) || fails ? code : numbers_not_finite;
   board.set(status, code_);
+  board.next_report(iterations_);  // after the last one of a solve that is gone on with
   board.upload();
 }
 
@@ -190,7 +236,7 @@ SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
                      : options.check_every > 0 ? std::min<i64>(options.check_every, Board::ring)
                      : reading_is_free(device) ? 1
                                                : Board::ring;
-  history_.reserve(static_cast<std::size_t>(std::max<i64>(options.maxiter, iterations_)) + 1);
+  history_.reserve(history_.size() + static_cast<std::size_t>(std::min(options.maxiter, usual)));
   Progress bar(name, options.maxiter, options.progress);
   bool more = code_ == still_running;
   while (more && iterations_ < options.maxiter) {

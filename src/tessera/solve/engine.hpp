@@ -31,8 +31,14 @@ class Engine {
 
   // A vector of the state: zeros now, saved in checkpoints. The one named "x" is the iterate.
   vec::Vector keep(const std::string& name, const Side& side, DType dtype);
-  // A host array of numbers, saved too.
-  Array keep_host(std::string name, const Shape& shape, DType dtype);
+  // A host array of numbers, saved too. The first of them may be counts, by which the solver finds
+  // its way in other arrays: one from a file is whole, and no more than it can be while the solve
+  // goes on, or when it is over.
+  struct Count {
+    i64 most_running, most_over;
+  };
+  Array keep_host(std::string name, const Shape& shape, DType dtype,
+                  std::vector<Count> counts = {});
   // A whole array that an iteration fills before it reads it; Side::zeros makes vectors.
   Array scratch(const Shape& shape, DType dtype) const;
   // A plan over arrays that the recorder takes as constants, ready to run again and again; a graph
@@ -83,6 +89,8 @@ class Engine {
   SolveResult loop(const std::function<void()>& step, bool on_host);
   bool accept(const Board::Report& report);  // false: stop
   void restore(const Saved& s);
+  void check_counts(const Saved& s) const;
+  void check_ranks_agree(const Saved& s) const;
   void save();
   void save_when_due();
   void poll();
@@ -93,6 +101,7 @@ class Engine {
     std::string reason;
   };
   NamedArrays kept_;
+  std::vector<std::pair<std::size_t, std::vector<Count>>> counts_;  // of which of the arrays kept
   std::optional<Side> x_side_;
   vec::Vector x_;
   Array gathered_;  // x in one piece, where it is in several

@@ -43,7 +43,7 @@ struct Gmres {
     cosines = e.keep_host("cosines", {m}, DType::f64);
     sines = e.keep_host("sines", {m}, DType::c128);
     g = e.keep_host("g", {m + 1}, DType::c128);
-    numbers = e.keep_host("numbers", {3}, DType::f64);
+    numbers = e.keep_host("numbers", {3}, DType::f64, {{m, m}});
     y = V.weights();
     host_y = vec::zeros({1, m + 1}, b.dtype(), cpu);
     r2 = e.board.cell("r2");

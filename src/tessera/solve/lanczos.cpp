@@ -35,7 +35,7 @@ struct Lanczos {
         m(rows),
         V(engine, "V", rows < size ? rows + 1 : rows, A.in, t) {
     T = e.keep_host("T", {m + 1, m + 1}, DType::f64);
-    numbers = e.keep_host("numbers", {3}, DType::f64);
+    numbers = e.keep_host("numbers", {3}, DType::f64, {{m - 1, m}, {m - 1, m - 1}});
     apply = e.plan_of(A, t, t);
     if (m < n) {
       V.plan_restart(keep(), m);
@@ -145,6 +145,7 @@ struct Lanczos {
 
   void finish(EigenResult& result, DType real) {
     const auto count = static_cast<i64>(columns());
+    if (count == 0) return;  // no column to look at, whatever was iterated before
     look(count, 0);
     const i64 k = std::min(settings.k, count);
     std::vector<i64> order(wanted.begin(), wanted.begin() + k);

@@ -310,6 +310,30 @@ TEST(OverRanks, ACheckpointOfAnotherProblemIsRefusedByAll) {
   });
 }
 
+// Ranks that went on from different iterations would wait for each other for ever.
+TEST(OverRanks, FilesOfDifferentIterationsAreRefusedByAll) {
+  on_ranks({2, 3}, [](Communicator comm) {
+    const NamedLinop a = problems::positive(batched_matrices(DType::f64));
+    const DNDarray b =
+        DNDarray::replicated(Random(2).normal({5, 6, 3}, DType::f64, test_device()), comm)
+            .resplit(0);
+    const std::string path = checkpoint_path(comm, "apart"), mine = cat(path, ".3.", comm.rank());
+    (void)cg(a, b, {.rtol = 0, .maxiter = 3, .checkpoint = {.path = path}});
+    comm.barrier();
+    if (comm.rank() == comm.size() - 1) {
+      NamedArrays file = load_npz(mine);
+      for (auto& [name, array] : file) {
+        if (name == "history") array = array.slice(0, 0, 3).copy();
+        if (name == "numbers") array.slice(0, 0, 1).fill(Value(2.0));
+      }
+      save_npz(mine, file);
+    }
+    comm.barrier();
+    EXPECT_THROW((void)cg(a, b, {.rtol = 0, .maxiter = 9, .checkpoint = {.path = path}}), IoError);
+    comm.barrier();
+  });
+}
+
 TEST(OverRanks, EigenvaluesAsOneRankFindsThem) {
   const NamedLinop a = problems::positive(batched_matrices(DType::f64)),
                    wide = batched_matrices(DType::f64);

@@ -103,7 +103,8 @@ SvdResult randomized_svd(const NamedLinop& A, const Space& space,
                          settings.oversample, " for a map from ", sides.in, " to ", sides.out,
                          "; expected k from 1 to ", sides.rank(), " and oversample of 0 or more");
   Engine e("randomized_svd", options, sides.device, sides.in_dtype);
-  Sketch s(e, A, sides, settings, std::min(settings.k + settings.oversample, sides.rank()));
+  Sketch s(e, A, sides, settings,
+           settings.k + std::min(settings.oversample, sides.rank() - settings.k));
   e.outcome(has_converged, true, "singular values changed less than the tolerance");
   e.about("the operator", A, sides.in, sides.in_dtype, sides.device);
   e.about("k, oversample, seed", cat(settings.k, " ", s.m, " ", settings.seed));

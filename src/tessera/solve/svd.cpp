@@ -30,7 +30,7 @@ struct Bidiagonalisation {
         forward(engine.plan_of(A, s.in_dtype, s.out_dtype)),
         backward(engine.plan_of(A, s.out_dtype, s.in_dtype, true)) {
     B = e.keep_host("B", {m, m}, DType::f64);
-    numbers = e.keep_host("numbers", {2}, DType::f64);
+    numbers = e.keep_host("numbers", {2}, DType::f64, {{m - 1, m}});
     if (V.rows() == m) return;  // the whole space: there is no restart
     V.plan_restart(keep(), m);
     U.plan_restart(keep(), m);
