@@ -8,6 +8,7 @@
 #include "convert_out.hpp"
 #include "docs.hpp"
 #include "tessera/array/print.hpp"
+#include "tessera/device/host_limits.hpp"
 
 namespace tessera::python {
 
@@ -224,6 +225,19 @@ void bind_conversions(nb::class_<Array>& c) {
           nb::sig("def tolist(self) -> typing.Any"),
           "Nested lists of Python numbers.\n\n>>> ts.eye(2, dtype='int8').tolist()\n[[1, 0], [0, "
           "1]]\n")
+      .def(
+          "_parts",
+          [](const Array& x) {
+            constexpr i64 each = 256;  // bytes of a view and its object
+            check_host_memory("unstack", std::min(x.shape(0), i64{1} << 50) * each);
+            nb::object parts = nb::steal(PyTuple_New(x.shape(0)));
+            if (!parts.is_valid()) throw nb::python_error();
+            for (i64 i = 0; i < x.shape(0); ++i)
+              PyTuple_SET_ITEM(parts.ptr(), i, wrap(x.select(0, i)).release().ptr());
+            return parts;
+          },
+          nb::sig("def _parts(self) -> tuple[Array, ...]"),
+          "Views of all elements of the first axis; of elements too, which x[i] would copy.")
       .def(
           "fill",
           [](const Array& x, nb::handle v) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators made of operators: Chain, Add, Concat, Stack, BlockDiag.
 #include "operators.hpp"
+#include "repr.hpp"
 #include "tessera/linop/algebra.hpp"
 
 namespace tessera::python {
@@ -68,8 +69,8 @@ nb::object item(LinopObject& self, nb::handle key) {
 
 // Accepted for programs that give it; a negative number is a mistake all the same.
 void check_workers(nb::handle n, const char* who) {
-  require<ArgumentError>(n.is_none() || int_from(n, who) >= 0, who, ": num_workers is ",
-                         nb::repr(n).c_str(), ", expected None or a number of threads");
+  require<ArgumentError>(n.is_none() || int_from(n, who) >= 0, who, ": num_workers is ", repr_of(n),
+                         ", expected None or a number of threads");
 }
 
 struct BlockDiag;  // names a Python class; the operator itself is a Concat

@@ -4,6 +4,7 @@
 
 #include "dist.hpp"
 #include "matrix.hpp"
+#include "sequence.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::python {
@@ -249,8 +250,7 @@ Shape shape_from(nb::handle h) {
   Shape s;
   PyObject* o = h.ptr();
   if (PyTuple_Check(o) || PyList_Check(o) || PySequence_Check(o)) {
-    nb::object items = nb::steal(PySequence_Fast(o, "expected a sequence of integers"));
-    if (!items.is_valid()) throw nb::python_error();
+    const nb::object items = held_items(h, "expected a sequence of integers");
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
     for (Py_ssize_t i = 0; i < n; ++i) {
       PyObject* const item = PySequence_Fast_GET_ITEM(items.ptr(), i);

@@ -3,7 +3,10 @@
 // texts, addresses.
 #include "convert_out.hpp"
 
+#include <limits>
+
 #include "tessera/array/print.hpp"
+#include "tessera/device/host_limits.hpp"
 
 namespace tessera::python {
 
@@ -62,11 +65,18 @@ void check_request(const Array& a, int flags) {
 nb::tuple tuple_of(const Shape& s) {
   PyObject* t = PyTuple_New(s.size());
   if (!t) throw nb::python_error();
-  for (i64 i = 0; i < s.size(); ++i) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(s[i]));
-  return nb::steal<nb::tuple>(t);
+  nb::tuple held = nb::steal<nb::tuple>(t);
+  for (i64 i = 0; i < s.size(); ++i) PyTuple_SET_ITEM(t, i, python_number(Value(s[i])));
+  return held;
 }
 
 nb::object tolist(const Array& a) {
+  // A pointer and a number for each element: before the first of them takes any memory. A view that
+  // repeats elements has more of them than its storage.
+  constexpr i64 each = sizeof(PyObject*) + sizeof(PyFloatObject);
+  check_host_memory("tolist", a.size() > std::numeric_limits<i64>::max() / each
+                                  ? std::numeric_limits<i64>::max()
+                                  : a.size() * each);
   const Array host = released([&] {
     Array h = a.to(cpu);
     h.storage().wait();

@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "common.hpp"
+#include "repr.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/device/stream.hpp"
@@ -147,7 +148,7 @@ void bind_streams(nb::module_& m) {
 std::optional<Stream> stream_or_none(nb::handle h, const char* what) {
   if (h.is_none()) return std::nullopt;
   require<ArgumentError>(nb::isinstance<Stream>(h), "DeviceSpec: ", what,
-                         " is a ts.Stream or None, got ", nb::repr(h).c_str());
+                         " is a ts.Stream or None, got ", repr_of(h));
   return nb::cast<Stream>(h);
 }
 
@@ -246,7 +247,7 @@ Device device_from(nb::handle h) {
   if (PyUnicode_Check(h.ptr()) || is_torch_device(h))
     return Device::parse(nb::cast<std::string_view>(nb::str(nb::borrow(h))));
   require<DeviceError>(nb::isinstance<Device>(h),
-                       "device: expected 'cpu', 'cuda:0', 'sim:0' …, got ", nb::repr(h).c_str());
+                       "device: expected 'cpu', 'cuda:0', 'sim:0' …, got ", repr_of(h));
   return nb::cast<Device>(h);
 }
 

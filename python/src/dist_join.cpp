@@ -3,6 +3,7 @@
 #include "tessera/dist/join.hpp"
 
 #include "dist_methods.hpp"
+#include "sequence.hpp"
 #include "tessera/dist/elementwise.hpp"
 #include "tessera/dist/matmul.hpp"
 #include "tessera/dist/reshape.hpp"
@@ -14,8 +15,7 @@ namespace {
 using nb::literals::operator""_a;
 
 std::vector<DNDarray> arrays_of(nb::handle sequence, std::string_view who) {
-  nb::object items = nb::steal(PySequence_Fast(sequence.ptr(), "expected a sequence of arrays"));
-  if (!items.is_valid()) throw nb::python_error();
+  const nb::object items = held_items(sequence, "expected a sequence of arrays");
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
   if (n == 0) throw ArgumentError(cat("need at least one array to ", who));
   nb::handle distributed = PySequence_Fast_GET_ITEM(items.ptr(), 0);

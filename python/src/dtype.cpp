@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "repr.hpp"
+
 namespace tessera::python {
 
 namespace {
@@ -61,7 +63,9 @@ bool native_order(nb::handle h) {
     PyErr_Clear();
     return true;
   }
-  return PyObject_IsTrue(native.ptr()) == 1;
+  const int said = PyObject_IsTrue(native.ptr());
+  if (said < 0) throw nb::python_error();
+  return said == 1;
 }
 
 nb::object numpy_dtype(const DTypeObject& self) {
@@ -133,7 +137,7 @@ std::optional<DType> try_dtype(nb::handle h) {
 
 DType dtype_from(nb::handle h) {
   if (auto t = try_dtype(h)) return *t;
-  throw DTypeError(cat("dtype: ", nb::repr(h).c_str(),
+  throw DTypeError(cat("dtype: ", repr_of(h),
                        " is not one of bool, int8 … int64, uint8 … uint64, "
                        "float16, bfloat16, float32, float64, complex64, complex128"));
 }

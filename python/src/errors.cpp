@@ -3,6 +3,7 @@
 // catch.
 #include "common.hpp"
 #include "tessera/base/axis_error.hpp"
+#include "tessera/device/host_limits.hpp"
 #include "tessera/kernels/linalg/linalg_error.hpp"
 
 namespace tessera::python {
@@ -97,6 +98,12 @@ bool translate(const std::exception_ptr& p) {
     set(backend, e);
   } catch (const Error& e) {
     set(base, e);
+  } catch (const std::bad_alloc&) {
+    set(memory, OutOfMemory("the system has no memory left for this call"));
+  } catch (const std::length_error&) {  // of a list that no memory could hold
+    set(memory, OutOfMemory("more elements were asked for than memory can hold"));
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "an argument is of a type that this function does not take");
   } catch (...) {
     return false;
   }
@@ -115,12 +122,8 @@ void set_error_from_exception() noexcept {
     throw;
   } catch (nb::python_error& e) {
     e.restore();
-  } catch (const Error&) {
-    translate(std::current_exception());
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
   } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+    if (!translate(std::current_exception())) PyErr_SetString(PyExc_RuntimeError, e.what());
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
   }
@@ -218,6 +221,13 @@ void bind_errors(nb::module_& m) {
     const Class parent = &c == &classes[linalg] ? argument : &c == &classes[axis] ? index : base;
     c.type = make_class(m, c, classes[parent].type);
   }
+  m.def(
+      "_check_host_memory",
+      [](const std::string& who, nb::int_ bytes) {
+        const auto fits = nb::module_::import_("builtins").attr("min")(bytes, i64{1} << 60);
+        check_host_memory(who, nb::cast<i64>(fits));
+      },
+      "OutOfMemory where the machine has not so many bytes left.");
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     if (!translate(p)) std::rethrow_exception(p);
   });

@@ -157,7 +157,7 @@ void require_depth(nb::handle value, const Index& key, const Shape& shape) {
   i64 depth = 0;
   nb::object o = nb::borrow(value);
   while (PyList_Check(o.ptr()) || PyTuple_Check(o.ptr())) {
-    ++depth;
+    if (++depth > max_rank) break;  // a list may hold itself
     if (PySequence_Size(o.ptr()) == 0) break;
     o = nb::steal(PySequence_GetItem(o.ptr(), 0));
   }

@@ -2,6 +2,7 @@
 // ts.save and ts.load: which format, by the ending of the name; the formats are array/npy and
 // array/npz.
 #include "common.hpp"
+#include "repr.hpp"
 #include "tessera/array/npy.hpp"
 #include "tessera/array/npz.hpp"
 
@@ -30,7 +31,7 @@ void save_file(nb::handle path, nb::handle obj, bool compressed) {
     NamedArrays arrays;
     for (auto [key, value] : nb::borrow<nb::dict>(obj)) {
       require<DTypeError>(PyUnicode_Check(key.ptr()), "save: names of arrays are text, got ",
-                          nb::repr(key).c_str());
+                          repr_of(key));
       arrays.emplace_back(nb::cast<std::string>(key), as_array(value, "save"));
     }
     released([&] { save_npz(to, arrays, compressed); });

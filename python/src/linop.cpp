@@ -8,6 +8,7 @@
 #include "callables.hpp"
 #include "dist_methods.hpp"
 #include "operators.hpp"
+#include "repr.hpp"
 #include "tessera/dist/apply.hpp"
 #include "tessera/linop/algebra.hpp"
 #include "tessera/linop/card.hpp"

@@ -3,6 +3,7 @@
 // sums.
 #include "common.hpp"
 #include "matrix.hpp"
+#include "sequence.hpp"
 #include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/einsum/einsum.hpp"
@@ -18,8 +19,7 @@ namespace {
 using nb::literals::operator""_a;
 
 std::vector<Array> arrays_of(nb::handle sequence, const char* who) {
-  nb::object items = nb::steal(PySequence_Fast(sequence.ptr(), "expected a sequence of arrays"));
-  if (!items.is_valid()) throw nb::python_error();
+  const nb::object items = held_items(sequence, "expected a sequence of arrays");
   std::vector<Array> arrays;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); ++i)
     arrays.push_back(as_array(PySequence_Fast_GET_ITEM(items.ptr(), i), who));
@@ -41,6 +41,7 @@ nb::object joined(nb::handle arrays, nb::handle axis) {
 
 nb::object tuple_of_arrays(std::vector<Array> arrays) {
   nb::object t = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(arrays.size())));
+  if (!t.is_valid()) throw nb::python_error();
   for (std::size_t i = 0; i < arrays.size(); ++i)
     PyTuple_SET_ITEM(t.ptr(), static_cast<Py_ssize_t>(i),
                      wrap(std::move(arrays[i])).release().ptr());

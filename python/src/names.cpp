@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Named dimensions and named shapes. A dimension is equal to its text and hashed as it.
 #include "linop.hpp"
+#include "repr.hpp"
 
 namespace tessera::python {
 
@@ -82,7 +83,7 @@ void bind_dimension(nb::module_& m) {
       [](nb::handle text) {
         if (text.is_none()) return nb::tuple();
         require<DimError>(PyUnicode_Check(text.ptr()) || nb::isinstance<NamedDimension>(text),
-                          "Dim: expected a text such as 'NxNy', got ", nb::repr(text).c_str());
+                          "Dim: expected a text such as 'NxNy', got ", repr_of(text));
         return tuple_of(dims(nb::cast<std::string_view>(nb::str(nb::borrow(text)))));
       },
       "text"_a = nb::none(),
@@ -97,7 +98,7 @@ void bind_dimension(nb::module_& m) {
 
 NamedDimension dimension_from(nb::handle h) {
   if (nb::isinstance<NamedDimension>(h)) return nb::cast<NamedDimension>(h);
-  require<DimError>(PyUnicode_Check(h.ptr()), "a dimension is a name, got ", nb::repr(h).c_str());
+  if (!PyUnicode_Check(h.ptr())) throw DimError(cat("a dimension is a name, got ", repr_of(h)));
   return NamedDimension(nb::cast<std::string_view>(nb::str(nb::borrow(h))));
 }
 
@@ -106,9 +107,13 @@ Dims dims_from(nb::handle h) {
   if (nb::isinstance<NamedDimension>(h)) return {nb::cast<NamedDimension>(h)};
   if (PyUnicode_Check(h.ptr())) return dims(nb::cast<std::string_view>(nb::str(nb::borrow(h))));
   Dims d;
-  require<DimError>(nb::hasattr(h, "__iter__"), "a list of dims is a text or names, got ",
-                    nb::repr(h).c_str());
-  for (nb::handle item : nb::iter(h)) d.push_back(dimension_from(item));
+  if (!nb::hasattr(h, "__iter__"))
+    throw DimError(cat("a list of dims is a text or names, got ", repr_of(h)));
+  for (nb::handle item : nb::iter(h)) {
+    require<DimError>(d.size() < max_rank, "a list of more than ", max_rank,
+                      " dims; arrays have no more axes");
+    d.push_back(dimension_from(item));
+  }
   return d;
 }
 

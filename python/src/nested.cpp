@@ -2,6 +2,7 @@
 // Nested lists and tuples of numbers: the shape is found first, then the widest kind of number,
 // then the elements are written. Rows that are arrays themselves are stacked.
 #include "common.hpp"
+#include "sequence.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::python {
@@ -10,7 +11,9 @@ namespace {
 
 bool is_sequence(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o); }
 
+// No code of the caller runs between two looks at these: a list need not be held.
 nb::object items_of(nb::handle h) {
+  if (PyRange_Check(h.ptr())) check_length(h);
   nb::object items = nb::steal(PySequence_Fast(h.ptr(), "expected a sequence"));
   if (!items.is_valid()) throw nb::python_error();
   return items;
@@ -71,8 +74,22 @@ void write(nb::handle h, DType dtype, std::byte*& at) {
   for (Py_ssize_t i = 0; i < n; ++i) write(PySequence_Fast_GET_ITEM(items.ptr(), i), dtype, at);
 }
 
+// A list may hold itself beside an array: no deeper than arrays have axes.
+struct Deeper {
+  static thread_local i64 depth;
+  Deeper() {
+    require<ShapeError>(depth < max_rank, "array: lists nested more than ", max_rank, " deep");
+    ++depth;
+  }
+  ~Deeper() { --depth; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+};
+thread_local i64 Deeper::depth = 0;
+
 Array stacked(nb::handle h, std::optional<DType> dtype) {
-  nb::object items = items_of(h);
+  const Deeper deeper;
+  const nb::object items = held_items(h, "expected a sequence");
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
   std::vector<Array> rows;
   for (Py_ssize_t i = 0; i < n; ++i) {

@@ -5,6 +5,7 @@
 #include "callables.hpp"
 #include "matrix.hpp"
 #include "operators.hpp"
+#include "repr.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/flip.hpp"
 #include "tessera/linop/ops/gradient.hpp"
@@ -317,7 +318,7 @@ void bind_functions_and_devices(nb::module_& m) {
         require<ArgumentError>(
             given.is_none() || nb::isinstance<RepeatedEvent>(listener),
             "ToDevice: input_listener is a ts.RepeatedEvent, (owner, name of one) or None, got ",
-            nb::repr(given).c_str());
+            repr_of(given));
         std::optional<RepeatedEvent> event;
         if (!listener.is_none()) event = nb::cast<RepeatedEvent>(listener);
         return wrap_linop(

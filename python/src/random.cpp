@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The generator class behind ts.random.
 #include "generator.hpp"
+#include "repr.hpp"
 
 namespace tessera::python {
 
 std::uint64_t seed_from(nb::handle h) {
   const auto v = weak_value(h.ptr());
   require<ArgumentError>(v && v->is_integer() && v->as<i64>() >= 0,
-                         "seed: expected a non-negative integer, got ", nb::repr(h).c_str());
+                         "seed: expected a non-negative integer, got ", repr_of(h));
   return v->as<std::uint64_t>();
 }
 

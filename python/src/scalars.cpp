@@ -119,7 +119,9 @@ Value load(const void* p, DType dtype) {
   return v;
 }
 
-PyObject* python_number(const Value& v) {
+namespace {
+
+PyObject* new_number(const Value& v) {
   switch (v.kind()) {
     case Value::Kind::boolean: return PyBool_FromLong(v.as<i64>() != 0);
     case Value::Kind::integer: return PyLong_FromLongLong(v.as<i64>());
@@ -130,6 +132,14 @@ PyObject* python_number(const Value& v) {
       return PyComplex_FromDoubles(z.re, z.im);
     }
   }
+}
+
+}  // namespace
+
+PyObject* python_number(const Value& v) {
+  PyObject* number = new_number(v);
+  if (!number) throw nb::python_error();  // there is no memory for it
+  return number;
 }
 
 PyObject* python_number(const void* p, DType dtype) { return python_number(load(p, dtype)); }

@@ -4,6 +4,7 @@
 
 #include "dist.hpp"
 #include "operators.hpp"
+#include "repr.hpp"
 #include "tessera/dist/batched_ranks.hpp"
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/split/async_streamer.hpp"
@@ -26,20 +27,24 @@ nb::object object_of(const Place& p) {
 }
 
 // Devices nested in lists, tuples and arrays; one alone is a list of one.
-void collect(nb::handle h, i64 depth, Shape& shape, std::vector<Place>& places) {
-  if (PyObject_HasAttrString(h.ptr(), "tolist"))
-    return collect(h.attr("tolist")(), depth, shape, places);
+void collect(nb::handle given, i64 depth, Shape& shape, std::vector<Place>& places) {
+  const nb::object h = PyObject_HasAttrString(given.ptr(), "tolist")
+                           ? nb::object(given.attr("tolist")())
+                           : nb::borrow(given);
+  const auto ragged = [&] {
+    return ArgumentError(cat("BatchSpec: device_matrix is ragged at ", repr_of(h)));
+  };
   if (!PyList_Check(h.ptr()) && !PyTuple_Check(h.ptr())) {
-    require<ArgumentError>(depth == shape.size(), "BatchSpec: device_matrix is ragged at ",
-                           nb::repr(h).c_str());
+    if (depth != shape.size()) throw ragged();
     places.push_back(place_from(h));
     return;
   }
+  require<ArgumentError>(depth < max_rank, "BatchSpec: device_matrix is nested more than ",
+                         max_rank, " deep");  // a list may hold itself
   const i64 n = static_cast<i64>(nb::len(h));
   if (depth == shape.size() && places.empty()) shape.push_back(n);
-  require<ArgumentError>(depth < shape.size() && shape[depth] == n,
-                         "BatchSpec: device_matrix is ragged at ", nb::repr(h).c_str());
-  for (nb::handle item : nb::borrow(h)) collect(item, depth + 1, shape, places);
+  if (depth >= shape.size() || shape[depth] != n) throw ragged();
+  for (nb::handle item : h) collect(item, depth + 1, shape, places);
 }
 
 DeviceMatrix matrix_from(nb::handle h) {

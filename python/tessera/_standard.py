@@ -10,7 +10,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from ._functions import Functions, T
-from ._tessera import AxisError
+from ._tessera import AxisError, _check_host_memory
 
 
 class UniqueAll(NamedTuple):
@@ -141,7 +141,11 @@ class Standard(Functions[T]):
         >>> [p.tolist() for p in ts.unstack(ts.eye(2), axis=1)]
         [[1.0, 0.0], [0.0, 1.0]]
         """
-        return tuple(self._home.moveaxis(x, axis, 0))
+        parts = self._home.moveaxis(self._array(x), axis, 0)
+        if hasattr(parts, "_parts"):
+            return parts._parts()
+        _check_host_memory("unstack", 512 * len(parts))
+        return tuple(parts)
 
     def broadcast_arrays(self, *arrays: Any) -> list[T]:
         """Arrays repeated to one common shape: views for reading.

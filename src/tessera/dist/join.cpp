@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/device/host_limits.hpp"
 #include "tessera/dist/moves.hpp"
 #include "tessera/dist/parcel.hpp"
 #include "tessera/dist/relayout.hpp"
@@ -138,6 +139,8 @@ DNDarray column_stack(DNDarrays arrays) {
 std::vector<DNDarray> array_split(const DNDarray& x, i64 sections, i64 axis) {
   require<ArgumentError>(sections > 0, "number sections must be larger than 0.");
   const i64 a = normalize_axis(axis, x.ndim(), "split"), n = x.shape(a);
+  constexpr i64 each = 512, most = i64{1} << 50;  // bytes of a view of nothing
+  check_host_memory("array_split", std::min(sections, most) * each);
   std::vector<i64> bounds;
   for (i64 k = 0; k <= sections; ++k)
     bounds.push_back(k * (n / sections) + std::min(k, n % sections));

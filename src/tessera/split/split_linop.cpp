@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/device/host_limits.hpp"
 #include "tessera/linop/containers/chain.hpp"
 
 namespace tessera {
@@ -49,11 +50,19 @@ DimRange of_side(const NamedLinop& a, const Dims& names, const std::vector<DimRa
   return r;
 }
 
+// Before the first of them is made: each is an operator with its names and ranges.
+void check_number_of_tiles(i64 count) {
+  constexpr i64 each = 1024, most = i64{1} << 50;
+  if (count > large_request / each)
+    check_host_memory(cat("split_linop: ", count, " tiles"), std::min(count, most) * each);
+}
+
 }  // namespace
 
 std::vector<std::pair<i64, i64>> batch_ranges(i64 total, i64 chunk) {
   require<ArgumentError>(total >= 1 && chunk >= 1, "batch_ranges: ", total, " in pieces of ", chunk,
                          "; both must be at least 1");
+  check_number_of_tiles((total - 1) / chunk + 1);
   std::vector<std::pair<i64, i64>> all;
   for (i64 start = 0; start < total; start += chunk)
     all.emplace_back(start, start + std::min(chunk, total - start));
@@ -90,6 +99,7 @@ SplitGrid split_linop(const NamedLinop& a, const DimSizes& sizes,
     g.grid.push_back(static_cast<i64>(g.ranges.back().size()));
   }
   const i64 count = count_of(g.grid);
+  check_number_of_tiles(count);
   g.tiles.reserve(static_cast<std::size_t>(count));
   for (i64 i = 0; i < count; ++i) {
     Tile cuts, ranges;
