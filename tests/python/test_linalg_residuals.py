@@ -219,8 +219,12 @@ def check_inverse(rng, a, kind, given):
     try:
         reference = np.linalg.inv(a)
     except np.linalg.LinAlgError:
-        with pytest.raises(ts.LinAlgError):
-            ts.linalg.inverse(given)
+        try:  # whether a last pivot is zero or rounding is left to the order of sums
+            x = np.asarray(ts.linalg.inverse(given))
+        except ts.LinAlgError:
+            return
+        largest = np.linalg.norm(x, 2) * np.linalg.norm(a, 2)
+        assert not np.isfinite(x).all() or largest * eps(a) * n > 1e-3, "NumPy calls it singular"
         return
     try:
         x = np.asarray(ts.linalg.inverse(given))

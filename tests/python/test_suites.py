@@ -82,7 +82,7 @@ def numpys_tests():
         setattr(module, name, functools.partial(lambda f, *args, **kw: f(*map(plain, args), **kw), compare))
     classes = {name: item for name, item in vars(module).items() if name.startswith("Test")}
     there = {f"{name}::{test}" for name, made in classes.items() for test in dir(made)}
-    gone = {test.split("[")[0] for test in KNOWN} - there
+    gone = {test.split("[")[0] for test, why in KNOWN.items() if "newer NumPy" not in why} - there
     assert not gone, f"suites/numpy_indexing.txt names tests that are not there: {sorted(gone)}"
     return classes
 

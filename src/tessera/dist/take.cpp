@@ -48,7 +48,8 @@ DNDarray take(const DNDarray& x, const DNDarray& given, std::optional<i64> axis)
   DistIndex key;
   for (i64 a = 0; a < along; ++a) key.add(Slice{});
   key.add(indices);
-  return x[key];
+  const DNDarray taken = x[key];
+  return indices.ndim() == 0 ? taken.copy() : taken;  // a key of one position gives a view
 }
 
 void put(const DNDarray& x, const DNDarray& given, const DNDarray& values) {
