@@ -140,7 +140,7 @@ nb::object sum_with(nb::handle self, nb::handle other) {
   if (is_linop(other)) return wrap_linop(held(self) + held(other));
   const auto v = weak_value(other.ptr());
   if (!v) return not_implemented();
-  require<DTypeError>(v->as<c128>() == c128(0, 0), held(self), " + ", nb::repr(other).c_str(),
+  require<DTypeError>(v->as<c128>() == c128(0, 0), held(self), " + ", repr_of(other),
                       ": a number is no operator; write c * ts.Identity(names)");
   return nb::borrow(self);
 }
@@ -160,7 +160,7 @@ nb::object divided(nb::handle self, nb::handle c) {
 [[noreturn]] nb::object from_the_left(nb::handle self, nb::handle x) {
   PyObject* o = x.ptr();
   require<ArgumentError>(!PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o),
-                         nb::repr(x).c_str(), " @ ", held(self),
+                         repr_of(x), " @ ", held(self),
                          ": a number does not compose; write c * A");
   throw DTypeError(cat(Py_TYPE(x.ptr())->tp_name, " @ ", held(self),
                        ": an operator stands on the left of what it is applied to; write A @ x or "

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls with absurd arguments end with an exception or a result, never with the process; `make fuzz` goes on with
+others of them. Below, those that once ended it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tessera as ts
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "fuzz"))
+import fuzz_calls  # noqa: E402
+import hostile  # noqa: E402
+
+
+@pytest.mark.parametrize("first", [0, 100_000])
+def test_some_hundred_calls(first):
+    cases, failures, _ = fuzz_calls.run_block(11, first, first + fuzz_calls.CASES)
+    assert not failures, "\n".join(failures)
+    assert cases == fuzz_calls.CASES
+
+
+def test_the_fuzzer_sees_a_crash_and_names_it(monkeypatch):
+    # The 30th case ends the process: the block stops there and says so.
+    child = "import os, sys; open('at', 'w').write('30 ts.zeros(1)'); os.abort()"
+    monkeypatch.setattr(fuzz_calls, "COMMAND", [sys.executable, "-c", child])
+    cases, failures, after = fuzz_calls.run_block(1, 0, 100)
+    assert (cases, after) == (31, 31)
+    assert len(failures) == 1 and "30 ts.zeros(1) ended with SIGABRT, alone too" in failures[0]
+
+
+def test_cases_are_a_function_of_their_numbers():
+    told = [[], []]
+    for list_ in told:
+        run = hostile.Run(5)
+        for number in range(40, 60):
+            run.case(number, list_.append)
+    assert told[0] == told[1] and len(told[0]) == 20
+
+
+def holding_itself(*items):
+    a = list(items)
+    a.append(a)
+    return a
+
+
+ENDLESS = {
+    "alone": lambda: holding_itself(),
+    "numbers": lambda: holding_itself(1.0),
+    "numpy": lambda: holding_itself(np.ones(1)),
+    "arrays": lambda: holding_itself(ts.ones(1)),
+    "integers": lambda: holding_itself(ts.ones(1, "int64")),
+    "distributed": lambda: holding_itself(ts.dist.ones(1)),
+    "tuples": lambda: (holding_itself(ts.ones(1)),),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_lists_that_hold_themselves(kind):
+    a = ENDLESS[kind]()
+    x, y = ts.zeros(3), ts.dist.zeros(3)
+    calls = [lambda: ts.asarray(a), lambda: ts.dist.asarray(a), lambda: ts.zeros(a), lambda: x[a], lambda: y[a]]
+    calls += [lambda: x.__setitem__(0, a), lambda: y.__setitem__(0, a), lambda: x + a, lambda: ts.concatenate(a)]
+    calls += [lambda: ts.BatchSpec({"X": 1}, a), lambda: ts.Identity(a)]
+    calls += [lambda: ts.Diagonal(a, ("X",)), lambda: ts.stack(a), lambda: ts.dist.concatenate(a), lambda: ts.sum(a)]
+    for call in calls:
+        with pytest.raises((ValueError, TypeError, IndexError)):
+            call()
+    assert x.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("make", [hostile.shrinking_list, hostile.shrinking_numbers])
+def test_lists_that_shrink_while_they_are_read(make):
+    for call in (
+        ts.zeros,
+        ts.asarray,
+        ts.concatenate,
+        ts.stack,
+        ts.dist.concatenate,
+        ts.ones(3).reshape,
+        ts.ones(3).sum,
+    ):
+        try:
+            call(make())
+        except (ValueError, TypeError, MemoryError):
+            pass
+
+
+def test_a_dtype_whose_order_cannot_be_told():
+    class Odd:
+        name = str = "float64"
+
+        @property
+        def isnative(self):
+            return hostile.Raises()
+
+    with pytest.raises((ZeroDivisionError, TypeError)):
+        ts.zeros(2, Odd())
+    assert ts.zeros(2).tolist() == [0, 0]
+
+
+def test_words_that_are_no_text_and_lists_without_end():
+    odd, endless = hostile.Odd(), iter(lambda: "X", None)
+    for call in (lambda: ts.zeros(2, odd), lambda: ts.Identity((odd,)), lambda: ts.BatchSpec({"X": 1}, odd)):
+        with pytest.raises((ValueError, TypeError, ts.Error)):
+            call()
+    with pytest.raises(ts.DimError, match="more than 64 dims"):
+        ts.Identity(endless)
+
+
+def test_types_that_do_not_fit_are_a_type_error():
+    for call in (lambda: ts.asarray([1.0], copy=2.5), lambda: ts.ones(2).__array__("abc", 5)):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_the_fuzzer_is_a_program():
+    ended = subprocess.run(
+        [sys.executable, str(HERE / "fuzz" / "fuzz_calls.py"), "0", "3"], capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 0 and "0 calls, 0 failures, seed 3" in ended.stdout, ended.stdout + ended.stderr
