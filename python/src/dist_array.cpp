@@ -235,6 +235,19 @@ void bind_spreads(nb::class_<DNDarray>& c) {
           "The parts on another device; itself when they are there already.\n\n"
           ">>> ts.dist.arange(3, split=0).to('sim:0').device\nDevice('sim:0')\n")
       .def(
+          "to_device",
+          [](const DNDarray& x, nb::handle device, nb::handle stream) {
+            require<ArgumentError>(stream.is_none(), "to_device: stream is ",
+                                   nb::repr(stream).c_str(),
+                                   "; arrays move in the order of their devices' own streams");
+            const Device d = device_from(device);
+            return wrap(released([&] { return x.to(d); }));
+          },
+          "device"_a, nb::kw_only(), "stream"_a = nb::none(),
+          nb::sig("def to_device(self, device: DeviceLike, /, *, stream: None = None) -> DNDarray"),
+          "The standard's name of :meth:`to`.\n\n"
+          ">>> ts.dist.arange(3, split=0).to_device('sim:0').device\nDevice('sim:0')\n")
+      .def(
           "astype",
           [](const DNDarray& x, nb::handle dtype, bool copy) {
             const DType t = dtype_from(dtype);

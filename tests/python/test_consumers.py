@@ -201,6 +201,22 @@ def test_linalg_of_the_standard(rng):
                 check(ts.linalg.vector_norm(ts.asarray(x), axis=axis, ord=ord, keepdims=keep), want)
 
 
+def test_distributed_arrays_keep_the_standard_too(rng):
+    a = rng.integers(-5, 5, (3, 4, 5)).astype("int32")
+    stack = rng.normal(size=(3, 5, 4)) @ np.diag([1.0, 1e-2, 1e-5, 1e-12])
+    rtol = np.array([1e-1, 1e-4, 1e-15])
+    for split in (None, 0):
+        mine = ts.dist.array(a, split=split)
+        check(ts.dist.linalg.trace(mine, dtype="float32").local, np.linalg.trace(a, dtype="float32"))
+        many = ts.dist.array(stack, split=split)
+        check(ts.dist.linalg.matrix_rank(many, rtol=rtol).local, np.linalg.matrix_rank(stack, rtol=rtol))
+        check(ts.dist.linalg.pinv(many, rtol=rtol).local, np.linalg.pinv(stack, rtol=rtol), tol=1e-9)
+        assert mine.to_device("sim:0").device == "sim:0"
+    assert ts.dist.from_dlpack(np.arange(3), device="sim:0", copy=True).device == "sim:0"
+    with pytest.raises(BufferError, match="copy"):
+        ts.dist.from_dlpack(np.arange(3), copy=False)
+
+
 def test_eye_of_diagonals_far_away(device):
     for k in (0, 2, -1, 5, -5, 2**62, -(2**63), 2**63, 10**30, np.int8(1)):
         check(ts.eye(3, 4, k, device=device), np.eye(3, 4, int(k)))

@@ -164,13 +164,24 @@ def asarray(
     return array(obj, split, dtype=dtype, device=device, comm=comm)
 
 
-def from_dlpack(x: Any, /, *, split: int | None = None, comm: Communicator | None = None) -> DNDarray:
-    """An array of what anything with ``__dlpack__`` holds, the same on every rank: a copy.
+def from_dlpack(
+    x: Any,
+    /,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    split: int | None = None,
+    comm: Communicator | None = None,
+) -> DNDarray:
+    """An array of what anything with ``__dlpack__`` holds, the same on every rank: a copy, and so a BufferError where
+    none is wanted.
 
     >>> ts.dist.from_dlpack(np.arange(3), split=0).tolist()
     [0, 1, 2]
     """
-    return array(_core.from_dlpack(x), split, comm=comm)
+    if copy is False:
+        raise BufferError("dist.from_dlpack: a distributed array holds a copy; copy=False cannot be had")
+    return array(_core.from_dlpack(x, device=device), split, comm=comm)
 
 
 def astype(x: DNDarray, dtype: Any, /, *, copy: bool = True, device: Any = None) -> DNDarray:

@@ -309,17 +309,23 @@ def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> DNDarray
     return norm(x, ord, (-2, -1), keepdims)
 
 
-def trace(a: Any, *, offset: int = 0) -> DNDarray:
-    """The sum of the diagonal of the last two axes.
+def trace(a: Any, *, offset: int = 0, dtype: Any = None) -> DNDarray:
+    """The sum of the diagonal of the last two axes, computed in ``dtype``.
 
     >>> ts.dist.linalg.trace(ts.dist.array([[2, 0], [0, 3]], split=0)).item()
     5
     """
-    return diagonal(a, offset=offset).sum(-1)
+    return diagonal(a, offset=offset).sum(-1, dtype=dtype)
 
 
-def _tolerance(a: DNDarray, rtol: float | None) -> float:
-    return max(a.shape[-2:]) * finfo(result_type(a.dtype, "float32")).eps if rtol is None else rtol
+def _tolerance(a: DNDarray, rtol: Any) -> Any:
+    """A number, or one for each matrix of a stack, beside its singular values."""
+    if rtol is None:
+        return max(a.shape[-2:]) * finfo(result_type(a.dtype, "float32")).eps
+    if isinstance(rtol, (int, float)):
+        return rtol
+    rtol = rtol if isinstance(rtol, DNDarray) else _dist.array(rtol)
+    return _dist.expand_dims(rtol, -1) if rtol.ndim > 0 else rtol.item()
 
 
 def _largest(s: DNDarray) -> DNDarray:
@@ -327,8 +333,9 @@ def _largest(s: DNDarray) -> DNDarray:
     return s.max(-1, keepdims=True) if s.shape[-1] else s.sum(-1, keepdims=True)
 
 
-def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> DNDarray:
-    """The pseudo-inverse; singular values at most ``rtol`` times the largest count as zero.
+def pinv(a: Any, rcond: Any = None, *, rtol: Any = None) -> DNDarray:
+    """The pseudo-inverse; singular values at most ``rtol`` times the largest count as zero: a number, or an array with
+    one for each matrix of a stack.
 
     >>> ts.dist.linalg.pinv(ts.dist.array([[2.0], [0.0]], split=0)).numpy().round(6).tolist()
     [[0.5, 0.0]]
@@ -339,8 +346,9 @@ def pinv(a: Any, rcond: float | None = None, *, rtol: float | None = None) -> DN
     return (vh.mT.conj() * _dist.expand_dims(shares, -2)) @ u.mT.conj()
 
 
-def matrix_rank(a: Any, *, rtol: float | None = None) -> DNDarray:
-    """The number of singular values above ``rtol`` times the largest; 1 for a vector that is not zero.
+def matrix_rank(a: Any, *, rtol: Any = None) -> DNDarray:
+    """The number of singular values above ``rtol`` times the largest, a number or an array with one for each matrix of
+    a stack; 1 for a vector that is not zero.
 
     >>> ts.dist.linalg.matrix_rank(ts.dist.array([[1.0, 2.0], [2.0, 4.0]], split=0)).item()
     1
