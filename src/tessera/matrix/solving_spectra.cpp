@@ -190,7 +190,7 @@ Array eigvals(const AnyMatrix& m) {
   } else if (structure == Structure::upper || structure == Structure::lower) {
     found = diagonal_of(m, c, m.device());
   } else if (is_skew(m)) {
-    dense_at(Operation::svd, "eigvals", m,
+    dense_at(Operation::eigh, "eigvals", m,
              [&](const Array& a) { found = linalg::eigvals_skew(a); });
   } else if (is_self_adjoint(m)) {
     found = eigvalsh(m).astype(c);
