@@ -11,6 +11,7 @@
 #include "tessera/linop/ops/nufft.hpp"
 #include "tessera/linop/ops/pad.hpp"
 #include "tessera/linop/ops/scalar.hpp"
+#include "tessera/linop/ops/zero.hpp"
 #include "tessera/linop/rewrite.hpp"
 
 namespace tessera {
@@ -91,7 +92,8 @@ bool keeps(const NamedLinop& a, NamedDimension d, bool own_normal_is_in) {
   if (const FFT* f = first->as<FFT>()) return idle_after(*f, d, {first + 1, parts.end()});
   if (first->as<Pad>()) return only_weighs({first + 1, parts.end()});
   if (first + 1 != parts.end()) return false;
-  const std::vector<NamedLinop> beside = alternatives(*first, d);
+  std::vector<NamedLinop> beside = alternatives(*first, d);
+  std::erase_if(beside, [](const NamedLinop& part) { return part.as<Zero>(); });  // fit any names
   if (!beside.empty())
     return std::all_of(beside.begin(), beside.end(),
                        [&](const NamedLinop& part) { return keeps(part, d, false); });
