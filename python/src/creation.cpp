@@ -18,12 +18,6 @@ Range range_from(nb::handle start, nb::handle stop, nb::handle step, nb::handle 
   return r;
 }
 
-double linspace_end(double start, double stop, i64 num, bool endpoint) {
-  require<ArgumentError>(num >= 0, "Number of samples, ", num, ", must be non-negative.");
-  if (endpoint || num == 0) return stop;
-  return start + (stop - start) / static_cast<double>(num) * static_cast<double>(num - 1);
-}
-
 namespace {
 
 using nb::literals::operator""_a;

@@ -14,7 +14,5 @@ struct Range {
 };
 // arange(stop) or arange(start, stop); integers unless something is not.
 Range range_from(nb::handle start, nb::handle stop, nb::handle step, nb::handle dtype);
-// The last of num values, when `stop` itself is among them or not.
-double linspace_end(double start, double stop, i64 num, bool endpoint);
 
 }  // namespace tessera::python

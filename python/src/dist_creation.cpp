@@ -84,10 +84,9 @@ DNDarray make_range(nb::handle start, nb::handle stop, nb::handle step, nb::hand
 
 DNDarray make_linspace(double start, double stop, i64 num, bool endpoint, nb::handle dtype,
                        nb::handle split, nb::handle device, nb::handle comm) {
-  stop = linspace_end(start, stop, num, endpoint);
   const DType t = dtype_or(dtype, DType::f64);
   const dist::Options options = options_from(split, device, comm);
-  return released([&] { return dist::linspace(start, stop, num, t, options); });
+  return released([&] { return dist::linspace(start, stop, num, t, options, endpoint); });
 }
 
 DNDarray make_eye(i64 n, nb::handle m, i64 k, nb::handle dtype, nb::handle split, nb::handle device,

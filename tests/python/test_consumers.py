@@ -212,6 +212,8 @@ def test_distributed_arrays_keep_the_standard_too(rng):
         check(ts.dist.linalg.matrix_rank(many, rtol=rtol).local, np.linalg.matrix_rank(stack, rtol=rtol))
         check(ts.dist.linalg.pinv(many, rtol=rtol).local, np.linalg.pinv(stack, rtol=rtol), tol=1e-9)
         assert mine.to_device("sim:0").device == "sim:0"
+        x = ts.dist.linspace(1, 0, 10, endpoint=False, split=split)
+        assert x.tolist() == np.linspace(1, 0, 10, endpoint=False).tolist()
     assert ts.dist.from_dlpack(np.arange(3), device="sim:0", copy=True).device == "sim:0"
     with pytest.raises(BufferError, match="copy"):
         ts.dist.from_dlpack(np.arange(3), copy=False)

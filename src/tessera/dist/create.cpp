@@ -180,11 +180,12 @@ DNDarray arange(i64 n, const Options& options) {
   return arange(Value(i64{0}), Value(n), Value(i64{1}), DType::i64, options);
 }
 
-DNDarray linspace(double start, double stop, i64 n, DType dtype, const Options& options) {
+DNDarray linspace(double start, double stop, i64 n, DType dtype, const Options& options,
+                  bool endpoint) {
   require<ArgumentError>(n >= 0, "Number of samples, ", n, ", must be non-negative.");
   const Plot plot({n}, options, "linspace");
-  return plot.holding(
-      linspace_part(start, stop, n, plot.begin(), plot.count(0), dtype, plot.device));
+  return plot.holding(linspace_part(start, stop, endpoint ? n : n + 1, plot.begin(), plot.count(0),
+                                    dtype, plot.device));
 }
 
 DNDarray eye(i64 rows, i64 columns, i64 diagonal, DType dtype, const Options& options) {

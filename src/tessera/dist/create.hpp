@@ -35,7 +35,7 @@ TESSERA_API DNDarray arange(const Value& start, const Value& stop, const Value& 
                             const Options& options = {});
 TESSERA_API DNDarray arange(i64 n, const Options& options = {});  // int64
 TESSERA_API DNDarray linspace(double start, double stop, i64 n, DType dtype,
-                              const Options& options = {});
+                              const Options& options = {}, bool endpoint = true);
 TESSERA_API DNDarray eye(i64 rows, i64 columns, i64 diagonal, DType dtype,
                          const Options& options = {});
 
