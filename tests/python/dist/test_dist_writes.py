@@ -273,6 +273,14 @@ def test_rows_by_argmax_are_views():
 
 def test_other_spreads_are_copies():
     x = ts.dist.zeros(9, split=0)
-    for y in (x.balance(), x[3:].balance(), x.redistribute(x.counts), x.resplit(), x.copy()):
+    for y in (
+        ts.dist.take(x, 3),
+        x.flatten(),
+        x.balance(),
+        x[3:].balance(),
+        x.redistribute(x.counts),
+        x.resplit(),
+        x.copy(),
+    ):
         y[...] = 1
     assert x.sum().item() == 0
