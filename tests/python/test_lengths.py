@@ -93,6 +93,12 @@ def test_positions_outside_are_named():
             ts.take(x, at)
 
 
+def test_counts_beyond_all_bounds_are_refused():
+    for times in ([1 << 62, 1 << 62], [1 << 62, 1]):
+        with pytest.raises((ValueError, MemoryError)):
+            ts.repeat(ts.arange(2), times)
+
+
 @pytest.mark.parametrize("dtype", [t for t in DTYPES if t[0] in "iuf"])
 def test_order_of_every_length(dtype):
     rng = np.random.default_rng(4)

@@ -85,7 +85,9 @@ void repeat_line(const std::byte* from, std::span<const i64> times, std::byte* t
 
 Array repeat(const Array& x, std::span<const i64> times, i64 axis) {
   i64 total = 0, bytes = size_of(x.dtype()), lines = 1;
-  for (const i64 n : times) total += n;
+  for (const i64 n : times)
+    require<ShapeError>(!__builtin_add_overflow(total, n, &total),
+                        "repeat: the counts add up to more than 63 bits can count");
   if (x.device() != cpu) {
     const Array places = empty_dense({total}, DType::i64);
     i64* to = places.host<i64>();

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tessera/base/trace.hpp"
+#include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/key.hpp"
@@ -171,25 +172,23 @@ Array read_within(const Array& x, const Index& key) {
 bool take_few(const Array& x, const Array& at, Array& out) {
   constexpr i64 most = 4096;
   if (x.ndim() != 1 || at.ndim() != 1 || at.dtype() != DType::i64 || at.size() > most ||
-      x.device() != cpu || at.device() != cpu)
+      x.device() != cpu || at.device() != cpu || !at.is_contiguous())
     return false;
-  const i64 n = x.shape(0), from_step = x.layout().strides[0], at_step = at.layout().strides[0];
+  const i64 n = x.shape(0), step = x.layout().strides[0], count = at.size();
   x.storage().wait();
   const i64* p = at.host<i64>();
-  bool outside = false;
-  for (i64 i = 0; i < at.size(); ++i) outside |= p[i * at_step] < -n || p[i * at_step] >= n;
-  if (outside) return false;
-  out = Array::empty({at.size()}, x.dtype());
-  const i64 to_step = out.layout().strides[0];
+  std::uint64_t outside = 0;
+  for (i64 i = 0; i < count; ++i)
+    outside |= static_cast<std::uint64_t>(p[i]) + static_cast<std::uint64_t>(n) >=
+               static_cast<std::uint64_t>(2 * n);
+  if (outside != 0) return false;
+  out = empty_dense({count}, x.dtype());
   with_size(size_of(x.dtype()), [&]<class T>() {
     const T* from = static_cast<const T*>(x.data());
     T* to = static_cast<T*>(out.data());
-    for (i64 i = 0; i < at.size(); ++i) {
-      const i64 v = p[i * at_step];
-      to[i * to_step] = from[(v < 0 ? v + n : v) * from_step];
-    }
+    for (i64 i = 0; i < count; ++i) to[i] = from[(p[i] + (p[i] < 0 ? n : 0)) * step];
   });
-  count(Counter::launches);
+  tessera::count(Counter::launches);
   tag_launch(name(Kind::cpu), "gather", x.dtype());
   return true;
 }

@@ -108,6 +108,9 @@ class Masked {
           }
           for (; ms == 1 && i + 8 <= length && number + 8 <= last; i += 8)
             if (eight(m + i) != 0) read_eight(i);
+          for (; ms == 1 && i + 8 <= length && number < last; i += 8)  // the last few
+            for (i64 k = i; eight(m + i) != 0 && k < i + 8; ++k)
+              if (mask_[m + k]) to[number++ * step] = x[at + k * xs];
           for (; i < length && number < last; ++i) {
             to[number * step] = x[at + i * xs];
             number += mask_[m + i * ms];

@@ -81,13 +81,18 @@ i64 put_places(const std::uint8_t* truths, i64 n, i64 j, i64* to, i64 step, i64 
     to[found * step] = j + k;
     found += truths[k] != 0;
   };
-  for (; i + 8 <= n && found + 8 <= room; i += 8) {
+  const auto none_of_eight = [&] {
     std::uint64_t eight = 0;
     std::memcpy(&eight, truths + i, sizeof eight);
-    if (eight == 0) continue;
+    return eight == 0;
+  };
+  for (; i + 8 <= n && found + 8 <= room; i += 8) {
+    if (none_of_eight()) continue;
 #pragma GCC unroll 8
     for (i64 k = i; k < i + 8; ++k) put(k);
   }
+  for (; i + 8 <= n && found < room; i += 8)  // the last few
+    for (i64 k = i; !none_of_eight() && k < i + 8 && found < room; ++k) put(k);
   for (; i < n && found < room; ++i) put(i);
   return found;
 }
