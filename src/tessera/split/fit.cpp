@@ -81,6 +81,7 @@ class Search {
       bad_.clear();
       if (const std::optional<Fitted> f = searched()) return *f;
     }
+    if (const std::optional<Fitted> f = placed_nearest()) return *f;
     refuse();
   }
 
@@ -397,28 +398,37 @@ class Search {
     return {worst, sum};
   }
 
-  // The way that is nearest to fitting, with the forecast of what would really be there.
-  const Looked& nearest_way() {
-    for (;;) {
-      Looked& l = *std::min_element(bad_.begin(), bad_.end(), [](const Looked& x, const Looked& y) {
-        return excess(x.forecast) < excess(y.forecast);
-      });
-      if (l.placed) return l;
-      l.placed = true;
-      try {
-        l.forecast = fitted(l.way).forecast;
-      } catch (const OutOfMemory&) {
-        return l;  // the device itself is too full to try
-      }
-    }
+  static bool nearer(const Looked& x, const Looked& y) {
+    return excess(x.forecast) < excess(y.forecast);
   }
 
-  [[noreturn]] void refuse() {
+  // Places the way that is nearest to fitting, until that is one whose forecast is of what is
+  // really there: what is offered is enough. One that takes less than its sketch may do after all.
+  std::optional<Fitted> placed_nearest() {
+    while (!bad_.empty()) {
+      Looked& l = *std::min_element(bad_.begin(), bad_.end(), nearer);
+      if (l.placed) return std::nullopt;
+      l.placed = true;
+      try {
+        Fitted f = fitted(l.way);
+        l.forecast = f.forecast;
+        if (!fits(f.forecast)) continue;
+        reasons_.push_back(cat("chosen: ", text_of(l.way)));
+        f.reasons = reasons_;
+        return f;
+      } catch (const OutOfMemory&) {
+        return std::nullopt;  // the device itself is too full to try
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[noreturn]] void refuse() const {
     require<SplitError>(planned_ || !refusal_, fitting, ": ", a_, " is not for ", join(devices_),
                         ": ", refusal_.value_or(""));
     require<OutOfMemory>(!bad_.empty(), fitting, ": ", a_, " fits on none of ", join(devices_),
                          ": ", join(reasons_, "; "));
-    const Looked& nearest = nearest_way();
+    const Looked& nearest = *std::min_element(bad_.begin(), bad_.end(), nearer);
     std::vector<std::string> held, enough;
     for (const DeviceBytes& m : nearest.forecast.memory) {
       if (m.budget == 0 || m.total() <= m.budget) continue;

@@ -141,34 +141,31 @@ DType Diagonal::output_dtype(DType t) const {
   return is_inexact(t) ? t : DType::f64;
 }
 
-// Beside the product at most one array of its size is held while it is formed: a plan is made
-// within the memory of its runs.
+// Beside the product little more than one array of its size is held while it is formed: a plan is
+// made within the memory of its runs.
 Array Diagonal::product(DType data) const {
-  std::optional<Array> all;
-  bool own = false;  // `all` is no factor's memory
-  const auto take = [&](const ArrayOrValue& w, const Shape& shape, DType t) {
-    const std::array<ArrayOrValue, 2> both{*all, w};
-    if (own && all->dtype() == promote(all->dtype(), t) &&
-        broadcast_shapes(all->shape(), shape) == all->shape())
-      elementwise(ElementOp::multiply, both, *all);
-    else
-      all = elementwise(ElementOp::multiply, both);
-    own = true;
+  const auto formed = [&](const Factor& f) {
+    Array w = f.weight.astype(weight_dtype(f, data));
+    return f.squared ? ops::abs2(w) : f.conjugated ? ops::conj(w) : w;
   };
-  for (const Factor& f : factors) {
-    const Array wide = f.weight.astype(weight_dtype(f, data));
-    const Array w = f.squared ? ops::abs2(wide) : f.conjugated ? ops::conj(wide) : wide;
-    if (all) {
-      take(w, w.shape(), w.dtype());
-    } else {
-      all = w;
-      own = !(w.storage() == f.weight.storage());
-    }
+  if (factors.size() == 1) {
+    const Array w = formed(factors.front());
+    return is_one(scale) ? w : ops::multiply(w, scale);
   }
-  if (is_one(scale)) return *all;
-  const bool complex = scale.kind() == Value::Kind::complex;
-  take(scale, {}, complex ? complex_of(all->dtype()) : all->dtype());
-  return *all;
+  DType t = DType::b1;
+  for (const Factor& f : factors) {
+    const DType w = weight_dtype(f, data);
+    t = promote(t, f.squared ? real_of(w) : w);
+  }
+  if (scale.kind() == Value::Kind::complex) t = complex_of(t);
+  if (!is_one(scale) && !is_inexact(t)) t = DType::f64;
+  const Array all = Array::empty(weight_shape(), t, factors.front().weight.device());
+  elementwise(ElementOp::copy, std::array<ArrayOrValue, 1>{formed(factors.front())}, all);
+  for (std::size_t i = 1; i < factors.size(); ++i)
+    elementwise(ElementOp::multiply, std::array<ArrayOrValue, 2>{all, formed(factors[i])}, all);
+  if (!is_one(scale))
+    elementwise(ElementOp::multiply, std::array<ArrayOrValue, 2>{all, scale}, all);
+  return all;
 }
 
 // One factor as it is: its array is read, and nothing is formed when a plan is made.
