@@ -25,7 +25,7 @@ SIZE_NAMES |= {"oversample", "block", "degree", "grid", "inner"}
 DIST = "x = ts.dist.ones(3, split=0); m = ts.dist.ones((2, 3), split=1)"
 # Each of these has more elements than there is memory for: refused.
 BOTH = """{h}.zeros(N) {h}.ones(N) {h}.empty(N) {h}.full(N,1.5) {h}.eye(N) {h}.eye(3,N) {h}.arange(N) {h}.arange(0,N,1)
-{h}.linspace(0,1,N) {h}.zeros((N,N)) {h}.ones((1,N),'int8') {h}.empty((2,N,3),'complex128') {h}.tile(x,N)
+{h}.linspace(0,1,N) {h}.zeros((N,N)) {h}.ones((1,N),'complex64') {h}.empty((2,N,3),'complex128') {h}.tile(x,N)
 {h}.tile(m,(N,N)) {h}.repeat(x,N) {h}.repeat(m,N,1) {h}.broadcast_to(x,(N,3))+1 {h}.pad(x,N) {h}.pad(m,((0,N),(1,1)))
 {h}.diag(x,N) {h}.diag(x,-N) {h}.array_split(x,N) {h}.unstack({h}.broadcast_to({h}.ones(1),(N,)))
 {h}.empty_like(x,shape=(N,)) {h}.zeros_like(x,shape=(N,)) {h}.ones_like(x,shape=(N,)) {h}.full_like(x,2,shape=(N,))
@@ -36,8 +36,8 @@ REFUSED = """ts.fft.fft(x,N) ts.fft.ifft(x,N) ts.fft.rfft(x,N) ts.fft.irfft(x,N)
 ts.fft.fft2(m,(N,2)) ts.fft.ifft2(m,(N,2)) ts.fft.fftn(m,(N,2)) ts.fft.ifftn(m,(2,N)) ts.fft.rfftn(m,(2,N))
 ts.fft.irfftn(m,(N,N)) ts.fft.fftfreq(N) ts.fft.rfftfreq(N) ts.random.normal(N) ts.random.normal(size=(N,2))
 ts.random.uniform((2,N)) ts.random.integers(0,5,N) ts.random.permutation(N) ts.Generator(1).normal(N)
-ts.dist.Generator(1).normal(N) ts.matrix.Dense((N,N)) ts.matrix.Dense((N,2)) ts.matrix.Symmetric(N)
-ts.matrix.AntiSymmetric(N) ts.matrix.Triangular(N) ts.matrix.TriangularBit(N) ts.matrix.Bit((N,3)) ts.matrix.vector(N)
+ts.dist.Generator(1).normal(N) ts.matrix.Dense((N,N)) ts.matrix.Dense((N,2))
+ts.matrix.Bit((N,3)) ts.matrix.vector(N)
 ts.matrix.unit_vector(N,0) ts.matrix.zeros(N) ts.linalg.zeros((N,3)) ts.matrix.Diagonal((N,N))
 ts.matrix.Identity(N).array() ts.matrix.Identity(N).numpy() ts.Repeat({'R':N},'X','RX')(x)
 ts.Repeat({'R':N,'S':N},'X','RSX')(x) ts.Zero('X','Y',N)(x) ts.zeros(N,device='sim:0') ts.ones((N,N),device='sim:0')
@@ -194,21 +194,12 @@ def test_a_pipe_that_nobody_reads_is_refused(tmp_path, name):
 def test_a_pipe_with_a_reader_is_written(tmp_path):
     pipe = str(tmp_path / "b.npy")
     os.mkfifo(pipe)
-    got = []
-
-    def read():
-        with open(pipe, "rb") as file:
-            got.append(file.read())
-
-    reader = threading.Thread(target=read, daemon=True)
-    file = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # so that there is a reader before the writer comes
-    reader.start()
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     x = ts.arange(5)
     ts.save(pipe, x)
-    os.close(file)
-    reader.join(20)
     data = tmp_path / "c.npy"
-    data.write_bytes(got[0])
+    data.write_bytes(os.read(reader, 10000))
+    os.close(reader)
     assert np.load(data).tolist() == x.tolist()
 
 

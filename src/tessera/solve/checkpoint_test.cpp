@@ -158,11 +158,12 @@ TEST(Checkpoint, HistoryGoesOnUnderATighterTolerance) {
     const SolveResult loose = cg(a, b, {.rtol = 1e-1, .checkpoint = {.path = path}});
     const SolveResult tight =
         cg(a, b, {.rtol = 1e-9, .maxiter = 300, .checkpoint = {.path = path}});
-    ASSERT_TRUE(loose.converged && loose.iterations > 0 && tight.converged) << d;
+    ASSERT_TRUE(loose.converged && loose.iterations > 0 && tight.converged) << d.str();
     ASSERT_EQ(tight.history.size(), static_cast<std::size_t>(tight.iterations) + 1);
     for (std::size_t i = 0; i < tight.history.size(); ++i)
-      EXPECT_GT(tight.history[i], i + 1 < tight.history.size() ? 1e-9 : 0) << d << " at " << i;
-    EXPECT_EQ(tight.history.back() <= 1e-9, true) << d;
+      EXPECT_GT(tight.history[i], i + 1 < tight.history.size() ? 1e-9 : 0)
+          << d.str() << " at " << i;
+    EXPECT_EQ(tight.history.back() <= 1e-9, true) << d.str();
   }
 }
 

@@ -8,6 +8,7 @@
 #include "support/arrays.hpp"
 #include "support/every_solver.hpp"
 #include "support/ranks.hpp"
+#include "tessera/array/npz.hpp"
 #include "tessera/base/trace.hpp"
 
 namespace tessera {

@@ -237,7 +237,6 @@ MADE = [
     lambda: Raises(),
     lambda: Lies(),
     lambda: Odd(),
-    lambda: iter(lambda: "X", None),
     lambda: raises,
     lambda: lambda *a, **k: a[0] if a else None,
     lambda: lambda *a, **k: "text",

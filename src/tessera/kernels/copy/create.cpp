@@ -53,7 +53,8 @@ void write_range(const Array& y, const Value& start, const Value& step, i64 offs
 }  // namespace
 
 Array full(const Shape& shape, const Value& v, DType dtype, Device device) {
-  // The integer zero is zero bytes in every dtype. What is too long to count is empty()'s to refuse.
+  // The integer zero is zero bytes in every dtype. What is too long to count is empty()'s to
+  // refuse.
   const i64 item = size_of(dtype), count = count_of(shape);
   const bool zero = v.is_integer() && v.as<i64>() == 0;
   if (zero && device == cpu && !config().noncontiguous && count >= large_request / item &&
