@@ -132,7 +132,7 @@ def measured(text, ours, theirs):
     for run in runs:
         run()
     calls = [calls_in(SLICE, run) for run in runs]
-    rounds = [[timed(run, n) / n for run, n in zip(runs, calls)] for _ in range(ROUNDS)]
+    rounds = [[timed(run, n) / n for run, n in zip(runs, calls, strict=True)] for _ in range(ROUNDS)]
     return [min(r[side] for r in rounds) for side in (0, 1)]
 
 
@@ -159,7 +159,7 @@ def main():
     for row in found:
         verdict = "  BELOW 0.8" if row["ratio"] < FAULT else ""
         print(
-            f"{row['call']:38s} n {row['n']:8d}  ours {row['ours'] * 1e6:11.3f} us   NumPy {row['numpy'] * 1e6:11.3f} us"
+            f"{row['call']:38s} n {row['n']:8d} ours {row['ours'] * 1e6:11.3f} us   NumPy {row['numpy'] * 1e6:11.3f} us"
             f"   ratio {row['ratio']:6.2f}{verdict}"
         )
     slow = sum(row["ratio"] < FAULT for row in found)

@@ -21,6 +21,9 @@ struct Mirrored {
     record::add(r, x, twice, y);
   }
   Mirrored adjoint() const { return {oshape, ishape}; }
+  // What it holds, and how it is made of that again: for pickles and files.
+  auto state() const { return std::tuple(ishape, oshape); }
+  static Mirrored from_state(Dims in, Dims out) { return {std::move(in), std::move(out)}; }
 };
 
 int main() {
@@ -34,6 +37,10 @@ int main() {
   const double on_cpu = check_adjoint(A, {3, 7}, DType::c128);
   const double on_sim = check_adjoint(2.0 * A * A.H(), {3, 7}, DType::c128, Device::parse("sim:0"));
   std::printf("adjoint error: %g on cpu, %g on sim:0\n", on_cpu, on_sim);
+  OperatorReaders readers = linop_readers();
+  readers.push_back(reader_of<Mirrored>());
+  const NamedLinop again = restore(describe(A.H() * A), readers);
+  std::printf("restored: %s\n", again.str().c_str());
   const bool right = y.select(0, 0).select(0, 0).item().as<double>() == 33.0;
   return right && on_cpu < 1e-12 && on_sim < 1e-12 ? 0 : 1;
 }

@@ -131,10 +131,18 @@ void bind_streams(nb::module_& m) {
                                 e.records() == 1 ? " time>" : " times>")
                                 .c_str());
            })
-      .def("record", &RepeatedEvent::record, "stream"_a,
-           "Records after everything asked of the stream so far.\n\n"
-           ">>> e = ts.RepeatedEvent('sim:0'); s = ts.Stream('sim:0')\n"
-           ">>> e.record(s); e.record(s); e.records\n2\n")
+      .def(
+          "record",
+          [](RepeatedEvent& e, const std::optional<Stream>& stream) {
+            // There is no current stream: array functions run on the device's home stream.
+            e.record(stream ? *stream : Stream::home(e.device().value_or(cpu)));
+          },
+          "stream"_a = nb::none(),
+          nb::sig("def record(self, stream: Stream | None = None) -> None"),
+          "Records after everything asked of the stream so far; without one of the device's home\n"
+          "stream, on which array functions run.\n\n"
+          ">>> e = ts.RepeatedEvent('sim:0'); s = ts.Stream('sim:0')\n"
+          ">>> e.record(s); e.record(); e.records\n2\n")
       .def("wait", &RepeatedEvent::wait, "stream"_a,
            "The stream waits for the latest record.\n\n"
            ">>> e = ts.RepeatedEvent('sim:0'); e.record(ts.Stream('sim:0'))\n"

@@ -159,9 +159,8 @@ nb::object divided(nb::handle self, nb::handle c) {
 
 [[noreturn]] nb::object from_the_left(nb::handle self, nb::handle x) {
   PyObject* o = x.ptr();
-  require<ArgumentError>(!PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o),
-                         repr_of(x), " @ ", held(self),
-                         ": a number does not compose; write c * A");
+  require<ArgumentError>(!PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o), repr_of(x),
+                         " @ ", held(self), ": a number does not compose; write c * A");
   throw DTypeError(cat(Py_TYPE(x.ptr())->tp_name, " @ ", held(self),
                        ": an operator stands on the left of what it is applied to; write A @ x or "
                        "A(x), and A.H @ x for the adjoint"));
@@ -512,6 +511,8 @@ void bind_linop(nb::module_& m) {
   bind_card(c);
   bind_parts(c);
   bind_split_forward(c);
+  bind_pickle(m, c);
+  bind_memory_map(m);
   bind_operators(m, c);
 }
 

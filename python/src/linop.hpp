@@ -53,6 +53,10 @@ void bind_split_forward(nb::class_<LinopObject>& c);
 
 // --- linop_card.cpp
 void bind_card(nb::class_<LinopObject>& c);
+void bind_memory_map(nb::module_& m);
+
+// --- pickle.cpp
+void bind_pickle(nb::module_& m, nb::class_<LinopObject>& c);
 
 // --- call_errors.cpp
 // From now on a call of a function or class of the module, or of a method of its classes, whose

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an operator tells about itself: its name, its bytes, sizes and dtypes of its result, and the
 // card that notebooks show.
+#include <map>
 #include "tessera/linop/card.hpp"
+
 #include "tessera/linop/memory_map.hpp"
 
 #include "linop.hpp"
@@ -63,6 +65,82 @@ void bind_card(nb::class_<LinopObject>& c) {
       .def(
           "_repr_html_", [](LinopObject& a) { return card(a.op); },
           nb::sig("def _repr_html_(self) -> str"));
+}
+
+namespace {
+
+// One map for each device that operators were moved to.
+class ModuleMemoryMap {
+ public:
+  void add(const NamedLinop& a) { registered_.push_back(a); }
+  NamedLinop moved(const NamedLinop& a, Device d) {
+    MemoryMap& map = maps_.try_emplace(d, d).first->second;
+    for (std::size_t& known = seen_[d]; known < registered_.size(); ++known)
+      map.add(registered_[known]);
+    return map.place(a);
+  }
+  i64 bytes(Device d) const {
+    const auto it = maps_.find(d);
+    return it == maps_.end() ? 0 : it->second.bytes();
+  }
+
+ private:
+  std::vector<NamedLinop> registered_;
+  std::map<Device, MemoryMap> maps_;
+  std::map<Device, std::size_t> seen_;  // how many of the registered a map was told of
+};
+
+}  // namespace
+
+void bind_memory_map(nb::module_& m) {
+  nb::class_<ModuleMemoryMap>(
+      m, "ModuleMemoryMap",
+      "Moves operators so that arrays that shared memory share it on the new device, too: the "
+      "bytes\n"
+      "of what several use are sent and held once.\n\n"
+      ">>> w = ts.ones((4, 3)); parts = [ts.Diagonal(w, ('X', 'Y')), ts.Diagonal(w[:2], ('X', "
+      "'Y'))]\n"
+      ">>> memory = ts.ModuleMemoryMap()\n"
+      ">>> for part in parts: memory.register_module(part)\n"
+      ">>> moved = [memory.memory_aware_to(part, 'sim:0') for part in parts]\n"
+      ">>> memory.nbytes('sim:0') <= 2 * w.nbytes, [str(A.device) for A in moved]\n"
+      "(True, ['sim:0', 'sim:0'])\n")
+      .def(nb::init<>())
+      .def(
+          "register_module",
+          [](ModuleMemoryMap& map, nb::handle a) { map.add(linop_from(a, "register_module")); },
+          "linop"_a, nb::sig("def register_module(self, linop: NamedLinop) -> None"),
+          "What is registered before the first move is laid out together.\n\n"
+          ">>> ts.ModuleMemoryMap().register_module(ts.Diagonal([1.0], ('X',)))\n")
+      .def(
+          "memory_aware_to",
+          [](ModuleMemoryMap& map, nb::handle linop, nb::handle device) {
+            const NamedLinop& a = linop_from(linop, "memory_aware_to");
+            const Device d = device_from(device);
+            return wrap_linop(released([&] { return map.moved(a, d); }));
+          },
+          "linop"_a, "device"_a,
+          nb::sig("def memory_aware_to(self, linop: NamedLinop, device: DeviceLike) -> NamedLinop"),
+          "The operator on another device.\n\n"
+          ">>> A = ts.ModuleMemoryMap().memory_aware_to(ts.Diagonal([1.0], ('X',)), 'sim:0')\n"
+          ">>> str(A.device)\n'sim:0'\n")
+      .def(
+          "nbytes",
+          [](const ModuleMemoryMap& map, nb::handle d) { return map.bytes(device_from(d)); },
+          "device"_a, nb::sig("def nbytes(self, device: DeviceLike) -> int"),
+          "Bytes that it took on a device.\n\n>>> ts.ModuleMemoryMap().nbytes('sim:0')\n0\n");
+  m.def(
+      "memory_aware_to",
+      [](nb::handle linop, nb::handle device) {
+        const NamedLinop& a = linop_from(linop, "memory_aware_to");
+        MemoryMap map(device_from(device));
+        return wrap_linop(released([&] { return map.place(a); }));
+      },
+      "linop"_a, "device"_a,
+      nb::sig("def memory_aware_to(linop: NamedLinop, device: DeviceLike) -> NamedLinop"),
+      "The operator on another device; arrays of it that share memory share it there, too.\n\n"
+      ">>> w = ts.ones(1000); A = ts.Diagonal(w, ('X',)) + ts.Diagonal(w, ('X',))\n"
+      ">>> ts.memory_aware_to(A, 'sim:0').memory()\n{'sim:0': 8000}\n");
 }
 
 }  // namespace tessera::python

@@ -3,6 +3,7 @@
 #include "operators.hpp"
 #include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/linop/containers/stack.hpp"
 #include "tessera/linop/ops/interpolate.hpp"
 #include "tessera/linop/ops/nufft.hpp"
 #include "tessera/linop/ops/sampling.hpp"
@@ -121,11 +122,24 @@ nb::object sampling_from_stacked(const ReadArg& idx, const ShapeArg& input_size,
       dims_or_none(input_shape), dims_or_any(batch_shape)));
 }
 
+// One transform for each position along the leading dims of the locations, which input and output
+// have in front, too: each frame has its own trajectory.
+NamedLinop paired(const Dims& frames, i64 depth, const Array& locs,
+                  const std::function<NamedLinop(const Array&)>& one) {
+  if (depth == frames.size()) return one(locs);
+  std::vector<NamedLinop> parts;
+  for (i64 t = 0; t < locs.shape(0); ++t)
+    parts.push_back(paired(frames, depth + 1, locs.select(0, t), one));
+  const StackDim dim{frames[depth], 0};
+  return stack(std::move(parts), dim, dim);
+}
+
 nb::object make_nufft(const ArrayArg& locs, const ShapeArg& grid_size, const DimsArg& output_shape,
                       const DimsArg& input_shape, const DimsArg& input_kshape,
                       const DimsArg& batch_shape, double oversamp, double width,
                       const std::string& mode, bool do_prep_locs, const ArrayArg& apodize_weights,
-                      bool toeplitz, const DTypeArg& toeplitz_dtype, double toeplitz_oversamp) {
+                      bool toeplitz, const DTypeArg& toeplitz_dtype, double toeplitz_oversamp,
+                      const DimsArg& locs_batch_shape) {
   NufftOptions o;
   o.oversamp = oversamp;
   o.width = width;
@@ -137,9 +151,15 @@ nb::object make_nufft(const ArrayArg& locs, const ShapeArg& grid_size, const Dim
   o.toeplitz = toeplitz;
   o.toeplitz_dtype = dtype_or_none(toeplitz_dtype);
   o.toeplitz_oversamp = toeplitz_oversamp;
-  return wrap_linop(NUFFT(as_array(locs, "NUFFT"), shape_from(grid_size),
-                          dims_or_none(output_shape), dims_or_none(input_shape),
-                          dims_or_none(input_kshape), dims_or_any(batch_shape), std::move(o)));
+  const Array points = as_array(locs, "NUFFT");
+  const Dims frames = dims_from(locs_batch_shape);
+  require<ShapeError>(frames.size() < points.ndim() && (frames.empty() || points.size() > 0),
+                      "NUFFT: locations of shape ", points.shape(), " for the frames ",
+                      to_text(frames), "; expected an axis for each frame dim before (..., axes)");
+  return wrap_linop(paired(frames, 0, points, [&](const Array& at) -> NamedLinop {
+    return NUFFT(at, shape_from(grid_size), dims_or_none(output_shape), dims_or_none(input_shape),
+                 dims_or_none(input_kshape), dims_or_any(batch_shape), o);
+  }));
 }
 
 std::pair<i64, i64> matrix_shape(nb::handle shape) {
@@ -228,12 +248,17 @@ void bind_nufft(nb::module_& m) {
       "The Fourier transform at arbitrary frequencies, in [-n/2, n/2] along each axis.\n\n"
       ">>> A = ts.NUFFT([[0.0], [0.3]], (8,), oversamp=2, width=6)\n"
       ">>> y = A([1, 2, 3, 4, 5, 6, 7, 8])\n"
-      ">>> abs(complex(y[0]) - 36 / 8 ** 0.5) < 1e-4\nTrue\n",
+      ">>> abs(complex(y[0]) - 36 / 8 ** 0.5) < 1e-4\nTrue\n"
+      "\nlocs_batch_shape names leading axes of the locations that input and output have too, in "
+      "front:\neach frame is transformed along its own trajectory.\n\n"
+      ">>> frames = ts.NUFFT(np.zeros((3, 5, 1)), (8,), locs_batch_shape=('T',), batch_shape=())\n"
+      ">>> frames.ishape, frames.oshape, frames(np.ones((3, 8))).shape\n"
+      "((T, Nx), (T, K), (3, 5))\n",
       &make_nufft, "locs"_a, "grid_size"_a, "output_shape"_a = nb::none(),
       "input_shape"_a = nb::none(), "input_kshape"_a = nb::none(), "batch_shape"_a = nb::none(),
       "oversamp"_a = 1.25, "width"_a = 4.0, "mode"_a = "interpolate", "do_prep_locs"_a = true,
       "apodize_weights"_a = nb::none(), "toeplitz"_a = false, "toeplitz_dtype"_a = nb::none(),
-      "toeplitz_oversamp"_a = 2.0);
+      "toeplitz_oversamp"_a = 2.0, "locs_batch_shape"_a = nb::none());
   c.def_prop_ro(
       "locs", [](const LinopObject& a) { return wrap(a.op.as<NUFFT>()->locs.copy()); },
       "A copy of the frequencies, (..., axes).");

@@ -105,6 +105,48 @@ void bind_options(nb::module_& m) {
           nb::sig("def x(self) -> Array | None"), "The solver's own iterate: copy it to keep it.");
 }
 
+// What a pickle keeps of a result: the fields of all, then those of its class.
+nb::tuple common_state(const SolveResult& r) {
+  return nb::make_tuple(array_or_none(r.x), r.iterations, r.converged, r.reason,
+                        list_of(r.history));
+}
+nb::object joined(const nb::tuple& a, const nb::tuple& b) { return a + b; }
+Array array_or_nothing(nb::handle h) { return h.is_none() ? Array() : as_array(h, "unpickling"); }
+
+void set_common(SolveResult& r, const nb::tuple& s, std::size_t fields) {
+  require<ArgumentError>(s.size() == fields, "unpickling: a result of ", s.size(),
+                         " fields, expected ", fields);
+  r.x = array_or_nothing(s[0]);
+  r.iterations = int_from(nb::object(s[1]), "unpickling");
+  r.converged = nb::cast<bool>(s[2]);
+  r.reason = nb::cast<std::string>(s[3]);
+  for (nb::handle v : nb::borrow(s[4])) r.history.push_back(nb::cast<double>(v));
+}
+
+void set_result(SolveResult* self, const nb::tuple& s) {
+  SolveResult r;
+  set_common(r, s, 5);
+  new (self) SolveResult(std::move(r));
+}
+void set_eigen(EigenResult* self, const nb::tuple& s) {
+  EigenResult r;
+  set_common(r, s, 7);
+  r.eigenvalues = array_or_nothing(s[5]);
+  r.eigenvectors = array_or_nothing(s[6]);
+  new (self) EigenResult(std::move(r));
+}
+void set_svd(SvdResult* self, const nb::tuple& s) {
+  SvdResult r;
+  set_common(r, s, 8);
+  r.U = array_or_nothing(s[5]);
+  r.S = array_or_nothing(s[6]);
+  r.Vh = array_or_nothing(s[7]);
+  new (self) SvdResult(std::move(r));
+}
+
+constexpr const char* getstate = "def __getstate__(self) -> tuple[typing.Any, ...]";
+constexpr const char* setstate = "def __setstate__(self, state: tuple[typing.Any, ...], /) -> None";
+
 void bind_results(nb::module_& m) {
   nb::class_<SolveResult>(
       m, "SolveResult",
@@ -120,6 +162,8 @@ void bind_results(nb::module_& m) {
           "history", [](const SolveResult& r) { return list_of(r.history); },
           nb::sig("def history(self) -> list[float]"),
           "The solver's measure, before the first iteration and after each.")
+      .def("__getstate__", &common_state, nb::sig(getstate))
+      .def("__setstate__", &set_result, nb::sig(setstate))
       .def("__repr__", [](nb::handle self) {
         const auto& r = nb::cast<const SolveResult&>(self);
         return nb::str(cat("<", nb::cast<std::string>(self.type().attr("__name__")), ": ",
@@ -139,7 +183,15 @@ void bind_results(nb::module_& m) {
           nb::sig("def eigenvalue(self) -> Array"), "The same as eigenvalues.")
       .def_prop_ro(
           "eigenvectors", [](const EigenResult& r) { return array_or_none(r.eigenvectors); },
-          nb::sig("def eigenvectors(self) -> Array"), "Of length one, along the last axis.");
+          nb::sig("def eigenvectors(self) -> Array"), "Of length one, along the last axis.")
+      .def(
+          "__getstate__",
+          [](const EigenResult& r) {
+            return joined(common_state(r), nb::make_tuple(array_or_none(r.eigenvalues),
+                                                          array_or_none(r.eigenvectors)));
+          },
+          nb::sig(getstate))
+      .def("__setstate__", &set_eigen, nb::sig(setstate));
   nb::class_<SvdResult, SolveResult>(
       m, "SvdResult",
       "A singular value decomposition; unpacks to U, S, Vh.\n\n"
@@ -160,7 +212,15 @@ void bind_results(nb::module_& m) {
             return nb::iter(
                 nb::make_tuple(array_or_none(r.U), array_or_none(r.S), array_or_none(r.Vh)));
           },
-          nb::sig("def __iter__(self) -> typing.Iterator[Array]"));
+          nb::sig("def __iter__(self) -> typing.Iterator[Array]"))
+      .def(
+          "__getstate__",
+          [](const SvdResult& r) {
+            return joined(common_state(r), nb::make_tuple(array_or_none(r.U), array_or_none(r.S),
+                                                          array_or_none(r.Vh)));
+          },
+          nb::sig(getstate))
+      .def("__setstate__", &set_svd, nb::sig(setstate));
 }
 
 Prox box_of(double low, double high) { return prox::box(low, high); }

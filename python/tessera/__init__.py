@@ -20,7 +20,8 @@ if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the
     from ._local import *  # noqa: F403
 
 # isort: split
-from . import _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve
+from . import _fields, _pickle, _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve  # noqa: F401
+from . import split as _split
 from ._config import config
 from ._tessera import *  # type: ignore[assignment]  # noqa: F403
 from ._trace import trace
@@ -43,6 +44,9 @@ from ._local import *  # noqa: F403
 
 # isort: split
 from ._api_numpy import *  # noqa: F403
+
+for _name in _split.__all__:
+    setattr(split, _name, getattr(_split, _name))  # noqa: F405
 
 __version__: str = _tessera._version
 bool = bool_  # noqa: A001, F405

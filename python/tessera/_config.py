@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -71,3 +72,4 @@ class Config:
 
 
 config = Config()
+sys.modules[f"{__package__}.config"] = config  # type: ignore[assignment]  # import tessera.config

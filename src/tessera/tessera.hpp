@@ -54,6 +54,7 @@
 #include "tessera/linop/ops/truncate.hpp"
 #include "tessera/linop/ops/wavelet.hpp"
 #include "tessera/linop/ops/zero.hpp"
+#include "tessera/linop/state.hpp"
 #include "tessera/matrix/any_matrix.hpp"
 #include "tessera/matrix/compute_k.hpp"
 #include "tessera/matrix/elementwise.hpp"

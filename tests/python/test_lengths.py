@@ -60,7 +60,7 @@ def test_reductions_of_rows_and_columns(dtype):
             for axis in (0, 1):
                 for f in ("any", "all", "max", "min", "argmax", "argmin", "count_nonzero"):
                     same(getattr(ts, f)(y, axis=axis), getattr(np, f)(z, axis=axis), (f, z.shape, axis))
-            for a, b in zip(ts.nonzero(y), np.nonzero(z)):
+            for a, b in zip(ts.nonzero(y), np.nonzero(z), strict=True):
                 same(a, b, ("nonzero", z.shape))
 
 

@@ -83,6 +83,12 @@ Dims mixed_output(std::string_view who, const Dims& ishape, const Dims& oshape, 
   return out;
 }
 
+std::pair<Dims, Dims> cut_last(std::string_view who, const Dims& d, i64 n) {
+  require<DimError>(n >= 0 && n <= d.size(), who, ": ", n, " of the names ", to_text(d));
+  const auto at = d.end() - n;
+  return {Dims(d.begin(), at), Dims(at, d.end())};
+}
+
 Layout aligned(const Layout& layout, const Dims& from, const Dims& to) {
   Layout l;
   l.offset = layout.offset;

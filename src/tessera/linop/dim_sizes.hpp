@@ -34,6 +34,9 @@ TESSERA_API void check_renaming(std::string_view who, const NamedShape& names);
 TESSERA_API Dims mixed_output(std::string_view who, const Dims& ishape, const Dims& oshape,
                               const Dims& mixed);
 
+// The names before the last n, and these; DimError where there are fewer.
+TESSERA_API std::pair<Dims, Dims> cut_last(std::string_view who, const Dims& d, i64 n);
+
 // The axes of a layout named by `from` in the order of `to`; a dim that `from` does not have
 // becomes an axis of size 1 and stride 0. "..." carries over.
 TESSERA_API Layout aligned(const Layout& layout, const Dims& from, const Dims& to);

@@ -13,6 +13,7 @@
 
 #include "tessera/linop/binding.hpp"
 #include "tessera/linop/operator.hpp"
+#include "tessera/linop/state_writer.hpp"
 #include "tessera/plan/plan.hpp"
 
 namespace tessera {
@@ -127,6 +128,9 @@ class TESSERA_API NamedLinop {
   void record_add(Recorder& r, const View& x, const View& y) const;
   Array to_dense(const Shape& input, DType dtype) const;  // small operators: (outputs, inputs)
 
+  // What it holds, for describe() of state.hpp; false, with nothing written, when it does not say.
+  bool write_state(StateWriter& w) const { return node_->write_state(w); }
+
   friend bool operator==(const NamedLinop& a, const NamedLinop& b) { return a.node_ == b.node_; }
   const void* id() const { return node_.get(); }
   // What a later layer remembers of this operator: made at the first call, kept as long as the
@@ -172,6 +176,7 @@ class TESSERA_API NamedLinop {
                       const std::function<bool(NamedLinop&)>& part) const = 0;
     virtual NamedLinop renamed(const Renames&, const P& self) const = 0;
     virtual NamedLinop split(const Tile&, const P& self) const = 0;
+    virtual bool write_state(StateWriter&) const = 0;
     std::unique_ptr<PlanCache> cache;
   };
   template <class T>
@@ -217,6 +222,8 @@ struct TESSERA_API Flipped {
   std::optional<Device> device() const { return a.device(); }
   NamedLinop renamed(const Renames& r) const { return a.rename(r).H(); }
   NamedLinop split(const Tile& t) const { return a.split(t).H(); }
+  std::tuple<NamedLinop> state() const { return {a}; }
+  static NamedLinop from_state(const NamedLinop& of) { return of.H(); }
   template <class Self, class F>
   static void each_part(Self& self, F&& f) {
     f(self.a);
@@ -376,6 +383,10 @@ struct NamedLinop::Model final : Node {
       return op.renamed(r);
     else
       return relabelled(self, r);
+  }
+  bool write_state([[maybe_unused]] StateWriter& w) const override {
+    if constexpr (requires { op.state(); }) w.put_all(op.state());
+    return requires { op.state(); };
   }
   NamedLinop split(const Tile& t, const Node::P& self) const override {
     if constexpr (requires { op.split(t); }) {

@@ -6,9 +6,9 @@
 //   same_size(dim): the dim of the other side that is as long, under another name; or, where this
 //   holds for all dims counted from the last, static constexpr bool keeps_sizes = true;
 //   adjoint_dtype(dtype), output_device(device), normal(), normal(inner), isometry(), real_linear,
-//   renamed(renames), split(tile), details(),
-//   bool apply_add(r, x, y): y += A x without a temporary; false, with nothing recorded, where
-//   this x and y need one
+//   renamed(renames), split(tile), details(), state() and from_state(...) (state.hpp: pickles,
+//   files), bool apply_add(r, x, y): y += A x without a temporary; false, with nothing recorded,
+//   where this x and y need one
 // What it is made of is said once, for operators that may change and for those that may not:
 //   template <class Self, class F> static void each_array(Self& self, F&& f) { f(self.weight); }
 //   template <class Self, class F> static void each_part(Self& self, F&& f) { f(self.inner); }

@@ -63,6 +63,26 @@ BitDense::BitDense(i64 n, Array strips, const Dims& ishape, const Dims& oshape)
                       ": strips of shape ", words.shape(), ", expected (", expected, ",)");
 }
 
+BitDense BitDense::from_state(Half half, i64 rows, i64 cols, const Array& words,
+                              const NamedShape& names) {
+  require<DTypeError>(words.dtype() == DType::u64, "BitDense ", names.str(), ": words of ",
+                      name(words.dtype()), ", expected uint64");
+  require<ShapeError>(rows >= 0 && cols >= 0 && (half == Half::none || rows == cols), "BitDense ",
+                      names.str(), ": ", rows, " x ", cols, " bits");
+  i64 size = 0;
+  for (const Piece& p : pieces(half, rows, cols)) size += (p.bottom - p.top) * p.width;
+  require<ShapeError>(half == Half::none ? words.shape() == Shape{rows, bit_words(cols)}
+                                         : words.shape() == Shape{size},
+                      "BitDense ", names.str(), ": words of shape ", words.shape(), " for ", rows,
+                      " x ", cols, " bits");
+  BitDense a(Bits{Array::empty({0, 0}, DType::u64, words.device()), 0}, names.ishape, names.oshape);
+  a.half = half;
+  a.rows = rows;
+  a.cols = cols;
+  a.words = words;
+  return a;
+}
+
 std::optional<i64> BitDense::size(NamedDimension d) const {
   if (d == sides.out) return rows;
   return d == sides.in ? std::optional(cols) : std::nullopt;

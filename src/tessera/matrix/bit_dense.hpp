@@ -12,6 +12,7 @@ namespace tessera {
 
 struct TESSERA_API BitDense {
   enum class Half : std::uint8_t { none, upper, lower };
+  friend constexpr Half last_of(Half) { return Half::lower; }
   Half half;
   i64 rows, cols;
   Array words;  // uint64 (rows, words of a row); of halves: strips, one after another
@@ -22,6 +23,9 @@ struct TESSERA_API BitDense {
   // The upper half in strips (matrix/strips.hpp) of a strictly upper n x n matrix.
   BitDense(i64 n, Array strips, const Dims& ishape, const Dims& oshape);
   NamedShape shape() const { return sides.names; }
+  auto state() const { return std::tuple(half, rows, cols, words, sides.names); }
+  static BitDense from_state(Half half, i64 rows, i64 cols, const Array& words,
+                             const NamedShape& names);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return words.device(); }
   DType output_dtype(DType t) const;

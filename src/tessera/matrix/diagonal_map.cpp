@@ -33,6 +33,21 @@ DiagonalMap::DiagonalMap(Array v, i64 m, i64 n, const Dims& ishape, const Dims& 
                         " x ", cols, " matrix");
 }
 
+DiagonalMap DiagonalMap::from_state(Array values, i64 rows, i64 cols, i64 length, i64 row, i64 col,
+                                    const NamedShape& names, bool conjugated) {
+  const bool inside = length >= 0 && row >= 0 && col >= 0 && row <= rows && col <= cols &&
+                      length <= rows - row && length <= cols - col;
+  require<ShapeError>(inside && (!values || values.shape() == Shape{length}), "DiagonalMap ",
+                      names.str(), ": ", length, " values from (", row, ", ", col, ") of a ", rows,
+                      " x ", cols, " matrix");
+  DiagonalMap a(Array(), rows, cols, names.ishape, names.oshape, conjugated);
+  a.values = std::move(values);
+  a.length = length;
+  a.row = row;
+  a.col = col;
+  return a;
+}
+
 std::optional<i64> DiagonalMap::size(NamedDimension d) const {
   if (d == sides.out) return rows;
   return d == sides.in ? std::optional(cols) : std::nullopt;

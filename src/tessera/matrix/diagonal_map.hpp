@@ -21,6 +21,11 @@ struct TESSERA_API DiagonalMap {
   DiagonalMap(Array values, i64 rows, i64 cols, const Dims& ishape, const Dims& oshape,
               bool conjugated = false);
   NamedShape shape() const { return sides.names; }
+  auto state() const {
+    return std::tuple(values, rows, cols, length, row, col, sides.names, conjugated);
+  }
+  static DiagonalMap from_state(Array values, i64 rows, i64 cols, i64 length, i64 row, i64 col,
+                                const NamedShape& names, bool conjugated);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const;
   DType output_dtype(DType t) const { return values ? promote(t, values.dtype()) : t; }

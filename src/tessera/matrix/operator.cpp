@@ -78,4 +78,8 @@ NamedLinop matrix_operator(const AnyMatrix& m, const Dims& ishape, const Dims& o
   return Matrix(one ? a : held.scale() * a, facts_of(m));
 }
 
+OperatorReaders matrix_readers() {
+  return {reader_of<BitDense>(), reader_of<Packed>(), reader_of<DiagonalMap>()};
+}
+
 }  // namespace tessera

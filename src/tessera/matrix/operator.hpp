@@ -8,7 +8,7 @@
 // of a unitary one is the identity.
 //   NamedLinop A = matrix_operator(AnyMatrix::symmetric(x), dims("N"), dims("M"));   A.H()(y)
 
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/state.hpp"
 #include "tessera/matrix/any_matrix.hpp"
 
 namespace tessera {
@@ -17,5 +17,8 @@ namespace tessera {
 // symmetric and antisymmetric: Packed, diagonal and identity: DiagonalMap. DimError unless each
 // side has one dim that the other has not.
 TESSERA_API NamedLinop matrix_operator(const AnyMatrix& m, const Dims& ishape, const Dims& oshape);
+
+// What a description (linop/state.hpp) may hold of this layer.
+TESSERA_API OperatorReaders matrix_readers();
 
 }  // namespace tessera

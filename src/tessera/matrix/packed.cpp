@@ -51,6 +51,12 @@ Packed::Packed(Kind k, Strips s, Array d, const Dims& ishape, const Dims& oshape
                       strips.elements(), ",)");
 }
 
+Packed Packed::from_state(Kind structure, i64 n, Array data, const NamedShape& names,
+                          bool transposed, bool conjugated) {
+  return Packed(structure, Strips(n, false), std::move(data), names.ishape, names.oshape,
+                transposed, conjugated);
+}
+
 std::optional<i64> Packed::size(NamedDimension d) const {
   return d == sides.in || d == sides.out ? std::optional(strips.n()) : std::nullopt;
 }

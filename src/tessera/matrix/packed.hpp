@@ -13,6 +13,7 @@ namespace tessera {
 
 struct TESSERA_API Packed {
   enum class Kind : std::uint8_t { triangular, symmetric, antisymmetric };
+  friend constexpr Kind last_of(Kind) { return Kind::antisymmetric; }
   Kind structure;
   Strips strips;  // of the upper triangle; its corners below the diagonal are zero
   Array data;
@@ -23,6 +24,11 @@ struct TESSERA_API Packed {
   Packed(Kind structure, Strips strips, Array data, const Dims& ishape, const Dims& oshape,
          bool transposed = false, bool conjugated = false);
   NamedShape shape() const { return sides.names; }
+  auto state() const {
+    return std::tuple(structure, strips.n(), data, sides.names, transposed, conjugated);
+  }
+  static Packed from_state(Kind structure, i64 n, Array data, const NamedShape& names,
+                           bool transposed, bool conjugated);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return data.device(); }
   DType output_dtype(DType t) const { return promote(t, data.dtype()); }

@@ -6,6 +6,7 @@
 //   Forecast f = forecast(plan, Machine::measured());   f.seconds
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tessera/device/topology.hpp"
@@ -31,6 +32,8 @@ struct TESSERA_API Machine {
 struct LinkBytes {
   Device from, to;
   i64 bytes = 0;
+  auto state() const { return std::tuple(from, to, bytes); }
+  static LinkBytes from_state(Device from, Device to, i64 bytes) { return {from, to, bytes}; }
 };
 
 struct Forecast {

@@ -184,4 +184,6 @@ NamedLinop polynomial_preconditioner(const NamedLinop& T, i64 degree, Polynomial
   return Polynomial{T, std::move(c)};
 }
 
+OperatorReaders solve_readers() { return {reader_of<Polynomial>()}; }
+
 }  // namespace tessera

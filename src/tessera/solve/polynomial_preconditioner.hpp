@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/state.hpp"
 
 namespace tessera {
 
@@ -24,6 +24,10 @@ struct TESSERA_API Polynomial {
 
   static constexpr const char* kind = "Polynomial";
   NamedShape shape() const { return T.shape(); }
+  auto state() const { return std::tuple(T, coefficients); }
+  static Polynomial from_state(NamedLinop T, std::vector<double> coefficients) {
+    return {std::move(T), std::move(coefficients)};
+  }
   std::optional<i64> size(NamedDimension d) const { return T.size(d); }
   std::optional<Device> device() const { return T.device(); }
   Shape output_shape(const Shape& input) const;
@@ -43,5 +47,8 @@ struct TESSERA_API Polynomial {
 TESSERA_API NamedLinop polynomial_preconditioner(const NamedLinop& T, i64 degree,
                                                  PolynomialNorm norm = PolynomialNorm::l_2,
                                                  double lower_eig = 0, double upper_eig = 1);
+
+// What a description (linop/state.hpp) may hold of this layer.
+TESSERA_API OperatorReaders solve_readers();
 
 }  // namespace tessera

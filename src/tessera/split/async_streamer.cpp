@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/split/async_streamer.hpp"
 
+#include "tessera/split/fit.hpp"
+
 namespace tessera {
 
 AsyncStreamer::AsyncStreamer(const NamedLinop& op, DimSizes tile_sizes, Device computes,
@@ -13,5 +15,7 @@ AsyncStreamer::AsyncStreamer(const NamedLinop& op, DimSizes tile_sizes, Device c
                              input)),
       where(computes),
       tiles(std::move(tile_sizes)) {}
+
+OperatorReaders split_readers() { return {reader_of<Fitted>(), reader_of<AsyncStreamer>()}; }
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 // travel at the full speed of the link.
 //   NamedLinop S = AsyncStreamer(A, {{"C", 4}}, gpu);   S(x) equals A(x), x on the host
 
+#include "tessera/linop/state.hpp"
 #include "tessera/split/batched.hpp"
 
 namespace tessera {
@@ -21,6 +22,10 @@ struct TESSERA_API AsyncStreamer {
   AsyncStreamer(const NamedLinop& op, DimSizes tile_sizes, Device computes, bool resident = true,
                 const std::optional<Shape>& input = {});
   NamedShape shape() const { return a.shape(); }
+  auto state() const { return std::tuple(a, where, tiles); }
+  static AsyncStreamer from_state(NamedLinop tiled, Device computes, DimSizes tiles) {
+    return AsyncStreamer(std::move(tiled), computes, std::move(tiles));
+  }
   Dims dims() const { return a.dims(); }
   std::optional<i64> size(NamedDimension d) const { return a.size(d); }
   std::optional<NamedDimension> same_size(NamedDimension d) const { return a.same_size(d); }
@@ -39,6 +44,13 @@ struct TESSERA_API AsyncStreamer {
     f(self.a);
   }
   std::string details() const { return cat("tiles of ", to_text(tiles), " through ", where); }
+
+ private:
+  AsyncStreamer(NamedLinop tiled, Device computes, DimSizes sizes)
+      : a(std::move(tiled)), where(computes), tiles(std::move(sizes)) {}
 };
+
+// What a description (linop/state.hpp) may hold of this layer.
+TESSERA_API OperatorReaders split_readers();
 
 }  // namespace tessera

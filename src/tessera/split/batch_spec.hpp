@@ -27,6 +27,10 @@ struct TESSERA_API DeviceMatrix {
   // ArgumentError when the number of places is not that of the shape.
   DeviceMatrix(Shape shape, std::vector<Place> places);
   bool empty() const { return places.empty(); }
+  auto state() const { return std::tuple(shape, places); }
+  static DeviceMatrix from_state(Shape shape, std::vector<Place> places) {
+    return places.empty() ? DeviceMatrix() : DeviceMatrix(std::move(shape), std::move(places));
+  }
   // Exactly the shape of the grid, whatever this one's: axis by axis from the right, what is too
   // short is repeated and what is too long is cut off. A list runs along the last axis of the grid
   // that has more than one tile.
@@ -51,6 +55,11 @@ struct TESSERA_API BatchSpec {
   BatchSpec resolve(const NamedLinop& a, const Place& default_device,
                     const std::optional<Shape>& input = {}) const;
   std::string str() const;
+  auto state() const { return std::tuple(batch_sizes, device_matrix, base_device, resident); }
+  static BatchSpec from_state(DimSizes sizes, DeviceMatrix places, std::optional<Place> base,
+                              bool stays) {
+    return {std::move(sizes), std::move(places), base, stays};
+  }
   friend bool operator==(const BatchSpec&, const BatchSpec&) = default;
 };
 

@@ -32,12 +32,21 @@ struct DeviceBytes {
   i64 data = 0;       // input and output, where they live
   i64 budget = 0;     // 0 = no limit
   i64 total() const { return arrays + workspace + data; }
+  auto state() const { return std::tuple(device, arrays, workspace, data, budget); }
+  static DeviceBytes from_state(Device d, i64 arrays, i64 workspace, i64 data, i64 budget) {
+    return {d, arrays, workspace, data, budget};
+  }
 };
 
 struct FitForecast {
   std::vector<DeviceBytes> memory;  // each device that is used
   std::vector<LinkBytes> transfers;
   double seconds = 0;
+  auto state() const { return std::tuple(memory, transfers, seconds); }
+  static FitForecast from_state(std::vector<DeviceBytes> memory, std::vector<LinkBytes> transfers,
+                                double seconds) {
+    return {std::move(memory), std::move(transfers), seconds};
+  }
 };
 
 // The operator that fits, what it takes, and why it was chosen. An operator itself.
@@ -49,6 +58,11 @@ struct TESSERA_API Fitted {
 
   static constexpr const char* kind = "Fitted";
   NamedShape shape() const { return a.shape(); }
+  auto state() const { return std::tuple(a, specs, forecast, reasons); }
+  static Fitted from_state(NamedLinop of, std::vector<BatchSpec> specs, FitForecast forecast,
+                           std::vector<std::string> reasons) {
+    return {std::move(of), std::move(specs), std::move(forecast), std::move(reasons)};
+  }
   Dims dims() const { return a.dims(); }
   std::optional<i64> size(NamedDimension d) const { return a.size(d); }
   std::optional<NamedDimension> same_size(NamedDimension d) const { return a.same_size(d); }

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "tessera/device/device.hpp"
 
@@ -22,6 +23,8 @@ struct TESSERA_API Place {
   // "cuda:0" or "rank2/cuda:0"; DeviceError with what is expected.
   static Place parse(std::string_view text);
   std::string str() const;  // without the rank where it is 0
+  std::tuple<std::string> state() const { return {str()}; }
+  static Place from_state(const std::string& text) { return parse(text); }
   // The device, when it is of this process and can be used here; CommError for another rank,
   // NotAvailable or DeviceError by name for a device that is not there.
   Device local(std::string_view who) const;

@@ -196,6 +196,39 @@ void copies_have_their_own_memory(Subject& s) {
       s.expect(!may_share_memory(a, b), "a deep copy shares an array of shape ", a.shape());
 }
 
+// What can be described is the same operator once it is restored; so are its adjoint,
+// its normal, its parts, and all of them in tiles.
+void descriptions_restore_the_operator(Subject& s) {
+  OperatorReaders readers = linop_readers();
+  for (const OperatorReaders& more : {matrix_readers(), split_readers()})
+    readers.insert(readers.end(), more.begin(), more.end());
+  const Array x = s.random_input(21), y = s.A(x);
+  const auto check = [&](const NamedLinop& a, const Array& in, std::string_view what) {
+    LinopDescription d;
+    try {
+      d = describe(a);
+    } catch (const DTypeError&) {
+      return;  // functions of somebody's: they have no description
+    }
+    const NamedLinop again = restore(d, readers);
+    s.expect(again.str() == a.str() && again.details() == a.details(), what, " is restored as ",
+             again.str(), " ", again.details(), " from ", a.str(), " ", a.details());
+    s.expect_near(again(in), a(in), s.tolerance(), cat(what, ", restored, and itself"));
+  };
+  check(s.A, x, "A");
+  check(s.A.H(), y, "A.H");
+  check(s.A.N(), x, "A.N");
+  check(s.A.named("one of many"), x, "A with a name");
+  for (const Sized& d : sized_dims(s.A, s.sample.input)) {
+    if (contains(s.sample.unsplittable, d.dim) || d.size < 2) continue;
+    const Tile tile{{d.dim, 1, d.size}};
+    const Array part = x.view(part_of(x.layout(), s.A.ishape(), tile.only(s.A.ishape())));
+    check(s.A.split(tile), part, cat("A cut along ", d.dim));
+    const BatchSpec spec{.batch_sizes = {{d.dim, (d.size + 1) / 2}}};
+    check(create_batched_linop(s.A, spec, s.sample.input), x, cat("A in tiles of ", d.dim));
+  }
+}
+
 void sums_add_to_what_is_there(Subject& s) {
   const Array x = s.random_input(19), once = s.A(x);
   s.expect_near(sum({s.A, s.A, s.A})(x), ops::multiply(once, 3.0), s.tolerance(),
@@ -245,6 +278,7 @@ const std::vector<Law>& all_laws() {
       {"TwoThreadsAtOnce", two_threads_at_once},
       {"DevicesAgree", devices_agree},
       {"CopiesHaveTheirOwnMemory", copies_have_their_own_memory},
+      {"DescriptionsRestoreTheOperator", descriptions_restore_the_operator},
       {"SumsAddToWhatIsThere", sums_add_to_what_is_there},
       {"ShowsItself", shows_itself},
       {"WrongInputsAreRefusedBySentence", wrong_inputs_are_refused_by_sentence}};

@@ -15,6 +15,11 @@ struct TESSERA_API Add {
 
   static constexpr const char* kind = "Add";
   NamedShape shape() const;
+  auto state() const { return std::tuple(operators); }
+  static Add from_state(std::vector<NamedLinop> of) {
+    require<IoError>(!of.empty(), "Add: no operators");
+    return {std::move(of)};
+  }
   std::optional<i64> size(NamedDimension d) const;
   std::optional<NamedDimension> same_size(NamedDimension d) const;
   std::optional<Device> device() const;

@@ -18,6 +18,11 @@ struct TESSERA_API Chain {
 
   static constexpr const char* kind = "Chain";
   NamedShape shape() const { return {in, out}; }
+  auto state() const { return std::tuple(operators, in, out); }
+  static Chain from_state(std::vector<NamedLinop> of, Dims in, Dims out) {
+    require<IoError>(!of.empty(), "Chain: no operators");
+    return {std::move(of), std::move(in), std::move(out)};
+  }
   Dims dims() const;
   std::optional<i64> size(NamedDimension d) const;
   std::optional<NamedDimension> same_size(NamedDimension d) const;

@@ -236,6 +236,21 @@ std::optional<NamedLinop> Concat::normal() const {
   return n;
 }
 
+Concat Concat::from_state(std::vector<Block> of, std::optional<NamedDimension> idim,
+                          std::optional<NamedDimension> odim, i64 isize, i64 osize,
+                          NamedShape names) {
+  const auto within = [](bool joins, i64 start, i64 size, i64 whole) {
+    return !joins || (start >= 0 && size >= 0 && start <= whole && size <= whole - start);
+  };
+  require<IoError>(!of.empty(), "Concat ", names.str(), ": no operators");
+  for (const Block& b : of)
+    require<IoError>(within(idim.has_value(), b.in_start, b.in_size, isize) &&
+                         within(odim.has_value(), b.out_start, b.out_size, osize),
+                     "Concat ", names.str(), ": ", b.a, " lies outside of ", isize, " inputs and ",
+                     osize, " outputs");
+  return {std::move(of), idim, odim, isize, osize, std::move(names)};
+}
+
 Concat Concat::renamed(const Renames& r) const {
   Concat c = *this;
   for (Block& b : c.blocks) b.a = b.a.rename(r);

@@ -19,6 +19,10 @@ struct TESSERA_API Concat {
   struct Block {
     NamedLinop a;
     i64 in_start = 0, in_size = 0, out_start = 0, out_size = 0;
+    auto state() const { return std::tuple(a, in_start, in_size, out_start, out_size); }
+    static Block from_state(NamedLinop a, i64 in, i64 in_n, i64 out, i64 out_n) {
+      return {std::move(a), in, in_n, out, out_n};
+    }
   };
   std::vector<Block> blocks;
   std::optional<NamedDimension> idim, odim;
@@ -27,6 +31,10 @@ struct TESSERA_API Concat {
 
   static constexpr const char* kind = "Concat";
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(blocks, idim, odim, isize, osize, names); }
+  static Concat from_state(std::vector<Block> of, std::optional<NamedDimension> idim,
+                           std::optional<NamedDimension> odim, i64 isize, i64 osize,
+                           NamedShape names);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<NamedDimension> same_size(NamedDimension d) const;
   std::optional<Device> device() const;

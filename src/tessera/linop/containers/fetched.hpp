@@ -15,6 +15,8 @@ struct TESSERA_API Fetched {
 
   static constexpr const char* kind = "Fetched";
   NamedShape shape() const { return a.shape(); }
+  auto state() const { return std::tuple(a, where); }
+  static Fetched from_state(NamedLinop of, Device computes) { return {std::move(of), computes}; }
   Dims dims() const { return a.dims(); }
   std::optional<i64> size(NamedDimension d) const { return a.size(d); }
   std::optional<NamedDimension> same_size(NamedDimension d) const { return a.same_size(d); }

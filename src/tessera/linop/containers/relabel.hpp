@@ -13,6 +13,8 @@ struct TESSERA_API Relabel {
 
   static constexpr const char* kind = "Relabel";
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(a, names); }
+  static Relabel from_state(NamedLinop of, NamedShape n) { return {std::move(of), std::move(n)}; }
   std::optional<i64> size(NamedDimension d) const;
   std::optional<NamedDimension> same_size(NamedDimension d) const;
   std::optional<Device> device() const { return a.device(); }

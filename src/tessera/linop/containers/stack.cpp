@@ -172,6 +172,18 @@ std::optional<NamedLinop> Stack::normal() const {
   return stack(normals, StackDim{*idim, at}, StackDim{out, at});
 }
 
+Stack Stack::from_state(std::vector<Block> of, std::optional<NamedDimension> idim,
+                        std::optional<NamedDimension> odim, i64 isize, i64 osize,
+                        NamedShape names) {
+  require<IoError>(!of.empty(), "Stack ", names.str(), ": no operators");
+  for (const Block& b : of)
+    require<IoError>(
+        (!idim || (b.in >= 0 && b.in < isize)) && (!odim || (b.out >= 0 && b.out < osize)),
+        "Stack ", names.str(), ": ", b.a, " lies outside of ", isize, " inputs and ", osize,
+        " outputs");
+  return {std::move(of), idim, odim, isize, osize, std::move(names)};
+}
+
 Stack Stack::renamed(const Renames& r) const {
   Stack c = *this;
   for (Block& b : c.blocks) b.a = b.a.rename(r);

@@ -22,6 +22,8 @@ struct TESSERA_API Stack {
   struct Block {
     NamedLinop a;
     i64 in = 0, out = 0;  // its positions along the new dims
+    auto state() const { return std::tuple(a, in, out); }
+    static Block from_state(NamedLinop a, i64 in, i64 out) { return {std::move(a), in, out}; }
   };
   std::vector<Block> blocks;
   std::optional<NamedDimension> idim, odim;
@@ -30,6 +32,10 @@ struct TESSERA_API Stack {
 
   static constexpr const char* kind = "Stack";
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(blocks, idim, odim, isize, osize, names); }
+  static Stack from_state(std::vector<Block> of, std::optional<NamedDimension> idim,
+                          std::optional<NamedDimension> odim, i64 isize, i64 osize,
+                          NamedShape names);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<NamedDimension> same_size(NamedDimension d) const;
   std::optional<Device> device() const;

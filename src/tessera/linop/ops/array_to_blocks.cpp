@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/grid_names.hpp"
 #include "tessera/linop/ops/identity.hpp"
 
@@ -147,6 +148,24 @@ void BlockGrid::record_fold(Recorder& r, const View& x, const View& y) const {
   r.launch(&KernelTable::fold, "fold", spec, reads, y);
 }
 
+BlockGrid BlockGrid::from_state(Shape grid, Shape block, Shape stride, bool masked,
+                                const std::vector<i64>& places, Dims batch, Dims array,
+                                Dims blocks) {
+  Array mask;
+  if (masked) {
+    for (const i64 n : block)
+      require<ArgumentError>(n > 0 && n <= i64{1} << 40, "ArrayToBlocks: a block of shape ", block);
+    mask = zeros(block, DType::b1).contiguous();
+    for (const i64 i : places) {
+      require<ArgumentError>(i >= 0 && i < mask.size(), "ArrayToBlocks: place ", i,
+                             " of a block of shape ", block);
+      static_cast<std::uint8_t*>(mask.host_data())[i] = 1;
+    }
+  }
+  return BlockGrid("ArrayToBlocks", std::move(grid), std::move(block), std::move(stride), mask,
+                   std::move(batch), std::move(array), std::move(blocks));
+}
+
 BlockGrid BlockGrid::renamed(const Renames& renames) const {
   BlockGrid s = *this;
   for (Dims* list : {&s.batch, &s.array, &s.blocks}) *list = rename(*list, renames);
@@ -216,6 +235,13 @@ NamedShape BlocksToArray::shape() const {
 std::optional<NamedLinop> BlocksToArray::normal() const {
   if (!isometry()) return std::nullopt;
   return Identity(shape().ishape);
+}
+
+BlockCoverage BlockCoverage::from_state(Array counts, const NamedShape& n) {
+  require<DTypeError>(is_unsigned_int(counts.dtype()) && counts.device() == cpu,
+                      "BlockCoverage: counts of ", name(counts.dtype()), " on ", counts.device());
+  (void)cut_last("BlockCoverage", n.ishape, counts.ndim());
+  return {std::move(counts), NamedShape(n.ishape)};
 }
 
 std::optional<i64> BlockCoverage::size(NamedDimension d) const {

@@ -23,6 +23,11 @@ struct TESSERA_API BlockGrid {
   BlockGrid(std::string_view who, Shape grid_size, Shape block_size, Shape strides,
             const Array& mask, Dims batch_shape, std::optional<Dims> array_shape,
             std::optional<Dims> blocks_shape);
+  auto state() const {
+    return std::tuple(grid, block, stride, masked, places, batch, array, blocks);
+  }
+  static BlockGrid from_state(Shape grid, Shape block, Shape stride, bool masked,
+                              const std::vector<i64>& places, Dims batch, Dims array, Dims blocks);
   Shape blocks_sizes() const;  // of the axes that stand for the grid on the other side
   std::optional<i64> size(NamedDimension d) const;
   // The shape of the other side, for an array of this one.
@@ -49,6 +54,8 @@ struct TESSERA_API ArrayToBlocks {
                          std::optional<Dims> blocks_shape = {});
   explicit ArrayToBlocks(BlockGrid s) : spec(std::move(s)) {}
   NamedShape shape() const;
+  auto state() const { return std::tuple(spec); }
+  static ArrayToBlocks from_state(BlockGrid s) { return ArrayToBlocks(std::move(s)); }
   std::optional<i64> size(NamedDimension d) const { return spec.size(d); }
   Shape output_shape(const Shape& input) const { return spec.to_blocks(input); }
   void apply(Recorder& r, const View& x, const View& y) const { spec.record_unfold(r, x, y); }
@@ -69,6 +76,8 @@ struct TESSERA_API BlocksToArray {
                          std::optional<Dims> array_shape = {});
   explicit BlocksToArray(BlockGrid s) : spec(std::move(s)) {}
   NamedShape shape() const;
+  auto state() const { return std::tuple(spec); }
+  static BlocksToArray from_state(BlockGrid s) { return BlocksToArray(std::move(s)); }
   std::optional<i64> size(NamedDimension d) const { return spec.size(d); }
   Shape output_shape(const Shape& input) const { return spec.to_array(input); }
   void apply(Recorder& r, const View& x, const View& y) const { spec.record_fold(r, x, y); }
@@ -86,6 +95,8 @@ struct TESSERA_API BlockCoverage {
 
   static constexpr const char* kind = "BlockCoverage";
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(counts, names); }
+  static BlockCoverage from_state(Array counts, const NamedShape& n);
   std::optional<i64> size(NamedDimension d) const;
   DType output_dtype(DType t) const { return t; }
   Shape output_shape(const Shape& input) const { return input; }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/linop/dim_sizes.hpp"
 
 namespace tessera {
 namespace {
@@ -247,6 +248,17 @@ std::optional<NamedLinop> Convolution::normal() const {
   n.flipped = false;
   n.wraps = true;
   return n;
+}
+
+Convolution Convolution::from_state(Array kernel, const NamedShape& n, Boundary padding,
+                                    ConvolutionNormal normal, bool flipped, bool wraps) {
+  const i64 rank = kernel.ndim();
+  const auto [batch, in] = cut_last(kind, n.ishape, rank);
+  Convolution a(std::move(kernel), batch, in, cut_last(kind, n.oshape, rank).second, padding,
+                normal);
+  a.flipped = flipped;
+  a.wraps = wraps;
+  return a;
 }
 
 Convolution Convolution::renamed(const Renames& renames) const {

@@ -13,6 +13,8 @@ namespace tessera {
 // How A.N is computed. none: A, then its adjoint; conv: with the autocorrelation of the kernel;
 // fft: with the squared transform of the kernel. The last two need a circular border.
 enum class ConvolutionNormal : std::uint8_t { none, conv, fft };
+constexpr ConvolutionNormal last_of(ConvolutionNormal) { return ConvolutionNormal::fft; }
+constexpr Boundary last_of(Boundary) { return Boundary::circular; }
 
 struct TESSERA_API Convolution {
   KernelSpectra spectra;  // of the kernel as given
@@ -31,6 +33,11 @@ struct TESSERA_API Convolution {
                        ConvolutionNormal normal_mode = ConvolutionNormal::none);
   const Array& kernel() const { return spectra.kernel(); }
   NamedShape shape() const { return names; }
+  auto state() const {
+    return std::tuple(kernel(), names, padding_mode, normal_mode, flipped, wraps);
+  }
+  static Convolution from_state(Array kernel, const NamedShape& n, Boundary padding,
+                                ConvolutionNormal normal, bool flipped, bool wraps);
   std::optional<Device> device() const { return kernel().device(); }
   Shape output_shape(const Shape& input) const;  // ShapeError where the kernel exceeds the grid
   DType output_dtype(DType t) const { return convolution_dtype(t, kernel().dtype()); }

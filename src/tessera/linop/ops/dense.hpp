@@ -24,6 +24,12 @@ struct TESSERA_API Dense {
   // Without names: the last axis is summed, the one before it is the output, the rest are batches.
   explicit Dense(Array weight);
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(weight, weightshape, names, broadcast_dims, conjugated); }
+  static Dense from_state(Array w, Dims of_weight, const NamedShape& n, Dims broadcast,
+                          bool conjugates) {
+    return Dense(std::move(w), std::move(of_weight), n.ishape, n.oshape, std::move(broadcast),
+                 conjugates);
+  }
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return weight.device(); }
   DType output_dtype(DType t) const { return promote(t, weight.dtype()); }

@@ -241,6 +241,17 @@ NamedLinop Diagonal::normal() const {
   return n;
 }
 
+Diagonal Diagonal::from_state(std::vector<Factor> f, Value s, const Dims& ioshape,
+                              const Dims& broadcast) {
+  require<ArgumentError>(!f.empty(), "Diagonal ", to_text(ioshape), ": no weight");
+  for (const Factor& one : f) (void)Diagonal(one.weight, ioshape, broadcast);
+  Diagonal a(f.front().weight, ioshape, broadcast);
+  a.factors = std::move(f);
+  a.scale = s;
+  (void)a.weight_shape();
+  return a;
+}
+
 Diagonal Diagonal::renamed(const Renames& r) const {
   Diagonal a = *this;
   a.names = NamedShape(rename(names.ishape, r));

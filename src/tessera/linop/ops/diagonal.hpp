@@ -17,6 +17,10 @@ struct TESSERA_API Diagonal {
     bool conjugated = false;  // conj(weight), without a copy
     bool squared = false;     // |weight|^2
     bool follows = false;     // takes the precision of the data, as a number would
+    auto state() const { return std::tuple(weight, conjugated, squared, follows); }
+    static Factor from_state(Array w, bool conj, bool square, bool follow) {
+      return {std::move(w), conj, square, follow};
+    }
   };
   std::vector<Factor> factors;
   Value scale{1.0};
@@ -33,6 +37,9 @@ struct TESSERA_API Diagonal {
   static Diagonal from_weight(const Array& weight, const Dims& weight_shape, Dims ioshape,
                               const DimSizes& sizes = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(factors, scale, names.ishape, broadcast_dims); }
+  static Diagonal from_state(std::vector<Factor> f, Value s, const Dims& ioshape,
+                             const Dims& broadcast);
   Shape weight_shape() const;  // of the product
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return factors.front().weight.device(); }

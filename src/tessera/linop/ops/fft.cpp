@@ -202,6 +202,19 @@ FFT FFT::adjoint() const {
   return a;
 }
 
+FFT FFT::from_state(i64 ndim, const NamedShape& names, Norm norm, bool centered, i64 real,
+                    bool backward, const Shape& along) {
+  const auto [batch, in] = cut_last("FFT", names.ishape, ndim);
+  FFT a(ndim, batch, Grids(in, cut_last("FFT", names.oshape, ndim).second), norm, centered, real);
+  for (i64 i = 0; i < along.size(); ++i)
+    require<DimError>(along[i] >= 0 && along[i] < ndim && (i == 0 || along[i] > along[i - 1]),
+                      "FFT ", names.str(), ": ", along, " of ", ndim, " dims are transformed");
+  a.names = names;
+  a.backward = backward;
+  a.along = along;
+  return a;
+}
+
 FFT FFT::renamed(const Renames& r) const {
   FFT a = *this;
   a.names = names.renamed(r);

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/grid_names.hpp"
 
 namespace tessera {
@@ -174,6 +175,16 @@ FFTConvolution::FFTConvolution(Array kernel, const Dims& batch_shape,
     : spectra(checked_kernel(kind, std::move(kernel))),
       names(ConvolutionNames::make(kind, spectra.kernel(), batch_shape, in_grid_shape,
                                    out_grid_shape)) {}
+
+FFTConvolution FFTConvolution::from_state(Array kernel, const NamedShape& n, SpectrumUse use,
+                                          bool wraps) {
+  const i64 rank = kernel.ndim();
+  const auto [batch, in] = cut_last(kind, n.ishape, rank);
+  FFTConvolution a(std::move(kernel), batch, in, cut_last(kind, n.oshape, rank).second);
+  a.use = use;
+  a.wraps = wraps;
+  return a;
+}
 
 Shape FFTConvolution::output_shape(const Shape& input) const {
   const Array& k = spectra.kernel();

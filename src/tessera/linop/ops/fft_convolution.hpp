@@ -40,6 +40,7 @@ class TESSERA_API KernelSpectra {
 };
 
 enum class SpectrumUse : std::uint8_t { plain, conjugated, squared };
+constexpr SpectrumUse last_of(SpectrumUse) { return SpectrumUse::squared; }
 // y = x convolved circularly on the grid of x's last axes; x and y have one dtype, real (with a
 // real kernel) or complex, float32 precision or better.
 TESSERA_API void record_fft_convolution(Recorder& r, const KernelSpectra& spectra, SpectrumUse use,
@@ -70,6 +71,8 @@ struct TESSERA_API FFTConvolution {
   FFTConvolution(KernelSpectra s, NamedShape n, SpectrumUse u, bool w)
       : spectra(std::move(s)), names(std::move(n)), use(u), wraps(w) {}
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(spectra.kernel(), names, use, wraps); }
+  static FFTConvolution from_state(Array kernel, const NamedShape& n, SpectrumUse use, bool wraps);
   std::optional<Device> device() const { return spectra.kernel().device(); }
   Shape output_shape(const Shape& input) const;  // ShapeError where the kernel exceeds the grid
   DType output_dtype(DType t) const { return convolution_dtype(t, spectra.kernel().dtype()); }

@@ -12,6 +12,8 @@ namespace tessera {
 
 enum class Difference : std::uint8_t { forward, backward, central };
 enum class Edge : std::uint8_t { zero, circular, replicate };
+constexpr Difference last_of(Difference) { return Difference::central; }
+constexpr Edge last_of(Edge) { return Edge::replicate; }
 TESSERA_API std::string_view name(Difference d);
 TESSERA_API std::string_view name(Edge e);
 TESSERA_API Difference parse_difference(std::string_view who, std::string_view text);
@@ -30,6 +32,13 @@ struct TESSERA_API FiniteDifference {
   FiniteDifference(NamedDimension dim, Dims ishape, Dims oshape = {},
                    Difference mode = Difference::forward, Edge edge = Edge::zero);
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(dim, names, mode, edge, transposed); }
+  static FiniteDifference from_state(NamedDimension dim, const NamedShape& n, Difference mode,
+                                     Edge edge, bool transposed) {
+    FiniteDifference a(dim, n.ishape, n.oshape, mode, edge);
+    a.transposed = transposed;
+    return a;
+  }
   Shape output_shape(const Shape& input) const { return input; }
   DType output_dtype(DType t) const { return is_inexact(t) ? t : DType::f64; }
   void apply(Recorder& r, const View& x, const View& y) const;

@@ -16,6 +16,10 @@ struct TESSERA_API Flip {
   // An output name that repeats a flipped dim, or is not given, becomes the next unused name.
   Flip(Dims flipped, Dims ishape, Dims oshape = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(flipped, names); }
+  static Flip from_state(Dims flips, const NamedShape& n) {
+    return Flip(std::move(flips), n.ishape, n.oshape);
+  }
   Shape output_shape(const Shape& input) const { return input; }
   void apply(Recorder& r, const View& x, const View& y) const;
   Flip adjoint() const;

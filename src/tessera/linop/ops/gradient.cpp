@@ -66,6 +66,19 @@ Gradient Gradient::adjoint() const {
   return a;
 }
 
+Gradient Gradient::from_state(const Dims& along, const NamedShape& n, Difference mode, Edge edge,
+                              bool transposed) {
+  const Dims &small = transposed ? n.oshape : n.ishape, &large = transposed ? n.ishape : n.oshape;
+  Dims mixed;  // a part along the directions takes fewer of these differences
+  for (NamedDimension d : small)
+    if (!contains(large, d)) mixed.push_back(d);
+  Gradient a(mixed, small, large, mode, edge);
+  for (NamedDimension d : along)
+    require<DimError>(contains(mixed, d), "Gradient ", n.str(), ": no difference along '", d, "'");
+  a.along = along;
+  return transposed ? a.adjoint() : a;
+}
+
 Gradient Gradient::renamed(const Renames& r) const {
   Gradient a = *this;
   a.along = rename(along, r);

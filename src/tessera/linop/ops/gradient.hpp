@@ -22,6 +22,9 @@ struct TESSERA_API Gradient {
   Gradient(Dims along, Dims ishape, Dims oshape = {}, Difference mode = Difference::forward,
            Edge edge = Edge::zero);
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(along, names, mode, edge, transposed); }
+  static Gradient from_state(const Dims& along, const NamedShape& n, Difference mode, Edge edge,
+                             bool transposed);
   NamedDimension directions() const { return (transposed ? names.ishape : names.oshape)[0]; }
   std::optional<i64> size(NamedDimension d) const;
   Shape output_shape(const Shape& input) const;

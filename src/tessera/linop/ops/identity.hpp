@@ -20,6 +20,8 @@ struct TESSERA_API Identity {
     check_renaming(kind, names);
   }
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(names); }
+  static Identity from_state(const NamedShape& n) { return Identity(n.ishape, n.oshape); }
   Shape output_shape(const Shape& input) const { return input; }
   void apply(Recorder& r, const View& x, const View& y) const { record::copy(r, x, y); }
   bool apply_add(Recorder& r, const View& x, const View& y) const {

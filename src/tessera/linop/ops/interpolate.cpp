@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/ops/interpolate.hpp"
 
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/grid_names.hpp"
 
 namespace tessera {
@@ -78,6 +79,17 @@ void Interpolate::apply_adjoint(Recorder& r, const View& y, const View& x) const
   const View reads[] = {in, r.constant(points.locs), r.constant(points.order),
                         r.constant(points.starts)};
   r.launch(&KernelTable::interpolate, "grid", spec, reads, x, {.updates = true});
+}
+
+Interpolate Interpolate::from_state(Array locs, const Shape& grid, const NamedShape& n,
+                                    SmallVec<double, 3> width, SpreadKind spread, double beta,
+                                    i64 norm, bool circular) {
+  const auto [batch, in] = cut_last(kind, n.ishape, grid.size());
+  const Dims at = cut_last(kind, n.oshape, locs.ndim() - 1).second;
+  require<ArgumentError>(norm == 1 || norm == 2, "Interpolate ", n.str(), ": norm ", norm,
+                         "; expected 1 or 2");
+  return Interpolate(std::move(locs), grid, batch, at, in,
+                     SpreadKernel{width, spread, beta, static_cast<int>(norm), circular});
 }
 
 Interpolate Interpolate::renamed(const Renames& r) const {

@@ -12,6 +12,8 @@
 
 namespace tessera {
 
+constexpr SpreadKind last_of(SpreadKind) { return SpreadKind::spline; }
+
 struct TESSERA_API Interpolate {
   Array locs;  // as given: (points..., axes)
   NamedShape names;
@@ -26,6 +28,13 @@ struct TESSERA_API Interpolate {
               const std::optional<Dims>& locs_batch_shape = {},
               const std::optional<Dims>& grid_shape = {}, const SpreadKernel& kernel = {});
   NamedShape shape() const { return names; }
+  auto state() const {
+    const SpreadKernel& k = points.kernel;
+    return std::tuple(locs, points.grid, names, k.width, k.kind, k.beta, i64{k.norm}, k.circular);
+  }
+  static Interpolate from_state(Array locs, const Shape& grid, const NamedShape& n,
+                                SmallVec<double, 3> width, SpreadKind spread, double beta, i64 norm,
+                                bool circular);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return points.device(); }
   DType output_dtype(DType t) const;

@@ -17,6 +17,8 @@ struct TESSERA_API Kronecker {
   // DimError when two factors share a name, ArgumentError without factors.
   explicit Kronecker(std::vector<NamedLinop> factors);
   NamedShape shape() const;
+  auto state() const { return std::tuple(factors); }
+  static Kronecker from_state(std::vector<NamedLinop> of) { return Kronecker(std::move(of)); }
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const;
   Shape output_shape(const Shape& input) const;

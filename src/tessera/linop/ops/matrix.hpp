@@ -25,6 +25,10 @@ struct TESSERA_API Matrix {
   Matrix(const Array& w, const Dims& ishape, const Dims& oshape);
   explicit Matrix(NamedLinop a, MatrixFacts known = {}) : inner(std::move(a)), facts(known) {}
   NamedShape shape() const { return inner.shape(); }
+  auto state() const { return std::tuple(inner, i64{facts.own_adjoint}, facts.unitary); }
+  static Matrix from_state(NamedLinop a, i64 own_adjoint, bool unitary) {
+    return Matrix(std::move(a), {own_adjoint > 0 ? 1 : own_adjoint < 0 ? -1 : 0, unitary});
+  }
   std::optional<i64> size(NamedDimension d) const { return inner.size(d); }
   std::optional<Device> device() const { return inner.device(); }
   DType output_dtype(DType t) const;

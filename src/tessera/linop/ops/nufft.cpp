@@ -7,6 +7,7 @@
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/fft/fft.hpp"
 #include "tessera/linop/algebra.hpp"
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/grid_names.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/fft.hpp"
@@ -167,6 +168,13 @@ std::optional<i64> NUFFT::size(NamedDimension d) const {
   for (i64 a = 0; a < points.size(); ++a)
     if (points[a] == d) return locs.shape(a);
   return std::nullopt;
+}
+
+NUFFT NUFFT::from_state(Array locs, const Shape& grid_size, const NamedShape& n,
+                        const Dims& inner_names, NufftOptions options) {
+  const auto [batch, in] = cut_last(kind, n.ishape, grid_size.size());
+  const Dims out = cut_last(kind, n.oshape, locs.ndim() - 1).second;
+  return NUFFT(std::move(locs), grid_size, out, in, inner_names, batch, std::move(options));
 }
 
 NUFFT NUFFT::renamed(const Renames& r) const {

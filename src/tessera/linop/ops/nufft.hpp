@@ -12,6 +12,7 @@
 namespace tessera {
 
 enum class NufftMode : std::uint8_t { interpolate, sampling };
+constexpr NufftMode last_of(NufftMode) { return NufftMode::sampling; }
 
 struct NufftOptions {
   double oversamp = 1.25;
@@ -22,6 +23,16 @@ struct NufftOptions {
   bool toeplitz = false;
   std::optional<DType> toeplitz_dtype{};  // of the stored kernel; none: double precision
   double toeplitz_oversamp = 2.0;
+  auto state() const {
+    return std::tuple(oversamp, width, mode, do_prep_locs, apodize_weights, toeplitz,
+                      toeplitz_dtype, toeplitz_oversamp);
+  }
+  static NufftOptions from_state(double oversamp, double width, NufftMode mode, bool prepares,
+                                 std::optional<Array> weights, bool toeplitz,
+                                 std::optional<DType> dtype, double toeplitz_oversamp) {
+    return {oversamp,           width,    mode,  prepares,
+            std::move(weights), toeplitz, dtype, toeplitz_oversamp};
+  }
 };
 
 struct TESSERA_API NUFFT {
@@ -40,6 +51,9 @@ struct TESSERA_API NUFFT {
         const std::optional<Dims>& input_shape = {}, const std::optional<Dims>& input_kshape = {},
         const Dims& batch_shape = {NamedDimension::ellipses()}, NufftOptions options = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(locs, grid_size, names, inner_names, options); }
+  static NUFFT from_state(Array locs, const Shape& grid_size, const NamedShape& n,
+                          const Dims& inner_names, NufftOptions options);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return locs.device(); }
   DType output_dtype(DType t) const { return complex_of(t); }

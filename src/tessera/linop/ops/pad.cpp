@@ -104,6 +104,12 @@ std::optional<NamedLinop> Pad::normal(const NamedLinop& inner) const {
   return d ? std::optional<NamedLinop>(inside(*d)) : std::nullopt;
 }
 
+Pad Pad::from_state(Shape padded, Shape image, const NamedShape& n) {
+  const auto [batch, in] = cut_last("Pad", n.ishape, image.size());
+  const Dims out = cut_last("Pad", n.oshape, image.size()).second;
+  return Pad(std::move(padded), std::move(image), in, out, batch);
+}
+
 Pad Pad::renamed(const Renames& r) const {
   Pad p = *this;
   p.names = names.renamed(r);

@@ -23,6 +23,8 @@ struct TESSERA_API Pad {
   Pad(Shape pad_im_size, Shape im_size, Dims in_shape = {}, const Dims& out_shape = {},
       const Dims& batch_shape = {NamedDimension::ellipses()});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(pad_im_size, im_size, names); }
+  static Pad from_state(Shape padded, Shape image, const NamedShape& n);
   std::optional<i64> size(NamedDimension d) const;
   // Where the image begins along image dim i.
   i64 start(i64 i) const { return pad_im_size[i] / 2 - im_size[i] / 2; }
@@ -47,6 +49,8 @@ struct TESSERA_API Crop {
        const Dims& out_shape = {}, const Dims& batch_shape = {NamedDimension::ellipses()});
   explicit Crop(Pad of) : pad(std::move(of)) {}
   NamedShape shape() const { return pad.names.H(); }
+  auto state() const { return std::tuple(pad); }
+  static Crop from_state(Pad of) { return Crop(std::move(of)); }
   std::optional<i64> size(NamedDimension d) const { return pad.size(d); }
   void apply(Recorder& r, const View& x, const View& y) const;
   Pad adjoint() const { return pad; }

@@ -14,6 +14,8 @@ struct TESSERA_API Permute {
   // DimError unless both sides have the same distinct names.
   Permute(Dims ishape, Dims oshape);
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(names); }
+  static Permute from_state(const NamedShape& n) { return Permute(n.ishape, n.oshape); }
   void apply(Recorder& r, const View& x, const View& y) const;
   Permute adjoint() const { return Permute(names.oshape, names.ishape); }
   NamedLinop normal() const;

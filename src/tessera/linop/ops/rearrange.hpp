@@ -32,6 +32,11 @@ struct TESSERA_API Rearrange {
   Rearrange(std::string ipattern, std::string opattern, Dims ishape, Dims oshape,
             Lengths axes_lengths = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(ipattern, opattern, names, axes_lengths); }
+  static Rearrange from_state(std::string from, std::string to, const NamedShape& n,
+                              Lengths lengths) {
+    return Rearrange(std::move(from), std::move(to), n.ishape, n.oshape, std::move(lengths));
+  }
   std::optional<i64> size(NamedDimension d) const;
   Shape output_shape(const Shape& input) const;
   void apply(Recorder& r, const View& x, const View& y) const;

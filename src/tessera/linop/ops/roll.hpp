@@ -17,6 +17,10 @@ struct TESSERA_API Roll {
   // An output name that repeats a rolled dim, or is not given, becomes the next unused name.
   Roll(DimSizes shifts, Dims ishape, Dims oshape = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(shifts, names); }
+  static Roll from_state(DimSizes by, const NamedShape& n) {
+    return Roll(std::move(by), n.ishape, n.oshape);
+  }
   Shape output_shape(const Shape& input) const { return input; }
   void apply(Recorder& r, const View& x, const View& y) const;
   Roll adjoint() const;

@@ -4,6 +4,7 @@
 #include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/grid_names.hpp"
 #include "tessera/linop/ops/diagonal.hpp"
 
@@ -197,6 +198,13 @@ NamedLinop Sampling::normal() const {
   counts.fill(Value(0));
   for (i64 k = 0; k < here.size(); ++k) counts.host<float>()[here.host<i64>()[k]] += 1;
   return Diagonal(counts.to(positions.device()), names.ishape).following();
+}
+
+Sampling Sampling::from_state(const Array& positions, const Shape& input_size,
+                              const NamedShape& n) {
+  const auto [batch, in] = cut_last(kind, n.ishape, input_size.size());
+  return from_positions(positions, input_size, cut_last(kind, n.oshape, positions.ndim()).second,
+                        in, batch);
 }
 
 Sampling Sampling::renamed(const Renames& r) const {

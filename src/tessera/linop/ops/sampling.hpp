@@ -38,6 +38,8 @@ struct TESSERA_API Sampling {
                                  const Dims& batch_shape = {NamedDimension::ellipses()});
   Array locs() const;  // int64 (points..., axes): the indices again
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(positions, input_size, names); }
+  static Sampling from_state(const Array& positions, const Shape& input_size, const NamedShape& n);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return positions.device(); }
   void apply(Recorder& r, const View& x, const View& y) const;

@@ -20,6 +20,8 @@ struct TESSERA_API Scalar {
     check_distinct(kind, names.ishape);
   }
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(weight, names.ishape); }
+  static Scalar from_state(Value w, Dims ioshape) { return Scalar(w, std::move(ioshape)); }
   Shape output_shape(const Shape& input) const { return input; }
   DType output_dtype(DType t) const {
     if (weight.kind() == Value::Kind::complex) return complex_of(t);

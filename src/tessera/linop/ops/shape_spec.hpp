@@ -15,6 +15,8 @@ struct TESSERA_API ShapeSpec {
   // DimError when the two sides have different numbers of dims, or a name moves to another axis.
   ShapeSpec(Dims ishape, Dims oshape);
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(names); }
+  static ShapeSpec from_state(const NamedShape& n) { return ShapeSpec(n.ishape, n.oshape); }
   Shape output_shape(const Shape& input) const { return input; }
   void apply(Recorder& r, const View& x, const View& y) const { record::copy(r, x, y); }
   ShapeSpec adjoint() const { return ShapeSpec(names.oshape, names.ishape); }

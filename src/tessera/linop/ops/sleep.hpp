@@ -19,6 +19,12 @@ struct TESSERA_API Sleep {
   explicit Sleep(double duration = 0.1, const Dims& ioshape = {NamedDimension::ellipses()},
                  const Dims& oshape = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(duration, names, awake); }
+  static Sleep from_state(double seconds, const NamedShape& n, bool awake) {
+    Sleep a(seconds, n.ishape, n.oshape);
+    a.awake = awake;
+    return a;
+  }
   Shape output_shape(const Shape& input) const { return input; }
   void apply(Recorder& r, const View& x, const View& y) const;
   Sleep adjoint() const;

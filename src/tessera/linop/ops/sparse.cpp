@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/ops/sparse.hpp"
 
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/grid_names.hpp"
 
 namespace tessera {
@@ -76,6 +77,17 @@ Sparse Sparse::adjoint() const {
   std::swap(a.input_size, a.output_size);
   a.names = names.H();
   a.conjugated = !conjugated;
+  return a;
+}
+
+Sparse Sparse::from_state(Array values, const Array& indices, const Array& starts,
+                          const Shape& input_size, const Shape& output_size, const NamedShape& n,
+                          bool conjugated) {
+  const auto [batch, in] = cut_last(kind, n.ishape, input_size.size());
+  Sparse a(make_csr(std::move(values), indices, starts, count_of(output_size), count_of(input_size),
+                    kind),
+           in, cut_last(kind, n.oshape, output_size.size()).second, input_size, output_size, batch);
+  a.conjugated = conjugated;
   return a;
 }
 

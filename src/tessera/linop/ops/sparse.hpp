@@ -25,6 +25,13 @@ struct TESSERA_API Sparse {
                   const Shape& output_size = {},
                   const Dims& batch_shape = {NamedDimension::ellipses()});
   NamedShape shape() const { return names; }
+  auto state() const {
+    return std::tuple(matrix.values, matrix.indices, matrix.starts, input_size, output_size, names,
+                      conjugated);
+  }
+  static Sparse from_state(Array values, const Array& indices, const Array& starts,
+                           const Shape& input_size, const Shape& output_size, const NamedShape& n,
+                           bool conjugated);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return matrix.device(); }
   DType output_dtype(DType t) const;

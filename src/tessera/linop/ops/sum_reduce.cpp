@@ -124,6 +124,16 @@ std::optional<NamedLinop> Repeat::normal() const {
   return Scalar(Value(times), names.ishape);
 }
 
+Repeat Repeat::from_state(DimSizes repeats, const NamedShape& n, Dims broadcast) {
+  // An adjoint of a sum may lack sizes, which its constructor asks for.
+  Repeat a(std::move(repeats), n.ishape, n.oshape, without(n.oshape, n.ishape));
+  for (NamedDimension d : broadcast)
+    require<DimError>(contains(a.broadcast_dims, d), "Repeat ", n.str(), ": broadcast dim '", d,
+                      "' is not one of its new dims");
+  a.broadcast_dims = std::move(broadcast);
+  return a;
+}
+
 Repeat Repeat::renamed(const Renames& r) const {
   Repeat a = *this;
   a.n_repeats = renamed_sizes(n_repeats, r);

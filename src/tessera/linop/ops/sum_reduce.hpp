@@ -20,6 +20,10 @@ struct TESSERA_API SumReduce {
   // DimError unless the output has fewer dims, all of them the input's.
   SumReduce(Dims ishape, Dims oshape, DimSizes sizes = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(names, sizes); }
+  static SumReduce from_state(const NamedShape& n, DimSizes s) {
+    return SumReduce(n.ishape, n.oshape, std::move(s));
+  }
   std::optional<i64> size(NamedDimension d) const { return size_in(sizes, d); }
   DType output_dtype(DType t) const { return reduce_dtype(ReduceOp::sum, t); }
   void apply(Recorder& r, const View& x, const View& y) const;
@@ -43,6 +47,8 @@ struct TESSERA_API Repeat {
   // each new one.
   Repeat(DimSizes n_repeats, Dims ishape, Dims oshape, Dims broadcast_dims = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(n_repeats, names, broadcast_dims); }
+  static Repeat from_state(DimSizes repeats, const NamedShape& n, Dims broadcast);
   std::optional<i64> size(NamedDimension d) const;
   Shape output_shape(const Shape& input) const;
   void apply(Recorder& r, const View& x, const View& y) const;
@@ -61,6 +67,8 @@ struct TESSERA_API SumSpread {
 
   static constexpr const char* kind = "SumSpread";
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(names, summed); }
+  static SumSpread from_state(NamedShape n, Dims sums) { return {std::move(n), std::move(sums)}; }
   Shape output_shape(const Shape& input) const { return input; }
   DType output_dtype(DType t) const { return reduce_dtype(ReduceOp::sum, t); }
   void apply(Recorder& r, const View& x, const View& y) const;

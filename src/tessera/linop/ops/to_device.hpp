@@ -37,6 +37,10 @@ struct TESSERA_API ToDevice {
   Recorder::Route route(Recorder& r) const;
 
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(ispec.device, ospec.device, names.ishape); }
+  static ToDevice from_state(Device from, Device to, Dims ioshape) {
+    return ToDevice(DeviceSpec(from), DeviceSpec(to), std::move(ioshape));
+  }
   std::optional<Device> device() const { return ispec.device; }
   Device output_device(Device) const { return ospec.device; }
   Shape output_shape(const Shape& input) const { return input; }

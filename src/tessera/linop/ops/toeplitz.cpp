@@ -147,6 +147,21 @@ Toeplitz Toeplitz::adjoint() const {
   return a;
 }
 
+Toeplitz Toeplitz::from_state(Array generator, i64 rows, i64 columns, NamedDimension dim,
+                              NamedShape names) {
+  require<ShapeError>(
+      rows > 0 && columns > 0 && generator.ndim() == 1 && generator.shape(0) - columns + 1 == rows,
+      "Toeplitz ", names.str(), ": ", rows, " x ", columns, " from ", generator.shape());
+  const Dims moved = mixed_output("Toeplitz", names.ishape, names.oshape, {dim});
+  Toeplitz a;
+  a.generator = std::move(generator);
+  a.rows = rows;
+  a.columns = columns;
+  a.dim = dim;
+  a.names = NamedShape(names.ishape, moved);
+  return a;
+}
+
 Toeplitz Toeplitz::renamed(const Renames& r) const {
   Toeplitz a = *this;
   a.dim = rename({dim}, r)[0];

@@ -22,6 +22,9 @@ struct TESSERA_API Toeplitz {
   Toeplitz(const Array& column, const Array& row, NamedDimension dim, const Dims& ishape,
            const Dims& oshape = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(generator, rows, columns, dim, names); }
+  static Toeplitz from_state(Array generator, i64 rows, i64 columns, NamedDimension dim,
+                             NamedShape names);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return generator.device(); }
   DType output_dtype(DType t) const { return promote(t, generator.dtype()); }

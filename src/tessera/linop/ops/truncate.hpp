@@ -21,6 +21,10 @@ struct TESSERA_API Truncate {
   Truncate(i64 dim, i64 from_length, i64 to_length, Dims ishape, Dims oshape = {});
   Truncate(NamedDimension dim, i64 from_length, i64 to_length, Dims ishape, Dims oshape = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(dim, from_length, to_length, names); }
+  static Truncate from_state(i64 dim, i64 from, i64 to, const NamedShape& n) {
+    return Truncate(dim, from, to, n.ishape, n.oshape);
+  }
   std::optional<i64> size(NamedDimension d) const;
   void apply(Recorder& r, const View& x, const View& y) const;
   PadDim adjoint() const;
@@ -37,6 +41,10 @@ struct TESSERA_API PadDim {
   PadDim(i64 dim, i64 from_length, i64 to_length, Dims ishape, Dims oshape = {});
   PadDim(NamedDimension dim, i64 from_length, i64 to_length, Dims ishape, Dims oshape = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(dim, from_length, to_length, names); }
+  static PadDim from_state(i64 dim, i64 from, i64 to, const NamedShape& n) {
+    return PadDim(dim, from, to, n.ishape, n.oshape);
+  }
   std::optional<i64> size(NamedDimension d) const;
   void apply(Recorder& r, const View& x, const View& y) const;
   Truncate adjoint() const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/linop/dim_sizes.hpp"
 #include "tessera/linop/grid_names.hpp"
 #include "tessera/linop/ops/identity.hpp"
 
@@ -247,6 +248,14 @@ Wavelet Wavelet::adjoint() const {
 }
 
 NamedLinop Wavelet::normal() const { return Identity(names.ishape); }
+
+Wavelet Wavelet::from_state(std::string wavelet, std::optional<i64> level, i64 rank,
+                            const NamedShape& n, bool inverse) {
+  const auto [batch, in] = cut_last(kind, n.ishape, rank);
+  Wavelet a(in, std::move(wavelet), level, batch, cut_last(kind, n.oshape, rank).second);
+  a.inverse = inverse;
+  return a;
+}
 
 Wavelet Wavelet::renamed(const Renames& renames) const {
   Wavelet w = *this;

@@ -29,6 +29,9 @@ struct TESSERA_API Wavelet {
                    const Dims& batch_shape = {NamedDimension::ellipses()},
                    std::optional<Dims> out_shape = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(wavelet, level, rank, names, inverse); }
+  static Wavelet from_state(std::string wavelet, std::optional<i64> level, i64 rank,
+                            const NamedShape& n, bool inverse);
   Shape output_shape(const Shape& input) const;
   DType output_dtype(DType t) const { return is_inexact(t) ? t : DType::f64; }
   void apply(Recorder& r, const View& x, const View& y) const;

@@ -13,6 +13,8 @@ struct TESSERA_API Window {
   struct Range {
     NamedDimension dim;
     i64 start, stop, size;
+    auto state() const { return std::tuple(dim, start, stop, size); }
+    static Range from_state(NamedDimension d, i64 from, i64 to, i64 n) { return {d, from, to, n}; }
   };
   NamedShape names;
   std::vector<Range> ranges;
@@ -20,6 +22,10 @@ struct TESSERA_API Window {
   static constexpr const char* kind = "Window";
   Window(Dims ioshape, std::vector<Range> kept);
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(names.ishape, ranges); }
+  static Window from_state(Dims ioshape, std::vector<Range> kept) {
+    return Window(std::move(ioshape), std::move(kept));
+  }
   std::optional<i64> size(NamedDimension d) const;
   Shape output_shape(const Shape& input) const { return input; }
   void apply(Recorder& r, const View& x, const View& y) const;

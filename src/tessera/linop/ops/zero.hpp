@@ -16,6 +16,10 @@ struct TESSERA_API Zero {
   static constexpr const char* kind = "Zero";
   Zero(Dims ishape, Dims oshape, Sizes sizes = {});
   NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(names, sizes); }
+  static Zero from_state(const NamedShape& n, Sizes s) {
+    return Zero(n.ishape, n.oshape, std::move(s));
+  }
   std::optional<i64> size(NamedDimension d) const { return size_in(sizes, d); }
   void apply(Recorder& r, const View&, const View& y) const { record::fill(r, Value(0), y); }
   Zero adjoint() const { return Zero(names.oshape, names.ishape, sizes); }
