@@ -30,7 +30,8 @@ BOTH = """{h}.zeros(N) {h}.ones(N) {h}.empty(N) {h}.full(N,1.5) {h}.eye(N) {h}.e
 {h}.diag(x,N) {h}.diag(x,-N) {h}.array_split(x,N) {h}.unstack({h}.broadcast_to({h}.ones(1),(N,)))
 {h}.empty_like(x,shape=(N,)) {h}.zeros_like(x,shape=(N,)) {h}.ones_like(x,shape=(N,)) {h}.full_like(x,2,shape=(N,))
 {h}.outer({h}.broadcast_to(x[:1],(N,)),x) {h}.broadcast_to(x[:1],(N,)).copy() {h}.broadcast_to(x[:1],(N,)).tolist()
-{h}.topk(x,N) {h}.split(x,N)"""
+{h}.topk(x,N) {h}.split(x,N) {h}.logspace(0,1,N) {h}.geomspace(1,2,N) {h}.hsplit(x,N) {h}.vsplit(m,N)
+{h}.dsplit({h}.ones((1,2,3)),N)"""
 # Methods of local arrays, transforms, random numbers, matrices and operators.
 REFUSED = """ts.fft.fft(x,N) ts.fft.ifft(x,N) ts.fft.rfft(x,N) ts.fft.irfft(x,N) ts.fft.hfft(x,N) ts.fft.ihfft(x,N)
 ts.fft.fft2(m,(N,2)) ts.fft.ifft2(m,(N,2)) ts.fft.fftn(m,(N,2)) ts.fft.ifftn(m,(2,N)) ts.fft.rfftn(m,(2,N))
@@ -46,7 +47,13 @@ ts.tile(ts.ones(3,device='sim:0'),N) ts.asarray(range(N)) ts.zeros(range(N)) ts.
 ts.solve.polynomial_coefficients(N) ts.solve.polynomial_preconditioner(A,N) ts.linalg.eigs(A,k=N)
 ts.solve.lanczos(A,k=N,shape=(3,)) ts.solve.svd(A,k=N,shape=(3,)) ts.solve.randomized_svd(A,k=N,shape=(3,))
 ts.solve.power_method(A,shape=(N,)) ts.check_adjoint(A,shape=(N,)) ts.fit(A,budget=N,shape=(N,))
-ts.create_batched_linop(ts.Identity(('X',)),ts.BatchSpec({'X':1}),shape=(N,))"""
+ts.create_batched_linop(ts.Identity(('X',)),ts.BatchSpec({'X':1}),shape=(N,)) ts.matrix.random_bits((N,N))
+ts.random.random(N) ts.random.standard_normal(N) ts.random.standard_exponential(N) ts.random.standard_cauchy(N)
+ts.random.standard_gamma(2,size=N) ts.random.standard_t(2,size=N) ts.random.beta(1,2,size=N)
+ts.random.binomial(3,.5,size=N) ts.random.chisquare(2,size=N) ts.random.choice(3,size=N) ts.random.exponential(size=N)
+ts.random.gamma(2,size=N) ts.random.geometric(.5,size=N) ts.random.gumbel(size=N) ts.random.laplace(size=N)
+ts.random.logistic(size=N) ts.random.lognormal(size=N) ts.random.pareto(2,size=N) ts.random.poisson(size=N)
+ts.random.power(2,size=N) ts.random.rayleigh(size=N) ts.random.triangular(0,1,2,size=N) ts.random.weibull(2,size=N)"""
 # Sizes that are cut to what there is, or numbers of steps that end when they have converged: done, or refused.
 DONE = """ts.diff(x,N) ts.dist.diff(ts.dist.ones(3),N) ts.linalg.matrix_power(ts.eye(3),N) ts.reshape(x,(N,))
 ts.dist.reshape(ts.dist.ones(3),(N,)) ts.solve.cg(A,x,maxiter=N) ts.solve.lsqr(A,x,maxiter=N) ts.solve.lsmr(A,x,maxiter=N)
@@ -61,6 +68,7 @@ ts.dist.cg(A,X,maxiter=N) ts.dist.lsqr(A,X,maxiter=N) ts.dist.lsmr(A,X,maxiter=N
 ts.dist.gmres(A,X,maxiter=N) ts.dist.fista(A,X,ts.solve.prox.l1(.1),maxiter=N,rtol=1e-2) ts.dist.power_method(A,X,maxiter=N)
 ts.dist.lanczos(A,X,1,maxiter=N) ts.dist.svd(A,X,1,maxiter=N) ts.dist.randomized_svd(A,X,1,oversample=N)
 ts.dist.admm(A,X,ts.solve.prox.l1(.1),maxiter=9) ts.dist.pdhg(A,X,ts.solve.prox.l1(.1),ts.solve.prox.none(),maxiter=9)
+ts.unravel_index([0],(N,2)) ts.dist.unravel_index(ts.dist.zeros(2,dtype='int64'),(N,2))
 ts.random.integers(N) ts.set_memory_budget(host=N) ts.ArrayToBlocks((3,),(N,),(1,)) ts.BlocksToArray((3,),(N,),(1,))
 ts.Wavelet(('X',),size=N) ts.split_linop(A,{'X':N}) ts.Roll({'X':N})(x) ts.rot90(m,N) ts.tril(m,N) ts.triu(m,-N)
 ts.names.resolve_wildcards(N,N) ts.create_batched_linop(A,ts.BatchSpec({'X':N}),shape=(3,))"""
@@ -229,7 +237,8 @@ print("fine")
 
 
 def test_memory_that_ends_is_a_memory_error():
-    ended = subprocess.run([sys.executable, "-c", MEMORY_ENDS], capture_output=True, text=True, timeout=300)
+    few = dict(os.environ, OPENBLAS_NUM_THREADS="1", TESSERA_NUM_THREADS="2")  # each thread takes memory of its own
+    ended = subprocess.run([sys.executable, "-c", MEMORY_ENDS], capture_output=True, text=True, timeout=300, env=few)
     assert ended.stdout.strip() == "fine", ended.stderr[-2000:]
 
 

@@ -221,7 +221,7 @@ void descriptions_restore_the_operator(Subject& s) {
   check(s.A.named("one of many"), x, "A with a name");
   for (const Sized& d : sized_dims(s.A, s.sample.input)) {
     if (contains(s.sample.unsplittable, d.dim) || d.size < 2) continue;
-    const Tile tile{{d.dim, 1, d.size}};
+    const Tile tile{{d.dim, 1, d.size, d.size}};
     const Array part = x.view(part_of(x.layout(), s.A.ishape(), tile.only(s.A.ishape())));
     check(s.A.split(tile), part, cat("A cut along ", d.dim));
     const BatchSpec spec{.batch_sizes = {{d.dim, (d.size + 1) / 2}}};

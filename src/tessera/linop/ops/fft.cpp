@@ -203,15 +203,27 @@ FFT FFT::adjoint() const {
 }
 
 FFT FFT::from_state(i64 ndim, const NamedShape& names, Norm norm, bool centered, i64 real,
-                    bool backward, const Shape& along) {
+                    bool backward, const Shape& along, const Shape& whole) {
   const auto [batch, in] = cut_last("FFT", names.ishape, ndim);
-  FFT a(ndim, batch, Grids(in, cut_last("FFT", names.oshape, ndim).second), norm, centered, real);
+  Dims out = cut_last("FFT", names.oshape, ndim).second, taken = names.ishape;
+  taken.append(names.oshape);
+  require<DimError>(whole.size() == ndim && in.size() == ndim, "FFT ", names.str(), ": ", whole,
+                    " are no sizes of ", ndim, " dims");
+  for (i64 i = 0; i < ndim; ++i) {
+    const bool transformed = std::find(along.begin(), along.end(), i) != along.end();
+    require<DimError>(whole[i] == 0 || (whole[i] > 0 && !transformed), "FFT ", names.str(), ": ",
+                      whole, " are no sizes of dims that are not transformed");
+    if (!transformed) out[i] = out[i].next_unused(taken);  // it has the input's name
+    taken.push_back(out[i]);
+  }
+  FFT a(ndim, batch, Grids(in, out), norm, centered, real);
   for (i64 i = 0; i < along.size(); ++i)
     require<DimError>(along[i] >= 0 && along[i] < ndim && (i == 0 || along[i] > along[i - 1]),
                       "FFT ", names.str(), ": ", along, " of ", ndim, " dims are transformed");
   a.names = names;
   a.backward = backward;
   a.along = along;
+  a.whole = whole;
   return a;
 }
 

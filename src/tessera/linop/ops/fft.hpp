@@ -32,9 +32,11 @@ struct TESSERA_API FFT {
                std::optional<Grids> grid_shapes = {}, Norm norm = Norm::ortho,
                bool centered = false, i64 real = 0);
   NamedShape shape() const { return names; }
-  auto state() const { return std::tuple(ndim, names, norm, centered, real, backward, along); }
+  auto state() const {
+    return std::tuple(ndim, names, norm, centered, real, backward, along, whole);
+  }
   static FFT from_state(i64 ndim, const NamedShape& names, Norm norm, bool centered, i64 real,
-                        bool backward, const Shape& along);
+                        bool backward, const Shape& along, const Shape& whole);
   Shape output_shape(const Shape& input) const;
   DType output_dtype(DType t) const { return real && backward ? real_of(t) : complex_of(t); }
   std::optional<i64> size(NamedDimension d) const;
