@@ -48,6 +48,7 @@ ts.solve.polynomial_coefficients(N) ts.solve.polynomial_preconditioner(A,N) ts.l
 ts.solve.lanczos(A,k=N,shape=(3,)) ts.solve.svd(A,k=N,shape=(3,)) ts.solve.randomized_svd(A,k=N,shape=(3,))
 ts.solve.power_method(A,shape=(N,)) ts.check_adjoint(A,shape=(N,)) ts.fit(A,budget=N,shape=(N,))
 ts.create_batched_linop(ts.Identity(('X',)),ts.BatchSpec({'X':1}),shape=(N,)) ts.matrix.random_bits((N,N))
+ts.matrix.Symmetric(N) ts.matrix.AntiSymmetric(N) ts.matrix.Triangular(N) ts.matrix.TriangularBit(N)
 ts.random.random(N) ts.random.standard_normal(N) ts.random.standard_exponential(N) ts.random.standard_cauchy(N)
 ts.random.standard_gamma(2,size=N) ts.random.standard_t(2,size=N) ts.random.beta(1,2,size=N)
 ts.random.binomial(3,.5,size=N) ts.random.chisquare(2,size=N) ts.random.choice(3,size=N) ts.random.exponential(size=N)
