@@ -553,6 +553,15 @@ class TestToeplitz:
         assert any(isinstance(p, ts.NUFFT) for p in operators_in(T))
         close(T(x), A.H(W(A(x))).numpy(), 1e-12)
 
+    def test_weights_of_ones_own_count_in_the_normal(self, rng):
+        locs, x = rng.uniform(-3, 3, (40, 2)), random_complex(rng, (6, 8))
+        D = ts.Diagonal(rng.uniform(1, 2, 40), ("K",))
+        for weights in (rng.uniform(0.5, 1.5, (6, 8)), random_complex(rng, (6, 8))):
+            options = dict(batch_shape=(), oversamp=2.0, width=6.0, apodize_weights=weights)
+            A = ts.NUFFT(locs, (6, 8), toeplitz=True, **options)
+            close(A.N(x), A.H(A(x)).numpy(), 1e-4)
+            close(A.normal(D)(x), A.H(D(A(x))).numpy(), 1e-4)
+
     def test_normal_of_the_adjoint_is_not_a_convolution(self, rng):
         A = ts.NUFFT(rng.uniform(-4, 4, (7, 1)), (8,), ("K",), batch_shape=(), toeplitz=True)
         y = random_complex(rng, 7)

@@ -99,7 +99,12 @@ Convolved convolved(const NUFFT& a, const Array& weights) {
   const NamedLinop pad = Pad(doubled, a.grid_size, image, wide, batch);
   const NamedLinop transform =
       FFT(a.axes(), batch, FFT::Grids{wide, a.inner_names}, Norm::ortho, false);
-  return {chain({pad, transform}), kernel};
+  if (!o.apodize_weights) return {chain({pad, transform}), kernel};
+  // The kernel is that of the exact transform: weights of the caller's count as far as they differ
+  // from those that make ours exact.
+  const Array own = nufft::apodization(a.grid_size, a.padded(), o.width, o.oversamp),
+              ratio = ops::divide(o.apodize_weights->to(cpu), own).to(a.locs.device());
+  return {chain({Diagonal(ratio, joined(batch, image)).following(), pad, transform}), kernel};
 }
 
 // A normal mixes along the image: its output has names of its own there, the ones that it has when
