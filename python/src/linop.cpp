@@ -166,6 +166,27 @@ nb::object divided(nb::handle self, nb::handle c) {
                        "A(x), and A.H @ x for the adjoint"));
 }
 
+// A.ishape = names: the Python object is the same operator under other names from now on. What was
+// made of it before, A.H or a chain, has the names that it had.
+void set_names(nb::handle self, const char* side, nb::handle value) {
+  const NamedLinop& a = held(self);
+  const NamedShape was = a.shape(), now = was.with(side, NameGroup(dims_from(value)));
+  Renames r;
+  for (const auto& [from, to] : {std::pair(was.ishape, now.ishape), {was.oshape, now.oshape}}) {
+    require<DimError>(from.size() == to.size(), a, ".", side, " = ", repr_of(value),
+                      ": expected as many names as in ", to_text(from));
+    for (i64 i = 0; i < from.size(); ++i)
+      if (!(from[i] == to[i])) r.emplace_back(from[i], to[i]);
+  }
+  auto* holder = nb::inst_ptr<LinopObject>(self);
+  const NamedLinop renamed = a.rename(r);
+  if (const auto it = table().find(holder->op.id());
+      it != table().end() && it->second.holder == holder)
+    table().erase(it);
+  holder->op = renamed;
+  table().emplace(renamed.id(), Known{self.ptr(), holder});
+}
+
 // The input's shape from what the operator knows; "..." is nothing.
 Shape known_shape(const NamedLinop& a, std::string_view who) {
   Shape s;
@@ -260,12 +281,20 @@ void bind_properties(nb::class_<LinopObject>& c) {
       .def_prop_ro(
           "shape", [](nb::handle a) { return held(a).shape(); },
           nb::sig("def shape(self) -> NamedShape"), "Names of input and output.")
-      .def_prop_ro(
+      .def_prop_rw(
           "ishape", [dims_of](nb::handle a) { return dims_of(held(a).ishape()); },
-          nb::sig("def ishape(self) -> tuple[NamedDimension, ...]"), "Names of the input.")
-      .def_prop_ro(
+          [](nb::handle a, nb::handle names) { set_names(a, "ishape", names); },
+          nb::for_getter(nb::sig("def ishape(self) -> tuple[NamedDimension, ...]")),
+          nb::for_setter(nb::sig("def ishape(self, names: DimsLike, /) -> None")),
+          "Names of the input; assigned, the operator has other names, on both sides where it has "
+          "them.\n\n>>> A = ts.Diagonal([1.0, 2.0], ('X',)); A.ishape = ('Y',); A.oshape\n(Y,)\n")
+      .def_prop_rw(
           "oshape", [dims_of](nb::handle a) { return dims_of(held(a).oshape()); },
-          nb::sig("def oshape(self) -> tuple[NamedDimension, ...]"), "Names of the output.")
+          [](nb::handle a, nb::handle names) { set_names(a, "oshape", names); },
+          nb::for_getter(nb::sig("def oshape(self) -> tuple[NamedDimension, ...]")),
+          nb::for_setter(nb::sig("def oshape(self, names: DimsLike, /) -> None")),
+          "Names of the output; assigned, the operator has other names, on both sides where it has "
+          "them.\n\n>>> A = ts.Diagonal([1.0, 2.0], ('X',)); A.oshape = ('Y',); A.oshape\n(Y,)\n")
       .def_prop_ro(
           "dims", [dims_of](nb::handle a) { return nb::set(dims_of(held(a).dims())); },
           nb::sig("def dims(self) -> set[NamedDimension]"), "Names of both sides.")

@@ -182,23 +182,43 @@ void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
       "The map that changes nothing; with two lists of names it only renames.\n\n"
       ">>> ts.Identity(('Nx',))([1, 2]).tolist()\n[1, 2]\n",
       &identity, "ishape"_a = nb::none(), "oshape"_a = nb::none());
+  const char* weight_doc = "What it multiplies by, as a copy: operators are never changed.";
   add_operator<Scalar>(
       m, "Scalar", "Multiplication by one number.\n\n>>> ts.Scalar(2j).H([1.0]).tolist()\n[-2j]\n",
-      &scalar, "weight"_a, "ioshape"_a = nb::none());
+      &scalar, "weight"_a, "ioshape"_a = nb::none())
+      .def_prop_ro(
+          "weight",
+          [](const LinopObject& a) { return nb::steal(python_number(a.op.as<Scalar>()->weight)); },
+          nb::sig("def weight(self) -> complex"), "The number.");
   add_operator<Diagonal>(
       m, "Diagonal",
       "Multiplication by an array, point by point; the weight is aligned to the right of the "
       "dims.\nThe weight is copied; with copy=False the operator shares it, and nobody may write "
       "to it any more.\n\n"
       ">>> ts.Diagonal([1, 2j], ('Nx',)).N([1, 1]).tolist()\n[1.0, 4.0]\n",
-      &diagonal, "weight"_a, "ioshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
-  const nb::object dense_class = add_operator<Dense>(
+      &diagonal, "weight"_a, "ioshape"_a = nb::none(), "broadcast_dims"_a = nb::none())
+      .def_prop_ro(
+          "weight",
+          [](const LinopObject& a) {
+            const Diagonal& d = *a.op.as<Diagonal>();
+            return wrap(
+                released([&] { return d.product(d.factors.front().weight.dtype()).copy(); }));
+          },
+          nb::sig("def weight(self) -> Array"), weight_doc);
+  auto dense_class = add_operator<Dense>(
       m, "Dense",
       "A tensor with names applied to an array with names.\n\n"
       ">>> W = ts.Dense([[1, 2], [3, 4], [5, 6]], ('M', 'N'), ('N',), ('M',))\n>>> W([1, "
       "1]).tolist()\n[3, 7, 11]\n",
       &dense, "weight"_a, "weightshape"_a = nb::none(), "ishape"_a = nb::none(),
       "oshape"_a = nb::none(), "broadcast_dims"_a = nb::none());
+  dense_class.def_prop_ro(
+      "weight",
+      [](const LinopObject& a) {
+        const Dense& d = *a.op.as<Dense>();
+        return wrap(released([&] { return d.conjugated ? ops::conj(d.weight) : d.weight.copy(); }));
+      },
+      nb::sig("def weight(self) -> Array"), weight_doc);
   add_constructor(dense_class, "from_einstr", &dense_from_text, "weight"_a, "einstr"_a,
                   "broadcast_dims"_a = nb::none(),
                   "A Dense from 'weight,input->output'.\n\n>>> ts.Dense.from_einstr([[1, 2]], "

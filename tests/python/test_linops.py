@@ -284,3 +284,29 @@ def test_cg(device, rng):
     assert np.allclose(r.x.numpy(), np.linalg.solve(M, b), atol=1e-6)
     with pytest.raises(ts.Error):
         ts.solve.cg(A, on(device, np.ones(n + 1)))
+
+
+def test_names_can_be_assigned():
+    A = ts.Dense(np.arange(6.0).reshape(2, 3), "MN", "N", "M")
+    before, x = A.H, np.ones(3)
+    A.ishape = ("X",)
+    assert (A.ishape, A.oshape, A.H.oshape, A.N.ishape) == (("X",), ("M",), ("X",), ("X",))
+    assert A.H.H is A and before.oshape == ("N",) and A(x).tolist() == [3, 12]
+    A.oshape = ("Y",)
+    assert (A.ishape, A.oshape) == (("X",), ("Y",))
+    D = ts.Diagonal([1.0, 2.0], ("X",))
+    D.oshape = ("Z",)  # a dim that passes has one name on both sides
+    assert D.ishape == D.oshape == ("Z",)
+    for names in (("X", "Y"), 3):
+        with pytest.raises(ts.DimError):
+            A.ishape = names
+    assert A.ishape == ("X",)
+
+
+def test_weights_are_shown_as_copies():
+    w = np.array([[1.0, 2j], [3.0, 4.0], [0.5, 1.0]])
+    D, M = ts.Diagonal(w, ("X", "Y")), ts.Dense(w, "MN", "N", "M")
+    assert np.array_equal(D.weight.numpy(), w) and np.array_equal(D.H.weight.numpy(), w.conj())
+    assert np.array_equal(D.N.weight.numpy(), abs(w) ** 2) and np.array_equal(M.H.weight.numpy(), w.conj())
+    M.weight[0, 0] = D.weight[0, 0] = 99
+    assert D.weight[0, 0] == 1 == M.weight[0, 0] and ts.Scalar(2j).H.weight == -2j
