@@ -16,8 +16,8 @@ if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the
     from ._api_numpy import *  # noqa: F403
 
     # isort: split
-    from ._api import *  # noqa: F403
-    from ._local import *  # noqa: F403
+    from ._api import *  # type: ignore[assignment]  # noqa: F403
+    from ._local import *  # type: ignore[assignment]  # noqa: F403
 
 # isort: split
 from . import _fields, _pickle, _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve  # noqa: F401
@@ -38,9 +38,9 @@ from .compute import (
 
 # isort: split
 from . import _api, _api_numpy, _einops, _local  # some of their functions take more arguments than the core's
-from ._api import *  # noqa: F403
+from ._api import *  # type: ignore[assignment]  # noqa: F403
 from ._dtypes import NamespaceInfo as _NamespaceInfo
-from ._local import *  # noqa: F403
+from ._local import *  # type: ignore[assignment]  # noqa: F403
 
 # isort: split
 from ._api_numpy import *  # noqa: F403

@@ -92,7 +92,7 @@ def _from_reduce(cls: type) -> _Row:
     return cls, lambda x: x.__reduce_ex__(2)[1], lambda *parts: cls(*parts)
 
 
-def _result_row(cls: type) -> _Row:
+def _result_row(cls: Any) -> _Row:
     def made(*parts: Any) -> Any:
         result = cls.__new__(cls)
         result.__setstate__(parts)
