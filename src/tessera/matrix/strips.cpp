@@ -25,7 +25,8 @@ Array corner_mask(i64 h, bool strict, Device device) {
 
 Strips::Strips(i64 n, bool bits, i64 height) : n_(n), height_(height), bits_(bits) {
   require<ShapeError>(n >= 0, "a packed matrix of ", n, " rows; expected zero or more");
-  // Half of n² elements are counted, in bytes, by numbers of 64 bits: no machine has a tenth of that.
+  // Half of n² elements are counted, in bytes, by numbers of 64 bits: no machine has a tenth of
+  // that.
   require<OutOfMemory>(n <= i64{1} << 29, "a packed matrix of ", n,
                        " rows has more elements than can be counted; at most ", i64{1} << 29);
   const i64 unit = bits ? 512 : 32;
