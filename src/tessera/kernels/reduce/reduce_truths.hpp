@@ -85,7 +85,7 @@ struct CountLoops {
   static i64 counted(const Stored<T>* x, i64 n) {
     i64 total = 0, i = 0;
     if constexpr (has_registers<T>) {
-      constexpr i64 together = 4, most = 255;  // what a lane of a byte can count to
+      constexpr i64 together = 4, most = 127;  // what a lane of a signed byte can count to
       constexpr i64 width = together * lanes<Stored<T>>;
       const Register<Stored<T>> zero{};
       while (i + width <= n) {
