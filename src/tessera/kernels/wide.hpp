@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A loop compiled for each set of vector instructions that hosts of one kind have; the widest one
+// that this host has runs. Everything that the loop calls is inlined into it, so a definition in a
+// header is never compiled for one processor and run on another. Private to the cpu's kernels.
+//   wide([&] { for (i64 i = 0; i < n; ++i) r[i] = a[i] + b[i]; });
+// TESSERA_INSTRUCTIONS=base, avx2 or avx512 asks for less than the host has: for tests.
+
+namespace tessera {
+
+#if defined(__x86_64__)
+
+enum class Instructions { base, avx2, avx512 };
+Instructions host_instructions();
+
+#define TESSERA_AVX2 "avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c"
+#define TESSERA_AVX512 TESSERA_AVX2 ",avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"
+
+template <class F>
+[[gnu::target(TESSERA_AVX2), gnu::flatten]] inline void run_avx2(F& f) {
+  f();
+}
+template <class F>
+[[gnu::target(TESSERA_AVX512), gnu::flatten]] inline void run_avx512(F& f) {
+  f();
+}
+
+template <class F>
+inline void wide(F&& f) {
+  switch (host_instructions()) {
+    case Instructions::avx512: return run_avx512(f);
+    case Instructions::avx2: return run_avx2(f);
+    case Instructions::base: return f();
+  }
+}
+
+#else  // 128-bit registers of aarch64 are what the compiler already uses
+
+template <class F>
+inline void wide(F&& f) {
+  f();
+}
+
+#endif
+
+}  // namespace tessera
