@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks for test_dist_failures.py: one of them comes to grief in the middle of the work.
 
-usage: failures.py HOW FILE.  HOW: kill, stop, stall, raise, exit, save (killed some microseconds later, inside of saving)"""
+usage: failures.py HOW FILE.  HOW: kill, stop, stall, raise, exit, save (killed some microseconds later, inside of saving),
+host (test_dist_several_hosts.py takes a whole host away)"""
 
 import os
 import signal
@@ -30,6 +31,9 @@ def die():
 def grief(turn):
     if world.rank != 1 or turn != 7:
         return
+    if how == "host":
+        Path(f"{path}.grief").touch()
+        return
     if how == "save":
         threading.Timer(int(delay) * 1e-6, die).start()
         return
@@ -47,7 +51,7 @@ def grief(turn):
 
 
 try:
-    for turn in range(400 if how == "save" else 60):
+    for turn in range({"save": 400, "host": 1_000_000}.get(how, 60)):
         grief(turn)
         if how == "save":
             ts.dist.save(path, x + turn)
@@ -59,6 +63,7 @@ except ts.CommError as error:
     os.replace(f"{path}.saying{world.rank}", f"{path}.rank{world.rank}")  # whole once the others see it
     print(f"rank {world.rank}: CommError: {error}", flush=True)
     until = time.time() + 60  # mpirun ends everybody at the first one that leaves: the others may say it, too
-    while time.time() < until and not all(os.path.exists(f"{path}.rank{r}") for r in (0, 2)):
+    others = range(4) if how == "host" else (0, 2)
+    while time.time() < until and not all(os.path.exists(f"{path}.rank{r}") for r in others):
         time.sleep(0.05)
     os._exit(7)

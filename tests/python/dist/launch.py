@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests of this folder under mpirun, the same files on every rank, and never hangs.
 
-usage: launch.py [-n 1,2,3,4,7] [--limit SECONDS for each number of ranks] [--results DIR] [pytest arguments]
+usage: launch.py [-n 1,2,3,4,7] [--hosts COUNT] [--limit SECONDS for each number of ranks] [--results DIR]
+                 [pytest arguments]
 
 A test that loses the group of ranks, ends a rank, or outlasts its limit is a failure with the last words of the
 ranks; what was left is run in a new group. Results are one JUnit file per number of ranks. The same launcher starts
-other programs: launch.Group(4, ["fuzz.py", "60"]).
+other programs: launch.Group(4, ["fuzz.py", "60"]). With --hosts the ranks live on machines of their own (hosts.py).
 """
 
 import argparse
@@ -24,6 +25,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import hosts  # noqa: E402
 import slate  # noqa: E402
 
 RESTARTS = 6
@@ -60,10 +62,12 @@ def environment(folder, extra=()):
 class Group:
     """One mpirun with its ranks. The folder (its working directory with cwd) holds the slate and what they say."""
 
-    def __init__(self, ranks, command, folder=None, options=(), extra=(), cwd=False):
+    def __init__(self, ranks, command, folder=None, options=(), extra=(), cwd=False, hosts=None):
         self.own = folder is None
         self.folder = Path(folder or tempfile.mkdtemp(prefix="ranks-"))
-        line = [mpirun(), "--oversubscribe", "--bind-to", "none", *options, "-n", str(ranks), sys.executable, *command]
+        where = hosts.mpirun(ranks, self.folder) if hosts else ["--oversubscribe"]
+        line = [mpirun(), *where, "--bind-to", "none", *options, "-n", str(ranks), sys.executable, *command]
+        line = hosts.inside(0, line) if hosts else line
         self.output = open(self.folder / "output", "wb")
         self.process = subprocess.Popen(
             line,
@@ -135,7 +139,7 @@ def events(folder):
     return [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
 
 
-def run(ranks, limit, arguments):
+def run(ranks, limit, arguments, hosts=None):
     """All tests on `ranks` ranks: {test: (state, seconds, text)}, and whether a whole session came to its end."""
     results, began, whole = {}, time.monotonic(), False
     for _ in range(RESTARTS):
@@ -143,7 +147,8 @@ def run(ranks, limit, arguments):
         if left < 5:
             results["(the rest)"] = ("failed", 0.0, f"no time left: the limit is {limit} s for {ranks} ranks")
             break
-        with Group(ranks, ["-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", *arguments]) as group:
+        command = ["-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", *arguments]
+        with Group(ranks, command, hosts=hosts) as group:
             (group.folder / "done").write_text("\n".join(results))
             status = group.wait(left)
             running = None
@@ -195,17 +200,23 @@ def core_seconds():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", default="1,2,3,4,7")
+    parser.add_argument("--hosts", type=int, default=0)
     parser.add_argument("--limit", type=float, default=1800)
     parser.add_argument("--results", type=Path)
     options, arguments = parser.parse_known_args()
     if mpirun() is None:
         print("no mpirun here: the tests over ranks are skipped (Open MPI: apt-get install openmpi-bin libopenmpi-dev)")
         return 0
+    reason = hosts.why_not() if options.hosts else None
+    if reason:
+        print(f"the tests over {options.hosts} hosts are skipped: {reason}")
+        return 0
     arguments = arguments or [str(HERE)]
     bad = 0
     for ranks in map(int, options.n.split(",")):
         began, used = time.monotonic(), core_seconds()
-        results, _ = run(ranks, options.limit, arguments)
+        with hosts.Hosts(options.hosts) if options.hosts else contextlib.nullcontext() as several:
+            results, _ = run(ranks, options.limit, arguments, several)
         states = [state for state, _, _ in results.values()]
         for name, (state, _, text) in results.items():
             if state == "failed":
@@ -217,7 +228,9 @@ def main():
         bad += failed
         if options.results:
             write_junit(
-                options.results / f"ranks.{ranks}.xml", ranks, results or {"(none)": ("failed", 0.0, "no test ran")}
+                options.results / f"{'hosts' if options.hosts else 'ranks'}.{ranks}.xml",
+                ranks,
+                results or {"(none)": ("failed", 0.0, "no test ran")},
             )
     return 1 if bad else 0
 
