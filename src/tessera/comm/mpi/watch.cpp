@@ -32,7 +32,7 @@ std::string why_silent(World& world, int rank, double& stopped_since) {
   const Note note = world.note(rank);
   if (note.left) return cat("its process ", peer.process.id, " has left: it is past its last call");
   if (note.lost) return cat("it has given up (", first_cause(note.why), ")");
-  if (!peer.same_host) return {};
+  if (!peer.same_host) return world.heartbeat() ? world.heartbeat()->why_silent(rank) : "";
   switch (health(peer.process)) {
     case Health::ended: return cat("its process ", peer.process.id, " has ended");
     case Health::runs: stopped_since = 0; return {};

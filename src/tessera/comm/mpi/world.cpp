@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <thread>
 
 #include "tessera/base/config.hpp"
@@ -63,6 +64,7 @@ World& World::start() {
     fresh->start_mpi();
     fresh->meet();
     fresh->probe_memory();
+    fresh->start_heartbeat();
     fresh->join();
     return fresh.release();
   }();
@@ -137,6 +139,21 @@ void World::probe_memory() {
     readers += peers_[q].readable && static_cast<int>(q) != rank_;
   }
   if (readers > 0) SharedPages::own().open();  // where that cannot be, arrays are read otherwise
+}
+
+void World::start_heartbeat() {
+  if (std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.same_host; }))
+    return;
+  auto* beat = new Heartbeat(host_key());  // as this object, never destroyed
+  std::vector<Heartbeat::Address> addresses(peers_.size());
+  call([&] {
+    return MPI_Allgather(&beat->address(), sizeof(Heartbeat::Address), MPI_BYTE, addresses.data(),
+                         sizeof(Heartbeat::Address), MPI_BYTE, notes_);
+  });
+  std::uint64_t token = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
+  call([&] { return MPI_Bcast(&token, sizeof token, MPI_BYTE, 0, notes_); });
+  beat->start(std::move(addresses), token, rank_);
+  heartbeat_ = beat;
 }
 
 // From now on this process is one of the group, and will say when it leaves it: MPI_Finalize,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tessera/base/error.hpp"
+#include "tessera/comm/mpi/heartbeat.hpp"
 #include "tessera/comm/mpi/process.hpp"
 
 namespace tessera::mpi {
@@ -58,6 +59,8 @@ class World {
 
   void read_notes();
   Note note(int rank);
+  // Of ranks on other machines; null where there are none.
+  Heartbeat* heartbeat() const { return heartbeat_; }
   // This process cannot go on with some group: the others are told, and its end will be an abort.
   void lose(const std::string& why);
 
@@ -65,6 +68,7 @@ class World {
   void start_mpi();
   void meet();
   void probe_memory();
+  void start_heartbeat();
   void join();
   void send_notes(char kind, const std::string& text);
   bool others_are_at_their_end();
@@ -78,6 +82,7 @@ class World {
   MPI_Comm notes_ = MPI_COMM_NULL;
   std::vector<Peer> peers_;
   std::vector<Note> said_;
+  Heartbeat* heartbeat_ = nullptr;
   std::string lost_;
   std::mutex mutex_;
   std::atomic<int> sleeps_{0};
