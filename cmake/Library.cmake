@@ -31,9 +31,13 @@ add_library(tessera SHARED ${library_sources})
 # Ranges are the same bit for bit wherever a part of them begins, so their products are rounded everywhere.
 set_source_files_properties(${TESSERA_SRC}/tessera/kernels/copy/create.cpp PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off)
-# Quotients are NumPy's to the last bit: nothing is fused. Choices in them are vectorised where nobody waits for a trap.
-set_source_files_properties(${TESSERA_SRC}/tessera/kernels/elementwise/elementwise_math_cpu.cpp PROPERTIES
-  COMPILE_OPTIONS "-ffp-contract=off;-fno-trapping-math")
+# Quotients are NumPy's to the last bit, and whatever the instructions that a host has (kernels/wide.hpp), results are
+# the same: nothing is fused. Choices are vectorised where nobody waits for a trap.
+foreach(file elementwise/elementwise_arith elementwise/elementwise_compare elementwise/elementwise_math
+    elementwise/elementwise_real reduce/reduce_extrema reduce/reduce_sums)
+  set_source_files_properties(${TESSERA_SRC}/tessera/kernels/${file}_cpu.cpp PROPERTIES
+    COMPILE_OPTIONS "-ffp-contract=off;-fno-trapping-math")
+endforeach()
 # What writes a plan down for a reader, or reads a file once, stands on a large JSON header: optimised lightly.
 foreach(file plan/explain plan/explain_html plan/explain_trace device/topology)
   set_source_files_properties(${TESSERA_SRC}/tessera/${file}.cpp PROPERTIES

@@ -3,8 +3,9 @@
 // A loop compiled for each set of vector instructions that hosts of one kind have; the widest one
 // that this host has runs. Everything that the loop calls is inlined into it, so a definition in a
 // header is never compiled for one processor and run on another. Private to the cpu's kernels.
-//   wide([&] { for (i64 i = 0; i < n; ++i) r[i] = a[i] + b[i]; });
-// TESSERA_INSTRUCTIONS=base, avx2 or avx512 asks for less than the host has: for tests.
+//   wide([=] { for (i64 i = 0; i < n; ++i) r[i] = a[i] + b[i]; });
+// What the loop reads is captured by value: a bound behind a reference is memory that r[i] might
+// be. TESSERA_INSTRUCTIONS=base, avx2 or avx512 asks for less than the host has: for tests.
 
 namespace tessera {
 
@@ -17,11 +18,11 @@ Instructions host_instructions();
 #define TESSERA_AVX512 TESSERA_AVX2 ",avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"
 
 template <class F>
-[[gnu::target(TESSERA_AVX2), gnu::flatten]] inline void run_avx2(F& f) {
+[[gnu::target(TESSERA_AVX2), gnu::flatten]] inline void run_avx2(F f) {
   f();
 }
 template <class F>
-[[gnu::target(TESSERA_AVX512), gnu::flatten]] inline void run_avx512(F& f) {
+[[gnu::target(TESSERA_AVX512), gnu::flatten]] inline void run_avx512(F f) {
   f();
 }
 

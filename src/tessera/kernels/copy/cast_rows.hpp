@@ -8,6 +8,7 @@
 
 #include "tessera/kernels/copy/cast.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 
@@ -24,17 +25,19 @@ inline T load_element(const void* p) {
 
 template <class From, class To>
 void cast_elements(const void* from, i64 from_step, void* to, i64 to_step, i64 n) {
-  const auto* a = static_cast<const std::byte*>(from);
-  auto* b = static_cast<std::byte*>(to);
-  if (from_step == sizeof(From) && to_step == sizeof(To)) {
-    const auto* x = static_cast<const Stored<From>*>(from);
-    auto* y = static_cast<To*>(to);
+  wide([=] {
+    const auto* a = static_cast<const std::byte*>(from);
+    auto* b = static_cast<std::byte*>(to);
+    if (from_step == sizeof(From) && to_step == sizeof(To)) {
+      const auto* x = static_cast<const Stored<From>*>(from);
+      auto* y = static_cast<To*>(to);
 #pragma GCC ivdep
-    for (i64 i = 0; i < n; ++i) y[i] = convert<To>(load_element<From>(x + i));
-  } else {
-    for (i64 i = 0; i < n; ++i, a += from_step, b += to_step)
-      *reinterpret_cast<To*>(b) = convert<To>(load_element<From>(a));
-  }
+      for (i64 i = 0; i < n; ++i) y[i] = convert<To>(load_element<From>(x + i));
+    } else {
+      for (i64 i = 0; i < n; ++i, a += from_step, b += to_step)
+        *reinterpret_cast<To*>(b) = convert<To>(load_element<From>(a));
+    }
+  });
 }
 
 template <class From>

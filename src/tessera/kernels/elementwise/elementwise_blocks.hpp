@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The block loops of the cpu kernel and the tables that find them; included by the files that
-// instantiate one family each. Plain loops that g++ vectorises: `ivdep` because an output is an
-// input or apart from it.
+// instantiate one family each. Plain loops that g++ vectorises, for each set of instructions of a
+// host (wide.hpp): `ivdep` because an output is an input or apart from it.
 //   template BlockFn family_block<ElementFamily::bits>(ElementOp, DType);
 
 #include <algorithm>
 
 #include "tessera/kernels/copy/cast_rows.hpp"
+#include "tessera/kernels/elementwise/divisor.hpp"
 #include "tessera/kernels/elementwise/elementwise_cpu.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 
@@ -18,13 +20,31 @@ void block_1(const void* const* in, void* out, i64 n, unsigned scalars) {
   using R = decltype(F{}(T{}));
   const auto* a = static_cast<const Stored<T>*>(in[0]);
   auto* r = static_cast<R*>(out);
-  if (scalars) {
-    std::fill(r, r + n, F{}(load_element<T>(a)));
-    return;
-  }
+  wide([=] {
+    if (scalars) {
+      std::fill(r, r + n, F{}(load_element<T>(a)));
+      return;
+    }
 #pragma GCC ivdep
 #pragma GCC unroll 4
-  for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i));
+    for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i));
+  });
+}
+
+// Quotients and remainders of integers by one number; false where F is neither or the number is one
+// that has no reciprocal.
+template <class F, class T>
+inline bool divide_by([[maybe_unused]] const Stored<T>* a, [[maybe_unused]] T y,
+                      [[maybe_unused]] auto* r, [[maybe_unused]] i64 n) {
+  constexpr bool quotient = std::is_same_v<F, element::floor_divide>;
+  if constexpr (element::Integer<T> && (quotient || std::is_same_v<F, element::remainder>)) {
+    const Divisor<T> by(y);
+    if (!by.has_reciprocal()) return false;
+#pragma GCC ivdep
+    for (i64 i = 0; i < n; ++i) r[i] = quotient ? by.quotient(a[i]) : by.rest(a[i]);
+    return true;
+  }
+  return false;
 }
 
 template <class F, class T>
@@ -33,20 +53,23 @@ void block_2(const void* const* in, void* out, i64 n, unsigned scalars) {
   const auto* a = static_cast<const Stored<T>*>(in[0]);
   const auto* b = static_cast<const Stored<T>*>(in[1]);
   auto* r = static_cast<R*>(out);
-  if (scalars == 0) {
+  wide([=] {
+    if (scalars == 0) {
 #pragma GCC ivdep
-    for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i), load_element<T>(b + i));
-  } else if (scalars == 1) {
-    const T x = load_element<T>(a);
+      for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i), load_element<T>(b + i));
+    } else if (scalars == 1) {
+      const T x = load_element<T>(a);
 #pragma GCC ivdep
-    for (i64 i = 0; i < n; ++i) r[i] = F{}(x, load_element<T>(b + i));
-  } else if (scalars == 2) {
-    const T y = load_element<T>(b);
+      for (i64 i = 0; i < n; ++i) r[i] = F{}(x, load_element<T>(b + i));
+    } else if (scalars == 2) {
+      const T y = load_element<T>(b);
+      if (divide_by<F, T>(a, y, r, n)) return;
 #pragma GCC ivdep
-    for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i), y);
-  } else {
-    std::fill(r, r + n, F{}(load_element<T>(a), load_element<T>(b)));
-  }
+      for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i), y);
+    } else {
+      std::fill(r, r + n, F{}(load_element<T>(a), load_element<T>(b)));
+    }
+  });
 }
 
 // The second operand may be a scalar (y + a x with one number a), the others never are.
@@ -56,15 +79,17 @@ void block_3(const void* const* in, void* out, i64 n, unsigned scalars) {
   const auto* b = static_cast<const Stored<T>*>(in[1]);
   const auto* c = static_cast<const Stored<T>*>(in[2]);
   auto* r = static_cast<T*>(out);
-  if (scalars) {
-    const T y = load_element<T>(b);
+  wide([=] {
+    if (scalars) {
+      const T y = load_element<T>(b);
 #pragma GCC ivdep
-    for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<A>(a + i), y, load_element<T>(c + i));
-    return;
-  }
+      for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<A>(a + i), y, load_element<T>(c + i));
+      return;
+    }
 #pragma GCC ivdep
-  for (i64 i = 0; i < n; ++i)
-    r[i] = F{}(load_element<A>(a + i), load_element<T>(b + i), load_element<T>(c + i));
+    for (i64 i = 0; i < n; ++i)
+      r[i] = F{}(load_element<A>(a + i), load_element<T>(b + i), load_element<T>(c + i));
+  });
 }
 
 template <class F, int arity, class T>

@@ -9,6 +9,7 @@
 #include "tessera/kernels/copy/cast_rows.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
 #include "tessera/kernels/reduce/reduce_cpu.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 
@@ -33,40 +34,48 @@ struct ReduceLoops {
   };
 
   static void row(const void* a, const void* b, i64 n, i64, void* accumulator) {
-    const Reader enter(a, b);
-    A* out = static_cast<A*>(accumulator);
-    if (n < width) {
-      A s = enter(0);
-      for (i64 i = 1; i < n; ++i) s = Rule::join(s, enter(i));
-      *out = s;
-      return;
-    }
-    A s[width];
-    for (int j = 0; j < width; ++j) s[j] = enter(j);
-    i64 i = width;
-    for (; i + width <= n; i += width)
-      for (int j = 0; j < width; ++j) s[j] = Rule::join(s[j], enter(i + j));
-    for (int j = 0; i + j < n; ++j) s[j] = Rule::join(s[j], enter(i + j));
-    for (int half = width / 2; half > 0; half /= 2)
-      for (int j = 0; j < half; ++j) s[j] = Rule::join(s[j], s[j + half]);
-    *out = s[0];
+    wide([=] {
+      const Reader enter(a, b);
+      A* out = static_cast<A*>(accumulator);
+      if (n < width) {
+        A s = enter(0);
+        for (i64 i = 1; i < n; ++i) s = Rule::join(s, enter(i));
+        *out = s;
+        return;
+      }
+      A s[width];
+      for (int j = 0; j < width; ++j) s[j] = enter(j);
+      i64 i = width;
+      for (; i + width <= n; i += width)
+        for (int j = 0; j < width; ++j) s[j] = Rule::join(s[j], enter(i + j));
+      for (int j = 0; i + j < n; ++j) s[j] = Rule::join(s[j], enter(i + j));
+      for (int half = width / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; ++j) s[j] = Rule::join(s[j], s[j + half]);
+      *out = s[0];
+    });
   }
 
   static void spread(const void* a, const void* b, i64 n, void* accumulators) {
-    const Reader enter(a, b);
-    A* s = static_cast<A*>(accumulators);
-    for (i64 j = 0; j < n; ++j) s[j] = enter(j);
+    wide([=] {
+      const Reader enter(a, b);
+      A* s = static_cast<A*>(accumulators);
+      for (i64 j = 0; j < n; ++j) s[j] = enter(j);
+    });
   }
   static void lanes(const void* a, const void* b, i64 n, void* accumulators) {
-    const Reader enter(a, b);
-    A* s = static_cast<A*>(accumulators);
+    wide([=] {
+      const Reader enter(a, b);
+      A* s = static_cast<A*>(accumulators);
 #pragma GCC ivdep
-    for (i64 j = 0; j < n; ++j) s[j] = Rule::join(s[j], enter(j));
+      for (i64 j = 0; j < n; ++j) s[j] = Rule::join(s[j], enter(j));
+    });
   }
   static void combine(void* left, const void* right, i64 n) {
-    A* s = static_cast<A*>(left);
-    const A* t = static_cast<const A*>(right);
-    for (i64 j = 0; j < n; ++j) s[j] = Rule::join(s[j], t[j]);
+    wide([=] {
+      A* s = static_cast<A*>(left);
+      const A* t = static_cast<const A*>(right);
+      for (i64 j = 0; j < n; ++j) s[j] = Rule::join(s[j], t[j]);
+    });
   }
   static void finish(const void* accumulators, i64 n, void* results) {
     std::copy_n(static_cast<const A*>(accumulators), n, static_cast<A*>(results));
