@@ -3,6 +3,7 @@
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/sort/merge.hpp"
+#include "tessera/kernels/sort/order_row.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 #include "tessera/kernels/sort/sort_keys.hpp"
 
@@ -19,14 +20,6 @@ struct State {
   bool whole_rows = true;  // each row on one thread
   bool in_output = false;  // values: the output holds the keys
 };
-
-template <class F>
-void over(bool parallel, i64 n, F&& f) {
-  if (parallel)
-    parallel_for(n, 1 << 14, f);
-  else
-    f(i64{0}, n);
-}
 
 // Keys of NaNs say nothing of their bits, and the two zeros are one value: both go back in the
 // order in which the input has them.
@@ -51,10 +44,12 @@ void sort_values(const State& s, const T* in, T* out, std::byte* slot) {
   static_assert(sizeof(K) == sizeof(T));
   K* const keys = s.in_output ? reinterpret_cast<K*>(out) : reinterpret_cast<K*>(slot);
   K* const scratch = s.in_output ? reinterpret_cast<K*>(slot) : keys + s.n;
-  over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
-    for (i64 i = begin; i < end; ++i) keys[i] = S::key(in[i * s.in_step], false);
+  over_row(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+    wide([&] {
+      for (i64 i = begin; i < end; ++i) keys[i] = S::key(in[i * s.in_step], false);
+    });
   });
-  s.whole_rows ? sort_row(keys, scratch, s.n) : sort_long_row(keys, scratch, s.n);
+  s.whole_rows ? sort_row(keys, scratch, s.n) : sort_long_row(keys, scratch, s.n, sort_row<K>);
   i64 nans = 0, first_zero = 0;
   bool both = false;
   if constexpr (!S::exact) {
@@ -65,28 +60,34 @@ void sort_values(const State& s, const T* in, T* out, std::byte* slot) {
     nans = end - std::lower_bound(zero, end, K(~K(0)));
     first_zero = zero - keys;
   }
-  over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
-    for (i64 i = begin; i < end; ++i) out[i * s.out_step] = S::value(keys[i]);
+  over_row(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+    wide([&] {
+      for (i64 i = begin; i < end; ++i) out[i * s.out_step] = S::value(keys[i]);
+    });
   });
   if constexpr (!S::exact)
     if (nans > 0 || both)
       restore_equals(in, s.in_step, out, s.out_step, s.n, nans, first_zero, both);
 }
 
-template <class T, class I>
+template <class T>
 void sort_positions(const State& s, const T* in, i64* out, std::byte* slot) {
-  using S = SortKey<T>;
-  using E = Placed<typename S::Key, I>;
-  E* const items = reinterpret_cast<E*>(slot);
-  E* const scratch = items + s.n;
-  over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
-    for (i64 i = begin; i < end; ++i)
-      items[i] = {S::key(in[i * s.in_step], true), static_cast<I>(i)};
-  });
-  s.whole_rows ? sort_row(items, scratch, s.n) : sort_long_row(items, scratch, s.n);
-  over(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
-    for (i64 i = begin; i < end; ++i) out[i * s.out_step] = static_cast<i64>(items[i].position);
-  });
+  using K = typename SortKey<T>::Key;
+  if constexpr (std::is_unsigned_v<K>) {
+    Word* const words = reinterpret_cast<Word*>(slot);
+    order_row(Row<T>{in, s.in_step, out, s.out_step}, s.n, words, words + s.n, !s.whole_rows);
+  } else {
+    using E = Placed<K, i64>;
+    E* const items = reinterpret_cast<E*>(slot);
+    E* const scratch = items + s.n;
+    over_row(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+      for (i64 i = begin; i < end; ++i) items[i] = {SortKey<T>::key(in[i * s.in_step], true), i};
+    });
+    s.whole_rows ? sort_row(items, scratch, s.n) : sort_long_row(items, scratch, s.n, sort_row<E>);
+    over_row(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+      for (i64 i = begin; i < end; ++i) out[i * s.out_step] = items[i].position;
+    });
+  }
 }
 
 template <class T, class Out, auto sort_one>
@@ -122,16 +123,15 @@ struct Chosen {
   RunFn run = nullptr;
   i64 item = 0;  // bytes
 };
-Chosen choose(DType dtype, bool positions, i64 n) {
+Chosen choose(DType dtype, bool positions) {
   Chosen c;
   dispatch<TESSERA_ALL_TYPES>(dtype, "sort", [&]<class T>() {
     using K = typename SortKey<T>::Key;
     if (!positions)
       c = {run<T, T, sort_values<T>>, sizeof(K)};
-    else if (n <= i64{0xffffffff})
-      c = {run<T, i64, sort_positions<T, std::uint32_t>>, sizeof(Placed<K, std::uint32_t>)};
     else
-      c = {run<T, i64, sort_positions<T, std::uint64_t>>, sizeof(Placed<K, std::uint64_t>)};
+      c = {run<T, i64, sort_positions<T>>,
+           std::is_unsigned_v<K> ? sizeof(Word) : sizeof(Placed<K, i64>)};
   });
   return c;
 }
@@ -182,7 +182,7 @@ Prepared prepare_sort_cpu(const SortSpec& spec, Device) {
   s->n = in.shape[last];
   s->in_step = in.strides[last];
   s->out_step = out.strides[last];
-  const Chosen c = choose(spec.in.dtype, spec.positions, s->n);
+  const Chosen c = choose(spec.in.dtype, spec.positions);
   const i64 threads = num_threads();
   s->whole_rows = threads == 1 || s->rows >= threads || s->n < long_row;
   s->in_output = !spec.positions && s->out_step == 1;

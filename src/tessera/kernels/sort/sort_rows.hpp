@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stable sorting of one dense row of items with scratch space of the same size: insertion for
-// short rows, merging for middling ones and for keys that compare, radix for long rows of integer
-// keys; long rows on several threads. Never allocates. Private to the cpu's sort.
+// Stable sorting of one dense row of items with scratch space of the same size: integer keys in
+// wide registers where the host has them, else by insertion for short rows and by radix for long
+// ones, or by counting where they have few values; keys that compare by merging; long rows on
+// several threads. Never allocates. Private to the cpu's sort.
 //   sort_row(items, scratch, n);
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <type_traits>
 #include <utility>
 
 #include "tessera/base/scalar.hpp"
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 
@@ -97,36 +99,98 @@ void merge_sort(E* x, E* scratch, i64 n) {
   if (from != x) std::copy(from, from + n, x);
 }
 
+// Which bits of keys differ: bits low to high of their distance from the least one.
+template <class K>
+struct KeyBits {
+  K least = 0;
+  int low = 0, high = 8 * sizeof(K);
+  int digits() const { return std::max(1, (high - low + 7) / 8); }
+};
+
 // By bytes of the key, least significant first; bytes that are equal throughout cost nothing.
-template <class E>
-void radix_sort(E* x, E* scratch, i64 n) {
+template <int digits, class E>
+void radix_passes(E* x, E* scratch, i64 n, const KeyBits<KeyOf<E>>& bits) {
   using K = KeyOf<E>;
-  constexpr int digits = sizeof(K);
+  const auto digit = [&](const E& e, int d) {
+    return static_cast<K>(key_of(e) - bits.least) >> (bits.low + 8 * d) & 255;
+  };
   i64 count[digits][256] = {};
-  for (i64 i = 0; i < n; ++i) {
-    const K key = key_of(x[i]);
-    for (int d = 0; d < digits; ++d) ++count[d][(key >> (8 * d)) & 255];
-  }
+  for (i64 i = 0; i < n; ++i)
+    for (int d = 0; d < digits; ++d) ++count[d][digit(x[i], d)];
   E *from = x, *to = scratch;
   for (int d = 0; d < digits; ++d) {
     i64* const c = count[d];
-    if (c[(key_of(from[0]) >> (8 * d)) & 255] == n) continue;
+    if (c[digit(from[0], d)] == n) continue;
     i64 sum = 0;
     for (int v = 0; v < 256; ++v) sum += std::exchange(c[v], sum);
-    for (i64 i = 0; i < n; ++i) to[c[(key_of(from[i]) >> (8 * d)) & 255]++] = from[i];
+    for (i64 i = 0; i < n; ++i) to[c[digit(from[i], d)]++] = from[i];
     std::swap(from, to);
   }
   if (from != x) std::copy(from, from + n, x);
 }
+template <class E, int digits = sizeof(KeyOf<E>)>
+void radix_sort(E* x, E* scratch, i64 n, const KeyBits<KeyOf<E>>& bits = {}) {
+  if constexpr (digits > 1)
+    if (bits.digits() < digits) return radix_sort<E, digits - 1>(x, scratch, n, bits);
+  radix_passes<digits>(x, scratch, n, bits);
+}
+
+// In wide registers, where the host has them (vector_sort.cpp); false: it has not, or not for
+// these.
+#if defined(__x86_64__)
+bool sort_in_wide_registers(std::uint32_t* x, std::uint32_t* scratch, i64 n);
+bool sort_in_wide_registers(std::uint64_t* x, std::uint64_t* scratch, i64 n);
+#endif
+template <class E>
+bool sort_in_wide_registers(E*, E*, i64) {
+  return false;
+}
+
+template <class K>
+KeyBits<K> bits_of_keys(const K* x, i64 n) {
+  K least = x[0], most = x[0];
+  wide([&] {
+    for (i64 i = 0; i < n; ++i) {
+      least = std::min(least, x[i]);
+      most = std::max(most, x[i]);
+    }
+  });
+  return {least, 0, static_cast<int>(std::bit_width(static_cast<K>(most - least)))};
+}
+
+// Few values, many of each: how often each occurs says all.
+template <class K>
+void counting_sort(K* x, K* count, i64 n, K least, i64 values) {
+  std::fill(count, count + values, K(0));
+  for (i64 i = 0; i < n; ++i) ++count[x[i] - least];
+  for (i64 v = 0; v < values; ++v) {
+    K* const end = x + count[v];
+    std::fill(x, end, static_cast<K>(least + static_cast<K>(v)));
+    x = end;
+  }
+}
+
+// Keys that are in the order of the bits below those given already. A pass of radix sort costs its
+// 256 counters too: worth it from about that many items per byte of key.
+template <class K>
+void sort_keys(K* x, K* scratch, i64 n, const KeyBits<K>& bits) {
+  if (sort_in_wide_registers(x, scratch, n)) return;
+  if (n <= 24) return insertion_sort(x, n);
+  if (n >= 32 * bits.digits()) return radix_sort(x, scratch, n, bits);
+  std::sort(x, x + n);
+}
 
 template <class E>
 void sort_row(E* x, E* scratch, i64 n) {
-  if (n <= 24) return insertion_sort(x, n);
-  if constexpr (std::is_unsigned_v<KeyOf<E>>) {
-    // A pass costs its 256 counters too: worth it from about that many items per byte of key.
-    if (n >= 32 * static_cast<i64>(sizeof(KeyOf<E>))) return radix_sort(x, scratch, n);
-    if constexpr (!is_placed<E>) return std::sort(x, x + n);  // equal keys are the same bits
+  if constexpr (std::is_unsigned_v<E>) {
+    if (n < 128) return sort_keys<E>(x, scratch, n, {});
+    const KeyBits<E> bits = bits_of_keys(x, n);
+    if (bits.high == 0) return;
+    if (sizeof(E) >= 4 && bits.high < 20 && (i64{1} << bits.high) <= n / 2 && n <= 0xffffffff)
+      return counting_sort(x, scratch, n, bits.least, i64{1} << bits.high);
+    return sort_keys(x, scratch, n, bits);
   }
+  if (n <= 24) return insertion_sort(x, n);
   merge_sort(x, scratch, n);
 }
 
@@ -167,14 +231,14 @@ void merge_level(const E* from, E* to, i64 pieces, i64 width, const Bound& bound
 }
 
 // One row on all threads: pieces are sorted side by side, then merged.
-template <class E>
-void sort_long_row(E* x, E* scratch, i64 n) {
+template <class E, class SortPiece>
+void sort_long_row(E* x, E* scratch, i64 n, const SortPiece& sort_piece) {
   i64 pieces = 1;
   while (pieces < num_threads() && pieces < 64) pieces *= 2;
   auto bound = [&](i64 i) { return n / pieces * i + std::min(i, n % pieces); };
   parallel_for(pieces, 1, [&](i64 first, i64 last) {
     for (i64 i = first; i < last; ++i)
-      sort_row(x + bound(i), scratch + bound(i), bound(i + 1) - bound(i));
+      sort_piece(x + bound(i), scratch + bound(i), bound(i + 1) - bound(i));
   });
   E *from = x, *to = scratch;
   for (i64 width = 1; width < pieces; width *= 2, std::swap(from, to))

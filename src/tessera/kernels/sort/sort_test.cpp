@@ -110,6 +110,30 @@ TYPED_TEST(SortKernelTyped, EveryLengthAndLayout) {
   check<TypeParam>(0, 5, Lay::dense);
 }
 
+// Doubles that differ in their last bits alone, beside some that are far away: no number of leading
+// bits tells the former apart. Many are equal, so that the order of positions shows.
+void check_close(i64 n, i64 distinct) {
+  std::mt19937_64 engine(static_cast<unsigned>(n));
+  std::vector<double> v(static_cast<std::size_t>(n));
+  for (double& x : v) {
+    const auto pick = engine() % 64;
+    const auto last = static_cast<double>(engine() % static_cast<unsigned>(distinct));
+    x = pick == 0 ? nan : pick == 1 ? -1e300 : pick == 2 ? 1e300 : 1 + last * 0x1p-52;
+  }
+  std::vector<i64> want(v.size());
+  std::iota(want.begin(), want.end(), 0);
+  std::stable_sort(want.begin(), want.end(), [&](i64 a, i64 b) {
+    return less(v[static_cast<std::size_t>(a)], v[static_cast<std::size_t>(b)]);
+  });
+  for (Lay lay : {Lay::dense, Lay::gaps})
+    ASSERT_EQ(values_of<i64>(argsort(laid_out<double>({n}, v, lay))), want) << n;
+}
+
+TEST(SortKernel, PositionsOfKeysThatAreAlike) {
+  for (i64 n : {2, 15, 40, 700, 5000, 70001})
+    for (i64 distinct : {1, 9, 1 << 20}) check_close(n, distinct);
+}
+
 TEST(SortKernel, LongRowsOnAllThreads) {
   check<float>(1, 200001, Lay::dense);
   check<i64>(1, 131072, Lay::reversed);
