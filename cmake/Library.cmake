@@ -55,7 +55,8 @@ target_compile_definitions(tessera PRIVATE TESSERA_BUILDING)
 target_link_libraries(tessera PRIVATE tessera_flags tessera_deps)
 tessera_precompile(tessera)
 tessera_unity(tessera)
-target_link_options(tessera PRIVATE -Wl,--no-undefined -Wl,--as-needed)
+# Calls from one part of the library to another go there, not through a table.
+target_link_options(tessera PRIVATE -Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions)
 set_target_properties(tessera PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
 

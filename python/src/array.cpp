@@ -16,6 +16,13 @@ PyTypeObject* array_type = nullptr;
 
 namespace {
 
+// Objects that nobody holds are kept for the next results, by those nanobinds that can do so.
+#if NB_VERSION_MAJOR > 3 || (NB_VERSION_MAJOR == 3 && NB_VERSION_MINOR >= 1)
+const nb::pooled kept_objects(256);
+#else
+constexpr const char* kept_objects = array_doc;
+#endif
+
 nb::object type_object() { return nb::borrow(reinterpret_cast<PyObject*>(array_type)); }
 
 // reshape(2, 3), reshape((2, 3)): both spellings.
@@ -372,7 +379,7 @@ nb::object wrap(Array a) {
 nb::class_<Array> bind_array(nb::module_& m) {
   static std::vector<PyType_Slot> slots = number_slots();
   nb::class_<Array> c(m, "Array", nb::type_slots(slots.data()), nb::is_final(),
-                      nb::is_weak_referenceable(), array_doc);
+                      nb::is_weak_referenceable(), array_doc, kept_objects);
   array_type = reinterpret_cast<PyTypeObject*>(c.ptr());
   bind_attributes(c);
   bind_conversions(c);

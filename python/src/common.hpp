@@ -58,6 +58,18 @@ auto released(F&& f) {
   return f();
 }
 
+// The same where that pays: to give the lock away and to take it again costs as much as a call on
+// few elements.
+template <class F>
+auto released(bool pays, F&& f) {
+  if (!pays) return f();
+  return released(std::forward<F>(f));
+}
+inline bool is_large(const Array& a) {
+  constexpr i64 few = 2048;  // elements
+  return a.size() > few || a.device().kind != Kind::cpu;
+}
+
 // --- io.cpp
 // Of a str, bytes or os.PathLike.
 std::string path_from(nb::handle h);

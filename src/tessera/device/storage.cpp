@@ -79,10 +79,14 @@ struct Storage::Used : Impl {
 // Those of a scalar or of a small matrix on the host lie beside the reference counts: one
 // allocation in all, and no lock. A stream that still reads them when the last storage goes keeps a
 // weak reference to the block: the object is over, its memory stays until the stream has passed.
-struct Storage::Tiny : Impl, std::enable_shared_from_this<Tiny> {
+struct Storage::Tiny : Impl {
   template <i64 Capacity>
   struct Of;
-  std::atomic<Users*> users{nullptr};
+  struct Readers {
+    Users streams;
+    std::weak_ptr<Impl> block;  // not of every storage: counting it costs as much as the bytes do
+  };
+  std::atomic<Readers*> readers{nullptr};
 
   explicit Tiny(i64 n) : Impl(Origin::tiny) {
     host_budget().charge(n);
@@ -90,22 +94,23 @@ struct Storage::Tiny : Impl, std::enable_shared_from_this<Tiny> {
   }
   ~Tiny() {
     host_budget().refund(bytes);
-    const std::unique_ptr<Users> streams(users.load(std::memory_order_acquire));
-    if (!streams) return;
-    if (std::vector<Event> events = streams->events(); !events.empty())
-      release_after(std::move(events), [block = weak_from_this()] {});
+    const std::unique_ptr<Readers> r(readers.load(std::memory_order_acquire));
+    if (!r) return;
+    if (std::vector<Event> events = r->streams.events(); !events.empty())
+      release_after(std::move(events), [block = r->block] {});
   }
-  void record_stream(const Stream& stream) {
+  void record_stream(const Stream& stream, const std::shared_ptr<Impl>& self) {
     if (stream.device().kind == Kind::cpu) return;
-    Users* u = users.load(std::memory_order_acquire);
-    if (!u) {
-      auto fresh = std::make_unique<Users>();
-      if (users.compare_exchange_strong(u, fresh.get())) u = fresh.release();
+    Readers* r = readers.load(std::memory_order_acquire);
+    if (!r) {
+      auto fresh = std::make_unique<Readers>();
+      fresh->block = self;
+      if (readers.compare_exchange_strong(r, fresh.get())) r = fresh.release();
     }
-    u->add(stream);
+    r->streams.add(stream);
   }
   void wait() {
-    if (Users* u = users.load(std::memory_order_acquire)) u->wait();
+    if (Readers* r = readers.load(std::memory_order_acquire)) r->streams.wait();
   }
 };
 
@@ -252,7 +257,7 @@ bool Storage::prefetch(i64 offset, i64 bytes) const {
 
 void Storage::record_stream(const Stream& stream) const {
   switch (impl_->origin) {
-    case Origin::tiny: return static_cast<Tiny&>(*impl_).record_stream(stream);
+    case Origin::tiny: return static_cast<Tiny&>(*impl_).record_stream(stream, impl_);
     case Origin::pooled: return static_cast<Pooled&>(*impl_).record_stream(stream);
     case Origin::adopted: return static_cast<Adopted&>(*impl_).record_stream(stream);
   }
