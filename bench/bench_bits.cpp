@@ -118,6 +118,11 @@ void bench_bits() {
   const Bits c = random_bits(3, m);
   compare(
       "Boolean product 2048^2", "counts", 1, [&] { bit_any(c, c); }, [&] { bit_counts(c, c); });
+  // So few that no row of the result is full before the end.
+  const Bits few = bit_pack(ops::less(Random(7).uniform({m, m}, DType::f32), 1.0 / 64));
+  compare(
+      "Boolean product 2048^2, a bit in 64", "counts", 1, [&] { bit_any(few, few); },
+      [&] { bit_counts(few, few); });
   const Array x = Random(4).normal({m, m}, DType::f32), y = zeros({m, m}, DType::f32);
   const Array full = bit_unpack(c, DType::f32);
   compare(
