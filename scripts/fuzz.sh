@@ -1,11 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: fuzz.sh [SECONDS in all [RESULTS_DIR]]: each fuzzer gets an equal share, as `fuzz_NAME SECONDS`.
-# fuzz_calls (every public callable of the Python package) takes the same cases for RESULTS_DIR, others each time without;
-# where build/asan has the package (cmake --preset asan -DTESSERA_PYTHON=ON) it is that one's, under AddressSanitizer.
+# fuzz_calls (every public callable of the Python package) takes the same cases for RESULTS_DIR, others each time without
+# (TESSERA_FUZZ_SEED names them); then it calls a package under AddressSanitizer, which is built for it in build/asan,
+# unless TESSERA_FUZZ_ASAN=0. `fuzz.sh calls SECONDS SEED` is fuzz_calls alone, with what build/asan has.
 # The one of distributed arrays goes on where the last run ended (build/fuzz_dist.json), from the start for RESULTS_DIR;
 # without SECONDS it goes on until its next million of cases is whole: half an hour on two cores, three hours at most.
 . "$(dirname "$0")/common.sh"
+# calls SECONDS SEED: under AddressSanitizer. Python itself is not instrumented, so the sanitizer comes first, and the
+# library of C++ with it: what throws is looked up when the sanitizer starts. Nothing is spread over addresses at
+# which it keeps its books (.ci/run). Memory beyond the limits is refused, as it is without the sanitizer.
+calls_under_asan() {
+  local compiler=${CXX:-g++} alone=()
+  if setarch "$(uname -m)" -R true 2>/dev/null; then alone=(setarch "$(uname -m)" -R); fi
+  LD_PRELOAD="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file-name=libstdc++.so.6)" \
+    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096:soft_rss_limit_mb=5120:hard_rss_limit_mb=8192:detect_stack_use_after_return=0 \
+    UBSAN_OPTIONS=print_stacktrace=1 TESSERA_FUZZ_PYTHONPATH=$ROOT/build/asan/python \
+    "${alone[@]}" "$PY" tests/python/fuzz/fuzz_calls.py "$@"
+}
+if [ "${1:-}" = calls ]; then
+  shift
+  calls_under_asan "$@"
+  exit
+fi
 seconds=${1:-600}
 results=${2:-}
 if [ -z "$results" ]; then
@@ -13,6 +30,10 @@ if [ -z "$results" ]; then
   with_python release
   build release all everything
   link_package release
+  if [ "${TESSERA_FUZZ_ASAN:-1}" != 0 ]; then
+    with_python asan
+    build asan _tessera tessera_package
+  fi
 fi
 shopt -s nullglob
 fuzzers=()
@@ -32,12 +53,10 @@ fuzz() {
   esac
 }
 fuzz_calls() {
-  local seed=${TESSERA_FUZZ_SEED:-$((RANDOM * 32768 + RANDOM))} package=build/asan/python
+  local seed=${TESSERA_FUZZ_SEED:-$((RANDOM * 32768 + RANDOM))}
   if [ -n "$results" ]; then seed=1; fi
-  if [ -z "$results" ] && compgen -G "$package/tessera/_tessera*.so" >/dev/null; then
-    LD_PRELOAD=$("${CXX:-g++}" -print-file-name=libasan.so) TESSERA_FUZZ_PYTHONPATH=$ROOT/$package \
-      ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096:hard_rss_limit_mb=6144 \
-      "$PY" tests/python/fuzz/fuzz_calls.py "$share" "$seed"
+  if [ -z "$results" ] && [ "${TESSERA_FUZZ_ASAN:-1}" != 0 ]; then
+    calls_under_asan "$share" "$seed"
   else
     "$PY" tests/python/fuzz/fuzz_calls.py "$share" "$seed"
   fi

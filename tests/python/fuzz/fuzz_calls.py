@@ -6,9 +6,10 @@ usage: fuzz_calls.py SECONDS [SEED [FIRST [LAST]]]
 Each case is told before it runs: a crash, or a call that does not end, names its case, which is then run alone to see
 whether it needs those before it. With LAST these cases run in this process, and nothing is caught: for a debugger.
 TESSERA_FUZZ_PYTHONPATH takes the package from there, with LD_PRELOAD as it is: so that an instrumented build is used
-(then the limit of addresses is left away; ASAN_OPTIONS has limits of its own)."""
+(scripts/fuzz.sh has the words; then the limit of addresses is left away, ASAN_OPTIONS has limits of its own)."""
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -24,6 +25,9 @@ ADDRESSES = 6 << 30  # bytes
 PATIENCE = 60.0  # seconds for one call
 # Memory that is fresh or freed holds nonsense, that of Python's objects too: what is used after its end shows.
 SHARP = {"TESSERA_POISON": "1", "MALLOC_PERTURB_": "165", "PYTHONMALLOC": "malloc", "OPENBLAS_NUM_THREADS": "2"}
+REPORT = re.compile(r"^.*(ERROR: \w*Sanitizer|Sanitizer: CHECK failed|: runtime error: ).*$", re.MULTILINE)
+# An instrumented `new` ends the process where the plain one throws: no fault of the call.
+NO_MEMORY = re.compile(r"Sanitizer: (allocation-size-too-big|out-of-memory|out of memory|\w+ rss limit)|rss limit exhausted")
 
 
 def child(seed, first, last):
@@ -49,6 +53,15 @@ def child(seed, first, last):
                 told = os.pread(os.open("at", os.O_RDONLY), 4000, 0).decode().strip()
                 file.write(f"{told}: {wrong}\n")
     return 3 if found else 0
+
+
+def report(words):
+    """What to show of a process' last words: the first report of a sanitizer from its head on, and how they end."""
+    head = REPORT.search(words)
+    if not head:
+        return words[-3000:]
+    told = words[head.start() :]
+    return told if len(told) < 7000 else f"{told[:5000]}\n[...]\n{told[-1500:]}"
 
 
 def limits():
@@ -104,18 +117,20 @@ def run_block(seed, first, last):
     ended = block.wait()
     failures = [line for line in block.told("improper").splitlines() if line]
     at = block.told("at")
-    tail = block.told("words")[-3000:]
+    words = block.told("words")
     block.close()
     if ended is None:
         return last - first, failures, last
     number = int(at.split()[0]) if at else first
+    if NO_MEMORY.search(words):
+        return number + 1 - first, failures, number + 1
     if number == last - 1 and "SIG" not in ended:
         where = "after the last case"
     else:
         alone = Block(seed, number, number + 1)
         where = "alone too" if alone.wait() else f"only after those before it (from {first})"
         alone.close()
-    failures.append(f"{at} {ended}, {where}\n{tail}")
+    failures.append(f"{at} {ended}, {where}\n{report(words)}")
     return number + 1 - first, failures, number + 1
 
 
