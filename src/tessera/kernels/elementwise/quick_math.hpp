@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Mathematical functions of float and double without a branch and without a table, so that g++
-// vectorises loops over them with the registers of every host. Accurate to two or three units in
-// the last place within what each says it takes. For the cpu's kernels.
-//   for (i64 i = 0; i < n; ++i) y[i] = quick::tanh(x[i]);
+// vectorises loops over them with the registers of every host: what they are made of, and those
+// that random numbers need. Accurate to two or three units in the last place within what each says
+// it takes. For the cpu's kernels.
+//   for (i64 i = 0; i < n; ++i) y[i] = quick::log_normal(x[i]);
 
 #include <cstdint>
 #include <type_traits>
@@ -23,10 +24,6 @@ struct Format<double> {
                         root_of_half = 0x3fe6a09e667f3bcd;
   static constexpr double to_integer = 0x1.8p52;  // plus a number: rounded, in the lowest bits
   static constexpr double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45;
-  static constexpr double tanh_limit = 22;  // beyond, the result is 1
-  static constexpr double exp_terms[] = {
-      1. / 2,     1. / 6,      1. / 24,      1. / 120,      1. / 720,       1. / 5040,
-      1. / 40320, 1. / 362880, 1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800};
   static constexpr double log_terms[] = {6.666666666666735130e-01, 3.999999999940941908e-01,
                                          2.857142874366239149e-01, 2.222219843214978396e-01,
                                          1.818357216161805012e-01, 1.531383769920937332e-01,
@@ -45,9 +42,6 @@ struct Format<float> {
   static constexpr Bits bias = 127, infinity = 0x7f800000, root_of_half = 0x3f3504f3;
   static constexpr float to_integer = 0x1.8p23f;
   static constexpr float ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
-  static constexpr float tanh_limit = 10;
-  static constexpr float exp_terms[] = {1.f / 2,   1.f / 6,   1.f / 24,
-                                        1.f / 120, 1.f / 720, 1.f / 5040};
   static constexpr float log_terms[] = {0.66666668653f, 0.40000000596f, 0.28571429849f,
                                         0.22222067416f, 0.18242673576f};
   static constexpr float sin_terms[] = {-1.6666667163e-01f, 8.3333337680e-03f, -1.9841270114e-04f,
@@ -68,46 +62,53 @@ template <class R>
 inline constexpr
     typename Format<R>::Bits sign_bit = typename Format<R>::Bits(1) << (8 * sizeof(R) - 1);
 
+// All bits or none, and a choice by them: g++ makes branches of choices that it can see through.
+template <class R>
+TESSERA_INLINE typename Format<R>::Bits mask(bool condition) {
+  return 0 - static_cast<typename Format<R>::Bits>(condition);
+}
+template <class R>
+TESSERA_INLINE R choose(typename Format<R>::Bits mask, R yes, R no) {
+  return from_bits<R>((bits(yes) & mask) | (bits(no) & ~mask));
+}
+template <class R>
+TESSERA_INLINE R size_of_number(R x) {
+  return from_bits<R>(bits(x) & ~sign_bit<R>);
+}
+// A size with the sign of another number.
+template <class R>
+TESSERA_INLINE R with_sign(R size, R of) {
+  return from_bits<R>(bits(size) | (bits(of) & sign_bit<R>));
+}
+
+// a b + c, rounded once where `fused`: what the host's vectors have an instruction for.
+template <bool fused, class R>
+TESSERA_INLINE R mad(R a, R b, R c) {
+  if constexpr (!fused)
+    return a * b + c;
+  else if constexpr (std::is_same_v<R, double>)
+    return __builtin_fma(a, b, c);
+  else
+    return __builtin_fmaf(a, b, c);
+}
+
 // c[First] + x c[First + 1] + ... of N terms, in halves (Estrin): what waits for what is short.
-template <int First, int N, class R, int All>
-TESSERA_INLINE R polynomial(const R (&c)[All], R x) {
+template <bool fused, int First, int N, class R, int All>
+TESSERA_INLINE R polynomial_part(const R (&c)[All], R x) {
   if constexpr (N == 1) {
     return c[First];
   } else if constexpr (N == 2) {
-    return c[First] + x * c[First + 1];
+    return mad<fused>(x, c[First + 1], c[First]);
   } else {
     constexpr int low = N > 8 ? 8 : N > 4 ? 4 : 2;
     const R x2 = x * x, x4 = x2 * x2, power = low == 8 ? x4 * x4 : low == 4 ? x4 : x2;
-    return polynomial<First, low>(c, x) + power * polynomial<First + low, N - low>(c, x);
+    return mad<fused>(power, polynomial_part<fused, First + low, N - low>(c, x),
+                      polynomial_part<fused, First, low>(c, x));
   }
 }
-template <class R, int N>
+template <bool fused, class R, int N>
 TESSERA_INLINE R polynomial(const R (&c)[N], R x) {
-  return polynomial<0, N>(c, x);
-}
-
-// exp(y) - 1 for -2 tanh_limit <= y <= 0 (NaN stays).
-template <class R>
-TESSERA_INLINE R expm1_below(R y) {
-  using F = Format<R>;
-  const R shifted = y * R(1.4426950408889634) + F::to_integer, n = shifted - F::to_integer;
-  const R r = (y - n * F::ln2_high) - n * F::ln2_low;
-  const R p = r + r * r * polynomial(F::exp_terms, r);
-  const R scale = from_bits<R>((bits(shifted) << F::mantissa) + (F::bias << F::mantissa));
-  return scale * p + (scale - 1);
-}
-
-// Every number, infinities and NaN.
-template <class R>
-TESSERA_INLINE R tanh(R x) {
-  using F = Format<R>;
-  using B = typename F::Bits;
-  // By masks: g++ makes a branch of a choice between a number and a constant.
-  constexpr B most = __builtin_bit_cast(B, F::tanh_limit);
-  const B size = bits(x) & ~sign_bit<R>, sign = bits(x) & sign_bit<R>;
-  const B large = 0 - static_cast<B>(size - most < F::infinity - most + 1);
-  const R e = expm1_below<R>(-2 * from_bits<R>((size & ~large) | (most & large)));
-  return from_bits<R>((bits(e / (e + 2)) & ~sign_bit<R>) | sign);
+  return polynomial_part<fused, 0, N>(c, x);
 }
 
 // log(x) for a positive normal number.
@@ -120,7 +121,7 @@ TESSERA_INLINE R log_normal(R x) {
   const R k = from_bits<R>(k_above + bits(F::to_integer)) - (F::to_integer + R(above));
   const R f = from_bits<R>(b - ((k_above - above) << F::mantissa)) - 1;
   const R s = f / (2 + f), z = s * s, half = R(0.5) * f * f;
-  const R r = z * polynomial(F::log_terms, z);
+  const R r = z * polynomial<false>(F::log_terms, z);
   return k * F::ln2_high - ((half - (s * (half + r) + k * F::ln2_low)) - f);
 }
 
@@ -142,10 +143,10 @@ TESSERA_INLINE Circle<R> circle(R x) {
   double near = (x - q * quarter_high) - q * quarter_middle;
   if constexpr (std::is_same_v<R, double>) near -= q * quarter_low;
   const R r = static_cast<R>(near), z = r * r;
-  const R sine = r + r * z * polynomial(F::sin_terms, z);
+  const R sine = r + r * z * polynomial<false>(F::sin_terms, z);
   const R s = from_bits<R>(bits(sine) | (bits(r) & sign_bit<R>));  // of a zero with a sign
   const R h = R(0.5) * z, w = 1 - h;
-  const R c = w + (((1 - w) - h) + z * z * polynomial(F::cos_terms, z));
+  const R c = w + (((1 - w) - h) + z * z * polynomial<false>(F::cos_terms, z));
   const B n = static_cast<B>(bits(shifted)), odd = 0 - (n & 1);
   const B a = (bits(s) & ~odd) | (bits(c) & odd), b = (bits(c) & ~odd) | (bits(s) & odd);
   constexpr int top = 8 * sizeof(R) - 2;
