@@ -48,7 +48,7 @@ class TESSERA_API Communicator {
   void give_up(const std::string& why) const;
 
   void exchange(std::span<const Block> sends, std::span<const Block> receives) const;
-  // What came from each of `receives`, whose bytes are room: see Transport.
+  // What came from each of `receives`, whose bytes are room; 0: nothing. See Transport.
   std::vector<i64> exchange_short(std::span<const Block> sends,
                                   std::span<const Block> receives) const;
   // How memory of such devices travels without the host, counted as exchange() is; nullptr: there

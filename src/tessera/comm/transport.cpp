@@ -84,17 +84,13 @@ void in_rounds(Transport& t, void* data, i64 count, DType dtype, Work&& work) {
 
 void Transport::exchange_short(std::span<const Block> sends, std::span<const Block> receives,
                                std::span<i64> lengths) {
-  std::vector<i64> own;
-  own.reserve(sends.size());
-  std::vector<Block> told, heard, come;
-  for (const Block& b : sends) {
-    own.push_back(b.bytes());
-    told.push_back(Block::dense(b.rank, &own.back(), sizeof(i64)));
-  }
-  for (std::size_t k = 0; k < receives.size(); ++k)
-    heard.push_back(Block::dense(receives[k].rank, &lengths[k], sizeof(i64)));
-  exchange(told, heard);
+  const auto p = static_cast<std::size_t>(size());
+  std::vector<i64> told(p), heard(p);
+  std::vector<Block> come;
+  for (const Block& b : sends) told[static_cast<std::size_t>(b.rank)] = b.bytes();
+  alltoall(told.data(), sizeof(i64), heard.data());
   for (std::size_t k = 0; k < receives.size(); ++k) {
+    lengths[k] = heard[static_cast<std::size_t>(receives[k].rank)];
     require<CommError>(lengths[k] <= receives[k].bytes(), operation_, ": rank ", receives[k].rank,
                        " sends ", lengths[k], " bytes where at most ", receives[k].bytes(),
                        " were expected");

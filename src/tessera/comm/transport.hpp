@@ -49,7 +49,9 @@ class TESSERA_API Transport {
   virtual void exchange(std::span<const Block> sends, std::span<const Block> receives) = 0;
 
   // Called by all ranks, for dense blocks of a few bytes whose lengths only their senders know: a
-  // block of receives is room, `lengths` says how much of it came. None with this rank itself.
+  // block of receives is room, `lengths` says how much of it came, 0 where its rank had nothing to
+  // say. None with this rank itself. Between machines the number of messages does not grow with
+  // that of the blocks.
   static constexpr i64 short_bytes = 64 << 10;
   virtual void exchange_short(std::span<const Block> sends, std::span<const Block> receives,
                               std::span<i64> lengths);

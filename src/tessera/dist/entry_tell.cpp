@@ -16,44 +16,37 @@ Block block_of(int rank, const Message& m) {
   return Block::dense(rank, m.data(), static_cast<i64>(m.size()));
 }
 
-// Notices, and behind each its wire: as long as no wire can be, wherever that is short.
-std::vector<Message> tell_at_once(std::span<const Wire> wires, std::span<const Notice> notices,
-                                  const EntryRows& rows, const std::vector<bool>& speak) {
+// Notices, and behind each its wire where `with_wires`: to those ranks of which something is
+// wanted, and to all where there is a problem. Nothing of a rank: it wants nothing.
+std::vector<Message> announce(std::span<const Wire> wires, std::span<const Notice> notices,
+                              const EntryRows& rows, const std::vector<bool>& speak,
+                              bool with_wires) {
   const Communicator& comm = rows.array().comm();
   const int p = comm.size(), me = comm.rank();
+  const std::size_t room = sizeof(Notice) + (with_wires ? at(longest_wire(rows.radix(me))) : 0);
   std::vector<Message> out(at(p)), in(at(p));
   std::vector<Block> sends, receives;
   for (int q = 0; q < p; ++q) {
     if (q == me) continue;
-    const Message& wire = wires[at(q)].bytes;
-    out[at(q)].resize(sizeof(Notice) + wire.size());
-    dist::copy_bytes(out[at(q)].data(), &notices[at(q)], sizeof(Notice));
-    dist::copy_bytes(out[at(q)].data() + sizeof(Notice), wire.data(), wire.size());
-    in[at(q)].resize(sizeof(Notice) + (speak[at(q)] ? at(longest_wire(rows.radix(me))) : 0));
-    if (speak[at(me)]) sends.push_back(block_of(q, out[at(q)]));
-    if (speak[at(q)]) receives.push_back(block_of(q, in[at(q)]));
+    if (notices[at(q)].word != 0) {
+      const Message& wire = wires[at(q)].bytes;
+      out[at(q)].resize(sizeof(Notice) + (with_wires ? wire.size() : 0));
+      dist::copy_bytes(out[at(q)].data(), &notices[at(q)], sizeof(Notice));
+      if (with_wires)
+        dist::copy_bytes(out[at(q)].data() + sizeof(Notice), wire.data(), wire.size());
+      sends.push_back(block_of(q, out[at(q)]));
+    }
+    if (!speak[at(q)]) continue;
+    in[at(q)].resize(room);
+    receives.push_back(block_of(q, in[at(q)]));
   }
   const std::vector<i64> lengths = comm.exchange_short(sends, receives);
   for (std::size_t k = 0; k < receives.size(); ++k) {
-    require<CommError>(lengths[k] >= static_cast<i64>(sizeof(Notice)),
+    require<CommError>(lengths[k] == 0 || lengths[k] >= static_cast<i64>(sizeof(Notice)),
                        "the positions that another rank sent are damaged: they cannot be read");
     in[at(receives[k].rank)].resize(at(lengths[k]));
   }
   return in;
-}
-
-void announce(std::span<const Notice> out, std::span<Notice> in, const Communicator& comm,
-              const std::vector<bool>& speak) {
-  if (std::find(speak.begin(), speak.end(), false) == speak.end())
-    return comm.alltoall(out.data(), sizeof(Notice), in.data());
-  constexpr auto length = static_cast<i64>(sizeof(Notice));
-  std::vector<Block> sends, receives;
-  for (int q = 0; q < comm.size(); ++q) {
-    if (q == comm.rank()) continue;
-    if (speak[at(comm.rank())]) sends.push_back(Block::dense(q, &out[at(q)], length));
-    if (speak[at(q)]) receives.push_back(Block::dense(q, &in[at(q)], length));
-  }
-  comm.exchange(sends, receives);
 }
 
 }  // namespace
@@ -85,17 +78,13 @@ Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, cons
   Told told;
   told.bytes.resize(at(p));
   const bool at_once = told_at_once(rows);
-  if (at_once) {
-    std::vector<Message> messages = tell_at_once(wires, out, rows, speak);
-    for (int q = 0; q < p; ++q) {
-      if (q == me) continue;
-      Message& m = messages[at(q)];
-      dist::copy_bytes(&in[at(q)], m.data(), sizeof(Notice));
-      m.erase(m.begin(), m.begin() + sizeof(Notice));
-      told.bytes[at(q)] = std::move(m);
-    }
-  } else {
-    announce(out, in, comm, speak);
+  std::vector<Message> messages = announce(wires, out, rows, speak, at_once);
+  for (int q = 0; q < p; ++q) {
+    Message& m = messages[at(q)];
+    if (m.empty()) continue;
+    dist::copy_bytes(&in[at(q)], m.data(), sizeof(Notice));
+    m.erase(m.begin(), m.begin() + sizeof(Notice));
+    told.bytes[at(q)] = std::move(m);
   }
   for (const Notice& n : in)
     if (n.problem()) throw_first_problem(rows.array(), key);

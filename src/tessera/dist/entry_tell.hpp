@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Wires (id_wire.hpp) from the ranks that want ids to the ranks that own them, with a word from
-// each whether it has a problem: in one message where all wires are short, else announced first.
+// those that have a problem: in one message where all wires are short, else announced first.
 //   Told told = tell(wires, problem, rows, key, speakers(key, part), bytes);
 
 #include <functional>
@@ -26,7 +26,7 @@ struct Told {
 bool told_at_once(const EntryRows& rows);
 
 // By rank: whether it has positions of the key, which may be wrong, or entries. All ranks know that
-// of each other, and of the others no word is waited for.
+// of each other: the others have nothing to say.
 std::vector<bool> speakers(const NormalKey& key, const Partition& part);
 
 // How long a wire of this form from this rank is.

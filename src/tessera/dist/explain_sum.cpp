@@ -154,14 +154,14 @@ std::vector<i64> all_entries(const DNDarray& x, const Shape& lead) {
 void exchange_asked(Explanation& e, const DNDarray& x, const NormalKey& k, const Asked& asked) {
   const EntryRows rows(x, k);
   const int p = x.comm().size();
-  tell_all(e, 8);
   at_most(e);
   for (int r = 0; r < p; ++r) {
     for (int q = 0; q < p; ++q) {
       if (q == r) continue;
       const i64 places = std::min(asked.entries[at(r)], rows.radix(q));
-      const i64 bytes = most_wire_bytes(places, rows.radix(q));
-      send(e, r, told_at_once(rows) ? 0 : 1, bytes, true);
+      if (places == 0) continue;  // nobody asks for nothing
+      const i64 bytes = static_cast<i64>(sizeof(Notice)) + most_wire_bytes(places, rows.radix(q));
+      send(e, r, told_at_once(rows) ? 1 : 2, bytes, true);
       if (asked.rows_come_back)
         send(e, q, 1, places * rows.row_bytes());
       else

@@ -30,14 +30,20 @@ struct Sampling {
   }
 };
 
-// About half a percent of what a sort moves per round; few rounds for much data.
+// About half a percent of what a sort moves per round; few rounds for much data. Of little data a
+// round costs more than its bytes.
 Sampling sampling_of(i64 total, int ranks) {
-  return {std::clamp<i64>(total / (i64{160} * ranks * ranks), 8, 1024)};
+  return {std::clamp<i64>(total / (i64{160} * ranks * ranks), 32, 1024)};
 }
 
 // What a rank is told of its samples: so many lie before the cut, and those from `after` on do not.
+// Every rank hears from all who look after a cut whether they will ask again.
 struct Verdict {
   std::uint16_t before = 0, after = 0;
+};
+struct Word {
+  Verdict verdict;
+  std::uint16_t more = 0;  // some rank's interval is still open
 };
 
 void apply(Interval& v, const Verdict& told, const Sampling& sampling) {
@@ -51,7 +57,7 @@ void apply(Interval& v, const Verdict& told, const Sampling& sampling) {
 // changes no verdict: an item beyond an interval is on the same side of the cut as the interval's
 // end.
 std::vector<Verdict> judge(std::span<const Interval> known, const Sampling& sampling, i64 target,
-                           const Array& samples, bool descending) {
+                           const Array& order) {
   const std::size_t ranks = known.size();
   std::vector<Verdict> told(ranks);
   std::vector<std::size_t> rank_of;
@@ -71,7 +77,6 @@ std::vector<Verdict> judge(std::span<const Interval> known, const Sampling& samp
     low += lower(r);
     high += upper(r);
   }
-  const Array order = stable_order(samples, 0, descending).contiguous();
   const i64* const visit = order.host<i64>();
   for (std::size_t k = 0; k < rank_of.size(); ++k) {
     const std::size_t r = rank_of[at(visit[k])];
@@ -100,35 +105,55 @@ class Search {
         known_(counts.size()) {
     const i64 total = std::accumulate(counts.begin(), counts.end(), i64{0});
     sampling_ = sampling_of(total, comm.size());
-    for (std::size_t k = 0; k < targets.size(); ++k)
-      mine_[k] = whole(targets[k], total, counts[at(comm.rank())]);
-    if (at(comm.rank()) >= targets.size()) return;
-    target_ = targets[at(comm.rank())];
-    for (std::size_t r = 0; r < known_.size(); ++r) known_[r] = whole(target_, total, counts[r]);
+    std::vector<Interval> all;
+    for (const i64 n : counts) all.push_back({0, n});
+    Array order;  // of the first samples, which are the same for all cuts and go to all ranks
+    for (std::size_t k = 0; k < targets.size(); ++k) {
+      std::vector<Interval> known(counts.size());
+      for (std::size_t r = 0; r < counts.size(); ++r)
+        known[r] = whole(targets[k], total, counts[r]);
+      if (targets[k] > 0 && targets[k] < total) {
+        if (!order) order = stable_order(first_samples(all), 0, descending).contiguous();
+        const std::vector<Verdict> told = judge(known, sampling_, targets[k], order);
+        for (std::size_t r = 0; r < known.size(); ++r) apply(known[r], told[r], sampling_);
+      }
+      more_.push_back(any_open(known));
+      mine_[k] = known[at(comm.rank())];
+      if (k != at(comm.rank())) continue;
+      target_ = targets[k];
+      known_ = std::move(known);
+    }
   }
 
-  bool open() const {
-    auto is_open = [](const Interval& v) { return v.open(); };
-    return std::any_of(mine_.begin(), mine_.end(), is_open) ||
-           std::any_of(known_.begin(), known_.end(), is_open);
-  }
+  // The same on all ranks.
+  bool open() const { return std::find(more_.begin(), more_.end(), true) != more_.end(); }
 
   void round() {
+    const std::size_t me = at(comm_.rank());
+    const bool looks = me < more_.size() && more_[me];
     const Array samples = exchange_samples();
-    const std::vector<Verdict> told = judge(known_, sampling_, target_, samples, descending_);
-    std::vector<Verdict> heard(mine_.size());
+    std::vector<Word> told(known_.size()), heard(mine_.size());
+    if (looks) {
+      const Array order = stable_order(samples, 0, descending_).contiguous();
+      const std::vector<Verdict> verdicts = judge(known_, sampling_, target_, order);
+      for (std::size_t r = 0; r < known_.size(); ++r) {
+        if (known_[r].open()) apply(known_[r], verdicts[r], sampling_);
+        told[r].verdict = verdicts[r];
+      }
+      for (Word& word : told) word.more = any_open(known_);
+      heard[me] = told[me];
+    }
     std::vector<Block> sends, receives;
-    for (std::size_t r = 0; r < known_.size(); ++r)
-      if (known_[r].open())
-        sends.push_back(Block::dense(static_cast<int>(r), &told[r], sizeof(Verdict)));
-    for (std::size_t k = 0; k < mine_.size(); ++k)
-      if (mine_[k].open())
-        receives.push_back(Block::dense(static_cast<int>(k), &heard[k], sizeof(Verdict)));
-    comm_.exchange(sends, receives);
-    for (std::size_t r = 0; r < known_.size(); ++r)
-      if (known_[r].open()) apply(known_[r], told[r], sampling_);
-    for (std::size_t k = 0; k < mine_.size(); ++k)
-      if (mine_[k].open()) apply(mine_[k], heard[k], sampling_);
+    for (std::size_t r = 0; looks && r < told.size(); ++r)
+      if (r != me) sends.push_back(Block::dense(static_cast<int>(r), &told[r], sizeof(Word)));
+    for (std::size_t k = 0; k < heard.size(); ++k)
+      if (k != me && more_[k])
+        receives.push_back(Block::dense(static_cast<int>(k), &heard[k], sizeof(Word)));
+    comm_.exchange_short(sends, receives);
+    for (std::size_t k = 0; k < mine_.size(); ++k) {
+      if (mine_[k].open()) apply(mine_[k], heard[k].verdict, sampling_);
+      more_[k] = heard[k].more != 0;
+    }
   }
 
   std::vector<i64> cuts() const {
@@ -144,36 +169,59 @@ class Search {
     return {0, count};
   }
 
+  static bool any_open(const std::vector<Interval>& known) {
+    return std::any_of(known.begin(), known.end(), [](const Interval& v) { return v.open(); });
+  }
+
   // This rank's samples for every open cut, in order of the cuts.
-  Array pick() const {
+  Array pick(std::span<const Interval> cuts) const {
     std::vector<i64> places;
-    for (const Interval& v : mine_)
+    for (const Interval& v : cuts)
       for (i64 i = 0; i < sampling_.count(v); ++i) places.push_back(sampling_.place(v, i));
     const Array index = empty_dense({static_cast<i64>(places.size())}, DType::i64);
     std::copy(places.begin(), places.end(), index.host<i64>());
     return take(sorted_, index.to(sorted_.device()), 0).to(cpu).contiguous();
   }
 
+  // Of all items of every rank, in order of the ranks.
+  Array first_samples(std::span<const Interval> all) const {
+    std::vector<i64> bytes;
+    i64 count = 0;
+    for (const Interval& v : all) {
+      bytes.push_back(sampling_.count(v) * item_);
+      count += sampling_.count(v);
+    }
+    const Array in = empty_dense({count}, sorted_.dtype());
+    comm_.allgather(pick(all.subspan(at(comm_.rank()), 1)).host_data(), bytes, in.host_data());
+    return in;
+  }
+
   // The samples of all ranks for the cut that this rank looks after, in order of the ranks.
   Array exchange_samples() const {
-    const Array out = pick();
+    const Array out = pick(mine_);
     i64 count = 0;
     for (const Interval& v : known_) count += sampling_.count(v);
     const Array in = empty_dense({count}, sorted_.dtype());
     std::vector<Block> sends, receives;
+    const std::byte* own = nullptr;
     auto list = [&](std::vector<Block>& blocks, const std::vector<Interval>& intervals,
                     const Array& from) {
       const std::byte* next = static_cast<const std::byte*>(from.host_data());
       for (std::size_t k = 0; k < intervals.size(); ++k) {
         const i64 bytes = sampling_.count(intervals[k]) * item_;
         if (bytes == 0) continue;
-        blocks.push_back(Block::dense(static_cast<int>(k), next, bytes));
+        if (static_cast<int>(k) != comm_.rank())
+          blocks.push_back(Block::dense(static_cast<int>(k), next, bytes));
+        else if (own)
+          std::memcpy(const_cast<std::byte*>(next), own, at(bytes));
+        else
+          own = next;
         next += bytes;
       }
     };
     list(sends, mine_, out);
     list(receives, known_, in);
-    comm_.exchange(sends, receives);
+    comm_.exchange_short(sends, receives);
     return in;
   }
 
@@ -184,6 +232,7 @@ class Search {
   Sampling sampling_;
   std::vector<Interval> mine_;   // of this rank, by target
   std::vector<Interval> known_;  // by rank, of the target that this rank looks after
+  std::vector<bool> more_;       // by target: its rank will ask again
 };
 
 }  // namespace

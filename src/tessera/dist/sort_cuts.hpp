@@ -24,8 +24,10 @@ Array stable_order(const Array& x, i64 axis, bool descending);
 // after target k. For each rank it knows an interval in which the cut lies; a round asks for evenly
 // spaced items of the intervals, bounds the place of each among all items from the other ranks'
 // samples, and so shortens the intervals to about 3 / samples of what they were. An interval of no
-// more items than samples is sent whole, which ends the search. Both sides know the intervals, so
-// that a pair of ranks that has found its cut says no more.
+// more items than samples is sent whole, which ends the search. The samples of the first round are
+// the same for all cuts: every rank gets them and judges for itself. Later both sides know the
+// intervals, so that a pair of ranks that has found its cut says no more, and every rank hears who
+// will ask again, so that all end together.
 std::vector<i64> merge_cuts(const Array& sorted, std::span<const i64> counts,
                             std::span<const i64> targets, bool descending,
                             const Communicator& comm);

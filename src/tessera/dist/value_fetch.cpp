@@ -119,26 +119,24 @@ class HolderFetch {
   // The rows of this rank that each other one asks for.
   std::vector<std::vector<i64>> told() const {
     const int p = comm_.size(), me = comm_.rank();
-    std::vector<Message> notices(at(p)), wires(at(p));
-    std::vector<i64> lengths(at(p));
+    std::vector<Notice> told(at(p)), heard(at(p));
+    std::vector<Message> wires(at(p));
+    std::vector<Block> sends, receives;
     for (int q = 0; q < p; ++q) {
-      lengths[at(q)] = may_ask(q, me) ? static_cast<i64>(sizeof(Notice)) : 0;
-      if (q == me || !may_ask(me, q)) continue;
+      if (q == me) continue;
+      if (may_ask(q, me)) receives.push_back(Block::dense(q, &heard[at(q)], sizeof(Notice)));
+      if (!may_ask(me, q)) continue;
       Wire wire = encode(asked_[at(q)].ids, 0, own_.count(q));
-      const Notice notice = Notice::of(wire.form, false);
-      notices[at(q)].resize(sizeof(Notice));
-      std::memcpy(notices[at(q)].data(), &notice, sizeof(Notice));
+      told[at(q)] = Notice::of(wire.form, false);
       wires[at(q)] = std::move(wire.bytes);
+      if (told[at(q)].word != 0) sends.push_back(Block::dense(q, &told[at(q)], sizeof(Notice)));
     }
-    const std::vector<Message> announced = handed_over(comm_, notices, lengths);
-    std::vector<WireForm> forms(at(p));
-    for (int q = 0; q < p; ++q) {
-      if (!announced[at(q)].empty()) {
-        Notice notice;
-        std::memcpy(&notice, announced[at(q)].data(), sizeof(Notice));
-        forms[at(q)] = notice.form();
-      }
-      lengths[at(q)] = forms[at(q)].bytes(own_.count(me));
+    comm_.exchange_short(sends, receives);
+    std::vector<WireForm> forms;
+    std::vector<i64> lengths;
+    for (const Notice& notice : heard) {
+      forms.push_back(notice.form());
+      lengths.push_back(forms.back().bytes(own_.count(me)));
     }
     const std::vector<Message> lists = handed_over(comm_, wires, lengths);
     std::vector<std::vector<i64>> serve(at(p));

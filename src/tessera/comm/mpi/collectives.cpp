@@ -13,6 +13,7 @@ namespace {
 // Up to this many bytes per rank everybody's share goes by way of others (log p messages); above,
 // blocks go straight to where they belong.
 constexpr i64 collective_bytes = 32 << 10;
+constexpr i64 letter_bytes = 256;  // of an alltoall that goes by way of others: see letters.cpp
 constexpr i64 most_of_a_call = i64{1} << 30;  // MPI counts in 32 bits
 
 void copy_bytes(void* to, const void* from, i64 bytes) {
@@ -151,6 +152,18 @@ void MpiTransport::alltoall(const void* sends, i64 bytes_each, void* receives) {
           for (int q = 0; q < size(); ++q)
             copy_bytes(to + q * bytes_each, b->of(q) + rank_ * bytes_each, bytes_each);
         });
+  if (bytes_each <= letter_bytes) {
+    std::vector<Block> out, in;
+    for (const int q : others_) {
+      out.push_back(
+          Block::dense(q, static_cast<const std::byte*>(sends) + q * bytes_each, bytes_each));
+      in.push_back(Block::dense(q, static_cast<std::byte*>(receives) + q * bytes_each, bytes_each));
+    }
+    std::vector<i64> lengths(in.size());
+    copy_bytes(static_cast<std::byte*>(receives) + rank_ * bytes_each,
+               static_cast<const std::byte*>(sends) + rank_ * bytes_each, bytes_each);
+    return exchange_letters(out, in, lengths);
+  }
   collective([&](MPI_Request* r) {
     const int n = static_cast<int>(bytes_each);
     return MPI_Ialltoall(sends, n, MPI_BYTE, receives, n, MPI_BYTE, comm_, r);

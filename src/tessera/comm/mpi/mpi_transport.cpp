@@ -41,7 +41,7 @@ std::vector<int> all_of(const World& world) {
 
 // What a rank says to each other one in a short exchange stands on its board behind a table.
 struct Said {
-  i64 offset, bytes;  // offset 0: it did not fit, and comes by a message
+  i64 offset = 0, bytes = 0;  // offset 0: it did not fit, and comes by a message
 };
 
 }  // namespace
@@ -83,10 +83,11 @@ void MpiTransport::exchange(const tessera::Stream* stream, std::span<const Block
 void MpiTransport::exchange_short(std::span<const Block> sends, std::span<const Block> receives,
                                   std::span<i64> lengths) {
   Boards* boards = this->boards();
-  if (!boards) return exchange_messages(sends, receives, lengths);
+  if (!boards) return exchange_letters(sends, receives, lengths);
   std::vector<Block> large, expected;
   const auto write = [&](std::byte* board) {
     auto* table = reinterpret_cast<Said*>(board);
+    std::fill_n(table, size(), Said{});  // to most ranks there may be nothing to say
     i64 used = size() * static_cast<i64>(sizeof(Said));
     for (const Block& b : sends) {
       const bool fits = used + b.bytes() <= Boards::room;
@@ -107,6 +108,7 @@ void MpiTransport::exchange_short(std::span<const Block> sends, std::span<const 
       require<CommError>(said.bytes <= b.bytes(), operation_, ": rank ", b.rank, " sends ",
                          said.bytes, " bytes where at most ", b.bytes(), " were expected");
       lengths[k] = said.bytes;
+      if (said.bytes == 0) continue;
       if (said.offset == 0)
         expected.push_back(Block::dense(b.rank, b.first, said.bytes));
       else

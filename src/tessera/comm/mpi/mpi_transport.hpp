@@ -60,6 +60,11 @@ class MpiTransport final : public Transport {
   void round(Boards& boards, Write&& write, Read&& read);
   void exchange_messages(std::span<const Block> sends, std::span<const Block> receives,
                          std::span<i64> lengths);
+  // exchange_short() without boards (letters.cpp).
+  void exchange_letters(std::span<const Block> sends, std::span<const Block> receives,
+                        std::span<i64> lengths);
+  // Hands `parcel` to rank `to` and returns what comes from rank `from`, however long.
+  std::vector<std::byte> swap_parcels(std::vector<std::byte> parcel, int to, int from);
 
   World& world_;
   MPI_Comm comm_ = MPI_COMM_NULL;
