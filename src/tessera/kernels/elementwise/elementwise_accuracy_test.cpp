@@ -22,15 +22,18 @@ struct Function {
   bool takes_two() const { return of_two != nullptr; }
 };
 const Function functions[] = {
-    {ElementOp::exp, expl, nullptr},     {ElementOp::exp2, exp2l, nullptr},
-    {ElementOp::expm1, expm1l, nullptr}, {ElementOp::log, logl, nullptr},
-    {ElementOp::log2, log2l, nullptr},   {ElementOp::log10, log10l, nullptr},
-    {ElementOp::log1p, log1pl, nullptr}, {ElementOp::sin, sinl, nullptr},
-    {ElementOp::cos, cosl, nullptr},     {ElementOp::tan, tanl, nullptr},
-    {ElementOp::arctan, atanl, nullptr}, {ElementOp::sinh, sinhl, nullptr},
-    {ElementOp::cosh, coshl, nullptr},   {ElementOp::tanh, tanhl, nullptr},
-    {ElementOp::cbrt, cbrtl, nullptr},   {ElementOp::arctan2, nullptr, atan2l},
-    {ElementOp::hypot, nullptr, hypotl}, {ElementOp::power, nullptr, powl}};
+    {ElementOp::exp, expl, nullptr},       {ElementOp::exp2, exp2l, nullptr},
+    {ElementOp::expm1, expm1l, nullptr},   {ElementOp::log, logl, nullptr},
+    {ElementOp::log2, log2l, nullptr},     {ElementOp::log10, log10l, nullptr},
+    {ElementOp::log1p, log1pl, nullptr},   {ElementOp::sin, sinl, nullptr},
+    {ElementOp::cos, cosl, nullptr},       {ElementOp::tan, tanl, nullptr},
+    {ElementOp::arctan, atanl, nullptr},   {ElementOp::sinh, sinhl, nullptr},
+    {ElementOp::cosh, coshl, nullptr},     {ElementOp::tanh, tanhl, nullptr},
+    {ElementOp::arcsin, asinl, nullptr},   {ElementOp::arccos, acosl, nullptr},
+    {ElementOp::arcsinh, asinhl, nullptr}, {ElementOp::arccosh, acoshl, nullptr},
+    {ElementOp::arctanh, atanhl, nullptr}, {ElementOp::cbrt, cbrtl, nullptr},
+    {ElementOp::arctan2, nullptr, atan2l}, {ElementOp::hypot, nullptr, hypotl},
+    {ElementOp::power, nullptr, powl}};
 
 template <class T>
 using Pairs = std::vector<std::pair<T, T>>;
@@ -97,6 +100,7 @@ Pairs<T> arguments_over_the_range(int n) {
     const T a = any(), b = between(0, 10);
     made.insert(made.end(), {{a, any()},
                              {between(-2, 2), between(-2, 2)},
+                             {between(-1, 1), between(-50, 50)},
                              {between(-50, 50), between(-50, 50)},
                              {between(-800, 800), between(-3, 3)},
                              {spread(1e-12, 1e5), spread(1e-3, 1e3)},

@@ -10,8 +10,8 @@
 
 namespace tessera::quick {
 
-// sin, cos and tan take |x| up to this, infinities and NaN. Beyond, a quarter turn has too few bits
-// here.
+// sin, cos and tan take |x| up to this, infinities and NaN. Beyond it, a quarter turn has too few
+// bits here.
 template <class R>
 inline constexpr R angle_limit = std::is_same_v<R, double> ? R(0x1p24) : R(circle_limit);
 
@@ -60,16 +60,20 @@ TESSERA_INLINE R product_of_signs(R x, R of) {
 }
 
 template <bool fused, class R>
-TESSERA_INLINE R sin(R x) {
+TESSERA_INLINE Circle<R> sin_and_cos(R x) {
   const Turned<R> t = quarter_turns<fused>(x);
   const Circle<R> at = circle_within_eighth<fused>(t);
-  return product_of_signs(turned_sign(choose<R>(0 - (t.turns & 1), at.cos, at.sin), t.turns), x);
+  const auto odd = 0 - (t.turns & 1);
+  return {product_of_signs(turned_sign(choose<R>(odd, at.cos, at.sin), t.turns), x),
+          turned_sign(choose<R>(odd, at.sin, at.cos), t.turns + 1)};
+}
+template <bool fused, class R>
+TESSERA_INLINE R sin(R x) {
+  return sin_and_cos<fused>(x).sin;
 }
 template <bool fused, class R>
 TESSERA_INLINE R cos(R x) {
-  const Turned<R> t = quarter_turns<fused>(x);
-  const Circle<R> at = circle_within_eighth<fused>(t);
-  return turned_sign(choose<R>(0 - (t.turns & 1), at.sin, at.cos), t.turns + 1);
+  return sin_and_cos<fused>(x).cos;
 }
 template <bool fused, class R>
 TESSERA_INLINE R tan(R x) {
