@@ -13,7 +13,7 @@ namespace tessera::quick {
 // sin, cos and tan take |x| up to this, infinities and NaN. Beyond it, a quarter turn has too few
 // bits here.
 template <class R>
-inline constexpr R angle_limit = std::is_same_v<R, double> ? R(0x1p24) : R(circle_limit);
+inline constexpr R angle_limit = std::is_same_v<R, double> ? R(0x1p24) : R(0x1p22);
 
 // |x| is q quarter turns and r + tail; q is in the lowest bits of `turns`.
 template <class R>
@@ -21,6 +21,14 @@ struct Turned {
   typename Format<R>::Bits turns;
   R r, tail;
 };
+// Of float by fused steps: r to one unit in the last place.
+TESSERA_INLINE Turned<float> quarter_turns_of_float(float x) {
+  const float size = size_of_number(x);
+  const float shifted = mad<true>(size, 0.636619772f, Format<float>::to_integer);
+  const float q = shifted - Format<float>::to_integer, first = mad<true>(-q, 0x1.921fb6p0f, size);
+  const float second = mad<true>(-q, -0x1.777a5cp-25f, first);
+  return {bits(shifted), mad<true>(-q, -0x1.ee59dap-50f, second), 0};
+}
 template <bool fused, class R>
 TESSERA_INLINE Turned<R> quarter_turns(R x) {
   constexpr double high = 0x1.921fb54p0, middle = 0x1.10b4611p-30, low = 0x1.4c4c6628b80dcp-59;
@@ -61,7 +69,12 @@ TESSERA_INLINE R product_of_signs(R x, R of) {
 
 template <bool fused, class R>
 TESSERA_INLINE Circle<R> sin_and_cos(R x) {
-  const Turned<R> t = quarter_turns<fused>(x);
+  const Turned<R> t = [x] {
+    if constexpr (fused && std::is_same_v<R, float>)
+      return quarter_turns_of_float(x);
+    else
+      return quarter_turns<fused>(x);
+  }();
   const Circle<R> at = circle_within_eighth<fused>(t);
   const auto odd = 0 - (t.turns & 1);
   return {product_of_signs(turned_sign(choose<R>(odd, at.cos, at.sin), t.turns), x),
