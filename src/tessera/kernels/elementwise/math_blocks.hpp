@@ -92,7 +92,7 @@ void quick_block_1(const void* const* in, void* out, i64 n, unsigned scalars, Qu
   T* r = static_cast<T*>(out);
   MathInput<T> input(in[0], false, n);
   wide_math([&](auto fused) {
-    auto loop = [&](const T* const* x, T* y, i64 groups) {
+    auto loop = [&](const T* const* x, T* y, i64 groups) __attribute__((always_inline)) {
       const T* a = x[0];
 #pragma GCC ivdep
       for (i64 i = 0; i < groups * math_group; ++i) y[i] = quick(fused, a[i]);
@@ -117,7 +117,7 @@ template <class F, class Takes, class T, class Quick>
 void quick_block_2(const void* const* in, void* out, i64 n, unsigned scalars, Quick quick) {
   MathInput<T> input[2] = {{in[0], (scalars & 1) != 0, n}, {in[1], (scalars & 2) != 0, n}};
   wide_math([&](auto fused) {
-    auto loop = [&](const T* const* x, T* y, i64 groups) {
+    auto loop = [&](const T* const* x, T* y, i64 groups) __attribute__((always_inline)) {
       const T *a = x[0], *b = x[1];
 #pragma GCC ivdep
       for (i64 i = 0; i < groups * math_group; ++i) y[i] = quick(fused, a[i], b[i]);
@@ -151,7 +151,7 @@ void quick_block_2(const void* const* in, void* out, i64 n, unsigned scalars, Qu
 #define TESSERA_IF_WIDE(...)
 #endif
 
-// The blocks of this kind; each is defined in the file of its header.
+// The blocks of this kind. Each is defined in the file that is named as its header.
 TESSERA_QUICK_BLOCK(1, exp, float)
 TESSERA_QUICK_BLOCK(1, exp2, float)
 TESSERA_QUICK_BLOCKS(1, expm1)
@@ -166,6 +166,11 @@ TESSERA_QUICK_BLOCKS(1, sin)
 TESSERA_QUICK_BLOCKS(1, cos)
 TESSERA_QUICK_BLOCKS(1, tan)
 TESSERA_QUICK_BLOCKS(1, arctan)
+TESSERA_QUICK_BLOCKS(1, arcsin)
+TESSERA_QUICK_BLOCKS(1, arccos)
+TESSERA_QUICK_BLOCKS(1, arcsinh)
+TESSERA_QUICK_BLOCKS(1, arccosh)
+TESSERA_QUICK_BLOCKS(1, arctanh)
 TESSERA_QUICK_BLOCKS(1, cbrt)
 TESSERA_QUICK_BLOCKS(2, arctan2)
 TESSERA_QUICK_BLOCKS(2, hypot)
@@ -174,6 +179,8 @@ TESSERA_IF_WIDE(TESSERA_QUICK_BLOCK(1, exp2, double))
 TESSERA_IF_WIDE(TESSERA_QUICK_BLOCK(1, log, double))
 TESSERA_IF_WIDE(TESSERA_QUICK_BLOCK(1, log2, double))
 TESSERA_IF_WIDE(TESSERA_QUICK_BLOCKS(2, power))
+TESSERA_QUICK_BLOCK(1, exp, c64)
+TESSERA_QUICK_BLOCK(1, exp, c128)
 #undef TESSERA_QUICK_BLOCK
 #undef TESSERA_QUICK_BLOCKS
 
@@ -186,7 +193,11 @@ TESSERA_IF_WIDE(TESSERA_QUICK_BLOCKS(2, power))
     quick_block_##arity<element::name, Takes, T>(in, out, n, scalars, __VA_ARGS__); \
   }
 #define TESSERA_QUICK_1(T, name, Takes) \
-  TESSERA_QUICK_BODY(1, T, name, Takes, [](auto fused, T x) { return quick::name<fused()>(x); })
-#define TESSERA_QUICK_2(T, name, function, Takes) \
-  TESSERA_QUICK_BODY(2, T, name, Takes,           \
-                     [](auto fused, T x, T y) { return quick::function<fused()>(x, y); })
+  TESSERA_QUICK_BODY(                   \
+      1, T, name, Takes,                \
+      [](auto fused, T x) __attribute__((always_inline)) { return quick::name<fused()>(x); })
+#define TESSERA_QUICK_2(T, name, function, Takes)                                  \
+  TESSERA_QUICK_BODY(                                                              \
+      2, T, name, Takes, [](auto fused, T x, T y) __attribute__((always_inline)) { \
+        return quick::function<fused()>(x, y);                                     \
+      })
