@@ -19,6 +19,7 @@ using Candidates = Best;
 
 // What is put in order at a time: the rest of a long axis waits, and needs no memory.
 constexpr i64 items_at_once = 1 << 18;
+constexpr i64 short_line = 64;
 
 Candidates best(const Array& x, i64 k, i64 axis, bool largest);
 
@@ -40,8 +41,9 @@ Candidates best(const Array& x, i64 k, i64 axis, bool largest) {
   const i64 n = x.shape(axis);
   const i64 piece = std::max(4 * k, n == 0 ? 1 : items_at_once / std::max<i64>(1, x.size() / n));
   const bool many = k > 0 && n > 2 * piece;
-  // Few of many need no order among the rest; lines that do not lie densely are copied in pieces.
-  if (x.device() == cpu && !is_complex(x.dtype()) && k > 0 && 4 * k <= n &&
+  // Few of many need no order among the rest, and a short line is soon in order; lines that do not
+  // lie densely are copied in pieces.
+  if (x.device() == cpu && !is_complex(x.dtype()) && k > 0 && (4 * k <= n || n <= short_line) &&
       (!many || x.swap_axes(axis, -1).is_contiguous()))
     return best_entries(x, k, axis, largest);
   if (many) return best_of_pieces(x, k, axis, largest, piece);

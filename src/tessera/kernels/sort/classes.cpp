@@ -73,10 +73,11 @@ void classify(const Array& x, const Array& given, Class* out) {
 
 template <class T>
 i64 drop_repeats(const T* from, i64 n, T* to) {
-  i64 kept = 0;
-  for (i64 i = 0; i < n; ++i) {
-    const Valued<T> next{from[i]};
-    if (kept == 0 || item_before(Valued<T>{to[kept - 1]}, next)) to[kept++] = next.value;
+  i64 kept = 1;
+  to[0] = from[0];
+  for (i64 i = 1; i < n; ++i) {
+    to[kept] = from[i];
+    kept += item_before(Valued<T>{from[i - 1]}, Valued<T>{from[i]});
   }
   return kept;
 }

@@ -8,30 +8,87 @@
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 #include "tessera/kernels/sort/sort_keys.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 namespace {
 
 template <class T>
-void search_host(const Array& sorted, const Array& values, const Array& out, bool right) {
-  const T* const x = sorted.host<T>();
+struct Sorted {
+  const T* first;
+  i64 n, step;
+  T operator[](i64 i) const { return first[i * step]; }
+};
+
+template <bool right, class T>
+i64 search_one(const Sorted<T>& x, const T& value) {
+  const auto key = SortKey<T>::key(value, true);
+  i64 low = 0, high = x.n;
+  while (low < high) {
+    const i64 middle = low + (high - low) / 2;
+    const auto at = SortKey<T>::key(x[middle], true);
+    if (right ? !before(key, at) : before(at, key))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+template <class T>
+using Compared =
+    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+
+// Several values at once, none of them NaN: their searches take the same steps, without branches
+// that could be foreseen wrongly, and do not wait for one another's memory. What they are compared
+// with may be NaN, which is behind all of them.
+constexpr i64 at_once = 16;
+template <bool right, class T, class C>
+void search_several(const Sorted<T>& x, const C* values, i64* low) {
+  const auto passed = [&](i64 at, i64 k) {
+    const C there = static_cast<C>(x[at]);
+    return right ? there <= values[k] : there < values[k];
+  };
+  std::fill(low, low + at_once, i64{0});
+  for (i64 left = x.n; left > 1;) {
+    const i64 half = left / 2;
+    for (i64 k = 0; k < at_once; ++k) low[k] += half & -i64{passed(low[k] + half - 1, k)};
+    left -= half;
+  }
+  for (i64 k = 0; k < at_once; ++k) low[k] += passed(low[k], k);
+}
+
+template <bool right, class T>
+void search_block(const Sorted<T>& x, const T* from, i64 from_step, i64* to, i64 to_step, i64 n) {
+  using C = Compared<T>;
+  C values[at_once] = {};
+  i64 low[at_once];
+  bool nan = false;
+  for (i64 k = 0; k < n; ++k) {
+    values[k] = static_cast<C>(from[k * from_step]);
+    nan |= values[k] != values[k];
+  }
+  search_several<right>(x, values, low);
+  for (i64 k = 0; k < n; ++k) to[k * to_step] = low[k];
+  for (i64 k = 0; nan && k < n; ++k)
+    if (values[k] != values[k]) to[k * to_step] = search_one<right>(x, from[k * from_step]);
+}
+
+template <bool right, class T>
+void search_host(const Array& sorted, const Array& values, const Array& out) {
+  const Sorted<T> x{sorted.host<T>(), sorted.size(), sorted.layout().strides[0]};
   const T* const v = values.host<T>();
   i64* const to = out.host<i64>();
-  const i64 n = sorted.size(), step = sorted.layout().strides[0];
   const i64 from_step = values.layout().strides[0], to_step = out.layout().strides[0];
   parallel_for(values.size(), 1024, [&](i64 begin, i64 end) {
-    for (i64 i = begin; i < end; ++i) {
-      const auto key = SortKey<T>::key(v[i * from_step], true);
-      i64 low = 0, high = n;
-      while (low < high) {
-        const i64 middle = low + (high - low) / 2;
-        const auto at = SortKey<T>::key(x[middle * step], true);
-        if (right ? !before(key, at) : before(at, key))
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      to[i * to_step] = low;
+    if constexpr (is_complex_v<T>) {
+      for (i64 i = begin; i < end; ++i) to[i * to_step] = search_one<right>(x, v[i * from_step]);
+    } else {
+      wide([&] {
+        for (i64 i = begin; i < end; i += at_once)
+          search_block<right>(x, v + i * from_step, from_step, to + i * to_step, to_step,
+                              std::min(at_once, end - i));
+      });
     }
   });
 }
@@ -88,8 +145,9 @@ Array searchsorted(const Array& sorted, const Array& values, bool right) {
   if (flat.size() == 0 || x.size() == 0) return zeros(values.shape(), DType::i64, device);
   if (device.kind != Kind::cpu) return search_steps(x, flat, right).reshape(values.shape());
   const Array out = Array::empty({flat.size()}, DType::i64, device);
-  dispatch<TESSERA_ALL_TYPES>(dtype, "searchsorted",
-                              [&]<class T>() { search_host<T>(x, flat, out, right); });
+  dispatch<TESSERA_ALL_TYPES>(dtype, "searchsorted", [&]<class T>() {
+    right ? search_host<true, T>(x, flat, out) : search_host<false, T>(x, flat, out);
+  });
   return out.reshape(values.shape());
 }
 

@@ -13,18 +13,15 @@
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/sort/side_by_side.hpp"
 #include "tessera/kernels/sort/sort_keys.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr i64 few = 96;              // items that are sorted
+constexpr i64 most_sorted = 4096;    // items of a line that wide registers sort
 constexpr i64 line_grain = 1 << 14;  // items for a thread
-
-template <class K>
-void sort_few(K* x, i64 n) {
-  std::sort(x, x + n, [](const K& a, const K& b) { return before(a, b); });
-}
 
 template <class K>
 void nth_items(K* x, i64 n, std::span<const i64> places, K* found) {
@@ -42,13 +39,13 @@ template <class K, class Item>
 std::pair<K, K> bounds_by_samples(const Item& item, i64 n, i64 first, i64 last) {
   constexpr i64 most = 1024;
   const i64 m = std::clamp<i64>(n / 16, 32, most);
-  K sample[most];
+  K sample[most], scratch[most];
   std::uint64_t state = 0x9E3779B97F4A7C15u * static_cast<std::uint64_t>(n);
   for (i64 i = 0; i < m; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     sample[i] = item(static_cast<i64>((state >> 33) % static_cast<std::uint64_t>(n)));
   }
-  sort_few(sample, m);
+  sort_row(sample, scratch, m);
   const double share = static_cast<double>(m) / static_cast<double>(n),
                doubt = 1.5 * std::sqrt(static_cast<double>(m));
   const auto low = static_cast<i64>(std::floor(static_cast<double>(first) * share - doubt)),
@@ -112,6 +109,12 @@ void select_line(const T* x, i64 n, std::span<const i64> places, typename SortKe
   using K = typename S::Key;
   const auto item = [&](i64 i) { return S::key(x[i], false); };
   if constexpr (std::is_unsigned_v<K>) {
+    if (n <= most_sorted && sorts_in_wide_registers(sizeof(K))) {
+      for (i64 i = 0; i < n; ++i) room[i] = item(i);
+      sort_row(room, room + n, n);
+      for (std::size_t j = 0; j < places.size(); ++j) found[j] = room[places[j]];
+      return;
+    }
     if (n > few && static_cast<i64>(places.size()) <= 16) {
       bool all = true;
       for (std::size_t j = 0; j < places.size() && all;) {
@@ -133,24 +136,71 @@ void select_line(const T* x, i64 n, std::span<const i64> places, typename SortKe
   nth_items<K>(room, n, places, found);
 }
 
+// Whether lines are many enough, and short enough, to be sorted side by side.
+bool are_short(i64 lines, i64 n, i64 step, i64 key_bytes) {
+  return n <= longest_side_by_side && 2 * lines * key_bytes >= 64 &&
+         !(step == 1 && sorts_in_wide_registers(key_bytes));
+}
+
+// See Note [lines side by side]; along the last axis.
+template <class T>
+void select_side_by_side(const Array& x, std::span<const i64> places, const Array& rows) {
+  using K = typename SortKey<T>::Key;
+  constexpr i64 width = lines_at_once<K>;
+  const Layout& layout = x.layout();
+  const i64 n = layout.shape.back(), wanted = static_cast<i64>(places.size()), lines = x.size() / n;
+  const T* const from = x.host<T>();
+  T* const to = rows.host<T>();
+  const auto place = [&](i64 line) {
+    i64 at = 0;
+    for (i64 d = layout.ndim() - 2; d >= 0; --d) {
+      at += line % layout.shape[d] * layout.strides[d];
+      line /= layout.shape[d];
+    }
+    return at;
+  };
+  parallel_for(
+      (lines + width - 1) / width, std::max<i64>(1, line_grain / (n * width)),
+      [&](i64 begin, i64 end) {
+        const auto block = std::make_unique_for_overwrite<K[]>(static_cast<std::size_t>(n * width));
+        for (i64 first = begin * width; first < std::min(end * width, lines); first += width) {
+          i64 at[width];
+          const i64 count = std::min(width, lines - first);
+          for (i64 c = 0; c < count; ++c) at[c] = place(first + c);
+          load_side_by_side<T>(from, {at, static_cast<std::size_t>(count)}, layout.strides.back(),
+                               n, block.get());
+          sort_side_by_side(block.get(), n);
+          for (i64 c = 0; c < count; ++c)
+            for (i64 j = 0; j < wanted; ++j)
+              to[(first + c) * wanted + j] = SortKey<T>::value(
+                  block[static_cast<std::size_t>(places[static_cast<std::size_t>(j)] * width + c)]);
+        }
+      });
+}
+
 // Lines along the last axis, each dense.
 Array dense_lines(const Array& x, i64 axis) { return x.swap_axes(axis, -1).contiguous(); }
 
 }  // namespace
 
 Array entries_in_order(const Array& x, i64 axis, std::span<const i64> places) {
-  const Array lines = dense_lines(x, axis);
-  const i64 n = lines.shape(lines.ndim() - 1), wanted = static_cast<i64>(places.size());
-  Shape shape = lines.shape();
+  const Array turned = x.swap_axes(axis, -1);
+  const i64 n = turned.shape(turned.ndim() - 1), wanted = static_cast<i64>(places.size());
+  Shape shape = turned.shape();
   shape.back() = wanted;
   const Array rows = empty_dense(shape, x.dtype());
   if (rows.size() == 0) return rows.swap_axes(axis, -1);
   dispatch<TESSERA_ALL_TYPES>(x.dtype(), "select", [&]<class T>() {
     using K = typename SortKey<T>::Key;
+    if constexpr (std::is_unsigned_v<K>)
+      if (are_short(rows.size() / wanted, n, turned.layout().strides.back(), sizeof(K)))
+        return select_side_by_side<T>(turned, places, rows);
+    const Array lines = turned.contiguous();
     const T* from = static_cast<const T*>(lines.host_data());
     T* to = static_cast<T*>(rows.host_data());
+    const i64 room_size = n + std::min(n, most_sorted);
     parallel_for(rows.size() / wanted, std::max<i64>(1, line_grain / n), [&](i64 begin, i64 end) {
-      const auto room = std::make_unique_for_overwrite<K[]>(static_cast<std::size_t>(n));
+      const auto room = std::make_unique_for_overwrite<K[]>(static_cast<std::size_t>(room_size));
       std::vector<K> found(static_cast<std::size_t>(wanted));
       for (i64 l = begin; l < end; ++l) {
         select_line(from + l * n, n, places, room.get(), found.data());

@@ -8,6 +8,7 @@
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 #include "tessera/kernels/scan/scan.hpp"
+#include "tessera/kernels/sort/classes.hpp"
 #include "tessera/kernels/sort/distinct.hpp"
 
 namespace tessera {
@@ -47,6 +48,7 @@ Array argsort(const Array& x, std::optional<i64> axis) { return sorted(x, axis, 
 Array distinct(const Array& x) {
   if (x.size() == 0) return Array::empty({0}, x.dtype(), x.device());
   const Array values = sort(x, std::nullopt);
+  if (x.device() == cpu && !is_complex(x.dtype())) return without_repeats(values).copy();
   return take(values, nonzero(starts(values))[0], 0);
 }
 

@@ -4,6 +4,7 @@
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/sort/merge.hpp"
 #include "tessera/kernels/sort/order_row.hpp"
+#include "tessera/kernels/sort/side_by_side.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 #include "tessera/kernels/sort/sort_keys.hpp"
 
@@ -19,21 +20,53 @@ struct State {
   i64 tasks = 1, slot_bytes = 0;
   bool whole_rows = true;  // each row on one thread
   bool in_output = false;  // values: the output holds the keys
+  i64 at_once = 1;         // rows, side by side
 };
 
 // Keys of NaNs say nothing of their bits, and the two zeros are one value: both go back in the
 // order in which the input has them.
+struct Equals {
+  i64 nans = 0, first_zero = 0;
+  bool zeros = false;  // of both signs
+};
+
+template <class T, class K>
+Equals equals_in(const K* keys, i64 step, i64 n) {
+  Equals e;
+  if constexpr (!SortKey<T>::exact) {
+    const auto first_from = [&](K key) {
+      i64 low = 0;
+      for (i64 left = n; left > 0;) {
+        const i64 half = (left + 1) / 2;
+        low += keys[(low + half - 1) * step] < key ? half : 0;
+        left -= half;
+      }
+      return low;
+    };
+    const K negative = SortKey<T>::key(T(-0.0f), false), positive = SortKey<T>::key(T(0.0f), false);
+    e.first_zero = first_from(negative);
+    if (e.first_zero < n && keys[e.first_zero * step] == negative) {
+      const i64 next = first_from(positive);
+      e.zeros = next < n && keys[next * step] == positive;
+    }
+    if (keys[(n - 1) * step] == K(~K(0))) e.nans = n - first_from(K(~K(0)));
+  }
+  return e;
+}
+
 template <class T>
-void restore_equals(const T* in, i64 in_step, T* out, i64 out_step, i64 n, i64 nans, i64 first_zero,
-                    bool zeros) {
+void restore(const Equals& e, const T* in, i64 in_step, T* out, i64 out_step, i64 n) {
   using S = SortKey<T>;
-  i64 nan_at = n - nans, zero_at = first_zero;
-  for (i64 i = 0; i < n; ++i) {
-    const T v = in[i * in_step];
-    if (nans > 0 && S::nan(v))
-      out[nan_at++ * out_step] = v;
-    else if (zeros && S::zero(v))
-      out[zero_at++ * out_step] = v;
+  if constexpr (!S::exact) {
+    if (e.nans == 0 && !e.zeros) return;
+    i64 nan_at = n - e.nans, zero_at = e.first_zero;
+    for (i64 i = 0; i < n; ++i) {
+      const T v = in[i * in_step];
+      if (e.nans > 0 && S::nan(v))
+        out[nan_at++ * out_step] = v;
+      else if (e.zeros && S::zero(v))
+        out[zero_at++ * out_step] = v;
+    }
   }
 }
 
@@ -50,24 +83,30 @@ void sort_values(const State& s, const T* in, T* out, std::byte* slot) {
     });
   });
   s.whole_rows ? sort_row(keys, scratch, s.n) : sort_long_row(keys, scratch, s.n, sort_row<K>);
-  i64 nans = 0, first_zero = 0;
-  bool both = false;
-  if constexpr (!S::exact) {
-    const K negative = S::key(T(-0.0f), false), positive = S::key(T(0.0f), false);
-    const K *const begin = keys, *const end = keys + s.n;
-    const K* const zero = std::lower_bound(begin, end, negative);
-    both = zero != end && *zero == negative && std::binary_search(zero, end, positive);
-    nans = end - std::lower_bound(zero, end, K(~K(0)));
-    first_zero = zero - keys;
-  }
+  const Equals equals = equals_in<T>(keys, 1, s.n);
   over_row(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
     wide([&] {
       for (i64 i = begin; i < end; ++i) out[i * s.out_step] = S::value(keys[i]);
     });
   });
-  if constexpr (!S::exact)
-    if (nans > 0 || both)
-      restore_equals(in, s.in_step, out, s.out_step, s.n, nans, first_zero, both);
+  restore(equals, in, s.in_step, out, s.out_step, s.n);
+}
+
+// See Note [lines side by side].
+template <class T>
+void sort_several_values(const State& s, const T* in, std::span<const i64> from, T* out,
+                         std::span<const i64> to, std::byte* slot) {
+  using K = typename SortKey<T>::Key;
+  if constexpr (std::is_unsigned_v<K>) {
+    K* const block = reinterpret_cast<K*>(slot);
+    load_side_by_side<T>(in, from, s.in_step, s.n, block);
+    sort_side_by_side(block, s.n);
+    store_side_by_side<T>(block, s.n, out, to, s.out_step);
+    if constexpr (!SortKey<T>::exact)
+      for (std::size_t c = 0; c < from.size(); ++c)
+        restore(equals_in<T>(block + c, lines_at_once<K>, s.n), in + from[c], s.in_step,
+                out + to[c], s.out_step, s.n);
+  }
 }
 
 template <class T>
@@ -96,24 +135,38 @@ void run(const void* state, const Launch& launch) {
   const T* const in = static_cast<const T*>(launch.operand[0]);
   Out* const out = static_cast<Out*>(launch.operand[1]);
   std::byte* const workspace = static_cast<std::byte*>(launch.workspace);
+  const auto place = [&](i64 row, const Strides& strides) {
+    i64 at = 0;
+    for (i64 d = s.shape.size() - 1; d >= 0; --d) {
+      at += row % s.shape[d] * strides[d];
+      row /= s.shape[d];
+    }
+    return at;
+  };
   auto rows = [&](i64 begin, i64 end, std::byte* slot) {
-    for (i64 r = begin; r < end; ++r) {
-      i64 rest = r, a = 0, b = 0;
-      for (i64 d = s.shape.size() - 1; d >= 0; --d) {
-        const i64 at = rest % s.shape[d];
-        rest /= s.shape[d];
-        a += at * s.in[d];
-        b += at * s.out[d];
+    if (s.at_once == 1) {
+      for (i64 r = begin; r < end; ++r)
+        sort_one(s, in + place(r, s.in), out + place(r, s.out), slot);
+    } else if constexpr (std::is_same_v<T, Out>) {
+      i64 from[64], to[64];
+      for (i64 r = begin; r < end; r += s.at_once) {
+        const i64 count = std::min(s.at_once, end - r);
+        for (i64 c = 0; c < count; ++c) {
+          from[c] = place(r + c, s.in);
+          to[c] = place(r + c, s.out);
+        }
+        const auto many = static_cast<std::size_t>(count);
+        sort_several_values<T>(s, in, {from, many}, out, {to, many}, slot);
       }
-      sort_one(s, in + a, out + b, slot);
     }
   };
   if (s.tasks == 1) return rows(0, s.rows, workspace);
+  const i64 blocks = (s.rows + s.at_once - 1) / s.at_once;
+  auto bound = [&](i64 t) {
+    return std::min((blocks / s.tasks * t + std::min(t, blocks % s.tasks)) * s.at_once, s.rows);
+  };
   parallel_for(s.tasks, 1, [&](i64 first, i64 last) {
-    for (i64 t = first; t < last; ++t)
-      rows(s.rows / s.tasks * t + std::min(t, s.rows % s.tasks),
-           s.rows / s.tasks * (t + 1) + std::min(t + 1, s.rows % s.tasks),
-           workspace + t * s.slot_bytes);
+    for (i64 t = first; t < last; ++t) rows(bound(t), bound(t + 1), workspace + t * s.slot_bytes);
   });
 }
 
@@ -121,17 +174,18 @@ void run_nothing(const void*, const Launch&) {}
 
 struct Chosen {
   RunFn run = nullptr;
-  i64 item = 0;  // bytes
+  i64 item = 0;     // bytes
+  i64 at_once = 1;  // how many short rows are sorted side by side
 };
 Chosen choose(DType dtype, bool positions) {
   Chosen c;
   dispatch<TESSERA_ALL_TYPES>(dtype, "sort", [&]<class T>() {
     using K = typename SortKey<T>::Key;
     if (!positions)
-      c = {run<T, T, sort_values<T>>, sizeof(K)};
+      c = {run<T, T, sort_values<T>>, sizeof(K), std::is_unsigned_v<K> ? lines_at_once<K> : 1};
     else
       c = {run<T, i64, sort_positions<T>>,
-           std::is_unsigned_v<K> ? sizeof(Word) : sizeof(Placed<K, i64>)};
+           std::is_unsigned_v<K> ? sizeof(Word) : sizeof(Placed<K, i64>), 1};
   });
   return c;
 }
@@ -186,10 +240,15 @@ Prepared prepare_sort_cpu(const SortSpec& spec, Device) {
   const i64 threads = num_threads();
   s->whole_rows = threads == 1 || s->rows >= threads || s->n < long_row;
   s->in_output = !spec.positions && s->out_step == 1;
-  s->slot_bytes = ((s->in_output ? 1 : 2) * s->n * c.item + 63) / 64 * 64;
+  if (s->n > 1 && s->n <= longest_side_by_side && 2 * s->rows >= c.at_once &&
+      !(s->in_step == 1 && sorts_in_wide_registers(c.item)))
+    s->at_once = c.at_once;
+  const i64 items = s->at_once > 1 ? s->at_once : s->in_output ? 1 : 2;
+  s->slot_bytes = (items * s->n * c.item + 63) / 64 * 64;
   if (s->whole_rows) {
     const i64 most = s->slot_bytes > (1 << 20) ? threads : 4 * threads;
-    s->tasks = std::clamp(s->rows * s->n / 4096, i64{1}, std::min(most, s->rows));
+    s->tasks = std::clamp(s->rows * s->n / 4096, i64{1},
+                          std::min(most, (s->rows + s->at_once - 1) / s->at_once));
   }
   p.workspace = s->tasks * s->slot_bytes;
   p.task.run = c.run;

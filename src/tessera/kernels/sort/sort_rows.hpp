@@ -140,6 +140,11 @@ void radix_sort(E* x, E* scratch, i64 n, const KeyBits<KeyOf<E>>& bits = {}) {
 #if defined(__x86_64__)
 bool sort_in_wide_registers(std::uint32_t* x, std::uint32_t* scratch, i64 n);
 bool sort_in_wide_registers(std::uint64_t* x, std::uint64_t* scratch, i64 n);
+inline bool sorts_in_wide_registers(i64 key_bytes) {
+  return key_bytes >= 4 && host_instructions() == Instructions::avx512;
+}
+#else
+inline bool sorts_in_wide_registers(i64) { return false; }
 #endif
 template <class E>
 bool sort_in_wide_registers(E*, E*, i64) {

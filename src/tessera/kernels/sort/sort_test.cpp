@@ -110,6 +110,15 @@ TYPED_TEST(SortKernelTyped, EveryLengthAndLayout) {
   check<TypeParam>(0, 5, Lay::dense);
 }
 
+TYPED_TEST(SortKernelTyped, ManyShortLines) {
+  for (i64 n : {2, 3, 33, 129})
+    for (Lay lay : all_lays) {
+      check<TypeParam>(70, n, lay);
+      if (this->HasFatalFailure()) return;
+    }
+  for (i64 n : {1000, 1024, 1025}) check<TypeParam>(9, n, Lay::exchanged);
+}
+
 // Doubles that differ in their last bits alone, beside some that are far away: no number of leading
 // bits tells the former apart. Many are equal, so that the order of positions shows.
 void check_close(i64 n, i64 distinct) {

@@ -10,7 +10,7 @@ namespace {
 
 template <class K>
 bool sort_if_wide(K* x, K* scratch, i64 n) {
-  if (host_instructions() != Instructions::avx512) return false;
+  if (!sorts_in_wide_registers(sizeof(K))) return false;
   sort_in_registers<Avx512Lanes<K>>(x, scratch, n);
   return true;
 }
