@@ -4,6 +4,8 @@
 // PlainLanes does. Private to the cpu's sort.
 //   using V = Avx512Lanes<std::uint32_t>;   V v = V::load(keys);
 
+#include <type_traits>
+
 #include "tessera/kernels/sort/lanes.hpp"
 
 #if defined(__x86_64__)

@@ -8,7 +8,6 @@
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 #include "tessera/kernels/sort/sort_keys.hpp"
-#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 namespace {
@@ -84,11 +83,9 @@ void search_host(const Array& sorted, const Array& values, const Array& out) {
     if constexpr (is_complex_v<T>) {
       for (i64 i = begin; i < end; ++i) to[i * to_step] = search_one<right>(x, v[i * from_step]);
     } else {
-      wide([&] {
-        for (i64 i = begin; i < end; i += at_once)
-          search_block<right>(x, v + i * from_step, from_step, to + i * to_step, to_step,
-                              std::min(at_once, end - i));
-      });
+      for (i64 i = begin; i < end; i += at_once)
+        search_block<right>(x, v + i * from_step, from_step, to + i * to_step, to_step,
+                            std::min(at_once, end - i));
     }
   });
 }
