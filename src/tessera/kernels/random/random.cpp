@@ -6,7 +6,7 @@
 
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
-#include "tessera/kernels/random/random_functors.hpp"
+#include "tessera/kernels/random/philox_tile.hpp"
 
 namespace tessera {
 namespace {
@@ -77,17 +77,49 @@ Array Random::integers(i64 low, i64 high, const Shape& shape, DType dtype, Devic
   return drawn(next_integers(low, high, dtype), shape, dtype, device);
 }
 
-// Fisher-Yates on the host: one draw per position.
+namespace {
+
+// Fisher-Yates: position i is exchanged with one below i + 1, which is drawn as integers are. The
+// places of a tile are known before its first exchange, so that memory is asked for all of them.
+template <class Word>
+void shuffle(i64* p, i64 n, std::uint64_t seed, std::uint64_t draw) {
+  constexpr i64 elements = tile_blocks * 16 / static_cast<i64>(sizeof(Word));
+  i64 target[elements];
+  for (i64 tile = (n - 1) / elements; tile >= 0; --tile) {
+    PhiloxTile blocks;
+    fill_tile(blocks, seed, draw, static_cast<std::uint64_t>(tile * tile_blocks));
+    const i64 begin = tile * elements, count = std::min(elements, n - begin);
+    for (i64 j = 0; j < count; ++j) {
+      const auto range = static_cast<std::uint64_t>(begin + j + 1);
+      const Word word = blocks.word_of<Word>(j);
+      std::uint64_t below;
+      if constexpr (sizeof(Word) == 4)
+        below = word * range >> 32;
+      else
+        below = high_product(word, range);
+      if (static_cast<Word>(word * range) < range) {  // else it is not below any threshold
+        const Below<Word> exact(seed, draw, range);
+        if (!exact.take(word, below)) below = exact.replaced(range - 1);
+      }
+      target[j] = static_cast<i64>(below);
+      __builtin_prefetch(p + below, 1);
+    }
+    for (i64 j = count - 1; j >= 0; --j) std::swap(p[begin + j], p[target[j]]);
+  }
+}
+
+}  // namespace
+
 Array Random::permutation(i64 n, Device device) {
   require<ArgumentError>(n >= 0, "permutation: expected a length, got ", n);
   const std::uint64_t draw = draw_++;
   const Array y = empty_dense({n}, DType::i64, cpu);
   i64* p = y.host<i64>();
   for (i64 i = 0; i < n; ++i) p[i] = i;
-  for (i64 i = n - 1; i > 0; --i) {
-    const auto range = static_cast<std::uint64_t>(i + 1);
-    std::swap(p[i], p[draw_below(seed_, draw, static_cast<std::uint64_t>(i), range)]);
-  }
+  if (n <= i64{1} << 24)  // every range below takes short words
+    shuffle<std::uint32_t>(p, n, seed_, draw);
+  else
+    shuffle<std::uint64_t>(p, n, seed_, draw);
   return y.to(device);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Counter-based random numbers (Philox 4x32-10): element i of draw number n of a seed is a pure
-// function of (seed, n, i), so the numbers do not depend on threads, tiles, devices or ranks.
+// function of (seed, n, i), so the numbers do not depend on threads, tiles, devices or ranks. A
+// block of 128 bits serves as many elements as it has words for (random_functors.hpp).
 //   Random r(42);   Array x = r.normal({3, 4}, DType::f32, device);
 
 #include "tessera/array/array.hpp"
@@ -11,9 +12,9 @@ namespace tessera {
 
 enum class Distribution : std::uint8_t { bits, uniform, normal, integers };
 
-// Operands of a launch: out. Element with row-major position p of the shape gets counter first + p,
-// or, when out is a block of a wider array whose rows of `row` elements lie `pitch` counters apart,
-// first + p / row * pitch + p % row.
+// Operands of a launch: out. Element with row-major position p of the shape is the one that draw
+// has at first + p, or, when out is a block of a wider array whose rows of `row` elements lie
+// `pitch` positions apart, at first + p / row * pitch + p % row.
 // bits: uint64; uniform: [low, high) float; normal: mean low, deviation high (complex: both parts,
 // each with deviation high/sqrt(2)); integers: [low, low + range) without bias.
 struct RandomSpec {
@@ -26,20 +27,14 @@ struct RandomSpec {
   Operand out;
 };
 
-// The counter of the element at a row-major position.
-TESSERA_HOST_DEVICE inline std::uint64_t counter_at(i64 position, i64 first, i64 row, i64 pitch) {
-  const i64 p = row > 0 ? position / row * pitch + position % row : position;
-  return static_cast<std::uint64_t>(first + p);
-}
-
-// The first word of the pair that counter (seed, draw, position) gives; shared by all kernels.
+// The block of counter (draw, block) under a key; shared by all kernels.
 struct Philox {
   std::uint32_t word[4];
 };
 TESSERA_HOST_DEVICE inline Philox philox(std::uint64_t seed, std::uint64_t draw,
-                                         std::uint64_t position) {
+                                         std::uint64_t block) {
   std::uint32_t k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
-  Philox c{{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(position >> 32),
+  Philox c{{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
             static_cast<std::uint32_t>(draw), static_cast<std::uint32_t>(draw >> 32)}};
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53u} * c.word[0],

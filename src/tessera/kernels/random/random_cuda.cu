@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers on CUDA: the draws that all devices share, one per element, by its row-major
-// position.
+// Random numbers on CUDA: the draws that all devices share, a block of words per thread.
 #include "tessera/kernels/cuda/compose.hpp"
 #include "tessera/kernels/cuda/grid.cuh"
 #include "tessera/kernels/cuda/loops.cuh"
@@ -10,73 +9,73 @@ namespace tessera {
 namespace cuda {
 namespace {
 
+// Rows of `row` elements whose positions lie `pitch` apart, each within `tiles` tiles.
 struct RandomArgs {
   Loops loops;  // row-major; operand 0: out
-  std::uint64_t seed, draw, range;
-  i64 first, row, pitch;
-  double low, high;
-  std::uint64_t integer_low;
+  std::uint64_t seed, draw;
+  i64 first, row, pitch, tiles, blocks;
   void* out;
 };
 
-template <Distribution D, class T>
-__device__ inline T one_draw(const RandomArgs& a, std::uint64_t position) {
-  if constexpr (D == Distribution::integers) {
-    return static_cast<T>(a.integer_low + draw_below(a.seed, a.draw, position, a.range));
-  } else {
-    const Philox r = philox(a.seed, a.draw, position);
-    if constexpr (D == Distribution::bits)
-      return join_words(r.word[0], r.word[1]);
-    else if constexpr (D == Distribution::uniform)
-      return draw_between<T>(r, a.low, a.high);
-    else
-      return draw_normal<T>(r, a.low, a.high);
-  }
-}
-
-template <Distribution D, class T>
+// A thread makes a block and all of its elements that belong to the row.
+template <class Draw>
 __global__ void __launch_bounds__(block_threads)
-    random_kernel(const __grid_constant__ RandomArgs args) {
-  for (i64 p = thread_position(); p < args.loops.count; p += thread_count()) {
-    i64 at[1];
-    args.loops.offsets(p, at);
-    static_cast<T*>(args.out)[at[0]] =
-        one_draw<D, T>(args, counter_at(p, args.first, args.row, args.pitch));
+    random_kernel(const __grid_constant__ RandomArgs args, const __grid_constant__ Draw draw) {
+  using T = typename Draw::Element;
+  constexpr i64 elements = tile_elements<Draw>;
+  for (i64 t = thread_position(); t < args.blocks; t += thread_count()) {
+    const i64 tile_of_row = t / tile_blocks, row = tile_of_row / args.tiles;
+    const i64 begin = args.first + row * args.pitch,
+              tile = begin / elements + tile_of_row % args.tiles;
+    const i64 position = tile * elements + t % tile_blocks;  // of the block's first element
+    const i64 last = position + (Draw::per_block - 1) * tile_blocks;
+    if (last < begin || position >= begin + args.row) continue;
+    T values[Draw::per_block];
+    draw.of_block(philox(args.seed, args.draw,
+                         static_cast<std::uint64_t>(tile * tile_blocks + t % tile_blocks)),
+                  static_cast<std::uint64_t>(position), values);
+#pragma unroll
+    for (int k = 0; k < Draw::per_block; ++k) {
+      const i64 in_row = position + k * tile_blocks - begin;
+      if (in_row < 0 || in_row >= args.row) continue;
+      i64 at[1];
+      args.loops.offsets(row * args.row + in_row, at);
+      static_cast<T*>(args.out)[at[0]] = values[k];
+    }
   }
 }
 
-template <Distribution D, class T>
+template <class Draw>
+struct RandomState {
+  RandomArgs args;
+  Draw draw;
+};
+
+template <class Draw>
 void run_random(const void* state, const Launch& launch) {
-  RandomArgs args = *static_cast<const RandomArgs*>(state);
+  const auto& s = *static_cast<const RandomState<Draw>*>(state);
+  RandomArgs args = s.args;
   args.out = launch.operand[0];
-  random_kernel<D, T>
-      <<<blocks_for(args.loops.count, block_threads), block_threads, 0, stream_of(launch)>>>(args);
+  random_kernel<Draw>
+      <<<blocks_for(args.blocks, block_threads), block_threads, 0, stream_of(launch)>>>(args,
+                                                                                        s.draw);
   check_launch("launching random numbers");
 }
 
-RunFn run_of(const RandomSpec& spec) {
-  RunFn run = nullptr;
-  const DType t = spec.out.dtype;
-  switch (spec.distribution) {
-    case Distribution::bits:
-      dispatch<std::uint64_t>(t, "random bits",
-                              [&]<class T>() { run = &run_random<Distribution::bits, T>; });
-      break;
-    case Distribution::uniform:
-      dispatch<Half, BFloat16, float, double>(
-          t, "uniform", [&]<class T>() { run = &run_random<Distribution::uniform, T>; });
-      break;
-    case Distribution::normal:
-      dispatch<Half, BFloat16, float, double, c64, c128>(
-          t, "normal", [&]<class T>() { run = &run_random<Distribution::normal, T>; });
-      break;
-    case Distribution::integers:
-      dispatch<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-               std::uint16_t, std::uint32_t, std::uint64_t>(
-          t, "integers", [&]<class T>() { run = &run_random<Distribution::integers, T>; });
-      break;
-  }
-  return run;
+template <class Draw>
+Task random_task(const RandomSpec& spec, const MergedLoops& m, const Draw& draw) {
+  constexpr i64 elements = tile_elements<Draw>;
+  RandomArgs a;
+  a.loops = device_loops(m, loop_axes);
+  a.seed = spec.seed;
+  a.draw = spec.draw;
+  a.first = spec.first;
+  a.row = spec.row > 0 ? std::min(spec.row, m.count) : m.count;
+  a.pitch = spec.row > 0 ? spec.pitch : 0;
+  a.tiles = (a.row + elements - 2) / elements + 1;
+  a.blocks = m.count / a.row * a.tiles * tile_blocks;
+  a.out = nullptr;
+  return {&run_random<Draw>, std::make_shared<RandomState<Draw>>(RandomState<Draw>{a, draw})};
 }
 
 }  // namespace
@@ -84,25 +83,14 @@ RunFn run_of(const RandomSpec& spec) {
 
 Prepared prepare_random_cuda(const RandomSpec& spec, Device) {
   using namespace cuda;
-  const RunFn run = run_of(spec);
-  if (spec.out.layout.size() == 0) return {{&run_nothing, nullptr}};
   const MergedLoops m = merge_loops(spec.out.layout.shape, {&spec.out.layout.strides, 1}, -1);
   require<NotAvailable>(m.size.size() <= loop_axes, "random on cuda: shape ", spec.out.layout.shape,
                         " has more than ", loop_axes, " axes that cannot be merged");
-  auto s = std::make_shared<RandomArgs>();
-  s->loops = device_loops(m, loop_axes);
-  s->seed = spec.seed;
-  s->draw = spec.draw;
-  s->first = spec.first;
-  s->row = spec.row;
-  s->pitch = spec.pitch;
-  s->range = spec.integer_range;
-  s->low = spec.low;
-  s->high = spec.high;
-  s->integer_low = static_cast<std::uint64_t>(spec.integer_low);
   Prepared p;
   p.flops = 50.0 * static_cast<double>(m.count);
-  p.task = {run, s};
+  with_draw(spec, [&](const auto& draw) {
+    p.task = m.count == 0 ? Task{&run_nothing, nullptr} : random_task(spec, m, draw);
+  });
   return p;
 }
 
