@@ -84,8 +84,13 @@ def normal(
     >>> ts.random.normal((2, 3), dtype="complex64").shape
     (2, 3)
     """
-    mean, deviation = mean if loc is None else loc, deviation if scale is None else scale
-    return _generator.normal(_shape(shape, size), dtype, device, mean, deviation)
+    if loc is not None:
+        mean = loc
+    if scale is not None:
+        deviation = scale
+    if shape is None or size is not None:
+        shape = _shape(shape, size)
+    return _generator.normal(shape, dtype, device, mean, deviation)
 
 
 def uniform(
@@ -102,7 +107,9 @@ def uniform(
     >>> x = ts.random.uniform(100, low=2, high=3); bool(((x >= 2) & (x < 3)).all())
     True
     """
-    return _generator.uniform(_shape(shape, size), dtype, device, low, high)
+    if shape is None or size is not None:
+        shape = _shape(shape, size)
+    return _generator.uniform(shape, dtype, device, low, high)
 
 
 def integers(
@@ -121,7 +128,9 @@ def integers(
     """
     if high is None:
         low, high = 0, low
-    return _generator.integers(low, high, _shape(shape, size), dtype, device)
+    if shape is None or size is not None:
+        shape = _shape(shape, size)
+    return _generator.integers(low, high, shape, dtype, device)
 
 
 def permutation(x: Any, device: Any = None) -> Array:

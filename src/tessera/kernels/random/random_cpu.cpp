@@ -15,14 +15,17 @@ void fill_values(const BitsDraw&, const PhiloxTile& blocks, std::uint64_t, std::
 
 template <class T>
 void fill_values(const UniformDraw<T>& draw, const PhiloxTile& blocks, std::uint64_t, T* values) {
-  wide([&] {
-    for (i64 k = 0; k < draw.per_block; ++k)
+  wide([&, out = values, by = draw] {
+    for (i64 k = 0; k < by.per_block; ++k) {
+      T* __restrict to = out + k * tile_blocks;
+#pragma GCC unroll 1
       for (i64 j = 0; j < tile_blocks; ++j)
         if constexpr (std::is_same_v<T, double>)
-          values[k * tile_blocks + j] = draw.scaled(
-              unit_double(join_words(blocks.word[2 * k][j], blocks.word[2 * k + 1][j])));
+          to[j] =
+              by.scaled(unit_double(join_words(blocks.word[2 * k][j], blocks.word[2 * k + 1][j])));
         else
-          values[k * tile_blocks + j] = draw.scaled(unit_float<T>(blocks.word[k][j]));
+          to[j] = by.scaled(unit_float<T>(blocks.word[k][j]));
+    }
   });
 }
 
@@ -45,15 +48,21 @@ void fill_values(const IntegerDraw<T, std::uint32_t>& draw, const PhiloxTile& bl
                  std::uint64_t position, T* values) {
   const auto by = static_cast<std::uint32_t>(draw.below.range),  // 0: 2^32
       least = static_cast<std::uint32_t>(draw.below.threshold);
-  std::uint32_t refused = 0;
-  wide([&] {
-    for (i64 k = 0; k < 4; ++k)
-      for (i64 j = 0; j < tile_blocks; ++j) {
-        const std::uint32_t word = blocks.word[k][j];
-        const std::uint64_t product = std::uint64_t{word} * by;
-        values[k * tile_blocks + j] = draw.shifted(by == 0 ? word : product >> 32);
-        refused |= static_cast<std::uint32_t>(product) < least;
+  bool refused = false;
+  wide([&, out = values, low = draw.low, by, least] {
+    // All words in one loop: sixteen alone would be unrolled and not vectorised.
+    const std::uint32_t* __restrict word = blocks.word[0];
+    T* __restrict to = out;
+    std::uint32_t any = 0;
+    if (by == 0)
+      for (i64 i = 0; i < 4 * tile_blocks; ++i) to[i] = static_cast<T>(low + word[i]);
+    else
+      for (i64 i = 0; i < 4 * tile_blocks; ++i) {
+        const std::uint64_t product = std::uint64_t{word[i]} * by;
+        to[i] = static_cast<T>(low + (product >> 32));
+        any |= static_cast<std::uint32_t>(product) < least;
       }
+    refused = any != 0;
   });
   if (refused) replace_refused(draw, blocks, position, values);
 }
@@ -62,18 +71,24 @@ template <class T>
 void fill_values(const IntegerDraw<T, std::uint64_t>& draw, const PhiloxTile& blocks,
                  std::uint64_t position, T* values) {
   const std::uint64_t range = draw.below.range;
-  std::uint32_t refused = 0;
+  bool refused = false;
   if (range != 0 && range >> 32 == 0) {
     // Products of halves, which vector registers have. What may be refused has zeros here.
-    const auto by = static_cast<std::uint32_t>(range);
-    wide([&] {
-      for (i64 k = 0; k < 2; ++k)
+    wide([&, out = values, low = draw.low, by = static_cast<std::uint32_t>(range)] {
+      std::uint32_t any = 0;
+      for (i64 k = 0; k < 2; ++k) {
+        const std::uint32_t* __restrict first = blocks.word[2 * k], * __restrict second =
+                                                                        blocks.word[2 * k + 1];
+        T* __restrict to = out + k * tile_blocks;
+#pragma GCC unroll 1
         for (i64 j = 0; j < tile_blocks; ++j) {
-          const std::uint64_t high = std::uint64_t{blocks.word[2 * k + 1][j]} * by +
-                                     (std::uint64_t{blocks.word[2 * k][j]} * by >> 32);
-          values[k * tile_blocks + j] = draw.shifted(high >> 32);
-          refused |= static_cast<std::uint32_t>(high) == 0;
+          const std::uint64_t high =
+              std::uint64_t{second[j]} * by + (std::uint64_t{first[j]} * by >> 32);
+          to[j] = static_cast<T>(low + (high >> 32));
+          any |= static_cast<std::uint32_t>(high) == 0;
         }
+      }
+      refused = any != 0;
     });
   } else {
     for (i64 i = 0; i < 2 * tile_blocks; ++i) {
