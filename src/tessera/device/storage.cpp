@@ -18,6 +18,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/pool.hpp"
+#include "tessera/device/recycled.hpp"
 #include "tessera/device/registry.hpp"
 
 namespace tessera {
@@ -182,10 +183,10 @@ Storage Storage::allocate(Device device, i64 bytes) {
     count(Counter::pool_requests);
     if (bytes >= 0 && bytes <= small_bytes) {
       check_may_allocate(bytes);
-      if (bytes <= tiny_bytes) return Storage(std::make_shared<Tiny::Of<tiny_bytes>>(bytes));
-      return Storage(std::make_shared<Tiny::Of<small_bytes>>(bytes));
+      if (bytes <= tiny_bytes) return Storage(make_recycled<Tiny::Of<tiny_bytes>>(bytes));
+      return Storage(make_recycled<Tiny::Of<small_bytes>>(bytes));
     }
-    return Storage(std::make_shared<Pooled>(device_pool(cpu), cpu, bytes, std::nullopt));
+    return Storage(make_recycled<Pooled>(device_pool(cpu), cpu, bytes, std::nullopt));
   }
   return allocate(Stream::home(device), bytes);
 }
