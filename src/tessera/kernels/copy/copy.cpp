@@ -19,17 +19,32 @@ bool is_small(const Array& a) {
   return a.device() == cpu && a.size() <= most && a.is_contiguous();
 }
 
-// Whether a small array was written from evenly spaced elements.
+// Whether a small array was written from evenly spaced elements, or from a few rows of such.
 bool copied_at_once(const Array& to, const Layout& from_layout, const Array& from) {
+  constexpr i64 most_rows = 64;
+  if (!is_small(to) || from.device() != cpu) return false;
+  const i64 size = to.size(), last = from_layout.ndim() - 1;
   const bool dense = from_layout.dense();
-  if (!is_small(to) || from.device() != cpu || (from_layout.ndim() != 1 && !dense)) return false;
+  const i64 length = dense || last <= 0 ? size : from_layout.shape[last];
+  if (length > 0 && size / length > most_rows) return false;
   count(Counter::launches);
   tag_launch(name(Kind::cpu), "copy", from.dtype());
-  if (to.size() == 0) return true;
-  const i64 element = size_of(from.dtype());
-  cast_row(from.dtype(), to.dtype())(from.data(),
-                                     dense ? element : from_layout.strides[0] * element, to.data(),
-                                     size_of(to.dtype()), to.size());
+  if (size == 0) return true;
+  const i64 element = size_of(from.dtype()), width = length * size_of(to.dtype());
+  const i64 step = dense ? element : from_layout.strides[last] * element;
+  const CastRow row = cast_row(from.dtype(), to.dtype());
+  const auto* x = static_cast<const std::byte*>(from.data());
+  auto* y = static_cast<std::byte*>(to.data());
+  Shape at(std::max<i64>(last, 0), 0);
+  for (i64 left = size / length; left > 0; --left, y += width) {
+    row(x, step, y, size_of(to.dtype()), length);
+    for (i64 axis = left > 1 ? last - 1 : -1; axis >= 0; --axis) {
+      x += from_layout.strides[axis] * element;
+      if (++at[axis] < from_layout.shape[axis]) break;
+      x -= from_layout.shape[axis] * from_layout.strides[axis] * element;
+      at[axis] = 0;
+    }
+  }
   return true;
 }
 

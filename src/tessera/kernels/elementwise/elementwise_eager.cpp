@@ -152,14 +152,24 @@ struct SmallCall {
   std::array<const void*, 2> in{};
   Element constant{};
   unsigned scalars = 0;
-  DType result = DType::f32;
+  DType compute = DType::f32, result = DType::f32;
+
+  static constexpr i64 most_truths = 1024;  // of numbers whose truth is asked for
 
   void operator()(const Array& out) const {
     count(Counter::launches);
-    tag_launch(name(Kind::cpu), name(op), first->dtype());
+    tag_launch(name(Kind::cpu), name(op), compute);
     std::array<const void*, 2> p = in;
     for (unsigned i = 0; i < 2; ++i)
       if (scalars >> i & 1) p[i] = &constant;
+    if (compute == first->dtype()) return block(p.data(), out.data(), out.size(), scalars);
+    std::byte truths[2][most_truths];
+    const CastRow as_truths = cast_row(first->dtype(), compute);
+    for (unsigned i = 0; i < 2; ++i)
+      if (in[i]) {
+        as_truths(in[i], size_of(first->dtype()), truths[i], 1, out.size());
+        p[i] = truths[i];
+      }
     block(p.data(), out.data(), out.size(), scalars);
   }
 };
@@ -171,8 +181,9 @@ bool is_small_operand(const Array& a, const Array& like) {
 
 SmallCall small_call(ElementOp op, Inputs inputs) {
   SmallCall call{.op = op};
-  if (inputs.size() > 2 || op == ElementOp::power) return call;
+  if (inputs.size() > 2) return call;
   const Array& like = inputs[inputs[0].is_value() ? inputs.size() - 1 : 0].array;
+  if (op == ElementOp::power && like && !is_inexact(like.dtype())) return call;  // of negatives
   if (!like || like.size() > element_grain(op) || like.dtype() == DType::f16 ||
       like.dtype() == DType::bf16)
     return call;
@@ -190,8 +201,11 @@ SmallCall small_call(ElementOp op, Inputs inputs) {
   }
   const std::array<DType, 2> same{like.dtype(), like.dtype()};
   const ElementTypes types = element_types(op, std::span(same).first(inputs.size()));
-  if (types.compute != like.dtype()) return call;
+  const bool truths =
+      types.compute == DType::b1 && call.scalars == 0 && like.size() <= SmallCall::most_truths;
+  if (types.compute != like.dtype() && !truths) return call;
   call.first = &like;
+  call.compute = types.compute;
   call.result = types.result;
   call.block = element_block(op, types.compute);
   return call;

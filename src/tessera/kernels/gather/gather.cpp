@@ -169,30 +169,6 @@ Array read_within(const Array& x, const Index& key) {
   return gather_at(x, plan, std::move(positions));
 }
 
-bool take_few(const Array& x, const Array& at, Array& out) {
-  constexpr i64 most = 4096;
-  if (x.ndim() != 1 || at.ndim() != 1 || at.dtype() != DType::i64 || at.size() > most ||
-      x.device() != cpu || at.device() != cpu || !at.is_contiguous())
-    return false;
-  const i64 n = x.shape(0), step = x.layout().strides[0], count = at.size();
-  x.storage().wait();
-  const i64* p = at.host<i64>();
-  std::uint64_t outside = 0;
-  for (i64 i = 0; i < count; ++i)
-    outside |= static_cast<std::uint64_t>(p[i]) + static_cast<std::uint64_t>(n) >=
-               static_cast<std::uint64_t>(2 * n);
-  if (outside != 0) return false;
-  out = empty_dense({count}, x.dtype());
-  with_size(size_of(x.dtype()), [&]<class T>() {
-    const T* from = static_cast<const T*>(x.data());
-    T* to = static_cast<T*>(out.data());
-    for (i64 i = 0; i < count; ++i) to[i] = from[(p[i] + (p[i] < 0 ? n : 0)) * step];
-  });
-  tessera::count(Counter::launches);
-  tag_launch(name(Kind::cpu), "gather", x.dtype());
-  return true;
-}
-
 Array Array::operator[](const Index& key) const {
   if (Array out; key.items().size() == 1 && key.arrays().size() == 1 &&
                  key.items()[0].kind == Index::Kind::integer_array && !key.force_copy() &&

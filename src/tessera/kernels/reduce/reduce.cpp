@@ -4,6 +4,7 @@
 
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/eager.hpp"
+#include "tessera/kernels/nonzero/few.hpp"
 
 namespace tessera {
 namespace {
@@ -89,6 +90,9 @@ DType reduce_dtype(ReduceOp op, DType in) {
 Array reduce(ReduceOp op, const Array& x, const std::optional<Axes>& axes, bool keepdims,
              std::optional<DType> dtype) {
   require<ArgumentError>(op != ReduceOp::vdot, "reduce: vdot takes two arrays; call vdot(a, b)");
+  if (i64 found = 0;
+      op == ReduceOp::count_nonzero && !axes && !keepdims && !dtype && count_few(x, found))
+    return Array::scalar(Value(found), DType::i64);
   const Axes over = normalized(name(op), axes, x.ndim());
   Shape shape = x.shape();
   for (i64 a : over) shape[a] = 1;

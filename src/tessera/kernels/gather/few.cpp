@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/kernels/gather/few.hpp"
+
+#include <cstring>
+
+#include "tessera/base/tags.hpp"
+#include "tessera/base/trace.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/gather/key.hpp"
+#include "tessera/kernels/gather/pick_loop.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr i64 most = 4096;  // elements
+
+bool is_few(const Array& a) { return a.device() == cpu && a.size() <= most && a.is_contiguous(); }
+
+bool read_true(const Array& x, const Array& mask, Array& out) {
+  if (x.ndim() == 0 || !(mask.shape() == x.shape()) || !is_few(x) || !is_few(mask)) return false;
+  const i64 n = x.size();
+  x.storage().wait();
+  const auto* truths = static_cast<const std::uint8_t*>(mask.host_data());
+  i64 found = 0;
+  for (i64 i = 0; i < n; ++i) found += truths[i];
+  out = empty_dense({found}, x.dtype());
+  with_size(size_of(x.dtype()), [&]<class T>() {
+    const T* from = static_cast<const T*>(x.data());
+    T* to = static_cast<T*>(out.data());
+    // Written in any case, kept where it is true.
+    for (i64 i = 0, k = 0; k < found; ++i) {
+      to[k] = from[i];
+      k += truths[i];
+    }
+  });
+  return true;
+}
+
+// Negative positions count from the end: all within [-n, n).
+bool lie_within(const i64* at, i64 count, i64 n) {
+  std::uint64_t outside = 0;
+  for (i64 i = 0; i < count; ++i)
+    outside |= static_cast<std::uint64_t>(at[i]) + static_cast<std::uint64_t>(n) >=
+               static_cast<std::uint64_t>(2 * n);
+  return outside == 0;
+}
+
+}  // namespace
+
+bool read_few(const Array& x, const Array& key, Array& out) {
+  return key.dtype() == DType::b1 ? read_true(x, key, out) : take_few(x, key, out);
+}
+
+bool take_few(const Array& x, const Array& at, Array& out) {
+  if (x.ndim() != 1 || at.ndim() != 1 || at.dtype() != DType::i64 || x.device() != cpu ||
+      !is_few(at))
+    return false;
+  const i64 n = x.shape(0), step = x.layout().strides[0], count = at.size();
+  x.storage().wait();
+  const i64* p = static_cast<const i64*>(at.host_data());
+  if (!lie_within(p, count, n)) return false;
+  out = empty_dense({count}, x.dtype());
+  with_size(size_of(x.dtype()), [&]<class T>() {
+    const T* from = static_cast<const T*>(x.data());
+    T* to = static_cast<T*>(out.data());
+    for (i64 i = 0; i < count; ++i) to[i] = from[(p[i] + (p[i] < 0 ? n : 0)) * step];
+  });
+  tessera::count(Counter::launches);
+  tag_launch(name(Kind::cpu), "gather", x.dtype());
+  return true;
+}
+
+bool write_few(const Array& x, const Array& key, const void* one) {
+  if (x.ndim() != 1 || key.ndim() != 1 || key.dtype() != DType::i64 || x.device() != cpu ||
+      !is_few(key) || !x.storage().writable() || may_share_memory(x, key))
+    return false;
+  const i64 n = x.shape(0), step = x.layout().strides[0], count = key.size();
+  if (step == 0 && n > 1) return false;  // several positions share one element
+  x.storage().wait();
+  const i64* p = static_cast<const i64*>(key.host_data());
+  if (!lie_within(p, count, n)) return false;
+  with_size(size_of(x.dtype()), [&]<class T>() {
+    T element;
+    std::memcpy(static_cast<void*>(&element), one, sizeof element);
+    T* to = static_cast<T*>(x.data());
+    for (i64 i = 0; i < count; ++i) to[(p[i] + (p[i] < 0 ? n : 0)) * step] = element;
+  });
+  tessera::count(Counter::launches);
+  tag_launch(name(Kind::cpu), "scatter", x.dtype());
+  return true;
+}
+
+}  // namespace tessera

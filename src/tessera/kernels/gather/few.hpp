@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// x[key] and x[key] = number for one index array of few elements on the host: neither an Index nor
+// a plan is made. Fast lanes of the bindings; false where a key is something else or does not fit:
+// the general way says so.
+//   if (Array y; read_few(x, key, y)) return y;
+
+#include "tessera/array/array.hpp"
+
+namespace tessera {
+
+// Positions of a line, or truth values of x's shape.
+TESSERA_API bool read_few(const Array& x, const Array& key, Array& out);
+// Positions of a line that may be written; `one` is an element of x's dtype.
+TESSERA_API bool write_few(const Array& x, const Array& key, const void* one);
+
+}  // namespace tessera

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/kernels/nonzero/few.hpp"
+
+#include "tessera/base/tags.hpp"
+#include "tessera/base/trace.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+
+namespace tessera {
+namespace {
+
+// f(elements) with a type whose elements are compared with 0; false where there is none.
+template <class F>
+bool with_elements(const Array& x, F&& f) {
+  constexpr i64 most = 4096;
+  if (x.device() != cpu || x.size() > most || !x.is_contiguous()) return false;
+  const void* p = x.host_data();
+  switch (x.dtype()) {
+    case DType::b1:
+    case DType::i8:
+    case DType::u8: f(static_cast<const std::uint8_t*>(p)); return true;
+    case DType::i16:
+    case DType::u16: f(static_cast<const std::uint16_t*>(p)); return true;
+    case DType::i32:
+    case DType::u32: f(static_cast<const std::uint32_t*>(p)); return true;
+    case DType::i64:
+    case DType::u64: f(static_cast<const std::uint64_t*>(p)); return true;
+    case DType::f32: f(static_cast<const float*>(p)); return true;
+    case DType::f64: f(static_cast<const double*>(p)); return true;
+    default: return false;
+  }
+}
+
+template <class T>
+i64 counted(const T* x, i64 n) {
+  i64 found = 0;
+  for (i64 i = 0; i < n; ++i) found += x[i] != 0;
+  return found;
+}
+
+template <class T>
+std::vector<Array> found_in(const T* x, const Shape& shape, i64 n) {
+  const i64 rank = shape.size(), found = counted(x, n);
+  const Array out = empty_dense({found, rank}, DType::i64);
+  i64* to = static_cast<i64*>(out.data());
+  if (rank == 1) {
+    // Written in any case, kept where it is not zero.
+    for (i64 i = 0, k = 0; k < found; ++i) {
+      to[k] = i;
+      k += x[i] != 0;
+    }
+    return {out.view(Layout{{found}, {1}, 0})};
+  }
+  for (i64 i = 0, k = 0; k < found; ++i) {
+    if (x[i] == 0) continue;
+    i64 rest = i;
+    for (i64 axis = rank - 1; axis > 0; --axis) {
+      to[k * rank + axis] = rest % shape[axis];
+      rest /= shape[axis];
+    }
+    to[k++ * rank] = rest;
+  }
+  std::vector<Array> columns;
+  columns.reserve(static_cast<std::size_t>(rank));
+  for (i64 axis = 0; axis < rank; ++axis)
+    columns.push_back(out.view(Layout{{found}, {rank}, found > 0 ? axis : 0}));
+  return columns;
+}
+
+void tell(const Array& x, const char* what) {
+  count(Counter::launches);
+  tag_launch(name(Kind::cpu), what, x.dtype());
+}
+
+}  // namespace
+
+bool count_few(const Array& x, i64& found) {
+  if (!with_elements(x, [&](const auto* p) { found = counted(p, x.size()); })) return false;
+  tell(x, "count_nonzero");
+  return true;
+}
+
+bool find_few(const Array& x, std::vector<Array>& positions) {
+  if (!with_elements(x, [&](const auto* p) { positions = found_in(p, x.shape(), x.size()); }))
+    return false;
+  tell(x, "nonzero");
+  return true;
+}
+
+}  // namespace tessera
