@@ -2,9 +2,10 @@
 // The class tessera.Array: what it is (shape, dtype, device), its views and its conversions.
 // Operators are in number_slots.cpp, keys in index.cpp, functions that are also methods in
 // reductions.cpp and functions.cpp.
+#include <array>
 #include <cstring>
 
-#include "common.hpp"
+#include "array_object.hpp"
 #include "convert_out.hpp"
 #include "docs.hpp"
 #include "tessera/array/print.hpp"
@@ -16,11 +17,37 @@ PyTypeObject* array_type = nullptr;
 
 namespace {
 
-// Objects that nobody holds are kept for the next results, by those nanobinds that can do so.
-#if NB_VERSION_MAJOR > 3 || (NB_VERSION_MAJOR == 3 && NB_VERSION_MINOR >= 1)
-const nb::pooled kept_objects(256);
+// Note [parked objects]
+// Most arrays of Python live for one expression. An object that nobody holds any more is parked,
+// with no array in it, and becomes the next result: nothing is asked of the allocator, of
+// nanobind's map of objects or of the garbage collector, which finds no references in arrays
+// anyway. Objects that nanobind made for itself are the collector's and go back to nanobind. The
+// lock of the interpreter guards the list; without that lock nothing is parked.
+#ifdef Py_GIL_DISABLED
+constexpr std::size_t most_parked = 0;
 #else
-constexpr const char* kept_objects = array_doc;
+constexpr std::size_t most_parked = 256;
+#endif
+std::array<PyObject*, most_parked> parked;
+std::size_t parked_count = 0;
+destructor end_object = nullptr;  // nanobind's
+
+void park_or_end(PyObject* self) {
+  if (parked_count == most_parked || PyObject_GC_IsTracked(self) || !nb::inst_ready(self))
+    return end_object(self);
+  PyObject** const references =
+      reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + array_type->tp_weaklistoffset);
+  if (*references) PyObject_ClearWeakRefs(self);
+  *nb::inst_ptr<Array>(nb::handle(self)) = Array();  // may end others, which are parked meanwhile
+  if (parked_count == most_parked) return end_object(self);
+  parked[parked_count++] = self;
+}
+
+// What nanobind makes it keeps too, where it knows how to.
+#if NB_VERSION_MAJOR > 3 || (NB_VERSION_MAJOR == 3 && NB_VERSION_MINOR >= 1)
+const nb::pooled kept_objects(128);
+#else
+constexpr nb::is_final kept_objects{};
 #endif
 
 nb::object type_object() { return nb::borrow(reinterpret_cast<PyObject*>(array_type)); }
@@ -42,7 +69,7 @@ Array to_device(const Array& x, nb::handle device) {
 }
 
 Array copied(const Array& x) {
-  return released([&] { return x.copy(); });
+  return released(is_large(x), [&] { return x.copy(); });
 }
 
 nb::object item(const Array& x, const nb::args& args) {
@@ -203,7 +230,8 @@ void bind_conversions(nb::class_<Array>& c) {
           "astype",
           [](const Array& x, nb::handle dtype, bool copy) {
             const DType t = dtype_from(dtype);
-            return released([&] { return copy && t == x.dtype() ? x.copy() : x.astype(t); });
+            return released(is_large(x),
+                            [&] { return copy && t == x.dtype() ? x.copy() : x.astype(t); });
           },
           nb::arg("dtype"), nb::kw_only(), nb::arg("copy") = false,
           nb::sig("def astype(self, dtype: DTypeLike, *, copy: bool = False) -> Array"),
@@ -334,7 +362,7 @@ void bind_views(nb::class_<Array>& c) {
        "reshape",
        [](const Array& x, nb::args shape) {
          const Shape s = shape_arguments(shape);
-         return released([&] { return x.reshape(s); });
+         return released(!x.is_contiguous() && is_large(x), [&] { return x.reshape(s); });
        },
        nb::sig("def reshape(self, *shape: int | typing.Sequence[int]) -> Array"),
        "Another shape of the same elements: a view where strides allow it.\n\n"
@@ -356,7 +384,8 @@ void bind_views(nb::class_<Array>& c) {
       .def(
           "ravel",
           [](const Array& x) {
-            return released([&] { return (x.is_contiguous() ? x : x.copy()).reshape({-1}); });
+            return released(!x.is_contiguous() && is_large(x),
+                            [&] { return (x.is_contiguous() ? x : x.copy()).reshape({-1}); });
           },
           "One axis: a view of a contiguous array, a copy of any other.\n\n>>> "
           "ts.eye(2).ravel().tolist()\n[1.0, 0.0, "
@@ -369,10 +398,18 @@ void bind_views(nb::class_<Array>& c) {
 
 }  // namespace
 
-nb::object wrap(Array a) {
+nb::object wrap(Array a) { return wrapped(std::move(a)); }
+
+nb::object array_object() {
+  if (parked_count > 0) {
+    PyObject* const o = parked[--parked_count];
+    _Py_NewReference(o);
+    return nb::steal(o);
+  }
   nb::object o = nb::inst_alloc(type_object());
-  new (nb::inst_ptr<Array>(o)) Array(std::move(a));
+  new (nb::inst_ptr<Array>(o)) Array();
   nb::inst_mark_ready(o);
+  PyObject_GC_UnTrack(o.ptr());
   return o;
 }
 
@@ -381,6 +418,8 @@ nb::class_<Array> bind_array(nb::module_& m) {
   nb::class_<Array> c(m, "Array", nb::type_slots(slots.data()), nb::is_final(),
                       nb::is_weak_referenceable(), array_doc, kept_objects);
   array_type = reinterpret_cast<PyTypeObject*>(c.ptr());
+  end_object = array_type->tp_dealloc;
+  array_type->tp_dealloc = &park_or_end;
   bind_attributes(c);
   bind_conversions(c);
   bind_protocols(c);

@@ -14,11 +14,13 @@ namespace tessera::python {
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : random_(seed) {}
+  // Few numbers keep the interpreter's lock: who holds the other one never waits for that.
   template <class F>
-  auto draw(F&& f) {
-    nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
-    return f(random_);
+  auto draw(F&& f, bool many = true) {
+    return released(many, [&] {
+      const std::lock_guard lock(mutex_);
+      return f(random_);
+    });
   }
   void seed(std::uint64_t s) {
     nb::gil_scoped_release unlocked;

@@ -3,7 +3,9 @@
 // every other key becomes a tessera::Index, whose resolution and error texts are the library's.
 #include <cstring>
 
+#include "array_object.hpp"
 #include "index_key.hpp"
+#include "tessera/kernels/gather/few.hpp"
 
 namespace tessera::python {
 
@@ -19,6 +21,22 @@ inline bool element_key(const Array& x, PyObject* key, i64& offset) {
 
 inline std::byte* address(const Array& x, i64 offset) {
   return static_cast<std::byte*>(x.storage().data()) + offset * size_of(x.dtype());
+}
+
+bool is_plain_bound(PyObject* o) { return o == Py_None || PyLong_CheckExact(o); }
+
+// What a slice means of an axis: as Python itself says it where its bounds are plain.
+SliceRange range_of(PyObject* o, i64 size) {
+  const auto* s = reinterpret_cast<PySliceObject*>(o);
+  Py_ssize_t start = 0, stop = 0, step = 1;
+  if (!is_plain_bound(s->start) || !is_plain_bound(s->stop) || !is_plain_bound(s->step))
+    return resolve_slice(slice_of(o), size);
+  if (PySlice_Unpack(o, &start, &stop, &step) != 0) {  // a step of zero
+    PyErr_Clear();
+    return resolve_slice(slice_of(o), size);
+  }
+  const i64 length = PySlice_AdjustIndices(size, &start, &stop, step);
+  return {start, length, step};
 }
 
 // A key of ints and slices only, no more of them than axes; false when the key is something else.
@@ -43,10 +61,10 @@ bool basic_key(const Array& x, PyObject* key, Layout& out) {
     } else if (plain_int(items[axis], position)) {
       out.offset += resolve_integer(position, axis, size) * stride;
     } else if (PySlice_Check(items[axis])) {
-      const SliceRange r = resolve_slice(slice_of(items[axis]), size);
+      const SliceRange r = range_of(items[axis], size);
       out.offset += r.length > 0 ? r.start * stride : 0;
       out.shape.push_back(r.length);
-      out.strides.push_back(stride * r.step);
+      out.strides.push_back(stride * (r.length > 1 ? r.step : 1));
     } else {
       return false;  // an int beyond 64 bits: the general path says why
     }
@@ -54,10 +72,42 @@ bool basic_key(const Array& x, PyObject* key, Layout& out) {
   return true;
 }
 
+// Few elements may be asked for many times.
+bool selects_much(const Index& index) {
+  for (const Array& a : index.arrays())
+    if (is_large(a)) return true;
+  return false;
+}
+
 bool on_cpu(const Array& x) { return x.device().kind == Kind::cpu; }
 
 void require_writable(const Array& x) {
   require<ArgumentError>(x.storage().writable(), "assignment destination is read-only");
+}
+
+// x[key] = number for the keys of short paths; false when the key or the value is something else.
+bool store_number(const Array& x, PyObject* key, PyObject* value) {
+  const auto v = weak_value(value, x.dtype());
+  if (!v) return false;
+  i64 offset = 0;
+  if (element_key(x, key, offset)) {
+    x.storage().wait();
+    store(address(x, offset), x.dtype(), *v);
+    return true;
+  }
+  if (is_array(key)) {
+    alignas(c128) std::byte one[sizeof(c128)];
+    store(one, x.dtype(), *v);
+    return write_few(x, array_of(key), one);
+  }
+  Layout view;
+  if (!basic_key(x, key, view)) return false;
+  for (i64 a = 0; a < x.ndim(); ++a)
+    if (x.layout().strides[a] == 0) return false;  // may repeat elements: not to be written
+  check_fits(*v, x.dtype());
+  const Array source = Array::scalar(*v, x.dtype()), target = x.view(std::move(view));
+  released(is_large(target), [&] { target.copy_from(source); });
+  return true;
 }
 
 }  // namespace
@@ -68,16 +118,21 @@ PyObject* array_subscript(PyObject* self, PyObject* key) noexcept {
     i64 offset = 0;
     if (on_cpu(x) && element_key(x, key, offset)) {
       x.storage().wait();
-      Array item(Storage::allocate(cpu, size_of(x.dtype())), Layout{}, x.dtype());
-      std::memcpy(item.storage().data(), address(x, offset),
-                  static_cast<std::size_t>(size_of(x.dtype())));
-      return wrap(std::move(item)).release().ptr();
+      const i64 bytes = size_of(x.dtype());
+      nb::object item = wrapped(Storage::allocate(cpu, bytes), Layout{}, x.dtype());
+      std::memcpy(array_of(item.ptr()).storage().data(), address(x, offset),
+                  static_cast<std::size_t>(bytes));
+      return item.release().ptr();
     }
     Layout view;
     if (basic_key(x, key, view) && view.ndim() > 0)
-      return wrap(x.view(std::move(view))).release().ptr();
+      return wrapped(x.storage(), std::move(view), x.dtype()).release().ptr();
+    if (Array found; is_array(key) && read_few(x, array_of(key), found))
+      return wrap(std::move(found)).release().ptr();
     const Index index = key_of<Index>(key, x.device());
-    return wrap(released([&] { return x[index]; })).release().ptr();
+    return wrap(released(is_large(x) || selects_much(index), [&] { return x[index]; }))
+        .release()
+        .ptr();
   });
 }
 
@@ -86,18 +141,11 @@ int array_assign_subscript(PyObject* self, PyObject* key, PyObject* value) noexc
     const Array& x = array_of(self);
     if (!value) raise(PyExc_ValueError, "cannot delete array elements");
     require_writable(x);
-    i64 offset = 0;
-    if (on_cpu(x) && element_key(x, key, offset)) {
-      if (auto v = weak_value(value, x.dtype())) {
-        x.storage().wait();
-        store(address(x, offset), x.dtype(), *v);
-        return 0;
-      }
-    }
+    if (on_cpu(x) && store_number(x, key, value)) return 0;
     const Index index = key_of<Index>(key, x.device());
     require_depth(value, index, x.shape());
     const Array source = assigned_value(value, x.dtype(), x.device());
-    released([&] { x.assign(index, source); });
+    released(is_large(x) || selects_much(index), [&] { x.assign(index, source); });
     return 0;
   });
 }

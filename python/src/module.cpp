@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extension module tessera._tessera: one call per topic.
+#include "array_object.hpp"
 #include "compute.hpp"
 #include "dist.hpp"
 #include "linalg.hpp"
@@ -36,4 +37,5 @@ NB_MODULE(_tessera, m) {
   bind_matrix(m);
   bind_dist(m);
   explain_calls(m);  // after all else: a further signature makes a function anew
+  quicken_calls(m);
 }

@@ -16,34 +16,51 @@ namespace {
 
 using nb::literals::operator""_a;
 
+// The defaults are texts; they are not read anew for every draw.
+DType drawn_dtype(nb::handle h) {
+  if (PyUnicode_CheckExact(h.ptr()) && PyUnicode_CompareWithASCIIString(h.ptr(), "float64") == 0)
+    return DType::f64;
+  return dtype_from(h);
+}
+Device drawn_device(nb::handle h) {
+  if (PyUnicode_CheckExact(h.ptr()) && PyUnicode_CompareWithASCIIString(h.ptr(), "cpu") == 0)
+    return cpu;
+  return device_from(h);
+}
+
+bool is_many(const Shape& shape, Device device) {
+  constexpr i64 few = 256;
+  return device.kind != Kind::cpu || shape.size() != 1 || shape[0] > few;
+}
+
 Array normal(Generator& g, nb::handle shape, nb::handle dtype, nb::handle device, double mean,
              double deviation) {
   const Shape s = shape_from(shape);
-  const DType t = dtype_from(dtype);
-  const Device d = device_from(device);
-  return g.draw([&](Random& r) { return r.normal(s, t, d, mean, deviation); });
+  const DType t = drawn_dtype(dtype);
+  const Device d = drawn_device(device);
+  return g.draw([&](Random& r) { return r.normal(s, t, d, mean, deviation); }, is_many(s, d));
 }
 
 Array uniform(Generator& g, nb::handle shape, nb::handle dtype, nb::handle device, double low,
               double high) {
   const Shape s = shape_from(shape);
-  const DType t = dtype_from(dtype);
-  const Device d = device_from(device);
-  return g.draw([&](Random& r) { return r.uniform(s, t, d, low, high); });
+  const DType t = drawn_dtype(dtype);
+  const Device d = drawn_device(device);
+  return g.draw([&](Random& r) { return r.uniform(s, t, d, low, high); }, is_many(s, d));
 }
 
 Array integers(Generator& g, i64 low, i64 high, nb::handle shape, nb::handle dtype,
                nb::handle device) {
   require<ArgumentError>(low < high, "low >= high");
   const Shape s = shape_from(shape);
-  const DType t = dtype_from(dtype);
-  const Device d = device_from(device);
-  return g.draw([&](Random& r) { return r.integers(low, high, s, t, d); });
+  const DType t = drawn_dtype(dtype);
+  const Device d = drawn_device(device);
+  return g.draw([&](Random& r) { return r.integers(low, high, s, t, d); }, is_many(s, d));
 }
 
 Array permutation(Generator& g, i64 n, nb::handle device) {
-  const Device d = device_from(device);
-  return g.draw([&](Random& r) { return r.permutation(n, d); });
+  const Device d = drawn_device(device);
+  return g.draw([&](Random& r) { return r.permutation(n, d); }, is_many({n}, d));
 }
 
 }  // namespace

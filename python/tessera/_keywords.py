@@ -39,6 +39,8 @@ class Keywords(Functions[T]):
         >>> ts.concatenate([[1], [2, 3]]).tolist(), ts.concatenate([[1], [2]], dtype="float32").tolist()
         ([1, 2, 3], [1.0, 2.0])
         """
+        if out is None and dtype is None:
+            return self._home.concatenate(arrays, axis)  # type: ignore[no-any-return]
         if out is not None and dtype is not None:
             raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
         found = self._cast(self._home.concatenate(arrays, axis), dtype, casting, "concatenate")
@@ -52,6 +54,8 @@ class Keywords(Functions[T]):
         >>> ts.stack([[1, 2], [3, 4]], axis=1).tolist()
         [[1, 3], [2, 4]]
         """
+        if out is None and dtype is None:
+            return self._home.stack(arrays, axis)  # type: ignore[no-any-return]
         found = self._cast(self._home.stack(arrays, axis), dtype, casting, "stack")
         return self._into(found, out, "stack")
 
@@ -63,7 +67,8 @@ class Keywords(Functions[T]):
         ([7, 5], [7, 5])
         """
         if mode == "raise":
-            return self._into(self._home.take(x, indices, axis), out, "take")
+            found = self._home.take(x, indices, axis)
+            return found if out is None else self._into(found, out, "take")  # type: ignore[no-any-return]
         self._known_mode(mode)
         x = self._array(x)
         n = x.size if axis is None else x.shape[known_axis(axis, x.ndim)]

@@ -10,7 +10,7 @@ from typing import Any
 from . import _dist
 from ._dist import _alone
 from ._tessera import *  # noqa: F403
-from ._tessera import Array, asarray
+from ._tessera import Array, _best_few, _distinct_few, _repeat_few, asarray
 
 __all__ = [
     "array_split",
@@ -125,7 +125,8 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Array:
     >>> ts.repeat([1, 2], [2, 1]).tolist()
     [1, 1, 2]
     """
-    return _here(_dist.repeat(_alone(x), repeats, axis))
+    few = _repeat_few(x, repeats, axis)
+    return _here(_dist.repeat(_alone(x), repeats, axis)) if few is None else few
 
 
 def tile(x: Any, repeats: _Axes) -> Array:
@@ -278,7 +279,8 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> tuple[Array, A
     >>> values, where = ts.topk([3, 9, 5], 2); values.tolist(), where.tolist()
     ([9, 5], [1, 2])
     """
-    return _here(_dist.topk(_alone(x), k, axis, largest))
+    few = _best_few(x, k, axis, largest)
+    return _here(_dist.topk(_alone(x), k, axis, largest)) if few is None else few
 
 
 def unique(
@@ -293,6 +295,10 @@ def unique(
     >>> ts.unique([2, 1, 2]).tolist(), ts.unique([[1, 2], [1, 2]], axis=0).tolist()
     ([1, 2], [[1, 2]])
     """
+    if axis is None and not (return_index or return_inverse or return_counts):
+        few = _distinct_few(x)
+        if few is not None:
+            return few
     return _here(_dist.unique(_alone(x), return_index, return_inverse, return_counts, axis))
 
 
