@@ -38,7 +38,9 @@ void park_or_end(PyObject* self) {
   PyObject** const references =
       reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + array_type->tp_weaklistoffset);
   if (*references) PyObject_ClearWeakRefs(self);
-  *nb::inst_ptr<Array>(nb::handle(self)) = Array();  // may end others, which are parked meanwhile
+  Array* const array = nb::inst_ptr<Array>(nb::handle(self));
+  array->~Array();  // may end others, which are parked meanwhile
+  new (array) Array();
   if (parked_count == most_parked) return end_object(self);
   parked[parked_count++] = self;
 }

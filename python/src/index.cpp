@@ -39,6 +39,14 @@ SliceRange range_of(PyObject* o, i64 size) {
   return {start, length, step};
 }
 
+// The commonest width is one instruction.
+inline void copy_element(void* to, const void* from, i64 bytes) {
+  if (bytes == 8)
+    std::memcpy(to, from, 8);
+  else
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
 // A key of ints and slices only, no more of them than axes; false when the key is something else.
 bool basic_key(const Array& x, PyObject* key, Layout& out) {
   PyObject* const* items = &key;
@@ -120,15 +128,14 @@ PyObject* array_subscript(PyObject* self, PyObject* key) noexcept {
       x.storage().wait();
       const i64 bytes = size_of(x.dtype());
       nb::object item = wrapped(Storage::allocate(cpu, bytes), Layout{}, x.dtype());
-      std::memcpy(array_of(item.ptr()).storage().data(), address(x, offset),
-                  static_cast<std::size_t>(bytes));
+      copy_element(array_of(item.ptr()).storage().data(), address(x, offset), bytes);
       return item.release().ptr();
     }
-    Layout view;
-    if (basic_key(x, key, view) && view.ndim() > 0)
-      return wrapped(x.storage(), std::move(view), x.dtype()).release().ptr();
     if (Array found; is_array(key) && read_few(x, array_of(key), found))
-      return wrap(std::move(found)).release().ptr();
+      return wrapped(std::move(found)).release().ptr();
+    Layout view;
+    if (!is_array(key) && basic_key(x, key, view) && view.ndim() > 0)
+      return wrapped(x.storage(), std::move(view), x.dtype()).release().ptr();
     const Index index = key_of<Index>(key, x.device());
     return wrap(released(is_large(x) || selects_much(index), [&] { return x[index]; }))
         .release()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/gather/few.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "tessera/base/tags.hpp"
@@ -16,6 +17,12 @@ constexpr i64 most = 4096;  // elements
 
 bool is_few(const Array& a) { return a.device() == cpu && a.size() <= most && a.is_contiguous(); }
 
+bool none_of_eight(const std::uint8_t* truths) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, truths, sizeof word);
+  return word == 0;
+}
+
 bool read_true(const Array& x, const Array& mask, Array& out) {
   if (x.ndim() == 0 || !(mask.shape() == x.shape()) || !is_few(x) || !is_few(mask)) return false;
   const i64 n = x.size();
@@ -27,10 +34,16 @@ bool read_true(const Array& x, const Array& mask, Array& out) {
   with_size(size_of(x.dtype()), [&]<class T>() {
     const T* from = static_cast<const T*>(x.data());
     T* to = static_cast<T*>(out.data());
-    // Written in any case, kept where it is true.
-    for (i64 i = 0, k = 0; k < found; ++i) {
-      to[k] = from[i];
-      k += truths[i];
+    for (i64 i = 0, k = 0; k < found;) {
+      if (i + 8 <= n && none_of_eight(truths + i)) {
+        i += 8;
+        continue;
+      }
+      // Written in any case, kept where it is true.
+      for (const i64 end = std::min(i + 8, n); i < end && k < found; ++i) {
+        to[k] = from[i];
+        k += truths[i];
+      }
     }
   });
   return true;

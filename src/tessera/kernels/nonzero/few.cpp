@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/nonzero/few.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "tessera/base/tags.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -37,16 +40,30 @@ i64 counted(const T* x, i64 n) {
   return found;
 }
 
+// Of bytes, where it can be told at once.
+template <class T>
+bool none_of_eight(const T* x) {
+  std::uint64_t word = 1;
+  if constexpr (sizeof(T) == 1) std::memcpy(&word, x, sizeof word);
+  return word == 0;
+}
+
 template <class T>
 std::vector<Array> found_in(const T* x, const Shape& shape, i64 n) {
   const i64 rank = shape.size(), found = counted(x, n);
   const Array out = empty_dense({found, rank}, DType::i64);
   i64* to = static_cast<i64*>(out.data());
   if (rank == 1) {
-    // Written in any case, kept where it is not zero.
-    for (i64 i = 0, k = 0; k < found; ++i) {
-      to[k] = i;
-      k += x[i] != 0;
+    for (i64 i = 0, k = 0; k < found;) {
+      if (i + 8 <= n && none_of_eight(x + i)) {
+        i += 8;
+        continue;
+      }
+      // Written in any case, kept where it is not zero.
+      for (const i64 end = std::min(i + 8, n); i < end && k < found; ++i) {
+        to[k] = i;
+        k += x[i] != 0;
+      }
     }
     return {out.view(Layout{{found}, {1}, 0})};
   }
