@@ -24,6 +24,7 @@
 #include "tessera/kernels/linalg/decompositions.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
 #include "tessera/linop/algebra.hpp"
+#include "tessera/linop/check_adjoint.hpp"
 #include "tessera/linop/ops/array_to_blocks.hpp"
 #include "tessera/linop/ops/convolution.hpp"
 #include "tessera/linop/ops/dense.hpp"

@@ -194,7 +194,42 @@ std::vector<Sample> samples<SimpleLinop>(DType t, Device d) {
   // Called with zeros on the cpu too, when the size is to be found.
   auto forward = [w](const Array& x) { return matmul(w.to(x.device()), x); };
   auto adjoint = [w](const Array& y) { return matmul(ops::conj(w).transpose().to(y.device()), y); };
+  // Cut by its caller; the arrays are moved and fetched with it.
+  struct Mixing {
+    static SimpleLinop of(const Array& matrix, bool own_normal) {
+      const auto times = [](bool back) {
+        return [back](const Array& x, std::span<const Array> held) {
+          const Array& m = held[0];
+          return back ? matmul(x, ops::conj(m)) : matmul(x, m.transpose());
+        };
+      };
+      SimpleLinop::Calls c{.forward = times(false),
+                           .backward = times(true),
+                           .split =
+                               [=](const Tile& t) {
+                                 return of(
+                                     Array(matrix.storage(),
+                                           part_of(matrix.layout(), dims("MN"), t), matrix.dtype()),
+                                     own_normal);
+                               },
+                           .size = [=](NamedDimension d) -> std::optional<i64> {
+                             if (d == "M") return matrix.shape(0);
+                             return d == "N" ? std::optional(matrix.shape(1)) : std::nullopt;
+                           },
+                           .arrays = [=] { return std::vector<Array>{matrix}; }};
+      if (own_normal)
+        c.normal = [times](const Array& x, std::span<const Array> held) {
+          return times(true)(times(false)(x, held), held);
+        };
+      return SimpleLinop(std::move(c), dims("BN"), dims("BM"), "mixing", {}, matrix.dtype());
+    }
+  };
   return {
+      {"cut by its caller", Mixing::of(w, false), {2, 4}},
+      {"cut by its caller, own normal", Mixing::of(w, true), {2, 4}},
+      {"renamed, cut by its caller",
+       NamedLinop(Mixing::of(w, true)).rename({{"N", "M"}, {"M", "Q"}}),
+       {2, 4}},
       {"twice", SimpleLinop(twice, twice), {3, 5}},
       {"own normal",
        SimpleLinop(

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <list>
 #include <map>
 #include <mutex>
@@ -13,7 +12,6 @@
 #include "tessera/linop/normal_names.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/scalar.hpp"
-#include "tessera/linop/ops/to_device.hpp"
 #include "tessera/linop/plan_linop.hpp"
 #include "tessera/linop/start_event.hpp"
 
@@ -48,13 +46,16 @@ struct NamedLinop::PlanCache {
     DType dtype, out_dtype;
     Device device;
     Plan plan;
-    std::uint64_t starts_made;  // StartEvent::made() when it was last seen to record all of them
+    std::uint64_t changes;  // StartEvent::changes() when it was last seen to know all events
+    std::vector<std::optional<RepeatedEvent>> listeners;  // of the operator and its parts
+    std::uint64_t number;                                 // another for each entry
     std::vector<Run> idle;
   };
   std::mutex mutex;
   Node::P adjoint, normal;
   std::weak_ptr<const Node> adjoint_of;  // weak: the original owns its adjoint
   std::list<Entry> entries;              // most recent first
+  std::uint64_t entries_made = 0;
   // Which operator this is a copy, a renaming or the adjoint of: what lets A.H A be recognised.
   std::uint64_t origin = 0;
   bool flipped = false;
@@ -121,7 +122,33 @@ RepeatedEvent NamedLinop::start_event() const { return node_->cache->start->even
 NamedLinop NamedLinop::with_start_event(RepeatedEvent event) const {
   const NamedLinop fresh = copy();
   fresh.node_->cache->start = std::make_shared<StartEvent>(std::move(event));
+  if (const auto waits_for = input_listener()) fresh.listen_to(waits_for);
   return fresh;
+}
+
+std::optional<RepeatedEvent> NamedLinop::input_listener() const {
+  return node_->cache->start->listener();
+}
+
+void NamedLinop::listen_to(std::optional<RepeatedEvent> event) const {
+  node_->cache->start->listen_to(std::move(event));
+}
+
+bool NamedLinop::listens() const {
+  if (!StartEvent::ever_listened()) return false;
+  if (input_listener()) return true;
+  const std::vector<NamedLinop> all = parts();
+  return std::any_of(all.begin(), all.end(), [](const NamedLinop& a) { return a.listens(); });
+}
+
+// One entry for each operator, so that a listener that moved from one to another is seen.
+std::vector<std::optional<RepeatedEvent>> NamedLinop::listeners() const {
+  std::vector<std::optional<RepeatedEvent>> all;
+  if (!StartEvent::ever_listened()) return all;
+  all.push_back(input_listener());
+  for (const NamedLinop& part : parts())
+    for (std::optional<RepeatedEvent>& e : part.listeners()) all.push_back(std::move(e));
+  return all;
 }
 
 std::vector<RepeatedEvent> NamedLinop::start_events() const {
@@ -327,20 +354,33 @@ struct NamedLinop::Mapping {
 
   void renew_starts(const NamedLinop& a) {
     const StartEvent& start = *a.node_->cache->start;
-    if (const auto old = start.asked(); old && !starts.contains(&start)) {
-      const RepeatedEvent fresh = old->device() ? RepeatedEvent(*old->device()) : RepeatedEvent();
+    const auto old = start.asked();
+    if ((old || start.listener()) && !starts.contains(&start)) {
+      std::optional<RepeatedEvent> fresh;
+      if (old) {
+        fresh = old->device() ? RepeatedEvent(*old->device()) : RepeatedEvent();
+        events.emplace_back(*old, *fresh);
+      }
       starts.emplace(&start, std::make_shared<StartEvent>(fresh));
-      events.emplace_back(*old, fresh);
     }
     for (const NamedLinop& part : a.parts()) renew_starts(part);
+  }
+  // Those of the copy listen to its own events where they listened to those of the original.
+  void renew_listeners() {
+    for (const auto& [was, is] : starts) {
+      std::optional<RepeatedEvent> event = was->listener();
+      if (!event) continue;
+      for (const auto& [old, fresh] : events)
+        if (*event == old) {
+          event = fresh;
+          break;
+        }
+      is->listen_to(event);
+    }
   }
 
   // A copy of what holds no arrays but records or awaits an event that is new.
   Node::P renewed(const NamedLinop& a) const {
-    if (const ToDevice* t = a.as<ToDevice>(); t && t->input_listener)
-      for (const auto& [old, fresh] : events)
-        if (*t->input_listener == old)
-          return NamedLinop(ToDevice(t->ispec, t->ospec, t->names.ishape, fresh)).node_;
     return starts.contains(a.node_->cache->start.get()) ? a.node_->clone() : nullptr;
   }
 
@@ -384,7 +424,10 @@ struct NamedLinop::Mapping {
 NamedLinop NamedLinop::mapped(const std::function<Array(const Array&)>& change,
                               std::optional<Device> device) const {
   Mapping mapping{change, device};
-  if (!device) mapping.renew_starts(*this);
+  if (!device) {
+    mapping.renew_starts(*this);
+    mapping.renew_listeners();
+  }
   return mapping(*this);
 }
 
@@ -418,6 +461,7 @@ void NamedLinop::check_views(const Recorder& r, const View& x, const View& y) co
 
 void NamedLinop::record_add(Recorder& r, const View& x, const View& y) const {
   if (output_dtype(x.dtype) == y.dtype) {
+    const Recorder::Listening listening(r, input_listener());
     Recorder::Scope scope(r, str(), x, y);
     check_views(r, x, y);
     if (node_->apply_add(r, x, y)) {
@@ -434,6 +478,7 @@ void NamedLinop::record_add(Recorder& r, const View& x, const View& y) const {
 void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
   if (r.outermost())
     for (const RepeatedEvent& e : start_events()) r.starts(e);
+  const Recorder::Listening listening(r, input_listener());
   const Recorder::Scope scope(r, str(), x, y);
   for (const std::string& n : notes()) r.note(n);
   check_views(r, x, y);
@@ -457,19 +502,21 @@ void NamedLinop::operator()(const Array& x, const Array& out) const {
   PlanCache& c = *node_->cache;
   std::optional<Run> run;
   Plan plan;
-  const std::uint64_t starts_made = StartEvent::made();
+  std::uint64_t number = 0;
+  const std::uint64_t changes = StartEvent::changes();
   {
     std::lock_guard lock(c.mutex);
     PlanCache::Entry* e = c.find(x, out);
-    if (e && e->starts_made != starts_made) {  // an event was asked for since: is it of this one?
-      e->starts_made = starts_made;
-      if (e->plan.starts() != start_events()) {
+    if (e && e->changes != changes) {  // an event was made or set since: is it of this one?
+      e->changes = changes;
+      if (e->plan.starts() != start_events() || e->listeners != listeners()) {
         c.entries.pop_front();
         e = nullptr;
       }
     }
     if (e) {
       plan = e->plan;
+      number = e->number;
       if (!e->idle.empty()) {
         run.emplace(std::move(e->idle.back()));
         e->idle.pop_back();
@@ -477,17 +524,27 @@ void NamedLinop::operator()(const Array& x, const Array& out) const {
     }
   }
   if (!plan) {
+    std::vector<std::optional<RepeatedEvent>> waits_for = listeners();
     plan = plan_linop(*this, {x.layout(), x.dtype(), x.device()},
                       {out.layout(), out.dtype(), out.device()});
     std::lock_guard lock(c.mutex);
-    c.entries.push_front(
-        {x.layout(), out.layout(), x.dtype(), out.dtype(), x.device(), plan, starts_made, {}});
+    number = ++c.entries_made;
+    c.entries.push_front({x.layout(),
+                          out.layout(),
+                          x.dtype(),
+                          out.dtype(),
+                          x.device(),
+                          plan,
+                          changes,
+                          std::move(waits_for),
+                          number,
+                          {}});
     if (c.entries.size() > kept_plans) c.entries.pop_back();
   }
   if (!run) run.emplace(plan.instance());
   (*run)(x, out);
   std::lock_guard lock(c.mutex);
-  if (PlanCache::Entry* e = c.find(x, out); e && e->plan.starts() == plan.starts())
+  if (PlanCache::Entry* e = c.find(x, out); e && e->number == number)
     e->idle.push_back(std::move(*run));
 }
 
@@ -503,25 +560,6 @@ Array NamedLinop::to_dense(const Shape& input, DType dtype) const {
     dense.select(1, j).copy_from((*this)(x).reshape({rows}));
   }
   return dense;
-}
-
-double check_adjoint(const NamedLinop& a, const Shape& input, DType dtype, Device device,
-                     std::uint64_t seed) {
-  Random random(seed);
-  const Array x = random.normal(input, dtype, device);
-  const Array y =
-      random.normal(a.output_shape(input), a.output_dtype(dtype), a.output_device(device));
-  const Array ax = a(x), hy = a.H()(y);
-  const DType common = promote(hy.dtype(), x.dtype());
-  c128 left = vdot(y, ax).item().as<c128>(),
-       right = vdot(hy.astype(common), x.astype(common)).item().as<c128>();
-  // From real to complex numbers an adjoint that gives real ones is that of Re<x, y>.
-  const bool to_complex = !is_complex(x.dtype()) && is_complex(y.dtype());
-  if (a.real_linear() || (to_complex && norm(hy.imag()).item().as<double>() == 0))
-    left.im = right.im = 0;
-  const double scale = norm(ax).item().as<double>() * norm(y).item().as<double>() /
-                       std::sqrt(static_cast<double>(y.size()));
-  return std::hypot(left.re - right.re, left.im - right.im) / (scale > 0 ? scale : 1);
 }
 
 NamedLinop operator*(const NamedLinop& a, const NamedLinop& b) { return chain({b, a}); }

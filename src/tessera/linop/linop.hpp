@@ -33,6 +33,9 @@ class TESSERA_API NamedLinop {
   template <Operator T>
   requires(!std::same_as<T, NamedLinop>) NamedLinop(T op)
       : node_(std::make_shared<Model<T>>(std::move(op))) {
+    if constexpr (requires(const Model<T>& m) { m.op.input_listener; })
+      if (const auto& event = static_cast<const Model<T>&>(*node_).op.input_listener)
+        listen_to(event);
     static_assert(
         AdjointByValue<T> || AdjointByCall<T>,
         "an operator states its adjoint: adjoint() or apply_adjoint(Recorder&, View y, View x)");
@@ -88,6 +91,19 @@ class TESSERA_API NamedLinop {
   NamedLinop with_start_event(RepeatedEvent event) const;
   // Those that were asked for, of this operator and its parts.
   std::vector<RepeatedEvent> start_events() const;
+  // What it computes or sends starts after the latest record of this event at the time of the call:
+  // "not before", in either direction. Set at any time, for this operator and for what shares its
+  // start event, also inside of others that were made of it before, unless rewriting merged it with
+  // a neighbour then. A Plan made before it was set does not know of it.
+  std::optional<RepeatedEvent> input_listener() const;
+  void listen_to(std::optional<RepeatedEvent> event) const;
+  bool listens() const;  // it or one of its parts
+  // It has something to wait for that the plan does not wait for anyway: then its transfer is one
+  // of its own, not shared with others that were sent at other times.
+  bool waits_apart(const Recorder& r) const {
+    const std::optional<RepeatedEvent> event = input_listener();
+    return event && !r.starts_with(*event);
+  }
 
   NamedLinop H() const;                              // made once: A.H().H() == A
   NamedLinop N() const;                              // A.H A, simplified
@@ -189,6 +205,7 @@ class TESSERA_API NamedLinop {
   // A copy, a renaming or (flipped) an adjoint that was just made belongs to the same operator.
   void share_origin(const Node& made_from, bool flipped) const;
   void share_start(const Node& made_from) const;
+  std::vector<std::optional<RepeatedEvent>> listeners() const;
   NamedLinop with_name_of(const NamedLinop& a) const;
   static NamedLinop copy_of(const Node& node);  // of the same origin, nothing cached
   static NamedLinop relabelled(const Node::P& self, const Renames& renames);
@@ -203,11 +220,6 @@ TESSERA_API NamedLinop operator-(const NamedLinop& a, const NamedLinop& b);
 TESSERA_API NamedLinop operator-(const NamedLinop& a);
 TESSERA_API NamedLinop operator*(const Value& c, const NamedLinop& a);
 TESSERA_API NamedLinop operator*(const NamedLinop& a, const Value& c);
-
-// The relative error of the dot test with random vectors: |<y, Ax> - <A.H y, x>| / (|Ax| |y| /
-// sqrt(n)).
-TESSERA_API double check_adjoint(const NamedLinop& a, const Shape& input, DType dtype,
-                                 Device device = cpu, std::uint64_t seed = 0);
 
 // Adjoint of an operator that gave apply_adjoint().
 struct TESSERA_API Flipped {

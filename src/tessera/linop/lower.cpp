@@ -90,6 +90,10 @@ std::optional<Diagonal> before_spreading(const NamedLinop& a, const Diagonal& d,
   });
 }
 
+bool any_listens(const Operators& ops) {
+  return std::any_of(ops.begin(), ops.end(), [](const NamedLinop& a) { return a.listens(); });
+}
+
 // The first pair of neighbours from `i` on that merges or changes places: where it stood, or the
 // end.
 std::size_t merge_step(Operators& ops, std::size_t i) {
@@ -197,7 +201,7 @@ Device beside_weights(const Operators& operators, Device device) {
 }  // namespace
 
 Operators lowered(const Operators& operators, const Shape& input, DType dtype, Device device) {
-  if (!config().rewrite || !config().rewrite_phases) return operators;
+  if (!config().rewrite || !config().rewrite_phases || any_listens(operators)) return operators;
   DType widest = dtype;
   for (const NamedLinop& a : operators) widest = promote(widest, a.output_dtype(widest));
   Phases phases(complex_of(widest));
@@ -223,11 +227,12 @@ View resident_for(Recorder& r, const NamedLinop& next, const View& v, Device dev
 void record_parts(Recorder& r, const Operators& operators, const View& x, const View& y,
                   bool adds) {
   const Operators ops = lowered(sized(r, operators, x.shape()), x.shape(), x.dtype, r.device(x));
+  const bool alone = any_listens(ops);  // what waits for an event is not merged with others
   View from = x;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     // A transfer with a listener is one of its own: others were sent at other times.
     if (const ToDevice* move = ops[i].as<ToDevice>();
-        move && i + 1 < ops.size() && !move->waits_apart(r)) {
+        move && i + 1 < ops.size() && !ops[i].waits_apart(r)) {
       const Recorder::Scope scope(r, ops[i].str(), from, from);
       require<DeviceError>(r.device(from) == move->idevice(), ops[i], " takes arrays on ",
                            move->idevice(), ", the input is on ", r.device(from));
@@ -235,8 +240,8 @@ void record_parts(Recorder& r, const Operators& operators, const View& x, const 
       from = resident_for(r, ops[i + 1], from, move->odevice());
       continue;
     }
-    const std::optional<Filter> filter = filter_at(ops, i, r.device(from));
-    const bool pruned = !filter && i + 1 < ops.size() && can_prune(ops[i], ops[i + 1]);
+    const std::optional<Filter> filter = alone ? std::nullopt : filter_at(ops, i, r.device(from));
+    const bool pruned = !alone && !filter && i + 1 < ops.size() && can_prune(ops[i], ops[i + 1]);
     const std::size_t last = filter ? i + 2 : pruned ? i + 1 : i;
     const bool ends = last + 1 == ops.size();
     if (ends && adds && !filter && !pruned) return ops[i].record_add(r, from, y);

@@ -304,6 +304,13 @@ class Simplifier {
   };
   static constexpr std::size_t widest = 3;
 
+  // What waits for an event is not merged with what does not; it may vanish.
+  static bool may_replace(Few window, const std::vector<NamedLinop>& by) {
+    const auto listens = [](const NamedLinop& a) { return a.listens(); };
+    const auto idle = [](const NamedLinop& a) { return a.as<Identity>() != nullptr; };
+    return std::none_of(window.begin(), window.end(), listens) ||
+           std::all_of(by.begin(), by.end(), idle);
+  }
   static bool takes_scalars(const NamedLinop& a) { return a.as<Scalar>() || a.as<Diagonal>(); }
   std::vector<NamedLinop>::iterator at(std::size_t i) {
     return ops_.begin() + static_cast<std::ptrdiff_t>(i);
@@ -326,7 +333,9 @@ class Simplifier {
     if (!(config().*rule.on) || i + rule.width > ops_.size()) return {};
     // Something must be left.
     if (rule.width == ops_.size() && rule.apply == drop_identity) return {};
-    const Answer answer = rule.apply(Few(ops_).subspan(i, rule.width), sizes_);
+    const Few window = Few(ops_).subspan(i, rule.width);
+    const Answer answer = rule.apply(window, sizes_);
+    if (answer && !may_replace(window, answer->operators)) return {};
     if (!answer || !carry_on(ops_, i + rule.width, answer->downstream)) return {};
     notes_.push_back(answer->why);
     ops_.erase(at(i), at(i + rule.width));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The event that is recorded when applications of an operator start: made when somebody asks for
-// it, held by the operator and by all that share it. People ask NamedLinop::start_event().
+// The events of an operator, held by it and by all that share it: the one that is recorded when its
+// applications start, made when somebody asks for it, and the one that it waits for, which may be
+// set at any time. People ask NamedLinop::start_event() and input_listener().
 //   auto start = std::make_shared<StartEvent>();   A's and A.H's;   RepeatedEvent e =
 //   start->event();
 
@@ -16,12 +17,12 @@ namespace tessera {
 class StartEvent {
  public:
   StartEvent() = default;
-  explicit StartEvent(RepeatedEvent given) : event_(std::move(given)) {}
+  explicit StartEvent(std::optional<RepeatedEvent> given) : event_(std::move(given)) {}
   RepeatedEvent event() {
     std::lock_guard lock(mutex_);
     if (!event_) {
       event_.emplace();
-      made_.fetch_add(1);
+      changes_.fetch_add(1);
     }
     return *event_;
   }
@@ -29,13 +30,30 @@ class StartEvent {
     std::lock_guard lock(mutex_);
     return event_;
   }
-  // A number that grows when an event is made: plans of earlier numbers may not know all of them.
-  static std::uint64_t made() { return made_.load(); }
+
+  std::optional<RepeatedEvent> listener() const {
+    if (!ever_listened()) return std::nullopt;
+    std::lock_guard lock(mutex_);
+    return listener_;
+  }
+  void listen_to(std::optional<RepeatedEvent> event) {
+    std::lock_guard lock(mutex_);
+    if (event) ever_listened_.store(true);
+    listener_ = std::move(event);
+    changes_.fetch_add(1);
+  }
+  // Some operator of the process has listened: without, nobody looks for listeners.
+  static bool ever_listened() { return ever_listened_.load(); }
+
+  // A number that grows when an event is made or a listener set: plans of earlier numbers may not
+  // know all of them.
+  static std::uint64_t changes() { return changes_.load(); }
 
  private:
-  inline static std::atomic<std::uint64_t> made_{0};
+  inline static std::atomic<std::uint64_t> changes_{0};
+  inline static std::atomic<bool> ever_listened_{false};
   mutable std::mutex mutex_;
-  std::optional<RepeatedEvent> event_;
+  std::optional<RepeatedEvent> event_, listener_;
 };
 
 }  // namespace tessera

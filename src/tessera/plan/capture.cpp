@@ -24,7 +24,7 @@ GraphCache::GraphCache(const std::vector<Step>& steps, const std::vector<Lane>& 
     // A wait may open a segment's neighbour but not stand inside it; a signal must be its last
     // step.
     while (end < steps.size() && capturable(steps[end]) && steps[end].lane == steps[begin].lane &&
-           steps[end].waits.empty() && !steps[end].signals && !steps[end].listener)
+           steps[end].waits.empty() && !steps[end].signals && steps[end].listeners.empty())
       ++end;
     if (end - begin >= shortest_segment)
       segments_.push_back({begin, end, steps[begin].lane,

@@ -74,7 +74,7 @@ std::string as_text(const Plan::Impl& p) {
     if (s.workspace >= 0) text += fmt::format("  work area {}", bytes_text(s.prepared.workspace));
     if (s.rows > 1) text += fmt::format("  in {} rows", s.rows);
     for (int u : s.waits) text += fmt::format("  waits for {}", u);
-    if (s.listener) text += "  waits for its listener";
+    if (!s.listeners.empty()) text += "  waits for its listener";
     if (s.stream) text += fmt::format("  on stream {}", s.stream->id());
     if (!s.waits.empty() || p.lanes.size() > 1) text += fmt::format("  lane {}", s.lane);
     text += "\n";

@@ -116,7 +116,7 @@ void Recorder::transfer(const View& from, const View& to, std::string_view part)
     step.stream = stream_;
     step.device = stream_->device();
   }
-  step.listener = listener_;
+  step.listeners = listeners_;
   step.operands = {access(from), access(to)};
   step.rows = rows->rows;
   step.from_pitch = rows->from_pitch;

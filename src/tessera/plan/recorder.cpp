@@ -189,7 +189,7 @@ Step Recorder::make_step(std::string_view what, std::span<const View> reads,
   Step step;
   step.label = cat(scope_text(), what);
   step.device = device(write);
-  step.listener = listener_;
+  step.listeners = listeners_;
   for (const Stream& s : compute_streams_)
     if (s.device() == step.device) step.stream = s;
   require<PlanError>(static_cast<int>(reads.size()) < max_operands, step.label, ": ", reads.size(),
@@ -243,6 +243,13 @@ void Recorder::compute_on(Device device, const std::optional<Stream>& stream) {
 
 bool Recorder::starts_with(const RepeatedEvent& event) const {
   return std::find(starts_.begin(), starts_.end(), event) != starts_.end();
+}
+
+Recorder::Listening::Listening(Recorder& r, const std::optional<RepeatedEvent>& event)
+    : recorder_(r), before_(r.listeners_.size()) {
+  std::vector<RepeatedEvent>& all = r.listeners_;
+  if (event && !r.starts_with(*event) && std::find(all.begin(), all.end(), *event) == all.end())
+    all.push_back(*event);
 }
 
 void Recorder::starts(const RepeatedEvent& event) {

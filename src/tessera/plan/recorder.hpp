@@ -112,24 +112,34 @@ class TESSERA_API Recorder {
   bool reaches(Device arrays, Device here) const {
     return arrays == here || (constants_ != Constants::as_they_are && here == residence_);
   }
-  // Until the guard dies: transfers go on `stream` where it belongs to one of their ends, and what
-  // is recorded starts after the listener's latest record.
+  // Until the guard dies: transfers go on `stream` where it belongs to one of their ends.
   class Route {
    public:
-    Route(Recorder& r, std::optional<Stream> stream, std::optional<RepeatedEvent> listener)
-        : recorder_(r) {
+    Route(Recorder& r, std::optional<Stream> stream) : recorder_(r) {
       r.stream_ = std::move(stream);
-      r.listener_ = std::move(listener);
     }
-    ~Route() {
-      recorder_.stream_.reset();
-      recorder_.listener_.reset();
-    }
+    ~Route() { recorder_.stream_.reset(); }
     Route(const Route&) = delete;
     Route& operator=(const Route&) = delete;
 
    private:
     Recorder& recorder_;
+  };
+  // Until the guard dies: what is recorded starts after the latest record of the event, where there
+  // is one that the plan does not start with.
+  class TESSERA_API Listening {
+   public:
+    Listening(Recorder& r, const std::optional<RepeatedEvent>& event);
+    ~Listening() {
+      auto& all = recorder_.listeners_;
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(before_), all.end());
+    }
+    Listening(const Listening&) = delete;
+    Listening& operator=(const Listening&) = delete;
+
+   private:
+    Recorder& recorder_;
+    std::size_t before_;
   };
   // Every run of the plan records this event when it starts: once its input is ready, before
   // anything of it begins. What listens to it inside the plan has nothing more to wait for.
@@ -177,9 +187,9 @@ class TESSERA_API Recorder {
   int containers_ = 0;
   Device residence_{};
   Constants constants_ = Constants::as_they_are;
-  std::vector<Stream> compute_streams_;  // the caller's, one per device at most
-  std::optional<Stream> stream_;         // of the Route
-  std::optional<RepeatedEvent> listener_;
+  std::vector<Stream> compute_streams_;   // the caller's, one per device at most
+  std::optional<Stream> stream_;          // of the Route
+  std::vector<RepeatedEvent> listeners_;  // of the Listenings
   std::vector<RepeatedEvent> starts_;
   std::vector<std::string> notes_;
   std::vector<ScopeNode> tree_;

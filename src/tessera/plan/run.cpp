@@ -148,7 +148,7 @@ void Run::Impl::make_lanes() {
   }
   const bool waits = !plan->starts.empty() ||
                      std::any_of(plan->steps.begin(), plan->steps.end(), [](const Step& s) {
-                       return s.kind == Step::Kind::call || s.listener.has_value();
+                       return s.kind == Step::Kind::call || !s.listeners.empty();
                      });
   inline_run =
       !waits && lanes.size() == 1 && compute_device(lanes.front().device().kind).host_memory();
@@ -341,7 +341,7 @@ void Run::Impl::enqueue(std::size_t begin, std::size_t end) {
     const Stream& stream = lanes[static_cast<std::size_t>(step.lane)];
     for (int u : step.waits)
       events[static_cast<std::size_t>(event_of[static_cast<std::size_t>(u)])].wait(stream);
-    if (step.listener) step.listener->wait(stream);
+    for (const RepeatedEvent& e : step.listeners) e.wait(stream);
     enqueue_step(t);
     if (step.signals) events[static_cast<std::size_t>(event_of[t])].record(stream);
   }

@@ -76,11 +76,11 @@ struct Step {
   i64 bytes = 0;   // moved (transfer) or touched (launch)
   i64 rows = 1;    // of a transfer: rows whose starts lie these many bytes apart
   i64 from_pitch = 0, to_pitch = 0;
-  std::optional<Stream> stream;           // the caller's, instead of one that the run chooses
-  std::optional<RepeatedEvent> listener;  // the step starts after its latest record
-  int workspace = -1;                     // slot of the kernel's work area
-  Part part{};                            // of which container it is
-  int scope = -1;                         // the operator that recorded it, in the plan's tree
+  std::optional<Stream> stream;          // the caller's, instead of one that the run chooses
+  std::vector<RepeatedEvent> listeners;  // the step starts after the latest record of each
+  int workspace = -1;                    // slot of the kernel's work area
+  Part part{};                           // of which container it is
+  int scope = -1;                        // the operator that recorded it, in the plan's tree
 
   // Schedule.
   int lane = 0;

@@ -246,7 +246,7 @@ TEST_F(Transfers, AListenerHoldsATransferBack) {
   const Layout l = Layout::contiguous({4});
   const View x = r.input(l, DType::f64, sim0), y = r.output(l, DType::f64, sim1);
   {
-    const Recorder::Route route(r, std::nullopt, ready);
+    const Recorder::Listening listening(r, ready);
     record::copy(r, x, y);
   }
   const Plan p(std::move(r), "listens");
@@ -274,7 +274,7 @@ TEST_F(Transfers, StreamsOfTheCallerAreUsed) {
   const View a = r.temporary({4}, DType::f64, sim1), b = r.temporary({4}, DType::f64, sim1),
              c = r.temporary({4}, DType::f64, sim1);
   {
-    const Recorder::Route route(r, transfer, std::nullopt);
+    const Recorder::Route route(r, transfer);
     record::copy(r, x, a);
   }
   r.compute_on(sim1, compute);

@@ -62,7 +62,7 @@ struct Trip {
     std::vector<std::vector<NamedLinop>> done(1);  // before the first move, after it, …
     for (const NamedLinop& part : all) {
       const ToDevice* move = part.as<ToDevice>();
-      if (move && move->input_listener) return std::nullopt;
+      if (move && part.input_listener()) return std::nullopt;
       (move ? moves : done.back()).push_back(part);
       if (move) done.emplace_back();
     }

@@ -83,7 +83,9 @@ std::string BatchSpec::str() const {
   return cat("BatchSpec(", to_text(batch_sizes),
              device_matrix.empty() ? "" : cat(", device_matrix=", device_matrix.str()),
              base_device ? cat(", base_device=", base_device->str()) : "",
-             resident ? "" : ", resident=False", ")");
+             resident ? "" : ", resident=False",
+             base_stream ? cat(", base_stream=", base_stream->id()) : "",
+             transfer_stream ? cat(", transfer_stream=", transfer_stream->id()) : "", ")");
 }
 
 }  // namespace tessera

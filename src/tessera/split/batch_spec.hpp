@@ -47,6 +47,11 @@ struct TESSERA_API BatchSpec {
   // Tiles keep their arrays on their devices. Without: they stay where the operator has them, and
   // every run sends them, tile by tile; for operators larger than their devices.
   bool resident = true;
+  // Streams of the caller's. What is computed on the base device (the sums of tiles, tiles that are
+  // there) goes on base_stream, which is one of it. Transfers between the base device and tiles go
+  // on transfer_stream: all of them where it is a stream of the base device, else those of the
+  // device whose stream it is. Without: the run chooses.
+  std::optional<Stream> base_stream{}, transfer_stream{};
 
   // One place for each tile of the grid that these sizes make of the operator.
   DeviceMatrix broadcast_device_matrix(const NamedLinop& a,
@@ -55,10 +60,11 @@ struct TESSERA_API BatchSpec {
   BatchSpec resolve(const NamedLinop& a, const Place& default_device,
                     const std::optional<Shape>& input = {}) const;
   std::string str() const;
+  // Without the streams, which are of this process.
   auto state() const { return std::tuple(batch_sizes, device_matrix, base_device, resident); }
   static BatchSpec from_state(DimSizes sizes, DeviceMatrix places, std::optional<Place> base,
                               bool stays) {
-    return {std::move(sizes), std::move(places), base, stays};
+    return {std::move(sizes), std::move(places), base, stays, {}, {}};
   }
   friend bool operator==(const BatchSpec&, const BatchSpec&) = default;
 };

@@ -28,6 +28,15 @@ struct Level {
   std::vector<Device> devices;  // where each tile takes its input; the base for those of others
   std::vector<Level> below;     // one per tile, or none
   bool resident = true;
+  std::optional<Stream> base_stream{}, transfer_stream{};  // the caller's
+
+  // The streams to use at one end of a transfer between the base and a tile.
+  DeviceSpec at(Device d) const {
+    const auto of_it = [&](const std::optional<Stream>& s) {
+      return s && s->device() == d ? s : std::nullopt;
+    };
+    return DeviceSpec(d, of_it(base_stream), of_it(transfer_stream));
+  }
 };
 
 // What a tile takes of an input of this shape.
@@ -63,6 +72,19 @@ void refuse_ranks(const BatchSpec& spec) {
                        "the next ones cut what a rank has, over its own devices");
 }
 
+void check_streams(const Level& level) {
+  const std::optional<Stream>&base = level.base_stream, &transfer = level.transfer_stream;
+  require<DeviceError>(!base || base->device() == level.base, batching, ": base_stream is of ",
+                       base ? base->device() : cpu, ", expected one of the base device ",
+                       level.base);
+  const auto uses = [&](Device d) {
+    return d == level.base || std::count(level.devices.begin(), level.devices.end(), d) > 0;
+  };
+  require<DeviceError>(!transfer || uses(transfer->device()), batching, ": transfer_stream is of ",
+                       transfer ? transfer->device() : cpu, ", expected one of the base device ",
+                       level.base, " or of a device of the tiles");
+}
+
 Level plan_level(const NamedLinop& a, std::span<const BatchSpec> specs, Device default_device,
                  const std::optional<Shape>& input, const Whose& whose, bool first = true) {
   const BatchSpec spec = specs.front().resolve(a, default_device, input);
@@ -71,12 +93,15 @@ Level plan_level(const NamedLinop& a, std::span<const BatchSpec> specs, Device d
               .places = {},
               .devices = {},
               .below = {},
-              .resident = spec.resident};
+              .resident = spec.resident,
+              .base_stream = spec.base_stream,
+              .transfer_stream = spec.transfer_stream};
   (void)compute_device(level.base);
   for (const Place& p : spec.device_matrix.places) {
     level.places.push_back(whose.checked(p, first));
     level.devices.push_back(whose.here(level.places.back()) ? p.device : level.base);
   }
+  check_streams(level);
   level.grid = split_linop(a, spec.batch_sizes, input);
   if (specs.size() == 1) return level;
   level.below.resize(level.grid.tiles.size());
@@ -198,9 +223,11 @@ NamedLinop assembled(const PlaceTile& place, const NamedLinop& whole, const Leve
     NamedLinop part = !whose.here(level.places[i]) ? NamedLinop(Elsewhere::of(tile.op))
                       : level.below.empty()        ? placed(place, tile.op, device, level.resident)
                                             : assembled(place, tile.op, level.below[i], whose);
-    if (device != level.base) part = chain({ToDevice(level.base, device, part.ishape()), part});
+    // Where a tile is on the base device, only the stream is another.
+    if (device != level.base || level.base_stream)
+      part = chain({ToDevice(level.at(level.base), level.at(device), part.ishape()), part});
     if (const Device end = part.output_device(level.base); end != level.base)
-      part = chain({part, ToDevice(end, level.base, part.oshape())});
+      part = chain({part, ToDevice(level.at(end), level.at(level.base), part.oshape())});
     if (level.grid.tiles.size() > 1 || device != level.base)
       part = part.named(tile_name(tile.cuts, whose.here(level.places[i])
                                                  ? Place(level.places[i].rank, device)

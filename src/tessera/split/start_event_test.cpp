@@ -48,8 +48,7 @@ NamedLinop listening(const RepeatedEvent& start) {
 
 std::vector<RepeatedEvent> listeners_in(const NamedLinop& a) {
   std::vector<RepeatedEvent> all;
-  if (const ToDevice* t = a.as<ToDevice>(); t && t->input_listener)
-    all.push_back(*t->input_listener);
+  if (const auto event = a.input_listener()) all.push_back(*event);
   for (const NamedLinop& part : a.parts())
     for (const RepeatedEvent& e : listeners_in(part)) all.push_back(e);
   return all;
@@ -158,7 +157,7 @@ TEST(StartEvent, PartsListenToTheWhole) {
   const NamedLinop part = a.parts().front();
   EXPECT_TRUE(part.start_events().empty());
   const Plan alone = part.plan({.shape = {2}, .dtype = DType::f64, .device = sim_at(0)});
-  EXPECT_TRUE(alone.steps().front().listener.has_value());
+  EXPECT_EQ(alone.steps().front().listeners.size(), 1u);
 }
 
 TEST(StartEvent, IsSharedByWhatIsMadeOfTheOperator) {
@@ -199,6 +198,62 @@ TEST(StartEvent, DeepCopiesHaveTheirOwn) {
   const NamedLinop identity = ToDevice(sim_at(0), cpu, dims("X"));
   const RepeatedEvent first = identity.start_event();
   EXPECT_FALSE(identity.deep_copy().start_event() == first);
+}
+
+TEST(InputListener, OfAnyOperatorAndAtAnyTime) {
+  const RepeatedEvent go(sim_at(6));
+  const Array w = one_to(6, cpu), x = all_equal(1, 6, cpu);
+  const NamedLinop d = Diagonal(w, dims("X")), chain = NamedLinop(Flip(dims("X"), dims("X"))) * d;
+  const auto waits = [&](const NamedLinop& a) {
+    const Plan plan = a.plan({.shape = {6}, .dtype = DType::f64});
+    i64 count = 0;
+    for (const Step& s : plan.steps())
+      count += std::count(s.listeners.begin(), s.listeners.end(), go);
+    return count;
+  };
+  const Array before = chain(x);
+  EXPECT_EQ(waits(chain), 0);
+  d.listen_to(go);
+  EXPECT_EQ(waits(d), 1);
+  EXPECT_EQ(waits(d.H()), 1);
+  EXPECT_EQ(waits(chain), 1);  // made before, of two parts
+  EXPECT_TRUE(chain.listens());
+  EXPECT_FALSE(chain.input_listener().has_value());
+  EXPECT_EQ(waits(d * d), 2);  // not merged: each product waits
+  chain.listen_to(go);
+  EXPECT_EQ(waits(chain), 2);  // once for each step
+  EXPECT_EQ(distance(chain(x), before), 0);
+  for (const NamedLinop& a : {d, chain}) a.listen_to(std::nullopt);
+  EXPECT_EQ(waits(chain), 0);
+  EXPECT_EQ(waits(d * d), 0);
+}
+
+// An application of a plan that is kept hears of a listener that was set since.
+TEST(InputListener, IsWaitedFor) {
+  const Device there = sim_at(6);
+  const NamedLinop d = Diagonal(one_to(6, cpu), dims("X"));
+  const Array x = all_equal(1, 6, cpu);
+  (void)d(x);
+  RepeatedEvent go(there);
+  d.listen_to(go);
+  std::atomic<bool> open{false};
+  const Task hold{[](const void* state, const Launch&) {
+                    while (!(*static_cast<std::atomic<bool>* const*>(state))->load())
+                      std::this_thread::yield();
+                  },
+                  std::make_shared<std::atomic<bool>* const>(&open)};
+  Stream::home(there).launch(hold, Launch{});
+  go.record(Stream::home(there));
+  std::atomic<bool> ended{false};
+  std::thread other([&] {
+    (void)d(x);
+    ended = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_FALSE(ended);
+  open = true;
+  other.join();
+  EXPECT_TRUE(ended);
 }
 
 TEST(StartEvent, OfAnotherDeviceIsRefused) {

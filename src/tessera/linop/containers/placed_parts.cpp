@@ -60,9 +60,10 @@ std::vector<PlacedPart> parts_of(const PlacedPart& p) {
 void flatten(Recorder& r, const std::vector<PlacedPart>& parts, bool adds, std::vector<Leaf>& to) {
   Places seen;
   for (const PlacedPart& given : parts) {
-    const PlacedPart p = joined_part(given);
+    const bool waits = given.a.listens();  // then it records itself, after its event
+    const PlacedPart p = waits ? given : joined_part(given);
     const bool again = !seen.insert(p.out).second || adds;
-    const std::vector<PlacedPart> inner = parts_of(p);
+    const std::vector<PlacedPart> inner = waits ? std::vector<PlacedPart>{} : parts_of(p);
     if (inner.empty()) {
       to.push_back({p.a, p.in, p.out, again});
       continue;
@@ -88,9 +89,10 @@ std::optional<Visit> visit_of(const Recorder& r, const Leaf& leaf) {
   const ToDevice *go = c->operators.front().as<ToDevice>(),
                  *back = c->operators.back().as<ToDevice>();
   // With a listener a transfer is one of its own.
-  if (!go || !back || go->waits_apart(r) || back->waits_apart(r) ||
-      go->idevice() != r.device(leaf.in) || back->odevice() != r.device(leaf.out) ||
-      go->odevice() != back->idevice() || go->odevice() == go->idevice())
+  if (!go || !back || leaf.a.waits_apart(r) || c->operators.front().waits_apart(r) ||
+      c->operators.back().waits_apart(r) || go->idevice() != r.device(leaf.in) ||
+      back->odevice() != r.device(leaf.out) || go->odevice() != back->idevice() ||
+      go->odevice() == go->idevice())
     return std::nullopt;
   return Visit{*go, *back, std::span(c->operators).subspan(1, c->operators.size() - 2)};
 }

@@ -401,7 +401,7 @@ TEST(ToDevice, UsesTheStreamsOfItsSpecs) {
   ASSERT_EQ(p.lanes().size(), 3u) << p.explain();
   EXPECT_EQ(p.lanes()[0].stream, there.ispec.transfer_stream);
   EXPECT_EQ(p.lanes()[1].stream, compute);
-  EXPECT_TRUE(p.steps()[0].listener.has_value());
+  EXPECT_EQ(p.steps()[0].listeners.size(), 1u);
   const Array x = count({6}, 1).to(a);
   EXPECT_EQ(real(A(x)), (Numbers{1, 4, 9, 16, 25, 36}));
   EXPECT_EQ(real(A.H()(x)), (Numbers{1, 4, 9, 16, 25, 36}));

@@ -30,8 +30,7 @@ ToDevice::ToDevice(DeviceSpec from, DeviceSpec to, Dims ioshape,
 
 Recorder::Route ToDevice::route(Recorder& r) const {
   r.compute_on(ospec.device, ospec.compute_stream);
-  return Recorder::Route(r, ispec.transfer_stream ? ispec.transfer_stream : ospec.transfer_stream,
-                         waits_apart(r) ? input_listener : std::nullopt);
+  return Recorder::Route(r, ispec.transfer_stream ? ispec.transfer_stream : ospec.transfer_stream);
 }
 
 void ToDevice::apply(Recorder& r, const View& x, const View& y) const {
@@ -44,8 +43,6 @@ void ToDevice::apply(Recorder& r, const View& x, const View& y) const {
 
 NamedLinop ToDevice::normal() const { return Identity(names.ishape); }
 
-std::string ToDevice::details() const {
-  return cat(ispec.str(), " -> ", ospec.str(), input_listener ? ", after its listener" : "");
-}
+std::string ToDevice::details() const { return cat(ispec.str(), " -> ", ospec.str()); }
 
 }  // namespace tessera

@@ -15,8 +15,7 @@ namespace tessera {
 
 struct TESSERA_API ToDevice {
   DeviceSpec ispec, ospec;
-  // The transfer starts after the latest record of this event at the time of the call. It means
-  // "not before", in either direction: the adjoint waits for the same event.
+  // What it listens to when it is made; from then on NamedLinop::input_listener() tells.
   std::optional<RepeatedEvent> input_listener;
   NamedShape names;
 
@@ -28,11 +27,6 @@ struct TESSERA_API ToDevice {
   Device odevice() const { return ospec.device; }
   // Between two accelerators; sim devices stand for GPUs.
   bool is_gpu2gpu() const { return ispec.accelerator() && ospec.accelerator(); }
-  // It has something to wait for that the plan does not wait for anyway: then its transfer is one
-  // of its own, not shared with others that were sent at other times.
-  bool waits_apart(const Recorder& r) const {
-    return input_listener && !r.starts_with(*input_listener);
-  }
   // Until it dies, transfers go as this operator says; what computes on the target does for good.
   Recorder::Route route(Recorder& r) const;
 
