@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "tessera/linop/ops/simple_linop.hpp"
+#include "written.hpp"
 
 namespace tessera::python {
 
@@ -36,9 +36,24 @@ int Callable::traverse_alone(visitproc visit, void* arg) const {
   return 0;
 }
 
-Array CalledFunction::operator()(const Array& x) const {
+Array CalledFunction::operator()(const Array& x, std::span<const Array>) const {
   const nb::gil_scoped_acquire lock;
   return as_array(f()(wrap(x)), "SimpleLinop");
+}
+
+NamedLinop CalledSplit::operator()(const Tile& tile) const {
+  const nb::gil_scoped_acquire lock;
+  nb::dict slices;
+  for (const Cut& c : tile.cuts)
+    slices[nb::cast(c.dim)] = nb::slice(nb::int_(c.start), nb::int_(c.stop), nb::none());
+  return linop_from(f()(slices), "SimpleLinop: split");
+}
+
+std::optional<i64> CalledSize::operator()(NamedDimension d) const {
+  const nb::gil_scoped_acquire lock;
+  const nb::object n = f()(d);
+  if (n.is_none()) return std::nullopt;
+  return int_from(n, "SimpleLinop: size");
 }
 
 Reached::~Reached() {
@@ -54,11 +69,19 @@ void Reached::add(const Callable& c) {
   owned_.push_back({c.record_, c.record_->function});
 }
 
+void Reached::add(const SimpleLinop& s) {
+  const SimpleLinop::Calls& c = s.calls;
+  for (const SimpleLinop::Calls::OfArrays* f : {&c.forward, &c.backward, &c.normal})
+    if (const auto* called = f->target<CalledFunction>()) add(called->f);
+  if (const auto* split = c.split.target<CalledSplit>()) add(split->f);
+  if (const auto* size = c.size.target<CalledSize>()) add(size->f);
+  if (const auto* written = c.arrays.target<WrittenArrays>()) add(written->twin);  // of all methods
+  if (const SimpleLinop* of = s.normal_of()) add(*of);
+}
+
 void Reached::add(const NamedLinop& a) {
   if (functions_held == 0) return;
-  if (const SimpleLinop* s = a.as<SimpleLinop>())
-    for (const SimpleLinop::Function* f : {&s->forward, &s->backward, &s->own_normal})
-      if (const auto* called = f->target<CalledFunction>()) add(called->f);
+  if (const SimpleLinop* s = a.as<SimpleLinop>()) add(*s);
   for (const NamedLinop& part : a.parts()) add(part);
 }
 

@@ -12,9 +12,11 @@
 //   Callable f(h);  f()(x);        Reached r;  r.add(linop);  r.traverse(visit, arg);
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "linop.hpp"
+#include "tessera/linop/ops/simple_linop.hpp"
 
 namespace tessera::python {
 
@@ -34,7 +36,15 @@ class Callable {
 // Functions of an operator, as its SimpleLinop holds them.
 struct CalledFunction {
   Callable f;
-  Array operator()(const Array& x) const;
+  Array operator()(const Array& x, std::span<const Array>) const;
+};
+struct CalledSplit {
+  Callable f;
+  NamedLinop operator()(const Tile& tile) const;
+};
+struct CalledSize {
+  Callable f;
+  std::optional<i64> operator()(NamedDimension d) const;
 };
 
 // What one Python object reaches. Made, changed and destroyed with the interpreter's lock;
@@ -54,6 +64,7 @@ class Reached {
     PyObject* function;
   };
   void add(const Callable& c);
+  void add(const SimpleLinop& s);
   std::vector<Owned> owned_;
 };
 

@@ -3,6 +3,8 @@
 // operators.cpp.
 #include "linop.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include <unordered_map>
 
 #include "callables.hpp"
@@ -15,6 +17,7 @@
 #include "tessera/linop/ops/diagonal.hpp"
 #include "tessera/linop/ops/identity.hpp"
 #include "tessera/linop/ops/scalar.hpp"
+#include "written.hpp"
 
 namespace tessera::python {
 
@@ -184,7 +187,7 @@ void set_names(nb::handle self, const char* side, nb::handle value) {
       it != table().end() && it->second.holder == holder)
     table().erase(it);
   holder->op = renamed;
-  table().emplace(renamed.id(), Known{self.ptr(), holder});
+  show_as(self, holder);
 }
 
 // The input's shape from what the operator knows; "..." is nothing.
@@ -317,14 +320,35 @@ void bind_properties(nb::class_<LinopObject>& c) {
           "``input_listener=(A, 'start_event')`` of a ToDevice makes the transfer wait for the "
           "latest.\nShared with A.H, A.N and parts of A; a deep copy has its own.\n\n"
           ">>> A = ts.Diagonal([1.0, 2.0], ('X',)); start = A.start_event\n"
-          ">>> _ = A([1.0, 1.0]), A.H([1.0, 1.0]); start.records\n2\n");
+          ">>> _ = A([1.0, 1.0]), A.H([1.0, 1.0]); start.records\n2\n")
+      .def_prop_rw(
+          "input_listener", [](nb::handle a) { return held(a).input_listener(); },
+          [](nb::handle a, nb::handle event) {
+            held(a).listen_to(listener_from(event, held(a).kind()));
+          },
+          nb::arg().none(),
+          nb::for_getter(nb::sig("def input_listener(self) -> RepeatedEvent | None")),
+          nb::for_setter(nb::sig("def input_listener(self, event: RepeatedEvent | "
+                                 "tuple[typing.Any, str] | None, /) -> None")),
+          "The event whose latest record the operator waits for before it starts, or None. "
+          "Assigned, "
+          "an\nevent or (owner, name): the event that the owner has under that name. It may be set "
+          "at any time,\nalso when others were made of the operator; A.H and parts of A wait for "
+          "it too.\n\n"
+          ">>> go = ts.ToDevice('sim:0', 'sim:1', ('X',)); back = ts.ToDevice('sim:1', 'sim:0', "
+          "('X',))\n"
+          ">>> A = back @ go; go.input_listener = (A, 'start_event')\n"
+          ">>> go.input_listener == A.linops[0].input_listener == A.start_event\nTrue\n");
 }
 
 void bind_methods(nb::class_<LinopObject>& c) {
   c.def(
        "size",
        [](nb::handle a, nb::handle d) {
-         const auto n = held(a).size(dimension_from(d));
+         const NamedLinop& op = held(a);
+         const NamedDimension dim = dimension_from(d);
+         const bool by_super = nb::inst_ptr<LinopObject>(a)->written && overrides(a, "size");
+         const auto n = by_super ? std::nullopt : op.size(dim);
          return n ? nb::object(nb::int_(*n)) : nb::none();
        },
        "dim"_a, nb::sig("def size(self, dim: DimLike) -> int | None"),
@@ -491,13 +515,31 @@ LinopObject::~LinopObject() {
   if (it != table().end() && it->second.holder == this) table().erase(it);
 }
 
+void show_as(nb::handle self, const LinopObject* holder) {
+  table().emplace(holder->op.id(), Known{self.ptr(), holder});
+}
+
 nb::object wrap_linop(const NamedLinop& a) {
   if (auto it = table().find(a.id()); it != table().end()) return nb::borrow(it->second.object);
-  nb::object o = nb::inst_alloc(class_of_kind(a.kind()));
-  auto* holder = new (nb::inst_ptr<void>(o)) LinopObject(a);
-  nb::inst_mark_ready(o);
-  table().emplace(a.id(), Known{o.ptr(), holder});
+  nb::object o = written_object(a);
+  if (!o.is_valid()) {
+    o = nb::inst_alloc(class_of_kind(a.kind()));
+    new (nb::inst_ptr<void>(o)) LinopObject(a);
+    nb::inst_mark_ready(o);
+  }
+  show_as(o, nb::inst_ptr<LinopObject>(o));
   return o;
+}
+
+std::optional<RepeatedEvent> listener_from(nb::handle given, std::string_view who) {
+  nb::object event = nb::borrow(given);
+  if (nb::isinstance<nb::tuple>(given) && nb::len(given) == 2)
+    event = nb::getattr(given[0], nb::str(given[1]), nb::none());
+  require<ArgumentError>(
+      given.is_none() || nb::isinstance<RepeatedEvent>(event), who,
+      ": input_listener is a ts.RepeatedEvent, (owner, name of one) or None, got ", repr_of(given));
+  if (given.is_none()) return std::nullopt;
+  return nb::cast<RepeatedEvent>(event);
 }
 
 const NamedLinop& linop_from(nb::handle h, std::string_view who) {
@@ -540,6 +582,7 @@ void bind_linop(nb::module_& m) {
   bind_card(c);
   bind_parts(c);
   bind_split_forward(c);
+  bind_written(c);
   bind_pickle(m, c);
   bind_memory_map(m);
   bind_operators(m, c);

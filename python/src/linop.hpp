@@ -34,14 +34,19 @@ class Reached;
 struct LinopObject {
   std::unique_ptr<Reached> reached;  // before op: it outlives it
   NamedLinop op;
+  bool written = false;  // of a class written in Python, with methods of its own: written.hpp
   explicit LinopObject(NamedLinop a);
   LinopObject(const LinopObject&) = delete;
   ~LinopObject();
 };
 extern PyType_Slot linop_slots[];  // of each class of operators: what the garbage collector asks
+// From now on this is the Python object of the operator that it holds.
+void show_as(nb::handle self, const LinopObject* holder);
 // The Python object of the operator: the one that exists, else a new one of the class of its kind.
 nb::object wrap_linop(const NamedLinop& a);
 const NamedLinop& linop_from(nb::handle h, std::string_view who);
+// An event, (owner, name): what the owner has under that name, or None.
+std::optional<RepeatedEvent> listener_from(nb::handle given, std::string_view who);
 
 // A Python slice of one dim: ends may be open or negative where the size is known; nothing for all
 // of it. `what` is the method that speaks.
@@ -49,6 +54,8 @@ std::optional<Cut> cut_from(const NamedLinop& a, NamedDimension d, nb::handle sl
                             std::string_view what);
 
 // --- split.cpp
+// One slice per dim, so that x[slices] is the part.
+nb::tuple slices_of(const Dims& names, const Tile& tile);
 void bind_split_forward(nb::class_<LinopObject>& c);
 
 // --- linop_card.cpp

@@ -43,12 +43,21 @@ void bind_card(nb::class_<LinopObject>& c) {
           ">>> S = ts.Diagonal([1.0], ('X',)).named('S'); S.H\n"
           "S.H: Diagonal (X,) -> (X,)  weight (1,) float64\n")
       .def(
-          "__copy__", [](LinopObject& a) { return wrap_linop(a.op.copy()); },
+          "__copy__",
+          [](nb::handle self) {
+            (void)linop_from(self, "copy");
+            const auto* a = nb::inst_ptr<LinopObject>(self);
+            if (!a->written) return wrap_linop(a->op.copy());
+            return nb::object(nb::module_::import_("tessera._pickle").attr("copied")(self));
+          },
           nb::sig("def __copy__(self) -> NamedLinop"))
       .def(
           "__deepcopy__",
-          [](LinopObject& a, nb::handle) {
-            return wrap_linop(released([&] { return a.op.deep_copy(); }));
+          [](nb::handle self, nb::handle memo) {
+            (void)linop_from(self, "copy");
+            const auto* a = nb::inst_ptr<LinopObject>(self);
+            if (!a->written) return wrap_linop(released([&] { return a->op.deep_copy(); }));
+            return nb::object(nb::module_::import_("tessera._pickle").attr("copied")(self, memo));
           },
           "memo"_a, nb::sig("def __deepcopy__(self, memo: object) -> NamedLinop"))
       .def(

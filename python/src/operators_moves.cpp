@@ -266,21 +266,25 @@ void bind_matrices(nb::module_& m) {
 
 // --- functions and devices
 
-SimpleLinop::Function function_from(nb::handle h, const char* what) {
+Callable function_from(nb::handle h, const char* what) {
   require<DTypeError>(PyCallable_Check(h.ptr()) != 0, "SimpleLinop: ", what,
                       " is not a function but ", Py_TYPE(h.ptr())->tp_name);
-  return CalledFunction{Callable(h)};
+  return Callable(h);
 }
 
 nb::object simple(const FunctionArg& forward, const FunctionArg& adjoint, const FunctionArg& normal,
                   const DimsArg& ishape, const DimsArg& oshape, const TextArg& name,
-                  const SizesArg& sizes, const DTypeArg& dtype) {
-  return wrap_linop(SimpleLinop(
-      function_from(forward, "forward"), function_from(adjoint, "adjoint"),
-      normal.is_none() ? SimpleLinop::Function{} : function_from(normal, "normal"),
-      dims_or_any(ishape), oshape.is_none() ? std::nullopt : std::optional(dims_from(oshape)),
-      name_from(name, "SimpleLinop"), sizes_from(sizes, "SimpleLinop"),
-      dtype.is_none() ? DType::b1 : dtype_from(dtype)));
+                  const SizesArg& sizes, const DTypeArg& dtype, const SplitArg& split,
+                  const SizeArg& size) {
+  SimpleLinop::Calls c{.forward = CalledFunction{function_from(forward, "forward")},
+                       .backward = CalledFunction{function_from(adjoint, "adjoint")}};
+  if (!normal.is_none()) c.normal = CalledFunction{function_from(normal, "normal")};
+  if (!split.is_none()) c.split = CalledSplit{function_from(split, "split")};
+  if (!size.is_none()) c.size = CalledSize{function_from(size, "size")};
+  return wrap_linop(SimpleLinop(std::move(c), dims_or_any(ishape),
+                                oshape.is_none() ? std::nullopt : std::optional(dims_from(oshape)),
+                                name_from(name, "SimpleLinop"), sizes_from(sizes, "SimpleLinop"),
+                                dtype.is_none() ? DType::b1 : dtype_from(dtype)));
 }
 
 void bind_functions_and_devices(nb::module_& m) {
@@ -288,12 +292,21 @@ void bind_functions_and_devices(nb::module_& m) {
       m, "SimpleLinop",
       "An operator given by functions of arrays; whether they are linear and fit each other,\n"
       "ts.check_adjoint shows. Sizes of output dims that are not the input's are found by a call\n"
-      "with zeros unless `sizes` has them; `dtype` is the least dtype of results.\n\n"
+      "with zeros unless `sizes` or `size(dim)` has them; `dtype` is the least dtype of results.\n"
+      "With `split(tile)`, which gives the part of the operator between slices {dim: slice}, it is "
+      "cut\nand batched as any other; both speak in the names that the operator was made with.\n\n"
       ">>> A = ts.SimpleLinop(lambda x: 2 * x, lambda y: 2 * y, name='twice')\n"
-      ">>> A([1.0]).tolist(), A.N([1.0]).tolist()\n([2.0], [4.0])\n",
+      ">>> A([1.0]).tolist(), A.N([1.0]).tolist()\n([2.0], [4.0])\n"
+      ">>> def scaling(w):\n"
+      "...     return ts.SimpleLinop(lambda x: w * x, lambda y: w * y, ishape='X', size=lambda "
+      "dim: "
+      "len(w),\n"
+      "...                           split=lambda tile: scaling(w[tile['X']]))\n"
+      ">>> A = scaling(ts.arange(5.0)).split({'X': slice(1, 3)}); A([1.0, 1.0]).tolist()\n"
+      "[1.0, 2.0]\n",
       &simple, "forward"_a, "adjoint"_a, "normal"_a = nb::none(), "ishape"_a = nb::none(),
       "oshape"_a = nb::none(), "name"_a = nb::none(), "sizes"_a = nb::none(),
-      "dtype"_a = nb::none());
+      "dtype"_a = nb::none(), "split"_a = nb::none(), "size"_a = nb::none());
   add_operator<Sleep>(
       m, "Sleep",
       "The identity, after some seconds; the adjoint does not sleep.\n\n"
@@ -311,18 +324,8 @@ void bind_functions_and_devices(nb::module_& m) {
       ">>> y = ts.ToDevice('cpu', 'sim:0')([1, 2]); str(y.device)\n'sim:0'\n"
       ">>> ts.ToDevice(ts.DeviceSpec('sim:0').p2p_setup('sim:1'), 'sim:1').is_gpu2gpu\nTrue\n",
       [](const SpecArg& from, const SpecArg& to, const DimsArg& ioshape, const ListenerArg& given) {
-        // An event, or (owner, name): what the owner has under that name.
-        nb::object listener = given;
-        if (nb::isinstance<nb::tuple>(given) && nb::len(given) == 2)
-          listener = nb::getattr(given[0], nb::str(given[1]), nb::none());
-        require<ArgumentError>(
-            given.is_none() || nb::isinstance<RepeatedEvent>(listener),
-            "ToDevice: input_listener is a ts.RepeatedEvent, (owner, name of one) or None, got ",
-            repr_of(given));
-        std::optional<RepeatedEvent> event;
-        if (!listener.is_none()) event = nb::cast<RepeatedEvent>(listener);
-        return wrap_linop(
-            ToDevice(spec_from(from), spec_from(to), dims_or_any(ioshape), std::move(event)));
+        return wrap_linop(ToDevice(spec_from(from), spec_from(to), dims_or_any(ioshape),
+                                   listener_from(given, "ToDevice")));
       },
       "idevice"_a, "odevice"_a, "ioshape"_a = nb::none(), "input_listener"_a = nb::none());
   const auto property = [&c](const char* name, auto read, const char* doc) {
@@ -337,9 +340,6 @@ void bind_functions_and_devices(nb::module_& m) {
       "ispec", [](const ToDevice& t) { return t.ispec; }, "The input's device and streams.");
   property(
       "ospec", [](const ToDevice& t) { return t.ospec; }, "The output's device and streams.");
-  property(
-      "input_listener", [](const ToDevice& t) { return t.input_listener; },
-      "The event that the transfer waits for before it starts, or None.");
   property(
       "is_gpu2gpu", [](const ToDevice& t) { return t.is_gpu2gpu(); },
       "Between two accelerators (sim devices stand for GPUs).");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splitting: split_linop, BatchSpec, create_batched_linop, and the method split_forward.
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 
 #include "dist.hpp"
@@ -10,6 +12,7 @@
 #include "tessera/split/async_streamer.hpp"
 #include "tessera/split/batched.hpp"
 #include "tessera/split/split_linop.hpp"
+#include "written.hpp"
 
 namespace tessera::python {
 
@@ -80,21 +83,6 @@ nb::object object_array(const Shape& shape, F&& f) {
   nb::object flat = np.attr("empty")(n, "dtype"_a = "object");
   for (i64 i = 0; i < n; ++i) flat[i] = f(static_cast<std::size_t>(i));
   return flat.attr("reshape")(tuple_of(shape));
-}
-
-// One per dim, so that x[slices] is the part.
-nb::tuple slices_of(const Dims& names, const Tile& tile) {
-  nb::list l;
-  for (const NamedDimension d : names) {
-    const Cut* c = tile.find(d);
-    if (d.is_ellipses())
-      l.append(nb::ellipsis());
-    else if (c)
-      l.append(nb::slice(nb::int_(c->start), nb::int_(c->stop), nb::none()));
-    else
-      l.append(nb::slice(nb::none(), nb::none(), nb::none()));
-  }
-  return nb::tuple(l);
 }
 
 nb::tuple tiles(nb::handle linop, nb::handle sizes, nb::handle shape) {
@@ -187,6 +175,9 @@ nb::object chain_part(const NamedLinop& a, nb::handle ibatches, nb::handle obatc
 
 nb::object forward_part(nb::handle self, nb::handle ibatch, nb::handle obatch) {
   const NamedLinop& a = linop_from(self, "split_forward");
+  require<SplitError>(
+      !nb::inst_ptr<LinopObject>(self)->written || !overrides(self, "split_forward"),
+      "split_forward: ", a, " is cut by the split_forward of its own class alone");
   if (lists_of_lists(ibatch) || lists_of_lists(obatch)) return chain_part(a, ibatch, obatch);
   const std::vector<DimRange> in = ranges_from(a, a.ishape(), ibatch),
                               out = ranges_from(a, a.oshape(), obatch);
@@ -199,23 +190,36 @@ void bind_batch_spec(nb::module_& m) {
       "How an operator is cut and where its tiles go: the largest tile along each dim, the "
       "devices\n"
       "that compute them (repeated and cut off to fit the grid of tiles) and the device of input\n"
-      "and output. Never changed once it is made.\n\n"
+      "and output; and, where somebody cares, streams for what is computed on that device and for\n"
+      "transfers between it and the tiles. Never changed once it is made.\n\n"
       ">>> spec = ts.BatchSpec({'X': 2}, device_matrix=['sim:0', 'sim:1'])\n"
       ">>> [str(d) for d in spec.broadcast_device_matrix(ts.Diagonal(ts.ones(5), ('X',)))]\n"
-      "['sim:0', 'sim:1', 'sim:0']\n")
+      "['sim:0', 'sim:1', 'sim:0']\n"
+      ">>> mine = ts.Stream('sim:2')\n"
+      ">>> spec = ts.BatchSpec({'X': 2}, ['sim:0', 'sim:1'], 'sim:2', transfer_stream=mine)\n"
+      ">>> A = ts.create_batched_linop(ts.Diagonal(ts.ones(4), ('X',)), spec)\n"
+      ">>> A.explain(ts.ones(4, device='sim:2')).count(f'on stream {mine.id} ')\n4\n")
       .def(
           "__init__",
-          [](BatchSpec* self, nb::handle sizes, nb::handle matrix, nb::handle base, bool resident) {
+          [](BatchSpec* self, nb::handle sizes, nb::handle matrix, nb::handle base, bool resident,
+             std::optional<Stream> base_stream, std::optional<Stream> transfer_stream) {
             DimSizes s = sizes_from(sizes, "BatchSpec");
             DeviceMatrix d = matrix_from(matrix);
             std::optional<Place> b;
             if (!base.is_none()) b = place_from(base);
-            new (self) BatchSpec{std::move(s), std::move(d), b, resident};
+            require<DeviceError>(!b || !base_stream || b->device == base_stream->device(),
+                                 "BatchSpec: base_stream is of ",
+                                 base_stream ? base_stream->device() : cpu, ", base_device is ",
+                                 b ? b->device : cpu);
+            new (self) BatchSpec{std::move(s), std::move(d),           b,
+                                 resident,     std::move(base_stream), std::move(transfer_stream)};
           },
           "batch_sizes"_a, "device_matrix"_a = nb::none(), "base_device"_a = nb::none(),
-          "resident"_a = true,
+          "resident"_a = true, "base_stream"_a = nb::none(), "transfer_stream"_a = nb::none(),
           nb::sig("def __init__(self, batch_sizes: dict[DimLike, int], device_matrix: typing.Any = "
-                  "None, base_device: DeviceLike | None = None, resident: bool = True) -> None"))
+                  "None, base_device: DeviceLike | None = None, resident: bool = True, "
+                  "base_stream: Stream | None = None, transfer_stream: Stream | None = None) -> "
+                  "None"))
       .def_prop_ro(
           "batch_sizes",
           [](const BatchSpec& s) {
@@ -239,6 +243,13 @@ void bind_batch_spec(nb::module_& m) {
           "Where input and output live; None: where the operator is.")
       .def_ro("resident", &BatchSpec::resident,
               "Tiles keep their arrays on their devices; False: every run sends them.")
+      .def_ro("base_stream", &BatchSpec::base_stream,
+              "What is computed on the base device is computed on this stream of it; None: the run "
+              "chooses.")
+      .def_ro("transfer_stream", &BatchSpec::transfer_stream,
+              "Transfers between the base device and tiles go on this stream, all where it is one "
+              "of the base\ndevice, else those of its own device; None: on one for each pair of "
+              "devices.")
       .def(
           "broadcast_device_matrix",
           [](const BatchSpec& s, nb::handle linop, nb::handle shape) {
@@ -279,6 +290,20 @@ void bind_batch_spec(nb::module_& m) {
 }
 
 }  // namespace
+
+nb::tuple slices_of(const Dims& names, const Tile& tile) {
+  nb::list l;
+  for (const NamedDimension d : names) {
+    const Cut* c = tile.find(d);
+    if (d.is_ellipses())
+      l.append(nb::ellipsis());
+    else if (c)
+      l.append(nb::slice(nb::int_(c->start), nb::int_(c->stop), nb::none()));
+    else
+      l.append(nb::slice(nb::none(), nb::none(), nb::none()));
+  }
+  return nb::tuple(l);
+}
 
 void bind_split_forward(nb::class_<LinopObject>& c) {
   c.def(

@@ -22,5 +22,7 @@ def _as_dataclass(cls: type, *names: str) -> None:
 
 
 _as_dataclass(_core.NamedDimension, "name", "i")
-_as_dataclass(_core.BatchSpec, "batch_sizes", "device_matrix", "base_device", "resident")
+_as_dataclass(
+    _core.BatchSpec, "batch_sizes", "device_matrix", "base_device", "resident", "base_stream", "transfer_stream"
+)
 _as_dataclass(_core.DeviceSpec, "device", "compute_stream", "transfer_stream")

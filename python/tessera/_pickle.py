@@ -7,17 +7,53 @@ are made again.
 
 from __future__ import annotations
 
+import copy
 import copyreg
 from typing import Any
 
 from . import _tessera as _core
 
-__all__ = ["restored"]
+__all__ = ["foreign", "restored"]
 
 
 def restored(text: str, arrays: list[_core.Array], functions: list[tuple[Any, ...]]) -> _core.NamedLinop:
-    """The operator of a description; what is made of Python functions comes as its arguments."""
-    return _core._restore_linop(text, arrays, [_core.SimpleLinop(*given) for given in functions])
+    """The operator of a description; what is made of Python functions comes as it is made again."""
+    return _core._restore_linop(text, arrays, [foreign(given) for given in functions])
+
+
+def foreign(given: tuple[str, Any, tuple[Any, Any]]) -> _core.NamedLinop:
+    """An operator of Python functions: its form, what it is made of, its names now."""
+    form, of, (ishape, oshape) = given
+    if form == "written":
+        A = written(*of)
+    elif form == "functions":
+        A = _core.SimpleLinop(*of)
+    else:
+        A = getattr(foreign(of), form)
+    if A.ishape == ishape and A.oshape == oshape:
+        return A
+    if form == "written":  # an object of its class under other names
+        A.ishape, A.oshape = ishape, oshape
+        return A
+    names = dict(zip((*A.ishape, *A.oshape), (*ishape, *oshape), strict=True))
+    return A.rename({old: new for old, new in names.items() if old != new})
+
+
+def written(
+    cls: type[_core.NamedLinop], attributes: dict[str, Any], ishape: Any, oshape: Any, name: str, dtype: Any
+) -> _core.NamedLinop:
+    """An object of a class written in Python with these attributes, without its own ``__init__``."""
+    A = _core.NamedLinop.__new__(cls)
+    A.__dict__ = attributes
+    _core.NamedLinop.__init__(A, _core.NamedShape(ishape, oshape), name, dtype=dtype)
+    return A
+
+
+def copied(A: _core.NamedLinop, memo: dict[int, Any] | None = None) -> _core.NamedLinop:
+    """A copy of an object of a class written in Python; with a memo, a deep one."""
+    form, (cls, attributes, *rest), names = A.__reduce__()[1][0]
+    own = dict(attributes) if memo is None else copy.deepcopy(attributes, memo)
+    return foreign((form, (cls, own, *rest), names))
 
 
 def _named_shape(ishape: Any, oshape: Any, others: dict[str, Any]) -> _core.NamedShape:
@@ -36,14 +72,19 @@ def _reduced_collection(c: _core.NamedDimCollection) -> tuple[Any, ...]:
     return _collection, (c.shapes,)
 
 
+def _refuse_streams(spec: Any, *streams: _core.Stream | None) -> None:
+    if any(stream is not None for stream in streams):
+        raise TypeError(f"{spec!r} holds streams, which are of this process and cannot be pickled")
+
+
 def _reduced_batch_spec(s: _core.BatchSpec) -> tuple[Any, ...]:
+    _refuse_streams(s, s.base_stream, s.transfer_stream)
     matrix = None if s.device_matrix is None else s.device_matrix.tolist()
     return _core.BatchSpec, (s.batch_sizes, matrix, s.base_device, s.resident)
 
 
 def _reduced_device_spec(s: _core.DeviceSpec) -> tuple[Any, ...]:
-    if s.compute_stream is not None or s.transfer_stream is not None:
-        raise TypeError(f"{s!r} holds streams, which are of this process and cannot be pickled")
+    _refuse_streams(s, s.compute_stream, s.transfer_stream)
     return _core.DeviceSpec, (s.device,)
 
 

@@ -2,9 +2,11 @@
 """Random operators: every public one has a function here that draws its names, sizes and every option of its constructor."""
 
 import numpy as np
+from written_operators import Mixing, MixingWithNormal, OfOperators, Weighted, WithNormal
 
 import tessera as ts
 
+CLASSES = (Weighted, WithNormal, Mixing, MixingWithNormal, OfOperators)
 DRAWERS = {}  # name of the class: a function of a Draw, which gives (operator, shape of its input)
 
 
@@ -389,10 +391,39 @@ def Sleep(d):
     return ts.Sleep(0.0, d.dims(2)), d.sizes(2)
 
 
+def scaling(w, dims, normal):
+    """Functions that can be cut: each part is made as the whole."""
+    return ts.SimpleLinop(
+        lambda x: ts.asarray(w).to(x.device) * x,
+        lambda y: ts.asarray(w).conj().to(y.device) * y,
+        (lambda x: ts.asarray(abs(w) ** 2).to(x.device) * x) if normal else None,
+        ishape=dims,
+        dtype=w.dtype,
+        split=lambda tile: scaling(w[tuple(tile.get(n, slice(None)) for n in dims)], dims, normal),
+        size=lambda dim: w.shape[dims.index(dim)],
+    )
+
+
 @draws
 def SimpleLinop(d):
-    n = d.dims(2)
-    return ts.SimpleLinop(lambda x: 2 * x, lambda y: 2 * y, ishape=n, oshape=n), d.sizes(2)
+    n, sizes = d.dims(2), d.sizes(2)
+    if d.chance(0.6):
+        return scaling(d.array(sizes), n, d.chance()), sizes
+    return ts.SimpleLinop(lambda x: 2 * x, lambda y: 2 * y, ishape=n, oshape=n), sizes
+
+
+@draws
+def Written(d):
+    """A class of its own; not one of the library."""
+    kind = d.one(*CLASSES)
+    if issubclass(kind, Mixing):
+        rows, columns = d.sizes(2)
+        batch, sides = d.dims(1), d.dims(2)
+        A = kind(ts.asarray(d.array((rows, columns))), (*batch, sides[0]), (*batch, sides[1]))
+        return A, (d.size(), columns)
+    n = d.size(1, 3)
+    sizes = d.sizes(n)
+    return kind(ts.array(d.array(sizes)), d.dims(n)), sizes
 
 
 # --- blocks and convolutions

@@ -271,6 +271,14 @@ BAD = {
         lambda: SimpleLinop(same, same, ishape="N", sizes={"Q": 2}),
         lambda: SimpleLinop(same, same, name=3),
         lambda: SimpleLinop(same, same, dtype="text"),
+        lambda: SimpleLinop(same, same, split=3),
+        lambda: SimpleLinop(same, same, size={"N": 3}),
+        lambda: SimpleLinop(same, same, ishape="N", size=lambda dim: "a").size("N"),
+        lambda: SimpleLinop(same, same, ishape="N", size=lambda dim: -1).size("N"),
+        lambda: SimpleLinop(same, same, ishape="N", split=lambda tile: 3).split({"N": slice(0, 1)}),
+        lambda: SimpleLinop(same, same, ishape="N", split=lambda tile: Dense(ones((2, 2)), "NM", "N", "M")).split(
+            {"N": slice(0, 1)}
+        ),
     ],
     "ToDevice": [
         lambda: ToDevice("cpu", "gpu"),

@@ -206,7 +206,7 @@ def test_every_operator_is_drawn():
     others = {"NamedLinop", "Chain", "Add", "Concat", "Stack", "BlockDiag", "ToDevice", "AsyncStreamer", "Fitted"}
     classes = [c for c in vars(ts).values() if isinstance(c, type) and issubclass(c, ts.NamedLinop)]
     public = {c.__name__ for c in classes}
-    assert public - others == set(cut_cases.DRAWERS)
+    assert public - others == set(cut_cases.DRAWERS) - {"Written"}  # by classes of a user
 
 
 # --- what the law found, each by its shortest program

@@ -230,6 +230,36 @@ def of_a_subclass(h):
     h.A([1.0])
 
 
+class Mine(ts.NamedLinop):
+    def __init__(self, h):
+        super().__init__(("X",))
+        self.h = h
+
+    def fn(self, x):
+        return self.h.fwd(x)
+
+    def adj_fn(self, y):
+        return self.h.adj(y)
+
+
+def written(h):
+    h.A = Mine(h)
+    h.N, h.B = h.A.N, h.A.H @ h.A
+    assert h.B([1.0]).tolist() == h.N([1.0]).tolist() == [4]
+
+
+def written_on_a_device(h):
+    h.B = Mine(h).to("sim:0")
+    h.plan = Mine(h).plan(shape=(3,), dtype="float64")
+    h.C = ts.create_batched_linop(Mine(h), ts.BatchSpec({}, ["sim:0"]), shape=(3,))
+    assert h.C(np.ones(3)).tolist() == [2, 2, 2]
+
+
+def with_split_and_size(h):
+    h.A = simple(h, split=lambda tile: h.A, size=lambda dim: h and None)
+    h.part = h.A.split({"X": slice(0, 1)})
+
+
 def solver_callback(h):
     """The frame of a solver that failed is kept by what the callback raised."""
 
@@ -261,6 +291,9 @@ def proximal(h):
         batched,
         fitted,
         of_a_subclass,
+        written,
+        written_on_a_device,
+        with_split_and_size,
         solver_callback,
         proximal,
     ],
