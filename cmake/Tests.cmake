@@ -93,6 +93,15 @@ foreach(layer ${TESSERA_LAYERS})
   endif()
   tessera_add_test(tessera_test_${layer} ${layer_tests})
 endforeach()
+# What kernels do with the widest vectors of an x86-64 host is tested above; once more with less.
+if(TARGET tessera_test_kernels AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  foreach(instructions base avx2)
+    add_test(NAME tessera_test_kernels_${instructions} COMMAND tessera_test_kernels --gtest_brief=1
+      --gtest_filter=Elementwise*:Reduce*:Scan*:Copy*:Cast*:Nonzero*:Gather*:Scatter*:Sort*)
+    set_tests_properties(tessera_test_kernels_${instructions} PROPERTIES TIMEOUT 3600 COST 100
+      ENVIRONMENT TESSERA_INSTRUCTIONS=${instructions})
+  endforeach()
+endif()
 if(TARGET tessera_test_comm)  # the lane over NCCL, which is part of the CUDA plug-in, over a stand-in
   add_library(tessera_nccl_stand_in MODULE ${tests_root}/nccl/stand_in.cpp)
   tessera_on_request(tessera_nccl_stand_in)

@@ -29,12 +29,16 @@ Instructions asked_for() {
                           : Instructions::avx512;
 }
 
+Instructions& chosen() {
+  static Instructions instructions = std::min(widest(), asked_for());
+  return instructions;
+}
+
 }  // namespace
 
-Instructions host_instructions() {
-  static const Instructions chosen = std::min(widest(), asked_for());
-  return chosen;
-}
+Instructions host_instructions() { return chosen(); }
+
+void use_instructions(Instructions most) { chosen() = std::min(widest(), most); }
 
 }  // namespace tessera
 

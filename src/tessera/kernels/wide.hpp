@@ -7,12 +7,16 @@
 // What the loop reads is captured by value: a bound behind a reference is memory that r[i] might
 // be. TESSERA_INSTRUCTIONS=base, avx2 or avx512 asks for less than the host has: for tests.
 
+#include "tessera/base/api.hpp"
+
 namespace tessera {
 
 #if defined(__x86_64__)
 
 enum class Instructions { base, avx2, avx512 };
 Instructions host_instructions();
+// For tests, while no loop runs: from now on at most these, and no more than the host has.
+TESSERA_API void use_instructions(Instructions most);
 
 #define TESSERA_AVX2 "avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c"
 #define TESSERA_AVX512 TESSERA_AVX2 ",avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"
