@@ -37,7 +37,7 @@ set_source_files_properties(${TESSERA_SRC}/tessera/kernels/copy/create.cpp PROPE
 foreach(file elementwise/elementwise_arith elementwise/elementwise_compare elementwise/elementwise_math
     elementwise/elementwise_real elementwise/elementwise_exp elementwise/elementwise_log elementwise/elementwise_angles
     elementwise/elementwise_arcs elementwise/elementwise_power elementwise/elementwise_complex random/random
-    reduce/reduce_extrema reduce/reduce_sums)
+    reduce/reduce_extrema reduce/reduce_positions reduce/reduce_sums)
   set_source_files_properties(${TESSERA_SRC}/tessera/kernels/${file}_cpu.cpp PROPERTIES
     COMPILE_OPTIONS "-ffp-contract=off;-fno-trapping-math")
 endforeach()

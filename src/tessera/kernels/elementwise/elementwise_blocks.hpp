@@ -11,9 +11,48 @@
 #include "tessera/kernels/elementwise/divisor.hpp"
 #include "tessera/kernels/elementwise/elementwise_cpu.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
+#include "tessera/kernels/elementwise/register_ops.hpp"
 #include "tessera/kernels/wide.hpp"
 
 namespace tessera {
+
+// What operations on registers take of a block, from its beginning: nothing where there is none.
+template <class F, class T>
+inline i64 registers_1([[maybe_unused]] const auto* a, [[maybe_unused]] auto* r,
+                       [[maybe_unused]] i64 n) {
+#if defined(__aarch64__)
+  if constexpr (InRegisters<F, T>)
+    return each_register(
+        n, r, [](const auto& x) { return in_register(F{}, x); },
+        [=](i64 i) { return load_register(a + i); });
+  if constexpr (std::is_same_v<F, element::conj> && is_complex_v<T>) {
+    using R = decltype(T::re);
+    return each_register(
+               2 * n, reinterpret_cast<R*>(r),
+               [](const auto& x) { return conjugate_register<R>(x); },
+               [=](i64 i) { return load_register(reinterpret_cast<const R*>(a) + i); }) /
+           2;
+  }
+#endif
+  return 0;
+}
+
+template <class F, class T>
+inline i64 registers_2([[maybe_unused]] const auto* a, [[maybe_unused]] const auto* b,
+                       [[maybe_unused]] auto* r, [[maybe_unused]] i64 n,
+                       [[maybe_unused]] unsigned scalars) {
+#if defined(__aarch64__)
+  if constexpr (InRegisters<F, T, T>) {
+    const auto f = [](const auto& x, const auto& y) { return in_register(F{}, x, y); };
+    const auto each = [](const T* p) { return [p](i64 i) { return load_register(p + i); }; };
+    const auto same = [](const T* p) { return [v = in_all_lanes(*p)](i64) { return v; }; };
+    if (scalars == 0) return each_register(n, r, f, each(a), each(b));
+    if (scalars == 1) return each_register(n, r, f, same(a), each(b));
+    if (scalars == 2) return each_register(n, r, f, each(a), same(b));
+  }
+#endif
+  return 0;
+}
 
 template <class F, class T>
 void block_1(const void* const* in, void* out, i64 n, unsigned scalars) {
@@ -25,9 +64,10 @@ void block_1(const void* const* in, void* out, i64 n, unsigned scalars) {
       std::fill(r, r + n, F{}(load_element<T>(a)));
       return;
     }
+    i64 i = registers_1<F, T>(a, r, n);
 #pragma GCC ivdep
 #pragma GCC unroll 4
-    for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i));
+    for (; i < n; ++i) r[i] = F{}(load_element<T>(a + i));
   });
 }
 
@@ -54,18 +94,19 @@ void block_2(const void* const* in, void* out, i64 n, unsigned scalars) {
   const auto* b = static_cast<const Stored<T>*>(in[1]);
   auto* r = static_cast<R*>(out);
   wide([=] {
+    i64 i = registers_2<F, T>(a, b, r, n, scalars);
     if (scalars == 0) {
 #pragma GCC ivdep
-      for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i), load_element<T>(b + i));
+      for (; i < n; ++i) r[i] = F{}(load_element<T>(a + i), load_element<T>(b + i));
     } else if (scalars == 1) {
       const T x = load_element<T>(a);
 #pragma GCC ivdep
-      for (i64 i = 0; i < n; ++i) r[i] = F{}(x, load_element<T>(b + i));
+      for (; i < n; ++i) r[i] = F{}(x, load_element<T>(b + i));
     } else if (scalars == 2) {
       const T y = load_element<T>(b);
       if (divide_by<F, T>(a, y, r, n)) return;
 #pragma GCC ivdep
-      for (i64 i = 0; i < n; ++i) r[i] = F{}(load_element<T>(a + i), y);
+      for (; i < n; ++i) r[i] = F{}(load_element<T>(a + i), y);
     } else {
       std::fill(r, r + n, F{}(load_element<T>(a), load_element<T>(b)));
     }

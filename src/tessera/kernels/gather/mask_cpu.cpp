@@ -66,11 +66,12 @@ class Masked {
         i64 found = 0;
         each_line(c, [&](i64, i64 m, i64 length) {
           const i64 step = inner_stride(loop_, 1);
+          i64 here = 0;
           if (step == 1)
-            found +=
-                CountLoops<bool>::counted(reinterpret_cast<const std::uint8_t*>(mask_) + m, length);
+            CountLoops<bool>::row(mask_ + m, nullptr, length, 0, &here);
           else
-            for (i64 i = 0; i < length; ++i) found += mask_[m + i * step];
+            for (i64 i = 0; i < length; ++i) here += mask_[m + i * step];
+          found += here;
         });
         before_[static_cast<std::size_t>(c + 1)] = found;
       }

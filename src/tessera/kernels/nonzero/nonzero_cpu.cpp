@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 #include "tessera/kernels/reduce/reduce_truths.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 namespace {
@@ -57,7 +59,9 @@ void walk(const State& s, const T* data, i64 begin, i64 end, Line&& line) {
     while (j < stop) {
       const i64 n = std::min(block, stop - j);
       if (step == 1)
-        for (i64 i = 0; i < n; ++i) truths[i] = truth(row[j + i]);
+        wide([n, first = row + j, to = &truths[0]] {
+          for (i64 i = 0; i < n; ++i) to[i] = truth(first[i]);
+        });
       else
         for (i64 i = 0; i < n; ++i) truths[i] = truth(row[(j + i) * step]);
       line(at, j, truths, n);
@@ -73,26 +77,43 @@ void walk(const State& s, const T* data, i64 begin, i64 end, Line&& line) {
   }
 }
 
+// Bit k is set where byte k of 32 is not zero; 0 quickly where none is.
+inline std::uint32_t bits_of_32(const std::uint8_t* truths) {
+  std::uint64_t eight[4];
+  std::memcpy(eight, truths, sizeof eight);
+  if ((eight[0] | eight[1] | eight[2] | eight[3]) == 0) return 0;
+  std::uint64_t bits = 0;
+#pragma GCC unroll 4
+  for (unsigned k = 0; k < 4; ++k) {
+    std::uint64_t w = eight[k];
+    w |= w >> 4;
+    w |= w >> 2;
+    w = (w | w >> 1) & 0x0101010101010101U;
+    bits |= (w * 0x0102040810204080U >> 56) << (8 * k);  // each byte's one in the highest byte
+  }
+  return static_cast<std::uint32_t>(bits);
+}
+
 // to[k * step] = j + the place of the k-th byte that is not zero, for at most `room` of them; gives
-// their number. Written in any case, kept where it is true: no branch on what nobody foresees.
+// their number. Where there are many, each is written in any case and kept where it is true: no
+// branch on what nobody foresees.
 i64 put_places(const std::uint8_t* truths, i64 n, i64 j, i64* to, i64 step, i64 room) {
+  constexpr int few = 4;
   i64 found = 0, i = 0;
   const auto put = [&](i64 k) {
     to[found * step] = j + k;
     found += truths[k] != 0;
   };
-  const auto none_of_eight = [&] {
-    std::uint64_t eight = 0;
-    std::memcpy(&eight, truths + i, sizeof eight);
-    return eight == 0;
-  };
-  for (; i + 8 <= n && found + 8 <= room; i += 8) {
-    if (none_of_eight()) continue;
+  for (; i + 32 <= n && found < room; i += 32) {
+    std::uint32_t bits = bits_of_32(truths + i);
+    if (std::popcount(bits) > few && found + 32 <= room) {
 #pragma GCC unroll 8
-    for (i64 k = i; k < i + 8; ++k) put(k);
+      for (i64 k = i; k < i + 32; ++k) put(k);
+    } else {
+      for (; bits != 0 && found < room; bits &= bits - 1)
+        to[found++ * step] = j + i + std::countr_zero(bits);
+    }
   }
-  for (; i + 8 <= n && found < room; i += 8)  // the last few
-    for (i64 k = i; !none_of_eight() && k < i + 8 && found < room; ++k) put(k);
   for (; i < n && found < room; ++i) put(i);
   return found;
 }
@@ -115,7 +136,9 @@ void run(const void* state, const Launch& launch) {
       for (i64 c = first; c < last; ++c) {
         i64 n = 0;
         walk(s, data, bound(c), bound(c + 1), [&](const i64*, i64, const std::uint8_t* t, i64 m) {
-          n += CountLoops<bool>::counted(t, m);
+          i64 here = 0;
+          CountLoops<bool>::row(t, nullptr, m, 0, &here);
+          n += here;
         });
         starts[c + 1] = n;
       }

@@ -6,6 +6,7 @@
 #include "tessera/kernels/reduce/reduce_cpu.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "tessera/array/loop.hpp"
@@ -30,6 +31,8 @@ struct State {
   Loop kept;     // out, in (, in2)
   Loop reduced;  // in (, in2)
   bool two_inputs = false, by_lanes = false;
+  bool by_columns = false;  // positions of neighbouring columns, all rows at once
+  bool plain_rows = false;  // each output's elements lie densely in the work type and are one leaf
   i64 outputs = 0, length = 0, leaf = 0, segment = 0, segments = 1, lanes = 1;
   std::array<bool, 2> direct{};
   std::array<i64, 2> size{};
@@ -149,6 +152,21 @@ i64 reduce_some(const State& s, const Launch& launch, const Cursor& c, i64 limit
     reduce_lanes(s, bases, lanes, begin, end, accumulators);
     return lanes;
   }
+  if (s.by_columns) {
+    const i64 columns = std::min({limit, c.run(), s.lanes});
+    s.fns.columns(bases.in[0], s.reduced.inner_stride(0), s.length, columns, accumulators);
+    return columns;
+  }
+  if (s.plain_rows) {
+    const i64 rows = std::min({limit, c.run(), s.lanes});
+    const std::byte* a = bases.in[0] + s.reduced.start(0);
+    const std::byte* b = s.two_inputs ? bases.in[1] + s.reduced.start(1) : nullptr;
+    const i64 a_step = s.kept.inner_stride(1), b_step = s.two_inputs ? s.kept.inner_stride(2) : 0;
+    auto* to = static_cast<std::byte*>(accumulators);
+    for (i64 i = 0; i < rows; ++i, a += a_step, b += b_step, to += s.fns.accumulator)
+      s.fns.row(a, b, s.length, 0, to);
+    return rows;
+  }
   reduce_row(s, bases, begin, end, accumulators);
   return 1;
 }
@@ -157,8 +175,8 @@ i64 reduce_some(const State& s, const Launch& launch, const Cursor& c, i64 limit
 void run_outputs(const void* state, const Launch& launch) {
   const State& s = *static_cast<const State*>(state);
   auto* out = static_cast<std::byte*>(launch.operand[s.two_inputs ? 2 : 1]);
-  const i64 grain =
-      std::max<i64>(s.by_lanes ? 64 : 1, work_per_thread / std::max<i64>(1, s.length));
+  const i64 grain = std::max<i64>(s.by_lanes || s.by_columns ? 64 : 1,
+                                  work_per_thread / std::max<i64>(1, s.length));
   parallel_for(s.outputs, grain, [&](i64 first, i64 last) {
     alignas(64) std::byte accumulators[lane_bytes];
     for (Cursor c(s.kept, first); c.position() < last;) {
@@ -175,14 +193,21 @@ void run_segments(const void* state, const Launch& launch) {
   auto* out = static_cast<std::byte*>(launch.operand[s.two_inputs ? 2 : 1]);
   auto* parts = static_cast<std::byte*>(launch.workspace);
   const i64 segment = s.segment;
+  std::atomic<bool> settled{false};  // of one output: what is left changes nothing
   parallel_for(s.segments, 1, [&](i64 first, i64 last) {
     alignas(64) std::byte accumulators[lane_bytes];
     for (i64 k = first; k < last; ++k)
       for (Cursor c(s.kept, 0); c.position() < s.outputs;) {
+        if (settled.load(std::memory_order_relaxed)) {
+          s.fns.identity(parts + k * s.fns.accumulator);
+          break;
+        }
         const i64 n = reduce_some(s, launch, c, s.outputs - c.position(), k * segment,
                                   std::min(s.length, (k + 1) * segment), accumulators);
         std::memcpy(parts + (k * s.outputs + c.position()) * s.fns.accumulator, accumulators,
                     static_cast<std::size_t>(n * s.fns.accumulator));
+        if (s.fns.settled && s.outputs == 1 && s.fns.settled(accumulators))
+          settled.store(true, std::memory_order_relaxed);
         c.advance(n);
       }
   });
@@ -235,6 +260,8 @@ ReduceFns functions_of(ReduceOp op, DType work) {
     case ReduceOp::sum_abs2:
     case ReduceOp::vdot:
     case ReduceOp::count_nonzero: return reduce_sums(op, work);
+    case ReduceOp::argmax:
+    case ReduceOp::argmin: return reduce_positions(op, work);
     default: return reduce_extrema(op, work);
   }
 }
@@ -278,6 +305,21 @@ bool prefers_lanes(const State& s) {
   return kept < reduced || s.length < 16;
 }
 
+// Positions of columns that lie side by side, for loops that count rows in 31 bits.
+bool prefers_columns(const State& s) {
+  return s.fns.columns && s.direct[0] && s.kept.inner_size() >= 4 &&
+         s.kept.inner_stride(1) == s.size[0] && s.reduced.axes() == 1 && s.reduced.start(0) == 0 &&
+         std::abs(s.reduced.inner_stride(0)) > s.size[0] && s.length < (i64{1} << 31);
+}
+
+bool has_plain_rows(const State& s) {
+  for (int k = 0; k < (s.two_inputs ? 2 : 1); ++k) {
+    const std::size_t i = static_cast<std::size_t>(k);
+    if (!s.direct[i] || s.reduced.inner_stride(k) != s.size[i]) return false;
+  }
+  return s.reduced.axes() == 1 && s.length <= s.leaf;
+}
+
 // What rounds nothing needs no short leaves, where elements are used as they lie.
 bool takes_any_length(const State& s, ReduceOp op) {
   const bool rounds = op == ReduceOp::sum || op == ReduceOp::prod || op == ReduceOp::sum_abs2 ||
@@ -308,8 +350,11 @@ Prepared prepare_reduce_cpu(const ReduceSpec& spec, Device) {
   s.leaf = s.by_lanes ? lane_leaf : takes_any_length(s, spec.op) ? s.segment : leaf_size;
   const double flops = static_cast<double>(s.outputs) * static_cast<double>(s.length);
   s.segments = (s.length - 1) / s.segment + 1;
-  if (s.outputs > few_outputs || s.segments == 1)
+  if (s.outputs > few_outputs || s.segments == 1) {
+    s.by_columns = prefers_columns(s);
+    s.plain_rows = !s.by_lanes && has_plain_rows(s);
     return {.task = {&run_outputs, std::move(state)}, .flops = flops};
+  }
   const i64 workspace = s.segments * s.outputs * s.fns.accumulator;
   return {.task = {&run_segments, std::move(state)}, .workspace = workspace, .flops = flops};
 }

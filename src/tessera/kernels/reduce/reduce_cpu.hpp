@@ -19,6 +19,11 @@ struct ReduceFns {
   void (*spread)(const void* a, const void* b, i64 n, void* accumulators) = nullptr;
   // accumulators[j] = accumulators[j] (op) a[j].
   void (*lanes)(const void* a, const void* b, i64 n, void* accumulators) = nullptr;
+  // For positions, which have no lanes: n accumulators from `rows` rows of neighbouring elements,
+  // `step` bytes apart; fewer rows than 31 bits count.
+  void (*columns)(const void* a, i64 step, i64 rows, i64 n, void* accumulators) = nullptr;
+  // Whether nothing that follows can change an accumulator: null where everything may.
+  bool (*settled)(const void* accumulator) = nullptr;
   // left[j] = left[j] (op) right[j]; the left ones stand for earlier positions.
   void (*combine)(void* left, const void* right, i64 n) = nullptr;
   void (*finish)(const void* accumulators, i64 n, void* results) = nullptr;
@@ -27,7 +32,8 @@ struct ReduceFns {
 
 // `work` is never float16 or bfloat16: rows are converted to float before. Null rows: no such
 // reduction.
-ReduceFns reduce_sums(ReduceOp op, DType work);     // sum, prod, sum_abs2, vdot, count_nonzero
-ReduceFns reduce_extrema(ReduceOp op, DType work);  // max, min, any, all, argmax, argmin
+ReduceFns reduce_sums(ReduceOp op, DType work);       // sum, prod, sum_abs2, vdot, count_nonzero
+ReduceFns reduce_extrema(ReduceOp op, DType work);    // max, min, any, all
+ReduceFns reduce_positions(ReduceOp op, DType work);  // argmax, argmin
 
 }  // namespace tessera

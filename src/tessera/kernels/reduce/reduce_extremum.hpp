@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The largest and the smallest of a row of real numbers, where a NaN is larger and smaller than any
+// number. Private to the cpu's reductions.
+//   double most = extremum<MaxRule<double>>(x, n);
+
+#include "tessera/kernels/elementwise/register_ops.hpp"
+#include "tessera/kernels/reduce/reduce_rows.hpp"
+
+namespace tessera {
+
+template <class T>
+struct MaxRule {
+  using Input = T;
+  using Accumulator = T;
+  using Better = element::maximum;
+  static constexpr bool two_inputs = false, largest = true;
+  static T enter(T x) { return x; }
+  static T join(T a, T b) { return element::maximum{}(a, b); }
+  static T identity() { return T(0); }  // never asked for: extrema of nothing are refused
+};
+template <class T>
+struct MinRule : MaxRule<T> {
+  using Better = element::minimum;
+  static constexpr bool largest = false;
+  static T join(T a, T b) { return element::minimum{}(a, b); }
+};
+
+// Whether one of them is not a number.
+template <class T>
+TESSERA_INLINE bool any_nan([[maybe_unused]] const T* x, [[maybe_unused]] i64 n) {
+  unsigned found = 0;
+  if constexpr (std::is_floating_point_v<T>)
+    for (i64 i = 0; i < n; ++i) found |= static_cast<unsigned>(x[i] != x[i]);
+  return found != 0;
+}
+
+// The extremum of n > 0 elements by as many accumulators as fill four of the widest registers. NaNs
+// are looked for beside it, which costs less than to choose them each time; all are in the first
+// cache.
+template <class Rule>
+TESSERA_INLINE typename Rule::Input extremum_of_part(const typename Rule::Input* x, i64 n) {
+  using T = typename Rule::Input;
+  constexpr i64 width = 256 / sizeof(T);
+  const auto better = [](T a, T b) { return Rule::largest ? (a > b ? a : b) : (a < b ? a : b); };
+  if (any_nan(x, n)) return std::numeric_limits<T>::quiet_NaN();
+  if (n < width) {
+    T all = x[0];
+    for (i64 i = 1; i < n; ++i) all = better(x[i], all);
+    return all;
+  }
+  T s[width];
+  for (i64 j = 0; j < width; ++j) s[j] = x[j];
+  for (i64 i = width; i + width <= n; i += width)
+    for (i64 j = 0; j < width; ++j) s[j] = better(x[i + j], s[j]);
+  const T* last = x + n - width;  // some a second time, which changes nothing
+  for (i64 j = 0; j < width; ++j) s[j] = better(last[j], s[j]);
+  for (i64 j = 0; j < width / 2; ++j) s[j] = better(s[j + width / 2], s[j]);
+  for (i64 j = 0; j < width / 4; ++j) s[j] = better(s[j + width / 4], s[j]);
+  T all = s[0];
+  for (i64 j = 1; j < width / 4; ++j) all = better(s[j], all);
+  return all;
+}
+
+#if defined(__aarch64__)
+template <class Rule>
+typename Rule::Input extremum_in_registers(const typename Rule::Input* x, i64 n) {
+  using T = typename Rule::Input;
+  constexpr i64 together = 8, width = together * lanes<T>;
+  const auto better = [](const Register<T>& a, const Register<T>& b) {
+    return in_register(typename Rule::Better{}, a, b);
+  };
+  if (n < width) {
+    T all = x[0];
+    for (i64 i = 1; i < n; ++i) all = Rule::join(all, x[i]);
+    return all;
+  }
+  Register<T> best[together];
+  for (i64 k = 0; k < together; ++k) best[k] = load_register(x + k * lanes<T>);
+  const auto add = [&](const T* from) {
+#pragma GCC unroll 8
+    for (i64 k = 0; k < together; ++k)
+      best[k] = better(best[k], load_register(from + k * lanes<T>));
+  };
+  for (i64 i = width; i + width <= n; i += width) add(x + i);
+  add(x + n - width);  // some a second time, which changes nothing
+  for (i64 half = together / 2; half > 0; half /= 2)
+    for (i64 k = 0; k < half; ++k) best[k] = better(best[k], best[k + half]);
+  T all = best[0][0];
+  for (int l = 1; l < lanes<T>; ++l) all = Rule::join(all, best[0][l]);
+  return all;
+}
+#endif
+
+template <class Rule>
+TESSERA_INLINE typename Rule::Input extremum(const typename Rule::Input* x, i64 n) {
+  using T = typename Rule::Input;
+#if defined(__aarch64__)
+  if constexpr (std::is_floating_point_v<T>) return extremum_in_registers<Rule>(x, n);
+#endif
+  constexpr i64 part = 8192 / sizeof(T);
+  T all = extremum_of_part<Rule>(x, std::min(part, n));
+  for (i64 i = part; i < n; i += part)
+    all = Rule::join(all, extremum_of_part<Rule>(x + i, std::min(part, n - i)));
+  return all;
+}
+
+}  // namespace tessera
