@@ -7,6 +7,7 @@
 #include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/einsum/einsum.hpp"
+#include "tessera/kernels/elementwise/clip.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
@@ -71,6 +72,8 @@ nb::object clipped(nb::handle x, nb::handle low, nb::handle high, nb::handle out
   ArrayOrValue lo = has_low ? operand(low, "clip") : ArrayOrValue(0.0);
   ArrayOrValue hi = has_high ? operand(high, "clip") : ArrayOrValue(0.0);
   Array result = released([&] {
+    if (has_low && has_high && lo.is_value() && hi.is_value())
+      if (Array both = clip_dense(a, lo.value, hi.value)) return both;
     Array r = has_low ? ops::maximum(a, lo) : a;
     if (has_low && has_high && is_float(r.dtype()) && hi.is_value() &&
         hi.value.kind() != Value::Kind::complex)
