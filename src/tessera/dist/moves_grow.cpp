@@ -90,12 +90,15 @@ Array continued_along_split(const DNDarray& x, i64 before, i64 after, PadMode mo
 }
 
 Array filled(const DNDarray& x, const PadWidths& widths, const Shape& lshape, const Value& value) {
-  const Array y = tessera::full(lshape, value, x.dtype(), x.device());
+  const Array y = Array::empty(lshape, x.dtype(), x.device());
   Array middle = y;
   for (i64 a = 0; a < x.ndim(); ++a) {
     const bool later = x.split() == a && x.comm().rank() > 0;  // the first rank has the beginning
     const i64 begin = later ? 0 : widths[static_cast<std::size_t>(a)].first;
-    middle = middle.slice(a, begin, begin + x.local().shape(a));
+    const i64 end = begin + x.local().shape(a), size = middle.shape(a);
+    if (begin > 0) middle.slice(a, 0, begin).fill(value);
+    if (end < size) middle.slice(a, end, size).fill(value);
+    middle = middle.slice(a, begin, end);
   }
   middle.copy_from(x.local());
   return y;

@@ -4,44 +4,63 @@
 #include <cstring>
 
 #include "tessera/kernels/copy/cast_rows.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 namespace {
 
-// One element n times. Four stores of a whole register in a step: as fast as the memory takes them.
+// One element n times.
 template <class T>
 void fill_elements(T* to, const T& v, i64 n) {
-  typedef unsigned char Register __attribute__((vector_size(16)));
-  constexpr i64 each = static_cast<i64>(sizeof(Register) / sizeof(T));
-  T several[each];
-  for (T& s : several) s = v;
-  Register r;
-  std::memcpy(&r, several, sizeof r);
-  const Register none{};
-  if (std::memcmp(&r, &none, sizeof r) == 0) {  // some processors clear whole lines at once
+  constexpr std::byte none[sizeof(T)] = {};
+  if (std::memcmp(&v, none, sizeof v) == 0) {  // some processors clear whole lines at once
     std::memset(static_cast<void*>(to), 0, static_cast<std::size_t>(n) * sizeof(T));
     return;
   }
-  i64 i = 0;
-  for (; i + 4 * each <= n; i += 4 * each)
-    for (i64 k = 0; k < 4; ++k) std::memcpy(to + i + k * each, &r, sizeof r);
-  for (; i < n; ++i) to[i] = v;
+  wide([=] {
+#pragma GCC unroll 4
+    for (i64 i = 0; i < n; ++i) to[i] = v;
+  });
+}
+
+// Every Step-th element: turned around, or each second one, in registers where there are some.
+template <int Step, class T>
+void copy_steps(const T* from, T* to, i64 n) {
+  wide([=] {
+#pragma GCC ivdep
+    for (i64 i = 0; i < n; ++i) to[i] = from[Step * i];
+  });
 }
 
 template <class T>
 void copy_elements(const void* from, i64 from_step, void* to, i64 to_step, i64 n) {
-  if (from_step == sizeof(T) && to_step == sizeof(T)) {
-    if (from != to) std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
-    return;
-  }
+  constexpr i64 size = sizeof(T);
   const auto* a = static_cast<const std::byte*>(from);
   auto* b = static_cast<std::byte*>(to);
-  if (from_step == 0 && to_step == sizeof(T)) {
-    const T v = *static_cast<const T*>(from);
-    return fill_elements(static_cast<T*>(to), v, n);
+  if (to_step == size && from_step % size == 0) {
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
+    switch (from_step / size) {
+      case 1:
+        if (from != to) std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+        return;
+      case 0: return fill_elements(y, T(*x), n);
+      case 2: return copy_steps<2>(x, y, n);
+      case -1: return copy_steps<-1>(x, y, n);
+      default: break;
+    }
   }
-  for (i64 i = 0; i < n; ++i, a += from_step, b += to_step)
-    *reinterpret_cast<T*>(b) = *reinterpret_cast<const T*>(a);
+  const auto copy = [&](i64 i) {
+    *reinterpret_cast<T*>(b + i * to_step) = *reinterpret_cast<const T*>(a + i * from_step);
+  };
+  i64 i = 0;
+  for (; i + 4 <= n; i += 4, a += 4 * from_step, b += 4 * to_step) {
+    copy(0);
+    copy(1);
+    copy(2);
+    copy(3);
+  }
+  for (i64 k = 0; i < n; ++i, ++k) copy(k);
 }
 
 CastRow copy_row(i64 bytes) {

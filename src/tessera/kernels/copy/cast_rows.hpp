@@ -31,8 +31,14 @@ void cast_elements(const void* from, i64 from_step, void* to, i64 to_step, i64 n
     if (from_step == sizeof(From) && to_step == sizeof(To)) {
       const auto* x = static_cast<const Stored<From>*>(from);
       auto* y = static_cast<To*>(to);
+      if constexpr (std::is_same_v<From, bool>) {  // a choice is vectorised, a conversion is not
+        const To one = convert<To>(true), zero = convert<To>(false);
 #pragma GCC ivdep
-      for (i64 i = 0; i < n; ++i) y[i] = convert<To>(load_element<From>(x + i));
+        for (i64 i = 0; i < n; ++i) y[i] = x[i] != 0 ? one : zero;
+      } else {
+#pragma GCC ivdep
+        for (i64 i = 0; i < n; ++i) y[i] = convert<To>(load_element<From>(x + i));
+      }
     } else {
       for (i64 i = 0; i < n; ++i, a += from_step, b += to_step)
         *reinterpret_cast<To*>(b) = convert<To>(load_element<From>(a));

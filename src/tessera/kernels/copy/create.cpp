@@ -11,13 +11,14 @@
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 namespace {
 
 __extension__ using Wide = __int128;
 
-Wide wide(const Value& v) {
+Wide whole(const Value& v) {
   return v.kind() == Value::Kind::natural ? static_cast<Wide>(v.as<std::uint64_t>())
                                           : static_cast<Wide>(v.as<i64>());
 }
@@ -33,8 +34,8 @@ void write_range(const Array& y, const Value& start, const Value& step, i64 offs
   using W = Work<T>;
   W first, second;
   if (all_integers(start, start, step)) {
-    first = convert<W>(static_cast<i64>(wide(start)));
-    second = convert<W>(static_cast<i64>(wide(start) + wide(step)));
+    first = convert<W>(static_cast<i64>(whole(start)));
+    second = convert<W>(static_cast<i64>(whole(start) + whole(step)));
   } else {
     first = convert<W>(convert<T>(start.as<double>()));
     second = convert<W>(convert<T>(start.as<double>() + step.as<double>()));
@@ -43,9 +44,17 @@ void write_range(const Array& y, const Value& start, const Value& step, i64 offs
     const W delta = element::subtract{}(second, first);
     T* p = y.host<T>();
     parallel_for(y.size(), 32768, [=](i64 begin, i64 end) {
-      for (i64 i = begin; i < end; ++i)
-        p[i] =
-            convert<T>(element::add{}(first, element::multiply{}(convert<W>(offset + i), delta)));
+      const auto at = [=](i64 i) {
+        return element::add{}(first, element::multiply{}(convert<W>(offset + i), delta));
+      };
+      wide([=] {
+        if constexpr (element::Integer<W>) {  // sums wrap as products do, and cost less
+          W next = at(begin);
+          for (i64 i = begin; i < end; ++i, next = element::add{}(next, delta)) p[i] = next;
+        } else {
+          for (i64 i = begin; i < end; ++i) p[i] = convert<T>(at(i));
+        }
+      });
     });
   } else {
     bool* p = y.host<bool>();
@@ -83,7 +92,7 @@ Array ones(const Shape& shape, DType dtype, Device device) {
 
 i64 arange_length(const Value& start, const Value& stop, const Value& step) {
   if (all_integers(start, stop, step)) {
-    const Wide width = wide(stop) - wide(start), s = wide(step);
+    const Wide width = whole(stop) - whole(start), s = whole(step);
     require<ArgumentError>(s != 0, "arange: the step is zero");
     if (width == 0 || (width < 0) != (s < 0)) return 0;
     const Wide n = (width + (s > 0 ? s - 1 : s + 1)) / s;

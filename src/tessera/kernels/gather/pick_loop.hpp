@@ -12,6 +12,7 @@
 
 #include "tessera/base/shape.hpp"
 #include "tessera/kernels/kernel.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 
@@ -112,6 +113,16 @@ void pick_list(const PickLoop& loop, const i64* positions, T* picked, T* other, 
                const Op& op) {
   const i64 stride = inner_stride(loop.lead, 0), along = inner_stride(loop.lead, 1);
   const i64 size = loop.sizes[0], step = loop.steps[0];
+  if (stride == 1 && along == 1 && step == 1) {
+    wide([=] {
+#pragma GCC unroll 4
+      for (i64 j = begin; j < end; ++j) {
+        const i64 v = positions[j];
+        op.one(picked[v + (v < 0 ? size : 0)], other[j]);
+      }
+    });
+    return;
+  }
   for (i64 j = begin; j < end; ++j) {
     const i64 v = positions[j * stride];
     op.one(picked[(v < 0 ? v + size : v) * step], other[j * along]);
