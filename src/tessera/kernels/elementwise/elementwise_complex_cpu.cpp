@@ -46,8 +46,37 @@ void complex_exp_block(const void* const* in, void* out, i64 n, unsigned scalars
   if (scalars && n > 0) std::fill(r + 1, r + n, *r);
 }
 
+// The parts side by side, as arctan2 takes them.
+template <class T>
+void angle_block(const void* const* in, void* out, i64 n, unsigned scalars) {
+  using R = decltype(T::re);
+  const T* z = static_cast<const T*>(in[0]);
+  R* r = static_cast<R*>(out);
+  const i64 computed = scalars ? std::min<i64>(n, 1) : n;
+  constexpr i64 part = 512;
+  R re[part], im[part];
+  for (i64 i = 0; i < computed; i += part) {
+    const i64 some = std::min(part, computed - i);
+    for (i64 k = 0; k < some; ++k) {
+      re[k] = z[i + k].re;
+      im[k] = z[i + k].im;
+    }
+    const void* const parts[] = {im, re};
+    block_2<element::arctan2, R>(parts, r + i, some, 0);
+  }
+  if (scalars && n > 0) std::fill(r + 1, r + n, *r);
+}
+
 }  // namespace
 
+template <>
+void block_1<element::angle, c64>(const void* const* in, void* out, i64 n, unsigned scalars) {
+  angle_block<c64>(in, out, n, scalars);
+}
+template <>
+void block_1<element::angle, c128>(const void* const* in, void* out, i64 n, unsigned scalars) {
+  angle_block<c128>(in, out, n, scalars);
+}
 template <>
 void block_1<element::exp, c64>(const void* const* in, void* out, i64 n, unsigned scalars) {
   complex_exp_block<c64>(in, out, n, scalars);

@@ -151,7 +151,8 @@ void quick_block_2(const void* const* in, void* out, i64 n, unsigned scalars, Qu
 #define TESSERA_IF_WIDE(...)
 #endif
 
-// The blocks of this kind. Each is defined in the file that is named as its header.
+// The blocks of this kind. Each is defined in the file that is named as its header, or in
+// elementwise_complex_cpu.cpp.
 TESSERA_QUICK_BLOCK(1, exp, float)
 TESSERA_QUICK_BLOCK(1, exp2, float)
 TESSERA_QUICK_BLOCKS(1, expm1)
@@ -179,6 +180,8 @@ TESSERA_IF_WIDE(TESSERA_QUICK_BLOCK(1, exp2, double))
 TESSERA_IF_WIDE(TESSERA_QUICK_BLOCK(1, log, double))
 TESSERA_IF_WIDE(TESSERA_QUICK_BLOCK(1, log2, double))
 TESSERA_IF_WIDE(TESSERA_QUICK_BLOCKS(2, power))
+TESSERA_QUICK_BLOCK(1, angle, c64)
+TESSERA_QUICK_BLOCK(1, angle, c128)
 TESSERA_QUICK_BLOCK(1, exp, c64)
 TESSERA_QUICK_BLOCK(1, exp, c128)
 #undef TESSERA_QUICK_BLOCK
