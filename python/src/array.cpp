@@ -33,8 +33,7 @@ std::size_t parked_count = 0;
 destructor end_object = nullptr;  // nanobind's
 
 void park_or_end(PyObject* self) {
-  if (parked_count == most_parked || PyObject_GC_IsTracked(self) || !nb::inst_ready(self))
-    return end_object(self);
+  if (parked_count == most_parked || PyObject_GC_IsTracked(self)) return end_object(self);
   PyObject** const references =
       reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + array_type->tp_weaklistoffset);
   if (*references) PyObject_ClearWeakRefs(self);

@@ -131,8 +131,9 @@ PyObject* array_subscript(PyObject* self, PyObject* key) noexcept {
       copy_element(array_of(item.ptr()).storage().data(), address(x, offset), bytes);
       return item.release().ptr();
     }
-    if (Array found; is_array(key) && read_few(x, array_of(key), found))
-      return wrapped(std::move(found)).release().ptr();
+    if (is_array(key))
+      if (Array found = read_few(x, array_of(key)))
+        return wrapped(std::move(found)).release().ptr();
     Layout view;
     if (!is_array(key) && basic_key(x, key, view) && view.ndim() > 0)
       return wrapped(x.storage(), std::move(view), x.dtype()).release().ptr();

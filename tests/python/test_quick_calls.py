@@ -110,6 +110,15 @@ def test_what_is_not_zero(dtype):
             assert ts.count_nonzero(a).dtype == "int64"
 
 
+def test_every_byte_is_counted():
+    for dtype in ("bool", "int8", "uint8"):
+        for n in (8, 2040, 2047, 2048, 4096):
+            x = np.arange(n, dtype="int64").astype(dtype)
+            for y in (x, np.ones(n, dtype), np.full(n, 128).astype(dtype), np.zeros(n, dtype)):
+                assert ts.count_nonzero(ts.asarray(y)).item() == np.count_nonzero(y)
+                assert ts.nonzero(ts.asarray(y))[0].tolist() == np.nonzero(y)[0].tolist()
+
+
 def test_nan_and_signed_zero_are_counted():
     x = np.array([np.nan, -0.0, 0.0, np.inf, 5e-324])
     for dtype in ("float32", "float64"):

@@ -60,7 +60,8 @@ bool repeat_few(const Array& x, std::span<const i64> times, std::optional<i64> a
   for (i64 k = a + 1; k < rank; ++k) b.bytes *= shape[k];
   shape[a] = total;
   out = empty_dense(shape, x.dtype());
-  const void* from = x.host_data();
+  x.storage().wait();
+  const void* from = x.data();
   switch (b.bytes) {
     case 1: repeat_elements<std::uint8_t>(b, from, out.data()); break;
     case 4: repeat_elements<std::uint32_t>(b, from, out.data()); break;

@@ -17,20 +17,26 @@ constexpr i64 most = 4096;  // elements
 
 bool is_few(const Array& a) { return a.device() == cpu && a.size() <= most && a.is_contiguous(); }
 
+// For the host to read; on the cpu.
+const void* data_of(const Array& a) {
+  a.storage().wait();
+  return a.data();
+}
+
 bool none_of_eight(const std::uint8_t* truths) {
   std::uint64_t word = 0;
   std::memcpy(&word, truths, sizeof word);
   return word == 0;
 }
 
-bool read_true(const Array& x, const Array& mask, Array& out) {
-  if (x.ndim() == 0 || !(mask.shape() == x.shape()) || !is_few(x) || !is_few(mask)) return false;
+Array read_true(const Array& x, const Array& mask) {
+  if (x.ndim() == 0 || !(mask.shape() == x.shape()) || !is_few(x) || !is_few(mask)) return {};
   const i64 n = x.size();
   x.storage().wait();
-  const auto* truths = static_cast<const std::uint8_t*>(mask.host_data());
+  const auto* truths = static_cast<const std::uint8_t*>(data_of(mask));
   i64 found = 0;
   for (i64 i = 0; i < n; ++i) found += truths[i];
-  out = empty_dense({found}, x.dtype());
+  Array out = empty_dense({found}, x.dtype());
   with_size(size_of(x.dtype()), [&]<class T>() {
     const T* from = static_cast<const T*>(x.data());
     T* to = static_cast<T*>(out.data());
@@ -46,7 +52,7 @@ bool read_true(const Array& x, const Array& mask, Array& out) {
       }
     }
   });
-  return true;
+  return out;
 }
 
 // Negative positions count from the end: all within [-n, n).
@@ -60,8 +66,11 @@ bool lie_within(const i64* at, i64 count, i64 n) {
 
 }  // namespace
 
-bool read_few(const Array& x, const Array& key, Array& out) {
-  return key.dtype() == DType::b1 ? read_true(x, key, out) : take_few(x, key, out);
+Array read_few(const Array& x, const Array& key) {
+  if (key.dtype() == DType::b1) return read_true(x, key);
+  Array out;
+  take_few(x, key, out);
+  return out;
 }
 
 bool take_few(const Array& x, const Array& at, Array& out) {
@@ -70,7 +79,7 @@ bool take_few(const Array& x, const Array& at, Array& out) {
     return false;
   const i64 n = x.shape(0), step = x.layout().strides[0], count = at.size();
   x.storage().wait();
-  const i64* p = static_cast<const i64*>(at.host_data());
+  const i64* p = static_cast<const i64*>(data_of(at));
   if (!lie_within(p, count, n)) return false;
   out = empty_dense({count}, x.dtype());
   with_size(size_of(x.dtype()), [&]<class T>() {
@@ -90,7 +99,7 @@ bool write_few(const Array& x, const Array& key, const void* one) {
   const i64 n = x.shape(0), step = x.layout().strides[0], count = key.size();
   if (step == 0 && n > 1) return false;  // several positions share one element
   x.storage().wait();
-  const i64* p = static_cast<const i64*>(key.host_data());
+  const i64* p = static_cast<const i64*>(data_of(key));
   if (!lie_within(p, count, n)) return false;
   with_size(size_of(x.dtype()), [&]<class T>() {
     T element;

@@ -10,7 +10,7 @@
 namespace tessera {
 
 // Positions of a line, or truth values of x's shape.
-TESSERA_API bool read_few(const Array& x, const Array& key, Array& out);
+TESSERA_API Array read_few(const Array& x, const Array& key);
 // Positions of a line that may be written; `one` is an element of x's dtype.
 TESSERA_API bool write_few(const Array& x, const Array& key, const void* one);
 
