@@ -174,6 +174,20 @@ def measure_redistribution(ranks, extra):
     return found
 
 
+def measure_unordered(ranks, extra, thousands=6000):
+    """x[permutation] beside the lines that a program would write with mpi4py."""
+    found = None
+    for found in job("unordered", ranks, thousands, extra):
+        text = f"x[permutation] of {thousands / 1000:g} million on {ranks} ranks: {found['seconds'] * 1e3:.1f} ms"
+        text += f", again {found['seconds_again'] * 1e3:.1f} ms"
+        if "mpi4py_seconds" in found:
+            speed = found["mpi4py_seconds"] / found["seconds"]
+            text += f"   mpi4py {found['mpi4py_seconds'] * 1e3:.1f} ms   speed {speed:.2f}"
+            text += f"  goal 1: {'reached' if speed >= 1 else 'MISSED'}"
+        print(f"{text}   {found['verdict']}", flush=True)
+    return found
+
+
 def measure_memory(ranks, extra):
     """Beside operand and result, per rank."""
     lines = job("memory", ranks, mebibytes(512, 12), extra)
@@ -216,7 +230,7 @@ def main():
     library = counter()
     extra = {"TESSERA_MPI_SENT": library, "LD_PRELOAD": library} if library else {}
     extra |= {"TESSERA_POISON": "0", "TESSERA_COMM_TIMEOUT": "60"}
-    results = {"scalar": measure_scalar(), "rows": [], "redistribution": [], "memory": []}
+    results = {"scalar": measure_scalar(), "rows": [], "redistribution": [], "unordered": [], "memory": []}
     for ranks in sizes:
         print(f"-- {ranks} ranks on {os.cpu_count()} cores")
         found = measure_rows(ranks, extra)
@@ -224,6 +238,7 @@ def main():
             show(line)
         results["rows"] += found
         results["redistribution"].append(measure_redistribution(ranks, extra))
+        results["unordered"].append(measure_unordered(ranks, extra))
         if ranks == 2:
             results["memory"] = measure_memory(ranks, extra)
     (OUT / "bench_dist.json").write_text(json.dumps(results, indent=1))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One rank of bench_dist.py: every row, rounds of ours and of Heat in turn, in one MPI job.
 
-usage (under mpirun): ranks.py OUT.json WHAT FIRST   with WHAT: rows, redistribution, memory
-Rank 0 appends one line of JSON per row to OUT.json; FIRST is the number of the row to begin with, or
-mebibytes."""
+usage (under mpirun): ranks.py OUT.json WHAT FIRST   with WHAT: rows, redistribution, memory, unordered
+Rank 0 appends one line of JSON per row to OUT.json; FIRST is the number of the row to begin with,
+mebibytes, or thousands of numbers."""
 
 import ctypes
 import json
@@ -17,6 +17,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import rows as table  # noqa: E402
+import unordered  # noqa: E402
 from model import Layout  # noqa: E402
 from slate import Slate  # noqa: E402
 
@@ -353,5 +354,7 @@ def run_memory(out, mebibytes):
 
 
 if __name__ == "__main__":
-    what = {"rows": run_rows, "redistribution": run_redistribution, "memory": run_memory}[sys.argv[2]]
+    programs = {"rows": run_rows, "redistribution": run_redistribution, "memory": run_memory}
+    programs["unordered"] = lambda out, thousands: say(out, unordered.run_unordered(SLATE, thousands))
+    what = programs[sys.argv[2]]
     what(Path(sys.argv[1]), int(sys.argv[3]))

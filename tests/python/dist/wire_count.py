@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages that really leave this rank, those inside of MPI's own collectives too (wire_count.c).
 
-    library = build(folder)                         # None without mpicc
-    count = WireCount(library)                      # on every rank, after MPI has started
-    before = count.messages()"""
+library = build(folder)                         # None without mpicc
+count = WireCount(library)                      # on every rank, after MPI has started
+before = count.messages()"""
 
 import ctypes
 import subprocess
