@@ -70,6 +70,8 @@ class Setting {
           "seconds that a rank waits for others before it gives up; 0 = as long as they live")     \
   SETTING(bool, comm_single_copy, true,                                                            \
           "ranks of one machine reach into each other's memory, and share some for short words")   \
+  SETTING(bool, comm_heartbeat, true,                                                              \
+          "ranks answer UDP datagrams, so that those on other machines notice one that vanished")  \
   SETTING(bool, device_lanes, true,                                                                \
           "ranks move memory of devices without the host where there is a way (NCCL, ...)")        \
   SETTING(                                                                                         \

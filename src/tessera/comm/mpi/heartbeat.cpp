@@ -13,6 +13,7 @@
 #include <csignal>
 #include <thread>
 
+#include "tessera/base/config.hpp"
 #include "tessera/base/text.hpp"
 #include "tessera/comm/mpi/watch.hpp"
 
@@ -53,6 +54,7 @@ std::array<std::uint32_t, 4> addresses_of_this_machine() {
 
 Heartbeat::Heartbeat(std::uint64_t host) {
   mine_.host = host;
+  if (!config().comm_heartbeat) return;
   mine_.ipv4 = addresses_of_this_machine();
   if (mine_.ipv4[0] == 0) return;
   socket_ = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
