@@ -143,13 +143,15 @@ nb::object numpy_of(nb::handle self, bool copy) {
   return copy ? shared.attr("copy")() : shared;
 }
 
-nb::object formatted(const Array& x, nb::handle spec) {
-  if (x.ndim() == 0) {
-    const nb::object number = nb::steal(python_number(released([&] { return x.item(); })));
-    nb::object text = nb::steal(PyObject_Format(number.ptr(), spec.ptr()));
-    if (!text.is_valid()) throw nb::python_error();
-    return text;
-  }
+nb::object formatted_number(const Value& value, nb::handle spec) {
+  const nb::object number = nb::steal(python_number(value));
+  nb::object text = nb::steal(PyObject_Format(number.ptr(), spec.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  return text;
+}
+
+nb::object formatted(const Array& x, nb::str spec) {
+  if (x.ndim() == 0) return formatted_number(released([&] { return x.item(); }), spec);
   if (PyUnicode_GetLength(spec.ptr()) != 0)
     raise(PyExc_TypeError, cat("unsupported format string passed to tessera.Array.__format__: the "
                                "array has shape ",

@@ -2,6 +2,7 @@
 // The class DNDarray: what it is and where its parts are, its other spreads, its conversions.
 // Operators are in dist_slots.cpp, keys in dist_index.cpp, functions in dist_functions.cpp and the
 // files beside it.
+#include "convert_out.hpp"
 #include "dist.hpp"
 #include "dist_docs.hpp"
 #include "tessera/dist/card.hpp"
@@ -49,11 +50,9 @@ Value single(const DNDarray& x) {
 }
 
 // One element is formatted and rounded as the Python number that it is; arrays have a text only.
-nb::object formatted(nb::handle_t<DNDarray> self, nb::handle spec) {
+nb::object formatted(nb::handle_t<DNDarray> self, nb::str spec) {
   const DNDarray& x = dist_of(self.ptr());
-  if (x.ndim() == 0)
-    return nb::steal(PyObject_Format(
-        nb::steal(python_number(released([&] { return x.item(); }))).ptr(), spec.ptr()));
+  if (x.ndim() == 0) return formatted_number(released([&] { return x.item(); }), spec);
   if (nb::len(spec) > 0)
     raise(PyExc_TypeError, "unsupported format string passed to DNDarray.__format__");
   return nb::str(self);

@@ -43,7 +43,7 @@ Transform transform_from(i64 ndim, nb::handle n, nb::handle axes, nb::handle nor
   Transform t;
   t.sizes = shape_or_none(n);
   // -1 means "as it is" only where lengths are given by axis, as in NumPy.
-  if (t.sizes && PyIndex_Check(n.ptr()))
+  if (t.sizes && t.sizes->size() == 1 && PyIndex_Check(n.ptr()))
     require<ArgumentError>((*t.sizes)[0] >= 1, "Invalid number of FFT data points (", (*t.sizes)[0],
                            ") specified.");
   if (!axes.is_none()) {

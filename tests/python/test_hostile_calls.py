@@ -118,6 +118,24 @@ def test_types_that_do_not_fit_are_a_type_error():
             call()
 
 
+def test_formats_that_are_no_text():
+    for x in (ts.asarray(1.5), ts.ones(3), ts.dist.asarray(1.5), ts.dist.ones(3)):
+        for spec in (5, ts.ones(2), ts.dist.zeros((0, 3), split=1)):
+            with pytest.raises(TypeError):
+                x.__format__(spec)
+    for x in (ts.asarray(1.5), ts.dist.asarray(1.5)):
+        assert f"{x:.2f}" == "1.50"
+        with pytest.raises(ValueError):
+            x.__format__("no such format")
+
+
+def test_lengths_of_transforms_that_are_arrays():
+    for n in (ts.zeros((0, 3)), ts.dist.zeros((0, 3), split=1), ts.dist.arange(7, split=0), np.zeros(0, int)):
+        with pytest.raises((ValueError, TypeError, ts.Error)):
+            ts.fft.ifft([3.0, -1.0], n)
+    assert ts.fft.fft([1.0, 2.0], ts.asarray([4])).shape == (4,)
+
+
 def test_the_fuzzer_is_a_program():
     ended = subprocess.run(
         [sys.executable, str(HERE / "fuzz" / "fuzz_calls.py"), "0", "3"], capture_output=True, text=True, timeout=120
