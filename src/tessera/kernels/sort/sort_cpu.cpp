@@ -109,22 +109,24 @@ void sort_several_values(const State& s, const T* in, std::span<const i64> from,
   }
 }
 
-template <class T>
+// I holds the positions of keys that compare.
+template <class T, class I>
 void sort_positions(const State& s, const T* in, i64* out, std::byte* slot) {
   using K = typename SortKey<T>::Key;
   if constexpr (std::is_unsigned_v<K>) {
     Word* const words = reinterpret_cast<Word*>(slot);
     order_row(Row<T>{in, s.in_step, out, s.out_step}, s.n, words, words + s.n, !s.whole_rows);
   } else {
-    using E = Placed<K, i64>;
+    using E = Placed<K, I>;
     E* const items = reinterpret_cast<E*>(slot);
     E* const scratch = items + s.n;
     over_row(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
-      for (i64 i = begin; i < end; ++i) items[i] = {SortKey<T>::key(in[i * s.in_step], true), i};
+      for (i64 i = begin; i < end; ++i)
+        items[i] = {SortKey<T>::key(in[i * s.in_step], true), static_cast<I>(i)};
     });
     s.whole_rows ? sort_row(items, scratch, s.n) : sort_long_row(items, scratch, s.n, sort_row<E>);
     over_row(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
-      for (i64 i = begin; i < end; ++i) out[i * s.out_step] = items[i].position;
+      for (i64 i = begin; i < end; ++i) out[i * s.out_step] = static_cast<i64>(items[i].position);
     });
   }
 }
@@ -177,15 +179,19 @@ struct Chosen {
   i64 item = 0;     // bytes
   i64 at_once = 1;  // how many short rows are sorted side by side
 };
-Chosen choose(DType dtype, bool positions) {
+Chosen choose(DType dtype, bool positions, i64 n) {
   Chosen c;
   dispatch<TESSERA_ALL_TYPES>(dtype, "sort", [&]<class T>() {
     using K = typename SortKey<T>::Key;
+    using Short = std::uint32_t;
     if (!positions)
       c = {run<T, T, sort_values<T>>, sizeof(K), std::is_unsigned_v<K> ? lines_at_once<K> : 1};
+    else if constexpr (std::is_unsigned_v<K>)
+      c = {run<T, i64, sort_positions<T, Word>>, sizeof(Word), 1};
+    else if (n <= i64{0xffffffff})
+      c = {run<T, i64, sort_positions<T, Short>>, sizeof(Placed<K, Short>), 1};
     else
-      c = {run<T, i64, sort_positions<T>>,
-           std::is_unsigned_v<K> ? sizeof(Word) : sizeof(Placed<K, i64>), 1};
+      c = {run<T, i64, sort_positions<T, i64>>, sizeof(Placed<K, i64>), 1};
   });
   return c;
 }
@@ -236,7 +242,7 @@ Prepared prepare_sort_cpu(const SortSpec& spec, Device) {
   s->n = in.shape[last];
   s->in_step = in.strides[last];
   s->out_step = out.strides[last];
-  const Chosen c = choose(spec.in.dtype, spec.positions);
+  const Chosen c = choose(spec.in.dtype, spec.positions, s->n);
   const i64 threads = num_threads();
   s->whole_rows = threads == 1 || s->rows >= threads || s->n < long_row;
   s->in_output = !spec.positions && s->out_step == 1;
