@@ -8,6 +8,7 @@
 #include <random>
 
 #include "support/arrays.hpp"
+#include "tessera/kernels/elementwise/complex_math.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 
 namespace tessera {
@@ -267,6 +268,49 @@ TEST(ElementwiseAccuracy, AValueDependsOnItsArgumentsAlone) {
     check_alone<float>(f);
     check_alone<double>(f);
   }
+}
+
+// Of complex numbers: beside each other as one by one, and as their formulas for one number.
+template <class T>
+void check_complex(ElementOp op, auto formula) {
+  using R = decltype(T::re);
+  std::vector<T> numbers;
+  for (R re : special_values<R>())
+    for (R im : special_values<R>()) numbers.push_back(T(re, im));
+  for (const auto& [re, im] : arguments_over_the_range<R>(101)) numbers.push_back(T(re, im));
+  const i64 n = static_cast<i64>(numbers.size());
+  const Array z = laid_out<T>({n}, numbers, Lay::dense, cpu);
+  const Array whole = elementwise(op, std::array<ArrayOrValue, 1>{z});
+  using Result = decltype(formula(T()));
+  const std::vector<Result> got = values_of<Result>(whole);
+  for (i64 i = 0; i < n; ++i) {
+    const T at = numbers[static_cast<std::size_t>(i)];
+    const Array one = elementwise(op, std::array<ArrayOrValue, 1>{z.slice(0, i, i + 1)});
+    ASSERT_TRUE(same_bits(whole.slice(0, i, i + 1), one))
+        << name(op) << " of " << at.re << ", " << at.im << " alone";
+    auto close = [&](R a, R b, R scale) {
+      if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+      if (std::isinf(b)) return a == b;
+      return std::signbit(a) == std::signbit(b) &&
+             std::abs(a - b) <= 8 * std::numeric_limits<R>::epsilon() * scale +
+                                    std::numeric_limits<R>::denorm_min();
+    };
+    const Result a = got[static_cast<std::size_t>(i)], b = formula(at);
+    bool same = false;
+    if constexpr (is_complex_v<Result>)
+      same = close(a.re, b.re, std::abs(b.re)) && close(a.im, b.im, std::abs(b.im));
+    else
+      same = close(a, b, std::abs(b));
+    ASSERT_TRUE(same) << name(op) << " of " << at.re << ", " << at.im;
+  }
+}
+TEST(ElementwiseAccuracy, ComplexNumbersOneByOne) {
+  check_complex<c64>(ElementOp::exp, [](c64 z) { return math::exp(z); });
+  check_complex<c128>(ElementOp::exp, [](c128 z) { return math::exp(z); });
+  check_complex<c64>(ElementOp::angle, [](c64 z) { return math::arctan2(z.im, z.re); });
+  check_complex<c128>(ElementOp::angle, [](c128 z) { return math::arctan2(z.im, z.re); });
+  check_complex<c64>(ElementOp::absolute, [](c64 z) { return math::absolute(z); });
+  check_complex<c128>(ElementOp::absolute, [](c128 z) { return math::absolute(z); });
 }
 
 }  // namespace
