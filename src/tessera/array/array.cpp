@@ -11,9 +11,9 @@ namespace {
 
 i64 bytes_of(const Shape& shape, DType dtype) {
   i64 bytes = 0;
-  require<ShapeError>(!__builtin_mul_overflow(count_of(shape), size_of(dtype), &bytes),
-                      "an array of shape ", shape, " of ", name(dtype),
-                      " has more bytes than 63 bits can count");
+  if (__builtin_mul_overflow(count_of(shape), size_of(dtype), &bytes))
+    throw ShapeError(cat("an array of shape ", shape, " of ", name(dtype),
+                         " has more bytes than 63 bits can count"));
   return bytes;
 }
 
@@ -49,9 +49,10 @@ void write_scalar(void* to, const Value& v, DType dtype) {
 Array::Array(Storage storage, Layout layout, DType dtype)
     : storage_(std::move(storage)), layout_(std::move(layout)), dtype_(dtype) {
   const auto [lo, hi] = layout_.span();
-  require<ShapeError>(lo >= 0 && (hi + 1) * size_of(dtype_) <= storage_.bytes(), "a layout of ",
-                      layout_, " of ", name(dtype_), " does not fit in a storage of ",
-                      storage_.bytes(), " bytes");
+  if (lo < 0 ||
+      (hi + 1) * size_of(dtype_) > storage_.bytes())  // no require: every array comes here
+    throw ShapeError(cat("a layout of ", layout_, " of ", name(dtype_),
+                         " does not fit in a storage of ", storage_.bytes(), " bytes"));
 }
 
 Array Array::empty(const Shape& shape, DType dtype, Device device) {

@@ -2,6 +2,7 @@
 #include "tessera/device/memory.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 
 #include "tessera/base/config.hpp"
@@ -15,6 +16,8 @@ namespace tessera {
 namespace {
 
 thread_local int no_allocation_depth = 0;
+std::atomic<int> no_allocations{
+    0};  // of all threads: mostly none, and then no thread looks further
 
 i64 configured_host() { return config().host_budget; }
 i64 configured_device() { return config().device_budget; }
@@ -122,14 +125,20 @@ void collect_deferred() {
 }
 
 void check_may_allocate(i64 bytes) {
-  if (no_allocation_depth == 0) [[likely]]
+  if (no_allocations.load(std::memory_order_relaxed) == 0 || no_allocation_depth == 0) [[likely]]
     return;
   throw PlanError(cat("an allocation of ", bytes_text(bytes),
                       " was asked for inside a run; plans allocate before they run"));
 }
 
-NoAllocation::NoAllocation() { ++no_allocation_depth; }
-NoAllocation::~NoAllocation() { --no_allocation_depth; }
+NoAllocation::NoAllocation() {
+  ++no_allocation_depth;
+  no_allocations.fetch_add(1, std::memory_order_relaxed);
+}
+NoAllocation::~NoAllocation() {
+  --no_allocation_depth;
+  no_allocations.fetch_sub(1, std::memory_order_relaxed);
+}
 AllocationAllowed::AllocationAllowed() : depth_(no_allocation_depth) { no_allocation_depth = 0; }
 AllocationAllowed::~AllocationAllowed() { no_allocation_depth = depth_; }
 
