@@ -12,8 +12,12 @@ namespace tessera::python {
 namespace {
 
 // Offset of the element that an all-integer key means; false when the key is something else.
-inline bool element_key(const Array& x, PyObject* key, i64& offset) {
+[[gnu::always_inline]] inline bool element_key(const Array& x, PyObject* key, i64& offset) {
   i64 at[max_rank];
+  if (const Layout& l = x.layout(); l.ndim() == 1 && plain_int(key, at[0])) {
+    offset = l.offset + resolve_integer(at[0], 0, l.shape[0]) * l.strides[0];
+    return true;
+  }
   if (!integer_key(key, x.ndim(), at)) return false;
   offset = element_offset(x.layout(), {at, static_cast<std::size_t>(x.ndim())});
   return true;
