@@ -90,10 +90,6 @@ std::optional<Diagonal> before_spreading(const NamedLinop& a, const Diagonal& d,
   });
 }
 
-bool any_listens(const Operators& ops) {
-  return std::any_of(ops.begin(), ops.end(), [](const NamedLinop& a) { return a.listens(); });
-}
-
 // The first pair of neighbours from `i` on that merges or changes places: where it stood, or the
 // end.
 std::size_t merge_step(Operators& ops, std::size_t i) {
@@ -201,7 +197,7 @@ Device beside_weights(const Operators& operators, Device device) {
 }  // namespace
 
 Operators lowered(const Operators& operators, const Shape& input, DType dtype, Device device) {
-  if (!config().rewrite || !config().rewrite_phases || any_listens(operators)) return operators;
+  if (!config().rewrite || !config().rewrite_phases) return operators;
   DType widest = dtype;
   for (const NamedLinop& a : operators) widest = promote(widest, a.output_dtype(widest));
   Phases phases(complex_of(widest));
@@ -218,6 +214,14 @@ Operators lowered(const Operators& operators, const Shape& input, DType dtype, D
   return ops;
 }
 
+bool waits_inside(const Recorder& r, const NamedLinop& a) {
+  if (!a.listens()) return false;
+  if (a.waits_apart(r)) return true;
+  const Operators parts = a.parts();
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const NamedLinop& part) { return waits_inside(r, part); });
+}
+
 View resident_for(Recorder& r, const NamedLinop& next, const View& v, Device device) {
   std::optional<Recorder::Residence> streams;
   if (next.as<Fetched>()) streams.emplace(r, device, Recorder::Constants::fetched);
@@ -226,8 +230,10 @@ View resident_for(Recorder& r, const NamedLinop& next, const View& v, Device dev
 
 void record_parts(Recorder& r, const Operators& operators, const View& x, const View& y,
                   bool adds) {
-  const Operators ops = lowered(sized(r, operators, x.shape()), x.shape(), x.dtype, r.device(x));
-  const bool alone = any_listens(ops);  // what waits for an event is not merged with others
+  Operators ops = sized(r, operators, x.shape());
+  const bool alone =
+      std::any_of(ops.begin(), ops.end(), [&](const NamedLinop& a) { return waits_inside(r, a); });
+  if (!alone) ops = lowered(ops, x.shape(), x.dtype, r.device(x));
   View from = x;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     // A transfer with a listener is one of its own: others were sent at other times.

@@ -17,6 +17,9 @@ std::vector<NamedLinop> lowered(const std::vector<NamedLinop>& operators, const 
 // Records them one after another, with temporaries between; `adds`: the result is added to y.
 void record_parts(Recorder& r, const std::vector<NamedLinop>& operators, const View& x,
                   const View& y, bool adds);
+// The operator or a part of it waits for an event that the plan does not start with: then it
+// records itself, and is not merged with others.
+bool waits_inside(const Recorder& r, const NamedLinop& a);
 // A view where `next` computes: beside arrays that are fetched it streams as they do (Note
 // [streaming] of the recorder), else it is sent once and kept.
 View resident_for(Recorder& r, const NamedLinop& next, const View& v, Device device);

@@ -60,7 +60,7 @@ std::vector<PlacedPart> parts_of(const PlacedPart& p) {
 void flatten(Recorder& r, const std::vector<PlacedPart>& parts, bool adds, std::vector<Leaf>& to) {
   Places seen;
   for (const PlacedPart& given : parts) {
-    const bool waits = given.a.listens();  // then it records itself, after its event
+    const bool waits = waits_inside(r, given.a);
     const PlacedPart p = waits ? given : joined_part(given);
     const bool again = !seen.insert(p.out).second || adds;
     const std::vector<PlacedPart> inner = waits ? std::vector<PlacedPart>{} : parts_of(p);
