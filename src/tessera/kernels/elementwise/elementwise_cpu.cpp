@@ -234,6 +234,9 @@ BlockFn element_block(ElementOp op, DType t) {
 // Elements that a thread should get at least: about 10 us of work.
 i64 element_grain(ElementOp op) {
   const ElementFamily f = family(op);
+  if (op == ElementOp::floor || op == ElementOp::ceil || op == ElementOp::trunc ||
+      op == ElementOp::rint || op == ElementOp::copysign)
+    return 32768;
   const bool slow = op == ElementOp::power || op == ElementOp::remainder ||
                     op == ElementOp::floor_divide || op == ElementOp::angle ||
                     f == ElementFamily::math || f == ElementFamily::real_math;

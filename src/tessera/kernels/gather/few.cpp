@@ -74,8 +74,9 @@ Array read_few(const Array& x, const Array& key) {
 }
 
 bool take_few(const Array& x, const Array& at, Array& out) {
-  if (x.ndim() != 1 || at.ndim() != 1 || at.dtype() != DType::i64 || x.device() != cpu ||
-      !is_few(at))
+  constexpr i64 most_taken = 16384;  // what one thread does
+  if (x.ndim() != 1 || at.ndim() != 1 || at.dtype() != DType::i64 || at.size() > most_taken ||
+      x.device() != cpu || at.device() != cpu || !at.is_contiguous())
     return false;
   const i64 n = x.shape(0), step = x.layout().strides[0], count = at.size();
   x.storage().wait();
@@ -85,7 +86,17 @@ bool take_few(const Array& x, const Array& at, Array& out) {
   with_size(size_of(x.dtype()), [&]<class T>() {
     const T* from = static_cast<const T*>(x.data());
     T* to = static_cast<T*>(out.data());
-    for (i64 i = 0; i < count; ++i) to[i] = from[(p[i] + (p[i] < 0 ? n : 0)) * step];
+    const auto picked = [=](i64 i) { return from[(p[i] + ((p[i] >> 63) & n)) * step]; };
+    constexpr i64 together = 8;  // loads before stores: those that miss a cache wait for each other
+    i64 i = 0;
+    for (; i + together <= count; i += together) {
+      T some[together];
+#pragma GCC unroll 8
+      for (i64 k = 0; k < together; ++k) some[k] = picked(i + k);
+#pragma GCC unroll 8
+      for (i64 k = 0; k < together; ++k) to[i + k] = some[k];
+    }
+    for (; i < count; ++i) to[i] = picked(i);
   });
   tessera::count(Counter::launches);
   tag_launch(name(Kind::cpu), "gather", x.dtype());

@@ -99,20 +99,23 @@ inline std::uint32_t bits_of_32(const std::uint8_t* truths) {
 // branch on what nobody foresees.
 i64 put_places(const std::uint8_t* truths, i64 n, i64 j, i64* to, i64 step, i64 room) {
   constexpr int few = 4;
-  i64 found = 0, i = 0;
+  i64 found = 0, i = 0, before = 0;  // found in the block before: most are like their neighbours
   const auto put = [&](i64 k) {
     to[found * step] = j + k;
     found += truths[k] != 0;
   };
   for (; i + 32 <= n && found < room; i += 32) {
-    std::uint32_t bits = bits_of_32(truths + i);
+    const i64 begin = found;
+    std::uint32_t bits = before > few ? ~0U : bits_of_32(truths + i);
     if (std::popcount(bits) > few && found + 32 <= room) {
 #pragma GCC unroll 8
       for (i64 k = i; k < i + 32; ++k) put(k);
     } else {
+      if (before > few) bits = bits_of_32(truths + i);
       for (; bits != 0 && found < room; bits &= bits - 1)
         to[found++ * step] = j + i + std::countr_zero(bits);
     }
+    before = found - begin;
   }
   for (; i < n && found < room; ++i) put(i);
   return found;

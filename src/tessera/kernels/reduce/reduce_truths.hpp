@@ -33,6 +33,9 @@ TESSERA_INLINE bool any_lane(const Mask& m) {
   std::memcpy(half, &m, sizeof half);
   return (half[0] | half[1]) != 0;
 }
+inline constexpr bool short_blocks = true;  // of eight registers
+#else
+inline constexpr bool short_blocks = false;
 #endif
 
 // Any: looks for an element that is not zero. All: for one that is, and gives the opposite.
@@ -43,13 +46,13 @@ struct TruthLoops {
   TESSERA_INLINE static bool any_of(const Stored<T>* x) {
 #if defined(__aarch64__)
     if constexpr (has_registers<T>) {
-      Held<T> held[4] = {};
-#pragma GCC unroll 32
+      Held<T> held{};
+#pragma GCC unroll 8
       for (i64 k = 0; k < length / lanes<Stored<T>>; ++k) {
         const auto v = load_register(x + k * lanes<Stored<T>>);
-        held[k % 4] |= Any ? v != Register<Stored<T>>{} : v == Register<Stored<T>>{};
+        held |= Any ? v != Register<Stored<T>>{} : v == Register<Stored<T>>{};
       }
-      return any_lane((held[0] | held[1]) | (held[2] | held[3]));
+      return any_lane(held);
     }
 #endif
     Mark<T> held = 0;
@@ -60,7 +63,7 @@ struct TruthLoops {
   // Whether what is looked for is among n elements. A short block comes first: often it stands near
   // the beginning.
   TESSERA_INLINE static bool found(const Stored<T>* x, i64 n) {
-    constexpr i64 few = 64 / sizeof(T), many = 8 * few;
+    constexpr i64 few = 64 / sizeof(T), many = short_blocks ? 2 * few : 8 * few;
     i64 i = 0;
     const auto block = [&]<i64 length>(std::integral_constant<i64, length>) {
       const bool held = any_of<length>(x + i);
