@@ -162,6 +162,7 @@ struct Drawing {
   Subject subject;
   std::size_t next = 0;  // of the sizes
   double last = 0;       // seconds of the last point
+  double reached = 0;    // work of the last point
   double expected = 0;   // seconds that the next point takes, all runs and its operands included
 };
 
@@ -185,9 +186,18 @@ bool draw_point(CostModel& model, Drawing& d, Deadline end) {
     const double making = since(began);
     // The first run of an operation loads its code: it is not the figure of any curve.
     const double seconds = d.next == 0 ? std::numeric_limits<double>::infinity() : end.seconds;
-    const double now =
-        best_of(t.run, d.device, measured_sizes[d.next] <= 64 ? 4 : 2, {end.start, seconds});
+    const Deadline until{end.start, seconds};
+    const int least = measured_sizes[d.next] <= 64 ? 4 : 2;
+    double now = best_of(t.run, d.device, least, until);
+    // Rates of what computes grow with the size: a point that says otherwise was disturbed, and all
+    // that is read beyond it would be.
+    const double most = d.reached > 0 ? 1.2 * d.last * work(t.problem) / d.reached : now;
+    for (int again = 0; again < 3 && now > most && d.subject.op >= Operation::matmul; ++again) {
+      if (until.left() < all_runs(now)) break;
+      now = std::min(now, best_of(t.run, d.device, least, until));
+    }
     model.add(d.device, t.problem, now);
+    d.reached = work(t.problem);
     if (measured_sizes[d.next++] == largest_size(d.subject)) return false;
     foresee(d, d.next == 1 ? 0 : making, now);
   } catch (const Error&) {

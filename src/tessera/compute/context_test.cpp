@@ -87,10 +87,10 @@ TEST(CostModel, TextAndBack) {
   EXPECT_NEAR(*again.seconds(gpu, product(300)), *m.seconds(gpu, product(300)), 1e-9);
   EXPECT_FALSE(again.seconds(gpu, {Operation::svd, DType::f32, 9, 9}));
   for (const char* bad :
-       {"", "tessera costs 3\n", "tessera costs 4\ncpu matmul float32 1\n",
-        "tessera costs 4\ncpu matmul float32 1 nan\n", "tessera costs 4\ncpu dance float32 1 1\n",
-        "tessera costs 4\nmoon matmul float32 1 1\n", "tessera costs 4\ncpu to moon 1 1\n",
-        "tessera costs 4\ncpu to sim:0 1\n", "tessera costs 4\ncpu matmul float32 1 1"})
+       {"", "tessera costs 4\n", "tessera costs 5\ncpu matmul float32 1\n",
+        "tessera costs 5\ncpu matmul float32 1 nan\n", "tessera costs 5\ncpu dance float32 1 1\n",
+        "tessera costs 5\nmoon matmul float32 1 1\n", "tessera costs 5\ncpu to moon 1 1\n",
+        "tessera costs 5\ncpu to sim:0 1\n", "tessera costs 5\ncpu matmul float32 1 1"})
     EXPECT_THROW((void)CostModel::parse(bad), Error) << bad;
 }
 

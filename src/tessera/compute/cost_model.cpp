@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 3> pattern_words{"", "tall", "stack"};
 
 std::string_view word_of(Pattern p) { return pattern_words[static_cast<std::size_t>(p)]; }
 
-constexpr std::string_view first_line = "tessera costs 4";
+constexpr std::string_view first_line = "tessera costs 5";
 
 bool sound(double x) { return std::isfinite(x) && x > 0; }
 
@@ -245,6 +245,9 @@ std::optional<double> CostModel::seconds(Device device, const Workload& problem)
     computed = std::min(costs.stack_seconds(problem), computed);
   else if (problem.batch > 1 && !one_by_one(device, problem))
     computed = std::min(std::max(costs.seconds(work(problem), shape), single), computed);
+  if (problem.steps > 0)
+    if (const Curve* step = known(device, Operation::elementwise, problem.dtype).plain)
+      computed += problem.steps * step->points().front().seconds;
   const double bytes = touched_bytes(problem);
   if (bytes < beyond_caches) return computed;
   for (const Memory& m : memories_)

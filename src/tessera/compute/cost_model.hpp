@@ -41,6 +41,9 @@ struct Workload {
   i64 m = 1, n = 1, k = 1;
   i64 batch = 1;
   bool triangular = false;  // solve, inverse: by substitution
+  // Short kernels beside the operation itself, which small problems are made of: a packed matrix is
+  // brought into another form row by row, a determinant multiplies a diagonal and looks for signs.
+  double steps = 0;
 };
 
 // The leading count of floating-point operations, or of elements where the memory decides: the
@@ -97,7 +100,8 @@ class TESSERA_API CostModel {
   // Nothing where neither this dtype nor one that stands for it (stand_in) was measured there. A
   // product that is a little long takes a time between those of square and of tall ones, a short
   // stack one between those of a single product and of a measured stack; a longer stack one between
-  // as many measured ones as it is longer and one measured stack of as much work.
+  // as many measured ones as it is longer and one measured stack of as much work. Steps take as
+  // long as the shortest element-wise operation.
   std::optional<double> seconds(Device device, const Workload& problem) const;
   // Work per second of float64 products over that of float32, each at its best: a disturbed point
   // does not count. Nothing when not measured.

@@ -2,6 +2,7 @@
 #include "tessera/compute/problem_of.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace tessera {
 namespace {
@@ -64,6 +65,7 @@ struct Function {
   std::string_view name;
   Operation op;
   Takes takes = Takes::the_same;
+  double steps = 0;  // beside the operation: Workload::steps
 };
 
 constexpr Function functions[] = {
@@ -97,8 +99,8 @@ constexpr Function functions[] = {
     {"transitive_closure", Operation::bit_matmul, Takes::its_own_square},
     {"lu", Operation::solve, Takes::a_matrix},
     {"lu_factor", Operation::solve, Takes::a_matrix},
-    {"det", Operation::solve, Takes::a_matrix},
-    {"slogdet", Operation::solve, Takes::a_matrix},
+    {"det", Operation::solve, Takes::a_matrix, 4},
+    {"slogdet", Operation::solve, Takes::a_matrix, 4},
     {"solve_triangular", Operation::solve},
     {"compute_k", Operation::solve, Takes::its_own_square},
     {"inv", Operation::inverse},
@@ -126,9 +128,11 @@ Shown nothing_of(Shape shape, const Shown& like) {
   return {std::move(shape), like.dtype, {0, like.held.at}};
 }
 
-// A determinant of a triangle reads as much.
+// A determinant of a triangle reads as much; from strips in half of the steps that unpack them.
 Shown diagonal_of(const Shown& x) {
-  return {Shape{x.shape.empty() ? 1 : x.shape.back()}, x.dtype, x.held};
+  Shown d{Shape{x.shape.empty() ? 1 : x.shape.back()}, x.dtype, x.held};
+  d.steps = x.diagonal ? x.steps : x.steps / 2;
+  return d;
 }
 
 Shown turned(Shown x) {
@@ -168,6 +172,22 @@ void check_beside(std::string_view who, const Shape& a, const Shape& b) {
   require<ShapeError>(fits, who, ": operands of shapes ", a, " and ", b, " do not fit each other");
 }
 
+// Systems and inverses of a matrix that is nothing but its diagonal: one division for an element of
+// the result. Operands that do not fit are refused as for any other matrix.
+std::optional<Question> divided_by_diagonal(std::string_view function,
+                                            std::span<const Shown> operands) {
+  const bool solves = function == "solve", inverts = function == "inverse" || function == "inv";
+  if ((!solves && !inverts) || operands.empty() || !operands[0].diagonal) return {};
+  (void)problem_of(solves ? Operation::solve : Operation::inverse, operands, function);
+  const Shown& a = operands[0];
+  const i64 n = a.shape.back();
+  const bool columns = solves && operands[1].shape.size() > 1;
+  std::vector<Shown> each{{columns ? Shape{n, 1} : Shape{n}, a.dtype, a.held}};
+  each[0].steps = a.steps;
+  if (solves) each.push_back(operands[1]);
+  return problem_of(Operation::elementwise, each, function);
+}
+
 }  // namespace
 
 Question problem_of(Operation op, std::span<const Shown> operands, std::string_view who) {
@@ -181,6 +201,7 @@ Question problem_of(Operation op, std::span<const Shown> operands, std::string_v
   for (const Shown& x : operands) {
     types.push_back(x.dtype);
     q.held.push_back(x.held);
+    q.problem.steps += x.steps;
   }
   Workload& p = q.problem;
   p.dtype = promote(types);
@@ -214,6 +235,7 @@ Question problem_of(Operation op, std::span<const Shown> operands, std::string_v
 }
 
 Question question_of(std::string_view function, std::span<const Shown> operands) {
+  if (const auto q = divided_by_diagonal(function, operands)) return *q;
   if (const auto op = parse_operation(function)) return problem_of(*op, operands);
   std::string known;
   for (int i = 0; i < operation_count; ++i)
@@ -237,6 +259,7 @@ Question question_of(std::string_view function, std::span<const Shown> operands)
   }
   if (found->takes == Takes::the_same) return problem_of(found->op, operands, function);
   Question q = problem_of(found->op, arranged(*found, operands), function);
+  q.problem.steps += found->steps;
   if (found->takes != Takes::one_beside) return q;
   check_beside(function, operands[0].shape, operands[1].shape);
   q.held.push_back(operands[1].held);

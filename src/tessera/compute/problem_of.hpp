@@ -20,6 +20,8 @@ struct Shown {
   DType dtype;
   Held held;
   bool triangular = false;  // known to be, and solved with by substitution
+  bool diagonal = false;    // held as one, and divided by
+  double steps = 0;         // short kernels that bring it into the form that is computed with
 
   Shown(Shape s, DType t, Held h) : shape(std::move(s)), dtype(t), held(std::move(h)) {}
   // Arrays are operands as they are.

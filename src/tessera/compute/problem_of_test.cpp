@@ -105,6 +105,28 @@ TEST(ProblemOf, AllOperandsOfAFunctionHaveToBeThere) {
   }
 }
 
+TEST(ProblemOf, FormsBringTheirStepsAndDiagonalsDivide) {
+  Shown a = of({6, 6});
+  EXPECT_EQ(asked("inv", {a}).problem.steps, 0);
+  const double signs = asked("det", {a}).problem.steps;
+  EXPECT_GT(signs, 0);
+  a.steps = 11;
+  EXPECT_EQ(asked("det", {a}).problem.steps, 11 + signs);
+  EXPECT_EQ(asked("solve", {a, of({6})}).problem.steps, 11);
+  a.diagonal = true;
+  for (const auto* function : {"inverse", "inv"}) {
+    const Workload p = asked(function, {a}).problem;
+    EXPECT_EQ(p.op, Operation::elementwise) << function;
+    EXPECT_EQ(p.m, 6) << function;
+    EXPECT_EQ(p.steps, 11) << function;
+  }
+  EXPECT_EQ(asked("solve", {a, of({6})}).problem.m, 6);
+  EXPECT_EQ(asked("solve", {a, of({6, 3})}).problem.m, 18);
+  EXPECT_EQ(asked("solve", {a, of({2, 6, 3})}).problem.m, 36);
+  EXPECT_THROW(asked("solve", {a, of({5})}), ShapeError);
+  EXPECT_THROW(asked("solve", {a}), ArgumentError);
+}
+
 TEST(ProblemOf, NamesThatAreNoFunctionAndOperandsThatAreNone) {
   EXPECT_THROW(asked("dance", {of({2, 2})}), ArgumentError);
   EXPECT_THROW(asked("add", {}), ArgumentError);

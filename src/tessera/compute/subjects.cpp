@@ -12,6 +12,7 @@ std::span<const DType> dtypes_of(Operation op) {
                          some[] = {DType::f32, DType::f64, DType::c128}, bits[] = {DType::b1};
   if (op == Operation::bit_matmul) return bits;
   if (op == Operation::eig) return std::span(some).subspan(1);
+  if (op == Operation::solve || op == Operation::inverse) return all;
   if (op >= Operation::solve || op <= Operation::reduce) return some;
   return all;
 }

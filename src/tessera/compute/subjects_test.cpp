@@ -73,8 +73,8 @@ TEST(CostModel, TextKeepsTallProductsApart) {
   EXPECT_NE(m.text().find("cpu matmul tall float32 "), std::string::npos);
   for (const Workload& p : {product_of(2400, 150, 150), product_of(150, 150, 150)})
     EXPECT_NEAR(*again.seconds(cpu, p) / *m.seconds(cpu, p), 1, 1e-4);
-  EXPECT_THROW((void)CostModel::parse("tessera costs 4\ncpu solve tall float32 1 1\n"), Error);
-  EXPECT_THROW((void)CostModel::parse("tessera costs 4\ncpu matmul tall 1 1\n"), Error);
+  EXPECT_THROW((void)CostModel::parse("tessera costs 5\ncpu solve tall float32 1 1\n"), Error);
+  EXPECT_THROW((void)CostModel::parse("tessera costs 5\ncpu matmul tall 1 1\n"), Error);
 }
 
 // A host that gives each matrix of a stack to a thread of its own, at more than twice the rate of
@@ -139,6 +139,17 @@ TEST(CostModel, ComplexNumbersStandBehindRealOnesOfAsManyBytes) {
   m.add(cpu, {Operation::matvec, DType::f64, 10, 1, 10}, 3e-6);
   EXPECT_DOUBLE_EQ(*m.seconds(cpu, {Operation::elementwise, DType::c64, 1000}), 3e-6);
   EXPECT_FALSE(m.seconds(cpu, {Operation::matvec, DType::c64, 10, 1, 10}));
+}
+
+TEST(CostModel, StepsTakeAsLongAsTheShortestElementwiseOperation) {
+  CostModel m;
+  Workload solve{Operation::solve, DType::f64, 10, 1};
+  m.add(cpu, solve, 3e-6);
+  solve.steps = 12;
+  EXPECT_DOUBLE_EQ(*m.seconds(cpu, solve), 3e-6);  // of which nothing is known
+  m.add(cpu, {Operation::elementwise, DType::f64, 64}, 5e-7);
+  m.add(cpu, {Operation::elementwise, DType::f64, 1 << 20}, 5e-4);
+  EXPECT_DOUBLE_EQ(*m.seconds(cpu, solve), 3e-6 + 12 * 5e-7);
 }
 
 TEST(Subjects, EveryDtypeThatIsAskedForIsMeasuredOrStoodInFor) {
