@@ -78,6 +78,7 @@ struct Builder {
   }
 
   void add(i64 axis, FftKind kind, PassMemory from, PassMemory to, int sign, bool filter = false);
+  void add_long(i64 rows, i64 columns, i64 in_step, i64 out_step);
   void plan(Pass& p, i64 points);
   template <class R>
   void plan_own(Pass& p, i64 points);
@@ -116,6 +117,32 @@ void Builder::add(i64 axis, FftKind kind, PassMemory from, PassMemory to, int si
   plan(p, points);
   made.buffer_bytes = std::max(made.buffer_bytes, p.buffer_bytes);
   made.passes.push_back(std::move(p));
+}
+
+// Note [long lines]. Rows of the space do not begin at the same places of the cache.
+void Builder::add_long(i64 rows, i64 columns, i64 in_step, i64 out_step) {
+  const i64 element = single ? 8 : 16, pitch = buffer_distance(columns, element);
+  Pass down, along;
+  for (Pass* p : {&down, &along}) p->sign = spec.sign;
+  down.to = along.from = PassMemory::space;
+  down.in_points = down.out_points = rows;
+  down.from_step = columns * in_step;
+  down.to_step = pitch;
+  set_lines(down, {columns}, {in_step}, {1}, {0});
+  along.in_points = along.out_points = columns;
+  along.from_step = 1;
+  along.to_step = rows * out_step;
+  set_lines(along, {rows}, {pitch}, {out_step}, {0});
+  if (single)
+    std::get<0>(along.turned) = turns<float>(rows * columns, rows);
+  else
+    std::get<1>(along.turned) = turns<double>(rows * columns, rows);
+  made.space_bytes = round_up(rows * pitch * element, 64);
+  for (Pass* p : {&down, &along}) {
+    plan(*p, p->in_points);
+    made.buffer_bytes = std::max(made.buffer_bytes, p->buffer_bytes);
+    made.passes.push_back(std::move(*p));
+  }
 }
 
 void Builder::plan(Pass& p, i64 points) {
@@ -193,6 +220,12 @@ Passes plan_passes(const FftSpec& spec, bool by_slice) {
   const bool to_real = spec.kind == FftKind::complex_to_real;
   b.shape = to_real ? spec.in.layout.shape : spec.out.layout.shape;
   const i64 last = spec.axes.back();
+  const i64 points = b.shape[last], rows = long_line_rows(points);
+  if (rows > 0 && spec.kind == FftKind::complex && !spec.weight && count_of(b.shape) == points) {
+    b.add_long(rows, points / rows, spec.in.layout.strides[last], spec.out.layout.strides[last]);
+    b.made.passes.back().scale = spec.scale;
+    return std::move(b.made);
+  }
   Shape others;  // dense axes first: their pass brings the data into the output
   for (i64 a : spec.axes)
     if (spec.kind == FftKind::complex || a != last) others.push_back(a);

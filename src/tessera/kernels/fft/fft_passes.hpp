@@ -8,6 +8,9 @@
 // are spread slice by slice, large ones pass by pass. Dense slices that fit the cache go to FFTW
 // whole, where it can measure how to do them best. Lengths that power_lines.hpp does faster go
 // through its passes instead of FFTW's plans.
+// Note [long lines]: a single line of rows * columns points that no cache holds takes two passes
+// over its elements instead of many: transforms down the columns into other memory, rows of which
+// are multiplied by roots of unity (turns.hpp) and transformed, and become columns of the result.
 // Private to the cpu's FFT.
 //   Passes all = plan_passes(spec, by_slice);   for (const Pass& p : all.passes) run_pass<R>(p,
 //   ...);
@@ -19,6 +22,7 @@
 #include "tessera/kernels/fft/fft.hpp"
 #include "tessera/kernels/fft/fftw_plans.hpp"
 #include "tessera/kernels/fft/power_lines.hpp"
+#include "tessera/kernels/fft/turns.hpp"
 
 namespace tessera {
 
@@ -40,6 +44,8 @@ struct Pass {
   std::tuple<std::shared_ptr<const PowerLines<float>>, std::shared_ptr<const PowerLines<double>>>
       own;
   i64 own_offset = 0;
+  // The second pass of a long line: what its lines are multiplied by before they are transformed.
+  std::tuple<std::shared_ptr<const Turns<float>>, std::shared_ptr<const Turns<double>>> turned;
   int sign = -1;
   double scale = 1;
   // A filter's middle: multiplied by the weight and transformed back while in the buffer.
@@ -57,7 +63,8 @@ struct Passes {
 // Of all lines of the arrays, or of those of one slice of the batch.
 Passes plan_passes(const FftSpec& spec, bool by_slice);
 
-// Blocks [begin, end) of a pass. `space` is where complex_to_real works, `buffer` the task's own.
+// Blocks [begin, end) of a pass. `space` is where complex_to_real and long lines work, `buffer` the
+// task's own.
 template <class R>
 void run_pass(const Pass& p, i64 begin, i64 end, const void* in, void* out, void* space,
               const void* weight, std::byte* buffer);

@@ -61,14 +61,18 @@ void transform_lines(const Pass& p, bool back, i64 lines, In* a, Out* b, std::by
   for (i64 l = 0; l < lines; ++l) one->execute(a + l * p.in_distance, b + l * p.out_distance);
 }
 
-// Lines of In at `from` through the buffer to lines of Out at `to`.
+// Lines of In from number `first` on, at `from`, through the buffer to lines of Out at `to`.
 template <class In, class Out>
-void through_buffer(const Pass& p, i64 lines, const In* from, Out* to, const void* weight,
-                    std::byte* buffer) {
+void through_buffer(const Pass& p, i64 first, i64 lines, const In* from, Out* to,
+                    const void* weight, std::byte* buffer) {
   In* const a = reinterpret_cast<In*>(buffer);
   Out* const b = reinterpret_cast<Out*>(buffer + p.out_offset);
   const i64 from_inner = p.from_strides.back(), to_inner = p.to_strides.back();
   gather_lines(from, p.from_step, from_inner, a, p.in_distance, p.in_points, lines);
+  if constexpr (std::is_same_v<In, Out>)
+    if (const auto* t =
+            std::get<std::shared_ptr<const Turns<typename RealOf<In>::type>>>(p.turned).get())
+      for (i64 l = 0; l < lines; ++l) t->multiply(a + l * p.in_distance, first + l, p.sign);
   transform_lines(p, false, lines, a, b, buffer);
   if constexpr (std::is_same_v<In, Out> && !std::is_floating_point_v<In>) {
     if (p.filter) {
@@ -148,7 +152,7 @@ void run_blocks(const Pass& p, i64 begin, i64 end, const In* from, Out* to, cons
       lines -= done;
     }
     if (!p.direct || lines % p.direct_lines != 0) {
-      through_buffer(p, lines, a, b, weight + w * weight_bytes, buffer);
+      through_buffer(p, first, lines, a, b, weight + w * weight_bytes, buffer);
       continue;
     }
     for (i64 l = 0; l < lines; l += p.direct_lines) {
@@ -159,7 +163,7 @@ void run_blocks(const Pass& p, i64 begin, i64 end, const In* from, Out* to, cons
         for (i64 d = 0; d < p.direct_lines; ++d)
           scale_line(y + d * to_inner, p.out_points, p.scale);
       } else {
-        through_buffer(p, p.direct_lines, x, y, nullptr, buffer);
+        through_buffer(p, first, p.direct_lines, x, y, nullptr, buffer);
       }
     }
   }
