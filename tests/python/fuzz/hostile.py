@@ -49,7 +49,10 @@ def callables():
     found = {}
     for where, module in MODULES.items():
         for name in sorted(dir(module)):
-            value = getattr(module, name)
+            try:
+                value = getattr(module, name)
+            except ImportError:  # ts.torch, ts.jax where those packages are not
+                continue
             if name.startswith("_") or not callable(value) or f"{where}.{name}" in LEFT_OUT:
                 continue
             if getattr(value, "__module__", "tessera").startswith(("tessera", "_tessera")):
