@@ -122,3 +122,77 @@ def test_symmetric_matrices_of_infinite_numbers(special):
         ]:
             for y in got:
                 np.testing.assert_allclose(np.asarray(y), want, rtol=1e-12)
+
+
+def stored_product(full, has, x):
+    """What a matrix gives of a vector or panel where only `has` is stored: sums over what is there, in NumPy."""
+    terms = np.where(has[:, :, None], full[:, :, None] * x.reshape(len(x), -1)[None], 0)
+    return terms.sum(1).reshape(full.shape[:1] + x.shape[1:])
+
+
+def triangles(n, dtype):
+    """name: (matrix, all its elements, where it stores them), in every way in which a triangle comes about."""
+    a = (np.random.default_rng(n).integers(1, 9, (n, n)) / 8).astype(dtype)
+    every = np.ones((n, n), bool)
+    found = {
+        "upper": (M.Triangular(np.triu(a)), np.triu(a), np.triu(every)),
+        "lower": (M.Triangular(np.tril(a), lower=True), np.tril(a), np.tril(every)),
+        "turned": (M.Triangular(np.triu(a)).T, np.triu(a).T, np.tril(every)),
+        "strict": (M.Triangular(np.triu(a, 1), strict=True), np.triu(a, 1), np.triu(every, 1)),
+        "strictly lower": (M.Triangular(np.triu(a, 1), strict=True).T, np.triu(a, 1).T, np.tril(every, -1)),
+        "scaled": (-2.0 * M.Triangular(np.triu(a)), -2 * np.triu(a), np.triu(every)),
+        "diagonal": (M.Diagonal(np.diag(a).copy()), np.diag(np.diag(a)), np.eye(n, dtype=bool)),
+    }
+    if dtype in (np.float32, np.float64):
+        ones = np.triu(np.ones((n, n)), 1)
+        found["bits"] = (M.TriangularBit(ones), ones, ones > 0)
+        found["bits turned"] = (M.TriangularBit(ones).T, ones.T, ones.T > 0)
+    return found
+
+
+def panel_with_specials(n, special, dtype):
+    """Columns with one at the beginning, at the end, somewhere, at several places, nowhere."""
+    rng = np.random.default_rng(n)
+    x = (rng.integers(1, 9, (n, 5)) / 8).astype(dtype)
+    x[0, 0] = x[n - 1, 1] = x[n // 2, 2] = special
+    x[rng.integers(0, n, 3), 3] = special
+    return x
+
+
+@pytest.mark.parametrize("n", [1, 5, 33, 70, 131])
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
+def test_operators_of_triangles_read_what_is_stored(n, special, device):
+    """The operator, its adjoint and its normal, whole and cut along either dim, on vectors and panels."""
+    for dtype in (np.float64, np.float32) if n < 70 else (np.float64,):
+        x = panel_with_specials(n, special, dtype)
+        for name, (m, full, has) in triangles(n, dtype).items():
+            A = ts.Matrix(m, ("N", "C"), ("M", "C")).to(device)
+            forward, back = stored_product(full, has, x), stored_product(full.T, has.T, x)
+            both = stored_product(full.T, has.T, forward)
+            for what, B, want in (("A", A, forward), ("A.H", A.H, back), ("A.N", A.N, both)):
+                got = [(x[:, :1], want[:, :1], B), (x[:, 2:3], want[:, 2:3], B), (x, want, B)]
+                for dim in sorted({str(d) for d in (*B.ishape, *B.oshape)} - {"C"}) if n > 1 else ():
+                    spec = ts.BatchSpec({dim: max(1, n * 2 // 5)}, [str(device)])
+                    got.append((x, want, ts.create_batched_linop(B, spec)))
+                for given, expected, operator in got:
+                    y = operator(ts.asarray(given.copy()).to(device)).to("cpu")
+                    np.testing.assert_allclose(
+                        np.asarray(y), expected, rtol=n * np.finfo(dtype).eps * 4, err_msg=f"{name} {what}"
+                    )
+
+
+@pytest.mark.parametrize("special", [np.inf, np.nan])
+def test_complex_triangles_leave_far_rows_alone(special, device):
+    """A product of complex infinities is what it may be; where none is met, it is as without them."""
+    n, place = 70, 41
+    rng = np.random.default_rng(5)
+    a = np.triu(rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n)))
+    x = rng.standard_normal(n) + 1j * rng.standard_normal(n)
+    bad = x.copy()
+    bad[place] = special
+    A = ts.Matrix(M.Triangular(a), ("N",), ("M",)).to(device)
+    rows = np.arange(n)
+    for B, full, met in ((A, a, rows <= place), (A.H, a.conj().T, rows >= place)):
+        y = np.asarray(B(ts.asarray(bad).to(device)).to("cpu"))
+        np.testing.assert_allclose(y[~met], (full @ x)[~met], rtol=1e-12)
+        assert not np.isfinite(y[met]).any()

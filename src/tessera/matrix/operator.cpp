@@ -7,6 +7,7 @@
 #include "tessera/matrix/diagonal_map.hpp"
 #include "tessera/matrix/packed.hpp"
 #include "tessera/matrix/stored.hpp"
+#include "tessera/matrix/trapezoid.hpp"
 
 namespace tessera {
 namespace {
@@ -31,7 +32,9 @@ NamedLinop bare(const AnyMatrix& m, const Dims& ishape, const Dims& oshape) {
       if (!turned) return BitDense(m.rows(), data, ishape, oshape);
       return BitDense(m.rows(), data, oshape, ishape).adjoint();
     }
-    case Form::triangular: return packed(Packed::Kind::triangular);
+    case Form::triangular:
+      return packed(m.payload().strict ? Packed::Kind::strictly_triangular
+                                       : Packed::Kind::triangular);
     case Form::symmetric: return packed(Packed::Kind::symmetric);
     case Form::antisymmetric: return packed(Packed::Kind::antisymmetric);
     default:
@@ -79,7 +82,8 @@ NamedLinop matrix_operator(const AnyMatrix& m, const Dims& ishape, const Dims& o
 }
 
 OperatorReaders matrix_readers() {
-  return {reader_of<BitDense>(), reader_of<Packed>(), reader_of<DiagonalMap>()};
+  return {reader_of<BitDense>(), reader_of<Packed>(), reader_of<Trapezoid>(),
+          reader_of<DiagonalMap>()};
 }
 
 }  // namespace tessera

@@ -8,24 +8,10 @@
 #include "tessera/linop/ops/dense.hpp"
 #include "tessera/linop/ops/zero.hpp"
 #include "tessera/matrix/multiply_strips.hpp"
+#include "tessera/matrix/trapezoid.hpp"
 
 namespace tessera {
 namespace {
-
-// y = sign a b, or y += sign a b.
-void product(Recorder& r, const View& a, const View& b, const View& y, bool conj_a, double sign,
-             bool adds) {
-  MatmulSpec spec;
-  spec.a = operand_of(a);
-  spec.b = operand_of(b);
-  spec.out = operand_of(y);
-  spec.conj_a = conj_a;
-  spec.alpha = c128(sign, 0);
-  spec.beta = c128(adds ? 1 : 0, 0);
-  const View reads[] = {a, b};
-  r.launch(&KernelTable::matmul, adds ? "matmul and add" : "matmul", spec, reads, y,
-           {.updates = adds});
-}
 
 View turned(const View& v) {
   constexpr i64 axes[] = {1, 0};
@@ -61,19 +47,26 @@ std::optional<i64> Packed::size(NamedDimension d) const {
   return d == sides.in || d == sides.out ? std::optional(strips.n()) : std::nullopt;
 }
 
-// Note [strips]: U is the packed triangle, with zeros below. y = U x takes rows of y from one strip
-// each; y = Uᵀ x adds what every strip has for the rows from its first on, the first strip for all
-// rows.
+// Note [strips]: U is the packed triangle; what its strips hold below is not read. y = U x takes
+// rows of y from one strip each; y = Uᵀ x adds what every strip has for the rows from its first on,
+// the first strip for all rows.
 void Packed::record_triangle(Recorder& r, const Panels& p, bool adds) const {
+  using Stored = MatmulSpec::Stored;
   const i64 n = strips.n();
   const Array numbers = data.astype(p.y.dtype);
   for (const Strip& s : strips.list()) {
     const View a = r.constant(strips.part(numbers, s));
     const View here = rows_of(p.x, s.begin, s.end), beyond = rows_of(p.x, s.begin, n);
     if (transposed)
-      product(r, turned(a), here, rows_of(p.y, s.begin, n), conjugated, 1, adds || s.begin > 0);
+      record_product(r, turned(a), here, rows_of(p.y, s.begin, n),
+                     {.conj_a = conjugated,
+                      .adds = adds || s.begin > 0,
+                      .stored = Stored::lower,
+                      .diagonal = -diagonal()});
     else
-      product(r, a, beyond, rows_of(p.y, s.begin, s.end), conjugated, 1, adds);
+      record_product(
+          r, a, beyond, rows_of(p.y, s.begin, s.end),
+          {.conj_a = conjugated, .adds = adds, .stored = Stored::upper, .diagonal = diagonal()});
   }
 }
 
@@ -90,16 +83,18 @@ void Packed::record_both_halves(Recorder& r, const Panels& p, bool adds) const {
     const View a = r.constant(part), corner = r.constant(whole_block(part.slice(1, 0, h), anti));
     const View x = rows_of(p.x, s.begin, s.end), y = rows_of(p.y, s.begin, s.end);
     const bool written = adds || s.begin > 0;  // by the strips before
-    product(r, corner, x, y, conjugated, above, written);
+    record_product(r, corner, x, y, {.conj_a = conjugated, .sign = above, .adds = written});
     if (s.end == n) continue;
     const View rest = columns_of(a, h, s.width);
-    product(r, rest, rows_of(p.x, s.end, n), y, conjugated, above, true);
-    product(r, turned(rest), x, rows_of(p.y, s.end, n), conjugated, below, written);
+    record_product(r, rest, rows_of(p.x, s.end, n), y,
+                   {.conj_a = conjugated, .sign = above, .adds = true});
+    record_product(r, turned(rest), x, rows_of(p.y, s.end, n),
+                   {.conj_a = conjugated, .sign = below, .adds = written});
   }
 }
 
 void Packed::record_products(Recorder& r, const Panels& p, bool adds) const {
-  structure == Kind::triangular ? record_triangle(r, p, adds) : record_both_halves(r, p, adds);
+  is_triangle() ? record_triangle(r, p, adds) : record_both_halves(r, p, adds);
 }
 
 void Packed::apply(Recorder& r, const View& x, const View& y) const {
@@ -148,8 +143,7 @@ Array Packed::upper(const Cut& rows, const Cut& cols) const {
 }
 
 Array Packed::block(const Cut& rows, const Cut& cols) const {
-  if (structure == Kind::triangular)
-    return transposed ? upper(cols, rows).transpose() : upper(rows, cols);
+  if (is_triangle()) return transposed ? upper(cols, rows).transpose() : upper(rows, cols);
   const Array above = upper(rows, cols), below = upper(cols, rows);
   if (structure == Kind::antisymmetric)
     return transposed ? ops::subtract(below.transpose(), above)
@@ -169,14 +163,19 @@ NamedLinop Packed::split(const Tile& tile) const {
     return Packed(structure, smaller, smaller.pack(upper(rows, cols), false), ishape, oshape,
                   transposed, conjugated);
   }
-  const bool empty = transposed ? cols.start >= rows.stop : rows.start >= cols.stop;
-  if (structure == Kind::triangular && empty)
+  if (!is_triangle())
+    return Dense(block(rows, cols), {sides.out, sides.in}, ishape, oshape, {}, conjugated);
+  const i64 from = rows.start - cols.start, beside = transposed ? -diagonal() : diagonal();
+  const StoredPart part{transposed ? MatmulSpec::Stored::lower : MatmulSpec::Stored::upper,
+                        from + beside};
+  if (part.is_empty(rows.size(), cols.size()))
     return Zero(ishape, oshape, {{sides.in, cols.size()}, {sides.out, rows.size()}});
-  return Dense(block(rows, cols), {sides.out, sides.in}, ishape, oshape, {}, conjugated);
+  return stored_block(block(rows, cols), part, sides, conjugated);
 }
 
 std::string Packed::details() const {
-  constexpr const char* names[] = {"triangular", "symmetric", "antisymmetric"};
+  constexpr const char* names[] = {"triangular", "symmetric", "antisymmetric",
+                                   "strictly triangular"};
   return cat(names[static_cast<int>(structure)], " ", strips.n(), " x ", strips.n(), " ",
              data.dtype(), transposed ? " transposed" : "", conjugated ? " conjugated" : "");
 }

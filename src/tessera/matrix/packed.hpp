@@ -12,8 +12,9 @@
 namespace tessera {
 
 struct TESSERA_API Packed {
-  enum class Kind : std::uint8_t { triangular, symmetric, antisymmetric };
-  friend constexpr Kind last_of(Kind) { return Kind::antisymmetric; }
+  // Of a strict triangle the diagonal is not there: zero, whatever it meets.
+  enum class Kind : std::uint8_t { triangular, symmetric, antisymmetric, strictly_triangular };
+  friend constexpr Kind last_of(Kind) { return Kind::strictly_triangular; }
   Kind structure;
   Strips strips;  // of the upper triangle; its corners below the diagonal are zero
   Array data;
@@ -36,7 +37,8 @@ struct TESSERA_API Packed {
   bool apply_add(Recorder& r, const View& x, const View& y) const;
   Packed adjoint() const;
   Packed renamed(const Renames& r) const;
-  // On the diagonal a smaller one of these, beside it a Dense, where nothing is a Zero.
+  // On the diagonal a smaller one of these, beside it a Dense, where nothing is a Zero; what
+  // reaches over the diagonal of a triangle is a Trapezoid.
   NamedLinop split(const Tile& tile) const;
   std::string details() const;
   template <class Self, class F>
@@ -45,6 +47,10 @@ struct TESSERA_API Packed {
   }
 
  private:
+  bool is_triangle() const {
+    return structure == Kind::triangular || structure == Kind::strictly_triangular;
+  }
+  i64 diagonal() const { return structure == Kind::strictly_triangular ? 1 : 0; }
   void record_products(Recorder& r, const Panels& p, bool adds) const;
   void record_triangle(Recorder& r, const Panels& p, bool adds) const;
   void record_both_halves(Recorder& r, const Panels& p, bool adds) const;

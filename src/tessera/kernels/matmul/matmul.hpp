@@ -17,6 +17,11 @@ struct MatmulSpec {
   Operand a, b, out;
   bool conj_a = false, conj_b = false;
   c128 alpha{1, 0}, beta{0, 0};
+  // Rank 2 only: elements of a with column - row < diagonal (upper) or > diagonal (lower) are not
+  // stored. They hold zero and count as zero whatever they meet, infinities and NaN too.
+  enum class Stored : std::uint8_t { all, upper, lower };
+  Stored stored = Stored::all;
+  i64 diagonal = 0;
 };
 
 TESSERA_API Array matmul(const Array& a, const Array& b);  // NumPy's rules for ranks 1, 2, n

@@ -8,6 +8,7 @@
 #include "tessera/kernels/matmul/few_columns.hpp"
 #include "tessera/kernels/matmul/loops.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
+#include "tessera/kernels/matmul/triangle.hpp"
 
 namespace tessera {
 namespace {
@@ -404,8 +405,11 @@ View2 last_two(const Layout& l) {
 
 }  // namespace
 
-Prepared prepare_matmul_cpu(const MatmulSpec& spec, Device) {
+Prepared prepare_matmul_cpu(const MatmulSpec& spec, Device device) {
   check(spec);
+  if (spec.stored != MatmulSpec::Stored::all && is_inexact(spec.out.dtype) &&
+      spec.out.layout.size() > 0)
+    return prepare_triangle_cpu(spec, device);
   auto state = std::make_shared<State>();
   State& s = *state;
   s.a = last_two(spec.a.layout);

@@ -14,6 +14,7 @@
 namespace tessera {
 
 Prepared prepare_matmul_integer_cuda(const MatmulSpec& spec, Device device);
+Prepared prepare_triangle_cuda(const MatmulSpec& spec, Device device);
 
 namespace cuda {
 namespace {
@@ -287,6 +288,7 @@ Prepared prepare_matmul_cuda(const MatmulSpec& spec, Device device) {
   using namespace cuda;
   const DType t = spec.out.dtype;
   if (spec.out.layout.size() == 0) return {{&run_nothing, nullptr}};
+  if (spec.stored != MatmulSpec::Stored::all) return prepare_triangle_cuda(spec, device);
   if (!is_inexact(t)) return prepare_matmul_integer_cuda(spec, device);
   if (spec.a.layout.shape.back() == 0) return prepare_empty_sum(spec, device);
   prepare_blas(device.index);

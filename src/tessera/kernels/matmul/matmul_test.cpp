@@ -2,7 +2,9 @@
 // Products of every dtype and layout against three plain loops.
 #include "tessera/kernels/matmul/matmul.hpp"
 
+#include <cmath>
 #include <complex>
+#include <limits>
 #include <random>
 
 #include "support/arrays.hpp"
@@ -287,6 +289,65 @@ TEST(Matmul, ErrorsInNumpysWords) {
   const Array whole = Array::empty({2, 2}, DType::i64, test_device());
   EXPECT_NE(thrown_text<DTypeError>([&] { matmul(a, a.transpose(), whole); }).find("'same_kind'"),
             std::string::npos);
+}
+
+// Elements that are not stored count as zero, whatever they meet.
+template <class T>
+void check_stored(MatmulSpec::Stored stored, i64 diagonal, i64 m, i64 n, i64 k, double beta,
+                  double special) {
+  constexpr DType dtype = dtype_of<T>;
+  auto va = random_values<T>(m * k, 4), vb = random_values<T>(k * n, 5);
+  const auto vc = random_values<T>(m * n, 6);
+  for (i64 j = 0; j < n; ++j) vb[static_cast<std::size_t>(k / 2 * n + j)] = T(special);
+  const auto is_stored = [&](i64 i, i64 p) {
+    return stored == MatmulSpec::Stored::upper ? p - i >= diagonal : p - i <= diagonal;
+  };
+  for (i64 i = 0; i < m; ++i)
+    for (i64 p = 0; p < k; ++p)
+      if (!is_stored(i, p)) va[static_cast<std::size_t>(i * k + p)] = T(0);
+  for (const Lay lay : all_lays) {
+    const Array a = laid_out<T>({m, k}, va, lay), b = laid_out<T>({k, n}, vb, lay),
+                out = laid_out<T>({m, n}, vc, lay);
+    const auto na = numbers_of(a), nb = numbers_of(b), before = numbers_of(out);
+    const MatmulSpec spec{operand_of(a), operand_of(b), operand_of(out), false,   false,
+                          {2, 0},        {beta, 0},     stored,          diagonal};
+    launch_now(&KernelTable::matmul, "matmul", spec, out.device(), {&a, &b, &out});
+    const auto got = numbers_of(out);
+    for (std::size_t at = 0; at < got.size(); ++at) {
+      const i64 i = static_cast<i64>(at) / n, j = static_cast<i64>(at) % n;
+      Z want = beta * before[at];
+      bool meets = false;
+      for (i64 p = 0; p < k; ++p) {
+        if (!is_stored(i, p)) continue;
+        meets = meets || p == k / 2;
+        want +=
+            2.0 * na[static_cast<std::size_t>(i * k + p)] * nb[static_cast<std::size_t>(p * n + j)];
+      }
+      const std::string where =
+          cat(name(dtype), " ", m, " x ", k, " x ", n, ", diagonal ", diagonal, ", element ", i,
+              ", ", j, " of ", static_cast<int>(lay));
+      if (meets && !std::isfinite(special))
+        ASSERT_FALSE(std::isfinite(std::abs(got[at]))) << where;
+      else
+        ASSERT_TRUE(std::abs(got[at] - want) < 32 * epsilon_of(dtype) * (double(k) + 2)) << where;
+    }
+  }
+}
+
+TEST(Matmul, OfATriangleReadsWhatIsStored) {
+  using Stored = MatmulSpec::Stored;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  struct Size {
+    i64 m, n, k;
+  };
+  for (const Stored stored : {Stored::upper, Stored::lower})
+    for (const Size& s : {Size{1, 1, 1}, Size{40, 1, 33}, Size{33, 2, 70}, Size{130, 5, 61}})
+      for (const i64 diagonal : {-s.m - 1, -s.m / 2, i64{0}, i64{1}, s.k / 2, s.k + 1})
+        for (const double beta : {0.0, 1.0, -0.5})
+          for (const double special : {0.5, infinity, std::nan("")}) {
+            check_stored<float>(stored, diagonal, s.m, s.n, s.k, beta, special);
+            check_stored<c128>(stored, diagonal, s.m, s.n, s.k, beta, special);
+          }
 }
 
 }  // namespace
