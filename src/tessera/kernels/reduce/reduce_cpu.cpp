@@ -253,6 +253,13 @@ DType work_type(const ReduceSpec& spec) {
   }
 }
 
+// Sums of float32 in float64, which is what solvers ask for: read as they lie.
+bool widens(const ReduceSpec& spec) {
+  const bool sums = spec.op == ReduceOp::sum || spec.op == ReduceOp::sum_abs2 ||
+                    (spec.op == ReduceOp::vdot && spec.in2.dtype == DType::f32);
+  return sums && spec.in.dtype == DType::f32 && spec.out.dtype == DType::f64;
+}
+
 ReduceFns functions_of(ReduceOp op, DType work) {
   switch (op) {
     case ReduceOp::sum:
@@ -332,8 +339,8 @@ bool takes_any_length(const State& s, ReduceOp op) {
 Prepared prepare_reduce_cpu(const ReduceSpec& spec, Device) {
   auto state = std::make_shared<State>();
   State& s = *state;
-  const DType work = work_type(spec);
-  s.fns = functions_of(spec.op, work);
+  const DType work = widens(spec) ? DType::f32 : work_type(spec);
+  s.fns = widens(spec) ? widened_sums(spec.op) : functions_of(spec.op, work);
   s.two_inputs = spec.op == ReduceOp::vdot;
   s.size = {size_of(spec.in.dtype), size_of(spec.in2.dtype)};
   s.direct = {spec.in.dtype == work, spec.in2.dtype == work};

@@ -33,6 +33,7 @@ struct ReduceFns {
 // `work` is never float16 or bfloat16: rows are converted to float before. Null rows: no such
 // reduction.
 ReduceFns reduce_sums(ReduceOp op, DType work);       // sum, prod, sum_abs2, vdot, count_nonzero
+ReduceFns widened_sums(ReduceOp op);                  // sum, sum_abs2, vdot of float32 in float64
 ReduceFns reduce_extrema(ReduceOp op, DType work);    // max, min, any, all
 ReduceFns reduce_positions(ReduceOp op, DType work);  // argmax, argmin
 

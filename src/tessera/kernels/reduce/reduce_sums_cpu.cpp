@@ -33,6 +33,17 @@ struct VdotRule : SumRule<T> {
   static T enter(T x, T y) { return element::conj_multiply{}(x, y); }
 };
 
+// Of float32 in float64: an element is widened when it enters, so that no row is cast beforehand.
+template <class Rule>
+struct Widened : SumRule<double> {
+  using Input = float;
+  static constexpr bool two_inputs = Rule::two_inputs;
+  static double enter(float x) { return Rule::enter(static_cast<double>(x)); }
+  static double enter(float x, float y) {
+    return Rule::enter(static_cast<double>(x), static_cast<double>(y));
+  }
+};
+
 template <template <class> class Rule>
 ReduceFns sums_of(DType work) {
   ReduceFns f;
@@ -48,6 +59,14 @@ ReduceFns counts_of(DType work) {
 }
 
 }  // namespace
+
+ReduceFns widened_sums(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum: return fns_of<Widened<SumRule<double>>>();
+    case ReduceOp::sum_abs2: return fns_of<Widened<SquaresRule<double>>>();
+    default: return fns_of<Widened<VdotRule<double>>>();
+  }
+}
 
 ReduceFns reduce_sums(ReduceOp op, DType work) {
   switch (op) {

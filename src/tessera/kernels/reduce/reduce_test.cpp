@@ -7,6 +7,7 @@
 #include "support/arrays.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 
 namespace tessera {
@@ -244,6 +245,33 @@ TEST(Reduce, MeanVarianceVdotNorm) {
   EXPECT_EQ(vdot(x, laid_out<double>({3, 2}, {1, 1, 1, 1, 1, 1})).item().as<double>(), 24);
   EXPECT_NEAR(norm(laid_out<c64>({2}, {c64(3, 0), c64(0, 4)})).item().as<double>(), 5, 1e-6);
   EXPECT_EQ(norm(full({4}, Value(2), DType::i8, d)).item().as<double>(), 4);
+}
+
+TEST(Reduce, FloatsSummedInDoubles) {
+  const i64 rows = 37, columns = 1201;
+  std::vector<float> v;
+  for (i64 i = 0; i < rows * columns; ++i)
+    v.push_back(0.1F + static_cast<float>(i * 7919 % 1000) * 1e-4F);
+  for (const Lay lay : all_lays) {
+    const Array x = laid_out<float>({rows, columns}, v, lay), y = x.astype(DType::f64);
+    const auto sums = [](ReduceOp op, const Array& in, const Shape& shape) {
+      const Array out = Array::empty(shape, DType::f64, in.device());
+      const Operand one{in.layout(), in.dtype()};
+      const ReduceSpec spec{.op = op, .in = one, .in2 = one, .out = {out.layout(), out.dtype()}};
+      if (op == ReduceOp::vdot)
+        launch_now(&KernelTable::reduce, "vdot", spec, in.device(), {&in, &in, &out});
+      else
+        launch_now(&KernelTable::reduce, name(op), spec, in.device(), {&in, &out});
+      return values_of<double>(out);
+    };
+    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::sum_abs2, ReduceOp::vdot})
+      for (const Shape& shape : {Shape{1, 1}, Shape{1, columns}, Shape{rows, 1}}) {
+        const auto got = sums(op, x, shape), want = sums(op, y, shape);
+        for (std::size_t i = 0; i < want.size(); ++i)
+          ASSERT_TRUE(std::abs(got[i] - want[i]) < 1e-12 * std::abs(want[i]))
+              << name(op) << " " << got[i] << ", expected " << want[i];
+      }
+  }
 }
 
 }  // namespace
