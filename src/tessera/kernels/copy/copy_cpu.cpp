@@ -17,7 +17,7 @@ namespace {
 
 constexpr i64 grain = 32768;     // elements
 constexpr i64 tile = 32;         // rows and columns
-constexpr i64 short_row = 4096;  // bytes
+constexpr i64 short_row = 512;  // bytes
 
 // Rows that follow each other in even steps, in bytes.
 using CopyPlane = void (*)(const std::byte* from, i64 from_step, std::byte* to, i64 to_step,
