@@ -81,9 +81,15 @@ Pool::Pool(ComputeDevice& backend, int index, bool pinned, Budget& budget)
     : backend_(backend),
       index_(index),
       pinned_(pinned),
-      cache_limit_(backend.host_memory() ? std::max<i64>(host_memory_total() / 8, i64{64} << 20)
-                                         : std::numeric_limits<i64>::max()),
+      host_(backend.host_memory()),
       budget_(budget) {}
+
+i64 Pool::cache_limit() const {
+  if (!host_) return std::numeric_limits<i64>::max();
+  static const i64 share = std::max<i64>(host_memory_total() / 8, i64{64} << 20);
+  const i64 used = budget_.in_use();
+  return std::clamp(used + used / 8, idle_bytes, share);  // as blocks are rounded up
+}
 
 void Pool::admit(i64 bytes) {
   check_may_allocate(bytes);
@@ -215,28 +221,29 @@ void Pool::give(Block block, i64 asked, const Stream* home,
       // A lost device: there is nothing left to protect from stale reads.
     }
   budget_.refund(asked);
-  {
+  const i64 most = cache_limit();
+  if (block.bytes > most) {
+    wait_all(cached.pending);
+    raw_release(block);
+  } else {
     std::lock_guard lock(mutex_);
-    if (cached_bytes_ + block.bytes <= cache_limit_) {
-      cached_bytes_ += block.bytes;
-      free_[static_cast<std::size_t>(class_below(block.bytes))].push_back(std::move(cached));
-      return;
-    }
+    cached_bytes_ += block.bytes;
+    free_[static_cast<std::size_t>(class_below(block.bytes))].push_back(std::move(cached));
   }
-  wait_all(cached.pending);
-  raw_release(block);
+  if (this->cached() > most) trim_to(most);
 }
 
-void Pool::trim() {
+void Pool::trim_to(i64 bytes) {
   std::vector<Cached> all;
   {
     std::lock_guard lock(mutex_);
-    for (auto& list : free_) {
-      all.insert(all.end(), std::make_move_iterator(list.begin()),
-                 std::make_move_iterator(list.end()));
-      list.clear();
-    }
-    cached_bytes_ = 0;
+    for (auto list = free_.rbegin(); list != free_.rend() && cached_bytes_ > bytes; ++list)
+      while (!list->empty() && cached_bytes_ > bytes) {
+        cached_bytes_ -= list->front().block.bytes;
+        all.push_back(std::move(list->front()));
+        list->front() = std::move(list->back());
+        list->pop_back();
+      }
   }
   // Without the lock: the work that is waited for may itself free storages of this pool.
   for (const Cached& cached : all) {

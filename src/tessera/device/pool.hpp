@@ -4,8 +4,9 @@
 // freed block belongs to the stream that it was allocated for and is handed out again at once to
 // that stream; to others when that stream has ended. Streams named by record_stream must first pass
 // the point at which the block was freed. Sizes are rounded up to classes (12.5 % apart); a request
-// that does not fit gives the cached blocks back and asks the device for exactly what it needs. Not
-// for users: see memory.hpp.
+// that does not fit gives the cached blocks back and asks the device for exactly what it needs. Of
+// the host no more is kept than is in use, or idle_bytes where that is more: what a program has
+// deleted goes back to the system. Not for users: see memory.hpp.
 //   Pool& pool = device_pool(cpu);   Pool::Block b = pool.take(4096, nullptr);
 
 #include <array>
@@ -21,7 +22,8 @@
 
 namespace tessera {
 
-inline constexpr int max_devices = 64;  // of one kind
+inline constexpr int max_devices = 64;            // of one kind
+inline constexpr i64 idle_bytes = i64{32} << 20;  // of the host: cached in any case
 
 // Bytes in use against a limit. The limit is the one that was set, else that of the config.
 class Budget {
@@ -31,6 +33,7 @@ class Budget {
   void charge(i64 bytes);  // OutOfMemory when the limit forbids it; nothing is charged then
   void refund(i64 bytes) { in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
   void reserve(i64 bytes) { reserved_.fetch_add(bytes, std::memory_order_relaxed); }
+  i64 in_use() const { return in_use_.load(std::memory_order_relaxed); }
   i64 reserved() const { return reserved_.load(std::memory_order_relaxed); }
   i64 limit() const {
     const i64 set = set_.load(std::memory_order_relaxed);
@@ -64,7 +67,9 @@ class Pool {
   // `asked` is what take() was called with; `used_by` the streams besides `home` that may still use
   // it.
   void give(Block block, i64 asked, const Stream* home, std::span<const Stream> used_by) noexcept;
-  void trim();
+  void trim() { trim_to(0); }
+  void trim_to(i64 bytes);  // gives the largest blocks back until no more than that are cached
+  i64 cached() const { return cached_bytes_.load(std::memory_order_relaxed); }
   void stream_ended(i64 id);
   Budget& budget() { return budget_; }
 
@@ -87,10 +92,11 @@ class Pool {
   ComputeDevice& backend_;
   const int index_;
   const bool pinned_;
-  const i64 cache_limit_;  // bytes; device memory is cached without limit
+  i64 cache_limit() const;  // bytes; device memory is cached without limit
+  const bool host_;
   Budget& budget_;
   std::mutex mutex_;
-  i64 cached_bytes_ = 0;
+  std::atomic<i64> cached_bytes_{0};  // changed under the lock
   std::array<std::vector<Cached>, class_count> free_;
 };
 

@@ -129,6 +129,24 @@ TEST(Memory, SecondRequestIsAPoolHit) {
   EXPECT_EQ(counter(Counter::pool_requests), asked + 10);
 }
 
+TEST(Memory, HostKeepsNoMoreThanIsInUseOrALittle) {
+  constexpr i64 large = i64{40} << 20;
+  trim_pool(cpu);
+  const i64 held = memory_stats(cpu).reserved;
+  {
+    const Storage a = Storage::allocate(cpu, large), b = Storage::allocate(cpu, large);
+    EXPECT_GE(memory_stats(cpu).reserved, held + 2 * large);
+    { const Storage c = Storage::allocate(cpu, large); }
+    const i64 before = counter(Counter::allocations);
+    { const Storage again = Storage::allocate(cpu, large); }  // as much is in use: it was kept
+    EXPECT_EQ(counter(Counter::allocations), before);
+  }
+  EXPECT_LE(memory_stats(cpu).reserved, held + idle_bytes);
+  { const Storage small = Storage::allocate(cpu, 4 << 20); }
+  EXPECT_GE(memory_stats(cpu).reserved, held + (4 << 20));  // a little is kept
+  trim_pool(cpu);
+}
+
 TEST(Memory, BudgetIsASentenceAndNothingIsLost) {
   const Device d = sim1;
   trim_pool(d);
