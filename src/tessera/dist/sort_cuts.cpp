@@ -31,9 +31,11 @@ struct Sampling {
 };
 
 // About half a percent of what a sort moves per round; few rounds for much data. Of little data a
-// round costs more than its bytes.
+// round costs more than its bytes, which may be up to half of it.
 Sampling sampling_of(i64 total, int ranks) {
-  return {std::clamp<i64>(total / (i64{160} * ranks * ranks), 32, 1024)};
+  const i64 pairs = i64{ranks} * ranks;
+  return {
+      std::clamp<i64>(total / (160 * pairs), std::clamp<i64>(total / (2 * pairs), 8, 32), 1024)};
 }
 
 // What a rank is told of its samples: so many lie before the cut, and those from `after` on do not.

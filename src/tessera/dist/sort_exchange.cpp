@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tessera/comm/self.hpp"
 #include "tessera/dist/dnd_array.hpp"
 #include "tessera/dist/sort_cuts.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -20,8 +21,10 @@ i64 Routes::sources() const {
   return std::count_if(receives.begin(), receives.end(), [](i64 n) { return n > 0; });
 }
 
-Routes routes_of(std::vector<i64> sends, const Communicator& comm) {
-  Routes routes{std::move(sends), std::vector<i64>(static_cast<std::size_t>(comm.size()))};
+Routes routes_of(std::vector<i64> sends, const Communicator& comm, std::span<const i64> counts) {
+  constexpr i64 few = 512;
+  Routes routes{std::move(sends), std::vector<i64>(static_cast<std::size_t>(comm.size())),
+                !counts.empty() && *std::max_element(counts.begin(), counts.end()) <= few};
   comm.alltoall(routes.sends.data(), sizeof(i64), routes.receives.data());
   return routes;
 }
@@ -50,7 +53,16 @@ Array move_pieces(const Array& mine, const Routes& routes, const Communicator& c
     }
     return list;
   };
-  comm.exchange(blocks(routes.sends, from), blocks(routes.receives, to));
+  std::vector<Block> sends = blocks(routes.sends, from), receives = blocks(routes.receives, to);
+  if (!routes.few) {
+    comm.exchange(sends, receives);
+    return to.to(mine.device());
+  }
+  copy_own_block(comm.rank(), sends, receives);
+  const auto own = [&](const Block& b) { return b.rank == comm.rank(); };
+  std::erase_if(sends, own);
+  std::erase_if(receives, own);
+  comm.exchange_short(sends, receives);
   return to.to(mine.device());
 }
 
@@ -138,7 +150,7 @@ Ordered order_items(const Array& items, std::span<const i64> counts, const Parti
   std::span<const i64> targets = part.starts().subspan(1);
   if (part.size() == total) targets = targets.first(targets.size() - 1);
   std::vector<i64> cuts = merge_cuts(mine, counts, targets, wants.descending, comm);
-  const Routes routes = routes_of(pieces_of(cuts, items.size(), comm.size()), comm);
+  const Routes routes = routes_of(pieces_of(cuts, items.size(), comm.size()), comm, counts);
   const i64 sent = std::accumulate(routes.sends.begin(), routes.sends.end(), i64{0});
   const Array values = move_pieces(mine.slice(0, 0, sent), routes, comm);
   mine = Array();  // memory that is not needed while what came is put in order

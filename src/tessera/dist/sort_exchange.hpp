@@ -16,12 +16,15 @@ namespace tessera::dist {
 
 struct Routes {
   std::vector<i64> sends, receives;  // items, by rank
+  bool few = false;                  // so few of every rank that they may go by way of others
   i64 received() const;
   i64 sources() const;  // how many ranks send something
-  Routes back() const { return {receives, sends}; }
+  Routes back() const { return {receives, sends, few}; }
 };
-// From what this rank sends to each; one number to every other rank.
-Routes routes_of(std::vector<i64> sends, const Communicator& comm);
+// From what this rank sends to each; one number to every other rank. `counts`: how many items each
+// rank has, where all know that.
+Routes routes_of(std::vector<i64> sends, const Communicator& comm,
+                 std::span<const i64> counts = {});
 // Lengths of the pieces that cuts make of `count` items; missing cuts are `count`.
 std::vector<i64> pieces_of(std::span<const i64> cuts, i64 count, int ranks);
 

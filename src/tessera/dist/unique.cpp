@@ -276,7 +276,7 @@ Unique unique_of(const DNDarray& x, const UniqueParts& parts, const LocalUnique&
   const Partition even = Partition::even(total, comm.size());
   const auto targets = even.starts().subspan(1, at(comm.size()) - 1);
   const std::vector<i64> cuts = merge_cuts(mine.values, found, targets, false, comm);
-  const Routes routes = routes_of(pieces_of(cuts, n, comm.size()), comm);
+  const Routes routes = routes_of(pieces_of(cuts, n, comm.size()), comm, found);
 
   const DType travel = counting_type(extents);
   const DType count_travel = counting_type(*std::max_element(extents.begin(), extents.end()) + 1);

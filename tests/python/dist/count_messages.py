@@ -12,7 +12,7 @@ from wire_count import WireCount
 import tessera as ts
 
 D, world = ts.dist, ts.dist.world
-p, me, each = world.size, world.rank, 400
+p, me, each = world.size, world.rank, 1000
 steps = (p - 1).bit_length()  # messages of a rank until it has heard, directly or not, of all
 n = each * p
 rng = np.random.default_rng(3)
@@ -69,12 +69,12 @@ table = {
     "nonzero": (lambda: D.nonzero(few), steps),
     "sort": (lambda: D.sort(x), 6 * steps + others),
     "argsort": (lambda: D.argsort(x), 6 * steps + 2 * others),
-    "unique of few": (lambda: D.unique(few), 8 * steps + others),
+    "unique of few": (lambda: D.unique(few), 9 * steps),
     "unique of many": (lambda: D.unique(many), 8 * steps + others),
     "bincount": (lambda: D.bincount(few), 5 * steps),
     "histogram": (lambda: D.histogram(x), 7 * steps),
-    "quantile": (lambda: D.quantile(x, 0.3), 8 * steps),
-    "median": (lambda: D.median(x), 8 * steps),
+    "quantile": (lambda: D.quantile(x, 0.3), 10 * steps),
+    "median": (lambda: D.median(x), 10 * steps),
     "topk": (lambda: D.topk(x, 10), 2 * others),
 }
 for name, (what, most) in table.items():
