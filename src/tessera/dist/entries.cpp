@@ -68,7 +68,7 @@ Distinct distinct_by_table(std::span<const i64> entries, const Range& r) {
   NumberList before(range);
   std::fill(before.begin(), before.end(), i64{0});
   for (const i64 id : entries) before[static_cast<std::size_t>(id - r.first)] = 1;
-  Distinct d{NumberList(std::min(range, entries.size()) + 1), NumberList(entries.size())};
+  Distinct d{NumberList(std::min(range, entries.size()) + 1), {}};
   i64 found = 0;
   for (std::size_t k = 0; k < range; ++k) {  // written in any case, kept where it is meant
     const i64 meant = before[k];
@@ -77,19 +77,21 @@ Distinct distinct_by_table(std::span<const i64> entries, const Range& r) {
     found += meant;
   }
   d.ids.shorten(static_cast<std::size_t>(found));
-  for (std::size_t j = 0; j < entries.size(); ++j)
-    d.slot[j] = before[static_cast<std::size_t>(entries[j] - r.first)];
+  d.slot = NarrowList(entries.size(), found, [&, next = entries.data()]() mutable {
+    return before[static_cast<std::size_t>(*next++ - r.first)];
+  });
   return d;
 }
 
 Distinct distinct_by_bits(std::span<const i64> entries, const Range& r) {
   IdSet set(r.first, r.last);
   set.add(entries);
-  Distinct d{NumberList(static_cast<std::size_t>(set.size())), NumberList(entries.size())};
+  Distinct d{NumberList(static_cast<std::size_t>(set.size())), {}};
   i64* to = d.ids.data();
   set.each([&](i64 id) { *to++ = id; });
   const Slots slots(set);
-  for (std::size_t j = 0; j < entries.size(); ++j) d.slot[j] = slots.of(entries[j]);
+  d.slot = NarrowList(entries.size(), static_cast<i64>(d.ids.size()),
+                      [&, next = entries.data()]() mutable { return slots.of(*next++); });
   return d;
 }
 
@@ -103,7 +105,7 @@ Distinct distinct(std::span<const i64> entries) {
     return distinct_by_table(entries, r);
   if (dense(r, entries.size())) return distinct_by_bits(entries, r);
   const Unique u = unique(host_view(entries));
-  return {to_list(u.values), to_list(u.inverse)};
+  return {to_list(u.values), NarrowList(to_list(u.inverse), u.values.size())};
 }
 
 std::vector<i64> distinct_within(std::span<const i64> entries, i64 first, i64 last) {

@@ -18,7 +18,7 @@ namespace tessera {
 // Sorted, each once. `slot[j]` says which of them entry j is.
 struct Distinct {
   NumberList ids;
-  NumberList slot;
+  NarrowList slot;
 };
 TESSERA_API Distinct distinct(std::span<const i64> entries);
 // The same without slots, of those entries that lie in [first, last).

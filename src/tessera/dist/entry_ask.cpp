@@ -2,6 +2,7 @@
 // Which ids each rank wants of which owner, worked out, told to the owners (entry_tell), and
 // remembered by the key.
 #include <algorithm>
+#include <bit>
 
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
@@ -14,6 +15,18 @@ namespace tessera {
 namespace {
 
 using dist::at;
+
+NarrowList ids_of(const IdSet& set) {
+  std::size_t word = 0;
+  std::uint64_t rest = set.words().empty() ? 0 : set.words()[0];
+  const auto next = [&] {
+    while (rest == 0) rest = set.words()[++word];
+    const i64 id = set.first() + static_cast<i64>(word) * 64 + std::countr_zero(rest);
+    rest &= rest - 1;
+    return id;
+  };
+  return NarrowList(at(set.size()), set.last(), next);
+}
 
 // What a rank asks for, and what its owners can work out from its positions on the split axis
 // alone: where all ranks have the other arrays of the key.
@@ -51,10 +64,16 @@ class Question {
     return wire;
   }
   // The ids of this rank that `rank` wants, as it listed them.
-  std::vector<i64> answer(const WireForm& form, std::span<const std::byte> bytes, int rank) const {
+  NarrowList answer(const WireForm& form, const std::vector<std::byte>& bytes, int rank) const {
     const int me = rows_.array().comm().rank();
-    const i64 first = rows_.first_id(me), radix = rows_.radix(me);
-    if (form.kind != WireKind::positions) return decode(form, bytes, first, radix);
+    const i64 first = rows_.first_id(me), radix = rows_.radix(me), last = first + radix;
+    if (form.kind == WireKind::coded || form.kind == WireKind::bits) {  // many, and no list between
+      IdSet set(first, last);
+      decode_into(set, {&form, 1}, {&bytes, 1});
+      return ids_of(set);
+    }
+    if (form.kind != WireKind::positions)
+      return NarrowList(decode(form, bytes, first, radix), last);
     const Array positions = empty_dense(key_.spread[split_].lshape(rank), DType::i64);
     take_numbers(bytes.data(), width(), {positions.host<i64>(), at(positions.size())});
     std::vector<Array> theirs;
@@ -65,7 +84,7 @@ class Question {
                            : cut_positions(key_.plan.arrays[a], key_.plan.lead, lead_axis_,
                                            part_.begin(rank), part_.end(rank)));
     const Array ids = rows_.ids(theirs, lead_of(rank));
-    return distinct_within({ids.host<i64>(), at(ids.size())}, first, first + radix);
+    return NarrowList(distinct_within({ids.host<i64>(), at(ids.size())}, first, last), last);
   }
 
  private:
@@ -99,7 +118,7 @@ Told nothing_told(const EntryRows& rows, const NormalKey& key, const Question& q
                                           : !x.comm().first_problem(question.problem()).empty()))
     throw_first_problem(x, key);
   const auto p = at(x.comm().size());
-  return {std::vector<WireForm>(p), std::vector<std::vector<std::byte>>(p), {}, {}};
+  return {std::vector<WireForm>(p), std::vector<std::vector<std::byte>>(p), {}, {}, {}};
 }
 
 // `before`: what the same key told owners already.
@@ -116,7 +135,7 @@ Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
     const i64 first = fetch.bounds[at(q)], count = fetch.bounds[at(q) + 1] - first;
     return std::span<const i64>{d.ids.data() + first, at(count)};
   };
-  fetch.serve[at(me)].assign(wanted_of(me).begin(), wanted_of(me).end());
+  fetch.serve[at(me)] = NarrowList(wanted_of(me), rows.first_id(me) + rows.radix(me));
   Told now;
   if (!before && key.at_owners) {
     now = nothing_told(rows, key, question);
@@ -145,6 +164,25 @@ const DNDarray* lone_array(const NormalKey& key) {
 }
 std::string asked_of(const DNDarray& x) { return cat("asked of ", join(x.part().starts())); }
 std::string told_to(const DNDarray& x) { return cat("told to ", join(x.part().starts())); }
+
+// A key remembers what it asked of several arrays, but where that is much, of the last one alone:
+// by a name that all share, and `of` says which it was. The same on all ranks.
+std::string name_of(const DNDarray& key, const std::string& what) {
+  const i64 bytes = key.size() / key.comm().size() * static_cast<i64>(sizeof(i64));
+  return bytes > most_remembered ? what.substr(0, what.find(' ')) : what;
+}
+template <class Plan>
+std::shared_ptr<const Plan> remember(const DNDarray& key, const std::string& what, Plan plan) {
+  plan.of = what;
+  const auto kept = std::make_shared<const Plan>(std::move(plan));
+  key.remember(name_of(key, what), kept);
+  return kept;
+}
+template <class Plan>
+std::shared_ptr<const Plan> recall(const DNDarray& key, const std::string& what) {
+  const auto plan = std::static_pointer_cast<const Plan>(key.recall(name_of(key, what)));
+  return plan && plan->of == what ? plan : nullptr;
+}
 
 // What several distributed arrays asked for together, each remembers by its place in the key: where
 // all of them remember the same, they are the same arrays, and unchanged.
@@ -196,9 +234,8 @@ std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& 
   const DNDarray* alone = lone_array(key);
   std::shared_ptr<const Told> told;
   if (alone) {
-    if (const auto known = alone->recall(asked_of(x)))
-      return std::static_pointer_cast<const Fetch>(known);
-    told = std::static_pointer_cast<const Told>(alone->recall(told_to(x)));
+    if (auto known = recall<Fetch>(*alone, asked_of(x))) return known;
+    told = recall<Told>(*alone, told_to(x));
   }
   const bool together = !alone && all_spread(key);
   if (together)
@@ -208,8 +245,9 @@ std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& 
   if (told)
     as_told.spread[0] = DNDarray(told->positions, alone->shape(), alone->spread(), alone->comm());
   const Question question(rows, as_told, lead_axis, part);
-  auto fetch = std::make_shared<const Fetch>(ask(rows, as_told, question, told.get()));
-  if (alone) alone->remember(asked_of(x), fetch);
+  Fetch asked = ask(rows, as_told, question, told.get());
+  if (alone) return remember(*alone, asked_of(x), std::move(asked));
+  const auto fetch = std::make_shared<const Fetch>(std::move(asked));
   for (std::size_t a = 0; together && a < key.spread.size(); ++a)
     key.spread[a].remember(asked_together(x, key, a), fetch);
   return fetch;
@@ -222,12 +260,9 @@ std::optional<IdSet> asked_places(const EntryRows& rows, const NormalKey& key) {
   if (key.at_owners || !alone || !*alone || alone->size() == 0 ||
       !IdSet::pays(x.part().size(), alone->size()))
     return {};
-  if (alone->recall(asked_of(x))) return {};
-  auto told = std::static_pointer_cast<const Told>(alone->recall(told_to(x)));
-  if (!told) {
-    told = std::make_shared<const Told>(tell_set(rows, key));
-    alone->remember(told_to(x), told);
-  }
+  if (recall<Fetch>(*alone, asked_of(x))) return {};
+  auto told = recall<Told>(*alone, told_to(x));
+  if (!told) told = remember(*alone, told_to(x), tell_set(rows, key));
   IdSet places = told->own;
   decode_into(places, told->forms, told->bytes);
   return places;

@@ -14,38 +14,53 @@ namespace {
 
 using dist::at;
 
-bool in_order(std::span<const i64> slot, std::size_t distinct) {
-  if (slot.size() != distinct) return false;
-  for (std::size_t j = 0; j < slot.size(); ++j)
-    if (slot[j] != static_cast<i64>(j)) return false;
-  return true;
+// f(first, slots) for all entries, some at a time, until it says no.
+constexpr i64 some_slots = 64 << 10, near_bytes = 512 << 10;  // they stay near
+template <class F>
+void each_slots(const NarrowList& slot, i64 some, F&& f) {
+  const auto n = static_cast<i64>(slot.size());
+  for (i64 first = 0; first < n; first += some)
+    if (!f(first, slot.piece(first, std::min(some, n - first)))) return;
+}
+
+bool in_order(const NarrowList& slot, std::size_t distinct) {
+  bool yes = slot.size() == distinct;
+  if (!yes) return false;
+  each_slots(slot, some_slots, [&](i64 first, const NumberList& some) {
+    for (const i64 s : some) yes = yes && s == first++;
+    return yes;
+  });
+  return yes;
 }
 
 // The entries by what they want, so that a piece of rows knows where it goes.
 constexpr i64 list_bytes = 3 * sizeof(i64);  // of an entry, while the list is made
 struct BySlot {
   std::vector<i64> first, entries;
+  i64 wanted_by(i64 slot) const { return first[at(slot + 1)] - first[at(slot)]; }  // entries
   explicit BySlot(const Fetch& fetch) : first(at(fetch.wanted() + 1)), entries(fetch.slot.size()) {
-    for (const i64 s : fetch.slot) ++first[at(s + 1)];
+    const NumberList slot = fetch.slot.all();
+    for (const i64 s : slot) ++first[at(s + 1)];
     for (std::size_t s = 1; s < first.size(); ++s) first[s] += first[s - 1];
     std::vector<i64> next(first.begin(), first.end() - 1);
-    for (std::size_t j = 0; j < fetch.slot.size(); ++j)
-      entries[at(next[at(fetch.slot[j])]++)] = static_cast<i64>(j);
+    for (std::size_t j = 0; j < slot.size(); ++j)
+      entries[at(next[at(slot[j])]++)] = static_cast<i64>(j);
   }
 };
 
 class RowFetch {
  public:
   RowFetch(const EntryRows& rows, const Fetch& fetch)
-      : rows_(rows), fetch_(fetch), x_(rows.array()), bytes_(rows.row_bytes()) {
-    const i64 all_pieces = config().staging_bytes;  // of all ranks, each way
-    const i64 share = all_pieces / x_.comm().size();
-    piece_ = std::max<i64>(1, share / std::max<i64>(1, bytes_));
+      : rows_(rows),
+        fetch_(fetch),
+        x_(rows.array()),
+        bytes_(rows.row_bytes()),
+        piece_(rows_of_piece(rows)) {
     const i64 wanted = fetch.wanted();
     straight_ = in_order(fetch.slot, at(wanted));
     // Rows that several entries want are kept once and copied in the end, while that is not much:
     // less than a list of who wants them.
-    keep_ = straight_ || wanted * bytes_ <= all_pieces || bytes_ <= list_bytes;
+    keep_ = straight_ || wanted * bytes_ <= config().staging_bytes || bytes_ <= list_bytes;
     Shape shape{keep_ ? wanted : static_cast<i64>(fetch.slot.size())};
     shape.append(rows.rest());
     out_ = empty_dense(shape, x_.dtype(), keep_ ? cpu : x_.device());
@@ -59,13 +74,17 @@ class RowFetch {
     if (!keep_) return out_;
     const Array there = out_.to(x_.device());
     if (straight_) return there;
-    if (x_.device().kind != Kind::cpu) return take(there, list_of(fetch_.slot).to(x_.device()), 0);
-    const auto n = static_cast<i64>(fetch_.slot.size());
-    const Array slots(Storage::adopt(
-                          cpu, const_cast<i64*>(fetch_.slot.data()), n * 8, [] {}, false),
-                      Layout::contiguous({n}), DType::i64);
-    const Array each = take(there, slots, 0);
-    each.storage().wait();  // what was lent ends here
+    if (x_.device().kind != Kind::cpu)
+      return take(there, list_of(fetch_.slot.all()).to(x_.device()), 0);
+    Shape shape = out_.shape();
+    shape[0] = static_cast<i64>(fetch_.slot.size());
+    const Array each = empty_dense(shape, x_.dtype());
+    const i64 near = std::clamp<i64>(near_bytes / std::max<i64>(1, bytes_), 1, some_slots);
+    each_slots(fetch_.slot, near, [&](i64 first, const NumberList& some) {
+      const auto n = static_cast<i64>(some.size());
+      each.slice(0, first, first + n).copy_from(take(there, list_of(some), 0));
+      return true;
+    });
     return each;
   }
 
@@ -94,18 +113,18 @@ class RowFetch {
         any = true;
         const Piece wanted{first + in.first, in.count};
         if (r == me) {
-          place(wanted, rows_.read({fetch_.serve[at(me)].data() + in.first, at(in.count)}));
+          place(wanted, rows_.read(fetch_.serve[at(me)].piece(in.first, in.count)));
         } else {
           arrived.emplace_back(wanted, landing(wanted));
           receives.push_back(Block::dense(r, arrived.back().second.host_data(), in.count * bytes_));
         }
       }
       if (r == me) continue;
-      const std::vector<i64>& ids = fetch_.serve[at(r)];
+      const NarrowList& ids = fetch_.serve[at(r)];
       const Piece out = piece_of(static_cast<i64>(ids.size()), k);
       if (out.count == 0) continue;
       any = true;
-      held.push_back(on_host_dense(rows_.read({ids.data() + out.first, at(out.count)})));
+      held.push_back(on_host_dense(rows_.read(ids.piece(out.first, out.count))));
       sends.push_back(Block::dense(r, held.back().host_data(), held.back().bytes()));
     }
     comm.exchange(sends, receives);
@@ -129,7 +148,8 @@ class RowFetch {
               end = by_slot_->first[at(wanted.first + wanted.count)];
     const std::span<const i64> entries{by_slot_->entries.data() + begin, at(end - begin)};
     std::vector<i64> which;
-    for (const i64 j : entries) which.push_back(fetch_.slot[at(j)] - wanted.first);
+    for (i64 s = 0; s < wanted.count; ++s)
+      which.insert(which.end(), at(by_slot_->wanted_by(wanted.first + s)), s);
     const Device device = out_.device();
     out_.assign(Index(list_of(entries).to(device)),
                 take(rows.to(device), list_of(which).to(device), 0));

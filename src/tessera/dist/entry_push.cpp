@@ -117,7 +117,7 @@ class KnownPush {
   }
   void write(const Share& s, const Array& rows) const {
     const bool one = s.rows.ids.size() == 1;  // for all places
-    const Array each = one ? rows : take(rows, list_of(s.rows.slot).to(rows.device()), 0);
+    const Array each = one ? rows : take(rows, list_of(s.rows.slot.all()).to(rows.device()), 0);
     if (own_.rest_axis() >= 0)
       rows_.write_slab(s.ids, each, own_.rest_axis(), own_.begin(s.holder));
     else

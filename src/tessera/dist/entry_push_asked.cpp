@@ -83,7 +83,7 @@ Given value_for(const DNDarray& value, const NormalKey& key, i64 lead_axis, cons
     mine = value.spread_as({axis, part}).local();
   } else {  // repeated along the entries: the owners of places get it, entries send their numbers
     const bool places = std::any_of(asked.serve.begin(), asked.serve.end(),
-                                    [](const std::vector<i64>& ids) { return !ids.empty(); });
+                                    [](const NarrowList& ids) { return !ids.empty(); });
     mine = g.whole = value_where_needed(value, places);
     g.known = g.owners_alone = true;
   }
@@ -210,8 +210,8 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
   const Payload payload = payload_of(given, value.dtype(), key.plan.lead, lead_axis);
 
   std::vector<i64> last(at(asked->wanted()));  // the entry whose value stays
-  for (std::size_t j = 0; j < asked->slot.size(); ++j)
-    last[at(asked->slot[j])] = static_cast<i64>(j);
+  const NumberList slot = asked->slot.all();
+  for (std::size_t j = 0; j < slot.size(); ++j) last[at(slot[j])] = static_cast<i64>(j);
   std::vector<std::vector<std::byte>> sent(at(p)), got(at(p));
   std::vector<Block> sends, receives;
   for (int q = 0; q < p; ++q) {
@@ -236,7 +236,7 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
   }
   comm.exchange(sends, receives);
   Arrived all;
-  for (int q = 0; q < p; ++q) all.add(asked->serve[at(q)], got[at(q)], payload);
+  for (int q = 0; q < p; ++q) all.add(asked->serve[at(q)].all(), got[at(q)], payload);
   if (given.straight) return write_straight(rows, all, key, value);
   write_arrived(rows, std::move(all), payload, given, key, value.dtype());
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/base/config.hpp"
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/bool_bits.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -21,6 +22,11 @@ Array host_list(i64 n) {
 }
 
 }  // namespace
+
+i64 rows_of_piece(const EntryRows& rows) {
+  const i64 share = config().staging_bytes / rows.array().comm().size();  // of all ranks, each way
+  return std::max<i64>(1, share / (rows.row_bytes() + 2 * static_cast<i64>(sizeof(i64))));
+}
 
 Array on_host_dense(const Array& a) { return a.contiguous().to(cpu); }
 
@@ -108,13 +114,13 @@ Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Parti
     const Array theirs = ids.slice(axis, part.begin(r), part.end(r)).contiguous();
     const std::span<const i64> entries{theirs.host<i64>(), at(theirs.size())};
     if (r != me) {
-      fetch.serve[at(r)] = distinct_within(entries, first, last);
+      fetch.serve[at(r)] = NarrowList(distinct_within(entries, first, last), last);
       continue;
     }
     Distinct d = distinct(entries);
     fetch.bounds = owner_bounds(d.ids, x.part(), rows.ids_per_entry());
-    const i64 own = fetch.bounds[at(me)];
-    fetch.serve[at(me)].assign(d.ids.begin() + own, d.ids.begin() + fetch.bounds[at(me) + 1]);
+    const i64 own = fetch.bounds[at(me)], count = fetch.bounds[at(me) + 1] - own;
+    fetch.serve[at(me)] = NarrowList({d.ids.data() + own, at(count)}, last);
     fetch.slot = std::move(d.slot);
   }
   return fetch;

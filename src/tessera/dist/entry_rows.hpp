@@ -46,15 +46,19 @@ class EntryRows {
 
 // Who gives which rows to whom: serve[r] are the ids that rank r wants of this rank, itself too. Of
 // what this rank wants, each id once and by owner, it knows how many (bounds), and the owners
-// which.
+// which. Keys remember it: four bytes for each entry, and four for each id that is served, while
+// ids are below 2^32.
 struct Fetch {
-  std::vector<std::vector<i64>> serve;
+  std::vector<NarrowList> serve;
   std::vector<i64> bounds;  // p + 1 numbers
-  NumberList slot;          // of each entry: which of the wanted
+  NarrowList slot;          // of each entry: which of the wanted
+  std::string of = {};      // what was asked, where it is remembered
   i64 wanted() const { return bounds.back(); }
 };
-// (entries, rest...), on x's device.
+// (entries, rest...), on x's device. Rows go in pieces, with their ids and positions no more than
+// config().staging_bytes of all ranks.
 Array fetch_rows(const EntryRows& rows, const Fetch& fetch);
+i64 rows_of_piece(const EntryRows& rows);  // at most, the same on all ranks
 
 // Tells the owners which ids the entries of this rank want (collective). The positions along
 // `lead_axis` are dealt out by `part`; IndexError on all ranks where any is out of bounds. A key of

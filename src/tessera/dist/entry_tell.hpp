@@ -19,6 +19,7 @@ struct Told {
   std::vector<std::vector<std::byte>> bytes;
   IdSet own;
   Array positions;
+  std::string of;  // what it was told to, where it is remembered
 };
 
 // Whether what owners are told is one message for each: where no list of ids can be long. The same

@@ -25,8 +25,10 @@ void exchange_known(Explanation& e, const EntryRows& rows, const Array& ids,
         ids.slice(plan.lead_axis, plan.spread.part.begin(r), plan.spread.part.end(r)).contiguous();
     const Distinct d = distinct({theirs.host<i64>(), at(theirs.size())});
     const std::vector<i64> bounds = owner_bounds(d.ids, part, rows.ids_per_entry());
-    for (int q = 0; q < part.ranks(); ++q)
-      if (q != r) send(e, q, 1, (bounds[at(q) + 1] - bounds[at(q)]) * rows.row_bytes());
+    for (int q = 0; q < part.ranks(); ++q) {
+      const i64 count = bounds[at(q) + 1] - bounds[at(q)];
+      if (q != r) send(e, q, row_messages(rows, count), count * rows.row_bytes());
+    }
   }
 }
 

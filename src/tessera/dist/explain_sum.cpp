@@ -151,6 +151,11 @@ std::vector<i64> all_entries(const DNDarray& x, const Shape& lead) {
   return std::vector<i64>(at(x.comm().size()), count_of(lead));
 }
 
+i64 row_messages(const EntryRows& rows, i64 count) {
+  const i64 piece = rows_of_piece(rows);
+  return (count + piece - 1) / piece;
+}
+
 void exchange_asked(Explanation& e, const DNDarray& x, const NormalKey& k, const Asked& asked) {
   const EntryRows rows(x, k);
   const int p = x.comm().size();
@@ -163,7 +168,7 @@ void exchange_asked(Explanation& e, const DNDarray& x, const NormalKey& k, const
       const i64 bytes = static_cast<i64>(sizeof(Notice)) + most_wire_bytes(places, rows.radix(q));
       send(e, r, told_at_once(rows) ? 1 : 2, bytes, true);
       if (asked.rows_come_back)
-        send(e, q, 1, places * rows.row_bytes());
+        send(e, q, row_messages(rows, places), places * rows.row_bytes());
       else
         send(e, r, 1, places * asked.per_place);
     }

@@ -3,6 +3,7 @@
 // Adding up what an explanation says: who sends how much. Nothing is sent.
 //   Explanation e = begin(x);   tell_all(e, 8);   gather_positions(e, indices, x.shape(0));
 
+#include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/explain.hpp"
 #include "tessera/dist/index_route.hpp"
 #include "tessera/dist/relayout.hpp"
@@ -56,6 +57,7 @@ struct Asked {
   i64 per_place = 0;
 };
 void exchange_asked(Explanation& e, const DNDarray& x, const NormalKey& k, const Asked& asked);
+i64 row_messages(const EntryRows& rows, i64 count);  // messages with so many rows from rank to rank
 std::vector<i64> entries_by_rank(const NormalKey& k, const RoutePlan& plan);
 // Each rank may have all entries of `lead`.
 std::vector<i64> all_entries(const DNDarray& x, const Shape& lead);

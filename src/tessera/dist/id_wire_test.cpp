@@ -14,6 +14,7 @@
 #include <set>
 
 #include "support/rng.hpp"
+#include "tessera/dist/number_list.hpp"
 
 namespace tessera {
 namespace {
@@ -202,6 +203,21 @@ TEST(IdWire, DamagedBytesAreRefused) {
   const Wire wire = encode(std::vector<i64>{1, 5, 700}, 0, 1000);
   const std::span<const std::byte> bytes(wire.bytes);
   EXPECT_THROW((void)decode(wire.form, bytes.first(bytes.size() - 1), 0, 1000), CommError);
+}
+
+TEST(NarrowList, GivesBackWhatWentInWhateverItsWidth) {
+  for (const i64 most : {i64{7}, (i64{1} << 32) - 1, i64{1} << 32, i64{1} << 40}) {
+    const std::vector<i64> numbers{0, most, 3, most - 1, 5};
+    const NarrowList list(numbers, most);
+    ASSERT_EQ(list.size(), 5U);
+    for (std::size_t j = 0; j < numbers.size(); ++j) EXPECT_EQ(list[j], numbers[j]);
+    const NumberList all = list.all(), some = list.piece(1, 3);
+    EXPECT_TRUE(std::equal(all.begin(), all.end(), numbers.begin(), numbers.end()));
+    EXPECT_TRUE(std::equal(some.begin(), some.end(), numbers.begin() + 1, numbers.begin() + 4));
+    EXPECT_EQ(list.piece(2, 0).size(), 0U);
+  }
+  EXPECT_TRUE(NarrowList().empty());
+  EXPECT_EQ(NarrowList().all().size(), 0U);
 }
 
 }  // namespace tessera

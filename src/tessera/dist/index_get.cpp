@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // x[key]: the route is chosen in index_route.cpp, here it is gone.
+#include "tessera/device/pool.hpp"
 #include "tessera/dist/at.hpp"
 #include "tessera/dist/entry_rows.hpp"
 #include "tessera/dist/index_positions.hpp"
@@ -102,7 +103,19 @@ Array shaped(const Array& rows, const NormalKey& key, const Shape& local_lead) {
   return lead_first.permute(lead_behind(key, local_lead.size(), shape.size()));
 }
 
+// What a read took beside its result and what is remembered goes back to the system, but for a
+// little.
+class OwnScratch {
+ public:
+  ~OwnScratch() { device_pool(cpu).trim_to(before_ + little); }
+
+ private:
+  static constexpr i64 little = 4 << 20;
+  const i64 before_ = device_pool(cpu).cached();
+};
+
 DNDarray unordered(const DNDarray& x, const NormalKey& key, const RoutePlan& plan) {
+  const OwnScratch scratch;
   const EntryRows rows(x, key);
   Shape lead = key.plan.lead;
   lead[plan.lead_axis] = plan.spread.part.count(x.comm().rank());

@@ -63,7 +63,7 @@ struct UsedRows {
       place[at(order[k])] = static_cast<i64>(k);
       entry.push_back(first[at(order[k])]);
     }
-    for (const i64 s : d.slot) slot.push_back(place[at(s)]);
+    for (std::size_t j = 0; j < entries.size(); ++j) slot.push_back(place[at(d.slot[j])]);
   }
 };
 
@@ -85,7 +85,8 @@ Once each_once(const DNDarray& x, const NormalKey& key) {
   if (static_cast<i64>(d.ids.size()) == ids.size()) return {key, {}};
   std::vector<i64> entries(d.ids.size());
   for (std::size_t j = 0; j < d.slot.size(); ++j) entries[at(d.slot[j])] = static_cast<i64>(j);
-  return {key_of(x, key, entries), {d.slot.begin(), d.slot.end()}};
+  const NumberList slot = d.slot.all();
+  return {key_of(x, key, entries), {slot.begin(), slot.end()}};
 }
 
 Array repeated(const Array& picked, const Once& once, const IndexPlan& plan) {

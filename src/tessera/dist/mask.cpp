@@ -104,12 +104,13 @@ Array in_order(const DNDarray& dealt, i64 axis, MaskShares shares) {
   pick.add(dist::stand_in({0}, DType::i64));
   const EntryRows rows(dealt, normalize(dealt, pick));
   Fetch fetch;
-  fetch.serve = std::move(shares.places);
-  for (std::vector<i64>& theirs : fetch.serve)
-    for (i64& place : theirs) place += dealt.part().begin(me);
+  const i64 begin = dealt.part().begin(me), end = dealt.part().end(me);
+  for (const std::vector<i64>& theirs : shares.places)
+    fetch.serve.emplace_back(theirs.size(), end,
+                             [&, next = theirs.data()]() mutable { return begin + *next++; });
   fetch.bounds = std::move(shares.cuts);
-  fetch.slot = NumberList(at(fetch.wanted()));
-  std::iota(fetch.slot.begin(), fetch.slot.end(), i64{0});
+  fetch.slot =
+      NarrowList(at(fetch.wanted()), fetch.wanted(), [n = i64{0}]() mutable { return n++; });
   const Array first = fetch_rows(rows, fetch);
   Shape back;
   for (i64 a = 0; a < first.ndim(); ++a) back.push_back(a < axis ? a + 1 : a == axis ? 0 : a);

@@ -162,7 +162,7 @@ class HolderFetch {
       pieces.push_back(array_from(q, in[at(q)]));
       rows = &asked_[at(q)];
     }
-    return take(concatenate(pieces, 1 + own_.rest_axis()), list_of(rows->slot), 0)
+    return take(concatenate(pieces, 1 + own_.rest_axis()), list_of(rows->slot.all()), 0)
         .to(value_.device());
   }
 
