@@ -247,3 +247,22 @@ def test_memory_that_ends_is_a_memory_error():
 
 if __name__ == "__main__" and sys.argv[1:] == ["child"]:
     child()
+
+
+@pytest.mark.parametrize("solver", ["cg", "minres", "lsqr", "gmres"])
+def test_checkpoints_without_one_of_their_entries(tmp_path, solver):
+    """Named and refused as a damaged file, or as another's; never looked up in vain."""
+    A, b = ts.Diagonal(np.linspace(1.0, 9.0, 12), ("X",)), np.ones(12)
+    whole, damaged = str(tmp_path / "whole.npz"), str(tmp_path / "damaged.npz")
+    solve = getattr(ts.solve, solver)
+    solve(A, b, maxiter=3, rtol=0.0, checkpoint=whole)
+    with np.load(whole) as file:
+        entries = dict(file)
+    assert {"format", "numbers", "cells", "history"} < set(entries)
+    for lacking in entries:
+        np.savez(damaged, **{name: array for name, array in entries.items() if name != lacking})
+        other = lacking == "format" or lacking.startswith("about/")
+        with pytest.raises(ts.ArgumentError if other else ts.IoError) as caught:
+            solve(A, b, maxiter=5, rtol=0.0, checkpoint=damaged)
+        assert "damaged.npz" in str(caught.value), lacking
+        assert other or lacking.removeprefix("state/") in str(caught.value)

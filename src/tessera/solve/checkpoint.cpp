@@ -167,6 +167,13 @@ std::optional<Saved> read_checkpoint(std::string_view who, const std::string& pa
   require<ArgumentError>(file.contains("format") && text_in(file, "format") == format, who, ": '",
                          path, "' is not a checkpoint of a solver; remove it, or give ",
                          "another path");
+  std::vector<std::string> needed{"numbers", "cells", "history"};
+  for (const Fact& f : facts)
+    if (file.contains("about/" + f.what)) needed.push_back("probe/" + f.what);
+  for (const std::string& entry : needed)
+    require<IoError>(file.contains(entry), who, ": the checkpoint '", path,
+                     "' is damaged: it has no entry '", entry,
+                     "'; remove the file to start anew, or give another path");
   Saved s;
   for (const Fact& expected : facts) check_fact(who, path, file, expected);
   s.facts = facts;
