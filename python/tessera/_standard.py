@@ -110,6 +110,8 @@ class Standard(Functions[T]):
             return self._home.expand_dims(x, index(axis))
         y = self._array(x)
         ndim = y.ndim + len(axis)
+        if ndim > 64:  # before any of them is looked at
+            raise AxisError(f"expand_dims: {len(axis)} new axes; an array has 64 at most")
         if not all(-ndim <= a < ndim for a in axis):
             raise AxisError(f"expand_dims: axes {tuple(axis)} of a result of {ndim} axes")
         places = {a % ndim for a in axis}

@@ -136,6 +136,26 @@ def test_lengths_of_transforms_that_are_arrays():
     assert ts.fft.fft([1.0, 2.0], ts.asarray([4])).shape == (4,)
 
 
+@pytest.mark.parametrize("home", [ts, ts.dist])
+def test_more_axes_than_an_array_has_are_counted_not_read(home):
+    with pytest.raises(ts.AxisError, match="64 at most"):
+        home.expand_dims([1.0], range(2**62))
+
+
+def test_a_number_is_no_path(tmp_path):
+    with open(tmp_path / "mine", "w") as mine:
+        with pytest.raises(TypeError):
+            ts.dist.load_csv(mine.fileno())
+        mine.write("still open")
+
+
+def test_reports_of_sanitizers_are_shown_from_their_head():
+    noise, stack = "x" * 9000 + "\n", "".join(f"    #{i} in f\n" for i in range(2000))
+    shown = fuzz_calls.report(f"{noise}==7==ERROR: AddressSanitizer: heap-use-after-free\n{stack}SUMMARY: f")
+    assert shown.startswith("==7==ERROR: AddressSanitizer: heap-use-after-free\n    #0 in f") and "SUMMARY: f" in shown
+    assert fuzz_calls.report(noise).endswith("xxx\n") and len(shown) < 7000
+
+
 def test_the_fuzzer_is_a_program():
     ended = subprocess.run(
         [sys.executable, str(HERE / "fuzz" / "fuzz_calls.py"), "0", "3"], capture_output=True, text=True, timeout=120

@@ -34,7 +34,7 @@ def _number(dtype: Any) -> Callable[[str], Any]:
 
 def _lines(path: Any, header_lines: int, rank: int, size: int) -> list[bytes]:
     """The lines that begin in this rank's share of the bytes."""
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:  # a number would be somebody's open file, and closed
         for _ in range(header_lines):
             file.readline()
         begin = file.tell()

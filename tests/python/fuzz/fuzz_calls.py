@@ -27,7 +27,9 @@ PATIENCE = 60.0  # seconds for one call
 SHARP = {"TESSERA_POISON": "1", "MALLOC_PERTURB_": "165", "PYTHONMALLOC": "malloc", "OPENBLAS_NUM_THREADS": "2"}
 REPORT = re.compile(r"^.*(ERROR: \w*Sanitizer|Sanitizer: CHECK failed|: runtime error: ).*$", re.MULTILINE)
 # An instrumented `new` ends the process where the plain one throws: no fault of the call.
-NO_MEMORY = re.compile(r"Sanitizer: (allocation-size-too-big|out-of-memory|out of memory|\w+ rss limit)|rss limit exhausted")
+NO_MEMORY = re.compile(
+    r"Sanitizer: (allocation-size-too-big|out-of-memory|out of memory|\w+ rss limit)|rss limit exhausted"
+)
 
 
 def child(seed, first, last):
