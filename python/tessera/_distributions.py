@@ -245,7 +245,7 @@ class Distributions(Functions[T]):
         """
         home = self._home
         lengths, (a,) = self._shape(size, shape)
-        self._need(a >= 0, "shape < 0")
+        self._need((a >= 0) & (a < math.inf), "shape is negative or not finite")
         # Below 1 by a power of a uniform number of what is drawn for a shape larger by one.
         small = a < 1
         big = a + small * 1.0 if hasattr(a, "ndim") else (a + 1 if small else a)

@@ -142,6 +142,20 @@ def test_more_axes_than_an_array_has_are_counted_not_read(home):
         home.expand_dims([1.0], range(2**62))
 
 
+@pytest.mark.parametrize("shape", [float("inf"), float("nan"), -1.0])
+def test_distributions_without_an_end_are_refused(shape):
+    rng = ts.random.default_rng(1)
+    for draw in (
+        rng.standard_gamma,
+        rng.chisquare,
+        rng.standard_t,
+        lambda a: rng.beta(2.5, a),
+        lambda a: rng.gamma([1.0, a]),
+    ):
+        with pytest.raises(ValueError):
+            draw(shape)
+
+
 def test_a_number_is_no_path(tmp_path):
     with open(tmp_path / "mine", "w") as mine:
         with pytest.raises(TypeError):

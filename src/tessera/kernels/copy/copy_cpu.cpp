@@ -15,8 +15,8 @@
 namespace tessera {
 namespace {
 
-constexpr i64 grain = 32768;     // elements
-constexpr i64 tile = 32;         // rows and columns
+constexpr i64 grain = 32768;    // elements
+constexpr i64 tile = 32;        // rows and columns
 constexpr i64 short_row = 512;  // bytes
 
 // Rows that follow each other in even steps, in bytes.

@@ -15,8 +15,8 @@ TESSERA_INLINE Circle<R> circle_of_turn(R turn) {
   using B = typename F::Bits;
   const R quarters = 4 * turn, shifted = quarters + F::to_integer,
           r = (quarters - (shifted - F::to_integer)) * R(1.57079632679489661923), z = r * r;
-  const R s = r + r * z * polynomial(F::sin_terms, z);
-  const R c = (1 - R(0.5) * z) + z * z * polynomial(F::cos_terms, z);
+  const R s = r + r * z * polynomial<false>(F::sin_terms, z);
+  const R c = (1 - R(0.5) * z) + z * z * polynomial<false>(F::cos_terms, z);
   const B n = bits(shifted), odd = 0 - (n & 1);
   const B a = (bits(s) & ~odd) | (bits(c) & odd), b = (bits(c) & ~odd) | (bits(s) & odd);
   constexpr int top = 8 * sizeof(R) - 2;
