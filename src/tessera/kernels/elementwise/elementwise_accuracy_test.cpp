@@ -270,6 +270,15 @@ TEST(ElementwiseAccuracy, AValueDependsOnItsArgumentsAlone) {
   }
 }
 
+// Bit by bit, but for the sign and the payload of NaNs, which nobody promises.
+template <class T>
+bool same_but_for_nans(const T& a, const T& b) {
+  if constexpr (is_complex_v<T>)
+    return same_but_for_nans(a.re, b.re) && same_but_for_nans(a.im, b.im);
+  else
+    return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+}
+
 // Of complex numbers: beside each other as one by one, and as their formulas for one number.
 template <class T>
 void check_complex(ElementOp op, auto formula) {
@@ -286,7 +295,7 @@ void check_complex(ElementOp op, auto formula) {
   for (i64 i = 0; i < n; ++i) {
     const T at = numbers[static_cast<std::size_t>(i)];
     const Array one = elementwise(op, std::array<ArrayOrValue, 1>{z.slice(0, i, i + 1)});
-    ASSERT_TRUE(same_bits(whole.slice(0, i, i + 1), one))
+    ASSERT_TRUE(same_but_for_nans(got[static_cast<std::size_t>(i)], values_of<Result>(one).front()))
         << name(op) << " of " << at.re << ", " << at.im << " alone";
     auto close = [&](R a, R b, R scale) {
       if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);

@@ -45,7 +45,7 @@ struct Line {
 void expect_transformed(const Line& line, bool in_place) {
   const auto [n, t, sign, lay] = line;
   ASSERT_GT(long_line_rows(n), 0);
-  const Array dense = Random(5).normal({n}, t);
+  const Array dense = Random(5).normal({n}, t).to(test_device());
   i64 size = 0;
   const Layout layout = layout_of({n}, lay, &size);
   const Array in(Storage::allocate(test_device(), size * size_of(t)), layout, t),
