@@ -154,6 +154,7 @@ bool Pool::reuse(i64 bytes, i64 home, Block& block) {
         continue;
       block = it->block;
       cached_bytes_ -= block.bytes;
+      last_use_[static_cast<std::size_t>(c)] = ++turns_;
       *it = std::move(list.back());
       list.pop_back();
       return true;
@@ -228,7 +229,9 @@ void Pool::give(Block block, i64 asked, const Stream* home,
   } else {
     std::lock_guard lock(mutex_);
     cached_bytes_ += block.bytes;
-    free_[static_cast<std::size_t>(class_below(block.bytes))].push_back(std::move(cached));
+    const auto size_class = static_cast<std::size_t>(class_below(block.bytes));
+    last_use_[size_class] = ++turns_;
+    free_[size_class].push_back(std::move(cached));
   }
   if (this->cached() > most) trim_to(most);
 }
@@ -237,12 +240,14 @@ void Pool::trim_to(i64 bytes) {
   std::vector<Cached> all;
   {
     std::lock_guard lock(mutex_);
-    for (auto list = free_.rbegin(); list != free_.rend() && cached_bytes_ > bytes; ++list)
-      while (!list->empty() && cached_bytes_ > bytes) {
-        cached_bytes_ -= list->front().block.bytes;
-        all.push_back(std::move(list->front()));
-        list->front() = std::move(list->back());
-        list->pop_back();
+    std::vector<std::size_t> classes;
+    for (std::size_t c = 0; c < free_.size(); ++c)
+      if (!free_[c].empty()) classes.push_back(c);
+    std::ranges::sort(classes, {}, [this](std::size_t c) { return last_use_[c]; });
+    for (const std::size_t c : classes)
+      for (auto& list = free_[c]; !list.empty() && cached_bytes_ > bytes; list.pop_back()) {
+        cached_bytes_ -= list.back().block.bytes;
+        all.push_back(std::move(list.back()));
       }
   }
   // Without the lock: the work that is waited for may itself free storages of this pool.

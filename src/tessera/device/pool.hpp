@@ -68,7 +68,8 @@ class Pool {
   // it.
   void give(Block block, i64 asked, const Stream* home, std::span<const Stream> used_by) noexcept;
   void trim() { trim_to(0); }
-  void trim_to(i64 bytes);  // gives the largest blocks back until no more than that are cached
+  // Gives blocks back until no more than that are cached, first of sizes that were long not asked.
+  void trim_to(i64 bytes);
   i64 cached() const { return cached_bytes_.load(std::memory_order_relaxed); }
   void stream_ended(i64 id);
   Budget& budget() { return budget_; }
@@ -98,6 +99,8 @@ class Pool {
   std::mutex mutex_;
   std::atomic<i64> cached_bytes_{0};  // changed under the lock
   std::array<std::vector<Cached>, class_count> free_;
+  std::array<i64, class_count> last_use_{};  // of a class, in turns
+  i64 turns_ = 0;
 };
 
 Pool& device_pool(Device device);  // DeviceError for a device that is not there

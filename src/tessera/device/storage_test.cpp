@@ -147,6 +147,21 @@ TEST(Memory, HostKeepsNoMoreThanIsInUseOrALittle) {
   trim_pool(cpu);
 }
 
+TEST(Memory, HostKeepsTheSizesThatAreAskedForAgain) {
+  trim_pool(cpu);
+  for (i64 mib = 1; mib <= 12; ++mib) {
+    const Storage other = Storage::allocate(cpu, mib << 20);
+  }
+  { const Storage first = Storage::allocate(cpu, i64{20} << 20); }
+  const i64 before = counter(Counter::allocations);
+  for (int turn = 0; turn < 5; ++turn) {
+    const Storage large = Storage::allocate(cpu, i64{20} << 20);
+    const Storage small = Storage::allocate(cpu, i64{5} << 20);
+  }
+  EXPECT_LE(counter(Counter::allocations), before + 1);  // of the small one, if it had gone
+  trim_pool(cpu);
+}
+
 TEST(Memory, BudgetIsASentenceAndNothingIsLost) {
   const Device d = sim1;
   trim_pool(d);
