@@ -8,8 +8,15 @@ types=$([ "${2:-}" = no-types ] || echo yes)
 status=0
 if ls tests/python/test_*.py >/dev/null 2>&1; then
   say "Python tests"
-  "$PY" -m pytest -q tests/python --ignore tests/python/dist --junitxml "$results/pytest.xml" || status=1
-  if [ ! -e "$results/pytest.xml" ]; then echo "failed pytest" >"$results/pytest.count"; fi
+  # Where there are cores for it, and no GPU to take turns on, files are dealt out to several processes.
+  groups=$([ "$JOBS" -ge 8 ] && [ -n "$types" ] && echo 6 || echo 1)
+  commands=()
+  for ((group = 0; group < groups; group++)); do
+    mapfile -t files < <(printf '%s\n' tests/python/test_*.py | awk "NR % $groups == $group")
+    xml=$results/pytest.$group.xml
+    commands+=("$PY -m pytest -q ${files[*]} --junitxml $xml; ended=\$?; [ -e $xml ] || echo failed pytest >${xml%.xml}.count; exit \$ended")
+  done
+  together "${commands[@]}" || status=1
 fi
 if [ "$types" = yes ] && [ -d python/tessera ] && "$PY" -c 'import mypy' 2>/dev/null; then
   say "type check of the package and its stubs"
