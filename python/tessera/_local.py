@@ -125,7 +125,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Array:
     >>> ts.repeat([1, 2], [2, 1]).tolist()
     [1, 1, 2]
     """
-    few = _repeat_few(x, repeats, axis)
+    few: Any = _repeat_few(x, repeats, axis)
     return _here(_dist.repeat(_alone(x), repeats, axis)) if few is None else few
 
 
@@ -279,7 +279,7 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> tuple[Array, A
     >>> values, where = ts.topk([3, 9, 5], 2); values.tolist(), where.tolist()
     ([9, 5], [1, 2])
     """
-    few = _best_few(x, k, axis, largest)
+    few: Any = _best_few(x, k, axis, largest)
     return _here(_dist.topk(_alone(x), k, axis, largest)) if few is None else few
 
 
