@@ -125,11 +125,12 @@ struct CountLoops {
 #if defined(__aarch64__)
     if constexpr (has_registers<T>) {
       constexpr i64 together = width / lanes<Stored<T>>;
-      Held<T> counts[together] = {};
+      Register<Mark<T>> counts[together] = {};  // unsigned: a byte counts to 255
       for (i64 step = 0; step < steps; ++step, x += width)
 #pragma GCC unroll 8
         for (i64 k = 0; k < together; ++k)
-          counts[k] -= load_register(x + k * lanes<Stored<T>>) != Register<Stored<T>>{};
+          counts[k] -= reinterpret_cast<Register<Mark<T>>>(
+              load_register(x + k * lanes<Stored<T>>) != Register<Stored<T>>{});
       std::memcpy(count, counts, sizeof count);
       return;
     }
