@@ -100,7 +100,7 @@ class Hosts:
 
 
 def run_inside(prefix, k, command):
-    """This process becomes `command` on host k: its own name, processes, shared memory; Ctrl-C of the host ends all."""
+    """This process becomes `command` on host k: with a name, processes and shared memory of its own."""
     name = f"{prefix}host{k}"
     begin = 'hostname "$0" && mount -t tmpfs tmpfs /dev/shm && exec "$@"'
     spaces = ["unshare", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]

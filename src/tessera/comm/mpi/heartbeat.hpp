@@ -10,7 +10,6 @@
 //   if (auto why = beat.why_silent(5); !why.empty()) throw CommError(why);
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>

@@ -125,32 +125,10 @@ TESSERA_INLINE R log_normal(R x) {
   return k * F::ln2_high - ((half - (s * (half + r) + k * F::ln2_low)) - f);
 }
 
+// A sine and a cosine of one angle.
 template <class R>
 struct Circle {
   R sin, cos;
 };
-inline constexpr float circle_limit = 0x1p25f;
-// A sine and a cosine of the same angle, |x| < circle_limit: from the nearest quarter turn, which
-// is taken away in double.
-template <class R>
-TESSERA_INLINE Circle<R> circle(R x) {
-  using F = Format<R>;
-  using B = typename F::Bits;
-  constexpr double quarter_high = 0x1.921fb54p0, quarter_middle = 0x1.10b4611p-30,
-                   quarter_low = 0x1.4c4c6628b80dcp-59;
-  const double shifted = x * 0.63661977236758134308 + Format<double>::to_integer,
-               q = shifted - Format<double>::to_integer;
-  double near = (x - q * quarter_high) - q * quarter_middle;
-  if constexpr (std::is_same_v<R, double>) near -= q * quarter_low;
-  const R r = static_cast<R>(near), z = r * r;
-  const R sine = r + r * z * polynomial<false>(F::sin_terms, z);
-  const R s = from_bits<R>(bits(sine) | (bits(r) & sign_bit<R>));  // of a zero with a sign
-  const R h = R(0.5) * z, w = 1 - h;
-  const R c = w + (((1 - w) - h) + z * z * polynomial<false>(F::cos_terms, z));
-  const B n = static_cast<B>(bits(shifted)), odd = 0 - (n & 1);
-  const B a = (bits(s) & ~odd) | (bits(c) & odd), b = (bits(c) & ~odd) | (bits(s) & odd);
-  constexpr int top = 8 * sizeof(R) - 2;
-  return {from_bits<R>(a ^ (n & 2) << top), from_bits<R>(b ^ ((n + 1) & 2) << top)};
-}
 
 }  // namespace tessera::quick
