@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: dist_tests.sh RESULTS_DIR [RANKS,RANKS...]: tests/python/dist under mpirun, some of them on three hosts (where
-# name spaces may be made), ranks and hosts that come to grief, programs that know MPI themselves. TESSERA_DIST_WHOLE=1: NumPy's whole product of keys on every number of ranks.
+# name spaces may be made), ranks and hosts that come to grief, programs that know MPI themselves.
+# TESSERA_DIST_WHOLE=1: NumPy's whole product of keys on every number of ranks.
 . "$(dirname "$0")/common.sh"
 results=$1
 ranks=${2:-1,2,3,4,7}

@@ -245,10 +245,6 @@ def test_memory_that_ends_is_a_memory_error():
     assert ended.stdout.strip() == "fine", ended.stderr[-2000:]
 
 
-if __name__ == "__main__" and sys.argv[1:] == ["child"]:
-    child()
-
-
 @pytest.mark.parametrize("solver", ["cg", "minres", "lsqr", "gmres"])
 def test_checkpoints_without_one_of_their_entries(tmp_path, solver):
     """Named and refused as a damaged file, or as another's; never looked up in vain."""
@@ -266,3 +262,7 @@ def test_checkpoints_without_one_of_their_entries(tmp_path, solver):
             solve(A, b, maxiter=5, rtol=0.0, checkpoint=damaged)
         assert "damaged.npz" in str(caught.value), lacking
         assert other or lacking.removeprefix("state/") in str(caught.value)
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["child"]:
+    child()

@@ -16,8 +16,8 @@ namespace tessera {
 namespace {
 
 thread_local int no_allocation_depth = 0;
-std::atomic<int> no_allocations{
-    0};  // of all threads: mostly none, and then no thread looks further
+// Of all threads: mostly none, and then no thread looks further.
+std::atomic<int> no_allocations{0};
 
 i64 configured_host() { return config().host_budget; }
 i64 configured_device() { return config().device_budget; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 namespace tessera {
 
@@ -38,7 +39,9 @@ Instructions& chosen() {
 
 Instructions host_instructions() { return chosen(); }
 
-void use_instructions(Instructions most) { chosen() = std::min(widest(), most); }
+Instructions use_instructions(Instructions most) {
+  return std::exchange(chosen(), std::min(widest(), most));
+}
 
 }  // namespace tessera
 

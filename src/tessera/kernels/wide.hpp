@@ -15,8 +15,9 @@ namespace tessera {
 
 enum class Instructions { base, avx2, avx512 };
 Instructions host_instructions();
-// For tests, while no loop runs: from now on at most these, and no more than the host has.
-TESSERA_API void use_instructions(Instructions most);
+// For tests, while no loop runs: from now on at most these, and no more than the host has. Gives
+// those that were used before.
+TESSERA_API Instructions use_instructions(Instructions most);
 
 #define TESSERA_AVX2 "avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c"
 #define TESSERA_AVX512 TESSERA_AVX2 ",avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"

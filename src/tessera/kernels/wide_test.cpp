@@ -71,7 +71,10 @@ void expect_same(const Make& make, const std::string& what) {
 
 class Wide : public ::testing::Test {
  protected:
-  void TearDown() override { use_instructions(Instructions::avx512); }
+  void TearDown() override { use_instructions(before_); }
+
+ private:
+  const Instructions before_ = use_instructions(Instructions::avx512);
 };
 
 constexpr i64 length = 1237;  // not a multiple of any register, longer than a leaf of a sum

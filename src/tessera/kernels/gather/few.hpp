@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // x[key] and x[key] = number for one index array of few elements on the host: neither an Index nor
-// a plan is made. Fast lanes of the bindings; false where a key is something else or does not fit:
-// the general way says so.
-//   if (Array y; read_few(x, key, y)) return y;
+// a plan is made. Fast lanes of the bindings; no array, or false, where a key is something else or
+// does not fit: the general way says so.
+//   if (Array y = read_few(x, key)) return y;
 
 #include "tessera/array/array.hpp"
 
