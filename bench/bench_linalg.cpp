@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ratio.hpp"
-#include "tessera/matrix/compute_k.hpp"
+#include "tessera/matrix/products/compute_k.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::bench {

@@ -18,7 +18,7 @@ function(tessera_library_sources out)
   list(TRANSFORM folders REPLACE "^(.+)$" "${TESSERA_SRC}/tessera/\\1/*.cpp")
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${folders})
   list(FILTER found EXCLUDE REGEX "(_test|_bench)\\.cpp$")
-  list(FILTER found EXCLUDE REGEX "/tessera/(device/cuda|comm/mpi|comm/nccl|dist/scalapack)/")
+  list(FILTER found EXCLUDE REGEX "/tessera/(device/cuda|comm/mpi|comm/nccl|distributed/linalg/scalapack)/")
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
@@ -42,7 +42,7 @@ foreach(file elementwise/clip elementwise/elementwise_arith elementwise/elementw
     COMPILE_OPTIONS "-ffp-contract=off;-fno-trapping-math")
 endforeach()
 # What writes a plan down for a reader, or reads a file once, stands on a large JSON header: optimised lightly.
-foreach(file plan/explain plan/explain_html plan/explain_trace device/topology)
+foreach(file plan/explain/explain plan/explain/explain_html plan/explain/explain_trace device/topology)
   set_source_files_properties(${TESSERA_SRC}/tessera/${file}.cpp PROPERTIES
     COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
 endforeach()

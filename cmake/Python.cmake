@@ -3,7 +3,7 @@
 # files are copied beside it, so a .pth file that names <build>/python makes `import tessera` work.
 # `pip wheel .` (scikit-build-core) installs the same pieces plus libtessera into the wheel.
 set(python_root ${CMAKE_CURRENT_SOURCE_DIR}/python)
-file(GLOB module_sources CONFIGURE_DEPENDS ${python_root}/src/*.cpp)
+file(GLOB_RECURSE module_sources CONFIGURE_DEPENDS ${python_root}/src/*.cpp)
 if(NOT module_sources OR NOT TARGET tessera)
   return()
 endif()
@@ -18,8 +18,9 @@ nanobind_add_module(_tessera NB_STATIC NB_DOMAIN tessera ${module_sources})
 foreach(target _tessera nanobind-static)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
 endforeach()
+target_include_directories(_tessera PRIVATE ${python_root}/src)
 target_link_libraries(_tessera PRIVATE tessera tessera_flags)
-tessera_precompile(_tessera "${python_root}/src/common.hpp")
+tessera_precompile(_tessera "${python_root}/src/core/common.hpp")
 set_target_properties(_tessera PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${package_dir}
   BUILD_RPATH "${CMAKE_BINARY_DIR}/lib" INSTALL_RPATH "$ORIGIN")
 

@@ -11,7 +11,7 @@ if(NOT SCALAPACK_LIBRARY)
   return()
 endif()
 
-file(GLOB scalapack_sources CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/dist/scalapack/*.cpp)
+file(GLOB scalapack_sources CONFIGURE_DEPENDS ${TESSERA_SRC}/tessera/distributed/linalg/scalapack/*.cpp)
 add_library(tessera_scalapack MODULE ${scalapack_sources})
 target_compile_definitions(tessera_scalapack PRIVATE TESSERA_BUILDING_PLUGIN)
 target_link_libraries(tessera_scalapack PRIVATE tessera tessera_flags ${SCALAPACK_LIBRARY} MPI::MPI_CXX)
@@ -22,13 +22,13 @@ endif()
 
 # The tests of linear algebra once more, over processes. One thread in each: where they outnumber the cores,
 # threads of OpenBLAS that spin keep the others from the messages that they wait for.
-if(NOT TESSERA_TESTS OR NOT TARGET tessera_test_dist OR NOT MPIEXEC_EXECUTABLE)
+if(NOT TESSERA_TESTS OR NOT TARGET tessera_test_distributed OR NOT MPIEXEC_EXECUTABLE)
   return()
 endif()
-add_dependencies(tessera_test_dist tessera_mpi tessera_scalapack)
+add_dependencies(tessera_test_distributed tessera_mpi tessera_scalapack)
 foreach(ranks 2 3 4)
   add_test(NAME tessera_test_dist_scalapack_${ranks} COMMAND timeout --kill-after=5 1800 ${MPIEXEC_EXECUTABLE}
-    -n ${ranks} $<TARGET_FILE:tessera_test_dist> --gtest_brief=1 --gtest_filter=DistLinalg.*)
+    -n ${ranks} $<TARGET_FILE:tessera_test_distributed> --gtest_brief=1 --gtest_filter=DistLinalg.*)
   set_tests_properties(tessera_test_dist_scalapack_${ranks} PROPERTIES TIMEOUT 1820 PROCESSORS 2
     ENVIRONMENT "${mpi_environment};OPENBLAS_NUM_THREADS=1;OMP_NUM_THREADS=1;TESSERA_NUM_THREADS=1")
 endforeach()

@@ -78,7 +78,7 @@ function(tessera_add_test name)
     --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${name}.xml)
   set_tests_properties(${name} PROPERTIES TIMEOUT 3600)
   # The long programs start first, the longest before all, so that no core waits for the last one.
-  if(name MATCHES "^tessera_(laws|test_dist)$")
+  if(name MATCHES "^tessera_(laws|test_distributed)$")
     set_tests_properties(${name} PROPERTIES COST 200)
   elseif(name MATCHES "^tessera_(ladder|test_(kernels|matrix|solve))$")
     set_tests_properties(${name} PROPERTIES COST 100)

@@ -12,7 +12,7 @@ function(tessera_unity target)
     cmake_path(GET source PARENT_PATH folder)
     # One that takes the names of an enumeration into its own scope (`using enum`) stays alone, too.
     if(folder MATCHES "/tessera/kernels"
-        OR source MATCHES "/(matrix/properties(_test)?|solve/polynomial_preconditioner_test)\\.cpp$")
+        OR source MATCHES "/(matrix/forms/properties(_test)?|solve/core/polynomial_preconditioner_test)\\.cpp$")
       continue()
     endif()
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})

@@ -22,7 +22,7 @@ say "tests on $TESSERA_TEST_DEVICE, side by side"
 # Each program has a context of its own, between which the GPU takes turns: more at once do not end sooner.
 programs() {
   ctest --test-dir build/cuda --output-on-failure --output-junit "$results/ctest.xml" -j 5 \
-    -R '^tessera_(laws|ladder|test_(device|comm|kernels|array|plan|compute|linop|matrix|split|dist|solve))$'
+    -R '^tessera_(laws|ladder|test_(device|comm|kernels|array|plan|compute|linop|matrix|split|distributed|solve))$'
 }
 export -f programs
 export results

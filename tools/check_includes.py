@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src"
-ELSEWHERE = re.compile(r"/tessera/(device/cuda|comm/mpi|comm/nccl|dist/scalapack)/")
+ELSEWHERE = re.compile(r"/tessera/(device/cuda|comm/mpi|comm/nccl|distributed/linalg/scalapack)/")
 
 
 def flags_of(build: Path) -> list[str]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a layer includes only layers to its left; rooms in one pair of braces do not see each other."""
+"""Checks that a layer includes only layers to its left, and a room inside a layer only rooms to its left; those in one
+pair of braces do not see each other. Tests of a room may look at the rooms beside it."""
 
 import re
 import sys
@@ -13,27 +14,58 @@ ORDER = [
     {"plan"},
     {"compute", "linop"},
     {"matrix", "split"},
-    {"dist"},
+    {"distributed"},
     {"solve"},
     {"testing"},
 ]
-LEVEL = {layer: level for level, layers in enumerate(ORDER) for layer in layers}
-INCLUDE = re.compile(r'^\s*#\s*include\s*["<]tessera/(\w+)/', re.M)
+ROOMS = {  # those of layers whose rooms stand in an order
+    "distributed": [
+        {"wire"},
+        {"array"},
+        {"exchange"},
+        {"functions"},
+        {"indexing"},
+        {"sorting"},
+        {"fft", "linalg", "io", "operators"},
+    ],
+    "solve": [{"core"}, {"linear", "spectra"}, {"proximal"}, {"ranks"}],
+}
+LARGEST = 40  # files of one folder
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]tessera/(\w+/[\w/]+)\.\w+[">]', re.M)
 SUFFIXES = {".cpp", ".hpp", ".cu", ".cuh", ".def"}
 
 
+def levels(order: list[set[str]]) -> dict[str, int]:
+    return {room: level for level, rooms in enumerate(order) for room in rooms}
+
+
+def crowded(root: Path) -> list[str]:
+    folders = [f for top in ("src/tessera", "python/src") for f in (root / top).rglob("*") if f.is_dir()]
+    counts = {f: sum(p.suffix in SUFFIXES for p in f.iterdir()) for f in folders}
+    return [f"{f}: {n} files in one folder, at most {LARGEST}" for f, n in counts.items() if n > LARGEST]
+
+
 def faults(root: Path) -> list[str]:
-    found = []
+    found = crowded(root)
+    layers = levels(ORDER)
+    rooms = {layer: levels(order) for layer, order in ROOMS.items()}
     for path in sorted(p for p in (root / "src/tessera").rglob("*") if p.suffix in SUFFIXES):
-        layer = path.relative_to(root / "src/tessera").parts[0]
+        layer, *inside = path.relative_to(root / "src/tessera").parts
         if layer == "tessera.hpp":
             continue
-        if layer not in LEVEL:
+        if layer not in layers:
             found.append(f"{path}: '{layer}' is not a layer")
             continue
-        for target in INCLUDE.findall(path.read_text()):
-            if target != layer and LEVEL.get(target, 99) >= LEVEL[layer]:
+        if layer in rooms and inside[0] not in rooms[layer]:
+            found.append(f"{path}: '{inside[0]}' is not a room of {layer}")
+            continue
+        for target, *rest in (name.split("/") for name in INCLUDE.findall(path.read_text())):
+            if target != layer and layers.get(target, 99) >= layers[layer]:
                 found.append(f"{path.relative_to(root)}: layer {layer} may not include layer {target}")
+            if target != layer or layer not in rooms or path.stem.endswith("_test") or rest[0] == inside[0]:
+                continue
+            if rooms[layer].get(rest[0], 99) >= rooms[layer][inside[0]]:
+                found.append(f"{path.relative_to(root)}: room {inside[0]} of {layer} may not include room {rest[0]}")
     return found
 
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extension module tessera._tessera: one call per topic.
-#include "array_object.hpp"
-#include "compute.hpp"
-#include "dist.hpp"
-#include "linalg.hpp"
-#include "linop.hpp"
-#include "matrix.hpp"
+#include "array/array_object.hpp"
+#include "array/linalg.hpp"
+#include "core/compute.hpp"
+#include "dist/dist.hpp"
+#include "linop/linop.hpp"
+#include "matrix/matrix.hpp"
 
 NB_MODULE(_tessera, m) {
   using namespace tessera::python;

@@ -10,8 +10,8 @@
 #include "samples.hpp"
 #include "support/support.hpp"
 #include "tessera/comm/thread.hpp"
-#include "tessera/dist/apply.hpp"
-#include "tessera/dist/batched_ranks.hpp"
+#include "tessera/distributed/operators/apply.hpp"
+#include "tessera/distributed/operators/batched_ranks.hpp"
 #include "tessera/split/split_linop.hpp"
 #include "tessera/testing/subject.hpp"
 

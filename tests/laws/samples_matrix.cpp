@@ -2,7 +2,7 @@
 // Samples of matrices of every form as operators, with and without views; packed ones of more than
 // one strip.
 #include "samples.hpp"
-#include "tessera/matrix/operator.hpp"
+#include "tessera/matrix/products/operator.hpp"
 
 namespace tessera::laws {
 namespace {

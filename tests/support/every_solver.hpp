@@ -14,7 +14,7 @@
 #include "support/arrays.hpp"
 #include "support/problems.hpp"
 #include "tessera/base/trace.hpp"
-#include "tessera/solve/shards.hpp"
+#include "tessera/solve/core/shards.hpp"
 
 namespace tessera::problems {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "support/arrays.hpp"
-#include "tessera/matrix/any_matrix.hpp"
+#include "tessera/matrix/forms/any_matrix.hpp"
 
 namespace tessera {
 

@@ -11,7 +11,7 @@
 
 #include "support/arrays.hpp"
 #include "support/ranks.hpp"
-#include "tessera/dist/dnd_array.hpp"
+#include "tessera/distributed/array/dnd_array.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ranks as threads of this process, for tests: what dist/ does over MPI runs here under a debugger
+// Ranks as threads of this process, for tests: what distributed/ does over MPI runs here under a debugger
 // and under ThreadSanitizer. A send waits for its receive, so that programs which rely on buffers
 // of the network fail here. A rank that returns or throws while others wait for it ends their waits
 // with a CommError, and so does a circle of ranks that wait for one another for some seconds. Not

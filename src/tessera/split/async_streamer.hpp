@@ -6,7 +6,7 @@
 // travel at the full speed of the link.
 //   NamedLinop S = AsyncStreamer(A, {{"C", 4}}, gpu);   S(x) equals A(x), x on the host
 
-#include "tessera/linop/state.hpp"
+#include "tessera/linop/core/state.hpp"
 #include "tessera/split/batched.hpp"
 
 namespace tessera {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/linop/dim_sizes.hpp"
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/core/dim_sizes.hpp"
+#include "tessera/linop/core/linop.hpp"
 #include "tessera/split/place_name.hpp"
 
 namespace tessera {

@@ -11,8 +11,8 @@
 #include "tessera/linop/containers/concat.hpp"
 #include "tessera/linop/containers/elsewhere.hpp"
 #include "tessera/linop/containers/fetched.hpp"
-#include "tessera/linop/memory_map.hpp"
-#include "tessera/linop/ops/to_device.hpp"
+#include "tessera/linop/ops/sampling/to_device.hpp"
+#include "tessera/linop/rewrite/memory_map.hpp"
 #include "tessera/split/split_linop.hpp"
 
 namespace tessera {

@@ -27,7 +27,7 @@ TESSERA_API NamedLinop create_batched_linop(const NamedLinop& a, const BatchSpec
 // One rank's share of an operator over places that name ranks (the first spec names them; the next
 // cut what a rank has, over its own devices). The operator has the tiles of this rank and zeros in
 // the place of the others: what all ranks give, summed, is the whole. No message is sent here; see
-// dist/batched_ranks.hpp. CommError for a rank that is not there.
+// distributed/operators/batched_ranks.hpp. CommError for a rank that is not there.
 struct OfRank {
   int rank = 0, ranks = 1;
 };

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "tessera/linop/containers/fetched.hpp"
-#include "tessera/linop/memory_map.hpp"
+#include "tessera/linop/rewrite/memory_map.hpp"
 #include "tessera/split/batched.hpp"
 #include "tessera/split/split_linop.hpp"
 

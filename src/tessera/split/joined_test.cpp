@@ -4,7 +4,7 @@
 
 #include "support/problems.hpp"
 #include "tessera/base/config.hpp"
-#include "tessera/linop/memory_map.hpp"
+#include "tessera/linop/rewrite/memory_map.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera {

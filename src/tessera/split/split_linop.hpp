@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "tessera/linop/dim_sizes.hpp"
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/core/dim_sizes.hpp"
+#include "tessera/linop/core/linop.hpp"
 
 namespace tessera {
 

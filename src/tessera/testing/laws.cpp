@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "tessera/linop/card.hpp"
+#include "tessera/linop/core/card.hpp"
 #include "tessera/tessera.hpp"
 #include "tessera/testing/subject.hpp"
 

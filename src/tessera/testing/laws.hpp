@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/core/linop.hpp"
 
 // Link with tessera::testing, a static library beside tessera::tessera.
 namespace tessera::laws {

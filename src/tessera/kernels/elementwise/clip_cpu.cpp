@@ -6,7 +6,7 @@
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/cast.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
-#include "tessera/kernels/elementwise/register_ops.hpp"
+#include "tessera/kernels/elementwise/math/register_ops.hpp"
 #include "tessera/kernels/wide.hpp"
 
 namespace tessera {

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "support/arrays.hpp"
-#include "tessera/kernels/elementwise/complex_math.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/elementwise/math/complex_math.hpp"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/kernels/elementwise/math_blocks.hpp"
+#include "tessera/kernels/elementwise/math/math_blocks.hpp"
 
 namespace tessera {
 template BlockFn family_block<ElementFamily::arith>(ElementOp, DType);

@@ -8,10 +8,10 @@
 #include <algorithm>
 
 #include "tessera/kernels/copy/cast_rows.hpp"
-#include "tessera/kernels/elementwise/divisor.hpp"
 #include "tessera/kernels/elementwise/elementwise_cpu.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
-#include "tessera/kernels/elementwise/register_ops.hpp"
+#include "tessera/kernels/elementwise/math/divisor.hpp"
+#include "tessera/kernels/elementwise/math/register_ops.hpp"
 #include "tessera/kernels/wide.hpp"
 
 namespace tessera {

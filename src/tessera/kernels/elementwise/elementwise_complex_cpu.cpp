@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/kernels/elementwise/math_blocks.hpp"
-#include "tessera/kernels/elementwise/quick_angles.hpp"
-#include "tessera/kernels/elementwise/quick_exp.hpp"
+#include "tessera/kernels/elementwise/math/math_blocks.hpp"
+#include "tessera/kernels/elementwise/math/quick_angles.hpp"
+#include "tessera/kernels/elementwise/math/quick_exp.hpp"
 
 namespace tessera {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <type_traits>
 
-#include "tessera/kernels/elementwise/complex_math.hpp"
+#include "tessera/kernels/elementwise/math/complex_math.hpp"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/kernels/elementwise/quick_log.hpp"
+#include "tessera/kernels/elementwise/math/quick_log.hpp"
 
-#include "tessera/kernels/elementwise/math_blocks.hpp"
+#include "tessera/kernels/elementwise/math/math_blocks.hpp"
 
 namespace tessera {
 

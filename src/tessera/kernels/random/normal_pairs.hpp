@@ -3,7 +3,7 @@
 // normal_pair() for loops that g++ vectorises: no branch, no table. Private to the cpu's kernel.
 //   for (i64 j = 0; j < 16; ++j) quick::normal_pair(words[j], first[j], second[j]);
 
-#include "tessera/kernels/elementwise/quick_math.hpp"
+#include "tessera/kernels/elementwise/math/quick_math.hpp"
 #include "tessera/kernels/random/random_functors.hpp"
 
 namespace tessera::quick {

@@ -4,7 +4,7 @@
 // number. Private to the cpu's reductions.
 //   double most = extremum<MaxRule<double>>(x, n);
 
-#include "tessera/kernels/elementwise/register_ops.hpp"
+#include "tessera/kernels/elementwise/math/register_ops.hpp"
 #include "tessera/kernels/reduce/reduce_rows.hpp"
 
 namespace tessera {

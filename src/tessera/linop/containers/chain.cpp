@@ -8,12 +8,12 @@
 #include "tessera/base/config.hpp"
 #include "tessera/linop/containers/common.hpp"
 #include "tessera/linop/containers/relabel.hpp"
-#include "tessera/linop/lower.hpp"
-#include "tessera/linop/ops/diagonal.hpp"
-#include "tessera/linop/ops/identity.hpp"
-#include "tessera/linop/ops/sum_reduce.hpp"
-#include "tessera/linop/ops/zero.hpp"
-#include "tessera/linop/rewrite.hpp"
+#include "tessera/linop/ops/basic/diagonal.hpp"
+#include "tessera/linop/ops/basic/identity.hpp"
+#include "tessera/linop/ops/basic/sum_reduce.hpp"
+#include "tessera/linop/ops/basic/zero.hpp"
+#include "tessera/linop/rewrite/lower.hpp"
+#include "tessera/linop/rewrite/rewrite.hpp"
 
 namespace tessera {
 namespace {

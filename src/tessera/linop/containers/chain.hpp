@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/core/linop.hpp"
 
 namespace tessera {
 

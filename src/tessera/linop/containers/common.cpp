@@ -3,13 +3,13 @@
 
 #include "tessera/linop/containers/elsewhere.hpp"
 #include "tessera/linop/containers/relabel.hpp"
-#include "tessera/linop/ops/diagonal.hpp"
-#include "tessera/linop/ops/identity.hpp"
-#include "tessera/linop/ops/scalar.hpp"
+#include "tessera/linop/ops/basic/diagonal.hpp"
+#include "tessera/linop/ops/basic/identity.hpp"
+#include "tessera/linop/ops/basic/scalar.hpp"
 
 #include <algorithm>
 
-#include "tessera/linop/ops/zero.hpp"
+#include "tessera/linop/ops/basic/zero.hpp"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/core/linop.hpp"
 
 namespace tessera {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tessera/linop/containers/placed_parts.hpp"
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/core/linop.hpp"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 //   NamedLinop e = Elsewhere::of(tile);   e.bytes() == 0;   e(x) is all zeros
 
 #include "tessera/kernels/copy/copy.hpp"
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/core/linop.hpp"
 
 namespace tessera {
 

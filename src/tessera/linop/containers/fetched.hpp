@@ -5,7 +5,7 @@
 // compute, tile by tile.
 //   NamedLinop A = Fetched{Dense(w, dims("MN")), Device::parse("sim:0")};   A(x_on_sim)
 
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/core/linop.hpp"
 
 namespace tessera {
 

@@ -7,12 +7,12 @@
 #include "support/problems.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/kernels/random/random.hpp"
-#include "tessera/linop/algebra.hpp"
 #include "tessera/linop/containers/concat.hpp"
-#include "tessera/linop/ops/dense.hpp"
-#include "tessera/linop/ops/diagonal.hpp"
-#include "tessera/linop/ops/fft.hpp"
-#include "tessera/linop/ops/to_device.hpp"
+#include "tessera/linop/core/algebra.hpp"
+#include "tessera/linop/ops/basic/dense.hpp"
+#include "tessera/linop/ops/basic/diagonal.hpp"
+#include "tessera/linop/ops/sampling/to_device.hpp"
+#include "tessera/linop/ops/transforms/fft.hpp"
 
 namespace tessera {
 namespace {

@@ -11,9 +11,9 @@
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/linop/containers/concat.hpp"
 #include "tessera/linop/containers/stack.hpp"
-#include "tessera/linop/join.hpp"
-#include "tessera/linop/lower.hpp"
-#include "tessera/linop/ops/to_device.hpp"
+#include "tessera/linop/ops/sampling/to_device.hpp"
+#include "tessera/linop/rewrite/join.hpp"
+#include "tessera/linop/rewrite/lower.hpp"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 // The same map under other names, axis by axis: for operators that cannot rename themselves.
 //   NamedLinop B = A.rename({{"M", "P"}});
 
-#include "tessera/linop/linop.hpp"
+#include "tessera/linop/core/linop.hpp"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/common.hpp"
-#include "tessera/linop/join.hpp"
+#include "tessera/linop/rewrite/join.hpp"
 
 namespace tessera {
 namespace {

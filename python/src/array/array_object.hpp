@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Python objects of local arrays, made where the array is made, and the calls that need no function
+// dispatcher.
+//   return wrapped(x.storage(), std::move(layout), x.dtype());
+
+#include <new>
+
+#include "core/common.hpp"
+
+namespace tessera::python {
+
+// --- array.cpp
+nb::object array_object();  // holds no array yet
+
+// A Python object with an array that is made in its place.
+template <class... Args>
+nb::object wrapped(Args&&... args) {
+  nb::object o = array_object();
+  Array* const place = nb::inst_ptr<Array>(o);
+  try {
+    new (place) Array(std::forward<Args>(args)...);
+  } catch (...) {
+    new (place) Array();
+    throw;
+  }
+  return o;
+}
+
+// --- quick_calls.cpp
+// The commonest calls of what is bound by then go straight to the library.
+void quicken_calls(nb::module_& m);
+
+}  // namespace tessera::python

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings by name, counters and traces; tessera/_config.py and _trace.py give them their Python
+// shape.
+#include "tessera/base/config.hpp"
+
+#include "core/common.hpp"
+#include "tessera/base/trace.hpp"
+
+namespace tessera::python {
+
+namespace {
+
+// bool settings as bool, the others as int.
+nb::object setting(const std::string& name) {
+#define TESSERA_ONE(type, setting, initial, text) \
+  if (name == #setting) return nb::cast(static_cast<type>(config().setting));
+  TESSERA_SETTINGS(TESSERA_ONE)
+#undef TESSERA_ONE
+  config().value(name);  // throws with the list of names
+  return nb::none();
+}
+
+nb::list rows() {
+  nb::list l;
+  for (const Config::Row& r : config().rows())
+    l.append(nb::make_tuple(r.name.c_str(), r.value.c_str(), r.initial.c_str(), r.text.c_str()));
+  return l;
+}
+
+}  // namespace
+
+void bind_config(nb::module_& m) {
+  m.def("_setting", &setting, nb::arg("name"), nb::sig("def _setting(name: str) -> bool | int"));
+  m.def(
+      "_set_setting",
+      [](const std::string& name, const std::string& value) { config().set(name, value); },
+      nb::arg("name"), nb::arg("value"));
+  m.def("_settings", &rows, nb::sig("def _settings() -> list[tuple[str, str, str, str]]"));
+  m.def(
+      "counters",
+      [] {
+        nb::dict d;
+        for (const auto& [name, value] : counters()) d[name.c_str()] = value;
+        return d;
+      },
+      nb::sig("def counters() -> dict[str, int]"),
+      "What happened since the start or the last reset: allocations, copies, bytes by link, "
+      "launches, messages.\n\n"
+      ">>> ts.reset_counters(); y = ts.zeros(3).to('sim:0'); "
+      "ts.counters()['bytes_host_to_device']\n24\n");
+  m.def("reset_counters", &reset_counters,
+        "All counters to zero.\n\n>>> ts.reset_counters(); ts.counters()['messages']\n0\n");
+  nb::class_<TraceFile>(m, "_TraceFile")
+      .def(nb::init<std::string>(), nb::arg("path"))
+      .def("close", &TraceFile::close, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A source of random numbers as Python holds it: draws from several threads are numbered under a
+// lock.
+//   Generator g(7);   Array x = g.draw([&](Random& r) { return r.normal(shape, dtype); });
+
+#include <mutex>
+
+#include "core/common.hpp"
+#include "tessera/kernels/random/random.hpp"
+
+namespace tessera::python {
+
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  // Few numbers keep the interpreter's lock: who holds the other one never waits for that.
+  template <class F>
+  auto draw(F&& f, bool many = true) {
+    return released(many, [&] {
+      const std::lock_guard lock(mutex_);
+      return f(random_);
+    });
+  }
+  void seed(std::uint64_t s) {
+    nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(mutex_);
+    random_ = Random(s);
+  }
+
+ private:
+  std::mutex mutex_;
+  Random random_;
+};
+
+// --- random.cpp
+std::uint64_t seed_from(nb::handle h);  // ArgumentError unless a non-negative integer
+
+}  // namespace tessera::python

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all solvers take and give: options, checkpoints, iterations, results, proximal maps.
+#include "solve/solve.hpp"
+
+#include "core/callables.hpp"
+
+namespace tessera::python {
+
+Checkpoint checkpoint_from(nb::handle h) {
+  if (h.is_none()) return {};
+  if (nb::isinstance<Checkpoint>(h)) return nb::cast<Checkpoint>(h);
+  nb::object path = nb::steal(PyOS_FSPath(h.ptr()));
+  if (!path.is_valid()) throw nb::python_error();
+  return {.path = nb::cast<std::string>(nb::str(path))};
+}
+
+namespace {
+
+using nb::literals::operator""_a;
+
+// The caller's function between iterations; what it raises ends the solve and is raised again.
+struct CalledBetween {
+  Callable f;
+  bool operator()(const Iteration& i) const {
+    const nb::gil_scoped_acquire locked;
+    const nb::object answer = f()(nb::cast(i));
+    return !answer.is(nb::bool_(false));
+  }
+};
+
+int traverse_options(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto* callback = nb::inst_ptr<SolveOptions>(self)->callback.target<CalledBetween>();
+  return callback ? callback->f.traverse_alone(visit, arg) : 0;
+}
+PyType_Slot options_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_options)},
+                               {0, nullptr}};
+
+// Ctrl-C ends a solve between two iterations.
+void check_signals() {
+  nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+SolveOptions make_options(nb::handle x0, double rtol, double atol, i64 maxiter, nb::handle callback,
+                          bool progress, nb::handle checkpoint, i64 check_every) {
+  SolveOptions o;
+  o.rtol = rtol;
+  o.atol = atol;
+  o.maxiter = maxiter;
+  o.progress = progress;
+  if (!x0.is_none()) o.x0 = as_array(x0, "x0");
+  if (!callback.is_none()) o.callback = CalledBetween{Callable(callback)};
+  o.checkpoint = checkpoint_from(checkpoint);
+  o.check_every = check_every;
+  o.poll = &check_signals;
+  return o;
+}
+
+nb::list list_of(const std::vector<double>& v) {
+  nb::list l;
+  for (const double x : v) l.append(x);
+  return l;
+}
+
+nb::object array_or_none(const Array& a) { return a ? wrap(a) : nb::object(nb::none()); }
+
+void bind_options(nb::module_& m) {
+  nb::class_<SolveOptions>(m, "_SolveOptions", nb::type_slots(options_slots));
+  m.def("_solve_options", &make_options, "x0"_a.none(), "rtol"_a, "atol"_a, "maxiter"_a,
+        "callback"_a.none(), "progress"_a, "checkpoint"_a.none(), "check_every"_a,
+        nb::sig("def _solve_options(x0: ArrayLike | None, rtol: float, atol: float, maxiter: int, "
+                "callback: typing.Callable[[Iteration], typing.Any] | None, progress: bool, "
+                "checkpoint: typing.Any, check_every: int) -> _SolveOptions"));
+  nb::class_<Checkpoint>(m, "Checkpoint",
+                         "A file from which a solve that was killed goes on, bit for bit.\n\n"
+                         "Written every ``every`` iterations (0: by time alone) and at least every "
+                         "``seconds``, and when\nthe solve ends. A checkpoint of another problem "
+                         "is refused.\n\n"
+                         ">>> c = ts.solve.Checkpoint('run.npz', every=100)\n"
+                         ">>> c.path, c.every\n('run.npz', 100)\n")
+      .def(
+          "__init__",
+          [](Checkpoint* c, nb::handle path, i64 every, double seconds) {
+            new (c) Checkpoint(checkpoint_from(path));
+            c->every = every;
+            c->seconds = seconds;
+          },
+          "path"_a, "every"_a = 0, "seconds"_a = 60.0,
+          nb::sig("def __init__(self, path: str | os.PathLike[str], every: int = 0, seconds: float "
+                  "= 60.0) -> None"))
+      .def_ro("path", &Checkpoint::path, "Where the file is.")
+      .def_ro("every", &Checkpoint::every, "Iterations between two writes.")
+      .def_ro("seconds", &Checkpoint::seconds, "Most seconds between two writes.");
+  nb::class_<Iteration>(m, "Iteration",
+                        "What a solver's callback gets.\n\n"
+                        ">>> seen = []\n>>> r = ts.solve.cg(ts.Diagonal([1.0, 2.0], ('X',)), [1.0, "
+                        "1.0], callback=lambda i: seen.append(i.residual))\n"
+                        ">>> len(seen) == r.iterations\nTrue\n")
+      .def_ro("number", &Iteration::number, "1, 2, …")
+      .def_ro("residual", &Iteration::residual, "The solver's measure, as in the history.")
+      .def_prop_ro(
+          "x", [](const Iteration& i) { return array_or_none(i.x); },
+          nb::sig("def x(self) -> Array | None"), "The solver's own iterate: copy it to keep it.");
+}
+
+// What a pickle keeps of a result: the fields of all, then those of its class.
+nb::tuple common_state(const SolveResult& r) {
+  return nb::make_tuple(array_or_none(r.x), r.iterations, r.converged, r.reason,
+                        list_of(r.history));
+}
+nb::object joined(const nb::tuple& a, const nb::tuple& b) { return a + b; }
+Array array_or_nothing(nb::handle h) { return h.is_none() ? Array() : as_array(h, "unpickling"); }
+
+void set_common(SolveResult& r, const nb::tuple& s, std::size_t fields) {
+  require<ArgumentError>(s.size() == fields, "unpickling: a result of ", s.size(),
+                         " fields, expected ", fields);
+  r.x = array_or_nothing(s[0]);
+  r.iterations = int_from(nb::object(s[1]), "unpickling");
+  r.converged = nb::cast<bool>(s[2]);
+  r.reason = nb::cast<std::string>(s[3]);
+  for (nb::handle v : nb::borrow(s[4])) r.history.push_back(nb::cast<double>(v));
+}
+
+void set_result(SolveResult* self, const nb::tuple& s) {
+  SolveResult r;
+  set_common(r, s, 5);
+  new (self) SolveResult(std::move(r));
+}
+void set_eigen(EigenResult* self, const nb::tuple& s) {
+  EigenResult r;
+  set_common(r, s, 7);
+  r.eigenvalues = array_or_nothing(s[5]);
+  r.eigenvectors = array_or_nothing(s[6]);
+  new (self) EigenResult(std::move(r));
+}
+void set_svd(SvdResult* self, const nb::tuple& s) {
+  SvdResult r;
+  set_common(r, s, 8);
+  r.U = array_or_nothing(s[5]);
+  r.S = array_or_nothing(s[6]);
+  r.Vh = array_or_nothing(s[7]);
+  new (self) SvdResult(std::move(r));
+}
+
+constexpr const char* getstate = "def __getstate__(self) -> tuple[typing.Any, ...]";
+constexpr const char* setstate = "def __setstate__(self, state: tuple[typing.Any, ...], /) -> None";
+
+void bind_results(nb::module_& m) {
+  nb::class_<SolveResult>(
+      m, "SolveResult",
+      "What a solver found, and how it went.\n\n"
+      ">>> r = ts.solve.cg(ts.Scalar(2.0), [4.0]); r.x.tolist(), r.converged\n([2.0], True)\n")
+      .def_prop_ro(
+          "x", [](const SolveResult& r) { return array_or_none(r.x); },
+          nb::sig("def x(self) -> Array"), "The solution.")
+      .def_ro("iterations", &SolveResult::iterations, "Iterations made.")
+      .def_ro("converged", &SolveResult::converged, "The measure reached the tolerance.")
+      .def_ro("reason", &SolveResult::reason, "Why it stopped.")
+      .def_prop_ro(
+          "history", [](const SolveResult& r) { return list_of(r.history); },
+          nb::sig("def history(self) -> list[float]"),
+          "The solver's measure, before the first iteration and after each.")
+      .def("__getstate__", &common_state, nb::sig(getstate))
+      .def("__setstate__", &set_result, nb::sig(setstate))
+      .def("__repr__", [](nb::handle self) {
+        const auto& r = nb::cast<const SolveResult&>(self);
+        return nb::str(cat("<", nb::cast<std::string>(self.type().attr("__name__")), ": ",
+                           r.iterations, " iterations, ", r.reason, ">")
+                           .c_str());
+      });
+  nb::class_<EigenResult, SolveResult>(
+      m, "EigenResult",
+      "Eigenvalues and eigenvectors, and how they were found.\n\n"
+      ">>> r = ts.solve.lanczos(ts.Diagonal([1.0, 2.0, 5.0], ('X',)), k=1)\n"
+      ">>> round(r.eigenvalues.tolist()[0], 6), r.eigenvectors.shape\n(5.0, (3, 1))\n")
+      .def_prop_ro(
+          "eigenvalues", [](const EigenResult& r) { return array_or_none(r.eigenvalues); },
+          nb::sig("def eigenvalues(self) -> Array"), "Real numbers, ascending.")
+      .def_prop_ro(
+          "eigenvalue", [](const EigenResult& r) { return array_or_none(r.eigenvalues); },
+          nb::sig("def eigenvalue(self) -> Array"), "The same as eigenvalues.")
+      .def_prop_ro(
+          "eigenvectors", [](const EigenResult& r) { return array_or_none(r.eigenvectors); },
+          nb::sig("def eigenvectors(self) -> Array"), "Of length one, along the last axis.")
+      .def(
+          "__getstate__",
+          [](const EigenResult& r) {
+            return joined(common_state(r), nb::make_tuple(array_or_none(r.eigenvalues),
+                                                          array_or_none(r.eigenvectors)));
+          },
+          nb::sig(getstate))
+      .def("__setstate__", &set_eigen, nb::sig(setstate));
+  nb::class_<SvdResult, SolveResult>(
+      m, "SvdResult",
+      "A singular value decomposition; unpacks to U, S, Vh.\n\n"
+      ">>> U, S, Vh = ts.solve.svd(ts.Diagonal([3.0, 1.0, 2.0], ('X',)), k=2)\n"
+      ">>> U.shape, S.numpy().round(6).tolist(), Vh.shape\n((3, 2), [3.0, 2.0], (2, 3))\n")
+      .def_prop_ro(
+          "U", [](const SvdResult& r) { return array_or_none(r.U); },
+          nb::sig("def U(self) -> Array"), "Left vectors, (*oshape, k).")
+      .def_prop_ro(
+          "S", [](const SvdResult& r) { return array_or_none(r.S); },
+          nb::sig("def S(self) -> Array"), "Singular values, descending.")
+      .def_prop_ro(
+          "Vh", [](const SvdResult& r) { return array_or_none(r.Vh); },
+          nb::sig("def Vh(self) -> Array"), "Right vectors, conjugated, (k, *ishape).")
+      .def(
+          "__iter__",
+          [](const SvdResult& r) {
+            return nb::iter(
+                nb::make_tuple(array_or_none(r.U), array_or_none(r.S), array_or_none(r.Vh)));
+          },
+          nb::sig("def __iter__(self) -> typing.Iterator[Array]"))
+      .def(
+          "__getstate__",
+          [](const SvdResult& r) {
+            return joined(common_state(r), nb::make_tuple(array_or_none(r.U), array_or_none(r.S),
+                                                          array_or_none(r.Vh)));
+          },
+          nb::sig(getstate))
+      .def("__setstate__", &set_svd, nb::sig(setstate));
+}
+
+Prox box_of(double low, double high) { return prox::box(low, high); }
+
+Prox group_of(double lam, nb::handle axes) { return prox::group(lam, shape_from(axes)); }
+
+Prox squared_of(double lam, nb::handle center) {
+  return prox::l2_squared(lam, center.is_none() ? Array() : as_array(center, "prox.l2_squared"));
+}
+
+void bind_prox(nb::module_& m) {
+  nb::class_<Prox>(m, "Prox",
+                   "A proximal map, argmin_x f(x) + |x - v|^2 / (2 t); made by ts.solve.prox.\n\n"
+                   ">>> p = ts.solve.prox.l1(1.0); p([3.0, -0.5], 1.0).tolist()\n[2.0, -0.0]\n")
+      .def(
+          "__call__",
+          [](const Prox& p, nb::handle v, double t) {
+            const Array x = as_array(v, "prox");
+            return wrap(released([&] { return apply_prox(p, x, t); }));
+          },
+          "v"_a, "t"_a = 1.0, nb::sig("def __call__(self, v: ArrayLike, t: float = 1.0) -> Array"))
+      .def_ro("name", &Prox::name, "Which map it is.")
+      .def("__repr__", [](const Prox& p) { return nb::str(cat("prox.", p.name).c_str()); });
+  m.def("_prox_none", &prox::none);
+  m.def("_prox_l1", &prox::l1, "lam"_a);
+  m.def("_prox_l2", &prox::l2, "lam"_a);
+  m.def("_prox_nonneg", &prox::nonneg);
+  m.def("_prox_box", &box_of, "low"_a, "high"_a);
+  m.def("_prox_l2_squared", &squared_of, "lam"_a, "center"_a.none(),
+        nb::sig("def _prox_l2_squared(lam: float, center: ArrayLike | None) -> Prox"));
+  m.def("_prox_group", &group_of, "lam"_a, "axes"_a,
+        nb::sig("def _prox_group(lam: float, axes: int | typing.Sequence[int]) -> Prox"));
+}
+
+}  // namespace
+
+Prox prox_from(nb::handle h, std::string_view who) {
+  if (h.is_none()) return prox::none();
+  if (nb::isinstance<Prox>(h)) return nb::cast<Prox>(h);
+  require<DTypeError>(
+      PyCallable_Check(h.ptr()) != 0, who,
+      ": expected one of ts.solve.prox or a function of an array and a number, got ",
+      Py_TYPE(h.ptr())->tp_name);
+  return prox::function("function", [f = Callable(h)](const Array& v, double t) {
+    const nb::gil_scoped_acquire locked;
+    return as_array(f()(wrap(v.copy()), t), "prox");
+  });
+}
+
+void bind_solve_options(nb::module_& m) {
+  bind_options(m);
+  bind_results(m);
+  bind_prox(m);
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A distributed array as people look at it in a notebook: a small piece of HTML with its shape, its
+// dtype and what each rank holds. Elements are not shown and nothing is sent: text with elements is
+// distributed/array/print.hpp.
+//   std::string html = card(x);
+
+#include "tessera/distributed/array/dnd_array.hpp"
+
+namespace tessera {
+
+TESSERA_API std::string card(const DNDarray& x);
+
+}  // namespace tessera

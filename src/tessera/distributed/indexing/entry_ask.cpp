@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ids each rank wants of which owner, worked out, told to the owners (entry_tell), and
+// remembered by the key.
+#include <algorithm>
+#include <bit>
+
+#include "tessera/distributed/indexing/entry_rows.hpp"
+#include "tessera/distributed/indexing/entry_tell.hpp"
+#include "tessera/distributed/indexing/index_positions.hpp"
+#include "tessera/distributed/indexing/index_route.hpp"
+#include "tessera/distributed/wire/to_index.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+
+namespace tessera {
+namespace {
+
+using dist::at;
+
+NarrowList ids_of(const IdSet& set) {
+  std::size_t word = 0;
+  std::uint64_t rest = set.words().empty() ? 0 : set.words()[0];
+  const auto next = [&] {
+    while (rest == 0) rest = set.words()[++word];
+    const i64 id = set.first() + static_cast<i64>(word) * 64 + std::countr_zero(rest);
+    rest &= rest - 1;
+    return id;
+  };
+  return NarrowList(to_index(set.size()), set.last(), next);
+}
+
+// What a rank asks for, and what its owners can work out from its positions on the split axis
+// alone: where all ranks have the other arrays of the key.
+class Question {
+ public:
+  Question(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part)
+      : rows_(rows), key_(key), lead_axis_(lead_axis), part_(part) {
+    const DNDarray& x = rows.array();
+    mine_ = entries_of(x, key, lead_axis, part, problem_);
+    for (std::size_t a = 0; a < mine_.size(); ++a) {
+      if (key.plan.axes[static_cast<i64>(a)] == *x.split())
+        split_ = a;
+      else
+        told_ = told_ || (key.spread[a] && has_axis(key.spread[a]));
+    }
+    if (problem_.empty()) ids_ = rows.ids(mine_, lead_of(x.comm().rank()));
+  }
+  const std::string& problem() const { return problem_; }
+  const Partition& part() const { return part_; }
+  std::span<const i64> entries() const {
+    return ids_ ? std::span<const i64>(ids_.host<i64>(), to_index(ids_.size())) : std::span<const i64>();
+  }
+  i64 bytes_of_positions(int rank) const {
+    return count_of(key_.spread[split_].lshape(rank)) * width();
+  }
+  // As ids, or as positions where those are fewer bytes.
+  Wire wire(std::span<const i64> ids, int owner) const {
+    Wire wire = encode(ids, rows_.first_id(owner), rows_.radix(owner));
+    const i64 bytes = bytes_of_positions(rows_.array().comm().rank());
+    if (ids.empty() || told_ || bytes >= static_cast<i64>(wire.bytes.size())) return wire;
+    const Array positions = mine_[split_].contiguous();
+    wire.form = {WireKind::positions, 0, 1, 0};
+    wire.bytes.resize(to_index(bytes));
+    put_numbers({positions.host<i64>(), to_index(positions.size())}, width(), wire.bytes.data());
+    return wire;
+  }
+  // The ids of this rank that `rank` wants, as it listed them.
+  NarrowList answer(const WireForm& form, const std::vector<std::byte>& bytes, int rank) const {
+    const int me = rows_.array().comm().rank();
+    const i64 first = rows_.first_id(me), radix = rows_.radix(me), last = first + radix;
+    if (form.kind == WireKind::coded || form.kind == WireKind::bits) {  // many, and no list between
+      IdSet set(first, last);
+      decode_into(set, {&form, 1}, {&bytes, 1});
+      return ids_of(set);
+    }
+    if (form.kind != WireKind::positions)
+      return NarrowList(decode(form, bytes, first, radix), last);
+    const Array positions = empty_dense(key_.spread[split_].lshape(rank), DType::i64);
+    take_numbers(bytes.data(), width(), {positions.host<i64>(), to_index(positions.size())});
+    std::vector<Array> theirs;
+    for (std::size_t a = 0; a < mine_.size(); ++a)
+      theirs.push_back(a == split_ ? positions
+                       : key_.spread[a]
+                           ? mine_[a]  // whole on every rank
+                           : cut_positions(key_.plan.arrays[a], key_.plan.lead, lead_axis_,
+                                           part_.begin(rank), part_.end(rank)));
+    const Array ids = rows_.ids(theirs, lead_of(rank));
+    return NarrowList(distinct_within({ids.host<i64>(), to_index(ids.size())}, first, last), last);
+  }
+
+ private:
+  bool has_axis(const DNDarray& a) const {
+    const i64 own = lead_axis_ - (key_.plan.lead.size() - a.ndim());
+    return own >= 0 && a.shape(own) == key_.plan.lead[lead_axis_];
+  }
+  Shape lead_of(int rank) const {
+    Shape lead = key_.plan.lead;
+    lead[lead_axis_] = part_.count(rank);
+    return lead;
+  }
+  i64 width() const { return bytes_of_number(rows_.array().part().size()); }
+
+  const EntryRows& rows_;
+  const NormalKey& key_;
+  i64 lead_axis_;
+  const Partition& part_;
+  std::string problem_;
+  std::vector<Array> mine_;
+  std::size_t split_ = 0;  // which of them is on the split axis
+  bool told_ = false;      // others came from some ranks alone
+  Array ids_;
+};
+
+// Every rank wants its own ids alone; it may still have other positions that are wrong.
+Told nothing_told(const EntryRows& rows, const NormalKey& key, const Question& question) {
+  const DNDarray& x = rows.array();
+  const bool looked_at = count_of(key.plan.lead) > 0;
+  if (looked_at && (all_ranges_known(key) ? !within_ranges(x, key)
+                                          : !x.comm().first_problem(question.problem()).empty()))
+    throw_first_problem(x, key);
+  const auto p = to_index(x.comm().size());
+  return {std::vector<WireForm>(p), std::vector<std::vector<std::byte>>(p), {}, {}, {}};
+}
+
+// `before`: what the same key told owners already.
+Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
+          const Told* before) {
+  const DNDarray& x = rows.array();
+  const int p = x.comm().size(), me = x.comm().rank();
+  Distinct d = distinct(question.entries());
+  Fetch fetch;
+  fetch.bounds = owner_bounds(d.ids, x.part(), rows.ids_per_entry());
+  fetch.slot = std::move(d.slot);
+  fetch.serve.resize(to_index(p));
+  const auto wanted_of = [&](int q) {
+    const i64 first = fetch.bounds[to_index(q)], count = fetch.bounds[to_index(q) + 1] - first;
+    return std::span<const i64>{d.ids.data() + first, to_index(count)};
+  };
+  fetch.serve[to_index(me)] = NarrowList(wanted_of(me), rows.first_id(me) + rows.radix(me));
+  Told now;
+  if (!before && key.at_owners) {
+    now = nothing_told(rows, key, question);
+    before = &now;
+  } else if (!before) {
+    std::vector<Wire> wires(to_index(p));
+    for (int q = 0; q < p; ++q)
+      if (q != me) wires[to_index(q)] = question.wire(wanted_of(q), q);
+    now = tell(wires, !question.problem().empty(), rows, key, speakers(key, question.part()),
+               [&](const WireForm& form, int q) {
+                 return form.kind == WireKind::positions ? question.bytes_of_positions(q)
+                                                         : form.bytes(rows.radix(me));
+               });
+    before = &now;
+  }
+  d.ids = {};  // what others tell comes in its place
+  for (int q = 0; q < p; ++q)
+    if (q != me && !before->forms[to_index(q)].empty())
+      fetch.serve[to_index(q)] = question.answer(before->forms[to_index(q)], before->bytes[to_index(q)], q);
+  return fetch;
+}
+
+// The only array of a key, which lies as the entries do and remembers what it asked; or nullptr.
+const DNDarray* lone_array(const NormalKey& key) {
+  return key.plan.arrays.size() == 1 ? &key.spread[0] : nullptr;
+}
+std::string asked_of(const DNDarray& x) { return cat("asked of ", join(x.part().starts())); }
+std::string told_to(const DNDarray& x) { return cat("told to ", join(x.part().starts())); }
+
+// A key remembers what it asked of several arrays, but where that is much, of the last one alone:
+// by a name that all share, and `of` says which it was. The same on all ranks.
+std::string name_of(const DNDarray& key, const std::string& what) {
+  const i64 bytes = key.size() / key.comm().size() * static_cast<i64>(sizeof(i64));
+  return bytes > most_remembered ? what.substr(0, what.find(' ')) : what;
+}
+template <class Plan>
+std::shared_ptr<const Plan> remember(const DNDarray& key, const std::string& what, Plan plan) {
+  plan.of = what;
+  const auto kept = std::make_shared<const Plan>(std::move(plan));
+  key.remember(name_of(key, what), kept);
+  return kept;
+}
+template <class Plan>
+std::shared_ptr<const Plan> recall(const DNDarray& key, const std::string& what) {
+  const auto plan = std::static_pointer_cast<const Plan>(key.recall(name_of(key, what)));
+  return plan && plan->of == what ? plan : nullptr;
+}
+
+// What several distributed arrays asked for together, each remembers by its place in the key: where
+// all of them remember the same, they are the same arrays, and unchanged.
+std::string asked_together(const DNDarray& x, const NormalKey& key, std::size_t place) {
+  Shape extents;
+  for (const i64 axis : key.plan.axes) extents.push_back(x.shape(axis));
+  return cat(asked_of(x), " along ", *x.split(), " by arrays on axes ", key.plan.axes, " of ",
+             extents, ", array ", place);
+}
+bool all_spread(const NormalKey& key) {
+  return std::all_of(key.spread.begin(), key.spread.end(),
+                     [](const DNDarray& a) { return bool(a); });
+}
+std::shared_ptr<const void> asked_before(const DNDarray& x, const NormalKey& key) {
+  const auto first = key.spread[0].recall(asked_together(x, key, 0));
+  for (std::size_t a = 1; a < key.spread.size(); ++a)
+    if (key.spread[a].recall(asked_together(x, key, a)) != first) return nullptr;
+  return first;
+}
+
+// The positions of a lone array as a set; those of other ranks are told to them.
+Told tell_set(const EntryRows& rows, const NormalKey& key) {
+  const DNDarray& x = rows.array();
+  const int p = x.comm().size(), me = x.comm().rank();
+  IdSet all(0, x.part().size());
+  Array mine;
+  try {
+    mine = checked_positions(key.spread[0].resident(), key.plan.axes[0], x.part().size());
+    all.add({mine.host<i64>(), to_index(mine.size())});
+  } catch (const IndexError&) {
+    mine = {};
+  }
+  std::vector<Wire> wires(to_index(p));
+  for (int q = 0; q < p; ++q)
+    if (q != me) wires[to_index(q)] = encode(all.within(x.part().begin(q), x.part().end(q)));
+  Told told = tell(wires, !mine, rows, key, speakers(key, key.spread[0].part()),
+                   [&](const WireForm& form, int) { return form.bytes(rows.radix(me)); });
+  told.own = all.within(x.part().begin(me), x.part().end(me));
+  const DType narrow = type_of_positions(x.part().size());
+  told.positions = narrow == mine.dtype() ? mine.copy() : mine.astype(narrow);
+  return told;
+}
+
+}  // namespace
+
+std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
+                                        const Partition& part) {
+  const DNDarray& x = rows.array();
+  const DNDarray* alone = lone_array(key);
+  std::shared_ptr<const Told> told;
+  if (alone) {
+    if (auto known = recall<Fetch>(*alone, asked_of(x))) return known;
+    told = recall<Told>(*alone, told_to(x));
+  }
+  const bool together = !alone && all_spread(key);
+  if (together)
+    if (const auto known = asked_before(x, key))
+      return std::static_pointer_cast<const Fetch>(known);
+  NormalKey as_told = key;
+  if (told)
+    as_told.spread[0] = DNDarray(told->positions, alone->shape(), alone->spread(), alone->comm());
+  const Question question(rows, as_told, lead_axis, part);
+  Fetch asked = ask(rows, as_told, question, told.get());
+  if (alone) return remember(*alone, asked_of(x), std::move(asked));
+  const auto fetch = std::make_shared<const Fetch>(std::move(asked));
+  for (std::size_t a = 0; together && a < key.spread.size(); ++a)
+    key.spread[a].remember(asked_together(x, key, a), fetch);
+  return fetch;
+}
+
+std::optional<IdSet> asked_places(const EntryRows& rows, const NormalKey& key) {
+  const DNDarray& x = rows.array();
+  const DNDarray* alone = lone_array(key);
+  // The same on all ranks: by sizes alone.
+  if (key.at_owners || !alone || !*alone || alone->size() == 0 ||
+      !IdSet::pays(x.part().size(), alone->size()))
+    return {};
+  if (recall<Fetch>(*alone, asked_of(x))) return {};
+  auto told = recall<Told>(*alone, told_to(x));
+  if (!told) told = remember(*alone, told_to(x), tell_set(rows, key));
+  IdSet places = told->own;
+  decode_into(places, told->forms, told->bytes);
+  return places;
+}
+
+}  // namespace tessera

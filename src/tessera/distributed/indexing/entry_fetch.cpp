@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows from their owners to the ranks that want them, in pieces: beside the result there is never
+// more than a few pieces of each rank.
+#include <algorithm>
+
+#include "tessera/base/config.hpp"
+#include "tessera/distributed/indexing/entry_rows.hpp"
+#include "tessera/distributed/wire/to_index.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/gather/gather.hpp"
+
+namespace tessera {
+namespace {
+
+using dist::at;
+
+// f(first, slots) for all entries, some at a time, until it says no.
+constexpr i64 some_slots = 64 << 10, near_bytes = 512 << 10;  // they stay near
+template <class F>
+void each_slots(const NarrowList& slot, i64 some, F&& f) {
+  const auto n = static_cast<i64>(slot.size());
+  for (i64 first = 0; first < n; first += some)
+    if (!f(first, slot.piece(first, std::min(some, n - first)))) return;
+}
+
+bool in_order(const NarrowList& slot, std::size_t distinct) {
+  bool yes = slot.size() == distinct;
+  if (!yes) return false;
+  each_slots(slot, some_slots, [&](i64 first, const NumberList& some) {
+    for (const i64 s : some) yes = yes && s == first++;
+    return yes;
+  });
+  return yes;
+}
+
+// The entries by what they want, so that a piece of rows knows where it goes.
+constexpr i64 list_bytes = 3 * sizeof(i64);  // of an entry, while the list is made
+struct BySlot {
+  std::vector<i64> first, entries;
+  i64 wanted_by(i64 slot) const { return first[to_index(slot + 1)] - first[to_index(slot)]; }  // entries
+  explicit BySlot(const Fetch& fetch) : first(to_index(fetch.wanted() + 1)), entries(fetch.slot.size()) {
+    const NumberList slot = fetch.slot.all();
+    for (const i64 s : slot) ++first[to_index(s + 1)];
+    for (std::size_t s = 1; s < first.size(); ++s) first[s] += first[s - 1];
+    std::vector<i64> next(first.begin(), first.end() - 1);
+    for (std::size_t j = 0; j < slot.size(); ++j)
+      entries[to_index(next[to_index(slot[j])]++)] = static_cast<i64>(j);
+  }
+};
+
+class RowFetch {
+ public:
+  RowFetch(const EntryRows& rows, const Fetch& fetch)
+      : rows_(rows),
+        fetch_(fetch),
+        x_(rows.array()),
+        bytes_(rows.row_bytes()),
+        piece_(rows_of_piece(rows)) {
+    const i64 wanted = fetch.wanted();
+    straight_ = in_order(fetch.slot, to_index(wanted));
+    // Rows that several entries want are kept once and copied in the end, while that is not much:
+    // less than a list of who wants them.
+    keep_ = straight_ || wanted * bytes_ <= config().staging_bytes || bytes_ <= list_bytes;
+    Shape shape{keep_ ? wanted : static_cast<i64>(fetch.slot.size())};
+    shape.append(rows.rest());
+    out_ = empty_dense(shape, x_.dtype(), keep_ ? cpu : x_.device());
+    if (!keep_) by_slot_.emplace(fetch);
+  }
+
+  Array run() {
+    if (bytes_ > 0)
+      for (i64 piece = 0; round(piece); ++piece) {
+      }
+    if (!keep_) return out_;
+    const Array there = out_.to(x_.device());
+    if (straight_) return there;
+    if (x_.device().kind != Kind::cpu)
+      return take(there, list_of(fetch_.slot.all()).to(x_.device()), 0);
+    Shape shape = out_.shape();
+    shape[0] = static_cast<i64>(fetch_.slot.size());
+    const Array each = empty_dense(shape, x_.dtype());
+    const i64 near = std::clamp<i64>(near_bytes / std::max<i64>(1, bytes_), 1, some_slots);
+    each_slots(fetch_.slot, near, [&](i64 first, const NumberList& some) {
+      const auto n = static_cast<i64>(some.size());
+      each.slice(0, first, first + n).copy_from(take(there, list_of(some), 0));
+      return true;
+    });
+    return each;
+  }
+
+ private:
+  struct Piece {
+    i64 first = 0, count = 0;
+  };
+  // Piece number k of `n` rows.
+  Piece piece_of(i64 n, i64 k) const {
+    const i64 first = std::min(n, k * piece_);
+    return {first, std::min(piece_, n - first)};
+  }
+
+  // False when this rank has nothing left to give or to get.
+  bool round(i64 k) {
+    const Communicator& comm = x_.comm();
+    const int me = comm.rank();
+    std::vector<Array> held;
+    std::vector<std::pair<Piece, Array>> arrived;  // where in `wanted`
+    std::vector<Block> sends, receives;
+    bool any = false;
+    for (int r = 0; r < comm.size(); ++r) {
+      const i64 first = fetch_.bounds[to_index(r)], count = fetch_.bounds[to_index(r) + 1] - first;
+      const Piece in = piece_of(count, k);
+      if (in.count > 0) {
+        any = true;
+        const Piece wanted{first + in.first, in.count};
+        if (r == me) {
+          place(wanted, rows_.read(fetch_.serve[to_index(me)].piece(in.first, in.count)));
+        } else {
+          arrived.emplace_back(wanted, landing(wanted));
+          receives.push_back(Block::dense(r, arrived.back().second.host_data(), in.count * bytes_));
+        }
+      }
+      if (r == me) continue;
+      const NarrowList& ids = fetch_.serve[to_index(r)];
+      const Piece out = piece_of(static_cast<i64>(ids.size()), k);
+      if (out.count == 0) continue;
+      any = true;
+      held.push_back(on_host_dense(rows_.read(ids.piece(out.first, out.count))));
+      sends.push_back(Block::dense(r, held.back().host_data(), held.back().bytes()));
+    }
+    comm.exchange(sends, receives);
+    if (!keep_)
+      for (const auto& [wanted, rows] : arrived) place(wanted, rows);
+    return any;
+  }
+  // Where rows from another rank arrive: at their place already, where they are kept.
+  Array landing(const Piece& wanted) const {
+    if (keep_) return out_.slice(0, wanted.first, wanted.first + wanted.count);
+    Shape shape = out_.shape();
+    shape[0] = wanted.count;
+    return empty_dense(shape, out_.dtype(), cpu);
+  }
+  void place(const Piece& wanted, const Array& rows) const {
+    if (keep_) {
+      out_.slice(0, wanted.first, wanted.first + wanted.count).copy_from(on_host_dense(rows));
+      return;
+    }
+    const i64 begin = by_slot_->first[to_index(wanted.first)],
+              end = by_slot_->first[to_index(wanted.first + wanted.count)];
+    const std::span<const i64> entries{by_slot_->entries.data() + begin, to_index(end - begin)};
+    std::vector<i64> which;
+    for (i64 s = 0; s < wanted.count; ++s)
+      which.insert(which.end(), to_index(by_slot_->wanted_by(wanted.first + s)), s);
+    const Device device = out_.device();
+    out_.assign(Index(list_of(entries).to(device)),
+                take(rows.to(device), list_of(which).to(device), 0));
+  }
+
+  const EntryRows& rows_;
+  const Fetch& fetch_;
+  const DNDarray& x_;
+  i64 bytes_ = 0, piece_ = 1;
+  bool straight_ = false, keep_ = false;
+  Array out_;
+  std::optional<BySlot> by_slot_;
+};
+
+}  // namespace
+
+Array fetch_rows(const EntryRows& rows, const Fetch& fetch) { return RowFetch(rows, fetch).run(); }
+
+}  // namespace tessera

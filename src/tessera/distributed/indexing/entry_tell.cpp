@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/distributed/indexing/entry_tell.hpp"
+
+#include <algorithm>
+
+#include "tessera/distributed/indexing/index_positions.hpp"
+#include "tessera/distributed/wire/to_index.hpp"
+
+namespace tessera {
+namespace {
+
+using dist::at;
+
+using Message = std::vector<std::byte>;
+Block block_of(int rank, const Message& m) {
+  return Block::dense(rank, m.data(), static_cast<i64>(m.size()));
+}
+
+// Notices, and behind each its wire where `with_wires`: to those ranks of which something is
+// wanted, and to all where there is a problem. Nothing of a rank: it wants nothing.
+std::vector<Message> announce(std::span<const Wire> wires, std::span<const Notice> notices,
+                              const EntryRows& rows, const std::vector<bool>& speak,
+                              bool with_wires) {
+  const Communicator& comm = rows.array().comm();
+  const int p = comm.size(), me = comm.rank();
+  const std::size_t room = sizeof(Notice) + (with_wires ? to_index(longest_wire(rows.radix(me))) : 0);
+  std::vector<Message> out(to_index(p)), in(to_index(p));
+  std::vector<Block> sends, receives;
+  for (int q = 0; q < p; ++q) {
+    if (q == me) continue;
+    if (notices[to_index(q)].word != 0) {
+      const Message& wire = wires[to_index(q)].bytes;
+      out[to_index(q)].resize(sizeof(Notice) + (with_wires ? wire.size() : 0));
+      dist::copy_bytes(out[to_index(q)].data(), &notices[to_index(q)], sizeof(Notice));
+      if (with_wires)
+        dist::copy_bytes(out[to_index(q)].data() + sizeof(Notice), wire.data(), wire.size());
+      sends.push_back(block_of(q, out[to_index(q)]));
+    }
+    if (!speak[to_index(q)]) continue;
+    in[to_index(q)].resize(room);
+    receives.push_back(block_of(q, in[to_index(q)]));
+  }
+  const std::vector<i64> lengths = comm.exchange_short(sends, receives);
+  for (std::size_t k = 0; k < receives.size(); ++k) {
+    require<CommError>(lengths[k] == 0 || lengths[k] >= static_cast<i64>(sizeof(Notice)),
+                       "the positions that another rank sent are damaged: they cannot be read");
+    in[to_index(receives[k].rank)].resize(to_index(lengths[k]));
+  }
+  return in;
+}
+
+}  // namespace
+
+bool told_at_once(const EntryRows& rows) {
+  i64 most = 0;
+  for (int r = 0; r < rows.array().part().ranks(); ++r) most = std::max(most, rows.radix(r));
+  return static_cast<i64>(sizeof(Notice)) + longest_wire(most) <= Transport::short_bytes;
+}
+
+std::vector<bool> speakers(const NormalKey& key, const Partition& part) {
+  std::vector<bool> speak;
+  speak.reserve(to_index(part.ranks()));
+  for (int r = 0; r < part.ranks(); ++r)
+    speak.push_back(part.count(r) > 0 ||
+                    std::any_of(key.spread.begin(), key.spread.end(),
+                                [&](const DNDarray& a) { return a && count_of(a.lshape(r)) > 0; }));
+  return speak;
+}
+
+Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, const NormalKey& key,
+          const std::vector<bool>& speak, const BytesOfWire& length) {
+  const Communicator& comm = rows.array().comm();
+  const int p = comm.size(), me = comm.rank();
+  std::vector<Notice> out, in(to_index(p));
+  out.reserve(wires.size());
+  for (const Wire& wire : wires) out.push_back(Notice::of(wire.form, problem));
+  in[to_index(me)] = out[to_index(me)];
+  Told told;
+  told.bytes.resize(to_index(p));
+  const bool at_once = told_at_once(rows);
+  std::vector<Message> messages = announce(wires, out, rows, speak, at_once);
+  for (int q = 0; q < p; ++q) {
+    Message& m = messages[to_index(q)];
+    if (m.empty()) continue;
+    dist::copy_bytes(&in[to_index(q)], m.data(), sizeof(Notice));
+    m.erase(m.begin(), m.begin() + sizeof(Notice));
+    told.bytes[to_index(q)] = std::move(m);
+  }
+  for (const Notice& n : in)
+    if (n.problem()) throw_first_problem(rows.array(), key);
+  std::vector<Block> sends, receives;
+  for (int q = 0; q < p; ++q) {
+    told.forms.push_back(q == me ? WireForm{} : in[to_index(q)].form());
+    if (q == me) continue;
+    const i64 bytes = length(told.forms.back(), q);
+    Message& theirs = told.bytes[to_index(q)];
+    require<CommError>(!at_once || static_cast<i64>(theirs.size()) == bytes,
+                       "the positions that another rank sent are damaged: they cannot be read");
+    if (at_once) continue;
+    theirs.resize(to_index(bytes));
+    if (!wires[to_index(q)].bytes.empty()) sends.push_back(block_of(q, wires[to_index(q)].bytes));
+    if (!theirs.empty()) receives.push_back(block_of(q, theirs));
+  }
+  if (!at_once) comm.exchange(sends, receives);
+  return told;
+}
+
+}  // namespace tessera

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Wires (id_wire.hpp) from the ranks that want ids to the ranks that own them, with a word from
+// those that have a problem: in one message where all wires are short, else announced first.
+//   Told told = tell(wires, problem, rows, key, speakers(key, part), bytes);
+
+#include <functional>
+
+#include "tessera/distributed/indexing/entry_rows.hpp"
+#include "tessera/distributed/wire/id_wire.hpp"
+
+namespace tessera {
+
+// What the other ranks want of this one, as they said it. Where positions were told as a set: what
+// this rank wants itself, and its positions as they were then. They may be written to through
+// `local` since, of which no other rank knows.
+struct Told {
+  std::vector<WireForm> forms;
+  std::vector<std::vector<std::byte>> bytes;
+  IdSet own;
+  Array positions;
+  std::string of;  // what it was told to, where it is remembered
+};
+
+// Whether what owners are told is one message for each: where no list of ids can be long. The same
+// on all ranks.
+bool told_at_once(const EntryRows& rows);
+
+// By rank: whether it has positions of the key, which may be wrong, or entries. All ranks know that
+// of each other: the others have nothing to say.
+std::vector<bool> speakers(const NormalKey& key, const Partition& part);
+
+// How long a wire of this form from this rank is.
+using BytesOfWire = std::function<i64(const WireForm& form, int rank)>;
+// Hands the wires, one for each rank, over; where any rank has a problem, all throw (collective).
+Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, const NormalKey& key,
+          const std::vector<bool>& speak, const BytesOfWire& length);
+
+}  // namespace tessera

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which way a key goes, decided once for reading, writing and explaining. Pure: the same on every
+// rank, from what every rank knows.
+//   RoutePlan plan = route_of(x, key);   plan.route == Route::unordered
+
+#include "tessera/distributed/array/relayout.hpp"
+#include "tessera/distributed/indexing/explain.hpp"
+#include "tessera/distributed/indexing/index_normal.hpp"
+
+namespace tessera {
+
+struct RoutePlan {
+  Route route = Route::local;
+  std::string reason;
+  Shape shape;     // of the result
+  Spread spread;   // of the result; no split: whole, or its owner's
+  int owner = -1;  // scalar: who has it
+  // local and descending: what of the result each rank's own part gives, along `axis` of the result
+  // (as Boxes of relayout.hpp have it), before anything moves.
+  i64 axis = -1;
+  std::vector<i64> begins, ends;
+  // Positions on the split axis: which of the key's arrays, and along which axis of `lead` the
+  // entries are dealt out.
+  i64 array = -1, lead_axis = -1;
+  bool ask = false;  // the positions themselves are distributed: owners have to be asked
+};
+
+// The axis along which the result is dealt out.
+std::optional<i64> split_of(const DNDarray& x, const NormalKey& key);
+// x has a split. The key's arrays are whole on every rank, except where the one on the split axis
+// is distributed.
+RoutePlan route_of(const DNDarray& x, const NormalKey& key);
+
+// True when the array on the split axis is distributed in a way that the result can take over.
+bool keeps_spread(const DNDarray& x, const NormalKey& key);
+
+// The key with its values checked and distributed arrays only where a route can use them
+// (collective).
+NormalKey routable(const DNDarray& x, NormalKey key);
+// Every rank has the indexed array: how its guide deals out the result, or the first array behind
+// it where the guide repeats along that axis.
+Partition part_of_guide(const NormalKey& key, int ranks);
+// The positions of this rank's entries, dealt out by `part` along an axis of `lead` (collective
+// where arrays are distributed). `problem` is set where this rank had one that is out of bounds.
+std::vector<Array> entries_of(const DNDarray& x, const NormalKey& key, i64 lead_axis,
+                              const Partition& part, std::string& problem);
+// local and descending: what each rank's own part gives of the result.
+Boxes boxes_of_own(const RoutePlan& plan);
+// The slice on the split axis, of this rank's own part.
+SliceRange own_range(const DNDarray& x, const NormalKey& key, const RoutePlan& plan, int rank);
+// Ascending positions: those in this rank's part, relative to it.
+std::vector<Array> own_positions(const DNDarray& x, const NormalKey& key, const RoutePlan& plan);
+
+// local and descending: which part of a value each rank needs for what it writes.
+Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan);
+// A value without the leading axes of size 1 beyond the target's rank: NumPy drops them in
+// assignments.
+DNDarray trimmed(const DNDarray& value, i64 ndim);
+
+// The commonest key, one slice with a positive step, needs no plan: the view that it gives of this
+// rank's part, and the spread of the views together. Nothing for other keys.
+struct LoneSlice {
+  Array own;
+  Layout whole;
+  Spread spread;
+};
+std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key);
+
+// Positions of entries [begin, end) along an axis of `lead`; arrays that do not have the axis, or
+// only one entry of it, are passed on whole.
+Array cut_positions(const Array& positions, const Shape& lead, i64 lead_axis, i64 begin, i64 end);
+
+}  // namespace tessera

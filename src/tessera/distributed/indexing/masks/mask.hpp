@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Distributed masks. A mask that covers the split axis is dealt out as the array is (re-dealt as
+// bits where it is not); each rank then picks its own elements. Where the split axis is not the
+// mask's first, the picked elements of the ranks interleave in NumPy's order: the ranks tell each
+// other how many each has in the rows of what stands before the split axis, from which everybody
+// knows where the elements go that it gives or gets.
+//   MaskOrder order = order_of_rows(picked_by_row(x, mask, local), widest, group, comm);
+//   order.total();   // elements of x[mask]
+
+#include "tessera/distributed/array/relayout.hpp"
+#include "tessera/distributed/indexing/index_normal.hpp"
+
+namespace tessera {
+
+// How many elements every rank picks in groups of rows; the same on all ranks, but for `own`.
+struct MaskOrder {
+  i64 rows = 1, widest = 0;              // no rank has more than `widest` in one row
+  i64 group = 1;                         // rows that are counted together; the last may be fewer
+  std::vector<i64> own;                  // by row: what this rank picks
+  std::vector<std::vector<i64>> picked;  // by rank, then group
+  std::vector<i64> before;               // elements of all ranks before each group, and in all
+  i64 total() const { return before.back(); }
+  std::vector<i64> counts() const;  // by rank
+  // Of this rank's elements in the result, ascending; where rows are counted one by one.
+  std::vector<i64> positions(int rank) const;
+};
+// How many rows are best counted together: where the ranks' elements interleave, a rank has to know
+// the rows of its own part of the result only, and where the parts of others begin. By sizes alone.
+TESSERA_API i64 rows_together(i64 rows, i64 widest, int ranks);
+TESSERA_API i64 bytes_of_counts(i64 rows, i64 widest);  // so many numbers of 0 ... widest, packed
+// How many elements a rank picks in each row of a mask that is dealt out as x is (`local`, its
+// part): the rows are what stands before x's split.
+i64 rows_of_mask(const DNDarray& x, const LoneMask& mask);
+// Those of them that are counted together; `each`: one by one.
+i64 group_of_rows(const DNDarray& x, const LoneMask& mask, bool each);
+std::vector<i64> picked_by_row(const DNDarray& x, const LoneMask& mask, const Array& local);
+// From what each rank picks itself, counted in groups of rows (collective).
+MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Communicator& comm);
+// Of a mask that is dealt out as x is; `each`: rows one by one (collective).
+MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local,
+                        bool each = false);
+// Of a mask whose first axis is x's split, of which this rank picks so many (collective).
+MaskOrder order_of_counts(i64 picked, i64 widest, const Communicator& comm);
+
+// Of one row, no rank picks more.
+i64 most_picked(const DNDarray& x, const LoneMask& mask);
+bool covers_split(const DNDarray& x, const LoneMask& mask);
+// Whatever is true in the mask: another axis of the result has no entries.
+bool picks_nothing(const IndexPlan& checked);
+// The distributed masks of a key, by their places among its arrays.
+struct LooseMasks {
+  std::vector<i64> bits;     // all ranks get them: off x's split axis, or x whole and written to
+  std::vector<i64> counted;  // they become distributed positions where they do not stand alone
+  // All ranks need what they pick, as bits or positions: x whole, and its result dealt out along
+  // another axis than theirs.
+  std::vector<i64> listed;
+};
+LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes = false);
+// Those that all ranks get as arrays of every rank, and of those that are listed the ones that have
+// fewer bytes as bits; a mask remembers that (mask_known.hpp). Collective.
+DistIndex with_whole_masks(const DistIndex& key, LooseMasks masks);
+// This rank's part of a mask, dealt out as x is, without remembering it (collective).
+Array aligned(const DNDarray& x, const LoneMask& mask);
+// A boolean array in another spread: an eighth of a byte for each element that travels.
+Array relayout_bits(const DNDarray& mask, const Spread& to);
+Movement movement_of_bits(const DNDarray& mask, const Spread& to);  // what that sends
+
+DNDarray read_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
+                     const IndexPlan& checked);
+void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
+                  const IndexPlan& checked, const DNDarray& value);
+
+}  // namespace tessera

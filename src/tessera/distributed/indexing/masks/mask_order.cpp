@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "tessera/distributed/indexing/masks/mask.hpp"
+#include "tessera/distributed/wire/packed_counts.hpp"
+#include "tessera/distributed/wire/to_index.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+
+namespace tessera {
+
+using dist::at;
+
+MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Communicator& comm) {
+  MaskOrder order;
+  order.rows = std::ssize(own);
+  order.widest = widest;
+  order.group = group;
+  order.own = std::move(own);
+  order.before.push_back(0);
+  std::vector<i64> sums;
+  for (i64 row = 0; row < order.rows; row += order.group) {
+    const auto first = order.own.begin() + row;
+    sums.push_back(std::accumulate(first, first + std::min(order.group, order.rows - row), i64{0}));
+  }
+  order.picked = dist::told_to_all(sums, widest * group, comm);
+  for (std::size_t g = 0; g < sums.size(); ++g) {
+    i64 sum = order.before.back();
+    for (const std::vector<i64>& of_rank : order.picked) sum += of_rank[g];
+    order.before.push_back(sum);
+  }
+  return order;
+}
+
+std::vector<i64> MaskOrder::counts() const {
+  std::vector<i64> sums;
+  for (const std::vector<i64>& of_rank : picked)
+    sums.push_back(std::accumulate(of_rank.begin(), of_rank.end(), i64{0}));
+  return sums;
+}
+
+std::vector<i64> MaskOrder::positions(int rank) const {
+  std::vector<i64> all;
+  for (i64 row = 0; row < rows; ++row) {
+    i64 first = before[to_index(row)];
+    for (int r = 0; r < rank; ++r) first += picked[to_index(r)][to_index(row)];
+    for (i64 k = 0; k < picked[to_index(rank)][to_index(row)]; ++k) all.push_back(first + k);
+  }
+  return all;
+}
+
+i64 bytes_of_counts(i64 rows, i64 widest) { return dist::Packing(widest).bytes(rows); }
+
+i64 rows_together(i64 rows, i64 widest, int ranks) {
+  constexpr i64 worth = 512;  // bytes of one rank, for two more rounds of messages
+  if (ranks < 3) return 1;
+  const i64 others = ranks - 1, each = bytes_of_counts(rows, widest);
+  i64 best = 1, least = others * each - worth;
+  for (i64 group = 2; group < rows; group += (group + 1) / 2) {
+    const i64 bytes = others * (bytes_of_counts((rows + group - 1) / group, widest * group) +
+                                bytes_of_counts(std::min(rows, others * group), widest)) +
+                      each;
+    if (bytes >= least) continue;
+    best = group;
+    least = bytes;
+  }
+  return best;
+}
+
+MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local, bool each) {
+  return order_of_rows(picked_by_row(x, mask, local), most_picked(x, mask),
+                       group_of_rows(x, mask, each), x.comm());
+}
+
+MaskOrder order_of_counts(i64 picked, i64 widest, const Communicator& comm) {
+  return order_of_rows({picked}, widest, 1, comm);
+}
+
+i64 rows_of_mask(const DNDarray& x, const LoneMask& mask) {
+  i64 rows = 1;
+  for (i64 a = mask.first; a < *x.split(); ++a) rows *= x.shape(a);
+  return rows;
+}
+
+i64 group_of_rows(const DNDarray& x, const LoneMask& mask, bool each) {
+  return each ? 1 : rows_together(rows_of_mask(x, mask), most_picked(x, mask), x.comm().size());
+}
+
+std::vector<i64> picked_by_row(const DNDarray& x, const LoneMask& mask, const Array& local) {
+  const i64 rows = rows_of_mask(x, mask), width = rows > 0 ? local.size() / rows : 0;
+  const Array counts =
+      reduce(ReduceOp::count_nonzero, local.contiguous().reshape({rows, width}), Axes{1})
+          .to(cpu)
+          .contiguous();
+  return {counts.host<i64>(), counts.host<i64>() + rows};
+}
+
+}  // namespace tessera

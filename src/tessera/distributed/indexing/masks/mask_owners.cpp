@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/distributed/indexing/masks/mask_owners.hpp"
+
+#include <algorithm>
+
+#include "tessera/distributed/array/relayout.hpp"
+#include "tessera/distributed/indexing/entries.hpp"
+#include "tessera/distributed/indexing/index_positions.hpp"
+#include "tessera/distributed/indexing/index_route.hpp"
+#include "tessera/distributed/indexing/masks/mask_rows.hpp"
+#include "tessera/distributed/indexing/masks/nonzero.hpp"
+#include "tessera/distributed/wire/to_index.hpp"
+#include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+
+namespace tessera {
+namespace {
+
+using dist::at;
+
+Spread as_owned(const DNDarray& x, const LoneMask& mask) {
+  return {*x.split() - mask.first, x.part()};
+}
+bool interleaves(const DNDarray& x, const LoneMask& mask) { return *x.split() != mask.first; }
+
+// The axis of an array that lies on the last one of the lead, or -1 where it does not differ there.
+i64 differing_axis(const DNDarray& value, const IndexPlan& plan) {
+  const i64 own = plan.position + plan.lead.size() - 1 - (plan.shape.size() - value.ndim());
+  return own >= 0 && value.shape(own) != 1 ? own : -1;
+}
+
+i64 most_of_a_rank(const DNDarray& mask) {
+  i64 most = 0;
+  for (int r = 0; r < mask.comm().size(); ++r) most = std::max(most, count_of(mask.lshape(r)));
+  return most;
+}
+
+// The mask, dealt out as x is (collective).
+DNDarray as_owners_have(const DNDarray& x, const LoneMask& mask) {
+  return {aligned(x, mask), mask.mask.shape(), as_owned(x, mask), x.comm()};
+}
+
+// Elements that change hands between two spreads of a mask.
+i64 bits_moved(const DNDarray& mask, const Spread& from, const Spread& to) {
+  const int p = mask.comm().size();
+  return movement(mask.shape(), 1, boxes_of(mask.shape(), from, p), boxes_of(mask.shape(), to, p))
+      .bytes;
+}
+
+// Bytes before any value moves. The owners' way: the bits of the mask, and the counts of its rows.
+// Otherwise each entry goes to the owner of its place, as a byte at least; a mask that is not dealt
+// out by rows has to be so first.
+class BothWays {
+ public:
+  BothWays(const DNDarray& x, const MaskBeside& beside, const PicksDiffer& differ,
+           const IndexPlan& checked)
+      : size_(beside.mask.mask.size()) {
+    const DNDarray& mask = beside.mask.mask;
+    const i64 p = x.comm().size();
+    const Spread owned = as_owned(x, beside.mask);
+    const Spread even{0, Partition::even(mask.shape(0), x.comm().size())};
+    const Spread& rows = mask.split() == 0 ? mask.spread() : even;
+    owners_ = bits_moved(mask, mask.spread(), owned) / 8;
+    if (differ.in_order)
+      owners_ += bytes_of_counts(rows_of_mask(x, beside.mask), most_picked(x, beside.mask)) * p *
+                 (differ.each ? p - 1 : 1);
+    first_ = bits_moved(mask, mask.spread(), rows) / 8;
+    away_ = bits_moved(mask, rows, owned);
+    counting_ = p * (p - 1) * bytes_of_counts(1, most_of_a_rank(mask));
+    for (i64 a = 0; a + 1 < checked.lead.size(); ++a) outer_ *= checked.lead[a];
+  }
+  // Next to nothing at most: less than it takes to count the mask.
+  bool owners_never_send_more() const { return owners_ <= first_ + counting_; }
+  bool owners_always_send_more() const { return owners_ > entries(size_); }
+  bool owners_send_no_more(i64 picked) const { return owners_ <= entries(picked); }
+
+ private:
+  i64 entries(i64 picked) const {
+    return first_ + static_cast<i64>(static_cast<double>(away_) * static_cast<double>(outer_) *
+                                     static_cast<double>(picked) / static_cast<double>(size_));
+  }
+  i64 size_, owners_ = 0, first_ = 0, away_ = 0, counting_ = 0, outer_ = 1;
+};
+
+// Where the elements of the owners stand in NumPy's order.
+std::vector<i64> by_rank(const MaskOrder& order) {
+  std::vector<i64> all;
+  for (std::size_t r = 0; r < order.picked.size(); ++r) {
+    const std::vector<i64> of_rank = order.positions(static_cast<int>(r));
+    all.insert(all.end(), of_rank.begin(), of_rank.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+MaskOrder counted_by_rank(const DNDarray& mask) {
+  const i64 own = reduce(ReduceOp::count_nonzero, mask.resident()).item().as<i64>();
+  return order_of_counts(own, most_of_a_rank(mask), mask.comm());
+}
+
+std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key) {
+  if (!x.distributed() || !key.distributed()) return {};
+  const std::vector<i64> axes = first_axes(key.index(), x.ndim());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Index::Item& item = key.index().items()[i];
+    if (item.kind != Index::Kind::mask || !key.spread()[to_index(item.value)]) continue;
+    const LoneMask mask{key.spread()[to_index(item.value)], axes[i]};
+    if (!covers_split(x, mask)) continue;
+    for (i64 a = 0; a < mask.mask.ndim(); ++a)  // a side of length zero on a longer axis
+      if (mask.mask.shape(a) != x.shape(mask.first + a)) return {};
+    if (mask.mask.size() == 0) return {};
+    return MaskBeside{mask, item.value};
+  }
+  return {};
+}
+
+std::vector<DNDarray> owned_positions(const DNDarray& x, const DistIndex& key) {
+  const auto beside = mask_beside(x, key);
+  if (!beside || interleaves(x, beside->mask)) return {};
+  const DNDarray owned = as_owners_have(x, beside->mask);
+  return dist::nonzero_by_rank(owned, counted_by_rank(owned).counts());
+}
+
+DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order) {
+  const Communicator& comm = a.comm();
+  const Spread owned{axis, Partition::of(order.counts())};
+  if (a.split() == axis) {
+    const MaskRows rows(std::make_shared<const MaskOrder>(order), a.part(), comm);
+    return DNDarray(in_order(a, axis, rows.shares()), a.shape(), owned, comm);
+  }
+  const auto taken = [&](const Array& from, const std::vector<i64>& places) {
+    return take(from, list_of(places).to(a.device()), axis);
+  };
+  if (!a.split() && a.known())
+    return DNDarray(taken(a.local(), order.positions(comm.rank())), a.shape(), owned, comm);
+  // Whoever has something of it has it along the whole axis.
+  const Array there = a.resident() ? taken(a.resident(), by_rank(order)) : Array();
+  if (a.split()) return DNDarray(there, a.shape(), a.spread(), comm);
+  return DNDarray::rooted(there, a.shape(), a.dtype(), a.device(), *a.owner(), comm);
+}
+
+PicksDiffer differ_along(const MaskBeside& beside, const DNDarray& x, const DistIndex& key,
+                         const IndexPlan& checked, const DNDarray& value) {
+  if (!interleaves(x, beside.mask)) return {};
+  const i64 own = differing_axis(value, checked);
+  bool others = false;
+  for (const Index::Item& item : key.index().items()) {
+    if (item.kind == Index::Kind::mask && item.value != beside.array) others = true;
+    if (item.kind != Index::Kind::integer_array) continue;
+    const Array& a = key.index().arrays()[to_index(item.value)];
+    others = others || (a.ndim() > 0 && a.shape(a.ndim() - 1) != 1);
+  }
+  return {own >= 0 || others, others || (own >= 0 && value.split() != own)};
+}
+
+std::optional<MaskPicks> picks_beside(const DNDarray& x, const DistIndex& key,
+                                      const IndexPlan& checked, const DNDarray& value) {
+  const auto beside = mask_beside(x, key);
+  if (!beside) return {};
+  const LoneMask& mask = beside->mask;
+  const PicksDiffer differ = differ_along(*beside, x, key, checked, value);
+  const BothWays ways(x, *beside, differ, checked);
+  MaskPicks picks{*beside, {}, true, {}};
+  if (!ways.owners_never_send_more()) {
+    if (ways.owners_always_send_more()) return {};
+    const MaskOrder all = counted_by_rank(mask.mask);
+    picks.at_owners = ways.owners_send_no_more(all.total());
+    if (!picks.at_owners) {
+      picks.positions = mask.mask.split() == 0 ? dist::nonzero_by_rank(mask.mask, all.counts())
+                                               : dist::nonzero(mask.mask);
+      return picks;
+    }
+  }
+  const DNDarray owned = as_owners_have(x, mask);
+  if (differ.in_order) picks.order = order_of_mask(x, mask, owned.resident(), differ.each);
+  picks.positions = dist::nonzero_by_rank(
+      owned, picks.order ? picks.order->counts() : counted_by_rank(owned).counts());
+  return picks;
+}
+
+void follow_picks(const MaskPicks& picks, const DNDarray& x, NormalKey& k, DNDarray& value) {
+  k.at_owners = picks.at_owners && keeps_spread(x, k);
+  // One element for all, or none: nothing is out of order.
+  if (!picks.order || picks.order->total() < 2) return;
+  const MaskOrder& order = *picks.order;
+  const LoneMask& mask = picks.beside.mask;
+  const auto differs = [](const Shape& shape) { return !shape.empty() && shape.back() != 1; };
+  std::string problem;
+  std::vector<std::pair<std::size_t, DNDarray>> spread;
+  for (std::size_t a = 0; a < k.spread.size(); ++a) {
+    const i64 axis = k.plan.axes[static_cast<i64>(a)];
+    const bool of_mask = axis >= mask.first && axis < mask.first + mask.mask.ndim();
+    if (of_mask || !differs(k.plan.arrays[a].shape())) continue;
+    if (k.spread[a])
+      spread.emplace_back(a, narrowed(k.spread[a], axis, x.shape(axis), problem));
+    else
+      k.plan.arrays[a] =
+          take(k.plan.arrays[a], list_of(by_rank(order)), k.plan.arrays[a].ndim() - 1);
+  }
+  if (!spread.empty()) {
+    const bool known = all_ranges_known(k);
+    if (known ? !within_ranges(x, k) : !x.comm().first_problem(problem).empty())
+      throw_first_problem(x, k);
+    for (auto& [a, narrow] : spread) {
+      k.spread[a] = by_owners(narrow, narrow.ndim() - 1, order);
+      k.spread[a].remember(value_range, std::make_shared<const ValueRange>(ValueRange{
+                                            0, x.shape(k.plan.axes[static_cast<i64>(a)]) - 1}));
+    }
+  }
+  const i64 own = differing_axis(value, k.plan);
+  if (own >= 0 && count_of(k.plan.shape) > 0) value = by_owners(value, own, order);
+}
+
+}  // namespace tessera

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A distributed mask on x's split axis beside other index arrays. Each rank lists the elements that
+// it owns itself, one rank's behind the other's, so that no position travels. When reading, where
+// that is NumPy's order; when writing, what differs from one picked element to the next is brought
+// into that order: no two of them are the same place, so that it changes nothing else.
+//   if (auto picks = picks_beside(x, key, checked, value)) follow_picks(*picks, x, k, value);
+
+#include "tessera/distributed/indexing/masks/mask.hpp"
+
+namespace tessera {
+
+// How many elements every rank picks by its own part of a mask (collective).
+MaskOrder counted_by_rank(const DNDarray& mask);
+
+// The distributed mask that covers x's split axis, beside others.
+struct MaskBeside {
+  LoneMask mask;
+  i64 array = 0;  // its place among the arrays of the key
+};
+std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key);
+
+// x[key]: the positions that the mask picks, by its axes, where their owners list them in NumPy's
+// order; none where there is no such mask, or where the elements of the ranks interleave
+// (collective).
+std::vector<DNDarray> owned_positions(const DNDarray& x, const DistIndex& key);
+
+// An array whose elements along `axis` are as many as are picked, in the order of the owners. It is
+// dealt out as they are, or still lies where it lay (collective).
+DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order);
+
+// What differs from one picked element to the next has to be in the owners' order where that is not
+// NumPy's; `each`: somebody has to know more rows than those of its own part (order_of_mask).
+struct PicksDiffer {
+  bool in_order = false, each = false;
+};
+PicksDiffer differ_along(const MaskBeside& beside, const DNDarray& x, const DistIndex& key,
+                         const IndexPlan& checked, const DNDarray& value);
+
+struct MaskPicks {
+  MaskBeside beside;
+  std::vector<DNDarray> positions;  // by axis of the mask
+  bool at_owners = false;           // they lie with the owners; otherwise where the mask lies
+  std::optional<MaskOrder> order;   // where the owners' order is not NumPy's and that matters
+};
+// The positions of few elements are less than the bits of a mask that lies otherwise: then they
+// are those of dist::nonzero. Nothing for keys without such a mask (collective).
+std::optional<MaskPicks> picks_beside(const DNDarray& x, const DistIndex& key,
+                                      const IndexPlan& checked, const DNDarray& value);
+// Tells the normal key where its positions lie; its other arrays, and the value, come into their
+// order (collective). IndexError on all ranks.
+void follow_picks(const MaskPicks& picks, const DNDarray& x, NormalKey& key, DNDarray& value);
+
+}  // namespace tessera

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/distributed/indexing/masks/nonzero.hpp"
+
+#include <algorithm>
+
+#include "tessera/distributed/indexing/masks/mask.hpp"
+#include "tessera/distributed/wire/to_index.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/nonzero/nonzero.hpp"
+
+namespace tessera::dist {
+namespace {
+
+// The rank's own positions, with the split axis counted from the front of the whole.
+std::vector<Array> own_positions(const DNDarray& x) {
+  std::vector<Array> local = tessera::nonzero(x.resident());
+  for (Array& p : local) p = p.to(cpu).contiguous();
+  Array& split = local[to_index(*x.split())];
+  const i64 n = split.size(), begin = x.part().begin(x.comm().rank());
+  i64* v = split.host<i64>();
+  for (i64 j = 0; j < n; ++j) v[j] += begin;
+  return local;
+}
+
+std::vector<DNDarray> listed(const DNDarray& x, const std::vector<Array>& own,
+                             const std::vector<i64>& counts) {
+  const Spread spread{0, Partition::of(counts)};
+  std::vector<DNDarray> where;
+  where.reserve(own.size());
+  for (const Array& a : own)
+    where.emplace_back(a.to(x.device()), Shape{spread.part.size()}, spread, x.comm());
+  for (i64 a = 0; a < x.ndim(); ++a)  // as indices they need no check
+    where[to_index(a)].remember(value_range, std::make_shared<const ValueRange>(
+                                           ValueRange{0, std::max<i64>(0, x.shape(a) - 1)}));
+  return where;
+}
+
+}  // namespace
+
+std::vector<DNDarray> nonzero(const DNDarray& x) {
+  const Communicator& comm = x.comm();
+  std::vector<DNDarray> where;
+  if (!x.split()) {
+    for (const Array& a : tessera::nonzero(x.local()))
+      where.push_back(DNDarray::replicated(a, comm));
+    return where;
+  }
+  if (*x.split() > 0) {  // the ranks' elements interleave: deal it out by rows, as bits
+    const Spread rows{0, Partition::even(x.shape(0), comm.size())};
+    return nonzero(DNDarray(relayout_bits(x.astype(DType::b1), rows), x.shape(), rows, comm));
+  }
+  const std::vector<Array> axes = own_positions(x);
+  const MaskOrder order = order_of_counts(axes[0].size(), most_picked(x, {x, 0}), comm);
+  return listed(x, axes, order.counts());
+}
+
+std::vector<DNDarray> nonzero_by_rank(const DNDarray& x, const std::vector<i64>& counts) {
+  return listed(x, own_positions(x), counts);
+}
+
+}  // namespace tessera::dist

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Positions of the elements that are not zero, in NumPy's order: one int64 array per axis. Of an
+// array with a split they are dealt out along their one axis, where they lie when the split is the
+// first axis, evenly otherwise.
+//   std::vector<DNDarray> where = dist::nonzero(x);
+
+#include "tessera/distributed/array/dnd_array.hpp"
+
+namespace tessera::dist {
+
+TESSERA_API std::vector<DNDarray> nonzero(const DNDarray& x);
+// The same of any split, the elements of one rank behind those of the rank before it, so that they
+// lie where they are. All ranks know how many each has.
+std::vector<DNDarray> nonzero_by_rank(const DNDarray& x, const std::vector<i64>& counts);
+
+}  // namespace tessera::dist

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Rows of an assigned value by the number of their entry, in NumPy's order of the broadcast key.
+//   ValueRows v{value, shape, lead, position};   Array rows = v.rows(entries);
+
+#include "tessera/distributed/array/relayout.hpp"
+#include "tessera/distributed/indexing/entry_rows.hpp"
+
+namespace tessera {
+
+struct ValueRows {
+  Array value;       // broadcasts to `shape`
+  Shape shape;       // of the result, over these entries
+  Shape lead;        // of these entries
+  i64 position = 0;  // where `lead` stands in `shape`
+
+  // From entry to entry. A part of a value may have one entry only and look as if it did not: ask
+  // the whole one.
+  bool varies() const;
+  // (n, rest...) of the entries with these numbers, dense.
+  Array rows(std::span<const i64> entries) const;
+  // (1, rest...): where it does not vary.
+  Array one_row() const;
+  Layout lead_first() const;  // over `lead`, then the rest
+};
+
+bool varies(const Shape& value, i64 result_ndim, i64 position, i64 lead_ndim);
+// The value's own extents with as many axes as the result has: what is broadcast travels once.
+Shape own_extents(const Shape& value, i64 result_ndim);
+
+// The result's shape with the rows as long as the value has them.
+Shape rows_of_value(const Shape& value, const IndexPlan& plan);
+
+Boxes boxes_of_value(const DNDarray& value);  // where it is: split, rooted or everywhere
+// Where the ranks that hold the value know who needs it: all of it there, an empty handle
+// elsewhere (collective where somebody lacks it).
+Array value_for_those(const DNDarray& value, const std::vector<bool>& needs);
+// The same where each rank knows of itself alone: they tell each other first, unless the value is
+// not worth it.
+Array value_where_needed(const DNDarray& value, bool needs);
+bool worth_telling(const DNDarray& value);
+
+// Which rows of a value that moves each rank holds, for entries of a key that all ranks know.
+class OwnRows {
+ public:
+  OwnRows(const DNDarray& value, const IndexPlan& plan);
+  const Shape& extents() const { return own_; }  // of the value, as many axes as the result
+  i64 lead_axis() const { return lead_axis_; }   // of the lead, along which it is dealt out, or -1
+  i64 rest_axis() const { return rest_axis_; }   // the same of a row
+  int holder() const { return holder_; }         // where it is not dealt out: who has it
+  i64 begin(int rank) const { return dealt() ? value_.part().begin(rank) : 0; }
+  i64 held(int rank) const { return dealt() ? value_.part().count(rank) : rank == holder_; }
+  i64 count(int rank) const;   // of the rows that it holds, or has a part of
+  int owner(i64 entry) const;  // of its row, which is not dealt out itself
+  i64 along(i64 entry) const;  // its place along lead_axis()
+  bool holds(int rank, i64 entry) const;
+  i64 row(i64 entry, int rank) const;  // as that rank counts its rows
+  i64 number(i64 entry) const;         // of its row among all of the value's
+  ValueRows rows(const Array& local, int rank) const;
+  Shape rest(int rank) const;  // the shape of one of its rows
+
+ private:
+  bool dealt() const { return lead_axis_ >= 0 || rest_axis_ >= 0; }
+  i64 axis_of_rest(i64 axis) const { return axis < position_ ? axis : axis + lead_.size(); }
+  i64 extent(i64 axis, int rank) const {
+    return axis == lead_axis_ ? held(rank) : own_[position_ + axis];
+  }
+  const DNDarray& value_;
+  Shape lead_, own_;
+  i64 position_ = 0, lead_axis_ = -1, rest_axis_ = -1;
+  int holder_ = -1;
+};
+
+// The positions are distributed, by `part` along `lead_axis`. A value that is dealt out otherwise
+// either goes to the entries first and with them to the owners of their places (all of it, where it
+// repeats along them), or the owners get the entries' numbers and ask with them who has the rows:
+// true where that is fewer bytes, a row twice against a number twice, or the rows of entries
+// against all of the value for every owner.
+bool straight_to_places(const DNDarray& value, const IndexPlan& plan, i64 lead_axis,
+                        const Partition& part);
+// (n, rest...) of this rank's entries, by their numbers among all (collective). `places` says which
+// ranks may have entries. No array where there are none.
+Array rows_from_holders(const DNDarray& value, const IndexPlan& plan, const Partition& places,
+                        std::span<const i64> entries);
+
+// The positions are distributed: their ranks tell the owners (entry_push_asked.cpp).
+void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part,
+                const DNDarray& value);
+
+}  // namespace tessera

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/distributed/wire/id_wire.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "tessera/base/error.hpp"
+#include "tessera/distributed/wire/byte_code.hpp"
+#include "tessera/distributed/wire/id_gaps.hpp"
+#include "tessera/distributed/wire/id_scattered.hpp"
+#include "tessera/distributed/wire/to_index.hpp"
+
+namespace tessera {
+namespace {
+
+using dist::copy_bytes;
+using dist::most_gaps;
+static_assert(std::endian::native == std::endian::little);
+
+i64 runs_of(std::span<const i64> sorted) {
+  i64 runs = 1;
+  for (std::size_t k = 1; k < sorted.size(); ++k) runs += sorted[k] != sorted[k - 1] + 1;
+  return runs;
+}
+
+std::vector<i64> numbers_of(std::span<const std::byte> bytes, i64 radix) {
+  const i64 width = bytes_of_number(radix);
+  std::vector<i64> numbers(bytes.size() / to_index(width));
+  take_numbers(bytes.data(), width, numbers);
+  return numbers;
+}
+
+std::vector<i64> runs_from(std::span<const std::byte> bytes, i64 base, i64 radix) {
+  const std::vector<i64> numbers = numbers_of(bytes, radix);
+  std::vector<i64> ids;
+  i64 next = 0;
+  for (std::size_t k = 0; k + 1 < numbers.size(); k += 2) {
+    const i64 first = numbers[k], more = numbers[k + 1];
+    if (first < next || first >= radix || more < 0 || more >= radix - first) refuse_wire();
+    for (i64 id = 0; id <= more; ++id) ids.push_back(base + first + id);
+    next = first + more + 1;
+  }
+  return ids;
+}
+
+std::vector<i64> bits_from(std::span<const std::byte> bytes, i64 base, i64 radix) {
+  IdSet set(base, base + radix);
+  copy_bytes(set.words().data(), bytes.data(), bytes.size());
+  std::vector<i64> ids = set.ids();
+  if (!ids.empty() && ids.back() >= base + radix) refuse_wire();
+  return ids;
+}
+
+std::vector<i64> all_but(std::span<const i64> left_out, i64 base, i64 radix) {
+  std::vector<i64> rest;
+  rest.reserve(to_index(radix) - left_out.size());
+  std::size_t next = 0;
+  for (i64 id = base; id < base + radix; ++id) {
+    if (next < left_out.size() && left_out[next] == id)
+      ++next;
+    else
+      rest.push_back(id);
+  }
+  return rest;
+}
+
+// Where about half of many are chosen, nothing is shorter than a bit for each.
+bool half(i64 n, i64 radix) { return radix > 4096 && n > radix / 8 * 3 && n < radix / 8 * 5; }
+
+i64 simple_bytes(WireKind kind, i64 listed, i64 radix) {
+  return WireForm{kind, 0, listed, 0}.bytes(radix);
+}
+
+// Combined with what is in the set: every form but those that are read together.
+void decode_other(IdSet& set, const WireForm& form, std::span<const std::byte> bytes) {
+  const i64 radix = set.last() - set.first();
+  if (form.kind == WireKind::gaps) {
+    const IdSet::Ascending ids(set);
+    dist::each_of_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
+    return;
+  }
+  if (form.kind != WireKind::bits) {
+    for (const i64 id : decode(form, bytes, set.first(), radix)) set.add(id);
+    return;
+  }
+  IdSet other(set.first(), set.last());
+  copy_bytes(other.words().data(), bytes.data(), bytes.size());
+  if (const i64 rest = radix & 63; rest != 0 && other.words().back() >> rest != 0) refuse_wire();
+  set.merge(other);
+}
+
+}  // namespace
+
+void refuse_wire() {
+  throw CommError("the positions that another rank sent are damaged: they cannot be read");
+}
+
+i64 bytes_of_number(i64 radix) {
+  if (radix <= (i64{1} << 8)) return 1;
+  if (radix <= (i64{1} << 16)) return 2;
+  return radix <= (i64{1} << 32) ? 4 : 8;
+}
+
+i64 most_wire_bytes(i64 ids, i64 radix) {
+  return std::min(simple_bytes(WireKind::numbers, ids, radix),
+                  simple_bytes(WireKind::bits, ids, radix));
+}
+
+i64 longest_wire(i64 radix) { return (radix + 7) / 8; }  // a bit for each
+
+i64 WireForm::bytes(i64 radix) const {
+  const bool possible = kind == WireKind::coded ? low < dist::ByteCode::count && high <= radix
+                                                : low <= dist::most_low && high <= radix >> low;
+  if ((listed < 0 || listed > radix || !possible) && kind != WireKind::positions) refuse_wire();
+  switch (kind) {
+    case WireKind::numbers: return listed * bytes_of_number(radix);
+    case WireKind::runs: return listed * 2 * bytes_of_number(radix);
+    case WireKind::bits: return longest_wire(radix);
+    case WireKind::gaps:
+    case WireKind::holes: return (listed * (1 + low) + high + 7) / 8;
+    case WireKind::coded: return (high + 7) / 8;
+    default: return 0;
+  }
+}
+
+void put_numbers(std::span<const i64> numbers, i64 width, std::byte* out) {
+  for (const i64 n : numbers) {
+    std::memcpy(out, &n, to_index(width));  // lowest bytes first on our machines
+    out += width;
+  }
+}
+
+void take_numbers(const std::byte* in, i64 width, std::span<i64> numbers) {
+  for (i64& n : numbers) {
+    n = 0;
+    std::memcpy(&n, in, to_index(width));
+    in += width;
+  }
+}
+
+Wire encode(std::span<const i64> sorted, i64 base, i64 radix) {
+  const auto n = static_cast<i64>(sorted.size());
+  Wire wire;
+  if (n == 0) return wire;
+  wire.form.listed = n;
+  i64 least = wire.form.bytes(radix);
+  const auto consider = [&](const WireForm& form) {
+    if (form.bytes(radix) >= least) return;
+    wire.form = form;
+    least = form.bytes(radix);
+  };
+  consider({WireKind::runs, 0, runs_of(sorted), 0});
+  consider({WireKind::bits, 0, 1, 0});
+  std::vector<i64> holes;
+  if (!half(n, radix)) {
+    if (const WireForm gaps = dist::gaps_of(sorted, base, radix, WireKind::gaps); gaps.listed > 0)
+      consider(gaps);
+    if (n > radix / 2) {
+      holes = all_but(sorted, base, radix);
+      const WireForm form = dist::gaps_of(holes, base, radix, WireKind::holes);
+      if (form.listed > 0 || holes.empty()) consider(form);
+    }
+  }
+  wire.bytes.resize(to_index(least));
+  const i64 width = bytes_of_number(radix);
+  if (wire.form.kind == WireKind::bits) {
+    for (const i64 id : sorted)
+      wire.bytes[to_index((id - base) >> 3)] |= std::byte{1} << ((id - base) & 7);
+    return wire;
+  }
+  if (wire.form.kind == WireKind::gaps || wire.form.kind == WireKind::holes) {
+    dist::put_gaps(wire.form, wire.form.kind == WireKind::gaps ? sorted : holes, base, wire.bytes);
+    return wire;
+  }
+  std::vector<i64> numbers;
+  if (wire.form.kind == WireKind::numbers) {
+    for (const i64 id : sorted) numbers.push_back(id - base);
+  } else {
+    for (i64 k = 0; k < n;) {  // a length is stored less one: it may be the radix itself
+      i64 end = k + 1;
+      while (end < n && sorted[to_index(end)] == sorted[to_index(end - 1)] + 1) ++end;
+      numbers.push_back(sorted[to_index(k)] - base);
+      numbers.push_back(end - k - 1);
+      k = end;
+    }
+  }
+  put_numbers(numbers, width, wire.bytes.data());
+  return wire;
+}
+
+Wire encode(const IdSet& set) {
+  const i64 radix = set.last() - set.first(), n = set.size();
+  if (!half(n, radix)) {
+    Wire wire = dist::encode_scattered(set, n);
+    return wire.form.empty() ? encode(set.ids(), set.first(), radix) : wire;
+  }
+  Wire wire{{WireKind::bits, 0, 1, 0}, {}};
+  wire.bytes.resize(to_index(wire.form.bytes(radix)));
+  copy_bytes(wire.bytes.data(), set.words().data(), wire.bytes.size());
+  return wire;
+}
+
+std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, i64 base,
+                        i64 radix) {
+  if (static_cast<i64>(bytes.size()) != form.bytes(radix)) refuse_wire();
+  switch (form.kind) {
+    case WireKind::bits: return bits_from(bytes, base, radix);
+    case WireKind::runs: return runs_from(bytes, base, radix);
+    case WireKind::gaps: return dist::take_gaps(form, bytes, base, radix);
+    case WireKind::holes: return all_but(dist::take_gaps(form, bytes, base, radix), base, radix);
+    case WireKind::coded: {
+      IdSet set(base, base + radix);
+      dist::Scattered one(set);
+      one.add(form, bytes);
+      one.merge();
+      return set.ids();
+    }
+    case WireKind::numbers: break;
+    default: refuse_wire();
+  }
+  std::vector<i64> numbers = numbers_of(bytes, radix);
+  i64 before = -1;
+  for (i64& n : numbers) {
+    if (n <= before || n >= radix) refuse_wire();
+    before = n;
+    n += base;
+  }
+  return numbers;
+}
+
+void decode_into(IdSet& set, std::span<const WireForm> forms,
+                 std::span<const std::vector<std::byte>> bytes) {
+  dist::Scattered together(set);
+  for (std::size_t q = 0; q < forms.size(); ++q) {
+    if (forms[q].empty()) continue;
+    if (static_cast<i64>(bytes[q].size()) != forms[q].bytes(set.last() - set.first()))
+      refuse_wire();
+    if (forms[q].kind == WireKind::coded)
+      together.add(forms[q], bytes[q]);
+    else
+      decode_other(set, forms[q], bytes[q]);
+  }
+  together.merge();
+}
+
+// Problem 1 bit, kind 3; then either the number of what is listed, or low 6, listed 27, high 27.
+Notice Notice::of(const WireForm& form, bool problem) {
+  const auto listed = static_cast<std::uint64_t>(form.listed);
+  std::uint64_t size = listed;
+  if (form.detailed())
+    size = static_cast<std::uint64_t>(form.low) | listed << 6 |
+           static_cast<std::uint64_t>(form.high) << 33;
+  return {size << 4 | static_cast<std::uint64_t>(form.kind) << 1 |
+          static_cast<std::uint64_t>(problem)};
+}
+
+WireForm Notice::form() const {
+  const std::uint64_t kind = word >> 1 & 7, size = word >> 4;
+  if (kind > static_cast<std::uint64_t>(WireKind::coded)) refuse_wire();
+  WireForm form{static_cast<WireKind>(kind)};
+  if (form.detailed()) {
+    form.low = static_cast<int>(size & 63);
+    form.listed = static_cast<i64>(size >> 6) & most_gaps;
+    form.high = static_cast<i64>(size >> 33);
+  } else {
+    form.listed = static_cast<i64>(size);
+  }
+  return form;
+}
+
+}  // namespace tessera

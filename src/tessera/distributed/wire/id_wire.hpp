@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How sorted, distinct ids (entries.hpp) of one owner travel: relative to the first that it owns,
+// in the shortest of several forms, and the eight bytes that announce them. What arrives is
+// checked: CommError where it cannot be what encode() made. Nothing is sent here.
+//   Wire w = encode(sorted, base, radix);   decode(w.form, w.bytes, base, radix) == sorted
+//
+// Note [gaps]: what lies between an id and the next is split into its `low` lowest bits, listed as
+// they are, and what is left, in unary: as many zeros, then a one. Of n ids that lie anywhere among
+// `radix`, that is a few per cent more than log2 of the ways to choose them; a bit for each place
+// is as good where about half are chosen, and where more are, the holes are listed instead.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tessera/distributed/wire/id_set.hpp"
+
+namespace tessera {
+
+enum class WireKind : std::uint8_t {
+  numbers,    // of the fewest whole bytes that hold `radix`
+  runs,       // first, length less one
+  bits,       // one for each id that there is
+  gaps,       // see the note
+  holes,      // gaps, of those ids that are not meant
+  positions,  // not ids: the sender's positions on the split axis (entry_ask)
+  coded       // bits, byte by byte in a code that suits how many are set (byte_code)
+};
+// What a receiver has to know before the bytes come.
+struct TESSERA_API WireForm {
+  WireKind kind = WireKind::numbers;
+  int low = 0;     // gaps, holes: bits of each that are listed; coded: the number of the code
+  i64 listed = 0;  // ids, runs or holes
+  i64 high = 0;    // gaps, holes: zeros of the unary part; coded: bits of the codes
+  bool empty() const { return kind == WireKind::numbers && listed == 0; }
+  bool detailed() const {  // low and high say something
+    return kind == WireKind::gaps || kind == WireKind::holes || kind == WireKind::coded;
+  }
+  i64 bytes(i64 radix) const;  // 0 for positions
+};
+struct Wire {
+  WireForm form;
+  std::vector<std::byte> bytes;
+};
+
+TESSERA_API i64 bytes_of_number(i64 radix);  // 1, 2, 4 or 8
+// No form is longer than the shortest of numbers, runs and bits.
+TESSERA_API i64 most_wire_bytes(i64 ids, i64 radix);
+TESSERA_API i64 longest_wire(i64 radix);  // whatever the ids
+TESSERA_API Wire encode(std::span<const i64> sorted, i64 base, i64 radix);
+TESSERA_API Wire encode(const IdSet& set);
+// Absolute ids again, sorted.
+TESSERA_API std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes,
+                                    i64 base, i64 radix);
+// Those of several senders, combined with what is in the set.
+TESSERA_API void decode_into(IdSet& set, std::span<const WireForm> forms,
+                             std::span<const std::vector<std::byte>> bytes);
+
+// CommError: what another rank sent cannot be read.
+[[noreturn]] void refuse_wire();
+
+// Announces a wire, and whether the sender has a problem.
+struct TESSERA_API Notice {
+  std::uint64_t word = 0;
+  static Notice of(const WireForm& form, bool problem);
+  bool problem() const { return (word & 1) != 0; }
+  WireForm form() const;
+};
+
+// Numbers of `width` bytes, lowest byte first.
+TESSERA_API void put_numbers(std::span<const i64> numbers, i64 width, std::byte* out);
+TESSERA_API void take_numbers(const std::byte* in, i64 width, std::span<i64> numbers);
+
+}  // namespace tessera

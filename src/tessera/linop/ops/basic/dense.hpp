@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A tensor with names applied to an array with names: products are summed over the dims that the
+// output does not have. Dims of weight and both sides are batches, dims of both sides without the
+// weight pass through. Lowered to an element-wise product, an inner product or a matrix product,
+// without copies when strides allow.
+//   Dense(w, dims("MN"), dims("N"), dims("M"))      Dense(maps, dims("CXY"), dims("XY"),
+//   dims("CXY"))
+
+#include "tessera/linop/core/linop.hpp"
+
+namespace tessera {
+
+struct TESSERA_API Dense {
+  Array weight;
+  Dims weightshape;
+  NamedShape names;
+  Dims broadcast_dims;      // weight axes of size 1 that apply to any size
+  bool conjugated = false;  // conj(weight), without a copy
+
+  static constexpr const char* kind = "Dense";
+  Dense(Array weight, Dims weightshape, Dims ishape, Dims oshape, Dims broadcast_dims = {},
+        bool conjugated = false);
+  // Without names: the last axis is summed, the one before it is the output, the rest are batches.
+  explicit Dense(Array weight);
+  NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(weight, weightshape, names, broadcast_dims, conjugated); }
+  static Dense from_state(Array w, Dims of_weight, const NamedShape& n, Dims broadcast,
+                          bool conjugates) {
+    return Dense(std::move(w), std::move(of_weight), n.ishape, n.oshape, std::move(broadcast),
+                 conjugates);
+  }
+  std::optional<i64> size(NamedDimension d) const;
+  std::optional<Device> device() const { return weight.device(); }
+  DType output_dtype(DType t) const { return promote(t, weight.dtype()); }
+  void apply(Recorder& r, const View& x, const View& y) const;
+  bool apply_add(Recorder& r, const View& x, const View& y) const;
+  // Its product with this input needs no rearranged copy of the weight or of an operand.
+  bool direct(const Layout& x, const Layout& y) const;
+  Dense adjoint() const;
+  // sum |w|^2 where the map only spreads its input; the Gram matrix where that is less work.
+  std::optional<NamedLinop> normal() const;
+  Dense renamed(const Renames& r) const;
+  Dense split(const Tile& tile) const;
+  std::string details() const;
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    f(self.weight);
+  }
+
+ private:
+  std::optional<NamedLinop> gram() const;
+  bool record_product(Recorder& r, const View& x, const View& y, bool adds) const;
+  void record_matrices(Recorder& r, const View& w, const View& x, const View& y, bool adds) const;
+  struct Matrices;
+  Matrices matrices(const Layout& w, const Layout& x, const Layout& y) const;
+};
+
+}  // namespace tessera

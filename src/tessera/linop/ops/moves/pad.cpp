@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/ops/moves/pad.hpp"
+
+#include "tessera/linop/core/dim_sizes.hpp"
+#include "tessera/linop/ops/basic/identity.hpp"
+#include "tessera/linop/ops/moves/window.hpp"
+#include "tessera/plan/record_moves.hpp"
+
+namespace tessera {
+namespace {
+
+struct ImageNames {
+  Dims batch, in, out;
+};
+
+Dims default_image(std::string_view who, i64 ndim) {
+  require<DimError>(ndim >= 1 && ndim <= 3, who, ": ", ndim,
+                    " image dims have no default names; give in_shape");
+  return nd_shape(ndim);
+}
+
+// Names of in_shape before the image dims join the batch dims.
+ImageNames image_names(std::string_view who, i64 ndim, Dims in, const Dims& out,
+                       const Dims& batch) {
+  if (in.empty()) in = default_image(who, ndim);
+  const i64 lead = in.size() - ndim;
+  require<DimError>(lead >= 0 && (out.empty() || out.size() == in.size()), who, ": ", ndim,
+                    " image sizes do not fit the names ", to_text(in), " and ", to_text(out));
+  ImageNames n{batch, {}, {}};
+  for (i64 i = 0; i < in.size(); ++i) (i < lead ? n.batch : n.in).push_back(in[i]);
+  Dims ishape = n.batch, oshape;
+  ishape.append(n.in);
+  if (!out.empty()) {
+    oshape = batch;
+    oshape.append(out);
+  }
+  const Dims resolved = mixed_output(who, ishape, oshape, n.in);
+  for (i64 i = n.batch.size(); i < resolved.size(); ++i) n.out.push_back(resolved[i]);
+  return n;
+}
+
+void check_ranks(std::string_view who, const Shape& small, const Shape& large) {
+  require<DimError>(!small.empty() && small.size() == large.size(), who, ": image sizes ", small,
+                    " and ", large, " must have the same number of dims, at least one");
+}
+
+void check_fits(std::string_view who, const ImageNames& n, const Shape& small, const Shape& large) {
+  for (i64 i = 0; i < small.size(); ++i)
+    require<ArgumentError>(small[i] >= 0 && small[i] <= large[i], who, " ", to_text(n.in), " -> ",
+                           to_text(n.out), ": an image of ", small, " does not fit into one of ",
+                           large);
+}
+
+Shape starts(const Pad& p, i64 rank) {
+  Shape start(rank, 0);
+  for (i64 i = 0; i < p.im_size.size(); ++i) start[rank - p.im_size.size() + i] = p.start(i);
+  return start;
+}
+
+}  // namespace
+
+Pad::Pad(Shape padded, Shape image, Dims in, const Dims& out, const Dims& batch)
+    : pad_im_size(std::move(padded)), im_size(std::move(image)) {
+  check_ranks("Pad", im_size, pad_im_size);
+  ImageNames n = image_names("Pad", im_size.size(), std::move(in), out, batch);
+  check_fits("Pad", n, im_size, pad_im_size);
+  names = NamedShape(n.batch, n.batch) + NamedShape(n.in, n.out);
+  in_shape = std::move(n.in);
+  out_shape = std::move(n.out);
+}
+
+std::optional<i64> Pad::size(NamedDimension d) const {
+  for (i64 i = 0; i < in_shape.size(); ++i) {
+    if (in_shape[i] == d) return im_size[i];
+    if (out_shape[i] == d) return pad_im_size[i];
+  }
+  return std::nullopt;
+}
+
+void Pad::apply(Recorder& r, const View& x, const View& y) const {
+  record::place(r, x, y, starts(*this, y.layout.ndim()));
+}
+
+Crop Pad::adjoint() const { return Crop(*this); }
+
+NamedLinop Pad::normal() const { return Identity(names.ishape); }
+
+Diagonal Pad::inside(const Diagonal& weight) const {
+  Diagonal d = weight;
+  d.names = NamedShape(names.ishape);
+  d.broadcast_dims = {};
+  const i64 n = im_size.size();
+  for (Diagonal::Factor& f : d.factors)
+    for (i64 back = 1; back <= std::min(n, f.weight.ndim()); ++back) {
+      const i64 axis = f.weight.ndim() - back, first = start(n - back);
+      if (f.weight.shape(axis) != 1)
+        f.weight = f.weight.slice(axis, first, first + im_size[n - back]);
+    }
+  return d;
+}
+
+std::optional<NamedLinop> Pad::normal(const NamedLinop& inner) const {
+  const Diagonal* d = inner.as<Diagonal>();
+  return d ? std::optional<NamedLinop>(inside(*d)) : std::nullopt;
+}
+
+Pad Pad::from_state(Shape padded, Shape image, const NamedShape& n) {
+  const auto [batch, in] = cut_last("Pad", n.ishape, image.size());
+  const Dims out = cut_last("Pad", n.oshape, image.size()).second;
+  return Pad(std::move(padded), std::move(image), in, out, batch);
+}
+
+Pad Pad::renamed(const Renames& r) const {
+  Pad p = *this;
+  p.names = names.renamed(r);
+  p.in_shape = rename(in_shape, r);
+  p.out_shape = rename(out_shape, r);
+  return p;
+}
+
+Crop::Crop(const Shape& crop_im_size, const Shape& im_size, Dims in, const Dims& out,
+           const Dims& batch)
+    : pad([&] {
+        check_ranks("Crop", crop_im_size, im_size);
+        const ImageNames n = image_names("Crop", im_size.size(), std::move(in), out, batch);
+        check_fits("Crop", n, crop_im_size, im_size);
+        return Pad(im_size, crop_im_size, n.out, n.in, n.batch);
+      }()) {}
+
+void Crop::apply(Recorder& r, const View& x, const View& y) const {
+  const Shape start = starts(pad, x.layout.ndim());
+  Layout inside = x.layout;
+  for (i64 a = 0; a < start.size(); ++a) inside = inside.slice(a, start[a], y.shape()[a]);
+  record::copy(r, sub_view(x, inside), y);
+}
+
+NamedLinop Crop::normal() const {
+  std::vector<Window::Range> kept;
+  for (i64 i = 0; i < pad.im_size.size(); ++i)
+    kept.push_back(
+        {pad.out_shape[i], pad.start(i), pad.start(i) + pad.im_size[i], pad.pad_im_size[i]});
+  return Window(pad.names.oshape, std::move(kept));
+}
+
+}  // namespace tessera

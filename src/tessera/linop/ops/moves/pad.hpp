@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// An array in the middle of a larger one, with zeros around it, and back: index n//2 of each image
+// dim goes to index p//2. Pad.H is Crop and Crop.H is Pad; Pad.H Pad is the identity.
+//   Pad({20, 20}, {10, 10}, dims("XY"))   // (..., X, Y) -> (..., X1, Y1)
+//   Crop({10, 10}, {20, 20}, dims("XY"), dims("AB"))
+
+#include "tessera/linop/ops/basic/diagonal.hpp"
+
+namespace tessera {
+
+struct Crop;
+
+struct TESSERA_API Pad {
+  Shape pad_im_size, im_size;
+  Dims in_shape, out_shape;  // of the image dims only
+  NamedShape names;
+
+  static constexpr const char* kind = "Pad";
+  // Default names: Nx, Ny, Nz, and for the output the next unused ones. Names of in_shape before
+  // the image dims are batch dims. DimError or ArgumentError for numbers of names that do not fit,
+  // and for an image larger than the padded one.
+  Pad(Shape pad_im_size, Shape im_size, Dims in_shape = {}, const Dims& out_shape = {},
+      const Dims& batch_shape = {NamedDimension::ellipses()});
+  NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(pad_im_size, im_size, names); }
+  static Pad from_state(Shape padded, Shape image, const NamedShape& n);
+  std::optional<i64> size(NamedDimension d) const;
+  // Where the image begins along image dim i.
+  i64 start(i64 i) const { return pad_im_size[i] / 2 - im_size[i] / 2; }
+  void apply(Recorder& r, const View& x, const View& y) const;
+  Crop adjoint() const;
+  NamedLinop normal() const;
+  Diagonal inside(const Diagonal& weight) const;  // the part of a weight where the image is
+  // A weight of the padded array between Pad and Crop is a weight of the image.
+  std::optional<NamedLinop> normal(const NamedLinop& inner) const;
+  bool isometry() const { return true; }
+  Pad renamed(const Renames& r) const;
+  std::string details() const { return cat(im_size, " in ", pad_im_size); }
+};
+
+using PadLast = Pad;  // its other name
+
+struct TESSERA_API Crop {
+  Pad pad;  // what this is the adjoint of
+
+  static constexpr const char* kind = "Crop";
+  Crop(const Shape& crop_im_size, const Shape& im_size, Dims in_shape = {},
+       const Dims& out_shape = {}, const Dims& batch_shape = {NamedDimension::ellipses()});
+  explicit Crop(Pad of) : pad(std::move(of)) {}
+  NamedShape shape() const { return pad.names.H(); }
+  auto state() const { return std::tuple(pad); }
+  static Crop from_state(Pad of) { return Crop(std::move(of)); }
+  std::optional<i64> size(NamedDimension d) const { return pad.size(d); }
+  void apply(Recorder& r, const View& x, const View& y) const;
+  Pad adjoint() const { return pad; }
+  NamedLinop normal() const;  // zeros outside of what is kept
+  Crop renamed(const Renames& r) const { return Crop(pad.renamed(r)); }
+  std::string details() const { return cat(pad.im_size, " of ", pad.pad_im_size); }
+};
+
+}  // namespace tessera

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The Fourier transform of an image at arbitrary frequencies:
+//   y(k) = N^(-1/2) sum over n of x[n] exp(-2 pi i k (n - N//2) / N),   k in [-N/2, N/2] per axis,
+// by apodisation, padding, a centred FFT and Kaiser-Bessel interpolation, to an accuracy that width
+// and oversampling set; or, in sampling mode, by the nearest points of the padded grid. With
+// `toeplitz`, normal operators are convolutions on a doubled grid, without the points.
+//   NamedLinop A = NUFFT(locs, {64, 48}, dims("RK"), dims("NxNy"), {}, dims("C"));
+
+#include "tessera/linop/core/linop.hpp"
+
+namespace tessera {
+
+enum class NufftMode : std::uint8_t { interpolate, sampling };
+constexpr NufftMode last_of(NufftMode) { return NufftMode::sampling; }
+
+struct NufftOptions {
+  double oversamp = 1.25;
+  double width = 4.0;  // of the kernel, in points of the padded grid, along every axis
+  NufftMode mode = NufftMode::interpolate;
+  bool do_prep_locs = true;                // false: locs count in points of the padded grid, from 0
+  std::optional<Array> apodize_weights{};  // of the image's shape, in place of our own
+  bool toeplitz = false;
+  std::optional<DType> toeplitz_dtype{};  // of the stored kernel; none: double precision
+  double toeplitz_oversamp = 2.0;
+  auto state() const {
+    return std::tuple(oversamp, width, mode, do_prep_locs, apodize_weights, toeplitz,
+                      toeplitz_dtype, toeplitz_oversamp);
+  }
+  static NufftOptions from_state(double oversamp, double width, NufftMode mode, bool prepares,
+                                 std::optional<Array> weights, bool toeplitz,
+                                 std::optional<DType> dtype, double toeplitz_oversamp) {
+    return {oversamp,           width,    mode,  prepares,
+            std::move(weights), toeplitz, dtype, toeplitz_oversamp};
+  }
+};
+
+struct TESSERA_API NUFFT {
+  Array locs;  // as given: (points..., axes)
+  Shape grid_size;
+  NamedShape names;
+  Dims inner_names;  // of the padded grid's frequencies
+  NufftOptions options;
+  NamedLinop map;  // the chain that does it
+
+  static constexpr const char* kind = "NUFFT";
+  // Default names: Nx, Ny, Nz for the image, K, K1, ... for the points, Kx, Ky, Kz within.
+  // ArgumentError for locations that are not finite and options that cannot be; ShapeError and
+  // DimError for sizes and names that do not fit.
+  NUFFT(Array locs, Shape grid_size, const std::optional<Dims>& output_shape = {},
+        const std::optional<Dims>& input_shape = {}, const std::optional<Dims>& input_kshape = {},
+        const Dims& batch_shape = {NamedDimension::ellipses()}, NufftOptions options = {});
+  NamedShape shape() const { return names; }
+  auto state() const { return std::tuple(locs, grid_size, names, inner_names, options); }
+  static NUFFT from_state(Array locs, const Shape& grid_size, const NamedShape& n,
+                          const Dims& inner_names, NufftOptions options);
+  std::optional<i64> size(NamedDimension d) const;
+  std::optional<Device> device() const { return locs.device(); }
+  DType output_dtype(DType t) const { return complex_of(t); }
+  void apply(Recorder& r, const View& x, const View& y) const { map.record(r, x, y); }
+  void apply_adjoint(Recorder& r, const View& y, const View& x) const { map.H().record(r, y, x); }
+  std::optional<NamedLinop> normal() const;
+  // A.H inner A without the points, for a diagonal inner or a Dense that mixes batches at each
+  // point; nullopt when that is not asked for.
+  std::optional<NamedLinop> normal(const NamedLinop& inner) const;
+  NUFFT renamed(const Renames& r) const;
+  NUFFT split(const Tile& tile) const;  // along dims of the points and batches
+  std::vector<NamedLinop> parts() const { return map.parts(); }
+  std::string details() const;
+  template <class Self, class F>
+  static void each_array(Self& self, F&& f) {
+    f(self.locs);
+    if (self.options.apodize_weights) f(*self.options.apodize_weights);
+  }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.map);
+  }
+
+  i64 axes() const { return grid_size.size(); }
+  // oversamp times the image, rounded up; never narrower than the kernel.
+  Shape padded() const;
+  Dims batch_dims() const;
+  Dims image_dims() const;
+  Dims point_dims() const;
+};
+
+// What it is made of, for those who build their own.
+namespace nufft {
+// The grid times oversamp, rounded up, and at least `least` points along every axis.
+TESSERA_API Shape padded_size(const Shape& grid, double oversamp, double least = 1);
+TESSERA_API double kaiser_bessel_beta(double width, double oversamp);
+// Divides out what the kernel does to the image; float64, of the grid's shape.
+TESSERA_API Array apodization(const Shape& grid, const Shape& padded, double width,
+                              double oversamp);
+// Frequencies to positions in the padded grid, wrapped around; float64. The text of an error
+// starts with `who`.
+TESSERA_API Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,
+                                std::string_view who = "NUFFT");
+// The spectrum, on a grid of shape `doubled`, of the convolution that A.H diag(weights) A is; the
+// weights end with the points, axes before them stay. Real for real weights.
+TESSERA_API Array toeplitz_kernel(const NUFFT& a, const Array& weights, const Shape& doubled);
+}  // namespace nufft
+
+}  // namespace tessera

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "tessera/linop/ops/transforms/nufft.hpp"
+
+namespace tessera::nufft {
+
+using std::numbers::pi;
+
+Shape padded_size(const Shape& grid, double oversamp, double least) {
+  require<ArgumentError>(oversamp >= 1 && oversamp <= 16, "NUFFT: oversamp ", oversamp,
+                         " is not between 1 and 16");
+  Shape padded;
+  for (i64 n : grid)
+    padded.push_back(
+        static_cast<i64>(std::ceil(std::max(static_cast<double>(n) * oversamp, least))));
+  return padded;
+}
+
+double kaiser_bessel_beta(double width, double oversamp) {
+  const double w = width / oversamp * (oversamp - 0.5), square = w * w - 0.8;
+  require<ArgumentError>(square >= 0, "NUFFT: width ", width, " is too narrow for oversamp ",
+                         oversamp, "; expected at least ",
+                         std::sqrt(0.8) * oversamp / (oversamp - 0.5));
+  return pi * std::sqrt(square);
+}
+
+namespace {
+// a / sinh(a) as a function of a^2: for negative squares it is |a| / sin(|a|).
+double inverse_sinhc(double square) {
+  if (std::abs(square) < 1e-12) return 1;
+  const double a = std::sqrt(std::abs(square));
+  return square > 0 ? a / std::sinh(a) : a / std::sin(a);
+}
+}  // namespace
+
+Array apodization(const Shape& grid, const Shape& padded, double w, double oversamp) {
+  const double beta = kaiser_bessel_beta(w, oversamp);
+  std::vector<std::vector<double>> along;
+  for (i64 a = 0; a < grid.size(); ++a) {
+    along.emplace_back();
+    const i64 centre = grid[a] / 2;
+    for (i64 i = 0; i < grid[a]; ++i) {
+      const double t = pi * w * static_cast<double>(i - centre) / static_cast<double>(padded[a]);
+      along.back().push_back(inverse_sinhc(beta * beta - t * t));
+      require<ArgumentError>(std::isfinite(along.back().back()) && along.back().back() > 0,
+                             "NUFFT: width ", w, " and oversamp ", oversamp,
+                             " leave no apodisation for axis ", a, " of the grid ", grid);
+    }
+  }
+  const i64 n = count_of(grid);
+  const Array all(Storage::allocate(cpu, n * size_of(DType::f64)), Layout::contiguous(grid),
+                  DType::f64);
+  for (i64 i = 0; i < n; ++i) {
+    i64 rest = i;
+    double product = 1;
+    for (i64 a = grid.size() - 1; a >= 0; --a) {
+      product *= along[static_cast<std::size_t>(a)][static_cast<std::size_t>(rest % grid[a])];
+      rest /= grid[a];
+    }
+    all.host<double>()[i] = product;
+  }
+  return all;
+}
+
+Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,
+                    std::string_view who) {
+  const Array from = locs.to(cpu).astype(DType::f64).contiguous();
+  const Array to(Storage::allocate(cpu, from.bytes()), Layout::contiguous(from.shape()),
+                 DType::f64);
+  const i64 axes = grid.size();
+  for (i64 i = 0; i < from.size(); ++i) {
+    const double p = static_cast<double>(padded[i % axes]), n = static_cast<double>(grid[i % axes]);
+    const double k = from.host<double>()[i];
+    require<ArgumentError>(std::isfinite(k), who, ": location ", i / axes, " is ", k,
+                           " along axis ", i % axes, "; locations must be finite");
+    const double at = k * p / n + std::floor(p / 2), wrapped = at - p * std::floor(at / p);
+    to.host<double>()[i] = wrapped < p ? wrapped : 0;
+  }
+  return to.to(locs.device());
+}
+
+}  // namespace tessera::nufft

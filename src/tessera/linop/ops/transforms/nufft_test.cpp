@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/ops/transforms/nufft.hpp"
+
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+#include "support/arrays.hpp"
+#include "tessera/kernels/random/random.hpp"
+#include "tessera/linop/ops/basic/diagonal.hpp"
+#include "tessera/linop/ops/sampling/interpolate.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(Nufft, ShapeParameterAndSizes) {
+  EXPECT_NEAR(nufft::kaiser_bessel_beta(4, 1.25), 6.9966590, 1e-7);
+  EXPECT_NEAR(nufft::kaiser_bessel_beta(6, 2), 13.8551003, 1e-7);
+  EXPECT_NEAR(nufft::kaiser_bessel_beta(4, 2), 8.9961523, 1e-7);
+  EXPECT_THROW((void)nufft::kaiser_bessel_beta(1, 1.25), ArgumentError);
+  EXPECT_EQ(nufft::padded_size({64, 119, 1}, 1.25), (Shape{80, 149, 2}));
+  EXPECT_EQ(nufft::padded_size({64, 2, 1}, 1.25, 4.5), (Shape{80, 5, 5}));
+  EXPECT_THROW((void)nufft::padded_size({64}, 0.9), ArgumentError);
+}
+
+TEST(Nufft, Apodisation) {
+  const double known[] = {.07492529, .03248311, .01905986, .01411244,
+                          .01280297, .01411244, .01905986, .03248311};
+  const Array a = nufft::apodization({8}, {10}, 4, 1.25);
+  for (i64 i = 0; i < 8; ++i) EXPECT_NEAR(a.host<double>()[i], known[i], 1e-8);
+  EXPECT_NEAR(nufft::apodization({64}, {80}, 4, 1.25).host<double>()[32], 0.01280297, 1e-8);
+  const Array plane = nufft::apodization({8, 8}, {10, 10}, 4, 1.25);
+  EXPECT_NEAR(plane.host<double>()[1 * 8 + 2], known[1] * known[2], 1e-8);
+  // Without oversampling the square root turns imaginary at the ends; the weights stay finite.
+  const Array ends = nufft::apodization({9}, {9}, 4, 1);
+  for (i64 i = 0; i < 9; ++i) EXPECT_TRUE(std::isfinite(ends.host<double>()[i]));
+}
+
+TEST(Nufft, LocationsWrapAround) {
+  const Array k = laid_out<double>({5, 1}, {0, -32, 32, 31.5, -96.25});
+  const std::vector<double> at = values_of<double>(nufft::prepared_locs(k, {64}, {80}));
+  const double want[] = {40, 0, 0, 79.375, 79.6875};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(at[i], want[i], 1e-12);
+}
+
+TEST(Nufft, ScaleStandsInTheChain) {
+  // 64 x 64 -> 80 x 80: 1 / (4^2 sqrt(64^2 / 80^2)) = 1 / 12.8; folded into the apodisation.
+  const NUFFT a(Array::empty({0, 2}, DType::f64, test_device()), {64, 64});
+  const Diagonal* apodise = a.map.parts().front().as<Diagonal>();
+  ASSERT_NE(apodise, nullptr);
+  EXPECT_NEAR(apodise->scale.as<double>(), 1 / 12.8, 1e-12);
+}
+
+TEST(Nufft, ImagesSmallerThanTheKernelAreTransformedAsWell) {
+  NufftOptions fine;
+  fine.oversamp = 2;
+  fine.width = 8;
+  for (i64 n = 1; n <= 3; ++n) {
+    const Array k = Random(2).uniform({5, 1}, DType::f64, test_device(), -0.5, 0.5);
+    const NUFFT a(k, {n}, {}, {}, {}, {}, fine);
+    EXPECT_EQ(a.padded(), Shape{8});
+    const Array x = Random(3).normal({n}, DType::c128, test_device());
+    const std::vector<c128> y = values_of<c128>(NamedLinop(a)(x)), in = values_of<c128>(x);
+    const std::vector<double> at = values_of<double>(k);
+    for (std::size_t j = 0; j < y.size(); ++j) {
+      std::complex<double> want;
+      for (i64 m = 0; m < n; ++m) {
+        const c128 v = in[static_cast<std::size_t>(m)];
+        const double turns = at[j] * static_cast<double>(m - n / 2) / static_cast<double>(n);
+        want += std::complex<double>(v.re, v.im) *
+                std::polar(1 / std::sqrt(static_cast<double>(n)), -2 * std::numbers::pi * turns);
+      }
+      EXPECT_FALSE(!(std::abs(std::complex<double>(y[j].re, y[j].im) - want) < 1e-6)) << n;
+    }
+  }
+}
+
+TEST(Nufft, SplittingLeavesNothingOfTheWhole) {
+  const Array k = Random(1).uniform({6, 4, 1}, DType::f64, test_device(), -4, 4);
+  const NamedLinop a = NUFFT(k, {8}, dims("RK"));
+  const NamedLinop part = a.split({{"R", 1, 3}});
+  const NUFFT* n = part.as<NUFFT>();
+  ASSERT_NE(n, nullptr);
+  EXPECT_EQ(n->locs.shape(), (Shape{2, 4, 1}));
+  bool seen = false;
+  for (const NamedLinop& p : part.parts())
+    if (const Interpolate* i = p.as<Interpolate>()) {
+      seen = true;
+      EXPECT_EQ(i->locs.shape(), (Shape{2, 4, 1}));
+      EXPECT_EQ(i->points.count(), 8);
+    }
+  EXPECT_TRUE(seen);
+}
+
+TEST(Nufft, ToeplitzKernelIsTheSpectrumOfThePointSpread) {
+  const Array k = Random(2).uniform({7, 1}, DType::f64, test_device(), -4, 4);
+  NufftOptions o;
+  o.oversamp = 2;
+  o.width = 8;
+  const NUFFT a(k, {8}, {}, {}, {}, {NamedDimension::ellipses()}, o);
+  const Array w = laid_out<double>({7}, {1, 2, 0.5, 1, 3, 1, 1});
+  const Array kernel = nufft::toeplitz_kernel(a, w, {16});
+  EXPECT_EQ(kernel.dtype(), DType::f64);
+  const std::vector<double> got = values_of<double>(kernel), at = values_of<double>(k),
+                            weight = values_of<double>(w);
+  for (i64 m = 0; m < 16; ++m) {
+    std::complex<double> sum = 0;
+    for (i64 d = -7; d <= 7; ++d)
+      for (std::size_t j = 0; j < 7; ++j)
+        sum += weight[j] / 8 *
+               std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(d) *
+                                   (at[j] / 8 - static_cast<double>(m) / 16));
+    EXPECT_NEAR(got[static_cast<std::size_t>(m)], sum.real(), 1e-7);
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/linop/rewrite/normal_names.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "tessera/linop/core/algebra.hpp"
+#include "tessera/linop/ops/basic/dense.hpp"
+#include "tessera/linop/ops/basic/diagonal.hpp"
+#include "tessera/linop/ops/basic/scalar.hpp"
+#include "tessera/linop/ops/basic/zero.hpp"
+#include "tessera/linop/ops/moves/pad.hpp"
+#include "tessera/linop/ops/transforms/fft.hpp"
+#include "tessera/linop/ops/transforms/nufft.hpp"
+#include "tessera/linop/rewrite/rewrite.hpp"
+
+namespace tessera {
+namespace {
+
+bool mixes(const NamedLinop& a, NamedDimension d) {
+  return contains(a.ishape(), d) && !contains(a.oshape(), d);
+}
+
+// What its normal calls d, without making one that takes work to make: those name it anew.
+bool own_normal_keeps(const NamedLinop& a, NamedDimension d) {
+  if (a.as<Dense>() || a.as<NUFFT>()) return false;
+  const std::optional<NamedLinop> own = a.own_normal();
+  return own && contains(own->oshape(), d);
+}
+
+// F.H F is the identity, but for a factor.
+bool vanishes(const NamedLinop& a) {
+  const FFT* f = a.as<FFT>();
+  return a.isometry() || a.as<Scalar>() || (f && !f->real);
+}
+
+// Nothing after the transform varies along d: it passes them and meets its adjoint there.
+bool idle_after(const FFT& f, NamedDimension d, std::span<const NamedLinop> after) {
+  const Dims& in = f.names.ishape;
+  for (i64 i = 0; i < f.ndim; ++i)
+    if (in[in.size() - f.ndim + i] == d)
+      return !f.real && std::all_of(after.begin(), after.end(),
+                                    [&](const NamedLinop& a) { return ignores(a, f, i); });
+  return false;
+}
+
+// Weights, between transforms that pass them and meet their adjoints: around them a Pad has its
+// adjoint, and a weight inside is left.
+bool only_weighs(std::span<const NamedLinop> parts) {
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const FFT* f = parts[k].as<FFT>();
+    if (!f && !parts[k].as<Diagonal>() && !parts[k].as<Scalar>()) return false;
+    for (i64 i = 0; f && i < f->ndim; ++i)
+      if (!idle_after(*f, f->names.ishape[f->names.ishape.size() - f->ndim + i],
+                      parts.subspan(k + 1)))
+        return false;
+  }
+  return true;
+}
+
+// The operators that it puts side by side, or passes everything on to.
+std::vector<NamedLinop> alternatives(const NamedLinop& a, NamedDimension d) {
+  if (const Stack* s = a.as<Stack>(); s && s->idim == d) return {};
+  if (a.as<Stack>() || a.as<Concat>() || a.as<Add>()) return a.parts();
+  const std::vector<NamedLinop> inside = a.parts();
+  const bool passes = inside.size() == 1 && inside[0].ishape() == a.ishape() &&
+                      inside[0].oshape() == a.oshape() && !a.as<Chain>();
+  return passes ? inside : std::vector<NamedLinop>{};
+}
+
+// One after another; a part of a tile may be a chain itself.
+void flatten(const NamedLinop& a, std::vector<NamedLinop>& parts) {
+  const Chain* c = a.as<Chain>();
+  if (!c) return parts.push_back(a);
+  for (const NamedLinop& part : c->operators) flatten(part, parts);
+}
+
+// Note [names of normals]: what vanishes at the end of A (isometries, transforms, factors) leaves
+// A.N to act point by point along the dims that only this mixes, and A.N calls them as the input
+// does. The same for a last part whose own normal is a weight, and for operators side by side that
+// all keep the name. The names follow from A alone, not from settings (where rules are switched
+// off, nothing vanishes) nor from sizes; and A scaled, or cut into tiles, has a normal of the same
+// names. A dim that gets a new name gets the next that neither side of A has: the dims inside are
+// others in tiles.
+bool keeps(const NamedLinop& a, NamedDimension d, bool own_normal_is_in) {
+  std::vector<NamedLinop> parts;
+  flatten(a, parts);
+  while (!parts.empty() && vanishes(parts.back())) parts.pop_back();
+  const auto first = std::find_if(parts.begin(), parts.end(),
+                                  [&](const NamedLinop& part) { return mixes(part, d); });
+  if (first == parts.end()) return true;
+  if (const FFT* f = first->as<FFT>()) return idle_after(*f, d, {first + 1, parts.end()});
+  if (first->as<Pad>()) return only_weighs({first + 1, parts.end()});
+  if (first + 1 != parts.end()) return false;
+  std::vector<NamedLinop> beside = alternatives(*first, d);
+  std::erase_if(beside, [](const NamedLinop& part) { return part.as<Zero>(); });  // fit any names
+  if (!beside.empty())
+    return std::all_of(beside.begin(), beside.end(),
+                       [&](const NamedLinop& part) { return keeps(part, d, false); });
+  return !own_normal_is_in && own_normal_keeps(*first, d);
+}
+
+}  // namespace
+
+NamedLinop under_normal_names(const NamedLinop& a, const NamedLinop& sandwich,
+                              bool own_normal_is_in) {
+  const Dims in = a.ishape(), was = sandwich.oshape();
+  const Match m = iscompatible(in, was);
+  if (!m.matched) return sandwich;
+  Dims out = was, taken = dims_of(a.shape());
+  Renames fresh;
+  for (i64 i = 0; i < in.size(); ++i) {
+    const NamedDimension d = in[i];
+    const auto& at = m.map[static_cast<std::size_t>(i)];
+    if (d.is_ellipses() || !mixes(a, d) || at.size() != 1) continue;
+    NamedDimension& name = out[at.front()];
+    if (!(name == d) && contains(in, name)) continue;  // another dim: W has changed their order
+    if (!d.is_wildcard() && keeps(a, d, own_normal_is_in)) {
+      if (!contains(was, d)) name = d;
+    } else if (!(name == d) || d.is_any()) {  // by a new name: the next that A does not have
+      const NamedDimension next = d.next_unused(taken);
+      taken.push_back(next);
+      if (!(name == next) && !contains(was, next) && !name.is_any()) fresh.emplace_back(name, next);
+      if (!contains(was, next)) name = next;
+    }
+  }
+  const NamedLinop renamed = sandwich.rename(fresh);
+  if (out == renamed.oshape()) return renamed;
+  return Relabel{renamed, NamedShape(renamed.ishape(), out)};
+}
+
+}  // namespace tessera

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/core/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "tessera/device/registry.hpp"
+#include "tessera/distributed/array/error_of_all.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/solve/core/progress.hpp"
+#include "tessera/solve/core/ranks_checkpoint.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr auto poll_interval = std::chrono::milliseconds(50);
+constexpr i64 usual = 10000;  // iterations that have their place in the history from the start
+
+bool reading_is_free(Device d) { return compute_device(d.kind).host_memory(); }
+
+}  // namespace
+
+Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, DType vectors)
+    : name(std::move(name_)),
+      options(options_),
+      device(device_),
+      board(device_, vectors),
+      measure(board.cell("measure")),
+      status(board.cell("status")),
+      x0_(options_.x0),
+      saved_(Clock::now()),
+      polled_(Clock::now()) {
+  outcome(has_converged, true, "residual below tolerance");
+  outcome(numbers_not_finite, false, "breakdown: A, b or x0 gave numbers that are not finite");
+  about("the solver", name);
+}
+
+vec::Vector Engine::keep(const std::string& what, const Side& side, DType dtype) {
+  const vec::Vector v = side.zeros(dtype);
+  for (std::size_t i = 0; i < v.pieces.size(); ++i)
+    kept_.emplace_back(side.spread() ? cat(what, " ", i) : what, v.pieces[i]);
+  if (what == "x") {
+    x_ = v;
+    x_side_ = side;
+  }
+  return v;
+}
+
+Array Engine::keep_host(std::string what, const Shape& shape, DType dtype,
+                        std::vector<Count> counts) {
+  const Array a = vec::zeros(shape, dtype, cpu);
+  if (!counts.empty()) counts_.emplace_back(kept_.size(), std::move(counts));
+  kept_.emplace_back(std::move(what), a);
+  return a;
+}
+
+Array Engine::scratch(const Shape& shape, DType dtype) const {
+  return vec::zeros(shape, dtype, device);
+}
+
+Run Engine::plan(const std::function<void(Recorder&)>& record) const {
+  Recorder r;
+  {
+    const Recorder::Scope scope(r, name);
+    record(r);
+  }
+  Run run = Plan(std::move(r), name).instance(Stream::home(device));
+  run.capture();
+  return run;
+}
+
+Run Engine::plan_of(const Shards& A, DType dtype, DType out_dtype, bool adjoint) const {
+  Recorder r;
+  std::vector<View> x, y;
+  const Side &from = adjoint ? A.out : A.in, &to = adjoint ? A.in : A.out;
+  for (std::size_t i = 0; i < from.count(); ++i)
+    x.push_back(r.input(Layout::contiguous(from.shape(i)), dtype, from.device(i)));
+  for (std::size_t i = 0; i < to.count(); ++i)
+    y.push_back(r.output(Layout::contiguous(to.shape(i)), out_dtype, to.device(i)));
+  if (adjoint)
+    A.record_adjoint(r, x, y);
+  else
+    A.record(r, x, y);
+  return Plan(std::move(r), name).instance(Stream::home(device));
+}
+
+void Engine::outcome(int code, bool converged, std::string reason) {
+  for (Outcome& o : outcomes_)
+    if (o.code == code) {
+      o = {code, converged, std::move(reason)};
+      return;
+    }
+  outcomes_.push_back({code, converged, std::move(reason)});
+}
+
+bool Engine::resume() {
+  if (options.checkpoint.path.empty()) return false;
+  const std::string& path = options.checkpoint.path;
+  std::optional<Saved> s = options.group ? read_checkpoint(*options.group, name, path, facts_)
+                                         : read_checkpoint(name, path, facts_);
+  if (!s) return false;
+  if (options.group) {
+    dist::error_of_all(*options.group, [&] { restore(*s); });
+    check_ranks_agree(*s);
+  } else {
+    restore(*s);
+  }
+  history_ = std::move(s->history);
+  iterations_ = saved_at_ = s->iterations;
+  // What follows the end of a solve is not kept up to date: only x is good for going on.
+  if (s->status != still_running && (s->rtol != options.rtol || s->atol != options.atol)) {
+    if (x_side_) x0_ = x_side_->whole(x_, device);
+    for (const auto& [what, array] : kept_) {
+      array.fill(Value(0));
+      if (array.device() != device) Stream::home(array.device()).sync();
+    }
+    return false;
+  }
+  code_ = s->status;
+  board.restore(s->cells);
+  board.set(status, code_);
+  board.next_report(iterations_);
+  board.upload();
+  return true;
+}
+
+void Engine::restore(const Saved& s) {
+  const std::string& path = options.checkpoint.path;
+  for (const auto& [what, array] : kept_) {
+    auto it = std::find_if(s.arrays.begin(), s.arrays.end(),
+                           [&, w = what](const auto& p) { return p.first == w; });
+    require<IoError>(it != s.arrays.end(), name, ": the checkpoint '", path, "' lacks '", what,
+                     "'");
+    const Array& found = it->second;
+    require<IoError>(found.shape() == array.shape() && found.dtype() == array.dtype(), name, ": '",
+                     what, "' of the checkpoint '", path, "' is ", found.dtype(), " of ",
+                     found.shape(), "; expected ", array.dtype(), " of ", array.shape());
+    require<IoError>(s.status != still_running || all_finite(found), name, ": '", what,
+                     "' of the checkpoint '", path, "' holds numbers that are not finite");
+    array.copy_from(found.to(array.device()));
+    // The lanes of plans that exist already follow this device's home stream, not the others'.
+    if (array.device() != device) Stream::home(array.device()).sync();
+  }
+  check_counts(s);
+  require<IoError>(s.cells.size() == board.cells().size(), name, ": the checkpoint '", path,
+                   "' is damaged: ", s.cells.size(), " scalars; expected ", board.cells().size());
+}
+
+void Engine::check_counts(const Saved& s) const {
+  for (const auto& [at, counts] : counts_) {
+    const auto& [what, array] = kept_[at];
+    const auto* numbers = array.host<double>();
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const i64 most = s.status == still_running ? counts[i].most_running : counts[i].most_over;
+      require<IoError>(is_count(numbers[i], most), name, ": '", what, "' of the checkpoint '",
+                       options.checkpoint.path, "' holds ", numbers[i],
+                       "; expected a whole number from 0 to ", most);
+    }
+  }
+}
+
+// Each rank has a file of its own; what decides how they go on together is the same in all.
+void Engine::check_ranks_agree(const Saved& s) const {
+  std::vector<double> mine{static_cast<double>(s.iterations), static_cast<double>(s.status), s.rtol,
+                           s.atol};
+  for (const auto& [at, counts] : counts_) {
+    const auto* numbers = kept_[at].second.host<double>();
+    mine.insert(mine.end(), numbers, numbers + counts.size());
+  }
+  std::vector<double> first = mine;
+  options.group->broadcast(first.data(), static_cast<i64>(first.size() * sizeof(double)), 0);
+  dist::error_of_all(*options.group, [&] {
+    require<IoError>(std::memcmp(first.data(), mine.data(), mine.size() * sizeof(double)) == 0,
+                     name, ": the checkpoint '", options.checkpoint.path, "' of rank ",
+                     options.group->rank(), " is not of the same iteration as that of rank 0");
+  });
+}
+
+void Engine::assign(const vec::Vector& v, const Side& side, const Array& whole) const {
+  Run run_once = plan([&](Recorder& r) { side.scatter(r, whole, v); });
+  run(run_once);
+}
+
+void Engine::start_at(const vec::Vector& x, const Side& side) const {
+  if (x0_) assign(x, side, vec::copy_of(name, "x0", x0_, side.shape(), x.dtype(), device));
+}
+
+Array Engine::x() {
+  if (!x_side_ || !x_side_->spread()) return x_side_ ? x_.pieces.front() : Array();
+  if (!gather_) {
+    gathered_ = scratch(x_side_->shape(), x_.dtype());
+    gather_ = plan([&](Recorder& r) { x_side_->gather(r, x_, gathered_); });
+  }
+  run(*gather_);
+  return gathered_;
+}
+
+void Engine::set_tolerances() {
+  board.set(board.cell("rtol"), options.rtol);
+  board.set(board.cell("atol"), options.atol);
+  board.upload();
+}
+
+void Engine::begin(double first, int code) {
+  if (history_.empty()) history_.push_back(first);
+  const bool fails = std::any_of(outcomes_.begin(), outcomes_.end(),
+                                 [&](const Outcome& o) { return o.code == code && !o.converged; });
+  code_ = std::isfinite(first) || fails ? code : numbers_not_finite;
+  board.set(status, code_);
+  board.next_report(iterations_);  // after the last one of a solve that is gone on with
+  board.upload();
+}
+
+void Engine::report(double value, int code) {
+  board.set({&board, 1 + static_cast<int>(iterations_ % Board::ring)}, value);
+  board.set({&board, 1 + Board::ring + static_cast<int>(iterations_ % Board::ring)}, code);
+}
+
+bool Engine::accept(const Board::Report& report) {
+  ++iterations_;
+  history_.push_back(report.measure);
+  code_ = report.status;
+  if (options.callback && !options.callback({iterations_, report.measure, x()})) {
+    stopped_ = code_ == still_running;
+    return false;
+  }
+  return code_ == still_running;
+}
+
+SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
+  const bool each = on_host || options.callback;
+  const i64 stride = each                      ? 1
+                     : options.check_every > 0 ? std::min<i64>(options.check_every, Board::ring)
+                     : reading_is_free(device) ? 1
+                                               : Board::ring;
+  history_.reserve(history_.size() + static_cast<std::size_t>(std::min(options.maxiter, usual)));
+  Progress bar(name, options.maxiter, options.progress);
+  bool more = code_ == still_running;
+  while (more && iterations_ < options.maxiter) {
+    const i64 n = std::min(stride, options.maxiter - iterations_);
+    for (i64 j = 0; j < n; ++j) step();
+    if (!on_host) board.fetch();
+    for (i64 j = 0; j < n && more; ++j) more = accept(board.reported(iterations_ + 1));
+    if (options.progress) bar.update(iterations_, fmt::format("{:.2e}", history_.back()));
+    save_when_due();
+    poll();
+  }
+  if (!options.checkpoint.path.empty() && saved_at_ != iterations_) save();
+  SolveResult result;
+  result.x = x();
+  result.iterations = iterations_;
+  result.history = std::move(history_);
+  result.reason = stopped_ ? "stopped by the callback" : "maxiter";
+  for (const Outcome& o : outcomes_)
+    if (o.code == code_) {
+      result.converged = o.converged;
+      result.reason = o.reason;
+    }
+  return result;
+}
+
+void Engine::save() {
+  const Saved state{.facts = facts_,
+                    .arrays = kept_,
+                    .cells = board.cells(),
+                    .history = history_,
+                    .iterations = iterations_,
+                    .status = code_,
+                    .rtol = options.rtol,
+                    .atol = options.atol};
+  if (options.group)
+    write_checkpoint(*options.group, options.checkpoint.path, state);
+  else
+    write_checkpoint(options.checkpoint.path, state);
+  saved_at_ = iterations_;
+  saved_ = Clock::now();
+}
+
+void Engine::save_when_due() {
+  const Checkpoint& c = options.checkpoint;
+  if (c.path.empty()) return;
+  const bool by_count = c.every > 0 && iterations_ - std::max<i64>(saved_at_, 0) >= c.every;
+  bool by_time = Clock::now() - saved_ >= std::chrono::duration<double>(c.seconds);
+  if (options.group && !by_count) options.group->broadcast(&by_time, sizeof by_time, 0);
+  if (by_count || by_time) save();
+}
+
+void Engine::poll() {
+  if (!options.poll) return;
+  const auto now = Clock::now();
+  if (now - polled_ < poll_interval) return;
+  polled_ = now;
+  options.poll();
+}
+
+void check_options(std::string_view who, const SolveOptions& o) {
+  require<ArgumentError>(o.maxiter >= 0 && o.rtol >= 0 && o.atol >= 0, who, ": maxiter ", o.maxiter,
+                         ", rtol ", o.rtol, " and atol ", o.atol, " must not be negative");
+  require<ArgumentError>(o.check_every >= 0 && o.checkpoint.every >= 0, who, ": check_every ",
+                         o.check_every, " and the checkpoint's every ", o.checkpoint.every,
+                         " must not be negative");
+}
+
+namespace {
+
+// The float dtype in which a solver works on `t`: integers become float64.
+DType working(std::string_view who, DType t) {
+  if (!is_inexact(t)) return DType::f64;
+  require<DTypeError>(t != DType::f16 && t != DType::bf16, who, ": solvers work in float32, ",
+                      "float64, complex64 and complex128; got ", t,
+                      ": convert the arrays with astype() first");
+  return t;
+}
+
+}  // namespace
+
+Array square_right_side(std::string_view who, const NamedLinop& a, const Array& b) {
+  const Shape out = a.output_shape(b.shape());
+  require<ShapeError>(out == b.shape(), who, ": ", a, " maps shape ", b.shape(), " to ", out,
+                      "; it must map b's shape to itself");
+  const DType given = working(who, b.dtype()), t = a.output_dtype(given);
+  require<DTypeError>(t == a.output_dtype(t) && can_cast_same_kind(given, t), who, ": ", a,
+                      " maps ", given, " to ", t, " and ", t, " to ", a.output_dtype(t),
+                      "; it must keep a dtype");
+  return vec::copy_of(who, "b", b, b.shape(), t, b.device());
+}
+
+Sides both_sides(std::string_view who, const NamedLinop& a, const Array& b) {
+  const NamedLinop h = a.H();
+  const DType given = working(who, b.dtype());
+  const Shape shape = h.output_shape(b.shape());
+  const DType t = h.output_dtype(given), back = a.output_dtype(t);
+  require<DTypeError>(h.output_dtype(back) == t && can_cast_same_kind(given, back), who, ": ", a,
+                      " maps ", t, " to ", back, ", its adjoint ", given, " to ", t,
+                      "; they do not fit together");
+  const Shape out = a.output_shape(shape);
+  require<ShapeError>(out == b.shape(), who, ": ", a, " gives shape ", out, ", b has ", b.shape());
+  return {vec::copy_of(who, "b", b, b.shape(), back, b.device()), shape, t};
+}
+
+}  // namespace tessera

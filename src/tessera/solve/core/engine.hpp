@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What all solvers share: the vectors and scalars of an iteration, plans over them, the loop with
+// its history, callback, progress and checkpoints. A solver names what it keeps, records what an
+// iteration does, and says what its status codes mean; it writes no loop of its own.
+//   Engine e("cg", options, b.device(), b.dtype());   vec::Vector x = e.keep("x", A.in, dtype);
+//   Run step = e.plan([&](Recorder& r) { ... });   e.iterate([&] { e.run(step); });
+
+#include <chrono>
+
+#include "tessera/solve/core/board.hpp"
+#include "tessera/solve/core/checkpoint.hpp"
+#include "tessera/solve/core/options.hpp"
+#include "tessera/solve/core/shards.hpp"
+#include "tessera/solve/core/vectors.hpp"
+
+namespace tessera {
+
+// Status codes: 0 goes on, 1 has converged, the last is for all; others are the solver's own.
+inline constexpr int still_running = 0, has_converged = 1, numbers_not_finite = 99;
+
+class Engine {
+ public:
+  Engine(std::string name, const SolveOptions& options, Device device, DType vectors);
+
+  const std::string name;
+  const SolveOptions& options;
+  const Device device;
+  Board board;
+  const Cell measure, status;  // what report() reports
+
+  // A vector of the state: zeros now, saved in checkpoints. The one named "x" is the iterate.
+  vec::Vector keep(const std::string& name, const Side& side, DType dtype);
+  // A host array of numbers, saved too. The first of them may be counts, by which the solver finds
+  // its way in other arrays: one from a file is whole, and no more than it can be while the solve
+  // goes on, or when it is over.
+  struct Count {
+    i64 most_running, most_over;
+  };
+  Array keep_host(std::string name, const Shape& shape, DType dtype,
+                  std::vector<Count> counts = {});
+  // A whole array that an iteration fills before it reads it; Side::zeros makes vectors.
+  Array scratch(const Shape& shape, DType dtype) const;
+  // A plan over arrays that the recorder takes as constants, ready to run again and again; a graph
+  // where the device has them.
+  Run plan(const std::function<void(Recorder&)>& record) const;
+  // y = A x (or A.H x) for any two vectors of its sides: run it as e.run(r, x, y).
+  Run plan_of(const Shards& A, DType dtype, DType out_dtype, bool adjoint = false) const;
+  void run(Run& r) const { r(std::span<const Array>{}, std::span<const Array>{}); }
+  void run(Run& r, const vec::Vector& x, const vec::Vector& y) const { r(x.pieces, y.pieces); }
+  View factor(Recorder& r, Cell c) const { return board.factor(r, c); }
+  View target(Recorder& r, Cell c) const { return board.target(r, c, 1); }
+
+  // What a code means, when the solver ends with it.
+  void outcome(int code, bool converged, std::string reason);
+
+  // Facts that tell this problem from another; noted only when there is a checkpoint.
+  template <class... Args>
+  void about(std::string what, const Args&... args) {
+    if (!options.checkpoint.path.empty()) facts_.push_back(fact_of(std::move(what), args...));
+  }
+  // After all arrays are kept and all cells named: true when a checkpoint was found and read. One
+  // of a solve that was over under other tolerances gives a first guess and a history instead.
+  bool resume();
+  // Where to start: the checkpoint's x or the caller's; empty: zeros.
+  const Array& x0() const { return x0_; }
+  void start_at(const vec::Vector& x, const Side& side) const;  // x becomes x0, if there is one
+  void assign(const vec::Vector& v, const Side& side, const Array& whole) const;  // v = whole, now
+  void set_tolerances();  // as cells "rtol" and "atol", started or resumed
+  // The measure before the first iteration; a code other than 0 ends the solve before it starts,
+  // and so does a measure that is not finite: nothing has converged then, whatever the code says.
+  void begin(double measure, int code = still_running);
+
+  // Runs `step` until the status, maxiter or the callback ends it. A step on the device leaves its
+  // report in the ring of the board; one that decides on the host calls report() itself.
+  SolveResult iterate(const std::function<void()>& step) { return loop(step, false); }
+  SolveResult iterate_on_host(const std::function<void()>& step) { return loop(step, true); }
+  // The iterate as it is, put together on the device; empty where none is kept.
+  Array x();
+  void report(double measure, int code);
+  i64 iteration() const { return iterations_; }  // finished ones
+  int code() const { return code_; }
+  double target_of(double scale) const {  // max(rtol * scale, atol)
+    return std::max(options.rtol * scale, options.atol);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  SolveResult loop(const std::function<void()>& step, bool on_host);
+  bool accept(const Board::Report& report);  // false: stop
+  void restore(const Saved& s);
+  void check_counts(const Saved& s) const;
+  void check_ranks_agree(const Saved& s) const;
+  void save();
+  void save_when_due();
+  void poll();
+
+  struct Outcome {
+    int code;
+    bool converged;
+    std::string reason;
+  };
+  NamedArrays kept_;
+  std::vector<std::pair<std::size_t, std::vector<Count>>> counts_;  // of which of the arrays kept
+  std::optional<Side> x_side_;
+  vec::Vector x_;
+  Array gathered_;  // x in one piece, where it is in several
+  std::optional<Run> gather_;
+  std::vector<Fact> facts_;
+  std::vector<Outcome> outcomes_;
+  std::vector<double> history_;
+  Array x0_;
+  i64 iterations_ = 0, saved_at_ = -1;
+  int code_ = still_running;
+  bool stopped_ = false;  // by the callback
+  Clock::time_point saved_, polled_;
+};
+
+// Checks that every solver makes: positive tolerances, floating dtype, one device.
+void check_options(std::string_view who, const SolveOptions& options);
+// b in the dtype that A maps to itself (complex when A is): what the iteration computes in.
+// ShapeError when A does not map b's shape to itself.
+Array square_right_side(std::string_view who, const NamedLinop& a, const Array& b);
+// For A x = b with any A: the shape and dtype of x, and b in the dtype of A x.
+struct Sides {
+  Array b;
+  Shape shape;  // of x
+  DType dtype;  // of x
+};
+Sides both_sides(std::string_view who, const NamedLinop& a, const Array& b);
+
+}  // namespace tessera

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/core/side.hpp"
+
+#include <algorithm>
+
+#include "tessera/distributed/array/create.hpp"
+
+namespace tessera {
+namespace {
+
+// Groups that several pieces have in common: their sums come together with the first of these
+// pieces, and all of them get the result.
+void record_shared(Recorder& r, const Side& groups, const std::vector<View>& to) {
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    std::size_t k = 0;
+    while (groups.piece(k).start != groups.piece(i).start) ++k;
+    first.push_back(k);
+    if (k != i) record::add(r, to[k], r.resident(to[i], r.device(to[k])), to[k]);
+  }
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (first[i] != i) record::copy(r, to[first[i]], to[i]);
+}
+
+}  // namespace
+
+Side::Side(Shape shape, Device base, RanksPtr ranks)
+    : shape_(std::move(shape)),
+      pieces_{{Shape(shape_.size(), 0), shape_, base}},
+      base_(base),
+      ranks_(std::move(ranks)) {}
+
+Side::Side(Shape shape, std::vector<Piece> pieces, Device base)
+    : shape_(std::move(shape)), pieces_(std::move(pieces)), base_(base) {}
+
+std::vector<i64> Side::cut_axes() const {
+  std::vector<i64> axes;
+  for (i64 axis = 0; axis < shape_.size(); ++axis)
+    if (pieces_.front().size[axis] != shape_[axis]) axes.push_back(axis);
+  return axes;
+}
+
+bool Side::cut_like(const Side& other) const {
+  return shape_ == other.shape_ && !ranks_ && !other.ranks_ &&
+         std::equal(
+             pieces_.begin(), pieces_.end(), other.pieces_.begin(), other.pieces_.end(),
+             [](const Piece& a, const Piece& b) { return a.start == b.start && a.size == b.size; });
+}
+
+i64 Side::size() const { return count_of(ranks_ ? ranks_->shape : shape_); }
+
+Array Side::part(const Array& whole, std::size_t i) const {
+  if (!spread()) return whole;
+  const Piece& p = pieces_[i];
+  Array part = whole;
+  for (i64 axis : cut_axes()) part = part.slice(axis, p.start[axis], p.start[axis] + p.size[axis]);
+  return part;
+}
+
+vec::Vector Side::zeros(DType dtype) const {
+  vec::Vector v;
+  v.ranks = ranks_;
+  for (std::size_t i = 0; i < count(); ++i)
+    v.pieces.push_back(vec::zeros(shape(i), dtype, device(i)));
+  return v;
+}
+
+std::vector<View> Side::temporaries(Recorder& r, DType dtype) const {
+  std::vector<View> v;
+  for (std::size_t i = 0; i < count(); ++i) v.push_back(r.temporary(shape(i), dtype, device(i)));
+  return v;
+}
+
+Array Side::normal(Random& random, DType dtype) const {
+  if (!ranks_) return random.normal(shape_, dtype, base_);
+  const DNDarray all =
+      dist::normal(random, ranks_->shape, dtype, {ranks_->spread.split, base_, ranks_->comm});
+  return all.spread_as(ranks_->spread).local();
+}
+
+vec::Vector Side::pieces_of(const Array& whole) const {
+  if (!spread()) {
+    vec::Vector v(whole);
+    v.ranks = ranks_;
+    return v;
+  }
+  const vec::Vector v = zeros(whole.dtype());
+  for (std::size_t i = 0; i < count(); ++i) v.pieces[i].copy_from(part(whole, i).to(device(i)));
+  return v;
+}
+
+Array Side::whole(const vec::Vector& pieces, Device device) const {
+  const Array a = vec::zeros(shape_, pieces.dtype(), device);
+  for (std::size_t i = 0; i < count(); ++i) part(a, i).copy_from(pieces.pieces[i].to(device));
+  return a;
+}
+
+void Side::scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const {
+  for (std::size_t i = 0; i < count(); ++i)
+    record::copy(r, r.constant(part(whole, i)), r.constant(pieces.pieces[i]));
+}
+
+void Side::gather(Recorder& r, const vec::Vector& pieces, const Array& whole) const {
+  for (std::size_t i = 0; i < count(); ++i)
+    record::copy(r, r.constant(pieces.pieces[i]), r.constant(part(whole, i)));
+}
+
+Side Side::reduced(const Shape& axes) const {
+  const std::vector<i64> cut = cut_axes();
+  const bool beside = std::any_of(cut.begin(), cut.end(), [&](i64 axis) {
+    return std::find(axes.begin(), axes.end(), axis) == axes.end();
+  });
+  Side s = *this;
+  for (i64 axis : axes) {
+    s.shape_[axis] = 1;
+    for (Piece& p : s.pieces_) {
+      p.start[axis] = 0;
+      p.size[axis] = 1;
+    }
+  }
+  if (beside) return s;
+  return Side(s.shape_, base_,
+              ranks_ ? std::make_shared<const Ranks>(ranks_->reduced(axes)) : nullptr);
+}
+
+Side Side::stacked(i64 rows) const {
+  Shape all{rows};
+  all.append(shape_);
+  if (spread()) {
+    std::vector<Piece> pieces = pieces_;
+    for (Piece& p : pieces) {
+      p.start.insert(0, 0);
+      p.size.insert(0, rows);
+    }
+    return Side(std::move(all), std::move(pieces), base_);
+  }
+  return Side(std::move(all), base_,
+              ranks_ ? std::make_shared<const Ranks>(ranks_->stacked(rows)) : nullptr);
+}
+
+void record_norms2(Recorder& r, const Side& side, const Side& groups, const std::vector<View>& x,
+                   const std::vector<View>& to) {
+  if (to.size() == x.size()) {
+    for (std::size_t i = 0; i < x.size(); ++i) vec::reduce(r, ReduceOp::sum_abs2, x[i], to[i]);
+    record_shared(r, groups, to);
+    const RanksPtr& ranks = side.ranks();
+    if (ranks && ranks->spread.split && !groups.ranks()->spread.split)
+      ranks->combine(r, to.front());
+    return;
+  }
+  const View& sums = to.front();
+  Shape rows{static_cast<i64>(side.count())};
+  rows.append(sums.shape());
+  const View parts = r.temporary(rows, sums.dtype, side.base());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const View part = sub_view(parts, parts.layout.select(0, static_cast<i64>(i)));
+    const View own = side.device(i) == side.base()
+                         ? part
+                         : r.temporary(sums.shape(), sums.dtype, side.device(i));
+    vec::reduce(r, ReduceOp::sum_abs2, x[i], own);
+    if (own.slot != part.slot) record::copy(r, own, part);
+  }
+  rows[0] = 1;
+  View all = sums;
+  all.layout = Layout::contiguous(rows);
+  all.layout.offset = sums.layout.offset;
+  vec::reduce(r, ReduceOp::sum, parts, all);
+}
+
+}  // namespace tessera

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/linear/bidiagonal.hpp"
+
+namespace tessera {
+
+Bidiagonal::Bidiagonal(Engine& engine, const NamedLinop& a, const Sides& s)
+    : e(engine), A(a, s.shape, s.b.shape(), s.b.device()), b(A.out.pieces_of(s.b)) {
+  const DType t = b.dtype();
+  x = e.keep("x", A.in, s.dtype);
+  u = e.keep("u", A.out, t);
+  v = e.keep("v", A.in, s.dtype);
+  Av = A.out.zeros(t);
+  AHu = A.in.zeros(s.dtype);
+  alpha = e.board.cell("alpha");
+  beta = e.board.cell("beta");
+  minus_alpha = e.board.cell("minus alpha");
+  minus_beta = e.board.cell("minus beta");
+  b_norm = e.board.cell("b norm");
+}
+
+void Bidiagonal::normalise(Recorder& r, const vec::Vector& vector, Cell length, Cell minus_length) {
+  const Cell scale = e.board.cell("scale");
+  vec::norm2(r, vector, e.target(r, length));
+  e.board.store(length, root(length));
+  e.board.store(minus_length, -length);
+  e.board.store(scale, inverse(length));
+  e.board.record(r);
+  vec::scale(r, e.factor(r, scale), vector, vector);
+}
+
+void Bidiagonal::start(Recorder& r) {
+  if (e.x0()) {
+    A.in.scatter(r, vec::copy_of(e.name, "x0", e.x0(), A.in.shape(), x.dtype(), e.device), x);
+    A.record(r, x, Av);
+    vec::subtract(r, b, Av, u);
+  } else {
+    vec::copy(r, b, u);
+  }
+  vec::norm2(r, b, e.target(r, b_norm));
+  e.board.store(b_norm, root(b_norm));
+  normalise(r, u, beta, minus_beta);
+  A.record_adjoint(r, u, v);
+  normalise(r, v, alpha, minus_alpha);
+}
+
+void Bidiagonal::advance(Recorder& r) {
+  A.record(r, v, Av);
+  vec::multiply_add(r, u, e.factor(r, minus_alpha), Av, u);
+  normalise(r, u, beta, minus_beta);
+  A.record_adjoint(r, u, AHu);
+  vec::multiply_add(r, v, e.factor(r, minus_beta), AHu, v);
+  normalise(r, v, alpha, minus_alpha);
+}
+
+void store_tests(Engine& e, const LeastSquaresTests& t, double conlim) {
+  Board& board = e.board;
+  const Cell rtol = board.cell("rtol"), atol = board.cell("atol");
+  const Cell scale = choose(0.0 < t.b_norm, t.b_norm, 1.0);
+  board.store(e.measure, t.r_norm / scale);
+  // Paige and Saunders' first test: the residual is explained by relative errors rtol in A and b.
+  const Cell compatible = t.r_norm <= larger(rtol * (t.b_norm + t.a_norm * t.x_norm), atol);
+  const Cell least_squares = t.ar_norm <= rtol * t.a_norm * t.r_norm;
+  Cell code = board.constant(still_running);
+  if (conlim > 0) code = choose(conlim < t.a_cond, board.constant(condition_too_large), code);
+  code = choose(least_squares, board.constant(solves_least_squares), code);
+  code = choose(compatible, board.constant(solves_equations), code);
+  code = choose(finite(t.r_norm), code, double(numbers_not_finite));
+  board.store(e.status, choose(e.status <= 0.0, code, e.status));
+  board.report(e.measure, e.status);
+}
+
+void name_outcomes(Engine& e) {
+  e.outcome(solves_equations, true, "residual below tolerance");
+  e.outcome(solves_least_squares, true, "least-squares solution within tolerance");
+  e.outcome(condition_too_large, false, "the estimated condition of A exceeds conlim");
+}
+
+SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& A,
+                              const Sides& sides, const LeastSquaresSettings& settings,
+                              const LeastSquaresSteps& start, const LeastSquaresSteps& step) {
+  require<ArgumentError>(settings.damp >= 0 && settings.conlim >= 0, e.name, ": damp ",
+                         settings.damp, " and conlim ", settings.conlim, " must not be negative");
+  name_outcomes(e);
+  e.about("the operator", A, sides.shape, sides.dtype, e.device);
+  e.about("b", sides.b);
+  e.about("damp", cat(settings.damp));
+  Run iteration = e.plan(step);
+  if (!e.resume()) {
+    Run first = e.plan(start);
+    e.board.upload();
+    e.run(first);
+    e.board.fetch();
+    const double r = e.board.value(g.beta), b = e.board.value(g.b_norm);
+    const int code = r <= e.target_of(b)           ? solves_equations
+                     : e.board.value(g.alpha) == 0 ? solves_least_squares
+                                                   : still_running;
+    e.begin(r / (b > 0 ? b : 1), code);
+  }
+  e.set_tolerances();
+  return e.iterate([&] { e.run(iteration); });
+}
+
+}  // namespace tessera

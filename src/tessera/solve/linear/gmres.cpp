@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/linear/gmres.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "tessera/solve/core/basis.hpp"
+#include "tessera/solve/core/small_dense.hpp"
+
+namespace tessera {
+namespace {
+
+using Number = std::complex<double>;
+constexpr int breaks_down = 2;
+
+struct Gmres {
+  Engine& e;
+  SquareShards shards;
+  const Shards& A;
+  const std::optional<Shards>& M;
+  i64 m;
+  vec::Vector b, x, t, z;
+  Basis V;
+  // On the host, kept: the triangular factor (column j of row i at i * m + j), the rotations, the
+  // rotated right side, and {columns so far, target, |b|}.
+  Array R, cosines, sines, g, numbers;
+  Array y, host_y;
+  Cell r2;
+  std::optional<Run> apply, apply_preconditioner, begin_cycle, begin_from_zero, add_combination;
+
+  Gmres(Engine& engine, const NamedLinop& a, const GmresSettings& s, const Array& right)
+      : e(engine),
+        shards(a, s.preconditioner, right.shape(), right.device()),
+        A(shards.a),
+        M(shards.other),
+        m(std::max<i64>(1, std::min(s.restart, A.in.size()))),
+        b(A.in.pieces_of(right)),
+        V(engine, "V", m + 1, A.in, right.dtype()) {
+    x = e.keep("x", A.in, b.dtype());
+    t = A.in.zeros(b.dtype());
+    z = A.in.zeros(b.dtype());
+    R = e.keep_host("R", {m + 1, m}, DType::c128);
+    cosines = e.keep_host("cosines", {m}, DType::f64);
+    sines = e.keep_host("sines", {m}, DType::c128);
+    g = e.keep_host("g", {m + 1}, DType::c128);
+    numbers = e.keep_host("numbers", {3}, DType::f64, {{m, m}});
+    y = V.weights();
+    host_y = vec::zeros({1, m + 1}, b.dtype(), cpu);
+    r2 = e.board.cell("r2");
+  }
+
+  static Number* data(const Array& a) { return static_cast<Number*>(a.host_data()); }
+  Number& r(i64 i, i64 j) { return data(R)[i * m + j]; }
+  double& columns() { return numbers.host<double>()[0]; }
+  double& target() { return numbers.host<double>()[1]; }
+  double& b_norm() { return numbers.host<double>()[2]; }
+
+  void normalise(Recorder& rec) {
+    const Cell scale = e.board.cell("1/r");
+    vec::norm2(rec, V.row(0), e.target(rec, r2));
+    e.board.store(scale, inverse(root(r2)));
+    e.board.record(rec);
+    vec::scale(rec, e.factor(rec, scale), V.row(0), V.row(0));
+  }
+
+  void record() {
+    apply = e.plan_of(A, b.dtype(), b.dtype());
+    if (M) apply_preconditioner = e.plan_of(*M, b.dtype(), b.dtype());
+    begin_cycle = e.plan([&](Recorder& rec) {
+      A.record(rec, x, t);
+      vec::subtract(rec, b, t, V.row(0));
+      normalise(rec);
+    });
+    begin_from_zero = e.plan([&](Recorder& rec) {
+      vec::copy(rec, b, V.row(0));
+      normalise(rec);
+    });
+    add_combination = e.plan([&](Recorder& rec) {
+      V.record_combination(rec, y, z);
+      if (M) {
+        M->record(rec, z, t);
+        vec::add(rec, x, t, x);
+      } else {
+        vec::add(rec, x, z, x);
+      }
+    });
+  }
+
+  // The residual of x is the first vector of the basis; returns its length.
+  double start_cycle(bool from_zero = false) {
+    e.run(from_zero ? *begin_from_zero : *begin_cycle);
+    e.board.fetch();
+    const double norm = std::sqrt(e.board.value(r2));
+    for (const Array& a : {R, g}) std::fill(data(a), data(a) + a.size(), Number(0));
+    data(g)[0] = norm;
+    columns() = 0;
+    return norm;
+  }
+
+  double norm_of_b() {
+    const Cell b2 = e.board.cell("b2");
+    Run norm = e.plan([&](Recorder& rec) { vec::norm2(rec, b, e.target(rec, b2)); });
+    e.run(norm);
+    e.board.fetch();
+    return std::sqrt(e.board.value(b2));
+  }
+
+  // x += M V y for the columns so far.
+  void finish_cycle() {
+    const auto n = static_cast<i64>(columns());
+    if (n == 0) return;
+    std::vector<Number> weights = small::solve_upper(n, data(R), m, data(g));
+    weights.resize(static_cast<std::size_t>(m + 1));
+    store_numbers(host_y, weights);
+    const Stream stream = Stream::home(e.device);
+    stream.copy(y.data(), e.device, host_y.data(), cpu, y.bytes());
+    e.run(*add_combination);
+    stream.sync();  // host_y may change after this
+    columns() = 0;
+  }
+
+  // Applies the old rotations to column j and makes the new one; returns the residual.
+  double rotate(i64 j, const Basis::Result& h) {
+    for (i64 i = 0; i <= j; ++i) r(i, j) = h.coefficients[static_cast<std::size_t>(i)];
+    for (i64 i = 0; i < j; ++i) {
+      const double c = cosines.host<double>()[i];
+      const Number s = data(sines)[i], upper = r(i, j), lower = r(i + 1, j);
+      r(i, j) = c * upper + s * lower;
+      r(i + 1, j) = -std::conj(s) * upper + c * lower;
+    }
+    const double epsilon = real_of(b.dtype()) == DType::f32 ? 0x1p-20 : 0x1p-49;
+    if (h.dependent && std::abs(r(j, j)) <= epsilon * h.before) {
+      // A maps the space into less than itself: this column helps nothing.
+      r(j, j) = 0;
+      return std::abs(data(g)[j]);
+    }
+    const Number a = r(j, j);
+    const double below = h.dependent ? 0 : h.length, size = std::hypot(std::abs(a), below);
+    const Number phase = std::abs(a) > 0 ? a / std::abs(a) : Number(1);
+    const double c = size > 0 ? std::abs(a) / size : 1;
+    const Number s = size > 0 ? phase * (below / size) : Number(0);
+    cosines.host<double>()[j] = c;
+    data(sines)[j] = s;
+    r(j, j) = c * a + s * below;
+    data(g)[j + 1] = -std::conj(s) * data(g)[j];
+    data(g)[j] *= c;
+    return std::abs(data(g)[j + 1]);
+  }
+
+  void step() {
+    if (columns() == static_cast<double>(m)) {
+      finish_cycle();
+      start_cycle();
+    }
+    const auto j = static_cast<i64>(columns());
+    if (M) e.run(*apply_preconditioner, V.row(j), t);
+    e.run(*apply, M ? t : V.row(j), V.row(j + 1));
+    const Basis::Result& h = V.orthonormalise(j + 1);
+    if (!std::isfinite(h.length))  // the column is left out of x
+      return e.report(std::numeric_limits<double>::quiet_NaN(), numbers_not_finite);
+    const double residual = rotate(j, h);
+    columns() = static_cast<double>(j + 1);
+    int code = residual <= target() ? has_converged : still_running;
+    if (code == still_running && h.dependent) code = breaks_down;
+    e.report(residual / (b_norm() > 0 ? b_norm() : 1), code);
+  }
+};
+
+}  // namespace
+
+SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& options,
+                  const GmresSettings& settings) {
+  check_options("gmres", options);
+  require<ArgumentError>(settings.restart > 0, "gmres: restart ", settings.restart,
+                         "; expected 1 or more");
+  const Array right = square_right_side("gmres", A, b);
+  Engine e("gmres", options, right.device(), right.dtype());
+  Gmres s(e, A, settings, right);
+  e.outcome(breaks_down, false, "breakdown: A is singular on the Krylov space of b");
+  e.about("the operator", A, right.shape(), right.dtype(), right.device());
+  e.about("b", right);
+  e.about("restart", cat(s.m));
+  if (settings.preconditioner)
+    e.about("the preconditioner", *settings.preconditioner, right.shape(), right.dtype(),
+            right.device());
+  s.record();
+  if (!e.resume()) {
+    e.start_at(s.x, s.A.in);
+    e.board.upload();
+    const double first = s.start_cycle(!e.x0());
+    s.b_norm() = s.norm_of_b();
+    const double scale = s.b_norm() > 0 ? s.b_norm() : 1;
+    e.begin(first / scale, first <= e.target_of(s.b_norm()) ? has_converged : still_running);
+  }
+  s.target() = e.target_of(s.b_norm());
+  SolveResult result = e.iterate_on_host([&] { s.step(); });
+  s.finish_cycle();
+  result.x = e.x();
+  return result;
+}
+
+}  // namespace tessera

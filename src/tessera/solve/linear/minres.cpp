@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/linear/minres.hpp"
+
+#include <cmath>
+
+#include "tessera/solve/core/engine.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int gives_least_squares = 2, too_singular = 3, bad_preconditioner = 4,
+              gives_not_finite = 5, at_rounding = 6, stagnating = 7;
+
+// Note [turning buffers]: the two newest Lanczos vectors and the two newest directions change
+// places every iteration. Instead of copying, the light plans are recorded once for each place; the
+// operator's plan, with its workspace, exists once.
+struct Minres {
+  Engine& e;
+  Board& board;
+  SquareShards shards;
+  const Shards& A;
+  const std::optional<Shards>& M;
+  const double shift;
+  vec::Vector b, x, v, Av, y;
+  vec::Vector r[2], w[2];
+  Cell alfa, beta, oldb, beta1, b_norm;
+  std::vector<Run> pre, apply, middle, precondition, post;
+  double epsilon;
+
+  Minres(Engine& engine, const NamedLinop& a, const MinresSettings& s, const Array& right)
+      : e(engine),
+        board(engine.board),
+        shards(a, s.preconditioner, right.shape(), right.device()),
+        A(shards.a),
+        M(shards.other),
+        shift(s.shift),
+        b(A.in.pieces_of(right)) {
+    const DType t = right.dtype();
+    x = e.keep("x", A.in, t);
+    for (const char* name : {"r0", "r1"}) r[name[1] - '0'] = e.keep(name, A.in, t);
+    for (const char* name : {"w0", "w1"}) w[name[1] - '0'] = e.keep(name, A.in, t);
+    if (M) y = e.keep("y", A.in, t);
+    v = A.in.zeros(t);
+    Av = A.in.zeros(t);
+    epsilon = real_of(t) == DType::f32 ? 0x1p-23 : 0x1p-52;
+    alfa = board.cell("alfa");
+    beta = board.cell("beta");
+    oldb = board.cell("oldb");
+    beta1 = board.cell("beta1");
+    b_norm = board.cell("b norm");
+    board.cell("cs", -1);
+    board.cell("gmin", 1e300);
+    board.cell("least root", 1e300);
+  }
+
+  // `to` = sqrt of the preconditioner's <vector, M vector>; the image goes to y.
+  void product(Recorder& rec, const vec::Vector& vector, Cell to) {
+    if (M) {
+      M->record(rec, vector, y);
+      vec::dot(rec, vector, y, e.target(rec, to));
+    } else {
+      vec::norm2(rec, vector, e.target(rec, to));
+    }
+    board.store(to, root(to));
+    board.record(rec);
+  }
+
+  void start(Recorder& rec) {
+    product(rec, b, b_norm);
+    if (e.x0()) {
+      A.record(rec, x, Av);
+      vec::subtract(rec, b, Av, r[0]);
+      vec::add_scaled(rec, x, shift, r[0]);
+    } else {
+      vec::copy(rec, b, r[0]);
+    }
+    product(rec, r[0], beta1);
+    board.store(beta, beta1);
+    board.store(board.cell("phibar"), beta1);
+    board.store(e.measure, beta1 / choose(0.0 < b_norm, b_norm, 1.0));
+    board.record(rec);
+  }
+
+  void record() {
+    apply.push_back(e.plan([&](Recorder& rec) { A.record(rec, v, Av); }));
+    for (int k = 0; k < 2; ++k) {
+      pre.push_back(e.plan([&](Recorder& rec) { scale(rec, k); }));
+      middle.push_back(e.plan([&](Recorder& rec) { orthogonalise(rec, k); }));
+      precondition.push_back(e.plan([&](Recorder& rec) { product(rec, r[1 - k], beta); }));
+      post.push_back(e.plan([&](Recorder& rec) { update(rec, k); }));
+    }
+  }
+
+  // v of length one: r[k] is the newest Lanczos vector, r[1 - k] the one before.
+  void scale(Recorder& rec, int k) {
+    const Cell s = board.cell("1/beta");
+    board.store(s, inverse(beta));
+    board.store(board.cell("back"), choose(0.0 < oldb, -(beta / oldb), 0.0));
+    // Beside the diagonal of the projected A. The first beta is |b|, which says nothing about A.
+    board.store(board.cell("link"), choose(0.0 < oldb, beta, 0.0));
+    board.record(rec);
+    vec::scale(rec, e.factor(rec, s), M ? y : r[k], v);
+  }
+
+  // The next Lanczos vector takes the place of the oldest.
+  void orthogonalise(Recorder& rec, int k) {
+    const Cell back = board.cell("back"), minus = board.cell("minus alfa/beta");
+    vec::multiply_add(rec, r[1 - k], e.factor(rec, back), Av, r[1 - k]);
+    if (shift != 0) vec::add_scaled(rec, v, -shift, r[1 - k]);
+    vec::dot(rec, v, r[1 - k], e.target(rec, alfa));
+    board.store(minus, choose(0.0 < beta, -(alfa / beta), 0.0));
+    board.store(oldb, beta);
+    board.record(rec);
+    vec::add_scaled(rec, r[k], e.factor(rec, minus), r[1 - k]);
+  }
+
+  void rotate() {
+    const Cell epsln = board.cell("epsln"), oldeps = board.cell("oldeps"),
+               dbar = board.cell("dbar"), delta = board.cell("delta"), gbar = board.cell("gbar"),
+               cs = board.cell("cs"), sn = board.cell("sn"), gamma = board.cell("gamma"),
+               phi = board.cell("phi"), phibar = board.cell("phibar"), t2 = board.cell("tnorm2"),
+               link = board.cell("link");
+    board.store(t2, t2 + alfa * alfa + link * link + beta * beta);
+    board.store(oldeps, epsln);
+    board.store(delta, cs * dbar + sn * alfa);
+    board.store(gbar, sn * dbar - cs * alfa);
+    board.store(epsln, sn * beta);
+    board.store(dbar, -(cs * beta));
+    board.store(board.cell("root"), length(gbar, dbar));
+    board.store(gamma, larger(length(gbar, beta), board.constant(epsilon * 1e-3)));
+    board.store(cs, gbar / gamma);
+    board.store(sn, beta / gamma);
+    board.store(board.cell("phibar so far"), phibar);
+    board.store(phi, cs * phibar);
+    board.store(phibar, sn * phibar);
+  }
+
+  // Note [incompatible systems]: |A r| / |A| |r| of a least-squares problem falls to about the root
+  // of the rounding unit, and no further: from there on the steps change r by less than one
+  // rounding error and grow in the null space without end. It is over when that ratio, once so
+  // small, rises again while |r| stands still. (In a compatible system |r| falls.)
+  void stagnation(Cell a_norm) {
+    const Cell least = board.cell("least root"), before = board.cell("phibar at least root"),
+               ratio = board.cell("root ratio"), so_far = board.cell("phibar so far"),
+               fell = board.cell("root fell");
+    const double unit = std::sqrt(epsilon);
+    board.store(ratio, board.cell("root") / a_norm);
+    board.store(board.cell("stagnant"), (least <= 0.2 * unit) && (2.0 * least <= ratio) &&
+                                            ((1.0 - unit) * before <= so_far));
+    board.store(fell, ratio < least);
+    board.store(before, choose(fell, so_far, before));
+    board.store(least, smaller(ratio, least));
+  }
+
+  // Note [worthless steps]: where the search ends before that, all that is left of the projected
+  // system is rounding errors. A step by such a direction is longer than all of x and says that it
+  // shortens r by less than the rounding errors of A times the step: it is not taken. (With a
+  // preconditioner r and x are measured in different norms, and nobody can tell.)
+  void worthlessness(Cell a_norm, Cell w_norm2) {
+    if (M) return;
+    const Cell so_far = board.cell("phibar so far"), gain = so_far - board.cell("phibar"),
+               stagnant = board.cell("stagnant");
+    const Cell step = magnitude(board.cell("phi")) * root(w_norm2), moved = a_norm * step;
+    board.store(stagnant, larger(stagnant, (root(board.cell("x norm")) < step) &&
+                                               (so_far < moved) && (gain < epsilon * moved)));
+  }
+
+  // Directions: w[k] is the newest, its successor takes the place of the one before.
+  void update(Recorder& rec, int k) {
+    const vec::Vector &newest = w[k], &next = w[1 - k];
+    rotate();
+    const Cell gamma = board.cell("gamma"), along1 = board.cell("along w1"),
+               along2 = board.cell("along w2"), along_v = board.cell("along v"),
+               a_norm = board.cell("a norm"), w_norm2 = board.cell("w norm");
+    board.store(a_norm, root(board.cell("tnorm2")));
+    stagnation(a_norm);
+    board.store(along_v, 1.0 / gamma);
+    board.store(along1, -(board.cell("oldeps") / gamma));
+    board.store(along2, -(board.cell("delta") / gamma));
+    board.record(rec);
+    vec::scale(rec, e.factor(rec, along1), next, next);
+    vec::add_scaled(rec, newest, e.factor(rec, along2), next);
+    vec::add_scaled(rec, v, e.factor(rec, along_v), next);
+    if (!M) vec::norm2(rec, next, e.target(rec, w_norm2));
+    worthlessness(a_norm, w_norm2);
+    move(rec, next);
+  }
+
+  void move(Recorder& rec, const vec::Vector& direction) {
+    const Cell running = board.cell("running"), step = board.cell("step"),
+               a_norm = board.cell("a norm"), done = board.cell("least squares"),
+               x_norm2 = board.cell("x norm");
+    // |A r| small beside |A| |r|, r being that of the x so far: nothing that A reaches is left in
+    // it, and a step would only follow rounding errors into the null space. The same when the
+    // projected system is singular to rounding: all that A reaches has been searched.
+    const Cell reached = board.cell("root") <= board.cell("rtol") * a_norm,
+               singular = board.cell("gamma") <= board.constant(100 * epsilon) * a_norm;
+    board.store(done, larger(larger(reached, singular), board.cell("stagnant")));
+    board.store(running, (e.status <= 0.0) && !done);
+    board.store(step, choose(running, board.cell("phi"), 0.0));
+    board.record(rec);
+    vec::add_scaled(rec, direction, e.factor(rec, step), x);
+    vec::norm2(rec, x, e.target(rec, x_norm2));
+    tests(x_norm2);
+    board.record(rec);
+  }
+
+  void tests(Cell x_norm2) {
+    const Cell gmax = board.cell("gmax"), gmin = board.cell("gmin"), gamma = board.cell("gamma"),
+               phibar = board.cell("phibar"), a_norm = board.cell("a norm");
+    const Cell rtol = board.cell("rtol"), atol = board.cell("atol");
+    board.store(gmax, larger(gmax, gamma));
+    board.store(gmin, smaller(gmin, gamma));
+    const Cell scale = choose(0.0 < b_norm, b_norm, 1.0);
+    const Cell done = board.cell("least squares");
+    board.store(e.measure, choose(done, e.measure, phibar / scale));
+    Cell code = choose(board.constant(0.1 / epsilon) < gmax / gmin,
+                       board.constant(double(too_singular)), 0.0);
+    const Cell rounding = epsilon * a_norm * root(x_norm2);
+    code = choose(phibar <= rounding, board.constant(double(at_rounding)), code);
+    code =
+        choose(phibar <= larger(rtol * b_norm, atol), board.constant(double(has_converged)), code);
+    code = choose(done, board.constant(double(gives_least_squares)), code);
+    code = choose(board.cell("stagnant"), board.constant(double(stagnating)), code);
+    code = choose(finite(phibar) && finite(beta), code, double(gives_not_finite));
+    board.store(e.status, choose(e.status <= 0.0, code, e.status));
+    board.report(e.measure, e.status);
+  }
+};
+
+}  // namespace
+
+SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& options,
+                   const MinresSettings& settings) {
+  check_options("minres", options);
+  const Array right = square_right_side("minres", A, b);
+  Engine e("minres", options, right.device(), right.dtype());
+  Minres s(e, A, settings, right);
+  e.outcome(gives_least_squares, true, "least-squares solution within tolerance");
+  e.outcome(too_singular, false, "A is singular to working precision");
+  e.outcome(bad_preconditioner, false, "breakdown: the preconditioner is not positive definite");
+  e.outcome(at_rounding, false, "the residual is at the level of rounding errors");
+  e.outcome(stagnating, false,
+            "least-squares solution, as near as rounding errors let it be found");
+  e.outcome(gives_not_finite, false,
+            "breakdown: numbers that are not finite; A is not Hermitian, or the preconditioner not "
+            "positive definite");
+  e.about("the operator", A, right.shape(), right.dtype(), right.device());
+  e.about("b", right);
+  e.about("shift", cat(settings.shift));
+  if (settings.preconditioner)
+    e.about("the preconditioner", *settings.preconditioner, right.shape(), right.dtype(),
+            right.device());
+  s.record();
+  if (!e.resume()) {
+    e.start_at(s.x, s.A.in);
+    Run start = e.plan([&](Recorder& r) { s.start(r); });
+    e.board.upload();
+    e.run(start);
+    e.board.fetch();
+    const double norm = e.board.value(s.b_norm), first = e.board.value(s.beta1);
+    const bool fails = settings.preconditioner && std::isfinite(norm) && !std::isfinite(first);
+    e.begin(first / (norm > 0 ? norm : 1), fails                        ? bad_preconditioner
+                                           : first <= e.target_of(norm) ? has_converged
+                                                                        : still_running);
+  }
+  e.set_tolerances();
+  i64 turn = e.iteration();
+  return e.iterate([&] {
+    const auto k = static_cast<std::size_t>(turn % 2);
+    e.run(s.pre[k]);
+    e.run(s.apply[0]);
+    e.run(s.middle[k]);
+    e.run(s.precondition[k]);
+    e.run(s.post[k]);
+    ++turn;
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/proximal/prox.hpp"
+
+#include <algorithm>
+
+#include "tessera/plan/plan.hpp"
+#include "tessera/solve/core/side.hpp"
+
+namespace tessera {
+namespace {
+
+double tiny_of(DType t) { return real_of(t) == DType::f32 ? 1e-37 : 1e-300; }
+
+// y = x max(size - t, 0) / size, 0 where size is 0: one size for each group; `size` is spent.
+void shrink(Recorder& r, const Side& groups, const std::vector<View>& x,
+            const std::vector<View>& size, double t, const std::vector<View>& y) {
+  const DType real = size.front().dtype;
+  const std::vector<View> f = groups.temporaries(r, real);
+  vec::apply(r, ElementOp::subtract, real, {size, t}, f);
+  vec::apply(r, ElementOp::maximum, real, {f, 0.0}, f);
+  vec::apply(r, ElementOp::maximum, real, {size, tiny_of(real)}, size);
+  vec::apply(r, ElementOp::divide, real, {f, size}, f);
+  vec::apply(r, ElementOp::multiply, x.front().dtype, {x, f}, y);
+}
+
+// Shrinks the vectors along `axes` by t in length.
+void shrink_groups(Recorder& r, const Side& side, const vec::Vector& x, double t, const Axes& axes,
+                   const vec::Vector& y) {
+  Axes normal;
+  for (i64 a : axes) normal.push_back(normalize_axis(a, side.shape().size(), "prox.group"));
+  const Side groups = side.reduced(normal);
+  const DType real = real_of(x.dtype());
+  const std::vector<View> all = vec::whole(r, x), size = groups.temporaries(r, real);
+  record_norms2(r, side, groups, all, size);
+  vec::apply(r, ElementOp::sqrt, real, {size}, size);
+  shrink(r, groups, all, size, t, vec::whole(r, y));
+}
+
+}  // namespace
+
+namespace prox {
+
+Prox none() {
+  return {
+      .name = "none",
+      .record = [](Recorder& r, const Side&, const vec::Vector& x, double, const vec::Vector& y) {
+        if (x.pieces.front().data() != y.pieces.front().data()) vec::copy(r, x, y);
+      }};
+}
+
+Prox l1(double lam) {
+  require<ArgumentError>(lam >= 0, "prox.l1: lam ", lam, " must not be negative");
+  return {.name = cat("l1(", lam, ")"),
+          .record = [lam](Recorder& r, const Side& side, const vec::Vector& x, double t,
+                          const vec::Vector& y) {
+            const std::vector<View> all = vec::whole(r, x),
+                                    size = side.temporaries(r, real_of(x.dtype()));
+            vec::apply(r, ElementOp::absolute, x.dtype(), {all}, size);
+            shrink(r, side, all, size, lam * t, vec::whole(r, y));
+          }};
+}
+
+Prox l2(double lam) {
+  require<ArgumentError>(lam >= 0, "prox.l2: lam ", lam, " must not be negative");
+  return {.name = cat("l2(", lam, ")"),
+          .record = [lam](Recorder& r, const Side& side, const vec::Vector& x, double t,
+                          const vec::Vector& y) {
+            Axes all;
+            for (i64 a = 0; a < side.shape().size(); ++a) all.push_back(a);
+            shrink_groups(r, side, x, lam * t, all, y);
+          }};
+}
+
+Prox l2_squared(double lam, const Array& center) {
+  require<ArgumentError>(lam >= 0, "prox.l2_squared: lam ", lam, " must not be negative");
+  return {.name = cat("l2_squared(", lam, center ? ", center" : "", ")"),
+          .record = [lam, center](Recorder& r, const Side& side, const vec::Vector& x, double t,
+                                  const vec::Vector& y) {
+            vec::scale(r, 1 / (1 + lam * t), x, y);
+            if (!center) return;
+            const Array c = vec::copy_of("prox.l2_squared", "center", center, side.shape(),
+                                         x.dtype(), side.base());
+            vec::add_scaled(r, side.pieces_of(c), lam * t / (1 + lam * t), y);
+          }};
+}
+
+Prox nonneg() {
+  return {
+      .name = "nonneg",
+      .record = [](Recorder& r, const Side&, const vec::Vector& x, double, const vec::Vector& y) {
+        const DType real = real_of(x.dtype());
+        for (std::size_t i = 0; i < x.pieces.size(); ++i) {
+          const Array &from = x.pieces[i], &to = y.pieces[i];
+          const vec::Factor in[] = {r.constant(from.real()), 0.0}, zero[] = {0.0};
+          vec::apply(r, ElementOp::maximum, real, in, r.constant(to.real()));
+          if (is_complex(to.dtype()))
+            vec::apply(r, ElementOp::copy, real, zero, r.constant(to.imag()));
+        }
+      }};
+}
+
+Prox box(double low, double high) {
+  require<ArgumentError>(low <= high, "prox.box: low ", low, " is above high ", high);
+  return {
+      .name = cat("box(", low, ", ", high, ")"),
+      .record = [=](Recorder& r, const Side&, const vec::Vector& x, double, const vec::Vector& y) {
+        require<DTypeError>(!is_complex(x.dtype()), "prox.box: complex numbers have no order");
+        const std::vector<View> from = vec::whole(r, x), to = vec::whole(r, y);
+        vec::apply(r, ElementOp::maximum, x.dtype(), {from, low}, to);
+        vec::apply(r, ElementOp::minimum, x.dtype(), {to, high}, to);
+      }};
+}
+
+Prox group(double lam, const Axes& axes) {
+  require<ArgumentError>(lam >= 0, "prox.group: lam ", lam, " must not be negative");
+  return {.name = cat("group(", lam, ", ", axes, ")"),
+          .record = [=](Recorder& r, const Side& side, const vec::Vector& x, double t,
+                        const vec::Vector& y) { shrink_groups(r, side, x, lam * t, axes, y); }};
+}
+
+Prox function(std::string name, std::function<Array(const Array&, double)> call) {
+  return {.name = std::move(name), .record = {}, .call = std::move(call)};
+}
+
+}  // namespace prox
+
+Array apply_prox(const Prox& p, const Array& x, double t) {
+  if (!p.record) return p.call(x, t);
+  const DType dtype = is_inexact(x.dtype()) ? x.dtype() : DType::f64;
+  const Array in = vec::copy_of("prox", "x", x, x.shape(), dtype, x.device());
+  const Array y = vec::zeros(x.shape(), dtype, x.device());
+  Recorder r;
+  p.record(r, Side(x.shape(), x.device()), in, t, y);
+  Run run = Plan(std::move(r), p.name).instance(Stream::home(x.device()));
+  run(std::span<const Array>{}, std::span<const Array>{});
+  run.sync();
+  return y;
+}
+
+}  // namespace tessera

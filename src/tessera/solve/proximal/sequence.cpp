@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/proximal/sequence.hpp"
+
+#include "tessera/solve/spectra/power_method.hpp"
+
+namespace tessera {
+
+void Sequence::prox(const Prox& p, const Side& side, const vec::Vector& x, double t,
+                    const vec::Vector& y) {
+  if (p.record) return record([=](Recorder& r) { p.record(r, side, x, t, y); });
+  require<ArgumentError>(static_cast<bool>(p.call), e_.name, ": the proximal map '", p.name,
+                         "' has neither steps nor a function");
+  if (!side.spread()) return call(p, x.pieces.front(), t, y.pieces.front());
+  // A function sees the whole vector.
+  const Array from = e_.scratch(side.shape(), x.dtype()), to = e_.scratch(side.shape(), y.dtype());
+  record([=](Recorder& r) { side.gather(r, x, from); });
+  call(p, from, t, to);
+  record([=](Recorder& r) { side.scatter(r, to, y); });
+}
+
+void Sequence::call(const Prox& p, const Array& x, double t, const Array& y) {
+  flush();
+  parts_.push_back({std::nullopt, [this, p, x, t, y] {
+                      const Array v = p.call(x, t);
+                      require<ShapeError>(v.shape() == y.shape(), e_.name, ": the proximal map '",
+                                          p.name, "' gave shape ", v.shape(), ", expected ",
+                                          y.shape());
+                      y.copy_from(v);
+                    }});
+}
+
+void Sequence::run(Run& other, i64 times) {
+  flush();
+  parts_.push_back({std::nullopt, [this, &other, times] {
+                      for (i64 i = 0; i < times; ++i) e_.run(other);
+                    }});
+}
+
+void Sequence::flush() {
+  if (pending_.empty()) return;
+  parts_.push_back({e_.plan([&](Recorder& r) {
+                      for (const auto& part : pending_) part(r);
+                    }),
+                    {}});
+  pending_.clear();
+}
+
+void Sequence::operator()() {
+  for (Part& p : parts_) {
+    if (p.run)
+      e_.run(*p.run);
+    else
+      p.call();
+  }
+}
+
+double squared_norm_of(std::string_view who, const NamedLinop& A, const Shape& shape, DType dtype,
+                       Device device) {
+  const EigenResult r = power_method(A.N(), {.shape = shape, .dtype = dtype, .device = device}, {},
+                                     {.rtol = 1e-3, .maxiter = 100});
+  const double value = r.eigenvalues.item().as<double>();
+  require<ArgumentError>(value >= 0 && value < 1e300, who, ": the norm of ", A,
+                         " could not be estimated (", value, "); give the step sizes");
+  return 1.05 * value;
+}
+
+}  // namespace tessera

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/solve/spectra/power_method.hpp"
+
+#include <algorithm>
+
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/random/random.hpp"
+#include "tessera/solve/core/engine.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr double tiny = 1e-300;
+
+struct Power {
+  Engine& e;
+  Shards A;
+  Side groups;  // one number a problem
+  vec::Vector x, w, lengths, before, change, scale;
+
+  Power(Engine& engine, const NamedLinop& a, const Shape& shape, DType t, const Axes& axes)
+      : e(engine),
+        A(Shards::square(a, shape, e.device)),
+        groups(A.in.reduced(axes)),
+        x(e.keep("x", A.in, t)),
+        w(A.in.zeros(t)),
+        lengths(groups.zeros(DType::f64)),
+        before(e.keep("before", groups, DType::f64)),
+        change(groups.zeros(DType::f64)),
+        scale(groups.zeros(real_of(t))) {}
+
+  // v = v / |v| for each problem, 0 where v is 0; leaves |v| in lengths.
+  void normalise(Recorder& r, const vec::Vector& v) {
+    const auto all = vec::whole(r, v), l = vec::whole(r, lengths), c = vec::whole(r, change),
+               s = vec::whole(r, scale);
+    record_norms2(r, A.in, groups, all, l);
+    vec::apply(r, ElementOp::sqrt, DType::f64, {l}, l);
+    vec::apply(r, ElementOp::maximum, DType::f64, {l, tiny}, c);
+    vec::apply(r, ElementOp::divide, DType::f64, {1.0, c}, s);
+    vec::apply(r, ElementOp::multiply, v.dtype(), {all, s}, all);
+  }
+
+  void step(Recorder& r) {
+    Board& b = e.board;
+    A.record(r, x, w);
+    normalise(r, w);
+    const auto l = vec::whole(r, lengths), p = vec::whole(r, before), c = vec::whole(r, change);
+    const Cell most = b.cell("most change");
+    vec::apply(r, ElementOp::subtract, DType::f64, {l, p}, c);
+    vec::apply(r, ElementOp::absolute, DType::f64, {c}, c);
+    vec::largest(r, change, e.target(r, most));
+    vec::apply(r, ElementOp::maximum, DType::f64, {l, tiny}, p);
+    vec::apply(r, ElementOp::divide, DType::f64, {c, p}, c);
+    vec::largest(r, change, e.target(r, e.measure));
+    vec::apply(r, ElementOp::copy, DType::f64, {l}, p);
+    const Cell running = b.cell("running");
+    b.store(running, e.status <= 0.0);
+    const Cell small = e.measure <= b.cell("rtol"), still = most <= b.cell("atol");
+    const Cell code = choose(small, b.constant(has_converged), still);
+    b.store(e.status, choose(running, code, e.status));
+    b.report(e.measure, e.status);
+    b.record(r);
+    vec::select(r, b.factor(r, running), w, x, x);
+  }
+
+  // |A x| with the sign of <x, A x>, which is that of |x + A x| - |x - A x|.
+  Array eigenvalues() {
+    const vec::Vector sum = A.in.zeros(x.dtype()), more = groups.zeros(DType::f64);
+    Run run = e.plan([&](Recorder& r) {
+      const auto l = vec::whole(r, lengths), c = vec::whole(r, change), m = vec::whole(r, more);
+      A.record(r, x, w);
+      record_norms2(r, A.in, groups, vec::whole(r, w), l);
+      vec::apply(r, ElementOp::sqrt, DType::f64, {l}, l);
+      vec::add(r, x, w, sum);
+      record_norms2(r, A.in, groups, vec::whole(r, sum), m);
+      vec::subtract(r, x, w, sum);
+      record_norms2(r, A.in, groups, vec::whole(r, sum), c);
+      vec::apply(r, ElementOp::subtract, DType::f64, {m, c}, c);
+      vec::apply(r, ElementOp::copysign, DType::f64, {l, c}, l);
+    });
+    e.run(run);
+    run.sync();
+    return groups.whole(lengths, e.device).astype(real_of(x.dtype()));
+  }
+};
+
+Array without(const Array& a, const Axes& axes) {
+  Layout l = a.layout();
+  for (i64 axis = a.ndim() - 1; axis >= 0; --axis)
+    if (std::find(axes.begin(), axes.end(), axis) != axes.end()) l = l.select(axis, 0);
+  return a.view(std::move(l));
+}
+
+}  // namespace
+
+EigenResult power_method(const NamedLinop& A, const Space& space,
+                         const PowerMethodSettings& settings, const SolveOptions& options) {
+  check_options("power_method", options);
+  const Array like = square_right_side(
+      "power_method", A, options.x0 ? options.x0 : zeros(space.shape, space.dtype, space.device));
+  Axes axes;
+  for (i64 a = 0; a < like.ndim(); ++a)
+    if (!settings.axes) axes.push_back(a);
+  if (settings.axes)
+    for (i64 a : *settings.axes) axes.push_back(normalize_axis(a, like.ndim(), "power_method"));
+  Engine e("power_method", options, like.device(), like.dtype());
+  Power s(e, A, like.shape(), like.dtype(), axes);
+  e.outcome(has_converged, true, "eigenvalues changed less than the tolerance");
+  e.about("the operator", A, like.shape(), like.dtype(), like.device());
+  e.about("axes", cat(axes));
+  Run step = e.plan([&](Recorder& r) { s.step(r); });
+  if (!e.resume()) {
+    if (e.x0()) {
+      e.start_at(s.x, s.A.in);
+    } else {
+      Random random(settings.seed);
+      const DType t = is_inexact(space.dtype) ? space.dtype : DType::f64;
+      e.assign(s.x, s.A.in, s.A.in.normal(random, t).astype(like.dtype()));
+    }
+    Run start = e.plan([&](Recorder& r) { s.normalise(r, s.x); });
+    e.board.upload();
+    e.run(start);
+    e.begin(1);
+  }
+  e.set_tolerances();
+  EigenResult result;
+  static_cast<SolveResult&>(result) = e.iterate([&] { e.run(step); });
+  result.eigenvalues = without(s.eigenvalues(), axes).copy();
+  result.eigenvectors = result.x;
+  return result;
+}
+
+}  // namespace tessera
