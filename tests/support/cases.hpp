@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For tests of functions of distributed arrays: the same array in every spread (spreads.hpp) on
-// every number of ranks, and comparison of what came out with what the local function makes of the
-// whole.
+// For tests of functions of distributed arrays: the same array in every distributed (spreads.hpp)
+// on every number of ranks, and comparison of what came out with what the local function makes of
+// the whole.
 //   for_each_spread({5, 4}, [&](const Case& c) { expect_same(dist::sum(c.of(x)), want); });
 
 #include <functional>
 
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 
 namespace tessera {
 
@@ -15,17 +15,18 @@ inline constexpr int rank_counts[] = {1, 2, 3, 4, 7};
 
 struct Case {
   Communicator comm;
-  Spread spread;
-  DNDarray of(const Array& whole) const { return spread_out(whole, spread, comm); }
+  dist::Distribution distribution;
+  DNDarray of(const Array& whole) const { return distribute(whole, distribution, comm); }
   std::string str() const {
-    return cat(comm, ", split ", spread.split ? to_text(*spread.split) : std::string("none"));
+    return cat(comm, ", split ",
+               distribution.split ? to_text(*distribution.split) : std::string("none"));
   }
 };
 
-// For every number of ranks and every spread of an array of `shape`, on all ranks.
-inline void for_each_spread(const Shape& shape, const std::function<void(const Case&)>& f) {
+// For every number of ranks and every distributed of an array of `shape`, on all ranks.
+inline void for_each_distribution(const Shape& shape, const std::function<void(const Case&)>& f) {
   on_ranks([&](const Communicator& comm) {
-    for (const Spread& s : spreads_of(shape, comm.size())) {
+    for (const dist::Distribution& s : distributions_of(shape, comm.size())) {
       const Case c{comm, s};
       SCOPED_TRACE(c.str());
       f(c);

@@ -106,14 +106,15 @@ inline i64 bytes_of_iteration(const Named& n, const NamedLinop& a, i64 width) {
 }
 
 // The same iterations and nearly the same answer, on the base device; `cut` says how it was cut.
-inline void expect_answers_of_the_whole(const Problem& whole, const Problem& spread,
+inline void expect_answers_of_the_whole(const Problem& whole, const Problem& distribution,
                                         std::string_view cut) {
   const DType t = whole.b.dtype();
   const Device base = whole.b.device();
-  EXPECT_TRUE(Shards::square(spread.square, spread.b.shape(), base).spread()) << cut;
+  EXPECT_TRUE(Shards::square(distribution.square, distribution.b.shape(), base).distribution())
+      << cut;
   for (const Named& n : solvers()) {
     const SolveOptions o{.rtol = 0, .maxiter = 9};
-    const SolveResult expected = n.solve(whole, o), r = n.solve(spread, o);
+    const SolveResult expected = n.solve(whole, o), r = n.solve(distribution, o);
     EXPECT_EQ(r.iterations, expected.iterations) << n.name;
     EXPECT_EQ(r.history.size(), expected.history.size()) << n.name;
     EXPECT_TRUE(relative(r.x, expected.x) < (is_wide(t) ? 1e-9 : 2e-3))

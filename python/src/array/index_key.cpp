@@ -97,7 +97,7 @@ void add_item(Key& key, PyObject* o, Device device) {
     const DNDarray& a = dist_of(o);
     if (a.ndim() == 0 && is_integer(a.dtype()))
       return key.add(number_of(released([&] { return a.local(); })));
-    if constexpr (std::same_as<Key, DistIndex>) return released([&] { key.add(a); });
+    if constexpr (std::same_as<Key, dist::DistIndex>) return released([&] { key.add(a); });
   }
   if (const auto number = indexed_number(o)) return key.add(*number);
   if (is_no_key(o)) throw_not_a_key();
@@ -137,7 +137,7 @@ Key key_of(PyObject* key, Device device) {
   return k;
 }
 template Index key_of<Index>(PyObject* key, Device device);
-template DistIndex key_of<DistIndex>(PyObject* key, Device device);
+template dist::DistIndex key_of<dist::DistIndex>(PyObject* key, Device device);
 
 Array assigned_value(nb::handle h, DType dtype, Device device) {
   if (is_array(h.ptr())) return array_of(h.ptr());

@@ -2,7 +2,7 @@
 #pragma once
 // Python keys as the library's: one conversion for local and for distributed arrays. What a key
 // means, and what is said of one that means nothing, is the library's business.
-//   Index key = key_of<Index>(o, x.device());   DistIndex other = key_of<DistIndex>(o, x.device());
+//   Index key = key_of<Index>(o, x.device());   dist::DistIndex other = key_of<dist::DistIndex>(o, x.device());
 
 #include "core/common.hpp"
 #include "tessera/array/index.hpp"
@@ -28,7 +28,7 @@ inline bool integer_key(PyObject* key, i64 ndim, i64* at) {
 
 Slice slice_of(PyObject* o);
 
-// Key is Index or DistIndex; only the latter takes distributed arrays. Arrays are brought to
+// Key is Index or dist::DistIndex; only the latter takes distributed arrays. Arrays are brought to
 // `device`.
 template <class Key>
 Key key_of(PyObject* key, Device device);

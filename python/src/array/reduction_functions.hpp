@@ -21,8 +21,8 @@ struct Reductions {
                        bool keepdims);
   nb::object (*mean)(nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
                      bool keepdims);
-  nb::object (*spread)(bool root, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
-                       double ddof, bool keepdims);
+  nb::object (*distributed)(bool root, nb::handle x, nb::handle axis, nb::handle dtype,
+                            nb::handle out, double ddof, bool keepdims);
   nb::object (*scan)(ScanOp op, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out);
 
   std::string doc(const char* text, const char* numbers, const char* name, const char* call,
@@ -165,7 +165,7 @@ void bind_reduction_functions(nb::module_& m, nb::class_<A>& c, const Reductions
                                  "ddof and correction can't be provided simultaneously.");
           const double less =
               correction.is_none() ? ddof : value_from(correction, who).as<double>();
-          if (everywhere(where)) return r.spread(root, x, axis, dtype, out, less, keepdims);
+          if (everywhere(where)) return r.distributed(root, x, axis, dtype, out, less, keepdims);
           return r.with_mask(who, x, axis, dtype, out, keepdims, nb::none(), where, less);
         },
         "axis"_a = nb::none(), "dtype"_a = nb::none(), "out"_a = nb::none(), "ddof"_a = 0,

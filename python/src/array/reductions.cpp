@@ -43,8 +43,8 @@ nb::object averaged(nb::handle x, nb::handle axis, nb::handle dtype, nb::handle 
                   "mean");
 }
 
-nb::object spread(bool root, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
-                  double ddof, bool keepdims) {
+nb::object distributed(bool root, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
+                       double ddof, bool keepdims) {
   const char* who = root ? "std" : "var";
   Array a = as_array(x, who);
   const auto axes = axes_from(axis, a.ndim());
@@ -89,7 +89,7 @@ void bind_reductions(nb::module_& m, nb::class_<Array>& c) {
                             .masked = "local",
                             .reduce = &reduced,
                             .mean = &averaged,
-                            .spread = &spread,
+                            .distributed = &distributed,
                             .scan = &scanned});
   m.def(
       "vdot",

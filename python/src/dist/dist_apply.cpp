@@ -18,9 +18,9 @@ dist::ApplyOptions options_of(nb::handle along) {
   return options;
 }
 
-nb::object split_of(const Spread& spread) {
-  if (!spread.split) return nb::none();
-  return nb::int_(*spread.split);
+nb::object split_of(const dist::Distribution& distribution) {
+  if (!distribution.split) return nb::none();
+  return nb::int_(*distribution.split);
 }
 
 }  // namespace

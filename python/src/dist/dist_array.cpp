@@ -107,7 +107,7 @@ DNDarray part_of(const DNDarray& x, bool imaginary) {
   for (i64& s : whole.strides) s *= 2;
   whole.offset = 2 * whole.offset + (imaginary && x.size() > 0);
   if (x.owner()) return x.rooted_view(std::move(part), whole, *x.owner(), real_of(x.dtype()));
-  return x.with(std::move(part), whole, x.spread());
+  return x.with(std::move(part), whole, x.distribution());
 }
 
 void set_part(const DNDarray& x, nb::handle value, bool imaginary) {
@@ -189,7 +189,7 @@ void bind_attributes(nb::class_<DNDarray>& c) {
 
 // A copy whatever the counts were: whether they change depends on the number of ranks.
 DNDarray apart(const DNDarray& x, const DNDarray& y) {
-  return y.spread() == x.spread() ? y.copy() : y;
+  return y.distribution() == x.distribution() ? y.copy() : y;
 }
 
 void bind_spreads(nb::class_<DNDarray>& c) {

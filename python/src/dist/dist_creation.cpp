@@ -17,14 +17,14 @@ dist::Options options_from(nb::handle split, nb::handle device, nb::handle comm)
 
 namespace {
 
-// An existing array keeps its spread unless a split is named; the result is always a copy.
+// An existing array keeps its distributed unless a split is named; the result is always a copy.
 DNDarray copied(const DNDarray& x, nb::handle split, nb::handle dtype, nb::handle device) {
   const auto axis = split.is_none() ? std::nullopt : std::optional<i64>(int_from(split, "split"));
   const DType t = dtype.is_none() ? x.dtype() : dtype_from(dtype);
   const Device d = device.is_none() ? x.device() : device_from(device);
   return released([&] {
     const DNDarray y = (axis ? x.resplit(axis) : x).astype(t).to(d);
-    const bool same = y.spread() == x.spread() && t == x.dtype() && d == x.device();
+    const bool same = y.distribution() == x.distribution() && t == x.dtype() && d == x.device();
     return same ? y.copy() : y;
   });
 }

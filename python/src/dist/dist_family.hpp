@@ -41,7 +41,7 @@ struct Distributed {
   static void require_array(std::span<Operand> operands, std::span<const nb::handle> from,
                             std::string_view who) {
     for (const Operand& o : operands)
-      if (o.spread) return;
+      if (o.distribution) return;
     bool found = false;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].is_value()) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // x[key] and x[key] = value of distributed arrays, and what they would do. Keys of integers alone
-// take a short path where no other rank is concerned; everything else becomes a DistIndex.
+// take a short path where no other rank is concerned; everything else becomes a dist::DistIndex.
 #include <algorithm>
 #include <cstring>
 
@@ -35,7 +35,7 @@ inline bool element_key(const DNDarray& x, PyObject* key, std::byte*& element) {
 }
 
 // A value that cannot be converted is refused behind a key that is wrong, as NumPy has it.
-Array value_behind_key(const DNDarray& x, const DistIndex& index, PyObject* value) {
+Array value_behind_key(const DNDarray& x, const dist::DistIndex& index, PyObject* value) {
   try {
     require_depth(value, index.index(), x.shape());
     return assigned_value(value, x.dtype(), x.device());
@@ -45,8 +45,8 @@ Array value_behind_key(const DNDarray& x, const DistIndex& index, PyObject* valu
   }
 }
 
-Explanation explained(const DNDarray& x, nb::handle key, nb::handle value) {
-  const DistIndex index = key_of<DistIndex>(key.ptr(), x.device());
+dist::Explanation explained(const DNDarray& x, nb::handle key, nb::handle value) {
+  const dist::DistIndex index = key_of<dist::DistIndex>(key.ptr(), x.device());
   if (value.is_none()) return released([&] { return explain(x, index); });
   const DNDarray v =
       is_dist(value.ptr())
@@ -70,7 +70,7 @@ PyObject* dist_subscript(PyObject* self, PyObject* key) noexcept {
       std::memcpy(item.storage().data(), element, static_cast<std::size_t>(size_of(x.dtype())));
       return wrap(DNDarray::replicated(std::move(item), x.comm())).release().ptr();
     }
-    const DistIndex index = key_of<DistIndex>(key, x.device());
+    const dist::DistIndex index = key_of<dist::DistIndex>(key, x.device());
     return wrap_view(is_passing(self), [&] { return x[index]; }).release().ptr();
   });
 }
@@ -89,7 +89,7 @@ int dist_assign_subscript(PyObject* self, PyObject* key, PyObject* value) noexce
         return 0;
       }
     }
-    const DistIndex index = key_of<DistIndex>(key, x.device());
+    const dist::DistIndex index = key_of<dist::DistIndex>(key, x.device());
     if (is_dist(value)) {
       const DNDarray& v = dist_of(value);
       released([&] { x.assign(index, v); });
@@ -118,14 +118,14 @@ Py_ssize_t dist_length(PyObject* self) noexcept {
 }
 
 void bind_dist_explain(nb::module_& m, nb::class_<DNDarray>& c) {
-  nb::class_<Explanation>(
+  nb::class_<dist::Explanation>(
       m, "Explanation",
       "What ``x[key]`` or ``x[key] = value`` will do: the route, the result, who sends what.\n\n"
       ">>> e = ts.dist.arange(10, split=0).explain(slice(1, 8, 2))\n"
       ">>> e.route, e.shape, e.split, e.messages\n('local', (4,), 0, 0)\n")
       .def_prop_ro(
           "route",
-          [](const Explanation& e) {
+          [](const dist::Explanation& e) {
             std::string word(name(e.route));
             std::replace(word.begin(), word.end(), ' ', '_');
             return word;
@@ -133,46 +133,46 @@ void bind_dist_explain(nb::module_& m, nb::class_<DNDarray>& c) {
           nb::sig("def route(self) -> str"),
           "'local', 'scalar', 'local_mask', 'distributed_mask', 'descending_slice' or 'unordered'.")
       .def_prop_ro(
-          "reason", [](const Explanation& e) { return e.reason; },
+          "reason", [](const dist::Explanation& e) { return e.reason; },
           nb::sig("def reason(self) -> str"), "Why this one, in a sentence.")
       .def_prop_ro(
-          "shape", [](const Explanation& e) { return tuple_of(e.shape); },
+          "shape", [](const dist::Explanation& e) { return tuple_of(e.shape); },
           nb::sig("def shape(self) -> tuple[int, ...]"), "Of the result.")
       .def_prop_ro(
           "split",
-          [](const Explanation& e) -> nb::object {
-            if (!e.spread.split) return nb::none();
-            return nb::int_(*e.spread.split);
+          [](const dist::Explanation& e) -> nb::object {
+            if (!e.distribution.split) return nb::none();
+            return nb::int_(*e.distribution.split);
           },
           nb::sig("def split(self) -> int | None"), "Of the result.")
       .def_prop_ro(
           "counts",
-          [](const Explanation& e) -> nb::object {
-            const Partition& part = e.spread.part;
-            if (!e.spread.split || static_cast<std::size_t>(part.ranks()) != e.sent.size() ||
-                part.size() != e.shape[*e.spread.split])
+          [](const dist::Explanation& e) -> nb::object {
+            const Partition& part = e.distribution.part;
+            if (!e.distribution.split || static_cast<std::size_t>(part.ranks()) != e.sent.size() ||
+                part.size() != e.shape[*e.distribution.split])
               return nb::none();
             return tuple_of_counts(part.counts());
           },
           nb::sig("def counts(self) -> tuple[int, ...] | None"),
           "Entries of the result on each rank; None without a split, and where values decide.")
-      .def_ro("messages", &Explanation::messages, "Of all ranks together.")
-      .def_ro("index_bytes", &Explanation::index_bytes, "Of all ranks together.")
-      .def_ro("data_bytes", &Explanation::data_bytes, "Of all ranks together.")
+      .def_ro("messages", &dist::Explanation::messages, "Of all ranks together.")
+      .def_ro("index_bytes", &dist::Explanation::index_bytes, "Of all ranks together.")
+      .def_ro("data_bytes", &dist::Explanation::data_bytes, "Of all ranks together.")
       .def_prop_ro(
-          "sent", [](const Explanation& e) { return tuple_of_counts(e.sent); },
+          "sent", [](const dist::Explanation& e) { return tuple_of_counts(e.sent); },
           nb::sig("def sent(self) -> tuple[int, ...]"), "Bytes that each rank sends.")
-      .def_ro("exact", &Explanation::exact,
+      .def_ro("exact", &dist::Explanation::exact,
               "False: upper bounds, because the key's values lie on other ranks.")
-      .def("__str__", &Explanation::str, nb::sig("def __str__(self) -> str"))
+      .def("__str__", &dist::Explanation::str, nb::sig("def __str__(self) -> str"))
       .def(
-          "__repr__", [](const Explanation& e) { return cat("<", e.str(), ">"); },
+          "__repr__", [](const dist::Explanation& e) { return cat("<", e.str(), ">"); },
           nb::sig("def __repr__(self) -> str"));
-  c.def(
-      "explain", &explained, "key"_a.none(), "value"_a = nb::none(),
-      nb::sig("def explain(self, key: typing.Any, value: ArrayLike | None = None) -> Explanation"),
-      "What ``x[key]``, or with a value ``x[key] = value``, will do. Nothing is sent.\n\n"
-      ">>> print(ts.dist.arange(10, split=0).explain([7, 2, 8]).route)\nunordered\n");
+  c.def("explain", &explained, "key"_a.none(), "value"_a = nb::none(),
+        nb::sig("def explain(self, key: typing.Any, value: ArrayLike | None = None) -> "
+                "dist::Explanation"),
+        "What ``x[key]``, or with a value ``x[key] = value``, will do. Nothing is sent.\n\n"
+        ">>> print(ts.dist.arange(10, split=0).explain([7, 2, 8]).route)\nunordered\n");
 }
 
 }  // namespace tessera::python

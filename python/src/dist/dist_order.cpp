@@ -35,7 +35,7 @@ nb::object selected(nb::handle condition, nb::handle x, nb::handle y) {
   Distributed::require_array(operands, from, "where");
   return wrap(released([&] {
     dist::Operand& mask = operands[0];
-    if (mask.spread) mask = mask.spread.astype(DType::b1);
+    if (mask.distribution) mask = mask.distribution.astype(DType::b1);
     if (mask.array) mask = mask.array.astype(DType::b1);
     return dist::elementwise(ElementOp::where, operands);
   }));

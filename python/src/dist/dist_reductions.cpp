@@ -31,8 +31,8 @@ nb::object averaged(nb::handle x, nb::handle axis, nb::handle dtype, nb::handle 
                   "mean");
 }
 
-nb::object spread(bool root, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
-                  double ddof, bool keepdims) {
+nb::object distribution(bool root, nb::handle x, nb::handle axis, nb::handle dtype, nb::handle out,
+                        double ddof, bool keepdims) {
   const char* who = root ? "std" : "var";
   const DNDarray a = as_dist(x, who);
   const auto axes = axes_from(axis, a.ndim());
@@ -66,7 +66,7 @@ void bind_dist_reductions(nb::module_& m, nb::class_<DNDarray>& c) {
                             .masked = "distributed",
                             .reduce = &reduced,
                             .mean = &averaged,
-                            .spread = &spread,
+                            .distributed = &distribution,
                             .scan = &scanned});
   m.def(
       "vdot",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How ranks talk: the second of the four virtual seams. A transport moves bytes of host memory
-// between the ranks of one group; what the bytes mean is the business of distributed/. Every call is made
-// by all ranks of the group in the same order, except exchange(), which concerns only the ranks
-// that it names. A call that cannot end (a rank has ended, stopped or stays silent beyond
+// between the ranks of one group; what the bytes mean is the business of distributed/. Every call
+// is made by all ranks of the group in the same order, except exchange(), which concerns only the
+// ranks that it names. A call that cannot end (a rank has ended, stopped or stays silent beyond
 // config().comm_timeout) throws CommError on every rank that waits; after that the group is lost.
 //   struct ThreadTransport : Transport { ... };   Communicator comm(std::move(transport));
 

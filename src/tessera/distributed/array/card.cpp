@@ -3,7 +3,7 @@
 
 #include "tessera/base/html.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 using html::element;
@@ -57,4 +57,4 @@ std::string card(const DNDarray& x) {
   return html::framed("tessera-array", text);
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

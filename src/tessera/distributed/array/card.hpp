@@ -7,8 +7,8 @@
 
 #include "tessera/distributed/array/dnd_array.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 TESSERA_API std::string card(const DNDarray& x);
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -8,7 +8,7 @@
 #include "tessera/distributed/array/create.hpp"
 #include "tessera/distributed/indexing/index_key.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 TEST(DistCard, TellsWhatEachRankHoldsAndAsksNobody) {
@@ -41,4 +41,4 @@ TEST(DistCard, ManyRanksAreAbridged) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

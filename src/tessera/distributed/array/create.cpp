@@ -10,7 +10,7 @@ namespace {
 // What this rank makes of an array of `shape`: an interval of the split axis, or everything.
 struct Plot {
   Shape shape;
-  Spread spread;
+  Distribution distribution;
   Communicator comm;
   Device device;
 
@@ -19,21 +19,26 @@ struct Plot {
     (void)count_of(shape);  // ShapeError for what no array has
     if (!options.split) return;
     const i64 axis = normalize_axis(*options.split, shape.size(), who);
-    spread = {axis, Partition::even(shape[axis], comm.size())};
+    distribution = {axis, Partition::even(shape[axis], comm.size())};
   }
   explicit Plot(const DNDarray& like)
-      : shape(like.shape()), spread(like.spread()), comm(like.comm()), device(like.device()) {}
+      : shape(like.shape()),
+        distribution(like.distribution()),
+        comm(like.comm()),
+        device(like.device()) {}
 
-  i64 begin() const { return spread.split ? spread.part.begin(comm.rank()) : 0; }
+  i64 begin() const { return distribution.split ? distribution.part.begin(comm.rank()) : 0; }
   i64 count(i64 axis) const {
-    return spread.split == axis ? spread.part.count(comm.rank()) : shape[axis];
+    return distribution.split == axis ? distribution.part.count(comm.rank()) : shape[axis];
   }
   Shape part() const {
     Shape s = shape;
-    if (spread.split) s[*spread.split] = count(*spread.split);
+    if (distribution.split) s[*distribution.split] = count(*distribution.split);
     return s;
   }
-  DNDarray holding(Array local) const { return DNDarray(std::move(local), shape, spread, comm); }
+  DNDarray holding(Array local) const {
+    return DNDarray(std::move(local), shape, distribution, comm);
+  }
 };
 
 DNDarray filled(const Plot& plot, const Value& v, DType dtype) {
@@ -42,12 +47,12 @@ DNDarray filled(const Plot& plot, const Value& v, DType dtype) {
 
 DNDarray drawn(const Plot& plot, RandomSpec spec, DType dtype) {
   const Array mine = Array::empty(plot.part(), dtype, plot.device);
-  if (plot.spread.split) {
+  if (plot.distribution.split) {
     i64 inner = 1;
-    for (i64 a = *plot.spread.split + 1; a < plot.shape.size(); ++a) inner *= plot.shape[a];
+    for (i64 a = *plot.distribution.split + 1; a < plot.shape.size(); ++a) inner *= plot.shape[a];
     spec.first = plot.begin() * inner;
-    spec.row = plot.count(*plot.spread.split) * inner;
-    spec.pitch = plot.shape[*plot.spread.split] * inner;
+    spec.row = plot.count(*plot.distribution.split) * inner;
+    spec.pitch = plot.shape[*plot.distribution.split] * inner;
   }
   draw_into(mine, spec);
   return plot.holding(mine);
@@ -119,8 +124,8 @@ Layout apart_layout(const Shape& shape) {
 DNDarray array(const Array& whole, const Options& options) {
   const Plot plot(whole.shape(), options, "array");
   Array mine = whole;
-  if (plot.spread.split) {
-    const i64 axis = *plot.spread.split;
+  if (plot.distribution.split) {
+    const i64 axis = *plot.distribution.split;
     mine = whole.view(whole.layout().slice(axis, plot.begin(), plot.count(axis)));
   }
   DNDarray x = plot.holding(mine.device() == plot.device ? mine.copy() : mine.to(plot.device));
@@ -193,7 +198,7 @@ DNDarray eye(i64 rows, i64 columns, i64 diagonal, DType dtype, const Options& op
                       rows, " by ", columns);
   const Plot plot({rows, columns}, options, "eye");
   diagonal = std::clamp(diagonal, -rows, columns);  // beyond them there is none either
-  const i64 shift = plot.spread.split == 1 ? -plot.begin() : plot.begin();
+  const i64 shift = plot.distribution.split == 1 ? -plot.begin() : plot.begin();
   return plot.holding(
       tessera::eye(plot.count(0), plot.count(1), diagonal + shift, dtype, plot.device));
 }

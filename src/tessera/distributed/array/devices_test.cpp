@@ -15,7 +15,7 @@
 #include "tessera/distributed/linalg/matmul.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 // f(distributed on a sim device) equals `want`, which was computed on the host.
@@ -26,8 +26,8 @@ void on_sim(const Array& x, const std::function<DNDarray(const DNDarray&)>& f, c
     const Using<bool> lanes(config().device_lanes, direct);
     on_ranks({2, 3}, [&](const Communicator& comm) {
       const Device device{Kind::sim, static_cast<std::int16_t>(comm.rank())};
-      for (const Spread& s : spreads_of(x.shape(), comm.size())) {
-        const DNDarray y = f(spread_out(x, s, comm).to(device));
+      for (const Distribution& s : distributions_of(x.shape(), comm.size())) {
+        const DNDarray y = f(distribute(x, s, comm).to(device));
         EXPECT_EQ(y.device(), device);
         expect_same(y, want, error);
       }
@@ -117,4 +117,4 @@ TEST(DistDevices, Products) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

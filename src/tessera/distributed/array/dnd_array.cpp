@@ -7,7 +7,7 @@
 #include "tessera/distributed/array/relayout_stage.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 struct DNDarray::Body {
   i64 version = 0;  // raised by every write through a handle of this memory
@@ -24,8 +24,8 @@ struct DNDarray::Replica {
 
 namespace {
 
-Array row_major(const Array& local, const Spread& spread) {
-  return !spread.split || local.is_contiguous() ? local : local.copy();
+Array row_major(const Array& local, const Distribution& distribution) {
+  return !distribution.split || local.is_contiguous() ? local : local.copy();
 }
 
 bool repeats(const Layout& l) {
@@ -36,12 +36,12 @@ bool repeats(const Layout& l) {
 
 }  // namespace
 
-DNDarray::DNDarray(Array local, Shape shape, Spread spread, Communicator comm)
+DNDarray::DNDarray(Array local, Shape shape, Distribution distribution, Communicator comm)
     : body_(std::make_shared<Body>()),
-      local_(row_major(local, spread)),
-      whole_(spread.split || !(local.shape() == shape) ? Layout::contiguous(shape)
-                                                       : local.layout()),
-      spread_(std::move(spread)),
+      local_(row_major(local, distribution)),
+      whole_(distribution.split || !(local.shape() == shape) ? Layout::contiguous(shape)
+                                                             : local.layout()),
+      distribution_(std::move(distribution)),
       dtype_(local_.dtype()),
       device_(local_.device()),
       comm_(std::move(comm)) {
@@ -49,24 +49,24 @@ DNDarray::DNDarray(Array local, Shape shape, Spread spread, Communicator comm)
   require_fit();
 }
 
-DNDarray DNDarray::lying(Array local, Layout whole, Spread spread, Communicator comm) {
+DNDarray DNDarray::lying(Array local, Layout whole, Distribution distribution, Communicator comm) {
   DNDarray x;
   x.body_ = std::make_shared<Body>();
   x.dtype_ = local.dtype();
   x.device_ = local.device();
   x.comm_ = std::move(comm);
-  return x.with(std::move(local), std::move(whole), std::move(spread));
+  return x.with(std::move(local), std::move(whole), std::move(distribution));
 }
 
 void DNDarray::require_fit() const {
-  require_spread(spread_);
+  require_distribution(distribution_);
   require<ShapeError>(local_.shape() == lshape(), "a part of shape ", local_.shape(),
                       " was given for rank ", comm_.rank(), " of ", comm_.size(),
                       "; its part of an array of shape ", shape(), " has the shape ", lshape());
 }
 
-void DNDarray::require_spread(const Spread& spread) const {
-  if (spread.split) (void)boxes_of(shape(), spread, comm_.size());
+void DNDarray::require_distribution(const Distribution& distribution) const {
+  if (distribution.split) (void)boxes_of(shape(), distribution, comm_.size());
 }
 
 DNDarray DNDarray::replicated(Array whole, Communicator comm) {
@@ -107,9 +107,9 @@ DNDarray DNDarray::rooted_view(Array there, Layout whole, int owner,
   return x;
 }
 
-DNDarray DNDarray::with(Array local, Layout whole, Spread spread) const {
+DNDarray DNDarray::with(Array local, Layout whole, Distribution distribution) const {
   if (owner_) {
-    require<ShapeError>(!spread.split, "a view of an array that one rank owns has no split");
+    require<ShapeError>(!distribution.split, "a view of an array that one rank owns has no split");
     const DType dtype = local ? local.dtype() : dtype_;
     return rooted_view(std::move(local), std::move(whole), *owner_, dtype);
   }
@@ -117,22 +117,22 @@ DNDarray DNDarray::with(Array local, Layout whole, Spread spread) const {
   x.view_ = ++body_->views;
   x.local_ = std::move(local);
   x.whole_ = std::move(whole);
-  x.spread_ = std::move(spread);
+  x.distribution_ = std::move(distribution);
   x.dtype_ = x.local_.dtype();
   x.require_fit();
   return x;
 }
 
 std::vector<i64> DNDarray::counts() const {
-  if (spread_.split) return spread_.part.counts();
+  if (distribution_.split) return distribution_.part.counts();
   return std::vector<i64>(static_cast<std::size_t>(comm_.size()), ndim() > 0 ? shape(0) : 1);
 }
 
-bool DNDarray::balanced() const { return !spread_.split || spread_.part.balanced(); }
+bool DNDarray::balanced() const { return !distribution_.split || distribution_.part.balanced(); }
 
 Shape DNDarray::lshape(int rank) const {
   Shape s = shape();
-  if (spread_.split) s[*spread_.split] = spread_.part.count(rank);
+  if (distribution_.split) s[*distribution_.split] = distribution_.part.count(rank);
   return s;
 }
 
@@ -195,44 +195,45 @@ void DNDarray::remember(const std::string& what, std::shared_ptr<const void> kno
 }
 
 DNDarray DNDarray::resplit(std::optional<i64> axis) const {
-  if (!axis) return spread_as({});
+  if (!axis) return distributed_as({});
   const i64 a = normalize_axis(*axis, ndim(), "resplit");
-  if (spread_.split == a) return *this;
-  return spread_as({a, Partition::even(shape(a), comm_.size())});
+  if (distribution_.split == a) return *this;
+  return distributed_as({a, Partition::even(shape(a), comm_.size())});
 }
 
 DNDarray DNDarray::balance() const {
   if (balanced()) return *this;
-  return spread_as({spread_.split, Partition::even(shape(*spread_.split), comm_.size())});
+  return distributed_as(
+      {distribution_.split, Partition::even(shape(*distribution_.split), comm_.size())});
 }
 
 DNDarray DNDarray::redistribute(std::span<const i64> counts) const {
-  require<SplitError>(spread_.split.has_value(),
+  require<SplitError>(distribution_.split.has_value(),
                       "redistribute: the array has no split; resplit it first");
   const Partition part = Partition::of(counts);
-  const i64 n = shape(*spread_.split);
+  const i64 n = shape(*distribution_.split);
   require<ShapeError>(part.ranks() == comm_.size() && part.size() == n, "redistribute: expected ",
                       comm_.size(), " counts that sum up to ", n, ", got ", part.ranks(),
                       " that sum up to ", part.size());
-  return spread_as({spread_.split, part});
+  return distributed_as({distribution_.split, part});
 }
 
-DNDarray DNDarray::spread_as(const Spread& to) const {
-  if (spread_ == to) return *this;
-  require_spread(to);
+DNDarray DNDarray::distributed_as(const Distribution& to) const {
+  if (distribution_ == to) return *this;
+  require_distribution(to);
   const Boxes target = boxes_of(shape(), to, comm_.size());
   if (owner_ && !known()) {
     const Array mine = local_ ? local_ : empty_dense({0}, dtype_, device_);
     const Boxes from = boxes_on(*owner_, comm_.size());
     return {relayout(mine, shape(), dtype_, from, target, comm_), shape(), to, comm_};
   }
-  const Boxes from = boxes_of(shape(), spread_, comm_.size());
+  const Boxes from = boxes_of(shape(), distribution_, comm_.size());
   return {relayout(local(), shape(), dtype_, from, target, comm_), shape(), to, comm_};
 }
 
 DNDarray DNDarray::moved(Array local, DType dtype, Device device) const {
   if (owner_) return rooted(std::move(local), shape(), dtype, device, *owner_, comm_);
-  return {std::move(local), shape(), spread_, comm_};
+  return {std::move(local), shape(), distribution_, comm_};
 }
 
 DNDarray DNDarray::to(Device device) const {
@@ -247,12 +248,12 @@ DNDarray DNDarray::astype(DType dtype) const {
 
 DNDarray DNDarray::copy() const { return moved(local_ ? local_.copy() : Array(), dtype_, device_); }
 
-Array DNDarray::gathered() const { return spread_as({}).local(); }
+Array DNDarray::gathered() const { return distributed_as({}).local(); }
 
 Value DNDarray::item() const {
   require<ShapeError>(size() == 1, "can only convert an array of size 1 to a Python scalar");
-  if (!spread_.split) return local().item();
-  const int owner = spread_.part.owner(0);
+  if (!distribution_.split) return local().item();
+  const int owner = distribution_.part.owner(0);
   const Array one =
       comm_.rank() == owner ? local_.to(cpu).contiguous() : empty_dense(lshape(owner), dtype_, cpu);
   if (!comm_.alone()) comm_.broadcast(one.host_data(), size_of(dtype_), owner);
@@ -266,4 +267,4 @@ void require_same_group(std::string_view who, const DNDarray& a, const DNDarray&
                        b.device(), "; move them with to()");
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -24,16 +24,16 @@
 #include "tessera/comm/communicator.hpp"
 #include "tessera/distributed/array/partition.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 class DistIndex;  // distributed/indexing/index_key.hpp
 
 // Where the parts of an array are: the axis that is dealt out, and how. No split: every rank has
 // all.
-struct Spread {
+struct Distribution {
   std::optional<i64> split;
   Partition part;  // of shape[*split]; meaningless without a split
-  friend bool operator==(const Spread& a, const Spread& b) {
+  friend bool operator==(const Distribution& a, const Distribution& b) {
     return a.split == b.split && (!a.split || a.part == b.part);
   }
 };
@@ -51,8 +51,8 @@ class TESSERA_API DNDarray {
   // This rank's part of an array that all ranks describe alike. ShapeError when `local` does not
   // fit. Not collective, nothing is checked with other ranks. A dealt-out part is made row-major
   // where it is not, unless `whole` tells how all parts lie.
-  DNDarray(Array local, Shape shape, Spread spread, Communicator comm);
-  static DNDarray lying(Array local, Layout whole, Spread spread, Communicator comm);
+  DNDarray(Array local, Shape shape, Distribution distribution, Communicator comm);
+  static DNDarray lying(Array local, Layout whole, Distribution distribution, Communicator comm);
   // The same array on every rank, bit for bit (the caller's promise).
   static DNDarray replicated(Array whole, Communicator comm);
   // Only `owner` has it (the others pass an array without elements); see the note above.
@@ -69,13 +69,13 @@ class TESSERA_API DNDarray {
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
   const Communicator& comm() const { return comm_; }
-  std::optional<i64> split() const { return spread_.split; }
-  const Spread& spread() const { return spread_; }
-  const Partition& part() const { return spread_.part; }
+  std::optional<i64> split() const { return distribution_.split; }
+  const Distribution& distribution() const { return distribution_; }
+  const Partition& part() const { return distribution_.part; }
   // Per rank along the split; without one every rank has all: shape[0], and 1 of rank 0.
   std::vector<i64> counts() const;
   bool balanced() const;  // by the rule of Partition::even; true without a split
-  bool distributed() const { return spread_.split.has_value() && !comm_.alone(); }
+  bool distributed() const { return distribution_.split.has_value() && !comm_.alone(); }
   Shape lshape() const { return lshape(comm_.rank()); }
   Shape lshape(int rank) const;
   std::optional<int> owner() const { return owner_; }  // of a rooted array
@@ -105,8 +105,8 @@ class TESSERA_API DNDarray {
 
   // A handle over the same memory that shares its writes (views made by indexing and transposing);
   // `whole`: its shape, and its layout made of whole() as the local one of the local part.
-  // Of a rooted array: another of the same owner, `spread` without a split.
-  DNDarray with(Array local, Layout whole, Spread spread) const;
+  // Of a rooted array: another of the same owner, `distributed` without a split.
+  DNDarray with(Array local, Layout whole, Distribution distribution) const;
   // The same where only `owner` has what is seen (the others pass an empty handle): x[3]. The dtype
   // where it differs from this array's.
   DNDarray rooted_view(Array there, Layout whole, int owner,
@@ -114,11 +114,11 @@ class TESSERA_API DNDarray {
   // local() sends nothing: false for a rooted array that was written since it was last read.
   bool known() const;
 
-  // Copies in another spread; the handle itself where nothing changes.
+  // Copies in another distributed; the handle itself where nothing changes.
   DNDarray resplit(std::optional<i64> axis) const;
   DNDarray balance() const;
   DNDarray redistribute(std::span<const i64> counts) const;  // ShapeError unless they sum up
-  DNDarray spread_as(const Spread& to) const;                // the general one
+  DNDarray distributed_as(const Distribution& to) const;     // the general one
   DNDarray to(Device device) const;
   DNDarray astype(DType dtype) const;
   DNDarray copy() const;
@@ -132,8 +132,8 @@ class TESSERA_API DNDarray {
 
  private:
   void require_fit() const;
-  void require_spread(const Spread& spread) const;
-  DNDarray moved(Array local, DType dtype, Device device) const;  // new memory, spread as this
+  void require_distribution(const Distribution& distribution) const;
+  DNDarray moved(Array local, DType dtype, Device device) const;  // new memory, distributed as this
 
   struct Body;     // what the handles of one memory share: how often it was written
   struct Replica;  // what copies of one rooted handle share: what was last read
@@ -144,7 +144,7 @@ class TESSERA_API DNDarray {
   Access access_ = Access::free;
   Array local_;
   Layout whole_;
-  Spread spread_;
+  Distribution distribution_;
   DType dtype_ = DType::f32;
   Device device_ = cpu;
   std::optional<int> owner_;
@@ -154,4 +154,8 @@ class TESSERA_API DNDarray {
 // One device and one communicator for all operands: DeviceError, CommError name both sides.
 TESSERA_API void require_same_group(std::string_view who, const DNDarray& a, const DNDarray& b);
 
+}  // namespace tessera::dist
+
+namespace tessera {
+using dist::DNDarray;
 }  // namespace tessera

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/distributed/array/dnd_array.hpp"
 
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 using Counts = std::vector<i64>;
@@ -13,8 +13,8 @@ TEST(DNDarray, KnowsItsLayoutWithoutAsking) {
     const Shape shape{10, 3};
     const Array whole = counted(shape);
     const Traffic before = comm.traffic();
-    for (const Spread& s : spreads_of(shape, comm.size())) {
-      const DNDarray x = spread_out(whole, s, comm);
+    for (const Distribution& s : distributions_of(shape, comm.size())) {
+      const DNDarray x = distribute(whole, s, comm);
       EXPECT_EQ(x.split(), s.split);
       EXPECT_EQ(x.counts(),
                 s.split ? s.part.counts() : Counts(static_cast<std::size_t>(comm.size()), 10));
@@ -42,27 +42,27 @@ TEST(DNDarray, RefusesPartsThatDoNotFit) {
   EXPECT_FALSE(DNDarray());
 }
 
-TEST(DNDarray, OtherSpreadsAreCopies) {
+TEST(DNDarray, OtherDistributionsAreCopies) {
   on_ranks([](Communicator comm) {
     const Shape shape{9, 5};
     const Array whole = counted(shape, DType::f32, test_device());
-    for (const Spread& s : spreads_of(shape, comm.size())) {
-      const DNDarray x = spread_out(whole, s, comm, Lay::exchanged);
-      for (const Spread& to : spreads_of(shape, comm.size())) {
-        const DNDarray y = x.spread_as(to);
-        expect_spread(y, whole, to);
+    for (const Distribution& s : distributions_of(shape, comm.size())) {
+      const DNDarray x = distribute(whole, s, comm, Lay::exchanged);
+      for (const Distribution& to : distributions_of(shape, comm.size())) {
+        const DNDarray y = x.distributed_as(to);
+        expect_distributed(y, whole, to);
         EXPECT_EQ(may_share_memory(x.local(), y.local()), s == to && x.local().size() > 0);
       }
-      expect_spread(x, whole, s);
-      expect_spread(x.resplit(-1), whole,
-                    s.split == 1 ? s : Spread{1, Partition::even(5, comm.size())});
-      expect_spread(x.resplit(std::nullopt), whole, {});
+      expect_distributed(x, whole, s);
+      expect_distributed(x.resplit(-1), whole,
+                         s.split == 1 ? s : Distribution{1, Partition::even(5, comm.size())});
+      expect_distributed(x.resplit(std::nullopt), whole, {});
       EXPECT_TRUE(same_bits(x.gathered(), whole));
       if (!s.split) continue;
       const Partition even = Partition::even(shape[*s.split], comm.size());
-      expect_spread(x.balance(), whole, {s.split, even});
+      expect_distributed(x.balance(), whole, {s.split, even});
       const Counts counts = Partition::all_on(shape[*s.split], comm.size(), 0).counts();
-      expect_spread(x.redistribute(counts), whole, {s.split, Partition::of(counts)});
+      expect_distributed(x.redistribute(counts), whole, {s.split, Partition::of(counts)});
     }
   });
 }
@@ -89,8 +89,8 @@ TEST(DNDarray, CopiesShareNothing) {
     const DNDarray x = DNDarray::replicated(counted({6, 4}), comm).resplit(1);
     const DNDarray c = x.copy(), f = x.astype(DType::f64), d = x.to(Device::parse("sim:0"));
     x.local().fill(Value(-1));
-    expect_spread(c, counted({6, 4}), x.spread());
-    expect_spread(f, counted({6, 4}, DType::f64), x.spread());
+    expect_distributed(c, counted({6, 4}), x.distribution());
+    expect_distributed(f, counted({6, 4}, DType::f64), x.distribution());
     EXPECT_EQ(d.device(), Device::parse("sim:0"));
     EXPECT_TRUE(same_bits(d.gathered(), counted({6, 4})));
     EXPECT_TRUE(same_bits(x.astype(DType::i64).local(), x.local())) << "the handle itself";
@@ -111,7 +111,7 @@ TEST(DNDarray, ErrorsComeBeforeMessages) {
     EXPECT_THROW(x.redistribute(counts), ArgumentError);
     EXPECT_THROW(x.resplit(2), IndexError);
     EXPECT_THROW(x.item(), ShapeError);
-    EXPECT_THROW(x.spread_as({1, Partition::even(6, comm.size())}), ShapeError);
+    EXPECT_THROW(x.distributed_as({1, Partition::even(6, comm.size())}), ShapeError);
     EXPECT_THROW(DNDarray::replicated(counted({6}), comm).redistribute(counts), SplitError);
     EXPECT_EQ(comm.traffic(), before);
   });
@@ -121,8 +121,8 @@ TEST(DNDarray, ItemOfOneElement) {
   on_ranks([](Communicator comm) {
     for (const Device device : {cpu, Device::parse("sim:0")}) {
       const Array one = full({1, 1}, Value(2.5), DType::f32, device);
-      for (const Spread& s : spreads_of({1, 1}, comm.size())) {
-        const DNDarray x = spread_out(one, s, comm);
+      for (const Distribution& s : distributions_of({1, 1}, comm.size())) {
+        const DNDarray x = distribute(one, s, comm);
         EXPECT_EQ(x.item().as<double>(), 2.5);
         EXPECT_EQ(x.split(), s.split) << "reading changes nothing";
       }
@@ -177,12 +177,12 @@ TEST(DNDarray, RootedArraysMoveOnlyWhatIsWanted) {
     EXPECT_FALSE(here && may_share_memory(copied.local(), whole));
     const Traffic before = comm.traffic();
     const DNDarray dealt = x.resplit(0);
-    expect_spread(dealt, whole, {0, Partition::even(7, p)});
+    expect_distributed(dealt, whole, {0, Partition::even(7, p)});
     EXPECT_EQ((comm.traffic() - before).bytes,
               here ? 16 * (7 - Partition::even(7, p).count(owner)) : 0);
     EXPECT_TRUE(same_bits(x.gathered(), whole));
     const Traffic known = comm.traffic();
-    expect_spread(x.resplit(1), whole, {1, Partition::even(2, p)});
+    expect_distributed(x.resplit(1), whole, {1, Partition::even(2, p)});
     EXPECT_EQ(comm.traffic(), known) << "everybody has it now";
     EXPECT_EQ(fresh()
                   .rooted_view(here ? whole.select(0, 3).select(0, 1) : Array(), {}, owner)
@@ -210,7 +210,7 @@ TEST(DNDarray, ViewsShareTheirWrites) {
     x.local().fill(Value(8));
     x.touch();
     EXPECT_TRUE(same_bits(column.local(), full({1, 2}, Value(8), DType::i64)));
-    EXPECT_THROW(x.with(x.local(), Layout::contiguous({6, 3}), x.spread()), ShapeError);
+    EXPECT_THROW(x.with(x.local(), Layout::contiguous({6, 3}), x.distribution()), ShapeError);
   });
 }
 
@@ -225,4 +225,4 @@ TEST(DNDarray, GroupsAndDevicesAreCompared) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -4,7 +4,7 @@
 // are threads here and share the counters, so that all numbers are of all ranks.
 #include "tessera/device/memory.hpp"
 
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/distributed/fft/fft.hpp"
 #include "tessera/distributed/indexing/index_key.hpp"
@@ -15,7 +15,7 @@
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/random/random.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 constexpr i64 mib = i64{1} << 20;
@@ -103,4 +103,4 @@ TEST(DistMemory, TransformsAlongTheSplitTakeLittle) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

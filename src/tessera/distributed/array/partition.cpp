@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 using Starts = std::vector<i64>;
@@ -97,4 +97,4 @@ SliceRange Partition::local_range(const SliceRange& range, int rank) const {
   return {range.start + first * range.step - begin(rank), last - first, range.step};
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

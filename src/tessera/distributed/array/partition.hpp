@@ -12,7 +12,7 @@
 
 #include "tessera/array/index.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 class TESSERA_API Partition {
  public:
@@ -42,4 +42,8 @@ class TESSERA_API Partition {
   std::shared_ptr<const std::vector<i64>> starts_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::dist
+
+namespace tessera {
+using dist::Partition;
+}

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 using Counts = std::vector<i64>;
@@ -86,4 +86,4 @@ TEST(Partition, StepsNearTheEndOfTheNumbers) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

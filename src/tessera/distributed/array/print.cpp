@@ -57,7 +57,7 @@ Array shown_of(const Array& block, const std::vector<std::vector<Run>>& runs) {
   return y;
 }
 
-// What is shown of x, spread as x is.
+// What is shown of x, distributed as x is.
 DNDarray shown_part(const DNDarray& x, const Shape& small) {
   std::vector<std::vector<Run>> runs;
   for (i64 a = 0; a < x.ndim(); ++a) runs.push_back(runs_of(x.shape(a), small[a]));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/distributed/array/print.hpp"
 
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/array/print.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 TEST(DistPrint, TheTextOfTheWholeOnEveryRank) {
@@ -14,13 +14,13 @@ TEST(DistPrint, TheTextOfTheWholeOnEveryRank) {
       for (const Device device : {test_device(), Device::parse("sim:0")}) {
         const Array whole = counted(shape, DType::f64, device);
         const std::string text = to_text(whole);
-        for (const Spread& s : spreads_of(shape, comm.size())) {
-          const DNDarray x = spread_out(whole, s, comm, Lay::exchanged);
+        for (const Distribution& s : distributions_of(shape, comm.size())) {
+          const DNDarray x = distribute(whole, s, comm, Lay::exchanged);
           const Traffic before = comm.traffic();
           EXPECT_EQ(dist::to_text(x), text);
           EXPECT_LE((comm.traffic() - before).bytes, s.split ? 8000 * (comm.size() - 1) : 0)
               << "a thousand elements at most are shown";
-          expect_spread(x, whole, s);
+          expect_distributed(x, whole, s);
         }
       }
   });
@@ -40,7 +40,7 @@ TEST(DistPrint, RowsShowTheirEndsOnly) {
 
 TEST(DistPrint, ReprAsksNobody) {
   run_ranks(3, [](Communicator comm) {
-    const DNDarray x = spread_out(counted({7, 2}, DType::f32), {0, Partition::even(7, 3)}, comm);
+    const DNDarray x = distribute(counted({7, 2}, DType::f32), {0, Partition::even(7, 3)}, comm);
     if (comm.rank() != 1) return;  // alone: it would hang if it asked
     EXPECT_EQ(dist::repr(x),
               "DNDarray(shape=(7, 2), split=0, counts=[3, 2, 2], dtype=float32, device='cpu', "
@@ -53,11 +53,11 @@ TEST(DistPrint, ReprAsksNobody) {
     EXPECT_NE(dist::repr(row).find("split=None, owner=2, dtype=bool"), std::string::npos);
   });
   run_ranks(17, [](Communicator comm) {
-    const DNDarray x = spread_out(counted({17}), {0, Partition::even(17, 17)}, comm);
+    const DNDarray x = distribute(counted({17}), {0, Partition::even(17, 17)}, comm);
     EXPECT_NE(dist::repr(x).find("counts=[1, 1, 1, 1, 1, 1, 1, 1, ..., 1, 1, 1, 1, 1, 1, 1, 1]"),
               std::string::npos);
   });
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -7,7 +7,7 @@
 #include "tessera/distributed/array/relayout_stage.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 bool whole(const Box& box) { return box.axis < 0; }
@@ -173,17 +173,18 @@ void check(const Shape& shape, const Array& block, const Box& box, std::string_v
 
 }  // namespace
 
-Boxes boxes_of(const Shape& shape, const Spread& spread, int ranks) {
+Boxes boxes_of(const Shape& shape, const Distribution& distribution, int ranks) {
   Boxes boxes(static_cast<std::size_t>(ranks));
-  if (!spread.split) return boxes;
-  require<ShapeError>(spread.part.ranks() == ranks && *spread.split >= 0 &&
-                          *spread.split < shape.size() &&
-                          spread.part.size() == shape[*spread.split],
-                      "a spread of ", spread.part.size(), " entries of axis ", *spread.split,
-                      " over ", spread.part.ranks(), " ranks does not fit an array of shape ",
-                      shape, " on ", ranks, " ranks");
+  if (!distribution.split) return boxes;
+  require<ShapeError>(distribution.part.ranks() == ranks && *distribution.split >= 0 &&
+                          *distribution.split < shape.size() &&
+                          distribution.part.size() == shape[*distribution.split],
+                      "a distribution of ", distribution.part.size(), " entries of axis ",
+                      *distribution.split, " over ", distribution.part.ranks(),
+                      " ranks does not fit an array of shape ", shape, " on ", ranks, " ranks");
   for (int r = 0; r < ranks; ++r)
-    boxes[static_cast<std::size_t>(r)] = {*spread.split, spread.part.begin(r), spread.part.end(r)};
+    boxes[static_cast<std::size_t>(r)] = {*distribution.split, distribution.part.begin(r),
+                                          distribution.part.end(r)};
   return boxes;
 }
 
@@ -248,4 +249,4 @@ Array relayout(const Array& mine, const Shape& shape, DType dtype, const Boxes& 
   return out;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Moving an array from one spread to another. In either spread a rank holds a box of the array (an
-// interval of one axis), so what rank r sends to rank q is the intersection of r's old box and q's
-// new one: each element travels at most once, straight to where it is wanted, and nothing is asked.
-// This one function is resplit, balance, redistribute, gather, and the exchanges of slices.
-//   Boxes from = boxes_of(shape, x.spread(), p), to = boxes_of(shape, {1, part}, p);
+// Moving an array from one distributed to another. In either distributed a rank holds a box of the
+// array (an interval of one axis), so what rank r sends to rank q is the intersection of r's old
+// box and q's new one: each element travels at most once, straight to where it is wanted, and
+// nothing is asked. This one function is resplit, balance, redistribute, gather, and the exchanges
+// of slices.
+//   Boxes from = boxes_of(shape, x.distribution(), p), to = boxes_of(shape, {1, part}, p);
 //   Array mine = relayout(x.local(), shape, x.dtype(), from, to, comm);
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/distributed/array/dnd_array.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 // An interval of `axis`, all of the others. An empty interval: the rank holds nothing. axis < 0:
 // the rank holds everything.
@@ -19,7 +20,7 @@ struct Box {
 };
 using Boxes = std::vector<Box>;  // one per rank
 
-TESSERA_API Boxes boxes_of(const Shape& shape, const Spread& spread, int ranks);
+TESSERA_API Boxes boxes_of(const Shape& shape, const Distribution& distribution, int ranks);
 TESSERA_API Boxes boxes_on(int owner, int ranks);  // everything on one rank
 
 // What leaves each rank; nothing is sent. `from` may be everything on every rank: then nothing is.
@@ -40,4 +41,4 @@ TESSERA_API Array relayout(const Array& mine, const Shape& shape, DType dtype, c
 TESSERA_API void relayout_into(const Array& mine, const Shape& shape, const Boxes& from,
                                const Array& out, const Boxes& to, const Communicator& comm);
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -7,7 +7,7 @@
 #include "tessera/device/stream.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 // Of one direction: on the device while a piece is packed or unpacked, and pinned where it is
@@ -232,4 +232,4 @@ Array broadcast_whole(const Array& there, const Shape& shape, DType dtype, Devic
   return all;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

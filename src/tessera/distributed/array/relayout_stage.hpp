@@ -12,7 +12,7 @@
 #include "tessera/comm/communicator.hpp"
 #include "tessera/comm/device_lane.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 struct TravelPart {
   int rank = 0;
@@ -29,4 +29,4 @@ void exchange_parts(std::span<const TravelPart> sends, std::span<const TravelPar
 Array broadcast_whole(const Array& there, const Shape& shape, DType dtype, Device device, int owner,
                       const Communicator& comm);
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -3,18 +3,19 @@
 
 #include <random>
 
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/base/trace.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 // Bytes and messages by counting elements one by one: an element that a rank wants and lacks costs
 // one transfer, each pair of ranks that has any one message. Nothing can be less.
-Movement least(const Shape& shape, i64 item, const Spread& from, const Spread& to, int p) {
+Movement least(const Shape& shape, i64 item, const Distribution& from, const Distribution& to,
+               int p) {
   Movement m;
-  auto holds = [&](const Spread& s, int r, const std::vector<i64>& at) {
+  auto holds = [&](const Distribution& s, int r, const std::vector<i64>& at) {
     if (!s.split) return true;
     const i64 i = at[static_cast<std::size_t>(*s.split)];
     return s.part.begin(r) <= i && i < s.part.end(r);
@@ -38,7 +39,7 @@ Movement least(const Shape& shape, i64 item, const Spread& from, const Spread& t
   return m;
 }
 
-void check_pair(const Array& whole, const Spread& from, const Spread& to, Lay lay,
+void check_pair(const Array& whole, const Distribution& from, const Distribution& to, Lay lay,
                 const Communicator& comm) {
   const int p = comm.size();
   const Shape& shape = whole.shape();
@@ -75,14 +76,14 @@ void check_pair(const Array& whole, const Spread& from, const Spread& to, Lay la
   }
 }
 
-TEST(Relayout, EveryPairOfSpreadsMovesTheLeast) {
+TEST(Relayout, EveryPairOfDistributionsMovesTheLeast) {
   for (const Shape& shape : {Shape{7}, Shape{2}, Shape{0}, Shape{5, 4}, Shape{3, 0}, Shape{0, 4},
                              Shape{4, 3, 5}, Shape{1, 8, 2}})
     on_ranks([&](Communicator comm) {
       const Array whole = counted(shape, DType::i16, test_device());
       int turn = 0;
-      for (const Spread& from : spreads_of(shape, comm.size()))
-        for (const Spread& to : spreads_of(shape, comm.size()))
+      for (const Distribution& from : distributions_of(shape, comm.size()))
+        for (const Distribution& to : distributions_of(shape, comm.size()))
           check_pair(whole, from, to, all_lays[turn++ % 4], comm);
     });
 }
@@ -94,7 +95,7 @@ TEST(Relayout, RandomShapesAndCounts) {
     for (int trial = 0; trial < 60; ++trial) {
       Shape shape;
       for (i64 k = 1 + below(4); k > 0; --k) shape.push_back(below(8) == 0 ? 0 : 1 + below(7));
-      auto spread = [&]() -> Spread {
+      auto distribution = [&]() -> Distribution {
         const i64 axis = below(shape.size() + 1) - 1;
         if (axis < 0) return {};
         std::vector<i64> counts(static_cast<std::size_t>(comm.size()));
@@ -102,7 +103,7 @@ TEST(Relayout, RandomShapesAndCounts) {
           ++counts[static_cast<std::size_t>(below(comm.size()))];
         return {axis, Partition::of(counts)};
       };
-      const Spread from = spread(), to = spread();
+      const Distribution from = distribution(), to = distribution();
       const DType dtype = trial % 3 == 0 ? DType::c128 : trial % 3 == 1 ? DType::u8 : DType::f32;
       check_pair(counted(shape, dtype, test_device()), from, to, all_lays[trial % 4], comm);
     }
@@ -117,8 +118,8 @@ TEST(Relayout, OtherDevicesAreStaged) {
       run_ranks(p, [&](Communicator comm) {
         const Array whole = counted(shape, DType::i32, sim);
         int turn = 0;
-        for (const Spread& from : spreads_of(shape, comm.size()))
-          for (const Spread& to : spreads_of(shape, comm.size()))
+        for (const Distribution& from : distributions_of(shape, comm.size()))
+          for (const Distribution& to : distributions_of(shape, comm.size()))
             check_pair(whole, from, to, all_lays[turn++ % 4], comm);
       });
 }
@@ -159,8 +160,8 @@ std::vector<Traffic> moved_on_devices(const Communicator& comm, const Shape& sha
       EXPECT_EQ(room.select(0, size - 1).item().as<i64>(), 77);
     }
   };
-  for (const Spread& from : spreads_of(shape, p))
-    for (const Spread& to : spreads_of(shape, p))
+  for (const Distribution& from : distributions_of(shape, p))
+    for (const Distribution& to : distributions_of(shape, p))
       if (++turn % (p > 3 ? 7 : 3) == 0)
         move(part_of(whole, from, comm.rank(), all_lays[turn / 3 % 4]), boxes_of(shape, from, p),
              boxes_of(shape, to, p), part_of(whole, to, comm.rank()));
@@ -190,7 +191,7 @@ void large_blocks_go_in_pieces() {
     const Device sim = Device::parse(cat("sim:", comm.rank()));
     const Shape shape{3, 2200000, 2};
     const Array whole = counted(shape, DType::i32, sim);
-    const Spread rows{0, Partition::even(3, 2)}, columns{1, Partition::even(2200000, 2)};
+    const Distribution rows{0, Partition::even(3, 2)}, columns{1, Partition::even(2200000, 2)};
     const Boxes from = boxes_of(shape, rows, 2), to = boxes_of(shape, columns, 2);
     const Traffic before = comm.traffic();
     const Array found = relayout(part_of(whole, rows, comm.rank(), Lay::exchanged), shape,
@@ -217,7 +218,7 @@ TEST(Relayout, FromAndToOneRank) {
       const bool mine = comm.rank() == owner;
       const Array nothing = empty_dense({0}, DType::f64, test_device());
       const Boxes there = boxes_on(owner, p), everywhere = boxes_of(shape, {}, p);
-      for (const Spread& s : spreads_of(shape, p)) {
+      for (const Distribution& s : distributions_of(shape, p)) {
         const Boxes boxes = boxes_of(shape, s, p);
         const Traffic before = comm.traffic();
         const Array out = relayout(mine ? whole : nothing, shape, DType::f64, there, boxes, comm);
@@ -249,4 +250,4 @@ TEST(Relayout, RefusesBlocksOfAnotherShape) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

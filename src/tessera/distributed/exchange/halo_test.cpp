@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/distributed/exchange/halo.hpp"
 
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 // The entries beside an interval, by slicing the whole.
-void check_halo(const Array& whole, const Spread& s, i64 width, const Communicator& comm) {
-  const DNDarray x = spread_out(whole, s, comm, Lay::reversed);
+void check_halo(const Array& whole, const Distribution& s, i64 width, const Communicator& comm) {
+  const DNDarray x = distribute(whole, s, comm, Lay::reversed);
   const i64 axis = *s.split, begin = s.part.begin(comm.rank()), end = s.part.end(comm.rank());
   const bool populated = begin < end;
   const Array previous = whole.slice(axis, populated ? std::max<i64>(0, begin - width) : 0,
@@ -27,7 +27,7 @@ void check_halo(const Array& whole, const Spread& s, i64 width, const Communicat
   EXPECT_TRUE(same_bits(dist::halo(x, width, false, true).next, next));
   const Array parts[] = {previous, part_of(whole, s, comm.rank()), next};
   EXPECT_TRUE(same_bits(dist::with_halo(x, width), concatenate(parts, axis)));
-  expect_spread(x, whole, s);
+  expect_distributed(x, whole, s);
 }
 
 TEST(Halo, NearestPopulatedNeighbours) {
@@ -35,7 +35,7 @@ TEST(Halo, NearestPopulatedNeighbours) {
     for (const Device device : {test_device(), Device::parse("sim:0")}) {
       for (const Shape& shape : {Shape{15, 2}, Shape{2, 9}, Shape{14, 0}}) {
         const Array whole = counted(shape, DType::f32, device);
-        for (const Spread& s : spreads_of(shape, comm.size())) {
+        for (const Distribution& s : distributions_of(shape, comm.size())) {
           if (!s.split) continue;
           i64 most = s.part.size();
           for (const i64 n : s.part.counts()) most = n > 0 ? std::min(most, n) : most;
@@ -47,7 +47,7 @@ TEST(Halo, NearestPopulatedNeighbours) {
       counts.front() += 3;
       counts.back() += 2;  // nobody lives in between
       const i64 n = comm.size() == 1 ? 5 : 2;
-      const Spread far{0, Partition::of(counts)};
+      const Distribution far{0, Partition::of(counts)};
       for (const i64 width : {i64{1}, n})
         check_halo(counted({5, 3}, DType::i64, device), far, width, comm);
     }
@@ -56,7 +56,7 @@ TEST(Halo, NearestPopulatedNeighbours) {
 
 TEST(Halo, RefusedByAllBeforeAnythingIsSent) {
   on_ranks([](Communicator comm) {
-    const DNDarray x = spread_out(counted({9}), {0, Partition::even(9, comm.size())}, comm);
+    const DNDarray x = distribute(counted({9}), {0, Partition::even(9, comm.size())}, comm);
     const Traffic before = comm.traffic();
     EXPECT_THROW(dist::halo(x, -1), ArgumentError);
     EXPECT_THROW(dist::halo(x, 9 / comm.size() + 1), ArgumentError);
@@ -66,4 +66,4 @@ TEST(Halo, RefusedByAllBeforeAnythingIsSent) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

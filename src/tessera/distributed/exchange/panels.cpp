@@ -47,11 +47,11 @@ class Panels {
   void map(const Panel& p) const {
     const Communicator& comm = x_.comm();
     const int ranks = comm.size();
-    const Spread lines{other_, Partition::even(p.shape[other_], ranks)};
-    const Boxes from = boxes_of(p.shape, x_.spread(), ranks),
+    const Distribution lines{other_, Partition::even(p.shape[other_], ranks)};
+    const Boxes from = boxes_of(p.shape, x_.distribution(), ranks),
                 meanwhile = boxes_of(p.shape, lines, ranks),
                 back = boxes_of(p.result, lines, ranks),
-                to = boxes_of(p.result, out_.spread(), ranks);
+                to = boxes_of(p.result, out_.distribution(), ranks);
     Array whole = relayout(p.in, p.shape, x_.dtype(), from, meanwhile, comm);
     const Array y = f_(whole, p.first + lines.part.begin(comm.rank()));
     whole = Array();

@@ -42,9 +42,9 @@ inline Array stand_in(const DNDarray& x) { return stand_in(x.whole(), x.dtype())
 // A view of x: `f` makes it of the local part, and of a stand-in for the whole. For an array that
 // one rank owns, only that rank has a part.
 template <class F>
-DNDarray view_of(const DNDarray& x, const Spread& spread, F&& f) {
+DNDarray view_of(const DNDarray& x, const Distribution& distribution, F&& f) {
   const bool elsewhere = x.owner() && *x.owner() != x.comm().rank();
-  return x.with(elsewhere ? Array() : f(x.resident()), f(stand_in(x)).layout(), spread);
+  return x.with(elsewhere ? Array() : f(x.resident()), f(stand_in(x)).layout(), distribution);
 }
 
 }  // namespace tessera::dist

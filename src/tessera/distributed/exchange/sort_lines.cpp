@@ -14,7 +14,7 @@ Shape axis_first(i64 axis, i64 ndim) {
 
 }  // namespace
 
-Spread flat_spread(const DNDarray& x) {
+Distribution flat_distribution(const DNDarray& x) {
   if (!x.split()) return {};
   if (!flat_in_place(x)) return {0, Partition::even(x.size(), x.comm().size())};
   return {0, Partition::of(local_sizes(x))};

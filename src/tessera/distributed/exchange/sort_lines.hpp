@@ -10,8 +10,8 @@ namespace tessera::dist {
 
 // The parts of x are intervals of x flattened, or x has no split.
 bool flat_in_place(const DNDarray& x);
-// The spread of ravel(x): where the parts are, if those are intervals, else even.
-Spread flat_spread(const DNDarray& x);
+// The distributed of ravel(x): where the parts are, if those are intervals, else even.
+Distribution flat_distribution(const DNDarray& x);
 std::vector<i64> local_sizes(const DNDarray& x);  // elements by rank
 
 // Column j of the result is line j of x along `axis`; row-major over the other axes. Local.

@@ -67,7 +67,7 @@ DNDarray in_place(const Transform& f, const DNDarray& x, const Along& along, Nor
   const Array y = f.local(x.local(), along.axes, norm, along.n);
   Shape shape = x.shape();
   for (i64 a : along.axes) shape[a] = y.shape(a);
-  return DNDarray(y, shape, x.spread(), x.comm());
+  return DNDarray(y, shape, x.distribution(), x.comm());
 }
 
 bool is_line(const Shape& shape, i64 axis) {
@@ -93,7 +93,7 @@ DNDarray result_of(const Transform& f, const DNDarray& x, i64 points, bool overw
   const DType dtype = f.local(one, Shape{axis}, Norm::backward, Shape{1}).dtype();
   const bool same = n == x.shape(axis);
   if (overwrite && same && dtype == x.dtype() && x.writable()) return x;
-  const Spread to{axis, same ? x.part() : Partition::even(n, x.comm().size())};
+  const Distribution to{axis, same ? x.part() : Partition::even(n, x.comm().size())};
   Shape shape = x.shape(), local = x.lshape();
   shape[axis] = n;
   local[axis] = to.part.count(x.comm().rank());

@@ -9,8 +9,8 @@
 // (three moves), or on every rank at once where it is short or its length has no such factors.
 //   DNDarray y = dist::fftn(x, {0, 1});   DNDarray z = dist::irfftn(dist::rfftn(x, {0}), {0});
 //
-// The result is spread as x where its split axis keeps its length and there is another axis, else
-// balanced.
+// The result is distributed as x where its split axis keeps its length and there is another axis,
+// else balanced.
 
 #include <optional>
 

@@ -55,7 +55,7 @@ Array FirstMatrix::columns(const Boxes& points) const {
 }
 
 void FirstMatrix::bring_cut_rows(const DNDarray& x) {
-  const Boxes from = boxes_of(x.shape(), x.spread(), comm_.size());
+  const Boxes from = boxes_of(x.shape(), x.distribution(), comm_.size());
   const i64 wide = shape_[1];
   i64 next = 0;
   for (int r = 0; r <= comm_.size(); ++r) {

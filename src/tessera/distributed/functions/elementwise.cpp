@@ -12,13 +12,13 @@ using Inputs = std::span<const Operand>;
 
 const DNDarray* first_of(Inputs inputs) {
   for (const Operand& in : inputs)
-    if (in.spread) return &in.spread;
+    if (in.distribution) return &in.distribution;
   return nullptr;
 }
 
 void check_group(ElementOp op, Inputs inputs, const DNDarray& like) {
   for (const Operand& in : inputs)
-    if (in.spread) require_same_group(name(op), like, in.spread);
+    if (in.distribution) require_same_group(name(op), like, in.distribution);
 }
 
 // The local function is asked with arrays of no elements: its errors of dtypes and numbers are
@@ -48,10 +48,11 @@ void check_exponent(ElementOp op, Inputs inputs, DType result) {
   if (op != ElementOp::power || !is_signed_int(result) || inputs[1].is_value()) return;
   const Operand& e = inputs[1];
   if (!is_signed_int(e.dtype())) return;
-  const bool negative = any_negative(e.spread ? e.spread.local() : e.array);
+  const bool negative = any_negative(e.distribution ? e.distribution.local() : e.array);
   const std::string text =
       negative ? "Integers to negative integer powers are not allowed." : std::string();
-  if (e.spread && e.spread.distributed()) return e.spread.comm().agree<ArgumentError>(text);
+  if (e.distribution && e.distribution.distributed())
+    return e.distribution.comm().agree<ArgumentError>(text);
   require<ArgumentError>(!negative, text);
 }
 
@@ -61,8 +62,9 @@ std::vector<ArrayOrValue> parts_for(Inputs inputs, const Target& to, const Commu
     if (in.is_value())
       parts.emplace_back(in.value);
     else
-      parts.emplace_back(in.spread ? part_for(in.spread, to.shape, to.spread)
-                                   : part_for(in.array, to.shape, to.spread, comm.rank()));
+      parts.emplace_back(in.distribution
+                             ? part_for(in.distribution, to.shape, to.distribution)
+                             : part_for(in.array, to.shape, to.distribution, comm.rank()));
   }
   return parts;
 }
@@ -85,24 +87,24 @@ Target elementwise_target(Inputs inputs) {
   Target t{shape_of(inputs), {}};
   bool repeated = true;  // what was chosen so far is none, or is repeated along its split axis
   for (const Operand& in : inputs) {
-    if (!in.spread || !in.spread.split() || !repeated) continue;
-    const DNDarray& x = in.spread;
+    if (!in.distribution || !in.distribution.split() || !repeated) continue;
+    const DNDarray& x = in.distribution;
     const i64 axis = *x.split() + t.shape.size() - x.ndim();
     const bool repeats = x.shape(*x.split()) != t.shape[axis];
-    if (repeats && t.spread.split) continue;
-    t.spread = {axis, repeats ? Partition::even(t.shape[axis], x.comm().size()) : x.part()};
+    if (repeats && t.distribution.split) continue;
+    t.distribution = {axis, repeats ? Partition::even(t.shape[axis], x.comm().size()) : x.part()};
     repeated = repeats;
   }
   return t;
 }
 
-Array part_for(const DNDarray& x, const Shape& shape, const Spread& to) {
+Array part_for(const DNDarray& x, const Shape& shape, const Distribution& to) {
   const i64 axis = to.split ? *to.split - (shape.size() - x.ndim()) : -1;
   if (axis < 0 || x.shape(axis) != shape[*to.split]) return x.resplit(std::nullopt).local();
-  return x.spread_as({axis, to.part}).local();
+  return x.distributed_as({axis, to.part}).local();
 }
 
-Array part_for(const Array& x, const Shape& shape, const Spread& to, int rank) {
+Array part_for(const Array& x, const Shape& shape, const Distribution& to, int rank) {
   const i64 axis = to.split ? *to.split - (shape.size() - x.ndim()) : -1;
   if (axis < 0 || x.shape(axis) != shape[*to.split]) return x;
   return x.slice(axis, to.part.begin(rank), to.part.end(rank));
@@ -116,7 +118,7 @@ DNDarray elementwise(ElementOp op, Inputs inputs) {
   const Target to = elementwise_target(inputs);
   check_exponent(op, inputs, dtype);
   return DNDarray(tessera::elementwise(op, parts_for(inputs, to, like->comm())), to.shape,
-                  to.spread, like->comm());
+                  to.distribution, like->comm());
 }
 
 void elementwise(ElementOp op, Inputs inputs, const DNDarray& out) {
@@ -124,7 +126,7 @@ void elementwise(ElementOp op, Inputs inputs, const DNDarray& out) {
   check_exponent(op, inputs, tessera::elementwise(op, asked(inputs)).dtype());
   // What all ranks see of a rooted array is its owner's: only the owner writes.
   const std::vector<ArrayOrValue> parts =
-      parts_for(inputs, {out.shape(), out.spread()}, out.comm());
+      parts_for(inputs, {out.shape(), out.distribution()}, out.comm());
   if (!out.owner())
     tessera::elementwise(op, parts, out.local());
   else if (*out.owner() == out.comm().rank())

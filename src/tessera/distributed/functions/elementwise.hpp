@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Functions of distributed arrays, element by element: NumPy's broadcasting, dtypes and errors, as
-// the local functions of the same names have them. The result takes the spread of one operand: one
-// with a split before one without, one that is not repeated along its split axis before one that
-// is, then the first. The others are brought to it; operands that lie alike, arrays that every rank
-// has, and numbers move nothing.
+// the local functions of the same names have them. The result takes the distributed of one operand:
+// one with a split before one without, one that is not repeated along its split axis before one
+// that is, then the first. The others are brought to it; operands that lie alike, arrays that every
+// rank has, and numbers move nothing.
 //   DNDarray z = dist::add(x, y);   const dist::Operand twice[] = {x, 2};
 //   dist::elementwise(ElementOp::multiply, twice, x);   // x *= 2
 //
@@ -23,37 +23,37 @@ namespace tessera::dist {
 
 // A distributed array, an array that is the same on every rank, or a number that adapts to them.
 struct Operand {
-  DNDarray spread;
+  DNDarray distribution;
   Array array;
   Value value;
-  Operand(const DNDarray& x) : spread(x) {}
+  Operand(const DNDarray& x) : distribution(x) {}
   Operand(const Array& x) : array(x) {}
   Operand(const Value& v) : value(v) {}
   Operand(double v) : value(v) {}
   template <std::integral T>
   Operand(T v) : value(v) {}
-  bool is_value() const { return !spread && !array; }
-  const Shape& shape() const { return spread ? spread.shape() : array.shape(); }
-  DType dtype() const { return spread ? spread.dtype() : array.dtype(); }
+  bool is_value() const { return !distribution && !array; }
+  const Shape& shape() const { return distribution ? distribution.shape() : array.shape(); }
+  DType dtype() const { return distribution ? distribution.dtype() : array.dtype(); }
 };
 
 // At least one operand is a distributed array, else ArgumentError.
 TESSERA_API DNDarray elementwise(ElementOp op, std::span<const Operand> inputs);
-// Into an array that exists (NumPy's out= and in-place operators): it keeps its spread.
+// Into an array that exists (NumPy's out= and in-place operators): it keeps its distributed.
 TESSERA_API void elementwise(ElementOp op, std::span<const Operand> inputs, const DNDarray& out);
 
-// The shape and spread of what elementwise() makes of operands; pure arithmetic.
+// The shape and distributed of what elementwise() makes of operands; pure arithmetic.
 struct Target {
   Shape shape;
-  Spread spread;
+  Distribution distribution;
 };
 TESSERA_API Target elementwise_target(std::span<const Operand> inputs);
 
-// The part of an operand that this rank needs where `to` is the spread of a result of `shape`,
+// The part of an operand that this rank needs where `to` is the distributed of a result of `shape`,
 // ready to be broadcast against the other parts. Collective; no message where it lies there
 // already.
-TESSERA_API Array part_for(const DNDarray& x, const Shape& shape, const Spread& to);
-TESSERA_API Array part_for(const Array& x, const Shape& shape, const Spread& to, int rank);
+TESSERA_API Array part_for(const DNDarray& x, const Shape& shape, const Distribution& to);
+TESSERA_API Array part_for(const Array& x, const Shape& shape, const Distribution& to, int rank);
 
 // dist::add(x, y), dist::sqrt(x), dist::where(c, x, y), …: every op by its name.
 #define ELEMENT_1(op)                                             \

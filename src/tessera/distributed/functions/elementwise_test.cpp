@@ -4,22 +4,22 @@
 
 #include "support/cases.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
-TEST(DistElementwise, EveryPairOfSpreads) {
+TEST(DistElementwise, EveryPairOfDistributions) {
   const Shape shapes[] = {{6, 5}, {5}, {6, 1}, {1, 5}, {1, 1}, {}};
   const Array x = sample({6, 5}, DType::f32);
   for (const Shape& shape : shapes) {
     const Array y = sample(shape, DType::i32, 3), sum = ops::add(x, y), less = ops::less(y, x);
-    for_each_spread({6, 5}, [&](const Case& c) {
+    for_each_distribution({6, 5}, [&](const Case& c) {
       const DNDarray a = c.of(x);
-      for (const Spread& s : spreads_of(shape, c.comm.size())) {
-        const DNDarray b = spread_out(y, s, c.comm);
+      for (const Distribution& s : distributions_of(shape, c.comm.size())) {
+        const DNDarray b = distribute(y, s, c.comm);
         expect_same(dist::add(a, b), sum);
         expect_same(dist::less(b, a), less);
-        EXPECT_EQ(a.spread(), c.spread);
-        EXPECT_EQ(b.spread(), s);
+        EXPECT_EQ(a.distribution(), c.distribution);
+        EXPECT_EQ(b.distribution(), s);
       }
     });
   }
@@ -28,9 +28,9 @@ TEST(DistElementwise, EveryPairOfSpreads) {
 TEST(DistElementwise, TheSplitOfTheResult) {
   run_ranks(3, [](const Communicator& comm) {
     const auto make = [&](const Shape& shape, std::optional<i64> split) {
-      Spread s;
+      Distribution s;
       if (split) s = {split, partitions_of(shape[*split], 3)[2]};
-      return spread_out(sample(shape), s, comm);
+      return distribute(sample(shape), s, comm);
     };
     const auto split_of = [](const DNDarray& a, const DNDarray& b) {
       return dist::add(a, b).split();
@@ -42,14 +42,14 @@ TEST(DistElementwise, TheSplitOfTheResult) {
     EXPECT_EQ(split_of(make({1, 5}, 0), make({6, 1}, {})), 0);  // unless there is no other
     EXPECT_FALSE(split_of(make({6, 5}, {}), make({5}, {})));
     const DNDarray x = make({6, 5}, 0), y = make({6, 5}, 1);
-    EXPECT_EQ(dist::add(x, y).spread(), x.spread());
-    EXPECT_EQ(dist::add(x.resplit(std::nullopt), y).spread(), y.spread());
+    EXPECT_EQ(dist::add(x, y).distribution(), x.distribution());
+    EXPECT_EQ(dist::add(x.resplit(std::nullopt), y).distribution(), y.distribution());
   });
 }
 
 TEST(DistElementwise, WhatLiesAlikeSendsNothing) {
   const Array x = sample({6, 5}), row = sample({5}), column = sample({6, 1});
-  for_each_spread({6, 5}, [&](const Case& c) {
+  for_each_distribution({6, 5}, [&](const Case& c) {
     const DNDarray a = c.of(x), b = c.of(x);
     const DNDarray r = DNDarray::replicated(row, c.comm);
     expect_same(silent(c.comm, [&] { return dist::multiply(a, b); }), ops::multiply(x, x));
@@ -63,7 +63,7 @@ TEST(DistElementwise, WhatLiesAlikeSendsNothing) {
 }
 
 TEST(DistElementwise, NumbersAdaptAsNumPys) {
-  for_each_spread({7}, [](const Case& c) {
+  for_each_distribution({7}, [](const Case& c) {
     const DNDarray x = c.of(sample({7}, DType::i8));
     EXPECT_EQ(dist::add(x, i64{1}).dtype(), DType::i8);
     EXPECT_EQ(dist::add(x, Value(1.0)).dtype(), DType::f64);
@@ -75,14 +75,14 @@ TEST(DistElementwise, NumbersAdaptAsNumPys) {
 
 TEST(DistElementwise, IntoAnArrayThatExists) {
   const Array x = sample({6, 5}), y = sample({6, 5}, DType::f64, 9);
-  for_each_spread({6, 5}, [&](const Case& c) {
-    for (const Spread& s : spreads_of({6, 5}, c.comm.size())) {
-      const DNDarray a = c.of(x), b = spread_out(y, s, c.comm);
+  for_each_distribution({6, 5}, [&](const Case& c) {
+    for (const Distribution& s : distributions_of({6, 5}, c.comm.size())) {
+      const DNDarray a = c.of(x), b = distribute(y, s, c.comm);
       const Array memory = a.local();
       const dist::Operand both[] = {a, b};
       dist::elementwise(ElementOp::subtract, both, a);
       EXPECT_EQ(a.local().data(), memory.data());
-      EXPECT_EQ(a.spread(), c.spread);
+      EXPECT_EQ(a.distribution(), c.distribution);
       expect_same(a, ops::subtract(x, y));
       expect_same(b, y);
     }
@@ -93,13 +93,13 @@ TEST(DistElementwise, IntoARowThatOneRankOwns) {
   const Array x = sample({6, 5}), y = sample({5}, DType::f64, 9);
   for (const int p : rank_counts)
     run_ranks(p, [&](const Communicator& comm) {
-      const DNDarray whole = spread_out(x, {0, Partition::even(6, p)}, comm);
+      const DNDarray whole = distribute(x, {0, Partition::even(6, p)}, comm);
       const int owner = whole.part().owner(3);
       const i64 at = 3 - whole.part().begin(owner);
       const DNDarray row =
           whole.rooted_view(comm.rank() == owner ? whole.local().select(0, at) : Array(),
                             Layout::contiguous({5}), owner);
-      const dist::Operand both[] = {row, spread_out(y, {0, Partition::even(5, p)}, comm)};
+      const dist::Operand both[] = {row, distribute(y, {0, Partition::even(5, p)}, comm)};
       dist::elementwise(ElementOp::add, both, row);
       expect_same(row, ops::add(x.select(0, 3), y));
       expect_same(whole.gathered().select(0, 3), ops::add(x.select(0, 3), y));
@@ -108,8 +108,8 @@ TEST(DistElementwise, IntoARowThatOneRankOwns) {
 
 TEST(DistElementwise, ErrorsAreTheLocalOnes) {
   const Array x = sample({6, 5}), y = sample({4, 5}), i = sample({6, 5}, DType::i32);
-  for_each_spread({6, 5}, [&](const Case& c) {
-    const DNDarray a = c.of(x), b = spread_out(y, {}, c.comm), k = c.of(i);
+  for_each_distribution({6, 5}, [&](const Case& c) {
+    const DNDarray a = c.of(x), b = distribute(y, {}, c.comm), k = c.of(i);
     expect_same_error<ShapeError>([&] { ops::add(x, y); }, [&] { dist::add(a, b); });
     expect_same_error<DTypeError>([&] { ops::bitwise_and(x, i); },
                                   [&] { dist::bitwise_and(a, k); });
@@ -133,7 +133,7 @@ TEST(DistElementwise, NegativePowersFailOnAllRanks) {
   const Array base = sample({7}, DType::i64);
   const Array good = Array::of<i64>({0, 1, 2, 3, 0, 1, 2}).to(base.device()),
               bad = Array::of<i64>({0, 1, 2, 3, 0, 1, -2}).to(base.device());
-  for_each_spread({7}, [&](const Case& c) {
+  for_each_distribution({7}, [&](const Case& c) {
     expect_same(dist::power(c.of(base), c.of(good)), ops::power(base, good));
     expect_same_error<ArgumentError>([&] { ops::power(base, bad); },
                                      [&] { dist::power(c.of(base), c.of(bad)); });
@@ -144,11 +144,11 @@ TEST(DistElementwise, NegativePowersFailOnAllRanks) {
 }
 
 TEST(DistElementwise, NothingAtAll) {
-  for_each_spread({0, 3}, [](const Case& c) {
+  for_each_distribution({0, 3}, [](const Case& c) {
     const DNDarray x = c.of(sample({0, 3}));
     expect_same(dist::add(x, x), sample({0, 3}));
   });
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -47,7 +47,7 @@ void place(const DNDarray& a, i64 axis, i64 offset, const Partition& part, const
   const i64 at = mine.begin + offset - part.begin(a.comm().rank());
   const Array target = mine.begin < mine.end ? out.slice(axis, at, at + mine.end - mine.begin)
                                              : out.slice(axis, 0, 0);
-  const Boxes from = boxes_of(a.shape(), a.spread(), ranks);
+  const Boxes from = boxes_of(a.shape(), a.distribution(), ranks);
   if (a.dtype() == out.dtype()) {
     relayout_into(a.local(), a.shape(), from, target, to, a.comm());
   } else {  // converted where it arrives: the narrower dtype travels
@@ -57,7 +57,7 @@ void place(const DNDarray& a, i64 axis, i64 offset, const Partition& part, const
 
 DNDarray joined_along_split(DNDarrays arrays, i64 axis, const Shape& shape, DType dtype) {
   const Communicator& comm = arrays[0].comm();
-  const Spread to{axis, Partition::even(shape[axis], comm.size())};
+  const Distribution to{axis, Partition::even(shape[axis], comm.size())};
   Shape lshape = shape;
   lshape[axis] = to.part.count(comm.rank());
   const Array out = Array::empty(lshape, dtype, arrays[0].device());
@@ -76,7 +76,7 @@ std::vector<DNDarray> cut(const DNDarray& x, i64 axis, const std::vector<i64>& b
     const SliceRange range{begin, end - begin, 1};
     if (x.split() != axis) {
       parts.push_back(
-          view_of(x, x.spread(), [&](const Array& a) { return a.slice(axis, begin, end); }));
+          view_of(x, x.distribution(), [&](const Array& a) { return a.slice(axis, begin, end); }));
       continue;
     }
     const SliceRange mine = x.part().local_range(range, x.comm().rank());
@@ -101,9 +101,9 @@ DNDarray concatenate(DNDarrays arrays, i64 axis) {
   for (const DNDarray& a : arrays) shape[axis] += a.shape(axis);
   const DNDarray* first = first_split(arrays);
   if (first && *first->split() == axis) return joined_along_split(arrays, axis, shape, dtype);
-  const Spread to = first ? first->spread() : Spread{};
+  const Distribution to = first ? first->distribution() : Distribution{};
   std::vector<Array> parts;
-  for (const DNDarray& a : arrays) parts.push_back(a.spread_as(to).local());
+  for (const DNDarray& a : arrays) parts.push_back(a.distributed_as(to).local());
   return DNDarray(tessera::concatenate(parts, axis), shape, to, arrays[0].comm());
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 // Distributed arrays one after another, on top of each other, and cut into parts. NumPy's results,
 // dtypes and errors. The result has the split of the first operand that has one. Along another axis
-// than that, the operands are brought to the first one's spread (those that lie alike send nothing)
-// and joined where they are; along the split axis the result is balanced and each element moves
-// once at most, straight to where it is wanted. Cutting gives views and sends nothing.
+// than that, the operands are brought to the first one's distributed (those that lie alike send
+// nothing) and joined where they are; along the split axis the result is balanced and each element
+// moves once at most, straight to where it is wanted. Cutting gives views and sends nothing.
 //   DNDarray z = dist::concatenate(std::array{x, y}, 0);   auto parts = dist::split(z, 3, 0);
 
 #include <optional>

@@ -5,26 +5,26 @@
 
 #include "support/cases.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
-TEST(DistJoin, EveryPairOfSpreads) {
+TEST(DistJoin, EveryPairOfDistributions) {
   const Array x = sample({5, 4}, DType::i16);
   for (i64 axis = 0; axis < 2; ++axis) {
     const Shape other = axis == 0 ? Shape{3, 4} : Shape{5, 6};
     const Array y = sample(other, DType::f32, 3);
     const Array want = concatenate(std::array{x, y, x}, axis);
-    for_each_spread({5, 4}, [&](const Case& c) {
+    for_each_distribution({5, 4}, [&](const Case& c) {
       const DNDarray a = c.of(x);
-      for (const Spread& s : spreads_of(other, c.comm.size())) {
-        const DNDarray b = spread_out(y, s, c.comm);
+      for (const Distribution& s : distributions_of(other, c.comm.size())) {
+        const DNDarray b = distribute(y, s, c.comm);
         const DNDarray z = dist::concatenate(std::array{a, b, a}, axis - 2);
         expect_same(z, want);
-        expect_split(z, c.spread.split ? c.spread.split : s.split);
+        expect_split(z, c.distribution.split ? c.distribution.split : s.split);
         if (z.split() == axis) {
           EXPECT_TRUE(z.balanced());
         }
-        EXPECT_EQ(b.spread(), s);
+        EXPECT_EQ(b.distribution(), s);
       }
     });
   }
@@ -32,9 +32,9 @@ TEST(DistJoin, EveryPairOfSpreads) {
 
 TEST(DistJoin, WhatLiesAlikeSendsNothing) {
   const Array x = sample({5, 4}), y = sample({5, 2});
-  for_each_spread({5, 4}, [&](const Case& c) {
-    if (c.spread.split == 1) return;
-    const DNDarray a = c.of(x), b = c.of(y), whole = spread_out(y, {}, c.comm);
+  for_each_distribution({5, 4}, [&](const Case& c) {
+    if (c.distribution.split == 1) return;
+    const DNDarray a = c.of(x), b = c.of(y), whole = distribute(y, {}, c.comm);
     expect_same(silent(c.comm,
                        [&] {
                          return dist::concatenate(std::array{a, b}, 1);
@@ -52,7 +52,7 @@ TEST(DistJoin, EachElementMovesOnce) {
   run_ranks(3, [](const Communicator& comm) {
     const Array x = sample({9}), y = sample({9});
     const auto even = [&](const Array& a) {
-      return spread_out(a, {0, Partition::even(9, 3)}, comm);
+      return distribute(a, {0, Partition::even(9, 3)}, comm);
     };
     const DNDarray a = even(x), b = even(y);
     const Traffic before = comm.traffic();
@@ -65,22 +65,23 @@ TEST(DistJoin, EachElementMovesOnce) {
 
 TEST(DistJoin, Stacks) {
   const Array x = sample({4, 3}, DType::i64), y = sample({4, 3}, DType::i64, 7);
-  for_each_spread({4, 3}, [&](const Case& c) {
+  for_each_distribution({4, 3}, [&](const Case& c) {
     const std::array both{c.of(x), c.of(y)};
     const std::array plain{x, y};
     for (i64 axis = -3; axis < 3; ++axis) {
       const DNDarray z = silent(c.comm, [&] { return dist::stack(both, axis); });
       expect_same(z, stack(plain, axis));
       const i64 at = axis < 0 ? axis + 3 : axis;
-      expect_split(z, c.spread.split ? std::optional(*c.spread.split + (at <= *c.spread.split))
-                                     : std::nullopt);
+      expect_split(z, c.distribution.split
+                          ? std::optional(*c.distribution.split + (at <= *c.distribution.split))
+                          : std::nullopt);
     }
     expect_same(dist::hstack(both), concatenate(plain, 1));
     expect_same(dist::vstack(both), concatenate(plain, 0));
     expect_same(dist::column_stack(both), concatenate(plain, 1));
   });
   const Array line = sample({5}, DType::i64);
-  for_each_spread({5}, [&](const Case& c) {
+  for_each_distribution({5}, [&](const Case& c) {
     const std::array both{c.of(line), c.of(line)};
     expect_same(dist::hstack(both), concatenate(std::array{line, line}, 0));
     expect_same(dist::vstack(both), stack(std::array{line, line}, 0));
@@ -92,14 +93,14 @@ TEST(DistJoin, Stacks) {
 
 TEST(DistJoin, Parts) {
   const Array x = sample({6, 5}, DType::i64);
-  for_each_spread({6, 5}, [&](const Case& c) {
+  for_each_distribution({6, 5}, [&](const Case& c) {
     const DNDarray d = c.of(x);
     const auto thirds = silent(c.comm, [&] { return dist::split(d, 3, 0); });
     ASSERT_EQ(thirds.size(), 3u);
     for (i64 k = 0; k < 3; ++k) {
       const DNDarray& part = thirds[static_cast<std::size_t>(k)];
       expect_same(part, x.slice(0, 2 * k, 2 * k + 2));
-      expect_split(part, c.spread.split);
+      expect_split(part, c.distribution.split);
     }
     const auto uneven = silent(c.comm, [&] { return dist::array_split(d, 4, -1); });
     const i64 bounds[] = {0, 2, 3, 4, 5};
@@ -119,8 +120,8 @@ TEST(DistJoin, Parts) {
 
 TEST(DistJoin, ErrorsAreTheLocalOnes) {
   const Array x = sample({5, 4}), y = sample({5, 3}), z = sample({5});
-  for_each_spread({5, 4}, [&](const Case& c) {
-    const DNDarray a = c.of(x), b = spread_out(y, {}, c.comm), e = spread_out(z, {}, c.comm);
+  for_each_distribution({5, 4}, [&](const Case& c) {
+    const DNDarray a = c.of(x), b = distribute(y, {}, c.comm), e = distribute(z, {}, c.comm);
     expect_same_error<ShapeError>(
         [&] {
           concatenate(std::array{x, y}, 0);
@@ -155,11 +156,11 @@ TEST(DistJoin, ErrorsAreTheLocalOnes) {
 
 TEST(DistJoin, Nothing) {
   const Array x = sample({0, 4}), y = sample({3, 4});
-  for_each_spread({0, 4}, [&](const Case& c) {
-    expect_same(dist::concatenate(std::array{c.of(x), spread_out(y, {}, c.comm)}, 0), y);
+  for_each_distribution({0, 4}, [&](const Case& c) {
+    expect_same(dist::concatenate(std::array{c.of(x), distribute(y, {}, c.comm)}, 0), y);
     expect_same(dist::concatenate(std::array{c.of(x), c.of(x)}, 0), x);
   });
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -19,8 +19,8 @@ Shape all_axes(i64 ndim) {
   return axes;
 }
 
-// The spread of x with its split axis at another place.
-Spread at_axis(const DNDarray& x, i64 axis) { return {axis, x.part()}; }
+// The distributed of x with its split axis at another place.
+Distribution at_axis(const DNDarray& x, i64 axis) { return {axis, x.part()}; }
 
 Shape distinct_axes(const Shape& axes, i64 ndim, std::string_view what) {
   Shape all;
@@ -53,10 +53,10 @@ Rolled rolled_part(const DNDarray& x, i64 shift, i64 first, i64 last) {
   return r;
 }
 
-// y[(i + shift) mod n] = x[i] along the split axis, spread as x is.
+// y[(i + shift) mod n] = x[i] along the split axis, distributed as x is.
 Array rolled_along_split(const DNDarray& x, i64 shift) {
   const i64 axis = *x.split(), n = x.shape(axis), start = x.part().begin(x.comm().rank());
-  const Boxes from = boxes_of(x.shape(), x.spread(), x.comm().size());
+  const Boxes from = boxes_of(x.shape(), x.distribution(), x.comm().size());
   const Array y = Array::empty(x.lshape(), x.dtype(), x.device());
   for (const Rolled& r : {rolled_part(x, shift, shift, n), rolled_part(x, shift - n, 0, shift)})
     relayout_into(x.local(), x.shape(), from, y.slice(axis, r.begin - start, r.end - start),
@@ -72,7 +72,7 @@ DNDarray permute(const DNDarray& x, const Shape& axes) {
   i64 split = 0;
   for (i64 i = 0; i < axes.size(); ++i)
     if (x.split() && normalize_axis(axes[i], x.ndim(), "") == *x.split()) split = i;
-  return view_of(x, x.split() ? at_axis(x, split) : Spread{}, turn);
+  return view_of(x, x.split() ? at_axis(x, split) : Distribution{}, turn);
 }
 
 DNDarray transpose(const DNDarray& x) {
@@ -110,7 +110,7 @@ DNDarray moveaxis(const DNDarray& x, const Shape& source, const Shape& destinati
 
 DNDarray expand_dims(const DNDarray& x, i64 axis) {
   const i64 a = normalize_axis(axis, x.ndim() + 1, "expand_dims");
-  const Spread to = x.split() ? at_axis(x, *x.split() + (a <= *x.split())) : Spread{};
+  const Distribution to = x.split() ? at_axis(x, *x.split() + (a <= *x.split())) : Distribution{};
   return view_of(x, to, [&](const Array& y) { return y.expand_dims(a); });
 }
 
@@ -132,7 +132,7 @@ DNDarray squeeze(const DNDarray& x, const std::optional<Shape>& given) {
                          whole.layout(), owner);
   }
   const i64 below = std::count_if(axes.begin(), axes.end(), [&](i64 a) { return x.split() > a; });
-  return view_of(x, x.split() ? at_axis(x, *x.split() - below) : Spread{},
+  return view_of(x, x.split() ? at_axis(x, *x.split() - below) : Distribution{},
                  [&](const Array& y) { return squeezed(y, axes); });
 }
 
@@ -143,14 +143,14 @@ DNDarray broadcast_to(const DNDarray& x, const Shape& shape) {
   const i64 axis = *x.split() + shape.size() - x.ndim();
   const int ranks = x.comm().size(), me = x.comm().rank();
   const bool repeats = x.shape(*x.split()) != shape[axis];
-  const Spread to{axis, repeats ? Partition::even(shape[axis], ranks) : x.part()};
+  const Distribution to{axis, repeats ? Partition::even(shape[axis], ranks) : x.part()};
   Shape lshape = shape;
   lshape[axis] = to.part.count(me);
   if (!repeats) return x.with(x.local().broadcast_to(lshape), whole, to).read_only();
   Boxes wanted;
   for (int r = 0; r < ranks; ++r) wanted.push_back({*x.split(), 0, to.part.count(r) > 0 ? 1 : 0});
   const Array entry = relayout(x.local(), x.shape(), x.dtype(),
-                               boxes_of(x.shape(), x.spread(), ranks), wanted, x.comm());
+                               boxes_of(x.shape(), x.distribution(), ranks), wanted, x.comm());
   return DNDarray::lying(entry.broadcast_to(lshape), whole, to, x.comm()).read_only();
 }
 
@@ -159,22 +159,24 @@ DNDarray flip(const DNDarray& x, const std::optional<Shape>& given) {
   for (i64& a : axes) a = normalize_axis(a, x.ndim(), "flip");
   const i64 turns = x.split() ? std::count(axes.begin(), axes.end(), *x.split()) : 0;
   if (turns % 2 == 0)
-    return view_of(x, x.spread(), [&](const Array& y) { return tessera::flip(y, axes); });
+    return view_of(x, x.distribution(), [&](const Array& y) { return tessera::flip(y, axes); });
   const i64 n = x.shape(*x.split());
-  Boxes mirrored = boxes_of(x.shape(), x.spread(), x.comm().size());
+  Boxes mirrored = boxes_of(x.shape(), x.distribution(), x.comm().size());
   const Boxes from = mirrored;
   for (Box& b : mirrored) b = {b.axis, n - b.end, n - b.begin};
   const Array mine = relayout(x.local(), x.shape(), x.dtype(), from, mirrored, x.comm());
   const Layout whole =
       tessera::flip(stand_in(Layout::contiguous(x.shape()), x.dtype()), axes).layout();
-  return DNDarray::lying(tessera::flip(mine, axes), whole, x.spread(), x.comm()).moved_copy();
+  return DNDarray::lying(tessera::flip(mine, axes), whole, x.distribution(), x.comm()).moved_copy();
 }
 
 DNDarray roll(const DNDarray& x, const Shape& shifts, const Shape& axes) {
   (void)tessera::roll(Array::empty(Shape(x.ndim(), 0), x.dtype()), shifts, axes);
   if (!x.split()) return DNDarray(tessera::roll(x.local(), shifts, axes), x.shape(), {}, x.comm());
   if (axes.empty())
-    return reshape(roll(ravel(x), shifts, {0}), x.shape(), x.split()).spread_as(x.spread()).owned();
+    return reshape(roll(ravel(x), shifts, {0}), x.shape(), x.split())
+        .distributed_as(x.distribution())
+        .owned();
   const i64 n = x.shape(*x.split());
   i64 along_split = 0;
   Shape other_axes, other_shifts;
@@ -190,8 +192,9 @@ DNDarray roll(const DNDarray& x, const Shape& shifts, const Shape& axes) {
   }
   const Array mine = along_split == 0 ? x.local() : rolled_along_split(x, along_split);
   if (other_axes.empty())
-    return DNDarray(along_split == 0 ? mine.copy() : mine, x.shape(), x.spread(), x.comm());
-  return DNDarray(tessera::roll(mine, other_shifts, other_axes), x.shape(), x.spread(), x.comm());
+    return DNDarray(along_split == 0 ? mine.copy() : mine, x.shape(), x.distribution(), x.comm());
+  return DNDarray(tessera::roll(mine, other_shifts, other_axes), x.shape(), x.distribution(),
+                  x.comm());
 }
 
 }  // namespace tessera::dist

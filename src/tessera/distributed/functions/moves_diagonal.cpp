@@ -63,14 +63,15 @@ DNDarray triangle(const DNDarray& given, i64 offset, bool lower) {
   const i64 start = x.split() ? x.part().begin(x.comm().rank()) : 0;
   const i64 row = x.split() == x.ndim() - 2 ? start : 0,
             column = x.split() == x.ndim() - 1 ? start : 0;
-  return DNDarray(triangle(x.local(), row, column, offset, lower), x.shape(), x.spread(), x.comm());
+  return DNDarray(triangle(x.local(), row, column, offset, lower), x.shape(), x.distribution(),
+                  x.comm());
 }
 
 // The matrix with x as its diagonal: rows without an entry belong to the ranks at the ends.
 DNDarray from_diagonal(const DNDarray& x, i64 offset) {
   const i64 n = x.shape(0) + std::abs(offset);
   const int last = x.comm().size() - 1, me = x.comm().rank();
-  Spread to;
+  Distribution to;
   if (x.split()) {
     std::vector<i64> counts = x.part().counts();
     (offset < 0 ? counts.front() : counts[static_cast<std::size_t>(last)]) += std::abs(offset);
@@ -93,7 +94,7 @@ DNDarray diagonal(const DNDarray& x, i64 offset, i64 axis1, i64 axis2) {
   require<ArgumentError>(rows != columns, "axis1 and axis2 cannot be the same");
   const Line line = line_of(x.shape(rows), x.shape(columns), offset);
   if (!x.split() || (*x.split() != rows && *x.split() != columns)) {
-    Spread to;
+    Distribution to;
     if (x.split()) to = {*x.split() - (rows < *x.split()) - (columns < *x.split()), x.part()};
     return view_of(x, to, [&](const Array& y) { return along(y, line, rows, columns); });
   }

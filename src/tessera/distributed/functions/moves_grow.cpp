@@ -73,7 +73,7 @@ Array entries_for(const DNDarray& x, int who, const std::vector<i64>& wanted) {
   }
   Boxes to(static_cast<std::size_t>(x.comm().size()), Box{axis, 0, 0});
   to[static_cast<std::size_t>(who)] = {axis, low, high};
-  const Boxes from = boxes_of(x.shape(), x.spread(), x.comm().size());
+  const Boxes from = boxes_of(x.shape(), x.distribution(), x.comm().size());
   const Array mine = relayout(x.local(), x.shape(), x.dtype(), from, to, x.comm());
   if (x.comm().rank() != who || wanted.empty()) return mine;
   std::vector<i64> places = wanted;
@@ -151,7 +151,7 @@ Array diff_along_split(const DNDarray& x, i64 order) {
     const i64 begin = x.part().begin(r), end = x.part().end(r), last = std::min(end, n);
     wanted.push_back({axis, end, last > begin ? std::max(end, last + order) : end});
   }
-  const Boxes from = boxes_of(x.shape(), x.spread(), x.comm().size());
+  const Boxes from = boxes_of(x.shape(), x.distribution(), x.comm().size());
   Array next = relayout(x.local(), x.shape(), x.dtype(), from, wanted, x.comm());
   const i64 begin = x.part().begin(x.comm().rank()), end = x.part().end(x.comm().rank());
   Array own = x.local();
@@ -176,7 +176,7 @@ DNDarray pad(const DNDarray& x, const PadWidths& given, PadMode mode, const Valu
                            " using modes other than 'constant' or 'empty'");
     shape[a] += before + after;
   }
-  Spread to;
+  Distribution to;
   if (x.split()) {
     const auto [before, after] = widths[static_cast<std::size_t>(*x.split())];
     std::vector<i64> counts = x.part().counts();
@@ -209,7 +209,7 @@ DNDarray repeat(const DNDarray& x, i64 repeats, std::optional<i64> axis) {
   Shape wide = x.local().expand_dims(a + 1).shape(), shape = x.shape();
   wide[a + 1] = repeats;
   shape[a] *= repeats;
-  Spread to = x.spread();
+  Distribution to = x.distribution();
   if (x.split() == a) {
     std::vector<i64> counts = x.part().counts();
     for (i64& c : counts) c *= repeats;
@@ -229,7 +229,7 @@ DNDarray repeat(const DNDarray& x, const Array& repeats, std::optional<i64> axis
   std::span<const i64> mine = times;
   Shape shape = x.shape();
   shape[a] = std::accumulate(times.begin(), times.end(), i64{0});
-  Spread to = x.spread();
+  Distribution to = x.distribution();
   if (along) {
     std::vector<i64> counts;
     for (int r = 0; r < x.comm().size(); ++r)
@@ -260,7 +260,7 @@ DNDarray tile(const DNDarray& given, const Shape& repeats) {
     shape[a] *= t;
   }
   const Array local = x.local().reshape(between).broadcast_to(wide).copy().reshape(lshape);
-  const DNDarray y(local, shape, x.spread(), x.comm());
+  const DNDarray y(local, shape, x.distribution(), x.comm());
   if (!x.split() || times[*x.split()] == 1) return y;
   if (times[*x.split()] == 0) return split(y, Shape{0}, *x.split()).front();
   return concatenate(std::vector<DNDarray>(static_cast<std::size_t>(times[*x.split()]), y),
@@ -279,7 +279,7 @@ DNDarray diff(const DNDarray& x, i64 order, i64 axis) {
                     {a, x.part().sliced({0, shape[a], 1})}, x.comm());
   Array y = x.local();
   for (i64 k = 0; k < std::min(order, x.shape(a)); ++k) y = differences(y, Array(), a);
-  return DNDarray(y, shape, x.spread(), x.comm());
+  return DNDarray(y, shape, x.distribution(), x.comm());
 }
 
 }  // namespace tessera::dist

@@ -15,13 +15,13 @@
 namespace tessera::dist {
 namespace {
 
-// What a reduction does to axes and spread, before anything is computed.
+// What a reduction does to axes and distributed, before anything is computed.
 struct Outcome {
-  Axes axes;           // normalized, as given
-  Shape kept;          // the result with the reduced axes at size 1
-  Shape shape;         // the result
-  Spread spread;       // of the result
-  bool joins = false;  // the split axis is reduced
+  Axes axes;                  // normalized, as given
+  Shape kept;                 // the result with the reduced axes at size 1
+  Shape shape;                // the result
+  Distribution distribution;  // of the result
+  bool joins = false;         // the split axis is reduced
 };
 
 Outcome outcome_of(std::string_view who, const DNDarray& x, const std::optional<Axes>& axes,
@@ -37,7 +37,7 @@ Outcome outcome_of(std::string_view who, const DNDarray& x, const std::optional<
   for (i64 a : o.axes) o.kept[a] = 1;
   o.joins = x.split() && contains(o.axes, *x.split());
   for (i64 a = 0; a < x.ndim(); ++a) {
-    if (x.split() == a && !o.joins) o.spread = {o.shape.size(), x.part()};
+    if (x.split() == a && !o.joins) o.distribution = {o.shape.size(), x.part()};
     if (keepdims || !contains(o.axes, a)) o.shape.push_back(o.kept[a]);
   }
   return o;
@@ -137,7 +137,7 @@ Array joined_values(ReduceOp op, const DNDarray& x, const Outcome& o, DType work
 }
 
 DNDarray wrapped(const Array& result, const Outcome& o, const DNDarray& x) {
-  return DNDarray(result, o.shape, o.spread, x.comm());
+  return DNDarray(result, o.shape, o.distribution, x.comm());
 }
 
 // The partial results of the ranks are needed: there is more than one, and something in them.
@@ -232,15 +232,16 @@ DNDarray vdot(const DNDarray& a, const DNDarray& b) {
                       a.shape(), " with ", b.size(), " of shape ", b.shape());
   if (!(a.shape() == b.shape())) return vdot(ravel(a), ravel(b));
   const Target to = elementwise_target(std::array<Operand, 2>{a, b});
-  const Array x = part_for(a, to.shape, to.spread), y = part_for(b, to.shape, to.spread);
+  const Array x = part_for(a, to.shape, to.distribution),
+              y = part_for(b, to.shape, to.distribution);
   const DType dtype = promote(a.dtype(), b.dtype()), work = at_least_single(dtype);
-  const bool joins = to.spread.split && a.comm().size() > 1 && a.size() > 0;
+  const bool joins = to.distribution.split && a.comm().size() > 1 && a.size() > 0;
   const Array total = Array::empty(Shape(a.ndim(), 1), joins ? work : dtype, a.device());
   const ReduceSpec spec{
       .op = ReduceOp::vdot, .in = operand_of(x), .in2 = operand_of(y), .out = operand_of(total)};
   launch_now(&KernelTable::reduce, "vdot", spec, a.device(), {&x, &y, &total});
   if (!joins) return DNDarray::replicated(total.reshape({}), a.comm());
-  const DNDarray like(x, to.shape, to.spread, a.comm());
+  const DNDarray like(x, to.shape, to.distribution, a.comm());
   const Array all = fold_ranks(
       a.comm(), {total.reshape({})}, ranks_with_entries(like),
       [](const Arrays& parts) { return Arrays{along_ranks(ReduceOp::sum, parts[0])}; })[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of every spread against the local ones of the whole.
+// Reductions of every distributed against the local ones of the whole.
 #include "tessera/distributed/functions/reduce.hpp"
 
 #include <limits>
@@ -8,7 +8,7 @@
 #include "tessera/base/config.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 const std::optional<Axes> axis_sets[] = {std::nullopt, Axes{0},    Axes{1},  Axes{2},
@@ -37,32 +37,32 @@ std::vector<Question> questions(const Array& x) {
   return all;
 }
 
-TEST(DistReduce, EveryOpAxisAndSpread) {
+TEST(DistReduce, EveryOpAxisAndDistribution) {
   for (const DType dtype : {DType::f64, DType::i16, DType::c64, DType::f16}) {
     Array x = sample({5, 3, 4}, dtype);
     if (is_inexact(dtype)) x = ops::multiply(x, Value(0.125));  // products stay in range
     const std::vector<Question> all = questions(x);
-    for_each_spread({5, 3, 4}, [&](const Case& c) {
+    for_each_distribution({5, 3, 4}, [&](const Case& c) {
       const DNDarray d = c.of(x);
       for (const Question& q : all) {
         SCOPED_TRACE(cat(name(q.op), " of ", dtype, " over ", q.axes ? to_text(*q.axes) : "all"));
         expect_same(dist::reduce(q.op, d, q.axes, q.keepdims), q.answer,
                     q.op == ReduceOp::prod ? 200 : 80);
       }
-      EXPECT_EQ(d.spread(), c.spread);
+      EXPECT_EQ(d.distribution(), c.distribution);
     });
   }
 }
 
 TEST(DistReduce, TheSplitMovesDownAndSendsNothing) {
   const Array x = sample({5, 3, 4});
-  for_each_spread({5, 3, 4}, [&](const Case& c) {
+  for_each_distribution({5, 3, 4}, [&](const Case& c) {
     const DNDarray d = c.of(x);
-    if (!c.spread.split) {
+    if (!c.distribution.split) {
       silent(c.comm, [&] { return dist::sum(d); });
       return;
     }
-    const i64 s = *c.spread.split;
+    const i64 s = *c.distribution.split;
     expect_split(dist::sum(d), {});
     expect_split(dist::max(d, Axes{s}, true), {});
     for (i64 a = 0; a < 3; ++a) {
@@ -79,7 +79,7 @@ TEST(DistReduce, IntegersAreExact) {
   const Array x = Array::of<std::int64_t>({INT64_MAX, 5, -7, INT64_MAX, 3, INT64_MIN, 11});
   const i64 sum = reduce(ReduceOp::sum, x).item().as<i64>(),
             prod = reduce(ReduceOp::prod, x).item().as<i64>();
-  for_each_spread({7}, [&](const Case& c) {
+  for_each_distribution({7}, [&](const Case& c) {
     EXPECT_EQ(dist::sum(c.of(x)).item().as<i64>(), sum);
     EXPECT_EQ(dist::prod(c.of(x)).item().as<i64>(), prod);
     expect_same(dist::sum(c.of(x), {}, false, DType::i8),
@@ -97,7 +97,7 @@ TEST(DistReduce, PositionsAsNumPys) {
                                         {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}};
   for (const auto& table : tables) {
     const Array x = laid_out<double>({3, 4}, table);
-    for_each_spread({3, 4}, [&](const Case& c) {
+    for_each_distribution({3, 4}, [&](const Case& c) {
       for (const auto& axes :
            {std::optional<Axes>(), std::optional<Axes>(Axes{0}), std::optional<Axes>(Axes{1})})
         for (const ReduceOp op : {ReduceOp::argmax, ReduceOp::argmin, ReduceOp::max, ReduceOp::min})
@@ -109,7 +109,7 @@ TEST(DistReduce, PositionsAsNumPys) {
 TEST(DistReduce, MeansAndNorms) {
   for (const DType dtype : {DType::f64, DType::i32, DType::c128, DType::f16}) {
     const Array x = sample({7, 6}, dtype);
-    for_each_spread({7, 6}, [&](const Case& c) {
+    for_each_distribution({7, 6}, [&](const Case& c) {
       for (const auto& axes : {std::optional<Axes>(), std::optional<Axes>(Axes{0}),
                                std::optional<Axes>(Axes{1}), std::optional<Axes>(Axes{0, 1})})
         for (const i64 ddof : {i64{0}, i64{1}, i64{50}}) {
@@ -120,7 +120,7 @@ TEST(DistReduce, MeansAndNorms) {
         }
       expect_same(dist::norm(c.of(x)), norm(x), 60);
       expect_split(dist::norm(c.of(x), Axes{1}),
-                   c.spread.split == 0 ? c.spread.split : std::nullopt);
+                   c.distribution.split == 0 ? c.distribution.split : std::nullopt);
     });
   }
 }
@@ -129,7 +129,7 @@ TEST(DistReduce, VarianceOfAFarMean) {
   Array x = sample({50}, DType::f64);
   x = ops::add(x, Value(1e9));
   const double want = variance(x, {}, 0).item().as<double>();
-  for_each_spread({50}, [&](const Case& c) {
+  for_each_distribution({50}, [&](const Case& c) {
     EXPECT_NEAR(dist::variance(c.of(x)).item().as<double>(), want, 1e-4);
   });
 }
@@ -138,11 +138,11 @@ TEST(DistReduce, InnerProducts) {
   for (const DType dtype : {DType::f64, DType::c64, DType::i64, DType::f16}) {
     const Array x = sample({4, 6}, dtype), y = sample({4, 6}, dtype, 4),
                 z = sample({3, 8}, dtype, 4);
-    for_each_spread({4, 6}, [&](const Case& c) {
-      for (const Spread& s : spreads_of({4, 6}, c.comm.size()))
-        expect_same(dist::vdot(c.of(x), spread_out(y, s, c.comm)), vdot(x, y), 100);
-      for (const Spread& s : spreads_of({3, 8}, c.comm.size()))
-        expect_same(dist::vdot(c.of(x), spread_out(z, s, c.comm)), vdot(x, z), 100);
+    for_each_distribution({4, 6}, [&](const Case& c) {
+      for (const Distribution& s : distributions_of({4, 6}, c.comm.size()))
+        expect_same(dist::vdot(c.of(x), distribute(y, s, c.comm)), vdot(x, y), 100);
+      for (const Distribution& s : distributions_of({3, 8}, c.comm.size()))
+        expect_same(dist::vdot(c.of(x), distribute(z, s, c.comm)), vdot(x, z), 100);
       EXPECT_THROW(dist::vdot(c.of(x), c.of(x).resplit({}).with(x.slice(0, 0, 3),
                                                                 Layout::contiguous({3, 6}), {})),
                    ShapeError);
@@ -153,8 +153,8 @@ TEST(DistReduce, InnerProducts) {
 // Results of many bytes take the other road: each rank joins a share.
 TEST(DistReduce, LongResults) {
   const Array x = sample({9, 5000}, DType::i64), f = sample({9, 5000}, DType::f32);
-  for_each_spread({9, 5000}, [&](const Case& c) {
-    if (c.spread.split == 1) return;
+  for_each_distribution({9, 5000}, [&](const Case& c) {
+    if (c.distribution.split == 1) return;
     expect_same(dist::sum(c.of(x), Axes{0}), reduce(ReduceOp::sum, x, Axes{0}));
     expect_same(dist::argmax(c.of(x), Axes{0}), reduce(ReduceOp::argmax, x, Axes{0}));
     expect_same(dist::variance(c.of(f), Axes{0}), variance(f, Axes{0}), 60);
@@ -165,8 +165,8 @@ TEST(DistReduce, LongResultsInSegments) {
   const Using<i64> small(config().staging_bytes, 40000);
   const Array x = sample({5, 6001}, DType::i64);
   const Array sum = reduce(ReduceOp::sum, x, Axes{0}), where = reduce(ReduceOp::argmax, x, Axes{0});
-  for_each_spread({5, 6001}, [&](const Case& c) {
-    if (c.spread.split == 1) return;
+  for_each_distribution({5, 6001}, [&](const Case& c) {
+    if (c.distribution.split == 1) return;
     expect_same(dist::sum(c.of(x), Axes{0}), sum);
     expect_same(dist::argmax(c.of(x), Axes{0}), where);
   });
@@ -175,7 +175,7 @@ TEST(DistReduce, LongResultsInSegments) {
 TEST(DistReduce, NothingAndItsErrors) {
   for (const Shape& shape : {Shape{0, 3}, Shape{3, 0}, Shape{0}}) {
     const Array x = Array::empty(shape, DType::f32);
-    for_each_spread(shape, [&](const Case& c) {
+    for_each_distribution(shape, [&](const Case& c) {
       const DNDarray d = c.of(x);
       for (const ReduceOp op : one_input)
         for (i64 a = -1; a < shape.size(); ++a) {
@@ -193,7 +193,7 @@ TEST(DistReduce, NothingAndItsErrors) {
 
 TEST(DistReduce, OtherErrors) {
   const Array x = sample({3, 4});
-  for_each_spread({3, 4}, [&](const Case& c) {
+  for_each_distribution({3, 4}, [&](const Case& c) {
     const DNDarray d = c.of(x);
     expect_same_error<IndexError>([&] { reduce(ReduceOp::sum, x, Axes{2}); },
                                   [&] { dist::sum(d, Axes{2}); });
@@ -209,7 +209,7 @@ TEST(DistReduce, OtherErrors) {
 
 TEST(DistReduce, OneRoundOfSmallMessages) {
   run_ranks(4, [](const Communicator& comm) {
-    const DNDarray x = spread_out(sample({40, 3}), {0, Partition::even(40, 4)}, comm);
+    const DNDarray x = distribute(sample({40, 3}), {0, Partition::even(40, 4)}, comm);
     const Traffic before = comm.traffic();
     (void)dist::sum(x, Axes{0});
     EXPECT_EQ((comm.traffic() - before).bytes, 3 * 8 * 3);
@@ -221,4 +221,4 @@ TEST(DistReduce, OneRoundOfSmallMessages) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -18,7 +18,7 @@ i64 product(const Shape& s, i64 begin, i64 end) {
   return n;
 }
 
-// A spread as columns of rows.
+// A distributed as columns of rows.
 struct Columns {
   i64 rows, unit;  // unit: elements of an entry of the split axis
   Partition part;
@@ -127,7 +127,7 @@ void exchange_interval(const Array& columns, const Columns& rows, const Array& i
 }
 
 // Both with a split, of one size; the local parts are not yet where they should be.
-DNDarray moved(const DNDarray& x, const Shape& shape, const Spread& to) {
+DNDarray moved(const DNDarray& x, const Shape& shape, const Distribution& to) {
   const Columns from = columns_of(x.shape(), *x.split(), x.part()),
                 into = columns_of(shape, *to.split, to.part);
   Shape lshape = shape;
@@ -153,7 +153,7 @@ DNDarray split_along(const DNDarray& x, const Shape& shape, i64 split) {
   const i64 rows = product(shape, 0, split);
   if (rows != from.rows && rows != 1 && from.rows != 1 && x.size() > 0)
     return reshape(x, shape).resplit(split);
-  const Spread to{split, cuts_for(from, shape, split)};
+  const Distribution to{split, cuts_for(from, shape, split)};
   Shape lshape = shape;
   lshape[split] = to.part.count(x.comm().rank());
   if (x.size() == 0) {

@@ -4,7 +4,7 @@
 #include "support/cases.hpp"
 #include "tessera/distributed/indexing/index_key.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 const Shape shapes[] = {{24},         {24, 1},      {1, 24},     {4, 6},    {6, 4},
@@ -14,16 +14,17 @@ const Shape shapes[] = {{24},         {24, 1},      {1, 24},     {4, 6},    {6, 
 TEST(DistReshape, EveryShapeToEveryShape) {
   for (const Shape& from : shapes) {
     const Array x = sample(from, DType::i64);
-    for_each_spread(from, [&](const Case& c) {
+    for_each_distribution(from, [&](const Case& c) {
       const DNDarray d = c.of(x);
       for (const Shape& to : shapes) {
         SCOPED_TRACE(cat(from, " to ", to));
         const DNDarray y = dist::reshape(d, to);
         expect_same(y, x.reshape(to));
-        expect_split(
-            y, c.spread.split ? dist::split_of_reshape(from, *c.spread.split, to) : std::nullopt);
+        expect_split(y, c.distribution.split
+                            ? dist::split_of_reshape(from, *c.distribution.split, to)
+                            : std::nullopt);
       }
-      EXPECT_EQ(d.spread(), c.spread);
+      EXPECT_EQ(d.distribution(), c.distribution);
     });
   }
 }
@@ -31,7 +32,7 @@ TEST(DistReshape, EveryShapeToEveryShape) {
 TEST(DistReshape, IntoAnAskedSplit) {
   for (const Shape& from : {Shape{24}, Shape{4, 6}, Shape{2, 3, 4}}) {
     const Array x = sample(from, DType::i16);
-    for_each_spread(from, [&](const Case& c) {
+    for_each_distribution(from, [&](const Case& c) {
       for (const Shape& to : {Shape{6, 4}, Shape{3, 2, 4}, Shape{24}})
         for (i64 s = -to.size(); s < to.size(); ++s) {
           const DNDarray y = dist::reshape(c.of(x), to, s);
@@ -59,9 +60,9 @@ TEST(DistReshape, TheSplitByRule) {
 
 TEST(DistReshape, KeptAxesSendNothing) {
   const Array x = sample({4, 6, 5});
-  for_each_spread({4, 6, 5}, [&](const Case& c) {
+  for_each_distribution({4, 6, 5}, [&](const Case& c) {
     const DNDarray d = c.of(x);
-    const i64 s = c.spread.split.value_or(0);
+    const i64 s = c.distribution.split.value_or(0);
     const auto free = [&](const Shape& to) {
       expect_same(silent(c.comm, [&] { return dist::reshape(d, to); }), x.reshape(to));
     };
@@ -79,7 +80,7 @@ TEST(DistReshape, KeptAxesSendNothing) {
 TEST(DistReshape, FlatOrderMovesEachElementOnce) {
   run_ranks(3, [](const Communicator& comm) {
     const Array x = sample({30}, DType::f64);
-    const DNDarray d = spread_out(x, {0, Partition::even(30, 3)}, comm);
+    const DNDarray d = distribute(x, {0, Partition::even(30, 3)}, comm);
     const Traffic before = comm.traffic();
     const DNDarray y = dist::reshape(d, {5, 6});  // cuts at 2 and 4 of 5 rows: 12 and 24
     const i64 sent = (comm.traffic() - before).bytes;
@@ -89,10 +90,10 @@ TEST(DistReshape, FlatOrderMovesEachElementOnce) {
 }
 
 TEST(DistReshape, ViewsAndCopies) {
-  for_each_spread({6, 4}, [](const Case& c) {
+  for_each_distribution({6, 4}, [](const Case& c) {
     const DNDarray d = c.of(sample({6, 4}));
     const DNDarray v = dist::reshape(d, {6, 2, 2});
-    if (d.local().size() > 0 && c.spread.split != 1) {
+    if (d.local().size() > 0 && c.distribution.split != 1) {
       EXPECT_TRUE(may_share_memory(v.local(), d.local()));
     }
     const DNDarray f = dist::flatten(d);
@@ -106,11 +107,11 @@ TEST(DistReshape, ViewsAndCopies) {
 TEST(DistReshape, WhatIsAViewDoesNotDependOnTheRanks) {
   for (const Shape& from : shapes) {
     const Array x = sample(from, DType::i64);
-    for_each_spread(from, [&](const Case& c) {
-      if (!c.spread.split) return;
+    for_each_distribution(from, [&](const Case& c) {
+      if (!c.distribution.split) return;
       const DNDarray d = c.of(x),
                      alone(x.copy(), from,
-                           {*c.spread.split, Partition::even(from[*c.spread.split], 1)},
+                           {*c.distribution.split, Partition::even(from[*c.distribution.split], 1)},
                            Communicator::self());
       for (const Shape& to : shapes) {
         const DNDarray y = dist::reshape(d, to);
@@ -130,7 +131,7 @@ TEST(DistReshape, WhatIsAViewDoesNotDependOnTheRanks) {
 
 TEST(DistReshape, NothingAndErrors) {
   const Array x = sample({6, 4}), none = sample({0, 4});
-  for_each_spread({6, 4}, [&](const Case& c) {
+  for_each_distribution({6, 4}, [&](const Case& c) {
     const DNDarray d = c.of(x);
     expect_same_error<ShapeError>([&] { x.reshape({5, 5}); }, [&] { dist::reshape(d, {5, 5}); });
     expect_same_error<ShapeError>(
@@ -142,15 +143,15 @@ TEST(DistReshape, NothingAndErrors) {
         });
     EXPECT_THROW(dist::reshape(d, {24}, 1), IndexError);
   });
-  for_each_spread({0, 4}, [&](const Case& c) {
+  for_each_distribution({0, 4}, [&](const Case& c) {
     expect_same(dist::reshape(c.of(none), {2, 0, 3}), none.reshape({2, 0, 3}));
     expect_same(dist::ravel(c.of(none)), none.reshape({-1}));
   });
-  for_each_spread({1, 1}, [&](const Case& c) {
+  for_each_distribution({1, 1}, [&](const Case& c) {
     const Array one = sample({1, 1});
     expect_same(dist::reshape(c.of(one), {}), one.reshape({}));
   });
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -51,7 +51,7 @@ DNDarray scan(ScanOp op, const DNDarray& x, std::optional<i64> axis, std::option
   // Half precision is rounded once, after the blocks are joined.
   const Array block = tessera::scan(op, x.local(), a, joins && half ? DType::f32 : result);
   if (joins) continue_from_others(op, x, a, block);
-  return DNDarray(block.astype(result), x.shape(), x.spread(), x.comm());
+  return DNDarray(block.astype(result), x.shape(), x.distribution(), x.comm());
 }
 
 }  // namespace tessera::dist

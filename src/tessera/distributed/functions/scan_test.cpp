@@ -4,19 +4,19 @@
 #include "support/cases.hpp"
 #include "tessera/base/config.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
-TEST(DistScan, EveryAxisAndSpread) {
+TEST(DistScan, EveryAxisAndDistribution) {
   for (const DType dtype : {DType::f64, DType::i8, DType::c64, DType::f16, DType::b1}) {
     const Array x = sample({5, 3, 4}, dtype);
-    for_each_spread({5, 3, 4}, [&](const Case& c) {
+    for_each_distribution({5, 3, 4}, [&](const Case& c) {
       const DNDarray d = c.of(x);
       for (const ScanOp op : {ScanOp::sum, ScanOp::prod})
         for (i64 a = -3; a < 3; ++a) {
           const DNDarray y = dist::scan(op, d, a);
           expect_same(y, scan(op, x, a), 100);
-          EXPECT_EQ(y.spread(), d.spread());
+          EXPECT_EQ(y.distribution(), d.distribution());
         }
       if (dtype != DType::f16) expect_same(dist::cumsum(d), scan(ScanOp::sum, x, {}), 100);
       expect_same(dist::cumsum(d, 0, DType::i64), scan(ScanOp::sum, x, 0, DType::i64));
@@ -26,17 +26,17 @@ TEST(DistScan, EveryAxisAndSpread) {
 
 TEST(DistScan, OnlyTheSplitAxisSends) {
   const Array x = sample({5, 6});
-  for_each_spread({5, 6}, [&](const Case& c) {
+  for_each_distribution({5, 6}, [&](const Case& c) {
     const DNDarray d = c.of(x);
     for (i64 a = 0; a < 2; ++a)
-      if (c.spread.split != a) silent(c.comm, [&] { return dist::cumprod(d, a); });
+      if (c.distribution.split != a) silent(c.comm, [&] { return dist::cumprod(d, a); });
   });
 }
 
 TEST(DistScan, FlattenedRowsSendTheirTotalsOnly) {
   run_ranks(3, [](const Communicator& comm) {
     const Array x = sample({7, 100}, DType::i64);
-    const DNDarray d = spread_out(x, {0, partitions_of(7, 3)[2]}, comm);
+    const DNDarray d = distribute(x, {0, partitions_of(7, 3)[2]}, comm);
     const Traffic before = comm.traffic();
     const DNDarray y = dist::cumsum(d);
     EXPECT_LE((comm.traffic() - before).bytes, 2 * 8);
@@ -48,14 +48,14 @@ TEST(DistScan, FlattenedRowsSendTheirTotalsOnly) {
 TEST(DistScan, LongRows) {
   const Using<i64> segments(config().staging_bytes, 20000);
   const Array x = sample({6, 4000}, DType::i64);
-  for_each_spread({6, 4000}, [&](const Case& c) {
-    if (c.spread.split == 0) expect_same(dist::cumsum(c.of(x), 0), scan(ScanOp::sum, x, 0));
+  for_each_distribution({6, 4000}, [&](const Case& c) {
+    if (c.distribution.split == 0) expect_same(dist::cumsum(c.of(x), 0), scan(ScanOp::sum, x, 0));
   });
 }
 
 TEST(DistScan, NothingAndErrors) {
   const Array x = Array::empty({0, 3}, DType::f32);
-  for_each_spread({0, 3}, [&](const Case& c) {
+  for_each_distribution({0, 3}, [&](const Case& c) {
     for (i64 a = 0; a < 2; ++a) expect_same(dist::cumsum(c.of(x), a), scan(ScanOp::sum, x, a));
     expect_same(dist::cumprod(c.of(x)), scan(ScanOp::prod, x, {}));
     expect_same_error<IndexError>([&] { scan(ScanOp::sum, x, 2); },
@@ -64,4 +64,4 @@ TEST(DistScan, NothingAndErrors) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -6,7 +6,7 @@
 
 #include "tessera/kernels/sort/sort.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 // How many ids of a set lie before each.
@@ -146,4 +146,4 @@ Array list_of(std::span<const i64> numbers) {
   return a;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

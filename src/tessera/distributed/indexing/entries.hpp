@@ -13,7 +13,7 @@
 #include "tessera/distributed/wire/id_wire.hpp"
 #include "tessera/distributed/wire/number_list.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 // Sorted, each once. `slot[j]` says which of them entry j is.
 struct Distinct {
@@ -38,4 +38,4 @@ TESSERA_API std::vector<i64> owner_bounds(std::span<const i64> sorted, const Par
 
 Array list_of(std::span<const i64> numbers);  // of the host
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -11,10 +11,8 @@
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 NarrowList ids_of(const IdSet& set) {
   std::size_t word = 0;
@@ -40,17 +38,18 @@ class Question {
       if (key.plan.axes[static_cast<i64>(a)] == *x.split())
         split_ = a;
       else
-        told_ = told_ || (key.spread[a] && has_axis(key.spread[a]));
+        told_ = told_ || (key.distribution[a] && has_axis(key.distribution[a]));
     }
     if (problem_.empty()) ids_ = rows.ids(mine_, lead_of(x.comm().rank()));
   }
   const std::string& problem() const { return problem_; }
   const Partition& part() const { return part_; }
   std::span<const i64> entries() const {
-    return ids_ ? std::span<const i64>(ids_.host<i64>(), to_index(ids_.size())) : std::span<const i64>();
+    return ids_ ? std::span<const i64>(ids_.host<i64>(), to_index(ids_.size()))
+                : std::span<const i64>();
   }
   i64 bytes_of_positions(int rank) const {
-    return count_of(key_.spread[split_].lshape(rank)) * width();
+    return count_of(key_.distribution[split_].lshape(rank)) * width();
   }
   // As ids, or as positions where those are fewer bytes.
   Wire wire(std::span<const i64> ids, int owner) const {
@@ -74,12 +73,12 @@ class Question {
     }
     if (form.kind != WireKind::positions)
       return NarrowList(decode(form, bytes, first, radix), last);
-    const Array positions = empty_dense(key_.spread[split_].lshape(rank), DType::i64);
+    const Array positions = empty_dense(key_.distribution[split_].lshape(rank), DType::i64);
     take_numbers(bytes.data(), width(), {positions.host<i64>(), to_index(positions.size())});
     std::vector<Array> theirs;
     for (std::size_t a = 0; a < mine_.size(); ++a)
       theirs.push_back(a == split_ ? positions
-                       : key_.spread[a]
+                       : key_.distribution[a]
                            ? mine_[a]  // whole on every rank
                            : cut_positions(key_.plan.arrays[a], key_.plan.lead, lead_axis_,
                                            part_.begin(rank), part_.end(rank)));
@@ -154,13 +153,14 @@ Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
   d.ids = {};  // what others tell comes in its place
   for (int q = 0; q < p; ++q)
     if (q != me && !before->forms[to_index(q)].empty())
-      fetch.serve[to_index(q)] = question.answer(before->forms[to_index(q)], before->bytes[to_index(q)], q);
+      fetch.serve[to_index(q)] =
+          question.answer(before->forms[to_index(q)], before->bytes[to_index(q)], q);
   return fetch;
 }
 
 // The only array of a key, which lies as the entries do and remembers what it asked; or nullptr.
 const DNDarray* lone_array(const NormalKey& key) {
-  return key.plan.arrays.size() == 1 ? &key.spread[0] : nullptr;
+  return key.plan.arrays.size() == 1 ? &key.distribution[0] : nullptr;
 }
 std::string asked_of(const DNDarray& x) { return cat("asked of ", join(x.part().starts())); }
 std::string told_to(const DNDarray& x) { return cat("told to ", join(x.part().starts())); }
@@ -192,14 +192,14 @@ std::string asked_together(const DNDarray& x, const NormalKey& key, std::size_t 
   return cat(asked_of(x), " along ", *x.split(), " by arrays on axes ", key.plan.axes, " of ",
              extents, ", array ", place);
 }
-bool all_spread(const NormalKey& key) {
-  return std::all_of(key.spread.begin(), key.spread.end(),
+bool all_distributed(const NormalKey& key) {
+  return std::all_of(key.distribution.begin(), key.distribution.end(),
                      [](const DNDarray& a) { return bool(a); });
 }
 std::shared_ptr<const void> asked_before(const DNDarray& x, const NormalKey& key) {
-  const auto first = key.spread[0].recall(asked_together(x, key, 0));
-  for (std::size_t a = 1; a < key.spread.size(); ++a)
-    if (key.spread[a].recall(asked_together(x, key, a)) != first) return nullptr;
+  const auto first = key.distribution[0].recall(asked_together(x, key, 0));
+  for (std::size_t a = 1; a < key.distribution.size(); ++a)
+    if (key.distribution[a].recall(asked_together(x, key, a)) != first) return nullptr;
   return first;
 }
 
@@ -210,7 +210,7 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
   IdSet all(0, x.part().size());
   Array mine;
   try {
-    mine = checked_positions(key.spread[0].resident(), key.plan.axes[0], x.part().size());
+    mine = checked_positions(key.distribution[0].resident(), key.plan.axes[0], x.part().size());
     all.add({mine.host<i64>(), to_index(mine.size())});
   } catch (const IndexError&) {
     mine = {};
@@ -218,7 +218,7 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
   std::vector<Wire> wires(to_index(p));
   for (int q = 0; q < p; ++q)
     if (q != me) wires[to_index(q)] = encode(all.within(x.part().begin(q), x.part().end(q)));
-  Told told = tell(wires, !mine, rows, key, speakers(key, key.spread[0].part()),
+  Told told = tell(wires, !mine, rows, key, speakers(key, key.distribution[0].part()),
                    [&](const WireForm& form, int) { return form.bytes(rows.radix(me)); });
   told.own = all.within(x.part().begin(me), x.part().end(me));
   const DType narrow = type_of_positions(x.part().size());
@@ -237,19 +237,20 @@ std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& 
     if (auto known = recall<Fetch>(*alone, asked_of(x))) return known;
     told = recall<Told>(*alone, told_to(x));
   }
-  const bool together = !alone && all_spread(key);
+  const bool together = !alone && all_distributed(key);
   if (together)
     if (const auto known = asked_before(x, key))
       return std::static_pointer_cast<const Fetch>(known);
   NormalKey as_told = key;
   if (told)
-    as_told.spread[0] = DNDarray(told->positions, alone->shape(), alone->spread(), alone->comm());
+    as_told.distribution[0] =
+        DNDarray(told->positions, alone->shape(), alone->distribution(), alone->comm());
   const Question question(rows, as_told, lead_axis, part);
   Fetch asked = ask(rows, as_told, question, told.get());
   if (alone) return remember(*alone, asked_of(x), std::move(asked));
   const auto fetch = std::make_shared<const Fetch>(std::move(asked));
-  for (std::size_t a = 0; together && a < key.spread.size(); ++a)
-    key.spread[a].remember(asked_together(x, key, a), fetch);
+  for (std::size_t a = 0; together && a < key.distribution.size(); ++a)
+    key.distribution[a].remember(asked_together(x, key, a), fetch);
   return fetch;
 }
 
@@ -268,4 +269,4 @@ std::optional<IdSet> asked_places(const EntryRows& rows, const NormalKey& key) {
   return places;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

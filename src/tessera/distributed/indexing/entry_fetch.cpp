@@ -9,10 +9,8 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 // f(first, slots) for all entries, some at a time, until it says no.
 constexpr i64 some_slots = 64 << 10, near_bytes = 512 << 10;  // they stay near
@@ -37,8 +35,11 @@ bool in_order(const NarrowList& slot, std::size_t distinct) {
 constexpr i64 list_bytes = 3 * sizeof(i64);  // of an entry, while the list is made
 struct BySlot {
   std::vector<i64> first, entries;
-  i64 wanted_by(i64 slot) const { return first[to_index(slot + 1)] - first[to_index(slot)]; }  // entries
-  explicit BySlot(const Fetch& fetch) : first(to_index(fetch.wanted() + 1)), entries(fetch.slot.size()) {
+  i64 wanted_by(i64 slot) const {
+    return first[to_index(slot + 1)] - first[to_index(slot)];
+  }  // entries
+  explicit BySlot(const Fetch& fetch)
+      : first(to_index(fetch.wanted() + 1)), entries(fetch.slot.size()) {
     const NumberList slot = fetch.slot.all();
     for (const i64 s : slot) ++first[to_index(s + 1)];
     for (std::size_t s = 1; s < first.size(); ++s) first[s] += first[s - 1];
@@ -168,4 +169,4 @@ class RowFetch {
 
 Array fetch_rows(const EntryRows& rows, const Fetch& fetch) { return RowFetch(rows, fetch).run(); }
 
-}  // namespace tessera
+}  // namespace tessera::dist

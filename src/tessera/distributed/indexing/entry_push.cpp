@@ -8,10 +8,8 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 std::span<const i64> numbers(const Array& ids) { return {ids.host<i64>(), to_index(ids.size())}; }
 
@@ -143,7 +141,7 @@ void push_rows(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
                const DNDarray& value) {
   const EntryRows rows(x, key);
   if (plan.ask) {
-    push_asked(rows, key, plan.lead_axis, plan.spread.part, value);
+    push_asked(rows, key, plan.lead_axis, plan.distribution.part, value);
     return;
   }
   if (value.split() || !value.known()) {
@@ -155,4 +153,4 @@ void push_rows(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
             x.comm().rank());
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -8,7 +8,7 @@
 #include "tessera/distributed/array/relayout.hpp"
 #include "tessera/distributed/indexing/index_route.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 // The value fits the result's shape. Collective; IndexError on all ranks before anything is
 // written.
@@ -18,4 +18,4 @@ void push_rows(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
 // What push_rows sends of a value that is dealt out, where all ranks know the positions.
 Movement known_push(const DNDarray& x, const NormalKey& key, const DNDarray& value);
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -8,10 +8,8 @@
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 // What travels beside the places.
 struct Payload {
@@ -80,7 +78,7 @@ Given value_for(const DNDarray& value, const NormalKey& key, i64 lead_axis, cons
   } else if (straight_to_places(value, key.plan, lead_axis, part)) {
     g.straight = true;
   } else if (along) {
-    mine = value.spread_as({axis, part}).local();
+    mine = value.distributed_as({axis, part}).local();
   } else {  // repeated along the entries: the owners of places get it, entries send their numbers
     const bool places = std::any_of(asked.serve.begin(), asked.serve.end(),
                                     [](const NarrowList& ids) { return !ids.empty(); });
@@ -229,10 +227,12 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
       continue;
     }
     if (!sent[to_index(q)].empty())
-      sends.push_back(Block::dense(q, sent[to_index(q)].data(), static_cast<i64>(sent[to_index(q)].size())));
+      sends.push_back(
+          Block::dense(q, sent[to_index(q)].data(), static_cast<i64>(sent[to_index(q)].size())));
     got[to_index(q)].resize(asked->serve[to_index(q)].size() * to_index(payload.per_place()));
     if (!got[to_index(q)].empty())
-      receives.push_back(Block::dense(q, got[to_index(q)].data(), static_cast<i64>(got[to_index(q)].size())));
+      receives.push_back(
+          Block::dense(q, got[to_index(q)].data(), static_cast<i64>(got[to_index(q)].size())));
   }
   comm.exchange(sends, receives);
   Arrived all;
@@ -241,4 +241,4 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
   write_arrived(rows, std::move(all), payload, given, key, value.dtype());
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -11,7 +11,7 @@
 #include "tessera/kernels/gather/by_bits.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 Array host_list(i64 n) {
@@ -89,8 +89,8 @@ void EntryRows::write(std::span<const i64> ids, const Array& rows) const {
 void EntryRows::write_all(const IdSet& ids, const Array& row) const {
   if (assign_by_bits(base_, ids.words(), row)) return;
   const Array mask = empty_dense({ids.last() - ids.first()}, DType::b1);
-  dist::bools_of_bits(reinterpret_cast<const std::uint8_t*>(ids.words().data()), mask.size(),
-                      mask.host<bool>());
+  bools_of_bits(reinterpret_cast<const std::uint8_t*>(ids.words().data()), mask.size(),
+                mask.host<bool>());
   base_.assign(Index(mask.to(x_.device())), row);
 }
 
@@ -123,4 +123,4 @@ Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Parti
   return fetch;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -10,7 +10,7 @@
 #include "tessera/distributed/indexing/entries.hpp"
 #include "tessera/distributed/indexing/index_normal.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 class EntryRows {
  public:
@@ -77,4 +77,4 @@ Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Parti
 // Dense host memory of an array, wherever it is; the array itself where it already is that.
 Array on_host_dense(const Array& a);
 
-}  // namespace tessera
+}  // namespace tessera::dist

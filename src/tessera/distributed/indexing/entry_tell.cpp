@@ -6,10 +6,8 @@
 #include "tessera/distributed/indexing/index_positions.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 using Message = std::vector<std::byte>;
 Block block_of(int rank, const Message& m) {
@@ -23,7 +21,8 @@ std::vector<Message> announce(std::span<const Wire> wires, std::span<const Notic
                               bool with_wires) {
   const Communicator& comm = rows.array().comm();
   const int p = comm.size(), me = comm.rank();
-  const std::size_t room = sizeof(Notice) + (with_wires ? to_index(longest_wire(rows.radix(me))) : 0);
+  const std::size_t room =
+      sizeof(Notice) + (with_wires ? to_index(longest_wire(rows.radix(me))) : 0);
   std::vector<Message> out(to_index(p)), in(to_index(p));
   std::vector<Block> sends, receives;
   for (int q = 0; q < p; ++q) {
@@ -31,9 +30,9 @@ std::vector<Message> announce(std::span<const Wire> wires, std::span<const Notic
     if (notices[to_index(q)].word != 0) {
       const Message& wire = wires[to_index(q)].bytes;
       out[to_index(q)].resize(sizeof(Notice) + (with_wires ? wire.size() : 0));
-      dist::copy_bytes(out[to_index(q)].data(), &notices[to_index(q)], sizeof(Notice));
+      copy_bytes(out[to_index(q)].data(), &notices[to_index(q)], sizeof(Notice));
       if (with_wires)
-        dist::copy_bytes(out[to_index(q)].data() + sizeof(Notice), wire.data(), wire.size());
+        copy_bytes(out[to_index(q)].data() + sizeof(Notice), wire.data(), wire.size());
       sends.push_back(block_of(q, out[to_index(q)]));
     }
     if (!speak[to_index(q)]) continue;
@@ -62,7 +61,7 @@ std::vector<bool> speakers(const NormalKey& key, const Partition& part) {
   speak.reserve(to_index(part.ranks()));
   for (int r = 0; r < part.ranks(); ++r)
     speak.push_back(part.count(r) > 0 ||
-                    std::any_of(key.spread.begin(), key.spread.end(),
+                    std::any_of(key.distribution.begin(), key.distribution.end(),
                                 [&](const DNDarray& a) { return a && count_of(a.lshape(r)) > 0; }));
   return speak;
 }
@@ -82,7 +81,7 @@ Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, cons
   for (int q = 0; q < p; ++q) {
     Message& m = messages[to_index(q)];
     if (m.empty()) continue;
-    dist::copy_bytes(&in[to_index(q)], m.data(), sizeof(Notice));
+    copy_bytes(&in[to_index(q)], m.data(), sizeof(Notice));
     m.erase(m.begin(), m.begin() + sizeof(Notice));
     told.bytes[to_index(q)] = std::move(m);
   }
@@ -105,4 +104,4 @@ Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, cons
   return told;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

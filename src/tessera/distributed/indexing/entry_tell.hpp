@@ -9,7 +9,7 @@
 #include "tessera/distributed/indexing/entry_rows.hpp"
 #include "tessera/distributed/wire/id_wire.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 // What the other ranks want of this one, as they said it. Where positions were told as a set: what
 // this rank wants itself, and its positions as they were then. They may be written to through
@@ -36,4 +36,4 @@ using BytesOfWire = std::function<i64(const WireForm& form, int rank)>;
 Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, const NormalKey& key,
           const std::vector<bool>& speak, const BytesOfWire& length);
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -11,10 +11,8 @@
 #include "tessera/distributed/indexing/masks/mask.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 // Rows that owners give to the ranks of the entries.
 void exchange_known(Explanation& e, const EntryRows& rows, const Array& ids,
@@ -22,7 +20,8 @@ void exchange_known(Explanation& e, const EntryRows& rows, const Array& ids,
   const Partition& part = rows.array().part();
   for (int r = 0; r < part.ranks(); ++r) {
     const Array theirs =
-        ids.slice(plan.lead_axis, plan.spread.part.begin(r), plan.spread.part.end(r)).contiguous();
+        ids.slice(plan.lead_axis, plan.distribution.part.begin(r), plan.distribution.part.end(r))
+            .contiguous();
     const Distinct d = distinct({theirs.host<i64>(), to_index(theirs.size())});
     const std::vector<i64> bounds = owner_bounds(d.ids, part, rows.ids_per_entry());
     for (int q = 0; q < part.ranks(); ++q) {
@@ -32,7 +31,7 @@ void exchange_known(Explanation& e, const EntryRows& rows, const Array& ids,
   }
 }
 
-// Every rank has all of x: the first distributed array of the key lends its spread.
+// Every rank has all of x: the first distributed array of the key lends its distributed.
 void explain_whole(Explanation& e, const DNDarray& x, const Foreseen& f) {
   const NormalKey& k = f.key;
   const int p = x.comm().size();
@@ -52,20 +51,20 @@ void explain_whole(Explanation& e, const DNDarray& x, const Foreseen& f) {
   }
   const Partition part = part_of_guide(k, p);
   const Shape& lead = k.plan.lead;
-  e.spread.part = part;
-  for (std::size_t a = 0; count_of(lead) > 0 && a < k.spread.size(); ++a) {
-    const DNDarray& spread = k.spread[a];
-    if (!spread) continue;
+  e.distribution.part = part;
+  for (std::size_t a = 0; count_of(lead) > 0 && a < k.distribution.size(); ++a) {
+    const DNDarray& distribution = k.distribution[a];
+    if (!distribution) continue;
     const i64 size = x.shape(k.plan.axes[static_cast<i64>(a)]);
-    const i64 own = k.lands[k.guide] - (lead.size() - spread.ndim());
-    if (own >= 0 && spread.shape(own) == part.size())
+    const i64 own = k.lands[k.guide] - (lead.size() - distribution.ndim());
+    if (own >= 0 && distribution.shape(own) == part.size())
       add(e,
-          movement(spread.shape(), size_of(type_of_positions(size)),
-                   boxes_of(spread.shape(), spread.spread(), p),
-                   boxes_of(spread.shape(), {own, part}, p)),
+          movement(distribution.shape(), size_of(type_of_positions(size)),
+                   boxes_of(distribution.shape(), distribution.distribution(), p),
+                   boxes_of(distribution.shape(), {own, part}, p)),
           true);
     else
-      gather_positions(e, spread, size);
+      gather_positions(e, distribution, size);
   }
   if (count_of(lead) > 0 && !all_ranges_known(k)) tell_all(e, 1);
 }
@@ -76,19 +75,19 @@ void explain_basic(Explanation& e, const DNDarray& x, const Foreseen& f) {
   const int p = x.comm().size();
   e.route = plan.route;
   e.reason = plan.reason;
-  e.spread = plan.spread;
+  e.distribution = plan.distribution;
   explain_gathered_keys(e, x, f.key);
   const i64 item = size_of(x.dtype());
   if (plan.route == Route::scalar) {
     send(e, plan.owner, p - 1, count_of(f.shape) * item * (p - 1));
   } else if (plan.route == Route::descending_slice) {
-    const bool known = !f.masks() && !f.key.any_spread();
+    const bool known = !f.masks() && !f.key.any_distribution();
     if (!known) at_most(e);
     const RoutePlan way = known ? route_of(x, each_once(x, f.key).key) : plan;
     const Shape& shape = known ? way.shape : f.shape;
-    add(e, movement(shape, item, boxes_of_own(way), boxes_of(shape, way.spread, p)));
+    add(e, movement(shape, item, boxes_of_own(way), boxes_of(shape, way.distribution, p)));
   }
-  if (f.masks() && (plan.route != Route::local || f.key.any_spread())) at_most(e);
+  if (f.masks() && (plan.route != Route::local || f.key.any_distribution())) at_most(e);
 }
 
 // Positions on the split axis that nobody foresees: what a mask picks, or arrays that all ranks
@@ -104,15 +103,15 @@ void explain_unforeseen(Explanation& e, const DNDarray& x, const Foreseen& f) {
 
 void explain_positions(Explanation& e, const DNDarray& x, const Foreseen& f) {
   const NormalKey& k = f.key;
-  const bool keeps = keeps_spread(x, k);
+  const bool keeps = keeps_distribution(x, k);
   const i64 array = k.axes[to_index(*x.split())].array;
-  if (f.masks() || (!keeps && k.spread[to_index(array)])) return explain_unforeseen(e, x, f);
+  if (f.masks() || (!keeps && k.distribution[to_index(array)])) return explain_unforeseen(e, x, f);
   const RoutePlan plan = route_of(x, k);
-  if (!keeps && k.any_spread() && plan.route == Route::unordered)
+  if (!keeps && k.any_distribution() && plan.route == Route::unordered)
     return explain_unforeseen(e, x, f);
   e.route = plan.route;
   e.reason = plan.reason;
-  e.spread = plan.spread;
+  e.distribution = plan.distribution;
   if (!keeps) explain_gathered_keys(e, x, k);
   if (plan.route != Route::unordered) return;
   if (plan.ask) {
@@ -139,7 +138,7 @@ std::string_view name(Route route) {
 
 std::string Explanation::str() const {
   std::string where = "whole on every rank";
-  if (spread.split) where = cat("split along axis ", *spread.split);
+  if (distribution.split) where = cat("split along axis ", *distribution.split);
   std::string size = to_text(shape);
   if (std::find(shape.begin(), shape.end(), -1) != shape.end())
     size += " (-1: as many as are true)";
@@ -156,7 +155,7 @@ Explanation explain(const DNDarray& x, const DistIndex& key) {
   const Foreseen f = foreseen(x, key);
   Explanation e = begin(x);
   e.shape = f.said();
-  e.spread.split = split_of(x, f.key);
+  e.distribution.split = split_of(x, f.key);
   if (!x.split()) {
     explain_whole(e, x, f);
     return e;
@@ -173,4 +172,4 @@ Explanation explain(const DNDarray& x, const DistIndex& key) {
   return e;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What x[key] or x[key] = value will do, before it does it: the route, the result's shape and
-// spread, and what each rank sends. Nothing is sent to find out, so bytes that depend on the values
-// of a distributed key are bounds and say so.
+// distributed, and what each rank sends. Nothing is sent to find out, so bytes that depend on the
+// values of a distributed key are bounds and say so.
 //   explain(x, key).str();   // "x[[7, 2, 8]]: unordered, replicated key; 2 messages, 16 bytes …"
 
 #include "tessera/distributed/indexing/index_key.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 // The seed's routes by their names; `local` is its advanced local path and everything basic.
 enum class Route : std::uint8_t {
@@ -24,7 +24,7 @@ struct TESSERA_API Explanation {
   Route route = Route::local;
   std::string reason;                   // one sentence
   Shape shape;                          // of the result; -1: as many as are true
-  Spread spread;                        // of the result; no part where values decide it
+  Distribution distribution;            // of the result; no part where values decide it
   i64 messages = 0;                     // all ranks
   i64 index_bytes = 0, data_bytes = 0;  // all ranks
   std::vector<i64> sent;                // bytes by rank, index and data
@@ -35,4 +35,4 @@ TESSERA_API Explanation explain(const DNDarray& x, const DistIndex& key);
 // Of x[key] = value.
 TESSERA_API Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& value);
 
-}  // namespace tessera
+}  // namespace tessera::dist

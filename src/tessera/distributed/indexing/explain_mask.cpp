@@ -8,10 +8,9 @@
 #include "tessera/distributed/indexing/value_rows.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
-using dist::at;
 using Order = std::shared_ptr<const MaskOrder>;
 
 void deal_bits(Explanation& e, const LoneMask& mask, const MaskUse& use) {
@@ -53,9 +52,9 @@ void explain_picked(Explanation& e, const DNDarray& x, const LoneMask& mask, con
                     i64 own, const MaskUse& use, const Order& order) {
   const int p = x.comm().size();
   const i64 item = size_of(value.dtype());
-  const Spread along{own, Partition::even(value.shape(own), p)};
-  const Spread& to = value.split() == own ? value.spread() : along;
-  add(e, movement(value.shape(), item, boxes_of(value.shape(), value.spread(), p),
+  const Distribution along{own, Partition::even(value.shape(own), p)};
+  const Distribution& to = value.split() == own ? value.distribution() : along;
+  add(e, movement(value.shape(), item, boxes_of(value.shape(), value.distribution(), p),
                   boxes_of(value.shape(), to, p)));
   const i64 row = value.size() / std::max<i64>(1, value.shape(own)) * item;
   const bool fits = order && order->total() == value.shape(own);
@@ -85,15 +84,16 @@ Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPla
   Explanation e = begin_mask(x, reason_of(x, mask, use, order));
   e.shape = checked.shape;
   e.shape[axis] = order ? order->total() : -1;
-  e.spread = {axis, {}};
+  e.distribution = {axis, {}};
   deal_bits(e, mask, use);
   if (!order) count_groups(e, x, mask, use.group(false));
   if (order)
-    e.spread.part = in_place ? Partition::of(order->counts()) : Partition::even(order->total(), p);
+    e.distribution.part =
+        in_place ? Partition::of(order->counts()) : Partition::even(order->total(), p);
   if (in_place || p == 1) return e;
   i64 row = size_of(x.dtype());
   for (i64 a = 0; a < checked.shape.size(); ++a) row *= a == axis ? 1 : checked.shape[a];
-  if (const auto rows = order ? use.known_rows(order, e.spread.part) : nullptr) {
+  if (const auto rows = order ? use.known_rows(order, e.distribution.part) : nullptr) {
     exchange_picked(e, *rows, row, false);
     return e;
   }
@@ -138,4 +138,4 @@ Explanation explain_mask(const DNDarray& x, const LoneMask& mask, const IndexPla
   return e;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -12,10 +12,8 @@
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/gather/fit.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 bool moves(const DNDarray& value) { return value.split() || !value.known(); }
 
@@ -36,7 +34,7 @@ void explain_straight(Explanation& e, const DNDarray& value, const IndexPlan& pl
 // some are not, all of it may move.
 void explain_target(Explanation& e, const DNDarray& x, const Foreseen& f, const DNDarray& given) {
   if (count_of(f.shape) == 0 || !moves(given)) return;
-  const bool known = !f.masks() && !f.key.any_spread();
+  const bool known = !f.masks() && !f.key.any_distribution();
   const Assigned a = known ? without_repeats(x, f.key, given) : Assigned{f.key, given, {}};
   if (!known) at_most(e);
   const DNDarray& value = a.value;
@@ -55,9 +53,9 @@ void explain_target(Explanation& e, const DNDarray& x, const Foreseen& f, const 
 // Positions on the split axis.
 void explain_places(Explanation& e, const DNDarray& x, const Foreseen& f, const DNDarray& value) {
   const NormalKey& k = f.key;
-  const bool keeps = keeps_spread(x, k);
+  const bool keeps = keeps_distribution(x, k);
   if (!keeps || f.masks()) explain_gathered_keys(e, x, k);
-  const bool unforeseen = f.masks() || (k.any_spread() && !keeps);
+  const bool unforeseen = f.masks() || (k.any_distribution() && !keeps);
   RoutePlan plan;
   if (!unforeseen) plan = route_of(x, k);
   e.route = unforeseen ? Route::unordered : plan.route;
@@ -76,7 +74,8 @@ void explain_places(Explanation& e, const DNDarray& x, const Foreseen& f, const 
           {plan.ask ? entries_by_rank(k, plan) : all_entries(x, f.lead), false, differs ? row : 0});
     if (plan.ask) gather_others(e, x, k, plan.array);
     const bool maybe_straight =
-        plan.ask ? straight_to_places(value, k.plan, plan.lead_axis, plan.spread.part) : f.masks();
+        plan.ask ? straight_to_places(value, k.plan, plan.lead_axis, plan.distribution.part)
+                 : f.masks();
     if (differs && moves(value) && maybe_straight)
       explain_straight(e, value, k.plan, count_of(f.lead));
     explain_where_needed(e, value);
@@ -109,7 +108,7 @@ void explain_part(Explanation& e, const DNDarray& x, const Foreseen& f, const DN
   e.reason = plan.reason;
   explain_gathered_keys(e, x, f.key);
   explain_target(e, x, f, value);
-  if (f.masks() && f.key.any_spread()) at_most(e);
+  if (f.masks() && f.key.any_distribution()) at_most(e);
 }
 
 void explain_everywhere(Explanation& e, const DNDarray& x, const Foreseen& f,
@@ -117,7 +116,7 @@ void explain_everywhere(Explanation& e, const DNDarray& x, const Foreseen& f,
   e.reason = "every rank has the whole array";
   explain_gathered_keys(e, x, f.key);
   explain_target(e, x, f, value);
-  if (f.masks() && f.key.any_spread()) at_most(e);
+  if (f.masks() && f.key.any_distribution()) at_most(e);
 }
 
 }  // namespace
@@ -148,8 +147,8 @@ Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& wid
       explain_part(e, x, f, value);
   }
   e.shape = x.shape();
-  e.spread = x.spread();
+  e.distribution = x.distribution();
   return e;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -10,10 +10,8 @@
 #include "tessera/distributed/indexing/value_rows.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 // What dist::nonzero sends, then the positions where all ranks get them.
 void count_mask(Explanation& e, const DNDarray& mask) {
@@ -74,7 +72,8 @@ void gather_positions(Explanation& e, const DNDarray& positions, i64 size) {
 
 void gather_value(Explanation& e, const DNDarray& value) {
   const int p = value.comm().size();
-  add(e, movement(value.shape(), size_of(value.dtype()), boxes_of_value(value), Boxes(to_index(p))));
+  add(e,
+      movement(value.shape(), size_of(value.dtype()), boxes_of_value(value), Boxes(to_index(p))));
 }
 
 void count_groups(Explanation& e, const DNDarray& x, const LoneMask& mask, i64 group) {
@@ -94,9 +93,9 @@ void count_rows(Explanation& e, const DNDarray& x, const LoneMask& mask, i64 gro
 Foreseen foreseen(const DNDarray& x, const DistIndex& key, bool writes) {
   Foreseen f{foresee(x, key), {}, {}, {}, {}, {}};
   const LooseMasks masks = loose_masks(x, key, writes);
-  for (const i64 a : masks.bits) f.bits.push_back(key.spread()[to_index(a)]);
-  for (const i64 a : masks.counted) f.counted.push_back(key.spread()[to_index(a)]);
-  for (const i64 a : masks.listed) f.listed.push_back(key.spread()[to_index(a)]);
+  for (const i64 a : masks.bits) f.bits.push_back(key.distribution()[to_index(a)]);
+  for (const i64 a : masks.counted) f.counted.push_back(key.distribution()[to_index(a)]);
+  for (const i64 a : masks.listed) f.listed.push_back(key.distribution()[to_index(a)]);
   f.lead = f.key.plan.lead;
   f.shape = f.key.plan.shape;
   if (!f.masks() || f.lead.back() != 1) return f;
@@ -123,12 +122,12 @@ void explain_masks(Explanation& e, const Foreseen& f) {
 }
 
 void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k) {
-  if (!k.any_spread() || count_of(k.plan.lead) == 0) return;
+  if (!k.any_distribution() || count_of(k.plan.lead) == 0) return;
   bool asks = false;
-  for (std::size_t a = 0; a < k.spread.size(); ++a) {
+  for (std::size_t a = 0; a < k.distribution.size(); ++a) {
     const i64 size = x.shape(k.plan.axes[static_cast<i64>(a)]);
-    if (!k.spread[a] || known_whole(k.spread[a], size)) continue;
-    gather_positions(e, k.spread[a], size);
+    if (!k.distribution[a] || known_whole(k.distribution[a], size)) continue;
+    gather_positions(e, k.distribution[a], size);
     asks = true;
   }
   if (asks && !all_ranges_known(k)) tell_all(e, 1);
@@ -136,15 +135,15 @@ void explain_gathered_keys(Explanation& e, const DNDarray& x, const NormalKey& k
 
 std::vector<i64> entries_by_rank(const NormalKey& k, const RoutePlan& plan) {
   const Shape& lead = k.plan.lead;
-  std::vector<i64> entries = plan.spread.part.counts();
+  std::vector<i64> entries = plan.distribution.part.counts();
   for (i64& n : entries) n *= count_of(lead) / std::max<i64>(1, lead[plan.lead_axis]);
   return entries;
 }
 
 void gather_others(Explanation& e, const DNDarray& x, const NormalKey& k, i64 first) {
-  for (std::size_t a = 0; a < k.spread.size(); ++a)
-    if (k.spread[a] && static_cast<i64>(a) != first)
-      gather_positions(e, k.spread[a], x.shape(k.plan.axes[static_cast<i64>(a)]));
+  for (std::size_t a = 0; a < k.distribution.size(); ++a)
+    if (k.distribution[a] && static_cast<i64>(a) != first)
+      gather_positions(e, k.distribution[a], x.shape(k.plan.axes[static_cast<i64>(a)]));
 }
 
 std::vector<i64> all_entries(const DNDarray& x, const Shape& lead) {
@@ -175,4 +174,4 @@ void exchange_asked(Explanation& e, const DNDarray& x, const NormalKey& k, const
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -8,7 +8,7 @@
 #include "tessera/distributed/indexing/explain.hpp"
 #include "tessera/distributed/indexing/index_route.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 Explanation begin(const DNDarray& x);
 void at_most(Explanation& e);  // from now on it is a bound; still exact for one rank alone
@@ -62,4 +62,4 @@ std::vector<i64> entries_by_rank(const NormalKey& k, const RoutePlan& plan);
 // Each rank may have all entries of `lead`.
 std::vector<i64> all_entries(const DNDarray& x, const Shape& lead);
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -12,18 +12,17 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/within.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 // Integers that came as arrays of rank 0, such as argmax's, are integers: plan.copy is not asked.
 bool is_view(const NormalKey& key) { return key.plan.kind == IndexPlan::Kind::view; }
 // A local answer is a view of x's memory or new memory; handles of views share their writes.
 DNDarray wrap(const DNDarray& x, const NormalKey& key, Array local, const Shape& shape,
-              const Spread& spread) {
-  if (is_view(key)) return x.with(std::move(local), resolve(key.index, x.whole()).view, spread);
-  return DNDarray(std::move(local), shape, spread, x.comm());
+              const Distribution& distribution) {
+  if (is_view(key))
+    return x.with(std::move(local), resolve(key.index, x.whole()).view, distribution);
+  return DNDarray(std::move(local), shape, distribution, x.comm());
 }
 
 // One rank has what is asked for: a handle on it, read when somebody reads it.
@@ -36,9 +35,10 @@ DNDarray at_owner(const DNDarray& x, const NormalKey& key, int owner, const AtAx
   return DNDarray::rooted(std::move(there), key.plan.shape, x.dtype(), x.device(), owner, x.comm());
 }
 
-// Every rank has all of x. The first distributed array of the key lends its spread to the result.
+// Every rank has all of x. The first distributed array of the key lends its distributed to the
+// result.
 DNDarray from_whole(const DNDarray& x, const NormalKey& key) {
-  if (!key.any_spread()) {
+  if (!key.any_distribution()) {
     if (x.owner()) return at_owner(x, key, *x.owner(), {});
     return wrap(x, key, x.local()[local_key(key, key.plan.arrays, {}, x.device())], key.plan.shape,
                 {});
@@ -118,16 +118,16 @@ DNDarray unordered(const DNDarray& x, const NormalKey& key, const RoutePlan& pla
   const OwnScratch scratch;
   const EntryRows rows(x, key);
   Shape lead = key.plan.lead;
-  lead[plan.lead_axis] = plan.spread.part.count(x.comm().rank());
+  lead[plan.lead_axis] = plan.distribution.part.count(x.comm().rank());
   Array result;
   if (plan.ask) {
-    result = fetch_rows(rows, *ask_owners(rows, key, plan.lead_axis, plan.spread.part));
+    result = fetch_rows(rows, *ask_owners(rows, key, plan.lead_axis, plan.distribution.part));
   } else {
     const Array ids = rows.ids(key.plan.arrays, key.plan.lead);
-    result = fetch_rows(rows, know_owners(rows, ids, plan.lead_axis, plan.spread.part));
+    result = fetch_rows(rows, know_owners(rows, ids, plan.lead_axis, plan.distribution.part));
   }
-  return DNDarray::lying(shaped(result, key, lead), layout_behind(key, plan.shape), plan.spread,
-                         x.comm());
+  return DNDarray::lying(shaped(result, key, lead), layout_behind(key, plan.shape),
+                         plan.distribution, x.comm());
 }
 
 // Intervals change hands.
@@ -135,9 +135,10 @@ DNDarray descending(const DNDarray& x, const NormalKey& key, const RoutePlan& pl
   const Once once = each_once(x, key);
   const RoutePlan way = route_of(x, once.key);
   const int p = x.comm().size();
-  const Array there = relayout(own_answer(x, once.key, way), way.shape, x.dtype(),
-                               boxes_of_own(way), boxes_of(way.shape, way.spread, p), x.comm());
-  const DNDarray y(repeated(there, once, key.plan), plan.shape, plan.spread, x.comm());
+  const Array there =
+      relayout(own_answer(x, once.key, way), way.shape, x.dtype(), boxes_of_own(way),
+               boxes_of(way.shape, way.distribution, p), x.comm());
+  const DNDarray y(repeated(there, once, key.plan), plan.shape, plan.distribution, x.comm());
   return is_view(key) ? y.moved_copy() : y;  // NumPy has a view
 }
 
@@ -152,10 +153,11 @@ Boxes boxes_of_own(const RoutePlan& plan) {
 
 Partition part_of_guide(const NormalKey& key, int ranks) {
   const i64 axis = key.lands[key.guide], n = key.plan.lead[axis];
-  for (std::size_t a = to_index(key.guide); a < key.spread.size(); ++a) {
-    const DNDarray& spread = key.spread[a];
-    if (spread && key.lands[static_cast<i64>(a)] == axis && spread.shape(*spread.split()) == n)
-      return spread.part();
+  for (std::size_t a = to_index(key.guide); a < key.distribution.size(); ++a) {
+    const DNDarray& distribution = key.distribution[a];
+    if (distribution && key.lands[static_cast<i64>(a)] == axis &&
+        distribution.shape(*distribution.split()) == n)
+      return distribution.part();
   }
   return Partition::even(n, ranks);
 }
@@ -166,28 +168,28 @@ std::vector<Array> entries_of(const DNDarray& x, const NormalKey& key, i64 lead_
   const int me = x.comm().rank();
   std::vector<Array> mine;
   for (std::size_t a = 0; a < key.plan.arrays.size(); ++a) {
-    const DNDarray& spread = key.spread[a];
-    if (!spread) {
+    const DNDarray& distribution = key.distribution[a];
+    if (!distribution) {
       mine.push_back(
           cut_positions(key.plan.arrays[a], lead, lead_axis, part.begin(me), part.end(me)));
       continue;
     }
-    const i64 own = lead_axis - (lead.size() - spread.ndim());
-    const bool has_axis = own >= 0 && spread.shape(own) == lead[lead_axis];
-    Shape shape = spread.shape();
+    const i64 own = lead_axis - (lead.size() - distribution.ndim());
+    const bool has_axis = own >= 0 && distribution.shape(own) == lead[lead_axis];
+    Shape shape = distribution.shape();
     if (has_axis) shape[own] = part.count(me);
     if (count_of(lead) == 0) {  // nobody looks at them
       mine.push_back(zeros(shape, DType::i64));
       continue;
     }
     const i64 axis = key.plan.axes[static_cast<i64>(a)];
-    if (has_axis && spread.spread() == Spread{own, part}) {  // they stay
-      mine.push_back(own_checked(spread, axis, x.shape(axis), problem));
+    if (has_axis && distribution.distribution() == Distribution{own, part}) {  // they stay
+      mine.push_back(own_checked(distribution, axis, x.shape(axis), problem));
       continue;
     }
-    const DNDarray narrow = narrowed(spread, axis, x.shape(axis), problem);
-    mine.push_back(
-        (has_axis ? narrow.spread_as({own, part}).local() : narrow.gathered()).astype(DType::i64));
+    const DNDarray narrow = narrowed(distribution, axis, x.shape(axis), problem);
+    mine.push_back((has_axis ? narrow.distributed_as({own, part}).local() : narrow.gathered())
+                       .astype(DType::i64));
   }
   return mine;
 }
@@ -205,8 +207,8 @@ std::vector<Array> own_positions(const DNDarray& x, const NormalKey& key, const 
   const int me = x.comm().rank();
   std::vector<Array> arrays;
   for (std::size_t a = 0; a < key.plan.arrays.size(); ++a) {
-    Array p = cut_positions(key.plan.arrays[a], key.plan.lead, plan.lead_axis, plan.begins[to_index(me)],
-                            plan.ends[to_index(me)]);
+    Array p = cut_positions(key.plan.arrays[a], key.plan.lead, plan.lead_axis,
+                            plan.begins[to_index(me)], plan.ends[to_index(me)]);
     if (static_cast<i64>(a) == plan.array) p = counted_from(p.contiguous(), x.part().begin(me));
     arrays.push_back(p);
   }
@@ -214,7 +216,7 @@ std::vector<Array> own_positions(const DNDarray& x, const NormalKey& key, const 
 }
 
 NormalKey routable(const DNDarray& x, NormalKey k) {
-  if (!k.any_spread()) {
+  if (!k.any_distribution()) {
     check_values(x, k);
     return k;
   }
@@ -223,7 +225,7 @@ NormalKey routable(const DNDarray& x, NormalKey k) {
   } catch (const IndexError&) {  // of this array; a distributed one before it may be wrong, too
     throw_first_problem(x, k);
   }
-  if (!x.split() || keeps_spread(x, k)) return k;
+  if (!x.split() || keeps_distribution(x, k)) return k;
   return gathered(x, k);
 }
 
@@ -240,12 +242,12 @@ std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key) {
   return LoneSlice{
       mine.view(mine.layout().slice(0, own.start, own.length, own.length > 1 ? own.step : 1)),
       x.whole().slice(0, all.start, all.length, all.length > 1 ? all.step : 1),
-      cut ? Spread{0, x.part().sliced(all)} : x.spread()};
+      cut ? Distribution{0, x.part().sliced(all)} : x.distribution()};
 }
 
 DNDarray DNDarray::operator[](const DistIndex& key) const {
   if (auto slice = lone_slice(*this, key)) {
-    return with(std::move(slice->own), std::move(slice->whole), std::move(slice->spread));
+    return with(std::move(slice->own), std::move(slice->whole), std::move(slice->distribution));
   }
   const IndexPlan checked = check_key_aloud(*this, key);
   const DistIndex near = with_whole_masks(key, loose_masks(*this, key));
@@ -253,7 +255,7 @@ DNDarray DNDarray::operator[](const DistIndex& key) const {
     return read_masked(*this, near, *mask, checked);
   const auto positions = owned_positions(*this, near);
   NormalKey k = routable(*this, normalize(*this, near, positions));
-  k.at_owners = !positions.empty() && keeps_spread(*this, k);
+  k.at_owners = !positions.empty() && keeps_distribution(*this, k);
   if (!split()) return from_whole(*this, k);
   const RoutePlan plan = route_of(*this, k);
   switch (plan.route) {
@@ -262,8 +264,8 @@ DNDarray DNDarray::operator[](const DistIndex& key) const {
                       {*split(), {}, k.axes[to_index(*split())].value - part().begin(plan.owner)});
     case Route::unordered: return unordered(*this, k, plan);
     case Route::descending_slice: return descending(*this, k, plan);
-    default: return wrap(*this, k, own_answer(*this, k, plan), plan.shape, plan.spread);
+    default: return wrap(*this, k, own_answer(*this, k, plan), plan.shape, plan.distribution);
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -5,22 +5,23 @@
 
 #include "tessera/distributed/exchange/parcel.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 void DistIndex::add(const Array& a) {
   index_.add(a.ndim() == 0 ? a.to(cpu) : a);  // a number, wherever it is
-  spread_.resize(index_.arrays().size());
+  distribution_.resize(index_.arrays().size());
 }
 
 void DistIndex::add(const DNDarray& a) {
   if (!a.split()) return add(a.local());
-  index_.add(dist::stand_in(a.shape(), a.dtype()));
-  spread_.resize(index_.arrays().size());
-  spread_.back() = a;
+  index_.add(stand_in(a.shape(), a.dtype()));
+  distribution_.resize(index_.arrays().size());
+  distribution_.back() = a;
 }
 
 bool DistIndex::distributed() const {
-  return std::any_of(spread_.begin(), spread_.end(), [](const DNDarray& a) { return bool(a); });
+  return std::any_of(distribution_.begin(), distribution_.end(),
+                     [](const DNDarray& a) { return bool(a); });
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -8,19 +8,19 @@
 #include "tessera/distributed/indexing/masks/nonzero.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 using ItemKind = Index::Kind;
 
 std::vector<Array> one_each(const Array& mask) {
-  return std::vector<Array>(static_cast<std::size_t>(mask.ndim()), dist::stand_in({1}, DType::i64));
+  return std::vector<Array>(static_cast<std::size_t>(mask.ndim()), stand_in({1}, DType::i64));
 }
 
 // The same key with every mask replaced by positions, and which of its arrays are distributed.
 struct Unmasked {
   Index index;
-  std::vector<DNDarray> spread;
+  std::vector<DNDarray> distribution;
   std::vector<bool> mask;  // which of its arrays came from masks
   i64 guide = -1;          // the first that came distributed
 };
@@ -28,25 +28,25 @@ struct Unmasked {
 // Silently: a distributed mask is not counted, it has one element.
 Unmasked unmask(const DistIndex& key, bool silently, const std::vector<DNDarray>& picked = {}) {
   Unmasked u;
-  const auto add_array = [&](const Array& a, const DNDarray& spread, bool mask) {
+  const auto add_array = [&](const Array& a, const DNDarray& distribution, bool mask) {
     u.index.add(a);
-    u.spread.push_back(spread);
+    u.distribution.push_back(distribution);
     u.mask.push_back(mask);
   };
   for (const Index::Item& item : key.index().items()) {
     if (add_plain(u.index, item)) continue;
     const auto which = static_cast<std::size_t>(item.value);
     const Array& a = key.index().arrays()[which];
-    const DNDarray& spread = key.spread()[which];
-    if (spread && u.guide < 0) u.guide = static_cast<i64>(u.spread.size());
+    const DNDarray& distribution = key.distribution()[which];
+    if (distribution && u.guide < 0) u.guide = static_cast<i64>(u.distribution.size());
     if (item.kind == ItemKind::integer_array) {
-      add_array(a, spread, false);
-    } else if (spread && silently) {
+      add_array(a, distribution, false);
+    } else if (distribution && silently) {
       const Array one = a.size() > 0 ? Array::of<i64>({0}) : Array::of<i64>({});
       for (i64 axis = 0; axis < a.ndim(); ++axis) add_array(one, {}, true);
-    } else if (spread) {
-      for (const DNDarray& p : picked.empty() ? dist::nonzero(spread) : picked)
-        add_array(dist::stand_in(p.shape(), DType::i64), p, true);
+    } else if (distribution) {
+      for (const DNDarray& p : picked.empty() ? nonzero(distribution) : picked)
+        add_array(stand_in(p.shape(), DType::i64), p, true);
     } else if (a.ndim() == 0) {  // on a device that the host cannot read
       u.index.add(a.item().as<bool>());
     } else {
@@ -99,10 +99,10 @@ bool do_not_broadcast(const IndexError& e) {
 
 // Masks collapse into the last axis; distributed positions keep theirs; those that all ranks know
 // are dealt out along their last axis that is longer than 1.
-i64 lands_on(const Shape& lead, const Array& a, const DNDarray& spread, bool mask) {
+i64 lands_on(const Shape& lead, const Array& a, const DNDarray& distribution, bool mask) {
   const i64 missing = lead.size() - a.ndim();
   if (mask) return lead.size() - 1;
-  if (spread) return missing + *spread.split();
+  if (distribution) return missing + *distribution.split();
   i64 last = 0;
   for (i64 k = 0; k < a.ndim(); ++k)
     if (a.shape(k) > 1) last = missing + k;
@@ -114,9 +114,9 @@ NormalKey planned(const DNDarray& x, const Index& key, Unmasked&& u) {
   k.plan = resolve(u.index, Layout::contiguous(x.shape()));
   k.plan.copy = k.plan.copy || key.force_copy();
   k.guide = u.guide;
-  for (std::size_t a = 0; a < u.spread.size(); ++a)
-    k.lands.push_back(lands_on(k.plan.lead, k.plan.arrays[a], u.spread[a], u.mask[a]));
-  k.spread = std::move(u.spread);
+  for (std::size_t a = 0; a < u.distribution.size(); ++a)
+    k.lands.push_back(lands_on(k.plan.lead, k.plan.arrays[a], u.distribution[a], u.mask[a]));
+  k.distribution = std::move(u.distribution);
   k.index = std::move(u.index);
   k.axes = axes_of(k.index, k.plan, x.shape());
   return k;
@@ -124,12 +124,13 @@ NormalKey planned(const DNDarray& x, const Index& key, Unmasked&& u) {
 
 }  // namespace
 
-bool NormalKey::any_spread() const {
-  return std::any_of(spread.begin(), spread.end(), [](const DNDarray& a) { return bool(a); });
+bool NormalKey::any_distribution() const {
+  return std::any_of(distribution.begin(), distribution.end(),
+                     [](const DNDarray& a) { return bool(a); });
 }
 
 IndexPlan check_key(const DNDarray& x, const DistIndex& key) {
-  for (const DNDarray& a : key.spread())
+  for (const DNDarray& a : key.distribution())
     require<ArgumentError>(!a || a.comm() == x.comm(), "the indexed array is on ", x.comm(),
                            " and an index array on ", a ? a.comm() : x.comm(),
                            "; both must be of one communicator");
@@ -180,8 +181,8 @@ std::vector<i64> first_axes(const Index& index, i64 ndim) {
 
 std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key) {
   const Index& index = key.index();
-  if (index.arrays().size() != 1 || !key.spread()[0]) return {};
-  LoneMask found{key.spread()[0], -1};
+  if (index.arrays().size() != 1 || !key.distribution()[0]) return {};
+  LoneMask found{key.distribution()[0], -1};
   const std::vector<i64> axes = first_axes(index, x.ndim());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const ItemKind kind = index.items()[i].kind;
@@ -200,7 +201,7 @@ NormalKey normalize(const DNDarray& x, const DistIndex& key, const std::vector<D
 
 NormalKey foresee(const DNDarray& x, const DistIndex& key) {
   NormalKey k = planned(x, key.index(), unmask(key, true));
-  const bool masks = std::any_of(key.spread().begin(), key.spread().end(),
+  const bool masks = std::any_of(key.distribution().begin(), key.distribution().end(),
                                  [](const DNDarray& a) { return a && a.dtype() == DType::b1; });
   if (!masks) check_values(x, k);  // a mask may pick nothing: then nobody looks at them
   return k;
@@ -209,7 +210,7 @@ NormalKey foresee(const DNDarray& x, const DistIndex& key) {
 NormalKey with_positions(const DNDarray& x, const NormalKey& key,
                          std::span<const Array> positions) {
   Unmasked u{local_key(key, positions, {}, cpu), {}, {}};
-  u.spread.resize(positions.size());
+  u.distribution.resize(positions.size());
   u.mask.resize(positions.size());
   const Index same = u.index;
   return planned(x, same, std::move(u));
@@ -236,4 +237,4 @@ Index local_key(const NormalKey& key, std::span<const Array> arrays, const AtAxi
   return local;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

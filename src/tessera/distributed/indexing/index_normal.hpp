@@ -7,7 +7,7 @@
 
 #include "tessera/distributed/indexing/index_key.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 // All of itself, its bits, its counts: a distributed key remembers them where no rank needs more
 // bytes for it, by sizes that all ranks know, so that all remember the same.
@@ -40,7 +40,8 @@ struct NormalKey {
   Index index;     // no masks; arrays as in plan.arrays
   IndexPlan plan;  // on the whole shape, row-major; arrays are int64 of the host, or stand-ins
   std::vector<KeyAxis> axes;
-  std::vector<DNDarray> spread;  // beside plan.arrays: the distributed array, or an empty handle
+  std::vector<DNDarray>
+      distribution;  // beside plan.arrays: the distributed array, or an empty handle
   // Beside plan.arrays: the axis of plan.lead along which the result is dealt out where that array
   // decides it. By shapes and splits alone: what an array holds, and how many elements a mask
   // picks, change nothing.
@@ -51,7 +52,7 @@ struct NormalKey {
   i64 guide = -1;  // the first array that came distributed
   // The positions on the split axis lie with the owners of their places: nobody has to be told.
   bool at_owners = false;
-  bool any_spread() const;
+  bool any_distribution() const;
 };
 
 // How many axes of the indexed array an item stands on, and the first of them for each item of a
@@ -73,13 +74,13 @@ IndexPlan check_key(const DNDarray& x, const DistIndex& key);
 IndexPlan check_key_aloud(const DNDarray& x, const DistIndex& key);
 // Set when the only array of the key is a distributed mask.
 std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key);
-// Distributed masks become distributed positions (collective, distributed/indexing/masks/nonzero); other masks are
-// expanded here. Nothing looks at the values of positions yet. `picked`: the positions of the one
-// distributed mask of the key, where they are known.
+// Distributed masks become distributed positions (collective, distributed/indexing/masks/nonzero);
+// other masks are expanded here. Nothing looks at the values of positions yet. `picked`: the
+// positions of the one distributed mask of the key, where they are known.
 NormalKey normalize(const DNDarray& x, const DistIndex& key,
                     const std::vector<DNDarray>& picked = {});
 // The same with its values checked (index_positions.hpp), without a message: each distributed mask
-// has one element, a stand-in without a spread.
+// has one element, a stand-in without a distributed.
 NormalKey foresee(const DNDarray& x, const DistIndex& key);
 
 // The same key with other positions, which every rank has and which are checked.
@@ -95,4 +96,4 @@ struct AtAxis {
 Index local_key(const NormalKey& key, std::span<const Array> arrays, const AtAxis& at,
                 Device device);
 
-}  // namespace tessera
+}  // namespace tessera::dist

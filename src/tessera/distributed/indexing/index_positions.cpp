@@ -8,10 +8,8 @@
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 // A distributed key remembers all of itself, as it travels, while that is not much.
 std::string whole_within(i64 size) { return cat("whole within ", size); }
@@ -74,7 +72,7 @@ Array own_checked(const DNDarray& positions, i64 axis, i64 size, std::string& pr
 
 DNDarray narrowed(const DNDarray& positions, i64 axis, i64 size, std::string& problem) {
   const Array mine = own_checked(positions, axis, size, problem);
-  return DNDarray(mine.astype(type_of_positions(size)), positions.shape(), positions.spread(),
+  return DNDarray(mine.astype(type_of_positions(size)), positions.shape(), positions.distribution(),
                   positions.comm());
 }
 
@@ -82,29 +80,30 @@ void check_values(const DNDarray& x, NormalKey& k) {
   const bool looked_at = count_of(k.plan.lead) > 0;  // NumPy leaves values alone that it drops
   k.ascends.assign(k.plan.arrays.size(), false);
   for (std::size_t a = 0; a < k.plan.arrays.size(); ++a) {
-    if (k.spread[a]) continue;
+    if (k.distribution[a]) continue;
     const i64 axis = k.plan.axes[static_cast<i64>(a)];
     Array& p = k.plan.arrays[a];
     p = p.to(cpu).astype(DType::i64);
     if (!looked_at) continue;
     p = p.contiguous();
     const i64* v = p.host<i64>();
-    k.ascends[a] = v[0] >= 0 && v[p.size() - 1] < x.shape(axis) && ascending({v, to_index(p.size())});
+    k.ascends[a] =
+        v[0] >= 0 && v[p.size() - 1] < x.shape(axis) && ascending({v, to_index(p.size())});
     if (!k.ascends[a]) p = checked_positions(p, axis, x.shape(axis));
   }
 }
 
 bool all_ranges_known(const NormalKey& key) {
-  for (const DNDarray& a : key.spread)
+  for (const DNDarray& a : key.distribution)
     if (a && !a.recall(value_range)) return false;
   return true;
 }
 
 bool within_ranges(const DNDarray& x, const NormalKey& key) {
-  for (std::size_t a = 0; a < key.spread.size(); ++a) {
-    if (!key.spread[a] || count_of(key.plan.lead) == 0) continue;
+  for (std::size_t a = 0; a < key.distribution.size(); ++a) {
+    if (!key.distribution[a] || count_of(key.plan.lead) == 0) continue;
     const auto range =
-        std::static_pointer_cast<const ValueRange>(key.spread[a].recall(value_range));
+        std::static_pointer_cast<const ValueRange>(key.distribution[a].recall(value_range));
     const i64 size = x.shape(key.plan.axes[static_cast<i64>(a)]);
     if (range->least < -size || range->most >= size) return false;
   }
@@ -112,10 +111,10 @@ bool within_ranges(const DNDarray& x, const NormalKey& key) {
 }
 
 void throw_first_problem(const DNDarray& x, const NormalKey& key) {
-  for (std::size_t a = 0; a < key.spread.size(); ++a) {
+  for (std::size_t a = 0; a < key.distribution.size(); ++a) {
     const i64 axis = key.plan.axes[static_cast<i64>(a)];
-    checked_positions(key.spread[a] ? key.spread[a].gathered() : key.plan.arrays[a], axis,
-                      x.shape(axis));
+    checked_positions(key.distribution[a] ? key.distribution[a].gathered() : key.plan.arrays[a],
+                      axis, x.shape(axis));
   }
   throw IndexError("an index array holds positions that are out of bounds");
 }
@@ -130,18 +129,19 @@ NormalKey gathered(const DNDarray& x, const NormalKey& key) {
   if (known && !within_ranges(x, key)) throw_first_problem(x, key);
   std::string problem;
   std::vector<std::pair<std::size_t, Array>> asked;  // what was not known yet
-  for (std::size_t a = 0; a < k.spread.size(); ++a) {
-    if (!k.spread[a]) continue;
+  for (std::size_t a = 0; a < k.distribution.size(); ++a) {
+    if (!k.distribution[a]) continue;
     const i64 axis = k.plan.axes[static_cast<i64>(a)], size = x.shape(axis);
-    k.spread[a] = {};
+    k.distribution[a] = {};
     if (!looked_at) {
-      k.plan.arrays[a] = zeros(key.spread[a].shape(), DType::i64);
+      k.plan.arrays[a] = zeros(key.distribution[a].shape(), DType::i64);
       continue;
     }
-    auto whole = std::static_pointer_cast<const Array>(key.spread[a].recall(whole_within(size)));
+    auto whole =
+        std::static_pointer_cast<const Array>(key.distribution[a].recall(whole_within(size)));
     if (!whole) {
-      whole =
-          std::make_shared<const Array>(narrowed(key.spread[a], axis, size, problem).gathered());
+      whole = std::make_shared<const Array>(
+          narrowed(key.distribution[a], axis, size, problem).gathered());
       asked.emplace_back(a, *whole);
     }
     k.plan.arrays[a] = whole->astype(DType::i64);
@@ -150,9 +150,9 @@ NormalKey gathered(const DNDarray& x, const NormalKey& key) {
     throw_first_problem(x, key);
   for (const auto& [a, whole] : asked)
     if (whole.bytes() <= most_remembered)
-      key.spread[a].remember(whole_within(x.shape(k.plan.axes[static_cast<i64>(a)])),
-                             std::make_shared<const Array>(whole));
+      key.distribution[a].remember(whole_within(x.shape(k.plan.axes[static_cast<i64>(a)])),
+                                   std::make_shared<const Array>(whole));
   return k;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -7,7 +7,7 @@
 
 #include "tessera/distributed/indexing/index_normal.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 bool ascending(std::span<const i64> positions);  // from 0 on; equal ones may follow each other
 // Int64, dense, of the host, checked against [-size, size) and counted from the front. IndexError
@@ -40,4 +40,4 @@ bool within_ranges(const DNDarray& x, const NormalKey& key);
 // ranks (collective).
 [[noreturn]] void throw_first_problem(const DNDarray& x, const NormalKey& key);
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -6,10 +6,8 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 // The only axis along which an array differs from entry to entry, with equal entries along all
 // others; -1 when there are several.
@@ -37,7 +35,7 @@ void slice_route(RoutePlan& plan, const DNDarray& x, const KeyAxis& axis) {
   plan.axis = axis.result;
   if (r.step > 0) {
     const Partition kept = part.sliced(r);
-    plan.spread = {axis.result, kept};
+    plan.distribution = {axis.result, kept};
     for (int q = 0; q < part.ranks(); ++q) {
       plan.begins.push_back(kept.begin(q));
       plan.ends.push_back(kept.end(q));
@@ -46,7 +44,7 @@ void slice_route(RoutePlan& plan, const DNDarray& x, const KeyAxis& axis) {
     return;
   }
   plan.route = Route::descending_slice;
-  plan.spread = {axis.result, Partition::even(r.length, part.ranks())};
+  plan.distribution = {axis.result, Partition::even(r.length, part.ranks())};
   for (int q = 0; q < part.ranks(); ++q) {  // entry j is start - j * |step|
     const i64 step = -r.step;
     const auto first_at_or_below = [&](i64 position) {
@@ -66,8 +64,8 @@ void positions_route(RoutePlan& plan, const DNDarray& x, const NormalKey& key, i
   const int ranks = x.part().ranks();
   plan.array = which;
   plan.lead_axis = key.lands[which];
-  if (const DNDarray& spread = key.spread[to_index(which)]) {
-    plan.spread = {first + plan.lead_axis, spread.part()};
+  if (const DNDarray& distribution = key.distribution[to_index(which)]) {
+    plan.distribution = {first + plan.lead_axis, distribution.part()};
     plan.route = Route::unordered;
     plan.ask = true;
     plan.reason = "the positions are distributed: their ranks ask the owners";
@@ -91,24 +89,25 @@ void positions_route(RoutePlan& plan, const DNDarray& x, const NormalKey& key, i
       counts.push_back(plan.ends.back() - plan.begins.back());
     }
     plan.axis = first + last;
-    plan.spread = {plan.axis, Partition::of(counts)};
+    plan.distribution = {plan.axis, Partition::of(counts)};
     plan.reason = "ascending positions: each rank answers from what it holds";
     return;
   }
   plan.route = Route::unordered;
-  plan.spread = {first + last, Partition::even(n, ranks)};
+  plan.distribution = {first + last, Partition::even(n, ranks)};
   plan.reason = "positions in any order, known to all: only rows travel";
 }
 
 }  // namespace
 
-bool keeps_spread(const DNDarray& x, const NormalKey& key) {
+bool keeps_distribution(const DNDarray& x, const NormalKey& key) {
   const KeyAxis& axis = key.axes[to_index(*x.split())];
   if (axis.meets != Meets::positions) return false;
-  const DNDarray& spread = key.spread[to_index(axis.array)];
-  if (!spread) return false;
+  const DNDarray& distribution = key.distribution[to_index(axis.array)];
+  if (!distribution) return false;
   const Shape& lead = key.plan.lead;
-  return spread.shape(*spread.split()) == lead[lead.size() - spread.ndim() + *spread.split()];
+  return distribution.shape(*distribution.split()) ==
+         lead[lead.size() - distribution.ndim() + *distribution.split()];
 }
 
 std::optional<i64> split_of(const DNDarray& x, const NormalKey& key) {
@@ -137,4 +136,4 @@ Array cut_positions(const Array& positions, const Shape& lead, i64 lead_axis, i6
   return positions.slice(axis, begin, end);
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -8,14 +8,14 @@
 #include "tessera/distributed/indexing/explain.hpp"
 #include "tessera/distributed/indexing/index_normal.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 struct RoutePlan {
   Route route = Route::local;
   std::string reason;
-  Shape shape;     // of the result
-  Spread spread;   // of the result; no split: whole, or its owner's
-  int owner = -1;  // scalar: who has it
+  Shape shape;                // of the result
+  Distribution distribution;  // of the result; no split: whole, or its owner's
+  int owner = -1;             // scalar: who has it
   // local and descending: what of the result each rank's own part gives, along `axis` of the result
   // (as Boxes of relayout.hpp have it), before anything moves.
   i64 axis = -1;
@@ -33,7 +33,7 @@ std::optional<i64> split_of(const DNDarray& x, const NormalKey& key);
 RoutePlan route_of(const DNDarray& x, const NormalKey& key);
 
 // True when the array on the split axis is distributed in a way that the result can take over.
-bool keeps_spread(const DNDarray& x, const NormalKey& key);
+bool keeps_distribution(const DNDarray& x, const NormalKey& key);
 
 // The key with its values checked and distributed arrays only where a route can use them
 // (collective).
@@ -59,11 +59,11 @@ Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan);
 DNDarray trimmed(const DNDarray& value, i64 ndim);
 
 // The commonest key, one slice with a positive step, needs no plan: the view that it gives of this
-// rank's part, and the spread of the views together. Nothing for other keys.
+// rank's part, and the distributed of the views together. Nothing for other keys.
 struct LoneSlice {
   Array own;
   Layout whole;
-  Spread spread;
+  Distribution distribution;
 };
 std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key);
 
@@ -71,4 +71,4 @@ std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key);
 // only one entry of it, are passed on whole.
 Array cut_positions(const Array& positions, const Shape& lead, i64 lead_axis, i64 begin, i64 end);
 
-}  // namespace tessera
+}  // namespace tessera::dist

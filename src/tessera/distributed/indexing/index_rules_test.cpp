@@ -3,7 +3,7 @@
 // on data, NumPy's errors in NumPy's order. Random cases are in index_test.cpp.
 #include <gtest/gtest.h>
 
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/comm/thread.hpp"
 #include "tessera/distributed/array/create.hpp"
 #include "tessera/distributed/indexing/explain.hpp"
@@ -45,7 +45,7 @@ TEST_P(DistIndexingRules, ValuesGoWhereTheyAreWritten) {
   run_ranks(GetParam(), [](Communicator comm) {
     const int last = comm.size() - 1;
     const Array whole = counted({9, 4}), row = counted({1, 4}), column = counted({9, 1});
-    const auto sent = [&](const DistIndex& key, const Index& local, const Array& value,
+    const auto sent = [&](const dist::DistIndex& key, const Index& local, const Array& value,
                           const DNDarray& given) {
       const Array expected = whole.copy();
       expected.assign(local, value);
@@ -57,19 +57,19 @@ TEST_P(DistIndexingRules, ValuesGoWhereTheyAreWritten) {
       return bytes;
     };
     const Slice back{{}, {}, -1};
-    EXPECT_EQ(sent(DistIndex(back), Index(back), row, on_rank(row, 0, 0, comm)), 0);
-    EXPECT_EQ(sent(DistIndex(back), Index(back), row, on_rank(row, 0, last, comm)),
+    EXPECT_EQ(sent(dist::DistIndex(back), Index(back), row, on_rank(row, 0, 0, comm)), 0);
+    EXPECT_EQ(sent(dist::DistIndex(back), Index(back), row, on_rank(row, 0, last, comm)),
               last > 0 ? 4 * 8 : 0);
     const Array turned = Array::of<i64>({7, 2, 8, 2});  // rows in any order, one of them twice
-    EXPECT_EQ(sent(DistIndex(turned), Index(turned), row, on_rank(row, 0, last, comm)),
+    EXPECT_EQ(sent(dist::DistIndex(turned), Index(turned), row, on_rank(row, 0, last, comm)),
               last > 0 ? 4 * 8 : 0);
     const Array four = counted({4, 1});
-    EXPECT_EQ(sent(DistIndex(turned), Index(turned), four, on_rank(four, 0, last, comm)),
+    EXPECT_EQ(sent(dist::DistIndex(turned), Index(turned), four, on_rank(four, 0, last, comm)),
               last > 0 ? 3 * 8 : 0)
         << "three places, one number each";
     const Array fours = counted({9, 3});
     const Array columns = Array::of<i64>({1, 1, 0});  // of equal places the last alone is sent
-    EXPECT_EQ(sent(DistIndex(Slice{}, columns), Index(Slice{}, columns), fours,
+    EXPECT_EQ(sent(dist::DistIndex(Slice{}, columns), Index(Slice{}, columns), fours,
                    on_rank(fours, 0, last, comm)),
               last > 0 ? 9 * 2 * 8 : 0);
   });
@@ -82,16 +82,16 @@ TEST_P(DistIndexingRules, RowsGoFromTheirOwner) {
     const Array whole = counted({9, 4}), from = ops::add(counted({7, 4}), Value(100));
     const DNDarray x = on_rank(whole, 0, 0, comm), y = on_rank(from, 0, comm.size() - 1, comm);
     const Array rows = Array::of<i64>({7, 2, 8});
-    const DNDarray row = y[DistIndex(5)];
-    const i64 said = explain(x, DistIndex(rows), row).data_bytes;
-    const i64 bytes = bytes_sent_by(comm, [&] { x.assign(DistIndex(rows), row); });
+    const DNDarray row = y[dist::DistIndex(5)];
+    const i64 said = explain(x, dist::DistIndex(rows), row).data_bytes;
+    const i64 bytes = bytes_sent_by(comm, [&] { x.assign(dist::DistIndex(rows), row); });
     EXPECT_EQ(bytes, others > 0 ? 4 * 8 : 0);
     EXPECT_EQ(said, bytes);
     whole.assign(Index(rows), from[Index(5)]);
     EXPECT_TRUE(same_bits(x.gathered(), whole));
-    const DistIndex part(Slice{1, 3, {}});
+    const dist::DistIndex part(Slice{1, 3, {}});
     EXPECT_EQ(explain(row, part).data_bytes,
-              bytes_sent_by(comm, [&] { (void)y[DistIndex(5)][part].local(); }));
+              bytes_sent_by(comm, [&] { (void)y[dist::DistIndex(5)][part].local(); }));
     EXPECT_EQ(explain(row, part).data_bytes, 2 * 8 * others);
   });
 }
@@ -104,8 +104,8 @@ TEST_P(DistIndexingRules, KeysTravelInTheNarrowestType) {
     const DNDarray k =
         dealt(ops::remainder(ops::multiply(counted({20}), Value(3)), Value(7)), 0, comm);
     const auto sent = [&](const DNDarray& a) {
-      const i64 said = explain(a, DistIndex(Slice{}, k)).index_bytes;
-      const i64 bytes = bytes_sent_by(comm, [&] { (void)a[DistIndex(Slice{}, k)]; });
+      const i64 said = explain(a, dist::DistIndex(Slice{}, k)).index_bytes;
+      const i64 bytes = bytes_sent_by(comm, [&] { (void)a[dist::DistIndex(Slice{}, k)]; });
       EXPECT_EQ(said, bytes);
       return bytes;
     };
@@ -124,12 +124,13 @@ TEST_P(DistIndexingRules, OuterKeysTellTheirRowsAlone) {
     const Array columns = ops::remainder(ops::multiply(counted({30}), Value(17)), Value(50));
     const DNDarray x = on_rank(whole, 0, 0, comm), rows = dealt(picked, 0, comm);
     DNDarray y;
-    const i64 bytes = bytes_sent_by(comm, [&] { y = x[DistIndex(rows, columns)]; });
+    const i64 bytes = bytes_sent_by(comm, [&] { y = x[dist::DistIndex(rows, columns)]; });
     EXPECT_TRUE(same_bits(y.gathered(), whole[Index(picked, columns)]));
     const i64 away = 14 - rows.part().count(0), counts = 8 * (p - 1);  // to the owner of all
     EXPECT_EQ(bytes, counts + away + away * 30 * 8);
-    const i64 set = bytes_sent_by(
-        comm, [&] { x.assign(DistIndex(rows, columns), Array::scalar(Value(-1), DType::i64)); });
+    const i64 set = bytes_sent_by(comm, [&] {
+      x.assign(dist::DistIndex(rows, columns), Array::scalar(Value(-1), DType::i64));
+    });
     EXPECT_EQ(set, counts + away);
     whole.assign(Index(picked, columns), Array::scalar(Value(-1), DType::i64));
     EXPECT_TRUE(same_bits(x.gathered(), whole));
@@ -145,9 +146,9 @@ TEST_P(DistIndexingRules, SplitsDoNotDependOnWhatAMaskPicks) {
       const Array expected = whole[Index(picked, list)];
       for (const DNDarray& x : {dealt(whole, 0, comm), DNDarray::replicated(whole.copy(), comm)}) {
         const DNDarray m = dealt(picked, 0, comm);
-        const DistIndex near(picked, list), far(m, list);
+        const dist::DistIndex near(picked, list), far(m, list);
         EXPECT_EQ(x[far].split(), std::optional<i64>(1));
-        EXPECT_EQ(explain(x, far).spread.split, std::optional<i64>(1));
+        EXPECT_EQ(explain(x, far).distribution.split, std::optional<i64>(1));
         EXPECT_TRUE(same_bits(x[far].gathered(), expected));
         EXPECT_EQ(x[near].split(), x.split() ? std::optional<i64>(1) : std::nullopt);
       }
@@ -160,35 +161,35 @@ TEST_P(DistIndexingRules, ErrorsSpeakOfWhatWasGiven) {
     const DNDarray x = dealt(counted({7, 5, 3}), 0, comm);
     const DNDarray all = dealt(mask_of(7, {0, 1, 2, 3, 4, 5, 6}), 0, comm);
     const Array six = counted({2, 3}), two = Array::of<i64>({0, 1});
-    EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[DistIndex(all, six, two)]; }),
+    EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[dist::DistIndex(all, six, two)]; }),
               "shape mismatch: indexing arrays could not be broadcast together with shapes (7,) "
               "(2,3) (2,) ");
     const DNDarray value = DNDarray::replicated(counted({1, 1, 4}), comm);
-    EXPECT_EQ(thrown_text<ShapeError>([&] { x.assign(DistIndex(two, 0), value); }),
+    EXPECT_EQ(thrown_text<ShapeError>([&] { x.assign(dist::DistIndex(two, 0), value); }),
               "shape mismatch: value array of shape (1,1,4) could not be broadcast to indexing "
               "result of shape (2,3)");
     // NumPy broadcasts the value before it looks at positions.
     EXPECT_EQ(thrown_text<ShapeError>([&] {
-                x.assign(DistIndex(mask_of(7, {0, 1}), new_axis, Array::of<i64>({9})),
+                x.assign(dist::DistIndex(mask_of(7, {0, 1}), new_axis, Array::of<i64>({9})),
                          DNDarray::replicated(counted({2, 2}), comm));
               }),
               "shape mismatch: value array of shape (2,2) could not be broadcast to indexing "
               "result of shape (2,1,3)");
     // Of positions on several ranks the first in NumPy's order is named.
     const DNDarray wild = dealt(Array::of<i64>({1, 2, 0, 3, 9, 8}), 0, comm);
-    EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[DistIndex(wild)]; }),
+    EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[dist::DistIndex(wild)]; }),
               "index 9 is out of bounds for axis 0 with size 7");
-    EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[DistIndex(Slice{}, wild)]; }),
+    EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[dist::DistIndex(Slice{}, wild)]; }),
               "index 9 is out of bounds for axis 1 with size 5");
-    EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[DistIndex(wild, Array::of<i64>({6}))]; }),
+    EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[dist::DistIndex(wild, Array::of<i64>({6}))]; }),
               "index 9 is out of bounds for axis 0 with size 7");
     // Also where all ranks remember the least and the largest of them.
     const DNDarray known =
         dist::array(Array::of<i64>({1, 7, 0, -9, 9, 8}), {.split = 0, .comm = comm});
-    EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[DistIndex(Slice{}, known)]; }),
+    EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[dist::DistIndex(Slice{}, known)]; }),
               "index 7 is out of bounds for axis 1 with size 5");
     const DNDarray whole = DNDarray::replicated(counted({7, 5}), comm);
-    EXPECT_EQ(thrown_text<IndexError>([&] { (void)whole[DistIndex(known)]; }),
+    EXPECT_EQ(thrown_text<IndexError>([&] { (void)whole[dist::DistIndex(known)]; }),
               "index 7 is out of bounds for axis 0 with size 7");
   });
 }

@@ -17,10 +17,8 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/fit.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 // What config().strict refuses instead of moving it: a value that every rank has for a key that is
 // distributed, and a value that is dealt out along another axis than its target.
@@ -32,10 +30,11 @@ void refuse_strictly(const DNDarray& x, const DistIndex& key, const DNDarray& va
                          " is not; deal it out first, or switch off ts.config.strict");
 }
 void refuse_strictly(const RoutePlan& plan, const DNDarray& value) {
-  if (!config().strict || !value.split() || !plan.spread.split) return;
+  if (!config().strict || !value.split() || !plan.distribution.split) return;
   const i64 axis = *value.split() + plan.shape.size() - value.ndim();
-  require<SplitError>(axis == *plan.spread.split, "assignment: the value is dealt out along axis ",
-                      axis, " of the target and the target along axis ", *plan.spread.split,
+  require<SplitError>(axis == *plan.distribution.split,
+                      "assignment: the value is dealt out along axis ", axis,
+                      " of the target and the target along axis ", *plan.distribution.split,
                       "; resplit it first, or switch off ts.config.strict");
 }
 
@@ -78,11 +77,11 @@ void write_whole(const DNDarray& x, const NormalKey& key, const DNDarray& given)
   const Index local = local_key(a.key, a.key.plan.arrays, {}, x.device());
   if (!x.owner()) {
     const Array v = a.value.split() ? a.value.gathered() : a.value.local();
-    store(x.local(), local, a.spread_out(v));
+    store(x.local(), local, a.distribute(v));
     return;
   }
   const Array v = at_owner(a.value, *x.owner());
-  if (x.comm().rank() == *x.owner()) store(x.resident(), local, a.spread_out(v));
+  if (x.comm().rank() == *x.owner()) store(x.resident(), local, a.distribute(v));
 }
 
 // What this rank's part is asked with.
@@ -122,7 +121,7 @@ void write_local(const DNDarray& x, const Assigned& a, const RoutePlan& plan) {
     mine = relayout(held(value), value.shape(), value.dtype(), from, to, value.comm());
   }
   if (begin == end) return;
-  store(x.resident(), own_key(x, a.key, plan), a.spread_out(mine));
+  store(x.resident(), own_key(x, a.key, plan), a.distribute(mine));
 }
 
 void write_routed(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
@@ -133,11 +132,12 @@ void write_routed(const DNDarray& x, const NormalKey& key, const DNDarray& value
   if (first.array >= 0 && !a.all_stay) return push_rows(x, key, first, value);
   const RoutePlan plan = route_of(x, a.key);
   if (plan.route != Route::scalar) return write_local(x, a, plan);
-  const i64 split = *x.split(), entry = a.key.axes[to_index(split)].value - x.part().begin(plan.owner);
+  const i64 split = *x.split(),
+            entry = a.key.axes[to_index(split)].value - x.part().begin(plan.owner);
   const Array there = at_owner(a.value, plan.owner);
   if (x.comm().rank() == plan.owner)
     store(x.resident(), local_key(a.key, a.key.plan.arrays, {split, {}, entry}, x.device()),
-          a.spread_out(there));
+          a.distribute(there));
 }
 
 void require_same_place(const DNDarray& x, const DNDarray& value) {
@@ -225,7 +225,7 @@ void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
     NormalKey k = routable(*this, shaped);
     DNDarray value = trimmed(given, k.plan.shape.size());
     if (picks) follow_picks(*picks, *this, k, value);
-    if (split() && (picked > 0 || k.any_spread()))
+    if (split() && (picked > 0 || k.any_distribution()))
       write_routed(*this, k, value);
     else if (!split())
       write_whole(*this, k, value);
@@ -233,4 +233,4 @@ void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
   touch();
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

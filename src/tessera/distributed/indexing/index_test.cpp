@@ -2,8 +2,8 @@
 // x[key] and x[key] = value over ranks as threads, against the same key on a whole local array.
 #include <gtest/gtest.h>
 
+#include "support/distributions.hpp"
 #include "support/rng.hpp"
-#include "support/spreads.hpp"
 #include "tessera/base/config.hpp"
 #include "tessera/comm/thread.hpp"
 #include "tessera/distributed/indexing/explain.hpp"
@@ -13,7 +13,7 @@
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 // Any partition: even, everything on one rank, ragged.
@@ -167,19 +167,19 @@ void check_get(Rng& rng, const Communicator& comm, const std::string& where) {
   Array expected;
   const std::string local_error = what_is_thrown([&] { expected = whole[key.local]; });
   DNDarray y;
-  const Spread before = x.spread();
+  const Distribution before = x.distribution();
   Explanation predicted;
   const Traffic silent = comm.traffic();
   const std::string refused = what_is_thrown([&] { predicted = explain(x, key.dist); });
   ASSERT_TRUE(comm.traffic() == silent) << at;
   const std::string error = what_is_thrown([&] { y = x[key.dist]; });
   ASSERT_EQ(kind_of(error), kind_of(local_error)) << at << "\n" << error << "\n" << local_error;
-  ASSERT_TRUE(x.spread() == before);
+  ASSERT_TRUE(x.distribution() == before);
   if (!error.empty()) return;
   ASSERT_EQ(y.shape(), expected.shape()) << at;
   if (y.owner()) (void)y.local();  // what was asked of its owner travels when it is read
   expect_predicted(predicted, comm, comm.traffic() - silent, at);
-  ASSERT_EQ(predicted.spread.split.value_or(-1), y.split().value_or(-1)) << at;
+  ASSERT_EQ(predicted.distribution.split.value_or(-1), y.split().value_or(-1)) << at;
   const Array got = y.gathered().to(cpu);
   ASSERT_TRUE(same_bits(got, expected)) << at << "\ngot " << y.split().value_or(-1);
 }
@@ -354,4 +354,4 @@ INSTANTIATE_TEST_SUITE_P(Ranks, DistIndexing, testing::Values(1, 2, 3, 4, 7),
                          [](const auto& info) { return cat("p", info.param); });
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -9,10 +9,8 @@
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 // One number for the place of each entry.
 Array places(const DNDarray& x, const NormalKey& key) {
@@ -84,7 +82,8 @@ Once each_once(const DNDarray& x, const NormalKey& key) {
   Distinct d = distinct({ids.host<i64>(), to_index(ids.size())});
   if (static_cast<i64>(d.ids.size()) == ids.size()) return {key, {}};
   std::vector<i64> entries(d.ids.size());
-  for (std::size_t j = 0; j < d.slot.size(); ++j) entries[to_index(d.slot[j])] = static_cast<i64>(j);
+  for (std::size_t j = 0; j < d.slot.size(); ++j)
+    entries[to_index(d.slot[j])] = static_cast<i64>(j);
   const NumberList slot = d.slot.all();
   return {key_of(x, key, entries), {slot.begin(), slot.end()}};
 }
@@ -98,7 +97,7 @@ Array repeated(const Array& picked, const Once& once, const IndexPlan& plan) {
   return all.reshape(shape);
 }
 
-Array Assigned::spread_out(const Array& moved) const {
+Array Assigned::distribute(const Array& moved) const {
   if (slot.empty()) return moved;
   return take(moved, list_of(slot).to(moved.device()), key.plan.position);
 }
@@ -144,4 +143,4 @@ Assigned without_repeats(const DNDarray& x, const NormalKey& key, const DNDarray
   return once;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

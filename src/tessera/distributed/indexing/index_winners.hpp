@@ -7,7 +7,7 @@
 
 #include "tessera/distributed/indexing/index_normal.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 struct Once {
   NormalKey key;
@@ -27,11 +27,11 @@ struct Assigned {
   // Of a value that moves and differs from entry to entry: no entry is written over by a later one.
   // Every row of a value may have an entry that stays, and yet not at each owner of places.
   bool all_stay = true;
-  Array spread_out(
+  Array distribute(
       const Array& moved) const;  // a part of the value with its rows as the key has them
 };
 // What is given where nothing repeats, and where it makes no difference: the value is on every
 // rank, or one for all entries. The value fits.
 Assigned without_repeats(const DNDarray& x, const NormalKey& key, const DNDarray& value);
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -8,10 +8,9 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
-using dist::at;
 using Message = std::vector<std::byte>;
 
 // A value with one entry along the dealt axis of the key goes whole to the owners of places, or
@@ -54,7 +53,8 @@ std::vector<Message> handed_over(const Communicator& comm, const std::vector<Mes
     in[to_index(q)].resize(to_index(lengths[to_index(q)]));
     const auto bytes = static_cast<i64>(out[to_index(q)].size());
     if (bytes > 0) sends.push_back(Block::dense(q, out[to_index(q)].data(), bytes));
-    if (!in[to_index(q)].empty()) receives.push_back(Block::dense(q, in[to_index(q)].data(), lengths[to_index(q)]));
+    if (!in[to_index(q)].empty())
+      receives.push_back(Block::dense(q, in[to_index(q)].data(), lengths[to_index(q)]));
   }
   comm.exchange(sends, receives);
   return in;
@@ -129,7 +129,8 @@ class HolderFetch {
       Wire wire = encode(asked_[to_index(q)].ids, 0, own_.count(q));
       told[to_index(q)] = Notice::of(wire.form, false);
       wires[to_index(q)] = std::move(wire.bytes);
-      if (told[to_index(q)].word != 0) sends.push_back(Block::dense(q, &told[to_index(q)], sizeof(Notice)));
+      if (told[to_index(q)].word != 0)
+        sends.push_back(Block::dense(q, &told[to_index(q)], sizeof(Notice)));
     }
     comm_.exchange_short(sends, receives);
     std::vector<WireForm> forms;
@@ -213,4 +214,4 @@ Array rows_from_holders(const DNDarray& value, const IndexPlan& plan, const Part
   return HolderFetch(value, plan, places, entries).run();
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -5,7 +5,7 @@
 
 #include "tessera/kernels/copy/copy.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 bool varies(const Shape& value, i64 result_ndim, i64 position, i64 lead_ndim) {
   const i64 missing = result_ndim - value.size();
@@ -30,7 +30,7 @@ Shape rows_of_value(const Shape& value, const IndexPlan& plan) {
 
 Boxes boxes_of_value(const DNDarray& value) {
   const int p = value.comm().size();
-  if (value.split()) return boxes_of(value.shape(), value.spread(), p);
+  if (value.split()) return boxes_of(value.shape(), value.distribution(), p);
   return value.known() ? Boxes(static_cast<std::size_t>(p)) : boxes_on(*value.owner(), p);
 }
 
@@ -169,4 +169,4 @@ Array ValueRows::rows(std::span<const i64> entries) const {
   return value.view(lead_first())[key].contiguous();
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

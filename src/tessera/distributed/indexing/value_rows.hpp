@@ -6,7 +6,7 @@
 #include "tessera/distributed/array/relayout.hpp"
 #include "tessera/distributed/indexing/entry_rows.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 struct ValueRows {
   Array value;       // broadcasts to `shape`
@@ -87,4 +87,4 @@ Array rows_from_holders(const DNDarray& value, const IndexPlan& plan, const Part
 void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part,
                 const DNDarray& value);
 
-}  // namespace tessera
+}  // namespace tessera::dist

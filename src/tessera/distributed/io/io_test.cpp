@@ -33,7 +33,7 @@ Array numbers(const Shape& shape, DType t) {
       .to(test_device());
 }
 
-DNDarray spread(const Array& whole, std::optional<i64> axis, const Communicator& comm) {
+DNDarray distribution(const Array& whole, std::optional<i64> axis, const Communicator& comm) {
   return DNDarray::replicated(whole, comm).resplit(axis);
 }
 
@@ -47,7 +47,7 @@ TEST(DistNpy, IsByteForByteTheFileOfOneProcess) {
         for (i64 axis = -1; axis < shape.size(); ++axis) {
           run_ranks(p, [&](Communicator comm) {
             dist::save(path_of("parts.npy"),
-                       spread(whole, axis < 0 ? std::nullopt : std::optional(axis), comm));
+                       distribution(whole, axis < 0 ? std::nullopt : std::optional(axis), comm));
           });
           EXPECT_EQ(read_all(path_of("parts.npy")), expected)
               << to_text(shape) << " " << name(t) << " split " << axis << " p " << p;
@@ -61,8 +61,8 @@ TEST(DistNpy, WritesUnbalancedAndTurnedParts) {
   const Array whole = numbers({6, 10}, DType::f64);
   run_ranks(3, [&](Communicator comm) {
     const std::vector<i64> counts{7, 2, 1};
-    const Spread to{1, Partition::of(counts)};
-    const DNDarray x = DNDarray::replicated(whole, comm).spread_as(to);
+    const dist::Distribution to{1, Partition::of(counts)};
+    const DNDarray x = DNDarray::replicated(whole, comm).distributed_as(to);
     // The same numbers in a layout that is not dense.
     const Array mine = x.local().transpose().copy().transpose();
     dist::save_npy(path_of("turned.npy"), DNDarray(mine, x.shape(), to, comm));
@@ -75,7 +75,7 @@ TEST(DistNpy, ShortRunsChangeHands) {
   const Array whole = numbers({30000, 2, 3}, DType::f64);
   for (const int p : {2, 3})
     run_ranks(p, [&](Communicator comm) {
-      dist::save_npy(path_of("long.npy"), spread(whole, 2, comm));
+      dist::save_npy(path_of("long.npy"), distribution(whole, 2, comm));
       const Traffic before = comm.traffic();
       const DNDarray y = dist::load_npy(
           path_of("long.npy"),
@@ -142,7 +142,7 @@ TEST(DistNpy, FailsOnAllRanksAlike) {
   save_npy(path_of("short.npy"), whole.to(cpu));
   std::filesystem::resize_file(path_of("short.npy"), 150);
   run_ranks(3, [&](Communicator comm) {
-    const DNDarray x = spread(whole, 0, comm);
+    const DNDarray x = distribution(whole, 0, comm);
     for (const std::string& path : {path_of("no folder/x.npy"), scratch_folder()}) {
       const std::string text = thrown_text<IoError>([&] { dist::save_npy(path, x); });
       EXPECT_NE(text.find("cannot write"), std::string::npos) << text;
@@ -164,7 +164,7 @@ TEST(DistNpy, LeavesTheOldFileWhenARankIsLost) {
   const std::string before = read_all(path_of("old.npy"));
   const i64 files = files_in_folder();
   EXPECT_ANY_THROW(run_ranks(3, [&](Communicator comm) {
-    const DNDarray x = spread(ops::add(whole, Value(1.0)), 0, comm);
+    const DNDarray x = distribution(ops::add(whole, Value(1.0)), 0, comm);
     require<ArgumentError>(comm.rank() != 2, "this rank is lost");
     dist::save_npy(path_of("old.npy"), x);
   }));
@@ -182,7 +182,7 @@ TEST(DistHdf5, ComesBackFromAnySplit) {
         run_ranks(p, [&](Communicator comm) {
           const i64 last = shape.size() - 1;
           dist::save(path_of("x.h5"),
-                     spread(whole, shape.empty() ? std::nullopt : std::optional(last), comm),
+                     distribution(whole, shape.empty() ? std::nullopt : std::optional(last), comm),
                      {.dataset = "runs/first"});
           const DNDarray y = dist::load(
               path_of("x.h5"), {.split = shape.empty() ? std::nullopt : std::optional<i64>(0),
@@ -206,7 +206,7 @@ TEST(DistHdf5, NamesWhatIsNotThere) {
   const Array whole = numbers({4}, DType::f32);
   save_npy(path_of("no.h5"), whole.to(cpu));
   run_ranks(2, [&](Communicator comm) {
-    dist::save(path_of("one.h5"), spread(whole, 0, comm));
+    dist::save(path_of("one.h5"), distribution(whole, 0, comm));
     EXPECT_TRUE(same_bits(dist::load(path_of("one.h5"), {.comm = comm}).gathered(), whole));
     const std::string text = thrown_text<IoError>(
         [&] { (void)dist::load(path_of("one.h5"), {.dataset = "other", .comm = comm}); });

@@ -101,11 +101,13 @@ void in_slabs(i64 rows, i64 row_bytes, i64 limit, F&& f) {
 }
 
 // A rank's runs in the file are short, and would be long if it had whole rows.
-bool changes_hands(const Shape& shape, i64 item, const Spread& spread) {
-  if (!spread.split || *spread.split == 0 || spread.part.ranks() == 1) return false;
+bool changes_hands(const Shape& shape, i64 item, const Distribution& distribution) {
+  if (!distribution.split || *distribution.split == 0 || distribution.part.ranks() == 1)
+    return false;
   i64 longest = 0;
-  for (int r = 0; r < spread.part.ranks(); ++r) longest = std::max(longest, spread.part.count(r));
-  for (i64 a = *spread.split + 1; a < shape.size(); ++a) longest *= shape[a];
+  for (int r = 0; r < distribution.part.ranks(); ++r)
+    longest = std::max(longest, distribution.part.count(r));
+  for (i64 a = *distribution.split + 1; a < shape.size(); ++a) longest *= shape[a];
   return longest * item < short_run && count_of(shape) * item > slab_bytes / 64;
 }
 
@@ -137,7 +139,7 @@ class Writer {
   // Whole rows, slab by slab; the exchange goes on when writing fails.
   std::string rows() {
     const Communicator& comm = x_.comm();
-    const Boxes from = boxes_of(x_.shape(), x_.spread(), comm.size());
+    const Boxes from = boxes_of(x_.shape(), x_.distribution(), comm.size());
     std::string problem;
     in_slabs(x_.shape(0), bytes_of_row(x_.shape(), item_), slab_bytes * comm.size(),
              [&](i64 begin, i64 end) {
@@ -260,7 +262,7 @@ void save_numbers(const std::string& path, const DNDarray& x, const BeginFile& b
   NewFile file(path, x.comm(), begin);
   std::optional<SharedWriter> out;
   std::string problem = problem_of([&] { out.emplace(file.name()); });
-  if (changes_hands(x.shape(), size_of(x.dtype()), shared.spread())) {
+  if (changes_hands(x.shape(), size_of(x.dtype()), shared.distribution())) {
     const std::string later = Writer(out, file.data(), shared).rows();
     if (problem.empty()) problem = later;
   } else if (problem.empty()) {

@@ -98,7 +98,7 @@ Dealt described(i64 rows, i64 columns, i64 axis, const Communicator& comm) {
 Dealt dealt(const DNDarray& x, DType t) {
   const i64 axis = x.split().value_or(0);
   Dealt d = described(x.shape(0), x.shape(1), axis, x.comm());
-  const DNDarray laid = x.spread_as({axis, in_blocks(x.shape(axis), x.comm().size())});
+  const DNDarray laid = x.distributed_as({axis, in_blocks(x.shape(axis), x.comm().size())});
   d.local = column_major(laid.local().to(cpu).astype(t));
   return d;
 }
@@ -111,23 +111,24 @@ Dealt dealt_result(i64 rows, i64 columns, i64 axis, DType t, const Communicator&
   return d;
 }
 
-DNDarray gathered_up(const Dealt& d, const Spread& to, Device device, const Communicator& comm) {
+DNDarray gathered_up(const Dealt& d, const Distribution& to, Device device,
+                     const Communicator& comm) {
   const i64 n = d.axis == 0 ? d.rows : d.columns;
   const DNDarray x(d.local.copy().to(device), {d.rows, d.columns},
                    {d.axis, in_blocks(n, comm.size())}, comm);
-  return x.spread_as(to);
+  return x.distributed_as(to);
 }
 
 // Where a result of this shape lies when it lies as a does.
-Spread like(const DNDarray& a, const Shape& shape) {
+Distribution like(const DNDarray& a, const Shape& shape) {
   if (!a.split()) return {};
   const i64 n = shape[*a.split()];
-  if (n == a.shape(*a.split())) return a.spread();
+  if (n == a.shape(*a.split())) return a.distribution();
   return {a.split(), Partition::even(n, a.comm().size())};
 }
 
-DNDarray laid_out(const Array& whole, const Spread& to, const Communicator& comm) {
-  return DNDarray::replicated(whole, comm).spread_as(to);
+DNDarray laid_out(const Array& whole, const Distribution& to, const Communicator& comm) {
+  return DNDarray::replicated(whole, comm).distributed_as(to);
 }
 DNDarray on_all(const Array& x, const DNDarray& like) {
   return DNDarray::replicated(x.to(like.device()), like.comm());
@@ -155,8 +156,8 @@ auto each_own(const DNDarray& own, F&& f) {
 DNDarray restacked(const Array& mine, const DNDarray& own, const DNDarray& a, bool matrices) {
   Shape shape = mine.shape();
   shape[*own.split()] = own.shape(*own.split());
-  const DNDarray x(mine, shape, own.spread(), a.comm());
-  return matrices ? x.spread_as(like(a, shape)) : x;
+  const DNDarray x(mine, shape, own.distribution(), a.comm());
+  return matrices ? x.distributed_as(like(a, shape)) : x;
 }
 
 }  // namespace
@@ -172,7 +173,7 @@ DNDarray matmul(const DNDarray& a, const DNDarray& b) {
                       "matmul: matrices of shapes ", a.shape(), " and ", b.shape(), " do not fit");
   const Communicator& comm = a.comm();
   const i64 m = a.shape(0), n = b.shape(1);
-  Spread to;
+  Distribution to;
   if (a.split())
     to = {0, a.split() == 0 ? a.part() : Partition::even(m, comm.size())};
   else if (b.split())
@@ -197,15 +198,15 @@ DNDarray solve(const DNDarray& a, const DNDarray& b) {
   if (!grid) {
     const Array x = local::solve(a.gathered(), b.gathered());
     const bool alike = x.shape() == b.shape();
-    return laid_out(x, alike ? b.spread() : Spread{}, b.comm());
+    return laid_out(x, alike ? b.distribution() : Distribution{}, b.comm());
   }
   const DType t = promote(local::working_dtype(a.dtype()), local::working_dtype(b.dtype()));
   const DNDarray columns =
-      vector ? b.with(b.local().expand_dims(1), b.whole().insert_axis(1), b.spread()) : b;
+      vector ? b.with(b.local().expand_dims(1), b.whole().insert_axis(1), b.distribution()) : b;
   Dealt da = dealt(a, t), x = dealt(columns, t);
   require_done("solve", grid->solve(a.comm(), da, x), "Singular matrix");
-  const DNDarray y = gathered_up(x, columns.spread(), a.device(), a.comm());
-  return vector ? y.with(y.local().squeeze(1), y.whole().select(1, 0), y.spread()) : y;
+  const DNDarray y = gathered_up(x, columns.distribution(), a.device(), a.comm());
+  return vector ? y.with(y.local().squeeze(1), y.whole().select(1, 0), y.distribution()) : y;
 }
 
 DNDarray inverse(const DNDarray& a) {
@@ -215,10 +216,10 @@ DNDarray inverse(const DNDarray& a) {
     return restacked(each_own(own, local::inverse), own, a, true);
   }
   const DenseBackend* grid = grid_for(a);
-  if (!grid) return laid_out(local::inverse(a.gathered()), a.spread(), a.comm());
+  if (!grid) return laid_out(local::inverse(a.gathered()), a.distribution(), a.comm());
   Dealt d = dealt(a, local::working_dtype(a.dtype()));
   require_done("inverse", grid->inverse(a.comm(), d), "Singular matrix");
-  return gathered_up(d, a.spread(), a.device(), a.comm());
+  return gathered_up(d, a.distribution(), a.device(), a.comm());
 }
 
 DNDarray cholesky(const DNDarray& a) {
@@ -229,10 +230,10 @@ DNDarray cholesky(const DNDarray& a) {
                      true);
   }
   const DenseBackend* grid = grid_for(a);
-  if (!grid) return laid_out(local::cholesky(a.gathered()), a.spread(), a.comm());
+  if (!grid) return laid_out(local::cholesky(a.gathered()), a.distribution(), a.comm());
   Dealt d = dealt(a, local::working_dtype(a.dtype()));
   require_done("cholesky", grid->cholesky(a.comm(), d), "Matrix is not positive definite");
-  return gathered_up(d, a.spread(), a.device(), a.comm());
+  return gathered_up(d, a.distribution(), a.device(), a.comm());
 }
 
 Qr qr(const DNDarray& a) {
@@ -267,7 +268,7 @@ Eigh eigh(const DNDarray& a) {
   const DenseBackend* grid = grid_for(a);
   if (!grid) {
     const local::Eigh e = local::eigh(a.gathered());
-    return {on_all(e.values, a), laid_out(e.vectors, a.spread(), a.comm())};
+    return {on_all(e.values, a), laid_out(e.vectors, a.distribution(), a.comm())};
   }
   const DType t = local::working_dtype(a.dtype());
   const i64 n = a.shape(0);
@@ -275,7 +276,7 @@ Eigh eigh(const DNDarray& a) {
   require_finite("eigh", a, "Eigenvalues did not converge");
   const Array values = empty_dense({n}, real_of(t));
   require_done("eigh", grid->eigh(a.comm(), d, values, v), "Eigenvalues did not converge");
-  return {on_all(values, a), gathered_up(v, a.spread(), a.device(), a.comm())};
+  return {on_all(values, a), gathered_up(v, a.distribution(), a.device(), a.comm())};
 }
 
 Svd svd(const DNDarray& a) {
@@ -326,13 +327,13 @@ SlogDet slogdet(const DNDarray& a) {
 DNDarray det(const DNDarray& a) {
   const SlogDet s = slogdet(a);
   const Array mine = ops::multiply(s.sign.local(), ops::exp(s.logabsdet.local()));
-  return DNDarray(mine, s.sign.shape(), s.sign.spread(), a.comm());
+  return DNDarray(mine, s.sign.shape(), s.sign.distribution(), a.comm());
 }
 
 Lstsq lstsq(const DNDarray& a, const DNDarray& b, double rcond) {
   require_same_group("lstsq", a, b);
   const local::Lstsq f = local::lstsq(a.gathered(), b.gathered(), rcond);
-  Spread to = b.spread();
+  Distribution to = b.distribution();
   if (to.split == 0) to.part = Partition::even(f.x.shape(0), b.comm().size());
   return {laid_out(f.x, to, b.comm()), on_all(f.residuals, a), f.rank, on_all(f.s, a)};
 }

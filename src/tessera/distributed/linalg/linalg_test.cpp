@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "support/distances.hpp"
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
 
@@ -74,9 +74,9 @@ TEST(DistLinalg, SolvesAndInverts) {
     for (const DType t : dtypes) {
       const Array a = ops::add(random({N, N}, t, 3), ops::multiply(unit(N, t), Value(20.0)));
       const Array b = random({N, 5}, t, 4), v = random({N}, t, 5);
-      for (const Spread& s : spreads_of({N, N}, comm.size())) {
+      for (const dist::Distribution& s : distributions_of({N, N}, comm.size())) {
         if (turn.skip()) continue;
-        const DNDarray da = spread_out(a, s, comm);
+        const DNDarray da = distribute(a, s, comm);
         const DNDarray x = dl::solve(da, DNDarray::replicated(b, comm).resplit(1));
         EXPECT_EQ(x.split(), 1);
         expect_near(matmul(a, x.gathered()), b, 4);
@@ -84,7 +84,7 @@ TEST(DistLinalg, SolvesAndInverts) {
         EXPECT_EQ(y.shape(), (Shape{N}));
         expect_near(matmul(a, y.gathered().expand_dims(1)).squeeze(1), v, 4);
         const DNDarray inverse = dl::inverse(da);
-        EXPECT_TRUE(inverse.spread() == s);
+        EXPECT_TRUE(inverse.distribution() == s);
         expect_near(matmul(a, inverse.gathered()), unit(N, t), 4);
       }
     }

@@ -111,11 +111,11 @@ std::vector<Crossing> crossings(const Communicator& comm, i64 step, bool upwards
 DNDarray send_round(const Product& p) {
   const int me = p.comm().rank();
   const Array c = p.empty_result(p.a.part().count(me));
-  const Spread spread{p.shape.size() - 2, p.a.part()};
+  const Distribution distribution{p.shape.size() - 2, p.a.part()};
   bool started = false;
   if (!p.b.split()) {
     multiply_into(p.a.local(), p.b.local(), c, false);
-    return DNDarray(c, p.shape, spread, p.comm());
+    return DNDarray(c, p.shape, distribution, p.comm());
   }
   const i64 axis = *p.b.split(), step = entries_of_piece(p.b.shape(), axis, p.b.dtype());
   const Partition &part = p.b.part(), &rows = p.a.part();
@@ -148,7 +148,7 @@ DNDarray send_round(const Product& p) {
     const i64 begin = part.begin(pieces[i].from) + pieces[i].at;
     if (piece) use_piece(p, piece, begin, begin + pieces[i].theirs, c, &started);
   }
-  return DNDarray(c, p.shape, spread, p.comm());
+  return DNDarray(c, p.shape, distribution, p.comm());
 }
 
 // Partial products of this rank's part of K with the rows that another rank keeps.
@@ -217,7 +217,8 @@ Product along_inner(const Product& p) {
   Partition part = Partition::even(p.a.shape(columns_axis(p.a)), p.comm().size());
   if (cut_of(p.b) == Cut::rows) part = p.b.part();
   if (cut_of(p.a) == Cut::columns) part = p.a.part();
-  return {p.a.spread_as({columns_axis(p.a), part}), p.b.spread_as({rows_axis(p.b), part}), p.shape};
+  return {p.a.distributed_as({columns_axis(p.a), part}), p.b.distributed_as({rows_axis(p.b), part}),
+          p.shape};
 }
 
 // Elements that leave each rank on average, times p / (p - 1), for the three ways.
@@ -276,7 +277,7 @@ std::optional<i64> batch_axis(const DNDarray& x, const Shape& shape) {
 DNDarray of_batches(const Product& p) {
   const std::optional<i64> first = batch_axis(p.a, p.shape), second = batch_axis(p.b, p.shape);
   if (first || second) {
-    const Spread to{first ? *first : *second, first ? p.a.part() : p.b.part()};
+    const Distribution to{first ? *first : *second, first ? p.a.part() : p.b.part()};
     const Array a = part_for(p.a, p.shape, to), b = part_for(p.b, p.shape, to);
     return DNDarray(tessera::matmul(a, b), p.shape, to, p.comm());
   }

@@ -18,7 +18,7 @@
 // multiplies the part of K that it has, and the partial products are added where they belong.
 // Nothing is sent for (none, none), (rows, none), (none, columns), nor where batches lie alike.
 // What goes round does so in pieces: at no time does a rank hold more than 32 MiB beside its parts
-// of the operands, as the chosen way wants them spread, and of the product.
+// of the operands, as the chosen way wants them distributed, and of the product.
 //   DNDarray c = dist::matmul(a, b);
 //
 // Integers do not depend on the number of ranks. Partial sums of floats are joined in a fixed order

@@ -7,7 +7,7 @@
 #include "tessera/base/config.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 struct Pair {
@@ -30,20 +30,20 @@ std::optional<i64> split_of_product(const Pair& p, std::optional<i64> a, std::op
   return row_vector ? std::nullopt : std::optional<i64>(0);
 }
 
-TEST(DistMatmul, EveryPairOfSpreads) {
+TEST(DistMatmul, EveryPairOfDistributions) {
   for (const Pair& p : pairs) {
     const Array x = sample(p.a, DType::f64), y = sample(p.b, DType::f64, 5);
     const Array want = matmul(x, y);
-    for_each_spread(p.a, [&](const Case& c) {
+    for_each_distribution(p.a, [&](const Case& c) {
       const DNDarray a = c.of(x);
-      for (const Spread& s : spreads_of(p.b, c.comm.size())) {
+      for (const Distribution& s : distributions_of(p.b, c.comm.size())) {
         SCOPED_TRACE(cat(p.a, " times ", p.b, ", split ", s.split.value_or(-1)));
-        const DNDarray z = dist::matmul(a, spread_out(y, s, c.comm));
+        const DNDarray z = dist::matmul(a, distribute(y, s, c.comm));
         expect_same(z, want);  // sums of small integers: exact
         if (p.a.size() < 3 && p.b.size() < 3)
-          expect_split(z, split_of_product(p, c.spread.split, s.split));
+          expect_split(z, split_of_product(p, c.distribution.split, s.split));
       }
-      EXPECT_EQ(a.spread(), c.spread);
+      EXPECT_EQ(a.distribution(), c.distribution);
     });
   }
 }
@@ -51,7 +51,7 @@ TEST(DistMatmul, EveryPairOfSpreads) {
 TEST(DistMatmul, SplitBatchesStay) {
   run_ranks(3, [](const Communicator& comm) {
     const auto make = [&](const Shape& shape, i64 split) {
-      return spread_out(sample(shape), {split, partitions_of(shape[split], 3)[2]}, comm);
+      return distribute(sample(shape), {split, partitions_of(shape[split], 3)[2]}, comm);
     };
     const DNDarray a = make({4, 2, 5}, 0), b = make({4, 5, 3}, 0);
     const DNDarray c = silent(comm, [&] { return dist::matmul(a, b); });
@@ -66,14 +66,14 @@ TEST(DistMatmul, SplitBatchesStay) {
 
 TEST(DistMatmul, WhatNeedsNoMessageSendsNone) {
   const Array x = sample({6, 5}), y = sample({5, 4});
-  for_each_spread({6, 5}, [&](const Case& c) {
-    const DNDarray a = c.of(x), whole = spread_out(y, {}, c.comm);
-    if (c.spread.split != 1)
+  for_each_distribution({6, 5}, [&](const Case& c) {
+    const DNDarray a = c.of(x), whole = distribute(y, {}, c.comm);
+    if (c.distribution.split != 1)
       expect_same(silent(c.comm, [&] { return dist::matmul(a, whole); }), matmul(x, y));
   });
-  for_each_spread({5, 4}, [&](const Case& c) {
-    const DNDarray b = c.of(y), whole = spread_out(x, {}, c.comm);
-    if (c.spread.split != 0)
+  for_each_distribution({5, 4}, [&](const Case& c) {
+    const DNDarray b = c.of(y), whole = distribute(x, {}, c.comm);
+    if (c.distribution.split != 0)
       expect_same(silent(c.comm, [&] { return dist::matmul(whole, b); }), matmul(x, y));
   });
 }
@@ -83,8 +83,8 @@ TEST(DistMatmul, TheCheapestWay) {
   const auto total = [](const Shape& a, i64 split_a, const Shape& b, i64 split_b) {
     i64 bytes = 0;
     run_ranks(4, [&](const Communicator& comm) {
-      const DNDarray x = spread_out(sample(a), {split_a, Partition::even(a[split_a], 4)}, comm),
-                     y = spread_out(sample(b), {split_b, Partition::even(b[split_b], 4)}, comm);
+      const DNDarray x = distribute(sample(a), {split_a, Partition::even(a[split_a], 4)}, comm),
+                     y = distribute(sample(b), {split_b, Partition::even(b[split_b], 4)}, comm);
       const Traffic before = comm.traffic();
       (void)dist::matmul(x, y);
       i64 sent = (comm.traffic() - before).bytes;
@@ -103,9 +103,9 @@ TEST(DistMatmul, DTypes) {
     for (const DType u : {t, DType::i8}) {
       const Array x = sample({5, 6}, t), y = sample({6, 4}, u, 2);
       const Array want = matmul(x, y);
-      for_each_spread({5, 6}, [&](const Case& c) {
-        for (const Spread& s : spreads_of({6, 4}, c.comm.size()))
-          expect_same(dist::matmul(c.of(x), spread_out(y, s, c.comm)), want, 2);
+      for_each_distribution({5, 6}, [&](const Case& c) {
+        for (const Distribution& s : distributions_of({6, 4}, c.comm.size()))
+          expect_same(dist::matmul(c.of(x), distribute(y, s, c.comm)), want, 2);
       });
     }
 }
@@ -114,9 +114,9 @@ TEST(DistMatmul, Nothing) {
   for (const Pair& p :
        {Pair{{0, 3}, {3, 2}}, Pair{{2, 0}, {0, 3}}, Pair{{2, 3}, {3, 0}}, Pair{{0}, {0}}}) {
     const Array x = sample(p.a), y = sample(p.b), want = matmul(x, y);
-    for_each_spread(p.a, [&](const Case& c) {
-      for (const Spread& s : spreads_of(p.b, c.comm.size()))
-        expect_same(dist::matmul(c.of(x), spread_out(y, s, c.comm)), want);
+    for_each_distribution(p.a, [&](const Case& c) {
+      for (const Distribution& s : distributions_of(p.b, c.comm.size()))
+        expect_same(dist::matmul(c.of(x), distribute(y, s, c.comm)), want);
     });
   }
 }
@@ -125,9 +125,9 @@ TEST(DistMatmul, ErrorsAreTheLocalOnes) {
   const Pair wrong[] = {{{6, 5}, {4, 5}}, {{6, 5}, {}}, {{2, 4, 5}, {3, 5, 6}}, {{5}, {4}}};
   for (const Pair& p : wrong) {
     const Array x = sample(p.a), y = sample(p.b);
-    for_each_spread(p.a, [&](const Case& c) {
+    for_each_distribution(p.a, [&](const Case& c) {
       expect_same_error<ShapeError>([&] { matmul(x, y); },
-                                    [&] { dist::matmul(c.of(x), spread_out(y, {}, c.comm)); });
+                                    [&] { dist::matmul(c.of(x), distribute(y, {}, c.comm)); });
     });
   }
 }
@@ -150,12 +150,12 @@ TEST(DistMatmul, BlocksGoInPieces) {
   const Pair shapes[] = {{{6, 50}, {50, 9}}, {{40, 8}, {8, 30}}, {{2, 6, 20}, {20, 40}}};
   for (const Pair& p : shapes) {
     const Array x = sample(p.a), y = sample(p.b, DType::f64, 4), want = matmul(x, y);
-    for_each_spread(p.a, [&](const Case& c) {
-      for (const Spread& s : spreads_of(p.b, c.comm.size()))
-        expect_same(dist::matmul(c.of(x), spread_out(y, s, c.comm)), want);
+    for_each_distribution(p.a, [&](const Case& c) {
+      for (const Distribution& s : distributions_of(p.b, c.comm.size()))
+        expect_same(dist::matmul(c.of(x), distribute(y, s, c.comm)), want);
     });
   }
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

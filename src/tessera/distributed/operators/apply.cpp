@@ -8,8 +8,7 @@
 #include "tessera/distributed/operators/apply_route.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
-namespace tessera {
-namespace dist {
+namespace tessera::dist {
 namespace {
 
 constexpr std::size_t kept_routes = 64;
@@ -25,7 +24,7 @@ struct Known {
   Shape shape;
   DType dtype;
   Device device;
-  Spread spread;
+  Distribution distribution;
   int rank, ranks;
   std::optional<NamedDimension> along;
   friend bool operator==(const Known&, const Known&) = default;
@@ -37,7 +36,7 @@ struct KnownRoutes {
 };
 
 Known known_of(const DNDarray& x, const ApplyOptions& options) {
-  return {x.shape(),       x.dtype(),       x.device(),   x.spread(),
+  return {x.shape(),       x.dtype(),       x.device(),   x.distribution(),
           x.comm().rank(), x.comm().size(), options.along};
 }
 
@@ -127,7 +126,7 @@ DNDarray apply(const NamedLinop& A, const DNDarray& x, const ApplyOptions& optio
   const std::shared_ptr<Prepared> p = prepared(A, x, options);
   const ApplyRoute& r = p->route;
   const Communicator& comm = x.comm();
-  const DNDarray laid = x.spread_as(r.in);
+  const DNDarray laid = x.distributed_as(r.in);
   Array y;
   std::exception_ptr failure;
   try {
@@ -140,10 +139,12 @@ DNDarray apply(const NamedLinop& A, const DNDarray& x, const ApplyOptions& optio
   if (failure) std::rethrow_exception(failure);
   if (r.cut && r.out.split) return DNDarray(y, r.shape, r.out, comm);
   const DNDarray whole = DNDarray::replicated(y, comm);
-  return r.out.split ? whole.spread_as(r.out) : whole;
+  return r.out.split ? whole.distributed_as(r.out) : whole;
 }
 
-}  // namespace dist
+}  // namespace tessera::dist
+
+namespace tessera {
 
 DNDarray NamedLinop::operator()(const DNDarray& x) const { return dist::apply(*this, x); }
 

@@ -32,7 +32,7 @@ struct ApplyOptions {
 struct TESSERA_API ApplyRoute {
   Shape shape;  // of the result
   DType dtype = DType::f32;
-  Spread in, out;                     // what x is laid out to, and what the result is
+  Distribution in, out;               // what x is laid out to, and what the result is
   std::optional<NamedDimension> cut;  // each rank applies its part of A along this dim
   Partition part;                     // of that dim
   bool summed = false;                // the parts are terms of a sum

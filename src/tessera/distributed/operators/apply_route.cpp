@@ -114,7 +114,7 @@ class Chooser {
   Chooser(const Cuttable& a, const DNDarray& x) : a_(a), x_(x), ranks_(x.comm().size()) {
     r_.shape = a.out();
     r_.dtype = a.op().output_dtype(x.dtype());
-    r_.in = x.spread();
+    r_.in = x.distribution();
   }
 
   ApplyRoute along(ND d) {
@@ -146,8 +146,8 @@ class Chooser {
   // Each rank applies its part along d; x is laid out for that.
   ApplyRoute dealt(ND d, const Partition& part, std::string why) {
     const std::optional<i64> in = a_.in_axis(d), out = a_.out_axis(d);
-    r_.in = in ? Spread{in, part} : Spread{};
-    r_.out = out ? Spread{out, part} : Spread{};
+    r_.in = in ? Distribution{in, part} : Distribution{};
+    r_.out = out ? Distribution{out, part} : Distribution{};
     r_.reason = std::move(why);
     // Parts of some partitions may not exist (blocks of a Concat that are cut inside): the result
     // is laid out alike all the same.
@@ -224,13 +224,13 @@ ApplyRoute route_of(const Cuttable& a, const DNDarray& x, const ApplyOptions& op
   Chooser choose(a, x);
   ApplyRoute r = options.along ? choose.along(*options.along) : choose.by_names();
   const int p = x.comm().size();
-  r.moved = movement(x.shape(), size_of(x.dtype()), boxes_of(x.shape(), x.spread(), p),
+  r.moved = movement(x.shape(), size_of(x.dtype()), boxes_of(x.shape(), x.distribution(), p),
                      boxes_of(x.shape(), r.in, p));
   return r;
 }
 
 std::string ApplyRoute::str() const {
-  auto split_text = [](const Spread& s) {
+  auto split_text = [](const Distribution& s) {
     return s.split ? cat("split ", *s.split, " (", join(s.part.counts()), ")")
                    : std::string("replicated");
   };

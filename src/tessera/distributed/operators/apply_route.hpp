@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How A(x) is chosen: the part of distributed/operators/apply that touches no data and sends nothing. Not for users.
+// How A(x) is chosen: the part of distributed/operators/apply that touches no data and sends
+// nothing. Not for users.
 //   Cuttable a(A, x.shape());   ApplyRoute r = route_of(a, x, {});   a.part(r, rank)
 
 #include "tessera/distributed/operators/apply.hpp"

@@ -8,7 +8,7 @@
 #include "tessera/base/trace.hpp"
 #include "tessera/comm/thread.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 DNDarray split_of(const Array& whole, i64 axis, const Communicator& comm) {
@@ -16,7 +16,7 @@ DNDarray split_of(const Array& whole, i64 axis, const Communicator& comm) {
 }
 
 DNDarray split_of(const Array& whole, i64 axis, std::vector<i64> counts, const Communicator& comm) {
-  return DNDarray::replicated(whole, comm).spread_as({axis, Partition::of(counts)});
+  return DNDarray::replicated(whole, comm).distributed_as({axis, Partition::of(counts)});
 }
 
 NamedLinop transform() {
@@ -223,4 +223,4 @@ TEST(Apply, SaysWhatItWillDo) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

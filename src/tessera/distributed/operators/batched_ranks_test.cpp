@@ -7,7 +7,7 @@
 #include "support/ranks.hpp"
 #include "tessera/distributed/array/dnd_array.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 NamedLinop stack_of_matrices() {
@@ -126,4 +126,4 @@ TEST(BatchedOverRanks, RefusesPlacesThatAreNotThereOnAllRanksAlike) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

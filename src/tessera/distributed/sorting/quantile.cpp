@@ -85,17 +85,17 @@ Array rows_here(const Array& x, i64 axis, const SortedPlaces& places) {
 
 // x along one axis as the functions below need it: some of its entries in order.
 struct Chosen {
-  Array rows;     // shape of x, `axis` counts the places
-  Shape shape;    // of x without the axis
-  Spread spread;  // of the same
+  Array rows;                 // shape of x, `axis` counts the places
+  Shape shape;                // of x without the axis
+  Distribution distribution;  // of the same
 };
 
 Chosen choose(const DNDarray& x, i64 axis, const SortedPlaces& places) {
-  Chosen c{{}, x.shape(), x.spread()};
+  Chosen c{{}, x.shape(), x.distribution()};
   c.shape.erase(axis);
   const bool along = x.split() == axis;
-  if (along) c.spread = {};
-  if (x.split() && !along && *x.split() > axis) c.spread.split = *x.split() - 1;
+  if (along) c.distribution = {};
+  if (x.split() && !along && *x.split() > axis) c.distribution.split = *x.split() - 1;
   if (along && x.distributed()) {
     const Array local = lines_of(x.local(), axis);
     const DNDarray lines(local, {x.shape(axis), local.shape(1)}, {0, x.part()}, x.comm());
@@ -112,10 +112,10 @@ Chosen choose(const DNDarray& x, i64 axis, const SortedPlaces& places) {
 // nothing is sent.
 DNDarray as_one_axis(const DNDarray& x, const Axes& axes) {
   Shape order, shape;
-  Spread spread;
+  Distribution distribution;
   for (i64 a = 0; a < x.ndim(); ++a) {
     if (contains(axes, a)) continue;
-    if (x.split() == a) spread = {shape.size(), x.part()};
+    if (x.split() == a) distribution = {shape.size(), x.part()};
     order.push_back(a);
     shape.push_back(x.shape(a));
   }
@@ -129,12 +129,12 @@ DNDarray as_one_axis(const DNDarray& x, const Axes& axes) {
   if (x.split() && contains(axes, *x.split())) {
     std::vector<i64> counts = x.part().counts();
     for (i64& n : counts) n *= apart;
-    spread = {shape.size(), Partition::of(counts)};
+    distribution = {shape.size(), Partition::of(counts)};
   }
   shape.push_back(number);
   Shape local = shape;
-  if (spread.split) local[*spread.split] = spread.part.count(x.comm().rank());
-  return DNDarray(x.local().permute(order).reshape(local), shape, spread, x.comm());
+  if (distribution.split) local[*distribution.split] = distribution.part.count(x.comm().rank());
+  return DNDarray(x.local().permute(order).reshape(local), shape, distribution, x.comm());
 }
 
 // What a call reduces: its axes, counted from zero, and the array in which they are one.
@@ -167,17 +167,17 @@ Array with_nans(const Array& result, const Array& last) {
 DNDarray finished(const Array& result, const Chosen& c, const Shape& lead, const DNDarray& x,
                   const Axes& axes, bool keepdims) {
   Shape shape = lead;
-  Spread spread = c.spread;
+  Distribution distribution = c.distribution;
   if (keepdims) {
     for (i64 a = 0; a < x.ndim(); ++a) shape.push_back(contains(axes, a) ? 1 : x.shape(a));
-    if (spread.split) spread.split = x.split();
+    if (distribution.split) distribution.split = x.split();
   } else {
     shape.append(c.shape);
   }
-  if (spread.split) *spread.split += lead.size();
+  if (distribution.split) *distribution.split += lead.size();
   Shape local = shape;
-  if (spread.split) local[*spread.split] = spread.part.count(x.comm().rank());
-  return DNDarray(result.reshape(local), shape, spread, x.comm());
+  if (distribution.split) local[*distribution.split] = distribution.part.count(x.comm().rank());
+  return DNDarray(result.reshape(local), shape, distribution, x.comm());
 }
 
 // How a quantile lies between two entries.

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "support/awkward.hpp"
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 // Quantile f of every line along an axis, row-major over the other axes.
@@ -59,8 +59,8 @@ TEST(DistQuantile, EveryAxisOfEverySplit) {
     for (const Shape& shape : {Shape{41}, Shape{900}, Shape{9, 5, 4}, Shape{2, 16}, Shape{12, 2}})
       for (const bool nans : {false, true}) {
         const Array whole = data(DType::f64, shape, nans);
-        for (const Spread& s : spreads_of(shape, comm.size())) {
-          const DNDarray x = spread_out(whole, s, comm, Lay::exchanged);
+        for (const Distribution& s : distributions_of(shape, comm.size())) {
+          const DNDarray x = distribute(whole, s, comm, Lay::exchanged);
           for (i64 axis = 0; axis < shape.size(); ++axis) {
             const DNDarray q = dist::quantile(x, number(0.3, DType::f64), Axes{axis});
             expect_close(q.gathered(), expected(whole, axis, 0.3), 1e-14);
@@ -92,9 +92,9 @@ TEST(DistQuantile, SeveralAxes) {
   on_ranks([](Communicator comm) {
     const Shape shape{9, 5, 4};
     const Array whole = data(DType::f64, shape, true);
-    for (const Spread& s : spreads_of(shape, comm.size()))
+    for (const Distribution& s : distributions_of(shape, comm.size()))
       for (const Axes& axes : {Axes{0, 1}, Axes{2, 0}, Axes{-1, 1}}) {
-        const DNDarray x = spread_out(whole, s, comm, Lay::exchanged);
+        const DNDarray x = distribute(whole, s, comm, Lay::exchanged);
         const i64 first = axes[0] < 0 ? 2 : axes[0], kept = 3 - first - axes[1];
         const Array lines = joined(whole, first, axes[1]);
         const Traffic before = comm.traffic();
@@ -111,7 +111,7 @@ TEST(DistQuantile, SeveralAxes) {
         EXPECT_EQ(q.split(), s.split == kept ? s.split : std::nullopt);
         expect_close(q.gathered(), expected(lines, 1, 0.3), 1e-14);
       }
-    const DNDarray x = spread_out(whole, {1, Partition::even(5, comm.size())}, comm);
+    const DNDarray x = distribute(whole, {1, Partition::even(5, comm.size())}, comm);
     const DNDarray over_none = dist::median(x, Axes{});
     EXPECT_EQ(over_none.split(), x.split());
     expect_close(over_none.gathered(), expected(whole.reshape({180, 1}), 1, 0.5), 0);
@@ -124,10 +124,10 @@ TEST(DistQuantile, SeveralAtOnce) {
     const std::vector<double> fractions{0, 0.25, 0.77, 1, 0.5, 0.1, 0.9, 0.33, 0.66};
     Array percents = laid_out<double>({3, 3}, fractions, Lay::dense, cpu);
     for (i64 k = 0; k < 9; ++k) percents.host<double>()[k] *= 100;
-    for (const Spread& s : spreads_of({13, 6}, comm.size()))
+    for (const Distribution& s : distributions_of({13, 6}, comm.size()))
       for (i64 axis = 0; axis < 2; ++axis) {
         const DNDarray got =
-            dist::percentile(spread_out(whole, s, comm), percents, Axes{axis}, true);
+            dist::percentile(distribute(whole, s, comm), percents, Axes{axis}, true);
         EXPECT_EQ(got.shape(), (axis == 0 ? Shape{3, 3, 1, 6} : Shape{3, 3, 13, 1}));
         EXPECT_EQ(got.dtype(), DType::f64);
         const Array all = got.gathered().reshape({9, axis == 0 ? 6 : 13});
@@ -140,14 +140,14 @@ TEST(DistQuantile, SeveralAtOnce) {
 
 TEST(DistQuantile, DtypesAndNothing) {
   on_ranks([](Communicator comm) {
-    const Spread s{0, Partition::even(7, comm.size())};
-    const DNDarray x = spread_out(data(DType::f32, {7}, false), s, comm);
+    const Distribution s{0, Partition::even(7, comm.size())};
+    const DNDarray x = distribute(data(DType::f32, {7}, false), s, comm);
     EXPECT_EQ(dist::median(x).dtype(), DType::f32);
     EXPECT_EQ(dist::quantile(x, number(0.4, DType::f32)).dtype(), DType::f32);
     EXPECT_EQ(dist::quantile(x, number(0.4, DType::f64)).dtype(), DType::f64);
     EXPECT_EQ(dist::median(x.astype(DType::i8)).dtype(), DType::f64);
     const DNDarray none =
-        spread_out(data(DType::f64, {0, 3}, false), {0, Partition::even(0, comm.size())}, comm);
+        distribute(data(DType::f64, {0, 3}, false), {0, Partition::even(0, comm.size())}, comm);
     expect_close(dist::median(none, Axes{0}).gathered(), std::vector<double>(3, std::nan("")), 0);
     EXPECT_EQ(dist::quantile(x, Array::empty({0}, DType::f64)).shape(), Shape{0});
     EXPECT_THROW(dist::quantile(none, number(0.5, DType::f64), Axes{0}), IndexError);
@@ -167,7 +167,7 @@ TEST(DistQuantile, OnlySamplesTravel) {
     std::vector<double> v;
     for (i64 i = 0; i < n; ++i) v.push_back(static_cast<double>(engine() % 1000003));
     const Array whole = laid_out<double>({n}, v);
-    const DNDarray x = spread_out(whole, {0, Partition::even(n, comm.size())}, comm);
+    const DNDarray x = distribute(whole, {0, Partition::even(n, comm.size())}, comm);
     Traffic before = comm.traffic();
     const DNDarray m = dist::median(x);
     i64 bytes = (comm.traffic() - before).bytes;
@@ -175,7 +175,7 @@ TEST(DistQuantile, OnlySamplesTravel) {
     EXPECT_LE(bytes, n * 8 * (p - 1) / p / 20);
     expect_close(m.gathered(), expected(whole, 0, 0.5), 1e-14);
     const DNDarray rows =
-        spread_out(whole.reshape({400, 250}), {0, Partition::even(400, comm.size())}, comm);
+        distribute(whole.reshape({400, 250}), {0, Partition::even(400, comm.size())}, comm);
     before = comm.traffic();
     (void)dist::median(rows, Axes{1});
     (void)dist::quantile(DNDarray::replicated(whole, comm), number(0.2, DType::f64));
@@ -184,4 +184,4 @@ TEST(DistQuantile, OnlySamplesTravel) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

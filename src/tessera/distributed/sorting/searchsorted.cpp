@@ -123,7 +123,7 @@ DNDarray searchsorted(const DNDarray& sorted, const DNDarray& values, bool right
   require<ShapeError>(sorted.ndim() == 1, "searchsorted: the sorted array has shape ",
                       sorted.shape(), ", expected one dimension");
   auto result = [&](const Array& a) {
-    return DNDarray(a, values.shape(), values.spread(), values.comm());
+    return DNDarray(a, values.shape(), values.distribution(), values.comm());
   };
   if (!sorted.distributed())
     return result(tessera::searchsorted(sorted.local(), values.local(), right));

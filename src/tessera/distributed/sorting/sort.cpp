@@ -50,7 +50,8 @@ DNDarray sort_split(const DNDarray& x, bool positions) {
   const Communicator& comm = x.comm();
   const DType dtype = positions ? DType::i64 : x.dtype();
   if (x.ndim() > 1 && x.shape(longest_other(x.shape(), axis)) >= comm.size()) {
-    const DNDarray out(empty_dense(x.lshape(), dtype, x.device()), x.shape(), x.spread(), comm);
+    const DNDarray out(empty_dense(x.lshape(), dtype, x.device()), x.shape(), x.distribution(),
+                       comm);
     sort_lines(x, out, positions);
     return out;
   }
@@ -62,17 +63,17 @@ DNDarray sort_split(const DNDarray& x, bool positions) {
     sorted = sort_items(line, x.part().counts(), x.part(), positions, comm).expand_dims(1);
   } else {
     sorted = Array::empty(lines.shape(), dtype, x.device());
-    const Spread spread{0, x.part()};
+    const Distribution distribution{0, x.part()};
     const Shape all{n, number};
     if (number >= comm.size())
-      sort_lines(DNDarray(lines, all, spread, comm), DNDarray(sorted, all, spread, comm),
-                 positions);
+      sort_lines(DNDarray(lines, all, distribution, comm),
+                 DNDarray(sorted, all, distribution, comm), positions);
     else
       for (i64 j = 0; j < number; ++j)
         sorted.select(1, j).copy_from(
             sort_items(lines.select(1, j), x.part().counts(), x.part(), positions, comm));
   }
-  return DNDarray(from_lines(sorted, x.lshape(), axis), x.shape(), x.spread(), comm);
+  return DNDarray(from_lines(sorted, x.lshape(), axis), x.shape(), x.distribution(), comm);
 }
 
 // Elements that compare equal are equal bit by bit, so that nobody sees which of them came first:
@@ -91,7 +92,7 @@ bool equals_are_identical(const DNDarray& x) {
 
 DNDarray sort_flat(const DNDarray& x, bool positions) {
   if (x.distributed() && !positions && !flat_in_place(x) && equals_are_identical(x)) {
-    const Spread to = flat_spread(x);
+    const Distribution to = flat_distribution(x);
     const Array items = x.local().reshape({x.local().size()});
     const Array sorted = sort_items(items, local_sizes(x), to.part, false, x.comm());
     return DNDarray(sorted, {x.size()}, to, x.comm());
@@ -105,7 +106,7 @@ DNDarray sorted(const DNDarray& x, std::optional<i64> axis, bool positions) {
   require<AxisError>(x.ndim() > 0, "axis ", *axis, " is out of bounds for array of dimension 0");
   const i64 along = normalize_axis(*axis, x.ndim(), "");
   if (x.distributed() && *x.split() == along) return sort_split(x, positions);
-  return DNDarray(sort_local(x.local(), along, positions), x.shape(), x.spread(), x.comm());
+  return DNDarray(sort_local(x.local(), along, positions), x.shape(), x.distribution(), x.comm());
 }
 
 }  // namespace

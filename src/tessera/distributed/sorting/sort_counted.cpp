@@ -58,7 +58,8 @@ void Counted::count() {
 std::vector<i64> Counted::counts_in(i64 number) const {
   const std::size_t kinds = to_index(2 * bounds_.size() + 1);
   std::vector<i64> counts;
-  for (std::size_t r = 0; r < counts_.size(); ++r) counts.push_back(found_[r * kinds + to_index(number)]);
+  for (std::size_t r = 0; r < counts_.size(); ++r)
+    counts.push_back(found_[r * kinds + to_index(number)]);
   return counts;
 }
 
@@ -91,8 +92,8 @@ std::vector<Array> Counted::pick(const std::vector<i64>& numbers,
   std::vector<Wanted> wanted(to_index(2 * bounds_.size() + 1));
   std::vector<Array> found;
   for (std::size_t k = 0; k < numbers.size(); ++k) {
-    const i64 count =
-        which ? static_cast<i64>((*which)[k].size()) : counts_in(numbers[k])[to_index(comm_.rank())];
+    const i64 count = which ? static_cast<i64>((*which)[k].size())
+                            : counts_in(numbers[k])[to_index(comm_.rank())];
     found.push_back(empty_dense({count}, items_.dtype()));
     Wanted& w = wanted[to_index(numbers[k])];
     if (count > 0) w.to = bytes_of(found.back());

@@ -194,7 +194,8 @@ class Search {
       count += sampling_.count(v);
     }
     const Array in = empty_dense({count}, sorted_.dtype());
-    comm_.allgather(pick(all.subspan(to_index(comm_.rank()), 1)).host_data(), bytes, in.host_data());
+    comm_.allgather(pick(all.subspan(to_index(comm_.rank()), 1)).host_data(), bytes,
+                    in.host_data());
     return in;
   }
 
@@ -266,7 +267,8 @@ Array first_of(const std::vector<std::byte>& all, std::size_t share, std::size_t
   for (std::size_t r = 0; r < to_index(ranks); ++r) {
     const std::byte* const from = all.data() + r * share;
     if (from[places * item + k] == std::byte{0}) continue;
-    std::memcpy(static_cast<std::byte*>(next.host_data()) + to_index(n++) * item, from + k * item, item);
+    std::memcpy(static_cast<std::byte*>(next.host_data()) + to_index(n++) * item, from + k * item,
+                item);
   }
   return tessera::sort(next.slice(0, 0, n)).slice(0, 0, 1);
 }

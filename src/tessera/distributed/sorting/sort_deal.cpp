@@ -31,7 +31,7 @@ class Dealer {
     bool full = false;
     while (!full && next_ < items_.size()) {
       if (next_ >= end_) classify();
-      with_item(size_of(items_.dtype()), [&]<class I>(const I&) { full = spread<I>(); });
+      with_item(size_of(items_.dtype()), [&]<class I>(const I&) { full = distribution<I>(); });
     }
     return full || next_ < items_.size();
   }
@@ -45,7 +45,7 @@ class Dealer {
   }
 
   template <class I>
-  bool spread() {
+  bool distribution() {
     const I* const from = static_cast<const I*>(block_.host_data());
     const std::uint16_t* const c = classes_.host<std::uint16_t>();
     while (next_ < end_) {

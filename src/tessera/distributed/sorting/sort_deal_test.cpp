@@ -7,7 +7,7 @@
 #include <random>
 
 #include "support/awkward.hpp"
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/distributed/exchange/panels.hpp"
 #include "tessera/distributed/sorting/quantile.hpp"
 #include "tessera/distributed/sorting/sort.hpp"
@@ -17,7 +17,7 @@
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 constexpr DType all_types[] = {DType::b1,  DType::i8,  DType::u8,   DType::i16, DType::u16,
@@ -30,16 +30,17 @@ TEST(DistSortDeal, EveryDtypeAndKindOfData) {
     for (const DType dtype : all_types)
       for (const Data data : all_data) {
         const Array whole = awkward(dtype, {901}, 7, data).to(cpu);
-        for (const Spread& s : spreads_of({901}, comm.size())) {
+        for (const Distribution& s : distributions_of({901}, comm.size())) {
           if (!s.split) continue;
-          const DNDarray x = spread_out(whole, s, comm, Lay::gaps);
+          const DNDarray x = distribute(whole, s, comm, Lay::gaps);
           const Partition even = Partition::even(901, comm.size());
           const Array mine = dist::sort_counted(x.local(), s.part.counts(), even, comm, little);
-          expect_spread(DNDarray(mine, {901}, {0, even}, comm), tessera::sort(whole), {0, even});
+          expect_distributed(DNDarray(mine, {901}, {0, even}, comm), tessera::sort(whole),
+                             {0, even});
           const Array places =
               dist::argsort_counted(x.local(), s.part.counts(), even, comm, little);
-          expect_spread(DNDarray(places, {901}, {0, even}, comm), tessera::argsort(whole),
-                        {0, even});
+          expect_distributed(DNDarray(places, {901}, {0, even}, comm), tessera::argsort(whole),
+                             {0, even});
         }
       }
   });
@@ -53,11 +54,11 @@ TEST(DistSortDeal, ItemsAtPlaces) {
       for (const Data data : all_data) {
         const Array whole = awkward(dtype, {901}, 3, data).to(cpu);
         const Array expected = take(tessera::sort(whole), index, 0);
-        for (const Spread& s : spreads_of({901}, comm.size())) {
+        for (const Distribution& s : distributions_of({901}, comm.size())) {
           if (!s.split) continue;
-          const DNDarray x = spread_out(whole, s, comm);
+          const DNDarray x = distribute(whole, s, comm);
           dist::Counted all(x.local(), s.part.counts(), comm, little);
-          expect_spread(DNDarray::replicated(all.items_at(places), comm), expected, {});
+          expect_distributed(DNDarray::replicated(all.items_at(places), comm), expected, {});
         }
       }
   });
@@ -66,7 +67,7 @@ TEST(DistSortDeal, ItemsAtPlaces) {
 TEST(DistSortDeal, CutsAtTheEnds) {
   on_ranks([](Communicator comm) {
     const Array whole = awkward(DType::f64, {50}, 3).to(cpu);
-    const DNDarray x = spread_out(whole, {0, Partition::even(50, comm.size())}, comm);
+    const DNDarray x = distribute(whole, {0, Partition::even(50, comm.size())}, comm);
     dist::Counted all(x.local(), x.part().counts(), comm, little);
     const std::vector<i64> targets{0, 25, 50};
     const dist::CountedCuts cuts = all.cuts(targets);
@@ -94,13 +95,13 @@ TEST(DistSortDeal, MuchIsOrderedAsLittle) {
                 values = tessera::unique(whole).values;
     const double middle = sorted.host<double>()[n / 2 - n / 5000 / 2];
     run_ranks(2, [&](Communicator comm) {
-      const Spread s{0, Partition::even(n, 2)};
+      const Distribution s{0, Partition::even(n, 2)};
       const DNDarray x(whole.slice(0, s.part.begin(comm.rank()), s.part.end(comm.rank())), {n}, s,
                        comm);
-      expect_spread(dist::sort(x), sorted, s);
-      expect_spread(dist::argsort(x), places, s);
+      expect_distributed(dist::sort(x), sorted, s);
+      expect_distributed(dist::argsort(x), places, s);
       const DNDarray found = dist::unique(x, {false, false, false}).values;
-      expect_spread(found, values, found.spread());
+      expect_distributed(found, values, found.distribution());
       const Array q = full({}, Value(0.25), DType::f64);
       const DNDarray quarter = dist::quantile(x, q, std::nullopt, false);
       EXPECT_TRUE(std::isnan(quarter.gathered().item().as<double>()));
@@ -114,18 +115,18 @@ TEST(DistSortDeal, MuchIsOrderedAsLittle) {
 TEST(DistPanels, SmallPanelsOfManyShapes) {
   on_ranks([](Communicator comm) {
     for (const Shape& shape : {Shape{9, 31}, Shape{11, 3, 17}, Shape{5, 40, 2}, Shape{7, 0, 3}})
-      for (const Spread& s : spreads_of(shape, comm.size())) {
+      for (const Distribution& s : distributions_of(shape, comm.size())) {
         if (!s.split) continue;
         const Array whole = awkward(DType::f64, shape, 5);
-        const DNDarray x = spread_out(whole, s, comm, Lay::exchanged);
-        const DNDarray out = spread_out(whole, s, comm);
+        const DNDarray x = distribute(whole, s, comm, Lay::exchanged);
+        const DNDarray out = distribute(whole, s, comm);
         dist::by_panels(
             x, out, [&](const Array& lines, i64) { return tessera::sort(lines, *s.split); }, 64);
-        expect_spread(out, tessera::sort(whole, *s.split), s);
-        expect_spread(x, whole, s);
+        expect_distributed(out, tessera::sort(whole, *s.split), s);
+        expect_distributed(x, whole, s);
       }
   });
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -107,14 +107,14 @@ bool are_few(i64 total, int ranks) {
 Ordered order_few(const Array& items, std::span<const i64> counts, const Partition& part,
                   const OrderWants& wants, const Communicator& comm) {
   const Partition from = Partition::of(counts);
-  auto on_root = [&](i64 n) { return Spread{0, Partition::all_on(n, comm.size(), 0)}; };
+  auto on_root = [&](i64 n) { return Distribution{0, Partition::all_on(n, comm.size(), 0)}; };
   auto gather = [&](const Array& a) {
     const i64 n = from.size();
-    return DNDarray(a, {n}, {0, from}, comm).spread_as(on_root(n)).local();
+    return DNDarray(a, {n}, {0, from}, comm).distributed_as(on_root(n)).local();
   };
   auto deal = [&](const Array& a) {
     const i64 n = part.size();
-    return DNDarray(a, {n}, on_root(n), comm).spread_as({0, part}).local();
+    return DNDarray(a, {n}, on_root(n), comm).distributed_as({0, part}).local();
   };
   const Array all = gather(items);
   const Array order = stable_order(all, 0, wants.descending).slice(0, 0, part.size());

@@ -3,17 +3,17 @@
 #include "tessera/distributed/sorting/sort.hpp"
 
 #include "support/awkward.hpp"
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 constexpr DType some_types[] = {DType::b1,  DType::u8,  DType::i64, DType::f16,
                                 DType::f32, DType::f64, DType::c64};
 
 // Where a flattened array lies: the rows stay, or it is balanced.
-Spread flat(const DNDarray& x) {
+Distribution flat(const DNDarray& x) {
   if (!x.split()) return {};
   if (*x.split() != 0) return {0, Partition::even(x.size(), x.comm().size())};
   std::vector<i64> counts;
@@ -26,12 +26,12 @@ TEST(DistSort, LinesOfEveryLength) {
     for (const i64 n : {0, 1, 2, 5, 6, 97, 1000})
       for (const DType dtype : {DType::f32, DType::i64, DType::c64}) {
         const Array whole = awkward(dtype, {n}, static_cast<unsigned>(n + 1));
-        for (const Spread& s : spreads_of({n}, comm.size())) {
-          const DNDarray x = spread_out(whole, s, comm, Lay::gaps);
-          expect_spread(dist::sort(x), tessera::sort(whole), s);
-          expect_spread(dist::argsort(x), tessera::argsort(whole), s);
-          expect_spread(dist::sort(x, std::nullopt), tessera::sort(whole), s);
-          expect_spread(x, whole, s);
+        for (const Distribution& s : distributions_of({n}, comm.size())) {
+          const DNDarray x = distribute(whole, s, comm, Lay::gaps);
+          expect_distributed(dist::sort(x), tessera::sort(whole), s);
+          expect_distributed(dist::argsort(x), tessera::argsort(whole), s);
+          expect_distributed(dist::sort(x, std::nullopt), tessera::sort(whole), s);
+          expect_distributed(x, whole, s);
         }
       }
   });
@@ -42,10 +42,10 @@ TEST(DistSort, EveryDtypeAndKindOfData) {
     for (const DType dtype : some_types)
       for (const Data data : all_data) {
         const Array whole = awkward(dtype, {901}, 7, data);
-        for (const Spread& s : spreads_of({901}, comm.size())) {
-          const DNDarray x = spread_out(whole, s, comm);
-          expect_spread(dist::sort(x), tessera::sort(whole), s);
-          expect_spread(dist::argsort(x), tessera::argsort(whole), s);
+        for (const Distribution& s : distributions_of({901}, comm.size())) {
+          const DNDarray x = distribute(whole, s, comm);
+          expect_distributed(dist::sort(x), tessera::sort(whole), s);
+          expect_distributed(dist::argsort(x), tessera::argsort(whole), s);
         }
       }
   });
@@ -56,11 +56,11 @@ TEST(DistSort, EveryAxisOfEverySplit) {
     for (const Shape& shape :
          {Shape{9, 5, 4}, Shape{2, 11}, Shape{13, 2}, Shape{1, 12}, Shape{0, 3}, Shape{4, 1, 1}}) {
       const Array whole = awkward(DType::f64, shape, 3);
-      for (const Spread& s : spreads_of(shape, comm.size())) {
-        const DNDarray x = spread_out(whole, s, comm, Lay::exchanged);
+      for (const Distribution& s : distributions_of(shape, comm.size())) {
+        const DNDarray x = distribute(whole, s, comm, Lay::exchanged);
         for (i64 axis = -1; axis < shape.size(); ++axis) {
-          expect_spread(dist::sort(x, axis), tessera::sort(whole, axis), s);
-          expect_spread(dist::argsort(x, axis), tessera::argsort(whole, axis), s);
+          expect_distributed(dist::sort(x, axis), tessera::sort(whole, axis), s);
+          expect_distributed(dist::argsort(x, axis), tessera::argsort(whole, axis), s);
         }
       }
     }
@@ -75,11 +75,12 @@ TEST(DistSort, Flattened) {
       arrays.push_back(awkward(dtype, shape, 4));
     arrays.push_back(awkward(DType::f32, shape, 4, Data::falling));  // no NaN, no negative zero
     for (const Array& whole : arrays)
-      for (const Spread& s : spreads_of(shape, comm.size())) {
-        const DNDarray x = spread_out(whole, s, comm);
-        expect_spread(dist::sort(x, std::nullopt), tessera::sort(whole, std::nullopt), flat(x));
-        expect_spread(dist::argsort(x, std::nullopt), tessera::argsort(whole, std::nullopt),
-                      flat(x));
+      for (const Distribution& s : distributions_of(shape, comm.size())) {
+        const DNDarray x = distribute(whole, s, comm);
+        expect_distributed(dist::sort(x, std::nullopt), tessera::sort(whole, std::nullopt),
+                           flat(x));
+        expect_distributed(dist::argsort(x, std::nullopt), tessera::argsort(whole, std::nullopt),
+                           flat(x));
       }
     const DNDarray one = DNDarray::replicated(Array::scalar(Value(2.0), DType::f64), comm);
     EXPECT_EQ(dist::sort(one, std::nullopt).shape(), Shape{1});
@@ -89,13 +90,13 @@ TEST(DistSort, Flattened) {
 TEST(DistSort, SendsNothingWhereNothingIsNeeded) {
   on_ranks([](Communicator comm) {
     const Array whole = awkward(DType::f32, {6, 10}, 5);
-    const DNDarray rows = spread_out(whole, {0, Partition::even(6, comm.size())}, comm);
+    const DNDarray rows = distribute(whole, {0, Partition::even(6, comm.size())}, comm);
     const DNDarray all = DNDarray::replicated(whole, comm);
     const Traffic before = comm.traffic();
-    expect_spread(dist::sort(rows, 1), tessera::sort(whole, 1), rows.spread());
-    expect_spread(dist::argsort(rows, -1), tessera::argsort(whole, -1), rows.spread());
-    expect_spread(dist::sort(all, std::nullopt), tessera::sort(whole, std::nullopt), {});
-    expect_spread(dist::argsort(all, 0), tessera::argsort(whole, 0), {});
+    expect_distributed(dist::sort(rows, 1), tessera::sort(whole, 1), rows.distribution());
+    expect_distributed(dist::argsort(rows, -1), tessera::argsort(whole, -1), rows.distribution());
+    expect_distributed(dist::sort(all, std::nullopt), tessera::sort(whole, std::nullopt), {});
+    expect_distributed(dist::argsort(all, 0), tessera::argsort(whole, 0), {});
     EXPECT_EQ(comm.traffic(), before);
   });
 }
@@ -108,28 +109,28 @@ TEST(DistSort, MovesEachElementOnce) {
     std::vector<double> numbers;
     for (i64 i = 0; i < n; ++i) numbers.push_back(static_cast<double>(engine() % 1000000007));
     const Array whole = laid_out<double>({n}, numbers);
-    const DNDarray x = spread_out(whole, {0, Partition::even(n, comm.size())}, comm);
+    const DNDarray x = distribute(whole, {0, Partition::even(n, comm.size())}, comm);
 
     Traffic before = comm.traffic();
     const DNDarray sorted = dist::sort(x);
     EXPECT_LE(static_cast<double>(bytes_of_all(comm, before)), 1.05 * data);
-    expect_spread(sorted, tessera::sort(whole), x.spread());
+    expect_distributed(sorted, tessera::sort(whole), x.distribution());
 
     before = comm.traffic();
     const DNDarray places = dist::argsort(x);
     EXPECT_LE(static_cast<double>(bytes_of_all(comm, before)), 1.05 * data * 12 / 8);
-    expect_spread(places, tessera::argsort(whole), x.spread());
+    expect_distributed(places, tessera::argsort(whole), x.distribution());
 
     before = comm.traffic();  // what is sorted stays: only samples and counts travel
     const DNDarray again = dist::sort(sorted);
     EXPECT_LE(static_cast<double>(bytes_of_all(comm, before)), 0.05 * data);
-    expect_spread(again, tessera::sort(whole), x.spread());
+    expect_distributed(again, tessera::sort(whole), x.distribution());
   });
 }
 
 TEST(DistSort, Errors) {
   on_ranks([](Communicator comm) {
-    const DNDarray x = spread_out(counted({4, 3}), {0, Partition::even(4, comm.size())}, comm);
+    const DNDarray x = distribute(counted({4, 3}), {0, Partition::even(4, comm.size())}, comm);
     const Traffic before = comm.traffic();
     EXPECT_THROW(dist::sort(x, 2), IndexError);
     EXPECT_THROW(dist::argsort(x, -3), IndexError);
@@ -139,4 +140,4 @@ TEST(DistSort, Errors) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

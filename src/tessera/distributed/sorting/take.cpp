@@ -20,13 +20,13 @@ DNDarray as_positions(const DNDarray& indices) {
   return indices.dtype() == DType::b1 ? indices.astype(DType::i64) : indices;
 }
 
-// The values that go to n positions in the spread `to`: given ones repeated or cut.
-DNDarray repeated(const DNDarray& values, i64 n, const Spread& to) {
+// The values that go to n positions in the distributed `to`: given ones repeated or cut.
+DNDarray repeated(const DNDarray& values, i64 n, const Distribution& to) {
   const Communicator& comm = values.comm();
   const DNDarray flat = ravel(values);
   const i64 have = flat.size();
-  if (have == n) return flat.spread_as(to);
-  if (have > n && flat.split()) return flat[DistIndex(Slice{0, n})].spread_as(to);
+  if (have == n) return flat.distributed_as(to);
+  if (have > n && flat.split()) return flat[DistIndex(Slice{0, n})].distributed_as(to);
   const i64 begin = to.split ? to.part.begin(comm.rank()) : 0;
   const i64 end = to.split ? to.part.end(comm.rank()) : n;
   const Array counted =
@@ -57,10 +57,10 @@ void put(const DNDarray& x, const DNDarray& given, const DNDarray& values) {
   require_same_group("put", x, values);
   const DNDarray indices = ravel(as_positions(given));
   if (indices.size() == 0 || values.size() == 0) return;
-  const DNDarray spread = repeated(values, indices.size(), indices.spread());
+  const DNDarray distribution = repeated(values, indices.size(), indices.distribution());
   const DistIndex key = x.ndim() == 1 ? DistIndex(indices) : flat_key(x, indices);
-  if (x.ndim() > 0) return x.assign(key, spread);
-  x.assign(key, spread[DistIndex(-1)]);  // all positions are the one element
+  if (x.ndim() > 0) return x.assign(key, distribution);
+  x.assign(key, distribution[DistIndex(-1)]);  // all positions are the one element
 }
 
 DNDarray compress(const DNDarray& condition, const DNDarray& x, std::optional<i64> axis) {

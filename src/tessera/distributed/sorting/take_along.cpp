@@ -52,8 +52,9 @@ DNDarray take_along_axis(const DNDarray& x, const DNDarray& indices, std::option
   const auto shape = shape_beside(x, indices, along);
   if (!shape) return x[along_axis_key(x, indices, along)];
   if (count_of(*shape) > 0) require_inside(indices, x.shape(along), along);
-  const Array part = part_for(indices, *shape, x.spread());
-  return DNDarray(tessera::take_along_axis(x.local(), part, along), *shape, x.spread(), x.comm());
+  const Array part = part_for(indices, *shape, x.distribution());
+  return DNDarray(tessera::take_along_axis(x.local(), part, along), *shape, x.distribution(),
+                  x.comm());
 }
 
 void put_along_axis(const DNDarray& x, const DNDarray& indices, const DNDarray& values,
@@ -72,8 +73,8 @@ void put_along_axis(const DNDarray& x, const DNDarray& indices, const DNDarray& 
     return x.assign(along_axis_key(x, indices, along), values);
   if (count_of(*shape) == 0) return;
   require_inside(indices, x.shape(along), along);
-  const Array at = apart_from(x.local(), part_for(indices, *shape, x.spread()));
-  const Array from = apart_from(x.local(), part_for(values, *shape, x.spread()));
+  const Array at = apart_from(x.local(), part_for(indices, *shape, x.distribution()));
+  const Array from = apart_from(x.local(), part_for(values, *shape, x.distribution()));
   tessera::put_along_axis(x.local(), at, from, along);
   x.touch();
 }

@@ -38,7 +38,7 @@ DistIndex flat_key(const DNDarray& x, const DNDarray& positions) {
   }
   DistIndex key;
   for (const Array& a : at)
-    key.add(DNDarray(a, positions.shape(), positions.spread(), positions.comm()));
+    key.add(DNDarray(a, positions.shape(), positions.distribution(), positions.comm()));
   return key;
 }
 

@@ -3,18 +3,18 @@
 #include "tessera/distributed/sorting/take.hpp"
 
 #include "support/awkward.hpp"
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/distributed/indexing/index_key.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
-// Every second spread: enough to meet every pair of axes.
-std::vector<Spread> some_spreads(const Shape& shape, int p) {
-  const std::vector<Spread> all = spreads_of(shape, p);
-  std::vector<Spread> some;
+// Every second distributed: enough to meet every pair of axes.
+std::vector<Distribution> some_distributions(const Shape& shape, int p) {
+  const std::vector<Distribution> all = distributions_of(shape, p);
+  std::vector<Distribution> some;
   for (std::size_t k = 0; k < all.size(); k += k == 0 ? 1 : 2) some.push_back(all[k]);
   return some;
 }
@@ -38,16 +38,16 @@ TEST(DistTake, EveryAxis) {
   on_ranks([](Communicator comm) {
     const Shape shape{7, 5, 3};
     const Array whole = counted(shape, DType::f32, test_device());
-    for (const Spread& s : some_spreads(shape, comm.size())) {
-      const DNDarray x = spread_out(whole, s, comm);
+    for (const Distribution& s : some_distributions(shape, comm.size())) {
+      const DNDarray x = distribute(whole, s, comm);
       for (i64 axis = 0; axis < 3; ++axis)
         for (const Shape& at : {Shape{4}, Shape{2, 3}, Shape{}, Shape{0}}) {
           const Array indices = indices_for(shape[axis], at);
-          for (const Spread& k : some_spreads(at, comm.size()))
-            expect_whole(dist::take(x, spread_out(indices, k, comm), axis - 3),
+          for (const Distribution& k : some_distributions(at, comm.size()))
+            expect_whole(dist::take(x, distribute(indices, k, comm), axis - 3),
                          tessera::take(whole, indices, axis));
         }
-      expect_spread(x, whole, s);
+      expect_distributed(x, whole, s);
     }
   });
 }
@@ -58,15 +58,15 @@ TEST(DistTake, Flattened) {
       const Array whole = counted(shape, DType::i32, test_device());
       for (const Shape& at : {Shape{40}, Shape{3, 4}, Shape{}}) {
         const Array indices = indices_for(count_of(shape), at, DType::i16);
-        for (const Spread& s : some_spreads(shape, comm.size()))
-          for (const Spread& k : some_spreads(at, comm.size()))
-            expect_whole(dist::take(spread_out(whole, s, comm), spread_out(indices, k, comm)),
+        for (const Distribution& s : some_distributions(shape, comm.size()))
+          for (const Distribution& k : some_distributions(at, comm.size()))
+            expect_whole(dist::take(distribute(whole, s, comm), distribute(indices, k, comm)),
                          tessera::take(whole, indices, std::nullopt));
       }
     }
     const Array truth = laid_out<bool>({3}, {true, false, true});
     const Array whole = counted({5, 2}, DType::i64, test_device());
-    const DNDarray x = spread_out(whole, {1, Partition::even(2, comm.size())}, comm);
+    const DNDarray x = distribute(whole, {1, Partition::even(2, comm.size())}, comm);
     expect_whole(dist::take(x, DNDarray::replicated(truth, comm)),
                  tessera::take(whole, truth, std::nullopt));
   });
@@ -75,7 +75,7 @@ TEST(DistTake, Flattened) {
 // What is taken is a copy, also where it is one row.
 TEST(DistTake, IsACopy) {
   on_ranks([](Communicator comm) {
-    const DNDarray x = spread_out(counted({6, 2}), {0, Partition::even(6, comm.size())}, comm);
+    const DNDarray x = distribute(counted({6, 2}), {0, Partition::even(6, comm.size())}, comm);
     const DNDarray row =
         dist::take(x, DNDarray::replicated(Array::scalar(Value(2), DType::i64), comm), 0);
     x.assign({2}, Array::of<i64>({-1, -1}));
@@ -92,19 +92,19 @@ TEST(DistTake, AlongAxis) {
         at[axis] = 3;
         const Array indices = indices_for(shape[axis], at);
         const Array expected = take_along_axis(whole, indices, axis);
-        for (const Spread& s : some_spreads(shape, comm.size()))
-          for (const Spread& k : some_spreads(at, comm.size())) {
-            const DNDarray got = dist::take_along_axis(spread_out(whole, s, comm),
-                                                       spread_out(indices, k, comm), axis);
+        for (const Distribution& s : some_distributions(shape, comm.size()))
+          for (const Distribution& k : some_distributions(at, comm.size())) {
+            const DNDarray got = dist::take_along_axis(distribute(whole, s, comm),
+                                                       distribute(indices, k, comm), axis);
             expect_whole(got, expected);
             if (s.split && *s.split != axis) {
-              EXPECT_TRUE(got.spread() == s);
+              EXPECT_TRUE(got.distribution() == s);
             }
           }
       }
     const Array flat = indices_for(120, {9});
-    for (const Spread& s : some_spreads(shape, comm.size()))
-      expect_whole(dist::take_along_axis(spread_out(whole, s, comm),
+    for (const Distribution& s : some_distributions(shape, comm.size()))
+      expect_whole(dist::take_along_axis(distribute(whole, s, comm),
                                          DNDarray::replicated(flat, comm), std::nullopt),
                    take_along_axis(whole, flat, std::nullopt));
   });
@@ -123,25 +123,25 @@ TEST(DistTake, PutAlongAxis) {
           const Array values = awkward(DType::f32, of, 5);
           const Array expected = whole.copy();
           put_along_axis(expected, indices, values, axis);
-          for (const Spread& s : some_spreads(shape, comm.size()))
-            for (const Spread& k : some_spreads(at, comm.size())) {
-              const DNDarray x = spread_out(whole, s, comm, Lay::exchanged);
-              const Spread v = of == at ? k : Spread{};
-              dist::put_along_axis(x, spread_out(indices, k, comm), spread_out(values, v, comm),
+          for (const Distribution& s : some_distributions(shape, comm.size()))
+            for (const Distribution& k : some_distributions(at, comm.size())) {
+              const DNDarray x = distribute(whole, s, comm, Lay::exchanged);
+              const Distribution v = of == at ? k : Distribution{};
+              dist::put_along_axis(x, distribute(indices, k, comm), distribute(values, v, comm),
                                    axis);
-              expect_spread(x, expected, s);
+              expect_distributed(x, expected, s);
             }
         }
       }
-    for (const Spread& s : some_spreads(shape, comm.size())) {
+    for (const Distribution& s : some_distributions(shape, comm.size())) {
       const Array at = indices_for(120, {9}), expected = whole.copy();
       const Array values = counted({9}, DType::i64, test_device());
-      const DNDarray x = spread_out(whole, s, comm);
+      const DNDarray x = distribute(whole, s, comm);
       put_along_axis(expected, at, values, std::nullopt);
       dist::put_along_axis(x, DNDarray::replicated(at, comm),
-                           spread_out(values, {0, Partition::even(9, comm.size())}, comm),
+                           distribute(values, {0, Partition::even(9, comm.size())}, comm),
                            std::nullopt);
-      expect_spread(x, expected, s);
+      expect_distributed(x, expected, s);
     }
   });
 }
@@ -159,12 +159,13 @@ TEST(DistTake, Put) {
           const std::vector<i64> places = values_of<i64>(indices);
           for (std::size_t k = 0; k < places.size(); ++k)
             expected.select(0, places[k]).copy_from(values.select(0, static_cast<i64>(k) % have));
-          for (const Spread& s : some_spreads(shape, comm.size()))
-            for (const Spread& k : some_spreads(at, comm.size()))
-              for (const Spread& v : {Spread{}, Spread{0, Partition::even(have, comm.size())}}) {
-                const DNDarray x = spread_out(whole, s, comm);
-                dist::put(x, spread_out(indices, k, comm), spread_out(values, v, comm));
-                expect_spread(x, expected.reshape(shape), s);
+          for (const Distribution& s : some_distributions(shape, comm.size()))
+            for (const Distribution& k : some_distributions(at, comm.size()))
+              for (const Distribution& v :
+                   {Distribution{}, Distribution{0, Partition::even(have, comm.size())}}) {
+                const DNDarray x = distribute(whole, s, comm);
+                dist::put(x, distribute(indices, k, comm), distribute(values, v, comm));
+                expect_distributed(x, expected.reshape(shape), s);
               }
         }
     }
@@ -183,22 +184,22 @@ TEST(DistTake, CompressAndExtract) {
   on_ranks([](Communicator comm) {
     const Shape shape{6, 5, 4};
     const Array whole = counted(shape, DType::i64, test_device());
-    for (const Spread& s : some_spreads(shape, comm.size())) {
-      const DNDarray x = spread_out(whole, s, comm);
+    for (const Distribution& s : some_distributions(shape, comm.size())) {
+      const DNDarray x = distribute(whole, s, comm);
       for (i64 axis = -1; axis < 3; ++axis)
         for (const i64 n : {i64{3}, axis < 0 ? i64{120} : shape[axis]}) {
           const Array condition = awkward(DType::b1, {n}, 9).astype(DType::f32);
           const Array places = nonzero(condition)[0];
           const std::optional<i64> along = axis < 0 ? std::nullopt : std::optional(axis);
-          for (const Spread& c : some_spreads({n}, comm.size()))
-            expect_whole(dist::compress(spread_out(condition, c, comm), x, along),
+          for (const Distribution& c : some_distributions({n}, comm.size()))
+            expect_whole(dist::compress(distribute(condition, c, comm), x, along),
                          tessera::take(whole, places, along));
         }
       for (const Shape& of : {shape, Shape{40}, Shape{2, 3}}) {
         const Array condition = awkward(DType::b1, of, 4);
         const Array places = nonzero(condition.reshape({count_of(of)}))[0];
-        for (const Spread& c : some_spreads(of, comm.size()))
-          expect_whole(dist::extract(spread_out(condition, c, comm), x),
+        for (const Distribution& c : some_distributions(of, comm.size()))
+          expect_whole(dist::extract(distribute(condition, c, comm), x),
                        tessera::take(whole, places, std::nullopt));
       }
     }
@@ -208,7 +209,7 @@ TEST(DistTake, CompressAndExtract) {
 TEST(DistTake, SendsNothingWhereNothingIsNeeded) {
   on_ranks([](Communicator comm) {
     const Array whole = counted({8, 6}, DType::f64, test_device());
-    const DNDarray x = spread_out(whole, {0, Partition::even(8, comm.size())}, comm);
+    const DNDarray x = distribute(whole, {0, Partition::even(8, comm.size())}, comm);
     const DNDarray columns = DNDarray::replicated(laid_out<i64>({2}, {5, -6}), comm);
     const DNDarray rising = DNDarray::replicated(laid_out<i64>({3}, {0, 3, 7}), comm);
     const DNDarray along = DNDarray::replicated(indices_for(6, {8, 2}), comm);
@@ -237,21 +238,21 @@ void expect_error(std::string_view text, F&& f) {
 TEST(DistTake, ErrorsOnAllRanksBeforeAnythingIsWritten) {
   on_ranks([](Communicator comm) {
     const Array whole = counted({4, 3}, DType::i64, test_device());
-    for (const Spread& s : spreads_of({4, 3}, comm.size())) {
-      const DNDarray x = spread_out(whole, s, comm);
+    for (const Distribution& s : distributions_of({4, 3}, comm.size())) {
+      const DNDarray x = distribute(whole, s, comm);
       const Array places = laid_out<i64>({3}, {1, 12, 0});
       const Array along = laid_out<i64>({4, 1}, {0, 1, 2, 3});
       const DNDarray value = DNDarray::replicated(Array::of<i64>({7}).to(test_device()), comm);
-      for (const Spread& k : spreads_of({3}, comm.size())) {
-        const DNDarray far = spread_out(places, k, comm);
+      for (const Distribution& k : distributions_of({3}, comm.size())) {
+        const DNDarray far = distribute(places, k, comm);
         const std::string flat = "index 12 is out of bounds for axis 0 with size 12";
         expect_error<IndexError>(flat, [&] { (void)dist::take(x, far); });
         expect_error<IndexError>(flat, [&] { dist::put(x, far, value); });
         expect_error<IndexError>("index 12 is out of bounds for axis 1 with size 3",
                                  [&] { (void)dist::take(x, far, 1); });
       }
-      for (const Spread& k : spreads_of({4, 1}, comm.size())) {
-        const DNDarray far = spread_out(along, k, comm);
+      for (const Distribution& k : distributions_of({4, 1}, comm.size())) {
+        const DNDarray far = distribute(along, k, comm);
         const std::string text = "index 3 is out of bounds for axis 1 with size 3";
         expect_error<IndexError>(text, [&] { (void)dist::take_along_axis(x, far, 1); });
         expect_error<IndexError>(text, [&] { dist::put_along_axis(x, far, value, 1); });
@@ -263,10 +264,10 @@ TEST(DistTake, ErrorsOnAllRanksBeforeAnythingIsWritten) {
       EXPECT_THROW((void)dist::take_along_axis(x, value, 0), ArgumentError);
       EXPECT_THROW((void)dist::compress(x, x, 0), ArgumentError);
       EXPECT_THROW((void)dist::take(x, value, 2), IndexError);
-      expect_spread(x, whole, s);
+      expect_distributed(x, whole, s);
     }
   });
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

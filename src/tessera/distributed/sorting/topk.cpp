@@ -59,7 +59,7 @@ TopK topk_line(const DNDarray& x, i64 k, bool largest) {
   std::vector<i64> counts = extents;
   for (i64& n : counts) n = std::min(n, k);
   const Candidates mine = best(x.local(), std::min(x.local().size(), k), 0, largest);
-  const Spread to{0, Partition::even(k, comm.size())};
+  const Distribution to{0, Partition::even(k, comm.size())};
   const OrderWants wants{
       .positions = true, .descending = largest, .places = mine.indices, .extents = extents};
   const Ordered o = order_items(mine.values, counts, to.part, wants, comm);
@@ -84,12 +84,13 @@ TopK topk_lines(const DNDarray& x, i64 k, bool largest) {
   const Candidates chosen = best(values.local(), k, 0, largest);
   const Array places = take_along_axis(indices.local(), chosen.indices, 0);
 
-  const Spread to{axis, Partition::even(k, comm.size())};
+  const Distribution to{axis, Partition::even(k, comm.size())};
   Shape shape = x.shape(), local = x.shape();
   shape[axis] = k;
   local[axis] = to.part.count(comm.rank());
   auto apart = [&](const Array& a) {
-    const DNDarray rows = DNDarray(a, some, values.spread(), comm).spread_as({0, to.part});
+    const DNDarray rows =
+        DNDarray(a, some, values.distribution(), comm).distributed_as({0, to.part});
     return from_lines(rows.local(), local, axis);
   };
   return {DNDarray(apart(chosen.values), shape, to, comm),
@@ -108,11 +109,11 @@ TopK topk(const DNDarray& x, i64 k, i64 axis, bool largest) {
     return x.ndim() == 1 ? topk_line(x, k, largest) : topk_lines(x, k, largest);
   Shape shape = x.shape();
   shape[along] = k;
-  Spread spread = x.spread();
-  if (spread.split == along) spread.part = Partition::even(k, x.comm().size());
+  Distribution distribution = x.distribution();
+  if (distribution.split == along) distribution.part = Partition::even(k, x.comm().size());
   const Candidates found = best(x.local(), k, along, largest);
-  return {DNDarray(found.values, shape, spread, x.comm()),
-          DNDarray(found.indices, shape, spread, x.comm())};
+  return {DNDarray(found.values, shape, distribution, x.comm()),
+          DNDarray(found.indices, shape, distribution, x.comm())};
 }
 
 }  // namespace tessera::dist

@@ -5,11 +5,11 @@
 #include <numeric>
 
 #include "support/awkward.hpp"
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 // Positions of the k best along an axis by sorting numbers that stand for the values.
@@ -30,16 +30,16 @@ Array best(const Array& whole, i64 k, i64 axis, bool largest) {
   return out.swap_axes(axis, -1).to(whole.device());
 }
 
-void check_topk(const Array& whole, const Spread& s, i64 k, i64 axis, bool largest,
+void check_topk(const Array& whole, const Distribution& s, i64 k, i64 axis, bool largest,
                 const Communicator& comm) {
-  const DNDarray x = spread_out(whole, s, comm, Lay::gaps);
+  const DNDarray x = distribute(whole, s, comm, Lay::gaps);
   const dist::TopK got = dist::topk(x, k, axis, largest);
   const i64 along = axis < 0 ? axis + whole.ndim() : axis;
-  Spread to = s;
+  Distribution to = s;
   if (s.split == along) to.part = Partition::even(k, comm.size());
   const Array places = best(whole, k, along, largest);
-  expect_spread(got.indices, places, to);
-  expect_spread(got.values, take_along_axis(whole, places, along), to);
+  expect_distributed(got.indices, places, to);
+  expect_distributed(got.values, take_along_axis(whole, places, along), to);
 }
 
 TEST(DistTopK, Lines) {
@@ -48,7 +48,7 @@ TEST(DistTopK, Lines) {
       for (const DType dtype : {DType::f32, DType::u8})
         for (const Data data : {Data::mixed, Data::equal}) {
           const Array whole = awkward(dtype, {n}, static_cast<unsigned>(n + 3), data);
-          for (const Spread& s : spreads_of({n}, comm.size()))
+          for (const Distribution& s : distributions_of({n}, comm.size()))
             for (const i64 k : {i64{0}, i64{1}, n / 2, n})
               if (k <= n)
                 for (const bool largest : {true, false}) check_topk(whole, s, k, -1, largest, comm);
@@ -60,7 +60,7 @@ TEST(DistTopK, EveryAxisOfEverySplit) {
   on_ranks([](Communicator comm) {
     for (const Shape& shape : {Shape{9, 5, 4}, Shape{12, 2}, Shape{3, 0}}) {
       const Array whole = awkward(DType::f64, shape, 8);
-      for (const Spread& s : spreads_of(shape, comm.size()))
+      for (const Distribution& s : distributions_of(shape, comm.size()))
         for (i64 axis = 0; axis < shape.size(); ++axis)
           for (const i64 k : {i64{1}, shape[axis] / 2 + 1, shape[axis]})
             if (k <= shape[axis]) check_topk(whole, s, k, axis, k != 1, comm);
@@ -72,7 +72,7 @@ TEST(DistTopK, OnlyCandidatesTravel) {
   on_ranks([](Communicator comm) {
     const i64 n = 20000, k = 50;
     const Array whole = arange(Value(0), Value(n), Value(1), DType::f64);
-    const DNDarray x = spread_out(whole, {0, Partition::even(n, comm.size())}, comm);
+    const DNDarray x = distribute(whole, {0, Partition::even(n, comm.size())}, comm);
     Traffic before = comm.traffic();
     const dist::TopK got = dist::topk(x, k);
     i64 bytes = (comm.traffic() - before).bytes;
@@ -82,7 +82,7 @@ TEST(DistTopK, OnlyCandidatesTravel) {
     EXPECT_LE(bytes, (p - 1) * k * (8 + 4) + k * (8 + 2));
     EXPECT_EQ(got.values.gathered().select(0, 0).item().as<double>(), n - 1);
     const DNDarray rows =
-        spread_out(whole.reshape({200, 100}), {0, Partition::even(200, comm.size())}, comm);
+        distribute(whole.reshape({200, 100}), {0, Partition::even(200, comm.size())}, comm);
     before = comm.traffic();
     (void)dist::topk(rows, 3, 1);
     (void)dist::topk(DNDarray::replicated(whole, comm), 3);
@@ -92,7 +92,7 @@ TEST(DistTopK, OnlyCandidatesTravel) {
 
 TEST(DistTopK, Errors) {
   on_ranks([](Communicator comm) {
-    const DNDarray x = spread_out(counted({4, 3}), {0, Partition::even(4, comm.size())}, comm);
+    const DNDarray x = distribute(counted({4, 3}), {0, Partition::even(4, comm.size())}, comm);
     EXPECT_THROW(dist::topk(x, 4, 1), ArgumentError);
     EXPECT_THROW(dist::topk(x, -1, 0), ArgumentError);
     EXPECT_THROW(dist::topk(x, 1, 2), IndexError);
@@ -101,4 +101,4 @@ TEST(DistTopK, Errors) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -235,13 +235,13 @@ LocalUnique local_unique(const Array& x, bool values_alone) {
 Unique unique_here(const DNDarray& x, const UniqueParts& parts) {
   const LocalUnique u = local_unique(x.local(), !parts.index && !parts.inverse && !parts.counts);
   const i64 n = u.values.size();
-  Spread line;
+  Distribution line;
   if (x.split()) line = {0, Partition::even(n, 1)};
   auto made = [&](bool wanted, const Array& a) {
     return wanted ? DNDarray(a, {n}, line, x.comm()) : DNDarray();
   };
   Unique result{made(true, u.values), made(parts.index, u.index), {}, made(parts.counts, u.counts)};
-  if (parts.inverse) result.inverse = DNDarray(u.inverse, x.shape(), x.spread(), x.comm());
+  if (parts.inverse) result.inverse = DNDarray(u.inverse, x.shape(), x.distribution(), x.comm());
   return result;
 }
 
@@ -251,7 +251,7 @@ std::pair<Unique, i64> joined(const Groups& groups, const DNDarray& x, const Uni
   join.take_in();
   const Partition part = join.part();
   const i64 skip = join.continued(), size = groups.values.size();
-  const Spread line{0, part};
+  const Distribution line{0, part};
   auto made = [&](bool wanted, const Array& a) {
     return wanted ? DNDarray(a.slice(0, skip, size), {part.size()}, line, x.comm()) : DNDarray();
   };
@@ -294,7 +294,7 @@ Unique unique_of(const DNDarray& x, const UniqueParts& parts, const LocalUnique&
     const DType type = counting_type(result.values.size());
     const Array back = move_pieces(numbers.astype(type), routes.back(), comm);
     const Array inverse = take(back.astype(DType::i64), mine.inverse, 0);
-    result.inverse = DNDarray(inverse, x.shape(), x.spread(), comm);
+    result.inverse = DNDarray(inverse, x.shape(), x.distribution(), comm);
   }
   return result;
 }

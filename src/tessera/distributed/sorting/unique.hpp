@@ -5,7 +5,7 @@
 // NaNs one is kept. Each rank sends its own distinct elements once; no rank sees all of them. The
 // results are split along 0 when x is split, and lie where the sorted blocks are: nearly balanced
 // when the ranks' distinct elements differ, balance() makes it exact. The inverse has x's shape and
-// spread.
+// distributed.
 //   dist::Unique u = dist::unique(x);   DNDarray same = u.values[{u.inverse}];
 
 #include "tessera/distributed/array/dnd_array.hpp"

@@ -47,7 +47,8 @@ class SliceRows {
 
  private:
   DNDarray line(const Array& mine) const {
-    return DNDarray(mine, {n_}, slices_.split() ? slices_.spread() : Spread{}, slices_.comm());
+    return DNDarray(mine, {n_}, slices_.split() ? slices_.distribution() : Distribution{},
+                    slices_.comm());
   }
 
   void refine(Numbers& found, const DNDarray& key) const {

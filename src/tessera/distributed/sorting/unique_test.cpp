@@ -2,10 +2,10 @@
 #include "tessera/distributed/sorting/unique.hpp"
 
 #include "support/awkward.hpp"
-#include "support/spreads.hpp"
+#include "support/distributions.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 // A line of the result: split along 0 where x has a split, and the same values.
@@ -22,7 +22,7 @@ void check(const DNDarray& x, const Array& whole) {
   expect_line(got.values, expected.values, split);
   expect_line(got.index, expected.index, split);
   expect_line(got.counts, expected.counts, split);
-  expect_spread(got.inverse, expected.inverse, x.spread());
+  expect_distributed(got.inverse, expected.inverse, x.distribution());
   const dist::Unique values = dist::unique(x, {false, false, false});
   expect_line(values.values, expected.values, split);
   EXPECT_FALSE(values.index || values.inverse || values.counts);
@@ -33,8 +33,8 @@ TEST(DistUnique, Lines) {
     for (const i64 n : {0, 1, 2, 6, 200})
       for (const DType dtype : {DType::b1, DType::u8, DType::i64, DType::f32, DType::c64}) {
         const Array whole = awkward(dtype, {n}, static_cast<unsigned>(n + 2));
-        for (const Spread& s : spreads_of({n}, comm.size()))
-          check(spread_out(whole, s, comm, Lay::gaps), whole);
+        for (const Distribution& s : distributions_of({n}, comm.size()))
+          check(distribute(whole, s, comm, Lay::gaps), whole);
       }
   });
 }
@@ -44,11 +44,12 @@ TEST(DistUnique, KindsOfData) {
     for (const Data data : all_data)
       for (const DType dtype : {DType::f64, DType::i32}) {
         const Array whole = awkward(dtype, {350}, 2, data);
-        for (const Spread& s : spreads_of({350}, comm.size()))
-          check(spread_out(whole, s, comm), whole);
+        for (const Distribution& s : distributions_of({350}, comm.size()))
+          check(distribute(whole, s, comm), whole);
       }
     const Array nans = full({40}, Value(std::numeric_limits<double>::quiet_NaN()), DType::f64);
-    for (const Spread& s : spreads_of({40}, comm.size())) check(spread_out(nans, s, comm), nans);
+    for (const Distribution& s : distributions_of({40}, comm.size()))
+      check(distribute(nans, s, comm), nans);
   });
 }
 
@@ -58,8 +59,8 @@ TEST(DistUnique, EverySplit) {
     for (const Shape& shape : {Shape{5, 9, 4}, Shape{2, 30}, Shape{1, 20}, Shape{0, 3}})
       for (const DType dtype : {DType::f32, DType::c128, DType::i16}) {
         const Array whole = awkward(dtype, shape, 6);
-        for (const Spread& s : spreads_of(shape, comm.size()))
-          check(spread_out(whole, s, comm, Lay::exchanged), whole);
+        for (const Distribution& s : distributions_of(shape, comm.size()))
+          check(distribute(whole, s, comm, Lay::exchanged), whole);
       }
     check(DNDarray::replicated(Array::scalar(Value(2.0), DType::f32), comm),
           Array::scalar(Value(2.0), DType::f32));
@@ -75,9 +76,9 @@ TEST(DistUnique, EachDistinctValueTravelsOnce) {
       all.push_back(static_cast<i64>(engine()));
       few.push_back(static_cast<i64>(engine() % 10));
     }
-    const Spread s{0, Partition::even(n, comm.size())};
-    const DNDarray distinct = spread_out(laid_out<i64>({n}, all), s, comm);
-    const DNDarray repeated = spread_out(laid_out<i64>({n}, few), s, comm);
+    const Distribution s{0, Partition::even(n, comm.size())};
+    const DNDarray distinct = distribute(laid_out<i64>({n}, all), s, comm);
+    const DNDarray repeated = distribute(laid_out<i64>({n}, few), s, comm);
     Traffic before = comm.traffic();
     (void)dist::unique(distinct, {false, false, false});
     EXPECT_LE(bytes_of_all(comm, before), n * 8 * 11 / 10 * (p - 1) / p + p * (p - 1) * 100);
@@ -91,4 +92,4 @@ TEST(DistUnique, EachDistinctValueTravelsOnce) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::dist

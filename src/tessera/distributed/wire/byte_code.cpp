@@ -103,8 +103,9 @@ int ByteCode::suited(i64 set, i64 bits) {
 const ByteCode& ByteCode::of(int number) {
   static std::array<std::once_flag, count> made;
   static std::array<std::unique_ptr<const ByteCode>, count> codes;
-  std::call_once(made[to_index(number)],
-                 [&] { codes[to_index(number)].reset(new ByteCode(std::clamp(number, 1, count - 1))); });
+  std::call_once(made[to_index(number)], [&] {
+    codes[to_index(number)].reset(new ByteCode(std::clamp(number, 1, count - 1)));
+  });
   return *codes[to_index(number)];
 }
 

@@ -12,7 +12,7 @@
 
 #include "tessera/base/shape.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 class IdSet {
  public:
@@ -144,4 +144,4 @@ class IdSet {
   std::vector<std::uint64_t> words_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -11,11 +11,9 @@
 #include "tessera/distributed/wire/id_scattered.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
-using dist::copy_bytes;
-using dist::most_gaps;
 static_assert(std::endian::native == std::endian::little);
 
 i64 runs_of(std::span<const i64> sorted) {
@@ -77,7 +75,7 @@ void decode_other(IdSet& set, const WireForm& form, std::span<const std::byte> b
   const i64 radix = set.last() - set.first();
   if (form.kind == WireKind::gaps) {
     const IdSet::Ascending ids(set);
-    dist::each_of_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
+    each_of_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
     return;
   }
   if (form.kind != WireKind::bits) {
@@ -110,8 +108,8 @@ i64 most_wire_bytes(i64 ids, i64 radix) {
 i64 longest_wire(i64 radix) { return (radix + 7) / 8; }  // a bit for each
 
 i64 WireForm::bytes(i64 radix) const {
-  const bool possible = kind == WireKind::coded ? low < dist::ByteCode::count && high <= radix
-                                                : low <= dist::most_low && high <= radix >> low;
+  const bool possible = kind == WireKind::coded ? low < ByteCode::count && high <= radix
+                                                : low <= most_low && high <= radix >> low;
   if ((listed < 0 || listed > radix || !possible) && kind != WireKind::positions) refuse_wire();
   switch (kind) {
     case WireKind::numbers: return listed * bytes_of_number(radix);
@@ -154,11 +152,11 @@ Wire encode(std::span<const i64> sorted, i64 base, i64 radix) {
   consider({WireKind::bits, 0, 1, 0});
   std::vector<i64> holes;
   if (!half(n, radix)) {
-    if (const WireForm gaps = dist::gaps_of(sorted, base, radix, WireKind::gaps); gaps.listed > 0)
+    if (const WireForm gaps = gaps_of(sorted, base, radix, WireKind::gaps); gaps.listed > 0)
       consider(gaps);
     if (n > radix / 2) {
       holes = all_but(sorted, base, radix);
-      const WireForm form = dist::gaps_of(holes, base, radix, WireKind::holes);
+      const WireForm form = gaps_of(holes, base, radix, WireKind::holes);
       if (form.listed > 0 || holes.empty()) consider(form);
     }
   }
@@ -170,7 +168,7 @@ Wire encode(std::span<const i64> sorted, i64 base, i64 radix) {
     return wire;
   }
   if (wire.form.kind == WireKind::gaps || wire.form.kind == WireKind::holes) {
-    dist::put_gaps(wire.form, wire.form.kind == WireKind::gaps ? sorted : holes, base, wire.bytes);
+    put_gaps(wire.form, wire.form.kind == WireKind::gaps ? sorted : holes, base, wire.bytes);
     return wire;
   }
   std::vector<i64> numbers;
@@ -192,7 +190,7 @@ Wire encode(std::span<const i64> sorted, i64 base, i64 radix) {
 Wire encode(const IdSet& set) {
   const i64 radix = set.last() - set.first(), n = set.size();
   if (!half(n, radix)) {
-    Wire wire = dist::encode_scattered(set, n);
+    Wire wire = encode_scattered(set, n);
     return wire.form.empty() ? encode(set.ids(), set.first(), radix) : wire;
   }
   Wire wire{{WireKind::bits, 0, 1, 0}, {}};
@@ -207,11 +205,11 @@ std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, 
   switch (form.kind) {
     case WireKind::bits: return bits_from(bytes, base, radix);
     case WireKind::runs: return runs_from(bytes, base, radix);
-    case WireKind::gaps: return dist::take_gaps(form, bytes, base, radix);
-    case WireKind::holes: return all_but(dist::take_gaps(form, bytes, base, radix), base, radix);
+    case WireKind::gaps: return take_gaps(form, bytes, base, radix);
+    case WireKind::holes: return all_but(take_gaps(form, bytes, base, radix), base, radix);
     case WireKind::coded: {
       IdSet set(base, base + radix);
-      dist::Scattered one(set);
+      Scattered one(set);
       one.add(form, bytes);
       one.merge();
       return set.ids();
@@ -231,7 +229,7 @@ std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, 
 
 void decode_into(IdSet& set, std::span<const WireForm> forms,
                  std::span<const std::vector<std::byte>> bytes) {
-  dist::Scattered together(set);
+  Scattered together(set);
   for (std::size_t q = 0; q < forms.size(); ++q) {
     if (forms[q].empty()) continue;
     if (static_cast<i64>(bytes[q].size()) != forms[q].bytes(set.last() - set.first()))
@@ -269,4 +267,4 @@ WireForm Notice::form() const {
   return form;
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -17,7 +17,7 @@
 
 #include "tessera/distributed/wire/id_set.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 enum class WireKind : std::uint8_t {
   numbers,    // of the fewest whole bytes that hold `radix`
@@ -73,4 +73,4 @@ struct TESSERA_API Notice {
 TESSERA_API void put_numbers(std::span<const i64> numbers, i64 width, std::byte* out);
 TESSERA_API void take_numbers(const std::byte* in, i64 width, std::span<i64> numbers);
 
-}  // namespace tessera
+}  // namespace tessera::dist

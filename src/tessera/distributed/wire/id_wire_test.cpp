@@ -16,7 +16,7 @@
 #include "support/rng.hpp"
 #include "tessera/distributed/wire/number_list.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 std::vector<i64> any_ids(Rng& rng, i64 base, i64 radix, i64 n) {
@@ -220,4 +220,4 @@ TEST(NarrowList, GivesBackWhatWentInWhateverItsWidth) {
   EXPECT_EQ(NarrowList().all().size(), 0U);
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

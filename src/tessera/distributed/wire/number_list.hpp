@@ -11,7 +11,7 @@
 #include "tessera/base/shape.hpp"
 #include "tessera/device/storage.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 class NumberList {
  public:
@@ -82,4 +82,4 @@ class NarrowList {
   bool narrow_ = false;
 };
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -18,7 +18,9 @@
 
 namespace tessera {
 
+namespace dist {
 class DNDarray;  // distributed/array/dnd_array.hpp
+}
 
 struct PlanOptions {
   Shape shape;               // of the input
@@ -134,8 +136,9 @@ class TESSERA_API NamedLinop {
 
   Array operator()(const Array& x) const;
   void operator()(const Array& x, const Array& out) const;
-  // Over the ranks of a distributed array, along the named dims: see distributed/operators/apply.hpp.
-  DNDarray operator()(const DNDarray& x) const;
+  // Over the ranks of a distributed array, along the named dims: see
+  // distributed/operators/apply.hpp.
+  dist::DNDarray operator()(const dist::DNDarray& x) const;
   Plan plan(const PlanOptions& options) const;
   std::string explain(const PlanOptions& options) const { return plan(options).explain(); }
   // y = A x as steps of a larger plan; casts when the kernel's result has another dtype than y.

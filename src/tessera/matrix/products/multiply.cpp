@@ -23,30 +23,30 @@ namespace tessera {
 namespace {
 
 // Which elements of an operand are read; the others are zero, or said to be.
-enum class Part : std::uint8_t { all, diagonal, upper, lower };
+enum class Nonzeros : std::uint8_t { all, diagonal, upper, lower };
 
-Part part_of(const AnyMatrix& m) {
-  if (m.form() == Form::diagonal || m.form() == Form::identity) return Part::diagonal;
-  if (m.form() == Form::triangular) return m.lower() ? Part::lower : Part::upper;
+Nonzeros part_of(const AnyMatrix& m) {
+  if (m.form() == Form::diagonal || m.form() == Form::identity) return Nonzeros::diagonal;
+  if (m.form() == Form::triangular) return m.lower() ? Nonzeros::lower : Nonzeros::upper;
   const Properties& p = m.properties();
-  if (p.is(Property::is_diagonal)) return Part::diagonal;
-  if (has_words(m)) return Part::all;
-  if (p.is(Property::is_upper_triangular)) return Part::upper;
-  return p.is(Property::is_lower_triangular) ? Part::lower : Part::all;
+  if (p.is(Property::is_diagonal)) return Nonzeros::diagonal;
+  if (has_words(m)) return Nonzeros::all;
+  if (p.is(Property::is_upper_triangular)) return Nonzeros::upper;
+  return p.is(Property::is_lower_triangular) ? Nonzeros::lower : Nonzeros::all;
 }
 
-bool is_triangle(Part p) { return p == Part::upper || p == Part::lower; }
+bool is_triangle(Nonzeros p) { return p == Nonzeros::upper || p == Nonzeros::lower; }
 
 // The part, of triangular bits too, which are read whole.
-Part side_of(const AnyMatrix& m) {
-  if (m.form() == Form::triangular_bit) return m.transposed() ? Part::lower : Part::upper;
+Nonzeros side_of(const AnyMatrix& m) {
+  if (m.form() == Form::triangular_bit) return m.transposed() ? Nonzeros::lower : Nonzeros::upper;
   return part_of(m);
 }
 
 // In strips, what lies outside of its part left behind.
-AnyMatrix as_triangle(const AnyMatrix& m, Part part, Device where) {
+AnyMatrix as_triangle(const AnyMatrix& m, Nonzeros part, Device where) {
   if (m.form() == Form::triangular) return m;
-  return AnyMatrix::triangular(m.array({}, where), part == Part::lower, false, /*check=*/false);
+  return AnyMatrix::triangular(m.array({}, where), part == Nonzeros::lower, false, /*check=*/false);
 }
 
 bool is_bits(const AnyMatrix& m, const MatrixCall& c) {
@@ -124,13 +124,14 @@ Array scaled_strips(const AnyMatrix& m, const Array& d, bool by_rows, const Matr
 }
 
 // diag(d) @ m, or m @ diag(d) where `right`; d may be longer or shorter than m is.
-AnyMatrix scaled_matrix(const AnyMatrix& m, Part part, const Array& d, i64 rows, i64 cols,
+AnyMatrix scaled_matrix(const AnyMatrix& m, Nonzeros part, const Array& d, i64 rows, i64 cols,
                         bool right, const MatrixCall& c) {
   const bool finite = all_finite(d);
   if (m.form() == Form::triangular_bit && finite)
     return scaled_matrix(AnyMatrix::triangular(m.array(c.dtype, c.where), m.transposed(),
                                                /*strict=*/true, /*check=*/false),
-                         m.transposed() ? Part::lower : Part::upper, d, rows, cols, right, c);
+                         m.transposed() ? Nonzeros::lower : Nonzeros::upper, d, rows, cols, right,
+                         c);
   if (is_triangle(part) && rows == cols && d.size() == rows) {
     const AnyMatrix t = as_triangle(m, part, c.where);
     return packed_matrix(Form::triangular, rows, scaled_strips(t, d, right == t.lower(), c),
@@ -303,13 +304,14 @@ Array strips_product(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c
 
 // A full product in the form that it has.
 AnyMatrix in_form(const Array& full, const AnyMatrix& a, const AnyMatrix& b) {
-  const Part side = side_of(a);
+  const Nonzeros side = side_of(a);
   if (!is_triangle(side) || side != side_of(b)) return AnyMatrix::dense(full);
-  return AnyMatrix::triangular(full, side == Part::lower, a.payload().strict || b.payload().strict,
+  return AnyMatrix::triangular(full, side == Nonzeros::lower,
+                               a.payload().strict || b.payload().strict,
                                /*check=*/false);
 }
 
-AnyMatrix number_product(const AnyMatrix& a, Part pa, const AnyMatrix& b, Part pb,
+AnyMatrix number_product(const AnyMatrix& a, Nonzeros pa, const AnyMatrix& b, Nonzeros pb,
                          const MatrixCall& c) {
   if (is_triangle(pa) && a.form() != Form::triangular)
     return number_product(as_triangle(a, pa, c.where), pa, b, pb, c);
@@ -337,13 +339,13 @@ AnyMatrix product(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
     tag(c, TagDetail::identity);
     return *std::move(same);
   }
-  const Part pa = part_of(a), pb = part_of(b);
-  if (pa == Part::diagonal && pb == Part::diagonal) return diagonal_product(a, b, c);
-  if (pa == Part::diagonal) {
+  const Nonzeros pa = part_of(a), pb = part_of(b);
+  if (pa == Nonzeros::diagonal && pb == Nonzeros::diagonal) return diagonal_product(a, b, c);
+  if (pa == Nonzeros::diagonal) {
     tag(c, TagDetail::diagonal_left);
     return scaled_matrix(b, pb, diagonal_of(a, c.dtype, c.where), a.rows(), b.cols(), false, c);
   }
-  if (pb == Part::diagonal) {
+  if (pb == Nonzeros::diagonal) {
     tag(c, TagDetail::diagonal_right);
     return scaled_matrix(a, pa, diagonal_of(b, c.dtype, c.where), a.rows(), b.cols(), true, c);
   }

@@ -79,7 +79,7 @@ void Basis::record_coefficients(Recorder& r, i64 j, i64 first, const View& h) co
   auto part_of_sum = [&](std::size_t p, const View& to) {
     vec::matmul(r, block(r, p, first, j), turned(block(r, p, j, j + 1)), to, {.conj_a = true});
   };
-  if (!side_.spread()) {
+  if (!side_.distribution()) {
     part_of_sum(0, h);
     if (side_.ranks()) side_.ranks()->combine(r, h);
     return;

@@ -41,7 +41,7 @@ Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, 
 vec::Vector Engine::keep(const std::string& what, const Side& side, DType dtype) {
   const vec::Vector v = side.zeros(dtype);
   for (std::size_t i = 0; i < v.pieces.size(); ++i)
-    kept_.emplace_back(side.spread() ? cat(what, " ", i) : what, v.pieces[i]);
+    kept_.emplace_back(side.distribution() ? cat(what, " ", i) : what, v.pieces[i]);
   if (what == "x") {
     x_ = v;
     x_side_ = side;
@@ -189,7 +189,7 @@ void Engine::start_at(const vec::Vector& x, const Side& side) const {
 }
 
 Array Engine::x() {
-  if (!x_side_ || !x_side_->spread()) return x_side_ ? x_.pieces.front() : Array();
+  if (!x_side_ || !x_side_->distribution()) return x_side_ ? x_.pieces.front() : Array();
   if (!gather_) {
     gathered_ = scratch(x_side_->shape(), x_.dtype());
     gather_ = plan([&](Recorder& r) { x_side_->gather(r, x_, gathered_); });

@@ -10,7 +10,7 @@ namespace tessera {
 
 Shape Ranks::local_shape() const {
   Shape s = shape;
-  if (spread.split) s[*spread.split] = spread.part.count(comm.rank());
+  if (distribution.split) s[*distribution.split] = distribution.part.count(comm.rank());
   return s;
 }
 
@@ -19,7 +19,8 @@ void Ranks::combine(Recorder& r, const View& to, Combine op) const {
   const View reads[] = {to};
   r.call(
       "over ranks",
-      [c = comm, op, apart = spread.split.has_value()](std::span<const Array>, const Array& cells) {
+      [c = comm, op, apart = distribution.split.has_value()](std::span<const Array>,
+                                                             const Array& cells) {
         const Array here = cells.to(cpu);
         if (apart)
           c.allreduce(here.host_data(), here.size(), here.dtype(), op);
@@ -33,8 +34,8 @@ void Ranks::combine(Recorder& r, const View& to, Combine op) const {
 Ranks Ranks::reduced(const Shape& axes) const {
   Ranks r = *this;
   for (i64 axis : axes) r.shape[axis] = 1;
-  if (spread.split && std::find(axes.begin(), axes.end(), *spread.split) != axes.end())
-    r.spread = {};
+  if (distribution.split && std::find(axes.begin(), axes.end(), *distribution.split) != axes.end())
+    r.distribution = {};
   return r;
 }
 
@@ -42,7 +43,7 @@ Ranks Ranks::stacked(i64 rows) const {
   Ranks r = *this;
   r.shape = Shape{rows};
   r.shape.append(shape);
-  if (r.spread.split) ++*r.spread.split;
+  if (r.distribution.split) ++*r.distribution.split;
   return r;
 }
 
@@ -64,10 +65,11 @@ bool can_be_cut(const NamedLinop& a, const Ranks& in, NamedDimension along) {
 LocalPart::LocalPart(NamedLinop a, RanksPtr input, RanksPtr output,
                      std::optional<NamedDimension> dim)
     : whole(std::move(a)), in(std::move(input)), out(std::move(output)), along(dim) {
-  if (in->spread.split || in->comm.alone()) return;
-  if (!along && out->spread.split)
+  if (in->distribution.split || in->comm.alone()) return;
+  if (!along && out->distribution.split)
     for (NamedDimension d : whole.oshape())
-      if (!d.is_ellipses() && axis_of(whole.oshape(), d, out->shape.size()) == *out->spread.split)
+      if (!d.is_ellipses() &&
+          axis_of(whole.oshape(), d, out->shape.size()) == *out->distribution.split)
         along = d;
   if (along && !can_be_cut(whole, *in, *along)) along.reset();
 }
@@ -84,7 +86,7 @@ void LocalPart::apply(Recorder& r, const View& x, const View& y) const {
       "over ranks",
       [op = *this](std::span<const Array> given, const Array& result) {
         const DNDarray all = dist::apply(op.whole, op.in->vector(given[0]), {.along = op.along});
-        result.copy_from(all.spread_as(op.out->spread).local());
+        result.copy_from(all.distributed_as(op.out->distribution).local());
       },
       reads, y);
 }

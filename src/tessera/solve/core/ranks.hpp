@@ -17,10 +17,10 @@ namespace tessera {
 struct TESSERA_API Ranks {
   Communicator comm;
   Shape shape;  // of the whole
-  Spread spread;
+  dist::Distribution distribution;
 
   Shape local_shape() const;
-  DNDarray vector(const Array& mine) const { return DNDarray(mine, shape, spread, comm); }
+  DNDarray vector(const Array& mine) const { return DNDarray(mine, shape, distribution, comm); }
   // `to`, a number of each rank or several, becomes that of all ranks: a step of a plan. Where
   // every rank has the whole vector, rank 0 says its number, so that no rank ends before the
   // others.

@@ -170,7 +170,7 @@ void Shards::rehome(const Side& from, const Side& to) {
 }
 
 std::optional<Shards> Shards::beside(const Side& side, const NamedLinop& a, const Shape& out) {
-  if (!side.spread()) return whole_of(a, side.shape(), out, side.base());
+  if (!side.distribution()) return whole_of(a, side.shape(), out, side.base());
   if (auto s = cut_beside(side, a, out)) return s;
   // It mixes what lies in different pieces: one that was cut like them sends what it must.
   auto s = out == side.shape() ? alike(a, out, side.base()) : std::nullopt;
@@ -226,12 +226,12 @@ std::optional<Shards> Shards::over_the_middle(const Chain& c, const Shape& shape
                      second = chain(Parts(cut, c.operators.end()));
     const Shape middle = first.output_shape(shape);
     const Shards there(first, shape, middle, base), back(second, middle, shape, base);
-    if (!there.in.spread() || !there.in.cut_like(back.out) || !there.out.cut_like(back.in))
+    if (!there.in.distribution() || !there.in.cut_like(back.out) || !there.out.cut_like(back.in))
       continue;
     Stage go = there.terms_.front().front(), come = back.terms_.front().front();
     // What is summed up in one place is summed where a tile is.
     const Device home = go.tiles.front().out;
-    if (!go.out.spread() && come.tiles.front().in != base)
+    if (!go.out.distribution() && come.tiles.front().in != base)
       go.out = Side(middle, {{Shape(middle.size(), 0), middle, home}}, base);
     come.in = go.out;
     come.out = go.in;
@@ -292,10 +292,10 @@ std::optional<Shards> Shards::polynomial(const Polynomial& p, const Shape& shape
   return s;
 }
 
-// Spread, both sides in the same way; or nothing.
+// Distributed, both sides in the same way; or nothing.
 std::optional<Shards> Shards::alike(const NamedLinop& a, const Shape& shape, Device base) {
   if (!crosses_devices(a)) return std::nullopt;
-  if (Shards s(a, shape, shape, base); s.spread() && s.in.cut_like(s.out)) {
+  if (Shards s(a, shape, shape, base); s.distribution() && s.in.cut_like(s.out)) {
     std::vector<Side::Piece> pieces;
     for (std::size_t i = 0; i < s.in.count(); ++i) pieces.push_back(s.in.piece(i));
     // Tiles on the diagonal have both of their pieces at home.

@@ -27,13 +27,13 @@ class TESSERA_API Shards {
   // For arrays of these shapes on `base`.
   Shards(const NamedLinop& a, const Shape& in, const Shape& out, Device base);
   static Shards whole_of(const NamedLinop& a, const Shape& in, const Shape& out, Device base);
-  // For a problem whose vectors are of both sides: spread where those are alike. A chain may be
-  // spread over its middle (A.N of an operator in tiles of its input), a sum where all terms are,
-  // blocks on a diagonal and polynomials where those of which they are made are.
+  // For a problem whose vectors are of both sides: distributed where those are alike. A chain may
+  // be distributed over its middle (A.N of an operator in tiles of its input), a sum where all
+  // terms are, blocks on a diagonal and polynomials where those of which they are made are.
   static Shards square(const NamedLinop& a, const Shape& shape, Device base);
   // Another operator on vectors that lie as `side` says; nothing when it cannot be cut like them.
   static std::optional<Shards> beside(const Side& side, const NamedLinop& a, const Shape& out);
-  bool spread() const { return in.spread() || out.spread(); }
+  bool distribution() const { return in.distribution() || out.distribution(); }
   void record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const;          // y = A x
   void record_adjoint(Recorder& r, const vec::Vector& y, const vec::Vector& x) const;  // x = A.H y
   void record(Recorder& r, const std::vector<View>& x, const std::vector<View>& y) const;
@@ -67,8 +67,8 @@ class TESSERA_API Shards {
   std::vector<double> coefficients_;  // of a polynomial of that sum; none: the sum itself
 };
 
-// A square operator and another one on the same vectors (a preconditioner): spread where both can
-// be cut alike, whole otherwise.
+// A square operator and another one on the same vectors (a preconditioner): distributed where both
+// can be cut alike, whole otherwise.
 struct TESSERA_API SquareShards {
   SquareShards(const NamedLinop& a, const std::optional<NamedLinop>& another, const Shape& shape,
                Device base);

@@ -18,7 +18,7 @@ namespace {
 
 // Positive definite blocks along T, each on a device of its own; and the same in one place.
 struct Blocks {
-  NamedLinop spread, plain;
+  NamedLinop distribution, plain;
 };
 Blocks blocks(i64 n, i64 count, const std::vector<Device>& devices) {
   std::vector<NamedLinop> there, here;
@@ -50,10 +50,10 @@ TEST(Shards, CgFindsTheSameSolution) {
   const Blocks b = blocks(40, 5, {sim0, sim1});
   const Array right = Random(9).normal({12, 40}, DType::f64);
   const SolveResult plain = cg(b.plain, right, {.rtol = 1e-12, .maxiter = 300}),
-                    spread = cg(b.spread, right, {.rtol = 1e-12, .maxiter = 300});
-  EXPECT_TRUE(spread.converged) << spread.reason;
-  EXPECT_LT(relative(spread.x, plain.x), 1e-9);
-  EXPECT_EQ(spread.x.device(), cpu);
+                    distribution = cg(b.distribution, right, {.rtol = 1e-12, .maxiter = 300});
+  EXPECT_TRUE(distribution.converged) << distribution.reason;
+  EXPECT_LT(relative(distribution.x, plain.x), 1e-9);
+  EXPECT_EQ(distribution.x.device(), cpu);
 }
 
 TEST(Shards, ScalarsTravelAndVectorsStay) {
@@ -63,7 +63,7 @@ TEST(Shards, ScalarsTravelAndVectorsStay) {
     const Array right = Random(9).normal({10, size == 0 ? 50 : 5000}, DType::f64);
     auto bytes_of = [&](i64 iterations) {
       const i64 before = problems::bytes_moved();
-      (void)cg(b.spread, right, {.rtol = 0, .maxiter = iterations});
+      (void)cg(b.distribution, right, {.rtol = 0, .maxiter = iterations});
       return problems::bytes_moved() - before;
     };
     moved[size] = (bytes_of(25) - bytes_of(5)) / 20;
@@ -72,27 +72,28 @@ TEST(Shards, ScalarsTravelAndVectorsStay) {
   EXPECT_LT(moved[0], 1000);
 }
 
-TEST(Shards, SumsWithScalarsAndMultiplesStaySpread) {
+TEST(Shards, SumsWithScalarsAndMultiplesStayDistribution) {
   const Blocks b = blocks(30, 4, {sim0, sim1});
   const Array right = Random(3).normal({10, 30}, DType::f64);
   auto regular = [](const NamedLinop& a) { return Value(2.0) * a + Value(0.1) * Identity(); };
-  auto spread = [&](const NamedLinop& a) {
-    return Shards(a, right.shape(), right.shape(), cpu).spread();
+  auto distribution = [&](const NamedLinop& a) {
+    return Shards(a, right.shape(), right.shape(), cpu).distribution();
   };
-  EXPECT_TRUE(spread(regular(b.spread)));
-  EXPECT_TRUE(spread(b.spread.N()));
-  EXPECT_FALSE(spread(b.plain));
+  EXPECT_TRUE(distribution(regular(b.distribution)));
+  EXPECT_TRUE(distribution(b.distribution.N()));
+  EXPECT_FALSE(distribution(b.plain));
   const SolveOptions o{.rtol = 1e-12, .maxiter = 300};
-  EXPECT_LT(relative(cg(regular(b.spread), right, o).x, cg(regular(b.plain), right, o).x), 1e-9);
-  EXPECT_LT(relative(cg(b.spread.N(), right, o).x, cg(b.plain.N(), right, o).x), 1e-9);
+  EXPECT_LT(relative(cg(regular(b.distribution), right, o).x, cg(regular(b.plain), right, o).x),
+            1e-9);
+  EXPECT_LT(relative(cg(b.distribution.N(), right, o).x, cg(b.plain.N(), right, o).x), 1e-9);
 }
 
-// What stands beside a spread operator is cut alike where it can be; else vectors stay whole.
-TEST(Shards, OperatorsBesideASpreadOne) {
+// What stands beside a distributed operator is cut alike where it can be; else vectors stay whole.
+TEST(Shards, OperatorsBesideADistributionOne) {
   const Blocks b = blocks(30, 4, {sim0, sim1});
   const Array right = Random(3).normal({10, 30}, DType::f64);
   const Array weight = Random(4).uniform({10, 30}, DType::f64, cpu, 1, 2);
-  const Side side = Shards(b.spread, right.shape(), right.shape(), cpu).in;
+  const Side side = Shards(b.distribution, right.shape(), right.shape(), cpu).in;
   const NamedLinop pointwise = Diagonal(weight, dims("TX")),
                    other_names = Diagonal(weight, dims("AB")), batchwise = Identity(),
                    along_x = FiniteDifference("X", dims("TX")),
@@ -101,16 +102,16 @@ TEST(Shards, OperatorsBesideASpreadOne) {
   auto beside = [&](const NamedLinop& a) {
     return Shards::beside(side, a, a.output_shape(right.shape())).has_value();
   };
-  for (const NamedLinop* a : {&pointwise, &other_names, &batchwise, &along_x, &b.spread})
+  for (const NamedLinop* a : {&pointwise, &other_names, &batchwise, &along_x, &b.distribution})
     EXPECT_TRUE(beside(*a)) << a->str();
   for (const NamedLinop* a : {&mixing, &total}) EXPECT_FALSE(beside(*a)) << a->str();
 
   const NamedLinop smooth = mixing.N() + Value(1.0) * NamedLinop(Identity());
-  EXPECT_FALSE(SquareShards(b.spread, smooth, right.shape(), cpu).a.spread());
+  EXPECT_FALSE(SquareShards(b.distribution, smooth, right.shape(), cpu).a.distribution());
   const SolveOptions o{.rtol = 1e-12, .maxiter = 300};
   const Array expected = cg(b.plain, right, o).x;
   for (const NamedLinop* m : std::initializer_list<const NamedLinop*>{&pointwise, &smooth})
-    EXPECT_LT(relative(cg(b.spread, right, o, {.preconditioner = *m}).x, expected), 1e-9)
+    EXPECT_LT(relative(cg(b.distribution, right, o, {.preconditioner = *m}).x, expected), 1e-9)
         << m->str();
 }
 
@@ -118,7 +119,7 @@ TEST(Shards, TilesOnTheBaseCount) {
   const NamedLinop plain = matrix_here(40, 25);
   const NamedLinop a = create_batched_linop(
       plain, {.batch_sizes = {{"M", 13}}, .device_matrix = {"cpu", "sim:0"}, .base_device = cpu});
-  EXPECT_TRUE(Shards(a, {25}, {40}, cpu).out.spread());
+  EXPECT_TRUE(Shards(a, {25}, {40}, cpu).out.distribution());
   const Array right = Random(7).normal({40}, DType::f64);
   const SolveOptions o{.rtol = 1e-12, .maxiter = 200};
   EXPECT_LT(relative(lsqr(a, right, o).x, lsqr(plain, right, o).x), 1e-8);
@@ -130,7 +131,7 @@ TEST(Shards, CallbacksAndCheckpointsSeeTheWhole) {
   const std::string path = scratch_folder() + "/shards.npz";
   std::filesystem::remove(path);
   SolveOptions o{.rtol = 1e-12, .maxiter = 300};
-  const SolveResult once = cg(b.spread, right, o);
+  const SolveResult once = cg(b.distribution, right, o);
   i64 calls = 0;
   o.callback = [&](const Iteration& it) {
     EXPECT_EQ(it.x.shape(), right.shape());
@@ -138,10 +139,10 @@ TEST(Shards, CallbacksAndCheckpointsSeeTheWhole) {
     return it.number < 7;
   };
   o.checkpoint = {.path = path, .every = 1};
-  (void)cg(b.spread, right, o);
+  (void)cg(b.distribution, right, o);
   EXPECT_EQ(calls, 7);
   o.callback = {};
-  const SolveResult resumed = cg(b.spread, right, o);
+  const SolveResult resumed = cg(b.distribution, right, o);
   EXPECT_EQ(resumed.iterations, once.iterations);
   EXPECT_EQ(relative(resumed.x, once.x), 0);
   std::filesystem::remove(path);
@@ -150,7 +151,7 @@ TEST(Shards, CallbacksAndCheckpointsSeeTheWhole) {
 TEST(Shards, ConvergedAtOnceAndFirstGuesses) {
   const Blocks b = blocks(20, 4, {sim0, sim1});
   const Array x = Random(3).normal({10, 20}, DType::f64), right = b.plain(x);
-  const SolveResult r = cg(b.spread, right, {.rtol = 1e-10, .maxiter = 50, .x0 = x});
+  const SolveResult r = cg(b.distribution, right, {.rtol = 1e-10, .maxiter = 50, .x0 = x});
   EXPECT_EQ(r.iterations, 0);
   EXPECT_LT(relative(r.x, x), 1e-12);
 }
@@ -163,8 +164,8 @@ TEST(Shards, LeastSquaresInTilesOfEitherSide) {
   for (const auto& [along, tile] : {std::pair<NamedDimension, i64>("M", 13), {"N", 7}}) {
     const NamedLinop a = cut_matrix(40, 25, along, tile);
     const Shards s(a, {25}, {40}, cpu);
-    EXPECT_EQ(s.in.spread(), along == ND("N"));
-    EXPECT_EQ(s.out.spread(), along == ND("M"));
+    EXPECT_EQ(s.in.distribution(), along == ND("N"));
+    EXPECT_EQ(s.out.distribution(), along == ND("M"));
     EXPECT_LT(relative(lsqr(a, right, o).x, expected), 1e-8);
     EXPECT_LT(relative(lsmr(a, right, o).x, expected), 1e-8);
     SolveOptions warm = o;

@@ -50,7 +50,7 @@ bool Side::cut_like(const Side& other) const {
 i64 Side::size() const { return count_of(ranks_ ? ranks_->shape : shape_); }
 
 Array Side::part(const Array& whole, std::size_t i) const {
-  if (!spread()) return whole;
+  if (!distribution()) return whole;
   const Piece& p = pieces_[i];
   Array part = whole;
   for (i64 axis : cut_axes()) part = part.slice(axis, p.start[axis], p.start[axis] + p.size[axis]);
@@ -74,12 +74,12 @@ std::vector<View> Side::temporaries(Recorder& r, DType dtype) const {
 Array Side::normal(Random& random, DType dtype) const {
   if (!ranks_) return random.normal(shape_, dtype, base_);
   const DNDarray all =
-      dist::normal(random, ranks_->shape, dtype, {ranks_->spread.split, base_, ranks_->comm});
-  return all.spread_as(ranks_->spread).local();
+      dist::normal(random, ranks_->shape, dtype, {ranks_->distribution.split, base_, ranks_->comm});
+  return all.distributed_as(ranks_->distribution).local();
 }
 
 vec::Vector Side::pieces_of(const Array& whole) const {
-  if (!spread()) {
+  if (!distribution()) {
     vec::Vector v(whole);
     v.ranks = ranks_;
     return v;
@@ -126,7 +126,7 @@ Side Side::reduced(const Shape& axes) const {
 Side Side::stacked(i64 rows) const {
   Shape all{rows};
   all.append(shape_);
-  if (spread()) {
+  if (distribution()) {
     std::vector<Piece> pieces = pieces_;
     for (Piece& p : pieces) {
       p.start.insert(0, 0);
@@ -144,7 +144,7 @@ void record_norms2(Recorder& r, const Side& side, const Side& groups, const std:
     for (std::size_t i = 0; i < x.size(); ++i) vec::reduce(r, ReduceOp::sum_abs2, x[i], to[i]);
     record_shared(r, groups, to);
     const RanksPtr& ranks = side.ranks();
-    if (ranks && ranks->spread.split && !groups.ranks()->spread.split)
+    if (ranks && ranks->distribution.split && !groups.ranks()->distribution.split)
       ranks->combine(r, to.front());
     return;
   }

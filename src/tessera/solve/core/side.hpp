@@ -21,7 +21,7 @@ class TESSERA_API Side {
   };
   Side(Shape shape, Device base, RanksPtr ranks = {});
   Side(Shape shape, std::vector<Piece> pieces, Device base);
-  bool spread() const { return pieces_.size() > 1; }
+  bool distribution() const { return pieces_.size() > 1; }
   std::size_t count() const { return pieces_.size(); }
   const Shape& shape() const { return shape_; }
   i64 size() const;  // numbers in a vector, of all ranks

@@ -10,7 +10,7 @@ void Sequence::prox(const Prox& p, const Side& side, const vec::Vector& x, doubl
   if (p.record) return record([=](Recorder& r) { p.record(r, side, x, t, y); });
   require<ArgumentError>(static_cast<bool>(p.call), e_.name, ": the proximal map '", p.name,
                          "' has neither steps nor a function");
-  if (!side.spread()) return call(p, x.pieces.front(), t, y.pieces.front());
+  if (!side.distribution()) return call(p, x.pieces.front(), t, y.pieces.front());
   // A function sees the whole vector.
   const Array from = e_.scratch(side.shape(), x.dtype()), to = e_.scratch(side.shape(), y.dtype());
   record([=](Recorder& r) { side.gather(r, x, from); });

@@ -27,7 +27,7 @@ class Problem {
     const Shape out = A.output_shape(shape);
     require<ShapeError>(out == b.shape(), who, ": ", A, " maps shape ", shape, " to ", out,
                         ", expected ", b.shape());
-    out_ = std::make_shared<const Ranks>(Ranks{comm, b.shape(), b.spread()});
+    out_ = std::make_shared<const Ranks>(Ranks{comm, b.shape(), b.distribution()});
     in_ = square ? out_
                  : std::make_shared<const Ranks>(
                        Ranks{comm, shape, dist::explain_apply(A.H(), b, {options.along}).out});
@@ -48,14 +48,15 @@ class Problem {
     if (!other) return;
     const DNDarray like = in_->vector(zeros(in_->local_shape(), DType::f64, b_.device()));
     const Shape shape = other->output_shape(in_->shape);
-    const Spread to = shape == in_->shape ? in_->spread : dist::explain_apply(*other, like).out;
+    const dist::Distribution to =
+        shape == in_->shape ? in_->distribution : dist::explain_apply(*other, like).out;
     other = NamedLinop(
         LocalPart(*other, in_, std::make_shared<const Ranks>(Ranks{in_->comm, shape, to})));
   }
 
   SolveOptions options() const {
     SolveOptions o{.rtol = options_.rtol, .atol = options_.atol, .maxiter = options_.maxiter};
-    if (options_.x0) o.x0 = options_.x0.spread_as(in_->spread).local();
+    if (options_.x0) o.x0 = options_.x0.distributed_as(in_->distribution).local();
     if (options_.callback)
       o.callback = [this](const Iteration& i) {
         return all(in_->comm, options_.callback(i.number, i.residual));
@@ -167,9 +168,9 @@ DNDarray vectors(const Array& mine, const Ranks& lie, i64 first) {
   if (!mine) return {};
   Shape shape = mine.shape();
   std::copy(lie.shape.begin(), lie.shape.end(), shape.begin() + first);
-  Spread spread = lie.spread;
-  if (spread.split) *spread.split += first;
-  return DNDarray(mine, shape, spread, lie.comm);
+  dist::Distribution distribution = lie.distribution;
+  if (distribution.split) *distribution.split += first;
+  return DNDarray(mine, shape, distribution, lie.comm);
 }
 
 DNDarray for_all(const Array& numbers, const Communicator& comm) {
@@ -190,7 +191,7 @@ DNDarray batch(const Array& numbers, const Ranks& lie, const std::optional<Axes>
       for (const i64 given : *axes)
         reduced = reduced || normalize_axis(given, lie.shape.size(), "power_method") == a;
     if (reduced) continue;
-    if (lie.spread.split == a) left.spread = {left.shape.size(), lie.spread.part};
+    if (lie.distribution.split == a) left.distribution = {left.shape.size(), lie.distribution.part};
     left.shape.push_back(lie.shape[a]);
   }
   return left.vector(numbers);

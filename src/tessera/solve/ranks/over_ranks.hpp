@@ -2,8 +2,8 @@
 #pragma once
 // Solvers over ranks: the operator as it is, b distributed. Each is the solver of that name in its
 // own header, run by every rank on its part of the vectors (ranks.hpp); what travels in an
-// iteration is what A(x) sends (distributed/operators/apply.hpp) and a few sums. A checkpoint is one file that names
-// those of the ranks, and goes on bit for bit on as many ranks.
+// iteration is what A(x) sends (distributed/operators/apply.hpp) and a few sums. A checkpoint is
+// one file that names those of the ranks, and goes on bit for bit on as many ranks.
 //   RanksResult r = cg(A.N(), b, {.maxiter = 30});   cg(A.N(), image, {.along = "C"})
 //   RanksResult r = fista(A, kspace, prox::l1(0.05));   // kspace split along its coils
 

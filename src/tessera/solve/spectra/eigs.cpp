@@ -51,7 +51,7 @@ struct KrylovSchur {
     H = e.keep_host("H", {m + ahead, m}, DType::c128);
     numbers = e.keep_host("numbers", {2}, DType::f64, {{m - 1, m}});
     apply[1] = e.plan_of(A, V.dtype(), V.dtype());
-    if (ahead > 1 && !A.in.spread() && !A.in.ranks()) many = over_many(a, like.shape());
+    if (ahead > 1 && !A.in.distribution() && !A.in.ranks()) many = over_many(a, like.shape());
   }
 
   // Rows [to, to + count) := A times rows [from, from + count).

@@ -18,22 +18,20 @@
 #include "tessera/kernels/gather/fit.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
-
-using dist::at;
 
 Array pack_bits(const Array& mask) {
   const Array dense = mask.to(cpu).contiguous();
   const i64 n = dense.size();
   const Array bits = empty_dense({(n + 7) / 8}, DType::u8);
-  dist::bits_of_bools(dense.host<bool>(), n, bits.host<std::uint8_t>());
+  bits_of_bools(dense.host<bool>(), n, bits.host<std::uint8_t>());
   return bits;
 }
 
 Array unpack_bits(const std::uint8_t* bits, const Shape& shape) {
   const Array mask = empty_dense(shape, DType::b1);
-  dist::bools_of_bits(bits, mask.size(), mask.host<bool>());
+  bools_of_bits(bits, mask.size(), mask.host<bool>());
   return mask;
 }
 
@@ -79,8 +77,8 @@ bool varies(const DNDarray& value, i64 axis, i64 result_ndim) {
 bool dealt_off_masks(const DistIndex& key) {
   for (const Index::Item& item : key.index().items()) {
     const bool array = item.kind == Index::Kind::mask || item.kind == Index::Kind::integer_array;
-    if (!array || !key.spread()[to_index(item.value)]) continue;
-    const DNDarray& first = key.spread()[to_index(item.value)];
+    if (!array || !key.distribution()[to_index(item.value)]) continue;
+    const DNDarray& first = key.distribution()[to_index(item.value)];
     return item.kind == Index::Kind::integer_array && *first.split() != first.ndim() - 1 &&
            first.size() > 0;
   }
@@ -101,7 +99,7 @@ Array in_order(const DNDarray& dealt, i64 axis, MaskShares shares) {
   const int me = dealt.comm().rank();
   DistIndex pick;
   for (i64 a = 0; a < axis; ++a) pick.add(Slice{});
-  pick.add(dist::stand_in({0}, DType::i64));
+  pick.add(stand_in({0}, DType::i64));
   const EntryRows rows(dealt, normalize(dealt, pick));
   Fetch fetch;
   const i64 begin = dealt.part().begin(me), end = dealt.part().end(me);
@@ -140,8 +138,8 @@ LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes) {
   const std::vector<i64> axes = first_axes(key.index(), x.ndim());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Index::Item& item = key.index().items()[i];
-    if (item.kind != Index::Kind::mask || !key.spread()[to_index(item.value)]) continue;
-    const DNDarray& mask = key.spread()[to_index(item.value)];
+    if (item.kind != Index::Kind::mask || !key.distribution()[to_index(item.value)]) continue;
+    const DNDarray& mask = key.distribution()[to_index(item.value)];
     const bool counted = x.split() ? covers_split(x, {mask, axes[i]}) : !writes;
     const bool listed = counted && !x.split() && dealt_off_masks(key);
     if (!counted || (listed && known_bits(mask, {})))
@@ -152,10 +150,11 @@ LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes) {
   return masks;
 }
 
-Array relayout_bits(const DNDarray& mask, const Spread& to) {
+Array relayout_bits(const DNDarray& mask, const Distribution& to) {
   const Communicator& comm = mask.comm();
   const int p = comm.size(), me = comm.rank();
-  const Boxes from = boxes_of(mask.shape(), mask.spread(), p), into = boxes_of(mask.shape(), to, p);
+  const Boxes from = boxes_of(mask.shape(), mask.distribution(), p),
+              into = boxes_of(mask.shape(), to, p);
   Shape shape = mask.shape();
   if (to.split) shape[*to.split] = to.part.count(me);
   const Array out = empty_dense(shape, DType::b1, mask.device());
@@ -167,7 +166,8 @@ Array relayout_bits(const DNDarray& mask, const Spread& to) {
                 taken = piece_of(mask.shape(), from[to_index(r)], into[to_index(me)]);
     if (r == me) {
       if (!given.empty())
-        inside(out, into[to_index(me)], given).copy_from(inside(mask.resident(), from[to_index(me)], given));
+        inside(out, into[to_index(me)], given)
+            .copy_from(inside(mask.resident(), from[to_index(me)], given));
       continue;
     }
     if (!given.empty()) {
@@ -186,9 +186,10 @@ Array relayout_bits(const DNDarray& mask, const Spread& to) {
   return out;
 }
 
-Movement movement_of_bits(const DNDarray& mask, const Spread& to) {
+Movement movement_of_bits(const DNDarray& mask, const Distribution& to) {
   const int p = mask.comm().size();
-  const Boxes from = boxes_of(mask.shape(), mask.spread(), p), into = boxes_of(mask.shape(), to, p);
+  const Boxes from = boxes_of(mask.shape(), mask.distribution(), p),
+              into = boxes_of(mask.shape(), to, p);
   Movement m;
   m.sent.resize(to_index(p));
   for (int r = 0; r < p; ++r)
@@ -204,21 +205,21 @@ Movement movement_of_bits(const DNDarray& mask, const Spread& to) {
 
 DistIndex with_whole_masks(const DistIndex& key, LooseMasks masks) {
   for (const i64 a : masks.listed)
-    if (fewer_as_bits(key.spread()[to_index(a)])) masks.bits.push_back(a);
+    if (fewer_as_bits(key.distribution()[to_index(a)])) masks.bits.push_back(a);
   std::sort(masks.bits.begin(), masks.bits.end());
   if (masks.bits.empty()) return key;
   DistIndex whole;
   std::vector<Array> known;  // all of them before any is told: masks may share what they remember
-  for (const i64 a : masks.bits) known.push_back(known_bits(key.spread()[to_index(a)], {}));
+  for (const i64 a : masks.bits) known.push_back(known_bits(key.distribution()[to_index(a)], {}));
   std::size_t next = 0;
   for (const Index::Item& item : key.index().items()) {
     if (add_plain(whole, item)) continue;
-    const DNDarray& spread = key.spread()[to_index(item.value)];
+    const DNDarray& distribution = key.distribution()[to_index(item.value)];
     if (next < masks.bits.size() && masks.bits[next] == item.value) {
-      whole.add(known[next] ? known[next] : dealt_bits(spread, {}));
+      whole.add(known[next] ? known[next] : dealt_bits(distribution, {}));
       ++next;
-    } else if (spread) {
-      whole.add(spread);
+    } else if (distribution) {
+      whole.add(distribution);
     } else {
       whole.add(key.index().arrays()[to_index(item.value)]);
     }
@@ -227,8 +228,8 @@ DistIndex with_whole_masks(const DistIndex& key, LooseMasks masks) {
 }
 
 Array aligned(const DNDarray& x, const LoneMask& mask) {
-  const Spread as{*x.split() - mask.first, x.part()};
-  return mask.mask.spread() == as ? mask.mask.resident() : relayout_bits(mask.mask, as);
+  const Distribution as{*x.split() - mask.first, x.part()};
+  return mask.mask.distribution() == as ? mask.mask.resident() : relayout_bits(mask.mask, as);
 }
 
 DNDarray read_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
@@ -287,15 +288,15 @@ void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
   const i64 own = axis - (ndim - value.ndim());
   Array mine;
   if (*x.split() == mask.first) {
-    mine = value.spread_as({own, Partition::of(order->counts())}).local();
+    mine = value.distributed_as({own, Partition::of(order->counts())}).local();
   } else if (value.split()) {
     const DNDarray dealt = value.resplit(own);  // along another axis every rank would have a slab
     mine = in_order(dealt, own, use.rows(order, dealt.part())->shares());
   } else {
-    const Spread owned{own, Partition::of(order->counts())};
-    mine = by_owners(value, own, *order).spread_as(owned).local();
+    const Distribution owned{own, Partition::of(order->counts())};
+    mine = by_owners(value, own, *order).distributed_as(owned).local();
   }
   x.resident().assign(local, may_share_memory(mine, x.resident()) ? mine.copy() : mine);
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

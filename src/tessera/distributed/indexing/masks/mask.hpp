@@ -11,7 +11,7 @@
 #include "tessera/distributed/array/relayout.hpp"
 #include "tessera/distributed/indexing/index_normal.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 // How many elements every rank picks in groups of rows; the same on all ranks, but for `own`.
 struct MaskOrder {
@@ -62,13 +62,13 @@ LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes = fa
 DistIndex with_whole_masks(const DistIndex& key, LooseMasks masks);
 // This rank's part of a mask, dealt out as x is, without remembering it (collective).
 Array aligned(const DNDarray& x, const LoneMask& mask);
-// A boolean array in another spread: an eighth of a byte for each element that travels.
-Array relayout_bits(const DNDarray& mask, const Spread& to);
-Movement movement_of_bits(const DNDarray& mask, const Spread& to);  // what that sends
+// A boolean array in another distributed: an eighth of a byte for each element that travels.
+Array relayout_bits(const DNDarray& mask, const Distribution& to);
+Movement movement_of_bits(const DNDarray& mask, const Distribution& to);  // what that sends
 
 DNDarray read_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
                      const IndexPlan& checked);
 void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
                   const IndexPlan& checked, const DNDarray& value);
 
-}  // namespace tessera
+}  // namespace tessera::dist

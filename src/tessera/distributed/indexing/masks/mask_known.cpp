@@ -5,15 +5,15 @@
 
 #include "tessera/distributed/wire/to_index.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
-std::string name_of(const Spread& to) {
+std::string name_of(const Distribution& to) {
   return to.split ? cat("mask, axis ", *to.split, " by ", join(to.part.starts())) : "mask, whole";
 }
 
 // The bytes of the rank with the most.
-i64 bytes_of_bits(const DNDarray& mask, const Spread& to) {
+i64 bytes_of_bits(const DNDarray& mask, const Distribution& to) {
   if (!to.split) return mask.size();
   const std::vector<i64> counts = to.part.counts();
   return mask.size() / std::max<i64>(1, mask.shape(*to.split)) *
@@ -23,23 +23,23 @@ i64 bytes_of_order(const MaskOrder& order) {
   return 8 * (order.rows + std::ssize(order.before) * (std::ssize(order.picked) + 1));
 }
 
-bool may_remember(const DNDarray& mask, const Spread& to, const KnownMask& known) {
+bool may_remember(const DNDarray& mask, const Distribution& to, const KnownMask& known) {
   return !mask.comm().alone() && bytes_of_bits(mask, to) <= most_remembered &&
          known.bytes <= most_remembered;
 }
-void remember_mask(const DNDarray& mask, const Spread& to, const KnownMask& known) {
+void remember_mask(const DNDarray& mask, const Distribution& to, const KnownMask& known) {
   mask.remember(name_of(to), std::make_shared<const KnownMask>(known));
 }
-KnownMask known_mask(const DNDarray& mask, const Spread& to) {
+KnownMask known_mask(const DNDarray& mask, const Distribution& to) {
   const auto known = std::static_pointer_cast<const KnownMask>(mask.recall(name_of(to)));
   return known ? *known : KnownMask{};
 }
 
 }  // namespace
 
-Array known_bits(const DNDarray& mask, const Spread& to) { return known_mask(mask, to).bits; }
+Array known_bits(const DNDarray& mask, const Distribution& to) { return known_mask(mask, to).bits; }
 
-Array dealt_bits(const DNDarray& mask, const Spread& to) {
+Array dealt_bits(const DNDarray& mask, const Distribution& to) {
   const KnownMask dealt{relayout_bits(mask, to), {}, nullptr};
   if (may_remember(mask, to, dealt)) remember_mask(mask, to, dealt);
   return dealt.bits;
@@ -106,4 +106,4 @@ void MaskUse::keep(KnownMask more) {
   remember_mask(mask_.mask, as_, known_);
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -14,13 +14,13 @@
 
 #include "tessera/distributed/indexing/masks/mask_rows.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
-// This rank's part of a mask in another spread, where it is remembered; else an empty handle. No
-// message.
-Array known_bits(const DNDarray& mask, const Spread& to);
+// This rank's part of a mask in another distributed, where it is remembered; else an empty handle.
+// No message.
+Array known_bits(const DNDarray& mask, const Distribution& to);
 // Deals it out so, and remembers that (collective).
-Array dealt_bits(const DNDarray& mask, const Spread& to);
+Array dealt_bits(const DNDarray& mask, const Distribution& to);
 
 // Of a mask that is dealt out in one way: its own, or that of an array.
 struct KnownMask {
@@ -36,9 +36,9 @@ class MaskUse {
  public:
   MaskUse(const DNDarray& x, const LoneMask& mask);
   // None of these sends anything; null and false where something would have to be sent.
-  bool lies_alike() const { return mask_.mask.spread() == as_; }
+  bool lies_alike() const { return mask_.mask.distribution() == as_; }
   bool bits_known() const { return lies_alike() || known_.bits; }
-  const Spread& as() const { return as_; }
+  const Distribution& as() const { return as_; }
   i64 group(bool each) const;  // rows that are counted together; `each`: one by one
   std::shared_ptr<const MaskOrder> known_order(bool each) const;
   std::shared_ptr<const MaskRows> known_rows(const std::shared_ptr<const MaskOrder>& order,
@@ -57,8 +57,8 @@ class MaskUse {
 
   const DNDarray& x_;
   const LoneMask& mask_;
-  Spread as_;
+  Distribution as_;
   KnownMask known_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -8,9 +8,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
-namespace tessera {
-
-using dist::at;
+namespace tessera::dist {
 
 MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Communicator& comm) {
   MaskOrder order;
@@ -24,7 +22,7 @@ MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Commu
     const auto first = order.own.begin() + row;
     sums.push_back(std::accumulate(first, first + std::min(order.group, order.rows - row), i64{0}));
   }
-  order.picked = dist::told_to_all(sums, widest * group, comm);
+  order.picked = told_to_all(sums, widest * group, comm);
   for (std::size_t g = 0; g < sums.size(); ++g) {
     i64 sum = order.before.back();
     for (const std::vector<i64>& of_rank : order.picked) sum += of_rank[g];
@@ -50,7 +48,7 @@ std::vector<i64> MaskOrder::positions(int rank) const {
   return all;
 }
 
-i64 bytes_of_counts(i64 rows, i64 widest) { return dist::Packing(widest).bytes(rows); }
+i64 bytes_of_counts(i64 rows, i64 widest) { return Packing(widest).bytes(rows); }
 
 i64 rows_together(i64 rows, i64 widest, int ranks) {
   constexpr i64 worth = 512;  // bytes of one rank, for two more rounds of messages
@@ -96,4 +94,4 @@ std::vector<i64> picked_by_row(const DNDarray& x, const LoneMask& mask, const Ar
   return {counts.host<i64>(), counts.host<i64>() + rows};
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -13,12 +13,10 @@
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
-using dist::at;
-
-Spread as_owned(const DNDarray& x, const LoneMask& mask) {
+Distribution as_owned(const DNDarray& x, const LoneMask& mask) {
   return {*x.split() - mask.first, x.part()};
 }
 bool interleaves(const DNDarray& x, const LoneMask& mask) { return *x.split() != mask.first; }
@@ -41,7 +39,7 @@ DNDarray as_owners_have(const DNDarray& x, const LoneMask& mask) {
 }
 
 // Elements that change hands between two spreads of a mask.
-i64 bits_moved(const DNDarray& mask, const Spread& from, const Spread& to) {
+i64 bits_moved(const DNDarray& mask, const Distribution& from, const Distribution& to) {
   const int p = mask.comm().size();
   return movement(mask.shape(), 1, boxes_of(mask.shape(), from, p), boxes_of(mask.shape(), to, p))
       .bytes;
@@ -57,14 +55,14 @@ class BothWays {
       : size_(beside.mask.mask.size()) {
     const DNDarray& mask = beside.mask.mask;
     const i64 p = x.comm().size();
-    const Spread owned = as_owned(x, beside.mask);
-    const Spread even{0, Partition::even(mask.shape(0), x.comm().size())};
-    const Spread& rows = mask.split() == 0 ? mask.spread() : even;
-    owners_ = bits_moved(mask, mask.spread(), owned) / 8;
+    const Distribution owned = as_owned(x, beside.mask);
+    const Distribution even{0, Partition::even(mask.shape(0), x.comm().size())};
+    const Distribution& rows = mask.split() == 0 ? mask.distribution() : even;
+    owners_ = bits_moved(mask, mask.distribution(), owned) / 8;
     if (differ.in_order)
       owners_ += bytes_of_counts(rows_of_mask(x, beside.mask), most_picked(x, beside.mask)) * p *
                  (differ.each ? p - 1 : 1);
-    first_ = bits_moved(mask, mask.spread(), rows) / 8;
+    first_ = bits_moved(mask, mask.distribution(), rows) / 8;
     away_ = bits_moved(mask, rows, owned);
     counting_ = p * (p - 1) * bytes_of_counts(1, most_of_a_rank(mask));
     for (i64 a = 0; a + 1 < checked.lead.size(); ++a) outer_ *= checked.lead[a];
@@ -104,8 +102,8 @@ std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key) {
   const std::vector<i64> axes = first_axes(key.index(), x.ndim());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Index::Item& item = key.index().items()[i];
-    if (item.kind != Index::Kind::mask || !key.spread()[to_index(item.value)]) continue;
-    const LoneMask mask{key.spread()[to_index(item.value)], axes[i]};
+    if (item.kind != Index::Kind::mask || !key.distribution()[to_index(item.value)]) continue;
+    const LoneMask mask{key.distribution()[to_index(item.value)], axes[i]};
     if (!covers_split(x, mask)) continue;
     for (i64 a = 0; a < mask.mask.ndim(); ++a)  // a side of length zero on a longer axis
       if (mask.mask.shape(a) != x.shape(mask.first + a)) return {};
@@ -119,12 +117,12 @@ std::vector<DNDarray> owned_positions(const DNDarray& x, const DistIndex& key) {
   const auto beside = mask_beside(x, key);
   if (!beside || interleaves(x, beside->mask)) return {};
   const DNDarray owned = as_owners_have(x, beside->mask);
-  return dist::nonzero_by_rank(owned, counted_by_rank(owned).counts());
+  return nonzero_by_rank(owned, counted_by_rank(owned).counts());
 }
 
 DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order) {
   const Communicator& comm = a.comm();
-  const Spread owned{axis, Partition::of(order.counts())};
+  const Distribution owned{axis, Partition::of(order.counts())};
   if (a.split() == axis) {
     const MaskRows rows(std::make_shared<const MaskOrder>(order), a.part(), comm);
     return DNDarray(in_order(a, axis, rows.shares()), a.shape(), owned, comm);
@@ -136,7 +134,7 @@ DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order) {
     return DNDarray(taken(a.local(), order.positions(comm.rank())), a.shape(), owned, comm);
   // Whoever has something of it has it along the whole axis.
   const Array there = a.resident() ? taken(a.resident(), by_rank(order)) : Array();
-  if (a.split()) return DNDarray(there, a.shape(), a.spread(), comm);
+  if (a.split()) return DNDarray(there, a.shape(), a.distribution(), comm);
   return DNDarray::rooted(there, a.shape(), a.dtype(), a.device(), *a.owner(), comm);
 }
 
@@ -167,49 +165,50 @@ std::optional<MaskPicks> picks_beside(const DNDarray& x, const DistIndex& key,
     const MaskOrder all = counted_by_rank(mask.mask);
     picks.at_owners = ways.owners_send_no_more(all.total());
     if (!picks.at_owners) {
-      picks.positions = mask.mask.split() == 0 ? dist::nonzero_by_rank(mask.mask, all.counts())
-                                               : dist::nonzero(mask.mask);
+      picks.positions =
+          mask.mask.split() == 0 ? nonzero_by_rank(mask.mask, all.counts()) : nonzero(mask.mask);
       return picks;
     }
   }
   const DNDarray owned = as_owners_have(x, mask);
   if (differ.in_order) picks.order = order_of_mask(x, mask, owned.resident(), differ.each);
-  picks.positions = dist::nonzero_by_rank(
-      owned, picks.order ? picks.order->counts() : counted_by_rank(owned).counts());
+  picks.positions =
+      nonzero_by_rank(owned, picks.order ? picks.order->counts() : counted_by_rank(owned).counts());
   return picks;
 }
 
 void follow_picks(const MaskPicks& picks, const DNDarray& x, NormalKey& k, DNDarray& value) {
-  k.at_owners = picks.at_owners && keeps_spread(x, k);
+  k.at_owners = picks.at_owners && keeps_distribution(x, k);
   // One element for all, or none: nothing is out of order.
   if (!picks.order || picks.order->total() < 2) return;
   const MaskOrder& order = *picks.order;
   const LoneMask& mask = picks.beside.mask;
   const auto differs = [](const Shape& shape) { return !shape.empty() && shape.back() != 1; };
   std::string problem;
-  std::vector<std::pair<std::size_t, DNDarray>> spread;
-  for (std::size_t a = 0; a < k.spread.size(); ++a) {
+  std::vector<std::pair<std::size_t, DNDarray>> distribution;
+  for (std::size_t a = 0; a < k.distribution.size(); ++a) {
     const i64 axis = k.plan.axes[static_cast<i64>(a)];
     const bool of_mask = axis >= mask.first && axis < mask.first + mask.mask.ndim();
     if (of_mask || !differs(k.plan.arrays[a].shape())) continue;
-    if (k.spread[a])
-      spread.emplace_back(a, narrowed(k.spread[a], axis, x.shape(axis), problem));
+    if (k.distribution[a])
+      distribution.emplace_back(a, narrowed(k.distribution[a], axis, x.shape(axis), problem));
     else
       k.plan.arrays[a] =
           take(k.plan.arrays[a], list_of(by_rank(order)), k.plan.arrays[a].ndim() - 1);
   }
-  if (!spread.empty()) {
+  if (!distribution.empty()) {
     const bool known = all_ranges_known(k);
     if (known ? !within_ranges(x, k) : !x.comm().first_problem(problem).empty())
       throw_first_problem(x, k);
-    for (auto& [a, narrow] : spread) {
-      k.spread[a] = by_owners(narrow, narrow.ndim() - 1, order);
-      k.spread[a].remember(value_range, std::make_shared<const ValueRange>(ValueRange{
-                                            0, x.shape(k.plan.axes[static_cast<i64>(a)]) - 1}));
+    for (auto& [a, narrow] : distribution) {
+      k.distribution[a] = by_owners(narrow, narrow.ndim() - 1, order);
+      k.distribution[a].remember(value_range,
+                                 std::make_shared<const ValueRange>(
+                                     ValueRange{0, x.shape(k.plan.axes[static_cast<i64>(a)]) - 1}));
     }
   }
   const i64 own = differing_axis(value, k.plan);
   if (own >= 0 && count_of(k.plan.shape) > 0) value = by_owners(value, own, order);
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -8,7 +8,7 @@
 
 #include "tessera/distributed/indexing/masks/mask.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 // How many elements every rank picks by its own part of a mask (collective).
 MaskOrder counted_by_rank(const DNDarray& mask);
@@ -51,4 +51,4 @@ std::optional<MaskPicks> picks_beside(const DNDarray& x, const DistIndex& key,
 // order (collective). IndexError on all ranks.
 void follow_picks(const MaskPicks& picks, const DNDarray& x, NormalKey& key, DNDarray& value);
 
-}  // namespace tessera
+}  // namespace tessera::dist

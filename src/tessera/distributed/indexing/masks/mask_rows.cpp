@@ -11,9 +11,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
-namespace tessera {
-
-using dist::at;
+namespace tessera::dist {
 
 MaskRows::MaskRows(std::shared_ptr<const MaskOrder> order, Partition to, const Communicator& comm)
     : order_(std::move(order)), to_(std::move(to)), me_(comm.rank()) {
@@ -76,12 +74,12 @@ void MaskRows::tell_cut_groups(const Communicator& comm) {
     const auto rows = own({g, g + 1});
     mine.insert(mine.end(), rows.begin(), rows.end());
   }
-  if (!mine.empty()) at_cuts_ = dist::told_to_all(mine, order_->widest, comm);
+  if (!mine.empty()) at_cuts_ = told_to_all(mine, order_->widest, comm);
 }
 
 void MaskRows::tell_inner_groups(const Communicator& comm) {
   const int p = comm.size();
-  const dist::Packing packing(order_->widest);
+  const Packing packing(order_->widest);
   const Groups here = inner_of(me_);
   std::vector<std::vector<std::byte>> sent(to_index(p)), got(to_index(p));
   std::vector<Block> sends, receives;
@@ -190,4 +188,4 @@ Array put_in_order(const Array& mine, const MaskRows& rows, const Communicator& 
   return take(arrived, place, 0).to(mine.device());
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -9,7 +9,7 @@
 
 #include "tessera/distributed/indexing/masks/mask.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 
 struct MaskShares {
   std::vector<i64> cuts;  // [cuts[r], cuts[r + 1]) of this rank's elements are in rank r's part
@@ -60,4 +60,4 @@ Array put_in_order(const Array& mine, const MaskRows& rows, const Communicator& 
 // lie along it in NumPy's order: everybody knows who needs which (collective).
 Array in_order(const DNDarray& dealt, i64 axis, MaskShares shares);
 
-}  // namespace tessera
+}  // namespace tessera::dist

@@ -5,15 +5,15 @@
 
 #include <gtest/gtest.h>
 
+#include "support/distributions.hpp"
 #include "support/rng.hpp"
-#include "support/spreads.hpp"
 #include "tessera/distributed/indexing/explain.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
-namespace tessera {
+namespace tessera::dist {
 namespace {
 
 // Everywhere alike, or in some rows alone, or nothing at all: parts begin anywhere.
@@ -32,7 +32,7 @@ Array any_mask(Rng& rng, const Shape& shape, int kind) {
 
 DNDarray dealt_evenly(const Array& whole, i64 axis, const Communicator& comm) {
   const Partition part = Partition::even(whole.shape(axis), comm.size());
-  return spread_out(whole.to(test_device()), {axis, part}, comm);
+  return distribute(whole.to(test_device()), {axis, part}, comm);
 }
 
 }  // namespace
@@ -235,4 +235,4 @@ TEST(DistMask, TooManyCountsAreToldEachTime) {
   });
 }
 
-}  // namespace tessera
+}  // namespace tessera::dist

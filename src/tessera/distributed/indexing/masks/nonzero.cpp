@@ -24,14 +24,14 @@ std::vector<Array> own_positions(const DNDarray& x) {
 
 std::vector<DNDarray> listed(const DNDarray& x, const std::vector<Array>& own,
                              const std::vector<i64>& counts) {
-  const Spread spread{0, Partition::of(counts)};
+  const Distribution distribution{0, Partition::of(counts)};
   std::vector<DNDarray> where;
   where.reserve(own.size());
   for (const Array& a : own)
-    where.emplace_back(a.to(x.device()), Shape{spread.part.size()}, spread, x.comm());
+    where.emplace_back(a.to(x.device()), Shape{distribution.part.size()}, distribution, x.comm());
   for (i64 a = 0; a < x.ndim(); ++a)  // as indices they need no check
     where[to_index(a)].remember(value_range, std::make_shared<const ValueRange>(
-                                           ValueRange{0, std::max<i64>(0, x.shape(a) - 1)}));
+                                                 ValueRange{0, std::max<i64>(0, x.shape(a) - 1)}));
   return where;
 }
 
@@ -46,7 +46,7 @@ std::vector<DNDarray> nonzero(const DNDarray& x) {
     return where;
   }
   if (*x.split() > 0) {  // the ranks' elements interleave: deal it out by rows, as bits
-    const Spread rows{0, Partition::even(x.shape(0), comm.size())};
+    const Distribution rows{0, Partition::even(x.shape(0), comm.size())};
     return nonzero(DNDarray(relayout_bits(x.astype(DType::b1), rows), x.shape(), rows, comm));
   }
   const std::vector<Array> axes = own_positions(x);

@@ -9,7 +9,6 @@
 namespace tessera::scalapack {
 namespace {
 
-using dist::Dealt;
 constexpr int one = 1;
 
 // Memory for work; ScaLAPACK's own answers are sometimes too small, so it gets some more.

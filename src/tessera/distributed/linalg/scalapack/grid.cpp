@@ -18,7 +18,7 @@ int counted(i64 n) {
 }
 
 // A matrix as it was dealt: a block of rows or of columns each.
-void describe(const Grid& grid, const dist::Dealt& m, int* d) {
+void describe(const Grid& grid, const Dealt& m, int* d) {
   const bool rows = m.axis == 0;
   const int values[] = {1,
                         rows ? grid.by_rows : grid.by_columns,
@@ -76,7 +76,7 @@ Matrix::Matrix(const Grid& grid, i64 m, i64 n, DType dtype, i64 block) : grid_(g
   local_.fill(Value(0));
 }
 
-Matrix::Matrix(const Grid& grid, const dist::Dealt& from, i64 block)
+Matrix::Matrix(const Grid& grid, const Dealt& from, i64 block)
     : Matrix(grid, from.rows, from.columns, from.local.dtype(), block) {
   int d[9];
   describe(grid, from, d);
@@ -85,7 +85,7 @@ Matrix::Matrix(const Grid& grid, const dist::Dealt& from, i64 block)
                                                             descriptor_, &grid.context);
 }
 
-void Matrix::back(dist::Dealt& to) const {
+void Matrix::back(Dealt& to) const {
   int d[9];
   describe(grid_, to, d);
   pick(dtype(), psgemr2d_, pdgemr2d_, pcgemr2d_, pzgemr2d_)(&d[2], &d[3], data(), &one, &one,

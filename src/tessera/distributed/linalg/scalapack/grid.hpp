@@ -31,8 +31,8 @@ class Grid {
 class Matrix {
  public:
   Matrix(const Grid& grid, i64 rows, i64 columns, DType dtype, i64 block);
-  Matrix(const Grid& grid, const dist::Dealt& from, i64 block);
-  void back(dist::Dealt& to) const;
+  Matrix(const Grid& grid, const Dealt& from, i64 block);
+  void back(Dealt& to) const;
 
   void* data() const { return local_.host_data(); }
   const int* d() const { return descriptor_; }

@@ -17,7 +17,7 @@ NamedLinop cut(const NamedLinop& a, NamedDimension along, i64 tile, Device base)
       {.batch_sizes = {{along, tile}}, .device_matrix = {"sim:0", "sim:1"}, .base_device = base});
 }
 
-TEST(Spread, GivesTheAnswersOfTheWhole) {
+TEST(DistributedSolve, GivesTheAnswersOfTheWhole) {
   for (const DType t : {DType::f64, DType::c64})
     for (const Device base : {cpu, sim0}) {
       const NamedLinop a = matrices(t, base);
@@ -27,7 +27,7 @@ TEST(Spread, GivesTheAnswersOfTheWhole) {
 }
 
 // What travels are numbers, as many for short vectors as for long ones.
-TEST(Spread, VectorsStayWhereTheyAre) {
+TEST(DistributedSolve, VectorsStayWhereTheyAre) {
   const NamedLinop a = cut(matrices(DType::f64, cpu), "T", 2, cpu);
   for (const Named& n : solvers()) {
     const i64 few = bytes_of_iteration(n, a, 5), many = bytes_of_iteration(n, a, 500);
@@ -39,18 +39,18 @@ TEST(Spread, VectorsStayWhereTheyAre) {
   }
 }
 
-TEST(Spread, AResumedSolveIsTheUninterruptedOne) {
+TEST(DistributedSolve, AResumedSolveIsTheUninterruptedOne) {
   expect_resumed_as_uninterrupted(
       problem(cut(matrices(DType::f32, cpu), "T", 4, cpu), 3, DType::f32, cpu), "spread");
 }
 
-TEST(Spread, IterationsAllocateNothing) {
+TEST(DistributedSolve, IterationsAllocateNothing) {
   expect_iterations_allocate_nothing(
       problem(cut(matrices(DType::f64, cpu), "T", 2, cpu), 3, DType::f64, cpu));
 }
 
 // A function of somebody's sees whole vectors.
-TEST(Spread, ProximalFunctionsSeeTheWhole) {
+TEST(DistributedSolve, ProximalFunctionsSeeTheWhole) {
   const NamedLinop a = matrices(DType::f64, cpu);
   const Prox half = prox::function("half", [](const Array& v, double t) {
     EXPECT_EQ(v.shape(), Shape({batches, columns, 4}));
@@ -63,7 +63,7 @@ TEST(Spread, ProximalFunctionsSeeTheWhole) {
 }
 
 // Tiles of either side of an operator: only the vectors of the other side travel.
-TEST(Spread, TilesOfOneSide) {
+TEST(DistributedSolve, TilesOfOneSide) {
   const auto matrix_of = [](i64 m, i64 n) {
     return NamedLinop(
         Dense(Random(5).normal({m, n}, DType::f64), dims("MN"), dims("N"), dims("M")));
@@ -88,11 +88,11 @@ TEST(Spread, TilesOfOneSide) {
         const Array b = Random(2).normal({c}, DType::f64),
                     right = Random(3).normal({r}, DType::f64);
         const Problem whole{a, a, b, right},
-            spread{a, cut(a, input ? "N" : "M", longer / 3, cpu), b, right};
+            distribution{a, cut(a, input ? "N" : "M", longer / 3, cpu), b, right};
         auto bytes_of = [&](i64 iterations) {
           const i64 before = bytes_moved();
           const SolveOptions o{.rtol = 0, .maxiter = iterations};
-          const SolveResult result = n.solve(spread, o);
+          const SolveResult result = n.solve(distribution, o);
           const i64 after = bytes_moved();
           EXPECT_LT(relative(result.x, n.solve(whole, o).x), 1e-8) << n.name;
           return after - before;

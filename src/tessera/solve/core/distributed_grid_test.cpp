@@ -38,7 +38,7 @@ NamedLinop tiled(const NamedLinop& a, const Grid& g, Device base) {
 }
 Grid four() { return grids().front(); }
 
-TEST(SpreadGrid, PiecesAreAtHomeWithTheirFirstTile) {
+TEST(DistributedGrid, PiecesAreAtHomeWithTheirFirstTile) {
   const NamedLinop a = tiled(matrices(DType::f64, cpu), four(), cpu);
   const Shards s(a, {batches, columns, 4}, {batches, rows, 4}, cpu);
   ASSERT_EQ(s.in.count(), 2U);
@@ -59,7 +59,7 @@ TEST(SpreadGrid, PiecesAreAtHomeWithTheirFirstTile) {
   EXPECT_EQ(square.in.device(1), sim_at(3));
 }
 
-TEST(SpreadGrid, GivesTheAnswersOfTheWhole) {
+TEST(DistributedGrid, GivesTheAnswersOfTheWhole) {
   for (const Grid& g : grids())
     for (const auto& [t, base] : {std::pair(DType::f64, cpu), std::pair(DType::c64, sim_at(0))}) {
       if (t == DType::c64 && g.name != grids().front().name) continue;
@@ -82,7 +82,7 @@ std::optional<i64> applications(std::string_view name) {
 
 // What travels grows with the vectors as tiles say that are not where their vectors are: of two
 // tiles in a column one needs the part of the input, of two in a row one sends its sum.
-TEST(SpreadGrid, OnlyTilesAwayFromHomeSend) {
+TEST(DistributedGrid, OnlyTilesAwayFromHomeSend) {
   for (const Grid& g : grids()) {
     const bool columns_stay = g.name == grids()[1].name || g.name == grids()[3].name;
     const NamedLinop a = tiled(matrices(DType::f64, cpu), g, cpu);
@@ -101,31 +101,31 @@ TEST(SpreadGrid, OnlyTilesAwayFromHomeSend) {
   }
 }
 
-TEST(SpreadGrid, AResumedSolveIsTheUninterruptedOne) {
+TEST(DistributedGrid, AResumedSolveIsTheUninterruptedOne) {
   expect_resumed_as_uninterrupted(
       problem(tiled(matrices(DType::f32, cpu), four(), cpu), 3, DType::f32, cpu), "grid");
 }
 
-TEST(SpreadGrid, IterationsAllocateNothing) {
+TEST(DistributedGrid, IterationsAllocateNothing) {
   expect_iterations_allocate_nothing(
       problem(tiled(matrices(DType::f64, cpu), four(), cpu), 3, DType::f64, cpu));
 }
 
 // A square operator in a grid, and one of which only some devices have tiles off the diagonal.
-TEST(SpreadGrid, SquareOperators) {
+TEST(DistributedGrid, SquareOperators) {
   const i64 n = 23;
   const Array w = Random(6).normal({n, n}, DType::f64);
   const NamedLinop a = Dense(ops::multiply(w, Value(0.1)), dims("MN"), dims("N"), dims("M"));
   const NamedLinop plain = Value(3.0) * NamedLinop(Identity()) + a;
-  const NamedLinop spread =
+  const NamedLinop distribution =
       Value(3.0) * NamedLinop(Identity()) +
       tiled(a, {"", {{.batch_sizes = {{"M", 6}, {"N", 6}}, .device_matrix = square_of_four()}}},
             cpu);
-  EXPECT_EQ(Shards::square(spread, {n}, cpu).in.count(), 4U);
+  EXPECT_EQ(Shards::square(distribution, {n}, cpu).in.count(), 4U);
   const Array b = Random(7).normal({n}, DType::f64);
   const SolveOptions o{.rtol = 1e-12, .maxiter = 60};
   const SolveResult expected = gmres(plain, b, o, {.restart = 30}),
-                    r = gmres(spread, b, o, {.restart = 30});
+                    r = gmres(distribution, b, o, {.restart = 30});
   EXPECT_TRUE(r.converged) << r.reason;
   EXPECT_LT(relative(r.x, expected.x), 1e-9);
 }

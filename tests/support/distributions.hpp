@@ -3,7 +3,8 @@
 // Distributed arrays for tests: every way to deal out a shape (even, uneven, all on one rank),
 // parts cut by plain slicing, and comparison of bits on every rank.
 //   on_ranks([](Communicator comm) {
-//     for (const Spread& s : spreads_of(shape, comm.size())) check(spread_out(whole, s, comm)); });
+//     for (const dist::Distribution& s : distributions_of(shape, comm.size())) check(distribute(whole, s,
+//     comm)); });
 
 #include <gtest/gtest.h>
 
@@ -35,18 +36,20 @@ inline std::vector<Partition> partitions_of(i64 n, int p) {
   return parts;
 }
 
-inline std::vector<Spread> spreads_of(const Shape& shape, int p) {
-  std::vector<Spread> spreads{{}};
+inline std::vector<dist::Distribution> distributions_of(const Shape& shape, int p) {
+  std::vector<dist::Distribution> distributions{{}};
   for (i64 a = 0; a < shape.size(); ++a)
-    for (const Partition& part : partitions_of(shape[a], p)) spreads.push_back({a, part});
-  return spreads;
+    for (const Partition& part : partitions_of(shape[a], p)) distributions.push_back({a, part});
+  return distributions;
 }
 
 // This rank's part of `whole`, a copy in an awkward layout.
-inline Array part_of(const Array& whole, const Spread& spread, int rank, Lay lay = Lay::dense) {
+inline Array part_of(const Array& whole, const dist::Distribution& distribution, int rank,
+                     Lay lay = Lay::dense) {
   Array part = whole;
-  if (spread.split)
-    part = whole.slice(*spread.split, spread.part.begin(rank), spread.part.end(rank));
+  if (distribution.split)
+    part = whole.slice(*distribution.split, distribution.part.begin(rank),
+                       distribution.part.end(rank));
   i64 size = 0;
   const Layout layout = layout_of(part.shape(), lay, &size);
   const Array copy(Storage::allocate(whole.device(), size * size_of(whole.dtype())), layout,
@@ -55,17 +58,19 @@ inline Array part_of(const Array& whole, const Spread& spread, int rank, Lay lay
   return copy;
 }
 
-inline DNDarray spread_out(const Array& whole, const Spread& spread, const Communicator& comm,
-                           Lay lay = Lay::dense) {
-  return DNDarray(part_of(whole, spread, comm.rank(), lay), whole.shape(), spread, comm);
+inline DNDarray distribute(const Array& whole, const dist::Distribution& distribution,
+                           const Communicator& comm, Lay lay = Lay::dense) {
+  return DNDarray(part_of(whole, distribution, comm.rank(), lay), whole.shape(), distribution,
+                  comm);
 }
 
-// The spread that was expected, and this rank's part of `whole` in it; nothing is sent.
-inline void expect_spread(const DNDarray& x, const Array& whole, const Spread& spread) {
+// The distributed that was expected, and this rank's part of `whole` in it; nothing is sent.
+inline void expect_distributed(const DNDarray& x, const Array& whole,
+                               const dist::Distribution& distribution) {
   EXPECT_EQ(x.shape(), whole.shape());
-  ASSERT_TRUE(x.spread() == spread) << "split " << (x.split() ? *x.split() : -1);
+  ASSERT_TRUE(x.distribution() == distribution) << "split " << (x.split() ? *x.split() : -1);
   EXPECT_EQ(x.resident().shape(), x.lshape());
-  EXPECT_TRUE(same_bits(x.resident(), part_of(whole, spread, x.comm().rank())))
+  EXPECT_TRUE(same_bits(x.resident(), part_of(whole, distribution, x.comm().rank())))
       << to_text(x.shape()) << " on rank " << x.comm().rank();
 }
 
