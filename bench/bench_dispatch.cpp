@@ -103,7 +103,7 @@ struct Tally {
 
 void weigh(Tally& tally, const Kind300& kind, i64 n, DType dtype, const char* place, Device gpu,
            const std::vector<Array>& operands, const ComputeContext& c) {
-  const std::vector<Shown> shown(operands.begin(), operands.end());
+  const std::vector<OperandInfo> shown(operands.begin(), operands.end());
   const Choice choice = c.choose(name(kind.op), shown);
   const double host = seconds_on(cpu, kind.op, operands),
                device = seconds_on(gpu, kind.op, operands);

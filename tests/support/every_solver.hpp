@@ -14,7 +14,7 @@
 #include "support/arrays.hpp"
 #include "support/problems.hpp"
 #include "tessera/base/trace.hpp"
-#include "tessera/solve/core/shards.hpp"
+#include "tessera/solve/core/sharded_operator.hpp"
 
 namespace tessera::problems {
 
@@ -110,7 +110,8 @@ inline void expect_answers_of_the_whole(const Problem& whole, const Problem& dis
                                         std::string_view cut) {
   const DType t = whole.b.dtype();
   const Device base = whole.b.device();
-  EXPECT_TRUE(Shards::square(distribution.square, distribution.b.shape(), base).distribution())
+  EXPECT_TRUE(
+      ShardedOperator::square(distribution.square, distribution.b.shape(), base).distribution())
       << cut;
   for (const Named& n : solvers()) {
     const SolveOptions o{.rtol = 0, .maxiter = 9};

@@ -21,12 +21,12 @@ namespace {
 using nb::literals::operator""_a;
 
 // Matrices are looked at as they are packed; everything else as an array.
-Shown operand_of(nb::handle h) {
-  return is_matrix(h) ? shown(matrix_of(h)) : Shown(as_array(h, "explain"));
+OperandInfo operand_of(nb::handle h) {
+  return is_matrix(h) ? shown(matrix_of(h)) : OperandInfo(as_array(h, "explain"));
 }
 
 Choice choice_of(const std::string& function, const nb::args& operands) {
-  std::vector<Shown> all;
+  std::vector<OperandInfo> all;
   for (const nb::handle h : operands) all.push_back(operand_of(h));
   return released([&] { return context().choose(function, all); });
 }

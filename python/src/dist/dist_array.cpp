@@ -5,9 +5,9 @@
 #include "array/convert_out.hpp"
 #include "dist/dist.hpp"
 #include "dist/dist_docs.hpp"
-#include "tessera/distributed/array/card.hpp"
 #include "tessera/distributed/array/create.hpp"
 #include "tessera/distributed/array/print.hpp"
+#include "tessera/distributed/array/repr_html.hpp"
 #include "tessera/distributed/exchange/halo.hpp"
 
 namespace tessera::python {
@@ -343,7 +343,7 @@ void bind_conversions(nb::class_<DNDarray>& c) {
           "__str__", [](const DNDarray& x) { return released([&] { return dist::to_text(x); }); },
           nb::sig("def __str__(self) -> str"))
       .def(
-          "_repr_html_", [](const DNDarray& x) { return card(x); },
+          "_repr_html_", [](const DNDarray& x) { return repr_html(x); },
           nb::sig("def _repr_html_(self) -> str"));
 }
 

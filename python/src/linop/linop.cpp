@@ -14,7 +14,7 @@
 #include "linop/written.hpp"
 #include "tessera/distributed/operators/apply.hpp"
 #include "tessera/linop/core/algebra.hpp"
-#include "tessera/linop/core/card.hpp"
+#include "tessera/linop/core/repr_html.hpp"
 #include "tessera/linop/ops/basic/diagonal.hpp"
 #include "tessera/linop/ops/basic/identity.hpp"
 #include "tessera/linop/ops/basic/scalar.hpp"
@@ -587,7 +587,7 @@ void bind_linop(nb::module_& m) {
   bind_properties(c);
   bind_methods(c);
   bind_planning(c);
-  bind_card(c);
+  bind_repr_html(c);
   bind_parts(c);
   bind_split_forward(c);
   bind_written(c);

@@ -59,7 +59,7 @@ nb::tuple slices_of(const Dims& names, const Tile& tile);
 void bind_split_forward(nb::class_<LinopObject>& c);
 
 // --- linop_card.cpp
-void bind_card(nb::class_<LinopObject>& c);
+void bind_repr_html(nb::class_<LinopObject>& c);
 void bind_memory_map(nb::module_& m);
 
 // --- pickle.cpp

@@ -128,7 +128,7 @@ void bind_plan(nb::module_& m) {
            "the times\nof the last run of this plan in it.\n\n"
            ">>> len(ts.FFT(1).plan(shape=8).explain('json')) > 2\nTrue\n")
       .def(
-          "_repr_html_", [](const PlanObject& p) { return p.plan.card(); },
+          "_repr_html_", [](const PlanObject& p) { return p.plan.repr_html(); },
           nb::sig("def _repr_html_(self) -> str"))
       .def_prop_ro("workspace", &workspace, nb::sig("def workspace(self) -> dict[str, int]"),
                    "Exact bytes by device, and of pinned host memory.")

@@ -13,12 +13,12 @@ std::string seconds_text(double s) {
   return s < 1 ? fmt::format("{:.3g} ms", s * 1e3) : fmt::format("{:.3g} s", s);
 }
 
-bool is_at(const Held& x, Device device) {
+bool is_at(const Residency& x, Device device) {
   return std::find(x.at.begin(), x.at.end(), device) != x.at.end();
 }
 
 // Pinned memory travels at the speed of the link, other memory at that of the measured route.
-double move_seconds(const Held& x, Device from, Device to, const Candidates& machine) {
+double move_seconds(const Residency& x, Device from, Device to, const Candidates& machine) {
   const auto bytes = static_cast<double>(x.bytes);
   if (!x.pinned)
     if (const auto measured = machine.costs.move_seconds(from, to, bytes)) return *measured;
@@ -27,8 +27,8 @@ double move_seconds(const Held& x, Device from, Device to, const Candidates& mac
 }
 
 // What has to travel before the device can begin: each operand from where it comes quickest.
-void count_moves(Considered& c, std::span<const Held> operands, const Candidates& machine) {
-  for (const Held& x : operands) {
+void count_moves(Considered& c, std::span<const Residency> operands, const Candidates& machine) {
+  for (const Residency& x : operands) {
     if (is_at(x, c.device)) continue;
     std::optional<double> quickest;
     for (const Device from : x.at) {
@@ -59,8 +59,8 @@ std::string kept_away(const Workload& problem, i64 result_bytes, const Rules& ru
 }
 
 Considered consider(const DeviceOffer& offer, const Workload& problem,
-                    std::span<const Held> operands, i64 result_bytes, const Candidates& machine,
-                    const Rules& rules) {
+                    std::span<const Residency> operands, i64 result_bytes,
+                    const Candidates& machine, const Rules& rules) {
   Considered c{offer.device, std::nullopt, 0, 0, offer.closed, false};
   if (!c.refused.empty()) return c;
   c.compute_seconds = machine.costs.seconds(offer.device, problem);
@@ -142,12 +142,12 @@ std::string Choice::str() const {
   return text;
 }
 
-std::vector<Device> bound_to(std::span<const Held> operands, std::span<const Device> usable) {
+std::vector<Device> bound_to(std::span<const Residency> operands, std::span<const Device> usable) {
   std::vector<Device> bound;
   const auto is_usable = [&](Device d) {
     return std::find(usable.begin(), usable.end(), d) != usable.end();
   };
-  for (const Held& x : operands) {
+  for (const Residency& x : operands) {
     if (std::any_of(x.at.begin(), x.at.end(), is_usable)) continue;
     for (const Device d : x.at)
       if (std::find(bound.begin(), bound.end(), d) == bound.end()) bound.push_back(d);
@@ -155,7 +155,7 @@ std::vector<Device> bound_to(std::span<const Held> operands, std::span<const Dev
   return bound;
 }
 
-Choice AutoSolver::select_device(const Workload& problem, std::span<const Held> operands,
+Choice AutoSolver::select_device(const Workload& problem, std::span<const Residency> operands,
                                  i64 result_bytes) const {
   std::vector<Considered> all;
   all.reserve(machine.offers.size());

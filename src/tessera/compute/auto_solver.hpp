@@ -18,7 +18,7 @@
 namespace tessera {
 
 // An operand and the devices that hold a copy of it now.
-struct Held {
+struct Residency {
   i64 bytes = 0;
   std::vector<Device> at;
   bool pinned = false;  // its copy on the host
@@ -80,13 +80,13 @@ struct TESSERA_API AutoSolver {
 
   // OutOfMemory where no device has room; DeviceError where the forced one is not offered, is
   // closed or cannot do it.
-  Choice select_device(const Workload& problem, std::span<const Held> operands,
+  Choice select_device(const Workload& problem, std::span<const Residency> operands,
                        i64 result_bytes) const;
 };
 
 // Devices outside `usable` on which an operand lies and nowhere else: such data stay, so one of
 // these is where they are computed.
-TESSERA_API std::vector<Device> bound_to(std::span<const Held> operands,
+TESSERA_API std::vector<Device> bound_to(std::span<const Residency> operands,
                                          std::span<const Device> usable);
 
 }  // namespace tessera

@@ -236,7 +236,7 @@ constexpr double travelled = 0.2, drawn = 0.78, settled = 0.9;
 void settle_doubts(CostModel& model, std::span<const Device> devices, Deadline end) {
   constexpr double making = 1e-8;      // seconds for an element of an operand, or less
   const double most = end.left() / 8;  // no doubt is worth the others
-  for (const Doubt& d : doubts(model, devices))
+  for (const UncertainSize& d : doubts(model, devices))
     for (const Device device : {cpu, d.device}) {
       const double elements = operand_bytes(d.problem) / double(size_of(d.problem.dtype));
       const double expected =

@@ -134,7 +134,7 @@ Candidates ComputeContext::candidates(std::span<const Device> devices) const {
   return machine;
 }
 
-Choice ComputeContext::choose_locked(const Workload& problem, std::span<const Held> operands,
+Choice ComputeContext::choose_locked(const Workload& problem, std::span<const Residency> operands,
                                      i64 result_bytes, std::span<const Device> without) const {
   std::vector<Device> devices = with_host(accelerators_);
   if (!rules_.forced)
@@ -145,19 +145,20 @@ Choice ComputeContext::choose_locked(const Workload& problem, std::span<const He
   return AutoSolver{candidates(devices), rules_}.select_device(problem, operands, result_bytes);
 }
 
-Choice ComputeContext::choose(const Workload& problem, std::span<const Held> operands,
+Choice ComputeContext::choose(const Workload& problem, std::span<const Residency> operands,
                               i64 result_bytes) const {
   const std::lock_guard lock(mutex_);
   return choose_locked(problem, operands, result_bytes, {});
 }
 
-Choice ComputeContext::choose(std::string_view function, std::span<const Shown> operands) const {
+Choice ComputeContext::choose(std::string_view function,
+                              std::span<const OperandInfo> operands) const {
   const Question q = question_of(function, operands);
   return choose(q.problem, q.held, q.result_bytes);
 }
 
 // The device, where there is no choice: then nothing has to be measured.
-std::optional<Device> ComputeContext::settled(std::span<const Held> operands) const {
+std::optional<Device> ComputeContext::settled(std::span<const Residency> operands) const {
   if (!accelerators_.empty()) return std::nullopt;
   const Device host[] = {cpu};
   const std::vector<Device> bound = bound_to(operands, host);
@@ -194,8 +195,8 @@ void ComputeContext::failed(Device device, const std::string& why) {
   say(cat(device, " failed and is left alone for a while: ", why));
 }
 
-void ComputeContext::run(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
-                         const std::function<void(Device)>& body) {
+void ComputeContext::run(const Workload& problem, std::span<const Residency> operands,
+                         i64 result_bytes, const std::function<void(Device)>& body) {
   std::vector<Device> passed_over;
   for (;;) {
     Device device;

@@ -54,10 +54,11 @@ class TESSERA_API ComputeContext {
   std::vector<Device> devices() const;  // among which it picks, the host first
 
   // Which device, and why. `force` and the threshold are settings of the context.
-  Choice choose(const Workload& problem, std::span<const Held> operands, i64 result_bytes) const;
+  Choice choose(const Workload& problem, std::span<const Residency> operands,
+                i64 result_bytes) const;
   // The same for a function by its name (question_of); `explain` is its reasons, a line per device.
-  Choice choose(std::string_view function, std::span<const Shown> operands) const;
-  std::string explain(std::string_view function, std::span<const Shown> operands) const {
+  Choice choose(std::string_view function, std::span<const OperandInfo> operands) const;
+  std::string explain(std::string_view function, std::span<const OperandInfo> operands) const {
     return choose(function, operands).str();
   }
   void force(std::optional<Device> device);
@@ -67,7 +68,7 @@ class TESSERA_API ComputeContext {
   // while and calls again with the next best device; one that cannot do this operation is passed
   // over this time. The last failure is the caller's, and so is that of a device that has to be
   // taken because it is forced or because the data are bound to it.
-  void run(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
+  void run(const Workload& problem, std::span<const Residency> operands, i64 result_bytes,
            const std::function<void(Device)>& body);
   void on_warning(Warn warn);  // nothing: base/warn.hpp
 
@@ -82,10 +83,10 @@ class TESSERA_API ComputeContext {
     Topology links;
   };
   const Facts& facts() const;
-  Choice choose_locked(const Workload& problem, std::span<const Held> operands, i64 result_bytes,
-                       std::span<const Device> without) const;
+  Choice choose_locked(const Workload& problem, std::span<const Residency> operands,
+                       i64 result_bytes, std::span<const Device> without) const;
   Candidates candidates(std::span<const Device> devices) const;
-  std::optional<Device> settled(std::span<const Held> operands) const;
+  std::optional<Device> settled(std::span<const Residency> operands) const;
   bool has_other(Device device) const;
   void say(const std::string& text) const;
   void failed(Device device, const std::string& why);

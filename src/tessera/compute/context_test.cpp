@@ -41,11 +41,11 @@ Topology links() {
   return t;
 }
 
-std::vector<Held> operands(i64 n, std::vector<Device> at) {
+std::vector<Residency> operands(i64 n, std::vector<Device> at) {
   return {{bytes(n), at}, {bytes(n), at}};
 }
 
-Choice choose(const Workload& problem, std::span<const Held> args, i64 result_bytes,
+Choice choose(const Workload& problem, std::span<const Residency> args, i64 result_bytes,
               const Candidates& machine, const Rules& rules = {}) {
   return AutoSolver{machine, rules}.select_device(problem, args, result_bytes);
 }
@@ -158,7 +158,7 @@ TEST(AutoSolver, DataStayWhereMovingThemGainsTooLittle) {
     m.add(gpu, product(64), share * 1e-4 - 1e-5);
     m.add_move(cpu, gpu, 1, 1e-5);
     const Topology net = links();
-    const std::vector<Held> args{{1, std::move(at)}};
+    const std::vector<Residency> args{{1, std::move(at)}};
     return choose(product(64), args, bytes(64), {m, net, {{cpu, {}, ""}, {gpu, {}, ""}}});
   };
   EXPECT_EQ(chosen(0.94, {cpu}).device, gpu);
@@ -202,16 +202,16 @@ TEST(AutoSolver, BringsNoWorkOfAnotherPrecision) {
 TEST(AutoSolver, PinnedMemoryTravelsFaster) {
   Rig rig;
   rig.model.add_move(cpu, gpu, 1e6, 1);  // a second, against a millisecond over the link
-  std::vector<Held> args = operands(4096, {cpu});
+  std::vector<Residency> args = operands(4096, {cpu});
   EXPECT_EQ(rig.pick(4096, {cpu}), cpu);
-  for (Held& x : args) x.pinned = true;
+  for (Residency& x : args) x.pinned = true;
   EXPECT_EQ(choose(product(4096), args, bytes(4096), rig.machine).device, gpu);
 }
 
 TEST(AutoSolver, DataStayWhereCostsAreNotKnown) {
   const Rig rig;
   const Workload unknown{Operation::eig, DType::f32, 64, 64};
-  const auto where = [&](std::vector<Held> args) {
+  const auto where = [&](std::vector<Residency> args) {
     return choose(unknown, args, 1, rig.machine).device;
   };
   EXPECT_EQ(where({{100, {cpu}}}), cpu);
@@ -224,14 +224,14 @@ TEST(AutoSolver, DataStayWhereCostsAreNotKnown) {
   CostModel half;
   half.add(cpu, unknown, 1e-3);
   const Candidates machine{half, rig.net, rig.machine.offers};
-  const std::vector<Held> there{{100, {gpu}}}, mixed{{100, {gpu}}, {1, {cpu}}};
+  const std::vector<Residency> there{{100, {gpu}}}, mixed{{100, {gpu}}, {1, {cpu}}};
   EXPECT_EQ(choose(unknown, there, 1, machine).device, gpu);
   EXPECT_EQ(choose(unknown, mixed, 1, machine).device, cpu);
 }
 
 TEST(AutoSolver, FindsTheDevicesThatDataAreBoundTo) {
   const Device other{Kind::sim, 1}, host[] = {cpu}, both[] = {cpu, gpu};
-  const std::vector<Held> args{{1, {gpu, cpu}}, {1, {gpu}}, {1, {other, gpu}}};
+  const std::vector<Residency> args{{1, {gpu, cpu}}, {1, {gpu}}, {1, {other, gpu}}};
   EXPECT_EQ(bound_to(args, both), std::vector<Device>{});
   EXPECT_EQ(bound_to(args, host), (std::vector<Device>{gpu, other}));
   EXPECT_EQ(bound_to({}, host), std::vector<Device>{});
@@ -286,7 +286,8 @@ TEST(ComputeContext, ExplainsFunctionsByName) {
   const ComputeContext c({gpu}, costs(), links());
   EXPECT_EQ(c.devices(), (std::vector<Device>{cpu, gpu}));
   EXPECT_EQ(c.device(), "AutoSolver (cpu + sim:0)");
-  const std::vector<Shown> large(2, Shown({4096, 4096}, DType::f32, {bytes(4096), {cpu}}));
+  const std::vector<OperandInfo> large(2,
+                                       OperandInfo({4096, 4096}, DType::f32, {bytes(4096), {cpu}}));
   EXPECT_EQ(c.choose("matmul", large).device, gpu);
   const std::string text = c.explain("matmul", large);
   EXPECT_TRUE(text.starts_with("sim:0: ")) << text;
@@ -356,7 +357,7 @@ TEST(ComputeContext, LeavesDataOnDevicesThatAreNotEnabled) {
   const auto note = [&](Device d) { ran.push_back(d); };
   none.run(product(8), operands(8, {gpu}), bytes(8), note);
   none.run(product(8), operands(8, {gpu, cpu}), bytes(8), note);
-  none.run(product(8), std::vector<Held>{{1, {cpu}}, {1, {gpu}}}, bytes(8), note);
+  none.run(product(8), std::vector<Residency>{{1, {cpu}}, {1, {gpu}}}, bytes(8), note);
   EXPECT_EQ(ran, (std::vector<Device>{gpu, cpu, gpu}));
   const Choice c = none.choose(product(8), operands(8, {gpu}), bytes(8));
   EXPECT_EQ(c.device, gpu);

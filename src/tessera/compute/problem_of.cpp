@@ -124,36 +124,36 @@ std::size_t operands_of(Takes takes) {
   }
 }
 
-Shown nothing_of(Shape shape, const Shown& like) {
+OperandInfo nothing_of(Shape shape, const OperandInfo& like) {
   return {std::move(shape), like.dtype, {0, like.held.at}};
 }
 
 // A determinant of a triangle reads as much; from strips in half of the steps that unpack them.
-Shown diagonal_of(const Shown& x) {
-  Shown d{Shape{x.shape.empty() ? 1 : x.shape.back()}, x.dtype, x.held};
+OperandInfo diagonal_of(const OperandInfo& x) {
+  OperandInfo d{Shape{x.shape.empty() ? 1 : x.shape.back()}, x.dtype, x.held};
   d.steps = x.diagonal ? x.steps : x.steps / 2;
   return d;
 }
 
-Shown turned(Shown x) {
+OperandInfo turned(OperandInfo x) {
   const i64 rank = x.shape.size();
   if (rank >= 2) std::swap(x.shape[rank - 1], x.shape[rank - 2]);
   return x;
 }
 
-Shown along(const Shown& x, i64 axis, std::string_view who) {
+OperandInfo along(const OperandInfo& x, i64 axis, std::string_view who) {
   require<ShapeError>(x.shape.size() == 1, who, ": an operand of shape ", x.shape,
                       "; expected a vector");
   const i64 n = x.shape[0];
   return {axis == 0 ? Shape{n, 1} : Shape{1, n}, x.dtype, x.held};
 }
 
-std::vector<Shown> arranged(const Function& f, std::span<const Shown> given) {
-  const Shown& a = given[0];
+std::vector<OperandInfo> arranged(const Function& f, std::span<const OperandInfo> given) {
+  const OperandInfo& a = given[0];
   switch (f.takes) {
     case Takes::a_matrix: {
       const Shape columns = a.shape.empty() ? Shape{} : Shape{from_end(a.shape, 1)};
-      Shown whole = a;
+      OperandInfo whole = a;
       whole.triangular = false;  // factored all the same
       return {whole, nothing_of(columns, a)};
     }
@@ -175,14 +175,14 @@ void check_beside(std::string_view who, const Shape& a, const Shape& b) {
 // Systems and inverses of a matrix that is nothing but its diagonal: one division for an element of
 // the result. Operands that do not fit are refused as for any other matrix.
 std::optional<Question> divided_by_diagonal(std::string_view function,
-                                            std::span<const Shown> operands) {
+                                            std::span<const OperandInfo> operands) {
   const bool solves = function == "solve", inverts = function == "inverse" || function == "inv";
   if ((!solves && !inverts) || operands.empty() || !operands[0].diagonal) return {};
   (void)problem_of(solves ? Operation::solve : Operation::inverse, operands, function);
-  const Shown& a = operands[0];
+  const OperandInfo& a = operands[0];
   const i64 n = a.shape.back();
   const bool columns = solves && operands[1].shape.size() > 1;
-  std::vector<Shown> each{{columns ? Shape{n, 1} : Shape{n}, a.dtype, a.held}};
+  std::vector<OperandInfo> each{{columns ? Shape{n, 1} : Shape{n}, a.dtype, a.held}};
   each[0].steps = a.steps;
   if (solves) each.push_back(operands[1]);
   return problem_of(Operation::elementwise, each, function);
@@ -190,7 +190,7 @@ std::optional<Question> divided_by_diagonal(std::string_view function,
 
 }  // namespace
 
-Question problem_of(Operation op, std::span<const Shown> operands, std::string_view who) {
+Question problem_of(Operation op, std::span<const OperandInfo> operands, std::string_view who) {
   if (who.empty()) who = name(op);
   const bool many = op == Operation::elementwise;
   require<ArgumentError>(many ? !operands.empty() : operands.size() == operands_of(op), who, ": ",
@@ -198,7 +198,7 @@ Question problem_of(Operation op, std::span<const Shown> operands, std::string_v
                          many ? std::string("one or more") : cat(operands_of(op)));
   std::vector<DType> types;
   Question q{{op, DType::f64}, {}, 0};
-  for (const Shown& x : operands) {
+  for (const OperandInfo& x : operands) {
     types.push_back(x.dtype);
     q.held.push_back(x.held);
     q.problem.steps += x.steps;
@@ -209,7 +209,7 @@ Question problem_of(Operation op, std::span<const Shown> operands, std::string_v
   const Shape& a = operands[0].shape;
   if (many || op == Operation::reduce) {
     Shape all = a;
-    for (const Shown& x : operands) all = broadcast(who, all, x.shape);
+    for (const OperandInfo& x : operands) all = broadcast(who, all, x.shape);
     p.m = product(all);
     q.result_bytes = (many ? p.m : 1) * size_of(p.dtype);
     return q;
@@ -234,7 +234,7 @@ Question problem_of(Operation op, std::span<const Shown> operands, std::string_v
   return q;
 }
 
-Question question_of(std::string_view function, std::span<const Shown> operands) {
+Question question_of(std::string_view function, std::span<const OperandInfo> operands) {
   if (const auto q = divided_by_diagonal(function, operands)) return *q;
   if (const auto op = parse_operation(function)) return problem_of(*op, operands);
   std::string known;
@@ -249,11 +249,11 @@ Question question_of(std::string_view function, std::span<const Shown> operands)
   require<ArgumentError>(expected == 0 || operands.size() == expected, function, ": ",
                          operands.size(), " operands; expected ", expected);
   if ((function == "det" || function == "slogdet") && operands[0].triangular) {
-    const Shown diagonal = diagonal_of(operands[0]);
+    const OperandInfo diagonal = diagonal_of(operands[0]);
     return problem_of(Operation::reduce, {&diagonal, 1}, function);
   }
   if (function == "solve_triangular") {
-    std::vector<Shown> both(operands.begin(), operands.end());
+    std::vector<OperandInfo> both(operands.begin(), operands.end());
     if (!both.empty()) both[0].triangular = true;
     return problem_of(found->op, both, function);
   }

@@ -15,33 +15,33 @@
 namespace tessera {
 
 // What the question needs to know of an operand: an array, or a matrix of any form.
-struct Shown {
+struct OperandInfo {
   Shape shape;
   DType dtype;
-  Held held;
+  Residency held;
   bool triangular = false;  // known to be, and solved with by substitution
   bool diagonal = false;    // held as one, and divided by
   double steps = 0;         // short kernels that bring it into the form that is computed with
 
-  Shown(Shape s, DType t, Held h) : shape(std::move(s)), dtype(t), held(std::move(h)) {}
+  OperandInfo(Shape s, DType t, Residency h) : shape(std::move(s)), dtype(t), held(std::move(h)) {}
   // Arrays are operands as they are.
-  Shown(const Array& a)
-      : Shown(a.shape(), a.dtype(), Held{a.bytes(), {a.device()}, a.is_pinned()}) {}
+  OperandInfo(const Array& a)
+      : OperandInfo(a.shape(), a.dtype(), Residency{a.bytes(), {a.device()}, a.is_pinned()}) {}
 };
 
 struct Question {
   Workload problem;
-  std::vector<Held> held;
+  std::vector<Residency> held;
   i64 result_bytes = 0;
 };
 
 // ArgumentError, ShapeError: the wrong number of operands, or operands that do not fit each other.
 // Leading axes are a batch and broadcast, as elements do. matmul of two bit operands is bit_matmul.
 // `who` is whom errors name, the operation without it.
-TESSERA_API Question problem_of(Operation op, std::span<const Shown> operands,
+TESSERA_API Question problem_of(Operation op, std::span<const OperandInfo> operands,
                                 std::string_view who = {});
 // By name: an operation, or a function that is weighed as one of them (add, det, lstsq, outer,
 // ...). One application for eigs. ArgumentError for a name that is neither.
-TESSERA_API Question question_of(std::string_view function, std::span<const Shown> operands);
+TESSERA_API Question question_of(std::string_view function, std::span<const OperandInfo> operands);
 
 }  // namespace tessera

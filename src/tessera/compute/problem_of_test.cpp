@@ -10,8 +10,8 @@ namespace {
 
 Array of(const Shape& shape, DType dtype = DType::f32) { return zeros(shape, dtype); }
 
-Question asked(Operation op, std::vector<Shown> operands) { return problem_of(op, operands); }
-Question asked(std::string_view function, std::vector<Shown> operands) {
+Question asked(Operation op, std::vector<OperandInfo> operands) { return problem_of(op, operands); }
+Question asked(std::string_view function, std::vector<OperandInfo> operands) {
   return question_of(function, operands);
 }
 
@@ -42,8 +42,8 @@ TEST(ProblemOf, BitsAreCountedAndPinnedMemoryIsKnown) {
   EXPECT_EQ(q.result_bytes, 3 * 5 * 4);
   EXPECT_FALSE(q.held[0].pinned);
   EXPECT_TRUE(asked(Operation::reduce, {of({3, 4}).pin_memory()}).held[0].pinned);
-  const std::vector<Shown> bits{{{8, 8}, DType::b1, {64, {cpu, Device{Kind::sim, 0}}}},
-                                {{8, 3}, DType::f32, {96, {cpu}}}};
+  const std::vector<OperandInfo> bits{{{8, 8}, DType::b1, {64, {cpu, Device{Kind::sim, 0}}}},
+                                      {{8, 3}, DType::f32, {96, {cpu}}}};
   const Question mixed = problem_of(Operation::matmul, bits);
   EXPECT_EQ(mixed.problem.op, Operation::matmul);
   EXPECT_EQ(mixed.problem.dtype, DType::f32);
@@ -83,8 +83,8 @@ TEST(ProblemOf, FunctionsAreWeighedAsOperations) {
 }
 
 TEST(ProblemOf, TrianglesAreSubstitutedOrOnlyLookedAt) {
-  Shown t = of({40, 40}, DType::f64);
-  const Shown b = of({40, 3}, DType::f64);
+  OperandInfo t = of({40, 40}, DType::f64);
+  const OperandInfo b = of({40, 3}, DType::f64);
   EXPECT_EQ(work(asked("solve_triangular", {t, b}).problem), 40 * 40 * 3);
   EXPECT_GT(work(asked("solve", {t, b}).problem), 40 * 40 * 40 * 2 / 3);
   t.triangular = true;
@@ -96,9 +96,9 @@ TEST(ProblemOf, TrianglesAreSubstitutedOrOnlyLookedAt) {
 
 TEST(ProblemOf, AllOperandsOfAFunctionHaveToBeThere) {
   const Device there{Kind::sim, 0};
-  const Shown b({5}, DType::f32, {20, {there}});
+  const OperandInfo b({5}, DType::f32, {20, {there}});
   for (const auto* function : {"lstsq", "dot"}) {
-    const Shown a = function == std::string_view("dot") ? of({5}) : of({5, 2});
+    const OperandInfo a = function == std::string_view("dot") ? of({5}) : of({5, 2});
     const Question q = asked(function, {a, b});
     ASSERT_EQ(q.held.size(), 2u) << function;
     EXPECT_EQ(q.held[1].at, std::vector<Device>{there}) << function;
@@ -106,7 +106,7 @@ TEST(ProblemOf, AllOperandsOfAFunctionHaveToBeThere) {
 }
 
 TEST(ProblemOf, FormsBringTheirStepsAndDiagonalsDivide) {
-  Shown a = of({6, 6});
+  OperandInfo a = of({6, 6});
   EXPECT_EQ(asked("inv", {a}).problem.steps, 0);
   const double signs = asked("det", {a}).problem.steps;
   EXPECT_GT(signs, 0);

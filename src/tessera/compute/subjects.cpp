@@ -69,9 +69,9 @@ i64 largest_size(const Subject& s) {
   return s.pattern == Pattern::stack ? 512 : measured_sizes.back();
 }
 
-std::vector<Doubt> doubts(const CostModel& model, std::span<const Device> devices) {
+std::vector<UncertainSize> doubts(const CostModel& model, std::span<const Device> devices) {
   const double near = std::log(2.0);
-  std::vector<Doubt> found;
+  std::vector<UncertainSize> found;
   for (const Subject& subject : all_subjects())
     for (std::size_t i = 1; i < measured_sizes.size(); ++i) {
       if (measured_sizes[i] > largest_size(subject)) break;
@@ -82,8 +82,9 @@ std::vector<Doubt> doubts(const CostModel& model, std::span<const Device> device
         if (d && *d < near) found.push_back({p, device, *d});
       }
     }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Doubt& a, const Doubt& b) { return a.distance < b.distance; });
+  std::stable_sort(found.begin(), found.end(), [](const UncertainSize& a, const UncertainSize& b) {
+    return a.distance < b.distance;
+  });
   return found;
 }
 

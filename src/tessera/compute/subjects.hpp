@@ -29,13 +29,14 @@ TESSERA_API Workload sized(const Subject& subject, i64 n);
 TESSERA_API i64 largest_size(const Subject& subject);
 
 // A problem between two measured sizes at which the host and another device are near each other.
-struct Doubt {
+struct UncertainSize {
   Workload problem;
   Device device;
   double distance;  // of the logarithms of their times, where the operands lie on one of them
 };
 // Those that are within a factor of two, the nearest first. A forecast between two sizes is off by
 // little; it decides where both devices are near each other, and nothing where one is far better.
-TESSERA_API std::vector<Doubt> doubts(const CostModel& model, std::span<const Device> devices);
+TESSERA_API std::vector<UncertainSize> doubts(const CostModel& model,
+                                              std::span<const Device> devices);
 
 }  // namespace tessera

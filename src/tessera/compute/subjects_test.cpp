@@ -125,7 +125,7 @@ TEST(AutoSolver, StacksStayWhereTheirOwnRateIsBetter) {
     const CostModel m = machine_of_stacks(measured);
     Topology net;
     const i64 bytes = stack_length * 150 * 150 * 4;
-    const std::vector<Held> operands{{bytes, {cpu}}, {bytes, {cpu}}};
+    const std::vector<Residency> operands{{bytes, {cpu}}, {bytes, {cpu}}};
     const AutoSolver solver{{m, net, {{cpu, {}, ""}, {sim0, {}, ""}}}};
     return solver.select_device(stack_of(stack_length, 150), operands, bytes).device;
   };
@@ -178,10 +178,10 @@ TEST(Subjects, DoubtsLieWhereDevicesAreNearEachOther) {
   const CostModel m = machine();
   const Device both[] = {cpu, sim0}, host[] = {cpu};
   EXPECT_TRUE(doubts(m, host).empty());
-  const std::vector<Doubt> found = doubts(m, both);
+  const std::vector<UncertainSize> found = doubts(m, both);
   ASSERT_FALSE(found.empty());
   EXPECT_TRUE(std::any_of(found.begin(), found.end(),
-                          [](const Doubt& d) { return tallness(d.problem) == 1; }));
+                          [](const UncertainSize& d) { return tallness(d.problem) == 1; }));
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Workload& p = found[i].problem;
     EXPECT_EQ(p.op, Operation::matmul);  // nothing else is known of this machine

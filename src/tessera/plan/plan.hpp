@@ -57,7 +57,7 @@ class TESSERA_API Plan {
   std::string explain(ExplainFormat format = ExplainFormat::text) const;
   // The page of format html, with the times of the last run of this plan that a TraceFile holds.
   std::string explain_html(const std::string& trace) const;
-  std::string card() const;  // in short, for notebooks
+  std::string repr_html() const;  // in short, for notebooks
   // A runnable copy: allocates the arenas (OutOfMemory names the plan), makes streams. `stream`
   // becomes the compute lane of its device; the home stream of the output's device when none is
   // given.

@@ -9,8 +9,8 @@
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/linop/containers/concat.hpp"
-#include "tessera/linop/containers/elsewhere.hpp"
 #include "tessera/linop/containers/fetched.hpp"
+#include "tessera/linop/containers/remote_tile.hpp"
 #include "tessera/linop/ops/sampling/to_device.hpp"
 #include "tessera/linop/rewrite/memory_map.hpp"
 #include "tessera/split/split_linop.hpp"
@@ -220,7 +220,7 @@ NamedLinop assembled(const PlaceTile& place, const NamedLinop& whole, const Leve
   for (std::size_t i = 0; i < level.grid.tiles.size(); ++i) {
     const SplitTile& tile = level.grid.tiles[i];
     const Device device = level.devices[i];
-    NamedLinop part = !whose.here(level.places[i]) ? NamedLinop(Elsewhere::of(tile.op))
+    NamedLinop part = !whose.here(level.places[i]) ? NamedLinop(RemoteTile::of(tile.op))
                       : level.below.empty()        ? placed(place, tile.op, device, level.resident)
                                             : assembled(place, tile.op, level.below[i], whose);
     // Where a tile is on the base device, only the stream is another.

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "tessera/linop/core/card.hpp"
+#include "tessera/linop/core/repr_html.hpp"
 #include "tessera/tessera.hpp"
 #include "tessera/testing/subject.hpp"
 
@@ -240,7 +240,7 @@ void sums_add_to_what_is_there(Subject& s) {
 }
 
 void shows_itself(Subject& s) {
-  const std::string tree = s.A.tree(), html = card(s.A);
+  const std::string tree = s.A.tree(), html = repr_html(s.A);
   s.expect(tree.starts_with(s.A.str()) && tree.find(s.A.kind()) != std::string::npos, "prints as ",
            tree);
   s.expect(html.find(s.A.kind()) != std::string::npos && html.ends_with("</div>"), "its card is ",

@@ -60,7 +60,7 @@ DNDarray drawn(const Plot& plot, RandomSpec spec, DType dtype) {
 
 // What the blocks of an assembled array must share, in two words: a mismatch is found by all ranks
 // from what was gathered, and only then are sentences sent.
-struct Card {
+struct BlockHeader {
   i64 count = 0;
   std::uint32_t kind = 0;  // dtype, host or device, axis
   // What the blocks may have differently, and every rank then knows of all of them.
@@ -69,29 +69,30 @@ struct Card {
 };
 constexpr std::uint32_t no_block = ~std::uint32_t{0};
 
-Card card_of(const Array& mine, i64 axis) {
+BlockHeader header_of(const Array& mine, i64 axis) {
   if (!mine || axis < -mine.ndim() || axis >= mine.ndim()) return {0, no_block, true, true, 0};
   if (axis < 0) axis += mine.ndim();
-  Card card{mine.shape(axis), 0, mine.storage().writable(), mine.is_contiguous(),
-            14695981039346656037u};
+  BlockHeader header{mine.shape(axis), 0, mine.storage().writable(), mine.is_contiguous(),
+                     14695981039346656037u};
   auto mix = [&](i64 v) {
-    card.extents = (card.extents ^ static_cast<std::uint64_t>(v)) * 1099511628211u;
-    card.extents ^= card.extents >> 29;
+    header.extents = (header.extents ^ static_cast<std::uint64_t>(v)) * 1099511628211u;
+    header.extents ^= header.extents >> 29;
   };
   mix(mine.ndim());
   for (i64 a = 0; a < mine.ndim(); ++a)
     if (a != axis) mix(mine.shape(a));
-  card.kind = static_cast<std::uint32_t>(mine.dtype()) |
-              static_cast<std::uint32_t>(mine.device().kind) << 8 |
-              static_cast<std::uint32_t>(axis) << 16;
-  return card;
+  header.kind = static_cast<std::uint32_t>(mine.dtype()) |
+                static_cast<std::uint32_t>(mine.device().kind) << 8 |
+                static_cast<std::uint32_t>(axis) << 16;
+  return header;
 }
 
-void require_blocks_fit(const std::vector<Card>& cards, const Array& mine, i64 axis,
+void require_blocks_fit(const std::vector<BlockHeader>& headers, const Array& mine, i64 axis,
                         const Communicator& comm) {
-  for (std::size_t r = 0; r < cards.size(); ++r) {
-    const Card &card = cards[r], &first = cards[0];
-    if (card.kind != no_block && card.kind == first.kind && card.extents == first.extents) continue;
+  for (std::size_t r = 0; r < headers.size(); ++r) {
+    const BlockHeader &header = headers[r], &first = headers[0];
+    if (header.kind != no_block && header.kind == first.kind && header.extents == first.extents)
+      continue;
     const bool speaker = static_cast<std::size_t>(comm.rank()) == r;
     const std::string block = !speaker ? std::string()
                               : !mine
@@ -101,10 +102,10 @@ void require_blocks_fit(const std::vector<Card>& cards, const Array& mine, i64 a
     auto raise = [&]<class E>(std::string_view why) {
       comm.agree<E>(speaker ? block + std::string(why) : std::string());
     };
-    if (card.kind == no_block) raise.operator()<IndexError>(cat("; it has no axis ", axis));
-    if ((card.kind & 0xff) != (first.kind & 0xff))
+    if (header.kind == no_block) raise.operator()<IndexError>(cat("; it has no axis ", axis));
+    if ((header.kind & 0xff) != (first.kind & 0xff))
       raise.operator()<DTypeError>("; the dtype of rank 0 is another");
-    if ((card.kind & 0xff00) != (first.kind & 0xff00))
+    if ((header.kind & 0xff00) != (first.kind & 0xff00))
       raise.operator()<DeviceError>("; the device of rank 0 is of another kind");
     raise.operator()<ShapeError>(cat("; its sizes beside axis ", axis, " are not those of rank 0"));
   }
@@ -139,14 +140,14 @@ DNDarray array(const Array& whole, const Options& options) {
 
 DNDarray assemble(const Array& mine, i64 axis, const std::optional<Communicator>& group) {
   const Communicator comm = group ? *group : Communicator();
-  const Card card = card_of(mine, axis);
-  std::vector<Card> cards(static_cast<std::size_t>(comm.size()), card);
-  if (!comm.alone()) comm.allgather(&card, sizeof card, cards.data());
-  require_blocks_fit(cards, mine, axis, comm);
+  const BlockHeader header = header_of(mine, axis);
+  std::vector<BlockHeader> headers(static_cast<std::size_t>(comm.size()), header);
+  if (!comm.alone()) comm.allgather(&header, sizeof header, headers.data());
+  require_blocks_fit(headers, mine, axis, comm);
   std::vector<i64> counts;
-  counts.reserve(cards.size());
+  counts.reserve(headers.size());
   bool writable = true, row_major = true;
-  for (const Card& c : cards) {
+  for (const BlockHeader& c : headers) {
     counts.push_back(c.count);
     writable = writable && c.writable;
     row_major = row_major && c.row_major;

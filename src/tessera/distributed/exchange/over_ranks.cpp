@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "tessera/base/config.hpp"
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::dist {

@@ -5,7 +5,7 @@
 
 #include "tessera/distributed/array/axis_list.hpp"
 #include "tessera/distributed/exchange/panels.hpp"
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 #include "tessera/distributed/fft/fft_line.hpp"
 #include "tessera/distributed/functions/join.hpp"
 #include "tessera/distributed/functions/moves.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/distributed/functions/elementwise.hpp"
 
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 #include "tessera/kernels/elementwise/out_shape.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 

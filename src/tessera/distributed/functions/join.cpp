@@ -5,7 +5,7 @@
 
 #include "tessera/device/host_limits.hpp"
 #include "tessera/distributed/array/relayout.hpp"
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 #include "tessera/distributed/functions/moves.hpp"
 #include "tessera/distributed/functions/reshape.hpp"
 #include "tessera/kernels/copy/copy.hpp"

@@ -6,7 +6,7 @@
 
 #include "tessera/distributed/array/axis_list.hpp"
 #include "tessera/distributed/array/relayout.hpp"
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 #include "tessera/distributed/functions/reshape.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 

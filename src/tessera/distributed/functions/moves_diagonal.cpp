@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Diagonals and triangles: where an entry stands is known from the offset of the block.
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 #include "tessera/distributed/functions/moves.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 
 namespace tessera::dist {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 #include "tessera/distributed/indexing/index_positions.hpp"
 #include "tessera/distributed/indexing/masks/nonzero.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"

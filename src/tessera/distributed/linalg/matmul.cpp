@@ -8,7 +8,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/distributed/exchange/over_ranks.hpp"
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 #include "tessera/distributed/functions/elementwise.hpp"
 #include "tessera/distributed/functions/moves.hpp"
 #include "tessera/distributed/functions/reduce.hpp"

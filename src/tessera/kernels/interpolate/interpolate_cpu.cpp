@@ -2,8 +2,8 @@
 // Interpolation: threads share the points. Gridding: threads share tiles of the grid, of one colour
 // at a time. Either way the weights of a point are made once for a group of batches, on the stack.
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/axis_indexer.hpp"
 #include "tessera/kernels/interpolate/taps.hpp"
-#include "tessera/kernels/places.hpp"
 
 namespace tessera {
 namespace {
@@ -24,7 +24,7 @@ struct Taps {
 
 struct State {
   InterpolateSpec spec;
-  Places points;
+  AxisIndexer points;
   Shape grid;
   i64 stride[3] = {0, 0, 0};                  // of the grid, volumes
   std::vector<i64> grid_batch, points_batch;  // offsets of each batch
@@ -203,12 +203,12 @@ Prepared prepare_interpolate_cpu(const InterpolateSpec& spec, Device) {
   const Layout &g = spec.grid.layout, &p = spec.points.layout;
   s->spec = spec;
   s->grid = Shape(g.shape.begin() + spec.batch_axes, g.shape.end());
-  s->points = Places(p, spec.batch_axes, p.ndim());
+  s->points = AxisIndexer(p, spec.batch_axes, p.ndim());
   s->count = count_of(Shape(p.shape.begin() + spec.batch_axes, p.shape.end()));
   for (i64 a = 0; a < s->grid.size(); ++a)
     s->stride[a + 3 - s->grid.size()] = g.strides[spec.batch_axes + a];
-  s->grid_batch = Places::offsets(g, 0, spec.batch_axes);
-  s->points_batch = Places::offsets(p, 0, spec.batch_axes);
+  s->grid_batch = AxisIndexer::offsets(g, 0, spec.batch_axes);
+  s->points_batch = AxisIndexer::offsets(p, 0, spec.batch_axes);
   if (spec.gridding) s->colours = colours_of(s->grid, spec.kernel);
   if (real_of(spec.grid.dtype) == DType::f32)
     s->single = std::make_shared<const SpreadShape<float>>(s->grid, spec.kernel);

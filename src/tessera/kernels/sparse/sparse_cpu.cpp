@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/device/threads.hpp"
-#include "tessera/kernels/places.hpp"
+#include "tessera/kernels/axis_indexer.hpp"
 #include "tessera/kernels/sparse/sparse.hpp"
 
 namespace tessera {
@@ -10,7 +10,7 @@ constexpr i64 batch_group = 8;
 
 struct State {
   SparseSpec spec;
-  Places columns, rows;
+  AxisIndexer columns, rows;
   std::vector<i64> x_batch, y_batch;  // offsets of each batch
   i64 row_count = 0, grain = 1;
 };
@@ -79,11 +79,11 @@ Prepared prepare_sparse_cpu(const SparseSpec& spec, Device) {
   auto s = std::make_shared<State>();
   const Layout &x = spec.x.layout, &y = spec.y.layout;
   s->spec = spec;
-  s->columns = Places(x, spec.batch_axes, x.ndim());
-  s->rows = Places(y, spec.batch_axes, y.ndim());
+  s->columns = AxisIndexer(x, spec.batch_axes, x.ndim());
+  s->rows = AxisIndexer(y, spec.batch_axes, y.ndim());
   s->row_count = count_of(Shape(y.shape.begin() + spec.batch_axes, y.shape.end()));
-  s->x_batch = Places::offsets(x, 0, spec.batch_axes);
-  s->y_batch = Places::offsets(y, 0, spec.batch_axes);
+  s->x_batch = AxisIndexer::offsets(x, 0, spec.batch_axes);
+  s->y_batch = AxisIndexer::offsets(y, 0, spec.batch_axes);
   const i64 work = spec.values.layout.size() * std::max<i64>(1, s->x_batch.size());
   s->grain = std::max<i64>(1, 16384 * s->row_count / std::max<i64>(1, work + s->row_count));
   Prepared p;

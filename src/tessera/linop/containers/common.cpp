@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/containers/common.hpp"
 
-#include "tessera/linop/containers/elsewhere.hpp"
 #include "tessera/linop/containers/relabel.hpp"
+#include "tessera/linop/containers/remote_tile.hpp"
 #include "tessera/linop/ops/basic/diagonal.hpp"
 #include "tessera/linop/ops/basic/identity.hpp"
 #include "tessera/linop/ops/basic/scalar.hpp"
@@ -95,7 +95,7 @@ NamedLinop zero_part(const NamedLinop& like) {
     if (n) sizes.emplace_back(d, *n);
     known = known && (n || (contains(names.ishape, d) && contains(names.oshape, d)));
   }
-  return known ? NamedLinop(Zero(names.ishape, names.oshape, sizes)) : Elsewhere::of(like);
+  return known ? NamedLinop(Zero(names.ishape, names.oshape, sizes)) : RemoteTile::of(like);
 }
 
 DType common_dtype(const std::vector<NamedLinop>& operators, DType input) {

@@ -158,7 +158,7 @@ class TESSERA_API NamedLinop {
   Companion companion(Companion (*make)()) const;
 
  private:
-  friend struct Flipped;
+  friend struct Adjoint;
   struct PlanCache;
   struct Node {
     using P = std::shared_ptr<const Node>;
@@ -225,7 +225,7 @@ TESSERA_API NamedLinop operator*(const Value& c, const NamedLinop& a);
 TESSERA_API NamedLinop operator*(const NamedLinop& a, const Value& c);
 
 // Adjoint of an operator that gave apply_adjoint().
-struct TESSERA_API Flipped {
+struct TESSERA_API Adjoint {
   NamedLinop a;
   static constexpr const char* kind = "Adjoint";
   NamedShape shape() const { return a.shape().H(); }
@@ -359,7 +359,7 @@ struct NamedLinop::Model final : Node {
     if constexpr (AdjointByValue<T>)
       return op.adjoint();
     else
-      return Flipped{copy_of(*this)};
+      return Adjoint{copy_of(*this)};
   }
   Node::P clone() const override { return std::make_shared<Model<T>>(op); }
   std::optional<NamedLinop> own_normal() const override {

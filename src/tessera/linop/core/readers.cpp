@@ -44,7 +44,7 @@ namespace tessera {
 OperatorReaders linop_readers() {
   OperatorReaders all{reader_of<Chain>(),   reader_of<Add>(),     reader_of<Concat>(),
                       reader_of<Stack>(),   reader_of<Relabel>(), reader_of<Fetched>(),
-                      reader_of<Flipped>(), reader_of<Window>(),  reader_of<BlockCoverage>()};
+                      reader_of<Adjoint>(), reader_of<Window>(),  reader_of<BlockCoverage>()};
   const auto add = [&]<class T>(T*) {
     if constexpr (requires { &T::from_state; }) all.push_back(reader_of<T>());
   };

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-Shown shown(const AnyMatrix& m) {
-  Shown s{{m.rows(), m.cols()}, m.dtype(), {m.bytes(), m.held_at()}};
+OperandInfo shown(const AnyMatrix& m) {
+  OperandInfo s{{m.rows(), m.cols()}, m.dtype(), {m.bytes(), m.held_at()}};
   s.triangular = m.is(Property::is_upper_triangular) || m.is(Property::is_lower_triangular);
   s.diagonal = m.form() == Form::diagonal || m.form() == Form::identity;
   // As measured: a look at its properties; strip by strip where half of it is stored; diagonals are
@@ -42,7 +42,7 @@ void prefetch(std::initializer_list<const AnyMatrix*> operands) {
 
 void placed_by_context(const Workload& problem, std::initializer_list<const AnyMatrix*> operands,
                        i64 result_bytes, const std::function<void(Device)>& body) {
-  std::vector<Held> held;
+  std::vector<Residency> held;
   held.reserve(operands.size());
   for (const AnyMatrix* m : operands)
     if (m->bytes() > 0) held.push_back({m->bytes(), m->held_at()});

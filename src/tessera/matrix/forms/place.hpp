@@ -18,7 +18,7 @@
 namespace tessera {
 
 // A matrix as an operand of context().explain: as it is packed.
-TESSERA_API Shown shown(const AnyMatrix& m);
+TESSERA_API OperandInfo shown(const AnyMatrix& m);
 
 // The device of an operation for which no choice is left; nothing where the context has one.
 TESSERA_API std::optional<Device> settled_device(std::initializer_list<const AnyMatrix*> operands);

@@ -84,7 +84,7 @@ std::string tree_table(const Plan::Impl& p, const Tree& tree, bool timed) {
     const std::string times = r.count > 1 ? classed("b", "times", cat(" ×", r.count)) : "";
     rows += cat(
         "<tr data-row=\"", i, "\"><td class=\"name\" style=\"--depth:", r.depth, "\">",
-        inner ? "<button class=\"fold\" aria-label=\"fold\">▾</button>"
+        inner ? "<button class=\"overlap_add\" aria-label=\"overlap_add\">▾</button>"
               : "<span class=\"leaf\">·</span>",
         escaped(r.name), times, "</td><td>", escaped(r.sizes), "</td><td>", places(r), "</td>",
         number(std::to_string(r.steps)), number(r.bytes ? bytes_text(r.bytes) : ""),

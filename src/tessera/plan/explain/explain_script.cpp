@@ -223,7 +223,7 @@ const within = (row, ancestor) => {
   for (; row >= 0; row = data.parents[row]) if (row == ancestor) return true;
   return false;
 };
-const fold = (line, button) => {
+const overlap_add = (line, button) => {
   button.textContent = line.classList.toggle('closed') ? '▸' : '▾';
   const shut = lines.flatMap((e, row) => e.classList.contains('closed') ? [row] : []);
   lines.forEach((e, row) => { e.hidden = shut.some(c => c != row && within(row, c)); });
@@ -237,7 +237,7 @@ const mark = (line, row) => {
     e.classList.toggle('on', within(Number(e.dataset.row), row)));
 };
 lines.forEach((line, row) => line.addEventListener('click', event =>
-  event.target.classList.contains('fold') ? fold(line, event.target) : mark(line, row)));
+  event.target.classList.contains('overlap_add') ? overlap_add(line, event.target) : mark(line, row)));
 
 all('.chip[data-device]').forEach(e => e.style.setProperty('--chip', colour(e.dataset.device)));
 drawLanes();

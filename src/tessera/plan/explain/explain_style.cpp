@@ -34,7 +34,7 @@ tr + tr td { border-top: 1px solid var(--line); }
 .tree tr[data-row]:hover td { background: color-mix(in srgb, var(--mark) 10%, transparent); }
 .tree tr.on td { background: color-mix(in srgb, var(--mark) 22%, transparent); }
 .tree .name { padding-left: calc(var(--depth) * 1.3em); }
-.fold, .leaf { display: inline-block; width: 1.3em; border: 0; padding: 0; background: none;
+.overlap_add, .leaf { display: inline-block; width: 1.3em; border: 0; padding: 0; background: none;
   color: var(--soft); font: inherit; text-align: center; cursor: pointer; }
 .times { color: var(--mark); }
 .chip { border: 1px solid var(--chip, var(--line)); border-left-width: 5px; border-radius: 4px;

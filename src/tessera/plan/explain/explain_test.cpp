@@ -70,7 +70,7 @@ TEST(ExplainHtml, DrawsStepsLanesAndMemory) {
   EXPECT_EQ(occurrences(page, "</script>"), 2);
   EXPECT_NE(page.find("&lt;script&gt;alert(1)&lt;/script&gt;"), std::string::npos);
   EXPECT_EQ(page.find("http"), std::string::npos);
-  EXPECT_NE(p.card().find("&lt;script&gt;"), std::string::npos);
+  EXPECT_NE(p.repr_html().find("&lt;script&gt;"), std::string::npos);
 }
 
 TEST(ExplainHtml, TimesComeFromTheLastTracedRun) {

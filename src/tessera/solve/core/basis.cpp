@@ -42,7 +42,7 @@ std::vector<std::complex<double>> load_numbers(const Array& host) {
   return v;
 }
 
-Basis::Basis(Engine& e, const std::string& name, i64 rows, const Side& side, DType dtype)
+Basis::Basis(Engine& e, const std::string& name, i64 rows, const VectorSpace& side, DType dtype)
     : e_(e), rows_(rows), side_(side), all_(e.keep(name, side.stacked(rows), dtype)) {
   h_ = e.scratch({2, rows, 1}, dtype);
   host_h_ = vec::zeros({2, rows, 1}, dtype, cpu);
@@ -159,7 +159,7 @@ void Basis::randomise(i64 j, std::uint64_t seed) {
 }
 
 void Basis::randomise_all(std::uint64_t seed) {
-  const Side all = side_.stacked(rows_);
+  const VectorSpace all = side_.stacked(rows_);
   Random random(seed);
   e_.assign(all_, all, all.normal(random, dtype()));
 }
@@ -174,7 +174,7 @@ View Basis::image(Recorder& r, const Array& f, std::size_t p, i64 k, i64 m) cons
 }
 
 Array Basis::combined(i64 k, i64 m, const std::vector<Number>& factors) const {
-  const Side all = side_.stacked(k);
+  const VectorSpace all = side_.stacked(k);
   const Array result = empty_dense(all.shape(), dtype(), e_.device);
   const Array host = vec::zeros({k, m}, dtype(), cpu);
   store_numbers(host, factors);

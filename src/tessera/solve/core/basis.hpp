@@ -18,7 +18,7 @@ class Basis {
  public:
   using Number = std::complex<double>;
 
-  Basis(Engine& e, const std::string& name, i64 rows, const Side& side, DType dtype);
+  Basis(Engine& e, const std::string& name, i64 rows, const VectorSpace& side, DType dtype);
   i64 rows() const { return rows_; }
   const vec::Vector& row(i64 j) const { return views_[static_cast<std::size_t>(j)]; }
   vec::Vector some_rows(i64 first, i64 count) const;  // one above the other
@@ -63,11 +63,11 @@ class Basis {
 
   Engine& e_;
   i64 rows_;
-  Side side_;
+  VectorSpace side_;
   vec::Vector all_;
   Array h_, host_h_;  // two rows of coefficients
   std::vector<vec::Vector> views_;
-  Cell before_, after_, scale_;
+  DeviceScalar before_, after_, scale_;
   struct Recorded {
     i64 j, first;
     bool twice;

@@ -30,7 +30,7 @@ Fact fact_of(std::string what, const NamedLinop& a, const Shape& shape, DType dt
 struct Saved {
   std::vector<Fact> facts;
   NamedArrays arrays;         // named "state/..." in the file
-  std::vector<double> cells;  // of the Board
+  std::vector<double> cells;  // of the ScalarProgram
   std::vector<double> history;
   i64 iterations = 0;
   int status = 0;

@@ -6,7 +6,7 @@
 
 #include "support/devices.hpp"
 #include "support/every_solver.hpp"
-#include "tessera/solve/core/shards.hpp"
+#include "tessera/solve/core/sharded_operator.hpp"
 
 namespace tessera {
 namespace {
@@ -40,7 +40,7 @@ Grid four() { return grids().front(); }
 
 TEST(DistributedGrid, PiecesAreAtHomeWithTheirFirstTile) {
   const NamedLinop a = tiled(matrices(DType::f64, cpu), four(), cpu);
-  const Shards s(a, {batches, columns, 4}, {batches, rows, 4}, cpu);
+  const ShardedOperator s(a, {batches, columns, 4}, {batches, rows, 4}, cpu);
   ASSERT_EQ(s.in.count(), 2U);
   ASSERT_EQ(s.out.count(), 2U);
   EXPECT_EQ(s.in.device(0), sim_at(0));
@@ -52,7 +52,7 @@ TEST(DistributedGrid, PiecesAreAtHomeWithTheirFirstTile) {
   const NamedLinop w =
       Dense(Random(1).normal({7, 7}, DType::f64), dims("MN"), dims("N"), dims("M"));
   const Grid same{"", {{.batch_sizes = {{"M", 4}, {"N", 4}}, .device_matrix = square_of_four()}}};
-  const Shards square = Shards::square(tiled(w, same, cpu), {7}, cpu);
+  const ShardedOperator square = ShardedOperator::square(tiled(w, same, cpu), {7}, cpu);
   ASSERT_EQ(square.in.count(), 2U);
   EXPECT_TRUE(square.in == square.out);
   EXPECT_EQ(square.in.device(0), sim_at(0));
@@ -121,7 +121,7 @@ TEST(DistributedGrid, SquareOperators) {
       Value(3.0) * NamedLinop(Identity()) +
       tiled(a, {"", {{.batch_sizes = {{"M", 6}, {"N", 6}}, .device_matrix = square_of_four()}}},
             cpu);
-  EXPECT_EQ(Shards::square(distribution, {n}, cpu).in.count(), 4U);
+  EXPECT_EQ(ShardedOperator::square(distribution, {n}, cpu).in.count(), 4U);
   const Array b = Random(7).normal({n}, DType::f64);
   const SolveOptions o{.rtol = 1e-12, .maxiter = 60};
   const SolveResult expected = gmres(plain, b, o, {.restart = 30}),

@@ -38,7 +38,7 @@ Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, 
   about("the solver", name);
 }
 
-vec::Vector Engine::keep(const std::string& what, const Side& side, DType dtype) {
+vec::Vector Engine::keep(const std::string& what, const VectorSpace& side, DType dtype) {
   const vec::Vector v = side.zeros(dtype);
   for (std::size_t i = 0; i < v.pieces.size(); ++i)
     kept_.emplace_back(side.distribution() ? cat(what, " ", i) : what, v.pieces[i]);
@@ -72,10 +72,10 @@ Run Engine::plan(const std::function<void(Recorder&)>& record) const {
   return run;
 }
 
-Run Engine::plan_of(const Shards& A, DType dtype, DType out_dtype, bool adjoint) const {
+Run Engine::plan_of(const ShardedOperator& A, DType dtype, DType out_dtype, bool adjoint) const {
   Recorder r;
   std::vector<View> x, y;
-  const Side &from = adjoint ? A.out : A.in, &to = adjoint ? A.in : A.out;
+  const VectorSpace &from = adjoint ? A.out : A.in, &to = adjoint ? A.in : A.out;
   for (std::size_t i = 0; i < from.count(); ++i)
     x.push_back(r.input(Layout::contiguous(from.shape(i)), dtype, from.device(i)));
   for (std::size_t i = 0; i < to.count(); ++i)
@@ -179,12 +179,12 @@ void Engine::check_ranks_agree(const Saved& s) const {
   });
 }
 
-void Engine::assign(const vec::Vector& v, const Side& side, const Array& whole) const {
+void Engine::assign(const vec::Vector& v, const VectorSpace& side, const Array& whole) const {
   Run run_once = plan([&](Recorder& r) { side.scatter(r, whole, v); });
   run(run_once);
 }
 
-void Engine::start_at(const vec::Vector& x, const Side& side) const {
+void Engine::start_at(const vec::Vector& x, const VectorSpace& side) const {
   if (x0_) assign(x, side, vec::copy_of(name, "x0", x0_, side.shape(), x.dtype(), device));
 }
 
@@ -215,11 +215,12 @@ void Engine::begin(double first, int code) {
 }
 
 void Engine::report(double value, int code) {
-  board.set({&board, 1 + static_cast<int>(iterations_ % Board::ring)}, value);
-  board.set({&board, 1 + Board::ring + static_cast<int>(iterations_ % Board::ring)}, code);
+  board.set({&board, 1 + static_cast<int>(iterations_ % ScalarProgram::ring)}, value);
+  board.set({&board, 1 + ScalarProgram::ring + static_cast<int>(iterations_ % ScalarProgram::ring)},
+            code);
 }
 
-bool Engine::accept(const Board::Report& report) {
+bool Engine::accept(const ScalarProgram::Report& report) {
   ++iterations_;
   history_.push_back(report.measure);
   code_ = report.status;
@@ -232,10 +233,11 @@ bool Engine::accept(const Board::Report& report) {
 
 SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
   const bool each = on_host || options.callback;
-  const i64 stride = each                      ? 1
-                     : options.check_every > 0 ? std::min<i64>(options.check_every, Board::ring)
+  const i64 stride = each ? 1
+                     : options.check_every > 0
+                         ? std::min<i64>(options.check_every, ScalarProgram::ring)
                      : reading_is_free(device) ? 1
-                                               : Board::ring;
+                                               : ScalarProgram::ring;
   history_.reserve(history_.size() + static_cast<std::size_t>(std::min(options.maxiter, usual)));
   Progress bar(name, options.maxiter, options.progress);
   bool more = code_ == still_running;
@@ -328,7 +330,7 @@ Array square_right_side(std::string_view who, const NamedLinop& a, const Array& 
   return vec::copy_of(who, "b", b, b.shape(), t, b.device());
 }
 
-Sides both_sides(std::string_view who, const NamedLinop& a, const Array& b) {
+VectorSpaces both_sides(std::string_view who, const NamedLinop& a, const Array& b) {
   const NamedLinop h = a.H();
   const DType given = working(who, b.dtype());
   const Shape shape = h.output_shape(b.shape());

@@ -8,10 +8,10 @@
 
 #include <chrono>
 
-#include "tessera/solve/core/board.hpp"
 #include "tessera/solve/core/checkpoint.hpp"
 #include "tessera/solve/core/options.hpp"
-#include "tessera/solve/core/shards.hpp"
+#include "tessera/solve/core/scalar_program.hpp"
+#include "tessera/solve/core/sharded_operator.hpp"
 #include "tessera/solve/core/vectors.hpp"
 
 namespace tessera {
@@ -26,11 +26,11 @@ class Engine {
   const std::string name;
   const SolveOptions& options;
   const Device device;
-  Board board;
-  const Cell measure, status;  // what report() reports
+  ScalarProgram board;
+  const DeviceScalar measure, status;  // what report() reports
 
   // A vector of the state: zeros now, saved in checkpoints. The one named "x" is the iterate.
-  vec::Vector keep(const std::string& name, const Side& side, DType dtype);
+  vec::Vector keep(const std::string& name, const VectorSpace& side, DType dtype);
   // A host array of numbers, saved too. The first of them may be counts, by which the solver finds
   // its way in other arrays: one from a file is whole, and no more than it can be while the solve
   // goes on, or when it is over.
@@ -39,17 +39,17 @@ class Engine {
   };
   Array keep_host(std::string name, const Shape& shape, DType dtype,
                   std::vector<Count> counts = {});
-  // A whole array that an iteration fills before it reads it; Side::zeros makes vectors.
+  // A whole array that an iteration fills before it reads it; VectorSpace::zeros makes vectors.
   Array scratch(const Shape& shape, DType dtype) const;
   // A plan over arrays that the recorder takes as constants, ready to run again and again; a graph
   // where the device has them.
   Run plan(const std::function<void(Recorder&)>& record) const;
   // y = A x (or A.H x) for any two vectors of its sides: run it as e.run(r, x, y).
-  Run plan_of(const Shards& A, DType dtype, DType out_dtype, bool adjoint = false) const;
+  Run plan_of(const ShardedOperator& A, DType dtype, DType out_dtype, bool adjoint = false) const;
   void run(Run& r) const { r(std::span<const Array>{}, std::span<const Array>{}); }
   void run(Run& r, const vec::Vector& x, const vec::Vector& y) const { r(x.pieces, y.pieces); }
-  View factor(Recorder& r, Cell c) const { return board.factor(r, c); }
-  View target(Recorder& r, Cell c) const { return board.target(r, c, 1); }
+  View factor(Recorder& r, DeviceScalar c) const { return board.factor(r, c); }
+  View target(Recorder& r, DeviceScalar c) const { return board.target(r, c, 1); }
 
   // What a code means, when the solver ends with it.
   void outcome(int code, bool converged, std::string reason);
@@ -64,9 +64,11 @@ class Engine {
   bool resume();
   // Where to start: the checkpoint's x or the caller's; empty: zeros.
   const Array& x0() const { return x0_; }
-  void start_at(const vec::Vector& x, const Side& side) const;  // x becomes x0, if there is one
-  void assign(const vec::Vector& v, const Side& side, const Array& whole) const;  // v = whole, now
-  void set_tolerances();  // as cells "rtol" and "atol", started or resumed
+  void start_at(const vec::Vector& x,
+                const VectorSpace& side) const;  // x becomes x0, if there is one
+  void assign(const vec::Vector& v, const VectorSpace& side,
+              const Array& whole) const;  // v = whole, now
+  void set_tolerances();                  // as cells "rtol" and "atol", started or resumed
   // The measure before the first iteration; a code other than 0 ends the solve before it starts,
   // and so does a measure that is not finite: nothing has converged then, whatever the code says.
   void begin(double measure, int code = still_running);
@@ -87,7 +89,7 @@ class Engine {
  private:
   using Clock = std::chrono::steady_clock;
   SolveResult loop(const std::function<void()>& step, bool on_host);
-  bool accept(const Board::Report& report);  // false: stop
+  bool accept(const ScalarProgram::Report& report);  // false: stop
   void restore(const Saved& s);
   void check_counts(const Saved& s) const;
   void check_ranks_agree(const Saved& s) const;
@@ -102,7 +104,7 @@ class Engine {
   };
   NamedArrays kept_;
   std::vector<std::pair<std::size_t, std::vector<Count>>> counts_;  // of which of the arrays kept
-  std::optional<Side> x_side_;
+  std::optional<VectorSpace> x_side_;
   vec::Vector x_;
   Array gathered_;  // x in one piece, where it is in several
   std::optional<Run> gather_;
@@ -122,11 +124,11 @@ void check_options(std::string_view who, const SolveOptions& options);
 // ShapeError when A does not map b's shape to itself.
 Array square_right_side(std::string_view who, const NamedLinop& a, const Array& b);
 // For A x = b with any A: the shape and dtype of x, and b in the dtype of A x.
-struct Sides {
+struct VectorSpaces {
   Array b;
   Shape shape;  // of x
   DType dtype;  // of x
 };
-Sides both_sides(std::string_view who, const NamedLinop& a, const Array& b);
+VectorSpaces both_sides(std::string_view who, const NamedLinop& a, const Array& b);
 
 }  // namespace tessera

@@ -2,7 +2,7 @@
 #pragma once
 // The vector passes of solvers as steps of a plan: each is one sweep through memory. Vectors are
 // dense arrays that outlive the plan, whole or in pieces on several devices (side.hpp); factors
-// are cells of a Board or immediates. Complex vectors with real factors are swept as twice as many
+// are cells of a ScalarProgram or immediates. Complex vectors with real factors are swept as twice as many
 // real numbers.
 //   vec::add_scaled(r, p, board.factor(r, alpha), x);   // x += alpha p
 

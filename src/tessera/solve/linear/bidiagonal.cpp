@@ -3,7 +3,7 @@
 
 namespace tessera {
 
-Bidiagonal::Bidiagonal(Engine& engine, const NamedLinop& a, const Sides& s)
+Bidiagonal::Bidiagonal(Engine& engine, const NamedLinop& a, const VectorSpaces& s)
     : e(engine), A(a, s.shape, s.b.shape(), s.b.device()), b(A.out.pieces_of(s.b)) {
   const DType t = b.dtype();
   x = e.keep("x", A.in, s.dtype);
@@ -18,8 +18,9 @@ Bidiagonal::Bidiagonal(Engine& engine, const NamedLinop& a, const Sides& s)
   b_norm = e.board.cell("b norm");
 }
 
-void Bidiagonal::normalise(Recorder& r, const vec::Vector& vector, Cell length, Cell minus_length) {
-  const Cell scale = e.board.cell("scale");
+void Bidiagonal::normalise(Recorder& r, const vec::Vector& vector, DeviceScalar length,
+                           DeviceScalar minus_length) {
+  const DeviceScalar scale = e.board.cell("scale");
   vec::norm2(r, vector, e.target(r, length));
   e.board.store(length, root(length));
   e.board.store(minus_length, -length);
@@ -53,14 +54,14 @@ void Bidiagonal::advance(Recorder& r) {
 }
 
 void store_tests(Engine& e, const LeastSquaresTests& t, double conlim) {
-  Board& board = e.board;
-  const Cell rtol = board.cell("rtol"), atol = board.cell("atol");
-  const Cell scale = choose(0.0 < t.b_norm, t.b_norm, 1.0);
+  ScalarProgram& board = e.board;
+  const DeviceScalar rtol = board.cell("rtol"), atol = board.cell("atol");
+  const DeviceScalar scale = choose(0.0 < t.b_norm, t.b_norm, 1.0);
   board.store(e.measure, t.r_norm / scale);
   // Paige and Saunders' first test: the residual is explained by relative errors rtol in A and b.
-  const Cell compatible = t.r_norm <= larger(rtol * (t.b_norm + t.a_norm * t.x_norm), atol);
-  const Cell least_squares = t.ar_norm <= rtol * t.a_norm * t.r_norm;
-  Cell code = board.constant(still_running);
+  const DeviceScalar compatible = t.r_norm <= larger(rtol * (t.b_norm + t.a_norm * t.x_norm), atol);
+  const DeviceScalar least_squares = t.ar_norm <= rtol * t.a_norm * t.r_norm;
+  DeviceScalar code = board.constant(still_running);
   if (conlim > 0) code = choose(conlim < t.a_cond, board.constant(condition_too_large), code);
   code = choose(least_squares, board.constant(solves_least_squares), code);
   code = choose(compatible, board.constant(solves_equations), code);
@@ -76,7 +77,7 @@ void name_outcomes(Engine& e) {
 }
 
 SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& A,
-                              const Sides& sides, const LeastSquaresSettings& settings,
+                              const VectorSpaces& sides, const LeastSquaresSettings& settings,
                               const LeastSquaresSteps& start, const LeastSquaresSteps& step) {
   require<ArgumentError>(settings.damp >= 0 && settings.conlim >= 0, e.name, ": damp ",
                          settings.damp, " and conlim ", settings.conlim, " must not be negative");

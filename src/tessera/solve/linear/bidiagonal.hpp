@@ -11,16 +11,17 @@ namespace tessera {
 
 struct Bidiagonal {
   Engine& e;
-  Shards A;
+  ShardedOperator A;
   vec::Vector b, x, u, v, Av, AHu;
-  Cell alpha, beta, minus_alpha, minus_beta, b_norm;
+  DeviceScalar alpha, beta, minus_alpha, minus_beta, b_norm;
 
-  Bidiagonal(Engine& engine, const NamedLinop& a, const Sides& sides);
+  Bidiagonal(Engine& engine, const NamedLinop& a, const VectorSpaces& sides);
   void start(Recorder& r);    // from x; leaves |b| in b_norm
   void advance(Recorder& r);  // cells alpha and beta are the new ones
 
  private:
-  void normalise(Recorder& r, const vec::Vector& vector, Cell length, Cell minus_length);
+  void normalise(Recorder& r, const vec::Vector& vector, DeviceScalar length,
+                 DeviceScalar minus_length);
 };
 
 // The cells and codes of Paige and Saunders' stopping tests. `status` gets a code when the given
@@ -28,7 +29,7 @@ struct Bidiagonal {
 inline constexpr int solves_equations = has_converged, solves_least_squares = 2,
                      condition_too_large = 3;
 struct LeastSquaresTests {
-  Cell r_norm, ar_norm, a_norm, a_cond, x_norm, b_norm;
+  DeviceScalar r_norm, ar_norm, a_norm, a_cond, x_norm, b_norm;
 };
 void store_tests(Engine& e, const LeastSquaresTests& t, double conlim);
 void name_outcomes(Engine& e);
@@ -36,7 +37,7 @@ void name_outcomes(Engine& e);
 using LeastSquaresSteps = std::function<void(Recorder&)>;
 // Resumes or starts, iterates.
 SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& A,
-                              const Sides& sides, const LeastSquaresSettings& settings,
+                              const VectorSpaces& sides, const LeastSquaresSettings& settings,
                               const LeastSquaresSteps& start, const LeastSquaresSteps& step);
 
 // The whole of a solver that is made of a Bidiagonal g, start(Recorder&) and step(Recorder&).
@@ -44,7 +45,7 @@ template <class Solver>
 SolveResult solve_least_squares(const char* who, const NamedLinop& A, const Array& b,
                                 const SolveOptions& options, const LeastSquaresSettings& settings) {
   check_options(who, options);
-  const Sides sides = both_sides(who, A, b);
+  const VectorSpaces sides = both_sides(who, A, b);
   Engine e(who, options, b.device(), sides.dtype);
   Solver s(e, A, sides, settings);
   return run_least_squares(

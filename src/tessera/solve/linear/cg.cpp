@@ -13,11 +13,11 @@ constexpr int no_curvature = 2, preconditioner_fails = 3;
 struct Cg {
   Engine& e;
   SquareShards shards;
-  const Shards& A;
-  const std::optional<Shards>& M;
+  const ShardedOperator& A;
+  const std::optional<ShardedOperator>& M;
   const Array right;
   vec::Vector b, x, r, p, Ap, z;
-  Cell rr, rz, curvature, alpha, minus_alpha, beta, b_norm, scale, target, bad;
+  DeviceScalar rr, rz, curvature, alpha, minus_alpha, beta, b_norm, scale, target, bad;
 
   Cg(Engine& engine, const NamedLinop& a, const CgSettings& s, const Array& right_side)
       : e(engine),
@@ -45,7 +45,7 @@ struct Cg {
   }
 
   // z = M r and the two products that the next direction needs, `product` for <r, z>.
-  void precondition(Recorder& rec, Cell product) {
+  void precondition(Recorder& rec, DeviceScalar product) {
     if (M) M->record(rec, r, z);
     vec::norm2(rec, r, e.target(rec, rr));
     if (M) vec::dot(rec, r, z, e.target(rec, product));
@@ -71,10 +71,10 @@ struct Cg {
   }
 
   void step(Recorder& rec) {
-    Board& board = e.board;
+    ScalarProgram& board = e.board;
     A.record(rec, p, Ap);
     vec::dot(rec, p, Ap, e.target(rec, curvature));
-    const Cell ok = board.cell("ok");
+    const DeviceScalar ok = board.cell("ok");
     board.store(ok, (e.status <= 0.0) && (0.0 < curvature) && finite(curvature) && (0.0 < rz));
     board.store(alpha, choose(ok, rz / curvature, 0.0));
     board.store(minus_alpha, -alpha);
@@ -82,17 +82,17 @@ struct Cg {
     board.record(rec);
     vec::add_scaled(rec, p, e.factor(rec, alpha), x);
     vec::add_scaled(rec, Ap, e.factor(rec, minus_alpha), r);
-    const Cell fresh = M ? board.cell("fresh rz") : rr;
+    const DeviceScalar fresh = M ? board.cell("fresh rz") : rr;
     precondition(rec, fresh);
     board.store(beta, choose(ok, fresh / rz, 0.0));
     board.store(rz, choose(ok, fresh, rz));
     board.store(e.measure, root(rr) / scale);
     // Note [standing still]: after the end alpha is 0, x and r stay, and the code stays: iterations
     // that the host had already asked for change nothing.
-    const Cell reached = root(rr) <= target;
-    const Cell failed =
+    const DeviceScalar reached = root(rr) <= target;
+    const DeviceScalar failed =
         choose(0.0 < rz, board.constant(no_curvature), double(preconditioner_fails));
-    const Cell next = choose(ok, reached, failed);
+    const DeviceScalar next = choose(ok, reached, failed);
     board.store(e.status, choose(e.status <= 0.0, next, e.status));
     board.report(e.measure, e.status);
     board.record(rec);

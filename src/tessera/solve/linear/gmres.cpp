@@ -16,8 +16,8 @@ constexpr int breaks_down = 2;
 struct Gmres {
   Engine& e;
   SquareShards shards;
-  const Shards& A;
-  const std::optional<Shards>& M;
+  const ShardedOperator& A;
+  const std::optional<ShardedOperator>& M;
   i64 m;
   vec::Vector b, x, t, z;
   Basis V;
@@ -25,7 +25,7 @@ struct Gmres {
   // rotated right side, and {columns so far, target, |b|}.
   Array R, cosines, sines, g, numbers;
   Array y, host_y;
-  Cell r2;
+  DeviceScalar r2;
   std::optional<Run> apply, apply_preconditioner, begin_cycle, begin_from_zero, add_combination;
 
   Gmres(Engine& engine, const NamedLinop& a, const GmresSettings& s, const Array& right)
@@ -56,7 +56,7 @@ struct Gmres {
   double& b_norm() { return numbers.host<double>()[2]; }
 
   void normalise(Recorder& rec) {
-    const Cell scale = e.board.cell("1/r");
+    const DeviceScalar scale = e.board.cell("1/r");
     vec::norm2(rec, V.row(0), e.target(rec, r2));
     e.board.store(scale, inverse(root(r2)));
     e.board.record(rec);
@@ -98,7 +98,7 @@ struct Gmres {
   }
 
   double norm_of_b() {
-    const Cell b2 = e.board.cell("b2");
+    const DeviceScalar b2 = e.board.cell("b2");
     Run norm = e.plan([&](Recorder& rec) { vec::norm2(rec, b, e.target(rec, b2)); });
     e.run(norm);
     e.board.fetch();

@@ -9,12 +9,13 @@ namespace {
 // Names as in the paper of Fong and Saunders (2011).
 struct Lsmr {
   Engine& e;
-  Board& b;
+  ScalarProgram& b;
   Bidiagonal g;
   LeastSquaresSettings settings;
   vec::Vector h, hbar;
 
-  Lsmr(Engine& engine, const NamedLinop& A, const Sides& sides, const LeastSquaresSettings& s)
+  Lsmr(Engine& engine, const NamedLinop& A, const VectorSpaces& sides,
+       const LeastSquaresSettings& s)
       : e(engine), b(engine.board), g(engine, A, sides), settings(s) {
     h = e.keep("h", g.A.in, sides.dtype);
     hbar = e.keep("hbar", g.A.in, sides.dtype);
@@ -33,16 +34,16 @@ struct Lsmr {
   }
 
   void rotate() {
-    const Cell alphabar = b.cell("alphabar"), alphahat = b.cell("alphahat"), rho = b.cell("rho"),
-               rhobar = b.cell("rhobar"), cbar = b.cell("cbar"), sbar = b.cell("sbar"),
-               zeta = b.cell("zeta"), zetabar = b.cell("zetabar");
+    const DeviceScalar alphabar = b.cell("alphabar"), alphahat = b.cell("alphahat"),
+                       rho = b.cell("rho"), rhobar = b.cell("rhobar"), cbar = b.cell("cbar"),
+                       sbar = b.cell("sbar"), zeta = b.cell("zeta"), zetabar = b.cell("zetabar");
     b.store(alphahat, length(alphabar, b.constant(settings.damp)));
     b.store(b.cell("chat"), alphabar / alphahat);
     b.store(b.cell("shat"), settings.damp / alphahat);
     b.store(b.cell("rhoold"), rho);
     b.store(rho, length(alphahat, g.beta));
-    const Cell c = b.cell("c"), s = b.cell("s"), thetanew = b.cell("thetanew"),
-               thetabar = b.cell("thetabar"), rhotemp = b.cell("rhotemp");
+    const DeviceScalar c = b.cell("c"), s = b.cell("s"), thetanew = b.cell("thetanew"),
+                       thetabar = b.cell("thetabar"), rhotemp = b.cell("rhotemp");
     b.store(c, alphahat / rho);
     b.store(s, g.beta / rho);
     b.store(thetanew, s * g.alpha);
@@ -59,12 +60,13 @@ struct Lsmr {
   }
 
   void estimate_residual() {
-    const Cell betadd = b.cell("betadd"), betad = b.cell("betad"), acute = b.cell("betaacute"),
-               check = b.cell("betacheck"), betahat = b.cell("betahat"), d = b.cell("d");
-    const Cell rhodold = b.cell("rhodold"), rhotilde = b.cell("rhotildeold"),
-               thetabar = b.cell("thetabar"), thetatilde = b.cell("thetatilde"),
-               tautilde = b.cell("tautildeold"), ctilde = b.cell("ctilde"),
-               stilde = b.cell("stilde"), before = b.cell("thetatildeold");
+    const DeviceScalar betadd = b.cell("betadd"), betad = b.cell("betad"),
+                       acute = b.cell("betaacute"), check = b.cell("betacheck"),
+                       betahat = b.cell("betahat"), d = b.cell("d");
+    const DeviceScalar rhodold = b.cell("rhodold"), rhotilde = b.cell("rhotildeold"),
+                       thetabar = b.cell("thetabar"), thetatilde = b.cell("thetatilde"),
+                       tautilde = b.cell("tautildeold"), ctilde = b.cell("ctilde"),
+                       stilde = b.cell("stilde"), before = b.cell("thetatildeold");
     b.store(acute, b.cell("chat") * betadd);
     b.store(check, -(b.cell("shat") * betadd));
     b.store(betahat, b.cell("c") * acute);
@@ -77,15 +79,15 @@ struct Lsmr {
     b.store(rhodold, ctilde * b.cell("rhobar"));
     b.store(betad, ctilde * betahat - stilde * betad);
     b.store(tautilde, (b.cell("zetaold") - before * tautilde) / rhotilde);
-    const Cell taud = (b.cell("zeta") - thetatilde * tautilde) / rhodold;
+    const DeviceScalar taud = (b.cell("zeta") - thetatilde * tautilde) / rhodold;
     b.store(d, d + check * check);
-    const Cell gap = betad - taud;
+    const DeviceScalar gap = betad - taud;
     b.store(b.cell("r norm"), root(d + gap * gap + betadd * betadd));
   }
 
   void estimate_operator() {
-    const Cell a2 = b.cell("norm A2"), most = b.cell("maxrbar"), least = b.cell("minrbar"),
-               old = b.cell("rhobarold"), temp = b.cell("rhotemp"), later = b.cell("later");
+    const DeviceScalar a2 = b.cell("norm A2"), most = b.cell("maxrbar"), least = b.cell("minrbar"),
+                       old = b.cell("rhobarold"), temp = b.cell("rhotemp"), later = b.cell("later");
     b.store(a2, a2 + g.beta * g.beta);
     b.store(b.cell("a norm"), root(a2));
     b.store(a2, a2 + g.alpha * g.alpha);
@@ -98,11 +100,11 @@ struct Lsmr {
   void step(Recorder& r) {
     g.advance(r);
     rotate();
-    const Cell running = b.cell("running"), along_hbar = b.cell("along hbar"),
-               along_x = b.cell("along x"), along_h = b.cell("along h");
-    const Cell rho = b.cell("rho"), rhobar = b.cell("rhobar");
+    const DeviceScalar running = b.cell("running"), along_hbar = b.cell("along hbar"),
+                       along_x = b.cell("along x"), along_h = b.cell("along h");
+    const DeviceScalar rho = b.cell("rho"), rhobar = b.cell("rhobar");
     b.store(running, e.status <= 0.0);
-    const Cell back = b.cell("thetabar") * rho / (b.cell("rhoold") * b.cell("rhobarold"));
+    const DeviceScalar back = b.cell("thetabar") * rho / (b.cell("rhoold") * b.cell("rhobarold"));
     b.store(along_hbar, choose(running, -back, 0.0));
     b.store(along_x, choose(running, b.cell("zeta") / (rho * rhobar), 0.0));
     b.store(along_h, choose(running, -(b.cell("thetanew") / rho), 0.0));
@@ -112,7 +114,7 @@ struct Lsmr {
     vec::multiply_add(r, hbar, e.factor(r, along_hbar), h, hbar);
     vec::add_scaled(r, hbar, e.factor(r, along_x), g.x);
     vec::multiply_add(r, h, e.factor(r, along_h), g.v, h);
-    const Cell x_norm = b.cell("x norm");
+    const DeviceScalar x_norm = b.cell("x norm");
     vec::norm2(r, g.x, e.target(r, x_norm));
     b.store(x_norm, root(x_norm));
     store_tests(e,

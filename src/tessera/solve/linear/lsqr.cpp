@@ -12,7 +12,8 @@ struct Lsqr {
   LeastSquaresSettings settings;
   vec::Vector w;
 
-  Lsqr(Engine& engine, const NamedLinop& A, const Sides& sides, const LeastSquaresSettings& s)
+  Lsqr(Engine& engine, const NamedLinop& A, const VectorSpaces& sides,
+       const LeastSquaresSettings& s)
       : e(engine), g(engine, A, sides), settings(s) {
     w = e.keep("w", g.A.in, sides.dtype);
     e.board.cell("cs2", -1);
@@ -28,15 +29,15 @@ struct Lsqr {
 
   // The rotations that keep the bidiagonal matrix triangular; first the one that takes in damp.
   void rotate() {
-    Board& b = e.board;
-    const Cell phibar = b.cell("phibar"), rhobar = b.cell("rhobar"), rho = b.cell("rho");
-    const Cell phi = b.cell("phi"), theta = b.cell("theta"), tau = b.cell("tau");
-    const Cell damped = b.cell("rhobar damped"), res2 = b.cell("res2"), c = b.cell("c"),
-               s = b.cell("s");
+    ScalarProgram& b = e.board;
+    const DeviceScalar phibar = b.cell("phibar"), rhobar = b.cell("rhobar"), rho = b.cell("rho");
+    const DeviceScalar phi = b.cell("phi"), theta = b.cell("theta"), tau = b.cell("tau");
+    const DeviceScalar damped = b.cell("rhobar damped"), res2 = b.cell("res2"), c = b.cell("c"),
+                       s = b.cell("s");
     b.store(damped, rhobar);
     if (settings.damp > 0) {
       b.store(damped, length(rhobar, b.constant(settings.damp)));
-      const Cell psi = settings.damp / damped * phibar;
+      const DeviceScalar psi = settings.damp / damped * phibar;
       b.store(res2, res2 + psi * psi);
       b.store(phibar, rhobar / damped * phibar);
     }
@@ -52,15 +53,17 @@ struct Lsqr {
 
   // Estimates of |x - x0|, |A|, its condition, |r| and |A.H r|.
   void estimate() {
-    Board& b = e.board;
-    const Cell rho = b.cell("rho"), theta = b.cell("theta"), phi = b.cell("phi");
-    const Cell cs2 = b.cell("cs2"), sn2 = b.cell("sn2"), z = b.cell("z"), xx = b.cell("xxnorm");
-    const Cell a2 = b.cell("anorm2"), dd = b.cell("ddnorm"), ww = b.cell("ww"), rhs = b.cell("rhs"),
-               gambar = b.cell("gambar"), gamma = b.cell("gamma");
-    const Cell x_norm = b.cell("x norm"), a_norm = b.cell("a norm"), r_norm = b.cell("r norm");
+    ScalarProgram& b = e.board;
+    const DeviceScalar rho = b.cell("rho"), theta = b.cell("theta"), phi = b.cell("phi");
+    const DeviceScalar cs2 = b.cell("cs2"), sn2 = b.cell("sn2"), z = b.cell("z"),
+                       xx = b.cell("xxnorm");
+    const DeviceScalar a2 = b.cell("anorm2"), dd = b.cell("ddnorm"), ww = b.cell("ww"),
+                       rhs = b.cell("rhs"), gambar = b.cell("gambar"), gamma = b.cell("gamma");
+    const DeviceScalar x_norm = b.cell("x norm"), a_norm = b.cell("a norm"),
+                       r_norm = b.cell("r norm");
     b.store(rhs, phi - sn2 * rho * z);
     b.store(gambar, -(cs2 * rho));
-    const Cell zbar = rhs / gambar;
+    const DeviceScalar zbar = rhs / gambar;
     b.store(x_norm, root(xx + zbar * zbar));
     b.store(gamma, length(gambar, theta));
     b.store(cs2, gambar / gamma);
@@ -69,16 +72,16 @@ struct Lsqr {
     b.store(xx, xx + z * z);
     b.store(dd, dd + ww / (rho * rho));
     b.store(a_norm, root(a2));
-    const Cell phibar = b.cell("phibar");
+    const DeviceScalar phibar = b.cell("phibar");
     b.store(r_norm, root(phibar * phibar + b.cell("res2")));
-    const Cell ar_norm = g.alpha * magnitude(b.cell("tau"));
+    const DeviceScalar ar_norm = g.alpha * magnitude(b.cell("tau"));
     store_tests(e, {r_norm, ar_norm, a_norm, a_norm * root(dd), x_norm, g.b_norm}, settings.conlim);
   }
 
   void step(Recorder& r) {
-    Board& b = e.board;
-    const Cell a2 = b.cell("anorm2"), old_alpha = b.cell("old alpha");
-    const Cell t1 = b.cell("t1"), t2 = b.cell("t2");
+    ScalarProgram& b = e.board;
+    const DeviceScalar a2 = b.cell("anorm2"), old_alpha = b.cell("old alpha");
+    const DeviceScalar t1 = b.cell("t1"), t2 = b.cell("t2");
     vec::norm2(r, w, e.target(r, b.cell("ww")));
     b.store(old_alpha, g.alpha);
     b.record(r);
@@ -86,7 +89,7 @@ struct Lsqr {
     b.store(a2, a2 + old_alpha * old_alpha + g.beta * g.beta +
                     b.constant(settings.damp * settings.damp));
     rotate();
-    const Cell running = e.status <= 0.0;
+    const DeviceScalar running = e.status <= 0.0;
     b.store(t1, choose(running, b.cell("phi") / b.cell("rho"), 0.0));
     b.store(t2, choose(running, -(b.cell("theta") / b.cell("rho")), 0.0));
     estimate();

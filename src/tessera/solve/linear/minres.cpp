@@ -16,14 +16,14 @@ constexpr int gives_least_squares = 2, too_singular = 3, bad_preconditioner = 4,
 // operator's plan, with its workspace, exists once.
 struct Minres {
   Engine& e;
-  Board& board;
+  ScalarProgram& board;
   SquareShards shards;
-  const Shards& A;
-  const std::optional<Shards>& M;
+  const ShardedOperator& A;
+  const std::optional<ShardedOperator>& M;
   const double shift;
   vec::Vector b, x, v, Av, y;
   vec::Vector r[2], w[2];
-  Cell alfa, beta, oldb, beta1, b_norm;
+  DeviceScalar alfa, beta, oldb, beta1, b_norm;
   std::vector<Run> pre, apply, middle, precondition, post;
   double epsilon;
 
@@ -54,7 +54,7 @@ struct Minres {
   }
 
   // `to` = sqrt of the preconditioner's <vector, M vector>; the image goes to y.
-  void product(Recorder& rec, const vec::Vector& vector, Cell to) {
+  void product(Recorder& rec, const vec::Vector& vector, DeviceScalar to) {
     if (M) {
       M->record(rec, vector, y);
       vec::dot(rec, vector, y, e.target(rec, to));
@@ -93,7 +93,7 @@ struct Minres {
 
   // v of length one: r[k] is the newest Lanczos vector, r[1 - k] the one before.
   void scale(Recorder& rec, int k) {
-    const Cell s = board.cell("1/beta");
+    const DeviceScalar s = board.cell("1/beta");
     board.store(s, inverse(beta));
     board.store(board.cell("back"), choose(0.0 < oldb, -(beta / oldb), 0.0));
     // Beside the diagonal of the projected A. The first beta is |b|, which says nothing about A.
@@ -104,7 +104,7 @@ struct Minres {
 
   // The next Lanczos vector takes the place of the oldest.
   void orthogonalise(Recorder& rec, int k) {
-    const Cell back = board.cell("back"), minus = board.cell("minus alfa/beta");
+    const DeviceScalar back = board.cell("back"), minus = board.cell("minus alfa/beta");
     vec::multiply_add(rec, r[1 - k], e.factor(rec, back), Av, r[1 - k]);
     if (shift != 0) vec::add_scaled(rec, v, -shift, r[1 - k]);
     vec::dot(rec, v, r[1 - k], e.target(rec, alfa));
@@ -115,11 +115,12 @@ struct Minres {
   }
 
   void rotate() {
-    const Cell epsln = board.cell("epsln"), oldeps = board.cell("oldeps"),
-               dbar = board.cell("dbar"), delta = board.cell("delta"), gbar = board.cell("gbar"),
-               cs = board.cell("cs"), sn = board.cell("sn"), gamma = board.cell("gamma"),
-               phi = board.cell("phi"), phibar = board.cell("phibar"), t2 = board.cell("tnorm2"),
-               link = board.cell("link");
+    const DeviceScalar epsln = board.cell("epsln"), oldeps = board.cell("oldeps"),
+                       dbar = board.cell("dbar"), delta = board.cell("delta"),
+                       gbar = board.cell("gbar"), cs = board.cell("cs"), sn = board.cell("sn"),
+                       gamma = board.cell("gamma"), phi = board.cell("phi"),
+                       phibar = board.cell("phibar"), t2 = board.cell("tnorm2"),
+                       link = board.cell("link");
     board.store(t2, t2 + alfa * alfa + link * link + beta * beta);
     board.store(oldeps, epsln);
     board.store(delta, cs * dbar + sn * alfa);
@@ -139,10 +140,11 @@ struct Minres {
   // of the rounding unit, and no further: from there on the steps change r by less than one
   // rounding error and grow in the null space without end. It is over when that ratio, once so
   // small, rises again while |r| stands still. (In a compatible system |r| falls.)
-  void stagnation(Cell a_norm) {
-    const Cell least = board.cell("least root"), before = board.cell("phibar at least root"),
-               ratio = board.cell("root ratio"), so_far = board.cell("phibar so far"),
-               fell = board.cell("root fell");
+  void stagnation(DeviceScalar a_norm) {
+    const DeviceScalar least = board.cell("least root"),
+                       before = board.cell("phibar at least root"),
+                       ratio = board.cell("root ratio"), so_far = board.cell("phibar so far"),
+                       fell = board.cell("root fell");
     const double unit = std::sqrt(epsilon);
     board.store(ratio, board.cell("root") / a_norm);
     board.store(board.cell("stagnant"), (least <= 0.2 * unit) && (2.0 * least <= ratio) &&
@@ -156,11 +158,11 @@ struct Minres {
   // system is rounding errors. A step by such a direction is longer than all of x and says that it
   // shortens r by less than the rounding errors of A times the step: it is not taken. (With a
   // preconditioner r and x are measured in different norms, and nobody can tell.)
-  void worthlessness(Cell a_norm, Cell w_norm2) {
+  void worthlessness(DeviceScalar a_norm, DeviceScalar w_norm2) {
     if (M) return;
-    const Cell so_far = board.cell("phibar so far"), gain = so_far - board.cell("phibar"),
-               stagnant = board.cell("stagnant");
-    const Cell step = magnitude(board.cell("phi")) * root(w_norm2), moved = a_norm * step;
+    const DeviceScalar so_far = board.cell("phibar so far"), gain = so_far - board.cell("phibar"),
+                       stagnant = board.cell("stagnant");
+    const DeviceScalar step = magnitude(board.cell("phi")) * root(w_norm2), moved = a_norm * step;
     board.store(stagnant, larger(stagnant, (root(board.cell("x norm")) < step) &&
                                                (so_far < moved) && (gain < epsilon * moved)));
   }
@@ -169,9 +171,9 @@ struct Minres {
   void update(Recorder& rec, int k) {
     const vec::Vector &newest = w[k], &next = w[1 - k];
     rotate();
-    const Cell gamma = board.cell("gamma"), along1 = board.cell("along w1"),
-               along2 = board.cell("along w2"), along_v = board.cell("along v"),
-               a_norm = board.cell("a norm"), w_norm2 = board.cell("w norm");
+    const DeviceScalar gamma = board.cell("gamma"), along1 = board.cell("along w1"),
+                       along2 = board.cell("along w2"), along_v = board.cell("along v"),
+                       a_norm = board.cell("a norm"), w_norm2 = board.cell("w norm");
     board.store(a_norm, root(board.cell("tnorm2")));
     stagnation(a_norm);
     board.store(along_v, 1.0 / gamma);
@@ -187,14 +189,14 @@ struct Minres {
   }
 
   void move(Recorder& rec, const vec::Vector& direction) {
-    const Cell running = board.cell("running"), step = board.cell("step"),
-               a_norm = board.cell("a norm"), done = board.cell("least squares"),
-               x_norm2 = board.cell("x norm");
+    const DeviceScalar running = board.cell("running"), step = board.cell("step"),
+                       a_norm = board.cell("a norm"), done = board.cell("least squares"),
+                       x_norm2 = board.cell("x norm");
     // |A r| small beside |A| |r|, r being that of the x so far: nothing that A reaches is left in
     // it, and a step would only follow rounding errors into the null space. The same when the
     // projected system is singular to rounding: all that A reaches has been searched.
-    const Cell reached = board.cell("root") <= board.cell("rtol") * a_norm,
-               singular = board.cell("gamma") <= board.constant(100 * epsilon) * a_norm;
+    const DeviceScalar reached = board.cell("root") <= board.cell("rtol") * a_norm,
+                       singular = board.cell("gamma") <= board.constant(100 * epsilon) * a_norm;
     board.store(done, larger(larger(reached, singular), board.cell("stagnant")));
     board.store(running, (e.status <= 0.0) && !done);
     board.store(step, choose(running, board.cell("phi"), 0.0));
@@ -205,18 +207,19 @@ struct Minres {
     board.record(rec);
   }
 
-  void tests(Cell x_norm2) {
-    const Cell gmax = board.cell("gmax"), gmin = board.cell("gmin"), gamma = board.cell("gamma"),
-               phibar = board.cell("phibar"), a_norm = board.cell("a norm");
-    const Cell rtol = board.cell("rtol"), atol = board.cell("atol");
+  void tests(DeviceScalar x_norm2) {
+    const DeviceScalar gmax = board.cell("gmax"), gmin = board.cell("gmin"),
+                       gamma = board.cell("gamma"), phibar = board.cell("phibar"),
+                       a_norm = board.cell("a norm");
+    const DeviceScalar rtol = board.cell("rtol"), atol = board.cell("atol");
     board.store(gmax, larger(gmax, gamma));
     board.store(gmin, smaller(gmin, gamma));
-    const Cell scale = choose(0.0 < b_norm, b_norm, 1.0);
-    const Cell done = board.cell("least squares");
+    const DeviceScalar scale = choose(0.0 < b_norm, b_norm, 1.0);
+    const DeviceScalar done = board.cell("least squares");
     board.store(e.measure, choose(done, e.measure, phibar / scale));
-    Cell code = choose(board.constant(0.1 / epsilon) < gmax / gmin,
-                       board.constant(double(too_singular)), 0.0);
-    const Cell rounding = epsilon * a_norm * root(x_norm2);
+    DeviceScalar code = choose(board.constant(0.1 / epsilon) < gmax / gmin,
+                               board.constant(double(too_singular)), 0.0);
+    const DeviceScalar rounding = epsilon * a_norm * root(x_norm2);
     code = choose(phibar <= rounding, board.constant(double(at_rounding)), code);
     code =
         choose(phibar <= larger(rtol * b_norm, atol), board.constant(double(has_converged)), code);

@@ -8,19 +8,19 @@ namespace {
 
 struct Admm {
   Engine& e;
-  Board& c;
+  ScalarProgram& c;
   const AdmmSettings& settings;
   SquareShards shards;
-  const Shards& N;
-  const std::optional<Shards>& G;
-  const Side& constrained;           // of G x
+  const ShardedOperator& N;
+  const std::optional<ShardedOperator>& G;
+  const VectorSpace& constrained;    // of G x
   vec::Vector rhs0, x, r, p, Mp, t;  // A.H b; the inner solve of M x = rhs, M = A.N + rho G.H G
   vec::Vector z, u, Gx, before;      // of G x
-  Cell rr, curvature, alpha, minus_alpha, beta, inner_target;
+  DeviceScalar rr, curvature, alpha, minus_alpha, beta, inner_target;
   std::optional<Run> inner;
   Sequence step;
 
-  Admm(Engine& engine, const NamedLinop& A, const Sides& s, const AdmmSettings& given)
+  Admm(Engine& engine, const NamedLinop& A, const VectorSpaces& s, const AdmmSettings& given)
       : e(engine),
         c(engine.board),
         settings(given),
@@ -92,7 +92,7 @@ struct Admm {
   void inner_step(Recorder& rec) {
     apply_M(rec, p, Mp);
     vec::dot(rec, p, Mp, e.target(rec, curvature));
-    const Cell ok = (e.status <= 0.0) && (inner_target < rr) && (0.0 < curvature);
+    const DeviceScalar ok = (e.status <= 0.0) && (inner_target < rr) && (0.0 < curvature);
     c.store(alpha, choose(ok, rr / curvature, 0.0));
     c.store(minus_alpha, -alpha);
     c.store(c.cell("inner before"), rr);
@@ -122,8 +122,9 @@ struct Admm {
 
   // u = u + G x - z (u holds the sum already), residuals, status.
   void advance(Recorder& rec) {
-    const Cell primal = c.cell("primal"), dual = c.cell("dual"), gx = c.cell("gx"),
-               zz = c.cell("zz"), uu = c.cell("uu"), rtol = c.cell("rtol"), atol = c.cell("atol");
+    const DeviceScalar primal = c.cell("primal"), dual = c.cell("dual"), gx = c.cell("gx"),
+                       zz = c.cell("zz"), uu = c.cell("uu"), rtol = c.cell("rtol"),
+                       atol = c.cell("atol");
     vec::subtract(rec, u, z, u);
     vec::norm2(rec, Gx, e.target(rec, gx));
     vec::norm2(rec, z, e.target(rec, zz));
@@ -134,12 +135,12 @@ struct Admm {
     vec::norm2(rec, t, e.target(rec, dual));
     apply_GH(rec, u, t);
     vec::norm2(rec, t, e.target(rec, uu));
-    const Cell tiny = c.constant(1e-300);
-    const Cell p1 = root(primal), p2 = root(larger(larger(gx, zz), tiny));
-    const Cell d1 = root(dual), d2 = root(larger(uu, tiny));
+    const DeviceScalar tiny = c.constant(1e-300);
+    const DeviceScalar p1 = root(primal), p2 = root(larger(larger(gx, zz), tiny));
+    const DeviceScalar d1 = root(dual), d2 = root(larger(uu, tiny));
     c.store(e.measure, larger(p1 / p2, d1 / d2));
-    const Cell small = (p1 <= larger(rtol * p2, atol)) && (d1 <= larger(rtol * d2, atol));
-    const Cell code = choose(finite(primal) && finite(dual), small, 2.0);
+    const DeviceScalar small = (p1 <= larger(rtol * p2, atol)) && (d1 <= larger(rtol * d2, atol));
+    const DeviceScalar code = choose(finite(primal) && finite(dual), small, 2.0);
     c.store(e.status, choose(e.status <= 0.0, code, e.status));
     c.report(e.measure, e.status);
     c.record(rec);
@@ -153,7 +154,7 @@ SolveResult admm(const NamedLinop& A, const Array& b, const Prox& g, const Solve
   check_options("admm", options);
   require<ArgumentError>(settings.rho > 0 && settings.inner > 0, "admm: rho ", settings.rho,
                          " and inner ", settings.inner, " must be positive");
-  const Sides sides = both_sides("admm", A, b);
+  const VectorSpaces sides = both_sides("admm", A, b);
   Engine e("admm", options, b.device(), sides.dtype);
   Admm s(e, A, sides, settings);
   e.outcome(has_converged, true, "primal and dual residuals below tolerance");

@@ -9,16 +9,17 @@ namespace {
 struct Fista {
   Engine& e;
   const FistaSettings& settings;
-  Shards N;
+  ShardedOperator N;
   double step_size;
   // A.H b, the iterate, its extrapolation, the next iterate, the difference
   vec::Vector c, x, z, w, d;
   Sequence step;
 
-  Fista(Engine& engine, const NamedLinop& A, const Sides& sides, const FistaSettings& s, double t)
+  Fista(Engine& engine, const NamedLinop& A, const VectorSpaces& sides, const FistaSettings& s,
+        double t)
       : e(engine),
         settings(s),
-        N(Shards::square(A.N(), sides.shape, engine.device)),
+        N(ShardedOperator::square(A.N(), sides.shape, engine.device)),
         step_size(t),
         step(engine) {
     x = e.keep("x", N.in, sides.dtype);
@@ -42,9 +43,9 @@ struct Fista {
   }
 
   void advance(Recorder& r) {
-    Board& b = e.board;
-    const Cell t = b.cell("t"), momentum = b.cell("momentum"), dd = b.cell("dd"), ww = b.cell("ww"),
-               uphill = b.cell("uphill"), running = b.cell("running");
+    ScalarProgram& b = e.board;
+    const DeviceScalar t = b.cell("t"), momentum = b.cell("momentum"), dd = b.cell("dd"),
+                       ww = b.cell("ww"), uphill = b.cell("uphill"), running = b.cell("running");
     // Uphill: <z - x new, x new - x> > 0, where z is not needed after this.
     vec::subtract(r, w, x, d);
     vec::norm2(r, d, e.target(r, dd));
@@ -52,13 +53,13 @@ struct Fista {
     vec::subtract(r, z, w, z);
     vec::dot(r, z, d, e.target(r, uphill));
     if (settings.restart) b.store(t, choose(0.0 < uphill, b.constant(1), t));
-    const Cell next = 0.5 * (1.0 * root(4.0 * t * t + 1.0) + 1.0);
+    const DeviceScalar next = 0.5 * (1.0 * root(4.0 * t * t + 1.0) + 1.0);
     b.store(momentum, settings.momentum ? (t - 1.0) / next : b.constant(0));
     b.store(t, next);
     b.store(e.measure, root(dd) / root(larger(ww, b.constant(1e-300))));
-    const Cell small = root(dd) <= larger(b.cell("rtol") * root(ww), b.cell("atol"));
+    const DeviceScalar small = root(dd) <= larger(b.cell("rtol") * root(ww), b.cell("atol"));
     b.store(running, e.status <= 0.0);
-    const Cell code = choose(finite(dd), small, 2.0);
+    const DeviceScalar code = choose(finite(dd), small, 2.0);
     b.store(e.status, choose(running, code, e.status));
     b.report(e.measure, e.status);
     b.record(r);
@@ -74,7 +75,7 @@ SolveResult fista(const NamedLinop& A, const Array& b, const Prox& g, const Solv
   check_options("fista", options);
   require<ArgumentError>(settings.step >= 0, "fista: step ", settings.step,
                          " must not be negative");
-  const Sides sides = both_sides("fista", A, b);
+  const VectorSpaces sides = both_sides("fista", A, b);
   double t = settings.step;
   if (t == 0) {
     const double norm = squared_norm_of("fista", A, sides.shape, sides.dtype, b.device());

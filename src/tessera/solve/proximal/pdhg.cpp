@@ -10,12 +10,12 @@ namespace {
 
 struct Pdhg {
   Engine& e;
-  Shards A;
+  ShardedOperator A;
   double tau, sigma, theta;
   vec::Vector b, x, xbar, y, v, q, w, d;
   Sequence step;
 
-  Pdhg(Engine& engine, const NamedLinop& a, const Sides& s)
+  Pdhg(Engine& engine, const NamedLinop& a, const VectorSpaces& s)
       : e(engine),
         A(a, s.shape, s.b.shape(), engine.device),
         b(A.out.pieces_of(s.b)),
@@ -52,17 +52,18 @@ struct Pdhg {
   }
 
   void advance(Recorder& r) {
-    Board& c = e.board;
-    const Cell dx = c.cell("dx2"), x2 = c.cell("x2"), dy = c.cell("dy2"), y2 = c.cell("y2"),
-               running = c.cell("running"), rtol = c.cell("rtol"), atol = c.cell("atol");
+    ScalarProgram& c = e.board;
+    const DeviceScalar dx = c.cell("dx2"), x2 = c.cell("x2"), dy = c.cell("dy2"), y2 = c.cell("y2"),
+                       running = c.cell("running"), rtol = c.cell("rtol"), atol = c.cell("atol");
     vec::subtract(r, w, x, d);
     vec::norm2(r, d, e.target(r, dx));
     vec::norm2(r, w, e.target(r, x2));
     vec::multiply_add(r, d, theta, w, xbar);
-    const Cell tiny = c.constant(1e-300);
-    const Cell primal = root(dx) / root(larger(x2, tiny)), dual = root(dy) / root(larger(y2, tiny));
+    const DeviceScalar tiny = c.constant(1e-300);
+    const DeviceScalar primal = root(dx) / root(larger(x2, tiny)),
+                       dual = root(dy) / root(larger(y2, tiny));
     c.store(e.measure, larger(primal, dual));
-    const Cell small =
+    const DeviceScalar small =
         (root(dx) <= larger(rtol * root(x2), atol)) && (root(dy) <= larger(rtol * root(y2), atol));
     c.store(running, e.status <= 0.0);
     c.store(e.status, choose(running, choose(finite(dx) && finite(dy), small, 2.0), e.status));
@@ -79,7 +80,7 @@ SolveResult pdhg(const NamedLinop& A, const Array& b, const Prox& f, const Prox&
   check_options("pdhg", options);
   require<ArgumentError>(settings.tau >= 0 && settings.sigma >= 0, "pdhg: tau ", settings.tau,
                          " and sigma ", settings.sigma, " must not be negative");
-  const Sides sides = both_sides("pdhg", A, b);
+  const VectorSpaces sides = both_sides("pdhg", A, b);
   Engine e("pdhg", options, b.device(), sides.dtype);
   Pdhg s(e, A, sides);
   s.theta = settings.theta;

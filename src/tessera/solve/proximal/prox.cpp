@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tessera/plan/plan.hpp"
-#include "tessera/solve/core/side.hpp"
+#include "tessera/solve/core/vector_space.hpp"
 
 namespace tessera {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 double tiny_of(DType t) { return real_of(t) == DType::f32 ? 1e-37 : 1e-300; }
 
 // y = x max(size - t, 0) / size, 0 where size is 0: one size for each group; `size` is spent.
-void shrink(Recorder& r, const Side& groups, const std::vector<View>& x,
+void shrink(Recorder& r, const VectorSpace& groups, const std::vector<View>& x,
             const std::vector<View>& size, double t, const std::vector<View>& y) {
   const DType real = size.front().dtype;
   const std::vector<View> f = groups.temporaries(r, real);
@@ -24,11 +24,11 @@ void shrink(Recorder& r, const Side& groups, const std::vector<View>& x,
 }
 
 // Shrinks the vectors along `axes` by t in length.
-void shrink_groups(Recorder& r, const Side& side, const vec::Vector& x, double t, const Axes& axes,
-                   const vec::Vector& y) {
+void shrink_groups(Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
+                   const Axes& axes, const vec::Vector& y) {
   Axes normal;
   for (i64 a : axes) normal.push_back(normalize_axis(a, side.shape().size(), "prox.group"));
-  const Side groups = side.reduced(normal);
+  const VectorSpace groups = side.reduced(normal);
   const DType real = real_of(x.dtype());
   const std::vector<View> all = vec::whole(r, x), size = groups.temporaries(r, real);
   record_norms2(r, side, groups, all, size);
@@ -41,17 +41,17 @@ void shrink_groups(Recorder& r, const Side& side, const vec::Vector& x, double t
 namespace prox {
 
 Prox none() {
-  return {
-      .name = "none",
-      .record = [](Recorder& r, const Side&, const vec::Vector& x, double, const vec::Vector& y) {
-        if (x.pieces.front().data() != y.pieces.front().data()) vec::copy(r, x, y);
-      }};
+  return {.name = "none",
+          .record = [](Recorder& r, const VectorSpace&, const vec::Vector& x, double,
+                       const vec::Vector& y) {
+            if (x.pieces.front().data() != y.pieces.front().data()) vec::copy(r, x, y);
+          }};
 }
 
 Prox l1(double lam) {
   require<ArgumentError>(lam >= 0, "prox.l1: lam ", lam, " must not be negative");
   return {.name = cat("l1(", lam, ")"),
-          .record = [lam](Recorder& r, const Side& side, const vec::Vector& x, double t,
+          .record = [lam](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
                           const vec::Vector& y) {
             const std::vector<View> all = vec::whole(r, x),
                                     size = side.temporaries(r, real_of(x.dtype()));
@@ -63,7 +63,7 @@ Prox l1(double lam) {
 Prox l2(double lam) {
   require<ArgumentError>(lam >= 0, "prox.l2: lam ", lam, " must not be negative");
   return {.name = cat("l2(", lam, ")"),
-          .record = [lam](Recorder& r, const Side& side, const vec::Vector& x, double t,
+          .record = [lam](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
                           const vec::Vector& y) {
             Axes all;
             for (i64 a = 0; a < side.shape().size(); ++a) all.push_back(a);
@@ -74,8 +74,8 @@ Prox l2(double lam) {
 Prox l2_squared(double lam, const Array& center) {
   require<ArgumentError>(lam >= 0, "prox.l2_squared: lam ", lam, " must not be negative");
   return {.name = cat("l2_squared(", lam, center ? ", center" : "", ")"),
-          .record = [lam, center](Recorder& r, const Side& side, const vec::Vector& x, double t,
-                                  const vec::Vector& y) {
+          .record = [lam, center](Recorder& r, const VectorSpace& side, const vec::Vector& x,
+                                  double t, const vec::Vector& y) {
             vec::scale(r, 1 / (1 + lam * t), x, y);
             if (!center) return;
             const Array c = vec::copy_of("prox.l2_squared", "center", center, side.shape(),
@@ -85,36 +85,36 @@ Prox l2_squared(double lam, const Array& center) {
 }
 
 Prox nonneg() {
-  return {
-      .name = "nonneg",
-      .record = [](Recorder& r, const Side&, const vec::Vector& x, double, const vec::Vector& y) {
-        const DType real = real_of(x.dtype());
-        for (std::size_t i = 0; i < x.pieces.size(); ++i) {
-          const Array &from = x.pieces[i], &to = y.pieces[i];
-          const vec::Factor in[] = {r.constant(from.real()), 0.0}, zero[] = {0.0};
-          vec::apply(r, ElementOp::maximum, real, in, r.constant(to.real()));
-          if (is_complex(to.dtype()))
-            vec::apply(r, ElementOp::copy, real, zero, r.constant(to.imag()));
-        }
-      }};
+  return {.name = "nonneg",
+          .record = [](Recorder& r, const VectorSpace&, const vec::Vector& x, double,
+                       const vec::Vector& y) {
+            const DType real = real_of(x.dtype());
+            for (std::size_t i = 0; i < x.pieces.size(); ++i) {
+              const Array &from = x.pieces[i], &to = y.pieces[i];
+              const vec::Factor in[] = {r.constant(from.real()), 0.0}, zero[] = {0.0};
+              vec::apply(r, ElementOp::maximum, real, in, r.constant(to.real()));
+              if (is_complex(to.dtype()))
+                vec::apply(r, ElementOp::copy, real, zero, r.constant(to.imag()));
+            }
+          }};
 }
 
 Prox box(double low, double high) {
   require<ArgumentError>(low <= high, "prox.box: low ", low, " is above high ", high);
-  return {
-      .name = cat("box(", low, ", ", high, ")"),
-      .record = [=](Recorder& r, const Side&, const vec::Vector& x, double, const vec::Vector& y) {
-        require<DTypeError>(!is_complex(x.dtype()), "prox.box: complex numbers have no order");
-        const std::vector<View> from = vec::whole(r, x), to = vec::whole(r, y);
-        vec::apply(r, ElementOp::maximum, x.dtype(), {from, low}, to);
-        vec::apply(r, ElementOp::minimum, x.dtype(), {to, high}, to);
-      }};
+  return {.name = cat("box(", low, ", ", high, ")"),
+          .record = [=](Recorder& r, const VectorSpace&, const vec::Vector& x, double,
+                        const vec::Vector& y) {
+            require<DTypeError>(!is_complex(x.dtype()), "prox.box: complex numbers have no order");
+            const std::vector<View> from = vec::whole(r, x), to = vec::whole(r, y);
+            vec::apply(r, ElementOp::maximum, x.dtype(), {from, low}, to);
+            vec::apply(r, ElementOp::minimum, x.dtype(), {to, high}, to);
+          }};
 }
 
 Prox group(double lam, const Axes& axes) {
   require<ArgumentError>(lam >= 0, "prox.group: lam ", lam, " must not be negative");
   return {.name = cat("group(", lam, ", ", axes, ")"),
-          .record = [=](Recorder& r, const Side& side, const vec::Vector& x, double t,
+          .record = [=](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
                         const vec::Vector& y) { shrink_groups(r, side, x, lam * t, axes, y); }};
 }
 
@@ -130,7 +130,7 @@ Array apply_prox(const Prox& p, const Array& x, double t) {
   const Array in = vec::copy_of("prox", "x", x, x.shape(), dtype, x.device());
   const Array y = vec::zeros(x.shape(), dtype, x.device());
   Recorder r;
-  p.record(r, Side(x.shape(), x.device()), in, t, y);
+  p.record(r, VectorSpace(x.shape(), x.device()), in, t, y);
   Run run = Plan(std::move(r), p.name).instance(Stream::home(x.device()));
   run(std::span<const Array>{}, std::span<const Array>{});
   run.sync();

@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-class Side;
+class VectorSpace;
 namespace vec {
 struct Vector;
 }
@@ -21,7 +21,7 @@ struct Vector;
 struct Prox {
   std::string name;
   // y = prox(x, t) as steps over vectors that lie as `side` says; y may be x.
-  using Steps = void(Recorder&, const Side& side, const vec::Vector& x, double t,
+  using Steps = void(Recorder&, const VectorSpace& side, const vec::Vector& x, double t,
                      const vec::Vector& y);
   std::function<Steps> record{};
   // The same by a call, when there is no `record`.

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-void Sequence::prox(const Prox& p, const Side& side, const vec::Vector& x, double t,
+void Sequence::prox(const Prox& p, const VectorSpace& side, const vec::Vector& x, double t,
                     const vec::Vector& y) {
   if (p.record) return record([=](Recorder& r) { p.record(r, side, x, t, y); });
   require<ArgumentError>(static_cast<bool>(p.call), e_.name, ": the proximal map '", p.name,

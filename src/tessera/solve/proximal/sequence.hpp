@@ -14,7 +14,8 @@ class Sequence {
  public:
   explicit Sequence(Engine& e) : e_(e) {}
   void record(std::function<void(Recorder&)> part) { pending_.push_back(std::move(part)); }
-  void prox(const Prox& p, const Side& side, const vec::Vector& x, double t, const vec::Vector& y);
+  void prox(const Prox& p, const VectorSpace& side, const vec::Vector& x, double t,
+            const vec::Vector& y);
   void run(Run& other, i64 times);  // another plan, so often, between the parts
   void finish() { flush(); }        // after the last part
   void operator()();

@@ -26,7 +26,7 @@ struct Sizes {
 // orthogonal to all before it.
 struct KrylovSchur {
   Engine& e;
-  Shards A;
+  ShardedOperator A;
   std::optional<NamedLinop> many;  // A on several vectors at once, where it can be
   const EigsSettings& settings;
   i64 n, m, ahead;  // numbers of a vector
@@ -40,7 +40,7 @@ struct KrylovSchur {
   KrylovSchur(Engine& engine, const NamedLinop& a, const EigsSettings& s, const Array& like,
               Sizes sizes)
       : e(engine),
-        A(Shards::square(a, like.shape(), engine.device)),
+        A(ShardedOperator::square(a, like.shape(), engine.device)),
         settings(s),
         n(A.in.size()),
         m(sizes.m),
@@ -59,8 +59,8 @@ struct KrylovSchur {
     if (count > 1 && many) {
       std::optional<Run>& at_once = apply[static_cast<std::size_t>(count)];
       if (!at_once)
-        at_once = e.plan_of(Shards::square(*many, A.in.stacked(count).shape(), e.device), V.dtype(),
-                            V.dtype());
+        at_once = e.plan_of(ShardedOperator::square(*many, A.in.stacked(count).shape(), e.device),
+                            V.dtype(), V.dtype());
       e.run(*at_once, V.some_rows(from, count), V.some_rows(to, count));
       return;
     }

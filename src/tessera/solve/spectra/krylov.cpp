@@ -12,7 +12,7 @@ Array krylov_space(const char* who, const NamedLinop& A, const Space& space,
   return square_right_side(who, A, probe);
 }
 
-EigenResult krylov_search(Engine& e, Basis& basis, const Side& side, double& last_measure,
+EigenResult krylov_search(Engine& e, Basis& basis, const VectorSpace& side, double& last_measure,
                           const KrylovProblem& p) {
   e.outcome(has_converged, true, "residuals of all eigenpairs below tolerance");
   e.about("the operator", p.A, p.like.shape(), p.like.dtype(), p.like.device());

@@ -27,7 +27,7 @@ struct KrylovProblem {
 // An array like those that the operator acts on, after all options were looked at.
 Array krylov_space(const char* who, const NamedLinop& A, const Space& space,
                    const SolveOptions& options);
-EigenResult krylov_search(Engine& e, Basis& basis, const Side& side, double& last_measure,
+EigenResult krylov_search(Engine& e, Basis& basis, const VectorSpace& side, double& last_measure,
                           const KrylovProblem& problem);
 // Rows (k, *shape) as the columns that a result has.
 void set_vectors(EigenResult& result, const Array& rows);

@@ -16,7 +16,7 @@ constexpr i64 looks = 8;  // steps between two looks at the eigenvalues inside a
 
 struct Lanczos {
   Engine& e;
-  Shards A;
+  ShardedOperator A;
   const LanczosSettings& settings;
   i64 n, m;
   Basis V;
@@ -29,7 +29,7 @@ struct Lanczos {
   Lanczos(Engine& engine, const NamedLinop& a, const LanczosSettings& s, const Shape& shape,
           DType t, i64 size, i64 rows)
       : e(engine),
-        A(Shards::square(a, shape, engine.device)),
+        A(ShardedOperator::square(a, shape, engine.device)),
         settings(s),
         n(size),
         m(rows),
@@ -167,7 +167,7 @@ struct Lanczos {
 EigenResult lanczos(const NamedLinop& A, const Space& space, const LanczosSettings& settings,
                     const SolveOptions& options) {
   const Array like = krylov_space("lanczos", A, space, options);
-  const i64 n = Shards::square(A, like.shape(), like.device()).in.size();
+  const i64 n = ShardedOperator::square(A, like.shape(), like.device()).in.size();
   require<ArgumentError>(settings.k >= 1 && settings.k <= n, "lanczos: k = ", settings.k,
                          " eigenvalues of an operator on ", n, " numbers; expected 1 to ", n);
   require<ArgumentError>(settings.ncv == 0 || settings.ncv > settings.k, "lanczos: ncv ",

@@ -14,13 +14,13 @@ constexpr double tiny = 1e-300;
 
 struct Power {
   Engine& e;
-  Shards A;
-  Side groups;  // one number a problem
+  ShardedOperator A;
+  VectorSpace groups;  // one number a problem
   vec::Vector x, w, lengths, before, change, scale;
 
   Power(Engine& engine, const NamedLinop& a, const Shape& shape, DType t, const Axes& axes)
       : e(engine),
-        A(Shards::square(a, shape, e.device)),
+        A(ShardedOperator::square(a, shape, e.device)),
         groups(A.in.reduced(axes)),
         x(e.keep("x", A.in, t)),
         w(A.in.zeros(t)),
@@ -41,11 +41,11 @@ struct Power {
   }
 
   void step(Recorder& r) {
-    Board& b = e.board;
+    ScalarProgram& b = e.board;
     A.record(r, x, w);
     normalise(r, w);
     const auto l = vec::whole(r, lengths), p = vec::whole(r, before), c = vec::whole(r, change);
-    const Cell most = b.cell("most change");
+    const DeviceScalar most = b.cell("most change");
     vec::apply(r, ElementOp::subtract, DType::f64, {l, p}, c);
     vec::apply(r, ElementOp::absolute, DType::f64, {c}, c);
     vec::largest(r, change, e.target(r, most));
@@ -53,10 +53,10 @@ struct Power {
     vec::apply(r, ElementOp::divide, DType::f64, {c, p}, c);
     vec::largest(r, change, e.target(r, e.measure));
     vec::apply(r, ElementOp::copy, DType::f64, {l}, p);
-    const Cell running = b.cell("running");
+    const DeviceScalar running = b.cell("running");
     b.store(running, e.status <= 0.0);
-    const Cell small = e.measure <= b.cell("rtol"), still = most <= b.cell("atol");
-    const Cell code = choose(small, b.constant(has_converged), still);
+    const DeviceScalar small = e.measure <= b.cell("rtol"), still = most <= b.cell("atol");
+    const DeviceScalar code = choose(small, b.constant(has_converged), still);
     b.store(e.status, choose(running, code, e.status));
     b.report(e.measure, e.status);
     b.record(r);

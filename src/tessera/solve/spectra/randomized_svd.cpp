@@ -13,7 +13,7 @@ struct Sketch {
   Engine& e;
   const RandomizedSvdSettings& settings;
   i64 m;
-  Shards A;
+  ShardedOperator A;
   Basis P, Q;       // orthonormal rows on the input's and the output's side
   Array R, values;  // A.H q_j = sum_i R[i, j] p_i, and the singular values of the last pass
   Run forward, backward;

@@ -21,7 +21,7 @@ BothSides sides_of(std::string_view who, const NamedLinop& A, const Space& space
   require<DTypeError>(A.H().output_dtype(s.out_dtype) == s.in_dtype, who, ": ", A, " maps ",
                       s.in_dtype, " to ", s.out_dtype, ", its adjoint back to ",
                       A.H().output_dtype(s.out_dtype));
-  const Shards shards(A, s.in, s.out, s.device);
+  const ShardedOperator shards(A, s.in, s.out, s.device);
   s.in_size = shards.in.size();
   s.out_size = shards.out.size();
   return s;

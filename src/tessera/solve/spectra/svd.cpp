@@ -13,7 +13,7 @@ struct Bidiagonalisation {
   Engine& e;
   const SvdSettings& settings;
   i64 m;
-  Shards A;
+  ShardedOperator A;
   Basis V, U;        // right vectors, one more than left ones unless they fill their space
   Array B, numbers;  // the projected operator U.H A V, and {columns so far, the last measure}
   Run forward, backward;

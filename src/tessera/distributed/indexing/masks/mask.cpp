@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "tessera/distributed/array/relayout.hpp"
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 #include "tessera/distributed/indexing/entry_rows.hpp"
 #include "tessera/distributed/indexing/index_positions.hpp"
 #include "tessera/distributed/indexing/index_route.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A matrix as an operator: one dim in, one dim out, the other dims of both sides pass through. Held
+// A matrix as an operator: one dim in, one dim out, the other dims of both sides pass through. Residency
 // as whatever applies it: a Dense for an array, a Sparse for a sparse matrix. What is known of the
 // matrix as a whole is trusted, and used for its adjoint and its normal. Integers are summed in 64
 // bits whatever they are stored in, so that sums of short ones do not wrap.

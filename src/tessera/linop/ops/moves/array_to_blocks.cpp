@@ -137,15 +137,15 @@ void BlockGrid::record_unfold(Recorder& r, const View& x, const View& y) const {
   r.launch(&KernelTable::gather, "gather", spec, reads, out);
 }
 
-void BlockGrid::record_fold(Recorder& r, const View& x, const View& y) const {
-  const FoldSpec spec{.in = operand_of(x),
-                      .out = operand_of(y),
-                      .block = block,
-                      .stride = stride,
-                      .masked = masked,
-                      .places = places};
+void BlockGrid::record_overlap_add(Recorder& r, const View& x, const View& y) const {
+  const OverlapAddSpec spec{.in = operand_of(x),
+                            .out = operand_of(y),
+                            .block = block,
+                            .stride = stride,
+                            .masked = masked,
+                            .places = places};
   const View reads[] = {x};
-  r.launch(&KernelTable::fold, "fold", spec, reads, y);
+  r.launch(&KernelTable::overlap_add, "overlap_add", spec, reads, y);
 }
 
 BlockGrid BlockGrid::from_state(Shape grid, Shape block, Shape stride, bool masked,
@@ -193,13 +193,13 @@ bool BlockGrid::at_most_once() const {
 Array BlockGrid::coverage() const {
   const Array out = empty_dense(grid, DType::f32, cpu);
   const Array one = Array::scalar(Value(1.0), DType::f32);
-  const FoldSpec spec{.in = {one.layout().broadcast_to(blocks_sizes()), DType::f32},
-                      .out = operand_of(out),
-                      .block = block,
-                      .stride = stride,
-                      .masked = masked,
-                      .places = places};
-  launch_now(&KernelTable::fold, "fold", spec, cpu, {&one, &out});
+  const OverlapAddSpec spec{.in = {one.layout().broadcast_to(blocks_sizes()), DType::f32},
+                            .out = operand_of(out),
+                            .block = block,
+                            .stride = stride,
+                            .masked = masked,
+                            .places = places};
+  launch_now(&KernelTable::overlap_add, "overlap_add", spec, cpu, {&one, &out});
   const double most = reduce(ReduceOp::max, out, {}).item().as<double>();
   return most < 256 ? out.astype(DType::u8) : most < 65536 ? out.astype(DType::u16) : out;
 }

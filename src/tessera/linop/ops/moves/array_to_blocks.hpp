@@ -34,7 +34,7 @@ struct TESSERA_API BlockGrid {
   Shape to_blocks(const Shape& array_shape) const;
   Shape to_array(const Shape& blocks_shape) const;
   void record_unfold(Recorder& r, const View& array, const View& blocks) const;
-  void record_fold(Recorder& r, const View& blocks, const View& array) const;
+  void record_overlap_add(Recorder& r, const View& blocks, const View& array) const;
   BlockGrid renamed(const Renames& renames) const;
   std::string details() const;
   bool covers_once() const;   // every place of the grid is in exactly one block
@@ -80,7 +80,7 @@ struct TESSERA_API BlocksToArray {
   static BlocksToArray from_state(BlockGrid s) { return BlocksToArray(std::move(s)); }
   std::optional<i64> size(NamedDimension d) const { return spec.size(d); }
   Shape output_shape(const Shape& input) const { return spec.to_array(input); }
-  void apply(Recorder& r, const View& x, const View& y) const { spec.record_fold(r, x, y); }
+  void apply(Recorder& r, const View& x, const View& y) const { spec.record_overlap_add(r, x, y); }
   ArrayToBlocks adjoint() const { return ArrayToBlocks(spec); }
   std::optional<NamedLinop> normal() const;  // the identity where blocks do not overlap
   bool isometry() const { return spec.at_most_once(); }

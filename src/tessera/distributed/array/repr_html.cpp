@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/array/card.hpp"
+#include "tessera/distributed/array/repr_html.hpp"
 
 #include "tessera/base/html.hpp"
 
@@ -50,7 +50,7 @@ std::string parts(const DNDarray& x) {
 
 }  // namespace
 
-std::string card(const DNDarray& x) {
+std::string repr_html(const DNDarray& x) {
   std::string text = cat(element("div", heading(x)), element("div", where(x)));
   if (x.split()) text += parts(x);
   text += element("div", cat("on ", escaped(x.device().str())));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/solve/core/board.hpp"
+#include "tessera/solve/core/scalar_program.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -21,7 +21,7 @@ Array memory_of_cells(Device device) {
 
 }  // namespace
 
-Board::Board(Device device, DType vectors)
+ScalarProgram::ScalarProgram(Device device, DType vectors)
     : device_(device),
       real_(real_of(vectors)),
       memory_(memory_of_cells(device)),
@@ -30,31 +30,31 @@ Board::Board(Device device, DType vectors)
   require<DTypeError>(real_ == DType::f32 || real_ == DType::f64, "solvers work in float32, ",
                       "float64, complex64 and complex128; got ", vectors,
                       ": convert the arrays with astype() first");
-  // Cell 0 counts the reports; their ring follows.
+  // DeviceScalar 0 counts the reports; their ring follows.
   for (int i = 0; i < 1 + 2 * ring; ++i) fresh(0);
 }
 
-int Board::fresh(double initial) {
+int ScalarProgram::fresh(double initial) {
   require<PlanError>(next_ < scratch_begin_, "a solver uses more than ", max_cells, " scalars");
   host_[static_cast<std::size_t>(next_)] = initial;
   return next_++;
 }
 
-Cell Board::cell(std::string_view name, double initial) {
+DeviceScalar ScalarProgram::cell(std::string_view name, double initial) {
   for (const auto& [known, at] : names_)
     if (known == name) return {this, at};
   names_.emplace_back(std::string(name), fresh(initial));
   return {this, names_.back().second};
 }
 
-Cell Board::constant(double v) {
+DeviceScalar ScalarProgram::constant(double v) {
   for (const auto& [known, at] : constants_)
     if (std::memcmp(&known, &v, sizeof v) == 0) return {this, at};
   constants_.emplace_back(v, fresh(v));
   return {this, constants_.back().second};
 }
 
-Cell Board::emit(ScalarOp op, Cell a, Cell b, Cell c) {
+DeviceScalar ScalarProgram::emit(ScalarOp op, DeviceScalar a, DeviceScalar b, DeviceScalar c) {
   require<PlanError>(scratch_next_ - 1 >= next_, "a solver uses more than ", max_cells, " scalars");
   const int to = --scratch_next_;
   scratch_begin_ = std::min(scratch_begin_, scratch_next_);
@@ -63,25 +63,25 @@ Cell Board::emit(ScalarOp op, Cell a, Cell b, Cell c) {
   return {this, to};
 }
 
-void Board::store(Cell to, Cell e) {
+void ScalarProgram::store(DeviceScalar to, DeviceScalar e) {
   code_.push_back(
       {ScalarOp::copy, static_cast<std::uint8_t>(to.at), static_cast<std::uint8_t>(e.at), 0, 0});
 }
 
-void Board::report(Cell measure, Cell status) {
-  const Cell count{this, 0};
+void ScalarProgram::report(DeviceScalar measure, DeviceScalar status) {
+  const DeviceScalar count{this, 0};
   code_.push_back({ScalarOp::put, 1, 0, static_cast<std::uint8_t>(measure.at), 0});
   code_.push_back({ScalarOp::put, 1 + ring, 0, static_cast<std::uint8_t>(status.at), 0});
-  const Cell more = count + 1.0;
+  const DeviceScalar more = count + 1.0;
   store(count, choose(more < double(ring), more, 0.0));
 }
 
-Board::Report Board::reported(i64 iteration) const {
+ScalarProgram::Report ScalarProgram::reported(i64 iteration) const {
   const auto i = static_cast<std::size_t>((iteration - 1) % ring);
   return {host_[1 + i], static_cast<int>(host_[1 + ring + i])};
 }
 
-void Board::restore(const std::vector<double>& saved) {
+void ScalarProgram::restore(const std::vector<double>& saved) {
   const auto is_constant = [&](int at) {
     return std::any_of(constants_.begin(), constants_.end(),
                        [&](const auto& known) { return known.second == at; });
@@ -90,7 +90,7 @@ void Board::restore(const std::vector<double>& saved) {
     if (!is_constant(at)) host_[static_cast<std::size_t>(at)] = saved[static_cast<std::size_t>(at)];
 }
 
-void Board::record(Recorder& r) {
+void ScalarProgram::record(Recorder& r) {
   ScalarsSpec spec;
   spec.code = std::move(code_);
   spec.mirror = real_;
@@ -99,14 +99,14 @@ void Board::record(Recorder& r) {
   r.launch(&KernelTable::scalars, "scalars", spec, {}, r.constant(memory_), {.updates = true});
 }
 
-View Board::target(Recorder& r, Cell c, i64 rank) const {
+View ScalarProgram::target(Recorder& r, DeviceScalar c, i64 rank) const {
   View v = r.constant(memory_);
   v.layout = Layout::contiguous(Shape(rank, 1));
   v.layout.offset = c.at;
   return v;
 }
 
-View Board::factor(Recorder& r, Cell c) const {
+View ScalarProgram::factor(Recorder& r, DeviceScalar c) const {
   View v = r.constant(memory_);
   v.layout = Layout::contiguous({});
   v.dtype = real_;
@@ -114,14 +114,14 @@ View Board::factor(Recorder& r, Cell c) const {
   return v;
 }
 
-void Board::fetch() {
+void ScalarProgram::fetch() {
   const Stream stream = Stream::home(device_);
   stream.copy(staging_.data(), cpu, memory_.data(), device_, cell_bytes);
   stream.sync();
   std::memcpy(host_.data(), staging_.data(), static_cast<std::size_t>(cell_bytes));
 }
 
-void Board::upload() {
+void ScalarProgram::upload() {
   std::memcpy(staging_.data(), host_.data(), static_cast<std::size_t>(cell_bytes));
   auto* mirror = static_cast<float*>(staging_.data()) + 2 * max_cells;
   for (std::size_t i = 0; i < max_cells; ++i) mirror[i] = static_cast<float>(host_[i]);

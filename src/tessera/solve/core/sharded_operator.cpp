@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/solve/core/shards.hpp"
+#include "tessera/solve/core/sharded_operator.hpp"
 
 #include <algorithm>
 
@@ -77,8 +77,8 @@ class Grid {
   std::size_t from() const { return number(in_axes_); }
   std::size_t to() const { return number(out_axes_); }
   // The piece of this tile; its device is said later.
-  Side::Piece input() const {
-    Side::Piece p{Shape(in_.size(), 0), in_, {}};
+  VectorSpace::Piece input() const {
+    VectorSpace::Piece p{Shape(in_.size(), 0), in_, {}};
     for (std::size_t k = 0; k < ways_.size(); ++k)
       if (in_axes_[k]) {
         p.start[*in_axes_[k]] = ways_[k].ranges[at_[k]].in_start;
@@ -86,8 +86,8 @@ class Grid {
       }
     return p;
   }
-  Side::Piece output() const {
-    Side::Piece p{Shape(out_.size(), 0), out_, {}};
+  VectorSpace::Piece output() const {
+    VectorSpace::Piece p{Shape(out_.size(), 0), out_, {}};
     for (std::size_t k = 0; k < ways_.size(); ++k)
       if (out_axes_[k]) {
         p.start[*out_axes_[k]] = ways_[k].ranges[at_[k]].out_start;
@@ -115,7 +115,8 @@ class Grid {
 };
 
 // A piece is at home with its first tile.
-void settle(std::vector<Side::Piece>& pieces, std::size_t i, const Side::Piece& p, Device home) {
+void settle(std::vector<VectorSpace::Piece>& pieces, std::size_t i, const VectorSpace::Piece& p,
+            Device home) {
   if (i < pieces.size()) return;
   pieces.push_back(p);
   pieces.back().device = home;
@@ -123,16 +124,19 @@ void settle(std::vector<Side::Piece>& pieces, std::size_t i, const Side::Piece& 
 
 }  // namespace
 
-Shards::Shards(std::vector<Path> terms)
+ShardedOperator::ShardedOperator(std::vector<Path> terms)
     : in(terms.front().front().in), out(terms.front().back().out), terms_(std::move(terms)) {}
 
-Shards Shards::whole_of(const NamedLinop& a, const Shape& in, const Shape& out, Device base) {
+ShardedOperator ShardedOperator::whole_of(const NamedLinop& a, const Shape& in, const Shape& out,
+                                          Device base) {
   const auto [from, to] = ranks_of(a);
-  return Shards({{{{{a, base, base, 0, 0}}, Side(in, base, from), Side(out, base, to)}}});
+  return ShardedOperator(
+      {{{{{a, base, base, 0, 0}}, VectorSpace(in, base, from), VectorSpace(out, base, to)}}});
 }
 
-Shards::Shards(const NamedLinop& a, const Shape& in_shape, const Shape& out_shape, Device base)
-    : Shards(whole_of(a, in_shape, out_shape, base)) {
+ShardedOperator::ShardedOperator(const NamedLinop& a, const Shape& in_shape, const Shape& out_shape,
+                                 Device base)
+    : ShardedOperator(whole_of(a, in_shape, out_shape, base)) {
   const std::optional<std::vector<Way>> ways = ways_of(a);
   if (!ways || ways->empty()) return;
   Grid grid(*ways, in_shape, out_shape, a);
@@ -142,7 +146,7 @@ Shards::Shards(const NamedLinop& a, const Shape& in_shape, const Shape& out_shap
                        [&](const Way& w) { return (w.*member).has_value(); });
   };
   const FreeEnds free{has(&Way::idim), has(&Way::odim)};
-  std::vector<Side::Piece> ins, outs;
+  std::vector<VectorSpace::Piece> ins, outs;
   std::vector<Placed> tiles;
   do {
     try {
@@ -155,12 +159,12 @@ Shards::Shards(const NamedLinop& a, const Shape& in_shape, const Shape& out_shap
       return;  // some other part of the operator cannot be cut this way: vectors stay whole
     }
   } while (grid.next());
-  if (free.in) in = Side(in_shape, std::move(ins), base);
-  if (free.out) out = Side(out_shape, std::move(outs), base);
+  if (free.in) in = VectorSpace(in_shape, std::move(ins), base);
+  if (free.out) out = VectorSpace(out_shape, std::move(outs), base);
   terms_ = {{{std::move(tiles), in, out}}};
 }
 
-void Shards::rehome(const Side& from, const Side& to) {
+void ShardedOperator::rehome(const VectorSpace& from, const VectorSpace& to) {
   in = from;
   out = to;
   for (Path& path : terms_) {
@@ -169,7 +173,8 @@ void Shards::rehome(const Side& from, const Side& to) {
   }
 }
 
-std::optional<Shards> Shards::beside(const Side& side, const NamedLinop& a, const Shape& out) {
+std::optional<ShardedOperator> ShardedOperator::beside(const VectorSpace& side, const NamedLinop& a,
+                                                       const Shape& out) {
   if (!side.distribution()) return whole_of(a, side.shape(), out, side.base());
   if (auto s = cut_beside(side, a, out)) return s;
   // It mixes what lies in different pieces: one that was cut like them sends what it must.
@@ -179,7 +184,8 @@ std::optional<Shards> Shards::beside(const Side& side, const NamedLinop& a, cons
   return s;
 }
 
-std::optional<Shards> Shards::cut_beside(const Side& side, const NamedLinop& a, const Shape& out) {
+std::optional<ShardedOperator> ShardedOperator::cut_beside(const VectorSpace& side,
+                                                           const NamedLinop& a, const Shape& out) {
   const i64 rank = side.shape().size();
   struct Axis {
     i64 in, out;
@@ -191,11 +197,12 @@ std::optional<Shards> Shards::cut_beside(const Side& side, const NamedLinop& a, 
     if (!across || out[*across] != side.shape()[axis]) return std::nullopt;
     axes.push_back({axis, *across, dim_at(a.ishape(), axis, rank)});
   }
-  std::vector<Side::Piece> pieces;
+  std::vector<VectorSpace::Piece> pieces;
   std::vector<Placed> tiles;
   for (std::size_t i = 0; i < side.count(); ++i) {
-    const Side::Piece& p = side.piece(i);
-    Side::Piece& q = pieces.emplace_back(Side::Piece{Shape(out.size(), 0), out, p.device});
+    const VectorSpace::Piece& p = side.piece(i);
+    VectorSpace::Piece& q =
+        pieces.emplace_back(VectorSpace::Piece{Shape(out.size(), 0), out, p.device});
     Tile tile;
     for (const Axis& x : axes) {
       if (x.dim)
@@ -216,32 +223,35 @@ std::optional<Shards> Shards::cut_beside(const Side& side, const NamedLinop& a, 
       return std::nullopt;
     }
   }
-  return Shards({{{std::move(tiles), side, Side(out, std::move(pieces), side.base())}}});
+  return ShardedOperator(
+      {{{std::move(tiles), side, VectorSpace(out, std::move(pieces), side.base())}}});
 }
 
-std::optional<Shards> Shards::over_the_middle(const Chain& c, const Shape& shape, Device base) {
+std::optional<ShardedOperator> ShardedOperator::over_the_middle(const Chain& c, const Shape& shape,
+                                                                Device base) {
   using Parts = std::vector<NamedLinop>;
   for (auto cut = c.operators.begin() + 1; cut < c.operators.end(); ++cut) {
     const NamedLinop first = chain(Parts(c.operators.begin(), cut)),
                      second = chain(Parts(cut, c.operators.end()));
     const Shape middle = first.output_shape(shape);
-    const Shards there(first, shape, middle, base), back(second, middle, shape, base);
+    const ShardedOperator there(first, shape, middle, base), back(second, middle, shape, base);
     if (!there.in.distribution() || !there.in.cut_like(back.out) || !there.out.cut_like(back.in))
       continue;
     Stage go = there.terms_.front().front(), come = back.terms_.front().front();
     // What is summed up in one place is summed where a tile is.
     const Device home = go.tiles.front().out;
     if (!go.out.distribution() && come.tiles.front().in != base)
-      go.out = Side(middle, {{Shape(middle.size(), 0), middle, home}}, base);
+      go.out = VectorSpace(middle, {{Shape(middle.size(), 0), middle, home}}, base);
     come.in = go.out;
     come.out = go.in;
-    return Shards({{std::move(go), std::move(come)}});
+    return ShardedOperator({{std::move(go), std::move(come)}});
   }
   return std::nullopt;
 }
 
-std::optional<Shards> Shards::sum_of(const Add& a, const Shape& shape, Device base) {
-  std::optional<Side> side;
+std::optional<ShardedOperator> ShardedOperator::sum_of(const Add& a, const Shape& shape,
+                                                       Device base) {
+  std::optional<VectorSpace> side;
   for (const NamedLinop& term : a.operators)
     if (const auto s = alike(term, shape, base); s && !side) side = s->in;
   if (!side) return std::nullopt;
@@ -251,22 +261,23 @@ std::optional<Shards> Shards::sum_of(const Add& a, const Shape& shape, Device ba
     if (!s || !(s->out == *side) || !s->coefficients_.empty()) return std::nullopt;
     terms.insert(terms.end(), s->terms_.begin(), s->terms_.end());
   }
-  return Shards(std::move(terms));
+  return ShardedOperator(std::move(terms));
 }
 
 // Each block by itself, its pieces at their places in the whole.
-std::optional<Shards> Shards::diagonal(const Concat& c, const Shape& shape, Device base) {
+std::optional<ShardedOperator> ShardedOperator::diagonal(const Concat& c, const Shape& shape,
+                                                         Device base) {
   if (!c.idim || !c.odim) return std::nullopt;
   const auto axis = axis_of(c.names.ishape, *c.idim, shape.size());
   if (!axis || axis != axis_of(c.names.oshape, *c.odim, shape.size()) || !way_of(c))
     return std::nullopt;
-  std::vector<Side::Piece> pieces;
+  std::vector<VectorSpace::Piece> pieces;
   std::vector<Path> terms;
   for (const Concat::Block& b : c.blocks) {
     Shape own = shape;
     own[*axis] = b.in_size;
     if (b.in_start != b.out_start || b.in_size != b.out_size) return std::nullopt;
-    const std::optional<Shards> s =
+    const std::optional<ShardedOperator> s =
         crosses_devices(b.a) ? alike(b.a, own, base) : whole_of(b.a, own, own, base);
     if (!s || !s->coefficients_.empty()) return std::nullopt;
     for (Path path : s->terms_) {
@@ -279,13 +290,14 @@ std::optional<Shards> Shards::diagonal(const Concat& c, const Shape& shape, Devi
       pieces.back().start[*axis] += b.in_start;
     }
   }
-  const Side side(shape, std::move(pieces), base);
-  Shards all(std::move(terms));
+  const VectorSpace side(shape, std::move(pieces), base);
+  ShardedOperator all(std::move(terms));
   all.rehome(side, side);
   return all;
 }
 
-std::optional<Shards> Shards::polynomial(const Polynomial& p, const Shape& shape, Device base) {
+std::optional<ShardedOperator> ShardedOperator::polynomial(const Polynomial& p, const Shape& shape,
+                                                           Device base) {
   auto s = alike(p.T, shape, base);
   if (!s || !s->coefficients_.empty()) return std::nullopt;
   s->coefficients_ = p.coefficients;
@@ -293,15 +305,16 @@ std::optional<Shards> Shards::polynomial(const Polynomial& p, const Shape& shape
 }
 
 // Distributed, both sides in the same way; or nothing.
-std::optional<Shards> Shards::alike(const NamedLinop& a, const Shape& shape, Device base) {
+std::optional<ShardedOperator> ShardedOperator::alike(const NamedLinop& a, const Shape& shape,
+                                                      Device base) {
   if (!crosses_devices(a)) return std::nullopt;
-  if (Shards s(a, shape, shape, base); s.distribution() && s.in.cut_like(s.out)) {
-    std::vector<Side::Piece> pieces;
+  if (ShardedOperator s(a, shape, shape, base); s.distribution() && s.in.cut_like(s.out)) {
+    std::vector<VectorSpace::Piece> pieces;
     for (std::size_t i = 0; i < s.in.count(); ++i) pieces.push_back(s.in.piece(i));
     // Tiles on the diagonal have both of their pieces at home.
     for (const Placed& t : s.terms_.front().front().tiles)
       if (t.from == t.to) pieces[t.from].device = t.in;
-    const Side side(shape, std::move(pieces), base);
+    const VectorSpace side(shape, std::move(pieces), base);
     s.rehome(side, side);
     return s;
   }
@@ -314,14 +327,14 @@ std::optional<Shards> Shards::alike(const NamedLinop& a, const Shape& shape, Dev
   return std::nullopt;
 }
 
-Shards Shards::square(const NamedLinop& a, const Shape& shape, Device base) {
+ShardedOperator ShardedOperator::square(const NamedLinop& a, const Shape& shape, Device base) {
   return alike(a, shape, base).value_or(whole_of(a, shape, shape, base));
 }
 
 // Each tile on its device. What tiles of one device add to a piece that is at home elsewhere is
 // summed there and sent home once; so is a piece that they use sent to them once.
-void Shards::record_stage(Recorder& r, const Stage& s, const std::vector<View>& x,
-                          const std::vector<View>& y, std::vector<bool>& begun) {
+void ShardedOperator::record_stage(Recorder& r, const Stage& s, const std::vector<View>& x,
+                                   const std::vector<View>& y, std::vector<bool>& begun) {
   struct Away {
     std::size_t to;
     View sum;
@@ -357,8 +370,8 @@ void Shards::record_stage(Recorder& r, const Stage& s, const std::vector<View>& 
   }
 }
 
-void Shards::record_terms(Recorder& r, const std::vector<View>& x,
-                          const std::vector<View>& y) const {
+void ShardedOperator::record_terms(Recorder& r, const std::vector<View>& x,
+                                   const std::vector<View>& y) const {
   std::vector<bool> begun(y.size(), false);
   for (const Path& path : terms_) {
     std::vector<View> from = x;
@@ -376,7 +389,8 @@ void Shards::record_terms(Recorder& r, const std::vector<View>& x,
   }
 }
 
-void Shards::record(Recorder& r, const std::vector<View>& x, const std::vector<View>& y) const {
+void ShardedOperator::record(Recorder& r, const std::vector<View>& x,
+                             const std::vector<View>& y) const {
   if (coefficients_.empty()) return record_terms(r, x, y);
   // Horner: y = c_d x, then y = T y + c_k x.
   for (std::size_t i = 0; i < y.size(); ++i) record::scale(r, coefficients_.back(), x[i], y[i]);
@@ -388,8 +402,8 @@ void Shards::record(Recorder& r, const std::vector<View>& x, const std::vector<V
   }
 }
 
-void Shards::record_adjoint(Recorder& r, const std::vector<View>& y,
-                            const std::vector<View>& x) const {
+void ShardedOperator::record_adjoint(Recorder& r, const std::vector<View>& y,
+                                     const std::vector<View>& x) const {
   std::vector<Path> back;
   for (const Path& path : terms_) {
     Path& turned = back.emplace_back();
@@ -399,28 +413,29 @@ void Shards::record_adjoint(Recorder& r, const std::vector<View>& y,
         turned.back().tiles.push_back({t.op.H(), t.out, t.in, t.to, t.from});
     }
   }
-  Shards all(std::move(back));
+  ShardedOperator all(std::move(back));
   all.coefficients_ = coefficients_;
   all.record(r, y, x);
 }
 
-void Shards::record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const {
+void ShardedOperator::record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const {
   record(r, vec::whole(r, x), vec::whole(r, y));
 }
 
-void Shards::record_adjoint(Recorder& r, const vec::Vector& y, const vec::Vector& x) const {
+void ShardedOperator::record_adjoint(Recorder& r, const vec::Vector& y,
+                                     const vec::Vector& x) const {
   record_adjoint(r, vec::whole(r, y), vec::whole(r, x));
 }
 
 SquareShards::SquareShards(const NamedLinop& op, const std::optional<NamedLinop>& another,
                            const Shape& shape, Device base)
-    : a(Shards::square(op, shape, base)) {
+    : a(ShardedOperator::square(op, shape, base)) {
   if (!another) return;
   const Shape out = another->output_shape(shape);
-  other = Shards::beside(a.in, *another, out);
+  other = ShardedOperator::beside(a.in, *another, out);
   if (other) return;
-  a = Shards::whole_of(op, shape, shape, base);
-  other = Shards::whole_of(*another, shape, out, base);
+  a = ShardedOperator::whole_of(op, shape, shape, base);
+  other = ShardedOperator::whole_of(*another, shape, out, base);
 }
 
 }  // namespace tessera

@@ -10,7 +10,7 @@
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/cast.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
-#include "tessera/kernels/fold/fold.hpp"
+#include "tessera/kernels/overlap_add/overlap_add.hpp"
 
 namespace tessera {
 namespace {
@@ -271,9 +271,9 @@ void find_runs(State& s, const std::vector<i64>& places) {
 
 }  // namespace
 
-Prepared prepare_fold_cpu(const FoldSpec& spec, Device) {
-  require<DTypeError>(spec.in.dtype == spec.out.dtype, "fold: from ", name(spec.in.dtype), " into ",
-                      name(spec.out.dtype));
+Prepared prepare_overlap_add_cpu(const OverlapAddSpec& spec, Device) {
+  require<DTypeError>(spec.in.dtype == spec.out.dtype, "overlap_add: from ", name(spec.in.dtype),
+                      " into ", name(spec.out.dtype));
   auto state = std::make_shared<State>();
   State& s = *state;
   const i64 rank = spec.block.size(), batch = spec.out.layout.ndim() - rank;
@@ -295,7 +295,7 @@ Prepared prepare_fold_cpu(const FoldSpec& spec, Device) {
     s.j_steps = part(in.strides, batch + rank, rank);
   }
   dispatch<std::int32_t, std::int64_t, Half, BFloat16, float, double, c64, c128>(
-      spec.in.dtype, "fold", [&]<class T>() {
+      spec.in.dtype, "overlap_add", [&]<class T>() {
         using Work =
             std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
         s.add = &add_rows<T, Work>;

@@ -6,22 +6,22 @@
 #include "tessera/kernels/cuda/grid.cuh"
 #include "tessera/kernels/cuda/loops.cuh"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
-#include "tessera/kernels/fold/fold.hpp"
+#include "tessera/kernels/overlap_add/overlap_add.hpp"
 
 namespace tessera {
 namespace cuda {
 namespace {
 
-constexpr int fold_axes = 6;
+constexpr int overlap_axes = 6;
 
-struct FoldArgs {
+struct OverlapAddArgs {
   Loops batch;  // operand 0: out, 1: in
   int rank;
   bool small;  // fewer than 2^31 elements in the output
   i64 count, points;
-  FastDivider per_item, divider[fold_axes];
-  i64 grid[fold_axes], block[fold_axes], stride[fold_axes], counts[fold_axes];
-  i64 out_step[fold_axes], k_step[fold_axes], j_step[fold_axes];
+  FastDivider per_item, divider[overlap_axes];
+  i64 grid[overlap_axes], block[overlap_axes], stride[overlap_axes], counts[overlap_axes];
+  i64 out_step[overlap_axes], k_step[overlap_axes], j_step[overlap_axes];
   const std::int32_t* place;  // masked: of each position in a block, -1 for none
   i64 point_step;
   const void* in;
@@ -29,13 +29,13 @@ struct FoldArgs {
 };
 
 // Splits a position of the output into the item of the batch and the place in the grid.
-__device__ inline i64 split_position(const FoldArgs& a, i64 p, i64 (&g)[fold_axes]) {
+__device__ inline i64 split_position(const OverlapAddArgs& a, i64 p, i64 (&g)[overlap_axes]) {
   if (a.small) {
     std::uint32_t rest = static_cast<std::uint32_t>(p);
     const std::uint32_t item = a.per_item.divide(rest);
     rest -= item * a.per_item.divisor;
 #pragma unroll
-    for (int i = 0; i < fold_axes; ++i) {  // innermost axis first
+    for (int i = 0; i < overlap_axes; ++i) {  // innermost axis first
       if (i == a.rank) break;
       const std::uint32_t next = a.divider[i].divide(rest);
       g[i] = rest - next * a.divider[i].divisor;
@@ -46,7 +46,7 @@ __device__ inline i64 split_position(const FoldArgs& a, i64 p, i64 (&g)[fold_axe
   const i64 item = p / a.points;
   i64 rest = p - item * a.points;
 #pragma unroll
-  for (int i = 0; i < fold_axes; ++i) {
+  for (int i = 0; i < overlap_axes; ++i) {
     if (i == a.rank) break;
     g[i] = rest % a.grid[i];
     rest /= a.grid[i];
@@ -55,14 +55,15 @@ __device__ inline i64 split_position(const FoldArgs& a, i64 p, i64 (&g)[fold_axe
 }
 
 template <class T, class Work>
-__global__ void __launch_bounds__(block_threads) fold_kernel(const __grid_constant__ FoldArgs a) {
+__global__ void __launch_bounds__(block_threads)
+    overlap_add_kernel(const __grid_constant__ OverlapAddArgs a) {
   for (i64 p = thread_position(); p < a.count; p += thread_count()) {
-    i64 g[fold_axes], first[fold_axes], last[fold_axes], k[fold_axes], base[2];
+    i64 g[overlap_axes], first[overlap_axes], last[overlap_axes], k[overlap_axes], base[2];
     a.batch.offsets(split_position(a, p, g), base);
     i64 to = base[0];
     bool covered = true;
 #pragma unroll
-    for (int i = 0; i < fold_axes; ++i) {
+    for (int i = 0; i < overlap_axes; ++i) {
       if (i == a.rank) break;
       const i64 before = g[i] - a.block[i];
       first[i] = before < 0 ? 0 : before / a.stride[i] + 1;
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(block_threads) fold_kernel(const __grid_consta
     while (covered) {
       i64 from = base[1], place = 0;
 #pragma unroll
-      for (int i = fold_axes - 1; i >= 0; --i) {
+      for (int i = overlap_axes - 1; i >= 0; --i) {
         if (i >= a.rank) continue;
         const i64 j = g[i] - k[i] * a.stride[i];
         from += k[i] * a.k_step[i] + j * a.j_step[i];
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(block_threads) fold_kernel(const __grid_consta
       }
       covered = false;
 #pragma unroll
-      for (int i = 0; i < fold_axes; ++i) {
+      for (int i = 0; i < overlap_axes; ++i) {
         if (i == a.rank) break;
         if (++k[i] <= last[i]) {
           covered = true;
@@ -101,27 +102,28 @@ __global__ void __launch_bounds__(block_threads) fold_kernel(const __grid_consta
   }
 }
 
-struct FoldState {
-  FoldArgs args;
+struct OverlapAddState {
+  OverlapAddArgs args;
   Array places;
-  void (*start)(const FoldArgs&, cudaStream_t) = nullptr;
+  void (*start)(const OverlapAddArgs&, cudaStream_t) = nullptr;
 };
 
 template <class T, class Work>
-void start_fold(const FoldArgs& args, cudaStream_t stream) {
-  fold_kernel<T, Work><<<blocks_for(args.count, block_threads), block_threads, 0, stream>>>(args);
+void start_overlap_add(const OverlapAddArgs& args, cudaStream_t stream) {
+  overlap_add_kernel<T, Work>
+      <<<blocks_for(args.count, block_threads), block_threads, 0, stream>>>(args);
 }
 
-void run_fold(const void* state, const Launch& launch) {
-  const auto& s = *static_cast<const FoldState*>(state);
-  FoldArgs args = s.args;
+void run_overlap_add(const void* state, const Launch& launch) {
+  const auto& s = *static_cast<const OverlapAddState*>(state);
+  OverlapAddArgs args = s.args;
   args.in = launch.operand[0];
   args.out = launch.operand[1];
   s.start(args, stream_of(launch));
   check_launch("launching a sum of blocks");
 }
 
-Array place_table(const FoldSpec& spec, Device device) {
+Array place_table(const OverlapAddSpec& spec, Device device) {
   const i64 n = count_of(spec.block);
   const Array table(Storage::allocate(cpu, n * 4), Layout::contiguous({n}), DType::i32);
   auto* p = table.host<std::int32_t>();
@@ -131,18 +133,18 @@ Array place_table(const FoldSpec& spec, Device device) {
   return table.to(device);
 }
 
-FoldArgs fold_args(const FoldSpec& spec) {
+OverlapAddArgs overlap_add_args(const OverlapAddSpec& spec) {
   const Layout &in = spec.in.layout, &out = spec.out.layout;
   const i64 rank = spec.block.size(), batch = out.ndim() - rank;
-  require<NotAvailable>(rank <= fold_axes, "fold on cuda: blocks of ", rank, " axes; at most ",
-                        fold_axes);
+  require<NotAvailable>(rank <= overlap_axes, "overlap_add on cuda: blocks of ", rank,
+                        " axes; at most ", overlap_axes);
   const auto part = [](const auto& v, i64 n) { return Shape(v.begin(), v.begin() + n); };
   const std::array<Strides, 2> steps = {part(out.strides, batch), part(in.strides, batch)};
   const MergedLoops merged = merge_loops(part(out.shape, batch), steps, -1);
-  require<NotAvailable>(merged.size.size() <= loop_axes, "fold on cuda: a batch of shape ",
+  require<NotAvailable>(merged.size.size() <= loop_axes, "overlap_add on cuda: a batch of shape ",
                         part(out.shape, batch), " has more than ", loop_axes,
                         " axes that cannot be merged");
-  FoldArgs a{};
+  OverlapAddArgs a{};
   a.batch = device_loops(merged, loop_axes);
   a.rank = static_cast<int>(rank);
   a.count = out.size();
@@ -171,25 +173,25 @@ FoldArgs fold_args(const FoldSpec& spec) {
 }  // namespace
 }  // namespace cuda
 
-Prepared prepare_fold_cuda(const FoldSpec& spec, Device device) {
+Prepared prepare_overlap_add_cuda(const OverlapAddSpec& spec, Device device) {
   using namespace cuda;
-  require<DTypeError>(spec.in.dtype == spec.out.dtype, "fold: from ", name(spec.in.dtype), " into ",
-                      name(spec.out.dtype));
-  auto s = std::make_shared<FoldState>();
+  require<DTypeError>(spec.in.dtype == spec.out.dtype, "overlap_add: from ", name(spec.in.dtype),
+                      " into ", name(spec.out.dtype));
+  auto s = std::make_shared<OverlapAddState>();
   dispatch<std::int32_t, std::int64_t, Half, BFloat16, float, double, c64, c128>(
-      spec.in.dtype, "fold", [&]<class T>() {
+      spec.in.dtype, "overlap_add", [&]<class T>() {
         using Work =
             std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-        s->start = &start_fold<T, Work>;
+        s->start = &start_overlap_add<T, Work>;
       });
   if (spec.out.layout.size() == 0) return {{&run_nothing, nullptr}};
-  s->args = fold_args(spec);
+  s->args = overlap_add_args(spec);
   if (spec.masked) {
     s->places = place_table(spec, device);
     s->args.place = static_cast<const std::int32_t*>(s->places.data());
   }
   Prepared p;
-  p.task = {&run_fold, s};
+  p.task = {&run_overlap_add, s};
   p.flops = static_cast<double>(spec.in.layout.size());
   return p;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/exchange/parcel.hpp"
+#include "tessera/distributed/exchange/point_to_point.hpp"
 
 namespace tessera::dist {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/kernels/fold/fold.hpp"
+#include "tessera/kernels/overlap_add/overlap_add.hpp"
 
 #include "support/arrays.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -57,7 +57,7 @@ std::vector<double> by_definition(const Case& c, const Shape& counts,
   return sum;
 }
 
-TEST(Fold, EveryCaseTypeAndLayoutIsTheSumOfItsBlocks) {
+TEST(OverlapAdd, EveryCaseTypeAndLayoutIsTheSumOfItsBlocks) {
   std::size_t turn = 0;
   for (const Case& c : cases())
     for (DType t : {DType::i32, DType::i64, DType::f16, DType::bf16, DType::f32, DType::f64,
@@ -75,13 +75,13 @@ TEST(Fold, EveryCaseTypeAndLayoutIsTheSumOfItsBlocks) {
         const Shape out_shape = joined(c.batch, c.grid);
         const std::vector<double> nothing(static_cast<std::size_t>(count_of(out_shape)), 99);
         const Array out = laid_out(t, out_shape, nothing, all_lays[turn++ % 4]);
-        const FoldSpec spec{.in = operand_of(in),
-                            .out = operand_of(out),
-                            .block = c.block,
-                            .stride = c.stride,
-                            .masked = !c.places.empty(),
-                            .places = c.places};
-        launch_now(&KernelTable::fold, "fold", spec, out.device(), {&in, &out});
+        const OverlapAddSpec spec{.in = operand_of(in),
+                                  .out = operand_of(out),
+                                  .block = c.block,
+                                  .stride = c.stride,
+                                  .masked = !c.places.empty(),
+                                  .places = c.places};
+        launch_now(&KernelTable::overlap_add, "overlap_add", spec, out.device(), {&in, &out});
         const auto got = numbers_of(out);
         const auto expected = by_definition(c, counts, v);
         for (std::size_t i = 0; i < expected.size(); ++i)
@@ -90,7 +90,7 @@ TEST(Fold, EveryCaseTypeAndLayoutIsTheSumOfItsBlocks) {
       }
 }
 
-TEST(Fold, CountsOfBlocks) {
+TEST(OverlapAdd, CountsOfBlocks) {
   EXPECT_EQ(block_counts("t", {5, 5}, {3, 3}, {1, 1}), (Shape{3, 3}));
   EXPECT_EQ(block_counts("t", {5, 5}, {3, 3}, {2, 2}), (Shape{2, 2}));
   EXPECT_EQ(block_counts("t", {6, 6}, {3, 3}, {2, 2}), (Shape{2, 2}));
@@ -103,21 +103,22 @@ TEST(Fold, CountsOfBlocks) {
   EXPECT_THROW(block_counts("t", {}, {}, {}), ShapeError);
 }
 
-TEST(Fold, TheViewOfBlocksReadsEveryBlock) {
+TEST(OverlapAdd, TheViewOfBlocksReadsEveryBlock) {
   const Array x = laid_out<float>({5}, {0, 1, 2, 3, 4}, Lay::reversed);
   const Array blocks = x.view(unfold_layout(x.layout(), {3}, {2})).copy();
   EXPECT_EQ(values_of<float>(blocks), (std::vector<float>{0, 1, 2, 2, 3, 4}));
 }
 
-TEST(Fold, OtherTypesAreRefused) {
+TEST(OverlapAdd, OtherTypesAreRefused) {
   const Array a = zeros({3, 3}, DType::u8, test_device()), b = zeros({5}, DType::u8, test_device());
-  const FoldSpec spec{.in = operand_of(a),
-                      .out = operand_of(b),
-                      .block = {3},
-                      .stride = {1},
-                      .masked = false,
-                      .places = {}};
-  EXPECT_THROW(launch_now(&KernelTable::fold, "fold", spec, b.device(), {&a, &b}), DTypeError);
+  const OverlapAddSpec spec{.in = operand_of(a),
+                            .out = operand_of(b),
+                            .block = {3},
+                            .stride = {1},
+                            .masked = false,
+                            .places = {}};
+  EXPECT_THROW(launch_now(&KernelTable::overlap_add, "overlap_add", spec, b.device(), {&a, &b}),
+               DTypeError);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/kernels/fold/fold.hpp"
+#include "tessera/kernels/overlap_add/overlap_add.hpp"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/linop/core/card.hpp"
+#include "tessera/linop/core/repr_html.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,9 +23,9 @@ NamedLinop sense() {
   return F * S;
 }
 
-TEST(Card, TellsNamesSizesDeviceAndBytes) {
+TEST(ReprHtml, TellsNamesSizesDeviceAndBytes) {
   const Using dense(config().noncontiguous, false);  // bytes are counted
-  const std::string html = card(sense());
+  const std::string html = repr_html(sense());
   for (const char* part : {"Chain", "Dense", "FFT", "(X, Y) → (C, U, V)", "<td", ">out<", "on cpu",
                            "480 B in 1 array", "tree"})
     EXPECT_NE(html.find(part), std::string::npos) << part << " in " << html;
@@ -35,21 +35,21 @@ TEST(Card, TellsNamesSizesDeviceAndBytes) {
         << tag;
 }
 
-TEST(Card, DimsBetweenThePartsAreInside) {
+TEST(ReprHtml, DimsBetweenThePartsAreInside) {
   const NamedLinop A(Dense(zeros({2, 3}, DType::f32), dims("MN"), dims("N"), dims("M"))),
       B(Dense(zeros({3, 4}, DType::f32), dims("NL"), dims("L"), dims("N")));
-  EXPECT_NE(card(A * B).find("inside"), std::string::npos);
+  EXPECT_NE(repr_html(A * B).find("inside"), std::string::npos);
 }
 
-TEST(Card, WhatWasRewrittenIsShown) {
+TEST(ReprHtml, WhatWasRewrittenIsShown) {
   const NamedLinop F(FFT(1, {}, FFT::Grids{dims("X"), dims("U")}));
   const NamedLinop D(Diagonal(zeros({5}, DType::f32), dims("X")));
-  EXPECT_NE(card(F.H() * F * D).find("rewritten ("), std::string::npos);
-  EXPECT_EQ(card(D).find("rewritten ("), std::string::npos);
+  EXPECT_NE(repr_html(F.H() * F * D).find("rewritten ("), std::string::npos);
+  EXPECT_EQ(repr_html(D).find("rewritten ("), std::string::npos);
 }
 
-TEST(Card, TextIsNoMarkup) {
-  const std::string html = card(NamedLinop(Identity(dims("X"))).named("<b>&\""));
+TEST(ReprHtml, TextIsNoMarkup) {
+  const std::string html = repr_html(NamedLinop(Identity(dims("X"))).named("<b>&\""));
   EXPECT_NE(html.find("&lt;b&gt;&amp;&quot;"), std::string::npos) << html;
 }
 

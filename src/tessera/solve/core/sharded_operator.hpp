@@ -7,13 +7,13 @@
 // on the device of the first tile that uses it, and travels to the others and back. This rank's
 // part of an operator over ranks has sides that say so (ranks.hpp). Any other operator has sides in
 // one piece.
-//   Shards s(A, in, out, cpu);   Vector v = s.in.zeros(t), u = s.out.zeros(t);   s.record(r, v, u);
+//   ShardedOperator s(A, in, out, cpu);   Vector v = s.in.zeros(t), u = s.out.zeros(t);   s.record(r, v, u);
 
 #include <optional>
 #include <vector>
 
 #include "tessera/linop/core/linop.hpp"
-#include "tessera/solve/core/side.hpp"
+#include "tessera/solve/core/vector_space.hpp"
 
 namespace tessera {
 
@@ -22,24 +22,26 @@ struct Chain;
 struct Concat;
 struct Polynomial;
 
-class TESSERA_API Shards {
+class TESSERA_API ShardedOperator {
  public:
   // For arrays of these shapes on `base`.
-  Shards(const NamedLinop& a, const Shape& in, const Shape& out, Device base);
-  static Shards whole_of(const NamedLinop& a, const Shape& in, const Shape& out, Device base);
+  ShardedOperator(const NamedLinop& a, const Shape& in, const Shape& out, Device base);
+  static ShardedOperator whole_of(const NamedLinop& a, const Shape& in, const Shape& out,
+                                  Device base);
   // For a problem whose vectors are of both sides: distributed where those are alike. A chain may
   // be distributed over its middle (A.N of an operator in tiles of its input), a sum where all
   // terms are, blocks on a diagonal and polynomials where those of which they are made are.
-  static Shards square(const NamedLinop& a, const Shape& shape, Device base);
+  static ShardedOperator square(const NamedLinop& a, const Shape& shape, Device base);
   // Another operator on vectors that lie as `side` says; nothing when it cannot be cut like them.
-  static std::optional<Shards> beside(const Side& side, const NamedLinop& a, const Shape& out);
+  static std::optional<ShardedOperator> beside(const VectorSpace& side, const NamedLinop& a,
+                                               const Shape& out);
   bool distribution() const { return in.distribution() || out.distribution(); }
   void record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const;          // y = A x
   void record_adjoint(Recorder& r, const vec::Vector& y, const vec::Vector& x) const;  // x = A.H y
   void record(Recorder& r, const std::vector<View>& x, const std::vector<View>& y) const;
   void record_adjoint(Recorder& r, const std::vector<View>& y, const std::vector<View>& x) const;
 
-  Side in, out;
+  VectorSpace in, out;
 
  private:
   struct Placed {
@@ -49,17 +51,20 @@ class TESSERA_API Shards {
   };
   struct Stage {
     std::vector<Placed> tiles;
-    Side in, out;
+    VectorSpace in, out;
   };
   using Path = std::vector<Stage>;  // one after the other
-  Shards(std::vector<Path> terms);
-  static std::optional<Shards> alike(const NamedLinop& a, const Shape& shape, Device base);
-  static std::optional<Shards> over_the_middle(const Chain& c, const Shape& shape, Device base);
-  static std::optional<Shards> sum_of(const Add& a, const Shape& shape, Device base);
-  static std::optional<Shards> diagonal(const Concat& c, const Shape& shape, Device base);
-  static std::optional<Shards> polynomial(const Polynomial& p, const Shape& shape, Device base);
-  static std::optional<Shards> cut_beside(const Side& side, const NamedLinop& a, const Shape& out);
-  void rehome(const Side& from, const Side& to);  // cut like its own
+  ShardedOperator(std::vector<Path> terms);
+  static std::optional<ShardedOperator> alike(const NamedLinop& a, const Shape& shape, Device base);
+  static std::optional<ShardedOperator> over_the_middle(const Chain& c, const Shape& shape,
+                                                        Device base);
+  static std::optional<ShardedOperator> sum_of(const Add& a, const Shape& shape, Device base);
+  static std::optional<ShardedOperator> diagonal(const Concat& c, const Shape& shape, Device base);
+  static std::optional<ShardedOperator> polynomial(const Polynomial& p, const Shape& shape,
+                                                   Device base);
+  static std::optional<ShardedOperator> cut_beside(const VectorSpace& side, const NamedLinop& a,
+                                                   const Shape& out);
+  void rehome(const VectorSpace& from, const VectorSpace& to);  // cut like its own
   static void record_stage(Recorder& r, const Stage& s, const std::vector<View>& x,
                            const std::vector<View>& y, std::vector<bool>& begun);
   void record_terms(Recorder& r, const std::vector<View>& x, const std::vector<View>& y) const;
@@ -72,8 +77,8 @@ class TESSERA_API Shards {
 struct TESSERA_API SquareShards {
   SquareShards(const NamedLinop& a, const std::optional<NamedLinop>& another, const Shape& shape,
                Device base);
-  Shards a;
-  std::optional<Shards> other;
+  ShardedOperator a;
+  std::optional<ShardedOperator> other;
 };
 
 }  // namespace tessera

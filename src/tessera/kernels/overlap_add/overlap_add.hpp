@@ -3,7 +3,7 @@
 // Overlapping blocks of an array: counting them, reading them (a strided view whose blocks overlap)
 // and summing them back into the array. The sum is driven by the output: every element is written
 // once, by one thread, in a fixed order; elements that no block covers become zero.
-//   Layout blocks = unfold_layout(x.layout(), {8, 8}, {4, 4});   launch fold: blocks -> array
+//   Layout blocks = unfold_layout(x.layout(), {8, 8}, {4, 4});   launch overlap_add: blocks -> array
 
 #include "tessera/array/array.hpp"
 #include "tessera/kernels/kernel.hpp"
@@ -14,7 +14,7 @@ namespace tessera {
 // in: batch..., blocks (D axes), block (D axes); with places: batch..., blocks, points (1 axis).
 // out: batch..., grid (D axes); one dtype: integers, floats, complex. Half precision adds in float.
 // Operands of a launch: in, out. They do not share memory.
-struct FoldSpec {
+struct OverlapAddSpec {
   Operand in, out;
   Shape block, stride;      // D >= 1 each, positive
   bool masked = false;      // in's last axis counts `places` instead of all places of a block

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/linop/core/card.hpp"
+#include "tessera/linop/core/repr_html.hpp"
 
 #include "tessera/base/html.hpp"
 #include "tessera/linop/rewrite/memory_map.hpp"
@@ -69,7 +69,7 @@ std::string branch(const NamedLinop& a) {
 
 }  // namespace
 
-std::string card(const NamedLinop& a) {
+std::string repr_html(const NamedLinop& a) {
   std::string text = cat(element("div", heading(a)), dims_table(a), weight(a));
   if (!a.parts().empty() || !a.details().empty())
     text += folded("tree", element("ul", branch(a), "margin:0;padding-left:1.5em"), true);

@@ -2,7 +2,7 @@
 #pragma once
 // Some axes of a layout as one: a row-major position among them becomes an element offset. Axes
 // that follow each other evenly are merged, so that mostly one multiplication is left.
-//   Places rows(layout, 1, 3);   y[rows.at(k)]
+//   AxisIndexer rows(layout, 1, 3);   y[rows.at(k)]
 
 #include <vector>
 
@@ -10,13 +10,13 @@
 
 namespace tessera {
 
-struct Places {
+struct AxisIndexer {
   Shape size;
   Strides stride;
 
-  Places() = default;
+  AxisIndexer() = default;
   // Axes first to last - 1.
-  Places(const Layout& l, i64 first, i64 last) {
+  AxisIndexer(const Layout& l, i64 first, i64 last) {
     for (i64 a = first; a < last; ++a) {
       if (l.shape[a] == 1) continue;
       if (!size.empty() && stride.back() == l.strides[a] * l.shape[a]) {
@@ -38,7 +38,7 @@ struct Places {
   }
   // Every position at once.
   static std::vector<i64> offsets(const Layout& l, i64 first, i64 last) {
-    const Places places(l, first, last);
+    const AxisIndexer places(l, first, last);
     std::vector<i64> all(
         static_cast<std::size_t>(count_of(Shape(l.shape.begin() + first, l.shape.begin() + last))));
     for (std::size_t k = 0; k < all.size(); ++k) all[k] = places.at(static_cast<i64>(k));

@@ -3,18 +3,18 @@
 // The place of a tile that another rank computes, or of one beside a diagonal of blocks: names,
 // sizes and dtypes of the tile, none of its memory, and zeros where its result would be. What all
 // ranks give, summed, is the whole.
-//   NamedLinop e = Elsewhere::of(tile);   e.bytes() == 0;   e(x) is all zeros
+//   NamedLinop e = RemoteTile::of(tile);   e.bytes() == 0;   e(x) is all zeros
 
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/linop/core/linop.hpp"
 
 namespace tessera {
 
-struct Elsewhere {
+struct RemoteTile {
   NamedLinop sketch;  // the tile over arrays of one number each
 
-  static constexpr const char* kind = "Elsewhere";
-  static Elsewhere of(const NamedLinop& tile) {
+  static constexpr const char* kind = "RemoteTile";
+  static RemoteTile of(const NamedLinop& tile) {
     return {
         tile.mapped([](const Array& a) { return zeros({}, a.dtype()).broadcast_to(a.shape()); })};
   }
@@ -27,10 +27,10 @@ struct Elsewhere {
   bool is_real_linear() const { return sketch.real_linear(); }
   void apply(Recorder& r, const View&, const View& y) const { record::fill(r, Value(0), y); }
   bool apply_add(Recorder&, const View&, const View&) const { return true; }
-  Elsewhere adjoint() const { return {sketch.H()}; }
-  Elsewhere normal() const { return {sketch.N()}; }
-  Elsewhere renamed(const Renames& r) const { return {sketch.rename(r)}; }
-  Elsewhere split(const Tile& tile) const { return {sketch.split(tile)}; }
+  RemoteTile adjoint() const { return {sketch.H()}; }
+  RemoteTile normal() const { return {sketch.N()}; }
+  RemoteTile renamed(const Renames& r) const { return {sketch.rename(r)}; }
+  RemoteTile split(const Tile& tile) const { return {sketch.split(tile)}; }
   std::string details() const { return "of another rank"; }
 };
 

@@ -12,15 +12,15 @@
 namespace tessera {
 
 // Where the vectors of one side of an operator are: whole on the base device, or in pieces.
-class TESSERA_API Side {
+class TESSERA_API VectorSpace {
  public:
   struct Piece {
     Shape start, size;
     Device device;
     friend bool operator==(const Piece&, const Piece&) = default;
   };
-  Side(Shape shape, Device base, RanksPtr ranks = {});
-  Side(Shape shape, std::vector<Piece> pieces, Device base);
+  VectorSpace(Shape shape, Device base, RanksPtr ranks = {});
+  VectorSpace(Shape shape, std::vector<Piece> pieces, Device base);
   bool distribution() const { return pieces_.size() > 1; }
   std::size_t count() const { return pieces_.size(); }
   const Shape& shape() const { return shape_; }
@@ -30,8 +30,8 @@ class TESSERA_API Side {
   Device device(std::size_t i) const { return pieces_[i].device; }
   const Shape& shape(std::size_t i) const { return pieces_[i].size; }
   const Piece& piece(std::size_t i) const { return pieces_[i]; }
-  std::vector<i64> cut_axes() const;       // along which pieces are less than the whole
-  bool cut_like(const Side& other) const;  // the same pieces, wherever they are
+  std::vector<i64> cut_axes() const;              // along which pieces are less than the whole
+  bool cut_like(const VectorSpace& other) const;  // the same pieces, wherever they are
   vec::Vector zeros(DType dtype) const;
   std::vector<View> temporaries(Recorder& r, DType dtype) const;
   // The part of a whole array that is piece i, a view of it.
@@ -48,9 +48,10 @@ class TESSERA_API Side {
   Array whole(const vec::Vector& pieces, Device device) const;
   // One number for each group along `axes`: beside the pieces, in common where groups lie across
   // some of them; on the base where all groups lie across all pieces.
-  Side reduced(const Shape& axes) const;
-  Side stacked(i64 rows) const;  // so many vectors, one above the other
-  friend bool operator==(const Side&, const Side&) = default;  // vectors of both lie alike
+  VectorSpace reduced(const Shape& axes) const;
+  VectorSpace stacked(i64 rows) const;  // so many vectors, one above the other
+  friend bool operator==(const VectorSpace&,
+                         const VectorSpace&) = default;  // vectors of both lie alike
 
  private:
   Shape shape_;
@@ -61,7 +62,7 @@ class TESSERA_API Side {
 
 // The sum of |x|^2 of each group; x lies as `side` says, `to` as `groups`, which is
 // side.reduced(axes).
-void record_norms2(Recorder& r, const Side& side, const Side& groups, const std::vector<View>& x,
-                   const std::vector<View>& to);
+void record_norms2(Recorder& r, const VectorSpace& side, const VectorSpace& groups,
+                   const std::vector<View>& x, const std::vector<View>& to);
 
 }  // namespace tessera

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an operator tells about itself: its name, its bytes, sizes and dtypes of its result, and the
-// card that notebooks show.
+// page that notebooks show.
 #include <map>
-#include "tessera/linop/core/card.hpp"
+#include "tessera/linop/core/repr_html.hpp"
 
 #include "tessera/linop/rewrite/memory_map.hpp"
 
@@ -12,7 +12,7 @@ namespace tessera::python {
 
 using nb::literals::operator""_a;
 
-void bind_card(nb::class_<LinopObject>& c) {
+void bind_repr_html(nb::class_<LinopObject>& c) {
   c.def(
        "output_shape",
        [](LinopObject& a, nb::handle shape) {
@@ -72,7 +72,7 @@ void bind_card(nb::class_<LinopObject>& c) {
           "Bytes of the arrays that it holds, by device; memory that several share counts once.\n\n"
           ">>> ts.Diagonal(ts.ones((3, 4), 'float32')).memory()\n{'cpu': 48}\n")
       .def(
-          "_repr_html_", [](LinopObject& a) { return card(a.op); },
+          "_repr_html_", [](LinopObject& a) { return repr_html(a.op); },
           nb::sig("def _repr_html_(self) -> str"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/solve/core/side.hpp"
+#include "tessera/solve/core/vector_space.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace {
 
 // Groups that several pieces have in common: their sums come together with the first of these
 // pieces, and all of them get the result.
-void record_shared(Recorder& r, const Side& groups, const std::vector<View>& to) {
+void record_shared(Recorder& r, const VectorSpace& groups, const std::vector<View>& to) {
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < to.size(); ++i) {
     std::size_t k = 0;
@@ -24,32 +24,32 @@ void record_shared(Recorder& r, const Side& groups, const std::vector<View>& to)
 
 }  // namespace
 
-Side::Side(Shape shape, Device base, RanksPtr ranks)
+VectorSpace::VectorSpace(Shape shape, Device base, RanksPtr ranks)
     : shape_(std::move(shape)),
       pieces_{{Shape(shape_.size(), 0), shape_, base}},
       base_(base),
       ranks_(std::move(ranks)) {}
 
-Side::Side(Shape shape, std::vector<Piece> pieces, Device base)
+VectorSpace::VectorSpace(Shape shape, std::vector<Piece> pieces, Device base)
     : shape_(std::move(shape)), pieces_(std::move(pieces)), base_(base) {}
 
-std::vector<i64> Side::cut_axes() const {
+std::vector<i64> VectorSpace::cut_axes() const {
   std::vector<i64> axes;
   for (i64 axis = 0; axis < shape_.size(); ++axis)
     if (pieces_.front().size[axis] != shape_[axis]) axes.push_back(axis);
   return axes;
 }
 
-bool Side::cut_like(const Side& other) const {
+bool VectorSpace::cut_like(const VectorSpace& other) const {
   return shape_ == other.shape_ && !ranks_ && !other.ranks_ &&
          std::equal(
              pieces_.begin(), pieces_.end(), other.pieces_.begin(), other.pieces_.end(),
              [](const Piece& a, const Piece& b) { return a.start == b.start && a.size == b.size; });
 }
 
-i64 Side::size() const { return count_of(ranks_ ? ranks_->shape : shape_); }
+i64 VectorSpace::size() const { return count_of(ranks_ ? ranks_->shape : shape_); }
 
-Array Side::part(const Array& whole, std::size_t i) const {
+Array VectorSpace::part(const Array& whole, std::size_t i) const {
   if (!distribution()) return whole;
   const Piece& p = pieces_[i];
   Array part = whole;
@@ -57,7 +57,7 @@ Array Side::part(const Array& whole, std::size_t i) const {
   return part;
 }
 
-vec::Vector Side::zeros(DType dtype) const {
+vec::Vector VectorSpace::zeros(DType dtype) const {
   vec::Vector v;
   v.ranks = ranks_;
   for (std::size_t i = 0; i < count(); ++i)
@@ -65,20 +65,20 @@ vec::Vector Side::zeros(DType dtype) const {
   return v;
 }
 
-std::vector<View> Side::temporaries(Recorder& r, DType dtype) const {
+std::vector<View> VectorSpace::temporaries(Recorder& r, DType dtype) const {
   std::vector<View> v;
   for (std::size_t i = 0; i < count(); ++i) v.push_back(r.temporary(shape(i), dtype, device(i)));
   return v;
 }
 
-Array Side::normal(Random& random, DType dtype) const {
+Array VectorSpace::normal(Random& random, DType dtype) const {
   if (!ranks_) return random.normal(shape_, dtype, base_);
   const DNDarray all =
       dist::normal(random, ranks_->shape, dtype, {ranks_->distribution.split, base_, ranks_->comm});
   return all.distributed_as(ranks_->distribution).local();
 }
 
-vec::Vector Side::pieces_of(const Array& whole) const {
+vec::Vector VectorSpace::pieces_of(const Array& whole) const {
   if (!distribution()) {
     vec::Vector v(whole);
     v.ranks = ranks_;
@@ -89,28 +89,28 @@ vec::Vector Side::pieces_of(const Array& whole) const {
   return v;
 }
 
-Array Side::whole(const vec::Vector& pieces, Device device) const {
+Array VectorSpace::whole(const vec::Vector& pieces, Device device) const {
   const Array a = vec::zeros(shape_, pieces.dtype(), device);
   for (std::size_t i = 0; i < count(); ++i) part(a, i).copy_from(pieces.pieces[i].to(device));
   return a;
 }
 
-void Side::scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const {
+void VectorSpace::scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const {
   for (std::size_t i = 0; i < count(); ++i)
     record::copy(r, r.constant(part(whole, i)), r.constant(pieces.pieces[i]));
 }
 
-void Side::gather(Recorder& r, const vec::Vector& pieces, const Array& whole) const {
+void VectorSpace::gather(Recorder& r, const vec::Vector& pieces, const Array& whole) const {
   for (std::size_t i = 0; i < count(); ++i)
     record::copy(r, r.constant(pieces.pieces[i]), r.constant(part(whole, i)));
 }
 
-Side Side::reduced(const Shape& axes) const {
+VectorSpace VectorSpace::reduced(const Shape& axes) const {
   const std::vector<i64> cut = cut_axes();
   const bool beside = std::any_of(cut.begin(), cut.end(), [&](i64 axis) {
     return std::find(axes.begin(), axes.end(), axis) == axes.end();
   });
-  Side s = *this;
+  VectorSpace s = *this;
   for (i64 axis : axes) {
     s.shape_[axis] = 1;
     for (Piece& p : s.pieces_) {
@@ -119,11 +119,11 @@ Side Side::reduced(const Shape& axes) const {
     }
   }
   if (beside) return s;
-  return Side(s.shape_, base_,
-              ranks_ ? std::make_shared<const Ranks>(ranks_->reduced(axes)) : nullptr);
+  return VectorSpace(s.shape_, base_,
+                     ranks_ ? std::make_shared<const Ranks>(ranks_->reduced(axes)) : nullptr);
 }
 
-Side Side::stacked(i64 rows) const {
+VectorSpace VectorSpace::stacked(i64 rows) const {
   Shape all{rows};
   all.append(shape_);
   if (distribution()) {
@@ -132,14 +132,14 @@ Side Side::stacked(i64 rows) const {
       p.start.insert(0, 0);
       p.size.insert(0, rows);
     }
-    return Side(std::move(all), std::move(pieces), base_);
+    return VectorSpace(std::move(all), std::move(pieces), base_);
   }
-  return Side(std::move(all), base_,
-              ranks_ ? std::make_shared<const Ranks>(ranks_->stacked(rows)) : nullptr);
+  return VectorSpace(std::move(all), base_,
+                     ranks_ ? std::make_shared<const Ranks>(ranks_->stacked(rows)) : nullptr);
 }
 
-void record_norms2(Recorder& r, const Side& side, const Side& groups, const std::vector<View>& x,
-                   const std::vector<View>& to) {
+void record_norms2(Recorder& r, const VectorSpace& side, const VectorSpace& groups,
+                   const std::vector<View>& x, const std::vector<View>& to) {
   if (to.size() == x.size()) {
     for (std::size_t i = 0; i < x.size(); ++i) vec::reduce(r, ReduceOp::sum_abs2, x[i], to[i]);
     record_shared(r, groups, to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/solve/core/shards.hpp"
+#include "tessera/solve/core/sharded_operator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ NamedLinop cut_matrix(i64 rows, i64 columns, NamedDimension along, i64 tile) {
       a, {.batch_sizes = {{along, tile}}, .device_matrix = {"sim:0", "sim:1"}});
 }
 
-TEST(Shards, CgFindsTheSameSolution) {
+TEST(ShardedOperator, CgFindsTheSameSolution) {
   const Blocks b = blocks(40, 5, {sim0, sim1});
   const Array right = Random(9).normal({12, 40}, DType::f64);
   const SolveResult plain = cg(b.plain, right, {.rtol = 1e-12, .maxiter = 300}),
@@ -56,7 +56,7 @@ TEST(Shards, CgFindsTheSameSolution) {
   EXPECT_EQ(distribution.x.device(), cpu);
 }
 
-TEST(Shards, ScalarsTravelAndVectorsStay) {
+TEST(ShardedOperator, ScalarsTravelAndVectorsStay) {
   i64 moved[2];
   for (const int size : {0, 1}) {
     const Blocks b = blocks(size == 0 ? 50 : 5000, 4, {sim0, sim1});
@@ -72,12 +72,12 @@ TEST(Shards, ScalarsTravelAndVectorsStay) {
   EXPECT_LT(moved[0], 1000);
 }
 
-TEST(Shards, SumsWithScalarsAndMultiplesStayDistribution) {
+TEST(ShardedOperator, SumsWithScalarsAndMultiplesStayDistribution) {
   const Blocks b = blocks(30, 4, {sim0, sim1});
   const Array right = Random(3).normal({10, 30}, DType::f64);
   auto regular = [](const NamedLinop& a) { return Value(2.0) * a + Value(0.1) * Identity(); };
   auto distribution = [&](const NamedLinop& a) {
-    return Shards(a, right.shape(), right.shape(), cpu).distribution();
+    return ShardedOperator(a, right.shape(), right.shape(), cpu).distribution();
   };
   EXPECT_TRUE(distribution(regular(b.distribution)));
   EXPECT_TRUE(distribution(b.distribution.N()));
@@ -89,18 +89,18 @@ TEST(Shards, SumsWithScalarsAndMultiplesStayDistribution) {
 }
 
 // What stands beside a distributed operator is cut alike where it can be; else vectors stay whole.
-TEST(Shards, OperatorsBesideADistributionOne) {
+TEST(ShardedOperator, OperatorsBesideADistributionOne) {
   const Blocks b = blocks(30, 4, {sim0, sim1});
   const Array right = Random(3).normal({10, 30}, DType::f64);
   const Array weight = Random(4).uniform({10, 30}, DType::f64, cpu, 1, 2);
-  const Side side = Shards(b.distribution, right.shape(), right.shape(), cpu).in;
+  const VectorSpace side = ShardedOperator(b.distribution, right.shape(), right.shape(), cpu).in;
   const NamedLinop pointwise = Diagonal(weight, dims("TX")),
                    other_names = Diagonal(weight, dims("AB")), batchwise = Identity(),
                    along_x = FiniteDifference("X", dims("TX")),
                    mixing = FiniteDifference("T", dims("TX")),
                    total = Dense(ones({10}, DType::f64), dims("T"), dims("TX"), dims("X"));
   auto beside = [&](const NamedLinop& a) {
-    return Shards::beside(side, a, a.output_shape(right.shape())).has_value();
+    return ShardedOperator::beside(side, a, a.output_shape(right.shape())).has_value();
   };
   for (const NamedLinop* a : {&pointwise, &other_names, &batchwise, &along_x, &b.distribution})
     EXPECT_TRUE(beside(*a)) << a->str();
@@ -115,17 +115,17 @@ TEST(Shards, OperatorsBesideADistributionOne) {
         << m->str();
 }
 
-TEST(Shards, TilesOnTheBaseCount) {
+TEST(ShardedOperator, TilesOnTheBaseCount) {
   const NamedLinop plain = matrix_here(40, 25);
   const NamedLinop a = create_batched_linop(
       plain, {.batch_sizes = {{"M", 13}}, .device_matrix = {"cpu", "sim:0"}, .base_device = cpu});
-  EXPECT_TRUE(Shards(a, {25}, {40}, cpu).out.distribution());
+  EXPECT_TRUE(ShardedOperator(a, {25}, {40}, cpu).out.distribution());
   const Array right = Random(7).normal({40}, DType::f64);
   const SolveOptions o{.rtol = 1e-12, .maxiter = 200};
   EXPECT_LT(relative(lsqr(a, right, o).x, lsqr(plain, right, o).x), 1e-8);
 }
 
-TEST(Shards, CallbacksAndCheckpointsSeeTheWhole) {
+TEST(ShardedOperator, CallbacksAndCheckpointsSeeTheWhole) {
   const Blocks b = blocks(20, 4, {sim0, sim1});
   const Array right = Random(3).normal({10, 20}, DType::f64);
   const std::string path = scratch_folder() + "/shards.npz";
@@ -148,7 +148,7 @@ TEST(Shards, CallbacksAndCheckpointsSeeTheWhole) {
   std::filesystem::remove(path);
 }
 
-TEST(Shards, ConvergedAtOnceAndFirstGuesses) {
+TEST(ShardedOperator, ConvergedAtOnceAndFirstGuesses) {
   const Blocks b = blocks(20, 4, {sim0, sim1});
   const Array x = Random(3).normal({10, 20}, DType::f64), right = b.plain(x);
   const SolveResult r = cg(b.distribution, right, {.rtol = 1e-10, .maxiter = 50, .x0 = x});
@@ -156,14 +156,14 @@ TEST(Shards, ConvergedAtOnceAndFirstGuesses) {
   EXPECT_LT(relative(r.x, x), 1e-12);
 }
 
-TEST(Shards, LeastSquaresInTilesOfEitherSide) {
+TEST(ShardedOperator, LeastSquaresInTilesOfEitherSide) {
   const NamedLinop plain = matrix_here(40, 25);
   const Array right = Random(7).normal({40}, DType::f64);
   const SolveOptions o{.rtol = 1e-12, .maxiter = 200};
   const Array expected = lsqr(plain, right, o).x;
   for (const auto& [along, tile] : {std::pair<NamedDimension, i64>("M", 13), {"N", 7}}) {
     const NamedLinop a = cut_matrix(40, 25, along, tile);
-    const Shards s(a, {25}, {40}, cpu);
+    const ShardedOperator s(a, {25}, {40}, cpu);
     EXPECT_EQ(s.in.distribution(), along == ND("N"));
     EXPECT_EQ(s.out.distribution(), along == ND("M"));
     EXPECT_LT(relative(lsqr(a, right, o).x, expected), 1e-8);
@@ -175,7 +175,7 @@ TEST(Shards, LeastSquaresInTilesOfEitherSide) {
 }
 
 // Tiles of the output: what travels does not grow with the data.
-TEST(Shards, DataOfLeastSquaresStay) {
+TEST(ShardedOperator, DataOfLeastSquaresStay) {
   i64 moved[2];
   for (const int size : {0, 1}) {
     const i64 rows = size == 0 ? 60 : 6000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/array/card.hpp"
+#include "tessera/distributed/array/repr_html.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,27 +11,27 @@
 namespace tessera::dist {
 namespace {
 
-TEST(DistCard, TellsWhatEachRankHoldsAndAsksNobody) {
+TEST(DistReprHtml, TellsWhatEachRankHoldsAndAsksNobody) {
   run_ranks(3, [](Communicator comm) {
     const DNDarray x = dist::zeros({10, 2}, DType::f32, {.split = 0, .comm = comm});
     const Traffic before = comm.traffic();
-    const std::string html = card(x);
+    const std::string html = repr_html(x);
     EXPECT_EQ(comm.traffic(), before);
     for (const char* part : {"(10, 2) float32", "axis 0 over 3 ranks, balanced", "(4, 2)", "(3, 2)",
                              "7 … 10", "80 B", "on cpu"})
       EXPECT_TRUE(has(html, part)) << part << " in " << html;
     EXPECT_TRUE(has(html, cat("<b>", comm.rank(), "</b>")));
-    EXPECT_TRUE(has(card(x[{Slice{3, 10}}]), "not balanced"));
-    EXPECT_TRUE(has(card(x[{5}]), "the memory of rank 1 of 3"));
-    const std::string whole = card(x.resplit(std::nullopt));
+    EXPECT_TRUE(has(repr_html(x[{Slice{3, 10}}]), "not balanced"));
+    EXPECT_TRUE(has(repr_html(x[{5}]), "the memory of rank 1 of 3"));
+    const std::string whole = repr_html(x.resplit(std::nullopt));
     EXPECT_TRUE(has(whole, "whole on each of 3 ranks"));
     EXPECT_FALSE(has(whole, "<table"));
   });
 }
 
-TEST(DistCard, ManyRanksAreAbridged) {
+TEST(DistReprHtml, ManyRanksAreAbridged) {
   run_ranks(40, [](Communicator comm) {
-    const std::string html = card(dist::zeros({80}, DType::i8, {.split = 0, .comm = comm}));
+    const std::string html = repr_html(dist::zeros({80}, DType::i8, {.split = 0, .comm = comm}));
     EXPECT_TRUE(has(html, "14 … 16"));
     EXPECT_TRUE(has(html, "64 … 66"));
     EXPECT_FALSE(has(html, "16 … 18"));

@@ -44,7 +44,7 @@ std::string steps_table(const Plan::Impl& p) {
 
 }  // namespace
 
-std::string Plan::card() const {
+std::string Plan::repr_html() const {
   const Impl& p = *impl_;
   std::string text = element(
       "div",
