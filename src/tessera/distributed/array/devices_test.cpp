@@ -81,7 +81,7 @@ TEST(DistDevices, MovesAndJoins) {
       x, [](D d) { return dist::tril(dist::transpose(d), 9); }, x.transpose());
   on_sim(
       x, [](D d) { return dist::diag(dist::diagonal(d)); },
-      ops::multiply(x.slice(0, 0, 5), eye(5, 5, 0, DType::i64).to(x.device())));
+      ops::multiply(x.slice(0, 0, 5), tessera::eye(5, 5, 0, DType::i64).to(x.device())));
   on_sim(
       x,
       [](D d) {
@@ -95,7 +95,7 @@ TEST(DistDevices, MovesAndJoins) {
       },
       [&] {
         const Array wide = concatenate(std::array{x.slice(1, 0, 1), x, x.slice(1, 4, 5)}, 1);
-        const Array none = zeros({1, 7}, DType::i64).to(x.device());
+        const Array none = tessera::zeros({1, 7}, DType::i64).to(x.device());
         const Array inner = ops::subtract(wide.slice(0, 1, 6), wide.slice(0, 0, 5));
         return concatenate(std::array{none, inner, none}, 0);
       }());

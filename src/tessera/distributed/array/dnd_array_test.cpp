@@ -203,13 +203,13 @@ TEST(DNDarray, ViewsShareTheirWrites) {
     EXPECT_TRUE(same_bits(row.local(), Array::of<i64>({4, 5})));
     turned.local().fill(Value(9));
     turned.touch();
-    EXPECT_TRUE(same_bits(x.gathered(), full({6, 2}, Value(9), DType::i64)));
+    EXPECT_TRUE(same_bits(x.gathered(), tessera::full({6, 2}, Value(9), DType::i64)));
     EXPECT_TRUE(same_bits(row.local(), Array::of<i64>({9, 9})));
     const DNDarray column =
         row.with(here ? row.resident().expand_dims(0) : Array(), row.whole().insert_axis(0), {});
     x.local().fill(Value(8));
     x.touch();
-    EXPECT_TRUE(same_bits(column.local(), full({1, 2}, Value(8), DType::i64)));
+    EXPECT_TRUE(same_bits(column.local(), tessera::full({1, 2}, Value(8), DType::i64)));
     EXPECT_THROW(x.with(x.local(), Layout::contiguous({6, 3}), x.distribution()), ShapeError);
   });
 }

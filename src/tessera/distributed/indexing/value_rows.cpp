@@ -139,7 +139,7 @@ Shape OwnRows::rest(int rank) const {
 }
 
 bool ValueRows::varies() const {
-  return tessera::varies(value.shape(), shape.size(), position, lead.size());
+  return dist::varies(value.shape(), shape.size(), position, lead.size());
 }
 
 Array ValueRows::one_row() const {

@@ -11,7 +11,7 @@
 namespace tessera::dist {
 
 // Rank r has the rows (axis 0) or columns (axis 1) from r * block on.
-struct Dealt {
+struct DistributedMatrix {
   i64 rows = 0, columns = 0;
   i64 axis = 0, block = 1;
   Array local;  // strides (1, rows of this rank)
@@ -21,22 +21,22 @@ struct Dealt {
 // are overwritten, those named as results filled.
 struct DenseBackend {
   const char* abi_tag;
-  int (*matmul)(const Communicator&, const Dealt& a, const Dealt& b, Dealt& c);
-  int (*solve)(const Communicator&, Dealt& a, Dealt& b);
-  int (*inverse)(const Communicator&, Dealt& a);
-  int (*cholesky)(const Communicator&, Dealt& a);  // what lies above the diagonal becomes zero
-  int (*qr)(const Communicator&, Dealt& a, Dealt& q, Dealt& r);
-  int (*eigh)(const Communicator&, Dealt& a, const Array& values, Dealt& vectors);
-  int (*svd)(const Communicator&, Dealt& a, Dealt& u, const Array& values, Dealt& vh);
+  int (*matmul)(const Communicator&, const DistributedMatrix& a, const DistributedMatrix& b, DistributedMatrix& c);
+  int (*solve)(const Communicator&, DistributedMatrix& a, DistributedMatrix& b);
+  int (*inverse)(const Communicator&, DistributedMatrix& a);
+  int (*cholesky)(const Communicator&, DistributedMatrix& a);  // what lies above the diagonal becomes zero
+  int (*qr)(const Communicator&, DistributedMatrix& a, DistributedMatrix& q, DistributedMatrix& r);
+  int (*eigh)(const Communicator&, DistributedMatrix& a, const Array& values, DistributedMatrix& vectors);
+  int (*svd)(const Communicator&, DistributedMatrix& a, DistributedMatrix& u, const Array& values, DistributedMatrix& vh);
   // Of the diagonal of U: the product of directions (with the sign of the exchanges) and the sum of
   // the logarithms, on every rank.
-  int (*slogdet)(const Communicator&, Dealt& a, const Array& sign, const Array& logs);
+  int (*slogdet)(const Communicator&, DistributedMatrix& a, const Array& sign, const Array& logs);
 };
 using DenseBackendEntry = const DenseBackend* (*)();
 inline constexpr const char* dense_backend_symbol = "tessera_scalapack";
 
 [[maybe_unused]] static std::string dense_abi_tag() {
-  return cat(build_tag(), ", dist sizes ", sizeof(Dealt), " ", sizeof(Communicator), " ",
+  return cat(build_tag(), ", dist sizes ", sizeof(DistributedMatrix), " ", sizeof(Communicator), " ",
              sizeof(Array), " ", sizeof(DenseBackend));
 }
 

@@ -6,7 +6,7 @@
 #include "tessera/distributed/linalg/scalapack/grid.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
-namespace tessera::scalapack {
+namespace tessera::dist::scalapack {
 namespace {
 
 constexpr int one = 1;
@@ -37,7 +37,7 @@ int same_on_all(const Communicator& comm, int info) {
   return static_cast<int>(worst[0] > 0 ? -worst[0] : worst[1]);
 }
 
-int matmul(const Communicator& comm, const Dealt& a, const Dealt& b, Dealt& c) {
+int matmul(const Communicator& comm, const DistributedMatrix& a, const DistributedMatrix& b, DistributedMatrix& c) {
   const Grid grid(comm);
   const i64 block = block_for(grid, std::min(a.rows, b.columns), a.columns);
   const Matrix ma(grid, a, block), mb(grid, b, block),
@@ -57,7 +57,7 @@ int matmul(const Communicator& comm, const Dealt& a, const Dealt& b, Dealt& c) {
   return 0;
 }
 
-int solve(const Communicator& comm, Dealt& a, Dealt& b) {
+int solve(const Communicator& comm, DistributedMatrix& a, DistributedMatrix& b) {
   const Grid grid(comm);
   const i64 block = block_for(grid, a.rows, a.columns);
   const Matrix ma(grid, a, block), mb(grid, b, block);
@@ -78,7 +78,7 @@ int factored(const Matrix& a, std::vector<int>& pivots) {
   return info;
 }
 
-int inverse(const Communicator& comm, Dealt& a) {
+int inverse(const Communicator& comm, DistributedMatrix& a) {
   const Grid grid(comm);
   const Matrix m(grid, a, block_for(grid, a.rows, a.columns));
   std::vector<int> pivots;
@@ -96,7 +96,7 @@ int inverse(const Communicator& comm, Dealt& a) {
   return same_on_all(comm, info);
 }
 
-int cholesky(const Communicator& comm, Dealt& a) {
+int cholesky(const Communicator& comm, DistributedMatrix& a) {
   const Grid grid(comm);
   const Matrix m(grid, a, block_for(grid, a.rows, a.columns));
   int info = 0;
@@ -114,7 +114,7 @@ void copy_corner(const Grid& grid, const Matrix& from, const Matrix& to) {
       &grid.context);
 }
 
-int qr(const Communicator& comm, Dealt& a, Dealt& q, Dealt& r) {
+int qr(const Communicator& comm, DistributedMatrix& a, DistributedMatrix& q, DistributedMatrix& r) {
   const Grid grid(comm);
   const DType t = a.local.dtype();
   const i64 block = block_for(grid, a.rows, a.columns), k = std::min(a.rows, a.columns);
@@ -143,7 +143,7 @@ int qr(const Communicator& comm, Dealt& a, Dealt& q, Dealt& r) {
   return same_on_all(comm, info);
 }
 
-int eigh(const Communicator& comm, Dealt& a, const Array& values, Dealt& vectors) {
+int eigh(const Communicator& comm, DistributedMatrix& a, const Array& values, DistributedMatrix& vectors) {
   const Grid grid(comm);
   const DType t = a.local.dtype();
   const i64 block = block_for(grid, a.rows, a.columns);
@@ -170,7 +170,7 @@ int eigh(const Communicator& comm, Dealt& a, const Array& values, Dealt& vectors
   return same_on_all(comm, info);
 }
 
-int svd(const Communicator& comm, Dealt& a, Dealt& u, const Array& values, Dealt& vh) {
+int svd(const Communicator& comm, DistributedMatrix& a, DistributedMatrix& u, const Array& values, DistributedMatrix& vh) {
   const Grid grid(comm);
   const DType t = a.local.dtype();
   const i64 block = block_for(grid, a.rows, a.columns);
@@ -217,7 +217,7 @@ void own_diagonal(const Grid& grid, const Matrix& m, const std::vector<int>& piv
   }
 }
 
-int slogdet(const Communicator& comm, Dealt& a, const Array& sign, const Array& logs) {
+int slogdet(const Communicator& comm, DistributedMatrix& a, const Array& sign, const Array& logs) {
   const Grid grid(comm);
   const Matrix m(grid, a, block_for(grid, a.rows, a.columns));
   std::vector<int> pivots;
@@ -237,11 +237,11 @@ int slogdet(const Communicator& comm, Dealt& a, const Array& sign, const Array& 
 }
 
 }  // namespace
-}  // namespace tessera::scalapack
+}  // namespace tessera::dist::scalapack
 
 // The one function that libtessera looks for in this library.
 extern "C" TESSERA_API const tessera::dist::DenseBackend* tessera_scalapack() {
-  using namespace tessera::scalapack;
+  using namespace tessera::dist::scalapack;
   static const std::string tag = tessera::dist::dense_abi_tag();
   static const tessera::dist::DenseBackend backend{tag.c_str(), matmul, solve, inverse, cholesky,
                                                    qr,          eigh,   svd,   slogdet};

@@ -6,7 +6,7 @@
 
 #include "tessera/kernels/copy/copy.hpp"
 
-namespace tessera::scalapack {
+namespace tessera::dist::scalapack {
 namespace {
 
 constexpr int one = 1, zero = 0;
@@ -18,7 +18,7 @@ int counted(i64 n) {
 }
 
 // A matrix as it was dealt: a block of rows or of columns each.
-void describe(const Grid& grid, const Dealt& m, int* d) {
+void describe(const Grid& grid, const DistributedMatrix& m, int* d) {
   const bool rows = m.axis == 0;
   const int values[] = {1,
                         rows ? grid.by_rows : grid.by_columns,
@@ -76,7 +76,7 @@ Matrix::Matrix(const Grid& grid, i64 m, i64 n, DType dtype, i64 block) : grid_(g
   local_.fill(Value(0));
 }
 
-Matrix::Matrix(const Grid& grid, const Dealt& from, i64 block)
+Matrix::Matrix(const Grid& grid, const DistributedMatrix& from, i64 block)
     : Matrix(grid, from.rows, from.columns, from.local.dtype(), block) {
   int d[9];
   describe(grid, from, d);
@@ -85,7 +85,7 @@ Matrix::Matrix(const Grid& grid, const Dealt& from, i64 block)
                                                             descriptor_, &grid.context);
 }
 
-void Matrix::back(Dealt& to) const {
+void Matrix::back(DistributedMatrix& to) const {
   int d[9];
   describe(grid_, to, d);
   pick(dtype(), psgemr2d_, pdgemr2d_, pcgemr2d_, pzgemr2d_)(&d[2], &d[3], data(), &one, &one,
@@ -98,4 +98,4 @@ i64 block_for(const Grid& grid, i64 rows, i64 columns) {
   return std::clamp<i64>(least / most, 1, 64);
 }
 
-}  // namespace tessera::scalapack
+}  // namespace tessera::dist::scalapack

@@ -10,7 +10,7 @@
 #include "tessera/distributed/linalg/linalg_backend.hpp"
 #include "tessera/distributed/linalg/scalapack/routines.hpp"
 
-namespace tessera::scalapack {
+namespace tessera::dist::scalapack {
 
 class Grid {
  public:
@@ -31,8 +31,8 @@ class Grid {
 class Matrix {
  public:
   Matrix(const Grid& grid, i64 rows, i64 columns, DType dtype, i64 block);
-  Matrix(const Grid& grid, const Dealt& from, i64 block);
-  void back(Dealt& to) const;
+  Matrix(const Grid& grid, const DistributedMatrix& from, i64 block);
+  void back(DistributedMatrix& to) const;
 
   void* data() const { return local_.host_data(); }
   const int* d() const { return descriptor_; }
@@ -67,4 +67,4 @@ class Matrix {
 // Blocks of 64, smaller where not every rank would have one.
 i64 block_for(const Grid& grid, i64 rows, i64 columns);
 
-}  // namespace tessera::scalapack
+}  // namespace tessera::dist::scalapack

@@ -77,11 +77,11 @@ void pzgesvd_(TESSERA_SVD_BEGIN, void* real, int* info, std::size_t, std::size_t
 #undef TESSERA_SVD_BEGIN
 }
 
-namespace tessera::scalapack {
+namespace tessera::dist::scalapack {
 
 template <class F>
 F* pick(DType t, F* s, F* d, F* c, F* z) {
   return t == DType::f32 ? s : t == DType::f64 ? d : t == DType::c64 ? c : z;
 }
 
-}  // namespace tessera::scalapack
+}  // namespace tessera::dist::scalapack
