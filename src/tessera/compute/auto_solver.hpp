@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/compute/choose.hpp"
 #include "tessera/compute/cost_model.hpp"
 #include "tessera/device/topology.hpp"
 
@@ -45,33 +46,6 @@ struct Rules {
   i64 gpu_threshold_elements = 0;  // smaller results are not brought there; 0: no such rule
   PrecisionMode precision = PrecisionMode::automatic;
 };
-
-// What a device would take, or why it is out of the question.
-struct TESSERA_API Considered {
-  Device device;
-  std::optional<double> compute_seconds;  // nothing: not measured
-  double transfer_seconds = 0;
-  i64 transferred_bytes = 0;
-  std::string refused;  // "": it could be taken
-  bool lacks_memory = false;
-  double seconds() const { return compute_seconds.value_or(0) + transfer_seconds; }
-  std::string str() const;
-};
-
-struct TESSERA_API Choice {
-  Device device;
-  double compute_seconds = 0;  // 0 where it was not measured
-  double transfer_seconds = 0;
-  i64 transferred_bytes = 0;
-  bool stays = false;  // another device would gain too little to move data for it (worth_moving)
-  std::vector<Considered> considered;  // the chosen device first
-  std::string str() const;             // why, one line for each of them
-};
-
-// Data are not moved for less than this: a device that has all operands is left only for one that
-// is done in that share of its time, or less. So a choice is never worse than 1 / 0.95 of the best
-// forecast, and data do not go to and fro between devices that are as good as each other.
-inline constexpr double worth_moving = 0.95;
 
 // Picks among the devices that are offered.
 struct TESSERA_API AutoSolver {

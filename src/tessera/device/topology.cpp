@@ -157,6 +157,11 @@ json read_cache(const std::string& path) {
 
 }  // namespace
 
+double Topology::seconds(Device from, Device to, i64 bytes) const {
+  const Link& l = link(from, to);
+  return l.latency_seconds + static_cast<double>(bytes) / l.bytes_per_second;
+}
+
 const Link& Topology::link(Device from, Device to) const {
   const Link* found = find(links, from, to);
   require<DeviceError>(found != nullptr, "topology: no link from ", from, " to ", to,

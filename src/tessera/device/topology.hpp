@@ -22,7 +22,8 @@ struct Link {
 struct TESSERA_API Topology {
   std::vector<Link> links;  // every ordered pair of devices, and each device with itself
   const Link& link(Device from, Device to) const;  // DeviceError for a device that is not there
-  std::string str() const;                         // a table
+  double seconds(Device from, Device to, i64 bytes) const;  // of a transfer
+  std::string str() const;                                  // a table
 };
 
 // Measured on the first call of a process that finds no cached measurement of this machine.

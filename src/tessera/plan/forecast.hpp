@@ -9,25 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "tessera/device/topology.hpp"
+#include "tessera/compute/machine.hpp"
 #include "tessera/plan/plan.hpp"
 
 namespace tessera {
-
-// What a device does per second, and what starting a step costs.
-struct DeviceRates {
-  double flops_per_second = 1e10;
-  double bytes_per_second = 1e9;  // of its own memory
-  double seconds_per_step = 0;
-};
-
-struct TESSERA_API Machine {
-  Topology links;
-  // From the link of the device with itself: arithmetic is counted at ten operations per byte.
-  DeviceRates rates(Device device) const;
-  double transfer_seconds(Device from, Device to, i64 bytes) const;
-  static Machine measured() { return {topology()}; }
-};
 
 struct LinkBytes {
   Device from, to;

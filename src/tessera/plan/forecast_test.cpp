@@ -50,7 +50,7 @@ TEST(Forecast, OverlapIsSeen) {
 TEST(Forecast, AnUnknownDeviceIsNamed) {
   Machine m = invented();
   m.links.links.pop_back();
-  EXPECT_THROW((void)m.rates(sim0), DeviceError);
+  EXPECT_THROW((void)m.seconds(sim0, {}), DeviceError);
 }
 
 }  // namespace

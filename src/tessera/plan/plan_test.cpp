@@ -13,7 +13,6 @@
 #include "tessera/device/memory.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
-#include "tessera/plan/place.hpp"
 
 namespace tessera {
 namespace {
@@ -281,43 +280,6 @@ TEST(Liveness, ArenasNeverOverlap) {
       }
     }
   }
-}
-
-TEST(Place, PicksTheCheapestThatFits) {
-  Candidate host{.device = cpu, .flops_per_second = 1e10, .bytes_per_second = 1e10};
-  Candidate fast{.device = Device{Kind::cuda, 0},
-                 .flops_per_second = 1e13,
-                 .bytes_per_second = 4e12,
-                 .seconds_per_step = 5e-6,
-                 .to_bytes_per_second = 2e10,
-                 .from_bytes_per_second = 2e10,
-                 .transfer_latency = 1e-5,
-                 .free_bytes = 1 << 30};
-  const Work large{.flops = 1e12,
-                   .bytes = 1 << 28,
-                   .steps = 1,
-                   .input_bytes = 1 << 20,
-                   .output_bytes = 1 << 20,
-                   .home = cpu};
-  EXPECT_EQ(place(large, {host, fast}).device, fast.device);
-  const Work small{.flops = 1e4,
-                   .bytes = 1 << 10,
-                   .steps = 1,
-                   .input_bytes = 512,
-                   .output_bytes = 512,
-                   .home = cpu};
-  EXPECT_EQ(place(small, {host, fast}).device, cpu);
-  Work resident = small;
-  resident.home = fast.device;
-  resident.flops = 1e8;
-  EXPECT_EQ(place(resident, {host, fast}).device, fast.device);
-  Work huge = large;
-  huge.workspace = i64{1} << 40;
-  EXPECT_EQ(place(huge, {host, fast}).device, cpu);
-  host.free_bytes = 1 << 20;
-  EXPECT_THROW((void)place(huge, {host, fast}), OutOfMemory);
-  EXPECT_EQ(place(large, {fast}).transferred_bytes, 2 << 20);
-  EXPECT_EQ(place(large, {fast, host}).reasons.size(), 2u);
 }
 
 }  // namespace

@@ -1,40 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/core/plan_linop.hpp"
 
+#include "tessera/compute/choose.hpp"
+#include "tessera/compute/machine.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
-#include "tessera/plan/forecast.hpp"
-#include "tessera/plan/place.hpp"
 
 namespace tessera {
 namespace {
 
-Work work_of(const Plan& plan, const PlanOptions& options, i64 input_bytes, i64 output_bytes) {
-  Work w{.input_bytes = input_bytes, .output_bytes = output_bytes, .home = options.device};
-  for (const Step& s : plan.steps()) {
-    w.flops += s.prepared.flops;
-    w.bytes += s.bytes;
-    ++w.steps;
-  }
-  w.workspace = plan.workspace(options.device);
-  return w;
-}
-
-Candidate candidate(Device device, Device home) {
+// What a plan would take on a device that is not the one of its input and output.
+Considered considered(Device device, const Plan& sketch, const Planned& in, const Planned& out) {
   const Machine machine = Machine::measured();
-  const DeviceRates rates = machine.rates(device);
-  const Topology& t = machine.links;
-  Candidate c;
-  c.device = device;
-  c.bytes_per_second = rates.bytes_per_second;
-  c.flops_per_second = rates.flops_per_second;
-  c.seconds_per_step = rates.seconds_per_step;
-  c.to_bytes_per_second = t.link(home, device).bytes_per_second;
-  c.from_bytes_per_second = t.link(device, home).bytes_per_second;
-  c.transfer_latency = t.link(home, device).latency_seconds;
+  Work work{.steps = 0};
+  for (const Step& s : sketch.steps()) {
+    work.flops += s.prepared.flops;
+    work.bytes += s.bytes;
+    ++work.steps;
+  }
+  Considered c{device, machine.seconds(device, work)};
+  if (device != in.device) {
+    const i64 fetched = in.layout.size() * size_of(in.dtype),
+              returned = out.layout.size() * size_of(out.dtype);
+    c.transferred_bytes = fetched + returned;
+    c.transfer_seconds = machine.links.seconds(in.device, device, fetched) +
+                         machine.links.seconds(device, out.device, returned);
+  }
   const MemoryStats m = memory_stats(device);
-  const i64 free = compute_device(device).info(device.index).memory_free;
-  c.free_bytes = m.budget > 0 ? std::max<i64>(1, std::min(free, m.budget - m.in_use)) : free;
+  i64 free = compute_device(device).info(device.index).memory_free;
+  if (m.budget > 0) free = std::max<i64>(0, std::min(free, m.budget - m.in_use));
+  const i64 needed = sketch.workspace(in.device) + c.transferred_bytes;
+  c.lacks_memory = needed > free;
+  if (c.lacks_memory) c.refused = cat("needs ", bytes_text(needed), ", has ", bytes_text(free));
   return c;
 }
 
@@ -72,12 +69,12 @@ Plan NamedLinop::plan(const PlanOptions& o) const {
   if (o.run_on.empty()) return plan_linop(*this, in, out);
   if (o.run_on.size() == 1) return on(o.run_on.front());
   const Plan sketch = on(o.device);
-  std::vector<Candidate> candidates;
-  for (Device d : o.run_on) candidates.push_back(candidate(d, o.device));
-  const Placement p = place(work_of(sketch, o, in.layout.size() * size_of(in.dtype),
-                                    out.layout.size() * size_of(out.dtype)),
-                            candidates);
-  return on(p.device).with_notes(p.reasons);
+  std::vector<Considered> all;
+  for (Device d : o.run_on) all.push_back(considered(d, sketch, in, out));
+  const Choice choice = choose(str(), std::move(all));
+  std::vector<std::string> reasons;
+  for (const Considered& c : choice.considered) reasons.push_back(c.str());
+  return on(choice.device).with_notes(reasons);
 }
 
 }  // namespace tessera
