@@ -170,7 +170,7 @@ void bind_dist_explain(nb::module_& m, nb::class_<DNDarray>& c) {
           nb::sig("def __repr__(self) -> str"));
   c.def("explain", &explained, "key"_a.none(), "value"_a = nb::none(),
         nb::sig("def explain(self, key: typing.Any, value: ArrayLike | None = None) -> "
-                "dist::Explanation"),
+                "Explanation"),
         "What ``x[key]``, or with a value ``x[key] = value``, will do. Nothing is sent.\n\n"
         ">>> print(ts.dist.arange(10, split=0).explain([7, 2, 8]).route)\nunordered\n");
 }
