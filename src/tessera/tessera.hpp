@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The whole public face in one include.
+// The whole public face in one include; arrays over ranks: distributed.hpp. Headers that neither of the
+// two reaches are private and are not installed.
 //   #include <tessera/tessera.hpp>
 //   using namespace tessera;   Array y = (FFT(2) * Diagonal(w, dims("NxNy")))(x);
 

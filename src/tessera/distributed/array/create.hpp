@@ -39,7 +39,7 @@ TESSERA_API DNDarray linspace(double start, double stop, i64 n, DType dtype,
 TESSERA_API DNDarray eye(i64 rows, i64 columns, i64 diagonal, DType dtype,
                          const Options& options = {});
 
-// Distribution as x is, also when it is not balanced; dtype: that of x unless given.
+// Distributed as x is, also when it is not balanced; dtype: that of x unless given.
 TESSERA_API DNDarray empty_like(const DNDarray& x, std::optional<DType> dtype = std::nullopt);
 TESSERA_API DNDarray full_like(const DNDarray& x, const Value& v,
                                std::optional<DType> dtype = std::nullopt);
