@@ -7,3 +7,8 @@ file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/*.cp
 add_executable(tessera_bench ${bench_sources})
 tessera_on_request(tessera_bench)
 target_link_libraries(tessera_bench PRIVATE tessera tessera_flags tessera_deps)
+
+# What ranks send as they become more (docs/guide/scaling.md).
+add_executable(tessera_scaling ${CMAKE_CURRENT_SOURCE_DIR}/bench/scaling/main.cpp)
+tessera_on_request(tessera_scaling)
+target_link_libraries(tessera_scaling PRIVATE tessera tessera_flags tessera_deps)
