@@ -18,10 +18,10 @@ namespace tessera {
 // What a device would take, or why it is out of the question.
 struct TESSERA_API Considered {
   Device device;
-  std::optional<double> compute_seconds;  // nothing: not measured
+  std::optional<double> compute_seconds{};  // nothing: not measured
   double transfer_seconds = 0;
   i64 transferred_bytes = 0;
-  std::string refused;  // "": it could be taken
+  std::string refused{};  // "": it could be taken
   bool lacks_memory = false;
   double seconds() const { return compute_seconds.value_or(0) + transfer_seconds; }
   std::string str() const;

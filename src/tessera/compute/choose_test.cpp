@@ -9,23 +9,23 @@
 namespace tessera {
 namespace {
 
-const Device gpu{Kind::cuda, 0};
+const Device other{Kind::cuda, 0};
 
 TEST(Choose, TheDeviceThatIsDoneFirst) {
-  EXPECT_EQ(choose("A", {{cpu, 1.0}, {gpu, 0.1, 0.2, 100}}).device, gpu);
-  EXPECT_EQ(choose("A", {{cpu, 1.0}, {gpu, 0.1, 2.0, 100}}).device, cpu);
-  EXPECT_EQ(choose("A", {{cpu, 1.0}, {gpu, 1.0}}).device, cpu);  // of equal ones the first
+  EXPECT_EQ(choose("A", {{cpu, 1.0}, {other, 0.1, 0.2, 100}}).device, other);
+  EXPECT_EQ(choose("A", {{cpu, 1.0}, {other, 0.1, 2.0, 100}}).device, cpu);
+  EXPECT_EQ(choose("A", {{cpu, 1.0}, {other, 1.0}}).device, cpu);  // of equal ones the first
 }
 
 TEST(Choose, DataStayWhereMovingThemGainsLittle) {
-  const Choice c = choose("A", {{cpu, 1.0}, {gpu, 0.5, 0.48, 100}});
+  const Choice c = choose("A", {{cpu, 1.0}, {other, 0.5, 0.48, 100}});
   EXPECT_EQ(c.device, cpu);
   EXPECT_TRUE(c.stays);
   EXPECT_EQ(c.considered.size(), 2U);
 }
 
 TEST(Choose, WhereNothingFitsTheErrorSaysWhatEachLacks) {
-  std::vector<Considered> all{{cpu, 1.0}, {gpu, 0.1}};
+  std::vector<Considered> all{{cpu, 1.0}, {other, 0.1}};
   for (Considered& c : all) {
     c.refused = "needs 2 GiB, has 1 GiB";
     c.lacks_memory = true;

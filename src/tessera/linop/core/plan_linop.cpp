@@ -18,7 +18,9 @@ Considered considered(Device device, const Plan& sketch, const Planned& in, cons
     work.bytes += s.bytes;
     ++work.steps;
   }
-  Considered c{device, machine.seconds(device, work)};
+  Considered c;
+  c.device = device;
+  c.compute_seconds = machine.seconds(device, work);
   if (device != in.device) {
     const i64 fetched = in.layout.size() * size_of(in.dtype),
               returned = out.layout.size() * size_of(out.dtype);
