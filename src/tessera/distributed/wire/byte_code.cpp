@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <queue>
+#include <utility>
 #include <vector>
 
 #include "tessera/distributed/wire/to_index.hpp"
@@ -15,6 +18,7 @@ namespace tessera::dist {
 namespace {
 
 using Weights = std::array<std::uint64_t, 256>;
+using Lengths = std::array<std::uint8_t, 256>;
 
 // How often a byte comes up where d of 64 bits are set, in parts of 2^48.
 Weights weights_of(int d) {
@@ -27,35 +31,34 @@ Weights weights_of(int d) {
   return weights;
 }
 
-// The lengths of the best code with none above `longest` (package-merge): `longest` times, pairs of
-// the lightest become packages among the symbols; each of the lightest 510 of the last round makes
-// the codes of its symbols one longer.
-std::array<std::uint8_t, 256> lengths_of(const Weights& weights, int longest) {
-  struct Package {
-    std::uint64_t weight;
-    std::vector<std::uint8_t> symbols;
-  };
-  std::vector<Package> singles;
-  for (unsigned s = 0; s < 256; ++s)
-    singles.push_back({weights[s], {static_cast<std::uint8_t>(s)}});
-  const auto lighter = [](const Package& a, const Package& b) { return a.weight < b.weight; };
-  std::stable_sort(singles.begin(), singles.end(), lighter);
-  std::vector<Package> round = singles;
-  for (int k = 1; k < longest; ++k) {
-    std::vector<Package> pairs, next;
-    for (std::size_t i = 0; i + 1 < round.size(); i += 2) {
-      pairs.push_back({round[i].weight + round[i + 1].weight, round[i].symbols});
-      pairs.back().symbols.insert(pairs.back().symbols.end(), round[i + 1].symbols.begin(),
-                                  round[i + 1].symbols.end());
+// Huffman's code lengths: the two lightest nodes get a parent until one is left.
+Lengths huffman(const Weights& weights) {
+  using Node = std::pair<std::uint64_t, std::size_t>;
+  std::priority_queue<Node, std::vector<Node>, std::greater<>> lightest;
+  for (std::size_t s = 0; s < 256; ++s) lightest.emplace(weights[s], s);
+  std::array<std::size_t, 511> parent{};
+  for (std::size_t made = 256; made < parent.size(); ++made) {
+    std::uint64_t sum = 0;
+    for (int k = 0; k < 2; ++k, lightest.pop()) {
+      sum += lightest.top().first;
+      parent[lightest.top().second] = made;
     }
-    std::merge(singles.begin(), singles.end(), pairs.begin(), pairs.end(), std::back_inserter(next),
-               lighter);
-    round = std::move(next);
+    lightest.emplace(sum, made);
   }
-  std::array<std::uint8_t, 256> lengths{};
-  for (std::size_t i = 0; i < 510; ++i)
-    for (const std::uint8_t s : round[i].symbols) ++lengths[s];
+  Lengths lengths{};
+  for (std::size_t s = 0; s < 256; ++s)
+    for (std::size_t node = s; node != parent.size() - 1; node = parent[node]) ++lengths[s];
   return lengths;
+}
+
+// The same with no length above `longest`: rare bytes count for more until that holds.
+Lengths lengths_of(const Weights& weights, int longest) {
+  for (std::uint64_t least = std::uint64_t{1} << 36;; least += least / 8) {
+    Weights raised = weights;
+    for (std::uint64_t& w : raised) w = std::max(w, least);
+    const Lengths lengths = huffman(raised);
+    if (*std::max_element(lengths.begin(), lengths.end()) <= longest) return lengths;
+  }
 }
 
 unsigned reversed(unsigned word, int length) {

@@ -2,13 +2,15 @@
 #include "tessera/distributed/wire/id_wire.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "tessera/base/error.hpp"
 #include "tessera/distributed/wire/byte_code.hpp"
+#include "tessera/distributed/wire/id_coded.hpp"
 #include "tessera/distributed/wire/id_gaps.hpp"
-#include "tessera/distributed/wire/id_scattered.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
 namespace tessera::dist {
@@ -50,32 +52,24 @@ std::vector<i64> bits_from(std::span<const std::byte> bytes, i64 base, i64 radix
   return ids;
 }
 
-std::vector<i64> all_but(std::span<const i64> left_out, i64 base, i64 radix) {
-  std::vector<i64> rest;
-  rest.reserve(to_index(radix) - left_out.size());
-  std::size_t next = 0;
-  for (i64 id = base; id < base + radix; ++id) {
-    if (next < left_out.size() && left_out[next] == id)
-      ++next;
-    else
-      rest.push_back(id);
-  }
-  return rest;
-}
-
-// Where about half of many are chosen, nothing is shorter than a bit for each.
-bool half(i64 n, i64 radix) { return radix > 4096 && n > radix / 8 * 3 && n < radix / 8 * 5; }
-
 i64 simple_bytes(WireKind kind, i64 listed, i64 radix) {
   return WireForm{kind, 0, listed, 0}.bytes(radix);
 }
 
+std::vector<i64> gaps_from(const WireForm& form, std::span<const std::byte> bytes, i64 base,
+                           i64 radix) {
+  std::vector<i64> ids(to_index(form.listed));
+  i64* to = ids.data();
+  decode_gaps(form, bytes, base, radix, [&](i64 id) { *to++ = id; });
+  return ids;
+}
+
 // Combined with what is in the set: every form but those that are read together.
-void decode_other(IdSet& set, const WireForm& form, std::span<const std::byte> bytes) {
+void decode_one(IdSet& set, const WireForm& form, std::span<const std::byte> bytes) {
   const i64 radix = set.last() - set.first();
   if (form.kind == WireKind::gaps) {
     const IdSet::Ascending ids(set);
-    each_of_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
+    decode_gaps(form, bytes, set.first(), radix, [ids](i64 id) { ids.add(id); });
     return;
   }
   if (form.kind != WireKind::bits) {
@@ -86,6 +80,45 @@ void decode_other(IdSet& set, const WireForm& form, std::span<const std::byte> b
   copy_bytes(other.words().data(), bytes.data(), bytes.size());
   if (const i64 rest = radix & 63; rest != 0 && other.words().back() >> rest != 0) refuse_wire();
   set.merge(other);
+}
+
+void put_runs(std::span<const i64> sorted, i64 base, i64 radix, std::byte* out) {
+  const i64 width = bytes_of_number(radix);
+  for (std::size_t k = 0; k < sorted.size(); out += 2 * width) {
+    std::size_t end = k + 1;
+    while (end < sorted.size() && sorted[end] == sorted[end - 1] + 1) ++end;
+    // A length is stored less one: it may be the radix itself.
+    put_numbers(std::array{sorted[k] - base, static_cast<i64>(end - k) - 1}, width, out);
+    k = end;
+  }
+}
+
+// The shortest of all forms but those that are coded.
+Wire encode_list(std::span<const i64> sorted, i64 base, i64 radix) {
+  Wire wire = encode_gaps(sorted, base, radix);
+  i64 least = wire.form.empty() ? std::numeric_limits<i64>::max() : wire.form.bytes(radix);
+  const auto consider = [&](WireKind kind, i64 listed) {
+    const WireForm form{kind, 0, listed, 0};
+    if (form.bytes(radix) > least) return;
+    wire.form = form;
+    least = form.bytes(radix);
+  };
+  consider(WireKind::bits, 1);
+  consider(WireKind::runs, runs_of(sorted));
+  consider(WireKind::numbers, static_cast<i64>(sorted.size()));
+  if (wire.form.kind == WireKind::gaps) return wire;
+  wire.bytes.assign(to_index(least), std::byte{0});
+  if (wire.form.kind == WireKind::bits) {
+    for (const i64 id : sorted)
+      wire.bytes[to_index((id - base) >> 3)] |= std::byte{1} << ((id - base) & 7);
+  } else if (wire.form.kind == WireKind::runs) {
+    put_runs(sorted, base, radix, wire.bytes.data());
+  } else {
+    std::vector<i64> numbers(sorted.begin(), sorted.end());
+    for (i64& n : numbers) n -= base;
+    put_numbers(numbers, bytes_of_number(radix), wire.bytes.data());
+  }
+  return wire;
 }
 
 }  // namespace
@@ -115,8 +148,7 @@ i64 WireForm::bytes(i64 radix) const {
     case WireKind::numbers: return listed * bytes_of_number(radix);
     case WireKind::runs: return listed * 2 * bytes_of_number(radix);
     case WireKind::bits: return longest_wire(radix);
-    case WireKind::gaps:
-    case WireKind::holes: return (listed * (1 + low) + high + 7) / 8;
+    case WireKind::gaps: return (listed * (1 + low) + high + 7) / 8;
     case WireKind::coded: return (high + 7) / 8;
     default: return 0;
   }
@@ -139,64 +171,20 @@ void take_numbers(const std::byte* in, i64 width, std::span<i64> numbers) {
 
 Wire encode(std::span<const i64> sorted, i64 base, i64 radix) {
   const auto n = static_cast<i64>(sorted.size());
-  Wire wire;
-  if (n == 0) return wire;
-  wire.form.listed = n;
-  i64 least = wire.form.bytes(radix);
-  const auto consider = [&](const WireForm& form) {
-    if (form.bytes(radix) >= least) return;
-    wire.form = form;
-    least = form.bytes(radix);
-  };
-  consider({WireKind::runs, 0, runs_of(sorted), 0});
-  consider({WireKind::bits, 0, 1, 0});
-  std::vector<i64> holes;
-  if (!half(n, radix)) {
-    if (const WireForm gaps = gaps_of(sorted, base, radix, WireKind::gaps); gaps.listed > 0)
-      consider(gaps);
-    if (n > radix / 2) {
-      holes = all_but(sorted, base, radix);
-      const WireForm form = gaps_of(holes, base, radix, WireKind::holes);
-      if (form.listed > 0 || holes.empty()) consider(form);
-    }
+  if (n == 0) return {};
+  if (may_be_coded(n, radix)) {
+    IdSet set(base, base + radix);
+    set.add(sorted);
+    if (coding_pays(set, n)) return encode_coded(set, n);
   }
-  wire.bytes.resize(to_index(least));
-  const i64 width = bytes_of_number(radix);
-  if (wire.form.kind == WireKind::bits) {
-    for (const i64 id : sorted)
-      wire.bytes[to_index((id - base) >> 3)] |= std::byte{1} << ((id - base) & 7);
-    return wire;
-  }
-  if (wire.form.kind == WireKind::gaps || wire.form.kind == WireKind::holes) {
-    put_gaps(wire.form, wire.form.kind == WireKind::gaps ? sorted : holes, base, wire.bytes);
-    return wire;
-  }
-  std::vector<i64> numbers;
-  if (wire.form.kind == WireKind::numbers) {
-    for (const i64 id : sorted) numbers.push_back(id - base);
-  } else {
-    for (i64 k = 0; k < n;) {  // a length is stored less one: it may be the radix itself
-      i64 end = k + 1;
-      while (end < n && sorted[to_index(end)] == sorted[to_index(end - 1)] + 1) ++end;
-      numbers.push_back(sorted[to_index(k)] - base);
-      numbers.push_back(end - k - 1);
-      k = end;
-    }
-  }
-  put_numbers(numbers, width, wire.bytes.data());
-  return wire;
+  return encode_list(sorted, base, radix);
 }
 
 Wire encode(const IdSet& set) {
-  const i64 radix = set.last() - set.first(), n = set.size();
-  if (!half(n, radix)) {
-    Wire wire = encode_scattered(set, n);
-    return wire.form.empty() ? encode(set.ids(), set.first(), radix) : wire;
-  }
-  Wire wire{{WireKind::bits, 0, 1, 0}, {}};
-  wire.bytes.resize(to_index(wire.form.bytes(radix)));
-  copy_bytes(wire.bytes.data(), set.words().data(), wire.bytes.size());
-  return wire;
+  const i64 n = set.size();
+  if (n == 0) return {};
+  return coding_pays(set, n) ? encode_coded(set, n)
+                             : encode_list(set.ids(), set.first(), set.last() - set.first());
 }
 
 std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, i64 base,
@@ -205,13 +193,10 @@ std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, 
   switch (form.kind) {
     case WireKind::bits: return bits_from(bytes, base, radix);
     case WireKind::runs: return runs_from(bytes, base, radix);
-    case WireKind::gaps: return take_gaps(form, bytes, base, radix);
-    case WireKind::holes: return all_but(take_gaps(form, bytes, base, radix), base, radix);
+    case WireKind::gaps: return gaps_from(form, bytes, base, radix);
     case WireKind::coded: {
       IdSet set(base, base + radix);
-      Scattered one(set);
-      one.add(form, bytes);
-      one.merge();
+      decode_coded(set, {&form, 1}, std::array{std::vector(bytes.begin(), bytes.end())});
       return set.ids();
     }
     case WireKind::numbers: break;
@@ -229,17 +214,13 @@ std::vector<i64> decode(const WireForm& form, std::span<const std::byte> bytes, 
 
 void decode_into(IdSet& set, std::span<const WireForm> forms,
                  std::span<const std::vector<std::byte>> bytes) {
-  Scattered together(set);
   for (std::size_t q = 0; q < forms.size(); ++q) {
     if (forms[q].empty()) continue;
     if (static_cast<i64>(bytes[q].size()) != forms[q].bytes(set.last() - set.first()))
       refuse_wire();
-    if (forms[q].kind == WireKind::coded)
-      together.add(forms[q], bytes[q]);
-    else
-      decode_other(set, forms[q], bytes[q]);
+    if (forms[q].kind != WireKind::coded) decode_one(set, forms[q], bytes[q]);
   }
-  together.merge();
+  decode_coded(set, forms, bytes);
 }
 
 // Problem 1 bit, kind 3; then either the number of what is listed, or low 6, listed 27, high 27.
@@ -255,7 +236,7 @@ Notice Notice::of(const WireForm& form, bool problem) {
 
 WireForm Notice::form() const {
   const std::uint64_t kind = word >> 1 & 7, size = word >> 4;
-  if (kind > static_cast<std::uint64_t>(WireKind::coded)) refuse_wire();
+  if (kind > static_cast<std::uint64_t>(WireKind::positions)) refuse_wire();
   WireForm form{static_cast<WireKind>(kind)};
   if (form.detailed()) {
     form.low = static_cast<int>(size & 63);

@@ -5,10 +5,14 @@
 // checked: CommError where it cannot be what encode() made. Nothing is sent here.
 //   Wire w = encode(sorted, base, radix);   decode(w.form, w.bytes, base, radix) == sorted
 //
-// Note [gaps]: what lies between an id and the next is split into its `low` lowest bits, listed as
-// they are, and what is left, in unary: as many zeros, then a one. Of n ids that lie anywhere among
-// `radix`, that is a few per cent more than log2 of the ways to choose them; a bit for each place
-// is as good where about half are chosen, and where more are, the holes are listed instead.
+// Note [gaps]: what lies between an id and the next is split into its `low` lowest bits, listed one
+// after the other, and what is left, in unary behind them: as many zeros, then a one. Of n ids that
+// lie anywhere among `radix`, that is a few per cent more than log2 of the ways to choose them, but
+// where half of them or more are chosen a bitmap is shorter.
+//
+// Note [coded]: gaps would be as short for a quarter or an eighth of the ids, which a key that lies
+// anywhere asks of each of four or eight owners, but they are read and written one by one, and the
+// bytes of a bitmap are looked up in tables. What that saves is written in bench/README.md.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,23 +24,22 @@
 namespace tessera::dist {
 
 enum class WireKind : std::uint8_t {
-  numbers,    // of the fewest whole bytes that hold `radix`
-  runs,       // first, length less one
-  bits,       // one for each id that there is
-  gaps,       // see the note
-  holes,      // gaps, of those ids that are not meant
-  positions,  // not ids: the sender's positions on the split axis (entry_ask)
-  coded       // bits, byte by byte in a code that suits how many are set (byte_code)
+  numbers,   // of the fewest whole bytes that hold `radix`
+  runs,      // first, length less one
+  bits,      // one for each id that there is
+  gaps,      // see the note
+  coded,     // bits, byte by byte in a Huffman code that suits how many are set (byte_code)
+  positions  // numbers, but not ids: the sender's positions on the split axis (entry_ask)
 };
 // What a receiver has to know before the bytes come.
 struct TESSERA_API WireForm {
   WireKind kind = WireKind::numbers;
-  int low = 0;     // gaps, holes: bits of each that are listed; coded: the number of the code
-  i64 listed = 0;  // ids, runs or holes
-  i64 high = 0;    // gaps, holes: zeros of the unary part; coded: bits of the codes
+  int low = 0;     // gaps: low bits of each; coded: the number of the code
+  i64 listed = 0;  // ids or runs
+  i64 high = 0;    // gaps: zeros of the unary part; coded: bits of the codes
   bool empty() const { return kind == WireKind::numbers && listed == 0; }
   bool detailed() const {  // low and high say something
-    return kind == WireKind::gaps || kind == WireKind::holes || kind == WireKind::coded;
+    return kind == WireKind::gaps || kind == WireKind::coded;
   }
   i64 bytes(i64 radix) const;  // 0 for positions
 };
