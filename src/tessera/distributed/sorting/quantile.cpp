@@ -8,8 +8,8 @@
 #include "tessera/distributed/array/axis_list.hpp"
 #include "tessera/distributed/exchange/panels.hpp"
 #include "tessera/distributed/exchange/sort_lines.hpp"
-#include "tessera/distributed/sorting/sort_counted.hpp"
-#include "tessera/distributed/sorting/sort_cuts.hpp"
+#include "tessera/distributed/sorting/sample_splitters.hpp"
+#include "tessera/distributed/sorting/select.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
@@ -21,63 +21,63 @@
 namespace tessera::dist {
 namespace {
 
-// Places of entries among all in order, ascending, each once.
-using SortedPlaces = std::vector<i64>;
+// Positions of entries among all in order, ascending, each once.
+using SortedPositions = std::vector<i64>;
 
-Array on_device(const SortedPlaces& places, Device device) {
-  const Array a = empty_dense({static_cast<i64>(places.size())}, DType::i64);
-  std::copy(places.begin(), places.end(), a.host<i64>());
+Array on_device(const SortedPositions& positions, Device device) {
+  const Array a = empty_dense({static_cast<i64>(positions.size())}, DType::i64);
+  std::copy(positions.begin(), positions.end(), a.host<i64>());
   return a.to(device);
 }
 
-// Entries `places` of every line of a local array in order, as rows along the axis.
-Array entries_of(const Array& x, i64 axis, const SortedPlaces& places) {
-  if (x.device() == cpu) return entries_in_order(x, axis, places);
-  return take(tessera::sort(x, axis), on_device(places, x.device()), axis);
+// Entries `positions` of every line of a local array in order, as rows along the axis.
+Array entries_of(const Array& x, i64 axis, const SortedPositions& positions) {
+  if (x.device() == cpu) return entries_in_order(x, axis, positions);
+  return take(tessera::sort(x, axis), on_device(positions, x.device()), axis);
 }
 
-// Items `places` of all ranks' items in order, on the host. Many items are counted, not sorted.
-Array items_of_line(const Array& line, std::span<const i64> counts, const SortedPlaces& places,
-                    const Communicator& comm) {
+// Items `positions` of all ranks' items in order, on the host. Many items are counted, not sorted.
+Array items_of_line(const Array& line, std::span<const i64> counts,
+                    const SortedPositions& positions, const Communicator& comm) {
   const i64 most = *std::max_element(counts.begin(), counts.end()) * size_of(line.dtype());
-  if (line.device() == cpu && most >= Bounded{}.from)
-    return Counted(line, counts, comm).items_at(places);
-  if (line.device() == cpu && counts.size() == 1) return entries_in_order(line, 0, places);
-  return merged_items(tessera::sort(line), counts, places, comm);
+  if (line.device() == cpu && most >= MemoryBudget{}.from)
+    return Selection(line, counts, comm).items_at(positions);
+  if (line.device() == cpu && counts.size() == 1) return entries_in_order(line, 0, positions);
+  return merged_items(tessera::sort(line), counts, positions, comm);
 }
 
-// Rows `places` of (entries, lines) sorted along the entries, which are dealt out; on every rank.
-Array rows_of_lines(const DNDarray& lines, const SortedPlaces& places) {
+// Rows `positions` of (entries, lines) sorted along the entries, which are distributed; on every rank.
+Array rows_of_lines(const DNDarray& lines, const SortedPositions& positions) {
   const Communicator& comm = lines.comm();
-  const i64 number = lines.shape(1), wanted = static_cast<i64>(places.size());
+  const i64 number = lines.shape(1), wanted = static_cast<i64>(positions.size());
   const Array rows = empty_dense({wanted, number}, lines.dtype(), lines.device());
   if (number >= comm.size()) {
     by_panels(lines, DNDarray::replicated(rows, comm),
-              [&](const Array& some, i64) { return entries_of(some, 0, places); });
+              [&](const Array& some, i64) { return entries_of(some, 0, positions); });
     return rows;
   }
   const std::vector<i64> counts = lines.part().counts();
   for (i64 j = 0; j < number; ++j)
     rows.select(1, j).copy_from(
-        items_of_line(lines.local().select(1, j), counts, places, comm).to(lines.device()));
+        items_of_line(lines.local().select(1, j), counts, positions, comm).to(lines.device()));
   return rows;
 }
 
-// Entries `places` of every line of a local array in order, a part of its lines at a time.
-Array rows_here(const Array& x, i64 axis, const SortedPlaces& places) {
+// Entries `positions` of every line of a local array in order, a part of its lines at a time.
+Array rows_here(const Array& x, i64 axis, const SortedPositions& positions) {
   if (x.ndim() == 1 && x.size() > 0) {
     const std::vector<i64> counts{x.size()};
-    return items_of_line(x, counts, places, Communicator::self()).to(x.device());
+    return items_of_line(x, counts, positions, Communicator::self()).to(x.device());
   }
   Shape shape = x.shape();
-  shape[axis] = static_cast<i64>(places.size());
+  shape[axis] = static_cast<i64>(positions.size());
   const Array rows = empty_dense(shape, x.dtype(), x.device());
   const i64 other = x.ndim() > 1 ? longest_other(x.shape(), axis) : axis;
-  const i64 bytes = x.size() * size_of(x.dtype()), pieces = 1 + bytes / (Bounded{}.room / 2);
+  const i64 bytes = x.size() * size_of(x.dtype()), pieces = 1 + bytes / (MemoryBudget{}.room / 2);
   const i64 step = other == axis ? x.shape(axis) : std::max<i64>(1, x.shape(other) / pieces);
   for (i64 begin = 0; begin < x.shape(other); begin += step) {
     const i64 end = std::min(begin + step, x.shape(other));
-    const Array some = entries_of(x.slice(other, begin, end), axis, places);
+    const Array some = entries_of(x.slice(other, begin, end), axis, positions);
     (other == axis ? rows : rows.slice(other, begin, end)).copy_from(some);
   }
   return rows;
@@ -85,12 +85,12 @@ Array rows_here(const Array& x, i64 axis, const SortedPlaces& places) {
 
 // x along one axis as the functions below need it: some of its entries in order.
 struct Chosen {
-  Array rows;                 // shape of x, `axis` counts the places
+  Array rows;                 // shape of x, `axis` counts the positions
   Shape shape;                // of x without the axis
   Distribution distribution;  // of the same
 };
 
-Chosen choose(const DNDarray& x, i64 axis, const SortedPlaces& places) {
+Chosen choose(const DNDarray& x, i64 axis, const SortedPositions& positions) {
   Chosen c{{}, x.shape(), x.distribution()};
   c.shape.erase(axis);
   const bool along = x.split() == axis;
@@ -100,10 +100,10 @@ Chosen choose(const DNDarray& x, i64 axis, const SortedPlaces& places) {
     const Array local = lines_of(x.local(), axis);
     const DNDarray lines(local, {x.shape(axis), local.shape(1)}, {0, x.part()}, x.comm());
     Shape shape = x.shape();
-    shape[axis] = static_cast<i64>(places.size());
-    c.rows = from_lines(rows_of_lines(lines, places), shape, axis);
+    shape[axis] = static_cast<i64>(positions.size());
+    c.rows = from_lines(rows_of_lines(lines, positions), shape, axis);
   } else {
-    c.rows = rows_here(x.local(), axis, places);
+    c.rows = rows_here(x.local(), axis, positions);
   }
   return c;
 }
@@ -119,7 +119,7 @@ DNDarray as_one_axis(const DNDarray& x, const Axes& axes) {
     order.push_back(a);
     shape.push_back(x.shape(a));
   }
-  i64 number = 1, apart = 1;  // of entries; of those at each place of the split axis
+  i64 number = 1, apart = 1;  // of entries; of those at each position of the split axis
   for (i64 a = 0; a < x.ndim(); ++a) {
     if (!contains(axes, a)) continue;
     order.push_back(a);
@@ -197,22 +197,22 @@ DNDarray quantiles(const DNDarray& given, const Array& q, const std::vector<doub
   const i64 along = over.along, n = x.shape(along);
   if (n == 0) throw_out_of_bounds(-1, 0, 0);
   std::vector<Between> wanted;
-  SortedPlaces places{n - 1};  // for the NaNs
+  SortedPositions positions{n - 1};  // for the NaNs
   for (const double f : fractions) {
-    const double virtual_place = f * static_cast<double>(n - 1);
-    const i64 low = std::min(static_cast<i64>(std::floor(virtual_place)), n - 1);
-    wanted.push_back({low, std::min(low + 1, n - 1), virtual_place - static_cast<double>(low)});
-    places.insert(places.end(), {wanted.back().low, wanted.back().high});
+    const double virtual_position = f * static_cast<double>(n - 1);
+    const i64 low = std::min(static_cast<i64>(std::floor(virtual_position)), n - 1);
+    wanted.push_back({low, std::min(low + 1, n - 1), virtual_position - static_cast<double>(low)});
+    positions.insert(positions.end(), {wanted.back().low, wanted.back().high});
   }
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  const Chosen c = choose(x, along, places);
+  std::sort(positions.begin(), positions.end());
+  positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+  const Chosen c = choose(x, along, positions);
 
   const DType dtype =
       whole ? x.dtype() : promote(is_integer(x.dtype()) ? DType::f64 : x.dtype(), q.dtype());
-  auto row = [&](i64 place) {
-    const auto found = std::lower_bound(places.begin(), places.end(), place);
-    return c.rows.select(along, found - places.begin());
+  auto row = [&](i64 position) {
+    const auto found = std::lower_bound(positions.begin(), positions.end(), position);
+    return c.rows.select(along, found - positions.begin());
   };
   std::vector<Array> results;
   for (const Between& b : wanted) {
@@ -246,11 +246,11 @@ DNDarray median(const DNDarray& given, const std::optional<Axes>& axes, bool kee
   const Reduced over = reduced(given, axes);
   const DNDarray& x = over.x;
   const i64 along = over.along, n = x.shape(along);
-  SortedPlaces middle, places;
-  if (n > 0) middle = n % 2 ? SortedPlaces{n / 2} : SortedPlaces{n / 2 - 1, n / 2};
-  places = middle;
-  if (n > 0 && middle.back() != n - 1) places.push_back(n - 1);
-  const Chosen c = choose(x, along, places);
+  SortedPositions middle, positions;
+  if (n > 0) middle = n % 2 ? SortedPositions{n / 2} : SortedPositions{n / 2 - 1, n / 2};
+  positions = middle;
+  if (n > 0 && middle.back() != n - 1) positions.push_back(n - 1);
+  const Chosen c = choose(x, along, positions);
   const i64 used = static_cast<i64>(middle.size());
   Array result = tessera::mean(c.rows.slice(along, 0, used), Axes{along});
   if (n > 0) result = with_nans(result, c.rows.select(along, c.rows.shape(along) - 1));

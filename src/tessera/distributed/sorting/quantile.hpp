@@ -2,7 +2,7 @@
 #pragma once
 // Medians, quantiles and percentiles of distributed arrays: NumPy's functions of these names with
 // method="linear", NaN where there is a NaN. Nothing is sorted over the ranks: of a line that is
-// dealt out only samples travel, of many lines each goes to one rank. Over the split axis, and of
+// distributed only samples travel, of many lines each goes to one rank. Over the split axis, and of
 // the flattened array (no axes), every rank has the result; over other axes nothing is sent and the
 // split stays with its axis.
 //   DNDarray m = dist::median(x, Axes{0});

@@ -22,11 +22,12 @@ std::vector<double> expected(const Array& whole, i64 axis, double f) {
   std::vector<double> result;
   for (i64 j = 0; j < lines; ++j) {
     const auto* const line = v.data() + j * n;
-    const double place = f * static_cast<double>(n - 1);
-    const i64 low = static_cast<i64>(std::floor(place)), high = std::min(low + 1, n - 1);
+    const double position = f * static_cast<double>(n - 1);
+    const i64 low = static_cast<i64>(std::floor(position)), high = std::min(low + 1, n - 1);
     const double a = line[low].real(), b = line[high].real();
-    result.push_back(std::isnan(line[n - 1].real()) ? line[n - 1].real()
-                                                    : a + (b - a) * (place - std::floor(place)));
+    result.push_back(std::isnan(line[n - 1].real())
+                         ? line[n - 1].real()
+                         : a + (b - a) * (position - std::floor(position)));
   }
   return result;
 }

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "tessera/distributed/sorting/sort_exchange.hpp"
+#include "tessera/distributed/sorting/exchange.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -78,7 +78,7 @@ i64 sum(std::span<const i64> v) {
   return total;
 }
 
-// Places in all blocks for every question: what came, then the size of the array for the rest.
+// Positions in all blocks for every question: what came, then the size of the array for the rest.
 Array completed(const Array& came, const Routes& routes, const Partition& part, i64 questions) {
   const Array out = full({questions}, Value(part.size()), DType::i64, came.device());
   out.slice(0, 0, came.size())
@@ -86,7 +86,7 @@ Array completed(const Array& came, const Routes& routes, const Partition& part, 
   return out;
 }
 
-// Values that are dealt out: questions go to their ranks and answers come back.
+// Values that are distributed: questions go to their ranks and answers come back.
 Array ask(const Array& questions, std::vector<i64> pieces, const Array& block, bool right,
           const DNDarray& sorted) {
   const Communicator& comm = sorted.comm();

@@ -7,9 +7,9 @@
 #include "tessera/distributed/exchange/panels.hpp"
 #include "tessera/distributed/exchange/sort_lines.hpp"
 #include "tessera/distributed/functions/reshape.hpp"
-#include "tessera/distributed/sorting/sort_deal.hpp"
-#include "tessera/distributed/sorting/sort_exchange.hpp"
-#include "tessera/distributed/sorting/sort_places.hpp"
+#include "tessera/distributed/sorting/bounded_argsort.hpp"
+#include "tessera/distributed/sorting/exchange.hpp"
+#include "tessera/distributed/sorting/redistribute.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
@@ -25,8 +25,8 @@ Array sort_local(const Array& x, i64 axis, bool positions) {
 Array sort_items(const Array& items, std::span<const i64> counts, const Partition& part,
                  bool positions, const Communicator& comm) {
   const i64 most = *std::max_element(counts.begin(), counts.end()) * size_of(items.dtype());
-  if (items.device() == cpu && most >= Bounded{}.from)
-    return (positions ? argsort_counted : sort_counted)(items, counts, part, comm, {});
+  if (items.device() == cpu && most >= MemoryBudget{}.from)
+    return (positions ? bounded_argsort : bounded_sort)(items, counts, part, comm, {});
   const OrderWants wants{.values = !positions, .positions = positions};
   const Ordered o = order_items(items, counts, part, wants, comm);
   return positions ? o.positions : o.values;
@@ -43,7 +43,7 @@ void sort_lines(const DNDarray& x, const DNDarray& out, bool positions) {
   });
 }
 
-// Along the split axis. Few lines: each is dealt out as it was, and its elements travel once. From
+// Along the split axis. Few lines: each keeps its distribution, and its elements travel once. From
 // as many lines as ranks on, whole lines come together.
 DNDarray sort_split(const DNDarray& x, bool positions) {
   const i64 axis = *x.split(), n = x.shape(axis);

@@ -117,9 +117,9 @@ TEST(DistSort, MovesEachElementOnce) {
     expect_distributed(sorted, tessera::sort(whole), x.distribution());
 
     before = comm.traffic();
-    const DNDarray places = dist::argsort(x);
+    const DNDarray positions = dist::argsort(x);
     EXPECT_LE(static_cast<double>(bytes_of_all(comm, before)), 1.05 * data * 12 / 8);
-    expect_distributed(places, tessera::argsort(whole), x.distribution());
+    expect_distributed(positions, tessera::argsort(whole), x.distribution());
 
     before = comm.traffic();  // what is sorted stays: only samples and counts travel
     const DNDarray again = dist::sort(sorted);

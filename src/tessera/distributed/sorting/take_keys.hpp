@@ -15,7 +15,7 @@ DistIndex flat_key(const DNDarray& x, const DNDarray& positions);
 DistIndex along_axis_key(const DNDarray& x, const DNDarray& indices, i64 axis);
 
 // IndexError, with NumPy's text and on all ranks, unless every index lies within [-size, size).
-// One byte to every other rank when the indices are dealt out, else no message.
+// One byte to every other rank when the indices are distributed, else no message.
 void require_inside(const DNDarray& indices, i64 size, i64 axis);
 
 }  // namespace tessera::dist

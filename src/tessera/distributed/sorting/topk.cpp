@@ -5,8 +5,8 @@
 
 #include "tessera/base/axis_error.hpp"
 #include "tessera/distributed/exchange/sort_lines.hpp"
-#include "tessera/distributed/sorting/sort_cuts.hpp"
-#include "tessera/distributed/sorting/sort_exchange.hpp"
+#include "tessera/distributed/sorting/exchange.hpp"
+#include "tessera/distributed/sorting/sample_splitters.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -61,7 +61,7 @@ TopK topk_line(const DNDarray& x, i64 k, bool largest) {
   const Candidates mine = best(x.local(), std::min(x.local().size(), k), 0, largest);
   const Distribution to{0, Partition::even(k, comm.size())};
   const OrderWants wants{
-      .positions = true, .descending = largest, .places = mine.indices, .extents = extents};
+      .positions = true, .descending = largest, .given = mine.indices, .extents = extents};
   const Ordered o = order_items(mine.values, counts, to.part, wants, comm);
   return {DNDarray(o.values, {k}, to, comm), DNDarray(o.positions, {k}, to, comm)};
 }
@@ -82,7 +82,7 @@ TopK topk_lines(const DNDarray& x, i64 k, bool largest) {
   auto together = [&](const Array& a) { return DNDarray(a, all, {0, from}, comm).resplit(1); };
   const DNDarray values = together(mine.values), indices = together(mine.indices);
   const Candidates chosen = best(values.local(), k, 0, largest);
-  const Array places = take_along_axis(indices.local(), chosen.indices, 0);
+  const Array positions = take_along_axis(indices.local(), chosen.indices, 0);
 
   const Distribution to{axis, Partition::even(k, comm.size())};
   Shape shape = x.shape(), local = x.shape();
@@ -94,7 +94,7 @@ TopK topk_lines(const DNDarray& x, i64 k, bool largest) {
     return from_lines(rows.local(), local, axis);
   };
   return {DNDarray(apart(chosen.values), shape, to, comm),
-          DNDarray(apart(places).astype(DType::i64), shape, to, comm)};
+          DNDarray(apart(positions).astype(DType::i64), shape, to, comm)};
 }
 
 }  // namespace

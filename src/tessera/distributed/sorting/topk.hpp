@@ -4,7 +4,7 @@
 // NaN counts as larger than every number, complex numbers go by their parts; of equal elements the
 // one with the lowest index comes first. Largest first, or smallest first. Along the split axis
 // each rank sends no more than its own k candidates, and of those only what is in the result; the
-// result is dealt out evenly along that axis. Along other axes nothing is sent.
+// result is distributed evenly along that axis. Along other axes nothing is sent.
 //   auto [values, indices] = dist::topk(x, 10);
 
 #include "tessera/distributed/array/dnd_array.hpp"

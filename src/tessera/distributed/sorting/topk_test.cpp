@@ -37,9 +37,9 @@ void check_topk(const Array& whole, const Distribution& s, i64 k, i64 axis, bool
   const i64 along = axis < 0 ? axis + whole.ndim() : axis;
   Distribution to = s;
   if (s.split == along) to.part = Partition::even(k, comm.size());
-  const Array places = best(whole, k, along, largest);
-  expect_distributed(got.indices, places, to);
-  expect_distributed(got.values, take_along_axis(whole, places, along), to);
+  const Array positions = best(whole, k, along, largest);
+  expect_distributed(got.indices, positions, to);
+  expect_distributed(got.values, take_along_axis(whole, positions, along), to);
 }
 
 TEST(DistTopK, Lines) {

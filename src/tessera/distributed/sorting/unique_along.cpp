@@ -14,7 +14,7 @@
 namespace tessera::dist {
 namespace {
 
-// The places of a list of things among their distinct ones in order.
+// The positions of a list of things among their distinct ones in order.
 struct Numbers {
   DNDarray of_each;
   i64 many = 0;
@@ -90,9 +90,9 @@ class SliceRows {
     if (columns_ == 0 || found.many == n_) return;
     const Array has_nan = tessera::reduce(ReduceOp::any, ops::isnan(rows_), Axes{1});
     const i64 begin = slices_.split() ? slices_.part().begin(slices_.comm().rank()) : 0;
-    const Array place = tessera::arange(Value(begin + 1), Value(begin + 1 + rows_.shape(0)),
-                                        Value(1), DType::i64, rows_.device());
-    refine(found, line(ops::where(has_nan, place, Value(0))));
+    const Array position = tessera::arange(Value(begin + 1), Value(begin + 1 + rows_.shape(0)),
+                                           Value(1), DType::i64, rows_.device());
+    refine(found, line(ops::where(has_nan, position, Value(0))));
   }
 
   DNDarray slices_;  // the axis first

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/sorting/sort_exchange.hpp"
+#include "tessera/distributed/sorting/exchange.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 #include "tessera/comm/self.hpp"
 #include "tessera/distributed/array/dnd_array.hpp"
-#include "tessera/distributed/sorting/sort_cuts.hpp"
+#include "tessera/distributed/sorting/sample_splitters.hpp"
+#include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -29,11 +30,11 @@ Routes routes_of(std::vector<i64> sends, const Communicator& comm, std::span<con
   return routes;
 }
 
-std::vector<i64> pieces_of(std::span<const i64> cuts, i64 count, int ranks) {
+std::vector<i64> pieces_of(std::span<const i64> splitters, i64 count, int ranks) {
   std::vector<i64> pieces;
   i64 begin = 0;
   for (std::size_t q = 0; q < static_cast<std::size_t>(ranks); ++q) {
-    const i64 end = q < cuts.size() ? cuts[q] : count;
+    const i64 end = q < splitters.size() ? splitters[q] : count;
     pieces.push_back(end - begin);
     begin = end;
   }
@@ -64,6 +65,31 @@ Array move_pieces(const Array& mine, const Routes& routes, const Communicator& c
   std::erase_if(receives, own);
   comm.exchange_short(sends, receives);
   return to.to(mine.device());
+}
+
+void exchange_pieces(const PieceExchange& pieces, i64 item, const Communicator& comm) {
+  struct Announced {
+    i64 items = 0, more = 0;
+  };
+  const std::size_t ranks = to_index(comm.size());
+  std::vector<Announced> out(ranks), in(ranks);
+  for (bool going_on = true; going_on;) {
+    const bool more = pieces.fill();
+    for (std::size_t q = 0; q < ranks; ++q) out[q] = {pieces.ready(q), more};
+    comm.alltoall(out.data(), sizeof(Announced), in.data());
+    std::vector<Block> sends, receives;
+    going_on = false;
+    for (std::size_t q = 0; q < ranks; ++q) {
+      const int r = static_cast<int>(q);
+      going_on = going_on || in[q].more != 0;
+      if (out[q].items > 0)
+        sends.push_back(Block::dense(r, pieces.send_from(q), out[q].items * item));
+      if (in[q].items > 0)
+        receives.push_back(Block::dense(r, pieces.receive_at(q), in[q].items * item));
+    }
+    comm.exchange(sends, receives);
+    for (std::size_t q = 0; q < ranks; ++q) pieces.done(q, in[q].items);
+  }
 }
 
 DType counting_type(i64 n) {
@@ -112,23 +138,23 @@ Ordered order_few(const Array& items, std::span<const i64> counts, const Partiti
     const i64 n = from.size();
     return DNDarray(a, {n}, {0, from}, comm).distributed_as(on_root(n)).local();
   };
-  auto deal = [&](const Array& a) {
+  auto scatter = [&](const Array& a) {
     const i64 n = part.size();
     return DNDarray(a, {n}, on_root(n), comm).distributed_as({0, part}).local();
   };
   const Array all = gather(items);
   const Array order = stable_order(all, 0, wants.descending).slice(0, 0, part.size());
   Ordered result;
-  if (wants.values) result.values = deal(take(all, order, 0));
+  if (wants.values) result.values = scatter(take(all, order, 0));
   if (!wants.positions) return result;
-  const auto extents = wants.places ? wants.extents : counts;
+  const auto extents = wants.given ? wants.extents : counts;
   const DType travel = counting_type(std::accumulate(extents.begin(), extents.end(), i64{0}));
-  Array places = order;
-  if (wants.places) {
+  Array positions = order;
+  if (wants.given) {
     const i64 start = starts_of(extents)[static_cast<std::size_t>(comm.rank())];
-    places = take(gather(ops::add(wants.places, Value(start)).astype(travel)), order, 0);
+    positions = take(gather(ops::add(wants.given, Value(start)).astype(travel)), order, 0);
   }
-  result.positions = deal(places.astype(travel)).astype(DType::i64);
+  result.positions = scatter(positions.astype(travel)).astype(DType::i64);
   return result;
 }
 
@@ -146,27 +172,27 @@ Ordered order_items(const Array& items, std::span<const i64> counts, const Parti
     order = stable_order(items, 0, wants.descending);
     mine = take(items, order, 0);
   }
-  // Without the last cut when nothing lies beyond it.
+  // Without the last splitter when nothing lies beyond it.
   std::span<const i64> targets = part.starts().subspan(1);
   if (part.size() == total) targets = targets.first(targets.size() - 1);
-  std::vector<i64> cuts = merge_cuts(mine, counts, targets, wants.descending, comm);
-  const Routes routes = routes_of(pieces_of(cuts, items.size(), comm.size()), comm, counts);
+  std::vector<i64> splitters = find_splitters(mine, counts, targets, wants.descending, comm);
+  const Routes routes = routes_of(pieces_of(splitters, items.size(), comm.size()), comm, counts);
   const i64 sent = std::accumulate(routes.sends.begin(), routes.sends.end(), i64{0});
   const Array values = move_pieces(mine.slice(0, 0, sent), routes, comm);
   mine = Array();  // memory that is not needed while what came is put in order
   const bool mixed = routes.sources() > 1;
   if (by_value) return {merged(values, routes.receives), {}};
-  const auto extents = wants.places ? wants.extents : counts;
+  const auto extents = wants.given ? wants.extents : counts;
   Array came;
   if (wants.positions) {
     order = order.slice(0, 0, sent);
-    if (wants.places) order = take(wants.places, order, 0);
+    if (wants.given) order = take(wants.given, order, 0);
     order = order.astype(counting_type(extents));
     came = move_pieces(order, routes, comm);
   }
   order = Array();
-  const Array place = mixed ? stable_order(values, 0, wants.descending) : Array();
-  auto in_order = [&](const Array& a) { return mixed ? take(a, place, 0) : a; };
+  const Array merged_order = mixed ? stable_order(values, 0, wants.descending) : Array();
+  auto in_order = [&](const Array& a) { return mixed ? take(a, merged_order, 0) : a; };
   Ordered result;
   if (wants.values) result.values = in_order(values);
   if (wants.positions) result.positions = in_order(shifted(came, routes, starts_of(extents)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/sorting/sort_cuts.hpp"
+#include "tessera/distributed/sorting/sample_splitters.hpp"
 
 #include <cstring>
 #include <numeric>
@@ -13,7 +13,7 @@
 namespace tessera::dist {
 namespace {
 
-// A cut of one rank's items: low <= cut <= high.
+// Where a splitter lies among one rank's items: low <= splitter <= high.
 struct Interval {
   i64 low = 0, high = 0;
   bool open() const { return low < high; }
@@ -24,7 +24,7 @@ struct Interval {
 struct Sampling {
   i64 most = 8;
   i64 count(const Interval& v) const { return std::min(v.length(), most); }
-  i64 place(const Interval& v, i64 i) const {
+  i64 position(const Interval& v, i64 i) const {
     if (v.length() <= most) return v.low + i;
     return v.low + (i + 1) * v.length() / (most + 1);
   }
@@ -38,25 +38,25 @@ Sampling sampling_of(i64 total, int ranks) {
       std::clamp<i64>(total / (160 * pairs), std::clamp<i64>(total / (2 * pairs), 8, 32), 1024)};
 }
 
-// What a rank is told of its samples: so many lie before the cut, and those from `after` on do not.
-// Every rank hears from all who look after a cut whether they will ask again.
+// What a rank is told of its samples: so many lie before the splitter, and those from `after` on do not.
+// Every rank hears from all who look after a splitter whether they will ask again.
 struct Verdict {
   std::uint16_t before = 0, after = 0;
 };
-struct Word {
+struct Reply {
   Verdict verdict;
   std::uint16_t more = 0;  // some rank's interval is still open
 };
 
 void apply(Interval& v, const Verdict& told, const Sampling& sampling) {
   const Interval old = v;
-  if (told.before > 0) v.low = sampling.place(old, told.before - 1) + 1;
-  if (told.after < sampling.count(old)) v.high = sampling.place(old, told.after);
+  if (told.before > 0) v.low = sampling.position(old, told.before - 1) + 1;
+  if (told.after < sampling.count(old)) v.high = sampling.position(old, told.after);
 }
 
-// The bounds of Note [cuts by samples]: samples are visited in order, and for each the number of
+// The bounds of Note [splitters by samples]: samples are visited in order, and for each the number of
 // items before it lies between `low` and `high`. Bounds are kept within the intervals, which
-// changes no verdict: an item beyond an interval is on the same side of the cut as the interval's
+// changes no verdict: an item beyond an interval is on the same side of the splitter as the interval's
 // end.
 std::vector<Verdict> judge(std::span<const Interval> known, const Sampling& sampling, i64 target,
                            const Array& order) {
@@ -65,10 +65,10 @@ std::vector<Verdict> judge(std::span<const Interval> known, const Sampling& samp
   std::vector<std::size_t> rank_of;
   std::vector<i64> passed(ranks, 0);
   auto lower = [&](std::size_t r) {
-    return passed[r] ? sampling.place(known[r], passed[r] - 1) + 1 : known[r].low;
+    return passed[r] ? sampling.position(known[r], passed[r] - 1) + 1 : known[r].low;
   };
   auto upper = [&](std::size_t r) {
-    return passed[r] < sampling.count(known[r]) ? sampling.place(known[r], passed[r])
+    return passed[r] < sampling.count(known[r]) ? sampling.position(known[r], passed[r])
                                                 : known[r].high;
   };
   i64 low = 0, high = 0;
@@ -82,13 +82,13 @@ std::vector<Verdict> judge(std::span<const Interval> known, const Sampling& samp
   const i64* const visit = order.host<i64>();
   for (std::size_t k = 0; k < rank_of.size(); ++k) {
     const std::size_t r = rank_of[to_index(visit[k])];
-    const i64 place = sampling.place(known[r], passed[r]), least = low - lower(r) + place;
+    const i64 position = sampling.position(known[r], passed[r]), least = low - lower(r) + position;
     if (high < target)
       told[r].before = static_cast<std::uint16_t>(passed[r] + 1);
     else if (least >= target)
       told[r].after = std::min(told[r].after, static_cast<std::uint16_t>(passed[r]));
     low = least + 1;
-    high -= place;
+    high -= position;
     ++passed[r];
     high += upper(r);
   }
@@ -109,7 +109,7 @@ class Search {
     sampling_ = sampling_of(total, comm.size());
     std::vector<Interval> all;
     for (const i64 n : counts) all.push_back({0, n});
-    Array order;  // of the first samples, which are the same for all cuts and go to all ranks
+    Array order;  // of the first samples, which are the same for all splitters and go to all ranks
     for (std::size_t k = 0; k < targets.size(); ++k) {
       std::vector<Interval> known(counts.size());
       for (std::size_t r = 0; r < counts.size(); ++r)
@@ -134,7 +134,7 @@ class Search {
     const std::size_t me = to_index(comm_.rank());
     const bool looks = me < more_.size() && more_[me];
     const Array samples = exchange_samples();
-    std::vector<Word> told(known_.size()), heard(mine_.size());
+    std::vector<Reply> told(known_.size()), heard(mine_.size());
     if (looks) {
       const Array order = stable_order(samples, 0, descending_).contiguous();
       const std::vector<Verdict> verdicts = judge(known_, sampling_, target_, order);
@@ -142,15 +142,15 @@ class Search {
         if (known_[r].open()) apply(known_[r], verdicts[r], sampling_);
         told[r].verdict = verdicts[r];
       }
-      for (Word& word : told) word.more = any_open(known_);
+      for (Reply& reply : told) reply.more = any_open(known_);
       heard[me] = told[me];
     }
     std::vector<Block> sends, receives;
     for (std::size_t r = 0; looks && r < told.size(); ++r)
-      if (r != me) sends.push_back(Block::dense(static_cast<int>(r), &told[r], sizeof(Word)));
+      if (r != me) sends.push_back(Block::dense(static_cast<int>(r), &told[r], sizeof(Reply)));
     for (std::size_t k = 0; k < heard.size(); ++k)
       if (k != me && more_[k])
-        receives.push_back(Block::dense(static_cast<int>(k), &heard[k], sizeof(Word)));
+        receives.push_back(Block::dense(static_cast<int>(k), &heard[k], sizeof(Reply)));
     comm_.exchange_short(sends, receives);
     for (std::size_t k = 0; k < mine_.size(); ++k) {
       if (mine_[k].open()) apply(mine_[k], heard[k].verdict, sampling_);
@@ -158,10 +158,10 @@ class Search {
     }
   }
 
-  std::vector<i64> cuts() const {
-    std::vector<i64> cuts;
-    for (const Interval& v : mine_) cuts.push_back(v.low);
-    return cuts;
+  std::vector<i64> splitters() const {
+    std::vector<i64> splitters;
+    for (const Interval& v : mine_) splitters.push_back(v.low);
+    return splitters;
   }
 
  private:
@@ -175,13 +175,13 @@ class Search {
     return std::any_of(known.begin(), known.end(), [](const Interval& v) { return v.open(); });
   }
 
-  // This rank's samples for every open cut, in order of the cuts.
-  Array pick(std::span<const Interval> cuts) const {
-    std::vector<i64> places;
-    for (const Interval& v : cuts)
-      for (i64 i = 0; i < sampling_.count(v); ++i) places.push_back(sampling_.place(v, i));
-    const Array index = empty_dense({static_cast<i64>(places.size())}, DType::i64);
-    std::copy(places.begin(), places.end(), index.host<i64>());
+  // This rank's samples for every open splitter, in order of the splitters.
+  Array pick(std::span<const Interval> splitters) const {
+    std::vector<i64> positions;
+    for (const Interval& v : splitters)
+      for (i64 i = 0; i < sampling_.count(v); ++i) positions.push_back(sampling_.position(v, i));
+    const Array index = empty_dense({static_cast<i64>(positions.size())}, DType::i64);
+    std::copy(positions.begin(), positions.end(), index.host<i64>());
     return take(sorted_, index.to(sorted_.device()), 0).to(cpu).contiguous();
   }
 
@@ -199,7 +199,7 @@ class Search {
     return in;
   }
 
-  // The samples of all ranks for the cut that this rank looks after, in order of the ranks.
+  // The samples of all ranks for the splitter that this rank looks after, in order of the ranks.
   Array exchange_samples() const {
     const Array out = pick(mine_);
     i64 count = 0;
@@ -247,68 +247,13 @@ Array stable_order(const Array& x, i64 axis, bool descending) {
   return ops::subtract(Value(x.shape(axis) - 1), turned);
 }
 
-std::vector<i64> merge_cuts(const Array& sorted, std::span<const i64> counts,
-                            std::span<const i64> targets, bool descending,
-                            const Communicator& comm) {
+std::vector<i64> find_splitters(const Array& sorted, std::span<const i64> counts,
+                                std::span<const i64> targets, bool descending,
+                                const Communicator& comm) {
   assert(targets.size() <= to_index(comm.size()) && counts.size() == to_index(comm.size()));
   Search search(sorted, counts, targets, descending, comm);
   while (search.open()) search.round();
-  return search.cuts();
-}
-
-namespace {
-
-// Of one item of each rank, with a byte that says whether it has one, the first in order.
-Array first_of(const std::vector<std::byte>& all, std::size_t share, std::size_t k,
-               std::size_t places, DType dtype, int ranks) {
-  const std::size_t item = to_index(size_of(dtype));
-  const Array next = empty_dense({ranks}, dtype);
-  i64 n = 0;
-  for (std::size_t r = 0; r < to_index(ranks); ++r) {
-    const std::byte* const from = all.data() + r * share;
-    if (from[places * item + k] == std::byte{0}) continue;
-    std::memcpy(static_cast<std::byte*>(next.host_data()) + to_index(n++) * item, from + k * item,
-                item);
-  }
-  return tessera::sort(next.slice(0, 0, n)).slice(0, 0, 1);
-}
-
-// As many places as ranks at most.
-Array some_items(const Array& sorted, std::span<const i64> counts, std::span<const i64> places,
-                 const Communicator& comm) {
-  const std::vector<i64> cuts = merge_cuts(sorted, counts, places, false, comm);
-  const std::size_t number = places.size(), item = to_index(size_of(sorted.dtype())),
-                    share = number * (item + 1);
-  std::vector<std::byte> mine(share), all(share * to_index(comm.size()));
-  if (sorted.size() > 0) {
-    const Array there = empty_dense({static_cast<i64>(number)}, DType::i64);
-    for (std::size_t k = 0; k < number; ++k)
-      there.host<i64>()[k] = std::min(cuts[k], sorted.size() - 1);
-    const Array next = take(sorted, there.to(sorted.device()), 0).to(cpu).contiguous();
-    copy_bytes(mine.data(), next.host_data(), number * item);
-  }
-  for (std::size_t k = 0; k < number; ++k)
-    mine[number * item + k] = std::byte{cuts[k] < sorted.size()};
-  comm.allgather(mine.data(), static_cast<i64>(share), all.data());
-  const Array found = empty_dense({static_cast<i64>(number)}, sorted.dtype());
-  for (std::size_t k = 0; k < number; ++k)
-    found.slice(0, static_cast<i64>(k), static_cast<i64>(k) + 1)
-        .copy_from(first_of(all, share, k, number, sorted.dtype(), comm.size()));
-  return found;
-}
-
-}  // namespace
-
-Array merged_items(const Array& sorted, std::span<const i64> counts, std::span<const i64> places,
-                   const Communicator& comm) {
-  const Array found = empty_dense({static_cast<i64>(places.size())}, sorted.dtype());
-  const std::size_t ranks = to_index(comm.size());
-  for (std::size_t k = 0; k < places.size(); k += ranks) {
-    const auto some = places.subspan(k, std::min(ranks, places.size() - k));
-    const i64 begin = static_cast<i64>(k), end = begin + static_cast<i64>(some.size());
-    found.slice(0, begin, end).copy_from(some_items(sorted, counts, some, comm));
-  }
-  return found;
+  return search.splitters();
 }
 
 }  // namespace tessera::dist

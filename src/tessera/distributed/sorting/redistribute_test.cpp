@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order with bounded memory, which is a matter of the host, on few items and with little room, so
+// Order with budget memory, which is a matter of the host, on few items and with little room, so
 // that every step is taken: against the local functions on all items, bit by bit.
-#include "tessera/distributed/sorting/sort_deal.hpp"
+#include "tessera/distributed/sorting/redistribute.hpp"
 
 #include <cmath>
 #include <random>
@@ -9,9 +9,9 @@
 #include "support/awkward.hpp"
 #include "support/distributions.hpp"
 #include "tessera/distributed/exchange/panels.hpp"
+#include "tessera/distributed/sorting/bounded_argsort.hpp"
 #include "tessera/distributed/sorting/quantile.hpp"
 #include "tessera/distributed/sorting/sort.hpp"
-#include "tessera/distributed/sorting/sort_places.hpp"
 #include "tessera/distributed/sorting/unique.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -23,9 +23,10 @@ namespace {
 constexpr DType all_types[] = {DType::b1,  DType::i8,  DType::u8,   DType::i16, DType::u16,
                                DType::i32, DType::u32, DType::i64,  DType::u64, DType::f16,
                                DType::f32, DType::f64, DType::bf16, DType::c64, DType::c128};
-constexpr dist::Bounded little{.from = 0, .piece = 300, .sample = 9, .gathered = 160, .room = 900};
+constexpr dist::MemoryBudget little{
+    .from = 0, .piece = 300, .sample = 9, .gathered = 160, .room = 900};
 
-TEST(DistSortDeal, EveryDtypeAndKindOfData) {
+TEST(DistSortBounded, EveryDtypeAndKindOfData) {
   on_ranks({2, 5}, [](Communicator comm) {
     for (const DType dtype : all_types)
       for (const Data data : all_data) {
@@ -34,22 +35,22 @@ TEST(DistSortDeal, EveryDtypeAndKindOfData) {
           if (!s.split) continue;
           const DNDarray x = distribute(whole, s, comm, Lay::gaps);
           const Partition even = Partition::even(901, comm.size());
-          const Array mine = dist::sort_counted(x.local(), s.part.counts(), even, comm, little);
+          const Array mine = dist::bounded_sort(x.local(), s.part.counts(), even, comm, little);
           expect_distributed(DNDarray(mine, {901}, {0, even}, comm), tessera::sort(whole),
                              {0, even});
-          const Array places =
-              dist::argsort_counted(x.local(), s.part.counts(), even, comm, little);
-          expect_distributed(DNDarray(places, {901}, {0, even}, comm), tessera::argsort(whole),
+          const Array positions =
+              dist::bounded_argsort(x.local(), s.part.counts(), even, comm, little);
+          expect_distributed(DNDarray(positions, {901}, {0, even}, comm), tessera::argsort(whole),
                              {0, even});
         }
       }
   });
 }
 
-TEST(DistSortDeal, ItemsAtPlaces) {
+TEST(DistSortBounded, ItemsAtPlaces) {
   on_ranks([](Communicator comm) {
-    const std::vector<i64> places{0, 1, 7, 449, 450, 451, 452, 700, 898, 900};
-    const Array index = laid_out<i64>({10}, places).to(cpu);
+    const std::vector<i64> positions{0, 1, 7, 449, 450, 451, 452, 700, 898, 900};
+    const Array index = laid_out<i64>({10}, positions).to(cpu);
     for (const DType dtype : {DType::f32, DType::i32, DType::c64})
       for (const Data data : all_data) {
         const Array whole = awkward(dtype, {901}, 3, data).to(cpu);
@@ -57,31 +58,31 @@ TEST(DistSortDeal, ItemsAtPlaces) {
         for (const Distribution& s : distributions_of({901}, comm.size())) {
           if (!s.split) continue;
           const DNDarray x = distribute(whole, s, comm);
-          dist::Counted all(x.local(), s.part.counts(), comm, little);
-          expect_distributed(DNDarray::replicated(all.items_at(places), comm), expected, {});
+          dist::Selection all(x.local(), s.part.counts(), comm, little);
+          expect_distributed(DNDarray::replicated(all.items_at(positions), comm), expected, {});
         }
       }
   });
 }
 
-TEST(DistSortDeal, CutsAtTheEnds) {
+TEST(DistSortBounded, CutsAtTheEnds) {
   on_ranks([](Communicator comm) {
     const Array whole = awkward(DType::f64, {50}, 3).to(cpu);
     const DNDarray x = distribute(whole, {0, Partition::even(50, comm.size())}, comm);
-    dist::Counted all(x.local(), x.part().counts(), comm, little);
+    dist::Selection all(x.local(), x.part().counts(), comm, little);
     const std::vector<i64> targets{0, 25, 50};
-    const dist::CountedCuts cuts = all.cuts(targets);
-    EXPECT_EQ(cuts.at[0].before, 0);
-    EXPECT_EQ(cuts.at[2].before, x.local().size());
-    i64 half = cuts.at[1].before;
+    const dist::LocalSplitters splitters = all.splitters(targets);
+    EXPECT_EQ(splitters.at[0].before, 0);
+    EXPECT_EQ(splitters.at[2].before, x.local().size());
+    i64 half = splitters.at[1].before;
     comm.allreduce(&half, 1, DType::i64, Combine::sum);
     EXPECT_EQ(half, 25);
   });
 }
 
-// More than the functions copy, with ties and NaNs: the bounded ways that they choose by
+// More than the functions copy, with ties and NaNs: the budget ways that they choose by
 // themselves.
-TEST(DistSortDeal, MuchIsOrderedAsLittle) {
+TEST(DistSortBounded, MuchIsOrderedAsLittle) {
   if (over_mpi()) GTEST_SKIP() << "the whole array is made once for all ranks";
   const i64 n = 6600007;
   for (const i64 kinds : {i64{1000}, i64{1} << 40}) {
@@ -91,7 +92,7 @@ TEST(DistSortDeal, MuchIsOrderedAsLittle) {
       whole.host<double>()[i] =
           i % 5000 == 7 ? std::nan("")
                         : static_cast<double>(static_cast<i64>(engine() >> 20) % kinds - kinds / 2);
-    const Array sorted = tessera::sort(whole), places = tessera::argsort(whole),
+    const Array sorted = tessera::sort(whole), positions = tessera::argsort(whole),
                 values = tessera::unique(whole).values;
     const double middle = sorted.host<double>()[n / 2 - n / 5000 / 2];
     run_ranks(2, [&](Communicator comm) {
@@ -99,15 +100,15 @@ TEST(DistSortDeal, MuchIsOrderedAsLittle) {
       const DNDarray x(whole.slice(0, s.part.begin(comm.rank()), s.part.end(comm.rank())), {n}, s,
                        comm);
       expect_distributed(dist::sort(x), sorted, s);
-      expect_distributed(dist::argsort(x), places, s);
+      expect_distributed(dist::argsort(x), positions, s);
       const DNDarray found = dist::unique(x, {false, false, false}).values;
       expect_distributed(found, values, found.distribution());
       const Array q = full({}, Value(0.25), DType::f64);
       const DNDarray quarter = dist::quantile(x, q, std::nullopt, false);
       EXPECT_TRUE(std::isnan(quarter.gathered().item().as<double>()));
-      dist::Counted all(x.local(), s.part.counts(), comm);
-      const i64 place[] = {n / 2 - n / 5000 / 2};
-      EXPECT_EQ(all.items_at(place).select(0, 0).item().as<double>(), middle);
+      dist::Selection all(x.local(), s.part.counts(), comm);
+      const i64 position[] = {n / 2 - n / 5000 / 2};
+      EXPECT_EQ(all.items_at(position).select(0, 0).item().as<double>(), middle);
     });
   }
 }
