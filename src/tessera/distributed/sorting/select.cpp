@@ -22,14 +22,14 @@ namespace {
 
 constexpr i64 counted_at_once = 1 << 16;  // items whose buckets are held
 
-// f(first position, items, buckets) for block after block, until it says false.
+// f(items, their buckets) for block after block.
 template <class F>
 void over_blocks(const Array& items, const Array& bounds, F&& f) {
   for (i64 begin = 0; begin < items.size(); begin += counted_at_once) {
     const Array block =
         items.slice(0, begin, std::min(begin + counted_at_once, items.size())).contiguous();
     const Array found = classes(block, bounds);
-    if (!f(begin, block, found.host<std::uint16_t>())) return;
+    f(block, found.host<std::uint16_t>());
   }
 }
 
@@ -47,9 +47,8 @@ Selection::Selection(const Array& items, std::span<const i64> counts, const Comm
 void Selection::count() {
   const std::size_t kinds = to_index(2 * bounds_.size() + 1);
   std::vector<i64> mine(kinds, 0);
-  over_blocks(items_, bounds_, [&](i64, const Array& block, const std::uint16_t* c) {
+  over_blocks(items_, bounds_, [&](const Array& block, const std::uint16_t* c) {
     for (i64 i = 0; i < block.size(); ++i) ++mine[c[i]];
-    return true;
   });
   found_.assign(kinds * counts_.size(), 0);
   comm_.allgather(mine.data(), static_cast<i64>(kinds * sizeof(i64)), found_.data());
@@ -100,7 +99,7 @@ std::vector<Array> Selection::pick(const std::vector<i64>& numbers,
     if (which) w.next = (*which)[k].data(), w.end = w.next + count;
   }
   const std::size_t item = to_index(size_of(items_.dtype()));
-  over_blocks(items_, bounds_, [&](i64, const Array& block, const std::uint16_t* c) {
+  over_blocks(items_, bounds_, [&](const Array& block, const std::uint16_t* c) {
     for (i64 i = 0; i < block.size(); ++i) {
       Wanted& w = wanted[c[i]];
       if (!w.to) continue;
@@ -111,7 +110,6 @@ std::vector<Array> Selection::pick(const std::vector<i64>& numbers,
       std::memcpy(w.to, bytes_of(block) + to_index(i) * item, item);
       w.to += item;
     }
-    return true;
   });
   return found;
 }
@@ -241,16 +239,10 @@ Array Selection::nth_of_bucket(i64 number, i64 n) const {
   const std::vector<i64> counts = counts_in(number);
   int owner = 0;
   while (n >= counts[to_index(owner)]) n -= counts[to_index(owner++)];
-  const Array found = empty_dense({1}, items_.dtype());
-  const std::size_t item = to_index(size_of(items_.dtype()));
-  if (owner == comm_.rank())
-    over_blocks(items_, bounds_, [&](i64, const Array& block, const std::uint16_t* c) {
-      for (i64 i = 0; i < block.size() && n >= 0; ++i)
-        if (c[i] == number && n-- == 0)
-          std::memcpy(bytes_of(found), bytes_of(block) + to_index(i) * item, item);
-      return n >= 0;
-    });
-  comm_.broadcast(found.host_data(), static_cast<i64>(item), owner);
+  const std::vector<std::vector<i64>> which{{n}};
+  const Array found =
+      owner == comm_.rank() ? pick({number}, &which)[0] : empty_dense({1}, items_.dtype());
+  comm_.broadcast(found.host_data(), found.bytes(), owner);
   return found;
 }
 
