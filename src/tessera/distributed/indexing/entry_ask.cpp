@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ids each rank wants of which owner, worked out, told to the owners (entry_tell), and
-// remembered by the key.
+#include "tessera/distributed/indexing/entry_ask.hpp"
+
 #include <algorithm>
 #include <bit>
 
-#include "tessera/distributed/indexing/entry_rows.hpp"
-#include "tessera/distributed/indexing/entry_tell.hpp"
-#include "tessera/distributed/indexing/index_positions.hpp"
-#include "tessera/distributed/indexing/index_route.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
@@ -33,7 +29,7 @@ class Question {
   Question(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part)
       : rows_(rows), key_(key), lead_axis_(lead_axis), part_(part) {
     const DNDarray& x = rows.array();
-    mine_ = entries_of(x, key, lead_axis, part, problem_);
+    mine_ = EntryPositions(x, key, lead_axis, part).run(problem_);
     for (std::size_t a = 0; a < mine_.size(); ++a) {
       if (key.plan.axes[static_cast<i64>(a)] == *x.split())
         split_ = a;
@@ -111,12 +107,8 @@ class Question {
 
 // Every rank wants its own ids alone; it may still have other positions that are wrong.
 Told nothing_told(const EntryRows& rows, const NormalKey& key, const Question& question) {
-  const DNDarray& x = rows.array();
-  const bool looked_at = count_of(key.plan.lead) > 0;
-  if (looked_at && (all_ranges_known(key) ? !within_ranges(x, key)
-                                          : !x.comm().first_problem(question.problem()).empty()))
-    throw_first_problem(x, key);
-  const auto p = to_index(x.comm().size());
+  agree_on_positions(rows.array(), key, question.problem());
+  const auto p = to_index(rows.array().comm().size());
   return {std::vector<WireForm>(p), std::vector<std::vector<std::byte>>(p), {}, {}, {}};
 }
 
@@ -228,45 +220,74 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
 
 }  // namespace
 
-std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
-                                        const Partition& part) {
+RowRequests::RowRequests(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
+                         const Partition& part)
+    : rows_(rows),
+      key_(key),
+      lead_axis_(lead_axis),
+      part_(part),
+      positions_(rows.array(), key, lead_axis, part),
+      alone_(lone_array(key)),
+      together_(!alone_ && all_distributed(key)) {
   const DNDarray& x = rows.array();
-  const DNDarray* alone = lone_array(key);
-  std::shared_ptr<const Told> told;
-  if (alone) {
-    if (auto known = recall<Fetch>(*alone, asked_of(x))) return known;
-    told = recall<Told>(*alone, told_to(x));
+  if (alone_) {
+    known_ = recall<Fetch>(*alone_, asked_of(x));
+    if (!known_) told_ = recall<Told>(*alone_, told_to(x));
+  } else if (together_) {
+    known_ = std::static_pointer_cast<const Fetch>(asked_before(x, key));
   }
-  const bool together = !alone && all_distributed(key);
-  if (together)
-    if (const auto known = asked_before(x, key))
-      return std::static_pointer_cast<const Fetch>(known);
-  NormalKey as_told = key;
-  if (told)
+}
+
+std::vector<i64> RowRequests::entries() const {
+  const Shape& lead = key_.plan.lead;
+  std::vector<i64> entries = part_.counts();
+  for (i64& n : entries) n *= count_of(lead) / std::max<i64>(1, lead[lead_axis_]);
+  return entries;
+}
+
+void RowRequests::count(Transfers& t) const {
+  if (known_ || told_) return;
+  positions_.count(t);
+  if (key_.at_owners) return count_agreement(t, key_);
+  count_requests(t, rows_, entries());
+}
+
+std::shared_ptr<const Fetch> RowRequests::run() const {
+  if (known_) return known_;
+  const DNDarray& x = rows_.array();
+  NormalKey as_told = key_;
+  if (told_)
     as_told.distribution[0] =
-        DNDarray(told->positions, alone->shape(), alone->distribution(), alone->comm());
-  const Question question(rows, as_told, lead_axis, part);
-  Fetch asked = ask(rows, as_told, question, told.get());
-  if (alone) return remember(*alone, asked_of(x), std::move(asked));
+        DNDarray(told_->positions, alone_->shape(), alone_->distribution(), alone_->comm());
+  const Question question(rows_, as_told, lead_axis_, part_);
+  Fetch asked = ask(rows_, as_told, question, told_.get());
+  if (alone_) return remember(*alone_, asked_of(x), std::move(asked));
   const auto fetch = std::make_shared<const Fetch>(std::move(asked));
-  for (std::size_t a = 0; together && a < key.distribution.size(); ++a)
-    key.distribution[a].remember(asked_together(x, key, a), fetch);
+  for (std::size_t a = 0; together_ && a < key_.distribution.size(); ++a)
+    key_.distribution[a].remember(asked_together(x, key_, a), fetch);
   return fetch;
 }
 
-std::optional<IdSet> asked_places(const EntryRows& rows, const NormalKey& key) {
-  const DNDarray& x = rows.array();
-  const DNDarray* alone = lone_array(key);
+std::optional<IdSet> RowRequests::places() const {
+  const DNDarray& x = rows_.array();
   // The same on all ranks: by sizes alone.
-  if (key.at_owners || !alone || !*alone || alone->size() == 0 ||
-      !IdSet::pays(x.part().size(), alone->size()))
+  if (known_ || key_.at_owners || !alone_ || !*alone_ || alone_->size() == 0 ||
+      !IdSet::pays(x.part().size(), alone_->size()))
     return {};
-  if (recall<Fetch>(*alone, asked_of(x))) return {};
-  auto told = recall<Told>(*alone, told_to(x));
-  if (!told) told = remember(*alone, told_to(x), tell_set(rows, key));
+  const auto told = told_ ? told_ : remember(*alone_, told_to(x), tell_set(rows_, key_));
   IdSet places = told->own;
   decode_into(places, told->forms, told->bytes);
   return places;
+}
+
+void count_requests(Transfers& t, const EntryRows& rows, const std::vector<i64>& entries) {
+  Transfer& sent = t.pairs(Content::ids, false);
+  const i64 messages = told_at_once(rows) ? 1 : 2;
+  for (int r = 0; r < t.ranks(); ++r)
+    for (int q = 0; q < t.ranks(); ++q)
+      if (const i64 places = most_wanted(rows, entries, r, q); places > 0)
+        sent.send(r, messages,
+                  static_cast<i64>(sizeof(Notice)) + most_wire_bytes(places, rows.radix(q)));
 }
 
 }  // namespace tessera::dist

@@ -2,20 +2,96 @@
 #pragma once
 // x[positions on the split axis] = value: rows go straight from who has them to who owns their
 // places, the last of equal places alone. With positions that all ranks know, only rows travel;
-// otherwise places travel with them.
-//   push_rows(x, key, plan, value);
+// otherwise places travel with them. The value fits the result's shape.
+//   KnownScatter(x, key, value).run();
 
-#include "tessera/distributed/array/relayout.hpp"
+#include "tessera/distributed/indexing/entry_ask.hpp"
 #include "tessera/distributed/indexing/index_route.hpp"
+#include "tessera/distributed/indexing/value_rows.hpp"
 
 namespace tessera::dist {
 
-// The value fits the result's shape. Collective; IndexError on all ranks before anything is
-// written.
-void push_rows(const DNDarray& x, const NormalKey& key, const RoutePlan& plan,
-               const DNDarray& value);
+// Every rank knows all places, some ranks have the value. Each pair of ranks knows what it
+// exchanges: every row of the value that the one has and the other needs, once.
+class KnownScatter {
+ public:
+  KnownScatter(const DNDarray& x, const NormalKey& key, const DNDarray& value);
+  void count(Transfers& t) const;
+  void run() const;  // collective
 
-// What push_rows sends of a value that is dealt out, where all ranks know the positions.
-Movement known_push(const DNDarray& x, const NormalKey& key, const DNDarray& value);
+ private:
+  // The places of `owner` whose values `holder` has; which of `rows`, numbers of the holder's own
+  // rows, each of them gets.
+  struct Share {
+    int holder = 0;
+    std::vector<i64> ids;
+    Distinct rows;
+  };
+  Share share(int holder, int owner) const;
+  Array rows_of(const Share& s) const;
+  Shape shape_of(const Share& s) const;
+  void write(const Share& s, const Array& rows) const;
+
+  const DNDarray& x_;
+  const DNDarray& value_;
+  const EntryRows rows_;
+  const OwnRows own_;
+  NumberList ids_, entries_;
+  std::vector<i64> bounds_;
+};
+
+// Every rank knows all places and the whole value: each writes its own.
+void write_own_places(const DNDarray& x, const NormalKey& key, const DNDarray& value);
+
+// The positions are distributed, by `part` along an axis of the lead: their ranks tell the owners
+// (entry_push_asked.cpp).
+class RequestedScatter {
+ public:
+  RequestedScatter(const DNDarray& x, const NormalKey& key, i64 lead_axis, const Partition& part,
+                   const DNDarray& value);
+  void count(Transfers& t) const;  // bounds
+  void run() const;                // collective; IndexError on all ranks before anything is written
+
+ private:
+  // Where the values are when the entries are sent to the owners of their places.
+  enum class Values : std::uint8_t {
+    everywhere,  // on every rank from the beginning
+    entries,     // dealt out as the entries, first
+    owners,      // they repeat along the entries: whoever owns places gets all of them
+    holders      // where they were, until the owners of places ask for rows
+  };
+  // What travels beside the places.
+  struct Payload {
+    bool rows = false;     // the values themselves
+    bool numbers = false;  // the entries' numbers: to find values that the owner has too, or to put
+                           // the entries of several ranks in NumPy's order
+    i64 number_bytes = 0, row_bytes = 0;
+    i64 per_place() const { return (numbers ? number_bytes : 0) + (rows ? row_bytes : 0); }
+  };
+  struct Given;
+  struct Arrived;
+  Payload payload() const;
+  Given value_for(const Fetch& asked) const;
+  Arrived exchange(const Fetch& asked, const Given& given) const;
+  bool write_one() const;
+  void write_arrived(Arrived&& all, const Given& given) const;
+  void write_straight(const Arrived& all) const;
+
+  const NormalKey& key_;
+  const DNDarray& value_;
+  i64 lead_axis_;
+  const Partition& part_;
+  const EntryRows rows_;
+  const RowRequests requests_;
+  bool varies_ = false;  // from entry to entry
+  i64 axis_ = -1;        // of the value, along which entries are dealt out; -1: none
+  Values values_ = Values::everywhere;
+  Shape shape_;  // of the result, but its rows as the value has them: what repeats travels once
+  Payload payload_;
+};
+
+// The same while nobody knows the positions, and no rank has more than those of `lead`. A bound.
+void count_scatter(Transfers& t, const DNDarray& x, const NormalKey& key, const DNDarray& value,
+                   const Shape& lead);
 
 }  // namespace tessera::dist

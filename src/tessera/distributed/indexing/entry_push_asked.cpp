@@ -3,22 +3,12 @@
 #include <cstring>
 #include <numeric>
 
-#include "tessera/distributed/indexing/index_route.hpp"
-#include "tessera/distributed/indexing/value_rows.hpp"
+#include "tessera/distributed/indexing/entry_push.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
 namespace tessera::dist {
 namespace {
-
-// What travels beside the places.
-struct Payload {
-  bool rows = false;     // the values themselves
-  bool numbers = false;  // the entries' numbers: to find values that the owner has too, or to put
-                         // the entries of several ranks in NumPy's order
-  i64 number_bytes = 0, row_bytes = 0;
-  i64 per_place() const { return (numbers ? number_bytes : 0) + (rows ? row_bytes : 0); }
-};
 
 // Entries of several ranks come in the order of the ranks when nothing stands before the axis along
 // which they are dealt out.
@@ -46,81 +36,6 @@ std::vector<std::byte> message_of(std::span<const i64> numbers, i64 number_bytes
   return all;
 }
 
-// The value as this rank needs it: over its own entries, and whether every rank has all of it.
-struct Given {
-  bool known = false, varies = false;
-  bool owners_alone = false;  // known to those who own places, to nobody else
-  bool straight = false;      // stays where it is until the owners of places ask for rows
-  Array whole;                // where known and needed
-  Shape shape;  // of the result, but its rows as the value has them: what repeats travels once
-  ValueRows own;
-  Shape rest() const {
-    Shape rest;
-    for (i64 a = 0; a < shape.size(); ++a)
-      if (a < own.position || a >= own.position + own.lead.size()) rest.push_back(shape[a]);
-    return rest;
-  }
-};
-
-Given value_for(const DNDarray& value, const NormalKey& key, i64 lead_axis, const Partition& part,
-                const Fetch& asked) {
-  const int me = value.comm().rank();
-  const i64 position = key.plan.position, at_result = position + lead_axis;
-  const i64 axis = at_result - (key.plan.shape.size() - value.ndim());
-  const bool along = axis >= 0 && value.shape(axis) != 1;
-  Given g;
-  g.varies = varies(value.shape(), key.plan.shape.size(), position, key.plan.lead.size());
-  g.known = !value.split() && value.known();
-  Array mine;
-  if (g.known) {
-    g.whole = value.local();
-    mine = along ? g.whole.slice(axis, part.begin(me), part.end(me)) : g.whole;
-  } else if (straight_to_places(value, key.plan, lead_axis, part)) {
-    g.straight = true;
-  } else if (along) {
-    mine = value.distributed_as({axis, part}).local();
-  } else {  // repeated along the entries: the owners of places get it, entries send their numbers
-    const bool places = std::any_of(asked.serve.begin(), asked.serve.end(),
-                                    [](const NarrowList& ids) { return !ids.empty(); });
-    mine = g.whole = value_where_needed(value, places);
-    g.known = g.owners_alone = true;
-  }
-  g.shape = rows_of_value(value.shape(), key.plan);
-  g.own = {mine, g.shape, key.plan.lead, position};
-  g.own.shape[at_result] = g.own.lead[lead_axis] = part.count(me);
-  return g;
-}
-
-// Places and what came for them, of all ranks in their order.
-struct Arrived {
-  std::vector<i64> ids, numbers;
-  std::vector<std::byte> rows;
-
-  void add(std::span<const i64> places, std::span<const std::byte> bytes, const Payload& payload) {
-    ids.insert(ids.end(), places.begin(), places.end());
-    if (payload.numbers) {
-      const std::size_t before = numbers.size();
-      numbers.resize(ids.size());
-      take_numbers(bytes.data(), payload.number_bytes, {numbers.data() + before, places.size()});
-      bytes = bytes.subspan(places.size() * to_index(payload.number_bytes));
-    }
-    if (payload.rows) rows.insert(rows.end(), bytes.begin(), bytes.end());
-  }
-};
-
-Payload payload_of(const Given& given, DType dtype, const Shape& lead, i64 lead_axis) {
-  Payload payload;
-  payload.row_bytes = count_of(given.rest()) * size_of(dtype);
-  payload.number_bytes = bytes_of_number(count_of(lead));
-  if (!given.varies) return payload;  // the owners have it too
-  const bool order = !ranks_in_order(lead, lead_axis);
-  const bool cheaper = order || payload.row_bytes > payload.number_bytes;
-  const bool find = given.owners_alone || given.straight || (given.known && cheaper);
-  payload.rows = !find;
-  payload.numbers = find || order;
-  return payload;
-}
-
 // NumPy's order among the entries of all ranks decides whose value stays.
 std::vector<i64> by_number(const std::vector<i64>& numbers) {
   std::vector<i64> order(numbers.size());
@@ -138,90 +53,178 @@ std::vector<T> permuted(const std::vector<T>& from, const std::vector<i64>& orde
   return to;
 }
 
-void write_arrived(const EntryRows& rows, Arrived&& all, const Payload& payload, const Given& given,
-                   const NormalKey& key, DType dtype) {
+}  // namespace
+
+// The value as this rank needs it.
+struct RequestedScatter::Given {
+  Array whole;    // where this rank has all of it and needs that
+  ValueRows own;  // over its own entries
+  Shape rest() const {
+    Shape rest;
+    for (i64 a = 0; a < own.shape.size(); ++a)
+      if (a < own.position || a >= own.position + own.lead.size()) rest.push_back(own.shape[a]);
+    return rest;
+  }
+};
+
+// Places and what came for them, of all ranks in their order.
+struct RequestedScatter::Arrived {
+  std::vector<i64> ids, numbers;
+  std::vector<std::byte> rows;
+
+  void add(std::span<const i64> places, std::span<const std::byte> bytes, const Payload& payload) {
+    ids.insert(ids.end(), places.begin(), places.end());
+    if (payload.numbers) {
+      const std::size_t before = numbers.size();
+      numbers.resize(ids.size());
+      take_numbers(bytes.data(), payload.number_bytes, {numbers.data() + before, places.size()});
+      bytes = bytes.subspan(places.size() * to_index(payload.number_bytes));
+    }
+    if (payload.rows) rows.insert(rows.end(), bytes.begin(), bytes.end());
+  }
+};
+
+RequestedScatter::RequestedScatter(const DNDarray& x, const NormalKey& key, i64 lead_axis,
+                                   const Partition& part, const DNDarray& value)
+    : key_(key),
+      value_(value),
+      lead_axis_(lead_axis),
+      part_(part),
+      rows_(x, key),
+      requests_(rows_, key, lead_axis, part),
+      varies_(
+          varies(value.shape(), key.plan.shape.size(), key.plan.position, key.plan.lead.size())),
+      axis_(own_axis(value, key.plan.position + lead_axis, key.plan.shape.size())),
+      shape_(rows_of_value(value.shape(), key.plan)) {
+  if (moves(value))
+    values_ = straight_to_places(value, key.plan, lead_axis, part) ? Values::holders
+              : axis_ >= 0                                         ? Values::entries
+                                                                   : Values::owners;
+  payload_ = payload();
+}
+
+RequestedScatter::Payload RequestedScatter::payload() const {
+  Payload payload;
+  payload.row_bytes = bytes_of_row(value_, key_.plan);
+  payload.number_bytes = bytes_of_number(count_of(key_.plan.lead));
+  if (!varies_) return payload;  // the owners have it too
+  const bool order = !ranks_in_order(key_.plan.lead, lead_axis_);
+  const bool cheaper = order || payload.row_bytes > payload.number_bytes;
+  const bool find = values_ == Values::owners || values_ == Values::holders ||
+                    (values_ == Values::everywhere && cheaper);
+  payload.rows = !find;
+  payload.numbers = find || order;
+  return payload;
+}
+
+void RequestedScatter::count(Transfers& t) const {
+  requests_.count(t);
+  t.at_most();
+  if (count_of(key_.plan.shape) == 0) return;
+  const i64 item = size_of(value_.dtype());
+  if (values_ == Values::entries)
+    t.add(Content::rows, movement(value_.shape(), item, boxes_of_value(value_),
+                                  boxes_of(value_.shape(), {axis_, part_}, t.ranks())));
+  if (values_ == Values::owners) count_where_needed(t, value_);
+  Transfer& sent = t.pairs(payload_.rows ? Content::rows : Content::numbers, false);
+  const std::vector<i64> entries = requests_.entries();
+  for (int r = 0; r < t.ranks(); ++r)
+    for (int q = 0; q < t.ranks(); ++q)
+      sent.send(r, 1, most_wanted(rows_, entries, r, q) * payload_.per_place());
+  if (values_ == Values::holders)
+    count_from_holders(t, value_, key_.plan, count_of(key_.plan.lead));
+}
+
+RequestedScatter::Given RequestedScatter::value_for(const Fetch& asked) const {
+  const int me = value_.comm().rank();
+  Given g;
+  Array mine;
+  if (values_ == Values::everywhere) {
+    g.whole = value_.local();
+    mine = axis_ >= 0 ? g.whole.slice(axis_, part_.begin(me), part_.end(me)) : g.whole;
+  } else if (values_ == Values::entries) {
+    mine = value_.distributed_as({axis_, part_}).local();
+  } else if (values_ == Values::owners) {
+    const bool places = std::any_of(asked.serve.begin(), asked.serve.end(),
+                                    [](const NarrowList& ids) { return !ids.empty(); });
+    mine = g.whole = value_where_needed(value_, places);
+  }
+  g.own = {mine, shape_, key_.plan.lead, key_.plan.position};
+  g.own.shape[key_.plan.position + lead_axis_] = g.own.lead[lead_axis_] = part_.count(me);
+  return g;
+}
+
+void RequestedScatter::write_arrived(Arrived&& all, const Given& given) const {
   if (all.ids.empty()) return;
   const auto n = static_cast<i64>(all.ids.size());
   std::vector<i64> order;
-  if (payload.numbers) {
+  if (payload_.numbers) {
     order = by_number(all.numbers);
     all.ids = permuted(all.ids, order);
     all.numbers = permuted(all.numbers, order);
   }
   Array values;
-  if (payload.rows) {
+  if (payload_.rows) {
     Shape shape{n};
     shape.append(given.rest());
     values = Array(Storage::adopt(cpu, all.rows.data(), static_cast<i64>(all.rows.size()), [] {}),
-                   Layout::contiguous(shape), dtype);
-    if (payload.numbers) {
+                   Layout::contiguous(shape), value_.dtype());
+    if (payload_.numbers) {
       const Array places(Storage::adopt(cpu, order.data(), n * 8, [] {}), Layout::contiguous({n}),
                          DType::i64);
       values = take(values, places, 0);
     }
-    values = values.to(rows.array().device());
+    values = values.to(rows_.array().device());
   } else {
-    const ValueRows whole{given.whole, given.shape, key.plan.lead, key.plan.position};
-    values = given.varies ? whole.rows(all.numbers) : whole.one_row();
+    const ValueRows whole{given.whole, shape_, key_.plan.lead, key_.plan.position};
+    values = varies_ ? whole.rows(all.numbers) : whole.one_row();
   }
-  rows.write(all.ids, may_share_memory(values, rows.array().resident()) ? values.copy() : values);
-  rows.array().resident().storage().wait();  // what was lent ends here
+  const Array& mine = rows_.array().resident();
+  rows_.write(all.ids, may_share_memory(values, mine) ? values.copy() : values);
+  mine.storage().wait();  // what was lent ends here
 }
 
 // Which entries stay is known here, and their rows alone are asked for (collective).
-void write_straight(const EntryRows& rows, const Arrived& all, const NormalKey& key,
-                    const DNDarray& value) {
+void RequestedScatter::write_straight(const Arrived& all) const {
   const std::vector<i64> order = by_number(all.numbers);
   const std::vector<i64> numbers = permuted(all.numbers, order);
   const Winners stay = winners(permuted(all.ids, order));
   std::vector<i64> entries;
   entries.reserve(stay.entry.size());
   for (const i64 k : stay.entry) entries.push_back(numbers[to_index(k)]);
-  const Array values = rows_from_holders(value, key.plan, rows.array().part(), entries);
-  if (!entries.empty()) rows.write(stay.ids, values);
+  const Array values = rows_from_holders(value_, key_.plan, rows_.array().part(), entries);
+  if (!entries.empty()) rows_.write(stay.ids, values);
 }
 
 // A value that every rank has and that is the same for all entries: true where it was written.
-bool write_one(const EntryRows& rows, const NormalKey& key, const DNDarray& value) {
-  if (value.split() || !value.known() || count_of(key.plan.shape) == 0) return false;
-  const ValueRows whole{value.local(), rows_of_value(value.shape(), key.plan), key.plan.lead,
-                        key.plan.position};
-  if (whole.varies()) return false;
-  const std::optional<IdSet> places = asked_places(rows, key);
+bool RequestedScatter::write_one() const {
+  if (varies_ || values_ != Values::everywhere || count_of(key_.plan.shape) == 0) return false;
+  const std::optional<IdSet> places = requests_.places();
   if (!places) return false;
-  const Array row = whole.one_row();
-  rows.write_all(*places, may_share_memory(row, rows.array().resident()) ? row.copy() : row);
+  const Array row = ValueRows{value_.local(), shape_, key_.plan.lead, key_.plan.position}.one_row();
+  rows_.write_all(*places, may_share_memory(row, rows_.array().resident()) ? row.copy() : row);
   return true;
 }
 
-}  // namespace
-
-void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part,
-                const DNDarray& value) {
-  const DNDarray& x = rows.array();
-  const Communicator& comm = x.comm();
+RequestedScatter::Arrived RequestedScatter::exchange(const Fetch& asked, const Given& given) const {
+  const Communicator& comm = rows_.array().comm();
   const int p = comm.size(), me = comm.rank();
-  if (write_one(rows, key, value)) return;
-  const std::shared_ptr<const Fetch> asked = ask_owners(rows, key, lead_axis, part);
-  if (count_of(key.plan.shape) == 0) return;  // no element, nobody needs a value
-  const Given given = value_for(value, key, lead_axis, part, *asked);
-  const Payload payload = payload_of(given, value.dtype(), key.plan.lead, lead_axis);
-
-  std::vector<i64> last(to_index(asked->wanted()));  // the entry whose value stays
-  const NumberList slot = asked->slot.all();
+  std::vector<i64> last(to_index(asked.wanted()));  // the entry whose value stays
+  const NumberList slot = asked.slot.all();
   for (std::size_t j = 0; j < slot.size(); ++j) last[to_index(slot[j])] = static_cast<i64>(j);
   std::vector<std::vector<std::byte>> sent(to_index(p)), got(to_index(p));
   std::vector<Block> sends, receives;
   for (int q = 0; q < p; ++q) {
-    const i64 first = asked->bounds[to_index(q)], count = asked->bounds[to_index(q) + 1] - first;
+    const i64 first = asked.bounds[to_index(q)], count = asked.bounds[to_index(q) + 1] - first;
     const std::span<const i64> entries{last.data() + first, to_index(count)};
     std::vector<i64> numbers;
-    if (payload.numbers)
+    if (payload_.numbers)
       for (const i64 j : entries)
-        numbers.push_back(number_of(j, key.plan.lead, lead_axis, part.begin(me), part.count(me)));
+        numbers.push_back(
+            number_of(j, key_.plan.lead, lead_axis_, part_.begin(me), part_.count(me)));
     Array values;
-    if (payload.rows && count > 0) values = on_host_dense(given.own.rows(entries));
-    sent[to_index(q)] = message_of(numbers, payload.number_bytes, values);
+    if (payload_.rows && count > 0) values = on_host_dense(given.own.rows(entries));
+    sent[to_index(q)] = message_of(numbers, payload_.number_bytes, values);
     if (q == me) {
       got[to_index(q)] = std::move(sent[to_index(q)]);
       continue;
@@ -229,16 +232,44 @@ void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, cons
     if (!sent[to_index(q)].empty())
       sends.push_back(
           Block::dense(q, sent[to_index(q)].data(), static_cast<i64>(sent[to_index(q)].size())));
-    got[to_index(q)].resize(asked->serve[to_index(q)].size() * to_index(payload.per_place()));
+    got[to_index(q)].resize(asked.serve[to_index(q)].size() * to_index(payload_.per_place()));
     if (!got[to_index(q)].empty())
       receives.push_back(
           Block::dense(q, got[to_index(q)].data(), static_cast<i64>(got[to_index(q)].size())));
   }
   comm.exchange(sends, receives);
   Arrived all;
-  for (int q = 0; q < p; ++q) all.add(asked->serve[to_index(q)].all(), got[to_index(q)], payload);
-  if (given.straight) return write_straight(rows, all, key, value);
-  write_arrived(rows, std::move(all), payload, given, key, value.dtype());
+  for (int q = 0; q < p; ++q) all.add(asked.serve[to_index(q)].all(), got[to_index(q)], payload_);
+  return all;
+}
+
+void RequestedScatter::run() const {
+  if (write_one()) return;
+  const std::shared_ptr<const Fetch> asked = requests_.run();
+  if (count_of(key_.plan.shape) == 0) return;  // no element, nobody needs a value
+  const Given given = value_for(*asked);
+  Arrived all = exchange(*asked, given);
+  if (values_ == Values::holders) return write_straight(all);
+  write_arrived(std::move(all), given);
+}
+
+void count_scatter(Transfers& t, const DNDarray& x, const NormalKey& key, const DNDarray& value,
+                   const Shape& lead) {
+  const EntryRows rows(x, key);
+  const i64 entries = count_of(lead);
+  const std::vector<i64> all(to_index(t.ranks()), entries);
+  count_requests(t, rows, all);
+  const bool differs =
+      varies(value.shape(), key.plan.shape.size(), key.plan.position, key.plan.lead.size());
+  if (differs) {
+    const i64 per_place = bytes_of_row(value, key.plan) + bytes_of_number(entries);
+    Transfer& sent = t.pairs(Content::rows, false);
+    for (int r = 0; r < t.ranks(); ++r)
+      for (int q = 0; q < t.ranks(); ++q) sent.send(r, 1, most_wanted(rows, all, r, q) * per_place);
+  }
+  if (!moves(value)) return;
+  if (differs) count_from_holders(t, value, key.plan, entries);
+  count_where_needed(t, value);
 }
 
 }  // namespace tessera::dist

@@ -101,26 +101,64 @@ void EntryRows::write_slab(std::span<const i64> ids, const Array& rows, i64 axis
   base_.slice(own, first, first + rows.shape(1 + axis)).assign(key, rows);
 }
 
-Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Partition& part) {
-  const DNDarray& x = rows.array();
+namespace {
+i64 row_messages(const EntryRows& rows, i64 count) {
+  const i64 piece = rows_of_piece(rows);
+  return (count + piece - 1) / piece;
+}
+}  // namespace
+
+i64 most_wanted(const EntryRows& rows, const std::vector<i64>& entries, int rank, int owner) {
+  return rank == owner ? 0 : std::min(entries[to_index(rank)], rows.radix(owner));
+}
+
+void count_fetched(Transfers& t, const EntryRows& rows, const std::vector<i64>& entries) {
+  Transfer& sent = t.pairs(Content::rows, false);
+  for (int r = 0; r < t.ranks(); ++r)
+    for (int q = 0; q < t.ranks(); ++q) {
+      const i64 count = most_wanted(rows, entries, r, q);
+      sent.send(q, row_messages(rows, count), count * rows.row_bytes());
+    }
+}
+
+Array KnownOwners::wanted_by(int rank) const {
+  return ids_.slice(axis_, part_.begin(rank), part_.end(rank)).contiguous();
+}
+
+Fetch KnownOwners::fetch() const {
+  const DNDarray& x = rows_.array();
   const int p = x.comm().size(), me = x.comm().rank();
   Fetch fetch;
   fetch.serve.resize(to_index(p));
-  const i64 first = rows.first_id(me), last = first + rows.radix(me);
+  const i64 first = rows_.first_id(me), last = first + rows_.radix(me);
   for (int r = 0; r < p; ++r) {
-    const Array theirs = ids.slice(axis, part.begin(r), part.end(r)).contiguous();
+    const Array theirs = wanted_by(r);
     const std::span<const i64> entries{theirs.host<i64>(), to_index(theirs.size())};
     if (r != me) {
       fetch.serve[to_index(r)] = NarrowList(distinct_within(entries, first, last), last);
       continue;
     }
     Distinct d = distinct(entries);
-    fetch.bounds = owner_bounds(d.ids, x.part(), rows.ids_per_entry());
+    fetch.bounds = owner_bounds(d.ids, x.part(), rows_.ids_per_entry());
     const i64 own = fetch.bounds[to_index(me)], count = fetch.bounds[to_index(me) + 1] - own;
     fetch.serve[to_index(me)] = NarrowList({d.ids.data() + own, to_index(count)}, last);
     fetch.slot = std::move(d.slot);
   }
   return fetch;
+}
+
+void KnownOwners::count(Transfers& t) const {
+  Transfer& sent = t.pairs(Content::rows);
+  for (int r = 0; r < t.ranks(); ++r) {
+    const Array theirs = wanted_by(r);
+    const Distinct d = distinct({theirs.host<i64>(), to_index(theirs.size())});
+    const std::vector<i64> bounds =
+        owner_bounds(d.ids, rows_.array().part(), rows_.ids_per_entry());
+    for (int q = 0; q < t.ranks(); ++q) {
+      const i64 count = q == r ? 0 : bounds[to_index(q) + 1] - bounds[to_index(q)];
+      sent.send(q, row_messages(rows_, count), count * rows_.row_bytes());
+    }
+  }
 }
 
 }  // namespace tessera::dist

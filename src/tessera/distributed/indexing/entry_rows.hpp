@@ -5,9 +5,8 @@
 // writes by id, and fetches rows from the ranks that own them.
 //   EntryRows rows(x, key);   Array mine = rows.read(ids);   fetch_rows(rows, fetch);
 
-#include <optional>
-
 #include "tessera/distributed/indexing/entries.hpp"
+#include "tessera/distributed/indexing/exchange_plan.hpp"
 #include "tessera/distributed/indexing/index_normal.hpp"
 
 namespace tessera::dist {
@@ -59,20 +58,30 @@ struct Fetch {
 // config().staging_bytes of all ranks.
 Array fetch_rows(const EntryRows& rows, const Fetch& fetch);
 i64 rows_of_piece(const EntryRows& rows);  // at most, the same on all ranks
+// What that sends where no rank has more than `entries[r]` entries: it wants no more of another
+// one, and no more than that has places. A bound.
+void count_fetched(Transfers& t, const EntryRows& rows, const std::vector<i64>& entries);
+i64 most_wanted(const EntryRows& rows, const std::vector<i64>& entries, int rank, int owner);
 
-// Tells the owners which ids the entries of this rank want (collective). The positions along
-// `lead_axis` are dealt out by `part`; IndexError on all ranks where any is out of bounds. A key of
-// distributed arrays alone remembers the answer: the same key on an array that is dealt out alike
-// sends nothing the next time.
-std::shared_ptr<const Fetch> ask_owners(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
-                                        const Partition& part);
-// Of a key of one distributed array, those ids of this rank that any rank wants, where a set of
-// bits is a good way to keep them: for a value that is the same for all of them. Tells the owners
-// as ask_owners() does, which then needs no message for the same key. None: ask_owners() is the
-// way.
-std::optional<IdSet> asked_places(const EntryRows& rows, const NormalKey& key);
-// ask_owners() where every rank knows all entries: nothing is sent.
-Fetch know_owners(const EntryRows& rows, const Array& ids, i64 axis, const Partition& part);
+// Positions that every rank knows, with entries that are dealt out by `part` along an axis of the
+// lead: each rank knows what every other one wants, nothing is asked.
+class KnownOwners {
+ public:
+  KnownOwners(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part)
+      : rows_(rows),
+        ids_(rows.ids(key.plan.arrays, key.plan.lead)),
+        axis_(lead_axis),
+        part_(part) {}
+  Fetch fetch() const;
+  void count(Transfers& t) const;  // of fetch_rows()
+
+ private:
+  Array wanted_by(int rank) const;  // an id for each of its entries
+  const EntryRows& rows_;
+  Array ids_;
+  i64 axis_;
+  Partition part_;
+};
 
 // Dense host memory of an array, wherever it is; the array itself where it already is that.
 Array on_host_dense(const Array& a);

@@ -5,21 +5,11 @@
 // values of a distributed key are bounds and say so.
 //   explain(x, key).str();   // "x[[7, 2, 8]]: unordered, replicated key; 2 messages, 16 bytes …"
 
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/plan.hpp"
 
 namespace tessera::dist {
 
-// The seed's routes by their names; `local` is its advanced local path and everything basic.
-enum class Route : std::uint8_t {
-  scalar,            // an integer on the split axis: the owner's
-  distributed_mask,  // a mask that is dealt out as the array is
-  local_mask,        // a mask that every rank has
-  local,             // ordered or basic: each rank answers from what it holds
-  descending_slice,  // a negative step on the split axis: intervals change hands
-  unordered          // any integer arrays on the split axis
-};
-TESSERA_API std::string_view name(Route route);
-
+// An ExchangePlan, added up.
 struct TESSERA_API Explanation {
   Route route = Route::local;
   std::string reason;                   // one sentence

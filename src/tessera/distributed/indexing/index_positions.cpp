@@ -93,6 +93,15 @@ void check_values(const DNDarray& x, NormalKey& k) {
   }
 }
 
+void check_all_values(const DNDarray& x, NormalKey& key) {
+  if (!key.any_distribution()) return check_values(x, key);
+  try {
+    check_values(x, key);
+  } catch (const IndexError&) {
+    throw_first_problem(x, key);
+  }
+}
+
 bool all_ranges_known(const NormalKey& key) {
   for (const DNDarray& a : key.distribution)
     if (a && !a.recall(value_range)) return false;
@@ -119,40 +128,117 @@ void throw_first_problem(const DNDarray& x, const NormalKey& key) {
   throw IndexError("an index array holds positions that are out of bounds");
 }
 
-bool known_whole(const DNDarray& positions, i64 size) {
-  return positions.recall(whole_within(size)) != nullptr;
+void agree_on_positions(const DNDarray& x, const NormalKey& key, const std::string& problem) {
+  if (count_of(key.plan.lead) == 0) return;
+  if (all_ranges_known(key) ? !within_ranges(x, key) : !x.comm().first_problem(problem).empty())
+    throw_first_problem(x, key);
 }
 
-NormalKey gathered(const DNDarray& x, const NormalKey& key) {
-  NormalKey k = key;
-  const bool looked_at = count_of(k.plan.lead) > 0, known = all_ranges_known(key);
-  if (known && !within_ranges(x, key)) throw_first_problem(x, key);
+void count_agreement(Transfers& t, const NormalKey& key) {
+  if (count_of(key.plan.lead) > 0 && !all_ranges_known(key)) t.to_all(Content::flags, 1);
+}
+
+GatherPositions::GatherPositions(const DNDarray& x, const NormalKey& key)
+    : x_(x), key_(key), looked_at_(count_of(key.plan.lead) > 0) {
+  for (std::size_t a = 0; looked_at_ && a < key.distribution.size(); ++a)
+    if (key.distribution[a] && !key.distribution[a].recall(whole_within(x.shape(axis(a)))))
+      travel_.push_back(a);
+  agree_ = !travel_.empty() && !all_ranges_known(key);
+}
+
+void GatherPositions::count(Transfers& t) const {
+  for (const std::size_t a : travel_)
+    t.gather(Content::positions, key_.distribution[a],
+             size_of(type_of_positions(x_.shape(axis(a)))));
+  if (agree_) t.to_all(Content::flags, 1);
+}
+
+NormalKey GatherPositions::run() const {
+  if (all_ranges_known(key_) && !within_ranges(x_, key_)) throw_first_problem(x_, key_);
+  NormalKey k = key_;
   std::string problem;
-  std::vector<std::pair<std::size_t, Array>> asked;  // what was not known yet
+  std::vector<std::shared_ptr<const Array>> whole(key_.distribution.size());
+  for (const std::size_t a : travel_)
+    whole[a] = std::make_shared<const Array>(
+        narrowed(key_.distribution[a], axis(a), x_.shape(axis(a)), problem).gathered());
   for (std::size_t a = 0; a < k.distribution.size(); ++a) {
     if (!k.distribution[a]) continue;
-    const i64 axis = k.plan.axes[static_cast<i64>(a)], size = x.shape(axis);
     k.distribution[a] = {};
-    if (!looked_at) {
-      k.plan.arrays[a] = zeros(key.distribution[a].shape(), DType::i64);
+    if (looked_at_ && !whole[a])
+      whole[a] = std::static_pointer_cast<const Array>(
+          key_.distribution[a].recall(whole_within(x_.shape(axis(a)))));
+    k.plan.arrays[a] =
+        looked_at_ ? whole[a]->astype(DType::i64) : zeros(key_.distribution[a].shape(), DType::i64);
+  }
+  if (agree_ && !x_.comm().first_problem(problem).empty()) throw_first_problem(x_, key_);
+  for (const std::size_t a : travel_)
+    if (whole[a]->bytes() <= most_remembered)
+      key_.distribution[a].remember(whole_within(x_.shape(axis(a))), whole[a]);
+  return k;
+}
+
+Array cut_positions(const Array& positions, const Shape& lead, i64 lead_axis, i64 begin, i64 end) {
+  const i64 axis = lead_axis - (lead.size() - positions.ndim());
+  if (axis < 0 || (positions.shape(axis) == 1 && lead[lead_axis] != 1)) return positions;
+  return positions.slice(axis, begin, end);
+}
+
+EntryPositions::EntryPositions(const DNDarray& x, const NormalKey& key, i64 lead_axis,
+                               const Partition& part)
+    : x_(x), key_(key), lead_axis_(lead_axis), part_(part) {
+  const Shape& lead = key.plan.lead;
+  for (const DNDarray& a : key.distribution) {
+    if (!a) {
+      sources_.push_back({How::cut, -1});
       continue;
     }
-    auto whole =
-        std::static_pointer_cast<const Array>(key.distribution[a].recall(whole_within(size)));
-    if (!whole) {
-      whole = std::make_shared<const Array>(
-          narrowed(key.distribution[a], axis, size, problem).gathered());
-      asked.emplace_back(a, *whole);
-    }
-    k.plan.arrays[a] = whole->astype(DType::i64);
+    const i64 own = lead_axis - (lead.size() - a.ndim());
+    const bool has_axis = own >= 0 && a.shape(own) == lead[lead_axis];
+    const How how = count_of(lead) == 0                           ? How::unread
+                    : !has_axis                                   ? How::gather
+                    : a.distribution() == Distribution{own, part} ? How::stay
+                                                                  : How::move;
+    sources_.push_back({how, has_axis ? own : -1});
   }
-  if (!asked.empty() && !known && !x.comm().first_problem(problem).empty())
-    throw_first_problem(x, key);
-  for (const auto& [a, whole] : asked)
-    if (whole.bytes() <= most_remembered)
-      key.distribution[a].remember(whole_within(x.shape(k.plan.axes[static_cast<i64>(a)])),
-                                   std::make_shared<const Array>(whole));
-  return k;
+}
+
+void EntryPositions::count(Transfers& t) const {
+  for (std::size_t a = 0; a < sources_.size(); ++a) {
+    const DNDarray& positions = key_.distribution[a];
+    const i64 item = size_of(type_of_positions(size(a)));
+    if (sources_[a].how == How::gather) t.gather(Content::positions, positions, item);
+    if (sources_[a].how != How::move) continue;
+    const Shape& shape = positions.shape();
+    t.add(Content::positions,
+          movement(shape, item, boxes_of(shape, positions.distribution(), t.ranks()),
+                   boxes_of(shape, {sources_[a].axis, part_}, t.ranks())));
+  }
+}
+
+std::vector<Array> EntryPositions::run(std::string& problem) const {
+  const int me = x_.comm().rank();
+  std::vector<Array> mine;
+  for (std::size_t a = 0; a < sources_.size(); ++a) {
+    const auto [how, own] = sources_[a];
+    const DNDarray& positions = key_.distribution[a];
+    const i64 axis = key_.plan.axes[static_cast<i64>(a)];
+    if (how == How::cut) {
+      mine.push_back(cut_positions(key_.plan.arrays[a], key_.plan.lead, lead_axis_, part_.begin(me),
+                                   part_.end(me)));
+    } else if (how == How::unread) {
+      Shape shape = positions.shape();
+      if (own >= 0) shape[own] = part_.count(me);
+      mine.push_back(zeros(shape, DType::i64));
+    } else if (how == How::stay) {
+      mine.push_back(own_checked(positions, axis, size(a), problem));
+    } else {
+      const DNDarray narrow = narrowed(positions, axis, size(a), problem);
+      const Array here =
+          how == How::move ? narrow.distributed_as({own, part_}).local() : narrow.gathered();
+      mine.push_back(here.astype(DType::i64));
+    }
+  }
+  return mine;
 }
 
 }  // namespace tessera::dist

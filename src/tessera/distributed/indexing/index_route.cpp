@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/distributed/indexing/index_route.hpp"
 
+#include <algorithm>
+
 #include "tessera/distributed/indexing/index_positions.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
-
-#include <algorithm>
 
 namespace tessera::dist {
 namespace {
@@ -98,6 +98,18 @@ void positions_route(RoutePlan& plan, const DNDarray& x, const NormalKey& key, i
   plan.reason = "positions in any order, known to all: only rows travel";
 }
 
+// Dense positions, relative to the first one of a part.
+Array counted_from(const Array& positions, i64 first) {
+  if (first == 0) return positions;
+  const Array out(Storage::allocate(cpu, positions.bytes()), Layout::contiguous(positions.shape()),
+                  DType::i64);
+  const i64* from = positions.host<i64>();
+  i64* to = out.host<i64>();
+  const i64 n = positions.size();
+  for (i64 j = 0; j < n; ++j) to[j] = from[j] - first;
+  return out;
+}
+
 }  // namespace
 
 bool keeps_distribution(const DNDarray& x, const NormalKey& key) {
@@ -130,10 +142,76 @@ RoutePlan route_of(const DNDarray& x, const NormalKey& key) {
   return plan;
 }
 
-Array cut_positions(const Array& positions, const Shape& lead, i64 lead_axis, i64 begin, i64 end) {
-  const i64 axis = lead_axis - (lead.size() - positions.ndim());
-  if (axis < 0 || (positions.shape(axis) == 1 && lead[lead_axis] != 1)) return positions;
-  return positions.slice(axis, begin, end);
+Boxes boxes_of_own(const RoutePlan& plan) {
+  Boxes boxes;
+  for (std::size_t q = 0; q < plan.begins.size(); ++q)
+    boxes.push_back({plan.axis, plan.begins[q], plan.ends[q]});
+  return boxes;
+}
+
+Partition part_of_guide(const NormalKey& key, int ranks) {
+  const i64 axis = key.lands[key.guide], n = key.plan.lead[axis];
+  for (std::size_t a = to_index(key.guide); a < key.distribution.size(); ++a) {
+    const DNDarray& distribution = key.distribution[a];
+    if (distribution && key.lands[static_cast<i64>(a)] == axis &&
+        distribution.shape(*distribution.split()) == n)
+      return distribution.part();
+  }
+  return Partition::even(n, ranks);
+}
+
+SliceRange own_range(const DNDarray& x, const NormalKey& key, const RoutePlan& plan, int rank) {
+  SliceRange range = key.axes[to_index(*x.split())].range;
+  if (range.step > 0) return x.part().local_range(range, rank);
+  const i64 first = plan.begins[to_index(rank)];
+  range.length = plan.ends[to_index(rank)] - first;
+  range.start = range.length > 0 ? range.start + first * range.step - x.part().begin(rank) : 0;
+  return range;
+}
+
+std::vector<Array> own_positions(const DNDarray& x, const NormalKey& key, const RoutePlan& plan) {
+  const int me = x.comm().rank();
+  std::vector<Array> arrays;
+  for (std::size_t a = 0; a < key.plan.arrays.size(); ++a) {
+    Array p = cut_positions(key.plan.arrays[a], key.plan.lead, plan.lead_axis,
+                            plan.begins[to_index(me)], plan.ends[to_index(me)]);
+    if (static_cast<i64>(a) == plan.array) p = counted_from(p.contiguous(), x.part().begin(me));
+    arrays.push_back(p);
+  }
+  return arrays;
+}
+
+i64 own_axis(const DNDarray& value, i64 axis, i64 ndim) {
+  const i64 own = axis - (ndim - value.ndim());
+  return own >= 0 && value.shape(own) != 1 ? own : -1;
+}
+
+Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan) {
+  const i64 own = own_axis(value, plan.axis, plan.shape.size());
+  Boxes to;
+  for (std::size_t q = 0; q < plan.begins.size(); ++q) {
+    if (own >= 0)
+      to.push_back({own, plan.begins[q], plan.ends[q]});
+    else
+      to.push_back(plan.ends[q] > plan.begins[q] ? Box{} : Box{0, 0, 0});
+  }
+  return to;
+}
+
+std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key) {
+  const auto items = key.index().items();
+  if (items.size() != 1 || items[0].kind != Index::Kind::slice || key.index().force_copy() ||
+      !x.split())
+    return {};
+  const SliceRange all = resolve_slice(items[0].slice, x.shape(0));
+  if (all.step < 0) return {};
+  const bool cut = *x.split() == 0;
+  const SliceRange own = cut ? x.part().local_range(all, x.comm().rank()) : all;
+  const Array& mine = x.resident();
+  return LoneSlice{
+      mine.view(mine.layout().slice(0, own.start, own.length, own.length > 1 ? own.step : 1)),
+      x.whole().slice(0, all.start, all.length, all.length > 1 ? all.step : 1),
+      cut ? Distribution{0, x.part().sliced(all)} : x.distribution()};
 }
 
 }  // namespace tessera::dist

@@ -4,8 +4,7 @@
 // rank, from what every rank knows.
 //   RoutePlan plan = route_of(x, key);   plan.route == Route::unordered
 
-#include "tessera/distributed/array/relayout.hpp"
-#include "tessera/distributed/indexing/explain.hpp"
+#include "tessera/distributed/indexing/exchange_plan.hpp"
 #include "tessera/distributed/indexing/index_normal.hpp"
 
 namespace tessera::dist {
@@ -35,16 +34,9 @@ RoutePlan route_of(const DNDarray& x, const NormalKey& key);
 // True when the array on the split axis is distributed in a way that the result can take over.
 bool keeps_distribution(const DNDarray& x, const NormalKey& key);
 
-// The key with its values checked and distributed arrays only where a route can use them
-// (collective).
-NormalKey routable(const DNDarray& x, NormalKey key);
 // Every rank has the indexed array: how its guide deals out the result, or the first array behind
 // it where the guide repeats along that axis.
 Partition part_of_guide(const NormalKey& key, int ranks);
-// The positions of this rank's entries, dealt out by `part` along an axis of `lead` (collective
-// where arrays are distributed). `problem` is set where this rank had one that is out of bounds.
-std::vector<Array> entries_of(const DNDarray& x, const NormalKey& key, i64 lead_axis,
-                              const Partition& part, std::string& problem);
 // local and descending: what each rank's own part gives of the result.
 Boxes boxes_of_own(const RoutePlan& plan);
 // The slice on the split axis, of this rank's own part.
@@ -54,10 +46,9 @@ std::vector<Array> own_positions(const DNDarray& x, const NormalKey& key, const 
 
 // local and descending: which part of a value each rank needs for what it writes.
 Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan);
-// A value without the leading axes of size 1 beyond the target's rank: NumPy drops them in
-// assignments.
-DNDarray trimmed(const DNDarray& value, i64 ndim);
-
+// The value's axis that lies on an axis of a target with so many, or -1 where it has none or
+// repeats.
+i64 own_axis(const DNDarray& value, i64 axis, i64 ndim);
 // The commonest key, one slice with a positive step, needs no plan: the view that it gives of this
 // rank's part, and the distributed of the views together. Nothing for other keys.
 struct LoneSlice {
@@ -66,9 +57,5 @@ struct LoneSlice {
   Distribution distribution;
 };
 std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key);
-
-// Positions of entries [begin, end) along an axis of `lead`; arrays that do not have the axis, or
-// only one entry of it, are passed on whole.
-Array cut_positions(const Array& positions, const Shape& lead, i64 lead_axis, i64 begin, i64 end);
 
 }  // namespace tessera::dist

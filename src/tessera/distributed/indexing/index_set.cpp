@@ -4,15 +4,10 @@
 #include <algorithm>
 
 #include "tessera/base/config.hpp"
-#include "tessera/distributed/array/relayout.hpp"
 #include "tessera/distributed/indexing/entry_push.hpp"
-#include "tessera/distributed/indexing/entry_rows.hpp"
-#include "tessera/distributed/indexing/index_positions.hpp"
-#include "tessera/distributed/indexing/index_route.hpp"
-#include "tessera/distributed/indexing/index_winners.hpp"
-#include "tessera/distributed/indexing/masks/mask.hpp"
 #include "tessera/distributed/indexing/masks/mask_owners.hpp"
-#include "tessera/distributed/indexing/value_rows.hpp"
+#include "tessera/distributed/indexing/masks/sole_mask.hpp"
+#include "tessera/distributed/indexing/write_plan.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/fit.hpp"
@@ -46,12 +41,6 @@ bool is_full_mask(const DNDarray& x, const DistIndex& key) {
   return items[0].kind == Index::Kind::mask && key.index().arrays()[0].shape() == x.shape();
 }
 
-// The value's axis that lies on an axis of the target, or -1 where it has none or repeats.
-i64 own_axis(const DNDarray& value, i64 axis, i64 ndim) {
-  const i64 own = axis - (ndim - value.ndim());
-  return own >= 0 && value.shape(own) != 1 ? own : -1;
-}
-
 Array held(const DNDarray& value) {
   return value.resident() ? value.resident() : empty_dense({0}, value.dtype(), value.device());
 }
@@ -66,22 +55,6 @@ Array at_owner(const DNDarray& value, int owner) {
 
 void store(const Array& target, const Index& key, const Array& value) {
   target.assign(key, may_share_memory(value, target) ? value.copy() : value);
-}
-
-void write_whole(const DNDarray& x, const NormalKey& key, const DNDarray& given) {
-  if (count_of(key.plan.shape) == 0) {  // no element, nobody needs a value
-    (void)gathered(x, key);
-    return;
-  }
-  const Assigned a = without_repeats(x, gathered(x, key), given);
-  const Index local = local_key(a.key, a.key.plan.arrays, {}, x.device());
-  if (!x.owner()) {
-    const Array v = a.value.split() ? a.value.gathered() : a.value.local();
-    store(x.local(), local, a.distribute(v));
-    return;
-  }
-  const Array v = at_owner(a.value, *x.owner());
-  if (x.comm().rank() == *x.owner()) store(x.resident(), local, a.distribute(v));
 }
 
 // What this rank's part is asked with.
@@ -106,38 +79,61 @@ Array place_of(const DNDarray& x, const Assigned& a, const RoutePlan& plan) {
 }
 
 // Each rank writes into its own part.
-void write_local(const DNDarray& x, const Assigned& a, const RoutePlan& plan) {
-  const DNDarray& value = a.value;
-  const int me = x.comm().rank();
-  const i64 begin = plan.begins[to_index(me)], end = plan.ends[to_index(me)];
-  const i64 own = own_axis(value, plan.axis, plan.shape.size());
+void write_parts(const WritePlan& plan) {
+  const DNDarray& x = plan.x;
+  const DNDarray& value = plan.assigned.value;
+  const RoutePlan& way = plan.way;
+  const std::size_t me = to_index(x.comm().rank());
+  const i64 begin = way.begins[me], end = way.ends[me];
   Array mine;
-  if (!value.split() && value.known()) {
-    mine = own < 0 ? value.local() : value.local().slice(own, begin, end);
+  if (moves(value)) {
+    const Boxes from = boxes_of_value(value);
+    if (const Array place = place_of(x, plan.assigned, way))
+      return relayout_into(held(value), value.shape(), from, place, plan.to, value.comm());
+    mine = relayout(held(value), value.shape(), value.dtype(), from, plan.to, value.comm());
   } else {
-    const Boxes from = boxes_of_value(value), to = boxes_of_target(value, plan);
-    if (const Array place = place_of(x, a, plan))
-      return relayout_into(held(value), value.shape(), from, place, to, value.comm());
-    mine = relayout(held(value), value.shape(), value.dtype(), from, to, value.comm());
+    const i64 own = own_axis(value, way.axis, way.shape.size());
+    mine = own < 0 ? value.local() : value.local().slice(own, begin, end);
   }
   if (begin == end) return;
-  store(x.resident(), own_key(x, a.key, plan), a.distribute(mine));
+  store(x.resident(), own_key(x, plan.assigned.key, way), plan.assigned.distribute(mine));
 }
 
-void write_routed(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
-  const RoutePlan first = route_of(x, key);
-  refuse_strictly(first, value);
-  if (first.route == Route::unordered) return push_rows(x, key, first, value);
-  const Assigned a = without_repeats(x, key, value);
-  if (first.array >= 0 && !a.all_stay) return push_rows(x, key, first, value);
-  const RoutePlan plan = route_of(x, a.key);
-  if (plan.route != Route::scalar) return write_local(x, a, plan);
-  const i64 split = *x.split(),
-            entry = a.key.axes[to_index(split)].value - x.part().begin(plan.owner);
-  const Array there = at_owner(a.value, plan.owner);
-  if (x.comm().rank() == plan.owner)
-    store(x.resident(), local_key(a.key, a.key.plan.arrays, {split, {}, entry}, x.device()),
-          a.distribute(there));
+void write_at_owner(const WritePlan& plan) {
+  const DNDarray& x = plan.x;
+  const NormalKey& key = plan.assigned.key;
+  const int owner = x.split() ? plan.way.owner : plan.route.owner;
+  const Array there = at_owner(plan.assigned.value, owner);
+  if (x.comm().rank() != owner) return;
+  AtAxis at;
+  if (x.split())
+    at = {*x.split(), {}, key.axes[to_index(*x.split())].value - x.part().begin(owner)};
+  store(x.resident(), local_key(key, key.plan.arrays, at, x.device()),
+        plan.assigned.distribute(there));
+}
+
+void write(const WritePlan& plan) {
+  const DNDarray& x = plan.x;
+  if (plan.gathers)
+    return write(plan_write(x, GatherPositions(x, plan.key).run(), plan.value, plan.most));
+  if (plan.by == WriteBy::nothing) return;
+  if (x.split()) refuse_strictly(plan.route, plan.value);
+  switch (plan.by) {
+    case WriteBy::parts: return write_parts(plan);
+    case WriteBy::owner: return write_at_owner(plan);
+    case WriteBy::requested_rows:
+      return RequestedScatter(x, plan.key, plan.route.lead_axis, plan.route.distribution.part,
+                              plan.value)
+          .run();
+    case WriteBy::known_rows:
+      if (moves(plan.value)) return KnownScatter(x, plan.key, plan.value).run();
+      return write_own_places(x, plan.key, plan.value);
+    default: {  // everybody
+      const Assigned& a = plan.assigned;
+      const Array all = a.value.split() ? a.value.gathered() : a.value.local();
+      store(x.local(), local_key(a.key, a.key.plan.arrays, {}, x.device()), a.distribute(all));
+    }
+  }
 }
 
 void require_same_place(const DNDarray& x, const DNDarray& value) {
@@ -168,30 +164,6 @@ void check_value(const DNDarray& x, const DistIndex& key, const DNDarray& value,
 
 }  // namespace
 
-Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan) {
-  const i64 own = own_axis(value, plan.axis, plan.shape.size());
-  Boxes to;
-  for (std::size_t q = 0; q < plan.begins.size(); ++q) {
-    if (own >= 0)
-      to.push_back({own, plan.begins[q], plan.ends[q]});
-    else
-      to.push_back(plan.ends[q] > plan.begins[q] ? Box{} : Box{0, 0, 0});
-  }
-  return to;
-}
-
-DNDarray trimmed(const DNDarray& value, i64 ndim) {
-  DNDarray v = value;
-  while (v.ndim() > ndim && v.shape(0) == 1) {
-    DistIndex first;
-    first.add(0);
-    v = v[first];
-  }
-  if (v.ndim() <= ndim) return v;
-  const Shape last(v.shape().end() - ndim, v.shape().end());  // without elements: see fits()
-  return DNDarray::replicated(Array::empty(last, v.dtype(), v.device()), v.comm());
-}
-
 void DNDarray::assign(const DistIndex& key, const Array& value) const {
   assign(key, replicated(value, comm_));
 }
@@ -206,14 +178,13 @@ void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
     }
   }
   const IndexPlan checked = check_key_aloud(*this, key);
-  // As many bytes as the narrower of both types needs: what is cast in the end may travel so.
-  const DNDarray given = size_of(wide.dtype()) > size_of(dtype_) ? wide.astype(dtype_) : wide;
+  const DNDarray given = narrowed_for(*this, wide);
   check_value(*this, key, given, checked);
   const DistIndex near = with_whole_masks(key, loose_masks(*this, key, true));
   if (const auto mask = lone_mask(*this, near); mask && covers_split(*this, *mask)) {
-    write_masked(*this, near, *mask, checked, given);
+    SoleMaskWrite(*this, *mask, checked, given).run(near);
   } else {
-    const auto picks = picks_beside(*this, near, checked, given);
+    const auto picks = PicksBeside(*this, near, checked, given).run();
     const NormalKey shaped =
         picks ? normalize(*this, near, picks->positions) : normalize(*this, near);
     const i64 picked = count_of(shaped.plan.shape);
@@ -222,13 +193,12 @@ void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
                         "NumPy boolean array indexing assignment cannot assign ", given.size(),
                         " input values to the ", picked, " output values where the mask is true");
     tessera::require_fit(given.shape(), shaped.plan);
-    NormalKey k = routable(*this, shaped);
+    NormalKey k = shaped;
+    check_all_values(*this, k);
     DNDarray value = trimmed(given, k.plan.shape.size());
     if (picks) follow_picks(*picks, *this, k, value);
-    if (split() && (picked > 0 || k.any_distribution()))
-      write_routed(*this, k, value);
-    else if (!split())
-      write_whole(*this, k, value);
+    const Extent extent = extent_of(k);
+    write(plan_write(*this, std::move(k), value, extent));
   }
   touch();
 }

@@ -197,7 +197,7 @@ class HolderFetch {
 bool straight_to_places(const DNDarray& value, const IndexPlan& plan, i64 lead_axis,
                         const Partition& part) {
   const i64 all = count_of(plan.lead);
-  if (all == 0 || part.ranks() == 1 || (!value.split() && value.known())) return false;
+  if (all == 0 || part.ranks() == 1 || !moves(value)) return false;
   const OwnRows own(value, plan);
   const i64 item = size_of(value.dtype());
   i64 rows = 1;
@@ -207,6 +207,19 @@ bool straight_to_places(const DNDarray& value, const IndexPlan& plan, i64 lead_a
   for (int r = 0; r < part.ranks(); ++r)
     away -= numbers_at_hand(own, plan.lead, lead_axis, part, r);
   return away * item > all * bytes_of_number(all);
+}
+
+void count_from_holders(Transfers& t, const DNDarray& value, const IndexPlan& plan, i64 entries) {
+  const OwnRows own(value, plan);
+  Transfer& sent = t.pairs(Content::ids, false);
+  for (int r = 0; r < t.ranks(); ++r)
+    for (int q = 0; q < t.ranks(); ++q) {
+      const i64 rows = own.count(q);
+      if (q == r || rows == 0) continue;
+      sent.send(r, 2,
+                static_cast<i64>(sizeof(Notice)) + most_wire_bytes(std::min(entries, rows), rows));
+    }
+  t.gather(Content::rows, value, size_of(value.dtype()), false);
 }
 
 Array rows_from_holders(const DNDarray& value, const IndexPlan& plan, const Partition& places,

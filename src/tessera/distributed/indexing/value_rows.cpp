@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/distributed/indexing/index_key.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::dist {
@@ -28,6 +29,32 @@ Shape rows_of_value(const Shape& value, const IndexPlan& plan) {
   return shape;
 }
 
+i64 bytes_of_row(const DNDarray& value, const IndexPlan& plan) {
+  const Shape own = own_extents(value.shape(), plan.shape.size());
+  i64 bytes = size_of(value.dtype());
+  for (i64 a = 0; a < own.size(); ++a)
+    if (a < plan.position || a >= plan.position + plan.lead.size()) bytes *= own[a];
+  return bytes;
+}
+
+bool moves(const DNDarray& value) { return value.split() || !value.known(); }
+
+DNDarray narrowed_for(const DNDarray& x, const DNDarray& value) {
+  return size_of(value.dtype()) > size_of(x.dtype()) ? value.astype(x.dtype()) : value;
+}
+
+DNDarray trimmed(const DNDarray& value, i64 ndim) {
+  DNDarray v = value;
+  while (v.ndim() > ndim && v.shape(0) == 1) {
+    DistIndex first;
+    first.add(0);
+    v = v[first];
+  }
+  if (v.ndim() <= ndim) return v;
+  const Shape last(v.shape().end() - ndim, v.shape().end());  // without elements: see fits()
+  return DNDarray::replicated(Array::empty(last, v.dtype(), v.device()), v.comm());
+}
+
 Boxes boxes_of_value(const DNDarray& value) {
   const int p = value.comm().size();
   if (value.split()) return boxes_of(value.shape(), value.distribution(), p);
@@ -37,7 +64,7 @@ Boxes boxes_of_value(const DNDarray& value) {
 Array value_for_those(const DNDarray& value, const std::vector<bool>& needs) {
   const Communicator& comm = value.comm();
   const bool mine = needs[static_cast<std::size_t>(comm.rank())];
-  if (!value.split() && value.known()) return mine ? value.local() : Array();
+  if (!moves(value)) return mine ? value.local() : Array();
   Boxes to;
   for (const bool need : needs) to.push_back(need ? Box{} : Box{0, 0, 0});
   const Array held =
@@ -47,8 +74,7 @@ Array value_for_those(const DNDarray& value, const std::vector<bool>& needs) {
 }
 
 bool worth_telling(const DNDarray& value) {
-  if (!value.split() && value.known()) return false;
-  return value.size() * size_of(value.dtype()) > value.comm().size();
+  return moves(value) && value.size() * size_of(value.dtype()) > value.comm().size();
 }
 
 Array value_where_needed(const DNDarray& value, bool needs) {
@@ -61,6 +87,13 @@ Array value_where_needed(const DNDarray& value, bool needs) {
     all.assign(told.begin(), told.end());
   }
   return value_for_those(value, all);
+}
+
+void count_where_needed(Transfers& t, const DNDarray& value) {
+  if (!moves(value)) return;
+  const bool told = worth_telling(value);
+  if (told) t.to_all(Content::flags, 1);
+  t.gather(Content::rows, value, size_of(value.dtype()), !told);
 }
 
 OwnRows::OwnRows(const DNDarray& value, const IndexPlan& plan)

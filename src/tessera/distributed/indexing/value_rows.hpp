@@ -28,8 +28,17 @@ bool varies(const Shape& value, i64 result_ndim, i64 position, i64 lead_ndim);
 // The value's own extents with as many axes as the result has: what is broadcast travels once.
 Shape own_extents(const Shape& value, i64 result_ndim);
 
-// The result's shape with the rows as long as the value has them.
+// The result's shape with the rows as long as the value has them, and the bytes of one of those.
 Shape rows_of_value(const Shape& value, const IndexPlan& plan);
+i64 bytes_of_row(const DNDarray& value, const IndexPlan& plan);
+
+bool moves(const DNDarray& value);  // some rank does not have it
+
+// As many bytes as the narrower of both types needs: what is cast in the end may travel so.
+DNDarray narrowed_for(const DNDarray& x, const DNDarray& value);
+// A value without the leading axes of size 1 beyond the target's rank: NumPy drops them in
+// assignments.
+DNDarray trimmed(const DNDarray& value, i64 ndim);
 
 Boxes boxes_of_value(const DNDarray& value);  // where it is: split, rooted or everywhere
 // Where the ranks that hold the value know who needs it: all of it there, an empty handle
@@ -39,6 +48,7 @@ Array value_for_those(const DNDarray& value, const std::vector<bool>& needs);
 // not worth it.
 Array value_where_needed(const DNDarray& value, bool needs);
 bool worth_telling(const DNDarray& value);
+void count_where_needed(Transfers& t, const DNDarray& value);
 
 // Which rows of a value that moves each rank holds, for entries of a key that all ranks know.
 class OwnRows {
@@ -82,9 +92,7 @@ bool straight_to_places(const DNDarray& value, const IndexPlan& plan, i64 lead_a
 // ranks may have entries. No array where there are none.
 Array rows_from_holders(const DNDarray& value, const IndexPlan& plan, const Partition& places,
                         std::span<const i64> entries);
-
-// The positions are distributed: their ranks tell the owners (entry_push_asked.cpp).
-void push_asked(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part,
-                const DNDarray& value);
+// What that sends for so many entries of each rank. A bound.
+void count_from_holders(Transfers& t, const DNDarray& value, const IndexPlan& plan, i64 entries);
 
 }  // namespace tessera::dist

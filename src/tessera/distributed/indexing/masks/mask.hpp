@@ -8,7 +8,7 @@
 //   MaskOrder order = order_of_rows(picked_by_row(x, mask, local), widest, group, comm);
 //   order.total();   // elements of x[mask]
 
-#include "tessera/distributed/array/relayout.hpp"
+#include "tessera/distributed/indexing/exchange_plan.hpp"
 #include "tessera/distributed/indexing/index_normal.hpp"
 
 namespace tessera::dist {
@@ -42,6 +42,15 @@ MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& lo
                         bool each = false);
 // Of a mask whose first axis is x's split, of which this rank picks so many (collective).
 MaskOrder order_of_counts(i64 picked, i64 widest, const Communicator& comm);
+// How many elements every rank picks by its own part of a mask (collective).
+MaskOrder counted_by_rank(const DNDarray& mask);
+i64 most_of_a_rank(const DNDarray& mask);  // elements
+
+// What these send: order_of_rows() with so many rows together, then MaskRows where it needs more of
+// single rows (a bound); counted_by_rank().
+void count_groups(Transfers& t, const DNDarray& x, const LoneMask& mask, i64 group);
+void count_rows(Transfers& t, const DNDarray& x, const LoneMask& mask, i64 group);
+void count_by_rank(Transfers& t, const DNDarray& mask);
 
 // Of one row, no rank picks more.
 i64 most_picked(const DNDarray& x, const LoneMask& mask);
@@ -60,15 +69,6 @@ LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes = fa
 // Those that all ranks get as arrays of every rank, and of those that are listed the ones that have
 // fewer bytes as bits; a mask remembers that (mask_known.hpp). Collective.
 DistIndex with_whole_masks(const DistIndex& key, LooseMasks masks);
-// This rank's part of a mask, dealt out as x is, without remembering it (collective).
-Array aligned(const DNDarray& x, const LoneMask& mask);
-// A boolean array in another distributed: an eighth of a byte for each element that travels.
-Array relayout_bits(const DNDarray& mask, const Distribution& to);
-Movement movement_of_bits(const DNDarray& mask, const Distribution& to);  // what that sends
-
-DNDarray read_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
-                     const IndexPlan& checked);
-void write_masked(const DNDarray& x, const DistIndex& key, const LoneMask& mask,
-                  const IndexPlan& checked, const DNDarray& value);
+void count_whole_masks(Transfers& t, const DistIndex& key, const LooseMasks& masks);
 
 }  // namespace tessera::dist

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/distributed/indexing/masks/mask_bits.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
 namespace tessera::dist {
@@ -40,7 +41,7 @@ KnownMask known_mask(const DNDarray& mask, const Distribution& to) {
 Array known_bits(const DNDarray& mask, const Distribution& to) { return known_mask(mask, to).bits; }
 
 Array dealt_bits(const DNDarray& mask, const Distribution& to) {
-  const KnownMask dealt{relayout_bits(mask, to), {}, nullptr};
+  const KnownMask dealt{BitRelayout(mask, to).run(), {}, nullptr};
   if (may_remember(mask, to, dealt)) remember_mask(mask, to, dealt);
   return dealt.bits;
 }
@@ -66,6 +67,16 @@ std::shared_ptr<const MaskRows> MaskUse::known_rows(const std::shared_ptr<const 
   return known_.rows && known_.rows->order() == order && known_.rows->to() == to ? known_.rows
                                                                                  : nullptr;
 }
+
+void MaskUse::count_bits(Transfers& t) const {
+  if (!bits_known()) BitRelayout(mask_.mask, as_).count(t);
+}
+
+void MaskUse::count_order(Transfers& t, bool each) const {
+  if (!known_order(each)) count_groups(t, x_, mask_, group(each));
+}
+
+void MaskUse::count_picked(Transfers& t) const { count_rows(t, x_, mask_, group(false)); }
 
 Array MaskUse::bits() {
   if (known_.bits) return known_.bits;

@@ -44,6 +44,11 @@ class MaskUse {
   std::shared_ptr<const MaskRows> known_rows(const std::shared_ptr<const MaskOrder>& order,
                                              const Partition& to) const;
 
+  // What the following send. Where the rows are known: how many elements change hands is, too.
+  void count_bits(Transfers& t) const;
+  void count_order(Transfers& t, bool each = false) const;
+  void count_picked(Transfers& t) const;  // rows()
+
   // Collective where it is not known. This rank's part of the mask, dealt out as x is.
   Array bits();
   // `own`: what this rank picks by row of bits(), asked for where it is not known.

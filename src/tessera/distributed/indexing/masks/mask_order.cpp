@@ -10,6 +10,12 @@
 
 namespace tessera::dist {
 
+i64 most_of_a_rank(const DNDarray& mask) {
+  i64 most = 0;
+  for (int r = 0; r < mask.comm().size(); ++r) most = std::max(most, count_of(mask.lshape(r)));
+  return most;
+}
+
 MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Communicator& comm) {
   MaskOrder order;
   order.rows = std::ssize(own);
@@ -66,6 +72,21 @@ i64 rows_together(i64 rows, i64 widest, int ranks) {
   return best;
 }
 
+void count_groups(Transfers& t, const DNDarray& x, const LoneMask& mask, i64 group) {
+  const i64 rows = rows_of_mask(x, mask);
+  t.to_all(Content::counts,
+           bytes_of_counts((rows + group - 1) / group, most_picked(x, mask) * group));
+}
+
+void count_rows(Transfers& t, const DNDarray& x, const LoneMask& mask, i64 group) {
+  if (group == 1) return;
+  const i64 others = t.ranks() - 1, rows = rows_of_mask(x, mask), widest = most_picked(x, mask);
+  t.to_all(Content::counts, bytes_of_counts(std::min(rows, others * group), widest), false);
+  Transfer& inner = t.pairs(Content::counts, false);
+  for (int r = 0; r < t.ranks(); ++r)
+    inner.send(r, others, bytes_of_counts(rows, widest) + 2 * t.ranks());
+}
+
 MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local, bool each) {
   return order_of_rows(picked_by_row(x, mask, local), most_picked(x, mask),
                        group_of_rows(x, mask, each), x.comm());
@@ -73,6 +94,15 @@ MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& lo
 
 MaskOrder order_of_counts(i64 picked, i64 widest, const Communicator& comm) {
   return order_of_rows({picked}, widest, 1, comm);
+}
+
+MaskOrder counted_by_rank(const DNDarray& mask) {
+  const i64 own = reduce(ReduceOp::count_nonzero, mask.resident()).item().as<i64>();
+  return order_of_counts(own, most_of_a_rank(mask), mask.comm());
+}
+
+void count_by_rank(Transfers& t, const DNDarray& mask) {
+  t.to_all(Content::counts, bytes_of_counts(1, most_of_a_rank(mask)));
 }
 
 i64 rows_of_mask(const DNDarray& x, const LoneMask& mask) {

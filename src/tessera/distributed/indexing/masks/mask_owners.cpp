@@ -7,6 +7,7 @@
 #include "tessera/distributed/indexing/entries.hpp"
 #include "tessera/distributed/indexing/index_positions.hpp"
 #include "tessera/distributed/indexing/index_route.hpp"
+#include "tessera/distributed/indexing/masks/mask_bits.hpp"
 #include "tessera/distributed/indexing/masks/mask_rows.hpp"
 #include "tessera/distributed/indexing/masks/nonzero.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
@@ -27,15 +28,11 @@ i64 differing_axis(const DNDarray& value, const IndexPlan& plan) {
   return own >= 0 && value.shape(own) != 1 ? own : -1;
 }
 
-i64 most_of_a_rank(const DNDarray& mask) {
-  i64 most = 0;
-  for (int r = 0; r < mask.comm().size(); ++r) most = std::max(most, count_of(mask.lshape(r)));
-  return most;
-}
-
 // The mask, dealt out as x is (collective).
 DNDarray as_owners_have(const DNDarray& x, const LoneMask& mask) {
-  return {aligned(x, mask), mask.mask.shape(), as_owned(x, mask), x.comm()};
+  const Distribution as = as_owned(x, mask);
+  if (mask.mask.distribution() == as) return mask.mask;
+  return {BitRelayout(mask.mask, as).run(), mask.mask.shape(), as, x.comm()};
 }
 
 // Elements that change hands between two spreads of a mask.
@@ -50,9 +47,8 @@ i64 bits_moved(const DNDarray& mask, const Distribution& from, const Distributio
 // out by rows has to be so first.
 class BothWays {
  public:
-  BothWays(const DNDarray& x, const MaskBeside& beside, const PicksDiffer& differ,
-           const IndexPlan& checked)
-      : size_(beside.mask.mask.size()) {
+  BothWays(const DNDarray& x, const MaskBeside& beside, const PicksDiffer& differ, i64 outer)
+      : size_(beside.mask.mask.size()), outer_(outer) {
     const DNDarray& mask = beside.mask.mask;
     const i64 p = x.comm().size();
     const Distribution owned = as_owned(x, beside.mask);
@@ -65,7 +61,6 @@ class BothWays {
     first_ = bits_moved(mask, mask.distribution(), rows) / 8;
     away_ = bits_moved(mask, rows, owned);
     counting_ = p * (p - 1) * bytes_of_counts(1, most_of_a_rank(mask));
-    for (i64 a = 0; a + 1 < checked.lead.size(); ++a) outer_ *= checked.lead[a];
   }
   // Next to nothing at most: less than it takes to count the mask.
   bool owners_never_send_more() const { return owners_ <= first_ + counting_; }
@@ -77,7 +72,7 @@ class BothWays {
     return first_ + static_cast<i64>(static_cast<double>(away_) * static_cast<double>(outer_) *
                                      static_cast<double>(picked) / static_cast<double>(size_));
   }
-  i64 size_, owners_ = 0, first_ = 0, away_ = 0, counting_ = 0, outer_ = 1;
+  i64 size_, outer_, owners_ = 0, first_ = 0, away_ = 0, counting_ = 0;
 };
 
 // Where the elements of the owners stand in NumPy's order.
@@ -91,11 +86,6 @@ std::vector<i64> by_rank(const MaskOrder& order) {
 }
 
 }  // namespace
-
-MaskOrder counted_by_rank(const DNDarray& mask) {
-  const i64 own = reduce(ReduceOp::count_nonzero, mask.resident()).item().as<i64>();
-  return order_of_counts(own, most_of_a_rank(mask), mask.comm());
-}
 
 std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key) {
   if (!x.distributed() || !key.distributed()) return {};
@@ -120,6 +110,18 @@ std::vector<DNDarray> owned_positions(const DNDarray& x, const DistIndex& key) {
   return nonzero_by_rank(owned, counted_by_rank(owned).counts());
 }
 
+bool count_owned_positions(Transfers& t, const DNDarray& x, const DistIndex& key,
+                           const DNDarray& mask) {
+  const auto beside = mask_beside(x, key);
+  if (!beside || interleaves(x, beside->mask)) {
+    count_nonzero(t, mask);
+    return false;
+  }
+  BitRelayout(mask, as_owned(x, beside->mask)).count(t);
+  count_groups(t, x, beside->mask, 1);  // one row
+  return true;
+}
+
 DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order) {
   const Communicator& comm = a.comm();
   const Distribution owned{axis, Partition::of(order.counts())};
@@ -138,13 +140,13 @@ DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order) {
   return DNDarray::rooted(there, a.shape(), a.dtype(), a.device(), *a.owner(), comm);
 }
 
-PicksDiffer differ_along(const MaskBeside& beside, const DNDarray& x, const DistIndex& key,
-                         const IndexPlan& checked, const DNDarray& value) {
-  if (!interleaves(x, beside.mask)) return {};
+PicksDiffer PicksBeside::differ_along(const DistIndex& key, const IndexPlan& checked,
+                                      const DNDarray& value) const {
+  if (!interleaves(x_, beside_->mask)) return {};
   const i64 own = differing_axis(value, checked);
   bool others = false;
   for (const Index::Item& item : key.index().items()) {
-    if (item.kind == Index::Kind::mask && item.value != beside.array) others = true;
+    if (item.kind == Index::Kind::mask && item.value != beside_->array) others = true;
     if (item.kind != Index::Kind::integer_array) continue;
     const Array& a = key.index().arrays()[to_index(item.value)];
     others = others || (a.ndim() > 0 && a.shape(a.ndim() - 1) != 1);
@@ -152,26 +154,46 @@ PicksDiffer differ_along(const MaskBeside& beside, const DNDarray& x, const Dist
   return {own >= 0 || others, others || (own >= 0 && value.split() != own)};
 }
 
-std::optional<MaskPicks> picks_beside(const DNDarray& x, const DistIndex& key,
-                                      const IndexPlan& checked, const DNDarray& value) {
-  const auto beside = mask_beside(x, key);
-  if (!beside) return {};
-  const LoneMask& mask = beside->mask;
-  const PicksDiffer differ = differ_along(*beside, x, key, checked, value);
-  const BothWays ways(x, *beside, differ, checked);
-  MaskPicks picks{*beside, {}, true, {}};
-  if (!ways.owners_never_send_more()) {
-    if (ways.owners_always_send_more()) return {};
+PicksBeside::PicksBeside(const DNDarray& x, const DistIndex& key, const IndexPlan& checked,
+                         const DNDarray& value)
+    : x_(x), beside_(mask_beside(x, key)) {
+  if (!beside_) return;
+  differ_ = differ_along(key, checked, value);
+  for (i64 a = 0; a + 1 < checked.lead.size(); ++a) outer_ *= checked.lead[a];
+  const BothWays ways(x, *beside_, differ_, outer_);
+  list_ = ways.owners_never_send_more()    ? List::owners
+          : ways.owners_always_send_more() ? List::nonzero
+                                           : List::counted;
+}
+
+void PicksBeside::count(Transfers& t) const {
+  if (list_ == List::none) return;
+  const LoneMask& mask = beside_->mask;
+  const bool exact = list_ == List::owners;
+  if (list_ == List::counted) count_by_rank(t, mask.mask);
+  if (list_ != List::owners) count_nonzero(t, mask.mask);
+  if (list_ == List::nonzero) return;
+  BitRelayout(mask.mask, as_owned(x_, mask)).count(t, exact);
+  const i64 group = group_of_rows(x_, mask, differ_.each);
+  count_groups(t, x_, mask, differ_.in_order ? group : rows_of_mask(x_, mask));
+  if (differ_.in_order) count_rows(t, x_, mask, group);
+}
+
+std::optional<MaskPicks> PicksBeside::run() const {
+  if (list_ == List::none || list_ == List::nonzero) return {};
+  const LoneMask& mask = beside_->mask;
+  MaskPicks picks{*beside_, {}, true, {}};
+  if (list_ == List::counted) {
     const MaskOrder all = counted_by_rank(mask.mask);
-    picks.at_owners = ways.owners_send_no_more(all.total());
+    picks.at_owners = BothWays(x_, *beside_, differ_, outer_).owners_send_no_more(all.total());
     if (!picks.at_owners) {
       picks.positions =
           mask.mask.split() == 0 ? nonzero_by_rank(mask.mask, all.counts()) : nonzero(mask.mask);
       return picks;
     }
   }
-  const DNDarray owned = as_owners_have(x, mask);
-  if (differ.in_order) picks.order = order_of_mask(x, mask, owned.resident(), differ.each);
+  const DNDarray owned = as_owners_have(x_, mask);
+  if (differ_.in_order) picks.order = order_of_mask(x_, mask, owned.resident(), differ_.each);
   picks.positions =
       nonzero_by_rank(owned, picks.order ? picks.order->counts() : counted_by_rank(owned).counts());
   return picks;

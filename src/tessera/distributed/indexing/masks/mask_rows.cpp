@@ -6,6 +6,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "tessera/distributed/exchange/point_to_point.hpp"
+#include "tessera/distributed/indexing/entry_rows.hpp"
 #include "tessera/distributed/wire/packed_counts.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -186,6 +188,26 @@ Array put_in_order(const Array& mine, const MaskRows& rows, const Communicator& 
   }
   comm.exchange(sends, receives);
   return take(arrived, place, 0).to(mine.device());
+}
+
+Array in_order(const DNDarray& dealt, i64 axis, MaskShares shares) {
+  const int me = dealt.comm().rank();
+  DistIndex pick;
+  for (i64 a = 0; a < axis; ++a) pick.add(Slice{});
+  pick.add(stand_in({0}, DType::i64));
+  const EntryRows rows(dealt, normalize(dealt, pick));
+  Fetch fetch;
+  const i64 begin = dealt.part().begin(me), end = dealt.part().end(me);
+  for (const std::vector<i64>& theirs : shares.places)
+    fetch.serve.emplace_back(theirs.size(), end,
+                             [&, next = theirs.data()]() mutable { return begin + *next++; });
+  fetch.bounds = std::move(shares.cuts);
+  fetch.slot =
+      NarrowList(to_index(fetch.wanted()), fetch.wanted(), [n = i64{0}]() mutable { return n++; });
+  const Array first = fetch_rows(rows, fetch);
+  Shape back;
+  for (i64 a = 0; a < first.ndim(); ++a) back.push_back(a < axis ? a + 1 : a == axis ? 0 : a);
+  return first.permute(back);
 }
 
 }  // namespace tessera::dist

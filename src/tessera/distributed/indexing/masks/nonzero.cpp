@@ -3,13 +3,22 @@
 
 #include <algorithm>
 
+#include "tessera/distributed/indexing/index_positions.hpp"
 #include "tessera/distributed/indexing/masks/mask.hpp"
+#include "tessera/distributed/indexing/masks/mask_bits.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 
 namespace tessera::dist {
 namespace {
+
+// How elements come to lie in NumPy's order, and how many there are in one row.
+Distribution by_rows(const DNDarray& x) {
+  if (*x.split() == 0) return x.distribution();
+  return {0, Partition::even(x.shape(0), x.comm().size())};
+}
+i64 behind(const DNDarray& x) { return x.size() / std::max<i64>(1, x.shape(0)); }
 
 // The rank's own positions, with the split axis counted from the front of the whole.
 std::vector<Array> own_positions(const DNDarray& x) {
@@ -46,12 +55,35 @@ std::vector<DNDarray> nonzero(const DNDarray& x) {
     return where;
   }
   if (*x.split() > 0) {  // the ranks' elements interleave: deal it out by rows, as bits
-    const Distribution rows{0, Partition::even(x.shape(0), comm.size())};
-    return nonzero(DNDarray(relayout_bits(x.astype(DType::b1), rows), x.shape(), rows, comm));
+    const Distribution rows = by_rows(x);
+    return nonzero(DNDarray(BitRelayout(x.astype(DType::b1), rows).run(), x.shape(), rows, comm));
   }
   const std::vector<Array> axes = own_positions(x);
   const MaskOrder order = order_of_counts(axes[0].size(), most_picked(x, {x, 0}), comm);
   return listed(x, axes, order.counts());
+}
+
+void count_nonzero(Transfers& t, const DNDarray& mask) {
+  const Distribution rows = by_rows(mask);
+  if (*mask.split() > 0) BitRelayout(mask, rows).count(t);
+  const std::vector<i64> counts = rows.part.counts();
+  t.to_all(Content::counts,
+           bytes_of_counts(1, *std::max_element(counts.begin(), counts.end()) * behind(mask)));
+}
+
+void count_gathered_nonzero(Transfers& t, const DNDarray& mask) {
+  const Partition rows = by_rows(mask).part;
+  const i64 others = t.ranks() - 1, each = bytes_of_position(mask.shape()) * behind(mask);
+  Transfer& sent = t.pairs(Content::positions, false);
+  for (int r = 0; r < t.ranks(); ++r)  // an array for each axis
+    sent.send(r, others * mask.ndim(), rows.count(r) * each * others);
+}
+
+void count_one_nonzero(Transfers& t, const DNDarray& mask) {
+  const i64 others = t.ranks() - 1;
+  Transfer& sent = t.pairs(Content::positions, false);
+  for (int r = 0; r < t.ranks(); ++r)
+    sent.send(r, others * mask.ndim(), bytes_of_position(mask.shape()) * others);
 }
 
 std::vector<DNDarray> nonzero_by_rank(const DNDarray& x, const std::vector<i64>& counts) {

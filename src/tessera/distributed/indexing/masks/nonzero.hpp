@@ -5,11 +5,15 @@
 // first axis, evenly otherwise.
 //   std::vector<DNDarray> where = dist::nonzero(x);
 
-#include "tessera/distributed/array/dnd_array.hpp"
+#include "tessera/distributed/indexing/exchange_plan.hpp"
 
 namespace tessera::dist {
 
 TESSERA_API std::vector<DNDarray> nonzero(const DNDarray& x);
+void count_nonzero(Transfers& t, const DNDarray& mask);  // what that sends
+// All ranks get its positions; the same where there is but one of them. Bounds.
+void count_gathered_nonzero(Transfers& t, const DNDarray& mask);
+void count_one_nonzero(Transfers& t, const DNDarray& mask);
 // The same of any split, the elements of one rank behind those of the rank before it, so that they
 // lie where they are. All ranks know how many each has.
 std::vector<DNDarray> nonzero_by_rank(const DNDarray& x, const std::vector<i64>& counts);
