@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # libtessera_scalapack: dense linear algebra over the ranks of MPI. Beside libtessera, which opens it when a
 # large matrix needs it; without ScaLAPACK for the same MPI such matrices are gathered.
-if(NOT TARGET tessera_mpi OR NOT "dist" IN_LIST TESSERA_LAYERS)
+if(NOT TARGET tessera_mpi OR NOT "distributed" IN_LIST TESSERA_LAYERS)
   return()
 endif()
 find_library(SCALAPACK_LIBRARY NAMES scalapack-openmpi scalapack)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One test program per layer plus laws, ladder, fuzzers and examples; one ctest entry per program.
+# One test program per layer plus laws, ladder, fuzzers and examples; one ctest entry per program, several for long ones.
 if(NOT TARGET tessera)
   return()
 endif()
@@ -53,6 +53,39 @@ else()
   target_link_libraries(tessera_test_support INTERFACE GTest::gtest_main)
 endif()
 
+# Long programs are several entries, NAME_1, NAME_2, ..., each with its share of the tests and results of its own, so
+# that no core waits for the last one; the longest start first. On a GPU, which takes turns between programs, a program
+# is one entry.
+function(tessera_add_entries name)
+  set(shards 1)
+  set(cost 0)
+  if(name MATCHES "^tessera_(laws|test_distributed)$")
+    set(shards 8)
+    set(cost 200)
+  elseif(name MATCHES "^tessera_test_(kernels|matrix|solve)$")
+    set(shards 4)
+    set(cost 100)
+  elseif(name STREQUAL tessera_ladder)
+    set(cost 100)
+  endif()
+  set(entries ${name})
+  if(shards GREATER 1 AND NOT TESSERA_CUDA)
+    set(entries)
+    foreach(index RANGE 1 ${shards})
+      list(APPEND entries ${name}_${index})
+    endforeach()
+  endif()
+  list(LENGTH entries total)
+  set(index 0)
+  foreach(entry ${entries})
+    add_test(NAME ${entry} COMMAND ${name} --gtest_brief=1
+      --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${entry}.xml)
+    set_tests_properties(${entry} PROPERTIES TIMEOUT 3600 COST ${cost}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${total};GTEST_SHARD_INDEX=${index}")
+    math(EXPR index "${index} + 1")
+  endforeach()
+endfunction()
+
 function(tessera_add_test name)
   if(NOT ARGN)
     return()
@@ -74,15 +107,7 @@ function(tessera_add_test name)
   if(TARGET tessera_test_support_objects)
     tessera_precompile_as(${name} tessera_test_support_objects)
   endif()
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
-    --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${name}.xml)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 3600)
-  # The long programs start first, the longest before all, so that no core waits for the last one.
-  if(name MATCHES "^tessera_(laws|test_distributed)$")
-    set_tests_properties(${name} PROPERTIES COST 200)
-  elseif(name MATCHES "^tessera_(ladder|test_(kernels|matrix|solve))$")
-    set_tests_properties(${name} PROPERTIES COST 100)
-  endif()
+  tessera_add_entries(${name})
 endfunction()
 
 foreach(layer ${TESSERA_LAYERS})
