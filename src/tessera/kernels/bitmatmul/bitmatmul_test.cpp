@@ -2,6 +2,8 @@
 #include "tessera/kernels/bitmatmul/bitmatmul.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -314,6 +316,30 @@ TEST(Bits, NumbersTimesBitsAndVectors) {
     EXPECT_EQ(y.shape(), (Shape{m}));
     expect_numbers(y, sums_of(a, row, 1), "vector");
   }
+}
+
+// A bit that is not set selects nothing: no infinity meets a zero.
+TEST(Bits, NumbersThatAreNotFinite) {
+  const double inf = std::numeric_limits<double>::infinity(),
+               nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [m, k, n] : {std::array<i64, 3>{5, 201, 1}, {300, 201, 7}, {130, 1100, 3}})
+    for (DType t : {DType::f32, DType::f64, DType::c64, DType::c128}) {
+      const Plain a = random_bits(1, m, k, 7, 0.02);
+      auto v = small_numbers(k * n, 9);
+      for (const auto& [row, x] : {std::pair<i64, double>(3, inf), {64, -inf}, {k - 1, nan}})
+        v[static_cast<std::size_t>(row * n + row % n)] = x;
+      const std::vector<double> expected = sums_of(a, v, n);
+      for (Lay lay : all_lays) {
+        const auto got = numbers_of(bit_dense(bits_of(a, 2), laid_out(t, {k, n}, v, lay)));
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          const double x = got[i].real();
+          ASSERT_TRUE(std::isnan(expected[i]) ? std::isnan(x) : x == expected[i])
+              << name(t) << " " << m << " " << k << " at " << i << ": " << x << ", expected "
+              << expected[i];
+          ASSERT_EQ(got[i].imag(), 0);
+        }
+      }
+    }
 }
 
 TEST(Bits, IntegersThatDoNotFitAreErrors) {

@@ -225,13 +225,6 @@ Array bit_strips_times(const AnyMatrix& a, const Array& x, bool both, Device whe
   return out;
 }
 
-// The kernels of the cpu add the numbers whose bit is set; those of other devices multiply all of
-// them, also those that are not finite.
-bool multiplies_bits(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
-  if (!is_inexact(c.dtype) || &kernels_of(c.where) == &cpu_kernels()) return false;
-  return (has_words(a) && !all_finite(b, c)) || (has_words(b) && !all_finite(a, c));
-}
-
 // Bits times numbers.
 Array bits_times(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   const DType work = is_half(c.dtype) ? DType::f32 : c.dtype;
@@ -351,7 +344,6 @@ AnyMatrix product(const AnyMatrix& a, const AnyMatrix& b, const MatrixCall& c) {
   }
   const bool has_kernel = c.dtype != DType::u64;
   if (a.dtype() == DType::b1 && b.dtype() == DType::b1) return counts(a, b, c);
-  if (multiplies_bits(a, b, c)) return in_form(product_of_stored(a, b, c), a, b);
   if (is_bits(a, c) && has_kernel) {
     tag(c, TagDetail::bit_left);
     return in_form(bits_times(a, b, c), a, b);

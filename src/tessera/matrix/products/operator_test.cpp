@@ -194,5 +194,39 @@ TEST(MatrixOperator, OfInfiniteNumbers) {
   }
 }
 
+// Elements that a form does not store, and bits that are not set, are zero whatever they meet: in
+// the operator, in its adjoint and in tiles, on every kind of device.
+TEST(MatrixOperator, ZerosThatAreNotStoredMeetInfinity) {
+  const i64 n = 600, top = 100;
+  const double inf = std::numeric_limits<double>::infinity();
+  const Array upper = AnyMatrix::triangular(ones({n, n}, DType::f64, test_device()), false,
+                                            /*strict=*/true, /*check=*/false)
+                          .array();
+  const Device other = test_device() == cpu ? Device::parse("sim:0") : test_device();
+  for (const AnyMatrix& m : {AnyMatrix::triangular(upper, false, /*strict=*/true),
+                             AnyMatrix::bit(upper), AnyMatrix::triangular_bit(upper)})
+    for (const Device d : {test_device(), other}) {
+      const NamedLinop A = matrix_operator(m, dims("N"), dims("M")).to(d);
+      for (const i64 at : {0, 33, 599}) {
+        SCOPED_TRACE(cat(name(m.form()), " on ", d, ", infinity at ", at));
+        const Array x = ones({n}, DType::f64, cpu);
+        x.select(0, at).fill(Value(inf));
+        const Array there = x.to(d);
+        const std::vector<double> y = values_of<double>(A(there).to(cpu)),
+                                  z = values_of<double>(A.H()(there).to(cpu)),
+                                  part =
+                                      values_of<double>(A.split({Cut{"M", top, n}})(there).to(cpu));
+        for (i64 i = 0; i < n; ++i) {
+          const auto k = static_cast<std::size_t>(i);
+          EXPECT_EQ(y[k], i < at ? inf : static_cast<double>(n - 1 - i)) << i;
+          EXPECT_EQ(z[k], i > at ? inf : static_cast<double>(i)) << i;
+          if (i >= top) {
+            EXPECT_EQ(part[k - top], y[k]) << i;
+          }
+        }
+      }
+    }
+}
+
 }  // namespace
 }  // namespace tessera
