@@ -75,6 +75,7 @@ struct TESSERA_API Fitted {
   void apply(Recorder& r, const View& x, const View& y) const;
   NamedLinop adjoint() const { return a.H(); }
   NamedLinop normal() const { return a.N(); }
+  NamedLinop stands_for() const { return a; }
   NamedLinop renamed(const Renames& r) const { return a.rename(r); }
   NamedLinop split(const Tile& tile) const { return a.split(tile); }
   template <class Self, class F>

@@ -182,7 +182,7 @@ bool wanted(const Subject& s, int k) {
 
 bool bound_to_devices(const NamedLinop& a) {
   const std::vector<NamedLinop> parts = a.parts();
-  return a.as<ToDevice>() || std::any_of(parts.begin(), parts.end(), bound_to_devices);
+  return a.offers().transfer() || std::any_of(parts.begin(), parts.end(), bound_to_devices);
 }
 
 // Pattern k: k+1 devices; from the sixth on pairs of dims, in the last one after the other.

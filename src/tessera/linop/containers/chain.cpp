@@ -8,10 +8,7 @@
 #include "tessera/base/config.hpp"
 #include "tessera/linop/containers/common.hpp"
 #include "tessera/linop/containers/relabel.hpp"
-#include "tessera/linop/ops/basic/diagonal.hpp"
 #include "tessera/linop/ops/basic/identity.hpp"
-#include "tessera/linop/ops/basic/sum_reduce.hpp"
-#include "tessera/linop/ops/basic/zero.hpp"
 #include "tessera/linop/rewrite/lower.hpp"
 #include "tessera/linop/rewrite/rewrite.hpp"
 
@@ -132,14 +129,11 @@ class Naming {
 };
 
 // A weight under "..." learns which dims it is aligned to, so that it can be split along them.
-NamedLinop settled_diagonal(const NamedLinop& a, const Dims& reaching) {
-  const Diagonal* d = a.as<Diagonal>();
-  if (!d || !has_ellipses(d->names.ishape)) return a;
+NamedLinop settled_weight(const NamedLinop& a, const Dims& reaching) {
+  if (!a.offers().weight_shape() || !has_ellipses(a.ishape())) return a;
   for (NamedDimension n : reaching)
     if (n.is_wildcard()) return a;
-  Diagonal named = *d;
-  named.names = NamedShape(reaching);
-  return named;
+  return a.offers().settled(NamedShape(reaching)).value_or(a);
 }
 
 // Dims inside a part that is not a chain give way to dims of the chain, and to those inside of
@@ -240,7 +234,7 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
   Naming names = follow(in, ops);
   names.settle();
   for (std::size_t i = 0; i < ops.size(); ++i)
-    ops[i] = settled_diagonal(ops[i].rename(names.renames_of(i)), names.input_of(i));
+    ops[i] = settled_weight(ops[i].rename(names.renames_of(i)), names.input_of(i));
   const Dims out = names.output();
   make_inner_names_distinct(ops);
   if (config().shape_inference)
@@ -250,7 +244,8 @@ NamedLinop chain(std::vector<NamedLinop> operators) {
   if (ops.size() == 1) {
     const NamedShape own = ops.front().shape();
     if (own.ishape == in && own.oshape == out) return ops.front().noted(std::move(notes));
-    if (ops.front().as<Identity>()) return NamedLinop(Identity(in, out)).noted(std::move(notes));
+    if (ops.front().offers().changes_nothing())
+      return NamedLinop(Identity(in, out)).noted(std::move(notes));
     return NamedLinop(Relabel{ops.front(), NamedShape(in, out)}).noted(std::move(notes));
   }
   // Notes are the whole's: they are said once.
@@ -328,17 +323,8 @@ NamedLinop Chain::adjoint() const {
     const auto n = told(d);
     return n ? n : size(d);  // passed on by parts that keep it
   };
-  for (NamedLinop& a : parts) {
-    if (const SumReduce* sum = a.as<SumReduce>())
-      if (const auto known = sum->informed(known_size)) a = *known;
-    if (const Zero* zero = a.as<Zero>()) {
-      DimSizes sizes = zero->sizes;
-      for (NamedDimension d : dims_of(zero->names))
-        if (const auto n = d.is_wildcard() || size_in(sizes, d) ? std::nullopt : known_size(d))
-          sizes.emplace_back(d, *n);
-      a = Zero(zero->names.ishape, zero->names.oshape, sizes);
-    }
-  }
+  for (NamedLinop& a : parts)
+    if (const auto known = a.offers().informed(known_size)) a = *known;
   Chain h{adjoints(parts), out, in};
   std::reverse(h.operators.begin(), h.operators.end());
   return h;
@@ -346,6 +332,18 @@ NamedLinop Chain::adjoint() const {
 
 Chain Chain::renamed(const Renames& r) const {
   return {renamed_all(operators, r), rename(in, r), rename(out, r)};
+}
+
+std::optional<NamedLinop> Chain::opened() const {
+  std::vector<NamedLinop> parts;
+  for (const NamedLinop& a : operators) {
+    const Dims names = a.ishape();
+    const bool open = !names.empty() && names[0].is_ellipses();
+    const auto many = open ? std::optional(a) : a.offers().opened();
+    if (!many) return std::nullopt;
+    parts.push_back(*many);
+  }
+  return chain(std::move(parts));
 }
 
 NamedLinop Chain::split(const Tile& tile) const {

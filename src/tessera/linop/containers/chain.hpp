@@ -36,6 +36,7 @@ struct TESSERA_API Chain {
   NamedLinop adjoint() const;
   Chain renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
+  std::optional<NamedLinop> opened() const;
   template <class Self, class F>
   static void each_part(Self& self, F&& f) {
     for (auto& a : self.operators) f(a);

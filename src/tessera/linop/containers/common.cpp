@@ -3,9 +3,6 @@
 
 #include "tessera/linop/containers/relabel.hpp"
 #include "tessera/linop/containers/remote_tile.hpp"
-#include "tessera/linop/ops/basic/diagonal.hpp"
-#include "tessera/linop/ops/basic/identity.hpp"
-#include "tessera/linop/ops/basic/scalar.hpp"
 
 #include <algorithm>
 
@@ -108,14 +105,7 @@ NamedLinop settled(const NamedLinop& a, const NamedShape& names) {
   const NamedShape own = a.shape(), full(resolve_wildcards(own.ishape, names.ishape),
                                          resolve_wildcards(own.oshape, names.oshape));
   if (full.ishape == own.ishape && full.oshape == own.oshape) return a;
-  if (a.as<Identity>()) return Identity(full.ishape, full.oshape);
-  if (const Scalar* s = a.as<Scalar>(); s && full.ishape == full.oshape)
-    return Scalar(s->weight, full.ishape);
-  if (const Diagonal* d = a.as<Diagonal>(); d && full.ishape == full.oshape) {
-    Diagonal named = *d;
-    named.names = full;
-    return named;
-  }
+  if (const std::optional<NamedLinop> own = a.offers().settled(full)) return *own;
   return Relabel{a, full};
 }
 

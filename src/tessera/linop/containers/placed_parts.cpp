@@ -11,7 +11,6 @@
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/linop/containers/concat.hpp"
 #include "tessera/linop/containers/stack.hpp"
-#include "tessera/linop/ops/sampling/to_device.hpp"
 #include "tessera/linop/rewrite/join.hpp"
 #include "tessera/linop/rewrite/lower.hpp"
 
@@ -79,27 +78,28 @@ void record_one(Recorder& r, const NamedLinop& a, const View& in, const View& ou
 
 // A chain that goes to another device, computes there and comes back: what it does there.
 struct Visit {
-  ToDevice go, back;
+  Transfer go;
+  NamedLinop back;
   std::span<const NamedLinop> there;
-  Device device() const { return go.odevice(); }
+  Device device() const { return go.to.device; }
 };
 std::optional<Visit> visit_of(const Recorder& r, const Leaf& leaf) {
   const Chain* c = leaf.a.as<Chain>();
   if (!c || c->operators.size() < 3) return std::nullopt;
-  const ToDevice *go = c->operators.front().as<ToDevice>(),
-                 *back = c->operators.back().as<ToDevice>();
+  const NamedLinop &first = c->operators.front(), &last = c->operators.back();
+  const std::optional<Transfer> go = first.offers().transfer(), back = last.offers().transfer();
   // With a listener a transfer is one of its own.
-  if (!go || !back || leaf.a.waits_apart(r) || c->operators.front().waits_apart(r) ||
-      c->operators.back().waits_apart(r) || go->idevice() != r.device(leaf.in) ||
-      back->odevice() != r.device(leaf.out) || go->odevice() != back->idevice() ||
-      go->odevice() == go->idevice())
+  if (!go || !back || leaf.a.waits_apart(r) || first.waits_apart(r) || last.waits_apart(r) ||
+      go->from.device != r.device(leaf.in) || back->to.device != r.device(leaf.out) ||
+      go->to.device != back->from.device || go->to.device == go->from.device)
     return std::nullopt;
-  return Visit{*go, *back, std::span(c->operators).subspan(1, c->operators.size() - 2)};
+  return Visit{*go, last, std::span(c->operators).subspan(1, c->operators.size() - 2)};
 }
 
 // What the parts on one device add to one place, summed there.
 struct Partial {
-  ToDevice back;
+  NamedLinop back;
+  Device device;
   View out;
   View sum{};
   int terms = 0;  // that are still to come
@@ -121,13 +121,13 @@ class Partials {
       const std::optional<Visit> v = visit_of(r, leaf);
       if (!v) continue;
       const auto [at, added] = where_[numbered(v->device())].try_emplace(leaf.out, all_.size());
-      if (added) all_.push_back({.back = v->back, .out = leaf.out});
+      if (added) all_.push_back({.back = v->back, .device = v->device(), .out = leaf.out});
       ++all_[at->second].terms;
     }
     std::erase_if(all_, [](const Partial& p) { return p.terms < 2; });
     where_.clear();
     for (std::size_t i = 0; i < all_.size(); ++i)
-      where_[numbered(all_[i].back.idevice())].emplace(all_[i].out, i);
+      where_[numbered(all_[i].device)].emplace(all_[i].out, i);
   }
   const std::vector<Partial>& all() const { return all_; }
   Partial* find(Device device, const View& out) {

@@ -83,6 +83,12 @@ Dims mixed_output(std::string_view who, const Dims& ishape, const Dims& oshape, 
   return out;
 }
 
+Dims behind_ellipses(const Dims& dims) {
+  Dims all{NamedDimension::ellipses()};
+  all.append(dims);
+  return all;
+}
+
 std::pair<Dims, Dims> cut_last(std::string_view who, const Dims& d, i64 n) {
   require<DimError>(n >= 0 && n <= d.size(), who, ": ", n, " of the names ", to_text(d));
   const auto at = d.end() - n;

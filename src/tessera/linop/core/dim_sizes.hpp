@@ -34,6 +34,7 @@ TESSERA_API void check_renaming(std::string_view who, const NamedShape& names);
 TESSERA_API Dims mixed_output(std::string_view who, const Dims& ishape, const Dims& oshape,
                               const Dims& mixed);
 
+TESSERA_API Dims behind_ellipses(const Dims& dims);  // (..., X, Y) for (X, Y)
 // The names before the last n, and these; DimError where there are fewer.
 TESSERA_API std::pair<Dims, Dims> cut_last(std::string_view who, const Dims& d, i64 n);
 

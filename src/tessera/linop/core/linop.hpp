@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tessera/linop/core/binding.hpp"
+#include "tessera/linop/core/offers.hpp"
 #include "tessera/linop/core/operator.hpp"
 #include "tessera/linop/core/state_writer.hpp"
 #include "tessera/plan/plan.hpp"
@@ -116,6 +117,8 @@ class TESSERA_API NamedLinop {
   std::optional<NamedLinop> own_normal(const NamedLinop& inner) const {
     return node_->own_normal(inner);
   }
+  // What it offers to rewriting, lowering and joining of tiles.
+  Offers offers() const { return node_->offers(); }
   bool isometry() const { return node_->isometry(); }  // A.H A is the identity
   // Linear over the reals only: its adjoint is that of the inner product Re<x, y>.
   bool real_linear() const { return node_->real_linear(); }
@@ -196,6 +199,7 @@ class TESSERA_API NamedLinop {
     virtual NamedLinop renamed(const Renames&, const P& self) const = 0;
     virtual NamedLinop split(const Tile&, const P& self) const = 0;
     virtual bool write_state(StateWriter&) const = 0;
+    virtual Offers offers() const = 0;
     std::unique_ptr<PlanCache> cache;
   };
   template <class T>
@@ -403,6 +407,7 @@ struct NamedLinop::Model final : Node {
     if constexpr (requires { op.state(); }) w.put_all(op.state());
     return requires { op.state(); };
   }
+  Offers offers() const override { return {offer_table<T>, &op}; }
   NamedLinop split(const Tile& t, const Node::P& self) const override {
     if constexpr (requires { op.split(t); }) {
       return op.split(t);

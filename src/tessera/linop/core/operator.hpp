@@ -9,6 +9,7 @@
 //   renamed(renames), split(tile), details(), state() and from_state(...) (state.hpp: pickles,
 //   files), bool apply_add(r, x, y): y += A x without a temporary; false, with nothing recorded,
 //   where this x and y need one
+// and what it offers to rewriting, lowering and joining of tiles (offers.def): merged_with(next) …
 // What it is made of is said once, for operators that may change and for those that may not:
 //   template <class Self, class F> static void each_array(Self& self, F&& f) { f(self.weight); }
 //   template <class Self, class F> static void each_part(Self& self, F&& f) { f(self.inner); }

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "tessera/array/compact.hpp"
-#include "tessera/linop/ops/sampling/to_device.hpp"
 
 namespace tessera {
 namespace {
@@ -147,7 +146,7 @@ NamedLinop MemoryMap::place(const NamedLinop& a) {
 
 bool crosses_devices(const NamedLinop& a) {
   const std::vector<NamedLinop> parts = a.parts();
-  return a.as<ToDevice>() || std::any_of(parts.begin(), parts.end(), crosses_devices);
+  return a.offers().transfer() || std::any_of(parts.begin(), parts.end(), crosses_devices);
 }
 
 NamedLinop NamedLinop::to(Device device) const {

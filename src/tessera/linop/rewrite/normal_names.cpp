@@ -5,14 +5,6 @@
 #include <span>
 
 #include "tessera/linop/core/algebra.hpp"
-#include "tessera/linop/ops/basic/dense.hpp"
-#include "tessera/linop/ops/basic/diagonal.hpp"
-#include "tessera/linop/ops/basic/scalar.hpp"
-#include "tessera/linop/ops/basic/zero.hpp"
-#include "tessera/linop/ops/moves/pad.hpp"
-#include "tessera/linop/ops/transforms/fft.hpp"
-#include "tessera/linop/ops/transforms/nufft.hpp"
-#include "tessera/linop/rewrite/rewrite.hpp"
 
 namespace tessera {
 namespace {
@@ -23,37 +15,39 @@ bool mixes(const NamedLinop& a, NamedDimension d) {
 
 // What its normal calls d, without making one that takes work to make: those name it anew.
 bool own_normal_keeps(const NamedLinop& a, NamedDimension d) {
-  if (a.as<Dense>() || a.as<NUFFT>()) return false;
+  if (const std::optional<bool> keeps = a.offers().normal_keeps(d)) return *keeps;
   const std::optional<NamedLinop> own = a.own_normal();
   return own && contains(own->oshape(), d);
 }
 
 // F.H F is the identity, but for a factor.
 bool vanishes(const NamedLinop& a) {
-  const FFT* f = a.as<FFT>();
-  return a.isometry() || a.as<Scalar>() || (f && !f->real);
+  return a.isometry() || a.offers().factor() || !a.offers().separable_axes().empty();
+}
+
+bool all_ignore(i64 axis, std::span<const NamedLinop> parts) {
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const NamedLinop& a) { return a.offers().ignores_axis(axis); });
 }
 
 // Nothing after the transform varies along d: it passes them and meets its adjoint there.
-bool idle_after(const FFT& f, NamedDimension d, std::span<const NamedLinop> after) {
-  const Dims& in = f.names.ishape;
-  for (i64 i = 0; i < f.ndim; ++i)
-    if (in[in.size() - f.ndim + i] == d)
-      return !f.real && std::all_of(after.begin(), after.end(),
-                                    [&](const NamedLinop& a) { return ignores(a, f, i); });
-  return false;
+bool idle_after(const NamedLinop& f, const Shape& axes, NamedDimension d,
+                std::span<const NamedLinop> after) {
+  const Dims in = f.ishape();
+  return std::any_of(axes.begin(), axes.end(), [&](i64 axis) {
+    return in[in.size() - axis] == d && all_ignore(axis, after);
+  });
 }
 
 // Weights, between transforms that pass them and meet their adjoints: around them a Pad has its
 // adjoint, and a weight inside is left.
 bool only_weighs(std::span<const NamedLinop> parts) {
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    const FFT* f = parts[k].as<FFT>();
-    if (!f && !parts[k].as<Diagonal>() && !parts[k].as<Scalar>()) return false;
-    for (i64 i = 0; f && i < f->ndim; ++i)
-      if (!idle_after(*f, f->names.ishape[f->names.ishape.size() - f->ndim + i],
-                      parts.subspan(k + 1)))
-        return false;
+    const Offers part = parts[k].offers();
+    const Shape axes = part.separable_axes();
+    if (axes.empty() && !part.weight_shape() && !part.factor()) return false;
+    for (i64 axis : axes)
+      if (!all_ignore(axis, parts.subspan(k + 1))) return false;
   }
   return true;
 }
@@ -89,11 +83,14 @@ bool keeps(const NamedLinop& a, NamedDimension d, bool own_normal_is_in) {
   const auto first = std::find_if(parts.begin(), parts.end(),
                                   [&](const NamedLinop& part) { return mixes(part, d); });
   if (first == parts.end()) return true;
-  if (const FFT* f = first->as<FFT>()) return idle_after(*f, d, {first + 1, parts.end()});
-  if (first->as<Pad>()) return only_weighs({first + 1, parts.end()});
+  const std::span<const NamedLinop> after{first + 1, parts.end()};
+  if (const Shape axes = first->offers().separable_axes(); !axes.empty())
+    return idle_after(*first, axes, d, after);
+  if (const auto frame = first->offers().frame(); frame && !frame->cuts) return only_weighs(after);
   if (first + 1 != parts.end()) return false;
   std::vector<NamedLinop> beside = alternatives(*first, d);
-  std::erase_if(beside, [](const NamedLinop& part) { return part.as<Zero>(); });  // fit any names
+  std::erase_if(
+      beside, [](const NamedLinop& part) { return part.offers().gives_zeros(); });  // fit any names
   if (!beside.empty())
     return std::all_of(beside.begin(), beside.end(),
                        [&](const NamedLinop& part) { return keeps(part, d, false); });

@@ -6,11 +6,8 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/linop/containers/common.hpp"
-#include "tessera/linop/ops/basic/dense.hpp"
-#include "tessera/linop/ops/basic/diagonal.hpp"
 #include "tessera/linop/ops/basic/identity.hpp"
 #include "tessera/linop/ops/basic/scalar.hpp"
-#include "tessera/linop/ops/transforms/fft.hpp"
 #include "tessera/linop/rewrite/normal_names.hpp"
 
 namespace tessera {
@@ -30,12 +27,6 @@ struct Sizes {
   }
 };
 
-Value product(const Value& a, const Value& b) {
-  const c128 w = a.as<c128>() * b.as<c128>();
-  const bool real = a.kind() != Value::Kind::complex && b.kind() != Value::Kind::complex;
-  return real ? Value(w.re) : Value(w);
-}
-
 // The names by which the chain went on, to those by which it goes on now, axis by axis.
 Renames from_to(const Dims& was, const Dims& is) {
   Renames r;
@@ -45,34 +36,32 @@ Renames from_to(const Dims& was, const Dims& is) {
 }
 
 Answer drop_identity(Few f, const Sizes&) {
-  const Identity* i = f[0].as<Identity>();
-  if (!i || !(i->names.ishape == i->names.oshape)) return {};
+  if (!f[0].offers().changes_nothing() || !(f[0].ishape() == f[0].oshape())) return {};
   return Rewritten{{}, {}, cat(f[0], " dropped: it changes nothing")};
 }
 
-Answer merge_scalars(Few f, const Sizes&) {
-  const Scalar *a = f[0].as<Scalar>(), *b = f[1].as<Scalar>();
-  if (!a || !b) return {};
-  return Rewritten{
-      {Scalar(product(a->weight, b->weight), resolve_wildcards(a->names.ishape, b->names.ishape))},
-      {},
-      cat("scalars ", a->weight, " and ", b->weight, " merged")};
+// `c` multiplies before or after `a`, which does so itself from now on.
+Answer fold(const NamedLinop& a, const NamedLinop& number, const Value& c, std::string why) {
+  if (c.kind() == Value::Kind::complex && a.real_linear()) return {};
+  const std::optional<NamedLinop> both = a.offers().scaled(c);
+  if (!both) return {};
+  return Rewritten{{settled(*both, number.shape())}, {}, std::move(why)};
 }
 
-Answer merge_diagonals(Few f, const Sizes&) {
-  const Diagonal *a = f[0].as<Diagonal>(), *b = f[1].as<Diagonal>();
-  if (a && b) {
-    if (const auto p = a->times(*b))
-      return Rewritten{{*p}, {}, cat(f[0], " and ", f[1], " merged: one multiplication")};
-    return {};
-  }
-  const Scalar* c = (a ? f[1] : f[0]).as<Scalar>();
-  const Diagonal* d = a ? a : b;
-  if (!c || !d) return {};
-  Diagonal scaled = *d;
-  scaled.scale = product(d->scale, c->weight);
-  scaled.names = NamedShape(resolve_wildcards(d->names.ishape, c->names.ishape));
-  return Rewritten{{scaled}, {}, cat("scalar ", c->weight, " folded into ", a ? f[0] : f[1])};
+Answer merge_scalars(Few f, const Sizes&) {
+  const std::optional<Value> a = f[0].offers().factor(), b = f[1].offers().factor();
+  if (!a || !b) return {};
+  return fold(f[0], f[1], *b, cat("scalars ", *a, " and ", *b, " merged"));
+}
+
+Answer merge_neighbours(Few f, const Sizes&) {
+  const std::optional<Value> a = f[0].offers().factor(), b = f[1].offers().factor();
+  if (a && b) return {};
+  if (a) return fold(f[1], f[0], *a, cat("scalar ", *a, " folded into ", f[1]));
+  if (b) return fold(f[0], f[1], *b, cat("scalar ", *b, " folded into ", f[0]));
+  const std::optional<NamedLinop> both = f[0].offers().merged_with(f[1]);
+  if (!both) return {};
+  return Rewritten{{*both}, {}, cat(f[0], " and ", f[1], " merged: one multiplication")};
 }
 
 Answer cancel_pair(Few f, const Sizes&) {
@@ -94,11 +83,11 @@ Answer closed_normal(Few f, const Sizes&) {
 // A real factor between an operator and its adjoint commutes with both: it leaves them, and they
 // are as one that is not scaled.
 Answer around_scalar(Few f, const Sizes& sizes, decltype(cancel_pair)* pair) {
-  const Scalar* c = f[1].as<Scalar>();
-  if (!c || c->weight.kind() == Value::Kind::complex) return {};
+  const std::optional<Value> c = f[1].offers().factor();
+  if (!c || c->kind() == Value::Kind::complex) return {};
   const NamedLinop both[] = {f[0], f[2]};
   Answer a = pair(Few(both), sizes);
-  if (a) a->operators.insert(a->operators.begin(), Scalar(c->weight, f[0].ishape()));
+  if (a) a->operators.insert(a->operators.begin(), Scalar(*c, f[0].ishape()));
   return a;
 }
 Answer cancel_around_scalar(Few f, const Sizes& sizes) {
@@ -118,86 +107,47 @@ Answer closed_weighted_normal(Few f, const Sizes&) {
 }
 
 // F.H F of a transform with another norm than ortho is a number that depends on the grid's size.
-std::optional<double> gain_of(const FFT& f, const Sizes& sizes) {
-  if (f.norm == Norm::ortho) return 1;
-  const Dims &in = f.names.ishape, &out = f.names.oshape;
-  Shape grid = f.whole;
-  for (i64 i = 0; i < f.ndim; ++i) {
-    if (grid[i] > 0) continue;
-    std::optional<i64> n = sizes.of(in[in.size() - f.ndim + i]);
-    if (!n) n = sizes.of(out[out.size() - f.ndim + i]);
-    if (!n) return std::nullopt;
-    grid[i] = *n;
-  }
-  return f.gain(grid);
+std::optional<double> gain_of(const NamedLinop& a, const Sizes& sizes) {
+  return a.offers().gain([&](NamedDimension d) { return sizes.of(d); });
 }
 
 Answer scale_of_pair(Few f, const Sizes& sizes) {
-  const FFT* fft = f[0].as<FFT>();
-  if (!fft || fft->real || !f[1].is_adjoint_of(f[0])) return {};
-  const std::optional<double> gain = gain_of(*fft, sizes);
+  if (!f[1].is_adjoint_of(f[0])) return {};
+  const std::optional<double> gain = gain_of(f[0], sizes);
   if (!gain) return {};
   return Rewritten{{Scalar(Value(*gain), f[0].ishape())},
                    from_to(f[1].oshape(), f[0].ishape()),
                    cat(f[0], " and its adjoint are the factor ", *gain)};
 }
 
-}  // namespace
-
-bool ignores(const NamedLinop& a, const FFT& f, i64 i) {
-  const i64 back = f.ndim - i;
-  if (a.as<Scalar>()) return true;
-  if (const Diagonal* d = a.as<Diagonal>()) {
-    for (const Diagonal::Factor& factor : d->factors) {
-      const Layout& w = factor.weight.layout();
-      const i64 axis = w.ndim() - back;
-      if (axis >= 0 && w.shape[axis] != 1 && w.strides[axis] != 0) return false;
-    }
-    return true;
-  }
-  const Dense* d = a.as<Dense>();
-  if (!d) return false;
-  const Dims &in = d->names.ishape, &out = d->names.oshape;
-  for (i64 b = 1; b <= back; ++b) {
-    if (b > in.size() || b > out.size()) return false;
-    const NamedDimension from = in[in.size() - b], to = out[out.size() - b];
-    if (from.is_ellipses() && to.is_ellipses()) return true;
-    if (from.is_wildcard() || !(from == to)) return false;
-  }
-  const NamedDimension name = in[in.size() - back];
-  return !contains(d->weightshape, name) || contains(d->broadcast_dims, name);
-}
-
-namespace {
-
 // Note [idle axes]: F = F_x F_y, and what stands between F and F.H does not vary along y: F_y
 // passes it and meets its adjoint. Along y the result acts point by point, so the name stays.
 Answer skip_idle_axes(Few f, const Sizes& sizes) {
-  const FFT* fft = f[0].as<FFT>();
-  if (!fft || fft->real || !f[2].is_adjoint_of(f[0])) return {};
+  if (!f[2].is_adjoint_of(f[0])) return {};
+  const Shape axes = f[0].offers().separable_axes();
   Shape idle;
-  for (i64 i : fft->along)
-    if (ignores(f[1], *fft, i)) idle.push_back(i);
+  for (i64 axis : axes)
+    if (f[1].offers().ignores_axis(axis)) idle.push_back(axis);
   if (idle.empty()) return {};
-  const Dims in = f[0].ishape(), out = f[0].oshape();
+  const Dims in = f[0].ishape(), out = f[0].oshape(), last = f[2].oshape();
   Dims idle_names;
   Renames inside, downstream;
-  for (i64 i : idle) {
-    const i64 back = fft->ndim - i;
-    idle_names.push_back(out[out.size() - back]);
-    inside.emplace_back(out[out.size() - back], in[in.size() - back]);
-    const Dims last = f[2].oshape();
-    downstream.emplace_back(last[last.size() - back], in[in.size() - back]);
+  for (i64 axis : idle) {
+    idle_names.push_back(out[out.size() - axis]);
+    inside.emplace_back(out[out.size() - axis], in[in.size() - axis]);
+    downstream.emplace_back(last[last.size() - axis], in[in.size() - axis]);
   }
   const NamedLinop inner = f[1].rename(inside);
-  if (idle.size() == fft->along.size()) {
-    const std::optional<double> gain = gain_of(*fft, sizes);
+  if (idle.size() == axes.size()) {
+    const std::optional<double> gain = gain_of(f[0], sizes);
     if (!gain) return {};
     Rewritten all{{inner}, downstream, cat(f[0], " and its adjoint cancel around ", f[1])};
     if (*gain != 1) all.operators.push_back(Scalar(Value(*gain), inner.oshape()));
     return all;
   }
-  const NamedLinop first(fft->without(idle));
+  const std::optional<NamedLinop> rest = f[0].offers().without_axes(idle);
+  if (!rest) return {};
+  const NamedLinop& first = *rest;
   Renames names = from_to(first.oshape(), rename(f[2].ishape(), inside));
   for (const auto& r : from_to(first.ishape(), rename(f[2].oshape(), downstream)))
     names.push_back(r);
@@ -221,7 +171,7 @@ constexpr Rule rules[] = {
     {&Config::rewrite_normals, 2, closed_normal},
     {&Config::rewrite_normals, 2, scale_of_pair, true},
     {&Config::rewrite_scalars, 2, merge_scalars},
-    {&Config::rewrite_diagonals, 2, merge_diagonals, false, true},
+    {&Config::rewrite_diagonals, 2, merge_neighbours, false, true},
     {&Config::rewrite_isometries, 3, cancel_around_scalar},
     {&Config::rewrite_normals, 3, close_around_scalar},
     {&Config::rewrite_normals, 3, closed_weighted_normal},
@@ -281,9 +231,9 @@ class Simplifier {
     while (first < ops_.size() && !takes_scalars(ops_[first])) ++first;
     for (std::size_t i = ops_.size(); i-- > first + 1;) {
       if (i >= ops_.size()) continue;  // fewer are left
-      const Scalar* c = ops_[i].as<Scalar>();
-      if (!c || c->weight.kind() == Value::Kind::complex || takes_scalars(ops_[i - 1])) continue;
-      const Value weight = c->weight;
+      const std::optional<Value> c = ops_[i].offers().factor();
+      if (!c || c->kind() == Value::Kind::complex || takes_scalars(ops_[i - 1])) continue;
+      const Value weight = *c;
       std::size_t to = i;
       for (; to > first + 1 && !takes_scalars(ops_[to - 1]); --to)
         notes_.push_back(cat("scalar ", weight, " moved before ", ops_[to - 1]));
@@ -307,11 +257,11 @@ class Simplifier {
   // What waits for an event is not merged with what does not; it may vanish.
   static bool may_replace(Few window, const std::vector<NamedLinop>& by) {
     const auto listens = [](const NamedLinop& a) { return a.listens(); };
-    const auto idle = [](const NamedLinop& a) { return a.as<Identity>() != nullptr; };
+    const auto idle = [](const NamedLinop& a) { return a.offers().changes_nothing(); };
     return std::none_of(window.begin(), window.end(), listens) ||
            std::all_of(by.begin(), by.end(), idle);
   }
-  static bool takes_scalars(const NamedLinop& a) { return a.as<Scalar>() || a.as<Diagonal>(); }
+  static bool takes_scalars(const NamedLinop& a) { return a.offers().table().scaled; }
   std::vector<NamedLinop>::iterator at(std::size_t i) {
     return ops_.begin() + static_cast<std::ptrdiff_t>(i);
   }

@@ -21,10 +21,6 @@ struct Rewritten {
   std::string why;
 };
 
-struct FFT;
-// What an operator does is the same at every index of dim `i` of the grid that `f` leads to.
-bool ignores(const NamedLinop& a, const FFT& f, i64 i);
-
 // In order of application; `notes` gains a sentence for each step. Nothing happens when
 // config().rewrite is off.
 TESSERA_API void simplify(std::vector<NamedLinop>& operators, std::vector<std::string>& notes);

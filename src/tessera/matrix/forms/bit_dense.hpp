@@ -31,6 +31,11 @@ struct TESSERA_API BitDense {
   DType output_dtype(DType t) const;
   void apply(Recorder& r, const View& x, const View& y) const;
   BitDense adjoint() const;
+  BitDense opened() const {
+    BitDense many = *this;
+    many.sides = sides.opened();
+    return many;
+  }
   BitDense renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
   std::string details() const;

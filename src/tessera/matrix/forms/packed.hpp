@@ -36,6 +36,11 @@ struct TESSERA_API Packed {
   void apply(Recorder& r, const View& x, const View& y) const;
   bool apply_add(Recorder& r, const View& x, const View& y) const;
   Packed adjoint() const;
+  Packed opened() const {
+    Packed many = *this;
+    many.sides = sides.opened();
+    return many;
+  }
   Packed renamed(const Renames& r) const;
   // On the diagonal a smaller one of these, beside it a Dense, where nothing is a Zero; what
   // reaches over the diagonal of a triangle is a Trapezoid.

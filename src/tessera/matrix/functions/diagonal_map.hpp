@@ -34,6 +34,11 @@ struct TESSERA_API DiagonalMap {
   DiagonalMap adjoint() const;
   std::optional<NamedLinop> normal() const;  // |values|², and zero where an input does not count
   bool isometry() const { return !values && length == cols; }
+  DiagonalMap opened() const {
+    DiagonalMap many = *this;
+    many.sides = sides.opened();
+    return many;
+  }
   DiagonalMap renamed(const Renames& r) const;
   DiagonalMap split(const Tile& tile) const;
   std::string details() const;

@@ -4,6 +4,7 @@
 // and arrays seen as panels of columns along it. Private to the folder.
 //   const Panels p = sides.panels(r, x, y, y.dtype);   record(p.rows_in(0, 3));   p.finish(r);
 
+#include "tessera/linop/core/dim_sizes.hpp"
 #include "tessera/linop/core/linop.hpp"
 
 namespace tessera {
@@ -23,6 +24,9 @@ struct TESSERA_API MatrixSides {
   // DimError unless each side has one dim that the other has not.
   MatrixSides(const Dims& ishape, const Dims& oshape);
   MatrixSides adjoint() const { return {names.oshape, names.ishape}; }
+  MatrixSides opened() const {
+    return {behind_ellipses(names.ishape), behind_ellipses(names.oshape)};
+  }
   MatrixSides renamed(const Renames& r) const {
     return {rename(names.ishape, r), rename(names.oshape, r)};
   }

@@ -10,8 +10,6 @@
 #include "tessera/linop/rewrite/memory_map.hpp"
 #include "tessera/solve/core/polynomial_preconditioner.hpp"
 #include "tessera/solve/core/tiling.hpp"
-#include "tessera/split/async_streamer.hpp"
-#include "tessera/split/fit.hpp"
 
 namespace tessera {
 namespace {
@@ -318,8 +316,7 @@ std::optional<ShardedOperator> ShardedOperator::alike(const NamedLinop& a, const
     s.rehome(side, side);
     return s;
   }
-  if (const Fitted* f = a.as<Fitted>()) return alike(f->a, shape, base);
-  if (const AsyncStreamer* s = a.as<AsyncStreamer>()) return alike(s->a, shape, base);
+  if (const auto same = a.offers().stands_for()) return alike(*same, shape, base);
   if (const Chain* c = a.as<Chain>()) return over_the_middle(*c, shape, base);
   if (const Add* sum = a.as<Add>()) return sum_of(*sum, shape, base);
   if (const Concat* c = a.as<Concat>()) return diagonal(*c, shape, base);

@@ -6,11 +6,8 @@
 #include "tessera/linop/containers/add.hpp"
 #include "tessera/linop/containers/chain.hpp"
 #include "tessera/linop/containers/concat.hpp"
-#include "tessera/linop/ops/sampling/to_device.hpp"
 #include "tessera/linop/rewrite/memory_map.hpp"
 #include "tessera/solve/core/polynomial_preconditioner.hpp"
-#include "tessera/split/async_streamer.hpp"
-#include "tessera/split/fit.hpp"
 
 namespace tessera {
 namespace {
@@ -33,7 +30,7 @@ bool collect(const NamedLinop& a, std::vector<Way>& ways) {
       ways.push_back(*way);
     else if (known->idim != way->idim || known->odim != way->odim || known->ranges != way->ranges)
       return false;
-  } else if (!c && !a.as<Add>() && !a.as<Chain>() && !a.as<Fitted>() && !a.as<AsyncStreamer>() &&
+  } else if (!c && !a.as<Add>() && !a.as<Chain>() && !a.offers().stands_for() &&
              !a.as<Polynomial>()) {
     return true;
   }
@@ -61,7 +58,7 @@ struct Trip {
     append_flat(all, c);
     std::vector<std::vector<NamedLinop>> done(1);  // before the first move, after it, …
     for (const NamedLinop& part : all) {
-      const ToDevice* move = part.as<ToDevice>();
+      const bool move = part.offers().transfer().has_value();
       if (move && part.input_listener()) return std::nullopt;
       (move ? moves : done.back()).push_back(part);
       if (move) done.emplace_back();
@@ -76,9 +73,9 @@ struct Trip {
     if (*at < moves.size()) t.after = done.back();
     t.go.assign(moves.begin(), middle);
     t.back.assign(middle, moves.end());
-    t.start = moves.front().as<ToDevice>()->idevice();
-    t.device = *at > 0 ? t.go.back().as<ToDevice>()->odevice() : t.start;
-    t.end = moves.back().as<ToDevice>()->odevice();
+    t.start = moves.front().offers().transfer()->from.device;
+    t.device = *at > 0 ? t.go.back().offers().transfer()->to.device : t.start;
+    t.end = moves.back().offers().transfer()->to.device;
     return t;
   }
 

@@ -3,6 +3,7 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/linop/core/dim_sizes.hpp"
+#include "tessera/linop/core/side_by_side.hpp"
 #include "tessera/linop/ops/basic/diagonal.hpp"
 #include "tessera/plan/record_sums.hpp"
 
@@ -233,11 +234,11 @@ Dense::Matrices Dense::matrices(const Layout& w, const Layout& x, const Layout& 
           matrix(m, n)};
 }
 
-bool Dense::direct(const Layout& x, const Layout& y) const {
-  if (!broadcast_dims.empty()) return false;
-  if (classify(*this, x.ndim(), y.ndim()).contract.empty()) return true;
+bool Dense::needs_copies(const Layout& x, const Layout& y) const {
+  if (!broadcast_dims.empty()) return true;
+  if (classify(*this, x.ndim(), y.ndim()).contract.empty()) return false;
   const Matrices m = matrices(weight.layout(), x, y);
-  return m.a.reshape(m.a_shape) && m.b.reshape(m.b_shape) && m.y.reshape(m.y_shape);
+  return !(m.a.reshape(m.a_shape) && m.b.reshape(m.b_shape) && m.y.reshape(m.y_shape));
 }
 
 void Dense::apply(Recorder& r, const View& x, const View& y) const {
@@ -317,6 +318,81 @@ bool Dense::record_product(Recorder& r, const View& x_given, const View& y, bool
   }
   record_matrices(r, w, x, y, adds);
   return true;
+}
+
+namespace {
+std::optional<NamedLinop> weight_of_smaller(const NamedLinop& w, const Dims& small,
+                                            const Dims& large) {
+  if (small.size() >= large.size() || has_ellipses(large) ||
+      !std::equal(small.begin(), small.end(), large.end() - small.size()))
+    return std::nullopt;
+  return w.offers().weight_on(small, {});
+}
+}  // namespace
+
+std::optional<NamedLinop> Dense::weight_before(const NamedLinop& w) const {
+  return weight_of_smaller(w, names.ishape, names.oshape);
+}
+std::optional<NamedLinop> Dense::weight_after(const NamedLinop& w) const {
+  return weight_of_smaller(w, names.oshape, names.ishape);
+}
+
+Dense Dense::opened() const {
+  return Dense(weight, weightshape, behind_ellipses(names.ishape), behind_ellipses(names.oshape),
+               broadcast_dims, conjugated);
+}
+
+bool Dense::ignores_axis(i64 axis) const {
+  const Dims &in = names.ishape, &out = names.oshape;
+  for (i64 b = 1; b <= axis; ++b) {
+    if (b > in.size() || b > out.size()) return false;
+    const NamedDimension from = in[in.size() - b], to = out[out.size() - b];
+    if (from.is_ellipses() && to.is_ellipses()) return true;
+    if (from.is_wildcard() || !(from == to)) return false;
+  }
+  const NamedDimension name = in[in.size() - axis];
+  return !contains(weightshape, name) || contains(broadcast_dims, name);
+}
+
+bool Dense::is_like(const Dense& b) const {
+  return weightshape == b.weightshape && same_names(names, b.names) &&
+         broadcast_dims == b.broadcast_dims && conjugated == b.conjugated;
+}
+
+std::optional<NamedLinop> Dense::joined_with(const NamedLinop& next, const Seam& seam) const {
+  const Dense* b = next.as<Dense>();
+  if (!b || !is_like(*b)) return {};
+  Dense both = *this;
+  const auto axis = axis_of(weightshape, seam.dim, weight.ndim());
+  if (!axis) return same_view(weight, b->weight) ? std::optional<NamedLinop>(both) : std::nullopt;
+  if (weight.shape(*axis) != seam.first || b->weight.shape(*axis) != seam.second) return {};
+  const auto wide = side_by_side(weight, b->weight, *axis);
+  if (!wide) return {};
+  both.weight = *wide;
+  return both;
+}
+
+// Their weights lie at equal distances in one storage.
+std::optional<NamedLinop> Dense::joined_stack(const std::vector<NamedLinop>& tiles,
+                                              NamedDimension dim, const NamedShape& whole) const {
+  const i64 n = std::ssize(tiles);
+  i64 step = 0;
+  for (i64 i = 0; i < n; ++i) {
+    const Dense* d = tiles[static_cast<std::size_t>(i)].as<Dense>();
+    if (!d || !is_like(*d) || !(d->weight.storage() == weight.storage()) ||
+        d->weight.dtype() != weight.dtype() || d->weight.shape() != weight.shape() ||
+        d->weight.layout().strides != weight.layout().strides)
+      return {};
+    const i64 away = d->weight.layout().offset - weight.layout().offset;
+    if (i == 1) step = away;
+    if (away != i * step || (i > 0 && step == 0)) return {};
+  }
+  Layout l = weight.layout().insert_axis(0);
+  l.shape[0] = n;
+  l.strides[0] = step;
+  Dims named{dim};
+  named.append(weightshape);
+  return Dense(weight.view(l), named, whole.ishape, whole.oshape, broadcast_dims, conjugated);
 }
 
 }  // namespace tessera

@@ -35,14 +35,24 @@ struct TESSERA_API Dense {
   DType output_dtype(DType t) const { return promote(t, weight.dtype()); }
   void apply(Recorder& r, const View& x, const View& y) const;
   bool apply_add(Recorder& r, const View& x, const View& y) const;
-  // Its product with this input needs no rearranged copy of the weight or of an operand.
-  bool direct(const Layout& x, const Layout& y) const;
+  bool needs_copies(const Layout& x, const Layout& y) const;
   Dense adjoint() const;
   // sum |w|^2 where the map only spreads its input; the Gram matrix where that is less work.
   std::optional<NamedLinop> normal() const;
   Dense renamed(const Renames& r) const;
   Dense split(const Tile& tile) const;
   std::string details() const;
+  NamedWeight named_weight() const { return {weight, weightshape, broadcast_dims, conjugated}; }
+  // A map that spreads its input over new leading dims (coil maps) lets weights of the input's dims
+  // pass: there they multiply the smaller array.
+  std::optional<NamedLinop> weight_before(const NamedLinop& w) const;
+  std::optional<NamedLinop> weight_after(const NamedLinop& w) const;
+  Dense opened() const;
+  bool ignores_axis(i64 axis) const;
+  bool normal_keeps(NamedDimension) const { return false; }
+  std::optional<NamedLinop> joined_with(const NamedLinop& next, const Seam& seam) const;
+  std::optional<NamedLinop> joined_stack(const std::vector<NamedLinop>& tiles, NamedDimension dim,
+                                         const NamedShape& whole) const;
   template <class Self, class F>
   static void each_array(Self& self, F&& f) {
     f(self.weight);
@@ -50,6 +60,7 @@ struct TESSERA_API Dense {
 
  private:
   std::optional<NamedLinop> gram() const;
+  bool is_like(const Dense& other) const;
   bool record_product(Recorder& r, const View& x, const View& y, bool adds) const;
   void record_matrices(Recorder& r, const View& w, const View& x, const View& y, bool adds) const;
   struct Matrices;

@@ -4,14 +4,11 @@
 #include <array>
 
 #include "tessera/linop/core/dim_sizes.hpp"
+#include "tessera/linop/core/side_by_side.hpp"
 #include "tessera/plan/record_sums.hpp"
 
 namespace tessera {
 namespace {
-
-bool same_array(const Array& a, const Array& b) {
-  return a.storage() == b.storage() && a.layout() == b.layout() && a.dtype() == b.dtype();
-}
 
 // The result's dtype of a factor times t.
 DType result_dtype(const Diagonal::Factor& f, DType t) {
@@ -208,7 +205,7 @@ Diagonal Diagonal::following() const {
 // w and conj(w) meet in |w|^2, which is real.
 void Diagonal::include(const Factor& f) {
   for (Factor& mine : factors)
-    if (same_array(mine.weight, f.weight) && mine.follows == f.follows && !mine.squared &&
+    if (same_view(mine.weight, f.weight) && mine.follows == f.follows && !mine.squared &&
         !f.squared && (mine.conjugated != f.conjugated || !is_complex(f.weight.dtype()))) {
       mine.squared = true;
       mine.conjugated = false;
@@ -217,20 +214,90 @@ void Diagonal::include(const Factor& f) {
   factors.push_back(f);
 }
 
-std::optional<Diagonal> Diagonal::times(const Diagonal& next) const {
-  const Shape a = weight_shape(), b = next.weight_shape(), both = broadcast_shapes(a, b);
+std::optional<NamedLinop> Diagonal::merged_with(const NamedLinop& other) const {
+  const Diagonal* next = other.as<Diagonal>();
+  if (!next) return std::nullopt;
+  const Shape a = weight_shape(), b = next->weight_shape(), both = broadcast_shapes(a, b);
   if (count_of(both) > std::max(count_of(a), count_of(b))) return std::nullopt;
-  Diagonal p = *this;
-  for (const Factor& f : next.factors) p.include(f);
-  const c128 c = scale.as<c128>() * next.scale.as<c128>();
-  const bool real =
-      scale.kind() != Value::Kind::complex && next.scale.kind() != Value::Kind::complex;
-  p.scale = real ? Value(c.re) : Value(c);
-  p.names = NamedShape(resolve_wildcards(names.ishape, next.names.ishape));
+  Diagonal p = with_names(resolve_wildcards(names.ishape, next->names.ishape));
+  for (const Factor& f : next->factors) p.include(f);
+  p.scale = factor_product(scale, next->scale);
   p.broadcast_dims = {};
   for (NamedDimension d : broadcast_dims)
-    if (contains(next.broadcast_dims, d)) p.broadcast_dims.push_back(d);
+    if (contains(next->broadcast_dims, d)) p.broadcast_dims.push_back(d);
   return p;
+}
+
+Diagonal Diagonal::scaled(const Value& by) const {
+  Diagonal d = *this;
+  d.scale = factor_product(scale, by);
+  return d;
+}
+
+Diagonal Diagonal::with_names(const Dims& ioshape) const {
+  Diagonal d = *this;
+  d.names = NamedShape(ioshape);
+  return d;
+}
+
+std::optional<NamedLinop> Diagonal::settled(const NamedShape& n) const {
+  if (!(n.ishape == n.oshape)) return std::nullopt;
+  return with_names(n.ishape);
+}
+
+Diagonal Diagonal::opened() const { return with_names(behind_ellipses(names.ishape)); }
+
+std::optional<NamedLinop> Diagonal::weight_on(const Dims& ioshape, const AxisRanges& kept) const {
+  Diagonal d = with_names(ioshape);
+  d.broadcast_dims = {};
+  for (Factor& f : d.factors) {
+    for (i64 back = 1; back <= std::min(std::ssize(kept), f.weight.ndim()); ++back) {
+      const i64 axis = f.weight.ndim() - back;
+      const AxisRange& range = kept[kept.size() - static_cast<std::size_t>(back)];
+      if (f.weight.shape(axis) != 1) f.weight = f.weight.slice(axis, range.start, range.stop);
+    }
+    const i64 left = has_ellipses(ioshape) ? 0 : f.weight.ndim() - ioshape.size();
+    for (i64 i = 0; i < left; ++i)
+      if (f.weight.shape(i) != 1) return std::nullopt;
+    if (left > 0)
+      f.weight = f.weight.reshape(Shape(f.weight.shape().begin() + left, f.weight.shape().end()));
+  }
+  return d;
+}
+
+bool Diagonal::ignores_axis(i64 axis) const {
+  for (const Factor& factor : factors) {
+    const Layout& w = factor.weight.layout();
+    const i64 own = w.ndim() - axis;
+    if (own >= 0 && w.shape[own] != 1 && w.strides[own] != 0) return false;
+  }
+  return true;
+}
+
+std::optional<NamedLinop> Diagonal::joined_with(const NamedLinop& next, const Seam& seam) const {
+  const Diagonal* b = seam.both_sides ? next.as<Diagonal>() : nullptr;
+  if (!b || !same_names(names, b->names) || !(broadcast_dims == b->broadcast_dims) ||
+      factors.size() != b->factors.size() || !same_value(scale, b->scale))
+    return {};
+  const Dims& own = names.ishape;
+  i64 back = 0;  // from the right, where weights are aligned
+  for (i64 i = own.size(); i-- > 0 && !own[i].is_ellipses();)
+    if (own[i] == seam.dim) back = own.size() - i;
+  if (back == 0) return {};
+  Diagonal both = *this;
+  for (std::size_t k = 0; k < factors.size(); ++k) {
+    const Factor &f = factors[k], &g = b->factors[k];
+    if (f.conjugated != g.conjugated || f.squared != g.squared || f.follows != g.follows) return {};
+    const i64 axis = f.weight.ndim() - back;
+    // What applies to any size along the dim is the same for both.
+    if (same_view(f.weight, g.weight) && (axis < 0 || f.weight.shape(axis) == 1)) continue;
+    if (axis < 0 || f.weight.shape(axis) != seam.first || g.weight.shape(axis) != seam.second)
+      return {};
+    const auto weight = side_by_side(f.weight, g.weight, axis);
+    if (!weight) return {};
+    both.factors[k].weight = *weight;
+  }
+  return both;
 }
 
 NamedLinop Diagonal::normal() const {

@@ -53,8 +53,14 @@ struct TESSERA_API Diagonal {
   Diagonal split(const Tile& tile) const;
   // The same weights without a say in the dtype of the result: tables that an operator computes.
   Diagonal following() const;
-  // This times `next`, one multiplication; nullopt when the product would be larger than either.
-  std::optional<Diagonal> times(const Diagonal& next) const;
+  // One multiplication; no where the product would be larger than either weight.
+  std::optional<NamedLinop> merged_with(const NamedLinop& next) const;
+  Diagonal scaled(const Value& by) const;
+  std::optional<NamedLinop> weight_on(const Dims& ioshape, const AxisRanges& kept) const;
+  std::optional<NamedLinop> settled(const NamedShape& n) const;
+  Diagonal opened() const;
+  bool ignores_axis(i64 axis) const;
+  std::optional<NamedLinop> joined_with(const NamedLinop& next, const Seam& seam) const;
   Array product(DType data) const;  // all factors and the scale, in the precision of the data
   Diagonal power(const Value& exponent) const;  // weight ** exponent
   std::string details() const;
@@ -67,6 +73,7 @@ struct TESSERA_API Diagonal {
   bool plain() const;
   View constant(Recorder& r, DType data) const;
   void include(const Factor& f);
+  Diagonal with_names(const Dims& ioshape) const;
 };
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 
 #include "tessera/linop/core/dim_sizes.hpp"
 #include "tessera/linop/core/linop.hpp"
+#include "tessera/linop/core/side_by_side.hpp"
 
 namespace tessera {
 
@@ -31,9 +32,18 @@ struct TESSERA_API Identity {
   Identity adjoint() const { return Identity(names.oshape, names.ishape); }
   Identity normal() const { return Identity(names.ishape); }
   bool isometry() const { return true; }
+  bool changes_nothing() const { return true; }
+  Identity settled(const NamedShape& n) const { return Identity(n.ishape, n.oshape); }
+  std::optional<NamedLinop> joined_with(const NamedLinop& next, const Seam& seam) const;
   Identity renamed(const Renames& r) const {
     return Identity(rename(names.ishape, r), rename(names.oshape, r));
   }
 };
+
+inline std::optional<NamedLinop> Identity::joined_with(const NamedLinop& next,
+                                                       const Seam& seam) const {
+  const bool same = seam.both_sides && next.as<Identity>() && same_names(names, next.shape());
+  return same ? std::optional<NamedLinop>(*this) : std::nullopt;
+}
 
 }  // namespace tessera

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "tessera/linop/core/dim_sizes.hpp"
-#include "tessera/linop/ops/basic/dense.hpp"
-#include "tessera/linop/ops/basic/diagonal.hpp"
 
 namespace tessera {
 namespace {
@@ -15,23 +13,6 @@ Dims without_rest(const Dims& dims) {
   for (NamedDimension n : dims)
     if (!n.is_ellipses()) d.push_back(n);
   return d;
-}
-
-// The same factor with "..." in front of its own dims, where that is known how.
-std::optional<NamedLinop> opened(const NamedLinop& a) {
-  const NamedShape s = a.shape();
-  if (has_ellipses(s.ishape)) return a;
-  Dims in{NamedDimension::ellipses()}, out = in;
-  in.append(s.ishape);
-  out.append(s.oshape);
-  if (const Dense* d = a.as<Dense>())
-    return Dense(d->weight, d->weightshape, in, out, d->broadcast_dims, d->conjugated);
-  if (const Diagonal* d = a.as<Diagonal>()) {
-    Diagonal wide = *d;
-    wide.names = NamedShape(in, out);
-    return wide;
-  }
-  return std::nullopt;
 }
 
 // Sizes of a factor's own axes: input and output.
@@ -68,7 +49,9 @@ void record_each(Recorder& r, const NamedLinop& a, const View& x, const View& y,
 }
 
 void record_factor(Recorder& r, const NamedLinop& a, const View& x, const View& y, i64 first) {
-  if (const std::optional<NamedLinop> open = opened(a)) {
+  const std::optional<NamedLinop> open =
+      has_ellipses(a.ishape()) ? std::optional(a) : a.offers().opened();
+  if (open) {
     const NamedShape s = open->shape();
     return open->record(r, sub_view(x, gathered(x.layout, first, s.ishape)),
                         sub_view(y, gathered(y.layout, first, s.oshape)));

@@ -74,4 +74,9 @@ std::string Matrix::details() const {
   return text;
 }
 
+std::optional<NamedLinop> Matrix::opened() const {
+  const std::optional<NamedLinop> open = inner.offers().opened();
+  return open ? std::optional<NamedLinop>(Matrix(*open, facts)) : std::nullopt;
+}
+
 }  // namespace tessera

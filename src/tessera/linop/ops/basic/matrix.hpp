@@ -42,6 +42,7 @@ struct TESSERA_API Matrix {
   bool isometry() const { return facts.unitary || inner.isometry(); }
   Matrix renamed(const Renames& r) const { return Matrix(inner.rename(r), facts); }
   NamedLinop split(const Tile& t) const { return Matrix(inner.split(t)); }
+  std::optional<NamedLinop> opened() const;
   std::string details() const;
   template <class Self, class F>
   static void each_part(Self& self, F&& f) {

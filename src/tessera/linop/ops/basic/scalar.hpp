@@ -6,6 +6,7 @@
 
 #include "tessera/linop/core/dim_sizes.hpp"
 #include "tessera/linop/core/linop.hpp"
+#include "tessera/linop/core/side_by_side.hpp"
 
 namespace tessera {
 
@@ -39,6 +40,20 @@ struct TESSERA_API Scalar {
   }
   Scalar renamed(const Renames& r) const { return Scalar(weight, rename(names.ishape, r)); }
   std::string details() const { return weight.str(); }
+  Value factor() const { return weight; }
+  Scalar scaled(const Value& by) const { return Scalar(factor_product(weight, by), names.ishape); }
+  std::optional<NamedLinop> settled(const NamedShape& n) const {
+    if (!(n.ishape == n.oshape)) return std::nullopt;
+    return Scalar(weight, n.ishape);
+  }
+  Scalar opened() const { return Scalar(weight, behind_ellipses(names.ishape)); }
+  bool ignores_axis(i64) const { return true; }
+  std::optional<NamedLinop> joined_with(const NamedLinop& next, const Seam& seam) const {
+    const std::optional<Value> other = next.offers().factor();
+    const bool same =
+        seam.both_sides && other && same_value(*other, weight) && same_names(names, next.shape());
+    return same ? std::optional<NamedLinop>(*this) : std::nullopt;
+  }
   Value conjugate() const {
     return weight.kind() == Value::Kind::complex ? Value(conj(weight.as<c128>())) : weight;
   }

@@ -63,8 +63,7 @@ NamedLinop SumReduce::split(const Tile& tile) const {
   return s;
 }
 
-std::optional<SumReduce> SumReduce::informed(
-    const std::function<std::optional<i64>(NamedDimension)>& size_of) const {
+std::optional<SumReduce> SumReduce::informed(const SizeOf& size_of) const {
   SumReduce s = *this;
   for (NamedDimension d : names.ishape)
     if (!d.is_wildcard() && !size_in(sizes, d))

@@ -32,8 +32,7 @@ struct TESSERA_API SumReduce {
   SumReduce renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
   // With sizes that somebody else knows; nothing when there is no new one among them.
-  std::optional<SumReduce> informed(
-      const std::function<std::optional<i64>(NamedDimension)>& size_of) const;
+  std::optional<SumReduce> informed(const SizeOf& size_of) const;
   std::string details() const { return sizes.empty() ? std::string() : to_text(sizes); }
 };
 

@@ -31,4 +31,13 @@ std::string Zero::details() const {
   return text;
 }
 
+std::optional<NamedLinop> Zero::informed(const SizeOf& size_of) const {
+  DimSizes known = sizes;
+  for (NamedDimension d : dims_of(names))
+    if (const auto n = d.is_wildcard() || size_in(known, d) ? std::nullopt : size_of(d))
+      known.emplace_back(d, *n);
+  if (known.size() == sizes.size()) return std::nullopt;
+  return Zero(names.ishape, names.oshape, known);
+}
+
 }  // namespace tessera

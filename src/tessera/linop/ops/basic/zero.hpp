@@ -32,6 +32,8 @@ struct TESSERA_API Zero {
     return Zero(names.ishape, names.oshape, cut_sizes(sizes, tile));
   }
   std::string details() const;
+  bool gives_zeros() const { return true; }
+  std::optional<NamedLinop> informed(const SizeOf& size_of) const;
 };
 
 }  // namespace tessera

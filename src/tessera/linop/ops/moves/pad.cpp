@@ -85,23 +85,22 @@ Crop Pad::adjoint() const { return Crop(*this); }
 
 NamedLinop Pad::normal() const { return Identity(names.ishape); }
 
-Diagonal Pad::inside(const Diagonal& weight) const {
-  Diagonal d = weight;
-  d.names = NamedShape(names.ishape);
-  d.broadcast_dims = {};
-  const i64 n = im_size.size();
-  for (Diagonal::Factor& f : d.factors)
-    for (i64 back = 1; back <= std::min(n, f.weight.ndim()); ++back) {
-      const i64 axis = f.weight.ndim() - back, first = start(n - back);
-      if (f.weight.shape(axis) != 1)
-        f.weight = f.weight.slice(axis, first, first + im_size[n - back]);
-    }
-  return d;
+std::optional<NamedLinop> Pad::weight_before(const NamedLinop& weight) const {
+  AxisRanges image;
+  for (i64 i = 0; i < im_size.size(); ++i) image.push_back({start(i), start(i) + im_size[i]});
+  return weight.offers().weight_on(names.ishape, image);
 }
 
-std::optional<NamedLinop> Pad::normal(const NamedLinop& inner) const {
-  const Diagonal* d = inner.as<Diagonal>();
-  return d ? std::optional<NamedLinop>(inside(*d)) : std::nullopt;
+Frame Pad::frame() const {
+  Frame f{im_size, pad_im_size, {}};
+  for (i64 i = 0; i < im_size.size(); ++i) f.start.push_back(start(i));
+  return f;
+}
+
+Frame Crop::frame() const {
+  Frame f = pad.frame();
+  f.cuts = true;
+  return f;
 }
 
 Pad Pad::from_state(Shape padded, Shape image, const NamedShape& n) {

@@ -5,7 +5,7 @@
 //   Pad({20, 20}, {10, 10}, dims("XY"))   // (..., X, Y) -> (..., X1, Y1)
 //   Crop({10, 10}, {20, 20}, dims("XY"), dims("AB"))
 
-#include "tessera/linop/ops/basic/diagonal.hpp"
+#include "tessera/linop/core/linop.hpp"
 
 namespace tessera {
 
@@ -31,9 +31,11 @@ struct TESSERA_API Pad {
   void apply(Recorder& r, const View& x, const View& y) const;
   Crop adjoint() const;
   NamedLinop normal() const;
-  Diagonal inside(const Diagonal& weight) const;  // the part of a weight where the image is
-  // A weight of the padded array between Pad and Crop is a weight of the image.
-  std::optional<NamedLinop> normal(const NamedLinop& inner) const;
+  // The part of a weight where the image is. Between Pad and Crop a weight of the padded array is
+  // one of the image.
+  std::optional<NamedLinop> weight_before(const NamedLinop& weight) const;
+  std::optional<NamedLinop> normal(const NamedLinop& inner) const { return weight_before(inner); }
+  Frame frame() const;
   bool isometry() const { return true; }
   Pad renamed(const Renames& r) const;
   std::string details() const { return cat(im_size, " in ", pad_im_size); }
@@ -55,6 +57,10 @@ struct TESSERA_API Crop {
   void apply(Recorder& r, const View& x, const View& y) const;
   Pad adjoint() const { return pad; }
   NamedLinop normal() const;  // zeros outside of what is kept
+  std::optional<NamedLinop> weight_after(const NamedLinop& weight) const {
+    return pad.weight_before(weight);
+  }
+  Frame frame() const;
   Crop renamed(const Renames& r) const { return Crop(pad.renamed(r)); }
   std::string details() const { return cat(pad.im_size, " of ", pad.pad_im_size); }
 };

@@ -28,16 +28,11 @@ ToDevice::ToDevice(DeviceSpec from, DeviceSpec to, Dims ioshape,
   for (const Device d : {ispec.device, ospec.device}) require_present(names, d);
 }
 
-Recorder::Route ToDevice::route(Recorder& r) const {
-  r.compute_on(ospec.device, ospec.compute_stream);
-  return Recorder::Route(r, ispec.transfer_stream ? ispec.transfer_stream : ospec.transfer_stream);
-}
-
 void ToDevice::apply(Recorder& r, const View& x, const View& y) const {
   require<DeviceError>(r.device(x) == ispec.device && r.device(y) == ospec.device, "ToDevice ",
                        names.str(), " goes from ", ispec.device, " to ", ospec.device,
                        "; the input is on ", r.device(x), ", the output on ", r.device(y));
-  const Recorder::Route here = route(r);
+  const Recorder::Route here = transfer().route(r);
   record::copy(r, x, y);
 }
 

@@ -27,8 +27,7 @@ struct TESSERA_API ToDevice {
   Device odevice() const { return ospec.device; }
   // Between two accelerators; sim devices stand for GPUs.
   bool is_gpu2gpu() const { return ispec.accelerator() && ospec.accelerator(); }
-  // Until it dies, transfers go as this operator says; what computes on the target does for good.
-  Recorder::Route route(Recorder& r) const;
+  Transfer transfer() const { return {ispec, ospec}; }
 
   NamedShape shape() const { return names; }
   auto state() const { return std::tuple(ispec.device, ospec.device, names.ishape); }

@@ -120,6 +120,34 @@ double FFT::gain(const Shape& grid) const {
   return norm == Norm::ortho ? 1 : s * s * static_cast<double>(count_of(grid));
 }
 
+std::optional<double> FFT::gain(const SizeOf& size_of) const {
+  if (real) return std::nullopt;
+  if (norm == Norm::ortho) return 1;
+  const Dims &in = names.ishape, &out = names.oshape;
+  Shape grid = whole;
+  for (i64 i = 0; i < ndim; ++i) {
+    if (grid[i] > 0) continue;
+    std::optional<i64> n = size_of(in[in.size() - ndim + i]);
+    if (!n) n = size_of(out[out.size() - ndim + i]);
+    if (!n) return std::nullopt;
+    grid[i] = *n;
+  }
+  return gain(grid);
+}
+
+Shape FFT::separable_axes() const {
+  Shape axes;
+  if (!real)
+    for (i64 i : along) axes.push_back(ndim - i);
+  return axes;
+}
+
+FFT FFT::without_axes(const Shape& from_the_right) const {
+  Shape grid_dims;
+  for (i64 axis : from_the_right) grid_dims.push_back(ndim - axis);
+  return without(grid_dims);
+}
+
 Shape FFT::output_shape(const Shape& input) const {
   require<DimError>(input.size() >= ndim, "FFT ", names.str(), ": transforms ", ndim,
                     " axes, got an array of shape ", input);

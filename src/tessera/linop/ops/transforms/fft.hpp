@@ -59,6 +59,14 @@ struct TESSERA_API FFT {
   double scale(const Shape& array) const;
   // F.H F is this times the identity, for a grid of these sizes.
   double gain(const Shape& grid) const;
+  std::optional<double> gain(const SizeOf& size_of) const;
+  Shape separable_axes() const;
+  FFT without_axes(const Shape& from_the_right) const;
+  // A centred transform is a plain one between phases, which merge with weights beside it.
+  std::vector<NamedLinop> expanded(const Shape& input, Device device, SharedTables& tables) const;
+  // A transform of an image among zeros skips the zeros, one before a cut skips what is cut off;
+  // around a weight it and its inverse are one filter.
+  std::optional<Fused> fused(OperatorWindow window, std::size_t own, Device device) const;
   // The grid in an array of this shape, with 1 for dims that are not transformed.
   Shape transformed_grid(const Shape& array) const;
 

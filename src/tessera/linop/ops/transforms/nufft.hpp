@@ -63,6 +63,7 @@ struct TESSERA_API NUFFT {
   // A.H inner A without the points, for a diagonal inner or a Dense that mixes batches at each
   // point; nullopt when that is not asked for.
   std::optional<NamedLinop> normal(const NamedLinop& inner) const;
+  bool normal_keeps(NamedDimension) const { return false; }
   NUFFT renamed(const Renames& r) const;
   NUFFT split(const Tile& tile) const;  // along dims of the points and batches
   std::vector<NamedLinop> parts() const { return map.parts(); }

@@ -136,20 +136,20 @@ bool ends_with(const Dims& all, const Dims& end) {
 
 // A matrix between batches at every point: a convolution for each of its elements, so a matrix at
 // every frequency.
-std::optional<NamedLinop> matrix_convolution(const NUFFT& a, const Dense& inner) {
+std::optional<NamedLinop> matrix_convolution(const NUFFT& a, const NamedWeight& matrix,
+                                             const NamedShape& names) {
   const Dims points = a.point_dims();
-  if (!ends_with(inner.names.ishape, points) || !ends_with(inner.names.oshape, points))
-    return std::nullopt;
+  if (!ends_with(names.ishape, points) || !ends_with(names.oshape, points)) return std::nullopt;
   Dims lead, broadcast;
-  for (NamedDimension d : inner.weightshape)
+  for (NamedDimension d : matrix.dims)
     if (!contains(points, d)) lead.push_back(d);
-  for (NamedDimension d : inner.broadcast_dims)
+  for (NamedDimension d : matrix.broadcast_dims)
     if (!contains(points, d)) broadcast.push_back(d);
-  const Array& w = inner.weight;
+  const Array& w = matrix.weight;
   const Array ordered =
-      w.view(aligned(w.layout(), inner.weightshape, joined(lead, points))).astype(w.dtype());
+      w.view(aligned(w.layout(), matrix.dims, joined(lead, points))).astype(w.dtype());
   const Shape sizes(a.locs.shape().begin(), a.locs.shape().end() - 1);
-  const Array weights = ops::multiply(inner.conjugated ? ops::conj(ordered) : ordered,
+  const Array weights = ops::multiply(matrix.conjugated ? ops::conj(ordered) : ordered,
                                       ones(sizes, real_of(w.dtype()), w.device()));
   const Convolved c = convolved(a, weights);
   const Array kernel = a.options.toeplitz_dtype
@@ -159,9 +159,9 @@ std::optional<NamedLinop> matrix_convolution(const NUFFT& a, const Dense& inner)
   auto at_frequencies = [&](const Dims& d) {
     return joined(Dims(d.begin(), d.end() - points.size()), a.inner_names);
   };
-  return named_anew(a, c.to_frequencies.normal(Dense(
-                           kernel, joined(lead, a.inner_names), at_frequencies(inner.names.ishape),
-                           at_frequencies(inner.names.oshape), broadcast)));
+  return named_anew(a, c.to_frequencies.normal(Dense(kernel, joined(lead, a.inner_names),
+                                                     at_frequencies(names.ishape),
+                                                     at_frequencies(names.oshape), broadcast)));
 }
 
 }  // namespace
@@ -176,15 +176,15 @@ std::optional<NamedLinop> NUFFT::normal() const {
 std::optional<NamedLinop> NUFFT::normal(const NamedLinop& inner) const {
   if (!options.toeplitz || options.mode == NufftMode::sampling) return std::nullopt;
   const Shape points(locs.shape().begin(), locs.shape().end() - 1);
-  if (const Scalar* c = inner.as<Scalar>())  // one number for all batches, whatever it calls them
-    return convolution(*this,
-                       NamedLinop(Scalar(c->weight))(ones(points, DType::f64, locs.device())));
-  if (const Dense* m = inner.as<Dense>()) return matrix_convolution(*this, *m);
-  const Diagonal* d = inner.as<Diagonal>();
-  if (!d) return std::nullopt;
-  // What the diagonal does to ones, along the points and the batches that it tells apart.
+  if (const auto c = inner.offers().factor())  // one number for all batches, whatever it calls them
+    return convolution(*this, NamedLinop(Scalar(*c))(ones(points, DType::f64, locs.device())));
+  if (const auto m = inner.offers().named_weight())
+    return matrix_convolution(*this, *m, inner.shape());
+  const std::optional<Shape> shape = inner.offers().weight_shape();
+  if (!shape) return std::nullopt;
+  // What the weight does to ones, along the points and the batches that it tells apart.
   Shape all = points;
-  const Shape weight = d->weight_shape();
+  const Shape& weight = *shape;
   for (i64 back = points.size() + 1; back <= weight.size(); ++back)
     all.insert(0, weight[weight.size() - back]);
   if (!has_ellipses(inner.ishape()))
