@@ -177,7 +177,7 @@ bool takes_short_numbers(std::string_view kind) {
 
 std::vector<Sample> make_samples(DType t, Device d) {
   std::vector<Sample> all;
-#define OPERATOR(Type, header)                      \
+#define OPERATOR(Type)                              \
   if (size_of(t) > 2 || takes_short_numbers(#Type)) \
     for (const Sample& s : samples<Type>(t, d)) {   \
       all.push_back(s);                             \

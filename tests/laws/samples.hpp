@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Small instances of every operator, from which all laws are generated. An operator of
-// linop/ops.def without a specialisation here does not compile into the tests.
+// Small instances of every operator, from which all laws are generated, and wrong ways to make one.
+// The tests do not link without both for each operator of linop/ops.def.
 //   template <> std::vector<Sample> samples<Diagonal>(DType t, Device d) { return {...}; }
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,19 @@ inline Array random(const Shape& shape, DType t, Device d, std::uint64_t seed) {
 template <class T>
 std::vector<Sample> samples(DType t, Device d) = delete;
 
-#define OPERATOR(Type, header) \
-  template <>                  \
-  std::vector<Sample> samples<Type>(DType t, Device d);
+// A wrong way to make the operator, and part of the sentence that refuses it.
+struct Refusal {
+  std::function<void()> make;
+  std::string says;
+};
+template <class T>
+std::vector<Refusal> refusals() = delete;
+
+#define OPERATOR(Type)                                  \
+  template <>                                           \
+  std::vector<Sample> samples<Type>(DType t, Device d); \
+  template <>                                           \
+  std::vector<Refusal> refusals<Type>();
 #include "tessera/linop/ops.def"
 #undef OPERATOR
 

@@ -8,11 +8,19 @@ import tessera as ts
 
 CLASSES = (Weighted, WithNormal, Mixing, MixingWithNormal, OfOperators)
 DRAWERS = {}  # name of the class: a function of a Draw, which gives (operator, shape of its input)
+WRONG = {}  # name of the class: calls that are refused (test_bad_input.py)
 
 
-def draws(function):
+def draws(function, wrong=None):
     DRAWERS[function.__name__] = function
+    if wrong:
+        WRONG[function.__name__] = wrong
     return function
+
+
+def draws_and_refuses(*wrong):
+    """The same, with calls that the constructor refuses."""
+    return lambda function: draws(function, wrong)
 
 
 class Draw:

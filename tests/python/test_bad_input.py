@@ -5,6 +5,7 @@ names the operator."""
 import numpy as np
 import pytest
 import scipy.sparse
+from cut_operators import WRONG
 
 import tessera as ts
 from tessera import (
@@ -350,6 +351,7 @@ BAD = {
     "Flip": [lambda: Flip("Q", "N"), lambda: Flip("NN", "N"), lambda: Flip("N", "N", "AB")],
     "Roll": [lambda: Roll({"Q": 1}, "N"), lambda: Roll({"N": 1.5}, "N"), lambda: Roll(1, "N")],
     "Matrix": [lambda: Matrix(ones(3)), lambda: Matrix(W, "N", "MK"), lambda: Matrix(W, "N", "N")],
+    **WRONG,  # of operators whose wrong calls stand beside their samples
 }
 
 
