@@ -41,6 +41,9 @@ foreach(file elementwise/clip elementwise/elementwise_arith elementwise/elementw
   set_source_files_properties(${TESSERA_SRC}/tessera/kernels/${file}_cpu.cpp PROPERTIES
     COMPILE_OPTIONS "-ffp-contract=off;-fno-trapping-math")
 endforeach()
+# Not with the precompiled header: after <immintrin.h> g++ takes the header's options, and fuses.
+set_source_files_properties(${TESSERA_SRC}/tessera/kernels/elementwise/math/avx512_math.cpp PROPERTIES
+  COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
 # What writes a plan down for a reader, or reads a file once, stands on a large JSON header: optimised lightly.
 foreach(file plan/explain/explain plan/explain/explain_html plan/explain/explain_trace device/topology)
   set_source_files_properties(${TESSERA_SRC}/tessera/${file}.cpp PROPERTIES

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "tessera/kernels/elementwise/elementwise_blocks.hpp"
+#include "tessera/kernels/elementwise/math/avx512_math.hpp"
 #include "tessera/kernels/elementwise/math/quick_math.hpp"
 #include "tessera/kernels/wide.hpp"
 
@@ -87,9 +88,42 @@ struct TakesAll {
   }
 };
 
+// The loop of an operation in avx512_math.hpp, which hosts with such instructions take: null where
+// there is none.
+template <class F, class T>
+inline constexpr void (*loop_512)(const T*, T*, i64) = nullptr;
+template <class F, class T>
+inline constexpr void (*loop_512_of_two)(const T*, const T*, T*, i64, unsigned) = nullptr;
+#if defined(__x86_64__)
+#define TESSERA_LOOP_512(T, name) \
+  template <>                     \
+  inline constexpr void (*loop_512<element::name, T>)(const T*, T*, i64) = &avx512::name;
+TESSERA_LOOP_512(double, log)
+TESSERA_LOOP_512(float, log)
+TESSERA_LOOP_512(double, log2)
+TESSERA_LOOP_512(double, log10)
+TESSERA_LOOP_512(double, log1p)
+TESSERA_LOOP_512(float, tanh)
+TESSERA_LOOP_512(double, cbrt)
+#undef TESSERA_LOOP_512
+template <>
+inline constexpr void (*loop_512_of_two<element::power, double>)(const double*, const double*,
+                                                                 double*, i64,
+                                                                 unsigned) = &avx512::pow;
+inline bool has_avx512() { return host_instructions() == Instructions::avx512; }
+#else
+constexpr bool has_avx512() { return false; }
+#endif
+
 template <class F, class Takes, class T, class Quick>
 void quick_block_1(const void* const* in, void* out, i64 n, unsigned scalars, Quick quick) {
   T* r = static_cast<T*>(out);
+  if constexpr (loop_512<F, T> != nullptr)
+    if (has_avx512()) {
+      loop_512<F, T>(static_cast<const T*>(in[0]), r, scalars ? std::min<i64>(n, 1) : n);
+      if (scalars && n > 0) std::fill(r + 1, r + n, *r);
+      return;
+    }
   MathInput<T> input(in[0], false, n);
   wide_math([&](auto fused) {
     auto loop = [&](const T* const* x, T* y, i64 groups) __attribute__((always_inline)) {
@@ -115,6 +149,10 @@ void quick_block_1(const void* const* in, void* out, i64 n, unsigned scalars, Qu
 
 template <class F, class Takes, class T, class Quick>
 void quick_block_2(const void* const* in, void* out, i64 n, unsigned scalars, Quick quick) {
+  if constexpr (loop_512_of_two<F, T> != nullptr)
+    if (has_avx512())
+      return loop_512_of_two<F, T>(static_cast<const T*>(in[0]), static_cast<const T*>(in[1]),
+                                   static_cast<T*>(out), n, scalars);
   MathInput<T> input[2] = {{in[0], (scalars & 1) != 0, n}, {in[1], (scalars & 2) != 0, n}};
   wide_math([&](auto fused) {
     auto loop = [&](const T* const* x, T* y, i64 groups) __attribute__((always_inline)) {
