@@ -44,6 +44,19 @@ void gemm(i64 m, i64 n, i64 k, T alpha, const Matrix<T>& a, const Matrix<T>& b, 
     cblas_zgemm(CblasRowMajor, ta, tb, M, N, K, &alpha, a.data, la, b.data, lb, &beta, c, lc);
 }
 
+// The triangle below the diagonal of c = alpha * op(a) op(a)^T + c; a has m rows and k columns. Adds
+// only, as gemv below.
+template <class T>
+void syrk(i64 m, i64 k, T alpha, const Matrix<T>& a, T* c, i64 ldc) {
+  const CBLAS_TRANSPOSE ta = code(a.turned, false);
+  const int M = static_cast<int>(m), K = static_cast<int>(k);
+  const int la = static_cast<int>(a.ld), lc = static_cast<int>(ldc);
+  if constexpr (std::is_same_v<T, float>)
+    cblas_ssyrk(CblasRowMajor, CblasLower, ta, M, K, alpha, a.data, la, 1, c, lc);
+  else
+    cblas_dsyrk(CblasRowMajor, CblasLower, ta, M, K, alpha, a.data, la, 1, c, lc);
+}
+
 // BLAS wants the lowest address of a vector that runs backwards.
 template <class T>
 T* lowest(T* p, i64 n, i64 step) {

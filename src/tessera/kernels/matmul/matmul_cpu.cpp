@@ -290,6 +290,32 @@ void gemm_one(const State& s, const S* a, const S* b, S* c, std::byte* slot) {
     }
 }
 
+// Whether the product is that of a matrix with its own transpose, large enough for BLAS to gain by
+// half of the work.
+template <class T>
+bool is_symmetric(const State& s, const T* a, const T* b) {
+  constexpr i64 fewest = 32;  // rows
+  return a == b && s.m == s.n && s.m >= fewest && s.a.row_step == s.b.column_step &&
+         s.a.column_step == s.b.row_step && s.beta == c128(0) && s.form_a.ld > 0 &&
+         s.form_c.ld > 0 && s.m <= s.block_m && s.k <= s.block_k;
+}
+
+// One triangle is computed and mirrored.
+template <class T>
+void symmetric_one(const State& s, const T* a, T* c) {
+  constexpr i64 tile = 32;
+  const i64 ld = s.form_c.ld;
+  for (i64 i = 0; i < s.m; ++i) std::fill_n(c + i * ld, i + 1, T(0));
+  blas::syrk<T>(s.m, s.k, scalar<T>(s.alpha), {a, s.form_a.ld, s.form_a.turned, false}, c, ld);
+  parallel_for((s.m - 1) / tile + 1, 8, [&](i64 begin, i64 end) {
+    for (i64 i = begin * tile; i < std::min(end * tile, s.m); i += tile)
+      for (i64 j = 0; j <= i; j += tile)
+        for (i64 row = i; row < std::min(i + tile, s.m); ++row)
+          for (i64 column = j; column < std::min(j + tile, row); ++column)
+            c[column * ld + row] = c[row * ld + column];
+  });
+}
+
 template <class T>
 void gemv_one(const State& s, const T* a, const T* b, T* c) {
   const i64 step = s.m == 1 ? 1 : s.c.row_step;
@@ -321,8 +347,10 @@ void few_one(const State& s, const T* a, const T* b, T* c) {
 
 template <class S, class T>
 void blas_one(const State& s, const S* a, const S* b, S* c, std::byte* slot) {
-  if constexpr (std::is_same_v<S, T> && !is_complex_v<T>)
+  if constexpr (std::is_same_v<S, T> && !is_complex_v<T>) {
     if (s.path == Path::few) return few_one<T>(s, a, b, c);
+    if (s.path == Path::gemm && is_symmetric<T>(s, a, b)) return symmetric_one<T>(s, a, c);
+  }
   if constexpr (std::is_same_v<S, T>) {
     if (s.path == Path::gemv) return gemv_one<T>(s, a, b, c);
     if (s.path == Path::dot) return dot_one<T>(s, a, b, c);

@@ -213,6 +213,34 @@ TEST(MatmulKernel, SharedOperands) {
       }
 }
 
+// Half of the work where the kernel sees one matrix twice: as the product with a copy, and exactly
+// symmetric.
+template <class T>
+void check_own_transpose(i64 rows, i64 columns, Lay lay) {
+  const Array a = laid_out<T>({3, rows, columns}, random_values<T>(3 * rows * columns, 1), lay);
+  const auto got = values_of<T>(matmul(a, a.swap_axes(-2, -1)));
+  const auto want = values_of<T>(matmul(a, a.swap_axes(-2, -1).copy()));
+  const double tolerance = 4 * static_cast<double>(columns) * std::numeric_limits<T>::epsilon();
+  for (i64 s = 0; s < 3; ++s)
+    for (i64 i = 0; i < rows; ++i)
+      for (i64 j = 0; j < rows; ++j) {
+        const std::size_t at = size_t((s * rows + i) * rows + j);
+        ASSERT_FALSE(!(std::abs(got[at] - want[at]) < tolerance)) << i << ", " << j;
+        ASSERT_EQ(got[at], got[size_t((s * rows + j) * rows + i)]) << i << ", " << j;
+      }
+}
+TEST(MatmulKernel, OfAMatrixAndItsOwnTranspose) {
+  for (const Lay lay : {Lay::dense, Lay::exchanged, Lay::gaps, Lay::reversed}) {
+    check_own_transpose<float>(71, 45, lay);
+    check_own_transpose<double>(33, 129, lay);
+    check_own_transpose<double>(131, 7, lay);
+  }
+  // Twice the same matrix is no such product.
+  const Array a = laid_out<double>({40, 40}, random_values<double>(1600, 1));
+  const auto got = values_of<double>(matmul(a, a)), want = values_of<double>(matmul(a, a.copy()));
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-13);
+}
+
 TEST(MatmulKernel, RunsWithoutPoolOrBlasThreadsLeftBehind) {
   if (test_device() != cpu) GTEST_SKIP() << "looks at the threads of the host";
   check<float>({64, 90, 80, 70}, Lay::gaps, Lay::dense, Lay::dense);
