@@ -2,6 +2,7 @@
 // The class tessera.Array: what it is (shape, dtype, device), its views and its conversions.
 // Operators are in number_slots.cpp, keys in index.cpp, functions that are also methods in
 // reductions.cpp and functions.cpp.
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -10,6 +11,7 @@
 #include "core/docs.hpp"
 #include "tessera/array/print.hpp"
 #include "tessera/device/host_limits.hpp"
+#include "tessera/device/tiny_readers.hpp"
 
 namespace tessera::python {
 
@@ -32,12 +34,42 @@ std::array<PyObject*, most_parked> parked;
 std::size_t parked_count = 0;
 destructor end_object = nullptr;  // nanobind's
 
+// Note [parked numbers]
+// x[i] is an array of one number, and most of its time went into memory for it. A few objects are
+// for such numbers alone: they are parked with their array, into which the next number is written.
+// What others hold the memory of, or what became something else, is a plain object from then on.
+// Where other devices read numbers of the host, each gets memory of its own again.
+constexpr std::size_t most_numbers = most_parked > 0 ? 8 : 0;
+struct Objects {
+  std::array<PyObject*, 8> list{};
+  std::size_t count = 0;
+  void add(PyObject* o) { list[count++] = o; }
+  PyObject** find(PyObject* o) { return std::find(list.data(), list.data() + count, o); }
+  PyObject** end() { return list.data() + count; }
+};
+Objects for_numbers, parked_numbers;
+
+bool parks_number(PyObject* self, const Array& array) {
+  PyObject** const at = for_numbers.find(self);
+  if (at == for_numbers.end()) return false;
+  const Storage& storage = array.storage();
+  if (array.ndim() == 0 && storage && storage.use_count() == 1 && storage.device() == cpu &&
+      storage.bytes() == size_of(array.dtype())) {
+    parked_numbers.add(self);
+    return true;
+  }
+  *at = for_numbers.list[--for_numbers.count];
+  return false;
+}
+
 void park_or_end(PyObject* self) {
-  if (parked_count == most_parked || PyObject_GC_IsTracked(self)) return end_object(self);
+  if (PyObject_GC_IsTracked(self)) return end_object(self);
   PyObject** const references =
       reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + array_type->tp_weaklistoffset);
   if (*references) PyObject_ClearWeakRefs(self);
   Array* const array = nb::inst_ptr<Array>(nb::handle(self));
+  if (for_numbers.count > 0 && parks_number(self, *array)) return;
+  if (parked_count == most_parked) return end_object(self);
   array->~Array();  // may end others, which are parked meanwhile
   new (array) Array();
   if (parked_count == most_parked) return end_object(self);
@@ -411,6 +443,21 @@ nb::object array_object() {
   new (nb::inst_ptr<Array>(o)) Array();
   nb::inst_mark_ready(o);
   PyObject_GC_UnTrack(o.ptr());
+  return o;
+}
+
+nb::object number_object(DType dtype) {
+  if (parked_numbers.count > 0) {
+    PyObject* const o = parked_numbers.list[parked_numbers.count - 1];
+    Array& array = *nb::inst_ptr<Array>(nb::handle(o));
+    if (array.dtype() != dtype || tiny_storages_had_readers())
+      array = Array(Storage::allocate(cpu, size_of(dtype)), Layout{}, dtype);
+    --parked_numbers.count;
+    _Py_NewReference(o);
+    return nb::steal(o);
+  }
+  nb::object o = wrapped(Storage::allocate(cpu, size_of(dtype)), Layout{}, dtype);
+  if (for_numbers.count < most_numbers) for_numbers.add(o.ptr());
   return o;
 }
 

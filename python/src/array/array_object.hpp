@@ -12,6 +12,8 @@ namespace tessera::python {
 
 // --- array.cpp
 nb::object array_object();  // holds no array yet
+// An array of the cpu without axes, whose one number is to be written.
+nb::object number_object(DType dtype);
 
 // A Python object with an array that is made in its place.
 template <class... Args>

@@ -130,9 +130,8 @@ PyObject* array_subscript(PyObject* self, PyObject* key) noexcept {
     i64 offset = 0;
     if (on_cpu(x) && element_key(x, key, offset)) {
       x.storage().wait();
-      const i64 bytes = size_of(x.dtype());
-      nb::object item = wrapped(Storage::allocate(cpu, bytes), Layout{}, x.dtype());
-      copy_element(array_of(item.ptr()).storage().data(), address(x, offset), bytes);
+      nb::object item = number_object(x.dtype());
+      copy_element(array_of(item.ptr()).storage().data(), address(x, offset), size_of(x.dtype()));
       return item.release().ptr();
     }
     if (is_array(key))

@@ -20,11 +20,13 @@
 #include "tessera/device/pool.hpp"
 #include "tessera/device/recycled.hpp"
 #include "tessera/device/registry.hpp"
+#include "tessera/device/tiny_readers.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr i64 tiny_bytes = 64, small_bytes = 512;
+std::atomic<bool> tiny_had_readers{false};
 
 // The streams besides its own that use a storage. The lock is taken only for storages that have
 // some.
@@ -102,6 +104,7 @@ struct Storage::Tiny : Impl {
   }
   void record_stream(const Stream& stream, const std::shared_ptr<Impl>& self) {
     if (stream.device().kind == Kind::cpu) return;
+    tiny_had_readers.store(true, std::memory_order_relaxed);
     Readers* r = readers.load(std::memory_order_acquire);
     if (!r) {
       auto fresh = std::make_unique<Readers>();
@@ -177,6 +180,8 @@ struct Storage::Adopted : Used {
     users.wait();
   }
 };
+
+bool tiny_storages_had_readers() { return tiny_had_readers.load(std::memory_order_relaxed); }
 
 Storage Storage::allocate(Device device, i64 bytes) {
   if (device == cpu) {
