@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/elementwise/clip.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "tessera/device/threads.hpp"
@@ -14,6 +15,10 @@ namespace {
 
 template <class T>
 void clip_block(const T* x, T low, T high, T* y, i64 n) {
+  if (math::is_nan(low) || math::is_nan(high)) {
+    std::fill(y, y + n, math::is_nan(low) ? low : high);
+    return;
+  }
   wide([=] {
     i64 i = 0;
 #if defined(__aarch64__)
@@ -26,7 +31,10 @@ void clip_block(const T* x, T low, T high, T* y, i64 n) {
         [=](i64 k) { return load_register(x + k); });
 #endif
 #pragma GCC ivdep
-    for (; i < n; ++i) y[i] = element::minimum{}(element::maximum{}(x[i], low), high);
+    for (; i < n; ++i) {  // as minimum and maximum, which ask for NaNs: g++ makes branches of two
+      const T above = x[i] < low ? low : x[i];
+      y[i] = above > high ? high : above;
+    }
   });
 }
 
