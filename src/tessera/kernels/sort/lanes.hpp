@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A register of unsigned keys as sorting needs it, in plain C++: what every other kind of register
-// (lanes_avx512.hpp) is compared with, and what the networks and partitions of vector_sort.hpp are
-// tested with on hosts that have no such register. Private to the cpu's sort.
+// A register of numbers as sorting needs it, in plain C++: what every other kind of register
+// (lanes_avx512.hpp) is compared with, and what networks.hpp and vector_sort.hpp are tested with on
+// hosts that have no such register. No number is NaN. Private to the cpu's sort.
 //   using V = PlainLanes<std::uint64_t, 8>;   V v = V::load(keys);   v = V::ordered<1>(v);
 
+#include <bit>
 #include <limits>
 
 #include "tessera/base/scalar.hpp"
@@ -20,6 +21,11 @@
 #endif
 
 namespace tessera {
+
+template <class K>
+inline constexpr K largest_key = std::numeric_limits<K>::has_infinity
+                                     ? std::numeric_limits<K>::infinity()
+                                     : std::numeric_limits<K>::max();
 
 template <class K, int count>
 struct PlainLanes {
@@ -44,7 +50,7 @@ struct PlainLanes {
   }
   // The first n, nothing where n is not positive; other lanes hold the largest key.
   TESSERA_LANE_STEP static inline PlainLanes load_first(const K* from, i64 n) {
-    PlainLanes v = all(std::numeric_limits<K>::max());
+    PlainLanes v = all(largest_key<K>);
     for (int i = 0; i < lanes && i < n; ++i) v.lane[i] = from[i];
     return v;
   }
@@ -61,9 +67,11 @@ struct PlainLanes {
     for (int i = 0; i < lanes; ++i) v.lane[i] = a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i];
     return v;
   }
-  TESSERA_LANE_STEP static inline PlainLanes reversed(const PlainLanes& a) {
+  // Lane i holds what lane i ^ apart held.
+  template <int apart>
+  TESSERA_LANE_STEP static inline PlainLanes exchanged(const PlainLanes& a) {
     PlainLanes v;
-    for (int i = 0; i < lanes; ++i) v.lane[i] = a.lane[lanes - 1 - i];
+    for (int i = 0; i < lanes; ++i) v.lane[i] = a.lane[i ^ apart];
     return v;
   }
   // Lanes i and i ^ apart in order, the lesser key in the lower lane.
@@ -76,6 +84,11 @@ struct PlainLanes {
     }
     return v;
   }
+  // Lanes by number out of a, which come first, and b.
+  template <int... from>
+  TESSERA_LANE_STEP static inline PlainLanes chosen(const PlainLanes& a, const PlainLanes& b) {
+    return {{(from < lanes ? a.lane[from % lanes] : b.lane[from % lanes])...}};
+  }
   TESSERA_LANE_STEP static inline Set below(const PlainLanes& a, const PlainLanes& b) {
     Set s = 0;
     for (int i = 0; i < lanes; ++i) s |= Set{a.lane[i] < b.lane[i]} << i;
@@ -86,12 +99,13 @@ struct PlainLanes {
     for (int i = 0; i < lanes; ++i) s |= Set{a.lane[i] <= b.lane[i]} << i;
     return s;
   }
-  // The lanes of a set side by side in front; zero behind them.
-  TESSERA_LANE_STEP static inline PlainLanes packed(const PlainLanes& a, Set set) {
-    PlainLanes v = all(0);
-    for (int i = 0, n = 0; i < lanes; ++i)
-      if (set >> i & 1) v.lane[n++] = a.lane[i];
-    return v;
+  // The lanes of a set side by side from `front`, the others up to `back`. What a register holds
+  // besides may be written beyond either, towards the other: two registers must fit in between.
+  TESSERA_LANE_STEP static inline void split(const PlainLanes& a, Set set, K* front, K* back) {
+    for (int i = 0; i < lanes; ++i)
+      if (set >> i & 1) *front++ = a.lane[i];
+    for (int i = lanes - 1; i >= 0; --i)
+      if (!(set >> i & 1)) *--back = a.lane[i];
   }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <mutex>
 
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/sort/merge.hpp"
@@ -7,6 +8,7 @@
 #include "tessera/kernels/sort/side_by_side.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 #include "tessera/kernels/sort/sort_keys.hpp"
+#include "tessera/kernels/sort/sort_numbers.hpp"
 
 namespace tessera {
 namespace {
@@ -23,51 +25,32 @@ struct State {
   i64 at_once = 1;         // rows, side by side
 };
 
-// Keys of NaNs say nothing of their bits, and the two zeros are one value: both go back in the
-// order in which the input has them.
-struct Equals {
-  i64 nans = 0, first_zero = 0;
-  bool zeros = false;  // of both signs
-};
-
-template <class T, class K>
-Equals equals_in(const K* keys, i64 step, i64 n) {
-  Equals e;
-  if constexpr (!SortKey<T>::exact) {
-    const auto first_from = [&](K key) {
-      i64 low = 0;
-      for (i64 left = n; left > 0;) {
-        const i64 half = (left + 1) / 2;
-        low += keys[(low + half - 1) * step] < key ? half : 0;
-        left -= half;
-      }
-      return low;
-    };
-    const K negative = SortKey<T>::key(T(-0.0f), false), positive = SortKey<T>::key(T(0.0f), false);
-    e.first_zero = first_from(negative);
-    if (e.first_zero < n && keys[e.first_zero * step] == negative) {
-      const i64 next = first_from(positive);
-      e.zeros = next < n && keys[next * step] == positive;
-    }
-    if (keys[(n - 1) * step] == K(~K(0))) e.nans = n - first_from(K(~K(0)));
-  }
-  return e;
-}
-
+// See Note [numbers in registers].
 template <class T>
-void restore(const Equals& e, const T* in, i64 in_step, T* out, i64 out_step, i64 n) {
-  using S = SortKey<T>;
-  if constexpr (!S::exact) {
-    if (e.nans == 0 && !e.zeros) return;
-    i64 nan_at = n - e.nans, zero_at = e.first_zero;
-    for (i64 i = 0; i < n; ++i) {
-      const T v = in[i * in_step];
-      if (e.nans > 0 && S::nan(v))
-        out[nan_at++ * out_step] = v;
-      else if (e.zeros && S::zero(v))
-        out[zero_at++ * out_step] = v;
-    }
-  }
+void sort_numbers(const State& s, const T* in, T* out, std::byte* slot) {
+  T* const x = s.in_output ? out : reinterpret_cast<T*>(slot);
+  T* const scratch = s.in_output ? reinterpret_cast<T*>(slot) : x + s.n;
+  std::mutex all;
+  Taken<T> taken;
+  over_row(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+    const Taken<T> part = take_numbers(in + begin * s.in_step, s.in_step, x + begin, end - begin);
+    const std::lock_guard lock(all);
+    taken.add(part);
+  });
+  const auto sort_piece = [&taken](T* piece, T* room, i64 n) { sort_taken(piece, room, n, taken); };
+  if (s.whole_rows)
+    sort_piece(x, scratch, s.n);
+  else
+    sort_long_row(reinterpret_cast<Valued<T>*>(x), reinterpret_cast<Valued<T>*>(scratch), s.n,
+                  [&](Valued<T>* piece, Valued<T>* room, i64 n) {
+                    sort_piece(&piece->value, &room->value, n);
+                  });
+  const Equals equals = taken.special ? equals_among<T>(in, s.in_step, x, s.n) : Equals{};
+  if (!s.in_output)
+    over_row(!s.whole_rows, s.n, [&](i64 begin, i64 end) {
+      for (i64 i = begin; i < end; ++i) out[i * s.out_step] = x[i];
+    });
+  restore(equals, in, s.in_step, out, s.out_step, s.n);
 }
 
 template <class T>
@@ -75,6 +58,8 @@ void sort_values(const State& s, const T* in, T* out, std::byte* slot) {
   using S = SortKey<T>;
   using K = typename S::Key;
   static_assert(sizeof(K) == sizeof(T));
+  if constexpr (fits_registers<T>)
+    if (sorts_in_wide_registers(sizeof(T))) return sort_numbers(s, in, out, slot);
   K* const keys = s.in_output ? reinterpret_cast<K*>(out) : reinterpret_cast<K*>(slot);
   K* const scratch = s.in_output ? reinterpret_cast<K*>(slot) : keys + s.n;
   over_row(!s.whole_rows, s.n, [&](i64 begin, i64 end) {

@@ -138,8 +138,12 @@ void radix_sort(E* x, E* scratch, i64 n, const KeyBits<KeyOf<E>>& bits = {}) {
 // In wide registers, where the host has them (vector_sort.cpp); false: it has not, or not for
 // these.
 #if defined(__x86_64__)
-bool sort_in_wide_registers(std::uint32_t* x, std::uint32_t* scratch, i64 n);
-bool sort_in_wide_registers(std::uint64_t* x, std::uint64_t* scratch, i64 n);
+bool sort_in_wide_registers(std::int32_t* x, i64 n);
+bool sort_in_wide_registers(std::int64_t* x, i64 n);
+bool sort_in_wide_registers(std::uint32_t* x, i64 n);
+bool sort_in_wide_registers(std::uint64_t* x, i64 n);
+bool sort_in_wide_registers(float* x, i64 n);   // none of them NaN; a zero may come out with the
+bool sort_in_wide_registers(double* x, i64 n);  // sign of another
 inline bool sorts_in_wide_registers(i64 key_bytes) {
   return key_bytes >= 4 && host_instructions() == Instructions::avx512;
 }
@@ -147,7 +151,7 @@ inline bool sorts_in_wide_registers(i64 key_bytes) {
 inline bool sorts_in_wide_registers(i64) { return false; }
 #endif
 template <class E>
-bool sort_in_wide_registers(E*, E*, i64) {
+bool sort_in_wide_registers(E*, i64) {
   return false;
 }
 
@@ -163,14 +167,18 @@ KeyBits<K> bits_of_keys(const K* x, i64 n) {
   return {least, 0, static_cast<int>(std::bit_width(static_cast<K>(most - least)))};
 }
 
-// Few values, many of each: how often each occurs says all.
-template <class K>
-void counting_sort(K* x, K* count, i64 n, K least, i64 values) {
+// Few values, many of each: how often each occurs says all. `bits` are those in which they differ.
+template <class T>
+bool worth_counting(i64 n, int bits) {
+  return sizeof(T) >= 4 && bits < 20 && (i64{1} << bits) <= n / 2 && n <= 0xffffffff;
+}
+template <class T, class K = std::make_unsigned_t<T>>
+void counting_sort(T* x, K* count, i64 n, T least, i64 values) {
   std::fill(count, count + values, K(0));
-  for (i64 i = 0; i < n; ++i) ++count[x[i] - least];
+  for (i64 i = 0; i < n; ++i) ++count[static_cast<K>(x[i]) - static_cast<K>(least)];
   for (i64 v = 0; v < values; ++v) {
-    K* const end = x + count[v];
-    std::fill(x, end, static_cast<K>(least + static_cast<K>(v)));
+    T* const end = x + count[v];
+    std::fill(x, end, static_cast<T>(static_cast<K>(least) + static_cast<K>(v)));
     x = end;
   }
 }
@@ -179,7 +187,7 @@ void counting_sort(K* x, K* count, i64 n, K least, i64 values) {
 // 256 counters too: worth it from about that many items per byte of key.
 template <class K>
 void sort_keys(K* x, K* scratch, i64 n, const KeyBits<K>& bits) {
-  if (sort_in_wide_registers(x, scratch, n)) return;
+  if (sort_in_wide_registers(x, n)) return;
   if (n <= 24) return insertion_sort(x, n);
   if (n >= 32 * bits.digits()) return radix_sort(x, scratch, n, bits);
   std::sort(x, x + n);
@@ -191,7 +199,7 @@ void sort_row(E* x, E* scratch, i64 n) {
     if (n < 128) return sort_keys<E>(x, scratch, n, {});
     const KeyBits<E> bits = bits_of_keys(x, n);
     if (bits.high == 0) return;
-    if (sizeof(E) >= 4 && bits.high < 20 && (i64{1} << bits.high) <= n / 2 && n <= 0xffffffff)
+    if (worth_counting<E>(n, bits.high))
       return counting_sort(x, scratch, n, bits.least, i64{1} << bits.high);
     return sort_keys(x, scratch, n, bits);
   }

@@ -1,161 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Note [sorting in registers]: up to 16 registers of unsigned keys are sorted by a bitonic network:
-// first every register by itself, then neighbours are merged, twice as many at a time. A merge
-// compares each key with its mirror image, which leaves two halves that need no more of each other;
-// so it goes on until the halves are single lanes. Longer rows are cut at a key that samples say
-// lies in the middle: a register of keys at a time, the lesser ones close up in place, the others
-// go to the scratch and come back behind them. Where the samples are deceived again and again,
-// radix sort does the rest. Equal keys are the same bits: nobody sees which came first.
+// Note [sorting in registers]: rows that fit into registers are sorted there (networks.hpp). Longer
+// ones are cut in place at a key that samples say lies in the middle: some keys of either end wait
+// aside, which leaves room at both; then registers of keys are read from the end with less room,
+// and of each the lesser keys go to the front and the others to the back. Where the samples are
+// deceived again and again, std::sort does the rest. Equal keys are the same bits, but for zeros of
+// two signs, of which either may come out for the other: nobody sees which came first.
 // Private to the cpu's sort.
-//   sort_in_registers<PlainLanes<std::uint64_t, 8>>(keys, scratch, n);
+//   sort_in_registers<PlainLanes<std::uint64_t, 8>>(keys, n);
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "tessera/kernels/sort/lanes.hpp"
-#include "tessera/kernels/sort/sort_rows.hpp"
+#include "tessera/kernels/sort/networks.hpp"
 
 namespace tessera {
 
-// Halves, quarters, ... of registers whose lanes are bitonic.
-template <class V, int count, int apart>
-TESSERA_LANE_STEP inline void order_bitonic_lanes(V* v) {
-#pragma GCC unroll 16
-  for (int i = 0; i < count; ++i) v[i] = V::template ordered<apart>(v[i]);
-  if constexpr (apart > 1) order_bitonic_lanes<V, count, apart / 2>(v);
-}
-
-// Every register by itself: groups of `group` lanes out of two sorted halves.
-template <class V, int count, int group = 2>
-TESSERA_LANE_STEP inline void sort_lanes(V* v) {
-#pragma GCC unroll 16
-  for (int i = 0; i < count; ++i) v[i] = V::template ordered<group - 1>(v[i]);
-  if constexpr (group > 2) order_bitonic_lanes<V, count, group / 4>(v);
-  if constexpr (group < V::lanes) sort_lanes<V, count, 2 * group>(v);
-}
-
 template <class V>
-TESSERA_LANE_STEP inline void order_pair(V& a, V& b) {
-  const V low = V::lesser(a, b);
-  b = V::greater(a, b);
-  a = low;
+struct Gap {  // between the keys that were dealt out to the front and to the back
+  typename V::Key *front, *back;
+};
+
+template <class V, bool with_equal>
+TESSERA_LANE_STEP inline typename V::Set before_bound(const V& v, const V& bound) {
+  return with_equal ? V::not_above(v, bound) : V::below(v, bound);
 }
 
-// Registers of a group, `apart` from each other: lanes stay where they are.
-template <class V, int count, int apart>
-TESSERA_LANE_STEP inline void order_bitonic_registers(V* v) {
-#pragma GCC unroll 16
-  for (int i = 0; i < count; ++i)
-    if ((i & apart) == 0) order_pair(v[i], v[i + apart]);
-  if constexpr (apart > 1) order_bitonic_registers<V, count, apart / 2>(v);
+template <class V, bool with_equal>
+TESSERA_LANE_STEP inline void deal_out(const V& v, const V& bound, Gap<V>& gap) {
+  const typename V::Set set = before_bound<V, with_equal>(v, bound);
+  V::split(v, set, gap.front, gap.back);
+  const int n = std::popcount(set);
+  gap.front += n;
+  gap.back -= V::lanes - n;
 }
 
-// Groups of `group` registers out of two sorted halves, until all are one. The mirrored registers
-// stay mirrored: a bitonic sequence is one from either end.
-template <class V, int count, int group = 2>
-TESSERA_LANE_STEP inline void merge_registers(V* v) {
-#pragma GCC unroll 16
-  for (int i = 0; i < count; ++i)
-    if ((i & (group / 2)) == 0) {
-      V& other = v[i ^ (group - 1)];
-      other = V::reversed(other);
-      order_pair(v[i], other);
-    }
-  if constexpr (group > 2) order_bitonic_registers<V, count, group / 4>(v);
-  order_bitonic_lanes<V, count, V::lanes / 2>(v);
-  if constexpr (group < count) merge_registers<V, count, 2 * group>(v);
-}
-
-template <class V, int count>
-TESSERA_OVER_LANES inline void sort_registers(typename V::Key* x, i64 n) {
-  V v[count];
-#pragma GCC unroll 16
-  for (int i = 0; i < count; ++i) v[i] = V::load_first(x + i * V::lanes, n - i * V::lanes);
-  sort_lanes<V, count>(v);
-  if constexpr (count > 1) merge_registers<V, count>(v);
-#pragma GCC unroll 16
-  for (int i = 0; i < count; ++i) V::store_first(x + i * V::lanes, v[i], n - i * V::lanes);
-}
-
-template <class V>
-inline constexpr i64 most_in_registers = 16 * V::lanes;
-
-template <class V>
-TESSERA_OVER_LANES inline void sort_few_in_registers(typename V::Key* x, i64 n) {
-  if (n <= 1) return;
-  if (n <= V::lanes) return sort_registers<V, 1>(x, n);
-  if (n <= 2 * V::lanes) return sort_registers<V, 2>(x, n);
-  if (n <= 4 * V::lanes) return sort_registers<V, 4>(x, n);
-  if (n <= 8 * V::lanes) return sort_registers<V, 8>(x, n);
-  sort_registers<V, 16>(x, n);
+// The keys that are still missing, which fill the gap.
+template <class V, bool with_equal>
+TESSERA_LANE_STEP inline void deal_out_rest(const typename V::Key* x, i64 n, const V& bound,
+                                            Gap<V>& gap) {
+  constexpr i64 lanes = V::lanes;
+  for (; n >= 2 * lanes; x += lanes, n -= lanes) deal_out<V, with_equal>(V::load(x), bound, gap);
+  for (; n > 0; x += lanes, n -= lanes) {
+    const i64 m = std::min(n, lanes);
+    const V v = V::load_first(x, m);
+    const auto there = static_cast<typename V::Set>((std::uint64_t{1} << m) - 1);
+    const typename V::Set set = before_bound<V, with_equal>(v, bound) & there;
+    typename V::Key dealt[2 * lanes];
+    V::split(v, set, dealt, dealt + 2 * lanes);
+    const i64 taken = std::popcount(set), left = m - taken;
+    V::store_first(gap.front, V::load_first(dealt, taken), taken);
+    V::store_first(gap.back - left, V::load_first(dealt + lanes + taken, left), left);
+    gap.front += taken;
+    gap.back -= left;
+  }
 }
 
 // Keys below the bound (or not above it) in front, the others behind; gives how many are in front.
 template <class V, bool with_equal>
-TESSERA_OVER_LANES inline i64 cut_at(typename V::Key* x, typename V::Key* scratch, i64 n,
-                                     typename V::Key bound) {
-  const V b = V::all(bound);
-  i64 front = 0, i = 0;
-#pragma GCC unroll 4
-  for (; i + V::lanes <= n; i += V::lanes) {
-    const V v = V::load(x + i);
-    const typename V::Set set = with_equal ? V::not_above(v, b) : V::below(v, b);
-    V::store(x + front, V::packed(v, set));  // no further than what was read
-    V::store(scratch + (i - front), V::packed(v, ~set));
-    front += std::popcount(set);
+TESSERA_OVER_LANES inline i64 cut_at(typename V::Key* x, i64 n, typename V::Key limit) {
+  using K = typename V::Key;
+  constexpr i64 at_once = 8, block = at_once * V::lanes;
+  const V bound = V::all(limit);
+  Gap<V> gap{x, x + n};
+  K waiting[4 * block];
+  i64 head = n, tail = 0;
+  if (n > 4 * block) {
+    head = block + n % block;
+    tail = block;
   }
-  if (i < n) {
-    const typename V::Set there = (typename V::Set{1} << (n - i)) - 1;
-    const V v = V::load_first(x + i, n - i);
-    const typename V::Set set = (with_equal ? V::not_above(v, b) : V::below(v, b)) & there;
-    const i64 taken = std::popcount(set);
-    V::store_first(x + front, V::packed(v, set), taken);
-    V::store_first(scratch + (i - front), V::packed(v, there & ~set), n - i - taken);
-    front += taken;
+  std::memcpy(waiting, x, static_cast<std::size_t>(head) * sizeof(K));
+  std::memcpy(waiting + head, x + n - tail, static_cast<std::size_t>(tail) * sizeof(K));
+  for (const K *left = x + head, *right = x + n - tail; left < right;) {
+    const bool from_left = left - gap.front <= gap.back - right;
+    const K* const from = from_left ? left : right - block;
+    left += from_left ? block : 0;
+    right -= from_left ? 0 : block;
+    V v[at_once];
+#pragma GCC unroll 8
+    for (int i = 0; i < at_once; ++i) v[i] = V::load(from + i * V::lanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < at_once; ++i) deal_out<V, with_equal>(v[i], bound, gap);
   }
-  std::memcpy(x + front, scratch, static_cast<std::size_t>(n - front) * sizeof(typename V::Key));
-  return front;
+  deal_out_rest<V, with_equal>(waiting, head + tail, bound, gap);
+  return gap.front - x;
 }
 
 // A key from about the middle of a row.
 template <class V>
 TESSERA_OVER_LANES inline typename V::Key middle_of_samples(const typename V::Key* x, i64 n) {
-  typename V::Key sample[64];
-  const i64 m = n > 4096 ? 64 : 16, step = n / m;
+  typename V::Key sample[128];
+  const i64 m = n > 16384 ? 128 : n > 2048 ? 64 : n > 512 ? 16 : 8, step = n / m;
   for (i64 i = 0; i < m; ++i) sample[i] = x[i * step + step / 2];
   sort_few_in_registers<V>(sample, m);
   return sample[m / 2];
 }
 
-// `cuts`: how many more are tried in a row before radix sort takes over.
+// `cuts`: how many more are tried in a row before std::sort takes over.
 template <class V>
-TESSERA_OVER_LANES inline void sort_in_registers(typename V::Key* x, typename V::Key* scratch,
-                                                 i64 n, int cuts) {
+TESSERA_OVER_LANES inline void sort_in_registers(typename V::Key* x, i64 n, int cuts) {
   while (n > most_in_registers<V>) {
-    if (cuts-- == 0) return radix_sort(x, scratch, n);
+    if (cuts-- == 0) return std::sort(x, x + n);
     const typename V::Key bound = middle_of_samples<V>(x, n);
-    const i64 front = cut_at<V, false>(x, scratch, n, bound);
+    const i64 front = cut_at<V, false>(x, n, bound);
     if (front == 0) {  // the bound is the least key: all that are equal to it are in place
-      const i64 equal = cut_at<V, true>(x, scratch, n, bound);
+      const i64 equal = cut_at<V, true>(x, n, bound);
       x += equal;
       n -= equal;
     } else if (front < n - front) {
-      sort_in_registers<V>(x, scratch, front, cuts);
+      sort_in_registers<V>(x, front, cuts);
       x += front;
       n -= front;
     } else {
-      sort_in_registers<V>(x + front, scratch, n - front, cuts);
+      sort_in_registers<V>(x + front, n - front, cuts);
       n = front;
     }
   }
   sort_few_in_registers<V>(x, n);
 }
 template <class V>
-TESSERA_OVER_LANES inline void sort_in_registers(typename V::Key* x, typename V::Key* scratch,
-                                                 i64 n) {
-  sort_in_registers<V>(x, scratch, n,
-                       2 * static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))));
+TESSERA_OVER_LANES inline void sort_in_registers(typename V::Key* x, i64 n) {
+  sort_in_registers<V>(x, n, 2 * static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))));
 }
 
 }  // namespace tessera
