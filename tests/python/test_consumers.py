@@ -483,6 +483,7 @@ def test_scipys_functions_of_the_array_api():
 
 CHECKED = """
 import tessera as ts
+import torch
 reveal_type(ts.sort)
 x: ts.Array = ts.sort([1, 2], descending=True)
 y: ts.Array = ts.argsort([1, 2], stable=False, descending=True)
@@ -491,17 +492,30 @@ w: ts.Array = ts.expand_dims(x, axis=(0, 1))
 v: ts.Array = x.to_device("cpu")
 x @= y
 ts.torch, ts.dist.world
+A: ts.NamedLinop = ts.FFT(2).to(torch.device("cpu"))
+u: ts.Array = x.to(torch.device("cpu")).to_device(torch.device("cpu"))
+t: ts.Array = ts.zeros(3, device=torch.device("cpu"))
+M: ts.matrix.AnyMatrix = ts.matrix.Dense(x).to(torch.device("cpu"))
+spec = ts.BatchSpec({"X": 1}, base_device=torch.device("cpu"))
+"""
+TORCH = """
+class device:  # as torch/_C/__init__.pyi has it
+    type: str
+    index: int
+    def __new__(cls, type: str, index: int = -1) -> device: ...
 """
 MISTAKES = [
     "ts.no_such_name",
     "ts.dist.no_such_name",
     "ts.sort([1], no_such_keyword=1)",
     "ts.sort([1], descending='a')",
+    "ts.zeros(3).to(3)",
 ]
 
 
 def test_type_checkers_see_the_right_signatures(tmp_path):
     pytest.importorskip("mypy")
+    (tmp_path / "torch.pyi").write_text(TORCH)
     (tmp_path / "good.py").write_text(CHECKED)
     (tmp_path / "bad.py").write_text("import tessera as ts\n" + "\n".join(MISTAKES))
     command = [sys.executable, "-m", "mypy", "--no-error-summary", "--follow-imports=silent"]

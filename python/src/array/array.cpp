@@ -251,11 +251,11 @@ void bind_conversions(nb::class_<Array>& c) {
          return to_device(x, device);
        },
        nb::arg("device"), nb::kw_only(), nb::arg("stream") = nb::none(),
-       nb::sig("def to_device(self, device: str | Device, /, *, stream: None = None) -> Array"),
+       nb::sig("def to_device(self, device: DeviceLike, /, *, stream: None = None) -> Array"),
        "The standard's name of :meth:`to`.\n\n"
        ">>> ts.arange(3).to_device('sim:0').device == 'sim:0'\nTrue\n")
       .def("to", &to_device, nb::arg("device"),
-           nb::sig("def to(self, device: str | Device) -> Array"),
+           nb::sig("def to(self, device: DeviceLike) -> Array"),
            "The array on another device; itself when it is there already.\n\n"
            ">>> x = ts.arange(3).to('sim:0')\n>>> x.device == 'sim:0', x.to('cpu').tolist()\n"
            "(True, [0, 1, 2])\n")
