@@ -28,16 +28,22 @@ Svd svd(i64 n, std::vector<Number> a) {
   Svd s;
   s.n = n;
   s.values.resize(static_cast<std::size_t>(n));
-  s.u.resize(a.size());
-  s.vh.resize(a.size());
+  // What may be read behind the matrices: see Note [reading beyond the end] in cpu_device.cpp.
+  const std::size_t size = a.size(), beyond = 4 * static_cast<std::size_t>(n + 1);
+  a.resize(size + beyond);
+  s.u.resize(size + beyond);
+  s.vh.resize(size + beyond);
   std::vector<double> rest(static_cast<std::size_t>(std::max<i64>(n, 1)));
   const auto m = static_cast<lapack_int>(n);
+  // By rows the matrix is its transpose by columns, of which the factors change places.
   const lapack_int info =
       n == 0 ? 0
-             : LAPACKE_zgesvd(LAPACK_ROW_MAJOR, 'A', 'A', m, m, a.data(), m, s.values.data(),
-                              s.u.data(), m, s.vh.data(), m, rest.data());
+             : LAPACKE_zgesvd(LAPACK_COL_MAJOR, 'A', 'A', m, m, a.data(), m, s.values.data(),
+                              s.vh.data(), m, s.u.data(), m, rest.data());
   require<BackendError>(info == 0, "LAPACK zgesvd of a ", n, " x ", n, " matrix: info ", i64{info},
                         "; the numbers are not finite, or it did not converge");
+  s.u.resize(size);
+  s.vh.resize(size);
   return s;
 }
 
