@@ -42,7 +42,7 @@ std::string_view name(Pattern pattern) {
 i64 Transfer::bytes() const { return std::accumulate(sent.begin(), sent.end(), i64{0}); }
 
 void Transfer::send(int rank, i64 count, i64 bytes) {
-  if (bytes == 0) return;
+  if (count == 0 || bytes == 0) return;
   messages += count;
   sent[to_index(rank)] += bytes;
 }
