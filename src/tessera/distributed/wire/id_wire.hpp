@@ -12,7 +12,9 @@
 //
 // Note [coded]: gaps would be as short for a quarter or an eighth of the ids, which a key that lies
 // anywhere asks of each of four or eight owners, but they are read and written one by one, and the
-// bytes of a bitmap are looked up in tables. What that saves is written in bench/README.md.
+// bytes of a bitmap are looked up in tables: x[key] = scalar with a distributed key of 100 000
+// positions takes 148 and 159 us of each rank's processor with this code on 4 and 8 ranks, 292 and
+// 218 without it.
 
 #include <cstddef>
 #include <cstdint>
