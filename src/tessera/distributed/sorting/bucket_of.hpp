@@ -28,8 +28,8 @@ void with_item(i64 bytes, F&& f) {
   }
 }
 
-// From the number that classes() of kernels/sort/classes.hpp gave an item; equal items one after the
-// other, in their order.
+// From the number that classes() of kernels/sort/classes.hpp gave an item; equal items one after
+// the other, in their order.
 class BucketOf {
  public:
   explicit BucketOf(const LocalSplitters& splitters)

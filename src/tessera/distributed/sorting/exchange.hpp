@@ -50,8 +50,8 @@ DType counting_type(std::span<const i64> counts);
 // What came, as int64, with starts[r] added to what rank r sent.
 Array shifted(const Array& received, const Routes& routes, std::span<const i64> starts);
 
-// Items of all ranks in one order. `items` are this rank's, `part` distributes the first part.size()
-// of all in that order. Either output may be left out.
+// Items of all ranks in one order. `items` are this rank's, `part` distributes the first
+// part.size() of all in that order. Either output may be left out.
 struct Ordered {
   Array values, positions;
 };

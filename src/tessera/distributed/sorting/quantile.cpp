@@ -46,7 +46,8 @@ Array items_of_line(const Array& line, std::span<const i64> counts,
   return merged_items(tessera::sort(line), counts, positions, comm);
 }
 
-// Rows `positions` of (entries, lines) sorted along the entries, which are distributed; on every rank.
+// Rows `positions` of (entries, lines) sorted along the entries, which are distributed; on every
+// rank.
 Array rows_of_lines(const DNDarray& lines, const SortedPositions& positions) {
   const Communicator& comm = lines.comm();
   const i64 number = lines.shape(1), wanted = static_cast<i64>(positions.size());

@@ -38,8 +38,8 @@ Sampling sampling_of(i64 total, int ranks) {
       std::clamp<i64>(total / (160 * pairs), std::clamp<i64>(total / (2 * pairs), 8, 32), 1024)};
 }
 
-// What a rank is told of its samples: so many lie before the splitter, and those from `after` on do not.
-// Every rank hears from all who look after a splitter whether they will ask again.
+// What a rank is told of its samples: so many lie before the splitter, and those from `after` on do
+// not. Every rank hears from all who look after a splitter whether they will ask again.
 struct Verdict {
   std::uint16_t before = 0, after = 0;
 };
@@ -54,10 +54,10 @@ void apply(Interval& v, const Verdict& told, const Sampling& sampling) {
   if (told.after < sampling.count(old)) v.high = sampling.position(old, told.after);
 }
 
-// The bounds of Note [splitters by samples]: samples are visited in order, and for each the number of
-// items before it lies between `low` and `high`. Bounds are kept within the intervals, which
-// changes no verdict: an item beyond an interval is on the same side of the splitter as the interval's
-// end.
+// The bounds of Note [splitters by samples]: samples are visited in order, and for each the number
+// of items before it lies between `low` and `high`. Bounds are kept within the intervals, which
+// changes no verdict: an item beyond an interval is on the same side of the splitter as the
+// interval's end.
 std::vector<Verdict> judge(std::span<const Interval> known, const Sampling& sampling, i64 target,
                            const Array& order) {
   const std::size_t ranks = known.size();

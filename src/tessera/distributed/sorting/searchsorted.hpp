@@ -2,9 +2,9 @@
 #pragma once
 // Where values would be inserted to keep a sorted array in order, as the local searchsorted
 // (NumPy's side="left", or "right"). The result has the shape and the distributed of `values`,
-// int64. A sorted array that every rank holds is searched without a message. One that is distributed
-// shows the last value of each block to all ranks; then each distinct value goes to the one rank
-// that can answer, and the answer comes back. Whether the array is sorted is not checked.
+// int64. A sorted array that every rank holds is searched without a message. One that is
+// distributed shows the last value of each block to all ranks; then each distinct value goes to the
+// one rank that can answer, and the answer comes back. Whether the array is sorted is not checked.
 //   DNDarray bins = dist::searchsorted(edges, x, /*right=*/true);
 
 #include "tessera/distributed/array/dnd_array.hpp"

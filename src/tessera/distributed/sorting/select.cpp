@@ -133,7 +133,8 @@ void Selection::split_equals(const Bucket& b, std::span<const i64> inside,
   }
 }
 
-// Splitters of a bucket of few items: each lies before one of this rank's, or before the next bound.
+// Splitters of a bucket of few items: each lies before one of this rank's, or before the next
+// bound.
 void Selection::split_few(const Bucket& b, const Array& sorted, std::span<const i64> inside,
                           std::vector<Splitter>& splitters) const {
   const std::vector<i64> counts = counts_in(b.number);

@@ -30,8 +30,8 @@ struct MemoryBudget {
   i64 room = i64{32} << 20;     // to sort in
 };
 
-// A splitter, the same on all ranks: before the items that equal `value`, but for the first `equals`
-// of them on this rank.
+// A splitter, the same on all ranks: before the items that equal `value`, but for the first
+// `equals` of them on this rank.
 struct Splitter {
   Array value;         // none: behind all
   i64 equals, before;  // before: items of this rank

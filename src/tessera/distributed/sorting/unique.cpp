@@ -193,7 +193,8 @@ Unique unique_values(const DNDarray& x) {
 
 Unique unique(const DNDarray& x, const UniqueParts& parts) {
   if (!x.distributed()) return unique_here(x, parts);
-  // Positions decide between equal values that differ in their bits, unless ranks are in their order.
+  // Positions decide between equal values that differ in their bits, unless ranks are in their
+  // order.
   const bool by_position = !flat_in_place(x) && (parts.index || is_inexact(x.dtype()));
   const bool values_alone = !parts.index && !parts.inverse && !parts.counts && !by_position;
   if (values_alone && is_much(x)) return unique_values(x);
