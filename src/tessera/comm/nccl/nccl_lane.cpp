@@ -59,7 +59,7 @@ bool all_apart(Transport& transport, const std::string& gpu) {
 
 class Lane {
  public:
-  Lane(Transport& transport, Device device, const Library& library, Place place)
+  Lane(Transport& transport, Device device, const Library& library, RankDevice place)
       : transport_(transport), device_(device), nccl_(library), place_(std::move(place)) {}
   ~Lane() {
     if (!comm_) return;
@@ -174,14 +174,14 @@ class Lane {
   Transport& transport_;
   const Device device_;
   const Library nccl_;
-  const Place place_;
+  const RankDevice place_;
   CommHandle comm_ = nullptr;
 };
 
 }  // namespace
 
 std::unique_ptr<DeviceLane> nccl_lane(Transport& transport, Device device,
-                                      const std::string& library, Place place) {
+                                      const std::string& library, RankDevice place) {
   Library nccl;
   if (!all_agree(transport, !place.gpu.empty() && nccl.open(library))) return nullptr;
   if (!all_apart(transport, place.gpu)) return nullptr;

@@ -18,7 +18,7 @@ using CommHandle = void*;
 inline constexpr int success = 0, byte_type = 1;  // ncclSuccess, ncclUint8
 
 // Where the memory of a device really is.
-struct Place {
+struct RankDevice {
   std::string gpu;  // of this machine, told from all others; empty: it cannot be said
   // While what it returns lives, the GPU is the one that NCCL's calls of this thread mean.
   std::function<std::shared_ptr<void>()> enter;
@@ -29,6 +29,6 @@ struct Place {
 // Collective. nullptr on all ranks where one has no NCCL, or where two ranks share a GPU, which
 // NCCL refuses.
 TESSERA_API std::unique_ptr<DeviceLane> nccl_lane(Transport& transport, Device device,
-                                                  const std::string& library, Place place);
+                                                  const std::string& library, RankDevice place);
 
 }  // namespace tessera::nccl
