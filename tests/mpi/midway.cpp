@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An exchange from which rank 0 departs while rank 1 is in the middle of it; then rank 1 goes on.
+// An exchange that rank 0 gives up while rank 1 is in the middle of it; then rank 1 goes on.
 // Nothing of rank 1 may arrive in memory that rank 0 uses again, rank 1 may not see what rank 0
 // does with it, and neither leaves requests of MPI behind. The first argument names the way that
 // the block takes. Rank 0 tells what came of it; a group that was given up ends in an abort, so
@@ -7,7 +7,6 @@
 // MPI lets functions of a program stand before its own of the same name (PMPI): here they hold a
 // rank at a certain point, and count.
 #include <mpi.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -18,14 +17,12 @@
 
 #include "tessera/base/config.hpp"
 #include "tessera/comm/communicator.hpp"
-#include "tessera/device/cpu/shared_pages.hpp"
-#include "tessera/device/storage.hpp"
 
 using namespace tessera;
 
 namespace {
 
-enum class Moment : std::uint8_t { never, before_send, after_send, after_receive };
+enum class Moment : std::uint8_t { never, before_send, after_receive };
 
 // Requests that were begun and have neither ended nor been freed; what is to be done at the first
 // such moment.
@@ -56,7 +53,6 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int rank, int tag,
   reached(Moment::before_send);
   const int code = PMPI_Isend(data, count, type, rank, tag, comm, request);
   sending.insert(*request);
-  reached(Moment::after_send);
   return code;
 }
 
@@ -90,25 +86,21 @@ namespace {
 
 constexpr i64 columns = 512;
 constexpr i64 nothing_yet = -1, used_again = -3;
-constexpr i64 patience = 3;               // seconds
-constexpr i64 pool_bytes = i64{3} << 20;  // arrays of the pool that are shared begin at 2 MiB
+constexpr i64 wait_seconds = 3;
 
 struct Case {
   const char* name;
   bool sends;    // rank 0 does; else it receives
-  bool shared;   // its block lies in pages that other processes see
   bool strided;  // the sender's block
-  bool short_words;
+  bool is_short;
   i64 rows;
   Moment held;  // where rank 1 waits until rank 0 has given up
 };
 constexpr Case cases[] = {
-    {"room", false, true, true, false, 120, Moment::after_receive},   // rank 1 is to write into it
-    {"pages", true, true, false, false, 120, Moment::after_receive},  // rank 1 is to read them
-    {"slot", true, false, true, false, 120, Moment::after_receive},   // the same, packed
-    {"stream", false, false, false, false, 16, Moment::before_send},  // one message
-    {"words", false, false, false, true, 16, Moment::before_send},    // too long for a board
-    {"other_group", false, true, true, false, 120, Moment::never}};   // it is the one given up
+    {"staged", true, true, false, 120, Moment::after_receive},  // rank 1 reads the window
+    {"offer", false, true, false, 120, Moment::before_send},    // rank 1 stages what nobody takes
+    {"stream", false, false, false, 16, Moment::before_send},   // one message
+    {"short", false, false, true, 16, Moment::before_send}};    // too long for the mailbox
 
 MPI_Comm aside = MPI_COMM_NULL;  // for what the test itself says
 void tell(int rank, int word) { PMPI_Send(&word, 1, MPI_INT, rank, 0, aside); }
@@ -140,7 +132,7 @@ bool counts_up(const i64* first, const Layout& layout) {
 std::string exchanged(const Case& c, const Communicator& comm, std::span<const Block> sends,
                       std::span<const Block> receives) {
   try {
-    if (c.short_words)
+    if (c.is_short)
       comm.exchange_short(sends, receives);
     else
       comm.exchange(sends, receives);
@@ -150,25 +142,6 @@ std::string exchanged(const Case& c, const Communicator& comm, std::span<const B
   }
 }
 
-// Whether rank 0 does: the memory of rank 1 is its own in all cases.
-bool shares_pages(int me) {
-  if (me != 0) return hear(0) != 0;
-  const Storage pool = Storage::allocate(cpu, pool_bytes);
-  const auto* const first = static_cast<const std::byte*>(pool.data());
-  const bool shares = SharedPages::own().find(first, 1).has_value();
-  tell(1, static_cast<int>(shares));
-  return shares;
-}
-
-// What others see who have mapped the pages; nullptr where there are none.
-const i64* seen_by_others(const i64* data, i64 bytes) {
-  const auto place = SharedPages::own().find(reinterpret_cast<const std::byte*>(data), bytes);
-  if (!place || place->offset % huge_page != 0) return nullptr;
-  void* found = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ, MAP_SHARED,
-                     static_cast<int>(place->file), place->offset);
-  return found == MAP_FAILED ? nullptr : static_cast<const i64*>(found);
-}
-
 void run_case(const Case& c, const Communicator& comm) {
   const int me = comm.rank();
   const bool sender = (me == 0) == c.sends;
@@ -176,23 +149,15 @@ void run_case(const Case& c, const Communicator& comm) {
   const Layout layout =
       sender && c.strided ? Layout::contiguous({c.rows, 2 * columns}).slice(1, 0, columns) : dense;
   const i64 count = c.rows * layout.strides[0];
-  std::vector<i64> own(static_cast<std::size_t>(count));
-  const Storage pool = Storage::allocate(cpu, pool_bytes);
-  i64* const data = me == 0 && c.shared ? static_cast<i64*>(pool.data()) : own.data();
-  std::fill(data, data + count, nothing_yet);
+  std::vector<i64> own(static_cast<std::size_t>(count), nothing_yet);
+  i64* const data = own.data();
   for (i64 k = 0; sender && k < c.rows * columns; ++k)
     data[k / columns * layout.strides[0] + k % columns] = k;
-  const i64* const others_see = me == 0 && c.shared ? seen_by_others(data, count * 8) : nullptr;
   const std::vector<Block> block{{1 - me, reinterpret_cast<std::byte*>(data), 8, layout}}, none;
 
-  comm.barrier();  // the patience of rank 0 is for the exchange alone
+  comm.barrier();  // rank 0 waits so long for the exchange alone
   if (me == 0) {
-    if (c.held == Moment::never) {
-      awaited = Moment::after_send;  // of the word that there is room
-      interruption = [] { SharedPages::own().withdraw(); };
-    } else {
-      config().comm_timeout.set(patience);
-    }
+    config().comm_timeout.set(wait_seconds);
   } else {
     awaited = c.held;
     interruption = [] { hear(0); };
@@ -207,16 +172,12 @@ void run_case(const Case& c, const Communicator& comm) {
     hear(0);
     return;
   }
-  const std::string why =
-      c.held == Moment::never ? "shares its memory no more" : cat("nothing came within ", patience);
+  const std::string why = cat("nothing came within ", wait_seconds);
   expect(said.find(why) != std::string::npos, "rank 0 says why it gives up:", said);
   std::fill(data, data + count, used_again);
-  if (c.held != Moment::never) tell(1, 0);
+  tell(1, 0);
   faults += hear(1);
   expect(all_are(data, count, used_again), "nobody writes into memory that is used again");
-  if (c.shared)
-    expect(others_see != nullptr && counts_up(others_see, layout),
-           "the pages that rank 1 sees hold what was sent");
   std::printf("%s: %s\n", c.name, faults == 0 ? "as it should be" : "faults");
   std::fflush(nullptr);
   tell(1, 0);
@@ -231,10 +192,6 @@ int main(int argc, char** argv) {
   const Communicator comm = Communicator::world();
   if (c == std::end(cases) || comm.size() != 2) return 2;
   PMPI_Comm_dup(MPI_COMM_WORLD, &aside);
-  if (c->shared && !shares_pages(comm.rank())) {
-    if (comm.rank() == 0) std::printf("%s: no pages are shared on this system\n", c->name);
-    return 0;
-  }
   run_case(*c, comm);
   return 0;
 }

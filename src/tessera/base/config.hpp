@@ -68,8 +68,8 @@ class Setting {
           "bytes of a piece of a transfer that goes through pinned host memory")                   \
   SETTING(i64, comm_timeout, 0,                                                                    \
           "seconds that a rank waits for others before it gives up; 0 = as long as they live")     \
-  SETTING(bool, comm_single_copy, true,                                                            \
-          "ranks of one machine reach into each other's memory, and share some for short words")   \
+  SETTING(bool, comm_shared_window, true,                                                          \
+          "ranks of one machine share a window of MPI; without one all goes by messages")          \
   SETTING(bool, comm_heartbeat, true,                                                              \
           "ranks answer UDP datagrams, so that those on other machines notice one that vanished")  \
   SETTING(bool, device_lanes, true,                                                                \

@@ -54,14 +54,6 @@ BlockWalk::BlockWalk(const Block& block) {
   }
 }
 
-BlockWalk::BlockWalk(std::byte* start, i64 run, std::span<const Axis> axes)
-    : at_(start), run_(run), left_(run) {
-  for (const Axis& a : axes) {
-    axes_.push_back({a.count, a.stride, 0});
-    left_ *= a.count;
-  }
-}
-
 void BlockWalk::step(i64 runs) {
   within_ = 0;
   for (i64 a = axes_.size() - 1; a >= 0; --a) {
@@ -109,13 +101,6 @@ void BlockWalk::move(std::byte* buffer, i64 bytes) {
 void BlockWalk::pack(std::byte* to, i64 bytes) { move<false>(to, bytes); }
 void BlockWalk::unpack(const std::byte* from, i64 bytes) {
   move<true>(const_cast<std::byte*>(from), bytes);
-}
-
-Extent extent_of(i64 run, std::span<const BlockWalk::Axis> axes) {
-  Extent extent{0, run};
-  for (const BlockWalk::Axis& axis : axes)
-    (axis.stride < 0 ? extent.low : extent.high) += (axis.count - 1) * axis.stride;
-  return extent;
 }
 
 void copy_bytes(BlockWalk& from, BlockWalk& to, i64 bytes) {

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 def said_by(ranks, program, path, *arguments):
     """What each rank wrote in the end."""
     command = [str(HERE / program), str(path), *map(str, arguments)]
-    with launch.Group(ranks, command, extra={"TESSERA_COMM_SINGLE_COPY": "0"}) as group:
+    with launch.Group(ranks, command, extra={"TESSERA_COMM_SHARED_WINDOW": "0"}) as group:
         status = group.wait(120)
         words = group.words()
     assert status == 0, f"status {status}:\n{words}"

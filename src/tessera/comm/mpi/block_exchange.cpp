@@ -5,9 +5,8 @@
 #include <deque>
 #include <optional>
 
-#include "tessera/comm/mpi/patience.hpp"
 #include "tessera/comm/mpi/transfer.hpp"
-#include "tessera/comm/mpi/watch.hpp"
+#include "tessera/comm/mpi/wait_policy.hpp"
 #include "tessera/comm/self.hpp"
 
 namespace tessera::mpi {
@@ -20,37 +19,6 @@ i64 piece_bytes(const Group& group) {
   return std::clamp<i64>(pieces_bytes / (4 * static_cast<i64>(group.members.size())), 256 << 10,
                          2 << 20);
 }
-
-// Some runs to each rank that has given us room, in turn: whoever sends columns reads its rows from
-// end to end so. That needs all of them, and they are waited for, but not for long.
-class Writing {
- public:
-  explicit Writing(std::deque<Sending>& sendings) : sendings_(sendings) {}
-  bool advance() {
-    const auto writes = [](const Sending& s) { return s.writes(); };
-    if (std::none_of(sendings_.begin(), sendings_.end(), writes)) return false;
-    const auto awaits = [](const Sending& s) { return s.awaits_answer(); };
-    if (!late_ && std::any_of(sendings_.begin(), sendings_.end(), awaits)) {
-      if (since_ == 0) since_ = seconds_now();
-      late_ = seconds_now() - since_ > patience;
-      if (!late_) return false;
-    }
-    i64 done = 0;
-    for (i64 turn = 1; turn > 0 && done < look_bytes; done += turn) {
-      turn = 0;
-      for (Sending& s : sendings_)
-        if (s.writes()) turn += s.write();
-    }
-    return true;
-  }
-
- private:
-  static constexpr double patience = 2e-3;
-  static constexpr i64 look_bytes = 16 << 20;  // a look at all others costs as much as some runs
-  std::deque<Sending>& sendings_;
-  double since_ = 0;
-  bool late_ = false;
-};
 
 // The block that stays, while the others are waited for.
 class OwnCopy {
@@ -74,12 +42,6 @@ class OwnCopy {
   std::optional<BlockWalk> from_, to_;
 };
 
-i64 bytes_of(std::span<const Block> blocks) {
-  i64 bytes = 0;
-  for (const Block& b : blocks) bytes += b.bytes();
-  return bytes;
-}
-
 }  // namespace
 
 void exchange_blocks(const Group& group, const tessera::Stream* stream,
@@ -90,12 +52,11 @@ void exchange_blocks(const Group& group, const tessera::Stream* stream,
     for (Receiving& r : in) r.abandon();
     for (Sending& s : out) s.abandon();
   };
-  const i64 load = bytes_of(receives);
   const auto link = [&](const Block& b) {
     const int member = group.members[static_cast<std::size_t>(b.rank)];
-    return Link{
-        group.world,        group.comm, b.rank, !stream && group.world.peer(member).readable,
-        piece_bytes(group), load};
+    SharedWindow* window = stream ? nullptr : group.world.window();
+    if (window && !window->reaches(member)) window = nullptr;
+    return Link{group.world, group.comm, b.rank, member, window, piece_bytes(group)};
   };
   const auto travels = [&](const Block& b) { return b.rank != group.rank && b.bytes() > 0; };
   try {
@@ -105,17 +66,16 @@ void exchange_blocks(const Group& group, const tessera::Stream* stream,
       if (travels(b)) out.emplace_back(link(b), b);
     if (stream) copy_own_block(group.rank, *stream, sends, receives);
     OwnCopy own(stream ? OwnBlocks{} : own_blocks(group.rank, sends, receives));
-    Patience patience(group.world, group.members, group.operation);
-    Writing writing(out);
+    WaitPolicy wait(group.world, group.members, group.operation);
     std::vector<int> open;
     for (;;) {
-      bool moved = writing.advance(), all = own.done();
+      bool moved = false, all = own.done();
       open.clear();
       const auto look = [&](auto& transfer) {
         if (!transfer.done()) moved |= transfer.advance();
         if (transfer.done()) return;
         all = false;
-        if (patience.long_wait()) open.push_back(transfer.rank());
+        if (wait.long_wait()) open.push_back(transfer.rank());
       };
       for (Receiving& r : in) look(r);
       for (Sending& s : out) look(s);
@@ -124,7 +84,7 @@ void exchange_blocks(const Group& group, const tessera::Stream* stream,
         own.advance();
         moved = true;
       }
-      moved ? patience.progress() : patience.pause(open);
+      moved ? wait.progress() : wait.pause(open);
     }
   } catch (...) {
     abandon();

@@ -2,7 +2,7 @@
 #pragma once
 // One exchange of blocks, from the first offer to the last byte. All blocks move a part at a time,
 // each as far as it can without waiting; the one that stays on its rank does so while nothing else
-// can. Of two ranks that both see the memory of the other, the one that has less to copy does it.
+// can.
 //   exchange_blocks({world, comm, members, rank, operation}, nullptr, sends, receives);
 
 #include "tessera/comm/device_lane.hpp"

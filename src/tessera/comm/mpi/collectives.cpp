@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -13,7 +11,7 @@ namespace {
 // Up to this many bytes per rank everybody's share goes by way of others (log p messages); above,
 // blocks go straight to where they belong.
 constexpr i64 collective_bytes = 32 << 10;
-constexpr i64 letter_bytes = 256;  // of an alltoall that goes by way of others: see letters.cpp
+constexpr i64 forwarded_bytes = 256;          // of an alltoall that is a sparse exchange
 constexpr i64 most_of_a_call = i64{1} << 30;  // MPI counts in 32 bits
 
 void copy_bytes(void* to, const void* from, i64 bytes) {
@@ -22,31 +20,27 @@ void copy_bytes(void* to, const void* from, i64 bytes) {
 
 }  // namespace
 
-Boards* MpiTransport::boards() {
-  if (boards_) return boards_->get();
-  // Every rank knows alike whether all are on one machine, but not whether each sees the boards.
-  const bool together = size() > 1 && size() <= Boards::most_ranks &&
-                        std::all_of(members_.begin(), members_.end(),
-                                    [&](int r) { return world_.peer(r).same_host; });
-  if (!together) return boards_.emplace().get();
-  const bool readable =
-      std::all_of(members_.begin(), members_.end(), [&](int r) { return world_.peer(r).readable; });
-  Boards::Place place;
-  std::unique_ptr<Boards> found;
-  if (rank_ == 0 && readable) found = Boards::make(size(), place);
-  collective(
-      [&](MPI_Request* r) { return MPI_Ibcast(&place, sizeof place, MPI_BYTE, 0, comm_, r); });
-  if (rank_ != 0 && readable && place.file >= 0) found = Boards::find(place, rank_, size());
-  char mine = found != nullptr, all = 0;
-  collective(
-      [&](MPI_Request* r) { return MPI_Iallreduce(&mine, &all, 1, MPI_CHAR, MPI_MIN, comm_, r); });
-  if (rank_ == 0 && place.file >= 0) close(static_cast<int>(place.file));
-  if (all == 0) found.reset();
-  return boards_.emplace(std::move(found)).get();
+SharedMailbox* MpiTransport::mailbox() {
+  if (mailbox_) return mailbox_->get();
+  // Every rank knows alike whether the window reaches all, but not whether each has room in it.
+  SharedWindow* window = world_.window();
+  if (size() == 1 || size() > SharedMailbox::most_ranks || !window || !window->reaches(members_))
+    return mailbox_.emplace().get();
+  const i64 mine = SharedMailbox::take_slot(*window, world_.rank(), size());
+  std::vector<i64> all(members_.size());
+  collective([&](MPI_Request* r) {
+    return MPI_Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_,
+                          r);
+  });
+  const bool everywhere = std::find(all.begin(), all.end(), -1) == all.end();
+  if (everywhere)
+    return mailbox_.emplace(std::make_unique<SharedMailbox>(*window, members_, all, rank_)).get();
+  if (mine >= 0) window->give(mine);
+  return mailbox_.emplace().get();
 }
 
 void MpiTransport::barrier() {
-  if (Boards* b = boards())
+  if (SharedMailbox* b = mailbox())
     return round(
         *b, [](std::byte*) {}, [] {});
   collective([&](MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
@@ -54,17 +48,17 @@ void MpiTransport::barrier() {
 
 void MpiTransport::broadcast(void* data, i64 bytes, int root) {
   if (bytes == 0) return;
-  Boards* b = boards();
+  SharedMailbox* b = mailbox();
   if (b && bytes > collective_bytes) return Transport::broadcast(data, bytes, root);
   if (b) {
     guarded([&] {
-      Patience patience(world_, members_, operation_);
-      b->begin(patience);
+      WaitPolicy wait(world_, members_, operation_);
+      b->begin(wait);
       if (rank_ == root) {
         copy_bytes(b->own(), data, bytes);
-        b->tell(others_);
+        b->post(others_);
       } else {
-        b->hear({&root, 1}, patience);
+        b->await({&root, 1}, wait);
         copy_bytes(data, b->of(root), bytes);
       }
       b->end();
@@ -111,9 +105,9 @@ void MpiTransport::allgather(const void* mine, i64 bytes, void* all) {
   if (bytes == 0) return;
   const auto place = [&](int q) { return static_cast<std::byte*>(all) + q * bytes; };
   const bool in_place = mine == place(rank_);
-  if (Boards* b = boards())
+  if (SharedMailbox* b = mailbox())
     return round(
-        *b, [&](std::byte* board) { copy_bytes(board, mine, bytes); },
+        *b, [&](std::byte* message) { copy_bytes(message, mine, bytes); },
         [&] {
           for (int q = 0; q < size(); ++q)
             if (q != rank_ || !in_place) copy_bytes(place(q), b->of(q), bytes);
@@ -123,13 +117,15 @@ void MpiTransport::allgather(const void* mine, i64 bytes, void* all) {
 
 void MpiTransport::allgather(const void* mine, std::span<const i64> bytes, void* all) {
   const i64 most = *std::max_element(bytes.begin(), bytes.end());
-  Boards* b = most <= Boards::room ? boards() : nullptr;
-  if (!b && most <= std::min(collective_bytes, Boards::room))
+  SharedMailbox* b = most <= SharedMailbox::room ? mailbox() : nullptr;
+  if (!b && most <= std::min(collective_bytes, SharedMailbox::room))
     return gather_by_doubling(mine, bytes, all);
   if (!b) return Transport::allgather(mine, bytes, all);
   round(
       *b,
-      [&](std::byte* board) { copy_bytes(board, mine, bytes[static_cast<std::size_t>(rank_)]); },
+      [&](std::byte* message) {
+        copy_bytes(message, mine, bytes[static_cast<std::size_t>(rank_)]);
+      },
       [&] {
         auto* place = static_cast<std::byte*>(all);
         for (int q = 0; q < size(); ++q) {
@@ -143,16 +139,16 @@ void MpiTransport::allgather(const void* mine, std::span<const i64> bytes, void*
 void MpiTransport::alltoall(const void* sends, i64 bytes_each, void* receives) {
   if (bytes_each > collective_bytes) return Transport::alltoall(sends, bytes_each, receives);
   if (bytes_each == 0) return;
-  Boards* b = size() * bytes_each <= Boards::room ? boards() : nullptr;
+  SharedMailbox* b = size() * bytes_each <= SharedMailbox::room ? mailbox() : nullptr;
   if (b)
     return round(
-        *b, [&](std::byte* board) { copy_bytes(board, sends, size() * bytes_each); },
+        *b, [&](std::byte* message) { copy_bytes(message, sends, size() * bytes_each); },
         [&] {
           auto* to = static_cast<std::byte*>(receives);
           for (int q = 0; q < size(); ++q)
             copy_bytes(to + q * bytes_each, b->of(q) + rank_ * bytes_each, bytes_each);
         });
-  if (bytes_each <= letter_bytes) {
+  if (bytes_each <= forwarded_bytes) {
     std::vector<Block> out, in;
     for (const int q : others_) {
       out.push_back(
@@ -162,7 +158,7 @@ void MpiTransport::alltoall(const void* sends, i64 bytes_each, void* receives) {
     std::vector<i64> lengths(in.size());
     copy_bytes(static_cast<std::byte*>(receives) + rank_ * bytes_each,
                static_cast<const std::byte*>(sends) + rank_ * bytes_each, bytes_each);
-    return exchange_letters(out, in, lengths);
+    return sparse_exchange(out, in, lengths);
   }
   collective([&](MPI_Request* r) {
     const int n = static_cast<int>(bytes_each);

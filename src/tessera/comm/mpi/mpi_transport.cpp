@@ -39,8 +39,8 @@ std::vector<int> all_of(const World& world) {
   return ranks;
 }
 
-// What a rank says to each other one in a short exchange stands on its board behind a table.
-struct Said {
+// What a rank sends to each other one in a short exchange: a table of these, then the bytes.
+struct ShortBlock {
   i64 offset = 0, bytes = 0;  // offset 0: it did not fit, and comes by a message
 };
 
@@ -82,40 +82,40 @@ void MpiTransport::exchange(const tessera::Stream* stream, std::span<const Block
 
 void MpiTransport::exchange_short(std::span<const Block> sends, std::span<const Block> receives,
                                   std::span<i64> lengths) {
-  Boards* boards = this->boards();
-  if (!boards) return exchange_letters(sends, receives, lengths);
+  SharedMailbox* mailbox = this->mailbox();
+  if (!mailbox) return sparse_exchange(sends, receives, lengths);
   std::vector<Block> large, expected;
-  const auto write = [&](std::byte* board) {
-    auto* table = reinterpret_cast<Said*>(board);
-    std::fill_n(table, size(), Said{});  // to most ranks there may be nothing to say
-    i64 used = size() * static_cast<i64>(sizeof(Said));
+  const auto write = [&](std::byte* message) {
+    auto* table = reinterpret_cast<ShortBlock*>(message);
+    std::fill_n(table, size(), ShortBlock{});  // to most ranks there may be nothing to send
+    i64 used = size() * static_cast<i64>(sizeof(ShortBlock));
     for (const Block& b : sends) {
-      const bool fits = used + b.bytes() <= Boards::room;
+      const bool fits = used + b.bytes() <= SharedMailbox::room;
       table[b.rank] = {fits ? used : 0, b.bytes()};
       if (!fits) {
         large.push_back(b);
         continue;
       }
-      std::memcpy(board + used, b.first, static_cast<std::size_t>(b.bytes()));
+      std::memcpy(message + used, b.first, static_cast<std::size_t>(b.bytes()));
       used += b.bytes();
     }
   };
   const auto read = [&] {
     for (std::size_t k = 0; k < receives.size(); ++k) {
       const Block& b = receives[k];
-      const std::byte* board = boards->of(b.rank);
-      const Said said = reinterpret_cast<const Said*>(board)[rank_];
-      require<CommError>(said.bytes <= b.bytes(), operation_, ": rank ", b.rank, " sends ",
-                         said.bytes, " bytes where at most ", b.bytes(), " were expected");
-      lengths[k] = said.bytes;
-      if (said.bytes == 0) continue;
-      if (said.offset == 0)
-        expected.push_back(Block::dense(b.rank, b.first, said.bytes));
+      const std::byte* message = mailbox->of(b.rank);
+      const ShortBlock sent = reinterpret_cast<const ShortBlock*>(message)[rank_];
+      require<CommError>(sent.bytes <= b.bytes(), operation_, ": rank ", b.rank, " sends ",
+                         sent.bytes, " bytes where at most ", b.bytes(), " were expected");
+      lengths[k] = sent.bytes;
+      if (sent.bytes == 0) continue;
+      if (sent.offset == 0)
+        expected.push_back(Block::dense(b.rank, b.first, sent.bytes));
       else
-        std::memcpy(b.first, board + said.offset, static_cast<std::size_t>(said.bytes));
+        std::memcpy(b.first, message + sent.offset, static_cast<std::size_t>(sent.bytes));
     }
   };
-  round(*boards, write, read);
+  round(*mailbox, write, read);
   if (large.empty() && expected.empty()) return;
   std::vector<i64> known(expected.size());
   exchange_messages(large, expected, known);
@@ -129,7 +129,7 @@ void MpiTransport::exchange_messages(std::span<const Block> sends, std::span<con
     std::vector<MPI_Request> requests(n, MPI_REQUEST_NULL);
     std::vector<MPI_Status> statuses(n);
     std::vector<int> partners;
-    Patience patience(world_, members_, operation_);
+    WaitPolicy wait(world_, members_, operation_);
     try {
       MPI_Request* next = requests.data();
       for (const Block& b : receives)
@@ -147,11 +147,11 @@ void MpiTransport::exchange_messages(std::span<const Block> sends, std::span<con
           return MPI_Testall(static_cast<int>(n), requests.data(), &done, statuses.data());
         });
         if (done != 0) break;
-        if (patience.long_wait() && partners.empty()) {
+        if (wait.long_wait() && partners.empty()) {
           for (const Block& b : receives) partners.push_back(b.rank);
           for (const Block& b : sends) partners.push_back(b.rank);
         }
-        patience.pause(partners);
+        wait.pause(partners);
       }
     } catch (...) {  // what has not met its message must not write into the caller's memory
       for (std::size_t k = 0; k < n; ++k)

@@ -3,15 +3,15 @@
 // Ranks as processes that mpirun started. Each group has an MPI communicator of its own, so groups
 // never hear each other. Every wait polls: a rank that has ended, is stopped or has given up ends
 // the waits of the others with a CommError within seconds. Where all ranks are on one machine small
-// collectives go over boards and large ones are exchanges, which there copy once; between machines
-// both are MPI's own, or take log p messages.
+// collectives go through the shared window (intranode/) and large ones are exchanges; between
+// machines both are MPI's own, or take log p messages.
 //   Communicator comm(std::unique_ptr<Transport>(new MpiTransport(World::start())));
 
 #include <optional>
 #include <vector>
 
 #include "tessera/comm/device_lane.hpp"
-#include "tessera/comm/mpi/boards.hpp"
+#include "tessera/comm/mpi/intranode/shared_mailbox.hpp"
 
 namespace tessera::mpi {
 
@@ -52,26 +52,26 @@ class MpiTransport final : public Transport {
   void guarded(F&& f);  // refuses a lost group; what fails inside loses it
   template <class F>
   void collective(F&& start);  // start(&request) begins a call of MPI; waits for its end
-  // Few bytes of each rank to all in log p messages of each, without boards.
+  // Few bytes of each rank to all in log p messages of each, without a mailbox.
   void gather_by_doubling(const void* mine, std::span<const i64> bytes, void* all);
-  // Those of the group, made at the first call (collective); nullptr where it has none.
-  Boards* boards();
-  template <class Write, class Read>  // a round in which everybody tells everybody
-  void round(Boards& boards, Write&& write, Read&& read);
+  // That of the group, made at the first call (collective); nullptr where it has none.
+  SharedMailbox* mailbox();
+  template <class Write, class Read>  // a round in which every rank posts to all others
+  void round(SharedMailbox& mailbox, Write&& write, Read&& read);
   void exchange_messages(std::span<const Block> sends, std::span<const Block> receives,
                          std::span<i64> lengths);
-  // exchange_short() without boards (letters.cpp).
-  void exchange_letters(std::span<const Block> sends, std::span<const Block> receives,
-                        std::span<i64> lengths);
-  // Hands `parcel` to rank `to` and returns what comes from rank `from`, however long.
-  std::vector<std::byte> swap_parcels(std::vector<std::byte> parcel, int to, int from);
+  // exchange_short() without a mailbox (sparse_exchange.cpp).
+  void sparse_exchange(std::span<const Block> sends, std::span<const Block> receives,
+                       std::span<i64> lengths);
+  // Sends `batch` to rank `to` and returns what comes from rank `from`, however long.
+  std::vector<std::byte> swap_batches(std::vector<std::byte> batch, int to, int from);
 
   World& world_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::vector<int> members_;  // ranks in the world
   int rank_ = 0;
   std::vector<int> others_;  // ranks of the group
-  std::optional<std::unique_ptr<Boards>> boards_;
+  std::optional<std::unique_ptr<SharedMailbox>> mailbox_;
   std::string lost_;
 };
 
@@ -92,21 +92,21 @@ void MpiTransport::collective(F&& start) {
   guarded([&] {
     MPI_Request request = MPI_REQUEST_NULL;
     world_.call([&] { return start(&request); });
-    Patience patience(world_, members_, operation_);
-    while (!world_.test(request)) patience.pause(others_);
+    WaitPolicy wait(world_, members_, operation_);
+    while (!world_.test(request)) wait.pause(others_);
   });
 }
 
 template <class Write, class Read>
-void MpiTransport::round(Boards& boards, Write&& write, Read&& read) {
+void MpiTransport::round(SharedMailbox& mailbox, Write&& write, Read&& read) {
   guarded([&] {
-    Patience patience(world_, members_, operation_);
-    boards.begin(patience);
-    write(boards.own());
-    boards.tell(others_);
-    boards.hear(others_, patience);
+    WaitPolicy wait(world_, members_, operation_);
+    mailbox.begin(wait);
+    write(mailbox.own());
+    mailbox.post(others_);
+    mailbox.await(others_, wait);
     read();
-    boards.end();
+    mailbox.end();
   });
 }
 

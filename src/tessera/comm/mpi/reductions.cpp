@@ -61,7 +61,7 @@ Reduction reduction_of(World& world, DType dtype, Combine how) {
 
 void MpiTransport::allreduce(void* data, i64 count, DType dtype, Combine op) {
   if (count == 0 || size() == 1) return;
-  if (boards()) return Transport::allreduce(data, count, dtype, op);
+  if (mailbox()) return Transport::allreduce(data, count, dtype, op);
   const Reduction way = reduction_of(world_, dtype, op);
   for (i64 begin = 0; begin < count; begin += most_numbers)
     collective([&](MPI_Request* r) {
@@ -72,7 +72,8 @@ void MpiTransport::allreduce(void* data, i64 count, DType dtype, Combine op) {
 }
 
 void MpiTransport::exclusive_scan(void* data, i64 count, DType dtype, Combine op) {
-  if (count > 0 && size() > 1 && boards()) return Transport::exclusive_scan(data, count, dtype, op);
+  if (count > 0 && size() > 1 && mailbox())
+    return Transport::exclusive_scan(data, count, dtype, op);
   const Reduction way = reduction_of(world_, dtype, op);
   for (i64 begin = 0; begin < count && size() > 1; begin += most_numbers)
     collective([&](MPI_Request* r) {

@@ -9,12 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/device/cpu/huge_file.hpp"
-
 namespace tessera::mpi {
 namespace {
 
-constexpr i64 small = 64 << 10, most_kept = 32 << 20;
+constexpr i64 small = 64 << 10, huge_page = 2 << 20, most_kept = 32 << 20;
 
 struct Shelf {
   std::mutex mutex;

@@ -27,7 +27,7 @@ std::string first_cause(const std::string& text) {
 }  // namespace
 
 std::string why_silent(World& world, int rank, double& stopped_since) {
-  constexpr double stopped_patience = 3;
+  constexpr double stopped_seconds = 3;
   const Peer& peer = world.peer(rank);
   const Note note = world.note(rank);
   if (note.left) return cat("its process ", peer.process.id, " has left: it is past its last call");
@@ -40,7 +40,7 @@ std::string why_silent(World& world, int rank, double& stopped_since) {
   }
   const double now = seconds_now();
   if (stopped_since == 0) stopped_since = now;
-  if (now - stopped_since < stopped_patience) return {};
+  if (now - stopped_since < stopped_seconds) return {};
   return cat("its process ", peer.process.id, " is stopped");
 }
 

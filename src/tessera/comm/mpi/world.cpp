@@ -2,8 +2,6 @@
 #include "tessera/comm/mpi/world.hpp"
 
 #include <dlfcn.h>
-#include <sys/prctl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,21 +14,19 @@
 #include "tessera/base/config.hpp"
 #include "tessera/comm/mpi/watch.hpp"
 #include "tessera/comm/plugin.hpp"
-#include "tessera/device/cpu/shared_pages.hpp"
 
 namespace tessera::mpi {
 namespace {
 
 constexpr int note_tag = 1;
 constexpr std::size_t note_length = 1000;
-constexpr std::uint64_t probe_word = 0x7465737365726121u;
 // Seconds that a rank which has given up leaves to the others to say why they do.
 constexpr double last_words = 2.5;
 
 // What each rank tells of itself at the start.
-struct Card {
+struct Introduction {
   Process process;
-  std::uint64_t host, probe_address;
+  std::uint64_t host;
 };
 
 // Components of Open MPI look for its symbols in the whole process; we were opened locally.
@@ -63,7 +59,7 @@ World& World::start() {
     auto fresh = std::make_unique<World>();
     fresh->start_mpi();
     fresh->meet();
-    fresh->probe_memory();
+    fresh->window_ = SharedWindow::make(fresh->notes_, config().comm_shared_window);
     fresh->start_heartbeat();
     fresh->join();
     return fresh.release();
@@ -99,46 +95,18 @@ void World::meet() {
   MPI_Comm_dup(MPI_COMM_WORLD, &notes_);
   MPI_Comm_set_errhandler(notes_, MPI_ERRORS_RETURN);
 
-  // Yama asks for this before another process of the same user may read our memory.
-  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  const Card mine{this_process(), host_key(), reinterpret_cast<std::uintptr_t>(&probe_word)};
-  std::vector<Card> cards(static_cast<std::size_t>(size));
+  const Introduction mine{this_process(), host_key()};
+  std::vector<Introduction> all(static_cast<std::size_t>(size));
   call([&] {
-    return MPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, notes_);
+    return MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, notes_);
   });
   int here = 0;
-  for (const Card& card : cards) {
-    Peer peer;
-    peer.process = card.process;
-    peer.same_host = card.host == mine.host;
-    here += peer.same_host;
-    if (peer.same_host) {
-      std::uint64_t word = 0;
-      iovec local{&word, sizeof word};
-      iovec remote{reinterpret_cast<void*>(card.probe_address), sizeof word};
-      const auto n =
-          process_vm_readv(static_cast<pid_t>(card.process.id), &local, 1, &remote, 1, 0);
-      peer.readable = n == static_cast<ssize_t>(sizeof word) && word == probe_word;
-    }
-    peers_.push_back(peer);
+  for (const Introduction& other : all) {
+    peers_.push_back({other.process, other.host == mine.host});
+    here += peers_.back().same_host;
   }
   said_.resize(peers_.size());
   crowded_ = here > static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
-
-// A pair reads each other's memory only if both can: each rank says whom it could read.
-void World::probe_memory() {
-  const std::size_t p = peers_.size();
-  const bool allowed = config().comm_single_copy;
-  std::vector<char> mine(p), theirs(p);
-  for (std::size_t q = 0; q < p; ++q) mine[q] = allowed && peers_[q].readable;
-  call([&] { return MPI_Alltoall(mine.data(), 1, MPI_BYTE, theirs.data(), 1, MPI_BYTE, notes_); });
-  i64 readers = 0;
-  for (std::size_t q = 0; q < p; ++q) {
-    peers_[q].readable = mine[q] != 0 && theirs[q] != 0;
-    readers += peers_[q].readable && static_cast<int>(q) != rank_;
-  }
-  if (readers > 0) SharedPages::own().open();  // where that cannot be, arrays are read otherwise
 }
 
 void World::start_heartbeat() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What this process knows of all ranks: MPI's start and end, who lives on the same machine, whose
-// memory can be read, and the notes that ranks leave when they end or give up. Every call of MPI is
+// What this process knows of all ranks: MPI's start and end, who lives on the same machine, the
+// memory that those ranks share, and the notes that ranks leave when they end or give up. Every call of MPI is
 // made under one lock, so that groups on several threads need no more than MPI_THREAD_SERIALIZED;
 // no call of ours blocks while another rank may be gone, except under a Watch.
 //   World& world = World::start();   world.call([&] { return MPI_Test(&r, &done, &status); });
@@ -15,14 +15,14 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/comm/mpi/heartbeat.hpp"
+#include "tessera/comm/mpi/intranode/shared_window.hpp"
 #include "tessera/comm/mpi/process.hpp"
 
 namespace tessera::mpi {
 
 struct Peer {
   Process process;
-  bool same_host = false;
-  bool readable = false;  // both may read the other's memory
+  bool same_host = false;  // its process can be seen from here
 };
 
 // What a rank has said of itself: it is at its end, or waits for nobody any more, and why.
@@ -59,6 +59,8 @@ class World {
 
   void read_notes();
   Note note(int rank);
+  // With ranks of this machine; null where there are none, or config().comm_shared_window is off.
+  SharedWindow* window() const { return window_; }
   // Of ranks on other machines; null where there are none.
   Heartbeat* heartbeat() const { return heartbeat_; }
   // This process cannot go on with some group: the others are told, and its end will be an abort.
@@ -67,7 +69,6 @@ class World {
  private:
   void start_mpi();
   void meet();
-  void probe_memory();
   void start_heartbeat();
   void join();
   void send_notes(char kind, const std::string& text);
@@ -82,6 +83,7 @@ class World {
   MPI_Comm notes_ = MPI_COMM_NULL;
   std::vector<Peer> peers_;
   std::vector<Note> said_;
+  SharedWindow* window_ = nullptr;
   Heartbeat* heartbeat_ = nullptr;
   std::string lost_;
   std::mutex mutex_;

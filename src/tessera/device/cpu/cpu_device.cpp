@@ -10,7 +10,6 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/base/text_file.hpp"
-#include "tessera/device/cpu/shared_pages.hpp"
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/kernel_tables.hpp"
 #include "tessera/device/threads.hpp"
@@ -24,13 +23,15 @@ namespace {
 // mapping that ends with its last element that is a segmentation fault: whatever is handed out here
 // can be read for a while further. Nobody writes there, so it costs no memory.
 constexpr i64 readable_tail = i64{64} << 10;  // whole pages on every host
-constexpr i64 heap_tail = 64;                 // of blocks that malloc may map by themselves
+constexpr i64 huge_page = i64{2} << 20;
+constexpr i64 heap_tail = 64;  // of blocks that malloc may map by themselves
 constexpr i64 heap_mapping = i64{64} << 10;
 constexpr i64 copy_grain = i64{1} << 20;  // bytes; below this one core copies as fast as several
 
 i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
 
-// A mapping that starts at a huge page: map more, give the ends back.
+// A mapping that starts at a huge page: map more, give the ends back. Its pages are zero, and take
+// no memory before somebody touches them.
 void* map_huge(i64 bytes) {
   const i64 asked = bytes + readable_tail + huge_page;
   void* raw = mmap(nullptr, static_cast<std::size_t>(asked), PROT_READ | PROT_WRITE,
@@ -46,18 +47,6 @@ void* map_huge(i64 bytes) {
   madvise(begin + head, static_cast<std::size_t>(bytes),
           MADV_HUGEPAGE);  // advice: no matter if refused
   return begin + head;
-}
-
-// What lies behind a shared block can be read as well, at the price of a page that nobody has yet.
-void* large_block(i64 bytes) {
-  void* shared = SharedPages::own().take(bytes);
-  return shared ? shared : map_huge(bytes);
-}
-
-// Pages that the system gives anew are zero, and not there before somebody touches them.
-void* zeroed_block(i64 bytes) {
-  void* shared = SharedPages::own().gives_zeros() ? SharedPages::own().take(bytes) : nullptr;
-  return shared ? shared : map_huge(bytes);
 }
 
 void* taken(void* p, i64 bytes) {
@@ -101,7 +90,7 @@ const KernelTable& CpuDevice::kernels() const { return cpu_kernels(); }
 void* CpuDevice::allocate(int, i64 bytes) {
   require<OutOfMemory>(bytes >= 0 && bytes < i64{1} << 62, "cpu: cannot take ", bytes, " bytes");
   claim_host_memory("cpu", bytes);
-  if (bytes >= huge_page) return taken(large_block(round_up(bytes, huge_page)), bytes);
+  if (bytes >= huge_page) return taken(map_huge(round_up(bytes, huge_page)), bytes);
   return taken(
       std::aligned_alloc(64, static_cast<std::size_t>(round_up(std::max<i64>(bytes, 1), 64) +
                                                       (bytes >= heap_mapping ? heap_tail : 0))),
@@ -111,15 +100,13 @@ void* CpuDevice::allocate(int, i64 bytes) {
 void* allocate_zeroed_host(i64 bytes) {
   if (bytes < huge_page || bytes >= i64{1} << 62) return nullptr;
   claim_host_memory("cpu", bytes);
-  return taken(zeroed_block(round_up(bytes, huge_page)), bytes);
+  return taken(map_huge(round_up(bytes, huge_page)), bytes);
 }
 
 void CpuDevice::release(int, void* p, i64 bytes) noexcept {
   unclaim_host_memory(bytes);
   if (bytes < huge_page) return std::free(p);
-  const i64 whole = round_up(bytes, huge_page);
-  if (!SharedPages::own().give(p, whole))
-    munmap(p, static_cast<std::size_t>(whole + readable_tail));
+  munmap(p, static_cast<std::size_t>(round_up(bytes, huge_page) + readable_tail));
 }
 
 void CpuDevice::launch(int, void*, const Task& task, const Launch& launch) {

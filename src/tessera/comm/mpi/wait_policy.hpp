@@ -3,8 +3,8 @@
 // How a rank waits: it looks again at once for some microseconds, then gives the core away between
 // looks, then sleeps; and while it sleeps it asks whether those it waits for can still come. When
 // one cannot, CommError names it.
-//   Patience patience(world, members, "alltoall");
-//   while (!done()) moved() ? patience.progress() : patience.pause(open_ranks);
+//   WaitPolicy wait(world, members, "alltoall");
+//   while (!done()) moved() ? wait.progress() : wait.pause(open_ranks);
 
 #include <span>
 #include <string_view>
@@ -14,10 +14,10 @@
 
 namespace tessera::mpi {
 
-class Patience {
+class WaitPolicy {
  public:
   // members[r]: the world's rank of rank r of the group.
-  Patience(World& world, std::span<const int> members, std::string_view operation);
+  WaitPolicy(World& world, std::span<const int> members, std::string_view operation);
   void progress();
   // Ready to sleep: the caller may find out whom it waits for, which `pause` is cheaper without.
   bool long_wait() const { return looks_ >= short_looks; }
@@ -26,6 +26,7 @@ class Patience {
   // The same where `word` is `seen` no more once it is worth looking again, and whoever makes it so
   // wakes those who sleep on it: then the core is given away until that happens.
   void pause(std::span<const int> open, const std::atomic<int>& word, int seen);
+  static void wake(std::atomic<int>& word);
 
  private:
   static constexpr int short_looks = 200;

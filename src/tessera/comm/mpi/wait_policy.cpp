@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/comm/mpi/patience.hpp"
+#include "tessera/comm/mpi/wait_policy.hpp"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -21,7 +21,7 @@ constexpr long nap_nanoseconds = 1'000'000, long_nap_nanoseconds = 20'000'000;
 constexpr double slow_yield = 0.5e-3;
 constexpr int sleeps_after_slow_yield = 1000;
 // A message may still be on its way when its sender is found to be gone.
-constexpr double doomed_patience = 0.2;
+constexpr double doomed_seconds = 0.2;
 
 // A sleep may last longer than asked for by the thread's slack, 50 microseconds unless told: as
 // long again as these are.
@@ -42,10 +42,14 @@ bool sleep_on(const std::atomic<int>& word, int seen, long nanoseconds) {
 
 }  // namespace
 
-Patience::Patience(World& world, std::span<const int> members, std::string_view operation)
+WaitPolicy::WaitPolicy(World& world, std::span<const int> members, std::string_view operation)
     : world_(world), members_(members), operation_(operation) {}
 
-void Patience::progress() {
+void WaitPolicy::wake(std::atomic<int>& word) {
+  syscall(SYS_futex, reinterpret_cast<int*>(&word), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+void WaitPolicy::progress() {
   looks_ = 0;
   since_ = 0;
   doomed_ = 0;
@@ -53,7 +57,7 @@ void Patience::progress() {
 
 // Gives the core away. Where others hold it for long, a yield costs their whole time slice while a
 // sleeper is woken ahead of them: then the next waits sleep at once.
-void Patience::give_way(double now) {
+void WaitPolicy::give_way(double now) {
   std::atomic<int>& sleeps = world_.sleeps();
   if (sleeps.load(std::memory_order_relaxed) > 0) {
     sleeps.fetch_sub(1, std::memory_order_relaxed);
@@ -64,7 +68,7 @@ void Patience::give_way(double now) {
   }
 }
 
-void Patience::pause(std::span<const int> open) {
+void WaitPolicy::pause(std::span<const int> open) {
   // The clock is read now and then only, while looks are quick and the core is ours.
   if (looks_ < short_looks && ++looks_ % 16 != 0 && !world_.crowded()) return;
   const double now = seconds_now();
@@ -76,7 +80,7 @@ void Patience::pause(std::span<const int> open) {
   if (waited > notes_after && !open.empty()) ask(open, now);
 }
 
-void Patience::pause(std::span<const int> open, const std::atomic<int>& word, int seen) {
+void WaitPolicy::pause(std::span<const int> open, const std::atomic<int>& word, int seen) {
   const bool crowded = world_.crowded();
   if (!crowded && looks_ < short_looks && ++looks_ % 16 != 0) return;
   const double now = seconds_now();
@@ -92,9 +96,9 @@ void Patience::pause(std::span<const int> open, const std::atomic<int>& word, in
   if (!open.empty()) ask(open, now);
 }
 
-void Patience::ask(std::span<const int> open, double now) {
+void WaitPolicy::ask(std::span<const int> open, double now) {
   const double waited = now - since_;
-  if (doomed_ > 0 && now - doomed_ > doomed_patience) throw CommError(verdict_);
+  if (doomed_ > 0 && now - doomed_ > doomed_seconds) throw CommError(verdict_);
   if (doomed_ > 0 || now - asked_ < (waited < processes_after ? notes_after : ask_every)) return;
   asked_ = now;
   world_.read_notes();

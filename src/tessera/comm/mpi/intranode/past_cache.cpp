@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/comm/mpi/past_cache.hpp"
+#include "tessera/comm/mpi/intranode/past_cache.hpp"
 
 #include <algorithm>
 #include <cstdint>
