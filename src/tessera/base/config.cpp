@@ -72,6 +72,16 @@ std::string Config::value(std::string_view key) const {
   throw ArgumentError(cat("config has no setting '", key, "'; ts.config lists them"));
 }
 
+std::uint64_t Config::of_plans() const {
+  std::uint64_t number = 0;
+  for (const Setting<bool>* on : {&rewrite, &rewrite_diagonals, &rewrite_filters, &rewrite_phases,
+                                  &rewrite_pruning, &rewrite_tiles, &reuse_in_place, &pipeline})
+    number = 2 * number + (*on ? 1 : 0);
+  for (const Setting<i64>* amount : {&fft_effort, &staging_bytes})
+    number = number * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(static_cast<i64>(*amount));
+  return number;
+}
+
 Config& config() {
   static Config* instance = new Config;  // leaked: outlives every static that may still read it
   return *instance;

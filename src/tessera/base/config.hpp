@@ -6,6 +6,7 @@
 //   config().poison.set(true);     Using quiet(config().progress, false);
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,7 +77,11 @@ class Setting {
           "ranks move memory of devices without the host where there is a way (NCCL, ...)")        \
   SETTING(                                                                                         \
       bool, strict, false,                                                                         \
-      "distributed assignment refuses values whose layout does not fit instead of moving them")
+      "distributed assignment refuses values whose layout does not fit instead of moving them")    \
+  SETTING(i64, graph_after, 3,                                                                     \
+          "calls of an operator on the same arrays after which it runs as a graph; 0 = never")     \
+  SETTING(i64, kept_solver_bytes, 128 << 20,                                                       \
+          "bytes of vectors that a solve may leave beside its operator for the next; 0 = none")
 
 struct TESSERA_API Config {
 #define TESSERA_DECLARE(type, name, initial, text) Setting<type> name{initial};
@@ -91,6 +96,9 @@ struct TESSERA_API Config {
   // By name, for Python: ArgumentError for an unknown key or a value of the wrong kind.
   void set(std::string_view name, std::string_view value);
   std::string value(std::string_view name) const;
+  // The values that plans read while they are made, as one number: a plan is that of a call whose
+  // number is the same.
+  std::uint64_t of_plans() const;
 };
 
 TESSERA_API Config& config();

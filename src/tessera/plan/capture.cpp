@@ -8,7 +8,7 @@
 
 namespace tessera {
 namespace {
-constexpr std::size_t kept_entries = 8;
+constexpr std::size_t kept_entries = 8, kept_seen = 8;
 constexpr std::size_t shortest_segment = 2;  // one launch gains nothing from a graph
 }  // namespace
 
@@ -44,23 +44,49 @@ void GraphCache::drop(Entry& entry) const {
           .drop_graph(segments_[i].device.index, entry.graphs[i]);
 }
 
-void GraphCache::select(std::span<const Array> inputs, std::span<const Array> outputs,
-                        const std::vector<Stream>& lanes) {
+bool GraphCache::seen_often(i64 after) {
+  const auto it = std::find_if(seen_.begin(), seen_.end(),
+                               [&](const Seen& s) { return s.addresses == wanted_; });
+  if (it == seen_.end()) {
+    if (seen_.size() == kept_seen) {  // the oldest place is taken again: no allocation
+      seen_.splice(seen_.begin(), seen_, std::prev(seen_.end()));
+      seen_.front().addresses = wanted_;
+      seen_.front().times = 1;
+    } else {
+      seen_.push_front({wanted_, 1});
+    }
+    return false;
+  }
+  if (it->times++ < after) {
+    seen_.splice(seen_.begin(), seen_, it);
+    return false;
+  }
+  seen_.erase(it);
+  return true;
+}
+
+bool GraphCache::select(std::span<const Array> inputs, std::span<const Array> outputs,
+                        const std::vector<Stream>& lanes, i64 after) {
+  if (given_up_) return false;
+  unasked_ = after > 0;
   wanted_.clear();
   for (const Array& a : inputs) wanted_.push_back(a.data());
   for (const Array& a : outputs) wanted_.push_back(a.data());
-  auto it = std::find_if(entries_.begin(), entries_.end(),
-                         [&](const Entry& e) { return e.addresses == wanted_; });
+  const auto it = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const Entry& e) { return e.addresses == wanted_; });
   if (it != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, it);
-    return;
+    return true;
   }
+  if (after > 0 && !seen_often(after * patience_)) return false;
   if (entries_.size() == kept_entries) {
     for (const Stream& s : lanes) s.sync();
     drop(entries_.back());
     entries_.pop_back();
+    patience_ = std::min<i64>(4 * patience_, 1 << 20);
   }
   entries_.push_front({wanted_, std::vector<void*>(segments_.size(), nullptr)});
+  return true;
 }
 
 void GraphCache::begin(const Segment& s, const Stream& stream) const {

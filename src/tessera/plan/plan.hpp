@@ -86,6 +86,9 @@ class TESSERA_API Run {
   // From the next run on, sequences of steps that only enqueue become graphs, kept per set of
   // addresses. No effect on devices that run inline.
   void capture();
+  // The same for sets of addresses that have come back config().graph_after times: for runs that
+  // somebody repeats without saying so. Addresses that change from run to run are left alone.
+  void capture_when_repeated();
   bool captured() const;
   void sync();  // waits for everything enqueued; rethrows what failed
   const Stream& stream() const;

@@ -40,6 +40,7 @@ struct Run::Impl {
   std::span<const Array> inputs, outputs;  // of the run in progress, for steps that are calls
   bool inline_run = false;  // one lane on a device that finishes before launch() returns
   std::unique_ptr<GraphCache> graphs;
+  bool unasked = false;  // graphs only of what is run again and again
 
   explicit Impl(const Stream& stream) : main(stream) {}
 
@@ -62,6 +63,8 @@ struct Run::Impl {
   void enqueue(std::size_t begin, std::size_t end);
   void run_inline();
   void announce();
+  void make_graphs();
+  bool wants_graphs() const;
   void run_lanes();
 };
 
@@ -355,7 +358,20 @@ void Run::Impl::announce() {
   for (RepeatedEvent start : plan->starts) start.record(ready);
 }
 
+// A trace shows single steps, and settings may change at any time; what was asked for stays.
+bool Run::Impl::wants_graphs() const {
+  return graphs && (!unasked || (config().graph_after > 0 && !tracing()));
+}
+
+void Run::Impl::make_graphs() {
+  auto made = std::make_unique<GraphCache>(plan->steps, plan->lanes);
+  if (!made->empty()) graphs = std::move(made);
+}
+
 void Run::Impl::run_lanes() {
+  const bool replays =
+      wants_graphs() && graphs->select(inputs, outputs, lanes, unasked ? config().graph_after : 0);
+  const NoAllocation guard;
   announce();
   if (!fences.empty()) {
     fences.front().record(main);
@@ -367,7 +383,7 @@ void Run::Impl::run_lanes() {
         if (reaches(i, home)) start.wait(lanes[i]);
     }
   }
-  if (graphs) {
+  if (replays) {
     auto launch_on = [this](const Stream& stream, std::size_t begin, std::size_t end) {
       for (std::size_t t = begin; t < end; ++t)
         stream.launch(ready[t].step->prepared.task, ready[t].launch);
@@ -430,8 +446,6 @@ void Run::operator()(std::span<const Array> inputs, std::span<const Array> outpu
     return impl_->run_inline();
   }
   impl_->renew_lanes();
-  if (impl_->graphs) impl_->graphs->select(inputs, outputs, impl_->lanes);
-  const NoAllocation guard;
   try {
     impl_->run_lanes();
   } catch (...) {
@@ -441,12 +455,19 @@ void Run::operator()(std::span<const Array> inputs, std::span<const Array> outpu
 }
 
 void Run::capture() {
-  if (impl_->inline_run || impl_->graphs) return;
-  auto graphs = std::make_unique<GraphCache>(impl_->plan->steps, impl_->plan->lanes);
-  if (!graphs->empty()) impl_->graphs = std::move(graphs);
+  impl_->unasked = false;
+  if (!impl_->inline_run && !impl_->graphs) impl_->make_graphs();
 }
 
-bool Run::captured() const { return impl_->graphs != nullptr; }
+void Run::capture_when_repeated() {
+  if (impl_->inline_run || impl_->graphs) return;
+  impl_->make_graphs();
+  impl_->unasked = true;
+}
+
+bool Run::captured() const {
+  return impl_->graphs && (!impl_->unasked || impl_->graphs->holds_graphs());
+}
 
 void Run::sync() {
   for (std::size_t i = 0; i < impl_->lanes.size(); ++i) impl_->wait_for_lane(i);
