@@ -3,21 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <list>
 #include <map>
-#include <mutex>
 
 #include "tessera/base/config.hpp"
 #include "tessera/linop/core/algebra.hpp"
-#include "tessera/linop/core/plan_linop.hpp"
-#include "tessera/linop/core/start_event.hpp"
+#include "tessera/linop/core/node_state.hpp"
 #include "tessera/linop/ops/basic/scalar.hpp"
 #include "tessera/linop/rewrite/normal_names.hpp"
 
 namespace tessera {
 namespace {
-constexpr std::size_t kept_plans = 32;
-
 NamedDimension rename_one(NamedDimension d, const Renames& renames) {
   return tessera::rename({d}, renames)[0];
 }
@@ -37,54 +32,18 @@ void make_room(const Dims& all, const Dims& outer, Renames& renames) {
 }
 }  // namespace
 
-// What an operator remembers: its adjoint and normal, and the plans of its recent calls with idle
-// runs.
-struct NamedLinop::PlanCache {
-  struct Entry {
-    Layout in, out;
-    DType dtype, out_dtype;
-    Device device;
-    Plan plan;
-    std::uint64_t changes;  // StartEvent::changes() when it was last seen to know all events
-    std::vector<std::optional<RepeatedEvent>> listeners;  // of the operator and its parts
-    std::uint64_t number;                                 // another for each entry
-    std::vector<Run> idle;
-  };
-  std::mutex mutex;
-  Node::P adjoint, normal;
-  std::weak_ptr<const Node> adjoint_of;  // weak: the original owns its adjoint
-  std::list<Entry> entries;              // most recent first
-  std::uint64_t entries_made = 0;
-  // Which operator this is a copy, a renaming or the adjoint of: what lets A.H A be recognised.
-  std::uint64_t origin = 0;
-  bool flipped = false;
-  std::vector<std::string> notes;
-  std::string label;  // the name somebody gave it
-  std::shared_ptr<StartEvent> start = std::make_shared<StartEvent>();
-  std::vector<std::pair<Companion (*)(), Companion>> companions;
-
-  Entry* find(const Array& x, const Array& y) {
-    for (auto it = entries.begin(); it != entries.end(); ++it)
-      if (it->dtype == x.dtype() && it->out_dtype == y.dtype() && it->device == x.device() &&
-          it->in.shape == x.layout().shape && it->in.strides == x.layout().strides &&
-          it->out.strides == y.layout().strides) {
-        if (it != entries.begin()) entries.splice(entries.begin(), entries, it);
-        return &entries.front();
-      }
-    return nullptr;
-  }
-};
-
-NamedLinop::Node::Node() : cache(std::make_unique<PlanCache>()) {
+NamedLinop::Node::Node() : state(std::make_unique<NodeState>()) {
   static std::atomic<std::uint64_t> made{0};
-  cache->origin = ++made;
+  state->serial = state->origin = ++made;
 }
 NamedLinop::Node::~Node() = default;
+
+std::uint64_t NamedLinop::serial() const { return node_->state->serial; }
 
 Dims NamedLinop::dims() const { return node_->dims(); }
 
 NamedLinop::Companion NamedLinop::companion(Companion (*make)()) const {
-  PlanCache& c = *node_->cache;
+  NodeState& c = *node_->state;
   std::lock_guard lock(c.mutex);
   for (const auto& [maker, made] : c.companions)
     if (maker == make) return made;
@@ -92,7 +51,7 @@ NamedLinop::Companion NamedLinop::companion(Companion (*make)()) const {
 }
 
 std::string NamedLinop::name() const {
-  const std::string& given = node_->cache->label;
+  const std::string& given = node_->state->label;
   const std::string own = given.empty() ? node_->label() : given;
   return own.empty() ? std::string(kind()) : own;
 }
@@ -105,32 +64,32 @@ NamedLinop NamedLinop::copy_of(const Node& node) {
 
 NamedLinop NamedLinop::copy() const {
   const NamedLinop fresh = copy_of(*node_);
-  fresh.node_->cache->notes = notes();
+  fresh.node_->state->notes = notes();
   return fresh;
 }
 
 NamedLinop NamedLinop::named(std::string name) const {
   if (name == this->name()) return *this;
   const NamedLinop fresh = copy();
-  fresh.node_->cache->label = std::move(name);
+  fresh.node_->state->label = std::move(name);
   return fresh;
 }
 
-RepeatedEvent NamedLinop::start_event() const { return node_->cache->start->event(); }
+RepeatedEvent NamedLinop::start_event() const { return node_->state->start->event(); }
 
 NamedLinop NamedLinop::with_start_event(RepeatedEvent event) const {
   const NamedLinop fresh = copy();
-  fresh.node_->cache->start = std::make_shared<StartEvent>(std::move(event));
+  fresh.node_->state->start = std::make_shared<StartEvent>(std::move(event));
   if (const auto waits_for = input_listener()) fresh.listen_to(waits_for);
   return fresh;
 }
 
 std::optional<RepeatedEvent> NamedLinop::input_listener() const {
-  return node_->cache->start->listener();
+  return node_->state->start->listener();
 }
 
 void NamedLinop::listen_to(std::optional<RepeatedEvent> event) const {
-  node_->cache->start->listen_to(std::move(event));
+  node_->state->start->listen_to(std::move(event));
 }
 
 bool NamedLinop::listens() const {
@@ -155,18 +114,18 @@ std::vector<RepeatedEvent> NamedLinop::start_events() const {
   auto add = [&](const RepeatedEvent& e) {
     if (std::find(all.begin(), all.end(), e) == all.end()) all.push_back(e);
   };
-  if (const auto own = node_->cache->start->asked()) add(*own);
+  if (const auto own = node_->state->start->asked()) add(*own);
   for (const NamedLinop& part : parts())
     for (const RepeatedEvent& e : part.start_events()) add(e);
   return all;
 }
 
 void NamedLinop::share_start(const Node& made_from) const {
-  if (node_.use_count() == 1) node_->cache->start = made_from.cache->start;
+  if (node_.use_count() == 1) node_->state->start = made_from.state->start;
 }
 
 NamedLinop NamedLinop::with_name_of(const NamedLinop& a) const {
-  return a.node_->cache->label.empty() ? *this : named(a.node_->cache->label);
+  return a.node_->state->label.empty() ? *this : named(a.node_->state->label);
 }
 
 std::string NamedLinop::str() const {
@@ -208,7 +167,7 @@ NamedLinop NamedLinop::H() const {
     fresh.share_origin(*node_, true);
     return fresh;
   }
-  PlanCache& c = *node_->cache;
+  NodeState& c = *node_->state;
   {
     std::lock_guard lock(c.mutex);
     if (c.adjoint) return NamedLinop(c.adjoint);
@@ -219,7 +178,7 @@ NamedLinop NamedLinop::H() const {
   std::lock_guard lock(c.mutex);
   if (!c.adjoint) {
     c.adjoint = fresh.node_;
-    PlanCache& back = *fresh.node_->cache;
+    NodeState& back = *fresh.node_->state;
     std::unique_lock other(back.mutex, std::defer_lock);
     if (&back != &c) other.lock();
     if (back.adjoint_of.expired()) back.adjoint_of = node_;
@@ -229,7 +188,7 @@ NamedLinop NamedLinop::H() const {
 
 NamedLinop NamedLinop::N() const {
   if (is_plain_identity(*this)) return *this;
-  PlanCache& c = *node_->cache;
+  NodeState& c = *node_->state;
   if (config().cache_adjoint_normal) {
     std::lock_guard lock(c.mutex);
     if (c.normal) return NamedLinop(c.normal);
@@ -266,28 +225,28 @@ NamedLinop NamedLinop::normal(const NamedLinop& inner) const {
 
 void NamedLinop::share_origin(const Node& made_from, bool flipped) const {
   if (node_.use_count() != 1) return;  // somebody else's already
-  std::string label = made_from.cache->label;
+  std::string label = made_from.state->label;
   if (flipped && label.ends_with(".H"))
     label.resize(label.size() - 2);
   else if (flipped && !label.empty() && !label.ends_with(".N"))
     label += ".H";
-  node_->cache->label = std::move(label);
-  node_->cache->start = made_from.cache->start;
-  node_->cache->origin = made_from.cache->origin;
-  node_->cache->flipped = made_from.cache->flipped != flipped;
+  node_->state->label = std::move(label);
+  node_->state->start = made_from.state->start;
+  node_->state->origin = made_from.state->origin;
+  node_->state->flipped = made_from.state->flipped != flipped;
 }
 
-const std::vector<std::string>& NamedLinop::notes() const { return node_->cache->notes; }
+const std::vector<std::string>& NamedLinop::notes() const { return node_->state->notes; }
 
 NamedLinop NamedLinop::noted(std::vector<std::string> notes) const {
   if (notes.empty() && this->notes().empty()) return *this;
   const NamedLinop copy = copy_of(*node_);
-  copy.node_->cache->notes = std::move(notes);
+  copy.node_->state->notes = std::move(notes);
   return copy;
 }
 
 bool NamedLinop::is_adjoint_of(const NamedLinop& a) const {
-  const PlanCache &mine = *node_->cache, &its = *a.node_->cache;
+  const NodeState &mine = *node_->state, &its = *a.node_->state;
   return mine.origin == its.origin && mine.flipped != its.flipped;
 }
 
@@ -351,7 +310,7 @@ struct NamedLinop::Mapping {
   std::vector<std::pair<RepeatedEvent, RepeatedEvent>> events{};  // of a copy: old and new
 
   void renew_starts(const NamedLinop& a) {
-    const StartEvent& start = *a.node_->cache->start;
+    const StartEvent& start = *a.node_->state->start;
     const auto old = start.asked();
     if ((old || start.listener()) && !starts.contains(&start)) {
       std::optional<RepeatedEvent> fresh;
@@ -379,7 +338,7 @@ struct NamedLinop::Mapping {
 
   // A copy of what holds no arrays but records or awaits an event that is new.
   Node::P renewed(const NamedLinop& a) const {
-    return starts.contains(a.node_->cache->start.get()) ? a.node_->clone() : nullptr;
+    return starts.contains(a.node_->state->start.get()) ? a.node_->clone() : nullptr;
   }
 
   NamedLinop operator()(const NamedLinop& a) {
@@ -407,8 +366,8 @@ struct NamedLinop::Mapping {
         });
     if (!made) made = renewed(a);
     if (made) {
-      const PlanCache& from = *was.cache;
-      PlanCache& to = *made->cache;
+      const NodeState& from = *was.state;
+      NodeState& to = *made->state;
       to.start = device ? from.start : starts.emplace(from.start.get(), to.start).first->second;
       to.origin = origins.emplace(from.origin, to.origin).first->second;
       to.flipped = from.flipped;
@@ -487,63 +446,6 @@ void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
   const View t = r.temporary(y.shape(), natural, r.device(y));
   node_->apply(r, x, t);
   record::copy(r, t, y);
-}
-
-Array NamedLinop::operator()(const Array& x) const {
-  const Array y =
-      Array::empty(output_shape(x.shape()), output_dtype(x.dtype()), output_device(x.device()));
-  (*this)(x, y);
-  return y;
-}
-
-void NamedLinop::operator()(const Array& x, const Array& out) const {
-  PlanCache& c = *node_->cache;
-  std::optional<Run> run;
-  Plan plan;
-  std::uint64_t number = 0;
-  const std::uint64_t changes = StartEvent::changes();
-  {
-    std::lock_guard lock(c.mutex);
-    PlanCache::Entry* e = c.find(x, out);
-    if (e && e->changes != changes) {  // an event was made or set since: is it of this one?
-      e->changes = changes;
-      if (e->plan.starts() != start_events() || e->listeners != listeners()) {
-        c.entries.pop_front();
-        e = nullptr;
-      }
-    }
-    if (e) {
-      plan = e->plan;
-      number = e->number;
-      if (!e->idle.empty()) {
-        run.emplace(std::move(e->idle.back()));
-        e->idle.pop_back();
-      }
-    }
-  }
-  if (!plan) {
-    std::vector<std::optional<RepeatedEvent>> waits_for = listeners();
-    plan = plan_linop(*this, {x.layout(), x.dtype(), x.device()},
-                      {out.layout(), out.dtype(), out.device()});
-    std::lock_guard lock(c.mutex);
-    number = ++c.entries_made;
-    c.entries.push_front({x.layout(),
-                          out.layout(),
-                          x.dtype(),
-                          out.dtype(),
-                          x.device(),
-                          plan,
-                          changes,
-                          std::move(waits_for),
-                          number,
-                          {}});
-    if (c.entries.size() > kept_plans) c.entries.pop_back();
-  }
-  if (!run) run.emplace(plan.instance());
-  (*run)(x, out);
-  std::lock_guard lock(c.mutex);
-  if (PlanCache::Entry* e = c.find(x, out); e && e->number == number)
-    e->idle.push_back(std::move(*run));
 }
 
 Array NamedLinop::to_dense(const Shape& input, DType dtype) const {

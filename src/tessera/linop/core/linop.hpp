@@ -155,6 +155,7 @@ class TESSERA_API NamedLinop {
 
   friend bool operator==(const NamedLinop& a, const NamedLinop& b) { return a.node_ == b.node_; }
   const void* id() const { return node_.get(); }
+  std::uint64_t serial() const;  // as id(), and never that of another operator that came later
   // What a later layer remembers of this operator: made at the first call, kept as long as the
   // operator lives. It must not own the operator itself; a copy() it may.
   using Companion = std::shared_ptr<void>;
@@ -162,7 +163,8 @@ class TESSERA_API NamedLinop {
 
  private:
   friend struct Adjoint;
-  struct PlanCache;
+  class CallPlans;   // call_plans.hpp
+  struct NodeState;  // node_state.hpp
   struct Node {
     using P = std::shared_ptr<const Node>;
     Node();
@@ -200,7 +202,7 @@ class TESSERA_API NamedLinop {
     virtual NamedLinop split(const Tile&, const P& self) const = 0;
     virtual bool write_state(StateWriter&) const = 0;
     virtual Offers offers() const = 0;
-    std::unique_ptr<PlanCache> cache;
+    std::unique_ptr<NodeState> state;
   };
   template <class T>
   struct Model;
