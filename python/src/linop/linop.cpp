@@ -1,87 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class NamedLinop: application, algebra, adjoint and normal. The operators themselves are in
-// operators.cpp.
+// The class NamedLinop: its properties and methods. Application and algebra are in
+// linop_algebra.cpp, the operators themselves in operators.cpp.
 #include "linop/linop.hpp"
 
 #include <nanobind/stl/optional.h>
 
-#include <unordered_map>
-
-#include "core/callables.hpp"
 #include "core/repr.hpp"
-#include "dist/dist_methods.hpp"
 #include "linop/operators.hpp"
 #include "linop/written.hpp"
-#include "tessera/distributed/operators/apply.hpp"
-#include "tessera/linop/core/algebra.hpp"
 #include "tessera/linop/core/repr_html.hpp"
-#include "tessera/linop/ops/basic/diagonal.hpp"
-#include "tessera/linop/ops/basic/identity.hpp"
-#include "tessera/linop/ops/basic/scalar.hpp"
 
 namespace tessera::python {
 
 namespace {
 
 using nb::literals::operator""_a;
-
-// Note [one Python object per node]: A.H is made once per node in C++, and Python compares with
-// `is`. The table maps a node to the Python object that holds it; entries leave with the object.
-// Guarded by the interpreter's lock.
-struct Known {
-  PyObject* object;
-  const LinopObject* holder;
-};
-std::unordered_map<const void*, Known>& table() {
-  static auto* t = new std::unordered_map<const void*, Known>;  // outlives every Python object
-  return *t;
-}
-
-PyTypeObject* linop_type = nullptr;  // the class NamedLinop
-// Ready: not one that NamedLinop.__new__ left without an operator.
-bool is_linop(nb::handle h) { return PyObject_TypeCheck(h.ptr(), linop_type) && nb::inst_ready(h); }
-// Checked, because Python lets a method be called on anything: NamedLinop.rename(3, {}).
-const NamedLinop& held(nb::handle h) {
-  require<DTypeError>(is_linop(h), "NamedLinop: expected an operator, got ",
-                      Py_TYPE(h.ptr())->tp_name);
-  return nb::inst_ptr<LinopObject>(h)->op;
-}
-
-nb::object applied(nb::handle self, nb::handle x, nb::handle out) {
-  const NamedLinop& a = held(self);
-  if (is_dist(x.ptr())) {
-    const DNDarray& input = dist_of(x.ptr());
-    return finished(released([&] { return dist::apply(a, input); }), out, a.kind());
-  }
-  const Array input = as_array(x, a.kind());
-  if (out.is_none()) return wrap(released([&] { return a(input); }));
-  const Array& target = target_array(out, a.kind());
-  released([&] { a(input, target); });
-  return nb::borrow(out);
-}
-
-nb::object not_implemented() { return nb::borrow(Py_NotImplemented); }
-
-nb::object product(nb::handle self, nb::handle other) {
-  if (is_linop(other)) return wrap_linop(held(self) * held(other));
-  if (is_array(other.ptr()) || PyObject_HasAttrString(other.ptr(), "__array__"))
-    return applied(self, other, nb::none());
-  return not_implemented();
-}
-
-std::optional<Value> factor(nb::handle h) {
-  if (is_linop(h)) return std::nullopt;
-  if (auto v = weak_value(h.ptr())) return v;
-  if (is_array(h.ptr()) && array_of(h.ptr()).size() == 1) return value_from(h, "scalar");
-  if (PyObject_CheckBuffer(h.ptr()) && PyNumber_Check(h.ptr())) return value_from(h, "scalar");
-  return std::nullopt;
-}
-
-nb::object scaled(nb::handle self, nb::handle c, bool left) {
-  const auto v = factor(c);
-  if (!v) return not_implemented();
-  return wrap_linop(left ? *v * held(self) : held(self) * *v);
-}
 
 // {dim: slice}
 Tile tile_from(const NamedLinop& a, nb::handle given) {
@@ -101,26 +34,6 @@ nb::object split_along(nb::handle self, nb::handle given) {
   return wrap_linop(released([&] { return a.split(tile); }));
 }
 
-nb::object power(nb::handle self, nb::handle exponent) {
-  const NamedLinop& a = held(self);
-  if (const auto* d = a.as<Diagonal>()) {
-    const Value v = value_from(exponent, "power");
-    return wrap_linop(released([&] { return d->power(v); }));
-  }
-  if (const auto* s = a.as<Scalar>()) {
-    const nb::object weight = nb::steal(python_number(s->weight)),
-                     power = nb::steal(PyNumber_Power(weight.ptr(), exponent.ptr(), Py_None));
-    if (!power.is_valid()) throw nb::python_error();
-    return wrap_linop(Scalar(value_from(power, "power"), s->names.ishape));
-  }
-  const i64 k = int_from(exponent, "power");
-  require<ArgumentError>(k >= 0, a.kind(), " ** ", k, ": expected an exponent of 0 or more");
-  require<DimError>(a.shape().ishape == a.shape().oshape, a.str(), " ** ", k,
-                    ": input and output differ");
-  if (k == 0) return wrap_linop(Identity(a.ishape()));
-  return wrap_linop(chain(std::vector<NamedLinop>(static_cast<std::size_t>(k), a)));
-}
-
 nb::object normal(nb::handle self, nb::handle inner) {
   const NamedLinop& a = held(self);
   return wrap_linop(inner.is_none() ? a.N() : a.normal(linop_from(inner, "normal")));
@@ -138,37 +51,6 @@ nb::object renamed(nb::handle self, nb::dict names) {
   return wrap_linop(a.rename(r));
 }
 
-// sum([A, B]) starts from 0.
-nb::object sum_with(nb::handle self, nb::handle other) {
-  if (is_linop(other)) return wrap_linop(held(self) + held(other));
-  const auto v = weak_value(other.ptr());
-  if (!v) return not_implemented();
-  require<DTypeError>(v->as<c128>() == c128(0, 0), held(self), " + ", repr_of(other),
-                      ": a number is no operator; write c * ts.Identity(names)");
-  return nb::borrow(self);
-}
-
-nb::object divided(nb::handle self, nb::handle c) {
-  const bool whole = is_linop(c) || is_dist(c.ptr());
-  const auto a = whole ? std::nullopt : try_array(c);
-  const auto v = a && a->size() == 1 ? std::optional(value_from(c, "scalar")) : std::nullopt;
-  require<DTypeError>(v.has_value(), held(self), " / ", Py_TYPE(c.ptr())->tp_name,
-                      ": an operator is divided by a number; A x = b is solved by ts.solve");
-  const c128 w = v->as<c128>();
-  if (w == c128(0, 0)) raise(PyExc_ZeroDivisionError, cat(held(self), " / 0"));
-  if (v->kind() != Value::Kind::complex) return wrap_linop(held(self) * Value(1 / w.re));
-  return wrap_linop(held(self) * Value(c128(1, 0) / w));
-}
-
-[[noreturn]] nb::object from_the_left(nb::handle self, nb::handle x) {
-  PyObject* o = x.ptr();
-  require<ArgumentError>(!PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o), repr_of(x),
-                         " @ ", held(self), ": a number does not compose; write c * A");
-  throw DTypeError(cat(Py_TYPE(x.ptr())->tp_name, " @ ", held(self),
-                       ": an operator stands on the left of what it is applied to; write A @ x or "
-                       "A(x), and A.H @ x for the adjoint"));
-}
-
 // A.ishape = names: the Python object is the same operator under other names from now on. What was
 // made of it before, A.H or a chain, has the names that it had.
 void set_names(nb::handle self, const char* side, nb::handle value) {
@@ -181,13 +63,7 @@ void set_names(nb::handle self, const char* side, nb::handle value) {
     for (i64 i = 0; i < from.size(); ++i)
       if (!(from[i] == to[i])) r.emplace_back(from[i], to[i]);
   }
-  auto* holder = nb::inst_ptr<LinopObject>(self);
-  const NamedLinop renamed = a.rename(r);
-  if (const auto it = table().find(holder->op.id());
-      it != table().end() && it->second.holder == holder)
-    table().erase(it);
-  holder->op = renamed;
-  show_as(self, holder);
+  show_instead(self, a.rename(r));
 }
 
 // The input's shape from what the operator knows; "..." is nothing.
@@ -214,53 +90,6 @@ nb::list parts(nb::handle self) {
   nb::list l;
   for (const NamedLinop& p : held(self).parts()) l.append(wrap_linop(p));
   return l;
-}
-
-void bind_algebra(nb::class_<LinopObject>& c) {
-  c.def("__call__", &applied, "x"_a, "out"_a = nb::none(),
-        nb::sig("@typing.overload\n"
-                "def __call__(self, x: DNDarray, out: DNDarray | None = None) -> DNDarray: ...\n"
-                "@typing.overload\n"
-                "def __call__(self, x: ArrayLike, out: Array | None = None) -> Array"))
-      .def("__matmul__", &product, nb::is_operator(),
-           nb::sig(
-               "@typing.overload\ndef __matmul__(self, other: NamedLinop, /) -> NamedLinop: ...\n"
-               "@typing.overload\ndef __matmul__(self, other: DNDarray, /) -> DNDarray: ...\n"
-               "@typing.overload\ndef __matmul__(self, other: Array, /) -> Array"))
-      .def("__add__", &sum_with, nb::is_operator(),
-           nb::sig("def __add__(self, other: NamedLinop | int, /) -> NamedLinop"))
-      .def("__radd__", &sum_with, nb::is_operator(),
-           nb::sig("def __radd__(self, other: int, /) -> NamedLinop"))
-      .def(
-          "__sub__",
-          [](nb::handle a, nb::handle b) {
-            return is_linop(b) ? wrap_linop(held(a) - held(b)) : not_implemented();
-          },
-          nb::is_operator(), nb::sig("def __sub__(self, other: NamedLinop, /) -> NamedLinop"))
-      .def(
-          "__neg__", [](nb::handle a) { return wrap_linop(-held(a)); },
-          nb::sig("def __neg__(self) -> NamedLinop"))
-      .def(
-          "__mul__", [](nb::handle a, nb::handle c) { return scaled(a, c, false); },
-          nb::is_operator(), nb::sig("def __mul__(self, other: complex, /) -> NamedLinop"))
-      .def(
-          "__rmul__", [](nb::handle a, nb::handle c) { return scaled(a, c, true); },
-          nb::is_operator(), nb::sig("def __rmul__(self, other: complex, /) -> NamedLinop"))
-      .def("__truediv__", &divided, nb::is_operator(),
-           nb::sig("def __truediv__(self, other: complex, /) -> NamedLinop"))
-      .def(
-          "__rtruediv__",
-          [](nb::handle a, nb::handle x) -> nb::object {
-            throw DTypeError(cat(Py_TYPE(x.ptr())->tp_name, " / ", held(a),
-                                 ": an operator has no inverse; A x = b is solved by ts.solve"));
-          },
-          nb::is_operator(),
-          nb::sig("def __rtruediv__(self, other: typing.Any, /) -> typing.NoReturn"))
-      .def("__rmatmul__", &from_the_left, nb::is_operator(),
-           nb::sig("def __rmatmul__(self, other: typing.Any, /) -> typing.NoReturn"))
-      .def("__pow__", &power, nb::is_operator(),
-           nb::sig("def __pow__(self, exponent: complex, /) -> NamedLinop"));
-  c.attr("__array_ufunc__") = nb::none();  // ndarray @ A and np.float64(2) * A ask the operator
 }
 
 void bind_properties(nb::class_<LinopObject>& c) {
@@ -489,47 +318,7 @@ void bind_planning(nb::class_<LinopObject>& c) {
           nb::sig("def __repr__(self) -> str"));
 }
 
-// An object of a subclass written in Python refers to the operator of its class, which owns it all.
-int traverse_linop(PyObject* self, visitproc visit, void* arg) noexcept {
-  Py_VISIT(Py_TYPE(self));
-  const auto [ready, owns] = nb::inst_state(self);
-  if (!ready) return 0;
-  const LinopObject& a = *nb::inst_ptr<LinopObject>(self);
-  if (owns) return a.reached->traverse(visit, arg);
-  const auto it = table().find(a.op.id());
-  if (it != table().end() && it->second.object != self) Py_VISIT(it->second.object);
-  return 0;
-}
-
 }  // namespace
-
-PyType_Slot linop_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_linop)},
-                             {0, nullptr}};
-
-LinopObject::LinopObject(NamedLinop a) : reached(std::make_unique<Reached>()), op(std::move(a)) {
-  reached->add(op);
-}
-
-LinopObject::~LinopObject() {
-  auto it = table().find(op.id());
-  if (it != table().end() && it->second.holder == this) table().erase(it);
-}
-
-void show_as(nb::handle self, const LinopObject* holder) {
-  table().emplace(holder->op.id(), Known{self.ptr(), holder});
-}
-
-nb::object wrap_linop(const NamedLinop& a) {
-  if (auto it = table().find(a.id()); it != table().end()) return nb::borrow(it->second.object);
-  nb::object o = written_object(a);
-  if (!o.is_valid()) {
-    o = nb::inst_alloc(class_of_kind(a.kind()));
-    new (nb::inst_ptr<void>(o)) LinopObject(a);
-    nb::inst_mark_ready(o);
-  }
-  show_as(o, nb::inst_ptr<LinopObject>(o));
-  return o;
-}
 
 std::optional<RepeatedEvent> listener_from(nb::handle given, std::string_view who) {
   nb::object event = nb::borrow(given);
@@ -540,11 +329,6 @@ std::optional<RepeatedEvent> listener_from(nb::handle given, std::string_view wh
       ": input_listener is a ts.RepeatedEvent, (owner, name of one) or None, got ", repr_of(given));
   if (given.is_none()) return std::nullopt;
   return nb::cast<RepeatedEvent>(event);
-}
-
-const NamedLinop& linop_from(nb::handle h, std::string_view who) {
-  require<DTypeError>(is_linop(h), who, ": expected an operator, got ", Py_TYPE(h.ptr())->tp_name);
-  return held(h);
 }
 
 std::optional<Cut> cut_from(const NamedLinop& a, NamedDimension d, nb::handle slice,
@@ -582,7 +366,7 @@ void bind_linop(nb::module_& m) {
       "...     adj_fn = fn\n"
       ">>> A = Scaled(('X',)); bool(ts.check_adjoint(A, (4,))), A.N([1.0]).tolist()\n"
       "(True, [9.0])\n");
-  linop_type = reinterpret_cast<PyTypeObject*>(c.ptr());
+  set_linop_class(c);
   bind_algebra(c);
   bind_properties(c);
   bind_methods(c);

@@ -27,7 +27,7 @@ Dims dims_or_any(nb::handle h);
 NamedDimension dimension_from(nb::handle h);
 nb::tuple tuple_of(const Dims& d);
 
-// --- linop.cpp
+// --- linop_object.cpp
 class Reached;
 // What a Python operator holds. Destroyed with its Python object, which then leaves the table of
 // wrap_linop.
@@ -44,7 +44,18 @@ extern PyType_Slot linop_slots[];  // of each class of operators: what the garba
 void show_as(nb::handle self, const LinopObject* holder);
 // The Python object of the operator: the one that exists, else a new one of the class of its kind.
 nb::object wrap_linop(const NamedLinop& a);
+// From now on the Python object holds another operator.
+void show_instead(nb::handle self, const NamedLinop& other);
 const NamedLinop& linop_from(nb::handle h, std::string_view who);
+void set_linop_class(nb::handle c);  // NamedLinop
+bool is_linop(nb::handle h);         // ready: not one that NamedLinop.__new__ left without one
+// Checked, because Python lets a method be called on anything: NamedLinop.rename(3, {}).
+const NamedLinop& held(nb::handle h);
+
+// --- linop_algebra.cpp
+void bind_algebra(nb::class_<LinopObject>& c);
+
+// --- linop.cpp
 // An event, (owner, name): what the owner has under that name, or None.
 std::optional<RepeatedEvent> listener_from(nb::handle given, std::string_view who);
 
@@ -58,7 +69,7 @@ std::optional<Cut> cut_from(const NamedLinop& a, NamedDimension d, nb::handle sl
 nb::tuple slices_of(const Dims& names, const Tile& tile);
 void bind_split_forward(nb::class_<LinopObject>& c);
 
-// --- linop_card.cpp
+// --- linop_repr_html.cpp
 void bind_repr_html(nb::class_<LinopObject>& c);
 void bind_memory_map(nb::module_& m);
 
