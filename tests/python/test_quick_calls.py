@@ -326,3 +326,61 @@ def test_a_failed_call_leaves_a_whole_object():
         with pytest.raises(ValueError):
             ts.add(ts.ones(3), ts.ones(2))
     assert ts.ones(3).tolist() == [1.0, 1.0, 1.0]
+
+
+def keys_of_others(n):
+    """Positions along an axis of n as lists and as arrays of NumPy's in every layout, also some that lie outside."""
+    at = np.random.default_rng(1).integers(-n, n, 60) if n else np.zeros(0, "int64")
+    frozen = at.copy()
+    frozen.flags.writeable = False
+    yield from (at, at[:1], at[::2], at[::-1], at.reshape(-1, 5), at.reshape(5, -1).T, at[:0], frozen)
+    yield from (at.astype("int32"), at.astype(">i8"), at.astype("float64"), at % 2 == 0, at[0] if n else at)
+    yield from (at.tolist(), at[:1].tolist(), [], [at[:3].tolist()] * 2, np.tile(at, 20).tolist())
+    yield from ([True] * n, [0.5], [0, True], [10**30], [n], [-n - 1], np.array([0, n]), np.ma.array(at))
+
+
+@pytest.mark.parametrize("dtype", ("bool", "int16", "float32", "float64", "complex128"))
+def test_keys_of_others(dtype):
+    for shape in ((1,), (7,), (4097,), (3, 4), (2, 3, 5), (4, 0), (0, 4)):
+        for x in layouts(drawn(shape, dtype)):
+            ours = ts.asarray(x)
+            for key in keys_of_others(shape[0]):
+                try:
+                    expected = x[key]
+                except IndexError:
+                    with pytest.raises(IndexError):
+                        ours[key]
+                    continue
+                found = ours[key]
+                assert found.shape == expected.shape and found.dtype.name == dtype
+                assert found.numpy().tobytes() == np.ascontiguousarray(expected).tobytes()
+                if isinstance(key, np.ndarray) and not np.shares_memory(x, np.asarray(expected)):
+                    assert ours[ts.asarray(np.asarray(key))].numpy().tobytes() == found.numpy().tobytes()
+
+
+def test_a_second_call_of_an_operator_makes_no_plan():
+    A = ts.FFT(1, (), ("X", "K")) @ ts.Diagonal(np.arange(8.0), ("X",))
+    x = ts.ones(8, dtype="complex128")
+    first, y = A(x), ts.empty(8, dtype="complex128")
+    _ = A.H(x), A.N(x)
+    before = ts.counters()["plans"]
+    for _ in range(5):
+        assert A(x).tolist() == first.tolist() == (A @ x).tolist() == A(x, out=y).tolist()
+        _ = A.H(x), A.N(x)
+    assert ts.counters()["plans"] == before
+    with ts.config.using(reuse_in_place=False):
+        assert A(x).tolist() == first.tolist()
+    assert ts.counters()["plans"] == before + 1
+
+
+def test_operators_called_on_the_same_arrays_become_graphs():
+    A = ts.Diagonal(np.arange(8.0), ("X",)) @ ts.FFT(1, (), ("K", "X")) @ ts.Diagonal(np.arange(8.0), ("K",))
+    A = A.to("sim:0")
+    x = ts.ones(8, dtype="complex128").to("sim:0")
+    expected = A(x).tolist()
+    before = ts.counters()["graph_launches"]
+    with ts.config.using(graph_after=0):
+        assert all(A(x).tolist() == expected for _ in range(10))
+    assert ts.counters()["graph_launches"] == before
+    assert all(A(x).tolist() == expected for _ in range(10))
+    assert ts.counters()["graph_launches"] > before

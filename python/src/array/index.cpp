@@ -2,6 +2,7 @@
 // x[key] and x[key] = value. Integers and slices take short paths that build a layout directly;
 // every other key becomes a tessera::Index, whose resolution and error texts are the library's.
 #include <cstring>
+#include <memory>
 
 #include "array/array_object.hpp"
 #include "array/index_key.hpp"
@@ -84,6 +85,33 @@ bool basic_key(const Array& x, PyObject* key, Layout& out) {
   return true;
 }
 
+// x[key] for few positions in a list of ints or in an int64 array of NumPy's, read where they lie;
+// no array when the key is something else, or when the general way has to be taken.
+Array read_positions(const Array& x, PyObject* key) {
+  constexpr Py_ssize_t most = 512;
+  if (PyList_CheckExact(key)) {
+    const Py_ssize_t n = PyList_GET_SIZE(key);
+    if (n == 0 || n > most) return {};
+    i64 at[most];
+    for (Py_ssize_t i = 0; i < n; ++i)
+      if (!plain_int(PyList_GET_ITEM(key, i), at[i])) return {};
+    return read_few(x, {at, static_cast<std::size_t>(n)}, Shape{n});
+  }
+  if (std::strcmp(Py_TYPE(key)->tp_name, "numpy.ndarray") != 0) return {};
+  Py_buffer view;
+  if (PyObject_GetBuffer(key, &view, PyBUF_ND | PyBUF_FORMAT) != 0) {  // not in one piece
+    PyErr_Clear();
+    return {};
+  }
+  const std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)> held(&view, &PyBuffer_Release);
+  const bool whole_numbers =
+      view.itemsize == sizeof(i64) && view.format &&
+      (std::strcmp(view.format, "l") == 0 || std::strcmp(view.format, "q") == 0);
+  if (!whole_numbers || view.ndim == 0 || view.ndim > max_rank) return {};
+  return read_few(x, {static_cast<const i64*>(view.buf), static_cast<std::size_t>(view.len / 8)},
+                  Shape(view.shape, view.shape + view.ndim));
+}
+
 // Few elements may be asked for many times.
 bool selects_much(const Index& index) {
   for (const Array& a : index.arrays())
@@ -140,6 +168,8 @@ PyObject* array_subscript(PyObject* self, PyObject* key) noexcept {
     Layout view;
     if (!is_array(key) && basic_key(x, key, view) && view.ndim() > 0)
       return wrapped(x.storage(), std::move(view), x.dtype()).release().ptr();
+    if (on_cpu(x))
+      if (Array found = read_positions(x, key)) return wrapped(std::move(found)).release().ptr();
     const Index index = key_of<Index>(key, x.device());
     return wrap(released(is_large(x) || selects_much(index), [&] { return x[index]; }))
         .release()

@@ -64,25 +64,10 @@ bool lie_within(const i64* at, i64 count, i64 n) {
   return outside == 0;
 }
 
-}  // namespace
-
-Array read_few(const Array& x, const Array& key) {
-  if (key.dtype() == DType::b1) return read_true(x, key);
-  Array out;
-  take_few(x, key, out);
-  return out;
-}
-
-bool take_few(const Array& x, const Array& at, Array& out) {
-  constexpr i64 most_taken = 16384;  // what one thread does
-  if (x.ndim() != 1 || at.ndim() != 1 || at.dtype() != DType::i64 || at.size() > most_taken ||
-      x.device() != cpu || at.device() != cpu || !at.is_contiguous())
-    return false;
-  const i64 n = x.shape(0), step = x.layout().strides[0], count = at.size();
-  x.storage().wait();
-  const i64* p = static_cast<const i64*>(data_of(at));
-  if (!lie_within(p, count, n)) return false;
-  out = empty_dense({count}, x.dtype());
+// One element for each position.
+void pick_elements(const Array& x, std::span<const i64> at, const Array& out) {
+  const i64 n = x.shape(0), step = x.layout().strides[0], count = static_cast<i64>(at.size());
+  const i64* p = at.data();
   with_size(size_of(x.dtype()), [&]<class T>() {
     const T* from = static_cast<const T*>(x.data());
     T* to = static_cast<T*>(out.data());
@@ -98,9 +83,57 @@ bool take_few(const Array& x, const Array& at, Array& out) {
     }
     for (; i < count; ++i) to[i] = picked(i);
   });
+}
+
+void pick_rows(const Array& x, std::span<const i64> at, i64 row_bytes, const Array& out) {
+  const i64 n = x.shape(0), step = x.layout().strides[0] * size_of(x.dtype());
+  const auto* from = static_cast<const std::byte*>(x.data());
+  auto* to = static_cast<std::byte*>(out.data());
+  for (const i64 i : at) {
+    std::memcpy(to, from + (i + ((i >> 63) & n)) * step, static_cast<std::size_t>(row_bytes));
+    to += row_bytes;
+  }
+}
+
+}  // namespace
+
+Array read_few(const Array& x, const Array& key) {
+  if (key.dtype() == DType::b1) return read_true(x, key);
+  Array out;
+  take_few(x, key, out);
+  return out;
+}
+
+Array read_few(const Array& x, std::span<const i64> at, const Shape& lead) {
+  constexpr i64 most_taken = 16384;  // elements: what one thread does
+  const Layout& l = x.layout();
+  const i64 count = static_cast<i64>(at.size()), rank = l.ndim();
+  if (rank == 0 || count > most_taken || x.device() != cpu) return {};
+  i64 row = 1;  // elements behind each position, side by side
+  for (i64 axis = rank - 1; axis > 0; --axis) {
+    if (l.strides[axis] != row && l.shape[axis] > 1) return {};
+    row *= l.shape[axis];
+  }
+  if (count * row > most_taken || !lie_within(at.data(), count, l.shape[0])) return {};
+  x.storage().wait();
+  Shape shape = lead;
+  for (i64 axis = 1; axis < rank; ++axis) shape.push_back(l.shape[axis]);
+  Array out = empty_dense(shape, x.dtype());
+  if (row == 1)
+    pick_elements(x, at, out);
+  else
+    pick_rows(x, at, row * size_of(x.dtype()), out);
   tessera::count(Counter::launches);
   tag_launch(name(Kind::cpu), "gather", x.dtype());
-  return true;
+  return out;
+}
+
+bool take_few(const Array& x, const Array& at, Array& out) {
+  if (at.ndim() == 0 || at.dtype() != DType::i64 || at.device() != cpu || !at.is_contiguous())
+    return false;
+  out = read_few(x, {static_cast<const i64*>(data_of(at)), static_cast<std::size_t>(at.size())},
+                 at.shape());
+  return static_cast<bool>(out);
 }
 
 bool write_few(const Array& x, const Array& key, const void* one) {

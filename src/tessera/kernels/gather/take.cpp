@@ -44,7 +44,7 @@ Array take(const Array& x, const Array& indices, std::optional<i64> axis) {
   require<DeviceError>(indices.device() == x.device(), "take: the array is on ", x.device(),
                        " and the indices on ", indices.device(), "; move one of them with to()");
   const i64 at = normalize_axis(*axis, x.ndim(), "");
-  if (Array out; take_few(x, indices, out)) return out;
+  if (Array out; at == 0 && take_few(x, indices, out)) return out;
   require<IndexError>(x.shape(at) > 0 || indices.size() == 0,
                       "cannot do a non-empty take from an empty axes.");
   Shape order{at};
