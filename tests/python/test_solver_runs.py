@@ -246,3 +246,18 @@ def test_control_c_stops_a_solve(tmp_path):
         assert process.communicate(timeout=600)[0] == "stopped\n"
     finally:
         process.kill()
+
+
+@pytest.mark.parametrize("name", ("cg", "minres", "lsqr", "lsmr"))
+def test_a_second_solve_records_nothing(device, name):
+    rng = np.random.default_rng(3)
+    A = dense(device, with_eigenvalues(rng, np.geomspace(1e-2, 1, 30)))
+    b, c = (on(device, random_vector(rng, 30, "complex128")) for _ in range(2))
+    run = getattr(solve, name)
+    first = run(A, b, rtol=1e-10)
+    kept = first.x.numpy().copy()
+    before = ts.counters()["plans"]
+    other, again = run(A, c, rtol=1e-10), run(A, b, rtol=1e-10)
+    assert ts.counters()["plans"] == before
+    assert np.array_equal(first.x.numpy(), kept) and np.array_equal(again.x.numpy(), kept)
+    assert again.history == first.history and other.history != first.history

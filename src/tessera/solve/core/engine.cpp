@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tessera/base/config.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/distributed/array/error_of_all.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -21,13 +22,30 @@ constexpr i64 usual = 10000;  // iterations that have their place in the history
 
 bool reading_is_free(Device d) { return compute_device(d.kind).host_memory(); }
 
+// The lanes of plans that exist already follow the home stream of the solver's device alone.
+void settle_elsewhere(const Array& written, Device device) {
+  if (written.device() != device) Stream::home(written.device()).sync();
+}
+
 }  // namespace
 
 Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, DType vectors)
-    : name(std::move(name_)),
+    : Engine(std::move(name_), options_, device_, vectors, std::nullopt) {}
+
+Engine::Engine(const SolveKey& key, const NamedLinop& a, const SolveOptions& options_,
+               DType vectors)
+    : Engine(key.solver, options_, key.device, vectors,
+             options_.group ? std::nullopt : std::optional(Beside{key, memories_of(a)})) {}
+
+Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, DType vectors,
+               std::optional<Beside> beside)
+    : beside_(std::move(beside)),
+      memory_(beside_ ? beside_->memories->take(beside_->key) : nullptr),
+      name(std::move(name_)),
       options(options_),
       device(device_),
-      board(device_, vectors),
+      board(memory_ ? memory_->board
+                    : (memory_ = std::make_unique<SolveMemory>(device_, vectors))->board),
       measure(board.cell("measure")),
       status(board.cell("status")),
       x0_(options_.x0),
@@ -36,10 +54,52 @@ Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, 
   outcome(has_converged, true, "residual below tolerance");
   outcome(numbers_not_finite, false, "breakdown: A, b or x0 gave numbers that are not finite");
   about("the solver", name);
+  board.restart();
+}
+
+// Work that failed or was cut short may have left anything; its memory goes.
+Engine::~Engine() {
+  if (finished_ && stays()) beside_->memories->put(beside_->key, std::move(memory_));
+}
+
+// A function of somebody else may own a preconditioner's operator, and this one with it.
+bool Engine::stays() const {
+  return beside_ && memory_->bytes <= config().kept_solver_bytes &&
+         !(memory_->calls_out && beside_->key.preconditioner);
+}
+
+vec::Vector Engine::work(const std::string& what, const VectorSpace& side, DType dtype) {
+  if (const vec::Vector* known = memory_->find(what)) return *known;
+  return memory_->add(what, side.zeros(dtype));
+}
+
+vec::Vector Engine::given(const std::string& what, const VectorSpace& side, const Array& whole) {
+  const vec::Vector* known = memory_->find(what);
+  if (!known) return memory_->add(what, side.pieces_of(whole));
+  for (std::size_t i = 0; i < known->pieces.size(); ++i) {
+    const Array& piece = known->pieces[i];
+    piece.copy_from(side.part(whole, i).to(piece.device()));
+    settle_elsewhere(piece, device);
+  }
+  return *known;
+}
+
+Array Engine::given_x0(const VectorSpace& side, DType dtype) {
+  const Array whole = vec::copy_of(name, "x0", x0_, side.shape(), dtype, device);
+  return given("x0", VectorSpace(side.shape(), device), whole).pieces.front();
 }
 
 vec::Vector Engine::keep(const std::string& what, const VectorSpace& side, DType dtype) {
-  const vec::Vector v = side.zeros(dtype);
+  vec::Vector v;
+  if (const vec::Vector* known = beside_ ? memory_->find(what) : nullptr) {
+    v = *known;
+    for (const Array& piece : v.pieces) {
+      piece.fill(Value(0));
+      settle_elsewhere(piece, device);
+    }
+  } else {
+    v = memory_->add(what, side.zeros(dtype));
+  }
   for (std::size_t i = 0; i < v.pieces.size(); ++i)
     kept_.emplace_back(side.distribution() ? cat(what, " ", i) : what, v.pieces[i]);
   if (what == "x") {
@@ -59,6 +119,23 @@ Array Engine::keep_host(std::string what, const Shape& shape, DType dtype,
 
 Array Engine::scratch(const Shape& shape, DType dtype) const {
   return vec::zeros(shape, dtype, device);
+}
+
+Run& Engine::plan(const std::string& what, const std::function<void(Recorder&)>& record) {
+  for (auto& [known, run] : memory_->runs)
+    if (known == what) return run;
+  Recorder r;
+  {
+    const Recorder::Scope scope(r, name);
+    record(r);
+  }
+  const Plan plan(std::move(r), name);
+  for (const auto& [where, bytes] : plan.workspace()) memory_->bytes += bytes;
+  for (const Step& s : plan.steps())
+    memory_->calls_out = memory_->calls_out || s.kind == Step::Kind::call;
+  Run& run = memory_->runs.emplace_back(what, plan.instance(Stream::home(device))).second;
+  run.capture();
+  return run;
 }
 
 Run Engine::plan(const std::function<void(Recorder&)>& record) const {
@@ -115,7 +192,7 @@ bool Engine::resume() {
     if (x_side_) x0_ = x_side_->whole(x_, device);
     for (const auto& [what, array] : kept_) {
       array.fill(Value(0));
-      if (array.device() != device) Stream::home(array.device()).sync();
+      settle_elsewhere(array, device);
     }
     return false;
   }
@@ -141,8 +218,7 @@ void Engine::restore(const Saved& s) {
     require<IoError>(s.status != still_running || all_finite(found), name, ": '", what,
                      "' of the checkpoint '", path, "' holds numbers that are not finite");
     array.copy_from(found.to(array.device()));
-    // The lanes of plans that exist already follow this device's home stream, not the others'.
-    if (array.device() != device) Stream::home(array.device()).sync();
+    settle_elsewhere(array, device);
   }
   check_counts(s);
   require<IoError>(s.cells.size() == board.cells().size(), name, ": the checkpoint '", path,
@@ -190,12 +266,10 @@ void Engine::start_at(const vec::Vector& x, const VectorSpace& side) const {
 
 Array Engine::x() {
   if (!x_side_ || !x_side_->distribution()) return x_side_ ? x_.pieces.front() : Array();
-  if (!gather_) {
-    gathered_ = scratch(x_side_->shape(), x_.dtype());
-    gather_ = plan([&](Recorder& r) { x_side_->gather(r, x_, gathered_); });
-  }
-  run(*gather_);
-  return gathered_;
+  const Array gathered =
+      work("gathered", VectorSpace(x_side_->shape(), device), x_.dtype()).pieces.front();
+  run(plan("gather", [&](Recorder& r) { x_side_->gather(r, x_, gathered); }));
+  return gathered;
 }
 
 void Engine::set_tolerances() {
@@ -253,6 +327,7 @@ SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
   if (!options.checkpoint.path.empty() && saved_at_ != iterations_) save();
   SolveResult result;
   result.x = x();
+  if (result.x && stays()) result.x = result.x.copy();
   result.iterations = iterations_;
   result.history = std::move(history_);
   result.reason = stopped_ ? "stopped by the callback" : "maxiter";
@@ -261,6 +336,7 @@ SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
       result.converged = o.converged;
       result.reason = o.reason;
     }
+  finished_ = true;
   return result;
 }
 

@@ -3,8 +3,10 @@
 // What all solvers share: the vectors and scalars of an iteration, plans over them, the loop with
 // its history, callback, progress and checkpoints. A solver names what it keeps, records what an
 // iteration does, and says what its status codes mean; it writes no loop of its own.
-//   Engine e("cg", options, b.device(), b.dtype());   vec::Vector x = e.keep("x", A.in, dtype);
-//   Run step = e.plan([&](Recorder& r) { ... });   e.iterate([&] { e.run(step); });
+// One that is told its key and operator leaves its memory beside that operator when the solve was
+// not cut short, and starts with what an earlier one left there.
+//   Engine e(key, A, options, dtype);   vec::Vector x = e.keep("x", A.in, dtype);
+//   Run& step = e.plan("step", [&](Recorder& r) { ... });   e.iterate([&] { e.run(step); });
 
 #include <chrono>
 
@@ -12,6 +14,7 @@
 #include "tessera/solve/core/options.hpp"
 #include "tessera/solve/core/scalar_program.hpp"
 #include "tessera/solve/core/sharded_operator.hpp"
+#include "tessera/solve/core/solve_memory.hpp"
 #include "tessera/solve/core/vectors.hpp"
 
 namespace tessera {
@@ -20,13 +23,24 @@ namespace tessera {
 inline constexpr int still_running = 0, has_converged = 1, numbers_not_finite = 99;
 
 class Engine {
+  struct Beside {
+    SolveKey key;
+    std::shared_ptr<SolveMemories> memories;
+  };
+  const std::optional<Beside> beside_;  // where memory is taken from and left
+  std::unique_ptr<SolveMemory> memory_;
+
  public:
   Engine(std::string name, const SolveOptions& options, Device device, DType vectors);
+  Engine(const SolveKey& key, const NamedLinop& a, const SolveOptions& options, DType vectors);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   const std::string name;
   const SolveOptions& options;
   const Device device;
-  ScalarProgram board;
+  ScalarProgram& board;
   const DeviceScalar measure, status;  // what report() reports
 
   // A vector of the state: zeros now, saved in checkpoints. The one named "x" is the iterate.
@@ -41,6 +55,15 @@ class Engine {
                   std::vector<Count> counts = {});
   // A whole array that an iteration fills before it reads it; VectorSpace::zeros makes vectors.
   Array scratch(const Shape& shape, DType dtype) const;
+  // A vector that an iteration fills before it reads it.
+  vec::Vector work(const std::string& name, const VectorSpace& side, DType dtype);
+  // A whole array of the caller's as a vector: nobody else writes it.
+  vec::Vector given(const std::string& name, const VectorSpace& side, const Array& whole);
+  // The first guess as a whole array on the device; only where there is one.
+  Array given_x0(const VectorSpace& side, DType dtype);
+  // A plan that is recorded once for all solves that share this memory: its name says which. Over
+  // vectors of keep(), work() and given() alone.
+  Run& plan(const std::string& name, const std::function<void(Recorder&)>& record);
   // A plan over arrays that the recorder takes as constants, ready to run again and again; a graph
   // where the device has them.
   Run plan(const std::function<void(Recorder&)>& record) const;
@@ -88,6 +111,9 @@ class Engine {
 
  private:
   using Clock = std::chrono::steady_clock;
+  Engine(std::string name, const SolveOptions& options, Device device, DType vectors,
+         std::optional<Beside> beside);
+  bool stays() const;  // the memory will be used again: what the caller gets is a copy
   SolveResult loop(const std::function<void()>& step, bool on_host);
   bool accept(const ScalarProgram::Report& report);  // false: stop
   void restore(const Saved& s);
@@ -106,8 +132,6 @@ class Engine {
   std::vector<std::pair<std::size_t, std::vector<Count>>> counts_;  // of which of the arrays kept
   std::optional<VectorSpace> x_side_;
   vec::Vector x_;
-  Array gathered_;  // x in one piece, where it is in several
-  std::optional<Run> gather_;
   std::vector<Fact> facts_;
   std::vector<Outcome> outcomes_;
   std::vector<double> history_;
@@ -115,6 +139,7 @@ class Engine {
   i64 iterations_ = 0, saved_at_ = -1;
   int code_ = still_running;
   bool stopped_ = false;  // by the callback
+  bool finished_ = false;
   Clock::time_point saved_, polled_;
 };
 

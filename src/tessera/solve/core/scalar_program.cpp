@@ -26,7 +26,8 @@ ScalarProgram::ScalarProgram(Device device, DType vectors)
       real_(real_of(vectors)),
       memory_(memory_of_cells(device)),
       staging_(memory_of_cells(cpu)),
-      host_(max_cells, 0.0) {
+      host_(max_cells, 0.0),
+      initial_(max_cells, 0.0) {
   require<DTypeError>(real_ == DType::f32 || real_ == DType::f64, "solvers work in float32, ",
                       "float64, complex64 and complex128; got ", vectors,
                       ": convert the arrays with astype() first");
@@ -36,7 +37,7 @@ ScalarProgram::ScalarProgram(Device device, DType vectors)
 
 int ScalarProgram::fresh(double initial) {
   require<PlanError>(next_ < scratch_begin_, "a solver uses more than ", max_cells, " scalars");
-  host_[static_cast<std::size_t>(next_)] = initial;
+  host_[static_cast<std::size_t>(next_)] = initial_[static_cast<std::size_t>(next_)] = initial;
   return next_++;
 }
 

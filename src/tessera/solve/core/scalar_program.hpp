@@ -64,6 +64,7 @@ class ScalarProgram {
   // Named cells and reports as they were saved. Constants stay those of this board's programs: a
   // file has no say in them.
   void restore(const std::vector<double>& saved);
+  void restart() { host_ = initial_; }  // every cell as it was made, on the host
   // The next report is that of this iteration, counted from 0.
   void next_report(i64 iteration) { host_[0] = static_cast<double>(iteration % ring); }
 
@@ -73,7 +74,7 @@ class ScalarProgram {
   Device device_;
   DType real_;
   Array memory_, staging_;  // max_cells doubles, then as many numbers of the vectors' precision
-  std::vector<double> host_;
+  std::vector<double> host_, initial_;
   std::vector<std::pair<std::string, int>> names_;
   std::vector<std::pair<double, int>> constants_;
   std::vector<ScalarStep> code_;

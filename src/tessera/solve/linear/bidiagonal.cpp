@@ -4,13 +4,13 @@
 namespace tessera {
 
 Bidiagonal::Bidiagonal(Engine& engine, const NamedLinop& a, const VectorSpaces& s)
-    : e(engine), A(a, s.shape, s.b.shape(), s.b.device()), b(A.out.pieces_of(s.b)) {
+    : e(engine), A(a, s.shape, s.b.shape(), s.b.device()), b(e.given("b", A.out, s.b)) {
   const DType t = b.dtype();
   x = e.keep("x", A.in, s.dtype);
   u = e.keep("u", A.out, t);
   v = e.keep("v", A.in, s.dtype);
-  Av = A.out.zeros(t);
-  AHu = A.in.zeros(s.dtype);
+  Av = e.work("Av", A.out, t);
+  AHu = e.work("AHu", A.in, s.dtype);
   alpha = e.board.cell("alpha");
   beta = e.board.cell("beta");
   minus_alpha = e.board.cell("minus alpha");
@@ -30,8 +30,8 @@ void Bidiagonal::normalise(Recorder& r, const vec::Vector& vector, DeviceScalar 
 }
 
 void Bidiagonal::start(Recorder& r) {
-  if (e.x0()) {
-    A.in.scatter(r, vec::copy_of(e.name, "x0", e.x0(), A.in.shape(), x.dtype(), e.device), x);
+  if (x0) {
+    A.in.scatter(r, x0, x);
     A.record(r, x, Av);
     vec::subtract(r, b, Av, u);
   } else {
@@ -76,7 +76,7 @@ void name_outcomes(Engine& e) {
   e.outcome(condition_too_large, false, "the estimated condition of A exceeds conlim");
 }
 
-SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& A,
+SolveResult run_least_squares(Engine& e, Bidiagonal& g, const NamedLinop& A,
                               const VectorSpaces& sides, const LeastSquaresSettings& settings,
                               const LeastSquaresSteps& start, const LeastSquaresSteps& step) {
   require<ArgumentError>(settings.damp >= 0 && settings.conlim >= 0, e.name, ": damp ",
@@ -85,9 +85,10 @@ SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& 
   e.about("the operator", A, sides.shape, sides.dtype, e.device);
   e.about("b", sides.b);
   e.about("damp", cat(settings.damp));
-  Run iteration = e.plan(step);
+  Run& iteration = e.plan("step", step);
   if (!e.resume()) {
-    Run first = e.plan(start);
+    if (e.x0()) g.x0 = e.given_x0(g.A.in, g.x.dtype());
+    Run& first = e.plan(g.x0 ? "start at x0" : "start", start);
     e.board.upload();
     e.run(first);
     e.board.fetch();

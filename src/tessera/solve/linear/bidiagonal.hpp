@@ -12,11 +12,12 @@ namespace tessera {
 struct Bidiagonal {
   Engine& e;
   ShardedOperator A;
+  Array x0;  // where to start, if not at zero
   vec::Vector b, x, u, v, Av, AHu;
   DeviceScalar alpha, beta, minus_alpha, minus_beta, b_norm;
 
   Bidiagonal(Engine& engine, const NamedLinop& a, const VectorSpaces& sides);
-  void start(Recorder& r);    // from x; leaves |b| in b_norm
+  void start(Recorder& r);    // from x0; leaves |b| in b_norm
   void advance(Recorder& r);  // cells alpha and beta are the new ones
 
  private:
@@ -36,7 +37,7 @@ void name_outcomes(Engine& e);
 
 using LeastSquaresSteps = std::function<void(Recorder&)>;
 // Resumes or starts, iterates.
-SolveResult run_least_squares(Engine& e, const Bidiagonal& g, const NamedLinop& A,
+SolveResult run_least_squares(Engine& e, Bidiagonal& g, const NamedLinop& A,
                               const VectorSpaces& sides, const LeastSquaresSettings& settings,
                               const LeastSquaresSteps& start, const LeastSquaresSteps& step);
 
@@ -46,7 +47,7 @@ SolveResult solve_least_squares(const char* who, const NamedLinop& A, const Arra
                                 const SolveOptions& options, const LeastSquaresSettings& settings) {
   check_options(who, options);
   const VectorSpaces sides = both_sides(who, A, b);
-  Engine e(who, options, b.device(), sides.dtype);
+  Engine e({who, sides.b, {}, {settings.damp, settings.conlim}}, A, options, sides.dtype);
   Solver s(e, A, sides, settings);
   return run_least_squares(
       e, s.g, A, sides, settings, [&](Recorder& r) { s.start(r); },

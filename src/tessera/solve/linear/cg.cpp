@@ -15,23 +15,21 @@ struct Cg {
   SquareShards shards;
   const ShardedOperator& A;
   const std::optional<ShardedOperator>& M;
-  const Array right;
   vec::Vector b, x, r, p, Ap, z;
   DeviceScalar rr, rz, curvature, alpha, minus_alpha, beta, b_norm, scale, target, bad;
 
-  Cg(Engine& engine, const NamedLinop& a, const CgSettings& s, const Array& right_side)
+  Cg(Engine& engine, const NamedLinop& a, const CgSettings& s, const Array& right)
       : e(engine),
-        shards(a, s.preconditioner, right_side.shape(), right_side.device()),
+        shards(a, s.preconditioner, right.shape(), right.device()),
         A(shards.a),
         M(shards.other),
-        right(right_side),
-        b(A.in.pieces_of(right_side)) {
+        b(e.given("b", A.in, right)) {
     const DType t = right.dtype();
     x = e.keep("x", A.in, t);
     r = e.keep("r", A.in, t);
     p = e.keep("p", A.in, t);
-    Ap = A.in.zeros(t);
-    z = M ? A.in.zeros(t) : r;
+    Ap = e.work("Ap", A.in, t);
+    z = M ? e.work("z", A.in, t) : r;
     rr = e.board.cell("rr");
     rz = e.board.cell("rz");
     curvature = e.board.cell("curvature");
@@ -51,10 +49,9 @@ struct Cg {
     if (M) vec::dot(rec, r, z, e.target(rec, product));
   }
 
-  void start(Recorder& rec) {
-    if (e.x0()) {
-      A.in.scatter(
-          rec, vec::copy_of("cg", "x0", e.x0(), right.shape(), right.dtype(), right.device()), x);
+  void start(Recorder& rec, const Array& x0) {
+    if (x0) {
+      A.in.scatter(rec, x0, x);
       A.record(rec, x, Ap);
       vec::subtract(rec, b, Ap, r);
     } else {
@@ -106,16 +103,17 @@ SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options,
                const CgSettings& settings) {
   check_options("cg", options);
   const Array right = square_right_side("cg", A, b);
-  Engine e("cg", options, right.device(), right.dtype());
+  Engine e({"cg", right, settings.preconditioner}, A, options, right.dtype());
   Cg s(e, A, settings, right);
   e.about("the operator", A, right.shape(), right.dtype(), right.device());
   e.about("b", right);
   if (settings.preconditioner)
     e.about("the preconditioner", *settings.preconditioner, right.shape(), right.dtype(),
             right.device());
-  Run step = e.plan([&](Recorder& r) { s.step(r); });
+  Run& step = e.plan("step", [&](Recorder& r) { s.step(r); });
   if (!e.resume()) {
-    Run start = e.plan([&](Recorder& r) { s.start(r); });
+    const Array x0 = e.x0() ? e.given_x0(s.A.in, right.dtype()) : Array();
+    Run& start = e.plan(x0 ? "start at x0" : "start", [&](Recorder& r) { s.start(r, x0); });
     e.board.upload();
     e.run(start);
     e.board.fetch();

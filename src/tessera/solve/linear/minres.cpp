@@ -24,7 +24,8 @@ struct Minres {
   vec::Vector b, x, v, Av, y;
   vec::Vector r[2], w[2];
   DeviceScalar alfa, beta, oldb, beta1, b_norm;
-  std::vector<Run> pre, apply, middle, precondition, post;
+  Run* apply = nullptr;
+  Run *pre[2], *middle[2], *precondition[2], *post[2];
   double epsilon;
 
   Minres(Engine& engine, const NamedLinop& a, const MinresSettings& s, const Array& right)
@@ -34,14 +35,14 @@ struct Minres {
         A(shards.a),
         M(shards.other),
         shift(s.shift),
-        b(A.in.pieces_of(right)) {
+        b(e.given("b", A.in, right)) {
     const DType t = right.dtype();
     x = e.keep("x", A.in, t);
     for (const char* name : {"r0", "r1"}) r[name[1] - '0'] = e.keep(name, A.in, t);
     for (const char* name : {"w0", "w1"}) w[name[1] - '0'] = e.keep(name, A.in, t);
     if (M) y = e.keep("y", A.in, t);
-    v = A.in.zeros(t);
-    Av = A.in.zeros(t);
+    v = e.work("v", A.in, t);
+    Av = e.work("Av", A.in, t);
     epsilon = real_of(t) == DType::f32 ? 0x1p-23 : 0x1p-52;
     alfa = board.cell("alfa");
     beta = board.cell("beta");
@@ -65,9 +66,10 @@ struct Minres {
     board.record(rec);
   }
 
-  void start(Recorder& rec) {
+  void start(Recorder& rec, const Array& x0) {
     product(rec, b, b_norm);
-    if (e.x0()) {
+    if (x0) {
+      A.in.scatter(rec, x0, x);
       A.record(rec, x, Av);
       vec::subtract(rec, b, Av, r[0]);
       vec::add_scaled(rec, x, shift, r[0]);
@@ -82,12 +84,13 @@ struct Minres {
   }
 
   void record() {
-    apply.push_back(e.plan([&](Recorder& rec) { A.record(rec, v, Av); }));
+    apply = &e.plan("apply", [&](Recorder& rec) { A.record(rec, v, Av); });
     for (int k = 0; k < 2; ++k) {
-      pre.push_back(e.plan([&](Recorder& rec) { scale(rec, k); }));
-      middle.push_back(e.plan([&](Recorder& rec) { orthogonalise(rec, k); }));
-      precondition.push_back(e.plan([&](Recorder& rec) { product(rec, r[1 - k], beta); }));
-      post.push_back(e.plan([&](Recorder& rec) { update(rec, k); }));
+      const auto plan = [&](const char* what, auto&& f) { return &e.plan(cat(what, " ", k), f); };
+      pre[k] = plan("scale", [&](Recorder& rec) { scale(rec, k); });
+      middle[k] = plan("orthogonalise", [&](Recorder& rec) { orthogonalise(rec, k); });
+      precondition[k] = plan("product", [&](Recorder& rec) { product(rec, r[1 - k], beta); });
+      post[k] = plan("update", [&](Recorder& rec) { update(rec, k); });
     }
   }
 
@@ -237,7 +240,7 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
                    const MinresSettings& settings) {
   check_options("minres", options);
   const Array right = square_right_side("minres", A, b);
-  Engine e("minres", options, right.device(), right.dtype());
+  Engine e({"minres", right, settings.preconditioner, {settings.shift}}, A, options, right.dtype());
   Minres s(e, A, settings, right);
   e.outcome(gives_least_squares, true, "least-squares solution within tolerance");
   e.outcome(too_singular, false, "A is singular to working precision");
@@ -256,8 +259,8 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
             right.device());
   s.record();
   if (!e.resume()) {
-    e.start_at(s.x, s.A.in);
-    Run start = e.plan([&](Recorder& r) { s.start(r); });
+    const Array x0 = e.x0() ? e.given_x0(s.A.in, right.dtype()) : Array();
+    Run& start = e.plan(x0 ? "start at x0" : "start", [&](Recorder& r) { s.start(r, x0); });
     e.board.upload();
     e.run(start);
     e.board.fetch();
@@ -271,11 +274,7 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
   i64 turn = e.iteration();
   return e.iterate([&] {
     const auto k = static_cast<std::size_t>(turn % 2);
-    e.run(s.pre[k]);
-    e.run(s.apply[0]);
-    e.run(s.middle[k]);
-    e.run(s.precondition[k]);
-    e.run(s.post[k]);
+    for (Run* part : {s.pre[k], s.apply, s.middle[k], s.precondition[k], s.post[k]}) e.run(*part);
     ++turn;
   });
 }
