@@ -30,7 +30,10 @@ void bench_chain() {
   within(
       "20 Diagonal of 64, planned, cpu", nodes * 0.3e-6, [&] { run(x, y); },
       cat(plan.steps().size(), " steps, workspace ", plan.workspace(cpu), " B"));
-  within("20 Diagonal of 64, A(x), cpu", nodes * 0.3e-6, [&] { A(x, y); });
+  within("20 Diagonal of 64, A(x, y), cpu", nodes * 0.3e-6, [&] { A(x, y); });
+  within("20 Diagonal of 64, A(x), cpu", 2e-6, [&] { (void)A(x); });
+  within("20 Diagonal of 64, A.H(x), cpu", 2e-6, [&] { (void)A.H()(x); });
+  within("20 Diagonal of 64, A.N(x), cpu", 4e-6, [&] { (void)A.N()(x); });
   within("20 Diagonal of 64, merged, cpu", nodes * 0.3e-6, [&] { merged(x, y); });
   if (!why_unavailable(Kind::cuda).empty()) return;
   const Device gpu = Device::parse("cuda:0");
@@ -49,6 +52,10 @@ void bench_chain() {
   within("20 Diagonal of 64, captured, cuda", 40e-6, [&] {
     captured(gx, gy);
     captured.sync();
+  });
+  within("20 Diagonal of 64, A(x), cuda", 40e-6, [&] {
+    (void)B(gx);
+    Stream::home(gpu).sync();
   });
 }
 

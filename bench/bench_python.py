@@ -43,6 +43,34 @@ def bench_calls():
     compare("x.sum() of 1000", ("x.sum()", {"x": x}), ("x.sum()", {"x": a}))
 
 
+def bench_keys():
+    """x[key] with an index array: a list, an array of NumPy's, one of ours; the goal is twice NumPy's time."""
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(10**6)
+    x = ts.asarray(a)
+    for count in (1, 10, 1000, 10**5, 10**6):
+        k = rng.integers(0, a.size, count)
+        for kind, ours, theirs in (("list", k.tolist(), k.tolist()), ("NumPy", k, k), ("ours", ts.asarray(k), k)):
+            if kind == "list" and count > 10**5:
+                continue
+            compare(f"x[{count} positions, {kind}]", ("x[k]", {"x": x, "k": ours}), ("x[k]", {"x": a, "k": theirs}))
+
+
+def bench_operators():
+    """Operators called again and again, beside what their plans cost."""
+    rng = np.random.default_rng(0)
+    with ts.config.using(rewrite_diagonals=False):
+        A = ts.Diagonal(rng.random(64), ("N",))
+        for _ in range(19):
+            A = ts.Diagonal(rng.random(64), ("N",)) @ A
+    x = ts.ones(64)
+    y = A(x)
+    names = {"A": A, "x": x, "y": y, "p": A.plan(x)}
+    planned = ("p(x, y)", names)
+    for call, limit in (("A(x)", 2e-6), ("A(x, out=y)", 2e-6), ("A.H(x)", 2e-6), ("A.N(x)", 4e-6), ("A @ x", 2e-6)):
+        compare(f"20 Diagonal of 64, {call}", (call, names), planned, limit)
+
+
 def bench_fft():
     for batch, n in ((16, 256), (32, 512)):
         a = np.random.default_rng(0).normal(size=(batch, n, n, 2)).view(np.complex128)[..., 0].astype(np.complex64)
@@ -69,4 +97,6 @@ def bench_import():
 if __name__ == "__main__":
     bench_import()
     bench_calls()
+    bench_keys()
+    bench_operators()
     bench_fft()
