@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For tests of functions of distributed arrays: the same array in every distributed (spreads.hpp)
+// For tests of functions of distributed arrays: the same array in every distribution (distributions.hpp)
 // on every number of ranks, and comparison of what came out with what the local function makes of
 // the whole.
 //   for_each_spread({5, 4}, [&](const Case& c) { expect_same(dist::sum(c.of(x)), want); });
@@ -23,7 +23,7 @@ struct Case {
   }
 };
 
-// For every number of ranks and every distributed of an array of `shape`, on all ranks.
+// For every number of ranks and every distribution of an array of `shape`, on all ranks.
 inline void for_each_distribution(const Shape& shape, const std::function<void(const Case&)>& f) {
   on_ranks([&](const Communicator& comm) {
     for (const dist::Distribution& s : distributions_of(shape, comm.size())) {

@@ -64,7 +64,7 @@ inline DNDarray distribute(const Array& whole, const dist::Distribution& distrib
                   comm);
 }
 
-// The distributed that was expected, and this rank's part of `whole` in it; nothing is sent.
+// The distribution that was expected, and this rank's part of `whole` in it; nothing is sent.
 inline void expect_distributed(const DNDarray& x, const Array& whole,
                                const dist::Distribution& distribution) {
   EXPECT_EQ(x.shape(), whole.shape());

@@ -17,7 +17,7 @@ dist::Options options_from(nb::handle split, nb::handle device, nb::handle comm)
 
 namespace {
 
-// An existing array keeps its distributed unless a split is named; the result is always a copy.
+// An existing array keeps its distribution unless a split is named; the result is always a copy.
 DNDarray copied(const DNDarray& x, nb::handle split, nb::handle dtype, nb::handle device) {
   const auto axis = split.is_none() ? std::nullopt : std::optional<i64>(int_from(split, "split"));
   const DType t = dtype.is_none() ? x.dtype() : dtype_from(dtype);

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// f(options, distributed) for no split and every axis, on the host and on a sim device; nothing may
+// f(options, distribution) for no split and every axis, on the host and on a sim device; nothing may
 // be sent.
 template <class F>
 void for_options(const Shape& shape, const Communicator& comm, F&& f) {

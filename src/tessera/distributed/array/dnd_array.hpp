@@ -105,7 +105,7 @@ class TESSERA_API DNDarray {
 
   // A handle over the same memory that shares its writes (views made by indexing and transposing);
   // `whole`: its shape, and its layout made of whole() as the local one of the local part.
-  // Of a rooted array: another of the same owner, `distributed` without a split.
+  // Of a rooted array: another of the same owner, `distribution` without a split.
   DNDarray with(Array local, Layout whole, Distribution distribution) const;
   // The same where only `owner` has what is seen (the others pass an empty handle): x[3]. The dtype
   // where it differs from this array's.
@@ -114,7 +114,7 @@ class TESSERA_API DNDarray {
   // local() sends nothing: false for a rooted array that was written since it was last read.
   bool known() const;
 
-  // Copies in another distributed; the handle itself where nothing changes.
+  // Copies in another distribution; the handle itself where nothing changes.
   DNDarray resplit(std::optional<i64> axis) const;
   DNDarray balance() const;
   DNDarray redistribute(std::span<const i64> counts) const;  // ShapeError unless they sum up

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Moving an array from one distributed to another. In either distributed a rank holds a box of the
+// Moving an array from one distribution to another. In either distribution a rank holds a box of the
 // array (an interval of one axis), so what rank r sends to rank q is the intersection of r's old
 // box and q's new one: each element travels at most once, straight to where it is wanted, and
 // nothing is asked. This one function is resplit, balance, redistribute, gather, and the exchanges

@@ -10,7 +10,7 @@ namespace tessera::dist {
 
 // The parts of x are intervals of x flattened, or x has no split.
 bool flat_in_place(const DNDarray& x);
-// The distributed of ravel(x): where the parts are, if those are intervals, else even.
+// The distribution of ravel(x): where the parts are, if those are intervals, else even.
 Distribution flat_distribution(const DNDarray& x);
 std::vector<i64> local_sizes(const DNDarray& x);  // elements by rank
 

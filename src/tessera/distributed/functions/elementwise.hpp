@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Functions of distributed arrays, element by element: NumPy's broadcasting, dtypes and errors, as
-// the local functions of the same names have them. The result takes the distributed of one operand:
+// the local functions of the same names have them. The result takes the distribution of one operand:
 // one with a split before one without, one that is not repeated along its split axis before one
 // that is, then the first. The others are brought to it; operands that lie alike, arrays that every
 // rank has, and numbers move nothing.
@@ -39,17 +39,17 @@ struct Operand {
 
 // At least one operand is a distributed array, else ArgumentError.
 TESSERA_API DNDarray elementwise(ElementOp op, std::span<const Operand> inputs);
-// Into an array that exists (NumPy's out= and in-place operators): it keeps its distributed.
+// Into an array that exists (NumPy's out= and in-place operators): it keeps its distribution.
 TESSERA_API void elementwise(ElementOp op, std::span<const Operand> inputs, const DNDarray& out);
 
-// The shape and distributed of what elementwise() makes of operands; pure arithmetic.
+// The shape and distribution of what elementwise() makes of operands; pure arithmetic.
 struct Target {
   Shape shape;
   Distribution distribution;
 };
 TESSERA_API Target elementwise_target(std::span<const Operand> inputs);
 
-// The part of an operand that this rank needs where `to` is the distributed of a result of `shape`,
+// The part of an operand that this rank needs where `to` is the distribution of a result of `shape`,
 // ready to be broadcast against the other parts. Collective; no message where it lies there
 // already.
 TESSERA_API Array part_for(const DNDarray& x, const Shape& shape, const Distribution& to);

@@ -19,7 +19,7 @@ Shape all_axes(i64 ndim) {
   return axes;
 }
 
-// The distributed of x with its split axis at another place.
+// The distribution of x with its split axis at another place.
 Distribution at_axis(const DNDarray& x, i64 axis) { return {axis, x.part()}; }
 
 Shape distinct_axes(const Shape& axes, i64 ndim, std::string_view what) {

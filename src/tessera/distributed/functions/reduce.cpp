@@ -15,7 +15,7 @@
 namespace tessera::dist {
 namespace {
 
-// What a reduction does to axes and distributed, before anything is computed.
+// What a reduction does to axes and distribution, before anything is computed.
 struct Outcome {
   Axes axes;                  // normalized, as given
   Shape kept;                 // the result with the reduced axes at size 1

@@ -7,7 +7,7 @@
 // rank has the whole (no split). Nothing of x moves in either case.
 //   DNDarray s = dist::sum(x, Axes{0});   double d = dist::norm(x).item().as<double>();
 //
-// Note [order of a distributed reduction]: partial results are joined in the order of the ranks, by
+// Note [order of a distribution reduction]: partial results are joined in the order of the ranks, by
 // the local reduction. Integers, truth values, extrema and positions do not depend on the number of
 // ranks; sums of floats are the same bits on every rank and in every run with the same counts, but
 // rounded differently for another number of ranks. float16 and bfloat16 travel as float32 and are

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of every distributed against the local ones of the whole.
+// Reductions of every distribution against the local ones of the whole.
 #include "tessera/distributed/functions/reduce.hpp"
 
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What x[key] or x[key] = value will do, before it does it: the route, the result's shape and
-// distributed, and what each rank sends. Nothing is sent to find out, so bytes that depend on the
+// distribution, and what each rank sends. Nothing is sent to find out, so bytes that depend on the
 // values of a distributed key are bounds and say so.
 //   explain(x, key).str();   // "x[[7, 2, 8]]: unordered, replicated key; 2 messages, 16 bytes …"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A NumPy key whose arrays may be distributed. Arrays that are the same on every rank are plain
-// Arrays; a DNDarray brings its distributed. Keys are values: what is changed after the call does
+// Arrays; a DNDarray brings its distribution. Keys are values: what is changed after the call does
 // not matter, and a key is never changed by being used.
 //   DistIndex key{Slice{1, 5}, indices};   x[key];   explain(x, key).str();
 
@@ -30,7 +30,7 @@ class TESSERA_API DistIndex {
   // stand-in of its shape takes its place in index().
   void add(const DNDarray& a);
 
-  // The key as NumPy sees it; an array with a distributed is a stand-in (strides 0) here.
+  // The key as NumPy sees it; an array with a distribution is a stand-in (strides 0) here.
   const Index& index() const { return index_; }
   // Beside index().arrays(): the distributed array, or an empty handle.
   const std::vector<DNDarray>& distribution() const { return distribution_; }

@@ -80,7 +80,7 @@ std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key);
 NormalKey normalize(const DNDarray& x, const DistIndex& key,
                     const std::vector<DNDarray>& picked = {});
 // The same with its values checked (index_positions.hpp), without a message: each distributed mask
-// has one element, a stand-in without a distributed.
+// has one element, a stand-in without a distribution.
 NormalKey foresee(const DNDarray& x, const DistIndex& key);
 
 // The same key with other positions, which every rank has and which are checked.

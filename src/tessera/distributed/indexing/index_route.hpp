@@ -50,7 +50,7 @@ Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan);
 // repeats.
 i64 own_axis(const DNDarray& value, i64 axis, i64 ndim);
 // The commonest key, one slice with a positive step, needs no plan: the view that it gives of this
-// rank's part, and the distributed of the views together. Nothing for other keys.
+// rank's part, and the distribution of the views together. Nothing for other keys.
 struct LoneSlice {
   Array own;
   Layout whole;

@@ -20,7 +20,7 @@ DNDarray as_positions(const DNDarray& indices) {
   return indices.dtype() == DType::b1 ? indices.astype(DType::i64) : indices;
 }
 
-// The values that go to n positions in the distributed `to`: given ones repeated or cut.
+// The values that go to n positions in the distribution `to`: given ones repeated or cut.
 DNDarray repeated(const DNDarray& values, i64 n, const Distribution& to) {
   const Communicator& comm = values.comm();
   const DNDarray flat = ravel(values);

@@ -11,7 +11,7 @@
 namespace tessera::dist {
 namespace {
 
-// Every second distributed: enough to meet every pair of axes.
+// Every second distribution: enough to meet every pair of axes.
 std::vector<Distribution> some_distributions(const Shape& shape, int p) {
   const std::vector<Distribution> all = distributions_of(shape, p);
   std::vector<Distribution> some;

@@ -16,7 +16,7 @@
 
 namespace tessera::dist {
 
-// This rank's part of a mask in another distributed, where it is remembered; else an empty handle.
+// This rank's part of a mask in another distribution, where it is remembered; else an empty handle.
 // No message.
 Array known_bits(const DNDarray& mask, const Distribution& to);
 // Deals it out so, and remembers that (collective).
