@@ -29,6 +29,7 @@ TEST(ManyVectors, MatricesOfEveryFormTakeThemAtOnce) {
       of(AnyMatrix::bit(ops::greater(a, Value(0.0)))),
       of(AnyMatrix::symmetric(ops::add(a, a.transpose()))),
       of(AnyMatrix::diagonal(diagonal)),
+      Diagonal(diagonal, dims("N")),
   };
   for (const NamedLinop& A : all) {
     const auto many = over_many(A, {33});
@@ -38,8 +39,7 @@ TEST(ManyVectors, MatricesOfEveryFormTakeThemAtOnce) {
 }
 
 TEST(ManyVectors, OthersTakeOneAtATime) {
-  const Array d = vector(6, DType::f64);
-  EXPECT_FALSE(over_many(Diagonal(d, dims("X")), {6}));
+  EXPECT_FALSE(over_many(Flip(dims("X"), dims("X"), dims("Y")), {6}));
   const auto twice = [](const Array& x) { return ops::multiply(x, Value(2.0)); };
   EXPECT_FALSE(over_many(SimpleLinop(twice, twice), {6}));
   EXPECT_FALSE(over_many(NamedLinop(Scalar(2.0)) * NamedLinop(SimpleLinop(twice, twice)), {6}));
