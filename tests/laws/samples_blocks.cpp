@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of blocks, convolutions and wavelets.
+// Samples of blocks, convolutions, wavelets and Hadamard transforms.
 #include "samples.hpp"
 
 namespace tessera::laws {
@@ -143,6 +143,30 @@ std::vector<Sample> samples<Wavelet>(DType, Device) {
            {2, 6, 5, 4},
            dims("NxNyNzUVW")},
           {"named batch", Wavelet(dims("Nx"), "db8", 2, dims("AB")), {2, 3, 10}, grids}};
+}
+
+template <>
+std::vector<Sample> samples<Hadamard>(DType, Device) {
+  const NamedLinop H(Hadamard(dims("XY"), dims("CXY"), dims("CUV")));
+  return {{"one", Hadamard(dims("X"), dims("CX")), {3, 8}, dims("XX1")},
+          {"open", Hadamard(dims("Y"), dims("...XY"), dims("...XV")), {2, 3, 4}, dims("YV")},
+          {"in front", Hadamard(dims("X"), dims("X...")), {4, 3, 2}, dims("XX1")},
+          {"two dims", H, {3, 2, 16}, dims("XYUV")},
+          {"single", Hadamard(dims("X"), dims("X")), {1}, dims("XX1")},
+          {"idle axis",
+           H.normal(SumReduce(dims("CUV"), dims("CV")).normal()),
+           {3, 4, 2},
+           dims("XYUVU1V1X1Y1")}};
+}
+template <>
+std::vector<Refusal> refusals<Hadamard>() {
+  return {{[] { Hadamard({}, dims("N")); }, "(N,): no dims"},
+          {[] { Hadamard(dims("Q"), dims("N")); }, "'Q' is not a dim"},
+          {[] { Hadamard(dims("NN"), dims("N")); }, "'N' appears twice"},
+          {[] {
+             (void)NamedLinop(Hadamard(dims("N"), dims("CN"))).output_shape({2, 6});
+           },
+           "(C, N) -> (C, N1): dim 'N' has 6 elements, expected a power of two"}};
 }
 
 }  // namespace tessera::laws

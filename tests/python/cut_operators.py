@@ -341,6 +341,19 @@ def Roll(d):
     return ts.Roll({n: d.size(-3, 3) for n in d.some(names) or names[:1]}, names), d.sizes(len(names))
 
 
+@draws_and_refuses(
+    lambda: ts.Hadamard("", "N"),
+    lambda: ts.Hadamard("Q", "N"),
+    lambda: ts.Hadamard("NN", "N"),
+    lambda: ts.Hadamard(3, "N"),
+    lambda: ts.Hadamard("N", "N")([1.0, 2, 3]),
+)
+def Hadamard(d):
+    names = d.dims(d.size(1, 3))
+    over = d.some(names) or names[:1]
+    return ts.Hadamard(over, names), tuple(d.one(1, 2, 4, 8) if n in over else d.size() for n in names)
+
+
 @draws
 def Rearrange(d):
     a, b, c = d.sizes(3, 1, 4)

@@ -3,6 +3,7 @@
 #include "linop/operators.hpp"
 #include "tessera/linop/ops/moves/array_to_blocks.hpp"
 #include "tessera/linop/ops/transforms/convolution.hpp"
+#include "tessera/linop/ops/transforms/hadamard.hpp"
 #include "tessera/linop/ops/transforms/wavelet.hpp"
 
 namespace tessera::python {
@@ -138,6 +139,16 @@ void bind_operators_blocks(nb::module_& m) {
       ">>> [round(v, 3) for v in c.tolist()]\n[1.414, 1.414, 0.0, 1.414]\n",
       &wavelet_transform, "in_shape"_a, "wavelet"_a = "db4", "level"_a = nb::none(),
       "mode"_a = "periodization", "batch_shape"_a = nb::none(), "out_shape"_a = nb::none());
+  add_operator<Hadamard>(
+      m, "Hadamard",
+      "The Walsh-Hadamard transform of some dims, in the natural order and unitary: sums and "
+      "differences\nalone, for lengths that are powers of two. It is its own adjoint and "
+      "inverse.\n\n"
+      ">>> ts.Hadamard('X', ('X',))([1.0, 2.0, 3.0, 4.0]).tolist()\n[5.0, -1.0, -2.0, 0.0]\n",
+      [](const DimsArg& dims, const DimsArg& in, const DimsArg& out) {
+        return wrap_linop(Hadamard(dims_from(dims), dims_from(in), dims_from(out)));
+      },
+      "dims"_a, "ishape"_a, "oshape"_a = nb::none());
 }
 
 }  // namespace tessera::python
