@@ -31,6 +31,10 @@ ROOMS = {  # those of layers whose rooms stand in an order
     ],
     "solve": [{"core"}, {"linear", "spectra"}, {"proximal"}, {"ranks"}],
 }
+# Rules know no operator by its type but those that algebra itself makes: one, a number, nothing.
+RULES = ("containers", "core", "rewrite")
+MADE_BY_RULES = {"linop/ops/basic/identity", "linop/ops/basic/scalar", "linop/ops/basic/zero"}
+READS_ALL = "readers.cpp"  # of files: it reads the whole list
 LARGEST = 40  # files of one folder
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]tessera/(\w+/[\w/]+)\.\w+[">]', re.M)
 SUFFIXES = {".cpp", ".hpp", ".cu", ".cuh", ".def"}
@@ -60,7 +64,11 @@ def faults(root: Path) -> list[str]:
         if layer in rooms and inside[0] not in rooms[layer]:
             found.append(f"{path}: '{inside[0]}' is not a room of {layer}")
             continue
-        for target, *rest in (name.split("/") for name in INCLUDE.findall(path.read_text())):
+        names = INCLUDE.findall(path.read_text())
+        if layer == "linop" and inside[0] in RULES and not path.stem.endswith("_test") and path.name != READS_ALL:
+            known = [n for n in names if n.startswith("linop/ops/") and n not in MADE_BY_RULES]
+            found += [f"{path.relative_to(root)}: asks what operators offer, may not include {n}" for n in known]
+        for target, *rest in (name.split("/") for name in names):
             if target != layer and layers.get(target, 99) >= layers[layer]:
                 found.append(f"{path.relative_to(root)}: layer {layer} may not include layer {target}")
             if target != layer or layer not in rooms or path.stem.endswith("_test") or rest[0] == inside[0]:
