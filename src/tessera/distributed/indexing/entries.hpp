@@ -2,7 +2,7 @@
 #pragma once
 // What integer arrays ask of an array, as numbers: the positions along all indexed axes make one
 // id, with the split axis as its most significant digit, so that sorted ids are sorted by owner.
-// Ids are made distinct before they travel (id_wire.hpp). Host memory only; nothing is sent here.
+// Ids are made distinct before they travel (id_codec.hpp). Host memory only; nothing is sent here.
 //   Distinct d = distinct(ids);   owner_bounds(d.ids, part, row);
 
 #include <span>
@@ -10,7 +10,7 @@
 
 #include "tessera/array/array.hpp"
 #include "tessera/distributed/array/partition.hpp"
-#include "tessera/distributed/wire/id_wire.hpp"
+#include "tessera/distributed/wire/id_codec.hpp"
 #include "tessera/distributed/wire/number_list.hpp"
 
 namespace tessera::dist {

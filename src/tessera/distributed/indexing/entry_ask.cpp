@@ -48,26 +48,27 @@ class Question {
     return count_of(key_.distribution[split_].lshape(rank)) * width();
   }
   // As ids, or as positions where those are fewer bytes.
-  Wire wire(std::span<const i64> ids, int owner) const {
-    Wire wire = encode(ids, rows_.first_id(owner), rows_.radix(owner));
+  EncodedIds wire(std::span<const i64> ids, int owner) const {
+    EncodedIds wire = encode(ids, rows_.first_id(owner), rows_.radix(owner));
     const i64 bytes = bytes_of_positions(rows_.array().comm().rank());
     if (ids.empty() || told_ || bytes >= static_cast<i64>(wire.bytes.size())) return wire;
     const Array positions = mine_[split_].contiguous();
-    wire.form = {WireKind::positions, 0, 1, 0};
+    wire.format = {Encoding::positions, 0, 1, 0};
     wire.bytes.resize(to_index(bytes));
     put_numbers({positions.host<i64>(), to_index(positions.size())}, width(), wire.bytes.data());
     return wire;
   }
   // The ids of this rank that `rank` wants, as it listed them.
-  NarrowList answer(const WireForm& form, const std::vector<std::byte>& bytes, int rank) const {
+  NarrowList answer(const IdFormat& form, const std::vector<std::byte>& bytes, int rank) const {
     const int me = rows_.array().comm().rank();
     const i64 first = rows_.first_id(me), radix = rows_.radix(me), last = first + radix;
-    if (form.kind == WireKind::coded || form.kind == WireKind::bits) {  // many, and no list between
+    if (form.kind == Encoding::huffman ||
+        form.kind == Encoding::bitmap) {  // many, and no list between
       IdSet set(first, last);
       decode_into(set, {&form, 1}, {&bytes, 1});
       return ids_of(set);
     }
-    if (form.kind != WireKind::positions)
+    if (form.kind != Encoding::positions)
       return NarrowList(decode(form, bytes, first, radix), last);
     const Array positions = empty_dense(key_.distribution[split_].lshape(rank), DType::i64);
     take_numbers(bytes.data(), width(), {positions.host<i64>(), to_index(positions.size())});
@@ -109,7 +110,7 @@ class Question {
 Told nothing_told(const EntryRows& rows, const NormalKey& key, const Question& question) {
   agree_on_positions(rows.array(), key, question.problem());
   const auto p = to_index(rows.array().comm().size());
-  return {std::vector<WireForm>(p), std::vector<std::vector<std::byte>>(p), {}, {}, {}};
+  return {std::vector<IdFormat>(p), std::vector<std::vector<std::byte>>(p), {}, {}, {}};
 }
 
 // `before`: what the same key told owners already.
@@ -132,12 +133,12 @@ Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
     now = nothing_told(rows, key, question);
     before = &now;
   } else if (!before) {
-    std::vector<Wire> wires(to_index(p));
+    std::vector<EncodedIds> wires(to_index(p));
     for (int q = 0; q < p; ++q)
       if (q != me) wires[to_index(q)] = question.wire(wanted_of(q), q);
     now = tell(wires, !question.problem().empty(), rows, key, speakers(key, question.part()),
-               [&](const WireForm& form, int q) {
-                 return form.kind == WireKind::positions ? question.bytes_of_positions(q)
+               [&](const IdFormat& form, int q) {
+                 return form.kind == Encoding::positions ? question.bytes_of_positions(q)
                                                          : form.bytes(rows.radix(me));
                });
     before = &now;
@@ -207,11 +208,11 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
   } catch (const IndexError&) {
     mine = {};
   }
-  std::vector<Wire> wires(to_index(p));
+  std::vector<EncodedIds> wires(to_index(p));
   for (int q = 0; q < p; ++q)
     if (q != me) wires[to_index(q)] = encode(all.within(x.part().begin(q), x.part().end(q)));
   Told told = tell(wires, !mine, rows, key, speakers(key, key.distribution[0].part()),
-                   [&](const WireForm& form, int) { return form.bytes(rows.radix(me)); });
+                   [&](const IdFormat& form, int) { return form.bytes(rows.radix(me)); });
   told.own = all.within(x.part().begin(me), x.part().end(me));
   const DType narrow = type_of_positions(x.part().size());
   told.positions = narrow == mine.dtype() ? mine.copy() : mine.astype(narrow);
@@ -287,7 +288,7 @@ void count_requests(Transfers& t, const EntryRows& rows, const std::vector<i64>&
     for (int q = 0; q < t.ranks(); ++q)
       if (const i64 places = most_wanted(rows, entries, r, q); places > 0)
         sent.send(r, messages,
-                  static_cast<i64>(sizeof(Notice)) + most_wire_bytes(places, rows.radix(q)));
+                  static_cast<i64>(sizeof(Header)) + most_encoded_bytes(places, rows.radix(q)));
 }
 
 }  // namespace tessera::dist

@@ -16,23 +16,23 @@ Block block_of(int rank, const Message& m) {
 
 // Notices, and behind each its wire where `with_wires`: to those ranks of which something is
 // wanted, and to all where there is a problem. Nothing of a rank: it wants nothing.
-std::vector<Message> announce(std::span<const Wire> wires, std::span<const Notice> notices,
+std::vector<Message> announce(std::span<const EncodedIds> wires, std::span<const Header> notices,
                               const EntryRows& rows, const std::vector<bool>& speak,
                               bool with_wires) {
   const Communicator& comm = rows.array().comm();
   const int p = comm.size(), me = comm.rank();
   const std::size_t room =
-      sizeof(Notice) + (with_wires ? to_index(longest_wire(rows.radix(me))) : 0);
+      sizeof(Header) + (with_wires ? to_index(longest_encoding(rows.radix(me))) : 0);
   std::vector<Message> out(to_index(p)), in(to_index(p));
   std::vector<Block> sends, receives;
   for (int q = 0; q < p; ++q) {
     if (q == me) continue;
     if (notices[to_index(q)].word != 0) {
       const Message& wire = wires[to_index(q)].bytes;
-      out[to_index(q)].resize(sizeof(Notice) + (with_wires ? wire.size() : 0));
-      copy_bytes(out[to_index(q)].data(), &notices[to_index(q)], sizeof(Notice));
+      out[to_index(q)].resize(sizeof(Header) + (with_wires ? wire.size() : 0));
+      copy_bytes(out[to_index(q)].data(), &notices[to_index(q)], sizeof(Header));
       if (with_wires)
-        copy_bytes(out[to_index(q)].data() + sizeof(Notice), wire.data(), wire.size());
+        copy_bytes(out[to_index(q)].data() + sizeof(Header), wire.data(), wire.size());
       sends.push_back(block_of(q, out[to_index(q)]));
     }
     if (!speak[to_index(q)]) continue;
@@ -41,7 +41,7 @@ std::vector<Message> announce(std::span<const Wire> wires, std::span<const Notic
   }
   const std::vector<i64> lengths = comm.exchange_short(sends, receives);
   for (std::size_t k = 0; k < receives.size(); ++k) {
-    require<CommError>(lengths[k] == 0 || lengths[k] >= static_cast<i64>(sizeof(Notice)),
+    require<CommError>(lengths[k] == 0 || lengths[k] >= static_cast<i64>(sizeof(Header)),
                        "the positions that another rank sent are damaged: they cannot be read");
     in[to_index(receives[k].rank)].resize(to_index(lengths[k]));
   }
@@ -53,7 +53,7 @@ std::vector<Message> announce(std::span<const Wire> wires, std::span<const Notic
 bool told_at_once(const EntryRows& rows) {
   i64 most = 0;
   for (int r = 0; r < rows.array().part().ranks(); ++r) most = std::max(most, rows.radix(r));
-  return static_cast<i64>(sizeof(Notice)) + longest_wire(most) <= Transport::short_bytes;
+  return static_cast<i64>(sizeof(Header)) + longest_encoding(most) <= Transport::short_bytes;
 }
 
 std::vector<bool> speakers(const NormalKey& key, const Partition& part) {
@@ -66,13 +66,13 @@ std::vector<bool> speakers(const NormalKey& key, const Partition& part) {
   return speak;
 }
 
-Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, const NormalKey& key,
-          const std::vector<bool>& speak, const BytesOfWire& length) {
+Told tell(std::span<const EncodedIds> wires, bool problem, const EntryRows& rows,
+          const NormalKey& key, const std::vector<bool>& speak, const BytesOfWire& length) {
   const Communicator& comm = rows.array().comm();
   const int p = comm.size(), me = comm.rank();
-  std::vector<Notice> out, in(to_index(p));
+  std::vector<Header> out, in(to_index(p));
   out.reserve(wires.size());
-  for (const Wire& wire : wires) out.push_back(Notice::of(wire.form, problem));
+  for (const EncodedIds& wire : wires) out.push_back(Header::of(wire.format, problem));
   in[to_index(me)] = out[to_index(me)];
   Told told;
   told.bytes.resize(to_index(p));
@@ -81,15 +81,15 @@ Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, cons
   for (int q = 0; q < p; ++q) {
     Message& m = messages[to_index(q)];
     if (m.empty()) continue;
-    copy_bytes(&in[to_index(q)], m.data(), sizeof(Notice));
-    m.erase(m.begin(), m.begin() + sizeof(Notice));
+    copy_bytes(&in[to_index(q)], m.data(), sizeof(Header));
+    m.erase(m.begin(), m.begin() + sizeof(Header));
     told.bytes[to_index(q)] = std::move(m);
   }
-  for (const Notice& n : in)
+  for (const Header& n : in)
     if (n.problem()) throw_first_problem(rows.array(), key);
   std::vector<Block> sends, receives;
   for (int q = 0; q < p; ++q) {
-    told.forms.push_back(q == me ? WireForm{} : in[to_index(q)].form());
+    told.forms.push_back(q == me ? IdFormat{} : in[to_index(q)].format());
     if (q == me) continue;
     const i64 bytes = length(told.forms.back(), q);
     Message& theirs = told.bytes[to_index(q)];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Wires (id_wire.hpp) from the ranks that want ids to the ranks that own them, with a word from
+// Encoded ids (id_codec.hpp) from ranks that want them to the ranks that own them, with a word from
 // those that have a problem: in one message where all wires are short, else announced first.
 //   Told told = tell(wires, problem, rows, key, speakers(key, part), bytes);
 
 #include <functional>
 
 #include "tessera/distributed/indexing/entry_rows.hpp"
-#include "tessera/distributed/wire/id_wire.hpp"
+#include "tessera/distributed/wire/id_codec.hpp"
 
 namespace tessera::dist {
 
@@ -15,7 +15,7 @@ namespace tessera::dist {
 // this rank wants itself, and its positions as they were then. They may be written to through
 // `local` since, of which no other rank knows.
 struct Told {
-  std::vector<WireForm> forms;
+  std::vector<IdFormat> forms;
   std::vector<std::vector<std::byte>> bytes;
   IdSet own;
   Array positions;
@@ -31,9 +31,9 @@ bool told_at_once(const EntryRows& rows);
 std::vector<bool> speakers(const NormalKey& key, const Partition& part);
 
 // How long a wire of this form from this rank is.
-using BytesOfWire = std::function<i64(const WireForm& form, int rank)>;
+using BytesOfWire = std::function<i64(const IdFormat& form, int rank)>;
 // Hands the wires, one for each rank, over; where any rank has a problem, all throw (collective).
-Told tell(std::span<const Wire> wires, bool problem, const EntryRows& rows, const NormalKey& key,
-          const std::vector<bool>& speak, const BytesOfWire& length);
+Told tell(std::span<const EncodedIds> wires, bool problem, const EntryRows& rows,
+          const NormalKey& key, const std::vector<bool>& speak, const BytesOfWire& length);
 
 }  // namespace tessera::dist

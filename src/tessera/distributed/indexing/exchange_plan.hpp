@@ -27,7 +27,7 @@ enum class Content : std::uint8_t {
   counts,     // how many elements ranks pick: packed, in as few bits as the largest takes
   bits,       // masks: one bit for each element
   positions,  // numbers of the narrowest type that holds the axis
-  ids,        // sets of places: the shortest of numbers, runs, bits and gaps (id_wire.hpp)
+  ids,        // sets of places: the shortest of numbers, runs, bits and gaps (id_codec.hpp)
   numbers,    // of entries, beside their ids: the fewest whole bytes
   rows        // elements, as they are
 };

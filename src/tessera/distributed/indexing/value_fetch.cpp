@@ -22,7 +22,7 @@ constexpr i64 worth_asking = 32;
 bool worth_asking_for(const DNDarray& value, const OwnRows& own, i64 rows, i64 entries) {
   if (rows == 1) return false;
   const i64 p = value.comm().size(), whole = value.size() * size_of(value.dtype());
-  const i64 asking = static_cast<i64>(sizeof(Notice)) + longest_wire(rows);
+  const i64 asking = static_cast<i64>(sizeof(Header)) + longest_encoding(rows);
   i64 holders = 0;
   for (int r = 0; r < p; ++r) holders += own.count(r) > 0;
   return whole > worth_asking * asking ||
@@ -119,24 +119,24 @@ class HolderFetch {
   // The rows of this rank that each other one asks for.
   std::vector<std::vector<i64>> told() const {
     const int p = comm_.size(), me = comm_.rank();
-    std::vector<Notice> told(to_index(p)), heard(to_index(p));
+    std::vector<Header> told(to_index(p)), heard(to_index(p));
     std::vector<Message> wires(to_index(p));
     std::vector<Block> sends, receives;
     for (int q = 0; q < p; ++q) {
       if (q == me) continue;
-      if (may_ask(q, me)) receives.push_back(Block::dense(q, &heard[to_index(q)], sizeof(Notice)));
+      if (may_ask(q, me)) receives.push_back(Block::dense(q, &heard[to_index(q)], sizeof(Header)));
       if (!may_ask(me, q)) continue;
-      Wire wire = encode(asked_[to_index(q)].ids, 0, own_.count(q));
-      told[to_index(q)] = Notice::of(wire.form, false);
+      EncodedIds wire = encode(asked_[to_index(q)].ids, 0, own_.count(q));
+      told[to_index(q)] = Header::of(wire.format, false);
       wires[to_index(q)] = std::move(wire.bytes);
       if (told[to_index(q)].word != 0)
-        sends.push_back(Block::dense(q, &told[to_index(q)], sizeof(Notice)));
+        sends.push_back(Block::dense(q, &told[to_index(q)], sizeof(Header)));
     }
     comm_.exchange_short(sends, receives);
-    std::vector<WireForm> forms;
+    std::vector<IdFormat> forms;
     std::vector<i64> lengths;
-    for (const Notice& notice : heard) {
-      forms.push_back(notice.form());
+    for (const Header& notice : heard) {
+      forms.push_back(notice.format());
       lengths.push_back(forms.back().bytes(own_.count(me)));
     }
     const std::vector<Message> lists = handed_over(comm_, wires, lengths);
@@ -216,8 +216,9 @@ void count_from_holders(Transfers& t, const DNDarray& value, const IndexPlan& pl
     for (int q = 0; q < t.ranks(); ++q) {
       const i64 rows = own.count(q);
       if (q == r || rows == 0) continue;
-      sent.send(r, 2,
-                static_cast<i64>(sizeof(Notice)) + most_wire_bytes(std::min(entries, rows), rows));
+      sent.send(
+          r, 2,
+          static_cast<i64>(sizeof(Header)) + most_encoded_bytes(std::min(entries, rows), rows));
     }
   t.gather(Content::rows, value, size_of(value.dtype()), false);
 }

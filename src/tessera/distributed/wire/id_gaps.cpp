@@ -19,7 +19,7 @@ int low_bits(i64 n, i64 radix) {
 
 }  // namespace
 
-Wire encode_gaps(std::span<const i64> sorted, i64 base, i64 radix) {
+EncodedIds encode_gaps(std::span<const i64> sorted, i64 base, i64 radix) {
   const auto n = static_cast<i64>(sorted.size());
   if (n == 0 || n > most_gaps) return {};
   const int low = n < radix ? low_bits(n, radix) : 0;
@@ -38,10 +38,10 @@ Wire encode_gaps(std::span<const i64> sorted, i64 base, i64 radix) {
   }
   ones.flush();
   lows.flush();
-  Wire wire{{WireKind::gaps, low, n, zeros}, {}};
-  wire.bytes.resize(to_index(wire.form.bytes(radix)));
-  copy_bytes(wire.bytes.data(), words.data(), wire.bytes.size());
-  return wire;
+  EncodedIds encoded{{Encoding::gaps, low, n, zeros}, {}};
+  encoded.bytes.resize(to_index(encoded.format.bytes(radix)));
+  copy_bytes(encoded.bytes.data(), words.data(), encoded.bytes.size());
+  return encoded;
 }
 
 }  // namespace tessera::dist

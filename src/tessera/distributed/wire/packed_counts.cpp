@@ -3,9 +3,9 @@
 
 namespace tessera::dist {
 
-std::vector<std::vector<i64>> told_to_all(std::span<const i64> mine, i64 most,
-                                          const Communicator& comm) {
-  const Packing packing(most);
+std::vector<std::vector<i64>> allgather_counts(std::span<const i64> mine, i64 most,
+                                               const Communicator& comm) {
+  const CountPacking packing(most);
   const std::vector<std::byte> packed = packing.pack(mine);
   std::vector<std::byte> all(packed.size() * to_index(comm.size()));
   comm.allgather(packed.data(), static_cast<i64>(packed.size()), all.data());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Small numbers as they travel: no larger than a known one, each in as few whole bits as that takes.
-//   Packing packing(8);   packing.bytes(1562) == 781;   told_to_all(mine, 8, comm)[rank]
+// Small numbers as they travel: no larger than a known one, each in as few whole bits as that
+// takes.
+//   CountPacking packing(8);   packing.bytes(1562) == 781;   allgather_counts(mine, 8, comm)[rank]
 
 #include <bit>
 #include <cstdint>
@@ -15,9 +16,9 @@
 namespace tessera::dist {
 
 // Numbers of 0 ... most, which is below 2^57.
-class Packing {
+class CountPacking {
  public:
-  explicit Packing(i64 most)
+  explicit CountPacking(i64 most)
       : bits_(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most)))) {}
   i64 bytes(i64 count) const { return (count * bits_ + 7) / 8; }
   std::vector<std::byte> pack(std::span<const i64> numbers) const {
@@ -41,7 +42,7 @@ class Packing {
 };
 
 // What all ranks say, by rank: as many numbers each, none above `most` (collective).
-std::vector<std::vector<i64>> told_to_all(std::span<const i64> mine, i64 most,
-                                          const Communicator& comm);
+std::vector<std::vector<i64>> allgather_counts(std::span<const i64> mine, i64 most,
+                                               const Communicator& comm);
 
 }  // namespace tessera::dist

@@ -28,7 +28,7 @@ MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Commu
     const auto first = order.own.begin() + row;
     sums.push_back(std::accumulate(first, first + std::min(order.group, order.rows - row), i64{0}));
   }
-  order.picked = told_to_all(sums, widest * group, comm);
+  order.picked = allgather_counts(sums, widest * group, comm);
   for (std::size_t g = 0; g < sums.size(); ++g) {
     i64 sum = order.before.back();
     for (const std::vector<i64>& of_rank : order.picked) sum += of_rank[g];
@@ -54,7 +54,7 @@ std::vector<i64> MaskOrder::positions(int rank) const {
   return all;
 }
 
-i64 bytes_of_counts(i64 rows, i64 widest) { return Packing(widest).bytes(rows); }
+i64 bytes_of_counts(i64 rows, i64 widest) { return CountPacking(widest).bytes(rows); }
 
 i64 rows_together(i64 rows, i64 widest, int ranks) {
   constexpr i64 worth = 512;  // bytes of one rank, for two more rounds of messages

@@ -76,12 +76,12 @@ void MaskRows::tell_cut_groups(const Communicator& comm) {
     const auto rows = own({g, g + 1});
     mine.insert(mine.end(), rows.begin(), rows.end());
   }
-  if (!mine.empty()) at_cuts_ = told_to_all(mine, order_->widest, comm);
+  if (!mine.empty()) at_cuts_ = allgather_counts(mine, order_->widest, comm);
 }
 
 void MaskRows::tell_inner_groups(const Communicator& comm) {
   const int p = comm.size();
-  const Packing packing(order_->widest);
+  const CountPacking packing(order_->widest);
   const Groups here = inner_of(me_);
   std::vector<std::vector<std::byte>> sent(to_index(p)), got(to_index(p));
   std::vector<Block> sends, receives;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/wire/byte_code.hpp"
+#include "tessera/distributed/wire/huffman.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -69,7 +69,7 @@ unsigned reversed(unsigned word, int length) {
 
 }  // namespace
 
-ByteCode::ByteCode(int number) {
+HuffmanCode::HuffmanCode(int number) {
   const auto lengths = lengths_of(weights_of(number), longest);
   std::array<std::uint8_t, 256> order{};
   std::iota(order.begin(), order.end(), std::uint8_t{0});
@@ -98,21 +98,21 @@ ByteCode::ByteCode(int number) {
   }
 }
 
-int ByteCode::suited(i64 set, i64 bits) {
+int HuffmanCode::suited(i64 set, i64 bits) {
   const i64 all = std::max<i64>(1, bits);
   return static_cast<int>(std::clamp<i64>((set * 64 + all / 2) / all, 1, count - 1));
 }
 
-const ByteCode& ByteCode::of(int number) {
+const HuffmanCode& HuffmanCode::of(int number) {
   static std::array<std::once_flag, count> made;
-  static std::array<std::unique_ptr<const ByteCode>, count> codes;
+  static std::array<std::unique_ptr<const HuffmanCode>, count> codes;
   std::call_once(made[to_index(number)], [&] {
-    codes[to_index(number)].reset(new ByteCode(std::clamp(number, 1, count - 1)));
+    codes[to_index(number)].reset(new HuffmanCode(std::clamp(number, 1, count - 1)));
   });
   return *codes[to_index(number)];
 }
 
-i64 ByteCode::encode(std::span<const std::uint8_t> bytes, std::byte* out) const {
+i64 HuffmanCode::encode(std::span<const std::uint8_t> bytes, std::byte* out) const {
   static_assert(std::endian::native == std::endian::little);
   // Bits that are not a whole byte yet; each time all are written, and what is behind them is
   // written over by the next: no branch on where a word ends.
@@ -141,7 +141,7 @@ i64 ByteCode::encode(std::span<const std::uint8_t> bytes, std::byte* out) const 
 }
 
 // A stream and how far it has been read.
-class ByteCode::Reading {
+class HuffmanCode::Reading {
  public:
   explicit Reading(const Stream& s)
       : symbols_(s.code->symbols_.data()),
@@ -191,7 +191,7 @@ class ByteCode::Reading {
   i64 n_, bit_ = 0, k_ = 0;
 };
 
-bool ByteCode::decode(std::span<const Stream> streams) {
+bool HuffmanCode::decode(std::span<const Stream> streams) {
   std::vector<Reading> open(streams.begin(), streams.end());
   while (!open.empty()) {
     const auto shortest =

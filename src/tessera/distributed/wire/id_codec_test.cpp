@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids as they travel: every form gives back what went in, is as short as it says, and damaged bytes
-// are refused.
-#include "tessera/distributed/wire/id_wire.hpp"
+// Ids as they travel: every format gives back what went in, is as short as it says, and damaged
+// bytes are refused.
+#include "tessera/distributed/wire/id_codec.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,17 +25,17 @@ std::vector<i64> any_ids(Rng& rng, i64 base, i64 radix, i64 n) {
   return {ids.begin(), ids.end()};
 }
 
-// The notice tells the form; the bytes are as long as the form says; the ids come back.
-WireForm there_and_back(const std::vector<i64>& ids, i64 base, i64 radix) {
-  const Wire wire = encode(ids, base, radix);
-  const Notice notice = Notice::of(wire.form, true);
-  EXPECT_TRUE(notice.problem());
-  const WireForm form = notice.form();
-  EXPECT_EQ(form.bytes(radix), std::ssize(wire.bytes));
-  EXPECT_LE(std::ssize(wire.bytes), most_wire_bytes(std::ssize(ids), radix));
-  EXPECT_EQ(form.empty(), ids.empty());
-  EXPECT_EQ(decode(form, wire.bytes, base, radix), ids);
-  return form;
+// The header tells the format; the bytes are as long as the format says; the ids come back.
+IdFormat there_and_back(const std::vector<i64>& ids, i64 base, i64 radix) {
+  const EncodedIds encoded = encode(ids, base, radix);
+  const Header header = Header::of(encoded.format, true);
+  EXPECT_TRUE(header.problem());
+  const IdFormat format = header.format();
+  EXPECT_EQ(format.bytes(radix), std::ssize(encoded.bytes));
+  EXPECT_LE(std::ssize(encoded.bytes), most_encoded_bytes(std::ssize(ids), radix));
+  EXPECT_EQ(format.empty(), ids.empty());
+  EXPECT_EQ(decode(format, encoded.bytes, base, radix), ids);
+  return format;
 }
 
 // log2 of the ways to choose n of radix.
@@ -46,7 +46,7 @@ double least_bits(i64 radix, i64 n) {
 
 }  // namespace
 
-TEST(IdWire, RandomSetsComeBack) {
+TEST(IdCodec, RandomSetsComeBack) {
   Rng rng(5);
   for (int round = 0; round < 2000; ++round) {
     const i64 radix = 1 + below(rng, round % 2 == 0 ? 70 : 5000), base = below(rng, 1000);
@@ -54,7 +54,7 @@ TEST(IdWire, RandomSetsComeBack) {
   }
 }
 
-TEST(IdWire, NoneAllAndOne) {
+TEST(IdCodec, NoneAllAndOne) {
   for (const i64 radix : {i64{1}, i64{7}, i64{64}, i64{65}, i64{10000}}) {
     EXPECT_TRUE(there_and_back({}, 3, radix).empty());
     std::vector<i64> all(static_cast<std::size_t>(radix));
@@ -65,7 +65,7 @@ TEST(IdWire, NoneAllAndOne) {
   EXPECT_TRUE(there_and_back({}, 0, 0).empty());
 }
 
-TEST(IdWire, GapsBeyondThirtyTwoBits) {
+TEST(IdCodec, GapsBeyondThirtyTwoBits) {
   const i64 radix = i64{1} << 42, base = i64{1} << 43;
   const std::vector<i64> ids{base, base + 1, base + (i64{1} << 31) + 5, base + (i64{1} << 40),
                              base + radix - 1};
@@ -74,18 +74,18 @@ TEST(IdWire, GapsBeyondThirtyTwoBits) {
   there_and_back({0, i64{1} << 61}, 0, i64{1} << 62);
   Rng rng(2);
   const std::vector<i64> many = any_ids(rng, base, radix, 500);
-  EXPECT_EQ(there_and_back(many, base, radix).kind, WireKind::gaps);
+  EXPECT_EQ(there_and_back(many, base, radix).kind, Encoding::gaps);
 }
 
-TEST(IdWire, RunsStayRuns) {
+TEST(IdCodec, RunsStayRuns) {
   std::vector<i64> ids;
   for (i64 first : {i64{10}, i64{4000}, i64{90000}})
     for (i64 k = 0; k < 700; ++k) ids.push_back(first + k);
-  EXPECT_EQ(there_and_back(ids, 0, 100000).kind, WireKind::runs);
+  EXPECT_EQ(there_and_back(ids, 0, 100000).kind, Encoding::runs);
 }
 
 // Up to eleven of twelve; of more, the holes are not listed.
-TEST(IdWire, AnySetIsWithinFivePerCentOfTheLeast) {
+TEST(IdCodec, AnySetIsWithinFivePerCentOfTheLeast) {
   Rng rng(9);
   const i64 radix = 20000;
   for (const double share :
@@ -98,7 +98,7 @@ TEST(IdWire, AnySetIsWithinFivePerCentOfTheLeast) {
   }
 }
 
-TEST(IdWire, ASetEncodesAndMerges) {
+TEST(IdCodec, ASetEncodesAndMerges) {
   Rng rng(4);
   for (const double share : {0.01, 0.25, 0.5, 0.9, 1.0}) {
     const i64 first = 100, last = 100 + 9001;
@@ -106,12 +106,13 @@ TEST(IdWire, ASetEncodesAndMerges) {
     const std::vector<i64> ids = any_ids(rng, 0, 20000, static_cast<i64>(share * 20000));
     for (const i64 id : ids) all.add(id);
     const IdSet part = all.within(first, last);
-    const Wire wire = encode(part);
-    EXPECT_EQ(wire.form.kind == WireKind::coded, share == 0.25 || share == 0.9) << share;
-    EXPECT_EQ(decode(Notice::of(wire.form, false).form(), wire.bytes, first, last - first),
-              part.ids());
+    const EncodedIds encoded = encode(part);
+    EXPECT_EQ(encoded.format.kind == Encoding::huffman, share == 0.25 || share == 0.9) << share;
+    EXPECT_EQ(
+        decode(Header::of(encoded.format, false).format(), encoded.bytes, first, last - first),
+        part.ids());
     into.add(first + 17);
-    decode_into(into, {&wire.form, 1}, {&wire.bytes, 1});
+    decode_into(into, {&encoded.format, 1}, {&encoded.bytes, 1});
     std::set<i64> expected{first + 17};
     for (const i64 id : ids)
       if (id >= first && id < last) expected.insert(id);
@@ -120,12 +121,12 @@ TEST(IdWire, ASetEncodesAndMerges) {
   }
 }
 
-// Of many senders, some of them silent: those that are coded are read together.
-TEST(IdWire, SetsOfManySendersMerge) {
+// Of many senders, some of them silent: those in Huffman codes are read together.
+TEST(IdCodec, SetsOfManySendersMerge) {
   Rng rng(6);
   const i64 first = 77, last = 77 + 5003;
   for (const int senders : {1, 2, 3, 8, 21}) {
-    std::vector<WireForm> forms;
+    std::vector<IdFormat> formats;
     std::vector<std::vector<std::byte>> bytes;
     std::set<i64> expected{first + 1};
     for (int q = 0; q < senders; ++q) {
@@ -136,26 +137,26 @@ TEST(IdWire, SetsOfManySendersMerge) {
         part.add(id);
         expected.insert(id);
       }
-      Wire wire = encode(part);
-      EXPECT_EQ(wire.form.kind == WireKind::coded, n == 700 || n == 1250) << n;
-      forms.push_back(wire.form);
-      bytes.push_back(std::move(wire.bytes));
+      EncodedIds encoded = encode(part);
+      EXPECT_EQ(encoded.format.kind == Encoding::huffman, n == 700 || n == 1250) << n;
+      formats.push_back(encoded.format);
+      bytes.push_back(std::move(encoded.bytes));
     }
     IdSet into(first, last);
     into.add(first + 1);
-    decode_into(into, forms, bytes);
+    decode_into(into, formats, bytes);
     EXPECT_EQ(into.ids(), std::vector<i64>(expected.begin(), expected.end())) << senders;
     EXPECT_EQ(into.size(), std::ssize(expected));
-    for (std::size_t q = 0; q < forms.size(); ++q) {
-      if (forms[q].kind != WireKind::coded) continue;
-      --forms[q].listed;  // of many, one that is damaged
-      EXPECT_THROW(decode_into(into, forms, bytes), CommError);
-      ++forms[q].listed;
+    for (std::size_t q = 0; q < formats.size(); ++q) {
+      if (formats[q].kind != Encoding::huffman) continue;
+      --formats[q].listed;  // of many, one that is damaged
+      EXPECT_THROW(decode_into(into, formats, bytes), CommError);
+      ++formats[q].listed;
     }
   }
 }
 
-TEST(IdWire, RunsAreCountedAcrossWords) {
+TEST(IdCodec, RunsAreCountedAcrossWords) {
   IdSet set(5, 5 + 4000);
   EXPECT_EQ(set.runs(), 0);
   for (const auto& [from, to] : std::vector<std::pair<i64, i64>>{
@@ -165,35 +166,35 @@ TEST(IdWire, RunsAreCountedAcrossWords) {
   EXPECT_EQ(set.size(), std::ssize(set.ids()));
 }
 
-TEST(IdWire, ASetThatLiesTogetherIsNotCoded) {
+TEST(IdCodec, ASetThatLiesTogetherIsNotCoded) {
   IdSet set(0, 40000);
   for (i64 id = 5000; id < 15000; ++id) set.add(id);
-  EXPECT_EQ(encode(set).form.kind, WireKind::runs);
+  EXPECT_EQ(encode(set).format.kind, Encoding::runs);
   EXPECT_EQ(set.runs(), 1);
   EXPECT_EQ(set.ids().size(), 10000U);
 }
 
 // Whatever arrives: ids within bounds, ascending, or CommError.
-TEST(IdWire, DamagedBytesAreRefused) {
+TEST(IdCodec, DamagedBytesAreRefused) {
   Rng rng(7);
   int refused = 0;
   for (int round = 0; round < 4000; ++round) {
     const i64 radix = 1 + below(rng, 700);
-    Notice notice =
-        Notice::of(encode(any_ids(rng, 0, radix, below(rng, radix + 1)), 0, radix).form, false);
-    if (round % 2 == 0) notice.word ^= std::uint64_t{1} << (1 + below(rng, 63));
-    if (round % 7 == 0) notice.word = rng();
+    Header header =
+        Header::of(encode(any_ids(rng, 0, radix, below(rng, radix + 1)), 0, radix).format, false);
+    if (round % 2 == 0) header.word ^= std::uint64_t{1} << (1 + below(rng, 63));
+    if (round % 7 == 0) header.word = rng();
     try {
-      const WireForm form = notice.form();
-      const i64 length = form.bytes(radix);
+      const IdFormat format = header.format();
+      const i64 length = format.bytes(radix);
       ASSERT_LE(length, 16 * radix + 16);
       std::vector<std::byte> bytes(static_cast<std::size_t>(length));
       for (std::byte& b : bytes) b = static_cast<std::byte>(rng() & rng());
-      const std::vector<i64> ids = decode(form, bytes, 0, radix);
+      const std::vector<i64> ids = decode(format, bytes, 0, radix);
       ASSERT_TRUE(std::is_sorted(ids.begin(), ids.end(), std::less_equal<>()));
       ASSERT_TRUE(ids.empty() || (ids.front() >= 0 && ids.back() < radix));
       IdSet set(0, radix);
-      decode_into(set, {&form, 1}, {&bytes, 1});
+      decode_into(set, {&format, 1}, {&bytes, 1});
       ASSERT_EQ(set.ids(), ids);
     } catch (const CommError&) {
       ++refused;
@@ -201,9 +202,9 @@ TEST(IdWire, DamagedBytesAreRefused) {
   }
   EXPECT_GT(refused, 200);
   EXPECT_LT(refused, 4000);
-  const Wire wire = encode(std::vector<i64>{1, 5, 700}, 0, 1000);
-  const std::span<const std::byte> bytes(wire.bytes);
-  EXPECT_THROW((void)decode(wire.form, bytes.first(bytes.size() - 1), 0, 1000), CommError);
+  const EncodedIds encoded = encode(std::vector<i64>{1, 5, 700}, 0, 1000);
+  const std::span<const std::byte> bytes(encoded.bytes);
+  EXPECT_THROW((void)decode(encoded.format, bytes.first(bytes.size() - 1), 0, 1000), CommError);
 }
 
 TEST(NarrowList, GivesBackWhatWentInWhateverItsWidth) {

@@ -3,7 +3,8 @@
 // Bits that are set at random, eight at a time, as codes whose lengths suit how many are set: about
 // as short as anything can be, and quick, since bytes are looked up. Both sides find the same code
 // by a number.
-//   const ByteCode& code = ByteCode::of(ByteCode::suited(n, bits));   i64 b = code.encode(in, out);
+//   const HuffmanCode& code = HuffmanCode::of(HuffmanCode::suited(n, bits));
+//   i64 length = code.encode(in, out);
 
 #include <array>
 #include <cstdint>
@@ -13,11 +14,11 @@
 
 namespace tessera::dist {
 
-class TESSERA_API ByteCode {
+class TESSERA_API HuffmanCode {
  public:
   static constexpr int count = 64;  // codes: number d is for sets of d in 64
   static int suited(i64 set, i64 bits);
-  static const ByteCode& of(int number);
+  static const HuffmanCode& of(int number);
 
   // Bytes that the codes of so many can need, with what encode() writes behind them.
   static i64 room(i64 bytes) { return (bytes * longest + 7) / 8 + 8; }
@@ -26,7 +27,7 @@ class TESSERA_API ByteCode {
   // As many bytes as there is room for; behind the `bits` of the stream there are 8 bytes more to
   // be read.
   struct Stream {
-    const ByteCode* code;
+    const HuffmanCode* code;
     const std::byte* from;
     i64 bits;
     std::span<std::uint8_t> bytes;
@@ -38,7 +39,7 @@ class TESSERA_API ByteCode {
  private:
   static constexpr int longest = 12;
   class Reading;
-  explicit ByteCode(int number);
+  explicit HuffmanCode(int number);
 
   struct Code {
     std::uint16_t word = 0;
