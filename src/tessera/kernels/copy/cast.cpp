@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "tessera/kernels/copy/cast_rows.hpp"
-#include "tessera/kernels/wide.hpp"
+#include "tessera/kernels/wide_stores.hpp"
 
 namespace tessera {
 namespace {
@@ -17,7 +17,7 @@ void fill_elements(T* to, const T& v, i64 n) {
     std::memset(static_cast<void*>(to), 0, static_cast<std::size_t>(n) * sizeof(T));
     return;
   }
-  wide([=] {
+  wide_stores(n * static_cast<i64>(sizeof(T)), [=] {
 #pragma GCC unroll 4
     for (i64 i = 0; i < n; ++i) to[i] = v;
   });
@@ -26,7 +26,7 @@ void fill_elements(T* to, const T& v, i64 n) {
 // Every Step-th element: turned around, or each second one, in registers where there are some.
 template <int Step, class T>
 void copy_steps(const T* from, T* to, i64 n) {
-  wide([=] {
+  wide_stores(n * static_cast<i64>(sizeof(T)), [=] {
 #pragma GCC ivdep
     for (i64 i = 0; i < n; ++i) to[i] = from[Step * i];
   });

@@ -11,7 +11,7 @@
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
-#include "tessera/kernels/wide.hpp"
+#include "tessera/kernels/wide_stores.hpp"
 
 namespace tessera {
 namespace {
@@ -47,7 +47,7 @@ void write_range(const Array& y, const Value& start, const Value& step, i64 offs
       const auto at = [=](i64 i) {
         return element::add{}(first, element::multiply{}(convert<W>(offset + i), delta));
       };
-      wide([=] {
+      wide_stores((end - begin) * static_cast<i64>(sizeof(T)), [=] {
         if constexpr (element::Integer<W>) {  // sums wrap as products do, and cost less
           W next = at(begin);
           for (i64 i = begin; i < end; ++i, next = element::add{}(next, delta)) p[i] = next;
