@@ -308,6 +308,28 @@ def test_objects_that_are_used_again():
     assert not any(gc.is_tracked(v) and gc.get_referents(v) not in ([], [ts.Array]) for v in again)
 
 
+def test_numbers_that_are_used_again():
+    arrays = [ts.arange(20).astype(t) for t in ("float64", "float32", "bool", "complex128", "int64")]
+    for turn in range(30):  # one after the other, of several types
+        x = arrays[turn % len(arrays)]
+        assert x[turn % 20].dtype == x.dtype and x[turn % 20].item() == x.tolist()[turn % 20]
+    x = arrays[0]
+    one, told = x[2], []
+    watched = weakref.ref(one, told.append)
+    del one
+    assert watched() is None and len(told) == 1
+    seen = x[3].numpy()  # its memory is looked at
+    alive = [x[i] for i in range(20)]
+    assert seen == 3.0 and [v.item() for v in alive] == list(range(20))
+    changed = x[5]
+    changed += 1
+    assert changed.item() == 6 and x[5].item() == 5
+    del changed, alive
+    assert [x[i].item() for i in range(20)] == list(range(20))
+    moved = [x[i].to("sim:0") for i in range(20)]  # read by another device while the next is written
+    assert [v.to("cpu").item() for v in moved] == list(range(20))
+
+
 def test_objects_that_are_used_again_hold_no_memory():
     for many in (3, 5000):
         before = ts.memory_stats()["in_use"]
