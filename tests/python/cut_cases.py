@@ -137,7 +137,7 @@ def scaled(d, A):
         return 2.0 * A
     if kind == "negative":
         return -A
-    if kind == "complex" and "real=" not in A.tree():
+    if kind == "complex":
         return (1 - 2j) * A
     if kind == "renamed":
         names = [n for n in A.dims if n != "..." and "(" not in str(n)]

@@ -19,6 +19,22 @@ void dot_test(Subject& s) {
   }
 }
 
+// A complex factor makes complex numbers of real ones: an operator that gives real ones has the
+// adjoint of that as well.
+void dot_test_of_scaled_and_added(Subject& s) {
+  const Value c(c128(1, -2));
+  const Shape output = s.A.output_shape(s.sample.input);
+  const NamedLinop N = s.A.N();
+  const auto check = [&](const NamedLinop& a, const Shape& in, DType t, Device d) {
+    const AdjointCheck found = check_adjoint(a, in, t, d, 3, 4 * s.tolerance());
+    s.expect(static_cast<bool>(found), "|<y, Ax> - <A.H y, x>| is ", found.error, " of\n",
+             a.tree());
+  };
+  for (const NamedLinop& a : {c * s.A, c * N, sum({N, c * N}), c * N.H()})
+    check(a, s.sample.input, s.dtype, s.device);
+  check(c * s.A.H(), output, s.A.output_dtype(s.dtype), s.A.output_device(s.device));
+}
+
 void linearity(Subject& s) {
   const Array x = s.random_input(3), y = s.random_input(4);
   const bool over_complex = is_complex(s.dtype) && !s.A.real_linear();
@@ -263,6 +279,7 @@ void shows_itself(Subject& s) {
 const std::vector<Law>& all_laws() {
   static const std::vector<Law> laws{
       {"DotTest", dot_test},
+      {"DotTestOfScaledAndAdded", dot_test_of_scaled_and_added},
       {"Linearity", linearity},
       {"AdjointTwiceIsTheOperator", adjoint_twice_is_the_operator},
       {"NormalIsAdjointAfterOperator", normal_is_adjoint_after_operator},

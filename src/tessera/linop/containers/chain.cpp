@@ -218,6 +218,10 @@ std::vector<NamedLinop> flattened(std::vector<NamedLinop>&& operators,
 
 NamedLinop chain(std::vector<NamedLinop> operators) {
   require<DimError>(!operators.empty(), "Chain: no operators given");
+  for (std::size_t i = 1; i < operators.size(); ++i)
+    require<DTypeError>(
+        !takes_real(operators[i]) || !is_complex(operators[i - 1].output_dtype(DType::f64)),
+        "Chain: ", operators[i], " takes real numbers, ", operators[i - 1], " gives complex ones");
   std::vector<std::string> notes;
   std::vector<NamedLinop> ops = flattened(std::move(operators), notes);
   for (const NamedLinop& a : ops) notes.insert(notes.end(), a.notes().begin(), a.notes().end());

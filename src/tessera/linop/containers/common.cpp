@@ -76,6 +76,10 @@ bool any_real_linear(const std::vector<NamedLinop>& operators) {
                      [](const NamedLinop& a) { return a.real_linear(); });
 }
 
+bool takes_real(const NamedLinop& a) {
+  return a.real_linear() && !is_complex(a.H().output_dtype(DType::c128));
+}
+
 NamedLinop part_within(const NamedLinop& a, const NamedShape& names, const Tile& tile) {
   const Dims own = a.dims();
   const bool named = std::all_of(tile.cuts.begin(), tile.cuts.end(),

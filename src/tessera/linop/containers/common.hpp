@@ -29,6 +29,8 @@ std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators)
 std::vector<NamedLinop> adjoints(const std::vector<NamedLinop>& operators);
 std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, const Renames& r);
 bool any_real_linear(const std::vector<NamedLinop>& operators);
+// Of real numbers only: its adjoint gives nothing else.
+bool takes_real(const NamedLinop& a);
 // The operator with its wildcards settled as they stand in `names`: for config().shape_inference.
 NamedLinop settled(const NamedLinop& a, const NamedShape& names);
 // The part of one operator of a container whose names are `names`: what it calls by a wildcard is

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tessera/base/config.hpp"
+#include "tessera/linop/containers/common.hpp"
 #include "tessera/linop/core/algebra.hpp"
 #include "tessera/linop/core/node_state.hpp"
 #include "tessera/linop/ops/basic/scalar.hpp"
@@ -433,12 +434,15 @@ void NamedLinop::record_add(Recorder& r, const View& x, const View& y) const {
 }
 
 void NamedLinop::record(Recorder& r, const View& x, const View& y) const {
-  if (r.outermost())
+  const bool outermost = r.outermost();
+  if (outermost)
     for (const RepeatedEvent& e : start_events()) r.starts(e);
   const Recorder::Listening listening(r, input_listener());
   const Recorder::Scope scope(r, str(), x, y);
   for (const std::string& n : notes()) r.note(n);
   check_views(r, x, y);
+  require<DTypeError>(!outermost || !is_complex(x.dtype) || !takes_real(*this), str(),
+                      ": takes real numbers, got ", x.dtype);
   const DType natural = output_dtype(x.dtype);
   if (natural == y.dtype) return node_->apply(r, x, y);
   require<DTypeError>(can_cast_same_kind(natural, y.dtype), str(), " on ", x.dtype, " gives ",

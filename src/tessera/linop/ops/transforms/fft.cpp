@@ -41,6 +41,19 @@ Dims default_grid(i64 ndim, bool kspace) {
   return nd_shape(ndim, kspace);
 }
 
+// Note [real parts]: numbers that a chain or a sum made complex reach a real transform only in an
+// adjoint: of one that gave real numbers, which were scaled by complex ones or added to such. The
+// adjoint of real numbers becoming complex is the real part. What else is complex is refused before
+// it comes here: see takes_real().
+View real_numbers(Recorder& r, const FFT& f, const View& x) {
+  if (!is_complex(x.dtype)) return x;
+  r.note(cat("FFT ", f.names.str(), ": takes the real part"));
+  Layout half = x.layout;
+  half.offset *= 2;
+  for (i64& stride : half.strides) stride *= 2;
+  return {x.slot, std::move(half), real_of(x.dtype)};
+}
+
 }  // namespace
 
 FFT::FFT(i64 n, const Dims& batch_shape, std::optional<Grids> grid_shapes, Norm norm_,
@@ -185,13 +198,12 @@ FFT::Phases FFT::phases(const Shape& grid, DType dtype, Device device) {
 // real part. The transform to real numbers counts every frequency twice but the first and, for even
 // n, the last: the others are halved before it.
 void FFT::apply_real(Recorder& r, const View& x, const View& y, const Shape& over) const {
-  require<DTypeError>(is_complex(x.dtype) == backward, "FFT ", names.str(), ": a real transform ",
-                      backward ? "gives its adjoint complex" : "takes real", " numbers, got ",
-                      name(x.dtype));
+  require<DTypeError>(is_complex(x.dtype) || !backward, "FFT ", names.str(),
+                      ": a real transform gives its adjoint complex numbers, got ", name(x.dtype));
   Shape grid;
   for (i64 a : over) grid.push_back(backward ? y.shape()[a] : x.shape()[a]);
   const double by = fft_scale(norm, -1, count_of(grid));
-  if (!backward) return record::real_fft(r, x, y, over, by);
+  if (!backward) return record::real_fft(r, real_numbers(r, *this, x), y, over, by);
   const Array halves = Array::empty({real / 2 + 1}, DType::f64, cpu);
   for (i64 k = 0; k <= real / 2; ++k)
     halves.select(0, k).fill(Value(k == 0 || 2 * k == real ? 1.0 : 0.5));
