@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An operator that is cut is the operator: whatever it is (cut_cases.py draws it, with every option of its constructor),
-its adjoint and its normal, along whatever dim it lets itself be cut, over one to eight devices, with its arrays there or
-sent each time, by hand, by fit under any budget that it accepts, in a stream, over ranks. And all under the names of the whole.
+its adjoint and its normal, along whatever dim it lets itself be cut, over one to eight devices, on streams of the
+caller's or not, with its arrays there or sent each time, by hand, by fit under any budget that it accepts, in a stream,
+over ranks. And all under the names of the whole.
 
 `TESSERA_CUT_CASES=5000` draws as many, `TESSERA_CUT_SEED=7` others, `TESSERA_CUT_CASE=123` one alone.
 """
@@ -71,17 +72,26 @@ class Law:
         except refusals:
             return None
 
+    def streams(self, devices):
+        """None, one or two of the caller's: of the base device, and of that of the first tile."""
+        given = {"base_stream": ts.Stream("cpu"), "transfer_stream": ts.Stream(devices[0] if devices else "cpu")}
+        return {name: stream for name, stream in given.items() if self.d.chance(0.3)}
+
     def batched(self):
         sizes = self.sizes()
         devices = [f"sim:{i}" for i in range(self.d.size(1, 8))] if self.d.chance(0.8) else None
-        spec = ts.BatchSpec(sizes, devices, resident=self.d.chance())
+        spec = ts.BatchSpec(sizes, devices, resident=self.d.chance(), **self.streams(devices))
         B = self.accepted(lambda: ts.create_batched_linop(self.A, spec, shape=self.x.shape))
         if B is not None:
             self.check(B, spec)
 
     def two_levels(self):
         outer, inner = self.sizes(), self.sizes()
-        specs = [ts.BatchSpec(outer, ["sim:0", "sim:1"]), ts.BatchSpec(inner, resident=self.d.chance())]
+        devices = ["sim:0", "sim:1"]
+        specs = [
+            ts.BatchSpec(outer, devices, **self.streams(devices)),
+            ts.BatchSpec(inner, resident=self.d.chance()),
+        ]
         B = self.accepted(lambda: ts.create_batched_linop(self.A, specs, shape=self.x.shape))
         if B is not None:
             self.check(B, specs)

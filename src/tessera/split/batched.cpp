@@ -77,12 +77,17 @@ void check_streams(const Level& level) {
   require<DeviceError>(!base || base->device() == level.base, batching, ": base_stream is of ",
                        base ? base->device() : cpu, ", expected one of the base device ",
                        level.base);
-  const auto uses = [&](Device d) {
-    return d == level.base || std::count(level.devices.begin(), level.devices.end(), d) > 0;
-  };
-  require<DeviceError>(!transfer || uses(transfer->device()), batching, ": transfer_stream is of ",
-                       transfer ? transfer->device() : cpu, ", expected one of the base device ",
-                       level.base, " or of a device of the tiles");
+  if (!transfer) return;
+  const Device d = transfer->device();
+  const auto is = [&](Device tile) { return tile == d; };
+  require<DeviceError>(
+      d == level.base || std::any_of(level.devices.begin(), level.devices.end(), is), batching,
+      ": transfer_stream is of ", d, ", expected one of the base device ", level.base,
+      " or of a device of the tiles");
+  require<DeviceError>(d != cpu || std::all_of(level.devices.begin(), level.devices.end(), is),
+                       batching,
+                       ": transfer_stream is of the host, between which and devices data ",
+                       "move on streams of those; expected one of a device of the tiles");
 }
 
 Level plan_level(const NamedLinop& a, std::span<const BatchSpec> specs, Device default_device,

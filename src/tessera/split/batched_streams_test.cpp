@@ -57,6 +57,13 @@ TEST(BatchedStreams, OfOtherDevicesAreRefused) {
   wrong = s.spec;
   wrong.transfer_stream = Stream(sim_at(5));
   EXPECT_THROW((void)create_batched_linop(s.whole, wrong), DeviceError);
+  wrong.base_device = cpu;  // nothing moves between the host and devices on a stream of the host
+  wrong.base_stream = wrong.transfer_stream = Stream(cpu);
+  EXPECT_THROW((void)create_batched_linop(s.whole, wrong), DeviceError);
+  wrong.device_matrix = {Place(cpu)};
+  const Array x = Random(3).normal({4}, DType::f64, cpu);
+  EXPECT_LT(distance(create_batched_linop(s.whole, wrong)(x), s.whole(x)), 1e-13);
+  wrong = s.spec;
   wrong.transfer_stream = Stream(sim_at(2));
   const Plan plan = create_batched_linop(s.whole, wrong)
                         .plan({.shape = {4}, .dtype = DType::f64, .device = sim_at(0)});

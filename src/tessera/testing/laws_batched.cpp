@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operator cut into tiles over several devices is the operator: forward, adjoint and normal, for
 // tiles of 1, 2, 3, all but one and all elements along each dim, one to eight devices, one level
-// and two. EverySpecEqualsTheWhole takes every size with every number of devices. In
+// and two, on streams of the run's or of the caller's. EverySpecEqualsTheWhole takes every size with every number of devices. In
 // BatchesEqualTheWhole, which is cheap enough for slow devices, sanitizers and other dtypes, a
 // fixed pattern says which sizes meet which devices.
 #include <algorithm>
@@ -97,6 +97,15 @@ void check(Subject& s, const Expected& e, const std::vector<BatchSpec>& specs, D
   s.expect(right, "the operator was\n", b.tree());
   s.expect(difference(x, before) == 0, who, ": the input has changed");
   if (specs.size() == 1 && !specs.front().device_matrix.empty()) check_bytes(s, b, specs.front());
+}
+
+// Streams of the caller's: transfers go on one of the first tile's device, or every other time of
+// the base device, where that is not the host.
+void name_streams(BatchSpec& spec, Device base, int turn) {
+  const std::vector<Place>& places = spec.device_matrix.places;
+  const Device first = places.empty() ? base : places.front().device;
+  spec.base_stream = Stream(base);
+  spec.transfer_stream = Stream(turn % 2 && base != cpu ? base : first);
 }
 
 // The sizes of tiles along a dim that make different grids.
@@ -225,6 +234,7 @@ void batches_equal_the_whole(Subject& s) {
     std::vector<BatchSpec> specs = batch_pattern(dims, k, kind, base);
     if (bound)
       for (BatchSpec& spec : specs) spec.device_matrix = {};
+    if (k % 3 == 1 && !bound) name_streams(specs.front(), base, k);
     try_out(s, e, specs, base);
   }
 }
@@ -264,8 +274,10 @@ void every_spec_equals_the_whole(Subject& s) {
           check_bound(s, e, spec, inner);
           continue;
         }
-        try_out(s, e, {spec}, cpu);
-        if (inner) try_out(s, e, {spec, *inner}, cpu);
+        BatchSpec first = spec;
+        if (turn % 3 == 0) name_streams(first, cpu, turn);
+        try_out(s, e, {first}, cpu);
+        if (inner) try_out(s, e, {first, *inner}, cpu);
       }
     }
 }
