@@ -308,6 +308,14 @@ def test_objects_that_are_used_again():
     assert not any(gc.is_tracked(v) and gc.get_referents(v) not in ([], [ts.Array]) for v in again)
 
 
+def test_repeats_of_large_blocks():
+    for shape, axis in (((129, 232), 0), ((3, 40, 100), 1), ((100, 300), -2), ((129, 300), 0)):
+        x = drawn(shape, "float64")
+        for times in (0, 1, 2, np.arange(x.shape[axis]) % 3):
+            ours = ts.asarray(times) if isinstance(times, np.ndarray) else times
+            assert np.array_equal(ts.repeat(ts.asarray(x), ours, axis=axis).numpy(), np.repeat(x, times, axis=axis))
+
+
 def test_numbers_that_are_used_again():
     arrays = [ts.arange(20).astype(t) for t in ("float64", "float32", "bool", "complex128", "int64")]
     for turn in range(30):  # one after the other, of several types

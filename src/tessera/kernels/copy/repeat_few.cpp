@@ -12,6 +12,9 @@ namespace tessera {
 namespace {
 
 constexpr i64 most = 4096, most_written = 16384;  // elements
+// Of blocks that are worth a call of memcpy more, as long as the second cache holds the result.
+constexpr i64 large_block = 512;  // bytes
+constexpr i64 most_in_blocks = 32768, most_written_in_blocks = 65536;
 
 // The entries along an axis: `outer` runs of times.size() blocks (or of `n`, with one number for
 // all).
@@ -44,20 +47,24 @@ void repeat_blocks(const Blocks& b, const void* from, void* to) {
 }  // namespace
 
 bool repeat_few(const Array& x, std::span<const i64> times, std::optional<i64> axis, Array& out) {
-  if (x.device() != cpu || x.size() > most || x.size() == 0 || !x.is_contiguous()) return false;
+  if (x.device() != cpu || x.size() > most_in_blocks || x.size() == 0 || !x.is_contiguous())
+    return false;
   Shape shape = axis ? x.shape() : Shape{x.size()};
   const i64 rank = shape.size(), a = axis.value_or(0) + (axis.value_or(0) < 0 ? rank : 0);
   if (a < 0 || a >= rank) return false;
   Blocks b{.n = shape[a], .bytes = size_of(x.dtype()), .times = times};
   if (times.size() != 1 && static_cast<i64>(times.size()) != b.n) return false;
-  i64 total = 0;
-  for (i64 i = 0; i < b.n; ++i) {
-    if (b.count(i) < 0 || b.count(i) > most_written) return false;
-    total += b.count(i);
-  }
-  if (total > most_written / x.size() * b.n) return false;
   for (i64 k = 0; k < a; ++k) b.outer *= shape[k];
   for (i64 k = a + 1; k < rank; ++k) b.bytes *= shape[k];
+  const bool large = b.bytes >= large_block;
+  if (!large && x.size() > most) return false;
+  const i64 written = large ? most_written_in_blocks : most_written;
+  i64 total = 0;
+  for (i64 i = 0; i < b.n; ++i) {
+    if (b.count(i) < 0 || b.count(i) > written) return false;
+    total += b.count(i);
+  }
+  if (total > written / x.size() * b.n) return false;
   shape[a] = total;
   out = empty_dense(shape, x.dtype());
   x.storage().wait();
