@@ -16,7 +16,7 @@
 #include "tessera/distributed/functions/reshape.hpp"
 #include "tessera/distributed/functions/scan.hpp"
 #include "tessera/distributed/indexing/explain.hpp"
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 #include "tessera/distributed/indexing/masks/nonzero.hpp"
 #include "tessera/distributed/io/io.hpp"
 #include "tessera/distributed/linalg/linalg.hpp"

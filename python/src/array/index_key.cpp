@@ -3,7 +3,7 @@
 #include "array/index_key.hpp"
 
 #include "dist/dist.hpp"
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 
 namespace tessera::python {
 

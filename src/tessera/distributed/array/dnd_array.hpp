@@ -26,7 +26,7 @@
 
 namespace tessera::dist {
 
-class DistIndex;  // distributed/indexing/index_key.hpp
+class DistIndex;  // distributed/indexing/key.hpp
 
 // Where the parts of an array are: the axis that is dealt out, and how. No split: every rank has
 // all.
@@ -125,7 +125,7 @@ class TESSERA_API DNDarray {
   Array gathered() const;  // the whole array, on every rank, on this rank's device
   Value item() const;      // one element; ShapeError otherwise
 
-  // NumPy's indexing, get and set (distributed/indexing/index_get.cpp, index_set.cpp).
+  // NumPy's indexing, get and set (distributed/indexing/get.cpp, set.cpp).
   DNDarray operator[](const DistIndex& key) const;
   void assign(const DistIndex& key, const DNDarray& value) const;
   void assign(const DistIndex& key, const Array& value) const;  // the same on every rank

@@ -7,7 +7,7 @@
 #include "support/distributions.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/distributed/fft/fft.hpp"
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 #include "tessera/distributed/sorting/quantile.hpp"
 #include "tessera/distributed/sorting/sort.hpp"
 #include "tessera/distributed/sorting/topk.hpp"

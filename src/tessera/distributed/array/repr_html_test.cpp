@@ -6,7 +6,7 @@
 #include "support/text.hpp"
 #include "tessera/comm/thread.hpp"
 #include "tessera/distributed/array/create.hpp"
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 
 namespace tessera::dist {
 namespace {

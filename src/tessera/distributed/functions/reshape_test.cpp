@@ -2,7 +2,7 @@
 #include "tessera/distributed/functions/reshape.hpp"
 
 #include "support/cases.hpp"
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 
 namespace tessera::dist {
 namespace {

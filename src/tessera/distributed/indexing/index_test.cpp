@@ -7,7 +7,7 @@
 #include "tessera/base/config.hpp"
 #include "tessera/comm/thread.hpp"
 #include "tessera/distributed/indexing/explain.hpp"
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 #include "tessera/distributed/indexing/masks/nonzero.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"

@@ -6,7 +6,7 @@
 #include "tessera/distributed/indexing/masks/mask_owners.hpp"
 #include "tessera/distributed/indexing/masks/nonzero.hpp"
 #include "tessera/distributed/indexing/masks/sole_mask.hpp"
-#include "tessera/distributed/indexing/value_rows.hpp"
+#include "tessera/distributed/indexing/rows/value_rows.hpp"
 #include "tessera/distributed/indexing/write_plan.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/gather/fit.hpp"
@@ -18,7 +18,7 @@ namespace {
 // most.
 struct Foreseen {
   NormalKey key;
-  LooseMasks masks;
+  UnalignedMasks masks;
   Extent most = {};
   bool longer = false;   // other arrays are longer than one element along the axis of the masks
   Shape shape() const {  // of the result, -1 where a mask decides
@@ -29,7 +29,7 @@ struct Foreseen {
 };
 
 Foreseen foreseen(const DNDarray& x, const DistIndex& key, bool writes) {
-  Foreseen f{foresee(x, key), loose_masks(x, key, writes)};
+  Foreseen f{foresee(x, key), unaligned_masks(x, key, writes)};
   f.most = extent_of(f.key);
   i64 most = 0;
   for (const auto* list : {&f.masks.bits, &f.masks.counted, &f.masks.listed})
@@ -65,7 +65,7 @@ bool has_mask(const DistIndex& key) {
 ExchangePlan plan_index(const DNDarray& x, const DistIndex& key) {
   const IndexPlan checked = check_key(x, key);
   ExchangePlan e(x.comm().size());
-  if (const auto mask = lone_mask(x, key); mask && covers_split(x, *mask)) {
+  if (const auto mask = sole_mask(x, key); mask && covers_split(x, *mask)) {
     SoleMaskRead(x, *mask, checked).count(e);
     return e;
   }
@@ -93,7 +93,7 @@ ExchangePlan plan_index(const DNDarray& x, const DistIndex& key, const DNDarray&
   e.shape = x.shape();
   e.distribution = x.distribution();
   IndexPlan fitted = checked;
-  if (const auto mask = lone_mask(x, key); mask && covers_split(x, *mask)) {
+  if (const auto mask = sole_mask(x, key); mask && covers_split(x, *mask)) {
     fitted.shape[fitted.position] = -1;
     require_fit(given.shape(), fitted);
     SoleMaskWrite(x, *mask, checked, given).count(e);

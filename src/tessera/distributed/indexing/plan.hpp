@@ -6,7 +6,7 @@
 //   ExchangePlan plan = plan_index(x, key);   plan.str();
 
 #include "tessera/distributed/indexing/exchange_plan.hpp"
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 
 namespace tessera::dist {
 

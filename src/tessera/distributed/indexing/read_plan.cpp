@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/distributed/indexing/read_plan.hpp"
 
-#include "tessera/distributed/indexing/entry_ask.hpp"
+#include "tessera/distributed/indexing/rows/requests.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
 namespace tessera::dist {
@@ -11,9 +11,9 @@ void plan_whole(ReadPlan& plan) {
   const DNDarray& x = plan.x;
   RoutePlan& route = plan.route;
   route.reason = "every rank has the whole array";
-  if (plan.key.guide >= 0) {
+  if (plan.key.leading_index >= 0) {
     plan.by = ReadBy::entries;
-    if (plan.most.known) route.distribution.part = part_of_guide(plan.key, x.comm().size());
+    if (plan.most.known) route.distribution.part = part_of_leading_index(plan.key, x.comm().size());
   } else if (x.owner()) {  // a handle of its owner's: what is read travels then
     plan.by = ReadBy::owner;
     route.route = Route::scalar;
@@ -46,7 +46,7 @@ void count_entries(Transfers& t, const ReadPlan& plan) {
   const NormalKey& key = plan.key;
   if (x.owner() && !x.known()) t.from_owner(*x.owner(), x.size() * size_of(x.dtype()));
   if (!plan.most.known) return t.at_most();  // count_gathered() did it
-  EntryPositions(x, key, key.lands[key.guide], plan.route.distribution.part).count(t);
+  EntryPositions(x, key, key.result_axes[key.leading_index], plan.route.distribution.part).count(t);
   count_agreement(t, key);
 }
 
@@ -121,17 +121,17 @@ void ReadPlan::count(Transfers& t) const {
     case ReadBy::entries: return count_entries(t, *this);
     case ReadBy::intervals: return count_intervals(t, *this);
     case ReadBy::known_rows: {
-      const EntryRows rows(x, key);
+      const IndexedRows rows(x, key);
       return KnownOwners(rows, key, route.lead_axis, part).count(t);
     }
     case ReadBy::requested_rows: {
-      const EntryRows rows(x, key);
+      const IndexedRows rows(x, key);
       const RowRequests requests(rows, key, route.lead_axis, part);
       requests.count(t);
       return count_fetched(t, rows, requests.entries());
     }
     case ReadBy::unforeseen: {
-      const EntryRows rows(x, key);
+      const IndexedRows rows(x, key);
       const std::vector<i64> all(to_index(t.ranks()), count_of(most.lead));
       if (key.at_owners) return;  // they have all rows
       if (!most.known) count_requests(t, rows, all);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How x[key] is read once its masks are positions: what every rank decides alike from shapes,
-// distributions and the positions that all of them know. index_get.cpp runs it, count() says what
+// distributions and the positions that all of them know. get.cpp runs it, count() says what
 // that sends. Not for use outside of the files that index.
 //   const ReadPlan plan = plan_read(x, key, extent_of(key));   plan.by == ReadBy::known_rows
 
-#include "tessera/distributed/indexing/index_route.hpp"
-#include "tessera/distributed/indexing/index_winners.hpp"
+#include "tessera/distributed/indexing/route.hpp"
+#include "tessera/distributed/indexing/rows/last_writers.hpp"
 
 namespace tessera::dist {
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/distributed/indexing/write_plan.hpp"
 
-#include "tessera/distributed/indexing/entry_push.hpp"
+#include "tessera/distributed/indexing/rows/scatter.hpp"
+#include "tessera/distributed/indexing/rows/scatter_requested.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
 namespace tessera::dist {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How x[key] = value is written once the masks of the key are positions, as read_plan.hpp is for
-// reading: index_set.cpp runs it, count() says what that sends. Not for use outside of the files
+// reading: set.cpp runs it, count() says what that sends. Not for use outside of the files
 // that index.
 //   const WritePlan plan = plan_write(x, key, value, extent_of(key));   plan.by == WriteBy::parts
 

@@ -3,7 +3,7 @@
 
 #include "tessera/distributed/exchange/sort_lines.hpp"
 #include "tessera/distributed/functions/reshape.hpp"
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 #include "tessera/distributed/indexing/masks/nonzero.hpp"
 #include "tessera/distributed/sorting/take_keys.hpp"
 #include "tessera/kernels/copy/copy.hpp"

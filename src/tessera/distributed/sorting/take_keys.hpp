@@ -3,7 +3,7 @@
 // Keys that mean what functions such as take, put and take_along_axis mean. Private to them.
 //   x[flat_key(x, positions)];   x[along_axis_key(x, indices, axis)];
 
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 
 namespace tessera::dist {
 

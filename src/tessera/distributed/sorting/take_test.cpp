@@ -4,7 +4,7 @@
 
 #include "support/awkward.hpp"
 #include "support/distributions.hpp"
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A set of ids (entries.hpp) of one range, one bit for each: sorted and without repeats as soon as
+// A set of ids (ids.hpp) of one range, one bit for each: sorted and without repeats as soon as
 // it is filled, where the range is not much longer than the list. Host memory; nothing is checked.
 //   IdSet set(0, 100);   set.add(7);   set.ids() == {7}
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "tessera/distributed/indexing/index_positions.hpp"
 #include "tessera/distributed/indexing/masks/mask_bits.hpp"
 #include "tessera/distributed/indexing/masks/mask_known.hpp"
 #include "tessera/distributed/indexing/masks/nonzero.hpp"
+#include "tessera/distributed/indexing/positions.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
@@ -36,14 +36,14 @@ bool fewer_as_bits(const DNDarray& mask) {
 
 }  // namespace
 
-i64 most_picked(const DNDarray& x, const LoneMask& mask) {
+i64 most_picked(const DNDarray& x, const SoleMask& mask) {
   i64 widest = 0, behind = 1;
   for (i64 a = *x.split() - mask.first + 1; a < mask.mask.ndim(); ++a) behind *= mask.mask.shape(a);
   for (const i64 n : x.part().counts()) widest = std::max(widest, n * behind);
   return widest;
 }
 
-bool covers_split(const DNDarray& x, const LoneMask& mask) {
+bool covers_split(const DNDarray& x, const SoleMask& mask) {
   return x.split() && *x.split() >= mask.first && *x.split() < mask.first + mask.mask.ndim();
 }
 
@@ -53,8 +53,8 @@ bool picks_nothing(const IndexPlan& checked) {
   return false;
 }
 
-LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes) {
-  LooseMasks masks;
+UnalignedMasks unaligned_masks(const DNDarray& x, const DistIndex& key, bool writes) {
+  UnalignedMasks masks;
   if (!key.distributed()) return masks;
   const std::vector<i64> axes = first_axes(key.index(), x.ndim());
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -71,7 +71,7 @@ LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes) {
   return masks;
 }
 
-void count_whole_masks(Transfers& t, const DistIndex& key, const LooseMasks& masks) {
+void count_whole_masks(Transfers& t, const DistIndex& key, const UnalignedMasks& masks) {
   const auto mask_of = [&](i64 a) -> const DNDarray& { return key.distribution()[to_index(a)]; };
   for (const i64 a : masks.bits)
     if (!known_bits(mask_of(a), {})) BitRelayout(mask_of(a), {}).count(t);
@@ -82,7 +82,7 @@ void count_whole_masks(Transfers& t, const DistIndex& key, const LooseMasks& mas
   }
 }
 
-DistIndex with_whole_masks(const DistIndex& key, LooseMasks masks) {
+DistIndex with_whole_masks(const DistIndex& key, UnalignedMasks masks) {
   for (const i64 a : masks.listed)
     if (fewer_as_bits(key.distribution()[to_index(a)])) masks.bits.push_back(a);
   std::sort(masks.bits.begin(), masks.bits.end());

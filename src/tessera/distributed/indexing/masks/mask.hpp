@@ -9,7 +9,7 @@
 //   order.total();   // elements of x[mask]
 
 #include "tessera/distributed/indexing/exchange_plan.hpp"
-#include "tessera/distributed/indexing/index_normal.hpp"
+#include "tessera/distributed/indexing/normalize.hpp"
 
 namespace tessera::dist {
 
@@ -31,14 +31,14 @@ TESSERA_API i64 rows_together(i64 rows, i64 widest, int ranks);
 TESSERA_API i64 bytes_of_counts(i64 rows, i64 widest);  // so many numbers of 0 ... widest, packed
 // How many elements a rank picks in each row of a mask that is dealt out as x is (`local`, its
 // part): the rows are what stands before x's split.
-i64 rows_of_mask(const DNDarray& x, const LoneMask& mask);
+i64 rows_of_mask(const DNDarray& x, const SoleMask& mask);
 // Those of them that are counted together; `each`: one by one.
-i64 group_of_rows(const DNDarray& x, const LoneMask& mask, bool each);
-std::vector<i64> picked_by_row(const DNDarray& x, const LoneMask& mask, const Array& local);
+i64 group_of_rows(const DNDarray& x, const SoleMask& mask, bool each);
+std::vector<i64> picked_by_row(const DNDarray& x, const SoleMask& mask, const Array& local);
 // From what each rank picks itself, counted in groups of rows (collective).
 MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Communicator& comm);
 // Of a mask that is dealt out as x is; `each`: rows one by one (collective).
-MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local,
+MaskOrder order_of_mask(const DNDarray& x, const SoleMask& mask, const Array& local,
                         bool each = false);
 // Of a mask whose first axis is x's split, of which this rank picks so many (collective).
 MaskOrder order_of_counts(i64 picked, i64 widest, const Communicator& comm);
@@ -48,27 +48,27 @@ i64 most_of_a_rank(const DNDarray& mask);  // elements
 
 // What these send: order_of_rows() with so many rows together, then MaskRows where it needs more of
 // single rows (a bound); counted_by_rank().
-void count_groups(Transfers& t, const DNDarray& x, const LoneMask& mask, i64 group);
-void count_rows(Transfers& t, const DNDarray& x, const LoneMask& mask, i64 group);
+void count_groups(Transfers& t, const DNDarray& x, const SoleMask& mask, i64 group);
+void count_rows(Transfers& t, const DNDarray& x, const SoleMask& mask, i64 group);
 void count_by_rank(Transfers& t, const DNDarray& mask);
 
 // Of one row, no rank picks more.
-i64 most_picked(const DNDarray& x, const LoneMask& mask);
-bool covers_split(const DNDarray& x, const LoneMask& mask);
+i64 most_picked(const DNDarray& x, const SoleMask& mask);
+bool covers_split(const DNDarray& x, const SoleMask& mask);
 // Whatever is true in the mask: another axis of the result has no entries.
 bool picks_nothing(const IndexPlan& checked);
 // The distributed masks of a key, by their places among its arrays.
-struct LooseMasks {
+struct UnalignedMasks {
   std::vector<i64> bits;     // all ranks get them: off x's split axis, or x whole and written to
   std::vector<i64> counted;  // they become distributed positions where they do not stand alone
   // All ranks need what they pick, as bits or positions: x whole, and its result dealt out along
   // another axis than theirs.
   std::vector<i64> listed;
 };
-LooseMasks loose_masks(const DNDarray& x, const DistIndex& key, bool writes = false);
+UnalignedMasks unaligned_masks(const DNDarray& x, const DistIndex& key, bool writes = false);
 // Those that all ranks get as arrays of every rank, and of those that are listed the ones that have
 // fewer bytes as bits; a mask remembers that (mask_known.hpp). Collective.
-DistIndex with_whole_masks(const DistIndex& key, LooseMasks masks);
-void count_whole_masks(Transfers& t, const DistIndex& key, const LooseMasks& masks);
+DistIndex with_whole_masks(const DistIndex& key, UnalignedMasks masks);
+void count_whole_masks(Transfers& t, const DistIndex& key, const UnalignedMasks& masks);
 
 }  // namespace tessera::dist

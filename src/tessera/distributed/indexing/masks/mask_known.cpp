@@ -46,7 +46,7 @@ Array dealt_bits(const DNDarray& mask, const Distribution& to) {
   return dealt.bits;
 }
 
-MaskUse::MaskUse(const DNDarray& x, const LoneMask& mask)
+MaskUse::MaskUse(const DNDarray& x, const SoleMask& mask)
     : x_(x),
       mask_(mask),
       as_{*x.split() - mask.first, x.part()},

@@ -34,7 +34,7 @@ struct KnownMask {
 // nothing of what it sends.
 class MaskUse {
  public:
-  MaskUse(const DNDarray& x, const LoneMask& mask);
+  MaskUse(const DNDarray& x, const SoleMask& mask);
   // None of these sends anything; null and false where something would have to be sent.
   bool lies_alike() const { return mask_.mask.distribution() == as_; }
   bool bits_known() const { return lies_alike() || known_.bits; }
@@ -61,7 +61,7 @@ class MaskUse {
   void keep(KnownMask more);
 
   const DNDarray& x_;
-  const LoneMask& mask_;
+  const SoleMask& mask_;
   Distribution as_;
   KnownMask known_;
 };

@@ -72,13 +72,13 @@ i64 rows_together(i64 rows, i64 widest, int ranks) {
   return best;
 }
 
-void count_groups(Transfers& t, const DNDarray& x, const LoneMask& mask, i64 group) {
+void count_groups(Transfers& t, const DNDarray& x, const SoleMask& mask, i64 group) {
   const i64 rows = rows_of_mask(x, mask);
   t.to_all(Content::counts,
            bytes_of_counts((rows + group - 1) / group, most_picked(x, mask) * group));
 }
 
-void count_rows(Transfers& t, const DNDarray& x, const LoneMask& mask, i64 group) {
+void count_rows(Transfers& t, const DNDarray& x, const SoleMask& mask, i64 group) {
   if (group == 1) return;
   const i64 others = t.ranks() - 1, rows = rows_of_mask(x, mask), widest = most_picked(x, mask);
   t.to_all(Content::counts, bytes_of_counts(std::min(rows, others * group), widest), false);
@@ -87,7 +87,7 @@ void count_rows(Transfers& t, const DNDarray& x, const LoneMask& mask, i64 group
     inner.send(r, others, bytes_of_counts(rows, widest) + 2 * t.ranks());
 }
 
-MaskOrder order_of_mask(const DNDarray& x, const LoneMask& mask, const Array& local, bool each) {
+MaskOrder order_of_mask(const DNDarray& x, const SoleMask& mask, const Array& local, bool each) {
   return order_of_rows(picked_by_row(x, mask, local), most_picked(x, mask),
                        group_of_rows(x, mask, each), x.comm());
 }
@@ -105,17 +105,17 @@ void count_by_rank(Transfers& t, const DNDarray& mask) {
   t.to_all(Content::counts, bytes_of_counts(1, most_of_a_rank(mask)));
 }
 
-i64 rows_of_mask(const DNDarray& x, const LoneMask& mask) {
+i64 rows_of_mask(const DNDarray& x, const SoleMask& mask) {
   i64 rows = 1;
   for (i64 a = mask.first; a < *x.split(); ++a) rows *= x.shape(a);
   return rows;
 }
 
-i64 group_of_rows(const DNDarray& x, const LoneMask& mask, bool each) {
+i64 group_of_rows(const DNDarray& x, const SoleMask& mask, bool each) {
   return each ? 1 : rows_together(rows_of_mask(x, mask), most_picked(x, mask), x.comm().size());
 }
 
-std::vector<i64> picked_by_row(const DNDarray& x, const LoneMask& mask, const Array& local) {
+std::vector<i64> picked_by_row(const DNDarray& x, const SoleMask& mask, const Array& local) {
   const i64 rows = rows_of_mask(x, mask), width = rows > 0 ? local.size() / rows : 0;
   const Array counts =
       reduce(ReduceOp::count_nonzero, local.contiguous().reshape({rows, width}), Axes{1})

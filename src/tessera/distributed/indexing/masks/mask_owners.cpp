@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "tessera/distributed/array/relayout.hpp"
-#include "tessera/distributed/indexing/entries.hpp"
-#include "tessera/distributed/indexing/index_positions.hpp"
-#include "tessera/distributed/indexing/index_route.hpp"
 #include "tessera/distributed/indexing/masks/mask_bits.hpp"
 #include "tessera/distributed/indexing/masks/mask_rows.hpp"
 #include "tessera/distributed/indexing/masks/nonzero.hpp"
+#include "tessera/distributed/indexing/positions.hpp"
+#include "tessera/distributed/indexing/route.hpp"
+#include "tessera/distributed/indexing/rows/ids.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
@@ -17,10 +17,10 @@
 namespace tessera::dist {
 namespace {
 
-Distribution as_owned(const DNDarray& x, const LoneMask& mask) {
+Distribution as_owned(const DNDarray& x, const SoleMask& mask) {
   return {*x.split() - mask.first, x.part()};
 }
-bool interleaves(const DNDarray& x, const LoneMask& mask) { return *x.split() != mask.first; }
+bool interleaves(const DNDarray& x, const SoleMask& mask) { return *x.split() != mask.first; }
 
 // The axis of an array that lies on the last one of the lead, or -1 where it does not differ there.
 i64 differing_axis(const DNDarray& value, const IndexPlan& plan) {
@@ -29,7 +29,7 @@ i64 differing_axis(const DNDarray& value, const IndexPlan& plan) {
 }
 
 // The mask, dealt out as x is (collective).
-DNDarray as_owners_have(const DNDarray& x, const LoneMask& mask) {
+DNDarray as_owners_have(const DNDarray& x, const SoleMask& mask) {
   const Distribution as = as_owned(x, mask);
   if (mask.mask.distribution() == as) return mask.mask;
   return {BitRelayout(mask.mask, as).run(), mask.mask.shape(), as, x.comm()};
@@ -93,7 +93,7 @@ std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Index::Item& item = key.index().items()[i];
     if (item.kind != Index::Kind::mask || !key.distribution()[to_index(item.value)]) continue;
-    const LoneMask mask{key.distribution()[to_index(item.value)], axes[i]};
+    const SoleMask mask{key.distribution()[to_index(item.value)], axes[i]};
     if (!covers_split(x, mask)) continue;
     for (i64 a = 0; a < mask.mask.ndim(); ++a)  // a side of length zero on a longer axis
       if (mask.mask.shape(a) != x.shape(mask.first + a)) return {};
@@ -168,7 +168,7 @@ PicksBeside::PicksBeside(const DNDarray& x, const DistIndex& key, const IndexPla
 
 void PicksBeside::count(Transfers& t) const {
   if (list_ == List::none) return;
-  const LoneMask& mask = beside_->mask;
+  const SoleMask& mask = beside_->mask;
   const bool exact = list_ == List::owners;
   if (list_ == List::counted) count_by_rank(t, mask.mask);
   if (list_ != List::owners) count_nonzero(t, mask.mask);
@@ -181,7 +181,7 @@ void PicksBeside::count(Transfers& t) const {
 
 std::optional<MaskPicks> PicksBeside::run() const {
   if (list_ == List::none || list_ == List::nonzero) return {};
-  const LoneMask& mask = beside_->mask;
+  const SoleMask& mask = beside_->mask;
   MaskPicks picks{*beside_, {}, true, {}};
   if (list_ == List::counted) {
     const MaskOrder all = counted_by_rank(mask.mask);
@@ -204,7 +204,7 @@ void follow_picks(const MaskPicks& picks, const DNDarray& x, NormalKey& k, DNDar
   // One element for all, or none: nothing is out of order.
   if (!picks.order || picks.order->total() < 2) return;
   const MaskOrder& order = *picks.order;
-  const LoneMask& mask = picks.beside.mask;
+  const SoleMask& mask = picks.beside.mask;
   const auto differs = [](const Shape& shape) { return !shape.empty() && shape.back() != 1; };
   std::string problem;
   std::vector<std::pair<std::size_t, DNDarray>> distribution;

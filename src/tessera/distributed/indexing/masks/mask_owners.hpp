@@ -12,7 +12,7 @@ namespace tessera::dist {
 
 // The distributed mask that covers x's split axis, beside others.
 struct MaskBeside {
-  LoneMask mask;
+  SoleMask mask;
   i64 array = 0;  // its place among the arrays of the key
 };
 std::optional<MaskBeside> mask_beside(const DNDarray& x, const DistIndex& key);

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "tessera/distributed/exchange/point_to_point.hpp"
-#include "tessera/distributed/indexing/entry_rows.hpp"
+#include "tessera/distributed/indexing/rows/fetch.hpp"
 #include "tessera/distributed/wire/packed_counts.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -195,7 +195,7 @@ Array in_order(const DNDarray& dealt, i64 axis, MaskShares shares) {
   DistIndex pick;
   for (i64 a = 0; a < axis; ++a) pick.add(Slice{});
   pick.add(stand_in({0}, DType::i64));
-  const EntryRows rows(dealt, normalize(dealt, pick));
+  const IndexedRows rows(dealt, normalize(dealt, pick));
   Fetch fetch;
   const i64 begin = dealt.part().begin(me), end = dealt.part().end(me);
   for (const std::vector<i64>& theirs : shares.places)

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "tessera/distributed/indexing/index_positions.hpp"
 #include "tessera/distributed/indexing/masks/mask.hpp"
 #include "tessera/distributed/indexing/masks/mask_bits.hpp"
+#include "tessera/distributed/indexing/positions.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"

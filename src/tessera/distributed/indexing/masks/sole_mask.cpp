@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "tessera/distributed/indexing/index_route.hpp"
 #include "tessera/distributed/indexing/masks/mask_owners.hpp"
-#include "tessera/distributed/indexing/value_rows.hpp"
+#include "tessera/distributed/indexing/route.hpp"
+#include "tessera/distributed/indexing/rows/value_rows.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/gather/fit.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
@@ -48,7 +48,7 @@ std::string reason_of(const MaskUse& use, bool in_place, const Order& order) {
 
 }  // namespace
 
-SoleMaskRead::SoleMaskRead(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked)
+SoleMaskRead::SoleMaskRead(const DNDarray& x, const SoleMask& mask, const IndexPlan& checked)
     : x_(x), mask_(mask), checked_(checked), use_(x, mask), in_place_(*x.split() == mask.first) {}
 
 void SoleMaskRead::count(ExchangePlan& plan) const {
@@ -97,7 +97,7 @@ DNDarray SoleMaskRead::run(const DistIndex& key) {
   return DNDarray(ordered.permute(back), shape, {axis, even}, x_.comm());
 }
 
-SoleMaskWrite::SoleMaskWrite(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked,
+SoleMaskWrite::SoleMaskWrite(const DNDarray& x, const SoleMask& mask, const IndexPlan& checked,
                              const DNDarray& value)
     : x_(x),
       mask_(mask),

@@ -12,13 +12,13 @@ namespace tessera::dist {
 
 class SoleMaskRead {
  public:
-  SoleMaskRead(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked);
+  SoleMaskRead(const DNDarray& x, const SoleMask& mask, const IndexPlan& checked);
   void count(ExchangePlan& plan) const;
   DNDarray run(const DistIndex& key);  // collective
 
  private:
   const DNDarray& x_;
-  const LoneMask& mask_;
+  const SoleMask& mask_;
   const IndexPlan& checked_;
   MaskUse use_;
   bool in_place_;  // the elements of the ranks do not interleave: they stay where they are
@@ -26,7 +26,7 @@ class SoleMaskRead {
 
 class SoleMaskWrite {
  public:
-  SoleMaskWrite(const DNDarray& x, const LoneMask& mask, const IndexPlan& checked,
+  SoleMaskWrite(const DNDarray& x, const SoleMask& mask, const IndexPlan& checked,
                 const DNDarray& value);
   void count(ExchangePlan& plan) const;  // of a value that fits
   void run(const DistIndex& key);        // collective; ShapeError on all ranks
@@ -48,7 +48,7 @@ class SoleMaskWrite {
   Array values(const std::shared_ptr<const MaskOrder>& order);
 
   const DNDarray& x_;
-  const LoneMask& mask_;
+  const SoleMask& mask_;
   const IndexPlan& checked_;
   const DNDarray given_, value_;  // as it came; trimmed()
   bool nothing_;                  // whatever is true in the mask

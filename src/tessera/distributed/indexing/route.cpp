@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/indexing/index_route.hpp"
+#include "tessera/distributed/indexing/route.hpp"
 
 #include <algorithm>
 
-#include "tessera/distributed/indexing/index_positions.hpp"
+#include "tessera/distributed/indexing/positions.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
 namespace tessera::dist {
@@ -63,7 +63,7 @@ void positions_route(RoutePlan& plan, const DNDarray& x, const NormalKey& key, i
   const i64 first = key.plan.position;
   const int ranks = x.part().ranks();
   plan.array = which;
-  plan.lead_axis = key.lands[which];
+  plan.lead_axis = key.result_axes[which];
   if (const DNDarray& distribution = key.distribution[to_index(which)]) {
     plan.distribution = {first + plan.lead_axis, distribution.part()};
     plan.route = Route::unordered;
@@ -123,8 +123,9 @@ bool keeps_distribution(const DNDarray& x, const NormalKey& key) {
 }
 
 std::optional<i64> split_of(const DNDarray& x, const NormalKey& key) {
-  const auto landing = [&](i64 array) { return key.plan.position + key.lands[array]; };
-  if (!x.split()) return key.guide < 0 ? std::nullopt : std::optional(landing(key.guide));
+  const auto landing = [&](i64 array) { return key.plan.position + key.result_axes[array]; };
+  if (!x.split())
+    return key.leading_index < 0 ? std::nullopt : std::optional(landing(key.leading_index));
   const KeyAxis& axis = key.axes[to_index(*x.split())];
   if (axis.meets == Meets::integer) return {};
   return axis.meets == Meets::slice ? axis.result : landing(axis.array);
@@ -149,11 +150,11 @@ Boxes boxes_of_own(const RoutePlan& plan) {
   return boxes;
 }
 
-Partition part_of_guide(const NormalKey& key, int ranks) {
-  const i64 axis = key.lands[key.guide], n = key.plan.lead[axis];
-  for (std::size_t a = to_index(key.guide); a < key.distribution.size(); ++a) {
+Partition part_of_leading_index(const NormalKey& key, int ranks) {
+  const i64 axis = key.result_axes[key.leading_index], n = key.plan.lead[axis];
+  for (std::size_t a = to_index(key.leading_index); a < key.distribution.size(); ++a) {
     const DNDarray& distribution = key.distribution[a];
-    if (distribution && key.lands[static_cast<i64>(a)] == axis &&
+    if (distribution && key.result_axes[static_cast<i64>(a)] == axis &&
         distribution.shape(*distribution.split()) == n)
       return distribution.part();
   }
@@ -198,7 +199,7 @@ Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan) {
   return to;
 }
 
-std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key) {
+std::optional<SoleSlice> sole_slice(const DNDarray& x, const DistIndex& key) {
   const auto items = key.index().items();
   if (items.size() != 1 || items[0].kind != Index::Kind::slice || key.index().force_copy() ||
       !x.split())
@@ -208,7 +209,7 @@ std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key) {
   const bool cut = *x.split() == 0;
   const SliceRange own = cut ? x.part().local_range(all, x.comm().rank()) : all;
   const Array& mine = x.resident();
-  return LoneSlice{
+  return SoleSlice{
       mine.view(mine.layout().slice(0, own.start, own.length, own.length > 1 ? own.step : 1)),
       x.whole().slice(0, all.start, all.length, all.length > 1 ? all.step : 1),
       cut ? Distribution{0, x.part().sliced(all)} : x.distribution()};

@@ -2,11 +2,11 @@
 #pragma once
 // Encoded ids (id_codec.hpp) from ranks that want them to the ranks that own them, with a word from
 // those that have a problem: in one message where all wires are short, else announced first.
-//   Told told = tell(wires, problem, rows, key, speakers(key, part), bytes);
+//   Requests told = send_requests(wires, problem, rows, key, requesters(key, part), bytes);
 
 #include <functional>
 
-#include "tessera/distributed/indexing/entry_rows.hpp"
+#include "tessera/distributed/indexing/rows/fetch.hpp"
 #include "tessera/distributed/wire/id_codec.hpp"
 
 namespace tessera::dist {
@@ -14,7 +14,7 @@ namespace tessera::dist {
 // What the other ranks want of this one, as they said it. Where positions were told as a set: what
 // this rank wants itself, and its positions as they were then. They may be written to through
 // `local` since, of which no other rank knows.
-struct Told {
+struct Requests {
   std::vector<IdFormat> forms;
   std::vector<std::vector<std::byte>> bytes;
   IdSet own;
@@ -24,16 +24,17 @@ struct Told {
 
 // Whether what owners are told is one message for each: where no list of ids can be long. The same
 // on all ranks.
-bool told_at_once(const EntryRows& rows);
+bool sent_at_once(const IndexedRows& rows);
 
 // By rank: whether it has positions of the key, which may be wrong, or entries. All ranks know that
 // of each other: the others have nothing to say.
-std::vector<bool> speakers(const NormalKey& key, const Partition& part);
+std::vector<bool> requesters(const NormalKey& key, const Partition& part);
 
 // How long a wire of this form from this rank is.
 using BytesOfWire = std::function<i64(const IdFormat& form, int rank)>;
 // Hands the wires, one for each rank, over; where any rank has a problem, all throw (collective).
-Told tell(std::span<const EncodedIds> wires, bool problem, const EntryRows& rows,
-          const NormalKey& key, const std::vector<bool>& speak, const BytesOfWire& length);
+Requests send_requests(std::span<const EncodedIds> wires, bool problem, const IndexedRows& rows,
+                       const NormalKey& key, const std::vector<bool>& speak,
+                       const BytesOfWire& length);
 
 }  // namespace tessera::dist

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/indexing/entries.hpp"
+#include "tessera/distributed/indexing/rows/ids.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -124,9 +124,9 @@ std::vector<i64> distinct_within(std::span<const i64> entries, i64 first, i64 la
   return mine;
 }
 
-Winners winners(std::span<const i64> entries) {
+LastWriters last_writers(std::span<const i64> entries) {
   const Distinct d = distinct(entries);
-  Winners w{d.ids, NumberList(d.ids.size())};
+  LastWriters w{d.ids, NumberList(d.ids.size())};
   for (std::size_t j = 0; j < entries.size(); ++j)  // later ones write over earlier ones
     w.entry[static_cast<std::size_t>(d.slot[j])] = static_cast<i64>(j);
   return w;

@@ -8,15 +8,15 @@
 
 #include <optional>
 
-#include "tessera/distributed/indexing/entry_tell.hpp"
-#include "tessera/distributed/indexing/index_positions.hpp"
+#include "tessera/distributed/indexing/positions.hpp"
+#include "tessera/distributed/indexing/rows/send_requests.hpp"
 
 namespace tessera::dist {
 
 class RowRequests {
  public:
   // The positions along `lead_axis` are dealt out by `part`.
-  RowRequests(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part);
+  RowRequests(const IndexedRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part);
   std::vector<i64> entries() const;  // by rank
   void count(Transfers& t) const;    // bounds
   // Collective; IndexError on all ranks where any position is out of bounds.
@@ -27,18 +27,18 @@ class RowRequests {
   std::optional<IdSet> places() const;
 
  private:
-  const EntryRows& rows_;
+  const IndexedRows& rows_;
   const NormalKey& key_;
   i64 lead_axis_;
   const Partition& part_;
   EntryPositions positions_;
-  const DNDarray* alone_ = nullptr;     // the only array of the key
-  bool together_ = false;               // several, all of them distributed
-  std::shared_ptr<const Fetch> known_;  // remembered: nothing is sent
-  std::shared_ptr<const Told> told_;    // the same of the requests alone
+  const DNDarray* alone_ = nullptr;       // the only array of the key
+  bool together_ = false;                 // several, all of them distributed
+  std::shared_ptr<const Fetch> known_;    // remembered: nothing is sent
+  std::shared_ptr<const Requests> told_;  // the same of the requests alone
 };
 
 // The requests of no more than `entries[r]` entries of each rank. A bound.
-void count_requests(Transfers& t, const EntryRows& rows, const std::vector<i64>& entries);
+void count_requests(Transfers& t, const IndexedRows& rows, const std::vector<i64>& entries);
 
 }  // namespace tessera::dist

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/indexing/entry_push.hpp"
+#include "tessera/distributed/indexing/rows/scatter.hpp"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ struct Outgoing {
 KnownScatter::KnownScatter(const DNDarray& x, const NormalKey& key, const DNDarray& value)
     : x_(x), value_(value), rows_(x, key), own_(value, key.plan) {
   const Array ids = rows_.ids(key.plan.arrays, key.plan.lead);
-  const Winners all = winners(numbers(ids));
+  const LastWriters all = last_writers(numbers(ids));
   bounds_ = owner_bounds(all.ids, x.part(), rows_.ids_per_entry());
   ids_ = all.ids;
   entries_ = all.entry;
@@ -95,7 +95,7 @@ void KnownScatter::write(const Share& s, const Array& rows) const {
 }
 
 void write_own_places(const DNDarray& x, const NormalKey& key, const DNDarray& value) {
-  const EntryRows rows(x, key);
+  const IndexedRows rows(x, key);
   const int me = x.comm().rank();
   const i64 first = rows.first_id(me), last = first + rows.radix(me);
   const ValueRows of_value{value.local(), key.plan.shape, key.plan.lead, key.plan.position};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/indexing/value_rows.hpp"
+#include "tessera/distributed/indexing/rows/value_rows.hpp"
 
 #include <algorithm>
 
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::dist {

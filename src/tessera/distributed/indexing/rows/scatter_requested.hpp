@@ -1,50 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// x[positions on the split axis] = value: rows go straight from who has them to who owns their
-// places, the last of equal places alone. With positions that all ranks know, only rows travel;
-// otherwise places travel with them. The value fits the result's shape.
-//   KnownScatter(x, key, value).run();
+// x[positions on the split axis] = value as in scatter.hpp, where only the ranks of the positions
+// know them: places travel, and rows with them or after them.
+//   RequestedScatter(x, key, lead_axis, part, value).run();
 
-#include "tessera/distributed/indexing/entry_ask.hpp"
-#include "tessera/distributed/indexing/index_route.hpp"
-#include "tessera/distributed/indexing/value_rows.hpp"
+#include "tessera/distributed/indexing/rows/requests.hpp"
+#include "tessera/distributed/indexing/rows/value_rows.hpp"
 
 namespace tessera::dist {
 
-// Every rank knows all places, some ranks have the value. Each pair of ranks knows what it
-// exchanges: every row of the value that the one has and the other needs, once.
-class KnownScatter {
- public:
-  KnownScatter(const DNDarray& x, const NormalKey& key, const DNDarray& value);
-  void count(Transfers& t) const;
-  void run() const;  // collective
-
- private:
-  // The places of `owner` whose values `holder` has; which of `rows`, numbers of the holder's own
-  // rows, each of them gets.
-  struct Share {
-    int holder = 0;
-    std::vector<i64> ids;
-    Distinct rows;
-  };
-  Share share(int holder, int owner) const;
-  Array rows_of(const Share& s) const;
-  Shape shape_of(const Share& s) const;
-  void write(const Share& s, const Array& rows) const;
-
-  const DNDarray& x_;
-  const DNDarray& value_;
-  const EntryRows rows_;
-  const OwnRows own_;
-  NumberList ids_, entries_;
-  std::vector<i64> bounds_;
-};
-
-// Every rank knows all places and the whole value: each writes its own.
-void write_own_places(const DNDarray& x, const NormalKey& key, const DNDarray& value);
-
-// The positions are distributed, by `part` along an axis of the lead: their ranks tell the owners
-// (entry_push_asked.cpp).
+// The positions are distributed, by `part` along an axis of the lead: their ranks
+// send requests to the owners.
 class RequestedScatter {
  public:
   RequestedScatter(const DNDarray& x, const NormalKey& key, i64 lead_axis, const Partition& part,
@@ -81,7 +47,7 @@ class RequestedScatter {
   const DNDarray& value_;
   i64 lead_axis_;
   const Partition& part_;
-  const EntryRows rows_;
+  const IndexedRows rows_;
   const RowRequests requests_;
   bool varies_ = false;  // from entry to entry
   i64 axis_ = -1;        // of the value, along which entries are dealt out; -1: none

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // x[key]: the way is planned in read_plan.cpp, here it is gone.
 #include "tessera/device/pool.hpp"
-#include "tessera/distributed/indexing/entry_ask.hpp"
 #include "tessera/distributed/indexing/masks/mask_owners.hpp"
 #include "tessera/distributed/indexing/masks/sole_mask.hpp"
 #include "tessera/distributed/indexing/read_plan.hpp"
+#include "tessera/distributed/indexing/rows/requests.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/within.hpp"
@@ -39,7 +39,7 @@ DNDarray from_entries(const ReadPlan& plan) {
   const Distribution& distribution = plan.route.distribution;
   std::string problem;
   const std::vector<Array> mine =
-      EntryPositions(x, key, key.lands[key.guide], distribution.part).run(problem);
+      EntryPositions(x, key, key.result_axes[key.leading_index], distribution.part).run(problem);
   agree_on_positions(x, key, problem);
   const Array local = x.local()[local_key(key, mine, {}, x.device())];
   return DNDarray(local, key.plan.shape, distribution, x.comm());
@@ -97,7 +97,7 @@ DNDarray from_rows(const ReadPlan& plan) {
   const NormalKey& key = plan.key;
   const Distribution& distribution = plan.route.distribution;
   const i64 lead_axis = plan.route.lead_axis;
-  const EntryRows rows(plan.x, key);
+  const IndexedRows rows(plan.x, key);
   Shape lead = key.plan.lead;
   lead[lead_axis] = distribution.part.count(plan.x.comm().rank());
   const Array result =
@@ -144,12 +144,12 @@ DNDarray read(const ReadPlan& plan) {
 }  // namespace
 
 DNDarray DNDarray::operator[](const DistIndex& key) const {
-  if (auto slice = lone_slice(*this, key)) {
+  if (auto slice = sole_slice(*this, key)) {
     return with(std::move(slice->own), std::move(slice->whole), std::move(slice->distribution));
   }
   const IndexPlan checked = check_key_aloud(*this, key);
-  const DistIndex near = with_whole_masks(key, loose_masks(*this, key));
-  if (const auto mask = lone_mask(*this, near); mask && covers_split(*this, *mask))
+  const DistIndex near = with_whole_masks(key, unaligned_masks(*this, key));
+  if (const auto mask = sole_mask(*this, near); mask && covers_split(*this, *mask))
     return SoleMaskRead(*this, *mask, checked).run(near);
   const auto positions = owned_positions(*this, near);
   NormalKey k = normalize(*this, near, positions);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A key as the routes want it: checked by NumPy's rules against the whole shape, masks replaced by
-// positions, which index_positions.hpp checks. Everything here is the same on every rank. Not for
+// positions, which positions.hpp checks. Everything here is the same on every rank. Not for
 // use outside of the files that index.
 //   NormalKey k = normalize(x, key);   k.axes[split].meets == Meets::slice
 
-#include "tessera/distributed/indexing/index_key.hpp"
+#include "tessera/distributed/indexing/key.hpp"
 
 namespace tessera::dist {
 
@@ -45,11 +45,11 @@ struct NormalKey {
   // Beside plan.arrays: the axis of plan.lead along which the result is dealt out where that array
   // decides it. By shapes and splits alone: what an array holds, and how many elements a mask
   // picks, change nothing.
-  Shape lands;
+  Shape result_axes;
   // Beside plan.arrays, once check_values was there: found to be in order, from the front. False
   // says nothing.
   std::vector<bool> ascends;
-  i64 guide = -1;  // the first array that came distributed
+  i64 leading_index = -1;  // the first array that came distributed
   // The positions on the split axis lie with the owners of their places: nobody has to be told.
   bool at_owners = false;
   bool any_distribution() const;
@@ -61,7 +61,7 @@ i64 covered(const Index& index, const Index::Item& item, i64 ndim);
 std::vector<i64> first_axes(const Index& index, i64 ndim);
 
 // The mask that stands alone in a key with slices and integers: which axes it covers.
-struct LoneMask {
+struct SoleMask {
   DNDarray mask;
   i64 first = 0;  // axis of x
 };
@@ -73,13 +73,13 @@ IndexPlan check_key(const DNDarray& x, const DistIndex& key);
 // masks for the text (collective).
 IndexPlan check_key_aloud(const DNDarray& x, const DistIndex& key);
 // Set when the only array of the key is a distributed mask.
-std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key);
+std::optional<SoleMask> sole_mask(const DNDarray& x, const DistIndex& key);
 // Distributed masks become distributed positions (collective, distributed/indexing/masks/nonzero);
 // other masks are expanded here. Nothing looks at the values of positions yet. `picked`: the
 // positions of the one distributed mask of the key, where they are known.
 NormalKey normalize(const DNDarray& x, const DistIndex& key,
                     const std::vector<DNDarray>& picked = {});
-// The same with its values checked (index_positions.hpp), without a message: each distributed mask
+// The same with its values checked (positions.hpp), without a message: each distributed mask
 // has one element, a stand-in without a distribution.
 NormalKey foresee(const DNDarray& x, const DistIndex& key);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/indexing/index_normal.hpp"
+#include "tessera/distributed/indexing/normalize.hpp"
 
 #include <algorithm>
 
 #include "tessera/distributed/exchange/point_to_point.hpp"
-#include "tessera/distributed/indexing/index_positions.hpp"
 #include "tessera/distributed/indexing/masks/nonzero.hpp"
+#include "tessera/distributed/indexing/positions.hpp"
 #include "tessera/kernels/nonzero/nonzero.hpp"
 
 namespace tessera::dist {
@@ -22,7 +22,7 @@ struct Unmasked {
   Index index;
   std::vector<DNDarray> distribution;
   std::vector<bool> mask;  // which of its arrays came from masks
-  i64 guide = -1;          // the first that came distributed
+  i64 leading_index = -1;  // the first that came distributed
 };
 
 // Silently: a distributed mask is not counted, it has one element.
@@ -38,7 +38,8 @@ Unmasked unmask(const DistIndex& key, bool silently, const std::vector<DNDarray>
     const auto which = static_cast<std::size_t>(item.value);
     const Array& a = key.index().arrays()[which];
     const DNDarray& distribution = key.distribution()[which];
-    if (distribution && u.guide < 0) u.guide = static_cast<i64>(u.distribution.size());
+    if (distribution && u.leading_index < 0)
+      u.leading_index = static_cast<i64>(u.distribution.size());
     if (item.kind == ItemKind::integer_array) {
       add_array(a, distribution, false);
     } else if (distribution && silently) {
@@ -99,7 +100,7 @@ bool do_not_broadcast(const IndexError& e) {
 
 // Masks collapse into the last axis; distributed positions keep theirs; those that all ranks know
 // are dealt out along their last axis that is longer than 1.
-i64 lands_on(const Shape& lead, const Array& a, const DNDarray& distribution, bool mask) {
+i64 result_axis_of(const Shape& lead, const Array& a, const DNDarray& distribution, bool mask) {
   const i64 missing = lead.size() - a.ndim();
   if (mask) return lead.size() - 1;
   if (distribution) return missing + *distribution.split();
@@ -113,9 +114,10 @@ NormalKey planned(const DNDarray& x, const Index& key, Unmasked&& u) {
   NormalKey k;
   k.plan = resolve(u.index, Layout::contiguous(x.shape()));
   k.plan.copy = k.plan.copy || key.force_copy();
-  k.guide = u.guide;
+  k.leading_index = u.leading_index;
   for (std::size_t a = 0; a < u.distribution.size(); ++a)
-    k.lands.push_back(lands_on(k.plan.lead, k.plan.arrays[a], u.distribution[a], u.mask[a]));
+    k.result_axes.push_back(
+        result_axis_of(k.plan.lead, k.plan.arrays[a], u.distribution[a], u.mask[a]));
   k.distribution = std::move(u.distribution);
   k.index = std::move(u.index);
   k.axes = axes_of(k.index, k.plan, x.shape());
@@ -179,10 +181,10 @@ std::vector<i64> first_axes(const Index& index, i64 ndim) {
   return first;
 }
 
-std::optional<LoneMask> lone_mask(const DNDarray& x, const DistIndex& key) {
+std::optional<SoleMask> sole_mask(const DNDarray& x, const DistIndex& key) {
   const Index& index = key.index();
   if (index.arrays().size() != 1 || !key.distribution()[0]) return {};
-  LoneMask found{key.distribution()[0], -1};
+  SoleMask found{key.distribution()[0], -1};
   const std::vector<i64> axes = first_axes(index, x.ndim());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const ItemKind kind = index.items()[i].kind;

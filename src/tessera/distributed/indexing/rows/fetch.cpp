@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows from their owners to the ranks that want them, in pieces: beside the result there is never
-// more than a few pieces of each rank.
+#include "tessera/distributed/indexing/rows/fetch.hpp"
+
 #include <algorithm>
 
 #include "tessera/base/config.hpp"
-#include "tessera/distributed/indexing/entry_rows.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -49,9 +48,10 @@ struct BySlot {
   }
 };
 
+// Beside the result there is never more than a few pieces of each rank.
 class RowFetch {
  public:
-  RowFetch(const EntryRows& rows, const Fetch& fetch)
+  RowFetch(const IndexedRows& rows, const Fetch& fetch)
       : rows_(rows),
         fetch_(fetch),
         x_(rows.array()),
@@ -156,7 +156,7 @@ class RowFetch {
                 take(rows.to(device), list_of(which).to(device), 0));
   }
 
-  const EntryRows& rows_;
+  const IndexedRows& rows_;
   const Fetch& fetch_;
   const DNDarray& x_;
   i64 bytes_ = 0, piece_ = 1;
@@ -165,8 +165,73 @@ class RowFetch {
   std::optional<BySlot> by_slot_;
 };
 
+i64 row_messages(const IndexedRows& rows, i64 count) {
+  const i64 piece = rows_of_piece(rows);
+  return (count + piece - 1) / piece;
+}
+
 }  // namespace
 
-Array fetch_rows(const EntryRows& rows, const Fetch& fetch) { return RowFetch(rows, fetch).run(); }
+i64 rows_of_piece(const IndexedRows& rows) {
+  const i64 share = config().staging_bytes / rows.array().comm().size();  // of all ranks, each way
+  return std::max<i64>(1, share / (rows.row_bytes() + 2 * static_cast<i64>(sizeof(i64))));
+}
+
+Array fetch_rows(const IndexedRows& rows, const Fetch& fetch) {
+  return RowFetch(rows, fetch).run();
+}
+
+i64 most_wanted(const IndexedRows& rows, const std::vector<i64>& entries, int rank, int owner) {
+  return rank == owner ? 0 : std::min(entries[to_index(rank)], rows.radix(owner));
+}
+
+void count_fetched(Transfers& t, const IndexedRows& rows, const std::vector<i64>& entries) {
+  Transfer& sent = t.pairs(Content::rows, false);
+  for (int r = 0; r < t.ranks(); ++r)
+    for (int q = 0; q < t.ranks(); ++q) {
+      const i64 count = most_wanted(rows, entries, r, q);
+      sent.send(q, row_messages(rows, count), count * rows.row_bytes());
+    }
+}
+
+Array KnownOwners::wanted_by(int rank) const {
+  return ids_.slice(axis_, part_.begin(rank), part_.end(rank)).contiguous();
+}
+
+Fetch KnownOwners::fetch() const {
+  const DNDarray& x = rows_.array();
+  const int p = x.comm().size(), me = x.comm().rank();
+  Fetch fetch;
+  fetch.serve.resize(to_index(p));
+  const i64 first = rows_.first_id(me), last = first + rows_.radix(me);
+  for (int r = 0; r < p; ++r) {
+    const Array theirs = wanted_by(r);
+    const std::span<const i64> entries{theirs.host<i64>(), to_index(theirs.size())};
+    if (r != me) {
+      fetch.serve[to_index(r)] = NarrowList(distinct_within(entries, first, last), last);
+      continue;
+    }
+    Distinct d = distinct(entries);
+    fetch.bounds = owner_bounds(d.ids, x.part(), rows_.ids_per_entry());
+    const i64 own = fetch.bounds[to_index(me)], count = fetch.bounds[to_index(me) + 1] - own;
+    fetch.serve[to_index(me)] = NarrowList({d.ids.data() + own, to_index(count)}, last);
+    fetch.slot = std::move(d.slot);
+  }
+  return fetch;
+}
+
+void KnownOwners::count(Transfers& t) const {
+  Transfer& sent = t.pairs(Content::rows);
+  for (int r = 0; r < t.ranks(); ++r) {
+    const Array theirs = wanted_by(r);
+    const Distinct d = distinct({theirs.host<i64>(), to_index(theirs.size())});
+    const std::vector<i64> bounds =
+        owner_bounds(d.ids, rows_.array().part(), rows_.ids_per_entry());
+    for (int q = 0; q < t.ranks(); ++q) {
+      const i64 count = q == r ? 0 : bounds[to_index(q) + 1] - bounds[to_index(q)];
+      sent.send(q, row_messages(rows_, count), count * rows_.row_bytes());
+    }
+  }
+}
 
 }  // namespace tessera::dist

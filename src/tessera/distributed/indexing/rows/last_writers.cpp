@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/indexing/index_winners.hpp"
+#include "tessera/distributed/indexing/rows/last_writers.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "tessera/distributed/indexing/value_rows.hpp"
+#include "tessera/distributed/indexing/rows/value_rows.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
@@ -27,7 +27,7 @@ Array places(const DNDarray& x, const NormalKey& key) {
 // The entries that stay, in NumPy's order.
 std::vector<i64> staying(const DNDarray& x, const NormalKey& key) {
   const Array ids = places(x, key);
-  const NumberList last = winners({ids.host<i64>(), to_index(ids.size())}).entry;
+  const NumberList last = last_writers({ids.host<i64>(), to_index(ids.size())}).entry;
   std::vector<i64> entries(last.begin(), last.end());
   std::sort(entries.begin(), entries.end());
   return entries;

@@ -6,7 +6,7 @@
 //   check_values(x, key);   NormalKey whole = GatherPositions(x, key).run();
 
 #include "tessera/distributed/indexing/exchange_plan.hpp"
-#include "tessera/distributed/indexing/index_normal.hpp"
+#include "tessera/distributed/indexing/normalize.hpp"
 
 namespace tessera::dist {
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/distributed/indexing/rows/scatter_requested.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
-#include "tessera/distributed/indexing/entry_push.hpp"
+#include "tessera/distributed/indexing/route.hpp"
+#include "tessera/distributed/indexing/rows/value_fetch.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/gather/gather.hpp"
 
@@ -188,7 +191,7 @@ void RequestedScatter::write_arrived(Arrived&& all, const Given& given) const {
 void RequestedScatter::write_straight(const Arrived& all) const {
   const std::vector<i64> order = by_number(all.numbers);
   const std::vector<i64> numbers = permuted(all.numbers, order);
-  const Winners stay = winners(permuted(all.ids, order));
+  const LastWriters stay = last_writers(permuted(all.ids, order));
   std::vector<i64> entries;
   entries.reserve(stay.entry.size());
   for (const i64 k : stay.entry) entries.push_back(numbers[to_index(k)]);
@@ -255,7 +258,7 @@ void RequestedScatter::run() const {
 
 void count_scatter(Transfers& t, const DNDarray& x, const NormalKey& key, const DNDarray& value,
                    const Shape& lead) {
-  const EntryRows rows(x, key);
+  const IndexedRows rows(x, key);
   const i64 entries = count_of(lead);
   const std::vector<i64> all(to_index(t.ranks()), entries);
   count_requests(t, rows, all);

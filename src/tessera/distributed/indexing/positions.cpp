@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/indexing/index_positions.hpp"
+#include "tessera/distributed/indexing/positions.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of an assigned value straight from who has them to who writes them: they ask by number.
+#include "tessera/distributed/indexing/rows/value_fetch.hpp"
+
 #include <algorithm>
 #include <cstring>
 
-#include "tessera/distributed/indexing/value_rows.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/gather/gather.hpp"

@@ -5,7 +5,7 @@
 // the others would have written. Every rank knows all positions; nothing is sent here.
 //   const Assigned a = without_repeats(x, key, value);   // the same assignment, each place once
 
-#include "tessera/distributed/indexing/index_normal.hpp"
+#include "tessera/distributed/indexing/normalize.hpp"
 
 namespace tessera::dist {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/indexing/entry_tell.hpp"
+#include "tessera/distributed/indexing/rows/send_requests.hpp"
 
 #include <algorithm>
 
-#include "tessera/distributed/indexing/index_positions.hpp"
+#include "tessera/distributed/indexing/positions.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 
 namespace tessera::dist {
@@ -17,7 +17,7 @@ Block block_of(int rank, const Message& m) {
 // Notices, and behind each its wire where `with_wires`: to those ranks of which something is
 // wanted, and to all where there is a problem. Nothing of a rank: it wants nothing.
 std::vector<Message> announce(std::span<const EncodedIds> wires, std::span<const Header> notices,
-                              const EntryRows& rows, const std::vector<bool>& speak,
+                              const IndexedRows& rows, const std::vector<bool>& speak,
                               bool with_wires) {
   const Communicator& comm = rows.array().comm();
   const int p = comm.size(), me = comm.rank();
@@ -50,13 +50,13 @@ std::vector<Message> announce(std::span<const EncodedIds> wires, std::span<const
 
 }  // namespace
 
-bool told_at_once(const EntryRows& rows) {
+bool sent_at_once(const IndexedRows& rows) {
   i64 most = 0;
   for (int r = 0; r < rows.array().part().ranks(); ++r) most = std::max(most, rows.radix(r));
   return static_cast<i64>(sizeof(Header)) + longest_encoding(most) <= Transport::short_bytes;
 }
 
-std::vector<bool> speakers(const NormalKey& key, const Partition& part) {
+std::vector<bool> requesters(const NormalKey& key, const Partition& part) {
   std::vector<bool> speak;
   speak.reserve(to_index(part.ranks()));
   for (int r = 0; r < part.ranks(); ++r)
@@ -66,17 +66,18 @@ std::vector<bool> speakers(const NormalKey& key, const Partition& part) {
   return speak;
 }
 
-Told tell(std::span<const EncodedIds> wires, bool problem, const EntryRows& rows,
-          const NormalKey& key, const std::vector<bool>& speak, const BytesOfWire& length) {
+Requests send_requests(std::span<const EncodedIds> wires, bool problem, const IndexedRows& rows,
+                       const NormalKey& key, const std::vector<bool>& speak,
+                       const BytesOfWire& length) {
   const Communicator& comm = rows.array().comm();
   const int p = comm.size(), me = comm.rank();
   std::vector<Header> out, in(to_index(p));
   out.reserve(wires.size());
   for (const EncodedIds& wire : wires) out.push_back(Header::of(wire.format, problem));
   in[to_index(me)] = out[to_index(me)];
-  Told told;
+  Requests told;
   told.bytes.resize(to_index(p));
-  const bool at_once = told_at_once(rows);
+  const bool at_once = sent_at_once(rows);
   std::vector<Message> messages = announce(wires, out, rows, speak, at_once);
   for (int q = 0; q < p; ++q) {
     Message& m = messages[to_index(q)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/indexing/entry_ask.hpp"
+#include "tessera/distributed/indexing/rows/requests.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -24,9 +24,10 @@ NarrowList ids_of(const IdSet& set) {
 
 // What a rank asks for, and what its owners can work out from its positions on the split axis
 // alone: where all ranks have the other arrays of the key.
-class Question {
+class RequestBuilder {
  public:
-  Question(const EntryRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part)
+  RequestBuilder(const IndexedRows& rows, const NormalKey& key, i64 lead_axis,
+                 const Partition& part)
       : rows_(rows), key_(key), lead_axis_(lead_axis), part_(part) {
     const DNDarray& x = rows.array();
     mine_ = EntryPositions(x, key, lead_axis, part).run(problem_);
@@ -95,7 +96,7 @@ class Question {
   }
   i64 width() const { return bytes_of_number(rows_.array().part().size()); }
 
-  const EntryRows& rows_;
+  const IndexedRows& rows_;
   const NormalKey& key_;
   i64 lead_axis_;
   const Partition& part_;
@@ -107,18 +108,19 @@ class Question {
 };
 
 // Every rank wants its own ids alone; it may still have other positions that are wrong.
-Told nothing_told(const EntryRows& rows, const NormalKey& key, const Question& question) {
-  agree_on_positions(rows.array(), key, question.problem());
+Requests nothing_requested(const IndexedRows& rows, const NormalKey& key,
+                           const RequestBuilder& builder) {
+  agree_on_positions(rows.array(), key, builder.problem());
   const auto p = to_index(rows.array().comm().size());
   return {std::vector<IdFormat>(p), std::vector<std::vector<std::byte>>(p), {}, {}, {}};
 }
 
 // `before`: what the same key told owners already.
-Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
-          const Told* before) {
+Fetch ask(const IndexedRows& rows, const NormalKey& key, const RequestBuilder& builder,
+          const Requests* before) {
   const DNDarray& x = rows.array();
   const int p = x.comm().size(), me = x.comm().rank();
-  Distinct d = distinct(question.entries());
+  Distinct d = distinct(builder.entries());
   Fetch fetch;
   fetch.bounds = owner_bounds(d.ids, x.part(), rows.ids_per_entry());
   fetch.slot = std::move(d.slot);
@@ -128,35 +130,35 @@ Fetch ask(const EntryRows& rows, const NormalKey& key, const Question& question,
     return std::span<const i64>{d.ids.data() + first, to_index(count)};
   };
   fetch.serve[to_index(me)] = NarrowList(wanted_of(me), rows.first_id(me) + rows.radix(me));
-  Told now;
+  Requests now;
   if (!before && key.at_owners) {
-    now = nothing_told(rows, key, question);
+    now = nothing_requested(rows, key, builder);
     before = &now;
   } else if (!before) {
     std::vector<EncodedIds> wires(to_index(p));
     for (int q = 0; q < p; ++q)
-      if (q != me) wires[to_index(q)] = question.wire(wanted_of(q), q);
-    now = tell(wires, !question.problem().empty(), rows, key, speakers(key, question.part()),
-               [&](const IdFormat& form, int q) {
-                 return form.kind == Encoding::positions ? question.bytes_of_positions(q)
-                                                         : form.bytes(rows.radix(me));
-               });
+      if (q != me) wires[to_index(q)] = builder.wire(wanted_of(q), q);
+    now = send_requests(wires, !builder.problem().empty(), rows, key,
+                        requesters(key, builder.part()), [&](const IdFormat& form, int q) {
+                          return form.kind == Encoding::positions ? builder.bytes_of_positions(q)
+                                                                  : form.bytes(rows.radix(me));
+                        });
     before = &now;
   }
   d.ids = {};  // what others tell comes in its place
   for (int q = 0; q < p; ++q)
     if (q != me && !before->forms[to_index(q)].empty())
       fetch.serve[to_index(q)] =
-          question.answer(before->forms[to_index(q)], before->bytes[to_index(q)], q);
+          builder.answer(before->forms[to_index(q)], before->bytes[to_index(q)], q);
   return fetch;
 }
 
 // The only array of a key, which lies as the entries do and remembers what it asked; or nullptr.
-const DNDarray* lone_array(const NormalKey& key) {
+const DNDarray* sole_array(const NormalKey& key) {
   return key.plan.arrays.size() == 1 ? &key.distribution[0] : nullptr;
 }
-std::string asked_of(const DNDarray& x) { return cat("asked of ", join(x.part().starts())); }
-std::string told_to(const DNDarray& x) { return cat("told to ", join(x.part().starts())); }
+std::string requested_of(const DNDarray& x) { return cat("asked of ", join(x.part().starts())); }
+std::string sent_to(const DNDarray& x) { return cat("told to ", join(x.part().starts())); }
 
 // A key remembers what it asked of several arrays, but where that is much, of the last one alone:
 // by a name that all share, and `of` says which it was. The same on all ranks.
@@ -179,25 +181,25 @@ std::shared_ptr<const Plan> recall(const DNDarray& key, const std::string& what)
 
 // What several distributed arrays asked for together, each remembers by its place in the key: where
 // all of them remember the same, they are the same arrays, and unchanged.
-std::string asked_together(const DNDarray& x, const NormalKey& key, std::size_t place) {
+std::string requested_together(const DNDarray& x, const NormalKey& key, std::size_t place) {
   Shape extents;
   for (const i64 axis : key.plan.axes) extents.push_back(x.shape(axis));
-  return cat(asked_of(x), " along ", *x.split(), " by arrays on axes ", key.plan.axes, " of ",
+  return cat(requested_of(x), " along ", *x.split(), " by arrays on axes ", key.plan.axes, " of ",
              extents, ", array ", place);
 }
 bool all_distributed(const NormalKey& key) {
   return std::all_of(key.distribution.begin(), key.distribution.end(),
                      [](const DNDarray& a) { return bool(a); });
 }
-std::shared_ptr<const void> asked_before(const DNDarray& x, const NormalKey& key) {
-  const auto first = key.distribution[0].recall(asked_together(x, key, 0));
+std::shared_ptr<const void> requested_before(const DNDarray& x, const NormalKey& key) {
+  const auto first = key.distribution[0].recall(requested_together(x, key, 0));
   for (std::size_t a = 1; a < key.distribution.size(); ++a)
-    if (key.distribution[a].recall(asked_together(x, key, a)) != first) return nullptr;
+    if (key.distribution[a].recall(requested_together(x, key, a)) != first) return nullptr;
   return first;
 }
 
 // The positions of a lone array as a set; those of other ranks are told to them.
-Told tell_set(const EntryRows& rows, const NormalKey& key) {
+Requests send_set(const IndexedRows& rows, const NormalKey& key) {
   const DNDarray& x = rows.array();
   const int p = x.comm().size(), me = x.comm().rank();
   IdSet all(0, x.part().size());
@@ -211,8 +213,9 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
   std::vector<EncodedIds> wires(to_index(p));
   for (int q = 0; q < p; ++q)
     if (q != me) wires[to_index(q)] = encode(all.within(x.part().begin(q), x.part().end(q)));
-  Told told = tell(wires, !mine, rows, key, speakers(key, key.distribution[0].part()),
-                   [&](const IdFormat& form, int) { return form.bytes(rows.radix(me)); });
+  Requests told =
+      send_requests(wires, !mine, rows, key, requesters(key, key.distribution[0].part()),
+                    [&](const IdFormat& form, int) { return form.bytes(rows.radix(me)); });
   told.own = all.within(x.part().begin(me), x.part().end(me));
   const DType narrow = type_of_positions(x.part().size());
   told.positions = narrow == mine.dtype() ? mine.copy() : mine.astype(narrow);
@@ -221,21 +224,21 @@ Told tell_set(const EntryRows& rows, const NormalKey& key) {
 
 }  // namespace
 
-RowRequests::RowRequests(const EntryRows& rows, const NormalKey& key, i64 lead_axis,
+RowRequests::RowRequests(const IndexedRows& rows, const NormalKey& key, i64 lead_axis,
                          const Partition& part)
     : rows_(rows),
       key_(key),
       lead_axis_(lead_axis),
       part_(part),
       positions_(rows.array(), key, lead_axis, part),
-      alone_(lone_array(key)),
+      alone_(sole_array(key)),
       together_(!alone_ && all_distributed(key)) {
   const DNDarray& x = rows.array();
   if (alone_) {
-    known_ = recall<Fetch>(*alone_, asked_of(x));
-    if (!known_) told_ = recall<Told>(*alone_, told_to(x));
+    known_ = recall<Fetch>(*alone_, requested_of(x));
+    if (!known_) told_ = recall<Requests>(*alone_, sent_to(x));
   } else if (together_) {
-    known_ = std::static_pointer_cast<const Fetch>(asked_before(x, key));
+    known_ = std::static_pointer_cast<const Fetch>(requested_before(x, key));
   }
 }
 
@@ -256,16 +259,16 @@ void RowRequests::count(Transfers& t) const {
 std::shared_ptr<const Fetch> RowRequests::run() const {
   if (known_) return known_;
   const DNDarray& x = rows_.array();
-  NormalKey as_told = key_;
+  NormalKey as_sent = key_;
   if (told_)
-    as_told.distribution[0] =
+    as_sent.distribution[0] =
         DNDarray(told_->positions, alone_->shape(), alone_->distribution(), alone_->comm());
-  const Question question(rows_, as_told, lead_axis_, part_);
-  Fetch asked = ask(rows_, as_told, question, told_.get());
-  if (alone_) return remember(*alone_, asked_of(x), std::move(asked));
+  const RequestBuilder builder(rows_, as_sent, lead_axis_, part_);
+  Fetch asked = ask(rows_, as_sent, builder, told_.get());
+  if (alone_) return remember(*alone_, requested_of(x), std::move(asked));
   const auto fetch = std::make_shared<const Fetch>(std::move(asked));
   for (std::size_t a = 0; together_ && a < key_.distribution.size(); ++a)
-    key_.distribution[a].remember(asked_together(x, key_, a), fetch);
+    key_.distribution[a].remember(requested_together(x, key_, a), fetch);
   return fetch;
 }
 
@@ -275,15 +278,15 @@ std::optional<IdSet> RowRequests::places() const {
   if (known_ || key_.at_owners || !alone_ || !*alone_ || alone_->size() == 0 ||
       !IdSet::pays(x.part().size(), alone_->size()))
     return {};
-  const auto told = told_ ? told_ : remember(*alone_, told_to(x), tell_set(rows_, key_));
+  const auto told = told_ ? told_ : remember(*alone_, sent_to(x), send_set(rows_, key_));
   IdSet places = told->own;
   decode_into(places, told->forms, told->bytes);
   return places;
 }
 
-void count_requests(Transfers& t, const EntryRows& rows, const std::vector<i64>& entries) {
+void count_requests(Transfers& t, const IndexedRows& rows, const std::vector<i64>& entries) {
   Transfer& sent = t.pairs(Content::ids, false);
-  const i64 messages = told_at_once(rows) ? 1 : 2;
+  const i64 messages = sent_at_once(rows) ? 1 : 2;
   for (int r = 0; r < t.ranks(); ++r)
     for (int q = 0; q < t.ranks(); ++q)
       if (const i64 places = most_wanted(rows, entries, r, q); places > 0)

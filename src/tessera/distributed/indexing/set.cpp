@@ -4,9 +4,10 @@
 #include <algorithm>
 
 #include "tessera/base/config.hpp"
-#include "tessera/distributed/indexing/entry_push.hpp"
 #include "tessera/distributed/indexing/masks/mask_owners.hpp"
 #include "tessera/distributed/indexing/masks/sole_mask.hpp"
+#include "tessera/distributed/indexing/rows/scatter.hpp"
+#include "tessera/distributed/indexing/rows/scatter_requested.hpp"
 #include "tessera/distributed/indexing/write_plan.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -171,7 +172,7 @@ void DNDarray::assign(const DistIndex& key, const Array& value) const {
 void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
   require_writable();
   if (wide.ndim() == 0 && !wide.owner()) {
-    if (const auto slice = lone_slice(*this, key)) {
+    if (const auto slice = sole_slice(*this, key)) {
       require_same_place(*this, wide);
       if (slice->own.size() > 0) store(slice->own, Index(ellipsis), wide.local());
       return touch();
@@ -180,8 +181,8 @@ void DNDarray::assign(const DistIndex& key, const DNDarray& wide) const {
   const IndexPlan checked = check_key_aloud(*this, key);
   const DNDarray given = narrowed_for(*this, wide);
   check_value(*this, key, given, checked);
-  const DistIndex near = with_whole_masks(key, loose_masks(*this, key, true));
-  if (const auto mask = lone_mask(*this, near); mask && covers_split(*this, *mask)) {
+  const DistIndex near = with_whole_masks(key, unaligned_masks(*this, key, true));
+  if (const auto mask = sole_mask(*this, near); mask && covers_split(*this, *mask)) {
     SoleMaskWrite(*this, *mask, checked, given).run(near);
   } else {
     const auto picks = PicksBeside(*this, near, checked, given).run();

@@ -25,11 +25,11 @@ TESSERA_API Distinct distinct(std::span<const i64> entries);
 TESSERA_API std::vector<i64> distinct_within(std::span<const i64> entries, i64 first, i64 last);
 
 // Sorted, each once, with the last entry that has it: whose value stays in an assignment.
-struct Winners {
+struct LastWriters {
   NumberList ids;
   NumberList entry;
 };
-TESSERA_API Winners winners(std::span<const i64> entries);
+TESSERA_API LastWriters last_writers(std::span<const i64> entries);
 
 // Where each rank's ids start in a sorted list: p + 1 numbers. `row` ids belong to one entry of the
 // split axis.

@@ -5,7 +5,7 @@
 //   RoutePlan plan = route_of(x, key);   plan.route == Route::unordered
 
 #include "tessera/distributed/indexing/exchange_plan.hpp"
-#include "tessera/distributed/indexing/index_normal.hpp"
+#include "tessera/distributed/indexing/normalize.hpp"
 
 namespace tessera::dist {
 
@@ -34,9 +34,9 @@ RoutePlan route_of(const DNDarray& x, const NormalKey& key);
 // True when the array on the split axis is distributed in a way that the result can take over.
 bool keeps_distribution(const DNDarray& x, const NormalKey& key);
 
-// Every rank has the indexed array: how its guide deals out the result, or the first array behind
-// it where the guide repeats along that axis.
-Partition part_of_guide(const NormalKey& key, int ranks);
+// Every rank has the indexed array: how its leading_index deals out the result, or the first array behind
+// it where the leading_index repeats along that axis.
+Partition part_of_leading_index(const NormalKey& key, int ranks);
 // local and descending: what each rank's own part gives of the result.
 Boxes boxes_of_own(const RoutePlan& plan);
 // The slice on the split axis, of this rank's own part.
@@ -51,11 +51,11 @@ Boxes boxes_of_target(const DNDarray& value, const RoutePlan& plan);
 i64 own_axis(const DNDarray& value, i64 axis, i64 ndim);
 // The commonest key, one slice with a positive step, needs no plan: the view that it gives of this
 // rank's part, and the distribution of the views together. Nothing for other keys.
-struct LoneSlice {
+struct SoleSlice {
   Array own;
   Layout whole;
   Distribution distribution;
 };
-std::optional<LoneSlice> lone_slice(const DNDarray& x, const DistIndex& key);
+std::optional<SoleSlice> sole_slice(const DNDarray& x, const DistIndex& key);
 
 }  // namespace tessera::dist
