@@ -21,6 +21,7 @@ struct Foreseen {
   UnalignedMasks masks;
   Extent most = {};
   bool longer = false;   // other arrays are longer than one element along the axis of the masks
+  bool repeats = false;  // ... or another mask may pick more: one element may be repeated then
   Shape shape() const {  // of the result, -1 where a mask decides
     Shape shape = key.plan.shape;
     if (!most.known && !longer) shape[key.plan.position + key.plan.lead.size() - 1] = -1;
@@ -31,14 +32,16 @@ struct Foreseen {
 Foreseen foreseen(const DNDarray& x, const DistIndex& key, bool writes) {
   Foreseen f{foresee(x, key), unaligned_masks(x, key, writes)};
   f.most = extent_of(f.key);
-  i64 most = 0;
+  i64 most = 0, masks = 0;
   for (const auto* list : {&f.masks.bits, &f.masks.counted, &f.masks.listed})
     for (const i64 a : *list) {
       f.most.known = false;
+      ++masks;
       most = std::max(most, key.distribution()[to_index(a)].size());
     }
   if (f.most.known) return f;
   f.longer = f.most.lead.back() != 1;
+  f.repeats = f.longer || masks > 1;
   if (f.longer) return f;
   f.most.lead.back() = std::max<i64>(1, most);
   f.most.shape[f.key.plan.position + f.most.lead.size() - 1] = f.most.lead.back();
@@ -50,7 +53,7 @@ void count_gathered_picks(Transfers& t, const DNDarray& x, const Foreseen& f,
                           const DNDarray& mask) {
   if (!x.split())
     count_gathered_nonzero(t, mask);
-  else if (f.longer)
+  else if (f.repeats)
     count_one_nonzero(t, mask);
 }
 
@@ -74,7 +77,7 @@ ExchangePlan plan_index(const DNDarray& x, const DistIndex& key) {
   count_whole_masks(e.transfers, key, f.masks);
   for (const i64 a : f.masks.counted) {
     const DNDarray& mask = key.distribution()[to_index(a)];
-    f.key.at_owners = count_owned_positions(e.transfers, x, key, mask) && !f.longer;
+    f.key.at_owners = count_owned_positions(e.transfers, x, key, mask) && !f.repeats;
     count_gathered_picks(e.transfers, x, f, mask);
   }
   const ReadPlan plan = plan_read(x, std::move(f.key), std::move(f.most));
