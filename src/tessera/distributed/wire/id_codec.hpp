@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How sorted, distinct ids (ids.hpp) of one owner travel: relative to the first that it owns,
-// in the shortest of several forms, and the eight bytes that announce them. What arrives is
+// in the shortest of several encodings, and the eight bytes that announce them. What arrives is
 // checked: CommError where it cannot be what encode() made. Nothing is sent here.
 //   EncodedIds e = encode(sorted, base, radix);   decode(e.format, e.bytes, base, radix) == sorted
 //
@@ -30,7 +30,7 @@ enum class Encoding : std::uint8_t {
   runs,      // first, length less one
   bitmap,    // a bit for each id that there is
   gaps,      // see the note
-  coded,     // bits, byte by byte in a Huffman code that suits how many are set (byte_code)
+  huffman,   // the bitmap, byte by byte in a code that suits how many are set (huffman.hpp)
   positions  // numbers, but not ids: the sender's positions on the split axis (requests.hpp)
 };
 // What a receiver has to know before the bytes come.

@@ -58,10 +58,29 @@ Array read_true(const Array& x, const Array& mask) {
 // Negative positions count from the end: all within [-n, n).
 bool lie_within(const i64* at, i64 count, i64 n) {
   std::uint64_t outside = 0;
-  for (i64 i = 0; i < count; ++i)
-    outside |= static_cast<std::uint64_t>(at[i]) + static_cast<std::uint64_t>(n) >=
-               static_cast<std::uint64_t>(2 * n);
+  wide([=, &outside] {
+    std::uint64_t some = 0;
+    for (i64 i = 0; i < count; ++i)
+      some |= static_cast<std::uint64_t>(at[i]) + static_cast<std::uint64_t>(n) >=
+              static_cast<std::uint64_t>(2 * n);
+    outside = some;
+  });
   return outside == 0;
+}
+
+// Loads before stores: those that miss a cache wait for each other.
+template <class T, class Picked>
+void take_each(const i64* at, i64 count, T* to, const Picked& picked) {
+  constexpr i64 together = 8;
+  i64 i = 0;
+  for (; i + together <= count; i += together) {
+    T some[together];
+#pragma GCC unroll 8
+    for (i64 k = 0; k < together; ++k) some[k] = picked(at[i + k]);
+#pragma GCC unroll 8
+    for (i64 k = 0; k < together; ++k) to[i + k] = some[k];
+  }
+  for (; i < count; ++i) to[i] = picked(at[i]);
 }
 
 // One element for each position.
@@ -71,17 +90,10 @@ void pick_elements(const Array& x, std::span<const i64> at, const Array& out) {
   with_size(size_of(x.dtype()), [&]<class T>() {
     const T* from = static_cast<const T*>(x.data());
     T* to = static_cast<T*>(out.data());
-    const auto picked = [=](i64 i) { return from[(p[i] + ((p[i] >> 63) & n)) * step]; };
-    constexpr i64 together = 8;  // loads before stores: those that miss a cache wait for each other
-    i64 i = 0;
-    for (; i + together <= count; i += together) {
-      T some[together];
-#pragma GCC unroll 8
-      for (i64 k = 0; k < together; ++k) some[k] = picked(i + k);
-#pragma GCC unroll 8
-      for (i64 k = 0; k < together; ++k) to[i + k] = some[k];
-    }
-    for (; i < count; ++i) to[i] = picked(i);
+    if (step == 1)
+      take_each(p, count, to, [=](i64 v) { return from[v + ((v >> 63) & n)]; });
+    else
+      take_each(p, count, to, [=](i64 v) { return from[(v + ((v >> 63) & n)) * step]; });
   });
 }
 
