@@ -58,13 +58,68 @@ struct PositionLoops {
       }
     return {best, begin + place_of(x + begin, std::min(part, n - begin), best)};
   }
+  // The same in one pass, by two registers of accumulators with a place each: false where one may
+  // be NaN. A sum of all says so: it is a number only if they are.
+  TESSERA_INLINE static bool best_in_one_pass(const T* x, i64 n, Best& best) {
+    using Place = std::conditional_t<sizeof(T) == 8, i64, std::int32_t>;
+    typedef T Values __attribute__((vector_size(64), aligned(alignof(T)), may_alias));
+    typedef Place Places __attribute__((vector_size(64)));
+    constexpr i64 lanes = 64 / sizeof(T), width = 2 * lanes;
+    if (n < width || n > std::numeric_limits<std::int32_t>::max()) return false;
+    const auto* const first = reinterpret_cast<const Values*>(x);
+    Values value[2] = {first[0], first[1]}, sum[2] = {first[0], first[1]};
+    Places place[2] = {}, at = Places{} + static_cast<Place>(width);
+    const auto add = [&](const T* from) {
+#pragma GCC unroll 2
+      for (int k = 0; k < 2; ++k) {
+        const Values v = reinterpret_cast<const Values*>(from)[k];
+        const Places better = Rule::largest ? v > value[k] : v < value[k];
+        value[k] = better ? v : value[k];
+        place[k] = better ? at : place[k];
+        if constexpr (std::is_floating_point_v<T>) sum[k] += v;
+      }
+    };
+    for (i64 i = width; i + width <= n; i += width, at += static_cast<Place>(width)) add(x + i);
+    at = Places{} + static_cast<Place>(n - width);
+    add(x + n - width);  // some a second time, which changes nothing
+    T values[width], all[width];
+    Place places[width];
+    sum[0] += sum[1];
+    std::memcpy(all, sum, sizeof sum[0]);
+    if (any_nan(all, lanes)) return false;
+    std::memcpy(values, value, sizeof value);
+    std::memcpy(all, value, sizeof value);
+    std::memcpy(places, place, sizeof place);
+#pragma GCC unroll 8
+    for (int half = width / 2; half > 0; half /= 2)
+      for (int j = 0; j < half; ++j)
+        all[j] = Better{}(all[j + half], all[j]) ? all[j + half] : all[j];
+    constexpr Place none = std::numeric_limits<Place>::max();
+    Place found = none;
+    for (int j = 0; j < width; ++j)
+      found = std::min(found, values[j] == all[0] ? static_cast<Place>(places[j] + j) : none);
+    best = {all[0], found};
+    return true;
+  }
+  // Narrower registers have no masks: there two passes are faster.
+  static bool one_pass_in_wide_registers([[maybe_unused]] const T* x, [[maybe_unused]] i64 n,
+                                         [[maybe_unused]] Best& best) {
+    bool done = false;
+#if defined(__x86_64__)
+    if constexpr (sizeof(T) >= 4)
+      if (host_instructions() == Instructions::avx512)
+        run_avx512([=, &best, &done] { done = best_in_one_pass(x, n, best); });
+#endif
+    return done;
+  }
   static void row(const void* a, const void*, i64 n, i64 first, void* accumulator) {
     const auto* x = static_cast<const Stored<T>*>(a);
     Best* best = static_cast<Best*>(accumulator);
-    if constexpr (has_extremum)
-      wide([=] { *best = best_with_place(x, n); });
-    else
+    if constexpr (has_extremum) {
+      if (!one_pass_in_wide_registers(x, n, *best)) wide([=] { *best = best_with_place(x, n); });
+    } else {
       *best = best_with_place(x, n);
+    }
     best->position += first;
   }
   // The best of each of n neighbouring columns, whose rows lie `step` bytes apart. Values and
