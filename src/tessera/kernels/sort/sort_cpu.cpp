@@ -14,6 +14,9 @@ namespace tessera {
 namespace {
 
 constexpr i64 long_row = 1 << 16;  // items from which one row is worth several threads
+// Of lines that are fetched together: where networks over several lines are faster, and what leaves
+// them in the cache.
+constexpr i64 shortest_in_turn = 64, longest_in_turn = 8192, rows_ahead = 8;
 
 struct State {
   Shape shape;  // of the rows
@@ -23,6 +26,7 @@ struct State {
   bool whole_rows = true;  // each row on one thread
   bool in_output = false;  // values: the output holds the keys
   i64 at_once = 1;         // rows, side by side
+  bool in_turn = false;    // which are fetched together and sorted one after the other
 };
 
 // See Note [numbers in registers].
@@ -77,11 +81,50 @@ void sort_values(const State& s, const T* in, T* out, std::byte* slot) {
   restore(equals, in, s.in_step, out, s.out_step, s.n);
 }
 
+// Lines that share lines of the cache are fetched together; then each is sorted by itself.
+template <class T>
+void sort_lines_in_turn(const State& s, const T* in, std::span<const i64> from, T* out,
+                        std::span<const i64> to, std::byte* slot) {
+  T* const lines = reinterpret_cast<T*>(slot);
+  T* const scratch = lines + s.at_once * s.n;
+  const i64 count = static_cast<i64>(from.size()), n = s.n;
+  const bool dense_in = are_neighbours(from, lines_at_once<T>),
+             dense_out = are_neighbours(to, lines_at_once<T>);
+  for (i64 i = 0; i < n; ++i)
+    if (const T* const row = in + from[0] + i * s.in_step; dense_in) {
+      __builtin_prefetch(row + rows_ahead * s.in_step);
+      for (i64 c = 0; c < lines_at_once<T>; ++c) lines[c * n + i] = row[c];
+    } else {
+      for (i64 c = 0; c < count; ++c)
+        lines[c * n + i] = in[from[static_cast<std::size_t>(c)] + i * s.in_step];
+    }
+  Equals equals[lines_at_once<T>];
+  for (i64 c = 0; c < count; ++c) {
+    T* const x = lines + c * n;
+    const Taken<T> taken = take_numbers(x, 1, x, n);
+    sort_taken(x, scratch, n, taken);
+    if (taken.special)
+      equals[c] = equals_among<T>(in + from[static_cast<std::size_t>(c)], s.in_step, x, n);
+  }
+  for (i64 i = 0; i < n; ++i)
+    if (T* const row = out + to[0] + i * s.out_step; dense_out) {
+      __builtin_prefetch(row + rows_ahead * s.out_step, 1);
+      for (i64 c = 0; c < lines_at_once<T>; ++c) row[c] = lines[c * n + i];
+    } else {
+      for (i64 c = 0; c < count; ++c)
+        out[to[static_cast<std::size_t>(c)] + i * s.out_step] = lines[c * n + i];
+    }
+  for (std::size_t c = 0; c < from.size(); ++c)
+    restore(equals[c], in + from[c], s.in_step, out + to[c], s.out_step, n);
+}
+
 // See Note [lines side by side].
 template <class T>
 void sort_several_values(const State& s, const T* in, std::span<const i64> from, T* out,
                          std::span<const i64> to, std::byte* slot) {
   using K = typename SortKey<T>::Key;
+  if constexpr (fits_registers<T>)
+    if (s.in_turn) return sort_lines_in_turn(s, in, from, out, to, slot);
   if constexpr (std::is_unsigned_v<K>) {
     K* const block = reinterpret_cast<K*>(slot);
     load_side_by_side<T>(in, from, s.in_step, s.n, block);
@@ -231,10 +274,12 @@ Prepared prepare_sort_cpu(const SortSpec& spec, Device) {
   const i64 threads = num_threads();
   s->whole_rows = threads == 1 || s->rows >= threads || s->n < long_row;
   s->in_output = !spec.positions && s->out_step == 1;
-  if (s->n > 1 && s->n <= longest_side_by_side && 2 * s->rows >= c.at_once &&
-      !(s->in_step == 1 && sorts_in_wide_registers(c.item)))
+  const bool in_registers = c.at_once > 1 && sorts_in_wide_registers(c.item);
+  s->in_turn = in_registers && s->n > shortest_in_turn;
+  if (s->n > 1 && s->n <= (s->in_turn ? longest_in_turn : longest_side_by_side) &&
+      2 * s->rows >= c.at_once && !(s->in_step == 1 && in_registers))
     s->at_once = c.at_once;
-  const i64 items = s->at_once > 1 ? s->at_once : s->in_output ? 1 : 2;
+  const i64 items = s->at_once > 1 ? s->at_once + s->in_turn : s->in_output ? 1 : 2;
   s->slot_bytes = (items * s->n * c.item + 63) / 64 * 64;
   if (s->whole_rows) {
     const i64 most = s->slot_bytes > (1 << 20) ? threads : 4 * threads;

@@ -123,7 +123,7 @@ void sort_taken(T* x, T* scratch, i64 n, const Taken<T>& taken) {
     if (worth_counting<T>(n, bits))
       return counting_sort(x, reinterpret_cast<K*>(scratch), n, taken.least, i64{1} << bits);
   }
-  sort_in_wide_registers(x, n);
+  if (!sort_in_wide_registers(x, n)) std::sort(x, x + n);  // prepared for another host
 }
 
 // Which of the sorted numbers the input must put right.

@@ -194,6 +194,21 @@ TEST(SortKernel, AllEqualAndSorted) {
   EXPECT_EQ(values_of<i64>(argsort(laid_out<double>({5000}, v))).back(), 4999);
 }
 
+#if defined(__x86_64__)
+TEST(SortKernel, NumbersBelowTheLeastNormalOneAreNotZero) {
+  const unsigned before = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(before | 0x40);  // for comparisons they are zeros, from now on
+  std::vector<std::uint64_t> bits;
+  for (std::uint64_t i = 0; i < 700; ++i) bits.push_back(i * 31 % 701 + 1);
+  Array x = Array::empty({700}, DType::f64);
+  std::memcpy(x.host_data(), bits.data(), 700 * 8);
+  const Array sorted = sort(x);
+  __builtin_ia32_ldmxcsr(before);
+  std::sort(bits.begin(), bits.end());
+  EXPECT_EQ(std::memcmp(sorted.host_data(), bits.data(), 700 * 8), 0);
+}
+#endif
+
 TEST(SortKernel, RunsAllocateNothing) {
   if (test_device() != cpu) GTEST_SKIP() << "runs the task on this thread";
   const Array x = laid_out<float>({70000}, awkward<float>(70000, 1)),
