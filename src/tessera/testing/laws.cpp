@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/testing/laws.hpp"
 
+#include <algorithm>
 #include <thread>
 
 #include "tessera/linop/core/repr_html.hpp"
@@ -169,7 +170,11 @@ void devices_agree(Subject& s) {
   const NamedLinop there = s.A.to(cpu);
   if (there.device().value_or(cpu) != cpu) return;
   const Array x = s.random_input(15);
-  s.expect_near(s.A(x).to(cpu), there(x.to(cpu)), s.tolerance(), "A x here and on the cpu");
+  const Array y = there(x.to(cpu));
+  // Of a short sum whose terms nearly cancel, the rounding of the terms is left.
+  const double of_y = norm(y).item().as<double>(), of_x = norm(x.to(cpu)).item().as<double>();
+  const double cancelled = of_y > 0 ? std::clamp(of_x / of_y, 1.0, 100.0) : 1.0;
+  s.expect_near(s.A(x).to(cpu), y, cancelled * s.tolerance(), "A x here and on the cpu");
 }
 
 void wrong_inputs_are_refused_by_sentence(Subject& s) {
