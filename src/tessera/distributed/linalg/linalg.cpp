@@ -252,7 +252,7 @@ Qr qr(const DNDarray& a) {
   const DType t = local::working_dtype(a.dtype());
   const i64 m = a.shape(0), n = a.shape(1), k = std::min(m, n);
   DistributedMatrix d = dealt(a, t), q = dealt_result(m, k, *a.split(), t, a.comm()),
-        r = dealt_result(k, n, *a.split(), t, a.comm());
+                    r = dealt_result(k, n, *a.split(), t, a.comm());
   require_done("qr", grid->qr(a.comm(), d, q, r), "failed");
   return {gathered_up(q, like(a, {m, k}), a.device(), a.comm()),
           gathered_up(r, like(a, {k, n}), a.device(), a.comm())};
@@ -296,7 +296,7 @@ Svd svd(const DNDarray& a) {
   const DType t = local::working_dtype(a.dtype());
   const i64 m = a.shape(0), n = a.shape(1), k = std::min(m, n);
   DistributedMatrix d = dealt(a, t), u = dealt_result(m, k, *a.split(), t, a.comm()),
-        vh = dealt_result(k, n, *a.split(), t, a.comm());
+                    vh = dealt_result(k, n, *a.split(), t, a.comm());
   require_finite("svd", a, "SVD did not converge");
   const Array s = empty_dense({k}, real_of(t));
   require_done("svd", grid->svd(a.comm(), d, u, s, vh), "SVD did not converge");

@@ -21,13 +21,17 @@ struct DistributedMatrix {
 // are overwritten, those named as results filled.
 struct DenseBackend {
   const char* abi_tag;
-  int (*matmul)(const Communicator&, const DistributedMatrix& a, const DistributedMatrix& b, DistributedMatrix& c);
+  int (*matmul)(const Communicator&, const DistributedMatrix& a, const DistributedMatrix& b,
+                DistributedMatrix& c);
   int (*solve)(const Communicator&, DistributedMatrix& a, DistributedMatrix& b);
   int (*inverse)(const Communicator&, DistributedMatrix& a);
-  int (*cholesky)(const Communicator&, DistributedMatrix& a);  // what lies above the diagonal becomes zero
+  int (*cholesky)(const Communicator&,
+                  DistributedMatrix& a);  // what lies above the diagonal becomes zero
   int (*qr)(const Communicator&, DistributedMatrix& a, DistributedMatrix& q, DistributedMatrix& r);
-  int (*eigh)(const Communicator&, DistributedMatrix& a, const Array& values, DistributedMatrix& vectors);
-  int (*svd)(const Communicator&, DistributedMatrix& a, DistributedMatrix& u, const Array& values, DistributedMatrix& vh);
+  int (*eigh)(const Communicator&, DistributedMatrix& a, const Array& values,
+              DistributedMatrix& vectors);
+  int (*svd)(const Communicator&, DistributedMatrix& a, DistributedMatrix& u, const Array& values,
+             DistributedMatrix& vh);
   // Of the diagonal of U: the product of directions (with the sign of the exchanges) and the sum of
   // the logarithms, on every rank.
   int (*slogdet)(const Communicator&, DistributedMatrix& a, const Array& sign, const Array& logs);
@@ -36,8 +40,8 @@ using DenseBackendEntry = const DenseBackend* (*)();
 inline constexpr const char* dense_backend_symbol = "tessera_scalapack";
 
 [[maybe_unused]] static std::string dense_abi_tag() {
-  return cat(build_tag(), ", dist sizes ", sizeof(DistributedMatrix), " ", sizeof(Communicator), " ",
-             sizeof(Array), " ", sizeof(DenseBackend));
+  return cat(build_tag(), ", dist sizes ", sizeof(DistributedMatrix), " ", sizeof(Communicator),
+             " ", sizeof(Array), " ", sizeof(DenseBackend));
 }
 
 }  // namespace tessera::dist

@@ -37,7 +37,8 @@ int same_on_all(const Communicator& comm, int info) {
   return static_cast<int>(worst[0] > 0 ? -worst[0] : worst[1]);
 }
 
-int matmul(const Communicator& comm, const DistributedMatrix& a, const DistributedMatrix& b, DistributedMatrix& c) {
+int matmul(const Communicator& comm, const DistributedMatrix& a, const DistributedMatrix& b,
+           DistributedMatrix& c) {
   const Grid grid(comm);
   const i64 block = block_for(grid, std::min(a.rows, b.columns), a.columns);
   const Matrix ma(grid, a, block), mb(grid, b, block),
@@ -143,7 +144,8 @@ int qr(const Communicator& comm, DistributedMatrix& a, DistributedMatrix& q, Dis
   return same_on_all(comm, info);
 }
 
-int eigh(const Communicator& comm, DistributedMatrix& a, const Array& values, DistributedMatrix& vectors) {
+int eigh(const Communicator& comm, DistributedMatrix& a, const Array& values,
+         DistributedMatrix& vectors) {
   const Grid grid(comm);
   const DType t = a.local.dtype();
   const i64 block = block_for(grid, a.rows, a.columns);
@@ -170,7 +172,8 @@ int eigh(const Communicator& comm, DistributedMatrix& a, const Array& values, Di
   return same_on_all(comm, info);
 }
 
-int svd(const Communicator& comm, DistributedMatrix& a, DistributedMatrix& u, const Array& values, DistributedMatrix& vh) {
+int svd(const Communicator& comm, DistributedMatrix& a, DistributedMatrix& u, const Array& values,
+        DistributedMatrix& vh) {
   const Grid grid(comm);
   const DType t = a.local.dtype();
   const i64 block = block_for(grid, a.rows, a.columns);
