@@ -1,12 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparing with NumPy: inputs with odd strides, tolerances from dtype and length, errors side by side."""
 
+import importlib
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 import tessera as ts
+
+
+class Absent:
+    """Stands for a library that is not installed: a test that comes to use it is skipped there."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, attribute):
+        if attribute.startswith(("_", "pytest")):  # pytest looks at all that a module holds
+            raise AttributeError(attribute)
+        pytest.skip(f"{self._name} is not installed")
+
+
+def optional(name):
+    """The library, or what skips the tests that use it: the others of a file run without it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return Absent(name)
+
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "float32", "float64"]

@@ -5,9 +5,11 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
+from support import optional
 
 import tessera as ts
+
+torch = optional("torch")
 
 
 def matrix(rows, columns, names="PQ", seed=0):

@@ -56,7 +56,7 @@ TEST(CallPlans, AnOutputOfTheCallersGoesBeforeTheOwn) {
   const NamedLinop A = chain_of(2, cpu);
   const Array x = Random(1).normal({12}, DType::c128), y = empty_dense({12}, DType::c128);
   A(x, y);
-  EXPECT_EQ(plans_made([&] { EXPECT_EQ(distance(A(x), y), 0); }), config().noncontiguous ? 1 : 0);
+  EXPECT_LE(plans_made([&] { EXPECT_EQ(distance(A(x), y), 0); }), config().noncontiguous ? 1 : 0);
   const Array narrow = Array::empty({12}, DType::c64);
   A(x, narrow);
   EXPECT_EQ(A(x).dtype(), DType::c128);  // not that of an output somebody gave
