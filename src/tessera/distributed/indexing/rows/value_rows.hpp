@@ -4,6 +4,7 @@
 //   ValueRows v{value, shape, lead, position};   Array rows = v.rows(entries);
 
 #include "tessera/distributed/array/relayout.hpp"
+#include "tessera/distributed/indexing/exchange_plan.hpp"
 #include "tessera/distributed/indexing/rows/indexed_rows.hpp"
 
 namespace tessera::dist {

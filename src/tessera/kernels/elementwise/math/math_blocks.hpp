@@ -88,15 +88,19 @@ struct TakesAll {
   }
 };
 
-// The loop of an operation in avx512_math.hpp, which hosts with such instructions take: null where
-// there is none.
+// The loop of an operation in avx512_math.hpp, which hosts with such instructions take, where there
+// is one. (Whether an address is null is no constant to UBSan.)
+template <class F, class T>
+inline constexpr bool has_loop_512 = false;
 template <class F, class T>
 inline constexpr void (*loop_512)(const T*, T*, i64) = nullptr;
 template <class F, class T>
 inline constexpr void (*loop_512_of_two)(const T*, const T*, T*, i64, unsigned) = nullptr;
 #if defined(__x86_64__)
-#define TESSERA_LOOP_512(T, name) \
-  template <>                     \
+#define TESSERA_LOOP_512(T, name)                              \
+  template <>                                                  \
+  inline constexpr bool has_loop_512<element::name, T> = true; \
+  template <>                                                  \
   inline constexpr void (*loop_512<element::name, T>)(const T*, T*, i64) = &avx512::name;
 TESSERA_LOOP_512(double, log)
 TESSERA_LOOP_512(float, log)
@@ -106,6 +110,8 @@ TESSERA_LOOP_512(double, log1p)
 TESSERA_LOOP_512(float, tanh)
 TESSERA_LOOP_512(double, cbrt)
 #undef TESSERA_LOOP_512
+template <>
+inline constexpr bool has_loop_512<element::power, double> = true;
 template <>
 inline constexpr void (*loop_512_of_two<element::power, double>)(const double*, const double*,
                                                                  double*, i64,
@@ -118,7 +124,7 @@ constexpr bool has_avx512() { return false; }
 template <class F, class Takes, class T, class Quick>
 void quick_block_1(const void* const* in, void* out, i64 n, unsigned scalars, Quick quick) {
   T* r = static_cast<T*>(out);
-  if constexpr (loop_512<F, T> != nullptr)
+  if constexpr (has_loop_512<F, T>)
     if (has_avx512()) {
       loop_512<F, T>(static_cast<const T*>(in[0]), r, scalars ? std::min<i64>(n, 1) : n);
       if (scalars && n > 0) std::fill(r + 1, r + n, *r);
@@ -149,7 +155,7 @@ void quick_block_1(const void* const* in, void* out, i64 n, unsigned scalars, Qu
 
 template <class F, class Takes, class T, class Quick>
 void quick_block_2(const void* const* in, void* out, i64 n, unsigned scalars, Quick quick) {
-  if constexpr (loop_512_of_two<F, T> != nullptr)
+  if constexpr (has_loop_512<F, T>)
     if (has_avx512())
       return loop_512_of_two<F, T>(static_cast<const T*>(in[0]), static_cast<const T*>(in[1]),
                                    static_cast<T*>(out), n, scalars);
