@@ -225,7 +225,7 @@ def test_unstack_gives_views_of_many_parts(device):
 
 
 MEMORY_ENDS = """
-import resource, tessera as ts
+import resource, numpy, tessera as ts
 x = ts.broadcast_to(ts.ones(1), (3, 10**7))
 most = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (200 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (most, most))
