@@ -69,7 +69,7 @@ std::vector<Case> cases() {
        [](const Communicator& c, i64 n) {
          return read(numbers(c, n), keyed(Slice{{}, {}, -1}));
        }},
-      {"`x[mask]`, dealt out as x is",
+      {"`x[mask]`, distributed as x is",
        [](const Communicator& c, i64 n) {
          const DNDarray x = numbers(c, n);
          const DNDarray odd = dist::greater(x, full({}, Value(double(n)), DType::f64));

@@ -9,7 +9,8 @@
 namespace tessera {
 namespace {
 
-// What a plan would take on a device that is not the one of its input and output.
+// What a plan would take on a device, with its input and output brought there and back if they lie
+// elsewhere.
 Considered considered(Device device, const Plan& sketch, const Planned& in, const Planned& out) {
   const Machine machine = Machine::measured();
   Work work{.steps = 0};
