@@ -15,6 +15,7 @@ ORDER = [
     {"plan"},
     {"linop"},
     {"matrix", "split"},
+    {"streaming"},
     {"distributed"},
     {"solve"},
     {"testing"},
@@ -29,6 +30,7 @@ ROOMS = {  # those of layers whose rooms stand in an order
         {"sorting"},
         {"fft", "linalg", "io", "operators"},
     ],
+    "store": [{"io"}, {"tiles", "tiers"}, {"snapshot"}],
     "solve": [{"core"}, {"linear", "spectra"}, {"proximal"}, {"ranks"}],
 }
 # Rules know no operator by its type but those that algebra itself makes: one, a number, nothing.

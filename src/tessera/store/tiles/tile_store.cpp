@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/store/tiles/tile_store.hpp"
+
+namespace tessera::store {
+
+void check_transfer(std::string_view who, const TileGrid& grid, const Box& box,
+                    const Array& array) {
+  grid.check(who, box);
+  require<ShapeError>(array.shape() == box.shape, who, ": the box ", to_text(box),
+                      " needs an array of shape ", tessera::to_text(box.shape), ", got ",
+                      tessera::to_text(array.shape()));
+  require<DTypeError>(array.dtype() == grid.dtype(), who, ": the tiles hold ", name(grid.dtype()),
+                      ", the array ", name(array.dtype()));
+  require<DeviceError>(array.device() == cpu, who,
+                       ": tiles pass through host memory, the array is on ", array.device().str());
+}
+
+Array read_box(TileStore& store, const Box& box) {
+  Array out = Array::empty(box.shape, store.grid().dtype());
+  store.read(box, out).wait();
+  return out;
+}
+
+void write_box(TileStore& store, const Box& box, const Array& from) {
+  store.write(box, from).wait();
+}
+
+namespace {
+
+class MemoryStore final : public TileStore {
+ public:
+  MemoryStore(Array array, const Shape& tile)
+      : array_(std::move(array)), grid_(array_.shape(), tile, array_.dtype()) {
+    require<DeviceError>(array_.device() == cpu, "memory_store: tiles pass through host memory, ",
+                         "the array is on ", array_.device().str());
+  }
+  const TileGrid& grid() const override { return grid_; }
+  std::string describe() const override {
+    return cat("memory, ", tessera::to_text(grid_.shape()), " ", name(grid_.dtype()));
+  }
+  bool writable() const override { return true; }
+  bool on_disk() const override { return false; }
+  Transfer read(const Box& box, const Array& into) override {
+    check_transfer("read", grid_, box, into);
+    into.copy_from(view(box));
+    return {};
+  }
+  Transfer write(const Box& box, const Array& from) override {
+    check_transfer("write", grid_, box, from);
+    view(box).copy_from(from);
+    return {};
+  }
+
+ private:
+  Array view(const Box& box) const {
+    Array v = array_;
+    for (i64 d = 0; d < box.begin.size(); ++d)
+      v = v.slice(d, box.begin[d], box.begin[d] + box.shape[d]);
+    return v;
+  }
+  Array array_;
+  TileGrid grid_;
+};
+
+class GeneratedStore final : public TileStore {
+ public:
+  GeneratedStore(std::string name, TileGrid grid, MakeTile make)
+      : name_(std::move(name)), grid_(std::move(grid)), make_(std::move(make)) {}
+  const TileGrid& grid() const override { return grid_; }
+  std::string describe() const override {
+    return cat("made by ", name_, ", ", tessera::to_text(grid_.shape()), " ", name(grid_.dtype()));
+  }
+  bool writable() const override { return false; }
+  bool on_disk() const override { return false; }
+  Transfer read(const Box& box, const Array& into) override {
+    check_transfer("read", grid_, box, into);
+    if (box.size() > 0) make_(box, into);
+    return {};
+  }
+  Transfer write(const Box&, const Array&) override {
+    throw IoError(cat("write: what ", name_, " makes is not kept; write into a file or memory"));
+  }
+
+ private:
+  std::string name_;
+  TileGrid grid_;
+  MakeTile make_;
+};
+
+}  // namespace
+
+std::shared_ptr<TileStore> memory_store(Array array, const Shape& tile) {
+  return std::make_shared<MemoryStore>(std::move(array), tile);
+}
+
+std::shared_ptr<TileStore> generated_store(std::string name, TileGrid grid, MakeTile make) {
+  return std::make_shared<GeneratedStore>(std::move(name), std::move(grid), std::move(make));
+}
+
+}  // namespace tessera::store

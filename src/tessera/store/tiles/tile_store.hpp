@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where tiles come from and go to: the seam between algorithms that stream and what holds the
+// numbers (memory, a tiled file, a .npy file, a function). Boxes need not be tiles; the grid says
+// which boxes are cheap. Reads and writes are asynchronous: a Transfer says when one is done, and
+// throws at wait() what went wrong. The array of a transfer stays alive until it is done; the
+// caller does not touch it before. Transfers of one store may overtake each other: who reads what
+// was written waits for the write.
+//   std::shared_ptr<TileStore> s = tiled_file("a.tiles", TileGrid::square({n, n}, DType::f64));
+//   Transfer t = s->read(s->grid().tile(0), buffer);   t.wait();
+
+#include <functional>
+#include <memory>
+
+#include "tessera/array/array.hpp"
+#include "tessera/store/tiles/tile_grid.hpp"
+
+namespace tessera::store {
+
+class TESSERA_API Transfer {
+ public:
+  Transfer() = default;  // done
+  // What is asked and awaited: `wait` blocks until done and throws what failed, `done` asks.
+  struct State {
+    virtual ~State() = default;
+    virtual void wait() = 0;
+    virtual bool done() const = 0;
+  };
+  explicit Transfer(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  void wait() const {
+    if (state_) state_->wait();
+  }
+  bool done() const { return !state_ || state_->done(); }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+enum class Access : std::uint8_t { normal, sequential, strided, reverse, random, once };
+
+class TESSERA_API TileStore {
+ public:
+  TileStore() = default;
+  TileStore(const TileStore&) = delete;
+  TileStore& operator=(const TileStore&) = delete;
+  virtual ~TileStore() = default;
+
+  virtual const TileGrid& grid() const = 0;
+  // "tiled file a.tiles, 4 x 2 tiles of 32 MiB": for explain() and errors.
+  virtual std::string describe() const = 0;
+  virtual bool writable() const = 0;
+  virtual bool on_disk() const = 0;
+  // Elements of `box` come into / from a host array of the box's shape and the grid's dtype, with
+  // any strides. Refusals (outside, wrong dtype, read-only) are thrown at once.
+  virtual Transfer read(const Box& box, const Array& into) = 0;
+  virtual Transfer write(const Box& box, const Array& from) = 0;
+  // Advice; a store that can do nothing with it does nothing.
+  virtual void advise(Access) {}
+  virtual void prefetch(const Box&) {}  // bring it nearer, for a read that follows
+  virtual void discard(const Box&) {}   // it is not needed again soon
+  // All that was written before is on disk when this returns.
+  virtual void flush() {}
+};
+
+// What every store refuses at once: a box outside, another shape or dtype, memory of a device.
+TESSERA_API void check_transfer(std::string_view who, const TileGrid& grid, const Box& box,
+                                const Array& array);
+// The box as an array of its own in host memory; an array into the box; both wait.
+TESSERA_API Array read_box(TileStore& store, const Box& box);
+TESSERA_API void write_box(TileStore& store, const Box& box, const Array& from);
+
+// Tiles of an array that is in memory (shared, not copied).
+TESSERA_API std::shared_ptr<TileStore> memory_store(Array array, const Shape& tile);
+// Tiles that a function makes, again and again, when they are asked for: zeros, random numbers.
+// `make` fills a host array with the elements of a box; it is called from several threads.
+using MakeTile = std::function<void(const Box& box, const Array& into)>;
+TESSERA_API std::shared_ptr<TileStore> generated_store(std::string name, TileGrid grid,
+                                                       MakeTile make);
+
+}  // namespace tessera::store
