@@ -26,6 +26,13 @@ if(NOT TESSERA_TESTS OR NOT TARGET tessera_test_distributed OR NOT MPIEXEC_EXECU
   return()
 endif()
 add_dependencies(tessera_test_distributed tessera_mpi tessera_scalapack)
+if(TESSERA_SANITIZE MATCHES "address")
+  target_sources(tessera_test_distributed PRIVATE ${PROJECT_SOURCE_DIR}/tests/sanitizers/padded_gemv.cpp)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/sanitizers/padded_gemv.cpp PROPERTIES
+    SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  target_link_options(tessera_test_distributed PRIVATE
+    -Wl,--export-dynamic-symbol=cgemv_,--export-dynamic-symbol=zgemv_)
+endif()
 foreach(ranks 2 3 4)
   add_test(NAME tessera_test_dist_scalapack_${ranks} COMMAND timeout --kill-after=5 1800 ${MPIEXEC_EXECUTABLE}
     -n ${ranks} $<TARGET_FILE:tessera_test_distributed> --gtest_brief=1 --gtest_filter=DistLinalg.*)

@@ -12,28 +12,26 @@
 #include "tessera/base/text_file.hpp"
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/kernel_tables.hpp"
+#include "tessera/device/readable_tail.hpp"
 #include "tessera/device/threads.hpp"
 
 namespace tessera {
 namespace {
 
-// Note [reading beyond the end]
-// Some kernels of OpenBLAS load whole vector registers and so read a few bytes behind a matrix
-// (cgemv_n and zgemv_n for Haswell in 0.3.21, and with them the svd of complex matrices). Behind a
-// mapping that ends with its last element that is a segmentation fault: whatever is handed out here
-// can be read for a while further. Nobody writes there, so it costs no memory.
-constexpr i64 readable_tail = i64{64} << 10;  // whole pages on every host
 constexpr i64 huge_page = i64{2} << 20;
-constexpr i64 heap_tail = 64;  // of blocks that malloc may map by themselves
-constexpr i64 heap_mapping = i64{64} << 10;
+constexpr i64 heap_page = 4096;  // behind smaller blocks there is always some heap
+
 constexpr i64 copy_grain = i64{1} << 20;  // bytes; below this one core copies as fast as several
 
 i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
 
+// Behind a mapping, in whole pages of any host: see Note [reading beyond the end].
+i64 pages_behind(i64 bytes) { return round_up(readable_tail(bytes), i64{64} << 10); }
+
 // A mapping that starts at a huge page: map more, give the ends back. Its pages are zero, and take
 // no memory before somebody touches them.
 void* map_huge(i64 bytes) {
-  const i64 asked = bytes + readable_tail + huge_page;
+  const i64 tail = pages_behind(bytes), asked = bytes + tail + huge_page;
   void* raw = mmap(nullptr, static_cast<std::size_t>(asked), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
@@ -43,7 +41,7 @@ void* map_huge(i64 bytes) {
       huge_page;
   if (head > 0) munmap(begin, static_cast<std::size_t>(head));
   if (huge_page - head > 0)
-    munmap(begin + head + bytes + readable_tail, static_cast<std::size_t>(huge_page - head));
+    munmap(begin + head + bytes + tail, static_cast<std::size_t>(huge_page - head));
   madvise(begin + head, static_cast<std::size_t>(bytes),
           MADV_HUGEPAGE);  // advice: no matter if refused
   return begin + head;
@@ -91,10 +89,10 @@ void* CpuDevice::allocate(int, i64 bytes) {
   require<OutOfMemory>(bytes >= 0 && bytes < i64{1} << 62, "cpu: cannot take ", bytes, " bytes");
   claim_host_memory("cpu", bytes);
   if (bytes >= huge_page) return taken(map_huge(round_up(bytes, huge_page)), bytes);
-  return taken(
-      std::aligned_alloc(64, static_cast<std::size_t>(round_up(std::max<i64>(bytes, 1), 64) +
-                                                      (bytes >= heap_mapping ? heap_tail : 0))),
-      bytes);
+  return taken(std::aligned_alloc(
+                   64, static_cast<std::size_t>(round_up(std::max<i64>(bytes, 1), 64) +
+                                                (bytes >= heap_page ? readable_tail(bytes) : 0))),
+               bytes);
 }
 
 void* allocate_zeroed_host(i64 bytes) {
@@ -106,7 +104,8 @@ void* allocate_zeroed_host(i64 bytes) {
 void CpuDevice::release(int, void* p, i64 bytes) noexcept {
   unclaim_host_memory(bytes);
   if (bytes < huge_page) return std::free(p);
-  munmap(p, static_cast<std::size_t>(round_up(bytes, huge_page) + readable_tail));
+  const i64 mapped = round_up(bytes, huge_page);
+  munmap(p, static_cast<std::size_t>(mapped + pages_behind(mapped)));
 }
 
 void CpuDevice::launch(int, void*, const Task& task, const Launch& launch) {

@@ -8,6 +8,7 @@
 #include "tessera/base/trace.hpp"
 #include "tessera/device/cuda/check.hpp"
 #include "tessera/device/host_limits.hpp"
+#include "tessera/device/readable_tail.hpp"
 #include "tessera/device/stream_track.hpp"
 
 namespace tessera {
@@ -105,9 +106,9 @@ void* CudaDevice::allocate_pinned(i64 bytes) {
   require<NotAvailable>(count_ > 0, "cuda: ", why_none_);
   claim_host_memory("cuda", bytes);
   void* p = nullptr;
-  // With a few bytes more: see Note [reading beyond the end] in cpu_device.cpp.
+  const i64 room = bytes + readable_tail(bytes);  // see Note [reading beyond the end]
   const cudaError_t error =
-      cudaHostAlloc(&p, static_cast<std::size_t>(bytes) + 64, cudaHostAllocPortable);
+      cudaHostAlloc(&p, static_cast<std::size_t>(room), cudaHostAllocPortable);
   if (error != cudaSuccess) unclaim_host_memory(bytes);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();

@@ -13,6 +13,7 @@
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/kernel_tables.hpp"
 #include "tessera/device/pool.hpp"
+#include "tessera/device/readable_tail.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/device/sim/faults.hpp"
 #include "tessera/device/sim/sim_stream.hpp"
@@ -33,10 +34,10 @@ i64 memory_limit() {
   return set > 0 ? set : i64{1} << 30;
 }
 
-// With a few bytes more: see Note [reading beyond the end] in cpu_device.cpp.
+// With some bytes more: see Note [reading beyond the end].
 i64 whole_pages(i64 bytes) {
   static const i64 page = sysconf(_SC_PAGE_SIZE);
-  return ((bytes + 64 + page - 1) / page) * page;
+  return ((bytes + readable_tail(bytes) + page - 1) / page) * page;
 }
 
 // Its memory is the host's in truth: there must be as much.

@@ -72,7 +72,7 @@ Int trtrs(char triangle, char turn, char diagonal, Int n, Int columns, const T* 
 }
 
 // A number of elements that LAPACK can count: its work space may need more than the matrix. A few
-// more, since OpenBLAS reads a little behind matrices that lie there (see cpu_device.cpp).
+// more, since OpenBLAS reads a little behind matrices that lie there (device/readable_tail.hpp).
 inline std::size_t room_for(double size) {
   constexpr double more = 16;
   require<BackendError>(size + more < static_cast<double>(std::numeric_limits<Int>::max()),

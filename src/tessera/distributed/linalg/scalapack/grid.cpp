@@ -72,7 +72,8 @@ Matrix::Matrix(const Grid& grid, i64 m, i64 n, DType dtype, i64 block) : grid_(g
   leading_ = std::max(1, local_rows_);
   const int values[] = {1, grid.context, rows, columns, b, b, 0, 0, leading_};
   std::copy(std::begin(values), std::end(values), descriptor_);
-  local_ = empty_dense({std::max(1, local_columns_), leading_}, dtype);
+  // With a column behind the last one: see Note [reading beyond the end].
+  local_ = empty_dense({local_columns_ + 1, leading_}, dtype);
   local_.fill(Value(0));
 }
 
