@@ -43,6 +43,15 @@ if(HDF5_INCLUDE_DIR AND HDF5_LIBRARY)
   target_compile_definitions(tessera_deps INTERFACE TESSERA_HDF5=1)
 endif()
 
+# Asynchronous reads and writes through io_uring, where liburing is there; threads otherwise.
+find_path(URING_INCLUDE_DIR liburing.h)
+find_library(URING_LIBRARY uring)
+mark_as_advanced(URING_INCLUDE_DIR URING_LIBRARY)
+if(URING_INCLUDE_DIR AND URING_LIBRARY)
+  target_link_libraries(tessera_deps INTERFACE ${URING_LIBRARY})
+  set(TESSERA_URING ON)  # cmake/Library.cmake tells the one file that asks
+endif()
+
 find_package(fmt QUIET)
 if(TARGET fmt::fmt)
   target_link_libraries(tessera_deps INTERFACE fmt::fmt)

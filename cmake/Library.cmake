@@ -44,6 +44,10 @@ endforeach()
 # Not with the precompiled header: after <immintrin.h> g++ takes the header's options, and fuses.
 set_source_files_properties(${TESSERA_SRC}/tessera/kernels/elementwise/math/avx512_math.cpp PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
+if(TESSERA_URING)
+  set_source_files_properties(${TESSERA_SRC}/tessera/store/io/io_ring.cpp PROPERTIES
+    COMPILE_DEFINITIONS TESSERA_URING=1)
+endif()
 # What writes a plan down for a reader, or reads a file once, stands on a large JSON header: optimised lightly.
 foreach(file plan/explain/explain plan/explain/explain_html plan/explain/explain_trace device/topology)
   set_source_files_properties(${TESSERA_SRC}/tessera/${file}.cpp PROPERTIES

@@ -15,7 +15,7 @@ needed="g++:g++ make:make cmake:cmake ninja-build:ninja
   libgtest-dev:<gtest/gtest.h> python3-dev:@python"
 # Useful, but nothing stops without them (a .venv without pip borrows the packages of the machine's Python).
 wanted="python3-venv:@venv ccache:ccache clang-tidy:clang-tidy libopenmpi-dev:mpicxx openmpi-bin:mpirun
-  libhdf5-dev:<hdf5.h> libscalapack-openmpi-dev:@scalapack"
+  libhdf5-dev:<hdf5.h> libscalapack-openmpi-dev:@scalapack liburing-dev:<liburing.h>uring"
 
 python_ok() {
   "${PYTHON:-python3}" - <<'EOF' 2>/dev/null

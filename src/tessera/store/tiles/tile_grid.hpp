@@ -5,6 +5,8 @@
 //   TileGrid g({1000, 700}, {256, 512}, DType::f64);   // 4 x 2 tiles
 //   Box b = g.tile(3);   b.begin == (256, 512), b.shape == (256, 188)
 
+#include <vector>
+
 #include "tessera/base/dtype.hpp"
 #include "tessera/base/shape.hpp"
 

@@ -6,7 +6,7 @@
 // throws at wait() what went wrong. The array of a transfer stays alive until it is done; the
 // caller does not touch it before. Transfers of one store may overtake each other: who reads what
 // was written waits for the write.
-//   std::shared_ptr<TileStore> s = tiled_file("a.tiles", TileGrid::square({n, n}, DType::f64));
+//   auto s = create_tiled_file("a.tiles", TileGrid::square({n, n}, DType::f64));
 //   Transfer t = s->read(s->grid().tile(0), buffer);   t.wait();
 
 #include <functional>

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/store/io/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "tessera/base/error.hpp"
+#include "tessera/base/trace.hpp"
+
+namespace tessera::store {
+namespace {
+
+int flags_of(File::Mode mode) {
+  switch (mode) {
+    case File::Mode::read: return O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // pipes are refused below
+    case File::Mode::write: return O_RDWR | O_CLOEXEC | O_NONBLOCK;
+    default: return O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+  }
+}
+
+// The same file again without the page cache, or -1.
+int open_direct(const std::string& path, File::Mode mode, const struct stat& first) {
+  const int flags = (mode == File::Mode::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_DIRECT;
+  const int handle = open(path.c_str(), flags);
+  struct stat second {};
+  if (handle >= 0 && (fstat(handle, &second) != 0 || second.st_ino != first.st_ino ||
+                      second.st_dev != first.st_dev)) {
+    close(handle);  // another file took the name meanwhile
+    return -1;
+  }
+  return handle;
+}
+
+}  // namespace
+
+File::File(std::string path, Mode mode, bool direct) : path_(std::move(path)), mode_(mode) {
+  handle_ = open(path_.c_str(), flags_of(mode), 0666);
+  require<IoError>(handle_ >= 0, mode == Mode::create ? "cannot create '" : "cannot open '", path_,
+                   "': ", std::strerror(errno));
+  struct stat status {};
+  if (fstat(handle_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(handle_);
+    throw IoError(cat("'", path_, "' is not a regular file"));
+  }
+  if (direct) direct_ = open_direct(path_, mode, status);
+  use_direct_ = direct_ >= 0;
+}
+
+File::~File() {
+  close(handle_);
+  if (direct_ >= 0) close(direct_);
+}
+
+i64 File::size() const {
+  struct stat status {};
+  require<IoError>(fstat(handle_, &status) == 0, "cannot ask for the size of '", path_,
+                   "': ", std::strerror(errno));
+  return status.st_size;
+}
+
+void File::resize(i64 bytes) const {
+  require<IoError>(ftruncate(handle_, bytes) == 0, "cannot make '", path_, "' ", bytes_text(bytes),
+                   " long: ", std::strerror(errno));
+}
+
+void File::reserve(i64 bytes) const {
+  if (bytes == 0) return resize(0);
+  int failed = 0;
+  while (fallocate(handle_, 0, 0, bytes) != 0 && (failed = errno) == EINTR) failed = 0;
+  if (failed == 0) return;
+  if (failed == EOPNOTSUPP || failed == ENOSYS) {  // then it is at least asked whether it would fit
+    struct statvfs disk {};
+    const bool known = fstatvfs(handle_, &disk) == 0;
+    const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+    if (!known || free >= static_cast<double>(bytes)) return resize(bytes);
+    failed = ENOSPC;
+  }
+  throw IoError(
+      cat("cannot reserve ", bytes_text(bytes), " for '", path_, "': ", std::strerror(failed)));
+}
+
+void File::sync() const {
+  int failed = 0;
+  while (fdatasync(handle_) != 0 && (failed = errno) == EINTR) failed = 0;
+  require<IoError>(failed == 0, "cannot bring '", path_, "' to disk: ", std::strerror(failed));
+}
+
+void File::remove() const noexcept { unlink(path_.c_str()); }
+
+void File::advise(Pattern pattern) const {
+  posix_fadvise(handle_, 0, 0,
+                pattern == Pattern::sequential ? POSIX_FADV_SEQUENTIAL
+                : pattern == Pattern::random   ? POSIX_FADV_RANDOM
+                                               : POSIX_FADV_NORMAL);
+}
+
+void File::prefetch(i64 offset, i64 bytes) const {
+  const Span span("io.prefetch", "disk", bytes);
+  posix_fadvise(handle_, offset, bytes, POSIX_FADV_WILLNEED);
+}
+
+void File::discard(i64 offset, i64 bytes) const {
+  const Span span("io.discard", "disk", bytes);
+  // Pages that wait to be written are not dropped: they are written first.
+  if (writable())
+    sync_file_range(
+        handle_, offset, bytes,
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  posix_fadvise(handle_, offset, bytes, POSIX_FADV_DONTNEED);
+}
+
+void File::begin() const {
+  std::lock_guard lock(mutex_);
+  ++pending_;
+}
+
+void File::end() const {
+  std::lock_guard lock(mutex_);
+  if (--pending_ == 0) idle_.notify_all();
+}
+
+void File::wait_idle() const {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [&] { return pending_ == 0; });
+}
+
+}  // namespace tessera::store

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/store/tiles/tiled_file.hpp"
+
+#include <set>
+
+#include "tessera/store/tiles/slab.hpp"
+#include "tessera/store/tiles/tiled_header.hpp"
+
+namespace tessera::store {
+namespace {
+
+class TiledFile final : public TileStore {
+ public:
+  TiledFile(std::shared_ptr<const File> file, TiledHeader header, std::shared_ptr<IoEngine> engine)
+      : file_(std::move(file)), header_(std::move(header)), engine_(std::move(engine)) {}
+
+  const TileGrid& grid() const override { return header_.grid; }
+  std::string describe() const override {
+    std::string counts;
+    for (const i64 n : grid().counts()) counts += cat(counts.empty() ? "" : " x ", n);
+    return cat("tiled file ", file_->path(), ", ", tessera::to_text(grid().shape()), " ",
+               name(grid().dtype()), ", ", counts.empty() ? "1" : counts, " tiles of ",
+               bytes_text(grid().tile_bytes()));
+  }
+  bool writable() const override { return file_->writable(); }
+  bool on_disk() const override { return true; }
+
+  Transfer read(const Box& box, const Array& into) override {
+    check_transfer("read", grid(), box, into);
+    require<ArgumentError>(into.storage().writable(), "read: the array is read-only");
+    const std::vector<i64> tiles = grid().tiles_of(box);
+    const std::shared_ptr<IoEngine> engine = engine_now();
+    Transfer t = transfer(into, [&](const Batch& batch) {
+      for (const i64 n : tiles) {
+        const Box tile = grid().tile(n), part = intersection(tile, box);
+        read_slab(*engine, batch, slab(n, tile), inside(tile, part), part_of(into, box, part));
+      }
+    });
+    for (const i64 n : tiles) after_read(n);
+    return t;
+  }
+
+  Transfer write(const Box& box, const Array& from) override {
+    check_transfer("write", grid(), box, from);
+    require<IoError>(writable(), "write: '", file_->path(), "' was opened to be read only");
+    const std::shared_ptr<IoEngine> engine = engine_now();
+    return transfer(from, [&](const Batch& batch) {
+      for (const i64 n : grid().tiles_of(box)) {
+        const Box tile = grid().tile(n), part = intersection(tile, box);
+        write_slab(*engine, batch, slab(n, tile), inside(tile, part), part_of(from, box, part));
+      }
+    });
+  }
+
+  void advise(Access access) override {
+    std::lock_guard lock(mutex_);
+    access_ = access;
+    last_ = -1;
+    file_->advise(access == Access::sequential || access == Access::once ? File::Pattern::sequential
+                  : access == Access::random                             ? File::Pattern::random
+                                                                         : File::Pattern::normal);
+  }
+  void prefetch(const Box& box) override {
+    for (const i64 n : grid().tiles_of(box)) prefetch_tile(n);
+  }
+  void discard(const Box& box) override {
+    for (const i64 n : grid().tiles_of(box)) discard_tile(n);
+  }
+  void flush() override {
+    file_->wait_idle();
+    if (writable()) file_->sync();
+  }
+
+ private:
+  std::shared_ptr<IoEngine> engine_now() const { return engine_ ? engine_ : IoEngine::shared(); }
+  static Box inside(const Box& tile, Box part) {
+    for (i64 d = 0; d < tile.begin.size(); ++d) part.begin[d] -= tile.begin[d];
+    return part;
+  }
+  Slab slab(i64 number, const Box& tile) const {
+    return {.file = file_,
+            .offset = header_.tile_offset(number),
+            .shape = tile.shape,
+            .dtype = grid().dtype(),
+            .column_major = header_.column_major,
+            .direct = !is_near(number)};
+  }
+  bool is_near(i64 number) const {
+    std::lock_guard lock(mutex_);
+    return near_.count(number) > 0;
+  }
+  i64 bytes_of(i64 number) const { return grid().tile(number).size() * size_of(grid().dtype()); }
+
+  // Into the page cache, and read from there next time.
+  void prefetch_tile(i64 number) {
+    file_->prefetch(header_.tile_offset(number), bytes_of(number));
+    std::lock_guard lock(mutex_);
+    near_.insert(number);
+  }
+  void discard_tile(i64 number) {
+    file_->discard(header_.tile_offset(number), bytes_of(number));
+    std::lock_guard lock(mutex_);
+    near_.erase(number);
+  }
+
+  // What the hint promises to come next is brought near; what is not needed again is dropped.
+  void after_read(i64 number) {
+    i64 next = -1, gone = -1;
+    {
+      std::lock_guard lock(mutex_);
+      switch (access_) {
+        case Access::sequential: next = number + 1; break;
+        case Access::reverse: next = number - 1; break;
+        case Access::strided:
+          if (last_ >= 0 && last_ != number) next = 2 * number - last_;
+          break;
+        case Access::once: gone = last_; break;
+        default: return;
+      }
+      if (last_ == number) return;
+      last_ = number;
+    }
+    if (next >= 0 && next < grid().tiles() && !is_near(next)) prefetch_tile(next);
+    if (gone >= 0 && gone != number) discard_tile(gone);
+  }
+
+  std::shared_ptr<const File> file_;
+  TiledHeader header_;
+  std::shared_ptr<IoEngine> engine_;
+  mutable std::mutex mutex_;
+  std::set<i64> near_;  // tiles that were brought into the page cache
+  Access access_ = Access::normal;
+  i64 last_ = -1;
+};
+
+bool wants_direct(const TiledFileOptions& options) { return options.direct.value_or(true); }
+
+// The header by itself: small, and through the page cache.
+void move_page(IoEngine& engine, const std::shared_ptr<const File>& file, bool write,
+               std::byte* page) {
+  auto batch = std::make_shared<IoBatch>();
+  engine.submit({.file = file,
+                 .batch = batch,
+                 .write = write,
+                 .direct = false,
+                 .offset = 0,
+                 .bytes = TiledHeader::page,
+                 .memory = page,
+                 .needed = -1,
+                 .buffer = {},
+                 .after = {}});
+  batch->wait();
+}
+
+}  // namespace
+
+std::shared_ptr<TileStore> create_tiled_file(const std::string& path, const TileGrid& grid,
+                                             const TiledFileOptions& options) {
+  const TiledHeader header{grid, options.column_major};
+  std::string page = header.encode();
+  const auto file = std::make_shared<File>(path, File::Mode::create, wants_direct(options));
+  try {
+    if (options.reserve)
+      file->reserve(header.file_bytes());
+    else
+      file->resize(header.file_bytes());
+    move_page(*(options.engine ? options.engine : IoEngine::shared()), file, true,
+              reinterpret_cast<std::byte*>(page.data()));
+  } catch (...) {
+    file->remove();
+    throw;
+  }
+  return std::make_shared<TiledFile>(file, header, options.engine);
+}
+
+std::shared_ptr<TileStore> open_tiled_file(const std::string& path, bool writable,
+                                           const TiledFileOptions& options) {
+  const auto file = std::make_shared<File>(path, writable ? File::Mode::write : File::Mode::read,
+                                           wants_direct(options));
+  const std::string who = cat("'", path, "'");
+  std::vector<std::byte> page(static_cast<std::size_t>(std::min(file->size(), TiledHeader::page)));
+  require<IoError>(static_cast<i64>(page.size()) == TiledHeader::page, who, ": ", page.size(),
+                   " bytes; a tiled file has at least ", TiledHeader::page);
+  move_page(*(options.engine ? options.engine : IoEngine::shared()), file, false, page.data());
+  TiledHeader header = TiledHeader::decode(page, who);
+  require<IoError>(file->size() >= header.file_bytes(), who, ": ", file->size(),
+                   " bytes, and its tiles need ", header.file_bytes(), ": it was cut off");
+  return std::make_shared<TiledFile>(file, std::move(header), options.engine);
+}
+
+}  // namespace tessera::store
