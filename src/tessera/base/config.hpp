@@ -81,7 +81,8 @@ class Setting {
   SETTING(i64, graph_after, 3,                                                                     \
           "calls of an operator on the same arrays after which it runs as a graph; 0 = never")     \
   SETTING(i64, kept_solver_bytes, 128 << 20,                                                       \
-          "bytes of vectors that a solve may leave beside its operator for the next; 0 = none")
+          "bytes of vectors that a solve may leave beside its operator for the next; 0 = none")    \
+  SETTING(i64, disk_budget, 0, "bytes that backing files may hold; 0 = no limit")
 
 struct TESSERA_API Config {
 #define TESSERA_DECLARE(type, name, initial, text) Setting<type> name{initial};
@@ -102,6 +103,12 @@ struct TESSERA_API Config {
 };
 
 TESSERA_API Config& config();
+
+// A budget is a number of bytes or a share of what there is ("50%"), which settings hold as minus
+// its millionths. 0 stays "no limit". ArgumentError names the text.
+TESSERA_API i64 parse_budget(std::string_view text);
+TESSERA_API i64 budget_bytes(i64 budget, i64 whole);
+TESSERA_API std::string budget_text(i64 budget);  // "4096", "50%"
 
 template <class T>
 class Using {

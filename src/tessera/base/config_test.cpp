@@ -24,6 +24,28 @@ TEST(Config, SetAndReadByName) {
   EXPECT_THROW((void)c.value("no_such"), ArgumentError);
 }
 
+TEST(Config, BudgetsMayBeShares) {
+  EXPECT_EQ(parse_budget("2GiB"), i64{2} << 30);
+  EXPECT_EQ(budget_bytes(parse_budget("4096"), 7), 4096);
+  EXPECT_EQ(budget_bytes(parse_budget("50%"), 1000), 500);
+  EXPECT_EQ(budget_bytes(parse_budget("12.5 %"), 8000), 1000);
+  EXPECT_EQ(budget_bytes(parse_budget("100%"), i64{1} << 40), i64{1} << 40);
+  EXPECT_EQ(budget_bytes(parse_budget("1%"), 3), 1);  // not 0, which is no limit
+  for (const char* text : {"50%", "12.5%", "0.0001%", "100%", "99.9999%", "4096", "0"})
+    EXPECT_EQ(budget_text(parse_budget(text)), text);
+  for (const char* text : {"0%", "101%", "-5%", "%", "half%", "5%%", "5GiB%", "nan%", ""})
+    EXPECT_THROW((void)parse_budget(text), ArgumentError) << text;
+  Config c;
+  c.set("device_budget", "25%");
+  EXPECT_EQ(c.value("device_budget"), "25%");
+  EXPECT_THROW(c.set("num_threads", "25%"), ArgumentError);
+  setenv("TESSERA_DISK_BUDGET", "10%", 1);
+  EXPECT_EQ(Config().value("disk_budget"), "10%");
+  setenv("TESSERA_DISK_BUDGET", "110%", 1);
+  EXPECT_THROW(Config(), ArgumentError);
+  unsetenv("TESSERA_DISK_BUDGET");
+}
+
 TEST(Config, EnvironmentIsReadAndChecked) {
   setenv("TESSERA_SIM_DELAY_US", "17", 1);
   setenv("TESSERA_PROGRESS", "off", 1);

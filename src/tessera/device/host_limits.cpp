@@ -2,6 +2,7 @@
 #include "tessera/device/host_limits.hpp"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,6 +79,7 @@ struct CgroupMemory {
 };
 constexpr CgroupMemory cgroup_versions[] = {
     {"", "/sys/fs/cgroup", "/memory.max", "/memory.current", ""},
+    {"", "/sys/fs/cgroup", "/memory.high", "/memory.current", ""},
     {"memory", "/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes",
      "total_"}};
 
@@ -102,7 +104,8 @@ i64 room_in(i64 limit, const std::string& folder, const CgroupMemory& v) {
   const std::string stat = folder + "/memory.stat";
   const i64 used = number(first_line(cat(folder, v.used))).value_or(0),
             files = entry_of(stat, cat(v.in_stat, "inactive_file")) +
-                    entry_of(stat, cat(v.in_stat, "active_file"));
+                    entry_of(stat, cat(v.in_stat, "active_file")) +
+                    entry_of(stat, "slab_reclaimable");  // what is known of files; version 2
   return std::clamp<i64>(limit - used + files, 0, limit);
 }
 
@@ -111,12 +114,36 @@ i64 room_in(i64 limit, const std::string& folder, const CgroupMemory& v) {
 // least as much as the process does not hold is still to come.
 std::atomic<i64> claimed{0}, not_compared{0};
 
-i64 still_untouched() {
+struct OwnMemory {
+  i64 addresses = 0, held = 0;  // bytes
+};
+OwnMemory own_memory() {
   const std::string text = first_line("/proc/self/statm");  // pages: of addresses, held, …
   const std::size_t space = text.find(' ');
-  if (space == text.npos) return 0;
-  const i64 held = number(std::string_view(text).substr(space + 1)).value_or(0);
-  return std::max<i64>(claimed.load() - held * sysconf(_SC_PAGE_SIZE), 0);
+  if (space == text.npos) return {};
+  const i64 page = sysconf(_SC_PAGE_SIZE);
+  return {number(text).value_or(0) * page,
+          number(std::string_view(text).substr(space + 1)).value_or(0) * page};
+}
+
+// Bytes of addresses that this process may have in all; nothing where there is no limit.
+std::optional<i64> address_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= rlim_t{1} << 60) return std::nullopt;
+  return static_cast<i64>(limit.rlim_cur);
+}
+
+i64 address_room(i64 otherwise) {
+  const auto limit = address_limit();
+  if (!limit) return otherwise;
+  return std::clamp<i64>(*limit - own_memory().addresses, 0, otherwise);
+}
+
+i64 memory_room(const std::string& root) {
+  const i64 total = host_memory_total(root),
+            machine = entry_of(root + "/proc/meminfo", "MemAvailable:") * 1024,
+            left = machine > 0 ? std::min(machine, total) : total;
+  return std::min(left, tightest_memory(root, room_in).value_or(left));
 }
 
 }  // namespace
@@ -160,20 +187,16 @@ int default_threads() {
 i64 host_memory_total(const std::string& root) {
   const i64 machine = static_cast<i64>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   const auto limit = tightest_memory(root, [](i64 most, const auto&, const auto&) { return most; });
-  return std::min(machine, limit.value_or(machine));
+  return std::min({machine, limit.value_or(machine), address_limit().value_or(machine)});
 }
 
-i64 host_memory_available(const std::string& root) {
-  const i64 total = host_memory_total(root),
-            machine = entry_of(root + "/proc/meminfo", "MemAvailable:") * 1024,
-            left = machine > 0 ? std::min(machine, total) : total;
-  return std::min(left, tightest_memory(root, room_in).value_or(left));
-}
+i64 host_memory_available(const std::string& root) { return address_room(memory_room(root)); }
 
 void check_host_memory(std::string_view who, i64 bytes) {
   if (bytes < large_request) return;
-  const i64 untouched = still_untouched(),
-            left = std::max<i64>(host_memory_available() - untouched, 0);
+  // Memory that nobody has touched has its addresses already.
+  const i64 untouched = std::max<i64>(claimed.load() - own_memory().held, 0),
+            left = address_room(std::max<i64>(memory_room("") - untouched, 0));
   if (bytes <= left) return;
   const std::string promised =
       cat(" (", bytes_text(untouched), " more are promised to arrays that have not touched them)");

@@ -21,10 +21,12 @@ TESSERA_API int default_threads();
 // parents; nothing where there is none. `root` is "" except in tests.
 TESSERA_API std::optional<double> cgroup_cpus(const std::string& root);
 // Bytes of memory: the machine's, cut by the cgroup limit (version 1 or 2, the tightest of the
-// parents). Files are read below `root`, "" except in tests.
+// parents; memory.high as well, beyond which a group is slowed down until it gives memory back) and
+// by RLIMIT_AS. Files are read below `root`, "" except in tests.
 TESSERA_API i64 host_memory_total(const std::string& root = "");
 // Of them, what can be had now without swapping: MemAvailable, cut by what the cgroup and each of
-// its parents have left; files that are only kept in memory to be quick count as free.
+// its parents have left and by the addresses that RLIMIT_AS leaves; files that are only kept in
+// memory to be quick count as free.
 TESSERA_API i64 host_memory_available(const std::string& root = "");
 
 // Requests from this size on are compared with what the machine has left, each by itself.

@@ -19,19 +19,34 @@ thread_local int no_allocation_depth = 0;
 // Of all threads: mostly none, and then no thread looks further.
 std::atomic<int> no_allocations{0};
 
-i64 configured_host() { return config().host_budget; }
-i64 configured_device() { return config().device_budget; }
-i64 configured_pinned() {
+// Of each device asked once, and only where a budget is a share of it.
+i64 total_of(Device d) {
+  static auto* totals = new std::array<std::array<std::atomic<i64>, max_devices>, kind_count>{};
+  auto& kept = (*totals)[static_cast<std::size_t>(d.kind)][static_cast<std::size_t>(d.index)];
+  if (kept.load() == 0) kept = compute_device(d).info(d.index).memory_total;
+  return kept;
+}
+
+i64 configured_host(Device) {
+  const i64 set = config().host_budget;
+  return set >= 0 ? set : budget_bytes(set, total_of(cpu));
+}
+i64 configured_device(Device d) {
+  const i64 set = config().device_budget;
+  return set >= 0 ? set : budget_bytes(set, total_of(d));
+}
+i64 configured_pinned(Device) {
   static const i64 quarter = host_memory_total() / 4;
   const i64 set = config().pinned_budget;
-  return set > 0 ? set : quarter;
+  return set > 0 ? set : set == 0 ? quarter : budget_bytes(set, total_of(cpu));
 }
 
 struct DevicePool {
   Budget budget;
   Pool pool;
   explicit DevicePool(Device d)
-      : budget(d.str(), d.kind == Kind::cpu ? configured_host : configured_device),
+      : budget(d.str(), d.kind == Kind::cpu ? configured_host : configured_device, d,
+               Held::on_device),
         pool(compute_device(d), d.index, false, budget) {}
 };
 
@@ -53,9 +68,11 @@ DevicePool& device_entry(Device d) {
 }
 
 Budget& pinned_budget() {
-  static auto* budget = new Budget("pinned host memory", configured_pinned);
+  static auto* budget = new Budget("pinned host memory", configured_pinned, cpu, Held::pinned);
   return *budget;
 }
+
+std::atomic<LetGo> let_go{nullptr};
 
 struct Deferred {
   std::mutex mutex;
@@ -147,6 +164,17 @@ MemoryStats pinned_stats() { return pinned_budget().stats(); }
 void reset_peak(Device device) { device_entry(device).budget.reset_peak(); }
 void set_memory_budget(Device device, i64 bytes) { device_entry(device).budget.set_limit(bytes); }
 void set_pinned_budget(i64 bytes) { pinned_budget().set_limit(bytes); }
+i64 memory_budget_set(Device device) { return device_entry(device).budget.limit_set(); }
+i64 pinned_budget_set() { return pinned_budget().limit_set(); }
+i64 memory_total(Device device) {
+  (void)device_entry(device);
+  return total_of(device);
+}
+void set_let_go(LetGo ask) { let_go = ask; }
+bool ask_to_let_go(Device device, Held how, i64 missing) {
+  const LetGo ask = let_go.load(std::memory_order_acquire);
+  return ask && ask(device, how, missing);
+}
 void trim_pool(Device device) {
   collect_deferred();
   device_entry(device).pool.trim();

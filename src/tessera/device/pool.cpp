@@ -55,20 +55,31 @@ int class_below(i64 bytes) {
 }
 
 void Budget::charge(i64 bytes) {
+  i64 missing = try_charge(bytes);
+  // Asked as long as it helps: others may take what was let go.
+  while (missing > 0 && ask_to_let_go(device_, how_, missing)) missing = try_charge(bytes);
+  if (missing == 0) [[likely]]
+    return;
+  const i64 most = limit();
+  throw OutOfMemory(cat(owner_, ": cannot allocate ", bytes_text(bytes), ": ",
+                        bytes_text(most - bytes + missing), " of the budget of ", bytes_text(most),
+                        " are in use; free arrays or raise the budget (set_memory_budget)"));
+}
+
+i64 Budget::try_charge(i64 bytes) {
   const i64 now = in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (const i64 most = limit(); most > 0 && now > most) [[unlikely]] {
     in_use_.fetch_sub(bytes, std::memory_order_relaxed);
-    throw OutOfMemory(cat(owner_, ": cannot allocate ", bytes_text(bytes), ": ",
-                          bytes_text(now - bytes), " of the budget of ", bytes_text(most),
-                          " are in use; free arrays or raise the budget (set_memory_budget)"));
+    return now - most;
   }
   i64 peak = peak_.load(std::memory_order_relaxed);
   while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
   }
+  return 0;
 }
 
 void Budget::set_limit(i64 bytes) {
-  require<ArgumentError>(bytes >= 0, "budget of ", owner_, ": ", bytes,
+  require<ArgumentError>(bytes >= 0 || bytes == config_decides, "budget of ", owner_, ": ", bytes,
                          " bytes; expected a positive number, or 0 for no limit");
   set_.store(bytes);
 }
@@ -99,6 +110,16 @@ void Pool::admit(i64 bytes) {
                           ": more than any device holds"));
   collect_deferred();
   budget_.charge(bytes);
+}
+
+// Memory of the sim devices and pinned memory are the host's, too.
+bool Pool::memory_let_go(i64 missing) {
+  const bool own = ask_to_let_go(host_ ? cpu : Device{backend_.kind(), index_},
+                                 pinned_ ? Held::pinned : Held::on_device, missing);
+  if (!own && !ask_to_let_go(cpu, Held::on_device, missing)) return false;
+  trim();
+  if (!own) device_pool(cpu).trim();
+  return true;
 }
 
 Pool::Block Pool::take(i64 bytes, const Stream* home) {
@@ -173,14 +194,15 @@ Pool::Block Pool::fresh(i64 bytes, Contents contents) {
   } catch (const OutOfMemory&) {
     trim();
   }
-  try {
-    return {raw_allocate(exact, contents), exact};
-  } catch (const OutOfMemory& e) {
-    const MemoryStats s = budget_.stats();
-    throw OutOfMemory(cat(budget_.owner(), ": cannot allocate ", bytes_text(bytes), ": ",
-                          bytes_text(s.in_use - bytes), " are in use and the device has no more (",
-                          e.what(), ")"));
-  }
+  while (true) try {
+      return {raw_allocate(exact, contents), exact};
+    } catch (const OutOfMemory& e) {
+      if (memory_let_go(exact)) continue;
+      const MemoryStats s = budget_.stats();
+      throw OutOfMemory(cat(budget_.owner(), ": cannot allocate ", bytes_text(bytes), ": ",
+                            bytes_text(s.in_use - bytes),
+                            " are in use and the device has no more (", e.what(), ")"));
+    }
 }
 
 void* Pool::raw_allocate(i64 bytes, Contents contents) {

@@ -28,17 +28,20 @@ inline constexpr i64 idle_bytes = i64{32} << 20;  // of the host: cached in any 
 // Bytes in use against a limit. The limit is the one that was set, else that of the config.
 class Budget {
  public:
-  explicit Budget(std::string owner, i64 (*configured)())
-      : owner_(std::move(owner)), configured_(configured) {}
-  void charge(i64 bytes);  // OutOfMemory when the limit forbids it; nothing is charged then
+  Budget(std::string owner, i64 (*configured)(Device), Device device, Held how)
+      : owner_(std::move(owner)), configured_(configured), device_(device), how_(how) {}
+  // Asks others to let go where the limit forbids it; then OutOfMemory, and nothing is charged.
+  void charge(i64 bytes);
+  i64 try_charge(i64 bytes);  // 0, or the bytes that are missing; nothing is charged then
   void refund(i64 bytes) { in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
   void reserve(i64 bytes) { reserved_.fetch_add(bytes, std::memory_order_relaxed); }
   i64 in_use() const { return in_use_.load(std::memory_order_relaxed); }
   i64 reserved() const { return reserved_.load(std::memory_order_relaxed); }
   i64 limit() const {
     const i64 set = set_.load(std::memory_order_relaxed);
-    return set >= 0 ? set : configured_();
+    return set >= 0 ? set : configured_(device_);
   }
+  i64 limit_set() const { return set_.load(std::memory_order_relaxed); }
   void set_limit(i64 bytes);
   void reset_peak() { peak_.store(in_use_.load()); }
   MemoryStats stats() const;
@@ -46,8 +49,10 @@ class Budget {
 
  private:
   std::string owner_;  // "sim:0", "pinned memory"
-  i64 (*configured_)();
-  std::atomic<i64> in_use_{0}, peak_{0}, reserved_{0}, set_{-1};
+  i64 (*configured_)(Device);
+  Device device_;
+  Held how_;
+  std::atomic<i64> in_use_{0}, peak_{0}, reserved_{0}, set_{config_decides};
 };
 
 class Pool {
@@ -83,7 +88,8 @@ class Pool {
   static constexpr int class_count = 480;
 
   enum class Contents : std::uint8_t { anything, zeros };
-  void admit(i64 bytes);  // what is asked of every request; charges the budget
+  void admit(i64 bytes);            // what is asked of every request; charges the budget
+  bool memory_let_go(i64 missing);  // by others, for a request that the device refused
   bool reuse(i64 bytes, i64 home, Block& block);
   Block fresh(i64 bytes, Contents contents);
   void* raw_allocate(i64 bytes, Contents contents);
@@ -116,6 +122,9 @@ void stream_ended(Device device, i64 id);
 // collect_deferred().
 void release_after(std::vector<Event> events, std::function<void()> release);
 void collect_deferred();
+
+// Asks whom set_let_go named; false where there is nobody.
+bool ask_to_let_go(Device device, Held how, i64 missing);
 
 // PlanError when this thread is inside a NoAllocation.
 void check_may_allocate(i64 bytes);

@@ -2,6 +2,7 @@
 #include "tessera/device/threads.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -276,6 +277,15 @@ TEST(HostLimits, MemoryThatACgroupHasLeft) {
   write(root + "/sys/fs/cgroup/a/memory.current", "39000000\n");
   EXPECT_EQ(host_memory_total(root), 30000000);
   EXPECT_EQ(host_memory_available(root), 1000000);
+  // Where a group is slowed down counts as its limit.
+  write(root + "/sys/fs/cgroup/a/memory.high", "39400000\n");
+  EXPECT_EQ(host_memory_available(root), 400000);
+  write(root + v2 + "/memory.high", "29000000\n");
+  EXPECT_EQ(host_memory_total(root), 29000000);
+  write(root + v2 + "/memory.high", "max\n");
+  write(root + "/sys/fs/cgroup/a/memory.high", "max\n");
+  write(root + "/sys/fs/cgroup/a/memory.stat", "slab_reclaimable 70\n");
+  EXPECT_EQ(host_memory_available(root), 1000070);
   // Beyond its limit: nothing is left, not less than nothing.
   write(root + "/sys/fs/cgroup/a/memory.current", "41000000\n");
   EXPECT_EQ(host_memory_available(root), 0);
@@ -289,6 +299,23 @@ TEST(HostLimits, MemoryThatACgroupHasLeft) {
         "inactive_file 5\ntotal_inactive_file 200\ntotal_active_file 30\n");
   EXPECT_EQ(host_memory_total(root), 20000000);
   EXPECT_EQ(host_memory_available(root), 5000230);
+}
+
+TEST(HostLimits, AddressesOfTheProcess) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const i64 total = host_memory_total(), more = 64 << 20;
+  i64 pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit = before;
+  limit.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGE_SIZE) + more);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  const i64 most = host_memory_total(), left = host_memory_available();
+  limit.rlim_cur = before.rlim_cur;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  EXPECT_EQ(most, std::min(total, pages * sysconf(_SC_PAGE_SIZE) + more));
+  EXPECT_LE(left, more);
+  EXPECT_EQ(host_memory_total(), total);
 }
 
 TEST(HostLimits, Memory) {
