@@ -54,3 +54,5 @@
 #include "tessera/split/batched.hpp"
 #include "tessera/split/fit.hpp"
 #include "tessera/split/split_linop.hpp"
+#include "tessera/store/snapshot/snapshot_reader.hpp"
+#include "tessera/store/snapshot/snapshot_writer.hpp"

@@ -19,6 +19,20 @@ namespace {
 
 constexpr i64 longest_call = i64{1} << 30;  // Linux moves at most 2 GiB at once
 
+// Pipes, and some file systems, have nothing to flush.
+bool flushed(int file) { return fsync(file) == 0 || errno == EINVAL || errno == EROFS; }
+
+// A name is on the disk when its folder is.
+bool flush_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return true;  // a folder that may be written but not read
+  const bool ok = flushed(file);
+  close(file);
+  return ok;
+}
+
 std::string follow_links(const std::string& path) {
   char resolved[PATH_MAX];
   return realpath(path.c_str(), resolved) ? std::string(resolved) : path;
@@ -103,14 +117,15 @@ void FileWriter::write_at(i64 offset, const void* from, i64 n) {
   put(offset, from, n);
 }
 
-void FileWriter::commit() {
+void FileWriter::commit(bool durable) {
   const int file = file_;
   file_ = -1;
-  bool ok = close(file) == 0;
+  const bool on_disk = !durable || flushed(file);
+  bool ok = close(file) == 0 && on_disk;
   if (temporary_.empty())
     return require<IoError>(ok, "cannot write '", path_, "': ", std::strerror(errno));
   ok = ok && rename(temporary_.c_str(), path_.c_str()) == 0;
-  if (ok) return;
+  if (ok && (!durable || flush_folder_of(path_))) return;
   const int reason = errno;
   unlink(temporary_.c_str());
   throw IoError(cat("cannot write '", path_, "': ", std::strerror(reason)));

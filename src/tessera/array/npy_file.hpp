@@ -2,8 +2,8 @@
 #pragma once
 // Files for .npy and .npz: reading at offsets with the size known, and writing that either happens
 // whole or not at all (a temporary file beside the target, renamed when committed). Every failure
-// is an IoError that names the file. Power loss is not defended against: nothing is flushed to the
-// disk.
+// is an IoError that names the file. Power loss is defended against where commit is told to: file
+// and folder are then flushed to the disk.
 //   FileWriter out(path);  out.write(bytes, n);  out.commit();
 
 #include <string>
@@ -38,7 +38,7 @@ class FileWriter {
   void write(const void* from, i64 n);
   void write_at(i64 offset, const void* from, i64 n);  // over bytes already written
   i64 written() const { return written_; }
-  void commit();
+  void commit(bool durable = false);
 
  private:
   void put(i64 offset, const void* from, i64 n);

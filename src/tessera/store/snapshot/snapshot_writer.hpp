@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Writes .tessera files (snapshot_format.hpp): named arrays from any device and a text that says
+// what they are, which is the caller's own. A file is replaced as a whole or not at all: written
+// beside, synchronised with the disk, renamed, and the folder synchronised. Arrays of any layout
+// are written in C order, a few megabytes at a time.
+//   save_snapshot("x.tessera", {{"x", x}}, "{\"value\": 0}");
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tessera/array/npz.hpp"
+
+namespace tessera {
+
+// ArgumentError when two names are equal. IoError where it cannot be written: the old file stays.
+TESSERA_API void save_snapshot(const std::string& path, const NamedArrays& arrays,
+                               std::string_view description);
+// The same file in memory, for pickles: arrays at multiples of 128 bytes instead of pages.
+TESSERA_API std::string encode_snapshot(const NamedArrays& arrays, std::string_view description);
+// Adds arrays behind the end and says anew what the file holds: its arrays numbers `kept`, in this
+// order, then those given. Payloads that are there stay as they are, byte for byte. At any moment a
+// reader finds the old state or the new one, also after a power cut. IoError while somebody else
+// appends, or has since `generation` (of the slot from which the caller knows what there is).
+TESSERA_API void append_snapshot(const std::string& path, std::uint64_t generation,
+                                 std::span<const i64> kept, const NamedArrays& arrays,
+                                 std::string_view description);
+
+}  // namespace tessera
