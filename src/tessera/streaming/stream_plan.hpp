@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A static schedule of steps over tile stores: boxes are read into buffers, a function computes,
+// boxes are written. All buffers are parts of one block that a run takes once, within the budget.
+// While a step computes, the reads of the steps behind it are under way as far as their buffers are
+// free, and so are the writes of those before it; a read waits for earlier writes of the same
+// elements, in the plan's order. Nothing here knows what is computed.
+//   StreamPlan p = plan_copy(from, to, {.budget = 1 << 20});   p.explain();   p.run();
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "tessera/store/tiles/tile_store.hpp"
+
+namespace tessera::streaming {
+
+using store::Box;
+using StorePtr = std::shared_ptr<store::TileStore>;
+
+struct Options {
+  i64 budget = 0;  // bytes of host memory that a run may hold; 0: as many as help
+};
+
+// A part of a buffer as an array: the layout's offset counts elements from the buffer's start.
+struct BufferView {
+  i64 buffer = 0;
+  Layout layout;
+  DType dtype = DType::f32;
+};
+
+// A box of a store that comes into a buffer or goes from it.
+struct Move {
+  i64 store = 0;
+  Box box;
+  BufferView view;
+};
+
+// What a computation sees of a run: its buffers as arrays.
+class TESSERA_API Buffers {
+ public:
+  Buffers(Array block, const std::vector<i64>& offsets) : block_(block), offsets_(offsets) {}
+  Array operator()(const BufferView& view) const;
+  template <class T>
+  T* at(i64 buffer) const {
+    return reinterpret_cast<T*>(static_cast<std::byte*>(block_.data()) +
+                                offsets_[static_cast<std::size_t>(buffer)]);
+  }
+
+ private:
+  Array block_;
+  const std::vector<i64>& offsets_;
+};
+
+struct Step {
+  std::vector<Move> reads, writes;
+  std::vector<i64> uses;  // further buffers that the computation touches
+  std::function<void(const Buffers&)> compute;
+};
+
+class TESSERA_API StreamPlan {
+ public:
+  StreamPlan(std::string title, const Options& options)
+      : title_(std::move(title)), options_(options) {}
+
+  // For those who make plans.
+  i64 add_store(std::string role, StorePtr store);
+  i64 add_buffer(i64 bytes);
+  void add_step(Step step);
+  // Bytes beside the buffers that a run takes: results and work spaces.
+  void add_held(i64 bytes) { other_held_ += bytes; }
+  void add_note(std::string note) { notes_.push_back(std::move(note)); }
+  // Called after the last step, with everything written.
+  void at_end(std::function<Array(const Buffers&)> result) { result_of_ = std::move(result); }
+
+  i64 bytes_read() const;
+  i64 bytes_written() const;
+  i64 bytes_held() const { return buffer_bytes_ + other_held_; }  // the peak of a run
+  i64 steps() const { return static_cast<i64>(steps_.size()); }
+  // What is read, written and held, store by store.
+  std::string explain() const;
+  // Runs all steps. What a store or a step throws passes, after every transfer has ended. Returns
+  // what the operation gives back in memory; no array where it writes into a store.
+  Array run();
+
+  // The bytes that a buffer of so many takes: whole pages where it is large, for direct IO.
+  static i64 rounded(i64 bytes);
+
+ private:
+  class Run;
+  struct Used {
+    std::string role;
+    StorePtr store;
+    i64 read = 0, written = 0;
+  };
+  std::string title_;
+  Options options_;
+  std::vector<Used> stores_;
+  std::vector<i64> offsets_;
+  i64 buffer_bytes_ = 0, other_held_ = 0;
+  std::vector<Step> steps_;
+  std::vector<std::vector<i64>> free_after_;  // of each read: the last earlier step on its buffer
+  std::vector<i64> last_use_;                 // of each buffer
+  std::vector<std::string> notes_;
+  std::function<Array(const Buffers&)> result_of_;
+};
+
+// A budget of 0 is one that allows everything.
+inline i64 budget_of(const Options& options) {
+  return options.budget > 0 ? options.budget : std::numeric_limits<i64>::max() / 4;
+}
+// The refusal of a budget that is too small.
+TESSERA_API void require_budget(std::string_view who, const Options& options, i64 least);
+
+TESSERA_API bool overlap(const Box& a, const Box& b);
+inline BufferView dense_view(i64 buffer, const Shape& shape, DType dtype) {
+  return {buffer, Layout::contiguous(shape), dtype};
+}
+
+}  // namespace tessera::streaming
