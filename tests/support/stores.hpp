@@ -56,7 +56,7 @@ class WatchedStore final : public store::TileStore {
     const i64 number = reads + writes;
     ++under_way;
     state->end = std::async(std::launch::async, [this, fails, number, move] {
-                   if (number % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+                   if (number % 7 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
                    struct Leave {
                      std::atomic<i64>& n;
                      ~Leave() { --n; }
