@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Products, factorisations and solves of blocks in host memory for the dtypes that BLAS and LAPACK
+// know, by dtype instead of by type. Rows are `ld` elements apart; `turned` blocks have columns
+// that are. No work space but LAPACK's own. Private to the library.
+//   gemm(DType::f64, m, n, k, {-1, 0}, {a, lda}, {b, ldb}, {1, 0}, c, ldc);
+
+#include "tessera/kernels/linalg/dense.hpp"
+
+namespace tessera::streaming {
+
+struct Block {
+  const void* data;
+  i64 ld;
+  bool turned = false, conj = false;
+};
+
+// DTypeError unless float32, float64, complex64 or complex128.
+void require_blas(std::string_view who, DType dtype);
+
+// c = alpha op(a) op(b) + beta c; c by rows. beta 0 does not read c.
+void gemm(DType dtype, i64 m, i64 n, i64 k, c128 alpha, const Block& a, const Block& b, c128 beta,
+          void* c, i64 ldc);
+// The same where c lies by columns.
+inline void gemm_columns(DType dtype, i64 m, i64 n, i64 k, c128 alpha, Block a, Block b, c128 beta,
+                         void* c, i64 ldc) {
+  a.turned = !a.turned;
+  b.turned = !b.turned;
+  gemm(dtype, n, m, k, alpha, b, a, beta, c, ldc);
+}
+
+}  // namespace tessera::streaming
