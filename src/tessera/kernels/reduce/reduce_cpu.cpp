@@ -16,11 +16,11 @@
 namespace tessera {
 namespace {
 
-constexpr i64 leaf_size = 1024;    // elements of a row that become one accumulator
+constexpr i64 leaf_size = 2048;    // elements of a row that become one accumulator
 constexpr i64 lane_bytes = 16384;  // accumulators of the outputs that are reduced side by side
 constexpr i64 lane_leaf = 32;      // rows added to one set of lanes before the tree begins
 // Of a task when one reduction is shared by threads: so many leaves of the above, a power of two.
-constexpr i64 segment_rows = 32 * leaf_size, segment_lanes = 32 * lane_leaf;
+constexpr i64 segment_rows = 16 * leaf_size, segment_lanes = 32 * lane_leaf;
 constexpr i64 few_outputs =
     64;  // up to so many outputs, threads share reductions instead of taking turns
 constexpr i64 max_accumulator = 32;

@@ -9,6 +9,7 @@
 #include "tessera/kernels/copy/cast_rows.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
 #include "tessera/kernels/reduce/reduce_cpu.hpp"
+#include "tessera/kernels/register.hpp"
 #include "tessera/kernels/wide.hpp"
 
 namespace tessera {
@@ -18,6 +19,10 @@ struct ReduceLoops {
   using T = typename Rule::Input;
   using A = typename Rule::Accumulator;
   static constexpr int width = sizeof(A) <= 4 ? 16 : 8;
+  // Of real numbers in long rows, four times as many: one of the widest registers would wait for
+  // its last sum.
+  static constexpr int long_width = is_complex_v<A> ? width : 4 * width;
+  static constexpr i64 long_row = 4 * long_width;
 
   // Element i of the input, or of both.
   struct Reader {
@@ -31,7 +36,34 @@ struct ReduceLoops {
       else
         return Rule::enter(load_element<T>(x + i));
     }
+    // Two rows beside each other come from the second cache faster when they are asked for.
+    TESSERA_INLINE void fetch_ahead(i64 i, int many) const {
+      for (int j = 0; j < many; j += 64 / static_cast<int>(sizeof(T))) {
+        __builtin_prefetch(x + i + j);
+        __builtin_prefetch(y + i + j);
+      }
+    }
   };
+
+  // s[j] = elements j, j + many, ... of the first n; returns how many were taken.
+  template <int many>
+  TESSERA_INLINE static i64 take_steps(const Reader& enter, i64 n, A (&s)[many]) {
+    for (int j = 0; j < many; ++j) s[j] = enter(j);
+    i64 i = many;
+    for (; i + many <= n; i += many) {
+      if constexpr (Rule::two_inputs && many > width) enter.fetch_ahead(i + 2 * many, many);
+      for (int j = 0; j < many; ++j) s[j] = Rule::join(s[j], enter(i + j));
+    }
+    return i;
+  }
+  TESSERA_INLINE static i64 take_long(const Reader& enter, i64 n, A (&s)[width]) {
+    A wider[long_width];
+    const i64 taken = take_steps(enter, n, wider);
+    for (int j = 0; j < width; ++j) s[j] = wider[j];
+    for (int k = width; k < long_width; k += width)
+      for (int j = 0; j < width; ++j) s[j] = Rule::join(s[j], wider[k + j]);
+    return taken;
+  }
 
   static void row(const void* a, const void* b, i64 n, i64, void* accumulator) {
     wide([=] {
@@ -44,8 +76,11 @@ struct ReduceLoops {
         return;
       }
       A s[width];
-      for (int j = 0; j < width; ++j) s[j] = enter(j);
-      i64 i = width;
+      i64 i = 0;
+      if (n >= long_row)
+        i = take_long(enter, n, s);
+      else
+        i = take_steps(enter, n, s);
       for (; i + width <= n; i += width)
         for (int j = 0; j < width; ++j) s[j] = Rule::join(s[j], enter(i + j));
       for (int j = 0; i + j < n; ++j) s[j] = Rule::join(s[j], enter(i + j));
