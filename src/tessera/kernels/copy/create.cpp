@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays from numbers. Ranges are written on the host and moved.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -129,10 +130,24 @@ Array linspace_part(double start, double stop, i64 n, i64 first, i64 count, DTyp
   double* p = y.host<double>();
   const double width = stop - start, parts = static_cast<double>(n - 1), step = width / parts;
   parallel_for(count, 32768, [=](i64 begin, i64 end) {
-    for (i64 i = begin; i < end; ++i) {
-      const double k = static_cast<double>(first + i);
-      p[i] = start + (step == 0 || n == 1 ? (n == 1 ? 0.0 : k / parts * width) : k * step);
-    }
+    // In blocks whose positions 32 bits count: registers make doubles of those.
+    const auto write = [=](auto at) {
+      constexpr i64 block = 4096;
+      for (i64 i = begin; i < end; i += block) {
+        const double k = static_cast<double>(first + i);
+        const int m = static_cast<int>(std::min(block, end - i));
+        double* const q = p + i;
+        for (int j = 0; j < m; ++j) q[j] = start + at(k + j);
+      }
+    };
+    wide_stores((end - begin) * 8, [=] {
+      if (n == 1)
+        write([](double) { return 0.0; });
+      else if (step == 0)
+        write([=](double k) { return k / parts * width; });
+      else
+        write([=](double k) { return k * step; });
+    });
   });
   if (n > 1 && count > 0 && first + count == n) p[count - 1] = stop;
   if (is_integer(dtype))
