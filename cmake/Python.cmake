@@ -50,6 +50,16 @@ foreach(part dist matrix)
     PYTHON_PATH ${CMAKE_BINARY_DIR}/python PATTERN_FILE ${python_root}/${part}_stubs.pattern
     INCLUDE_PRIVATE DEPENDS tessera_package _tessera ${python_root}/${part}_stubs.pattern)
 endforeach()
+# Functions that both kinds of arrays have are put into these modules when they are imported.
+set(shared_stubs ${CMAKE_BINARY_DIR}/python/shared_stubs.stamp)
+add_custom_command(OUTPUT ${shared_stubs}
+  COMMAND ${Python_EXECUTABLE} ${python_root}/shared_stubs.py ${CMAKE_BINARY_DIR}/python tessera._tessera.Array
+    tessera._api tessera.fft tessera.random
+  COMMAND ${Python_EXECUTABLE} ${python_root}/shared_stubs.py ${CMAKE_BINARY_DIR}/python tessera._dist.DNDarray
+    tessera.dist._api tessera.dist.fft tessera.dist.random
+  COMMAND ${CMAKE_COMMAND} -E touch ${shared_stubs}
+  DEPENDS tessera_package ${package_copies} ${python_root}/shared_stubs.py VERBATIM)
+add_custom_target(_shared_stubs ALL DEPENDS ${shared_stubs})
 
 if(SKBUILD)
   install(TARGETS _tessera LIBRARY DESTINATION tessera)
@@ -58,5 +68,5 @@ if(SKBUILD)
   if(TARGET tessera_cuda)
     install(FILES $<TARGET_FILE:tessera_cuda> DESTINATION tessera)
   endif()
-  install(FILES ${package_dir}/_tessera.pyi ${package_dir}/_dist.pyi ${package_dir}/_matrix.pyi DESTINATION tessera)
+  install(DIRECTORY ${package_dir}/ DESTINATION tessera FILES_MATCHING PATTERN "*.pyi" PATTERN __pycache__ EXCLUDE)
 endif()

@@ -13,10 +13,9 @@ if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the
     jax: _Any
     scipy: _Any
     torch: _Any
-    from ._api_numpy import *  # noqa: F403
+    from ._api import *  # noqa: F403
 
     # isort: split
-    from ._api import *  # type: ignore[assignment]  # noqa: F403
     from ._local import *  # type: ignore[assignment]  # noqa: F403
 
 # isort: split
@@ -37,13 +36,12 @@ from .compute import (
 )
 
 # isort: split
-from . import _api, _api_numpy, _einops, _local  # some of their functions take more arguments than the core's
-from ._api import *  # type: ignore[assignment]  # noqa: F403
+from . import _api, _einops, _local  # some of their functions take more arguments than the core's
 from ._dtypes import NamespaceInfo as _NamespaceInfo
 from ._local import *  # type: ignore[assignment]  # noqa: F403
 
 # isort: split
-from ._api_numpy import *  # noqa: F403
+from ._api import *  # noqa: F403
 
 for _name in _split.__all__:
     setattr(split, _name, getattr(_split, _name))  # noqa: F405
@@ -58,8 +56,8 @@ inf = float("inf")
 nan = float("nan")
 __array_api_version__ = "2024.12"
 
-__all__ = [name for name in dir(_tessera) if not name.startswith("_")] + _local.__all__ + _api.__all__
-__all__ += [name for name in _api_numpy.__all__ if name not in __all__]
+__all__ = [name for name in dir(_tessera) if not name.startswith("_")] + _local.__all__
+__all__ += [name for name in _api.__all__ if name not in __all__]
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "trace"]

@@ -1,135 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the array API standard calls by other names than NumPy, and what is made of other functions, of local arrays."""
+"""Functions of the array API standard and of NumPy beyond the core's, of local arrays."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from . import _local
-from ._composed import Composed
 from ._dtypes import can_cast, finfo, iinfo, isdtype
-from ._nan import NanReductions
-from ._standard import Standard
-from ._tessera import Array, concatenate, invert, left_shift, right_shift
+from ._shared import array_functions, share
+from ._subscripts import subscripts_of
+from ._tessera import Array, _add_at, concatenate, invert, left_shift, ones, right_shift, zeros
+from ._tessera import einsum as _einsum
 
-__all__ = [
-    "allclose",
-    "argsort",
-    "argwhere",
-    "array_equal",
-    "astype",
-    "average",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_right_shift",
-    "broadcast_arrays",
-    "can_cast",
-    "concat",
-    "cross",
-    "cumulative_prod",
-    "cumulative_sum",
-    "diff",
-    "expand_dims",
-    "finfo",
-    "flatnonzero",
-    "iinfo",
-    "inner",
-    "isclose",
-    "isdtype",
-    "isin",
-    "kron",
-    "logaddexp",
-    "matrix_transpose",
-    "meshgrid",
-    "nan_to_num",
-    "nanargmax",
-    "nanargmin",
-    "nancumprod",
-    "nancumsum",
-    "nanmax",
-    "nanmean",
-    "nanmedian",
-    "nanmin",
-    "nanprod",
-    "nanstd",
-    "nansum",
-    "nanvar",
-    "nextafter",
-    "outer",
-    "permute_dims",
-    "ptp",
-    "reshape",
-    "rot90",
-    "round",
-    "searchsorted",
-    "sort",
-    "tensordot",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-    "unstack",
-    "vecdot",
-]
+
+def add_up(n: int, positions: Array, weights: Array | None) -> Array:
+    """An array of n sums: of the weights of each position, or how often each occurs."""
+    found = zeros(n, dtype="int64" if weights is None else weights.dtype, device=positions.device)
+    if positions.size:
+        one = ones(1, dtype="int64", device=positions.device) if weights is None else weights
+        _add_at(found, positions, one)
+    return found
+
+
+def _algebra() -> Any:
+    from . import linalg
+
+    return linalg
+
 
 bitwise_invert = invert
 bitwise_left_shift = left_shift
 bitwise_right_shift = right_shift
 concat = concatenate
 
-_standard: Standard[Array] = Standard(_local, Array)
-argsort = _standard.argsort
-broadcast_arrays = _standard.broadcast_arrays
-cumulative_prod = _standard.cumulative_prod
-cumulative_sum = _standard.cumulative_sum
-diff = _standard.diff
-expand_dims = _standard.expand_dims
-matrix_transpose = _standard.matrix_transpose
-meshgrid = _standard.meshgrid
-permute_dims = _standard.permute_dims
-reshape = _standard.reshape
-round = _standard.round
-searchsorted = _standard.searchsorted
-sort = _standard.sort
-tensordot = _standard.tensordot
-unique_all = _standard.unique_all
-unique_counts = _standard.unique_counts
-unique_inverse = _standard.unique_inverse
-unique_values = _standard.unique_values
-unstack = _standard.unstack
-vecdot = _standard.vecdot
-
-_composed: Composed[Array] = Composed(_local, Array)
-allclose = _composed.allclose
-argwhere = _composed.argwhere
-array_equal = _composed.array_equal
-average = _composed.average
-cross = _composed.cross
-flatnonzero = _composed.flatnonzero
-inner = _composed.inner
-isclose = _composed.isclose
-isin = _composed.isin
-kron = _composed.kron
-logaddexp = _composed.logaddexp
-nan_to_num = _composed.nan_to_num
-nextafter = _composed.nextafter
-outer = _composed.outer
-ptp = _composed.ptp
-rot90 = _composed.rot90
-
-_nan: NanReductions[Array] = NanReductions(_local, Array)
-nanargmax = _nan.nanargmax
-nanargmin = _nan.nanargmin
-nancumprod = _nan.nancumprod
-nancumsum = _nan.nancumsum
-nanmax = _nan.nanmax
-nanmean = _nan.nanmean
-nanmedian = _nan.nanmedian
-nanmin = _nan.nanmin
-nanprod = _nan.nanprod
-nanstd = _nan.nanstd
-nansum = _nan.nansum
-nanvar = _nan.nanvar
+__all__ = ["astype", "bitwise_invert", "bitwise_left_shift", "bitwise_right_shift", "can_cast", "concat", "einsum"]
+__all__ += ["finfo", "iinfo", "isdtype"]
+__all__ += share(globals(), *array_functions(_local, Array, add_up, _algebra))
+for _name in ("kurtosis", "skew", "trace"):  # ts.trace is a timeline of what runs
+    __all__.remove(_name)
 
 
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
@@ -140,3 +48,21 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     """
     y = x.astype(dtype, copy=copy)
     return y if device is None else y.to(device)
+
+
+def einsum(subscripts: Any, *operands: Any, out: Array | None = None, optimize: Any = None) -> Array:
+    """Sums of products by subscripts, as text or as lists of numbers behind each array; pairs are multiplied in the
+    order that costs least, whatever ``optimize`` says.
+
+    >>> ts.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 1]).tolist(), ts.einsum([[1, 2], [3, 4]], [0, 0]).item()
+    ([3, 7], 5)
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = subscripts_of([subscripts, *operands])
+    found = _einsum(subscripts, *operands)
+    if out is None:
+        return found
+    if out.shape != found.shape:
+        raise ValueError(f"einsum: output array has shape {out.shape}, expected {found.shape}")
+    out[...] = found
+    return out

@@ -71,7 +71,7 @@ def _ours(func: Any, ts: Any) -> Any:
     if func.__name__ in _OTHERS:
         return None
     if func.__name__ == "trace":  # of an array: ts.trace is the record of what ran
-        return ts._api._composed.trace if func.__module__ == "numpy" else ts.linalg.trace
+        return ts._api.trace if func.__module__ == "numpy" else ts.linalg.trace
     home: Any = {"numpy": ts, "numpy.fft": ts.fft, "numpy.linalg": ts.linalg}.get(func.__module__)
     ours = getattr(home, func.__name__, None)
     return ours if callable(ours) else None

@@ -3,44 +3,7 @@
 
 from __future__ import annotations
 
-from . import _tessera
-from ._tessera import Array
+from . import _shared, _tessera
 from ._transforms import Transforms
 
-__all__ = [
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfftn",
-    "rfft",
-    "rfftfreq",
-    "rfftn",
-]
-
-_all: Transforms[Array] = Transforms(_tessera)
-
-fft = _all.fft
-fft2 = _all.fft2
-fftfreq = _all.fftfreq
-fftn = _all.fftn
-fftshift = _all.fftshift
-hfft = _all.hfft
-ifft = _all.ifft
-ifft2 = _all.ifft2
-ifftn = _all.ifftn
-ifftshift = _all.ifftshift
-ihfft = _all.ihfft
-irfft = _all.irfft
-irfftn = _all.irfftn
-rfft = _all.rfft
-rfftfreq = _all.rfftfreq
-rfftn = _all.rfftn
+__all__ = _shared.share(globals(), Transforms(_tessera))

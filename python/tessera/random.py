@@ -8,47 +8,14 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from . import _local
+from . import _local, _shared
 from ._distributions import Distributions
 from ._tessera import Array, Generator, asarray, take
 
-__all__ = [
-    "Distributions",
-    "Generator",
-    "beta",
-    "binomial",
-    "chisquare",
-    "choice",
-    "default_rng",
-    "exponential",
-    "gamma",
-    "geometric",
-    "gumbel",
-    "integers",
-    "laplace",
-    "logistic",
-    "lognormal",
-    "normal",
-    "pareto",
-    "permutation",
-    "poisson",
-    "power",
-    "random",
-    "rayleigh",
-    "seed",
-    "shuffle",
-    "standard_cauchy",
-    "standard_exponential",
-    "standard_gamma",
-    "standard_normal",
-    "standard_t",
-    "triangular",
-    "uniform",
-    "weibull",
-]
-
 _Shape = int | Sequence[int]
 _generator = Generator(int.from_bytes(os.urandom(7), "little"))
+__all__ = ["Distributions", "Generator", "default_rng", "seed"]
+__all__ += _shared.share(globals(), Distributions(_local, Array, _generator))  # four of them are further down
 
 
 def seed(value: int) -> None:
@@ -153,30 +120,3 @@ def default_rng(seed: int | None = None) -> Distributions[Array]:
     True
     """
     return Distributions(_local, Array, Generator(int.from_bytes(os.urandom(7), "little") if seed is None else seed))
-
-
-_draws: Distributions[Array] = Distributions(_local, Array, _generator)
-beta = _draws.beta
-binomial = _draws.binomial
-chisquare = _draws.chisquare
-choice = _draws.choice
-exponential = _draws.exponential
-gamma = _draws.gamma
-geometric = _draws.geometric
-gumbel = _draws.gumbel
-laplace = _draws.laplace
-logistic = _draws.logistic
-lognormal = _draws.lognormal
-pareto = _draws.pareto
-poisson = _draws.poisson
-power = _draws.power
-random = _draws.random
-rayleigh = _draws.rayleigh
-shuffle = _draws.shuffle
-standard_cauchy = _draws.standard_cauchy
-standard_exponential = _draws.standard_exponential
-standard_gamma = _draws.standard_gamma
-standard_normal = _draws.standard_normal
-standard_t = _draws.standard_t
-triangular = _draws.triangular
-weibull = _draws.weibull

@@ -33,15 +33,12 @@ from .._tessera import (
     uint32,
     uint64,
 )
-from . import _api, _api_numpy, _blocks, _csv, _einsum, _ending, fft, linalg, random
+from . import _api, _blocks, _csv, _einsum, _ending, fft, linalg, random
 from ._api import *  # noqa: F403
-from ._same_calls import check_calls
-
-# isort: split
-from ._api_numpy import *  # noqa: F403
 from ._blocks import *  # noqa: F403
 from ._csv import *  # noqa: F403
 from ._einsum import *  # noqa: F403
+from ._same_calls import check_calls
 
 if _typing.TYPE_CHECKING:
     from .._dist import Communicator as _Communicator
@@ -52,8 +49,8 @@ newaxis = None
 bool = bool_  # noqa: A001
 __array_api_version__ = "2024.12"
 
-__all__ = [_name for _name in dir(_dist) if not _name.startswith("_")] + _api.__all__
-__all__ += [_name for _name in _api_numpy.__all__ if _name not in __all__]
+__all__ = [_name for _name in dir(_dist) if not _name.startswith("_")]
+__all__ += [_name for _name in _api.__all__ if _name not in __all__]
 __all__ += [*_blocks.__all__, *_csv.__all__, *_einsum.__all__]
 __all__ += ["check_calls", "e", "fft", "inf", "linalg", "nan", "newaxis", "pi", "random"]
 __all__ += ["bool", "complex128", "complex64", "float32", "float64", "int16", "int32", "int64", "int8"]

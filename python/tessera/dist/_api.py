@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the array API standard calls by other names than NumPy, or wants to know, of distributed arrays."""
+"""Functions of the array API standard and of NumPy beyond the core's, of distributed arrays."""
 
 from __future__ import annotations
 
@@ -7,135 +7,38 @@ from typing import Any
 
 from .. import _dist
 from .. import _tessera as _core
-from .._composed import Composed
+from .._api import add_up
 from .._dist import Communicator, DNDarray, array, concatenate, invert, left_shift, right_shift
 from .._dtypes import can_cast, finfo, iinfo, isdtype, result_type
-from .._nan import NanReductions
-from .._standard import Standard
+from .._shared import array_functions, share
 
-__all__ = [
-    "allclose",
-    "argsort",
-    "argwhere",
-    "array_equal",
-    "asarray",
-    "astype",
-    "average",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_right_shift",
-    "broadcast_arrays",
-    "can_cast",
-    "concat",
-    "cross",
-    "cumulative_prod",
-    "cumulative_sum",
-    "diff",
-    "expand_dims",
-    "finfo",
-    "flatnonzero",
-    "from_dlpack",
-    "iinfo",
-    "inner",
-    "isclose",
-    "isdtype",
-    "isin",
-    "kron",
-    "logaddexp",
-    "matrix_transpose",
-    "meshgrid",
-    "nan_to_num",
-    "nanargmax",
-    "nanargmin",
-    "nancumprod",
-    "nancumsum",
-    "nanmax",
-    "nanmean",
-    "nanmedian",
-    "nanmin",
-    "nanprod",
-    "nanstd",
-    "nansum",
-    "nanvar",
-    "nextafter",
-    "outer",
-    "permute_dims",
-    "ptp",
-    "reshape",
-    "result_type",
-    "rot90",
-    "round",
-    "searchsorted",
-    "sort",
-    "tensordot",
-    "trace",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-    "unstack",
-    "vecdot",
-]
+
+def _add_up(n: int, positions: DNDarray, weights: DNDarray | None) -> DNDarray:
+    """Every rank adds up what it has; the sums of all ranks are added."""
+    if weights is not None:
+        weights = weights.resplit(positions.split)
+        if positions.split is not None and weights.counts != positions.counts:
+            weights = weights.redistribute(positions.counts)
+    mine = add_up(n, positions.local, None if weights is None else weights.local)
+    if positions.split is None:
+        return _dist.array(mine, comm=positions.comm)
+    return _dist.sum(_dist.array(mine.reshape(1, n), is_split=0, comm=positions.comm), 0, mine.dtype)
+
+
+def _algebra() -> Any:
+    from . import linalg
+
+    return linalg
+
 
 bitwise_invert = invert
 bitwise_left_shift = left_shift
 bitwise_right_shift = right_shift
 concat = concatenate
 
-_standard: Standard[DNDarray] = Standard(_dist, DNDarray)
-argsort = _standard.argsort
-broadcast_arrays = _standard.broadcast_arrays
-cumulative_prod = _standard.cumulative_prod
-cumulative_sum = _standard.cumulative_sum
-diff = _standard.diff
-expand_dims = _standard.expand_dims
-matrix_transpose = _standard.matrix_transpose
-meshgrid = _standard.meshgrid
-permute_dims = _standard.permute_dims
-reshape = _standard.reshape
-round = _standard.round
-searchsorted = _standard.searchsorted
-sort = _standard.sort
-tensordot = _standard.tensordot
-unique_all = _standard.unique_all
-unique_counts = _standard.unique_counts
-unique_inverse = _standard.unique_inverse
-unique_values = _standard.unique_values
-unstack = _standard.unstack
-vecdot = _standard.vecdot
-
-_composed: Composed[DNDarray] = Composed(_dist, DNDarray)
-allclose = _composed.allclose
-argwhere = _composed.argwhere
-array_equal = _composed.array_equal
-average = _composed.average
-cross = _composed.cross
-flatnonzero = _composed.flatnonzero
-inner = _composed.inner
-isclose = _composed.isclose
-isin = _composed.isin
-kron = _composed.kron
-logaddexp = _composed.logaddexp
-nan_to_num = _composed.nan_to_num
-nextafter = _composed.nextafter
-outer = _composed.outer
-ptp = _composed.ptp
-rot90 = _composed.rot90
-trace = _composed.trace
-
-_nan: NanReductions[DNDarray] = NanReductions(_dist, DNDarray)
-nanargmax = _nan.nanargmax
-nanargmin = _nan.nanargmin
-nancumprod = _nan.nancumprod
-nancumsum = _nan.nancumsum
-nanmax = _nan.nanmax
-nanmean = _nan.nanmean
-nanmedian = _nan.nanmedian
-nanmin = _nan.nanmin
-nanprod = _nan.nanprod
-nanstd = _nan.nanstd
-nansum = _nan.nansum
-nanvar = _nan.nanvar
+__all__ = ["asarray", "astype", "bitwise_invert", "bitwise_left_shift", "bitwise_right_shift", "can_cast", "concat"]
+__all__ += ["finfo", "from_dlpack", "iinfo", "isdtype", "result_type"]
+__all__ += share(globals(), *array_functions(_dist, DNDarray, _add_up, _algebra))
 
 
 def asarray(

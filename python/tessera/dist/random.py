@@ -9,49 +9,12 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Sequence
 from typing import Any
 
-from .. import _dist
+from .. import _dist, _shared
 from .._dist import Communicator, DNDarray, Generator, array, take
 from .._distributions import Distributions
-
-__all__ = [
-    "Distributions",
-    "Generator",
-    "beta",
-    "binomial",
-    "chisquare",
-    "choice",
-    "default_rng",
-    "exponential",
-    "gamma",
-    "geometric",
-    "gumbel",
-    "integers",
-    "laplace",
-    "logistic",
-    "lognormal",
-    "normal",
-    "pareto",
-    "permutation",
-    "poisson",
-    "power",
-    "random",
-    "rayleigh",
-    "seed",
-    "shuffle",
-    "standard_cauchy",
-    "standard_exponential",
-    "standard_gamma",
-    "standard_normal",
-    "standard_t",
-    "triangular",
-    "uniform",
-    "weibull",
-]
-
-_Shape = int | Sequence[int]
+from ..random import _Shape, _shape
 
 
 def _first_seed() -> int:
@@ -62,6 +25,8 @@ def _first_seed() -> int:
 
 
 _generator = Generator(_first_seed())
+__all__ = ["Distributions", "Generator", "default_rng", "seed"]
+__all__ += _shared.share(globals(), Distributions(_dist, DNDarray, _generator))  # four of them are further down
 
 
 def seed(value: int) -> None:
@@ -72,12 +37,6 @@ def seed(value: int) -> None:
     True
     """
     _generator.seed(value)
-
-
-def _shape(shape: _Shape | None, size: _Shape | None) -> _Shape:
-    if shape is not None and size is not None:
-        raise TypeError("shape and size are two names of one argument: give one")
-    return () if shape is None and size is None else shape if shape is not None else size  # type: ignore[return-value]
 
 
 def normal(
@@ -164,30 +123,3 @@ def default_rng(seed: int | None = None) -> Distributions[DNDarray]:
     True
     """
     return Distributions(_dist, DNDarray, Generator(_first_seed() if seed is None else seed))
-
-
-_draws: Distributions[DNDarray] = Distributions(_dist, DNDarray, _generator)
-beta = _draws.beta
-binomial = _draws.binomial
-chisquare = _draws.chisquare
-choice = _draws.choice
-exponential = _draws.exponential
-gamma = _draws.gamma
-geometric = _draws.geometric
-gumbel = _draws.gumbel
-laplace = _draws.laplace
-logistic = _draws.logistic
-lognormal = _draws.lognormal
-pareto = _draws.pareto
-poisson = _draws.poisson
-power = _draws.power
-random = _draws.random
-rayleigh = _draws.rayleigh
-shuffle = _draws.shuffle
-standard_cauchy = _draws.standard_cauchy
-standard_exponential = _draws.standard_exponential
-standard_gamma = _draws.standard_gamma
-standard_normal = _draws.standard_normal
-standard_t = _draws.standard_t
-triangular = _draws.triangular
-weibull = _draws.weibull
