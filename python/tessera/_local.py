@@ -4,7 +4,7 @@ array is a distributed one of a single rank, so each of them is written once, in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _dist
@@ -15,18 +15,11 @@ from ._tessera import Array, _best_few, _distinct_few, _repeat_few, asarray
 __all__ = [
     "array_split",
     "column_stack",
-    "compress",
     "diag",
     "diagonal",
     "extract",
-    "hstack",
-    "median",
     "moveaxis",
-    "pad",
-    "percentile",
-    "put",
     "put_along_axis",
-    "quantile",
     "ravel",
     "repeat",
     "split",
@@ -38,8 +31,6 @@ __all__ = [
     "transpose",
     "tril",
     "triu",
-    "unique",
-    "vstack",
 ]
 
 _Axes = int | Sequence[int]
@@ -54,15 +45,6 @@ def _target(x: Any, who: str) -> Any:
     if not isinstance(x, Array):
         raise TypeError(f"{who}: expected a tessera array to write into, got {type(x).__name__}")
     return _alone(x)
-
-
-def reshape(x: Any, shape: _Axes) -> Array:
-    """Another shape of the same elements: a view where strides allow it.
-
-    >>> ts.reshape([0, 1, 2, 3], (2, -1)).tolist()
-    [[0, 1], [2, 3]]
-    """
-    return asarray(x).reshape(shape)
 
 
 def ravel(x: Any) -> Array:
@@ -110,15 +92,6 @@ def squeeze(x: Any, axis: _Axes | None = None) -> Array:
     return _here(_dist.squeeze(_alone(x), axis))
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: complex = 0) -> Array:
-    """Entries put before and after along every axis: a constant, or by mode "edge", "reflect", "symmetric" or "wrap".
-
-    >>> ts.pad([1, 2, 3], (1, 2), "reflect").tolist()
-    [2, 1, 2, 3, 2, 1]
-    """
-    return _here(_dist.pad(_alone(x), pad_width, mode, constant_values))
-
-
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Array:
     """Entries several times, one after the other.
 
@@ -136,15 +109,6 @@ def tile(x: Any, repeats: _Axes) -> Array:
     [1, 2, 1, 2]
     """
     return _here(_dist.tile(_alone(x), repeats))
-
-
-def diff(x: Any, n: int = 1, axis: int = -1) -> Array:
-    """Differences of neighbours, n times over.
-
-    >>> ts.diff([1, 4, 9]).tolist()
-    [3, 5]
-    """
-    return _here(_dist.diff(_alone(x), n, axis))
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
@@ -201,24 +165,6 @@ def array_split(x: Any, indices_or_sections: _Axes, axis: int = 0) -> list[Array
     return _here(_dist.array_split(_alone(x), indices_or_sections, axis))
 
 
-def hstack(arrays: Sequence[Any]) -> Array:
-    """Arrays beside each other.
-
-    >>> ts.hstack([[1, 2], [5]]).tolist()
-    [1, 2, 5]
-    """
-    return _here(_dist.hstack([_alone(x) for x in arrays]))
-
-
-def vstack(arrays: Sequence[Any]) -> Array:
-    """Arrays on top of each other.
-
-    >>> ts.vstack([[1, 2], [5, 6]]).tolist()
-    [[1, 2], [5, 6]]
-    """
-    return _here(_dist.vstack([_alone(x) for x in arrays]))
-
-
 def column_stack(arrays: Sequence[Any]) -> Array:
     """Vectors as the columns of a matrix.
 
@@ -237,15 +183,6 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Array:
     return _here(_dist.take_along_axis(_alone(x), indices, axis))
 
 
-def put(x: Array, indices: Any, values: Any) -> None:
-    """Writes values at positions of the flattened array; few values are repeated.
-
-    >>> x = ts.zeros(4); ts.put(x, [3, 0], [5, 6]); x.tolist()
-    [6.0, 0.0, 0.0, 5.0]
-    """
-    _dist.put(_target(x, "put"), indices, values)
-
-
 def put_along_axis(x: Array, indices: Any, values: Any, axis: int | None) -> None:
     """Writes values at positions along an axis that differ from line to line.
 
@@ -253,15 +190,6 @@ def put_along_axis(x: Array, indices: Any, values: Any, axis: int | None) -> Non
     [[0.0, 5.0], [5.0, 0.0]]
     """
     _dist.put_along_axis(_target(x, "put_along_axis"), indices, values, axis)
-
-
-def compress(condition: Any, x: Any, axis: int | None = None) -> Array:
-    """Slices along an axis where a condition is not zero.
-
-    >>> ts.compress([0, 1, 1], [5, 6, 7]).tolist()
-    [6, 7]
-    """
-    return _here(_dist.compress(condition, _alone(x), axis))
 
 
 def extract(condition: Any, x: Any) -> Array:
@@ -283,47 +211,40 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> tuple[Array, A
     return _here(_dist.topk(_alone(x), k, axis, largest)) if few is None else few
 
 
-def unique(
-    x: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-) -> Any:
-    """The distinct elements in order, or the distinct slices along an axis.
-
-    >>> ts.unique([2, 1, 2]).tolist(), ts.unique([[1, 2], [1, 2]], axis=0).tolist()
-    ([1, 2], [[1, 2]])
-    """
-    if axis is None and not (return_index or return_inverse or return_counts):
-        few = _distinct_few(x)
-        if few is not None:
-            return few
-    return _here(_dist.unique(_alone(x), return_index, return_inverse, return_counts, axis))
+# What functions of ts with more arguments stand on (_keywords, _padding, _quantiles, _standard).
 
 
-def median(x: Any, axis: _Axes | None = None, keepdims: bool = False) -> Array:
-    """The middle of the elements in order; NaN where there is a NaN.
-
-    >>> ts.median([7, 1, 5, 2]).item()
-    3.5
-    """
-    return _here(_dist.median(_alone(x), axis, keepdims))
+def _of_first(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, *args, **options: _here(function(_alone(x), *args, **options))
 
 
-def quantile(x: Any, q: Any, axis: _Axes | None = None, keepdims: bool = False) -> Array:
-    """What a share q (0 to 1) of the elements lies below, between two elements by a line.
-
-    >>> ts.quantile([0, 1, 2, 3, 4], [0.25, 0.9]).tolist()
-    [1.0, 3.6]
-    """
-    return _here(_dist.quantile(_alone(x), q, axis, keepdims))
+diff = _of_first(_dist.diff)
+median = _of_first(_dist.median)
+pad = _of_first(_dist.pad)
+percentile = _of_first(_dist.percentile)
+quantile = _of_first(_dist.quantile)
 
 
-def percentile(x: Any, q: Any, axis: _Axes | None = None, keepdims: bool = False) -> Array:
-    """Quantiles counted from 0 to 100.
+def reshape(x: Any, shape: _Axes) -> Array:
+    return asarray(x).reshape(shape)
 
-    >>> ts.percentile([0, 1, 2, 3, 4], 50).item()
-    2.0
-    """
-    return _here(_dist.percentile(_alone(x), q, axis, keepdims))
+
+def hstack(arrays: Sequence[Any]) -> Array:
+    return _here(_dist.hstack([_alone(x) for x in arrays]))
+
+
+def vstack(arrays: Sequence[Any]) -> Array:
+    return _here(_dist.vstack([_alone(x) for x in arrays]))
+
+
+def put(x: Array, indices: Any, values: Any) -> None:
+    _dist.put(_target(x, "put"), indices, values)
+
+
+def compress(condition: Any, x: Any, axis: int | None = None) -> Array:
+    return _here(_dist.compress(condition, _alone(x), axis))
+
+
+def unique(x: Any, index: bool = False, inverse: bool = False, counts: bool = False, axis: int | None = None) -> Any:
+    few = None if index or inverse or counts or axis is not None else _distinct_few(x)
+    return _here(_dist.unique(_alone(x), index, inverse, counts, axis)) if few is None else few

@@ -234,22 +234,7 @@ class NanReductions(Functions[T]):
             return self._quantiles(x, None, axis, keepdims)
         return self._home.median(x, axis, keepdims)
 
-    def nanpercentile(self, x: Any, q: Any, axis: _Axes = None, keepdims: bool = False) -> T:
-        """Quantiles of what is not NaN, counted from 0 to 100.
-
-        >>> ts.nanpercentile([0.0, ts.nan, 1.0, 2.0], 50).item()
-        1.0
-        """
-        q = [v / 100 for v in q] if isinstance(q, (list, tuple)) else q / 100
-        return self.nanquantile(x, q, axis, keepdims)
-
-    def nanquantile(self, x: Any, q: Any, axis: _Axes = None, keepdims: bool = False) -> T:
-        """What a share q (0 to 1) of what is not NaN lies below; NaN where there is nothing else. ``q`` is a number or
-        numbers in a list or an array of one axis, the same on every rank.
-
-        >>> ts.nanquantile([0.0, ts.nan, 1.0, 2.0], [0.5, 1.0]).tolist()
-        [1.0, 2.0]
-        """
+    def _nanquantile(self, x: Any, q: Any, axis: _Axes, keepdims: bool) -> T:
         x = self._array(x)
         if x.dtype.kind == "c":
             raise TypeError("a must be an array of real numbers")

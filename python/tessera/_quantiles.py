@@ -125,7 +125,7 @@ class Quantiles(Functions[T]):
         [1.0, 2.0]
         """
         if method == "linear" and weights is None:
-            found = NanReductions(self._home, self._kind).nanquantile(x, q, axis, keepdims)
+            found = NanReductions(self._home, self._kind)._nanquantile(x, q, axis, keepdims)
             return self._into(found, out, "nanquantile")
         return self._past_nans(x, q, axis, keepdims, out, method, weights, 1)
 
@@ -147,7 +147,8 @@ class Quantiles(Functions[T]):
         1.0
         """
         if method == "linear" and weights is None:
-            found = NanReductions(self._home, self._kind).nanpercentile(x, q, axis, keepdims)
+            share = [v / 100 for v in q] if isinstance(q, (list, tuple)) else q / 100
+            found = NanReductions(self._home, self._kind)._nanquantile(x, share, axis, keepdims)
             return self._into(found, out, "nanpercentile")
         return self._past_nans(x, q, axis, keepdims, out, method, weights, 100)
 
