@@ -60,13 +60,13 @@ add_custom_command(OUTPUT ${shared_stubs}
   COMMAND ${CMAKE_COMMAND} -E touch ${shared_stubs}
   DEPENDS tessera_package ${package_copies} ${python_root}/shared_stubs.py VERBATIM)
 add_custom_target(_shared_stubs ALL DEPENDS ${shared_stubs})
+add_custom_target(tessera_wheel)  # all that a wheel carries
+add_dependencies(tessera_wheel tessera_package _tessera_stub _dist_stub _matrix_stub _shared_stubs)
 
 if(SKBUILD)
   install(TARGETS _tessera LIBRARY DESTINATION tessera)
-  # The wheel carries the library under the one name that the loader asks for; wheels hold no links.
-  install(FILES $<TARGET_FILE:tessera> DESTINATION tessera RENAME $<TARGET_SONAME_FILE_NAME:tessera>)
-  if(TARGET tessera_cuda)
-    install(FILES $<TARGET_FILE:tessera_cuda> DESTINATION tessera)
-  endif()
+  # Wheels hold no links: the library has the one name that the loader asks for.
+  set_target_properties(tessera PROPERTIES VERSION ${PROJECT_VERSION_MAJOR})
+  install(TARGETS tessera LIBRARY DESTINATION tessera NAMELINK_SKIP)
   install(DIRECTORY ${package_dir}/ DESTINATION tessera FILES_MATCHING PATTERN "*.pyi" PATTERN __pycache__ EXCLUDE)
 endif()
