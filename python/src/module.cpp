@@ -6,6 +6,7 @@
 #include "dist/dist.hpp"
 #include "linop/linop.hpp"
 #include "matrix/matrix.hpp"
+#include "streaming/stored_array.hpp"
 
 NB_MODULE(_tessera, m) {
   using namespace tessera::python;
@@ -35,6 +36,7 @@ NB_MODULE(_tessera, m) {
   bind_solve(m);
   bind_split(m);
   bind_matrix(m);
+  bind_stored(m);
   bind_dist(m);
   explain_calls(m);  // after all else: a further signature makes a function anew
   quicken_calls(m);

@@ -19,7 +19,7 @@ if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the
     from ._local import *  # type: ignore[assignment]  # noqa: F403
 
 # isort: split
-from . import _fields, _pickle, _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve  # noqa: F401
+from . import _fields, _pickle, _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve, stored  # noqa: F401
 from . import split as _split
 from ._config import config
 from ._tessera import *  # type: ignore[assignment]  # noqa: F403
@@ -60,7 +60,7 @@ __all__ = [name for name in dir(_tessera) if not name.startswith("_")] + _local.
 __all__ += [name for name in _api.__all__ if name not in __all__]
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
-__all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "trace"]
+__all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "stored", "trace"]
 
 _einops.watch()
 _neighbours = ("jax", "scipy", "torch")

@@ -5,6 +5,7 @@
 #include "core/sequence.hpp"
 #include "dist/dist.hpp"
 #include "matrix/matrix.hpp"
+#include "streaming/stored_array.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::python {
@@ -150,6 +151,7 @@ std::optional<Array> find_array(nb::handle h, std::optional<DType> dtype) {
     const AnyMatrix& m = matrix_of(h);
     return released([&] { return full_copy(m, {}, {}); });
   }
+  if (is_stored(o)) return std::nullopt;     // not silently into memory
   if (PyType_Check(o)) return std::nullopt;  // classes have the attributes below, unbound
   // DLPack first: its producers make our stream wait for what theirs still compute.
   if (has(h, "__dlpack__")) return array_from_dlpack(h);

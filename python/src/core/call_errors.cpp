@@ -6,6 +6,7 @@
 #include <array>
 
 #include "linop/operators.hpp"
+#include "streaming/stored_array.hpp"
 
 namespace tessera::python {
 
@@ -191,6 +192,32 @@ void tell(const Call& c) noexcept {
   }
 }
 
+// A function that refused arrays which are not in memory may have a twin that takes them
+// (tessera/stored.py). Called with an error set; nothing: it stays.
+PyObject* call_stored(const Call& c) noexcept {
+  const i64 named =
+      c.keywords.is_valid() ? static_cast<i64>(PyTuple_GET_SIZE(c.keywords.ptr())) : 0;
+  bool stored = false;
+  for (i64 i = 0; i < c.count + named; ++i) stored = stored || is_stored(c.args[i]);
+  if (!stored) return nullptr;
+  nb::python_error raised;  // takes the error
+  try {
+    const nb::object twin =
+        nb::module_::import_("tessera.stored").attr("_twin")(c.function.attr("__name__"));
+    if (twin.is_none()) {
+      raised.restore();
+      return nullptr;
+    }
+    return PyObject_Vectorcall(twin.ptr(), c.args, static_cast<std::size_t>(c.count),
+                               c.keywords.ptr());
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (...) {
+    raised.restore();
+  }
+  return nullptr;
+}
+
 vectorcallfunc& call_of(nb::handle function) {
   const Py_ssize_t at = Py_TYPE(function.ptr())->tp_vectorcall_offset;
   return *reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(function.ptr()) + at);
@@ -206,7 +233,10 @@ PyObject* call_and_tell(PyObject* self, PyObject* const* args, std::size_t nargs
                         PyObject* names) {
   PyObject* result = ways[way](self, args, nargsf, names);
   // nanobind keeps a mark of its own beside the one of Python, above any number of arguments
-  if (!result) tell({self, args, static_cast<i64>(nargsf & 0xffffffffU), names});
+  if (result) return result;
+  const Call call{self, args, static_cast<i64>(nargsf & 0xffffffffU), names};
+  result = call_stored(call);
+  if (!result) tell(call);
   return result;
 }
 

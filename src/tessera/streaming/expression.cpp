@@ -67,6 +67,7 @@ Expression Expression::as(DType dtype) const {
 
 const Shape& Expression::shape() const { return node_->shape; }
 DType Expression::dtype() const { return node_->dtype; }
+StorePtr Expression::store() const { return node_->store; }
 
 namespace {
 Expression both(ElementOp op, const Expression& a, const Expression& b) {

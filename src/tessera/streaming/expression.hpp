@@ -25,6 +25,7 @@ class TESSERA_API Expression {
 
   const Shape& shape() const;
   DType dtype() const;
+  StorePtr store() const;  // that it is, with nothing to compute; otherwise none
 
  private:
   friend class Program;

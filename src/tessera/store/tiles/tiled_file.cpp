@@ -152,26 +152,40 @@ void move_page(IoEngine& engine, const std::shared_ptr<const File>& file, bool w
   batch->wait();
 }
 
+// Space and header of a new file.
+std::shared_ptr<TileStore> formatted(const std::shared_ptr<File>& file, const TileGrid& grid,
+                                     const TiledFileOptions& options) {
+  const TiledHeader header{grid, options.column_major};
+  std::string page = header.encode();
+  if (options.reserve)
+    file->reserve(header.file_bytes());
+  else
+    file->resize(header.file_bytes());
+  move_page(*(options.engine ? options.engine : IoEngine::shared()), file, true,
+            reinterpret_cast<std::byte*>(page.data()));
+  return std::make_shared<TiledFile>(file, header, options.engine);
+}
+
 }  // namespace
 
 std::shared_ptr<TileStore> create_tiled_file(const std::string& path, const TileGrid& grid,
                                              const TiledFileOptions& options) {
-  const TiledHeader header{grid, options.column_major};
-  std::string page = header.encode();
   const auto file = std::make_shared<File>(path, File::Mode::create, wants_direct(options));
   try {
-    if (options.reserve)
-      file->reserve(header.file_bytes());
-    else
-      file->resize(header.file_bytes());
-    move_page(*(options.engine ? options.engine : IoEngine::shared()), file, true,
-              reinterpret_cast<std::byte*>(page.data()));
+    return formatted(file, grid, options);
   } catch (...) {
     file->remove();
     throw;
   }
-  return std::make_shared<TiledFile>(file, header, options.engine);
 }
+
+std::shared_ptr<TileStore> format_tiled_file(const std::string& path, const TileGrid& grid,
+                                             const TiledFileOptions& options) {
+  return formatted(std::make_shared<File>(path, File::Mode::write, wants_direct(options)), grid,
+                   options);
+}
+
+i64 tiled_file_bytes(const TileGrid& grid) { return TiledHeader{grid}.file_bytes(); }
 
 std::shared_ptr<TileStore> open_tiled_file(const std::string& path, bool writable,
                                            const TiledFileOptions& options) {

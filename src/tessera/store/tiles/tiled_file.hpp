@@ -25,6 +25,13 @@ struct TiledFileOptions {
 TESSERA_API std::shared_ptr<TileStore> create_tiled_file(const std::string& path,
                                                          const TileGrid& grid,
                                                          const TiledFileOptions& options = {});
+// The same in a file that is there already and whose bytes are the caller's to give away: made as
+// long as it must be, and it stays when this fails.
+TESSERA_API std::shared_ptr<TileStore> format_tiled_file(const std::string& path,
+                                                         const TileGrid& grid,
+                                                         const TiledFileOptions& options = {});
+// Bytes of the file of such tiles.
+TESSERA_API i64 tiled_file_bytes(const TileGrid& grid);
 // IoError for what is not a whole tiled file.
 TESSERA_API std::shared_ptr<TileStore> open_tiled_file(const std::string& path,
                                                        bool writable = false,

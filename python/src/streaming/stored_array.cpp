@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays that are not in memory: conversion only. Keys, functions of NumPy's names and operators
+// are in tessera/stored.py.
+#include "streaming/stored_array.hpp"
+
+#include "core/common.hpp"
+#include "core/sequence.hpp"
+
+namespace tessera::python {
+
+PyTypeObject* stored_type = nullptr;
+
+namespace {
+
+using nb::literals::operator""_a;
+using streaming::Expression;
+using streaming::Reduction;
+using streaming::StoredArray;
+
+const StoredArray& stored_of(nb::handle h) { return *nb::inst_ptr<StoredArray>(h); }
+
+Expression input_from(nb::handle h, std::string_view who) {
+  if (is_stored(h.ptr())) return stored_of(h).expression();
+  if (auto v = weak_value(h.ptr())) return Expression(*v);
+  return Expression(as_array(h, who).to(cpu));
+}
+
+std::optional<ElementOp> element_op(std::string_view text) {
+  for (int k = 0; k <= static_cast<int>(ElementOp::angle); ++k)
+    if (name(static_cast<ElementOp>(k)) == text) return static_cast<ElementOp>(k);
+  return {};
+}
+
+nb::object apply(const std::string& op, const nb::args& inputs) {
+  const auto found = element_op(op);
+  if (!found) return nb::borrow(Py_NotImplemented);
+  std::vector<Expression> all;
+  for (nb::handle h : inputs) all.push_back(input_from(h, op));
+  return nb::cast(streaming::apply(*found, all));
+}
+
+Reduction reduction_from(const std::string& text) {
+  using enum Reduction;
+  for (const Reduction r : {sum, mean, min, max, norm})
+    if (name(r) == text) return r;
+  throw ArgumentError(cat("reduce: no reduction is named '", text, "'"));
+}
+
+streaming::StreamPlan reduction_plan(const std::string& which, const StoredArray& x,
+                                     nb::handle axis, bool keepdims) {
+  std::optional<Axes> axes;
+  if (const auto given = axes_from(axis, x.ndim())) axes = Axes(given->begin(), given->end());
+  return streaming::plan_reduce(reduction_from(which), x.expression(), axes, keepdims,
+                                {.budget = streaming::stream_budget()});
+}
+
+std::string repr_of_stored(const StoredArray& x) {
+  return cat("StoredArray(shape=", to_text(x.shape()), ", dtype=", name(x.dtype()), ", ",
+             bytes_text(x.bytes()), ", ", x.describe(), ")");
+}
+
+std::optional<Shape> axes_or_none(nb::handle h) {
+  if (h.is_none()) return {};
+  return shape_from(h);
+}
+
+void bind_class(nb::module_& m) {
+  nb::class_<StoredArray> c(
+      m, "StoredArray",
+      "An array that is not in memory: numbers in a file, or a formula over such arrays that is "
+      "not computed yet.\n\nElement-wise operations build the formula; reductions read all of it "
+      "in one pass; `x[key]` reads what the\nkey names. Work holds no more memory than "
+      "`ts.set_memory_budget` leaves.\n\n"
+      ">>> a = ts.stored.zeros((1000, 1000), dtype='float32')\n"
+      ">>> a[10:20] = 2; float(((a - 1) ** 2).sum())\n1000000.0\n"
+      ">>> a[9:11, 5].tolist()\n[0.0, 2.0]\n");
+  stored_type = reinterpret_cast<PyTypeObject*>(c.ptr());
+  c.def_prop_ro(
+      "shape", [](const StoredArray& x) { return tuple_of(x.shape()); },
+      nb::sig("def shape(self) -> tuple[int, ...]"), "Sizes of the axes.");
+  c.def_prop_ro(
+      "dtype", [](const StoredArray& x) { return dtype_object(x.dtype()); },
+      nb::sig("def dtype(self) -> dtype"), "Of the elements.");
+  c.def_prop_ro("ndim", &StoredArray::ndim, "Number of axes.");
+  c.def_prop_ro("size", &StoredArray::size, "Number of elements.");
+  c.def_prop_ro("nbytes", &StoredArray::bytes, "Bytes of the elements.");
+  c.def_prop_ro("is_formula", &StoredArray::is_formula, "Whether nothing is computed yet.");
+  c.def(
+      "compute",
+      [](nb::handle self) {
+        const StoredArray& x = stored_of(self);
+        released([&] { x.store(); });
+        return nb::borrow(self);
+      },
+      nb::sig("def compute(self) -> StoredArray"),
+      "The same array with its numbers in a file of the backing folder; a formula is computed "
+      "once.\n\n>>> (ts.stored.zeros(4) + 1).compute().is_formula\nFalse\n");
+  c.def(
+      "save",
+      [](const StoredArray& x, nb::handle path) {
+        const std::string to = path_from(path);
+        return released([&] { return x.save(to); });
+      },
+      "path"_a, nb::sig("def save(self, path: str | os.PathLike[str]) -> StoredArray"),
+      "A tiled file with the numbers, which stays; that file as an array. There must be none "
+      "of that name.\n\n"
+      ">>> import os, tempfile; path = os.path.join(tempfile.mkdtemp(), 'x.tiles')\n"
+      ">>> (ts.stored.zeros(4) + 1).save(path)[:2].tolist()\n[1.0, 1.0]\n");
+  c.def(
+      "transpose",
+      [](const StoredArray& x, nb::handle axes) {
+        const auto order = axes_or_none(axes);
+        return released([&] { return x.transpose(order); });
+      },
+      "axes"_a.none() = nb::none(),
+      nb::sig("def transpose(self, axes: collections.abc.Sequence[int] | None = None) -> "
+              "StoredArray"),
+      "A copy in a file with the axes in another order (reversed without `axes`); each byte is "
+      "read and written once.\n\n>>> ts.stored.zeros((2, 3)).transpose().shape\n(3, 2)\n");
+  c.def(
+      "_read",
+      [](const StoredArray& x, nb::handle begin, nb::handle shape) {
+        const streaming::Box box{shape_from(begin), shape_from(shape)};
+        return wrap(released([&] { return x.read(box); }));
+      },
+      "begin"_a, "shape"_a,
+      nb::sig("def _read(self, begin: typing.Any, shape: typing.Any) -> Array"));
+  c.def(
+      "_write",
+      [](const StoredArray& x, nb::handle begin, nb::handle shape, nb::handle value) {
+        const streaming::Box box{shape_from(begin), shape_from(shape)};
+        const auto number = weak_value(value.ptr());
+        const Array from = number ? Array::scalar(*number, x.dtype()) : as_array(value, "write");
+        released([&] { x.write(box, from.to(cpu)); });
+      },
+      "begin"_a, "shape"_a, "value"_a,
+      nb::sig("def _write(self, begin: typing.Any, shape: typing.Any, value: typing.Any) -> None"));
+  c.def(
+      "_as",
+      [](const StoredArray& x, nb::handle t) {
+        return StoredArray(x.expression().as(dtype_from(t)));
+      },
+      "dtype"_a, nb::sig("def _as(self, dtype: typing.Any) -> StoredArray"));
+  c.def("__repr__", &repr_of_stored);
+}
+
+}  // namespace
+
+void bind_stored(nb::module_& m) {
+  bind_class(m);
+  m.def(
+      "_stored_create",
+      [](nb::handle shape, nb::handle dtype, const std::string& path) {
+        const Shape s = shape_from(shape);
+        const DType t = dtype_from(dtype);
+        return released([&] { return StoredArray::create(s, t, path); });
+      },
+      "shape"_a, "dtype"_a, "path"_a,
+      nb::sig(
+          "def _stored_create(shape: typing.Any, dtype: typing.Any, path: str) -> StoredArray"));
+  m.def(
+      "_stored_open",
+      [](const std::string& path, bool writable) {
+        return released([&] { return StoredArray::open(path, writable); });
+      },
+      "path"_a, "writable"_a);
+  m.def(
+      "_stored_from",
+      [](nb::handle array, const std::string& path) {
+        const Array a = as_array(array, "stored.array");
+        return released([&] { return StoredArray::from(a, path); });
+      },
+      "array"_a, "path"_a,
+      nb::sig("def _stored_from(array: typing.Any, path: str) -> StoredArray"));
+  m.def("_stored_apply", &apply,
+        nb::sig("def _stored_apply(op: str, *inputs: typing.Any) -> typing.Any"));
+  m.def(
+      "_stored_reduce",
+      [](const std::string& which, const StoredArray& x, nb::handle axis, bool keepdims) {
+        auto plan = reduction_plan(which, x, axis, keepdims);
+        return wrap(released([&] { return plan.run(); }));
+      },
+      "which"_a, "x"_a, "axis"_a.none(), "keepdims"_a,
+      nb::sig("def _stored_reduce(which: str, x: StoredArray, axis: typing.Any, keepdims: bool) "
+              "-> Array"));
+  m.def(
+      "_stored_explain",
+      [](const std::string& which, const StoredArray& x, nb::handle axis) {
+        return reduction_plan(which, x, axis, false).explain();
+      },
+      "which"_a, "x"_a, "axis"_a.none(),
+      nb::sig("def _stored_explain(which: str, x: StoredArray, axis: typing.Any) -> str"));
+  m.def("_stored_matmul", [](const StoredArray& a, const StoredArray& b) {
+    return released([&] { return streaming::matmul(a, b); });
+  });
+}
+
+}  // namespace tessera::python
