@@ -21,11 +21,13 @@ import numpy as np
 from . import _tessera as _core
 from ._tessera import StoredArray
 
-__all__ = ["StoredArray", "array", "create", "full", "ones", "open", "zeros"]
+__all__ = ["StoredArray", "array", "create", "full", "matmul", "ones", "open", "zeros"]
 
 
-def create(shape: int | Sequence[int], dtype: Any = "float64", path: str | os.PathLike[str] | None = None) -> StoredArray:
-    """A new array of zeros on disk: a file at `path`, which stays, or one of the backing folder that goes with the array.
+def create(
+    shape: int | Sequence[int], dtype: Any = "float64", path: str | os.PathLike[str] | None = None
+) -> StoredArray:
+    """A new array of zeros on disk: at `path`, where it stays, or in the backing folder, where it goes with the array.
 
     >>> ts.stored.create((2, 3), "complex64").dtype
     dtype('complex64')
@@ -81,6 +83,20 @@ def open(path: str | os.PathLike[str], mode: str = "r") -> StoredArray:
     if mode not in ("r", "r+"):
         raise ValueError(f"stored.open: mode is 'r' or 'r+', got {mode!r}")
     return _core._stored_open(os.fsdecode(path), mode == "r+")
+
+
+def matmul(a: Any, b: Any, path: str | os.PathLike[str] | None = None) -> StoredArray:
+    """The product of two matrices on disk: in the backing folder, or in a file at `path`, which stays.
+
+    With a path it is a job: PATH.partial and PATH.job are there while it is computed, and when it was interrupted or
+    killed the same call goes on from there.
+
+    >>> a = ts.stored.array(np.eye(3) * 2)
+    >>> ts.stored.matmul(a, a)[0].tolist()
+    [4.0, 0.0, 0.0]
+    """
+    a, b = (x if isinstance(x, StoredArray) else array(x) for x in (a, b))
+    return _core._stored_matmul(a, b, path)
 
 
 # --- keys: the box that a key needs, and the key within it
@@ -166,29 +182,40 @@ def _reduced(which: str) -> Callable[..., Any]:
     return reduction
 
 
-def _matmul(a: Any, b: Any) -> StoredArray:
-    a, b = (x if isinstance(x, StoredArray) else array(x) for x in (a, b))
-    return _core._stored_matmul(a, b)
-
-
 def _explain(self: StoredArray, operation: str = "sum", axis: Any = None) -> str:
     """What a reduction over this array reads, writes and holds."""
     return _core._stored_explain(operation, self, axis)
 
 
-_unary = "negative positive square sign conj reciprocal sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos"
-_unary += " arctan sinh cosh tanh arcsinh arccosh arctanh cbrt floor ceil trunc rint isnan isinf isfinite signbit absolute"
+_unary = (
+    "negative positive square sign conj reciprocal sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos"
+)
+_unary += (
+    " arctan sinh cosh tanh arcsinh arccosh arctanh cbrt floor ceil trunc rint isnan isinf isfinite signbit absolute"
+)
 _unary += " real imag angle logical_not invert"
-_binary = "add subtract multiply divide floor_divide remainder power maximum minimum fmax fmin arctan2 hypot copysign equal"
+_binary = (
+    "add subtract multiply divide floor_divide remainder power maximum minimum fmax fmin arctan2 hypot copysign equal"
+)
 _binary += " not_equal less less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or"
 _binary += " bitwise_xor left_shift right_shift"
 _functions: dict[str, Callable[..., Any]] = {op: _applied(op) for op in (_unary + " " + _binary).split()}
 _functions |= {"where": _applied("where"), "abs": _applied("absolute"), "pow": _applied("power")}
 _functions |= {"conjugate": _applied("conj"), "true_divide": _applied("divide"), "mod": _applied("remainder")}
-_functions |= {"acos": _applied("arccos"), "asin": _applied("arcsin"), "atan": _applied("arctan"), "atan2": _applied("arctan2")}
-_functions |= {"acosh": _applied("arccosh"), "asinh": _applied("arcsinh"), "atanh": _applied("arctanh"), "round": _applied("rint")}
+_functions |= {
+    "acos": _applied("arccos"),
+    "asin": _applied("arcsin"),
+    "atan": _applied("arctan"),
+    "atan2": _applied("arctan2"),
+}
+_functions |= {
+    "acosh": _applied("arccosh"),
+    "asinh": _applied("arcsinh"),
+    "atanh": _applied("arctanh"),
+    "round": _applied("rint"),
+}
 _functions |= {name: _reduced(name) for name in ("sum", "mean", "min", "max")}
-_functions |= {"amin": _functions["min"], "amax": _functions["max"], "matmul": _matmul}
+_functions |= {"amin": _functions["min"], "amax": _functions["max"], "matmul": matmul}
 _functions |= {"transpose": lambda x, axes=None: x.transpose(axes), "permute_dims": lambda x, axes: x.transpose(axes)}
 
 
@@ -229,7 +256,10 @@ def _complete() -> None:
         members[f"__{name}__"] = _operator(op)
     members |= {"__eq__": _operator("equal"), "__ne__": _operator("not_equal"), "__hash__": None}
     members |= {"__neg__": _applied("negative"), "__abs__": _applied("absolute"), "__invert__": _applied("invert")}
-    members |= {"__matmul__": _matmul, "__rmatmul__": lambda self, other: _matmul(other, self)}
+    members |= {
+        "__matmul__": lambda self, other: matmul(self, other),
+        "__rmatmul__": lambda self, other: matmul(other, self),
+    }
     members |= {"__getitem__": _get, "__setitem__": _set, "__len__": _length}
     members |= {"__array__": _to_numpy, "__array_ufunc__": _ufunc, "explain": _explain}
     members |= {name: _functions[name] for name in ("sum", "mean", "min", "max", "conj")}

@@ -89,7 +89,9 @@ def test_devices_have_classes():
     assert str(c.device) == "AutoSolver (cpu)" and c.devices == c.device.devices == ["cpu"]
     host = c.devices[0]
     assert isinstance(host, ts.CpuDevice) and isinstance(host, ts.ComputeDevice) and not host.is_gpu
-    assert host.preferred_precision == c.device.preferred_precision == c.preferred_precision("cpu") and not c.device.is_gpu
+    assert (
+        host.preferred_precision == c.device.preferred_precision == c.preferred_precision("cpu") and not c.device.is_gpu
+    )
     assert ts.zeros(3, device=host).device == "cpu"
     assert c.choose("reduce", ts.ones(3, device="sim:0")).device == ts.ComputeDevice("sim:0")
     assert issubclass(ts.CudaDevice, ts.ComputeDevice) and ts.CudaDevice("cuda:0").is_gpu
@@ -346,7 +348,9 @@ def test_the_first_measurement_from_a_fresh_process(tmp_path, monkeypatch, first
 # Processes of their own that read costs which the test wrote: what is measured depends on what else a machine does.
 def test_the_preferred_precision_follows_the_costs_that_are_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    ask = "import tessera as ts; print(ts.context().preferred_precision('cpu'), ts.context().device.preferred_precision)"
+    ask = (
+        "import tessera as ts; print(ts.context().preferred_precision('cpu'), ts.context().device.preferred_precision)"
+    )
     in_fresh_process(ask)
     costs = tmp_path / "tessera" / "costs.txt"
     machine, version = costs.read_text().splitlines()[:2]

@@ -230,7 +230,9 @@ def test_complex_quotients_of_special_numbers(dtype, device):
     assert not np.any(~(error <= 4 * np.finfo(real).eps * size + np.finfo(real).smallest_subnormal))
     for one in (0.0, -0.0, complex(-0.0, 0.0)):  # a number that is not an array
         with np.errstate(all="ignore"):
-            assert np.array_equal(kinds(np.asarray((on(device, a) / one).to("cpu"))), kinds(a / np.dtype(dtype).type(one)))
+            assert np.array_equal(
+                kinds(np.asarray((on(device, a) / one).to("cpu"))), kinds(a / np.dtype(dtype).type(one))
+            )
 
 
 def test_where_and_clip(device, rng):

@@ -244,7 +244,13 @@ def test_powers_of_matrices_element_by_element():
     assert (M.Dense([[-2]]) ** M.Dense([[63]]))[0, 0] == -(2**63)
     assert (M.Dense([[2]], "uint64") ** M.Dense([[63]], "uint64"))[0, 0] == 2**63
     assert (M.Dense([[-1, 2]], "int8") ** M.Dense([[127, 6]], "int8")).numpy().tolist() == [[-1, 64]]
-    for base, exponent, dtype in [(2, 7, "int8"), (2, 63, "int64"), (2, 64, "uint64"), (3, 100, "int16"), (256, 4, "uint32")]:
+    for base, exponent, dtype in [
+        (2, 7, "int8"),
+        (2, 63, "int64"),
+        (2, 64, "uint64"),
+        (3, 100, "int16"),
+        (256, 4, "uint32"),
+    ]:
         with pytest.raises(OverflowError, match=f"power: .* {dtype}"):
             M.Dense([[base]], dtype) ** M.Dense([[exponent]], dtype)
     with pytest.raises(ValueError, match=r"power: .*\(2, 2\).*\(3, 3\)"):

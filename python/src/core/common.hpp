@@ -39,6 +39,9 @@ void bind_io(nb::module_& m);
 // Sets the Python error of the exception in flight; for functions that Python calls directly.
 void set_error_from_exception() noexcept;
 [[noreturn]] void raise(PyObject* type, const std::string& text);
+// For long work between two of its steps, without the interpreter's lock: throws KeyboardInterrupt
+// after Ctrl-C.
+void check_signals();
 
 // Runs f; an exception becomes a Python error and `failed` is returned.
 template <class R, class F>

@@ -117,6 +117,11 @@ void raise(PyObject* type, const std::string& text) {
   throw nb::python_error();
 }
 
+void check_signals() {
+  nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 void set_error_from_exception() noexcept {
   try {
     throw;

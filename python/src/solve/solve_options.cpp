@@ -37,12 +37,6 @@ int traverse_options(PyObject* self, visitproc visit, void* arg) noexcept {
 PyType_Slot options_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_options)},
                                {0, nullptr}};
 
-// Ctrl-C ends a solve between two iterations.
-void check_signals() {
-  nb::gil_scoped_acquire locked;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
 SolveOptions make_options(nb::handle x0, double rtol, double atol, i64 maxiter, nb::handle callback,
                           bool progress, nb::handle checkpoint, i64 check_every) {
   SolveOptions o;

@@ -59,6 +59,8 @@ std::string repr_of_stored(const StoredArray& x) {
              bytes_text(x.bytes()), ", ", x.describe(), ")");
 }
 
+std::string path_or_none(nb::handle h) { return h.is_none() ? std::string() : path_from(h); }
+
 std::optional<Shape> axes_or_none(nb::handle h) {
   if (h.is_none()) return {};
   return shape_from(h);
@@ -104,19 +106,23 @@ void bind_class(nb::module_& m) {
       "path"_a, nb::sig("def save(self, path: str | os.PathLike[str]) -> StoredArray"),
       "A tiled file with the numbers, which stays; that file as an array. There must be none "
       "of that name.\n\n"
+      "It is a job: while it is written there are PATH.partial and PATH.job, and when it was "
+      "interrupted or killed\nthe same call goes on from there.\n\n"
       ">>> import os, tempfile; path = os.path.join(tempfile.mkdtemp(), 'x.tiles')\n"
       ">>> (ts.stored.zeros(4) + 1).save(path)[:2].tolist()\n[1.0, 1.0]\n");
   c.def(
       "transpose",
-      [](const StoredArray& x, nb::handle axes) {
+      [](const StoredArray& x, nb::handle axes, nb::handle path) {
         const auto order = axes_or_none(axes);
-        return released([&] { return x.transpose(order); });
+        const std::string to = path_or_none(path);
+        return released([&] { return x.transpose(order, to); });
       },
-      "axes"_a.none() = nb::none(),
-      nb::sig("def transpose(self, axes: collections.abc.Sequence[int] | None = None) -> "
-              "StoredArray"),
+      "axes"_a.none() = nb::none(), "path"_a.none() = nb::none(),
+      nb::sig("def transpose(self, axes: collections.abc.Sequence[int] | None = None, path: str | "
+              "os.PathLike[str] | None = None) -> StoredArray"),
       "A copy in a file with the axes in another order (reversed without `axes`); each byte is "
-      "read and written once.\n\n>>> ts.stored.zeros((2, 3)).transpose().shape\n(3, 2)\n");
+      "read and written once.\n\nWith a `path` it is a job (see `save`).\n\n"
+      ">>> ts.stored.zeros((2, 3)).transpose().shape\n(3, 2)\n");
   c.def(
       "_read",
       [](const StoredArray& x, nb::handle begin, nb::handle shape) {
@@ -148,6 +154,8 @@ void bind_class(nb::module_& m) {
 
 void bind_stored(nb::module_& m) {
   bind_class(m);
+  streaming::set_stream_poll(&check_signals);
+  m.def("_stored_mark_interval", &streaming::set_mark_interval, "seconds"_a);
   m.def(
       "_stored_create",
       [](nb::handle shape, nb::handle dtype, const std::string& path) {
@@ -190,9 +198,15 @@ void bind_stored(nb::module_& m) {
       },
       "which"_a, "x"_a, "axis"_a.none(),
       nb::sig("def _stored_explain(which: str, x: StoredArray, axis: typing.Any) -> str"));
-  m.def("_stored_matmul", [](const StoredArray& a, const StoredArray& b) {
-    return released([&] { return streaming::matmul(a, b); });
-  });
+  m.def(
+      "_stored_matmul",
+      [](const StoredArray& a, const StoredArray& b, nb::handle path) {
+        const std::string to = path_or_none(path);
+        return released([&] { return streaming::matmul(a, b, to); });
+      },
+      "a"_a, "b"_a, "path"_a.none(),
+      nb::sig("def _stored_matmul(a: StoredArray, b: StoredArray, path: typing.Any) -> "
+              "StoredArray"));
 }
 
 }  // namespace tessera::python

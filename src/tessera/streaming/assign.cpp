@@ -76,6 +76,7 @@ StreamPlan plan_assign(const Expression& expression, const StorePtr& out, const 
           {to, box,
            dense_view(pass->outputs[static_cast<std::size_t>(slot)], box.shape, pass->out)});
       step.uses.push_back(pass->registers);
+      step.restarts = true;
       step.compute = [pass, box, slot, reads = step.reads](const Buffers& b) {
         pass->compute(b, box, slot, reads);
       };

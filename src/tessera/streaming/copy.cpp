@@ -88,6 +88,7 @@ StreamPlan plan_moves(std::string_view who, const StorePtr& from, const StorePtr
     Step step;
     step.reads.push_back({a, {permuted(box.begin, back), permuted(box.shape, back)}, turned});
     step.writes.push_back({b, box, view});
+    step.restarts = true;
     plan.add_step(std::move(step));
   }
   return plan;

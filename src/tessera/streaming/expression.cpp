@@ -2,7 +2,10 @@
 #include "tessera/streaming/expression.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
+
+#include "tessera/base/hash.hpp"
 
 namespace tessera::streaming {
 
@@ -70,11 +73,37 @@ DType Expression::dtype() const { return node_->dtype; }
 StorePtr Expression::store() const { return node_->store; }
 
 namespace {
+
+// Parts that occur twice are described once; a text of fixed length keeps the whole short.
+template <class Node>
+std::string version_of(const Node& n, std::map<const Node*, std::string>& known) {
+  if (n.store) return n.store->version();
+  if (n.is_value) {
+    const c128 v = n.value.template as<c128>();
+    return cat(name(n.dtype), " ", std::bit_cast<std::uint64_t>(v.re), " ",
+               std::bit_cast<std::uint64_t>(v.im), " ",
+               n.value.is_integer() ? n.value.template as<i64>() : 0);
+  }
+  if (const auto found = known.find(&n); found != known.end()) return found->second;
+  std::string text = cat(name(n.op), " ", name(n.dtype), " ", n.shape);
+  for (const auto& input : n.inputs) {
+    const std::string part = version_of(*input, known);
+    if (part.empty()) return {};
+    text += cat("\n", part.size(), " ", part);
+  }
+  return known[&n] = cat("formula ", hash_bytes(text.data(), text.size()));
+}
+
 Expression both(ElementOp op, const Expression& a, const Expression& b) {
   const std::array<Expression, 2> inputs{a, b};
   return Expression::apply(op, inputs);
 }
 }  // namespace
+
+std::string Expression::version() const {
+  std::map<const Node*, std::string> known;
+  return version_of(*node_, known);
+}
 
 Expression operator+(const Expression& a, const Expression& b) {
   return both(ElementOp::add, a, b);

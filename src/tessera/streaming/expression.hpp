@@ -26,6 +26,9 @@ class TESSERA_API Expression {
   const Shape& shape() const;
   DType dtype() const;
   StorePtr store() const;  // that it is, with nothing to compute; otherwise none
+  // As TileStore::version(): the formula and the numbers that it is over; "" where a store is one
+  // that cannot say.
+  std::string version() const;
 
  private:
   friend class Program;

@@ -63,8 +63,8 @@ struct ProductCut {
     const double a = static_cast<double>(p.m) * static_cast<double>(p.k);
     const double b = static_cast<double>(p.k) * static_cast<double>(p.n);
     if (stays != Stays::block_of_c) return a + b;
-    return a * static_cast<double>((p.n + tn - 1) / tn) +
-           b * static_cast<double>((p.m + tm - 1) / tm);
+    const i64 times_a = (p.n + tn - 1) / tn, times_b = (p.m + tm - 1) / tm;
+    return a * static_cast<double>(times_a) + b * static_cast<double>(times_b);
   }
 };
 
@@ -168,6 +168,7 @@ void add_block_steps(StreamPlan& plan, const Product& p, const ProductCut& cut) 
           if (k == 0 && p.reads_c()) step.reads.push_back(out);
           step.uses.push_back(out.view.buffer);
           if (k + cut.tk >= p.k) step.writes.push_back(out);
+          step.restarts = k == 0 && r == i && !p.reads_c();
           step.compute = [=](const Buffers& buffers) {
             multiply(buffers, p, left, right, out, k == 0);
           };
@@ -196,8 +197,9 @@ void add_panel_steps(StreamPlan& plan, const Product& p, const ProductCut& cut) 
     const Move left = of_a ? p.a.move(0, p.m, 0, p.k, kept) : p.a.move(at, size, 0, p.k, from);
     const Move right = of_a ? p.b.move(0, p.k, at, size, from) : p.b.move(0, p.k, 0, p.n, kept);
     const Move result = of_a ? p.c.move(0, p.m, at, size, to) : p.c.move(at, size, 0, p.n, to);
+    if (at == 0) plan.add_preload(of_a ? left : right);
     Step step;
-    if (at == 0) step.reads.push_back(of_a ? left : right);
+    step.restarts = !p.reads_c();
     step.reads.push_back(of_a ? right : left);
     if (p.reads_c()) step.reads.push_back(result);
     step.uses = {kept, to};

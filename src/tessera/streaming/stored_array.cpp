@@ -12,6 +12,14 @@
 namespace tessera::streaming {
 namespace {
 
+// What the user's budget leaves.
+i64 within_budget() {
+  const MemoryStats host = memory_stats(cpu);
+  return host.budget > 0 ? host.budget - host.in_use : std::numeric_limits<i64>::max();
+}
+// What an operation could hold at most.
+i64 stream_limit() { return std::min(within_budget(), host_memory_available()); }
+
 // A tiled file of the backing folder: the name goes with the last handle of the store.
 class BackedStore final : public store::TileStore {
  public:
@@ -29,7 +37,17 @@ class BackedStore final : public store::TileStore {
     return tiles_->read(box, into);
   }
   store::Transfer write(const Box& box, const Array& from) override {
+    set_version({});
     return tiles_->write(box, from);
+  }
+  std::string version() const override {
+    std::lock_guard lock(mutex_);
+    return version_;
+  }
+  // Of what the numbers are the result; until one is written.
+  void set_version(std::string text) {
+    std::lock_guard lock(mutex_);
+    version_ = std::move(text);
   }
   void advise(store::Access access) override { tiles_->advise(access); }
   void prefetch(const Box& box) override { tiles_->prefetch(box); }
@@ -39,6 +57,8 @@ class BackedStore final : public store::TileStore {
  private:
   store::BackingFile file_;
   StorePtr tiles_;
+  mutable std::mutex mutex_;
+  std::string version_;
 };
 
 // Tiles small enough that a few of them fit the budget.
@@ -56,6 +76,26 @@ StorePtr new_store(const Shape& shape, DType dtype, const std::string& path) {
 }
 
 Options options_now() { return {.budget = stream_budget()}; }
+
+// The result of a plan in a new store: as a job at its path, or, without one, in the backing
+// folder, where it says of what it is the result.
+StorePtr made(const std::string& path, const JobFacts& facts, const Shape& shape, DType dtype,
+              const PlanInto& plan) {
+  const store::TileGrid grid = grid_for(shape, dtype);
+  if (!path.empty()) {  // a part stays free: another run may find a little less
+    const i64 budget = std::max<i64>(stream_budget() / 8 * 7, 1);
+    return run_job({path, facts, budget, std::max(stream_limit(), budget)}, grid, plan);
+  }
+  const auto out = std::make_shared<BackedStore>(grid);
+  plan(out, options_now()).run();
+  std::string version;
+  for (const auto& [what, text] : facts) {
+    if (text.empty()) return out;
+    version += cat(version.empty() ? "" : ", ", what, " ", text);
+  }
+  out->set_version(std::move(version));
+  return out;
+}
 
 void require_matrices(const StoredArray& a, const StoredArray& b) {
   require<ShapeError>(a.ndim() == 2 && b.ndim() == 2 && a.shape()[1] == b.shape()[0],
@@ -83,6 +123,14 @@ Array evaluated(const Expression& formula, const Box& box) {
   return out;
 }
 
+StorePtr saved(const Expression& formula, const std::string& path) {
+  const JobFacts facts{{"operation", "assign"}, {"formula", formula.version()}};
+  return made(path, facts, formula.shape(), formula.dtype(),
+              [&](const StorePtr& out, const Options& options) {
+                return plan_assign(formula, out, options);
+              });
+}
+
 // Both in the dtype of the product, which has one of its own for float and complex numbers.
 StoredArray as_factor(const StoredArray& a, DType dtype) {
   return StoredArray(StoredArray(a.expression().as(dtype)).store());
@@ -97,25 +145,21 @@ DType product_dtype(const StoredArray& a, const StoredArray& b) {
 }  // namespace
 
 i64 stream_budget() {
-  const MemoryStats host = memory_stats(cpu);
-  const i64 free = host_memory_available() / 2;
-  if (host.budget <= 0) return std::max<i64>(free, 1);
-  return std::max<i64>(std::min(host.budget - host.in_use, free), 1);
+  return std::max<i64>(std::min(within_budget(), host_memory_available() / 2), 1);
 }
 
 struct StoredArray::State {
-  explicit State(const Expression& e) : formula(e) {}
+  explicit State(const Expression& e)
+      : shape(e.shape()), dtype(e.dtype()), formula(e), store(e.store()) {}
+  const Shape shape;
+  const DType dtype;
   std::mutex mutex;
   Expression formula;  // of the store, once there is one
   StorePtr store;
 };
 
-StoredArray::StoredArray(StorePtr store) : state_(std::make_shared<State>(Expression(store))) {
-  state_->store = std::move(store);
-}
-StoredArray::StoredArray(const Expression& formula) : state_(std::make_shared<State>(formula)) {
-  state_->store = formula.store();
-}
+StoredArray::StoredArray(StorePtr store) : StoredArray(Expression(std::move(store))) {}
+StoredArray::StoredArray(const Expression& formula) : state_(std::make_shared<State>(formula)) {}
 
 StoredArray StoredArray::create(const Shape& shape, DType dtype, const std::string& path) {
   return StoredArray(new_store(shape, dtype, path));
@@ -126,23 +170,25 @@ StoredArray StoredArray::open(const std::string& path, bool writable) {
 }
 
 StoredArray StoredArray::from(const Array& array, const std::string& path) {
-  const StoredArray out = create(array.shape(), array.dtype(), path);
-  assign(Expression(array.to(cpu)), out.store(), options_now());
-  return out;
+  return StoredArray(Expression(array.to(cpu))).save(path);
 }
 
 bool StoredArray::is_formula() const {
   std::lock_guard lock(state_->mutex);
   return state_->store == nullptr;
 }
-const Expression& StoredArray::expression() const { return state_->formula; }
+const Shape& StoredArray::shape() const { return state_->shape; }
+DType StoredArray::dtype() const { return state_->dtype; }
+Expression StoredArray::expression() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->formula;
+}
 
 StorePtr StoredArray::store() const {
   std::lock_guard lock(state_->mutex);
   if (!state_->store) {
-    const StorePtr out = new_store(shape(), dtype(), "");
-    assign(state_->formula, out, options_now());
-    state_->store = out;
+    state_->store = saved(state_->formula, "");
+    state_->formula = Expression(state_->store);
   }
   return state_->store;
 }
@@ -152,7 +198,7 @@ std::string StoredArray::describe() const {
     std::lock_guard lock(state_->mutex);
     if (state_->store) return state_->store->describe();
   }
-  const Program program(state_->formula);
+  const Program program(expression());
   std::string sources;
   for (const StorePtr& s : program.sources())
     sources += cat(sources.empty() ? "" : "; ", s->describe());
@@ -172,19 +218,20 @@ void StoredArray::write(const Box& box, const Array& from) const {
 }
 
 StoredArray StoredArray::save(const std::string& path) const {
-  const StorePtr out = new_store(shape(), dtype(), path);
-  assign(expression(), out, options_now());
-  out->flush();
-  return StoredArray(out);
+  return StoredArray(saved(expression(), path));
 }
 
-StoredArray StoredArray::transpose(const std::optional<Shape>& axes) const {
+StoredArray StoredArray::transpose(const std::optional<Shape>& axes,
+                                   const std::string& path) const {
   Shape order(ndim(), 0), to(ndim(), 0);
   for (i64 d = 0; d < ndim(); ++d) order[d] = axes ? (*axes)[d] : ndim() - 1 - d;
   for (i64 d = 0; d < ndim(); ++d) to[d] = shape()[normalize_axis(order[d], ndim(), "transpose")];
-  const StorePtr out = new_store(to, dtype(), "");
-  plan_transpose(store(), out, order, options_now()).run();
-  return StoredArray(out);
+  const StorePtr from = store();
+  const JobFacts facts{{"operation", cat("transpose by ", order)}, {"source", from->version()}};
+  return StoredArray(
+      made(path, facts, to, dtype(), [&](const StorePtr& out, const Options& options) {
+        return plan_transpose(from, out, order, options);
+      }));
 }
 
 StoredArray apply(ElementOp op, std::span<const Expression> inputs) {
@@ -203,13 +250,18 @@ StoredArray operator/(const StoredArray& a, const StoredArray& b) {
   return StoredArray(a.expression() / b.expression());
 }
 
-StoredArray matmul(const StoredArray& a, const StoredArray& b) {
+StoredArray matmul(const StoredArray& a, const StoredArray& b, const std::string& path) {
   require_matrices(a, b);
   const DType dtype = product_dtype(a, b);
-  const StoredArray left = as_factor(a, dtype), right = as_factor(b, dtype);
-  const StoredArray out = StoredArray::create({a.shape()[0], b.shape()[1]}, dtype);
-  matmul(left.store(), right.store(), out.store(), {}, options_now());
-  return out;
+  const StorePtr left = as_factor(a, dtype).store(), right = as_factor(b, dtype).store();
+  const JobFacts facts{{"operation", cat("matmul in ", name(dtype))},
+                       {"A", left->version()},
+                       {"B", right->version()}};
+  const Shape shape{a.shape()[0], b.shape()[1]};
+  return StoredArray(
+      made(path, facts, shape, dtype, [&](const StorePtr& out, const Options& options) {
+        return plan_matmul(left, right, out, {}, options);
+      }));
 }
 
 }  // namespace tessera::streaming

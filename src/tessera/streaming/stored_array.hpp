@@ -13,6 +13,7 @@
 #include <string>
 
 #include "tessera/streaming/copy.hpp"
+#include "tessera/streaming/job.hpp"
 #include "tessera/streaming/matmul.hpp"
 #include "tessera/streaming/pass.hpp"
 
@@ -35,13 +36,13 @@ class TESSERA_API StoredArray {
   // The numbers of an array in a file, as create() makes it.
   static StoredArray from(const Array& array, const std::string& path = "");
 
-  const Shape& shape() const { return expression().shape(); }
-  DType dtype() const { return expression().dtype(); }
+  const Shape& shape() const;
+  DType dtype() const;
   i64 ndim() const { return shape().size(); }
   i64 size() const { return count_of(shape()); }
   i64 bytes() const { return size() * size_of(dtype()); }
-  bool is_formula() const;  // nothing is computed yet
-  const Expression& expression() const;
+  bool is_formula() const;        // nothing is computed yet
+  Expression expression() const;  // of the store, once there is one
   // Where the numbers are; those of a formula are computed into the backing folder first.
   StorePtr store() const;
   // "tiled file a.tiles, …", or the formula's sources.
@@ -52,9 +53,10 @@ class TESSERA_API StoredArray {
   void write(const Box& box, const Array& from) const;
   Array array() const { return read({Shape(ndim(), 0), shape()}); }
 
-  // Into a tiled file of its own at `path`.
+  // Into a tiled file of its own at `path`: a job, which goes on where it was killed (job.hpp).
   StoredArray save(const std::string& path) const;
-  StoredArray transpose(const std::optional<Shape>& axes = {}) const;
+  // Into a file of the backing folder, or as a job into one at `path`.
+  StoredArray transpose(const std::optional<Shape>& axes = {}, const std::string& path = "") const;
 
  private:
   struct State;
@@ -68,7 +70,8 @@ TESSERA_API StoredArray operator-(const StoredArray& a, const StoredArray& b);
 TESSERA_API StoredArray operator*(const StoredArray& a, const StoredArray& b);
 TESSERA_API StoredArray operator/(const StoredArray& a, const StoredArray& b);
 
-// The product of two matrices, in a file of the backing folder.
-TESSERA_API StoredArray matmul(const StoredArray& a, const StoredArray& b);
+// The product of two matrices, in a file of the backing folder, or as a job at `path`.
+TESSERA_API StoredArray matmul(const StoredArray& a, const StoredArray& b,
+                               const std::string& path = "");
 
 }  // namespace tessera::streaming

@@ -21,9 +21,6 @@ struct HostBudget {
   explicit HostBudget(i64 more) { set_memory_budget(cpu, memory_stats(cpu).in_use + more); }
   ~HostBudget() { set_memory_budget(cpu, config_decides); }
 };
-bool same(const Array& a, const Array& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() && same_bits(a, b);
-}
 constexpr i64 mib = i64{1} << 20;
 
 TEST(StoredArray, ReadsAndWritesBoxesOfFiles) {
@@ -33,13 +30,13 @@ TEST(StoredArray, ReadsAndWritesBoxesOfFiles) {
       const StoredArray a = StoredArray::from(x);
       EXPECT_EQ(a.shape(), shape);
       EXPECT_FALSE(a.is_formula());
-      EXPECT_PRED2(same, a.array(), x);
+      EXPECT_PRED2(same_bits, a.array(), x);
     }
   const Array x = random_on_host({50, 30}, DType::f64, 4);
   const StoredArray a = StoredArray::from(x);
   a.write({{10, 5}, {20, 3}}, Array::scalar(Value(2.5), DType::f32));
   EXPECT_EQ(a.read({{29, 7}, {1, 1}}).item().as<double>(), 2.5);
-  EXPECT_PRED2(same, a.read({{0, 8}, {50, 22}}), x.slice(1, 8, 30));
+  EXPECT_PRED2(same_bits, a.read({{0, 8}, {50, 22}}), x.slice(1, 8, 30));
   EXPECT_THROW(a.read({{0, 0}, {51, 1}}), IndexError);
 }
 
@@ -49,15 +46,16 @@ TEST(StoredArray, FormulasAreComputedWhenAsked) {
   const StoredArray f = (a - b) * (a - b);
   EXPECT_TRUE(f.is_formula());
   const Array d = ops::subtract(x, y), wanted = ops::multiply(d, d);
-  EXPECT_PRED2(same, f.read({{3, 4}, {5, 6}}), wanted.slice(0, 3, 8).slice(1, 4, 10).contiguous());
+  EXPECT_PRED2(same_bits, f.read({{3, 4}, {5, 6}}),
+               wanted.slice(0, 3, 8).slice(1, 4, 10).contiguous());
   EXPECT_TRUE(f.is_formula());
-  EXPECT_PRED2(same, f.array(), wanted);
+  EXPECT_PRED2(same_bits, f.array(), wanted);
   EXPECT_LT(relative(streaming::reduce(Reduction::sum, f.expression()),
                      tessera::reduce(ReduceOp::sum, wanted)),
             1e-13);
   f.store();
   EXPECT_FALSE(f.is_formula());
-  EXPECT_PRED2(same, f.array(), wanted);
+  EXPECT_PRED2(same_bits, f.array(), wanted);
   EXPECT_THROW((a + b).write({{0, 0}, {1, 1}}, Array::scalar(Value(1), DType::f64)), ArgumentError);
 }
 
@@ -110,13 +108,13 @@ TEST(StoredArray, NamedFilesStayAndAreOpenedAgain) {
   const Array x = random_on_host({33, 44}, DType::c64, 9);
   StoredArray::from(x, path);
   const StoredArray again = StoredArray::open(path);
-  EXPECT_PRED2(same, again.array(), x);
+  EXPECT_PRED2(same_bits, again.array(), x);
   EXPECT_THROW(again.write({{0, 0}, {1, 1}}, x.slice(0, 0, 1).slice(1, 0, 1)), IoError);
   EXPECT_THROW(StoredArray::create({2}, DType::f32, path), IoError);
   const std::string other = path_of("other.tiles");
   std::filesystem::remove(other);
   (again + again).save(other);
-  EXPECT_PRED2(same, StoredArray::open(other).array(), ops::add(x, x));
+  EXPECT_PRED2(same_bits, StoredArray::open(other).array(), ops::add(x, x));
 }
 
 }  // namespace

@@ -2,6 +2,10 @@
 #include "tessera/streaming/stream_plan.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "tessera/base/progress.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -9,8 +13,13 @@ namespace {
 constexpr i64 most_steps_ahead = 32;
 constexpr i64 page = 4096;
 constexpr i64 line = 64;
+constexpr auto long_run = std::chrono::seconds(2);
+
+std::atomic<void (*)()> between_steps{nullptr};
 
 }  // namespace
+
+void set_stream_poll(void (*poll)()) { between_steps = poll; }
 
 i64 StreamPlan::rounded(i64 bytes) {
   const i64 unit = bytes >= 16 * page ? page : line;
@@ -46,6 +55,12 @@ i64 StreamPlan::add_buffer(i64 bytes) {
   last_use_.push_back(-1);
   buffer_bytes_ += rounded(bytes);
   return static_cast<i64>(offsets_.size()) - 1;
+}
+
+void StreamPlan::add_preload(Move move) {
+  Used& used = stores_[static_cast<std::size_t>(move.store)];
+  used.read += move.box.size() * size_of(used.store->grid().dtype());
+  preloads_.push_back(std::move(move));
 }
 
 void StreamPlan::add_step(Step step) {
@@ -99,11 +114,13 @@ std::string StreamPlan::explain() const {
 // One walk over the steps. Whatever happens, every transfer has ended before the block goes.
 class StreamPlan::Run {
  public:
-  explicit Run(StreamPlan& plan)
+  Run(StreamPlan& plan, const Watch& watch)
       : plan_(plan),
+        watch_(watch),
         block_(Array::empty({plan.buffer_bytes_}, DType::u8)),
         buffers_(block_, plan.offsets_),
-        reads_(plan.steps_.size()) {}
+        reads_(plan.steps_.size()),
+        ahead_(watch.first) {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
@@ -113,8 +130,10 @@ class StreamPlan::Run {
   }
 
   Array operator()() {
-    for (i64 now = 0; now < plan_.steps(); ++now) {
+    for (const Move& m : plan_.preloads_) store_of(m).read(m.box, buffers_(m.view)).wait();
+    for (i64 now = watch_.first; now < plan_.steps(); ++now) {
       const Step& step = plan_.steps_[static_cast<std::size_t>(now)];
+      look_around(now, step);
       issue_reads(now);
       auto& mine = reads_[static_cast<std::size_t>(now)];
       for (const store::Transfer& t : mine) t.wait();
@@ -129,6 +148,22 @@ class StreamPlan::Run {
   }
 
  private:
+  // Between two steps: may it go on, is this a mark, how far is it.
+  void look_around(i64 now, const Step& step) {
+    if (void (*poll)() = between_steps.load(std::memory_order_relaxed)) poll();
+    if (step.restarts && watch_.wants_mark && watch_.wants_mark(now)) {
+      while (!writes_.empty()) finish(0);
+      watch_.mark(now);
+    }
+    if (!bar_ && std::chrono::steady_clock::now() - began_ > long_run) {
+      const i64 all = plan_.bytes_read() + plan_.bytes_written();
+      bar_.emplace(plan_.title_, all, Progress::on_terminal());
+    }
+    if (bar_) bar_->update(moved_, cat(bytes_text(moved_), " moved"));
+    for (const auto* moves : {&step.reads, &step.writes})
+      for (const Move& m : *moves) moved_ += m.box.size() * size_of(m.view.dtype);
+  }
+
   struct Pending {
     const Move* move;
     store::Transfer transfer;
@@ -188,14 +223,18 @@ class StreamPlan::Run {
   }
 
   StreamPlan& plan_;
+  const Watch& watch_;
   Array block_;
   Buffers buffers_;
   std::vector<std::vector<store::Transfer>> reads_;
   std::vector<Pending> writes_;
   i64 ahead_ = 0;         // the step whose reads come next
   std::size_t read_ = 0;  // the read of it
+  i64 moved_ = 0;         // bytes, by the steps so far
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::optional<Progress> bar_;
 };
 
-Array StreamPlan::run() { return Run(*this)(); }
+Array StreamPlan::run(const Watch& watch) { return Run(*this, watch)(); }
 
 }  // namespace tessera::streaming

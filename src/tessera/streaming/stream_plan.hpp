@@ -56,8 +56,24 @@ class TESSERA_API Buffers {
 struct Step {
   std::vector<Move> reads, writes;
   std::vector<i64> uses;  // further buffers that the computation touches
+  // Whether a run may begin here when everything before has been written: this step and those
+  // behind it need nothing that earlier ones left in buffers, but for what is preloaded.
+  bool restarts = false;
   std::function<void(const Buffers&)> compute;
 };
+
+// Who follows a run, and from where it goes.
+struct Watch {
+  i64 first = 0;  // the step to begin with: 0, or one that restarts
+  // Asked before steps that restart, with the step: whether that shall be a mark. Then everything
+  // before it is written to its store, and `mark` is told.
+  std::function<bool(i64 step)> wants_mark = {};
+  std::function<void(i64 step)> mark = {};
+};
+
+// Called between the steps of every run, on the thread that runs it: what it throws ends the run.
+// Python looks for Ctrl-C there.
+TESSERA_API void set_stream_poll(void (*poll)());
 
 class TESSERA_API StreamPlan {
  public:
@@ -68,6 +84,8 @@ class TESSERA_API StreamPlan {
   i64 add_store(std::string role, StorePtr store);
   i64 add_buffer(i64 bytes);
   void add_step(Step step);
+  // A box that is read before the first step of a run, wherever that is, and stays.
+  void add_preload(Move move);
   // Bytes beside the buffers that a run takes: results and work spaces.
   void add_held(i64 bytes) { other_held_ += bytes; }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
@@ -82,7 +100,8 @@ class TESSERA_API StreamPlan {
   std::string explain() const;
   // Runs all steps. What a store or a step throws passes, after every transfer has ended. Returns
   // what the operation gives back in memory; no array where it writes into a store.
-  Array run();
+  // Long runs show a bar on a terminal.
+  Array run(const Watch& watch = {});
 
   // The bytes that a buffer of so many takes: whole pages where it is large, for direct IO.
   static i64 rounded(i64 bytes);
@@ -100,6 +119,7 @@ class TESSERA_API StreamPlan {
   std::vector<i64> offsets_;
   i64 buffer_bytes_ = 0, other_held_ = 0;
   std::vector<Step> steps_;
+  std::vector<Move> preloads_;
   std::vector<std::vector<i64>> free_after_;  // of each read: the last earlier step on its buffer
   std::vector<i64> last_use_;                 // of each buffer
   std::vector<std::string> notes_;

@@ -30,8 +30,12 @@ class Case(NamedTuple):
 
     def text(self):
         key = ", ".join(map(describe, self.key))
-        value = "" if self.op == "get" else f" value {'x[' + str(self.alias) + ']' if self.alias else describe(self.value)}"
-        return f"{self.op} x {self.x.dtype}{self.x.shape} {self.layout} key {'' if self.bare else 'tuple '}[{key}]{value}"
+        value = (
+            "" if self.op == "get" else f" value {'x[' + str(self.alias) + ']' if self.alias else describe(self.value)}"
+        )
+        return (
+            f"{self.op} x {self.x.dtype}{self.x.shape} {self.layout} key {'' if self.bare else 'tuple '}[{key}]{value}"
+        )
 
 
 def describe(operand):

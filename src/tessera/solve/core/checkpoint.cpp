@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "tessera/base/hash.hpp"
 #include "tessera/kernels/random/random.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
 
@@ -49,21 +50,6 @@ std::vector<double> numbers_in(const NpzFile& file, const std::string& what) {
   return {p, p + a.size()};
 }
 
-std::uint64_t hash_of(const void* data, std::size_t bytes) {
-  std::uint64_t h = 0xcbf29ce484222325u ^ bytes;
-  const auto* p = static_cast<const unsigned char*>(data);
-  for (; bytes > 0;) {
-    std::uint64_t word = 0;
-    const std::size_t n = std::min<std::size_t>(8, bytes);
-    std::memcpy(&word, p, n);
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 29;
-    p += n;
-    bytes -= n;
-  }
-  return h;
-}
-
 bool same(const Fact& a, const Fact& b) {
   if (a.text != b.text) return false;
   return a.tolerance == 0 ||
@@ -76,7 +62,7 @@ Fact fact_of(std::string what, std::string text) { return {std::move(what), std:
 
 Fact fact_of(std::string what, const Array& a) {
   const Array here = a.to(cpu).contiguous();
-  const std::uint64_t h = hash_of(here.host_data(), static_cast<std::size_t>(here.bytes()));
+  const std::uint64_t h = hash_bytes(here.host_data(), static_cast<std::size_t>(here.bytes()));
   return {std::move(what), cat(a.dtype(), " ", a.shape(), " ", h)};
 }
 

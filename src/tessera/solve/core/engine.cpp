@@ -8,10 +8,10 @@
 #include <cstring>
 
 #include "tessera/base/config.hpp"
+#include "tessera/base/progress.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/distributed/array/error_of_all.hpp"
 #include "tessera/kernels/copy/copy.hpp"
-#include "tessera/solve/core/progress.hpp"
 #include "tessera/solve/core/ranks_checkpoint.hpp"
 
 namespace tessera {

@@ -63,6 +63,13 @@ i64 File::size() const {
   return status.st_size;
 }
 
+i64 File::written_at() const {
+  struct stat status {};
+  require<IoError>(fstat(handle_, &status) == 0, "cannot ask when '", path_,
+                   "' was written: ", std::strerror(errno));
+  return i64{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
 void File::resize(i64 bytes) const {
   require<IoError>(ftruncate(handle_, bytes) == 0, "cannot make '", path_, "' ", bytes_text(bytes),
                    " long: ", std::strerror(errno));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/store/tiles/tile_store.hpp"
 
+#include "tessera/base/hash.hpp"
+
 namespace tessera::store {
 
 void check_transfer(std::string_view who, const TileGrid& grid, const Box& box,
@@ -40,6 +42,11 @@ class MemoryStore final : public TileStore {
   }
   bool writable() const override { return true; }
   bool on_disk() const override { return false; }
+  std::string version() const override {
+    const Array here = array_.contiguous();
+    return cat(describe(), ", hash ",
+               hash_bytes(here.host_data(), static_cast<std::size_t>(here.bytes())));
+  }
   Transfer read(const Box& box, const Array& into) override {
     check_transfer("read", grid_, box, into);
     into.copy_from(view(box));

@@ -50,6 +50,9 @@ class TESSERA_API TileStore {
   virtual std::string describe() const = 0;
   virtual bool writable() const = 0;
   virtual bool on_disk() const = 0;
+  // A text that says which numbers these are: the same text, in another process too, means the same
+  // numbers. "" where that cannot be said.
+  virtual std::string version() const { return {}; }
   // Elements of `box` come into / from a host array of the box's shape and the grid's dtype, with
   // any strides. Refusals (outside, wrong dtype, read-only) are thrown at once.
   virtual Transfer read(const Box& box, const Array& into) = 0;

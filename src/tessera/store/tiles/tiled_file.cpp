@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/store/tiles/tiled_file.hpp"
 
+#include <filesystem>
 #include <set>
 
 #include "tessera/store/tiles/slab.hpp"
@@ -24,6 +25,10 @@ class TiledFile final : public TileStore {
   }
   bool writable() const override { return file_->writable(); }
   bool on_disk() const override { return true; }
+  std::string version() const override {
+    return cat("file ", std::filesystem::absolute(file_->path()).string(), ", ", file_->size(),
+               " bytes, written at ", file_->written_at());
+  }
 
   Transfer read(const Box& box, const Array& into) override {
     check_transfer("read", grid(), box, into);

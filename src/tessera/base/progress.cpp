@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/solve/core/progress.hpp"
+#include "tessera/base/progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,8 +19,10 @@ Progress::Progress(std::string name, i64 total, bool enabled)
     : name_(std::move(name)),
       total_(std::max<i64>(total, 1)),
       enabled_(enabled && config().progress),
-      terminal_(isatty(STDERR_FILENO) != 0),
+      terminal_(on_terminal()),
       started_(Clock::now()) {}
+
+bool Progress::on_terminal() { return isatty(STDERR_FILENO) != 0; }
 
 Progress::~Progress() {
   if (!enabled_) return;

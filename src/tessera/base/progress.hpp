@@ -18,6 +18,7 @@ class TESSERA_API Progress {
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+  static bool on_terminal();  // whether stderr is one
   void update(i64 done, std::string_view note = {});
 
  private:
