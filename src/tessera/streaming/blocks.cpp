@@ -3,6 +3,7 @@
 
 #include "tessera/base/dtype.hpp"
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/linalg/lapack.hpp"
 #include "tessera/kernels/matmul/blas.hpp"
 
 namespace tessera::streaming {
@@ -14,6 +15,47 @@ T number(c128 v) {
     return T(v);
   else
     return static_cast<T>(v.re);
+}
+
+// The same number for LAPACK.
+template <class T>
+struct LapackNumber {
+  using type = T;
+};
+template <class R>
+struct LapackNumber<Complex<R>> {
+  using type = std::complex<R>;
+};
+
+i64 answer_of(lapack::Int info) {
+  require<BackendError>(info >= 0, "linalg: LAPACK refuses its argument ", i64{-info});
+  return info;
+}
+
+void solve_triangle(DType dtype, CBLAS_SIDE side, i64 rows, i64 columns, const Triangle& t, void* b,
+                    i64 ldb) {
+  if (rows == 0 || columns == 0) return;
+  limit_library_threads();
+  const CBLAS_UPLO triangle = t.lower ? CblasLower : CblasUpper;
+  const CBLAS_DIAG diagonal = t.unit ? CblasUnit : CblasNonUnit;
+  const CBLAS_TRANSPOSE turn = t.turn == Turn::none         ? CblasNoTrans
+                               : t.turn == Turn::transposed ? CblasTrans
+                                                            : CblasConjTrans;
+  const int m = static_cast<int>(rows), n = static_cast<int>(columns), lt = static_cast<int>(t.ld),
+            lb = static_cast<int>(ldb);
+  dispatch<float, double, c64, c128>(dtype, "solve_triangular", [&]<class T>() {
+    const T one(1);
+    const auto* a = static_cast<const T*>(t.data);
+    auto* x = static_cast<T*>(b);
+    if constexpr (std::is_same_v<T, float>)
+      cblas_strsm(CblasRowMajor, side, triangle, turn, diagonal, m, n, one, a, lt, x, lb);
+    else if constexpr (std::is_same_v<T, double>)
+      cblas_dtrsm(CblasRowMajor, side, triangle, turn, diagonal, m, n, one, a, lt, x, lb);
+    else if constexpr (std::is_same_v<T, c64>)
+      cblas_ctrsm(CblasRowMajor, side, triangle, turn, diagonal, m, n, &one, a, lt, x, lb);
+    else
+      cblas_ztrsm(CblasRowMajor, side, triangle, turn, diagonal, m, n, &one, a, lt, x, lb);
+  });
 }
 
 }  // namespace
@@ -35,6 +77,43 @@ void gemm(DType dtype, i64 m, i64 n, i64 k, c128 alpha, const Block& a, const Bl
     blas::gemm<T>(m, n, k, number<T>(alpha), matrix(a), matrix(b), number<T>(beta),
                   static_cast<T*>(c), ldc);
   });
+}
+
+void herk_lower(DType dtype, i64 n, i64 k, const void* a, i64 lda, void* c, i64 ldc) {
+  if (n == 0 || k == 0) return;
+  limit_library_threads();
+  const int N = static_cast<int>(n), K = static_cast<int>(k), la = static_cast<int>(lda),
+            lc = static_cast<int>(ldc);
+  if (dtype == DType::f32)
+    cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, N, K, -1, static_cast<const float*>(a), la,
+                1, static_cast<float*>(c), lc);
+  else if (dtype == DType::f64)
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, N, K, -1, static_cast<const double*>(a),
+                la, 1, static_cast<double*>(c), lc);
+  else if (dtype == DType::c64)
+    cblas_cherk(CblasRowMajor, CblasLower, CblasNoTrans, N, K, -1, a, la, 1, c, lc);
+  else
+    cblas_zherk(CblasRowMajor, CblasLower, CblasNoTrans, N, K, -1, a, la, 1, c, lc);
+}
+
+void solve_left(DType dtype, i64 rows, i64 columns, const Triangle& t, void* b, i64 ldb) {
+  solve_triangle(dtype, CblasLeft, rows, columns, t, b, ldb);
+}
+void solve_right(DType dtype, i64 rows, i64 columns, const Triangle& t, void* b, i64 ldb) {
+  solve_triangle(dtype, CblasRight, rows, columns, t, b, ldb);
+}
+
+i64 cholesky_block(DType dtype, i64 n, void* a, i64 ld) {
+  limit_library_threads();
+  i64 info = 0;
+  dispatch<float, double, c64, c128>(dtype, "cholesky", [&]<class T>() {
+    using L = typename LapackNumber<T>::type;
+    // The lower triangle by rows is the upper one by columns, of the transpose.
+    info = answer_of(lapack::potrf<L>('U', static_cast<lapack::Int>(n), static_cast<L*>(a),
+                                      static_cast<lapack::Int>(ld)));
+    for (i64 r = 0; r < n; ++r) std::fill_n(static_cast<T*>(a) + r * ld + r + 1, n - r - 1, T(0));
+  });
+  return info;
 }
 
 }  // namespace tessera::streaming

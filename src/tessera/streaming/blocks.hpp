@@ -29,4 +29,22 @@ inline void gemm_columns(DType dtype, i64 m, i64 n, i64 k, c128 alpha, Block a, 
   gemm(dtype, n, m, k, alpha, b, a, beta, c, ldc);
 }
 
+// The lower triangle of c -= a a^H; a has n rows and k columns, both by rows.
+void herk_lower(DType dtype, i64 n, i64 k, const void* a, i64 lda, void* c, i64 ldc);
+
+// A triangle of a block by rows; `turn` says with what is solved. The other one is not read.
+struct Triangle {
+  const void* data;
+  i64 ld;
+  bool lower = true, unit = false;
+  Turn turn = Turn::none;
+};
+// b = op(t)^-1 b, or b op(t)^-1, by rows.
+void solve_left(DType dtype, i64 rows, i64 columns, const Triangle& t, void* b, i64 ldb);
+void solve_right(DType dtype, i64 rows, i64 columns, const Triangle& t, void* b, i64 ldb);
+
+// a = L L^H by rows, from the lower triangle; the other becomes zero. 0, or the order of the first
+// leading minor that is not positive.
+i64 cholesky_block(DType dtype, i64 n, void* a, i64 ld);
+
 }  // namespace tessera::streaming

@@ -189,6 +189,14 @@ class StreamPlan::Run {
     for (std::size_t k = writes_.size(); k-- > 0;)
       if (same(writes_[k].move->store, store) && overlap(writes_[k].move->box, box)) finish(k);
   }
+  // Whether a write under way still needs the buffer, or changes the elements, of a read.
+  bool is_being_written(const Move& read) const {
+    return std::any_of(writes_.begin(), writes_.end(), [&](const Pending& w) {
+      const bool meets = w.move->view.buffer == read.view.buffer ||
+                         (same(w.move->store, read.store) && overlap(w.move->box, read.box));
+      return meets && !w.transfer.done();
+    });
+  }
   bool same(i64 a, i64 b) const {
     return plan_.stores_[static_cast<std::size_t>(a)].store ==
            plan_.stores_[static_cast<std::size_t>(b)].store;
@@ -201,6 +209,8 @@ class StreamPlan::Run {
       const std::vector<Move>& moves = plan_.steps_[at].reads;
       for (; read_ < moves.size(); ++read_) {
         if (plan_.free_after_[at][read_] >= now || is_written_between(now, moves[read_])) return;
+        // A step that is not due yet does not hold up the one that is.
+        if (ahead_ > now && is_being_written(moves[read_])) return;
         wait_for_buffer(moves[read_].view.buffer);
         wait_for_box(moves[read_].store, moves[read_].box);
         reads_[at].push_back(
