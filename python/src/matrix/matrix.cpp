@@ -151,14 +151,15 @@ nb::tuple reduced(const AnyMatrix& m) {
       said[nb::str(std::string(name(static_cast<Property>(i))).c_str())] = *flag;
   nb::object restore = nb::module_::import_("tessera.matrix").attr("_restored");
   return nb::make_tuple(
-      restore, nb::make_tuple(static_cast<int>(p.form), p.rows, p.cols, dtype_object(p.dtype),
-                              p.strict, wrap(p.data), nb::steal(python_number(m.scale())),
-                              m.transposed(), m.conjugated(), said));
+      restore,
+      nb::make_tuple(name(p.form), p.rows, p.cols, name(p.dtype), p.strict, wrap(p.data),
+                     nb::steal(python_number(m.scale())), m.transposed(), m.conjugated(), said));
 }
 
-nb::object restored(int form, i64 rows, i64 cols, nb::handle dtype, bool strict, const Array& data,
-                    nb::handle scale, bool transposed, bool conjugated, nb::dict said) {
-  AnyMatrix m = make_payload(static_cast<Form>(form), rows, cols, dtype_from(dtype), data, strict);
+nb::object restored(std::string_view form, i64 rows, i64 cols, nb::handle dtype, bool strict,
+                    const Array& data, nb::handle scale, bool transposed, bool conjugated,
+                    nb::dict said) {
+  AnyMatrix m = AnyMatrix::of_stored(parse_form(form), rows, cols, dtype_from(dtype), data, strict);
   if (conjugated) m = m.conj();
   m = m.scaled(value_from(scale, "scale"));
   if (transposed) m = m.transpose();

@@ -33,7 +33,9 @@ enum class Form : std::uint8_t {
   diagonal,        // data: min(rows, cols) numbers
   identity         // data: none, but they say where; rectangular ones have ones where i == j
 };
-TESSERA_API std::string_view name(Form form);  // "Dense", "Bit", "TriangularBit", ...
+inline constexpr int form_count = 8;
+TESSERA_API std::string_view name(Form form);        // "Dense", "Bit", "TriangularBit", ...
+TESSERA_API Form parse_form(std::string_view name);  // ArgumentError
 
 // The elements as they lie in memory, before views. Immutable while more than one handle has it.
 struct TESSERA_API Payload {
@@ -74,6 +76,10 @@ class TESSERA_API AnyMatrix {
                                Device device = cpu);
   // Zeros (identity: ones) of a form.
   static AnyMatrix zeros(Form form, i64 rows, i64 cols, DType dtype, Device device = cpu);
+  // Of the data of a payload, which may come from a file: ShapeError or DTypeError where they are
+  // not what the form stores of a matrix of this shape and dtype. Elements are not looked at.
+  static AnyMatrix of_stored(Form form, i64 rows, i64 cols, DType dtype, const Array& data,
+                             bool strict);
   // Of packed data as they are.
   AnyMatrix(std::shared_ptr<Payload> payload);
 

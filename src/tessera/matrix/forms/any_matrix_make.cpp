@@ -31,6 +31,23 @@ void require_dtype(Form form, DType dtype) {
                         " has no negative numbers");
 }
 
+// What is stored of a matrix: its shape and dtype.
+std::pair<Shape, DType> stored_as(Form form, i64 rows, i64 cols, DType dtype) {
+  require<ShapeError>(rows >= 0 && cols >= 0, name(form), ": a matrix of shape (", rows, ", ", cols,
+                      ")");
+  require_dtype(form, dtype);
+  switch (form) {
+    case Form::dense: return {{rows, cols}, dtype};
+    case Form::bit: return {{rows, bit_words(cols)}, DType::u64};
+    case Form::diagonal: return {{std::min(rows, cols)}, dtype};
+    case Form::identity: return {{0}, dtype};
+    default: break;
+  }
+  require_square(form, rows, cols);
+  const bool bits = form == Form::triangular_bit;
+  return {{Strips(rows, bits).elements()}, bits ? DType::u64 : dtype};
+}
+
 // The upper half of a full array, packed.
 AnyMatrix packed(Form form, const Array& a, bool strict) {
   require_matrix(form, a);
@@ -46,6 +63,16 @@ std::string_view name(Form form) {
   constexpr std::string_view names[] = {"Dense",     "Bit",           "TriangularBit", "Triangular",
                                         "Symmetric", "AntiSymmetric", "Diagonal",      "Identity"};
   return names[static_cast<int>(form)];
+}
+
+Form parse_form(std::string_view text) {
+  std::string known;
+  for (int i = 0; i < form_count; ++i) {
+    const auto form = static_cast<Form>(i);
+    if (name(form) == text) return form;
+    known += cat(i > 0 ? ", " : "", name(form));
+  }
+  throw ArgumentError(cat("no form of a matrix is called \"", text, "\"; there are ", known));
 }
 
 std::shared_ptr<Payload> make_payload(Form form, i64 rows, i64 cols, DType dtype, Array data,
@@ -180,29 +207,21 @@ AnyMatrix AnyMatrix::random_bits(Form form, i64 rows, i64 cols, double p, Random
 }
 
 AnyMatrix AnyMatrix::zeros(Form form, i64 rows, i64 cols, DType dtype, Device device) {
-  require<ShapeError>(rows >= 0 && cols >= 0, name(form), ": a matrix of shape (", rows, ", ", cols,
-                      ")");
-  require_dtype(form, dtype);
-  Shape shape{rows, cols};
-  DType stored = dtype;
-  switch (form) {
-    case Form::dense: break;
-    case Form::bit:
-      shape = {rows, bit_words(cols)};
-      stored = DType::u64;
-      break;
-    case Form::diagonal: shape = {std::min(rows, cols)}; break;
-    case Form::identity: return identity(rows, cols, dtype, device);
-    default: {
-      require_square(form, rows, cols);
-      const bool bits = form == Form::triangular_bit;
-      shape = {Strips(rows, bits).elements()};
-      stored = bits ? DType::u64 : dtype;
-    }
-  }
+  const auto [shape, stored] = stored_as(form, rows, cols, dtype);
+  if (form == Form::identity) return identity(rows, cols, dtype, device);
   const Array data = empty_dense(shape, stored, device);
   data.fill(Value(false));
   return make_payload(form, rows, cols, dtype, data);
+}
+
+AnyMatrix AnyMatrix::of_stored(Form form, i64 rows, i64 cols, DType dtype, const Array& data,
+                               bool strict) {
+  const auto [shape, stored] = stored_as(form, rows, cols, dtype);
+  require<ShapeError>(data.shape() == shape, name(form), ": stored elements of shape ",
+                      data.shape(), "; a matrix of shape (", rows, ", ", cols, ") has ", shape);
+  require<DTypeError>(data.dtype() == stored, name(form), ": stored elements of ",
+                      name(data.dtype()), "; a matrix of ", name(dtype), " has ", name(stored));
+  return make_payload(form, rows, cols, dtype, data.contiguous(), strict);
 }
 
 }  // namespace tessera

@@ -468,6 +468,30 @@ TEST(AnyMatrix, IdentitiesThatAreNotSquare) {  // 67
   EXPECT_EQ(m.properties().derived().diagonal_value->as<double>(), 1.0);
 }
 
+TEST(AnyMatrix, StoredElementsAreCheckedAgainstTheForm) {
+  for (const Form form : all_forms) {
+    EXPECT_EQ(parse_form(name(form)), form);
+    const bool bits = form == Form::bit || form == Form::triangular_bit;
+    const DType t = bits ? DType::b1 : DType::f32;
+    for (const i64 n : {0, 1, 7, 70}) {
+      const AnyMatrix m = AnyMatrix::zeros(form, n, n, t, test_device());
+      const Array& data = m.payload().data;
+      const auto again = [&](i64 rows, i64 cols, DType dtype, const Array& x) {
+        return AnyMatrix::of_stored(form, rows, cols, dtype, x, false);
+      };
+      EXPECT_EQ(again(n, n, t, data).str(), m.str());
+      EXPECT_THROW(again(n, n, t, data.expand_dims(0)), ShapeError);
+      EXPECT_THROW(again(n, -1, t, data), ShapeError);
+      EXPECT_THROW(again(n, n, t, data.astype(DType::i16)), DTypeError);
+      EXPECT_THROW(again(n, n, bits ? DType::u64 : DType::f64, data), DTypeError);
+      if (form == Form::identity) continue;
+      EXPECT_THROW(again(n + 65, n + 65, t, data), ShapeError);
+      EXPECT_THROW(again(i64{1} << 62, i64{1} << 62, t, data), Error);
+    }
+  }
+  EXPECT_THROW(parse_form("Sparse"), ArgumentError);
+}
+
 TEST(AnyMatrix, TextSaysWhatItIs) {
   const AnyMatrix m = AnyMatrix::triangular(laid_out<double>({2, 2}, {1, 2, 0, 3}));
   const std::string text = m.transpose().scaled(Value(2.5)).str();
