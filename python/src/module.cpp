@@ -6,6 +6,7 @@
 #include "dist/dist.hpp"
 #include "linop/linop.hpp"
 #include "matrix/matrix.hpp"
+#include "store/snapshot.hpp"
 #include "streaming/stored_array.hpp"
 
 NB_MODULE(_tessera, m) {
@@ -28,6 +29,7 @@ NB_MODULE(_tessera, m) {
   bind_config(m);
   bind_compute(m);
   bind_io(m);
+  bind_snapshot(m);
   bind_names(m);
   bind_named_shapes(m);
   bind_linop(m);

@@ -22,6 +22,7 @@ if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the
 from . import _fields, _pickle, _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve, stored  # noqa: F401
 from . import split as _split
 from ._config import config
+from ._snapshots import Snapshot, SnapshotArray, open_snapshot
 from ._tessera import *  # type: ignore[assignment]  # noqa: F403
 from ._trace import trace
 from .compute import (
@@ -61,6 +62,7 @@ __all__ += [name for name in _api.__all__ if name not in __all__]
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "stored", "trace"]
+__all__ += ["Snapshot", "SnapshotArray", "open_snapshot"]
 
 _einops.watch()
 _neighbours = ("jax", "scipy", "torch")

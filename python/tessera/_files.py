@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-""".tessera files: operators, arrays, names, shapes, specs, results, and lists and dicts of them.
+""".tessera files: arrays, matrices, operators, names, shapes, specs, results, and lists and dicts of them.
 
-A file is a .npz archive: "description" holds JSON in UTF-8, the other entries its arrays by number. Reading one runs
-no code of the file's: every object is made by its class, which checks what it is given.
+The file (docs/guide/file-format.md) holds arrays by name, and a description in JSON of what they are parts of. Reading
+one runs no code of the file's: every object is made by its class, which checks what it is given.
 """
 
 from __future__ import annotations
@@ -10,23 +10,39 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import _pickle  # noqa: F401
+import numpy as np
+
+from . import _pickle
 from . import _tessera as _core
+from . import matrix as _matrix
 
 _VERSION = 1
 
 
 class _Writer:
+    """Describes a value, and collects its arrays under the keys that lead to them."""
+
     def __init__(self) -> None:
-        self.arrays: list[_core.Array] = []
+        self.arrays: dict[str, _core.Array] = {}
+        self.numbers: dict[int, int] = {}  # of those that were met, by their id: an array is written once
 
-    def array(self, x: Any) -> dict[str, Any]:
-        self.arrays.append(x)
-        return {"array": len(self.arrays) - 1, "device": str(x.device)}
+    def array(self, x: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+        if id(x) not in self.numbers:
+            self.numbers[id(x)] = len(self.arrays)
+            self.arrays[self.name(keys)] = x
+        return {"array": self.numbers[id(x)], "device": str(x.device)}
 
-    def value(self, x: Any) -> Any:
+    def name(self, keys: tuple[str, ...]) -> str:
+        first = name = "/".join(keys).encode("utf-8", "backslashreplace").decode() or "value"
+        count = 1
+        while name in self.arrays:
+            count += 1
+            name = f"{first} ({count})"
+        return name
+
+    def value(self, x: Any, keys: tuple[str, ...] = ()) -> Any:
         if x is None or isinstance(x, bool | int | str):
             return x
         if isinstance(x, float):
@@ -34,34 +50,43 @@ class _Writer:
         if isinstance(x, complex):
             return {"complex": [self.value(x.real), self.value(x.imag)]}
         if isinstance(x, list):
-            return [self.value(v) for v in x]
+            return self.items(x, keys)
         if isinstance(x, tuple):
-            return {"tuple": [self.value(v) for v in x]}
+            return {"tuple": self.items(x, keys)}
         if isinstance(x, dict):
-            return {"dict": [[self.value(k), self.value(v)] for k, v in x.items()]}
+            return {"dict": [[self.value(k), self.value(v, (*keys, str(k)))] for k, v in x.items()]}
+        if isinstance(x, np.ndarray | np.generic):
+            x = _core.asarray(x)
         if isinstance(x, _core.Array):
-            return self.array(x)
+            return self.array(x, keys)
         if isinstance(x, _core.NamedLinop):
             text, arrays, functions = _core._linop_state(x)
             if functions:
                 raise TypeError(f"save: {x!r} is made of Python functions; pickle it, or save what they are made of")
-            return {"operator": text, "arrays": [self.array(a) for a in arrays]}
-        for name, (cls, parts, _) in _classes.items():
-            if type(x) is cls:
-                return {name: [self.value(v) for v in parts(x)]}
+            return {"operator": text, "arrays": [self.array(a, (*keys, str(i))) for i, a in enumerate(arrays)]}
+        for name, row in _classes.items():
+            if type(x) in row.classes:
+                parts = zip(row.fields, row.parts(x), strict=True)
+                return {name: {field: self.value(v, (*keys, field)) for field, v in parts}}
         raise TypeError(
-            "save: a .tessera file takes operators, arrays, names, shapes, specs and results, lists and dicts of "
-            f"them, and numbers; got {type(x).__name__}"
+            "save: a .tessera file takes arrays, matrices, operators, names, shapes, specs and results, lists and "
+            f"dicts of them, and numbers; got {type(x).__name__}"
         )
+
+    def items(self, x: list[Any] | tuple[Any, ...], keys: tuple[str, ...]) -> list[Any]:
+        return [self.value(v, (*keys, str(i))) for i, v in enumerate(x)]
 
 
 class _Reader:
-    def __init__(self, arrays: dict[str, _core.Array], device: Any) -> None:
-        self.arrays, self.device = arrays, device
+    def __init__(self, file: _core._Snapshot, device: Any) -> None:
+        self.file, self.device = file, device
+        self.arrays: dict[tuple[int, str], _core.Array] = {}  # each is read once, however often it is named
 
     def array(self, d: dict[str, Any]) -> _core.Array:
-        x = self.arrays[str(d["array"])]
-        return x.to(d["device"] if self.device is None else self.device)
+        number, device = d["array"], d["device"] if self.device is None else self.device
+        if (number, str(device)) not in self.arrays:
+            self.arrays[number, str(device)] = self.file.read(number, []).to(device)
+        return self.arrays[number, str(device)]
 
     def value(self, x: Any) -> Any:
         if isinstance(x, list):
@@ -72,7 +97,7 @@ class _Reader:
             return _core._restore_linop(x["operator"], [self.array(a) for a in x["arrays"]], [])
         if "array" in x:
             return self.array(x)
-        (name, parts), *_ = x.items()
+        ((name, parts),) = x.items()
         if name == "float":
             return float(parts)
         if name == "complex":
@@ -81,57 +106,79 @@ class _Reader:
             return tuple(self.value(v) for v in parts)
         if name == "dict":
             return {self.value(k): self.value(v) for k, v in parts}
-        return _classes[name][2](*(self.value(v) for v in parts))
+        row = _classes[name]
+        if sorted(parts) != sorted(row.fields):
+            raise ValueError(f"a {name} of {', '.join(parts)}; expected {', '.join(row.fields)}")
+        return row.made(*(self.value(parts[field]) for field in row.fields))
 
 
-_Row = tuple[type, Callable[[Any], tuple[Any, ...]], Callable[..., Any]]
+class _Row(NamedTuple):
+    """How objects of some classes are taken apart, as their pickles have it, and made again."""
+
+    classes: tuple[type, ...]
+    fields: tuple[str, ...]
+    parts: Callable[[Any], tuple[Any, ...]]
+    made: Callable[..., Any]
 
 
-def _from_reduce(cls: type) -> _Row:
-    """Parts and maker of a class, as its pickles have them."""
-    return cls, lambda x: x.__reduce_ex__(2)[1], lambda *parts: cls(*parts)
+def _text_row(cls: Any) -> _Row:
+    return _Row((cls,), ("text",), lambda x: x.__reduce_ex__(2)[1], lambda text: cls(text))
 
 
-def _result_row(cls: Any) -> _Row:
+def _result_row(cls: Any, *fields: str) -> _Row:
     def made(*parts: Any) -> Any:
         result = cls.__new__(cls)
         result.__setstate__(parts)
         return result
 
-    return cls, lambda x: x.__getstate__(), made
+    return _Row(
+        (cls,), ("x", "iterations", "converged", "reason", "history", *fields), lambda x: x.__getstate__(), made
+    )
 
+
+_forms = tuple(cls for cls in vars(_matrix).values() if isinstance(cls, type) and issubclass(cls, _matrix.AnyMatrix))
+_matrix_fields = ("form", "rows", "cols", "dtype", "strict", "data", "scale", "transposed", "conjugated", "known")
+_batch_fields = ("batch_sizes", "device_matrix", "base_device", "resident")
 
 _classes: dict[str, _Row] = {
-    "dim": _from_reduce(_core.NamedDimension),
-    "device": _from_reduce(_core.Device),
-    "shape": (_core.NamedShape, lambda s: (s.ishape, s.oshape, s.others), _pickle._named_shape),
-    "collection": (_core.NamedDimCollection, lambda c: (c.shapes,), _pickle._collection),
-    "batch spec": (_core.BatchSpec, lambda s: _pickle._reduced_batch_spec(s)[1], _core.BatchSpec),
-    "device spec": (_core.DeviceSpec, lambda s: _pickle._reduced_device_spec(s)[1], _core.DeviceSpec),
+    "matrix": _Row(_forms, _matrix_fields, lambda m: m.__reduce__()[1], _matrix._restored),
+    "dim": _text_row(_core.NamedDimension),
+    "device": _text_row(_core.Device),
+    "shape": _Row(
+        (_core.NamedShape,),
+        ("ishape", "oshape", "others"),
+        lambda s: _pickle._reduced_shape(s)[1],
+        _pickle._named_shape,
+    ),
+    "collection": _Row(
+        (_core.NamedDimCollection,), ("shapes",), lambda c: _pickle._reduced_collection(c)[1], _pickle._collection
+    ),
+    "batch spec": _Row((_core.BatchSpec,), _batch_fields, lambda s: _pickle._reduced_batch_spec(s)[1], _core.BatchSpec),
+    "device spec": _Row(
+        (_core.DeviceSpec,), ("device",), lambda s: _pickle._reduced_device_spec(s)[1], _core.DeviceSpec
+    ),
     "solve result": _result_row(_core.SolveResult),
-    "eigen result": _result_row(_core.EigenResult),
-    "svd result": _result_row(_core.SvdResult),
+    "eigen result": _result_row(_core.EigenResult, "eigenvalues", "eigenvectors"),
+    "svd result": _result_row(_core.SvdResult, "U", "S", "Vh"),
 }
 
 
-def saved(path: str, obj: Any, compressed: bool) -> None:
+def saved(path: str, obj: Any) -> None:
     """Writes a .tessera file; the old one stays until the new one is whole."""
     writer = _Writer()
     text = json.dumps({"tessera": _VERSION, "value": writer.value(obj)}, allow_nan=False)
-    entries = {"description": _core.asarray(bytearray(text.encode()), dtype="uint8")}
-    entries |= {str(i): x for i, x in enumerate(writer.arrays)}
-    _core._save_npz(path, entries, compressed)
+    _core._save_snapshot(path, list(writer.arrays.items()), text)
 
 
 def loaded(path: str, device: Any) -> Any:
     """What a .tessera file holds; arrays on the devices where they were, or all on one."""
-    entries = _core._load_npz(path)
+    file = _core._Snapshot(path)
     try:
-        whole = json.loads(bytes(entries.pop("description").tolist()).decode())
+        whole = json.loads(file.description)
         if whole["tessera"] != _VERSION:
-            raise ValueError(f"version {whole['tessera']}")
-        return _Reader(entries, device).value(whole["value"])
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+            raise ValueError(f"its description is of version {whole['tessera']}")
+        return _Reader(file, device).value(whole["value"])
+    except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RuntimeError) as error:
         if isinstance(error, _core.Error):
             raise
         raise _core.IoError(f"load: '{path}' is no .tessera file that this version reads: {error}") from error

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ts.save and ts.load: which format, by the ending of the name; the formats are array/npy and
-// array/npz.
+// ts.save and ts.load: which format, by the ending of the name; the formats are array/npy,
+// array/npz and store/snapshot.
 #include "core/common.hpp"
 #include "core/repr.hpp"
 #include "tessera/array/npy.hpp"
@@ -39,7 +39,10 @@ void save_file(nb::handle path, nb::handle obj, bool compressed) {
   const std::string to = path_from(path);
   if (to.ends_with(".npz")) return save_arrays(to, obj, compressed);
   if (to.ends_with(".tessera")) {
-    nb::module_::import_("tessera._files").attr("saved")(to, obj, compressed);
+    require<ArgumentError>(!compressed, "save: '", to,
+                           "': a .tessera file is not compressed, so that parts of it can be read; "
+                           "a .npz file can be");
+    nb::module_::import_("tessera._files").attr("saved")(to, obj);
     return;
   }
   if (!to.ends_with(".npy")) unknown_ending("save", to);
@@ -86,18 +89,13 @@ nb::object load_file(nb::handle path, nb::handle mmap_mode, nb::handle device) {
 }  // namespace
 
 void bind_io(nb::module_& m) {
-  m.def("_save_npz", &save_arrays, "path"_a, "arrays"_a, "compressed"_a,
-        nb::sig("def _save_npz(path: str, arrays: dict[str, Array], compressed: bool) -> None"));
-  m.def(
-      "_load_npz", [](const std::string& path) { return load_arrays(path, cpu); }, "path"_a,
-      nb::sig("def _load_npz(path: str) -> dict[str, Array]"));
   m.def(
       "save", &save_file, "path"_a, "obj"_a, nb::kw_only(), "compressed"_a = false,
       nb::sig("def save(path: str | os.PathLike[str], obj: typing.Any, *, "
               "compressed: bool = False) -> None"),
-      "Writes an array to .npy, a dict of arrays to .npz; to .tessera an operator, names, shapes, "
-      "specs or\nresults, and lists and dicts of these and of arrays. The old file stays until the "
-      "new one is whole.\n\n"
+      "Writes an array to .npy, a dict of arrays to .npz; to .tessera arrays, matrices, "
+      "operators, names,\nshapes, specs, results, and lists and dicts of these. The old file stays "
+      "until the new one is whole.\n\n"
       ">>> import os, tempfile; name = os.path.join(tempfile.mkdtemp(), 'x.npy')\n"
       ">>> ts.save(name, ts.arange(3)); np.load(name).tolist()\n[0, 1, 2]\n"
       ">>> name = os.path.join(os.path.dirname(name), 'A.tessera')\n"
