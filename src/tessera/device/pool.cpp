@@ -56,8 +56,9 @@ int class_below(i64 bytes) {
 
 void Budget::charge(i64 bytes) {
   i64 missing = try_charge(bytes);
-  // Asked as long as it helps: others may take what was let go.
-  while (missing > 0 && ask_to_let_go(device_, how_, missing)) missing = try_charge(bytes);
+  // Asked as long as it helps: others may take what was let go. More than the limit never fits.
+  while (missing > 0 && bytes <= limit() && ask_to_let_go(device_, how_, missing))
+    missing = try_charge(bytes);
   if (missing == 0) [[likely]]
     return;
   const i64 most = limit();
@@ -68,7 +69,7 @@ void Budget::charge(i64 bytes) {
 
 i64 Budget::try_charge(i64 bytes) {
   const i64 now = in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (const i64 most = limit(); most > 0 && now > most) [[unlikely]] {
+  if (const i64 most = limit(); most > 0 && now > most && bytes > 0) [[unlikely]] {
     in_use_.fetch_sub(bytes, std::memory_order_relaxed);
     return now - most;
   }
@@ -114,8 +115,10 @@ void Pool::admit(i64 bytes) {
 
 // Memory of the sim devices and pinned memory are the host's, too.
 bool Pool::memory_let_go(i64 missing) {
-  const bool own = ask_to_let_go(host_ ? cpu : Device{backend_.kind(), index_},
-                                 pinned_ ? Held::pinned : Held::on_device, missing);
+  if ((host_ || pinned_) && missing > host_memory_total()) return false;
+  const Device device{backend_.kind(), static_cast<std::int16_t>(index_)};
+  const bool own =
+      ask_to_let_go(host_ ? cpu : device, pinned_ ? Held::pinned : Held::on_device, missing);
   if (!own && !ask_to_let_go(cpu, Held::on_device, missing)) return false;
   trim();
   if (!own) device_pool(cpu).trim();

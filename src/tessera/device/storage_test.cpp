@@ -192,6 +192,9 @@ TEST(Memory, BudgetOfTheHostHoldsForTinyStoragesToo) {
   Storage a = Storage::allocate(cpu, 64);
   EXPECT_THROW(Storage::allocate(cpu, 64), OutOfMemory);
   EXPECT_NO_THROW(Storage::allocate(cpu, 36));
+  set_memory_budget(cpu, 1);  // less than is held: what takes nothing is granted all the same
+  EXPECT_NO_THROW(Storage::allocate(cpu, 0));
+  EXPECT_THROW(Storage::allocate(cpu, 1), OutOfMemory);
   set_memory_budget(cpu, 0);
   EXPECT_NO_THROW(Storage::allocate(cpu, 64));
 }

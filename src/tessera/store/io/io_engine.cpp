@@ -83,8 +83,10 @@ std::atomic<SharedEngine*> shared_engine{nullptr};
 }  // namespace
 
 void IoBatch::wait() {
+  std::shared_ptr<const void> unused;  // goes behind the lock
   std::unique_lock lock(mutex_);
   ended_.wait(lock, [&] { return pending_.load(std::memory_order_relaxed) == 0; });
+  unused = std::move(keep);  // the engine may hold the batch a little longer
   if (failure_) std::rethrow_exception(failure_);
 }
 
@@ -274,10 +276,11 @@ void IoEngine::finish(Owned r) {
     add_span(r->write ? "io.write" : "io.read", "disk", r->started, now_ns() - r->started,
              r->moved);
   const i64 room = r->buffer ? 0 : r->bytes;
-  const std::shared_ptr<const File> file = r->file;
+  std::shared_ptr<const File> file = r->file;
   const std::shared_ptr<IoBatch> batch = r->batch;
   r.reset();  // with its buffer
   file->end();
+  file.reset();  // who waits for the batch finds that nobody else holds what it used
   batch->end();
   std::lock_guard lock(room_mutex_);
   under_way_ -= room;

@@ -28,7 +28,7 @@ class TESSERA_API IoBatch {
   // After all that was submitted has ended; throws the first failure.
   void wait();
   bool done() const { return pending_.load(std::memory_order_acquire) == 0; }
-  // What the requests use is kept until they have ended.
+  // What the requests use is kept until they have ended; wait() lets it go.
   std::shared_ptr<const void> keep;
 
  private:

@@ -82,6 +82,18 @@ TEST(Governor, SpillsWhatWasUsedLongestAgo) {
   EXPECT_LE(memory_stats(cpu).peak, small.base + 30000);
 }
 
+TEST(Governor, NothingGoesForARequestThatNeverFits) {
+  Small small("never", 30000);
+  const Block a = filled_block(10000, 1), b = filled_block(10000, 2);
+  EXPECT_THROW((void)Array::empty({small.base + 30001}, DType::u8), OutOfMemory);
+  EXPECT_THROW((void)Array::empty({i64{1} << 45}, DType::u8), OutOfMemory);
+  set_memory_budget(cpu, 0);  // then the machine is the limit
+  EXPECT_THROW((void)Array::empty({i64{1} << 45}, DType::u8), OutOfMemory);
+  EXPECT_EQ(a.tier(), Tier::host);
+  EXPECT_EQ(b.tier(), Tier::host);
+  EXPECT_EQ(governor_stats().spills, 0);
+}
+
 TEST(Governor, WhatIsLeasedStays) {
   Small small("leased", 20000);
   const Block a = filled_block(10000, 1), b = filled_block(10000, 2), c = Block::make(10000);

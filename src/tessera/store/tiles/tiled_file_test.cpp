@@ -9,6 +9,7 @@
 
 #include "support/files.hpp"
 #include "support/tile_stores.hpp"
+#include "tessera/device/memory.hpp"
 #include "tessera/store/io/io_engine.hpp"
 #include "tessera/store/tiles/tiled_header.hpp"
 
@@ -201,6 +202,18 @@ TEST(TiledFile, ServesThreadsAtOnce) {
       const Array b = read_box(*store, grid.tile(t));
       for (i64 k = 0; k < b.size(); ++k)
         ASSERT_EQ(b.host<double>()[k], static_cast<double>(10 * t + 3));
+    }
+  }
+}
+
+TEST(TiledFile, WhoWaitedHoldsTheArrayAlone) {
+  for (const TiledFileOptions& way : every_way()) {
+    const TileGrid grid({640, 512}, {128, 512}, DType::f64);
+    const auto store = create_tiled_file(new_tiles(), grid, way);
+    for (int k = 0; k < 300; ++k) {
+      const i64 before = memory_stats(cpu).in_use;
+      read_box(*store, grid.whole());
+      ASSERT_EQ(memory_stats(cpu).in_use, before) << k;
     }
   }
 }
