@@ -2,6 +2,7 @@
 // The extension module tessera._tessera: one call per topic.
 #include "array/array_object.hpp"
 #include "array/linalg.hpp"
+#include "core/budgets.hpp"
 #include "core/compute.hpp"
 #include "dist/dist.hpp"
 #include "linop/linop.hpp"
@@ -17,6 +18,7 @@ NB_MODULE(_tessera, m) {
   bind_errors(m);
   bind_dtype(m);
   bind_device(m);
+  bind_budgets(m);
   auto array = bind_array(m);
   bind_creation(m);
   bind_functions(m);

@@ -21,6 +21,7 @@ if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the
 # isort: split
 from . import _fields, _pickle, _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve, stored  # noqa: F401
 from . import split as _split
+from ._budgets import MemoryTiers, memory_budget, memory_tiers, set_backing_dir, set_memory_budget
 from ._config import config
 from ._snapshots import Snapshot, SnapshotArray, open_snapshot
 from ._tessera import *  # type: ignore[assignment]  # noqa: F403
@@ -63,6 +64,7 @@ __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg"
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "stored", "trace"]
 __all__ += ["Snapshot", "SnapshotArray", "open_snapshot"]
+__all__ += ["MemoryTiers", "memory_budget", "memory_tiers", "set_backing_dir", "set_memory_budget"]
 
 _einops.watch()
 _neighbours = ("jax", "scipy", "torch")

@@ -26,12 +26,12 @@ class Config:
 
     __slots__ = ()
 
-    def __getattr__(self, name: str) -> bool | int:
+    def __getattr__(self, name: str) -> bool | int | str:
         if name.startswith("__") or name not in dir(self):
             raise AttributeError(f"ts.config has no setting '{name}'")
         return _core._setting(name)
 
-    def __setattr__(self, name: str, value: bool | int) -> None:
+    def __setattr__(self, name: str, value: bool | int | str) -> None:
         if name not in dir(self):
             raise AttributeError(f"ts.config has no setting '{name}'")
         text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -45,7 +45,7 @@ class Config:
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
         return "\n".join("  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3]]) for row in rows)
 
-    def using(self, **settings: bool | int) -> AbstractContextManager[Config]:
+    def using(self, **settings: bool | int | str) -> AbstractContextManager[Config]:
         """Settings for the length of a ``with`` block; what was there before comes back.
 
         >>> with ts.config.using(log_device_transfers=False, progress=False): pass
@@ -60,7 +60,7 @@ class Config:
         return self._using(settings)
 
     @contextmanager
-    def _using(self, settings: dict[str, bool | int]) -> Iterator[Config]:
+    def _using(self, settings: dict[str, bool | int | str]) -> Iterator[Config]:
         before = {name: getattr(self, name) for name in settings}
         try:
             for name, value in settings.items():

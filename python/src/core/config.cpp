@@ -10,10 +10,17 @@ namespace tessera::python {
 
 namespace {
 
-// bool settings as bool, the others as int.
+nb::object number_of(bool value, const std::string&) { return nb::cast(value); }
+// A share of what there is, which settings hold as a negative number, is text: "50%".
+nb::object number_of(i64 value, const std::string& name) {
+  if (value < 0) return nb::cast(config().value(name));
+  return nb::cast(value);
+}
+
+// bool settings as bool, the others as int; shares of memory as text.
 nb::object setting(const std::string& name) {
 #define TESSERA_ONE(type, setting, initial, text) \
-  if (name == #setting) return nb::cast(static_cast<type>(config().setting));
+  if (name == #setting) return number_of(static_cast<type>(config().setting), name);
   TESSERA_SETTINGS(TESSERA_ONE)
 #undef TESSERA_ONE
   config().value(name);  // throws with the list of names
@@ -30,7 +37,8 @@ nb::list rows() {
 }  // namespace
 
 void bind_config(nb::module_& m) {
-  m.def("_setting", &setting, nb::arg("name"), nb::sig("def _setting(name: str) -> bool | int"));
+  m.def("_setting", &setting, nb::arg("name"),
+        nb::sig("def _setting(name: str) -> bool | int | str"));
   m.def(
       "_set_setting",
       [](const std::string& name, const std::string& value) { config().set(name, value); },

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices, streams, events, and who may hold how much memory where.
+// Devices, streams, events and threads.
 #include "tessera/device/device.hpp"
 
 #include <nanobind/stl/optional.h>
 
 #include "core/common.hpp"
 #include "core/repr.hpp"
-#include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/device/stream.hpp"
 #include "tessera/device/threads.hpp"
@@ -31,30 +30,6 @@ void synchronize(nb::handle device) {
   nb::gil_scoped_release unlocked;
   if (one) return Stream::home(*one).sync();
   for (const Device d : devices()) Stream::home(d).sync();
-}
-
-nb::dict stats(nb::handle device) {
-  const MemoryStats s = memory_stats(device_from(device));
-  nb::dict d;
-  d["in_use"] = s.in_use;
-  d["peak"] = s.peak;
-  d["reserved"] = s.reserved;
-  d["budget"] = s.budget;
-  return d;
-}
-
-// device: bytes for every device that is not the cpu, or a dict of bytes by device.
-void set_budget(nb::handle host, nb::handle device) {
-  if (!host.is_none()) set_memory_budget(cpu, bytes_from(host));
-  if (device.is_none()) return;
-  if (PyDict_Check(device.ptr())) {
-    for (auto [where, bytes] : nb::borrow<nb::dict>(device))
-      set_memory_budget(device_from(where), bytes_from(bytes));
-    return;
-  }
-  const i64 bytes = bytes_from(device);
-  for (const Device d : devices())
-    if (d.kind != Kind::cpu) set_memory_budget(d, bytes);
 }
 
 void bind_streams(nb::module_& m) {
@@ -213,27 +188,7 @@ void bind_specs(nb::module_& m) {
         ">>> ts.clear_transfer_streams()\n");
 }
 
-void bind_memory(nb::module_& m) {
-  m.def("memory_stats", &stats, "device"_a.none() = "cpu",
-        nb::sig("def memory_stats(device: DeviceLike = 'cpu') -> dict[str, int]"),
-        "Bytes in use, at the peak, reserved from the device, and the budget (0: none).\n\n"
-        ">>> sorted(ts.memory_stats('cpu'))\n['budget', 'in_use', 'peak', 'reserved']\n");
-  m.def(
-      "reset_peak", [](nb::handle d) { reset_peak(device_from(d)); }, "device"_a.none() = "cpu",
-      nb::sig("def reset_peak(device: DeviceLike = 'cpu') -> None"),
-      "The peak starts again from what is in use.\n\n>>> ts.reset_peak('cpu')\n");
-  m.def(
-      "trim_pool", [](nb::handle d) { trim_pool(device_from(d)); }, "device"_a.none() = "cpu",
-      nb::sig("def trim_pool(device: DeviceLike = 'cpu') -> None"),
-      "Cached blocks go back to the device.\n\n>>> ts.trim_pool('cpu')\n");
-  m.def("set_memory_budget", &set_budget, "host"_a = nb::none(), "device"_a = nb::none(),
-        nb::sig("def set_memory_budget(host: int | str | None = None, "
-                "device: int | str | dict[str, int | str] | None = None) -> None"),
-        "Bytes (or '2GiB') that arrays may hold on the cpu, and on every other device or by "
-        "device; 0 = no limit.\n\n"
-        ">>> ts.set_memory_budget(device={'sim:0': '64MiB'})\n>>> "
-        "ts.memory_stats('sim:0')['budget']\n67108864\n"
-        ">>> ts.set_memory_budget(device=0)\n");
+void bind_threads(nb::module_& m) {
   m.def("num_threads", &num_threads,
         "Threads of the cpu device.\n\n>>> ts.num_threads() >= 1\nTrue\n");
   m.def("set_num_threads", &set_num_threads, "n"_a, nb::call_guard<nb::gil_scoped_release>(),
@@ -306,7 +261,7 @@ void bind_device(nb::module_& m) {
         "failed.\n\n>>> ts.synchronize()\n");
   bind_streams(m);
   bind_specs(m);
-  bind_memory(m);
+  bind_threads(m);
 }
 
 }  // namespace tessera::python
