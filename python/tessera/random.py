@@ -8,9 +8,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from . import _local, _shared
+from . import _larger, _local, _shared
 from ._distributions import Distributions
-from ._tessera import Array, Generator, asarray, take
+from ._tessera import Array, Generator, OutOfMemory, asarray, take
 
 _Shape = int | Sequence[int]
 _generator = Generator(int.from_bytes(os.urandom(7), "little"))
@@ -57,7 +57,10 @@ def normal(
         deviation = scale
     if shape is None or size is not None:
         shape = _shape(shape, size)
-    return _generator.normal(shape, dtype, device, mean, deviation)
+    try:
+        return _generator.normal(shape, dtype, device, mean, deviation)
+    except OutOfMemory as error:
+        return _larger.drawn(error, "normal", _generator, shape, dtype, device, mean, deviation)  # type: ignore[return-value]
 
 
 def uniform(
@@ -76,7 +79,10 @@ def uniform(
     """
     if shape is None or size is not None:
         shape = _shape(shape, size)
-    return _generator.uniform(shape, dtype, device, low, high)
+    try:
+        return _generator.uniform(shape, dtype, device, low, high)
+    except OutOfMemory as error:
+        return _larger.drawn(error, "uniform", _generator, shape, dtype, device, low, high)  # type: ignore[return-value]
 
 
 def integers(
@@ -97,7 +103,10 @@ def integers(
         low, high = 0, low
     if shape is None or size is not None:
         shape = _shape(shape, size)
-    return _generator.integers(low, high, shape, dtype, device)
+    try:
+        return _generator.integers(low, high, shape, dtype, device)
+    except OutOfMemory as error:
+        return _larger.drawn(error, "integers", _generator, shape, dtype, device, low, high)  # type: ignore[return-value]
 
 
 def permutation(x: Any, device: Any = None) -> Array:

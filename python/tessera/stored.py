@@ -36,12 +36,12 @@ def create(
 
 
 def zeros(shape: int | Sequence[int], dtype: Any = "float64") -> StoredArray:
-    """Zeros on disk, in the backing folder.
+    """Zeros in the backing folder, which take nothing of the disk before they are written.
 
     >>> ts.stored.zeros(3)[:].tolist()
     [0.0, 0.0, 0.0]
     """
-    return create(shape, dtype)
+    return _core._stored_zeros(shape, dtype)
 
 
 def full(shape: int | Sequence[int], value: Any, dtype: Any = "float64") -> StoredArray:
@@ -50,8 +50,7 @@ def full(shape: int | Sequence[int], value: Any, dtype: Any = "float64") -> Stor
     >>> ts.stored.full(2, 7, "int8")[:].tolist()
     [7, 7]
     """
-    x = create(shape, dtype)
-    return _core._stored_apply("add", x, _core.asarray(value).astype(dtype)).compute()
+    return _core._stored_full(shape, value, dtype)
 
 
 def ones(shape: int | Sequence[int], dtype: Any = "float64") -> StoredArray:

@@ -124,7 +124,11 @@ void bind_filled(nb::module_& m) {
       },
       "shape"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
       nb::sig("def zeros(shape: ShapeLike, " OPTIONS),
-      "Zeros; float64 unless told.\n\n>>> ts.zeros(2).tolist()\n[0.0, 0.0]\n");
+      "Zeros; float64 unless told. Where memory or its budget has no room and "
+      "`ts.set_backing_dir` named a folder,\nan array on disk (`ts.stored`); the same holds for "
+      "`ones`, "
+      "`full`, `empty` and `ts.random.normal`, `uniform` and `integers`.\n\n"
+      ">>> ts.zeros(2).tolist()\n[0.0, 0.0]\n");
   m.def(
       "ones",
       [](nb::handle shape, nb::handle dtype, nb::handle device) {

@@ -33,6 +33,7 @@ struct QuickCall {
         // nanobind keeps a mark of its own beside the one of Python, above any number of arguments
         if (nb::object r = quick(args, static_cast<i64>(nargsf & 0xffffffffU)); r.is_valid())
           return r.release().ptr();
+      } catch (const OutOfMemory&) {  // the bound function's way knows of the disk
       } catch (...) {
         set_error_from_exception();
         return nullptr;

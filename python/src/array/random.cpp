@@ -38,7 +38,7 @@ Array normal(Generator& g, nb::handle shape, nb::handle dtype, nb::handle device
   const Shape s = shape_from(shape);
   const DType t = drawn_dtype(dtype);
   const Device d = drawn_device(device);
-  return g.draw([&](Random& r) { return r.normal(s, t, d, mean, deviation); }, is_many(s, d));
+  return g.draw_here([&](Random& r) { return r.normal(s, t, d, mean, deviation); }, is_many(s, d));
 }
 
 Array uniform(Generator& g, nb::handle shape, nb::handle dtype, nb::handle device, double low,
@@ -46,7 +46,7 @@ Array uniform(Generator& g, nb::handle shape, nb::handle dtype, nb::handle devic
   const Shape s = shape_from(shape);
   const DType t = drawn_dtype(dtype);
   const Device d = drawn_device(device);
-  return g.draw([&](Random& r) { return r.uniform(s, t, d, low, high); }, is_many(s, d));
+  return g.draw_here([&](Random& r) { return r.uniform(s, t, d, low, high); }, is_many(s, d));
 }
 
 Array integers(Generator& g, i64 low, i64 high, nb::handle shape, nb::handle dtype,
@@ -55,12 +55,12 @@ Array integers(Generator& g, i64 low, i64 high, nb::handle shape, nb::handle dty
   const Shape s = shape_from(shape);
   const DType t = drawn_dtype(dtype);
   const Device d = drawn_device(device);
-  return g.draw([&](Random& r) { return r.integers(low, high, s, t, d); }, is_many(s, d));
+  return g.draw_here([&](Random& r) { return r.integers(low, high, s, t, d); }, is_many(s, d));
 }
 
 Array permutation(Generator& g, i64 n, nb::handle device) {
   const Device d = drawn_device(device);
-  return g.draw([&](Random& r) { return r.permutation(n, d); }, is_many({n}, d));
+  return g.draw_here([&](Random& r) { return r.permutation(n, d); }, is_many({n}, d));
 }
 
 }  // namespace

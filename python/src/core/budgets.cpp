@@ -36,7 +36,7 @@ struct Tier {
   }
   // Bytes that could be had now if there were no budget.
   i64 available() const {
-    if (kind == Kind::disk) return store::disk_free();
+    if (kind == Kind::disk) return store::disk_left();
     if (kind == Kind::pinned || device == cpu) return host_memory_available();
     return compute_device(device).info(device.index).memory_free;
   }
@@ -106,7 +106,8 @@ nb::list budgets_of(nb::handle host, nb::handle device, nb::handle pinned, nb::h
 
 nb::dict stats_of(nb::handle where) {
   const Tier tier = tier_from(where);
-  const MemoryStats s = tier.stats();
+  MemoryStats s = tier.stats();
+  if (tier.kind == Tier::Kind::disk) s.reserved = store::disk_occupied();
   nb::dict d;
   d["in_use"] = s.in_use;
   d["peak"] = s.peak;

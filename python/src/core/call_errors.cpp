@@ -218,6 +218,42 @@ PyObject* call_stored(const Call& c) noexcept {
   return nullptr;
 }
 
+bool is_called_by_package() {
+  PyObject* const globals = PyEval_GetGlobals();  // borrowed; nothing without a frame
+  PyObject* const name = globals ? PyDict_GetItemString(globals, "__name__") : nullptr;
+  return name && PyUnicode_Check(name) &&
+         nb::cast<std::string>(nb::handle(name)).starts_with("tessera.");
+}
+
+// An array that people asked for and memory has no room for may be made on disk
+// (tessera/_larger.py). Called with an error set; nothing: it stays, or says more.
+PyObject* call_on_disk(const Call& c) noexcept {
+  if (!PyErr_ExceptionMatches(PyExc_MemoryError)) return nullptr;
+  nb::python_error raised;  // takes the error
+  try {
+    if (nb::cast<std::string>(c.function.attr("__module__")).ends_with("._tessera") &&
+        !is_method(c.function) && !is_called_by_package()) {
+      nb::dict options;
+      nb::list given;
+      for (i64 i = 0; i < c.count; ++i) given.append(nb::handle(c.args[i]));
+      if (c.keywords.is_valid())
+        for (i64 i = 0; i < PyTuple_GET_SIZE(c.keywords.ptr()); ++i)
+          options[nb::handle(PyTuple_GET_ITEM(c.keywords.ptr(), i))] =
+              nb::handle(c.args[c.count + i]);
+      nb::object found = nb::module_::import_("tessera._larger")
+                             .attr("_instead")(c.function.attr("__name__"), raised.value(),
+                                               nb::tuple(given), options);
+      if (!found.is_none()) return found.release().ptr();
+    }
+    raised.restore();
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (...) {
+    raised.restore();
+  }
+  return nullptr;
+}
+
 vectorcallfunc& call_of(nb::handle function) {
   const Py_ssize_t at = Py_TYPE(function.ptr())->tp_vectorcall_offset;
   return *reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(function.ptr()) + at);
@@ -236,6 +272,7 @@ PyObject* call_and_tell(PyObject* self, PyObject* const* args, std::size_t nargs
   if (result) return result;
   const Call call{self, args, static_cast<i64>(nargsf & 0xffffffffU), names};
   result = call_stored(call);
+  if (!result) result = call_on_disk(call);
   if (!result) tell(call);
   return result;
 }

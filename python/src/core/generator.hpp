@@ -22,6 +22,19 @@ class Generator {
       return f(random_);
     });
   }
+  // The same, and a draw that fails takes no number: the next one has what it would have had. Not
+  // over ranks, which stay in step only as all of them count.
+  template <class F>
+  auto draw_here(F&& f, bool many = true) {
+    return draw(
+        [&](Random& random) {
+          Random next = random;
+          auto drawn = f(next);
+          random = next;
+          return drawn;
+        },
+        many);
+  }
   void seed(std::uint64_t s) {
     nb::gil_scoped_release unlocked;
     const std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@
 
 #include "core/common.hpp"
 #include "core/sequence.hpp"
+#include "streaming/stored_creation.hpp"
 
 namespace tessera::python {
 
@@ -156,6 +157,7 @@ void bind_stored(nb::module_& m) {
   bind_class(m);
   streaming::set_stream_poll(&check_signals);
   m.def("_stored_mark_interval", &streaming::set_mark_interval, "seconds"_a);
+  bind_stored_creation(m);
   m.def(
       "_stored_create",
       [](nb::handle shape, nb::handle dtype, const std::string& path) {

@@ -23,8 +23,9 @@ i64 stream_limit() { return std::min(within_budget(), host_memory_available()); 
 // A tiled file of the backing folder: the name goes with the last handle of the store.
 class BackedStore final : public store::TileStore {
  public:
-  explicit BackedStore(const store::TileGrid& grid) : file_(store::BackingFile::make("array")) {
-    file_.claim(0, store::tiled_file_bytes(grid));
+  BackedStore(const store::TileGrid& grid, store::Space space)
+      : file_(store::BackingFile::make("array")) {
+    file_.claim(0, store::tiled_file_bytes(grid), space);
     store::TiledFileOptions options;
     options.reserve = false;  // claimed above
     tiles_ = store::format_tiled_file(file_.path(), grid, options);
@@ -71,7 +72,7 @@ store::TileGrid grid_for(const Shape& shape, DType dtype) {
 
 StorePtr new_store(const Shape& shape, DType dtype, const std::string& path) {
   const store::TileGrid grid = grid_for(shape, dtype);
-  if (path.empty()) return std::make_shared<BackedStore>(grid);
+  if (path.empty()) return std::make_shared<BackedStore>(grid, store::Space::now);
   return store::create_tiled_file(path, grid);
 }
 
@@ -163,6 +164,10 @@ StoredArray::StoredArray(const Expression& formula) : state_(std::make_shared<St
 
 StoredArray StoredArray::create(const Shape& shape, DType dtype, const std::string& path) {
   return StoredArray(new_store(shape, dtype, path));
+}
+
+StoredArray StoredArray::zeros(const Shape& shape, DType dtype) {
+  return StoredArray(std::make_shared<BackedStore>(grid_for(shape, dtype), store::Space::later));
 }
 
 StoredArray StoredArray::open(const std::string& path, bool writable) {

@@ -31,6 +31,8 @@ class TESSERA_API StoredArray {
   // Zeros in a new tiled file: at `path`, where it stays, or in the backing folder, where it goes
   // with the last handle. IoError where there is a file of that name or no space for it.
   static StoredArray create(const Shape& shape, DType dtype, const std::string& path = "");
+  // The same in the backing folder, and no part of the disk is taken before it is written.
+  static StoredArray zeros(const Shape& shape, DType dtype);
   // A tiled file, read and written in place. IoError for anything else.
   static StoredArray open(const std::string& path, bool writable = false);
   // The numbers of an array in a file, as create() makes it.

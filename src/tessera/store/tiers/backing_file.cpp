@@ -142,11 +142,33 @@ i64 disk_budget_set() { return disk_budget().limit_set(); }
 
 i64 disk_free() {
   struct statvfs s {};
-  if (statvfs(backing_dir().c_str(), &s) != 0) return 0;
+  std::string path = backing_dir();
+  // A folder that is not there yet will be made in the nearest one that is.
+  while (statvfs(path.c_str(), &s) != 0) {
+    const std::size_t slash = path.find_last_of('/');
+    if (errno != ENOENT || slash == path.npos || path == "/") return 0;
+    path.resize(std::max<std::size_t>(slash, 1));
+  }
   return static_cast<i64>(s.f_bavail) * static_cast<i64>(s.f_frsize);
 }
 
-i64 disk_total() { return disk_free() + disk_budget().in_use(); }
+i64 disk_occupied() {
+  Folder& f = folder();
+  std::lock_guard lock(f.mutex);
+  if (f.owner != getpid()) return 0;
+  i64 bytes = 0;
+  struct stat s {};
+  for (const std::string& path : f.files)
+    if (stat(path.c_str(), &s) == 0) bytes += static_cast<i64>(s.st_blocks) * 512;
+  return bytes;
+}
+
+i64 disk_left() {
+  const i64 promised = std::max<i64>(disk_budget().in_use() - disk_occupied(), 0);
+  return std::max<i64>(disk_free() - promised, 0);
+}
+
+i64 disk_total() { return disk_free() + disk_occupied(); }
 
 void set_file_fault(FileFault fault) { file_fault = fault; }
 
@@ -216,9 +238,10 @@ int BackingFile::descriptor() const { return impl_->file; }
 i64 BackingFile::claimed() const { return impl_->claimed; }
 bool BackingFile::ours() const { return impl_->owner == getpid(); }
 
-void BackingFile::claim(i64 offset, i64 bytes) const {
+void BackingFile::claim(i64 offset, i64 bytes, Space space) const {
   require<IoError>(ours(), "backing file '", path(), "' belongs to process ", impl_->owner,
                    ", of which this is a child");
+  if (space == Space::later && bytes > disk_left()) fail(path(), "grow by", bytes, ENOSPC);
   const i64 missing = disk_budget().try_charge(bytes);
   if (missing > 0) {
     const i64 most = disk_budget().limit();
@@ -228,7 +251,9 @@ void BackingFile::claim(i64 offset, i64 bytes) const {
   }
   const int fault = fault_of("claim");
   int error = fault > 0 ? fault : 0;
-  if (error == 0 && bytes > 0 && fallocate(impl_->file, 0, offset, bytes) != 0) error = errno;
+  if (error == 0 && bytes > 0 && space == Space::now &&
+      fallocate(impl_->file, 0, offset, bytes) != 0)
+    error = errno;
   // A file system that cannot say beforehand says it when bytes are written.
   if (error == EOPNOTSUPP || error == ENOSYS) error = 0;
   if (error != 0) {

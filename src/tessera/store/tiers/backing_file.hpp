@@ -34,10 +34,19 @@ TESSERA_API i64 disk_budget_set();
 // Bytes that a share of 100% means: free in the folder's file system, and those that are ours.
 TESSERA_API i64 disk_total();
 TESSERA_API i64 disk_free();
+// Of what is free, that which no file of this process may still take: files that were claimed for
+// later hold less of the disk than they were promised.
+TESSERA_API i64 disk_left();
+// Bytes that the files hold on the disk, which is less than was claimed where they have holes.
+TESSERA_API i64 disk_occupied();
 
 // Removes files of processes that are gone from a folder; the number of them. Called by itself when
 // a process makes its first file in a folder.
 TESSERA_API int remove_abandoned(const std::string& folder);
+
+// When a claim takes its space: at once, so that a full disk is said before anything is computed,
+// or as bytes are written, so that zeros take none.
+enum class Space : std::uint8_t { now, later };
 
 class TESSERA_API BackingFile {
  public:
@@ -53,7 +62,7 @@ class TESSERA_API BackingFile {
 
   // Space for bytes [offset, offset + bytes), which are zeros: OutOfMemory where the budget forbids
   // it, IoError where the disk has no more; nothing is taken then. Ranges must not overlap.
-  void claim(i64 offset, i64 bytes) const;
+  void claim(i64 offset, i64 bytes, Space space = Space::now) const;
   void release(i64 offset, i64 bytes) const noexcept;  // of a claim: the disk has it back
   // Exactly those bytes, or an IoError that names the file.
   void write(i64 offset, const void* from, i64 bytes) const;

@@ -126,6 +126,38 @@ TEST(BackingFile, BudgetOfTheDisk) {
   EXPECT_LE(disk_stats().budget, disk_total());
 }
 
+TEST(BackingFile, ClaimsForLaterTakeNothingOfTheDisk) {
+  InFolder in("later");
+  const i64 large = i64{1} << 30;
+  {
+    const BackingFile f = BackingFile::make("x"), g = BackingFile::make("y");
+    const i64 before = disk_left();
+    f.claim(0, large, Space::later);
+    EXPECT_EQ(disk_stats().in_use, large);  // of the budget it counts in full
+    EXPECT_LT(disk_occupied(), 1 << 20);
+    // What was promised is not left to others; other programs may take some meanwhile.
+    EXPECT_NEAR(static_cast<double>(before - disk_left()), large, large / 2);
+    const char byte = 'x';
+    f.write(large - 1, &byte, 1);
+    EXPECT_LT(disk_occupied(), 1 << 20);
+    char back = 0;
+    f.read(large / 2, &back, 1);
+    EXPECT_EQ(back, 0);
+    g.claim(0, 1 << 20);
+    EXPECT_GE(disk_occupied(), 1 << 20);
+    EXPECT_THROW(g.claim(1 << 20, disk_left() + large, Space::later), IoError);
+    set_disk_budget(large + (2 << 20));
+    EXPECT_THROW(g.claim(1 << 20, large / 2, Space::later), OutOfMemory);
+    EXPECT_EQ(g.claimed(), 1 << 20);
+  }
+  EXPECT_EQ(disk_occupied(), 0);
+  setenv("TESSERA_BACKING_DIR", (in.path + "/not/yet/there").c_str(), 1);
+  set_backing_dir("");
+  EXPECT_GT(disk_free(), 0);  // of the folder in which it will be made
+  EXPECT_FALSE(fs::exists(in.path + "/not"));
+  unsetenv("TESSERA_BACKING_DIR");
+}
+
 TEST(BackingFile, FullDiskTakesNothing) {
   InFolder in("full");
   static int error = 0;
