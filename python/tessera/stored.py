@@ -29,6 +29,8 @@ def create(
 ) -> StoredArray:
     """A new array of zeros on disk: at `path`, where it stays, or in the backing folder, where it goes with the array.
 
+    A `path` that ends in .npy makes a file of that format, any other a tiled file.
+
     >>> ts.stored.create((2, 3), "complex64").dtype
     dtype('complex64')
     """
@@ -72,12 +74,16 @@ def array(obj: Any, path: str | os.PathLike[str] | None = None) -> StoredArray:
 
 
 def open(path: str | os.PathLike[str], mode: str = "r") -> StoredArray:
-    """A tiled file, read in place ("r"), or written as well ("r+").
+    """A tiled file or a .npy file, read in place ("r"), or written as well ("r+").
 
-    >>> import os, tempfile; path = os.path.join(tempfile.mkdtemp(), "x.tiles")
-    >>> _ = ts.stored.array([1.0, 2.0], path)
-    >>> ts.stored.open(path)[:].tolist()
-    [1.0, 2.0]
+    Which of them it is, its first bytes say. Of a .npy file the header stays as it is; C and Fortran order and numbers of
+    the other byte order are taken as they lie.
+
+    >>> import os, tempfile; path = os.path.join(tempfile.mkdtemp(), "x.npy")
+    >>> np.save(path, np.arange(6).reshape(2, 3))
+    >>> x = ts.stored.open(path, "r+")
+    >>> x[:, 1] = 7; np.load(path).tolist()
+    [[0, 7, 2], [3, 7, 5]]
     """
     if mode not in ("r", "r+"):
         raise ValueError(f"stored.open: mode is 'r' or 'r+', got {mode!r}")

@@ -105,8 +105,8 @@ void bind_class(nb::module_& m) {
         return released([&] { return x.save(to); });
       },
       "path"_a, nb::sig("def save(self, path: str | os.PathLike[str]) -> StoredArray"),
-      "A tiled file with the numbers, which stays; that file as an array. There must be none "
-      "of that name.\n\n"
+      "A file with the numbers, which stays; that file as an array. There must be none of that "
+      "name.\n\nA path that ends in .npy makes a file of that format, any other a tiled file.\n\n"
       "It is a job: while it is written there are PATH.partial and PATH.job, and when it was "
       "interrupted or killed\nthe same call goes on from there.\n\n"
       ">>> import os, tempfile; path = os.path.join(tempfile.mkdtemp(), 'x.tiles')\n"

@@ -7,6 +7,7 @@
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/store/tiers/backing_file.hpp"
+#include "tessera/store/tiles/open_store.hpp"
 #include "tessera/store/tiles/tiled_file.hpp"
 
 namespace tessera::streaming {
@@ -73,7 +74,7 @@ store::TileGrid grid_for(const Shape& shape, DType dtype) {
 StorePtr new_store(const Shape& shape, DType dtype, const std::string& path) {
   const store::TileGrid grid = grid_for(shape, dtype);
   if (path.empty()) return std::make_shared<BackedStore>(grid, store::Space::now);
-  return store::create_tiled_file(path, grid);
+  return store::create_store(path, grid);
 }
 
 Options options_now() { return {.budget = stream_budget()}; }
@@ -171,7 +172,7 @@ StoredArray StoredArray::zeros(const Shape& shape, DType dtype) {
 }
 
 StoredArray StoredArray::open(const std::string& path, bool writable) {
-  return StoredArray(store::open_tiled_file(path, writable));
+  return StoredArray(store::open_store(path, writable));
 }
 
 StoredArray StoredArray::from(const Array& array, const std::string& path) {

@@ -28,12 +28,13 @@ class TESSERA_API StoredArray {
   explicit StoredArray(StorePtr store);
   explicit StoredArray(const Expression& formula);
 
-  // Zeros in a new tiled file: at `path`, where it stays, or in the backing folder, where it goes
-  // with the last handle. IoError where there is a file of that name or no space for it.
+  // Zeros in a new file: at `path`, where it stays (a .npy file for names that end so, a tiled file
+  // otherwise), or in the backing folder, where it goes with the last handle. IoError where there is
+  // a file of that name or no space for it.
   static StoredArray create(const Shape& shape, DType dtype, const std::string& path = "");
   // The same in the backing folder, and no part of the disk is taken before it is written.
   static StoredArray zeros(const Shape& shape, DType dtype);
-  // A tiled file, read and written in place. IoError for anything else.
+  // A tiled file or a .npy file, read and written in place. IoError for anything else.
   static StoredArray open(const std::string& path, bool writable = false);
   // The numbers of an array in a file, as create() makes it.
   static StoredArray from(const Array& array, const std::string& path = "");
@@ -55,7 +56,7 @@ class TESSERA_API StoredArray {
   void write(const Box& box, const Array& from) const;
   Array array() const { return read({Shape(ndim(), 0), shape()}); }
 
-  // Into a tiled file of its own at `path`: a job, which goes on where it was killed (job.hpp).
+  // Into a file of its own at `path`, as create() makes it: a job, which goes on where it was killed (job.hpp).
   StoredArray save(const std::string& path) const;
   // Into a file of the backing folder, or as a job into one at `path`.
   StoredArray transpose(const std::optional<Shape>& axes = {}, const std::string& path = "") const;

@@ -62,7 +62,7 @@ class SlabWalk {
     const i64 each = steps_.empty() ? item_ : steps_[axis] * item_;
     const i64 run = run_size(box) * item_;
     const bool near = all - useful <= small_gap * (useful / run);
-    if (all == useful && memory.is_contiguous() && !slab_.convert)
+    if (all == useful && memory.is_contiguous() && !slab_.convert && goes_straight(box, memory))
       return straight(place(box), static_cast<std::byte*>(memory.data()), useful, nullptr);
     if (write_ && useful <= limit && (all == useful || run < large_run)) return gather(box, memory);
     if (!write_ && all <= limit && near) return scatter(box, memory);
@@ -80,6 +80,14 @@ class SlabWalk {
       part.shape[axis] = std::min(count, box.shape[axis] - k);
       visit(part, memory.slice(axis, k, k + part.shape[axis]));
     }
+  }
+
+  // Memory that lies otherwise within its blocks than the file does cannot go past the page cache:
+  // what is long goes through buffers that can.
+  bool goes_straight(const Box& box, const Array& memory) const {
+    const auto at = static_cast<i64>(reinterpret_cast<std::uintptr_t>(memory.data()));
+    return !direct_ || box.size() * item_ < large_run ||
+           (at - place(box)) % File::memory_block == 0;
   }
 
   // Bytes that lie together in the file and in memory.
@@ -222,6 +230,22 @@ Box intersection(const Box& a, const Box& b) {
     out.shape[d] = std::max<i64>(0, end - out.begin[d]);
   }
   return out;
+}
+
+void move_now(IoEngine& engine, const std::shared_ptr<const File>& file, bool write,
+              std::span<std::byte> bytes) {
+  auto batch = std::make_shared<IoBatch>();
+  engine.submit({.file = file,
+                 .batch = batch,
+                 .write = write,
+                 .direct = false,
+                 .offset = 0,
+                 .bytes = static_cast<i64>(bytes.size()),
+                 .memory = bytes.data(),
+                 .needed = -1,
+                 .buffer = {},
+                 .after = {}});
+  batch->wait();
 }
 
 }  // namespace tessera::store

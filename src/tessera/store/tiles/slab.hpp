@@ -7,6 +7,8 @@
 //   Slab slab{file, offset, {2048, 2048}, DType::f64};
 //   Transfer t = slab_transfer(engine, into, [&](auto& batch) { move_slab(...); });
 
+#include <span>
+
 #include "tessera/store/io/io_engine.hpp"
 #include "tessera/store/tiles/tile_store.hpp"
 
@@ -34,5 +36,8 @@ Transfer transfer(const Array& array, const std::function<void(const Batch&)>& s
 // The part of an array that holds the elements of `part`, when all of it holds those of `box`.
 Array part_of(const Array& array, const Box& box, const Box& part);
 Box intersection(const Box& a, const Box& b);
+// The first bytes of a file, through the page cache, waited for: headers.
+void move_now(IoEngine& engine, const std::shared_ptr<const File>& file, bool write,
+              std::span<std::byte> bytes);
 
 }  // namespace tessera::store

@@ -2,9 +2,9 @@
 #include "tessera/store/tiles/tiled_file.hpp"
 
 #include <filesystem>
-#include <set>
 
 #include "tessera/store/tiles/slab.hpp"
+#include "tessera/store/tiles/tile_hints.hpp"
 #include "tessera/store/tiles/tiled_header.hpp"
 
 namespace tessera::store {
@@ -13,7 +13,12 @@ namespace {
 class TiledFile final : public TileStore {
  public:
   TiledFile(std::shared_ptr<const File> file, TiledHeader header, std::shared_ptr<IoEngine> engine)
-      : file_(std::move(file)), header_(std::move(header)), engine_(std::move(engine)) {}
+      : file_(std::move(file)),
+        header_(std::move(header)),
+        engine_(std::move(engine)),
+        hints_(file_, grid().tiles(), [this](i64 n) {
+          return TileHints::Extent{header_.tile_offset(n), bytes_of(n)};
+        }) {}
 
   const TileGrid& grid() const override { return header_.grid; }
   std::string describe() const override {
@@ -41,13 +46,14 @@ class TiledFile final : public TileStore {
         read_slab(*engine, batch, slab(n, tile), inside(tile, part), part_of(into, box, part));
       }
     });
-    for (const i64 n : tiles) after_read(n);
+    for (const i64 n : tiles) hints_.after_read(n);
     return t;
   }
 
   Transfer write(const Box& box, const Array& from) override {
     check_transfer("write", grid(), box, from);
     require<IoError>(writable(), "write: '", file_->path(), "' was opened to be read only");
+    check_length();
     const std::shared_ptr<IoEngine> engine = engine_now();
     return transfer(from, [&](const Batch& batch) {
       for (const i64 n : grid().tiles_of(box)) {
@@ -57,19 +63,12 @@ class TiledFile final : public TileStore {
     });
   }
 
-  void advise(Access access) override {
-    std::lock_guard lock(mutex_);
-    access_ = access;
-    last_ = -1;
-    file_->advise(access == Access::sequential || access == Access::once ? File::Pattern::sequential
-                  : access == Access::random                             ? File::Pattern::random
-                                                                         : File::Pattern::normal);
-  }
+  void advise(Access access) override { hints_.advise(access); }
   void prefetch(const Box& box) override {
-    for (const i64 n : grid().tiles_of(box)) prefetch_tile(n);
+    for (const i64 n : grid().tiles_of(box)) hints_.prefetch(n);
   }
   void discard(const Box& box) override {
-    for (const i64 n : grid().tiles_of(box)) discard_tile(n);
+    for (const i64 n : grid().tiles_of(box)) hints_.discard(n);
   }
   void flush() override {
     file_->wait_idle();
@@ -88,74 +87,24 @@ class TiledFile final : public TileStore {
             .shape = tile.shape,
             .dtype = grid().dtype(),
             .column_major = header_.column_major,
-            .direct = !is_near(number)};
-  }
-  bool is_near(i64 number) const {
-    std::lock_guard lock(mutex_);
-    return near_.count(number) > 0;
+            .direct = !hints_.is_near(number)};
   }
   i64 bytes_of(i64 number) const { return grid().tile(number).size() * size_of(grid().dtype()); }
-
-  // Into the page cache, and read from there next time.
-  void prefetch_tile(i64 number) {
-    file_->prefetch(header_.tile_offset(number), bytes_of(number));
-    std::lock_guard lock(mutex_);
-    near_.insert(number);
-  }
-  void discard_tile(i64 number) {
-    file_->discard(header_.tile_offset(number), bytes_of(number));
-    std::lock_guard lock(mutex_);
-    near_.erase(number);
-  }
-
-  // What the hint promises to come next is brought near; what is not needed again is dropped.
-  void after_read(i64 number) {
-    i64 next = -1, gone = -1;
-    {
-      std::lock_guard lock(mutex_);
-      switch (access_) {
-        case Access::sequential: next = number + 1; break;
-        case Access::reverse: next = number - 1; break;
-        case Access::strided:
-          if (last_ >= 0 && last_ != number) next = 2 * number - last_;
-          break;
-        case Access::once: gone = last_; break;
-        default: return;
-      }
-      if (last_ == number) return;
-      last_ = number;
-    }
-    if (next >= 0 && next < grid().tiles() && !is_near(next)) prefetch_tile(next);
-    if (gone >= 0 && gone != number) discard_tile(gone);
+  // Writing behind the end would make the file longer again, with zeros where numbers were.
+  void check_length() const {
+    const i64 size = file_->size();
+    require<IoError>(size >= header_.file_bytes(), "write: '", file_->path(), "' has ", size,
+                     " bytes, and its tiles need ", header_.file_bytes(),
+                     ": it became shorter while it was used");
   }
 
   std::shared_ptr<const File> file_;
   TiledHeader header_;
   std::shared_ptr<IoEngine> engine_;
-  mutable std::mutex mutex_;
-  std::set<i64> near_;  // tiles that were brought into the page cache
-  Access access_ = Access::normal;
-  i64 last_ = -1;
+  TileHints hints_;
 };
 
 bool wants_direct(const TiledFileOptions& options) { return options.direct.value_or(true); }
-
-// The header by itself: small, and through the page cache.
-void move_page(IoEngine& engine, const std::shared_ptr<const File>& file, bool write,
-               std::byte* page) {
-  auto batch = std::make_shared<IoBatch>();
-  engine.submit({.file = file,
-                 .batch = batch,
-                 .write = write,
-                 .direct = false,
-                 .offset = 0,
-                 .bytes = TiledHeader::page,
-                 .memory = page,
-                 .needed = -1,
-                 .buffer = {},
-                 .after = {}});
-  batch->wait();
-}
 
 // Space and header of a new file.
 std::shared_ptr<TileStore> formatted(const std::shared_ptr<File>& file, const TileGrid& grid,
@@ -166,8 +115,8 @@ std::shared_ptr<TileStore> formatted(const std::shared_ptr<File>& file, const Ti
     file->reserve(header.file_bytes());
   else
     file->resize(header.file_bytes());
-  move_page(*(options.engine ? options.engine : IoEngine::shared()), file, true,
-            reinterpret_cast<std::byte*>(page.data()));
+  move_now(*(options.engine ? options.engine : IoEngine::shared()), file, true,
+           std::as_writable_bytes(std::span(page)));
   return std::make_shared<TiledFile>(file, header, options.engine);
 }
 
@@ -200,7 +149,7 @@ std::shared_ptr<TileStore> open_tiled_file(const std::string& path, bool writabl
   std::vector<std::byte> page(static_cast<std::size_t>(std::min(file->size(), TiledHeader::page)));
   require<IoError>(static_cast<i64>(page.size()) == TiledHeader::page, who, ": ", page.size(),
                    " bytes; a tiled file has at least ", TiledHeader::page);
-  move_page(*(options.engine ? options.engine : IoEngine::shared()), file, false, page.data());
+  move_now(*(options.engine ? options.engine : IoEngine::shared()), file, false, page);
   TiledHeader header = TiledHeader::decode(page, who);
   require<IoError>(file->size() >= header.file_bytes(), who, ": ", file->size(),
                    " bytes, and its tiles need ", header.file_bytes(), ": it was cut off");

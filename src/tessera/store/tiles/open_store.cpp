@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/store/tiles/open_store.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "tessera/array/npy_file.hpp"
+#include "tessera/store/tiles/npy_store.hpp"
+#include "tessera/store/tiles/tiled_file.hpp"
+
+namespace tessera::store {
+namespace {
+
+std::string first_bytes(const std::string& path) {
+  const FileReader file(path);
+  std::string start(static_cast<std::size_t>(std::min<i64>(file.size(), 8)), '\0');
+  file.read(0, start.data(), static_cast<i64>(start.size()));
+  return start;
+}
+
+}  // namespace
+
+std::shared_ptr<TileStore> open_store(const std::string& path, bool writable) {
+  const std::string start = first_bytes(path);
+  if (start.starts_with("\x93NUMPY")) return open_npy_store(path, writable);
+  if (start == "TSRTILES") return open_tiled_file(path, writable);
+  // A damaged file of a known ending says what is wrong with it.
+  if (path.ends_with(".npy")) return open_npy_store(path, writable);
+  if (path.ends_with(".tiles")) return open_tiled_file(path, writable);
+  throw IoError(cat("'", path,
+                    "' cannot be used in place: it begins neither as a tiled file nor as a .npy "
+                    "file does"));
+}
+
+std::shared_ptr<TileStore> create_store(const std::string& path, const TileGrid& grid) {
+  if (path.ends_with(".npy")) return create_npy_store(path, grid.shape(), grid.dtype());
+  return create_tiled_file(path, grid);
+}
+
+}  // namespace tessera::store

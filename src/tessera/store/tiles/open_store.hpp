@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Whatever file of numbers can be used in place, by what it begins with: a tiled file or a .npy
+// file. And new ones, by the ending of their name.
+//   auto s = open_store("x.npy", /*writable=*/true);
+
+#include "tessera/store/tiles/tile_store.hpp"
+
+namespace tessera::store {
+
+// IoError, with a reason, for every other file.
+TESSERA_API std::shared_ptr<TileStore> open_store(const std::string& path, bool writable = false);
+// Zeros: a .npy file for names that end so, a tiled file otherwise.
+TESSERA_API std::shared_ptr<TileStore> create_store(const std::string& path, const TileGrid& grid);
+
+}  // namespace tessera::store

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A file of another format whose numbers lie in one piece, by rows or by columns, as a store: its
+// tiles are ranges of whole rows (of columns where they lie so), and any other box is read and
+// written in place too. The header stays as it is. Private to the library.
+//   return std::make_shared<SlabFile>("npy file", slab, engine, tile_bytes);
+
+#include "tessera/store/tiles/slab.hpp"
+#include "tessera/store/tiles/tile_hints.hpp"
+
+namespace tessera::store {
+
+// Tiles of about `bytes` that lie without gaps in numbers of such a shape and order.
+TileGrid grid_in_order(const Shape& shape, DType dtype, bool column_major, i64 bytes);
+
+class SlabFile final : public TileStore {
+ public:
+  // `kind` begins the description. IoError where the file is shorter than its numbers.
+  SlabFile(std::string kind, Slab slab, std::shared_ptr<IoEngine> engine, i64 tile_bytes);
+
+  const TileGrid& grid() const override { return grid_; }
+  std::string describe() const override;
+  bool writable() const override { return slab_.file->writable(); }
+  bool on_disk() const override { return true; }
+  Transfer read(const Box& box, const Array& into) override;
+  Transfer write(const Box& box, const Array& from) override;
+  void advise(Access access) override { hints_.advise(access); }
+  void prefetch(const Box& box) override;
+  void discard(const Box& box) override;
+  void flush() override;
+
+ private:
+  TileHints::Extent extent(i64 tile) const;
+  Slab slab_now(const std::vector<i64>& tiles) const;
+  std::shared_ptr<IoEngine> engine_now() const { return engine_ ? engine_ : IoEngine::shared(); }
+  void check_length(std::string_view who) const;
+
+  std::string kind_;
+  Slab slab_;
+  TileGrid grid_;
+  std::shared_ptr<IoEngine> engine_;
+  TileHints hints_;
+};
+
+}  // namespace tessera::store
