@@ -187,6 +187,15 @@ def _reduced(which: str) -> Callable[..., Any]:
     return reduction
 
 
+def _sort(x: StoredArray, axis: int | None = -1) -> StoredArray:
+    """The elements in order along an axis, in a file of the backing folder; stable, NaN last."""
+    if axis is None:
+        if x.ndim != 1:
+            raise _core.ArgumentError(f"sort: a stored array of {x.ndim} axes cannot be flattened; name the axis")
+        axis = 0
+    return _core._stored_sort(x, operator.index(axis))
+
+
 def _explain(self: StoredArray, operation: str = "sum", axis: Any = None) -> str:
     """What a reduction over this array reads, writes and holds."""
     return _core._stored_explain(operation, self, axis)
@@ -220,7 +229,7 @@ _functions |= {
     "round": _applied("rint"),
 }
 _functions |= {name: _reduced(name) for name in ("sum", "mean", "min", "max")}
-_functions |= {"amin": _functions["min"], "amax": _functions["max"], "matmul": matmul}
+_functions |= {"amin": _functions["min"], "amax": _functions["max"], "matmul": matmul, "sort": _sort}
 _functions |= {"transpose": lambda x, axes=None: x.transpose(axes), "permute_dims": lambda x, axes: x.transpose(axes)}
 
 

@@ -9,6 +9,7 @@
 #include "tessera/store/tiers/backing_file.hpp"
 #include "tessera/store/tiles/open_store.hpp"
 #include "tessera/store/tiles/tiled_file.hpp"
+#include "tessera/streaming/sort.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -268,6 +269,19 @@ StoredArray matmul(const StoredArray& a, const StoredArray& b, const std::string
       made(path, facts, shape, dtype, [&](const StorePtr& out, const Options& options) {
         return plan_matmul(left, right, out, {}, options);
       }));
+}
+
+StoredArray sort(const StoredArray& x, i64 axis) {
+  const i64 last = x.ndim() - 1, along = normalize_axis(axis, x.ndim(), "sort");
+  if (along != last) {  // an exchange of two axes, which is its own inverse
+    Shape order;
+    for (i64 d = 0; d <= last; ++d) order.push_back(d == along ? last : d == last ? along : d);
+    return sort(x.transpose(order)).transpose(order);
+  }
+  const StorePtr from = x.store(), to = new_store(x.shape(), x.dtype(), "");
+  const auto scratch = [](const Shape& shape, DType t) { return new_store(shape, t, ""); };
+  plan_sort(from, to, scratch, options_now()).run();
+  return StoredArray(to);
 }
 
 }  // namespace tessera::streaming

@@ -77,4 +77,7 @@ TESSERA_API StoredArray operator/(const StoredArray& a, const StoredArray& b);
 TESSERA_API StoredArray matmul(const StoredArray& a, const StoredArray& b,
                                const std::string& path = "");
 
+// Sorted along an axis, in the order of arrays (stable, NaN last), in a file of the backing folder.
+TESSERA_API StoredArray sort(const StoredArray& x, i64 axis = -1);
+
 }  // namespace tessera::streaming

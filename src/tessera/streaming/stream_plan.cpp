@@ -83,6 +83,12 @@ void StreamPlan::add_step(Step step) {
   steps_.push_back(std::move(step));
 }
 
+void StreamPlan::add_traffic(i64 store, i64 read, i64 written) {
+  Used& used = stores_[static_cast<std::size_t>(store)];
+  used.read += read;
+  used.written += written;
+}
+
 i64 StreamPlan::bytes_read() const {
   i64 sum = 0;
   for (const Used& u : stores_) sum += u.read;

@@ -86,6 +86,9 @@ class TESSERA_API StreamPlan {
   void add_step(Step step);
   // A box that is read before the first step of a run, wherever that is, and stays.
   void add_preload(Move move);
+  // What a step moves whose computation reads and writes by itself, because what it finds decides
+  // where. It names the buffers of earlier writes as used: they have ended before it.
+  void add_traffic(i64 store, i64 read, i64 written);
   // Bytes beside the buffers that a run takes: results and work spaces.
   void add_held(i64 bytes) { other_held_ += bytes; }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }

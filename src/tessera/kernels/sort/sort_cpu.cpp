@@ -3,7 +3,6 @@
 #include <mutex>
 
 #include "tessera/device/threads.hpp"
-#include "tessera/kernels/sort/merge.hpp"
 #include "tessera/kernels/sort/order_row.hpp"
 #include "tessera/kernels/sort/side_by_side.hpp"
 #include "tessera/kernels/sort/sort.hpp"
@@ -225,25 +224,6 @@ Chosen choose(DType dtype, bool positions, i64 n) {
 }
 
 }  // namespace
-
-Array merged(const Array& runs, std::span<const i64> lengths) {
-  std::vector<i64> bounds{0};
-  for (const i64 n : lengths)
-    if (n > 0) bounds.push_back(bounds.back() + n);
-  require<ShapeError>(runs.ndim() == 1 && bounds.back() == runs.size(), "merged: runs of ",
-                      bounds.back(), " items in an array of shape ", runs.shape());
-  const i64 pieces = static_cast<i64>(bounds.size()) - 1;
-  if (pieces <= 1) return runs;
-  if (runs.device() != cpu || !runs.is_contiguous()) return sort(runs);
-  Array from = runs, to = Array::empty(runs.shape(), runs.dtype());
-  dispatch<TESSERA_ALL_TYPES>(runs.dtype(), "merged", [&]<class T>() {
-    for (i64 width = 1; width < pieces; width *= 2, std::swap(from, to))
-      merge_level(static_cast<const Valued<T>*>(from.host_data()),
-                  static_cast<Valued<T>*>(to.host_data()), pieces, width,
-                  [&](i64 i) { return bounds[static_cast<std::size_t>(i)]; });
-  });
-  return from;
-}
 
 Prepared prepare_sort_cpu(const SortSpec& spec, Device) {
   const Layout &in = spec.in.layout, &out = spec.out.layout;
