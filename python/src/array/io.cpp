@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ts.save and ts.load: which format, by the ending of the name; the formats are array/npy,
-// array/npz and store/snapshot.
+// array/npz and store/snapshot; directories of Zarr are tessera/_zarr.py.
 #include "core/common.hpp"
 #include "core/repr.hpp"
 #include "tessera/array/npy.hpp"
@@ -20,7 +20,7 @@ namespace {
 using nb::literals::operator""_a;
 
 [[noreturn]] void unknown_ending(std::string_view who, const std::string& path) {
-  throw ArgumentError(cat(who, ": '", path, "' does not end in .npy, .npz or .tessera"));
+  throw ArgumentError(cat(who, ": '", path, "' does not end in .npy, .npz, .tessera or .zarr"));
 }
 
 void save_arrays(const std::string& to, nb::handle obj, bool compressed) {
@@ -43,6 +43,10 @@ void save_file(nb::handle path, nb::handle obj, bool compressed) {
                            "': a .tessera file is not compressed, so that parts of it can be read; "
                            "a .npz file can be");
     nb::module_::import_("tessera._files").attr("saved")(to, obj);
+    return;
+  }
+  if (to.ends_with(".zarr")) {
+    nb::module_::import_("tessera._zarr").attr("saved")(to, obj, compressed);
     return;
   }
   if (!to.ends_with(".npy")) unknown_ending("save", to);
@@ -82,6 +86,8 @@ nb::object load_file(nb::handle path, nb::handle mmap_mode, nb::handle device) {
   if (from.ends_with(".npz")) return load_arrays(from, d);
   if (from.ends_with(".tessera"))
     return nb::module_::import_("tessera._files").attr("loaded")(from, device);
+  if (from.ends_with(".zarr"))
+    return nb::module_::import_("tessera._zarr").attr("loaded")(from, device);
   if (!from.ends_with(".npy")) unknown_ending("load", from);
   return wrap(released([&] { return load_npy(from, options).to(d); }));
 }
@@ -94,21 +100,22 @@ void bind_io(nb::module_& m) {
       nb::sig("def save(path: str | os.PathLike[str], obj: typing.Any, *, "
               "compressed: bool = False) -> None"),
       "Writes an array to .npy, a dict of arrays to .npz; to .tessera arrays, matrices, "
-      "operators, names,\nshapes, specs, results, and lists and dicts of these. The old file stays "
-      "until the new one is whole.\n\n"
+      "operators, names,\nshapes, specs, results, and lists and dicts of these; to .zarr (a "
+      "directory of Zarr v3) an array, or arrays in\ndicts. What was there stays until the new one "
+      "is whole. .npz and .zarr can be compressed.\n\n"
       ">>> import os, tempfile; name = os.path.join(tempfile.mkdtemp(), 'x.npy')\n"
       ">>> ts.save(name, ts.arange(3)); np.load(name).tolist()\n[0, 1, 2]\n"
       ">>> name = os.path.join(os.path.dirname(name), 'A.tessera')\n"
       ">>> ts.save(name, ts.FFT(1) @ ts.Diagonal([1.0, 2.0], ('Nx',)))\n"
       ">>> ts.load(name)([1.0, 1.0]).real.tolist()[1] < 0\nTrue\n");
-  m.def("load", &load_file, "path"_a, "mmap_mode"_a = nb::none(), "device"_a = nb::none(),
-        nb::sig("def load(path: str | os.PathLike[str], mmap_mode: str | None = None, "
-                "device: DeviceLike | None = None) -> typing.Any"),
-        "Reads a .npy file, a .npz file as a dict, or what a .tessera file holds; mmap_mode 'r' or "
-        "'r+' maps a .npy file instead "
-        "of reading it.\n\n"
-        ">>> import os, tempfile; name = os.path.join(tempfile.mkdtemp(), 'x.npz')\n"
-        ">>> np.savez(name, a=np.ones(2)); ts.load(name)['a'].tolist()\n[1.0, 1.0]\n");
+  m.def(
+      "load", &load_file, "path"_a, "mmap_mode"_a = nb::none(), "device"_a = nb::none(),
+      nb::sig("def load(path: str | os.PathLike[str], mmap_mode: str | None = None, "
+              "device: DeviceLike | None = None) -> typing.Any"),
+      "Reads a .npy file, a .npz file as a dict, what a .tessera file holds, or a .zarr directory "
+      "(groups are dicts);\nmmap_mode 'r' or 'r+' maps a .npy file instead of reading it.\n\n"
+      ">>> import os, tempfile; name = os.path.join(tempfile.mkdtemp(), 'x.npz')\n"
+      ">>> np.savez(name, a=np.ones(2)); ts.load(name)['a'].tolist()\n[1.0, 1.0]\n");
 }
 
 }  // namespace tessera::python

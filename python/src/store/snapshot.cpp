@@ -5,6 +5,7 @@
 
 #include "core/repr.hpp"
 #include "core/sequence.hpp"
+#include "tessera/store/snapshot/crc32c.hpp"
 #include "tessera/store/snapshot/snapshot_reader.hpp"
 #include "tessera/store/snapshot/snapshot_writer.hpp"
 
@@ -48,6 +49,10 @@ void bind_snapshot(nb::module_& m) {
       "path"_a, "arrays"_a, "description"_a,
       nb::sig("def _save_snapshot(path: str, arrays: list[tuple[str, Array]], description: str) -> "
               "None"));
+  m.def(
+      "_crc32c",
+      [](const nb::bytes& data) { return crc32c(data.data(), static_cast<i64>(data.size())); },
+      "data"_a, nb::sig("def _crc32c(data: bytes) -> int"));
   nb::class_<Snapshot>(m, "_Snapshot")
       .def(
           "__init__",
