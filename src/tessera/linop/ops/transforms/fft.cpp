@@ -5,34 +5,61 @@
 #include <cmath>
 #include <numbers>
 
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/copy/copy.hpp"
 #include "tessera/linop/core/dim_sizes.hpp"
 #include "tessera/linop/ops/basic/identity.hpp"
 
 namespace tessera {
 namespace {
 
-// exp(2πi (c k - c² [output side]) / n) with c = n//2: a product over the axes of the grid, as an
-// array of its shape. Note [centred transforms]: sum_m x[m] e^{-2πi (k-c)(m-c)/n} factors into a
-// phase of m, the plain transform, and a phase of k; both sides of a shift become multiplications.
-Array phase(const Shape& grid, bool output_side, DType dtype, Device device) {
-  const i64 n = count_of(grid);
-  const Array p(Storage::allocate(cpu, n * size_of(DType::c128)), Layout::contiguous(grid),
-                DType::c128);
-  c128* data = p.host<c128>();
-  for (i64 i = 0; i < n; ++i) {
-    i64 rest = i;
-    double turns = 0;
-    for (i64 a = grid.size() - 1; a >= 0; --a) {
-      const i64 k = rest % grid[a], c = grid[a] / 2;
-      rest /= grid[a];
-      // Reduced before the division: exact for any size.
-      const i64 numerator = (c * k - (output_side ? c * c : 0)) % grid[a];
-      turns += static_cast<double>(numerator) / static_cast<double>(grid[a]);
-    }
-    const double angle = 2 * std::numbers::pi * (turns - std::floor(turns));
-    data[i] = c128(std::cos(angle), std::sin(angle));
+// exp(2πi turns), with exact values at the quarters.
+c128 root_of_unity(i64 numerator, i64 n) {
+  const i64 quarter = 4 * numerator / n;
+  if (quarter * n == 4 * numerator)
+    return c128(quarter == 0 ? 1 : quarter == 2 ? -1 : 0, quarter == 1 ? 1 : quarter == 3 ? -1 : 0);
+  const double angle =
+      2 * std::numbers::pi * static_cast<double>(numerator) / static_cast<double>(n);
+  return c128(std::cos(angle), std::sin(angle));
+}
+
+// exp(2πi (c k - c² [output side]) / n) with c = n//2, for k < n.
+std::vector<c128> axis_phase(i64 n, bool output_side) {
+  std::vector<c128> all;
+  const i64 c = n / 2;
+  for (i64 k = 0; k < n; ++k) {
+    // Reduced before the division: exact for any size.
+    const i64 numerator = (c * k - (output_side ? c * c : 0)) % n;
+    all.push_back(root_of_unity(numerator < 0 ? numerator + n : numerator, n));
   }
-  return p.astype(dtype).to(device);
+  return all;
+}
+
+// The product of the axes' phases, as an array of the grid's shape. Note [centred transforms]:
+// sum_m x[m] e^{-2πi (k-c)(m-c)/n} factors into a phase of m, the plain transform, and a phase of
+// k; both sides of a shift become multiplications.
+Array phase(const Shape& grid, bool output_side, DType dtype, Device device) {
+  std::vector<std::vector<c128>> along;
+  for (i64 n : grid) along.push_back(axis_phase(n, output_side));
+  const i64 line = grid.back();
+  const Array p = empty_dense(grid, dtype);
+  dispatch<c64, c128>(dtype, "FFT", [&]<class T>() {
+    T* to = p.host<T>();
+    parallel_for(count_of(grid) / line, 64, [&](i64 begin, i64 end) {
+      for (i64 row = begin; row < end; ++row) {
+        c128 before(1, 0);
+        for (i64 a = grid.size() - 2, rest = row; a >= 0; rest /= grid[a--])
+          before =
+              before * along[static_cast<std::size_t>(a)][static_cast<std::size_t>(rest % grid[a])];
+        for (i64 i = 0; i < line; ++i) {
+          const c128 v = before * along.back()[static_cast<std::size_t>(i)];
+          to[row * line + i] =
+              T(static_cast<decltype(T::re)>(v.re), static_cast<decltype(T::re)>(v.im));
+        }
+      }
+    });
+  });
+  return p.to(device);
 }
 
 Dims default_grid(i64 ndim, bool kspace) {

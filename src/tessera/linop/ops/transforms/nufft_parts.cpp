@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tessera/device/threads.hpp"
 #include "tessera/linop/ops/transforms/nufft.hpp"
 
 namespace tessera::nufft {
@@ -50,18 +51,19 @@ Array apodization(const Shape& grid, const Shape& padded, double w, double overs
                              " leave no apodisation for axis ", a, " of the grid ", grid);
     }
   }
-  const i64 n = count_of(grid);
+  const i64 n = count_of(grid), line = grid.back();
   const Array all(Storage::allocate(cpu, n * size_of(DType::f64)), Layout::contiguous(grid),
                   DType::f64);
-  for (i64 i = 0; i < n; ++i) {
-    i64 rest = i;
-    double product = 1;
-    for (i64 a = grid.size() - 1; a >= 0; --a) {
-      product *= along[static_cast<std::size_t>(a)][static_cast<std::size_t>(rest % grid[a])];
-      rest /= grid[a];
+  double* to = all.host<double>();
+  parallel_for(n / line, 64, [&](i64 begin, i64 end) {
+    for (i64 row = begin; row < end; ++row) {
+      double product = 1;
+      for (i64 a = grid.size() - 2, rest = row; a >= 0; rest /= grid[a--])
+        product *= along[static_cast<std::size_t>(a)][static_cast<std::size_t>(rest % grid[a])];
+      for (i64 i = 0; i < line; ++i)
+        to[row * line + i] = along.back()[static_cast<std::size_t>(i)] * product;
     }
-    all.host<double>()[i] = product;
-  }
+  });
   return all;
 }
 
@@ -71,14 +73,21 @@ Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,
   const Array to(Storage::allocate(cpu, from.bytes()), Layout::contiguous(from.shape()),
                  DType::f64);
   const i64 axes = grid.size();
-  for (i64 i = 0; i < from.size(); ++i) {
-    const double p = static_cast<double>(padded[i % axes]), n = static_cast<double>(grid[i % axes]);
-    const double k = from.host<double>()[i];
-    require<ArgumentError>(std::isfinite(k), who, ": location ", i / axes, " is ", k,
+  const double* in = from.host<double>();
+  double* out = to.host<double>();
+  for (i64 i = 0; i < from.size(); ++i)
+    require<ArgumentError>(std::isfinite(in[i]), who, ": location ", i / axes, " is ", in[i],
                            " along axis ", i % axes, "; locations must be finite");
-    const double at = k * p / n + std::floor(p / 2), wrapped = at - p * std::floor(at / p);
-    to.host<double>()[i] = wrapped < p ? wrapped : 0;
-  }
+  parallel_for(from.size() / axes, 1 << 13, [&](i64 begin, i64 end) {
+    for (i64 a = 0; a < axes; ++a) {
+      const double p = static_cast<double>(padded[a]), n = static_cast<double>(grid[a]),
+                   centre = std::floor(p / 2);
+      for (i64 i = begin * axes + a; i < end * axes; i += axes) {
+        const double at = in[i] * p / n + centre, wrapped = at - p * std::floor(at / p);
+        out[i] = wrapped < p ? wrapped : 0;
+      }
+    }
+  });
   return to.to(locs.device());
 }
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of sorted points: that of a stable sort by tiles, whatever the number of threads.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "support/arrays.hpp"
+#include "tessera/device/threads.hpp"
+#include "tessera/kernels/interpolate/interpolate.hpp"
+#include "tessera/kernels/random/random.hpp"
+
+namespace tessera {
+namespace {
+
+struct Sorting {
+  Shape grid;
+  SpreadKernel kernel;
+  i64 count;
+};
+
+// From the definition: the tile of the first neighbour, in whole numbers.
+i64 tile_by_definition(const double* loc, const Shape& grid, const SpreadKernel& k) {
+  const SpreadTiles tiles(grid, k);
+  i64 tile = 0;
+  for (i64 a = 0; a < grid.size(); ++a) {
+    const double width = k.width[k.width.size() == 1 ? 0 : a];
+    const i64 first = static_cast<i64>(std::ceil(loc[a] - width / 2)), n = grid[a];
+    const i64 index = k.circular ? (first % n + n) % n : std::clamp<i64>(first, 0, n - 1);
+    tile = tile * tiles.count[a] + std::min(index / tiles.length[a], tiles.count[a] - 1);
+  }
+  return tile;
+}
+
+TEST(GridPoints, AreInTheOrderOfAStableSort) {
+  if (test_device() != cpu) GTEST_SKIP() << "about the threads of the cpu";
+  const std::vector<Sorting> all{{{1}, {.width = {2.0}}, 7},
+                                 {{5000}, {.width = {0.1}}, 3000},
+                                 {{1537}, {.width = {4.0}}, 200000},
+                                 {{320, 321}, {.width = {4.0, 6.0}}, 100000},
+                                 {{64, 37}, {.width = {3.0}, .circular = false}, 50000},
+                                 {{25, 60, 36}, {.width = {4.0}}, 70000},
+                                 {{13, 12, 47}, {.width = {14.0}, .circular = false}, 40000},
+                                 {{3, 2, 5}, {.width = {20.0}}, 1000},
+                                 {{40, 40}, {.width = {4.0}}, 0}};
+  const int before = num_threads();
+  for (const Sorting& c : all) {
+    const i64 axes = c.grid.size();
+    const Array u = Random(5).uniform({c.count, axes}, DType::f64).contiguous();
+    std::vector<double> at;
+    for (i64 i = 0; i < u.size(); ++i) {
+      const double n = static_cast<double>(c.grid[i % axes]), v = u.host<double>()[i];
+      // On grid points, on the seams of tiles, at the ends and between.
+      at.push_back(i % 3 == 0 ? std::floor(v * n) : std::min(v * n, std::nextafter(n, 0)));
+    }
+    std::vector<i64> tiles, order(static_cast<std::size_t>(c.count));
+    for (i64 i = 0; i < c.count; ++i)
+      tiles.push_back(tile_by_definition(at.data() + i * axes, c.grid, c.kernel));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](i64 a, i64 b) {
+      return tiles[static_cast<std::size_t>(a)] < tiles[static_cast<std::size_t>(b)];
+    });
+    for (int threads : {1, 3, 8}) {
+      set_num_threads(threads);
+      const GridPoints p =
+          make_grid_points(laid_out<double>({c.count, axes}, at), c.grid, c.kernel);
+      EXPECT_EQ(values_of<i64>(p.order), order);
+      const std::vector<i64> starts = values_of<i64>(p.starts);
+      const std::vector<double> locs = values_of<double>(p.locs);
+      ASSERT_EQ(static_cast<i64>(starts.size()), count_of(SpreadTiles(c.grid, c.kernel).count) + 1);
+      EXPECT_EQ(starts.front(), 0);
+      EXPECT_EQ(starts.back(), c.count);
+      for (std::size_t t = 0; t + 1 < starts.size(); ++t)
+        for (i64 i = starts[t]; i < starts[t + 1]; ++i) {
+          const i64 from = order[static_cast<std::size_t>(i)];
+          ASSERT_EQ(tiles[static_cast<std::size_t>(from)], static_cast<i64>(t));
+          for (i64 a = 0; a < axes; ++a)
+            ASSERT_EQ(locs[static_cast<std::size_t>(i * axes + a)],
+                      at[static_cast<std::size_t>(from * axes + a)]);
+        }
+    }
+    set_num_threads(before);
+  }
+}
+
+TEST(GridPoints, TheFirstLocationThatIsNotFiniteIsNamed) {
+  std::vector<double> at(100000, 0.5);
+  at[70001] = at[90000] = std::numeric_limits<double>::infinity();
+  const std::string text = thrown_text<ArgumentError>([&] {
+    (void)make_grid_points(laid_out<double>({50000, 2}, at), {8, 8}, {}, "Points");
+  });
+  EXPECT_EQ(text, "Points: location 35000 is inf along axis 1; locations must be finite");
+}
+
+}  // namespace
+}  // namespace tessera
