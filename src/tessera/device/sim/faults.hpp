@@ -13,6 +13,9 @@ TESSERA_API void fail_allocation_after(int index, i64 n);
 // After n more launches have run, the next one fails with a DeviceError, which sticks to its
 // stream.
 TESSERA_API void fail_task_after(int index, i64 n);
+// After n more operations were captured for graphs, each further one is a DeviceError; what is not
+// captured goes on.
+TESSERA_API void fail_capture_after(int index, i64 n);
 // No peer access between the device and any other: plans go through the host.
 TESSERA_API void isolate(int index);
 // Work that is queued is dropped, every later use is a DeviceError; nothing hangs. Memory can be

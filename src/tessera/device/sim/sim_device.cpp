@@ -222,6 +222,7 @@ SimUnit& unit_of(int index) {
 
 void fail_allocation_after(int index, i64 n) { unit_of(index).allocations_left.store(n); }
 void fail_task_after(int index, i64 n) { unit_of(index).tasks_left.store(n); }
+void fail_capture_after(int index, i64 n) { unit_of(index).captures_left.store(n); }
 
 void isolate(int index) { unit_of(index).isolated.store(true); }
 
@@ -236,6 +237,7 @@ void restore(int index) {
   for (const auto& stream : u.living()) stream->drain();
   u.allocations_left.store(-1);
   u.tasks_left.store(-1);
+  u.captures_left.store(-1);
   u.isolated.store(false);
   u.lost.store(false);
   for (const auto& stream : u.living()) stream->clear_failure();

@@ -58,6 +58,12 @@ void SimUnit::check_alive() const {
   if (lost.load()) std::rethrow_exception(loss());
 }
 
+void SimUnit::count_capture() {
+  if (captures_left.load() < 0) return;
+  require<DeviceError>(captures_left.load() > 0, name(), ": injected failure of a capture");
+  captures_left.fetch_sub(1);
+}
+
 std::vector<std::shared_ptr<SimStream>> SimUnit::living() {
   std::lock_guard lock(mutex);
   std::erase_if(streams, [](const auto& s) { return s.expired(); });
@@ -142,6 +148,7 @@ void SimStream::push(SimOp op) {
   if (capture_) {
     require<PlanError>(op.what != SimOp::What::record && op.what != SimOp::What::wait, unit_.name(),
                        ": events cannot be recorded or waited for inside a capture");
+    unit_.count_capture();
     capture_->ops.push_back(std::move(op));
     return;
   }

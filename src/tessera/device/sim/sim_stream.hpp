@@ -28,6 +28,7 @@ struct SimUnit {
   std::atomic<bool> isolated{false};
   std::atomic<i64> allocations_left{-1};  // before requests fail; negative: they do not
   std::atomic<i64> tasks_left{-1};        // before one fails
+  std::atomic<i64> captures_left{-1};     // before they fail
   std::atomic<i64> used{0};
   std::mutex mutex;
   std::vector<std::weak_ptr<SimStream>> streams;
@@ -35,6 +36,7 @@ struct SimUnit {
 
   std::string name() const;
   void check_alive() const;  // DeviceError when the device is lost
+  void count_capture();      // DeviceError when none is left
   std::exception_ptr loss() const;
   std::vector<std::shared_ptr<SimStream>> living();
 };

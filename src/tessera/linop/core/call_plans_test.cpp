@@ -188,6 +188,67 @@ TEST(CallPlans, GraphsCanBeSwitchedOff) {
             0);
 }
 
+// Nobody asked for graphs: where they cannot be made the steps are done one by one, and that is all.
+TEST(CallPlans, WhatCannotBeCapturedIsDoneStepByStep) {
+  const Using<i64> after(config().graph_after, 1);
+  const Array x = Random(1).normal({12}, DType::c128).to(d);
+  for (const i64 captured : {0, 1, 3}) {  // before it fails: at once, and in the middle
+    const NamedLinop A = chain_of(4, d);
+    const Array expected = A(x), y = empty_dense({12}, DType::c128, d);
+    sim::fail_capture_after(d.index, captured);
+    for (int i = 0; i < 4; ++i) {
+      y.fill(Value(0));
+      EXPECT_EQ(graphs_launched([&] { A(x, y); }), 0) << captured;
+      EXPECT_EQ(distance(y, expected), 0) << captured << " call " << i;
+    }
+    sim::restore(d.index);
+    EXPECT_EQ(graphs_launched([&] {  // it is not tried again and again
+                for (int i = 0; i < 4; ++i) A(x, y);
+              }),
+              0);
+    EXPECT_EQ(distance(y, expected), 0);
+    const NamedLinop other = A.copy();
+    EXPECT_GT(graphs_launched([&] {
+                for (int i = 0; i < 4; ++i) other(x, y);
+              }),
+              0);
+  }
+}
+
+// Some segments are graphs before another one fails: what was replayed is not done again.
+TEST(CallPlans, SegmentsBeforeTheOneThatCannotBeCapturedStay) {
+  const Using<i64> after(config().graph_after, 1);
+  const Device there{Kind::sim, 4};
+  const NamedLinop far = chain_of(4, there).rename({{"D0", "D4"}, {"D4", "D8"}});
+  const NamedLinop A = ToDevice(there, d) * far * ToDevice(d, there) * chain_of(4, d);
+  const Array x = Random(1).normal({12}, DType::c128).to(d), expected = A(x),
+              y = empty_dense({12}, DType::c128, d);
+  sim::fail_capture_after(there.index, 1);
+  const i64 launched = graphs_launched([&] {
+    for (int i = 0; i < 4; ++i) {
+      y.fill(Value(0));
+      A(x, y);
+      EXPECT_EQ(distance(y, expected), 0) << "call " << i;
+    }
+  });
+  sim::restore(there.index);
+  EXPECT_EQ(launched, 1);  // the first segment, once
+}
+
+// Who asks for graphs hears why there are none, and gets them when there can be some.
+TEST(CallPlans, ACaptureThatWasAskedForAndFailsIsAnError) {
+  const NamedLinop A = chain_of(4, d);
+  const Array x = Random(1).normal({12}, DType::c128).to(d), expected = A(x),
+              y = full({12}, Value(0), DType::c128, d).contiguous();
+  tessera::Run run = A.plan({.shape = {12}, .dtype = DType::c128, .device = d}).instance();
+  run.capture();
+  sim::fail_capture_after(d.index, 2);
+  EXPECT_THROW(run(x, y), DeviceError);
+  sim::restore(d.index);
+  EXPECT_GT(graphs_launched([&] { run(x, y); }), 0);
+  EXPECT_EQ(distance(y, expected), 0);
+}
+
 TEST(CallPlans, AFailureInAGraphIsToldAndTheNextCallIsRight) {
   const Using<i64> after(config().graph_after, 1);
   const NamedLinop A = chain_of(4, d);
