@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/matmul/matmul.hpp"
 
 namespace tessera {
 namespace {
@@ -43,8 +44,8 @@ std::vector<std::complex<double>> load_numbers(const Array& host) {
 }
 
 Basis::Basis(Engine& e, const std::string& name, i64 rows, const VectorSpace& side, DType dtype)
-    : e_(e), rows_(rows), side_(side), all_(e.keep(name, side.stacked(rows), dtype)) {
-  h_ = e.scratch({2, rows, 1}, dtype);
+    : e_(e), name_(name), rows_(rows), side_(side), all_(e.keep(name, side.stacked(rows), dtype)) {
+  h_ = e.work(cat(name, " coefficients"), Shape{2, rows, 1}, dtype);
   host_h_ = vec::zeros({2, rows, 1}, dtype, cpu);
   for (i64 j = 0; j < rows; ++j) {
     vec::Vector& row = views_.emplace_back();
@@ -99,8 +100,9 @@ void Basis::record_coefficients(Recorder& r, i64 j, i64 first, const View& h) co
   vec::reduce(r, ReduceOp::sum, parts, sum);
 }
 
-Run Basis::record(i64 j, i64 first, bool twice) {
-  return e_.plan([&](Recorder& r) {
+Run& Basis::record(i64 j, i64 first, bool twice) {
+  const std::string row_name = cat(name_, " row ", j, " from ", first, twice ? " twice" : "");
+  return e_.plan(row_name, [&](Recorder& r) {
     vec::norm2(r, row(j), e_.target(r, before_));
     for (i64 pass = 0; pass < (twice ? 2 : 1) && first < j; ++pass) {
       View h = r.constant(h_);
@@ -123,11 +125,11 @@ const Basis::Result& Basis::orthonormalise(i64 j, i64 first, bool twice) {
     return k.j == j && k.first == first && k.twice == twice;
   });
   if (it == recorded_.end()) {
-    recorded_.push_back({j, first, twice, record(j, first, twice)});
-    e_.board.upload();  // the constants of the new program
+    recorded_.push_back({j, first, twice, &record(j, first, twice)});
+    e_.board.upload_new();
     it = recorded_.end() - 1;
   }
-  e_.run(it->run);
+  e_.run(*it->run);
   const Stream stream = Stream::home(e_.device);
   stream.copy(host_h_.data(), cpu, h_.data(), e_.device, h_.bytes());
   e_.board.fetch();  // waits for both
@@ -178,12 +180,12 @@ Array Basis::combined(i64 k, i64 m, const std::vector<Number>& factors) const {
   const Array result = empty_dense(all.shape(), dtype(), e_.device);
   const Array host = vec::zeros({k, m}, dtype(), cpu);
   store_numbers(host, factors);
-  const Array f = host.to(e_.device);
-  Run run = e_.plan([&](Recorder& r) {
-    for (std::size_t p = 0; p < side_.count(); ++p)
-      record::copy(r, image(r, f, p, k, m), r.constant(all.part(result, p)));
-  });
-  e_.run(run);
+  Stream::home(e_.device).sync();  // of the rows, wherever they are
+  for (std::size_t p = 0; p < side_.count(); ++p) {
+    const Array rows = all_.pieces[p].slice(0, 0, m).reshape({m, all_.pieces[p].size() / rows_});
+    const Array image = matmul(host.to(side_.device(p)), rows).reshape(all.shape(p));
+    all.part(result, p).copy_from(image.to(e_.device));
+  }
   return result;
 }
 
@@ -191,15 +193,15 @@ Basis::Restart& Basis::restart_of(i64 k, i64 m) {
   const auto it = std::find_if(restarts_.begin(), restarts_.end(),
                                [&](const Restart& s) { return s.k == k && s.m == m; });
   if (it != restarts_.end()) return *it;
-  const Array f = e_.scratch({k, m}, dtype());
-  Run run = e_.plan([&](Recorder& r) {
+  const Array f = e_.work(cat(name_, " factors ", k, " ", m), Shape{k, m}, dtype());
+  Run& run = e_.plan(cat(name_, " restart ", k, " ", m), [&](Recorder& r) {
     for (std::size_t p = 0; p < side_.count(); ++p) {
       const View kept = image(r, f, p, k, m), rows = r.constant(all_.pieces[p]);
       record::copy(r, kept, sub_view(rows, rows.layout.slice(0, 0, k)));
     }
     for (i64 j = m; j < rows_; ++j) vec::copy(r, row(j), row(k + j - m));
   });
-  restarts_.push_back({k, m, vec::zeros({k, m}, dtype(), cpu), f, std::move(run)});
+  restarts_.push_back({k, m, vec::zeros({k, m}, dtype(), cpu), f, &run});
   return restarts_.back();
 }
 
@@ -207,10 +209,10 @@ void Basis::restart(i64 k, i64 m, const std::vector<Number>& factors) {
   Restart& s = restart_of(k, m);
   store_numbers(s.host, factors);  // the last restart was waited for: rows were made since
   Stream::home(e_.device).copy(s.factors.data(), e_.device, s.host.data(), cpu, s.host.bytes());
-  e_.run(s.run);
+  e_.run(*s.run);
 }
 
-Array Basis::weights() const { return e_.scratch({1, rows_}, dtype()); }
+Array Basis::weights() const { return e_.work(cat(name_, " weights"), Shape{1, rows_}, dtype()); }
 
 void Basis::record_combination(Recorder& r, const Array& y, const vec::Vector& to) const {
   for (std::size_t p = 0; p < side_.count(); ++p) {

@@ -52,16 +52,17 @@ class Basis {
   // Piece p of rows [first, last), as a matrix.
   View block(Recorder& r, std::size_t p, i64 first, i64 last) const;
   View image(Recorder& r, const Array& f, std::size_t p, i64 k, i64 m) const;
-  Run record(i64 j, i64 first, bool twice);
+  Run& record(i64 j, i64 first, bool twice);
   void record_coefficients(Recorder& r, i64 j, i64 first, const View& h) const;
   struct Restart {
     i64 k, m;
     Array host, factors;  // the numbers as they are given, and where the plan reads them
-    Run run;
+    Run* run;
   };
   Restart& restart_of(i64 k, i64 m);
 
   Engine& e_;
+  std::string name_;
   i64 rows_;
   VectorSpace side_;
   vec::Vector all_;
@@ -71,7 +72,7 @@ class Basis {
   struct Recorded {
     i64 j, first;
     bool twice;
-    Run run;
+    Run* run;
   };
   std::vector<Recorded> recorded_;
   std::vector<Restart> restarts_;

@@ -29,23 +29,16 @@ void settle_elsewhere(const Array& written, Device device) {
 
 }  // namespace
 
-Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, DType vectors)
-    : Engine(std::move(name_), options_, device_, vectors, std::nullopt) {}
-
 Engine::Engine(const SolveKey& key, const NamedLinop& a, const SolveOptions& options_,
                DType vectors)
-    : Engine(key.solver, options_, key.device, vectors,
-             options_.group ? std::nullopt : std::optional(Beside{key, memories_of(a)})) {}
-
-Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, DType vectors,
-               std::optional<Beside> beside)
-    : beside_(std::move(beside)),
-      memory_(beside_ ? beside_->memories->take(beside_->key) : nullptr),
-      name(std::move(name_)),
+    : beside_(options_.group || !key.kept ? std::nullopt
+                                          : std::optional(Beside{key, memories_of(a)})),
+      memory_(beside_ ? beside_->memories->take(key) : nullptr),
+      name(key.solver),
       options(options_),
-      device(device_),
+      device(key.device),
       board(memory_ ? memory_->board
-                    : (memory_ = std::make_unique<SolveMemory>(device_, vectors))->board),
+                    : (memory_ = std::make_unique<SolveMemory>(device, vectors))->board),
       measure(board.cell("measure")),
       status(board.cell("status")),
       x0_(options_.x0),
@@ -59,7 +52,8 @@ Engine::Engine(std::string name_, const SolveOptions& options_, Device device_, 
 
 // Work that failed or was cut short may have left anything; its memory goes.
 Engine::~Engine() {
-  if (finished_ && stays()) beside_->memories->put(beside_->key, std::move(memory_));
+  const bool whole = finished_ && std::uncaught_exceptions() == exceptions_;
+  if (whole && stays()) beside_->memories->put(beside_->key, std::move(memory_));
 }
 
 // A function of somebody else may own a preconditioner's operator, and this one with it.
@@ -73,14 +67,14 @@ vec::Vector Engine::work(const std::string& what, const VectorSpace& side, DType
   return memory_->add(what, side.zeros(dtype));
 }
 
+Array Engine::work(const std::string& what, const Shape& shape, DType dtype) {
+  return work(what, VectorSpace(shape, device), dtype).pieces.front();
+}
+
 vec::Vector Engine::given(const std::string& what, const VectorSpace& side, const Array& whole) {
   const vec::Vector* known = memory_->find(what);
   if (!known) return memory_->add(what, side.pieces_of(whole));
-  for (std::size_t i = 0; i < known->pieces.size(); ++i) {
-    const Array& piece = known->pieces[i];
-    piece.copy_from(side.part(whole, i).to(piece.device()));
-    settle_elsewhere(piece, device);
-  }
+  assign(*known, side, whole);
   return *known;
 }
 
@@ -117,39 +111,35 @@ Array Engine::keep_host(std::string what, const Shape& shape, DType dtype,
   return a;
 }
 
-Array Engine::scratch(const Shape& shape, DType dtype) const {
-  return vec::zeros(shape, dtype, device);
+Run* Engine::known(const std::string& plan) {
+  for (auto& [other, run] : memory_->runs)
+    if (other == plan) return &run;
+  return nullptr;
 }
 
-Run& Engine::plan(const std::string& what, const std::function<void(Recorder&)>& record) {
-  for (auto& [known, run] : memory_->runs)
-    if (known == what) return run;
-  Recorder r;
-  {
-    const Recorder::Scope scope(r, name);
-    record(r);
-  }
+Run& Engine::add(const std::string& what, Recorder r) {
   const Plan plan(std::move(r), name);
   for (const auto& [where, bytes] : plan.workspace()) memory_->bytes += bytes;
   for (const Step& s : plan.steps())
     memory_->calls_out = memory_->calls_out || s.kind == Step::Kind::call;
-  Run& run = memory_->runs.emplace_back(what, plan.instance(Stream::home(device))).second;
-  run.capture();
-  return run;
+  return memory_->runs.emplace_back(what, plan.instance(Stream::home(device))).second;
 }
 
-Run Engine::plan(const std::function<void(Recorder&)>& record) const {
+Run& Engine::plan(const std::string& what, const std::function<void(Recorder&)>& record) {
+  if (Run* const run = known(what)) return *run;
   Recorder r;
   {
     const Recorder::Scope scope(r, name);
     record(r);
   }
-  Run run = Plan(std::move(r), name).instance(Stream::home(device));
+  Run& run = add(what, std::move(r));
   run.capture();
   return run;
 }
 
-Run Engine::plan_of(const ShardedOperator& A, DType dtype, DType out_dtype, bool adjoint) const {
+Run& Engine::plan_of(const std::string& what, const ShardedOperator& A, DType dtype,
+                     DType out_dtype, bool adjoint) {
+  if (Run* const run = known(what)) return *run;
   Recorder r;
   std::vector<View> x, y;
   const VectorSpace &from = adjoint ? A.out : A.in, &to = adjoint ? A.in : A.out;
@@ -161,7 +151,7 @@ Run Engine::plan_of(const ShardedOperator& A, DType dtype, DType out_dtype, bool
     A.record_adjoint(r, x, y);
   else
     A.record(r, x, y);
-  return Plan(std::move(r), name).instance(Stream::home(device));
+  return add(what, std::move(r));
 }
 
 void Engine::outcome(int code, bool converged, std::string reason) {
@@ -256,8 +246,11 @@ void Engine::check_ranks_agree(const Saved& s) const {
 }
 
 void Engine::assign(const vec::Vector& v, const VectorSpace& side, const Array& whole) const {
-  Run run_once = plan([&](Recorder& r) { side.scatter(r, whole, v); });
-  run(run_once);
+  for (std::size_t i = 0; i < v.pieces.size(); ++i) {
+    const Array& piece = v.pieces[i];
+    piece.copy_from(side.part(whole, i).to(piece.device()));
+    settle_elsewhere(piece, device);
+  }
 }
 
 void Engine::start_at(const vec::Vector& x, const VectorSpace& side) const {
@@ -266,10 +259,14 @@ void Engine::start_at(const vec::Vector& x, const VectorSpace& side) const {
 
 Array Engine::x() {
   if (!x_side_ || !x_side_->distribution()) return x_side_ ? x_.pieces.front() : Array();
-  const Array gathered =
-      work("gathered", VectorSpace(x_side_->shape(), device), x_.dtype()).pieces.front();
+  const Array gathered = work("gathered", x_side_->shape(), x_.dtype());
   run(plan("gather", [&](Recorder& r) { x_side_->gather(r, x_, gathered); }));
   return gathered;
+}
+
+Array Engine::answer() {
+  const Array own = x();
+  return own && stays() ? own.copy() : own;
 }
 
 void Engine::set_tolerances() {
@@ -326,8 +323,7 @@ SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
   }
   if (!options.checkpoint.path.empty() && saved_at_ != iterations_) save();
   SolveResult result;
-  result.x = x();
-  if (result.x && stays()) result.x = result.x.copy();
+  result.x = answer();
   result.iterations = iterations_;
   result.history = std::move(history_);
   result.reason = stopped_ ? "stopped by the callback" : "maxiter";

@@ -3,12 +3,13 @@
 // What all solvers share: the vectors and scalars of an iteration, plans over them, the loop with
 // its history, callback, progress and checkpoints. A solver names what it keeps, records what an
 // iteration does, and says what its status codes mean; it writes no loop of its own.
-// One that is told its key and operator leaves its memory beside that operator when the solve was
-// not cut short, and starts with what an earlier one left there.
+// It leaves its memory beside its operator when the solve was not cut short, and starts with what an
+// earlier one left there.
 //   Engine e(key, A, options, dtype);   vec::Vector x = e.keep("x", A.in, dtype);
 //   Run& step = e.plan("step", [&](Recorder& r) { ... });   e.iterate([&] { e.run(step); });
 
 #include <chrono>
+#include <exception>
 
 #include "tessera/solve/core/checkpoint.hpp"
 #include "tessera/solve/core/options.hpp"
@@ -31,7 +32,6 @@ class Engine {
   std::unique_ptr<SolveMemory> memory_;
 
  public:
-  Engine(std::string name, const SolveOptions& options, Device device, DType vectors);
   Engine(const SolveKey& key, const NamedLinop& a, const SolveOptions& options, DType vectors);
   ~Engine();
   Engine(const Engine&) = delete;
@@ -53,22 +53,20 @@ class Engine {
   };
   Array keep_host(std::string name, const Shape& shape, DType dtype,
                   std::vector<Count> counts = {});
-  // A whole array that an iteration fills before it reads it; VectorSpace::zeros makes vectors.
-  Array scratch(const Shape& shape, DType dtype) const;
-  // A vector that an iteration fills before it reads it.
+  // A vector that an iteration fills before it reads it, and the same for a whole array.
   vec::Vector work(const std::string& name, const VectorSpace& side, DType dtype);
+  Array work(const std::string& name, const Shape& shape, DType dtype);
   // A whole array of the caller's as a vector: nobody else writes it.
   vec::Vector given(const std::string& name, const VectorSpace& side, const Array& whole);
   // The first guess as a whole array on the device; only where there is one.
   Array given_x0(const VectorSpace& side, DType dtype);
   // A plan that is recorded once for all solves that share this memory: its name says which. Over
-  // vectors of keep(), work() and given() alone.
+  // vectors of keep(), work() and given() alone, which it takes as constants; a graph where the
+  // device has them.
   Run& plan(const std::string& name, const std::function<void(Recorder&)>& record);
-  // A plan over arrays that the recorder takes as constants, ready to run again and again; a graph
-  // where the device has them.
-  Run plan(const std::function<void(Recorder&)>& record) const;
   // y = A x (or A.H x) for any two vectors of its sides: run it as e.run(r, x, y).
-  Run plan_of(const ShardedOperator& A, DType dtype, DType out_dtype, bool adjoint = false) const;
+  Run& plan_of(const std::string& name, const ShardedOperator& A, DType dtype, DType out_dtype,
+               bool adjoint = false);
   void run(Run& r) const { r(std::span<const Array>{}, std::span<const Array>{}); }
   void run(Run& r, const vec::Vector& x, const vec::Vector& y) const { r(x.pieces, y.pieces); }
   View factor(Recorder& r, DeviceScalar c) const { return board.factor(r, c); }
@@ -100,8 +98,10 @@ class Engine {
   // report in the ring of the board; one that decides on the host calls report() itself.
   SolveResult iterate(const std::function<void()>& step) { return loop(step, false); }
   SolveResult iterate_on_host(const std::function<void()>& step) { return loop(step, true); }
-  // The iterate as it is, put together on the device; empty where none is kept.
+  // The iterate as it is, put together on the device; empty where none is kept. For the caller to
+  // keep: a copy where the memory will be used again.
   Array x();
+  Array answer();
   void report(double measure, int code);
   i64 iteration() const { return iterations_; }  // finished ones
   int code() const { return code_; }
@@ -111,9 +111,9 @@ class Engine {
 
  private:
   using Clock = std::chrono::steady_clock;
-  Engine(std::string name, const SolveOptions& options, Device device, DType vectors,
-         std::optional<Beside> beside);
-  bool stays() const;  // the memory will be used again: what the caller gets is a copy
+  bool stays() const;  // the memory will be used again
+  Run* known(const std::string& plan);
+  Run& add(const std::string& plan, Recorder r);
   SolveResult loop(const std::function<void()>& step, bool on_host);
   bool accept(const ScalarProgram::Report& report);  // false: stop
   void restore(const Saved& s);
@@ -140,6 +140,7 @@ class Engine {
   int code_ = still_running;
   bool stopped_ = false;  // by the callback
   bool finished_ = false;
+  const int exceptions_ = std::uncaught_exceptions();  // when it was made
   Clock::time_point saved_, polled_;
 };
 

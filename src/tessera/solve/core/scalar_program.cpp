@@ -129,6 +129,7 @@ void ScalarProgram::upload() {
   const Stream stream = Stream::home(device_);
   stream.copy(memory_.data(), device_, staging_.data(), cpu, cell_bytes + mirror_bytes);
   stream.sync();
+  sent_ = next_;
 }
 
 }  // namespace tessera

@@ -44,9 +44,13 @@ class ScalarProgram {
   View target(Recorder& r, DeviceScalar c, i64 rank) const;
   View factor(Recorder& r, DeviceScalar c) const;
 
-  // The host's copy of all cells: fetch() waits for the device, upload() sends.
+  // The host's copy of all cells: fetch() waits for the device, upload() sends. Programs that were
+  // written since may have constants of their own: upload_new() sends where there are some.
   void fetch();
   void upload();
+  void upload_new() {
+    if (sent_ < next_) upload();
+  }
   double value(DeviceScalar c) const { return host_[static_cast<std::size_t>(c.at)]; }
   void set(DeviceScalar c, double v) { host_[static_cast<std::size_t>(c.at)] = v; }
 
@@ -78,7 +82,7 @@ class ScalarProgram {
   std::vector<std::pair<std::string, int>> names_;
   std::vector<std::pair<double, int>> constants_;
   std::vector<ScalarStep> code_;
-  int next_ = 0;
+  int next_ = 0, sent_ = 0;
   // DeviceScalars of unnamed intermediate values: counted down from the end, free again after record().
   int scratch_begin_ = max_cells, scratch_next_ = max_cells;
 };

@@ -11,12 +11,12 @@ namespace {
 constexpr std::size_t kept_solves = 4;  // of one operator
 }
 
-SolveKey::SolveKey(std::string who, const Array& b, const std::optional<NamedLinop>& m,
-                   std::vector<double> numbers_)
+SolveKey::SolveKey(std::string who, const Shape& in, DType in_dtype, Device on,
+                   const std::optional<NamedLinop>& m, std::vector<double> numbers_)
     : solver(std::move(who)),
-      shape(b.shape()),
-      dtype(b.dtype()),
-      device(b.device()),
+      shape(in),
+      dtype(in_dtype),
+      device(on),
       preconditioner(m ? m->serial() : 0),
       numbers(std::move(numbers_)),
       settings(config().of_plans()),

@@ -18,15 +18,20 @@ namespace tessera {
 // What the plans of a solver depend on, beside the operator.
 struct SolveKey {
   std::string solver;
-  Shape shape;  // of b
-  DType dtype;  // that b is computed in
+  Shape shape;  // of b, or of what the operator acts on where there is none
+  DType dtype;  // that it is computed in
   Device device;
   std::uint64_t preconditioner = 0;  // its serial()
   std::vector<double> numbers{};     // settings that are part of the plans
+  std::string maps{};                // proximal maps that are, by name
+  bool kept = true;                  // false: something is part of them that no key can tell
   std::uint64_t settings = 0, events = 0;
 
+  SolveKey(std::string who, const Shape& in, DType in_dtype, Device on,
+           const std::optional<NamedLinop>& m = {}, std::vector<double> numbers_ = {});
   SolveKey(std::string who, const Array& b, const std::optional<NamedLinop>& m = {},
-           std::vector<double> numbers_ = {});
+           std::vector<double> numbers_ = {})
+      : SolveKey(std::move(who), b.shape(), b.dtype(), b.device(), m, std::move(numbers_)) {}
   friend bool operator==(const SolveKey&, const SolveKey&) = default;
 };
 

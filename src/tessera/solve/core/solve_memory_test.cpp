@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 
 #include "support/problems.hpp"
@@ -23,12 +24,33 @@ struct Keeper {
   std::function<SolveResult(const NamedLinop&, const Array&, const SolveOptions&)> solve;
 };
 
+Prox halves() {
+  return prox::function("halves", [](const Array& v, double) { return ops::multiply(v, 0.5); });
+}
+
 std::vector<Keeper> keepers() {
   return {
       {"cg", [](const auto& a, const auto& b, const auto& o) { return cg(a, b, o); }},
       {"minres", [](const auto& a, const auto& b, const auto& o) { return minres(a, b, o); }},
       {"lsqr", [](const auto& a, const auto& b, const auto& o) { return lsqr(a, b, o); }},
       {"lsmr", [](const auto& a, const auto& b, const auto& o) { return lsmr(a, b, o); }},
+      {"gmres", [](const auto& a, const auto& b, const auto& o) { return gmres(a, b, o); }},
+      {"gmres, restarted",
+       [](const auto& a, const auto& b, const auto& o) { return gmres(a, b, o, {.restart = 4}); }},
+      {"fista",
+       [](const auto& a, const auto& b, const auto& o) { return fista(a, b, prox::l1(0.01), o); }},
+      {"fista, a function",
+       [](const auto& a, const auto& b, const auto& o) { return fista(a, b, halves(), o); }},
+      {"pdhg",
+       [](const auto& a, const auto& b, const auto& o) {
+         return pdhg(a, b, prox::l2_squared(1), prox::group(0.02, {0}), o);
+       }},
+      {"pdhg, functions",
+       [](const auto& a, const auto& b, const auto& o) {
+         return pdhg(a, b, halves(), halves(), o, {.tau = 0.01, .sigma = 0.01});
+       }},
+      {"admm",
+       [](const auto& a, const auto& b, const auto& o) { return admm(a, b, prox::nonneg(), o); }},
   };
 }
 
@@ -65,6 +87,111 @@ TEST(SolveMemory, ASecondSolveRecordsNothingAndGivesTheSame) {
     EXPECT_EQ(again.history, first.history) << k.name;
     EXPECT_TRUE(same_numbers(other.x, k.solve(A.copy(), c, options).x)) << k.name;
   }
+}
+
+// What they give, and not only whether: none of it may be memory of the next solve.
+struct Decomposer {
+  const char* name;
+  std::function<std::vector<Array>(const NamedLinop&, std::uint64_t seed, Array x0)> solve;
+};
+
+std::vector<Array> arrays_of(const EigenResult& r) { return {r.eigenvalues, r.eigenvectors, r.x}; }
+std::vector<Array> arrays_of(const SvdResult& r) { return {r.U, r.S, r.Vh}; }
+
+std::vector<Decomposer> decomposers(const Space& space) {
+  const auto of = [](const Array& x0) { return SolveOptions{.rtol = 1e-8, .x0 = x0}; };
+  return {
+      {"power_method",
+       [=](const auto& a, auto seed, Array x0) {
+         return arrays_of(power_method(a, space, {.seed = seed}, of(x0)));
+       }},
+      {"lanczos",
+       [=](const auto& a, auto seed, Array x0) {
+         return arrays_of(lanczos(a, space, {.k = 2, .ncv = 7, .seed = seed}, of(x0)));
+       }},
+      {"lanczos, the whole space",
+       [=](const auto& a, auto seed, Array x0) {
+         return arrays_of(lanczos(a, space, {.k = 2, .seed = seed}, of(x0)));
+       }},
+      {"eigs",
+       [=](const auto& a, auto seed, Array x0) {
+         return arrays_of(eigs(a, space, {.k = 2, .ncv = 9, .seed = seed}, of(x0)));
+       }},
+      {"eigs, two at once",
+       [=](const auto& a, auto seed, Array x0) {
+         return arrays_of(eigs(a, space, {.k = 2, .ncv = 9, .block = 2, .seed = seed}, of(x0)));
+       }},
+      {"svd",
+       [=](const auto& a, auto seed, Array x0) {
+         return arrays_of(svd(a, space, {.k = 2, .ncv = 8, .seed = seed}, of(x0)));
+       }},
+      {"randomized_svd",
+       [=](const auto& a, auto seed, Array x0) {
+         return arrays_of(randomized_svd(a, space, {.k = 3, .seed = seed}, of(x0)));
+       }},
+  };
+}
+
+void expect_same_arrays(const std::vector<Array>& a, const std::vector<Array>& b,
+                        const std::string& what) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_numbers(a[i], b[i])) << what << i;
+}
+
+TEST(SolveMemory, ASecondDecompositionRecordsNothingAndGivesTheSame) {
+  const Device device = test_device();
+  const Space space{{20}, DType::f64, device};
+  for (const Decomposer& k : decomposers(space)) {
+    const NamedLinop A = positive(device);
+    const Array guess = right_side(7, device);
+    const std::vector<Array> first = k.solve(A, 1, {}), guessed = k.solve(A, 1, guess);
+    std::vector<Array> copies, again, again_guessed;
+    for (const Array& a : first) copies.push_back(a.copy());
+    EXPECT_EQ(plans_of([&] { again_guessed = k.solve(A, 1, guess); }), 0) << k.name;
+    EXPECT_EQ(plans_of([&] { again = k.solve(A, 1, {}); }), 0) << k.name;
+    expect_same_arrays(first, copies, cat(k.name, ": written over: "));
+    expect_same_arrays(again, copies, cat(k.name, ": the second: "));
+    expect_same_arrays(again_guessed, guessed, cat(k.name, ": from x0: "));
+    expect_same_arrays(k.solve(A, 5, {}), k.solve(A.copy(), 5, {}), cat(k.name, ": seed: "));
+  }
+}
+
+// Plans have the map in them: only where its name says all of it may the next solve take them.
+TEST(SolveMemory, ProximalMapsArePartOfTheProblem) {
+  const NamedLinop A = positive(cpu);
+  const Array b = right_side(2, cpu);
+  const SolveOptions options{.rtol = 1e-9, .maxiter = 12};
+  const auto solves = [&](const NamedLinop& a, const Prox& g) {
+    return std::vector{fista(a, b, g, options, {.step = 0.01}), admm(a, b, g, options),
+                       pdhg(a, b, prox::l2_squared(1), g, options),
+                       pdhg(a, b, g, prox::l1(0.02), options, {.tau = 0.01, .sigma = 0.01})};
+  };
+  const auto own = [&](double factor) {
+    return Prox{.name = "own",
+                .record = [=](Recorder& r, const VectorSpace&, const vec::Vector& x, double,
+                              const vec::Vector& y) {
+                  record::scale(r, factor, r.constant(x.pieces[0]), r.constant(y.pieces[0]));
+                }};
+  };
+  const Prox maps[] = {prox::none(),
+                       prox::l1(0.1),
+                       prox::l1(std::nextafter(0.1, 1)),
+                       prox::l2(0.1),
+                       prox::l2_squared(0.1),
+                       prox::l2_squared(0.1, full({20}, Value(1.0), DType::f64)),
+                       prox::l2_squared(0.1, full({20}, Value(2.0), DType::f64)),
+                       prox::box(-1, 1),
+                       own(0.5),
+                       own(0.25),
+                       halves()};
+  for (int round = 0; round < 2; ++round)
+    for (std::size_t i = 0; i < std::size(maps); ++i) {
+      const std::vector<SolveResult> alone = solves(A.copy(), maps[i]), shared = solves(A, maps[i]);
+      for (std::size_t k = 0; k < alone.size(); ++k) {
+        EXPECT_EQ(distance(shared[k].x, alone[k].x), 0) << i << " " << maps[i].name << " " << k;
+        EXPECT_EQ(shared[k].history, alone[k].history) << i << " " << maps[i].name << " " << k;
+      }
+    }
 }
 
 TEST(SolveMemory, AFirstGuessOfOneSolveIsNotThatOfTheNext) {
@@ -173,6 +300,22 @@ TEST(SolveMemory, TilesOnSeveralDevicesToo) {
   EXPECT_EQ(again.history, first.history);
   EXPECT_TRUE(same_numbers(again.x, first.x));
   EXPECT_EQ(lsqr(A.copy(), c, options).history, other.history);
+  // A function sees the pieces of a vector put together.
+  for (const Prox& g : {prox::l2(0.01), halves()}) {
+    const SolveResult once = fista(A, b, g, options);
+    EXPECT_EQ(plans_of([&] { again = fista(A, b, g, options); }), 0) << g.name;
+    EXPECT_EQ(again.history, once.history) << g.name;
+    EXPECT_TRUE(same_numbers(again.x, once.x)) << g.name;
+  }
+  std::vector<Array> pairs, same;
+  for (const Decomposer& k : decomposers({{10}, DType::f64, cpu})) {
+    const bool square = k.name[0] != 's' && k.name[0] != 'r';
+    const NamedLinop op = square ? A.N() : A;
+    pairs = k.solve(op, 1, {});
+    EXPECT_EQ(plans_of([&] { same = k.solve(op, 1, {}); }), 0) << k.name;
+    expect_same_arrays(same, pairs, k.name);
+    expect_same_arrays(k.solve(op.copy(), 1, {}), pairs, cat(k.name, ": a copy: "));
+  }
 }
 
 }  // namespace

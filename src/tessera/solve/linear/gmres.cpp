@@ -26,7 +26,8 @@ struct Gmres {
   Array R, cosines, sines, g, numbers;
   Array y, host_y;
   DeviceScalar r2;
-  std::optional<Run> apply, apply_preconditioner, begin_cycle, begin_from_zero, add_combination;
+  Run *apply = nullptr, *apply_preconditioner = nullptr, *begin_cycle = nullptr,
+      *begin_from_zero = nullptr, *add_combination = nullptr;
 
   Gmres(Engine& engine, const NamedLinop& a, const GmresSettings& s, const Array& right)
       : e(engine),
@@ -34,11 +35,11 @@ struct Gmres {
         A(shards.a),
         M(shards.other),
         m(std::max<i64>(1, std::min(s.restart, A.in.size()))),
-        b(A.in.pieces_of(right)),
+        b(e.given("b", A.in, right)),
         V(engine, "V", m + 1, A.in, right.dtype()) {
     x = e.keep("x", A.in, b.dtype());
-    t = A.in.zeros(b.dtype());
-    z = A.in.zeros(b.dtype());
+    t = e.work("t", A.in, b.dtype());
+    z = e.work("z", A.in, b.dtype());
     R = e.keep_host("R", {m + 1, m}, DType::c128);
     cosines = e.keep_host("cosines", {m}, DType::f64);
     sines = e.keep_host("sines", {m}, DType::c128);
@@ -64,18 +65,18 @@ struct Gmres {
   }
 
   void record() {
-    apply = e.plan_of(A, b.dtype(), b.dtype());
-    if (M) apply_preconditioner = e.plan_of(*M, b.dtype(), b.dtype());
-    begin_cycle = e.plan([&](Recorder& rec) {
+    apply = &e.plan_of("apply", A, b.dtype(), b.dtype());
+    if (M) apply_preconditioner = &e.plan_of("precondition", *M, b.dtype(), b.dtype());
+    begin_cycle = &e.plan("begin", [&](Recorder& rec) {
       A.record(rec, x, t);
       vec::subtract(rec, b, t, V.row(0));
       normalise(rec);
     });
-    begin_from_zero = e.plan([&](Recorder& rec) {
+    begin_from_zero = &e.plan("begin from zero", [&](Recorder& rec) {
       vec::copy(rec, b, V.row(0));
       normalise(rec);
     });
-    add_combination = e.plan([&](Recorder& rec) {
+    add_combination = &e.plan("finish", [&](Recorder& rec) {
       V.record_combination(rec, y, z);
       if (M) {
         M->record(rec, z, t);
@@ -99,8 +100,7 @@ struct Gmres {
 
   double norm_of_b() {
     const DeviceScalar b2 = e.board.cell("b2");
-    Run norm = e.plan([&](Recorder& rec) { vec::norm2(rec, b, e.target(rec, b2)); });
-    e.run(norm);
+    e.run(e.plan("norm of b", [&](Recorder& rec) { vec::norm2(rec, b, e.target(rec, b2)); }));
     e.board.fetch();
     return std::sqrt(e.board.value(b2));
   }
@@ -174,7 +174,8 @@ SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& optio
   require<ArgumentError>(settings.restart > 0, "gmres: restart ", settings.restart,
                          "; expected 1 or more");
   const Array right = square_right_side("gmres", A, b);
-  Engine e("gmres", options, right.device(), right.dtype());
+  Engine e({"gmres", right, settings.preconditioner, {static_cast<double>(settings.restart)}}, A,
+           options, right.dtype());
   Gmres s(e, A, settings, right);
   e.outcome(breaks_down, false, "breakdown: A is singular on the Krylov space of b");
   e.about("the operator", A, right.shape(), right.dtype(), right.device());
@@ -195,7 +196,7 @@ SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& optio
   s.target() = e.target_of(s.b_norm());
   SolveResult result = e.iterate_on_host([&] { s.step(); });
   s.finish_cycle();
-  result.x = e.x();
+  result.x = e.answer();
   return result;
 }
 

@@ -17,7 +17,6 @@ struct Admm {
   vec::Vector rhs0, x, r, p, Mp, t;  // A.H b; the inner solve of M x = rhs, M = A.N + rho G.H G
   vec::Vector z, u, Gx, before;      // of G x
   DeviceScalar rr, curvature, alpha, minus_alpha, beta, inner_target;
-  std::optional<Run> inner;
   Sequence step;
 
   Admm(Engine& engine, const NamedLinop& A, const VectorSpaces& s, const AdmmSettings& given)
@@ -30,8 +29,12 @@ struct Admm {
         constrained(G ? G->out : N.in),
         step(engine) {
     x = e.keep("x", N.in, s.dtype);
-    for (vec::Vector* v : {&r, &p, &Mp, &t}) *v = N.in.zeros(s.dtype);
-    rhs0 = N.in.pieces_of(vec::copy_of("admm", "A.H b", A.H()(s.b), s.shape, s.dtype, e.device));
+    r = e.work("r", N.in, s.dtype);
+    p = e.work("p", N.in, s.dtype);
+    Mp = e.work("Mp", N.in, s.dtype);
+    t = e.work("t", N.in, s.dtype);
+    rhs0 = e.given("A.H b", N.in,
+                   vec::copy_of("admm", "A.H b", A.H()(s.b), s.shape, s.dtype, e.device));
     DType dtype = s.dtype;
     if (given.G) {
       dtype = given.G->output_dtype(s.dtype);
@@ -41,8 +44,8 @@ struct Admm {
     }
     z = e.keep("z", constrained, dtype);
     u = e.keep("u", constrained, dtype);
-    Gx = constrained.zeros(dtype);
-    before = constrained.zeros(dtype);
+    Gx = e.work("G x", constrained, dtype);
+    before = e.work("z before", constrained, dtype);
     rr = c.cell("inner rr");
     curvature = c.cell("inner curvature");
     alpha = c.cell("inner alpha");
@@ -107,8 +110,7 @@ struct Admm {
 
   void record(const Prox& g) {
     step.record([this](Recorder& rec) { begin_inner(rec); });
-    inner = e.plan([this](Recorder& rec) { inner_step(rec); });
-    step.run(*inner, settings.inner);
+    step.run(e.plan("inner", [this](Recorder& rec) { inner_step(rec); }), settings.inner);
     step.record([this](Recorder& rec) {
       vec::copy(rec, z, before);
       apply_G(rec, x, Gx);
@@ -155,7 +157,7 @@ SolveResult admm(const NamedLinop& A, const Array& b, const Prox& g, const Solve
   require<ArgumentError>(settings.rho > 0 && settings.inner > 0, "admm: rho ", settings.rho,
                          " and inner ", settings.inner, " must be positive");
   const VectorSpaces sides = both_sides("admm", A, b);
-  Engine e("admm", options, b.device(), sides.dtype);
+  Engine e(with_maps({"admm", sides.b, settings.G, {settings.rho}}, {&g}), A, options, sides.dtype);
   Admm s(e, A, sides, settings);
   e.outcome(has_converged, true, "primal and dual residuals below tolerance");
   e.outcome(2, false, "diverged: the numbers are not finite");
@@ -168,8 +170,7 @@ SolveResult admm(const NamedLinop& A, const Array& b, const Prox& g, const Solve
   if (!e.resume()) {
     if (e.x0()) {
       e.start_at(s.x, s.N.in);
-      Run start = e.plan([&](Recorder& r) { s.apply_G(r, s.x, s.z); });
-      e.run(start);
+      e.run(e.plan("start at x0", [&](Recorder& r) { s.apply_G(r, s.x, s.z); }));
     }
     e.begin(1);
   }

@@ -24,10 +24,10 @@ struct Fista {
         step(engine) {
     x = e.keep("x", N.in, sides.dtype);
     z = e.keep("z", N.in, sides.dtype);
-    w = N.in.zeros(sides.dtype);
-    d = N.in.zeros(sides.dtype);
-    c = N.in.pieces_of(
-        vec::copy_of("fista", "A.H b", A.H()(sides.b), sides.shape, sides.dtype, e.device));
+    w = e.work("w", N.in, sides.dtype);
+    d = e.work("d", N.in, sides.dtype);
+    c = e.given("A.H b", N.in,
+                vec::copy_of("fista", "A.H b", A.H()(sides.b), sides.shape, sides.dtype, e.device));
     e.board.cell("t", 1);
   }
 
@@ -81,7 +81,9 @@ SolveResult fista(const NamedLinop& A, const Array& b, const Prox& g, const Solv
     const double norm = squared_norm_of("fista", A, sides.shape, sides.dtype, b.device());
     t = norm > 0 ? 1 / norm : 1;
   }
-  Engine e("fista", options, b.device(), sides.dtype);
+  const SolveKey key("fista", sides.b, {},
+                     {t, double(settings.momentum), double(settings.restart)});
+  Engine e(with_maps(key, {&g}), A, options, sides.dtype);
   Fista s(e, A, sides, settings, t);
   e.outcome(has_converged, true, "the iterate changes less than the tolerance");
   e.outcome(2, false, "diverged: the numbers are not finite; give a smaller step");

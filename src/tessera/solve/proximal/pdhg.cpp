@@ -11,22 +11,23 @@ namespace {
 struct Pdhg {
   Engine& e;
   ShardedOperator A;
-  double tau, sigma, theta;
+  PdhgSettings given;
   vec::Vector b, x, xbar, y, v, q, w, d;
   Sequence step;
 
-  Pdhg(Engine& engine, const NamedLinop& a, const VectorSpaces& s)
+  Pdhg(Engine& engine, const NamedLinop& a, const VectorSpaces& s, const PdhgSettings& settings)
       : e(engine),
         A(a, s.shape, s.b.shape(), engine.device),
-        b(A.out.pieces_of(s.b)),
+        given(settings),
+        b(e.given("b", A.out, s.b)),
         step(engine) {
     x = e.keep("x", A.in, s.dtype);
     xbar = e.keep("xbar", A.in, s.dtype);
     y = e.keep("y", A.out, b.dtype());
-    v = A.out.zeros(b.dtype());
-    q = A.out.zeros(b.dtype());
-    w = A.in.zeros(s.dtype);
-    d = A.in.zeros(s.dtype);
+    v = e.work("v", A.out, b.dtype());
+    q = e.work("q", A.out, b.dtype());
+    w = e.work("w", A.in, s.dtype);
+    d = e.work("d", A.in, s.dtype);
   }
 
   // The dual step by Moreau: with v = y / sigma + A xbar - b, y = sigma (v - prox_f(v, 1/sigma)).
@@ -34,19 +35,19 @@ struct Pdhg {
     step.record([this](Recorder& r) {
       A.record(r, xbar, v);
       vec::subtract(r, v, b, v);
-      vec::multiply_add(r, y, 1 / sigma, v, v);
+      vec::multiply_add(r, y, 1 / given.sigma, v, v);
     });
-    step.prox(f, A.out, v, 1 / sigma, q);
+    step.prox(f, A.out, v, 1 / given.sigma, q);
     step.record([this](Recorder& r) {
       vec::subtract(r, v, q, v);
-      vec::multiply_add(r, v, -sigma, y, q);  // minus the change of y
+      vec::multiply_add(r, v, -given.sigma, y, q);  // minus the change of y
       vec::norm2(r, q, e.target(r, e.board.cell("dy2")));
-      vec::scale(r, sigma, v, y);
+      vec::scale(r, given.sigma, v, y);
       vec::norm2(r, y, e.target(r, e.board.cell("y2")));
       A.record_adjoint(r, y, w);
-      vec::multiply_add(r, w, -tau, x, w);
+      vec::multiply_add(r, w, -given.tau, x, w);
     });
-    step.prox(g, A.in, w, tau, w);
+    step.prox(g, A.in, w, given.tau, w);
     step.record([this](Recorder& r) { advance(r); });
     step.finish();
   }
@@ -58,7 +59,7 @@ struct Pdhg {
     vec::subtract(r, w, x, d);
     vec::norm2(r, d, e.target(r, dx));
     vec::norm2(r, w, e.target(r, x2));
-    vec::multiply_add(r, d, theta, w, xbar);
+    vec::multiply_add(r, d, given.theta, w, xbar);
     const DeviceScalar tiny = c.constant(1e-300);
     const DeviceScalar primal = root(dx) / root(larger(x2, tiny)),
                        dual = root(dy) / root(larger(y2, tiny));
@@ -81,17 +82,17 @@ SolveResult pdhg(const NamedLinop& A, const Array& b, const Prox& f, const Prox&
   require<ArgumentError>(settings.tau >= 0 && settings.sigma >= 0, "pdhg: tau ", settings.tau,
                          " and sigma ", settings.sigma, " must not be negative");
   const VectorSpaces sides = both_sides("pdhg", A, b);
-  Engine e("pdhg", options, b.device(), sides.dtype);
-  Pdhg s(e, A, sides);
-  s.theta = settings.theta;
-  s.tau = settings.tau;
-  s.sigma = settings.sigma;
-  if (s.tau == 0 || s.sigma == 0) {
+  PdhgSettings chosen = settings;
+  auto& [tau, sigma, theta] = chosen;
+  if (tau == 0 || sigma == 0) {
     const double n2 = squared_norm_of("pdhg", A, sides.shape, sides.dtype, b.device());
     const double norm = n2 > 0 ? std::sqrt(n2) : 1;
-    if (s.tau == 0) s.tau = s.sigma > 0 ? 1 / (s.sigma * norm * norm) : 1 / norm;
-    if (s.sigma == 0) s.sigma = 1 / (s.tau * norm * norm);
+    if (tau == 0) tau = sigma > 0 ? 1 / (sigma * norm * norm) : 1 / norm;
+    if (sigma == 0) sigma = 1 / (tau * norm * norm);
   }
+  Engine e(with_maps({"pdhg", sides.b, {}, {tau, sigma, theta}}, {&f, &g}), A, options,
+           sides.dtype);
+  Pdhg s(e, A, sides, chosen);
   e.outcome(has_converged, true, "both variables change less than the tolerance");
   e.outcome(2, false, "diverged: the numbers are not finite; give smaller tau and sigma");
   e.about("the operator", A, sides.shape, sides.dtype, e.device);

@@ -41,53 +41,62 @@ void shrink_groups(Recorder& r, const VectorSpace& side, const vec::Vector& x, d
 namespace prox {
 
 Prox none() {
-  return {.name = "none",
-          .record = [](Recorder& r, const VectorSpace&, const vec::Vector& x, double,
-                       const vec::Vector& y) {
+  return {
+      .name = "none",
+      .record =
+          [](Recorder& r, const VectorSpace&, const vec::Vector& x, double, const vec::Vector& y) {
             if (x.pieces.front().data() != y.pieces.front().data()) vec::copy(r, x, y);
-          }};
+          },
+      .told_by_name = true};
 }
 
 Prox l1(double lam) {
   require<ArgumentError>(lam >= 0, "prox.l1: lam ", lam, " must not be negative");
   return {.name = cat("l1(", lam, ")"),
-          .record = [lam](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
-                          const vec::Vector& y) {
-            const std::vector<View> all = vec::whole(r, x),
-                                    size = side.temporaries(r, real_of(x.dtype()));
-            vec::apply(r, ElementOp::absolute, x.dtype(), {all}, size);
-            shrink(r, side, all, size, lam * t, vec::whole(r, y));
-          }};
+          .record =
+              [lam](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
+                    const vec::Vector& y) {
+                const std::vector<View> all = vec::whole(r, x),
+                                        size = side.temporaries(r, real_of(x.dtype()));
+                vec::apply(r, ElementOp::absolute, x.dtype(), {all}, size);
+                shrink(r, side, all, size, lam * t, vec::whole(r, y));
+              },
+          .told_by_name = true};
 }
 
 Prox l2(double lam) {
   require<ArgumentError>(lam >= 0, "prox.l2: lam ", lam, " must not be negative");
   return {.name = cat("l2(", lam, ")"),
-          .record = [lam](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
-                          const vec::Vector& y) {
-            Axes all;
-            for (i64 a = 0; a < side.shape().size(); ++a) all.push_back(a);
-            shrink_groups(r, side, x, lam * t, all, y);
-          }};
+          .record =
+              [lam](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
+                    const vec::Vector& y) {
+                Axes all;
+                for (i64 a = 0; a < side.shape().size(); ++a) all.push_back(a);
+                shrink_groups(r, side, x, lam * t, all, y);
+              },
+          .told_by_name = true};
 }
 
 Prox l2_squared(double lam, const Array& center) {
   require<ArgumentError>(lam >= 0, "prox.l2_squared: lam ", lam, " must not be negative");
   return {.name = cat("l2_squared(", lam, center ? ", center" : "", ")"),
-          .record = [lam, center](Recorder& r, const VectorSpace& side, const vec::Vector& x,
-                                  double t, const vec::Vector& y) {
-            vec::scale(r, 1 / (1 + lam * t), x, y);
-            if (!center) return;
-            const Array c = vec::copy_of("prox.l2_squared", "center", center, side.shape(),
-                                         x.dtype(), side.base());
-            vec::add_scaled(r, side.pieces_of(c), lam * t / (1 + lam * t), y);
-          }};
+          .record =
+              [lam, center](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
+                            const vec::Vector& y) {
+                vec::scale(r, 1 / (1 + lam * t), x, y);
+                if (!center) return;
+                const Array c = vec::copy_of("prox.l2_squared", "center", center, side.shape(),
+                                             x.dtype(), side.base());
+                vec::add_scaled(r, side.pieces_of(c), lam * t / (1 + lam * t), y);
+              },
+          .told_by_name = !center};
 }
 
 Prox nonneg() {
-  return {.name = "nonneg",
-          .record = [](Recorder& r, const VectorSpace&, const vec::Vector& x, double,
-                       const vec::Vector& y) {
+  return {
+      .name = "nonneg",
+      .record =
+          [](Recorder& r, const VectorSpace&, const vec::Vector& x, double, const vec::Vector& y) {
             const DType real = real_of(x.dtype());
             for (std::size_t i = 0; i < x.pieces.size(); ++i) {
               const Array &from = x.pieces[i], &to = y.pieces[i];
@@ -96,26 +105,30 @@ Prox nonneg() {
               if (is_complex(to.dtype()))
                 vec::apply(r, ElementOp::copy, real, zero, r.constant(to.imag()));
             }
-          }};
+          },
+      .told_by_name = true};
 }
 
 Prox box(double low, double high) {
   require<ArgumentError>(low <= high, "prox.box: low ", low, " is above high ", high);
-  return {.name = cat("box(", low, ", ", high, ")"),
-          .record = [=](Recorder& r, const VectorSpace&, const vec::Vector& x, double,
-                        const vec::Vector& y) {
+  return {
+      .name = cat("box(", low, ", ", high, ")"),
+      .record =
+          [=](Recorder& r, const VectorSpace&, const vec::Vector& x, double, const vec::Vector& y) {
             require<DTypeError>(!is_complex(x.dtype()), "prox.box: complex numbers have no order");
             const std::vector<View> from = vec::whole(r, x), to = vec::whole(r, y);
             vec::apply(r, ElementOp::maximum, x.dtype(), {from, low}, to);
             vec::apply(r, ElementOp::minimum, x.dtype(), {to, high}, to);
-          }};
+          },
+      .told_by_name = true};
 }
 
 Prox group(double lam, const Axes& axes) {
   require<ArgumentError>(lam >= 0, "prox.group: lam ", lam, " must not be negative");
   return {.name = cat("group(", lam, ", ", axes, ")"),
           .record = [=](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
-                        const vec::Vector& y) { shrink_groups(r, side, x, lam * t, axes, y); }};
+                        const vec::Vector& y) { shrink_groups(r, side, x, lam * t, axes, y); },
+          .told_by_name = true};
 }
 
 Prox function(std::string name, std::function<Array(const Array&, double)> call) {

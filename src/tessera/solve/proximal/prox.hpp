@@ -26,6 +26,8 @@ struct Prox {
   std::function<Steps> record{};
   // The same by a call, when there is no `record`.
   std::function<Array(const Array& v, double t)> call{};
+  // Two with steps and one name do the same: plans that have them are kept for the next solve.
+  bool told_by_name = false;
 };
 
 namespace prox {

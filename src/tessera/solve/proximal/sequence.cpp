@@ -12,7 +12,8 @@ void Sequence::prox(const Prox& p, const VectorSpace& side, const vec::Vector& x
                          "' has neither steps nor a function");
   if (!side.distribution()) return call(p, x.pieces.front(), t, y.pieces.front());
   // A function sees the whole vector.
-  const Array from = e_.scratch(side.shape(), x.dtype()), to = e_.scratch(side.shape(), y.dtype());
+  const Array from = e_.work(cat("given to call ", parts_.size()), side.shape(), x.dtype()),
+              to = e_.work(cat("given by call ", parts_.size()), side.shape(), y.dtype());
   record([=](Recorder& r) { side.gather(r, x, from); });
   call(p, from, t, to);
   record([=](Recorder& r) { side.scatter(r, to, y); });
@@ -20,7 +21,7 @@ void Sequence::prox(const Prox& p, const VectorSpace& side, const vec::Vector& x
 
 void Sequence::call(const Prox& p, const Array& x, double t, const Array& y) {
   flush();
-  parts_.push_back({std::nullopt, [this, p, x, t, y] {
+  parts_.push_back({nullptr, [this, p, x, t, y] {
                       const Array v = p.call(x, t);
                       require<ShapeError>(v.shape() == y.shape(), e_.name, ": the proximal map '",
                                           p.name, "' gave shape ", v.shape(), ", expected ",
@@ -31,17 +32,17 @@ void Sequence::call(const Prox& p, const Array& x, double t, const Array& y) {
 
 void Sequence::run(Run& other, i64 times) {
   flush();
-  parts_.push_back({std::nullopt, [this, &other, times] {
+  parts_.push_back({nullptr, [this, &other, times] {
                       for (i64 i = 0; i < times; ++i) e_.run(other);
                     }});
 }
 
 void Sequence::flush() {
   if (pending_.empty()) return;
-  parts_.push_back({e_.plan([&](Recorder& r) {
-                      for (const auto& part : pending_) part(r);
-                    }),
-                    {}});
+  Run& run = e_.plan(cat("part ", parts_.size()), [&](Recorder& r) {
+    for (const auto& part : pending_) part(r);
+  });
+  parts_.push_back({&run, {}});
   pending_.clear();
 }
 
@@ -52,6 +53,14 @@ void Sequence::operator()() {
     else
       p.call();
   }
+}
+
+SolveKey with_maps(SolveKey key, std::initializer_list<const Prox*> maps) {
+  for (const Prox* p : maps) {
+    key.maps += cat(p->record ? p->name : "a call", "; ");
+    key.kept = key.kept && (!p->record || p->told_by_name);
+  }
+  return key;
 }
 
 double squared_norm_of(std::string_view who, const NamedLinop& A, const Shape& shape, DType dtype,

@@ -5,6 +5,8 @@
 //   Sequence s(e);   s.record([&](Recorder& r) {...});   s.prox(g, A.in, w, step, w);   s.finish();
 //   s();
 
+#include <initializer_list>
+
 #include "tessera/solve/core/engine.hpp"
 #include "tessera/solve/proximal/prox.hpp"
 
@@ -24,13 +26,16 @@ class Sequence {
   void flush();
   void call(const Prox& p, const Array& x, double t, const Array& y);
   struct Part {
-    std::optional<Run> run;
+    Run* run;
     std::function<void()> call;
   };
   Engine& e_;
   std::vector<std::function<void(Recorder&)>> pending_;
   std::vector<Part> parts_;
 };
+
+// The key of a solve whose plans have these maps in them; kept where their names tell what they do.
+SolveKey with_maps(SolveKey key, std::initializer_list<const Prox*> maps);
 
 // The largest eigenvalue of A.N(), a little too large rather than too small: what step sizes are
 // made of.

@@ -32,8 +32,8 @@ struct KrylovSchur {
   i64 n, m, ahead;  // numbers of a vector
   bool real;
   Basis V;
-  Array H, numbers;  // A V = V H (m+ahead x m, row-major); {columns so far, last measure}
-  std::vector<std::optional<Run>> apply;  // to so many vectors
+  Array H, numbers;         // A V = V H (m+ahead x m, row-major); {columns so far, last measure}
+  std::vector<Run*> apply;  // to so many vectors
   small::General pairs;
   std::vector<i64> wanted;
 
@@ -50,17 +50,18 @@ struct KrylovSchur {
         apply(static_cast<std::size_t>(ahead + 1)) {
     H = e.keep_host("H", {m + ahead, m}, DType::c128);
     numbers = e.keep_host("numbers", {2}, DType::f64, {{m - 1, m}});
-    apply[1] = e.plan_of(A, V.dtype(), V.dtype());
+    apply[1] = &e.plan_of("apply", A, V.dtype(), V.dtype());
     if (ahead > 1 && !A.in.distribution() && !A.in.ranks()) many = over_many(a, like.shape());
   }
 
   // Rows [to, to + count) := A times rows [from, from + count).
   void apply_to(i64 from, i64 to, i64 count) {
     if (count > 1 && many) {
-      std::optional<Run>& at_once = apply[static_cast<std::size_t>(count)];
+      Run*& at_once = apply[static_cast<std::size_t>(count)];
       if (!at_once)
-        at_once = e.plan_of(ShardedOperator::square(*many, A.in.stacked(count).shape(), e.device),
-                            V.dtype(), V.dtype());
+        at_once = &e.plan_of(cat("apply to ", count),
+                             ShardedOperator::square(*many, A.in.stacked(count).shape(), e.device),
+                             V.dtype(), V.dtype());
       e.run(*at_once, V.some_rows(from, count), V.some_rows(to, count));
       return;
     }
@@ -244,7 +245,8 @@ EigenResult eigs(const NamedLinop& A, const Space& space, const EigsSettings& se
                  const SolveOptions& options) {
   const Array like = krylov_space("eigs", A, space, options);
   const Sizes sizes = sizes_of(settings, like.size());
-  Engine e("eigs", options, like.device(), like.dtype());
+  Engine e({"eigs", like, {}, {static_cast<double>(sizes.m), static_cast<double>(sizes.ahead)}}, A,
+           options, like.dtype());
   KrylovSchur s(e, A, settings, like, sizes);
   return krylov_search(e, s.V, s.A.in, s.last_measure(),
                        {"eigs", A, like,

@@ -22,7 +22,7 @@ struct Lanczos {
   Basis V;
   Array T, numbers;   // the projected operator (m+1 x m+1); {columns so far, kept at the restart}
   vec::Vector image;  // of the last vector of a basis that is the whole space
-  std::optional<Run> apply, product;
+  Run *apply, *product = nullptr;
   small::Eigen eigen;
   std::vector<i64> wanted;
 
@@ -36,13 +36,13 @@ struct Lanczos {
         V(engine, "V", rows < size ? rows + 1 : rows, A.in, t) {
     T = e.keep_host("T", {m + 1, m + 1}, DType::f64);
     numbers = e.keep_host("numbers", {3}, DType::f64, {{m - 1, m}, {m - 1, m - 1}});
-    apply = e.plan_of(A, t, t);
+    apply = &e.plan_of("apply", A, t, t);
     if (m < n) {
       V.plan_restart(keep(), m);
       return;
     }
-    image = A.in.zeros(t);
-    product = e.plan([&](Recorder& r) {
+    image = e.work("image", A.in, t);
+    product = &e.plan("product", [&](Recorder& r) {
       vec::dot(r, V.row(m - 1), image, e.target(r, e.board.cell("last alpha")));
     });
   }
@@ -174,7 +174,7 @@ EigenResult lanczos(const NamedLinop& A, const Space& space, const LanczosSettin
                          settings.ncv, " must exceed k = ", settings.k);
   const i64 given = settings.ncv > 0 ? settings.ncv : std::max<i64>(2 * settings.k + 1, 20),
             ncv = std::min(given, n);
-  Engine e("lanczos", options, like.device(), like.dtype());
+  Engine e({"lanczos", like, {}, {static_cast<double>(ncv)}}, A, options, like.dtype());
   Lanczos s(e, A, settings, like.shape(), like.dtype(), n, ncv);
   return krylov_search(
       e, s.V, s.A.in, s.last_measure(),

@@ -23,11 +23,11 @@ struct Power {
         A(ShardedOperator::square(a, shape, e.device)),
         groups(A.in.reduced(axes)),
         x(e.keep("x", A.in, t)),
-        w(A.in.zeros(t)),
-        lengths(groups.zeros(DType::f64)),
+        w(e.work("w", A.in, t)),
+        lengths(e.work("lengths", groups, DType::f64)),
         before(e.keep("before", groups, DType::f64)),
-        change(groups.zeros(DType::f64)),
-        scale(groups.zeros(real_of(t))) {}
+        change(e.work("change", groups, DType::f64)),
+        scale(e.work("scale", groups, real_of(t))) {}
 
   // v = v / |v| for each problem, 0 where v is 0; leaves |v| in lengths.
   void normalise(Recorder& r, const vec::Vector& v) {
@@ -65,8 +65,9 @@ struct Power {
 
   // |A x| with the sign of <x, A x>, which is that of |x + A x| - |x - A x|.
   Array eigenvalues() {
-    const vec::Vector sum = A.in.zeros(x.dtype()), more = groups.zeros(DType::f64);
-    Run run = e.plan([&](Recorder& r) {
+    const vec::Vector sum = e.work("sum", A.in, x.dtype()),
+                      more = e.work("more", groups, DType::f64);
+    Run& run = e.plan("eigenvalues", [&](Recorder& r) {
       const auto l = vec::whole(r, lengths), c = vec::whole(r, change), m = vec::whole(r, more);
       A.record(r, x, w);
       record_norms2(r, A.in, groups, vec::whole(r, w), l);
@@ -103,12 +104,12 @@ EigenResult power_method(const NamedLinop& A, const Space& space,
     if (!settings.axes) axes.push_back(a);
   if (settings.axes)
     for (i64 a : *settings.axes) axes.push_back(normalize_axis(a, like.ndim(), "power_method"));
-  Engine e("power_method", options, like.device(), like.dtype());
+  Engine e({"power_method", like, {}, {axes.begin(), axes.end()}}, A, options, like.dtype());
   Power s(e, A, like.shape(), like.dtype(), axes);
   e.outcome(has_converged, true, "eigenvalues changed less than the tolerance");
   e.about("the operator", A, like.shape(), like.dtype(), like.device());
   e.about("axes", cat(axes));
-  Run step = e.plan([&](Recorder& r) { s.step(r); });
+  Run& step = e.plan("step", [&](Recorder& r) { s.step(r); });
   if (!e.resume()) {
     if (e.x0()) {
       e.start_at(s.x, s.A.in);
@@ -117,7 +118,7 @@ EigenResult power_method(const NamedLinop& A, const Space& space,
       const DType t = is_inexact(space.dtype) ? space.dtype : DType::f64;
       e.assign(s.x, s.A.in, s.A.in.normal(random, t).astype(like.dtype()));
     }
-    Run start = e.plan([&](Recorder& r) { s.normalise(r, s.x); });
+    Run& start = e.plan("start", [&](Recorder& r) { s.normalise(r, s.x); });
     e.board.upload();
     e.run(start);
     e.begin(1);

@@ -16,7 +16,7 @@ struct Sketch {
   ShardedOperator A;
   Basis P, Q;       // orthonormal rows on the input's and the output's side
   Array R, values;  // A.H q_j = sum_i R[i, j] p_i, and the singular values of the last pass
-  Run forward, backward;
+  Run &forward, &backward;
   small::Svd pairs;
 
   Sketch(Engine& engine, const NamedLinop& a, const BothSides& s, const RandomizedSvdSettings& g,
@@ -27,8 +27,8 @@ struct Sketch {
         A(a, s.in, s.out, s.device),
         P(engine, "P", rows, A.in, s.in_dtype),
         Q(engine, "Q", rows, A.out, s.out_dtype),
-        forward(engine.plan_of(A, s.in_dtype, s.out_dtype)),
-        backward(engine.plan_of(A, s.out_dtype, s.in_dtype, true)) {
+        forward(e.plan_of("forward", A, s.in_dtype, s.out_dtype)),
+        backward(e.plan_of("backward", A, s.out_dtype, s.in_dtype, true)) {
     R = e.keep_host("R", {m, m}, DType::c128);
     values = e.keep_host("values", {m}, DType::f64);
   }
@@ -102,9 +102,9 @@ SvdResult randomized_svd(const NamedLinop& A, const Space& space,
                          "randomized_svd: k = ", settings.k, " and oversample ",
                          settings.oversample, " for a map from ", sides.in, " to ", sides.out,
                          "; expected k from 1 to ", sides.rank(), " and oversample of 0 or more");
-  Engine e("randomized_svd", options, sides.device, sides.in_dtype);
-  Sketch s(e, A, sides, settings,
-           settings.k + std::min(settings.oversample, sides.rank() - settings.k));
+  const i64 rows = settings.k + std::min(settings.oversample, sides.rank() - settings.k);
+  Engine e(sides.key("randomized_svd", rows), A, options, sides.in_dtype);
+  Sketch s(e, A, sides, settings, rows);
   e.outcome(has_converged, true, "singular values changed less than the tolerance");
   e.about("the operator", A, sides.in, sides.in_dtype, sides.device);
   e.about("k, oversample, seed", cat(settings.k, " ", s.m, " ", settings.seed));

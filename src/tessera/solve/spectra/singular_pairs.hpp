@@ -17,6 +17,9 @@ struct BothSides {
   Device device;
   i64 in_size, out_size;                                    // numbers in a vector, of all ranks
   i64 rank() const { return std::min(in_size, out_size); }  // the most singular values
+  SolveKey key(const char* who, i64 rows) const {           // with bases of so many rows
+    return {who, in, in_dtype, device, {}, {static_cast<double>(rows)}};
+  }
 };
 BothSides sides_of(std::string_view who, const NamedLinop& A, const Space& space, const Array& x0);
 

@@ -16,7 +16,7 @@ struct Bidiagonalisation {
   ShardedOperator A;
   Basis V, U;        // right vectors, one more than left ones unless they fill their space
   Array B, numbers;  // the projected operator U.H A V, and {columns so far, the last measure}
-  Run forward, backward;
+  Run &forward, &backward;
   small::Svd pairs;
 
   Bidiagonalisation(Engine& engine, const NamedLinop& a, const BothSides& s,
@@ -27,8 +27,8 @@ struct Bidiagonalisation {
         A(a, s.in, s.out, s.device),
         V(engine, "V", rows + (rows < s.in_size ? 1 : 0), A.in, s.in_dtype),
         U(engine, "U", rows, A.out, s.out_dtype),
-        forward(engine.plan_of(A, s.in_dtype, s.out_dtype)),
-        backward(engine.plan_of(A, s.out_dtype, s.in_dtype, true)) {
+        forward(e.plan_of("forward", A, s.in_dtype, s.out_dtype)),
+        backward(e.plan_of("backward", A, s.out_dtype, s.in_dtype, true)) {
     B = e.keep_host("B", {m, m}, DType::f64);
     numbers = e.keep_host("numbers", {2}, DType::f64, {{m - 1, m}});
     if (V.rows() == m) return;  // the whole space: there is no restart
@@ -139,8 +139,9 @@ SvdResult svd(const NamedLinop& A, const Space& space, const SvdSettings& settin
   const NamedLinop op = turned ? A.H() : A;
   const BothSides sides = turned ? turned_sides(given) : given;
   const i64 ncv = settings.ncv > 0 ? settings.ncv : std::max<i64>(2 * settings.k + 1, 20);
-  Engine e("svd", options, sides.device, sides.in_dtype);
-  Bidiagonalisation s(e, op, sides, settings, std::min(ncv, sides.rank()));
+  const i64 rows = std::min(ncv, sides.rank());
+  Engine e(sides.key("svd", rows), A, options, sides.in_dtype);
+  Bidiagonalisation s(e, op, sides, settings, rows);
   e.outcome(has_converged, true, "residuals of all singular vectors below tolerance");
   e.about("the operator", op, sides.in, sides.in_dtype, sides.device);
   e.about("k, ncv", cat(settings.k, " ", s.m));
