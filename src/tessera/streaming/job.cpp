@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "tessera/device/threads.hpp"
-#include "tessera/store/tiles/tiled_file.hpp"
+#include "tessera/store/tiles/open_store.hpp"
 #include "tessera/streaming/job_file.hpp"
 
 namespace tessera::streaming {
@@ -65,9 +65,9 @@ class JobRun {
                            ". Give it as much, or remove it and '", partial_, "' to begin anew");
     if (file_.next_step() == 0) {
       fs::remove(partial_);  // perhaps without a header yet
-      return store::create_tiled_file(partial_, grid_);
+      return store::create_store(partial_, grid_, job_.path);
     }
-    StorePtr out = store::open_tiled_file(partial_, true);
+    StorePtr out = store::open_store(partial_, true);
     require<IoError>(out->grid().shape() == grid_.shape() && out->grid().dtype() == grid_.dtype(),
                      who(), "'", partial_, "' is not what its job has written: ", out->describe());
     return out;
@@ -137,7 +137,7 @@ StorePtr run_job(const Job& job, const store::TileGrid& grid, const PlanInto& pl
   JobRun run(job, grid);
   if (run.is_finished()) {
     run.forget();
-    return store::open_tiled_file(job.path, true);
+    return store::open_store(job.path, true);
   }
   require<IoError>(!is_there, "cannot create '", job.path, "': File exists");
   StorePtr out = run.output();
@@ -150,7 +150,7 @@ StorePtr run_job(const Job& job, const store::TileGrid& grid, const PlanInto& pl
   }
   out = nullptr;  // by its new name from here on
   run.finish();
-  return store::open_tiled_file(job.path, true);
+  return store::open_store(job.path, true);
 }
 
 }  // namespace tessera::streaming

@@ -73,13 +73,14 @@ class Jobs : public testing::Test {
 
 TEST_F(Jobs, GoOnFromEveryStepAtWhichTheyWereEnded) {
   const StoredArray a = input("a", {700, 300}, 1), b = input("b", {300, 500}, 2),
-                    thin = input("thin", {300, 4}, 3);
+                    thin = input("thin", {300, 4}, 3), npy = input("a.npy", {600, 300}, 4);
   const std::vector<std::function<StoredArray(const std::string&)>> operations = {
       [&](const std::string& to) { return (a * a - a).save(to); },
       [&](const std::string& to) { return a.transpose({}, to); },
       [&](const std::string& to) { return matmul(a, b, to); },
       [&](const std::string& to) { return matmul(a, thin, to); },
       [&](const std::string& to) { return a.save(to); },
+      [&](const std::string& to) { return npy.transpose({}, to); },
   };
   for (const auto& operation : operations) {
     const auto undisturbed = [&] {
@@ -110,12 +111,25 @@ TEST_F(Jobs, GoOnFromEveryStepAtWhichTheyWereEnded) {
       }
       if (!fs::exists(at("c"))) undisturbed();
       ASSERT_EQ(read_all(at("c")), wanted);
-      ASSERT_TRUE(only_has({"a", "b", "thin", "c"}));
+      ASSERT_TRUE(only_has({"a", "b", "thin", "a.npy", "c"}));
     }
     EXPECT_GE(runs, 3);
     ASSERT_EQ(read_all(at("c")), wanted);
     fs::remove(at("c"));
   }
+}
+
+TEST_F(Jobs, MakeFilesOfTheFormatOfTheirName) {
+  const StoredArray a = input("a", {700, 300}, 1);
+  {
+    const StopAfter stop(6);
+    EXPECT_THROW(a.transpose({}, at("c.npy")), Stopped);
+  }
+  a.transpose({}, at("c.npy"));
+  EXPECT_TRUE(read_all(at("c.npy")).starts_with("\x93NUMPY"));
+  EXPECT_PRED2(same_bits, StoredArray::open(at("c.npy")).array(),
+               a.array().transpose().contiguous());
+  EXPECT_TRUE(only_has({"a", "c.npy"}));
 }
 
 TEST_F(Jobs, DoNotRepeatWhatIsDone) {

@@ -89,7 +89,7 @@ StorePtr made(const std::string& path, const JobFacts& facts, const Shape& shape
     const i64 budget = std::max<i64>(stream_budget() / 8 * 7, 1);
     return run_job({path, facts, budget, std::max(stream_limit(), budget)}, grid, plan);
   }
-  const auto out = std::make_shared<BackedStore>(grid);
+  const auto out = std::make_shared<BackedStore>(grid, store::Space::now);
   plan(out, options_now()).run();
   std::string version;
   for (const auto& [what, text] : facts) {

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
@@ -63,11 +64,13 @@ i64 File::size() const {
   return status.st_size;
 }
 
-i64 File::written_at() const {
+std::string File::version() const {
   struct stat status {};
   require<IoError>(fstat(handle_, &status) == 0, "cannot ask when '", path_,
                    "' was written: ", std::strerror(errno));
-  return i64{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  const i64 written = i64{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  return cat("file ", std::filesystem::absolute(path_).string(), ", ", status.st_size,
+             " bytes, written at ", written);
 }
 
 void File::resize(i64 bytes) const {

@@ -28,7 +28,7 @@ class TESSERA_API File {
   const std::string& path() const { return path_; }
   bool writable() const { return mode_ != Mode::read; }
   i64 size() const;               // now
-  i64 written_at() const;         // nanoseconds since 1970, of the last change of its bytes
+  std::string version() const;    // path, size and time of the last change, as text
   void resize(i64 bytes) const;   // without taking space
   void reserve(i64 bytes) const;  // takes the space: a full disk is said here and not later
   void sync() const;              // what was written is on disk

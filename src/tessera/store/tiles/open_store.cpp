@@ -32,8 +32,10 @@ std::shared_ptr<TileStore> open_store(const std::string& path, bool writable) {
                     "file does"));
 }
 
-std::shared_ptr<TileStore> create_store(const std::string& path, const TileGrid& grid) {
-  if (path.ends_with(".npy")) return create_npy_store(path, grid.shape(), grid.dtype());
+std::shared_ptr<TileStore> create_store(const std::string& path, const TileGrid& grid,
+                                        const std::string& name) {
+  if ((name.empty() ? path : name).ends_with(".npy"))
+    return create_npy_store(path, grid.shape(), grid.dtype());
   return create_tiled_file(path, grid);
 }
 

@@ -10,7 +10,9 @@ namespace tessera::store {
 
 // IoError, with a reason, for every other file.
 TESSERA_API std::shared_ptr<TileStore> open_store(const std::string& path, bool writable = false);
-// Zeros: a .npy file for names that end so, a tiled file otherwise.
-TESSERA_API std::shared_ptr<TileStore> create_store(const std::string& path, const TileGrid& grid);
+// Zeros: a .npy file for names that end so, a tiled file otherwise. `name` is the one that counts
+// where the file will get another one than its path.
+TESSERA_API std::shared_ptr<TileStore> create_store(const std::string& path, const TileGrid& grid,
+                                                    const std::string& name = "");
 
 }  // namespace tessera::store

@@ -22,6 +22,7 @@ class SlabFile final : public TileStore {
   std::string describe() const override;
   bool writable() const override { return slab_.file->writable(); }
   bool on_disk() const override { return true; }
+  std::string version() const override { return slab_.file->version(); }
   Transfer read(const Box& box, const Array& into) override;
   Transfer write(const Box& box, const Array& from) override;
   void advise(Access access) override { hints_.advise(access); }

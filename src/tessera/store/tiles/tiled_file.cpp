@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/store/tiles/tiled_file.hpp"
 
-#include <filesystem>
-
 #include "tessera/store/tiles/slab.hpp"
 #include "tessera/store/tiles/tile_hints.hpp"
 #include "tessera/store/tiles/tiled_header.hpp"
@@ -30,10 +28,7 @@ class TiledFile final : public TileStore {
   }
   bool writable() const override { return file_->writable(); }
   bool on_disk() const override { return true; }
-  std::string version() const override {
-    return cat("file ", std::filesystem::absolute(file_->path()).string(), ", ", file_->size(),
-               " bytes, written at ", file_->written_at());
-  }
+  std::string version() const override { return file_->version(); }
 
   Transfer read(const Box& box, const Array& into) override {
     check_transfer("read", grid(), box, into);
