@@ -67,8 +67,9 @@ bool GraphCache::seen_often(i64 after) {
 
 bool GraphCache::select(std::span<const Array> inputs, std::span<const Array> outputs,
                         const std::vector<Stream>& lanes, i64 after) {
-  if (given_up_) return false;
   unasked_ = after > 0;
+  given_up_ = given_up_ && unasked_;  // who asks now is told if it fails again
+  if (given_up_) return false;
   wanted_.clear();
   for (const Array& a : inputs) wanted_.push_back(a.data());
   for (const Array& a : outputs) wanted_.push_back(a.data());

@@ -22,7 +22,7 @@ class GraphCache {
   GraphCache& operator=(const GraphCache&) = delete;
 
   bool empty() const { return segments_.empty(); }
-  bool holds_graphs() const { return !entries_.empty(); }
+  bool holds_graphs() const { return !entries_.empty() && !given_up_; }
   // Finds or makes the entry for these addresses; when there are too many the oldest goes, after
   // its work. Addresses that were selected fewer than `after` times before have none: false, and
   // the steps are to be done one by one. Each entry that goes makes `after` count four times as

@@ -249,6 +249,25 @@ TEST(CallPlans, ACaptureThatWasAskedForAndFailsIsAnError) {
   EXPECT_EQ(distance(y, expected), 0);
 }
 
+TEST(CallPlans, WhoAsksAfterAnUnaskedCaptureFailedGetsGraphs) {
+  const Using<i64> after(config().graph_after, 1);
+  const NamedLinop A = chain_of(4, d);
+  const Array x = Random(1).normal({12}, DType::c128).to(d), expected = A(x),
+              y = full({12}, Value(0), DType::c128, d).contiguous();
+  tessera::Run run = A.plan({.shape = {12}, .dtype = DType::c128, .device = d}).instance();
+  run.capture_when_repeated();
+  sim::fail_capture_after(d.index, 1);
+  for (int i = 0; i < 4; ++i) run(x, y);
+  EXPECT_FALSE(run.captured());
+  run.capture();
+  EXPECT_THROW(run(x, y), DeviceError);
+  sim::restore(d.index);
+  y.fill(Value(0));
+  EXPECT_GT(graphs_launched([&] { run(x, y); }), 0);
+  EXPECT_TRUE(run.captured());
+  EXPECT_EQ(distance(y, expected), 0);
+}
+
 TEST(CallPlans, AFailureInAGraphIsToldAndTheNextCallIsRight) {
   const Using<i64> after(config().graph_after, 1);
   const NamedLinop A = chain_of(4, d);
