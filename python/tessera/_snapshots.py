@@ -42,8 +42,8 @@ class Snapshot(Mapping[str, "SnapshotArray"]):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._file = _core._Snapshot(path)
         self._path = os.fsdecode(path)
+        self._file = _core._Snapshot(path)
         entries = enumerate(self._file.entries)
         self._arrays = {name: SnapshotArray(self._file, i, name, dtype, shape) for i, (name, dtype, shape) in entries}
 

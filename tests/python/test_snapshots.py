@@ -167,6 +167,8 @@ def test_wrong_keys(tmp_path):
         file["y"]
     with pytest.raises(ts.IoError):
         ts.open_snapshot(tmp_path / "no.tessera")
+    with pytest.raises(TypeError, match="expected str, bytes or os.PathLike object, not NoneType"):
+        ts.open_snapshot(None)
     assert "shape=(3, 4)" in repr(file)
 
 

@@ -195,6 +195,18 @@ def test_what_may_be_passed_over(tmp_path):
         np.testing.assert_array_equal(ts.load(path), [value] * 3)
 
 
+def test_pipes_are_not_waited_for(tmp_path):
+    path = tmp_path / "x.zarr"
+    ts.save(path, ts.arange(3))
+    (path / "c" / "0").unlink()
+    os.mkfifo(path / "c" / "0")
+    assert ts.load(path).tolist() == [0, 0, 0]
+    (path / "zarr.json").unlink()
+    os.mkfifo(path / "zarr.json")
+    with pytest.raises(ts.IoError, match="no file zarr.json"):
+        ts.load(path)
+
+
 def test_more_than_the_memory_is_refused(tmp_path):
     path = tmp_path / "x.zarr"
     ts.save(path, ts.arange(3))
