@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interpolation: threads share the points. Gridding: threads share tiles of the grid, of one colour
-// at a time. Either way the weights of a point are made once for a group of batches, on the stack.
+// at a time. Either way the weights of a point are made once for all batches of a range of points.
 #include "tessera/device/threads.hpp"
-#include "tessera/kernels/axis_indexer.hpp"
-#include "tessera/kernels/interpolate/taps.hpp"
+#include "tessera/kernels/interpolate/spread_cpu.hpp"
 
 namespace tessera {
+namespace spread {
 namespace {
-
-using spread::max_taps;
-using spread::scaled;
-using spread::SpreadShape;
 
 constexpr i64 batch_group = 8;
 
@@ -22,27 +18,8 @@ struct Taps {
   bool row_is_dense = true;  // neighbours along the last axis follow each other in memory
 };
 
-struct State {
-  InterpolateSpec spec;
-  AxisIndexer points;
-  Shape grid;
-  i64 stride[3] = {0, 0, 0};                  // of the grid, volumes
-  std::vector<i64> grid_batch, points_batch;  // offsets of each batch
-  std::vector<std::vector<i64>> colours;      // tiles that do not touch each other
-  i64 count = 0;
-  std::shared_ptr<const SpreadShape<float>> single;
-  std::shared_ptr<const SpreadShape<double>> wide;
-  template <class R>
-  const SpreadShape<R>& shape() const {
-    if constexpr (std::is_same_v<R, float>)
-      return *single;
-    else
-      return *wide;
-  }
-};
-
 template <class R>
-void find_taps(const State& s, const SpreadShape<R>& shape, const double* loc, Taps<R>& t) {
+void find_taps(const SpreadState& s, const SpreadShape<R>& shape, const double* loc, Taps<R>& t) {
   i64 index[max_taps];
   for (int a = 0; a < 3; ++a) {
     const int at = a - 3 + shape.axes;
@@ -94,81 +71,110 @@ void add_row(const Taps<R>& t, const R* row, const T& value, T* to) {
   }
 }
 
+}  // namespace
+
 template <class T>
-void run_interpolate(const State& s, const T* grid, const double* locs, const i64* order,
-                     T* points) {
-  using R = typename spread::RealOf<T>::type;
+[[gnu::noinline]] void interpolate_point(const PointRange<T>& r, i64 i) {
+  using R = typename RealOf<T>::type;
+  const SpreadState& s = *r.s;
   const SpreadShape<R>& shape = s.shape<R>();
-  const i64 batches = static_cast<i64>(s.grid_batch.size());
-  parallel_for(s.count, 256, [&](i64 begin, i64 end) {
-    Taps<R> t;
-    for (i64 i = begin; i < end; ++i) {
-      find_taps(s, shape, locs + i * shape.axes, t);
-      const i64 to = s.points.at(order[i]);
-      for (i64 first = 0; first < batches; first += batch_group) {
-        const i64 n = std::min(batch_group, batches - first);
-        T sum[batch_group] = {};
-        for_rows(shape, t, [&](i64 offset, const R* row) {
-          for (i64 b = 0; b < n; ++b)
-            sum[b] +=
-                dot_row(t, row, grid + s.grid_batch[static_cast<std::size_t>(first + b)] + offset);
-        });
-        for (i64 b = 0; b < n; ++b)
-          points[s.points_batch[static_cast<std::size_t>(first + b)] + to] = sum[b];
-      }
-    }
-  });
+  Taps<R> t;
+  find_taps(s, shape, r.locs + i * shape.axes, t);
+  const i64 to = s.points.at(r.order[i]), end = r.first_batch + r.batches;
+  for (i64 first = r.first_batch; first < end; first += batch_group) {
+    const i64 n = std::min(batch_group, end - first);
+    T sum[batch_group] = {};
+    for_rows(shape, t, [&](i64 offset, const R* row) {
+      for (i64 b = 0; b < n; ++b)
+        sum[b] +=
+            dot_row(t, row, r.grid + s.grid_batch[static_cast<std::size_t>(first + b)] + offset);
+    });
+    for (i64 b = 0; b < n; ++b)
+      r.points[s.points_batch[static_cast<std::size_t>(first + b)] + to] = sum[b];
+  }
 }
 
 template <class T>
-void grid_tile(const State& s, const T* points, const double* locs, const i64* order, i64 begin,
-               i64 end, i64 first_batch, i64 batches, T* grid) {
-  using R = typename spread::RealOf<T>::type;
+[[gnu::noinline]] void grid_point(const PointRange<T>& r, i64 i) {
+  using R = typename RealOf<T>::type;
+  const SpreadState& s = *r.s;
   const SpreadShape<R>& shape = s.shape<R>();
   Taps<R> t;
-  for (i64 i = begin; i < end; ++i) {
-    find_taps(s, shape, locs + i * shape.axes, t);
-    const i64 from = s.points.at(order[i]);
-    for_rows(shape, t, [&](i64 offset, const R* row) {
-      for (i64 b = first_batch; b < first_batch + batches; ++b)
-        add_row(t, row, points[s.points_batch[static_cast<std::size_t>(b)] + from],
-                grid + s.grid_batch[static_cast<std::size_t>(b)] + offset);
-    });
-  }
+  find_taps(s, shape, r.locs + i * shape.axes, t);
+  const i64 from = s.points.at(r.order[i]);
+  for_rows(shape, t, [&](i64 offset, const R* row) {
+    for (i64 b = r.first_batch; b < r.first_batch + r.batches; ++b)
+      add_row(t, row, r.points[s.points_batch[static_cast<std::size_t>(b)] + from],
+              r.grid + s.grid_batch[static_cast<std::size_t>(b)] + offset);
+  });
+}
+
+template void interpolate_point(const PointRange<c64>& r, i64 i);
+template void interpolate_point(const PointRange<c128>& r, i64 i);
+template void grid_point(const PointRange<c64>& r, i64 i);
+template void grid_point(const PointRange<c128>& r, i64 i);
+
+namespace {
+
+template <class T>
+void interpolate_points(const PointRange<T>& r) {
+  if constexpr (is_complex_v<T>)
+    if (r.s->by_rows) return interpolate_rows(r);
+  for (i64 i = r.begin; i < r.end; ++i) interpolate_point(r, i);
+}
+
+template <class T>
+void grid_points(const PointRange<T>& r) {
+  if constexpr (is_complex_v<T>)
+    if (r.s->by_rows) return grid_rows(r);
+  for (i64 i = r.begin; i < r.end; ++i) grid_point(r, i);
+}
+
+template <class T>
+void run_interpolate(const SpreadState& s, T* grid, const double* locs, const i64* order,
+                     T* points) {
+  const i64 batches = static_cast<i64>(s.grid_batch.size());
+  parallel_for(s.count, 256, [&](i64 begin, i64 end) {
+    interpolate_points(PointRange<T>{&s, grid, points, locs, order, begin, end, 0, batches});
+  });
 }
 
 // Note [colours]
 // A point writes into its tile and the next along each axis. Tiles of one colour are never
 // neighbours, so they can be written at once; the colours follow one another. Every element of the
-// grid is summed in the same order, whatever the number of threads.
+// grid is summed in the same order, whatever the number of threads, and whatever the number of
+// batches that are taken together: all of them, unless that leaves threads without a tile.
 template <class T>
-void run_gridding(const State& s, const T* points, const double* locs, const i64* order,
+void run_gridding(const SpreadState& s, T* points, const double* locs, const i64* order,
                   const i64* starts, T* grid) {
-  const i64 batches = static_cast<i64>(s.grid_batch.size()),
-            groups = (batches + batch_group - 1) / batch_group;
-  for (const std::vector<i64>& tiles : s.colours)
-    parallel_for(static_cast<i64>(tiles.size()) * groups, 1, [&](i64 begin, i64 end) {
+  const i64 batches = static_cast<i64>(s.grid_batch.size()), threads = num_threads();
+  for (const std::vector<i64>& tiles : s.colours) {
+    const i64 count = static_cast<i64>(tiles.size());
+    const bool all = threads == 1 || count >= 8 * threads;
+    const i64 together = all ? batches : std::min(batches, batch_group),
+              groups = (batches + together - 1) / together;
+    parallel_for(count * groups, 1, [&](i64 begin, i64 end) {
       for (i64 k = begin; k < end; ++k) {
-        const i64 tile = tiles[static_cast<std::size_t>(k / groups)],
-                  first = k % groups * batch_group;
-        grid_tile(s, points, locs, order, starts[tile], starts[tile + 1], first,
-                  std::min(batch_group, batches - first), grid);
+        const i64 tile = tiles[static_cast<std::size_t>(k / groups)], first = k % groups * together;
+        grid_points(PointRange<T>{&s, grid, points, locs, order, starts[tile], starts[tile + 1],
+                                  first, std::min(together, batches - first)});
       }
     });
+  }
 }
 
 void run(const void* state, const Launch& launch) {
-  const State& s = *static_cast<const State*>(state);
+  const SpreadState& s = *static_cast<const SpreadState*>(state);
   if (s.count == 0 || s.grid_batch.empty()) return;
   const auto* locs = static_cast<const double*>(launch.operand[1]);
   const auto* order = static_cast<const i64*>(launch.operand[2]);
   dispatch<float, double, c64, c128>(s.spec.grid.dtype, "interpolate", [&]<class T>() {
     if (s.spec.gridding)
-      run_gridding<T>(s, static_cast<const T*>(launch.operand[0]), locs, order,
+      run_gridding<T>(s, static_cast<T*>(launch.operand[0]), locs, order,
                       static_cast<const i64*>(launch.operand[3]),
                       static_cast<T*>(launch.operand[4]));
     else
-      run_interpolate<T>(s, static_cast<const T*>(launch.operand[0]), locs, order,
+      run_interpolate<T>(s, static_cast<T*>(launch.operand[0]), locs, order,
                          static_cast<T*>(launch.operand[3]));
   });
 }
@@ -193,13 +199,22 @@ std::vector<std::vector<i64>> colours_of(const Shape& grid, const SpreadKernel& 
   return all;
 }
 
+template <class R>
+void add_pieces(SpreadState& s, std::shared_ptr<const PiecewiseKernel<R>>& pieces) {
+  const bool dense_rows = s.stride[2] == 1 || s.grid.back() == 1;
+  if (!is_complex(s.spec.grid.dtype) || !dense_rows || !is_piecewise(s.spec.kernel)) return;
+  pieces = std::make_shared<const PiecewiseKernel<R>>(s.spec.kernel);
+  s.by_rows = pieces->exact;
+}
+
 }  // namespace
+}  // namespace spread
 
 Prepared prepare_interpolate_cpu(const InterpolateSpec& spec, Device) {
   require<DTypeError>(spec.grid.dtype == spec.points.dtype, "interpolate: a grid of ",
                       name(spec.grid.dtype), " and points of ", name(spec.points.dtype));
   dispatch<float, double, c64, c128>(spec.grid.dtype, "interpolate", []<class T>() {});
-  auto s = std::make_shared<State>();
+  auto s = std::make_shared<spread::SpreadState>();
   const Layout &g = spec.grid.layout, &p = spec.points.layout;
   s->spec = spec;
   s->grid = Shape(g.shape.begin() + spec.batch_axes, g.shape.end());
@@ -209,16 +224,19 @@ Prepared prepare_interpolate_cpu(const InterpolateSpec& spec, Device) {
     s->stride[a + 3 - s->grid.size()] = g.strides[spec.batch_axes + a];
   s->grid_batch = AxisIndexer::offsets(g, 0, spec.batch_axes);
   s->points_batch = AxisIndexer::offsets(p, 0, spec.batch_axes);
-  if (spec.gridding) s->colours = colours_of(s->grid, spec.kernel);
-  if (real_of(spec.grid.dtype) == DType::f32)
-    s->single = std::make_shared<const SpreadShape<float>>(s->grid, spec.kernel);
-  else
-    s->wide = std::make_shared<const SpreadShape<double>>(s->grid, spec.kernel);
+  if (spec.gridding) s->colours = spread::colours_of(s->grid, spec.kernel);
+  if (real_of(spec.grid.dtype) == DType::f32) {
+    s->single = std::make_shared<const spread::SpreadShape<float>>(s->grid, spec.kernel);
+    spread::add_pieces(*s, s->single_pieces);
+  } else {
+    s->wide = std::make_shared<const spread::SpreadShape<double>>(s->grid, spec.kernel);
+    spread::add_pieces(*s, s->wide_pieces);
+  }
   Prepared prepared;
   double taps = 1;
   for (double w : spec.kernel.width) taps *= w;
   prepared.flops = 4 * taps * static_cast<double>(p.size());
-  prepared.task = {run, std::move(s)};
+  prepared.task = {spread::run, std::move(s)};
   return prepared;
 }
 

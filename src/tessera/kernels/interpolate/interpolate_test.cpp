@@ -183,15 +183,48 @@ TEST(InterpolateKernel, GriddingDoesNotDependOnTheThreads) {
   const std::vector<double> locs = locations(grid, 5000, 3);
   const GridPoints points =
       make_grid_points(laid_out<double>({5000, 2}, locs), grid, {.width = {4.0}, .beta = 7});
-  const Array y = Random(1).normal({3, 5000}, DType::c64);
   const int before = num_threads();
-  std::vector<std::vector<c64>> results;
-  for (int n : {1, 2, 3, 8}) {
-    set_num_threads(n);
-    results.push_back(values_of<c64>(interpolate_adjoint(y, points)));
+  for (i64 batches : {1, 3, 19}) {  // 19: in one piece on one thread, in groups on several
+    const Array y = Random(1).normal({batches, 5000}, DType::c64);
+    std::vector<std::vector<c64>> results;
+    for (int n : {1, 2, 3, 8}) {
+      set_num_threads(n);
+      results.push_back(values_of<c64>(interpolate_adjoint(y, points)));
+    }
+    set_num_threads(before);
+    for (const auto& r : results) EXPECT_TRUE(r == results[0]);
   }
-  set_num_threads(before);
-  for (const auto& r : results) EXPECT_TRUE(r == results[0]);
+}
+
+// Complex numbers go a row of taps at a time, real ones tap by tap: the same sums, of weights that
+// are made in different ways. Some points lie on the grid, at its ends and across them.
+TEST(InterpolateKernel, RowsOfEveryWidthAreTheSumsOfTheirTaps) {
+  for (double width = 2; width <= 17;
+       ++width)  // beta: cubes of weights are single-precision numbers
+    for (const Shape& grid : {Shape{61}, Shape{23, 40}, Shape{18, 21, 19}})
+      for (bool circular : {true, false})
+        for (DType t : {DType::c64, DType::c128}) {
+          const i64 count = 150, axes = grid.size();
+          const SpreadKernel k{
+              .width = {width}, .beta = std::min(2.3 * width, 25.0), .circular = circular};
+          const GridPoints points =
+              make_grid_points(laid_out<double>({count, axes}, locations(grid, count, 5)), grid, k);
+          Shape many = grid;
+          many.insert(0, 3);
+          const Array x = Random(7).normal(many, t, test_device()),
+                      y = Random(8).normal({3, count}, t, test_device());
+          const double tolerance = 100 * epsilon_of(t);
+          for (bool imaginary : {false, true}) {
+            const auto part = [&](const Array& a) {
+              return (imaginary ? a.imag() : a.real()).contiguous();
+            };
+            expect_close(numbers_of(part(interpolate(x, points))),
+                         numbers_of(interpolate(part(x.astype(DType::c128)), points)), tolerance);
+            expect_close(numbers_of(part(interpolate_adjoint(y, points))),
+                         numbers_of(interpolate_adjoint(part(y.astype(DType::c128)), points)),
+                         tolerance);
+          }
+        }
 }
 
 TEST(InterpolateKernel, KnownNumbers) {
