@@ -8,6 +8,7 @@
 #include "linop/linop.hpp"
 #include "matrix/matrix.hpp"
 #include "store/snapshot.hpp"
+#include "streaming/io_accelerator.hpp"
 #include "streaming/stored_array.hpp"
 
 NB_MODULE(_tessera, m) {
@@ -41,6 +42,7 @@ NB_MODULE(_tessera, m) {
   bind_split(m);
   bind_matrix(m);
   bind_stored(m);
+  bind_io_accelerator(m);
   bind_dist(m);
   explain_calls(m);  // after all else: a further signature makes a function anew
   quicken_calls(m);

@@ -23,6 +23,7 @@ from . import _fields, _pickle, _tessera, compute, debug, dist, fft, linalg, mat
 from . import split as _split
 from ._budgets import MemoryTiers, memory_budget, memory_tiers, set_backing_dir, set_memory_budget
 from ._config import config
+from ._io_accelerator import IOAccelerator
 from ._snapshots import Snapshot, SnapshotArray, open_snapshot
 from ._tessera import *  # type: ignore[assignment]  # noqa: F403
 from ._trace import trace
@@ -64,7 +65,7 @@ __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg"
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "stored", "trace"]
 __all__ += ["Snapshot", "SnapshotArray", "open_snapshot"]
-__all__ += ["MemoryTiers", "memory_budget", "memory_tiers", "set_backing_dir", "set_memory_budget"]
+__all__ += ["IOAccelerator", "MemoryTiers", "memory_budget", "memory_tiers", "set_backing_dir", "set_memory_budget"]
 
 _einops.watch()
 _neighbours = ("jax", "scipy", "torch")

@@ -55,6 +55,7 @@ class BackedStore final : public store::TileStore {
   void advise(store::Access access) override { tiles_->advise(access); }
   void prefetch(const Box& box) override { tiles_->prefetch(box); }
   void discard(const Box& box) override { tiles_->discard(box); }
+  i64 resident(const Box& box) const override { return tiles_->resident(box); }
   void flush() override { tiles_->flush(); }
 
  private:

@@ -2,15 +2,19 @@
 #include "tessera/store/io/file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "tessera/base/error.hpp"
+#include "tessera/base/tags.hpp"
 #include "tessera/base/trace.hpp"
 
 namespace tessera::store {
@@ -111,17 +115,41 @@ void File::advise(Pattern pattern) const {
 
 void File::prefetch(i64 offset, i64 bytes) const {
   const Span span("io.prefetch", "disk", bytes);
-  posix_fadvise(handle_, offset, bytes, POSIX_FADV_WILLNEED);
+  tag_io("prefetch");
+  // One call reads no more than the read-ahead of the device, whatever it is asked for.
+  constexpr i64 piece = i64{128} << 10;
+  for (i64 done = 0; done < bytes; done += piece)
+    posix_fadvise(handle_, offset + done, std::min(piece, bytes - done), POSIX_FADV_WILLNEED);
 }
 
 void File::discard(i64 offset, i64 bytes) const {
   const Span span("io.discard", "disk", bytes);
+  tag_io("discard");
+  if (bytes == 0) return;  // which would mean all the rest of the file
   // Pages that wait to be written are not dropped: they are written first.
   if (writable())
     sync_file_range(
         handle_, offset, bytes,
         SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-  posix_fadvise(handle_, offset, bytes, POSIX_FADV_DONTNEED);
+  // Of a page that is named in part the rest would be kept.
+  const i64 page = sysconf(_SC_PAGESIZE), end = (offset + bytes + page - 1) / page * page;
+  posix_fadvise(handle_, offset, end - offset, POSIX_FADV_DONTNEED);
+}
+
+i64 File::resident(i64 offset, i64 bytes) const {
+  const i64 page = sysconf(_SC_PAGESIZE), begin = offset / page * page;
+  bytes = std::min(offset + bytes, size()) - begin;
+  if (bytes <= 0) return 0;
+  const auto length = static_cast<std::size_t>(bytes);
+  void* const map = mmap(nullptr, length, PROT_READ, MAP_SHARED, handle_, begin);
+  require<IoError>(map != MAP_FAILED, "cannot ask for the resident pages of '", path_,
+                   "': ", std::strerror(errno));
+  std::vector<unsigned char> there(static_cast<std::size_t>((bytes + page - 1) / page));
+  const int failed = mincore(map, length, there.data()) == 0 ? 0 : errno;
+  munmap(map, length);
+  require<IoError>(failed == 0, "cannot ask for the resident pages of '", path_,
+                   "': ", std::strerror(failed));
+  return page * std::count_if(there.begin(), there.end(), [](unsigned char c) { return c & 1; });
 }
 
 void File::begin() const {

@@ -47,6 +47,7 @@ class TESSERA_API File {
   void advise(Pattern pattern) const;
   void prefetch(i64 offset, i64 bytes) const;  // begins to read it into the page cache
   void discard(i64 offset, i64 bytes) const;   // written out, then dropped from the page cache
+  i64 resident(i64 offset, i64 bytes) const;   // bytes of whole pages that the page cache holds
 
   // Requests under way, which the engine counts.
   void begin() const;

@@ -61,6 +61,8 @@ class TESSERA_API TileStore {
   virtual void advise(Access) {}
   virtual void prefetch(const Box&) {}  // bring it nearer, for a read that follows
   virtual void discard(const Box&) {}   // it is not needed again soon
+  // Bytes of tiles that a box touches that are in memory by way of the system's page cache.
+  virtual i64 resident(const Box&) const { return 0; }
   // All that was written before is on disk when this returns.
   virtual void flush() {}
 };

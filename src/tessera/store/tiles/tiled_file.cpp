@@ -65,6 +65,12 @@ class TiledFile final : public TileStore {
   void discard(const Box& box) override {
     for (const i64 n : grid().tiles_of(box)) hints_.discard(n);
   }
+  i64 resident(const Box& box) const override {
+    i64 bytes = 0;
+    for (const i64 n : grid().tiles_of(box))
+      bytes += file_->resident(header_.tile_offset(n), bytes_of(n));
+    return bytes;
+  }
   void flush() override {
     file_->wait_idle();
     if (writable()) file_->sync();
