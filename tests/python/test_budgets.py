@@ -25,6 +25,7 @@ def budget_of(tier):
 
 @pytest.fixture(autouse=True)
 def unchanged():
+    ts.set_memory_budget("default", "default", pinned="default", disk="default")  # whatever others have set
     before = {tier: budget_of(tier) for tier in TIERS}, ts.backing_dir()
     yield
     assert ({tier: budget_of(tier) for tier in TIERS}, ts.backing_dir()) == before
