@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/streaming/blocks.hpp"
 
+#include <cmath>
+
 #include "tessera/base/dtype.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/linalg/lapack.hpp"
@@ -56,6 +58,14 @@ void solve_triangle(DType dtype, CBLAS_SIDE side, i64 rows, i64 columns, const T
     else
       cblas_ztrsm(CblasRowMajor, side, triangle, turn, diagonal, m, n, &one, a, lt, x, lb);
   });
+}
+
+template <class T>
+bool has_nan(const T* a, i64 rows, i64 columns, i64 ld) {
+  for (i64 r = 0; r < rows; ++r)
+    if (std::any_of(a + r * ld, a + r * ld + columns, [](const T& x) { return x != x; }))
+      return true;
+  return false;
 }
 
 }  // namespace
@@ -114,6 +124,47 @@ i64 cholesky_block(DType dtype, i64 n, void* a, i64 ld) {
     for (i64 r = 0; r < n; ++r) std::fill_n(static_cast<T*>(a) + r * ld + r + 1, n - r - 1, T(0));
   });
   return info;
+}
+
+i64 lu_block(DType dtype, i64 rows, i64 columns, void* a, i64 ld, std::int32_t* pivots) {
+  static_assert(sizeof(lapack::Int) == sizeof(std::int32_t));
+  limit_library_threads();
+  i64 info = 0;
+  dispatch<float, double, c64, c128>(dtype, "lu", [&]<class T>() {
+    using L = typename LapackNumber<T>::type;
+    auto* numbers = static_cast<L*>(a);
+    info = answer_of(lapack::getrf<L>(static_cast<lapack::Int>(columns),
+                                      static_cast<lapack::Int>(rows), numbers,
+                                      static_cast<lapack::Int>(ld), pivots));
+    // Some LAPACKs call a matrix that holds a NaN singular: then the pivot is one, as the answers
+    // are.
+    if (info == 0 || !has_nan(numbers, rows, columns, ld)) return;
+    numbers[(info - 1) * (ld + 1)] = L(std::numeric_limits<lapack::Real<L>>::quiet_NaN());
+    info = 0;
+  });
+  return info;
+}
+
+void exchange_columns(DType dtype, i64 rows, void* a, i64 ld, i64 count,
+                      const std::int32_t* pivots) {
+  dispatch<float, double, c64, c128>(dtype, "lu", [&]<class T>() {
+    parallel_for(rows, 8, [&](i64 begin, i64 end) {
+      for (i64 r = begin; r < end; ++r) {
+        T* row = static_cast<T*>(a) + r * ld;
+        for (i64 i = 0; i < count; ++i) std::swap(row[i], row[pivots[i] - 1]);
+      }
+    });
+  });
+}
+
+void exchange_rows_back(DType dtype, i64 columns, void* a, i64 ld, i64 count,
+                        const std::int32_t* pivots) {
+  dispatch<float, double, c64, c128>(dtype, "lu", [&]<class T>() {
+    T* x = static_cast<T*>(a);
+    for (i64 i = count - 1; i >= 0; --i)
+      if (const i64 other = pivots[i] - 1; other != i)
+        std::swap_ranges(x + i * ld, x + i * ld + columns, x + other * ld);
+  });
 }
 
 }  // namespace tessera::streaming

@@ -5,6 +5,8 @@
 // that are. No work space but LAPACK's own. Private to the library.
 //   gemm(DType::f64, m, n, k, {-1, 0}, {a, lda}, {b, ldb}, {1, 0}, c, ldc);
 
+#include <cstdint>
+
 #include "tessera/kernels/linalg/dense.hpp"
 
 namespace tessera::streaming {
@@ -46,5 +48,15 @@ void solve_right(DType dtype, i64 rows, i64 columns, const Triangle& t, void* b,
 // a = L L^H by rows, from the lower triangle; the other becomes zero. 0, or the order of the first
 // leading minor that is not positive.
 i64 cholesky_block(DType dtype, i64 n, void* a, i64 ld);
+
+// A block of few rows and more columns becomes L U, with columns exchanged so that U has ones on
+// its diagonal and nothing larger: partial pivoting of the transpose, by LAPACK where it lies.
+// pivots[i] from 1 is the column with which column i was exchanged. 0, or the first zero pivot.
+i64 lu_block(DType dtype, i64 rows, i64 columns, void* a, i64 ld, std::int32_t* pivots);
+// The exchanges of such a block: of columns as they came, of rows in the opposite order.
+void exchange_columns(DType dtype, i64 rows, void* a, i64 ld, i64 count,
+                      const std::int32_t* pivots);
+void exchange_rows_back(DType dtype, i64 columns, void* a, i64 ld, i64 count,
+                        const std::int32_t* pivots);
 
 }  // namespace tessera::streaming

@@ -40,6 +40,7 @@ Move Sweep::chunk_of(const Range& rows, const Range& columns, i64 buffer) const 
 void Sweep::add(StreamPlan& plan, const std::vector<RightSide>& sides, Step before,
                 const std::vector<Move>& writes) const {
   std::vector<i64> buffers;
+  buffers.reserve(sides.size());
   for (const RightSide& s : sides) buffers.push_back(s.buffer);
   const auto use_sides = [&](Step& step) {
     step.uses.insert(step.uses.end(), buffers.begin(), buffers.end());

@@ -23,8 +23,8 @@ TriangularCut choose_triangular_cut(std::string_view who, i64 n, i64 m, i64 elem
   TriangularCut best;
   require_budget(who, options, best.held(n, element));
   const auto cost = [&](const TriangularCut& c) {
-    const double passes = static_cast<double>((m + c.columns - 1) / c.columns);
-    return passes * strip_cost(c.side, tile, element);
+    const i64 passes = (m + c.columns - 1) / c.columns;
+    return static_cast<double>(passes) * strip_cost(c.side, tile, element);
   };
   for (const i64 side : strip_widths(n, tile)) {
     TriangularCut c{.columns = m, .side = side};
