@@ -196,6 +196,16 @@ def _sort(x: StoredArray, axis: int | None = -1) -> StoredArray:
     return _core._stored_sort(x, operator.index(axis))
 
 
+def _of_two(function: Callable[..., StoredArray]) -> Callable[..., StoredArray]:
+    """Of a matrix and right sides, of which one may be in memory."""
+
+    def call(a: Any, b: Any, *options: Any) -> StoredArray:
+        a, b = (x if isinstance(x, StoredArray) else array(x) for x in (a, b))
+        return function(a, b, *options)
+
+    return call
+
+
 def _explain(self: StoredArray, operation: str = "sum", axis: Any = None) -> str:
     """What a reduction over this array reads, writes and holds."""
     return _core._stored_explain(operation, self, axis)
@@ -230,6 +240,8 @@ _functions |= {
 }
 _functions |= {name: _reduced(name) for name in ("sum", "mean", "min", "max")}
 _functions |= {"amin": _functions["min"], "amax": _functions["max"], "matmul": matmul, "sort": _sort}
+_functions |= {"_cholesky": _core._stored_cholesky, "_inverse": _core._stored_inverse}  # of ts.linalg
+_functions |= {"_solve": _of_two(_core._stored_solve), "_solve_triangular": _of_two(_core._stored_solve_triangular)}
 _functions |= {"transpose": lambda x, axes=None: x.transpose(axes), "permute_dims": lambda x, axes: x.transpose(axes)}
 
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Factorisations, solves and inverses of arrays that are not in memory, against NumPy."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import tessera as ts
+
+DTYPES = ["float32", "float64", "complex64", "complex128", "int32", "float16"]
+SIZES = [0, 1, 2, 33, 150]
+
+
+@contextmanager
+def host_memory(more):
+    """No more of the host than is in use now, and a little."""
+    old = ts.memory_stats("cpu")["budget"]
+    ts.set_memory_budget(host=ts.memory_stats("cpu")["in_use"] + more)
+    try:
+        yield
+    finally:
+        ts.set_memory_budget(host=old)
+
+
+def drawn(shape, dtype, seed):
+    rng = np.random.default_rng(seed)
+    x = 3 * rng.standard_normal(shape)
+    return (x + 1j * rng.standard_normal(shape)).astype(dtype) if "complex" in dtype else x.astype(dtype)
+
+
+def regular(n, dtype, seed):
+    """Far from singular, and in need of exchanges."""
+    a = drawn((n, n), dtype, seed) + (4 * n * np.eye(n)[::-1]).astype(dtype)
+    return a.astype(dtype)
+
+
+def working(*dtypes):
+    return np.result_type(*({"int32": "float64", "float16": "float32"}.get(str(d), d) for d in dtypes))
+
+
+def assert_near(got, wanted, dtype):
+    scale = max(1.0, np.abs(wanted).max(initial=0)) * max(1, len(got))
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=50 * np.finfo(dtype).eps * scale)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky(dtype, n, upper):
+    x = drawn((n, n), dtype, 1).astype(working(dtype))
+    a = x @ x.conj().T + n * np.eye(n, dtype=x.dtype)
+    a = (a / 16).astype("float16") if dtype == "float16" else a.astype(dtype if dtype == "int32" else x.dtype)
+    a = a + np.eye(n, dtype=a.dtype)
+    got = ts.linalg.cholesky(ts.stored.array(a), upper=upper)
+    assert isinstance(got, ts.stored.StoredArray)
+    assert got.dtype == working(dtype)
+    f = got.numpy()
+    np.testing.assert_array_equal(f, np.triu(f) if upper else np.tril(f))
+    wide = a.astype(working(dtype))
+    half = np.triu(wide) if upper else np.tril(wide)  # the other one is not read
+    back = f.conj().T @ f if upper else f @ f.conj().T
+    assert_near(np.triu(back) if upper else np.tril(back), half, f.dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+def test_solve_and_inverse(dtype, n):
+    a = regular(n, dtype, 2)
+    for columns in [(), (1,), (7,), (0,)]:
+        for other in (dtype, "float64"):
+            b = drawn((n, *columns), other, 3)
+            x = ts.linalg.solve(ts.stored.array(a), ts.stored.array(b))
+            assert isinstance(x, ts.stored.StoredArray)
+            assert (x.shape, x.dtype) == (b.shape, working(dtype, other))
+            assert_near(a.astype(x.dtype) @ x.numpy(), b, x.dtype)
+    y = ts.linalg.inv(ts.stored.array(a))
+    assert y.dtype == working(dtype)
+    assert_near(a.astype(y.dtype) @ y.numpy(), np.eye(n), y.dtype)
+    assert_near(ts.linalg.inverse(ts.stored.array(a)).numpy(), y.numpy(), y.dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:4])
+@pytest.mark.parametrize("trans", [0, "T", 2])
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("unit", [False, True])
+def test_solve_triangular(dtype, trans, lower, unit):
+    a = drawn((40, 40), dtype, 4) / 40 + np.eye(40, dtype=dtype)
+    a, b = a.astype(dtype), drawn((40, 3), dtype, 5)
+    got = ts.linalg.solve_triangular(ts.stored.array(a), ts.stored.array(b), trans, lower, unit)
+    assert_near(got.numpy(), ts.linalg.solve_triangular(a, b, trans, lower, unit).numpy(), dtype)
+
+
+def test_operands_in_memory_and_formulas():
+    a, b = regular(30, "float64", 6), drawn((30, 4), "float64", 7)
+    stored = ts.stored.array(a)
+    for x in (
+        ts.linalg.solve(stored, b),
+        ts.linalg.solve(a, ts.stored.array(b)),
+        ts.linalg.solve(stored * 2, ts.array(b) * 2),
+        ts.linalg.solve(stored, b.tolist()),
+    ):
+        assert isinstance(x, ts.stored.StoredArray)
+        assert_near(a @ x.numpy(), b, "float64")
+    assert_near(ts.linalg.inv(stored * 2).numpy() * 2, np.linalg.inv(a), "float64")
+
+
+def test_work_stays_within_the_budget():
+    n, more = 700, 2**20
+    a = regular(n, "float64", 8)
+    p = a @ a.T / n
+    stored, positive, b = ts.stored.array(a), ts.stored.array(p), ts.stored.array(drawn((n, 90), "float64", 9))
+    with host_memory(more):
+        results = ts.linalg.cholesky(positive), ts.linalg.solve(stored, b), ts.linalg.inv(stored)
+    factor, x, y = (r.numpy() for r in results)
+    assert_near(factor @ factor.T, p, "float64")
+    assert_near(a @ x, b.numpy(), "float64")
+    assert_near(a @ y, np.eye(n), "float64")
+
+
+def test_matrices_that_cannot_be_treated():
+    zero = ts.stored.zeros((5, 5))
+    with pytest.raises(ts.linalg.LinAlgError, match="inverse: Singular matrix: zero pivot 1"):
+        ts.linalg.inv(zero)
+    with pytest.raises(ts.linalg.LinAlgError, match="solve: Singular matrix: zero pivot 1"):
+        ts.linalg.solve(zero, ts.stored.ones(5))
+    with pytest.raises(ts.linalg.LinAlgError, match="Singular matrix: zero on the diagonal, row 1"):
+        ts.linalg.solve_triangular(zero, ts.stored.ones(5))
+    a = np.diag([1.0, 2.0, -1.0, 4.0])
+    with pytest.raises(ts.linalg.LinAlgError, match="not positive definite: leading minor of order 3"):
+        ts.linalg.cholesky(ts.stored.array(a))
+
+
+def test_refusals():
+    tall, cube = ts.stored.zeros((4, 3)), ts.stored.zeros((2, 3, 3))
+    for wrong in (tall, cube, ts.stored.zeros(4)):
+        for function in (ts.linalg.cholesky, ts.linalg.inv, lambda a: ts.linalg.solve(a, ts.stored.ones(4))):
+            with pytest.raises(ts.ShapeError, match="takes a square matrix"):
+                function(wrong)
+    with pytest.raises(ts.ShapeError, match="the sizes do not match"):
+        ts.linalg.solve(ts.stored.ones((3, 3)), ts.stored.ones(4))
