@@ -76,7 +76,7 @@ std::uint64_t count_registers(i64 bits) { return count_words(bits); }
 #endif
 #endif
 
-// `bits` pairs of bits in registers, dealt out over the threads in pieces.
+// `bits` pairs of bits in registers, distributed over the threads in pieces.
 void ceiling(i64 bits) {
   constexpr i64 piece = i64{1} << 28;
   parallel_for((bits + piece - 1) / piece, 1, [&](i64 begin, i64 end) {

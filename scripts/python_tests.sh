@@ -8,7 +8,7 @@ types=$([ "${2:-}" = no-types ] || echo yes)
 status=0
 if ls tests/python/test_*.py >/dev/null 2>&1; then
   say "Python tests"
-  # Where there are cores for it, and no GPU to take turns on, files are dealt out to several processes.
+  # Where there are cores for it, and no GPU to take turns on, files are distributed over several processes.
   groups=$([ "$JOBS" -ge 8 ] && [ -n "$types" ] && echo 6 || echo 1)
   commands=()
   for ((group = 0; group < groups; group++)); do

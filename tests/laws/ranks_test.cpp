@@ -25,7 +25,7 @@ struct RanksCase {
 class Ranks : public ::testing::TestWithParam<RanksCase> {};
 
 // Uneven: the last rank has one entry, or none.
-Partition dealt(i64 n, int ranks) {
+Partition uneven(i64 n, int ranks) {
   if (ranks == 1) return Partition::even(n, 1);
   std::vector<i64> counts(static_cast<std::size_t>(ranks), 0);
   counts.back() = n > 1 ? 1 : 0;
@@ -53,7 +53,7 @@ void check_axis(const NamedLinop& a, const Sample& s, const Array& x, const Arra
       if (ranks == 1 && !even) continue;
       run_ranks(ranks, [&](const Communicator& comm) {
         const Partition part =
-            even ? Partition::even(x.shape(axis), ranks) : dealt(x.shape(axis), ranks);
+            even ? Partition::even(x.shape(axis), ranks) : uneven(x.shape(axis), ranks);
         const DNDarray mine = part_of(x, axis, part, comm);
         const std::string what = cat("split ", axis, " over ", ranks, " ranks\n", a.tree());
         const Traffic before = comm.traffic();

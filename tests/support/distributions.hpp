@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Distributed arrays for tests: every way to deal out a shape (even, uneven, all on one rank),
+// Distributed arrays for tests: every way to distribute a shape (even, uneven, all on one rank),
 // parts cut by plain slicing, and comparison of bits on every rank.
 //   on_ranks([](Communicator comm) {
 //     for (const dist::Distribution& s : distributions_of(shape, comm.size())) check(distribute(whole, s,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators on distributed arrays: A(x) with a choice of the dim that is dealt out, and what it
+// Operators on distributed arrays: A(x) with a choice of the dim that is split, and what it
 // does.
 #include "tessera/distributed/operators/apply.hpp"
 
@@ -70,7 +70,7 @@ void bind_dist_apply(nb::module_& m) {
       },
       "A"_a, "x"_a, "along"_a = nb::none(),
       nb::sig("def apply(A: NamedLinop, x: ArrayLike, along: DimLike | None = None) -> DNDarray"),
-      "``A(x)``, with the work dealt out along a dim of the operator's if one is named.\n\n"
+      "``A(x)``, with the work split along a dim of the operator's if one is named.\n\n"
       ">>> A = ts.Diagonal(ts.arange(3.0), ('X',))\n"
       ">>> ts.dist.apply(A, ts.dist.ones(3, split=0)).tolist()\n[0.0, 1.0, 2.0]\n");
   m.def(

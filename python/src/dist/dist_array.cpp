@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class DNDarray: what it is and where its parts are, its other spreads, its conversions.
+// The class DNDarray: what it is and where its parts are, its other distributions, its conversions.
 // Operators are in dist_slots.cpp, keys in dist_index.cpp, functions in dist_functions.cpp and the
 // files beside it.
 #include "array/convert_out.hpp"
@@ -106,7 +106,7 @@ DNDarray part_of(const DNDarray& x, bool imaginary) {
   Layout whole = x.whole();
   for (i64& s : whole.strides) s *= 2;
   whole.offset = 2 * whole.offset + (imaginary && x.size() > 0);
-  if (x.owner()) return x.rooted_view(std::move(part), whole, *x.owner(), real_of(x.dtype()));
+  if (x.owner()) return x.owner_view(std::move(part), whole, *x.owner(), real_of(x.dtype()));
   return x.with(std::move(part), whole, x.distribution());
 }
 
@@ -157,7 +157,7 @@ void bind_attributes(nb::class_<DNDarray>& c) {
       .def_prop_ro(
           "split", [](const DNDarray& x) { return optional_int(x.split()); },
           nb::sig("def split(self) -> int | None"),
-          "The axis that is dealt out; None: every rank has the whole array.")
+          "The axis that is split over the ranks; None: every rank has the whole array.")
       .def_prop_ro(
           "counts",
           [](const DNDarray& x) {
@@ -201,7 +201,7 @@ void bind_spreads(nb::class_<DNDarray>& c) {
          return wrap(released([&] { return x.resplit(to); }));
        },
        "axis"_a = nb::none(), nb::sig("def resplit(self, axis: int | None = None) -> DNDarray"),
-       "The same array dealt out along another axis; None: whole on every rank. A copy; the array "
+       "The same array split along another axis; None: whole on every rank. A copy; the array "
        "itself where nothing changes.\n\n"
        ">>> x = ts.dist.zeros((4, 6), split=0)\n>>> x.resplit(1).split, x.resplit().split, "
        "x.split\n"

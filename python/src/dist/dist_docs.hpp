@@ -6,7 +6,8 @@
 namespace tessera::python {
 
 inline constexpr const char* dist_array_doc =
-    "An n-dimensional array over the ranks of a communicator: one axis, the split, is dealt out in "
+    "An n-dimensional array over the ranks of a communicator: one axis, the split, is distributed "
+    "in "
     "blocks, or every rank holds the whole (``split`` is None).\n\n"
     "Make one with ``ts.dist.array``, ``ts.dist.zeros`` and their like. Indexing, arithmetic and "
     "functions are NumPy's, and every rank calls them in the same order. Shapes, splits and counts "

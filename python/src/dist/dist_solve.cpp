@@ -88,7 +88,7 @@ void bind_result(nb::module_& m) {
                           ">>> ts.dist.cg(A, ts.dist.ones(2, split=0)).converged\nTrue\n")
       .def_prop_ro(
           "x", [](const RanksResult& r) { return wrap(r.x); }, nb::sig("def x(self) -> DNDarray"),
-          "The solution: dealt out as b for a square operator, else as A.H(b).")
+          "The solution: distributed as b for a square operator, else as A.H(b).")
       .def_ro("iterations", &RanksResult::iterations, "How many were made.")
       .def_ro("converged", &RanksResult::converged, "The solver ended as it should.")
       .def_prop_ro(
@@ -118,7 +118,7 @@ void bind_systems(nb::module_& m) {
               ", M: NamedLinop | None = None) -> SolveResult"),
       "Conjugate gradients over ranks for A x = b with A Hermitian and positive "
       "(semi)definite. ``callback(iteration, residual)`` stops all ranks by returning False on "
-      "one; ``along`` deals the work out along that dim of A.\n\n"
+      "one; ``along`` splits the work along that dim of A.\n\n"
       ">>> A = ts.Diagonal([1.0, 4.0], ('X',))\n"
       ">>> ts.dist.cg(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
       "[1.0, 0.5]\n");

@@ -340,8 +340,8 @@ void bind_split(nb::module_& m) {
               "typing.Sequence[BatchSpec], *, shape: ShapeLike | None = None, comm: "
               "typing.Any = None) -> NamedLinop"),
       "The same operator, computed tile by tile on the devices of the spec. Several specs cut the\n"
-      "tiles further, level by level. Places of the first that name ranks ('rank1/cuda:0') deal\n"
-      "the tiles out over the ranks of ``comm`` (all that mpirun started): each computes its own,\n"
+      "tiles further, level by level. Places of the first that name ranks ('rank1/cuda:0') spread\n"
+      "the tiles over the ranks of ``comm`` (all that mpirun started): each computes its own,\n"
       "all apply the operator together, to the same input, and each has the whole result.\n\n"
       ">>> A = ts.Dense([[1, 2], [3, 4]], 'MN', 'N', 'M')\n"
       ">>> B = ts.create_batched_linop(A, ts.BatchSpec({'M': 1}, ['sim:0', 'sim:1']))\n"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays over the ranks that mpirun started; without mpirun there is one rank, and everything works the same.
 
-One axis of an array, its split, is dealt out over the ranks; without a split every rank has the whole array. All
+One axis of an array, its split, is distributed over the ranks; without a split every rank has the whole array. All
 functions are called by every rank of the array's group, in the same order. Results and errors are NumPy's, and do not
 depend on the number of ranks.
 

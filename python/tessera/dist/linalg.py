@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dense linear algebra over ranks with NumPy's names: large matrices by ScaLAPACK, small ones on every rank; stacks of
-matrices are dealt out."""
+matrices are distributed."""
 
 from __future__ import annotations
 

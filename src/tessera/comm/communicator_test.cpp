@@ -191,7 +191,8 @@ TEST(Ranks, SumsHaveTheSameBitsOnAllRanks) {
   });
 }
 
-// A matrix of rows x columns elements is dealt out by columns, then by rows: strided on both sides.
+// A matrix of rows x columns elements is distributed by columns, then by rows: strided on both
+// sides.
 TEST(Ranks, ExchangeOfStridedBlocks) {
   on_ranks([](Communicator comm) {
     const int p = comm.size(), me = comm.rank();

@@ -93,14 +93,14 @@ void require_blocks_fit(const std::vector<BlockHeader>& headers, const Array& mi
     const BlockHeader &header = headers[r], &first = headers[0];
     if (header.kind != no_block && header.kind == first.kind && header.extents == first.extents)
       continue;
-    const bool speaker = static_cast<std::size_t>(comm.rank()) == r;
-    const std::string block = !speaker ? std::string()
+    const bool here = static_cast<std::size_t>(comm.rank()) == r;
+    const std::string block = !here ? std::string()
                               : !mine
                                   ? cat("assemble: rank ", r, " handed no array")
                                   : cat("assemble: rank ", r, " handed a block of shape ",
                                         mine.shape(), " of ", mine.dtype(), " on ", mine.device());
     auto raise = [&]<class E>(std::string_view why) {
-      comm.agree<E>(speaker ? block + std::string(why) : std::string());
+      comm.agree<E>(here ? block + std::string(why) : std::string());
     };
     if (header.kind == no_block) raise.operator()<IndexError>(cat("; it has no axis ", axis));
     if ((header.kind & 0xff) != (first.kind & 0xff))

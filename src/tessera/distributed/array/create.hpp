@@ -13,7 +13,7 @@
 namespace tessera::dist {
 
 struct Options {
-  std::optional<i64> split = {};  // dealt out evenly; negative axes count from the end
+  std::optional<i64> split = {};  // split evenly; negative axes count from the end
   Device device = cpu;
   std::optional<Communicator> comm = {};  // none: the world's
 };

@@ -15,8 +15,8 @@ struct DNDarray::Body {
   std::map<std::pair<i64, std::string>, std::shared_ptr<const void>> known;  // until then
 };
 
-// What was read of a rooted array; every rank keeps the same books, so that all know without asking
-// whether the next read is a broadcast. See Note [rows live with their owner].
+// What was read of an array that one rank owns; every rank keeps the same books, so that all know
+// without asking whether the next read is a broadcast. See Note [rows live with their owner].
 struct DNDarray::Replica {
   Array whole;  // not on the owner, who has the array itself
   i64 version = -1;
@@ -74,18 +74,18 @@ DNDarray DNDarray::replicated(Array whole, Communicator comm) {
   return DNDarray(std::move(whole), shape, {}, std::move(comm));
 }
 
-DNDarray DNDarray::rooted(Array there, Shape shape, DType dtype, Device device, int owner,
-                          Communicator comm) {
+DNDarray DNDarray::owned_by_one_rank(Array there, Shape shape, DType dtype, Device device,
+                                     int owner, Communicator comm) {
   DNDarray x;
   x.body_ = std::make_shared<Body>();
   x.dtype_ = dtype;
   x.device_ = device;
   x.comm_ = std::move(comm);
-  return x.rooted_view(std::move(there), Layout::contiguous(shape), owner, dtype);
+  return x.owner_view(std::move(there), Layout::contiguous(shape), owner, dtype);
 }
 
-DNDarray DNDarray::rooted_view(Array there, Layout whole, int owner,
-                               std::optional<DType> dtype) const {
+DNDarray DNDarray::owner_view(Array there, Layout whole, int owner,
+                              std::optional<DType> dtype) const {
   require<ArgumentError>(owner >= 0 && owner < comm_.size(), "there is no rank ", owner, " of ",
                          comm_.size());
   DNDarray x;
@@ -111,7 +111,7 @@ DNDarray DNDarray::with(Array local, Layout whole, Distribution distribution) co
   if (owner_) {
     require<ShapeError>(!distribution.split, "a view of an array that one rank owns has no split");
     const DType dtype = local ? local.dtype() : dtype_;
-    return rooted_view(std::move(local), std::move(whole), *owner_, dtype);
+    return owner_view(std::move(local), std::move(whole), *owner_, dtype);
   }
   DNDarray x = *this;
   x.view_ = ++body_->views;
@@ -232,7 +232,7 @@ DNDarray DNDarray::distributed_as(const Distribution& to) const {
 }
 
 DNDarray DNDarray::moved(Array local, DType dtype, Device device) const {
-  if (owner_) return rooted(std::move(local), shape(), dtype, device, *owner_, comm_);
+  if (owner_) return owned_by_one_rank(std::move(local), shape(), dtype, device, *owner_, comm_);
   return {std::move(local), shape(), distribution_, comm_};
 }
 

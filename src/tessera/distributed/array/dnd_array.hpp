@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The distributed n-d array: one axis is dealt out over the ranks of a communicator, or every rank
+// The distributed n-d array: one axis is split over the ranks of a communicator, or every rank
 // holds the whole (split = none). A small value handle; copying it shares memory, basic indexing
 // gives views. Shapes, counts and owners of every result are known on all ranks without a message.
 // All members but the plain readers are collective: every rank calls them, in the same order.
@@ -28,7 +28,7 @@ namespace tessera::dist {
 
 class DistIndex;  // distributed/indexing/key.hpp
 
-// Where the parts of an array are: the axis that is dealt out, and how. No split: every rank has
+// Where the parts of an array are: the axis that is split, and how. No split: every rank has
 // all.
 struct Distribution {
   std::optional<i64> split;
@@ -38,7 +38,7 @@ struct Distribution {
   }
 };
 
-// What an array that was dealt out from a whole one remembers of its integers
+// What an array that was made of a whole one remembers of its integers
 // (recall(value_range)).
 struct ValueRange {
   i64 least = 0, most = 0;
@@ -49,15 +49,15 @@ class TESSERA_API DNDarray {
  public:
   DNDarray() = default;  // no array: only assignment is allowed
   // This rank's part of an array that all ranks describe alike. ShapeError when `local` does not
-  // fit. Not collective, nothing is checked with other ranks. A dealt-out part is made row-major
-  // where it is not, unless `whole` tells how all parts lie.
+  // fit. Not collective, nothing is checked with other ranks. A part along a split is made
+  // row-major where it is not, unless `whole` tells how all parts lie.
   DNDarray(Array local, Shape shape, Distribution distribution, Communicator comm);
   static DNDarray lying(Array local, Layout whole, Distribution distribution, Communicator comm);
   // The same array on every rank, bit for bit (the caller's promise).
   static DNDarray replicated(Array whole, Communicator comm);
   // Only `owner` has it (the others pass an array without elements); see the note above.
-  static DNDarray rooted(Array there, Shape shape, DType dtype, Device device, int owner,
-                         Communicator comm);
+  static DNDarray owned_by_one_rank(Array there, Shape shape, DType dtype, Device device, int owner,
+                                    Communicator comm);
 
   explicit operator bool() const { return static_cast<bool>(body_); }
   const Shape& shape() const { return whole_.shape; }
@@ -78,12 +78,13 @@ class TESSERA_API DNDarray {
   bool distributed() const { return distribution_.split.has_value() && !comm_.alone(); }
   Shape lshape() const { return lshape(comm_.rank()); }
   Shape lshape(int rank) const;
-  std::optional<int> owner() const { return owner_; }  // of a rooted array
+  std::optional<int> owner() const { return owner_; }  // of an array that one rank owns
 
-  // What this rank holds; writing into it is the caller's own responsibility. For a rooted array
-  // the whole, which is a broadcast unless nothing was written since the last: collective then.
+  // What this rank holds; writing into it is the caller's own responsibility. For an array that one
+  // rank owns the whole, which is a broadcast unless nothing was written since the last: collective
+  // then.
   const Array& local() const;
-  // As it lies, without a broadcast: an empty handle on ranks that do not own a rooted array.
+  // As it lies, without a broadcast: an empty handle on ranks that do not own it.
   const Array& resident() const { return local_; }
   // Writing is for all ranks or for none. ArgumentError "assignment destination is read-only", to
   // be asked for before anything that only some ranks do.
@@ -105,13 +106,13 @@ class TESSERA_API DNDarray {
 
   // A handle over the same memory that shares its writes (views made by indexing and transposing);
   // `whole`: its shape, and its layout made of whole() as the local one of the local part.
-  // Of a rooted array: another of the same owner, `distribution` without a split.
+  // Of an array that one rank owns: another of the same owner, `distribution` without a split.
   DNDarray with(Array local, Layout whole, Distribution distribution) const;
   // The same where only `owner` has what is seen (the others pass an empty handle): x[3]. The dtype
   // where it differs from this array's.
-  DNDarray rooted_view(Array there, Layout whole, int owner,
-                       std::optional<DType> dtype = std::nullopt) const;
-  // local() sends nothing: false for a rooted array that was written since it was last read.
+  DNDarray owner_view(Array there, Layout whole, int owner,
+                      std::optional<DType> dtype = std::nullopt) const;
+  // local() sends nothing: false where one rank owns it and it was written since it was last read.
   bool known() const;
 
   // Copies in another distribution; the handle itself where nothing changes.
@@ -136,7 +137,7 @@ class TESSERA_API DNDarray {
   DNDarray moved(Array local, DType dtype, Device device) const;  // new memory, distributed as this
 
   struct Body;     // what the handles of one memory share: how often it was written
-  struct Replica;  // what copies of one rooted handle share: what was last read
+  struct Replica;  // what copies of one handle of an owner share: what was last read
   std::shared_ptr<Body> body_;
   i64 view_ = 0;  // which of the handles over this memory, counted alike on all ranks
   std::shared_ptr<Replica> replica_;

@@ -137,9 +137,10 @@ TEST(DNDarray, RowsAreReadOnceAndAgainAfterWrites) {
     for (const Device device : {cpu, Device::parse("sim:0")}) {
       const bool here = comm.rank() == owner;
       const Array block = here ? counted({4, 3}, DType::i64, device) : Array();
-      const DNDarray x = DNDarray::rooted(block, {4, 3}, DType::i64, device, owner, comm);
+      const DNDarray x =
+          DNDarray::owned_by_one_rank(block, {4, 3}, DType::i64, device, owner, comm);
       const DNDarray row =
-          x.rooted_view(here ? block.select(0, 2) : Array(), Layout::contiguous({3}), owner);
+          x.owner_view(here ? block.select(0, 2) : Array(), Layout::contiguous({3}), owner);
       const DNDarray again = row;
       Traffic before = comm.traffic();
       EXPECT_FALSE(row.known());
@@ -160,14 +161,14 @@ TEST(DNDarray, RowsAreReadOnceAndAgainAfterWrites) {
   });
 }
 
-TEST(DNDarray, RootedArraysMoveOnlyWhatIsWanted) {
+TEST(DNDarray, ArraysOfOneRankMoveOnlyWhatIsWanted) {
   on_ranks([](Communicator comm) {
     const int p = comm.size(), owner = p - 1;
     const bool here = comm.rank() == owner;
     const Array whole = counted({7, 2}, DType::f64, test_device());
     auto fresh = [&] {
-      return DNDarray::rooted(here ? whole : Array(), whole.shape(), DType::f64, test_device(),
-                              owner, comm);
+      return DNDarray::owned_by_one_rank(here ? whole : Array(), whole.shape(), DType::f64,
+                                         test_device(), owner, comm);
     };
     const Traffic start = comm.traffic();
     const DNDarray x = fresh(), copied = x.copy(), cast = x.astype(DType::f32);
@@ -176,8 +177,8 @@ TEST(DNDarray, RootedArraysMoveOnlyWhatIsWanted) {
     EXPECT_TRUE(same_bits(cast.local(), counted({7, 2}, DType::f32)));
     EXPECT_FALSE(here && may_share_memory(copied.local(), whole));
     const Traffic before = comm.traffic();
-    const DNDarray dealt = x.resplit(0);
-    expect_distributed(dealt, whole, {0, Partition::even(7, p)});
+    const DNDarray parts = x.resplit(0);
+    expect_distributed(parts, whole, {0, Partition::even(7, p)});
     EXPECT_EQ((comm.traffic() - before).bytes,
               here ? 16 * (7 - Partition::even(7, p).count(owner)) : 0);
     EXPECT_TRUE(same_bits(x.gathered(), whole));
@@ -185,7 +186,7 @@ TEST(DNDarray, RootedArraysMoveOnlyWhatIsWanted) {
     expect_distributed(x.resplit(1), whole, {1, Partition::even(2, p)});
     EXPECT_EQ(comm.traffic(), known) << "everybody has it now";
     EXPECT_EQ(fresh()
-                  .rooted_view(here ? whole.select(0, 3).select(0, 1) : Array(), {}, owner)
+                  .owner_view(here ? whole.select(0, 3).select(0, 1) : Array(), {}, owner)
                   .item()
                   .as<double>(),
               7);
@@ -199,7 +200,7 @@ TEST(DNDarray, ViewsShareTheirWrites) {
     const DNDarray turned =
         x.with(x.local().transpose(), x.whole().permute(Shape{1, 0}), {1, x.part()});
     const DNDarray row =
-        turned.rooted_view(here ? x.local().select(0, 0) : Array(), x.whole().select(0, 0), 1);
+        turned.owner_view(here ? x.local().select(0, 0) : Array(), x.whole().select(0, 0), 1);
     EXPECT_TRUE(same_bits(row.local(), Array::of<i64>({4, 5})));
     turned.local().fill(Value(9));
     turned.touch();

@@ -17,8 +17,8 @@ i64 before(const SliceRange& range, i64 bound) {
 }  // namespace
 
 Partition Partition::even(i64 n, int ranks) {
-  require<ArgumentError>(n >= 0 && ranks > 0, "partition: cannot deal ", n, " entries to ", ranks,
-                         " ranks");
+  require<ArgumentError>(n >= 0 && ranks > 0, "partition: cannot split ", n, " entries over ",
+                         ranks, " ranks");
   auto starts = std::make_shared<Starts>(static_cast<std::size_t>(ranks) + 1);
   const i64 each = n / ranks, more = n % ranks;
   for (i64 r = 0; r <= ranks; ++r)

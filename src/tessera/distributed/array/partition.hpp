@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the n entries of an axis are dealt out to p ranks: consecutive blocks in rank order, of any
+// How the n entries of an axis are split over p ranks: consecutive blocks in rank order, of any
 // length. Known whole on every rank, so that layouts of results are computed and never asked for.
 // Pure arithmetic; cheap to copy.
 //   Partition part = Partition::even(10, 3);   // 4, 3, 3

@@ -62,8 +62,8 @@ DNDarray shown_part(const DNDarray& x, const Shape& small) {
   std::vector<std::vector<Run>> runs;
   for (i64 a = 0; a < x.ndim(); ++a) runs.push_back(runs_of(x.shape(a), small[a]));
   if (x.owner())
-    return DNDarray::rooted(x.resident() ? shown_of(x.resident(), runs) : Array(), small, x.dtype(),
-                            x.device(), *x.owner(), x.comm());
+    return DNDarray::owned_by_one_rank(x.resident() ? shown_of(x.resident(), runs) : Array(), small,
+                                       x.dtype(), x.device(), *x.owner(), x.comm());
   const Partition& part = x.part();
   auto& along = runs[static_cast<std::size_t>(*x.split())];
   std::vector<i64> counts;

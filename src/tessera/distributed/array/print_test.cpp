@@ -30,8 +30,8 @@ TEST(DistPrint, RowsShowTheirEndsOnly) {
   on_ranks([](Communicator comm) {
     const bool here = comm.rank() == comm.size() - 1;
     const Array whole = counted({5000}, DType::f32);
-    const DNDarray row =
-        DNDarray::rooted(here ? whole : Array(), {5000}, DType::f32, cpu, comm.size() - 1, comm);
+    const DNDarray row = DNDarray::owned_by_one_rank(here ? whole : Array(), {5000}, DType::f32,
+                                                     cpu, comm.size() - 1, comm);
     const Traffic before = comm.traffic();
     EXPECT_EQ(dist::to_text(row), to_text(whole));
     EXPECT_EQ((comm.traffic() - before).bytes, here ? 24 * (comm.size() - 1) : 0);
@@ -49,7 +49,7 @@ TEST(DistPrint, ReprAsksNobody) {
               "DNDarray(shape=(), split=None, dtype=int64, device='cpu', comm='rank 1 of 3 "
               "(threads)')");
     EXPECT_EQ(dist::repr(DNDarray()), "DNDarray()");
-    const DNDarray row = DNDarray::rooted(Array(), {2}, DType::b1, cpu, 2, comm);
+    const DNDarray row = DNDarray::owned_by_one_rank(Array(), {2}, DType::b1, cpu, 2, comm);
     EXPECT_NE(dist::repr(row).find("split=None, owner=2, dtype=bool"), std::string::npos);
   });
   run_ranks(17, [](Communicator comm) {

@@ -124,8 +124,8 @@ TEST(Relayout, OtherDevicesAreStaged) {
       });
 }
 
-// What some pairs of spreads, and a broadcast, send from each rank; the results are as they should
-// be.
+// What some pairs of distributions, and a broadcast, send from each rank; the results are as they
+// should be.
 std::vector<Traffic> moved_on_devices(const Communicator& comm, const Shape& shape, bool direct) {
   const Device device{Kind::sim, static_cast<std::int16_t>(comm.rank())};
   const int p = comm.size(), owner = p - 1;

@@ -10,7 +10,7 @@ namespace {
 struct Panel {
   Array in, out;  // of this rank
   Shape shape, result;
-  i64 first = 0;  // of the axis that is dealt out
+  i64 first = 0;  // of the axis that is split
 };
 
 class Panels {

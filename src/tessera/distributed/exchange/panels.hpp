@@ -12,10 +12,10 @@
 namespace tessera::dist {
 
 // Whole lines along the split axis of x, some of all; the second number is how many entries of the
-// axis that is dealt out meanwhile come before them.
+// axis that is split meanwhile come before them.
 using OnLines = std::function<Array(const Array& lines, i64 first)>;
 
-// The longest axis but the split one, which x must have: the one that is dealt out meanwhile.
+// The longest axis but the split one, which x must have: the one that is split meanwhile.
 TESSERA_API i64 longest_other(const Shape& shape, i64 axis);
 
 // `out` has the shape of x but for the split axis of x, along which it is split, or it has no

@@ -113,7 +113,7 @@ Array as_reals(const Array& z, i64 before, i64 count) {
   return Array(z.storage(), layout, real_of(z.dtype()));
 }
 
-// Points of two reals, dealt out so that each begins on the rank where its first real is wanted.
+// Points of two reals, distributed so that each begins on the rank where its first real is wanted.
 Partition pairs_of(const Partition& reals) {
   std::vector<i64> counts;
   counts.reserve(static_cast<std::size_t>(reals.ranks()));
@@ -123,7 +123,7 @@ Partition pairs_of(const Partition& reals) {
 }
 
 // Where a rank's reals begin with the second one of a point, that comes from the rank before.
-DNDarray dealt_as_reals(const DNDarray& z, const Partition& reals) {
+DNDarray distributed_as_reals(const DNDarray& z, const Partition& reals) {
   const Communicator& comm = z.comm();
   Boxes from, to;
   for (int r = 0; r < comm.size(); ++r) {
@@ -156,7 +156,7 @@ DNDarray transformed_to_real(const DNDarray& x, i64 high, int sign) {
                        sign);
   };
   const i64 step = columns_at_once(high, transformed_at_once / 8);
-  return dealt_as_reals(in_four_steps(tangled, second, step, sign), reals);
+  return distributed_as_reals(in_four_steps(tangled, second, step, sign), reals);
 }
 
 DNDarray resized(const DNDarray& x, i64 n) {

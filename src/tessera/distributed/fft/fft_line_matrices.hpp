@@ -38,7 +38,7 @@ class FirstMatrix {
   std::vector<std::pair<i64, Array>> cut_;
 };
 
-// The memory of a result as rows of `high` points, which are dealt out as `given` says, and of
+// The memory of a result as rows of `high` points, which are distributed as `given` says, and of
 // `more` points behind the last; `front` points of this rank's memory lie before all.
 struct SecondMatrix {
   SecondMatrix(const Partition& given, i64 more, i64 front, i64 high, DType dtype, Device device,

@@ -124,7 +124,7 @@ DNDarray elementwise(ElementOp op, Inputs inputs) {
 void elementwise(ElementOp op, Inputs inputs, const DNDarray& out) {
   check_out(op, inputs, out);
   check_exponent(op, inputs, tessera::elementwise(op, asked(inputs)).dtype());
-  // What all ranks see of a rooted array is its owner's: only the owner writes.
+  // What all ranks see of an array that one rank owns is its owner's: only the owner writes.
   const std::vector<ArrayOrValue> parts =
       parts_for(inputs, {out.shape(), out.distribution()}, out.comm());
   if (!out.owner())

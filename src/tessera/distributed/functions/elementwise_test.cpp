@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every pair of spreads against the local function on the whole arrays.
+// Every pair of distributions against the local function on the whole arrays.
 #include "tessera/distributed/functions/elementwise.hpp"
 
 #include "support/cases.hpp"
@@ -97,8 +97,8 @@ TEST(DistElementwise, IntoARowThatOneRankOwns) {
       const int owner = whole.part().owner(3);
       const i64 at = 3 - whole.part().begin(owner);
       const DNDarray row =
-          whole.rooted_view(comm.rank() == owner ? whole.local().select(0, at) : Array(),
-                            Layout::contiguous({5}), owner);
+          whole.owner_view(comm.rank() == owner ? whole.local().select(0, at) : Array(),
+                           Layout::contiguous({5}), owner);
       const dist::Operand both[] = {row, distribute(y, {0, Partition::even(5, p)}, comm)};
       dist::elementwise(ElementOp::add, both, row);
       expect_same(row, ops::add(x.select(0, 3), y));

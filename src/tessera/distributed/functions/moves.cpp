@@ -128,8 +128,8 @@ DNDarray squeeze(const DNDarray& x, const std::optional<Shape>& given) {
   const Array whole = squeezed(stand_in(x), axes);
   if (x.split() && contains(axes, *x.split())) {
     const int owner = x.part().owner(0);
-    return x.rooted_view(x.comm().rank() == owner ? squeezed(x.local(), axes) : Array(),
-                         whole.layout(), owner);
+    return x.owner_view(x.comm().rank() == owner ? squeezed(x.local(), axes) : Array(),
+                        whole.layout(), owner);
   }
   const i64 below = std::count_if(axes.begin(), axes.end(), [&](i64 a) { return x.split() > a; });
   return view_of(x, x.split() ? at_axis(x, *x.split() - below) : Distribution{},

@@ -9,7 +9,7 @@
 //   function                                            messages
 //   transpose permute swapaxes moveaxis expand_dims     none: views
 //   squeeze                                             none: a view; without its split axis it is
-//                                                       the owner's (DNDarray::rooted)
+//                                                       the owner's (DNDarray::owned_by_one_rank)
 //   broadcast_to                                        none: a view; a split axis of length 1 that
 //                                                       is repeated: its entry, to all
 //   flip                                                a view, unless the split axis is turned

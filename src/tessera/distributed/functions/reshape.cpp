@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Note [rows and intervals]: in row-major order, the elements of a rank are the columns [begin,
 // end) of a matrix whose rows are what the axes before the split axis count. With the split axis
-// first there is one row, and the elements are an interval. Two spreads with the same rows exchange
-// columns; rows and an interval share a part of a first row, whole rows, and a part of a last one.
+// first there is one row, and the elements are an interval. Two distributions with the same rows
+// exchange columns; rows and an interval share a part of a first row, whole rows, and a part of a
+// last one.
 #include "tessera/distributed/functions/reshape.hpp"
 
 #include <algorithm>

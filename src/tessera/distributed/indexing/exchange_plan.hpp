@@ -13,7 +13,7 @@ namespace tessera::dist {
 // The seed's routes by their names; `local` is its advanced local path and everything basic.
 enum class Route : std::uint8_t {
   scalar,            // an integer on the split axis: the owner's
-  distributed_mask,  // a mask that is dealt out as the array is
+  distributed_mask,  // a mask that is distributed as the array is
   local_mask,        // a mask that every rank has
   local,             // ordered or basic: each rank answers from what it holds
   descending_slice,  // a negative step on the split axis: intervals change hands

@@ -28,8 +28,9 @@ DNDarray at_owner(const DNDarray& x, const NormalKey& key, int owner, const AtAx
   Array there;
   if (x.comm().rank() == owner)
     there = x.resident()[local_key(key, key.plan.arrays, where, x.device())];
-  if (view) return x.rooted_view(std::move(there), resolve(key.index, x.whole()).view, owner);
-  return DNDarray::rooted(std::move(there), key.plan.shape, x.dtype(), x.device(), owner, x.comm());
+  if (view) return x.owner_view(std::move(there), resolve(key.index, x.whole()).view, owner);
+  return DNDarray::owned_by_one_rank(std::move(there), key.plan.shape, x.dtype(), x.device(), owner,
+                                     x.comm());
 }
 
 // Every rank has all of x: the first distributed array of the key lends its distribution.

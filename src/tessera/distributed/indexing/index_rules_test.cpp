@@ -15,15 +15,15 @@
 namespace tessera {
 namespace {
 
-DNDarray dealt(const Array& a, i64 axis, const Partition& part, const Communicator& comm) {
+DNDarray split_along(const Array& a, i64 axis, const Partition& part, const Communicator& comm) {
   return DNDarray(a.slice(axis, part.begin(comm.rank()), part.end(comm.rank())).copy(), a.shape(),
                   {axis, part}, comm);
 }
-DNDarray dealt(const Array& a, i64 axis, const Communicator& comm) {
-  return dealt(a, axis, Partition::even(a.shape(axis), comm.size()), comm);
+DNDarray split_along(const Array& a, i64 axis, const Communicator& comm) {
+  return split_along(a, axis, Partition::even(a.shape(axis), comm.size()), comm);
 }
 DNDarray on_rank(const Array& a, i64 axis, int rank, const Communicator& comm) {
-  return dealt(a, axis, Partition::all_on(a.shape(axis), comm.size(), rank), comm);
+  return split_along(a, axis, Partition::all_on(a.shape(axis), comm.size(), rank), comm);
 }
 
 i64 bytes_sent_by(const Communicator& comm, const std::function<void()>& f) {
@@ -99,10 +99,10 @@ TEST_P(DistIndexingRules, RowsGoFromTheirOwner) {
 TEST_P(DistIndexingRules, KeysTravelInTheNarrowestType) {
   run_ranks(GetParam(), [](Communicator comm) {
     const int p = comm.size();
-    const DNDarray x = dealt(counted({5, 300}), 0, comm);
-    const DNDarray y = dealt(counted({5, 7}), 0, comm);
+    const DNDarray x = split_along(counted({5, 300}), 0, comm);
+    const DNDarray y = split_along(counted({5, 7}), 0, comm);
     const DNDarray k =
-        dealt(ops::remainder(ops::multiply(counted({20}), Value(3)), Value(7)), 0, comm);
+        split_along(ops::remainder(ops::multiply(counted({20}), Value(3)), Value(7)), 0, comm);
     const auto sent = [&](const DNDarray& a) {
       const i64 said = explain(a, dist::DistIndex(Slice{}, k)).index_bytes;
       const i64 bytes = bytes_sent_by(comm, [&] { (void)a[dist::DistIndex(Slice{}, k)]; });
@@ -122,7 +122,7 @@ TEST_P(DistIndexingRules, OuterKeysTellTheirRowsAlone) {
     const Array whole = counted({40, 50});
     const Array picked = ops::remainder(ops::multiply(counted({14, 1}), Value(23)), Value(40));
     const Array columns = ops::remainder(ops::multiply(counted({30}), Value(17)), Value(50));
-    const DNDarray x = on_rank(whole, 0, 0, comm), rows = dealt(picked, 0, comm);
+    const DNDarray x = on_rank(whole, 0, 0, comm), rows = split_along(picked, 0, comm);
     DNDarray y;
     const i64 bytes = bytes_sent_by(comm, [&] { y = x[dist::DistIndex(rows, columns)]; });
     EXPECT_TRUE(same_bits(y.gathered(), whole[Index(picked, columns)]));
@@ -137,15 +137,16 @@ TEST_P(DistIndexingRules, OuterKeysTellTheirRowsAlone) {
   });
 }
 
-// However many elements a mask picks, the result is dealt out along the axis that it collapses
+// However many elements a mask picks, the result is split along the axis that it collapses
 // into.
 TEST_P(DistIndexingRules, SplitsDoNotDependOnWhatAMaskPicks) {
   run_ranks(GetParam(), [](Communicator comm) {
     const Array whole = counted({7, 7}), list = Array::of<i64>({0, 2, 5, 5}).reshape({2, 2});
     for (const auto& picked : {mask_of(7, {3}), mask_of(7, {3, 6})}) {
       const Array expected = whole[Index(picked, list)];
-      for (const DNDarray& x : {dealt(whole, 0, comm), DNDarray::replicated(whole.copy(), comm)}) {
-        const DNDarray m = dealt(picked, 0, comm);
+      for (const DNDarray& x :
+           {split_along(whole, 0, comm), DNDarray::replicated(whole.copy(), comm)}) {
+        const DNDarray m = split_along(picked, 0, comm);
         const dist::DistIndex near(picked, list), far(m, list);
         EXPECT_EQ(x[far].split(), std::optional<i64>(1));
         EXPECT_EQ(explain(x, far).distribution.split, std::optional<i64>(1));
@@ -158,8 +159,8 @@ TEST_P(DistIndexingRules, SplitsDoNotDependOnWhatAMaskPicks) {
 
 TEST_P(DistIndexingRules, ErrorsSpeakOfWhatWasGiven) {
   run_ranks(GetParam(), [](Communicator comm) {
-    const DNDarray x = dealt(counted({7, 5, 3}), 0, comm);
-    const DNDarray all = dealt(mask_of(7, {0, 1, 2, 3, 4, 5, 6}), 0, comm);
+    const DNDarray x = split_along(counted({7, 5, 3}), 0, comm);
+    const DNDarray all = split_along(mask_of(7, {0, 1, 2, 3, 4, 5, 6}), 0, comm);
     const Array six = counted({2, 3}), two = Array::of<i64>({0, 1});
     EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[dist::DistIndex(all, six, two)]; }),
               "shape mismatch: indexing arrays could not be broadcast together with shapes (7,) "
@@ -176,7 +177,7 @@ TEST_P(DistIndexingRules, ErrorsSpeakOfWhatWasGiven) {
               "shape mismatch: value array of shape (2,2) could not be broadcast to indexing "
               "result of shape (2,1,3)");
     // Of positions on several ranks the first in NumPy's order is named.
-    const DNDarray wild = dealt(Array::of<i64>({1, 2, 0, 3, 9, 8}), 0, comm);
+    const DNDarray wild = split_along(Array::of<i64>({1, 2, 0, 3, 9, 8}), 0, comm);
     EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[dist::DistIndex(wild)]; }),
               "index 9 is out of bounds for axis 0 with size 7");
     EXPECT_EQ(thrown_text<IndexError>([&] { (void)x[dist::DistIndex(Slice{}, wild)]; }),

@@ -24,7 +24,7 @@ Partition any_part(Rng& rng, i64 n, int ranks) {
   return Partition::of(counts);
 }
 
-DNDarray deal_out(Rng& rng, const Array& whole, const Communicator& comm) {
+DNDarray distributed_at_random(Rng& rng, const Array& whole, const Communicator& comm) {
   const i64 axis = below(rng, whole.ndim() + 1) - 1;
   if (axis < 0) return DNDarray::replicated(whole.to(test_device()).copy(), comm);
   const Partition part = any_part(rng, whole.shape(axis), comm.size());
@@ -50,7 +50,7 @@ Keys any_key(Rng& rng, const Shape& shape, const Communicator& comm) {
     if (below(rng, 2) == 0)
       k.dist.add(a);
     else
-      k.dist.add(deal_out(rng, a, comm));
+      k.dist.add(distributed_at_random(rng, a, comm));
   };
   Shape lead;
   for (i64 a = 0, n = below(rng, 3); a < n; ++a)
@@ -160,7 +160,7 @@ void expect_predicted(const Explanation& e, const Communicator& comm, const Traf
 
 void check_get(Rng& rng, const Communicator& comm, const std::string& where) {
   const Array whole = counted(any_shape(rng), DType::i64);
-  const DNDarray x = deal_out(rng, whole, comm);
+  const DNDarray x = distributed_at_random(rng, whole, comm);
   const Keys key = any_key(rng, whole.shape(), comm);
   const std::string at =
       cat(where, " x", whole.shape(), " split ", x.split().value_or(-1), " key ", key.text);
@@ -187,7 +187,7 @@ void check_get(Rng& rng, const Communicator& comm, const std::string& where) {
 void check_set(Rng& rng, const Communicator& comm, const std::string& where) {
   const DType dtype = below(rng, 3) == 0 ? DType::f32 : DType::i64;
   const Array whole = counted(any_shape(rng), dtype);
-  const DNDarray x = deal_out(rng, whole, comm);
+  const DNDarray x = distributed_at_random(rng, whole, comm);
   const Keys key = any_key(rng, whole.shape(), comm);
   Array target;
   if (!what_is_thrown([&] { target = whole[key.local]; }).empty()) return;
@@ -198,8 +198,8 @@ void check_set(Rng& rng, const Communicator& comm, const std::string& where) {
   if (below(rng, 30) == 0) shape.push_back(2);
   const Array v =
       ops::add(counted(shape).astype(below(rng, 2) == 0 ? DType::i8 : DType::f64), Value(100));
-  const DNDarray value =
-      below(rng, 2) == 0 ? DNDarray::replicated(v.to(test_device()), comm) : deal_out(rng, v, comm);
+  const DNDarray value = below(rng, 2) == 0 ? DNDarray::replicated(v.to(test_device()), comm)
+                                            : distributed_at_random(rng, v, comm);
   const std::string at = cat(where, " x", whole.shape(), " split ", x.split().value_or(-1), " key ",
                              key.text, " value ", v.shape(), " split ", value.split().value_or(-1));
   const std::string local_error = what_is_thrown([&] { whole.assign(key.local, v); });
@@ -237,18 +237,18 @@ TEST_P(DistIndexing, WritesAsALocalArray) {
       check_set(rng, comm, cat("case ", i));
   });
 }
-// The same key a second time, and on another array that is dealt out alike: rows only.
+// The same key a second time, and on another array that is distributed alike: rows only.
 TEST_P(DistIndexing, KeysRememberWhomTheyAsked) {
   run_ranks(GetParam(), [](Communicator comm) {
     const Array whole = counted({40, 3}, DType::f64), list = counted({17}, DType::i64);
     Rng rng(20);
-    const auto dealt = [&](const Array& a) {
+    const auto distribute = [&](const Array& a) {
       const Partition part = Partition::even(a.shape(0), comm.size());
       return DNDarray(a.slice(0, part.begin(comm.rank()), part.end(comm.rank())).copy(), a.shape(),
                       {0, part}, comm);
     };
-    const DNDarray x = dealt(whole), y = dealt(ops::negative(whole).astype(DType::f32));
-    const DNDarray k = dealt(ops::remainder(ops::multiply(list, Value(23)), Value(40)));
+    const DNDarray x = distribute(whole), y = distribute(ops::negative(whole).astype(DType::f32));
+    const DNDarray k = distribute(ops::remainder(ops::multiply(list, Value(23)), Value(40)));
     const auto bytes = [&](const auto& f) {
       const Traffic before = comm.traffic();
       f();
@@ -270,10 +270,10 @@ TEST_P(DistIndexing, KeysRememberWhomTheyAsked) {
     EXPECT_EQ(x[k].gathered()[Index(0)].copy().shape(), Shape{3});
   });
 }
-// A mask over two axes, the second of them dealt out, and a value dealt out along the third.
-TEST_P(DistIndexing, ValuesOfMasksMayBeDealtOutAlongAnotherAxis) {
+// A mask over two axes, the second of them split, and a value split along the third.
+TEST_P(DistIndexing, ValuesOfMasksMayBeSplitAlongAnotherAxis) {
   run_ranks(GetParam(), [](Communicator comm) {
-    const auto dealt = [&](const Array& a, i64 axis) {
+    const auto distribute = [&](const Array& a, i64 axis) {
       const Partition part = Partition::even(a.shape(axis), comm.size());
       return DNDarray(a.slice(axis, part.begin(comm.rank()), part.end(comm.rank())).copy(),
                       a.shape(), {axis, part}, comm);
@@ -281,10 +281,10 @@ TEST_P(DistIndexing, ValuesOfMasksMayBeDealtOutAlongAnotherAxis) {
     const Array whole = counted({4, 6, 5}, DType::i64);
     const Array mask =
         ops::not_equal(ops::remainder(counted({4, 6}, DType::i64), Value(3)), Value(1));
-    const DNDarray x = dealt(whole, 1), m = dealt(mask, 1);
+    const DNDarray x = distribute(whole, 1), m = distribute(mask, 1);
     const Array v = ops::add(counted({16, 5}, DType::i64), Value(1000));
     whole.assign(Index(mask), v);
-    x.assign(DistIndex(m), dealt(v, 1));
+    x.assign(DistIndex(m), distribute(v, 1));
     EXPECT_TRUE(same_bits(x.gathered(), whole));
   });
 }
@@ -308,14 +308,14 @@ TEST_P(DistIndexing, ValuesMayBeThePlaceItself) {
 }
 TEST_P(DistIndexing, StrictRefusesWhatItWouldMove) {
   const auto run = [](Communicator comm, bool strict) {
-    const auto dealt = [&](const Array& a, i64 axis) {
+    const auto distribute = [&](const Array& a, i64 axis) {
       const Partition part = Partition::even(a.shape(axis), comm.size());
       return DNDarray(a.slice(axis, part.begin(comm.rank()), part.end(comm.rank())).copy(),
                       a.shape(), {axis, part}, comm);
     };
-    const DNDarray x = dealt(counted({6, 5}, DType::i64), 0);
-    const DNDarray turned = dealt(counted({6, 5}, DType::i64), 1);
-    const DNDarray rows = dealt(Array::of<i64>({4, 1, 2}), 0);
+    const DNDarray x = distribute(counted({6, 5}, DType::i64), 0);
+    const DNDarray turned = distribute(counted({6, 5}, DType::i64), 1);
+    const DNDarray rows = distribute(Array::of<i64>({4, 1, 2}), 0);
     const DNDarray whole = DNDarray::replicated(counted({3, 5}, DType::i64), comm);
     if (strict) {
       EXPECT_THROW(x.assign(DistIndex(Slice{}), turned), SplitError);

@@ -26,8 +26,8 @@ class TESSERA_API DistIndex {
     distribution_.resize(index_.arrays().size());
   }
   void add(const Array& a);  // the same on every rank
-  // Of rank 0: the number (collective where it is rooted). Without a split: the array. With one, a
-  // stand-in of its shape takes its place in index().
+  // Of rank 0: the number (collective where one rank owns it). Without a split: the array. With
+  // one, a stand-in of its shape takes its place in index().
   void add(const DNDarray& a);
 
   // The key as NumPy sees it; an array with a distribution is a stand-in (strides 0) here.

@@ -99,7 +99,7 @@ bool do_not_broadcast(const IndexError& e) {
 }
 
 // Masks collapse into the last axis; distributed positions keep theirs; those that all ranks know
-// are dealt out along their last axis that is longer than 1.
+// are split along their last axis that is longer than 1.
 i64 result_axis_of(const Shape& lead, const Array& a, const DNDarray& distribution, bool mask) {
   const i64 missing = lead.size() - a.ndim();
   if (mask) return lead.size() - 1;

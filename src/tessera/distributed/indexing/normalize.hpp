@@ -42,7 +42,7 @@ struct NormalKey {
   std::vector<KeyAxis> axes;
   std::vector<DNDarray>
       distribution;  // beside plan.arrays: the distributed array, or an empty handle
-  // Beside plan.arrays: the axis of plan.lead along which the result is dealt out where that array
+  // Beside plan.arrays: the axis of plan.lead along which the result is split where that array
   // decides it. By shapes and splits alone: what an array holds, and how many elements a mask
   // picks, change nothing.
   Shape result_axes;

@@ -50,8 +50,9 @@ class GatherPositions {
 // only one entry of it, are passed on whole.
 Array cut_positions(const Array& positions, const Shape& lead, i64 lead_axis, i64 begin, i64 end);
 
-// The positions of every rank's own entries, which are dealt out by `part` along an axis of `lead`:
-// each array is cut, stays, is dealt out anew, or goes to all ranks where it lacks that axis.
+// The positions of every rank's own entries, which are distributed by `part` along an axis of
+// `lead`: each array is cut, stays, is redistributed, or goes to all ranks where it lacks that
+// axis.
 class EntryPositions {
  public:
   EntryPositions(const DNDarray& x, const NormalKey& key, i64 lead_axis, const Partition& part);

@@ -20,12 +20,12 @@ struct RoutePlan {
   i64 axis = -1;
   std::vector<i64> begins, ends;
   // Positions on the split axis: which of the key's arrays, and along which axis of `lead` the
-  // entries are dealt out.
+  // entries are distributed.
   i64 array = -1, lead_axis = -1;
   bool ask = false;  // the positions themselves are distributed: owners have to be asked
 };
 
-// The axis along which the result is dealt out.
+// The axis along which the result is split.
 std::optional<i64> split_of(const DNDarray& x, const NormalKey& key);
 // x has a split. The key's arrays are whole on every rank, except where the one on the split axis
 // is distributed.
@@ -34,8 +34,8 @@ RoutePlan route_of(const DNDarray& x, const NormalKey& key);
 // True when the array on the split axis is distributed in a way that the result can take over.
 bool keeps_distribution(const DNDarray& x, const NormalKey& key);
 
-// Every rank has the indexed array: how its leading_index deals out the result, or the first array behind
-// it where the leading_index repeats along that axis.
+// Every rank has the indexed array: how its leading_index distributes the result, or the first
+// array behind it where the leading_index repeats along that axis.
 Partition part_of_leading_index(const NormalKey& key, int ranks);
 // local and descending: what each rank's own part gives of the result.
 Boxes boxes_of_own(const RoutePlan& plan);

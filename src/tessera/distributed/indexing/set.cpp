@@ -17,19 +17,19 @@ namespace tessera::dist {
 namespace {
 
 // What config().strict refuses instead of moving it: a value that every rank has for a key that is
-// distributed, and a value that is dealt out along another axis than its target.
+// distributed, and a value that is split along another axis than its target.
 void refuse_strictly(const DNDarray& x, const DistIndex& key, const DNDarray& value) {
   if (!config().strict || !x.split()) return;
   require<ArgumentError>(!key.distributed() || value.split() || value.size() == 1,
                          "assignment: the key is distributed and the value of shape ",
                          value.shape(),
-                         " is not; deal it out first, or switch off ts.config.strict");
+                         " is not; distribute it first, or switch off ts.config.strict");
 }
 void refuse_strictly(const RoutePlan& plan, const DNDarray& value) {
   if (!config().strict || !value.split() || !plan.distribution.split) return;
   const i64 axis = *value.split() + plan.shape.size() - value.ndim();
   require<SplitError>(axis == *plan.distribution.split,
-                      "assignment: the value is dealt out along axis ", axis,
+                      "assignment: the value is split along axis ", axis,
                       " of the target and the target along axis ", *plan.distribution.split,
                       "; resplit it first, or switch off ts.config.strict");
 }

@@ -52,7 +52,7 @@ void for_each_run(const Region& r, i64 outer, F&& f) {
   }
 }
 
-// Every `step`-th number, `count` of them, of a stretch that is read over.
+// Every `step`-th number, `count` of them, of an interval that is read over.
 void read_steps(const FileReader& file, i64 offset, i64 item, i64 count, i64 step, std::byte* to) {
   const i64 at_once = std::max<i64>(1, window / (step * item));
   std::vector<std::byte> buffer;

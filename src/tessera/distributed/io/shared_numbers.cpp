@@ -185,7 +185,7 @@ struct Wanted {
     const i64 n = part.size(), b = part.begin(rank), e = part.end(rank);
     return turned ? Box{*split, n - e, n - b} : Box{*split, b, e};
   }
-  // A stretch of one axis of what is wanted.
+  // An interval of one axis of what is wanted.
   Region piece(i64 axis, i64 begin, i64 end) const {
     Region r = region;
     SliceRange& a = r.axes[static_cast<std::size_t>(axis)];

@@ -95,7 +95,7 @@ DistributedMatrix described(i64 rows, i64 columns, i64 axis, const Communicator&
   return {rows, columns, axis, std::max<i64>(1, (n + p - 1) / p), {}};
 }
 
-DistributedMatrix dealt(const DNDarray& x, DType t) {
+DistributedMatrix distributed(const DNDarray& x, DType t) {
   const i64 axis = x.split().value_or(0);
   DistributedMatrix d = described(x.shape(0), x.shape(1), axis, x.comm());
   const DNDarray laid = x.distributed_as({axis, in_blocks(x.shape(axis), x.comm().size())});
@@ -104,7 +104,8 @@ DistributedMatrix dealt(const DNDarray& x, DType t) {
 }
 
 // Room for a result.
-DistributedMatrix dealt_result(i64 rows, i64 columns, i64 axis, DType t, const Communicator& comm) {
+DistributedMatrix distributed_result(i64 rows, i64 columns, i64 axis, DType t,
+                                     const Communicator& comm) {
   DistributedMatrix d = described(rows, columns, axis, comm);
   const i64 mine = in_blocks(axis == 0 ? rows : columns, comm.size()).count(comm.rank());
   d.local = empty_dense(axis == 0 ? Shape{columns, mine} : Shape{mine, rows}, t).transpose();
@@ -134,7 +135,7 @@ DNDarray on_all(const Array& x, const DNDarray& like) {
   return DNDarray::replicated(x.to(like.device()), like.comm());
 }
 
-// A stack is dealt out along its first axis, so that each rank treats matrices of its own.
+// A stack is split along its first axis, so that each rank treats matrices of its own.
 bool is_stack(const DNDarray& a) { return a.ndim() > 2 && a.distributed(); }
 DNDarray by_matrices(const DNDarray& a) { return *a.split() < a.ndim() - 2 ? a : a.resplit(0); }
 
@@ -182,8 +183,8 @@ DNDarray matmul(const DNDarray& a, const DNDarray& b) {
   const bool fits = local::working_dtype(t) == t;
   const DenseBackend* grid = fits && b.split() ? grid_for(a) : nullptr;
   if (!grid) return laid_out(tessera::matmul(a.gathered(), b.gathered()), to, comm);
-  const DistributedMatrix da = dealt(a, t), db = dealt(b, t);
-  DistributedMatrix c = dealt_result(m, n, *to.split, t, comm);
+  const DistributedMatrix da = distributed(a, t), db = distributed(b, t);
+  DistributedMatrix c = distributed_result(m, n, *to.split, t, comm);
   require_done("matmul", grid->matmul(comm, da, db, c), "failed");
   return gathered_up(c, to, a.device(), comm);
 }
@@ -203,7 +204,7 @@ DNDarray solve(const DNDarray& a, const DNDarray& b) {
   const DType t = promote(local::working_dtype(a.dtype()), local::working_dtype(b.dtype()));
   const DNDarray columns =
       vector ? b.with(b.local().expand_dims(1), b.whole().insert_axis(1), b.distribution()) : b;
-  DistributedMatrix da = dealt(a, t), x = dealt(columns, t);
+  DistributedMatrix da = distributed(a, t), x = distributed(columns, t);
   require_done("solve", grid->solve(a.comm(), da, x), "Singular matrix");
   const DNDarray y = gathered_up(x, columns.distribution(), a.device(), a.comm());
   return vector ? y.with(y.local().squeeze(1), y.whole().select(1, 0), y.distribution()) : y;
@@ -217,7 +218,7 @@ DNDarray inverse(const DNDarray& a) {
   }
   const DenseBackend* grid = grid_for(a);
   if (!grid) return laid_out(local::inverse(a.gathered()), a.distribution(), a.comm());
-  DistributedMatrix d = dealt(a, local::working_dtype(a.dtype()));
+  DistributedMatrix d = distributed(a, local::working_dtype(a.dtype()));
   require_done("inverse", grid->inverse(a.comm(), d), "Singular matrix");
   return gathered_up(d, a.distribution(), a.device(), a.comm());
 }
@@ -231,7 +232,7 @@ DNDarray cholesky(const DNDarray& a) {
   }
   const DenseBackend* grid = grid_for(a);
   if (!grid) return laid_out(local::cholesky(a.gathered()), a.distribution(), a.comm());
-  DistributedMatrix d = dealt(a, local::working_dtype(a.dtype()));
+  DistributedMatrix d = distributed(a, local::working_dtype(a.dtype()));
   require_done("cholesky", grid->cholesky(a.comm(), d), "Matrix is not positive definite");
   return gathered_up(d, a.distribution(), a.device(), a.comm());
 }
@@ -251,8 +252,8 @@ Qr qr(const DNDarray& a) {
   }
   const DType t = local::working_dtype(a.dtype());
   const i64 m = a.shape(0), n = a.shape(1), k = std::min(m, n);
-  DistributedMatrix d = dealt(a, t), q = dealt_result(m, k, *a.split(), t, a.comm()),
-                    r = dealt_result(k, n, *a.split(), t, a.comm());
+  DistributedMatrix d = distributed(a, t), q = distributed_result(m, k, *a.split(), t, a.comm()),
+                    r = distributed_result(k, n, *a.split(), t, a.comm());
   require_done("qr", grid->qr(a.comm(), d, q, r), "failed");
   return {gathered_up(q, like(a, {m, k}), a.device(), a.comm()),
           gathered_up(r, like(a, {k, n}), a.device(), a.comm())};
@@ -272,7 +273,7 @@ Eigh eigh(const DNDarray& a) {
   }
   const DType t = local::working_dtype(a.dtype());
   const i64 n = a.shape(0);
-  DistributedMatrix d = dealt(a, t), v = dealt_result(n, n, *a.split(), t, a.comm());
+  DistributedMatrix d = distributed(a, t), v = distributed_result(n, n, *a.split(), t, a.comm());
   require_finite("eigh", a, "Eigenvalues did not converge");
   const Array values = empty_dense({n}, real_of(t));
   require_done("eigh", grid->eigh(a.comm(), d, values, v), "Eigenvalues did not converge");
@@ -295,8 +296,8 @@ Svd svd(const DNDarray& a) {
   }
   const DType t = local::working_dtype(a.dtype());
   const i64 m = a.shape(0), n = a.shape(1), k = std::min(m, n);
-  DistributedMatrix d = dealt(a, t), u = dealt_result(m, k, *a.split(), t, a.comm()),
-                    vh = dealt_result(k, n, *a.split(), t, a.comm());
+  DistributedMatrix d = distributed(a, t), u = distributed_result(m, k, *a.split(), t, a.comm()),
+                    vh = distributed_result(k, n, *a.split(), t, a.comm());
   require_finite("svd", a, "SVD did not converge");
   const Array s = empty_dense({k}, real_of(t));
   require_done("svd", grid->svd(a.comm(), d, u, s, vh), "SVD did not converge");
@@ -317,7 +318,7 @@ SlogDet slogdet(const DNDarray& a) {
     return {on_all(d.sign, a), on_all(d.logabsdet, a)};
   }
   const DType t = local::working_dtype(a.dtype());
-  DistributedMatrix d = dealt(a, t);
+  DistributedMatrix d = distributed(a, t);
   const Array sign = empty_dense({}, t), logs = empty_dense({}, real_of(t));
   const int info = grid->slogdet(a.comm(), d, sign, logs);
   require_done("slogdet", std::min(info, 0), "failed");

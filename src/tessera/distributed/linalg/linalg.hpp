@@ -3,7 +3,7 @@
 // Dense linear algebra over ranks, with the shapes, dtypes and errors of kernels/linalg, whose
 // functions these are for arrays of one rank. Large matrices of ranks that mpirun started are
 // factored by ScaLAPACK (a plug-in, opened at the first need) on a two-dimensional grid of ranks;
-// all others are gathered and factored on every rank. Stacks of matrices are dealt out: each rank
+// all others are gathered and factored on every rank. Stacks of matrices are distributed: each rank
 // treats its own. Where a result lies follows from the operands alone: matrices as the operand a
 // (solve: as b, matmul: split 0 when a is split, else 1), values on every rank.
 //   DNDarray x = dist::linalg::solve(a, b);   auto [w, v] = dist::linalg::eigh(a);

@@ -208,8 +208,8 @@ TEST(DistLinalg, FailsOnAllRanksAlike) {
     const Array stack = zeros({4, 2, 2}, DType::f64, test_device());
     stack.copy_from(unit(2, DType::f64));
     stack.select(0, 3).fill(Value(1.0));
-    const DNDarray dealt = DNDarray::replicated(stack, comm).resplit(0);
-    EXPECT_EQ(thrown_text<LinAlgError>([&] { (void)dl::inverse(dealt); }),
+    const DNDarray stacks = DNDarray::replicated(stack, comm).resplit(0);
+    EXPECT_EQ(thrown_text<LinAlgError>([&] { (void)dl::inverse(stacks); }),
               "inverse: Singular matrix, matrix (3,) of the stack: zero pivot 2");
     comm.barrier();
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every pair of spreads of every pair of ranks, in shapes that make each of the three ways the
-// cheapest.
+// Every pair of distributions of every pair of ranks, in shapes that make each of the three ways
+// the cheapest.
 #include "tessera/distributed/linalg/matmul.hpp"
 
 #include "support/cases.hpp"

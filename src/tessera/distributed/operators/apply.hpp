@@ -23,7 +23,7 @@
 namespace tessera::dist {
 
 struct ApplyOptions {
-  // Deal the work out along this dim of A (inner ones too) instead, whatever the split of x.
+  // Split the work along this dim of A (inner ones too) instead, whatever the split of x.
   // SplitError where A cannot be cut along it.
   std::optional<NamedDimension> along{};
 };

@@ -120,12 +120,12 @@ class Chooser {
   ApplyRoute along(ND d) {
     const std::optional<i64> n = a_.size(d);
     require<DimError>(contains(a_.dims(), d) && n, "apply: ", a_.op(), " has no dim '", d,
-                      "' of a known size to deal the work out along; it has ", to_text(a_.dims()));
+                      "' of a known size to split the work along; it has ", to_text(a_.dims()));
     if (*n > 1) (void)a_.part({d, 0, *n - 1});  // says why not
     const std::optional<i64> axis = a_.in_axis(d);
     const bool there = axis && x_.split() == axis;
-    return dealt(d, there ? x_.part() : Partition::even(*n, ranks_),
-                 cat("the work is dealt out along '", d, "', as asked for"));
+    return split_along(d, there ? x_.part() : Partition::even(*n, ranks_),
+                       cat("the work is split along '", d, "', as asked for"));
   }
 
   ApplyRoute by_names() {
@@ -136,15 +136,16 @@ class Chooser {
     const ND d = a_.dim(*x_.split());
     if (x_.size() == 0) return whole(d, "x has no elements");
     if (a_.can_cut(d))
-      return dealt(d, x_.part(),
-                   a_.out_axis(d) ? cat("'", d, "' is on both sides: point by point along it")
-                                  : cat("'", d, "' is only in the input: each rank has a term"));
+      return split_along(d, x_.part(),
+                         a_.out_axis(d)
+                             ? cat("'", d, "' is on both sides: point by point along it")
+                             : cat("'", d, "' is only in the input: each rank has a term"));
     return around(d);
   }
 
  private:
   // Each rank applies its part along d; x is laid out for that.
-  ApplyRoute dealt(ND d, const Partition& part, std::string why) {
+  ApplyRoute split_along(ND d, const Partition& part, std::string why) {
     const std::optional<i64> in = a_.in_axis(d), out = a_.out_axis(d);
     r_.in = in ? Distribution{in, part} : Distribution{};
     r_.out = out ? Distribution{out, part} : Distribution{};
@@ -184,7 +185,7 @@ class Chooser {
   }
 
   ApplyRoute move_to(ND d, std::string why) {
-    return dealt(d, Partition::even(*a_.size(d), ranks_), std::move(why));
+    return split_along(d, Partition::even(*a_.size(d), ranks_), std::move(why));
   }
 
   // The longest dim that is on these sides and can be cut; of equals the first.

@@ -90,7 +90,7 @@ TEST(Apply, GoesAroundADimThatIsMixed) {
       EXPECT_EQ(moved.split(), 0);  // the coils
       EXPECT_LT(relative(moved.gathered(), f(images)), 1e-5);
       const DNDarray rows =
-          a(split_of(image, 0, comm));  // the image is gathered, the coils dealt out
+          a(split_of(image, 0, comm));  // the image is gathered, the coils distributed
       EXPECT_EQ(rows.split(), 0);
       EXPECT_LT(relative(rows.gathered(), a(image)), 1e-5);
       const DNDarray back = a.H()(split_of(a(image), 1, comm));

@@ -4,7 +4,7 @@
 // (split/batched.hpp) is for the devices of one process, for places that name ranks. It is an
 // operator as any other, except that all ranks of its group apply it together, to the same input:
 // each computes its own tiles, and every rank has the whole result. Distributed arrays are gathered
-// first; to deal one dim out evenly, and to keep the result dealt out, apply() with `along` needs
+// first; to split one dim evenly, and to keep the result distributed, apply() with `along` needs
 // no places (distributed/operators/apply.hpp).
 //   BatchSpec spec{.batch_sizes = {{"C", 4}}, .device_matrix = {"rank0/cuda:0", "rank1/cuda:0"}};
 //   NamedLinop B = dist::create_batched_linop(A, {spec});   B(x) equals A(x)

@@ -12,12 +12,12 @@
 namespace tessera::dist {
 namespace {
 
-// The questions of one rank: values in order without repetition, and which of them each value is.
+// The queries of one rank: values in order without repetition, and which of them each value is.
 // Complex numbers may repeat: those with NaNs are one value to unique, but not in order.
-struct Questions {
+struct Queries {
   Array values, inverse;
 };
-Questions questions_of(const Array& values) {
+Queries queries_of(const Array& values) {
   if (!is_complex(values.dtype())) {
     const auto u = tessera::unique(values);
     return {u.values, u.inverse};
@@ -48,13 +48,13 @@ class Blocks {
     }
   }
 
-  // How many of the ordered questions each rank answers; those beyond the last block need no
+  // How many of the ordered queries each rank answers; those beyond the last block need no
   // answer and stand at the end.
-  std::vector<i64> pieces(const Array& questions, bool right) const {
-    const Array known = lasts_.astype(questions.dtype()).to(questions.device());
-    const Array block = tessera::searchsorted(known, questions, right);
+  std::vector<i64> pieces(const Array& queries, bool right) const {
+    const Array known = lasts_.astype(queries.dtype()).to(queries.device());
+    const Array block = tessera::searchsorted(known, queries, right);
     const Array numbers =
-        arange(Value(0), Value(lasts_.size()), Value(1), DType::i64, questions.device());
+        arange(Value(0), Value(lasts_.size()), Value(1), DType::i64, queries.device());
     const Array ends = tessera::searchsorted(block, numbers, /*right=*/true).to(cpu).contiguous();
     std::vector<i64> lengths(to_index(part_.ranks()), 0);
     i64 begin = 0;
@@ -78,42 +78,42 @@ i64 sum(std::span<const i64> v) {
   return total;
 }
 
-// Positions in all blocks for every question: what came, then the size of the array for the rest.
-Array completed(const Array& came, const Routes& routes, const Partition& part, i64 questions) {
-  const Array out = full({questions}, Value(part.size()), DType::i64, came.device());
+// Positions in all blocks for every query: what came, then the size of the array for the rest.
+Array completed(const Array& came, const Routes& routes, const Partition& part, i64 queries) {
+  const Array out = full({queries}, Value(part.size()), DType::i64, came.device());
   out.slice(0, 0, came.size())
       .copy_from(shifted(came, routes, part.starts().first(to_index(part.ranks()))));
   return out;
 }
 
-// Values that are distributed: questions go to their ranks and answers come back.
-Array ask(const Array& questions, std::vector<i64> pieces, const Array& block, bool right,
-          const DNDarray& sorted) {
+// Values that are distributed: queries go to their ranks and answers come back.
+Array sent_to_owners(const Array& queries, std::vector<i64> pieces, const Array& block, bool right,
+                     const DNDarray& sorted) {
   const Communicator& comm = sorted.comm();
-  const i64 asked = sum(pieces);
+  const i64 sent = sum(pieces);
   const Routes routes = routes_of(std::move(pieces), comm);
-  const Array come = move_pieces(questions.slice(0, 0, asked), routes, comm);
+  const Array come = move_pieces(queries.slice(0, 0, sent), routes, comm);
   const Array answers = tessera::searchsorted(block, come, right);
   const DType travel = counting_type(sorted.part().counts());
   const Array back = move_pieces(answers.astype(travel), routes.back(), comm);
-  return completed(back, routes.back(), sorted.part(), questions.size());
+  return completed(back, routes.back(), sorted.part(), queries.size());
 }
 
 // Values that every rank holds: each rank answers its part, and all hear all answers.
-Array share(const Array& questions, const std::vector<i64>& pieces, const Array& block, bool right,
-            const DNDarray& sorted) {
+Array answered_in_parts(const Array& queries, const std::vector<i64>& pieces, const Array& block,
+                        bool right, const DNDarray& sorted) {
   const Communicator& comm = sorted.comm();
   const DType travel = counting_type(sorted.part().counts());
   i64 begin = 0;
   for (int r = 0; r < comm.rank(); ++r) begin += pieces[to_index(r)];
-  const Array mine = questions.slice(0, begin, begin + pieces[to_index(comm.rank())]);
+  const Array mine = queries.slice(0, begin, begin + pieces[to_index(comm.rank())]);
   const Array answers =
       tessera::searchsorted(block, mine, right).astype(travel).to(cpu).contiguous();
   const Array all = empty_dense({sum(pieces)}, travel);
   std::vector<i64> bytes = pieces;
   for (i64& n : bytes) n *= size_of(travel);
   comm.allgather(answers.host_data(), bytes, all.host_data());
-  return completed(all.to(questions.device()), Routes{{}, pieces}, sorted.part(), questions.size());
+  return completed(all.to(queries.device()), Routes{{}, pieces}, sorted.part(), queries.size());
 }
 
 }  // namespace
@@ -132,12 +132,12 @@ DNDarray searchsorted(const DNDarray& sorted, const DNDarray& values, bool right
   const DType dtype = promote(sorted.dtype(), values.dtype());
   const Array block = sorted.local().astype(dtype);
   const Blocks blocks(sorted, sorted.local());
-  const Questions questions = questions_of(values.local().astype(dtype));
-  std::vector<i64> pieces = blocks.pieces(questions.values, right);
-  const Array answers = values.distributed()
-                            ? ask(questions.values, std::move(pieces), block, right, sorted)
-                            : share(questions.values, pieces, block, right, sorted);
-  return result(take(answers, questions.inverse, 0));
+  const Queries queries = queries_of(values.local().astype(dtype));
+  std::vector<i64> pieces = blocks.pieces(queries.values, right);
+  const Array answers =
+      values.distributed() ? sent_to_owners(queries.values, std::move(pieces), block, right, sorted)
+                           : answered_in_parts(queries.values, pieces, block, right, sorted);
+  return result(take(answers, queries.inverse, 0));
 }
 
 }  // namespace tessera::dist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where elements lie among a few bounds, in the order of sort (NaN last, both zeros equal): what is
-// needed to count, choose or deal out elements by value without sorting them. On the host.
+// needed to count, choose or partition elements by value without sorting them. On the host.
 //   Array c = classes(x, bounds);   // u16: 2 k + 1 is bounds[k], 2 k what lies before it
 
 #include "tessera/array/array.hpp"

@@ -18,7 +18,7 @@
 namespace tessera {
 
 template <class V>
-struct Gap {  // between the keys that were dealt out to the front and to the back
+struct Gap {  // between the keys that were moved to the front and to the back
   typename V::Key *front, *back;
 };
 
@@ -28,7 +28,7 @@ TESSERA_LANE_STEP inline typename V::Set before_bound(const V& v, const V& bound
 }
 
 template <class V, bool with_equal>
-TESSERA_LANE_STEP inline void deal_out(const V& v, const V& bound, Gap<V>& gap) {
+TESSERA_LANE_STEP inline void partition_lanes(const V& v, const V& bound, Gap<V>& gap) {
   const typename V::Set set = before_bound<V, with_equal>(v, bound);
   V::split(v, set, gap.front, gap.back);
   const int n = std::popcount(set);
@@ -38,20 +38,21 @@ TESSERA_LANE_STEP inline void deal_out(const V& v, const V& bound, Gap<V>& gap) 
 
 // The keys that are still missing, which fill the gap.
 template <class V, bool with_equal>
-TESSERA_LANE_STEP inline void deal_out_rest(const typename V::Key* x, i64 n, const V& bound,
-                                            Gap<V>& gap) {
+TESSERA_LANE_STEP inline void partition_rest(const typename V::Key* x, i64 n, const V& bound,
+                                             Gap<V>& gap) {
   constexpr i64 lanes = V::lanes;
-  for (; n >= 2 * lanes; x += lanes, n -= lanes) deal_out<V, with_equal>(V::load(x), bound, gap);
+  for (; n >= 2 * lanes; x += lanes, n -= lanes)
+    partition_lanes<V, with_equal>(V::load(x), bound, gap);
   for (; n > 0; x += lanes, n -= lanes) {
     const i64 m = std::min(n, lanes);
     const V v = V::load_first(x, m);
     const auto there = static_cast<typename V::Set>((std::uint64_t{1} << m) - 1);
     const typename V::Set set = before_bound<V, with_equal>(v, bound) & there;
-    typename V::Key dealt[2 * lanes];
-    V::split(v, set, dealt, dealt + 2 * lanes);
+    typename V::Key halves[2 * lanes];
+    V::split(v, set, halves, halves + 2 * lanes);
     const i64 taken = std::popcount(set), left = m - taken;
-    V::store_first(gap.front, V::load_first(dealt, taken), taken);
-    V::store_first(gap.back - left, V::load_first(dealt + lanes + taken, left), left);
+    V::store_first(gap.front, V::load_first(halves, taken), taken);
+    V::store_first(gap.back - left, V::load_first(halves + lanes + taken, left), left);
     gap.front += taken;
     gap.back -= left;
   }
@@ -81,9 +82,9 @@ TESSERA_OVER_LANES inline i64 cut_at(typename V::Key* x, i64 n, typename V::Key 
 #pragma GCC unroll 8
     for (int i = 0; i < at_once; ++i) v[i] = V::load(from + i * V::lanes);
 #pragma GCC unroll 8
-    for (int i = 0; i < at_once; ++i) deal_out<V, with_equal>(v[i], bound, gap);
+    for (int i = 0; i < at_once; ++i) partition_lanes<V, with_equal>(v[i], bound, gap);
   }
-  deal_out_rest<V, with_equal>(waiting, head + tail, bound, gap);
+  partition_rest<V, with_equal>(waiting, head + tail, bound, gap);
   return gap.front - x;
 }
 

@@ -119,7 +119,7 @@ void run(const Strips& strips, const Array& data, const SymmetricOptions& o, con
   std::vector<T> sums(static_cast<std::size_t>(tasks * n), T(0));
   parallel_for(tasks, 1, [&](i64 begin, i64 end) {
     for (i64 t = begin; t < end; ++t)
-      for (i64 k = t; k < count; k += tasks) {  // strips get shorter: dealt out in turn
+      for (i64 k = t; k < count; k += tasks) {  // strips get shorter: assigned in turn
         const Strip& s = strips.list()[static_cast<std::size_t>(k)];
         add_strip(elements + s.offset, s.end - s.begin, s.width, o.anti, in.data() + s.begin,
                   sums.data() + t * n + s.begin);

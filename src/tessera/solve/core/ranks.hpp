@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Vectors that are dealt out over ranks, as solvers see them: each rank works on its own part as if
-// it were the whole, with an operator that maps parts to parts (and sends what it must), and with
-// sums that are sums over all ranks. The solvers themselves: over_ranks.hpp.
+// Vectors that are distributed over ranks, as solvers see them: each rank works on its own part as
+// if it were the whole, with an operator that maps parts to parts (and sends what it must), and
+// with sums that are sums over all ranks. The solvers themselves: over_ranks.hpp.
 //   NamedLinop mine = LocalPart(A, in, out);   cg(mine, b.local(), options)
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// How a vector is dealt out: the whole of it, and which part each rank has.
+// How a vector is distributed: the whole of it, and which part each rank has.
 struct TESSERA_API Ranks {
   Communicator comm;
   Shape shape;  // of the whole
@@ -31,14 +31,14 @@ struct TESSERA_API Ranks {
 };
 using RanksPtr = std::shared_ptr<const Ranks>;
 
-// What A does to this rank's part of a vector that is dealt out as `in` says, the result dealt out
-// as `out` says. All ranks apply it together.
+// What A does to this rank's part of a vector that is distributed as `in` says, the result
+// distributed as `out` says. All ranks apply it together.
 struct TESSERA_API LocalPart {
   NamedLinop whole;
   RanksPtr in, out;
   std::optional<NamedDimension> along{};  // as dist::ApplyOptions
 
-  // `along` as given; without it the dim of the output that is dealt out, where the input is not
+  // `along` as given; without it the dim of the output that is split, where the input is not
   // and A can be cut there: each rank then computes its part only.
   LocalPart(NamedLinop a, RanksPtr input, RanksPtr output, std::optional<NamedDimension> dim = {});
 

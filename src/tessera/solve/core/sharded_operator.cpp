@@ -29,7 +29,7 @@ std::optional<i64> axis_across(const NamedLinop& a, i64 axis, i64 in_rank, i64 o
   return in && out ? std::optional(axis - *in + *out) : std::nullopt;
 }
 
-// How the vectors of both sides are dealt out over ranks, if they are.
+// How the vectors of both sides are distributed over ranks, if they are.
 std::pair<RanksPtr, RanksPtr> ranks_of(const NamedLinop& a) {
   if (const LocalPart* p = a.as<LocalPart>()) return {p->in, p->out};
   if (const Chain* c = a.as<Chain>())

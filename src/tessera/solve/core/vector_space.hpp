@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where the vectors of a problem lie: whole on one device, or in pieces along some of their axes,
-// each on a device of its own, or dealt out over ranks, of which this one sees its part. Which of
+// each on a device of its own, or distributed over ranks, of which this one sees its part. Which of
 // them an operator asks for is in shards.hpp.
 //   vec::Vector x = side.zeros(t);   side.scatter(r, whole, x);   vec::norm2(r, x, cell);
 
@@ -39,7 +39,7 @@ class TESSERA_API VectorSpace {
   // Between a whole array on the base device and its pieces: steps of a plan.
   void scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const;
   void gather(Recorder& r, const vec::Vector& pieces, const Array& whole) const;
-  // The next normal vector of `random` on the base device, the same however it is dealt out.
+  // The next normal vector of `random` on the base device, the same however it is distributed.
   Array normal(Random& random, DType dtype) const;
   // A whole array as a vector, at once: itself, or copies of its parts where they belong. Plans
   // that exist already do not wait for them.

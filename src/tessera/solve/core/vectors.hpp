@@ -2,8 +2,8 @@
 #pragma once
 // The vector passes of solvers as steps of a plan: each is one sweep through memory. Vectors are
 // dense arrays that outlive the plan, whole or in pieces on several devices (side.hpp); factors
-// are cells of a ScalarProgram or immediates. Complex vectors with real factors are swept as twice as many
-// real numbers.
+// are cells of a ScalarProgram or immediates. Complex vectors with real factors are swept as twice
+// as many real numbers.
 //   vec::add_scaled(r, p, board.factor(r, alpha), x);   // x += alpha p
 
 #include <memory>
@@ -18,7 +18,7 @@ struct Ranks;
 
 namespace tessera::vec {
 
-// An array, or the pieces of one; or this rank's part of one that is dealt out over ranks, where
+// An array, or the pieces of one; or this rank's part of one that is distributed over ranks, where
 // sums are those of all ranks.
 struct Vector {
   std::vector<Array> pieces;

@@ -13,9 +13,9 @@
 namespace tessera::dist {
 namespace {
 
-// Every rank has x: its result is dealt out as the first distributed array of the key, here along
+// Every rank has x: its result is distributed as the first distributed array of the key, here along
 // another axis than the last, which is that of all masks. False where nothing is read.
-bool dealt_off_masks(const DistIndex& key) {
+bool split_off_masks(const DistIndex& key) {
   for (const Index::Item& item : key.index().items()) {
     const bool array = item.kind == Index::Kind::mask || item.kind == Index::Kind::integer_array;
     if (!array || !key.distribution()[to_index(item.value)]) continue;
@@ -27,7 +27,7 @@ bool dealt_off_masks(const DistIndex& key) {
 }
 
 // What all ranks have to get of a mask: its bits, or the positions that dist::nonzero lists, which
-// deals out the bits by rows first (collective).
+// distributes the bits by rows first (collective).
 bool fewer_as_bits(const DNDarray& mask) {
   const i64 bits = (mask.size() + 7) / 8, picked = counted_by_rank(mask).total();
   const i64 by_rows = *mask.split() == 0 ? 0 : bits / mask.comm().size();
@@ -62,7 +62,7 @@ UnalignedMasks unaligned_masks(const DNDarray& x, const DistIndex& key, bool wri
     if (item.kind != Index::Kind::mask || !key.distribution()[to_index(item.value)]) continue;
     const DNDarray& mask = key.distribution()[to_index(item.value)];
     const bool counted = x.split() ? covers_split(x, {mask, axes[i]}) : !writes;
-    const bool listed = counted && !x.split() && dealt_off_masks(key);
+    const bool listed = counted && !x.split() && split_off_masks(key);
     if (!counted || (listed && known_bits(mask, {})))
       masks.bits.push_back(item.value);
     else
@@ -95,7 +95,7 @@ DistIndex with_whole_masks(const DistIndex& key, UnalignedMasks masks) {
     if (add_plain(whole, item)) continue;
     const DNDarray& distribution = key.distribution()[to_index(item.value)];
     if (next < masks.bits.size() && masks.bits[next] == item.value) {
-      whole.add(known[next] ? known[next] : dealt_bits(distribution, {}));
+      whole.add(known[next] ? known[next] : distributed_bits(distribution, {}));
       ++next;
     } else if (distribution) {
       whole.add(distribution);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Distributed masks. A mask that covers the split axis is dealt out as the array is (re-dealt as
-// bits where it is not); each rank then picks its own elements. Where the split axis is not the
-// mask's first, the picked elements of the ranks interleave in NumPy's order: the ranks tell each
-// other how many each has in the rows of what stands before the split axis, from which everybody
-// knows where the elements go that it gives or gets.
+// Distributed masks. A mask that covers the split axis is distributed as the array is
+// (redistributed as bits where it is not); each rank then picks its own elements. Where the split
+// axis is not the mask's first, the picked elements of the ranks interleave in NumPy's order: the
+// ranks tell each other how many each has in the rows of what stands before the split axis, from
+// which everybody knows where the elements go that it gives or gets.
 //   MaskOrder order = order_of_rows(picked_by_row(x, mask, local), widest, group, comm);
 //   order.total();   // elements of x[mask]
 
@@ -29,7 +29,7 @@ struct MaskOrder {
 // the rows of its own part of the result only, and where the parts of others begin. By sizes alone.
 TESSERA_API i64 rows_together(i64 rows, i64 widest, int ranks);
 TESSERA_API i64 bytes_of_counts(i64 rows, i64 widest);  // so many numbers of 0 ... widest, packed
-// How many elements a rank picks in each row of a mask that is dealt out as x is (`local`, its
+// How many elements a rank picks in each row of a mask that is distributed as x is (`local`, its
 // part): the rows are what stands before x's split.
 i64 rows_of_mask(const DNDarray& x, const SoleMask& mask);
 // Those of them that are counted together; `each`: one by one.
@@ -37,7 +37,7 @@ i64 group_of_rows(const DNDarray& x, const SoleMask& mask, bool each);
 std::vector<i64> picked_by_row(const DNDarray& x, const SoleMask& mask, const Array& local);
 // From what each rank picks itself, counted in groups of rows (collective).
 MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Communicator& comm);
-// Of a mask that is dealt out as x is; `each`: rows one by one (collective).
+// Of a mask that is distributed as x is; `each`: rows one by one (collective).
 MaskOrder order_of_mask(const DNDarray& x, const SoleMask& mask, const Array& local,
                         bool each = false);
 // Of a mask whose first axis is x's split, of which this rank picks so many (collective).
@@ -61,7 +61,7 @@ bool picks_nothing(const IndexPlan& checked);
 struct UnalignedMasks {
   std::vector<i64> bits;     // all ranks get them: off x's split axis, or x whole and written to
   std::vector<i64> counted;  // they become distributed positions where they do not stand alone
-  // All ranks need what they pick, as bits or positions: x whole, and its result dealt out along
+  // All ranks need what they pick, as bits or positions: x whole, and its result split along
   // another axis than theirs.
   std::vector<i64> listed;
 };

@@ -40,10 +40,10 @@ KnownMask known_mask(const DNDarray& mask, const Distribution& to) {
 
 Array known_bits(const DNDarray& mask, const Distribution& to) { return known_mask(mask, to).bits; }
 
-Array dealt_bits(const DNDarray& mask, const Distribution& to) {
-  const KnownMask dealt{BitRelayout(mask, to).run(), {}, nullptr};
-  if (may_remember(mask, to, dealt)) remember_mask(mask, to, dealt);
-  return dealt.bits;
+Array distributed_bits(const DNDarray& mask, const Distribution& to) {
+  const KnownMask known{BitRelayout(mask, to).run(), {}, nullptr};
+  if (may_remember(mask, to, known)) remember_mask(mask, to, known);
+  return known.bits;
 }
 
 MaskUse::MaskUse(const DNDarray& x, const SoleMask& mask)
@@ -81,9 +81,9 @@ void MaskUse::count_picked(Transfers& t) const { count_rows(t, x_, mask_, group(
 Array MaskUse::bits() {
   if (known_.bits) return known_.bits;
   if (lies_alike()) return mask_.mask.resident();  // kept when it is counted
-  const Array dealt = dealt_bits(mask_.mask, as_);
-  known_.bits = dealt;
-  return dealt;
+  const Array bits = distributed_bits(mask_.mask, as_);
+  known_.bits = bits;
+  return bits;
 }
 
 std::shared_ptr<const MaskOrder> MaskUse::order(const std::function<std::vector<i64>()>& own,

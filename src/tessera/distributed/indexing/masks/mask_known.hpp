@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a distributed mask remembers of its uses, until it is written to: its bits as they were
-// then, and for arrays that are dealt out alike how many elements every rank picks by them, also by
-// row. All ranks remember the same and send nothing of it again; how much is decided by sizes that
-// all of them know.
+// then, and for arrays that are distributed alike how many elements every rank picks by them, also
+// by row. All ranks remember the same and send nothing of it again; how much is decided by sizes
+// that all of them know.
 //   MaskUse use(x, mask);   const Array bits = use.bits();   use.order([&] { ... })->total();
 //
 // Note [a mask that was written through `local`]: no rank knows what another one wrote. Counts are
@@ -19,10 +19,10 @@ namespace tessera::dist {
 // This rank's part of a mask in another distribution, where it is remembered; else an empty handle.
 // No message.
 Array known_bits(const DNDarray& mask, const Distribution& to);
-// Deals it out so, and remembers that (collective).
-Array dealt_bits(const DNDarray& mask, const Distribution& to);
+// Distributes it so, and remembers that (collective).
+Array distributed_bits(const DNDarray& mask, const Distribution& to);
 
-// Of a mask that is dealt out in one way: its own, or that of an array.
+// Of a mask that is distributed in one way: its own, or that of an array.
 struct KnownMask {
   Array bits;  // this rank's part, in memory that nobody writes to
   std::vector<std::shared_ptr<const MaskOrder>> orders;  // each with another `group`
@@ -49,7 +49,7 @@ class MaskUse {
   void count_order(Transfers& t, bool each = false) const;
   void count_picked(Transfers& t) const;  // rows()
 
-  // Collective where it is not known. This rank's part of the mask, dealt out as x is.
+  // Collective where it is not known. This rank's part of the mask, distributed as x is.
   Array bits();
   // `own`: what this rank picks by row of bits(), asked for where it is not known.
   std::shared_ptr<const MaskOrder> order(const std::function<std::vector<i64>()>& own,

@@ -28,14 +28,14 @@ i64 differing_axis(const DNDarray& value, const IndexPlan& plan) {
   return own >= 0 && value.shape(own) != 1 ? own : -1;
 }
 
-// The mask, dealt out as x is (collective).
+// The mask, distributed as x is (collective).
 DNDarray as_owners_have(const DNDarray& x, const SoleMask& mask) {
   const Distribution as = as_owned(x, mask);
   if (mask.mask.distribution() == as) return mask.mask;
   return {BitRelayout(mask.mask, as).run(), mask.mask.shape(), as, x.comm()};
 }
 
-// Elements that change hands between two spreads of a mask.
+// Elements that change hands between two distributions of a mask.
 i64 bits_moved(const DNDarray& mask, const Distribution& from, const Distribution& to) {
   const int p = mask.comm().size();
   return movement(mask.shape(), 1, boxes_of(mask.shape(), from, p), boxes_of(mask.shape(), to, p))
@@ -43,8 +43,8 @@ i64 bits_moved(const DNDarray& mask, const Distribution& from, const Distributio
 }
 
 // Bytes before any value moves. The owners' way: the bits of the mask, and the counts of its rows.
-// Otherwise each entry goes to the owner of its place, as a byte at least; a mask that is not dealt
-// out by rows has to be so first.
+// Otherwise each entry goes to the owner of its place, as a byte at least; a mask that is not split
+// by rows has to be so first.
 class BothWays {
  public:
   BothWays(const DNDarray& x, const MaskBeside& beside, const PicksDiffer& differ, i64 outer)
@@ -137,7 +137,7 @@ DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order) {
   // Whoever has something of it has it along the whole axis.
   const Array there = a.resident() ? taken(a.resident(), by_rank(order)) : Array();
   if (a.split()) return DNDarray(there, a.shape(), a.distribution(), comm);
-  return DNDarray::rooted(there, a.shape(), a.dtype(), a.device(), *a.owner(), comm);
+  return DNDarray::owned_by_one_rank(there, a.shape(), a.dtype(), a.device(), *a.owner(), comm);
 }
 
 PicksDiffer PicksBeside::differ_along(const DistIndex& key, const IndexPlan& checked,

@@ -26,7 +26,7 @@ bool count_owned_positions(Transfers& t, const DNDarray& x, const DistIndex& key
                            const DNDarray& mask);
 
 // An array whose elements along `axis` are as many as are picked, in the order of the owners. It is
-// dealt out as they are, or still lies where it lay (collective).
+// distributed as they are, or still lies where it lay (collective).
 DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order);
 
 // What differs from one picked element to the next has to be in the owners' order where that is not

@@ -190,14 +190,14 @@ Array put_in_order(const Array& mine, const MaskRows& rows, const Communicator& 
   return take(arrived, place, 0).to(mine.device());
 }
 
-Array in_order(const DNDarray& dealt, i64 axis, MaskShares shares) {
-  const int me = dealt.comm().rank();
+Array in_order(const DNDarray& elements, i64 axis, MaskShares shares) {
+  const int me = elements.comm().rank();
   DistIndex pick;
   for (i64 a = 0; a < axis; ++a) pick.add(Slice{});
   pick.add(stand_in({0}, DType::i64));
-  const IndexedRows rows(dealt, normalize(dealt, pick));
+  const IndexedRows rows(elements, normalize(elements, pick));
   Fetch fetch;
-  const i64 begin = dealt.part().begin(me), end = dealt.part().end(me);
+  const i64 begin = elements.part().begin(me), end = elements.part().end(me);
   for (const std::vector<i64>& theirs : shares.places)
     fetch.serve.emplace_back(theirs.size(), end,
                              [&, next = theirs.data()]() mutable { return begin + *next++; });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Elements that the ranks pick by a mask, and that interleave in NumPy's order: where those go that
-// this rank gives or gets, when the result is dealt out by some partition. What has to be known of
-// single rows where an order counts them together is told here.
+// this rank gives or gets, when the result is distributed by some partition. What has to be known
+// of single rows where an order counts them together is told here.
 //   MaskRows rows(order, Partition::even(order->total(), p), comm);   rows.cuts(0)
 
 #include <memory>
@@ -52,12 +52,12 @@ class MaskRows {
   std::vector<std::vector<i64>> at_cuts_, inner_;  // by rank
 };
 
-// Elements in NumPy's order, dealt out by rows.to(): `mine` has this rank's elements along its
+// Elements in NumPy's order, distributed by rows.to(): `mine` has this rank's elements along its
 // first axis (collective).
 Array put_in_order(const Array& mine, const MaskRows& rows, const Communicator& comm);
 
 // What of an array that differs along `axis`, its split, goes to this rank's picked elements, which
 // lie along it in NumPy's order: everybody knows who needs which (collective).
-Array in_order(const DNDarray& dealt, i64 axis, MaskShares shares);
+Array in_order(const DNDarray& elements, i64 axis, MaskShares shares);
 
 }  // namespace tessera::dist

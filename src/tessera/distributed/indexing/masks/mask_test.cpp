@@ -30,7 +30,7 @@ Array any_mask(Rng& rng, const Shape& shape, int kind) {
   return mask;
 }
 
-DNDarray dealt_evenly(const Array& whole, i64 axis, const Communicator& comm) {
+DNDarray split_evenly(const Array& whole, i64 axis, const Communicator& comm) {
   const Partition part = Partition::even(whole.shape(axis), comm.size());
   return distribute(whole.to(test_device()), {axis, part}, comm);
 }
@@ -56,7 +56,7 @@ TEST(DistMask, InterleavedElementsComeInOrder) {
     const Array whole = counted(shape);
     for (int kind = 0; kind < 5; ++kind) {
       const Array mask = any_mask(rng, shape, kind);
-      const DNDarray x = dealt_evenly(whole, 1, comm), m = dealt_evenly(mask, 1, comm);
+      const DNDarray x = split_evenly(whole, 1, comm), m = split_evenly(mask, 1, comm);
       const DistIndex key{m};
       const Explanation e = explain(x, key);
       const Traffic before = comm.traffic();
@@ -65,13 +65,13 @@ TEST(DistMask, InterleavedElementsComeInOrder) {
       EXPECT_LE(bytes, e.sent[static_cast<std::size_t>(comm.rank())]);
       const Array expected = whole[Index(mask)];
       EXPECT_TRUE(same_bits(y.gathered().to(cpu), expected)) << p << " ranks, mask " << kind;
-      // Values dealt out, and whole on every rank.
+      // Values distributed, and whole on every rank.
       const Array v = ops::multiply(counted({expected.size()}), Value(-1));
       const Array target = whole.copy();
       target.assign(Index(mask), v);
-      x.assign(key, dealt_evenly(v, 0, comm));
+      x.assign(key, split_evenly(v, 0, comm));
       EXPECT_TRUE(same_bits(x.gathered().to(cpu), target)) << p << " ranks, mask " << kind;
-      const DNDarray again = dealt_evenly(whole, 1, comm);
+      const DNDarray again = split_evenly(whole, 1, comm);
       again.assign(key, v.to(test_device()));
       EXPECT_TRUE(same_bits(again.gathered().to(cpu), target)) << p << " ranks, mask " << kind;
     }
@@ -93,12 +93,12 @@ TEST(DistMask, OwnersListWhatTheyPickBesideOtherArrays) {
     for (const i64 split : {1, 2})
       for (const i64 mask_split : {0, 1})
         for (const Array& v : {each, one}) {
-          const DNDarray x = dealt_evenly(whole, split, comm);
-          const DistIndex key{rows.to(test_device()), dealt_evenly(mask, mask_split, comm)};
+          const DNDarray x = split_evenly(whole, split, comm);
+          const DistIndex key{rows.to(test_device()), split_evenly(mask, mask_split, comm)};
           const Array target = whole.copy();
           target.assign(Index(rows, mask), v);
           for (const DNDarray& value : {DNDarray::replicated(v.to(test_device()), comm),
-                                        dealt_evenly(v, v.ndim() - 1, comm)}) {
+                                        split_evenly(v, v.ndim() - 1, comm)}) {
             const Explanation e = explain(x, key, value);
             const Traffic before = comm.traffic();
             x.assign(key, value);
@@ -123,7 +123,7 @@ TEST(DistMask, CountsTravelAboutOnce) {
     Rng rng(3);
     const Shape shape{1562, 64};
     const Array mask = any_mask(rng, shape, 0);
-    const DNDarray x = dealt_evenly(counted(shape), 1, comm), m = dealt_evenly(mask, 1, comm);
+    const DNDarray x = split_evenly(counted(shape), 1, comm), m = split_evenly(mask, 1, comm);
     const Traffic before = comm.traffic();
     const DNDarray y = x[DistIndex{m}];
     const i64 bytes = bytes_of_all(comm, before), data = y.size() * 8;
@@ -143,14 +143,14 @@ TEST(DistMask, AMaskRemembersItsCounts) {
     const Array target = whole.copy();
     target.assign(Index(mask), v);
     for (const i64 split : {0, 1}) {  // of the mask
-      const DNDarray m = dealt_evenly(mask, split, comm);
+      const DNDarray m = split_evenly(mask, split, comm);
       const DistIndex key{m};
-      const DNDarray dealt = dealt_evenly(v, 0, comm);
+      const DNDarray parts = split_evenly(v, 0, comm);
       const DNDarray all = DNDarray::replicated(v.to(test_device()), comm);
       for (int turn = 0; turn < 3; ++turn) {
         if (turn == 2) m.touch();
         const bool known = turn == 1;
-        const DNDarray x = dealt_evenly(whole, 1, comm);
+        const DNDarray x = split_evenly(whole, 1, comm);
         const Explanation read = explain(x, key);
         const Traffic first = comm.traffic();
         const DNDarray y = x[key];
@@ -160,8 +160,8 @@ TEST(DistMask, AMaskRemembersItsCounts) {
         EXPECT_EQ(read.exact, known) << read.str();
         EXPECT_TRUE(known ? of_read == read.sent[me] : of_read <= read.sent[me]) << read.str();
         EXPECT_EQ(read.shape[0], known ? y.size() : -1);
-        for (const DNDarray& value : {dealt, all}) {
-          const DNDarray z = dealt_evenly(whole, 1, comm);
+        for (const DNDarray& value : {parts, all}) {
+          const DNDarray z = split_evenly(whole, 1, comm);
           const Explanation write = explain(z, key, value);
           const Traffic before = comm.traffic();
           z.assign(key, value);
@@ -193,11 +193,11 @@ TEST(DistMask, AMaskIsUsedAsItWasCountedUntilTouch) {
     };
     for (const i64 split : {0, 1})
       for (const i64 mask_split : {0, 1}) {
-        const DNDarray m = dealt_evenly(mask, mask_split, comm);
+        const DNDarray m = split_evenly(mask, mask_split, comm);
         const DistIndex key{m};
-        (void)dealt_evenly(whole, split, comm)[key];
+        (void)split_evenly(whole, split, comm)[key];
         if (comm.rank() == 1)
-          m.local().assign(Index(ellipsis), dealt_evenly(other, mask_split, comm).local());
+          m.local().assign(Index(ellipsis), split_evenly(other, mask_split, comm).local());
         Array now = mask.copy();
         for (const bool touched : {false, true}) {
           if (touched) {
@@ -205,7 +205,7 @@ TEST(DistMask, AMaskIsUsedAsItWasCountedUntilTouch) {
             now = m.gathered().to(cpu);
             EXPECT_FALSE(same_bits(now, mask));
           }
-          const DNDarray x = dealt_evenly(whole, split, comm);
+          const DNDarray x = split_evenly(whole, split, comm);
           EXPECT_TRUE(same_bits(x[key].gathered().to(cpu), whole[Index(now)])) << touched;
           x.assign(key, Array::of<double>({-1.0}).astype(whole.dtype()).to(test_device()));
           EXPECT_TRUE(same_bits(x.gathered().to(cpu), written(now))) << touched;
@@ -221,8 +221,8 @@ TEST(DistMask, TooManyCountsAreToldEachTime) {
       const Shape shape{many ? 1 << 20 : 1 << 15, 3};
       const Array mask = zeros(shape, DType::b1);
       mask.host<bool>()[7] = true;
-      const DNDarray x = dealt_evenly(zeros(shape, DType::u8), 1, comm);
-      const DistIndex key{dealt_evenly(mask, 1, comm)};
+      const DNDarray x = split_evenly(zeros(shape, DType::u8), 1, comm);
+      const DistIndex key{split_evenly(mask, 1, comm)};
       for (int turn = 0; turn < 2; ++turn) {
         const Explanation e = explain(x, key);
         EXPECT_EQ(e.index_bytes == 0, !many && turn == 1) << e.str();

@@ -54,7 +54,7 @@ std::vector<DNDarray> nonzero(const DNDarray& x) {
       where.push_back(DNDarray::replicated(a, comm));
     return where;
   }
-  if (*x.split() > 0) {  // the ranks' elements interleave: deal it out by rows, as bits
+  if (*x.split() > 0) {  // the ranks' elements interleave: distribute it by rows, as bits
     const Distribution rows = by_rows(x);
     return nonzero(DNDarray(BitRelayout(x.astype(DType::b1), rows).run(), x.shape(), rows, comm));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Positions of the elements that are not zero, in NumPy's order: one int64 array per axis. Of an
-// array with a split they are dealt out along their one axis, where they lie when the split is the
-// first axis, evenly otherwise.
+// array with a split they are distributed along their one axis, where they lie when the split is
+// the first axis, evenly otherwise.
 //   std::vector<DNDarray> where = dist::nonzero(x);
 
 #include "tessera/distributed/indexing/exchange_plan.hpp"

@@ -39,9 +39,9 @@ std::string reason_of(const MaskUse& use, bool in_place, const Order& order) {
   if (!in_place)
     return order ? "elements of the ranks interleave: the mask remembers where each goes"
                  : "elements of the ranks interleave: counts by row tell where each goes";
-  const std::string first = !use.bits_known()  ? "the mask is dealt out anew, as bits"
+  const std::string first = !use.bits_known()  ? "the mask is redistributed, as bits"
                             : use.lies_alike() ? "the mask lies as the array does"
-                                               : "the mask remembers how it was dealt out anew";
+                                               : "the mask remembers how it was redistributed";
   return first + (order ? " and remembers how many each rank picks" : "") +
          "; elements stay where they are";
 }
@@ -166,8 +166,8 @@ Array SoleMaskWrite::values(const Order& order) {
   if (values_ == Values::owned)
     return by_owners(value_, own(), *order).distributed_as(owned).local();
   // Along another axis every rank would have a slab.
-  const DNDarray dealt = value_.distributed_as(in_parts());
-  return in_order(dealt, own(), use_.rows(order, dealt.part())->shares());
+  const DNDarray parts = value_.distributed_as(in_parts());
+  return in_order(parts, own(), use_.rows(order, parts.part())->shares());
 }
 
 void SoleMaskWrite::run(const DistIndex& key) {
@@ -179,8 +179,7 @@ void SoleMaskWrite::run(const DistIndex& key) {
     x_.resident().assign(with_mask(key, local_mask), shared ? mine.copy() : mine);
   };
   if (values_ == Values::same) {
-    const bool needs =
-        !worth_telling(value_) || reduce(ReduceOp::any, local_mask).item().as<bool>();
+    const bool needs = !worth_a_flag(value_) || reduce(ReduceOp::any, local_mask).item().as<bool>();
     const Array all = value_where_needed(value_, needs);
     if (needs) write(all);
     return;

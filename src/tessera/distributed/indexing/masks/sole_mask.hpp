@@ -35,7 +35,7 @@ class SoleMaskWrite {
   enum class Values : std::uint8_t {
     none,      // no element is written
     same,      // one for all elements: no rank has to know of another's
-    in_place,  // dealt out as many as each rank picks
+    in_place,  // distributed as many as each rank picks
     in_order,  // the elements of the ranks interleave: each rank takes its own of a value in parts
     owned      // the same of a value that lies whole on some rank
   };
@@ -43,7 +43,7 @@ class SoleMaskWrite {
     return checked_.position - (checked_.shape.size() - value_.ndim());
   }
   bool each() const { return values_ == Values::owned; }  // whoever has it looks up places
-  Distribution in_parts() const;  // in_order: as the value is dealt out first
+  Distribution in_parts() const;  // in_order: as the value is distributed first
   void count_values(Transfers& t, const std::shared_ptr<const MaskOrder>& order) const;
   Array values(const std::shared_ptr<const MaskOrder>& order);
 

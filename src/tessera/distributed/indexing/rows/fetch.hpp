@@ -28,7 +28,7 @@ i64 rows_of_piece(const IndexedRows& rows);  // at most, the same on all ranks
 void count_fetched(Transfers& t, const IndexedRows& rows, const std::vector<i64>& entries);
 i64 most_wanted(const IndexedRows& rows, const std::vector<i64>& entries, int rank, int owner);
 
-// Positions that every rank knows, with entries that are dealt out by `part` along an axis of the
+// Positions that every rank knows, with entries that are distributed by `part` along an axis of the
 // lead: each rank knows what every other one wants, nothing is asked.
 class KnownOwners {
  public:

@@ -138,8 +138,8 @@ Assigned without_repeats(const DNDarray& x, const NormalKey& key, const DNDarray
                  {own.rest_axis() < position ? own.rest_axis() : own.rest_axis() + 1, value.part()},
                  value.comm());
   else
-    once.value =
-        DNDarray::rooted(local, shape, value.dtype(), value.device(), own.holder(), value.comm());
+    once.value = DNDarray::owned_by_one_rank(local, shape, value.dtype(), value.device(),
+                                             own.holder(), value.comm());
   return once;
 }
 

@@ -35,7 +35,7 @@ class RequestBuilder {
       if (key.plan.axes[static_cast<i64>(a)] == *x.split())
         split_ = a;
       else
-        told_ = told_ || (key.distribution[a] && has_axis(key.distribution[a]));
+        partly_known_ = partly_known_ || (key.distribution[a] && has_axis(key.distribution[a]));
     }
     if (problem_.empty()) ids_ = rows.ids(mine_, lead_of(x.comm().rank()));
   }
@@ -49,15 +49,15 @@ class RequestBuilder {
     return count_of(key_.distribution[split_].lshape(rank)) * width();
   }
   // As ids, or as positions where those are fewer bytes.
-  EncodedIds wire(std::span<const i64> ids, int owner) const {
-    EncodedIds wire = encode(ids, rows_.first_id(owner), rows_.radix(owner));
+  EncodedIds encoded(std::span<const i64> ids, int owner) const {
+    EncodedIds list = encode(ids, rows_.first_id(owner), rows_.radix(owner));
     const i64 bytes = bytes_of_positions(rows_.array().comm().rank());
-    if (ids.empty() || told_ || bytes >= static_cast<i64>(wire.bytes.size())) return wire;
+    if (ids.empty() || partly_known_ || bytes >= static_cast<i64>(list.bytes.size())) return list;
     const Array positions = mine_[split_].contiguous();
-    wire.format = {Encoding::positions, 0, 1, 0};
-    wire.bytes.resize(to_index(bytes));
-    put_numbers({positions.host<i64>(), to_index(positions.size())}, width(), wire.bytes.data());
-    return wire;
+    list.format = {Encoding::positions, 0, 1, 0};
+    list.bytes.resize(to_index(bytes));
+    put_numbers({positions.host<i64>(), to_index(positions.size())}, width(), list.bytes.data());
+    return list;
   }
   // The ids of this rank that `rank` wants, as it listed them.
   NarrowList answer(const IdFormat& form, const std::vector<std::byte>& bytes, int rank) const {
@@ -102,8 +102,8 @@ class RequestBuilder {
   const Partition& part_;
   std::string problem_;
   std::vector<Array> mine_;
-  std::size_t split_ = 0;  // which of them is on the split axis
-  bool told_ = false;      // others came from some ranks alone
+  std::size_t split_ = 0;      // which of them is on the split axis
+  bool partly_known_ = false;  // others came from some ranks alone
   Array ids_;
 };
 
@@ -115,7 +115,7 @@ Requests nothing_requested(const IndexedRows& rows, const NormalKey& key,
   return {std::vector<IdFormat>(p), std::vector<std::vector<std::byte>>(p), {}, {}, {}};
 }
 
-// `before`: what the same key told owners already.
+// `before`: what the same key requested of owners already.
 Fetch ask(const IndexedRows& rows, const NormalKey& key, const RequestBuilder& builder,
           const Requests* before) {
   const DNDarray& x = rows.array();
@@ -135,10 +135,10 @@ Fetch ask(const IndexedRows& rows, const NormalKey& key, const RequestBuilder& b
     now = nothing_requested(rows, key, builder);
     before = &now;
   } else if (!before) {
-    std::vector<EncodedIds> wires(to_index(p));
+    std::vector<EncodedIds> lists(to_index(p));
     for (int q = 0; q < p; ++q)
-      if (q != me) wires[to_index(q)] = builder.wire(wanted_of(q), q);
-    now = send_requests(wires, !builder.problem().empty(), rows, key,
+      if (q != me) lists[to_index(q)] = builder.encoded(wanted_of(q), q);
+    now = send_requests(lists, !builder.problem().empty(), rows, key,
                         requesters(key, builder.part()), [&](const IdFormat& form, int q) {
                           return form.kind == Encoding::positions ? builder.bytes_of_positions(q)
                                                                   : form.bytes(rows.radix(me));
@@ -158,7 +158,7 @@ const DNDarray* sole_array(const NormalKey& key) {
   return key.plan.arrays.size() == 1 ? &key.distribution[0] : nullptr;
 }
 std::string requested_of(const DNDarray& x) { return cat("asked of ", join(x.part().starts())); }
-std::string sent_to(const DNDarray& x) { return cat("told to ", join(x.part().starts())); }
+std::string sent_to(const DNDarray& x) { return cat("requested of ", join(x.part().starts())); }
 
 // A key remembers what it asked of several arrays, but where that is much, of the last one alone:
 // by a name that all share, and `of` says which it was. The same on all ranks.
@@ -198,7 +198,7 @@ std::shared_ptr<const void> requested_before(const DNDarray& x, const NormalKey&
   return first;
 }
 
-// The positions of a lone array as a set; those of other ranks are told to them.
+// The positions of a sole array as a set; those of other ranks are sent to them.
 Requests send_set(const IndexedRows& rows, const NormalKey& key) {
   const DNDarray& x = rows.array();
   const int p = x.comm().size(), me = x.comm().rank();
@@ -210,16 +210,16 @@ Requests send_set(const IndexedRows& rows, const NormalKey& key) {
   } catch (const IndexError&) {
     mine = {};
   }
-  std::vector<EncodedIds> wires(to_index(p));
+  std::vector<EncodedIds> lists(to_index(p));
   for (int q = 0; q < p; ++q)
-    if (q != me) wires[to_index(q)] = encode(all.within(x.part().begin(q), x.part().end(q)));
-  Requests told =
-      send_requests(wires, !mine, rows, key, requesters(key, key.distribution[0].part()),
+    if (q != me) lists[to_index(q)] = encode(all.within(x.part().begin(q), x.part().end(q)));
+  Requests requests =
+      send_requests(lists, !mine, rows, key, requesters(key, key.distribution[0].part()),
                     [&](const IdFormat& form, int) { return form.bytes(rows.radix(me)); });
-  told.own = all.within(x.part().begin(me), x.part().end(me));
+  requests.own = all.within(x.part().begin(me), x.part().end(me));
   const DType narrow = type_of_positions(x.part().size());
-  told.positions = narrow == mine.dtype() ? mine.copy() : mine.astype(narrow);
-  return told;
+  requests.positions = narrow == mine.dtype() ? mine.copy() : mine.astype(narrow);
+  return requests;
 }
 
 }  // namespace
@@ -236,7 +236,7 @@ RowRequests::RowRequests(const IndexedRows& rows, const NormalKey& key, i64 lead
   const DNDarray& x = rows.array();
   if (alone_) {
     known_ = recall<Fetch>(*alone_, requested_of(x));
-    if (!known_) told_ = recall<Requests>(*alone_, sent_to(x));
+    if (!known_) requests_ = recall<Requests>(*alone_, sent_to(x));
   } else if (together_) {
     known_ = std::static_pointer_cast<const Fetch>(requested_before(x, key));
   }
@@ -250,7 +250,7 @@ std::vector<i64> RowRequests::entries() const {
 }
 
 void RowRequests::count(Transfers& t) const {
-  if (known_ || told_) return;
+  if (known_ || requests_) return;
   positions_.count(t);
   if (key_.at_owners) return count_agreement(t, key_);
   count_requests(t, rows_, entries());
@@ -260,11 +260,11 @@ std::shared_ptr<const Fetch> RowRequests::run() const {
   if (known_) return known_;
   const DNDarray& x = rows_.array();
   NormalKey as_sent = key_;
-  if (told_)
+  if (requests_)
     as_sent.distribution[0] =
-        DNDarray(told_->positions, alone_->shape(), alone_->distribution(), alone_->comm());
+        DNDarray(requests_->positions, alone_->shape(), alone_->distribution(), alone_->comm());
   const RequestBuilder builder(rows_, as_sent, lead_axis_, part_);
-  Fetch asked = ask(rows_, as_sent, builder, told_.get());
+  Fetch asked = ask(rows_, as_sent, builder, requests_.get());
   if (alone_) return remember(*alone_, requested_of(x), std::move(asked));
   const auto fetch = std::make_shared<const Fetch>(std::move(asked));
   for (std::size_t a = 0; together_ && a < key_.distribution.size(); ++a)
@@ -278,9 +278,10 @@ std::optional<IdSet> RowRequests::places() const {
   if (known_ || key_.at_owners || !alone_ || !*alone_ || alone_->size() == 0 ||
       !IdSet::pays(x.part().size(), alone_->size()))
     return {};
-  const auto told = told_ ? told_ : remember(*alone_, sent_to(x), send_set(rows_, key_));
-  IdSet places = told->own;
-  decode_into(places, told->forms, told->bytes);
+  const auto requests =
+      requests_ ? requests_ : remember(*alone_, sent_to(x), send_set(rows_, key_));
+  IdSet places = requests->own;
+  decode_into(places, requests->forms, requests->bytes);
   return places;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 // Which rows the entries of each rank want of which owner, where only the ranks of the entries know
 // their positions: they send requests to the owners. A key of distributed arrays alone remembers
-// the answer, until one of them is written to: the same key on an array that is dealt out alike
+// the answer, until one of them is written to: the same key on an array that is distributed alike
 // sends nothing the next time.
 //   RowRequests requests(rows, key, lead_axis, part);   fetch_rows(rows, *requests.run());
 
@@ -15,7 +15,7 @@ namespace tessera::dist {
 
 class RowRequests {
  public:
-  // The positions along `lead_axis` are dealt out by `part`.
+  // The positions along `lead_axis` are distributed by `part`.
   RowRequests(const IndexedRows& rows, const NormalKey& key, i64 lead_axis, const Partition& part);
   std::vector<i64> entries() const;  // by rank
   void count(Transfers& t) const;    // bounds
@@ -32,10 +32,10 @@ class RowRequests {
   i64 lead_axis_;
   const Partition& part_;
   EntryPositions positions_;
-  const DNDarray* alone_ = nullptr;       // the only array of the key
-  bool together_ = false;                 // several, all of them distributed
-  std::shared_ptr<const Fetch> known_;    // remembered: nothing is sent
-  std::shared_ptr<const Requests> told_;  // the same of the requests alone
+  const DNDarray* alone_ = nullptr;           // the only array of the key
+  bool together_ = false;                     // several, all of them distributed
+  std::shared_ptr<const Fetch> known_;        // remembered: nothing is sent
+  std::shared_ptr<const Requests> requests_;  // the same of the requests alone
 };
 
 // The requests of no more than `entries[r]` entries of each rank. A bound.

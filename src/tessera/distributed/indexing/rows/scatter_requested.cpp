@@ -14,7 +14,7 @@ namespace tessera::dist {
 namespace {
 
 // Entries of several ranks come in the order of the ranks when nothing stands before the axis along
-// which they are dealt out.
+// which they are distributed.
 bool ranks_in_order(const Shape& lead, i64 lead_axis) {
   for (i64 a = 0; a < lead_axis; ++a)
     if (lead[a] > 1) return false;

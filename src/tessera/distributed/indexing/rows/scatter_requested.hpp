@@ -22,7 +22,7 @@ class RequestedScatter {
   // Where the values are when the entries are sent to the owners of their places.
   enum class Values : std::uint8_t {
     everywhere,  // on every rank from the beginning
-    entries,     // dealt out as the entries, first
+    entries,     // distributed as the entries, first
     owners,      // they repeat along the entries: whoever owns places gets all of them
     holders      // where they were, until the owners of places ask for rows
   };
@@ -50,7 +50,7 @@ class RequestedScatter {
   const IndexedRows rows_;
   const RowRequests requests_;
   bool varies_ = false;  // from entry to entry
-  i64 axis_ = -1;        // of the value, along which entries are dealt out; -1: none
+  i64 axis_ = -1;        // of the value, along which entries are split; -1: none
   Values values_ = Values::everywhere;
   Shape shape_;  // of the result, but its rows as the value has them: what repeats travels once
   Payload payload_;

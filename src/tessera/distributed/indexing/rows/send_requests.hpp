@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Encoded ids (id_codec.hpp) from ranks that want them to the ranks that own them, with a word from
-// those that have a problem: in one message where all wires are short, else announced first.
-//   Requests told = send_requests(wires, problem, rows, key, requesters(key, part), bytes);
+// those that have a problem: in one message where all lists are short, else announced first.
+//   Requests requests = send_requests(lists, problem, rows, key, requesters(key, part), bytes);
 
 #include <functional>
 
@@ -11,7 +11,7 @@
 
 namespace tessera::dist {
 
-// What the other ranks want of this one, as they said it. Where positions were told as a set: what
+// What the other ranks want of this one, as they said it. Where positions were sent as a set: what
 // this rank wants itself, and its positions as they were then. They may be written to through
 // `local` since, of which no other rank knows.
 struct Requests {
@@ -19,10 +19,10 @@ struct Requests {
   std::vector<std::vector<std::byte>> bytes;
   IdSet own;
   Array positions;
-  std::string of;  // what it was told to, where it is remembered
+  std::string of;  // of whom it was requested, where it is remembered
 };
 
-// Whether what owners are told is one message for each: where no list of ids can be long. The same
+// Whether what owners are sent is one message for each: where no list of ids can be long. The same
 // on all ranks.
 bool sent_at_once(const IndexedRows& rows);
 
@@ -30,11 +30,11 @@ bool sent_at_once(const IndexedRows& rows);
 // of each other: the others have nothing to say.
 std::vector<bool> requesters(const NormalKey& key, const Partition& part);
 
-// How long a wire of this form from this rank is.
-using BytesOfWire = std::function<i64(const IdFormat& form, int rank)>;
-// Hands the wires, one for each rank, over; where any rank has a problem, all throw (collective).
-Requests send_requests(std::span<const EncodedIds> wires, bool problem, const IndexedRows& rows,
-                       const NormalKey& key, const std::vector<bool>& speak,
-                       const BytesOfWire& length);
+// How long a list of this form from this rank is.
+using EncodedBytes = std::function<i64(const IdFormat& form, int rank)>;
+// Hands the lists, one for each rank, over; where any rank has a problem, all throw (collective).
+Requests send_requests(std::span<const EncodedIds> lists, bool problem, const IndexedRows& rows,
+                       const NormalKey& key, const std::vector<bool>& requests_from,
+                       const EncodedBytes& length);
 
 }  // namespace tessera::dist

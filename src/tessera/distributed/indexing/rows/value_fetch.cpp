@@ -13,7 +13,7 @@ namespace {
 
 using Message = std::vector<std::byte>;
 
-// A value with one entry along the dealt axis of the key goes whole to the owners of places, or
+// A value with one entry along the split axis of the key goes whole to the owners of places, or
 // they ask for the rows that they need: where a list of all rows would be so much smaller than they
 // are that asking costs next to nothing even if all are needed. Also where there are so many owners
 // that the row of each entry once, and asking, is less than all rows for every owner.
@@ -83,7 +83,7 @@ class HolderFetch {
 
   Array run() const {
     const int p = comm_.size(), me = comm_.rank();
-    const std::vector<std::vector<i64>> serve = told();
+    const std::vector<std::vector<i64>> serve = requested();
     std::vector<Message> out(to_index(p));
     std::vector<i64> lengths(to_index(p));
     for (int q = 0; q < p; ++q) {
@@ -97,7 +97,7 @@ class HolderFetch {
   }
 
  private:
-  // The rows themselves are dealt out: each holder has some columns of all of them.
+  // The rows themselves are split: each holder has some columns of all of them.
   bool in_pieces() const { return own_.rest_axis() >= 0; }
 
   // What comes from that rank.
@@ -117,29 +117,29 @@ class HolderFetch {
   }
 
   // The rows of this rank that each other one asks for.
-  std::vector<std::vector<i64>> told() const {
+  std::vector<std::vector<i64>> requested() const {
     const int p = comm_.size(), me = comm_.rank();
-    std::vector<Header> told(to_index(p)), heard(to_index(p));
-    std::vector<Message> wires(to_index(p));
+    std::vector<Header> sent(to_index(p)), heard(to_index(p));
+    std::vector<Message> encoded(to_index(p));
     std::vector<Block> sends, receives;
     for (int q = 0; q < p; ++q) {
       if (q == me) continue;
       if (may_ask(q, me)) receives.push_back(Block::dense(q, &heard[to_index(q)], sizeof(Header)));
       if (!may_ask(me, q)) continue;
-      EncodedIds wire = encode(asked_[to_index(q)].ids, 0, own_.count(q));
-      told[to_index(q)] = Header::of(wire.format, false);
-      wires[to_index(q)] = std::move(wire.bytes);
-      if (told[to_index(q)].word != 0)
-        sends.push_back(Block::dense(q, &told[to_index(q)], sizeof(Header)));
+      EncodedIds list = encode(asked_[to_index(q)].ids, 0, own_.count(q));
+      sent[to_index(q)] = Header::of(list.format, false);
+      encoded[to_index(q)] = std::move(list.bytes);
+      if (sent[to_index(q)].word != 0)
+        sends.push_back(Block::dense(q, &sent[to_index(q)], sizeof(Header)));
     }
     comm_.exchange_short(sends, receives);
     std::vector<IdFormat> forms;
     std::vector<i64> lengths;
-    for (const Header& notice : heard) {
-      forms.push_back(notice.format());
+    for (const Header& header : heard) {
+      forms.push_back(header.format());
       lengths.push_back(forms.back().bytes(own_.count(me)));
     }
-    const std::vector<Message> lists = handed_over(comm_, wires, lengths);
+    const std::vector<Message> lists = handed_over(comm_, encoded, lengths);
     std::vector<std::vector<i64>> serve(to_index(p));
     for (int q = 0; q < p; ++q)
       if (!forms[to_index(q)].empty())

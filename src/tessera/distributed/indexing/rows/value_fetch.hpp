@@ -7,7 +7,7 @@
 
 namespace tessera::dist {
 
-// The positions are distributed, by `part` along `lead_axis`. A value that is dealt out otherwise
+// The positions are distributed, by `part` along `lead_axis`. A value that is distributed otherwise
 // either goes to the entries first and with them to the owners of their places (all of it, where it
 // repeats along them), or the owners get the entries' numbers and ask with them who has the rows:
 // true where that is fewer bytes, a row twice against a number twice, or the rows of entries

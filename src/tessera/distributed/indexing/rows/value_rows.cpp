@@ -73,27 +73,27 @@ Array value_for_those(const DNDarray& value, const std::vector<bool>& needs) {
   return mine ? all : Array();
 }
 
-bool worth_telling(const DNDarray& value) {
+bool worth_a_flag(const DNDarray& value) {
   return moves(value) && value.size() * size_of(value.dtype()) > value.comm().size();
 }
 
 Array value_where_needed(const DNDarray& value, bool needs) {
   const auto p = static_cast<std::size_t>(value.comm().size());
   std::vector<bool> all(p, true);
-  if (worth_telling(value)) {
+  if (worth_a_flag(value)) {
     const auto mine = static_cast<std::uint8_t>(needs);
-    std::vector<std::uint8_t> told(p);
-    value.comm().allgather(&mine, 1, told.data());
-    all.assign(told.begin(), told.end());
+    std::vector<std::uint8_t> flags(p);
+    value.comm().allgather(&mine, 1, flags.data());
+    all.assign(flags.begin(), flags.end());
   }
   return value_for_those(value, all);
 }
 
 void count_where_needed(Transfers& t, const DNDarray& value) {
   if (!moves(value)) return;
-  const bool told = worth_telling(value);
-  if (told) t.to_all(Content::flags, 1);
-  t.gather(Content::rows, value, size_of(value.dtype()), !told);
+  const bool flagged = worth_a_flag(value);
+  if (flagged) t.to_all(Content::flags, 1);
+  t.gather(Content::rows, value, size_of(value.dtype()), !flagged);
 }
 
 OwnRows::OwnRows(const DNDarray& value, const IndexPlan& plan)

@@ -41,14 +41,14 @@ DNDarray narrowed_for(const DNDarray& x, const DNDarray& value);
 // assignments.
 DNDarray trimmed(const DNDarray& value, i64 ndim);
 
-Boxes boxes_of_value(const DNDarray& value);  // where it is: split, rooted or everywhere
+Boxes boxes_of_value(const DNDarray& value);  // where it is: split, on one rank or everywhere
 // Where the ranks that hold the value know who needs it: all of it there, an empty handle
 // elsewhere (collective where somebody lacks it).
 Array value_for_those(const DNDarray& value, const std::vector<bool>& needs);
 // The same where each rank knows of itself alone: they tell each other first, unless the value is
 // not worth it.
 Array value_where_needed(const DNDarray& value, bool needs);
-bool worth_telling(const DNDarray& value);
+bool worth_a_flag(const DNDarray& value);
 void count_where_needed(Transfers& t, const DNDarray& value);
 
 // Which rows of a value that moves each rank holds, for entries of a key that all ranks know.
@@ -56,13 +56,13 @@ class OwnRows {
  public:
   OwnRows(const DNDarray& value, const IndexPlan& plan);
   const Shape& extents() const { return own_; }  // of the value, as many axes as the result
-  i64 lead_axis() const { return lead_axis_; }   // of the lead, along which it is dealt out, or -1
+  i64 lead_axis() const { return lead_axis_; }   // of the lead, along which it is split, or -1
   i64 rest_axis() const { return rest_axis_; }   // the same of a row
-  int holder() const { return holder_; }         // where it is not dealt out: who has it
-  i64 begin(int rank) const { return dealt() ? value_.part().begin(rank) : 0; }
-  i64 held(int rank) const { return dealt() ? value_.part().count(rank) : rank == holder_; }
+  int holder() const { return holder_; }         // where it is not split: who has it
+  i64 begin(int rank) const { return is_split() ? value_.part().begin(rank) : 0; }
+  i64 held(int rank) const { return is_split() ? value_.part().count(rank) : rank == holder_; }
   i64 count(int rank) const;   // of the rows that it holds, or has a part of
-  int owner(i64 entry) const;  // of its row, which is not dealt out itself
+  int owner(i64 entry) const;  // of its row, which is not split itself
   i64 along(i64 entry) const;  // its place along lead_axis()
   bool holds(int rank, i64 entry) const;
   i64 row(i64 entry, int rank) const;  // as that rank counts its rows
@@ -71,7 +71,7 @@ class OwnRows {
   Shape rest(int rank) const;  // the shape of one of its rows
 
  private:
-  bool dealt() const { return lead_axis_ >= 0 || rest_axis_ >= 0; }
+  bool is_split() const { return lead_axis_ >= 0 || rest_axis_ >= 0; }
   i64 axis_of_rest(i64 axis) const { return axis < position_ ? axis : axis + lead_.size(); }
   i64 extent(i64 axis, int rank) const {
     return axis == lead_axis_ ? held(rank) : own_[position_ + axis];

@@ -17,7 +17,7 @@ int counted(i64 n) {
   return static_cast<int>(n);
 }
 
-// A matrix as it was dealt: a block of rows or of columns each.
+// A matrix as it was distributed: a block of rows or of columns each.
 void describe(const Grid& grid, const DistributedMatrix& m, int* d) {
   const bool rows = m.axis == 0;
   const int values[] = {1,

@@ -3,7 +3,7 @@
 // Ranks as a grid, and matrices on it in blocks that go round the ranks of each row and column
 // (block-cyclic). A grid lives for one call: making it costs little beside a factorisation, and
 // nothing of it outlasts its communicator.
-//   Grid grid(comm);   Matrix a(grid, dealt);   ...   a.back(dealt);
+//   Grid grid(comm);   Matrix a(grid, given);   ...   a.back(given);
 
 #include <vector>
 
@@ -27,7 +27,7 @@ class Grid {
   int handle_ = -1;
 };
 
-// A matrix on the grid: its own memory, filled from a dealt one or with zeros.
+// A matrix on the grid: its own memory, filled from a distributed one or with zeros.
 class Matrix {
  public:
   Matrix(const Grid& grid, i64 rows, i64 columns, DType dtype, i64 block);
