@@ -81,7 +81,7 @@ class Heats:
 def prepared(lib, row, numbers):
     """A fresh x, key and value: nothing that was cached for another round helps."""
     x = lib.array(numbers, row.split)
-    made = lambda o: lib.array(o.array, o.split) if isinstance(o, table.Dealt) else o
+    made = lambda o: lib.array(o.array, o.split) if isinstance(o, table.Distributed) else o
     key = tuple(made(k) for k in row.key)
     return x, key[0] if len(key) == 1 else key, made(row.value)
 

@@ -16,7 +16,7 @@ N = 100_000
 WIDE = (1562, 64)  # as many numbers in two dimensions
 
 
-class Dealt(NamedTuple):
+class Distributed(NamedTuple):
     """A distributed operand."""
 
     array: np.ndarray
@@ -44,25 +44,25 @@ def by_columns(columns, rng):
         row("descending slice of the middle", slice(3 * N // 4, N // 4, -1)),
         row("ascending key, replicated", np.sort(order[: N // 2])),
         row("unordered key, replicated", order),
-        row("distributed key", Dealt(order, 0)),
+        row("distributed key", Distributed(order, 0)),
         row("slice = scalar", slice(5, -5), 3.0),
         row("slice = replicated array", slice(5, -5), numbers(N - 10)),
-        row("half = distributed array", slice(N // 2, None), Dealt(numbers(N // 2), 0)),
-        row("replicated key = distributed array", order, Dealt(numbers(N), 0)),
-        row("distributed key = scalar", Dealt(order, 0), 3.0),
-        row("distributed key = replicated array", Dealt(order, 0), numbers(N)),
-        row("distributed key = distributed array", Dealt(order, 0), Dealt(numbers(N), 0)),
+        row("half = distributed array", slice(N // 2, None), Distributed(numbers(N // 2), 0)),
+        row("replicated key = distributed array", order, Distributed(numbers(N), 0)),
+        row("distributed key = scalar", Distributed(order, 0), 3.0),
+        row("distributed key = replicated array", Distributed(order, 0), numbers(N)),
+        row("distributed key = distributed array", Distributed(order, 0), Distributed(numbers(N), 0)),
     ]
 
 
 def by_shape(shape, rng):
-    """The routes of two dimensions that deal with whole rows."""
+    """The routes of two dimensions that take whole rows."""
     named = lambda route: route if shape == WIDE else f"{route}, {shape[0]} x {shape[1]}"
-    few = Dealt(rng.permutation(shape[0])[:500], 0)
+    few = Distributed(rng.permutation(shape[0])[:500], 0)
     return [
         Row(named("an integer on the split axis"), shape, 0, (700,)),
         Row(named("distributed key, other axis"), shape, 1, (few,)),
-        Row(named("integer = distributed row"), shape, 0, (700,), Dealt(rng.normal(size=shape[1]), 0)),
+        Row(named("integer = distributed row"), shape, 0, (700,), Distributed(rng.normal(size=shape[1]), 0)),
     ]
 
 
@@ -70,33 +70,33 @@ def rows():
     """Each route at N numbers; those that move rows, at some megabytes too."""
     rng = np.random.default_rng(11)
     few = rng.integers(0, 1000, 50_000)
-    mask, wide_mask = Dealt(rng.random(N) < 0.3, 0), Dealt(rng.random(WIDE) < 0.3, 1)
+    mask, wide_mask = Distributed(rng.random(N) < 0.3, 0), Distributed(rng.random(WIDE) < 0.3, 1)
     vector = lambda n: rng.normal(size=n)
     picks = lambda mask: int(mask.array.sum())
-    some = Dealt(rng.permutation(N)[:1000], 0)
+    some = Distributed(rng.permutation(N)[:1000], 0)
     return [
         *by_columns(1, rng),
         *by_shape(WIDE, rng),
-        Row("distributed key, 1000 rows 50 times", (1000, 16), 0, (Dealt(few, 0),)),
-        Row("mask dealt out alike", (N,), 0, (mask,)),
+        Row("distributed key, 1000 rows 50 times", (1000, 16), 0, (Distributed(few, 0),)),
+        Row("mask distributed alike", (N,), 0, (mask,)),
         Row("mask, replicated", (N,), 0, (mask.array,)),
         Row("mask, split 1", WIDE, 1, (wide_mask,)),
         Row("mask, another split", WIDE, 0, (wide_mask,)),
         Row("mask = replicated vector", (N,), 0, (mask,), vector(picks(mask))),
-        Row("mask = distributed vector, split 1", WIDE, 1, (wide_mask,), Dealt(vector(picks(wide_mask)), 0)),
-        Row("block = distributed array, other split", WIDE, 0, (slice(None),), Dealt(vector(WIDE), 1)),
-        Row("replicated array, distributed key and value", (N,), None, (some,), Dealt(vector(1000), 0)),
+        Row("mask = distributed vector, split 1", WIDE, 1, (wide_mask,), Distributed(vector(picks(wide_mask)), 0)),
+        Row("block = distributed array, other split", WIDE, 0, (slice(None),), Distributed(vector(WIDE), 1)),
+        Row("replicated array, distributed key and value", (N,), None, (some,), Distributed(vector(1000), 0)),
         *by_columns(16, rng),
         *by_shape((2000, 1024), rng),
     ]
 
 
 def plain(operand):
-    return operand.array if isinstance(operand, Dealt) else operand
+    return operand.array if isinstance(operand, Distributed) else operand
 
 
 def layout(operand, ranks):
-    if not isinstance(operand, Dealt):
+    if not isinstance(operand, Distributed):
         return None
     return Layout(operand.split, even(operand.array.shape[operand.split], ranks))
 
@@ -134,7 +134,7 @@ def lower_bound(row, ranks, result_layout):
 
 
 def mask_bits(row, x, item, ranks):
-    """A dealt mask: its bits where they are needed elsewhere, and the numbers of elements that are picked."""
+    """A distributed mask: its bits where they are needed elsewhere, and the numbers of elements that are picked."""
     if row.split is None:
         return (ranks - 1) * item.obj.size
     axis = row.split - item.axes[0]
@@ -151,7 +151,7 @@ def mask_bits(row, x, item, ranks):
 def key_bits(row, x, items, ranks):
     bits = 0.0
     for item in items:
-        if not model.is_dealt(item):
+        if not model.is_distributed(item):
             continue
         holders = model.owners(np.shape(item.obj), item.layout)
         if item.kind == "mask":
@@ -167,7 +167,7 @@ def key_bits(row, x, items, ranks):
                 if asks != owns:
                     chosen = len(np.unique(indices[(holders == asks) & (place == owns)]))
                     bits += subset_bits(x.counts[owns], chosen)
-        if row.value is not None and not isinstance(row.value, (Dealt, int, float)):
+        if row.value is not None and not isinstance(row.value, (Distributed, int, float)):
             told = min(8 * math.prod(row.shape[1:]), np.min_scalar_type(indices.size - 1).itemsize)
             bits += 8 * told * np.count_nonzero(holders != place)  # what goes there, or where it stands in the value
     return bits

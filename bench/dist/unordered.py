@@ -12,7 +12,7 @@ import tessera as ts
 
 
 def read_by_mpi4py(comm, mine, counts, key):
-    """What this rank's part of x[key] is, from its parts `mine` of x, dealt out by `counts`, and `key`."""
+    """What this rank's part of x[key] is, from its parts `mine` of x, distributed by `counts`, and `key`."""
     starts = np.concatenate([[0], np.cumsum(counts)])
     owner = np.searchsorted(starts, key, side="right") - 1
     order = np.argsort(owner, kind="stable")

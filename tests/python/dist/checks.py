@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 from draw import plain
-from layouts import WORLD, check, deal, digest, layout_of, traffic
+from layouts import WORLD, check, digest, distribute, layout_of, traffic
 from model import Layout, get_bound, normal_form, result_splits, set_bound
 from support import is_like
 
@@ -46,7 +46,9 @@ def settle(slate, problem, note=None, context=""):
 
 
 def build(operand):
-    return operand.obj if operand.layout is None else deal(operand.obj, operand.layout.split, operand.layout.counts)
+    return (
+        operand.obj if operand.layout is None else distribute(operand.obj, operand.layout.split, operand.layout.counts)
+    )
 
 
 def apply(op, x, key, value):
@@ -118,7 +120,7 @@ def examine(case, bound):
     """One case from draw.py on this rank: (problem, what all ranks must know alike, traffic, bound and prediction)."""
     parts = [build(k) for k in case.key]
     key = parts[0] if case.bare else tuple(parts)
-    x = deal(case.x, case.layout.split, case.layout.counts)
+    x = distribute(case.x, case.layout.split, case.layout.counts)
     value = None
     if case.op != "get":
         value = x[case.alias] if case.alias else build(case.value)
@@ -201,8 +203,8 @@ def compare(case, x, key, parts, value, bound):
 
 
 def check_again(case, key, value, expected):
-    """The same key on another array that is dealt out alike: it may remember what the first use told."""
-    x = deal(case.x, case.layout.split, case.layout.counts)
+    """The same key on another array that is distributed alike: it may remember what the first use told."""
+    x = distribute(case.x, case.layout.split, case.layout.counts)
     said = explained(x, key, value, case.op)
     before = traffic()
     result = apply(case.op, x, key, value)

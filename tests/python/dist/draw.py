@@ -45,7 +45,7 @@ def describe(operand):
         text = f"mask{obj.shape} of {int(obj.sum())}"
     elif isinstance(obj, np.ndarray):
         text = f"{obj.dtype}{obj.shape} {obj.tolist() if obj.size <= 24 else '...'}"
-    return text if layout is None else f"{text} dealt {tuple(layout)}"
+    return text if layout is None else f"{text} distributed {tuple(layout)}"
 
 
 def numbers(rng, shape, dtype):

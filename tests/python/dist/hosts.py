@@ -76,7 +76,7 @@ class Hosts:
         return [sys.executable, __file__, self.prefix, str(k), *command]
 
     def mpirun(self, ranks, folder):
-        """Words of mpirun (which runs on host 0) that deal `ranks` ranks out over the hosts, block by block."""
+        """Words of mpirun (which runs on host 0) that distribute `ranks` ranks over the hosts, block by block."""
         each = -(-ranks // len(self.names))
         file = Path(folder) / "hostfile"
         file.write_text("".join(f"{address} slots={each}\n" for address in self.addresses))

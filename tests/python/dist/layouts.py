@@ -11,7 +11,7 @@ import tessera as ts
 WORLD = ts.dist.world
 
 
-def deal(array, split=None, counts=None):
+def distribute(array, split=None, counts=None):
     """array (the same on every rank) as a distributed one with these counts; even ones without."""
     array = np.asarray(array)
     whole = ts.dist.array(array, split=split)

@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Layout(NamedTuple):
-    """split: the axis that is dealt out, or None. counts: entries of it on each rank."""
+    """split: the axis that is split, or None. counts: entries of it on each rank."""
 
     split: int | None
     counts: tuple[int, ...]
@@ -138,15 +138,15 @@ def result_splits(split, items):
     """The splits that the rules allow for x[key]: one, save where several distributed keys meet a replicated x."""
     form = form_of(items)
     if split is None:
-        dealt = [i for i in items if i.layout is not None and i.layout.split is not None]
-        return {landing(i, form) for i in dealt} or {None}
+        distributed = [i for i in items if i.layout is not None and i.layout.split is not None]
+        return {landing(i, form) for i in distributed} or {None}
     item = next(i for i in items if split in i.axes)
     if item.kind == "int":
         return {None}
     return {form.kept[split] if item.kind in ("slice", "dots") else landing(item, form)}
 
 
-def is_dealt(item):
+def is_distributed(item):
     return item.layout is not None and item.layout.split is not None
 
 
@@ -185,16 +185,16 @@ def movement(wanted, source, target, ranks):
 
 
 def index_bytes(shape, split, items, seekers, layout, ranks):
-    """What finding costs at most when keys are dealt out (see `extra` of get_bound): seekers is the rank that asks
+    """What finding costs at most when keys are distributed (see `extra` of get_bound): seekers is the rank that asks
     for each entry of the advanced block, or None where everybody does."""
-    dealt = [i for i in items if is_dealt(i)]
-    if not dealt or ranks == 1:
+    distributed = [i for i in items if is_distributed(i)]
+    if not distributed or ranks == 1:
         return 0
     pairs = ranks * (ranks - 1)
     total = 8 * pairs  # counts and the error flag
     on_split = next((i for i in items if split is not None and split in i.axes), None)
     form = form_of(items)
-    for item in dealt:
+    for item in distributed:
         array = as_index(item.obj)
         if item is on_split and item.kind == "mask":
             before = math.prod(shape[a] for a in item.axes if a < split)

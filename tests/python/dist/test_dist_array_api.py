@@ -15,7 +15,7 @@ from checks import outcome, settle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.array_api import make_strategies_namespace
-from layouts import WORLD, check, deal, digest
+from layouts import WORLD, check, digest, distribute
 from slate import Slate
 
 import tessera as ts
@@ -55,11 +55,11 @@ def same(slate, act, numpys):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_standard(name, slate):
-    """Every function of the standard, with its arguments, of operands dealt out along each of their axes."""
+    """Every function of the standard, with its arguments, of operands split along each of their axes."""
     wanted = flat(CALLS[name](np, operands(lambda x: x)))
     for split in (None, 0, -1):
         act = outcome(
-            lambda split=split: flat(CALLS[name](ts.dist, operands(lambda x: deal(x, split and split % x.ndim))))
+            lambda split=split: flat(CALLS[name](ts.dist, operands(lambda x: distribute(x, split and split % x.ndim))))
         )
         problem, notes = None, []
         try:
@@ -82,7 +82,7 @@ def test_getitem(data, slate):
     shape = data.draw(shapes)
     split = data.draw(splits(shape))
     key = data.draw(xps.indices(shape, allow_newaxis=True))
-    same(slate, lambda: deal(numbers(shape), split)[key], lambda: numbers(shape)[key])
+    same(slate, lambda: distribute(numbers(shape), split)[key], lambda: numbers(shape)[key])
 
 
 @settings(max_examples=EXAMPLES)
@@ -98,8 +98,10 @@ def test_setitem(data, slate):
         x[key] = v
         return x
 
-    dealt = deal(value, data.draw(splits(target)) if target else None) if isinstance(value, np.ndarray) else value
-    same(slate, lambda: assign(deal(numbers(shape), split), dealt), lambda: assign(numbers(shape), value))
+    distributed = (
+        distribute(value, data.draw(splits(target)) if target else None) if isinstance(value, np.ndarray) else value
+    )
+    same(slate, lambda: assign(distribute(numbers(shape), split), distributed), lambda: assign(numbers(shape), value))
 
 
 @settings(max_examples=EXAMPLES)
@@ -110,14 +112,14 @@ def test_masks_of_any_shape(data, slate):
     split = data.draw(splits(shape))
     form = data.draw(st.one_of(st.sampled_from([shape, shape[:1], ()]), shapes))
     mask = np.arange(int(np.prod(form))).reshape(form) % 3 == 1
-    dealt = deal(mask, data.draw(splits(form)) if form else None)
+    distributed = distribute(mask, data.draw(splits(form)) if form else None)
 
     def assign(x, k):
         x[k] = 5
         return x
 
-    same(slate, lambda: deal(numbers(shape), split)[dealt], lambda: numbers(shape)[mask])
-    same(slate, lambda: assign(deal(numbers(shape), split), dealt), lambda: assign(numbers(shape), mask))
+    same(slate, lambda: distribute(numbers(shape), split)[distributed], lambda: numbers(shape)[mask])
+    same(slate, lambda: assign(distribute(numbers(shape), split), distributed), lambda: assign(numbers(shape), mask))
 
 
 @settings(max_examples=EXAMPLES)
@@ -138,12 +140,14 @@ def test_integer_arrays_and_integers(data, slate):
                     )
                 ).reshape(form)
             )
-    dealt = tuple(deal(p, data.draw(splits(form))) if isinstance(p, np.ndarray) else p for p in parts)
-    same(slate, lambda: deal(numbers(shape), split)[dealt], lambda: np.asarray(numbers(shape)[tuple(parts)]))
+    distributed = tuple(distribute(p, data.draw(splits(form))) if isinstance(p, np.ndarray) else p for p in parts)
+    same(
+        slate, lambda: distribute(numbers(shape), split)[distributed], lambda: np.asarray(numbers(shape)[tuple(parts)])
+    )
 
 
 def test_the_namespace_knows_itself():
-    x = deal(numbers((3, 2)), 0)
+    x = distribute(numbers((3, 2)), 0)
     space = x.__array_namespace__()
     assert space.asarray(x).shape == (3, 2) if hasattr(space, "asarray") else space.array(x).shape == (3, 2)
     element = x[1, 1]

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import Watch, outcome, settle
-from layouts import WORLD, check, deal, digest, layout_of, traffic, uneven
+from layouts import WORLD, check, digest, distribute, layout_of, traffic, uneven
 from model import Layout, even, get_bound, normal_form, result_splits, set_bound
 from support import is_like
 
@@ -36,11 +36,11 @@ class Recorder:
         return Recorder((*self.keys, key))
 
 
-def names(case, dealt):
+def names(case, distributed):
     """What the texts of a case may use, for us or for NumPy."""
     space = {"np": np, "A": lambda a, dtype=None: np.array(a, dtype=dtype), "R": Recorder()}
-    if dealt:
-        space["D"] = lambda a, split: deal(a, split)
+    if distributed:
+        space["D"] = lambda a, split: distribute(a, split)
         space["nz"] = ts.dist.nonzero
     else:
         space["D"] = lambda a, split: np.asarray(a)
@@ -131,7 +131,7 @@ def test_case(case, slate):
     space = names(case, True)
     start = numbers_of(case, names(case, False))
     counts = uneven(case["shape"][case["split"]], WORLD.size) if case.get("counts") == "uneven" else None
-    x = deal(start, case["split"], counts)
+    x = distribute(start, case["split"], counts)
     layout, before = layout_of(x), traffic()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -181,13 +181,15 @@ def check_sent(case, steps, value, slate):
 
 @pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])
 def test_case_uneven(case, slate):
-    """The same with x, keys and values dealt out unevenly (V19): values, shape, split and error."""
+    """The same with x, keys and values distributed unevenly (V19): values, shape, split and error."""
     wanted = expected_of(case)
     space = names(case, True)
-    space["D"] = lambda a, split: deal(a, split, None if split is None else uneven(np.shape(a)[split], WORLD.size))
+    space["D"] = lambda a, split: distribute(
+        a, split, None if split is None else uneven(np.shape(a)[split], WORLD.size)
+    )
     start = numbers_of(case, names(case, False))
     split = case["split"]
-    x = deal(start, split, None if split is None else uneven(start.shape[split], WORLD.size)[::-1])
+    x = distribute(start, split, None if split is None else uneven(start.shape[split], WORLD.size)[::-1])
     watch = Watch([("x", x)])
     got = outcome(lambda: run(case, x, space)[0])
     watch.unchanged(data="value" not in case)
@@ -230,7 +232,7 @@ def test_bounds_of_the_model_are_those_of_the_cases():
         if case["moves"] == "none":
             continue
         out = case["result"]["split"]
-        dealt = Layout(out, even(case["result"]["shape"][out], ranks) if out is not None else (0,) * ranks)
-        limit = get_bound(shape, Layout(split, counts), items, dealt, 8)
+        distributed = Layout(out, even(case["result"]["shape"][out], ranks) if out is not None else (0,) * ranks)
+        limit = get_bound(shape, Layout(split, counts), items, distributed, 8)
         assert limit.data == case["bytes3"], (case["id"], limit)
     assert skipped < 140

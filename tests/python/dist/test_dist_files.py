@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 from checks import outcome, settle
-from layouts import WORLD, check, deal, uneven
+from layouts import WORLD, check, distribute, uneven
 
 import tessera as ts
 
@@ -26,7 +26,7 @@ def splits(array):
 def test_saved_and_loaded(name, ending, folder, slate):
     array = ARRAYS[name]
     for split in splits(array):
-        x = deal(array, split, None if split is None else uneven(array.shape[split], WORLD.size))
+        x = distribute(array, split, None if split is None else uneven(array.shape[split], WORLD.size))
         path = str(folder / f"{split}.{ending}")
         done = outcome(lambda path=path, x=x: ts.dist.save(path, x))
         settle(slate, None, done[0])
@@ -41,7 +41,7 @@ def test_saved_and_loaded(name, ending, folder, slate):
 
 def test_what_one_rank_owns(folder):
     """An element and a row, which nobody has read before."""
-    x = deal(np.arange(12.0).reshape(6, 2), 0)
+    x = distribute(np.arange(12.0).reshape(6, 2), 0)
     ts.dist.save(str(folder / "element.npy"), x[3, 1])
     ts.dist.save(str(folder / "row.npy"), x[5])
     WORLD.barrier()
@@ -51,7 +51,7 @@ def test_what_one_rank_owns(folder):
 def test_hyperslabs(folder):
     array = ARRAYS["grid"]
     path = str(folder / "x.npy")
-    ts.dist.save(path, deal(array, 1))
+    ts.dist.save(path, distribute(array, 1))
     for slices in ((slice(2, 6),), (slice(None), slice(1, 5, 2)), (slice(6, 1, -2), slice(None), slice(0, 0))):
         for split in (None, 0, 1, 2):
             check(ts.dist.load(path, split=split, slices=slices), array[slices], split)
@@ -67,7 +67,7 @@ def test_what_numpy_wrote(folder, slate):
 
 
 def test_refusals_are_everybodys(folder, slate):
-    x = deal(np.arange(4.0), 0)
+    x = distribute(np.arange(4.0), 0)
     (folder / "short.npy").write_bytes(b"\x93NUMPY") if WORLD.rank == 0 else None
     slate.everybody(None)
     for act in (

@@ -2,7 +2,7 @@
 """Everything else that distributed arrays do, beside NumPy: one table, every split of every operand, even and uneven.
 
 A line: name, shapes of the operands, dtypes, function of (namespace, operands), tolerance in units of the dtype's.
-`silent` lines send nothing when the operands are dealt out alike."""
+`silent` lines send nothing when the operands are distributed alike."""
 
 import itertools
 import math
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from checks import Watch, outcome, settle
 from draw import numbers
-from layouts import WORLD, check, deal, digest, layout_of, tolerance, traffic, uneven
+from layouts import WORLD, check, digest, distribute, layout_of, tolerance, traffic, uneven
 from numpy_edges import EDGES, FLAGS
 from support import is_like, same_outcome
 
@@ -234,7 +234,7 @@ def stable_argsort(ns, a, axis):
 
 def indices(ns, shape, n):
     found = np.arange(math.prod(shape)).reshape(shape) * 5 % n
-    return found if ns is np else deal(found, 0)
+    return found if ns is np else distribute(found, 0)
 
 
 def layouts(shapes):
@@ -253,7 +253,7 @@ def flat(result):
 def compare(line, arrays, splits, odd, dtype):
     """One layout of the operands on this rank; returns what all ranks must know alike."""
     operands = [
-        deal(a, s, uneven(a.shape[s], WORLD.size) if odd and s is not None else None)
+        distribute(a, s, uneven(a.shape[s], WORLD.size) if odd and s is not None else None)
         for a, s in zip(arrays, splits, strict=True)
     ]
     watch = Watch([(f"operand {n}", o) for n, o in enumerate(operands)])
@@ -298,7 +298,7 @@ def test_nothing_is_tested_that_does_not_exist():
 @pytest.mark.parametrize("split", [None, 0, 1])
 def test_layout_changes(split, slate):
     array = np.arange(60.0).reshape(10, 6)
-    x = deal(array, split)
+    x = distribute(array, split)
     for to in (None, 0, 1):
         y = x.resplit(to)
         check(y, array, to)
@@ -344,7 +344,7 @@ def test_random_numbers_do_not_depend_on_ranks_or_splits():
 
 def test_numpys_functions_take_distributed_arrays():
     array = np.arange(12.0).reshape(4, 3)
-    x = deal(array, 0)
+    x = distribute(array, 0)
     assert np.array_equal(np.asarray(np.sin(x)), np.asarray(ts.dist.sin(x)))
     assert float(np.sum(x)) == 66.0
     assert np.array_equal(np.concatenate([x, x]), np.concatenate([array, array]))
@@ -357,7 +357,7 @@ def test_numpys_functions_take_distributed_arrays():
 def test_printing_shows_numpys_text_on_every_rank_or_one(slate):
     """The text does not depend on the layout, and the array stays as it is."""
     array = np.arange(12).reshape(4, 3)
-    texts = {str(deal(array, split)) for split in (None, 0, 1)}
+    texts = {str(distribute(array, split)) for split in (None, 0, 1)}
     assert len(texts) == 1
     big = ts.dist.arange(10**6, split=0)
     before = traffic()
@@ -368,7 +368,7 @@ def test_printing_shows_numpys_text_on_every_rank_or_one(slate):
 
 def test_halo():
     array = np.arange(40).reshape(20, 2)
-    x = deal(array, 0)
+    x = distribute(array, 0)
     before, after = x.halo(1)
     start = sum(x.counts[: WORLD.rank])
     end = start + x.counts[WORLD.rank]
@@ -397,7 +397,7 @@ def test_linear_algebra(name, slate):
     a, b = well_posed(13), np.random.default_rng(1).normal(size=(13, 3))
     expected = LINALG[name](np.linalg, a, b)
     for split in (None, 0, 1):
-        got = outcome(lambda split=split: LINALG[name](ts.dist.linalg, deal(a, split), deal(b, split)))
+        got = outcome(lambda split=split: LINALG[name](ts.dist.linalg, distribute(a, split), distribute(b, split)))
         assert got[0] == "value", got
         settle(slate, None, got[0])
         values = np.asarray(got[1])
@@ -430,7 +430,7 @@ BAD_MATRICES = {
 def test_linear_algebra_fails_on_all_ranks(name, slate):
     a, call = BAD_MATRICES[name]
     for split in (None, *range(a.ndim)):
-        kind, *said = outcome(lambda split=split: call(ts.dist.linalg, deal(a, split)))
+        kind, *said = outcome(lambda split=split: call(ts.dist.linalg, distribute(a, split)))
         problem = None
         if kind != "error" or said[0] is not ts.LinAlgError:
             problem = f"{name}, split {split}: expected LinAlgError, got {kind} {said[0]}"
@@ -441,7 +441,7 @@ def test_linear_algebra_fails_on_all_ranks(name, slate):
 
 def test_a_numpy_copy_of_a_row_is_nobody_elses(slate):
     """Also where the row lies on another rank and its reading is kept."""
-    x = deal(np.arange(12).reshape(4, 3), 0)
+    x = distribute(np.arange(12).reshape(4, 3), 0)
     for part, expected in ((x[3], [9, 10, 11]), (x[0, 1], 1)):
         part.numpy()[...] = -1
         np.asarray(part)[...] = -1
@@ -451,7 +451,7 @@ def test_a_numpy_copy_of_a_row_is_nobody_elses(slate):
 
 @pytest.mark.parametrize("split", [None, 0])
 def test_ufuncs_at_positions_write_into_the_array(split):
-    x, expected = deal(np.arange(5), split), np.arange(5)
+    x, expected = distribute(np.arange(5), split), np.arange(5)
     np.add.at(x, [0, 4, 4], [10, 20, 30])
     np.add.at(expected, [0, 4, 4], [10, 20, 30])
     check(x, expected, split)
@@ -460,12 +460,12 @@ def test_ufuncs_at_positions_write_into_the_array(split):
 @pytest.mark.parametrize("split", [None, 0])
 def test_repeats_may_be_distributed(split):
     array, repeats = np.arange(6).reshape(3, 2), np.array([2, 0, 3])
-    check(ts.dist.repeat(deal(array, 0), deal(repeats, split), axis=0), np.repeat(array, repeats, axis=0))
+    check(ts.dist.repeat(distribute(array, 0), distribute(repeats, split), axis=0), np.repeat(array, repeats, axis=0))
 
 
 def test_logaddexp_of_unsigned_integers():
     a, b = np.array([3, 1, 3], "uint16"), np.array([7, 2, 1], "uint16")
-    check(ts.dist.logaddexp(deal(a, 0), deal(b, 0)), np.logaddexp(a, b), tol=1e-6)
+    check(ts.dist.logaddexp(distribute(a, 0), distribute(b, 0)), np.logaddexp(a, b), tol=1e-6)
 
 
 def same_edges(got, expected):
@@ -478,11 +478,11 @@ def same_edges(got, expected):
 @pytest.mark.parametrize("name", EDGES)
 def test_edges(name, split):
     def of(array):
-        return deal(array, split if split is None or split < array.ndim else None)
+        return distribute(array, split if split is None or split < array.ndim else None)
 
     same_outcome(lambda: EDGES[name](ts.dist, of), lambda: EDGES[name](np, lambda x: x), same_edges)
 
 
 @pytest.mark.parametrize("expected", [True, False])
 def test_allclose_of_booleans(expected):
-    assert ts.dist.allclose(deal(FLAGS[0], 0), deal(FLAGS[not expected], 0)) is expected
+    assert ts.dist.allclose(distribute(FLAGS[0], 0), distribute(FLAGS[not expected], 0)) is expected

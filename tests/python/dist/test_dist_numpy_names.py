@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 from checks import outcome, settle
 from draw import numbers
-from layouts import WORLD, Counted, check, deal, uneven
+from layouts import WORLD, Counted, check, distribute, uneven
 from test_dist_functions import Line, compare, layouts
 
 import tessera as ts
@@ -169,13 +169,13 @@ def test_line(line, slate):
 def test_numpys_functions_stay_distributed(split):
     """Nothing is gathered in silence: the results are distributed arrays, and writes arrive."""
     n = np.arange(42.0).reshape(7, 6)
-    x = deal(n, split)
+    x = distribute(n, split)
     check(np.einsum("ij,kj->ik", x, x), np.einsum("ij,kj->ik", n, n), tol=1e-12)
     check(np.histogram(x, 5)[0], np.histogram(n, 5)[0])
     check(np.quantile(x, 0.3, method="weibull"), np.quantile(n, 0.3, method="weibull"), tol=1e-12)
     check(np.insert(x, 2, 5, axis=1), np.insert(n, 2, 5, axis=1))
     check(np.cov(x), np.cov(n), tol=1e-10)
-    check(np.add(x, n, where=n > 7, out=deal(n, split)), np.add(n, n, where=n > 7, out=n.copy()))
+    check(np.add(x, n, where=n > 7, out=distribute(n, split)), np.add(n, n, where=n > 7, out=n.copy()))
     target = n.copy()
     np.copyto(x, -n, where=n > 9)
     np.copyto(target, -n, where=n > 9)
@@ -209,7 +209,7 @@ def test_map_overlap(n, boundary, slate):
     if boundary == "reflect" and n == 1:
         return
     for counts in (None, uneven(n, WORLD.size)):
-        mine = deal(x, 0, counts)
+        mine = distribute(x, 0, counts)
         for depth in (1, 2):
 
             def smooth(block, depth=depth):
@@ -230,14 +230,14 @@ def test_map_overlap(n, boundary, slate):
             settle(slate, None if got[0] == "value" else str(got), got[0])
             check(got[1], expected, split=0, tol=1e-12)
     if boundary not in (None,):
-        got = ts.dist.map_overlap(three_point, deal(x, 0), 1, boundary, trim=False)
+        got = ts.dist.map_overlap(three_point, distribute(x, 0), 1, boundary, trim=False)
         wide = np.pad(x, 1, boundary) if isinstance(boundary, str) else np.pad(x, 1, constant_values=boundary)
         check(got, three_point(wide), tol=1e-12)
 
 
 def test_map_overlap_of_columns():
     x = np.arange(60.0).reshape(4, 15)
-    got = ts.dist.map_overlap(lambda b: b[:, 1:-1] - b[:, :-2], deal(x, 1), 1, "wrap", trim=False)
+    got = ts.dist.map_overlap(lambda b: b[:, 1:-1] - b[:, :-2], distribute(x, 1), 1, "wrap", trim=False)
     check(got, x - np.roll(x, 1, 1), split=1)
 
 
@@ -245,11 +245,11 @@ def test_map_overlap_of_columns():
 def test_map_blocks(split):
     x, y = np.arange(42.0).reshape(7, 6), np.arange(6.0)
     for counts in (None, None if split is None else uneven(x.shape[split], WORLD.size)):
-        mine = deal(x, split, counts)
+        mine = distribute(x, split, counts)
         check(ts.dist.map_blocks(lambda a: a * 2 + 1, mine), x * 2 + 1, split=split)
-        check(ts.dist.map_blocks(lambda a, b, k: a * b + k, mine, deal(x), k=3), x * x + 3, split=split)
+        check(ts.dist.map_blocks(lambda a, b, k: a * b + k, mine, distribute(x), k=3), x * x + 3, split=split)
     if split == 0:
-        check(ts.dist.map_blocks(lambda a, b: a @ b, deal(x, 0), deal(y, 0)), x @ y, split=0)
+        check(ts.dist.map_blocks(lambda a, b: a @ b, distribute(x, 0), distribute(y, 0)), x @ y, split=0)
 
 
 @pytest.mark.parametrize("split", [None, 0, 1])
@@ -260,9 +260,9 @@ def test_csv(split, dtype, folder, slate):
     if dtype == "float64":
         x[2, 1], x[5, 0] = np.inf, np.nan
     path = folder / f"{split}{dtype}.csv"
-    ts.dist.save_csv(path, deal(x, split), header="a,b,c")
+    ts.dist.save_csv(path, distribute(x, split), header="a,b,c")
     check(ts.dist.load_csv(path, 1, dtype=dtype, split=split), x, split=split)
-    ts.dist.save_csv(path, deal(x[:, 0], None if split is None else 0), sep=";")
+    ts.dist.save_csv(path, distribute(x[:, 0], None if split is None else 0), sep=";")
     check(ts.dist.load_csv(path, sep=";", dtype=dtype), x[:, :1], split=0)
 
 
@@ -299,7 +299,7 @@ def test_random_numbers_do_not_depend_on_ranks_or_splits(name):
 
 
 def test_shuffle():
-    x = deal(np.arange(34.0).reshape(17, 2), 0)
+    x = distribute(np.arange(34.0).reshape(17, 2), 0)
     ts.dist.random.default_rng(2).shuffle(x)
     assert sorted(x.tolist()) == np.arange(34.0).reshape(17, 2).tolist()
 

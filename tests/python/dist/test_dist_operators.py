@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 from checks import settle
-from layouts import WORLD, Counted, check, deal, digest, tolerance, uneven
+from layouts import WORLD, Counted, check, digest, distribute, tolerance, uneven
 
 import tessera as ts
 
@@ -39,9 +39,9 @@ def test_operator(name, make, shape, silent, slate):
         for split in (None, *range(x.ndim)):
             for odd in (False, True):
                 counts = uneven(x.shape[split], WORLD.size) if odd and split is not None else None
-                dealt = deal(x, split, counts)
+                distributed = distribute(x, split, counts)
                 with Counted(slate) as sent:
-                    y = op(dealt)
+                    y = op(distributed)
                 settle(slate, None, digest(y), f"{name} split {split}")
                 check(y, expected, tol=64 * tolerance("complex64", x.size))
                 if op is A and split in silent or split is None:

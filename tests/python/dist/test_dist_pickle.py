@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from layouts import WORLD, check, deal, traffic, uneven
+from layouts import WORLD, check, distribute, traffic, uneven
 
 import tessera as ts
 
@@ -15,7 +15,7 @@ X = np.arange(60.0).reshape(12, 5)
 
 @pytest.mark.parametrize("split, counts", [(None, None), (0, None), (1, None), (0, uneven(12, WORLD.size))])
 def test_each_rank_gets_its_part_back(split, counts):
-    x = deal(X, split, counts)
+    x = distribute(X, split, counts)
     before = traffic()
     again = pickle.loads(pickle.dumps(x))
     twin = copy.deepcopy([x, x])
@@ -28,12 +28,12 @@ def test_each_rank_gets_its_part_back(split, counts):
 
 
 def test_rows_of_one_rank_are_read():
-    row = pickle.loads(pickle.dumps(deal(X, 0)[-1]))
+    row = pickle.loads(pickle.dumps(distribute(X, 0)[-1]))
     check(row, X[-1], None)
 
 
 def test_parts_of_others_are_refused(slate):
-    parts = slate.everybody(pickle.dumps(deal(X, 0)))
+    parts = slate.everybody(pickle.dumps(distribute(X, 0)))
     other = (WORLD.rank + 1) % WORLD.size
     if other == WORLD.rank:
         check(pickle.loads(parts[0]), X, 0)

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 from checks import settle
-from layouts import WORLD, deal, traffic
+from layouts import WORLD, distribute, traffic
 
 import tessera as ts
 
@@ -45,7 +45,7 @@ def test_equals_the_operator(name, slate):
     assert np.allclose(B(X), y) and np.allclose(B.H(y), A.H(y)) and np.allclose(B.N(X), A.N(X))
     assert np.allclose((2 * B + A)(X), 3 * y)
     for split in (None, 0, 1):
-        assert np.allclose(B(deal(X, split)).numpy(), y)
+        assert np.allclose(B(distribute(X, split)).numpy(), y)
     settle(slate, None, B(X).numpy().tobytes())
 
 

@@ -9,7 +9,7 @@ import os
 import numpy as np
 import pytest
 from checks import comparable, outcome, settle
-from layouts import WORLD, check, deal, digest
+from layouts import WORLD, check, digest, distribute
 from model import normal_form, result_splits
 from support import is_like
 
@@ -70,12 +70,12 @@ def numpys(array, key, value=None):
     return outcome(assign)
 
 
-def compare(x, array, split, key, value, dealt):
-    """One key on this rank; returns what all ranks must know alike. The value is `dealt` where that is not None."""
+def compare(x, array, split, key, value, distributed):
+    """One key on this rank; returns what all ranks must know alike. The value is `distributed` where that is not None."""
     wanted = numpys(array, key, value)
 
     def assign():
-        x[key] = value if dealt is None else dealt
+        x[key] = value if distributed is None else distributed
         return x
 
     got = outcome(lambda: x[key]) if value is None else outcome(assign)
@@ -104,18 +104,18 @@ def value_for(array, key):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=["full", "empty"])
 @pytest.mark.parametrize("split", [None, 0, 1, 2, 3])
-@pytest.mark.parametrize("op", ["get", "set", "set dealt"])
+@pytest.mark.parametrize("op", ["get", "set", "set distributed"])
 def test_product(shape, split, op, slate):
     array = np.arange(int(np.prod(shape))).reshape(shape)
-    x = deal(array, split)
+    x = distribute(array, split)
     failures, notes = [], []
     keys = KEYS[(0 if split is None else split + 1) % STEP :: STEP]
     for n, key in enumerate(keys):
         value = None if op == "get" else value_for(array, key)
-        dealt = deal(value, n % value.ndim) if op == "set dealt" and value.ndim else None
+        distributed = distribute(value, n % value.ndim) if op == "set distributed" and value.ndim else None
         problem = note = None
         try:
-            note = compare(x, array, split, key, value, dealt)
+            note = compare(x, array, split, key, value, distributed)
         except AssertionError as found:
             problem = str(found)[:300]
             failures.append(f"{key}: {problem}")

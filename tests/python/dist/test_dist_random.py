@@ -55,7 +55,7 @@ def test_rows_that_are_written_over_at_one_owner_stay_at_home(slate):
 
 
 @pytest.mark.parametrize("columns", [2, 250])
-@pytest.mark.parametrize("holder", ["owner", "first", "dealt"])
+@pytest.mark.parametrize("holder", ["owner", "first", "distributed"])
 def test_a_value_does_not_visit_its_key(columns, holder, slate):
     """Seed 14, number 6414 on 3 ranks: the owner of the places has the value, others have the key."""
     rng, last = np.random.default_rng(2), WORLD.size - 1
@@ -63,7 +63,9 @@ def test_a_value_does_not_visit_its_key(columns, holder, slate):
     at = Operand(
         rng.integers(-x.size, x.size, (3, columns)), Layout(1, (*even(columns, max(1, last)), 0)[: WORLD.size])
     )
-    counts = {"owner": all_on(last, columns), "first": all_on(0, columns), "dealt": even(columns, WORLD.size)}[holder]
+    counts = {"owner": all_on(last, columns), "first": all_on(0, columns), "distributed": even(columns, WORLD.size)}[
+        holder
+    ]
     value = Operand(numbers(rng, (3, columns), "complex64"), Layout(1, counts))
     run_case(Case("set", x, Layout(0, all_on(last, x.size)), (at,), True, value, None), slate)
 
@@ -73,7 +75,7 @@ def mask_of(rng, shape, share, split, counts):
 
 
 @pytest.mark.parametrize("share", [0.05, 0.6, 1.0])
-@pytest.mark.parametrize("beside", ["a mask", "positions", "dealt positions"])
+@pytest.mark.parametrize("beside", ["a mask", "positions", "distributed positions"])
 @pytest.mark.parametrize("owners", ["last", "even"])
 def test_owners_list_what_a_mask_picks_when_it_is_read(share, beside, owners, slate):
     """Seed 41, number 88056 on 2 ranks: elements stay with their owners, only bits and counts of the mask travel."""
@@ -84,15 +86,15 @@ def test_owners_list_what_a_mask_picks_when_it_is_read(share, beside, owners, sl
     others = {
         "a mask": Operand(np.arange(8) == 5, whole),
         "positions": Operand(np.array([[3], [-8]]), whole),
-        "dealt positions": Operand(np.array([[3], [-8]]), Layout(0, even(2, p))),
+        "distributed positions": Operand(np.array([[3], [-8]]), Layout(0, even(2, p))),
     }
     layout = Layout(0, all_on(p - 1, 14) if owners == "last" else even(14, p))
     run_case(Case("get", x, layout, (mask, others[beside]), False, None, None), slate)
 
 
 @pytest.mark.parametrize("share", [0.05, 1.0])
-def test_a_mask_deals_out_what_repeats_along_it(share, slate):
-    """Seed 54, number 20188 on 2 ranks: one dealt position stands before the mask, which has as many as are read."""
+def test_a_mask_distributes_what_repeats_along_it(share, slate):
+    """Seed 54, number 20188 on 2 ranks: one distributed position stands before the mask, which has as many as are read."""
     rng, p = np.random.default_rng(5), WORLD.size
     x = numbers(rng, (4, 7, 7, 3), "bool")
     first = Operand(np.array([3], "int32"), Layout(0, all_on(0, 1)))
@@ -103,7 +105,7 @@ def test_a_mask_deals_out_what_repeats_along_it(share, slate):
 @pytest.mark.parametrize("share", [0.02, 0.9])
 @pytest.mark.parametrize("split", [0, 1])
 def test_all_ranks_get_a_mask_as_bits_or_as_positions(share, split, slate):
-    """Seed 72, number 14140 on 2 ranks: the result is dealt out as the positions before the mask, along another axis
+    """Seed 72, number 14140 on 2 ranks: the result is distributed as the positions before the mask, along another axis
     than its elements, so that all ranks need what it picks: the positions of few, else the bits."""
     rng, p = np.random.default_rng(8), WORLD.size
     x = numbers(rng, (5, 8, 10, 12), "int8")
@@ -124,9 +126,9 @@ def test_a_value_of_one_rank_goes_to_the_owners_of_interleaving_elements(owners,
     run_case(Case("set", x, layout, (mask, Operand(None)), False, value, None), slate)
 
 
-@pytest.mark.parametrize("rows", ["at one", "dealt"])
+@pytest.mark.parametrize("rows", ["at one", "distributed"])
 def test_owners_ask_for_rows_of_a_value_that_repeats(rows, slate):
-    """Seed 15, number 41946 on 3 ranks: the value repeats along the dealt axis of the key, its rows are in pieces."""
+    """Seed 15, number 41946 on 3 ranks: the value repeats along the split axis of the key, its rows are in pieces."""
     rng, middle = np.random.default_rng(3), min(1, WORLD.size - 1)
     x = numbers(rng, (4, 4, 8, 6), "bool")
     first = Operand(np.array([[[-3, -3]], [[-1, -1]], [[-3, -4]]]), Layout(1, all_on(middle, 1)))
@@ -139,7 +141,7 @@ def test_owners_ask_for_rows_of_a_value_that_repeats(rows, slate):
 @pytest.mark.parametrize("columns", [1, 7])
 def test_owners_ask_for_rows_where_each_needs_few(columns, times, slate):
     """Seed 7117, number 3718 on 3 ranks: the last rank has the value, the first one the key, which is not longer along
-    the axis that is dealt out, or a little."""
+    the axis that is split, or a little."""
     rng, p = np.random.default_rng(9), WORLD.size
     x = numbers(rng, (8, columns, 3), "uint16")
     at = Operand(rng.integers(-8, 8, (3, times, 2)), Layout(1, all_on(0, times)))

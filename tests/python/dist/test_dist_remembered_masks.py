@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from layouts import WORLD, Counted, check, deal, uneven
+from layouts import WORLD, Counted, check, distribute, uneven
 
 import tessera as ts
 
@@ -12,7 +12,7 @@ alone = pytest.mark.skipif(P == 1, reason="one rank")
 
 
 def mask_layouts():
-    """Array, mask and how they are dealt out: in place and interleaving, alike and not."""
+    """Array, mask and how they are distributed: in place and interleaving, alike and not."""
     rng = np.random.default_rng(8)
     line, wide = rng.random(301) < 0.3, rng.random((700, 3 * P)) < 0.4
     block = rng.random((9, 8)) < 0.5
@@ -28,11 +28,11 @@ def mask_layouts():
 
 @pytest.mark.parametrize("number", range(6))
 def test_the_same_mask_again_sends_no_counts(slate, number):
-    """Neither counts nor bits, on whatever is dealt out alike; read, and written to in every way."""
+    """Neither counts nor bits, on whatever is distributed alike; read, and written to in every way."""
     name, shape, split, mask, mask_split, counts = mask_layouts()[number]
     a = np.arange(float(np.prod(shape))).reshape(shape)
-    m = deal(mask, mask_split, counts)
-    make = lambda: deal(a, split, counts)
+    m = distribute(mask, mask_split, counts)
+    make = lambda: distribute(a, split, counts)
     picked = a[mask]
     assert P == 1 or make().explain(m).index_bytes > 0, name
     check(make()[m], picked, 0)
@@ -47,7 +47,12 @@ def test_the_same_mask_again_sends_no_counts(slate, number):
         assert P == 1 or (said.shape, said.counts) == (picked.shape, y.counts), f"{name}: {said}"
         if number < 4:  # elements stay
             assert sent.messages == 0, name
-    values = {"number": -1.0, "replicated": -picked, "as it was read": -make()[m], "dealt": deal(-picked, 0)}
+    values = {
+        "number": -1.0,
+        "replicated": -picked,
+        "as it was read": -make()[m],
+        "distributed": distribute(-picked, 0),
+    }
     for how, value in values.items():
         for turn in range(2):
             x = make()
@@ -72,8 +77,8 @@ WRITES = {
     "a view": lambda m: m[1:].__setitem__(slice(0, 3), False),
     "a row": lambda m: m[3, ...].__setitem__(..., True),
     "by a mask": lambda m: m.__setitem__(m, False),
-    "by positions": lambda m: m.__setitem__(deal(np.array([6, 1, 6]), 0), True),
-    "in place": lambda m: m.__ior__(deal(np.ones(m.shape, bool), m.split)),
+    "by positions": lambda m: m.__setitem__(distribute(np.array([6, 1, 6]), 0), True),
+    "in place": lambda m: m.__ior__(distribute(np.ones(m.shape, bool), m.split)),
     "out": lambda m: ts.dist.logical_not(m, out=m),
     "fill": lambda m: m.fill(True),
     "transposed": lambda m: m.T.__setitem__(Ellipsis, True),
@@ -87,14 +92,14 @@ WRITES = {
 def test_a_mask_that_is_written_to_is_told_again(slate, write):
     for name, shape, split, mask, mask_split, counts in mask_layouts():
         a = np.arange(float(np.prod(shape))).reshape(shape)
-        m = deal(mask, mask_split, counts)
+        m = distribute(mask, mask_split, counts)
         for _ in range(2):
-            check(deal(a, split, counts)[m], a[mask], 0)
-            x = deal(a, split, counts)
+            check(distribute(a, split, counts)[m], a[mask], 0)
+            x = distribute(a, split, counts)
             x[m] = -a[mask]
         WRITES[write](m)
         mask = m.numpy()
-        x = deal(a, split, counts)
+        x = distribute(a, split, counts)
         said = x.explain(m)
         assert P == 1 or said.index_bytes > 0, f"{name}: {said}"
         with Counted(slate) as sent:
@@ -112,7 +117,7 @@ def test_a_mask_that_is_written_by_its_own_assignment():
     for split in (0, 1):
         for _ in range(3):
             a = rng.random((40, 2 * P)) < 0.5
-            x = deal(a, split)
+            x = distribute(a, split)
             check(x[x], a[a], 0)
             x[x] = np.arange(a.sum()) % 3 == 0
             a[a] = np.arange(a.sum()) % 3 == 0
@@ -133,10 +138,10 @@ def test_a_mask_that_is_written_by_its_own_assignment():
 def test_the_same_mask_beside_the_split_is_told_once(slate):
     a = np.random.default_rng(10).normal(size=(30, 90))
     mask = np.random.default_rng(11).random(90) < 0.4
-    m = deal(mask, 0)
-    check(deal(a, 0)[:, m], a[:, mask], 0)
+    m = distribute(mask, 0)
+    check(distribute(a, 0)[:, m], a[:, mask], 0)
     for b in (a, 2 * a):
-        x = deal(b, 0)
+        x = distribute(b, 0)
         said = x.explain((slice(None), m))
         with Counted(slate) as sent:
             y = x[:, m]
@@ -145,15 +150,15 @@ def test_the_same_mask_beside_the_split_is_told_once(slate):
         assert (sent.messages, said.messages, said.exact) == (0, 0, True)
     m[7] = not mask[7]
     mask[7] = not mask[7]
-    assert P == 1 or deal(a, 0).explain((slice(None), m)).index_bytes > 0
-    check(deal(a, 0)[:, m], a[:, mask], 0)
+    assert P == 1 or distribute(a, 0).explain((slice(None), m)).index_bytes > 0
+    check(distribute(a, 0)[:, m], a[:, mask], 0)
 
 
-def test_the_same_mask_beside_positions_that_deal_out_the_result_is_told_once(slate):
+def test_the_same_mask_beside_positions_that_distribute_the_result_is_sent_once(slate):
     """All ranks need what it picks of an array that they have: they get bits of many elements, and keep them."""
     rng = np.random.default_rng(12)
     a, rows, mask = rng.normal(size=(5, 40, 30)), np.array([[3], [-5], [0]]), rng.random((40, 30)) < 0.8
-    key, m, x = deal(rows, 0), deal(mask, 1), deal(a, None)
+    key, m, x = distribute(rows, 0), distribute(mask, 1), distribute(a, None)
     for turn in range(2):
         said = x.explain((key, m))
         with Counted(slate) as sent:
@@ -164,7 +169,7 @@ def test_the_same_mask_beside_positions_that_deal_out_the_result_is_told_once(sl
 
 
 @alone
-def test_a_large_mask_is_dealt_out_anew_each_time(slate):
+def test_a_large_mask_is_redistributed_each_time(slate):
     """Four mebibytes are remembered at most of its bits on one rank, by sizes that all ranks know."""
     most = (4 << 20) // P * P
     for rows, remembered in ((most, True), (most + 1, False)):
@@ -190,7 +195,7 @@ BEHIND = {
 def use_in_every_way(slate, a, make, m, mask, context):
     """x[m], and x[m] = v for every kind of value: as explain() says, and on every rank as NumPy with `mask`."""
     picked = a[mask]
-    values = {"read": None, "number": -1.0, "replicated": -picked, "dealt": deal(-picked, 0)}
+    values = {"read": None, "number": -1.0, "replicated": -picked, "distributed": distribute(-picked, 0)}
     for how, value in values.items():
         expected = a.copy()
         expected[mask] = -1.0 if how == "number" else -picked
@@ -219,9 +224,9 @@ def test_a_mask_written_behind_everybodys_back_is_used_as_it_was_until_touch(sla
     name, shape, split, mask, mask_split, counts = mask_layouts()[number]
     who, new = BEHIND[write]
     a = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
-    make = lambda: deal(a, split, counts)
+    make = lambda: distribute(a, split, counts)
     for used in ("read", "written"):
-        m = deal(mask, mask_split, counts)
+        m = distribute(mask, mask_split, counts)
         if used == "read":
             make()[m]
         else:

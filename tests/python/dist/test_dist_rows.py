@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from checks import apply, build, explained, outcome
 from draw import draw_case, plain
-from layouts import WORLD, deal, traffic
+from layouts import WORLD, distribute, traffic
 from support import is_like
 
 CASES = 400 if WORLD.size <= 4 else 160
@@ -14,13 +14,13 @@ CASES = 400 if WORLD.size <= 4 else 160
 
 def row_of(array, number):
     """`array` as a row that one rank has."""
-    return deal(np.stack([array] * WORLD.size), 0)[number % WORLD.size]
+    return distribute(np.stack([array] * WORLD.size), 0)[number % WORLD.size]
 
 
 def problem_of(case, number, rows):
     """rows: whether x, the value, or both are such rows."""
     op = "get" if case.op == "get" else "set"
-    x = row_of(case.x, number) if "x" in rows else deal(case.x, case.layout.split, case.layout.counts)
+    x = row_of(case.x, number) if "x" in rows else distribute(case.x, case.layout.split, case.layout.counts)
     value = None
     if op == "set":
         value = row_of(case.value.obj, number // 3) if "value" in rows else build(case.value)

@@ -11,7 +11,7 @@ import os
 import numpy as np
 import pytest
 from checks import outcome, settle
-from layouts import WORLD, deal, uneven
+from layouts import WORLD, distribute, uneven
 from support import is_like
 
 import tessera as ts
@@ -161,7 +161,7 @@ class Chain:
         self.theirs = rng.integers(0, 50, size=shape).astype(complex if complexes else float)
         counts = uneven(shape[split], comm.size) if spread == 0 and split is not None else None
         if comm is WORLD:
-            self.ours = deal(self.theirs, split, counts)
+            self.ours = distribute(self.theirs, split, counts)
         else:
             self.ours = ts.dist.array(self.theirs, split=split, comm=comm)
         views, steps = [self.ours, self.theirs], int(rng.integers(1, 5))
