@@ -51,7 +51,7 @@ void bind_dist_apply(nb::module_& m) {
           "messages", [](const dist::ApplyRoute& r) { return r.moved.messages; },
           nb::sig("def messages(self) -> int"), "Before the sum, of all ranks together.")
       .def_prop_ro(
-          "bytes", [](const dist::ApplyRoute& r) { return r.moved.bytes; },
+          "bytes", [](const dist::ApplyRoute& r) { return r.moved.bytes(); },
           nb::sig("def bytes(self) -> int"), "Before the sum, of all ranks together.")
       .def_prop_ro(
           "reason", [](const dist::ApplyRoute& r) { return r.reason; },

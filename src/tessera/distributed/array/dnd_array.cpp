@@ -221,14 +221,7 @@ DNDarray DNDarray::redistribute(std::span<const i64> counts) const {
 DNDarray DNDarray::distributed_as(const Distribution& to) const {
   if (distribution_ == to) return *this;
   require_distribution(to);
-  const Boxes target = boxes_of(shape(), to, comm_.size());
-  if (owner_ && !known()) {
-    const Array mine = local_ ? local_ : empty_dense({0}, dtype_, device_);
-    const Boxes from = boxes_on(*owner_, comm_.size());
-    return {relayout(mine, shape(), dtype_, from, target, comm_), shape(), to, comm_};
-  }
-  const Boxes from = boxes_of(shape(), distribution_, comm_.size());
-  return {relayout(local(), shape(), dtype_, from, target, comm_), shape(), to, comm_};
+  return {relayout(*this, boxes_of(shape(), to, comm_.size())), shape(), to, comm_};
 }
 
 DNDarray DNDarray::moved(Array local, DType dtype, Device device) const {

@@ -2,9 +2,11 @@
 #include "tessera/distributed/array/relayout.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tessera/device/threads.hpp"
 #include "tessera/distributed/array/relayout_stage.hpp"
+#include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 
 namespace tessera::dist {
@@ -13,88 +15,22 @@ namespace {
 bool whole(const Box& box) { return box.axis < 0; }
 bool nothing(const Box& box) { return box.axis >= 0 && box.begin >= box.end; }
 
-// Elements begin, begin + size of every axis.
-struct Region {
-  Shape begin, size;
-  bool empty() const { return std::find(size.begin(), size.end(), 0) != size.end(); }
-};
-
-void clip(Region& region, const Box& box) {
-  if (whole(box)) return;
-  if (nothing(box)) {  // also of an array of rank 0, which has no axis to say it with
-    region.size = {0};
-    return;
-  }
-  const i64 begin = std::max(region.begin[box.axis], box.begin),
-            end = std::min(region.begin[box.axis] + region.size[box.axis], box.end);
-  region.begin[box.axis] = begin;
-  region.size[box.axis] = std::max<i64>(0, end - begin);
+Shape shape_of(const Shape& shape, const Box& box) {
+  if (whole(box)) return shape;
+  if (shape.empty()) return {0};  // nothing of a number
+  Shape s = shape;
+  s[box.axis] = std::max<i64>(0, box.end - box.begin);
+  return s;
 }
 
-Region intersection(const Shape& shape, const Box& a, const Box& b) {
-  Region region{Shape(shape.size(), 0), shape};
-  clip(region, a);
-  if (!region.empty()) clip(region, b);
-  return region;
-}
-
-i64 overlap(const Shape& shape, const Box& a, const Box& b) {
-  if (nothing(a) || nothing(b)) return 0;
-  i64 n = 1;
-  for (i64 k = 0; k < shape.size(); ++k) {
-    i64 begin = 0, end = shape[k];
-    for (const Box* box : {&a, &b})
-      if (box->axis == k) begin = std::max(begin, box->begin), end = std::min(end, box->end);
-    n *= std::max<i64>(0, end - begin);
-  }
-  return n;
-}
-
-// The one rank that speaks for those that hold everything; -1: nobody does.
-int first_whole(const Boxes& boxes) {
-  const auto found = std::find_if(boxes.begin(), boxes.end(), whole);
-  return found == boxes.end() ? -1 : static_cast<int>(found - boxes.begin());
-}
-
-// Whether r answers what q wants: who has everything needs nothing, and asks only one.
-bool answers(const Boxes& from, int speaker, int r, int q) {
-  return r != q && !whole(from[static_cast<std::size_t>(q)]) && (speaker < 0 || r == speaker);
-}
-
-// The layout of a region inside the block of a rank that holds `box` of the array.
-Layout part_of(const Layout& block, const Box& box, const Region& region) {
-  Layout l = block;
+// A piece inside the block of a rank that holds `box` of the array.
+Array part_of(const Array& block, const Box& box, const Relayout::Piece& piece) {
+  Layout l = block.layout();
   for (i64 k = 0; k < l.ndim(); ++k) {
-    const i64 origin = !whole(box) && box.axis == k ? box.begin : 0;
-    l = l.slice(k, region.begin[k] - origin, region.size[k]);
+    const i64 origin = box.axis == k ? box.begin : 0;
+    l = l.slice(k, piece.begin[k] - origin, piece.size[k]);
   }
-  return l;
-}
-
-std::vector<TravelPart> parts_to_send(const Array& mine, const Shape& shape, const Boxes& from,
-                                      const Boxes& to, int me) {
-  std::vector<TravelPart> parts;
-  const int speaker = first_whole(from);
-  const Box& box = from[static_cast<std::size_t>(me)];
-  for (int q = 0; q < static_cast<int>(to.size()); ++q) {
-    if (!answers(from, speaker, me, q)) continue;
-    const Region region = intersection(shape, box, to[static_cast<std::size_t>(q)]);
-    if (!region.empty()) parts.push_back({q, mine.view(part_of(mine.layout(), box, region))});
-  }
-  return parts;
-}
-
-std::vector<TravelPart> parts_to_receive(const Array& out, const Shape& shape, const Boxes& from,
-                                         const Boxes& to, int me) {
-  std::vector<TravelPart> parts;
-  const int speaker = first_whole(from);
-  const Box& box = to[static_cast<std::size_t>(me)];
-  for (int r = 0; r < static_cast<int>(from.size()); ++r) {
-    if (!answers(from, speaker, r, me)) continue;
-    const Region region = intersection(shape, from[static_cast<std::size_t>(r)], box);
-    if (!region.empty()) parts.push_back({r, out.view(part_of(out.layout(), box, region))});
-  }
-  return parts;
+  return block.view(l);
 }
 
 bool has_long_runs(const Array& a) {
@@ -118,52 +54,6 @@ struct Staying {
   }
 };
 
-Staying staying(const Array& mine, const Shape& shape, const Box& from, const Array& out,
-                const Box& to) {
-  if (nothing(from) || nothing(to)) return {};
-  const Region region = intersection(shape, from, to);
-  if (region.empty()) return {};
-  return {mine.view(part_of(mine.layout(), from, region)),
-          out.view(part_of(out.layout(), to, region))};
-}
-
-Shape shape_of(const Shape& shape, const Box& box) {
-  if (whole(box)) return shape;
-  if (shape.empty()) return {0};  // nothing of a number
-  Shape s = shape;
-  s[box.axis] = std::max<i64>(0, box.end - box.begin);
-  return s;
-}
-
-// Blocks of axis 0 in rank order, wanted whole by all: their bytes lie one after the other.
-bool is_gather_of_rows(const Boxes& from, const Boxes& to) {
-  i64 next = 0;
-  for (const Box& box : from) {
-    if (box.axis != 0 || box.begin != next) return false;
-    next = std::max(box.begin, box.end);
-  }
-  return std::all_of(to.begin(), to.end(), whole);
-}
-
-// One rank has everything, the others nothing, and all want it.
-bool is_broadcast(const Boxes& from, const Boxes& to) {
-  return std::count_if(from.begin(), from.end(), whole) == 1 &&
-         std::count_if(from.begin(), from.end(), nothing) ==
-             static_cast<std::ptrdiff_t>(from.size()) - 1 &&
-         std::all_of(to.begin(), to.end(), whole);
-}
-
-void gather_rows(const Array& mine, const Shape& shape, const Boxes& from, const Array& out,
-                 const Communicator& comm) {
-  const i64 row = overlap(shape, {0, 0, 1}, {}) * size_of(out.dtype());
-  std::vector<i64> bytes;
-  for (const Box& box : from) bytes.push_back(std::max<i64>(0, box.end - box.begin) * row);
-  const Box& box = from[static_cast<std::size_t>(comm.rank())];
-  staying(mine, shape, box, out, {}).copy();
-  auto* all = static_cast<std::byte*>(out.host_data());
-  comm.allgather(all + box.begin * row, bytes, all);
-}
-
 void check(const Shape& shape, const Array& block, const Box& box, std::string_view what) {
   if (nothing(box)) return;
   require<ShapeError>(block && block.shape() == shape_of(shape, box), "relayout: the ", what,
@@ -174,7 +64,7 @@ void check(const Shape& shape, const Array& block, const Box& box, std::string_v
 }  // namespace
 
 Boxes boxes_of(const Shape& shape, const Distribution& distribution, int ranks) {
-  Boxes boxes(static_cast<std::size_t>(ranks));
+  Boxes boxes(to_index(ranks));
   if (!distribution.split) return boxes;
   require<ShapeError>(distribution.part.ranks() == ranks && *distribution.split >= 0 &&
                           *distribution.split < shape.size() &&
@@ -183,70 +73,165 @@ Boxes boxes_of(const Shape& shape, const Distribution& distribution, int ranks) 
                       *distribution.split, " over ", distribution.part.ranks(),
                       " ranks does not fit an array of shape ", shape, " on ", ranks, " ranks");
   for (int r = 0; r < ranks; ++r)
-    boxes[static_cast<std::size_t>(r)] = {*distribution.split, distribution.part.begin(r),
-                                          distribution.part.end(r)};
+    boxes[to_index(r)] = {*distribution.split, distribution.part.begin(r),
+                          distribution.part.end(r)};
   return boxes;
 }
 
 Boxes boxes_on(int owner, int ranks) {
-  Boxes boxes(static_cast<std::size_t>(ranks), Box{0, 0, 0});
-  boxes[static_cast<std::size_t>(owner)] = {};
+  Boxes boxes(to_index(ranks), Box{0, 0, 0});
+  boxes[to_index(owner)] = {};
   return boxes;
 }
 
-Movement movement(const Shape& shape, i64 item, const Boxes& from, const Boxes& to) {
-  Movement m;
-  const int ranks = static_cast<int>(from.size()), speaker = first_whole(from);
-  for (int r = 0; r < ranks; ++r) {
-    i64 sent = 0;
-    for (int q = 0; q < ranks; ++q) {
-      if (!answers(from, speaker, r, q)) continue;
-      const i64 n =
-          overlap(shape, from[static_cast<std::size_t>(r)], to[static_cast<std::size_t>(q)]);
-      m.messages += n > 0;
-      sent += n * item;
-    }
-    m.sent.push_back(sent);
-    m.bytes += sent;
+Boxes boxes_of(const DNDarray& x) {
+  const int p = x.comm().size();
+  return x.known() ? boxes_of(x.shape(), x.distribution(), p) : boxes_on(*x.owner(), p);
+}
+
+std::string_view name(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::to_all: return "every rank to all";
+    case Pattern::from_owner: return "the owner to all";
+    default: return "between pairs of ranks";
   }
+}
+
+i64 Movement::bytes() const { return std::accumulate(sent.begin(), sent.end(), i64{0}); }
+
+void Movement::send(int rank, i64 count, i64 bytes) {
+  if (count == 0 || bytes == 0) return;
+  messages += count;
+  sent[to_index(rank)] += bytes;
+}
+
+Relayout::Relayout(Shape shape, Boxes from, Boxes to)
+    : shape_(std::move(shape)), from_(std::move(from)), to_(std::move(to)) {
+  const auto found = std::find_if(from_.begin(), from_.end(), whole);
+  source_ = found == from_.end() ? -1 : static_cast<int>(found - from_.begin());
+}
+
+// Who has everything needs nothing, and one alone sends for all that have it.
+Relayout::Piece Relayout::piece(int from, int to) const {
+  const Box &old_box = from_[to_index(from)], &new_box = to_[to_index(to)];
+  const bool sends =
+      from == to || (!whole(from_[to_index(to)]) && (source_ < 0 || from == source_));
+  // Also of an array of rank 0, which has no axis to say it with.
+  if (!sends || nothing(old_box) || nothing(new_box)) return {{}, {0}};
+  Piece piece{Shape(shape_.size(), 0), shape_};
+  for (const Box* box : {&old_box, &new_box}) {
+    if (whole(*box)) continue;
+    i64 &begin = piece.begin[box->axis], &size = piece.size[box->axis];
+    const i64 end = std::min(begin + size, box->end);
+    begin = std::max(begin, box->begin);
+    size = std::max<i64>(0, end - begin);
+  }
+  return piece;
+}
+
+Array Relayout::in_old(const Array& block, int rank, const Piece& piece) const {
+  return part_of(block, from_[to_index(rank)], piece);
+}
+Array Relayout::in_new(const Array& block, int rank, const Piece& piece) const {
+  return part_of(block, to_[to_index(rank)], piece);
+}
+Shape Relayout::new_shape(int rank) const { return shape_of(shape_, to_[to_index(rank)]); }
+
+// Blocks of axis 0 in rank order, wanted whole by all: their bytes lie one after the other.
+bool Relayout::is_gather_of_rows() const {
+  i64 next = 0;
+  for (const Box& box : from_) {
+    if (box.axis != 0 || box.begin != next) return false;
+    next = std::max(box.begin, box.end);
+  }
+  return std::all_of(to_.begin(), to_.end(), whole);
+}
+
+// One rank has everything, the others nothing, and all want it.
+bool Relayout::is_broadcast() const {
+  return std::count_if(from_.begin(), from_.end(), whole) == 1 &&
+         std::count_if(from_.begin(), from_.end(), nothing) ==
+             static_cast<std::ptrdiff_t>(from_.size()) - 1 &&
+         std::all_of(to_.begin(), to_.end(), whole);
+}
+
+Pattern Relayout::pattern() const {
+  return is_broadcast()        ? Pattern::from_owner
+         : is_gather_of_rows() ? Pattern::to_all
+                               : Pattern::pairs;
+}
+
+template <class Bytes>
+Movement Relayout::counted(Bytes bytes_of) const {
+  const int ranks = static_cast<int>(from_.size());
+  Movement m{pattern(), 0, std::vector<i64>(from_.size())};
+  for (int r = 0; r < ranks; ++r)
+    for (int q = 0; q < ranks; ++q)
+      if (q != r) m.send(r, 1, bytes_of(piece(r, q).elements()));
   return m;
 }
 
-void relayout_into(const Array& mine, const Shape& shape, const Boxes& from, const Array& out,
-                   const Boxes& to, const Communicator& comm) {
-  const auto me = static_cast<std::size_t>(comm.rank());
-  check(shape, mine, from[me], "old");
-  check(shape, out, to[me], "new");
+Movement Relayout::movement(i64 item) const {
+  return counted([&](i64 n) { return n * item; });
+}
+Movement Relayout::movement_in_bits() const {
+  return counted([](i64 n) { return (n + 7) / 8; });
+}
+
+void Relayout::gather_rows(const Array& mine, const Array& out, const Communicator& comm) const {
+  const i64 row = out.bytes() / shape_[0];
+  std::vector<i64> bytes;
+  for (const Box& box : from_) bytes.push_back(std::max<i64>(0, box.end - box.begin) * row);
+  const int me = comm.rank();
+  if (const Piece own = piece(me, me); !own.empty())
+    in_new(out, me, own).copy_from(in_old(mine, me, own));
+  auto* all = static_cast<std::byte*>(out.host_data());
+  comm.allgather(all + from_[to_index(me)].begin * row, bytes, all);
+}
+
+void Relayout::run_into(const Array& mine, const Array& out, const Communicator& comm) const {
+  const int me = comm.rank();
+  check(shape_, mine, from_[to_index(me)], "old");
+  check(shape_, out, to_[to_index(me)], "new");
   const DeviceLane* lane = comm.lane(out.device());
   std::vector<TravelPart> sends, receives;
-  if (!nothing(from[me])) sends = parts_to_send(mine, shape, from, to, comm.rank());
-  if (!nothing(to[me])) receives = parts_to_receive(out, shape, from, to, comm.rank());
-  const Staying own = staying(mine, shape, from[me], out, to[me]);
+  for (int q = 0; q < comm.size(); ++q) {
+    if (q == me) continue;
+    if (const Piece p = piece(me, q); !p.empty()) sends.push_back({q, in_old(mine, me, p)});
+    if (const Piece p = piece(q, me); !p.empty()) receives.push_back({q, in_new(out, me, p)});
+  }
+  Staying own;
+  if (const Piece p = piece(me, me); !p.empty()) own = {in_old(mine, me, p), in_new(out, me, p)};
   const bool along = own.rides_along() && !(sends.empty() && receives.empty());
   if (along) {
-    sends.push_back({comm.rank(), own.from});
-    receives.push_back({comm.rank(), own.to});
+    sends.push_back({me, own.from});
+    receives.push_back({me, own.to});
   }
   exchange_parts(sends, receives, lane, comm);
   if (!along) own.copy();
 }
 
-Array relayout(const Array& mine, const Shape& shape, DType dtype, const Boxes& from,
-               const Boxes& to, const Communicator& comm) {
-  const auto me = static_cast<std::size_t>(comm.rank());
+Array Relayout::run(const Array& mine, DType dtype, const Communicator& comm) const {
+  const Box& box = from_[to_index(comm.rank())];
   const Device device = mine ? mine.device() : cpu;
-  if (is_broadcast(from, to)) {
-    const Array all = broadcast_whole(mine, shape, dtype, device, first_whole(from), comm);
-    return whole(from[me]) ? all.copy() : all;
+  if (is_broadcast()) {
+    const Array all = broadcast_whole(mine, shape_, dtype, device, source_, comm);
+    return whole(box) ? all.copy() : all;
   }
-  const Array out = empty_dense(shape_of(shape, to[me]), dtype, device);
-  if (device == cpu && is_gather_of_rows(from, to) && count_of(shape) > 0) {
-    check(shape, mine, from[me], "old");
-    gather_rows(mine, shape, from, out, comm);
+  const Array out = empty_dense(new_shape(comm.rank()), dtype, device);
+  if (device == cpu && is_gather_of_rows() && count_of(shape_) > 0) {
+    check(shape_, mine, box, "old");
+    gather_rows(mine, out, comm);
   } else {
-    relayout_into(mine, shape, from, out, to, comm);
+    run_into(mine, out, comm);
   }
   return out;
+}
+
+Array relayout(const DNDarray& x, Boxes to) {
+  const Relayout move(x, std::move(to));
+  const Array& held = x.known() ? x.local() : x.resident();
+  return move.run(held ? held : empty_dense({0}, x.dtype(), x.device()), x.dtype(), x.comm());
 }
 
 }  // namespace tessera::dist

@@ -33,7 +33,6 @@ Movement least(const Shape& shape, i64 item, const Distribution& from, const Dis
       sent += n * item;
       m.messages += n > 0;
     }
-    m.bytes += sent;
     m.sent.push_back(sent);
   }
   return m;
@@ -43,19 +42,18 @@ void check_pair(const Array& whole, const Distribution& from, const Distribution
                 const Communicator& comm) {
   const int p = comm.size();
   const Shape& shape = whole.shape();
-  const Boxes old_boxes = boxes_of(shape, from, p), new_boxes = boxes_of(shape, to, p);
+  const Relayout move(shape, boxes_of(shape, from, p), boxes_of(shape, to, p));
   const i64 item = size_of(whole.dtype());
-  const Movement m = movement(shape, item, old_boxes, new_boxes);
+  const Movement m = move.movement(item);
   if (comm.rank() == 0) {
     const Movement bound = least(shape, item, from, to, p);
-    EXPECT_EQ(m.bytes, bound.bytes);
     EXPECT_EQ(m.messages, bound.messages);
     EXPECT_EQ(m.sent, bound.sent);
   }
   const Array mine = part_of(whole, from, comm.rank(), lay),
               wanted = part_of(whole, to, comm.rank());
   const Traffic before = comm.traffic();
-  const Array found = relayout(mine, shape, whole.dtype(), old_boxes, new_boxes, comm);
+  const Array found = move.run(mine, whole.dtype(), comm);
   const Traffic used = comm.traffic() - before;
   EXPECT_TRUE(same_bits(found, wanted)) << to_text(shape);
   EXPECT_TRUE(found.is_contiguous());
@@ -68,7 +66,7 @@ void check_pair(const Array& whole, const Distribution& from, const Distribution
   i64 size = 0;
   const Layout layout = layout_of(wanted.shape(), Lay::gaps, &size);
   const Array room = full({size}, Value(77), whole.dtype(), whole.device());
-  relayout_into(mine, shape, old_boxes, room.view(layout), new_boxes, comm);
+  move.run_into(mine, room.view(layout), comm);
   EXPECT_TRUE(same_bits(room.view(layout), wanted));
   if (wanted.size() > 0) {
     EXPECT_EQ(room.select(0, 0).item().as<i64>(), 77);
@@ -143,8 +141,9 @@ std::vector<Traffic> moved_on_devices(const Communicator& comm, const Shape& sha
     const i64 up = counter(Counter::bytes_host_to_device),
               down = counter(Counter::bytes_device_to_host);
     const Traffic before = comm.traffic();
-    const Array found = relayout(mine, shape, DType::i32, from, to, comm);
-    relayout_into(mine, shape, from, room.view(gaps), to, comm);
+    const Relayout relayout(shape, from, to);
+    const Array found = relayout.run(mine, DType::i32, comm);
+    relayout.run_into(mine, room.view(gaps), comm);
     all.push_back(comm.traffic() - before);
     Stream::home(device).sync();
     comm.barrier();
@@ -192,13 +191,13 @@ void large_blocks_go_in_pieces() {
     const Shape shape{3, 2200000, 2};
     const Array whole = counted(shape, DType::i32, sim);
     const Distribution rows{0, Partition::even(3, 2)}, columns{1, Partition::even(2200000, 2)};
-    const Boxes from = boxes_of(shape, rows, 2), to = boxes_of(shape, columns, 2);
+    const Relayout move(shape, boxes_of(shape, rows, 2), boxes_of(shape, columns, 2));
     const Traffic before = comm.traffic();
-    const Array found = relayout(part_of(whole, rows, comm.rank(), Lay::exchanged), shape,
-                                 DType::i32, from, to, comm);
+    const Array found =
+        move.run(part_of(whole, rows, comm.rank(), Lay::exchanged), DType::i32, comm);
     const Traffic used = comm.traffic() - before;
     EXPECT_TRUE(same_bits(found, part_of(whole, columns, comm.rank())));
-    EXPECT_EQ(used.bytes, movement(shape, 4, from, to).sent[static_cast<std::size_t>(comm.rank())]);
+    EXPECT_EQ(used.bytes, move.movement(4).sent[static_cast<std::size_t>(comm.rank())]);
     EXPECT_EQ(used.messages, comm.rank() == 0 ? 2 : 1) << "two rows of 8.4 MiB from rank 0";
   });
 }
@@ -221,18 +220,18 @@ TEST(Relayout, FromAndToOneRank) {
       for (const Distribution& s : distributions_of(shape, p)) {
         const Boxes boxes = boxes_of(shape, s, p);
         const Traffic before = comm.traffic();
-        const Array out = relayout(mine ? whole : nothing, shape, DType::f64, there, boxes, comm);
+        const Relayout move(shape, there, boxes);
+        const Array out = move.run(mine ? whole : nothing, DType::f64, comm);
         const Traffic used = comm.traffic() - before;
         EXPECT_TRUE(same_bits(out, part_of(whole, s, comm.rank())));
-        EXPECT_EQ(used.bytes,
-                  movement(shape, 8, there, boxes).sent[static_cast<std::size_t>(comm.rank())]);
+        EXPECT_EQ(used.bytes, move.movement(8).sent[static_cast<std::size_t>(comm.rank())]);
         EXPECT_TRUE(mine || used.messages == 0);
-        const Array back = relayout(out, shape, DType::f64, boxes, there, comm);
+        const Array back = Relayout(shape, boxes, there).run(out, DType::f64, comm);
         EXPECT_TRUE(mine ? same_bits(back, whole) : back.size() == 0);
       }
-      EXPECT_EQ(movement(shape, 8, there, everywhere).bytes, whole.bytes() * (p - 1));
+      EXPECT_EQ(Relayout(shape, there, everywhere).movement(8).bytes(), whole.bytes() * (p - 1));
       const Traffic before = comm.traffic();
-      (void)relayout(whole, shape, DType::f64, everywhere, there, comm);
+      (void)Relayout(shape, everywhere, there).run(whole, DType::f64, comm);
       EXPECT_EQ(comm.traffic(), before) << "who has everything needs nothing";
     }
   });
@@ -241,9 +240,9 @@ TEST(Relayout, FromAndToOneRank) {
 TEST(Relayout, RefusesBlocksOfAnotherShape) {
   const Communicator comm = Communicator::self();
   const Boxes boxes = boxes_of({4, 3}, {}, 1);
-  EXPECT_THROW(relayout(counted({3, 4}), {4, 3}, DType::i64, boxes, boxes, comm), ShapeError);
-  EXPECT_THROW(relayout_into(counted({4, 3}), {4, 3}, boxes, counted({4, 2}), boxes, comm),
-               ShapeError);
+  const Relayout move({4, 3}, boxes, boxes);
+  EXPECT_THROW(move.run(counted({3, 4}), DType::i64, comm), ShapeError);
+  EXPECT_THROW(move.run_into(counted({4, 3}), counted({4, 2}), comm), ShapeError);
   EXPECT_THROW(boxes_of({4, 3}, {1, Partition::even(4, 1)}, 1), ShapeError);
   EXPECT_THROW(boxes_of({4, 3}, {2, Partition::even(4, 1)}, 1), ShapeError);
   EXPECT_THROW(boxes_of({4, 3}, {0, Partition::even(4, 1)}, 2), ShapeError);

@@ -48,17 +48,17 @@ class Panels {
     const Communicator& comm = x_.comm();
     const int ranks = comm.size();
     const Distribution lines{other_, Partition::even(p.shape[other_], ranks)};
-    const Boxes from = boxes_of(p.shape, x_.distribution(), ranks),
-                meanwhile = boxes_of(p.shape, lines, ranks),
-                back = boxes_of(p.result, lines, ranks),
-                to = boxes_of(p.result, out_.distribution(), ranks);
-    Array whole = relayout(p.in, p.shape, x_.dtype(), from, meanwhile, comm);
+    Array whole = Relayout(p.shape, boxes_of(p.shape, x_.distribution(), ranks),
+                           boxes_of(p.shape, lines, ranks))
+                      .run(p.in, x_.dtype(), comm);
     const Array y = f_(whole, p.first + lines.part.begin(comm.rank()));
     whole = Array();
+    const Relayout back(p.result, boxes_of(p.result, lines, ranks),
+                        boxes_of(p.result, out_.distribution(), ranks));
     if (y.dtype() == out_.dtype())
-      relayout_into(y, p.result, back, p.out, to, comm);
+      back.run_into(y, p.out, comm);
     else
-      p.out.copy_from(relayout(y, p.result, y.dtype(), back, to, comm));
+      p.out.copy_from(back.run(y, y.dtype(), comm));
   }
 
   const DNDarray &x_, &out_;

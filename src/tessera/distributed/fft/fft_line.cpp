@@ -133,8 +133,9 @@ DNDarray distributed_as_reals(const DNDarray& z, const Partition& reals) {
   }
   const i64 before = reals.begin(comm.rank()) % 2, count = reals.count(comm.rank());
   const Array line = as_reals(z.local(), before, count);
-  relayout_into(as_reals(z.local(), 0, 2 * z.local().size()), {reals.size()}, from,
-                line.slice(0, 0, std::min(before, count)), to, comm);
+  Relayout({reals.size()}, std::move(from), std::move(to))
+      .run_into(as_reals(z.local(), 0, 2 * z.local().size()),
+                line.slice(0, 0, std::min(before, count)), comm);
   return DNDarray(line, {reals.size()}, {0, reals}, comm);
 }
 

@@ -45,7 +45,7 @@ FirstMatrix::FirstMatrix(const DNDarray& x, i64 high, i64 unit, Boxes wanted)
 
 Array FirstMatrix::columns(const Boxes& points) const {
   const Boxes columns = in_elements(points);
-  const Array found = relayout(whole_, shape_, dtype_, rows_, columns, comm_);
+  const Array found = Relayout(shape_, rows_, columns).run(whole_, dtype_, comm_);
   const auto me = static_cast<std::size_t>(comm_.rank());
   const Box& mine = columns[me];
   const i64 first = wanted_[me].begin;
@@ -55,7 +55,6 @@ Array FirstMatrix::columns(const Boxes& points) const {
 }
 
 void FirstMatrix::bring_cut_rows(const DNDarray& x) {
-  const Boxes from = boxes_of(x.shape(), x.distribution(), comm_.size());
   const i64 wide = shape_[1];
   i64 next = 0;
   for (int r = 0; r <= comm_.size(); ++r) {
@@ -66,7 +65,7 @@ void FirstMatrix::bring_cut_rows(const DNDarray& x) {
       Boxes to;
       for (const Box& columns : wanted_)
         to.push_back({0, next * wide + columns.begin, next * wide + columns.end});
-      cut_.emplace_back(next, relayout(x.local(), x.shape(), dtype_, from, to, comm_));
+      cut_.emplace_back(next, relayout(x, std::move(to)));
     }
     next = box.end;
   }
@@ -103,8 +102,8 @@ DNDarray SecondMatrix::finished() const {
     to.push_back({0, part.begin(r), std::min(part.end(r), rows.begin(r) * high)});
   }
   const i64 count = part.count(comm.rank());
-  relayout_into(matrix.local().reshape({-1}), {n}, from, line.slice(0, 0, std::min(head, count)),
-                to, comm);
+  Relayout({n}, std::move(from), std::move(to))
+      .run_into(matrix.local().reshape({-1}), line.slice(0, 0, std::min(head, count)), comm);
   std::vector<i64> counts = part.counts();
   counts.back() += behind;
   const Partition all = Partition::of(counts);

@@ -59,8 +59,7 @@ class RealLine {
     const Communicator& comm = z_.comm();
     Boxes to;
     for (int r = 0; r < comm.size(); ++r) to.push_back({0, 0, r == comm.size() - 1 ? 1 : 0});
-    const Array first = relayout(z_.local(), z_.shape(), z_.dtype(),
-                                 boxes_of(z_.shape(), z_.distribution(), comm.size()), to, comm);
+    const Array first = relayout(z_, std::move(to));
     if (first.size() > 0) here({0, m_, m_ + 1}).copy_from(first);
   }
 
@@ -69,8 +68,7 @@ class RealLine {
     const Communicator& comm = z_.comm();
     Boxes to;
     for (int r = 0; r < comm.size(); ++r) to.push_back(mirrored(mine(begin, end, r)));
-    return relayout(z_.local(), z_.shape(), z_.dtype(),
-                    boxes_of(z_.shape(), z_.distribution(), comm.size()), to, comm);
+    return relayout(z_, std::move(to));
   }
 
   void pairs(i64 begin, i64 end) const {

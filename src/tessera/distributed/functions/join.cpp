@@ -43,15 +43,15 @@ void place(const DNDarray& a, i64 axis, i64 offset, const Partition& part, const
               end = std::clamp<i64>(part.end(r) - offset, begin, a.shape(axis));
     to.push_back({axis, begin, end});
   }
-  const Box& mine = to[static_cast<std::size_t>(a.comm().rank())];
+  const Box mine = to[static_cast<std::size_t>(a.comm().rank())];
   const i64 at = mine.begin + offset - part.begin(a.comm().rank());
   const Array target = mine.begin < mine.end ? out.slice(axis, at, at + mine.end - mine.begin)
                                              : out.slice(axis, 0, 0);
-  const Boxes from = boxes_of(a.shape(), a.distribution(), ranks);
+  const Relayout move(a.shape(), boxes_of(a.shape(), a.distribution(), ranks), std::move(to));
   if (a.dtype() == out.dtype()) {
-    relayout_into(a.local(), a.shape(), from, target, to, a.comm());
+    move.run_into(a.local(), target, a.comm());
   } else {  // converted where it arrives: the narrower dtype travels
-    target.copy_from(relayout(a.local(), a.shape(), a.dtype(), from, to, a.comm()));
+    target.copy_from(move.run(a.local(), a.dtype(), a.comm()));
   }
 }
 

@@ -56,11 +56,10 @@ Rolled rolled_part(const DNDarray& x, i64 shift, i64 first, i64 last) {
 // y[(i + shift) mod n] = x[i] along the split axis, distributed as x is.
 Array rolled_along_split(const DNDarray& x, i64 shift) {
   const i64 axis = *x.split(), n = x.shape(axis), start = x.part().begin(x.comm().rank());
-  const Boxes from = boxes_of(x.shape(), x.distribution(), x.comm().size());
   const Array y = Array::empty(x.lshape(), x.dtype(), x.device());
   for (const Rolled& r : {rolled_part(x, shift, shift, n), rolled_part(x, shift - n, 0, shift)})
-    relayout_into(x.local(), x.shape(), from, y.slice(axis, r.begin - start, r.end - start),
-                  r.boxes, x.comm());
+    Relayout(x, r.boxes)
+        .run_into(x.local(), y.slice(axis, r.begin - start, r.end - start), x.comm());
   return y;
 }
 
@@ -149,8 +148,7 @@ DNDarray broadcast_to(const DNDarray& x, const Shape& shape) {
   if (!repeats) return x.with(x.local().broadcast_to(lshape), whole, to).read_only();
   Boxes wanted;
   for (int r = 0; r < ranks; ++r) wanted.push_back({*x.split(), 0, to.part.count(r) > 0 ? 1 : 0});
-  const Array entry = relayout(x.local(), x.shape(), x.dtype(),
-                               boxes_of(x.shape(), x.distribution(), ranks), wanted, x.comm());
+  const Array entry = relayout(x, std::move(wanted));
   return DNDarray::lying(entry.broadcast_to(lshape), whole, to, x.comm()).read_only();
 }
 
@@ -161,10 +159,9 @@ DNDarray flip(const DNDarray& x, const std::optional<Shape>& given) {
   if (turns % 2 == 0)
     return view_of(x, x.distribution(), [&](const Array& y) { return tessera::flip(y, axes); });
   const i64 n = x.shape(*x.split());
-  Boxes mirrored = boxes_of(x.shape(), x.distribution(), x.comm().size());
-  const Boxes from = mirrored;
+  Boxes mirrored = boxes_of(x);
   for (Box& b : mirrored) b = {b.axis, n - b.end, n - b.begin};
-  const Array mine = relayout(x.local(), x.shape(), x.dtype(), from, mirrored, x.comm());
+  const Array mine = relayout(x, std::move(mirrored));
   const Layout whole =
       tessera::flip(stand_in(Layout::contiguous(x.shape()), x.dtype()), axes).layout();
   return DNDarray::lying(tessera::flip(mine, axes), whole, x.distribution(), x.comm()).moved_copy();

@@ -73,8 +73,7 @@ Array entries_for(const DNDarray& x, int who, const std::vector<i64>& wanted) {
   }
   Boxes to(static_cast<std::size_t>(x.comm().size()), Box{axis, 0, 0});
   to[static_cast<std::size_t>(who)] = {axis, low, high};
-  const Boxes from = boxes_of(x.shape(), x.distribution(), x.comm().size());
-  const Array mine = relayout(x.local(), x.shape(), x.dtype(), from, to, x.comm());
+  const Array mine = relayout(x, std::move(to));
   if (x.comm().rank() != who || wanted.empty()) return mine;
   std::vector<i64> places = wanted;
   for (i64& i : places) i -= low;
@@ -151,8 +150,7 @@ Array diff_along_split(const DNDarray& x, i64 order) {
     const i64 begin = x.part().begin(r), end = x.part().end(r), last = std::min(end, n);
     wanted.push_back({axis, end, last > begin ? std::max(end, last + order) : end});
   }
-  const Boxes from = boxes_of(x.shape(), x.distribution(), x.comm().size());
-  Array next = relayout(x.local(), x.shape(), x.dtype(), from, wanted, x.comm());
+  Array next = relayout(x, std::move(wanted));
   const i64 begin = x.part().begin(x.comm().rank()), end = x.part().end(x.comm().rank());
   Array own = x.local();
   if (std::min(end, n) <= begin) return own.slice(axis, 0, 0).copy();

@@ -47,4 +47,8 @@ Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& val
   return added_up(plan_index(x, key, value));
 }
 
+Explanation explain_relayout(const DNDarray& x, const Distribution& to) {
+  return added_up(plan_relayout(x, to));
+}
+
 }  // namespace tessera::dist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What x[key] or x[key] = value will do, before it does it: the route, the result's shape and
+// What x[key], x[key] = value or another distribution will do, before it does it: the route, the result's shape and
 // distribution, and what each rank sends. Nothing is sent to find out, so bytes that depend on the
 // values of a distributed key are bounds and say so.
 //   explain(x, key).str();   // "x[[7, 2, 8]]: unordered, replicated key; 2 messages, 16 bytes …"
@@ -24,5 +24,7 @@ struct TESSERA_API Explanation {
 TESSERA_API Explanation explain(const DNDarray& x, const DistIndex& key);
 // Of x[key] = value.
 TESSERA_API Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& value);
+// Of x.distributed_as(to), which resplit, balance, redistribute and gathered are.
+TESSERA_API Explanation explain_relayout(const DNDarray& x, const Distribution& to);
 
 }  // namespace tessera::dist

@@ -112,8 +112,8 @@ DNDarray from_rows(const ReadPlan& plan) {
 DNDarray from_intervals(const ReadPlan& plan) {
   const DNDarray& x = plan.x;
   const IntervalMove move(plan);
-  const Array there = relayout(own_answer(x, move.once.key, move.way), move.way.shape, x.dtype(),
-                               move.from, move.to, x.comm());
+  const Array there =
+      move.relayout.run(own_answer(x, move.once.key, move.way), x.dtype(), x.comm());
   const DNDarray y(repeated(there, move.once, plan.key.plan), plan.route.shape,
                    plan.route.distribution, x.comm());
   return is_view(plan.key) ? y.moved_copy() : y;  // NumPy has a view

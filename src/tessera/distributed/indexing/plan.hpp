@@ -5,7 +5,7 @@
 // anything is sent. Nothing is sent here, and all ranks get the same.
 //   ExchangePlan plan = plan_index(x, key);   plan.str();
 
-#include "tessera/distributed/indexing/exchange_plan.hpp"
+#include "tessera/distributed/exchange/exchange_plan.hpp"
 #include "tessera/distributed/indexing/key.hpp"
 
 namespace tessera::dist {

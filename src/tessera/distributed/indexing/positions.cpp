@@ -208,10 +208,7 @@ void EntryPositions::count(Transfers& t) const {
     const i64 item = size_of(type_of_positions(size(a)));
     if (sources_[a].how == How::gather) t.gather(Content::positions, positions, item);
     if (sources_[a].how != How::move) continue;
-    const Shape& shape = positions.shape();
-    t.add(Content::positions,
-          movement(shape, item, boxes_of(shape, positions.distribution(), t.ranks()),
-                   boxes_of(shape, {sources_[a].axis, part_}, t.ranks())));
+    t.add(Content::positions, Relayout(positions, {sources_[a].axis, part_}).movement(item));
   }
 }
 

@@ -5,7 +5,7 @@
 // the files that index.
 //   check_values(x, key);   NormalKey whole = GatherPositions(x, key).run();
 
-#include "tessera/distributed/indexing/exchange_plan.hpp"
+#include "tessera/distributed/exchange/exchange_plan.hpp"
 #include "tessera/distributed/indexing/normalize.hpp"
 
 namespace tessera::dist {

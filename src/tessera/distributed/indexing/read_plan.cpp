@@ -53,14 +53,11 @@ void count_entries(Transfers& t, const ReadPlan& plan) {
 void count_intervals(Transfers& t, const ReadPlan& plan) {
   const i64 item = size_of(plan.x.dtype());
   if (plan.most.known && !plan.gathers) {
-    const IntervalMove move(plan);
-    return t.add(Content::rows, movement(move.way.shape, item, move.from, move.to));
+    return t.add(Content::rows, IntervalMove(plan).relayout.movement(item));
   }
   const Shape& shape = plan.most.shape;
-  t.add(Content::rows,
-        movement(shape, item, boxes_of_own(plan.route),
-                 boxes_of(shape, plan.route.distribution, t.ranks())),
-        false);
+  const Boxes to = boxes_of(shape, plan.route.distribution, t.ranks());
+  t.add(Content::rows, Relayout(shape, boxes_of_own(plan.route), to).movement(item), false);
 }
 
 }  // namespace
@@ -76,8 +73,8 @@ Extent extent_of(const NormalKey& key) { return {key.plan.lead, key.plan.shape};
 IntervalMove::IntervalMove(const ReadPlan& plan)
     : once(each_once(plan.x, plan.key)),
       way(route_of(plan.x, once.key)),
-      from(boxes_of_own(way)),
-      to(boxes_of(way.shape, way.distribution, plan.x.comm().size())) {}
+      relayout(way.shape, boxes_of_own(way),
+               boxes_of(way.shape, way.distribution, plan.x.comm().size())) {}
 
 ReadPlan plan_read(const DNDarray& x, NormalKey given, Extent most) {
   ReadPlan plan{x, std::move(given), std::move(most)};

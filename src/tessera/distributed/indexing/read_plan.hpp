@@ -48,7 +48,7 @@ void count_gathered(Transfers& t, const DNDarray& x, const NormalKey& key, bool 
 struct IntervalMove {
   Once once;
   RoutePlan way;  // of the key with each element once
-  Boxes from, to;
+  Relayout relayout;
   explicit IntervalMove(const ReadPlan& plan);
 };
 

@@ -4,7 +4,7 @@
 // rank, from what every rank knows.
 //   RoutePlan plan = route_of(x, key);   plan.route == Route::unordered
 
-#include "tessera/distributed/indexing/exchange_plan.hpp"
+#include "tessera/distributed/exchange/exchange_plan.hpp"
 #include "tessera/distributed/indexing/normalize.hpp"
 
 namespace tessera::dist {

@@ -46,12 +46,12 @@ Array held(const DNDarray& value) {
   return value.resident() ? value.resident() : empty_dense({0}, value.dtype(), value.device());
 }
 
-// The whole value, on the rank that owns the target; an empty handle elsewhere.
-Array at_owner(const DNDarray& value, int owner) {
+// The whole value, on the rank that owns the target.
+Array at_owner(const WritePlan& plan, int owner) {
+  const DNDarray& value = plan.assigned.value;
   if (value.owner() == owner) return value.resident();  // as it lies: local() is for all ranks
-  std::vector<bool> needs(to_index(value.comm().size()));
-  needs[to_index(owner)] = true;
-  return value_for_those(value, needs);
+  return plan.relayout ? plan.relayout->run(held(value), value.dtype(), value.comm())
+                       : value.local();
 }
 
 void store(const Array& target, const Index& key, const Array& value) {
@@ -87,11 +87,10 @@ void write_parts(const WritePlan& plan) {
   const std::size_t me = to_index(x.comm().rank());
   const i64 begin = way.begins[me], end = way.ends[me];
   Array mine;
-  if (moves(value)) {
-    const Boxes from = boxes_of_value(value);
+  if (plan.relayout) {
     if (const Array place = place_of(x, plan.assigned, way))
-      return relayout_into(held(value), value.shape(), from, place, plan.to, value.comm());
-    mine = relayout(held(value), value.shape(), value.dtype(), from, plan.to, value.comm());
+      return plan.relayout->run_into(held(value), place, value.comm());
+    mine = plan.relayout->run(held(value), value.dtype(), value.comm());
   } else {
     const i64 own = own_axis(value, way.axis, way.shape.size());
     mine = own < 0 ? value.local() : value.local().slice(own, begin, end);
@@ -104,7 +103,7 @@ void write_at_owner(const WritePlan& plan) {
   const DNDarray& x = plan.x;
   const NormalKey& key = plan.assigned.key;
   const int owner = x.split() ? plan.way.owner : plan.route.owner;
-  const Array there = at_owner(plan.assigned.value, owner);
+  const Array there = at_owner(plan, owner);
   if (x.comm().rank() != owner) return;
   AtAxis at;
   if (x.split())

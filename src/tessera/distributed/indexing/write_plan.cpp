@@ -15,14 +15,18 @@ void assign_once(WritePlan& plan) {
                                   : Assigned{plan.key, plan.value, {}};
 }
 
+void give_value(WritePlan& plan, Boxes to) {
+  if (moves(plan.assigned.value)) plan.relayout.emplace(plan.assigned.value, std::move(to));
+}
+
 void plan_whole(WritePlan& plan) {
   const int p = plan.x.comm().size();
   plan.route.reason = "every rank has the whole array";
   if (count_of(plan.most.shape) == 0) return;
   plan.by = plan.x.owner() ? WriteBy::owner : WriteBy::everybody;
   if (plan.x.owner()) plan.route.owner = *plan.x.owner();
-  plan.to = plan.x.owner() ? boxes_on(*plan.x.owner(), p) : Boxes(to_index(p));
   assign_once(plan);
+  give_value(plan, plan.x.owner() ? boxes_on(*plan.x.owner(), p) : Boxes(to_index(p)));
 }
 
 void plan_parts(WritePlan& plan) {
@@ -35,8 +39,8 @@ void plan_parts(WritePlan& plan) {
   plan.way = route_of(plan.x, plan.assigned.key);
   const bool one = plan.way.route == Route::scalar;
   plan.by = one ? WriteBy::owner : WriteBy::parts;
-  plan.to = one ? boxes_on(plan.way.owner, plan.x.comm().size())
-                : boxes_of_target(plan.assigned.value, plan.way);
+  give_value(plan, one ? boxes_on(plan.way.owner, plan.x.comm().size())
+                       : boxes_of_target(plan.assigned.value, plan.way));
 }
 
 }  // namespace
@@ -84,10 +88,7 @@ void WritePlan::count(Transfers& t) const {
       if (moves(value)) t.gather(Content::rows, value, item, false);
       return;
     default:
-      if (!moves(value)) return;
-      t.add(Content::rows,
-            movement(assigned.value.shape(), item, boxes_of_value(assigned.value), to),
-            all_known(*this));
+      if (relayout) t.add(Content::rows, relayout->movement(item), all_known(*this));
   }
 }
 

@@ -29,7 +29,8 @@ struct WritePlan {
   RoutePlan route = {};    // of the key
   Assigned assigned = {};  // everybody, owner, parts: the same with each place once
   RoutePlan way = {};      // parts: of that key
-  Boxes to = {};           // everybody, owner, parts: what each rank needs of its value
+  // everybody, owner, parts: what each rank needs of its value; none where all ranks have it
+  std::optional<Relayout> relayout = {};
   void count(Transfers& t) const;
 };
 WritePlan plan_write(const DNDarray& x, NormalKey key, const DNDarray& value, Extent most);

@@ -146,9 +146,9 @@ class Writer {
                Shape slab = x_.shape();
                slab[0] = end - begin;
                const Partition part = Partition::even(slab[0], comm.size());
+               const Relayout move(slab, from, boxes_of(slab, {0, part}, comm.size()));
                const Array whole_rows =
-                   relayout(x_.local().slice(0, begin, end).to(cpu), slab, x_.dtype(), from,
-                            boxes_of(slab, {0, part}, comm.size()), comm);
+                   move.run(x_.local().slice(0, begin, end).to(cpu), x_.dtype(), comm);
                Region region = Region::of(x_.shape());
                region.axes[0] = {begin + part.begin(comm.rank()), part.count(comm.rank()), 1};
                if (problem.empty()) problem = problem_of([&] { put(on_host(whole_rows), region); });
@@ -249,8 +249,8 @@ Array read_rows(const Wanted& w, Reader& read, const Communicator& comm) {
     const Partition part = Partition::even(slab[0], comm.size());
     const Array rows =
         read(w.piece(0, begin + part.begin(comm.rank()), begin + part.end(comm.rank())));
-    relayout_into(rows, slab, boxes_of(slab, {0, part}, comm.size()), mine.slice(0, begin, end), to,
-                  comm);
+    Relayout(slab, boxes_of(slab, {0, part}, comm.size()), to)
+        .run_into(rows, mine.slice(0, begin, end), comm);
   });
   return mine;
 }

@@ -224,9 +224,7 @@ class Chooser {
 ApplyRoute route_of(const Cuttable& a, const DNDarray& x, const ApplyOptions& options) {
   Chooser choose(a, x);
   ApplyRoute r = options.along ? choose.along(*options.along) : choose.by_names();
-  const int p = x.comm().size();
-  r.moved = movement(x.shape(), size_of(x.dtype()), boxes_of(x.shape(), x.distribution(), p),
-                     boxes_of(x.shape(), r.in, p));
+  r.moved = Relayout(x, r.in).movement(size_of(x.dtype()));
   return r;
 }
 
@@ -236,7 +234,7 @@ std::string ApplyRoute::str() const {
                    : std::string("replicated");
   };
   std::string text = cat(reason, ". x ", split_text(in), ": ", moved.messages, " messages, ",
-                         bytes_text(moved.bytes));
+                         bytes_text(moved.bytes()));
   text +=
       cut ? cat("; each rank applies its part of '", *cut, "'") : "; every rank applies all of A";
   if (summed)

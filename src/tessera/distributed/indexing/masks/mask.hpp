@@ -8,7 +8,7 @@
 //   MaskOrder order = order_of_rows(picked_by_row(x, mask, local), widest, group, comm);
 //   order.total();   // elements of x[mask]
 
-#include "tessera/distributed/indexing/exchange_plan.hpp"
+#include "tessera/distributed/exchange/exchange_plan.hpp"
 #include "tessera/distributed/indexing/normalize.hpp"
 
 namespace tessera::dist {

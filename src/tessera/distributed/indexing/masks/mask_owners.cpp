@@ -38,8 +38,9 @@ DNDarray as_owners_have(const DNDarray& x, const SoleMask& mask) {
 // Elements that change hands between two distributions of a mask.
 i64 bits_moved(const DNDarray& mask, const Distribution& from, const Distribution& to) {
   const int p = mask.comm().size();
-  return movement(mask.shape(), 1, boxes_of(mask.shape(), from, p), boxes_of(mask.shape(), to, p))
-      .bytes;
+  return Relayout(mask.shape(), boxes_of(mask.shape(), from, p), boxes_of(mask.shape(), to, p))
+      .movement(1)
+      .bytes();
 }
 
 // Bytes before any value moves. The owners' way: the bits of the mask, and the counts of its rows.

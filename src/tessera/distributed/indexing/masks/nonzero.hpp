@@ -5,7 +5,7 @@
 // the first axis, evenly otherwise.
 //   std::vector<DNDarray> where = dist::nonzero(x);
 
-#include "tessera/distributed/indexing/exchange_plan.hpp"
+#include "tessera/distributed/exchange/exchange_plan.hpp"
 
 namespace tessera::dist {
 

@@ -144,8 +144,7 @@ void SoleMaskWrite::count_values(Transfers& t, const Order& order) const {
   const i64 item = size_of(value_.dtype()), n = value_.shape(own());
   const bool fits = order && order->total() == n;
   const auto into = [&](const Distribution& to) {
-    t.add(Content::rows, movement(value_.shape(), item, boxes_of_value(value_),
-                                  boxes_of(value_.shape(), to, t.ranks())));
+    t.add(Content::rows, Relayout(value_, to).movement(item));
   };
   if (values_ != Values::in_order)
     return fits ? into({own(), Partition::of(order->counts())})

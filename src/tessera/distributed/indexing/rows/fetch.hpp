@@ -3,7 +3,7 @@
 // Rows from the ranks that own them to the ranks that want them, in pieces.
 //   const KnownOwners owners(rows, key, lead_axis, part);   Array mine = fetch_rows(rows, owners.fetch());
 
-#include "tessera/distributed/indexing/exchange_plan.hpp"
+#include "tessera/distributed/exchange/exchange_plan.hpp"
 #include "tessera/distributed/indexing/rows/indexed_rows.hpp"
 
 namespace tessera::dist {

@@ -126,8 +126,7 @@ void RequestedScatter::count(Transfers& t) const {
   if (count_of(key_.plan.shape) == 0) return;
   const i64 item = size_of(value_.dtype());
   if (values_ == Values::entries)
-    t.add(Content::rows, movement(value_.shape(), item, boxes_of_value(value_),
-                                  boxes_of(value_.shape(), {axis_, part_}, t.ranks())));
+    t.add(Content::rows, Relayout(value_, {axis_, part_}).movement(item));
   if (values_ == Values::owners) count_where_needed(t, value_);
   Transfer& sent = t.pairs(payload_.rows ? Content::rows : Content::numbers, false);
   const std::vector<i64> entries = requests_.entries();

@@ -55,21 +55,13 @@ DNDarray trimmed(const DNDarray& value, i64 ndim) {
   return DNDarray::replicated(Array::empty(last, v.dtype(), v.device()), v.comm());
 }
 
-Boxes boxes_of_value(const DNDarray& value) {
-  const int p = value.comm().size();
-  if (value.split()) return boxes_of(value.shape(), value.distribution(), p);
-  return value.known() ? Boxes(static_cast<std::size_t>(p)) : boxes_on(*value.owner(), p);
-}
-
 Array value_for_those(const DNDarray& value, const std::vector<bool>& needs) {
   const Communicator& comm = value.comm();
   const bool mine = needs[static_cast<std::size_t>(comm.rank())];
   if (!moves(value)) return mine ? value.local() : Array();
   Boxes to;
   for (const bool need : needs) to.push_back(need ? Box{} : Box{0, 0, 0});
-  const Array held =
-      value.resident() ? value.resident() : empty_dense({0}, value.dtype(), value.device());
-  const Array all = relayout(held, value.shape(), value.dtype(), boxes_of_value(value), to, comm);
+  const Array all = relayout(value, std::move(to));
   return mine ? all : Array();
 }
 

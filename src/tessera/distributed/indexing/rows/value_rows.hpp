@@ -4,7 +4,7 @@
 //   ValueRows v{value, shape, lead, position};   Array rows = v.rows(entries);
 
 #include "tessera/distributed/array/relayout.hpp"
-#include "tessera/distributed/indexing/exchange_plan.hpp"
+#include "tessera/distributed/exchange/exchange_plan.hpp"
 #include "tessera/distributed/indexing/rows/indexed_rows.hpp"
 
 namespace tessera::dist {
@@ -41,7 +41,6 @@ DNDarray narrowed_for(const DNDarray& x, const DNDarray& value);
 // assignments.
 DNDarray trimmed(const DNDarray& value, i64 ndim);
 
-Boxes boxes_of_value(const DNDarray& value);  // where it is: split, on one rank or everywhere
 // Where the ranks that hold the value know who needs it: all of it there, an empty handle
 // elsewhere (collective where somebody lacks it).
 Array value_for_those(const DNDarray& value, const std::vector<bool>& needs);

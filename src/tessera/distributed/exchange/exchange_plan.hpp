@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What x[key] or x[key] = value will exchange, as a value: the route, and the transfers in the
-// order in which they happen, with the bytes of every rank. The steps that do an exchange (classes
-// with run(), such as GatherPositions) add their own transfers (count()), so that there is one
-// place where it says who sends what. Nothing is sent here.
-//   Transfers t(p);   t.to_all(Content::flags, 1);   t.add(Content::rows, movement(...));
+// What x[key], x[key] = value or another distribution of x will exchange, as a value: the route, and
+// the transfers in the order in which they happen, with the bytes of every rank. The steps that do
+// an exchange (classes with run(), such as Relayout and GatherPositions) give their own transfers
+// (movement(), count()), so that there is one place where it says who sends what. Nothing is sent
+// here.
+//   Transfers t(p);   t.to_all(Content::flags, 1);   t.add(Content::rows, move.movement(item));
+//   plan_relayout(x, {1, part}).str();
 
 #include "tessera/distributed/array/relayout.hpp"
 
@@ -17,7 +19,8 @@ enum class Route : std::uint8_t {
   local_mask,        // a mask that every rank has
   local,             // ordered or basic: each rank answers from what it holds
   descending_slice,  // a negative step on the split axis: intervals change hands
-  unordered          // any integer arrays on the split axis
+  unordered,         // any integer arrays on the split axis
+  relayout           // no key: all of the array in another distribution
 };
 TESSERA_API std::string_view name(Route route);
 
@@ -33,21 +36,9 @@ enum class Content : std::uint8_t {
 };
 TESSERA_API std::string_view name(Content content);
 
-enum class Pattern : std::uint8_t {
-  to_all,      // every rank to every other one, the same
-  from_owner,  // one rank to every other one
-  pairs        // each rank to those that need something of it, to each something else
-};
-TESSERA_API std::string_view name(Pattern pattern);
-
-struct TESSERA_API Transfer {
+struct TESSERA_API Transfer : Movement {
   Content content = Content::rows;
-  Pattern pattern = Pattern::pairs;
-  i64 messages = 0;       // of all ranks
-  std::vector<i64> sent;  // bytes by rank
-  bool exact = true;      // false: at most; known after counts or positions of other ranks
-  i64 bytes() const;      // of all ranks
-  void send(int rank, i64 count, i64 bytes);  // so many messages with so many bytes together
+  bool exact = true;  // false: at most; known after counts or positions of other ranks
 };
 
 class TESSERA_API Transfers {
@@ -58,7 +49,7 @@ class TESSERA_API Transfers {
 
   void to_all(Content content, i64 bytes, bool exact = true);  // of each rank to each other one
   void from_owner(int owner, i64 bytes, bool exact = true);    // rows, to each other rank
-  void add(Content content, const Movement& m, bool exact = true);
+  void add(Content content, Movement m, bool exact = true);
   // Everybody gets all of an array of which each element has so many bytes.
   void gather(Content content, const DNDarray& a, i64 item, bool exact = true);
   // Empty, to be filled with send().
@@ -83,5 +74,8 @@ struct TESSERA_API ExchangePlan {
   Transfers transfers;
   std::string str() const;  // the route, then a line for each transfer
 };
+
+// Of x.distributed_as(to), which resplit, balance, redistribute and gathered are.
+TESSERA_API ExchangePlan plan_relayout(const DNDarray& x, const Distribution& to);
 
 }  // namespace tessera::dist

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/distributed/indexing/exchange_plan.hpp"
+#include "tessera/distributed/exchange/exchange_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "tessera/distributed/wire/to_index.hpp"
 
@@ -15,7 +14,8 @@ std::string_view name(Route route) {
     case Route::local_mask: return "local mask";
     case Route::local: return "local";
     case Route::descending_slice: return "descending slice";
-    default: return "unordered";
+    case Route::unordered: return "unordered";
+    default: return "relayout";
   }
 }
 
@@ -31,24 +31,8 @@ std::string_view name(Content content) {
   }
 }
 
-std::string_view name(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::to_all: return "every rank to all";
-    case Pattern::from_owner: return "the owner to all";
-    default: return "between pairs of ranks";
-  }
-}
-
-i64 Transfer::bytes() const { return std::accumulate(sent.begin(), sent.end(), i64{0}); }
-
-void Transfer::send(int rank, i64 count, i64 bytes) {
-  if (count == 0 || bytes == 0) return;
-  messages += count;
-  sent[to_index(rank)] += bytes;
-}
-
 Transfer& Transfers::begin(Content content, Pattern pattern, bool exact) {
-  list_.push_back({content, pattern, 0, std::vector<i64>(to_index(ranks_)), exact});
+  list_.push_back({{pattern, 0, std::vector<i64>(to_index(ranks_))}, content, exact});
   return list_.back();
 }
 
@@ -61,18 +45,14 @@ void Transfers::from_owner(int owner, i64 bytes, bool exact) {
   begin(Content::rows, Pattern::from_owner, exact).send(owner, ranks_ - 1, bytes * (ranks_ - 1));
 }
 
-void Transfers::add(Content content, const Movement& m, bool exact) {
-  Transfer& t = begin(content, Pattern::pairs, exact);
-  t.messages = m.messages;
-  t.sent = m.sent;
+void Transfers::add(Content content, Movement m, bool exact) {
+  list_.push_back({std::move(m), content, exact});
 }
 
 void Transfers::gather(Content content, const DNDarray& a, i64 item, bool exact) {
-  const Boxes from = a.split()   ? boxes_of(a.shape(), a.distribution(), ranks_)
-                     : a.known() ? Boxes(to_index(ranks_))
-                                 : boxes_on(*a.owner(), ranks_);
-  add(content, movement(a.shape(), item, from, Boxes(to_index(ranks_))), exact);
-  list_.back().pattern = Pattern::to_all;
+  Movement m = Relayout(a, Distribution{}).movement(item);
+  m.pattern = Pattern::to_all;
+  add(content, std::move(m), exact);
 }
 
 Transfer& Transfers::pairs(Content content, bool exact) {
@@ -92,6 +72,18 @@ std::string ExchangePlan::str() const {
                   t.exact || transfers.ranks() == 1 ? "" : "at most ", t.messages, " messages, ",
                   t.bytes(), " bytes");
   return text;
+}
+
+ExchangePlan plan_relayout(const DNDarray& x, const Distribution& to) {
+  ExchangePlan plan(x.comm().size());
+  plan.route = Route::relayout;
+  plan.shape = x.shape();
+  plan.distribution = to;
+  plan.reason = "the array has this distribution";
+  if (x.distribution() == to) return plan;
+  plan.reason = "each element goes straight to the rank that gets it";
+  plan.transfers.add(Content::rows, Relayout(x, to).movement(size_of(x.dtype())));
+  return plan;
 }
 
 }  // namespace tessera::dist
