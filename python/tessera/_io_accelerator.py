@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _tessera as _core
-from .stored import _located
+from ._stored_keys import located
 
 __all__ = ["IOAccelerator"]
 
@@ -36,7 +36,7 @@ class IOAccelerator:
         self._io = _core._IOAccelerator(array)
 
     def _box(self, key: Any, stop: int | None) -> tuple[list[int], list[int]]:
-        begin, shape, _, _ = _located(self._array, key if stop is None else slice(key, stop))
+        begin, shape, _, _ = located(self._array, key if stop is None else slice(key, stop))
         return begin, shape
 
     def prefetch(self, key: Any = ..., stop: int | None = None) -> None:
