@@ -4,6 +4,7 @@ files. Operators, names, shapes and results in them: test_pickle.py; the contain
 
 import json
 import os
+import pickle
 import random
 
 import numpy as np
@@ -293,3 +294,31 @@ def test_descriptions_that_lie_take_no_memory(tmp_path):
         ts._tessera._save_snapshot(path, [], text)
         with pytest.raises(ts.IoError, match=r"x\.tessera"):
             ts.load(path)
+
+
+@pytest.mark.parametrize("dtype", [*ALL, "bfloat16"])
+def test_pickles_are_snapshots(dtype, device, rng):
+    for shape in [(), (0, 3), (5,), (130, 257)]:
+        x = on(device, draw_numbers(rng, shape, "int8" if dtype == "bfloat16" else dtype)).astype(dtype)
+        data, where = x.__getstate__()
+        assert data[:8] == b"\x89TESSERA" and where == device
+        again = pickle.loads(pickle.dumps(x.T))
+        assert again.dtype == x.dtype and again.device == device and again.shape == x.T.shape
+        assert again.tolist() == x.T.tolist()
+
+
+def test_damaged_pickles_are_refused():
+    data, _ = ts.arange(5).__getstate__()
+    good, noticed = pickle.dumps(ts.arange(5)), 0
+    start = good.index(data)
+    for at in range(len(data)):
+        bad = bytearray(good)
+        bad[start + at] ^= 1 << at % 8
+        try:
+            assert pickle.loads(bad).tolist() == [0, 1, 2, 3, 4]
+        except ts.IoError:
+            noticed += 1
+    assert noticed > 150
+    for state in [(), (data,), (3, "cpu"), (b"", "cpu"), (data[:-1], "cpu"), (data, "nowhere:3")]:
+        with pytest.raises(ts.Error):
+            ts.Array.__new__(ts.Array).__setstate__(state)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "array/array_object.hpp"
 #include "array/convert_out.hpp"
@@ -12,6 +13,8 @@
 #include "tessera/array/print.hpp"
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/tiny_readers.hpp"
+#include "tessera/store/snapshot/snapshot_reader.hpp"
+#include "tessera/store/snapshot/snapshot_writer.hpp"
 
 namespace tessera::python {
 
@@ -161,29 +164,25 @@ nb::object dlpack(const Array& x, nb::handle stream, nb::handle max_version, nb:
   return dlpack_capsule(a, versioned, must, consumer);
 }
 
-// Pickles as (bytes, shape, dtype, device): the memory travels once, in C order.
+// Pickles as (a .tessera file in memory, device): the memory travels once, in C order.
 nb::tuple state(const Array& x) {
-  const Array host = released([&] {
-    Array h = x.to(cpu).contiguous();
-    h.storage().wait();
-    return h;
-  });
-  nb::bytes data(host.host_data(), static_cast<std::size_t>(host.bytes()));
+  const NamedArrays one = {{"array", x}};
+  const i64 bytes = encoded_bytes(one, "");
+  nb::object data = nb::steal(PyBytes_FromStringAndSize(nullptr, bytes));
+  if (!data.is_valid()) throw nb::python_error();
+  auto* to = reinterpret_cast<std::byte*>(PyBytes_AS_STRING(data.ptr()));
+  released([&] { encode_snapshot(one, "", {to, static_cast<std::size_t>(bytes)}); });
   const std::string device = x.device().str();
-  return nb::make_tuple(data, tuple_of(x.shape()), dtype_object(x.dtype()),
-                        nb::str(device.c_str()));
+  return nb::make_tuple(data, nb::str(device.c_str()));
 }
 
 void set_state(Array* self, const nb::tuple& state) {
+  require<ArgumentError>(state.size() == 2 && PyBytes_Check(state[0].ptr()), "pickle: a state of ",
+                         state.size(), " parts; expected bytes and the name of a device");
   const nb::bytes data = nb::borrow<nb::bytes>(state[0]);
-  const Shape s = shape_from(state[1]);
-  const DType t = dtype_from(state[2]);
-  const i64 bytes = count_of(s) * size_of(t);
-  require<ArgumentError>(static_cast<i64>(data.size()) == bytes, "pickle: ", data.size(),
-                         " bytes given, ", bytes, " expected for shape ", s, " of ", name(t));
-  Array a(Storage::allocate(cpu, bytes), Layout::contiguous(s), t);
-  if (bytes) std::memcpy(a.host_data(), data.data(), data.size());
-  new (self) Array(to_device(a, state[3]));
+  const std::span bytes(static_cast<const std::byte*>(data.data()), data.size());
+  const Array a = released([&] { return Snapshot(bytes, "pickle").read(0); });
+  new (self) Array(to_device(a, state[1]));
 }
 
 void set_part(const Array& x, nb::handle value, bool imaginary) {

@@ -111,6 +111,19 @@ TEST(Snapshot, EveryDtypeComesBack) {
   }
 }
 
+TEST(Snapshot, TheSizeInMemoryIsKnownBefore) {
+  for (const Shape& shape : {Shape{}, Shape{0, 3}, Shape{5}, Shape{3, 2048}, Shape{3, 2049}})
+    for (const std::string text : {"", "a text"}) {
+      const NamedArrays arrays = {
+          {"x", counted(shape)}, {"y", counted({3})}, {"z", counted(shape)}};
+      const std::string bytes = encode_snapshot(arrays, text);
+      EXPECT_EQ(opened(bytes).slot().end, static_cast<i64>(bytes.size()));
+      EXPECT_EQ(values_of<double>(opened(bytes).read(2)), values_of<double>(arrays[2].second));
+      std::vector<std::byte> small(bytes.size() - 1);
+      EXPECT_THROW(encode_snapshot(arrays, text, small), ArgumentError);
+    }
+}
+
 TEST(Snapshot, SlicesAreThoseOfTheWhole) {
   const Array x = counted({7, 40, 90});  // pieces end within rows
   const std::string path = path_of("s.tessera");

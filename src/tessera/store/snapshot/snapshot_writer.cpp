@@ -151,19 +151,37 @@ void save_snapshot(const std::string& path, const NamedArrays& arrays,
   file.commit(/*durable=*/true);
 }
 
-std::string encode_snapshot(const NamedArrays& arrays, std::string_view description) {
+i64 encoded_bytes(const NamedArrays& arrays, std::string_view description) {
+  std::vector<SnapshotEntry> entries;
+  i64 at = snapshot_in_memory;
+  for (const auto& [name, x] : arrays) {
+    at = aligned_up(at, snapshot_in_memory);
+    SnapshotEntry& e = entries.emplace_back(SnapshotEntry{name, x.dtype(), x.shape(), at});
+    e.sums = aligned_up(at + e.bytes(), 8);
+    at = e.sums + 4 * e.pieces();
+  }
+  return aligned_up(at, 8) +
+         static_cast<i64>(encoded_index(entries).size() + 1 + description.size());
+}
+
+void encode_snapshot(const NamedArrays& arrays, std::string_view description,
+                     std::span<std::byte> to) {
   constexpr i64 alignment = snapshot_in_memory;
-  std::string out(static_cast<std::size_t>(alignment), '\0');
-  i64 expected = alignment + static_cast<i64>(description.size());
-  for (const auto& [name, x] : arrays)
-    expected += x.bytes() + x.bytes() / 4096 + 512 + static_cast<i64>(name.size());
-  out.reserve(static_cast<std::size_t>(expected));
-  SnapshotBody body(alignment, alignment, [&](const void* from, i64 n) {
-    out.append(static_cast<const char*>(from), static_cast<std::size_t>(n));
+  i64 at = alignment;
+  SnapshotBody body(at, alignment, [&](const void* from, i64 n) {
+    require<ArgumentError>(n <= static_cast<i64>(to.size()) - at, "save: room for ", to.size(),
+                           " bytes, and the file has more");
+    if (n > 0) std::memcpy(to.data() + at, from, static_cast<std::size_t>(n));
+    at += n;
   });
   for (const auto& [name, x] : arrays) body.add(name, x);
   const std::vector<std::byte> head = encoded_head(alignment, body.finish(description, 1));
-  std::memcpy(out.data(), head.data(), head.size());
+  std::memcpy(to.data(), head.data(), head.size());
+}
+
+std::string encode_snapshot(const NamedArrays& arrays, std::string_view description) {
+  std::string out(static_cast<std::size_t>(encoded_bytes(arrays, description)), '\0');
+  encode_snapshot(arrays, description, std::as_writable_bytes(std::span(out.data(), out.size())));
   return out;
 }
 

@@ -17,7 +17,11 @@ namespace tessera {
 // ArgumentError when two names are equal. IoError where it cannot be written: the old file stays.
 TESSERA_API void save_snapshot(const std::string& path, const NamedArrays& arrays,
                                std::string_view description);
-// The same file in memory, for pickles: arrays at multiples of 128 bytes instead of pages.
+// The same file in memory, for pickles: arrays at multiples of 128 bytes instead of pages. How many
+// bytes it has is known before: the caller brings the room.
+TESSERA_API i64 encoded_bytes(const NamedArrays& arrays, std::string_view description);
+TESSERA_API void encode_snapshot(const NamedArrays& arrays, std::string_view description,
+                                 std::span<std::byte> to);
 TESSERA_API std::string encode_snapshot(const NamedArrays& arrays, std::string_view description);
 // Adds arrays behind the end and says anew what the file holds: its arrays numbers `kept`, in this
 // order, then those given. Payloads that are there stay as they are, byte for byte. At any moment a
