@@ -34,9 +34,10 @@ struct Along {
   Sizes n;
 };
 
-// The errors of the local function, asked with axes of the length 1 (2 where a length 1 means
+// The errors of the local function, called with axes of the length 1 (2 where a length 1 means
 // nothing) and sizes to match.
-void ask(const Transform& f, const DNDarray& x, const Shape& axes, Norm norm, const Sizes& n) {
+void check_arguments(const Transform& f, const DNDarray& x, const Shape& axes, Norm norm,
+                     const Sizes& n) {
   Shape small = x.shape();
   const i64 limit = f.kind == FftKind::complex_to_real ? 2 : 1;
   for (i64& s : small) s = std::min(s, limit);
@@ -143,7 +144,7 @@ DNDarray one_axis(const Transform& f, const DNDarray& x, const Along& along, Nor
 
 // Checked by the local function, axes counted from the front.
 Along checked(const Transform& f, const DNDarray& x, const Shape& axes, Norm norm, const Sizes& n) {
-  ask(f, x, axes, norm, n);
+  check_arguments(f, x, axes, norm, n);
   Along along{{}, n};
   for (i64 a : axes) along.axes.push_back(normalize_axis(a, x.ndim(), "fft"));
   return along;

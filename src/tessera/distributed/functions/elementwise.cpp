@@ -21,9 +21,9 @@ void check_group(ElementOp op, Inputs inputs, const DNDarray& like) {
     if (in.distribution) require_same_group(name(op), like, in.distribution);
 }
 
-// The local function is asked with arrays of no elements: its errors of dtypes and numbers are
+// The local function is called with arrays of no elements: its errors of dtypes and numbers are
 // ours, and so is its dtype.
-std::vector<ArrayOrValue> asked(Inputs inputs) {
+std::vector<ArrayOrValue> without_elements(Inputs inputs) {
   std::vector<ArrayOrValue> all;
   for (const Operand& in : inputs)
     all.push_back(in.is_value() ? ArrayOrValue(in.value)
@@ -72,7 +72,7 @@ std::vector<ArrayOrValue> parts_for(Inputs inputs, const Target& to, const Commu
 void check_out(ElementOp op, Inputs inputs, const DNDarray& out) {
   out.require_writable("output array");
   check_group(op, inputs, out);
-  tessera::elementwise(op, asked(inputs), Array::empty({0}, out.dtype()));
+  tessera::elementwise(op, without_elements(inputs), Array::empty({0}, out.dtype()));
   require_out_shape(shape_of(inputs), out.shape(), [&] {
     std::string shapes;
     for (const Operand& in : inputs)
@@ -114,7 +114,7 @@ DNDarray elementwise(ElementOp op, Inputs inputs) {
   const DNDarray* like = first_of(inputs);
   require<ArgumentError>(like, name(op), ": at least one operand must be a distributed array");
   check_group(op, inputs, *like);
-  const DType dtype = tessera::elementwise(op, asked(inputs)).dtype();
+  const DType dtype = tessera::elementwise(op, without_elements(inputs)).dtype();
   const Target to = elementwise_target(inputs);
   check_exponent(op, inputs, dtype);
   return DNDarray(tessera::elementwise(op, parts_for(inputs, to, like->comm())), to.shape,
@@ -123,7 +123,7 @@ DNDarray elementwise(ElementOp op, Inputs inputs) {
 
 void elementwise(ElementOp op, Inputs inputs, const DNDarray& out) {
   check_out(op, inputs, out);
-  check_exponent(op, inputs, tessera::elementwise(op, asked(inputs)).dtype());
+  check_exponent(op, inputs, tessera::elementwise(op, without_elements(inputs)).dtype());
   // What all ranks see of an array that one rank owns is its owner's: only the owner writes.
   const std::vector<ArrayOrValue> parts =
       parts_for(inputs, {out.shape(), out.distribution()}, out.comm());

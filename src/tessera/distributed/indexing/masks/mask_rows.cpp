@@ -130,17 +130,17 @@ i64 MaskRows::before(int rank, i64 element) const {
   return sum;
 }
 
-std::vector<i64> MaskRows::cuts(int rank) const {
-  std::vector<i64> cuts;
-  cuts.reserve(to_index(to_.ranks()) + 1);
-  for (int r = 0; r < to_.ranks(); ++r) cuts.push_back(before(rank, to_.begin(r)));
-  cuts.push_back(before(rank, order_->total()));
-  return cuts;
+std::vector<i64> MaskRows::bounds(int rank) const {
+  std::vector<i64> bounds;
+  bounds.reserve(to_index(to_.ranks()) + 1);
+  for (int r = 0; r < to_.ranks(); ++r) bounds.push_back(before(rank, to_.begin(r)));
+  bounds.push_back(before(rank, order_->total()));
+  return bounds;
 }
 
 MaskShares MaskRows::shares() const {
   const int p = to_.ranks();
-  MaskShares shares{cuts(me_), std::vector<std::vector<i64>>(to_index(p))};
+  MaskShares shares{bounds(me_), std::vector<std::vector<i64>>(to_index(p))};
   const i64 begin = to_.begin(me_), end = to_.end(me_);
   if (begin == end) return shares;
   for (i64 g = group_of(begin); g < groups() && order_->before[to_index(g)] < end; ++g) {
@@ -175,8 +175,8 @@ Array put_in_order(const Array& mine, const MaskRows& rows, const Communicator& 
   const MaskShares shares = rows.shares();
   for (int r = 0; r < comm.size(); ++r) {
     const std::vector<i64>& theirs = shares.places[to_index(r)];
-    const i64 in = std::ssize(theirs), first = shares.cuts[to_index(r)],
-              out = shares.cuts[to_index(r) + 1] - first;
+    const i64 in = std::ssize(theirs), first = shares.bounds[to_index(r)],
+              out = shares.bounds[to_index(r) + 1] - first;
     for (i64 k = 0; k < in; ++k) places[theirs[to_index(k)]] = filled + k;
     if (r == me) {
       if (in * row > 0) std::memcpy(into + filled * row, from + first * row, to_index(in * row));
@@ -201,7 +201,7 @@ Array in_order(const DNDarray& elements, i64 axis, MaskShares shares) {
   for (const std::vector<i64>& theirs : shares.places)
     fetch.serve.emplace_back(theirs.size(), end,
                              [&, next = theirs.data()]() mutable { return begin + *next++; });
-  fetch.bounds = std::move(shares.cuts);
+  fetch.bounds = std::move(shares.bounds);
   fetch.slot =
       NarrowList(to_index(fetch.wanted()), fetch.wanted(), [n = i64{0}]() mutable { return n++; });
   const Array first = fetch_rows(rows, fetch);

@@ -3,7 +3,7 @@
 // Elements that the ranks pick by a mask, and that interleave in NumPy's order: where those go that
 // this rank gives or gets, when the result is distributed by some partition. What has to be known
 // of single rows where an order counts them together is told here.
-//   MaskRows rows(order, Partition::even(order->total(), p), comm);   rows.cuts(0)
+//   MaskRows rows(order, Partition::even(order->total(), p), comm);   rows.bounds(0)
 
 #include <memory>
 
@@ -12,7 +12,8 @@
 namespace tessera::dist {
 
 struct MaskShares {
-  std::vector<i64> cuts;  // [cuts[r], cuts[r + 1]) of this rank's elements are in rank r's part
+  std::vector<i64>
+      bounds;  // [bounds[r], bounds[r + 1]) of this rank's elements are in rank r's part
   std::vector<std::vector<i64>> places;  // by rank: its elements in this rank's part, ascending
 };
 
@@ -26,7 +27,7 @@ class MaskRows {
   const Partition& to() const { return to_; }
   i64 bytes() const;  // of memory, on the rank with the most: the same on all ranks
   // As MaskShares has them, of any rank: the same on all ranks.
-  std::vector<i64> cuts(int rank) const;
+  std::vector<i64> bounds(int rank) const;
   MaskShares shares() const;
 
  private:

@@ -29,9 +29,10 @@ Index with_mask(const DistIndex& key, const Array& mask) {
 void count_exchanged(Transfers& t, const MaskRows& rows, i64 bytes, bool back) {
   Transfer& sent = t.pairs(Content::rows);
   for (int r = 0; r < t.ranks(); ++r) {
-    const std::vector<i64> cuts = rows.cuts(r);
+    const std::vector<i64> bounds = rows.bounds(r);
     for (int q = 0; q < t.ranks(); ++q)
-      if (q != r) sent.send(back ? q : r, 1, (cuts[to_index(q) + 1] - cuts[to_index(q)]) * bytes);
+      if (q != r)
+        sent.send(back ? q : r, 1, (bounds[to_index(q) + 1] - bounds[to_index(q)]) * bytes);
   }
 }
 

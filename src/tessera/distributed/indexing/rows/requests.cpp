@@ -116,8 +116,8 @@ Requests nothing_requested(const IndexedRows& rows, const NormalKey& key,
 }
 
 // `before`: what the same key requested of owners already.
-Fetch ask(const IndexedRows& rows, const NormalKey& key, const RequestBuilder& builder,
-          const Requests* before) {
+Fetch requested_rows(const IndexedRows& rows, const NormalKey& key, const RequestBuilder& builder,
+                     const Requests* before) {
   const DNDarray& x = rows.array();
   const int p = x.comm().size(), me = x.comm().rank();
   Distinct d = distinct(builder.entries());
@@ -157,7 +157,7 @@ Fetch ask(const IndexedRows& rows, const NormalKey& key, const RequestBuilder& b
 const DNDarray* sole_array(const NormalKey& key) {
   return key.plan.arrays.size() == 1 ? &key.distribution[0] : nullptr;
 }
-std::string requested_of(const DNDarray& x) { return cat("asked of ", join(x.part().starts())); }
+std::string requested_of(const DNDarray& x) { return cat("rows of ", join(x.part().starts())); }
 std::string sent_to(const DNDarray& x) { return cat("requested of ", join(x.part().starts())); }
 
 // A key remembers what it asked of several arrays, but where that is much, of the last one alone:
@@ -264,9 +264,9 @@ std::shared_ptr<const Fetch> RowRequests::run() const {
     as_sent.distribution[0] =
         DNDarray(requests_->positions, alone_->shape(), alone_->distribution(), alone_->comm());
   const RequestBuilder builder(rows_, as_sent, lead_axis_, part_);
-  Fetch asked = ask(rows_, as_sent, builder, requests_.get());
-  if (alone_) return remember(*alone_, requested_of(x), std::move(asked));
-  const auto fetch = std::make_shared<const Fetch>(std::move(asked));
+  Fetch requested = requested_rows(rows_, as_sent, builder, requests_.get());
+  if (alone_) return remember(*alone_, requested_of(x), std::move(requested));
+  const auto fetch = std::make_shared<const Fetch>(std::move(requested));
   for (std::size_t a = 0; together_ && a < key_.distribution.size(); ++a)
     key_.distribution[a].remember(requested_together(x, key_, a), fetch);
   return fetch;
