@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/store/tiles/npy_store.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
@@ -170,6 +171,61 @@ TEST(NpyStore, AFileThatShrinksIsSaid) {
                     }),
                     "cut off"));
     EXPECT_EQ(std::filesystem::file_size(path), 1u << 20);
+  }
+}
+
+// At every n-th call: the numbers are right in the end, or the failure is said, nothing hangs, and
+// the header, the length and what was not written stay as they were.
+TEST(NpyStore, SurvivesFaultsAtEveryCall) {
+  for (const NpyStoreOptions& way : every_npy_way())
+    for (const IoFault fault : {IoFault::short_call, IoFault::interrupted, IoFault::io_error,
+                                IoFault::disk_full, IoFault::ended})
+      for (const i64 nth : {2, 3, 7}) {
+        const std::string path = new_npy();
+        const auto store = create_npy_store(path, {300, 150}, DType::f64, way);
+        StoreChecker checker(*store, 5);
+        checker.write(store->grid().whole());
+        const std::string before = read_all(path);
+        const Box rows{{way.fortran ? 0 : 100, way.fortran ? 50 : 0},
+                       {way.fortran ? 300 : 100, way.fortran ? 50 : 150}};
+        std::atomic<i64> calls{0};
+        way.engine->inject([&, nth, fault](const IoRequest&) {
+          return ++calls % nth == 0 ? fault : IoFault::none;
+        });
+        if (fault == IoFault::short_call || fault == IoFault::interrupted) {
+          checker.run(2);
+        } else {
+          const std::string said = thrown_text<IoError>([&] {
+            for (int k = 0; k < 9; ++k) {
+              checker.write(rows);
+              checker.read(rows);
+            }
+          });
+          EXPECT_TRUE(has(said, "a.npy")) << said;
+          const std::string after = read_all(path);
+          // The second third of the numbers, in both orders.
+          const std::size_t third = 8 * 300 * 50, from = before.size() - 2 * third,
+                            to = before.size() - third;
+          ASSERT_EQ(after.size(), before.size());
+          EXPECT_EQ(after.substr(0, from), before.substr(0, from));
+          EXPECT_EQ(after.substr(to), before.substr(to));
+        }
+        way.engine->inject({});
+        if (::testing::Test::HasFatalFailure()) return;
+        StoreChecker again(*store, 6);
+        again.run(1);
+        EXPECT_EQ(way.engine->under_way(), 0);
+      }
+}
+
+TEST(NpyStore, AHeaderThatCannotBeWrittenLeavesNoFile) {
+  for (const NpyStoreOptions& way : every_npy_way()) {
+    const std::string path = new_npy();
+    way.engine->inject([](const IoRequest&) { return IoFault::disk_full; });
+    EXPECT_TRUE(has(thrown_text<IoError>([&] { create_npy_store(path, {5}, DType::f64, way); }),
+                    "the file system is full"));
+    way.engine->inject({});
+    EXPECT_FALSE(std::filesystem::exists(path));
   }
 }
 
