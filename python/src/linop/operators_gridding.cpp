@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators between grids and points, and sparse matrices.
+#include <nanobind/stl/optional.h>
+
 #include "linop/operators.hpp"
 #include "tessera/array/index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -136,13 +138,14 @@ NamedLinop paired(const Dims& frames, i64 depth, const Array& locs,
 
 nb::object make_nufft(const ArrayArg& locs, const ShapeArg& grid_size, const DimsArg& output_shape,
                       const DimsArg& input_shape, const DimsArg& input_kshape,
-                      const DimsArg& batch_shape, double oversamp, double width,
-                      const std::string& mode, bool do_prep_locs, const ArrayArg& apodize_weights,
-                      bool toeplitz, const DTypeArg& toeplitz_dtype, double toeplitz_oversamp,
-                      const DimsArg& locs_batch_shape) {
+                      const DimsArg& batch_shape, std::optional<double> oversamp,
+                      std::optional<double> width, const std::string& mode, bool do_prep_locs,
+                      const ArrayArg& apodize_weights, bool toeplitz,
+                      const DTypeArg& toeplitz_dtype, double toeplitz_oversamp,
+                      const DimsArg& locs_batch_shape, std::optional<double> tol) {
   NufftOptions o;
-  o.oversamp = oversamp;
-  o.width = width;
+  o.oversamp = oversamp.value_or(o.oversamp);
+  o.width = width.value_or(o.width);
   require<ArgumentError>(mode == "interpolate" || mode == "sampling",
                          "NUFFT: mode is 'interpolate' or 'sampling', got '", mode, "'");
   o.mode = mode == "sampling" ? NufftMode::sampling : NufftMode::interpolate;
@@ -156,6 +159,21 @@ nb::object make_nufft(const ArrayArg& locs, const ShapeArg& grid_size, const Dim
   require<ShapeError>(frames.size() < points.ndim() && (frames.empty() || points.size() > 0),
                       "NUFFT: locations of shape ", points.shape(), " for the frames ",
                       to_text(frames), "; expected an axis for each frame dim before (..., axes)");
+  if (tol) {
+    const char* other = oversamp                     ? "oversamp"
+                        : width                      ? "width"
+                        : mode == "sampling"         ? "mode='sampling'"
+                        : !do_prep_locs              ? "do_prep_locs=False"
+                        : !apodize_weights.is_none() ? "apodize_weights"
+                                                     : nullptr;
+    require<ArgumentError>(!other, "NUFFT: tol and ", other ? other : "",
+                           " were given; tol chooses oversampling, kernel and apodisation");
+    i64 points_of_one = 1;
+    for (i64 a = frames.size(); a < points.ndim() - 1; ++a) points_of_one *= points.shape(a);
+    const nufft::KernelChoice k = nufft::kernel_for(*tol, shape_from(grid_size), points_of_one);
+    o.oversamp = k.oversamp;
+    o.width = k.width;
+  }
   return wrap_linop(paired(frames, 0, points, [&](const Array& at) -> NamedLinop {
     return NUFFT(at, shape_from(grid_size), dims_or_none(output_shape), dims_or_none(input_shape),
                  dims_or_none(input_kshape), dims_or_any(batch_shape), o);
@@ -249,6 +267,11 @@ void bind_nufft(nb::module_& m) {
       ">>> A = ts.NUFFT([[0.0], [0.3]], (8,), oversamp=2, width=6)\n"
       ">>> y = A([1, 2, 3, 4, 5, 6, 7, 8])\n"
       ">>> abs(complex(y[0]) - 36 / 8 ** 0.5) < 1e-4\nTrue\n"
+      "\noversamp (1.25) and width (4) set the accuracy, or tol chooses them: the relative error "
+      "in\n"
+      "double precision, from 1e-12, against an exact sum.\n\n"
+      ">>> A = ts.NUFFT([[0.0], [0.3]], (8,), tol=1e-9)\n"
+      ">>> abs(complex(A([1, 2, 3, 4, 5, 6, 7, 8])[0]) - 36 / 8 ** 0.5) < 1e-8\nTrue\n"
       "\nlocs_batch_shape names leading axes of the locations that input and output have too, in "
       "front:\neach frame is transformed along its own trajectory.\n\n"
       ">>> frames = ts.NUFFT(np.zeros((3, 5, 1)), (8,), locs_batch_shape=('T',), batch_shape=())\n"
@@ -256,9 +279,10 @@ void bind_nufft(nb::module_& m) {
       "((T, Nx), (T, K), (3, 5))\n",
       &make_nufft, "locs"_a, "grid_size"_a, "output_shape"_a = nb::none(),
       "input_shape"_a = nb::none(), "input_kshape"_a = nb::none(), "batch_shape"_a = nb::none(),
-      "oversamp"_a = 1.25, "width"_a = 4.0, "mode"_a = "interpolate", "do_prep_locs"_a = true,
-      "apodize_weights"_a = nb::none(), "toeplitz"_a = false, "toeplitz_dtype"_a = nb::none(),
-      "toeplitz_oversamp"_a = 2.0, "locs_batch_shape"_a = nb::none());
+      "oversamp"_a = nb::none(), "width"_a = nb::none(), "mode"_a = "interpolate",
+      "do_prep_locs"_a = true, "apodize_weights"_a = nb::none(), "toeplitz"_a = false,
+      "toeplitz_dtype"_a = nb::none(), "toeplitz_oversamp"_a = 2.0,
+      "locs_batch_shape"_a = nb::none(), "tol"_a = nb::none());
   c.def_prop_ro(
       "locs", [](const LinopObject& a) { return wrap(a.op.as<NUFFT>()->locs.copy()); },
       "A copy of the frequencies, (..., axes).");

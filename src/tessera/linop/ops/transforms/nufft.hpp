@@ -91,6 +91,18 @@ namespace nufft {
 // The grid times oversamp, rounded up, and at least `least` points along every axis.
 TESSERA_API Shape padded_size(const Shape& grid, double oversamp, double least = 1);
 TESSERA_API double kaiser_bessel_beta(double width, double oversamp);
+// The relative error along one axis of a kernel with this width, 2 to 16, and oversampling, which
+// is 1.25, 1.5 or 2: the root mean square over an image without structure, at the worst position
+// between grid points.
+TESSERA_API double kernel_error(int width, double oversamp);
+// The oversampling and width of the least cost for so many points that keep the relative error of
+// a transform of double precision below `tolerance`, which is from least_tolerance to below 1.
+struct KernelChoice {
+  double oversamp, width;
+};
+inline constexpr double least_tolerance = 1e-12;
+TESSERA_API KernelChoice kernel_for(double tolerance, const Shape& grid, i64 points,
+                                    std::string_view who = "NUFFT");
 // Divides out what the kernel does to the image; float64, of the grid's shape.
 TESSERA_API Array apodization(const Shape& grid, const Shape& padded, double width,
                               double oversamp);

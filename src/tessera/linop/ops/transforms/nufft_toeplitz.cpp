@@ -28,10 +28,16 @@ namespace {
 // so that the error that is left is A's own.
 NufftOptions accurate_options(const NufftOptions& o) {
   NufftOptions more;
-  more.oversamp = 1.5;
-  // Errors fall as exp(-pi width sqrt(1 - 1/oversamp)): the same error, and two points more.
-  const double same = o.width * std::sqrt((1 - 1 / std::max(o.oversamp, 1.1)) / (1 - 1 / 1.5));
-  more.width = std::min(16.0, std::ceil(same) + 2);
+  // Errors fall as exp(-pi width sqrt(1 - 1/oversamp)): the same error, and two points more; on a
+  // finer grid where that is wider than kernels get.
+  for (double oversamp : {1.5, 2.0}) {
+    more.oversamp = oversamp;
+    const double same =
+        o.width * std::sqrt((1 - 1 / std::max(o.oversamp, 1.1)) / (1 - 1 / oversamp));
+    more.width = std::ceil(same) + 2;
+    if (more.width <= 16) return more;
+  }
+  more.width = 16;
   return more;
 }
 
