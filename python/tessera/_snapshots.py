@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
+import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from . import _tessera as _core
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Snapshot", "SnapshotArray", "open_snapshot"]
 
@@ -110,7 +113,7 @@ class SnapshotArray:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return int(np.prod(self._shape, dtype=object))
+        return math.prod(self._shape)
 
     @property
     def nbytes(self) -> int:
@@ -179,7 +182,7 @@ def _expanded(name: str, ndim: int, key: Any) -> list[Any]:
 
 def _position(name: str, part: Any, axis: int, size: int) -> int:
     try:
-        if isinstance(part, bool | np.bool_):
+        if isinstance(part, bool) or "numpy" in sys.modules and isinstance(part, sys.modules["numpy"].bool_):
             raise TypeError
         i = operator.index(part)
     except TypeError:
