@@ -73,11 +73,12 @@ def array(obj: Any, path: str | os.PathLike[str] | None = None) -> StoredArray:
     return _core._stored_from(obj, "" if path is None else os.fsdecode(path))
 
 
-def open(path: str | os.PathLike[str], mode: str = "r") -> StoredArray:
-    """A tiled file or a .npy file, read in place ("r"), or written as well ("r+").
+def open(path: str | os.PathLike[str], mode: str = "r", dataset: str | None = None) -> StoredArray:
+    """A tiled file, a .npy file or a dataset of an HDF5 file, read in place ("r"), or written as well ("r+").
 
     Which of them it is, its first bytes say. Of a .npy file the header stays as it is; C and Fortran order and numbers
-    of the other byte order are taken as they lie.
+    of the other byte order are taken as they lie. `dataset` names one of an HDF5 file that holds several; chunks stay
+    as they are, compressed ones go through the HDF5 library.
 
     >>> import os, tempfile; path = os.path.join(tempfile.mkdtemp(), "x.npy")
     >>> np.save(path, np.arange(6).reshape(2, 3))
@@ -87,7 +88,7 @@ def open(path: str | os.PathLike[str], mode: str = "r") -> StoredArray:
     """
     if mode not in ("r", "r+"):
         raise ValueError(f"stored.open: mode is 'r' or 'r+', got {mode!r}")
-    return _core._stored_open(os.fsdecode(path), mode == "r+")
+    return _core._stored_open(os.fsdecode(path), mode == "r+", dataset or "")
 
 
 _complete()

@@ -100,3 +100,23 @@ def test_damaged_npy_files_are_refused(path):
         ts.stored.open(path)
     with pytest.raises(ValueError, match="r\\+"):
         ts.stored.open(path, "w")
+
+
+def test_datasets_of_hdf5_files(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path, x = str(tmp_path / "x.h5"), numbers((60, 70), "float64")
+    with h5py.File(path, "w") as f:
+        f["plain"] = x
+        f.create_dataset("chunks", data=x, chunks=(7, 30))
+        f.create_dataset("packed", data=x, chunks=(16, 16), compression="gzip")
+    for dataset in ("plain", "chunks", "packed"):
+        y = ts.stored.open(path, "r+", dataset=dataset)
+        np.testing.assert_array_equal(y[...].numpy(), x)
+        y[5:50, 3::2] = 7
+        del y
+        with h5py.File(path) as f:
+            wanted = x.copy()
+            wanted[5:50, 3::2] = 7
+            np.testing.assert_array_equal(f[dataset][...], wanted)
+    with pytest.raises(ts.Error, match="say which"):
+        ts.stored.open(path)

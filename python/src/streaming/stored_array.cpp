@@ -192,10 +192,10 @@ void bind_stored(nb::module_& m) {
           "def _stored_create(shape: typing.Any, dtype: typing.Any, path: str) -> StoredArray"));
   m.def(
       "_stored_open",
-      [](const std::string& path, bool writable) {
-        return released([&] { return StoredArray::open(path, writable); });
+      [](const std::string& path, bool writable, const std::string& dataset) {
+        return released([&] { return StoredArray::open(path, writable, dataset); });
       },
-      "path"_a, "writable"_a);
+      "path"_a, "writable"_a, "dataset"_a);
   m.def(
       "_stored_from",
       [](nb::handle array, const std::string& path) {

@@ -173,8 +173,8 @@ StoredArray StoredArray::zeros(const Shape& shape, DType dtype) {
   return StoredArray(std::make_shared<BackedStore>(grid_for(shape, dtype), store::Space::later));
 }
 
-StoredArray StoredArray::open(const std::string& path, bool writable) {
-  return StoredArray(store::open_store(path, writable));
+StoredArray StoredArray::open(const std::string& path, bool writable, const std::string& dataset) {
+  return StoredArray(store::open_store(path, writable, dataset));
 }
 
 StoredArray StoredArray::from(const Array& array, const std::string& path) {

@@ -34,8 +34,10 @@ class TESSERA_API StoredArray {
   static StoredArray create(const Shape& shape, DType dtype, const std::string& path = "");
   // The same in the backing folder, and no part of the disk is taken before it is written.
   static StoredArray zeros(const Shape& shape, DType dtype);
-  // A tiled file or a .npy file, read and written in place. IoError for anything else.
-  static StoredArray open(const std::string& path, bool writable = false);
+  // A tiled file, a .npy file or a dataset of an HDF5 file (the only one where none is named), read
+  // and written in place. IoError for anything else.
+  static StoredArray open(const std::string& path, bool writable = false,
+                          const std::string& dataset = "");
   // The numbers of an array in a file, as create() makes it.
   static StoredArray from(const Array& array, const std::string& path = "");
 

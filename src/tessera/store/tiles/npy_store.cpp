@@ -11,14 +11,9 @@
 namespace tessera::store {
 namespace {
 
-// The other byte order, both ways; bytes that are neither 0 nor 1 are no bools in C++, though NumPy
-// takes them for True.
+// The other byte order, both ways.
 std::function<void(std::byte*, i64)> conversion_of(const NpyHeader& h) {
-  if (h.dtype == DType::b1)
-    return [](std::byte* p, i64 n) {
-      for (i64 i = 0; i < n; ++i) p[i] = std::byte{p[i] != std::byte{0}};
-    };
-  if (!h.swapped) return {};
+  if (!h.swapped) return only_truth(h.dtype);
   const i64 width = is_complex(h.dtype) ? size_of(h.dtype) / 2 : size_of(h.dtype);
   return [width](std::byte* p, i64 n) {
     for (i64 i = 0; i < n; i += width) std::reverse(p + i, p + i + width);

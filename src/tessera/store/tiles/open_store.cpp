@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tessera/array/npy_file.hpp"
+#include "tessera/store/tiles/hdf5_store.hpp"
 #include "tessera/store/tiles/npy_store.hpp"
 #include "tessera/store/tiles/tiled_file.hpp"
 
@@ -18,24 +19,37 @@ std::string first_bytes(const std::string& path) {
   return start;
 }
 
+bool names_hdf5(const std::string& path) {
+  return path.ends_with(".h5") || path.ends_with(".hdf5");
+}
+
 }  // namespace
 
-std::shared_ptr<TileStore> open_store(const std::string& path, bool writable) {
+std::shared_ptr<TileStore> open_store(const std::string& path, bool writable,
+                                      const std::string& dataset) {
   const std::string start = first_bytes(path);
+  if (start == "\x89HDF\r\n\x1a\n" || names_hdf5(path))
+    return open_hdf5_store(path, dataset, writable);
+  require<ArgumentError>(dataset.empty(), "'", path, "' is no HDF5 file: it has no dataset '",
+                         dataset, "'");
   if (start.starts_with("\x93NUMPY")) return open_npy_store(path, writable);
   if (start == "TSRTILES") return open_tiled_file(path, writable);
   // A damaged file of a known ending says what is wrong with it.
   if (path.ends_with(".npy")) return open_npy_store(path, writable);
   if (path.ends_with(".tiles")) return open_tiled_file(path, writable);
   throw IoError(cat("'", path,
-                    "' cannot be used in place: it begins neither as a tiled file nor as a .npy "
-                    "file does"));
+                    "' cannot be used in place: it begins neither as a tiled file nor as a .npy or "
+                    "an HDF5 file does"));
 }
 
 std::shared_ptr<TileStore> create_store(const std::string& path, const TileGrid& grid,
                                         const std::string& name) {
-  if ((name.empty() ? path : name).ends_with(".npy"))
-    return create_npy_store(path, grid.shape(), grid.dtype());
+  const std::string& named = name.empty() ? path : name;
+  require<IoError>(
+      !names_hdf5(named), "cannot create '", named,
+      "': datasets of HDF5 files are used in place, not made; take a name that ends in "
+      ".npy or .tiles");
+  if (named.ends_with(".npy")) return create_npy_store(path, grid.shape(), grid.dtype());
   return create_tiled_file(path, grid);
 }
 

@@ -232,6 +232,13 @@ Box intersection(const Box& a, const Box& b) {
   return out;
 }
 
+std::function<void(std::byte*, i64)> only_truth(DType dtype) {
+  if (dtype != DType::b1) return {};
+  return [](std::byte* p, i64 n) {
+    for (i64 i = 0; i < n; ++i) p[i] = std::byte{p[i] != std::byte{0}};
+  };
+}
+
 void move_now(IoEngine& engine, const std::shared_ptr<const File>& file, bool write,
               std::span<std::byte> bytes) {
   auto batch = std::make_shared<IoBatch>();

@@ -36,6 +36,9 @@ Transfer transfer(const Array& array, const std::function<void(const Batch&)>& s
 // The part of an array that holds the elements of `part`, when all of it holds those of `box`.
 Array part_of(const Array& array, const Box& box, const Box& part);
 Box intersection(const Box& a, const Box& b);
+// For files of others: bytes that are neither 0 nor 1 are no bools in C++, though NumPy takes them
+// for True. Nothing for other dtypes.
+std::function<void(std::byte*, i64)> only_truth(DType dtype);
 // The first bytes of a file, through the page cache, waited for: headers.
 void move_now(IoEngine& engine, const std::shared_ptr<const File>& file, bool write,
               std::span<std::byte> bytes);

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/store/tiles/hdf5_store.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "tessera/store/tiles/hdf5_library.hpp"
+#include "tessera/store/tiles/slab_file.hpp"
+
+namespace tessera::store {
+
+#ifdef TESSERA_HDF5
+namespace {
+
+// Asking where each chunk is takes time that grows with the square of their number.
+constexpr i64 most_places = 4096;
+
+// Whole chunks, along the last axes first, up to about so many bytes.
+TileGrid grid_of_chunks(const Shape& shape, Shape chunk, DType dtype, i64 bytes) {
+  i64 room = std::max<i64>(1, bytes / std::max<i64>(1, count_of(chunk) * size_of(dtype)));
+  for (i64 d = shape.size() - 1; d >= 0; --d) {
+    const i64 count = std::clamp<i64>((shape[d] + chunk[d] - 1) / chunk[d], 1, room);
+    chunk[d] = std::min(chunk[d] * count, std::max<i64>(1, shape[d]));
+    room /= count;
+  }
+  return {shape, chunk, dtype};
+}
+
+Shape as_shape(const std::vector<hsize_t>& sizes) {
+  Shape out;
+  for (const hsize_t n : sizes) out.push_back(static_cast<i64>(n));
+  return out;
+}
+
+// Chunks that lie in the file as in memory; `places` are their offsets, row-major.
+class ChunkedFile final : public TileStore {
+ public:
+  ChunkedFile(std::string name, std::shared_ptr<const File> file, const hdf5::Description& found,
+              const Shape& chunk, std::vector<i64> places, const Hdf5StoreOptions& options)
+      : name_(std::move(name)),
+        file_(std::move(file)),
+        chunk_(chunk),
+        chunks_(found.shape, chunk, found.dtype),
+        grid_(grid_of_chunks(found.shape, chunk, found.dtype, options.tile_bytes)),
+        places_(std::move(places)),
+        options_(options) {
+    const i64 bytes = count_of(chunk_) * size_of(found.dtype);
+    for (const i64 at : places_) end_ = std::max(end_, at + bytes);
+    check_length("open");
+  }
+  const TileGrid& grid() const override { return grid_; }
+  std::string describe() const override {
+    return cat("HDF5 dataset ", name_, " of ", file_->path(), ", ", tessera::to_text(grid_.shape()),
+               " ", tessera::name(grid_.dtype()), ", chunks of ", tessera::to_text(chunk_));
+  }
+  bool writable() const override { return file_->writable(); }
+  bool on_disk() const override { return true; }
+
+  Transfer read(const Box& box, const Array& into) override {
+    check_transfer("read", grid_, box, into);
+    require<ArgumentError>(into.storage().writable(), "read: the array is read-only");
+    return move(box, into, read_slab);
+  }
+  Transfer write(const Box& box, const Array& from) override {
+    check_transfer("write", grid_, box, from);
+    require<IoError>(writable(), "write: '", file_->path(), "' was opened to be read only");
+    check_length("write");
+    return move(box, from, write_slab);
+  }
+  void flush() override {
+    file_->wait_idle();
+    if (writable()) file_->sync();
+  }
+
+ private:
+  template <class MoveSlab>
+  Transfer move(const Box& box, const Array& array, const MoveSlab& move_slab) {
+    const std::shared_ptr<IoEngine> engine = options_.engine ? options_.engine : IoEngine::shared();
+    return transfer(array, [&](const Batch& batch) {
+      for (const i64 n : chunks_.tiles_of(box)) {
+        const Box chunk = chunks_.tile(n), part = intersection(chunk, box);
+        Box inside = part;
+        for (i64 d = 0; d < inside.begin.size(); ++d) inside.begin[d] -= chunk.begin[d];
+        // In the file all chunks have one shape, those that reach beyond the array as well.
+        const Slab slab{.file = file_,
+                        .offset = places_[static_cast<std::size_t>(n)],
+                        .shape = chunk_,
+                        .dtype = grid_.dtype(),
+                        .direct = options_.direct.value_or(true),
+                        .convert = only_truth(grid_.dtype())};
+        move_slab(*engine, batch, slab, inside, part_of(array, box, part));
+      }
+    });
+  }
+  void check_length(std::string_view who) const {
+    const i64 size = file_->size();
+    require<IoError>(size >= end_, who, ": '", file_->path(), "' has ", size,
+                     " bytes, and its chunks end at byte ", end_, ": it was cut off");
+  }
+
+  std::string name_;
+  std::shared_ptr<const File> file_;
+  Shape chunk_;
+  TileGrid chunks_, grid_;
+  std::vector<i64> places_;
+  i64 end_ = 0;
+  Hdf5StoreOptions options_;
+};
+
+// Everything else: hyperslabs by the library, which keeps the file open. It takes one call at a time,
+// so that transfers have ended when they are asked for.
+class LibraryDataset final : public TileStore {
+ public:
+  LibraryDataset(std::string name, std::string path, bool writable, hdf5::Handle file,
+                 hdf5::Handle set, TileGrid grid)
+      : name_(std::move(name)),
+        path_(std::move(path)),
+        writable_(writable),
+        grid_(std::move(grid)),
+        open_(std::make_unique<Open>(std::move(file), std::move(set))) {}
+  const TileGrid& grid() const override { return grid_; }
+  std::string describe() const override {
+    return cat("HDF5 dataset ", name_, " of ", path_, ", ", tessera::to_text(grid_.shape()), " ",
+               tessera::name(grid_.dtype()), ", through the HDF5 library");
+  }
+  bool writable() const override { return writable_; }
+  bool on_disk() const override { return true; }
+
+  Transfer read(const Box& box, const Array& into) override {
+    check_transfer("read", grid_, box, into);
+    require<ArgumentError>(into.storage().writable(), "read: the array is read-only");
+    return now(box, into, [&path = path_](const Selected& s, const Array& array) {
+      const bool dense = array.is_contiguous();
+      const Array to = dense ? array : Array::empty(array.shape(), array.dtype());
+      require<IoError>(H5Dread(s.set, s.type, s.memory, s.space, H5P_DEFAULT, to.data()) >= 0,
+                       "cannot read '", path, "': HDF5 refuses, the file may be damaged");
+      if (!dense) array.copy_from(to);
+    });
+  }
+  Transfer write(const Box& box, const Array& from) override {
+    check_transfer("write", grid_, box, from);
+    require<IoError>(writable_, "write: '", path_, "' was opened to be read only");
+    return now(box, from, [&path = path_](const Selected& s, const Array& array) {
+      const Array dense = array.contiguous();
+      require<IoError>(H5Dwrite(s.set, s.type, s.memory, s.space, H5P_DEFAULT, dense.data()) >= 0,
+                       "cannot write '", path, "': HDF5 refuses, the file system may be full");
+    });
+  }
+  void flush() override {
+    if (!writable_) return;
+    {
+      const hdf5::Quiet quiet;
+      require<IoError>(H5Fflush(open_->file, H5F_SCOPE_GLOBAL) >= 0, "cannot bring '", path_,
+                       "' to disk: HDF5 refuses");
+    }
+    File(path_, File::Mode::write, false).sync();
+  }
+
+ private:
+  struct Open {
+    Open(hdf5::Handle f, hdf5::Handle s) : file(std::move(f)), set(std::move(s)) {}
+    ~Open() { close(); }
+    void close() {
+      const hdf5::Quiet quiet;
+      const hdf5::Handle f = std::move(file), s = std::move(set);  // the dataset first
+    }
+    hdf5::Handle file, set;
+  };
+  struct Selected {
+    hid_t set, type, memory, space;
+  };
+  template <class Call>
+  Transfer now(const Box& box, const Array& array, const Call& call) const {
+    if (box.size() == 0) return {};
+    array.host_data();  // waits for what still writes or reads it
+    const hdf5::Quiet quiet;
+    const hdf5::Handle type = hdf5::type_of(array.dtype()),
+                       space{H5Dget_space(open_->set), H5Sclose,
+                             "HDF5 does not give the shape of a dataset"};
+    std::vector<hsize_t> start, count;
+    for (i64 d = 0; d < box.begin.size(); ++d) {
+      start.push_back(static_cast<hsize_t>(box.begin[d]));
+      count.push_back(static_cast<hsize_t>(box.shape[d]));
+    }
+    const int ndim = static_cast<int>(count.size());
+    if (ndim > 0)
+      H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+    const hdf5::Handle memory{
+        ndim > 0 ? H5Screate_simple(ndim, count.data(), nullptr) : H5Screate(H5S_SCALAR), H5Sclose,
+        "HDF5 cannot describe a box"};
+    call(Selected{open_->set, type, memory, space}, array);
+    return {};
+  }
+
+  std::string name_, path_;
+  bool writable_;
+  TileGrid grid_;
+  std::unique_ptr<Open> open_;
+};
+
+// Offsets of all chunks, row-major; nothing where one is missing or there are too many.
+std::vector<i64> places_of(hid_t set, const Shape& shape, const Shape& chunk, DType dtype) {
+  std::vector<i64> out;
+#if H5_VERSION_GE(1, 10, 5)
+  const TileGrid chunks(shape, chunk, dtype);
+  const i64 expected = count_of(chunk) * size_of(dtype);
+  if (chunks.tiles() > most_places || count_of(chunks.shape()) == 0) return out;
+  for (i64 n = 0; n < chunks.tiles(); ++n) {
+    std::vector<hsize_t> at;
+    for (const i64 k : chunks.tile(n).begin) at.push_back(static_cast<hsize_t>(k));
+    unsigned skipped = 0;
+    haddr_t place = HADDR_UNDEF;
+    hsize_t bytes = 0;
+    if (H5Dget_chunk_info_by_coord(set, at.data(), &skipped, &place, &bytes) < 0 ||
+        place == HADDR_UNDEF || static_cast<i64>(bytes) != expected)
+      return {};
+    out.push_back(static_cast<i64>(place));
+  }
+#endif
+  return out;
+}
+
+std::optional<Shape> chunk_shape(hid_t set, i64 ndim) {
+  const hdf5::Handle how{H5Dget_create_plist(set), H5Pclose,
+                         "HDF5 does not say how a dataset lies"};
+  if (H5Pget_layout(how) != H5D_CHUNKED) return std::nullopt;
+  std::vector<hsize_t> sizes(static_cast<std::size_t>(ndim));
+  H5Pget_chunk(how, static_cast<int>(ndim), sizes.data());
+  return as_shape(sizes);
+}
+
+}  // namespace
+
+std::shared_ptr<TileStore> open_hdf5_store(const std::string& path, const std::string& dataset,
+                                           bool writable, const Hdf5StoreOptions& options) {
+  const auto plain_file = [&] {
+    return std::make_shared<File>(path, writable ? File::Mode::write : File::Mode::read,
+                                  options.direct.value_or(true));
+  };
+  const std::string name = dataset.empty() ? "" : cat("'", dataset, "'");
+  const hdf5::Quiet quiet;
+  hdf5::Handle file = hdf5::open_file(path, writable);
+  hdf5::Handle set = hdf5::open_dataset(file, path, dataset);
+  const hdf5::Description found = hdf5::describe(file, set, path);
+  if (found.place >= 0)
+    return std::make_shared<SlabFile>(cat("HDF5 dataset ", name, " of"),
+                                      Slab{.file = plain_file(),
+                                           .offset = found.place,
+                                           .shape = found.shape,
+                                           .dtype = found.dtype,
+                                           .direct = options.direct.value_or(true),
+                                           .convert = only_truth(found.dtype)},
+                                      options.engine, options.tile_bytes);
+  const std::optional<Shape> chunk = chunk_shape(set, found.shape.size());
+  if (!chunk)
+    return std::make_shared<LibraryDataset>(
+        name, path, writable, std::move(file), std::move(set),
+        TileGrid::rows(found.shape, found.dtype, options.tile_bytes));
+  if (hdf5::is_plain(file, set, found.dtype)) {
+    std::vector<i64> places = places_of(set, found.shape, *chunk, found.dtype);
+    if (!places.empty())
+      return std::make_shared<ChunkedFile>(name, plain_file(), found, *chunk, std::move(places),
+                                           options);
+  }
+  TileGrid grid = grid_of_chunks(found.shape, *chunk, found.dtype, options.tile_bytes);
+  return std::make_shared<LibraryDataset>(name, path, writable, std::move(file), std::move(set),
+                                          std::move(grid));
+}
+
+#else
+
+std::shared_ptr<TileStore> open_hdf5_store(const std::string& path, const std::string&, bool,
+                                           const Hdf5StoreOptions&) {
+  throw NotAvailable(cat("'", path,
+                         "': this library was built without HDF5; with libhdf5-dev on the machine "
+                         "it is built in"));
+}
+#endif
+
+}  // namespace tessera::store

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A dataset of an HDF5 file as a store, read and written in place. Where its numbers lie in the file
+// as they do in memory, in one piece or in chunks that are all there, the IO engine moves them and
+// the HDF5 library is only asked where they are; compressed, converted and missing chunks go through
+// the library, one call at a time, and are not read ahead. Tiles are whole chunks.
+//   auto s = open_hdf5_store("x.h5", "measured/k", /*writable=*/true);
+
+#include "tessera/store/tiles/tile_store.hpp"
+
+namespace tessera::store {
+
+class IoEngine;
+
+struct Hdf5StoreOptions {
+  std::optional<bool> direct = {};        // past the page cache, which is the default
+  std::shared_ptr<IoEngine> engine = {};  // otherwise IoEngine::shared()
+  i64 tile_bytes = TileGrid::default_tile_bytes;
+};
+
+// Without a name the file holds one dataset. IoError, with a reason, for what cannot be used so;
+// NotAvailable where the library was built without HDF5.
+TESSERA_API std::shared_ptr<TileStore> open_hdf5_store(const std::string& path,
+                                                       const std::string& dataset = "",
+                                                       bool writable = false,
+                                                       const Hdf5StoreOptions& options = {});
+
+}  // namespace tessera::store
