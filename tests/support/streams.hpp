@@ -14,7 +14,7 @@
 #include "support/distances.hpp"
 #include "support/stores.hpp"
 #include "tessera/device/memory.hpp"
-#include "tessera/streaming/stream_plan.hpp"
+#include "tessera/streaming/plan/stream_plan.hpp"
 
 namespace tessera {
 

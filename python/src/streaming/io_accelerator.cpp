@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "streaming/io_accelerator.hpp"
 
-#include "tessera/streaming/io_accelerator.hpp"
+#include "tessera/streaming/stored/io_accelerator.hpp"
 
 namespace tessera::python {
 

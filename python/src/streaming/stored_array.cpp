@@ -7,7 +7,7 @@
 #include "core/common.hpp"
 #include "core/sequence.hpp"
 #include "streaming/stored_creation.hpp"
-#include "tessera/streaming/stored_linalg.hpp"
+#include "tessera/streaming/stored/stored_linalg.hpp"
 
 namespace tessera::python {
 

@@ -3,7 +3,7 @@
 // How arrays that are not in memory cross the border.
 
 #include "core/common.hpp"
-#include "tessera/streaming/stored_array.hpp"
+#include "tessera/streaming/stored/stored_array.hpp"
 
 namespace tessera::python {
 

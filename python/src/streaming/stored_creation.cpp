@@ -2,7 +2,7 @@
 #include "streaming/stored_creation.hpp"
 
 #include "core/generator.hpp"
-#include "tessera/streaming/fill.hpp"
+#include "tessera/streaming/stored/fill.hpp"
 
 namespace tessera::python {
 

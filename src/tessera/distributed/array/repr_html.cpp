@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/distributed/array/repr_html.hpp"
 
-#include "tessera/base/html.hpp"
+#include "tessera/base/report/html.hpp"
 
 namespace tessera::dist {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/linop/core/repr_html.hpp"
 
-#include "tessera/base/html.hpp"
+#include "tessera/base/report/html.hpp"
 #include "tessera/linop/rewrite/memory_map.hpp"
 
 namespace tessera {

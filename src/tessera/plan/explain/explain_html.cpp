@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/html.hpp"
+#include "tessera/base/report/html.hpp"
 #include "tessera/plan/explain/explain.hpp"
 
 namespace tessera::explain {

@@ -2,7 +2,7 @@
 // The plan in short, in the frame and the manner of an operator's card.
 #include <algorithm>
 
-#include "tessera/base/html.hpp"
+#include "tessera/base/report/html.hpp"
 #include "tessera/plan/explain/explain.hpp"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "tessera/base/config.hpp"
-#include "tessera/base/progress.hpp"
+#include "tessera/base/report/progress.hpp"
 #include "tessera/device/registry.hpp"
 #include "tessera/distributed/array/error_of_all.hpp"
 #include "tessera/kernels/copy/copy.hpp"

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/streaming/linalg/matmul.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/streaming/linalg/blocks.hpp"
+
+namespace tessera::streaming {
+namespace {
+
+constexpr i64 strips = 4;  // of a block of C, which are computed and written one by one
+constexpr i64 a_slots = 3, b_slots = 2, panel_slots = 2;
+constexpr i64 most_rows = i64{1} << 30;  // of a block: BLAS counts in 32 bits
+
+struct Operand {
+  i64 store = 0;
+  Turn turn = Turn::none;
+  DType dtype = DType::f32;
+
+  // Rows and columns of op(x), as a box of the store, into a buffer as they lie there.
+  Move move(i64 row, i64 rows, i64 column, i64 columns, i64 buffer) const {
+    Box box{{row, column}, {rows, columns}};
+    if (turn != Turn::none) {
+      std::swap(box.begin[0], box.begin[1]);
+      std::swap(box.shape[0], box.shape[1]);
+    }
+    return {store, box, dense_view(buffer, box.shape, dtype)};
+  }
+  Block block(const void* data, const Move& m) const {
+    return {data, m.box.shape[1], turn != Turn::none, turn == Turn::adjoint};
+  }
+};
+
+struct Product {
+  Operand a, b, c;
+  i64 m = 0, n = 0, k = 0, element = 0;
+  c128 alpha{1, 0}, beta{0, 0};
+  DType dtype = DType::f32;
+  bool reads_c() const { return beta.re != 0 || beta.im != 0; }
+};
+
+// How a product is cut: a block of C of tm x tn over strips of width tk, or all of one factor
+// beside strips of the other.
+struct ProductCut {
+  enum class Stays : std::uint8_t { block_of_c, all_of_a, all_of_b } stays = Stays::block_of_c;
+  i64 tm = 1, tn = 1, tk = 1;
+
+  i64 strip() const { return (tm + strips - 1) / strips; }
+  i64 held(const Product& p) const {
+    const auto bytes = [&](i64 rows, i64 columns) {
+      return StreamPlan::rounded(rows * columns * p.element);
+    };
+    if (stays == Stays::all_of_a)
+      return bytes(p.m, p.k) + panel_slots * (bytes(p.k, tn) + bytes(p.m, tn));
+    if (stays == Stays::all_of_b)
+      return bytes(p.k, p.n) + panel_slots * (bytes(tm, p.k) + bytes(tm, p.n));
+    return (tm + strip() - 1) / strip() * bytes(strip(), tn) + a_slots * bytes(strip(), tk) +
+           b_slots * bytes(tk, tn);
+  }
+  // Elements of A and B that are read.
+  double traffic(const Product& p) const {
+    const double a = static_cast<double>(p.m) * static_cast<double>(p.k);
+    const double b = static_cast<double>(p.k) * static_cast<double>(p.n);
+    if (stays != Stays::block_of_c) return a + b;
+    const i64 times_a = (p.n + tn - 1) / tn, times_b = (p.m + tm - 1) / tm;
+    return a * static_cast<double>(times_a) + b * static_cast<double>(times_b);
+  }
+};
+
+// Blocks of equal size, as few as with blocks of at most `most`.
+i64 evenly(i64 n, i64 most) {
+  most = std::clamp<i64>(most, 1, std::max<i64>(1, n));
+  const i64 parts = std::max<i64>(1, (n + most - 1) / most);
+  return std::max<i64>(1, (n + parts - 1) / parts);
+}
+
+// The largest block of C beside strips of one width.
+ProductCut block_cut(const Product& p, i64 tk, i64 budget) {
+  ProductCut cut;
+  cut.tk = tk;
+  const i64 m = std::clamp<i64>(p.m, 1, most_rows), n = std::clamp<i64>(p.n, 1, most_rows);
+  const auto largest = [&](i64 most, auto&& set) {
+    i64 fits = 1;
+    for (i64 above = most + 1; above - fits > 1;) {
+      const i64 middle = fits + (above - fits) / 2;
+      set(middle);
+      (cut.held(p) <= budget ? fits : above) = middle;
+    }
+    set(fits);
+  };
+  largest(std::max(m, n), [&](i64 t) {
+    cut.tm = std::min(t, m);
+    cut.tn = std::min(t, n);
+  });
+  cut.tm = evenly(m, cut.tm);  // what equal blocks leave is given to the other side
+  largest(n, [&](i64 t) { cut.tn = t; });
+  cut.tn = evenly(n, cut.tn);
+  largest(m, [&](i64 t) { cut.tm = t; });
+  cut.tm = evenly(m, cut.tm);
+  return cut;
+}
+
+ProductCut choose_product_cut(const Product& p, const Options& options) {
+  const i64 budget = budget_of(options);
+  ProductCut least;
+  require_budget("matmul", options, least.held(p));
+  ProductCut best = least;
+  // Thin strips cost speed: a product that adds 24 terms takes twice its time.
+  const auto cost = [&](const ProductCut& c) {
+    return c.traffic(p) * (1 + 24 / static_cast<double>(c.tk));
+  };
+  for (i64 tk = 1; tk <= 1024; tk *= 2) {
+    const ProductCut cut = block_cut(p, std::min(tk, std::max<i64>(1, p.k)), budget);
+    if (cut.held(p) <= budget && cost(cut) < cost(best)) best = cut;
+  }
+  const i64 longest = std::max({p.m, p.n, p.k});
+  if (longest > most_rows) return best;
+  for (const auto stays : {ProductCut::Stays::all_of_a, ProductCut::Stays::all_of_b}) {
+    ProductCut cut{.stays = stays, .tm = 1, .tn = 1, .tk = std::max<i64>(1, p.k)};
+    i64& t = stays == ProductCut::Stays::all_of_a ? cut.tn : cut.tm;
+    const i64 all = stays == ProductCut::Stays::all_of_a ? p.n : p.m;
+    while (t < (all + 3) / 4) {  // four strips at least, so that reads and writes overlap
+      t *= 2;
+      if (cut.held(p) <= budget) continue;
+      t /= 2;
+      break;
+    }
+    t = std::min(t, std::max<i64>(1, (all + 3) / 4));
+    if (cut.held(p) <= budget && t >= std::min<i64>(all, 16) && cost(cut) < 0.99 * cost(best))
+      best = cut;
+  }
+  return best;
+}
+
+// One strip of C gets its share of one strip of k.
+void multiply(const Buffers& b, const Product& p, const Move& a, const Move& right, const Move& c,
+              bool is_first) {
+  const i64 k = p.a.turn == Turn::none ? a.box.shape[1] : a.box.shape[0];
+  gemm(p.dtype, c.box.shape[0], c.box.shape[1], k, p.alpha,
+       p.a.block(b.at<std::byte>(a.view.buffer), a),
+       p.b.block(b.at<std::byte>(right.view.buffer), right), is_first ? p.beta : c128{1, 0},
+       b.at<std::byte>(c.view.buffer), c.box.shape[1]);
+}
+
+void add_block_steps(StreamPlan& plan, const Product& p, const ProductCut& cut) {
+  std::vector<i64> c, a, b;
+  const i64 h = cut.strip();
+  for (i64 s = 0; s < (cut.tm + h - 1) / h; ++s)
+    c.push_back(plan.add_buffer(h * cut.tn * p.element));
+  for (i64 s = 0; s < a_slots; ++s) a.push_back(plan.add_buffer(h * cut.tk * p.element));
+  for (i64 s = 0; s < b_slots; ++s) b.push_back(plan.add_buffer(cut.tk * cut.tn * p.element));
+  std::size_t next_a = 0, next_b = 0;
+  for (i64 i = 0; i < p.m; i += cut.tm)
+    for (i64 j = 0; j < p.n; j += cut.tn) {
+      const i64 columns = std::min(cut.tn, p.n - j), end = std::min(i + cut.tm, p.m);
+      for (i64 k = 0; k == 0 || k < p.k; k += cut.tk) {
+        const i64 depth = std::min(cut.tk, p.k - k);
+        const Move right = p.b.move(k, depth, j, columns, b[next_b++ % b.size()]);
+        for (i64 r = i; r < end; r += h) {
+          const i64 rows = std::min(h, end - r);
+          const Move left = p.a.move(r, rows, k, depth, a[next_a++ % a.size()]);
+          const Move out = p.c.move(r, rows, j, columns, c[static_cast<std::size_t>((r - i) / h)]);
+          Step step;
+          if (r == i) step.reads.push_back(right);
+          if (r != i) step.uses.push_back(right.view.buffer);
+          step.reads.push_back(left);
+          if (k == 0 && p.reads_c()) step.reads.push_back(out);
+          step.uses.push_back(out.view.buffer);
+          if (k + cut.tk >= p.k) step.writes.push_back(out);
+          step.restarts = k == 0 && r == i && !p.reads_c();
+          step.compute = [=](const Buffers& buffers) {
+            multiply(buffers, p, left, right, out, k == 0);
+          };
+          plan.add_step(std::move(step));
+        }
+      }
+    }
+  plan.add_note(cat("blocks of C of (", cut.tm, ", ", cut.tn, ") stay, ", cut.tk,
+                    " columns of A and rows of B pass at a time"));
+}
+
+// All of A stays beside columns of B and C, or all of B beside rows of A and C.
+void add_panel_steps(StreamPlan& plan, const Product& p, const ProductCut& cut) {
+  const bool of_a = cut.stays == ProductCut::Stays::all_of_a;
+  const i64 t = of_a ? cut.tn : cut.tm, all = of_a ? p.n : p.m;
+  const i64 kept = plan.add_buffer((of_a ? p.m * p.k : p.k * p.n) * p.element);
+  std::vector<i64> in, out;
+  for (i64 s = 0; s < panel_slots; ++s) {
+    in.push_back(plan.add_buffer(p.k * t * p.element));
+    out.push_back(plan.add_buffer((of_a ? p.m : p.n) * t * p.element));
+  }
+  for (i64 at = 0, number = 0; at < all; at += t, ++number) {
+    const i64 size = std::min(t, all - at);
+    const i64 from = in[static_cast<std::size_t>(number % panel_slots)],
+              to = out[static_cast<std::size_t>(number % panel_slots)];
+    const Move left = of_a ? p.a.move(0, p.m, 0, p.k, kept) : p.a.move(at, size, 0, p.k, from);
+    const Move right = of_a ? p.b.move(0, p.k, at, size, from) : p.b.move(0, p.k, 0, p.n, kept);
+    const Move result = of_a ? p.c.move(0, p.m, at, size, to) : p.c.move(at, size, 0, p.n, to);
+    if (at == 0) plan.add_preload(of_a ? left : right);
+    Step step;
+    step.restarts = !p.reads_c();
+    step.reads.push_back(of_a ? right : left);
+    if (p.reads_c()) step.reads.push_back(result);
+    step.uses = {kept, to};
+    step.writes.push_back(result);
+    step.compute = [=](const Buffers& buffers) { multiply(buffers, p, left, right, result, true); };
+    plan.add_step(std::move(step));
+  }
+  plan.add_note(of_a ? cat("all of A stays, ", t, " columns of B and C pass at a time")
+                     : cat("all of B stays, ", t, " rows of A and C pass at a time"));
+}
+
+Shape turned_shape(const StorePtr& s, Turn turn) {
+  const Shape& shape = s->grid().shape();
+  require<ShapeError>(shape.size() == 2, "matmul: takes matrices, got a store of shape ", shape);
+  return turn == Turn::none ? shape : Shape{shape[1], shape[0]};
+}
+
+}  // namespace
+
+StreamPlan plan_matmul(const StorePtr& a, const StorePtr& b, const StorePtr& c,
+                       const MatmulOptions& what, const Options& options) {
+  const Shape sa = turned_shape(a, what.turn_a), sb = turned_shape(b, what.turn_b),
+              sc = turned_shape(c, Turn::none);
+  require<ShapeError>(sa[1] == sb[0] && sc == Shape({sa[0], sb[1]}), "matmul: ", sa, " times ", sb,
+                      " into ", sc, ": the sizes do not match");
+  const DType t = c->grid().dtype();
+  require_blas("matmul", t);
+  require<DTypeError>(a->grid().dtype() == t && b->grid().dtype() == t,
+                      "matmul: ", name(a->grid().dtype()), " times ", name(b->grid().dtype()),
+                      " into ", name(t), ": one dtype for all");
+  require<IoError>(c->writable(), "matmul: the output is read-only: ", c->describe());
+  require<ArgumentError>(c != a && c != b, "matmul: the output is one of the factors");
+  StreamPlan plan(cat("matmul: ", sa, " times ", sb, ", ", name(t)), options);
+  Product p{{plan.add_store("A", a), what.turn_a, t},
+            {b == a ? 0 : plan.add_store("B", b), what.turn_b, t},
+            {plan.add_store("C", c), Turn::none, t}};
+  p.m = sa[0];
+  p.k = sa[1];
+  p.n = sb[1];
+  p.element = size_of(t);
+  p.alpha = what.alpha;
+  p.beta = what.beta;
+  p.dtype = t;
+  if (p.m == 0 || p.n == 0) return plan;
+  const ProductCut cut = choose_product_cut(p, options);
+  if (cut.stays == ProductCut::Stays::block_of_c)
+    add_block_steps(plan, p, cut);
+  else
+    add_panel_steps(plan, p, cut);
+  return plan;
+}
+
+}  // namespace tessera::streaming

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/streaming/plan/job.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+
+#include "tessera/device/threads.hpp"
+#include "tessera/store/tiles/open_store.hpp"
+#include "tessera/streaming/plan/job_file.hpp"
+
+namespace tessera::streaming {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+std::atomic<double> mark_seconds{1.0};
+constexpr std::string_view budget_fact = "budget";
+
+// What a process cannot tell another one about: no later run has the same.
+std::string text_of_this_process() {
+  return cat("only process ", getpid(), " knew it, at ", Clock::now().time_since_epoch().count());
+}
+
+class JobRun {
+ public:
+  JobRun(const Job& job, const store::TileGrid& grid)
+      : job_(job), grid_(grid), partial_(job.path + ".partial"), file_(job.path + ".job") {
+    for (auto& [what, text] : job_.facts) {
+      if (text.empty()) text = text_of_this_process();
+      text = one_line(text);
+    }
+    job_.facts.emplace_back("number of threads", cat(num_threads()));  // steps follow from it
+  }
+
+  // The file of an earlier run that was ended between its last two acts.
+  bool is_finished() const {
+    if (file_.is_new() || !fs::exists(job_.path) || fs::exists(partial_)) return false;
+    return first_difference() == nullptr;
+  }
+
+  StorePtr output() {
+    if (file_.is_new()) {
+      if (fs::exists(partial_)) {
+        file_.remove();
+        throw IoError(
+            cat(who(), "'", partial_, "' is there without the file of its job: remove it"));
+      }
+      JobFacts all = job_.facts;
+      all.emplace_back(budget_fact, cat(job_.budget));
+      file_.begin(all);
+    }
+    if (const auto* fact = first_difference())
+      throw ArgumentError(cat(who(), "'", job_.path, ".job' is of another job: its ", fact->first,
+                              " was '", file_.fact(fact->first), "', now it is '", fact->second,
+                              "'. Remove it and '", partial_, "' to begin anew"));
+    const i64 begun_with = budget();
+    require<ArgumentError>(begun_with <= job_.limit, who(), "'", job_.path,
+                           ".job' was begun with a budget of ", bytes_text(begun_with),
+                           ", now there are ", bytes_text(job_.limit),
+                           ". Give it as much, or remove it and '", partial_, "' to begin anew");
+    if (file_.next_step() == 0) {
+      fs::remove(partial_);  // perhaps without a header yet
+      return store::create_store(partial_, grid_, job_.path);
+    }
+    StorePtr out = store::open_store(partial_, true);
+    require<IoError>(out->grid().shape() == grid_.shape() && out->grid().dtype() == grid_.dtype(),
+                     who(), "'", partial_, "' is not what its job has written: ", out->describe());
+    return out;
+  }
+
+  void run(StreamPlan plan, const StorePtr& out) {
+    require<IoError>(file_.next_step() <= plan.steps(), who(), "'", job_.path, ".job' names step ",
+                     file_.next_step(), " of ", plan.steps());
+    const auto due = [&] { return Clock::now() + std::chrono::duration<double>(mark_seconds); };
+    auto next = due();
+    Watch watch;
+    watch.first = file_.next_step();
+    watch.wants_mark = [&](i64 step) { return step > watch.first && Clock::now() >= next; };
+    watch.mark = [&](i64 step) {
+      out->flush();
+      file_.set_next(step);
+      next = due();
+    };
+    plan.run(watch);
+    out->flush();
+    file_.set_next(plan.steps());
+  }
+
+  void finish() {
+    require<IoError>(!fs::exists(job_.path), who(), "there is a file '", job_.path, "' now");
+    fs::rename(partial_, job_.path);
+    file_.remove();
+  }
+  void forget() noexcept { file_.remove(); }
+  // Nothing was written that is worth going on from.
+  void undo() noexcept {
+    if (file_.next_step() > 0) return;
+    std::error_code ignored;
+    fs::remove(partial_, ignored);
+    file_.remove();
+  }
+  i64 budget() const {
+    const std::string text = file_.fact(budget_fact);
+    i64 bytes = 0;
+    std::from_chars(text.data(), text.data() + text.size(), bytes);
+    require<IoError>(bytes > 0, who(), "'", job_.path, ".job' has no budget");
+    return bytes;
+  }
+
+ private:
+  std::string who() const { return cat(job_.facts.front().second, ": "); }
+  const std::pair<std::string, std::string>* first_difference() const {
+    for (const auto& fact : job_.facts)
+      if (file_.fact(fact.first) != fact.second) return &fact;
+    return nullptr;
+  }
+
+  Job job_;
+  store::TileGrid grid_;
+  std::string partial_;
+  JobFile file_;
+};
+
+}  // namespace
+
+void set_mark_interval(double seconds) { mark_seconds = seconds; }
+
+StorePtr run_job(const Job& job, const store::TileGrid& grid, const PlanInto& plan) {
+  const bool is_there = fs::exists(job.path);
+  require<IoError>(!is_there || fs::exists(job.path + ".job"), "cannot create '", job.path,
+                   "': File exists");
+  JobRun run(job, grid);
+  if (run.is_finished()) {
+    run.forget();
+    return store::open_store(job.path, true);
+  }
+  require<IoError>(!is_there, "cannot create '", job.path, "': File exists");
+  StorePtr out = run.output();
+  try {
+    run.run(plan(out, {.budget = run.budget()}), out);
+  } catch (...) {
+    out = nullptr;
+    run.undo();
+    throw;
+  }
+  out = nullptr;  // by its new name from here on
+  run.finish();
+  return store::open_store(job.path, true);
+}
+
+}  // namespace tessera::streaming

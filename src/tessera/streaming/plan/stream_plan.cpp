@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/streaming/plan/stream_plan.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "tessera/base/report/progress.hpp"
+
+namespace tessera::streaming {
+namespace {
+
+constexpr i64 most_steps_ahead = 32;
+constexpr i64 page = 4096;
+constexpr i64 line = 64;
+constexpr auto long_run = std::chrono::seconds(2);
+
+std::atomic<void (*)()> between_steps{nullptr};
+
+}  // namespace
+
+void set_stream_poll(void (*poll)()) { between_steps = poll; }
+
+i64 StreamPlan::rounded(i64 bytes) {
+  const i64 unit = bytes >= 16 * page ? page : line;
+  return (bytes + unit - 1) / unit * unit;
+}
+
+void require_budget(std::string_view who, const Options& options, i64 least) {
+  require<OutOfMemory>(budget_of(options) >= least, who, ": a budget of ", options.budget,
+                       " bytes is too small, the least for these operands is ", least, " bytes (",
+                       bytes_text(least), ")");
+}
+
+bool overlap(const Box& a, const Box& b) {
+  for (i64 d = 0; d < a.begin.size(); ++d)
+    if (a.begin[d] >= b.begin[d] + b.shape[d] || b.begin[d] >= a.begin[d] + a.shape[d])
+      return false;
+  return true;
+}
+
+Array Buffers::operator()(const BufferView& view) const {
+  Layout layout = view.layout;
+  layout.offset += offsets_[static_cast<std::size_t>(view.buffer)] / size_of(view.dtype);
+  return Array(block_.storage(), std::move(layout), view.dtype);
+}
+
+i64 StreamPlan::add_store(std::string role, StorePtr store) {
+  stores_.push_back({std::move(role), std::move(store)});
+  return static_cast<i64>(stores_.size()) - 1;
+}
+
+i64 StreamPlan::add_buffer(i64 bytes) {
+  offsets_.push_back(buffer_bytes_);
+  last_use_.push_back(-1);
+  buffer_bytes_ += rounded(bytes);
+  return static_cast<i64>(offsets_.size()) - 1;
+}
+
+void StreamPlan::add_preload(Move move) {
+  Used& used = stores_[static_cast<std::size_t>(move.store)];
+  used.read += move.box.size() * size_of(used.store->grid().dtype());
+  preloads_.push_back(std::move(move));
+}
+
+void StreamPlan::add_step(Step step) {
+  const i64 now = steps();
+  const auto last = [&](i64 buffer) -> i64& { return last_use_[static_cast<std::size_t>(buffer)]; };
+  std::vector<i64> free_after;
+  for (const Move& m : step.reads) {
+    free_after.push_back(last(m.view.buffer));
+    Used& used = stores_[static_cast<std::size_t>(m.store)];
+    used.read += m.box.size() * size_of(used.store->grid().dtype());
+  }
+  for (const Move& m : step.writes) {
+    last(m.view.buffer) = now;
+    Used& used = stores_[static_cast<std::size_t>(m.store)];
+    used.written += m.box.size() * size_of(used.store->grid().dtype());
+  }
+  for (const Move& m : step.reads) last(m.view.buffer) = now;
+  for (const i64 b : step.uses) last(b) = now;
+  free_after_.push_back(std::move(free_after));
+  steps_.push_back(std::move(step));
+}
+
+void StreamPlan::add_traffic(i64 store, i64 read, i64 written) {
+  Used& used = stores_[static_cast<std::size_t>(store)];
+  used.read += read;
+  used.written += written;
+}
+
+i64 StreamPlan::bytes_read() const {
+  i64 sum = 0;
+  for (const Used& u : stores_) sum += u.read;
+  return sum;
+}
+i64 StreamPlan::bytes_written() const {
+  i64 sum = 0;
+  for (const Used& u : stores_) sum += u.written;
+  return sum;
+}
+
+std::string StreamPlan::explain() const {
+  std::string text = title_ + "\n";
+  for (const Used& u : stores_) {
+    text += cat("  ", u.role, ": ", u.store->describe());
+    if (u.read > 0) text += cat("; reads ", u.read, " bytes (", bytes_text(u.read), ")");
+    if (u.written > 0) text += cat("; writes ", u.written, " bytes (", bytes_text(u.written), ")");
+    text += "\n";
+  }
+  for (const std::string& note : notes_) text += cat("  ", note, "\n");
+  text +=
+      cat("  in all: reads ", bytes_read(), " bytes, writes ", bytes_written(), " bytes in ",
+          steps(), " steps\n", "  holds ", bytes_held(), " bytes (", bytes_text(bytes_held()), ")");
+  text += options_.budget > 0 ? cat(" of a budget of ", bytes_text(options_.budget), "\n")
+                              : std::string(", no budget given\n");
+  return text;
+}
+
+// One walk over the steps. Whatever happens, every transfer has ended before the block goes.
+class StreamPlan::Run {
+ public:
+  Run(StreamPlan& plan, const Watch& watch)
+      : plan_(plan),
+        watch_(watch),
+        block_(Array::empty({plan.buffer_bytes_}, DType::u8)),
+        buffers_(block_, plan.offsets_),
+        reads_(plan.steps_.size()),
+        ahead_(watch.first) {}
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() {
+    for (const auto& step : reads_)
+      for (const store::Transfer& t : step) settle(t);
+    for (const Pending& w : writes_) settle(w.transfer);
+  }
+
+  Array operator()() {
+    for (const Move& m : plan_.preloads_) store_of(m).read(m.box, buffers_(m.view)).wait();
+    for (i64 now = watch_.first; now < plan_.steps(); ++now) {
+      const Step& step = plan_.steps_[static_cast<std::size_t>(now)];
+      look_around(now, step);
+      issue_reads(now);
+      auto& mine = reads_[static_cast<std::size_t>(now)];
+      for (const store::Transfer& t : mine) t.wait();
+      mine = {};
+      for (const i64 b : step.uses) wait_for_buffer(b);
+      for (const Move& m : step.writes) wait_for_buffer(m.view.buffer);
+      if (step.compute) step.compute(buffers_);
+      for (const Move& m : step.writes) write(m);
+    }
+    while (!writes_.empty()) finish(0);
+    return plan_.result_of_ ? plan_.result_of_(buffers_) : Array();
+  }
+
+ private:
+  // Between two steps: may it go on, is this a mark, how far is it.
+  void look_around(i64 now, const Step& step) {
+    if (void (*poll)() = between_steps.load(std::memory_order_relaxed)) poll();
+    if (step.restarts && watch_.wants_mark && watch_.wants_mark(now)) {
+      while (!writes_.empty()) finish(0);
+      watch_.mark(now);
+    }
+    if (!bar_ && std::chrono::steady_clock::now() - began_ > long_run) {
+      const i64 all = plan_.bytes_read() + plan_.bytes_written();
+      bar_.emplace(plan_.title_, all, Progress::on_terminal());
+    }
+    if (bar_) bar_->update(moved_, cat(bytes_text(moved_), " moved"));
+    for (const auto* moves : {&step.reads, &step.writes})
+      for (const Move& m : *moves) moved_ += m.box.size() * size_of(m.view.dtype);
+  }
+
+  struct Pending {
+    const Move* move;
+    store::Transfer transfer;
+  };
+
+  static void settle(const store::Transfer& t) noexcept {
+    try {
+      t.wait();
+    } catch (...) {  // the first error is on its way already
+    }
+  }
+
+  void finish(std::size_t k) {
+    const store::Transfer t = writes_[k].transfer;
+    writes_.erase(writes_.begin() + static_cast<std::ptrdiff_t>(k));
+    t.wait();
+  }
+  void wait_for_buffer(i64 buffer) {
+    for (std::size_t k = writes_.size(); k-- > 0;)
+      if (writes_[k].move->view.buffer == buffer) finish(k);
+  }
+  void wait_for_box(i64 store, const Box& box) {
+    for (std::size_t k = writes_.size(); k-- > 0;)
+      if (same(writes_[k].move->store, store) && overlap(writes_[k].move->box, box)) finish(k);
+  }
+  // Whether a write under way still needs the buffer, or changes the elements, of a read.
+  bool is_being_written(const Move& read) const {
+    return std::any_of(writes_.begin(), writes_.end(), [&](const Pending& w) {
+      const bool meets = w.move->view.buffer == read.view.buffer ||
+                         (same(w.move->store, read.store) && overlap(w.move->box, read.box));
+      return meets && !w.transfer.done();
+    });
+  }
+  bool same(i64 a, i64 b) const {
+    return plan_.stores_[static_cast<std::size_t>(a)].store ==
+           plan_.stores_[static_cast<std::size_t>(b)].store;
+  }
+
+  // Reads in order, until one needs a buffer or elements of a step that has not been computed.
+  void issue_reads(i64 now) {
+    for (; ahead_ < plan_.steps() && ahead_ <= now + most_steps_ahead; ++ahead_, read_ = 0) {
+      const std::size_t at = static_cast<std::size_t>(ahead_);
+      const std::vector<Move>& moves = plan_.steps_[at].reads;
+      for (; read_ < moves.size(); ++read_) {
+        if (plan_.free_after_[at][read_] >= now || is_written_between(now, moves[read_])) return;
+        // A step that is not due yet does not hold up the one that is.
+        if (ahead_ > now && is_being_written(moves[read_])) return;
+        wait_for_buffer(moves[read_].view.buffer);
+        wait_for_box(moves[read_].store, moves[read_].box);
+        reads_[at].push_back(
+            store_of(moves[read_]).read(moves[read_].box, buffers_(moves[read_].view)));
+      }
+    }
+  }
+  bool is_written_between(i64 now, const Move& read) const {
+    for (i64 s = now; s < ahead_; ++s)
+      for (const Move& w : plan_.steps_[static_cast<std::size_t>(s)].writes)
+        if (same(w.store, read.store) && overlap(w.box, read.box)) return true;
+    return false;
+  }
+  void write(const Move& m) {
+    wait_for_box(m.store, m.box);
+    writes_.push_back({&m, store_of(m).write(m.box, buffers_(m.view))});
+  }
+  store::TileStore& store_of(const Move& m) const {
+    return *plan_.stores_[static_cast<std::size_t>(m.store)].store;
+  }
+
+  StreamPlan& plan_;
+  const Watch& watch_;
+  Array block_;
+  Buffers buffers_;
+  std::vector<std::vector<store::Transfer>> reads_;
+  std::vector<Pending> writes_;
+  i64 ahead_ = 0;         // the step whose reads come next
+  std::size_t read_ = 0;  // the read of it
+  i64 moved_ = 0;         // bytes, by the steps so far
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::optional<Progress> bar_;
+};
+
+Array StreamPlan::run(const Watch& watch) { return Run(*this, watch)(); }
+
+}  // namespace tessera::streaming

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/streaming/stored/fill.hpp"
+
+namespace tessera::streaming {
+namespace {
+
+StoredArray made(const std::string& what, const Shape& shape, DType dtype,
+                 const store::MakeTile& make) {
+  const StoredArray out = StoredArray::create(shape, dtype);
+  const StorePtr source = store::generated_store(what, out.store()->grid(), make);
+  assign(Expression(source), out.store(), {.budget = stream_budget()});
+  return out;
+}
+
+// The rows of a box of the whole array: `box` has begin and shape of the axes from `axis` on,
+// `first` is the position of the element at which they begin.
+void draw_box(RandomSpec spec, const Shape& whole, const Box& box, i64 axis, const Array& into) {
+  const i64 left = whole.size() - axis;
+  if (left > 2) {
+    i64 inner = 1;
+    for (i64 d = axis + 1; d < whole.size(); ++d) inner *= whole[d];
+    for (i64 k = 0; k < box.shape[axis]; ++k) {
+      RandomSpec one = spec;
+      one.first += (box.begin[axis] + k) * inner;
+      draw_box(one, whole, box, axis + 1, into.select(0, k));
+    }
+    return;
+  }
+  if (left == 2) {
+    spec.row = box.shape[axis + 1];
+    spec.pitch = whole[axis + 1];
+    spec.first += box.begin[axis] * whole[axis + 1] + box.begin[axis + 1];
+  } else if (left == 1) {
+    spec.first += box.begin[axis];
+  }
+  draw_into(into, spec);
+}
+
+}  // namespace
+
+StoredArray filled(const Shape& shape, const Value& value, DType dtype) {
+  return made("full", shape, dtype, [value](const Box&, const Array& into) { into.fill(value); });
+}
+
+StoredArray drawn(const Shape& shape, DType dtype, const RandomSpec& spec) {
+  return made("random", shape, dtype, [spec, shape](const Box& box, const Array& into) {
+    draw_box(spec, shape, box, 0, into);
+  });
+}
+
+}  // namespace tessera::streaming

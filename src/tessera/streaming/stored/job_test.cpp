@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/streaming/plan/job.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/arrays.hpp"
+#include "support/distances.hpp"
+#include "support/files.hpp"
+#include "tessera/device/memory.hpp"
+#include "tessera/device/threads.hpp"
+#include "tessera/store/tiles/tiled_file.hpp"
+#include "tessera/streaming/plan/job_file.hpp"
+#include "tessera/streaming/stored/stored_array.hpp"
+
+namespace tessera::streaming {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Stopped {};
+i64 steps_left = 0;
+void stop_at_last() {
+  if (steps_left-- == 0) throw Stopped();
+}
+
+// Operations see so many MiB that are not in use.
+struct Budget {
+  explicit Budget(i64 mib) { set_memory_budget(cpu, memory_stats(cpu).in_use + (mib << 20)); }
+  ~Budget() { set_memory_budget(cpu, config_decides); }
+};
+
+// Ends the run before its n-th step.
+struct StopAfter {
+  explicit StopAfter(i64 steps) {
+    steps_left = steps;
+    set_stream_poll(&stop_at_last);
+  }
+  ~StopAfter() { set_stream_poll(nullptr); }
+
+ private:
+  const Budget budget{3};
+};
+struct EveryMark {
+  EveryMark() { set_mark_interval(0); }
+  ~EveryMark() { set_mark_interval(1); }
+};
+
+class Jobs : public testing::Test {
+ protected:
+  Jobs() {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+  }
+  std::string at(const std::string& name) const { return folder + "/" + name; }
+  bool only_has(const std::vector<std::string>& names) const {
+    const fs::directory_iterator all(folder);
+    const auto count = static_cast<std::size_t>(std::distance(begin(all), end(all)));
+    return count == names.size() && std::all_of(names.begin(), names.end(),
+                                                [&](const auto& n) { return fs::exists(at(n)); });
+  }
+  // A file whose version does not change between runs.
+  StoredArray input(const std::string& name, const Shape& shape, std::uint64_t seed) const {
+    StoredArray::from(random_on_host(shape, DType::f64, seed), at(name));
+    return StoredArray::open(at(name));
+  }
+
+  const std::string folder = path_of("jobs");
+  const EveryMark every;
+};
+
+TEST_F(Jobs, GoOnFromEveryStepAtWhichTheyWereEnded) {
+  const StoredArray a = input("a", {700, 300}, 1), b = input("b", {300, 500}, 2),
+                    thin = input("thin", {300, 4}, 3), npy = input("a.npy", {600, 300}, 4);
+  const std::vector<std::function<StoredArray(const std::string&)>> operations = {
+      [&](const std::string& to) { return (a * a - a).save(to); },
+      [&](const std::string& to) { return a.transpose({}, to); },
+      [&](const std::string& to) { return matmul(a, b, to); },
+      [&](const std::string& to) { return matmul(a, thin, to); },
+      [&](const std::string& to) { return a.save(to); },
+      [&](const std::string& to) { return npy.transpose({}, to); },
+  };
+  for (const auto& operation : operations) {
+    const auto undisturbed = [&] {
+      const Budget budget(3);
+      operation(at("c"));
+    };
+    undisturbed();
+    const std::string wanted = read_all(at("c"));
+    i64 runs = 0;
+    for (i64 steps = 0; true; ++steps, ++runs) {
+      ASSERT_LT(runs, 5000);
+      fs::remove(at("c"));
+      bool finished = true;
+      try {
+        const StopAfter stop(steps);
+        operation(at("c"));
+      } catch (const Stopped&) {
+        finished = false;
+      }
+      if (finished) break;
+      ASSERT_FALSE(fs::exists(at("c")));
+      // Ended again on its way, after one more step.
+      try {
+        const StopAfter stop(2);
+        operation(at("c"));
+      } catch (const Stopped&) {
+        ASSERT_FALSE(fs::exists(at("c")));
+      }
+      if (!fs::exists(at("c"))) undisturbed();
+      ASSERT_EQ(read_all(at("c")), wanted);
+      ASSERT_TRUE(only_has({"a", "b", "thin", "a.npy", "c"}));
+    }
+    EXPECT_GE(runs, 3);
+    ASSERT_EQ(read_all(at("c")), wanted);
+    fs::remove(at("c"));
+  }
+}
+
+TEST_F(Jobs, MakeFilesOfTheFormatOfTheirName) {
+  const StoredArray a = input("a", {1400, 700}, 1);
+  {
+    const StopAfter stop(2);
+    EXPECT_THROW(a.transpose({}, at("c.npy")), Stopped);
+  }
+  a.transpose({}, at("c.npy"));
+  EXPECT_TRUE(read_all(at("c.npy")).starts_with("\x93NUMPY"));
+  EXPECT_PRED2(same_bits, StoredArray::open(at("c.npy")).array(),
+               a.array().transpose().contiguous());
+  EXPECT_TRUE(only_has({"a", "c.npy"}));
+}
+
+TEST_F(Jobs, DoNotRepeatWhatIsDone) {
+  const StoredArray a = input("a", {700, 300}, 1);
+  i64 all = 0;
+  {
+    const StopAfter count(1 << 20);
+    a.transpose({}, at("c"));
+    all = (1 << 20) - steps_left;
+  }
+  fs::remove(at("c"));
+  {
+    const StopAfter stop(all - 2);
+    EXPECT_THROW(a.transpose({}, at("c")), Stopped);
+  }
+  EXPECT_TRUE(only_has({"a", "c.partial", "c.job"}));
+  const StopAfter stop(5);
+  a.transpose({}, at("c"));
+  EXPECT_GE(steps_left, 0);
+}
+
+TEST_F(Jobs, ThatCannotGoOnSayWhyAndTouchNothing) {
+  const StoredArray a = input("a", {700, 300}, 1), b = input("b", {300, 700}, 2);
+  {
+    const StopAfter stop(4);
+    EXPECT_THROW(a.transpose({}, at("c")), Stopped);
+  }
+  const std::string partial = read_all(at("c.partial")), job = read_all(at("c.job"));
+  const auto refused = [&](auto&& call, std::string_view why, i64 mib = 3) {
+    try {
+      const Budget budget(mib);
+      call();
+      ADD_FAILURE() << "not refused";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
+    }
+    EXPECT_EQ(read_all(at("c.partial")), partial);
+    EXPECT_EQ(read_all(at("c.job")), job);
+  };
+  refused([&] { b.transpose({}, at("c")); }, "is of another job: its source was");
+  refused([&] { a.save(at("c")); }, "its operation was 'transpose");
+  {
+    const JobFile held(at("c.job"));
+    refused([&] { a.transpose({}, at("c")); }, "another process works on this job");
+  }
+  refused([&] { a.transpose({}, at("c")); }, "was begun with a budget of", 2);
+  StoredArray::open(at("a"), true).write({{0, 0}, {1, 1}}, Array::scalar(Value(1), DType::f64));
+  refused([&] { StoredArray::open(at("a")).transpose({}, at("c")); }, "its source was");
+  fs::remove(at("c.job"));
+  EXPECT_THROW(a.transpose({}, at("c")), IoError);  // a part of unknown origin
+  EXPECT_EQ(read_all(at("c.partial")), partial);
+  EXPECT_TRUE(only_has({"a", "b", "c.partial"}));
+  fs::remove(at("c.partial"));
+  a.transpose({}, at("c"));
+  EXPECT_THROW(a.transpose({}, at("c")), IoError);  // a finished file is not made again
+  EXPECT_TRUE(only_has({"a", "b", "c"}));
+}
+
+TEST_F(Jobs, OfInputsThatNoOtherProcessKnowsAreNotResumed) {
+  const StoredArray a = StoredArray::create({700, 300}, DType::f64);
+  a.write({{0, 0}, {700, 300}}, random_on_host({700, 300}, DType::f64, 1));
+  {
+    const StopAfter stop(4);
+    EXPECT_THROW(a.transpose({}, at("c")), Stopped);
+  }
+  EXPECT_THROW(a.transpose({}, at("c")), ArgumentError);
+}
+
+TEST_F(Jobs, EndedBetweenTheirLastTwoActsAreFinished) {
+  const StoredArray a = input("a", {70, 30}, 1);
+  const std::string job = at("c.job");
+  {
+    const StopAfter stop(0);
+    EXPECT_THROW(a.transpose({}, at("c")), Stopped);  // nothing is left of a job without a step
+  }
+  EXPECT_TRUE(only_has({"a"}));
+  a.transpose({}, at("d"));
+  // What a kill leaves after the file got its name.
+  const store::TileGrid grid = StoredArray::open(at("d")).store()->grid();
+  const JobFacts known{{"operation", "copy"}, {"source", a.store()->version()}};
+  const Job described{at("c"), known, i64{3} << 20, i64{3} << 20};
+  const PlanInto nothing = [&](const StorePtr& out, const Options& o) {
+    return plan_transpose(a.store(), out, {}, o);
+  };
+  run_job(described, grid, nothing);
+  {
+    JobFile file(job);
+    JobFacts facts = described.facts;
+    facts.emplace_back("number of threads", cat(num_threads()));
+    facts.emplace_back("budget", "3145728");
+    file.begin(facts);
+  }
+  EXPECT_EQ(run_job(described, grid, nothing)->grid().shape(), Shape({30, 70}));
+  EXPECT_FALSE(fs::exists(job));
+}
+
+TEST_F(Jobs, FilesThatAreCutOrChangedAreNoticed) {
+  const StoredArray a = input("a", {700, 300}, 1);
+  const Array wanted = a.array().transpose().contiguous();
+  {
+    const StopAfter stop(6);
+    EXPECT_THROW(a.transpose({}, at("c")), Stopped);
+  }
+  const std::string job = read_all(at("c.job")), partial = read_all(at("c.partial"));
+  const auto put = [&](const std::string& name, const std::string& bytes) {
+    std::ofstream(at(name), std::ios::binary | std::ios::trunc) << bytes;
+  };
+  // Whatever byte of the job's file is another one: the right result, or a sentence.
+  for (std::size_t k = 0; k < job.size(); ++k) {
+    std::string other = job;
+    other[k] = static_cast<char>(other[k] ^ 1);
+    put("c.job", other);
+    put("c.partial", partial);
+    fs::remove(at("c"));
+    try {
+      const Budget budget(3);
+      a.transpose({}, at("c"));
+      const Budget enough(100);
+      ASSERT_PRED2(same_bits, StoredArray::open(at("c")).array(), wanted) << "byte " << k;
+    } catch (const Error&) {
+      ASSERT_FALSE(fs::exists(at("c")));
+    }
+    fs::remove(at("c"));
+    fs::remove(at("c.job"));
+    fs::remove(at("c.partial"));
+  }
+}
+
+}  // namespace
+}  // namespace tessera::streaming

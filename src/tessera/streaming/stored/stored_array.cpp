@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/streaming/stored/stored_array.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "tessera/device/host_limits.hpp"
+#include "tessera/device/memory.hpp"
+#include "tessera/store/tiers/backing_file.hpp"
+#include "tessera/store/tiles/open_store.hpp"
+#include "tessera/store/tiles/tiled_file.hpp"
+#include "tessera/streaming/passes/sort.hpp"
+
+namespace tessera::streaming {
+namespace {
+
+// What the user's budget leaves.
+i64 within_budget() {
+  const MemoryStats host = memory_stats(cpu);
+  return host.budget > 0 ? host.budget - host.in_use : std::numeric_limits<i64>::max();
+}
+// What an operation could hold at most.
+i64 stream_limit() { return std::min(within_budget(), host_memory_available()); }
+
+// A tiled file of the backing folder: the name goes with the last handle of the store.
+class BackedStore final : public store::TileStore {
+ public:
+  BackedStore(const store::TileGrid& grid, store::Space space)
+      : file_(store::BackingFile::make("array")) {
+    file_.claim(0, store::tiled_file_bytes(grid), space);
+    store::TiledFileOptions options;
+    options.reserve = false;  // claimed above
+    tiles_ = store::format_tiled_file(file_.path(), grid, options);
+  }
+  const store::TileGrid& grid() const override { return tiles_->grid(); }
+  std::string describe() const override { return tiles_->describe(); }
+  bool writable() const override { return tiles_->writable(); }
+  bool on_disk() const override { return true; }
+  store::Transfer read(const Box& box, const Array& into) override {
+    return tiles_->read(box, into);
+  }
+  store::Transfer write(const Box& box, const Array& from) override {
+    set_version({});
+    return tiles_->write(box, from);
+  }
+  std::string version() const override {
+    std::lock_guard lock(mutex_);
+    return version_;
+  }
+  // Of what the numbers are the result; until one is written.
+  void set_version(std::string text) {
+    std::lock_guard lock(mutex_);
+    version_ = std::move(text);
+  }
+  void advise(store::Access access) override { tiles_->advise(access); }
+  void prefetch(const Box& box) override { tiles_->prefetch(box); }
+  void discard(const Box& box) override { tiles_->discard(box); }
+  i64 resident(const Box& box) const override { return tiles_->resident(box); }
+  void flush() override { tiles_->flush(); }
+
+ private:
+  store::BackingFile file_;
+  StorePtr tiles_;
+  mutable std::mutex mutex_;
+  std::string version_;
+};
+
+// Tiles small enough that a few of them fit the budget.
+store::TileGrid grid_for(const Shape& shape, DType dtype) {
+  constexpr i64 least = i64{256} << 10, share = 16;
+  return store::TileGrid::square(
+      shape, dtype,
+      std::clamp(stream_budget() / share, least, store::TileGrid::default_tile_bytes));
+}
+
+StorePtr new_store(const Shape& shape, DType dtype, const std::string& path) {
+  const store::TileGrid grid = grid_for(shape, dtype);
+  if (path.empty()) return std::make_shared<BackedStore>(grid, store::Space::now);
+  return store::create_store(path, grid);
+}
+
+Options options_now() { return {.budget = stream_budget()}; }
+
+// The result of a plan in a new store: as a job at its path, or, without one, in the backing
+// folder, where it says of what it is the result.
+StorePtr made(const std::string& path, const JobFacts& facts, const Shape& shape, DType dtype,
+              const PlanInto& plan) {
+  const store::TileGrid grid = grid_for(shape, dtype);
+  if (!path.empty()) {  // a part stays free: another run may find a little less
+    const i64 budget = std::max<i64>(stream_budget() / 8 * 7, 1);
+    return run_job({path, facts, budget, std::max(stream_limit(), budget)}, grid, plan);
+  }
+  const auto out = std::make_shared<BackedStore>(grid, store::Space::now);
+  plan(out, options_now()).run();
+  std::string version;
+  for (const auto& [what, text] : facts) {
+    if (text.empty()) return out;
+    version += cat(version.empty() ? "" : ", ", what, " ", text);
+  }
+  out->set_version(std::move(version));
+  return out;
+}
+
+void require_matrices(const StoredArray& a, const StoredArray& b) {
+  require<ShapeError>(a.ndim() == 2 && b.ndim() == 2 && a.shape()[1] == b.shape()[0],
+                      "matmul: stored matrices of shapes ", tessera::to_text(a.shape()), " and ",
+                      tessera::to_text(b.shape()), " cannot be multiplied");
+}
+
+// Some elements of a formula, piece by piece: sources and registers of a piece are small.
+Array evaluated(const Expression& formula, const Box& box) {
+  constexpr i64 piece_bytes = i64{4} << 20;
+  const Program program(formula);
+  Array out = Array::empty(box.shape, program.dtype());
+  const Shape piece = store::TileGrid::rows(box.shape, DType::c128, piece_bytes).tile_shape();
+  const Array registers =
+      Array::empty({program.register_bytes(std::max<i64>(count_of(piece), 1))}, DType::u8);
+  if (box.size() == 0) return out;
+  for (const Box& part : parts_of(box, piece)) {
+    std::vector<Program::Part> parts;
+    for (const StorePtr& s : program.sources()) {
+      const Box source = beside(part, s->grid().shape());
+      parts.push_back({store::read_box(*s, source), source});
+    }
+    program.run(parts, part, registers, part_within({out, box}, part));
+  }
+  return out;
+}
+
+StorePtr saved(const Expression& formula, const std::string& path) {
+  const JobFacts facts{{"operation", "assign"}, {"formula", formula.version()}};
+  return made(path, facts, formula.shape(), formula.dtype(),
+              [&](const StorePtr& out, const Options& options) {
+                return plan_assign(formula, out, options);
+              });
+}
+
+// Both in the dtype of the product, which has one of its own for float and complex numbers.
+StoredArray as_factor(const StoredArray& a, DType dtype) {
+  return StoredArray(StoredArray(a.expression().as(dtype)).store());
+}
+
+DType product_dtype(const StoredArray& a, const StoredArray& b) {
+  const DType t = promote(a.dtype(), b.dtype());
+  const bool known = t == DType::f32 || t == DType::f64 || t == DType::c64 || t == DType::c128;
+  return known ? t : promote(t, DType::f32);
+}
+
+}  // namespace
+
+i64 stream_budget() {
+  return std::max<i64>(std::min(within_budget(), host_memory_available() / 2), 1);
+}
+
+struct StoredArray::State {
+  explicit State(const Expression& e)
+      : shape(e.shape()), dtype(e.dtype()), formula(e), store(e.store()) {}
+  const Shape shape;
+  const DType dtype;
+  std::mutex mutex;
+  Expression formula;  // of the store, once there is one
+  StorePtr store;
+};
+
+StoredArray::StoredArray(StorePtr store) : StoredArray(Expression(std::move(store))) {}
+StoredArray::StoredArray(const Expression& formula) : state_(std::make_shared<State>(formula)) {}
+
+StoredArray StoredArray::create(const Shape& shape, DType dtype, const std::string& path) {
+  return StoredArray(new_store(shape, dtype, path));
+}
+
+StoredArray StoredArray::zeros(const Shape& shape, DType dtype) {
+  return StoredArray(std::make_shared<BackedStore>(grid_for(shape, dtype), store::Space::later));
+}
+
+StoredArray StoredArray::open(const std::string& path, bool writable, const std::string& dataset) {
+  return StoredArray(store::open_store(path, writable, dataset));
+}
+
+StoredArray StoredArray::from(const Array& array, const std::string& path) {
+  return StoredArray(Expression(array.to(cpu))).save(path);
+}
+
+bool StoredArray::is_formula() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->store == nullptr;
+}
+const Shape& StoredArray::shape() const { return state_->shape; }
+DType StoredArray::dtype() const { return state_->dtype; }
+Expression StoredArray::expression() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->formula;
+}
+
+StorePtr StoredArray::store() const {
+  std::lock_guard lock(state_->mutex);
+  if (!state_->store) {
+    state_->store = saved(state_->formula, "");
+    state_->formula = Expression(state_->store);
+  }
+  return state_->store;
+}
+
+std::string StoredArray::describe() const {
+  {
+    std::lock_guard lock(state_->mutex);
+    if (state_->store) return state_->store->describe();
+  }
+  const Program program(expression());
+  std::string sources;
+  for (const StorePtr& s : program.sources())
+    sources += cat(sources.empty() ? "" : "; ", s->describe());
+  return cat("formula over ", sources);
+}
+
+Array StoredArray::read(const Box& box) const {
+  store::TileGrid(shape(), Shape(ndim(), 1), dtype()).check("read", box);
+  return is_formula() ? evaluated(expression(), box) : store::read_box(*store(), box);
+}
+
+void StoredArray::write(const Box& box, const Array& from) const {
+  require<ArgumentError>(!is_formula(),
+                         "write: this array is a formula; save it or store it first");
+  const Array whole = from.broadcast_to(box.shape).astype(dtype());
+  store::write_box(*store(), box, whole);
+}
+
+StoredArray StoredArray::save(const std::string& path) const {
+  return StoredArray(saved(expression(), path));
+}
+
+StoredArray StoredArray::transpose(const std::optional<Shape>& axes,
+                                   const std::string& path) const {
+  Shape order(ndim(), 0), to(ndim(), 0);
+  for (i64 d = 0; d < ndim(); ++d) order[d] = axes ? (*axes)[d] : ndim() - 1 - d;
+  for (i64 d = 0; d < ndim(); ++d) to[d] = shape()[normalize_axis(order[d], ndim(), "transpose")];
+  const StorePtr from = store();
+  const JobFacts facts{{"operation", cat("transpose by ", order)}, {"source", from->version()}};
+  return StoredArray(
+      made(path, facts, to, dtype(), [&](const StorePtr& out, const Options& options) {
+        return plan_transpose(from, out, order, options);
+      }));
+}
+
+StoredArray apply(ElementOp op, std::span<const Expression> inputs) {
+  return StoredArray(Expression::apply(op, inputs));
+}
+StoredArray operator+(const StoredArray& a, const StoredArray& b) {
+  return StoredArray(a.expression() + b.expression());
+}
+StoredArray operator-(const StoredArray& a, const StoredArray& b) {
+  return StoredArray(a.expression() - b.expression());
+}
+StoredArray operator*(const StoredArray& a, const StoredArray& b) {
+  return StoredArray(a.expression() * b.expression());
+}
+StoredArray operator/(const StoredArray& a, const StoredArray& b) {
+  return StoredArray(a.expression() / b.expression());
+}
+
+StoredArray matmul(const StoredArray& a, const StoredArray& b, const std::string& path) {
+  require_matrices(a, b);
+  const DType dtype = product_dtype(a, b);
+  const StorePtr left = as_factor(a, dtype).store(), right = as_factor(b, dtype).store();
+  const JobFacts facts{{"operation", cat("matmul in ", name(dtype))},
+                       {"A", left->version()},
+                       {"B", right->version()}};
+  const Shape shape{a.shape()[0], b.shape()[1]};
+  return StoredArray(
+      made(path, facts, shape, dtype, [&](const StorePtr& out, const Options& options) {
+        return plan_matmul(left, right, out, {}, options);
+      }));
+}
+
+StoredArray sort(const StoredArray& x, i64 axis) {
+  const i64 last = x.ndim() - 1, along = normalize_axis(axis, x.ndim(), "sort");
+  if (along != last) {  // an exchange of two axes, which is its own inverse
+    Shape order;
+    for (i64 d = 0; d <= last; ++d) order.push_back(d == along ? last : d == last ? along : d);
+    return sort(x.transpose(order)).transpose(order);
+  }
+  const StorePtr from = x.store(), to = new_store(x.shape(), x.dtype(), "");
+  const auto scratch = [](const Shape& shape, DType t) { return new_store(shape, t, ""); };
+  plan_sort(from, to, scratch, options_now()).run();
+  return StoredArray(to);
+}
+
+}  // namespace tessera::streaming

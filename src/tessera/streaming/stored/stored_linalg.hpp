@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Linear algebra of arrays that are not in memory, by the names and with the dtypes and errors of
+// linalg: factors, solutions and inverses come in files of the backing folder that go with their
+// last handle. Work holds at most stream_budget() bytes; the factors of solve and inverse take a
+// file as large as the matrix while they run.
+//   StoredArray l = cholesky(a), x = solve(a, b);
+
+#include "tessera/streaming/linalg/lu.hpp"
+#include "tessera/streaming/linalg/triangular.hpp"
+#include "tessera/streaming/stored/stored_array.hpp"
+
+namespace tessera::streaming {
+
+TESSERA_API StoredArray cholesky(const StoredArray& a, bool upper = false);
+TESSERA_API StoredArray solve(const StoredArray& a, const StoredArray& b);
+TESSERA_API StoredArray inverse(const StoredArray& a);
+TESSERA_API StoredArray solve_triangular(const StoredArray& a, const StoredArray& b,
+                                         const TriangularOptions& what = {});
+
+}  // namespace tessera::streaming
