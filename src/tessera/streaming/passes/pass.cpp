@@ -114,6 +114,7 @@ std::vector<Move> SourceRing::reads(const Box& box, i64 slot) const {
 std::vector<Program::Part> SourceRing::parts(const Buffers& buffers,
                                              const std::vector<Move>& reads) const {
   std::vector<Program::Part> out;
+  out.reserve(reads.size());
   for (const Move& m : reads) out.push_back({buffers(m.view), m.box});
   return out;
 }
