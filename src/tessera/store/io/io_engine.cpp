@@ -280,12 +280,14 @@ void IoEngine::finish(Owned r) {
   const std::shared_ptr<IoBatch> batch = r->batch;
   r.reset();  // with its buffer
   file->end();
-  file.reset();  // who waits for the batch finds that nobody else holds what it used
-  batch->end();
-  std::lock_guard lock(room_mutex_);
-  under_way_ -= room;
-  --requests_;
-  room_.notify_all();
+  file.reset();
+  {
+    std::lock_guard lock(room_mutex_);
+    under_way_ -= room;
+    --requests_;
+    room_.notify_all();
+  }
+  batch->end();  // last: who waits for it finds that nobody else holds what it used
 }
 
 void IoEngine::work() {
