@@ -41,7 +41,8 @@ def test_a_host_without_power(tmp_path):
         status = group.wait(HANG)
         words = group.words()
     assert status not in (0, None), words
-    assert "lost communication" in words or "CommError" in words, words
+    # Which of its parts notices first differs from run to run.
+    assert any(text in words for text in ("lost communication", "unexpectedly disconnected", "CommError")), words
 
 
 def without_its_cable(path):
