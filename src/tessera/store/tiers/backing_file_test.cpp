@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/store/tiers/backing_file.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -400,7 +401,9 @@ TEST(BackingFile, AChildLeavesTheFilesOfItsParent) {
     }
     f = {};
     if (bad == 0 && spill.take(10).path() == e.path()) bad = 4;  // a file of its own
-    bad != 0 ? _exit(bad) : std::exit(0);
+    // LeakSanitizer looks at exit, and counts what belongs to threads that a child does not have.
+    const bool sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != nullptr;
+    bad != 0 || sanitized ? _exit(bad) : std::exit(0);
   }
   int status = 0;
   waitpid(child, &status, 0);
