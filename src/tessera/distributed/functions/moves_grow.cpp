@@ -230,6 +230,7 @@ DNDarray repeat(const DNDarray& x, const Array& repeats, std::optional<i64> axis
   Distribution to = x.distribution();
   if (along) {
     std::vector<i64> counts;
+    counts.reserve(static_cast<std::size_t>(x.comm().size()));
     for (int r = 0; r < x.comm().size(); ++r)
       counts.push_back(std::accumulate(times.begin() + x.part().begin(r),
                                        times.begin() + x.part().end(r), i64{0}));

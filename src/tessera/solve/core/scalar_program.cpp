@@ -2,6 +2,7 @@
 #include "tessera/solve/core/scalar_program.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "tessera/device/stream.hpp"
@@ -50,7 +51,7 @@ DeviceScalar ScalarProgram::cell(std::string_view name, double initial) {
 
 DeviceScalar ScalarProgram::constant(double v) {
   for (const auto& [known, at] : constants_)
-    if (std::memcmp(&known, &v, sizeof v) == 0) return {this, at};
+    if (std::bit_cast<std::uint64_t>(known) == std::bit_cast<std::uint64_t>(v)) return {this, at};
   constants_.emplace_back(v, fresh(v));
   return {this, constants_.back().second};
 }
