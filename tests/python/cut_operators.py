@@ -215,7 +215,11 @@ def NUFFT(d):
     points = d.sizes(d.size(1, 2), 1, 5)
     locs = d.rng.uniform(-0.5, 0.5, (*points, n)) * grid
     mode = d.one("interpolate", "sampling")
-    options = {"oversamp": d.one(1.25, 2.0), "width": d.one(3.0, 4.0), "mode": mode}
+    options = {"mode": mode}
+    if mode == "interpolate" and d.chance(0.3):
+        options["tol"] = d.one(1e-2, 1e-4, 1e-9)
+    else:
+        options |= {"oversamp": d.one(1.25, 2.0), "width": d.one(3.0, 4.0)}
     if mode == "interpolate" and d.chance(0.4):
         options |= {"toeplitz": True, "toeplitz_dtype": d.one(None, "complex128")}
     if d.chance(0.3):

@@ -39,8 +39,8 @@ class JobRun {
 
   // The file of an earlier run that was ended between its last two acts.
   bool is_finished() const {
-    if (file_.is_new() || !fs::exists(job_.path) || fs::exists(partial_)) return false;
-    return first_difference() == nullptr;
+    return file_.next_step() == JobFile::finished && fs::exists(job_.path) &&
+           !fs::exists(partial_) && first_difference() == nullptr;
   }
 
   StorePtr output() {
@@ -74,12 +74,14 @@ class JobRun {
   }
 
   void run(StreamPlan plan, const StorePtr& out) {
-    require<IoError>(file_.next_step() <= plan.steps(), who(), "'", job_.path, ".job' names step ",
-                     file_.next_step(), " of ", plan.steps());
+    const i64 begin = file_.next_step();
+    if (begin == JobFile::finished) return;  // all but its name
+    require<IoError>(begin <= plan.steps(), who(), "'", job_.path, ".job' names step ", begin,
+                     " of ", plan.steps());
     const auto due = [&] { return Clock::now() + std::chrono::duration<double>(mark_seconds); };
     auto next = due();
     Watch watch;
-    watch.first = file_.next_step();
+    watch.first = begin;
     watch.wants_mark = [&](i64 step) { return step > watch.first && Clock::now() >= next; };
     watch.mark = [&](i64 step) {
       out->flush();
@@ -88,7 +90,7 @@ class JobRun {
     };
     plan.run(watch);
     out->flush();
-    file_.set_next(plan.steps());
+    file_.set_next(JobFile::finished);
   }
 
   void finish() {

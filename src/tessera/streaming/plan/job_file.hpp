@@ -4,6 +4,8 @@
 // number of the next step, which are written in turn so that one is whole at any moment. Locked as
 // long as a process works on the job. Private to the library.
 
+#include <limits>
+
 #include "tessera/streaming/plan/job.hpp"
 
 namespace tessera::streaming {
@@ -24,6 +26,8 @@ class TESSERA_API JobFile {
   const JobFacts& facts() const { return facts_; }
   std::string fact(std::string_view what) const;  // "" when there is none
   i64 next_step() const { return next_; }
+  static constexpr i64 finished =
+      std::numeric_limits<i64>::max();  // as the next step: none is left
 
   void begin(const JobFacts& facts);  // with step 0 next
   void set_next(i64 step);

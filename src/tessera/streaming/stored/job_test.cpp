@@ -222,8 +222,25 @@ TEST_F(Jobs, EndedBetweenTheirLastTwoActsAreFinished) {
     facts.emplace_back("budget", "3145728");
     file.begin(facts);
   }
+  EXPECT_THROW(run_job(described, grid, nothing), IoError);  // a file that is not the job's
+  {
+    JobFile file(job);
+    file.set_next(JobFile::finished);
+  }
   EXPECT_EQ(run_job(described, grid, nothing)->grid().shape(), Shape({30, 70}));
   EXPECT_FALSE(fs::exists(job));
+  // And before it: all is written under the other name.
+  fs::rename(at("c"), at("c.partial"));
+  {
+    JobFile file(job);
+    JobFacts facts = described.facts;
+    facts.emplace_back("number of threads", cat(num_threads()));
+    facts.emplace_back("budget", "3145728");
+    file.begin(facts);
+    file.set_next(JobFile::finished);
+  }
+  run_job(described, grid, nothing);
+  EXPECT_TRUE(only_has({"a", "c", "d"}));
 }
 
 TEST_F(Jobs, FilesThatAreCutOrChangedAreNoticed) {
