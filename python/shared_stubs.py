@@ -25,7 +25,9 @@ def stub(module: ModuleType, kind: str) -> str:
     entries = [entry(module, name, kind) for name in module.__all__]
     homes = sorted(set(re.findall(r"tessera\.[\w.]+(?=\.\w+)", "".join(e for e in entries if e.startswith("def")))))
     heads = [f"import {home}\n" for home in ("collections.abc", "typing", *homes)] + ["from typing import Any, Union\n"]
-    return "".join([*heads, *entries, f"__all__ = {module.__all__}\n"])
+    # Other modules of the package draw from a module's generator, too.
+    drawn = [f"_generator: {type(module._generator).__module__}.Generator\n"] if hasattr(module, "_generator") else []
+    return "".join([*heads, *entries, *drawn, f"__all__ = {module.__all__}\n"])
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def _full(error: Exception, shape: _Shape, fill_value: Any, dtype: Any = None, d
     return on_disk(error, shape, dtype, device, lambda: _core._stored_full(shape, fill_value, dtype))
 
 
-_makers = {"zeros": _zeros, "empty": _zeros, "ones": _ones, "full": _full}
+_makers: dict[str, Callable[..., StoredArray]] = {"zeros": _zeros, "empty": _zeros, "ones": _ones, "full": _full}
 
 
 def _instead(name: str, error: Exception, args: tuple[Any, ...], options: dict[str, Any]) -> StoredArray | None:

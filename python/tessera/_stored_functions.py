@@ -57,6 +57,10 @@ def _reduced(which: str) -> Callable[..., Any]:
     return reduction
 
 
+def _transpose(x: StoredArray, axes: Any = None) -> StoredArray:
+    return x.transpose(axes)
+
+
 def _sort(x: StoredArray, axis: int | None = -1) -> StoredArray:
     """The elements in order along an axis, in a file of the backing folder; stable, NaN last."""
     if axis is None:
@@ -107,7 +111,7 @@ _functions |= {name: _reduced(name) for name in ("sum", "mean", "min", "max")}
 _functions |= {"amin": _functions["min"], "amax": _functions["max"], "matmul": matmul, "sort": _sort}
 _functions |= {"_cholesky": _core._stored_cholesky, "_inverse": _core._stored_inverse}  # of ts.linalg
 _functions |= {"_solve": _of_two(_core._stored_solve), "_solve_triangular": _of_two(_core._stored_solve_triangular)}
-_functions |= {"transpose": lambda x, axes=None: x.transpose(axes), "permute_dims": lambda x, axes: x.transpose(axes)}
+_functions |= {"transpose": _transpose, "permute_dims": _transpose}
 
 
 def twin(name: str) -> Callable[..., Any] | None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays on disk: keys, formulas, reductions and products beside NumPy, and jobs that are killed."""
 
+import ast
 import os
 import pathlib
 import random
@@ -274,3 +275,14 @@ def test_an_interrupted_job_leaves_what_it_needs_to_go_on(tmp_path):
     assert np.allclose(
         c[:3].numpy(), ts.stored.open(tmp_path / "a")[:3].numpy() @ ts.stored.open(tmp_path / "b").numpy()
     )
+
+
+def test_type_checkers_see_what_the_class_is_given():
+    """Members that Python adds to the class stand in the stub, and no others."""
+    stub = ast.parse((pathlib.Path(ts.__file__).parent / "_tessera.pyi").read_text())
+    body = next(x for x in stub.body if isinstance(x, ast.ClassDef) and x.name == "StoredArray").body
+    told = {x.name for x in body if isinstance(x, ast.FunctionDef)}
+    there = {name for name, member in vars(ts.stored.StoredArray).items() if callable(member) or isinstance(member, property)}
+    left_out = {"__array_ufunc__", "__new__", "__hash__"}
+    assert {x for x in there - told - left_out if not hasattr(object, x)} == set()
+    assert {x for x in told if not hasattr(ts.stored.StoredArray, x)} == set()

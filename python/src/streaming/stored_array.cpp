@@ -85,7 +85,7 @@ void bind_class(nb::module_& m) {
       nb::sig("def shape(self) -> tuple[int, ...]"), "Sizes of the axes.");
   c.def_prop_ro(
       "dtype", [](const StoredArray& x) { return dtype_object(x.dtype()); },
-      nb::sig("def dtype(self) -> dtype"), "Of the elements.");
+      nb::sig("def dtype(self) -> DType"), "Of the elements.");
   c.def_prop_ro("ndim", &StoredArray::ndim, "Number of axes.");
   c.def_prop_ro("size", &StoredArray::size, "Number of elements.");
   c.def_prop_ro("nbytes", &StoredArray::bytes, "Bytes of the elements.");
