@@ -70,8 +70,9 @@ void through_a_device(Device gpu) {
   const NamedLinop a =
       FFT(2, dims("C"), FFT::Grids{dims("NxNy"), dims("KxKy")}) *
       NamedLinop(Diagonal(Random(7).normal({512, 512}, DType::c64), dims("CNxNy"), dims("C")));
-  const BatchSpec spec{
-      .batch_sizes = {{"C", 4}}, .device_matrix = {Place(gpu)}, .base_device = Place(cpu)};
+  const BatchSpec spec{.batch_sizes = {{"C", 4}},
+                       .device_matrix = {RankDevice(gpu)},
+                       .base_device = RankDevice(cpu)};
   const NamedLinop b = create_batched_linop(a, spec, shape);
   const i64 bytes = count_of(shape) * size_of(DType::c64);
   const Layout layout = Layout::contiguous(shape);

@@ -100,9 +100,10 @@ TEST_P(Ranks, TilesOverRanksMakeTheWhole) {
   for (const ND d : s.op.dims()) {
     const std::optional<i64> n = d.is_wildcard() ? std::nullopt : size_of_dim(s.op, d, s.input);
     if (!n || *n < 2 || contains(s.unsplittable, d)) continue;
-    const BatchSpec spec{.batch_sizes = {{d, (*n + 2) / 3}},
-                         .device_matrix = {Place(2, test_device()), Place(0, test_device())},
-                         .base_device = test_device()};
+    const BatchSpec spec{
+        .batch_sizes = {{d, (*n + 2) / 3}},
+        .device_matrix = {RankDevice(2, test_device()), RankDevice(0, test_device())},
+        .base_device = test_device()};
     run_ranks(3, [&](const Communicator& comm) {
       const NamedLinop b = dist::create_batched_linop(s.op, {spec}, s.input, comm);
       const std::string what = cat("along ", d, "\n", b.tree());

@@ -20,17 +20,17 @@ namespace {
 
 using nb::literals::operator""_a;
 
-Place place_from(nb::handle h) {
-  if (PyUnicode_Check(h.ptr())) return Place::parse(nb::cast<std::string>(h));
+RankDevice place_from(nb::handle h) {
+  if (PyUnicode_Check(h.ptr())) return RankDevice::parse(nb::cast<std::string>(h));
   return device_from(h);
 }
 
-nb::object object_of(const Place& p) {
+nb::object object_of(const RankDevice& p) {
   return p.rank == 0 ? nb::cast(p.device) : nb::object(nb::str(p.str().c_str()));
 }
 
 // Devices nested in lists, tuples and arrays; one alone is a list of one.
-void collect(nb::handle given, i64 depth, Shape& shape, std::vector<Place>& places) {
+void collect(nb::handle given, i64 depth, Shape& shape, std::vector<RankDevice>& places) {
   const nb::object h = PyObject_HasAttrString(given.ptr(), "tolist")
                            ? nb::object(given.attr("tolist")())
                            : nb::borrow(given);
@@ -53,7 +53,7 @@ void collect(nb::handle given, i64 depth, Shape& shape, std::vector<Place>& plac
 DeviceMatrix matrix_from(nb::handle h) {
   if (h.is_none()) return {};
   Shape shape;
-  std::vector<Place> places;
+  std::vector<RankDevice> places;
   collect(h, 0, shape, places);
   require<ArgumentError>(!places.empty(), "BatchSpec: device_matrix holds no devices");
   if (shape.empty()) shape.push_back(1);
@@ -118,9 +118,10 @@ std::vector<BatchSpec> specs_from(nb::handle h) {
 
 bool names_ranks(const std::vector<BatchSpec>& levels) {
   return std::any_of(levels.begin(), levels.end(), [](const BatchSpec& s) {
-    const std::vector<Place>& places = s.device_matrix.places;
+    const std::vector<RankDevice>& places = s.device_matrix.places;
     return (s.base_device && s.base_device->rank != 0) ||
-           std::any_of(places.begin(), places.end(), [](const Place& p) { return p.rank != 0; });
+           std::any_of(places.begin(), places.end(),
+                       [](const RankDevice& p) { return p.rank != 0; });
   });
 }
 
@@ -205,7 +206,7 @@ void bind_batch_spec(nb::module_& m) {
              std::optional<Stream> base_stream, std::optional<Stream> transfer_stream) {
             DimSizes s = sizes_from(sizes, "BatchSpec");
             DeviceMatrix d = matrix_from(matrix);
-            std::optional<Place> b;
+            std::optional<RankDevice> b;
             if (!base.is_none()) b = place_from(base);
             require<DeviceError>(!b || !base_stream || b->device == base_stream->device(),
                                  "BatchSpec: base_stream is of ",

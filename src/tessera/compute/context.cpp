@@ -153,7 +153,7 @@ Choice ComputeContext::choose(const Workload& problem, std::span<const Residency
 
 Choice ComputeContext::choose(std::string_view function,
                               std::span<const OperandInfo> operands) const {
-  const Question q = question_of(function, operands);
+  const PlacementProblem q = problem_of_function(function, operands);
   return choose(q.problem, q.held, q.result_bytes);
 }
 

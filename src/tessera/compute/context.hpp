@@ -56,7 +56,7 @@ class TESSERA_API ComputeContext {
   // Which device, and why. `force` and the threshold are settings of the context.
   Choice choose(const Workload& problem, std::span<const Residency> operands,
                 i64 result_bytes) const;
-  // The same for a function by its name (question_of); `explain` is its reasons, a line per device.
+  // The same for a function by its name (problem_of_function); `explain` is its reasons, a line per device.
   Choice choose(std::string_view function, std::span<const OperandInfo> operands) const;
   std::string explain(std::string_view function, std::span<const OperandInfo> operands) const {
     return choose(function, operands).str();

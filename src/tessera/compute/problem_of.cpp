@@ -174,8 +174,8 @@ void check_beside(std::string_view who, const Shape& a, const Shape& b) {
 
 // Systems and inverses of a matrix that is nothing but its diagonal: one division for an element of
 // the result. Operands that do not fit are refused as for any other matrix.
-std::optional<Question> divided_by_diagonal(std::string_view function,
-                                            std::span<const OperandInfo> operands) {
+std::optional<PlacementProblem> divided_by_diagonal(std::string_view function,
+                                                    std::span<const OperandInfo> operands) {
   const bool solves = function == "solve", inverts = function == "inverse" || function == "inv";
   if ((!solves && !inverts) || operands.empty() || !operands[0].diagonal) return {};
   (void)problem_of(solves ? Operation::solve : Operation::inverse, operands, function);
@@ -185,7 +185,7 @@ std::optional<Question> divided_by_diagonal(std::string_view function,
   std::vector<OperandInfo> each{{columns ? Shape{n, 1} : Shape{n}, a.dtype, a.held}};
   each[0].steps = a.steps;
   if (solves) each.push_back(operands[1]);
-  Question q = problem_of(Operation::elementwise, each, function);
+  PlacementProblem q = problem_of(Operation::elementwise, each, function);
   // As measured on hosts: each takes that much longer than the sums of which the curve is drawn.
   const double divisions_in_a_step = q.problem.dtype == DType::c128 ? 240 : 600;
   q.problem.steps += static_cast<double>(q.problem.m) / divisions_in_a_step;
@@ -194,14 +194,15 @@ std::optional<Question> divided_by_diagonal(std::string_view function,
 
 }  // namespace
 
-Question problem_of(Operation op, std::span<const OperandInfo> operands, std::string_view who) {
+PlacementProblem problem_of(Operation op, std::span<const OperandInfo> operands,
+                            std::string_view who) {
   if (who.empty()) who = name(op);
   const bool many = op == Operation::elementwise;
   require<ArgumentError>(many ? !operands.empty() : operands.size() == operands_of(op), who, ": ",
                          operands.size(), " operands; expected ",
                          many ? std::string("one or more") : cat(operands_of(op)));
   std::vector<DType> types;
-  Question q{{op, DType::f64}, {}, 0};
+  PlacementProblem q{{op, DType::f64}, {}, 0};
   for (const OperandInfo& x : operands) {
     types.push_back(x.dtype);
     q.held.push_back(x.held);
@@ -238,7 +239,8 @@ Question problem_of(Operation op, std::span<const OperandInfo> operands, std::st
   return q;
 }
 
-Question question_of(std::string_view function, std::span<const OperandInfo> operands) {
+PlacementProblem problem_of_function(std::string_view function,
+                                     std::span<const OperandInfo> operands) {
   if (const auto q = divided_by_diagonal(function, operands)) return *q;
   if (const auto op = parse_operation(function)) return problem_of(*op, operands);
   std::string known;
@@ -262,7 +264,7 @@ Question question_of(std::string_view function, std::span<const OperandInfo> ope
     return problem_of(found->op, both, function);
   }
   if (found->takes == Takes::the_same) return problem_of(found->op, operands, function);
-  Question q = problem_of(found->op, arranged(*found, operands), function);
+  PlacementProblem q = problem_of(found->op, arranged(*found, operands), function);
   q.problem.steps += found->steps;
   if (found->takes != Takes::one_beside) return q;
   check_beside(function, operands[0].shape, operands[1].shape);

@@ -2,7 +2,7 @@
 #pragma once
 // An operation on given arrays as the cost model sees it: sizes, dtype, where the operands are, and
 // the bytes of the result. Computes nothing.
-//   Question q = question_of("lstsq", {{a, b}});   context().choose(q.problem, q.held,
+//   PlacementProblem q = problem_of_function("lstsq", {{a, b}});   context().choose(q.problem, q.held,
 //   q.result_bytes)
 
 #include <span>
@@ -29,7 +29,7 @@ struct OperandInfo {
       : OperandInfo(a.shape(), a.dtype(), Residency{a.bytes(), {a.device()}, a.is_pinned()}) {}
 };
 
-struct Question {
+struct PlacementProblem {
   Workload problem;
   std::vector<Residency> held;
   i64 result_bytes = 0;
@@ -38,10 +38,11 @@ struct Question {
 // ArgumentError, ShapeError: the wrong number of operands, or operands that do not fit each other.
 // Leading axes are a batch and broadcast, as elements do. matmul of two bit operands is bit_matmul.
 // `who` is whom errors name, the operation without it.
-TESSERA_API Question problem_of(Operation op, std::span<const OperandInfo> operands,
-                                std::string_view who = {});
+TESSERA_API PlacementProblem problem_of(Operation op, std::span<const OperandInfo> operands,
+                                        std::string_view who = {});
 // By name: an operation, or a function that is weighed as one of them (add, det, lstsq, outer,
 // ...). One application for eigs. ArgumentError for a name that is neither.
-TESSERA_API Question question_of(std::string_view function, std::span<const OperandInfo> operands);
+TESSERA_API PlacementProblem problem_of_function(std::string_view function,
+                                                 std::span<const OperandInfo> operands);
 
 }  // namespace tessera

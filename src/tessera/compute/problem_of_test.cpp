@@ -10,13 +10,15 @@ namespace {
 
 Array of(const Shape& shape, DType dtype = DType::f32) { return zeros(shape, dtype); }
 
-Question asked(Operation op, std::vector<OperandInfo> operands) { return problem_of(op, operands); }
-Question asked(std::string_view function, std::vector<OperandInfo> operands) {
-  return question_of(function, operands);
+PlacementProblem asked(Operation op, std::vector<OperandInfo> operands) {
+  return problem_of(op, operands);
+}
+PlacementProblem asked(std::string_view function, std::vector<OperandInfo> operands) {
+  return problem_of_function(function, operands);
 }
 
 TEST(ProblemOf, ReadsSizesBatchesAndBytes) {
-  const Question q = asked(Operation::matmul, {of({5, 3, 4}), of({4, 7}, DType::f64)});
+  const PlacementProblem q = asked(Operation::matmul, {of({5, 3, 4}), of({4, 7}, DType::f64)});
   EXPECT_EQ(q.problem.m, 3);
   EXPECT_EQ(q.problem.k, 4);
   EXPECT_EQ(q.problem.n, 7);
@@ -37,14 +39,15 @@ TEST(ProblemOf, ReadsSizesBatchesAndBytes) {
 }
 
 TEST(ProblemOf, BitsAreCountedAndPinnedMemoryIsKnown) {
-  const Question q = asked(Operation::matmul, {of({3, 4}, DType::b1), of({4, 5}, DType::b1)});
+  const PlacementProblem q =
+      asked(Operation::matmul, {of({3, 4}, DType::b1), of({4, 5}, DType::b1)});
   EXPECT_EQ(q.problem.op, Operation::bit_matmul);
   EXPECT_EQ(q.result_bytes, 3 * 5 * 4);
   EXPECT_FALSE(q.held[0].pinned);
   EXPECT_TRUE(asked(Operation::reduce, {of({3, 4}).pin_memory()}).held[0].pinned);
   const std::vector<OperandInfo> bits{{{8, 8}, DType::b1, {64, {cpu, Device{Kind::sim, 0}}}},
                                       {{8, 3}, DType::f32, {96, {cpu}}}};
-  const Question mixed = problem_of(Operation::matmul, bits);
+  const PlacementProblem mixed = problem_of(Operation::matmul, bits);
   EXPECT_EQ(mixed.problem.op, Operation::matmul);
   EXPECT_EQ(mixed.problem.dtype, DType::f32);
   EXPECT_EQ(mixed.held[0].at.size(), 2u);
@@ -60,18 +63,18 @@ TEST(ProblemOf, RefusesWhatDoesNotFit) {
 }
 
 TEST(ProblemOf, FunctionsAreWeighedAsOperations) {
-  const Question sum = asked("add", {of({3, 1}), of({1, 8})});
+  const PlacementProblem sum = asked("add", {of({3, 1}), of({1, 8})});
   EXPECT_EQ(sum.problem.op, Operation::elementwise);
   EXPECT_EQ(sum.problem.m, 24);
-  const Question outer = asked("outer", {of({3}), of({5})});
+  const PlacementProblem outer = asked("outer", {of({3}), of({5})});
   EXPECT_EQ(outer.problem.m, 15);
   EXPECT_EQ(outer.result_bytes, 60);
-  const Question left = asked("vecmat", {of({3}), of({3, 5})});
+  const PlacementProblem left = asked("vecmat", {of({3}), of({3, 5})});
   EXPECT_EQ(left.problem.op, Operation::matvec);
   EXPECT_EQ(left.problem.m, 5);
   EXPECT_EQ(left.problem.k, 3);
   for (const auto* factored : {"lu", "lu_factor", "det", "slogdet"}) {
-    const Question q = asked(factored, {of({2, 4, 4})});
+    const PlacementProblem q = asked(factored, {of({2, 4, 4})});
     EXPECT_EQ(q.problem.op, Operation::solve) << factored;
     EXPECT_EQ(q.problem.n, 1) << factored;
     EXPECT_EQ(q.problem.batch, 2) << factored;
@@ -99,7 +102,7 @@ TEST(ProblemOf, AllOperandsOfAFunctionHaveToBeThere) {
   const OperandInfo b({5}, DType::f32, {20, {there}});
   for (const auto* function : {"lstsq", "dot"}) {
     const OperandInfo a = function == std::string_view("dot") ? of({5}) : of({5, 2});
-    const Question q = asked(function, {a, b});
+    const PlacementProblem q = asked(function, {a, b});
     ASSERT_EQ(q.held.size(), 2u) << function;
     EXPECT_EQ(q.held[1].at, std::vector<Device>{there}) << function;
   }

@@ -9,8 +9,8 @@ AsyncStreamer::AsyncStreamer(const NamedLinop& op, DimSizes tile_sizes, Device c
                              bool resident, const std::optional<Shape>& input)
     : a(create_batched_linop(op,
                              BatchSpec{.batch_sizes = tile_sizes,
-                                       .device_matrix = DeviceMatrix({Place(computes)}),
-                                       .base_device = Place(op.device().value_or(cpu)),
+                                       .device_matrix = DeviceMatrix({RankDevice(computes)}),
+                                       .base_device = RankDevice(op.device().value_or(cpu)),
                                        .resident = resident},
                              input)),
       where(computes),

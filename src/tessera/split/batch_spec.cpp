@@ -30,7 +30,7 @@ Shape aligned_list(const Shape& list, const Shape& grid) {
 
 }  // namespace
 
-DeviceMatrix::DeviceMatrix(Shape s, std::vector<Place> p)
+DeviceMatrix::DeviceMatrix(Shape s, std::vector<RankDevice> p)
     : shape(std::move(s)), places(std::move(p)) {
   require<ArgumentError>(count_of(shape) == static_cast<i64>(places.size()),
                          "device_matrix: ", places.size(), " places do not fill the shape ", shape);
@@ -71,7 +71,7 @@ DeviceMatrix BatchSpec::broadcast_device_matrix(const NamedLinop& a,
   return given.broadcast_to(grid);
 }
 
-BatchSpec BatchSpec::resolve(const NamedLinop& a, const Place& default_device,
+BatchSpec BatchSpec::resolve(const NamedLinop& a, const RankDevice& default_device,
                              const std::optional<Shape>& input) const {
   BatchSpec r = *this;
   r.base_device = base_device.value_or(default_device);

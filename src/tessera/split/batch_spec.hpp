@@ -11,24 +11,25 @@
 
 #include "tessera/linop/core/dim_sizes.hpp"
 #include "tessera/linop/core/linop.hpp"
-#include "tessera/split/place_name.hpp"
+#include "tessera/split/rank_device.hpp"
 
 namespace tessera {
 
 // An n-d array of places; empty: nobody chose.
 struct TESSERA_API DeviceMatrix {
   Shape shape;
-  std::vector<Place> places;  // row-major
+  std::vector<RankDevice> places;  // row-major
 
   DeviceMatrix() = default;
-  DeviceMatrix(std::initializer_list<Place> row) : DeviceMatrix(std::vector<Place>(row)) {}
-  DeviceMatrix(std::vector<Place> row)
+  DeviceMatrix(std::initializer_list<RankDevice> row)
+      : DeviceMatrix(std::vector<RankDevice>(row)) {}
+  DeviceMatrix(std::vector<RankDevice> row)
       : shape{static_cast<i64>(row.size())}, places(std::move(row)) {}
   // ArgumentError when the number of places is not that of the shape.
-  DeviceMatrix(Shape shape, std::vector<Place> places);
+  DeviceMatrix(Shape shape, std::vector<RankDevice> places);
   bool empty() const { return places.empty(); }
   auto state() const { return std::tuple(shape, places); }
-  static DeviceMatrix from_state(Shape shape, std::vector<Place> places) {
+  static DeviceMatrix from_state(Shape shape, std::vector<RankDevice> places) {
     return places.empty() ? DeviceMatrix() : DeviceMatrix(std::move(shape), std::move(places));
   }
   // Exactly the shape of the grid, whatever this one's: axis by axis from the right, what is too
@@ -42,7 +43,7 @@ struct TESSERA_API DeviceMatrix {
 struct TESSERA_API BatchSpec {
   DimSizes batch_sizes;          // the largest tile along each dim
   DeviceMatrix device_matrix{};  // where tiles compute; empty: on the base device
-  std::optional<Place>
+  std::optional<RankDevice>
       base_device{};  // where input and output live; nullopt: where the operator is
   // Tiles keep their arrays on their devices. Without: they stay where the operator has them, and
   // every run sends them, tile by tile; for operators larger than their devices.
@@ -57,12 +58,12 @@ struct TESSERA_API BatchSpec {
   DeviceMatrix broadcast_device_matrix(const NamedLinop& a,
                                        const std::optional<Shape>& input = {}) const;
   // The same with a base device and one place per tile.
-  BatchSpec resolve(const NamedLinop& a, const Place& default_device,
+  BatchSpec resolve(const NamedLinop& a, const RankDevice& default_device,
                     const std::optional<Shape>& input = {}) const;
   std::string str() const;
   // Without the streams, which are of this process.
   auto state() const { return std::tuple(batch_sizes, device_matrix, base_device, resident); }
-  static BatchSpec from_state(DimSizes sizes, DeviceMatrix places, std::optional<Place> base,
+  static BatchSpec from_state(DimSizes sizes, DeviceMatrix places, std::optional<RankDevice> base,
                               bool stays) {
     return {std::move(sizes), std::move(places), base, stays, {}, {}};
   }

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-const Place a = "sim:0", b = "sim:1", c = "sim:2";
+const RankDevice a = "sim:0", b = "sim:1", c = "sim:2";
 
 std::string spread(const DeviceMatrix& m, const Shape& grid) {
   const DeviceMatrix r = m.broadcast_to(grid);
@@ -62,19 +62,19 @@ TEST(BatchSpec, ResolvingLeavesItAsItWas) {  // acceptance case 127
   EXPECT_EQ(on_sim.str(), "BatchSpec({X: 4}, device_matrix=[sim:0, sim:0], base_device=sim:0)");
 }
 
-TEST(Place, NamesARankAndADevice) {
-  EXPECT_EQ(Place::parse("rank2/cuda:1"), Place(2, Device::parse("cuda:1")));
-  EXPECT_EQ(Place::parse("rank0/sim:1"), b);
-  EXPECT_EQ(Place::parse("rank2/cuda:1").str(), "rank2/cuda:1");
-  EXPECT_EQ(Place(cpu).str(), "cpu");
+TEST(RankDevice, NamesARankAndADevice) {
+  EXPECT_EQ(RankDevice::parse("rank2/cuda:1"), RankDevice(2, Device::parse("cuda:1")));
+  EXPECT_EQ(RankDevice::parse("rank0/sim:1"), b);
+  EXPECT_EQ(RankDevice::parse("rank2/cuda:1").str(), "rank2/cuda:1");
+  EXPECT_EQ(RankDevice(cpu).str(), "cpu");
   EXPECT_EQ(b.local("test"), Device::parse("sim:1"));
   for (const char* text : {"rank/cpu", "rank1", "rank-1/cpu", "rank1x/cpu", "rank1/", "tpu:0", ""})
-    EXPECT_THROW((void)Place::parse(text), DeviceError) << text;
+    EXPECT_THROW((void)RankDevice::parse(text), DeviceError) << text;
 }
 
-TEST(Place, OfAnotherRankIsNotHere) {
+TEST(RankDevice, OfAnotherRankIsNotHere) {
   try {
-    (void)Place::parse("rank1/cpu").local("somebody");
+    (void)RankDevice::parse("rank1/cpu").local("somebody");
     ADD_FAILURE() << "no error";
   } catch (const CommError& e) {
     const std::string text = e.what();

@@ -24,9 +24,9 @@ constexpr std::string_view batching = "create_batched_linop";
 struct Level {
   SplitGrid grid;
   Device base;
-  std::vector<Place> places;    // of the tiles
-  std::vector<Device> devices;  // where each tile takes its input; the base for those of others
-  std::vector<Level> below;     // one per tile, or none
+  std::vector<RankDevice> places;  // of the tiles
+  std::vector<Device> devices;     // where each tile takes its input; the base for those of others
+  std::vector<Level> below;        // one per tile, or none
   bool resident = true;
   std::optional<Stream> base_stream{}, transfer_stream{};  // the caller's
 
@@ -50,10 +50,10 @@ std::optional<Shape> shape_of_tile(const std::optional<Shape>& input, const Name
 struct Whose {
   std::optional<OfRank> rank{};
   int number() const { return rank ? rank->rank : 0; }
-  bool here(const Place& p) const { return p.rank == number(); }
+  bool here(const RankDevice& p) const { return p.rank == number(); }
   // Where a tile of the first spec is, or (without `first`) one of those that a rank's tile is cut
   // into.
-  Place checked(Place p, bool first) const {
+  RankDevice checked(RankDevice p, bool first) const {
     if (!rank) (void)p.local(batching);
     if (rank && !first) p.rank = rank->rank;
     require<CommError>(!rank || p.rank < rank->ranks, batching, ": '", p.str(), "' is on rank ",
@@ -64,9 +64,9 @@ struct Whose {
 };
 
 void refuse_ranks(const BatchSpec& spec) {
-  std::vector<Place> all = spec.device_matrix.places;
+  std::vector<RankDevice> all = spec.device_matrix.places;
   if (spec.base_device) all.push_back(*spec.base_device);
-  for (const Place& p : all)
+  for (const RankDevice& p : all)
     require<CommError>(p.rank == 0, batching, ": '", p.str(),
                        "': ranks are named by the first spec; ",
                        "the next ones cut what a rank has, over its own devices");
@@ -102,7 +102,7 @@ Level plan_level(const NamedLinop& a, std::span<const BatchSpec> specs, Device d
               .base_stream = spec.base_stream,
               .transfer_stream = spec.transfer_stream};
   (void)compute_device(level.base);
-  for (const Place& p : spec.device_matrix.places) {
+  for (const RankDevice& p : spec.device_matrix.places) {
     level.places.push_back(whose.checked(p, first));
     level.devices.push_back(whose.here(level.places.back()) ? p.device : level.base);
   }
@@ -213,7 +213,7 @@ class Joined {
 };
 
 // "tile C=0:4 @ sim:1": what trees, plans and traces call it.
-std::string tile_name(const Tile& cuts, const Place& place) {
+std::string tile_name(const Tile& cuts, const RankDevice& place) {
   std::string text = "tile";
   for (const Cut& c : cuts.cuts) text += cat(" ", c.dim, "=", c.start, ":", c.stop);
   return cat(text, " @ ", place.str());
@@ -235,7 +235,7 @@ NamedLinop assembled(const PlaceTile& place, const NamedLinop& whole, const Leve
       part = chain({part, ToDevice(level.at(end), level.at(level.base), part.oshape())});
     if (level.grid.tiles.size() > 1 || device != level.base)
       part = part.named(tile_name(tile.cuts, whose.here(level.places[i])
-                                                 ? Place(level.places[i].rank, device)
+                                                 ? RankDevice(level.places[i].rank, device)
                                                  : level.places[i]));
     parts.push_back(std::move(part));
   }
@@ -247,7 +247,7 @@ std::string what_was_done(const NamedLinop& a, const Level& level) {
       cat(a, " cut along ", to_text(level.grid.dims), " into ", level.grid.tiles.size(), " tiles");
   std::vector<std::string> distinct;
   for (std::size_t i = 0; i < level.places.size(); ++i) {
-    const Place& p = level.places[i];
+    const RankDevice& p = level.places[i];
     std::string d = p.rank == 0 ? level.devices[i].str() : p.str();
     if (std::find(distinct.begin(), distinct.end(), d) == distinct.end()) distinct.push_back(d);
   }

@@ -13,11 +13,12 @@ struct Streams {
   Stream base{sim_at(0)}, transfer{sim_at(0)};
   Array w = Random(1).normal({6, 4}, DType::f64, cpu);
   NamedLinop whole = Dense(w, dims("MN"), dims("N"), dims("M"));
-  BatchSpec spec{.batch_sizes = {{"N", 2}, {"M", 2}},
-                 .device_matrix = {Place(sim_at(1)), Place(sim_at(0)), Place(sim_at(2))},
-                 .base_device = sim_at(0),
-                 .base_stream = base,
-                 .transfer_stream = transfer};
+  BatchSpec spec{
+      .batch_sizes = {{"N", 2}, {"M", 2}},
+      .device_matrix = {RankDevice(sim_at(1)), RankDevice(sim_at(0)), RankDevice(sim_at(2))},
+      .base_device = sim_at(0),
+      .base_stream = base,
+      .transfer_stream = transfer};
   NamedLinop batched = create_batched_linop(whole, spec);
 };
 
@@ -60,7 +61,7 @@ TEST(BatchedStreams, OfOtherDevicesAreRefused) {
   wrong.base_device = cpu;  // nothing moves between the host and devices on a stream of the host
   wrong.base_stream = wrong.transfer_stream = Stream(cpu);
   EXPECT_THROW((void)create_batched_linop(s.whole, wrong), DeviceError);
-  wrong.device_matrix = {Place(cpu)};
+  wrong.device_matrix = {RankDevice(cpu)};
   const Array x = Random(3).normal({4}, DType::f64, cpu);
   EXPECT_LT(distance(create_batched_linop(s.whole, wrong)(x), s.whole(x)), 1e-13);
   wrong = s.spec;

@@ -31,7 +31,7 @@ void expect_same(const NamedLinop& a, const NamedLinop& b, const Array& x) {
 }
 
 DeviceMatrix row(int n) {
-  std::vector<Place> places;
+  std::vector<RankDevice> places;
   for (int i = 0; i < n; ++i) places.emplace_back(sim_at(i));
   return places;
 }
@@ -235,10 +235,10 @@ TEST(Batched, NormalCostsTwoApplicationsOfEachTile) {  // acceptance cases 72 an
 
 TEST(Batched, DevicesThatAreNotThereAreRefusedAtOnce) {
   const NamedLinop a = matrix();
-  auto with = [&](const Place& p) {
+  auto with = [&](const RankDevice& p) {
     return create_batched_linop(a, {.batch_sizes = {{"N", 4}}, .device_matrix = {p}});
   };
-  EXPECT_THROW((void)with(Place(sim_at(99))), DeviceError);
+  EXPECT_THROW((void)with(RankDevice(sim_at(99))), DeviceError);
   EXPECT_THROW((void)with("rank1/sim:0"), CommError);
   if (!why_unavailable(Kind::cuda).empty()) {
     EXPECT_THROW((void)with("cuda:0"), NotAvailable);

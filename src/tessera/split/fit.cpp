@@ -63,7 +63,7 @@ class Search {
                              " bytes; a positive number is expected");
       if (o.devices.empty()) devices_.push_back(d);
     }
-    for (Device d : devices_) (void)Place(d).local(fitting);
+    for (Device d : devices_) (void)RankDevice(d).local(fitting);
     // On all of them, and on each alone: one that has little room is no reason to refuse the
     // others.
     choices_.push_back(devices_);
@@ -230,10 +230,10 @@ class Search {
 
   std::vector<BatchSpec> specs_of(const Way& w) const {
     if (w.sizes.empty() && w.devices.front() == o_.device) return {};
-    std::vector<Place> places(w.devices.begin(), w.devices.end());
+    std::vector<RankDevice> places(w.devices.begin(), w.devices.end());
     return {BatchSpec{.batch_sizes = w.sizes,
                       .device_matrix = DeviceMatrix(std::move(places)),
-                      .base_device = Place(o_.device),
+                      .base_device = RankDevice(o_.device),
                       .resident = w.resident}};
   }
 

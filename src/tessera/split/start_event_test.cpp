@@ -30,7 +30,7 @@ Array all_equal(double v, i64 n, Device d) {
 NamedLinop in_tiles() {
   return create_batched_linop(Diagonal(one_to(6, cpu), dims("X")),
                               {.batch_sizes = {{"X", 2}},
-                               .device_matrix = {Place(sim_at(1)), Place(sim_at(2))},
+                               .device_matrix = {RankDevice(sim_at(1)), RankDevice(sim_at(2))},
                                .base_device = sim_at(0)});
 }
 

@@ -29,7 +29,7 @@ Device numbered(Kind kind, int i) {
 }
 
 DeviceMatrix first_devices(Kind kind, int n) {
-  std::vector<Place> places;
+  std::vector<RankDevice> places;
   places.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) places.emplace_back(numbered(kind, i));
   return places;
@@ -64,7 +64,7 @@ void check_bytes(Subject& s, const NamedLinop& b, const BatchSpec& spec) {
   if (!s.A.device()) return;  // what it holds is read when it is recorded, on no device
   const SplitGrid g = split_linop(s.A, spec.batch_sizes, s.sample.input);
   const DeviceMatrix where = spec.broadcast_device_matrix(s.A, s.sample.input);
-  for (const Place& p : spec.device_matrix.places) {
+  for (const RankDevice& p : spec.device_matrix.places) {
     if (p.device == s.A.device()) continue;
     std::vector<Array> mine;
     for (std::size_t i = 0; i < g.tiles.size(); ++i)
@@ -102,7 +102,7 @@ void check(Subject& s, const Expected& e, const std::vector<BatchSpec>& specs, D
 // Streams of the caller's: transfers go on one of the first tile's device, or every other time of
 // the base device, where that is not the host.
 void name_streams(BatchSpec& spec, Device base, int turn) {
-  const std::vector<Place>& places = spec.device_matrix.places;
+  const std::vector<RankDevice>& places = spec.device_matrix.places;
   const Device first = places.empty() ? base : places.front().device;
   spec.base_stream = Stream(base);
   spec.transfer_stream = Stream(turn % 2 && base != cpu ? base : first);
@@ -125,7 +125,7 @@ std::optional<BatchSpec> second_level(const std::vector<Sized>& dims, std::size_
   const i64 n = alone ? size : d.size, inner = n > 12 ? n - 1 : chunk(n, turn % 4);
   if (inner >= n) return std::nullopt;
   BatchSpec spec{.batch_sizes = {{d.dim, inner}}};
-  if (turn % 2) spec.device_matrix = {Place(cpu), Place(numbered(kind, 3))};
+  if (turn % 2) spec.device_matrix = {RankDevice(cpu), RankDevice(numbered(kind, 3))};
   return spec;
 }
 
@@ -160,7 +160,7 @@ void check_bound(Subject& s, const Expected& e, BatchSpec spec, std::optional<Ba
              "the error does not name the operator and the device: ", text);
   }
   const Device base = spec.device_matrix.places.back().device;  // that of the last tile
-  spec.device_matrix = {Place(*s.A.device())};
+  spec.device_matrix = {RankDevice(*s.A.device())};
   for (const Device d : {cpu, base}) {
     spec.base_device = d;
     try_out(s, e, {spec}, d);
@@ -209,7 +209,7 @@ std::vector<BatchSpec> batch_pattern(const std::vector<Sized>& dims, int k, Kind
   }
   spec.batch_sizes.front().second = std::max<i64>(1, (first.size + 1) / 2);
   BatchSpec inner{.batch_sizes = {{second.dim, 1}}};
-  if (k == 7) inner.device_matrix = {Place(base), Place(numbered(kind, 3))};
+  if (k == 7) inner.device_matrix = {RankDevice(base), RankDevice(numbered(kind, 3))};
   return {spec, inner};
 }
 

@@ -85,11 +85,11 @@ void Heartbeat::start(std::vector<Address> addresses, std::uint64_t token, int r
     const std::size_t q = (static_cast<std::size_t>(rank) + step) % addresses_.size();
     if (std::find(met.begin(), met.end(), addresses_[q].host) != met.end()) continue;
     met.push_back(addresses_[q].host);
-    ask(static_cast<int>(q));
+    ping(static_cast<int>(q));
   }
 }
 
-void Heartbeat::ask(int rank) {
+void Heartbeat::ping(int rank) {
   const Address& to = addresses_[static_cast<std::size_t>(rank)];
   const Datagram words{token_, question, static_cast<std::uint32_t>(rank_)};
   for (const std::uint32_t ipv4 : to.ipv4) {
@@ -147,7 +147,7 @@ std::string Heartbeat::why_silent(int rank) {
     if (now - asked.last < ask_every) return {};
     asked.last = now;
   }
-  ask(rank);
+  ping(rank);
   return {};
 }
 

@@ -44,7 +44,7 @@ class Heartbeat {
     double heard = 0;            // the last answer
   };
   void listen();
-  void ask(int rank);
+  void ping(int rank);
   void hear(int rank);
 
   int socket_ = -1;

@@ -16,7 +16,7 @@ namespace tessera::mpi {
 namespace {
 
 constexpr double spin_seconds = 50e-6, yield_seconds = 1e-3;
-constexpr double notes_after = 0.02, processes_after = 1, ask_every = 0.25;
+constexpr double notes_after = 0.02, processes_after = 1, check_every = 0.25;
 constexpr long nap_nanoseconds = 1'000'000, long_nap_nanoseconds = 20'000'000;
 constexpr double slow_yield = 0.5e-3;
 constexpr int sleeps_after_slow_yield = 1000;
@@ -77,7 +77,7 @@ void WaitPolicy::pause(std::span<const int> open) {
   if (waited < spin_seconds && !world_.crowded()) return;
   if (waited < yield_seconds) return give_way(now);
   doze(waited < 10 * yield_seconds ? 50 : 200);
-  if (waited > notes_after && !open.empty()) ask(open, now);
+  if (waited > notes_after && !open.empty()) check_silent_ranks(open, now);
 }
 
 void WaitPolicy::pause(std::span<const int> open, const std::atomic<int>& word, int seen) {
@@ -93,14 +93,15 @@ void WaitPolicy::pause(std::span<const int> open, const std::atomic<int>& word, 
   world_.read_notes();  // lets MPI do what it left for later
   if (!longer) return;
   looks_ = short_looks;
-  if (!open.empty()) ask(open, now);
+  if (!open.empty()) check_silent_ranks(open, now);
 }
 
-void WaitPolicy::ask(std::span<const int> open, double now) {
+void WaitPolicy::check_silent_ranks(std::span<const int> open, double now) {
   const double waited = now - since_;
   if (doomed_ > 0 && now - doomed_ > doomed_seconds) throw CommError(verdict_);
-  if (doomed_ > 0 || now - asked_ < (waited < processes_after ? notes_after : ask_every)) return;
-  asked_ = now;
+  if (doomed_ > 0 || now - checked_ < (waited < processes_after ? notes_after : check_every))
+    return;
+  checked_ = now;
   world_.read_notes();
   stopped_.resize(members_.size(), 0);
   for (const int q : open) {

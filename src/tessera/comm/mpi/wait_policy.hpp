@@ -31,14 +31,14 @@ class WaitPolicy {
  private:
   static constexpr int short_looks = 200;
   void give_way(double now);
-  void ask(std::span<const int> open, double now);
+  void check_silent_ranks(std::span<const int> open, double now);
 
   World& world_;
   std::span<const int> members_;
   std::string_view operation_;
   int looks_ = 0;
   double since_ = 0;     // of the last progress; 0: none needed yet
-  double asked_ = 0;     // when the others were last looked at
+  double checked_ = 0;   // when the others were last looked at
   double doomed_ = 0;    // since when it is known that nothing can come
   std::string verdict_;  // and why
   std::vector<double> stopped_;

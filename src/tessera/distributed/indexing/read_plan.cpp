@@ -102,7 +102,7 @@ ReadPlan plan_read(const DNDarray& x, NormalKey given, Extent most) {
     case Route::scalar: plan.by = ReadBy::owner; break;
     case Route::descending_slice: plan.by = ReadBy::intervals; break;
     case Route::unordered:
-      plan.by = plan.route.ask ? ReadBy::requested_rows : ReadBy::known_rows;
+      plan.by = plan.route.requests ? ReadBy::requested_rows : ReadBy::known_rows;
       break;
     default: plan.by = ReadBy::parts;
   }

@@ -67,7 +67,7 @@ void positions_route(RoutePlan& plan, const DNDarray& x, const NormalKey& key, i
   if (const DNDarray& distribution = key.distribution[to_index(which)]) {
     plan.distribution = {first + plan.lead_axis, distribution.part()};
     plan.route = Route::unordered;
-    plan.ask = true;
+    plan.requests = true;
     plan.reason = "the positions are distributed: their ranks ask the owners";
     return;
   }

@@ -22,7 +22,7 @@ struct RoutePlan {
   // Positions on the split axis: which of the key's arrays, and along which axis of `lead` the
   // entries are distributed.
   i64 array = -1, lead_axis = -1;
-  bool ask = false;  // the positions themselves are distributed: owners have to be asked
+  bool requests = false;  // the positions themselves are distributed: owners have to be asked
 };
 
 // The axis along which the result is split.

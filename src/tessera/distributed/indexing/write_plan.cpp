@@ -65,7 +65,7 @@ WritePlan plan_write(const DNDarray& x, NormalKey given, const DNDarray& value, 
   plan.route = route_of(x, key);
   if (plan.route.route != Route::unordered)
     plan_parts(plan);
-  else if (plan.route.ask)
+  else if (plan.route.requests)
     plan.by = WriteBy::requested_rows;
   else if (count_of(plan.most.shape) > 0)
     plan.by = WriteBy::known_rows;

@@ -14,18 +14,18 @@ NamedLinop stack_of_matrices() {
   return Dense(random_on_host({3, 5, 4}, DType::c64, 1), dims("BMN"), dims("BN"), dims("BM"));
 }
 
-const Place last(const Communicator& comm, Device d) { return {comm.size() - 1, d}; }
+const RankDevice last(const Communicator& comm, Device d) { return {comm.size() - 1, d}; }
 
 // Rows, columns, both, and blocks on a diagonal; fewer tiles than ranks and more.
 std::vector<std::vector<BatchSpec>> specs_over(const Communicator& comm) {
   const Device s0 = Device::parse("sim:0"), s1 = Device::parse("sim:1");
-  std::vector<Place> all;
+  std::vector<RankDevice> all;
   for (int r = comm.size() - 1; r >= 0; --r) all.emplace_back(r, r % 2 ? s0 : cpu);
-  const Place end = last(comm, s1), middle{comm.size() / 2, cpu};
+  const RankDevice end = last(comm, s1), middle{comm.size() / 2, cpu};
   return {{{.batch_sizes = {{"M", 2}}, .device_matrix = DeviceMatrix(all)}},
           {{.batch_sizes = {{"N", 3}}, .device_matrix = {end, middle}}},
-          {{.batch_sizes = {{"B", 1}, {"M", 3}}, .device_matrix = {Place(cpu), end}}},
-          {{.batch_sizes = {{"B", 2}}, .device_matrix = {end}, .base_device = Place(cpu)}},
+          {{.batch_sizes = {{"B", 1}, {"M", 3}}, .device_matrix = {RankDevice(cpu), end}}},
+          {{.batch_sizes = {{"B", 2}}, .device_matrix = {end}, .base_device = RankDevice(cpu)}},
           {{.batch_sizes = {{"M", 2}}, .device_matrix = {end, middle}, .resident = false}},
           {{.batch_sizes = {{"B", 2}}, .device_matrix = DeviceMatrix(all)},
            {.batch_sizes = {{"M", 2}, {"N", 1}}, .device_matrix = {s0, s1}}}};
@@ -59,7 +59,7 @@ TEST(BatchedOverRanks, TakesOperatorsWithoutArraysAndOpenDims) {
   const Array x = random_on_host({6, 8}, DType::c64, 2),
               z = random_on_host({2, 3, 4}, DType::f64, 3);
   on_ranks([&](Communicator comm) {
-    const std::vector<Place> places{{0, cpu}, {comm.size() - 1, Device::parse("sim:0")}};
+    const std::vector<RankDevice> places{{0, cpu}, {comm.size() - 1, Device::parse("sim:0")}};
     const NamedLinop b = dist::create_batched_linop(
         f, {{.batch_sizes = {{"C", 2}}, .device_matrix = places}}, x.shape(), comm);
     EXPECT_LT(relative(b(x), f(x)), 1e-6);
@@ -78,7 +78,7 @@ TEST(BatchedOverRanks, EachRankHoldsItsOwnTilesOnly) {
     const i64 p = comm.size();
     const NamedLinop a(
         Dense(random_on_host({2 * p, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
-    std::vector<Place> places;
+    std::vector<RankDevice> places;
     for (int r = 0; r < p; ++r) places.emplace_back(r, Device::parse(cat("sim:", r % 2)));
     const NamedLinop b = dist::create_batched_linop(
         a, {{.batch_sizes = {{"M", 2}}, .device_matrix = places}}, {}, comm);
@@ -93,7 +93,7 @@ TEST(BatchedOverRanks, SendsEachRowOnce) {
     const i64 p = comm.size(), n = 10 * p;
     const NamedLinop a(
         Dense(random_on_host({n, 4}, DType::f64, 1), dims("MN"), dims("N"), dims("M")));
-    std::vector<Place> places;
+    std::vector<RankDevice> places;
     for (int r = 0; r < p; ++r) places.emplace_back(r, cpu);
     const NamedLinop b = dist::create_batched_linop(
         a, {{.batch_sizes = {{"M", 5}}, .device_matrix = places}}, {}, comm);

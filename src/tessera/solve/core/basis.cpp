@@ -52,9 +52,9 @@ Basis::Basis(Engine& e, const std::string& name, i64 rows, const VectorSpace& si
     row.ranks = side.ranks();
     for (const Array& piece : all_.pieces) row.pieces.push_back(piece.select(0, j));
   }
-  before_ = e.board.cell("basis before");
-  after_ = e.board.cell("basis after");
-  scale_ = e.board.cell("basis scale");
+  before_ = e.scalars.cell("basis before");
+  after_ = e.scalars.cell("basis after");
+  scale_ = e.scalars.cell("basis scale");
   result_.coefficients.reserve(static_cast<std::size_t>(rows));
 }
 
@@ -113,9 +113,9 @@ Run& Basis::record(i64 j, i64 first, bool twice) {
                     turned(block(r, p, j, j + 1)), {.alpha = -1, .beta = 1});
     }
     vec::norm2(r, row(j), e_.target(r, after_));
-    e_.board.store(after_, root(after_));
-    e_.board.store(scale_, inverse(after_));
-    e_.board.record(r);
+    e_.scalars.store(after_, root(after_));
+    e_.scalars.store(scale_, inverse(after_));
+    e_.scalars.record(r);
     vec::scale(r, e_.factor(r, scale_), row(j), row(j));
   });
 }
@@ -126,15 +126,15 @@ const Basis::Result& Basis::orthonormalise(i64 j, i64 first, bool twice) {
   });
   if (it == recorded_.end()) {
     recorded_.push_back({j, first, twice, &record(j, first, twice)});
-    e_.board.upload_new();
+    e_.scalars.upload_new();
     it = recorded_.end() - 1;
   }
   e_.run(*it->run);
   const Stream stream = Stream::home(e_.device);
   stream.copy(host_h_.data(), cpu, h_.data(), e_.device, h_.bytes());
-  e_.board.fetch();  // waits for both
-  result_.before = std::sqrt(e_.board.value(before_));
-  result_.length = e_.board.value(after_);
+  e_.scalars.fetch();  // waits for both
+  result_.before = std::sqrt(e_.scalars.value(before_));
+  result_.length = e_.scalars.value(after_);
   result_.dependent = !(result_.length > 10 * epsilon_of(dtype()) * result_.before);
   result_.coefficients.assign(static_cast<std::size_t>(j), 0);
   dispatch<float, double, c64, c128>(dtype(), "solver", [&]<class T>() {

@@ -37,17 +37,17 @@ Engine::Engine(const SolveKey& key, const NamedLinop& a, const SolveOptions& opt
       name(key.solver),
       options(options_),
       device(key.device),
-      board(memory_ ? memory_->board
-                    : (memory_ = std::make_unique<SolveMemory>(device, vectors))->board),
-      measure(board.cell("measure")),
-      status(board.cell("status")),
+      scalars(memory_ ? memory_->scalars
+                      : (memory_ = std::make_unique<SolveMemory>(device, vectors))->scalars),
+      measure(scalars.cell("measure")),
+      status(scalars.cell("status")),
       x0_(options_.x0),
       saved_(Clock::now()),
       polled_(Clock::now()) {
   outcome(has_converged, true, "residual below tolerance");
   outcome(numbers_not_finite, false, "breakdown: A, b or x0 gave numbers that are not finite");
   about("the solver", name);
-  board.restart();
+  scalars.restart();
 }
 
 // Work that failed or was cut short may have left anything; its memory goes.
@@ -187,10 +187,10 @@ bool Engine::resume() {
     return false;
   }
   code_ = s->status;
-  board.restore(s->cells);
-  board.set(status, code_);
-  board.next_report(iterations_);
-  board.upload();
+  scalars.restore(s->cells);
+  scalars.set(status, code_);
+  scalars.next_report(iterations_);
+  scalars.upload();
   return true;
 }
 
@@ -211,8 +211,8 @@ void Engine::restore(const Saved& s) {
     settle_elsewhere(array, device);
   }
   check_counts(s);
-  require<IoError>(s.cells.size() == board.cells().size(), name, ": the checkpoint '", path,
-                   "' is damaged: ", s.cells.size(), " scalars; expected ", board.cells().size());
+  require<IoError>(s.cells.size() == scalars.cells().size(), name, ": the checkpoint '", path,
+                   "' is damaged: ", s.cells.size(), " scalars; expected ", scalars.cells().size());
 }
 
 void Engine::check_counts(const Saved& s) const {
@@ -270,9 +270,9 @@ Array Engine::answer() {
 }
 
 void Engine::set_tolerances() {
-  board.set(board.cell("rtol"), options.rtol);
-  board.set(board.cell("atol"), options.atol);
-  board.upload();
+  scalars.set(scalars.cell("rtol"), options.rtol);
+  scalars.set(scalars.cell("atol"), options.atol);
+  scalars.upload();
 }
 
 void Engine::begin(double first, int code) {
@@ -280,15 +280,16 @@ void Engine::begin(double first, int code) {
   const bool fails = std::any_of(outcomes_.begin(), outcomes_.end(),
                                  [&](const Outcome& o) { return o.code == code && !o.converged; });
   code_ = std::isfinite(first) || fails ? code : numbers_not_finite;
-  board.set(status, code_);
-  board.next_report(iterations_);  // after the last one of a solve that is gone on with
-  board.upload();
+  scalars.set(status, code_);
+  scalars.next_report(iterations_);  // after the last one of a solve that is gone on with
+  scalars.upload();
 }
 
 void Engine::report(double value, int code) {
-  board.set({&board, 1 + static_cast<int>(iterations_ % ScalarProgram::ring)}, value);
-  board.set({&board, 1 + ScalarProgram::ring + static_cast<int>(iterations_ % ScalarProgram::ring)},
-            code);
+  scalars.set({&scalars, 1 + static_cast<int>(iterations_ % ScalarProgram::ring)}, value);
+  scalars.set(
+      {&scalars, 1 + ScalarProgram::ring + static_cast<int>(iterations_ % ScalarProgram::ring)},
+      code);
 }
 
 bool Engine::accept(const ScalarProgram::Report& report) {
@@ -315,8 +316,8 @@ SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
   while (more && iterations_ < options.maxiter) {
     const i64 n = std::min(stride, options.maxiter - iterations_);
     for (i64 j = 0; j < n; ++j) step();
-    if (!on_host) board.fetch();
-    for (i64 j = 0; j < n && more; ++j) more = accept(board.reported(iterations_ + 1));
+    if (!on_host) scalars.fetch();
+    for (i64 j = 0; j < n && more; ++j) more = accept(scalars.reported(iterations_ + 1));
     if (options.progress) bar.update(iterations_, fmt::format("{:.2e}", history_.back()));
     save_when_due();
     poll();
@@ -339,7 +340,7 @@ SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
 void Engine::save() {
   const Saved state{.facts = facts_,
                     .arrays = kept_,
-                    .cells = board.cells(),
+                    .cells = scalars.cells(),
                     .history = history_,
                     .iterations = iterations_,
                     .status = code_,

@@ -40,7 +40,7 @@ class Engine {
   const std::string name;
   const SolveOptions& options;
   const Device device;
-  ScalarProgram& board;
+  ScalarProgram& scalars;
   const DeviceScalar measure, status;  // what report() reports
 
   // A vector of the state: zeros now, saved in checkpoints. The one named "x" is the iterate.
@@ -69,8 +69,8 @@ class Engine {
                bool adjoint = false);
   void run(Run& r) const { r(std::span<const Array>{}, std::span<const Array>{}); }
   void run(Run& r, const vec::Vector& x, const vec::Vector& y) const { r(x.pieces, y.pieces); }
-  View factor(Recorder& r, DeviceScalar c) const { return board.factor(r, c); }
-  View target(Recorder& r, DeviceScalar c) const { return board.target(r, c, 1); }
+  View factor(Recorder& r, DeviceScalar c) const { return scalars.factor(r, c); }
+  View target(Recorder& r, DeviceScalar c) const { return scalars.target(r, c, 1); }
 
   // What a code means, when the solver ends with it.
   void outcome(int code, bool converged, std::string reason);
@@ -95,7 +95,7 @@ class Engine {
   void begin(double measure, int code = still_running);
 
   // Runs `step` until the status, maxiter or the callback ends it. A step on the device leaves its
-  // report in the ring of the board; one that decides on the host calls report() itself.
+  // report in the ring of the scalar program; one that decides on the host calls report() itself.
   SolveResult iterate(const std::function<void()>& step) { return loop(step, false); }
   SolveResult iterate_on_host(const std::function<void()>& step) { return loop(step, true); }
   // The iterate as it is, put together on the device; empty where none is kept. For the caller to

@@ -3,7 +3,7 @@
 // The scalars of a solver: named cells on the device of its vectors, and arithmetic on them that is
 // recorded into plans (kernels/scalars) instead of done. Reductions write cells, element-wise steps
 // read them, the host looks at all of them at once when it wants to know.
-//   DeviceScalar a = board.cell("alpha");  board.store(a, rr / curvature);  board.record(r);
+//   DeviceScalar a = program.cell("alpha");  program.store(a, rr / curvature);  program.record(r);
 
 #include <string>
 #include <string_view>
@@ -17,7 +17,7 @@ class ScalarProgram;
 
 // A number on the device, inside an expression that is being written.
 struct DeviceScalar {
-  ScalarProgram* board = nullptr;
+  ScalarProgram* program = nullptr;
   int at = 0;
 };
 
@@ -65,7 +65,7 @@ class ScalarProgram {
   Report reported(i64 iteration) const;  // of the host's copy; iterations count from 1
 
   const std::vector<double>& cells() const { return host_; }
-  // Named cells and reports as they were saved. Constants stay those of this board's programs: a
+  // Named cells and reports as they were saved. Constants stay those of this program: a
   // file has no say in them.
   void restore(const std::vector<double>& saved);
   void restart() { host_ = initial_; }  // every cell as it was made, on the host
@@ -88,55 +88,55 @@ class ScalarProgram {
 };
 
 inline DeviceScalar operator+(DeviceScalar a, DeviceScalar b) {
-  return a.board->emit(ScalarOp::add, a, b);
+  return a.program->emit(ScalarOp::add, a, b);
 }
 inline DeviceScalar operator-(DeviceScalar a, DeviceScalar b) {
-  return a.board->emit(ScalarOp::subtract, a, b);
+  return a.program->emit(ScalarOp::subtract, a, b);
 }
 inline DeviceScalar operator*(DeviceScalar a, DeviceScalar b) {
-  return a.board->emit(ScalarOp::multiply, a, b);
+  return a.program->emit(ScalarOp::multiply, a, b);
 }
 inline DeviceScalar operator/(DeviceScalar a, DeviceScalar b) {
-  return a.board->emit(ScalarOp::divide, a, b);
+  return a.program->emit(ScalarOp::divide, a, b);
 }
-inline DeviceScalar operator+(DeviceScalar a, double b) { return a + a.board->constant(b); }
-inline DeviceScalar operator-(DeviceScalar a, double b) { return a - a.board->constant(b); }
-inline DeviceScalar operator*(DeviceScalar a, double b) { return a * a.board->constant(b); }
-inline DeviceScalar operator/(DeviceScalar a, double b) { return a / a.board->constant(b); }
-inline DeviceScalar operator*(double a, DeviceScalar b) { return b.board->constant(a) * b; }
-inline DeviceScalar operator/(double a, DeviceScalar b) { return b.board->constant(a) / b; }
-inline DeviceScalar operator-(double a, DeviceScalar b) { return b.board->constant(a) - b; }
+inline DeviceScalar operator+(DeviceScalar a, double b) { return a + a.program->constant(b); }
+inline DeviceScalar operator-(DeviceScalar a, double b) { return a - a.program->constant(b); }
+inline DeviceScalar operator*(DeviceScalar a, double b) { return a * a.program->constant(b); }
+inline DeviceScalar operator/(DeviceScalar a, double b) { return a / a.program->constant(b); }
+inline DeviceScalar operator*(double a, DeviceScalar b) { return b.program->constant(a) * b; }
+inline DeviceScalar operator/(double a, DeviceScalar b) { return b.program->constant(a) / b; }
+inline DeviceScalar operator-(double a, DeviceScalar b) { return b.program->constant(a) - b; }
 inline DeviceScalar operator-(DeviceScalar a) { return 0.0 - a; }
 inline DeviceScalar operator<(DeviceScalar a, DeviceScalar b) {
-  return a.board->emit(ScalarOp::less, a, b);
+  return a.program->emit(ScalarOp::less, a, b);
 }
 inline DeviceScalar operator<=(DeviceScalar a, DeviceScalar b) {
-  return a.board->emit(ScalarOp::less_equal, a, b);
+  return a.program->emit(ScalarOp::less_equal, a, b);
 }
-inline DeviceScalar operator<=(DeviceScalar a, double b) { return a <= a.board->constant(b); }
-inline DeviceScalar operator<(DeviceScalar a, double b) { return a < a.board->constant(b); }
-inline DeviceScalar operator<(double a, DeviceScalar b) { return b.board->constant(a) < b; }
+inline DeviceScalar operator<=(DeviceScalar a, double b) { return a <= a.program->constant(b); }
+inline DeviceScalar operator<(DeviceScalar a, double b) { return a < a.program->constant(b); }
+inline DeviceScalar operator<(double a, DeviceScalar b) { return b.program->constant(a) < b; }
 inline DeviceScalar operator&&(DeviceScalar a, DeviceScalar b) {
   return a * b;
 }  // of conditions, which are 0 or 1
 inline DeviceScalar operator!(DeviceScalar a) { return 1.0 - a; }
-inline DeviceScalar root(DeviceScalar a) { return a.board->emit(ScalarOp::sqrt, a); }
+inline DeviceScalar root(DeviceScalar a) { return a.program->emit(ScalarOp::sqrt, a); }
 inline DeviceScalar length(DeviceScalar a, DeviceScalar b) {
-  return a.board->emit(ScalarOp::hypot, a, b);
+  return a.program->emit(ScalarOp::hypot, a, b);
 }
-inline DeviceScalar magnitude(DeviceScalar a) { return a.board->emit(ScalarOp::absolute, a); }
+inline DeviceScalar magnitude(DeviceScalar a) { return a.program->emit(ScalarOp::absolute, a); }
 inline DeviceScalar larger(DeviceScalar a, DeviceScalar b) {
-  return a.board->emit(ScalarOp::maximum, a, b);
+  return a.program->emit(ScalarOp::maximum, a, b);
 }
 inline DeviceScalar smaller(DeviceScalar a, DeviceScalar b) {
-  return a.board->emit(ScalarOp::minimum, a, b);
+  return a.program->emit(ScalarOp::minimum, a, b);
 }
-inline DeviceScalar finite(DeviceScalar a) { return a.board->emit(ScalarOp::finite, a); }
+inline DeviceScalar finite(DeviceScalar a) { return a.program->emit(ScalarOp::finite, a); }
 inline DeviceScalar choose(DeviceScalar condition, DeviceScalar a, DeviceScalar b) {
-  return a.board->emit(ScalarOp::where, condition, a, b);
+  return a.program->emit(ScalarOp::where, condition, a, b);
 }
 inline DeviceScalar choose(DeviceScalar condition, DeviceScalar a, double b) {
-  return choose(condition, a, a.board->constant(b));
+  return choose(condition, a, a.program->constant(b));
 }
 // 1/a, or 0 where a is 0: the scale of a vector that vanished.
 inline DeviceScalar inverse(DeviceScalar a) { return choose(0.0 < magnitude(a), 1.0 / a, 0.0); }

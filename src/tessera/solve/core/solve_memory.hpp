@@ -36,8 +36,8 @@ struct SolveKey {
 };
 
 struct SolveMemory {
-  SolveMemory(Device device, DType vectors) : board(device, vectors) {}
-  ScalarProgram board;
+  SolveMemory(Device device, DType vectors) : scalars(device, vectors) {}
+  ScalarProgram scalars;
   std::vector<std::pair<std::string, vec::Vector>> vectors;
   std::list<std::pair<std::string, Run>> runs;
   i64 bytes = 0;           // of vectors and workspaces

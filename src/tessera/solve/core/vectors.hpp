@@ -4,7 +4,7 @@
 // dense arrays that outlive the plan, whole or in pieces on several devices (side.hpp); factors
 // are cells of a ScalarProgram or immediates. Complex vectors with real factors are swept as twice
 // as many real numbers.
-//   vec::add_scaled(r, p, board.factor(r, alpha), x);   // x += alpha p
+//   vec::add_scaled(r, p, scalars.factor(r, alpha), x);   // x += alpha p
 
 #include <memory>
 #include <span>

@@ -11,21 +11,21 @@ Bidiagonal::Bidiagonal(Engine& engine, const NamedLinop& a, const VectorSpaces& 
   v = e.keep("v", A.in, s.dtype);
   Av = e.work("Av", A.out, t);
   AHu = e.work("AHu", A.in, s.dtype);
-  alpha = e.board.cell("alpha");
-  beta = e.board.cell("beta");
-  minus_alpha = e.board.cell("minus alpha");
-  minus_beta = e.board.cell("minus beta");
-  b_norm = e.board.cell("b norm");
+  alpha = e.scalars.cell("alpha");
+  beta = e.scalars.cell("beta");
+  minus_alpha = e.scalars.cell("minus alpha");
+  minus_beta = e.scalars.cell("minus beta");
+  b_norm = e.scalars.cell("b norm");
 }
 
 void Bidiagonal::normalise(Recorder& r, const vec::Vector& vector, DeviceScalar length,
                            DeviceScalar minus_length) {
-  const DeviceScalar scale = e.board.cell("scale");
+  const DeviceScalar scale = e.scalars.cell("scale");
   vec::norm2(r, vector, e.target(r, length));
-  e.board.store(length, root(length));
-  e.board.store(minus_length, -length);
-  e.board.store(scale, inverse(length));
-  e.board.record(r);
+  e.scalars.store(length, root(length));
+  e.scalars.store(minus_length, -length);
+  e.scalars.store(scale, inverse(length));
+  e.scalars.record(r);
   vec::scale(r, e.factor(r, scale), vector, vector);
 }
 
@@ -38,7 +38,7 @@ void Bidiagonal::start(Recorder& r) {
     vec::copy(r, b, u);
   }
   vec::norm2(r, b, e.target(r, b_norm));
-  e.board.store(b_norm, root(b_norm));
+  e.scalars.store(b_norm, root(b_norm));
   normalise(r, u, beta, minus_beta);
   A.record_adjoint(r, u, v);
   normalise(r, v, alpha, minus_alpha);
@@ -54,20 +54,20 @@ void Bidiagonal::advance(Recorder& r) {
 }
 
 void store_tests(Engine& e, const LeastSquaresTests& t, double conlim) {
-  ScalarProgram& board = e.board;
-  const DeviceScalar rtol = board.cell("rtol"), atol = board.cell("atol");
+  ScalarProgram& scalars = e.scalars;
+  const DeviceScalar rtol = scalars.cell("rtol"), atol = scalars.cell("atol");
   const DeviceScalar scale = choose(0.0 < t.b_norm, t.b_norm, 1.0);
-  board.store(e.measure, t.r_norm / scale);
+  scalars.store(e.measure, t.r_norm / scale);
   // Paige and Saunders' first test: the residual is explained by relative errors rtol in A and b.
   const DeviceScalar compatible = t.r_norm <= larger(rtol * (t.b_norm + t.a_norm * t.x_norm), atol);
   const DeviceScalar least_squares = t.ar_norm <= rtol * t.a_norm * t.r_norm;
-  DeviceScalar code = board.constant(still_running);
-  if (conlim > 0) code = choose(conlim < t.a_cond, board.constant(condition_too_large), code);
-  code = choose(least_squares, board.constant(solves_least_squares), code);
-  code = choose(compatible, board.constant(solves_equations), code);
+  DeviceScalar code = scalars.constant(still_running);
+  if (conlim > 0) code = choose(conlim < t.a_cond, scalars.constant(condition_too_large), code);
+  code = choose(least_squares, scalars.constant(solves_least_squares), code);
+  code = choose(compatible, scalars.constant(solves_equations), code);
   code = choose(finite(t.r_norm), code, double(numbers_not_finite));
-  board.store(e.status, choose(e.status <= 0.0, code, e.status));
-  board.report(e.measure, e.status);
+  scalars.store(e.status, choose(e.status <= 0.0, code, e.status));
+  scalars.report(e.measure, e.status);
 }
 
 void name_outcomes(Engine& e) {
@@ -89,13 +89,13 @@ SolveResult run_least_squares(Engine& e, Bidiagonal& g, const NamedLinop& A,
   if (!e.resume()) {
     if (e.x0()) g.x0 = e.given_x0(g.A.in, g.x.dtype());
     Run& first = e.plan(g.x0 ? "start at x0" : "start", start);
-    e.board.upload();
+    e.scalars.upload();
     e.run(first);
-    e.board.fetch();
-    const double r = e.board.value(g.beta), b = e.board.value(g.b_norm);
-    const int code = r <= e.target_of(b)           ? solves_equations
-                     : e.board.value(g.alpha) == 0 ? solves_least_squares
-                                                   : still_running;
+    e.scalars.fetch();
+    const double r = e.scalars.value(g.beta), b = e.scalars.value(g.b_norm);
+    const int code = r <= e.target_of(b)             ? solves_equations
+                     : e.scalars.value(g.alpha) == 0 ? solves_least_squares
+                                                     : still_running;
     e.begin(r / (b > 0 ? b : 1), code);
   }
   e.set_tolerances();

@@ -30,16 +30,16 @@ struct Cg {
     p = e.keep("p", A.in, t);
     Ap = e.work("Ap", A.in, t);
     z = M ? e.work("z", A.in, t) : r;
-    rr = e.board.cell("rr");
-    rz = e.board.cell("rz");
-    curvature = e.board.cell("curvature");
-    alpha = e.board.cell("alpha");
-    minus_alpha = e.board.cell("minus alpha");
-    beta = e.board.cell("beta");
-    b_norm = e.board.cell("b norm");
-    scale = e.board.cell("scale");  // b_norm, or 1 where that is 0
-    bad = e.board.cell("bad curvature");
-    target = e.board.cell("target");
+    rr = e.scalars.cell("rr");
+    rz = e.scalars.cell("rz");
+    curvature = e.scalars.cell("curvature");
+    alpha = e.scalars.cell("alpha");
+    minus_alpha = e.scalars.cell("minus alpha");
+    beta = e.scalars.cell("beta");
+    b_norm = e.scalars.cell("b norm");
+    scale = e.scalars.cell("scale");  // b_norm, or 1 where that is 0
+    bad = e.scalars.cell("bad curvature");
+    target = e.scalars.cell("target");
   }
 
   // z = M r and the two products that the next direction needs, `product` for <r, z>.
@@ -60,39 +60,39 @@ struct Cg {
     precondition(rec, rz);
     vec::copy(rec, z, p);
     vec::norm2(rec, b, e.target(rec, b_norm));
-    if (!M) e.board.store(rz, rr);
-    e.board.store(b_norm, root(b_norm));
-    e.board.store(scale, choose(0.0 < b_norm, b_norm, 1.0));
-    e.board.store(e.measure, root(rr) / scale);
-    e.board.record(rec);
+    if (!M) e.scalars.store(rz, rr);
+    e.scalars.store(b_norm, root(b_norm));
+    e.scalars.store(scale, choose(0.0 < b_norm, b_norm, 1.0));
+    e.scalars.store(e.measure, root(rr) / scale);
+    e.scalars.record(rec);
   }
 
   void step(Recorder& rec) {
-    ScalarProgram& board = e.board;
+    ScalarProgram& scalars = e.scalars;
     A.record(rec, p, Ap);
     vec::dot(rec, p, Ap, e.target(rec, curvature));
-    const DeviceScalar ok = board.cell("ok");
-    board.store(ok, (e.status <= 0.0) && (0.0 < curvature) && finite(curvature) && (0.0 < rz));
-    board.store(alpha, choose(ok, rz / curvature, 0.0));
-    board.store(minus_alpha, -alpha);
-    board.store(bad, choose(e.status <= 0.0, curvature, bad));
-    board.record(rec);
+    const DeviceScalar ok = scalars.cell("ok");
+    scalars.store(ok, (e.status <= 0.0) && (0.0 < curvature) && finite(curvature) && (0.0 < rz));
+    scalars.store(alpha, choose(ok, rz / curvature, 0.0));
+    scalars.store(minus_alpha, -alpha);
+    scalars.store(bad, choose(e.status <= 0.0, curvature, bad));
+    scalars.record(rec);
     vec::add_scaled(rec, p, e.factor(rec, alpha), x);
     vec::add_scaled(rec, Ap, e.factor(rec, minus_alpha), r);
-    const DeviceScalar fresh = M ? board.cell("fresh rz") : rr;
+    const DeviceScalar fresh = M ? scalars.cell("fresh rz") : rr;
     precondition(rec, fresh);
-    board.store(beta, choose(ok, fresh / rz, 0.0));
-    board.store(rz, choose(ok, fresh, rz));
-    board.store(e.measure, root(rr) / scale);
+    scalars.store(beta, choose(ok, fresh / rz, 0.0));
+    scalars.store(rz, choose(ok, fresh, rz));
+    scalars.store(e.measure, root(rr) / scale);
     // Note [standing still]: after the end alpha is 0, x and r stay, and the code stays: iterations
     // that the host had already asked for change nothing.
     const DeviceScalar reached = root(rr) <= target;
     const DeviceScalar failed =
-        choose(0.0 < rz, board.constant(no_curvature), double(preconditioner_fails));
+        choose(0.0 < rz, scalars.constant(no_curvature), double(preconditioner_fails));
     const DeviceScalar next = choose(ok, reached, failed);
-    board.store(e.status, choose(e.status <= 0.0, next, e.status));
-    board.report(e.measure, e.status);
-    board.record(rec);
+    scalars.store(e.status, choose(e.status <= 0.0, next, e.status));
+    scalars.report(e.measure, e.status);
+    scalars.record(rec);
     vec::multiply_add(rec, p, e.factor(rec, beta), z, p);
   }
 };
@@ -114,20 +114,20 @@ SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options,
   if (!e.resume()) {
     const Array x0 = e.x0() ? e.given_x0(s.A.in, right.dtype()) : Array();
     Run& start = e.plan(x0 ? "start at x0" : "start", [&](Recorder& r) { s.start(r, x0); });
-    e.board.upload();
+    e.scalars.upload();
     e.run(start);
-    e.board.fetch();
-    const bool there = std::sqrt(e.board.value(s.rr)) <= e.target_of(e.board.value(s.b_norm));
-    e.begin(e.board.value(e.measure), there ? has_converged : still_running);
+    e.scalars.fetch();
+    const bool there = std::sqrt(e.scalars.value(s.rr)) <= e.target_of(e.scalars.value(s.b_norm));
+    e.begin(e.scalars.value(e.measure), there ? has_converged : still_running);
   }
-  e.board.set(s.target, e.target_of(e.board.value(s.b_norm)));
-  e.board.upload();
+  e.scalars.set(s.target, e.target_of(e.scalars.value(s.b_norm)));
+  e.scalars.upload();
   SolveResult result = e.iterate([&] { e.run(step); });
   if (e.code() == no_curvature)
-    result.reason = cat("breakdown: <p, A p> = ", e.board.value(s.bad),
+    result.reason = cat("breakdown: <p, A p> = ", e.scalars.value(s.bad),
                         " is not positive; A is not positive definite here");
   if (e.code() == preconditioner_fails)
-    result.reason = cat("breakdown: <r, M r> = ", e.board.value(s.rz),
+    result.reason = cat("breakdown: <r, M r> = ", e.scalars.value(s.rz),
                         " is not positive; the preconditioner is not positive definite here");
   return result;
 }

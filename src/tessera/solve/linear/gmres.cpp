@@ -47,7 +47,7 @@ struct Gmres {
     numbers = e.keep_host("numbers", {3}, DType::f64, {{m, m}});
     y = V.weights();
     host_y = vec::zeros({1, m + 1}, b.dtype(), cpu);
-    r2 = e.board.cell("r2");
+    r2 = e.scalars.cell("r2");
   }
 
   static Number* data(const Array& a) { return static_cast<Number*>(a.host_data()); }
@@ -57,10 +57,10 @@ struct Gmres {
   double& b_norm() { return numbers.host<double>()[2]; }
 
   void normalise(Recorder& rec) {
-    const DeviceScalar scale = e.board.cell("1/r");
+    const DeviceScalar scale = e.scalars.cell("1/r");
     vec::norm2(rec, V.row(0), e.target(rec, r2));
-    e.board.store(scale, inverse(root(r2)));
-    e.board.record(rec);
+    e.scalars.store(scale, inverse(root(r2)));
+    e.scalars.record(rec);
     vec::scale(rec, e.factor(rec, scale), V.row(0), V.row(0));
   }
 
@@ -90,8 +90,8 @@ struct Gmres {
   // The residual of x is the first vector of the basis; returns its length.
   double start_cycle(bool from_zero = false) {
     e.run(from_zero ? *begin_from_zero : *begin_cycle);
-    e.board.fetch();
-    const double norm = std::sqrt(e.board.value(r2));
+    e.scalars.fetch();
+    const double norm = std::sqrt(e.scalars.value(r2));
     for (const Array& a : {R, g}) std::fill(data(a), data(a) + a.size(), Number(0));
     data(g)[0] = norm;
     columns() = 0;
@@ -99,10 +99,10 @@ struct Gmres {
   }
 
   double norm_of_b() {
-    const DeviceScalar b2 = e.board.cell("b2");
+    const DeviceScalar b2 = e.scalars.cell("b2");
     e.run(e.plan("norm of b", [&](Recorder& rec) { vec::norm2(rec, b, e.target(rec, b2)); }));
-    e.board.fetch();
-    return std::sqrt(e.board.value(b2));
+    e.scalars.fetch();
+    return std::sqrt(e.scalars.value(b2));
   }
 
   // x += M V y for the columns so far.
@@ -187,7 +187,7 @@ SolveResult gmres(const NamedLinop& A, const Array& b, const SolveOptions& optio
   s.record();
   if (!e.resume()) {
     e.start_at(s.x, s.A.in);
-    e.board.upload();
+    e.scalars.upload();
     const double first = s.start_cycle(!e.x0());
     s.b_norm() = s.norm_of_b();
     const double scale = s.b_norm() > 0 ? s.b_norm() : 1;

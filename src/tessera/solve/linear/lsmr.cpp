@@ -16,7 +16,7 @@ struct Lsmr {
 
   Lsmr(Engine& engine, const NamedLinop& A, const VectorSpaces& sides,
        const LeastSquaresSettings& s)
-      : e(engine), b(engine.board), g(engine, A, sides), settings(s) {
+      : e(engine), b(engine.scalars), g(engine, A, sides), settings(s) {
     h = e.keep("h", g.A.in, sides.dtype);
     hbar = e.keep("hbar", g.A.in, sides.dtype);
     for (const char* one : {"rho", "rhobar", "cbar", "rhodold"}) b.cell(one, 1);

@@ -16,20 +16,20 @@ struct Lsqr {
        const LeastSquaresSettings& s)
       : e(engine), g(engine, A, sides), settings(s) {
     w = e.keep("w", g.A.in, sides.dtype);
-    e.board.cell("cs2", -1);
+    e.scalars.cell("cs2", -1);
   }
 
   void start(Recorder& r) {
     g.start(r);
     vec::copy(r, g.v, w);
-    e.board.store(e.board.cell("phibar"), g.beta);
-    e.board.store(e.board.cell("rhobar"), g.alpha);
-    e.board.record(r);
+    e.scalars.store(e.scalars.cell("phibar"), g.beta);
+    e.scalars.store(e.scalars.cell("rhobar"), g.alpha);
+    e.scalars.record(r);
   }
 
   // The rotations that keep the bidiagonal matrix triangular; first the one that takes in damp.
   void rotate() {
-    ScalarProgram& b = e.board;
+    ScalarProgram& b = e.scalars;
     const DeviceScalar phibar = b.cell("phibar"), rhobar = b.cell("rhobar"), rho = b.cell("rho");
     const DeviceScalar phi = b.cell("phi"), theta = b.cell("theta"), tau = b.cell("tau");
     const DeviceScalar damped = b.cell("rhobar damped"), res2 = b.cell("res2"), c = b.cell("c"),
@@ -53,7 +53,7 @@ struct Lsqr {
 
   // Estimates of |x - x0|, |A|, its condition, |r| and |A.H r|.
   void estimate() {
-    ScalarProgram& b = e.board;
+    ScalarProgram& b = e.scalars;
     const DeviceScalar rho = b.cell("rho"), theta = b.cell("theta"), phi = b.cell("phi");
     const DeviceScalar cs2 = b.cell("cs2"), sn2 = b.cell("sn2"), z = b.cell("z"),
                        xx = b.cell("xxnorm");
@@ -79,7 +79,7 @@ struct Lsqr {
   }
 
   void step(Recorder& r) {
-    ScalarProgram& b = e.board;
+    ScalarProgram& b = e.scalars;
     const DeviceScalar a2 = b.cell("anorm2"), old_alpha = b.cell("old alpha");
     const DeviceScalar t1 = b.cell("t1"), t2 = b.cell("t2");
     vec::norm2(r, w, e.target(r, b.cell("ww")));

@@ -16,7 +16,7 @@ constexpr int gives_least_squares = 2, too_singular = 3, bad_preconditioner = 4,
 // operator's plan, with its workspace, exists once.
 struct Minres {
   Engine& e;
-  ScalarProgram& board;
+  ScalarProgram& scalars;
   SquareShards shards;
   const ShardedOperator& A;
   const std::optional<ShardedOperator>& M;
@@ -30,7 +30,7 @@ struct Minres {
 
   Minres(Engine& engine, const NamedLinop& a, const MinresSettings& s, const Array& right)
       : e(engine),
-        board(engine.board),
+        scalars(engine.scalars),
         shards(a, s.preconditioner, right.shape(), right.device()),
         A(shards.a),
         M(shards.other),
@@ -44,14 +44,14 @@ struct Minres {
     v = e.work("v", A.in, t);
     Av = e.work("Av", A.in, t);
     epsilon = real_of(t) == DType::f32 ? 0x1p-23 : 0x1p-52;
-    alfa = board.cell("alfa");
-    beta = board.cell("beta");
-    oldb = board.cell("oldb");
-    beta1 = board.cell("beta1");
-    b_norm = board.cell("b norm");
-    board.cell("cs", -1);
-    board.cell("gmin", 1e300);
-    board.cell("least root", 1e300);
+    alfa = scalars.cell("alfa");
+    beta = scalars.cell("beta");
+    oldb = scalars.cell("oldb");
+    beta1 = scalars.cell("beta1");
+    b_norm = scalars.cell("b norm");
+    scalars.cell("cs", -1);
+    scalars.cell("gmin", 1e300);
+    scalars.cell("least root", 1e300);
   }
 
   // `to` = sqrt of the preconditioner's <vector, M vector>; the image goes to y.
@@ -62,8 +62,8 @@ struct Minres {
     } else {
       vec::norm2(rec, vector, e.target(rec, to));
     }
-    board.store(to, root(to));
-    board.record(rec);
+    scalars.store(to, root(to));
+    scalars.record(rec);
   }
 
   void start(Recorder& rec, const Array& x0) {
@@ -77,10 +77,10 @@ struct Minres {
       vec::copy(rec, b, r[0]);
     }
     product(rec, r[0], beta1);
-    board.store(beta, beta1);
-    board.store(board.cell("phibar"), beta1);
-    board.store(e.measure, beta1 / choose(0.0 < b_norm, b_norm, 1.0));
-    board.record(rec);
+    scalars.store(beta, beta1);
+    scalars.store(scalars.cell("phibar"), beta1);
+    scalars.store(e.measure, beta1 / choose(0.0 < b_norm, b_norm, 1.0));
+    scalars.record(rec);
   }
 
   void record() {
@@ -96,47 +96,47 @@ struct Minres {
 
   // v of length one: r[k] is the newest Lanczos vector, r[1 - k] the one before.
   void scale(Recorder& rec, int k) {
-    const DeviceScalar s = board.cell("1/beta");
-    board.store(s, inverse(beta));
-    board.store(board.cell("back"), choose(0.0 < oldb, -(beta / oldb), 0.0));
+    const DeviceScalar s = scalars.cell("1/beta");
+    scalars.store(s, inverse(beta));
+    scalars.store(scalars.cell("back"), choose(0.0 < oldb, -(beta / oldb), 0.0));
     // Beside the diagonal of the projected A. The first beta is |b|, which says nothing about A.
-    board.store(board.cell("link"), choose(0.0 < oldb, beta, 0.0));
-    board.record(rec);
+    scalars.store(scalars.cell("link"), choose(0.0 < oldb, beta, 0.0));
+    scalars.record(rec);
     vec::scale(rec, e.factor(rec, s), M ? y : r[k], v);
   }
 
   // The next Lanczos vector takes the place of the oldest.
   void orthogonalise(Recorder& rec, int k) {
-    const DeviceScalar back = board.cell("back"), minus = board.cell("minus alfa/beta");
+    const DeviceScalar back = scalars.cell("back"), minus = scalars.cell("minus alfa/beta");
     vec::multiply_add(rec, r[1 - k], e.factor(rec, back), Av, r[1 - k]);
     if (shift != 0) vec::add_scaled(rec, v, -shift, r[1 - k]);
     vec::dot(rec, v, r[1 - k], e.target(rec, alfa));
-    board.store(minus, choose(0.0 < beta, -(alfa / beta), 0.0));
-    board.store(oldb, beta);
-    board.record(rec);
+    scalars.store(minus, choose(0.0 < beta, -(alfa / beta), 0.0));
+    scalars.store(oldb, beta);
+    scalars.record(rec);
     vec::add_scaled(rec, r[k], e.factor(rec, minus), r[1 - k]);
   }
 
   void rotate() {
-    const DeviceScalar epsln = board.cell("epsln"), oldeps = board.cell("oldeps"),
-                       dbar = board.cell("dbar"), delta = board.cell("delta"),
-                       gbar = board.cell("gbar"), cs = board.cell("cs"), sn = board.cell("sn"),
-                       gamma = board.cell("gamma"), phi = board.cell("phi"),
-                       phibar = board.cell("phibar"), t2 = board.cell("tnorm2"),
-                       link = board.cell("link");
-    board.store(t2, t2 + alfa * alfa + link * link + beta * beta);
-    board.store(oldeps, epsln);
-    board.store(delta, cs * dbar + sn * alfa);
-    board.store(gbar, sn * dbar - cs * alfa);
-    board.store(epsln, sn * beta);
-    board.store(dbar, -(cs * beta));
-    board.store(board.cell("root"), length(gbar, dbar));
-    board.store(gamma, larger(length(gbar, beta), board.constant(epsilon * 1e-3)));
-    board.store(cs, gbar / gamma);
-    board.store(sn, beta / gamma);
-    board.store(board.cell("phibar so far"), phibar);
-    board.store(phi, cs * phibar);
-    board.store(phibar, sn * phibar);
+    const DeviceScalar epsln = scalars.cell("epsln"), oldeps = scalars.cell("oldeps"),
+                       dbar = scalars.cell("dbar"), delta = scalars.cell("delta"),
+                       gbar = scalars.cell("gbar"), cs = scalars.cell("cs"),
+                       sn = scalars.cell("sn"), gamma = scalars.cell("gamma"),
+                       phi = scalars.cell("phi"), phibar = scalars.cell("phibar"),
+                       t2 = scalars.cell("tnorm2"), link = scalars.cell("link");
+    scalars.store(t2, t2 + alfa * alfa + link * link + beta * beta);
+    scalars.store(oldeps, epsln);
+    scalars.store(delta, cs * dbar + sn * alfa);
+    scalars.store(gbar, sn * dbar - cs * alfa);
+    scalars.store(epsln, sn * beta);
+    scalars.store(dbar, -(cs * beta));
+    scalars.store(scalars.cell("root"), length(gbar, dbar));
+    scalars.store(gamma, larger(length(gbar, beta), scalars.constant(epsilon * 1e-3)));
+    scalars.store(cs, gbar / gamma);
+    scalars.store(sn, beta / gamma);
+    scalars.store(scalars.cell("phibar so far"), phibar);
+    scalars.store(phi, cs * phibar);
+    scalars.store(phibar, sn * phibar);
   }
 
   // Note [incompatible systems]: |A r| / |A| |r| of a least-squares problem falls to about the root
@@ -144,17 +144,17 @@ struct Minres {
   // rounding error and grow in the null space without end. It is over when that ratio, once so
   // small, rises again while |r| stands still. (In a compatible system |r| falls.)
   void stagnation(DeviceScalar a_norm) {
-    const DeviceScalar least = board.cell("least root"),
-                       before = board.cell("phibar at least root"),
-                       ratio = board.cell("root ratio"), so_far = board.cell("phibar so far"),
-                       fell = board.cell("root fell");
+    const DeviceScalar least = scalars.cell("least root"),
+                       before = scalars.cell("phibar at least root"),
+                       ratio = scalars.cell("root ratio"), so_far = scalars.cell("phibar so far"),
+                       fell = scalars.cell("root fell");
     const double unit = std::sqrt(epsilon);
-    board.store(ratio, board.cell("root") / a_norm);
-    board.store(board.cell("stagnant"), (least <= 0.2 * unit) && (2.0 * least <= ratio) &&
-                                            ((1.0 - unit) * before <= so_far));
-    board.store(fell, ratio < least);
-    board.store(before, choose(fell, so_far, before));
-    board.store(least, smaller(ratio, least));
+    scalars.store(ratio, scalars.cell("root") / a_norm);
+    scalars.store(scalars.cell("stagnant"), (least <= 0.2 * unit) && (2.0 * least <= ratio) &&
+                                                ((1.0 - unit) * before <= so_far));
+    scalars.store(fell, ratio < least);
+    scalars.store(before, choose(fell, so_far, before));
+    scalars.store(least, smaller(ratio, least));
   }
 
   // Note [worthless steps]: where the search ends before that, all that is left of the projected
@@ -163,26 +163,26 @@ struct Minres {
   // preconditioner r and x are measured in different norms, and nobody can tell.)
   void worthlessness(DeviceScalar a_norm, DeviceScalar w_norm2) {
     if (M) return;
-    const DeviceScalar so_far = board.cell("phibar so far"), gain = so_far - board.cell("phibar"),
-                       stagnant = board.cell("stagnant");
-    const DeviceScalar step = magnitude(board.cell("phi")) * root(w_norm2), moved = a_norm * step;
-    board.store(stagnant, larger(stagnant, (root(board.cell("x norm")) < step) &&
-                                               (so_far < moved) && (gain < epsilon * moved)));
+    const DeviceScalar so_far = scalars.cell("phibar so far"),
+                       gain = so_far - scalars.cell("phibar"), stagnant = scalars.cell("stagnant");
+    const DeviceScalar step = magnitude(scalars.cell("phi")) * root(w_norm2), moved = a_norm * step;
+    scalars.store(stagnant, larger(stagnant, (root(scalars.cell("x norm")) < step) &&
+                                                 (so_far < moved) && (gain < epsilon * moved)));
   }
 
   // Directions: w[k] is the newest, its successor takes the place of the one before.
   void update(Recorder& rec, int k) {
     const vec::Vector &newest = w[k], &next = w[1 - k];
     rotate();
-    const DeviceScalar gamma = board.cell("gamma"), along1 = board.cell("along w1"),
-                       along2 = board.cell("along w2"), along_v = board.cell("along v"),
-                       a_norm = board.cell("a norm"), w_norm2 = board.cell("w norm");
-    board.store(a_norm, root(board.cell("tnorm2")));
+    const DeviceScalar gamma = scalars.cell("gamma"), along1 = scalars.cell("along w1"),
+                       along2 = scalars.cell("along w2"), along_v = scalars.cell("along v"),
+                       a_norm = scalars.cell("a norm"), w_norm2 = scalars.cell("w norm");
+    scalars.store(a_norm, root(scalars.cell("tnorm2")));
     stagnation(a_norm);
-    board.store(along_v, 1.0 / gamma);
-    board.store(along1, -(board.cell("oldeps") / gamma));
-    board.store(along2, -(board.cell("delta") / gamma));
-    board.record(rec);
+    scalars.store(along_v, 1.0 / gamma);
+    scalars.store(along1, -(scalars.cell("oldeps") / gamma));
+    scalars.store(along2, -(scalars.cell("delta") / gamma));
+    scalars.record(rec);
     vec::scale(rec, e.factor(rec, along1), next, next);
     vec::add_scaled(rec, newest, e.factor(rec, along2), next);
     vec::add_scaled(rec, v, e.factor(rec, along_v), next);
@@ -192,45 +192,45 @@ struct Minres {
   }
 
   void move(Recorder& rec, const vec::Vector& direction) {
-    const DeviceScalar running = board.cell("running"), step = board.cell("step"),
-                       a_norm = board.cell("a norm"), done = board.cell("least squares"),
-                       x_norm2 = board.cell("x norm");
+    const DeviceScalar running = scalars.cell("running"), step = scalars.cell("step"),
+                       a_norm = scalars.cell("a norm"), done = scalars.cell("least squares"),
+                       x_norm2 = scalars.cell("x norm");
     // |A r| small beside |A| |r|, r being that of the x so far: nothing that A reaches is left in
     // it, and a step would only follow rounding errors into the null space. The same when the
     // projected system is singular to rounding: all that A reaches has been searched.
-    const DeviceScalar reached = board.cell("root") <= board.cell("rtol") * a_norm,
-                       singular = board.cell("gamma") <= board.constant(100 * epsilon) * a_norm;
-    board.store(done, larger(larger(reached, singular), board.cell("stagnant")));
-    board.store(running, (e.status <= 0.0) && !done);
-    board.store(step, choose(running, board.cell("phi"), 0.0));
-    board.record(rec);
+    const DeviceScalar reached = scalars.cell("root") <= scalars.cell("rtol") * a_norm,
+                       singular = scalars.cell("gamma") <= scalars.constant(100 * epsilon) * a_norm;
+    scalars.store(done, larger(larger(reached, singular), scalars.cell("stagnant")));
+    scalars.store(running, (e.status <= 0.0) && !done);
+    scalars.store(step, choose(running, scalars.cell("phi"), 0.0));
+    scalars.record(rec);
     vec::add_scaled(rec, direction, e.factor(rec, step), x);
     vec::norm2(rec, x, e.target(rec, x_norm2));
     tests(x_norm2);
-    board.record(rec);
+    scalars.record(rec);
   }
 
   void tests(DeviceScalar x_norm2) {
-    const DeviceScalar gmax = board.cell("gmax"), gmin = board.cell("gmin"),
-                       gamma = board.cell("gamma"), phibar = board.cell("phibar"),
-                       a_norm = board.cell("a norm");
-    const DeviceScalar rtol = board.cell("rtol"), atol = board.cell("atol");
-    board.store(gmax, larger(gmax, gamma));
-    board.store(gmin, smaller(gmin, gamma));
+    const DeviceScalar gmax = scalars.cell("gmax"), gmin = scalars.cell("gmin"),
+                       gamma = scalars.cell("gamma"), phibar = scalars.cell("phibar"),
+                       a_norm = scalars.cell("a norm");
+    const DeviceScalar rtol = scalars.cell("rtol"), atol = scalars.cell("atol");
+    scalars.store(gmax, larger(gmax, gamma));
+    scalars.store(gmin, smaller(gmin, gamma));
     const DeviceScalar scale = choose(0.0 < b_norm, b_norm, 1.0);
-    const DeviceScalar done = board.cell("least squares");
-    board.store(e.measure, choose(done, e.measure, phibar / scale));
-    DeviceScalar code = choose(board.constant(0.1 / epsilon) < gmax / gmin,
-                               board.constant(double(too_singular)), 0.0);
+    const DeviceScalar done = scalars.cell("least squares");
+    scalars.store(e.measure, choose(done, e.measure, phibar / scale));
+    DeviceScalar code = choose(scalars.constant(0.1 / epsilon) < gmax / gmin,
+                               scalars.constant(double(too_singular)), 0.0);
     const DeviceScalar rounding = epsilon * a_norm * root(x_norm2);
-    code = choose(phibar <= rounding, board.constant(double(at_rounding)), code);
-    code =
-        choose(phibar <= larger(rtol * b_norm, atol), board.constant(double(has_converged)), code);
-    code = choose(done, board.constant(double(gives_least_squares)), code);
-    code = choose(board.cell("stagnant"), board.constant(double(stagnating)), code);
+    code = choose(phibar <= rounding, scalars.constant(double(at_rounding)), code);
+    code = choose(phibar <= larger(rtol * b_norm, atol), scalars.constant(double(has_converged)),
+                  code);
+    code = choose(done, scalars.constant(double(gives_least_squares)), code);
+    code = choose(scalars.cell("stagnant"), scalars.constant(double(stagnating)), code);
     code = choose(finite(phibar) && finite(beta), code, double(gives_not_finite));
-    board.store(e.status, choose(e.status <= 0.0, code, e.status));
-    board.report(e.measure, e.status);
+    scalars.store(e.status, choose(e.status <= 0.0, code, e.status));
+    scalars.report(e.measure, e.status);
   }
 };
 
@@ -261,10 +261,10 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
   if (!e.resume()) {
     const Array x0 = e.x0() ? e.given_x0(s.A.in, right.dtype()) : Array();
     Run& start = e.plan(x0 ? "start at x0" : "start", [&](Recorder& r) { s.start(r, x0); });
-    e.board.upload();
+    e.scalars.upload();
     e.run(start);
-    e.board.fetch();
-    const double norm = e.board.value(s.b_norm), first = e.board.value(s.beta1);
+    e.scalars.fetch();
+    const double norm = e.scalars.value(s.b_norm), first = e.scalars.value(s.beta1);
     const bool fails = settings.preconditioner && std::isfinite(norm) && !std::isfinite(first);
     e.begin(first / (norm > 0 ? norm : 1), fails                        ? bad_preconditioner
                                            : first <= e.target_of(norm) ? has_converged

@@ -21,7 +21,7 @@ struct Admm {
 
   Admm(Engine& engine, const NamedLinop& A, const VectorSpaces& s, const AdmmSettings& given)
       : e(engine),
-        c(engine.board),
+        c(engine.scalars),
         settings(given),
         shards(A.N(), given.G, s.shape, engine.device),
         N(shards.a),

@@ -28,7 +28,7 @@ struct Fista {
     d = e.work("d", N.in, sides.dtype);
     c = e.given("A.H b", N.in,
                 vec::copy_of("fista", "A.H b", A.H()(sides.b), sides.shape, sides.dtype, e.device));
-    e.board.cell("t", 1);
+    e.scalars.cell("t", 1);
   }
 
   void record(const Prox& g) {
@@ -43,7 +43,7 @@ struct Fista {
   }
 
   void advance(Recorder& r) {
-    ScalarProgram& b = e.board;
+    ScalarProgram& b = e.scalars;
     const DeviceScalar t = b.cell("t"), momentum = b.cell("momentum"), dd = b.cell("dd"),
                        ww = b.cell("ww"), uphill = b.cell("uphill"), running = b.cell("running");
     // Uphill: <z - x new, x new - x> > 0, where z is not needed after this.

@@ -41,9 +41,9 @@ struct Pdhg {
     step.record([this](Recorder& r) {
       vec::subtract(r, v, q, v);
       vec::multiply_add(r, v, -given.sigma, y, q);  // minus the change of y
-      vec::norm2(r, q, e.target(r, e.board.cell("dy2")));
+      vec::norm2(r, q, e.target(r, e.scalars.cell("dy2")));
       vec::scale(r, given.sigma, v, y);
-      vec::norm2(r, y, e.target(r, e.board.cell("y2")));
+      vec::norm2(r, y, e.target(r, e.scalars.cell("y2")));
       A.record_adjoint(r, y, w);
       vec::multiply_add(r, w, -given.tau, x, w);
     });
@@ -53,7 +53,7 @@ struct Pdhg {
   }
 
   void advance(Recorder& r) {
-    ScalarProgram& c = e.board;
+    ScalarProgram& c = e.scalars;
     const DeviceScalar dx = c.cell("dx2"), x2 = c.cell("x2"), dy = c.cell("dy2"), y2 = c.cell("y2"),
                        running = c.cell("running"), rtol = c.cell("rtol"), atol = c.cell("atol");
     vec::subtract(r, w, x, d);

@@ -18,7 +18,7 @@ EigenResult krylov_search(Engine& e, Basis& basis, const VectorSpace& side, doub
   e.about("the operator", p.A, p.like.shape(), p.like.dtype(), p.like.device());
   e.about(p.settings.what, p.settings.text);
   if (!e.resume()) {
-    e.board.upload();
+    e.scalars.upload();
     if (e.options.x0) {
       e.assign(basis.row(0), side, p.like);
       require<ArgumentError>(!basis.orthonormalise(0).dependent, p.who, ": x0 is zero");

@@ -43,7 +43,7 @@ struct Lanczos {
     }
     image = e.work("image", A.in, t);
     product = &e.plan("product", [&](Recorder& r) {
-      vec::dot(r, V.row(m - 1), image, e.target(r, e.board.cell("last alpha")));
+      vec::dot(r, V.row(m - 1), image, e.target(r, e.scalars.cell("last alpha")));
     });
   }
 
@@ -131,8 +131,8 @@ struct Lanczos {
     } else {  // the basis is the whole space
       e.run(*apply, V.row(j), image);
       e.run(*product);
-      e.board.fetch();
-      t(j, j) = e.board.value(e.board.cell("last alpha"));
+      e.scalars.fetch();
+      t(j, j) = e.scalars.value(e.scalars.cell("last alpha"));
     }
     const i64 count = j + 1;
     columns() = static_cast<double>(count);

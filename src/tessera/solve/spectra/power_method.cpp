@@ -41,7 +41,7 @@ struct Power {
   }
 
   void step(Recorder& r) {
-    ScalarProgram& b = e.board;
+    ScalarProgram& b = e.scalars;
     A.record(r, x, w);
     normalise(r, w);
     const auto l = vec::whole(r, lengths), p = vec::whole(r, before), c = vec::whole(r, change);
@@ -119,7 +119,7 @@ EigenResult power_method(const NamedLinop& A, const Space& space,
       e.assign(s.x, s.A.in, s.A.in.normal(random, t).astype(like.dtype()));
     }
     Run& start = e.plan("start", [&](Recorder& r) { s.normalise(r, s.x); });
-    e.board.upload();
+    e.scalars.upload();
     e.run(start);
     e.begin(1);
   }

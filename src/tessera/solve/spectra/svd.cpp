@@ -146,7 +146,7 @@ SvdResult svd(const NamedLinop& A, const Space& space, const SvdSettings& settin
   e.about("the operator", op, sides.in, sides.in_dtype, sides.device);
   e.about("k, ncv", cat(settings.k, " ", s.m));
   if (!e.resume()) {
-    e.board.upload();
+    e.scalars.upload();
     if (options.x0) {
       const Array x0 =
           vec::copy_of("svd", "x0", options.x0, given.in, given.in_dtype, given.device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/split/place_name.hpp"
+#include "tessera/split/rank_device.hpp"
 
 #include <charconv>
 
@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-Place Place::parse(std::string_view text) {
+RankDevice RankDevice::parse(std::string_view text) {
   constexpr std::string_view word = "rank";
   if (!text.starts_with(word)) return Device::parse(text);
   const std::size_t slash = text.find('/');
@@ -22,9 +22,11 @@ Place Place::parse(std::string_view text) {
   return {rank, Device::parse(text.substr(slash + 1))};
 }
 
-std::string Place::str() const { return rank == 0 ? device.str() : cat("rank", rank, "/", device); }
+std::string RankDevice::str() const {
+  return rank == 0 ? device.str() : cat("rank", rank, "/", device);
+}
 
-Device Place::local(std::string_view who) const {
+Device RankDevice::local(std::string_view who) const {
   require<CommError>(rank == 0, who, ": '", str(), "' is on rank ", rank,
                      ", and this operator is of one process; dist::create_batched_linop makes one "
                      "over ranks");

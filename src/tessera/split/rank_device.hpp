@@ -2,7 +2,7 @@
 #pragma once
 // Where a tile lives: a device of this process, or of another rank. A value, parsed and printed; it
 // knows nothing of messages.
-//   Place p = Place::parse("rank1/cuda:0");   p.rank == 1;   Place(cpu).str() == "cpu"
+//   RankDevice p = RankDevice::parse("rank1/cuda:0");   p.rank == 1;   RankDevice(cpu).str() == "cpu"
 
 #include <string>
 #include <string_view>
@@ -12,23 +12,23 @@
 
 namespace tessera {
 
-struct TESSERA_API Place {
+struct TESSERA_API RankDevice {
   int rank = 0;
   Device device = cpu;
 
-  Place() = default;
-  Place(Device d) : device(d) {}
-  Place(int r, Device d) : rank(r), device(d) {}
-  Place(const char* text) : Place(parse(text)) {}
+  RankDevice() = default;
+  RankDevice(Device d) : device(d) {}
+  RankDevice(int r, Device d) : rank(r), device(d) {}
+  RankDevice(const char* text) : RankDevice(parse(text)) {}
   // "cuda:0" or "rank2/cuda:0"; DeviceError with what is expected.
-  static Place parse(std::string_view text);
+  static RankDevice parse(std::string_view text);
   std::string str() const;  // without the rank where it is 0
   std::tuple<std::string> state() const { return {str()}; }
-  static Place from_state(const std::string& text) { return parse(text); }
+  static RankDevice from_state(const std::string& text) { return parse(text); }
   // The device, when it is of this process and can be used here; CommError for another rank,
   // NotAvailable or DeviceError by name for a device that is not there.
   Device local(std::string_view who) const;
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const RankDevice&, const RankDevice&) = default;
 };
 
 }  // namespace tessera
