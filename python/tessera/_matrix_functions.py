@@ -9,7 +9,17 @@ from operator import index
 from typing import Any
 
 from . import _local
-from ._tessera import Array, LinAlgError, _as_working, _inverse, _schur, _solve, _solve_triangular, asarray
+from ._tessera import (
+    Array,
+    LinAlgError,
+    NotAvailable,
+    _as_working,
+    _inverse,
+    _schur,
+    _solve,
+    _solve_triangular,
+    asarray,
+)
 
 __all__ = ["expm", "logm", "multi_dot", "sqrtm", "tensorinv", "tensorsolve"]
 
@@ -127,7 +137,10 @@ def _by_triangles(a: Any, who: str, function: Callable[[Array], Array]) -> Array
     if x.size == 0:
         return x.copy()
     n = x.shape[-1]
-    triangles, vectors = _schur(x, True)
+    try:
+        triangles, vectors = _schur(x, True)
+    except (LinAlgError, NotAvailable) as error:  # of the function that was called
+        raise type(error)(f"{who}: {error}") from None
     triangles, vectors = triangles.reshape(-1, n, n), vectors.reshape(-1, n, n)
     found = []
     for i in range(triangles.shape[0]):

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 import scipy.linalg as sl
+from conftest import MAIN_DEVICE
 from hypothesis import given
 from hypothesis import strategies as st
 from support import check, on, outcome, same_outcome, seeds
@@ -12,6 +13,9 @@ import tessera as ts
 
 DTYPES = ["float64", "float32", "complex128", "complex64"]
 EPS = {"float64": 1e-9, "float32": 2e-3, "complex128": 1e-9, "complex64": 2e-3}
+on_lapack = pytest.mark.skipif(
+    MAIN_DEVICE.startswith("cuda"), reason="LAPACK's alone, in host memory; the refusal is a test of its own"
+)
 
 
 def draw(rng, shape, dtype):
@@ -46,6 +50,7 @@ def test_expm_special(device):
         ts.linalg.expm(on(device, np.ones((2, 3))))
 
 
+@on_lapack
 @given(
     seed=seeds, dtype=st.sampled_from(DTYPES), n=st.integers(0, 8), kind=st.sampled_from(["positive", "any", "upper"])
 )
@@ -79,6 +84,7 @@ def test_roots_and_logarithms(seed, dtype, n, kind, main_device):
         near(log, sl.logm(a).astype(log.numpy().dtype), 1e-7)
 
 
+@on_lapack
 def test_singular_roots(device):
     check(ts.linalg.sqrtm(on(device, np.zeros((3, 3)))), np.zeros((3, 3)))
     for name, a in (("sqrtm", [[0.0, 1.0], [0.0, 0.0]]), ("logm", [[1.0, 1.0], [1.0, 1.0]]), ("logm", [[0.0]])):
@@ -87,6 +93,7 @@ def test_singular_roots(device):
         assert not finite_and_wrong, rest
 
 
+@on_lapack
 @given(seed=seeds, dtype=st.sampled_from([*DTYPES, "int32"]), n=st.integers(0, 9), complex_=st.booleans())
 def test_schur(seed, dtype, n, complex_, main_device):
     rng = np.random.default_rng(seed)
@@ -103,6 +110,7 @@ def test_schur(seed, dtype, n, complex_, main_device):
     assert not below.any()
 
 
+@on_lapack
 @given(seed=seeds, dtype=st.sampled_from(DTYPES), n=st.integers(0, 9), lower=st.booleans(), data=st.data())
 def test_ldl(seed, dtype, n, lower, data, main_device):
     rng = np.random.default_rng(seed)
@@ -128,6 +136,7 @@ def test_ldl(seed, dtype, n, lower, data, main_device):
         assert np.array_equal(perm.numpy(), expected[2])
 
 
+@on_lapack
 @given(seed=seeds, dtype=st.sampled_from(DTYPES), n=st.integers(1, 12), data=st.data())
 def test_banded(seed, dtype, n, data, main_device):
     rng = np.random.default_rng(seed)
@@ -146,26 +155,74 @@ def test_banded(seed, dtype, n, data, main_device):
     near(got, sl.solveh_banded(half, b, lower=lower) if b.size else b, tol)
 
 
-def test_banded_refuses(device):
-    ones = on(device, np.ones((3, 4)))
-    for call in (
-        lambda: ts.linalg.solve_banded((1, 0), ones, on(device, np.ones(4))),
-        lambda: ts.linalg.solve_banded((1, 1), ones, on(device, np.ones(3))),
-        lambda: ts.linalg.solve_banded((1, 1), 0 * ones, on(device, np.ones(4))),
-        lambda: ts.linalg.solveh_banded(-1.0 * ones, on(device, np.ones(4))),
-        lambda: ts.linalg.solveh_banded(ones * np.nan, on(device, np.ones(4))),
-        lambda: ts.linalg.schur(on(device, np.full((2, 2), np.inf))),
-        lambda: ts.linalg.schur(ones),
-        lambda: ts.linalg.ldl(ones),
-        lambda: ts.linalg.eig(on(device, np.eye(2)), b=on(device, np.eye(3))),
-        lambda: ts.linalg.eigh(on(device, np.eye(2)), b=on(device, -np.eye(2))),
-    ):
+def refused(calls):
+    for call in calls:
         with pytest.raises(ValueError):
             call()
 
 
-@given(seed=seeds, dtype=st.sampled_from(DTYPES), n=st.integers(1, 8), lower=st.booleans())
-def test_pairs(seed, dtype, n, lower, main_device):
+def test_wrong_shapes(device):  # also where there is no kernel
+    ones, four = on(device, np.ones((3, 4))), on(device, np.ones(4))
+    refused(
+        [
+            lambda: ts.linalg.solve_banded((1, 0), ones, four),
+            lambda: ts.linalg.solve_banded((1, 1), ones, on(device, np.ones(3))),
+            lambda: ts.linalg.solve_banded((1, 1), four, four),
+            lambda: ts.linalg.solveh_banded(four, four),
+            lambda: ts.linalg.solveh_banded(ones[:0], four),
+            lambda: ts.linalg.solveh_banded(ones, on(device, np.ones(3))),
+            lambda: ts.linalg.schur(ones),
+            lambda: ts.linalg.schur(ones[:, :3], "both"),
+            lambda: ts.linalg.ldl(ones),
+            lambda: ts.linalg.sqrtm(ones),
+            lambda: ts.linalg.logm(ones),
+            lambda: ts.linalg.eig(on(device, np.eye(2)), b=on(device, np.eye(3))),
+            lambda: ts.linalg.eigh(on(device, np.eye(2)), b=on(device, -np.eye(2))),
+        ],
+    )
+
+
+@on_lapack
+def test_wrong_numbers(device):
+    ones, four = on(device, np.ones((3, 4))), on(device, np.ones(4))
+    infinite = on(device, np.full((2, 2), np.inf))
+    refused(
+        [
+            lambda: ts.linalg.solve_banded((1, 1), 0 * ones, four),
+            lambda: ts.linalg.solveh_banded(-1.0 * ones, four),
+            lambda: ts.linalg.solveh_banded(ones * np.nan, four),
+            lambda: ts.linalg.schur(infinite),
+            lambda: ts.linalg.ldl(infinite),
+        ],
+    )
+    for who in ("sqrtm", "logm"):  # which stand on schur, and speak for themselves
+        with pytest.raises(ts.LinAlgError, match=f"^{who}: .*infs or NaNs"):
+            getattr(ts.linalg, who)(infinite)
+
+
+@pytest.mark.skipif(not MAIN_DEVICE.startswith("cuda"), reason="there is a kernel here")
+@pytest.mark.parametrize("dtype", [*DTYPES, "int32"])
+def test_cuda_refuses_what_lapack_alone_has(dtype, main_device):
+    """Nothing goes to the host and back in silence: the sentence says who has no kernel, where, and what to do."""
+    a, b = on(main_device, np.eye(3, dtype=dtype)), on(main_device, np.ones(3, dtype=dtype))
+    calls = {
+        "schur": lambda: ts.linalg.schur(a),
+        "ldl": lambda: ts.linalg.ldl(a),
+        "solve_banded": lambda: ts.linalg.solve_banded((1, 1), a, b),
+        "solveh_banded": lambda: ts.linalg.solveh_banded(a, b),
+        "sqrtm: schur": lambda: ts.linalg.sqrtm(a),
+        "logm: schur": lambda: ts.linalg.logm(a),
+        "eig of a pair": lambda: ts.linalg.eig(a, b=a),
+    }
+    for who, call in calls.items():
+        with pytest.raises(ts.NotAvailable, match=f"^{who}: no kernel on {main_device}; move the arrays"):
+            call()
+    assert str(ts.linalg.schur(a.to("cpu")).T.device) == "cpu"
+
+
+@on_lapack
+@given(seed=seeds, dtype=st.sampled_from(DTYPES), n=st.integers(1, 8))
+def test_pairs(seed, dtype, n, main_device):
     rng = np.random.default_rng(seed)
     a, b = draw(rng, (n, n), dtype), draw(rng, (n, n), dtype)
     tol = EPS[dtype] * 100
@@ -176,6 +233,13 @@ def test_pairs(seed, dtype, n, lower, main_device):
     assert not (np.max(np.abs(a @ v - b @ v * w)) > tol * scale)
     assert not (np.max(np.abs(left.conj().T @ a - (left.conj().T @ b) * w[:, None])) > tol * scale)
     assert np.allclose(np.linalg.norm(v, axis=0), 1, atol=tol)
+
+
+@given(seed=seeds, dtype=st.sampled_from(DTYPES), n=st.integers(1, 8), lower=st.booleans())
+def test_positive_pairs(seed, dtype, n, lower, main_device):
+    rng = np.random.default_rng(seed)
+    a, b = draw(rng, (n, n), dtype), draw(rng, (n, n), dtype)
+    tol = EPS[dtype] * 100
     a, b = a + a.conj().T, b @ b.conj().T + np.eye(n)
     triangle = np.tril if lower else np.triu
     w, v = ts.linalg.eigh(on(main_device, triangle(a).astype(dtype)), "L" if lower else "U", b=on(main_device, b))
@@ -185,6 +249,7 @@ def test_pairs(seed, dtype, n, lower, main_device):
     assert not (np.max(np.abs(v.conj().T @ b @ v - np.eye(n))) > tol)
 
 
+@on_lapack
 def test_singular_pair(device):
     w = ts.linalg.eig(on(device, np.eye(2)), b=on(device, np.diag([1.0, 0.0]))).eigenvalues.numpy()
     assert np.isinf(w).sum() == 1 and np.isclose(w[np.isfinite(w)], 1).all()

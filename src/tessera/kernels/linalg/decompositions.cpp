@@ -96,10 +96,14 @@ void unpack_ldl(i64 n, const Blocks& blocks, bool lower, bool hermitian, const T
   std::copy(turned_order.begin(), turned_order.end(), order);
 }
 
+void require_bands(std::string_view who, const Array& bands) {
+  require<ShapeError>(bands.ndim() == 2, who, ": expected the bands as a matrix, got shape ",
+                      bands.shape());
+}
+
+// Of bands that have been looked at: wrong arguments are told on every device.
 struct RightSides {
   RightSides(std::string_view who, const Array& bands, const Array& b) : vector(b.ndim() == 1) {
-    require<ShapeError>(bands.ndim() == 2, who, ": expected the bands as a matrix, got shape ",
-                        bands.shape());
     const Array many = vector ? b.expand_dims(1) : b;
     require<ShapeError>(many.ndim() == 2 && rows(many) == columns(bands), who, ": bands of shape ",
                         bands.shape(), " and right sides of shape ", b.shape(), " do not fit");
@@ -191,12 +195,13 @@ Ldl ldl(const Array& a, bool lower, bool hermitian) {
 
 Array solve_banded(i64 lower, i64 upper, const Array& bands, const Array& b) {
   const TagScope scope = tagged("solve_banded", bands);
-  const RightSides s("solve_banded", bands, b);
-  const i64 n = columns(bands), high = 2 * lower + upper + 1;
+  require_bands("solve_banded", bands);
   require<ShapeError>(lower >= 0 && upper >= 0 && rows(bands) == lower + upper + 1,
                       "solve_banded: ", lower, " diagonals below and ", upper,
                       " above the main one are ", lower + upper + 1, " rows, got shape ",
                       bands.shape());
+  const RightSides s("solve_banded", bands, b);
+  const i64 n = columns(bands), high = 2 * lower + upper + 1;
   with_number(s.dtype, [&]<class T>() {
     if (s.x.size() == 0) return;
     std::vector<T> room(static_cast<std::size_t>(high * n), T(0));
@@ -214,10 +219,12 @@ Array solve_banded(i64 lower, i64 upper, const Array& bands, const Array& b) {
 
 Array solve_banded_positive(const Array& bands, const Array& b, bool lower) {
   const TagScope scope = tagged("solveh_banded", bands);
+  require_bands("solveh_banded", bands);
+  require<ShapeError>(rows(bands) >= 1,
+                      "solveh_banded: expected at least the main diagonal, got shape ",
+                      bands.shape());
   const RightSides s("solveh_banded", bands, b);
   const i64 n = columns(bands), high = rows(bands);
-  require<ShapeError>(high >= 1, "solveh_banded: expected at least the main diagonal, got shape ",
-                      bands.shape());
   with_number(s.dtype, [&]<class T>() {
     if (s.x.size() == 0) return;
     const lapack::Int info =
