@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random numbers of the process-wide generator. They depend on the seed and on the order of the calls only:
-not on threads, tiles, devices or ranks."""
+not on threads, tiles, devices or ranks (CUDA's logarithms, sines and powers round otherwise: the last bits of numbers
+that are made with them may differ there)."""
 
 from __future__ import annotations
 

@@ -122,8 +122,15 @@ def test_element_wise_where(seed, dtype, data, main_device):
     got = ts.add(on(main_device, x), on(main_device, y), where=on(main_device, np.asarray(mask)))
     at = np.broadcast_to(mask, x.shape)
     assert np.array_equal(got.numpy()[at], (x + y)[at])
-    got = np.add(on(main_device, x), y, where=mask)  # through NumPy's protocol
-    assert isinstance(got, ts.Array) and np.array_equal(got.numpy()[at], (x + y)[at])
+    # Through NumPy's protocol. A mask of NumPy's goes where it is needed, as an index does; an operand does not.
+    got = np.add(on(main_device, x), on(main_device, y), where=mask)
+    assert isinstance(got, ts.Array) and str(got.device) == main_device
+    assert np.array_equal(got.numpy()[at], (x + y)[at])
+    if main_device == "cpu":
+        assert np.array_equal(np.add(on(main_device, x), y, where=mask).numpy()[at], (x + y)[at])
+    else:
+        with pytest.raises(ts.DeviceError, match=f"add: operands on {main_device} and cpu"):
+            np.add(on(main_device, x), y, where=mask)
 
 
 @given(seed=seeds, dtype=st.sampled_from([d for d in ALL if "complex" not in d and d != "float16"]), data=st.data())
