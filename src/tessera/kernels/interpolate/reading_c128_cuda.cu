@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/kernels/interpolate/reading_launch.cuh"
+
+namespace tessera::cuda {
+
+std::optional<Prepared> prepare_reading_c128(const InterpolateSpec& spec) {
+  return prepare_reading<c128>(spec);
+}
+
+}  // namespace tessera::cuda
