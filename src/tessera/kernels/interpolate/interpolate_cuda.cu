@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interpolation and gridding on CUDA: a thread takes one point, in order of the tiles, and a group
-// of batches, for which it makes the weights once. Gridding adds by atomics.
+// Interpolation and gridding on CUDA with any kernel: a thread takes one point, in order of the
+// tiles, and a group of batches, for which it makes the weights once. Gridding adds by atomics. The
+// kernels of NUFFTs have faster ways, see regions.hpp.
 #include "tessera/kernels/cuda/compose.hpp"
 #include "tessera/kernels/cuda/grid.cuh"
 #include "tessera/kernels/cuda/loops.cuh"
+#include "tessera/kernels/interpolate/regions.hpp"
 #include "tessera/kernels/interpolate/taps.hpp"
 
 namespace tessera {
@@ -214,6 +216,12 @@ Prepared prepare_interpolate_cuda(const InterpolateSpec& spec, Device) {
                           spec.grid.dtype >= DType::f32,
                       "interpolate on cuda: a grid of ", name(spec.grid.dtype), " and points of ",
                       name(spec.points.dtype));
+  if (is_complex(spec.grid.dtype)) {
+    const auto fast = spec.gridding                   ? cuda::prepare_region_gridding(spec)
+                      : spec.grid.dtype == DType::c64 ? cuda::prepare_reading_c64(spec)
+                                                      : cuda::prepare_reading_c128(spec);
+    if (fast) return *fast;
+  }
   return real_of(spec.grid.dtype) == DType::f32 ? cuda::prepare_spread<float>(spec)
                                                 : cuda::prepare_spread<double>(spec);
 }

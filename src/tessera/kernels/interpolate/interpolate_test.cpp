@@ -196,6 +196,43 @@ TEST(InterpolateKernel, GriddingDoesNotDependOnTheThreads) {
   }
 }
 
+TEST(InterpolateKernel, GriddingGivesTheSameBitsEveryTime) {
+  for (const Shape& grid : {Shape{90}, Shape{64, 50}, Shape{20, 24, 22}})
+    for (DType t : {DType::c64, DType::c128}) {
+      const i64 axes = grid.size();
+      const GridPoints points =
+          make_grid_points(laid_out<double>({4000, axes}, locations(grid, 4000, 3)), grid,
+                           {.width = {4.0}, .beta = 7})
+              .to(test_device());
+      const Array y = Random(1).normal({5, 4000}, t, test_device());
+      const auto first = numbers_of(interpolate_adjoint(y, points));
+      for (int again = 0; again < 3; ++again)
+        EXPECT_TRUE(numbers_of(interpolate_adjoint(y, points)) == first);
+    }
+}
+
+// A value that is not finite reaches its neighbours, and no other element.
+TEST(InterpolateKernel, InfiniteValuesStayAmongNeighbours) {
+  const Shape grid{24, 40};
+  const std::vector<double> locs = locations(grid, 30, 4);
+  const SpreadKernel k{.width = {4.0}, .beta = 7};
+  const auto m = matrix(locs, grid, k);
+  const GridPoints points =
+      make_grid_points(laid_out<double>({30, 2}, locs), grid, k).to(test_device());
+  Numbers values(30, 1.0);
+  values[7] = std::numeric_limits<double>::infinity();
+  const Array y = laid_out<c128>({30},
+                                 [&] {
+                                   std::vector<c128> v;
+                                   for (const auto& z : values) v.emplace_back(z.real(), z.imag());
+                                   return v;
+                                 }())
+                      .to(test_device());
+  const Numbers got = numbers_of(interpolate_adjoint(y, points));
+  for (std::size_t c = 0; c < got.size(); ++c)
+    EXPECT_EQ(std::isfinite(got[c].real()), m[7][c] == 0) << "element " << c;
+}
+
 // Complex numbers go a row of taps at a time, real ones tap by tap: the same sums, of weights that
 // are made in different ways. Some points lie on the grid, at its ends and across them.
 TEST(InterpolateKernel, RowsOfEveryWidthAreTheSumsOfTheirTaps) {
