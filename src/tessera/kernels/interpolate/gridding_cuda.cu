@@ -8,7 +8,7 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr i64 shared_wanted = 72 << 10;  // bytes of a block: three of them on a multiprocessor
+constexpr int shared_wanted = 72 << 10;  // bytes of a block: three of them on a multiprocessor
 
 template <class T, int Dims, int Group>
 struct Gridding {
@@ -57,10 +57,10 @@ Task gridding_task(const RegionArgs<typename RealOf<T>::type>& args, const Sprea
   auto g = std::make_shared<Gridding<T, Dims, Group>>();
   g->args = args;
   g->cut(tiles);
-  check(
-      cudaFuncSetAttribute(gridding_regions_kernel<T, Dims, Group>,
-                           cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(g->bytes)),
-      "asking for shared memory for a gridding");
+  // The most that any of them takes: who prepares another one must not ask for less.
+  check(cudaFuncSetAttribute(gridding_regions_kernel<T, Dims, Group>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, shared_wanted),
+        "asking for shared memory for a gridding");
   return {&run_gridding<T, Dims, Group>, std::move(g)};
 }
 
@@ -116,11 +116,12 @@ std::optional<Prepared> prepare(const InterpolateSpec& spec, const Shape& grid) 
 
 }  // namespace
 
-std::optional<Prepared> prepare_region_gridding(const InterpolateSpec& spec) {
+std::optional<Prepared> prepare_region_gridding(const InterpolateSpec& spec, Device device) {
   if (!is_complex(spec.grid.dtype) || !spread::is_piecewise(spec.kernel)) return std::nullopt;
   const Shape grid(spec.grid.layout.shape.begin() + spec.batch_axes, spec.grid.layout.shape.end());
   for (i64 n : grid)
     if (static_cast<double>(n) < 2 * spec.kernel.width[0]) return std::nullopt;
+  const DeviceGuard guard(device.index);  // shared memory is asked for on each device
   return spec.grid.dtype == DType::c64 ? prepare<c64>(spec, grid) : prepare<c128>(spec, grid);
 }
 

@@ -211,13 +211,13 @@ Prepared prepare_spread(const InterpolateSpec& spec) {
 }  // namespace
 }  // namespace cuda
 
-Prepared prepare_interpolate_cuda(const InterpolateSpec& spec, Device) {
+Prepared prepare_interpolate_cuda(const InterpolateSpec& spec, Device device) {
   require<DTypeError>(spec.grid.dtype == spec.points.dtype && is_inexact(spec.grid.dtype) &&
                           spec.grid.dtype >= DType::f32,
                       "interpolate on cuda: a grid of ", name(spec.grid.dtype), " and points of ",
                       name(spec.points.dtype));
   if (is_complex(spec.grid.dtype)) {
-    const auto fast = spec.gridding                   ? cuda::prepare_region_gridding(spec)
+    const auto fast = spec.gridding                   ? cuda::prepare_region_gridding(spec, device)
                       : spec.grid.dtype == DType::c64 ? cuda::prepare_reading_c64(spec)
                                                       : cuda::prepare_reading_c128(spec);
     if (fast) return *fast;

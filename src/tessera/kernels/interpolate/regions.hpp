@@ -9,7 +9,7 @@
 
 namespace tessera::cuda {
 
-std::optional<Prepared> prepare_region_gridding(const InterpolateSpec& spec);
+std::optional<Prepared> prepare_region_gridding(const InterpolateSpec& spec, Device device);
 std::optional<Prepared> prepare_reading_c64(const InterpolateSpec& spec);
 std::optional<Prepared> prepare_reading_c128(const InterpolateSpec& spec);
 
