@@ -5,8 +5,6 @@
 // lane. Private to the cpu's kernels.
 //   Register<float> sum = load_register(x) * in_all_lanes(2.0f);   store_register(y, sum);
 
-#include <cstring>
-
 #include "tessera/base/api.hpp"
 
 namespace tessera {
@@ -19,19 +17,19 @@ inline constexpr int lanes = register_bytes / static_cast<int>(sizeof(R));
 template <class R>
 struct RegisterOf {
   typedef R type __attribute__((vector_size(register_bytes)));
+  typedef R in_memory __attribute__((vector_size(register_bytes), aligned(alignof(R)), may_alias));
 };
 template <class R>
 using Register = typename RegisterOf<R>::type;
 
 template <class R>
 TESSERA_INLINE Register<R> load_register(const R* p) {
-  Register<R> v;
-  std::memcpy(&v, p, register_bytes);
-  return v;
+  return *reinterpret_cast<const typename RegisterOf<R>::in_memory*>(p);
 }
+// Not by memcpy, whose stores g++ does not join to pairs (30 000 numbers: 6.5 us instead of 4.8).
 template <class R>
 TESSERA_INLINE void store_register(R* p, const Register<R>& v) {
-  std::memcpy(p, &v, register_bytes);
+  *reinterpret_cast<typename RegisterOf<R>::in_memory*>(p) = v;
 }
 template <class R>
 TESSERA_INLINE Register<R> in_all_lanes(R value) {
