@@ -93,7 +93,7 @@ bool plain_shape(PyObject* o, Shape& shape) {
 }
 
 bool is_small(const Shape& shape) {
-  constexpr i64 few = 2048;  // elements
+  constexpr i64 few = 32768;  // elements, which one thread writes in some microseconds
   i64 n = 1;
   for (const i64 size : shape) {
     if (size < 0 || size > few) return false;

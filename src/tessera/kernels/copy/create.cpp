@@ -66,16 +66,17 @@ void write_range(const Array& y, const Value& start, const Value& step, i64 offs
 }  // namespace
 
 Array full(const Shape& shape, const Value& v, DType dtype, Device device) {
-  constexpr i64 few_bytes = 16384;
+  constexpr i64 few_bytes = 1 << 18;  // which one thread clears in some microseconds
   // The integer zero is zero bytes in every dtype. What is too long to count is empty()'s to
   // refuse.
   const i64 item = size_of(dtype), count = count_of(shape);
-  const bool zero = v.is_integer() && v.as<i64>() == 0;
-  if (zero && device == cpu && !config().noncontiguous && count >= large_request / item &&
+  const bool zero = device == cpu && v.is_integer() && v.as<i64>() == 0;
+  const bool few = count <= few_bytes && count * item <= few_bytes;
+  if (zero && !few && !config().noncontiguous && count >= large_request / item &&
       count < (i64{1} << 60) / item)
     return {zeroed_storage(count * item), Layout::contiguous(shape), dtype};
   Array y = Array::empty(shape, dtype, device);
-  if (zero && device == cpu && count * item <= few_bytes && y.is_contiguous()) {
+  if (zero && few && y.is_contiguous()) {
     tessera::count(Counter::launches);
     tag_launch(name(Kind::cpu), "fill", dtype);
     std::memset(y.data(), 0, static_cast<std::size_t>(count * item));
