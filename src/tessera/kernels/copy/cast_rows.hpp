@@ -8,7 +8,7 @@
 
 #include "tessera/kernels/copy/cast.hpp"
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
-#include "tessera/kernels/wide.hpp"
+#include "tessera/kernels/wide_stores.hpp"
 
 namespace tessera {
 
@@ -25,7 +25,7 @@ inline T load_element(const void* p) {
 
 template <class From, class To>
 void cast_elements(const void* from, i64 from_step, void* to, i64 to_step, i64 n) {
-  wide([=] {
+  wide_stores(n * static_cast<i64>(sizeof(To)), [=] {
     const auto* a = static_cast<const std::byte*>(from);
     auto* b = static_cast<std::byte*>(to);
     if (from_step == sizeof(From) && to_step == sizeof(To)) {
