@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tessera/kernels/matmul/blas.hpp"
 #include "tessera/kernels/reduce/reduce_rows.hpp"
 #include "tessera/kernels/reduce/reduce_truths.hpp"
 
@@ -51,6 +52,21 @@ ReduceFns sums_of(DType work) {
   return f;
 }
 
+// OpenBLAS reads two rows faster than our loops do. A leaf is short enough for it to stay on the
+// calling thread.
+template <class T>
+void dot_row(const void* a, const void* b, i64 n, i64, void* accumulator) {
+  *static_cast<T*>(accumulator) =
+      blas::dot<T>(n, static_cast<const T*>(a), 1, false, static_cast<const T*>(b), 1, false);
+}
+
+ReduceFns dots_of(DType work) {
+  ReduceFns f = sums_of<VdotRule>(work);
+  if (work == DType::f32) f.row = &dot_row<float>;
+  if (work == DType::f64) f.row = &dot_row<double>;
+  return f;
+}
+
 ReduceFns counts_of(DType work) {
   ReduceFns f;
   dispatch<TESSERA_WORK_TYPES>(
@@ -73,7 +89,7 @@ ReduceFns reduce_sums(ReduceOp op, DType work) {
     case ReduceOp::sum: return sums_of<SumRule>(work);
     case ReduceOp::prod: return sums_of<ProductRule>(work);
     case ReduceOp::sum_abs2: return sums_of<SquaresRule>(work);
-    case ReduceOp::vdot: return sums_of<VdotRule>(work);
+    case ReduceOp::vdot: return dots_of(work);
     default: return counts_of(work);
   }
 }
