@@ -25,7 +25,7 @@ import numpy as np  # noqa: E402
 
 import tessera as ts  # noqa: E402
 
-SIZES = (4, 10, 20, 50, 100, 200, 500, 1000, 2000)
+SIZES = (4, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000)
 DTYPES = ("float32", "float64", "complex64", "complex128")
 FAULT = 2.0
 SPENT = 0.05  # seconds for each measurement, at least four calls
@@ -77,10 +77,10 @@ def seconds_of(run):
     return best
 
 
-def first_seconds(makes, run):
+def first_seconds(makes, run, matrices):
     """The quickest first call over several matrices: a matrix remembers its determinant."""
     best = float("inf")
-    for a in [makes() for _ in range(8)]:
+    for a in [makes() for _ in range(matrices)]:
         start = time.thread_time()
         run(a)
         best = min(best, time.thread_time() - start)
@@ -94,7 +94,7 @@ def both(call, form, dtype, n):
     operands = (a, b) if call.startswith("solve") else (a,)
     forecast = ts.context().choose(call.split()[0], *operands).compute_seconds
     if call == "det" and form != "array":
-        return forecast, first_seconds(lambda: FORMS[form](n, dtype), ts.linalg.det)
+        return forecast, first_seconds(lambda: FORMS[form](n, dtype), ts.linalg.det, 64 if n <= 100 else 8)
     return forecast, seconds_of(lambda: CALLS[call](a, b))
 
 

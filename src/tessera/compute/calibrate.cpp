@@ -108,7 +108,7 @@ Trial trial_of(const Workload& p, Device device) {
   // Of a tame matrix LU would exchange no rows, which takes up to half of its time.
   const bool any = p.op == Operation::eig || p.op == Operation::solve || p.op == Operation::inverse;
   const Array a = any ? numbers({p.m, p.m}, p.dtype, device) : tame(p.m, p.dtype, device);
-  const Array b = numbers({p.m, 1}, p.dtype, device);
+  const Array b = numbers({p.m, p.op == Operation::solve ? p.n : 1}, p.dtype, device);
   switch (p.op) {
     case Operation::solve: return trial(p, [a, b] { return linalg::solve(a, b); });
     case Operation::inverse: return trial(p, [a] { return linalg::inverse(a); });

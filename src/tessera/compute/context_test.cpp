@@ -87,10 +87,10 @@ TEST(CostModel, TextAndBack) {
   EXPECT_NEAR(*again.seconds(gpu, product(300)), *m.seconds(gpu, product(300)), 1e-9);
   EXPECT_FALSE(again.seconds(gpu, {Operation::svd, DType::f32, 9, 9}));
   for (const char* bad :
-       {"", "tessera costs 4\n", "tessera costs 5\ncpu matmul float32 1\n",
-        "tessera costs 5\ncpu matmul float32 1 nan\n", "tessera costs 5\ncpu dance float32 1 1\n",
-        "tessera costs 5\nmoon matmul float32 1 1\n", "tessera costs 5\ncpu to moon 1 1\n",
-        "tessera costs 5\ncpu to sim:0 1\n", "tessera costs 5\ncpu matmul float32 1 1"})
+       {"", "tessera costs 5\n", "tessera costs 6\ncpu matmul float32 1\n",
+        "tessera costs 6\ncpu matmul float32 1 nan\n", "tessera costs 6\ncpu dance float32 1 1\n",
+        "tessera costs 6\nmoon matmul float32 1 1\n", "tessera costs 6\ncpu to moon 1 1\n",
+        "tessera costs 6\ncpu to sim:0 1\n", "tessera costs 6\ncpu matmul float32 1 1"})
     EXPECT_THROW((void)CostModel::parse(bad), Error) << bad;
 }
 
@@ -113,14 +113,17 @@ TEST(CostModel, MemoryIsAFloorAndShortTypesHaveAStandIn) {
 }
 
 TEST(CostModel, StacksOfFactorizationsTakeTurnsOnAccelerators) {
+  const auto stack_of = [](Operation op, i64 n, i64 batch) {
+    return Workload{op, DType::f64, n, op == Operation::solve ? 1 : n, 1, batch};
+  };
   CostModel m;
   for (const Operation op : {Operation::solve, Operation::cholesky, Operation::svd, Operation::eig})
     for (const Device d : {cpu, gpu}) {
-      m.add(d, {op, DType::f64, 33, 33}, 1e-4);
-      m.add(d, {op, DType::f64, 6400, 6400}, 1e-3);
+      m.add(d, stack_of(op, 33, 1), 1e-4);
+      m.add(d, stack_of(op, 6400, 1), 1e-3);
     }
   const auto stack = [&](Device d, Operation op, i64 n) {
-    return *m.seconds(d, {op, DType::f64, n, n, 1, 100});
+    return *m.seconds(d, stack_of(op, n, 100));
   };
   EXPECT_GT(stack(gpu, Operation::solve, 65), 1e-2);
   EXPECT_LT(stack(cpu, Operation::solve, 65), 1e-3);

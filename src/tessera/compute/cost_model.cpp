@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace tessera {
 namespace {
@@ -14,11 +15,16 @@ constexpr std::array<std::string_view, operation_count> operation_names{
     "inverse",     "cholesky", "qr",     "eigh",   "eig",        "svd"};
 
 // Behind the name of the operation, in the order of Pattern.
-constexpr std::array<std::string_view, 3> pattern_words{"", "tall", "stack"};
+constexpr std::array<std::string_view, 4> pattern_words{"", "tall", "stack", "columns"};
 
 std::string_view word_of(Pattern p) { return pattern_words[static_cast<std::size_t>(p)]; }
 
-constexpr std::string_view first_line = "tessera costs 5";
+// The operation that has curves of this pattern beside the plain one.
+Operation owner_of(Pattern p) {
+  return p == Pattern::columns ? Operation::solve : Operation::matmul;
+}
+
+constexpr std::string_view first_line = "tessera costs 6";
 
 bool sound(double x) { return std::isfinite(x) && x > 0; }
 
@@ -123,6 +129,7 @@ double tallness(const Workload& t) {
 }
 
 Pattern pattern_of(const Workload& t) {
+  if (t.op == Operation::solve && t.n > 1 && !t.triangular) return Pattern::columns;
   if (t.op != Operation::matmul) return Pattern::plain;
   if (t.batch > 1) return Pattern::stack;
   return tallness(t) > 0.5 ? Pattern::tall : Pattern::plain;
@@ -180,6 +187,18 @@ double CostModel::Known::seconds(double work, double tallness) const {
   return square * std::pow(tall->seconds(work) / square, tallness);
 }
 
+double CostModel::Known::single_seconds(const Workload& one) const {
+  if (!columns || pattern_of(one) != Pattern::columns) return seconds(work(one), tallness(one));
+  Workload least = one, measured = one;
+  least.n = 1;
+  measured.n = system_columns;
+  const double first = plain->seconds(work(least)),
+               all = std::max(columns->seconds(work(measured)), first);
+  // Below the smallest size that was measured calls take as long, right-hand sides do not.
+  const double share = std::min(1.0, work(measured) / columns->points().front().work);
+  return first + share * (all - first) * static_cast<double>(one.n - 1) / (system_columns - 1);
+}
+
 double CostModel::Known::stack_seconds(const Workload& problem) const {
   Workload one = problem, some = problem;
   one.batch = 1;
@@ -215,8 +234,18 @@ Curve& CostModel::curve(Device device, Operation op, DType dtype, Pattern patter
 CostModel::Known CostModel::known(Device device, Operation op, DType dtype) const {
   const Curve* plain = find(device, op, dtype);
   if (!plain) plain = find(device, op, dtype = stand_in(op, dtype));
+  if (op == Operation::solve)
+    return {plain, nullptr, nullptr, find(device, op, dtype, Pattern::columns)};
   if (op != Operation::matmul) return {plain};
   return {plain, find(device, op, dtype, Pattern::tall), find(device, op, dtype, Pattern::stack)};
+}
+
+double CostModel::step_seconds(Device device) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Row& r : rows_)
+    if (r.device == device && r.op == Operation::elementwise && !r.curve.points().empty())
+      least = std::min(least, r.curve.points().front().seconds);
+  return std::isfinite(least) ? least : 0;
 }
 
 void CostModel::add(Device device, const Workload& problem, double seconds) {
@@ -239,15 +268,13 @@ std::optional<double> CostModel::seconds(Device device, const Workload& problem)
   if (!costs.plain) return std::nullopt;
   Workload one = problem;
   one.batch = 1;
-  const double shape = tallness(problem), single = costs.seconds(work(one), shape);
+  const double shape = tallness(problem), single = costs.single_seconds(one);
   double computed = static_cast<double>(problem.batch) * single;
   if (problem.batch > 1 && costs.stack)
     computed = std::min(costs.stack_seconds(problem), computed);
   else if (problem.batch > 1 && !one_by_one(device, problem))
     computed = std::min(std::max(costs.seconds(work(problem), shape), single), computed);
-  if (problem.steps > 0)
-    if (const Curve* step = known(device, Operation::elementwise, problem.dtype).plain)
-      computed += problem.steps * step->points().front().seconds;
+  if (problem.steps > 0) computed += problem.steps * step_seconds(device);
   const double bytes = touched_bytes(problem);
   if (bytes < beyond_caches) return computed;
   for (const Memory& m : memories_)
@@ -325,8 +352,8 @@ CostModel CostModel::parse(std::string_view text) {
     const auto op = parse_operation(what);
     std::string_view word = next_word(line);
     Pattern pattern = Pattern::plain;
-    for (const Pattern p : {Pattern::tall, Pattern::stack})
-      if (word == word_of(p) && op == Operation::matmul) pattern = p;
+    for (const Pattern p : {Pattern::tall, Pattern::stack, Pattern::columns})
+      if (word == word_of(p) && op == owner_of(p)) pattern = p;
     if (pattern != Pattern::plain) word = next_word(line);
     const auto dtype = parse_dtype(word);
     require<IoError>(op && dtype, "costs: '", what, "' is no operation with a dtype behind it");

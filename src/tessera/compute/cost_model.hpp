@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How long an operation takes on a device: curves of measured points, one for each device,
-// operation and dtype (products have three: of square and of tall matrices, and of stacks), read
-// between the points;
+// operation and dtype (products have three: of square and of tall matrices, and of stacks; systems
+// have two: with one right-hand side and with several), read between the points;
 // and how long arrays take from one device to another, which data that lie in the right place do
 // not pay. Pure: calibrate.hpp measures, auto_solver.hpp decides; tests invent machines.
 //   model.seconds(cpu, {Operation::matmul, DType::f32, 512, 512, 512})
@@ -64,10 +64,15 @@ TESSERA_API double tallness(const Workload& problem);
 // thread, libraries of GPUs all to one call. So stacks of this many are measured as well.
 inline constexpr i64 stack_length = 32;
 
-// What a curve of products is drawn of.
-enum class Pattern : std::uint8_t { plain, tall, stack };
+// Right-hand sides have a rate of their own beside the factorization, small systems another than
+// large ones of as much work: systems with this many are measured beside those with one.
+inline constexpr i64 system_columns = 32;
+
+// What a curve of products or systems is drawn of.
+enum class Pattern : std::uint8_t { plain, tall, stack, columns };
 // The curve to which a measurement belongs: of stacks where there is more than one product, else
-// that of square or of tall matrices, whichever it is nearer to.
+// that of square or of tall matrices, whichever it is nearer to; of systems with several right-hand
+// sides where there is more than one.
 TESSERA_API Pattern pattern_of(const Workload& problem);
 
 // Seconds over work, straight between measured points when both are drawn as logarithms. Below the
@@ -90,7 +95,8 @@ class TESSERA_API Curve {
 
 class TESSERA_API CostModel {
  public:
-  // On the curve of its pattern. Stacks of products are of stack_length.
+  // On the curve of its pattern. Stacks of products are of stack_length, several right-hand sides
+  // are system_columns.
   void add(Device device, const Workload& problem, double seconds);
   // Bytes per second of a device's own memory: nothing that fits no cache is quicker than that.
   void set_memory_rate(Device device, double bytes_per_second);
@@ -100,8 +106,9 @@ class TESSERA_API CostModel {
   // Nothing where neither this dtype nor one that stands for it (stand_in) was measured there. A
   // product that is a little long takes a time between those of square and of tall ones, a short
   // stack one between those of a single product and of a measured stack; a longer stack one between
-  // as many measured ones as it is longer and one measured stack of as much work. Steps take as
-  // long as the shortest element-wise operation.
+  // as many measured ones as it is longer and one measured stack of as much work. Each further
+  // right-hand side of a system takes as long as each of those that were measured. Steps take as
+  // long as the shortest element-wise operation of any dtype: they are calls, not arithmetic.
   std::optional<double> seconds(Device device, const Workload& problem) const;
   // Work per second of float64 products over that of float32, each at its best: a disturbed point
   // does not count. Nothing when not measured.
@@ -121,10 +128,12 @@ class TESSERA_API CostModel {
     Curve curve;
   };
   // What is known of an operation on a device. No curve of tall ones: they count as square; none of
-  // stacks: as many calls, or one over all the work, whichever is quicker.
+  // stacks: as many calls, or one over all the work, whichever is quicker; none of systems with
+  // several right-hand sides: they count as a larger matrix of as much work.
   struct Known {
-    const Curve *plain = nullptr, *tall = nullptr, *stack = nullptr;
+    const Curve *plain = nullptr, *tall = nullptr, *stack = nullptr, *columns = nullptr;
     double seconds(double work, double tallness) const;
+    double single_seconds(const Workload& one) const;
     double stack_seconds(const Workload& problem) const;
   };
   struct Memory {
@@ -139,6 +148,7 @@ class TESSERA_API CostModel {
                     Pattern pattern = Pattern::plain) const;
   Curve& curve(Device device, Operation op, DType dtype, Pattern pattern);
   Known known(Device device, Operation op, DType dtype) const;
+  double step_seconds(Device device) const;  // 0 where nothing was measured
 
   std::vector<Row> rows_;
   std::vector<Memory> memories_;

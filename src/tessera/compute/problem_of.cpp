@@ -51,6 +51,13 @@ Shape broadcast(std::string_view who, const Shape& a, const Shape& b) {
   }
 }
 
+// Integers and bits are factored as floating-point numbers: a call, and as measured on hosts so many
+// stored elements in the time of another.
+double conversion_steps(const OperandInfo& x) {
+  if (is_inexact(x.dtype) || x.held.bytes == 0) return 0;
+  return 1 + static_cast<double>(x.held.bytes) / (750.0 * static_cast<double>(size_of(x.dtype)));
+}
+
 // What a function takes, and how its operands stand for those of the operation it is weighed as.
 enum class Takes : std::uint8_t {
   the_same,        // as the operation
@@ -128,10 +135,10 @@ OperandInfo nothing_of(Shape shape, const OperandInfo& like) {
   return {std::move(shape), like.dtype, {0, like.held.at}};
 }
 
-// A determinant of a triangle reads as much; from strips in half of the steps that unpack them.
+// What a determinant of a triangle reads.
 OperandInfo diagonal_of(const OperandInfo& x) {
   OperandInfo d{Shape{x.shape.empty() ? 1 : x.shape.back()}, x.dtype, x.held};
-  d.steps = x.diagonal ? x.steps : x.steps / 2;
+  d.steps = x.diagonal_steps;
   return d;
 }
 
@@ -172,6 +179,12 @@ void check_beside(std::string_view who, const Shape& a, const Shape& b) {
   require<ShapeError>(fits, who, ": operands of shapes ", a, " and ", b, " do not fit each other");
 }
 
+// As measured on hosts: each takes that much longer than the sums of which the curve is drawn.
+double divisions_in_a_step(DType dtype) {
+  if (is_complex(dtype)) return dtype == DType::c64 ? 170 : 72;
+  return dtype == DType::f64 ? 350 : 750;
+}
+
 // Systems and inverses of a matrix that is nothing but its diagonal: one division for an element of
 // the result. Operands that do not fit are refused as for any other matrix.
 std::optional<PlacementProblem> divided_by_diagonal(std::string_view function,
@@ -186,9 +199,8 @@ std::optional<PlacementProblem> divided_by_diagonal(std::string_view function,
   each[0].steps = a.steps;
   if (solves) each.push_back(operands[1]);
   PlacementProblem q = problem_of(Operation::elementwise, each, function);
-  // As measured on hosts: each takes that much longer than the sums of which the curve is drawn.
-  const double divisions_in_a_step = q.problem.dtype == DType::c128 ? 240 : 600;
-  q.problem.steps += static_cast<double>(q.problem.m) / divisions_in_a_step;
+  if (a.held.bytes > 0)  // an identity has nothing to divide by
+    q.problem.steps += static_cast<double>(q.problem.m) / divisions_in_a_step(q.problem.dtype);
   return q;
 }
 
@@ -226,6 +238,9 @@ PlacementProblem problem_of(Operation op, std::span<const OperandInfo> operands,
   p.m = from_end(a, 2);
   p.n = p.k = from_end(a, 1);
   p.triangular = operands[0].triangular && (op == Operation::solve || op == Operation::inverse);
+  if (op == Operation::inverse) p.steps *= 2;  // and back into the form of its operand
+  if (op >= Operation::solve)
+    for (const OperandInfo& x : operands) p.steps += conversion_steps(x);
   Shape lead = leading(a);
   if (operands_of(op) == 2) {
     const Shape& b = operands[1].shape;

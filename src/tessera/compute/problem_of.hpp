@@ -19,9 +19,10 @@ struct OperandInfo {
   Shape shape;
   DType dtype;
   Residency held;
-  bool triangular = false;  // known to be, and solved with by substitution
-  bool diagonal = false;    // held as one, and divided by
-  double steps = 0;         // short kernels that bring it into the form that is computed with
+  bool triangular = false;    // known to be, and solved with by substitution
+  bool diagonal = false;      // held as one, and divided by
+  double steps = 0;           // short kernels that bring it into the form that is computed with
+  double diagonal_steps = 0;  // and those in which its diagonal is found and multiplied
 
   OperandInfo(Shape s, DType t, Residency h) : shape(std::move(s)), dtype(t), held(std::move(h)) {}
   // Arrays are operands as they are.

@@ -93,6 +93,9 @@ TEST(ProblemOf, TrianglesAreSubstitutedOrOnlyLookedAt) {
   t.triangular = true;
   EXPECT_EQ(work(asked("solve", {t, b}).problem), 40 * 40 * 3);
   EXPECT_EQ(work(asked("det", {t}).problem), 40);
+  t.steps = 20;
+  t.diagonal_steps = 7;
+  EXPECT_EQ(asked("det", {t}).problem.steps, 7);
   EXPECT_NEAR(work(asked("inv", {t}).problem), 40 * 40 * 40 / 3.0, 1e-6);
   EXPECT_FALSE(asked("lu", {t}).problem.triangular);
 }
@@ -116,21 +119,33 @@ TEST(ProblemOf, FormsBringTheirStepsAndDiagonalsDivide) {
   a.steps = 11;
   EXPECT_EQ(asked("det", {a}).problem.steps, 11 + signs);
   EXPECT_EQ(asked("solve", {a, of({6})}).problem.steps, 11);
+  EXPECT_EQ(asked("inv", {a}).problem.steps, 22);  // there and back
   a.diagonal = true;
   for (const auto* function : {"inverse", "inv"}) {
     const Workload p = asked(function, {a}).problem;
     EXPECT_EQ(p.op, Operation::elementwise) << function;
     EXPECT_EQ(p.m, 6) << function;
-    EXPECT_DOUBLE_EQ(p.steps, 11 + 6.0 / 600) << function;  // short kernels, and divisions
+    EXPECT_DOUBLE_EQ(p.steps, 11 + 6.0 / 750) << function;  // short kernels, and divisions
   }
   a.dtype = DType::c128;
-  EXPECT_DOUBLE_EQ(asked("solve", {a, of({6, 40})}).problem.steps, 11 + 1);
+  EXPECT_DOUBLE_EQ(asked("solve", {a, of({6, 12})}).problem.steps, 11 + 1);
   a.dtype = DType::f64;
   EXPECT_EQ(asked("solve", {a, of({6})}).problem.m, 6);
   EXPECT_EQ(asked("solve", {a, of({6, 3})}).problem.m, 18);
   EXPECT_EQ(asked("solve", {a, of({2, 6, 3})}).problem.m, 36);
+  a.held.bytes = 0;  // an identity: nothing is divided
+  EXPECT_EQ(asked("solve", {a, of({6, 3})}).problem.steps, 11);
   EXPECT_THROW(asked("solve", {a, of({5})}), ShapeError);
   EXPECT_THROW(asked("solve", {a}), ArgumentError);
+}
+
+TEST(ProblemOf, IntegersAreConvertedBeforeTheyAreFactored) {
+  const OperandInfo whole = of({30, 50, 50}, DType::i64), b = of({50}, DType::f64);
+  const double converted = 1 + 30 * 50 * 50 / 750.0;
+  EXPECT_DOUBLE_EQ(asked("solve", {whole, b}).problem.steps, converted);
+  EXPECT_DOUBLE_EQ(asked("inv", {whole}).problem.steps, converted);  // and not back
+  EXPECT_EQ(asked("add", {whole, whole}).problem.steps, 0);
+  EXPECT_EQ(asked("solve", {of({50, 50}, DType::f32), b}).problem.steps, 0);
 }
 
 TEST(ProblemOf, NamesThatAreNoFunctionAndOperandsThatAreNone) {

@@ -43,6 +43,7 @@ std::vector<Subject> all_subjects() {
     const auto op = static_cast<Operation>(i);
     for (const DType dtype : dtypes_of(op)) {
       all.push_back({op, dtype});
+      if (op == Operation::solve) all.push_back({op, dtype, Pattern::columns});
       if (op != Operation::matmul) continue;
       all.push_back({op, dtype, Pattern::tall});
       all.push_back({op, dtype, Pattern::stack});
@@ -60,7 +61,8 @@ Workload sized(const Subject& s, i64 n) {
       if (s.pattern == Pattern::stack) return {s.op, s.dtype, n, n, n, stack_length};
       return {s.op, s.dtype, s.pattern == Pattern::tall ? tall_aspect * n : n, n, n};
     case Operation::bit_matmul: return {s.op, s.dtype, n, n, n};
-    case Operation::solve: return {s.op, s.dtype, n, 1};
+    case Operation::solve:
+      return {s.op, s.dtype, n, s.pattern == Pattern::columns ? system_columns : 1};
     default: return {s.op, s.dtype, n, n};
   }
 }

@@ -73,8 +73,8 @@ TEST(CostModel, TextKeepsTallProductsApart) {
   EXPECT_NE(m.text().find("cpu matmul tall float32 "), std::string::npos);
   for (const Workload& p : {product_of(2400, 150, 150), product_of(150, 150, 150)})
     EXPECT_NEAR(*again.seconds(cpu, p) / *m.seconds(cpu, p), 1, 1e-4);
-  EXPECT_THROW((void)CostModel::parse("tessera costs 5\ncpu solve tall float32 1 1\n"), Error);
-  EXPECT_THROW((void)CostModel::parse("tessera costs 5\ncpu matmul tall 1 1\n"), Error);
+  EXPECT_THROW((void)CostModel::parse("tessera costs 6\ncpu solve tall float32 1 1\n"), Error);
+  EXPECT_THROW((void)CostModel::parse("tessera costs 6\ncpu matmul tall 1 1\n"), Error);
 }
 
 // A host that gives each matrix of a stack to a thread of its own, at more than twice the rate of
@@ -150,6 +150,38 @@ TEST(CostModel, StepsTakeAsLongAsTheShortestElementwiseOperation) {
   m.add(cpu, {Operation::elementwise, DType::f64, 64}, 5e-7);
   m.add(cpu, {Operation::elementwise, DType::f64, 1 << 20}, 5e-4);
   EXPECT_DOUBLE_EQ(*m.seconds(cpu, solve), 3e-6 + 12 * 5e-7);
+  m.add(cpu, {Operation::elementwise, DType::f32, 64}, 4e-7);  // a call is one in any dtype
+  EXPECT_DOUBLE_EQ(*m.seconds(cpu, solve), 3e-6 + 12 * 4e-7);
+}
+
+// A host that factors at 1 Gflop/s and takes 2 µs to begin; a right-hand side takes as long as 100
+// rows, whatever the size of the matrix.
+TEST(CostModel, RightHandSidesAreForecastFromSeveral) {
+  const auto time_of = [](i64 n, i64 columns) {
+    return 2e-6 + 2.0 / 3 * double(n * n * n) * 1e-9 + double(columns) * 1e-7;
+  };
+  const auto system = [](i64 n, i64 columns) {
+    return Workload{Operation::solve, DType::f64, n, columns};
+  };
+  CostModel m;
+  for (const i64 n : measured_sizes) m.add(cpu, system(n, 1), time_of(n, 1));
+  const double before = *m.seconds(cpu, system(64, 50));  // as a larger matrix of as much work
+  EXPECT_GT(before, 2 * time_of(64, 50));
+  for (const i64 n : measured_sizes)
+    m.add(cpu, system(n, system_columns), time_of(n, system_columns));
+  for (const i64 n : {8, 64, 1024})
+    for (const i64 columns : {1, 2, 31, 32, 50, 1000})
+      EXPECT_NEAR(*m.seconds(cpu, system(n, columns)) / time_of(n, columns), 1, 1e-6)
+          << n << " " << columns;
+  EXPECT_LT(*m.seconds(cpu, system(4, 50)), 0.6 * time_of(8, 50));  // smaller than any measured
+  EXPECT_EQ(*m.seconds(cpu, system(4, 1)), time_of(8, 1));
+  Workload triangle = system(64, 50);  // has a curve of its own work
+  triangle.triangular = true;
+  EXPECT_LT(*m.seconds(cpu, triangle), before);
+  const CostModel again = CostModel::parse(m.text());
+  EXPECT_EQ(again.text(), m.text());
+  EXPECT_NE(m.text().find("cpu solve columns float64 "), std::string::npos);
+  EXPECT_THROW((void)CostModel::parse("tessera costs 6\ncpu matmul columns float32 1 1\n"), Error);
 }
 
 TEST(Subjects, EveryDtypeThatIsAskedForIsMeasuredOrStoodInFor) {

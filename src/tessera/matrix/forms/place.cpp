@@ -13,9 +13,17 @@ OperandInfo shown(const AnyMatrix& m) {
   s.triangular = m.is(Property::is_upper_triangular) || m.is(Property::is_lower_triangular);
   s.diagonal = m.form() == Form::diagonal || m.form() == Form::identity;
   // As measured: a look at its properties; strip by strip where half of it is stored; diagonals are
-  // searched for zeros.
+  // searched for zeros, and their products watch the exponents.
   const auto rows = static_cast<double>(m.rows());
-  s.steps = is_strips(m.form()) ? 10 + rows / 4 : s.diagonal ? 5 + rows / 80 : 2;
+  if (is_strips(m.form())) {
+    s.steps = 10 + rows / 4;
+    s.diagonal_steps = 5 + rows / 15;
+  } else if (m.form() == Form::diagonal) {
+    s.steps = 4 + rows / 300;
+    s.diagonal_steps = 3 + rows / 80;
+  } else {
+    s.steps = s.diagonal_steps = 2;
+  }
   return s;
 }
 

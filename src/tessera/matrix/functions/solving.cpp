@@ -243,6 +243,13 @@ Number straight(const AnyMatrix& m, Structure structure, DType t) {
   return result * power(as_complex(m.scale()), m.rows());
 }
 
+// Products of pivots leave the range only with the determinant itself (Note [determinants]): without
+// a factor beside them a second factorization would say the same.
+bool factored_in_range(const AnyMatrix& m, Structure s) {
+  return s != Structure::identity && !has_diagonal_determinant(s) &&
+         as_complex(m.scale()) == Number(1);
+}
+
 }  // namespace
 
 AnyMatrix inverse(const AnyMatrix& m) {
@@ -333,7 +340,8 @@ Value determinant(const AnyMatrix& m) {
   const TagScope scope = tagged("determinant", m, t);
   const Structure structure = structure_of(m);
   Number d = straight(m, structure, t);
-  if (!std::isfinite(d.real()) || !std::isfinite(d.imag()) || d == Number(0)) {
+  const bool left_range = !std::isfinite(d.real()) || !std::isfinite(d.imag()) || d == Number(0);
+  if (left_range && !factored_in_range(m, structure)) {
     const Product p = product_of(m, structure, t);
     if (!std::isnan(p.log)) d = p.sign == Number(0) ? Number(0) : p.sign * std::exp(p.log);
   }

@@ -125,6 +125,14 @@ TEST(MatrixSolving, DeterminantsDoNotOverflow) {
   const AnyMatrix small =
       AnyMatrix::dense(ops::multiply(one(300, DType::f64), 1e3)).scaled(Value(1e-3));
   EXPECT_NEAR(determinant(small).as<double>(), 1, 1e-9);
+  // Factored once: on the way out of the range, beyond it, below it, and singular.
+  const Array q = linalg::qr(random({40, 40}, DType::f64, 3)).q,
+              turned = matmul(q, ops::multiply(q.transpose().contiguous(), 1e30));
+  EXPECT_TRUE(std::isinf(determinant(AnyMatrix::dense(turned)).as<double>()));
+  EXPECT_EQ(determinant(AnyMatrix::dense(ops::multiply(turned, 1e-60))).as<double>(), 0);
+  EXPECT_EQ(determinant(AnyMatrix::dense(ones({4, 4}, DType::f64, test_device()))).as<double>(), 0);
+  EXPECT_NEAR(std::abs(determinant(AnyMatrix::dense(ops::multiply(turned, 1e-30))).as<double>()), 1,
+              1e-9);
 }
 
 TEST(MatrixSolving, SpectraAgree) {
