@@ -10,10 +10,7 @@
 
 namespace tessera::streaming {
 
-// A store of so many elements in one row, asked for when a row does not fit.
-using MakeScratch = std::function<StorePtr(const Shape& shape, DType dtype)>;
-
-// `to` has from's shape and dtype and is another store. OutOfMemory for budgets below the least.
+// `scratch` is asked for a row as long when a row does not fit. `to` has from's shape and dtype and is another store. OutOfMemory for budgets below the least.
 TESSERA_API StreamPlan plan_sort(const StorePtr& from, const StorePtr& to,
                                  const MakeScratch& scratch, const Options& options = {});
 

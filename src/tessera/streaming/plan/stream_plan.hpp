@@ -18,6 +18,8 @@ namespace tessera::streaming {
 
 using store::Box;
 using StorePtr = std::shared_ptr<store::TileStore>;
+// A store for what an operation lays aside, asked for when its plan is made and only if it is needed.
+using MakeScratch = std::function<StorePtr(const Shape& shape, DType dtype)>;
 
 struct Options {
   i64 budget = 0;  // bytes of host memory that a run may hold; 0: as many as help
