@@ -293,6 +293,21 @@ def test_files(tmp_path):
 # --- NumPy's own functions
 
 
+@pytest.mark.parametrize("number", [np.float64(2.5), np.float32(2.5), np.int8(2), np.array(2.0)])
+def test_numbers_of_numpy_have_no_device(number, device):
+    n = np.arange(6, dtype="float32")
+    x = D.array(n, split=0, device=device)
+    for got, want in (
+        (x * number, n * number),
+        (number * x, number * n),
+        (np.add(x, number), n + number),
+        (D.clip(x, number, None), np.clip(n, number, None)),
+        (D.where(x > 2, x, number), np.where(n > 2, n, number)),
+    ):
+        assert str(got.device) == device and got.dtype == str(want.dtype)
+        assert np.array_equal(got.numpy(), want)
+
+
 def test_numpy_functions(rng):
     n = draw_numbers(rng, (4, 5), "float64")
     x = D.array(n, split=0)

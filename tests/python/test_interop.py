@@ -4,6 +4,7 @@
 import array as array_module
 import copy
 import gc
+import operator
 import pickle
 import re
 import weakref
@@ -153,6 +154,44 @@ def test_device_arrays_are_not_moved_silently(device):
     with pytest.raises(ts.DeviceError, match="move them with to"):
         _ = x + ts.arange(3)
     assert x.numpy().tolist() == [0, 1, 2]
+
+
+NUMBERS = [
+    np.float64(1.5), np.float32(-1.5), np.float16(0.5), np.int8(3), np.uint64(2**63), np.bool_(True),
+    np.complex64(1 - 2j), np.complex128(2j), np.array(2.5), np.array(3, "int16"), np.float64("nan"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "complex64", "bool"])
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda n: f"{type(n).__name__}-{n}")
+def test_numbers_of_numpy_have_no_device(number, dtype, device):
+    """x * np.sqrt(2) wherever x is, with NumPy's dtype: a number is made where it is needed, an array is not moved."""
+    n = np.arange(4).astype(dtype)
+    x = ts.asarray(n).to(device)
+
+    def same(got, want):
+        assert str(got.device) == device and got.dtype == str(want.dtype) and got.shape == want.shape
+        np.testing.assert_array_equal(got.numpy(), want)
+
+    for op in (operator.add, operator.mul, operator.eq, operator.ne):
+        same(op(x, number), op(n, number))
+        same(op(number, x), op(number, n))
+    same(ts.add(x, number), np.add(n, number))
+    same(ts.multiply(number, x), np.multiply(number, n))
+    same(np.add(x, number), np.add(n, number))
+    same(ts.where(x == x, x, number), np.where(n == n, n, number))
+    same(ts.where(x != x, number, x), np.where(n != n, number, n))
+    if np.can_cast(np.result_type(n, number), n.dtype, "same_kind"):
+        x += number
+        n += number
+        same(x, n)
+    if np.result_type(n, number).kind not in "cb":
+        same(ts.clip(x, number, None), np.clip(n, number, None))
+        same(ts.maximum(x, number), np.maximum(n, number))
+    if device != "cpu":
+        for other in (np.full(4, number), np.full(1, number), ts.asarray(number)):
+            with pytest.raises(ts.DeviceError, match="move them with to"):
+                _ = x + other
 
 
 NESTED = [

@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "core/beside.hpp"
 #include "dist/dist.hpp"
 #include "matrix/matrix.hpp"
 
@@ -26,7 +27,7 @@ struct Local {
     if (is_array(o)) return Operand(array_of(o));
     if (auto v = weak_value(o, float_dtype(other))) return Operand(*v);
     if (PyUnicode_Check(o) || PyBytes_Check(o) || is_dist(o) || is_matrix(o)) return std::nullopt;
-    if (auto a = try_array(o)) return Operand(*a);
+    if (auto a = try_array(o)) return Operand(beside(std::move(*a), o, other));
     return std::nullopt;
   }
   static Operand operand(nb::handle h, std::string_view who, nb::handle other) {

@@ -2,6 +2,7 @@
 // Python objects that are, or could be, arrays: buffers are shared, everything else is read once.
 #include <cstring>
 
+#include "core/beside.hpp"
 #include "core/sequence.hpp"
 #include "dist/dist.hpp"
 #include "matrix/matrix.hpp"
@@ -234,7 +235,7 @@ const Array& target_array(nb::handle h, std::string_view who) {
 ArrayOrValue operand(nb::handle h, std::string_view who, nb::handle other) {
   if (is_array(h.ptr())) return array_of(h.ptr());
   if (auto v = weak_value(h.ptr(), float_dtype(other.ptr()))) return *v;
-  return as_array(h, who);
+  return beside(as_array(h, who), h, other);
 }
 
 i64 int_from(nb::handle h, std::string_view who) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joining, sorting, selecting, products: the functions of arrays that are neither element-wise nor
 // sums.
+#include "core/beside.hpp"
 #include "core/common.hpp"
 #include "core/sequence.hpp"
 #include "matrix/matrix.hpp"
@@ -60,6 +61,8 @@ nb::object selected(nb::handle condition, nb::handle x, nb::handle y) {
                          "either both or neither of x and y should be given");
   Array mask = as_array(condition, "where");
   ArrayOrValue a = operand(x, "where"), b = operand(y, "where");
+  if (!a.is_value()) a = beside(a.array, x, condition);
+  if (!b.is_value()) b = beside(b.array, y, condition);
   return wrap(released([&] {
     if (mask.dtype() != DType::b1) mask = mask.astype(DType::b1);
     return ops::where(mask, a, b);
@@ -71,6 +74,8 @@ nb::object clipped(nb::handle x, nb::handle low, nb::handle high, nb::handle out
   const bool has_low = !low.is_none(), has_high = !high.is_none();
   ArrayOrValue lo = has_low ? operand(low, "clip") : ArrayOrValue(0.0);
   ArrayOrValue hi = has_high ? operand(high, "clip") : ArrayOrValue(0.0);
+  if (!lo.is_value()) lo = beside(lo.array, low, x);
+  if (!hi.is_value()) hi = beside(hi.array, high, x);
   Array result = released([&] {
     if (has_low && has_high && lo.is_value() && hi.is_value())
       if (Array both = clip_dense(a, lo.value, hi.value)) return both;

@@ -7,6 +7,7 @@
 
 #include <span>
 
+#include "core/beside.hpp"
 #include "dist/dist.hpp"
 #include "tessera/distributed/functions/elementwise.hpp"
 
@@ -28,14 +29,14 @@ struct Distributed {
     if (is_array(o)) return Operand(array_of(o));
     if (auto v = weak_value(o, float_dtype(other))) return Operand(*v);
     if (PyUnicode_Check(o) || PyBytes_Check(o)) return std::nullopt;
-    if (auto a = try_array(o)) return Operand(*a);
+    if (auto a = try_array(o)) return Operand(beside(std::move(*a), o, other));
     return std::nullopt;
   }
   static nb::object of_matrices(ElementOp, std::span<const nb::handle>) { return {}; }
   static Operand operand(nb::handle h, std::string_view who, nb::handle other = {}) {
     if (is_dist(h.ptr())) return Operand(dist_of(h.ptr()));
     if (auto v = weak_value(h.ptr(), float_dtype(other.ptr()))) return Operand(*v);
-    return Operand(as_array(h, who));
+    return Operand(beside(as_array(h, who), h, other));
   }
   // The library wants a distributed array among the operands: what every rank has becomes one.
   static void require_array(std::span<Operand> operands, std::span<const nb::handle> from,

@@ -31,7 +31,7 @@ nb::object selected(nb::handle condition, nb::handle x, nb::handle y) {
                          "either both or neither of x and y should be given");
   const std::array from{condition, x, y};
   std::vector<dist::Operand> operands;
-  for (nb::handle h : from) operands.push_back(Distributed::operand(h, "where"));
+  for (nb::handle h : from) operands.push_back(Distributed::operand(h, "where", condition));
   Distributed::require_array(operands, from, "where");
   return wrap(released([&] {
     dist::Operand& mask = operands[0];
@@ -44,8 +44,8 @@ nb::object selected(nb::handle condition, nb::handle x, nb::handle y) {
 nb::object clipped(nb::handle x, nb::handle low, nb::handle high, nb::handle out) {
   const DNDarray a = as_dist(x, "clip");
   std::optional<dist::Operand> lo, hi;
-  if (!low.is_none()) lo = Distributed::operand(low, "clip");
-  if (!high.is_none()) hi = Distributed::operand(high, "clip");
+  if (!low.is_none()) lo = Distributed::operand(low, "clip", x);
+  if (!high.is_none()) hi = Distributed::operand(high, "clip", x);
   return finished(released([&] {
                     DNDarray r = lo ? dist::maximum(a, *lo) : a;
                     if (hi) r = dist::minimum(r, *hi);
