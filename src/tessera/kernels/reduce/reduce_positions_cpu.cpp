@@ -82,25 +82,33 @@ struct PositionLoops {
       }
     };
     for (i64 i = width; i + width <= n; i += width, at += static_cast<Place>(width)) add(x + i);
-    at = Places{} + static_cast<Place>(n - width);
+    Place last[lanes];  // by the array: g++ fills a register lane by lane
+    std::fill_n(last, lanes, static_cast<Place>(n - width));
+    std::memcpy(&at, last, sizeof at);
     add(x + n - width);  // some a second time, which changes nothing
-    T values[width], all[width];
-    Place places[width];
     sum[0] += sum[1];
+    T all[width];
     std::memcpy(all, sum, sizeof sum[0]);
     if (any_nan(all, lanes)) return false;
-    std::memcpy(values, value, sizeof value);
     std::memcpy(all, value, sizeof value);
-    std::memcpy(places, place, sizeof place);
 #pragma GCC unroll 8
     for (int half = width / 2; half > 0; half /= 2)
       for (int j = 0; j < half; ++j)
         all[j] = Better{}(all[j + half], all[j]) ? all[j + half] : all[j];
+    // The first place of those that hold the best, without a branch for each.
     constexpr Place none = std::numeric_limits<Place>::max();
-    Place found = none;
-    for (int j = 0; j < width; ++j)
-      found = std::min(found, values[j] == all[0] ? static_cast<Place>(places[j] + j) : none);
-    best = {all[0], found};
+    Place places[width];
+    for (int j = 0; j < width; ++j) places[j] = static_cast<Place>(j);
+    for (int k = 0; k < 2; ++k) {
+      Places lane;
+      std::memcpy(&lane, places + k * lanes, sizeof lane);
+      place[k] = value[k] == Values{} + all[0] ? place[k] + lane : Places{} + none;
+    }
+    std::memcpy(places, place, sizeof place);
+#pragma GCC unroll 8
+    for (int half = width / 2; half > 0; half /= 2)
+      for (int j = 0; j < half; ++j) places[j] = std::min(places[j], places[j + half]);
+    best = {all[0], places[0]};
     return true;
   }
   // Narrower registers have no masks: there two passes are faster.
