@@ -71,6 +71,22 @@ std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, co
   return all;
 }
 
+std::vector<NamedLinop> normals_alike(const std::vector<NamedLinop>& operators) {
+  std::vector<NamedLinop> normals;
+  normals.reserve(operators.size());
+  for (const NamedLinop& a : operators) normals.push_back(a.N());
+  Dims common = normals.front().oshape();
+  for (const NamedLinop& n : normals) {
+    const Dims in = n.ishape(), out = n.oshape();
+    if (out.size() != common.size()) return {};
+    for (i64 i = 0; i < out.size(); ++i)
+      if (!contains(in, out[i])) common[i] = out[i];
+  }
+  for (NamedLinop& n : normals)
+    if (!(n.oshape() == common)) n = Relabel{n, NamedShape(n.ishape(), common)};
+  return normals;
+}
+
 bool any_real_linear(const std::vector<NamedLinop>& operators) {
   return std::any_of(operators.begin(), operators.end(),
                      [](const NamedLinop& a) { return a.real_linear(); });

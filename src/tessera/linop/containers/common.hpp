@@ -28,6 +28,9 @@ class CommonSizes {
 std::optional<Device> common_device_of(const std::vector<NamedLinop>& operators);
 std::vector<NamedLinop> adjoints(const std::vector<NamedLinop>& operators);
 std::vector<NamedLinop> renamed_all(const std::vector<NamedLinop>& operators, const Renames& r);
+// The normals of operators side by side, under one list of names: where some act point by point
+// along a dim and others mix, all are named as those that mix. None where outputs differ otherwise.
+std::vector<NamedLinop> normals_alike(const std::vector<NamedLinop>& operators);
 bool any_real_linear(const std::vector<NamedLinop>& operators);
 // Of real numbers only: its adjoint gives nothing else.
 bool takes_real(const NamedLinop& a);

@@ -208,28 +208,16 @@ NamedLinop Concat::adjoint() const {
 
 std::optional<NamedLinop> Concat::normal() const {
   if (const auto whole = joined(*this)) return whole->N();
-  if (!odim) return std::nullopt;  // every pair of parts would meet; one after the other is 2n
-  std::vector<NamedLinop> normals;
-  for (const Block& b : blocks) normals.push_back(b.a.N());
-  // Parts may act point by point where others mix: the output takes the names of the latter.
-  const Dims common = [&] {
-    Dims out = normals.front().oshape();
-    for (const NamedLinop& n : normals)
-      for (i64 i = 0; i < out.size() && n.oshape().size() == out.size(); ++i)
-        if (!contains(names.ishape, n.oshape()[i])) out[i] = n.oshape()[i];
-    return out;
-  }();
-  const bool covered = [&] {
-    i64 rows = 0;
-    for (const Block& b : blocks) rows += b.in_size;
-    return !idim || rows == isize;
-  }();
-  for (const NamedLinop& n : normals)
-    if (!(n.oshape() == common) || !covered) return std::nullopt;
+  // Parts whose results are added meet in pairs; one after the other is 2n.
+  if (!odim && blocks.size() > 1) return std::nullopt;
+  const std::vector<NamedLinop> normals = normals_alike(parts());
+  if (normals.empty()) return std::nullopt;
   if (!idim) return sum(normals);
-  // Not concat(): a part need not know how long it is along the dim.
+  // Not concat(): a part need not know how long it is along the dim, and a tile of a block diagonal
+  // may have inputs that none of its parts takes, where the normal gives zeros.
+  const Dims out = normals.front().oshape();
   const i64 at = axis_along(names.ishape, *idim, names.ishape.size());
-  Concat n{{}, idim, common[at], isize, isize, NamedShape(names.ishape, common)};
+  Concat n{{}, idim, out[at], isize, isize, NamedShape(names.ishape, out)};
   for (std::size_t i = 0; i < blocks.size(); ++i)
     n.blocks.push_back(
         {normals[i], blocks[i].in_start, blocks[i].in_size, blocks[i].in_start, blocks[i].in_size});

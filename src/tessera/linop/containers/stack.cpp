@@ -158,18 +158,20 @@ NamedLinop Stack::adjoint() const {
 }
 
 std::optional<NamedLinop> Stack::normal() const {
-  if (!odim) return std::nullopt;  // every pair of parts would meet; one after the other is 2n
-  std::vector<NamedLinop> normals;
-  for (const Block& b : blocks) normals.push_back(b.a.N());
-  for (const NamedLinop& n : normals)
-    if (!(n.oshape() == normals.front().oshape())) return std::nullopt;
+  // Parts whose results are added meet in pairs; one after the other is 2n.
+  if (!odim && blocks.size() > 1) return std::nullopt;
+  const std::vector<NamedLinop> normals = normals_alike(parts());
+  if (normals.empty()) return std::nullopt;
   if (!idim) return sum(normals);
-  if (static_cast<i64>(blocks.size()) != isize) return std::nullopt;
   // Block by block along the stack dim, which keeps its place; its name is born again unless both
-  // sides share it.
+  // sides share it. A tile may have positions that none of its parts takes: zeros there.
   const auto at = std::find(names.ishape.begin(), names.ishape.end(), *idim) - names.ishape.begin();
-  const NamedDimension out = idim == odim ? *idim : idim->next_unused(dims_of(names));
-  return stack(normals, StackDim{*idim, at}, StackDim{out, at});
+  const NamedDimension born = idim == odim ? *idim : idim->next_unused(dims_of(names));
+  const NamedLinop side_by_side = stack(normals, StackDim{*idim, at}, StackDim{born, at});
+  Stack n = *side_by_side.as<Stack>();
+  n.isize = n.osize = isize;
+  for (std::size_t i = 0; i < blocks.size(); ++i) n.blocks[i].in = n.blocks[i].out = blocks[i].in;
+  return n;
 }
 
 Stack Stack::from_state(std::vector<Block> of, std::optional<NamedDimension> idim,

@@ -106,6 +106,19 @@ Answer closed_weighted_normal(Few f, const Sizes&) {
                    cat(f[0], ", ", f[1], " and the adjoint became ", *own)};
 }
 
+// The same with a real factor before or after what is inside: it leaves them, as above.
+Answer close_weighted_around_scalar(Few f, const Sizes& sizes) {
+  for (const std::size_t at : {std::size_t{1}, std::size_t{2}}) {
+    const std::optional<Value> c = f[at].offers().factor();
+    if (!c || c->kind() == Value::Kind::complex) continue;
+    const NamedLinop rest[] = {f[0], f[3 - at], f[3]};
+    Answer a = closed_weighted_normal(Few(rest), sizes);
+    if (a) a->operators.insert(a->operators.begin(), Scalar(*c, f[0].ishape()));
+    return a;
+  }
+  return {};
+}
+
 // F.H F of a transform with another norm than ortho is a number that depends on the grid's size.
 std::optional<double> gain_of(const NamedLinop& a, const Sizes& sizes) {
   return a.offers().gain([&](NamedDimension d) { return sizes.of(d); });
@@ -175,6 +188,7 @@ constexpr Rule rules[] = {
     {&Config::rewrite_isometries, 3, cancel_around_scalar},
     {&Config::rewrite_normals, 3, close_around_scalar},
     {&Config::rewrite_normals, 3, closed_weighted_normal},
+    {&Config::rewrite_normals, 4, close_weighted_around_scalar},
     {&Config::rewrite_axes, 3, skip_idle_axes, true},
 };
 
@@ -252,7 +266,7 @@ class Simplifier {
   struct Change : Region {
     std::size_t removed;
   };
-  static constexpr std::size_t widest = 3;
+  static constexpr std::size_t widest = 4;
 
   // What waits for an event is not merged with what does not; it may vanish.
   static bool may_replace(Few window, const std::vector<NamedLinop>& by) {
