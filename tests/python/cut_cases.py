@@ -83,8 +83,35 @@ def weighted(d):
     return ts.Diagonal(line_mask(d, A.output_shape(shape)), A.oshape) @ A, shape
 
 
+@composed
+def convolved(d):
+    """A NUFFT whose normal is a convolution, between maps and a mixing of batches, or some of them."""
+    n = d.size(1, 2)
+    grid, points = d.sizes(n, 4, 6), d.sizes(d.size(1, 2), 1, 5)
+    image, outs, batch = d.dims(n), d.dims(len(points)), d.dims(1)
+    coils = d.size(1, 4)
+    locs = d.rng.uniform(-0.5, 0.5, (*points, n)) * grid
+    A = ts.NUFFT(locs, grid, outs, image, batch_shape=batch, oversamp=1.25, width=4.0, toeplitz=True)
+    if d.chance():
+        A = ts.Diagonal(line_mask(d, (coils, *points)), (*batch, *outs)) @ A
+    elif d.chance():
+        mixed = d.dims(1)
+        A = ts.Dense(d.array((d.size(1, 4), coils)), mixed + batch, batch + outs, mixed + outs) @ A
+    before = d.one("nothing", "maps", "basis", "sum")
+    if before == "maps":
+        return A @ ts.Dense(d.array((coils, *grid)), batch + image, image, batch + image), grid
+    if before == "basis":
+        few, size = d.dims(1), d.size(1, 4)
+        return A @ ts.Dense(d.array((size, coils)), few + batch, few + image, batch + image), (size, *grid)
+    if before == "sum":
+        few, size = d.dims(1), d.size(1, 4)
+        summed = ts.Dense(d.array((size, coils, *grid)), few + batch + image, few + batch + image, batch + image)
+        return A @ summed, (size, coils, *grid)
+    return A, (coils, *grid)
+
+
 def some_part(d):
-    return (any_operator if d.chance(0.6) else d.one(masked_fft, sampled_fft, padded_fft, weighted))(d)
+    return (any_operator if d.chance(0.6) else d.one(masked_fft, sampled_fft, padded_fft, weighted, convolved))(d)
 
 
 def several(d, A, n):

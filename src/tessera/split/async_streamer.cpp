@@ -2,6 +2,7 @@
 #include "tessera/split/async_streamer.hpp"
 
 #include "tessera/split/fit.hpp"
+#include "tessera/split/tiled.hpp"
 
 namespace tessera {
 
@@ -16,6 +17,8 @@ AsyncStreamer::AsyncStreamer(const NamedLinop& op, DimSizes tile_sizes, Device c
       where(computes),
       tiles(std::move(tile_sizes)) {}
 
-OperatorReaders split_readers() { return {reader_of<Fitted>(), reader_of<AsyncStreamer>()}; }
+OperatorReaders split_readers() {
+  return {reader_of<Fitted>(), reader_of<AsyncStreamer>(), reader_of<Tiled>()};
+}
 
 }  // namespace tessera

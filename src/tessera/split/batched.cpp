@@ -14,6 +14,7 @@
 #include "tessera/linop/ops/sampling/to_device.hpp"
 #include "tessera/linop/rewrite/memory_map.hpp"
 #include "tessera/split/split_linop.hpp"
+#include "tessera/split/tiled.hpp"
 
 namespace tessera {
 namespace {
@@ -284,7 +285,11 @@ NamedLinop in_memory(const NamedLinop& a, const Level& top, const Whose& whose) 
 
 NamedLinop create_batched_linop(const NamedLinop& a, const std::vector<BatchSpec>& specs,
                                 const std::optional<Shape>& input) {
-  return in_memory(a, top_level(a, specs, input), {});
+  const NamedLinop tiles = in_memory(a, top_level(a, specs, input), {});
+  const auto from = CutFrom::where_normals_differ(a, specs, input);
+  if (!from) return tiles;
+  const NamedLinop tiled = NamedLinop(Tiled{tiles.noted({}), *from}).noted(tiles.notes());
+  return a.name() == a.kind() ? tiled : tiled.named(a.name());
 }
 
 TilesOfRank tiles_of_rank(const NamedLinop& a, const std::vector<BatchSpec>& specs,

@@ -81,6 +81,16 @@ Array completed(const Array& part, const BatchedRanks& a) {
   return y.to(a.base);
 }
 
+BatchedRanks over_ranks(const TilesOfRank& t, const Communicator& comm,
+                        std::optional<CutFrom> from) {
+  return {t.mine,
+          comm,
+          t.base,
+          shares_of(t.tiles, &TilesOfRank::Owned::in, comm.size()),
+          shares_of(t.tiles, &TilesOfRank::Owned::out, comm.size()),
+          std::move(from)};
+}
+
 }  // namespace
 
 void BatchedRanks::apply(Recorder& r, const View& x, const View& y) const {
@@ -97,7 +107,19 @@ void BatchedRanks::apply(Recorder& r, const View& x, const View& y) const {
 }
 
 NamedLinop BatchedRanks::renamed(const Renames& r) const {
-  return BatchedRanks{mine.rename(r), comm, base, renamed_shares(in, r), renamed_shares(out, r)};
+  return BatchedRanks{mine.rename(r),
+                      comm,
+                      base,
+                      renamed_shares(in, r),
+                      renamed_shares(out, r),
+                      from ? std::optional(from->renamed(r)) : std::nullopt};
+}
+
+// Not collective: the places are among those of the tiles, which all ranks have.
+std::optional<NamedLinop> BatchedRanks::cut_alike(const std::optional<NamedLinop>& normal) const {
+  if (!normal) return std::nullopt;
+  const OfRank rank{comm.rank(), comm.size()};
+  return over_ranks(tiles_of_rank(*normal, from->specs_of(*normal), from->input, rank), comm, {});
 }
 
 NamedLinop BatchedRanks::split(const Tile& tile) const {
@@ -121,9 +143,7 @@ NamedLinop create_batched_linop(const NamedLinop& a, const std::vector<BatchSpec
                                 const std::optional<Shape>& input, const Communicator& comm) {
   std::optional<TilesOfRank> t;
   error_of_all(comm, [&] { t = tiles_of_rank(a, specs, input, {comm.rank(), comm.size()}); });
-  const NamedLinop over = BatchedRanks{t->mine, comm, t->base,
-                                       shares_of(t->tiles, &TilesOfRank::Owned::in, comm.size()),
-                                       shares_of(t->tiles, &TilesOfRank::Owned::out, comm.size())};
+  const NamedLinop over = over_ranks(*t, comm, CutFrom::where_normals_differ(a, specs, input));
   return a.name() == a.kind() ? over : over.named(a.name());
 }
 

@@ -11,6 +11,7 @@
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/split/batched.hpp"
+#include "tessera/split/tiled.hpp"
 
 namespace tessera::dist {
 
@@ -25,6 +26,7 @@ struct TESSERA_API BatchedRanks {
   Communicator comm;
   Device base;  // of input and output, on every rank
   RankShares in, out;
+  std::optional<CutFrom> from{};  // where the normal is not made of the tiles
 
   static constexpr const char* kind = "BatchedRanks";
   NamedShape shape() const { return mine.shape(); }
@@ -35,7 +37,15 @@ struct TESSERA_API BatchedRanks {
   DType output_dtype(DType t) const { return mine.output_dtype(t); }
   bool is_real_linear() const { return mine.real_linear(); }
   void apply(Recorder& r, const View& x, const View& y) const;
-  BatchedRanks adjoint() const { return {mine.H(), comm, base, out, in}; }
+  BatchedRanks adjoint() const {
+    return {mine.H(), comm, base, out, in, from ? std::optional(from->adjoint()) : std::nullopt};
+  }
+  std::optional<NamedLinop> normal() const {
+    return from ? cut_alike(from->normal()) : std::nullopt;
+  }
+  std::optional<NamedLinop> normal(const NamedLinop& inner) const {
+    return from ? cut_alike(from->normal(inner)) : std::nullopt;
+  }
   NamedLinop renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
   NamedLinop to(Device d) const;
@@ -44,6 +54,9 @@ struct TESSERA_API BatchedRanks {
     f(self.mine);
   }
   std::string details() const;
+
+ private:
+  std::optional<NamedLinop> cut_alike(const std::optional<NamedLinop>& normal) const;
 };
 
 // Collective. The first spec names ranks (a place without a rank is on rank 0), the next cut what a
