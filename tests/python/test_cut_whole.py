@@ -295,6 +295,19 @@ def test_block_diagonals_of_parts_that_learn_their_sizes_from_the_input():
     assert fitted.specs and np.allclose(np.asarray(fitted(x)), np.asarray(A(x)))
 
 
+def test_kronecker_with_a_vector_has_a_normal():
+    v, m = np.arange(1.0, 4), complex_noise(2, 4)
+    A = ts.Kronecker(ts.Dense(v, ("P",), (), ("P",)), ts.Dense(m, ("M", "N"), ("N",), ("M",)))
+    x = complex_noise(4)
+    whole = (v @ v) * (m.conj().T @ (m @ x))
+    assert np.allclose(np.asarray(A.N(x)), whole) and np.allclose(np.asarray((2 * A).N(x)), 4 * whole)
+    for dim in ("P", "M", "N"):
+        B = ts.create_batched_linop(A, ts.BatchSpec({dim: 1}, ["sim:0", "sim:1"]))
+        assert np.allclose(np.asarray(B.N(x)), whole) and B.N.shape == A.N.shape
+    one = ts.Kronecker(ts.Dense(v, ("P",), (), ("P",)))
+    assert np.allclose(np.asarray(one.N(2.0)), 2 * v @ v)
+
+
 def toeplitz_nufft(batch=()):
     """Of a coarse kernel: its normal as a convolution and one after the other differ by a part in a hundred."""
     locs = np.random.default_rng(7).uniform(-0.5, 0.5, (3, 5, 2)) * (5, 6)

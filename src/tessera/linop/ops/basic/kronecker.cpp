@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tessera/linop/core/algebra.hpp"
 #include "tessera/linop/core/dim_sizes.hpp"
 
 namespace tessera {
@@ -161,6 +162,10 @@ NamedLinop Kronecker::normal() const {
   i64 at = 0;
   for (const NamedLinop& f : factors) {
     NamedLinop n = f.N();
+    // A factor without inputs (a vector): its normal is a number, which no product has as a factor.
+    // One after the other, as operators that no rule takes for a pair and asks for this again.
+    if (without_rest(dims_of(n.shape())).empty())
+      return chain({NamedLinop(*this), NamedLinop(adjoint())});
     const Dims out = without_rest(n.oshape());
     Renames r;
     for (i64 i = 0; i < out.size(); ++i, ++at)
