@@ -295,6 +295,15 @@ def test_block_diagonals_of_parts_that_learn_their_sizes_from_the_input():
     assert fitted.specs and np.allclose(np.asarray(fitted(x)), np.asarray(A(x)))
 
 
+def test_tiles_of_zeros_on_devices_leave_the_names_of_normals():
+    M = ts.Matrix(ts.matrix.Diagonal(np.arange(1.0, 4)), ("...", "X"), ("...", "Y"))
+    A = ts.Concat(2 * M, M, idim="X", odim="Y")
+    x = np.arange(12.0).reshape(2, 6)
+    for devices in (None, ["sim:0"], ["sim:0", "sim:1"]):
+        B = ts.create_batched_linop(A, ts.BatchSpec({"X": 3, "Y": 3}, devices), shape=x.shape)
+        assert B.N.shape == A.N.shape and np.allclose(np.asarray(B.N(x)), np.asarray(A.N(x)))
+
+
 def test_kronecker_with_a_vector_has_a_normal():
     v, m = np.arange(1.0, 4), complex_noise(2, 4)
     A = ts.Kronecker(ts.Dense(v, ("P",), (), ("P",)), ts.Dense(m, ("M", "N"), ("N",), ("M",)))

@@ -69,6 +69,14 @@ void flatten(const NamedLinop& a, std::vector<NamedLinop>& parts) {
   for (const NamedLinop& part : c->operators) flatten(part, parts);
 }
 
+// A tile of zeros may stand between transfers.
+bool gives_zeros(const NamedLinop& a) {
+  std::vector<NamedLinop> parts;
+  flatten(a, parts);
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const NamedLinop& part) { return part.offers().gives_zeros(); });
+}
+
 // Note [names of normals]: what vanishes at the end of A (isometries, transforms, factors) leaves
 // A.N to act point by point along the dims that only this mixes, and A.N calls them as the input
 // does. The same for a last part whose own normal is a weight, and for operators side by side that
@@ -89,8 +97,7 @@ bool keeps(const NamedLinop& a, NamedDimension d, bool own_normal_is_in) {
   if (const auto frame = first->offers().frame(); frame && !frame->cuts) return only_weighs(after);
   if (first + 1 != parts.end()) return false;
   std::vector<NamedLinop> beside = alternatives(*first, d);
-  std::erase_if(
-      beside, [](const NamedLinop& part) { return part.offers().gives_zeros(); });  // fit any names
+  std::erase_if(beside, gives_zeros);  // which fit any names
   if (!beside.empty())
     return std::all_of(beside.begin(), beside.end(),
                        [&](const NamedLinop& part) { return keeps(part, d, false); });
