@@ -11,10 +11,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/device/memory.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/store/io/io_ring.hpp"
 
@@ -72,6 +74,11 @@ std::thread quiet_thread(std::function<void()> run) {
   return thread;
 }
 
+std::byte* ask_system(i64 bytes) {
+  return static_cast<std::byte*>(
+      std::aligned_alloc(static_cast<std::size_t>(File::block), static_cast<std::size_t>(bytes)));
+}
+
 struct SharedEngine {
   std::mutex mutex;
   std::shared_ptr<IoEngine> engine;
@@ -103,7 +110,8 @@ void IoBatch::end() {
 
 IoBuffer::~IoBuffer() { engine_.give_back(data_, bytes_); }
 
-IoEngine::IoEngine(Kind kind, i64 depth_bytes) : depth_(std::max<i64>(depth_bytes, 1)) {
+IoEngine::IoEngine(Kind kind, i64 depth_bytes)
+    : depth_(std::max<i64>(depth_bytes, 1)), reserved_(ask_system(piece)), last_(reserved_) {
   if (kind != Kind::threads) ring_ = IoRing::open(why_no_ring_);
   require<NotAvailable>(ring_ || kind != Kind::uring, "io_engine: io_uring was asked for; ",
                         why_no_ring_);
@@ -126,6 +134,7 @@ IoEngine::~IoEngine() {
   }
   for (std::thread& t : threads_) t.join();
   for (const auto& [bytes, data] : spare_) std::free(data);
+  std::free(reserved_);
 }
 
 std::shared_ptr<IoEngine> IoEngine::shared() {
@@ -156,48 +165,79 @@ i64 IoEngine::under_way() const {
   return under_way_;
 }
 
-void IoEngine::take_room(i64 bytes) {
+i64 IoEngine::take_room(i64 bytes) {
   std::unique_lock lock(room_mutex_);
   // What is larger than all the room goes alone.
   room_.wait(lock, [&] { return under_way_ == 0 || under_way_ + bytes <= depth_; });
   under_way_ += bytes;
+  return given_back_;
 }
 
+std::byte* IoEngine::spare_buffer(i64 bytes) {
+  std::lock_guard lock(room_mutex_);
+  const auto fits = [&](const auto& spare) { return spare.first == bytes; };
+  const auto it = std::find_if(spare_.begin(), spare_.end(), fits);
+  if (it == spare_.end()) return nullptr;
+  std::byte* data = it->second;
+  spare_.erase(it);
+  return data;
+}
+
+// What this library keeps for later goes back before the system is said to have no more; then
+// there is the last one.
+std::byte* IoEngine::fresh_buffer(i64 bytes) {
+  if (std::byte* data = ask_system(bytes)) return data;
+  {
+    std::lock_guard lock(room_mutex_);
+    for (const auto& [size, data] : spare_) std::free(data);
+    spare_.clear();
+  }
+  trim_pool(cpu);
+  if (std::byte* data = ask_system(bytes)) return data;
+  std::lock_guard lock(room_mutex_);
+  return bytes <= piece ? std::exchange(last_, nullptr) : nullptr;
+}
+
+// Note [memory that ends]
+// Buffers come back by themselves: nobody who holds one asks for another before its request is
+// submitted. So where the system has no more, the next one that comes back will do. Who waits for
+// it has given its own room back, so that nobody waits for those who wait. One buffer was taken
+// before anything else, and is handed out when there is no other: what is read and written in
+// pieces goes on, slowly, where a program or the addresses that malloc sets aside for each thread
+// have used up all there was. Its pages are not touched before.
 std::shared_ptr<IoBuffer> IoEngine::buffer(i64 bytes) {
   bytes =
       static_cast<i64>(std::bit_ceil(static_cast<std::uint64_t>(std::max(bytes, smallest_buffer))));
-  take_room(bytes);
-  std::byte* data = nullptr;
-  {
-    std::lock_guard lock(room_mutex_);
-    const auto fits = [&](const auto& spare) { return spare.first == bytes; };
-    if (const auto it = std::find_if(spare_.begin(), spare_.end(), fits); it != spare_.end()) {
-      data = it->second;
-      spare_.erase(it);
+  for (;;) {
+    const i64 seen = take_room(bytes);
+    std::byte* data = spare_buffer(bytes);
+    if (!data) data = fresh_buffer(bytes);
+    if (data) {
+      if (config().poison) std::memset(data, 0xFF, static_cast<std::size_t>(bytes));
+      return std::make_shared<IoBuffer>(*this, data, bytes);
     }
-  }
-  if (!data)
-    data = static_cast<std::byte*>(
-        std::aligned_alloc(static_cast<std::size_t>(File::block), static_cast<std::size_t>(bytes)));
-  if (!data) {
-    std::lock_guard lock(room_mutex_);
+    std::unique_lock lock(room_mutex_);
     under_way_ -= bytes;
     room_.notify_all();
-    throw OutOfMemory(cat("cannot take ", bytes_text(bytes), " to read or write files through"));
+    const auto another = [&] { return given_back_ != seen; };  // since the system was asked
+    require<OutOfMemory>(under_way_ > 0 || another(), "cannot take ", bytes_text(bytes),
+                         " to read or write files through");
+    room_.wait(lock, [&] { return under_way_ == 0 || another(); });
   }
-  if (config().poison) std::memset(data, 0xFF, static_cast<std::size_t>(bytes));
-  return std::make_shared<IoBuffer>(*this, data, bytes);
 }
 
 void IoEngine::give_back(std::byte* data, i64 bytes) {
   std::lock_guard lock(room_mutex_);
   i64 kept = bytes;
   for (const auto& spare : spare_) kept += spare.first;
-  if (kept <= depth_)
+  if (data == reserved_)
+    last_ = data;
+  else if (kept <= depth_)
     spare_.emplace_back(bytes, data);
   else
     std::free(data);
   under_way_ -= bytes;
+  ++given_back_;
   room_.notify_all();
 }
 

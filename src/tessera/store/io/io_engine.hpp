@@ -99,6 +99,8 @@ class TESSERA_API IoEngine {
 
   // Waits while too many bytes are under way. Never called from `after`.
   void submit(IoRequest request);
+  // Waits for one that others hold where the system has no memory; OutOfMemory where nobody does.
+  // Asked for by those who hold none.
   std::shared_ptr<IoBuffer> buffer(i64 bytes);
   // Asked before every call, from several threads; an empty one ends it. While nothing is under
   // way.
@@ -107,7 +109,9 @@ class TESSERA_API IoEngine {
  private:
   friend class IoBuffer;
   using Owned = std::unique_ptr<IoRequest>;
-  void take_room(i64 bytes);
+  i64 take_room(i64 bytes);  // says how many buffers had been given back by then
+  std::byte* spare_buffer(i64 bytes);
+  std::byte* fresh_buffer(i64 bytes);
   void give_back(std::byte* data, i64 bytes);
   i64 next_length(const IoRequest& r) const;
   bool advance(IoRequest& r, i64 result) const;
@@ -117,6 +121,7 @@ class TESSERA_API IoEngine {
   void reap();
 
   i64 depth_;
+  std::byte* reserved_;  // a buffer for when the system has no more
   std::string why_no_ring_;
   std::unique_ptr<IoRing> ring_;
   std::atomic<const IoFaults*> faults_{nullptr};
@@ -124,8 +129,9 @@ class TESSERA_API IoEngine {
 
   mutable std::mutex room_mutex_;
   std::condition_variable room_;
-  i64 under_way_ = 0, requests_ = 0;
+  i64 under_way_ = 0, requests_ = 0, given_back_ = 0;
   std::vector<std::pair<i64, std::byte*>> spare_;  // buffers to be used again
+  std::byte* last_;                                // the reserved one, while nobody has it
 
   std::mutex queue_mutex_;
   std::condition_variable arrived_;
