@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _stored_keys as _keys
+from . import _stored_spectra as _spectra
 from . import _tessera as _core
 from ._tessera import StoredArray
 
@@ -70,16 +71,6 @@ def _sort(x: StoredArray, axis: int | None = -1) -> StoredArray:
     return _core._stored_sort(x, operator.index(axis))
 
 
-def _of_two(function: Callable[..., StoredArray]) -> Callable[..., StoredArray]:
-    """Of a matrix and right sides, of which one may be in memory."""
-
-    def call(a: Any, b: Any, *options: Any) -> StoredArray:
-        a, b = (x if isinstance(x, StoredArray) else _core._stored_from(x, "") for x in (a, b))
-        return function(a, b, *options)
-
-    return call
-
-
 _unary = (
     "negative positive square sign conj reciprocal sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos"
 )
@@ -110,7 +101,11 @@ _functions |= {
 _functions |= {name: _reduced(name) for name in ("sum", "mean", "min", "max")}
 _functions |= {"amin": _functions["min"], "amax": _functions["max"], "matmul": matmul, "sort": _sort}
 _functions |= {"_cholesky": _core._stored_cholesky, "_inverse": _core._stored_inverse}  # of ts.linalg
-_functions |= {"_solve": _of_two(_core._stored_solve), "_solve_triangular": _of_two(_core._stored_solve_triangular)}
+_functions |= {
+    "_solve": _spectra.of_two(_core._stored_solve),
+    "_solve_triangular": _spectra.of_two(_core._stored_solve_triangular),
+}
+_functions |= _spectra.functions
 _functions |= {"transpose": _transpose, "permute_dims": _transpose}
 
 

@@ -21,6 +21,7 @@ from ._decompositions import LDLResult, SchurResult, eig_pair, eigh_pair, ldl, s
 from ._matrices import Matrices
 from ._matrix import AnyMatrix
 from ._matrix_functions import expm, logm, multi_dot, sqrtm, tensorinv, tensorsolve
+from ._stored_spectra import as_operator
 from ._tessera import (
     Array,
     BackendError,
@@ -31,6 +32,7 @@ from ._tessera import (
     Matrix,
     NamedLinop,
     SimpleLinop,
+    StoredArray,
     _as_working,
     _cholesky,
     _cholesky_factor,
@@ -269,7 +271,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
     """The x of least \\|b - a x\\|, of those the shortest, by singular values; b is a vector or a stack of matrices.
 
     Singular values below ``rcond`` times the largest count as zero (None: the precision times max(m, n)). Of a stack,
-    the rank is the least; residuals are empty where it is below n or m <= n.
+    the rank is the least; residuals are empty where it is below n or m <= n. A matrix on disk with many rows is read
+    once, together with b.
 
     >>> ts.linalg.lstsq([[1, 1], [1, 2], [1, 3]], [1, 2, 2]).x.numpy().round(4).tolist()
     [0.6667, 0.5]
@@ -320,6 +323,9 @@ def qr(a: Any, mode: str = "reduced", *, pivoting: bool = False) -> Any:
     """Orthonormal columns Q and an upper triangle R with a = Q R; ``mode`` is "reduced", "complete" or "r" (R alone).
 
     With ``pivoting`` a third result is the order of the columns, a[:, order] = Q R, in which \\|diagonal of R\\| falls.
+
+    Of a matrix on disk with many rows and few columns Q is on disk and R, with no negative number on its diagonal, in
+    memory; "r" reads it once.
 
     >>> Q, R = ts.linalg.qr([[3.0], [4.0]])
     >>> np.abs(R.numpy()).round(6).tolist()
@@ -406,7 +412,7 @@ def eigs(
     RuntimeError says when they were not enough.
 
     An eigenvalue that is one ``m`` times is sure to be found ``m`` times with a ``block`` of ``m`` vectors or more. A
-    matrix is read once for all vectors of a block.
+    matrix is read once for all vectors of a block. One on disk is taken with vectors in memory, and not for SM.
 
     >>> values, vectors = ts.linalg.eigs(ts.Diagonal([1.0, 2.0, 5.0, -3.0, 0.5], ("X",)), 2)
     >>> values.numpy().real.round(6).tolist()
@@ -415,6 +421,12 @@ def eigs(
     >>> values.numpy().real.round(6).tolist()
     [7.0, 7.0]
     """
+    if isinstance(A, StoredArray):
+        if which == "SM":
+            raise BackendError(
+                "eigs: of a stored matrix there are no smallest values; give the operator of its inverse"
+            )
+        A, shape, dtype = as_operator(A, "eigs")
     inverted = which == "SM" and not isinstance(A, NamedLinop)
     if isinstance(A, AnyMatrix) and not inverted:
         device = A.device if device is None else device
@@ -446,6 +458,9 @@ def eigs(
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """Singular values, descending, and vectors: a = (U * S) @ Vh.
+
+    Of a matrix on disk with many rows and few columns, or the other way round, the large factor is on disk; it takes
+    ``full_matrices=False``. For those with many of both there is :func:`tessera.solve.randomized_svd`.
 
     >>> U, S, Vh = ts.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
     >>> S.tolist()

@@ -14,13 +14,18 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._stored_spectra import StoredSvdResult
+from ._stored_spectra import as_operator as _stored_operator
+from ._stored_spectra import randomized_svd as _stored_randomized_svd
 from ._tessera import (
+    ArgumentError,
     Checkpoint,
     EigenResult,
     Iteration,
     NamedLinop,
     Prox,
     SolveResult,
+    StoredArray,
     SvdResult,
     _admm,
     _cg,
@@ -52,6 +57,7 @@ __all__ = [
     "Iteration",
     "Prox",
     "SolveResult",
+    "StoredSvdResult",
     "SvdResult",
     "admm",
     "cg",
@@ -334,7 +340,7 @@ def power_method(
 
 
 def lanczos(
-    A: NamedLinop,
+    A: NamedLinop | StoredArray,
     k: int = 6,
     x0: Any = None,
     *,
@@ -356,12 +362,15 @@ def lanczos(
     """The ``k`` extreme eigenvalues of a Hermitian A: ``which`` LM, LA, SA or BE as in SciPy's eigsh.
 
     ``ncv`` vectors are kept between restarts. ``reorthogonalize`` False: orthogonal to the last two only, quicker and
-    less safe. ``maxiter`` counts applications of A. ``eigenvectors`` has the shape (*ishape, k).
+    less safe. ``maxiter`` counts applications of A. ``eigenvectors`` has the shape (*ishape, k). A matrix on disk is
+    read once by each application; vectors are in memory.
 
     >>> r = ts.solve.lanczos(ts.Diagonal([1.0, 2.0, 5.0, -3.0], ("X",)), 2)
     >>> r.eigenvalues.numpy().round(6).tolist()
     [-3.0, 5.0]
     """
+    if isinstance(A, StoredArray):
+        A, shape, dtype = _stored_operator(A, "lanczos")
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _lanczos(A, options, k, which, ncv or 0, reorthogonalize, shape, dtype, device, seed)
 
@@ -398,7 +407,7 @@ def svd(
 
 
 def randomized_svd(
-    A: NamedLinop,
+    A: NamedLinop | StoredArray,
     k: int = 6,
     *,
     oversample: int = 10,
@@ -413,15 +422,21 @@ def randomized_svd(
     progress: bool = False,
     checkpoint: AnyCheckpoint | None = None,
     check_every: int = 0,
-) -> SvdResult:
+) -> SvdResult | StoredSvdResult:
     """A singular value decomposition by random sampling: ``maxiter`` passes over k + ``oversample`` vectors.
 
     Shapes as in :func:`svd`. Ends early when no singular value changed by more than ``rtol`` times the largest.
+
+    Of a matrix on disk ``U`` and ``Vh`` are on disk as well; each pass reads it twice. There is no checkpoint then.
 
     >>> A = ts.Diagonal([4.0, 2.0, 1.0], ("X",))
     >>> ts.solve.randomized_svd(A, 2).S.numpy().round(6).tolist()
     [4.0, 2.0]
     """
+    if isinstance(A, StoredArray):
+        if callback is not None or checkpoint is not None:
+            raise ArgumentError("randomized_svd: of a stored matrix there are no callbacks and checkpoints")
+        return _stored_randomized_svd(A, k, oversample, maxiter, rtol, atol, seed)
     options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _randomized_svd(A, options, k, oversample, shape, dtype, device, seed)
 

@@ -3,11 +3,10 @@
 // are in tessera/stored.py.
 #include "streaming/stored_array.hpp"
 
-#include "array/linalg.hpp"
 #include "core/common.hpp"
 #include "core/sequence.hpp"
 #include "streaming/stored_creation.hpp"
-#include "tessera/streaming/stored/stored_linalg.hpp"
+#include "streaming/stored_linalg.hpp"
 
 namespace tessera::python {
 
@@ -151,26 +150,6 @@ void bind_class(nb::module_& m) {
       },
       "dtype"_a, nb::sig("def _as(self, dtype: typing.Any) -> StoredArray"));
   c.def("__repr__", &repr_of_stored);
-}
-
-void bind_stored_linalg(nb::module_& m) {
-  m.def("_stored_cholesky", [](const StoredArray& a, bool upper) {
-    return released([&] { return streaming::cholesky(a, upper); });
-  });
-  m.def("_stored_solve", [](const StoredArray& a, const StoredArray& b) {
-    return released([&] { return streaming::solve(a, b); });
-  });
-  m.def("_stored_inverse",
-        [](const StoredArray& a) { return released([&] { return streaming::inverse(a); }); });
-  m.def(
-      "_stored_solve_triangular",
-      [](const StoredArray& a, const StoredArray& b, nb::handle trans, bool lower, bool unit) {
-        const linalg::TriangularOptions what{lower, turn_from(trans, "solve_triangular"), unit};
-        return released([&] { return streaming::solve_triangular(a, b, what); });
-      },
-      "a"_a, "b"_a, "trans"_a, "lower"_a, "unit"_a,
-      nb::sig("def _stored_solve_triangular(a: StoredArray, b: StoredArray, trans: int | str, "
-              "lower: bool, unit: bool) -> StoredArray"));
 }
 
 }  // namespace
