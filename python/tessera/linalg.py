@@ -18,29 +18,21 @@ from typing import Any, NamedTuple
 
 from . import _local
 from ._decompositions import LDLResult, SchurResult, eig_pair, eigh_pair, ldl, schur, solve_banded, solveh_banded
+from ._few_eigenvalues import few_eigenvalues
 from ._matrices import Matrices
 from ._matrix import AnyMatrix
 from ._matrix_functions import expm, logm, multi_dot, sqrtm, tensorinv, tensorsolve
-from ._stored_spectra import as_operator
 from ._tessera import (
     Array,
-    BackendError,
     Cholesky,
-    Dense,
     LinAlgError,
     Lu,
-    Matrix,
-    NamedLinop,
-    SimpleLinop,
-    StoredArray,
-    _as_working,
     _cholesky,
     _cholesky_factor,
     _cond,
     _det,
     _eig,
     _eigh,
-    _eigs,
     _eigvals,
     _eigvalsh,
     _inverse,
@@ -59,7 +51,6 @@ from ._tessera import (
     _svdvals,
     _trace,
     asarray,
-    zeros,
 )
 from ._tessera import matmul as _matmul
 
@@ -421,39 +412,8 @@ def eigs(
     >>> values.numpy().real.round(6).tolist()
     [7.0, 7.0]
     """
-    if isinstance(A, StoredArray):
-        if which == "SM":
-            raise BackendError(
-                "eigs: of a stored matrix there are no smallest values; give the operator of its inverse"
-            )
-        A, shape, dtype = as_operator(A, "eigs")
-    inverted = which == "SM" and not isinstance(A, NamedLinop)
-    if isinstance(A, AnyMatrix) and not inverted:
-        device = A.device if device is None else device
-        dtype = _as_working(zeros(0, dtype=A.dtype)).dtype if dtype is None else dtype
-        shape = A.shape[1:] if shape is None else shape
-        A = Matrix(A)
-    elif not isinstance(A, NamedLinop):
-        matrix = _as_working(A)
-        device = matrix.device if device is None else device
-        dtype = matrix.dtype if dtype is None else dtype
-        A = Dense(matrix)
-        if inverted:
-            factored = _lu_factor(matrix)
-            names = ("...", "N")  # vectors of a block lie one above the other
-            A = SimpleLinop(
-                lambda x: factored.solve(x.T).T, lambda y: factored.solve(y.T, "C").T, None, names, name="inverse"
-            )
-            shape = matrix.shape[-1:] if shape is None else shape
     options = _solve_options(x0, rtol, atol, maxiter, None, False, None, 0)
-    result = _eigs(A, options, k, "LM" if inverted else which, ncv or 0, block, shape, dtype, device, seed)
-    if not result.converged:
-        raise BackendError(
-            f"eigs: {k} eigenvalues ({which}) have not converged after {result.iterations} applications; "
-            f"the largest residual is {result.history[-1]:.2g} of the largest value; raise maxiter or ncv"
-        )
-    values = result.eigenvalues
-    return EigResult(1 / values if inverted else values, result.eigenvectors)
+    return EigResult(*few_eigenvalues(A, options, k, which, ncv or 0, block, shape, dtype, device, seed))
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:

@@ -205,6 +205,10 @@ def test_refusals():
         ts.linalg.lstsq(tall, ts.stored.ones(3))
     with pytest.raises(ts.ShapeError, match="takes a square matrix"):
         ts.linalg.eigs(tall)
+    with pytest.raises(ts.BackendError, match="there are no smallest values"):
+        ts.linalg.eigs(ts.stored.ones((3, 3)), 1, "SM")
+    with pytest.raises(ValueError, match="no callbacks and checkpoints"):
+        ts.solve.randomized_svd(tall, 1, callback=print)
     with pytest.raises(ValueError, match="expected k from 1 to 3"):
         ts.solve.randomized_svd(tall, 5)
     with host_memory(2**16), pytest.raises(ts.OutOfMemory, match="qr: a budget of"):
