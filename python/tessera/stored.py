@@ -19,9 +19,23 @@ from . import _tessera as _core
 from ._stored_functions import complete as _complete
 from ._stored_functions import matmul
 from ._stored_functions import twin as _twin  # noqa: F401  (the core asks for it)
+from ._stored_jobs import cholesky, inverse, solve, sort
 from ._tessera import StoredArray
 
-__all__ = ["StoredArray", "array", "create", "full", "matmul", "ones", "open", "zeros"]
+__all__ = [
+    "StoredArray",
+    "array",
+    "cholesky",
+    "create",
+    "full",
+    "inverse",
+    "matmul",
+    "ones",
+    "open",
+    "solve",
+    "sort",
+    "zeros",
+]
 
 
 def create(

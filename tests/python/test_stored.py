@@ -218,16 +218,43 @@ if which == "matmul":
     ts.stored.matmul(a, b, folder + "/c")
 elif which == "transpose":
     a.transpose(path=folder + "/c")
+elif which == "cholesky":
+    ts.stored.cholesky(a, path=folder + "/c")
+elif which == "solve":
+    ts.stored.solve(a, b, path=folder + "/c")
+elif which == "inverse":
+    ts.stored.inverse(a, path=folder + "/c")
+elif which == "sort":
+    ts.stored.sort(a, path=folder + "/c")
 else:
     (ts.sqrt(ts.abs(a)) * 2 - a).save(folder + "/c")
 """
 
 
-@pytest.mark.parametrize("which", ["matmul", "transpose", "formula"])
-def test_a_job_that_is_killed_goes_on(tmp_path, which):
+def operands(which):
     rng = np.random.default_rng(5)
-    ts.stored.array(rng.standard_normal((900, 700)), tmp_path / "a")
-    ts.stored.array(rng.standard_normal((700, 800)), tmp_path / "b")
+    if which == "sort":
+        return rng.standard_normal(600_000), np.zeros(1)
+    if which in ("cholesky", "solve", "inverse"):
+        a = rng.standard_normal((700, 700))
+        return a @ a.T + np.eye(700), rng.standard_normal((700, 300))
+    return rng.standard_normal((900, 700)), rng.standard_normal((700, 800))
+
+
+def numpys(which, a, b):
+    if which == "formula":
+        return np.sqrt(abs(a)) * 2 - a
+    functions = {"matmul": np.matmul, "solve": np.linalg.solve}
+    functions |= {"transpose": lambda a, b: a.T, "sort": lambda a, b: np.sort(a)}
+    functions |= {"cholesky": lambda a, b: np.linalg.cholesky(a), "inverse": lambda a, b: np.linalg.inv(a)}
+    return functions[which](a, b)
+
+
+@pytest.mark.parametrize("which", ["matmul", "transpose", "formula", "cholesky", "solve", "inverse", "sort"])
+def test_a_job_that_is_killed_goes_on(tmp_path, which):
+    a, b = operands(which)
+    ts.stored.array(a, tmp_path / "a")
+    ts.stored.array(b, tmp_path / "b")
     environment = dict(os.environ, TESSERA_NUM_THREADS="1")
     command = [sys.executable, "-c", JOB, str(tmp_path), which]
     began = time.monotonic()
@@ -235,6 +262,8 @@ def test_a_job_that_is_killed_goes_on(tmp_path, which):
     seconds = time.monotonic() - began
     result = tmp_path / "c"
     wanted = result.read_bytes()
+    expected = numpys(which, a, b)
+    assert np.allclose(ts.stored.open(result).numpy(), expected, rtol=1e-6, atol=1e-8 * abs(expected).max())
     draw = random.Random(which)
     moments = 200 if os.environ.get("TESSERA_LARGE") else 3
     for _ in range(moments):

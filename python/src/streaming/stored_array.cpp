@@ -201,9 +201,12 @@ void bind_stored(nb::module_& m) {
       },
       "which"_a, "x"_a, "axis"_a.none(),
       nb::sig("def _stored_explain(which: str, x: StoredArray, axis: typing.Any) -> str"));
-  m.def("_stored_sort", [](const StoredArray& x, i64 axis) {
-    return released([&] { return streaming::sort(x, axis); });
-  });
+  m.def(
+      "_stored_sort",
+      [](const StoredArray& x, i64 axis, const std::string& path) {
+        return released([&] { return streaming::sort(x, axis, path); });
+      },
+      "x"_a, "axis"_a, "path"_a = "");
   m.def(
       "_stored_matmul",
       [](const StoredArray& a, const StoredArray& b, nb::handle path) {

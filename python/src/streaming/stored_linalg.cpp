@@ -84,23 +84,34 @@ void bind_factors_of_stored(nb::module_& m) {
 }  // namespace
 
 void bind_stored_linalg(nb::module_& m) {
-  m.def("_stored_cholesky", [](const StoredArray& a, bool upper) {
-    return released([&] { return streaming::cholesky(a, upper); });
-  });
-  m.def("_stored_solve", [](const StoredArray& a, const StoredArray& b) {
-    return released([&] { return streaming::solve(a, b); });
-  });
-  m.def("_stored_inverse",
-        [](const StoredArray& a) { return released([&] { return streaming::inverse(a); }); });
+  m.def(
+      "_stored_cholesky",
+      [](const StoredArray& a, bool upper, const std::string& path) {
+        return released([&] { return streaming::cholesky(a, upper, path); });
+      },
+      "a"_a, "upper"_a, "path"_a = "");
+  m.def(
+      "_stored_solve",
+      [](const StoredArray& a, const StoredArray& b, const std::string& path) {
+        return released([&] { return streaming::solve(a, b, path); });
+      },
+      "a"_a, "b"_a, "path"_a = "");
+  m.def(
+      "_stored_inverse",
+      [](const StoredArray& a, const std::string& path) {
+        return released([&] { return streaming::inverse(a, path); });
+      },
+      "a"_a, "path"_a = "");
   m.def(
       "_stored_solve_triangular",
-      [](const StoredArray& a, const StoredArray& b, nb::handle trans, bool lower, bool unit) {
+      [](const StoredArray& a, const StoredArray& b, nb::handle trans, bool lower, bool unit,
+         const std::string& path) {
         const linalg::TriangularOptions what{lower, turn_from(trans, "solve_triangular"), unit};
-        return released([&] { return streaming::solve_triangular(a, b, what); });
+        return released([&] { return streaming::solve_triangular(a, b, what, path); });
       },
-      "a"_a, "b"_a, "trans"_a, "lower"_a, "unit"_a,
+      "a"_a, "b"_a, "trans"_a, "lower"_a, "unit"_a, "path"_a = "",
       nb::sig("def _stored_solve_triangular(a: StoredArray, b: StoredArray, trans: int | str, "
-              "lower: bool, unit: bool) -> StoredArray"));
+              "lower: bool, unit: bool, path: str = '') -> StoredArray"));
   bind_factors_of_stored(m);
 }
 

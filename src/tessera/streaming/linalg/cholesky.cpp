@@ -114,6 +114,12 @@ class CholeskySteps {
     return out;
   }
 
+  // A block can be repeated as long as L is there: the square is needed from the second on.
+  void let_restart(Step& step, const Range& columns, bool is_first) const {
+    step.restarts = true;
+    if (!is_first) step.restores.push_back(move(to, columns, columns, square_));
+  }
+
   // What stays: rows below the square at the diagonal, and the square itself with the first.
   void add_block(const Range& columns, const Range& rows, bool is_first) {
     const std::vector<Range> pieces = pieces_of(rows);
@@ -125,12 +131,14 @@ class CholeskySteps {
         add_piece(columns, strip, pieces[p], rows_[p], top);
     }
     if (is_first) add_square(columns);
-    for (std::size_t p = 0; p < pieces.size(); ++p) add_solve(columns, pieces[p], rows_[p]);
+    for (std::size_t p = 0; p < pieces.size(); ++p)
+      add_solve(columns, pieces[p], rows_[p], columns.begin == 0 && p == 0 && !is_first);
   }
 
   void add_top(const Range& columns, const Range& strip, i64 top, bool is_first) {
     Step step;
     step.reads.push_back(move(to, columns, strip, top));
+    if (strip.begin == 0) let_restart(step, columns, is_first);
     if (is_first) {
       if (strip.begin == 0) step.reads.push_back(move(from, columns, columns, square_));
       step.uses.push_back(square_);
@@ -176,8 +184,9 @@ class CholeskySteps {
     plan_.add_step(std::move(step));
   }
 
-  void add_solve(const Range& columns, const Range& rows, i64 into) {
+  void add_solve(const Range& columns, const Range& rows, i64 into, bool begins_block) {
     Step step;
+    if (begins_block) let_restart(step, columns, false);
     if (columns.begin == 0) step.reads.push_back(move(from, rows, columns, into));
     step.uses = {into, square_};
     step.compute = [=, t = dtype_, square = square_](const Buffers& b) {

@@ -101,8 +101,9 @@ void fill_identity(const Buffers& b, const RightSide& s, i64 n, DType t) {
 
 class LuSteps {
  public:
-  LuSteps(StreamPlan& plan, std::string_view who, i64 n, DType dtype, i64 factors, const LuCut& cut)
-      : plan_(plan), factors_(factors), cut_(cut) {
+  LuSteps(StreamPlan& plan, std::string_view who, i64 n, DType dtype, i64 factors,
+          std::optional<i64> pivots, const LuCut& cut)
+      : plan_(plan), factors_(factors), pivots_(pivots), cut_(cut) {
     const i64 e = size_of(dtype);
     work_ = {who, n, dtype, plan.add_buffer(n * i64{sizeof(Pivot)})};
     for (i64 k = 0; k < cut.panels; ++k) panels_.push_back(plan.add_buffer(cut.rows * n * e));
@@ -117,6 +118,7 @@ class LuSteps {
       for (const Panel& p : group) {
         Step step;
         step.reads.push_back(rows_of(a, p));
+        if (p.range.begin == r) let_restart(step, r);
         plan_.add_step(std::move(step));
       }
       for (i64 k = 0; k < r; k += cut_.rows) eliminate({k, k + cut_.rows}, group);
@@ -136,6 +138,7 @@ class LuSteps {
       for (const Panel& p : panels_from(c, m))
         sides.push_back(right_side(b.value_or(x), x, like, p.range, p.buffer));
       Step start;
+      let_restart(start, work_.n);
       std::vector<Move> writes;
       for (const RightSide& s : sides) {
         if (b) start.reads.push_back(s.read);
@@ -168,6 +171,18 @@ class LuSteps {
   }
 
  private:
+  // A run can begin with rows, or columns of X, that come new, once it has the exchanges of those
+  // before: the factors are there.
+  void let_restart(Step& step, i64 exchanged) const {
+    if (!pivots_) return;
+    step.restarts = true;
+    if (exchanged > 0) step.restores.push_back(pivots_of({0, exchanged}));
+  }
+  Move pivots_of(const Range& rows) const {
+    BufferView view = dense_view(work_.pivots, {rows.size()}, DType::i32);
+    view.layout.offset = rows.begin;
+    return {*pivots_, {{rows.begin}, {rows.size()}}, view};
+  }
   std::vector<Panel> panels_from(i64 begin, i64 end) const {
     std::vector<Panel> out;
     for (const i64 buffer : panels_) {
@@ -216,6 +231,7 @@ class LuSteps {
     step.uses.push_back(panel.buffer);
     for (const Panel& p : behind) step.uses.push_back(p.buffer);
     step.writes.push_back(rows_of(factors_, panel));
+    if (pivots_) step.writes.push_back(pivots_of(panel.range));
     step.compute = [=, work = work_](const Buffers& b) {
       work.factorise(b, panel);
       const Range rows = panel.range, after{rows.end, work.n};
@@ -230,13 +246,14 @@ class LuSteps {
   StreamPlan& plan_;
   LuWork work_;
   i64 factors_;
+  std::optional<i64> pivots_;  // a store
   LuCut cut_;
   std::vector<i64> panels_, slots_;
   std::size_t next_slot_ = 0;
 };
 
 StreamPlan plan_lu(std::string_view who, const StorePtr& a, const StorePtr& b, const StorePtr& x,
-                   const StorePtr& factors, const Options& options) {
+                   const StorePtr& factors, const Options& options, const StorePtr& exchanges) {
   const Shape& shape = a->grid().shape();
   const DType t = a->grid().dtype();
   require<ShapeError>(factors->grid().shape() == shape, who, ": a matrix of shape ", shape,
@@ -248,16 +265,23 @@ StreamPlan plan_lu(std::string_view who, const StorePtr& a, const StorePtr& b, c
                    ": the store of the factors is read-only: ", factors->describe());
   require<ArgumentError>(factors != a && factors != b && factors != x, who,
                          ": the store of the factors is one of the operands");
+  if (exchanges) {
+    const store::TileGrid& grid = exchanges->grid();
+    require<ShapeError>(grid.shape() == Shape({shape[0]}) && grid.dtype() == DType::i32, who,
+                        ": exchanges of ", shape[0], " rows take as many int32, got a store of ",
+                        grid.shape(), " ", name(grid.dtype()));
+  }
   StreamPlan plan(b ? cat(who, ": ", shape, " with right sides ", b->grid().shape(), ", ", name(t))
                     : cat(who, ": ", shape, ", ", name(t)),
                   options);
   const i64 from = plan.add_store("A", a), scratch = plan.add_store("factors", factors);
-  std::optional<i64> right;
+  std::optional<i64> right, pivots;
+  if (exchanges) pivots = plan.add_store("exchanges", exchanges);
   if (b) right = plan.add_store("B", b);
   const i64 to = plan.add_store("X", x), n = shape[0];
   if (n == 0) return plan;
   const LuCut cut = choose_lu_cut(who, n, size_of(t), factors->grid().tile_shape()[1], options);
-  LuSteps steps(plan, who, n, t, scratch, cut);
+  LuSteps steps(plan, who, n, t, scratch, pivots, cut);
   steps.factorise(from);
   steps.substitute(x, right, to);
   plan.add_note(cat(cut.panels * cut.rows, " rows of A, then columns of X, stay in ", cut.panels,
@@ -268,15 +292,15 @@ StreamPlan plan_lu(std::string_view who, const StorePtr& a, const StorePtr& b, c
 }  // namespace
 
 StreamPlan plan_solve(const StorePtr& a, const StorePtr& b, const StorePtr& x,
-                      const StorePtr& factors, const Options& options) {
+                      const StorePtr& factors, const Options& options, const StorePtr& exchanges) {
   require_system("solve", a, b, x);
-  return plan_lu("solve", a, b, x, factors, options);
+  return plan_lu("solve", a, b, x, factors, options, exchanges);
 }
 
 StreamPlan plan_inverse(const StorePtr& a, const StorePtr& x, const StorePtr& factors,
-                        const Options& options) {
+                        const Options& options, const StorePtr& exchanges) {
   require_system("inverse", a, a, x);
-  return plan_lu("inverse", a, nullptr, x, factors, options);
+  return plan_lu("inverse", a, nullptr, x, factors, options, exchanges);
 }
 
 }  // namespace tessera::streaming

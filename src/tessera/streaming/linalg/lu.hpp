@@ -13,17 +13,19 @@
 namespace tessera::streaming {
 
 // A X = B; B and X of shape (n) or (n, m), `factors` as A, all in one dtype of float32, float64,
-// complex64 and complex128. A run throws LinAlgError, with the pivot, for a singular matrix; X has
+// complex64 and complex128. `exchanges`, n int32, lets a run begin at a later step. A run throws LinAlgError, with the pivot, for a singular matrix; X has
 // not been touched then.
 TESSERA_API StreamPlan plan_solve(const StorePtr& a, const StorePtr& b, const StorePtr& x,
-                                  const StorePtr& factors, const Options& options = {});
+                                  const StorePtr& factors, const Options& options = {},
+                                  const StorePtr& exchanges = nullptr);
 inline void solve(const StorePtr& a, const StorePtr& b, const StorePtr& x, const StorePtr& factors,
                   const Options& options = {}) {
   plan_solve(a, b, x, factors, options).run();
 }
 
 TESSERA_API StreamPlan plan_inverse(const StorePtr& a, const StorePtr& x, const StorePtr& factors,
-                                    const Options& options = {});
+                                    const Options& options = {},
+                                    const StorePtr& exchanges = nullptr);
 inline void inverse(const StorePtr& a, const StorePtr& x, const StorePtr& factors,
                     const Options& options = {}) {
   plan_inverse(a, x, factors, options).run();

@@ -19,7 +19,7 @@ Array adjoint_rows(const Array& x) { return ops::conj(x).transpose().copy(); }
 struct Scratch {
   std::vector<Watched> stores;
   MakeScratch maker() {
-    return [this](const Shape& shape, DType t) -> StorePtr {
+    return [this](std::string_view, const Shape& shape, DType t) -> StorePtr {
       stores.push_back(fresh(shape, t, {7, 5}));
       return stores.back();
     };
@@ -210,7 +210,7 @@ TEST(StreamingTallQr, PassesFailures) {
   const Array a = graded({40, 6}, DType::f64, 2, 1), b = random_on_host({40}, DType::f64, 2);
   const Watched from = watched(a, {16, 16}), to = fresh({40, 6}, DType::f64, {16, 16}),
                 right = watched(b, {16}), aside = fresh({200, 6}, DType::f64, {16, 16});
-  const auto scratch = [&](const Shape&, DType) -> StorePtr { return aside; };
+  const auto scratch = [&](std::string_view, const Shape&, DType) -> StorePtr { return aside; };
   fail_everywhere({from, to, aside}, [&] { plan_qr(from, to, scratch, {.budget = 2600}).run(); });
   fail_everywhere({from, right}, [&] { plan_qr_system(from, right, {.budget = 4000}).run(); });
 }

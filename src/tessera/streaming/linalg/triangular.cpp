@@ -64,6 +64,7 @@ StreamPlan plan_sweeps(std::string_view who, const StorePtr& t, const StorePtr& 
     for (std::size_t k = 0; k < sweeps.size(); ++k) {
       Step before;
       if (k == 0) before.reads.push_back(side.read);
+      before.restarts = k == 0;
       sweep.lower = sweeps[k].lower;
       sweep.unit = sweeps[k].unit;
       sweep.turn = sweeps[k].turn;

@@ -13,8 +13,9 @@ namespace {
 // What is left of a run: some of it in memory, the rest in the store.
 class RunWindow {
  public:
-  RunWindow(const Array& memory, i64 begin, i64 length)
-      : memory_(memory), next_(begin), end_(begin + length) {}
+  RunWindow(const Array& memory, i64 begin, i64 length, i64 taken)
+      : memory_(memory), begin_(begin), next_(begin + taken), end_(begin + length) {}
+  i64 taken() const { return next_ - (last_ - first_) - begin_; }
   bool goes_on() const { return next_ < end_; }
   Array items() const { return memory_.slice(0, first_, last_); }
   void take(i64 n) { first_ += n; }
@@ -47,26 +48,28 @@ class RunWindow {
 
  private:
   Array memory_;
-  i64 next_, end_;  // of what was not asked for yet
+  i64 begin_, next_, end_;  // of the run, and of what was not asked for yet
   i64 first_ = 0, last_ = 0;
   store::Transfer coming_;
 };
 
-class RunMerge {
- public:
-  RunMerge(const StoredLine& from, const StoredLine& to, i64 begin, const std::vector<i64>& lengths,
-           const std::array<Array, 4>& memory, i64 width)
-      : from_(from), to_(to), memory_(memory), done_(begin) {
-    for (const i64 n : lengths) {
-      const i64 at = width * static_cast<i64>(windows_.size());
-      windows_.emplace_back(memory_[0].slice(0, at, at + width), begin + left_, n);
-      left_ += n;
+}  // namespace
+
+struct RunMerge::State {
+  State(StoredLine from, StoredLine to, i64 begin, const std::vector<i64>& lengths,
+        const std::vector<i64>& taken, const std::array<Array, 4>& memory, i64 width)
+      : from_(std::move(from)), to_(std::move(to)), memory_(memory), begin_(begin), done_(begin) {
+    i64 at = 0, start = begin;
+    for (std::size_t i = 0; i < lengths.size(); ++i, at += width) {
+      const i64 before = taken.empty() ? 0 : taken[i];
+      windows_.emplace_back(memory_[0].slice(0, at, at + width), start, lengths[i], before);
+      start += lengths[i];
+      done_ += before;
     }
   }
-  RunMerge(const RunMerge&) = delete;
-  RunMerge& operator=(const RunMerge&) = delete;
-  // Nobody moves the memory's bytes when this is gone.
-  ~RunMerge() {
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
     for (RunWindow& w : windows_) w.settle();
     for (store::Transfer& t : leaving_) try {
         t.wait();
@@ -74,10 +77,16 @@ class RunMerge {
       }
   }
 
-  void run() {
+  void run_until(i64 count) {
     for (RunWindow& w : windows_) w.fill(from_);
-    while (left_ > 0) round();
+    while (done_ - begin_ < count) round();
     for (store::Transfer& t : leaving_) finish(t);
+    for (RunWindow& w : windows_) w.wait();
+  }
+  std::vector<i64> taken() const {
+    std::vector<i64> out;
+    for (const RunWindow& w : windows_) out.push_back(w.taken());
+    return out;
   }
 
  private:
@@ -115,19 +124,16 @@ class RunMerge {
     const Box box = to_.box(done_, sum);
     leaving_[holder] = to_.store->write(box, result.reshape(box.shape));
     done_ += sum;
-    left_ -= sum;
     next_ = (holder + 1) % 3;
   }
 
-  const StoredLine &from_, &to_;
-  const std::array<Array, 4>& memory_;
+  StoredLine from_, to_;
+  std::array<Array, 4> memory_;
   std::vector<RunWindow> windows_;
   std::array<store::Transfer, 3> leaving_;  // of memory 1, 2, 3
-  i64 done_, left_ = 0;
+  i64 begin_, done_;
   std::size_t next_ = 0;
 };
-
-}  // namespace
 
 Box StoredLine::box(i64 begin, i64 length) const {
   Box b{at, Shape(at.size(), 1)};
@@ -136,9 +142,12 @@ Box StoredLine::box(i64 begin, i64 length) const {
   return b;
 }
 
-void merge_runs(const StoredLine& from, const StoredLine& to, i64 begin,
-                const std::vector<i64>& lengths, const std::array<Array, 4>& memory, i64 width) {
-  RunMerge(from, to, begin, lengths, memory, width).run();
-}
+RunMerge::RunMerge(StoredLine from, StoredLine to, i64 begin, const std::vector<i64>& lengths,
+                   const std::vector<i64>& taken, const std::array<Array, 4>& memory, i64 width)
+    : state_(std::make_unique<State>(std::move(from), std::move(to), begin, lengths, taken, memory,
+                                     width)) {}
+RunMerge::~RunMerge() = default;
+void RunMerge::run_until(i64 count) { state_->run_until(count); }
+std::vector<i64> RunMerge::taken() const { return state_->taken(); }
 
 }  // namespace tessera::streaming

@@ -10,8 +10,11 @@
 
 namespace tessera::streaming {
 
-// `scratch` is asked for a row as long when a row does not fit. `to` has from's shape and dtype and is another store. OutOfMemory for budgets below the least.
+// `to` has from's shape and dtype and is another store. OutOfMemory for budgets below the least.
+// Where a row does not fit, a store "runs" of a row is asked for; one "taken", of a few numbers, as
+// well where it `shall_restart` within merges.
 TESSERA_API StreamPlan plan_sort(const StorePtr& from, const StorePtr& to,
-                                 const MakeScratch& scratch, const Options& options = {});
+                                 const MakeScratch& scratch, const Options& options = {},
+                                 bool shall_restart = false);
 
 }  // namespace tessera::streaming

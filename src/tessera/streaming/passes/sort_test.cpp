@@ -27,7 +27,7 @@ Array few_numbers(const Shape& shape, DType t, int spread, unsigned seed) {
 struct Beside {
   std::vector<Watched> made;
   MakeScratch make() {
-    return [this](const Shape& shape, DType t) {
+    return [this](std::string_view, const Shape& shape, DType t) {
       made.push_back(fresh(shape, t, Shape(shape.size(), 1000)));
       return made.back();
     };
@@ -88,7 +88,7 @@ TEST(StreamingSort, FailuresPassAndLeaveNothingUnderWay) {
   const Array x = random_on_host({9000}, DType::f32, 3), kept = x.copy();
   const Watched from = watched(x, {1000}), to = fresh({9000}, DType::f32, {1000}),
                 beside = fresh({9000}, DType::f32, {1000});
-  const auto scratch = [&](const Shape&, DType) { return beside; };
+  const auto scratch = [&](std::string_view, const Shape&, DType) { return beside; };
   fail_everywhere({from, to, beside},
                   [&] { plan_sort(from, to, scratch, {.budget = 40000}).run(); });
   EXPECT_TRUE(same_bits(x, kept));

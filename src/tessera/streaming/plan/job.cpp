@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/linalg/linalg_error.hpp"
 #include "tessera/store/tiles/open_store.hpp"
 #include "tessera/streaming/plan/job_file.hpp"
 
@@ -73,9 +74,22 @@ class JobRun {
     return out;
   }
 
+  // A store beside the output, as it is or new.
+  StorePtr scratch(std::string_view name, const Shape& shape, DType dtype) {
+    const std::string path = cat(partial_, ".", name);
+    if (file_.next_step() == 0) fs::remove(path);
+    beside_.push_back(file_.next_step() == 0 ? store::create_store(path, scratch_grid(shape, dtype))
+                                             : store::open_store(path, true));
+    const store::TileGrid& grid = beside_.back()->grid();
+    require<IoError>(grid.shape() == shape && grid.dtype() == dtype, who(), "'", path,
+                     "' is not what its job has written: ", beside_.back()->describe());
+    return beside_.back();
+  }
+
+  bool is_written() const { return file_.next_step() == JobFile::finished; }  // all but its name
+
   void run(StreamPlan plan, const StorePtr& out) {
     const i64 begin = file_.next_step();
-    if (begin == JobFile::finished) return;  // all but its name
     require<IoError>(begin <= plan.steps(), who(), "'", job_.path, ".job' names step ", begin,
                      " of ", plan.steps());
     const auto due = [&] { return Clock::now() + std::chrono::duration<double>(mark_seconds); };
@@ -85,6 +99,7 @@ class JobRun {
     watch.wants_mark = [&](i64 step) { return step > watch.first && Clock::now() >= next; };
     watch.mark = [&](i64 step) {
       out->flush();
+      for (const StorePtr& s : beside_) s->flush();
       file_.set_next(step);
       next = due();
     };
@@ -96,15 +111,21 @@ class JobRun {
   void finish() {
     require<IoError>(!fs::exists(job_.path), who(), "there is a file '", job_.path, "' now");
     fs::rename(partial_, job_.path);
+    forget();
+  }
+  void forget() noexcept {
+    std::error_code ignored;
+    for (const std::string& name : job_.scratch) fs::remove(cat(partial_, ".", name), ignored);
     file_.remove();
   }
-  void forget() noexcept { file_.remove(); }
   // Nothing was written that is worth going on from.
   void undo() noexcept {
-    if (file_.next_step() > 0) return;
+    if (file_.next_step() == 0) give_up();
+  }
+  void give_up() noexcept {
     std::error_code ignored;
     fs::remove(partial_, ignored);
-    file_.remove();
+    forget();
   }
   i64 budget() const {
     const std::string text = file_.fact(budget_fact);
@@ -115,6 +136,10 @@ class JobRun {
   }
 
  private:
+  // Tiles of which a few fit the budget that the job was begun with.
+  store::TileGrid scratch_grid(const Shape& shape, DType dtype) const {
+    return store::TileGrid::square(shape, dtype, tile_bytes_for(budget()));
+  }
   std::string who() const { return cat(job_.facts.front().second, ": "); }
   const std::pair<std::string, std::string>* first_difference() const {
     for (const auto& fact : job_.facts)
@@ -126,6 +151,7 @@ class JobRun {
   store::TileGrid grid_;
   std::string partial_;
   JobFile file_;
+  std::vector<StorePtr> beside_;
 };
 
 }  // namespace
@@ -144,7 +170,13 @@ StorePtr run_job(const Job& job, const store::TileGrid& grid, const PlanInto& pl
   require<IoError>(!is_there, "cannot create '", job.path, "': File exists");
   StorePtr out = run.output();
   try {
-    run.run(plan(out, {.budget = run.budget()}), out);
+    const auto scratch = [&run](std::string_view name, const Shape& shape, DType dtype) {
+      return run.scratch(name, shape, dtype);
+    };
+    if (!run.is_written()) run.run(plan(out, {.budget = run.budget()}, scratch), out);
+  } catch (const LinAlgError&) {  // the same again, whenever it goes on
+    run.give_up();
+    throw;
   } catch (...) {
     out = nullptr;
     run.undo();

@@ -7,8 +7,9 @@
 // cannot go on (other inputs, another operation, less memory, another process at it) says why and
 // leaves the files as they are.
 //   Job job{"c.tiles", {{"operation", "matmul"}, {"A", a->version()}}, budget, budget};
-//   StorePtr c = run_job(job, grid, [&](const StorePtr& c, const Options& o) {
+//   StorePtr c = run_job(job, grid, [&](const StorePtr& c, const Options& o, const MakeScratch&) {
 //     return plan_matmul(a, b, c, {}, o); });
+// What a plan needs beside its output until it ends lies in PATH.partial.NAME.
 
 #include <functional>
 #include <string>
@@ -29,9 +30,11 @@ struct Job {
   // Bytes of host memory: with so many it is begun, and it goes on with those that it was begun
   // with if they are not above the limit. Steps follow from the budget.
   i64 budget = 0, limit = 0;
+  std::vector<std::string> scratch = {};  // names of all stores that the plan may ask for
 };
 
-using PlanInto = std::function<StreamPlan(const StorePtr& out, const Options& options)>;
+using PlanInto = std::function<StreamPlan(const StorePtr& out, const Options& options,
+                                          const MakeScratch& scratch)>;
 
 // The finished file, writable; tiles as `grid` says, or as the run that goes on has them. IoError when there is one at the path already, ArgumentError when what lies there is of
 // another job.

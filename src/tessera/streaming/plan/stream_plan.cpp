@@ -20,6 +20,9 @@ std::atomic<void (*)()> between_steps{nullptr};
 }  // namespace
 
 void set_stream_poll(void (*poll)()) { between_steps = poll; }
+void poll_stream() {
+  if (void (*poll)() = between_steps.load(std::memory_order_relaxed)) poll();
+}
 
 i64 StreamPlan::rounded(i64 bytes) {
   const i64 unit = bytes >= 16 * page ? page : line;
@@ -137,6 +140,9 @@ class StreamPlan::Run {
 
   Array operator()() {
     for (const Move& m : plan_.preloads_) store_of(m).read(m.box, buffers_(m.view)).wait();
+    if (watch_.first > 0 && watch_.first < plan_.steps())
+      for (const Move& m : plan_.steps_[static_cast<std::size_t>(watch_.first)].restores)
+        store_of(m).read(m.box, buffers_(m.view)).wait();
     for (i64 now = watch_.first; now < plan_.steps(); ++now) {
       const Step& step = plan_.steps_[static_cast<std::size_t>(now)];
       look_around(now, step);
@@ -156,8 +162,9 @@ class StreamPlan::Run {
  private:
   // Between two steps: may it go on, is this a mark, how far is it.
   void look_around(i64 now, const Step& step) {
-    if (void (*poll)() = between_steps.load(std::memory_order_relaxed)) poll();
-    if (step.restarts && watch_.wants_mark && watch_.wants_mark(now)) {
+    poll_stream();
+    if (step.restarts && watch_.wants_mark &&
+        ((step.overwrites && now > watch_.first) || watch_.wants_mark(now))) {
       while (!writes_.empty()) finish(0);
       watch_.mark(now);
     }

@@ -7,6 +7,7 @@
 // elements, in the plan's order. Nothing here knows what is computed.
 //   StreamPlan p = plan_copy(from, to, {.budget = 1 << 20});   p.explain();   p.run();
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -18,8 +19,6 @@ namespace tessera::streaming {
 
 using store::Box;
 using StorePtr = std::shared_ptr<store::TileStore>;
-// A store for what an operation lays aside, asked for when its plan is made and only if it is needed.
-using MakeScratch = std::function<StorePtr(const Shape& shape, DType dtype)>;
 
 struct Options {
   i64 budget = 0;  // bytes of host memory that a run may hold; 0: as many as help
@@ -61,14 +60,23 @@ struct Step {
   // Whether a run may begin here when everything before has been written: this step and those
   // behind it need nothing that earlier ones left in buffers, but for what is preloaded.
   bool restarts = false;
+  // What a run that begins here reads first: what earlier steps left in buffers, from the stores
+  // to which they wrote it as well.
+  std::vector<Move> restores = {};
+  // Whether it changes what earlier steps have read, so that they cannot be repeated from here on:
+  // it restarts, and is always a mark.
+  bool overwrites = false;
   std::function<void(const Buffers&)> compute;
 };
+
+// Stores beside the output that a plan needs while it runs, by name.
+using MakeScratch = std::function<StorePtr(std::string_view name, const Shape& shape, DType dtype)>;
 
 // Who follows a run, and from where it goes.
 struct Watch {
   i64 first = 0;  // the step to begin with: 0, or one that restarts
-  // Asked before steps that restart, with the step: whether that shall be a mark. Then everything
-  // before it is written to its store, and `mark` is told.
+  // Asked before steps that restart, with the step: whether that shall be a mark; steps that
+  // overwrite are one unasked. Then everything before it is written to its store, and `mark` is told.
   std::function<bool(i64 step)> wants_mark = {};
   std::function<void(i64 step)> mark = {};
 };
@@ -76,6 +84,8 @@ struct Watch {
 // Called between the steps of every run, on the thread that runs it: what it throws ends the run.
 // Python looks for Ctrl-C there.
 TESSERA_API void set_stream_poll(void (*poll)());
+// The same call, for computations that take longer than people wait.
+TESSERA_API void poll_stream();
 
 class TESSERA_API StreamPlan {
  public:
@@ -134,6 +144,11 @@ class TESSERA_API StreamPlan {
 // A budget of 0 is one that allows everything.
 inline i64 budget_of(const Options& options) {
   return options.budget > 0 ? options.budget : std::numeric_limits<i64>::max() / 4;
+}
+// Bytes of a tile of which a few fit a budget.
+inline i64 tile_bytes_for(i64 budget) {
+  constexpr i64 least = i64{256} << 10, share = 16;
+  return std::clamp(budget / share, least, store::TileGrid::default_tile_bytes);
 }
 // The refusal of a budget that is too small.
 TESSERA_API void require_budget(std::string_view who, const Options& options, i64 least);

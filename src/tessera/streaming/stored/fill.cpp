@@ -4,8 +4,8 @@
 namespace tessera::streaming {
 namespace {
 
-StoredArray made(const std::string& what, const Shape& shape, DType dtype,
-                 const store::MakeTile& make) {
+StoredArray written_once(const std::string& what, const Shape& shape, DType dtype,
+                         const store::MakeTile& make) {
   const StoredArray out = StoredArray::create(shape, dtype);
   const StorePtr source = store::generated_store(what, out.store()->grid(), make);
   assign(Expression(source), out.store(), {.budget = stream_budget()});
@@ -39,11 +39,12 @@ void draw_box(RandomSpec spec, const Shape& whole, const Box& box, i64 axis, con
 }  // namespace
 
 StoredArray filled(const Shape& shape, const Value& value, DType dtype) {
-  return made("full", shape, dtype, [value](const Box&, const Array& into) { into.fill(value); });
+  return written_once("full", shape, dtype,
+                      [value](const Box&, const Array& into) { into.fill(value); });
 }
 
 StoredArray drawn(const Shape& shape, DType dtype, const RandomSpec& spec) {
-  return made("random", shape, dtype, [spec, shape](const Box& box, const Array& into) {
+  return written_once("random", shape, dtype, [spec, shape](const Box& box, const Array& into) {
     draw_box(spec, shape, box, 0, into);
   });
 }

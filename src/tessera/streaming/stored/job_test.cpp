@@ -11,9 +11,12 @@
 #include "support/files.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/linalg/linalg_error.hpp"
+#include "tessera/kernels/matmul/matmul.hpp"
 #include "tessera/store/tiles/tiled_file.hpp"
 #include "tessera/streaming/plan/job_file.hpp"
-#include "tessera/streaming/stored/stored_array.hpp"
+#include "tessera/streaming/stored/stored_linalg.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -61,6 +64,43 @@ class Jobs : public testing::Test {
     return count == names.size() && std::all_of(names.begin(), names.end(),
                                                 [&](const auto& n) { return fs::exists(at(n)); });
   }
+  using Operation = std::function<StoredArray(const std::string& path)>;
+  // Ended before every step, and once more on its way: the same bits, and nothing else is left.
+  void go_on_from_every_step(const std::vector<Operation>& operations) const {
+    std::vector<std::string> names{"result"};
+    for (const auto& f : fs::directory_iterator(folder)) names.push_back(f.path().filename());
+    const std::string to = at("result");
+    for (const auto& operation : operations) {
+      const auto undisturbed = [&] {
+        const Budget budget(3);
+        operation(to);
+      };
+      const auto ends_within = [&](i64 steps) {
+        try {
+          const StopAfter stop(steps);
+          operation(to);
+          return true;
+        } catch (const Stopped&) {
+          EXPECT_FALSE(fs::exists(to));
+          return false;
+        }
+      };
+      undisturbed();
+      const std::string wanted = read_all(to);
+      i64 runs = 0;
+      for (i64 steps = 0; true; ++steps, ++runs) {
+        ASSERT_LT(runs, 5000);
+        fs::remove(to);
+        if (ends_within(steps)) break;
+        if (!ends_within(2)) undisturbed();
+        ASSERT_EQ(read_all(to), wanted) << "ended before step " << steps;
+        ASSERT_TRUE(only_has(names));
+      }
+      EXPECT_GE(runs, 3);
+      ASSERT_EQ(read_all(to), wanted);
+      fs::remove(to);
+    }
+  }
   // A file whose version does not change between runs.
   StoredArray input(const std::string& name, const Shape& shape, std::uint64_t seed) const {
     StoredArray::from(random_on_host(shape, DType::f64, seed), at(name));
@@ -74,49 +114,59 @@ class Jobs : public testing::Test {
 TEST_F(Jobs, GoOnFromEveryStepAtWhichTheyWereEnded) {
   const StoredArray a = input("a", {700, 300}, 1), b = input("b", {300, 500}, 2),
                     thin = input("thin", {300, 4}, 3), npy = input("a.npy", {600, 300}, 4);
-  const std::vector<std::function<StoredArray(const std::string&)>> operations = {
+  go_on_from_every_step({
       [&](const std::string& to) { return (a * a - a).save(to); },
       [&](const std::string& to) { return a.transpose({}, to); },
       [&](const std::string& to) { return matmul(a, b, to); },
       [&](const std::string& to) { return matmul(a, thin, to); },
       [&](const std::string& to) { return a.save(to); },
       [&](const std::string& to) { return npy.transpose({}, to); },
-  };
-  for (const auto& operation : operations) {
-    const auto undisturbed = [&] {
-      const Budget budget(3);
-      operation(at("c"));
-    };
-    undisturbed();
-    const std::string wanted = read_all(at("c"));
-    i64 runs = 0;
-    for (i64 steps = 0; true; ++steps, ++runs) {
-      ASSERT_LT(runs, 5000);
-      fs::remove(at("c"));
-      bool finished = true;
-      try {
-        const StopAfter stop(steps);
-        operation(at("c"));
-      } catch (const Stopped&) {
-        finished = false;
-      }
-      if (finished) break;
-      ASSERT_FALSE(fs::exists(at("c")));
-      // Ended again on its way, after one more step.
-      try {
-        const StopAfter stop(2);
-        operation(at("c"));
-      } catch (const Stopped&) {
-        ASSERT_FALSE(fs::exists(at("c")));
-      }
-      if (!fs::exists(at("c"))) undisturbed();
-      ASSERT_EQ(read_all(at("c")), wanted);
-      ASSERT_TRUE(only_has({"a", "b", "thin", "a.npy", "c"}));
-    }
-    EXPECT_GE(runs, 3);
-    ASSERT_EQ(read_all(at("c")), wanted);
-    fs::remove(at("c"));
+  });
+}
+
+TEST_F(Jobs, OfFactorisationsGoOnFromEveryStep) {
+  const i64 n = 640;
+  const StoredArray a = input("a", {n, n}, 1), sides = input("b", {n, 70}, 2),
+                    vector = input("v", {n}, 3);
+  {
+    const Array x = a.array();
+    const Array positive = ops::add(tessera::matmul(x, x.transpose()), Value(0));
+    for (i64 i = 0; i < n; ++i) positive.host<double>()[i * (n + 1)] += 1;
+    StoredArray::from(positive, at("s"));
   }
+  const StoredArray s = StoredArray::open(at("s"));
+  go_on_from_every_step({
+      [&](const std::string& to) { return cholesky(s, false, to); },
+      [&](const std::string& to) { return cholesky(s, true, to); },
+      [&](const std::string& to) { return solve(a, sides, to); },
+      [&](const std::string& to) { return solve(a, vector, to); },
+      [&](const std::string& to) { return inverse(a, to); },
+      [&](const std::string& to) { return solve_triangular(s, sides, {}, to); },
+  });
+}
+
+TEST_F(Jobs, OfSortsGoOnFromEveryStep) {
+  const StoredArray line = input("a", {700000}, 1), rows = input("b", {3, 200000}, 2),
+                    short_rows = input("c", {2000, 100}, 3);
+  for (const double interval : {0.0, 0.01}) {  // ended at the last mark, or a few steps behind it
+    set_mark_interval(interval);
+    go_on_from_every_step({
+        [&](const std::string& to) { return sort(line, -1, to); },
+        [&](const std::string& to) { return sort(rows, -1, to); },
+        [&](const std::string& to) { return sort(short_rows, -1, to); },
+        [&](const std::string& to) { return sort(short_rows, 0, to); },
+    });
+  }
+}
+
+TEST_F(Jobs, ThatCannotSucceedLeaveNothing) {
+  const i64 n = 640;
+  const StoredArray a = input("a", {n, n}, 1);
+  StoredArray::open(at("a"), true).write({{0, n - 1}, {n, 1}}, Array::scalar(Value(0), DType::f64));
+  const Budget budget(3);
+  EXPECT_THROW(inverse(StoredArray::open(at("a")), at("c")), LinAlgError);
+  EXPECT_THROW(cholesky(StoredArray::open(at("a")), false, at("c")), LinAlgError);
+  EXPECT_TRUE(only_has({"a"}));
 }
 
 TEST_F(Jobs, MakeFilesOfTheFormatOfTheirName) {
@@ -188,14 +238,69 @@ TEST_F(Jobs, ThatCannotGoOnSayWhyAndTouchNothing) {
   EXPECT_TRUE(only_has({"a", "b", "c"}));
 }
 
-TEST_F(Jobs, OfInputsThatNoOtherProcessKnowsAreNotResumed) {
-  const StoredArray a = StoredArray::create({700, 300}, DType::f64);
-  a.write({{0, 0}, {700, 300}}, random_on_host({700, 300}, DType::f64, 1));
+TEST_F(Jobs, OfFilesWithoutANameKnowThemByTheirNumbers) {
+  const Array x = random_on_host({700, 300}, DType::f64, 1);
+  const auto stored = [&](i64 mib) {  // other tiles, the same numbers
+    const Budget budget(mib);
+    const StoredArray a = StoredArray::create({700, 300}, DType::f64);
+    a.write({{0, 0}, {700, 300}}, x);
+    return a;
+  };
+  {
+    const StoredArray a = stored(3);
+    const StopAfter stop(4);
+    EXPECT_THROW(a.transpose({}, at("c")), Stopped);
+  }
+  const StoredArray again = stored(40), other = stored(3);
+  other.write({{3, 5}, {1, 1}}, Array::scalar(Value(1), DType::f64));
+  EXPECT_THROW(other.transpose({}, at("c")), ArgumentError);
+  again.transpose({}, at("c"));
+  EXPECT_PRED2(same_bits, StoredArray::open(at("c")).array(), x.transpose().contiguous());
+}
+
+TEST_F(Jobs, OfInputsThatNobodyCanNameAreNotResumed) {
+  const StorePtr zeros =
+      store::generated_store("zeros", store::TileGrid({700, 300}, {100, 100}, DType::f64),
+                             [](const Box&, const Array& into) { into.fill(Value(0)); });
+  const StoredArray a{zeros};
   {
     const StopAfter stop(4);
     EXPECT_THROW(a.transpose({}, at("c")), Stopped);
   }
   EXPECT_THROW(a.transpose({}, at("c")), ArgumentError);
+}
+
+// Says which numbers it has, and how often it was asked.
+struct AskedStore final : store::TileStore {
+  explicit AskedStore(const Array& x) : inner(store::memory_store(x, {100, 100})) {}
+  const store::TileGrid& grid() const override { return inner->grid(); }
+  std::string describe() const override { return inner->describe(); }
+  bool writable() const override { return false; }
+  bool on_disk() const override { return false; }
+  std::string version() const override {
+    ++asked;
+    return inner->version();
+  }
+  store::Transfer read(const Box& box, const Array& into) override {
+    return inner->read(box, into);
+  }
+  store::Transfer write(const Box& box, const Array& from) override {
+    return inner->write(box, from);
+  }
+  StorePtr inner;
+  mutable i64 asked = 0;
+};
+
+TEST_F(Jobs, AloneAskWhichNumbersTheirInputsHave) {
+  const auto store = std::make_shared<AskedStore>(random_on_host({300, 300}, DType::f64, 1));
+  const StoredArray a{StorePtr(store)};
+  (a * a - a).store();
+  matmul(a, a).transpose();
+  sort(a);
+  inverse(a);
+  EXPECT_EQ(store->asked, 0);
+  (a * a - a).save(at("c"));
+  EXPECT_GT(store->asked, 0);
 }
 
 TEST_F(Jobs, EndedBetweenTheirLastTwoActsAreFinished) {
@@ -211,7 +316,7 @@ TEST_F(Jobs, EndedBetweenTheirLastTwoActsAreFinished) {
   const store::TileGrid grid = StoredArray::open(at("d")).store()->grid();
   const JobFacts known{{"operation", "copy"}, {"source", a.store()->version()}};
   const Job described{at("c"), known, i64{3} << 20, i64{3} << 20};
-  const PlanInto nothing = [&](const StorePtr& out, const Options& o) {
+  const PlanInto nothing = [&](const StorePtr& out, const Options& o, const MakeScratch&) {
     return plan_transpose(a.store(), out, {}, o);
   };
   run_job(described, grid, nothing);

@@ -4,102 +4,12 @@
 #include <algorithm>
 #include <mutex>
 
-#include "tessera/device/host_limits.hpp"
-#include "tessera/device/memory.hpp"
-#include "tessera/store/tiers/backing_file.hpp"
 #include "tessera/store/tiles/open_store.hpp"
-#include "tessera/store/tiles/tiled_file.hpp"
 #include "tessera/streaming/passes/sort.hpp"
+#include "tessera/streaming/stored/made.hpp"
 
 namespace tessera::streaming {
 namespace {
-
-// What the user's budget leaves.
-i64 within_budget() {
-  const MemoryStats host = memory_stats(cpu);
-  return host.budget > 0 ? host.budget - host.in_use : std::numeric_limits<i64>::max();
-}
-// What an operation could hold at most.
-i64 stream_limit() { return std::min(within_budget(), host_memory_available()); }
-
-// A tiled file of the backing folder: the name goes with the last handle of the store.
-class BackedStore final : public store::TileStore {
- public:
-  BackedStore(const store::TileGrid& grid, store::Space space)
-      : file_(store::BackingFile::make("array")) {
-    file_.claim(0, store::tiled_file_bytes(grid), space);
-    store::TiledFileOptions options;
-    options.reserve = false;  // claimed above
-    tiles_ = store::format_tiled_file(file_.path(), grid, options);
-  }
-  const store::TileGrid& grid() const override { return tiles_->grid(); }
-  std::string describe() const override { return tiles_->describe(); }
-  bool writable() const override { return tiles_->writable(); }
-  bool on_disk() const override { return true; }
-  store::Transfer read(const Box& box, const Array& into) override {
-    return tiles_->read(box, into);
-  }
-  store::Transfer write(const Box& box, const Array& from) override {
-    set_version({});
-    return tiles_->write(box, from);
-  }
-  std::string version() const override {
-    std::lock_guard lock(mutex_);
-    return version_;
-  }
-  // Of what the numbers are the result; until one is written.
-  void set_version(std::string text) {
-    std::lock_guard lock(mutex_);
-    version_ = std::move(text);
-  }
-  void advise(store::Access access) override { tiles_->advise(access); }
-  void prefetch(const Box& box) override { tiles_->prefetch(box); }
-  void discard(const Box& box) override { tiles_->discard(box); }
-  i64 resident(const Box& box) const override { return tiles_->resident(box); }
-  void flush() override { tiles_->flush(); }
-
- private:
-  store::BackingFile file_;
-  StorePtr tiles_;
-  mutable std::mutex mutex_;
-  std::string version_;
-};
-
-// Tiles small enough that a few of them fit the budget.
-store::TileGrid grid_for(const Shape& shape, DType dtype) {
-  constexpr i64 least = i64{256} << 10, share = 16;
-  return store::TileGrid::square(
-      shape, dtype,
-      std::clamp(stream_budget() / share, least, store::TileGrid::default_tile_bytes));
-}
-
-StorePtr new_store(const Shape& shape, DType dtype, const std::string& path) {
-  const store::TileGrid grid = grid_for(shape, dtype);
-  if (path.empty()) return std::make_shared<BackedStore>(grid, store::Space::now);
-  return store::create_store(path, grid);
-}
-
-Options options_now() { return {.budget = stream_budget()}; }
-
-// The result of a plan in a new store: as a job at its path, or, without one, in the backing
-// folder, where it says of what it is the result.
-StorePtr made(const std::string& path, const JobFacts& facts, const Shape& shape, DType dtype,
-              const PlanInto& plan) {
-  const store::TileGrid grid = grid_for(shape, dtype);
-  if (!path.empty()) {  // a part stays free: another run may find a little less
-    const i64 budget = std::max<i64>(stream_budget() / 8 * 7, 1);
-    return run_job({path, facts, budget, std::max(stream_limit(), budget)}, grid, plan);
-  }
-  const auto out = std::make_shared<BackedStore>(grid, store::Space::now);
-  plan(out, options_now()).run();
-  std::string version;
-  for (const auto& [what, text] : facts) {
-    if (text.empty()) return out;
-    version += cat(version.empty() ? "" : ", ", what, " ", text);
-  }
-  out->set_version(std::move(version));
-  return out;
-}
 
 void require_matrices(const StoredArray& a, const StoredArray& b) {
   require<ShapeError>(a.ndim() == 2 && b.ndim() == 2 && a.shape()[1] == b.shape()[0],
@@ -128,9 +38,11 @@ Array evaluated(const Expression& formula, const Box& box) {
 }
 
 StorePtr saved(const Expression& formula, const std::string& path) {
-  const JobFacts facts{{"operation", "assign"}, {"formula", formula.version()}};
-  return made(path, facts, formula.shape(), formula.dtype(),
-              [&](const StorePtr& out, const Options& options) {
+  const auto facts = [&] {
+    return JobFacts{{"operation", "assign"}, {"formula", formula.version()}};
+  };
+  return made({path, facts, formula.shape(), formula.dtype()},
+              [&](const StorePtr& out, const Options& options, const MakeScratch&) {
                 return plan_assign(formula, out, options);
               });
 }
@@ -148,10 +60,6 @@ DType product_dtype(const StoredArray& a, const StoredArray& b) {
 
 }  // namespace
 
-i64 stream_budget() {
-  return std::max<i64>(std::min(within_budget(), host_memory_available() / 2), 1);
-}
-
 struct StoredArray::State {
   explicit State(const Expression& e)
       : shape(e.shape()), dtype(e.dtype()), formula(e), store(e.store()) {}
@@ -166,11 +74,12 @@ StoredArray::StoredArray(StorePtr store) : StoredArray(Expression(std::move(stor
 StoredArray::StoredArray(const Expression& formula) : state_(std::make_shared<State>(formula)) {}
 
 StoredArray StoredArray::create(const Shape& shape, DType dtype, const std::string& path) {
-  return StoredArray(new_store(shape, dtype, path));
+  return StoredArray(path.empty() ? backed_store(shape, dtype, store::Space::now)
+                                  : store::create_store(path, grid_for(shape, dtype)));
 }
 
 StoredArray StoredArray::zeros(const Shape& shape, DType dtype) {
-  return StoredArray(std::make_shared<BackedStore>(grid_for(shape, dtype), store::Space::later));
+  return StoredArray(backed_store(shape, dtype, store::Space::later));
 }
 
 StoredArray StoredArray::open(const std::string& path, bool writable, const std::string& dataset) {
@@ -235,11 +144,13 @@ StoredArray StoredArray::transpose(const std::optional<Shape>& axes,
   for (i64 d = 0; d < ndim(); ++d) order[d] = axes ? (*axes)[d] : ndim() - 1 - d;
   for (i64 d = 0; d < ndim(); ++d) to[d] = shape()[normalize_axis(order[d], ndim(), "transpose")];
   const StorePtr from = store();
-  const JobFacts facts{{"operation", cat("transpose by ", order)}, {"source", from->version()}};
-  return StoredArray(
-      made(path, facts, to, dtype(), [&](const StorePtr& out, const Options& options) {
-        return plan_transpose(from, out, order, options);
-      }));
+  const auto facts = [&] {
+    return JobFacts{{"operation", cat("transpose by ", order)}, {"source", from->version()}};
+  };
+  return StoredArray(made({path, facts, to, dtype()},
+                          [&](const StorePtr& out, const Options& options, const MakeScratch&) {
+                            return plan_transpose(from, out, order, options);
+                          }));
 }
 
 StoredArray apply(ElementOp op, std::span<const Expression> inputs) {
@@ -262,27 +173,32 @@ StoredArray matmul(const StoredArray& a, const StoredArray& b, const std::string
   require_matrices(a, b);
   const DType dtype = product_dtype(a, b);
   const StorePtr left = as_factor(a, dtype).store(), right = as_factor(b, dtype).store();
-  const JobFacts facts{{"operation", cat("matmul in ", name(dtype))},
-                       {"A", left->version()},
-                       {"B", right->version()}};
+  const auto facts = [&] {
+    return JobFacts{{"operation", cat("matmul in ", name(dtype))},
+                    {"A", left->version()},
+                    {"B", right->version()}};
+  };
   const Shape shape{a.shape()[0], b.shape()[1]};
-  return StoredArray(
-      made(path, facts, shape, dtype, [&](const StorePtr& out, const Options& options) {
-        return plan_matmul(left, right, out, {}, options);
-      }));
+  return StoredArray(made({path, facts, shape, dtype},
+                          [&](const StorePtr& out, const Options& options, const MakeScratch&) {
+                            return plan_matmul(left, right, out, {}, options);
+                          }));
 }
 
-StoredArray sort(const StoredArray& x, i64 axis) {
+StoredArray sort(const StoredArray& x, i64 axis, const std::string& path) {
   const i64 last = x.ndim() - 1, along = normalize_axis(axis, x.ndim(), "sort");
   if (along != last) {  // an exchange of two axes, which is its own inverse
     Shape order;
     for (i64 d = 0; d <= last; ++d) order.push_back(d == along ? last : d == last ? along : d);
-    return sort(x.transpose(order)).transpose(order);
+    return sort(x.transpose(order)).transpose(order, path);
   }
-  const StorePtr from = x.store(), to = new_store(x.shape(), x.dtype(), "");
-  const auto scratch = [](const Shape& shape, DType t) { return new_store(shape, t, ""); };
-  plan_sort(from, to, scratch, options_now()).run();
-  return StoredArray(to);
+  const StorePtr from = x.store();
+  const auto facts = [&] { return JobFacts{{"operation", "sort"}, {"source", from->version()}}; };
+  return StoredArray(
+      made({path, facts, x.shape(), x.dtype(), {"runs", "taken"}},
+           [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
+             return plan_sort(from, out, scratch, options, !path.empty());
+           }));
 }
 
 }  // namespace tessera::streaming

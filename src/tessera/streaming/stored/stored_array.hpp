@@ -79,7 +79,8 @@ TESSERA_API StoredArray operator/(const StoredArray& a, const StoredArray& b);
 TESSERA_API StoredArray matmul(const StoredArray& a, const StoredArray& b,
                                const std::string& path = "");
 
-// Sorted along an axis, in the order of arrays (stable, NaN last), in a file of the backing folder.
-TESSERA_API StoredArray sort(const StoredArray& x, i64 axis = -1);
+// Sorted along an axis, in the order of arrays (stable, NaN last), in a file of the backing folder,
+// or as a job at `path`; along other axes than the last one the job is the copy that comes last.
+TESSERA_API StoredArray sort(const StoredArray& x, i64 axis = -1, const std::string& path = "");
 
 }  // namespace tessera::streaming

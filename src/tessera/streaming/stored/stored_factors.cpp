@@ -14,7 +14,7 @@ namespace {
 
 Options options_of_factors() { return {.budget = stream_budget()}; }
 
-StorePtr backing_scratch(const Shape& shape, DType dtype) {
+StorePtr backing_scratch(std::string_view, const Shape& shape, DType dtype) {
   return StoredArray::create(shape, dtype).store();
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 // Linear algebra of arrays that are not in memory, by the names and with the dtypes and errors of
 // linalg: factors, solutions and inverses come in files of the backing folder that go with their
-// last handle. Work holds at most stream_budget() bytes; the factors of solve and inverse take a
+// last handle, or, as jobs, in a file at `path`. Work holds at most stream_budget() bytes; the factors of solve and inverse take a
 // file as large as the matrix while they run.
 //   StoredArray l = cholesky(a), x = solve(a, b);
 
@@ -12,10 +12,13 @@
 
 namespace tessera::streaming {
 
-TESSERA_API StoredArray cholesky(const StoredArray& a, bool upper = false);
-TESSERA_API StoredArray solve(const StoredArray& a, const StoredArray& b);
-TESSERA_API StoredArray inverse(const StoredArray& a);
+TESSERA_API StoredArray cholesky(const StoredArray& a, bool upper = false,
+                                 const std::string& path = "");
+TESSERA_API StoredArray solve(const StoredArray& a, const StoredArray& b,
+                              const std::string& path = "");
+TESSERA_API StoredArray inverse(const StoredArray& a, const std::string& path = "");
 TESSERA_API StoredArray solve_triangular(const StoredArray& a, const StoredArray& b,
-                                         const TriangularOptions& what = {});
+                                         const TriangularOptions& what = {},
+                                         const std::string& path = "");
 
 }  // namespace tessera::streaming

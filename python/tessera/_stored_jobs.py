@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of arrays on disk that can be given a path: then they are jobs, which go on where they were ended."""
+
+from __future__ import annotations
+
+import operator
+import os
+from typing import Any
+
+from . import _tessera as _core
+from ._tessera import StoredArray
+
+_Path = str | os.PathLike[str] | None
+
+
+def _at(path: _Path) -> str:
+    return "" if path is None else os.fsdecode(path)
+
+
+def _stored(x: Any) -> StoredArray:
+    return x if isinstance(x, StoredArray) else _core._stored_from(x, "")
+
+
+def cholesky(a: Any, /, *, upper: bool = False, path: _Path = None) -> StoredArray:
+    """The factor of a positive matrix, as `ts.linalg.cholesky` gives it; with a `path` as a job (see `matmul`).
+
+    >>> a = ts.stored.array([[4.0, 2.0], [2.0, 5.0]])
+    >>> ts.stored.cholesky(a)[:].tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
+    """
+    return _core._stored_cholesky(_stored(a), upper, _at(path))
+
+
+def solve(a: Any, b: Any, /, *, path: _Path = None) -> StoredArray:
+    """What solves a x = b, as `ts.linalg.solve` gives it; with a `path` as a job (see `matmul`).
+
+    Until it ends, PATH.partial.factors, as large as the matrix, holds the factors.
+
+    >>> a = ts.stored.array([[2.0, 0.0], [0.0, 4.0]])
+    >>> ts.stored.solve(a, [2.0, 2.0])[:].tolist()
+    [1.0, 0.5]
+    """
+    return _core._stored_solve(_stored(a), _stored(b), _at(path))
+
+
+def inverse(a: Any, /, *, path: _Path = None) -> StoredArray:
+    """The inverse, as `ts.linalg.inv` gives it; with a `path` as a job (see `solve`).
+
+    >>> ts.stored.inverse(ts.stored.array([[2.0, 0.0], [0.0, 4.0]]))[:].tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    return _core._stored_inverse(_stored(a), _at(path))
+
+
+def sort(x: Any, /, *, axis: int = -1, path: _Path = None) -> StoredArray:
+    """The elements in order along an axis (stable, NaN last); with a `path` as a job (see `matmul`).
+
+    Along the last axis all of the work goes on after a kill; along another one only the copy that comes last does.
+
+    >>> ts.stored.sort(ts.stored.array([3, 1, 2]))[:].tolist()
+    [1, 2, 3]
+    """
+    return _core._stored_sort(_stored(x), operator.index(axis), _at(path))

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/streaming/stored/made.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "tessera/base/hash.hpp"
+#include "tessera/device/host_limits.hpp"
+#include "tessera/device/memory.hpp"
+#include "tessera/store/tiles/tiled_file.hpp"
+#include "tessera/streaming/stored/stored_array.hpp"
+
+namespace tessera::streaming {
+namespace {
+
+// What the user's budget leaves.
+i64 within_budget() {
+  const MemoryStats host = memory_stats(cpu);
+  return host.budget > 0 ? host.budget - host.in_use : std::numeric_limits<i64>::max();
+}
+// What an operation could hold at most.
+i64 stream_limit() { return std::min(within_budget(), host_memory_available()); }
+
+// The numbers in the order of their indices, however they are cut into tiles.
+std::uint64_t hash_of_numbers(store::TileStore& store) {
+  constexpr i64 at_a_time = i64{1} << 20;
+  const store::TileGrid &grid = store.grid(),
+                        rows = store::TileGrid::rows(grid.shape(), grid.dtype(), at_a_time);
+  std::uint64_t sum = 0;
+  for (i64 t = 0; t < rows.tiles(); ++t) {
+    poll_stream();
+    const Array here = store::read_box(store, rows.tile(t));
+    const std::uint64_t both[] = {
+        sum, hash_bytes(here.host_data(), static_cast<std::size_t>(here.bytes()))};
+    sum = hash_bytes(both, sizeof both);
+  }
+  return sum;
+}
+
+class BackedStore final : public store::TileStore {
+ public:
+  BackedStore(const store::TileGrid& grid, store::Space space)
+      : file_(store::BackingFile::make("array")) {
+    file_.claim(0, store::tiled_file_bytes(grid), space);
+    store::TiledFileOptions options;
+    options.reserve = false;  // claimed above
+    tiles_ = store::format_tiled_file(file_.path(), grid, options);
+  }
+  const store::TileGrid& grid() const override { return tiles_->grid(); }
+  std::string describe() const override { return tiles_->describe(); }
+  bool writable() const override { return tiles_->writable(); }
+  bool on_disk() const override { return true; }
+  store::Transfer read(const Box& box, const Array& into) override {
+    return tiles_->read(box, into);
+  }
+  store::Transfer write(const Box& box, const Array& from) override {
+    {
+      std::lock_guard lock(mutex_);
+      version_.clear();
+    }
+    return tiles_->write(box, from);
+  }
+  std::string version() const override {
+    std::lock_guard lock(mutex_);
+    if (version_.empty())
+      version_ = cat("numbers ", grid().shape(), " ", name(grid().dtype()), ", hash ",
+                     hash_of_numbers(*tiles_));
+    return version_;
+  }
+  void advise(store::Access access) override { tiles_->advise(access); }
+  void prefetch(const Box& box) override { tiles_->prefetch(box); }
+  void discard(const Box& box) override { tiles_->discard(box); }
+  i64 resident(const Box& box) const override { return tiles_->resident(box); }
+  void flush() override { tiles_->flush(); }
+
+ private:
+  store::BackingFile file_;
+  StorePtr tiles_;
+  mutable std::mutex mutex_;
+  mutable std::string version_;
+};
+
+}  // namespace
+
+i64 stream_budget() {
+  return std::max<i64>(std::min(within_budget(), host_memory_available() / 2), 1);
+}
+
+store::TileGrid grid_for(const Shape& shape, DType dtype) {
+  return store::TileGrid::square(shape, dtype, tile_bytes_for(stream_budget()));
+}
+
+StorePtr backed_store(const Shape& shape, DType dtype, store::Space space) {
+  return std::make_shared<BackedStore>(grid_for(shape, dtype), space);
+}
+
+StorePtr made(const Made& what, const PlanInto& plan) {
+  if (!what.path.empty()) {  // a part stays free: another run may find a little less
+    const i64 budget = std::max<i64>(stream_budget() / 8 * 7, 1);
+    const Job job{what.path, what.facts(), budget, std::max(stream_limit(), budget), what.scratch};
+    return run_job(job, grid_for(what.shape, what.dtype), plan);
+  }
+  const StorePtr out = backed_store(what.shape, what.dtype, store::Space::now);
+  const auto scratch = [](std::string_view, const Shape& shape, DType dtype) {
+    return backed_store(shape, dtype, store::Space::now);
+  };
+  plan(out, {.budget = stream_budget()}, scratch).run();
+  return out;
+}
+
+}  // namespace tessera::streaming
