@@ -55,6 +55,7 @@ class ChunkedFile final : public TileStore {
   }
   bool writable() const override { return file_->writable(); }
   bool on_disk() const override { return true; }
+  std::string version() const override { return cat("dataset ", name_, " of ", file_->version()); }
 
   Transfer read(const Box& box, const Array& into) override {
     check_transfer("read", grid_, box, into);
@@ -125,6 +126,13 @@ class LibraryDataset final : public TileStore {
   }
   bool writable() const override { return writable_; }
   bool on_disk() const override { return true; }
+  std::string version() const override {
+    if (writable_) {  // what the library keeps to itself is no part of the file yet
+      const hdf5::Quiet quiet;
+      H5Fflush(open_->file, H5F_SCOPE_GLOBAL);
+    }
+    return cat("dataset ", name_, " of ", File(path_, File::Mode::read, false).version());
+  }
 
   Transfer read(const Box& box, const Array& into) override {
     check_transfer("read", grid_, box, into);

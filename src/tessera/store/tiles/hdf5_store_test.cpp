@@ -116,6 +116,22 @@ TEST(Hdf5Store, HoldsWhatMemoryHolds) {
       }
 }
 
+TEST(Hdf5Store, SaysWhenItsNumbersWereChanged) {
+  for (const Lies lies : every_way_to_lie) {
+    const std::string path = new_hdf5({70, 90}, {64, 128}, DType::f64, lies);
+    const auto version = [&] { return open_hdf5_store(path, "numbers", false, {})->version(); };
+    const std::string before = version();
+    EXPECT_FALSE(before.empty());
+    EXPECT_EQ(version(), before);
+    {
+      const auto store = open_hdf5_store(path, "numbers", true, {});
+      write_box(*store, {{3, 4}, {1, 1}}, Array::scalar(Value(7), DType::f64).reshape({1, 1}));
+      store->flush();
+    }
+    EXPECT_NE(version(), before);
+  }
+}
+
 TEST(Hdf5Store, RefusesWithASentence) {
   const std::string path = new_hdf5({13, 29}, {4, 5}, DType::f64, Lies::chunks);
   EXPECT_TRUE(has(thrown_text<IoError>([&] { open_store(path, false, "none"); }), "numbers"));
