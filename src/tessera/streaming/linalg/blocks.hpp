@@ -17,6 +17,10 @@ struct Block {
   bool turned = false, conj = false;
 };
 
+// Nobody waits long for Ctrl-C: each of these functions computes in parts of at most about so many
+// operations (0: as many as take a fifth of a second) and looks around between them.
+TESSERA_API void set_operations_at_a_time(double operations);
+
 // DTypeError unless float32, float64, complex64 or complex128.
 void require_blas(std::string_view who, DType dtype);
 
