@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from . import _larger
 from . import _stored_keys as _keys
 from . import _stored_spectra as _spectra
 from . import _tessera as _core
@@ -105,7 +106,7 @@ _functions |= {
     "_solve": _spectra.of_two(_core._stored_solve),
     "_solve_triangular": _spectra.of_two(_core._stored_solve_triangular),
 }
-_functions |= _spectra.functions
+_functions |= _spectra.functions | _larger.like_functions
 _functions |= {"transpose": _transpose, "permute_dims": _transpose}
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "streaming/stored_creation.hpp"
 
+#include "array/creation.hpp"
 #include "core/generator.hpp"
 #include "tessera/streaming/stored/fill.hpp"
 
@@ -41,6 +42,34 @@ void bind_stored_creation(nb::module_& m) {
   m.def("_stored_full", &stored_full, "shape"_a, "value"_a, "dtype"_a.none(),
         nb::sig("def _stored_full(shape: typing.Any, value: typing.Any, dtype: typing.Any) -> "
                 "StoredArray"));
+  m.def(
+      "_stored_arange",
+      [](nb::handle start, nb::handle stop, nb::handle step, nb::handle dtype) {
+        const Range r = range_from(start, stop, step, dtype);
+        return released([&] { return streaming::ranged(r.from, r.to, r.by, r.dtype); });
+      },
+      "start"_a, "stop"_a.none(), "step"_a, "dtype"_a.none(),
+      nb::sig("def _stored_arange(start: typing.Any, stop: typing.Any, step: typing.Any, dtype: "
+              "typing.Any) -> StoredArray"));
+  m.def(
+      "_stored_linspace",
+      [](double start, double stop, i64 num, bool endpoint, nb::handle dtype) {
+        const DType t = dtype_from(dtype);
+        const i64 steps = endpoint ? num : num + 1;
+        return released([&] { return streaming::spaced(start, stop, steps, num, t); });
+      },
+      "start"_a, "stop"_a, "num"_a, "endpoint"_a, "dtype"_a,
+      nb::sig("def _stored_linspace(start: float, stop: float, num: int, endpoint: bool, dtype: "
+              "typing.Any) -> StoredArray"));
+  m.def(
+      "_stored_eye",
+      [](i64 rows, i64 columns, i64 k, nb::handle dtype) {
+        const DType t = dtype_from(dtype);
+        return released([&] { return streaming::ones_on_diagonal(rows, columns, k, t); });
+      },
+      "rows"_a, "columns"_a, "k"_a, "dtype"_a,
+      nb::sig("def _stored_eye(rows: int, columns: int, k: int, dtype: typing.Any) -> "
+              "StoredArray"));
   m.def(
       "_stored_normal",
       [](Generator& g, nb::handle shape, nb::handle dtype, double mean, double deviation) {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/streaming/stored/fill.hpp"
 
+#include <algorithm>
+
+#include "tessera/kernels/copy/copy.hpp"
+
 namespace tessera::streaming {
 namespace {
 
@@ -41,6 +45,27 @@ void draw_box(RandomSpec spec, const Shape& whole, const Box& box, i64 axis, con
 StoredArray filled(const Shape& shape, const Value& value, DType dtype) {
   return written_once("full", shape, dtype,
                       [value](const Box&, const Array& into) { into.fill(value); });
+}
+
+StoredArray ranged(const Value& from, const Value& to, const Value& by, DType dtype) {
+  return written_once(
+      "arange", {arange_length(from, to, by)}, dtype, [=](const Box& box, const Array& into) {
+        into.copy_from(arange_part(from, to, by, box.begin[0], box.shape[0], dtype));
+      });
+}
+
+StoredArray spaced(double start, double stop, i64 n, i64 count, DType dtype) {
+  return written_once("linspace", {count}, dtype, [=](const Box& box, const Array& into) {
+    into.copy_from(linspace_part(start, stop, n, box.begin[0], box.shape[0], dtype));
+  });
+}
+
+StoredArray ones_on_diagonal(i64 rows, i64 columns, i64 diagonal, DType dtype) {
+  return written_once("eye", {rows, columns}, dtype, [=](const Box& box, const Array& into) {
+    const i64 here = diagonal + box.begin[0] - box.begin[1];
+    const i64 far = std::max(box.shape[0], box.shape[1]);
+    into.copy_from(eye(box.shape[0], box.shape[1], std::clamp(here, -far, far), dtype));
+  });
 }
 
 StoredArray drawn(const Shape& shape, DType dtype, const RandomSpec& spec) {

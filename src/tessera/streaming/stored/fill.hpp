@@ -11,6 +11,10 @@
 namespace tessera::streaming {
 
 TESSERA_API StoredArray filled(const Shape& shape, const Value& value, DType dtype);
+// The numbers of arange(), of linspace() (`count` of them, by the steps of `n`) and of eye().
+TESSERA_API StoredArray ranged(const Value& from, const Value& to, const Value& by, DType dtype);
+TESSERA_API StoredArray spaced(double start, double stop, i64 n, i64 count, DType dtype);
+TESSERA_API StoredArray ones_on_diagonal(i64 rows, i64 columns, i64 diagonal, DType dtype);
 TESSERA_API StoredArray drawn(const Shape& shape, DType dtype, const RandomSpec& spec);
 
 }  // namespace tessera::streaming
