@@ -145,6 +145,29 @@ def test_results(tmp_path):
                     assert np.array_equal(getattr(again, name).numpy(), getattr(r, name).numpy())
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        ts.check_adjoint(ts.Diagonal([1.0, 2.0], ("X",))),
+        ts.check_adjoint(ts.SimpleLinop(lambda x: 2 * x, lambda y: 3 * y)),
+        ts.AcceleratorConfig(1, 2**40, 0, False, ts.PrecisionMode.FORCE_FLOAT64, 2**33),
+        ts.AcceleratorConfig(),
+    ],
+    ids=repr,
+)
+def test_checks_and_configurations(value):
+    for again in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value), copy.copy(value)):
+        assert type(again) is type(value) and again is not value and repr(again) == repr(value)
+        assert bool(again) == bool(value)
+
+
+def test_damaged_checks_are_refused():
+    kind = type(ts.check_adjoint(ts.Scalar(2.0)))
+    for state in (("a", 1.0), (1.0,), (1.0, 2.0, 3.0)):
+        with pytest.raises(TypeError, match="expected its error"):
+            kind.__new__(kind).__setstate__(state)
+
+
 def test_values_of_every_kind(tmp_path):
     value = {"a": [1, 2.5, float("inf"), 1 + 2j, None, True, "text"], 3: (ts.arange(3), float("nan"))}
     ts.save(tmp_path / "v.tessera", value)

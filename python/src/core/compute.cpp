@@ -76,6 +76,15 @@ void bind_config_of_accelerators(nb::module_& m) {
       .def_ro("precision", &AcceleratorConfig::precision)
       .def_ro("pinned_budget_bytes", &AcceleratorConfig::pinned_budget_bytes)
       .def(
+          "__reduce__",
+          [](nb::handle self) {
+            const auto& c = nb::cast<const AcceleratorConfig&>(self);
+            return nb::make_tuple(
+                self.type(), nb::make_tuple(c.device_id, c.memory_limit_bytes, c.stream_buffer_size,
+                                            c.enable_async, c.precision, c.pinned_budget_bytes));
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
+      .def(
           "__repr__",
           [](const AcceleratorConfig& c) {
             const std::string mode = nb::cast<std::string>(nb::str(nb::cast(c.precision)));

@@ -2,6 +2,7 @@
 // Solvers and the adjoint test; tessera/solve.py gives the solvers their names and defaults.
 #include "solve/solve.hpp"
 
+#include "core/repr.hpp"
 #include "tessera/linop/core/check_adjoint.hpp"
 #include "tessera/linop/rewrite/memory_map.hpp"
 #include "tessera/solve/core/polynomial_preconditioner.hpp"
@@ -301,6 +302,21 @@ void bind_adjoint_check(nb::module_& m) {
   c.def_ro("error", &AdjointCheck::error,
            "The relative error of the dot test, |<y, Ax> - <A.H y, x>| / (|Ax| |y| / sqrt(n)).")
       .def_ro("tolerance", &AdjointCheck::tolerance, "The most that counts as rounding.")
+      .def(
+          "__getstate__",
+          [](const AdjointCheck& r) { return nb::make_tuple(r.error, r.tolerance); },
+          nb::sig("def __getstate__(self) -> tuple[float, float]"))
+      .def(
+          "__setstate__",
+          [](AdjointCheck* self, const nb::tuple& state) {
+            double error = 0, tolerance = 0;
+            require<DTypeError>(state.size() == 2 && nb::try_cast(state[0], error) &&
+                                    nb::try_cast(state[1], tolerance),
+                                "AdjointCheck: a state ", repr_of(state),
+                                "; expected its error and its tolerance");
+            new (self) AdjointCheck{error, tolerance};
+          },
+          nb::sig("def __setstate__(self, state: tuple[float, float], /) -> None"))
       .def("__bool__", [](const AdjointCheck& r) { return static_cast<bool>(r); })
       .def("__float__", [](const AdjointCheck& r) { return r.error; })
       .def(
