@@ -26,7 +26,7 @@ def matmul(a: Any, b: Any, path: str | os.PathLike[str] | None = None) -> Stored
     >>> ts.stored.matmul(a, a)[0].tolist()
     [4.0, 0.0, 0.0]
     """
-    a, b = (x if isinstance(x, StoredArray) else _core._stored_from(x, "") for x in (a, b))
+    a, b = (_core._stored_operand(x, "matmul") for x in (a, b))
     return _core._stored_matmul(a, b, path)
 
 
@@ -103,8 +103,8 @@ _functions |= {name: _reduced(name) for name in ("sum", "mean", "min", "max")}
 _functions |= {"amin": _functions["min"], "amax": _functions["max"], "matmul": matmul, "sort": _sort}
 _functions |= {"_cholesky": _core._stored_cholesky, "_inverse": _core._stored_inverse}  # of ts.linalg
 _functions |= {
-    "_solve": _spectra.of_two(_core._stored_solve),
-    "_solve_triangular": _spectra.of_two(_core._stored_solve_triangular),
+    "_solve": _spectra.of_two("solve", _core._stored_solve),
+    "_solve_triangular": _spectra.of_two("solve_triangular", _core._stored_solve_triangular),
 }
 _functions |= _spectra.functions | _larger.like_functions
 _functions |= {"transpose": _transpose, "permute_dims": _transpose}

@@ -11,11 +11,11 @@ from . import _tessera as _core
 from ._tessera import Array, StoredArray
 
 
-def of_two(function: Callable[..., Any]) -> Callable[..., Any]:
+def of_two(who: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Of a matrix and right sides, of which one may be in memory."""
 
     def call(a: Any, b: Any, *options: Any) -> Any:
-        a, b = (x if isinstance(x, StoredArray) else _core._stored_from(x, "") for x in (a, b))
+        a, b = (_core._stored_operand(x, who) for x in (a, b))
         return function(a, b, *options)
 
     return call
@@ -49,7 +49,7 @@ def _svdvals(a: StoredArray) -> Array:
 
 
 functions: dict[str, Callable[..., Any]] = {"_qr": _qr, "_svd_of": _svd, "_svdvals": _svdvals}
-functions |= {"_lstsq": of_two(_core._stored_lstsq), "_pinv": _core._stored_pinv}
+functions |= {"_lstsq": of_two("lstsq", _core._stored_lstsq), "_pinv": _core._stored_pinv}
 
 
 @dataclass(frozen=True)

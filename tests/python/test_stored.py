@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from support import ALL, draw_numbers, tolerance
+from support import ALL, draw_numbers, on, tolerance
 
 import tessera as ts
 
@@ -161,6 +161,31 @@ def test_functions_without_a_twin_refuse_and_say_so():
     for call in (lambda: ts.cumsum(s), lambda: ts.asarray(s), lambda: ts.Diagonal(s, ("X", "Y"))):
         with pytest.raises((TypeError, ValueError), match="StoredArray"):
             call()
+
+
+def test_arrays_of_other_devices_are_not_moved_silently(device):
+    n = np.arange(16.0).reshape(4, 4) + 20 * np.eye(4)
+    a, x, v = ts.stored.array(n), on(device, n), on(device, np.arange(4.0))
+    calls = {
+        "add": [lambda: a + x, lambda: x + a, lambda: ts.add(a, v), lambda: np.add(x, a), lambda: a + v[2]],
+        "less": [lambda: a < x],
+        "where": [lambda: ts.where(a > 3, x, a), lambda: ts.where(x > 3, a, 0.0)],
+        "matmul": [lambda: a @ x, lambda: x @ a, lambda: ts.matmul(a, x), lambda: ts.stored.matmul(x, x)],
+        "solve": [lambda: ts.linalg.solve(a, v), lambda: ts.linalg.solve(x, ts.stored.ones(4))],
+        "solve_triangular": [lambda: ts.linalg.solve_triangular(a, x)],
+    }
+    for who, some in calls.items():
+        for call in some:
+            if device == "cpu":
+                assert isinstance(call(), ts.stored.StoredArray)
+                continue
+            with pytest.raises(ts.DeviceError, match=f'^{who}: an array on disk beside one on {device}; .*to."cpu".'):
+                call()
+    if device != "cpu":
+        with pytest.raises(ts.DeviceError, match=device):
+            a[0] = v
+    assert equal(a[...], n)
+    assert equal(ts.stored.array(x)[...], n)  # which says what it does
 
 
 def test_explain_tells_the_bytes():

@@ -21,10 +21,18 @@ using streaming::StoredArray;
 
 const StoredArray& stored_of(nb::handle h) { return *nb::inst_ptr<StoredArray>(h); }
 
+// Arrays on disk are computed with by the host; nothing comes there from another device in silence.
+Array host_operand(nb::handle h, std::string_view who) {
+  Array a = as_array(h, who);
+  require<DeviceError>(a.device() == cpu, who, ": an array on disk beside one on ", a.device(),
+                       "; move that to the host with to(\"cpu\")");
+  return a;
+}
+
 Expression input_from(nb::handle h, std::string_view who) {
   if (is_stored(h.ptr())) return stored_of(h).expression();
   if (auto v = weak_value(h.ptr())) return Expression(*v);
-  return Expression(as_array(h, who).to(cpu));
+  return Expression(host_operand(h, who));
 }
 
 std::optional<ElementOp> element_op(std::string_view text) {
@@ -183,6 +191,14 @@ void bind_stored(nb::module_& m) {
       },
       "array"_a, "path"_a,
       nb::sig("def _stored_from(array: typing.Any, path: str) -> StoredArray"));
+  m.def(
+      "_stored_operand",
+      [](nb::handle h, const std::string& who) {
+        if (is_stored(h.ptr())) return stored_of(h);
+        const Array a = host_operand(h, who);
+        return released([&] { return StoredArray::from(a, ""); });
+      },
+      "x"_a, "who"_a, nb::sig("def _stored_operand(x: typing.Any, who: str) -> StoredArray"));
   m.def("_stored_apply", &apply,
         nb::sig("def _stored_apply(op: str, *inputs: typing.Any) -> typing.Any"));
   m.def(
