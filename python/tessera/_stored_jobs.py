@@ -17,10 +17,6 @@ def _at(path: _Path) -> str:
     return "" if path is None else os.fsdecode(path)
 
 
-def _stored(x: Any) -> StoredArray:
-    return x if isinstance(x, StoredArray) else _core._stored_from(x, "")
-
-
 def cholesky(a: Any, /, *, upper: bool = False, path: _Path = None) -> StoredArray:
     """The factor of a positive matrix, as `ts.linalg.cholesky` gives it; with a `path` as a job (see `matmul`).
 
@@ -28,7 +24,7 @@ def cholesky(a: Any, /, *, upper: bool = False, path: _Path = None) -> StoredArr
     >>> ts.stored.cholesky(a)[:].tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    return _core._stored_cholesky(_stored(a), upper, _at(path))
+    return _core._stored_cholesky(_core._stored_operand(a, "cholesky"), upper, _at(path))
 
 
 def solve(a: Any, b: Any, /, *, path: _Path = None) -> StoredArray:
@@ -40,7 +36,8 @@ def solve(a: Any, b: Any, /, *, path: _Path = None) -> StoredArray:
     >>> ts.stored.solve(a, [2.0, 2.0])[:].tolist()
     [1.0, 0.5]
     """
-    return _core._stored_solve(_stored(a), _stored(b), _at(path))
+    a, b = (_core._stored_operand(x, "solve") for x in (a, b))
+    return _core._stored_solve(a, b, _at(path))
 
 
 def inverse(a: Any, /, *, path: _Path = None) -> StoredArray:
@@ -49,7 +46,7 @@ def inverse(a: Any, /, *, path: _Path = None) -> StoredArray:
     >>> ts.stored.inverse(ts.stored.array([[2.0, 0.0], [0.0, 4.0]]))[:].tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
-    return _core._stored_inverse(_stored(a), _at(path))
+    return _core._stored_inverse(_core._stored_operand(a, "inverse"), _at(path))
 
 
 def sort(x: Any, /, *, axis: int = -1, path: _Path = None) -> StoredArray:
@@ -60,4 +57,4 @@ def sort(x: Any, /, *, axis: int = -1, path: _Path = None) -> StoredArray:
     >>> ts.stored.sort(ts.stored.array([3, 1, 2]))[:].tolist()
     [1, 2, 3]
     """
-    return _core._stored_sort(_stored(x), operator.index(axis), _at(path))
+    return _core._stored_sort(_core._stored_operand(x, "sort"), operator.index(axis), _at(path))
