@@ -15,7 +15,7 @@ namespace {
 constexpr i64 long_row = 1 << 16;  // items from which one row is worth several threads
 // Of lines that are fetched together: where networks over several lines are faster, and what leaves
 // them in the cache.
-constexpr i64 shortest_in_turn = 64, longest_in_turn = 8192, rows_ahead = 8;
+constexpr i64 shortest_in_turn = 64, longest_in_turn = 8192;
 
 struct State {
   Shape shape;  // of the rows
@@ -84,19 +84,18 @@ void sort_values(const State& s, const T* in, T* out, std::byte* slot) {
 template <class T>
 void sort_lines_in_turn(const State& s, const T* in, std::span<const i64> from, T* out,
                         std::span<const i64> to, std::byte* slot) {
+  using K = typename SortKey<T>::Key;
   T* const lines = reinterpret_cast<T*>(slot);
   T* const scratch = lines + s.at_once * s.n;
   const i64 count = static_cast<i64>(from.size()), n = s.n;
-  const bool dense_in = are_neighbours(from, lines_at_once<T>),
-             dense_out = are_neighbours(to, lines_at_once<T>);
-  for (i64 i = 0; i < n; ++i)
-    if (const T* const row = in + from[0] + i * s.in_step; dense_in) {
-      __builtin_prefetch(row + rows_ahead * s.in_step);
-      for (i64 c = 0; c < lines_at_once<T>; ++c) lines[c * n + i] = row[c];
-    } else {
+  const bool wide_now = sorts_in_wide_registers(sizeof(T));  // false: prepared for another host
+  if (wide_now && are_neighbours(from, lines_at_once<T>))
+    columns_to_lines(reinterpret_cast<const K*>(in + from[0]), s.in_step, n,
+                     reinterpret_cast<K*>(lines));
+  else
+    for (i64 i = 0; i < n; ++i)
       for (i64 c = 0; c < count; ++c)
         lines[c * n + i] = in[from[static_cast<std::size_t>(c)] + i * s.in_step];
-    }
   Equals equals[lines_at_once<T>];
   for (i64 c = 0; c < count; ++c) {
     T* const x = lines + c * n;
@@ -105,14 +104,13 @@ void sort_lines_in_turn(const State& s, const T* in, std::span<const i64> from, 
     if (taken.special)
       equals[c] = equals_among<T>(in + from[static_cast<std::size_t>(c)], s.in_step, x, n);
   }
-  for (i64 i = 0; i < n; ++i)
-    if (T* const row = out + to[0] + i * s.out_step; dense_out) {
-      __builtin_prefetch(row + rows_ahead * s.out_step, 1);
-      for (i64 c = 0; c < lines_at_once<T>; ++c) row[c] = lines[c * n + i];
-    } else {
+  if (wide_now && are_neighbours(to, lines_at_once<T>))
+    lines_to_columns(reinterpret_cast<const K*>(lines), n, reinterpret_cast<K*>(out + to[0]),
+                     s.out_step);
+  else
+    for (i64 i = 0; i < n; ++i)
       for (i64 c = 0; c < count; ++c)
         out[to[static_cast<std::size_t>(c)] + i * s.out_step] = lines[c * n + i];
-    }
   for (std::size_t c = 0; c < from.size(); ++c)
     restore(equals[c], in + from[c], s.in_step, out + to[c], s.out_step, n);
 }

@@ -144,11 +144,21 @@ bool sort_in_wide_registers(std::uint32_t* x, i64 n);
 bool sort_in_wide_registers(std::uint64_t* x, i64 n);
 bool sort_in_wide_registers(float* x, i64 n);   // none of them NaN; a zero may come out with the
 bool sort_in_wide_registers(double* x, i64 n);  // sign of another
+// A register of neighbouring columns as lines of n keys that follow each other, and back
+// (columns.hpp): for hosts that sort in wide registers.
+void columns_to_lines(const std::uint32_t* from, i64 step, i64 n, std::uint32_t* lines);
+void columns_to_lines(const std::uint64_t* from, i64 step, i64 n, std::uint64_t* lines);
+void lines_to_columns(const std::uint32_t* lines, i64 n, std::uint32_t* to, i64 step);
+void lines_to_columns(const std::uint64_t* lines, i64 n, std::uint64_t* to, i64 step);
 inline bool sorts_in_wide_registers(i64 key_bytes) {
   return key_bytes >= 4 && host_instructions() == Instructions::avx512;
 }
 #else
 inline bool sorts_in_wide_registers(i64) { return false; }
+template <class K>
+void columns_to_lines(const K*, i64, i64, K*) {}
+template <class K>
+void lines_to_columns(const K*, i64, K*, i64) {}
 #endif
 template <class E>
 bool sort_in_wide_registers(E*, i64) {

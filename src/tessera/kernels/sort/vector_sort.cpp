@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/sort/vector_sort.hpp"
 
+#include "tessera/kernels/sort/columns.hpp"
 #include "tessera/kernels/sort/lanes_avx512.hpp"
 #include "tessera/kernels/sort/sort_rows.hpp"
 
@@ -45,6 +46,19 @@ bool sort_in_wide_registers(float* x, i64 n) {
 bool sort_in_wide_registers(double* x, i64 n) {
   const ExactFloats exact;
   return sort_if_wide(x, n);
+}
+
+void columns_to_lines(const std::uint32_t* from, i64 step, i64 n, std::uint32_t* lines) {
+  lines_of_columns<Avx512Lanes<std::uint32_t>>(from, step, n, lines);
+}
+void columns_to_lines(const std::uint64_t* from, i64 step, i64 n, std::uint64_t* lines) {
+  lines_of_columns<Avx512Lanes<std::uint64_t>>(from, step, n, lines);
+}
+void lines_to_columns(const std::uint32_t* lines, i64 n, std::uint32_t* to, i64 step) {
+  columns_of_lines<Avx512Lanes<std::uint32_t>>(lines, n, to, step);
+}
+void lines_to_columns(const std::uint64_t* lines, i64 n, std::uint64_t* to, i64 step) {
+  columns_of_lines<Avx512Lanes<std::uint64_t>>(lines, n, to, step);
 }
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "tessera/kernels/sort/columns.hpp"
 #include "tessera/kernels/sort/lanes_avx512.hpp"
 
 namespace tessera {
@@ -180,6 +181,30 @@ TYPED_TEST(Avx512, OperationsAreThoseOfPlainLanes) {
 }
 
 #endif
+
+TYPED_TEST(Registers, ColumnsBecomeLinesAndColumnsAgain) {
+  using V = TypeParam;
+  using K = typename V::Key;
+  constexpr i64 lanes = V::lanes;
+  const K poison = largest_key<K>;
+  for (const i64 n : {i64{1}, i64{2}, lanes - 1, lanes, lanes + 1, 3 * lanes, 5 * lanes + 3})
+    for (const i64 step : {lanes, lanes + 3}) {
+      std::vector<K> table(static_cast<std::size_t>(n * step));
+      for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<K>(i % 1000);
+      std::vector<K> lines(static_cast<std::size_t>(lanes * n + 1), poison);
+      lines_of_columns<V>(table.data(), step, n, lines.data());
+      for (i64 i = 0; i < n; ++i)
+        for (i64 c = 0; c < lanes; ++c)
+          ASSERT_EQ(lines[static_cast<std::size_t>(c * n + i)],
+                    table[static_cast<std::size_t>(i * step + c)]);
+      ASSERT_EQ(lines.back(), poison);
+      std::vector<K> back(table.size(), poison);
+      columns_of_lines<V>(lines.data(), n, back.data(), step);
+      for (i64 i = 0; i < n * step; ++i)
+        ASSERT_EQ(back[static_cast<std::size_t>(i)],
+                  i % step < lanes ? table[static_cast<std::size_t>(i)] : poison);
+    }
+}
 
 }  // namespace
 }  // namespace tessera
