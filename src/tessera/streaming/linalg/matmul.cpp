@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tessera/streaming/linalg/blocks.hpp"
+#include "tessera/streaming/linalg/strip_cut.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -37,6 +38,7 @@ struct Product {
   i64 m = 0, n = 0, k = 0, element = 0;
   c128 alpha{1, 0}, beta{0, 0};
   DType dtype = DType::f32;
+  i64 tile_a = 1, tile_b = 1;  // along k, of files
   bool reads_c() const { return beta.re != 0 || beta.im != 0; }
 };
 
@@ -60,11 +62,14 @@ struct ProductCut {
   }
   // Elements of A and B that are read.
   double traffic(const Product& p) const {
-    const double a = static_cast<double>(p.m) * static_cast<double>(p.k);
     const double b = static_cast<double>(p.k) * static_cast<double>(p.n);
-    if (stays != Stays::block_of_c) return a + b;
-    const i64 times_a = (p.n + tn - 1) / tn, times_b = (p.m + tm - 1) / tm;
-    return a * static_cast<double>(times_a) + b * static_cast<double>(times_b);
+    const i64 times_b = stays == Stays::block_of_c ? (p.m + tm - 1) / tm : 1;
+    return traffic_of_a(p) + b * static_cast<double>(times_b);
+  }
+  double traffic_of_a(const Product& p) const {
+    const double a = static_cast<double>(p.m) * static_cast<double>(p.k);
+    const i64 times_a = stays == Stays::block_of_c ? (p.n + tn - 1) / tn : 1;
+    return a * static_cast<double>(times_a);
   }
 };
 
@@ -108,12 +113,18 @@ ProductCut choose_product_cut(const Product& p, const Options& options) {
   ProductCut best = least;
   // Thin strips cost speed: a product that adds 24 terms takes twice its time.
   const auto cost = [&](const ProductCut& c) {
-    return c.traffic(p) * (1 + 24 / static_cast<double>(c.tk));
+    const double thin = 1 + 24 / static_cast<double>(c.tk);
+    if (c.stays != ProductCut::Stays::block_of_c) return c.traffic(p) * thin;
+    const double a = c.traffic_of_a(p), b = c.traffic(p) - a;
+    return (p.a.turn == Turn::none ? a * strip_cost(c.tk, p.tile_a, p.element) : a * thin) +
+           (p.b.turn != Turn::none ? b * strip_cost(c.tk, p.tile_b, p.element) : b * thin);
   };
-  for (i64 tk = 1; tk <= 1024; tk *= 2) {
-    const ProductCut cut = block_cut(p, std::min(tk, std::max<i64>(1, p.k)), budget);
-    if (cut.held(p) <= budget && cost(cut) < cost(best)) best = cut;
-  }
+  // Strips end where tiles do, or cut them into equal parts: what lies beside is read along.
+  for (const i64 tile : {p.tile_a, p.tile_b})
+    for (const i64 tk : strip_widths(p.k, tile)) {
+      const ProductCut cut = block_cut(p, tk, budget);
+      if (cut.held(p) <= budget && cost(cut) < cost(best)) best = cut;
+    }
   const i64 longest = std::max({p.m, p.n, p.k});
   if (longest > most_rows) return best;
   for (const auto stays : {ProductCut::Stays::all_of_a, ProductCut::Stays::all_of_b}) {
@@ -240,6 +251,8 @@ StreamPlan plan_matmul(const StorePtr& a, const StorePtr& b, const StorePtr& c,
   p.k = sa[1];
   p.n = sb[1];
   p.element = size_of(t);
+  if (a->on_disk()) p.tile_a = a->grid().tile_shape()[what.turn_a == Turn::none ? 1 : 0];
+  if (b->on_disk()) p.tile_b = b->grid().tile_shape()[what.turn_b == Turn::none ? 0 : 1];
   p.alpha = what.alpha;
   p.beta = what.beta;
   p.dtype = t;

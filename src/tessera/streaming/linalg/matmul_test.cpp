@@ -2,9 +2,12 @@
 #include "tessera/streaming/linalg/matmul.hpp"
 
 #include <cmath>
+#include <filesystem>
 
+#include "support/files.hpp"
 #include "support/streams.hpp"
 #include "tessera/kernels/matmul/matmul.hpp"
+#include "tessera/store/tiles/open_store.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -89,6 +92,22 @@ TEST(StreamingMatmul, ReadsEverythingOnceWhereAFactorFits) {
     run_checked(plan, 60000, {wa, wb, wc});
     const Array expected = tessera::matmul(a, b);
     EXPECT_FALSE(!(relative(whole(*wc), turned ? expected.transpose() : expected) < 1e-13));
+  }
+}
+
+TEST(StreamingMatmul, TakesWholeTilesOfFiles) {
+  const auto file = [](const std::string& name, const Shape& shape, const Shape& tile) {
+    std::filesystem::remove(path_of(name));
+    return store::create_store(path_of(name), store::TileGrid(shape, tile, DType::f64));
+  };
+  const StorePtr a = file("a.tiles", {1400, 1300}, {150, 130}),
+                 b = file("b.tiles", {1300, 1500}, {130, 150}),
+                 c = file("c.tiles", {1400, 1500}, {150, 150});
+  for (const i64 mib : {2, 3, 5, 8}) {
+    const std::string text = plan_matmul(a, b, c, {}, {.budget = mib << 20}).explain();
+    const std::size_t end = text.find(" columns of A"), begin = text.rfind(' ', end - 1);
+    ASSERT_NE(end, std::string::npos) << text;
+    EXPECT_EQ(std::stoi(text.substr(begin, end - begin)) % 130, 0) << text;
   }
 }
 
