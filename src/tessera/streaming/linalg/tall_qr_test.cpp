@@ -192,7 +192,7 @@ TEST(StreamingTallQr, MovesEachByteAtMostTwice) {
   const auto make = [](const Box&, const Array& into) { into.fill(Value(1.0)); };
   const i64 m = 1'000'000, n = 50;
   const store::TileGrid grid({m, n}, {4096, n}, DType::f64);
-  const auto in_memory = [&](const Shape& shape, DType t) -> StorePtr {
+  const auto in_memory = [&](std::string_view, const Shape& shape, DType t) -> StorePtr {
     return store::memory_store(Array::empty({1, 1}, t).broadcast_to(shape), {4096, n});
   };
   for (const double part : {0.01, 0.1, 0.5, 2.0}) {
@@ -217,7 +217,7 @@ TEST(StreamingTallQr, PassesFailures) {
 
 TEST(StreamingTallQr, RefusesWithASentence) {
   const Watched a = fresh({6, 4}, DType::f64, {2, 2}), wide = fresh({4, 6}, DType::f64, {2, 2});
-  const auto none = [](const Shape&, DType) -> StorePtr { return nullptr; };
+  const auto none = [](std::string_view, const Shape&, DType) -> StorePtr { return nullptr; };
   EXPECT_THROW(plan_qr(wide, nullptr, none), ShapeError);
   EXPECT_THROW(plan_qr(a, a, none), ArgumentError);
   EXPECT_THROW(plan_qr(a, wide, none), ShapeError);
