@@ -98,7 +98,9 @@ std::vector<BatchSpec> CutFrom::specs_of(const NamedLinop& normal) const {
     if (!spec.device_matrix.empty())
       s.device_matrix = along(spec.broadcast_device_matrix(tile.op, tile.input), kept);
     if (all.empty()) s.base_device = spec.base_device.value_or(whole.device().value_or(cpu));
-    const auto is_there = [&](const RankDevice& p) { return p.device == s.transfer_stream->device(); };
+    const auto is_there = [&](const RankDevice& p) {
+      return p.device == s.transfer_stream->device();
+    };
     if (s.transfer_stream && !(s.base_device && is_there(*s.base_device)) &&
         std::none_of(s.device_matrix.places.begin(), s.device_matrix.places.end(), is_there))
       s.transfer_stream.reset();

@@ -197,8 +197,9 @@ TEST(StreamingTallQr, MovesEachByteAtMostTwice) {
   };
   for (const double part : {0.01, 0.1, 0.5, 2.0}) {
     const i64 budget = static_cast<i64>(part * static_cast<double>(grid.bytes()));
-    const StreamPlan plan = plan_qr(store::generated_store("ones", grid, make),
-                                    in_memory({m, n}, DType::f64), in_memory, {.budget = budget});
+    const StreamPlan plan =
+        plan_qr(store::generated_store("ones", grid, make), in_memory("Q", {m, n}, DType::f64),
+                in_memory, {.budget = budget});
     const double all = static_cast<double>(grid.bytes()), stays = std::min(1.0, 0.8 * part);
     EXPECT_LE(plan.bytes_held(), budget);
     EXPECT_LT(static_cast<double>(plan.bytes_read()), all * (2.05 - stays)) << plan.explain();

@@ -169,7 +169,8 @@ void TallSteps::reduce_and_expand(i64 from, i64 to, const TriangleUse& use,
                                   const MakeScratch& scratch) {
   const i64 waiting = std::max<i64>(0, panels() - cut_.slots);
   if (waiting > 0)
-    factors_store_ = plan_.add_store("scratch", scratch("panels", {waiting * work_.block, n_}, work_.dtype));
+    factors_store_ =
+        plan_.add_store("scratch", scratch("panels", {waiting * work_.block, n_}, work_.dtype));
   add_top(from, {});
   for (i64 k = 0; k < panels(); ++k)
     add_panel(
