@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "tessera/base/config.hpp"
@@ -212,10 +213,13 @@ std::shared_ptr<IoBuffer> IoEngine::buffer(i64 bytes) {
     const i64 seen = take_room(bytes);
     std::byte* data = spare_buffer(bytes);
     if (!data) data = fresh_buffer(bytes);
-    if (data) {
-      if (config().poison) std::memset(data, 0xFF, static_cast<std::size_t>(bytes));
-      return std::make_shared<IoBuffer>(*this, data, bytes);
-    }
+    if (data) try {
+        if (config().poison) std::memset(data, 0xFF, static_cast<std::size_t>(bytes));
+        return std::make_shared<IoBuffer>(*this, data, bytes);
+      } catch (const std::bad_alloc&) {
+        give_back(data, bytes);
+        throw;
+      }
     std::unique_lock lock(room_mutex_);
     under_way_ -= bytes;
     room_.notify_all();
@@ -232,10 +236,14 @@ void IoEngine::give_back(std::byte* data, i64 bytes) {
   for (const auto& spare : spare_) kept += spare.first;
   if (data == reserved_)
     last_ = data;
-  else if (kept <= depth_)
-    spare_.emplace_back(bytes, data);
-  else
+  else if (kept > depth_)
     std::free(data);
+  else
+    try {
+      spare_.emplace_back(bytes, data);
+    } catch (const std::bad_alloc&) {
+      std::free(data);
+    }
   under_way_ -= bytes;
   ++given_back_;
   room_.notify_all();
