@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from . import _local
 from ._decompositions import LDLResult, SchurResult, eig_pair, eigh_pair, ldl, schur, solve_banded, solveh_banded
-from ._few_eigenvalues import few_eigenvalues
+from ._few_eigenvalues import few_eigenvalues as _few_eigenvalues
 from ._matrices import Matrices
 from ._matrix import AnyMatrix
 from ._matrix_functions import expm, logm, multi_dot, sqrtm, tensorinv, tensorsolve
@@ -413,7 +413,7 @@ def eigs(
     [7.0, 7.0]
     """
     options = _solve_options(x0, rtol, atol, maxiter, None, False, None, 0)
-    return EigResult(*few_eigenvalues(A, options, k, which, ncv or 0, block, shape, dtype, device, seed))
+    return EigResult(*_few_eigenvalues(A, options, k, which, ncv or 0, block, shape, dtype, device, seed))
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
