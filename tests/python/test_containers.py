@@ -335,3 +335,13 @@ def test_normals_of_long_chains_fold_from_the_inside():
     N = A.N
     assert "FFT" not in repr(N) and len(N) <= 1
     assert np.allclose(N(np.arange(5.0)).numpy(), np.arange(5.0))
+
+
+def test_normals_of_parts_with_and_without_names_take_the_names():
+    """Whichever part comes first: one that takes any dims has no say in their names."""
+    parts = ts.Scalar(2.0), ts.Diagonal(np.arange(1.0, 4.0), ("X",))
+    for A in (ts.Stack(*parts, odim_and_idx=("O", 0)), ts.Stack(*parts[::-1], odim_and_idx=("O", 0))):
+        assert (A.N.ishape, A.N.oshape) == (("X",), ("X",))
+        assert A.N(np.ones(3)).tolist() == [5.0, 8.0, 13.0]
+        tiles = ts.create_batched_linop(A.N, ts.BatchSpec({"X": 1}, ["sim:0"]), shape=(3,))
+        assert tiles(np.ones(3)).tolist() == [5.0, 8.0, 13.0]

@@ -80,7 +80,7 @@ std::vector<NamedLinop> normals_alike(const std::vector<NamedLinop>& operators) 
     const Dims in = n.ishape(), out = n.oshape();
     if (out.size() != common.size()) return {};
     for (i64 i = 0; i < out.size(); ++i)
-      if (!contains(in, out[i])) common[i] = out[i];
+      if (!contains(in, out[i]) || common[i].is_wildcard()) common[i] = out[i];
   }
   for (NamedLinop& n : normals)
     if (!(n.oshape() == common)) n = Relabel{n, NamedShape(n.ishape(), common)};
