@@ -26,6 +26,19 @@ bool on_one_device(const NamedLinop& a, const NamedLinop& b) {
   return !here || !there || *here == *there;
 }
 
+// Every NUFFT in it does the same for each of these dims.
+bool are_batches(const NamedLinop& a, const Dims& cut) {
+  if (const NUFFT* f = a.as<NUFFT>()) {
+    const NamedShape names = f->shape();
+    return std::all_of(cut.begin(), cut.end(), [&](NamedDimension d) {
+      return contains(names.ishape, d) && contains(names.oshape, d);
+    });
+  }
+  const std::vector<NamedLinop> parts = a.parts();
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const NamedLinop& p) { return are_batches(p, cut); });
+}
+
 // The first of the tiles that these sizes make; nothing where they cannot be made.
 struct FirstTile {
   NamedLinop op;
@@ -74,7 +87,8 @@ std::optional<CutFrom> CutFrom::where_normals_differ(const NamedLinop& whole,
 }
 
 std::optional<NamedLinop> CutFrom::normal() const {
-  return flipped ? std::nullopt : std::optional(whole.N());
+  // Of a copy: the whole lives as long as the tiles, and would keep the uncut normal.
+  return flipped ? std::nullopt : std::optional(whole.copy().N());
 }
 
 std::optional<NamedLinop> CutFrom::normal(const NamedLinop& inner) const {
@@ -118,7 +132,24 @@ CutFrom CutFrom::renamed(const Renames& r) const {
   return other;
 }
 
+bool CutFrom::only_along_batches() const {
+  Dims cut;
+  for (const BatchSpec& s : specs)
+    for (const auto& size : s.batch_sizes) cut.push_back(size.first);
+  const Dims out = whole.oshape();
+  return std::all_of(cut.begin(), cut.end(), [&](NamedDimension d) { return contains(out, d); }) &&
+         are_batches(whole, cut);
+}
+
+Tiled Tiled::from_state(NamedLinop tiles, CutFrom from) {
+  const NamedShape whole = from.flipped ? from.whole.shape().H() : from.whole.shape();
+  require<IoError>(whole == tiles.shape() && !from.specs.empty(),
+                   "Tiled: tiles and whole do not belong together");
+  return {std::move(tiles), std::move(from)};
+}
+
 NamedLinop Tiled::normal() const {
+  if (!from.flipped && from.only_along_batches()) return a.N();
   const std::optional<NamedLinop> n = from.normal();
   return n ? cut_alike(*n) : a.N();
 }
@@ -134,7 +165,11 @@ NamedLinop Tiled::cut_alike(const NamedLinop& normal) const {
   CutFrom here = from;
   for (BatchSpec& s : here.specs) s.device_matrix = {};
   std::vector<BatchSpec> specs = here.specs_of(normal);
-  for (BatchSpec& s : specs) s.base_device.reset();
+  for (BatchSpec& s : specs) {
+    s.base_device.reset();
+    s.base_stream.reset();
+    s.transfer_stream.reset();
+  }
   return create_batched_linop(normal.to(a.device().value_or(cpu)), specs, from.input);
 }
 

@@ -31,6 +31,9 @@ struct TESSERA_API CutFrom {
   // As tiles of such a normal are cut: along dims that it has and lets itself be cut along,
   // each in the place of the first of the tiles that it stands for.
   std::vector<BatchSpec> specs_of(const NamedLinop& normal) const;
+  // Cut along batches of the output and nothing else: the normals of the tiles are parts of the
+  // whole's, and are made one after the other, which takes less memory.
+  bool only_along_batches() const;
   CutFrom adjoint() const { return {whole, specs, input, !flipped}; }
   CutFrom renamed(const Renames& r) const;
   auto state() const { return std::tuple(whole, specs, input, flipped); }
@@ -47,9 +50,7 @@ struct TESSERA_API Tiled {
   static constexpr const char* kind = "Tiled";
   NamedShape shape() const { return a.shape(); }
   auto state() const { return std::tuple(a, from); }
-  static Tiled from_state(NamedLinop tiles, CutFrom from) {
-    return {std::move(tiles), std::move(from)};
-  }
+  static Tiled from_state(NamedLinop tiles, CutFrom from);  // IoError where they do not fit
   Dims dims() const { return a.dims(); }
   std::optional<i64> size(NamedDimension d) const { return a.size(d); }
   std::optional<NamedDimension> same_size(NamedDimension d) const { return a.same_size(d); }
