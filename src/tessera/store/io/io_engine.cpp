@@ -174,6 +174,12 @@ i64 IoEngine::take_room(i64 bytes) {
   return given_back_;
 }
 
+void IoEngine::give_room_back(i64 bytes) {
+  std::lock_guard lock(room_mutex_);
+  under_way_ -= bytes;
+  room_.notify_all();
+}
+
 std::byte* IoEngine::spare_buffer(i64 bytes) {
   std::lock_guard lock(room_mutex_);
   const auto fits = [&](const auto& spare) { return spare.first == bytes; };
@@ -212,7 +218,12 @@ std::shared_ptr<IoBuffer> IoEngine::buffer(i64 bytes) {
   for (;;) {
     const i64 seen = take_room(bytes);
     std::byte* data = spare_buffer(bytes);
-    if (!data) data = fresh_buffer(bytes);
+    try {
+      if (!data) data = fresh_buffer(bytes);
+    } catch (...) {
+      give_room_back(bytes);
+      throw;
+    }
     if (data) try {
         if (config().poison) std::memset(data, 0xFF, static_cast<std::size_t>(bytes));
         return std::make_shared<IoBuffer>(*this, data, bytes);
@@ -257,21 +268,29 @@ void IoEngine::inject(IoFaults faults) {
 
 void IoEngine::submit(IoRequest request) {
   if (request.bytes == 0) return;
-  if (!request.buffer) take_room(request.bytes);
+  auto owned = std::make_unique<IoRequest>(std::move(request));
+  IoRequest& r = *owned;
+  const i64 room = r.buffer ? 0 : r.bytes;
+  if (room > 0) take_room(room);
   const auto whole = [](i64 n, i64 block) { return n % block == 0; };
-  request.direct =
-      request.direct && request.file->direct() && whole(request.offset, File::block) &&
-      whole(request.bytes, File::block) &&
-      whole(static_cast<i64>(reinterpret_cast<std::uintptr_t>(request.memory)), File::memory_block);
-  if (tracing()) request.started = now_ns();
-  request.file->begin();
-  request.batch->pending_.fetch_add(1, std::memory_order_relaxed);
+  r.direct =
+      r.direct && r.file->direct() && whole(r.offset, File::block) && whole(r.bytes, File::block) &&
+      whole(static_cast<i64>(reinterpret_cast<std::uintptr_t>(r.memory)), File::memory_block);
+  if (tracing()) r.started = now_ns();
+  std::unique_lock lock(queue_mutex_);
+  try {
+    queue_.push_back(std::move(owned));
+  } catch (...) {
+    if (room > 0) give_room_back(room);
+    throw;
+  }
+  // Counted once nothing can fail any more; nobody takes it from the queue before the lock goes.
+  r.file->begin();
+  r.batch->pending_.fetch_add(1, std::memory_order_relaxed);
   {
-    std::lock_guard lock(room_mutex_);
+    std::lock_guard counted(room_mutex_);
     ++requests_;
   }
-  std::unique_lock lock(queue_mutex_);
-  queue_.push_back(std::make_unique<IoRequest>(std::move(request)));
   if (ring_)
     feed(lock);
   else

@@ -109,6 +109,7 @@ class TESSERA_API IoEngine {
  private:
   friend class IoBuffer;
   using Owned = std::unique_ptr<IoRequest>;
+  void give_room_back(i64 bytes);
   i64 take_room(i64 bytes);  // says how many buffers had been given back by then
   std::byte* spare_buffer(i64 bytes);
   std::byte* fresh_buffer(i64 bytes);

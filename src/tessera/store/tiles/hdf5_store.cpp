@@ -129,7 +129,8 @@ class LibraryDataset final : public TileStore {
   std::string version() const override {
     if (writable_) {  // what the library keeps to itself is no part of the file yet
       const hdf5::Quiet quiet;
-      H5Fflush(open_->file, H5F_SCOPE_GLOBAL);
+      require<IoError>(H5Fflush(open_->file, H5F_SCOPE_GLOBAL) >= 0, "cannot bring '", path_,
+                       "' to disk");
     }
     return cat("dataset ", name_, " of ", File(path_, File::Mode::read, false).version());
   }
