@@ -66,8 +66,15 @@ class JobRun {
                            ". Give it as much, or remove it and '", partial_, "' to begin anew");
     if (file_.next_step() == 0) {
       fs::remove(partial_);  // perhaps without a header yet
-      return store::create_store(partial_, grid_, job_.path);
+      try {
+        return store::create_store(partial_, grid_, job_.path);
+      } catch (...) {
+        give_up();
+        throw;
+      }
     }
+    require<IoError>(is_written() || fs::exists(partial_), who(), "'", partial_,
+                     "' is not there any more: remove '", job_.path, ".job' to begin anew");
     StorePtr out = store::open_store(partial_, true);
     require<IoError>(out->grid().shape() == grid_.shape() && out->grid().dtype() == grid_.dtype(),
                      who(), "'", partial_, "' is not what its job has written: ", out->describe());
@@ -92,6 +99,11 @@ class JobRun {
     const i64 begin = file_.next_step();
     require<IoError>(begin <= plan.steps(), who(), "'", job_.path, ".job' names step ", begin,
                      " of ", plan.steps());
+    if (begin == 0) file_.set_plan(plan.fingerprint());
+    require<ArgumentError>(file_.plan() == plan.fingerprint(), who(), "'", job_.path,
+                           ".job' counts steps of another cut: an operand has other tiles, or "
+                           "another version of the library began it. Remove it and '",
+                           partial_, "' to begin anew");
     const auto due = [&] { return Clock::now() + std::chrono::duration<double>(mark_seconds); };
     auto next = due();
     Watch watch;

@@ -23,11 +23,14 @@ constexpr i64 place_bytes = 64, largest = i64{1} << 20;
 
 std::uint64_t sum_of(std::string_view text) { return hash_bytes(text.data(), text.size()); }
 
-std::string place_text(i64 step) {
-  const std::string number = fmt::format("next step {:020}", step);
-  std::string text = fmt::format("{} {:016x}", number, sum_of(number));
+std::string padded(const std::string& said) {
+  std::string text = fmt::format("{} {:016x}", said, sum_of(said));
   text.resize(static_cast<std::size_t>(place_bytes) - 1, ' ');
   return text + '\n';
+}
+std::string place_text(i64 step) { return padded(fmt::format("next step {:020}", step)); }
+std::string plan_text(std::uint64_t fingerprint) {
+  return padded(fmt::format("plan {:016x}", fingerprint));
 }
 
 // The step that a place says, or -1.
@@ -38,6 +41,16 @@ i64 step_of(std::string_view place) {
   const std::string_view digits = place.substr(start.size(), 20);
   std::from_chars(digits.data(), digits.data() + digits.size(), step);
   return step >= 0 && place_text(step) == place ? step : -1;
+}
+
+// The fingerprint that a place says, or 0.
+std::uint64_t plan_of(std::string_view place) {
+  constexpr std::string_view start = "plan ";
+  std::uint64_t fingerprint = 0;
+  if (!place.starts_with(start)) return 0;
+  const std::string_view digits = place.substr(start.size(), 16);
+  std::from_chars(digits.data(), digits.data() + digits.size(), fingerprint, 16);
+  return plan_text(fingerprint) == place ? fingerprint : 0;
 }
 
 }  // namespace
@@ -99,6 +112,7 @@ void JobFile::read() {
   if (text.compare(head.size(), sum.size(), sum) != 0 || std::max(steps[0], steps[1]) < 0) return;
   next_ = std::max(steps[0], steps[1]);
   turn_ = steps[0] >= steps[1] ? 1 : 0;
+  plan_ = plan_of(place(2));
   places_ = static_cast<i64>(head.size() + sum.size());
   for (std::size_t at = first_line.size(); at < head.size();) {
     const std::size_t stop = head.find('\n', at), colon = head.find(": ", at);
@@ -131,6 +145,7 @@ void JobFile::begin(const JobFacts& facts) {
   places_ = static_cast<i64>(head.size() + sum.size());
   next_ = 0;
   turn_ = 1;
+  plan_ = 0;
   require<IoError>(ftruncate(handle_, 0) == 0, "cannot empty '", path_,
                    "': ", std::strerror(errno));
   put(head + sum + place_text(0) + place_text(0), 0);
@@ -140,6 +155,11 @@ void JobFile::set_next(i64 step) {
   put(place_text(step), places_ + turn_ * place_bytes);
   turn_ = 1 - turn_;
   next_ = step;
+}
+
+void JobFile::set_plan(std::uint64_t fingerprint) {
+  put(plan_text(fingerprint), places_ + 2 * place_bytes);
+  plan_ = fingerprint;
 }
 
 void JobFile::remove() noexcept { unlink(path_.c_str()); }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The file that says how far a job is: text for people, one fact a line, and two places for the
-// number of the next step, which are written in turn so that one is whole at any moment. Locked as
-// long as a process works on the job. Private to the library.
+// The file that says how far a job is: text for people, one fact a line, two places for the number
+// of the next step, which are written in turn so that one is whole at any moment, and one for the
+// fingerprint of the plan whose steps are counted. Locked as long as a process works on the job.
+// Private to the library.
 
+#include <cstdint>
 #include <limits>
 
 #include "tessera/streaming/plan/job.hpp"
@@ -31,6 +33,9 @@ class TESSERA_API JobFile {
 
   void begin(const JobFacts& facts);  // with step 0 next
   void set_next(i64 step);
+  // Before the first step. 0 where none was written.
+  void set_plan(std::uint64_t fingerprint);
+  std::uint64_t plan() const { return plan_; }
   void remove() noexcept;
 
  private:
@@ -41,6 +46,7 @@ class TESSERA_API JobFile {
   int handle_ = -1;
   JobFacts facts_;
   i64 next_ = 0, places_ = 0, turn_ = 0;
+  std::uint64_t plan_ = 0;
 };
 
 }  // namespace tessera::streaming

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <optional>
 
+#include "tessera/base/hash.hpp"
 #include "tessera/base/report/progress.hpp"
 
 namespace tessera::streaming {
@@ -66,6 +67,21 @@ void StreamPlan::add_preload(Move move) {
   preloads_.push_back(std::move(move));
 }
 
+namespace {
+
+std::uint64_t fingerprint_with(std::uint64_t before, const Step& step) {
+  std::vector<i64> said{static_cast<i64>(before), step.restarts, step.overwrites};
+  for (const std::vector<Move>* moves : {&step.reads, &step.writes, &step.restores})
+    for (const Move& m : *moves) {
+      said.push_back(m.store);
+      said.insert(said.end(), m.box.begin.begin(), m.box.begin.end());
+      said.insert(said.end(), m.box.shape.begin(), m.box.shape.end());
+    }
+  return hash_bytes(said.data(), said.size() * sizeof(i64));
+}
+
+}  // namespace
+
 void StreamPlan::add_step(Step step) {
   const i64 now = steps();
   const auto last = [&](i64 buffer) -> i64& { return last_use_[static_cast<std::size_t>(buffer)]; };
@@ -83,6 +99,7 @@ void StreamPlan::add_step(Step step) {
   for (const Move& m : step.reads) last(m.view.buffer) = now;
   for (const i64 b : step.uses) last(b) = now;
   free_after_.push_back(std::move(free_after));
+  fingerprint_ = fingerprint_with(fingerprint_, step);
   steps_.push_back(std::move(step));
 }
 

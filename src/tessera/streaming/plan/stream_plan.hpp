@@ -8,6 +8,7 @@
 //   StreamPlan p = plan_copy(from, to, {.budget = 1 << 20});   p.explain();   p.run();
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -112,6 +113,8 @@ class TESSERA_API StreamPlan {
   i64 bytes_written() const;
   i64 bytes_held() const { return buffer_bytes_ + other_held_; }  // the peak of a run
   i64 steps() const { return static_cast<i64>(steps_.size()); }
+  // What the steps move, and where a run may begin: two plans with one fingerprint have the same steps.
+  std::uint64_t fingerprint() const { return fingerprint_; }
   // What is read, written and held, store by store.
   std::string explain() const;
   // Runs all steps. What a store or a step throws passes, after every transfer has ended. Returns
@@ -135,6 +138,7 @@ class TESSERA_API StreamPlan {
   std::vector<i64> offsets_;
   i64 buffer_bytes_ = 0, other_held_ = 0;
   std::vector<Step> steps_;
+  std::uint64_t fingerprint_ = 0;
   std::vector<Move> preloads_;
   std::vector<std::vector<i64>> free_after_;  // of each read: the last earlier step on its buffer
   std::vector<i64> last_use_;                 // of each buffer

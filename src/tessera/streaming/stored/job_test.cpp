@@ -240,7 +240,7 @@ TEST_F(Jobs, ThatCannotGoOnSayWhyAndTouchNothing) {
 
 TEST_F(Jobs, OfFilesWithoutANameKnowThemByTheirNumbers) {
   const Array x = random_on_host({700, 300}, DType::f64, 1);
-  const auto stored = [&](i64 mib) {  // other tiles, the same numbers
+  const auto stored = [&](i64 mib) {  // the same numbers, in tiles for a budget
     const Budget budget(mib);
     const StoredArray a = StoredArray::create({700, 300}, DType::f64);
     a.write({{0, 0}, {700, 300}}, x);
@@ -251,9 +251,11 @@ TEST_F(Jobs, OfFilesWithoutANameKnowThemByTheirNumbers) {
     const StopAfter stop(4);
     EXPECT_THROW(a.transpose({}, at("c")), Stopped);
   }
-  const StoredArray again = stored(40), other = stored(3);
+  const StoredArray again = stored(3), other = stored(3), other_tiles = stored(5);
   other.write({{3, 5}, {1, 1}}, Array::scalar(Value(1), DType::f64));
   EXPECT_THROW(other.transpose({}, at("c")), ArgumentError);
+  // The same numbers in tiles that cut the work otherwise: its steps have other numbers.
+  EXPECT_THROW(other_tiles.transpose({}, at("c")), ArgumentError);
   again.transpose({}, at("c"));
   EXPECT_PRED2(same_bits, StoredArray::open(at("c")).array(), x.transpose().contiguous());
 }
