@@ -11,6 +11,7 @@ Functions of this package that ask for memory get it or the error: only what peo
 from __future__ import annotations
 
 import math
+import operator
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +27,7 @@ def may_use_disk() -> bool:
 
 
 def _bytes(shape: _Shape, dtype: Any) -> int:
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = tuple(shape) if hasattr(shape, "__len__") else (operator.index(shape),)
     return math.prod(int(n) for n in sizes) * _core.empty(0, dtype).itemsize
 
 

@@ -185,6 +185,29 @@ def test_memory_that_ends_and_a_folder_of_the_environment(tmp_path):
     assert not list(folder.iterdir())
 
 
+MEANWHILE = """
+import threading, tessera as ts
+with ts.memory_budget(host="16MiB"):
+    drawing = threading.Thread(target=lambda: ts.random.normal((3000, 1500)))
+    drawing.start()
+    while drawing.is_alive():
+        ts.random.normal(3)
+    y = ts.stored.ones((3000, 1500)) * 2
+    computing = threading.Thread(target=y.transpose)
+    computing.start()
+    while computing.is_alive():
+        assert "3000" in repr(y + 1) + repr(y)
+print(float(y.max()))
+"""
+
+
+def test_threads_look_and_draw_while_another_computes(tmp_path):
+    """Who works on disk looks for Ctrl-C, for which it needs the interpreter: nobody waits for it with that in hand."""
+    command, where = [sys.executable, "-c", MEANWHILE], dict(os.environ, TESSERA_BACKING_DIR=str(tmp_path))
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, env=where)
+    assert ended.stdout.strip() == "2.0", ended.stderr[-2000:]
+
+
 def test_resident_memory_stays_small(little):
     def resident():
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()

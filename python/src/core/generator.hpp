@@ -14,10 +14,13 @@ namespace tessera::python {
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : random_(seed) {}
-  // Few numbers keep the interpreter's lock: who holds the other one never waits for that.
+  // Few numbers keep the interpreter's lock where nobody else draws. Who draws many may wait for that
+  // lock while it has the generator's: it is never waited for with the interpreter's.
   template <class F>
   auto draw(F&& f, bool many = true) {
-    return released(many, [&] {
+    if (!many)
+      if (const std::unique_lock now(mutex_, std::try_to_lock); now) return f(random_);
+    return released([&] {
       const std::lock_guard lock(mutex_);
       return f(random_);
     });

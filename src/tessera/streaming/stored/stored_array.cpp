@@ -65,6 +65,7 @@ struct StoredArray::State {
       : shape(e.shape()), dtype(e.dtype()), formula(e), store(e.store()) {}
   const Shape shape;
   const DType dtype;
+  std::mutex computing;  // held as long as a formula is computed; the other one never is
   std::mutex mutex;
   Expression formula;  // of the store, once there is one
   StorePtr store;
@@ -102,12 +103,15 @@ Expression StoredArray::expression() const {
 }
 
 StorePtr StoredArray::store() const {
-  std::lock_guard lock(state_->mutex);
-  if (!state_->store) {
-    state_->store = saved(state_->formula, "");
-    state_->formula = Expression(state_->store);
+  const std::lock_guard one(state_->computing);
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->store) return state_->store;
   }
-  return state_->store;
+  StorePtr made = saved(expression(), "");
+  const std::lock_guard lock(state_->mutex);
+  state_->formula = Expression(made);
+  return state_->store = std::move(made);
 }
 
 std::string StoredArray::describe() const {

@@ -19,10 +19,14 @@ StorePtr backing_scratch(std::string_view, const Shape& shape, DType dtype) {
 }
 
 // Refused before a formula is computed or a file made.
-StorePtr tall_store(std::string_view who, const StoredArray& a, DType dtype) {
+void require_tall(std::string_view who, const StoredArray& a) {
   require<ShapeError>(a.ndim() == 2, who, ": takes a matrix on disk, got shape ", a.shape());
   require<ShapeError>(a.shape()[0] >= a.shape()[1], who, ": a stored matrix of shape ", a.shape(),
                       " has fewer rows than columns; transpose it");
+}
+
+StorePtr tall_store(std::string_view who, const StoredArray& a, DType dtype) {
+  require_tall(who, a);
   return StoredArray(a.expression().as(dtype)).store();
 }
 
@@ -76,7 +80,7 @@ StoredSvd svd(const StoredArray& a) {
 }
 
 Array svdvals(const StoredArray& a) {
-  tall_store("svdvals", a, a.dtype());
+  require_tall("svdvals", a);
   return linalg::svdvals(qr_triangle(a));
 }
 
