@@ -79,8 +79,10 @@ std::vector<NamedLinop> normals_alike(const std::vector<NamedLinop>& operators) 
   for (const NamedLinop& n : normals) {
     const Dims in = n.ishape(), out = n.oshape();
     if (out.size() != common.size()) return {};
-    for (i64 i = 0; i < out.size(); ++i)
-      if (!contains(in, out[i]) || common[i].is_wildcard()) common[i] = out[i];
+    for (i64 i = 0; i < out.size(); ++i) {
+      if (out[i].is_wildcard() != common[i].is_wildcard()) return {};  // no name to be cut by
+      if (!contains(in, out[i])) common[i] = out[i];
+    }
   }
   for (NamedLinop& n : normals)
     if (!(n.oshape() == common)) n = Relabel{n, NamedShape(n.ishape(), common)};
