@@ -26,8 +26,8 @@ def may_use_disk() -> bool:
     return bool(_core._backing_dir_set() or os.environ.get("TESSERA_BACKING_DIR"))
 
 
-def _bytes(shape: _Shape, dtype: Any) -> int:
-    sizes = tuple(shape) if hasattr(shape, "__len__") else (operator.index(shape),)
+def _bytes(shape: Any, dtype: Any) -> int:
+    sizes = tuple(shape) if hasattr(shape, "__iter__") else (operator.index(shape),)
     return math.prod(int(n) for n in sizes) * _core.empty(0, dtype).itemsize
 
 

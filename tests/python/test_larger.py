@@ -216,3 +216,9 @@ def test_resident_memory_stays_small(little):
     x = ts.random.uniform((3000, 2500), "float64")  # 57 MiB
     assert 0.49 < x.mean().item() < 0.51
     assert resident() - before < 48 << 20
+
+
+@pytest.mark.parametrize("shape", [np.int64(10**7), np.array([10**4, 10**3]), [np.int32(10**4), 10**3]])
+def test_sizes_of_numpy(little, shape):
+    assert ts.zeros(shape).shape == ts.stored.zeros(shape).shape
+    assert isinstance(ts.zeros(shape), ts.stored.StoredArray)
