@@ -3,6 +3,7 @@
 
 import importlib
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -51,6 +52,24 @@ def draw_numbers(rng, shape, dtype):
     if dtype.kind == "c":
         values = values + 0.5j * rng.integers(-9, 10, shape)
     return np.asarray(values).astype(dtype)
+
+
+@contextmanager
+def host_memory(more):
+    """No more of the host than is in use now, and a little."""
+    old = ts.memory_stats("cpu")["budget"]
+    ts.set_memory_budget(host=ts.memory_stats("cpu")["in_use"] + more)
+    try:
+        yield
+    finally:
+        ts.set_memory_budget(host=old)
+
+
+def drawn(shape, dtype, seed):
+    """Normal numbers, rounded to the dtype."""
+    rng = np.random.default_rng(seed)
+    x = 3 * rng.standard_normal(shape)
+    return (x + 1j * rng.standard_normal(shape)).astype(dtype) if "complex" in dtype else x.astype(dtype)
 
 
 def strided(rng, array):

@@ -3,32 +3,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
+from support import drawn, host_memory
 
 import tessera as ts
 
 DTYPES = ["float32", "float64", "complex64", "complex128", "int32", "float16"]
 SHAPES = [(1, 1), (7, 7), (8, 7), (300, 20), (1000, 3), (5, 0), (0, 0)]
-
-
-@contextmanager
-def host_memory(more):
-    """No more of the host than is in use now, and a little."""
-    old = ts.memory_stats("cpu")["budget"]
-    ts.set_memory_budget(host=ts.memory_stats("cpu")["in_use"] + more)
-    try:
-        yield
-    finally:
-        ts.set_memory_budget(host=old)
-
-
-def drawn(shape, dtype, seed):
-    rng = np.random.default_rng(seed)
-    x = 3 * rng.standard_normal(shape)
-    return (x + 1j * rng.standard_normal(shape)).astype(dtype) if "complex" in dtype else x.astype(dtype)
 
 
 def working(*dtypes):
