@@ -6,7 +6,7 @@
 
 #include "tessera/store/tiles/open_store.hpp"
 #include "tessera/streaming/passes/sort.hpp"
-#include "tessera/streaming/stored/made.hpp"
+#include "tessera/streaming/stored/result_store.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -41,10 +41,10 @@ StorePtr saved(const Expression& formula, const std::string& path) {
   const auto facts = [&] {
     return JobFacts{{"operation", "assign"}, {"formula", formula.version()}};
   };
-  return made({path, facts, formula.shape(), formula.dtype()},
-              [&](const StorePtr& out, const Options& options, const MakeScratch&) {
-                return plan_assign(formula, out, options);
-              });
+  return result_store({path, facts, formula.shape(), formula.dtype()},
+                      [&](const StorePtr& out, const Options& options, const MakeScratch&) {
+                        return plan_assign(formula, out, options);
+                      });
 }
 
 // Both in the dtype of the product, which has one of its own for float and complex numbers.
@@ -151,10 +151,11 @@ StoredArray StoredArray::transpose(const std::optional<Shape>& axes,
   const auto facts = [&] {
     return JobFacts{{"operation", cat("transpose by ", order)}, {"source", from->version()}};
   };
-  return StoredArray(made({path, facts, to, dtype()},
-                          [&](const StorePtr& out, const Options& options, const MakeScratch&) {
-                            return plan_transpose(from, out, order, options);
-                          }));
+  return StoredArray(
+      result_store({path, facts, to, dtype()},
+                   [&](const StorePtr& out, const Options& options, const MakeScratch&) {
+                     return plan_transpose(from, out, order, options);
+                   }));
 }
 
 StoredArray apply(ElementOp op, std::span<const Expression> inputs) {
@@ -183,10 +184,11 @@ StoredArray matmul(const StoredArray& a, const StoredArray& b, const std::string
                     {"B", right->version()}};
   };
   const Shape shape{a.shape()[0], b.shape()[1]};
-  return StoredArray(made({path, facts, shape, dtype},
-                          [&](const StorePtr& out, const Options& options, const MakeScratch&) {
-                            return plan_matmul(left, right, out, {}, options);
-                          }));
+  return StoredArray(
+      result_store({path, facts, shape, dtype},
+                   [&](const StorePtr& out, const Options& options, const MakeScratch&) {
+                     return plan_matmul(left, right, out, {}, options);
+                   }));
 }
 
 StoredArray sort(const StoredArray& x, i64 axis, const std::string& path) {
@@ -199,10 +201,10 @@ StoredArray sort(const StoredArray& x, i64 axis, const std::string& path) {
   const StorePtr from = x.store();
   const auto facts = [&] { return JobFacts{{"operation", "sort"}, {"source", from->version()}}; };
   return StoredArray(
-      made({path, facts, x.shape(), x.dtype(), {"runs", "taken"}},
-           [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
-             return plan_sort(from, out, scratch, options, !path.empty());
-           }));
+      result_store({path, facts, x.shape(), x.dtype(), {"runs", "taken"}},
+                   [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
+                     return plan_sort(from, out, scratch, options, !path.empty());
+                   }));
 }
 
 }  // namespace tessera::streaming

@@ -2,7 +2,7 @@
 #include "tessera/streaming/stored/stored_linalg.hpp"
 
 #include "tessera/streaming/linalg/cholesky.hpp"
-#include "tessera/streaming/stored/made.hpp"
+#include "tessera/streaming/stored/result_store.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -44,10 +44,11 @@ StoredArray cholesky(const StoredArray& a, bool upper, const std::string& path) 
   const auto facts = [&] {
     return JobFacts{{"operation", upper ? "cholesky, upper" : "cholesky"}, {"A", from->version()}};
   };
-  return StoredArray(made({path, facts, a.shape(), t},
-                          [&](const StorePtr& out, const Options& options, const MakeScratch&) {
-                            return plan_cholesky(from, out, {.upper = upper}, options);
-                          }));
+  return StoredArray(
+      result_store({path, facts, a.shape(), t},
+                   [&](const StorePtr& out, const Options& options, const MakeScratch&) {
+                     return plan_cholesky(from, out, {.upper = upper}, options);
+                   }));
 }
 
 StoredArray solve(const StoredArray& a, const StoredArray& b, const std::string& path) {
@@ -57,11 +58,11 @@ StoredArray solve(const StoredArray& a, const StoredArray& b, const std::string&
     return JobFacts{{"operation", "solve"}, {"A", matrix->version()}, {"B", right->version()}};
   };
   return StoredArray(
-      made({path, facts, b.shape(), t, lu_scratch},
-           [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
-             return plan_solve(matrix, right, out, factors_of(matrix, scratch), options,
-                               exchanges_of(matrix, scratch, path));
-           }));
+      result_store({path, facts, b.shape(), t, lu_scratch},
+                   [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
+                     return plan_solve(matrix, right, out, factors_of(matrix, scratch), options,
+                                       exchanges_of(matrix, scratch, path));
+                   }));
 }
 
 StoredArray inverse(const StoredArray& a, const std::string& path) {
@@ -70,11 +71,11 @@ StoredArray inverse(const StoredArray& a, const std::string& path) {
   const StorePtr from = stored_as(a, t);
   const auto facts = [&] { return JobFacts{{"operation", "inverse"}, {"A", from->version()}}; };
   return StoredArray(
-      made({path, facts, a.shape(), t, lu_scratch},
-           [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
-             return plan_inverse(from, out, factors_of(from, scratch), options,
-                                 exchanges_of(from, scratch, path));
-           }));
+      result_store({path, facts, a.shape(), t, lu_scratch},
+                   [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
+                     return plan_inverse(from, out, factors_of(from, scratch), options,
+                                         exchanges_of(from, scratch, path));
+                   }));
 }
 
 StoredArray solve_triangular(const StoredArray& a, const StoredArray& b,
@@ -87,10 +88,11 @@ StoredArray solve_triangular(const StoredArray& a, const StoredArray& b,
                     {"A", matrix->version()},
                     {"B", right->version()}};
   };
-  return StoredArray(made({path, facts, b.shape(), t},
-                          [&](const StorePtr& out, const Options& options, const MakeScratch&) {
-                            return plan_solve_triangular(matrix, right, out, what, options);
-                          }));
+  return StoredArray(
+      result_store({path, facts, b.shape(), t},
+                   [&](const StorePtr& out, const Options& options, const MakeScratch&) {
+                     return plan_solve_triangular(matrix, right, out, what, options);
+                   }));
 }
 
 }  // namespace tessera::streaming

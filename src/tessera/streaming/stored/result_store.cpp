@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/streaming/stored/made.hpp"
+#include "tessera/streaming/stored/result_store.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -94,7 +94,7 @@ StorePtr backed_store(const Shape& shape, DType dtype, store::Space space) {
   return std::make_shared<BackedStore>(grid_for(shape, dtype), space);
 }
 
-StorePtr made(const Made& what, const PlanInto& plan) {
+StorePtr result_store(const ResultSpec& what, const PlanInto& plan) {
   if (!what.path.empty()) {  // a part stays free: another run may find a little less
     const i64 budget = std::max<i64>(stream_budget() / 8 * 7, 1);
     const Job job{what.path, what.facts(), budget, std::max(stream_limit(), budget), what.scratch};

@@ -2,7 +2,7 @@
 #pragma once
 // Where the results of plans come to lie: a new file of the backing folder, or the file of a job.
 // Private to the library.
-//   StorePtr c = made({path, facts, {m, n}, DType::f64},
+//   StorePtr c = result_store({path, facts, {m, n}, DType::f64},
 //                     [&](const StorePtr& c, const Options& o, const MakeScratch&) {
 //                       return plan_matmul(a, b, c, {}, o); });
 
@@ -18,7 +18,7 @@ store::TileGrid grid_for(const Shape& shape, DType dtype);
 // version is what the numbers are, which takes reading them once.
 StorePtr backed_store(const Shape& shape, DType dtype, store::Space space);
 
-struct Made {
+struct ResultSpec {
   std::string path;  // of a job; "": in the backing folder
   // Of a job alone: to say which numbers an operand has may take reading all of them.
   std::function<JobFacts()> facts;
@@ -26,6 +26,6 @@ struct Made {
   DType dtype = DType::f32;
   std::vector<std::string> scratch = {};
 };
-StorePtr made(const Made& what, const PlanInto& plan);
+StorePtr result_store(const ResultSpec& what, const PlanInto& plan);
 
 }  // namespace tessera::streaming
