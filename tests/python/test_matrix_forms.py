@@ -494,3 +494,24 @@ def test_bits_have_roots_and_float_powers():
         for m in (bits, bits.T, 2 * bits):
             got = m**power
             assert got.form == "Triangular" and np.allclose(got.numpy(), m.numpy().astype(float) ** power)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "int64", "float32", "complex64"])
+@pytest.mark.parametrize("shape", [(17, 0), (0, 3), (0, 0)])
+def test_factors_of_matrices_without_elements(shape, dtype):
+    """No element is too large for a factor where there are none."""
+    forms = [ts.matrix.Identity(shape, dtype), ts.matrix.Dense(np.zeros(shape, dtype))]
+    if shape[0] == shape[1]:
+        empty = np.zeros(shape, dtype)
+        forms += [ts.matrix.Triangular(empty), ts.matrix.Symmetric(empty), ts.matrix.Diagonal(np.zeros(0, dtype))]
+    for matrix in forms:
+        for factor in (-1, 2**40, -(2**40)):
+            scaled = factor * matrix
+            assert str(scaled)
+            same_as(scaled, np.zeros(shape, dtype), dtype, f"{factor} * {matrix.form} {dtype} {shape}")
+            same_as(
+                abs(scaled).T,
+                np.zeros(shape[::-1], abs(np.zeros(1, dtype)).dtype),
+                str(abs(np.zeros(1, dtype)).dtype),
+                matrix.form,
+            )

@@ -119,8 +119,9 @@ Array AnyMatrix::array(std::optional<DType> dtype, std::optional<Device> where) 
     }
     case Form::diagonal: full = spread(viewed(data(there)), p.rows, p.cols); break;
     case Form::identity: {
-      const Array values = viewed(ones({1}, p.dtype, there));
-      full = spread(values.broadcast_to({std::min(p.rows, p.cols)}), p.rows, p.cols);
+      const i64 length = std::min(p.rows, p.cols);
+      const Array values = viewed(ones({std::min<i64>(length, 1)}, p.dtype, there));
+      full = spread(values.broadcast_to({length}), p.rows, p.cols);
     }
   }
   if (transposed_) full = full.transpose();
