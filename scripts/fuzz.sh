@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: fuzz.sh [SECONDS in all [RESULTS_DIR]]: each fuzzer gets an equal share, as `fuzz_NAME SECONDS`.
-# fuzz_calls (every public callable of the Python package) takes the same cases for RESULTS_DIR, others each time without
-# (TESSERA_FUZZ_SEED names them); then it calls a package under AddressSanitizer, which is built for it in build/asan,
-# unless TESSERA_FUZZ_ASAN=0. `fuzz.sh calls SECONDS SEED` is fuzz_calls alone, with what build/asan has.
+# With RESULTS_DIR all take the same cases each time; without, fuzz_matrix and fuzz_calls (every public callable of the
+# Python package) take others each time (TESSERA_FUZZ_SEED names those of fuzz_calls), and fuzz_calls calls a package
+# under AddressSanitizer, which is built for it in build/asan, unless TESSERA_FUZZ_ASAN=0. `fuzz.sh calls SECONDS SEED` is fuzz_calls alone, with what build/asan has.
 # The one of distributed arrays goes on where the last run ended (build/fuzz_dist.json), from the start for RESULTS_DIR;
 # without SECONDS it goes on until its next million of cases is whole: half an hour on two cores, three hours at most.
 . "$(dirname "$0")/common.sh"
@@ -47,7 +47,7 @@ status=0
 fuzz() {
   case $1 in
     fuzz_dist) "$PY" tests/python/dist/fuzz_dist.py "${bound[@]}" ;;
-    fuzz_matrix) "$PY" tests/python/fuzz_matrix.py "$share" ;;
+    fuzz_matrix) "$PY" tests/python/fuzz_matrix.py "$share" ${results:+0} ;;
     fuzz_calls) fuzz_calls ;;
     *) "build/release/bin/$1" "$share" ;;
   esac
@@ -61,9 +61,11 @@ fuzz_calls() {
     "$PY" tests/python/fuzz/fuzz_calls.py "$share" "$seed"
   fi
 }
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
 for name in "${fuzzers[@]}"; do
-  if fuzz "$name"; then verdict=passed; else verdict=failed; status=1; fi
+  if fuzz "$name" 2>&1 | tee "$said"; then verdict=passed; else verdict=failed; status=1; fi
   echo "$verdict $name"
-  if [ -n "$results" ]; then echo "$verdict $name" >"$results/$name.count"; fi
+  if [ -n "$results" ]; then { echo "$verdict $name"; tail -c 2000 "$said"; } >"$results/$name.count"; fi
 done
 exit $status

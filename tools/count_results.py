@@ -4,7 +4,7 @@
 usage: count_results.py RESULTS_DIR [more dirs]
 
 Reads GoogleTest's XML (one per test program), ctest's JUnit file (counts only programs that left no
-XML of their own: examples, crashes), pytest's JUnit file, and *.count files ("passed NAME").
+XML of their own: examples, crashes), pytest's JUnit file, and *.count files ("passed NAME", then what was said).
 """
 
 import sys
@@ -67,10 +67,11 @@ def main(folders: list[str]) -> int:
             good, bad = count_ctest(folder / "ctest.xml", counted, failures)
             passed, failed = passed + good, failed + bad
         for path in sorted(folder.glob("*.count")):
-            good_verdict = path.read_text().startswith("passed")
+            verdict, _, said = path.read_text().partition("\n")
+            good_verdict = verdict.startswith("passed")
             passed, failed = passed + good_verdict, failed + (not good_verdict)
             if not good_verdict:
-                failures.append(path.stem)
+                failures.append(f"{path.stem}\n{said[-SHOWN:].strip()}".strip())
     # The end of a long log is what people see of it: who failed, and why, stands beside the sum.
     for failure in failures:
         print(f"failed: {failure}")

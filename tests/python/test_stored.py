@@ -336,7 +336,9 @@ def test_type_checkers_see_what_the_class_is_given():
     stub = ast.parse((pathlib.Path(ts.__file__).parent / "_tessera.pyi").read_text())
     body = next(x for x in stub.body if isinstance(x, ast.ClassDef) and x.name == "StoredArray").body
     told = {x.name for x in body if isinstance(x, ast.FunctionDef)}
-    there = {name for name, member in vars(ts.stored.StoredArray).items() if callable(member) or isinstance(member, property)}
+    there = {
+        name for name, member in vars(ts.stored.StoredArray).items() if callable(member) or isinstance(member, property)
+    }
     left_out = {"__array_ufunc__", "__new__", "__hash__"}
     assert {x for x in there - told - left_out if not hasattr(object, x)} == set()
     assert {x for x in told if not hasattr(ts.stored.StoredArray, x)} == set()
