@@ -10,6 +10,8 @@ import typing as _typing
 from typing import Any as _Any
 
 if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the first: here that of more arguments
+    from . import imaging as imaging
+
     jax: _Any
     scipy: _Any
     torch: _Any
@@ -68,7 +70,7 @@ __all__ += ["Snapshot", "SnapshotArray", "open_snapshot"]
 __all__ += ["IOAccelerator", "MemoryTiers", "memory_budget", "memory_tiers", "set_backing_dir", "set_memory_budget"]
 
 _einops.watch()
-_neighbours = ("jax", "scipy", "torch")
+_on_demand = ("imaging", "jax", "scipy", "torch")
 
 
 def __array_namespace_info__() -> _NamespaceInfo:
@@ -79,8 +81,8 @@ def __array_namespace_info__() -> _NamespaceInfo:
 if not _typing.TYPE_CHECKING:  # to which every other name would be one of ours
 
     def __getattr__(name: str) -> _Any:
-        """ts.torch, ts.scipy and ts.jax import their library when they are first asked for."""
-        if name not in _neighbours:
+        """ts.torch, ts.scipy and ts.jax import their library when they are first asked for, ts.imaging itself."""
+        if name not in _on_demand:
             raise AttributeError(f"module 'tessera' has no attribute '{name}'")
         from importlib import import_module
 
@@ -88,4 +90,4 @@ if not _typing.TYPE_CHECKING:  # to which every other name would be one of ours
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_neighbours])
+    return sorted([*globals(), *_on_demand])

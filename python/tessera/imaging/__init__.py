@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Imaging: phantoms with exact data, trajectories, coils, reconstructions and measures of images, made of named
+operators. Nothing below this package knows of it.
+
+>>> scan = ts.imaging.shepp_logan().kspace(ts.imaging.radial(9, 32, 16), (16, 16))
+>>> scan.shape, scan.dtype
+((9, 32), dtype('complex128'))
+"""
+
+from ._coils import (
+    Coils,
+    adaptive_maps,
+    compress_coils,
+    espirit,
+    root_sum_of_squares,
+    whitening,
+)
+from ._files import load_cfl, save_cfl
+from ._metrics import nrmse, psnr, ssim
+from ._phantoms import Phantom, shepp_logan
+from ._recipes import Reconstruction, l1_wavelet, sense, sense_operator, tv
+from ._trajectories import (
+    GOLDEN_ANGLE,
+    cones,
+    epi,
+    kooshball,
+    poisson_disc,
+    radial,
+    rosette,
+    spiral,
+    stack_of_stars,
+)
+
+__all__ = [
+    "GOLDEN_ANGLE",
+    "Coils",
+    "Phantom",
+    "Reconstruction",
+    "adaptive_maps",
+    "compress_coils",
+    "cones",
+    "epi",
+    "espirit",
+    "kooshball",
+    "l1_wavelet",
+    "load_cfl",
+    "nrmse",
+    "poisson_disc",
+    "psnr",
+    "radial",
+    "root_sum_of_squares",
+    "rosette",
+    "save_cfl",
+    "sense",
+    "sense_operator",
+    "shepp_logan",
+    "spiral",
+    "ssim",
+    "stack_of_stars",
+    "tv",
+    "whitening",
+]
