@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 import pytest
+from tessera.imaging._bessel import bessel_j1
 
 import tessera as ts
 from tessera import imaging as im
-from tessera.imaging._bessel import bessel_j1
 
 
 @pytest.mark.parametrize("name", im.__all__)

@@ -95,7 +95,7 @@ def root_sum_of_squares(images: Any, axis: int = 0) -> ts.Array:
 
 
 def whitening(noise: Any) -> npt.NDArray[Any]:
-    """The matrix W (coils, coils) that makes noise of a noise scan (coils, ...) white: W @ data has a covariance of one.
+    """The matrix W (coils, coils) that makes the noise of a scan (coils, ...) white: W @ data has a covariance of one.
 
     >>> rng = np.random.default_rng(0)
     >>> mixed = np.array([[2.0, 0.0], [1.0, 1.0]]) @ rng.standard_normal((2, 100000))
@@ -105,7 +105,7 @@ def whitening(noise: Any) -> npt.NDArray[Any]:
     scan = np.asarray(noise)
     if scan.ndim < 2 or scan[0].size < scan.shape[0]:
         raise ArgumentError(
-            f"whitening: a noise scan of shape {scan.shape}; expected (coils, ...) with at least as many samples as coils"
+            f"whitening: a scan of shape {scan.shape}; expected (coils, ...) with at least as many samples as coils"
         )
     flat = scan.reshape(scan.shape[0], -1)
     flat = flat - flat.mean(1, keepdims=True)

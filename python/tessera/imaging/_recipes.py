@@ -77,7 +77,8 @@ def sense_operator(
         points = np.asarray(locs)
         if points.ndim not in (2, 3) or points.shape[-1] != ndim:
             raise ArgumentError(
-                f"sense_operator: locs of shape {points.shape}; expected (samples, {ndim}) or (readouts, samples, {ndim})"
+                f"sense_operator: locs of shape {points.shape}; expected (samples, {ndim}) "
+                f"or (readouts, samples, {ndim})"
             )
         kdims, samples = ("R", "K")[3 - points.ndim :], points.shape[:-1]
         encode = ts.NUFFT(points, shape, kdims, dims, batch_shape=("C",), toeplitz=toeplitz, tol=tol)

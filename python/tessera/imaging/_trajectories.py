@@ -174,7 +174,7 @@ def poisson_disc(
         many = _thrown(shape, block, spacing, density, order).sum() >= wanted
         low, high = (spacing, high) if many else (low, spacing)
     mask = _thrown(shape, block, low, density, order)
-    # Distances on a grid come in steps: what is too many for one spacing and too few for the next is left out at random.
+    # Distances on a grid come in steps: where one spacing keeps too many and the next too few, some are left out.
     loose = [place for place in order if mask.flat[place] and not _in_block(place, shape, block)]
     for place in loose[: int(mask.sum() - round(wanted))]:
         mask.flat[place] = False
