@@ -21,6 +21,8 @@ def test_every_name_has_an_example_that_runs(name, tmp_path, monkeypatch):
     value = getattr(im, name)
     if isinstance(value, float):
         return
+    if name in ("Scan", "load_ismrmrd", "save_ismrmrd"):
+        pytest.importorskip("h5py")
     own = vars(value).items() if inspect.isclass(value) else ()
     members = [m for n, m in own if not n.startswith("_") and inspect.isfunction(m)]
     for item in [value, *members]:
@@ -353,3 +355,150 @@ def test_noise_is_lower_with_a_penalty(rng):
     for recipe in (im.l1_wavelet, im.tv):
         assert im.nrmse(recipe(data, maps, mask=mask, lamda=0.02).image, head) < 0.9 * plain
     assert im.nrmse(im.sense(data, maps, mask=mask, lamda=0.05).image, head) < plain
+
+
+# --- raw files
+
+
+def test_ismrmrd_cartesian_there_and_back(rng, tmp_path):
+    pytest.importorskip("h5py")
+    for shape in [(3, 6, 8), (2, 4, 5, 6)]:
+        x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
+        noise = (rng.standard_normal((shape[0], 50)) + 0j).astype(np.complex64)
+        im.save_ismrmrd(tmp_path / "x.h5", x, noise=noise)
+        scan = im.load_ismrmrd(tmp_path / "x.h5")
+        assert np.array_equal(scan.kspace, x) and scan.sampled.all() and np.array_equal(scan.noise, noise)
+        assert scan.dims == ("coil", *("kz", "ky", "kx")[4 - len(shape) :]) and scan.shape == shape[1:]
+        assert "cartesian" in repr(scan) and "noise" in repr(scan)
+    assert [p.name for p in tmp_path.iterdir()] == ["x.h5"]
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_ismrmrd_along_a_trajectory(ndim, rng, tmp_path):
+    pytest.importorskip("h5py")
+    locs = im.radial(5, 16, 12) if ndim == 2 else im.kooshball(5, 16, 12)
+    x = (rng.standard_normal((3, 5, 16)) + 1j).astype(np.complex64)
+    im.save_ismrmrd(tmp_path / "x.h5", x, locs=locs, shape=(12,) * ndim)
+    scan = im.load_ismrmrd(tmp_path / "x.h5")
+    assert scan.dims == ("coil", "readout", "sample") and np.array_equal(scan.kspace, x)
+    np.testing.assert_allclose(scan.locs, locs, atol=1e-5)
+    im.save_ismrmrd(tmp_path / "parts.h5", x, locs=locs / 12, shape=(12,) * ndim)
+    np.testing.assert_allclose(im.load_ismrmrd(tmp_path / "parts.h5").locs, locs, atol=1e-5)
+
+
+def header(matrix=(1, 8, 6), trajectory="cartesian"):
+    from tessera.imaging._ismrmrd_layout import write_header
+
+    return write_header(trajectory, matrix, 2, matrix[1]).encode()
+
+
+def raw_file(path, acquisitions, xml=None):
+    """By the package of the standard: what others write."""
+    ismrmrd = pytest.importorskip("ismrmrd")
+    data = ismrmrd.Dataset(str(path), "dataset", create_if_needed=True)
+    data.write_xml_header(header() if xml is None else xml)
+    for values, counters, flags, fields in acquisitions:
+        acquisition = ismrmrd.Acquisition.from_array(np.asarray(values, np.complex64))
+        for name, value in counters.items():
+            setattr(acquisition.idx, name, value)
+        for name, value in fields.items():
+            setattr(acquisition, name, value)
+        for flag in flags:
+            acquisition.set_flag(flag)
+        data.append_acquisition(acquisition)
+    data.close()
+
+
+def test_ismrmrd_of_others(rng, tmp_path):
+    """Averages, reversed and cut readouts, half of the lines, slices and repetitions, scans that are no image."""
+    ismrmrd = pytest.importorskip("ismrmrd")
+    want = np.zeros((3, 2, 2, 8, 6), complex)
+    acquisitions, seen = [], np.zeros((3, 2, 8, 6), bool)
+    for repetition, slice_, step, average in itertools.product(range(3), range(2), range(0, 8, 2), range(2)):
+        values = (rng.standard_normal((2, 6)) + 1j * rng.standard_normal((2, 6))).astype(np.complex64)
+        want[repetition, slice_, :, step] += values / 2
+        seen[repetition, slice_, step] = True
+        counters = {"repetition": repetition, "slice": slice_, "kspace_encode_step_1": step, "average": average}
+        if step == 4:
+            acquisitions.append((values[:, ::-1], counters, [ismrmrd.ACQ_IS_REVERSE], {"center_sample": 2}))
+        elif step == 2:
+            wide = np.concatenate([np.full((2, 2), 9), values, np.full((2, 1), 9)], 1)
+            acquisitions.append((wide, counters, [], {"center_sample": 5, "discard_pre": 2, "discard_post": 1}))
+        else:
+            acquisitions.append((values, counters, [], {"center_sample": 3}))
+    acquisitions.insert(3, (np.ones((2, 9)), {}, [ismrmrd.ACQ_IS_NOISE_MEASUREMENT], {}))
+    acquisitions.insert(5, (np.ones((2, 3)), {}, [ismrmrd.ACQ_IS_NAVIGATION_DATA], {}))
+    raw_file(tmp_path / "x.h5", acquisitions)
+    scan = im.load_ismrmrd(tmp_path / "x.h5")
+    assert scan.dims == ("repetition", "slice", "coil", "ky", "kx")
+    np.testing.assert_allclose(scan.kspace, want, atol=1e-5)
+    assert np.array_equal(scan.sampled, seen) and scan.noise.shape == (2, 9)
+
+
+def test_ismrmrd_of_ours_is_read_by_others(rng, tmp_path):
+    ismrmrd = pytest.importorskip("ismrmrd")
+    x = (rng.standard_normal((2, 8, 6)) + 1j).astype(np.complex64)
+    im.save_ismrmrd(tmp_path / "x.h5", x)
+    data = ismrmrd.Dataset(str(tmp_path / "x.h5"), "dataset", create_if_needed=False)
+    assert data.number_of_acquisitions() == 8
+    read = data.read_acquisition(5)
+    assert np.array_equal(read.data, x[:, 5]) and read.idx.kspace_encode_step_1 == 5
+    parsed = ismrmrd.xsd.CreateFromDocument(data.read_xml_header())
+    assert parsed.encoding[0].encodedSpace.matrixSize.y == 8
+
+
+LINE = (np.ones((2, 6)), {"kspace_encode_step_1": 3}, [], {"center_sample": 3})
+
+
+@pytest.mark.parametrize(
+    "acquisitions, xml, words",
+    [
+        ([], None, "no acquisition of the image"),
+        ([LINE, (np.ones((3, 6)), {}, [], {})], None, "acquisition 1 has another number of coils"),
+        (
+            [LINE, (np.ones((2, 6)), {"kspace_encode_step_1": 30}, [], {"center_sample": 3})],
+            None,
+            "acquisition 1 .*outside",
+        ),
+        ([LINE, (np.ones((2, 9)), {}, [], {"center_sample": 3})], None, "acquisition 1 .*outside"),
+        ([LINE, (np.full((2, 6), np.nan), {}, [], {})], None, "acquisition 1 has samples that are not finite"),
+        ([LINE], b"<a>", "no XML"),
+        ([LINE], b"<a/>", "no encoding"),
+        ([LINE], header().replace(b"<x>6</x>", b"<x>none</x>"), "matrixSize x is 'none'"),
+        ([LINE], header().replace(b"<x>6</x>", b"<x>0</x>"), "matrixSize x is 0"),
+        ([LINE], header(trajectory="radial"), "is the trajectory missing"),
+    ],
+)
+def test_raw_files_that_are_refused(acquisitions, xml, words, tmp_path):
+    raw_file(tmp_path / "x.h5", acquisitions or [(np.ones((2, 4)), {}, [19], {})], xml)
+    with pytest.raises(ts.IoError, match=words):
+        im.load_ismrmrd(tmp_path / "x.h5")
+
+
+def test_files_that_are_no_raw_files(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    (tmp_path / "text.h5").write_text("no")
+    with h5py.File(tmp_path / "empty.h5", "w"):
+        pass
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["dataset/xml"], file["dataset/data"] = [header()], np.zeros((3, 3))
+    for name, words in {
+        "none": "none.h5",
+        "text": "text.h5",
+        "empty": "no group",
+        "other": "list of acquisitions",
+    }.items():
+        with pytest.raises(ts.IoError, match=words):
+            im.load_ismrmrd(tmp_path / f"{name}.h5")
+
+
+def test_a_raw_file_to_an_image(tmp_path):
+    """The way that a user goes: a file of the scanner, maps from its own centre, an image."""
+    pytest.importorskip("h5py")
+    shape = (48, 48)
+    head, maps = im.shepp_logan().image(shape), im.Coils(6).maps(shape)
+    im.save_ismrmrd(tmp_path / "scan.h5", im.sense_operator(maps)(head).numpy())
+    scan = im.load_ismrmrd(tmp_path / "scan.h5")
+    found = im.sense(scan.kspace, im.espirit(scan.kspace, calibration=24, kernel=6), mask=scan.sampled, lamda=1e-4)
+    want = head * np.linalg.norm(maps, axis=0)
+    assert im.nrmse(np.abs(found.image.numpy()), want) < 0.05

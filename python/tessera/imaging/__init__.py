@@ -16,6 +16,7 @@ from ._coils import (
     whitening,
 )
 from ._files import load_cfl, save_cfl
+from ._ismrmrd import Scan, load_ismrmrd, save_ismrmrd
 from ._metrics import nrmse, psnr, ssim
 from ._phantoms import Phantom, shepp_logan
 from ._recipes import Reconstruction, l1_wavelet, sense, sense_operator, tv
@@ -36,6 +37,7 @@ __all__ = [
     "Coils",
     "Phantom",
     "Reconstruction",
+    "Scan",
     "adaptive_maps",
     "compress_coils",
     "cones",
@@ -44,6 +46,7 @@ __all__ = [
     "kooshball",
     "l1_wavelet",
     "load_cfl",
+    "load_ismrmrd",
     "nrmse",
     "poisson_disc",
     "psnr",
@@ -51,6 +54,7 @@ __all__ = [
     "root_sum_of_squares",
     "rosette",
     "save_cfl",
+    "save_ismrmrd",
     "sense",
     "sense_operator",
     "shepp_logan",

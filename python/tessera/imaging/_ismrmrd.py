@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Raw data of scanners: ISMRMRD files become one array with named axes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import tessera as ts
+
+from .. import ArgumentError, IoError, NotAvailable
+from ._ismrmrd_layout import COUNTERS, HEAD, NO_IMAGE, NOISE, REVERSE, Encoding, read_encoding, write_header
+
+_OUTER = ("repetition", "set", "phase", "contrast", "slice")  # axes in front of the coils, where there are several
+_AT_ONCE = 256  # acquisitions that are in memory beside the result
+
+
+@dataclasses.dataclass(frozen=True)
+class Scan:
+    """What a raw file holds: ``kspace`` with an axis for each of ``dims``; ``locs`` (readouts, samples, ndim) in cycles
+    per field of view where the trajectory is not Cartesian; ``sampled``, the mask of a Cartesian one; ``noise`` (coils,
+    samples) where there are noise scans; the ``shape`` of the image and its ``fov`` in mm.
+
+    >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((3, 8, 8)))
+    >>> ts.imaging.load_ismrmrd("scan.h5")
+    <Scan: coil 3, ky 8, kx 8, cartesian, 64 of 64 samples>
+    """
+
+    kspace: npt.NDArray[np.complex64]
+    dims: tuple[str, ...]
+    trajectory: str
+    shape: tuple[int, ...]
+    fov: tuple[float, ...]
+    locs: npt.NDArray[np.float64] | None = None
+    sampled: npt.NDArray[np.bool_] | None = None
+    noise: npt.NDArray[np.complex64] | None = None
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{name} {n}" for name, n in zip(self.dims, self.kspace.shape, strict=True))
+        seen = "" if self.sampled is None else f", {int(self.sampled.sum())} of {self.sampled.size} samples"
+        noise = "" if self.noise is None else ", with noise scans"
+        return f"<Scan: {axes}, {self.trajectory}{seen}{noise}>"
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise NotAvailable(
+            "ISMRMRD files are read and written by h5py, which is not installed: pip install h5py"
+        ) from None
+    return h5py
+
+
+def load_ismrmrd(path: str | os.PathLike[str], *, dataset: str = "dataset") -> Scan:
+    """Reads a raw file: averages are averaged, readouts that ran backwards are turned, ends that the scanner marked as
+    discarded are left out; navigators and other scans that are no part of the image are passed over.
+
+    Axes with one entry only (slices, repetitions …) are left out. Trajectories within [-1/2, 1/2] are taken to be parts
+    of the matrix, others cycles per field of view.
+
+    >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((2, 5, 16)), locs=ts.imaging.radial(5, 16, 8), shape=(8, 8))
+    >>> scan = ts.imaging.load_ismrmrd("scan.h5")
+    >>> scan.dims, scan.kspace.shape, scan.locs.shape
+    (('coil', 'readout', 'sample'), (2, 5, 16), (5, 16, 2))
+    """
+    h5py, name = _h5py(), os.fspath(path)
+    try:
+        with h5py.File(name, "r") as file:
+            if dataset not in file or not {"xml", "data"} <= set(file[dataset]):
+                raise IoError(f"load_ismrmrd: {name} has no group {dataset!r} with 'xml' and 'data'")
+            encoding = read_encoding(_text(file[dataset]["xml"]), name)
+            return _Reader(name, file[dataset]["data"], encoding).scan()
+    except OSError as error:
+        raise IoError(f"load_ismrmrd: {name}: {error}") from None
+
+
+def _text(xml: Any) -> str:
+    value = xml[0] if xml.shape else xml[()]
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+class _Reader:
+    """Two walks over the acquisitions: sizes first, so that the result is made once, then the samples."""
+
+    def __init__(self, path: str, data: Any, encoding: Encoding):
+        if data.ndim != 1 or data.dtype.names != ("head", "traj", "data"):
+            raise IoError(f"load_ismrmrd: {path}: 'data' is not a list of acquisitions")
+        self.path, self.data, self.encoding = path, data, encoding
+        self.cartesian = encoding.trajectory == "cartesian"
+        self.heads = self._heads()
+
+    def _heads(self) -> Any:
+        return self.data.fields("head")[:] if self.data.shape[0] else np.zeros(0, self.data.dtype["head"])
+
+    def _fail(self, number: int, text: str) -> IoError:
+        return IoError(f"load_ismrmrd: {self.path}: acquisition {number} {text}")
+
+    def _readouts(self, numbers: npt.NDArray[Any]) -> Iterator[tuple[int, Any, npt.NDArray[Any], npt.NDArray[Any]]]:
+        """(number, head, samples (coils, samples), locations (samples, dims)) of some acquisitions, in pieces."""
+        for begin in range(0, numbers.size, _AT_ONCE):
+            part = numbers[begin : begin + _AT_ONCE]
+            records = self.data[part[0] : part[-1] + 1] if part[-1] - part[0] < 4 * _AT_ONCE else self.data[part]
+            first = part[0] if len(records) != len(part) else None
+            for i, number in enumerate(part):
+                record = records[number - first] if first is not None else records[i]
+                head = record["head"]
+                coils, samples = int(head["active_channels"]), int(head["number_of_samples"])
+                dims = int(head["trajectory_dimensions"])
+                raw, traj = np.asarray(record["data"], "<f4"), np.asarray(record["traj"], "<f4")
+                if raw.size != 2 * coils * samples or traj.size != dims * samples:
+                    raise self._fail(
+                        number,
+                        f"has {raw.size} numbers and {traj.size} of trajectory; its head of {coils} coils, {samples} "
+                        f"samples and {dims} coordinates tells {2 * coils * samples} and {dims * samples}",
+                    )
+                values = raw.view("<c8").reshape(coils, samples)
+                if not np.isfinite(values).all():
+                    raise self._fail(number, "has samples that are not finite")
+                pre, post = int(head["discard_pre"]), int(head["discard_post"])
+                keep = slice(pre, samples - post)
+                values, points = values[:, keep], traj.reshape(samples, dims)[keep]
+                if int(head["flags"]) & REVERSE:
+                    values, points = values[:, ::-1], points[::-1]
+                yield int(number), head, values, points
+
+    def scan(self) -> Scan:
+        flags = self.heads["flags"].astype(np.uint64)
+        noise = np.flatnonzero(flags & np.uint64(NOISE))
+        image = np.flatnonzero((flags & np.uint64(NOISE | NO_IMAGE)) == 0)
+        if image.size == 0:
+            raise IoError(f"load_ismrmrd: {self.path} has no acquisition of the image, of {self.heads.size} in all")
+        coils = np.unique(self.heads["active_channels"][image])
+        if coils.size > 1:
+            other = int(image[np.argmax(self.heads["active_channels"][image] != coils[0])])
+            raise self._fail(other, f"has another number of coils than the first: {coils.tolist()}")
+        outer = {name: int(self.heads["idx"][name][image].max()) + 1 for name in _OUTER}
+        kept = [name for name in _OUTER if outer[name] > 1]
+        sizes = [outer[name] for name in kept]
+        fill = self._cartesian if self.cartesian else self._along_trajectory
+        found = fill(image, int(coils[0]), kept, sizes)
+        silent = [values for _, _, values, _ in self._readouts(noise)]
+        return dataclasses.replace(found, noise=np.concatenate(silent, 1) if silent else None)
+
+    def _empty(self, shape: list[int]) -> npt.NDArray[np.complex64]:
+        """Zeros, refused at once where they would not fit the machine."""
+        made = ts.zeros(shape, dtype="complex64")
+        if not isinstance(made, ts.Array):
+            raise ArgumentError(
+                f"load_ismrmrd: {self.path}: {8 * math.prod(shape)} bytes of k-space exceed the memory budget"
+            )
+        return np.asarray(made)
+
+    def _cartesian(self, image: Any, coils: int, kept: list[str], sizes: list[int]) -> Scan:
+        nz, ny, nx = self.encoding.matrix
+        kspace = self._empty([*sizes, coils, nz, ny, nx])
+        counts = np.zeros((*sizes, nz, ny, nx), np.uint16)
+        centres = [
+            self.encoding.limits.get(f"kspace_encoding_step_{axis}", (0, 0, n // 2))[2]
+            for axis, n in ((2, nz), (1, ny))
+        ]
+        for number, head, values, _ in self._readouts(image):
+            idx = head["idx"]
+            steps = [int(idx["kspace_encode_step_2"]), int(idx["kspace_encode_step_1"])]
+            z, y = (step - centre + n // 2 for step, centre, n in zip(steps, centres, (nz, ny), strict=True))
+            middle = int(head["center_sample"]) - int(head["discard_pre"])
+            if int(head["flags"]) & REVERSE:
+                middle = values.shape[1] - 1 - middle
+            left = nx // 2 - middle if middle > 0 else (nx - values.shape[1]) // 2
+            if not (0 <= z < nz and 0 <= y < ny and left >= 0 and left + values.shape[1] <= nx):
+                raise self._fail(
+                    number,
+                    f"(steps {steps}, {values.shape[1]} samples around {middle}) lies outside of the encoded matrix "
+                    f"{self.encoding.matrix}",
+                )
+            at = tuple(int(idx[name]) for name in kept)
+            line = np.s_[left : left + values.shape[1]]
+            kspace[at][:, z, y, line] += values
+            counts[at][z, y, line] += 1
+        kspace /= np.maximum(counts, 1)[(..., None, slice(None), slice(None), slice(None))]
+        sampled = counts > 0
+        if nz == 1:
+            kspace, sampled = kspace[..., 0, :, :], sampled[..., 0, :, :]
+        names = ("kz", "ky", "kx")[3 - sampled.ndim + len(kept) :]
+        return self._scan(kspace, (*kept, "coil", *names), len(names), sampled=sampled)
+
+    def _scan(self, kspace: npt.NDArray[Any], dims: tuple[str, ...], ndim: int, **more: Any) -> Scan:
+        encoding, last = self.encoding, slice(3 - ndim, 3)
+        return Scan(kspace, dims, encoding.trajectory, encoding.matrix[last], encoding.fov[last], **more)
+
+    def _along_trajectory(self, image: Any, coils: int, kept: list[str], sizes: list[int]) -> Scan:
+        heads = self.heads[image]
+        dims = np.unique(heads["trajectory_dimensions"])
+        lengths = np.unique(heads["number_of_samples"].astype(int) - heads["discard_pre"] - heads["discard_post"])
+        if dims.size != 1 or dims[0] not in (2, 3):
+            raise IoError(
+                f"load_ismrmrd: {self.path}: a {self.encoding.trajectory} scan with trajectories of {dims.tolist()} "
+                "coordinates; expected 2 or 3, the same for all (is the trajectory missing?)"
+            )
+        if lengths.size != 1:
+            raise IoError(f"load_ismrmrd: {self.path}: readouts of {lengths.tolist()} samples; expected one length")
+        ndim, samples = int(dims[0]), int(lengths[0])
+        group = np.zeros(image.size, int)
+        for name, n in zip(kept, sizes, strict=True):
+            group = group * n + heads["idx"][name]
+        many = np.bincount(group, minlength=math.prod(sizes))
+        if np.unique(many).size != 1:
+            raise IoError(
+                f"load_ismrmrd: {self.path}: between {many.min()} and {many.max()} readouts for each of {kept}; "
+                "expected the same number (were readouts dropped?)"
+            )
+        readouts = int(many[0])
+        kspace = self._empty([*sizes, coils, readouts, samples])
+        locs = np.zeros((*sizes, readouts, samples, ndim))
+        seen = np.zeros(many.size, int)
+        for place, (number, head, values, points) in zip(group, self._readouts(image), strict=True):
+            if not np.isfinite(points).all():
+                raise self._fail(number, "has locations that are not finite")
+            at = tuple(int(head["idx"][name]) for name in kept)
+            kspace[at][:, seen[place]] = values
+            locs[at][seen[place]] = points[:, ::-1]  # files have x first
+            seen[place] += 1
+        matrix = self.encoding.matrix[3 - ndim :]
+        if np.abs(locs).max(initial=0) <= 0.5:
+            locs *= matrix
+        return self._scan(kspace, (*kept, "coil", "readout", "sample"), ndim, locs=locs)
+
+
+def save_ismrmrd(
+    path: str | os.PathLike[str],
+    kspace: Any,
+    *,
+    locs: Any = None,
+    shape: Any = None,
+    trajectory: str = "radial",
+    noise: Any = None,
+    dataset: str = "dataset",
+) -> None:
+    """Writes a raw file: Cartesian ``kspace`` (coils, *shape), or samples (coils, readouts, samples) along ``locs``
+    (readouts, samples, ndim) of an image of ``shape``; ``noise`` (coils, samples) as a noise scan in front.
+
+    >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((2, 6, 4)), noise=np.ones((2, 100)))
+    >>> ts.imaging.load_ismrmrd("scan.h5").noise.shape
+    (2, 100)
+    """
+    data = np.asarray(kspace).astype(np.complex64)
+    if locs is None and data.ndim not in (3, 4):
+        raise ArgumentError(
+            f"save_ismrmrd: k-space of shape {data.shape}; expected (coils, ky, kx) or (coils, kz, ky, kx)"
+        )
+    points = None if locs is None else np.asarray(locs, np.float32)
+    if points is not None and (shape is None or data.ndim != 3 or points.shape != (*data.shape[1:], len(tuple(shape)))):
+        raise ArgumentError(
+            f"save_ismrmrd: samples of shape {data.shape} along locs of shape {points.shape}, image of shape {shape}; "
+            "expected (coils, readouts, samples), (readouts, samples, ndim) and ndim sizes"
+        )
+    sizes = [int(n) for n in (data.shape[1:] if points is None else shape)]
+    depth, height, width = [1, *sizes] if len(sizes) == 2 else sizes
+    matrix = (depth, height, width)
+    h5py, records = _h5py(), []
+    if noise is not None:
+        records.append(_record(np.asarray(noise).astype(np.complex64), None, flags=NOISE))
+    if points is None:
+        lines = data.reshape(len(data), *matrix)
+        for z in range(matrix[0]):
+            for y in range(matrix[1]):
+                records.append(_record(lines[:, z, y], None, steps=(y, z), centre=matrix[2] // 2))
+    else:
+        for r in range(points.shape[0]):
+            records.append(_record(data[:, r], points[r, :, ::-1], steps=(r, 0)))
+    floats = h5py.vlen_dtype(np.dtype("<f4"))
+    kind = np.dtype([("head", HEAD), ("traj", floats), ("data", floats)])
+    name = os.fspath(path)
+    beside = f"{name}.{os.getpid()}.part"
+    text = write_header("cartesian" if points is None else trajectory, matrix, len(data), len(records))
+    try:
+        with h5py.File(beside, "w") as file:
+            group = file.create_group(dataset)
+            group.create_dataset("xml", data=np.array([text], object), dtype=h5py.string_dtype())
+            out = group.create_dataset("data", (len(records),), kind, maxshape=(None,))
+            for i, record in enumerate(records):
+                one = np.empty(1, kind)
+                one[0] = record
+                out[i] = one[0]
+        os.replace(beside, name)
+    except OSError as error:
+        if os.path.exists(beside):
+            os.unlink(beside)
+        raise IoError(f"save_ismrmrd: {name}: {error}") from None
+
+
+def _record(
+    values: npt.NDArray[np.complex64],
+    points: npt.NDArray[Any] | None,
+    *,
+    steps: tuple[int, int] = (0, 0),
+    centre: int | None = None,
+    flags: int = 0,
+) -> tuple[Any, ...]:
+    head = np.zeros((), HEAD)
+    head["version"], head["flags"] = 1, flags
+    head["active_channels"] = head["available_channels"] = values.shape[0]
+    head["number_of_samples"] = values.shape[1]
+    head["center_sample"] = values.shape[1] // 2 if centre is None else centre
+    head["trajectory_dimensions"] = 0 if points is None else points.shape[1]
+    head["idx"][COUNTERS[0]], head["idx"][COUNTERS[1]] = steps
+    traj = np.zeros(0, "<f4") if points is None else np.ascontiguousarray(points, "<f4").reshape(-1)
+    return head[()], traj, np.ascontiguousarray(values).view("<f4").reshape(-1)
