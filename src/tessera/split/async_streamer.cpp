@@ -8,12 +8,12 @@ namespace tessera {
 
 AsyncStreamer::AsyncStreamer(const NamedLinop& op, DimSizes tile_sizes, Device computes,
                              bool resident, const std::optional<Shape>& input)
-    : a(create_batched_linop(op,
-                             BatchSpec{.batch_sizes = tile_sizes,
-                                       .device_matrix = DeviceMatrix({RankDevice(computes)}),
-                                       .base_device = RankDevice(op.device().value_or(cpu)),
-                                       .resident = resident},
-                             input)),
+    : StandIn{{create_batched_linop(op,
+                                    BatchSpec{.batch_sizes = tile_sizes,
+                                              .device_matrix = DeviceMatrix({RankDevice(computes)}),
+                                              .base_device = RankDevice(op.device().value_or(cpu)),
+                                              .resident = resident},
+                                    input)}},
       where(computes),
       tiles(std::move(tile_sizes)) {}
 

@@ -356,10 +356,7 @@ class Search {
         std::none_of(arrays.begin(), arrays.end(),
                      [&](const auto& p) { return p.first == *a_.device(); }))
       arrays.emplace_back(*a_.device(), bytes_together(a_.arrays()));
-    Fitted f{.a = op};
-    f.forecast = forecast_of(op, arrays);
-    f.specs = specs;
-    return f;
+    return {{{op}}, specs, forecast_of(op, arrays)};
   }
 
   // The fastest of those that fit, placed; the next when the device has less than it was thought.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/linop/containers/wrapper.hpp"
 #include "tessera/plan/forecast.hpp"
 #include "tessera/split/batch_spec.hpp"
 
@@ -50,38 +51,20 @@ struct FitForecast {
 };
 
 // The operator that fits, what it takes, and why it was chosen. An operator itself.
-struct TESSERA_API Fitted {
-  NamedLinop a;
+struct TESSERA_API Fitted : StandIn {
   std::vector<BatchSpec> specs{};  // empty: the operator as it was
   FitForecast forecast{};
   std::vector<std::string> reasons{};  // one sentence for each way that was looked at
 
   static constexpr const char* kind = "Fitted";
-  NamedShape shape() const { return a.shape(); }
   auto state() const { return std::tuple(a, specs, forecast, reasons); }
   static Fitted from_state(NamedLinop of, std::vector<BatchSpec> specs, FitForecast forecast,
                            std::vector<std::string> reasons) {
     return {std::move(of), std::move(specs), std::move(forecast), std::move(reasons)};
   }
-  Dims dims() const { return a.dims(); }
-  std::optional<i64> size(NamedDimension d) const { return a.size(d); }
-  std::optional<NamedDimension> same_size(NamedDimension d) const { return a.same_size(d); }
-  std::optional<Device> device() const { return a.device(); }
-  Shape output_shape(const Shape& input) const { return a.output_shape(input); }
-  DType output_dtype(DType t) const { return a.output_dtype(t); }
-  Device output_device(Device d) const { return a.output_device(d); }
-  bool isometry() const { return a.isometry(); }
-  bool is_real_linear() const { return a.real_linear(); }
   void apply(Recorder& r, const View& x, const View& y) const;
-  NamedLinop adjoint() const { return a.H(); }
-  NamedLinop normal() const { return a.N(); }
-  NamedLinop stands_for() const { return a; }
-  NamedLinop renamed(const Renames& r) const { return a.rename(r); }
-  NamedLinop split(const Tile& tile) const { return a.split(tile); }
-  template <class Self, class F>
-  static void each_part(Self& self, F&& f) {
-    f(self.a);
-  }
+  bool apply_add(Recorder& r, const View& x,
+                 const View& y) const = delete;  // apply() notes reasons
   std::string details() const;
   std::string explain() const;  // bytes, transfers, time, reasons
 };

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "tessera/linop/containers/wrapper.hpp"
 #include "tessera/split/batch_spec.hpp"
 
 namespace tessera {
@@ -43,37 +44,19 @@ struct TESSERA_API CutFrom {
   }
 };
 
-struct TESSERA_API Tiled {
-  NamedLinop a;  // the tiles
+// Around the tiles.
+struct TESSERA_API Tiled : Wrapper {
   CutFrom from;
 
   static constexpr const char* kind = "Tiled";
-  NamedShape shape() const { return a.shape(); }
   auto state() const { return std::tuple(a, from); }
   static Tiled from_state(NamedLinop tiles, CutFrom from);  // IoError where they do not fit
-  Dims dims() const { return a.dims(); }
-  std::optional<i64> size(NamedDimension d) const { return a.size(d); }
-  std::optional<NamedDimension> same_size(NamedDimension d) const { return a.same_size(d); }
-  std::optional<Device> device() const { return a.device(); }
-  Shape output_shape(const Shape& input) const { return a.output_shape(input); }
-  DType output_dtype(DType t) const { return a.output_dtype(t); }
-  Device output_device(Device d) const { return a.output_device(d); }
-  bool is_real_linear() const { return a.real_linear(); }
-  void apply(Recorder& r, const View& x, const View& y) const { a.record(r, x, y); }
-  bool apply_add(Recorder& r, const View& x, const View& y) const {
-    a.record_add(r, x, y);
-    return true;
-  }
   Tiled adjoint() const { return {a.H(), from.adjoint()}; }
   NamedLinop normal() const;
   std::optional<NamedLinop> normal(const NamedLinop& inner) const;
   NamedLinop stands_for() const { return a; }
   Tiled renamed(const Renames& r) const { return {a.rename(r), from.renamed(r)}; }
   NamedLinop split(const Tile& tile) const { return a.split(tile); }
-  template <class Self, class F>
-  static void each_part(Self& self, F&& f) {
-    f(self.a);
-  }
   std::string details() const { return "its normal is that of the whole, in tiles"; }
 
  private:
