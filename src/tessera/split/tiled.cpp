@@ -132,6 +132,12 @@ CutFrom CutFrom::renamed(const Renames& r) const {
   return other;
 }
 
+CutFrom CutFrom::split(const Tile& tile) const {
+  CutFrom part{flipped ? whole.adj_split(tile) : whole.split(tile), specs, input, flipped};
+  if (input) part.input = part_of(Layout::contiguous(*input), whole.ishape(), tile).shape;
+  return part;
+}
+
 bool CutFrom::only_along_batches() const {
   Dims cut;
   for (const BatchSpec& s : specs)
@@ -157,6 +163,17 @@ NamedLinop Tiled::normal() const {
 std::optional<NamedLinop> Tiled::normal(const NamedLinop& inner) const {
   const std::optional<NamedLinop> n = from.normal(inner);
   return n ? std::optional(cut_alike(*n)) : std::nullopt;
+}
+
+NamedLinop Tiled::split(const Tile& tile) const {
+  // Which devices a part of the grid has, the specs do not say.
+  if (crosses_devices(a)) return a.split(tile);
+  return Tiled{a.split(tile), from.split(tile)};
+}
+
+std::optional<NamedLinop> Tiled::to(Device d) const {
+  if (on_one_device(from.whole, a)) return std::nullopt;
+  return Tiled{a.to(d), from};
 }
 
 NamedLinop Tiled::cut_alike(const NamedLinop& normal) const {

@@ -37,6 +37,7 @@ struct TESSERA_API CutFrom {
   bool only_along_batches() const;
   CutFrom adjoint() const { return {whole, specs, input, !flipped}; }
   CutFrom renamed(const Renames& r) const;
+  CutFrom split(const Tile& tile) const;
   auto state() const { return std::tuple(whole, specs, input, flipped); }
   static CutFrom from_state(NamedLinop whole, std::vector<BatchSpec> specs,
                             std::optional<Shape> input, bool flipped) {
@@ -56,7 +57,15 @@ struct TESSERA_API Tiled : Wrapper {
   std::optional<NamedLinop> normal(const NamedLinop& inner) const;
   NamedLinop stands_for() const { return a; }
   Tiled renamed(const Renames& r) const { return {a.rename(r), from.renamed(r)}; }
-  NamedLinop split(const Tile& tile) const { return a.split(tile); }
+  NamedLinop split(const Tile& tile) const;
+  std::vector<NamedLinop> parts() const { return {a}; }
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.a);
+    f(self.from.whole);
+  }
+  // A whole that lies elsewhere than its tiles stays there; else it moves with them.
+  std::optional<NamedLinop> to(Device d) const;
   std::string details() const { return "its normal is that of the whole, in tiles"; }
 
  private:
