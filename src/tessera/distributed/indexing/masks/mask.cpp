@@ -36,13 +36,6 @@ bool fewer_as_bits(const DNDarray& mask) {
 
 }  // namespace
 
-i64 most_picked(const DNDarray& x, const SoleMask& mask) {
-  i64 widest = 0, behind = 1;
-  for (i64 a = *x.split() - mask.first + 1; a < mask.mask.ndim(); ++a) behind *= mask.mask.shape(a);
-  for (const i64 n : x.part().counts()) widest = std::max(widest, n * behind);
-  return widest;
-}
-
 bool covers_split(const DNDarray& x, const SoleMask& mask) {
   return x.split() && *x.split() >= mask.first && *x.split() < mask.first + mask.mask.ndim();
 }
@@ -76,7 +69,7 @@ void count_whole_masks(Transfers& t, const DistIndex& key, const UnalignedMasks&
   for (const i64 a : masks.bits)
     if (!known_bits(mask_of(a), {})) BitRelayout(mask_of(a), {}).count(t);
   for (const i64 a : masks.listed) {  // the bits are less than positions of all elements
-    count_by_rank(t, mask_of(a));
+    RowCounts::by_rank(mask_of(a), mask_of(a).distribution()).count(t);
     count_nonzero(t, mask_of(a));
     count_gathered_nonzero(t, mask_of(a));
   }

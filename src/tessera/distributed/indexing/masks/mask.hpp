@@ -5,7 +5,7 @@
 // axis is not the mask's first, the picked elements of the ranks interleave in NumPy's order: the
 // ranks tell each other how many each has in the rows of what stands before the split axis, from
 // which everybody knows where the elements go that it gives or gets.
-//   MaskOrder order = order_of_rows(picked_by_row(x, mask, local), widest, group, comm);
+//   MaskOrder order = RowCounts::of(x, mask).run(picked_by_row(x, mask, local), comm);
 //   order.total();   // elements of x[mask]
 
 #include "tessera/distributed/exchange/exchange_plan.hpp"
@@ -13,10 +13,27 @@
 
 namespace tessera::dist {
 
+struct MaskOrder;
+
+// What ranks tell each other of the elements that they pick: a number of each for each group of rows.
+struct RowCounts {
+  i64 rows = 1, widest = 0;  // no rank has more than `widest` in one row
+  i64 group = 1;             // rows that are counted together; the last may be fewer
+  // Of a mask that is distributed as x is: the rows are what stands before x's split. `each`: one by
+  // one.
+  static RowCounts of(const DNDarray& x, const SoleMask& mask, bool each = false);
+  // One number of each rank, for all of its part of a mask that is distributed so.
+  static RowCounts by_rank(const DNDarray& mask, const Distribution& as);
+  i64 bytes() const;  // that each rank sends to each
+  void count(Transfers& t) const;
+  // What MaskRows sends afterwards where it needs more of single rows (a bound).
+  void count_single_rows(Transfers& t) const;
+  // From what each rank picks itself, by row (collective).
+  MaskOrder run(std::vector<i64> own, const Communicator& comm) const;
+};
+
 // How many elements every rank picks in groups of rows; the same on all ranks, but for `own`.
-struct MaskOrder {
-  i64 rows = 1, widest = 0;              // no rank has more than `widest` in one row
-  i64 group = 1;                         // rows that are counted together; the last may be fewer
+struct MaskOrder : RowCounts {
   std::vector<i64> own;                  // by row: what this rank picks
   std::vector<std::vector<i64>> picked;  // by rank, then group
   std::vector<i64> before;               // elements of all ranks before each group, and in all
@@ -30,30 +47,11 @@ struct MaskOrder {
 TESSERA_API i64 rows_together(i64 rows, i64 widest, int ranks);
 TESSERA_API i64 bytes_of_counts(i64 rows, i64 widest);  // so many numbers of 0 ... widest, packed
 // How many elements a rank picks in each row of a mask that is distributed as x is (`local`, its
-// part): the rows are what stands before x's split.
-i64 rows_of_mask(const DNDarray& x, const SoleMask& mask);
-// Those of them that are counted together; `each`: one by one.
-i64 group_of_rows(const DNDarray& x, const SoleMask& mask, bool each);
+// part).
 std::vector<i64> picked_by_row(const DNDarray& x, const SoleMask& mask, const Array& local);
-// From what each rank picks itself, counted in groups of rows (collective).
-MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Communicator& comm);
-// Of a mask that is distributed as x is; `each`: rows one by one (collective).
-MaskOrder order_of_mask(const DNDarray& x, const SoleMask& mask, const Array& local,
-                        bool each = false);
-// Of a mask whose first axis is x's split, of which this rank picks so many (collective).
-MaskOrder order_of_counts(i64 picked, i64 widest, const Communicator& comm);
-// How many elements every rank picks by its own part of a mask (collective).
+// How many elements every rank picks by its own part of a mask: RowCounts::by_rank (collective).
 MaskOrder counted_by_rank(const DNDarray& mask);
-i64 most_of_a_rank(const DNDarray& mask);  // elements
 
-// What these send: order_of_rows() with so many rows together, then MaskRows where it needs more of
-// single rows (a bound); counted_by_rank().
-void count_groups(Transfers& t, const DNDarray& x, const SoleMask& mask, i64 group);
-void count_rows(Transfers& t, const DNDarray& x, const SoleMask& mask, i64 group);
-void count_by_rank(Transfers& t, const DNDarray& mask);
-
-// Of one row, no rank picks more.
-i64 most_picked(const DNDarray& x, const SoleMask& mask);
 bool covers_split(const DNDarray& x, const SoleMask& mask);
 // Whatever is true in the mask: another axis of the result has no entries.
 bool picks_nothing(const IndexPlan& checked);

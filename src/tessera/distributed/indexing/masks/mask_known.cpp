@@ -52,12 +52,10 @@ MaskUse::MaskUse(const DNDarray& x, const SoleMask& mask)
       as_{*x.split() - mask.first, x.part()},
       known_(known_mask(mask.mask, as_)) {}
 
-i64 MaskUse::group(bool each) const { return group_of_rows(x_, mask_, each); }
-
 std::shared_ptr<const MaskOrder> MaskUse::known_order(bool each) const {
-  const auto found =
-      std::find_if(known_.orders.begin(), known_.orders.end(),
-                   [g = group(each)](const auto& order) { return order->group == g; });
+  const auto found = std::find_if(
+      known_.orders.begin(), known_.orders.end(),
+      [g = RowCounts::of(x_, mask_, each).group](const auto& order) { return order->group == g; });
   return found == known_.orders.end() ? nullptr : *found;
 }
 
@@ -73,10 +71,10 @@ void MaskUse::count_bits(Transfers& t) const {
 }
 
 void MaskUse::count_order(Transfers& t, bool each) const {
-  if (!known_order(each)) count_groups(t, x_, mask_, group(each));
+  if (!known_order(each)) RowCounts::of(x_, mask_, each).count(t);
 }
 
-void MaskUse::count_picked(Transfers& t) const { count_rows(t, x_, mask_, group(false)); }
+void MaskUse::count_picked(Transfers& t) const { RowCounts::of(x_, mask_).count_single_rows(t); }
 
 Array MaskUse::bits() {
   if (known_.bits) return known_.bits;
@@ -89,8 +87,8 @@ Array MaskUse::bits() {
 std::shared_ptr<const MaskOrder> MaskUse::order(const std::function<std::vector<i64>()>& own,
                                                 bool each) {
   if (auto known = known_order(each)) return known;
-  auto order = std::make_shared<const MaskOrder>(
-      order_of_rows(own(), most_picked(x_, mask_), group(each), x_.comm()));
+  auto order =
+      std::make_shared<const MaskOrder>(RowCounts::of(x_, mask_, each).run(own(), x_.comm()));
   KnownMask more = known_;
   more.bytes += bytes_of_order(*order);
   more.orders.push_back(order);

@@ -39,7 +39,6 @@ class MaskUse {
   bool lies_alike() const { return mask_.mask.distribution() == as_; }
   bool bits_known() const { return lies_alike() || known_.bits; }
   const Distribution& as() const { return as_; }
-  i64 group(bool each) const;  // rows that are counted together; `each`: one by one
   std::shared_ptr<const MaskOrder> known_order(bool each) const;
   std::shared_ptr<const MaskRows> known_rows(const std::shared_ptr<const MaskOrder>& order,
                                              const Partition& to) const;

@@ -10,19 +10,25 @@
 
 namespace tessera::dist {
 
-i64 most_of_a_rank(const DNDarray& mask) {
-  i64 most = 0;
-  for (int r = 0; r < mask.comm().size(); ++r) most = std::max(most, count_of(mask.lshape(r)));
-  return most;
+RowCounts RowCounts::of(const DNDarray& x, const SoleMask& mask, bool each) {
+  RowCounts c;
+  for (i64 a = mask.first; a < *x.split(); ++a) c.rows *= x.shape(a);
+  i64 behind = 1;
+  for (i64 a = *x.split() - mask.first + 1; a < mask.mask.ndim(); ++a) behind *= mask.mask.shape(a);
+  for (const i64 n : x.part().counts()) c.widest = std::max(c.widest, n * behind);
+  if (!each) c.group = rows_together(c.rows, c.widest, x.comm().size());
+  return c;
 }
 
-MaskOrder order_of_rows(std::vector<i64> own, i64 widest, i64 group, const Communicator& comm) {
-  MaskOrder order;
-  order.rows = std::ssize(own);
-  order.widest = widest;
-  order.group = group;
-  order.own = std::move(own);
-  order.before.push_back(0);
+RowCounts RowCounts::by_rank(const DNDarray& mask, const Distribution& as) {
+  const i64 row = mask.size() / std::max<i64>(1, mask.shape(*as.split));
+  RowCounts c;
+  for (const i64 n : as.part.counts()) c.widest = std::max(c.widest, n * row);
+  return c;
+}
+
+MaskOrder RowCounts::run(std::vector<i64> own, const Communicator& comm) const {
+  MaskOrder order{*this, std::move(own), {}, {0}};
   std::vector<i64> sums;
   for (i64 row = 0; row < order.rows; row += order.group) {
     const auto first = order.own.begin() + row;
@@ -72,51 +78,26 @@ i64 rows_together(i64 rows, i64 widest, int ranks) {
   return best;
 }
 
-void count_groups(Transfers& t, const DNDarray& x, const SoleMask& mask, i64 group) {
-  const i64 rows = rows_of_mask(x, mask);
-  t.to_all(Content::counts,
-           bytes_of_counts((rows + group - 1) / group, most_picked(x, mask) * group));
-}
+i64 RowCounts::bytes() const { return bytes_of_counts((rows + group - 1) / group, widest * group); }
 
-void count_rows(Transfers& t, const DNDarray& x, const SoleMask& mask, i64 group) {
+void RowCounts::count(Transfers& t) const { t.to_all(Content::counts, bytes()); }
+
+void RowCounts::count_single_rows(Transfers& t) const {
   if (group == 1) return;
-  const i64 others = t.ranks() - 1, rows = rows_of_mask(x, mask), widest = most_picked(x, mask);
+  const i64 others = t.ranks() - 1;
   t.to_all(Content::counts, bytes_of_counts(std::min(rows, others * group), widest), false);
   Transfer& inner = t.pairs(Content::counts, false);
   for (int r = 0; r < t.ranks(); ++r)
     inner.send(r, others, bytes_of_counts(rows, widest) + 2 * t.ranks());
 }
 
-MaskOrder order_of_mask(const DNDarray& x, const SoleMask& mask, const Array& local, bool each) {
-  return order_of_rows(picked_by_row(x, mask, local), most_picked(x, mask),
-                       group_of_rows(x, mask, each), x.comm());
-}
-
-MaskOrder order_of_counts(i64 picked, i64 widest, const Communicator& comm) {
-  return order_of_rows({picked}, widest, 1, comm);
-}
-
 MaskOrder counted_by_rank(const DNDarray& mask) {
   const i64 own = reduce(ReduceOp::count_nonzero, mask.resident()).item().as<i64>();
-  return order_of_counts(own, most_of_a_rank(mask), mask.comm());
-}
-
-void count_by_rank(Transfers& t, const DNDarray& mask) {
-  t.to_all(Content::counts, bytes_of_counts(1, most_of_a_rank(mask)));
-}
-
-i64 rows_of_mask(const DNDarray& x, const SoleMask& mask) {
-  i64 rows = 1;
-  for (i64 a = mask.first; a < *x.split(); ++a) rows *= x.shape(a);
-  return rows;
-}
-
-i64 group_of_rows(const DNDarray& x, const SoleMask& mask, bool each) {
-  return each ? 1 : rows_together(rows_of_mask(x, mask), most_picked(x, mask), x.comm().size());
+  return RowCounts::by_rank(mask, mask.distribution()).run({own}, mask.comm());
 }
 
 std::vector<i64> picked_by_row(const DNDarray& x, const SoleMask& mask, const Array& local) {
-  const i64 rows = rows_of_mask(x, mask), width = rows > 0 ? local.size() / rows : 0;
+  const i64 rows = RowCounts::of(x, mask, true).rows, width = rows > 0 ? local.size() / rows : 0;
   const Array counts =
       reduce(ReduceOp::count_nonzero, local.contiguous().reshape({rows, width}), Axes{1})
           .to(cpu)

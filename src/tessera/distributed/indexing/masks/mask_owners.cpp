@@ -57,11 +57,10 @@ class BothWays {
     const Distribution& rows = mask.split() == 0 ? mask.distribution() : even;
     owners_ = bits_moved(mask, mask.distribution(), owned) / 8;
     if (differ.in_order)
-      owners_ += bytes_of_counts(rows_of_mask(x, beside.mask), most_picked(x, beside.mask)) * p *
-                 (differ.each ? p - 1 : 1);
+      owners_ += RowCounts::of(x, beside.mask, true).bytes() * p * (differ.each ? p - 1 : 1);
     first_ = bits_moved(mask, mask.distribution(), rows) / 8;
     away_ = bits_moved(mask, rows, owned);
-    counting_ = p * (p - 1) * bytes_of_counts(1, most_of_a_rank(mask));
+    counting_ = p * (p - 1) * RowCounts::by_rank(mask, mask.distribution()).bytes();
   }
   // Next to nothing at most: less than it takes to count the mask.
   bool owners_never_send_more() const { return owners_ <= first_ + counting_; }
@@ -119,7 +118,7 @@ bool count_owned_positions(Transfers& t, const DNDarray& x, const DistIndex& key
     return false;
   }
   BitRelayout(mask, as_owned(x, beside->mask)).count(t);
-  count_groups(t, x, beside->mask, 1);  // one row
+  RowCounts::by_rank(mask, as_owned(x, beside->mask)).count(t);
   return true;
 }
 
@@ -171,13 +170,14 @@ void PicksBeside::count(Transfers& t) const {
   if (list_ == List::none) return;
   const SoleMask& mask = beside_->mask;
   const bool exact = list_ == List::owners;
-  if (list_ == List::counted) count_by_rank(t, mask.mask);
+  if (list_ == List::counted) RowCounts::by_rank(mask.mask, mask.mask.distribution()).count(t);
   if (list_ != List::owners) count_nonzero(t, mask.mask);
   if (list_ == List::nonzero) return;
   BitRelayout(mask.mask, as_owned(x_, mask)).count(t, exact);
-  const i64 group = group_of_rows(x_, mask, differ_.each);
-  count_groups(t, x_, mask, differ_.in_order ? group : rows_of_mask(x_, mask));
-  if (differ_.in_order) count_rows(t, x_, mask, group);
+  if (!differ_.in_order) return RowCounts::by_rank(mask.mask, as_owned(x_, mask)).count(t);
+  const RowCounts counts = RowCounts::of(x_, mask, differ_.each);
+  counts.count(t);
+  counts.count_single_rows(t);
 }
 
 std::optional<MaskPicks> PicksBeside::run() const {
@@ -194,7 +194,9 @@ std::optional<MaskPicks> PicksBeside::run() const {
     }
   }
   const DNDarray owned = as_owners_have(x_, mask);
-  if (differ_.in_order) picks.order = order_of_mask(x_, mask, owned.resident(), differ_.each);
+  if (differ_.in_order)
+    picks.order = RowCounts::of(x_, mask, differ_.each)
+                      .run(picked_by_row(x_, mask, owned.resident()), x_.comm());
   picks.positions =
       nonzero_by_rank(owned, picks.order ? picks.order->counts() : counted_by_rank(owned).counts());
   return picks;

@@ -30,7 +30,7 @@ bool count_owned_positions(Transfers& t, const DNDarray& x, const DistIndex& key
 DNDarray by_owners(const DNDarray& a, i64 axis, const MaskOrder& order);
 
 // What differs from one picked element to the next has to be in the owners' order where that is not
-// NumPy's; `each`: somebody has to know more rows than those of its own part (order_of_mask).
+// NumPy's; `each`: somebody has to know more rows than those of its own part.
 struct PicksDiffer {
   bool in_order = false, each = false;
 };

@@ -59,16 +59,14 @@ std::vector<DNDarray> nonzero(const DNDarray& x) {
     return nonzero(DNDarray(BitRelayout(x.astype(DType::b1), rows).run(), x.shape(), rows, comm));
   }
   const std::vector<Array> axes = own_positions(x);
-  const MaskOrder order = order_of_counts(axes[0].size(), most_picked(x, {x, 0}), comm);
+  const MaskOrder order = RowCounts::by_rank(x, x.distribution()).run({axes[0].size()}, comm);
   return listed(x, axes, order.counts());
 }
 
 void count_nonzero(Transfers& t, const DNDarray& mask) {
   const Distribution rows = by_rows(mask);
   if (*mask.split() > 0) BitRelayout(mask, rows).count(t);
-  const std::vector<i64> counts = rows.part.counts();
-  t.to_all(Content::counts,
-           bytes_of_counts(1, *std::max_element(counts.begin(), counts.end()) * behind(mask)));
+  RowCounts::by_rank(mask, rows).count(t);
 }
 
 void count_gathered_nonzero(Transfers& t, const DNDarray& mask) {
