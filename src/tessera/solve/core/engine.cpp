@@ -78,9 +78,17 @@ vec::Vector Engine::given(const std::string& what, const VectorSpace& side, cons
   return *known;
 }
 
-Array Engine::given_x0(const VectorSpace& side, DType dtype) {
-  const Array whole = vec::copy_of(name, "x0", x0_, side.shape(), dtype, device);
-  return given("x0", VectorSpace(side.shape(), device), whole).pieces.front();
+void Engine::start(const VectorSpace& side, DType dtype,
+                   const std::function<void(Recorder&, const Array&)>& record) {
+  Array first;
+  if (x0_) {
+    const Array whole = vec::copy_of(name, "x0", x0_, side.shape(), dtype, device);
+    first = given("x0", VectorSpace(side.shape(), device), whole).pieces.front();
+  }
+  Run& before = plan(first ? "start at x0" : "start", [&](Recorder& r) { record(r, first); });
+  scalars.upload();
+  run(before);
+  scalars.fetch();
 }
 
 vec::Vector Engine::keep(const std::string& what, const VectorSpace& side, DType dtype) {

@@ -58,8 +58,6 @@ class Engine {
   Array work(const std::string& name, const Shape& shape, DType dtype);
   // A whole array of the caller's as a vector: nobody else writes it.
   vec::Vector given(const std::string& name, const VectorSpace& side, const Array& whole);
-  // The first guess as a whole array on the device; only where there is one.
-  Array given_x0(const VectorSpace& side, DType dtype);
   // A plan that is recorded once for all solves that share this memory: its name says which. Over
   // vectors of keep(), work() and given() alone, which it takes as constants; a graph where the
   // device has them.
@@ -85,6 +83,10 @@ class Engine {
   bool resume();
   // Where to start: the checkpoint's x or the caller's; empty: zeros.
   const Array& x0() const { return x0_; }
+  // Runs what comes before the first iteration, and fetches its scalars. It gets the first guess as
+  // a whole array on the device, where there is one.
+  void start(const VectorSpace& side, DType dtype,
+             const std::function<void(Recorder&, const Array& x0)>& record);
   void start_at(const vec::Vector& x,
                 const VectorSpace& side) const;  // x becomes x0, if there is one
   void assign(const vec::Vector& v, const VectorSpace& side,

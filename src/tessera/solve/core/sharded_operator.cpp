@@ -386,6 +386,15 @@ void ShardedOperator::record_terms(Recorder& r, const std::vector<View>& x,
   }
 }
 
+void ShardedOperator::record_residual(Recorder& r, const Array& x0, const vec::Vector& b,
+                                      const vec::Vector& x, const vec::Vector& Ax,
+                                      const vec::Vector& residual) const {
+  if (!x0) return vec::copy(r, b, residual);
+  in.scatter(r, x0, x);
+  record(r, x, Ax);
+  vec::subtract(r, b, Ax, residual);
+}
+
 void ShardedOperator::record(Recorder& r, const std::vector<View>& x,
                              const std::vector<View>& y) const {
   if (coefficients_.empty()) return record_terms(r, x, y);

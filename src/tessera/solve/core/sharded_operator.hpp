@@ -38,6 +38,9 @@ class TESSERA_API ShardedOperator {
   bool distribution() const { return in.distribution() || out.distribution(); }
   void record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const;          // y = A x
   void record_adjoint(Recorder& r, const vec::Vector& y, const vec::Vector& x) const;  // x = A.H y
+  // residual = b - A x of a first guess, which x becomes; without one b. Ax is written over.
+  void record_residual(Recorder& r, const Array& x0, const vec::Vector& b, const vec::Vector& x,
+                       const vec::Vector& Ax, const vec::Vector& residual) const;
   void record(Recorder& r, const std::vector<View>& x, const std::vector<View>& y) const;
   void record_adjoint(Recorder& r, const std::vector<View>& y, const std::vector<View>& x) const;
 

@@ -29,14 +29,8 @@ void Bidiagonal::normalise(Recorder& r, const vec::Vector& vector, DeviceScalar 
   vec::scale(r, e.factor(r, scale), vector, vector);
 }
 
-void Bidiagonal::start(Recorder& r) {
-  if (x0) {
-    A.in.scatter(r, x0, x);
-    A.record(r, x, Av);
-    vec::subtract(r, b, Av, u);
-  } else {
-    vec::copy(r, b, u);
-  }
+void Bidiagonal::start(Recorder& r, const Array& x0) {
+  A.record_residual(r, x0, b, x, Av, u);
   vec::norm2(r, b, e.target(r, b_norm));
   e.scalars.store(b_norm, root(b_norm));
   normalise(r, u, beta, minus_beta);
@@ -78,7 +72,7 @@ void name_outcomes(Engine& e) {
 
 SolveResult run_least_squares(Engine& e, Bidiagonal& g, const NamedLinop& A,
                               const VectorSpaces& sides, const LeastSquaresSettings& settings,
-                              const LeastSquaresSteps& start, const LeastSquaresSteps& step) {
+                              const LeastSquaresStart& start, const LeastSquaresStep& step) {
   require<ArgumentError>(settings.damp >= 0 && settings.conlim >= 0, e.name, ": damp ",
                          settings.damp, " and conlim ", settings.conlim, " must not be negative");
   name_outcomes(e);
@@ -87,11 +81,7 @@ SolveResult run_least_squares(Engine& e, Bidiagonal& g, const NamedLinop& A,
   e.about("damp", cat(settings.damp));
   Run& iteration = e.plan("step", step);
   if (!e.resume()) {
-    if (e.x0()) g.x0 = e.given_x0(g.A.in, g.x.dtype());
-    Run& first = e.plan(g.x0 ? "start at x0" : "start", start);
-    e.scalars.upload();
-    e.run(first);
-    e.scalars.fetch();
+    e.start(g.A.in, g.x.dtype(), start);
     const double r = e.scalars.value(g.beta), b = e.scalars.value(g.b_norm);
     const int code = r <= e.target_of(b)             ? solves_equations
                      : e.scalars.value(g.alpha) == 0 ? solves_least_squares

@@ -12,13 +12,12 @@ namespace tessera {
 struct Bidiagonal {
   Engine& e;
   ShardedOperator A;
-  Array x0;  // where to start, if not at zero
   vec::Vector b, x, u, v, Av, AHu;
   DeviceScalar alpha, beta, minus_alpha, minus_beta, b_norm;
 
   Bidiagonal(Engine& engine, const NamedLinop& a, const VectorSpaces& sides);
-  void start(Recorder& r);    // from x0; leaves |b| in b_norm
-  void advance(Recorder& r);  // cells alpha and beta are the new ones
+  void start(Recorder& r, const Array& x0);  // leaves |b| in b_norm
+  void advance(Recorder& r);                 // cells alpha and beta are the new ones
 
  private:
   void normalise(Recorder& r, const vec::Vector& vector, DeviceScalar length,
@@ -35,13 +34,14 @@ struct LeastSquaresTests {
 void store_tests(Engine& e, const LeastSquaresTests& t, double conlim);
 void name_outcomes(Engine& e);
 
-using LeastSquaresSteps = std::function<void(Recorder&)>;
+using LeastSquaresStart = std::function<void(Recorder&, const Array& x0)>;
+using LeastSquaresStep = std::function<void(Recorder&)>;
 // Resumes or starts, iterates.
 SolveResult run_least_squares(Engine& e, Bidiagonal& g, const NamedLinop& A,
                               const VectorSpaces& sides, const LeastSquaresSettings& settings,
-                              const LeastSquaresSteps& start, const LeastSquaresSteps& step);
+                              const LeastSquaresStart& start, const LeastSquaresStep& step);
 
-// The whole of a solver that is made of a Bidiagonal g, start(Recorder&) and step(Recorder&).
+// The whole of a solver that is made of a Bidiagonal g, start(Recorder&, x0) and step(Recorder&).
 template <class Solver>
 SolveResult solve_least_squares(const char* who, const NamedLinop& A, const Array& b,
                                 const SolveOptions& options, const LeastSquaresSettings& settings) {
@@ -50,7 +50,7 @@ SolveResult solve_least_squares(const char* who, const NamedLinop& A, const Arra
   Engine e({who, sides.b, {}, {settings.damp, settings.conlim}}, A, options, sides.dtype);
   Solver s(e, A, sides, settings);
   return run_least_squares(
-      e, s.g, A, sides, settings, [&](Recorder& r) { s.start(r); },
+      e, s.g, A, sides, settings, [&](Recorder& r, const Array& x0) { s.start(r, x0); },
       [&](Recorder& r) { s.step(r); });
 }
 

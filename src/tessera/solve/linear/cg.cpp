@@ -50,13 +50,7 @@ struct Cg {
   }
 
   void start(Recorder& rec, const Array& x0) {
-    if (x0) {
-      A.in.scatter(rec, x0, x);
-      A.record(rec, x, Ap);
-      vec::subtract(rec, b, Ap, r);
-    } else {
-      vec::copy(rec, b, r);
-    }
+    A.record_residual(rec, x0, b, x, Ap, r);
     precondition(rec, rz);
     vec::copy(rec, z, p);
     vec::norm2(rec, b, e.target(rec, b_norm));
@@ -112,11 +106,7 @@ SolveResult cg(const NamedLinop& A, const Array& b, const SolveOptions& options,
             right.device());
   Run& step = e.plan("step", [&](Recorder& r) { s.step(r); });
   if (!e.resume()) {
-    const Array x0 = e.x0() ? e.given_x0(s.A.in, right.dtype()) : Array();
-    Run& start = e.plan(x0 ? "start at x0" : "start", [&](Recorder& r) { s.start(r, x0); });
-    e.scalars.upload();
-    e.run(start);
-    e.scalars.fetch();
+    e.start(s.A.in, right.dtype(), [&](Recorder& r, const Array& x0) { s.start(r, x0); });
     const bool there = std::sqrt(e.scalars.value(s.rr)) <= e.target_of(e.scalars.value(s.b_norm));
     e.begin(e.scalars.value(e.measure), there ? has_converged : still_running);
   }

@@ -23,8 +23,8 @@ struct Lsmr {
     b.cell("minrbar", 1e100);
   }
 
-  void start(Recorder& r) {
-    g.start(r);
+  void start(Recorder& r, const Array& x0) {
+    g.start(r, x0);
     vec::copy(r, g.v, h);
     b.store(b.cell("zetabar"), g.alpha * g.beta);
     b.store(b.cell("alphabar"), g.alpha);

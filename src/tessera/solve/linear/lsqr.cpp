@@ -19,8 +19,8 @@ struct Lsqr {
     e.scalars.cell("cs2", -1);
   }
 
-  void start(Recorder& r) {
-    g.start(r);
+  void start(Recorder& r, const Array& x0) {
+    g.start(r, x0);
     vec::copy(r, g.v, w);
     e.scalars.store(e.scalars.cell("phibar"), g.beta);
     e.scalars.store(e.scalars.cell("rhobar"), g.alpha);

@@ -68,14 +68,8 @@ struct Minres {
 
   void start(Recorder& rec, const Array& x0) {
     product(rec, b, b_norm);
-    if (x0) {
-      A.in.scatter(rec, x0, x);
-      A.record(rec, x, Av);
-      vec::subtract(rec, b, Av, r[0]);
-      vec::add_scaled(rec, x, shift, r[0]);
-    } else {
-      vec::copy(rec, b, r[0]);
-    }
+    A.record_residual(rec, x0, b, x, Av, r[0]);
+    if (x0) vec::add_scaled(rec, x, shift, r[0]);
     product(rec, r[0], beta1);
     scalars.store(beta, beta1);
     scalars.store(scalars.cell("phibar"), beta1);
@@ -259,11 +253,7 @@ SolveResult minres(const NamedLinop& A, const Array& b, const SolveOptions& opti
             right.device());
   s.record();
   if (!e.resume()) {
-    const Array x0 = e.x0() ? e.given_x0(s.A.in, right.dtype()) : Array();
-    Run& start = e.plan(x0 ? "start at x0" : "start", [&](Recorder& r) { s.start(r, x0); });
-    e.scalars.upload();
-    e.run(start);
-    e.scalars.fetch();
+    e.start(s.A.in, right.dtype(), [&](Recorder& r, const Array& x0) { s.start(r, x0); });
     const double norm = e.scalars.value(s.b_norm), first = e.scalars.value(s.beta1);
     const bool fails = settings.preconditioner && std::isfinite(norm) && !std::isfinite(first);
     e.begin(first / (norm > 0 ? norm : 1), fails                        ? bad_preconditioner
