@@ -67,8 +67,10 @@ tessera_precompile(tessera)
 tessera_unity(tessera)
 # Calls from one part of the library to another go there, not through a table.
 target_link_options(tessera PRIVATE -Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions)
+# While versions are 0.x a minor version may change what programs were linked with, so that it is part of the name.
+set(TESSERA_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set_target_properties(tessera PROPERTIES
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
+  VERSION ${PROJECT_VERSION} SOVERSION ${TESSERA_SOVERSION} INSTALL_RPATH "$ORIGIN")
 
 # The laws that operators are tested by, for tests inside and outside this tree.
 if("split" IN_LIST TESSERA_LAYERS)
