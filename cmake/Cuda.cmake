@@ -44,8 +44,17 @@ if("${TESSERA_CUDA_ARCHITECTURES}" MATCHES "90" AND sm90a_sources)
 endif()
 target_link_libraries(tessera_cuda PRIVATE tessera tessera_flags tessera_deps
   CUDA::cudart CUDA::cublas CUDA::cufft CUDA::cusolver)
+# In site-packages NVIDIA's own wheels come before the toolkit: they are what PyTorch and JAX have loaded.
+set(cuda_folders "$ORIGIN")
+if(SKBUILD)
+  set(vendor "$ORIGIN/../nvidia")
+  list(APPEND cuda_folders ${vendor}/cu${CUDAToolkit_VERSION_MAJOR}/lib)
+  if(CUDAToolkit_VERSION_MAJOR LESS 13)
+    list(APPEND cuda_folders ${vendor}/cuda_runtime/lib ${vendor}/cublas/lib ${vendor}/cufft/lib ${vendor}/cusolver/lib)
+  endif()
+endif()
 set_target_properties(tessera_cuda PROPERTIES CUDA_VISIBILITY_PRESET hidden
-  BUILD_RPATH "${CUDAToolkit_LIBRARY_DIR}" INSTALL_RPATH "$ORIGIN;${CUDAToolkit_LIBRARY_DIR}")
+  BUILD_RPATH "${CUDAToolkit_LIBRARY_DIR}" INSTALL_RPATH "${cuda_folders};${CUDAToolkit_LIBRARY_DIR}")
 if(NOT SKBUILD)
   install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 endif()

@@ -21,6 +21,24 @@ endfunction()
 
 # The OpenBLAS folder comes first: its cblas.h declares openblas_set_num_threads.
 tessera_find(OPENBLAS cblas.h openblas openblas-pthread openblas)
+# A wheel takes LAPACKE's few functions from its archive, where that can be linked into a shared library: the shared one
+# brings a second LAPACK along, beside that of OpenBLAS, which is a fifth of the wheel.
+if(SKBUILD)
+  include(CheckCXXSourceCompiles)
+  find_library(LAPACKE_ARCHIVE liblapacke.a)
+  mark_as_advanced(LAPACKE_ARCHIVE)
+  set(CMAKE_REQUIRED_LIBRARIES ${LAPACKE_ARCHIVE} ${OPENBLAS_LIBRARY})
+  set(CMAKE_REQUIRED_FLAGS -fPIC)
+  set(CMAKE_REQUIRED_LINK_OPTIONS -shared -Wl,--no-undefined)
+  check_cxx_source_compiles([[extern "C" int LAPACKE_zgesdd_work(); extern "C" int LAPACKE_dgesv();
+    int main() { return LAPACKE_zgesdd_work() + LAPACKE_dgesv(); }]] TESSERA_LAPACKE_ARCHIVE_LINKS)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+  unset(CMAKE_REQUIRED_FLAGS)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+  if(LAPACKE_ARCHIVE AND TESSERA_LAPACKE_ARCHIVE_LINKS)
+    set(LAPACKE_LIBRARY ${LAPACKE_ARCHIVE} CACHE FILEPATH "LAPACKE")
+  endif()
+endif()
 tessera_find(LAPACKE lapacke.h lapacke)
 tessera_find(FFTW3 fftw3.h fftw3)
 tessera_find(FFTW3F fftw3.h fftw3f)
@@ -33,11 +51,14 @@ if(FFTW3_THREADS_LIBRARY AND FFTW3F_THREADS_LIBRARY)
   target_compile_definitions(tessera_deps INTERFACE TESSERA_FFTW_THREADS=1)
 endif()
 
-# HDF5 files of distributed arrays: built in where the library is there (the one without MPI).
-find_path(HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)
-find_library(HDF5_LIBRARY NAMES hdf5_serial hdf5)
-mark_as_advanced(HDF5_INCLUDE_DIR HDF5_LIBRARY)
-if(HDF5_INCLUDE_DIR AND HDF5_LIBRARY)
+# HDF5 files of arrays: built in where the library is there (the one without MPI). Wheels go without: it brings
+# thirty libraries along (curl, LDAP, Kerberos).
+if(TESSERA_HDF5)
+  find_path(HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)
+  find_library(HDF5_LIBRARY NAMES hdf5_serial hdf5)
+  mark_as_advanced(HDF5_INCLUDE_DIR HDF5_LIBRARY)
+endif()
+if(TESSERA_HDF5 AND HDF5_INCLUDE_DIR AND HDF5_LIBRARY)
   target_include_directories(tessera_deps SYSTEM INTERFACE ${HDF5_INCLUDE_DIR})
   target_link_libraries(tessera_deps INTERFACE ${HDF5_LIBRARY})
   target_compile_definitions(tessera_deps INTERFACE TESSERA_HDF5=1)

@@ -60,13 +60,15 @@ add_custom_command(OUTPUT ${shared_stubs}
   COMMAND ${CMAKE_COMMAND} -E touch ${shared_stubs}
   DEPENDS tessera_package ${package_copies} ${python_root}/shared_stubs.py VERBATIM)
 add_custom_target(_shared_stubs ALL DEPENDS ${shared_stubs})
+add_custom_target(tessera_stubs)
+add_dependencies(tessera_stubs _tessera_stub _dist_stub _matrix_stub _shared_stubs)
 add_custom_target(tessera_wheel)  # all that a wheel carries
-add_dependencies(tessera_wheel tessera_package _tessera_stub _dist_stub _matrix_stub _shared_stubs)
+add_dependencies(tessera_wheel tessera_package tessera_stubs)
 
 if(SKBUILD)
   install(TARGETS _tessera LIBRARY DESTINATION tessera)
   # Wheels hold no links: the library has the one name that the loader asks for.
-  set_target_properties(tessera PROPERTIES VERSION ${PROJECT_VERSION_MAJOR})
+  set_target_properties(tessera PROPERTIES VERSION ${TESSERA_SOVERSION})
   install(TARGETS tessera LIBRARY DESTINATION tessera NAMELINK_SKIP)
   install(DIRECTORY ${package_dir}/ DESTINATION tessera FILES_MATCHING PATTERN "*.pyi" PATTERN __pycache__ EXCLUDE)
 endif()

@@ -5,6 +5,6 @@
 scripts/setup.sh
 with_python release
 say "building the Python module (Release)"
-build release tessera_package _tessera_stub _dist_stub _matrix_stub
+build release tessera_wheel
 link_package release
 "$PY" -c 'import tessera; print("tessera", tessera.__version__, "from", tessera.__file__)'
