@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which environment variables somebody reads, and the nearest one to a name that nobody does."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from . import _tessera as _core
+
+# Beside the settings of ts.config, each of which has a variable.
+_READ = ("BACKING_DIR", "CHECK_CALLS", "INSTRUCTIONS", "PLUGIN_PATH")
+# Those of tests, benchmarks and the build, whole or by how they begin: no mistake where they are set, and not offered.
+_TESTS = (
+    "ARRAY_API_TESTS",
+    "CASE",
+    "CASES",
+    "EXAMPLES",
+    "JOBS",
+    "LARGE",
+    "MEMORY_ROWS",
+    "MPI_SENT",
+    "NUFFT_CASES",
+    "RANDOM",
+)
+_OF_TESTS = ("BENCH_", "CUT_", "DIST_", "FUZZ_", "RANKS_", "TEST_")
+
+
+def known_variables() -> list[str]:
+    """The variables that the library reads.
+
+    >>> from tessera._doctor_names import known_variables
+    >>> "TESSERA_NUM_THREADS" in known_variables() and "TESSERA_BACKING_DIR" in known_variables()
+    True
+    """
+    return sorted("TESSERA_" + name.upper() for name in (*(row[0] for row in _core._settings()), *_READ))
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Variables of our prefix that nobody reads."""
+    known = set(known_variables())
+    ours = {name: name.removeprefix("TESSERA_") for name in environment if name.startswith("TESSERA_")}
+    tests = {name for name, word in ours.items() if word in _TESTS or word.startswith(_OF_TESTS)}
+    return sorted(set(ours) - known - tests)
+
+
+def nearest(name: str) -> str:
+    """The variable that a mistyped one most likely means; "" where none is near.
+
+    >>> from tessera._doctor_names import nearest
+    >>> nearest("TESSERA_NUM_TREADS")
+    'TESSERA_NUM_THREADS'
+    """
+    words = {known.removeprefix("TESSERA_"): known for known in known_variables()}
+    close = difflib.get_close_matches(name.removeprefix("TESSERA_").upper(), words, n=1, cutoff=0.6)
+    return words[close[0]] if close else ""
