@@ -14,6 +14,3 @@ target_include_directories(tessera_cli PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/cli)
 target_link_libraries(tessera_cli PRIVATE tessera tessera_flags tessera_deps)
 set_target_properties(tessera_cli PROPERTIES OUTPUT_NAME tessera
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-if(NOT SKBUILD)
-  install(TARGETS tessera_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library)
-endif()

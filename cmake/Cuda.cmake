@@ -55,6 +55,3 @@ if(SKBUILD)
 endif()
 set_target_properties(tessera_cuda PROPERTIES CUDA_VISIBILITY_PRESET hidden
   BUILD_RPATH "${CUDAToolkit_LIBRARY_DIR}" INSTALL_RPATH "${cuda_folders};${CUDAToolkit_LIBRARY_DIR}")
-if(NOT SKBUILD)
-  install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
-endif()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# libtessera and its installed headers.
+# libtessera, and the laws of operators as an archive beside it.
 set(TESSERA_SRC ${CMAKE_CURRENT_SOURCE_DIR}/src)
 include(GNUInstallDirs)
 include(Precompiled)
@@ -86,39 +86,3 @@ if(NOT TESSERA_WHOLE)
 endif()
 add_library(tessera::tessera ALIAS tessera)
 add_library(tessera::testing ALIAS tessera_testing)
-
-# `find_package(tessera)` works with an installed tree and, given tessera_DIR, with a build folder.
-if(NOT SKBUILD)
-  include(CMakePackageConfigHelpers)
-  set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
-  install(TARGETS tessera EXPORT tessera LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    COMPONENT library)
-  install(TARGETS tessera_testing EXPORT tessera ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    COMPONENT library)
-  install(EXPORT tessera FILE tesseraConfig.cmake NAMESPACE tessera:: DESTINATION ${package_folder}
-    COMPONENT library)
-  export(EXPORT tessera FILE ${CMAKE_BINARY_DIR}/tesseraConfig.cmake NAMESPACE tessera::)
-  write_basic_package_version_file(${CMAKE_BINARY_DIR}/tesseraConfigVersion.cmake
-    COMPATIBILITY SameMinorVersion)
-  install(FILES ${CMAKE_BINARY_DIR}/tesseraConfigVersion.cmake DESTINATION ${package_folder}
-    COMPONENT library)
-  # Public headers are those that users include and what these include in turn; all others stay here.
-  file(GLOB testing_headers RELATIVE ${TESSERA_SRC} ${TESSERA_SRC}/tessera/testing/*.hpp)
-  set(waiting tessera/tessera.hpp tessera/distributed.hpp ${testing_headers})
-  set(public_headers ${waiting})
-  while(waiting)
-    list(POP_FRONT waiting header)
-    file(STRINGS ${TESSERA_SRC}/${header} lines REGEX "^#include \"tessera/")
-    foreach(line ${lines})
-      string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" included "${line}")
-      if(NOT included IN_LIST public_headers)
-        list(APPEND public_headers ${included})
-        list(APPEND waiting ${included})
-      endif()
-    endforeach()
-  endwhile()
-  foreach(header ${public_headers})
-    cmake_path(GET header PARENT_PATH folder)
-    install(FILES ${TESSERA_SRC}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT library)
-  endforeach()
-endif()

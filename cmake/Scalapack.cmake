@@ -16,9 +16,6 @@ add_library(tessera_scalapack MODULE ${scalapack_sources})
 target_compile_definitions(tessera_scalapack PRIVATE TESSERA_BUILDING_PLUGIN)
 target_link_libraries(tessera_scalapack PRIVATE tessera tessera_flags ${SCALAPACK_LIBRARY} MPI::MPI_CXX)
 set_target_properties(tessera_scalapack PROPERTIES INSTALL_RPATH "$ORIGIN")
-if(NOT SKBUILD)
-  install(TARGETS tessera_scalapack LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
-endif()
 
 # The tests of linear algebra once more, over processes. One thread in each: where they outnumber the cores,
 # threads of OpenBLAS that spin keep the others from the messages that they wait for.

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` brings: the library, the plug-ins and the tool that were built, the public headers, and what
+# find_package(tessera) and pkg-config read. A build folder is found alike, with tessera_DIR. Wheels: Python.cmake.
+if(SKBUILD)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+
+# Plug-ins, and the laws for tests of other people's operators, are installed where they were built: `make demo`, for
+# one, builds neither. So the laws are a set of their own, which the package reads where their archive is.
+install(TARGETS tessera EXPORT tessera LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+install(TARGETS tessera_testing EXPORT tesseraTesting ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+  OPTIONAL)
+foreach(plugin tessera_mpi tessera_scalapack tessera_cuda)
+  if(TARGET ${plugin})
+    install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library OPTIONAL)
+  endif()
+endforeach()
+if(TARGET tessera_cli)
+  install(TARGETS tessera_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library OPTIONAL)
+endif()
+
+foreach(set tessera tesseraTesting)
+  install(EXPORT ${set} FILE ${set}Targets.cmake NAMESPACE tessera:: DESTINATION ${package_folder} COMPONENT library)
+  export(EXPORT ${set} FILE ${CMAKE_BINARY_DIR}/${set}Targets.cmake NAMESPACE tessera::)
+endforeach()
+set(description ${CMAKE_CURRENT_SOURCE_DIR}/cmake/tesseraConfig.cmake.in)
+set(testing_archive "\${CMAKE_CURRENT_LIST_DIR}/lib/libtessera_testing.a")
+configure_file(${description} ${CMAKE_BINARY_DIR}/tesseraConfig.cmake @ONLY)
+set(testing_archive "\${CMAKE_CURRENT_LIST_DIR}/../../libtessera_testing.a")
+configure_file(${description} ${CMAKE_BINARY_DIR}/installed_config/tesseraConfig.cmake @ONLY)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/installed_config/tesseraConfig.cmake
+  ${CMAKE_BINARY_DIR}/tesseraConfigVersion.cmake DESTINATION ${package_folder} COMPONENT library)
+
+set(pkgconfig_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${pkgconfig_folder}
+  OUTPUT_VARIABLE prefix_from_pkgconfig)
+configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/tessera.pc.in ${CMAKE_BINARY_DIR}/tessera.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/tessera.pc DESTINATION ${pkgconfig_folder} COMPONENT library)
+install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+
+# Public headers are those that users include and what these include in turn; all others stay here.
+file(GLOB testing_headers RELATIVE ${TESSERA_SRC} ${TESSERA_SRC}/tessera/testing/*.hpp)
+set(waiting tessera/tessera.hpp tessera/distributed.hpp ${testing_headers})
+set(public_headers ${waiting})
+while(waiting)
+  list(POP_FRONT waiting header)
+  file(STRINGS ${TESSERA_SRC}/${header} lines REGEX "^#include \"tessera/")
+  foreach(line ${lines})
+    string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" included "${line}")
+    if(NOT included IN_LIST public_headers)
+      list(APPEND public_headers ${included})
+      list(APPEND waiting ${included})
+    endif()
+  endforeach()
+endwhile()
+foreach(header ${public_headers})
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${TESSERA_SRC}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT library)
+endforeach()
