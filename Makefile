@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # The people's face of the build. Each target is one script; `make demo` and `make test` need nothing before them.
-.PHONY: demo test python bench lint gpu-test fuzz format clean setup
+.PHONY: demo test python wheel bench lint gpu-test fuzz format clean setup
 .DEFAULT_GOAL := demo
 
 demo:      ; @scripts/demo.sh
 test:      ; @scripts/test.sh
 python:    ; @scripts/python.sh
+wheel:     ; @scripts/wheel.sh
 bench:     ; @scripts/bench.sh
 lint:      ; @scripts/lint.sh
 gpu-test:  ; @scripts/gpu_test.sh
