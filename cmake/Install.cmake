@@ -39,7 +39,7 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_PRE
   OUTPUT_VARIABLE prefix_from_pkgconfig)
 configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/tessera.pc.in ${CMAKE_BINARY_DIR}/tessera.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/tessera.pc DESTINATION ${pkgconfig_folder} COMPONENT library)
-install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+install(FILES LICENSE THIRD_PARTY_NOTICES.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 
 # Public headers are those that users include and what these include in turn; all others stay here.
 file(GLOB testing_headers RELATIVE ${TESSERA_SRC} ${TESSERA_SRC}/tessera/testing/*.hpp)
