@@ -46,6 +46,22 @@ with_python() {
   configure "$preset" -DTESSERA_PYTHON=ON "-DPython_EXECUTABLE=$PY" "$@"
 }
 
+# choose_preset: the variables `preset` and `options` (of CMake) for this machine: `cuda`, compiled for its GPUs, where nvcc
+# and one of them answer, else `release`. TESSERA_CUDA=OFF asks for the latter.
+choose_preset() {
+  local kinds
+  preset=release
+  options=()
+  if [ "${TESSERA_CUDA:-ON}" = OFF ]; then return; fi
+  if ! command -v nvcc >/dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then return; fi
+  kinds=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n 's/^ *\([0-9]*\)\.\([0-9]\) *$/\1\2-real/p' |
+    sort -u | paste -sd ';') || true  # without nvidia-smi
+  if [ -z "$kinds" ]; then return; fi
+  preset=cuda
+  options=(-DTESSERA_PCH=ON "-DTESSERA_CUDA_ARCHITECTURES=$kinds")
+  say "a GPU answers (${kinds//-real/}): the CUDA plug-in is built for it (TESSERA_CUDA=OFF leaves it away)"
+}
+
 # build PRESET [targets]: what is shipped when no target is named; `all everything` is that, tests and benchmarks.
 build() {
   local preset=$1

@@ -3,8 +3,9 @@
 # Leaves .venv/bin/python with `import tessera` working: built in place, found through one .pth file.
 . "$(dirname "$0")/common.sh"
 scripts/setup.sh
-with_python release
+choose_preset
+with_python "$preset" "${options[@]}"
 say "building the Python module (Release)"
-build release tessera_wheel
-link_package release
+build "$preset" tessera_wheel
+link_package "$preset"
 "$PY" -c 'import tessera; print("tessera", tessera.__version__, "from", tessera.__file__)'

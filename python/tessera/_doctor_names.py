@@ -15,6 +15,7 @@ _TESTS = (
     "ARRAY_API_TESTS",
     "CASE",
     "CASES",
+    "CUDA",
     "EXAMPLES",
     "JOBS",
     "LARGE",
