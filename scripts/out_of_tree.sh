@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: out_of_tree.sh PRESET [RESULTS_DIR]: installs a preset's library into a folder of its own, builds the project
-# in examples/own_operator_project against it, and runs its tests; then one program with what pkg-config says.
+# in examples/own_operator_project against it, and runs its tests; then one program with what pkg-config says, with g++ and, where it is, clang++.
 . "$(dirname "$0")/common.sh"
 preset=$1
 results=${2:-$ROOT/build/$preset/results}
@@ -17,13 +17,17 @@ check() {
     cmake --build "$project" -j "$JOBS" && ctest --test-dir "$project" --output-on-failure && with_pkg_config
 }
 with_pkg_config() {
-  local description libraries flags
+  local description libraries flags compiler
   if ! command -v pkg-config >/dev/null; then echo "no pkg-config here: tessera.pc is not tried"; return; fi
   description=$(find "$prefix" -name tessera.pc)
   libraries=$(PKG_CONFIG_PATH=$(dirname "$description") pkg-config --variable=libdir tessera) &&
     flags=$(PKG_CONFIG_PATH=$(dirname "$description") pkg-config --cflags --libs tessera) || return 1
-  # shellcheck disable=SC2086
-  "${CXX:-g++}" examples/cpp/hello.cpp $flags "-Wl,-rpath,$libraries" -o "$project/hello" && "$project/hello" >/dev/null
+  for compiler in "${CXX:-g++}" clang++; do
+    if ! command -v "$compiler" >/dev/null; then continue; fi
+    # shellcheck disable=SC2086
+    "$compiler" examples/cpp/hello.cpp $flags "-Wl,-rpath,$libraries" -o "$project/hello" && "$project/hello" >/dev/null ||
+      return 1
+  done
 }
 if check; then verdict=passed; else verdict=failed; fi
 echo "$verdict out_of_tree" >"$results/out_of_tree.count"
