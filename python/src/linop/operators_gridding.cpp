@@ -286,6 +286,19 @@ void bind_nufft(nb::module_& m) {
   c.def_prop_ro(
       "locs", [](const LinopObject& a) { return wrap(a.op.as<NUFFT>()->locs.copy()); },
       "A copy of the frequencies, (..., axes).");
+  c.def(
+      "with_locs",
+      [](const LinopObject& a, const ArrayArg& locs, bool copy) {
+        const ArrayArg kept = held_by_operator(locs, copy);
+        return wrap_linop(
+            NamedLinop(a.op.as<NUFFT>()->with_locs(as_array(kept, "NUFFT"))).named(a.op.name()));
+      },
+      "locs"_a, nb::kw_only(), "copy"_a = true,
+      "The same transform at other frequencies: sizes, names, options and device stay, and only "
+      "what\ndepends on the points is made anew. The new locations have the shape of the old.\n\n"
+      ">>> A = ts.NUFFT([[0.0], [0.3]], (8,), tol=1e-9)\n"
+      ">>> B = A.with_locs([[1.0], [-2.5]])\n"
+      ">>> B.locs.tolist(), B.N.ishape == A.N.ishape\n([[1.0], [-2.5]], True)\n");
 }
 
 void bind_sparse(nb::module_& m) {

@@ -82,14 +82,28 @@ Array nearest(const Array& at, const Shape& padded) {
   return to.to(at.device());
 }
 
-NamedLinop make_map(const NUFFT& a) {
+// From the padded spectrum to the points: all of the chain that depends on where they are.
+NamedLinop to_points(const NUFFT& a) {
   const NufftOptions& o = a.options;
-  const Device where = a.locs.device();
   const Shape padded = a.padded();
   const std::string who = cat("NUFFT ", a.names.str());
   if (!o.do_prep_locs) check_positions(who, a.locs, padded);
   const Array at = o.do_prep_locs ? nufft::prepared_locs(a.locs, a.grid_size, padded, who) : a.locs;
-  const Dims batch = a.batch_dims(), image = a.image_dims(), points = a.point_dims();
+  const Dims batch = a.batch_dims(), points = a.point_dims();
+  if (o.mode == NufftMode::sampling)
+    return Sampling::from_stacked_idx(nearest(at, padded), padded, points, a.inner_names, batch);
+  SpreadKernel kernel;
+  kernel.width = {o.width};
+  kernel.beta = nufft::kaiser_bessel_beta(o.width, o.oversamp);
+  return Interpolate(at, padded, batch, points, a.inner_names, kernel);
+}
+
+NamedLinop make_map(const NUFFT& a) {
+  const NufftOptions& o = a.options;
+  const Device where = a.locs.device();
+  const Shape padded = a.padded();
+  const NamedLinop last = to_points(a);  // first: it checks the locations
+  const Dims batch = a.batch_dims(), image = a.image_dims();
   Dims taken = joined(joined(a.names.ishape, a.names.oshape), a.inner_names);
   const Dims wide = fresh(image, taken);
   std::vector<NamedLinop> steps;
@@ -102,21 +116,14 @@ NamedLinop make_map(const NUFFT& a) {
   }
   steps.push_back(Pad(padded, a.grid_size, image, wide, batch));
   steps.push_back(FFT(a.axes(), batch, FFT::Grids{wide, a.inner_names}, Norm::ortho, true));
-  if (!interpolates) {
-    steps.push_back(
-        Sampling::from_stacked_idx(nearest(at, padded), padded, points, a.inner_names, batch));
-    return chain(std::move(steps));
-  }
+  steps.push_back(last);
+  if (!interpolates) return chain(std::move(steps));
   double taps = 1, ratio = 1;
   for (i64 d = 0; d < a.axes(); ++d) {
     taps *= o.width;
     ratio *= static_cast<double>(a.grid_size[d]) / static_cast<double>(padded[d]);
   }
-  SpreadKernel kernel;
-  kernel.width = {o.width};
-  kernel.beta = nufft::kaiser_bessel_beta(o.width, o.oversamp);
-  steps.push_back(Interpolate(at, padded, batch, points, a.inner_names, kernel));
-  steps.push_back(Scalar(1 / (taps * std::sqrt(ratio)), joined(batch, points)));
+  steps.push_back(Scalar(1 / (taps * std::sqrt(ratio)), joined(batch, a.point_dims())));
   return chain(std::move(steps));
 }
 
@@ -202,6 +209,20 @@ NUFFT NUFFT::split(const Tile& tile) const {
   // What does not depend on the points stays one array for all tiles.
   if (!cut.empty()) s.map = map.split(cut);
   return s;
+}
+
+NUFFT NUFFT::with_locs(const Array& others) const {
+  require<ShapeError>(others.shape() == locs.shape(), "NUFFT ", names.str(),
+                      ": with_locs takes locations of shape ", locs.shape(), ", got ",
+                      others.shape());
+  check_shapes(others, grid_size);
+  NUFFT a = *this;
+  a.locs = others.to(locs.device());
+  std::vector<NamedLinop> steps = map.parts();
+  for (NamedLinop& step : steps)
+    if (step.as<Interpolate>() || step.as<Sampling>()) step = to_points(a);
+  a.map = chain(std::move(steps));
+  return a;
 }
 
 std::string NUFFT::details() const {

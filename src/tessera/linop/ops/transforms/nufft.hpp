@@ -66,6 +66,9 @@ struct TESSERA_API NUFFT {
   bool normal_keeps(NamedDimension) const { return false; }
   NUFFT renamed(const Renames& r) const;
   NUFFT split(const Tile& tile) const;  // along dims of the points and batches
+  // The same transform at other frequencies, of the shape that these have: sizes, names, options,
+  // apodisation and FFT stay, points are sorted anew. On the device of this one.
+  NUFFT with_locs(const Array& others) const;
   std::vector<NamedLinop> parts() const { return map.parts(); }
   std::string details() const;
   template <class Self, class F>

@@ -92,6 +92,28 @@ TEST(Nufft, SplittingLeavesNothingOfTheWhole) {
   EXPECT_TRUE(seen);
 }
 
+TEST(Nufft, OtherLocationsShareWhatDoesNotDependOnThem) {
+  const Array k = Random(1).uniform({6, 2}, DType::f64, test_device(), -4, 4),
+              other = Random(2).uniform({6, 2}, DType::f64, test_device(), -4, 4);
+  const NUFFT a(k, {8, 9}), b = a.with_locs(other);
+  const Diagonal *apodise = a.map.parts().front().as<Diagonal>(),
+                 *same = b.map.parts().front().as<Diagonal>();
+  ASSERT_TRUE(apodise && same);
+  EXPECT_EQ(apodise->factors[0].weight.data(), same->factors[0].weight.data());
+  const Array x = Random(3).normal({8, 9}, DType::c128, test_device());
+  const std::vector<c128> got = values_of<c128>(NamedLinop(b)(x)),
+                          want = values_of<c128>(NamedLinop(NUFFT(other, {8, 9}))(x));
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(got[i].re, want[i].re);
+    EXPECT_EQ(got[i].im, want[i].im);
+  }
+  const std::string text = thrown_text<ShapeError>([&] {
+    (void)a.with_locs(Array::empty({5, 2}, DType::f64, test_device()));
+  });
+  EXPECT_NE(text.find("with_locs takes locations of shape (6, 2), got (5, 2)"), std::string::npos)
+      << text;
+}
+
 TEST(Nufft, ToeplitzKernelIsTheSpectrumOfThePointSpread) {
   const Array k = Random(2).uniform({7, 1}, DType::f64, test_device(), -4, 4);
   NufftOptions o;
