@@ -25,6 +25,7 @@ from . import _fields, _pickle, _tessera, compute, debug, dist, fft, linalg, mat
 from . import split as _split
 from ._budgets import MemoryTiers, memory_budget, memory_tiers, set_backing_dir, set_memory_budget
 from ._config import config
+from ._density import density_compensation
 from ._io_accelerator import IOAccelerator
 from ._snapshots import Snapshot, SnapshotArray, open_snapshot
 from ._tessera import *  # type: ignore[assignment]  # noqa: F403
@@ -66,7 +67,7 @@ __all__ += [name for name in _api.__all__ if name not in __all__]
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "stored", "trace"]
-__all__ += ["Snapshot", "SnapshotArray", "open_snapshot"]
+__all__ += ["Snapshot", "SnapshotArray", "density_compensation", "open_snapshot"]
 __all__ += ["IOAccelerator", "MemoryTiers", "memory_budget", "memory_tiers", "set_backing_dir", "set_memory_budget"]
 
 _einops.watch()

@@ -28,6 +28,8 @@
 #include "tessera/linop/core/check_adjoint.hpp"
 #include "tessera/linop/core/state.hpp"
 #include "tessera/linop/ops/all.hpp"
+#include "tessera/linop/ops/transforms/density.hpp"
+#include "tessera/linop/ops/transforms/field_map.hpp"
 #include "tessera/matrix/forms/any_matrix.hpp"
 #include "tessera/matrix/functions/elementwise.hpp"
 #include "tessera/matrix/functions/reductions.hpp"

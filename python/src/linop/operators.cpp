@@ -238,6 +238,7 @@ void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
                      &zero, "ishape"_a, "oshape"_a = nb::none(), "sizes"_a = nb::none());
   bind_containers(m);
   bind_operators_gridding(m);
+  bind_trajectories(m);
   bind_operators_moves(m);
   bind_operators_blocks(m);
 }

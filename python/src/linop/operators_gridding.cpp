@@ -294,6 +294,7 @@ void bind_nufft(nb::module_& m) {
             NamedLinop(a.op.as<NUFFT>()->with_locs(as_array(kept, "NUFFT"))).named(a.op.name()));
       },
       "locs"_a, nb::kw_only(), "copy"_a = true,
+      nb::sig("def with_locs(self, locs: ArrayLike, *, copy: bool = True) -> NUFFT"),
       "The same transform at other frequencies: sizes, names, options and device stay, and only "
       "what\ndepends on the points is made anew. The new locations have the shape of the old.\n\n"
       ">>> A = ts.NUFFT([[0.0], [0.3]], (8,), tol=1e-9)\n"
