@@ -88,7 +88,14 @@ struct SharedEngine {
 // threads do not exist, makes another.
 std::atomic<SharedEngine*> shared_engine{nullptr};
 
+std::atomic<i64> bytes_read_so_far{0}, bytes_written_so_far{0};
+
 }  // namespace
+
+IoTraffic io_traffic() {
+  return {bytes_read_so_far.load(std::memory_order_relaxed),
+          bytes_written_so_far.load(std::memory_order_relaxed)};
+}
 
 void IoBatch::wait() {
   std::shared_ptr<const void> unused;  // goes behind the lock
@@ -329,6 +336,7 @@ bool IoEngine::advance(IoRequest& r, i64 result) const {
     return false;
   }
   r.moved += result;
+  (r.write ? bytes_written_so_far : bytes_read_so_far).fetch_add(result, std::memory_order_relaxed);
   if (r.moved % File::block != 0) r.direct = false;
   return r.moved < (r.write || r.needed < 0 ? r.bytes : r.needed);
 }

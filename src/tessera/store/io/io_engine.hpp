@@ -74,6 +74,13 @@ struct IoRequest {
   i64 moved = 0, started = -1;             // the engine's
 };
 
+// Bytes that files gave and took so far, through all engines of this process: what was asked for,
+// and what was read along.
+struct IoTraffic {
+  i64 read = 0, written = 0;
+};
+TESSERA_API IoTraffic io_traffic();
+
 // For tests: what happens instead of a call, or to it.
 enum class IoFault : std::uint8_t { none, short_call, interrupted, io_error, disk_full, ended };
 using IoFaults = std::function<IoFault(const IoRequest&)>;

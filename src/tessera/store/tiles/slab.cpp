@@ -15,31 +15,31 @@ constexpr i64 large_run = i64{256} << 10;           // written by itself rather 
 i64 down(i64 n) { return n / block * block; }
 i64 up(i64 n) { return (n + block - 1) / block * block; }
 
-class SlabWalk {
+// Past the page cache; a file that is not made yet will be read so.
+bool is_direct(const Slab& slab) {
+  return slab.direct && (!slab.file || slab.file->direct()) && !slab.convert;
+}
+
+// How the boxes of a slab are moved: all that reads, writes and counts goes this way.
+class SlabWay {
  public:
-  SlabWalk(IoEngine& engine, const Batch& batch, const Slab& slab, bool write)
-      : engine_(engine),
-        batch_(batch),
-        slab_(slab),
+  SlabWay(const Slab& slab, bool write)
+      : slab_(slab),
         write_(write),
-        direct_(slab.direct && slab.file->direct() && !slab.convert),
+        direct_(is_direct(slab)),
         item_(size_of(slab.dtype)),
         shape_(slab.shape) {
     if (slab.column_major) std::reverse(shape_.begin(), shape_.end());
     steps_ = Layout::contiguous(shape_).strides;
   }
 
-  void run(Box box, Array memory) {
-    if (box.size() == 0) return;
-    if (slab_.column_major) {
-      std::reverse(box.begin.begin(), box.begin.end());
-      std::reverse(box.shape.begin(), box.shape.end());
-      memory = memory.transpose();
-    }
-    visit(box, memory);
-  }
+ protected:
+  enum class Way : std::uint8_t { straight, gather, scatter, cut };
+  struct Choice {
+    Way way = Way::straight;
+    i64 axis = 0, count = 1;  // of a cut: so many indices of the axis at a time
+  };
 
- private:
   i64 first(const Box& box) const {  // element of the slab
     return std::inner_product(steps_.begin(), steps_.end(), box.begin.begin(), i64{0});
   }
@@ -54,18 +54,23 @@ class SlabWalk {
     for (; d >= 0 && box.shape[d] == shape_[d]; --d) n *= box.shape[d];
     return d >= 0 ? n * box.shape[d] : n;
   }
+  // What scatter() reads: to whole blocks past the page cache.
+  std::pair<i64, i64> scattered(const Box& box) const {
+    const i64 begin = place(box), end = begin + span(box);
+    return direct_ ? std::pair{down(begin), up(end)} : std::pair{begin, end};
+  }
 
-  void visit(const Box& box, const Array& memory) {
+  // `dense`: the memory lies as the box does, where it can go straight.
+  Choice choose(const Box& box, bool dense) const {
     const i64 useful = box.size() * item_, all = span(box);
     i64 axis = 0;
     while (axis < steps_.size() - 1 && box.shape[axis] == 1) ++axis;
     const i64 each = steps_.empty() ? item_ : steps_[axis] * item_;
     const i64 run = run_size(box) * item_;
     const bool near = all - useful <= small_gap * (useful / run);
-    if (all == useful && memory.is_contiguous() && !slab_.convert && goes_straight(box, memory))
-      return straight(place(box), static_cast<std::byte*>(memory.data()), useful, nullptr);
-    if (write_ && useful <= limit && (all == useful || run < large_run)) return gather(box, memory);
-    if (!write_ && all <= limit && near) return scatter(box, memory);
+    if (all == useful && dense && !slab_.convert) return {Way::straight};
+    if (write_ && useful <= limit && (all == useful || run < large_run)) return {Way::gather};
+    if (!write_ && all <= limit && near) return {Way::scatter};
     i64 count = 1;  // indices of the axis at a time
     if (all == useful || (near && !write_))
       count = limit / each;
@@ -74,11 +79,87 @@ class SlabWalk {
     // Pieces that end at blocks need not go through the page cache.
     const i64 even = block / std::gcd(block, each);
     count = std::max<i64>(count >= even ? count / even * even : count, 1);
-    for (i64 k = 0; k < box.shape[axis]; k += count) {
+    return {Way::cut, axis, count};
+  }
+
+  template <class Visit>
+  static void each_part(const Box& box, const Choice& cut, Visit visit) {
+    for (i64 k = 0; k < box.shape[cut.axis]; k += cut.count) {
       Box part = box;
-      part.begin[axis] += k;
-      part.shape[axis] = std::min(count, box.shape[axis] - k);
-      visit(part, memory.slice(axis, k, k + part.shape[axis]));
+      part.begin[cut.axis] += k;
+      part.shape[cut.axis] = std::min(cut.count, box.shape[cut.axis] - k);
+      visit(part, k);
+    }
+  }
+  static Box turned(Box box) {
+    std::reverse(box.begin.begin(), box.begin.end());
+    std::reverse(box.shape.begin(), box.shape.end());
+    return box;
+  }
+
+  const Slab& slab_;
+  bool write_, direct_;
+  i64 item_;
+  Shape shape_;
+  Strides steps_;
+};
+
+class SlabCount : SlabWay {
+ public:
+  explicit SlabCount(const Slab& slab) : SlabWay(slab, false) {}
+
+  i64 run(const Box& box, Layout into) const {
+    if (box.size() == 0) return 0;
+    if (!slab_.column_major) return bytes(box, into);
+    std::reverse(into.shape.begin(), into.shape.end());
+    std::reverse(into.strides.begin(), into.strides.end());
+    return bytes(turned(box), into);
+  }
+
+ private:
+  i64 bytes(const Box& box, const Layout& into) const {
+    const Choice choice = choose(box, into.dense());
+    if (choice.way == Way::straight) return box.size() * item_;
+    if (choice.way == Way::scatter) {
+      const auto [from, to] = scattered(box);
+      return to - from;
+    }
+    i64 sum = 0;
+    each_part(box, choice, [&](const Box& part, i64) {
+      Layout there = into;
+      there.shape = part.shape;
+      sum += bytes(part, there);
+    });
+    return sum;
+  }
+};
+
+class SlabWalk : SlabWay {
+ public:
+  SlabWalk(IoEngine& engine, const Batch& batch, const Slab& slab, bool write)
+      : SlabWay(slab, write), engine_(engine), batch_(batch) {}
+
+  void run(const Box& box, const Array& memory) {
+    if (box.size() == 0) return;
+    if (slab_.column_major)
+      visit(turned(box), memory.transpose());
+    else
+      visit(box, memory);
+  }
+
+ private:
+  void visit(const Box& box, const Array& memory) {
+    const Choice choice = choose(box, memory.is_contiguous() && goes_straight(box, memory));
+    switch (choice.way) {
+      case Way::straight:
+        return straight(place(box), static_cast<std::byte*>(memory.data()), box.size() * item_,
+                        nullptr);
+      case Way::gather: return gather(box, memory);
+      case Way::scatter: return scatter(box, memory);
+      case Way::cut:
+        each_part(box, choice, [&](const Box& part, i64 k) {
+          visit(part, memory.slice(choice.axis, k, k + part.shape[choice.axis]));
+        });
     }
   }
 
@@ -123,7 +204,7 @@ class SlabWalk {
   // Reads all that lies between the first and the last element, and keeps what was asked for.
   void scatter(const Box& box, const Array& memory) {
     const i64 begin = place(box), bytes = span(box), end = begin + bytes;
-    const i64 from = direct_ ? down(begin) : begin, to = direct_ ? up(end) : end;
+    const auto [from, to] = scattered(box);
     const std::shared_ptr<const IoBuffer> buffer = engine_.buffer(to - from);
     std::byte* data = buffer->data() + (begin - from);
     auto keep = [source = view(data, bytes, box.shape, steps_), memory, convert = slab_.convert,
@@ -170,11 +251,6 @@ class SlabWalk {
 
   IoEngine& engine_;
   const Batch& batch_;
-  const Slab& slab_;
-  bool write_, direct_;
-  i64 item_;
-  Shape shape_;
-  Strides steps_;
 };
 
 struct FileTransfer final : Transfer::State {
@@ -189,6 +265,10 @@ struct FileTransfer final : Transfer::State {
 void read_slab(IoEngine& engine, const Batch& batch, const Slab& slab, const Box& box,
                const Array& into) {
   SlabWalk(engine, batch, slab, false).run(box, into);
+}
+
+i64 slab_bytes_to_read(const Slab& slab, const Box& box, const Layout& into) {
+  return SlabCount(slab).run(box, into);
 }
 
 void write_slab(IoEngine& engine, const Batch& batch, const Slab& slab, const Box& box,

@@ -29,6 +29,8 @@ using Batch = std::shared_ptr<IoBatch>;
 // Submits what moves `box` of the slab into or out of an array of its shape.
 void read_slab(IoEngine& engine, const Batch& batch, const Slab& slab, const Box& box,
                const Array& into);
+// Bytes that read_slab() takes from the file for memory of such a layout, if it lies as buffers do.
+i64 slab_bytes_to_read(const Slab& slab, const Box& box, const Layout& into);
 void write_slab(IoEngine& engine, const Batch& batch, const Slab& slab, const Box& box,
                 const Array& from);
 // A transfer of what `submit` submits to the batch it is given; `array` is kept until it is done.

@@ -25,6 +25,9 @@ class SlabFile final : public TileStore {
   std::string version() const override { return slab_.file->version(); }
   Transfer read(const Box& box, const Array& into) override;
   Transfer write(const Box& box, const Array& from) override;
+  i64 bytes_to_read(const Box& box, const Layout& into) const override {
+    return slab_bytes_to_read(slab_now(grid_.tiles_of(box)), box, into);
+  }
   void advise(Access access) override { hints_.advise(access); }
   void prefetch(const Box& box) override;
   void discard(const Box& box) override;

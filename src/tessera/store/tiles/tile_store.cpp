@@ -17,6 +17,10 @@ void check_transfer(std::string_view who, const TileGrid& grid, const Box& box,
                        ": tiles pass through host memory, the array is on ", array.device().str());
 }
 
+i64 TileStore::bytes_to_read(const Box& box, const Layout&) const {
+  return box.size() * size_of(grid().dtype());
+}
+
 Array read_box(TileStore& store, const Box& box) {
   Array out = Array::empty(box.shape, store.grid().dtype());
   store.read(box, out).wait();

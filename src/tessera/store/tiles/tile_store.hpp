@@ -57,6 +57,9 @@ class TESSERA_API TileStore {
   // any strides. Refusals (outside, wrong dtype, read-only) are thrown at once.
   virtual Transfer read(const Box& box, const Array& into) = 0;
   virtual Transfer write(const Box& box, const Array& from) = 0;
+  // Bytes that a read of a box into memory of that layout takes from where the tiles are: those of
+  // the box, and what lies between them where that is read along.
+  virtual i64 bytes_to_read(const Box& box, const Layout& into) const;
   // Advice; a store that can do nothing with it does nothing.
   virtual void advise(Access) {}
   virtual void prefetch(const Box&) {}  // bring it nearer, for a read that follows

@@ -8,6 +8,23 @@
 namespace tessera::store {
 namespace {
 
+// A part of a box, with its place in the tile.
+Box inside(const Box& tile, Box part) {
+  for (i64 d = 0; d < tile.begin.size(); ++d) part.begin[d] -= tile.begin[d];
+  return part;
+}
+
+template <class SlabOf>
+i64 sum_over_tiles(const TileGrid& grid, const Box& box, Layout into, SlabOf slab_of) {
+  i64 sum = 0;
+  for (const i64 n : grid.tiles_of(box)) {
+    const Box tile = grid.tile(n), part = intersection(tile, box);
+    into.shape = part.shape;
+    sum += slab_bytes_to_read(slab_of(n, tile), inside(tile, part), into);
+  }
+  return sum;
+}
+
 class TiledFile final : public TileStore {
  public:
   TiledFile(std::shared_ptr<const File> file, TiledHeader header, std::shared_ptr<IoEngine> engine)
@@ -58,6 +75,9 @@ class TiledFile final : public TileStore {
     });
   }
 
+  i64 bytes_to_read(const Box& box, const Layout& into) const override {
+    return sum_over_tiles(grid(), box, into, [&](i64 n, const Box& tile) { return slab(n, tile); });
+  }
   void advise(Access access) override { hints_.advise(access); }
   void prefetch(const Box& box) override {
     for (const i64 n : grid().tiles_of(box)) hints_.prefetch(n);
@@ -78,10 +98,6 @@ class TiledFile final : public TileStore {
 
  private:
   std::shared_ptr<IoEngine> engine_now() const { return engine_ ? engine_ : IoEngine::shared(); }
-  static Box inside(const Box& tile, Box part) {
-    for (i64 d = 0; d < tile.begin.size(); ++d) part.begin[d] -= tile.begin[d];
-    return part;
-  }
   Slab slab(i64 number, const Box& tile) const {
     return {.file = file_,
             .offset = header_.tile_offset(number),
@@ -138,6 +154,16 @@ std::shared_ptr<TileStore> format_tiled_file(const std::string& path, const Tile
                                              const TiledFileOptions& options) {
   return formatted(std::make_shared<File>(path, File::Mode::write, wants_direct(options)), grid,
                    options);
+}
+
+i64 tiled_bytes_to_read(const TileGrid& grid, const Box& box, const Layout& into) {
+  const TiledHeader header{grid};
+  return sum_over_tiles(grid, box, into, [&](i64 n, const Box& tile) {
+    return Slab{.file = nullptr,
+                .offset = header.tile_offset(n),
+                .shape = tile.shape,
+                .dtype = grid.dtype()};
+  });
 }
 
 i64 tiled_file_bytes(const TileGrid& grid) { return TiledHeader{grid}.file_bytes(); }

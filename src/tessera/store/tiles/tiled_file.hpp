@@ -32,6 +32,8 @@ TESSERA_API std::shared_ptr<TileStore> format_tiled_file(const std::string& path
                                                          const TiledFileOptions& options = {});
 // Bytes of the file of such tiles.
 TESSERA_API i64 tiled_file_bytes(const TileGrid& grid);
+// What TileStore::bytes_to_read() says of such a file, before there is one.
+TESSERA_API i64 tiled_bytes_to_read(const TileGrid& grid, const Box& box, const Layout& into);
 // IoError for what is not a whole tiled file.
 TESSERA_API std::shared_ptr<TileStore> open_tiled_file(const std::string& path,
                                                        bool writable = false,

@@ -71,6 +71,38 @@ TEST(TiledFile, HoldsLargeTiles) {
     }
 }
 
+// What is said before a read is what the file gives: boxes of all kinds into dense memory and into
+// columns.
+TEST(TiledFile, SaysHowManyBytesAReadTakes) {
+  for (const TiledFileOptions& way : every_way()) {
+    const TileGrid grid({1400, 1100}, {1024, 600}, DType::f64);
+    const auto file = create_tiled_file(new_tiles(), grid, way);
+    write_box(*file, grid.whole(),
+              Array::scalar(Value(1.0), DType::f64).broadcast_to(grid.shape()));
+    for (const Box& box :
+         {Box{{0, 0}, {1400, 1100}}, Box{{0, 0}, {1024, 600}}, Box{{5, 7}, {1, 1}},
+          Box{{100, 3}, {900, 20}}, Box{{100, 590}, {900, 400}}, Box{{1000, 0}, {30, 600}},
+          Box{{17, 100}, {1300, 500}}, Box{{4, 4}, {0, 7}}})
+      for (const bool by_columns : {false, true}) {
+        Array into =
+            Array::empty(by_columns ? Shape{box.shape[1], box.shape[0]} : box.shape, DType::f64);
+        if (by_columns) into = into.transpose();
+        const i64 before = io_traffic().read, said = file->bytes_to_read(box, into.layout());
+        file->read(box, into).wait();
+        const i64 read = io_traffic().read - before;
+        // Memory that lies otherwise within its blocks goes through buffers of whole blocks.
+        EXPECT_GE(read, box.size() * size_of(DType::f64)) << to_text(box);
+        EXPECT_NEAR(double(read), double(said), 0.02 * double(said) + 2 * 4096) << to_text(box);
+        if (way.direct == false && by_columns) {
+          EXPECT_EQ(read, said) << to_text(box);
+        }
+        if (way.direct == true && !way.column_major) {
+          EXPECT_EQ(tiled_bytes_to_read(grid, box, into.layout()), said) << to_text(box);
+        }
+      }
+  }
+}
+
 TEST(TiledFile, TilesAreWhereTheHeaderSays) {
   const TileGrid grid({5, 7}, {2, 4}, DType::i16);
   const TiledHeader header{grid};
