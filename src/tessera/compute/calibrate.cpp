@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tessera/base/text_file.hpp"
+#include "tessera/compute/disk_rate.hpp"
 #include "tessera/compute/subjects.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/stream.hpp"
@@ -292,15 +293,20 @@ CostModel cached_costs(const std::string& path, std::span<const Device> devices,
   const std::string key = cat("# ", machine_key(), '\n');
   const std::string text = read_text(path).value_or("");
   CostModel known;
-  if (text.starts_with(key)) try {
-      known = CostModel::parse(std::string_view(text).substr(key.size()));
+  std::string of_devices, of_disks;  // lines
+  if (text.starts_with(key) && text.ends_with('\n'))
+    for (const std::string_view line : lines_of(std::string_view(text).substr(key.size())))
+      (is_line_of_disk(line) ? of_disks : of_devices) += cat(line, '\n');
+  if (!of_devices.empty()) try {
+      known = CostModel::parse(of_devices);
     } catch (const Error&) {
       // Damaged: measured again and replaced below.
     }
   if (std::all_of(devices.begin(), devices.end(), [&](Device d) { return known.knows(d); }))
     return known;
   const CostModel all = calibrate(devices, seconds, std::move(known));
-  replace_text(path, key + all.text());  // where nothing can be kept they are measured again
+  replace_text(path,
+               key + all.text() + of_disks);  // where nothing can be kept they are measured again
   return all;
 }
 

@@ -11,6 +11,7 @@
 #include "tessera/array/array.hpp"
 #include "tessera/base/warn.hpp"
 #include "tessera/compute/calibrate.hpp"
+#include "tessera/compute/disk_rate.hpp"
 #include "tessera/device/sim/faults.hpp"
 
 namespace tessera {
@@ -426,6 +427,35 @@ TEST(Calibrate, MeasuresOnlyWhatTheFileLacks) {
   std::ofstream(path) << "damaged";
   EXPECT_TRUE(cached_costs(path, host, 0.1).knows(cpu));
   std::filesystem::remove(path);
+}
+
+TEST(Calibrate, KeepsTheRatesOfDisksBesideThoseOfDevices) {
+  const std::string folder = scratch_folder(), path = folder + "/costs.txt";
+  std::filesystem::remove(path);
+  const auto rate = cached_disk_rate(path, folder);
+  ASSERT_TRUE(rate);
+  EXPECT_GT(rate->read, 0);
+  EXPECT_GT(rate->written, 0);
+  EXPECT_GT(rate->latency, 0);
+  const Device host[] = {cpu};
+  const CostModel costs = cached_costs(path, host, 0.1);
+  const auto again = cached_disk_rate(path, folder);
+  ASSERT_TRUE(again);
+  EXPECT_NEAR(again->read, rate->read, 1e-3 * rate->read);  // read, not measured
+  EXPECT_NEAR(again->latency, rate->latency, 1e-3 * rate->latency);
+  EXPECT_EQ(cached_costs(path, host, 0.1).text(), costs.text());
+  EXPECT_FALSE(cached_disk_rate(path, folder + "/none"));
+  std::ofstream(path, std::ios::app) << "disk 1 2 nothing";  // damaged: measured again
+  EXPECT_TRUE(cached_costs(path, host, 0.1).knows(cpu));
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    EXPECT_EQ(entry.path().string().find("speed"), std::string::npos) << entry.path();
+  std::filesystem::remove(path);
+}
+
+TEST(DiskRate, AddsWhatIsReadWrittenAndAwaited) {
+  const DiskRate rate{.read = 100, .written = 50, .latency = 0.16};
+  EXPECT_DOUBLE_EQ(rate.seconds(200, 100, 0), 4);
+  EXPECT_DOUBLE_EQ(rate.seconds(0, 0, 100), 1);
 }
 
 }  // namespace
