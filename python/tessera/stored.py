@@ -20,18 +20,22 @@ from ._stored_functions import complete as _complete
 from ._stored_functions import matmul
 from ._stored_functions import twin as _twin  # noqa: F401  (the core asks for it)
 from ._stored_jobs import cholesky, inverse, solve, sort
-from ._tessera import StoredArray
+from ._stored_plans import explain, plan
+from ._tessera import StoredArray, StoredPlan
 
 __all__ = [
     "StoredArray",
+    "StoredPlan",
     "array",
     "cholesky",
     "create",
+    "explain",
     "full",
     "inverse",
     "matmul",
     "ones",
     "open",
+    "plan",
     "solve",
     "sort",
     "zeros",

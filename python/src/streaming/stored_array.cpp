@@ -7,6 +7,7 @@
 #include "core/sequence.hpp"
 #include "streaming/stored_creation.hpp"
 #include "streaming/stored_linalg.hpp"
+#include "streaming/stored_plan.hpp"
 
 namespace tessera::python {
 
@@ -233,6 +234,7 @@ void bind_stored(nb::module_& m) {
       nb::sig("def _stored_matmul(a: StoredArray, b: StoredArray, path: typing.Any) -> "
               "StoredArray"));
   bind_stored_linalg(m);
+  bind_stored_plan(m);
 }
 
 }  // namespace tessera::python

@@ -231,6 +231,7 @@ StreamPlan plan_cholesky(const StorePtr& a, const StorePtr& l, const CholeskyOpt
   const i64 tile = l->grid().tile_shape()[what.upper ? 0 : 1];
   const CholeskyCut cut = choose_cholesky_cut(n, size_of(t), tile, options);
   CholeskySteps(plan, n, t, what.upper, cut).add();
+  plan.add_work({.op = Operation::cholesky, .dtype = t, .m = n});
   plan.add_note(cut.width >= n
                     ? std::string("all of A stays")
                     : cat("panels of ", cut.width, " columns stay, ", cut.pieces * cut.height,

@@ -284,6 +284,8 @@ StreamPlan plan_lu(std::string_view who, const StorePtr& a, const StorePtr& b, c
   LuSteps steps(plan, who, n, t, scratch, pivots, cut);
   steps.factorise(from);
   steps.substitute(x, right, to);
+  plan.add_work(b ? Workload{.op = Operation::solve, .dtype = t, .m = n, .n = columns_of_sides(b)}
+                  : Workload{.op = Operation::inverse, .dtype = t, .m = n});
   plan.add_note(cat(cut.panels * cut.rows, " rows of A, then columns of X, stay in ", cut.panels,
                     " panels; chunks of the factors of (", cut.rows, ", ", cut.chunk, ") pass"));
   return plan;

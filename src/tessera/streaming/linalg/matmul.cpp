@@ -257,6 +257,7 @@ StreamPlan plan_matmul(const StorePtr& a, const StorePtr& b, const StorePtr& c,
   p.beta = what.beta;
   p.dtype = t;
   if (p.m == 0 || p.n == 0) return plan;
+  plan.add_work({.op = Operation::matmul, .dtype = t, .m = p.m, .n = p.n, .k = p.k});
   const ProductCut cut = choose_product_cut(p, options);
   if (cut.stays == ProductCut::Stays::block_of_c)
     add_block_steps(plan, p, cut);

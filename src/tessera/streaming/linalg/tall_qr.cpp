@@ -33,6 +33,17 @@ void require_output(std::string_view who, const StorePtr& a, const StorePtr& out
   require<ArgumentError>(out != a, who, ": the output is the matrix itself");
 }
 
+// Once to reduce, and as much again to make Q.
+void add_work(StreamPlan& plan, const StorePtr& a, i64 times) {
+  const Shape& shape = a->grid().shape();
+  if (count_of(shape) == 0) return;
+  plan.add_work({.op = Operation::qr,
+                 .dtype = a->grid().dtype(),
+                 .m = shape[0],
+                 .n = shape[1],
+                 .batch = times});
+}
+
 StreamPlan plan_product(std::string_view who, std::string_view role, const StorePtr& a,
                         const StorePtr& out, const TriangleUse& use, const MakeScratch& scratch,
                         const Options& options) {
@@ -42,6 +53,9 @@ StreamPlan plan_product(std::string_view who, std::string_view role, const Store
   const i64 from = plan.add_store("A", a), to = plan.add_store(std::string(role), out);
   TallSteps steps(plan, who, a->grid(), TallOutput::product, 0, use.squares, options);
   steps.reduce_and_expand(from, to, use, scratch);
+  const i64 n = a->grid().shape()[1];
+  plan.gives({use.has_factor ? n + 1 : n, n}, a->grid().dtype());
+  add_work(plan, a, 2);
   return plan;
 }
 
@@ -59,6 +73,8 @@ StreamPlan plan_qr(const StorePtr& a, const StorePtr& q, const MakeScratch& scra
   const i64 from = plan.add_store("A", a);
   TallSteps steps(plan, "qr", a->grid(), TallOutput::triangle, 0, 1, options);
   steps.reduce(from, {});
+  plan.gives({a->grid().shape()[1], a->grid().shape()[1]}, a->grid().dtype());
+  add_work(plan, a, 1);
   return plan;
 }
 
@@ -99,6 +115,9 @@ StreamPlan plan_qr_system(const StorePtr& a, const StorePtr& b, const Options& o
   TallSteps steps(plan, "lstsq", a->grid(), TallOutput::system, sides.size() == 1 ? 1 : sides[1], 1,
                   options);
   steps.reduce(from, SideStore{right, sides.size()});
+  const i64 columns = sides.size() == 1 ? 1 : sides[1];
+  plan.gives({shape[1] + 1, shape[1] + columns}, a->grid().dtype());
+  add_work(plan, a, 1);
   return plan;
 }
 

@@ -73,6 +73,12 @@ StreamPlan plan_sweeps(std::string_view who, const StorePtr& t, const StorePtr& 
                 is_last ? std::vector<Move>{side.write} : std::vector<Move>{});
     }
   }
+  plan.add_work({.op = Operation::solve,
+                 .dtype = dtype,
+                 .m = n,
+                 .n = m,
+                 .batch = static_cast<i64>(sweeps.size()),
+                 .triangular = true});
   plan.add_note(
       cat(cut.columns, " columns of B stay, squares of ", cut.side, " of the triangle pass"));
   return plan;

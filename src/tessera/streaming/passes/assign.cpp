@@ -66,6 +66,10 @@ StreamPlan plan_assign(const Expression& expression, const StorePtr& out, const 
   pass->register_bytes = program.register_bytes(count_of(pass->cut.leaf));
   pass->registers = plan.add_buffer(pass->cut.threads * pass->register_bytes);
   if (count_of(program.shape()) == 0) return plan;
+  plan.add_work({.op = Operation::elementwise,
+                 .dtype = pass->out,
+                 .m = count_of(program.shape()),
+                 .batch = std::max<i64>(1, program.operations())});
   i64 number = 0;
   for (i64 t = 0; t < grid.tiles(); ++t)
     for (const Box& box : parts_of(grid.tile(t), pass->cut.step)) {

@@ -79,6 +79,7 @@ StreamPlan plan_moves(std::string_view who, const StorePtr& from, const StorePtr
     ring.push_back(plan.add_buffer(count_of(cut.step) * size_of(source.dtype())));
   plan.add_note(cat("boxes of ", cut.step, ", ", cut.slots, " at a time"));
   if (count_of(shape) == 0) return plan;
+  plan.add_work({.op = Operation::elementwise, .dtype = source.dtype(), .m = count_of(shape)});
   const Shape back = inverse_of(axes);
   std::size_t number = 0;
   for (const Box& box : parts_of(target.whole(), cut.step)) {

@@ -55,6 +55,7 @@ class TESSERA_API Program {
   DType dtype() const { return dtype_; }
   // Bytes of the registers for boxes of so many elements, in whole lines of the cache.
   i64 register_bytes(i64 elements) const;
+  i64 operations() const { return static_cast<i64>(code_.size()); }
   bool is_source() const { return code_.empty(); }  // the expression is a store and nothing else
 
   // What a source holds of the box of a step, in memory.

@@ -231,6 +231,15 @@ void add_reduce_steps(StreamPlan& plan, const std::shared_ptr<ReducePass>& pass,
 }
 
 // Of nothing: what arrays say to it.
+Shape shape_without(const Shape& shape, const Axes& axes, bool keepdims) {
+  Shape out;
+  for (i64 d = 0; d < shape.size(); ++d) {
+    const bool goes = std::find(axes.begin(), axes.end(), d) != axes.end();
+    if (!goes || keepdims) out.push_back(goes ? 1 : shape[d]);
+  }
+  return out;
+}
+
 Array reduce_empty(Reduction r, const Array& x, const std::optional<Axes>& axes, bool keepdims) {
   if (r == Reduction::mean) return mean(x, axes, keepdims);
   const Array y = tessera::reduce(kernel_of(r), x, axes, keepdims);
@@ -260,6 +269,7 @@ StreamPlan plan_reduce(Reduction reduction, const Expression& expression,
   pass->dtype = accumulator(reduction, e.dtype());
   const DType result = is_short(given) ? given : pass->dtype;
   StreamPlan plan(cat(who, ": ", e.shape(), " ", name(given), " over axes ", pass->axes), options);
+  plan.gives(shape_without(e.shape(), pass->axes, keepdims), result);
   if (count_of(e.shape()) == 0) {
     plan.at_end([=, shape = e.shape(), t = e.dtype()](const Buffers&) {
       return reduce_empty(reduction, Array::empty(shape, t), axes, keepdims);
@@ -282,6 +292,13 @@ StreamPlan plan_reduce(Reduction reduction, const Expression& expression,
   pass->result = plan.add_buffer(pass->sum_bytes(e.shape()));
   plan.add_held(2 * pass->sum_bytes(e.shape()));
   add_reduce_steps(plan, pass, grid);
+  const i64 elements = count_of(e.shape());
+  if (pass->program->operations() > 0)
+    plan.add_work({.op = Operation::elementwise,
+                   .dtype = e.dtype(),
+                   .m = elements,
+                   .batch = pass->program->operations()});
+  plan.add_work({.op = Operation::reduce, .dtype = pass->dtype, .m = elements});
   plan.at_end([pass, keepdims, result](const Buffers& b) {
     return pass->finished(b, keepdims).astype(result);
   });

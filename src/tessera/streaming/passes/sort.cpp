@@ -246,6 +246,13 @@ StreamPlan plan_sort(const StorePtr& from, const StorePtr& to, const MakeScratch
   require<ArgumentError>(from != to, "sort: source and output are the same store");
   StreamPlan plan(cat("sort: ", shape, " ", name(source.dtype()), " along the last axis"), options);
   if (count_of(shape) == 0) return plan;
+  // A pass over the numbers for each time that they are halved.
+  i64 halvings = 1;
+  for (i64 n = shape.back(); n > 2; n = (n + 1) / 2) ++halvings;
+  plan.add_work({.op = Operation::elementwise,
+                 .dtype = source.dtype(),
+                 .m = count_of(shape),
+                 .batch = halvings});
   const std::optional<Shape> box = whole_rows(shape, source.dtype(), budget_of(options));
   if (!box) {
     add_external_steps(plan, from, to, scratch, options, shall_restart);

@@ -7,6 +7,7 @@
 
 #include "tessera/base/hash.hpp"
 #include "tessera/base/report/progress.hpp"
+#include "tessera/streaming/plan/planning.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -50,7 +51,8 @@ Array Buffers::operator()(const BufferView& view) const {
 }
 
 i64 StreamPlan::add_store(std::string role, StorePtr store) {
-  stores_.push_back({std::move(role), std::move(store)});
+  figures_.stores.push_back({std::move(role), store->describe(), store->on_disk(), {}, 0});
+  stores_.push_back(std::move(store));
   return static_cast<i64>(stores_.size()) - 1;
 }
 
@@ -58,12 +60,25 @@ i64 StreamPlan::add_buffer(i64 bytes) {
   offsets_.push_back(buffer_bytes_);
   last_use_.push_back(-1);
   buffer_bytes_ += rounded(bytes);
+  figures_.held += rounded(bytes);
   return static_cast<i64>(offsets_.size()) - 1;
 }
 
+void StreamPlan::count_read(const Move& m) {
+  const std::size_t at = static_cast<std::size_t>(m.store);
+  figures_.stores[at].wanted.read += m.box.size() * size_of(stores_[at]->grid().dtype());
+  figures_.stores[at].read += stores_[at]->bytes_to_read(m.box, m.view.layout);
+  ++figures_.transfers;
+}
+
+void StreamPlan::count_write(const Move& m) {
+  const std::size_t at = static_cast<std::size_t>(m.store);
+  figures_.stores[at].wanted.written += m.box.size() * size_of(stores_[at]->grid().dtype());
+  ++figures_.transfers;
+}
+
 void StreamPlan::add_preload(Move move) {
-  Used& used = stores_[static_cast<std::size_t>(move.store)];
-  used.read += move.box.size() * size_of(used.store->grid().dtype());
+  count_read(move);
   preloads_.push_back(std::move(move));
 }
 
@@ -88,53 +103,25 @@ void StreamPlan::add_step(Step step) {
   std::vector<i64> free_after;
   for (const Move& m : step.reads) {
     free_after.push_back(last(m.view.buffer));
-    Used& used = stores_[static_cast<std::size_t>(m.store)];
-    used.read += m.box.size() * size_of(used.store->grid().dtype());
+    count_read(m);
   }
   for (const Move& m : step.writes) {
     last(m.view.buffer) = now;
-    Used& used = stores_[static_cast<std::size_t>(m.store)];
-    used.written += m.box.size() * size_of(used.store->grid().dtype());
+    count_write(m);
   }
   for (const Move& m : step.reads) last(m.view.buffer) = now;
   for (const i64 b : step.uses) last(b) = now;
   free_after_.push_back(std::move(free_after));
   fingerprint_ = fingerprint_with(fingerprint_, step);
   steps_.push_back(std::move(step));
+  ++figures_.steps;
 }
 
 void StreamPlan::add_traffic(i64 store, i64 read, i64 written) {
-  Used& used = stores_[static_cast<std::size_t>(store)];
+  StoreFigures& used = figures_.stores[static_cast<std::size_t>(store)];
+  used.wanted.read += read;
   used.read += read;
-  used.written += written;
-}
-
-i64 StreamPlan::bytes_read() const {
-  i64 sum = 0;
-  for (const Used& u : stores_) sum += u.read;
-  return sum;
-}
-i64 StreamPlan::bytes_written() const {
-  i64 sum = 0;
-  for (const Used& u : stores_) sum += u.written;
-  return sum;
-}
-
-std::string StreamPlan::explain() const {
-  std::string text = title_ + "\n";
-  for (const Used& u : stores_) {
-    text += cat("  ", u.role, ": ", u.store->describe());
-    if (u.read > 0) text += cat("; reads ", u.read, " bytes (", bytes_text(u.read), ")");
-    if (u.written > 0) text += cat("; writes ", u.written, " bytes (", bytes_text(u.written), ")");
-    text += "\n";
-  }
-  for (const std::string& note : notes_) text += cat("  ", note, "\n");
-  text +=
-      cat("  in all: reads ", bytes_read(), " bytes, writes ", bytes_written(), " bytes in ",
-          steps(), " steps\n", "  holds ", bytes_held(), " bytes (", bytes_text(bytes_held()), ")");
-  text += options_.budget > 0 ? cat(" of a budget of ", bytes_text(options_.budget), "\n")
-                              : std::string(", no budget given\n");
-  return text;
+  used.wanted.written += written;
 }
 
 // One walk over the steps. Whatever happens, every transfer has ended before the block goes.
@@ -187,7 +174,7 @@ class StreamPlan::Run {
     }
     if (!bar_ && std::chrono::steady_clock::now() - began_ > long_run) {
       const i64 all = plan_.bytes_read() + plan_.bytes_written();
-      bar_.emplace(plan_.title_, all, Progress::on_terminal());
+      bar_.emplace(plan_.figures_.title, all, Progress::on_terminal());
     }
     if (bar_) bar_->update(moved_, cat(bytes_text(moved_), " moved"));
     for (const auto* moves : {&step.reads, &step.writes})
@@ -228,8 +215,7 @@ class StreamPlan::Run {
     });
   }
   bool same(i64 a, i64 b) const {
-    return plan_.stores_[static_cast<std::size_t>(a)].store ==
-           plan_.stores_[static_cast<std::size_t>(b)].store;
+    return plan_.stores_[static_cast<std::size_t>(a)] == plan_.stores_[static_cast<std::size_t>(b)];
   }
 
   // Reads in order, until one needs a buffer or elements of a step that has not been computed.
@@ -259,7 +245,7 @@ class StreamPlan::Run {
     writes_.push_back({&m, store_of(m).write(m.box, buffers_(m.view))});
   }
   store::TileStore& store_of(const Move& m) const {
-    return *plan_.stores_[static_cast<std::size_t>(m.store)].store;
+    return *plan_.stores_[static_cast<std::size_t>(m.store)];
   }
 
   StreamPlan& plan_;
@@ -275,6 +261,11 @@ class StreamPlan::Run {
   std::optional<Progress> bar_;
 };
 
-Array StreamPlan::run(const Watch& watch) { return Run(*this, watch)(); }
+Array StreamPlan::run(const Watch& watch) {
+  Planning* planning = Planning::now();
+  if (!planning) return Run(*this, watch)();
+  planning->add(figures_);
+  return result_of_ ? planned_numbers(given_.first, given_.second) : Array();
+}
 
 }  // namespace tessera::streaming

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tessera/store/tiles/tile_store.hpp"
+#include "tessera/streaming/plan/pass_figures.hpp"
 
 namespace tessera::streaming {
 
@@ -91,8 +92,10 @@ TESSERA_API void poll_stream();
 
 class TESSERA_API StreamPlan {
  public:
-  StreamPlan(std::string title, const Options& options)
-      : title_(std::move(title)), options_(options) {}
+  StreamPlan(std::string title, const Options& options) : options_(options) {
+    figures_.title = std::move(title);
+    figures_.budget = options.budget;
+  }
 
   // For those who make plans.
   i64 add_store(std::string role, StorePtr store);
@@ -104,22 +107,26 @@ class TESSERA_API StreamPlan {
   // where. It names the buffers of earlier writes as used: they have ended before it.
   void add_traffic(i64 store, i64 read, i64 written);
   // Bytes beside the buffers that a run takes: results and work spaces.
-  void add_held(i64 bytes) { other_held_ += bytes; }
-  void add_note(std::string note) { notes_.push_back(std::move(note)); }
+  void add_held(i64 bytes) { figures_.held += bytes; }
+  void add_note(std::string note) { figures_.notes.push_back(std::move(note)); }
+  // What all steps compute, for forecasts.
+  void add_work(const Workload& work) { figures_.work.push_back(work); }
   // Called after the last step, with everything written.
   void at_end(std::function<Array(const Buffers&)> result) { result_of_ = std::move(result); }
+  // Shape and dtype of that result.
+  void gives(const Shape& shape, DType dtype) { given_ = {shape, dtype}; }
 
-  i64 bytes_read() const;
-  i64 bytes_written() const;
-  i64 bytes_held() const { return buffer_bytes_ + other_held_; }  // the peak of a run
+  const PassFigures& figures() const { return figures_; }
+  i64 bytes_read() const { return figures_.wanted().read; }
+  i64 bytes_written() const { return figures_.wanted().written; }
+  i64 bytes_held() const { return figures_.held; }  // the peak of a run
   i64 steps() const { return static_cast<i64>(steps_.size()); }
   // What the steps move, and where a run may begin: two plans with one fingerprint have the same steps.
   std::uint64_t fingerprint() const { return fingerprint_; }
-  // What is read, written and held, store by store.
-  std::string explain() const;
+  std::string explain() const { return figures_.explain(); }
   // Runs all steps. What a store or a step throws passes, after every transfer has ended. Returns
   // what the operation gives back in memory; no array where it writes into a store.
-  // Long runs show a bar on a terminal.
+  // Long runs show a bar on a terminal. Within a Planning it is noted and not run.
   Array run(const Watch& watch = {});
 
   // The bytes that a buffer of so many takes: whole pages where it is large, for direct IO.
@@ -127,23 +134,21 @@ class TESSERA_API StreamPlan {
 
  private:
   class Run;
-  struct Used {
-    std::string role;
-    StorePtr store;
-    i64 read = 0, written = 0;
-  };
-  std::string title_;
+  void count_read(const Move& move);
+  void count_write(const Move& move);
+
   Options options_;
-  std::vector<Used> stores_;
+  PassFigures figures_;  // its stores are those below
+  std::vector<StorePtr> stores_;
   std::vector<i64> offsets_;
-  i64 buffer_bytes_ = 0, other_held_ = 0;
+  i64 buffer_bytes_ = 0;
   std::vector<Step> steps_;
   std::uint64_t fingerprint_ = 0;
   std::vector<Move> preloads_;
   std::vector<std::vector<i64>> free_after_;  // of each read: the last earlier step on its buffer
   std::vector<i64> last_use_;                 // of each buffer
-  std::vector<std::string> notes_;
   std::function<Array(const Buffers&)> result_of_;
+  std::pair<Shape, DType> given_{{}, DType::f64};
 };
 
 // A budget of 0 is one that allows everything.

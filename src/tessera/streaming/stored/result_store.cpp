@@ -8,6 +8,7 @@
 #include "tessera/device/host_limits.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/store/tiles/tiled_file.hpp"
+#include "tessera/streaming/plan/planning.hpp"
 #include "tessera/streaming/stored/stored_array.hpp"
 
 namespace tessera::streaming {
@@ -67,6 +68,9 @@ class BackedStore final : public store::TileStore {
                      hash_of_numbers(*tiles_));
     return version_;
   }
+  i64 bytes_to_read(const Box& box, const Layout& into) const override {
+    return tiles_->bytes_to_read(box, into);
+  }
   void advise(store::Access access) override { tiles_->advise(access); }
   void prefetch(const Box& box) override { tiles_->prefetch(box); }
   void discard(const Box& box) override { tiles_->discard(box); }
@@ -91,12 +95,35 @@ store::TileGrid grid_for(const Shape& shape, DType dtype) {
 }
 
 StorePtr backed_store(const Shape& shape, DType dtype, store::Space space) {
+  if (Planning* planning = Planning::now())
+    return planning->store("new file of the backing folder", grid_for(shape, dtype));
   return std::make_shared<BackedStore>(grid_for(shape, dtype), space);
 }
+
+namespace {
+
+// The same files and steps as a job that is begun now.
+StorePtr planned_job(Planning& planning, const ResultSpec& what, i64 budget, const PlanInto& plan) {
+  const StorePtr out =
+      planning.store(cat("new file ", what.path), grid_for(what.shape, what.dtype));
+  const auto scratch = [&](std::string_view name, const Shape& shape, DType dtype) {
+    return planning.store(cat("file ", what.path, ".partial.", name, " until it ends"),
+                          store::TileGrid::square(shape, dtype, tile_bytes_for(budget)));
+  };
+  StreamPlan steps = plan(out, {.budget = budget}, scratch);
+  steps.add_note(
+      "a job: goes on where it was ended; operands that no file of yours holds are read once more, "
+      "to know them again");
+  steps.run();
+  return out;
+}
+
+}  // namespace
 
 StorePtr result_store(const ResultSpec& what, const PlanInto& plan) {
   if (!what.path.empty()) {  // a part stays free: another run may find a little less
     const i64 budget = std::max<i64>(stream_budget() / 8 * 7, 1);
+    if (Planning* planning = Planning::now()) return planned_job(*planning, what, budget, plan);
     const Job job{what.path, what.facts(), budget, std::max(stream_limit(), budget), what.scratch};
     return run_job(job, grid_for(what.shape, what.dtype), plan);
   }

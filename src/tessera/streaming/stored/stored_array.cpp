@@ -6,6 +6,7 @@
 
 #include "tessera/store/tiles/open_store.hpp"
 #include "tessera/streaming/passes/sort.hpp"
+#include "tessera/streaming/plan/planning.hpp"
 #include "tessera/streaming/stored/result_store.hpp"
 
 namespace tessera::streaming {
@@ -108,6 +109,8 @@ StorePtr StoredArray::store() const {
     const std::lock_guard lock(state_->mutex);
     if (state_->store) return state_->store;
   }
+  if (Planning* planning = Planning::now())
+    return planning->of_formula(state_, [&] { return saved(expression(), ""); });
   StorePtr made = saved(expression(), "");
   const std::lock_guard lock(state_->mutex);
   state_->formula = Expression(made);

@@ -7,6 +7,7 @@
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/streaming/linalg/matmul.hpp"
 #include "tessera/streaming/linalg/tall_qr.hpp"
+#include "tessera/streaming/plan/planning.hpp"
 #include "tessera/streaming/stored/fill.hpp"
 
 namespace tessera::streaming {
@@ -81,7 +82,9 @@ StoredSvd svd(const StoredArray& a) {
 
 Array svdvals(const StoredArray& a) {
   require_tall("svdvals", a);
-  return linalg::svdvals(qr_triangle(a));
+  const Array r = qr_triangle(a);
+  if (Planning::now()) return planned_numbers({a.shape()[1]}, real_of(r.dtype()));
+  return linalg::svdvals(r);
 }
 
 linalg::Lstsq lstsq(const StoredArray& a, const StoredArray& b, double rcond) {
@@ -94,6 +97,9 @@ linalg::Lstsq lstsq(const StoredArray& a, const StoredArray& b, double rcond) {
   const StorePtr right = StoredArray(b.expression().as(t)).store();
   const Array got = plan_qr_system(matrix, right, options_of_factors()).run();
   const i64 m = a.shape()[0], n = a.shape()[1], end = got.shape(1);
+  if (Planning::now())
+    return {planned_numbers(b.ndim() == 1 ? Shape{n} : Shape{n, end - n}, t),
+            planned_numbers({0}, t), n, planned_numbers({n}, real_of(t))};
   const Array upper = got.slice(0, 0, n);
   linalg::Lstsq out = linalg::lstsq(upper.slice(1, 0, n), upper.slice(1, n, end),
                                     rcond < 0 ? default_tolerance(a.shape(), t) : rcond);
@@ -151,6 +157,10 @@ RandomizedSvd randomized_svd(const StoredArray& a, const RandomizedSvdOptions& w
     StoredQr back = qr(product(matrix, left.store(), Turn::adjoint));
     right = back.q;
     triangle = back.r;
+    if (Planning::now()) {  // as often as it is allowed to
+      changes.push_back(1);
+      continue;
+    }
     const Array values = linalg::svdvals(triangle).astype(DType::f64).contiguous();
     const double top = values.host<double>()[0];
     double change = 0;

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a call on stored arrays will do, found by making it without its work: while a Planning lives,
+// plans that this thread runs are noted instead, files of the backing folder are not made, and
+// numbers that would be computed are zeros. The plans are those that the same call runs.
+//   Planning p;   matmul(a, b);   p.passes();   p.disk_peak();
+
+#include <utility>
+
+#include "tessera/streaming/plan/pass_figures.hpp"
+#include "tessera/streaming/plan/stream_plan.hpp"
+
+namespace tessera::streaming {
+
+class TESSERA_API Planning {
+ public:
+  Planning();  // ArgumentError within another one
+  ~Planning();
+  Planning(const Planning&) = delete;
+  Planning& operator=(const Planning&) = delete;
+  static Planning* now();  // of this thread; none: calls do their work
+
+  void add(PassFigures pass) { passes_.push_back(std::move(pass)); }
+  const std::vector<PassFigures>& passes() const { return passes_; }
+  // Bytes of new files: what they take at most at a time.
+  i64 disk_peak() const { return disk_peak_; }
+
+  // A new file that is not made: `description` stands for it, it reads as zeros.
+  StorePtr store(std::string description, const store::TileGrid& grid);
+  // The store that a formula would have by now; the first time `make` plans it.
+  StorePtr of_formula(std::shared_ptr<const void> formula, const std::function<StorePtr()>& make);
+
+ private:
+  friend class PlannedStore;
+  std::vector<PassFigures> passes_;
+  std::vector<std::pair<std::shared_ptr<const void>, StorePtr>> formulas_;
+  i64 disk_now_ = 0, disk_peak_ = 0;
+};
+
+// Numbers that nobody has computed: zeros that take no memory.
+TESSERA_API Array planned_numbers(const Shape& shape, DType dtype);
+
+}  // namespace tessera::streaming
