@@ -82,11 +82,13 @@ class JobRun {
   }
 
   // A store beside the output, as it is or new.
-  StorePtr scratch(std::string_view name, const Shape& shape, DType dtype) {
+  StorePtr scratch(std::string_view name, const Shape& shape, DType dtype,
+                   const std::optional<Shape>& tile) {
     const std::string path = cat(partial_, ".", name);
     if (file_.next_step() == 0) fs::remove(path);
-    beside_.push_back(file_.next_step() == 0 ? store::create_store(path, scratch_grid(shape, dtype))
-                                             : store::open_store(path, true));
+    beside_.push_back(file_.next_step() == 0
+                          ? store::create_store(path, scratch_grid(shape, dtype, tile))
+                          : store::open_store(path, true));
     const store::TileGrid& grid = beside_.back()->grid();
     require<IoError>(grid.shape() == shape && grid.dtype() == dtype, who(), "'", path,
                      "' is not what its job has written: ", beside_.back()->describe());
@@ -149,7 +151,9 @@ class JobRun {
 
  private:
   // Tiles of which a few fit the budget that the job was begun with.
-  store::TileGrid scratch_grid(const Shape& shape, DType dtype) const {
+  store::TileGrid scratch_grid(const Shape& shape, DType dtype,
+                               const std::optional<Shape>& tile) const {
+    if (tile) return {shape, *tile, dtype};
     return store::TileGrid::square(shape, dtype, tile_bytes_for(budget()));
   }
   std::string who() const { return cat(job_.facts.front().second, ": "); }
@@ -182,8 +186,9 @@ StorePtr run_job(const Job& job, const store::TileGrid& grid, const PlanInto& pl
   require<IoError>(!is_there, "cannot create '", job.path, "': File exists");
   StorePtr out = run.output();
   try {
-    const auto scratch = [&run](std::string_view name, const Shape& shape, DType dtype) {
-      return run.scratch(name, shape, dtype);
+    const auto scratch = [&run](std::string_view name, const Shape& shape, DType dtype,
+                                const std::optional<Shape>& tile) {
+      return run.scratch(name, shape, dtype, tile);
     };
     if (!run.is_written()) run.run(plan(out, {.budget = run.budget()}, scratch), out);
   } catch (const LinAlgError&) {  // the same again, whenever it goes on

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <utility>
 
 #include "tessera/base/hash.hpp"
 #include "tessera/base/report/progress.hpp"
@@ -57,11 +58,18 @@ i64 StreamPlan::add_store(std::string role, StorePtr store) {
 }
 
 i64 StreamPlan::add_buffer(i64 bytes) {
-  offsets_.push_back(buffer_bytes_);
+  offsets_.push_back(phase_bytes_);
   last_use_.push_back(-1);
-  buffer_bytes_ += rounded(bytes);
-  figures_.held += rounded(bytes);
+  phase_bytes_ += rounded(bytes);
+  const i64 more = std::max<i64>(0, phase_bytes_ - buffer_bytes_);
+  buffer_bytes_ += more;
+  figures_.held += more;
   return static_cast<i64>(offsets_.size()) - 1;
+}
+
+void StreamPlan::begin_phase() {
+  phase_bytes_ = 0;
+  begins_phase_ = !steps_.empty();
 }
 
 void StreamPlan::count_read(const Move& m) {
@@ -85,7 +93,7 @@ void StreamPlan::add_preload(Move move) {
 namespace {
 
 std::uint64_t fingerprint_with(std::uint64_t before, const Step& step) {
-  std::vector<i64> said{static_cast<i64>(before), step.restarts, step.overwrites};
+  std::vector<i64> said{static_cast<i64>(before), step.restarts + 2 * step.waits, step.overwrites};
   for (const std::vector<Move>* moves : {&step.reads, &step.writes, &step.restores})
     for (const Move& m : *moves) {
       said.push_back(m.store);
@@ -99,6 +107,7 @@ std::uint64_t fingerprint_with(std::uint64_t before, const Step& step) {
 
 void StreamPlan::add_step(Step step) {
   const i64 now = steps();
+  step.waits = step.waits || std::exchange(begins_phase_, false);
   const auto last = [&](i64 buffer) -> i64& { return last_use_[static_cast<std::size_t>(buffer)]; };
   std::vector<i64> free_after;
   for (const Move& m : step.reads) {
@@ -222,6 +231,10 @@ class StreamPlan::Run {
   void issue_reads(i64 now) {
     for (; ahead_ < plan_.steps() && ahead_ <= now + most_steps_ahead; ++ahead_, read_ = 0) {
       const std::size_t at = static_cast<std::size_t>(ahead_);
+      if (plan_.steps_[at].waits && read_ == 0) {
+        if (ahead_ > now) return;
+        while (!writes_.empty()) finish(0);
+      }
       const std::vector<Move>& moves = plan_.steps_[at].reads;
       for (; read_ < moves.size(); ++read_) {
         if (plan_.free_after_[at][read_] >= now || is_written_between(now, moves[read_])) return;

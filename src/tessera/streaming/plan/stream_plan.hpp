@@ -12,7 +12,9 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "tessera/store/tiles/tile_store.hpp"
@@ -69,11 +71,34 @@ struct Step {
   // Whether it changes what earlier steps have read, so that they cannot be repeated from here on:
   // it restarts, and is always a mark.
   bool overwrites = false;
+  // Whether it reads nothing before all steps before it have been written: the first of a phase.
+  bool waits = false;
   std::function<void(const Buffers&)> compute;
 };
 
-// Stores beside the output that a plan needs while it runs, by name.
-using MakeScratch = std::function<StorePtr(std::string_view name, const Shape& shape, DType dtype)>;
+// Stores beside the output that a plan needs while it runs, by name: in tiles of the shape that it
+// asks for, where who makes them takes one, and otherwise in tiles that suit the budget.
+class MakeScratch {
+  using Tile = std::optional<Shape>;
+
+ public:
+  MakeScratch() = default;
+  template <class F>
+  MakeScratch(F make) {
+    if constexpr (std::is_invocable_v<F, std::string_view, const Shape&, DType, const Tile&>)
+      make_ = std::move(make);
+    else
+      make_ = [make = std::move(make)](std::string_view name, const Shape& shape, DType dtype,
+                                       const Tile&) { return make(name, shape, dtype); };
+  }
+  StorePtr operator()(std::string_view name, const Shape& shape, DType dtype,
+                      const Tile& tile = {}) const {
+    return make_(name, shape, dtype, tile);
+  }
+
+ private:
+  std::function<StorePtr(std::string_view, const Shape&, DType, const Tile&)> make_;
+};
 
 // Who follows a run, and from where it goes.
 struct Watch {
@@ -100,6 +125,9 @@ class TESSERA_API StreamPlan {
   // For those who make plans.
   i64 add_store(std::string role, StorePtr store);
   i64 add_buffer(i64 bytes);
+  // Buffers that are added from here on lie where those before do: the step that is added next
+  // begins when all before it have been written.
+  void begin_phase();
   void add_step(Step step);
   // A box that is read before the first step of a run, wherever that is, and stays.
   void add_preload(Move move);
@@ -142,6 +170,8 @@ class TESSERA_API StreamPlan {
   std::vector<StorePtr> stores_;
   std::vector<i64> offsets_;
   i64 buffer_bytes_ = 0;
+  i64 phase_bytes_ = 0;  // of the buffers of this phase
+  bool begins_phase_ = false;
   std::vector<Step> steps_;
   std::uint64_t fingerprint_ = 0;
   std::vector<Move> preloads_;

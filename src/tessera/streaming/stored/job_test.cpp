@@ -17,6 +17,7 @@
 #include "tessera/store/tiles/tiled_file.hpp"
 #include "tessera/streaming/plan/job_file.hpp"
 #include "tessera/streaming/stored/stored_linalg.hpp"
+#include "tessera/streaming/stored/stored_transforms.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -157,6 +158,21 @@ TEST_F(Jobs, OfSortsGoOnFromEveryStep) {
         [&](const std::string& to) { return sort(short_rows, 0, to); },
     });
   }
+}
+
+TEST_F(Jobs, OfTransformsGoOnFromEveryStep) {
+  const StoredArray square = input("a", {300, 280}, 1), line = input("b", {150000}, 2);
+  constexpr Direction forward{FftKind::complex, -1}, from_real{FftKind::real_to_complex, -1};
+  go_on_from_every_step({
+      [&](const std::string& to) {
+        return transform(square, forward, {0, 1}, {}, {}, to);
+      },
+      [&](const std::string& to) { return transform(square, from_real, {1}, {}, {}, to); },
+      [&](const std::string& to) { return transform(line, forward, {0}, {}, {}, to); },
+      [&](const std::string& to) {
+        return fftshift(square, {0, 1}, false, to);
+      },
+  });
 }
 
 TEST_F(Jobs, ThatCannotSucceedLeaveNothing) {

@@ -94,21 +94,24 @@ store::TileGrid grid_for(const Shape& shape, DType dtype) {
   return store::TileGrid::square(shape, dtype, tile_bytes_for(stream_budget()));
 }
 
-StorePtr backed_store(const Shape& shape, DType dtype, store::Space space) {
-  if (Planning* planning = Planning::now())
-    return planning->store("new file of the backing folder", grid_for(shape, dtype));
-  return std::make_shared<BackedStore>(grid_for(shape, dtype), space);
-}
-
 namespace {
 
+// Zeros in a new file of the backing folder.
+StorePtr backed_tiles(const store::TileGrid& grid, store::Space space) {
+  if (Planning* planning = Planning::now())
+    return planning->store("new file of the backing folder", grid);
+  return std::make_shared<BackedStore>(grid, space);
+}
+
 // The same files and steps as a job that is begun now.
-StorePtr planned_job(Planning& planning, const ResultSpec& what, i64 budget, const PlanInto& plan) {
-  const StorePtr out =
-      planning.store(cat("new file ", what.path), grid_for(what.shape, what.dtype));
-  const auto scratch = [&](std::string_view name, const Shape& shape, DType dtype) {
-    return planning.store(cat("file ", what.path, ".partial.", name, " until it ends"),
-                          store::TileGrid::square(shape, dtype, tile_bytes_for(budget)));
+StorePtr planned_job(Planning& planning, const std::string& path, const store::TileGrid& grid,
+                     i64 budget, const PlanInto& plan) {
+  const StorePtr out = planning.store(cat("new file ", path), grid);
+  const auto scratch = [&](std::string_view name, const Shape& shape, DType dtype,
+                           const std::optional<Shape>& tile) {
+    return planning.store(cat("file ", path, ".partial.", name, " until it ends"),
+                          tile ? store::TileGrid(shape, *tile, dtype)
+                               : store::TileGrid::square(shape, dtype, tile_bytes_for(budget)));
   };
   StreamPlan steps = plan(out, {.budget = budget}, scratch);
   steps.add_note(
@@ -120,18 +123,31 @@ StorePtr planned_job(Planning& planning, const ResultSpec& what, i64 budget, con
 
 }  // namespace
 
+StorePtr backed_store(const Shape& shape, DType dtype, store::Space space) {
+  return backed_tiles(grid_for(shape, dtype), space);
+}
+
+StorePtr backed_scratch(std::string_view, const Shape& shape, DType dtype,
+                        const std::optional<Shape>& tile) {
+  return backed_tiles(tile ? store::TileGrid(shape, *tile, dtype) : grid_for(shape, dtype),
+                      store::Space::now);
+}
+
 StorePtr result_store(const ResultSpec& what, const PlanInto& plan) {
+  const auto grid = [&](i64 budget) {
+    return what.tiles ? store::TileGrid(what.shape, what.tiles(budget), what.dtype)
+                      : grid_for(what.shape, what.dtype);
+  };
   if (!what.path.empty()) {  // a part stays free: another run may find a little less
     const i64 budget = std::max<i64>(stream_budget() / 8 * 7, 1);
-    if (Planning* planning = Planning::now()) return planned_job(*planning, what, budget, plan);
+    if (Planning* planning = Planning::now())
+      return planned_job(*planning, what.path, grid(budget), budget, plan);
     const Job job{what.path, what.facts(), budget, std::max(stream_limit(), budget), what.scratch};
-    return run_job(job, grid_for(what.shape, what.dtype), plan);
+    return run_job(job, grid(budget), plan);
   }
-  const StorePtr out = backed_store(what.shape, what.dtype, store::Space::now);
-  const auto scratch = [](std::string_view, const Shape& shape, DType dtype) {
-    return backed_store(shape, dtype, store::Space::now);
-  };
-  plan(out, {.budget = stream_budget()}, scratch).run();
+  const i64 budget = stream_budget();
+  const StorePtr out = backed_tiles(grid(budget), store::Space::now);
+  plan(out, {.budget = budget}, backed_scratch).run();
   return out;
 }
 

@@ -18,6 +18,10 @@ store::TileGrid grid_for(const Shape& shape, DType dtype);
 // version is what the numbers are, which takes reading them once.
 StorePtr backed_store(const Shape& shape, DType dtype, store::Space space);
 
+// A file of the backing folder beside a result, for plans.
+StorePtr backed_scratch(std::string_view name, const Shape& shape, DType dtype,
+                        const std::optional<Shape>& tile);
+
 struct ResultSpec {
   std::string path;  // of a job; "": in the backing folder
   // Of a job alone: to say which numbers an operand has may take reading all of them.
@@ -25,6 +29,8 @@ struct ResultSpec {
   Shape shape;
   DType dtype = DType::f32;
   std::vector<std::string> scratch = {};
+  // The shape of the file's tiles for a budget; without it they are square.
+  std::function<Shape(i64 budget)> tiles = {};
 };
 StorePtr result_store(const ResultSpec& what, const PlanInto& plan);
 

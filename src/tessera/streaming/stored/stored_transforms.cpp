@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/streaming/stored/stored_transforms.hpp"
+
+#include "tessera/streaming/stored/result_store.hpp"
+#include "tessera/streaming/transforms/transform_plan.hpp"
+
+namespace tessera::streaming {
+namespace {
+
+std::string text_of(const TransformSpec& what) {
+  std::string text = cat(name(what.direction), " scaled by ", what.scale);
+  for (const AxisTransform& s : what.stages) text += cat(", axis ", s.axis, " of ", s.points);
+  return text;
+}
+
+// Where nothing is to be written: a store that only says what it is.
+StorePtr outline(const Shape& shape, DType dtype, const Shape& tile) {
+  struct Outline final : store::TileStore {
+    explicit Outline(store::TileGrid grid) : grid_(std::move(grid)) {}
+    const store::TileGrid& grid() const override { return grid_; }
+    std::string describe() const override {
+      return cat("tiled file to come, ", tessera::to_text(grid_.shape()), " ", name(grid_.dtype()));
+    }
+    bool writable() const override { return true; }
+    bool on_disk() const override { return true; }
+    store::Transfer read(const Box&, const Array&) override { return {}; }
+    store::Transfer write(const Box&, const Array&) override { return {}; }
+    store::TileGrid grid_;
+  };
+  return std::make_shared<Outline>(store::TileGrid(shape, tile, dtype));
+}
+
+Shape tiles_for(const TransformSpec& what, const store::TileGrid& source, i64 budget) {
+  if (count_of(what.out) == 0) return Shape(what.out.size(), 1);
+  return transform_layout(what, source, {.budget = budget}).tiles.back();
+}
+
+}  // namespace
+
+StoredArray transform(const StoredArray& x, const Direction& direction, const Shape& axes,
+                      Norm norm, const std::optional<Shape>& n, const std::string& path) {
+  const TransformSpec what = transform_spec(direction, x.shape(), x.dtype(), axes, norm, n);
+  const StorePtr from = x.store();
+  const auto facts = [&] {
+    return JobFacts{{"operation", text_of(what)}, {"source", from->version()}};
+  };
+  const auto tiles = [&](i64 budget) { return tiles_for(what, from->grid(), budget); };
+  return StoredArray(
+      result_store({path, facts, what.out, what.result, scratch_of_transform(what), tiles},
+                   [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
+                     return plan_transform(what, from, out, scratch, options);
+                   }));
+}
+
+std::string explain_transform(const StoredArray& x, const Direction& direction, const Shape& axes,
+                              Norm norm, const std::optional<Shape>& n) {
+  const TransformSpec what = transform_spec(direction, x.shape(), x.dtype(), axes, norm, n);
+  const i64 budget = stream_budget();
+  const StorePtr from =
+      x.is_formula() ? outline(x.shape(), x.dtype(), grid_for(x.shape(), x.dtype()).tile_shape())
+                     : x.store();
+  const auto scratch = [](std::string_view, const Shape& shape, DType dtype,
+                          const std::optional<Shape>& tile) {
+    return outline(shape, dtype, tile ? *tile : shape);
+  };
+  const StorePtr to = outline(what.out, what.result, tiles_for(what, from->grid(), budget));
+  return plan_transform(what, from, to, scratch, {.budget = budget}).explain();
+}
+
+StoredArray fftshift(const StoredArray& x, const Shape& axes, bool inverse,
+                     const std::string& path) {
+  for (const i64 a : axes) normalize_axis(a, x.ndim(), "fftshift");
+  const StorePtr from = x.store();
+  const auto facts = [&] {
+    return JobFacts{{"operation", cat(inverse ? "ifftshift" : "fftshift", " along ", axes)},
+                    {"source", from->version()}};
+  };
+  return StoredArray(
+      result_store({path, facts, x.shape(), x.dtype()},
+                   [&](const StorePtr& out, const Options& options, const MakeScratch&) {
+                     return plan_shift(from, out, axes, inverse, options);
+                   }));
+}
+
+}  // namespace tessera::streaming
