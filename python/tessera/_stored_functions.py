@@ -12,6 +12,7 @@ from typing import Any
 from . import _larger
 from . import _stored_keys as _keys
 from . import _stored_spectra as _spectra
+from . import _stored_transforms as _transforms
 from . import _tessera as _core
 from ._tessera import StoredArray
 
@@ -106,7 +107,7 @@ _functions |= {
     "_solve": _spectra.of_two("solve", _core._stored_solve),
     "_solve_triangular": _spectra.of_two("solve_triangular", _core._stored_solve_triangular),
 }
-_functions |= _spectra.functions | _larger.like_functions
+_functions |= _spectra.functions | _larger.like_functions | _transforms.functions
 _functions |= {"transpose": _transpose, "permute_dims": _transpose}
 
 
@@ -220,11 +221,13 @@ class _Methods:
         return self._whole().numpy()
 
     def explain(self: Any, operation: str = "sum", axis: Any = None) -> str:
-        """What a reduction over this array reads, writes and holds.
+        """What a reduction over this array, or a transform along `axis` ("fft", "rfftn", …), reads, writes and holds.
 
         >>> print(ts.stored.ones((2, 3)).explain("max").splitlines()[0])
         max: (2, 3) float64 over axes (0, 1)
         """
+        if operation in _transforms.names:
+            return _transforms.explained(self, operation, axis)
         return _core._stored_explain(operation, self, axis)
 
     @property
@@ -246,6 +249,6 @@ class _Methods:
 def complete() -> None:
     """Gives the class its operators and methods."""
     methods = {name: member for name, member in vars(_Methods).items() if not name.startswith("_")}
-    whole = {"_whole": lambda self: self._read([0] * self.ndim, self.shape)}
+    whole = {"_whole": lambda self: self._read([0] * self.ndim, self.shape), "_hermitian": _transforms.hermitian}
     for name, member in (_operators() | methods | whole).items():
         setattr(StoredArray, name, member)

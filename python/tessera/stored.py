@@ -21,6 +21,22 @@ from ._stored_functions import matmul
 from ._stored_functions import twin as _twin  # noqa: F401  (the core asks for it)
 from ._stored_jobs import cholesky, inverse, solve, sort
 from ._stored_plans import explain, plan
+from ._stored_transforms import (
+    fft,
+    fft2,
+    fftn,
+    fftshift,
+    hfft,
+    ifft,
+    ifft2,
+    ifftn,
+    ifftshift,
+    ihfft,
+    irfft,
+    irfftn,
+    rfft,
+    rfftn,
+)
 from ._tessera import StoredArray, StoredPlan
 
 __all__ = [
@@ -30,12 +46,26 @@ __all__ = [
     "cholesky",
     "create",
     "explain",
+    "fft",
+    "fft2",
+    "fftn",
+    "fftshift",
     "full",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
     "inverse",
+    "irfft",
+    "irfftn",
     "matmul",
     "ones",
     "open",
     "plan",
+    "rfft",
+    "rfftn",
     "solve",
     "sort",
     "zeros",

@@ -8,6 +8,7 @@
 #include "streaming/stored_creation.hpp"
 #include "streaming/stored_linalg.hpp"
 #include "streaming/stored_plan.hpp"
+#include "streaming/stored_transforms.hpp"
 
 namespace tessera::python {
 
@@ -235,6 +236,7 @@ void bind_stored(nb::module_& m) {
               "StoredArray"));
   bind_stored_linalg(m);
   bind_stored_plan(m);
+  bind_stored_transforms(m);
 }
 
 }  // namespace tessera::python
