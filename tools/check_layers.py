@@ -31,7 +31,7 @@ ROOMS = {  # those of layers whose rooms stand in an order
         {"fft", "linalg", "io", "operators"},
     ],
     "store": [{"io"}, {"tiles", "tiers"}, {"snapshot"}],
-    "streaming": [{"plan"}, {"passes", "linalg"}, {"transforms"}, {"stored"}],
+    "streaming": [{"plan"}, {"passes", "linalg"}, {"transforms"}, {"stored"}, {"operators"}],
     "solve": [{"core"}, {"linear", "spectra"}, {"proximal"}, {"ranks"}],
 }
 # Rules know no operator by its type but those that algebra itself makes: one, a number, nothing.

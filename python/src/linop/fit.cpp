@@ -3,6 +3,8 @@
 #include "tessera/split/fit.hpp"
 
 #include "linop/operators.hpp"
+#include "streaming/stored_array.hpp"
+#include "streaming/stored_operators.hpp"
 
 namespace tessera::python {
 
@@ -36,6 +38,16 @@ nb::object fit_of(nb::handle linop, nb::handle x, nb::handle budget, nb::handle 
                   nb::handle shape, nb::handle dtype) {
   const NamedLinop& a = linop_from(linop, "fit");
   FitOptions o;
+  require<DTypeError>(budget.is_none() || PyDict_Check(budget.ptr()),
+                      "fit: budget is a dict {device: bytes}, got ",
+                      Py_TYPE(budget.ptr())->tp_name);
+  if (is_stored(x.ptr())) {
+    const auto& like = *nb::inst_ptr<streaming::StoredArray>(x);
+    require<ArgumentError>(devices.is_none(), "fit: ", a,
+                           ": for an array on disk give the devices as budget={device: bytes}");
+    return fitted_on_disk(a, shape.is_none() ? like.shape() : shape_from(shape),
+                          dtype.is_none() ? like.dtype() : dtype_from(dtype), budget);
+  }
   if (!x.is_none()) {
     const Array like = as_array(x, "fit");
     o.shape = like.shape();
@@ -47,12 +59,9 @@ nb::object fit_of(nb::handle linop, nb::handle x, nb::handle budget, nb::handle 
   }
   if (!shape.is_none()) o.shape = shape_from(shape);
   if (!dtype.is_none()) o.dtype = dtype_from(dtype);
-  if (!budget.is_none()) {
-    require<DTypeError>(PyDict_Check(budget.ptr()), "fit: budget is a dict {device: bytes}, got ",
-                        Py_TYPE(budget.ptr())->tp_name);
+  if (!budget.is_none())
     for (const auto& [device, bytes] : nb::borrow<nb::dict>(budget))
       o.budget.emplace_back(device_from(device), bytes_from(bytes));
-  }
   if (!devices.is_none())
     for (nb::handle d : nb::borrow(devices)) o.devices.push_back(device_from(d));
   return wrap_linop(released([&] { return NamedLinop(fit(a, o)); }));
@@ -114,14 +123,21 @@ void bind_fit(nb::module_& m) {
   m.def(
       "fit", &fit_of, "A"_a, "x"_a = nb::none(), "budget"_a = nb::none(), "devices"_a = nb::none(),
       "shape"_a = nb::none(), "dtype"_a = nb::none(),
-      nb::sig("def fit(A: NamedLinop, x: ArrayLike | None = None, budget: dict[DeviceLike, int | "
+      nb::sig("@typing.overload\n"
+              "def fit(A: NamedLinop, x: StoredArray, budget: dict[DeviceLike, int | str] | None = "
+              "None, devices: None = None, shape: ShapeLike | None = None, dtype: DTypeLike | None "
+              "= None) -> NamedLinop: ...\n"
+              "@typing.overload\n"
+              "def fit(A: NamedLinop, x: ArrayLike | None = None, budget: dict[DeviceLike, int | "
               "str] | None = None, devices: typing.Sequence[DeviceLike] | None = None, shape: "
               "ShapeLike | None = None, dtype: DTypeLike | None = None) -> Fitted"),
       "The operator cut into tiles and placed on devices so that each holds no more bytes than "
       "its\n"
       "budget: the fastest way, by forecast, of those that fit. Give an input like those to come,\n"
       "or shape= and dtype=. OutOfMemory when nothing fits names the array that is too large and\n"
-      "the smallest budget that would do. For a solver, fit what it applies: ts.fit(A.N, ...).\n\n"
+      "the smallest budget that would do. For a solver, fit what it applies: ts.fit(A.N, ...).\n"
+      "For an array on disk the budget of 'cpu' is what tiles may hold of the host while they\n"
+      "come and go; without one, it is what ts.set_memory_budget leaves.\n\n"
       ">>> W = ts.ones((64, 64)); x = ts.ones(64)\n"
       ">>> F = ts.fit(ts.Dense(W, 'MN', 'N', 'M'), x, budget={'sim:0': '8KiB'})\n"
       ">>> float(F(x)[0]), F.specs[0].resident\n(64.0, False)\n");

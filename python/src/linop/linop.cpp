@@ -2,6 +2,7 @@
 // The class NamedLinop: its properties and methods. Application and algebra are in
 // linop_algebra.cpp, the operators themselves in operators.cpp.
 #include "linop/linop.hpp"
+#include "streaming/stored_operators.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -287,6 +288,8 @@ void bind_planning(nb::class_<LinopObject>& c) {
              const std::string& format) -> nb::object {
             if (x.is_none() && shape.is_none() && format == "text")
               return nb::str(explain(held(a)).c_str());
+            if (!x.is_none() && format == "text" && works_on_disk(held(a), x, nb::none()))
+              return nb::str(explained_on_disk(held(a), x).c_str());
             return make_plan(held(a), x, shape, dtype, device).attr("explain")(format);
           },
           "x"_a = nb::none(), nb::kw_only(), "shape"_a = nb::none(), "dtype"_a = nb::none(),

@@ -3,6 +3,7 @@
 #include "core/repr.hpp"
 #include "dist/dist_methods.hpp"
 #include "linop/linop.hpp"
+#include "streaming/stored_operators.hpp"
 #include "tessera/distributed/operators/apply.hpp"
 #include "tessera/linop/core/algebra.hpp"
 #include "tessera/linop/ops/basic/diagonal.hpp"
@@ -21,6 +22,7 @@ nb::object applied(nb::handle self, nb::handle x, nb::handle out) {
     const DNDarray& input = dist_of(x.ptr());
     return finished(released([&] { return dist::apply(a, input); }), out, a.kind());
   }
+  if (works_on_disk(a, x, out)) return applied_on_disk(a, x, out);
   const Array input = as_array(x, a.kind());
   if (out.is_none()) return wrap(released([&] { return a(input); }));
   const Array& target = target_array(out, a.kind());
@@ -108,6 +110,11 @@ void bind_algebra(nb::class_<LinopObject>& c) {
   c.def("__call__", &applied, "x"_a, "out"_a = nb::none(),
         nb::sig("@typing.overload\n"
                 "def __call__(self, x: DNDarray, out: DNDarray | None = None) -> DNDarray: ...\n"
+                "@typing.overload\n"
+                "def __call__(self, x: StoredArray, out: StoredArray | Array | None = None) -> "
+                "StoredArray | Array: ...\n"
+                "@typing.overload\n"
+                "def __call__(self, x: ArrayLike, out: StoredArray) -> StoredArray: ...\n"
                 "@typing.overload\n"
                 "def __call__(self, x: ArrayLike, out: Array | None = None) -> Array"))
       .def("__matmul__", &product, nb::is_operator(),

@@ -5,6 +5,8 @@
 #include <map>
 
 #include "matrix/matrix.hpp"
+#include "streaming/stored_array.hpp"
+#include "streaming/stored_operators.hpp"
 #include "tessera/linop/ops/basic/dense.hpp"
 #include "tessera/linop/ops/basic/diagonal.hpp"
 #include "tessera/linop/ops/basic/identity.hpp"
@@ -35,6 +37,8 @@ nb::object zero(const DimsArg& ishape, const DimsArg& oshape, const SizesArg& si
 }
 
 nb::object diagonal(const ArrayArg& weight, const DimsArg& ioshape, const DimsArg& broadcast_dims) {
+  if (is_stored(weight.ptr()))
+    return stored_diagonal(weight, dims_or_any(ioshape), dims_from(broadcast_dims));
   return wrap_linop(
       Diagonal(as_array(weight, "Diagonal"), dims_or_any(ioshape), dims_from(broadcast_dims)));
 }
@@ -48,6 +52,11 @@ nb::object dense(const ArrayArg& weight, const DimsArg& weightshape, const DimsA
   const int given = !weightshape.is_none() + !ishape.is_none() + !oshape.is_none();
   require<DimError>(given == 0 || given == 3,
                     "Dense: of weightshape, ishape and oshape either all must be None or none");
+  if (is_stored(weight.ptr())) {
+    const auto names = given ? std::optional(dims_from(weightshape)) : std::nullopt;
+    return stored_dense(weight, names, dims_from(ishape), dims_from(oshape),
+                        dims_from(broadcast_dims));
+  }
   Array w = as_array(weight, "Dense");
   if (given == 0) return wrap_linop(Dense(std::move(w)));
   return wrap_linop(Dense(std::move(w), dims_from(weightshape), dims_from(ishape),
@@ -64,9 +73,10 @@ nb::object dense_from_text(const ArrayArg& weight, const std::string& text,
   for (const NamedDimension d : b)
     require<DimError>(contains(w, d), "Dense.from_einstr: broadcast dim ", d,
                       " is not a dim of the weight ", w);
-  return wrap_linop(Dense(as_array(weight, "Dense"), w,
-                          dims(text.substr(comma + 1, arrow - comma - 1)),
-                          dims(text.substr(arrow + 2)), b));
+  const Dims ishape = dims(text.substr(comma + 1, arrow - comma - 1)),
+             oshape = dims(text.substr(arrow + 2));
+  if (is_stored(weight.ptr())) return stored_dense(weight, w, ishape, oshape, b);
+  return wrap_linop(Dense(as_array(weight, "Dense"), w, ishape, oshape, b));
 }
 
 Norm norm_from(const std::string& s) {
@@ -108,6 +118,7 @@ nb::object checked(nb::object linop, const char* kind) {
 ArrayArg owned(const ArrayArg& given) {
   PyObject* o = given.ptr();
   if (given.is_none() || PyList_Check(o) || weak_value(o)) return given;  // read into new memory
+  if (is_stored(o)) return given;  // the operator reads it tile by tile
   if (PyTuple_Check(o)) {
     nb::list parts;
     for (nb::handle part : nb::borrow<nb::tuple>(given))

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/streaming/operators/tile_choice.hpp"
+
+#include <algorithm>
+
+#include "tessera/split/batched.hpp"
+#include "tessera/split/fit.hpp"
+#include "tessera/split/split_linop.hpp"
+
+namespace tessera::streaming {
+namespace {
+
+constexpr i64 most_tiles = i64{1} << 16;
+constexpr i64 looked_at = 16;  // tiles of a choice whose plans are made to see what they take
+constexpr i64 unknown = std::numeric_limits<i64>::max();
+
+// The part of an array that the cuts along its dims leave.
+Box box_of(const Dims& names, const Shape& shape, const Tile& cuts) {
+  Box box{Shape(shape.size(), 0), shape};
+  for (const tessera::Cut& c : cuts.cuts)
+    if (const auto axis =
+            contains(names, c.dim) ? axis_of(names, c.dim, shape.size()) : std::nullopt) {
+      box.begin[*axis] = c.start;
+      box.shape[*axis] = c.size();
+    }
+  return box;
+}
+
+i64 tiles_in(i64 size, i64 chunk) { return (size + chunk - 1) / chunk; }
+
+class TileSearch {
+ public:
+  TileSearch(const NamedLinop& a, const Shape& input, DType dtype, const ApplyOptions& o)
+      : a_(a),
+        input_(input),
+        output_(a.output_shape(input)),
+        dtype_(dtype),
+        out_dtype_(a.output_dtype(dtype)),
+        options_(o),
+        budget_(o.budget > 0 ? o.budget : stream_budget()) {
+    find_dims();
+  }
+
+  // Each time the dim is halved by which a tile gains most, whatever the budget: so the smallest
+  // budget that a refusal names is one with which the same way is found.
+  TileChoice best() {
+    for (const Sized& d : dims_) chunks_.push_back(d.size);
+    std::vector<Cost> ways;
+    for (std::optional<Cost> now = cost(chunks_); now; now = halved()) {
+      const i64 slots = now->choice.sizes.empty() ? 1 : 2;
+      if (now->held(slots) <= budget_ && of_all_tiles(*now).held(slots) <= budget_)
+        return now->chosen(slots);
+      ways.push_back(std::move(*now));
+    }
+    for (Cost& way : ways) of_all_tiles(way);
+    const auto least = std::min_element(ways.begin(), ways.end());
+    if (least == ways.end() || least->held() > budget_)
+      refuse(least == ways.end() ? nullptr : &*least);
+    return least->chosen(1);
+  }
+
+ private:
+  struct Sized {
+    NamedDimension dim;
+    i64 size;
+    bool in, out;
+  };
+  // What a tile takes.
+  struct Cost {
+    i64 parts = 0;  // of input, output and arrays on disk: as often as there are slots
+    i64 sum = 0;    // beside a part of the output to which it is added
+    i64 workspace = unknown;
+    TileChoice choice;
+    i64 held(i64 slots = 1) const {
+      return workspace == unknown ? unknown : slots * parts + sum + workspace;
+    }
+    TileChoice chosen(i64 slots) {
+      choice.slots = slots;
+      choice.workspace = workspace;
+      choice.held = held(slots);
+      return std::move(choice);
+    }
+    friend bool operator<(const Cost& a, const Cost& b) {
+      return std::pair(a.held(), a.parts) < std::pair(b.held(), b.parts);
+    }
+  };
+
+  void find_dims() {
+    for (NamedDimension d : a_.dims()) {
+      if (d.is_ellipses())
+        reasons_.push_back(
+            "not along the dims of '...', which have no names: give the operator "
+            "names for them");
+      const std::optional<i64> n = d.is_wildcard() ? std::nullopt : size_of_dim(a_, d, input_);
+      if (!n || *n < 2) continue;
+      try {
+        (void)a_.split(Tile{{d, 0, 1, *n}});
+        dims_.push_back({d, *n, contains(a_.ishape(), d), contains(a_.oshape(), d)});
+      } catch (const SplitError& e) {
+        reasons_.push_back(cat("not along '", d, "': ", e.what()));
+      }
+    }
+    // Of both sides, of the output, and what is summed.
+    std::stable_sort(dims_.begin(), dims_.end(), [](const Sized& x, const Sized& y) {
+      return std::pair(x.out, x.in) > std::pair(y.out, y.in);
+    });
+  }
+
+  DimSizes sizes_of(const std::vector<i64>& chunks) const {
+    DimSizes sizes;
+    for (std::size_t k = 0; k < dims_.size(); ++k)
+      if (chunks[k] < dims_[k].size) sizes.emplace_back(dims_[k].dim, chunks[k]);
+    return sizes;
+  }
+
+  // What tiles of these sizes take, by the first of them, which is as large as any; nothing where
+  // they cannot be made.
+  std::optional<Cost> cost(const std::vector<i64>& chunks) const {
+    i64 count = 1;
+    Tile first;
+    for (std::size_t k = 0; k < dims_.size(); ++k) {
+      count *= tiles_in(dims_[k].size, chunks[k]);
+      if (count > most_tiles) return std::nullopt;
+      if (chunks[k] < dims_[k].size)
+        first.cuts.push_back({dims_[k].dim, 0, chunks[k], dims_[k].size});
+    }
+    try {
+      return measured(first, {.sizes = sizes_of(chunks)});
+    } catch (const SplitError&) {
+      return std::nullopt;
+    }
+  }
+
+  bool sums(const Tile& cuts) const {
+    return std::any_of(cuts.cuts.begin(), cuts.cuts.end(),
+                       [&](const tessera::Cut& c) { return !contains(a_.oshape(), c.dim); });
+  }
+
+  Cost measured(const Tile& cuts, const TileChoice& choice) const {
+    Cost c;
+    c.choice = choice;
+    const NamedLinop tile = a_.split(cuts);
+    const Box in = box_of(a_.ishape(), input_, cuts), out = box_of(a_.oshape(), output_, cuts);
+    const std::vector<WeightBox> weights = weights_on_disk(tile);
+    const i64 out_bytes = StreamPlan::rounded(out.size() * size_of(out_dtype_));
+    c.parts = StreamPlan::rounded(in.size() * size_of(dtype_)) + out_bytes;
+    for (const WeightBox& w : weights) c.parts += StreamPlan::rounded(w.bytes());
+    c.sum = sums(cuts) ? out_bytes : 0;
+    try {
+      std::vector<Array> arrays;
+      for (const WeightBox& w : weights)
+        arrays.push_back(sketched(w.box.shape, w.store->grid().dtype()));
+      const LentWeights scope(weights, arrays);
+      if (!options_.devices.empty() && choice.specs.empty())
+        c.choice.specs = fit(tile, {.shape = in.shape,
+                                    .dtype = dtype_,
+                                    .device = cpu,
+                                    .budget = options_.devices,
+                                    .devices = {}})
+                             .specs;
+      const Plan plan = plan_of_tile(tile, in.shape, dtype_, out.shape, out_dtype_, c.choice);
+      c.workspace = plan.workspace(cpu) + formed(plan, tile, arrays);
+    } catch (const OutOfMemory&) {  // of a device, or of what a plan forms: smaller ones may do
+    }
+    return c;
+  }
+
+  // What making the plan leaves in memory: weights that were multiplied.
+  static i64 formed(const Plan& plan, const NamedLinop& tile, const std::vector<Array>& lent) {
+    std::vector<const void*> known;
+    for (const Array& a : tile.arrays()) known.push_back(a.storage().data());
+    for (const Array& a : lent) known.push_back(a.storage().data());
+    i64 bytes = 0;
+    for (const Slot& s : plan.slots())
+      if (s.kind == SlotKind::constant && s.device == cpu &&
+          std::find(known.begin(), known.end(), s.constant.storage().data()) == known.end()) {
+        known.push_back(s.constant.storage().data());
+        bytes += s.constant.storage().bytes();
+      }
+    return bytes;
+  }
+
+  // The next tiles: halved along the dim that leaves least; nothing where all are single elements.
+  std::optional<Cost> halved() {
+    std::optional<Cost> least;
+    std::size_t along = 0;
+    for (std::size_t k = 0; k < dims_.size(); ++k) {
+      if (chunks_[k] == 1) continue;
+      std::vector<i64> smaller = chunks_;
+      smaller[k] = (chunks_[k] + 1) / 2;
+      std::optional<Cost> c = cost(smaller);
+      if (!c || (least && !(*c < *least))) continue;
+      least = std::move(c);
+      along = k;
+    }
+    if (least) chunks_[along] = (chunks_[along] + 1) / 2;
+    return least;
+  }
+
+  // The most that its tiles take, not the first alone: parts that stand side by side need not be
+  // alike.
+  Cost& of_all_tiles(Cost& way) const {
+    if (way.workspace == unknown) return way;
+    const OperatorTiles all(a_, input_, way.choice.sizes);
+    const i64 step = std::max<i64>(1, all.count() / looked_at);
+    for (i64 i = all.count() - 1; i > 0; i -= step) {
+      const Cost c = measured(all[i].cuts, way.choice);
+      way.workspace = std::max(way.workspace, c.workspace);
+      way.parts = std::max(way.parts, c.parts);
+    }
+    return way;
+  }
+
+  [[noreturn]] void refuse(const Cost* least) const {
+    std::vector<std::string> names;
+    for (const Sized& d : dims_) names.push_back(cat("'", d.dim, "'"));
+    const std::string cuts =
+        names.empty() ? "it has no dim to be cut along" : cat("cut along ", join(names, ", "));
+    const std::string why = reasons_.empty() ? "" : cat("; ", join(reasons_, "; "));
+    require<OutOfMemory>(least && least->workspace != unknown, a_, " over arrays on disk: ", cuts,
+                         ", no tile fits the devices under a budget of ", budget_, " bytes", why);
+    throw OutOfMemory(cat(a_, " over arrays on disk: ", cuts, ", a tile holds ", least->held(),
+                          " bytes (", bytes_text(least->parts),
+                          " of input, output and arrays), the budget is ", budget_,
+                          "; the smallest budget that would do is ", least->held(), " bytes", why));
+  }
+
+  const NamedLinop& a_;
+  const Shape &input_, output_;
+  DType dtype_, out_dtype_;
+  const ApplyOptions& options_;
+  i64 budget_;
+  std::vector<Sized> dims_;
+  std::vector<i64> chunks_;  // of the tiles, dim by dim
+  std::vector<std::string> reasons_;
+};
+
+}  // namespace
+
+TileChoice choose_tiles(const NamedLinop& a, const Shape& input, DType dtype,
+                        const ApplyOptions& options) {
+  return TileSearch(a, input, dtype, options).best();
+}
+
+OperatorTiles::OperatorTiles(const NamedLinop& a, const Shape& input, const DimSizes& sizes)
+    : a_(a),
+      input_(input),
+      output_(a.output_shape(input)),
+      weights_on_disk_(!weights_on_disk(a).empty()) {
+  for (const auto& [dim, chunk] : sizes) {
+    dims_.push_back(dim);
+    ranges_.push_back(batch_ranges(*size_of_dim(a, dim, input), chunk));
+    const i64 along = static_cast<i64>(ranges_.back().size());
+    count_ *= along;
+    if (!contains(a.oshape(), dim)) summed_ *= along;
+  }
+}
+
+OperatorTile OperatorTiles::operator[](i64 number) const {
+  OperatorTile t;
+  i64 rest = number;
+  for (std::size_t k = ranges_.size(); k-- > 0;) {
+    const auto& along = ranges_[k];
+    const i64 tiles = static_cast<i64>(along.size());
+    const auto& [start, stop] = along[static_cast<std::size_t>(rest % tiles)];
+    t.cuts.cuts.push_back({dims_[static_cast<i64>(k)], start, stop, along.back().second});
+    rest /= tiles;
+  }
+  std::reverse(t.cuts.cuts.begin(), t.cuts.cuts.end());
+  t.in = box_of(a_.ishape(), input_, t.cuts);
+  t.out = box_of(a_.oshape(), output_, t.cuts);
+  if (weights_on_disk_) t.weights = streaming::weights_on_disk(a_.split(t.cuts));
+  t.first = number % summed_ == 0;
+  t.last = (number + 1) % summed_ == 0;
+  return t;
+}
+
+Plan plan_of_tile(const NamedLinop& tile, const Shape& in, DType dtype, const Shape& out,
+                  DType out_dtype, const TileChoice& c) {
+  Recorder r;
+  const View x = r.input(Layout::contiguous(in), dtype, cpu),
+             y = r.output(Layout::contiguous(out), out_dtype, cpu);
+  if (c.specs.empty())
+    tile.record(r, x, y);
+  else
+    create_batched_linop(tile, c.specs, in).record(r, x, y);
+  return Plan(std::move(r), tile.str());
+}
+
+}  // namespace tessera::streaming

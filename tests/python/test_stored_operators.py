@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators whose input, output or own arrays are on disk are those of memory: whatever they are (cut_cases.py draws
+them), their adjoints and normals, under any budget that they accept; and no run holds more than its budget.
+
+`TESSERA_CUT_SEED=7` draws others, `TESSERA_CUT_CASE=123` one alone, as in test_cut_whole.py.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+import cut_cases
+import numpy as np
+import pytest
+from support import host_memory
+
+import tessera as ts
+
+SEED = int(os.environ.get("TESSERA_CUT_SEED", "0"))
+CASES = int(os.environ.get("TESSERA_CUT_CASES", "80"))
+ONLY = os.environ.get("TESSERA_CUT_CASE")
+BUNCH = 20
+
+
+def stored(x):
+    return isinstance(x, ts.stored.StoredArray)
+
+
+def numbers(shape, dtype="complex64", seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape)
+    return np.asarray(x + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+
+
+def same(got, whole, double, what):
+    got, whole = got.numpy(), np.asarray(whole)
+    assert got.shape == whole.shape and got.dtype == whole.dtype, (what, got.shape, got.dtype, whole.shape, whole.dtype)
+    error, scale = np.max(np.abs(got - whole), initial=0), max(1.0, np.max(np.abs(whole), initial=0))
+    assert error <= (1e-9 if double else 2e-4) * scale, f"{what}: error {error} of {scale}\n{got}\n{whole}"
+
+
+def poisoned(like):
+    """An output on disk that holds what no result is."""
+    return ts.stored.full(like.shape, 7e7, str(like.dtype))
+
+
+def smallest_budget(A, x):
+    """That of the refusal, which does; one byte less is refused as well."""
+    with pytest.raises(ts.OutOfMemory, match="the smallest budget that would do is") as refusal:
+        ts.fit(A, x, budget={"cpu": 1})
+    least = int(re.search(r"would do is (\d+) bytes", str(refusal.value))[1])
+    with pytest.raises(ts.OutOfMemory):
+        ts.fit(A, x, budget={"cpu": least - 1})
+    return least
+
+
+def budgets(A, x, whole, d):
+    """The smallest one, where that does not make thousands of tiles, and others."""
+    least, data = smallest_budget(A, x), x.nbytes + whole.nbytes
+    few = [least] if x.size + whole.size < 60 else []
+    some = [least + int(data * d.rng.uniform(0.3, 1))] if x.size + whole.size < 3000 else []
+    return [*few, *some, least + 2 * data]
+
+
+def parts_of(A):
+    yield A
+    for part in A.linops:
+        yield from parts_of(part)
+
+
+def run_case(number):
+    A, shape, d = cut_cases.drawn([SEED, number])
+    real = any(part.kind == "FFT" and "real" in part.tree() for part in parts_of(A))
+    x = ts.asarray(d.array(shape, d.dtype(real=real)))
+    tiles = 0
+    for form, op, given in (("", A, x), (".H", A.H, A(x)), (".N", A.N, x)):
+        whole = op(given)
+        on_disk = ts.stored.array(given)
+        what = f"case {number}{form} (TESSERA_CUT_CASE={number} TESSERA_CUT_SEED={SEED})\n{op.tree()}"
+        same(op(on_disk), whole, d.double, what)
+        out = poisoned(whole)
+        if not whole.nbytes:
+            continue
+        for budget in budgets(op, on_disk, whole, d):
+            B = ts.fit(op, on_disk, budget={"cpu": budget})
+            assert B.ishape == op.ishape and B.oshape == op.oshape
+            assert B(on_disk, out=out) is out
+            same(out, whole, d.double, f"{what} under {budget}: {B.tree()}")
+            tiles += "tiles of" in B.tree()
+    return tiles
+
+
+@pytest.mark.parametrize("bunch", range(0, CASES, BUNCH))
+def test_operators_of_arrays_on_disk_are_those_of_memory(bunch):
+    numbered = [int(ONLY)] if ONLY else range(bunch, min(bunch + BUNCH, CASES))
+    assert sum(run_case(n) for n in numbered) > 0 or ONLY
+
+
+class StoredWeight:
+    """Stands for a class of operators, whose weights it puts on disk."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.from_weight = getattr(kind, "from_weight", None)
+
+    def __call__(self, weight, *names, **options):
+        return self.kind(ts.stored.array(weight), *names, **options)
+
+
+def drawn_twice(number, monkeypatch):
+    """The same draw with the weights of Dense and Diagonal in memory and on disk."""
+    A, shape, d = cut_cases.drawn([SEED, number])
+    for kind in ("Dense", "Diagonal"):
+        monkeypatch.setattr(ts, kind, StoredWeight(getattr(ts, kind)))
+    B, _, _ = cut_cases.drawn([SEED, number])
+    monkeypatch.undo()
+    return A, B, shape, d
+
+
+@pytest.mark.parametrize("bunch", range(0, CASES, BUNCH))
+def test_operators_whose_weights_are_on_disk(bunch, monkeypatch):
+    for number in range(bunch, bunch + BUNCH):
+        A, B, shape, d = drawn_twice(number, monkeypatch)
+        if "OnDisk" not in B.tree() or np.prod(shape) > 2000:  # a search over many dims takes seconds
+            continue
+        real = any(part.kind == "FFT" and "real" in part.tree() for part in parts_of(A))
+        x = ts.asarray(d.array(shape, d.dtype(real=real)))
+        for form, op, of_disk, given in (("", A, B, x), (".H", A.H, B.H, A(x)), (".N", A.N, B.N, x)):
+            if form == ".N" and "toeplitz" in A.tree():  # a convolution, which is another approximation
+                continue
+            # A complex weight and its conjugate make a real one where they meet in memory.
+            whole = op(given).astype(of_disk.output_dtype(given.dtype))
+            what = f"case {number}{form}\n{op.tree()}\n{of_disk.tree()}"
+            assert of_disk.ishape == op.ishape, what
+            assert of_disk.oshape == op.oshape or form == ".N", what  # dims of a normal that rules took out of it
+            same(of_disk(given), whole, d.double, what)
+            on_disk = ts.stored.array(given)
+            if not whole.nbytes:
+                continue
+            fitted = ts.fit(of_disk, on_disk, budget={"cpu": budgets(of_disk, on_disk, whole, d)[0]})
+            out = poisoned(whole)
+            same(fitted(on_disk, out=out), whole, d.double, what)
+            same(fitted(given, out=poisoned(whole)), whole, d.double, f"{what}, of an input in memory")
+
+
+def sense(coils=6, frames=5, sizes=(12, 10), dtype="complex64"):
+    maps = numbers((coils, *sizes), dtype, 1)
+    F = ts.FFT(2, batch_shape=("T", "C"), grid_shapes=(("X", "Y"), ("K", "L")))
+    mask = ts.Diagonal((numbers(sizes, "float32", 2) > 0).astype("float32"), ("T", "C", "K", "L"))
+    image = numbers((frames, *sizes), dtype, 3)
+    names = ("C", "X", "Y"), ("T", "X", "Y"), ("T", "C", "X", "Y")
+    return lambda weight: mask @ F @ ts.Dense(weight(maps), *names), image
+
+
+@pytest.mark.parametrize("share", [0.6, 0.25, 0.1])
+def test_the_budget_holds(share):
+    """Maps, image and data on disk, and memory for a part of one of them."""
+    make, image = sense(8, 24, (64, 48))
+    A, B = make(np.asarray), make(ts.stored.array)
+    whole, back, again = A(image), A.H(A(image)), A.N(image)
+    x, y = ts.stored.array(image), ts.stored.array(whole)
+    budget = int(share * whole.nbytes)
+    for op, given, wanted in ((B, x, whole), (B.H, y, back), (B.N, x, again)):
+        out = poisoned(wanted)
+        with host_memory(budget):
+            before = ts.memory_stats("cpu")["in_use"]
+            ts.reset_peak("cpu")
+            op(given, out=out)
+            assert ts.memory_stats("cpu")["peak"] - before <= budget
+        same(out, wanted, False, op.tree())
+
+
+def test_bits_are_those_of_memory_where_nothing_is_summed():
+    make, image = sense()
+    A = make(np.asarray)
+    x, whole = ts.stored.array(image), A(image)
+    least = smallest_budget(A, x)
+    for budget in (least, 2 * least, 4 * least):
+        out = ts.fit(A, x, budget={"cpu": budget})(x, out=poisoned(whole))
+        assert np.array_equal(out.numpy(), whole.numpy())
+
+
+@pytest.mark.parametrize("resident", [True, False])
+def test_tiles_are_computed_on_devices(resident):
+    make, image = sense()
+    A = make(np.asarray)
+    x, whole, again = ts.stored.array(image), A(image), A.N(image)
+    device = "1MiB" if resident else "24KiB"
+    F = ts.fit(A, x, budget={"cpu": "100KiB", "sim:0": device})
+    ts.reset_peak("sim:0")
+    before = ts.memory_stats("sim:0")["in_use"]
+    same(F(x, out=poisoned(whole)), whole, False, F.tree())
+    assert 0 < ts.memory_stats("sim:0")["peak"] - before <= (1 << 20 if resident else 24 << 10)
+    same(F.N(x, out=poisoned(again)), again, False, F.tree())
+
+
+def test_where_results_come_to_lie():
+    D = ts.Diagonal(np.arange(1.0, 5), ("X",))
+    x = ts.stored.ones((1000, 4))
+    A = ts.Diagonal(np.arange(1.0, 5), ("T", "X"))
+    assert isinstance(A(x), ts.Array)  # there is room
+    with host_memory(100_000):
+        y = A(x)
+        assert stored(y) and np.array_equal(y.numpy(), np.tile([1.0, 2, 3, 4], (1000, 1)))
+        total = ts.Dense(np.ones(1000), ("T",), ("T", "X"), ("X",))(y)
+    assert isinstance(total, ts.Array) and total.tolist() == [1000, 2000, 3000, 4000]
+    here = ts.zeros((1000, 4))
+    assert A(x, out=here) is here and np.array_equal(here, y.numpy())
+    there = poisoned(here)
+    assert A(np.ones((1000, 4)), out=there) is there and np.array_equal(there.numpy(), here)
+    assert np.array_equal((A @ (x * 2)).numpy(), 2 * here.numpy())  # a formula is computed first
+    assert D(ts.stored.array(np.ones(4))).tolist() == [1, 2, 3, 4]
+
+
+def test_empty_and_single():
+    W = ts.Dense(np.zeros((3, 0)), ("M", "N"), ("N",), ("M",))
+    assert W(ts.stored.array(np.zeros(0)), out=ts.stored.ones(3)).numpy().tolist() == [0, 0, 0]
+    assert W.H(ts.stored.ones(3)).shape == (0,)
+    D = ts.Diagonal(ts.stored.array(np.zeros((0, 4))), ("T", "X"))
+    assert D(np.zeros((0, 4))).shape == (0, 4)
+    assert ts.Diagonal(ts.stored.array([3.0]), ("X",))(ts.stored.array([2.0])).tolist() == [6]
+
+
+def test_refusals():
+    A = ts.Dense(np.ones((3, 4)), ("M", "N"), ("N",), ("M",))
+    x = ts.stored.ones(4)
+    with pytest.raises(ts.ShapeError, match="the output on disk has shape"):
+        A(x, out=ts.stored.ones(4))
+    with pytest.raises(ts.DTypeError, match="the output on disk holds float32"):
+        A(x, out=ts.stored.ones(3, "float32"))
+    with pytest.raises(ts.ArgumentError, match="read by the operator"):
+        ts.Diagonal(np.ones(4), ("X",))(x, out=x)
+    with pytest.raises(ts.ArgumentError, match="a formula"):
+        A(x, out=ts.stored.ones(3) + 1)
+    with pytest.raises(ts.DimError):
+        A(ts.stored.ones(5))
+    with pytest.raises(ts.DeviceError, match="beside one on disk"):
+        A(ts.ones(4, device="sim:0"), out=ts.stored.ones(3))
+    F = ts.FFT(1, (), (("X",), ("K",)))
+    with pytest.raises(ts.OutOfMemory, match="no dim to be cut along.*smallest budget.*not along 'X'"):
+        ts.fit(F, ts.stored.ones(4096, "complex64"), budget={"cpu": "10kB"})
+    with pytest.raises(ts.OutOfMemory, match="'...', which have no names"):
+        ts.fit(ts.FFT(1), ts.stored.ones((9, 4096), "complex64"), budget={"cpu": "10kB"})
+
+
+def test_explain_says_what_will_be_read():
+    make, image = sense()
+    B = make(ts.stored.array)
+    x = ts.stored.array(image)
+    text = ts.fit(B, x, budget={"cpu": "50KiB"}).explain(x)
+    assert f"reads {image.nbytes} bytes" in text and "tiles of {" in text and "budget of 50.0 KiB" in text
