@@ -32,7 +32,7 @@ ROOMS = {  # those of layers whose rooms stand in an order
     ],
     "store": [{"io"}, {"tiles", "tiers"}, {"snapshot"}],
     "streaming": [{"plan"}, {"passes", "linalg"}, {"transforms"}, {"stored"}, {"operators"}],
-    "solve": [{"core"}, {"linear", "spectra"}, {"proximal"}, {"ranks"}],
+    "solve": [{"core"}, {"linear", "spectra", "stored"}, {"proximal"}, {"ranks"}],
 }
 # Rules know no operator by its type but those that algebra itself makes: one, a number, nothing.
 RULES = ("containers", "core", "rewrite")

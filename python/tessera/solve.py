@@ -14,6 +14,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._stored_solve import StoredSolveResult
+from ._stored_solve import cg as _cg_on_disk
 from ._stored_spectra import StoredSvdResult
 from ._stored_spectra import as_operator as _stored_operator
 from ._stored_spectra import randomized_svd as _stored_randomized_svd
@@ -49,6 +51,7 @@ from ._tessera import (
     _randomized_svd,
     _solve_options,
     _svd,
+    _works_on_disk,
 )
 
 __all__ = [
@@ -57,6 +60,7 @@ __all__ = [
     "Iteration",
     "Prox",
     "SolveResult",
+    "StoredSolveResult",
     "StoredSvdResult",
     "SvdResult",
     "admm",
@@ -94,7 +98,7 @@ def cg(
     progress: bool = False,
     checkpoint: AnyCheckpoint | None = None,
     check_every: int = 0,
-) -> SolveResult:
+) -> SolveResult | StoredSolveResult:
     """Conjugate gradients for A x = b with A Hermitian and positive (semi)definite, for example ``A.N``.
 
     ``M`` is a preconditioner: near the inverse of A, Hermitian and positive. History: the relative residual.
@@ -103,7 +107,14 @@ def cg(
     >>> result = ts.solve.cg(A, [1.0, 2.0])
     >>> result.x.numpy().round(6).tolist(), result.converged
     ([1.0, 0.5], True)
+
+    With ``b`` or an array of the operator on disk, all vectors are there, and so is the solution: memory holds the tiles
+    of ``A`` and a few of each vector.
     """
+    if _works_on_disk(A, b):
+        if callback is not None or checkpoint is not None:
+            raise ArgumentError("cg: with vectors on disk there are no callbacks and checkpoints")
+        return _cg_on_disk(A, b, x0, M, rtol, atol, maxiter)
     return _cg(A, b, _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every), M)
 
 

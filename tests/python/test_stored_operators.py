@@ -250,3 +250,46 @@ def test_explain_says_what_will_be_read():
     x = ts.stored.array(image)
     text = ts.fit(B, x, budget={"cpu": "50KiB"}).explain(x)
     assert f"reads {image.nbytes} bytes" in text and "tiles of {" in text and "budget of 50.0 KiB" in text
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("form", ["plain", "x0", "preconditioned"])
+def test_cg_with_vectors_on_disk(dtype, form):
+    """The same iterations as in memory, but for rounding; and what they find solves the system."""
+    W, b = numbers((30, 20, 20), dtype, 4), numbers((30, 20), dtype, 5)
+    N = np.einsum("tij,tkj->tik", W, W.conj()) + 20 * np.eye(20, dtype=dtype)
+    A = ts.Dense(N, ("T", "M", "N"), ("T", "N"), ("T", "M")).rename({"M": "N1"})
+    D = ts.Diagonal((1 / np.einsum("tii->ti", N).real).astype(dtype), ("T", "N"))
+    more = {"plain": {}, "x0": {"x0": numbers((30, 20), dtype, 6)}, "preconditioned": {"M": D}}[form]
+    here = ts.solve.cg(A, b, rtol=1e-4, maxiter=60, **more)
+    more = {k: ts.stored.array(v) if k == "x0" else v for k, v in more.items()}
+    there = ts.solve.cg(A, ts.stored.array(b), rtol=1e-4, maxiter=60, **more)
+    assert stored(there.x) and there.x.dtype == here.x.dtype and there.converged and here.converged
+    assert there.iterations == here.iterations and np.allclose(there.history, here.history, rtol=1e-2)
+    tolerance = 1e-3 if dtype in ("float32", "complex64") else 1e-6
+    assert np.allclose(there.x.numpy(), here.x, rtol=tolerance, atol=tolerance)
+
+
+def test_cg_of_weights_on_disk_within_the_budget():
+    make, image = sense(8, 24, (64, 48))
+    A, B = make(np.asarray), make(ts.stored.array)
+    b = ts.stored.array(A.H(A(image)))
+    here = ts.solve.cg(A.N + ts.Scalar(0.1), b.numpy(), maxiter=3)
+    with host_memory(2 << 20):
+        before = ts.memory_stats("cpu")["in_use"]
+        ts.reset_peak("cpu")
+        there = ts.solve.cg(B.N + ts.Scalar(0.1), b, maxiter=3)
+        assert ts.memory_stats("cpu")["peak"] - before <= 2 << 20
+    assert there.iterations == 3 and there.reason == here.reason
+    assert np.allclose(there.x.numpy(), here.x, atol=1e-3)
+
+
+def test_refusals_of_cg_on_disk():
+    b = ts.stored.ones((5, 3))
+    with pytest.raises(ts.ShapeError, match="square"):
+        ts.solve.cg(ts.Dense(np.ones((4, 3)), ("M", "N"), ("T", "N"), ("T", "M")), b)
+    with pytest.raises(ts.ArgumentError, match="callbacks"):
+        ts.solve.cg(ts.Identity(("T", "N")), b, callback=print)
+    ended = ts.solve.cg(-1.0 * ts.Identity(("T", "N")), b)
+    assert not ended.converged and "positive definite" in ended.reason and ended.iterations == 0
+    assert ts.solve.cg(ts.Identity(("T", "N")), ts.stored.zeros((5, 3))).iterations == 0

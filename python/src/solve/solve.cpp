@@ -3,6 +3,7 @@
 #include "solve/solve.hpp"
 
 #include "core/repr.hpp"
+#include "solve/stored_solve.hpp"
 #include "tessera/linop/core/check_adjoint.hpp"
 #include "tessera/linop/rewrite/memory_map.hpp"
 #include "tessera/solve/core/polynomial_preconditioner.hpp"
@@ -355,6 +356,7 @@ void bind_adjoint_check(nb::module_& m) {
 
 void bind_solve(nb::module_& m) {
   bind_solve_options(m);
+  bind_stored_solve(m);
   bind_systems(m);
   bind_spectra(m);
   m.def(
