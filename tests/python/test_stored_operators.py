@@ -244,6 +244,17 @@ def test_refusals():
         ts.fit(ts.FFT(1), ts.stored.ones((9, 4096), "complex64"), budget={"cpu": "10kB"})
 
 
+def test_fit_of_a_shape_that_memory_does_not_hold():
+    make, image = sense()
+    A, B = make(np.asarray), make(ts.stored.array)
+    x, whole = ts.stored.array(image), A(image)
+    for op in (A, B):
+        F = ts.fit(op, shape=image.shape, dtype="complex64", budget={"cpu": "20KiB"})
+        assert "tiles of" in F.tree()
+        same(F(x, out=poisoned(whole)), whole, False, F.tree())
+    assert ts.fit(A, shape=image.shape, dtype="complex64", budget={"cpu": "1MiB"}).kind == "Fitted"
+
+
 def test_explain_says_what_will_be_read():
     make, image = sense()
     B = make(ts.stored.array)

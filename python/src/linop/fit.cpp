@@ -2,9 +2,12 @@
 // ts.fit: tiles and devices chosen for an operator under budgets of bytes.
 #include "tessera/split/fit.hpp"
 
+#include <algorithm>
+
 #include "linop/operators.hpp"
 #include "streaming/stored_array.hpp"
 #include "streaming/stored_operators.hpp"
+#include "tessera/streaming/operators/on_disk.hpp"
 
 namespace tessera::python {
 
@@ -32,6 +35,16 @@ nb::dict forecast_of(const LinopObject& self) {
   all["transfers"] = transfers;
   all["seconds"] = f.seconds;
   return all;
+}
+
+// Of a shape alone: an input that with its output exceeds the budget of the host is on disk.
+bool lies_on_disk(const NamedLinop& a, const FitOptions& o) {
+  if (o.device != cpu) return false;
+  if (streaming::has_weights_on_disk(a)) return true;
+  const i64 data = count_of(o.shape) * size_of(o.dtype) +
+                   count_of(a.output_shape(o.shape)) * size_of(a.output_dtype(o.dtype));
+  return std::any_of(o.budget.begin(), o.budget.end(),
+                     [&](const auto& b) { return b.first == cpu && b.second < data; });
 }
 
 nb::object fit_of(nb::handle linop, nb::handle x, nb::handle budget, nb::handle devices,
@@ -62,6 +75,8 @@ nb::object fit_of(nb::handle linop, nb::handle x, nb::handle budget, nb::handle 
   if (!budget.is_none())
     for (const auto& [device, bytes] : nb::borrow<nb::dict>(budget))
       o.budget.emplace_back(device_from(device), bytes_from(bytes));
+  if (x.is_none() && devices.is_none() && lies_on_disk(a, o))
+    return fitted_on_disk(a, o.shape, o.dtype, budget);
   if (!devices.is_none())
     for (nb::handle d : nb::borrow(devices)) o.devices.push_back(device_from(d));
   return wrap_linop(released([&] { return NamedLinop(fit(a, o)); }));
@@ -137,7 +152,8 @@ void bind_fit(nb::module_& m) {
       "or shape= and dtype=. OutOfMemory when nothing fits names the array that is too large and\n"
       "the smallest budget that would do. For a solver, fit what it applies: ts.fit(A.N, ...).\n"
       "For an array on disk the budget of 'cpu' is what tiles may hold of the host while they\n"
-      "come and go; without one, it is what ts.set_memory_budget leaves.\n\n"
+      "come and go; without one, it is what ts.set_memory_budget leaves. A shape= that the budget\n"
+      "of 'cpu' does not hold is taken for that of an array on disk.\n\n"
       ">>> W = ts.ones((64, 64)); x = ts.ones(64)\n"
       ">>> F = ts.fit(ts.Dense(W, 'MN', 'N', 'M'), x, budget={'sim:0': '8KiB'})\n"
       ">>> float(F(x)[0]), F.specs[0].resident\n(64.0, False)\n");

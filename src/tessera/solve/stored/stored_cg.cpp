@@ -75,7 +75,7 @@ class StoredCg {
       beta_ = rz_ / before;
       turn_->run();
     }
-    result.reason = result.converged ? "converged" : "maxiter";
+    result.reason = result.converged ? "residual below tolerance" : "maxiter";
     return result;
   }
 
