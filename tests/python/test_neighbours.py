@@ -7,11 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import MAIN_DEVICE
 
 import tessera as ts
-
-pytestmark = pytest.mark.skipif(MAIN_DEVICE != "cpu", reason="these tests hold their arrays on the cpu")
 
 
 def draw(rng, shape, dtype):
