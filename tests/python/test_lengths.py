@@ -158,3 +158,41 @@ def test_bits_become_bytes():
     for n in (1, 7, 8, 63, 64, 65, 130, 200):
         b = np.triu(rng.random((n, n)) < 0.5, 1)
         assert np.array_equal(ts.matrix.TriangularBit(b).numpy(), b)
+
+
+SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.5, -0.5, -1.0, 128.0, -129.0, 255.0, 256.0, 300.0, 65535.5, 70000.0]
+SPECIAL += [sign * 2.0**n + more for n in (31, 32, 33, 62, 63, 64, 65) for sign in (1, -1) for more in (0, -1, 1, 5)]
+SPECIAL += [3e9, -3e9, 1e10, -1e10, 1.8e19, 1e19, 1e300, -1e300]
+
+
+@pytest.mark.parametrize("to", DTYPES)
+@pytest.mark.parametrize("source", DTYPES)
+def test_casts_of_special_numbers_do_not_depend_on_the_length(source, to):
+    """What becomes of a number that the other dtype does not hold may be the processor's choice; it is one choice: in
+    vector registers, in what is left over at the end of a line, with gaps, backwards, and alone."""
+    with np.errstate(all="ignore"):
+        numbers = np.array(SPECIAL).astype(source)
+    alone = np.array([ts.asarray(numbers[i : i + 1]).astype(to).numpy()[0] for i in range(len(numbers))])
+    for n in (*range(1, 41), 67, 131):
+        start = n % len(numbers)
+        x, want = (np.resize(np.roll(v, -start), n) for v in (numbers, alone))
+        wide = np.zeros((n, 3), source)
+        wide[:, 1] = x
+        for lies in (ts.asarray(x), ts.asarray(wide)[:, 1], ts.asarray(x[::-1].copy())[::-1]):
+            out = np.full(n, 77).astype(to)
+            ts.asarray(out)[...] = lies.astype(to)
+            same(ts.asarray(out), want, (source, to, n))
+
+
+@pytest.mark.parametrize("source", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_what_becomes_of_numbers_beyond_integers(source):
+    """Of uint64: the lower half exactly, the upper half too, negative numbers wrapped as those of int64."""
+    if source == "float16":
+        x = np.array([0, 1, 2048, 65504, -1, -65504]).astype(source)
+    else:
+        x = np.array([0, 1, 2.0**62, 2.0**63, 2.0**63 + 2.0**41, 2.0**64 - 2.0**40, -1, -(2.0**40), -(2.0**63)]).astype(
+            source
+        )
+    want = np.array([int(v.real) % 2**64 for v in x], dtype=np.uint64)
+    for n in range(1, 3 * len(x)):
+        same(ts.asarray(np.resize(x, n)).astype("uint64"), np.resize(want, n), (source, n))

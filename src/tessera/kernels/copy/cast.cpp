@@ -13,7 +13,9 @@ namespace {
 template <class T>
 void fill_elements(T* to, const T& v, i64 n) {
   constexpr std::byte none[sizeof(T)] = {};
-  if (std::memcmp(&v, none, sizeof v) == 0) {  // some processors clear whole lines at once
+  // Some processors clear whole lines at once.
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are compared, not numbers
+  if (std::memcmp(&v, none, sizeof v) == 0) {
     std::memset(static_cast<void*>(to), 0, static_cast<std::size_t>(n) * sizeof(T));
     return;
   }
@@ -87,9 +89,9 @@ Element element_of(const Value& v, DType rounded, DType stored) {
   dispatch<TESSERA_ALL_TYPES>(rounded, "scalar", [&]<class T>() {
     T t;
     if (v.kind() == Value::Kind::complex)
-      t = convert<T>(v.as<c128>());
+      t = cast_element<T>(v.as<c128>());
     else if (v.kind() == Value::Kind::real)
-      t = convert<T>(v.as<double>());
+      t = cast_element<T>(v.as<double>());
     else if (v.kind() == Value::Kind::natural)
       t = convert<T>(v.as<std::uint64_t>());
     else

@@ -23,6 +23,32 @@ inline T load_element(const void* p) {
     return *static_cast<const T*>(p);
 }
 
+// convert(), alike in every register. Of floats that an integer does not hold, a loop in vector
+// registers and what is left over at its end may go through different instructions, which do not
+// agree (double to uint64 with AVX-512, double to int32 by way of int64 on aarch64). Those to int64
+// agree on every processor, and so does whatever is made of them here.
+template <class To, class From>
+inline To cast_element(From x) {
+  constexpr bool to_integer = std::is_integral_v<To> && !std::is_same_v<To, bool>;
+  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+    return cast_element<To>(static_cast<float>(x));
+  } else if constexpr (is_complex_v<From> && to_integer) {
+    return cast_element<To>(x.re);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, std::uint64_t>) {
+    constexpr From half_way = 0x1p63;
+    const bool upper = x >= half_way;
+    return static_cast<To>(static_cast<std::int64_t>(upper ? x - half_way : x)) ^
+           (static_cast<To>(upper) << 63);
+#if defined(__aarch64__)  // where one number is kept within bounds and a register of them is not
+  } else if constexpr (std::is_same_v<From, double> && to_integer && sizeof(To) <= 4 &&
+                       !std::is_same_v<To, std::uint32_t>) {
+    return convert<To>(x < -0x1p31 ? -0x1p31 : x > 0x1p31 - 1 ? 0x1p31 - 1 : x);
+#endif
+  } else {
+    return convert<To>(x);
+  }
+}
+
 template <class From, class To>
 void cast_elements(const void* from, i64 from_step, void* to, i64 to_step, i64 n) {
   wide_stores(n * static_cast<i64>(sizeof(To)), [=] {
@@ -37,11 +63,11 @@ void cast_elements(const void* from, i64 from_step, void* to, i64 to_step, i64 n
         for (i64 i = 0; i < n; ++i) y[i] = x[i] != 0 ? one : zero;
       } else {
 #pragma GCC ivdep
-        for (i64 i = 0; i < n; ++i) y[i] = convert<To>(load_element<From>(x + i));
+        for (i64 i = 0; i < n; ++i) y[i] = cast_element<To>(load_element<From>(x + i));
       }
     } else {
       for (i64 i = 0; i < n; ++i, a += from_step, b += to_step)
-        *reinterpret_cast<To*>(b) = convert<To>(load_element<From>(a));
+        *reinterpret_cast<To*>(b) = cast_element<To>(load_element<From>(a));
     }
   });
 }
