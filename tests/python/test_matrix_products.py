@@ -356,6 +356,39 @@ def test_whoever_is_shortened_beside_arrays_hears_it_once(mode):
     ts.debug.forget_warnings()
 
 
+def test_every_combination_is_said_once():
+    """All pairs one after the other, without forgetting: each pair of dtypes and what becomes of it has its warning,
+    whatever was said of others before, and no second one from another operation of its kind."""
+    import operator
+
+    dtypes = ["int32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+    expected, heard = [], []
+    for again in range(2):
+        for first in dtypes:
+            for second in dtypes:
+                for f in (operator.matmul, operator.add, operator.mul, operator.truediv):
+                    a, b = dense(np.eye(2), first), dense(np.eye(2), second)
+                    if not again:
+                        ts.debug.forget_warnings()
+                    with warnings.catch_warnings(record=True) as said:
+                        warnings.simplefilter("always", ts.PrecisionWarning)
+                        try:
+                            result = f(a, b)
+                        except ValueError:  # no safe integer supertype
+                            continue
+                    said = [w for w in said if w.category is ts.PrecisionWarning]
+                    quotient = f is operator.truediv and "int" in first and "int" in second
+                    row = (first, second, str(result.dtype), quotient)
+                    if said and not again and row not in expected:
+                        expected.append(row)
+                    elif said and again:
+                        heard.append(row)
+        ts.debug.forget_warnings()
+    assert heard == expected
+    pairs = {row[:2] for row in heard}
+    assert {("int64", "float16"), ("int64", "float32"), ("float32", "float64"), ("float16", "float64")} <= pairs
+
+
 def test_case13_no_complex_numbers_of_halves():
     half, long = dense(np.eye(2), "float16"), dense(np.eye(2), "complex128")
     ts.debug.forget_warnings()

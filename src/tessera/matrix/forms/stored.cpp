@@ -143,7 +143,9 @@ void say_precision(MatrixOp op, DType a, DType b, const Resolved& r) {
   if (digits(r.dtype) >= digits(kept)) return;
   const bool integers = !is_inexact(a) || !is_inexact(b),
              quotient = !is_inexact(a) && !is_inexact(b);
-  const std::string_view key = quotient ? "quotient of integers" : integers ? "integers" : "matrix";
+  // Once for each pair of dtypes and what becomes of it; a quotient is another thing to be told.
+  const std::string key =
+      cat(quotient ? "quotient " : "matrix ", name(a), " ", name(b), " ", name(r.dtype));
   if (was_warned(WarningKind::precision, key)) return;
   const bool no_shorter = !integers && std::min(digits(a), digits(b)) < digits(r.dtype);
   const std::string_view way = quotient   ? "precision_mode('highest') gives float64"
