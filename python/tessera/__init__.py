@@ -16,6 +16,9 @@ if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the
     scipy: _Any
     torch: _Any
     from ._api import *  # noqa: F403
+    from ._config import Config as _Config
+
+    config: _Config
 
     # isort: split
     from ._local import *  # type: ignore[assignment]  # noqa: F403
@@ -24,7 +27,6 @@ if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the
 from . import _fields, _pickle, _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve, stored  # noqa: F401
 from . import split as _split
 from ._budgets import MemoryTiers, memory_budget, memory_tiers, set_backing_dir, set_memory_budget
-from ._config import config
 from ._density import density_compensation
 from ._io_accelerator import IOAccelerator
 from ._snapshots import Snapshot, SnapshotArray, open_snapshot
@@ -69,6 +71,9 @@ __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mo
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "stored", "trace"]
 __all__ += ["Snapshot", "SnapshotArray", "density_compensation", "open_snapshot"]
 __all__ += ["IOAccelerator", "MemoryTiers", "memory_budget", "memory_tiers", "set_backing_dir", "set_memory_budget"]
+
+if not _typing.TYPE_CHECKING:  # to which it is an object of a class, whose attributes are the settings
+    from . import config
 
 _einops.watch()
 _on_demand = ("imaging", "jax", "scipy", "torch")

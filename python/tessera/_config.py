@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from . import _tessera as _core
 
 
-class Config:
-    """Every setting, by name; ``print(ts.config)`` lists them with their meaning.
+class Config(ModuleType):
+    """Every setting, by name; ``print(ts.config)`` lists them with their meaning. It is the class of the module
+    ``tessera.config``, which is found as modules are.
 
     >>> ts.config.progress
     True
@@ -32,6 +35,8 @@ class Config:
         return _core._setting(name)
 
     def __setattr__(self, name: str, value: bool | int | str) -> None:
+        if name.startswith("__"):  # what modules have, and importlib sets
+            return super().__setattr__(name, value)
         if name not in dir(self):
             raise AttributeError(f"ts.config has no setting '{name}'")
         text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -39,6 +44,9 @@ class Config:
 
     def __dir__(self) -> list[str]:
         return [row[0] for row in _core._settings()]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (self.__name__,)
 
     def __repr__(self) -> str:
         rows = [("setting", "value", "default", "meaning"), *_core._settings()]
@@ -69,7 +77,3 @@ class Config:
         finally:
             for name, value in before.items():
                 setattr(self, name, value)
-
-
-config = Config()
-sys.modules[f"{__package__}.config"] = config  # type: ignore[assignment]  # import tessera.config

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every public module of the package by every way in which Python finds modules."""
+
+import copy
+import importlib
+import importlib.util
+import pickle
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import tessera as ts
+
+NEIGHBOURS = ("jax", "scipy", "torch")  # which need their libraries
+MODULES = [
+    name for _, name, _ in pkgutil.iter_modules(ts.__path__) if not name.startswith("_") and name not in NEIGHBOURS
+]
+MODULES += [f"dist.{name}" for _, name, _ in pkgutil.iter_modules(ts.dist.__path__) if not name.startswith("_")]
+
+
+def test_what_is_documented_as_an_import_path_is_one():
+    assert {"config", "names", "split", "dist", "linalg", "random", "solve", "stored", "dist.linalg"} <= set(MODULES)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_is_found(name):
+    spec = importlib.util.find_spec(f"tessera.{name}")
+    assert spec is not None and spec.name == f"tessera.{name}" and spec.origin.endswith(".py")
+    module = importlib.import_module(f"tessera.{name}")
+    assert module.__spec__ is spec and module.__name__ == f"tessera.{name}" and module.__doc__
+    assert pkgutil.resolve_name(f"tessera.{name}:__name__") == f"tessera.{name}" or name == "split"  # also a function
+    assert all(hasattr(module, public) for public in getattr(module, "__all__", ()))
+
+
+@pytest.mark.parametrize("name", ["config", "names", "split", "dist"])
+def test_a_fresh_process_finds_and_describes_it(name):
+    code = f"import importlib.util, pydoc, tessera.{name}; print(importlib.util.find_spec('tessera.{name}').name)\n"
+    code += f"print(pydoc.render_doc('tessera.{name}')[:2000])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.startswith(f"tessera.{name}\n") and "Python Library Documentation" in out
+
+
+def test_config_is_its_module():
+    import tessera.config as config
+
+    assert config is ts.config is sys.modules["tessera.config"]
+    assert pickle.loads(pickle.dumps(config)) is copy.deepcopy(config) is copy.copy(config) is config
+    assert "progress" in dir(config) and "sys" not in dir(config) and "progress" in repr(config)
+    for wrong in ("no_such_setting", "sys", "Config"):
+        with pytest.raises(AttributeError, match="no setting"):
+            setattr(config, wrong, 1)
+    with config.using(progress=False):
+        assert ts.config.progress is False
+    assert ts.config.progress is True
