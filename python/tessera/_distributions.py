@@ -24,10 +24,14 @@ class Distributions(Functions[T]):
         super().__init__(home, kind)
         self._generator = generator
 
-    def _shape(self, size: _Size, *parameters: Any) -> tuple[tuple[int, ...], list[Any]]:
+    def _beside(self, x: Any, place: dict[str, Any]) -> Any:
+        """An array as it is; whatever else can be one, on the device and of the ranks of the draw."""
+        where = {name: place[name] for name in ("device", "comm") if place.get(name) is not None}
+        return x if isinstance(x, self._kind) else self._home.array(x, **where)
+
+    def _shape(self, size: _Size, *parameters: Any, **place: Any) -> tuple[tuple[int, ...], list[Any]]:
         """The shape of a draw, and its parameters as arrays or numbers."""
-        known: Any = (int, float, self._kind)
-        found = [p if isinstance(p, known) else self._array(p) for p in parameters]
+        found: list[Any] = [p if isinstance(p, int | float) else self._beside(p, place) for p in parameters]
         if size is not None:
             return (size,) if isinstance(size, int) else tuple(size), found
         shape: tuple[int, ...] = ()
@@ -61,7 +65,7 @@ class Distributions(Functions[T]):
         >>> x = ts.random.default_rng(1).uniform(2, 3, 100); bool(((x >= 2) & (x < 3)).all())
         True
         """
-        shape, (low, high) = self._shape(size, low, high)
+        shape, (low, high) = self._shape(size, low, high, **place)
         return low + (high - low) * self._generator.uniform(shape, "float64", **place)
 
     def integers(
@@ -95,7 +99,7 @@ class Distributions(Functions[T]):
         >>> ts.random.default_rng(1).normal([10.0, 100.0], 0.1).numpy().round(-1).tolist()
         [10.0, 100.0]
         """
-        shape, (loc, scale) = self._shape(size, loc, scale)
+        shape, (loc, scale) = self._shape(size, loc, scale, **place)
         self._need(scale >= 0, "scale < 0")
         return loc + scale * self._generator.normal(shape, "float64", **place)
 
@@ -121,7 +125,7 @@ class Distributions(Functions[T]):
         >>> ts.random.default_rng(1).exponential(2.0, 3).shape
         (3,)
         """
-        shape, (scale,) = self._shape(size, scale)
+        shape, (scale,) = self._shape(size, scale, **place)
         self._need(scale >= 0, "scale < 0")
         return scale * self.standard_exponential(shape, **place)
 
@@ -131,7 +135,7 @@ class Distributions(Functions[T]):
         >>> ts.random.default_rng(1).laplace(size=3).shape
         (3,)
         """
-        shape, (loc, scale) = self._shape(size, loc, scale)
+        shape, (loc, scale) = self._shape(size, loc, scale, **place)
         self._need(scale >= 0, "scale < 0")
         u = self._open(shape, "float64", place) - 0.5  # in (-0.5, 0.5]
         tail = self._home.maximum(1 - 2 * abs(u), 2.0**-60)
@@ -143,7 +147,7 @@ class Distributions(Functions[T]):
         >>> ts.random.default_rng(1).logistic(size=3).shape
         (3,)
         """
-        shape, (loc, scale) = self._shape(size, loc, scale)
+        shape, (loc, scale) = self._shape(size, loc, scale, **place)
         self._need(scale >= 0, "scale < 0")
         u = self._open(shape, "float64", place)
         return loc + scale * (self._home.log(u) - self._home.log(self._home.maximum(1 - u, 2.0**-60)))
@@ -154,7 +158,7 @@ class Distributions(Functions[T]):
         >>> ts.random.default_rng(1).gumbel(size=3).shape
         (3,)
         """
-        shape, (loc, scale) = self._shape(size, loc, scale)
+        shape, (loc, scale) = self._shape(size, loc, scale, **place)
         self._need(scale >= 0, "scale < 0")
         e = self._home.maximum(self.standard_exponential(shape, **place), 2.0**-60)
         return loc - scale * self._home.log(e)
@@ -165,7 +169,7 @@ class Distributions(Functions[T]):
         >>> bool((ts.random.default_rng(1).rayleigh(size=3) >= 0).all())
         True
         """
-        shape, (scale,) = self._shape(size, scale)
+        shape, (scale,) = self._shape(size, scale, **place)
         self._need(scale >= 0, "scale < 0")
         e: Any = self.standard_exponential(shape, **place)
         return scale * self._home.sqrt(2 * e)
@@ -176,7 +180,7 @@ class Distributions(Functions[T]):
         >>> bool((ts.random.default_rng(1).weibull(2.0, 3) >= 0).all())
         True
         """
-        shape, (a,) = self._shape(size, a)
+        shape, (a,) = self._shape(size, a, **place)
         self._need(a >= 0, "a < 0")
         e: Any = self.standard_exponential(shape, **place)
         return e ** (1.0 / a)
@@ -187,7 +191,7 @@ class Distributions(Functions[T]):
         >>> bool((ts.random.default_rng(1).pareto(2.0, 3) >= 0).all())
         True
         """
-        shape, (a,) = self._shape(size, a)
+        shape, (a,) = self._shape(size, a, **place)
         self._need(a > 0, "a <= 0")
         e: Any = self.standard_exponential(shape, **place)
         return self._home.expm1(e / a)
@@ -198,7 +202,7 @@ class Distributions(Functions[T]):
         >>> bool((ts.random.default_rng(1).power(2.0, 3) <= 1).all())
         True
         """
-        shape, (a,) = self._shape(size, a)
+        shape, (a,) = self._shape(size, a, **place)
         self._need(a > 0, "a <= 0")
         return self._open(shape, "float64", place) ** (1.0 / a)
 
@@ -216,7 +220,7 @@ class Distributions(Functions[T]):
         >>> x = ts.random.default_rng(1).triangular(0, 1, 4, 50); bool(((x >= 0) & (x <= 4)).all())
         True
         """
-        shape, (left, mode, right) = self._shape(size, left, mode, right)
+        shape, (left, mode, right) = self._shape(size, left, mode, right, **place)
         self._need(left <= mode, "left > mode")
         self._need(mode <= right, "mode > right")
         self._need(left < right, "left == right")
@@ -231,7 +235,7 @@ class Distributions(Functions[T]):
         >>> bool((ts.random.default_rng(1).geometric(0.5, 5) >= 1).all())
         True
         """
-        shape, (p,) = self._shape(size, p)
+        shape, (p,) = self._shape(size, p, **place)
         self._need((p > 0) & (p <= 1) if hasattr(p, "ndim") else 0 < p <= 1, "p <= 0, p > 1 or p contains NaNs")
         log = self._home.log(self._home.maximum(1 - p, 1e-300)) if hasattr(p, "ndim") else math.log(max(1 - p, 1e-300))
         tries = self._home.ceil(self._home.log(self._open(shape, "float64", place)) / log)
@@ -244,7 +248,7 @@ class Distributions(Functions[T]):
         True
         """
         home = self._home
-        lengths, (a,) = self._shape(size, shape)
+        lengths, (a,) = self._shape(size, shape, **place)
         self._need((a >= 0) & (a < math.inf), "shape is negative or not finite")
         # Below 1 by a power of a uniform number of what is drawn for a shape larger by one.
         small = a < 1
@@ -274,7 +278,7 @@ class Distributions(Functions[T]):
         >>> bool((ts.random.default_rng(1).gamma(2.5, 3.0, 4) > 0).all())
         True
         """
-        lengths, (shape, scale) = self._shape(size, shape, scale)
+        lengths, (shape, scale) = self._shape(size, shape, scale, **place)
         self._need(scale >= 0, "scale < 0")
         return scale * self.standard_gamma(shape, lengths, **place)
 
@@ -284,7 +288,7 @@ class Distributions(Functions[T]):
         >>> bool((ts.random.default_rng(1).chisquare(3, 4) > 0).all())
         True
         """
-        lengths, (df,) = self._shape(size, df)
+        lengths, (df,) = self._shape(size, df, **place)
         self._need(df > 0, "df <= 0")
         g: Any = self.standard_gamma(df / 2, lengths, **place)
         return 2 * g
@@ -295,7 +299,7 @@ class Distributions(Functions[T]):
         >>> x = ts.random.default_rng(1).beta(2.0, 3.0, 9); bool(((x > 0) & (x < 1)).all())
         True
         """
-        lengths, (a, b) = self._shape(size, a, b)
+        lengths, (a, b) = self._shape(size, a, b, **place)
         self._need(a > 0, "a <= 0")
         self._need(b > 0, "b <= 0")
         x: Any = self.standard_gamma(a, lengths, **place)
@@ -308,7 +312,7 @@ class Distributions(Functions[T]):
         >>> ts.random.default_rng(1).standard_t(3, 4).shape
         (4,)
         """
-        lengths, (df,) = self._shape(size, df)
+        lengths, (df,) = self._shape(size, df, **place)
         x: Any = self.standard_normal(lengths, **place)
         return x / self._home.sqrt(self.chisquare(df, lengths, **place) / df)
 
@@ -374,7 +378,7 @@ class Distributions(Functions[T]):
         """
         if isinstance(x, int):
             return self._generator.permutation(x, **place)
-        x = self._array(x)
+        x = self._beside(x, place)
         return self._home.take(x, self._order(x), 0)
 
     def _order(self, x: Any) -> Any:
@@ -400,19 +404,20 @@ class Distributions(Functions[T]):
         """
         home = self._home
         shape = self._shape(size)[0]
-        n = a if isinstance(a, int) else self._array(a).shape[0]
+        a = a if isinstance(a, int) else self._beside(a, place)
+        n = a if isinstance(a, int) else a.shape[0]
         many = math.prod(shape)
         if n <= 0 and many:
             raise ValueError("a cannot be empty unless no samples are taken")
         if not replace and many > n:
             raise ValueError("Cannot take a larger sample than population when replace is False")
         if p is not None:
-            at = self._weighted(n, shape, many, replace, self._array(p).astype("float64"), place)
+            at = self._weighted(n, shape, many, replace, self._beside(p, place).astype("float64"), place)
         elif replace:
             at = self._generator.integers(0, n, shape, "int64", **place)
         else:
             at = home.reshape(self._generator.permutation(n, **place)[:many], shape)
-        return at if isinstance(a, int) else home.take(self._array(a), at)
+        return at if isinstance(a, int) else home.take(a, at)
 
     def _weighted(self, n: int, shape: Any, many: int, replace: bool, p: Any, place: dict[str, Any]) -> Any:
         home = self._home

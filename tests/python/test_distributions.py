@@ -146,3 +146,44 @@ def test_numpys_names_of_arguments():
         assert module.uniform(size=3).shape == module.integers(0, 5, size=3).shape == (3,)
         with pytest.raises(TypeError):
             module.normal(3, size=3)
+
+
+LIKE_ARRAYS = {
+    "list": lambda v: [v, v, v],
+    "tuple": lambda v: ([v] * 3, [v] * 3),
+    "NumPy": lambda v: np.full(3, v),
+    "float32": lambda v: np.full((2, 1), v, "float32"),
+    "scalar": np.float32,
+    "rank 0": lambda v: np.array(v),
+}
+
+
+@pytest.mark.parametrize("place", ["cpu", "sim:0", "ranks"])
+@pytest.mark.parametrize("like", LIKE_ARRAYS)
+@pytest.mark.parametrize("name", [n for n, (arguments, _) in CONTINUOUS.items() if arguments] + ["geometric"])
+def test_parameters_are_whatever_can_be_an_array_wherever_the_draw_is(name, like, place):
+    """Each parameter alone and all of them: the numbers of a draw with the same parameters as arrays, on the device
+    that was asked for."""
+    arguments = {**CONTINUOUS, **DISCRETE}[name][0]
+    home = ts.dist.random if place == "ranks" else ts.random
+    where = {"split": 0} if place == "ranks" else {"device": place}
+    for changed in (*range(len(arguments)), None):
+        given = [LIKE_ARRAYS[like](v) if changed in (i, None) else v for i, v in enumerate(arguments)]
+        as_arrays = [ts.asarray(np.array(g)) if np.ndim(g) else float(g) for g in given]
+        wanted = getattr(ts.random.default_rng(5), name)(*as_arrays)
+        drawn = getattr(home.default_rng(5), name)(
+            *given, **where if np.broadcast_shapes(*map(np.shape, given)) else {}
+        )
+        assert drawn.shape == wanted.shape
+        np.testing.assert_allclose(drawn.numpy(), wanted.numpy(), rtol=1e-6)
+        if place != "ranks" and drawn.ndim:
+            assert drawn.device == place
+
+
+@pytest.mark.parametrize("place", ["cpu", "sim:0"])
+def test_lists_are_permuted_and_chosen_from_on_devices(place):
+    x = ts.random.default_rng(3).permutation([5, 6, 7, 8], device=place)
+    assert x.device == place and sorted(x.tolist()) == [5, 6, 7, 8]
+    for p in (None, [0.25, 0.75, 0.0], np.array([0.25, 0.75, 0.0])):
+        x = ts.random.default_rng(3).choice([5, 6, 7], 20, p=p, device=place)
+        assert x.device == place and set(x.tolist()) <= ({5, 6, 7} if p is None else {5, 6})
