@@ -283,6 +283,63 @@ def test_broadcast_views_are_read_only(view, way, device):
     assert copy.writable and np.array_equal(x.numpy(), np.arange(4.0))
 
 
+def written_through(value):
+    """Tries to write to an array of somebody else's, whatever it says of itself."""
+    try:
+        value[...] = 7
+    except (ValueError, TypeError, RuntimeError):
+        return
+
+
+EXPORTS = {
+    "__dlpack__ to NumPy": np.from_dlpack,
+    "__dlpack__ to NumPy, copied": lambda a: np.from_dlpack(a, copy=True),
+    "__dlpack__ to NumPy, not copied": lambda a: np.from_dlpack(a, copy=False),
+    "__dlpack__ to PyTorch": lambda a: pytest.importorskip("torch").from_dlpack(a),
+    "PyTorch's as_tensor": lambda a: pytest.importorskip("torch").as_tensor(a),
+    "__dlpack__ to us": ts.from_dlpack,
+    "__array__": np.asarray,
+    "__array__, by its name": lambda a: a.__array__(),
+    "__array__, copied": lambda a: np.array(a, copy=True),
+    "__array_interface__": lambda a: np.asarray(type("Of", (), {"__array_interface__": a.__array_interface__})()),
+    "buffer": lambda a: np.asarray(memoryview(a)),
+    "numpy()": lambda a: a.numpy(),
+    "asarray": ts.asarray,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "bool", "complex64"])
+@pytest.mark.parametrize("view", BROADCAST)
+@pytest.mark.parametrize("export", EXPORTS)
+def test_nobody_writes_through_a_broadcast_view(export, view, dtype):
+    """Whoever gets one by any protocol reads its numbers, and changes nothing but a copy of his own."""
+    x = ts.arange(4).astype(dtype)
+    before, a = x.numpy().copy(), BROADCAST[view](x)
+    numbers = a.copy().numpy()
+    try:
+        given = EXPORTS[export](a)
+    except BufferError as refused:
+        assert "not copied" in export and "repeats elements" in str(refused)
+        return
+    assert np.array_equal(np.asarray(given), numbers)
+    written_through(given)
+    assert np.array_equal(x.numpy(), before) and np.array_equal(a.copy().numpy(), numbers)
+
+
+def test_read_only_memory_goes_to_others_as_a_copy_unless_they_insist():
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    x = ts.asarray(frozen)
+    assert not np.shares_memory(np.from_dlpack(x), frozen) and not np.from_dlpack(x).flags.writeable
+    assert np.shares_memory(np.from_dlpack(x, copy=False), frozen)
+    assert np.from_dlpack(x, copy=True).flags.writeable
+    A = ts.Diagonal(np.ones(3), ("X",))
+    written_through(np.from_dlpack(A.weight))
+    assert A([1.0, 1, 1]).tolist() == [1, 1, 1]
+    with pytest.raises(BufferError, match="repeats elements"):
+        np.from_dlpack(ts.broadcast_to(x[:1], (3,)), copy=False)
+
+
 def test_broadcast_views_are_read_only_to_others():
     a = ts.broadcast_to(ts.zeros(1), (3,))
     assert not a.numpy().flags.writeable and not np.asarray(a).flags.writeable

@@ -154,6 +154,17 @@ nb::object dlpack(const Array& x, nb::handle stream, nb::handle max_version, nb:
       must = true;
     }
   }
+  // Not everybody heeds the flag of read-only memory (PyTorch does not), so nobody gets such memory
+  // unless it is asked for, and views that repeat elements are never shared: of what is read-only
+  // others have a copy, which says so as well.
+  const bool only_read = !must && !x.storage().writable();
+  if (only_read && !copy.is_none() && x.layout().self_overlaps())
+    raise(
+        PyExc_BufferError,
+        "__dlpack__: the array repeats elements (a broadcast view), so that it is given as a copy "
+        "only, got copy=False");
+  const bool frozen_copy = only_read && versioned && copy.is_none();
+  if (frozen_copy) a = copied(a).broadcast_to(a.shape());  // broadcast views are read-only
   if (must && a.device() == x.device()) a = copied(a);
   // Of CUDA, None is the legacy default stream, which has the number 1; -1 asks for nothing.
   const i64 number = stream.is_none() ? 1 : int_from(stream, "stream");
@@ -161,7 +172,7 @@ nb::object dlpack(const Array& x, nb::handle stream, nb::handle max_version, nb:
   void* consumer = a.device().kind == Kind::cuda && number > 0
                        ? reinterpret_cast<void*>(static_cast<std::uintptr_t>(number))
                        : nullptr;
-  return dlpack_capsule(a, versioned, must, consumer);
+  return dlpack_capsule(a, versioned, must || frozen_copy, consumer);
 }
 
 // Pickles as (a .tessera file in memory, device): the memory travels once, in C order.
