@@ -33,7 +33,7 @@ INTEGERS = {
     "bool-like int": (lambda i: type("I", (int,), {})(i), int),
     "array of rank 0": (lambda i: ts.array(i), np.int64),
     "argmax": (lambda i: ts.argmax(ts.eye(abs(i) + 1)[-1]) * (-1 if i < 0 else 1), np.int64),
-    "NumPy's array of rank 0": (np.array, np.array),  # a copy there and here
+    "NumPy's array of rank 0": (np.array, np.int64),  # with NumPy a copy, to which what is written is lost
 }
 
 

@@ -49,16 +49,17 @@ bool is_no_key(PyObject* o) {
 
 bool is_number(const Array& a) { return a.ndim() == 0 && is_integer(a.dtype()); }
 
-// An array of ours without axes: what our reductions give where NumPy's give its scalars, and as
-// these it is an integer in a key, whose result is a view.
+// An array without axes, whoever's: what our reductions give where NumPy's give its scalars, and as
+// these it is an integer in a key, whose result is a view (with NumPy a copy, so that what is
+// written to it would be lost).
 i64 number_of(const Array& a) {
   const Value v = released([&] { return a.item(); });
   if (v.kind() == Value::Kind::natural && v.as<i64>() < 0) throw_not_a_key();  // beyond 64 bits
   return v.as<i64>();
 }
 
-// NumPy's scalars, and whatever else has __index__ and is no array. An array of NumPy's without
-// axes is one: its key gives a copy there and here.
+// NumPy's scalars, and whatever else has __index__ and is no array: PyTorch's tensors of one
+// element have it, whatever their axes.
 std::optional<i64> indexed_number(PyObject* o) {
   if (!PyIndex_Check(o) || (array_like(o) && PyObject_HasAttrString(o, "__len__")))
     return std::nullopt;
@@ -103,8 +104,7 @@ void add_item(Key& key, PyObject* o, Device device) {
   if (is_no_key(o)) throw_not_a_key();
   if (array_like(o)) {
     Array a = is_list(o) ? list_key(o) : array_key(o);
-    if (is_number(a) && !PyObject_HasAttrString(o, "__array_finalize__"))
-      return key.add(number_of(a));  // of torch, JAX …
+    if (is_number(a)) return key.add(number_of(a));  // of NumPy, PyTorch, JAX …
     if (a.device() != device && a.ndim() > 0) a = released([&] { return a.to(device); });
     return key.add(a);
   }
