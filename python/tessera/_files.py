@@ -69,7 +69,8 @@ class _Writer:
                 parts = zip(row.fields, row.parts(x), strict=True)
                 return {name: {field: self.value(v, (*keys, field)) for field, v in parts}}
         raise TypeError(
-            "save: a .tessera file takes arrays, matrices, operators, names, shapes, specs and results, lists and "
+            "save: a .tessera file takes arrays, matrices, operators, names, shapes, specs, results, factored "
+            "matrices, proximal maps and generators, lists and "
             f"dicts of them, and numbers; got {type(x).__name__}"
         )
 
@@ -125,19 +126,33 @@ def _text_row(cls: Any) -> _Row:
     return _Row((cls,), ("text",), lambda x: x.__reduce_ex__(2)[1], lambda text: cls(text))
 
 
-def _result_row(cls: Any, *fields: str) -> _Row:
-    def made(*parts: Any) -> Any:
-        result = cls.__new__(cls)
-        result.__setstate__(parts)
-        return result
+def _state_row(cls: Any, *fields: str) -> _Row:
+    """Of a class whose pickle is a tuple of these fields."""
 
-    return _Row(
-        (cls,), ("x", "iterations", "converged", "reason", "history", *fields), lambda x: x.__getstate__(), made
-    )
+    def made(*parts: Any) -> Any:
+        again = cls.__new__(cls)
+        again.__setstate__(parts)
+        return again
+
+    return _Row((cls,), fields, lambda x: x.__getstate__(), made)
+
+
+def _prox_parts(p: _core.Prox) -> tuple[Any, ...]:
+    made: Any = p.__reduce__()
+    maker, arguments = made
+    return maker.__name__.removeprefix("_prox_"), list(arguments)
+
+
+def _made_prox(maker: str, arguments: list[Any]) -> _core.Prox:
+    makers = ("none", "l1", "l2", "l2_squared", "nonneg", "box", "group")
+    if maker not in makers:
+        raise ValueError(f"a proximal map {maker!r}; known are {', '.join(makers)}")
+    return getattr(_core, f"_prox_{maker}")(*arguments)
 
 
 _forms = tuple(cls for cls in vars(_matrix).values() if isinstance(cls, type) and issubclass(cls, _matrix.AnyMatrix))
 _matrix_fields = ("form", "rows", "cols", "dtype", "strict", "data", "scale", "transposed", "conjugated", "known")
+_result_fields = ("x", "iterations", "converged", "reason", "history")
 _batch_fields = ("batch_sizes", "device_matrix", "base_device", "resident")
 
 _classes: dict[str, _Row] = {
@@ -157,9 +172,13 @@ _classes: dict[str, _Row] = {
     "device spec": _Row(
         (_core.DeviceSpec,), ("device",), lambda s: _pickle._reduced_device_spec(s)[1], _core.DeviceSpec
     ),
-    "solve result": _result_row(_core.SolveResult),
-    "eigen result": _result_row(_core.EigenResult, "eigenvalues", "eigenvectors"),
-    "svd result": _result_row(_core.SvdResult, "U", "S", "Vh"),
+    "solve result": _state_row(_core.SolveResult, *_result_fields),
+    "eigen result": _state_row(_core.EigenResult, *_result_fields, "eigenvalues", "eigenvectors"),
+    "svd result": _state_row(_core.SvdResult, *_result_fields, "U", "S", "Vh"),
+    "lu": _state_row(_core.Lu, "triangles", "pivots", "info"),
+    "cholesky": _state_row(_core.Cholesky, "factor"),
+    "generator": _state_row(_core.Generator, "seed", "draw"),
+    "prox": _Row((_core.Prox,), ("maker", "arguments"), _prox_parts, _made_prox),
 }
 
 

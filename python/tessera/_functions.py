@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from ._tessera import result_type
@@ -45,7 +46,33 @@ def common_dtype(*values: Any) -> Any:
     return result_type("bool") if found is None else found
 
 
-class Functions(Generic[T]):
+def shared(module: str, name: str) -> Any:
+    """That of the objects that :func:`tessera._shared.share` was given for a module."""
+    return import_module(module)._parts_shared[name]
+
+
+def remade(cls: type[Any], home: str, state: dict[str, Any]) -> Any:
+    """An object of a class whose functions are methods, from its pickle."""
+    made: Any = object.__new__(cls)
+    vars(made).update(state, _home=import_module(home))
+    return made
+
+
+class Shareable:
+    """Whose methods a module may have as functions. A pickle of one names that module, so that another process uses
+    its own (and its own generator of random numbers); one that no module has goes along with what it holds."""
+
+    _home: Any
+    _shared_in: tuple[str, str] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._shared_in is not None:
+            return shared, self._shared_in
+        state = {name: value for name, value in vars(self).items() if name != "_home"}
+        return remade, (type(self), self._home.__name__, state)
+
+
+class Functions(Shareable, Generic[T]):
     """The functions of arrays of the class ``kind``; the module ``home`` has the others that they need."""
 
     def __init__(self, home: Any, kind: type[T]) -> None:

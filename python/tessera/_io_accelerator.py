@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _tessera as _core
+from ._pickle import refuse
 from ._stored_keys import located
 
 __all__ = ["IOAccelerator"]
@@ -89,3 +90,6 @@ class IOAccelerator:
 
     def __repr__(self) -> str:
         return f"IOAccelerator({self._array!r})"
+
+
+refuse(IOAccelerator, "it belongs to an array on disk of this process")

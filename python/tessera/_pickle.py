@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pickles of operators, names, shapes and specs: with them multiprocessing, joblib and torch.save take them along.
+"""Pickles of operators, names, shapes, specs and functions: with them multiprocessing, joblib and torch.save take them
+along.
 
 Importing this module tells :mod:`copyreg`, and so :mod:`copy` too, how classes without a ``__reduce__`` of their own
 are made again.
@@ -11,9 +12,10 @@ import copy
 import copyreg
 from typing import Any
 
+from . import _dist
 from . import _tessera as _core
 
-__all__ = ["foreign", "restored"]
+__all__ = ["foreign", "refuse", "restored"]
 
 
 def restored(text: str, arrays: list[_core.Array], functions: list[tuple[Any, ...]]) -> _core.NamedLinop:
@@ -92,6 +94,38 @@ def _reduced_checkpoint(c: _core.Checkpoint) -> tuple[Any, ...]:
     return _core.Checkpoint, (c.path, c.every, c.seconds)
 
 
+def _reduced_function(f: Any) -> str:
+    return str(f.__qualname__)  # of its module, where it is found again
+
+
+def _reduced_method(f: Any) -> tuple[Any, ...]:
+    return getattr, (f.__self__, f.__func__.__name__)
+
+
+def refuse(cls: type[Any], why: str) -> None:
+    """Pickles and copies of what is of this process alone end in a sentence."""
+
+    def refused(x: Any) -> Any:
+        raise TypeError(f"{cls.__module__.split('.')[0]}.{cls.__name__} cannot be pickled or copied: {why}")
+
+    copyreg.pickle(cls, refused)
+
+
+copyreg.pickle(type(_core.zeros), _reduced_function)
+copyreg.pickle(type(_core.Array.reshape), _reduced_function)
+copyreg.pickle(type(_core.Device("cpu").__repr__), _reduced_method)
+refuse(_core.Stream, "a stream is a queue of this process")
+refuse(_core.Event, "an event is a mark on a stream of this process")
+refuse(_core.RepeatedEvent, "it marks streams of this process")
+refuse(_core.Plan, "a plan holds memory and streams of this process; pickle the operator, which plans again")
+refuse(_core.StoredArray, "its numbers are in files of this process; ts.save() keeps them")
+refuse(_core.ModuleMemoryMap, "it moves arrays of this process")
+refuse(_dist.Communicator, "it stands for the ranks of this run")
+refuse(_dist.Traffic, "it counts what this run has sent; take its numbers")
+refuse(_dist.Explanation, "it describes the ranks of this run; take its text")
+refuse(_dist.ApplyRoute, "it describes the ranks of this run; take its text")
+for _result in (_dist.SolveResult, _dist.EigenResult, _dist.SvdResult):
+    refuse(_result, "it was found by all ranks together; pickle its arrays")
 copyreg.pickle(_core.NamedShape, _reduced_shape)
 copyreg.pickle(_core.NamedDimCollection, _reduced_collection)
 copyreg.pickle(_core.BatchSpec, _reduced_batch_spec)

@@ -36,6 +36,10 @@ def share(module: dict[str, Any], *parts: Any) -> list[str]:
     """Puts the public methods of the parts into a module; of two with one name the last one's stays. Gives their names.
     Type checkers see them in the stub of the module, which ``python/shared_stubs.py`` writes when the package is built.
     """
+    named = module.setdefault("_parts_shared", {})
+    for part in parts:
+        part._shared_in = (module["__name__"], type(part).__name__)
+        named[type(part).__name__] = part
     functions = {name: getattr(part, name) for part in parts for name in dir(part) if not name.startswith("_")}
     module.update(functions)
     return sorted(functions)

@@ -48,7 +48,17 @@ class Snapshot(Mapping[str, "SnapshotArray"]):
         self._path = os.fsdecode(path)
         self._file = _core._Snapshot(path)
         entries = enumerate(self._file.entries)
-        self._arrays = {name: SnapshotArray(self._file, i, name, dtype, shape) for i, (name, dtype, shape) in entries}
+        where = (self._file, self._path)
+        self._arrays = {name: SnapshotArray(where, i, name, dtype, shape) for i, (name, dtype, shape) in entries}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Snapshot, (os.path.abspath(self._path),)  # which is opened where it arrives
+
+    def __copy__(self) -> Snapshot:
+        return self  # as nothing of it changes
+
+    def __deepcopy__(self, memo: Any) -> Snapshot:
+        return self
 
     def __getitem__(self, name: str) -> SnapshotArray:
         if name not in self._arrays:
@@ -86,9 +96,19 @@ class SnapshotArray:
     """
 
     def __init__(
-        self, file: _core._Snapshot, entry: int, name: str, dtype: _core.DType, shape: tuple[int, ...]
+        self, where: tuple[_core._Snapshot, str], entry: int, name: str, dtype: _core.DType, shape: tuple[int, ...]
     ) -> None:
-        self._file, self._entry, self._name, self._dtype, self._shape = file, entry, name, dtype, shape
+        self._file, self._path = where
+        self._entry, self._name, self._dtype, self._shape = entry, name, dtype, shape
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _array_of, (os.path.abspath(self._path), self._name)
+
+    def __copy__(self) -> SnapshotArray:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> SnapshotArray:
+        return self
 
     @property
     def name(self) -> str:
@@ -146,6 +166,10 @@ class SnapshotArray:
         3
         """
         return self[...].numpy()
+
+
+def _array_of(path: str, name: str) -> SnapshotArray:
+    return Snapshot(path)[name]
 
 
 def _located(name: str, shape: tuple[int, ...], key: Any) -> tuple[list[_Range], tuple[Any, ...]]:

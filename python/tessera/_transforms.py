@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
+from ._functions import Shareable
+
 T = TypeVar("T")
 
 _Axes = Sequence[int] | None
@@ -15,7 +17,7 @@ _Axes = Sequence[int] | None
 _OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
-class Transforms(Generic[T]):
+class Transforms(Shareable, Generic[T]):
     """Discrete Fourier transforms of one kind of arrays, whose functions are in the module ``home``: ``_fft`` takes the
     name of the local function, the array, lengths, axes and norm; ``_fftshift`` the array, the axes, and whether it is
     the inverse.

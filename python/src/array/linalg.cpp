@@ -135,6 +135,18 @@ void bind_spectra(nb::module_& m) {
       nb::sig("def _matrix_rank(a: ArrayLike, rtol: float | None) -> Array"));
 }
 
+void set_lu(la::Lu* self, const nb::tuple& s) {
+  require<ArgumentError>(s.size() == 3, "Lu: made again of ", s.size(), " arrays, expected 3");
+  const la::LuParts parts{as_array(s[0], "Lu"), as_array(s[1], "Lu"), as_array(s[2], "Lu")};
+  new (self) la::Lu(released([&] { return la::Lu(parts); }));
+}
+void set_cholesky(la::Cholesky* self, const nb::tuple& s) {
+  require<ArgumentError>(s.size() == 1, "Cholesky: made again of ", s.size(),
+                         " arrays, expected 1");
+  const Array l = as_array(s[0], "Cholesky");
+  new (self) la::Cholesky(released([&] { return la::Cholesky::of_factor(l); }));
+}
+
 void bind_factors(nb::module_& m) {
   nb::class_<la::Lu>(m, "Lu",
                      "A matrix in the factored form a = P L U, which solves for many right sides; "
@@ -166,7 +178,16 @@ void bind_factors(nb::module_& m) {
           "Upper.")
       .def_prop_ro(
           "rows", [](const la::Lu& f) { return wrap(f.rows()); },
-          nb::sig("def rows(self) -> Array"), "The permutation as indices: a[rows] = L U.");
+          nb::sig("def rows(self) -> Array"), "The permutation as indices: a[rows] = L U.")
+      .def(
+          "__getstate__",
+          [](const la::Lu& f) {
+            const la::LuParts p = released([&] { return f.parts(); });
+            return nb::make_tuple(wrap(p.triangles), wrap(p.pivots), wrap(p.info));
+          },
+          nb::sig("def __getstate__(self) -> tuple[Array, Array, Array]"))
+      .def("__setstate__", &set_lu,
+           nb::sig("def __setstate__(self, state: tuple[Array, Array, Array], /) -> None"));
   nb::class_<la::Cholesky>(m, "Cholesky",
                            "A positive matrix in the factored form a = L L.H, which solves for "
                            "many right sides; made by :func:`tessera.linalg.cholesky_factor`.\n\n"
@@ -183,7 +204,15 @@ void bind_factors(nb::module_& m) {
           "[0.5, 3.0]\n")
       .def_prop_ro(
           "L", [](const la::Cholesky& f) { return wrap(f.l()); }, nb::sig("def L(self) -> Array"),
-          "The lower factor.");
+          "The lower factor.")
+      .def(
+          "__getstate__",
+          [](const la::Cholesky& f) {
+            return nb::make_tuple(wrap(released([&] { return f.l(); })));
+          },
+          nb::sig("def __getstate__(self) -> tuple[Array]"))
+      .def("__setstate__", &set_cholesky,
+           nb::sig("def __setstate__(self, state: tuple[Array], /) -> None"));
   m.def(
       "_lu_factor",
       [](nb::handle a) {

@@ -66,14 +66,16 @@ Array permutation(Generator& g, i64 n, nb::handle device) {
 }  // namespace
 
 void bind_random(nb::module_& m) {
-  nb::class_<Generator>(
+  nb::class_<Generator> c(
       m, "Generator",
-      "A source of random numbers that depend on the seed and the number of the draw only.\n\n"
+      "A source of random numbers that depend on the seed and the number of the draw only. Pickles "
+      "and copies go on\nfrom the next draw.\n\n"
       ">>> a, b = ts.random.Generator(7), ts.random.Generator(7)\n"
-      ">>> bool((a.normal(3) == b.normal(3)).all())\nTrue\n")
-      .def(
-          "__init__", [](Generator* g, nb::handle seed) { new (g) Generator(seed_from(seed)); },
-          "seed"_a, nb::sig("def __init__(self, seed: int) -> None"))
+      ">>> bool((a.normal(3) == b.normal(3)).all())\nTrue\n");
+  bind_generator_state<Generator>(c);
+  c.def(
+       "__init__", [](Generator* g, nb::handle seed) { new (g) Generator(seed_from(seed)); },
+       "seed"_a, nb::sig("def __init__(self, seed: int) -> None"))
       .def(
           "seed", [](Generator& g, nb::handle seed) { g.seed(seed_from(seed)); }, "seed"_a,
           nb::sig("def seed(self, seed: int) -> None"),

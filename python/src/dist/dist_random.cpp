@@ -55,16 +55,17 @@ nb::object permutation(SharedGenerator& g, i64 n, nb::handle split, nb::handle d
 }  // namespace
 
 void bind_dist_random(nb::module_& m) {
-  nb::class_<SharedGenerator>(
+  nb::class_<SharedGenerator> c(
       m, "Generator",
       "A source of random arrays that depend on the seed and the number of the draw only, not on "
       "the number of ranks.\n\n"
       ">>> g = ts.dist.random.Generator(7)\n"
-      ">>> bool((g.normal(3, split=0) == ts.random.Generator(7).normal(3)).all())\nTrue\n")
-      .def(
-          "__init__",
-          [](SharedGenerator* g, nb::handle seed) { new (g) SharedGenerator(seed_from(seed)); },
-          "seed"_a, nb::sig("def __init__(self, seed: int) -> None"))
+      ">>> bool((g.normal(3, split=0) == ts.random.Generator(7).normal(3)).all())\nTrue\n");
+  bind_generator_state<SharedGenerator>(c);
+  c.def(
+       "__init__",
+       [](SharedGenerator* g, nb::handle seed) { new (g) SharedGenerator(seed_from(seed)); },
+       "seed"_a, nb::sig("def __init__(self, seed: int) -> None"))
       .def(
           "seed", [](SharedGenerator& g, nb::handle seed) { g.seed(seed_from(seed)); }, "seed"_a,
           nb::sig("def seed(self, seed: int) -> None"),

@@ -60,6 +60,18 @@ nb::list list_of(const std::vector<double>& v) {
 
 nb::object array_or_none(const Array& a) { return a ? wrap(a) : nb::object(nb::none()); }
 
+constexpr const char* getstate = "def __getstate__(self) -> tuple[typing.Any, ...]";
+constexpr const char* setstate = "def __setstate__(self, state: tuple[typing.Any, ...], /) -> None";
+
+Array array_or_nothing(nb::handle h) { return h.is_none() ? Array() : as_array(h, "unpickling"); }
+
+void set_iteration(Iteration* self, const nb::tuple& s) {
+  require<ArgumentError>(s.size() == 3, "unpickling: an Iteration of ", s.size(),
+                         " fields, expected 3");
+  new (self) Iteration{int_from(nb::object(s[0]), "unpickling"), nb::cast<double>(s[1]),
+                       array_or_nothing(s[2])};
+}
+
 void bind_options(nb::module_& m) {
   nb::class_<SolveOptions>(m, "_SolveOptions", nb::type_slots(options_slots));
   m.def("_solve_options", &make_options, "x0"_a.none(), "rtol"_a, "atol"_a, "maxiter"_a,
@@ -96,7 +108,15 @@ void bind_options(nb::module_& m) {
       .def_ro("residual", &Iteration::residual, "The solver's measure, as in the history.")
       .def_prop_ro(
           "x", [](const Iteration& i) { return array_or_none(i.x); },
-          nb::sig("def x(self) -> Array | None"), "The solver's own iterate: copy it to keep it.");
+          nb::sig("def x(self) -> Array | None"), "The solver's own iterate: copy it to keep it.")
+      .def(
+          "__getstate__",
+          [](const Iteration& i) {
+            return nb::make_tuple(i.number, i.residual,
+                                  i.x ? wrap(i.x.copy()) : nb::object(nb::none()));
+          },
+          nb::sig(getstate))
+      .def("__setstate__", &set_iteration, nb::sig(setstate));
 }
 
 // What a pickle keeps of a result: the fields of all, then those of its class.
@@ -105,7 +125,6 @@ nb::tuple common_state(const SolveResult& r) {
                         list_of(r.history));
 }
 nb::object joined(const nb::tuple& a, const nb::tuple& b) { return a + b; }
-Array array_or_nothing(nb::handle h) { return h.is_none() ? Array() : as_array(h, "unpickling"); }
 
 void set_common(SolveResult& r, const nb::tuple& s, std::size_t fields) {
   require<ArgumentError>(s.size() == fields, "unpickling: a result of ", s.size(),
@@ -137,9 +156,6 @@ void set_svd(SvdResult* self, const nb::tuple& s) {
   r.Vh = array_or_nothing(s[7]);
   new (self) SvdResult(std::move(r));
 }
-
-constexpr const char* getstate = "def __getstate__(self) -> tuple[typing.Any, ...]";
-constexpr const char* setstate = "def __setstate__(self, state: tuple[typing.Any, ...], /) -> None";
 
 void bind_results(nb::module_& m) {
   nb::class_<SolveResult>(
@@ -225,6 +241,17 @@ Prox squared_of(double lam, nb::handle center) {
   return prox::l2_squared(lam, center.is_none() ? Array() : as_array(center, "prox.l2_squared"));
 }
 
+// The function that made it, and its arguments in their order.
+nb::tuple reduced_prox(const Prox& p) {
+  require<DTypeError>(!p.maker.empty(), "pickle: prox.", p.name, " is a function of C++");
+  nb::list arguments;
+  for (const double v : p.numbers) arguments.append(v);
+  if (p.maker == "group") arguments.append(tuple_of(p.axes));
+  if (p.center) arguments.append(wrap(p.center));
+  const nb::module_ core = nb::module_::import_("tessera._tessera");
+  return nb::make_tuple(core.attr(cat("_prox_", p.maker).c_str()), nb::tuple(arguments));
+}
+
 void bind_prox(nb::module_& m) {
   nb::class_<Prox>(m, "Prox",
                    "A proximal map, argmin_x f(x) + |x - v|^2 / (2 t); made by ts.solve.prox.\n\n"
@@ -237,14 +264,15 @@ void bind_prox(nb::module_& m) {
           },
           "v"_a, "t"_a = 1.0, nb::sig("def __call__(self, v: ArrayLike, t: float = 1.0) -> Array"))
       .def_ro("name", &Prox::name, "Which map it is.")
+      .def("__reduce__", &reduced_prox, nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
       .def("__repr__", [](const Prox& p) { return nb::str(cat("prox.", p.name).c_str()); });
   m.def("_prox_none", &prox::none);
   m.def("_prox_l1", &prox::l1, "lam"_a);
   m.def("_prox_l2", &prox::l2, "lam"_a);
   m.def("_prox_nonneg", &prox::nonneg);
   m.def("_prox_box", &box_of, "low"_a, "high"_a);
-  m.def("_prox_l2_squared", &squared_of, "lam"_a, "center"_a.none(),
-        nb::sig("def _prox_l2_squared(lam: float, center: ArrayLike | None) -> Prox"));
+  m.def("_prox_l2_squared", &squared_of, "lam"_a, "center"_a.none() = nb::none(),
+        nb::sig("def _prox_l2_squared(lam: float, center: ArrayLike | None = None) -> Prox"));
   m.def("_prox_group", &group_of, "lam"_a, "axes"_a,
         nb::sig("def _prox_group(lam: float, axes: int | typing.Sequence[int]) -> Prox"));
 }

@@ -32,10 +32,18 @@ struct TriangularOptions {
 TESSERA_API Array solve_triangular(const Array& a, const Array& b,
                                    const TriangularOptions& options = {});
 
+// What a factored matrix is made of, for files and pickles: both triangles in one, of leading axes
+// stacks; rows exchanged with, from 1; the pivot that is zero, from 1, or 0.
+struct LuParts {
+  Array triangles, pivots, info;
+};
+
 // A factored matrix, for many right sides: a = P L U.
 class TESSERA_API Lu {
  public:
   explicit Lu(const Array& a, std::string_view who = "lu_factor");
+  explicit Lu(const LuParts& parts);  // copies and checks them
+  LuParts parts() const;
   Array solve(const Array& b, Turn turn = Turn::none) const;  // square matrices, not singular
   Array p() const;                                            // (m, m)
   Array l() const;                                            // (m, k), k = min(m, n)
@@ -54,11 +62,14 @@ TESSERA_API Array cholesky(const Array& a, bool upper = false);  // reads that t
 // The factored form of a positive matrix.
 class TESSERA_API Cholesky {
  public:
-  explicit Cholesky(const Array& a);  // its lower triangle is read
+  explicit Cholesky(const Array& a);          // its lower triangle is read
+  static Cholesky of_factor(const Array& l);  // as l() gives it
   Array solve(const Array& b) const;
   Array l() const;  // a = L Lᴴ
 
  private:
+  Cholesky() = default;
+
   Array packed_;
 };
 inline Cholesky cholesky_factor(const Array& a) { return Cholesky(a); }

@@ -50,7 +50,9 @@ TESSERA_HOST_DEVICE inline Philox philox(std::uint64_t seed, std::uint64_t draw,
 // A source of draws: each call takes the next draw number. Copying copies the state.
 class TESSERA_API Random {
  public:
-  explicit Random(std::uint64_t seed) : seed_(seed) {}
+  explicit Random(std::uint64_t seed, std::uint64_t draw = 0) : seed_(seed), draw_(draw) {}
+  std::uint64_t seed() const { return seed_; }
+  std::uint64_t draw() const { return draw_; }  // the number of the next one
   Array uniform(const Shape& shape, DType dtype, Device device = cpu, double low = 0,
                 double high = 1);
   Array normal(const Shape& shape, DType dtype, Device device = cpu, double mean = 0,
@@ -68,7 +70,7 @@ class TESSERA_API Random {
  private:
   RandomSpec next(Distribution distribution);
 
-  std::uint64_t seed_, draw_ = 0;
+  std::uint64_t seed_, draw_;
 };
 
 TESSERA_API void draw_into(const Array& out, RandomSpec spec);

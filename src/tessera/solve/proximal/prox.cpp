@@ -47,7 +47,8 @@ Prox none() {
           [](Recorder& r, const VectorSpace&, const vec::Vector& x, double, const vec::Vector& y) {
             if (x.pieces.front().data() != y.pieces.front().data()) vec::copy(r, x, y);
           },
-      .told_by_name = true};
+      .told_by_name = true,
+      .maker = "none"};
 }
 
 Prox l1(double lam) {
@@ -61,7 +62,9 @@ Prox l1(double lam) {
                 vec::apply(r, ElementOp::absolute, x.dtype(), {all}, size);
                 shrink(r, side, all, size, lam * t, vec::whole(r, y));
               },
-          .told_by_name = true};
+          .told_by_name = true,
+          .maker = "l1",
+          .numbers = {lam}};
 }
 
 Prox l2(double lam) {
@@ -74,7 +77,9 @@ Prox l2(double lam) {
                 for (i64 a = 0; a < side.shape().size(); ++a) all.push_back(a);
                 shrink_groups(r, side, x, lam * t, all, y);
               },
-          .told_by_name = true};
+          .told_by_name = true,
+          .maker = "l2",
+          .numbers = {lam}};
 }
 
 Prox l2_squared(double lam, const Array& center) {
@@ -89,7 +94,10 @@ Prox l2_squared(double lam, const Array& center) {
                                              x.dtype(), side.base());
                 vec::add_scaled(r, side.pieces_of(c), lam * t / (1 + lam * t), y);
               },
-          .told_by_name = !center};
+          .told_by_name = !center,
+          .maker = "l2_squared",
+          .numbers = {lam},
+          .center = center};
 }
 
 Prox nonneg() {
@@ -106,7 +114,8 @@ Prox nonneg() {
                 vec::apply(r, ElementOp::copy, real, zero, r.constant(to.imag()));
             }
           },
-      .told_by_name = true};
+      .told_by_name = true,
+      .maker = "nonneg"};
 }
 
 Prox box(double low, double high) {
@@ -120,7 +129,9 @@ Prox box(double low, double high) {
             vec::apply(r, ElementOp::maximum, x.dtype(), {from, low}, to);
             vec::apply(r, ElementOp::minimum, x.dtype(), {to, high}, to);
           },
-      .told_by_name = true};
+      .told_by_name = true,
+      .maker = "box",
+      .numbers = {low, high}};
 }
 
 Prox group(double lam, const Axes& axes) {
@@ -128,7 +139,10 @@ Prox group(double lam, const Axes& axes) {
   return {.name = cat("group(", lam, ", ", axes, ")"),
           .record = [=](Recorder& r, const VectorSpace& side, const vec::Vector& x, double t,
                         const vec::Vector& y) { shrink_groups(r, side, x, lam * t, axes, y); },
-          .told_by_name = true};
+          .told_by_name = true,
+          .maker = "group",
+          .numbers = {lam},
+          .axes = axes};
 }
 
 Prox function(std::string name, std::function<Array(const Array&, double)> call) {

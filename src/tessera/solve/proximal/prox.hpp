@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "tessera/kernels/reduce/reduce.hpp"
 #include "tessera/plan/recorder.hpp"
@@ -28,6 +29,11 @@ struct Prox {
   std::function<Array(const Array& v, double t)> call{};
   // Two with steps and one name do the same: plans that have them are kept for the next solve.
   bool told_by_name = false;
+  // The function of prox:: that made it and its arguments, for pickles; none for a function.
+  std::string maker{};
+  std::vector<double> numbers{};
+  Axes axes{};
+  Array center{};
 };
 
 namespace prox {
