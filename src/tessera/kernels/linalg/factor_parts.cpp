@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factored matrices taken apart and put together again. What comes from a file is checked: rows are
 // exchanged by number, and a wrong one would be memory of somebody else.
+#include <algorithm>
 #include <numeric>
-#include <vector>
+#include <utility>
 
 #include "tessera/kernels/linalg/stack.hpp"
 
