@@ -34,6 +34,13 @@ def test_version(capsys):
     assert capsys.readouterr().out == ts.__version__ + "\n"
 
 
+def test_the_version_has_one_home():
+    project = (ROOT / "pyproject.toml").read_text()
+    pattern = re.search(r"^metadata\.version\.regex = '(.+)'$", project, re.M)[1]
+    assert re.search(pattern, (ROOT / "CMakeLists.txt").read_text())["value"] == ts.__version__
+    assert ts.__version__ not in project
+
+
 def test_json_has_every_section_and_text_says_the_same(capsys, monkeypatch):
     monkeypatch.setenv("TESSERA_PROGRESS", "1")  # so that there is an environment to speak of
     assert main(["doctor", "--json", "--no-disk"]) == 0
