@@ -221,13 +221,11 @@ class _Methods:
         return self._whole().numpy()
 
     def explain(self: Any, operation: str = "sum", axis: Any = None) -> str:
-        """What a reduction over this array, or a transform along `axis` ("fft", "rfftn", …), reads, writes and holds.
+        """What a reduction over this array reads and holds; `ts.stored.explain` tells it of any call.
 
         >>> print(ts.stored.ones((2, 3)).explain("max").splitlines()[0])
         max: (2, 3) float64 over axes (0, 1)
         """
-        if operation in _transforms.names:
-            return _transforms.explained(self, operation, axis)
         return _core._stored_explain(operation, self, axis)
 
     @property

@@ -13,7 +13,7 @@ from ._tessera import StoredPlan
 def plan(call: str | Callable[..., Any], /, *operands: Any, **options: Any) -> StoredPlan:
     """What `call(*operands, **options)` will read, write, hold and take: its plans are made and none is run.
 
-    `call` is any function or method on arrays on disk, or the name of one of `ts` or `ts.linalg`. While plans are made
+    `call` is any function or method on arrays on disk, or the name of one of `ts`, `ts.linalg` or `ts.fft`. While plans are made
     no file is, and numbers that would be computed are zeros; a function that looks at them to go on is planned as for
     zeros.
 
@@ -42,7 +42,7 @@ def explain(call: str | Callable[..., Any], /, *operands: Any, **options: Any) -
 def _by_name(name: str) -> Callable[..., Any]:
     import tessera
 
-    for place in (tessera, tessera.linalg):
+    for place in (tessera, tessera.linalg, tessera.fft):
         if not name.startswith("_") and callable(found := getattr(place, name, None)):
             return found
-    raise _core.ArgumentError(f"explain: neither ts nor ts.linalg has a function {name!r}")
+    raise _core.ArgumentError(f"explain: none of ts, ts.linalg and ts.fft has a function {name!r}")

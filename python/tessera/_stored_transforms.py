@@ -34,17 +34,6 @@ def hermitian(x: StoredArray, kind: str, n: int | None, axis: int, norm: str | N
     return _transformed(kind, kind, x, n, axis, _OPPOSITE.get(norm, norm), None)
 
 
-def explained(x: StoredArray, operation: str, axes: Any) -> str:
-    """What a transform reads, writes and holds."""
-    if axes is None and not operation.endswith("n"):
-        axes = (-2, -1) if operation.endswith("2") else -1
-    return _core._stored_fft_explain(_KINDS[operation], x, None, axes, None)
-
-
-_KINDS = {name: name for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfft", "ihfft")}
-_KINDS |= {"fft": "fftn", "ifft": "ifftn", "rfft": "rfftn", "irfft": "irfftn", "fft2": "fftn", "ifft2": "ifftn"}
-names = frozenset(_KINDS)
-
 # Twins of what ts.fft calls.
 functions: dict[str, Callable[..., Any]] = {
     "_fft": lambda kind, x, n, axes, norm: _transformed(kind, kind, x, n, axes, norm, None),

@@ -35,17 +35,6 @@ void bind_stored_transforms(nb::module_& m) {
       nb::sig("def _stored_fft(kind: str, x: StoredArray, n: ShapeLike | None, axes: ShapeLike | "
               "None, norm: str | None, path: str) -> StoredArray"));
   m.def(
-      "_stored_fft_explain",
-      [](const std::string& kind, const StoredArray& x, nb::handle n, nb::handle axes,
-         nb::handle norm) {
-        const Transform t = transform_from(x.ndim(), n, axes, norm);
-        return streaming::explain_transform(x, direction_from(kind), t.axes, t.norm, t.sizes);
-      },
-      nb::arg("kind"), nb::arg("x"), nb::arg("n").none(), nb::arg("axes").none(),
-      nb::arg("norm").none(),
-      nb::sig("def _stored_fft_explain(kind: str, x: StoredArray, n: ShapeLike | None, axes: "
-              "ShapeLike | None, norm: str | None) -> str"));
-  m.def(
       "_stored_fftshift",
       [](const StoredArray& x, nb::handle axes, bool inverse, const std::string& path) {
         const Shape along = axes_or_all(axes, x.ndim());

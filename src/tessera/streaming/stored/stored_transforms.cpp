@@ -13,23 +13,6 @@ std::string text_of(const TransformSpec& what) {
   return text;
 }
 
-// Where nothing is to be written: a store that only says what it is.
-StorePtr outline(const Shape& shape, DType dtype, const Shape& tile) {
-  struct Outline final : store::TileStore {
-    explicit Outline(store::TileGrid grid) : grid_(std::move(grid)) {}
-    const store::TileGrid& grid() const override { return grid_; }
-    std::string describe() const override {
-      return cat("tiled file to come, ", tessera::to_text(grid_.shape()), " ", name(grid_.dtype()));
-    }
-    bool writable() const override { return true; }
-    bool on_disk() const override { return true; }
-    store::Transfer read(const Box&, const Array&) override { return {}; }
-    store::Transfer write(const Box&, const Array&) override { return {}; }
-    store::TileGrid grid_;
-  };
-  return std::make_shared<Outline>(store::TileGrid(shape, tile, dtype));
-}
-
 Shape tiles_for(const TransformSpec& what, const store::TileGrid& source, i64 budget) {
   if (count_of(what.out) == 0) return Shape(what.out.size(), 1);
   return transform_layout(what, source, {.budget = budget}).tiles.back();
@@ -50,21 +33,6 @@ StoredArray transform(const StoredArray& x, const Direction& direction, const Sh
                    [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
                      return plan_transform(what, from, out, scratch, options);
                    }));
-}
-
-std::string explain_transform(const StoredArray& x, const Direction& direction, const Shape& axes,
-                              Norm norm, const std::optional<Shape>& n) {
-  const TransformSpec what = transform_spec(direction, x.shape(), x.dtype(), axes, norm, n);
-  const i64 budget = stream_budget();
-  const StorePtr from =
-      x.is_formula() ? outline(x.shape(), x.dtype(), grid_for(x.shape(), x.dtype()).tile_shape())
-                     : x.store();
-  const auto scratch = [](std::string_view, const Shape& shape, DType dtype,
-                          const std::optional<Shape>& tile) {
-    return outline(shape, dtype, tile ? *tile : shape);
-  };
-  const StorePtr to = outline(what.out, what.result, tiles_for(what, from->grid(), budget));
-  return plan_transform(what, from, to, scratch, {.budget = budget}).explain();
 }
 
 StoredArray fftshift(const StoredArray& x, const Shape& axes, bool inverse,

@@ -14,10 +14,6 @@ namespace tessera::streaming {
 TESSERA_API StoredArray transform(const StoredArray& x, const Direction& direction,
                                   const Shape& axes, Norm norm = Norm::backward,
                                   const std::optional<Shape>& n = {}, const std::string& path = "");
-// What it would read, write and hold.
-TESSERA_API std::string explain_transform(const StoredArray& x, const Direction& direction,
-                                          const Shape& axes, Norm norm = Norm::backward,
-                                          const std::optional<Shape>& n = {});
 TESSERA_API StoredArray fftshift(const StoredArray& x, const Shape& axes, bool inverse = false,
                                  const std::string& path = "");
 
