@@ -6,26 +6,17 @@
 #include "tessera/distributed/wire/to_index.hpp"
 
 namespace tessera::dist {
-namespace {
 
-Explanation added_up(ExchangePlan plan) {
-  const Transfers& t = plan.transfers;
-  Explanation e;
-  e.sent.assign(to_index(t.ranks()), 0);
-  e.exact = t.exact();
-  for (const Transfer& transfer : t.list()) {
-    e.messages += transfer.messages;
-    (transfer.content == Content::rows ? e.data_bytes : e.index_bytes) += transfer.bytes();
-    for (std::size_t r = 0; r < e.sent.size(); ++r) e.sent[r] += transfer.sent[r];
+Explanation::Explanation(ExchangePlan plan)
+    : ExchangePlan(std::move(plan)),
+      sent(to_index(transfers.ranks()), 0),
+      exact(transfers.exact()) {
+  for (const Transfer& transfer : transfers.list()) {
+    messages += transfer.messages;
+    (transfer.content == Content::rows ? data_bytes : index_bytes) += transfer.bytes();
+    for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += transfer.sent[r];
   }
-  e.route = plan.route;
-  e.reason = std::move(plan.reason);
-  e.shape = std::move(plan.shape);
-  e.distribution = std::move(plan.distribution);
-  return e;
 }
-
-}  // namespace
 
 std::string Explanation::str() const {
   std::string where = "whole on every rank";
@@ -40,15 +31,15 @@ std::string Explanation::str() const {
 }
 
 Explanation explain(const DNDarray& x, const DistIndex& key) {
-  return added_up(plan_index(x, key));
+  return Explanation(plan_index(x, key));
 }
 
 Explanation explain(const DNDarray& x, const DistIndex& key, const DNDarray& value) {
-  return added_up(plan_index(x, key, value));
+  return Explanation(plan_index(x, key, value));
 }
 
 Explanation explain_relayout(const DNDarray& x, const Distribution& to) {
-  return added_up(plan_relayout(x, to));
+  return Explanation(plan_relayout(x, to));
 }
 
 }  // namespace tessera::dist

@@ -10,16 +10,13 @@
 namespace tessera::dist {
 
 // An ExchangePlan, added up.
-struct TESSERA_API Explanation {
-  Route route = Route::local;
-  std::string reason;                   // one sentence
-  Shape shape;                          // of the result; -1: as many as are true
-  Distribution distribution;            // of the result; no part where values decide it
+struct TESSERA_API Explanation : ExchangePlan {
+  explicit Explanation(ExchangePlan plan = ExchangePlan(1));
   i64 messages = 0;                     // all ranks
   i64 index_bytes = 0, data_bytes = 0;  // all ranks
   std::vector<i64> sent;                // bytes by rank, index and data
-  bool exact = true;                    // false: upper bounds, the key's values lie on other ranks
-  std::string str() const;
+  bool exact;                           // false: upper bounds, the key's values lie on other ranks
+  std::string str() const;              // one line
 };
 TESSERA_API Explanation explain(const DNDarray& x, const DistIndex& key);
 // Of x[key] = value.
