@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one entry through which tessera/fft.py reaches the transforms.
+// Transforms of local arrays, and what the arguments of all transforms mean.
 #include "array/fft.hpp"
 
 namespace tessera::python {
@@ -14,20 +14,6 @@ Norm norm_from(nb::handle h) {
   if (s == "forward") return Norm::forward;
   throw ArgumentError(
       cat("Invalid norm value ", s, "; should be \"backward\", \"ortho\" or \"forward\"."));
-}
-
-Array transformed(const std::string& kind, nb::handle x, nb::handle n, nb::handle axes,
-                  nb::handle norm) {
-  const auto f = kind_of_transform(kind, &fftn, &ifftn, &rfftn, &irfftn);
-  const Array a = as_array(x, kind);
-  const Transform t = transform_from(a.ndim(), n, axes, norm);
-  return released([&] { return f(a, t.axes, t.norm, t.sizes); });
-}
-
-Array shifted(nb::handle x, nb::handle axes, bool inverse) {
-  const Array a = as_array(x, "fftshift");
-  const Shape along = axes_or_all(axes, a.ndim());
-  return released([&] { return fftshift(a, along, inverse); });
 }
 
 }  // namespace
@@ -59,12 +45,8 @@ Transform transform_from(i64 ndim, nb::handle n, nb::handle axes, nb::handle nor
 }
 
 void bind_fft(nb::module_& m) {
-  m.def("_fft", &transformed, nb::arg("kind"), nb::arg("x"), nb::arg("n").none(),
-        nb::arg("axes").none(), nb::arg("norm").none(),
-        nb::sig("def _fft(kind: str, x: ArrayLike, n: ShapeLike | None, axes: ShapeLike | None, "
-                "norm: str | None) -> Array"));
-  m.def("_fftshift", &shifted, nb::arg("x"), nb::arg("axes").none(), nb::arg("inverse"),
-        nb::sig("def _fftshift(x: ArrayLike, axes: ShapeLike | None, inverse: bool) -> Array"));
+  const auto operand = [](nb::handle h, std::string_view who) { return as_array(h, who); };
+  bind_transforms<Array>(m, "Array", {operand, &fftn, &ifftn, &rfftn, &irfftn, &fftshift});
 }
 
 }  // namespace tessera::python

@@ -11,6 +11,10 @@ namespace tessera::python {
 namespace {
 
 struct LocalSlots : Local {
+  static constexpr auto subscript = &array_subscript;
+  static constexpr auto assign_subscript = &array_assign_subscript;
+  static constexpr auto item = &array_item;
+  static constexpr auto length = &array_length;
   static PyObject* product(PyObject* a, PyObject* b) {
     if (is_dist(a) || is_dist(b) || is_matrix(b)) Py_RETURN_NOTIMPLEMENTED;
     auto x = try_array(a), y = x ? try_array(b) : std::nullopt;
@@ -20,23 +24,13 @@ struct LocalSlots : Local {
   static bool any(const Array& x) { return reduce(ReduceOp::any, x).item().as<bool>(); }
 };
 
-template <class F>
-PyType_Slot slot(int id, F f) {
-  return {id, reinterpret_cast<void*>(f)};
-}
-
 }  // namespace
 
 std::vector<PyType_Slot> number_slots() {
   std::vector<PyType_Slot> slots = NumberSlots<LocalSlots>::list();
-  slots.insert(slots.end(), {slot(Py_mp_subscript, array_subscript),
-                             slot(Py_mp_ass_subscript, array_assign_subscript),
-                             slot(Py_mp_length, array_length),
-                             slot(Py_sq_item, array_item),
-                             slot(Py_sq_length, array_length),
-                             slot(Py_bf_getbuffer, array_buffer),
-                             slot(Py_bf_releasebuffer, array_release_buffer),
-                             {0, nullptr}});
+  slots.push_back({Py_bf_getbuffer, reinterpret_cast<void*>(array_buffer)});
+  slots.push_back({Py_bf_releasebuffer, reinterpret_cast<void*>(array_release_buffer)});
+  slots.push_back({0, nullptr});
   return slots;
 }
 

@@ -236,7 +236,12 @@ std::vector<PyType_Slot> NumberSlots<Family>::list() {
           {Py_tp_richcompare, slot(compare)},
           {Py_tp_hash, slot(PyObject_HashNotImplemented)},
           {Py_tp_iter, slot(iterate)},
-          {Py_sq_contains, slot(contains)}};
+          {Py_sq_contains, slot(contains)},
+          {Py_sq_item, slot(Family::item)},
+          {Py_sq_length, slot(Family::length)},
+          {Py_mp_length, slot(Family::length)},
+          {Py_mp_subscript, slot(Family::subscript)},
+          {Py_mp_ass_subscript, slot(Family::assign_subscript)}};
 }
 
 }  // namespace tessera::python

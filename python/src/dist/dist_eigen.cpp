@@ -9,15 +9,6 @@ namespace {
 
 using nb::literals::operator""_a;
 
-Which which_from(const std::string& name) {
-  if (name == "LM") return Which::magnitude;
-  if (name == "LA") return Which::largest;
-  if (name == "SA") return Which::smallest;
-  require<ArgumentError>(name == "BE", "lanczos: which is '", name,
-                         "', expected 'LM', 'LA', 'SA' or 'BE'");
-  return Which::both_ends;
-}
-
 nb::object wrap_or_none(const DNDarray& a) { return a ? wrap(a) : nb::object(nb::none()); }
 
 RanksEigenResult find_power(nb::handle a, nb::handle x0, double rtol, double atol, i64 maxiter,

@@ -10,6 +10,10 @@ namespace tessera::python {
 namespace {
 
 struct DistSlots : Distributed {
+  static constexpr auto subscript = &dist_subscript;
+  static constexpr auto assign_subscript = &dist_assign_subscript;
+  static constexpr auto item = &dist_item;
+  static constexpr auto length = &dist_length;
   static PyObject* product(PyObject* a, PyObject* b) {
     for (PyObject* o : {a, b})
       if (!is_dist(o) && !try_array(o)) Py_RETURN_NOTIMPLEMENTED;
@@ -20,21 +24,11 @@ struct DistSlots : Distributed {
   static bool any(const DNDarray& x) { return dist::reduce(ReduceOp::any, x).item().as<bool>(); }
 };
 
-template <class F>
-PyType_Slot slot(int id, F f) {
-  return {id, reinterpret_cast<void*>(f)};
-}
-
 }  // namespace
 
 std::vector<PyType_Slot> dist_slots() {
   std::vector<PyType_Slot> slots = NumberSlots<DistSlots>::list();
-  slots.insert(slots.end(), {slot(Py_mp_subscript, dist_subscript),
-                             slot(Py_mp_ass_subscript, dist_assign_subscript),
-                             slot(Py_mp_length, dist_length),
-                             slot(Py_sq_item, dist_item),
-                             slot(Py_sq_length, dist_length),
-                             {0, nullptr}});
+  slots.push_back({0, nullptr});
   return slots;
 }
 

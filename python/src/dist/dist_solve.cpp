@@ -8,11 +8,6 @@ namespace {
 
 using nb::literals::operator""_a;
 
-std::optional<NamedLinop> linop_or_none(nb::handle h, std::string_view who) {
-  if (h.is_none()) return std::nullopt;
-  return linop_from(h, who);
-}
-
 double or_zero(nb::handle h) { return h.is_none() ? 0.0 : nb::cast<double>(h); }
 
 RanksResult solve_cg(nb::handle a, nb::handle b, nb::handle x0, double rtol, double atol,
@@ -95,12 +90,7 @@ void bind_result(nb::module_& m) {
           "reason", [](const RanksResult& r) { return r.reason; },
           nb::sig("def reason(self) -> str"), "Why it ended, in a sentence.")
       .def_prop_ro(
-          "history",
-          [](const RanksResult& r) {
-            nb::list all;
-            for (const double h : r.history) all.append(h);
-            return all;
-          },
+          "history", [](const RanksResult& r) { return list_of(r.history); },
           nb::sig("def history(self) -> list[float]"),
           "The solver's measure, before the first iteration and after each.")
       .def(

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "linop/operators.hpp"
+#include "tessera/linop/core/side_by_side.hpp"
 
 namespace tessera::python {
 
@@ -74,18 +75,14 @@ std::vector<Array> arrays_in(nb::handle attributes) {
   return all;
 }
 
-bool same(const Array& a, const Array& b) {
-  return a.storage() == b.storage() && a.layout() == b.layout() && a.dtype() == b.dtype();
-}
-
 // The attributes with other arrays in the place of their own; themselves where these are the same.
 nb::object with_arrays(nb::object attributes, std::span<const Array> held) {
   const std::vector<Array> own = arrays_in(attributes);
-  if (own.size() != held.size() || std::equal(own.begin(), own.end(), held.begin(), same))
+  if (own.size() != held.size() || std::equal(own.begin(), own.end(), held.begin(), same_view))
     return attributes;
   const auto other = [&](const Array& a) {
     for (std::size_t i = 0; i < own.size(); ++i)
-      if (same(own[i], a)) return held[i];
+      if (same_view(own[i], a)) return held[i];
     return a;
   };
   nb::dict fresh;

@@ -16,7 +16,6 @@
 #include "tessera/solve/proximal/fista.hpp"
 #include "tessera/solve/proximal/pdhg.hpp"
 #include "tessera/solve/spectra/eigs.hpp"
-#include "tessera/solve/spectra/lanczos.hpp"
 #include "tessera/solve/spectra/power_method.hpp"
 #include "tessera/solve/spectra/randomized_svd.hpp"
 #include "tessera/solve/spectra/svd.hpp"
@@ -27,11 +26,6 @@ namespace {
 
 using nb::literals::operator""_a;
 using Options = const SolveOptions&;
-
-std::optional<NamedLinop> linop_or_none(nb::handle h, std::string_view who) {
-  if (h.is_none()) return std::nullopt;
-  return linop_from(h, who);
-}
 
 SolveResult solve_cg(nb::handle a, nb::handle b, Options o, nb::handle preconditioner) {
   const NamedLinop op = linop_from(a, "cg");
@@ -123,14 +117,6 @@ EigenResult solve_power_method(nb::handle a, Options o, nb::handle axes, nb::han
   if (!axes.is_none()) s.axes = shape_from(axes);
   s.seed = seed;
   return released([&] { return power_method(op, space, s, o); });
-}
-
-Which which_from(const std::string& name) {
-  if (name == "LM") return Which::magnitude;
-  if (name == "LA") return Which::largest;
-  if (name == "SA") return Which::smallest;
-  require<ArgumentError>(name == "BE", "lanczos: which '", name, "'; expected LM, LA, SA or BE");
-  return Which::both_ends;
 }
 
 EigenResult solve_lanczos(nb::handle a, Options o, i64 k, const std::string& which, i64 ncv,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the two binding files of the solvers share.
+// What the binding files of the solvers share, also of those over ranks.
 //   Prox g = prox_from(h, "fista");
 
 #include "linop/linop.hpp"
 #include "tessera/solve/core/options.hpp"
 #include "tessera/solve/proximal/prox.hpp"
 #include "tessera/solve/spectra/eigen.hpp"
+#include "tessera/solve/spectra/lanczos.hpp"
 
 namespace tessera::python {
 
@@ -16,5 +17,8 @@ void bind_solve_options(nb::module_& m);
 Checkpoint checkpoint_from(nb::handle h);
 // A Prox, a function of (array, t), or None for no regulariser.
 Prox prox_from(nb::handle h, std::string_view who);
+std::optional<NamedLinop> linop_or_none(nb::handle h, std::string_view who);
+Which which_from(const std::string& name);  // of lanczos
+nb::list list_of(const std::vector<double>& v);
 
 }  // namespace tessera::python

@@ -52,12 +52,6 @@ SolveOptions make_options(nb::handle x0, double rtol, double atol, i64 maxiter, 
   return o;
 }
 
-nb::list list_of(const std::vector<double>& v) {
-  nb::list l;
-  for (const double x : v) l.append(x);
-  return l;
-}
-
 nb::object array_or_none(const Array& a) { return a ? wrap(a) : nb::object(nb::none()); }
 
 constexpr const char* getstate = "def __getstate__(self) -> tuple[typing.Any, ...]";
@@ -119,13 +113,6 @@ void bind_options(nb::module_& m) {
       .def("__setstate__", &set_iteration, nb::sig(setstate));
 }
 
-// What a pickle keeps of a result: the fields of all, then those of its class.
-nb::tuple common_state(const SolveResult& r) {
-  return nb::make_tuple(array_or_none(r.x), r.iterations, r.converged, r.reason,
-                        list_of(r.history));
-}
-nb::object joined(const nb::tuple& a, const nb::tuple& b) { return a + b; }
-
 void set_common(SolveResult& r, const nb::tuple& s, std::size_t fields) {
   require<ArgumentError>(s.size() == fields, "unpickling: a result of ", s.size(),
                          " fields, expected ", fields);
@@ -136,32 +123,34 @@ void set_common(SolveResult& r, const nb::tuple& s, std::size_t fields) {
   for (nb::handle v : nb::borrow(s[4])) r.history.push_back(nb::cast<double>(v));
 }
 
-void set_result(SolveResult* self, const nb::tuple& s) {
-  SolveResult r;
-  set_common(r, s, 5);
-  new (self) SolveResult(std::move(r));
-}
-void set_eigen(EigenResult* self, const nb::tuple& s) {
-  EigenResult r;
-  set_common(r, s, 7);
-  r.eigenvalues = array_or_nothing(s[5]);
-  r.eigenvectors = array_or_nothing(s[6]);
-  new (self) EigenResult(std::move(r));
-}
-void set_svd(SvdResult* self, const nb::tuple& s) {
-  SvdResult r;
-  set_common(r, s, 8);
-  r.U = array_or_nothing(s[5]);
-  r.S = array_or_nothing(s[6]);
-  r.Vh = array_or_nothing(s[7]);
-  new (self) SvdResult(std::move(r));
+// What a pickle keeps of a result: the fields of all, then the arrays of its class.
+template <auto... arrays, class R, class... Bases>
+void bind_state(nb::class_<R, Bases...>& c) {
+  c.def(
+      "__getstate__",
+      [](const R& r) {
+        return nb::make_tuple(array_or_none(r.x), r.iterations, r.converged, r.reason,
+                              list_of(r.history), array_or_none(r.*arrays)...);
+      },
+      nb::sig(getstate));
+  c.def(
+      "__setstate__",
+      [](R* self, const nb::tuple& s) {
+        R r;
+        std::size_t next = 5;
+        set_common(r, s, next + sizeof...(arrays));
+        ((r.*arrays = array_or_nothing(s[next++])), ...);
+        new (self) R(std::move(r));
+      },
+      nb::sig(setstate));
 }
 
 void bind_results(nb::module_& m) {
-  nb::class_<SolveResult>(
+  nb::class_<SolveResult> result(
       m, "SolveResult",
       "What a solver found, and how it went.\n\n"
-      ">>> r = ts.solve.cg(ts.Scalar(2.0), [4.0]); r.x.tolist(), r.converged\n([2.0], True)\n")
+      ">>> r = ts.solve.cg(ts.Scalar(2.0), [4.0]); r.x.tolist(), r.converged\n([2.0], True)\n");
+  result
       .def_prop_ro(
           "x", [](const SolveResult& r) { return array_or_none(r.x); },
           nb::sig("def x(self) -> Array"), "The solution.")
@@ -172,19 +161,19 @@ void bind_results(nb::module_& m) {
           "history", [](const SolveResult& r) { return list_of(r.history); },
           nb::sig("def history(self) -> list[float]"),
           "The solver's measure, before the first iteration and after each.")
-      .def("__getstate__", &common_state, nb::sig(getstate))
-      .def("__setstate__", &set_result, nb::sig(setstate))
       .def("__repr__", [](nb::handle self) {
         const auto& r = nb::cast<const SolveResult&>(self);
         return nb::str(cat("<", nb::cast<std::string>(self.type().attr("__name__")), ": ",
                            r.iterations, " iterations, ", r.reason, ">")
                            .c_str());
       });
-  nb::class_<EigenResult, SolveResult>(
+  bind_state<>(result);
+  nb::class_<EigenResult, SolveResult> eigen(
       m, "EigenResult",
       "Eigenvalues and eigenvectors, and how they were found.\n\n"
       ">>> r = ts.solve.lanczos(ts.Diagonal([1.0, 2.0, 5.0], ('X',)), k=1)\n"
-      ">>> round(r.eigenvalues.tolist()[0], 6), r.eigenvectors.shape\n(5.0, (3, 1))\n")
+      ">>> round(r.eigenvalues.tolist()[0], 6), r.eigenvectors.shape\n(5.0, (3, 1))\n");
+  eigen
       .def_prop_ro(
           "eigenvalues", [](const EigenResult& r) { return array_or_none(r.eigenvalues); },
           nb::sig("def eigenvalues(self) -> Array"), "Real numbers, ascending.")
@@ -193,23 +182,16 @@ void bind_results(nb::module_& m) {
           nb::sig("def eigenvalue(self) -> Array"), "The same as eigenvalues.")
       .def_prop_ro(
           "eigenvectors", [](const EigenResult& r) { return array_or_none(r.eigenvectors); },
-          nb::sig("def eigenvectors(self) -> Array"), "Of length one, along the last axis.")
-      .def(
-          "__getstate__",
-          [](const EigenResult& r) {
-            return joined(common_state(r), nb::make_tuple(array_or_none(r.eigenvalues),
-                                                          array_or_none(r.eigenvectors)));
-          },
-          nb::sig(getstate))
-      .def("__setstate__", &set_eigen, nb::sig(setstate));
-  nb::class_<SvdResult, SolveResult>(
+          nb::sig("def eigenvectors(self) -> Array"), "Of length one, along the last axis.");
+  bind_state<&EigenResult::eigenvalues, &EigenResult::eigenvectors>(eigen);
+  nb::class_<SvdResult, SolveResult> svd(
       m, "SvdResult",
       "A singular value decomposition; unpacks to U, S, Vh.\n\n"
       ">>> U, S, Vh = ts.solve.svd(ts.Diagonal([3.0, 1.0, 2.0], ('X',)), k=2)\n"
-      ">>> U.shape, S.numpy().round(6).tolist(), Vh.shape\n((3, 2), [3.0, 2.0], (2, 3))\n")
-      .def_prop_ro(
-          "U", [](const SvdResult& r) { return array_or_none(r.U); },
-          nb::sig("def U(self) -> Array"), "Left vectors, (*oshape, k).")
+      ">>> U.shape, S.numpy().round(6).tolist(), Vh.shape\n((3, 2), [3.0, 2.0], (2, 3))\n");
+  svd.def_prop_ro(
+         "U", [](const SvdResult& r) { return array_or_none(r.U); },
+         nb::sig("def U(self) -> Array"), "Left vectors, (*oshape, k).")
       .def_prop_ro(
           "S", [](const SvdResult& r) { return array_or_none(r.S); },
           nb::sig("def S(self) -> Array"), "Singular values, descending.")
@@ -222,15 +204,8 @@ void bind_results(nb::module_& m) {
             return nb::iter(
                 nb::make_tuple(array_or_none(r.U), array_or_none(r.S), array_or_none(r.Vh)));
           },
-          nb::sig("def __iter__(self) -> typing.Iterator[Array]"))
-      .def(
-          "__getstate__",
-          [](const SvdResult& r) {
-            return joined(common_state(r), nb::make_tuple(array_or_none(r.U), array_or_none(r.S),
-                                                          array_or_none(r.Vh)));
-          },
-          nb::sig(getstate))
-      .def("__setstate__", &set_svd, nb::sig(setstate));
+          nb::sig("def __iter__(self) -> typing.Iterator[Array]"));
+  bind_state<&SvdResult::U, &SvdResult::S, &SvdResult::Vh>(svd);
 }
 
 Prox box_of(double low, double high) { return prox::box(low, high); }
@@ -278,6 +253,26 @@ void bind_prox(nb::module_& m) {
 }
 
 }  // namespace
+
+nb::list list_of(const std::vector<double>& v) {
+  nb::list l;
+  for (const double x : v) l.append(x);
+  return l;
+}
+
+std::optional<NamedLinop> linop_or_none(nb::handle h, std::string_view who) {
+  if (h.is_none()) return std::nullopt;
+  return linop_from(h, who);
+}
+
+Which which_from(const std::string& name) {
+  if (name == "LM") return Which::magnitude;
+  if (name == "LA") return Which::largest;
+  if (name == "SA") return Which::smallest;
+  require<ArgumentError>(name == "BE", "lanczos: which is '", name,
+                         "', expected 'LM', 'LA', 'SA' or 'BE'");
+  return Which::both_ends;
+}
 
 Prox prox_from(nb::handle h, std::string_view who) {
   if (h.is_none()) return prox::none();

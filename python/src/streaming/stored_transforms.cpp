@@ -14,9 +14,11 @@ using streaming::StoredArray;
 Direction direction_from(std::string_view kind) {
   if (kind == "hfft") return {FftKind::complex_to_real, +1, true};
   if (kind == "ihfft") return {FftKind::real_to_complex, -1, true};
-  return kind_of_transform(kind, Direction{FftKind::complex, -1}, Direction{FftKind::complex, +1},
-                           Direction{FftKind::real_to_complex, -1},
-                           Direction{FftKind::complex_to_real, +1});
+  if (kind == "fftn") return {FftKind::complex, -1};
+  if (kind == "ifftn") return {FftKind::complex, +1};
+  if (kind == "rfftn") return {FftKind::real_to_complex, -1};
+  require<ArgumentError>(kind == "irfftn", "fft: no transform named ", kind);
+  return {FftKind::complex_to_real, +1};
 }
 
 }  // namespace
