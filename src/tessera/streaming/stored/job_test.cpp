@@ -161,13 +161,14 @@ TEST_F(Jobs, OfSortsGoOnFromEveryStep) {
 }
 
 TEST_F(Jobs, OfTransformsGoOnFromEveryStep) {
-  const StoredArray square = input("a", {300, 280}, 1), line = input("b", {150000}, 2);
+  const StoredArray square = input("a", {300, 280}, 1), line = input("b", {150000}, 2),
+                    wide = input("c", {1200, 700}, 3);
   constexpr Direction forward{FftKind::complex, -1}, from_real{FftKind::real_to_complex, -1};
   go_on_from_every_step({
       [&](const std::string& to) {
         return transform(square, forward, {0, 1}, {}, {}, to);
       },
-      [&](const std::string& to) { return transform(square, from_real, {1}, {}, {}, to); },
+      [&](const std::string& to) { return transform(wide, from_real, {1}, {}, {}, to); },
       [&](const std::string& to) { return transform(line, forward, {0}, {}, {}, to); },
       [&](const std::string& to) {
         return fftshift(square, {0, 1}, false, to);

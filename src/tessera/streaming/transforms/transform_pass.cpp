@@ -88,7 +88,10 @@ i64 TransformPass::held(const Shape& box, i64 count) const {
 
 bool cut_within(TransformPass& pass, const Shape& tile, i64 budget, i64 least_slots) {
   const Shape one = pass.strip(pass.work, Shape(pass.ndim(), 1));
-  const i64 line = pass.slot_bytes(one);
+  const i64 line =
+      count_of(one) * size_of(pass.working) +
+      (pass.converts() ? count_of(one) * size_of(pass.from) : 0) +
+      (pass.has_output() ? count_of(pass.strip(pass.out, one)) * size_of(pass.result) : 0);
   for (i64 slots = most_slots; slots >= least_slots; --slots) {
     i64 room = std::min(budget / slots, std::max(line, largest_slot)) / line;
     while (room >= 1) {
