@@ -171,7 +171,7 @@ TEST_F(Jobs, OfTransformsGoOnFromEveryStep) {
       [&](const std::string& to) { return transform(wide, from_real, {1}, {}, {}, to); },
       [&](const std::string& to) { return transform(line, forward, {0}, {}, {}, to); },
       [&](const std::string& to) {
-        return fftshift(square, {0, 1}, false, to);
+        return fftshift(wide, {0, 1}, false, to);
       },
   });
 }
