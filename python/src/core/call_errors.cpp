@@ -200,6 +200,9 @@ PyObject* call_stored(const Call& c) noexcept {
   bool stored = false;
   for (i64 i = 0; i < c.count + named; ++i) stored = stored || is_stored(c.args[i]);
   if (!stored) return nullptr;
+  // A method of such arrays has done what it can: its twin is itself.
+  const std::string_view kind = class_name(reinterpret_cast<PyObject*>(Py_TYPE(c.function.ptr())));
+  if (kind == "nb_method" && c.count > 0 && is_stored(c.args[0])) return nullptr;
   nb::python_error raised;  // takes the error
   try {
     const nb::object twin =
