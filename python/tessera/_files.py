@@ -7,9 +7,11 @@ one runs no code of the file's: every object is made by its class, which checks 
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,20 +21,24 @@ from . import _tessera as _core
 from . import matrix as _matrix
 
 _VERSION = 1
+_AT_A_TIME = 4 << 20  # bytes of an array on disk that are in memory
 
 
 class _Writer:
     """Describes a value, and collects its arrays under the keys that lead to them."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, _core.Array] = {}
+        self.arrays: dict[str, _core.Array | _core.StoredArray] = {}
         self.numbers: dict[int, int] = {}  # of those that were met, by their id: an array is written once
 
-    def array(self, x: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+    def number(self, x: Any, keys: tuple[str, ...]) -> int:
         if id(x) not in self.numbers:
             self.numbers[id(x)] = len(self.arrays)
             self.arrays[self.name(keys)] = x
-        return {"array": self.numbers[id(x)], "device": str(x.device)}
+        return self.numbers[id(x)]
+
+    def array(self, x: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+        return {"array": self.number(x, keys), "device": str(x.device)}
 
     def name(self, keys: tuple[str, ...]) -> str:
         first = name = "/".join(keys).encode("utf-8", "backslashreplace").decode() or "value"
@@ -59,6 +65,8 @@ class _Writer:
             x = _core.asarray(x)
         if isinstance(x, _core.Array):
             return self.array(x, keys)
+        if isinstance(x, _core.StoredArray):
+            return {"stored": self.number(x, keys)}
         if isinstance(x, _core.NamedLinop):
             text, arrays, functions = _core._linop_state(x)
             if functions:
@@ -78,16 +86,37 @@ class _Writer:
         return [self.value(v, (*keys, str(i))) for i, v in enumerate(x)]
 
 
+def _parts(shape: tuple[int, ...], elements: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Where parts of an array of so many elements at most begin, and their shapes."""
+    by = [1] * len(shape)
+    for axis in reversed(range(len(shape))):
+        by[axis] = min(max(1, elements), max(1, shape[axis]))
+        elements //= by[axis]
+    for begin in itertools.product(*(range(0, n, k) for n, k in zip(shape, by, strict=True))):
+        yield list(begin), [min(k, n - b) for b, k, n in zip(begin, by, shape, strict=True)]
+
+
 class _Reader:
     def __init__(self, file: _core._Snapshot, device: Any) -> None:
         self.file, self.device = file, device
         self.arrays: dict[tuple[int, str], _core.Array] = {}  # each is read once, however often it is named
+        self.on_disk: dict[int, _core.StoredArray] = {}
 
     def array(self, d: dict[str, Any]) -> _core.Array:
         number, device = d["array"], d["device"] if self.device is None else self.device
         if (number, str(device)) not in self.arrays:
             self.arrays[number, str(device)] = self.file.read(number, []).to(device)
         return self.arrays[number, str(device)]
+
+    def stored(self, number: int) -> _core.StoredArray:
+        """Into the backing folder, a few megabytes at a time."""
+        if number not in self.on_disk:
+            _, dtype, shape = self.file.entries[number]
+            self.on_disk[number] = x = _core._stored_create(shape, dtype, "")
+            for begin, part in _parts(shape, _AT_A_TIME // dtype.itemsize):
+                ranges = [(b, n, 1) for b, n in zip(begin, part, strict=True)]
+                x._write(begin, part, self.file.read(number, ranges))
+        return self.on_disk[number]
 
     def value(self, x: Any) -> Any:
         if isinstance(x, list):
@@ -98,6 +127,8 @@ class _Reader:
             return _core._restore_linop(x["operator"], [self.array(a) for a in x["arrays"]], [])
         if "array" in x:
             return self.array(x)
+        if "stored" in x:
+            return self.stored(operator.index(x["stored"]))
         ((name, parts),) = x.items()
         if name == "float":
             return float(parts)

@@ -130,6 +130,19 @@ def _to_numpy(self: StoredArray, dtype: Any = None, copy: Any = None) -> Any:
     return whole if dtype is None else whole.astype(dtype)
 
 
+def _reduced_to_path(self: StoredArray) -> tuple[Any, ...]:
+    """For pickles: where the file is. What lies nowhere that others could open is refused."""
+    if not self._path:
+        what = "a formula" if self.is_formula else "a dataset of a file, or lies in the backing folder of this process,"
+        raise TypeError(
+            f"pickle: this array on disk is {what} and cannot be found by others; pickle x.save(path), which refers to "
+            "its file, or write the numbers with ts.save('x.tessera', x)"
+        )
+    from . import stored
+
+    return stored.open, (os.path.abspath(self._path), "r+" if self._writable else "r")
+
+
 def _length(self: StoredArray) -> int:
     if self.ndim == 0:
         raise TypeError("len() of an array without axes")
@@ -150,7 +163,7 @@ def _operators() -> dict[str, Any]:
     found["__matmul__"] = lambda self, other: matmul(self, other)
     found["__rmatmul__"] = lambda self, other: matmul(other, self)
     found |= {"__getitem__": _keys.get, "__setitem__": _keys.set_, "__len__": _length}
-    return found | {"__array__": _to_numpy, "__array_ufunc__": _ufunc}
+    return found | {"__array__": _to_numpy, "__array_ufunc__": _ufunc, "__reduce__": _reduced_to_path}
 
 
 class _Methods:

@@ -5,20 +5,33 @@
 
 #include "core/repr.hpp"
 #include "core/sequence.hpp"
+#include "streaming/stored_array.hpp"
 #include "tessera/store/snapshot/crc32c.hpp"
 #include "tessera/store/snapshot/snapshot_reader.hpp"
 #include "tessera/store/snapshot/snapshot_writer.hpp"
+#include "tessera/streaming/stored/stored_array.hpp"
 
 namespace tessera::python {
 namespace {
 
 using nb::literals::operator""_a;
 
-NamedArrays named_arrays_from(nb::handle pairs) {
-  NamedArrays arrays;
-  for (nb::handle pair : nb::borrow<nb::list>(pairs))
-    arrays.emplace_back(nb::cast<std::string>(pair[0]), as_array(pair[1], "save"));
-  return arrays;
+std::vector<SnapshotPayload> payloads_from(nb::handle pairs) {
+  std::vector<SnapshotPayload> sources;
+  for (nb::handle pair : nb::borrow<nb::list>(pairs)) {
+    const auto name = nb::cast<std::string>(pair[0]);
+    const nb::object x = pair[1];
+    if (!is_stored(x.ptr())) {
+      sources.push_back(snapshot_payload(name, as_array(x, "save")));
+      continue;
+    }
+    const streaming::StoredArray& stored = *nb::inst_ptr<streaming::StoredArray>(x);
+    sources.push_back({name, stored.dtype(), stored.shape(), [stored](const auto& sink) {
+                         stored.each_part(
+                             [&](const Array& part) { sink(part.host_data(), part.bytes()); });
+                       }});
+  }
+  return sources;
 }
 
 nb::list entries_of(const Snapshot& s) {
@@ -43,12 +56,13 @@ void bind_snapshot(nb::module_& m) {
   m.def(
       "_save_snapshot",
       [](const std::string& path, nb::handle arrays, const std::string& description) {
-        const NamedArrays all = named_arrays_from(arrays);
+        const std::vector<SnapshotPayload> all = payloads_from(arrays);
         released([&] { save_snapshot(path, all, description); });
       },
       "path"_a, "arrays"_a, "description"_a,
-      nb::sig("def _save_snapshot(path: str, arrays: list[tuple[str, Array]], description: str) -> "
-              "None"));
+      nb::sig("def _save_snapshot(path: str, arrays: list[tuple[str, Array | StoredArray]], "
+              "description: "
+              "str) -> None"));
   m.def(
       "_crc32c",
       [](const nb::bytes& data) { return crc32c(data.data(), static_cast<i64>(data.size())); },

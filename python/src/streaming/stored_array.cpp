@@ -153,6 +153,9 @@ void bind_class(nb::module_& m) {
       },
       "begin"_a, "shape"_a, "value"_a,
       nb::sig("def _write(self, begin: typing.Any, shape: typing.Any, value: typing.Any) -> None"));
+  c.def_prop_ro("_path", &StoredArray::path);
+  c.def_prop_ro("_writable",
+                [](const StoredArray& x) { return !x.is_formula() && x.store()->writable(); });
   c.def(
       "_as",
       [](const StoredArray& x, nb::handle t) {

@@ -45,12 +45,15 @@ class SnapshotBody {
 
   void keep(SnapshotEntry entry) { entries_.push_back(std::move(entry)); }
 
-  void add(const std::string& name, const Array& x) {
+  void add(const std::string& name, const Array& x) { add(snapshot_payload(name, x)); }
+  void add(const SnapshotPayload& source) {
     pad(alignment_);
-    SnapshotEntry e{name, x.dtype(), x.shape(), at_};
+    SnapshotEntry e{source.name, source.dtype, source.shape, at_};
     std::vector<std::uint32_t> sums(static_cast<std::size_t>(e.pieces()), 0);
     i64 done = 0;
-    each_byte(x, [&](const void* from, i64 n) {
+    source.each_part([&](const void* from, i64 n) {
+      require<ArgumentError>(n <= e.bytes() - done, "save: '", e.name, "' has ", e.bytes(),
+                             " bytes, and more were given");
       put(from, n);
       for (const auto* p = static_cast<const std::byte*>(from); n > 0;) {
         const i64 part = std::min(n, e.piece - done % e.piece);
@@ -61,6 +64,8 @@ class SnapshotBody {
         n -= part;
       }
     });
+    require<ArgumentError>(done == e.bytes(), "save: '", e.name, "' has ", e.bytes(),
+                           " bytes, and ", done, " were given");
     pad(8);
     e.sums = at_;
     put(sums.data(), 4 * e.pieces());
@@ -137,7 +142,18 @@ class AppendedFile {
 
 }  // namespace
 
+SnapshotPayload snapshot_payload(const std::string& name, const Array& x) {
+  return {name, x.dtype(), x.shape(), [x](const Bytes& sink) { each_byte(x, sink); }};
+}
+
 void save_snapshot(const std::string& path, const NamedArrays& arrays,
+                   std::string_view description) {
+  std::vector<SnapshotPayload> sources;
+  for (const auto& [name, x] : arrays) sources.push_back(snapshot_payload(name, x));
+  save_snapshot(path, sources, description);
+}
+
+void save_snapshot(const std::string& path, std::span<const SnapshotPayload> sources,
                    std::string_view description) {
   tag_io("write");
   FileWriter file(path);
@@ -145,7 +161,7 @@ void save_snapshot(const std::string& path, const NamedArrays& arrays,
   file.write(room.data(), snapshot_page);
   SnapshotBody body(snapshot_page, snapshot_page,
                     [&](const void* from, i64 n) { file.write(from, n); });
-  for (const auto& [name, x] : arrays) body.add(name, x);
+  for (const SnapshotPayload& source : sources) body.add(source);
   const std::vector<std::byte> head = encoded_head(snapshot_page, body.finish(description, 1));
   file.write_at(0, head.data(), snapshot_page);
   file.commit(/*durable=*/true);

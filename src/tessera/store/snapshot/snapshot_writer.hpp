@@ -6,6 +6,7 @@
 // are written in C order, a few megabytes at a time.
 //   save_snapshot("x.tessera", {{"x", x}}, "{\"value\": 0}");
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,17 @@ namespace tessera {
 // ArgumentError when two names are equal. IoError where it cannot be written: the old file stays.
 TESSERA_API void save_snapshot(const std::string& path, const NamedArrays& arrays,
                                std::string_view description);
+// An array of which no more than a part need be in memory at a time: `each_part` gives its bytes in
+// C order to the function that it is given.
+struct SnapshotPayload {
+  std::string name;
+  DType dtype = DType::f64;
+  Shape shape;
+  std::function<void(const std::function<void(const void* from, i64 bytes)>&)> each_part;
+};
+TESSERA_API void save_snapshot(const std::string& path, std::span<const SnapshotPayload> sources,
+                               std::string_view description);
+TESSERA_API SnapshotPayload snapshot_payload(const std::string& name, const Array& array);
 // The same file in memory, for pickles: arrays at multiples of 128 bytes instead of pages. How many
 // bytes it has is known before: the caller brings the room.
 TESSERA_API i64 encoded_bytes(const NamedArrays& arrays, std::string_view description);

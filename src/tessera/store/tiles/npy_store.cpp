@@ -30,7 +30,7 @@ std::shared_ptr<TileStore> store_of(const std::shared_ptr<const File>& file, con
                                          .column_major = h.fortran,
                                          .direct = options.direct.value_or(true),
                                          .convert = conversion_of(h)},
-                                    options.engine, options.tile_bytes);
+                                    options.engine, options.tile_bytes, true);
 }
 
 IoEngine& engine_of(const NpyStoreOptions& options, std::shared_ptr<IoEngine>& shared) {

@@ -18,8 +18,10 @@ TileGrid grid_in_order(const Shape& shape, DType dtype, bool column_major, i64 b
   return {shape, reversed(TileGrid::rows(reversed(shape), dtype, bytes).tile_shape()), dtype};
 }
 
-SlabFile::SlabFile(std::string kind, Slab slab, std::shared_ptr<IoEngine> engine, i64 tile_bytes)
+SlabFile::SlabFile(std::string kind, Slab slab, std::shared_ptr<IoEngine> engine, i64 tile_bytes,
+                   bool alone)
     : kind_(std::move(kind)),
+      alone_(alone),
       slab_(std::move(slab)),
       grid_(grid_in_order(slab_.shape, slab_.dtype, slab_.column_major, tile_bytes)),
       engine_(std::move(engine)),

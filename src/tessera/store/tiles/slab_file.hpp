@@ -15,13 +15,16 @@ TileGrid grid_in_order(const Shape& shape, DType dtype, bool column_major, i64 b
 
 class SlabFile final : public TileStore {
  public:
-  // `kind` begins the description. IoError where the file is shorter than its numbers.
-  SlabFile(std::string kind, Slab slab, std::shared_ptr<IoEngine> engine, i64 tile_bytes);
+  // `kind` begins the description; `alone`: the file holds these numbers and no others. IoError
+  // where it is shorter than its numbers.
+  SlabFile(std::string kind, Slab slab, std::shared_ptr<IoEngine> engine, i64 tile_bytes,
+           bool alone = false);
 
   const TileGrid& grid() const override { return grid_; }
   std::string describe() const override;
   bool writable() const override { return slab_.file->writable(); }
   bool on_disk() const override { return true; }
+  std::string path() const override { return alone_ ? slab_.file->path() : std::string(); }
   std::string version() const override { return slab_.file->version(); }
   Transfer read(const Box& box, const Array& into) override;
   Transfer write(const Box& box, const Array& from) override;
@@ -40,6 +43,7 @@ class SlabFile final : public TileStore {
   void check_length(std::string_view who) const;
 
   std::string kind_;
+  bool alone_;
   Slab slab_;
   TileGrid grid_;
   std::shared_ptr<IoEngine> engine_;

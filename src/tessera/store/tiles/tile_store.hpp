@@ -50,6 +50,8 @@ class TESSERA_API TileStore {
   virtual std::string describe() const = 0;
   virtual bool writable() const = 0;
   virtual bool on_disk() const = 0;
+  // Where a file is that can be opened again, later or by others; "" where there is none.
+  virtual std::string path() const { return {}; }
   // A text that says which numbers these are: the same text, in another process too, means the same
   // numbers. "" where that cannot be said.
   virtual std::string version() const { return {}; }

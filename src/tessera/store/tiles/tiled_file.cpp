@@ -45,6 +45,7 @@ class TiledFile final : public TileStore {
   }
   bool writable() const override { return file_->writable(); }
   bool on_disk() const override { return true; }
+  std::string path() const override { return file_->path(); }
   std::string version() const override { return file_->version(); }
 
   Transfer read(const Box& box, const Array& into) override {

@@ -129,6 +129,21 @@ std::string StoredArray::describe() const {
   return cat("formula over ", sources);
 }
 
+std::string StoredArray::path() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->store ? state_->store->path() : std::string();
+}
+
+void StoredArray::each_part(const std::function<void(const Array& part)>& take) const {
+  constexpr i64 at_a_time = i64{4} << 20;
+  if (size() == 0) return;
+  const store::TileGrid rows = store::TileGrid::rows(shape(), dtype(), at_a_time);
+  for (i64 t = 0; t < rows.tiles(); ++t) {
+    poll_stream();
+    take(read(rows.tile(t)));
+  }
+}
+
 Array StoredArray::read(const Box& box) const {
   store::TileGrid(shape(), Shape(ndim(), 1), dtype()).check("read", box);
   return is_formula() ? evaluated(expression(), box) : store::read_box(*store(), box);

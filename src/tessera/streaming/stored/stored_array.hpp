@@ -8,6 +8,7 @@
 //   StoredArray a = StoredArray::open("a.tiles"), b = StoredArray::open("b.tiles");
 //   Array error = reduce(Reduction::sum, ((a - b) * (a - b)).expression());
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,10 @@ class TESSERA_API StoredArray {
   Expression expression() const;  // of the store, once there is one
   // Where the numbers are; those of a formula are computed into the backing folder first.
   StorePtr store() const;
+  // Of a file of one's own; "" for formulas and arrays of the backing folder.
+  std::string path() const;
+  // The numbers in the order of their indices, a few megabytes at a time: for files of others.
+  void each_part(const std::function<void(const Array& part)>& take) const;
   // "tiled file a.tiles, …", or the formula's sources.
   std::string describe() const;
 
