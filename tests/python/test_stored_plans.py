@@ -165,3 +165,23 @@ def test_seconds():
     x = ts.stored.ones((64, 64))
     small, large = ts.stored.plan(ts.matmul, x, x), ts.stored.plan(ts.matmul, *[ts.stored.zeros((4096, 4096))] * 2)
     assert 0 < small.seconds < large.seconds
+
+
+@pytest.mark.parametrize("call", [lambda a: ts.linalg.solve(a, a), ts.linalg.inv])
+def test_factors_stay_in_memory_where_they_have_room(call):
+    a = ts.stored.array(square(300, "float64"))  # 0.7 MB
+    with host_memory(64 * MIB):
+        plan = ts.stored.plan(call, a)
+        assert "from host memory" in plan.explain()
+        assert plan.host_written >= a.nbytes and plan.disk_written == a.nbytes
+        roomy = call(a).numpy()
+    with host_memory(600_000):  # less than the factors
+        text = ts.stored.explain(call, a)
+        assert "from disk" in text and "from host memory" not in text
+        narrow = call(a)
+    np.testing.assert_allclose(narrow.numpy(), roomy, rtol=0, atol=1e-12)
+
+
+def test_the_factors_of_a_job_are_in_a_file(tmp_path):
+    a = ts.stored.array(square(100, "float64"), tmp_path / "a")
+    assert "a job are in a file" in ts.stored.explain(ts.stored.solve, a, a, path=tmp_path / "x")

@@ -10,16 +10,17 @@ thread_local Planning* planning_now = nullptr;
 
 }  // namespace
 
-// Its bytes count as long as somebody holds it, as those of a file do; it may outlive the planning.
+// Within a planning its bytes count as long as somebody holds it, as those of a file do; it may
+// outlive the planning.
 class PlannedStore final : public store::TileStore {
  public:
-  PlannedStore(std::string description, store::TileGrid grid)
+  PlannedStore(std::string description, store::TileGrid grid, Planning* counted)
       : description_(std::move(description)),
         grid_(std::move(grid)),
-        bytes_(store::tiled_file_bytes(grid_)) {
-    Planning& p = *Planning::now();
-    p.disk_now_ += bytes_;
-    p.disk_peak_ = std::max(p.disk_peak_, p.disk_now_);
+        bytes_(counted ? store::tiled_file_bytes(grid_) : 0) {
+    if (!counted) return;
+    counted->disk_now_ += bytes_;
+    counted->disk_peak_ = std::max(counted->disk_peak_, counted->disk_now_);
   }
   ~PlannedStore() override {
     if (Planning* p = Planning::now()) p->disk_now_ -= bytes_;
@@ -59,7 +60,11 @@ Array planned_numbers(const Shape& shape, DType dtype) {
 }
 
 StorePtr Planning::store(std::string description, const store::TileGrid& grid) {
-  return std::make_shared<PlannedStore>(std::move(description), grid);
+  return std::make_shared<PlannedStore>(std::move(description), grid, this);
+}
+
+StorePtr Planning::unmade_store(std::string description, const store::TileGrid& grid) {
+  return std::make_shared<PlannedStore>(std::move(description), grid, nullptr);
 }
 
 StorePtr Planning::of_formula(std::shared_ptr<const void> formula,

@@ -27,6 +27,8 @@ class TESSERA_API Planning {
 
   // A new file that is not made: `description` stands for it, it reads as zeros.
   StorePtr store(std::string description, const store::TileGrid& grid);
+  // The same beside any planning: for comparing plans of which one will run.
+  static StorePtr unmade_store(std::string description, const store::TileGrid& grid);
   // The store that a formula would have by now; the first time `make` plans it.
   StorePtr of_formula(std::shared_ptr<const void> formula, const std::function<StorePtr()>& make);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/streaming/stored/stored_linalg.hpp"
 
+#include "tessera/compute/calibrate.hpp"
 #include "tessera/streaming/linalg/cholesky.hpp"
+#include "tessera/streaming/plan/planning.hpp"
 #include "tessera/streaming/stored/result_store.hpp"
 
 namespace tessera::streaming {
@@ -35,6 +37,55 @@ StorePtr exchanges_of(const StorePtr& a, const MakeScratch& make, const std::str
   return path.empty() ? nullptr : make("exchanges", {a->grid().shape()[0]}, DType::i32);
 }
 
+using PlanWithFactors = std::function<StreamPlan(const StorePtr& factors, const Options& options)>;
+
+// By the costs of this machine where there is much to move, else by the bytes of files.
+bool is_quicker(const StreamPlan& a, const StreamPlan& b) {
+  constexpr i64 much = i64{256} << 20;
+  const auto bytes = [](const StreamPlan& p) {
+    return p.figures().disk().read + p.figures().disk().written;
+  };
+  if (bytes(a) + bytes(b) < much) return bytes(a) < bytes(b);
+  const auto rate = cached_disk_rate(cost_cache_path(), store::backing_dir());
+  const auto first = a.figures().seconds(host_costs(), rate),
+             second = b.figures().seconds(host_costs(), rate);
+  return first && second ? *first < *second : bytes(a) < bytes(b);
+}
+
+// The factors of a job are in a file, to go on from. Others may stay in host memory: then they are
+// neither written nor read, and what they take of the budget the panels do not have.
+StreamPlan with_factors(const StorePtr& a, const Options& options, const MakeScratch& make,
+                        bool is_job, const PlanWithFactors& plan) {
+  const store::TileGrid& grid = a->grid();
+  const i64 bytes = StreamPlan::rounded(grid.bytes()), left = options.budget - bytes;
+  std::optional<StreamPlan> in_host;
+  if (!is_job && grid.bytes() > 0 && left > 0) try {
+      // Numbers that take no memory: they stand for those that a plan will have.
+      in_host = plan(store::memory_store(planned_numbers(grid.shape(), grid.dtype()), grid.shape()),
+                     {.budget = left});
+    } catch (const OutOfMemory&) {
+      // No room for panels beside the factors.
+    }
+  if (in_host) {
+    const StorePtr nowhere = Planning::unmade_store("file", grid_for(grid.shape(), grid.dtype()));
+    if (!is_quicker(*in_host, plan(nowhere, options))) in_host.reset();
+  }
+  if (!in_host) {
+    StreamPlan from_disk = plan(factors_of(a, make), options);
+    from_disk.add_note(is_job ? "from disk: the factors of a job are in a file, to go on from"
+                              : "from disk: the factors have no room in memory, or are quicker so");
+    return from_disk;
+  }
+  if (!Planning::now()) {
+    const Array room = Array::empty(grid.shape(), grid.dtype());
+    in_host = plan(store::memory_store(room, grid.shape()), {.budget = left});
+  }
+  in_host->add_held(bytes);
+  in_host->add_note(cat("from host memory: the factors take ", bytes_text(bytes),
+                        " of it, and no part of the disk"));
+  return *std::move(in_host);
+}
+
 }  // namespace
 
 StoredArray cholesky(const StoredArray& a, bool upper, const std::string& path) {
@@ -57,12 +108,15 @@ StoredArray solve(const StoredArray& a, const StoredArray& b, const std::string&
   const auto facts = [&] {
     return JobFacts{{"operation", "solve"}, {"A", matrix->version()}, {"B", right->version()}};
   };
-  return StoredArray(
-      result_store({path, facts, b.shape(), t, lu_scratch},
-                   [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
-                     return plan_solve(matrix, right, out, factors_of(matrix, scratch), options,
-                                       exchanges_of(matrix, scratch, path));
-                   }));
+  return StoredArray(result_store(
+      {path, facts, b.shape(), t, lu_scratch},
+      [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
+        const StorePtr exchanges = exchanges_of(matrix, scratch, path);
+        return with_factors(matrix, options, scratch, !path.empty(),
+                            [&](const StorePtr& factors, const Options& o) {
+                              return plan_solve(matrix, right, out, factors, o, exchanges);
+                            });
+      }));
 }
 
 StoredArray inverse(const StoredArray& a, const std::string& path) {
@@ -73,8 +127,11 @@ StoredArray inverse(const StoredArray& a, const std::string& path) {
   return StoredArray(
       result_store({path, facts, a.shape(), t, lu_scratch},
                    [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
-                     return plan_inverse(from, out, factors_of(from, scratch), options,
-                                         exchanges_of(from, scratch, path));
+                     const StorePtr exchanges = exchanges_of(from, scratch, path);
+                     return with_factors(from, options, scratch, !path.empty(),
+                                         [&](const StorePtr& factors, const Options& o) {
+                                           return plan_inverse(from, out, factors, o, exchanges);
+                                         });
                    }));
 }
 

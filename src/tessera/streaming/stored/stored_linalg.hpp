@@ -2,8 +2,9 @@
 #pragma once
 // Linear algebra of arrays that are not in memory, by the names and with the dtypes and errors of
 // linalg: factors, solutions and inverses come in files of the backing folder that go with their
-// last handle, or, as jobs, in a file at `path`. Work holds at most stream_budget() bytes; the factors of solve and inverse take a
-// file as large as the matrix while they run.
+// last handle, or, as jobs, in a file at `path`. Work holds at most stream_budget() bytes. The
+// factors of solve and inverse stay in memory where that is quicker by the costs of the machine;
+// else, and for jobs, they take a file as large as the matrix while they run.
 //   StoredArray l = cholesky(a), x = solve(a, b);
 
 #include "tessera/streaming/linalg/lu.hpp"
