@@ -108,8 +108,8 @@ def cg(
     >>> result.x.numpy().round(6).tolist(), result.converged
     ([1.0, 0.5], True)
 
-    With ``b`` or an array of the operator on disk, all vectors are there, and so is the solution: memory holds the tiles
-    of ``A`` and a few of each vector.
+    With ``b`` or an array of the operator on disk, all vectors are there, and so is the solution: memory holds tiles of
+    ``A`` and of each vector.
     """
     if _works_on_disk(A, b):
         if callback is not None or checkpoint is not None:

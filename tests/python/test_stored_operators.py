@@ -7,7 +7,9 @@ them), their adjoints and normals, under any budget that they accept; and no run
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import re
 
 import cut_cases
@@ -211,6 +213,20 @@ def test_where_results_come_to_lie():
     assert A(np.ones((1000, 4)), out=there) is there and np.array_equal(there.numpy(), here)
     assert np.array_equal((A @ (x * 2)).numpy(), 2 * here.numpy())  # a formula is computed first
     assert D(ts.stored.array(np.ones(4))).tolist() == [1, 2, 3, 4]
+
+
+def test_an_operator_on_disk_is_moved_copied_and_cut_as_others():
+    w, x = numbers((6, 4), "float64"), numbers((4,), "float64", 1)
+    B, wanted = ts.Dense(ts.stored.array(w), ("M", "N"), ("N",), ("M",)), w @ x
+    assert np.allclose(B.to("sim:0")(ts.asarray(x, device="sim:0")).to("cpu"), wanted)
+    assert np.allclose(ts.create_batched_linop(B, ts.BatchSpec({"M": 4, "N": 3}, ["sim:0", "sim:1"]))(x), wanted)
+    assert np.allclose(ts.fit(B, x, budget={"sim:0": 600})(x), wanted)
+    assert np.allclose(B.plan(x)(x), wanted) and np.allclose(copy.deepcopy(B)(x), wanted)
+    assert np.allclose(B.rename({"N": "Q"}).split({"M": slice(2, 5)})(x), wanted[2:5])
+    assert np.allclose(ts.Dense.from_einstr(ts.stored.array(w), "MN,N->M")(x), wanted)
+    assert np.allclose(ts.Dense(ts.stored.array(w) * 2)(x), 2 * wanted)
+    with pytest.raises(ts.DTypeError, match="on disk"):
+        pickle.dumps(B)
 
 
 def test_empty_and_single():

@@ -65,8 +65,10 @@ nb::object functions_of(const SimpleLinop& s) {
 
 nb::object foreign_part(const NamedLinop& a) {
   const auto* s = a.as<SimpleLinop>();
-  require<DTypeError>(s != nullptr, "pickle: ", a,
-                      " has a place in a group of ranks; pickle the operator it was made of");
+  require<DTypeError>(
+      s != nullptr, "pickle: ", a,
+      " has a place in a group of ranks, or an array on disk; pickle the operator it "
+      "was made of, in memory");
   return functions_of(*s);
 }
 

@@ -35,7 +35,10 @@ StorePtr input_store(nb::handle x, const NamedLinop& a) {
 }  // namespace
 
 bool works_on_disk(const NamedLinop& a, nb::handle x, nb::handle out) {
-  return is_stored(x.ptr()) || is_stored(out.ptr()) || streaming::has_weights_on_disk(a);
+  if (is_stored(x.ptr()) || is_stored(out.ptr())) return true;
+  // An array of another device is computed there: a plan sends the weights.
+  if (is_array(x.ptr()) && array_of(x.ptr()).device() != cpu) return false;
+  return streaming::has_weights_on_disk(a);
 }
 
 nb::object applied_on_disk(const NamedLinop& given, nb::handle x, nb::handle out) {
