@@ -31,7 +31,7 @@ ROOMS = {  # those of layers whose rooms stand in an order
         {"fft", "linalg", "io", "operators"},
     ],
     "store": [{"io"}, {"tiles", "tiers"}, {"snapshot"}],
-    "streaming": [{"plan"}, {"passes", "linalg"}, {"transforms"}, {"stored"}, {"operators"}],
+    "streaming": [{"plan"}, {"passes", "linalg"}, {"transforms"}, {"stored"}, {"operators", "forms"}],
     "solve": [{"core"}, {"linear", "spectra", "stored"}, {"proximal"}, {"ranks"}],
 }
 # Rules know no operator by its type but those that algebra itself makes: one, a number, nothing.

@@ -11,6 +11,7 @@
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/linalg/linalg_error.hpp"
 #include "tessera/store/tiles/open_store.hpp"
+#include "tessera/store/tiles/tiled_file.hpp"
 #include "tessera/streaming/plan/job_file.hpp"
 
 namespace tessera::streaming {
@@ -67,6 +68,8 @@ class JobRun {
     if (file_.next_step() == 0) {
       fs::remove(partial_);  // perhaps without a header yet
       try {
+        if (job_.half && fs::path(job_.path).extension() != ".npy")
+          return store::create_tiled_file(partial_, grid_, {.reserve = false});
         return store::create_store(partial_, grid_, job_.path);
       } catch (...) {
         give_up();

@@ -40,9 +40,9 @@ std::uint64_t hash_of_numbers(store::TileStore& store) {
 
 class BackedStore final : public store::TileStore {
  public:
-  BackedStore(const store::TileGrid& grid, store::Space space)
+  BackedStore(const store::TileGrid& grid, store::Space space, i64 bytes)
       : file_(store::BackingFile::make("array")) {
-    file_.claim(0, store::tiled_file_bytes(grid), space);
+    file_.claim(0, bytes, space);
     store::TiledFileOptions options;
     options.reserve = false;  // claimed above
     tiles_ = store::format_tiled_file(file_.path(), grid, options);
@@ -94,14 +94,32 @@ store::TileGrid grid_for(const Shape& shape, DType dtype) {
   return store::TileGrid::square(shape, dtype, tile_bytes_for(stream_budget()));
 }
 
-namespace {
-
-// Zeros in a new file of the backing folder.
-StorePtr backed_tiles(const store::TileGrid& grid, store::Space space) {
+StorePtr backed_store(const store::TileGrid& grid, store::Space space) {
   if (Planning* planning = Planning::now())
     return planning->store("new file of the backing folder", grid);
-  return std::make_shared<BackedStore>(grid, space);
+  return std::make_shared<BackedStore>(grid, space, store::tiled_file_bytes(grid));
 }
+
+StorePtr half_backed_store(const store::TileGrid& grid) {
+  if (Planning* planning = Planning::now())
+    return planning->store("new file of the backing folder, of which half is written", grid);
+  const i64 all = store::tiled_file_bytes(grid);
+  const i64 on_diagonal = std::max(grid.counts()[0], grid.counts()[1]) * grid.tile_bytes();
+  return std::make_shared<BackedStore>(grid, store::Space::later,
+                                       std::min(all, all / 2 + on_diagonal));
+}
+
+StorePtr backed_scratch(std::string_view, const Shape& shape, DType dtype,
+                        const std::optional<Shape>& tile) {
+  return backed_store(tile ? store::TileGrid(shape, *tile, dtype) : grid_for(shape, dtype),
+                      store::Space::now);
+}
+
+i64 result_budget(const std::string& path) {
+  return path.empty() ? stream_budget() : std::max<i64>(stream_budget() / 8 * 7, 1);
+}
+
+namespace {
 
 // The same files and steps as a job that is begun now.
 StorePtr planned_job(Planning& planning, const std::string& path, const store::TileGrid& grid,
@@ -123,30 +141,17 @@ StorePtr planned_job(Planning& planning, const std::string& path, const store::T
 
 }  // namespace
 
-StorePtr backed_store(const Shape& shape, DType dtype, store::Space space) {
-  return backed_tiles(grid_for(shape, dtype), space);
-}
-
-StorePtr backed_scratch(std::string_view, const Shape& shape, DType dtype,
-                        const std::optional<Shape>& tile) {
-  return backed_tiles(tile ? store::TileGrid(shape, *tile, dtype) : grid_for(shape, dtype),
-                      store::Space::now);
-}
-
 StorePtr result_store(const ResultSpec& what, const PlanInto& plan) {
-  const auto grid = [&](i64 budget) {
-    return what.tiles ? store::TileGrid(what.shape, what.tiles(budget), what.dtype)
-                      : grid_for(what.shape, what.dtype);
-  };
-  if (!what.path.empty()) {  // a part stays free: another run may find a little less
-    const i64 budget = std::max<i64>(stream_budget() / 8 * 7, 1);
+  const store::TileGrid grid = what.grid.value_or(grid_for(what.shape, what.dtype));
+  const i64 budget = result_budget(what.path);
+  if (!what.path.empty()) {
     if (Planning* planning = Planning::now())
-      return planned_job(*planning, what.path, grid(budget), budget, plan);
-    const Job job{what.path, what.facts(), budget, std::max(stream_limit(), budget), what.scratch};
-    return run_job(job, grid(budget), plan);
+      return planned_job(*planning, what.path, grid, budget, plan);
+    const Job job{what.path,    what.facts(), budget, std::max(stream_limit(), budget),
+                  what.scratch, what.half};
+    return run_job(job, grid, plan);
   }
-  const i64 budget = stream_budget();
-  const StorePtr out = backed_tiles(grid(budget), store::Space::now);
+  const StorePtr out = what.half ? half_backed_store(grid) : backed_store(grid, store::Space::now);
   plan(out, {.budget = budget}, backed_scratch).run();
   return out;
 }

@@ -6,6 +6,8 @@
 //                     [&](const StorePtr& c, const Options& o, const MakeScratch&) {
 //                       return plan_matmul(a, b, c, {}, o); });
 
+#include <optional>
+
 #include "tessera/store/tiers/backing_file.hpp"
 #include "tessera/streaming/plan/job.hpp"
 
@@ -16,7 +18,13 @@ store::TileGrid grid_for(const Shape& shape, DType dtype);
 
 // Zeros in a tiled file of the backing folder: the name goes with the last handle of the store. Its
 // version is what the numbers are, which takes reading them once.
-StorePtr backed_store(const Shape& shape, DType dtype, store::Space space);
+StorePtr backed_store(const store::TileGrid& grid, store::Space space);
+inline StorePtr backed_store(const Shape& shape, DType dtype, store::Space space) {
+  return backed_store(grid_for(shape, dtype), space);
+}
+// The same of which one half, and the squares on the diagonal, will ever be written: it takes and
+// counts no more of the disk than those.
+StorePtr half_backed_store(const store::TileGrid& grid);
 
 // A file of the backing folder beside a result, for plans.
 StorePtr backed_scratch(std::string_view name, const Shape& shape, DType dtype,
@@ -29,9 +37,12 @@ struct ResultSpec {
   Shape shape;
   DType dtype = DType::f32;
   std::vector<std::string> scratch = {};
-  // The shape of the file's tiles for a budget; without it they are square.
-  std::function<Shape(i64 budget)> tiles = {};
+  std::optional<store::TileGrid> grid = {};  // otherwise grid_for(shape, dtype)
+  bool half = false;                         // see half_backed_store
 };
+// With so many bytes a result is computed: of a job a part stays free, since another run may find a
+// little less.
+i64 result_budget(const std::string& path);
 StorePtr result_store(const ResultSpec& what, const PlanInto& plan);
 
 }  // namespace tessera::streaming

@@ -13,9 +13,12 @@ std::string text_of(const TransformSpec& what) {
   return text;
 }
 
-Shape tiles_for(const TransformSpec& what, const store::TileGrid& source, i64 budget) {
-  if (count_of(what.out) == 0) return Shape(what.out.size(), 1);
-  return transform_layout(what, source, {.budget = budget}).tiles.back();
+store::TileGrid grid_of_result(const TransformSpec& what, const store::TileGrid& source,
+                               i64 budget) {
+  const Shape tile = count_of(what.out) == 0
+                         ? Shape(what.out.size(), 1)
+                         : transform_layout(what, source, {.budget = budget}).tiles.back();
+  return store::TileGrid(what.out, tile, what.result);
 }
 
 }  // namespace
@@ -27,9 +30,9 @@ StoredArray transform(const StoredArray& x, const Direction& direction, const Sh
   const auto facts = [&] {
     return JobFacts{{"operation", text_of(what)}, {"source", from->version()}};
   };
-  const auto tiles = [&](i64 budget) { return tiles_for(what, from->grid(), budget); };
+  const store::TileGrid grid = grid_of_result(what, from->grid(), result_budget(path));
   return StoredArray(
-      result_store({path, facts, what.out, what.result, scratch_of_transform(what), tiles},
+      result_store({path, facts, what.out, what.result, scratch_of_transform(what), grid},
                    [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {
                      return plan_transform(what, from, out, scratch, options);
                    }));
