@@ -34,7 +34,7 @@ Swept<T> numbers_of(const Buffers& buffers, const std::vector<BufferView>& views
 }  // namespace
 
 streaming::StreamPlan plan_sweep(std::string title, const std::vector<SweptVector>& vectors,
-                                 SweepWork work) {
+                                 const SweepWork& work) {
   const store::TileGrid& grid = vectors.front().store->grid();
   const DType real = real_of(grid.dtype());
   require<DTypeError>(real == DType::f32 || real == DType::f64, title, ": vectors on disk are of ",

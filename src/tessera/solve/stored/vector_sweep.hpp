@@ -35,6 +35,6 @@ SweepWork sweep_work(F f) {
 
 // DTypeError for vectors that are neither float32, float64 nor complex of these.
 streaming::StreamPlan plan_sweep(std::string title, const std::vector<SweptVector>& vectors,
-                                 SweepWork work);
+                                 const SweepWork& work);
 
 }  // namespace tessera::solve_stored

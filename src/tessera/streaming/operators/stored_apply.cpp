@@ -111,6 +111,7 @@ StreamPlan plan_apply(const NamedLinop& a, const StorePtr& x, const StorePtr& y,
   }
   OperandRing ins(plan, choice->slots, in_bytes), outs(plan, choice->slots, out_bytes);
   std::vector<OperandRing> weights;
+  weights.reserve(weight_bytes.size());
   for (const i64 bytes : weight_bytes) weights.emplace_back(plan, choice->slots, bytes);
   std::optional<i64> term;
   if (!tiles.front().last) term = plan.add_buffer(out_bytes);

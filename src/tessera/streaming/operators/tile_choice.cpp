@@ -148,6 +148,7 @@ class TileSearch {
     c.sum = sums(cuts) ? out_bytes : 0;
     try {
       std::vector<Array> arrays;
+      arrays.reserve(weights.size());
       for (const WeightBox& w : weights)
         arrays.push_back(sketched(w.box.shape, w.store->grid().dtype()));
       const LentWeights scope(weights, arrays);
