@@ -46,8 +46,11 @@ KernelChoice kernel_for(double tolerance, const Shape& grid, i64 points, std::st
                          " is out of reach; expected at least ", least_tolerance,
                          ", which is reached in double precision, and less than 1");
   // Errors of the axes add up as independent ones do. Small images weigh their edges, where errors
-  // are largest, more than the mean does: hence twice that.
-  const double allowed = tolerance / (2 * std::sqrt(static_cast<double>(grid.size())));
+  // are largest, more than the mean does: hence twice that. Points of a line that lie close together
+  // have few independent values, which cancel now and then while their errors do not: the chance
+  // falls as the square of what is left, hence twice that again.
+  const double margin = grid.size() == 1 ? 4 : 2;
+  const double allowed = tolerance / (margin * std::sqrt(static_cast<double>(grid.size())));
   KernelChoice best{0, 0};
   double least = std::numeric_limits<double>::infinity();
   for (double oversamp : oversamplings)
