@@ -31,8 +31,8 @@ def _bytes(shape: Any, dtype: Any) -> int:
     return math.prod(int(n) for n in sizes) * _core.empty(0, dtype).itemsize
 
 
-def on_disk(error: Exception, shape: _Shape, dtype: Any, device: Any, make: Callable[[], StoredArray]) -> StoredArray:
-    """What ``make`` gives, where the disk may be used and has room; otherwise the error, with what would help."""
+def require_disk(error: Exception, shape: _Shape, dtype: Any, device: Any) -> None:
+    """Raises the error, with what would help, unless the disk may be used and has room."""
     if device is not None and _core.Device(device) != "cpu":
         raise error
     if not may_use_disk():
@@ -42,6 +42,11 @@ def on_disk(error: Exception, shape: _Shape, dtype: Any, device: Any, make: Call
     if needed > left:
         text = f"{error}; nor does it fit on disk: {_core._bytes_text(left)} are left in '{_core.backing_dir()}'"
         raise _core.OutOfMemory(text) from None
+
+
+def on_disk(error: Exception, shape: _Shape, dtype: Any, device: Any, make: Callable[[], StoredArray]) -> StoredArray:
+    """What ``make`` gives, where the disk may be used and has room; otherwise the error, with what would help."""
+    require_disk(error, shape, dtype, device)
     return make()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _larger
+from . import _stored_forms as _forms
 from . import _stored_keys as _keys
 from . import _stored_spectra as _spectra
 from . import _stored_transforms as _transforms
@@ -27,6 +28,8 @@ def matmul(a: Any, b: Any, path: str | os.PathLike[str] | None = None) -> Stored
     >>> ts.stored.matmul(a, a)[0].tolist()
     [4.0, 0.0, 0.0]
     """
+    if _forms.has_form(a) or _forms.has_form(b):
+        return _forms.product(a, b, path)
     a, b = (_core._stored_operand(x, "matmul") for x in (a, b))
     return _core._stored_matmul(a, b, path)
 

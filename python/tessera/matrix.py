@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
+from . import _stored_forms
 from . import random as _random
 from ._matrix import (
     AntiSymmetric,
@@ -26,13 +27,13 @@ from ._matrix import (
     _random_bits,
     _restore,
     bit_counts,
-    boolean_product,
     cross,
     dot,
     outer,
     transitive_closure,
 )
-from ._tessera import Array, Generator, _compute_k, asarray, zeros
+from ._matrix import boolean_product as _boolean_product
+from ._tessera import Array, Generator, OutOfMemory, StoredMatrix, _compute_k, asarray, zeros
 
 __all__ = [
     "AntiSymmetric",
@@ -137,6 +138,19 @@ def asmatrix(obj: Any) -> AnyMatrix:
     return Bit(elements) if elements.dtype == "bool" else Dense(elements)
 
 
+def boolean_product(a: Any, b: Any, path: Any = None) -> Any:
+    """Whether there is a k with a[i, k] and b[k, j] that are not zero: a Bit, or a TriangularBit of two of one side.
+
+    On disk where one of both is: then a `path` makes it a job.
+
+    >>> ts.matrix.boolean_product(np.array([[0, 2], [0, 0]]), np.eye(2)).numpy().tolist()
+    [[False, True], [False, False]]
+    """
+    if isinstance(a, StoredMatrix) or isinstance(b, StoredMatrix):
+        return _stored_forms.boolean_product(a, b, path)
+    return _boolean_product(a, b)
+
+
 def random_bits(
     shape: int | tuple[int, int],
     p: float = 0.5,
@@ -144,11 +158,12 @@ def random_bits(
     triangular: bool = False,
     device: Any = None,
     generator: Generator | None = None,
-) -> AnyMatrix:
+) -> AnyMatrix | StoredMatrix:
     """Bits of which each is one with probability p: a Bit, or (``triangular``) a TriangularBit.
 
     Numbers are drawn for a few rows at a time: a matrix takes an eighth of a byte for each element, not eight bytes.
-    Without a generator that of :mod:`tessera.random` is taken.
+    Without a generator that of :mod:`tessera.random` is taken. Where memory has no room for them and there is a backing
+    folder, they are drawn on disk: the same bits.
 
     >>> ts.random.seed(1)
     >>> c = ts.matrix.random_bits(1000, 0.1, triangular=True)
@@ -156,7 +171,13 @@ def random_bits(
     ('TriangularBit', True)
     """
     rows, cols = (shape, shape) if isinstance(shape, int) else shape
-    return _random_bits(_random._generator if generator is None else generator, rows, cols, p, triangular, device)
+    source = _random._generator if generator is None else generator
+    try:
+        return _random_bits(source, rows, cols, p, triangular, device)
+    except OutOfMemory as error:
+        if device is not None and str(device) != "cpu":
+            raise
+        return _stored_forms.random_bits(error, source, rows, cols, p, triangular)
 
 
 def vector(obj: Any, dtype: Any = None, device: Any = None) -> Array:

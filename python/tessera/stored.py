@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _tessera as _core
+from ._stored_forms import matrix
 from ._stored_functions import complete as _complete
 from ._stored_functions import matmul
 from ._stored_functions import twin as _twin  # noqa: F401  (the core asks for it)
@@ -37,10 +38,11 @@ from ._stored_transforms import (
     rfft,
     rfftn,
 )
-from ._tessera import StoredArray, StoredPlan
+from ._tessera import StoredArray, StoredMatrix, StoredPlan
 
 __all__ = [
     "StoredArray",
+    "StoredMatrix",
     "StoredPlan",
     "array",
     "cholesky",
@@ -61,6 +63,7 @@ __all__ = [
     "irfft",
     "irfftn",
     "matmul",
+    "matrix",
     "ones",
     "open",
     "plan",

@@ -152,7 +152,7 @@ std::optional<Array> find_array(nb::handle h, std::optional<DType> dtype) {
     const AnyMatrix& m = matrix_of(h);
     return released([&] { return full_copy(m, {}, {}); });
   }
-  if (is_stored(o)) return std::nullopt;     // not silently into memory
+  if (is_stored(o) || is_stored_matrix(o)) return std::nullopt;  // not silently into memory
   if (PyType_Check(o)) return std::nullopt;  // classes have the attributes below, unbound
   // DLPack first: its producers make our stream wait for what theirs still compute.
   if (has(h, "__dlpack__")) return array_from_dlpack(h);

@@ -198,7 +198,8 @@ PyObject* call_stored(const Call& c) noexcept {
   const i64 named =
       c.keywords.is_valid() ? static_cast<i64>(PyTuple_GET_SIZE(c.keywords.ptr())) : 0;
   bool stored = false;
-  for (i64 i = 0; i < c.count + named; ++i) stored = stored || is_stored(c.args[i]);
+  for (i64 i = 0; i < c.count + named; ++i)
+    stored = stored || is_stored(c.args[i]) || is_stored_matrix(c.args[i]);
   if (!stored) return nullptr;
   // A method of such arrays has done what it can: its twin is itself.
   const std::string_view kind = class_name(reinterpret_cast<PyObject*>(Py_TYPE(c.function.ptr())));

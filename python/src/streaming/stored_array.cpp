@@ -6,6 +6,7 @@
 #include "core/common.hpp"
 #include "core/sequence.hpp"
 #include "streaming/stored_creation.hpp"
+#include "streaming/stored_forms.hpp"
 #include "streaming/stored_linalg.hpp"
 #include "streaming/stored_plan.hpp"
 #include "streaming/stored_transforms.hpp"
@@ -240,6 +241,7 @@ void bind_stored(nb::module_& m) {
   bind_stored_linalg(m);
   bind_stored_plan(m);
   bind_stored_transforms(m);
+  bind_stored_forms(m);
 }
 
 }  // namespace tessera::python

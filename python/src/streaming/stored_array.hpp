@@ -10,5 +10,8 @@ namespace tessera::python {
 void bind_stored(nb::module_& m);
 extern PyTypeObject* stored_type;
 inline bool is_stored(PyObject* o) { return Py_TYPE(o) == stored_type; }
+// Matrices of a form on disk.
+extern PyTypeObject* stored_matrix_type;
+inline bool is_stored_matrix(PyObject* o) { return Py_TYPE(o) == stored_matrix_type; }
 
 }  // namespace tessera::python
