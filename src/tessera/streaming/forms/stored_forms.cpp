@@ -7,9 +7,8 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
-#include "tessera/matrix/functions/reductions.hpp"
-#include "tessera/streaming/stored/fill.hpp"
 #include "tessera/streaming/stored/result_store.hpp"
+#include "tessera/streaming/stored/stored_array.hpp"
 
 namespace tessera::streaming {
 namespace {
