@@ -184,16 +184,6 @@ void bind_stored_forms(nb::module_& m) {
       nb::sig("def _stored_form_of(x: StoredArray, form: str, lower: bool, strict: bool) -> "
               "StoredMatrix"));
   m.def(
-      "_stored_form_zeros",
-      [](const std::string& form, i64 rows, i64 cols, nb::handle dtype, bool lower, bool strict) {
-        const Form f = parse_form(form);
-        const DType t = dtype_from(dtype);
-        return shown(
-            released([&] { return streaming::zeros_on_disk(f, rows, cols, t, lower, strict); }));
-      },
-      nb::sig("def _stored_form_zeros(form: str, rows: int, cols: int, dtype: typing.Any, lower: "
-              "bool, strict: bool) -> typing.Any"));
-  m.def(
       "_stored_random_bits",
       [](Generator& g, i64 rows, i64 cols, double p, bool triangular) {
         const Form f = triangular ? Form::triangular_bit : Form::bit;

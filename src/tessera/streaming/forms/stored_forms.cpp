@@ -91,14 +91,6 @@ AnyMatrix read_words(const FormSource& m, const Range& rows, const Range& cols) 
 
 }  // namespace
 
-FormSource zeros_on_disk(Form form, i64 rows, i64 cols, DType dtype, bool lower, bool strict) {
-  const FormResult r{form, dtype, rows, cols, lower, strict};
-  require<ShapeError>(rows >= 0 && cols >= 0 && (!r.is_half() || rows == cols), name(form),
-                      ": takes a square matrix, got shape (", rows, ", ", cols, ")");
-  if (r.is_half()) return r.source(half_backed_store(grid_of(r)));
-  return r.source(backed_store(grid_of(r), store::Space::later));
-}
-
 FormSource random_bits_on_disk(Form form, i64 rows, i64 cols, double p, Random& source) {
   AnyMatrix::random_bits(form, 0, 0, p, *std::make_unique<Random>(source));  // what it refuses
   const FormResult r{form, DType::b1, rows, cols, false, form == Form::triangular_bit};

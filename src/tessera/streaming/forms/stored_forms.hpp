@@ -12,9 +12,6 @@
 
 namespace tessera::streaming {
 
-// Zeros, which take nothing of the disk before they are written. `lower`, `strict`: triangular.
-TESSERA_API FormSource zeros_on_disk(Form form, i64 rows, i64 cols, DType dtype, bool lower = false,
-                                     bool strict = false);
 // The bits that AnyMatrix::random_bits draws.
 TESSERA_API FormSource random_bits_on_disk(Form form, i64 rows, i64 cols, double p, Random& source);
 // A copy: of a matrix in memory, or of another one, in a form that its own can be read as.
