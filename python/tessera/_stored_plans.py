@@ -13,9 +13,9 @@ from ._tessera import StoredPlan
 def plan(call: str | Callable[..., Any], /, *operands: Any, **options: Any) -> StoredPlan:
     """What `call(*operands, **options)` will read, write, hold and take: its plans are made and none is run.
 
-    `call` is any function or method on arrays on disk, or the name of one of `ts`, `ts.linalg` or `ts.fft`. While plans are made
-    no file is, and numbers that would be computed are zeros; a function that looks at them to go on is planned as for
-    zeros.
+    `call` is any function or method on arrays on disk, or the name of one of `ts`, `ts.linalg` or `ts.fft`. While plans
+    are made no file is, and numbers that would be computed are zeros; a function that looks at them to go on is planned
+    as for zeros.
 
     >>> x = ts.stored.ones((50, 80)); (x + 1).is_formula
     True
