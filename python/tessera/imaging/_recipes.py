@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import tessera as ts
 
-from .. import ArgumentError, NamedLinop, SolveResult
+from .. import ArgumentError, NamedLinop
 
 _DIMS = {2: ("Ny", "Nx"), 3: ("Nz", "Ny", "Nx")}
 _KDIMS = {2: ("Ky", "Kx"), 3: ("Kz", "Ky", "Kx")}
@@ -27,9 +27,9 @@ class Reconstruction:
     <Reconstruction: (16, 16) complex128, 2 iterations>
     """
 
-    image: ts.Array
+    image: Any
     operator: NamedLinop
-    result: SolveResult
+    result: Any
 
     @property
     def history(self) -> Any:
