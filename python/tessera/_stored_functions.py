@@ -138,8 +138,8 @@ def _reduced_to_path(self: StoredArray) -> tuple[Any, ...]:
     if not self._path:
         what = "a formula" if self.is_formula else "a dataset of a file, or lies in the backing folder of this process,"
         raise TypeError(
-            f"pickle: this array on disk is {what} and cannot be found by others; pickle x.save(path), which refers to "
-            "its file, or write the numbers with ts.save('x.tessera', x)"
+            f"tessera.StoredArray cannot be pickled or copied: it is {what} and cannot be found by others; pickle "
+            "x.save(path), which refers to its file, or write the numbers with ts.save('x.tessera', x)"
         )
     from . import stored
 

@@ -142,6 +142,9 @@ OBJECTS = {
     ts.matrix.AnyMatrix: lambda: ts.matrix.Dense(W) @ ts.matrix.Dense(W.T),
     ts.matrix.Bit: lambda: ts.matrix.Bit(W > 0.7),
     ts.matrix.Properties: lambda: ts.matrix.Symmetric(SYMMETRIC).properties,
+    ts.StoredMatrix: lambda: ts.stored.matrix(ts.matrix.Symmetric(SYMMETRIC)),
+    ts.StoredPlan: lambda: ts.stored.plan(stored().sum),
+    ts.solve.StoredSolveResult: lambda: ts.solve.cg(ts.Diagonal([1.0, 4.0], ("X",)), ts.stored.array([1.0, 2.0])),
     ts.solve.StoredSvdResult: lambda: ts.solve.randomized_svd(ts.stored.array(np.diag([3.0, 1.0, 2.0])), k=2),
     ts.dist.random.Generator: lambda: after(ts.dist.random.Generator(3)),
     ts.random.Distributions: lambda: after(ts.random.default_rng(4)),
@@ -160,8 +163,10 @@ OBJECTS |= {
 REFUSED = {  # these are of one process, or of one run of ranks
     *(ts.Event, ts.IOAccelerator, ts.ModuleMemoryMap, ts.Plan, ts.RepeatedEvent, ts.StoredArray, ts.Stream),
     *(ts.dist.ApplyRoute, ts.dist.Communicator, ts.dist.EigenResult, ts.dist.Explanation, ts.dist.SolveResult),
-    *(ts.dist.SvdResult, ts.dist.Traffic, ts.solve.StoredSvdResult),
+    *(ts.dist.SvdResult, ts.dist.Traffic, ts.StoredMatrix, ts.StoredPlan),
+    *(ts.solve.StoredSolveResult, ts.solve.StoredSvdResult),
 }
+OF_ARRAYS_ON_DISK = (ts.solve.StoredSolveResult, ts.solve.StoredSvdResult)  # plain objects of Python's
 WAYS = {
     "pickle": lambda x: pickle.loads(pickle.dumps(x)),
     "protocol 2": lambda x: pickle.loads(pickle.dumps(x, protocol=2)),
@@ -251,11 +256,11 @@ def test_every_class_survives_or_refuses(cls):
         if way == "copy" and cls is ts.random.Distributions:
             continue  # draws of the same generator
         if cls in REFUSED:
-            if way == "copy" and cls is ts.solve.StoredSvdResult:
-                continue  # a plain object of Python's: a second holder of the same arrays
+            if way == "copy" and cls in OF_ARRAYS_ON_DISK:
+                continue  # a second holder of the same arrays
             with pytest.raises(TypeError, match=r"tessera\.(\w+) cannot be pickled or copied: \w+") as refusal:
                 again(x)
-            assert cls is ts.solve.StoredSvdResult or f"tessera.{cls.__name__} " in str(refusal.value)
+            assert cls in OF_ARRAYS_ON_DISK or f"tessera.{cls.__name__} " in str(refusal.value)
         else:
             assert_same(x, again(x))
 

@@ -50,7 +50,7 @@ void bind_stored_plan(nb::module_& m) {
           nb::sig("def explain(self) -> str"),
           "All of it as text, pass by pass and store by store.\n\n"
           ">>> text = ts.stored.plan(ts.stored.ones(4).sum).explain()\n"
-          ">>> text.splitlines()[0]\n'sum: (4) float64 over axes (0)'\n")
+          ">>> text.splitlines()[0]\n'sum: (4,) float64 over axes (0,)'\n")
       .def("__str__", [](const StoredPlan& p) { return released([&] { return p.explain(); }); });
   m.def(
       "_stored_plan", [](const nb::callable& call) { return StoredPlan::of([&] { call(); }); },
