@@ -14,12 +14,12 @@ Layout first_of(Layout whole, const Shape& sizes) {
 
 // Elements of an axis in two, row `two.axis` and column behind it, of the columns from
 // box.begin on: all full rows, and the beginning of the last one.
-std::vector<Piece> rows_there(const AxisInTwo& two, const Box& box, const Layout& strip) {
+std::vector<StripPiece> rows_there(const AxisInTwo& two, const Box& box, const Layout& strip) {
   const i64 r = two.axis, c = two.axis + 1, full = two.length / two.columns,
             rest = two.length % two.columns;
-  std::vector<Piece> out;
+  std::vector<StripPiece> out;
   const auto add = [&](i64 row, i64 rows, i64 columns) {
-    Piece p{box, strip.slice(r, row, rows).slice(c, 0, columns)};
+    StripPiece p{box, strip.slice(r, row, rows).slice(c, 0, columns)};
     p.box.begin[r] = row;
     p.box.shape[r] = rows;
     p.box.shape[c] = columns;
@@ -55,7 +55,7 @@ PiecesRead read_pieces(const TransformPass& pass, const Box& box) {
   return out;
 }
 
-std::vector<Piece> written_pieces(const TransformPass& pass, const Box& box) {
+std::vector<StripPiece> written_pieces(const TransformPass& pass, const Box& box) {
   const Layout strip = Layout::contiguous(pass.strip(pass.out, box.shape));
   const auto& two = pass.written_in_two;
   if (!two) return {{{box.begin, strip.shape}, strip}};

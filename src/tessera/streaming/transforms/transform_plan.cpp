@@ -103,7 +103,7 @@ class PassSteps {
     work.space = dense_view(space_, {0}, DType::u8);
     Step step;
     const PiecesRead there = read_pieces(pass_, box);
-    for (const Piece& p : there.pieces) {
+    for (const StripPiece& p : there.pieces) {
       const BufferView here = view(slot, 0, p.part, pass_.from);
       step.reads.push_back({from_, p.box, pass_.converts() ? here : work_view(slot, p.part)});
       if (pass_.converts()) work.converted.emplace_back(here, work_view(slot, p.part));
@@ -111,7 +111,7 @@ class PassSteps {
     for (const Layout& z : there.zeros)
       if (z.size() > 0) work.zeros.push_back(work_view(slot, z));
     if (!pass_.axes.empty()) work.kernel = kernel_of(box.shape);
-    for (const Piece& p : written_pieces(pass_, box))
+    for (const StripPiece& p : written_pieces(pass_, box))
       step.writes.push_back({to_, p.box,
                              pass_.has_output() ? view(slot, output_at_, p.part, pass_.result)
                                                 : work_view(slot, p.part)});
