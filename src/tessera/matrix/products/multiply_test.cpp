@@ -98,9 +98,15 @@ TEST(MatrixProduct, EveryPairOfDtypes) {
   set_warning_hook([](WarningKind kind, const std::string&) {
     if (kind == WarningKind::precision) ++shortened;
   });
+  const auto digits = [](DType t) { return is_inexact(t) ? size_of(real_of(t)) : i64{0}; };
+  int pairs = 0;  // whose product is shorter than that of arrays
   for (int x = 0; x < dtype_count; ++x)
     for (int y = 0; y < dtype_count; ++y) {
       const DType ta = static_cast<DType>(x), tb = static_cast<DType>(y);
+      try {
+        pairs += digits(resolve(MatrixOp::matmul, ta, tb).dtype) < digits(promote(ta, tb));
+      } catch (const ArgumentError&) {
+      }
       for (Make make : {Make::dense, Make::symmetric, Make::upper, Make::diagonal}) {
         const MatrixSample a = sample(make, ta, 9, 9, 3), b = sample(Make::dense, tb, 9, 9, 4);
         bool resolves = true;
@@ -118,7 +124,7 @@ TEST(MatrixProduct, EveryPairOfDtypes) {
       }
     }
   set_warning_hook(nullptr);
-  EXPECT_EQ(shortened, 2);  // floats beside floats, and integers beside floats
+  EXPECT_EQ(shortened, pairs);  // each once, however many products it was in
 }
 
 TEST(MatrixProduct, RectanglesAndNothing) {
