@@ -2,6 +2,7 @@
 #include "tessera/distributed/operators/batched_ranks.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "tessera/distributed/array/error_of_all.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
@@ -97,16 +98,16 @@ void BatchedRanks::apply(Recorder& r, const View& x, const View& y) const {
   r.call(
       "over ranks",
       [op = *this](std::span<const Array> in, const Array& out) {
-        if (op.comm.alone()) return op.a(in[0], out);
+        if (op.comm.alone()) return op.mine(in[0], out);
         Array part;
-        error_of_all(op.comm, [&] { part = op.a(in[0]); });
+        error_of_all(op.comm, [&] { part = op.mine(in[0]); });
         out.copy_from(completed(part, op));
       },
       reads, y);
 }
 
 NamedLinop BatchedRanks::renamed(const Renames& r) const {
-  return BatchedRanks{a.rename(r),
+  return BatchedRanks{mine.rename(r),
                       comm,
                       base,
                       renamed_shares(in, r),
@@ -114,14 +115,11 @@ NamedLinop BatchedRanks::renamed(const Renames& r) const {
                       from ? std::optional(from->renamed(r)) : std::nullopt};
 }
 
-std::optional<NamedLinop> BatchedRanks::cut_alike(const NormalOf& normal_of) const {
-  if (!from) return std::nullopt;
-  std::optional<TilesOfRank> t;
-  error_of_all(comm, [&] {
-    if (const std::optional<NamedLinop> normal = normal_of(*from))
-      t = tiles_of_rank(*normal, from->specs_of(*normal), from->input, {comm.rank(), comm.size()});
-  });
-  return t ? std::optional<NamedLinop>(over_ranks(*t, comm, {})) : std::nullopt;
+// Not collective: the places are among those of the tiles, which all ranks have.
+std::optional<NamedLinop> BatchedRanks::cut_alike(const std::optional<NamedLinop>& normal) const {
+  if (!normal) return std::nullopt;
+  const OfRank rank{comm.rank(), comm.size()};
+  return over_ranks(tiles_of_rank(*normal, from->specs_of(*normal), from->input, rank), comm, {});
 }
 
 NamedLinop BatchedRanks::split(const Tile& tile) const {

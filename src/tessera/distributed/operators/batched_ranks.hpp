@@ -9,8 +9,6 @@
 //   BatchSpec spec{.batch_sizes = {{"C", 4}}, .device_matrix = {"rank0/cuda:0", "rank1/cuda:0"}};
 //   NamedLinop B = dist::create_batched_linop(A, {spec});   B(x) equals A(x)
 
-#include <functional>
-
 #include "tessera/comm/communicator.hpp"
 #include "tessera/split/batched.hpp"
 #include "tessera/split/tiled.hpp"
@@ -23,35 +21,42 @@ struct TESSERA_API RankShares {
   bool apart = true;  // no two ranks give the same part: results are collected, not summed
 };
 
-// Around the tiles of this rank, with zeros in the place of the others.
-struct TESSERA_API BatchedRanks : Wrapper {
+struct TESSERA_API BatchedRanks {
+  NamedLinop mine;  // the tiles of this rank, zeros in the place of the others
   Communicator comm;
   Device base;  // of input and output, on every rank
   RankShares in, out;
   std::optional<CutFrom> from{};  // where the normal is not made of the tiles
 
   static constexpr const char* kind = "BatchedRanks";
+  NamedShape shape() const { return mine.shape(); }
+  Dims dims() const { return mine.dims(); }
+  std::optional<i64> size(NamedDimension d) const { return mine.size(d); }
   std::optional<Device> device() const { return base; }
+  Shape output_shape(const Shape& input) const { return mine.output_shape(input); }
+  DType output_dtype(DType t) const { return mine.output_dtype(t); }
+  bool is_real_linear() const { return mine.real_linear(); }
   void apply(Recorder& r, const View& x, const View& y) const;
-  bool apply_add(Recorder& r, const View& x, const View& y) const = delete;
   BatchedRanks adjoint() const {
-    return {a.H(), comm, base, out, in, from ? std::optional(from->adjoint()) : std::nullopt};
+    return {mine.H(), comm, base, out, in, from ? std::optional(from->adjoint()) : std::nullopt};
   }
-  // Collective where `from` is there: what one rank has no room for ends on all of them.
   std::optional<NamedLinop> normal() const {
-    return cut_alike([](const CutFrom& f) { return f.normal(); });
+    return from ? cut_alike(from->normal()) : std::nullopt;
   }
   std::optional<NamedLinop> normal(const NamedLinop& inner) const {
-    return cut_alike([&](const CutFrom& f) { return f.normal(inner); });
+    return from ? cut_alike(from->normal(inner)) : std::nullopt;
   }
   NamedLinop renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
   NamedLinop to(Device d) const;
+  template <class Self, class F>
+  static void each_part(Self& self, F&& f) {
+    f(self.mine);
+  }
   std::string details() const;
 
  private:
-  using NormalOf = std::function<std::optional<NamedLinop>(const CutFrom&)>;
-  std::optional<NamedLinop> cut_alike(const NormalOf& normal_of) const;
+  std::optional<NamedLinop> cut_alike(const std::optional<NamedLinop>& normal) const;
 };
 
 // Collective. The first spec names ranks (a place without a rank is on rank 0), the next cut what a

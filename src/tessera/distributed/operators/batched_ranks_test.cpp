@@ -5,7 +5,6 @@
 
 #include "support/problems.hpp"
 #include "support/ranks.hpp"
-#include "tessera/device/sim/faults.hpp"
 #include "tessera/distributed/array/dnd_array.hpp"
 
 namespace tessera::dist {
@@ -123,33 +122,6 @@ TEST(BatchedOverRanks, RefusesPlacesThatAreNotThereOnAllRanksAlike) {
     EXPECT_THROW((void)b.split({{"M", 0, 4}}), SplitError);
     EXPECT_THROW((void)b.to(Device::parse("sim:0")), DeviceError);
     comm.barrier();
-  });
-}
-
-// Only the last rank has no room for the normal: all of them are told, and none waits for it.
-TEST(BatchedOverRanks, ANormalThatOneRankHasNoRoomForEndsOnAllRanks) {
-  const Array points = random_on_host({40, 1}, DType::f64, 1);
-  const NamedLinop a = NUFFT(points, {12}, dims("K"), dims("X"), {}, dims("C"),
-                             NufftOptions{.oversamp = 1.25, .width = 4.0, .toeplitz = true});
-  const Array x = random_on_host({4, 12}, DType::c128, 2), expected = a.N()(x);
-  const NamedLinop inner = Diagonal(random_on_host({4, 40}, DType::f64, 3), dims("CK"));
-  on_ranks({2, 3}, [&](Communicator comm) {
-    const Device full = Device::parse("sim:1");
-    const BatchSpec spec{.batch_sizes = {{"C", 2}},
-                         .device_matrix = {RankDevice(cpu), last(comm, full)}};
-    const NamedLinop b = dist::create_batched_linop(a, {spec}, x.shape(), comm);
-    comm.barrier();
-    if (comm.rank() == 0) {
-      trim_pool(full);
-      sim::fail_allocation_after(1, 0);
-    }
-    comm.barrier();
-    EXPECT_THROW((void)b.copy().N(), OutOfMemory);
-    EXPECT_THROW((void)b.copy().normal(inner), OutOfMemory);
-    comm.barrier();
-    if (comm.rank() == 0) sim::restore(1);
-    comm.barrier();
-    EXPECT_LT(relative(b.N()(x), expected), 1e-10);
   });
 }
 
