@@ -5,35 +5,21 @@
 // operator that it was made of.
 //   NamedLinop F = fit_on_disk(A, {8, 64, 64}, DType::c64, {.budget = 1 << 20});
 
+#include "tessera/linop/containers/wrapper.hpp"
 #include "tessera/streaming/operators/stored_apply.hpp"
 
 namespace tessera::streaming {
 
-struct TESSERA_API FittedOnDisk {
-  NamedLinop a;
+struct TESSERA_API FittedOnDisk : Wrapper {
   ApplyOptions options;
   std::string tiles{};  // of the input that it was fitted to
 
   static constexpr const char* kind = "FittedOnDisk";
-  NamedShape shape() const { return a.shape(); }
-  Dims dims() const { return a.dims(); }
-  std::optional<i64> size(NamedDimension d) const { return a.size(d); }
-  std::optional<NamedDimension> same_size(NamedDimension d) const { return a.same_size(d); }
-  std::optional<Device> device() const { return a.device(); }
-  Shape output_shape(const Shape& input) const { return a.output_shape(input); }
-  DType output_dtype(DType t) const { return a.output_dtype(t); }
-  bool isometry() const { return a.isometry(); }
-  bool is_real_linear() const { return a.real_linear(); }
-  void apply(Recorder& r, const View& x, const View& y) const { a.record(r, x, y); }
-  FittedOnDisk adjoint() const { return {a.H(), options}; }
-  NamedLinop normal() const { return FittedOnDisk{a.N(), options}; }
+  FittedOnDisk adjoint() const { return {{a.H()}, options}; }
+  NamedLinop normal() const { return FittedOnDisk{{a.N()}, options}; }
   NamedLinop stands_for() const { return a; }
-  FittedOnDisk renamed(const Renames& r) const { return {a.rename(r), options, tiles}; }
+  FittedOnDisk renamed(const Renames& r) const { return {{a.rename(r)}, options, tiles}; }
   NamedLinop split(const Tile& tile) const { return a.split(tile); }
-  template <class Self, class F>
-  static void each_part(Self& self, F&& f) {
-    f(self.a);
-  }
   std::string details() const { return tiles; }
 };
 
@@ -41,7 +27,8 @@ struct TESSERA_API FittedOnDisk {
 inline NamedLinop fit_on_disk(const NamedLinop& a, const Shape& input, DType dtype,
                               const ApplyOptions& options) {
   const TileChoice c = choose_tiles(a, input, dtype, options);
-  return FittedOnDisk{a, options,
+  return FittedOnDisk{{a},
+                      options,
                       cat(c.sizes.empty() ? "whole" : cat("tiles of ", to_text(c.sizes)), ", ",
                           bytes_text(c.held), " of the host")};
 }
