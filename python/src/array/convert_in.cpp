@@ -5,6 +5,7 @@
 #include "core/beside.hpp"
 #include "core/sequence.hpp"
 #include "dist/dist.hpp"
+#include "linop/linop.hpp"
 #include "matrix/matrix.hpp"
 #include "streaming/stored_array.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -153,6 +154,7 @@ std::optional<Array> find_array(nb::handle h, std::optional<DType> dtype) {
     return released([&] { return full_copy(m, {}, {}); });
   }
   if (is_stored(o) || is_stored_matrix(o)) return std::nullopt;  // not silently into memory
+  if (is_linop(h)) return std::nullopt;                          // whose __array__ says so
   if (PyType_Check(o)) return std::nullopt;  // classes have the attributes below, unbound
   // DLPack first: its producers make our stream wait for what theirs still compute.
   if (has(h, "__dlpack__")) return array_from_dlpack(h);

@@ -88,8 +88,9 @@ void bind_dimension(nb::module_& m) {
       },
       "text"_a = nb::none(),
       nb::sig("def Dim(text: str | None = None) -> tuple[NamedDimension, ...]"),
-      "A tuple of names; each starts with a capital letter, '(' or '...'.\n\n>>> "
-      "ts.Dim('CNxNy')\n(C, Nx, Ny)\n");
+      "A tuple of names; each starts with a capital letter, '(' or '...'. Commas and blanks may "
+      "stand between them.\n\n>>> ts.Dim('CNxNy')\n(C, Nx, Ny)\n>>> ts.Dim('C, Nx, Ny')\n(C, Nx, "
+      "Ny)\n");
   m.attr("ELLIPSES") = "...";
   m.attr("ANY") = "()";
 }

@@ -81,6 +81,10 @@ void bind_pickle(nb::module_& m, nb::class_<LinopObject>& c);
 // arguments do not fit the signature is a TypeError that tells which one, in a sentence.
 void explain_calls(const nb::module_& m);
 
+// --- signatures.cpp
+// `inspect.signature` of what is compiled.
+void give_signatures(const nb::module_& m);
+
 // --- plan.cpp
 nb::object make_plan(const NamedLinop& a, nb::handle x, nb::handle shape, nb::handle dtype,
                      nb::handle device);

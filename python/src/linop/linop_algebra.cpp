@@ -47,7 +47,18 @@ std::optional<Value> factor(nb::handle h) {
   return std::nullopt;
 }
 
+// A * x, with more than one element: people mean A(x), or weights.
+void refuse_array(nb::handle self, nb::handle c) {
+  if (is_linop(c) || !nb::hasattr(c, "__array__") || !nb::hasattr(c, "shape")) return;
+  const nb::object shape = c.attr("shape");
+  const nb::object size = nb::module_::import_("math").attr("prod")(shape);
+  require<DTypeError>(nb::cast<i64>(size) == 1, held(self), " * an array of shape ", repr_of(shape),
+                      ": an operator is scaled by a number; write A(x) or A @ x to apply it, "
+                      "ts.Diagonal(w, names) @ A for weights");
+}
+
 nb::object scaled(nb::handle self, nb::handle c, bool left) {
+  refuse_array(self, c);
   const auto v = factor(c);
   if (!v) return not_implemented();
   return wrap_linop(left ? *v * held(self) : held(self) * *v);
@@ -155,6 +166,12 @@ void bind_algebra(nb::class_<LinopObject>& c) {
            nb::sig("def __rmatmul__(self, other: typing.Any, /) -> typing.NoReturn"))
       .def("__pow__", &power, nb::is_operator(),
            nb::sig("def __pow__(self, exponent: complex, /) -> NamedLinop"));
+  c.def(
+      "__array__",
+      [](nb::handle self, nb::args, nb::kwargs) -> nb::object {
+        throw DTypeError(cat(held(self), ": an operator is no array; its matrix is A.to_dense()"));
+      },
+      nb::sig("def __array__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.NoReturn"));
   c.attr("__array_ufunc__") = nb::none();  // ndarray @ A and np.float64(2) * A ask the operator
 }
 

@@ -107,7 +107,12 @@ NamedDimension NamedDimension::next_unused(const Dims& avoid) const {
 Dims dims(std::string_view text) {
   Dims result;
   std::size_t i = 0;
+  const auto separates = [](unsigned char c) { return c == ',' || std::isspace(c); };
   while (i < text.size()) {
+    if (separates(text[i])) {
+      ++i;
+      continue;
+    }
     std::size_t end = i + 1;
     if (text.substr(i, 3) == "...") {
       end = i + 3;
@@ -118,7 +123,7 @@ Dims dims(std::string_view text) {
       ++end;
     } else {
       while (end < text.size() && !std::isupper(static_cast<unsigned char>(text[end])) &&
-             text[end] != '(' && text[end] != '.')
+             text[end] != '(' && text[end] != '.' && !separates(text[end]))
         ++end;
     }
     result.push_back(NamedDimension(text.substr(i, end - i)));
