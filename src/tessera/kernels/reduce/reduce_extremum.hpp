@@ -26,35 +26,54 @@ struct MinRule : MaxRule<T> {
   static T join(T a, T b) { return element::minimum{}(a, b); }
 };
 
-// Whether one of them is not a number.
-template <class T>
-TESSERA_INLINE bool any_nan([[maybe_unused]] const T* x, [[maybe_unused]] i64 n) {
-  unsigned found = 0;
-  if constexpr (std::is_floating_point_v<T>)
-    for (i64 i = 0; i < n; ++i) found |= static_cast<unsigned>(x[i] != x[i]);
-  return found != 0;
+// s[j] = step(x[j], x[width + j], ...) of n >= width elements by as many accumulators as fill four
+// of the widest registers; the last `width` elements enter a second time.
+template <i64 width, class T>
+TESSERA_INLINE void by_accumulators(const T* x, i64 n, T (&s)[width], auto step) {
+  for (i64 j = 0; j < width; ++j) s[j] = x[j];
+  for (i64 i = width; i + width <= n; i += width)
+    for (i64 j = 0; j < width; ++j) s[j] = step(s[j], x[i + j]);
+  const T* last = x + n - width;
+  for (i64 j = 0; j < width; ++j) s[j] = step(s[j], last[j]);
 }
 
-// The extremum of n > 0 elements by as many accumulators as fill four of the widest registers. NaNs
-// are looked for beside it, which costs less than to choose them each time; all are in the first
-// cache.
+// Whether one of them is not a number. Noted in elements of their width, as registers compare them.
+template <class T>
+TESSERA_INLINE bool any_nan([[maybe_unused]] const T* x, [[maybe_unused]] i64 n) {
+  if constexpr (std::is_floating_point_v<T>) {
+    std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t> found = 0;
+    for (i64 i = 0; i < n; ++i) found |= x[i] != x[i];
+    return found != 0;
+  }
+  return false;
+}
+// The same of long rows: a sum of all is a number only if they are, and costs a third of the
+// comparisons. Where it is none they are compared: infinities of both signs do that too.
+template <class T>
+TESSERA_INLINE bool any_nan_by_sum([[maybe_unused]] const T* x, [[maybe_unused]] i64 n) {
+  if constexpr (std::is_floating_point_v<T>) {
+    T sum[256 / sizeof(T)];
+    by_accumulators(x, n, sum, [](T s, T v) { return s + v; });
+    return any_nan(sum, 256 / sizeof(T)) && any_nan(x, n);
+  }
+  return false;
+}
+
+// The extremum of n > 0 elements, all in the first cache. NaNs are looked for beside it, which
+// costs less than to choose them each time.
 template <class Rule>
 TESSERA_INLINE typename Rule::Input extremum_of_part(const typename Rule::Input* x, i64 n) {
   using T = typename Rule::Input;
   constexpr i64 width = 256 / sizeof(T);
   const auto better = [](T a, T b) { return Rule::largest ? (a > b ? a : b) : (a < b ? a : b); };
-  if (any_nan(x, n)) return std::numeric_limits<T>::quiet_NaN();
   if (n < width) {
     T all = x[0];
     for (i64 i = 1; i < n; ++i) all = better(x[i], all);
-    return all;
+    return any_nan(x, n) ? std::numeric_limits<T>::quiet_NaN() : all;
   }
+  if (any_nan_by_sum(x, n)) return std::numeric_limits<T>::quiet_NaN();
   T s[width];
-  for (i64 j = 0; j < width; ++j) s[j] = x[j];
-  for (i64 i = width; i + width <= n; i += width)
-    for (i64 j = 0; j < width; ++j) s[j] = better(x[i + j], s[j]);
-  const T* last = x + n - width;  // some a second time, which changes nothing
-  for (i64 j = 0; j < width; ++j) s[j] = better(last[j], s[j]);
+  by_accumulators(x, n, s, [better](T all, T v) { return better(v, all); });
   for (i64 j = 0; j < width / 2; ++j) s[j] = better(s[j + width / 2], s[j]);
   for (i64 j = 0; j < width / 4; ++j) s[j] = better(s[j + width / 4], s[j]);
   T all = s[0];
@@ -98,7 +117,7 @@ TESSERA_INLINE typename Rule::Input extremum(const typename Rule::Input* x, i64 
 #if defined(__aarch64__)
   if constexpr (std::is_floating_point_v<T>) return extremum_in_registers<Rule>(x, n);
 #endif
-  constexpr i64 part = 8192 / sizeof(T);
+  constexpr i64 part = 16384 / sizeof(T);
   T all = extremum_of_part<Rule>(x, std::min(part, n));
   for (i64 i = part; i < n; i += part)
     all = Rule::join(all, extremum_of_part<Rule>(x + i, std::min(part, n - i)));

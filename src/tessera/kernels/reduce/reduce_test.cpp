@@ -186,6 +186,66 @@ TEST(Reduce, NanAsNumPy) {
   EXPECT_EQ(reduce(ReduceOp::argmin, ties).item().as<i64>(), 3);
 }
 
+// Lengths around those of the loops' blocks; the special numbers stand in the body and in the tail.
+template <class T>
+void check_special_numbers() {
+  constexpr T inf = std::numeric_limits<T>::infinity(), none = std::numeric_limits<T>::quiet_NaN();
+  std::mt19937 random(11);
+  for (const i64 n : {1, 15, 16, 31, 32, 33, 63, 64, 65, 95, 232, 1023, 2047, 2049, 4097, 8200})
+    for (const std::vector<T>& special :
+         {std::vector<T>{}, {inf}, {-inf, inf}, {none}, {inf, none}})
+      for (const bool late : {false, true}) {
+        if (n < static_cast<i64>(special.size())) continue;
+        std::vector<T> v;
+        for (i64 i = 0; i < n; ++i) v.push_back(static_cast<T>(random() % 1000) - T(500));
+        for (std::size_t k = 0; k < special.size(); ++k)
+          v[late ? v.size() - 1 - k : v.size() / 2 + k - special.size() / 2] = special[k];
+        const auto first_nan = std::find_if(v.begin(), v.end(), [](T x) { return x != x; });
+        const bool has_nan = first_nan != v.end();
+        const auto place = [&](auto best) { return (has_nan ? first_nan : best) - v.begin(); };
+        const i64 most = place(std::max_element(v.begin(), v.end())),
+                  least = place(std::min_element(v.begin(), v.end()));
+        const Array x = laid_out<T>({n}, v), rows = laid_out<T>({1, n}, v);
+        EXPECT_EQ(reduce(ReduceOp::argmax, x).item().as<i64>(), most) << n;
+        EXPECT_EQ(reduce(ReduceOp::argmin, x).item().as<i64>(), least) << n;
+        EXPECT_EQ(values_of<i64>(reduce(ReduceOp::argmin, rows, Axes{1}))[0], least) << n;
+        const T max = values_of<T>(reduce(ReduceOp::max, x))[0],
+                min = values_of<T>(reduce(ReduceOp::min, x))[0];
+        EXPECT_EQ(std::isnan(max), has_nan) << n;
+        EXPECT_EQ(std::isnan(min), has_nan) << n;
+        if (has_nan) continue;
+        EXPECT_EQ(max, v[static_cast<std::size_t>(most)]) << n;
+        EXPECT_EQ(min, v[static_cast<std::size_t>(least)]) << n;
+      }
+}
+TEST(Reduce, ExtremaOfInfinitiesAndNan) {
+  check_special_numbers<float>();
+  check_special_numbers<double>();
+}
+
+// Columns that are settled early, late or not at all, in more and fewer rows than are taken at once.
+TEST(Reduce, TruthsOfColumns) {
+  for (const DType t : {DType::b1, DType::u8, DType::i64, DType::f32, DType::f64, DType::c64})
+    for (const i64 rows : {1, 2, 7, 8, 9, 63, 64, 65, 200})
+      for (const i64 columns : {4, 5, 31, 64, 133})
+        for (const bool sparse : {false, true}) {  // few ones, or few zeros
+          std::mt19937 random(static_cast<unsigned>(rows * columns));
+          std::vector<double> v;
+          for (i64 i = 0; i < rows * columns; ++i)
+            v.push_back((random() % 50 == 0) == sparse ? 1.0 : 0.0);
+          const Array x = laid_out(t, {rows, columns}, v);
+          const auto any = values_of<bool>(reduce(ReduceOp::any, x, Axes{0})),
+                     all = values_of<bool>(reduce(ReduceOp::all, x, Axes{0}));
+          for (i64 j = 0; j < columns; ++j) {
+            i64 ones = 0;
+            for (i64 r = 0; r < rows; ++r)
+              ones += v[static_cast<std::size_t>(r * columns + j)] != 0;
+            ASSERT_EQ(any[static_cast<std::size_t>(j)], ones > 0) << rows << " " << columns;
+            ASSERT_EQ(all[static_cast<std::size_t>(j)], ones == rows) << rows << " " << columns;
+          }
+        }
+}
+
 TEST(Reduce, EmptyAndErrors) {
   const Device d = test_device();
   const Array none = zeros({0, 3}, DType::f64, d);
