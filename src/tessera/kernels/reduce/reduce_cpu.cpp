@@ -31,7 +31,7 @@ struct State {
   Loop kept;     // out, in (, in2)
   Loop reduced;  // in (, in2)
   bool two_inputs = false, by_lanes = false;
-  bool by_columns = false;  // positions of neighbouring columns, all rows at once
+  bool by_columns = false;  // positions and truths of neighbouring columns, all rows at once
   bool plain_rows = false;  // each output's elements lie densely in the work type and are one leaf
   i64 outputs = 0, length = 0, leaf = 0, segment = 0, segments = 1, lanes = 1;
   std::array<bool, 2> direct{};
@@ -312,7 +312,7 @@ bool prefers_lanes(const State& s) {
   return kept < reduced || s.length < 16;
 }
 
-// Positions of columns that lie side by side, for loops that count rows in 31 bits.
+// Columns that lie side by side, for loops that count rows in 31 bits.
 bool prefers_columns(const State& s) {
   return s.fns.columns && s.direct[0] && s.kept.inner_size() >= 4 &&
          s.kept.inner_stride(1) == s.size[0] && s.reduced.axes() == 1 && s.reduced.start(0) == 0 &&
@@ -359,6 +359,7 @@ Prepared prepare_reduce_cpu(const ReduceSpec& spec, Device) {
   s.segments = (s.length - 1) / s.segment + 1;
   if (s.outputs > few_outputs || s.segments == 1) {
     s.by_columns = prefers_columns(s);
+    s.by_lanes = s.by_lanes && !s.by_columns;
     s.plain_rows = !s.by_lanes && has_plain_rows(s);
     return {.task = {&run_outputs, std::move(state)}, .flops = flops};
   }

@@ -19,8 +19,8 @@ struct ReduceFns {
   void (*spread)(const void* a, const void* b, i64 n, void* accumulators) = nullptr;
   // accumulators[j] = accumulators[j] (op) a[j].
   void (*lanes)(const void* a, const void* b, i64 n, void* accumulators) = nullptr;
-  // For positions, which have no lanes: n accumulators from `rows` rows of neighbouring elements,
-  // `step` bytes apart; fewer rows than 31 bits count.
+  // For positions, which have no lanes, and truths: n accumulators from `rows` rows of neighbouring
+  // elements, `step` bytes apart; fewer rows than 31 bits count.
   void (*columns)(const void* a, i64 step, i64 rows, i64 n, void* accumulators) = nullptr;
   // Whether nothing that follows can change an accumulator: null where everything may.
   bool (*settled)(const void* accumulator) = nullptr;

@@ -103,6 +103,49 @@ struct TruthLoops {
       }
     });
   }
+  // Whether what is looked for is at place j of some of the rows. Bytes of bool are joined first:
+  // their largest is not zero where one is not, their smallest is zero where one is.
+  template <std::size_t rows>
+  TESSERA_INLINE static bool in_rows(const Stored<T>* const (&x)[rows], i64 j) {
+    if constexpr (std::is_same_v<T, bool>) {
+      std::uint8_t all = x[0][j];
+      for (std::size_t k = 1; k < rows; ++k)
+        all = Any ? std::max<std::uint8_t>(all, x[k][j]) : std::min<std::uint8_t>(all, x[k][j]);
+      return (all != 0) == Any;
+    } else {
+      bool held = false;
+      for (std::size_t k = 0; k < rows; ++k) held |= sought(x[k] + j);
+      return held;
+    }
+  }
+  // Several rows at once, and no more of them once each column has what is looked for.
+  static void columns(const void* a, i64 step, i64 rows, i64 n, void* accumulators) {
+    auto* s = static_cast<std::uint8_t*>(accumulators);
+    const auto row = [=](i64 r) {
+      return reinterpret_cast<const Stored<T>*>(static_cast<const std::byte*>(a) + r * step);
+    };
+    constexpr i64 until_look = 64;
+    wide([=] {
+      std::fill_n(s, n, std::uint8_t{0});
+      for (i64 r = 0; r < rows;) {
+        const i64 end = std::min(rows, r + until_look);
+        for (; r + 8 <= end; r += 8) {
+          const Stored<T>* const x[8] = {row(r),     row(r + 1), row(r + 2), row(r + 3),
+                                         row(r + 4), row(r + 5), row(r + 6), row(r + 7)};
+#pragma GCC ivdep
+          for (i64 j = 0; j < n; ++j) s[j] |= static_cast<std::uint8_t>(in_rows(x, j));
+        }
+        for (; r < end; ++r) {
+          const Stored<T>* const x[1] = {row(r)};
+#pragma GCC ivdep
+          for (i64 j = 0; j < n; ++j) s[j] |= static_cast<std::uint8_t>(in_rows(x, j));
+        }
+        if (!std::memchr(s, 0, static_cast<std::size_t>(n))) break;
+      }
+      if constexpr (!Any)
+        for (i64 j = 0; j < n; ++j) s[j] ^= 1;
+    });
+  }
   static void combine(void* left, const void* right, i64 n) {
     auto* s = static_cast<std::uint8_t*>(left);
     const auto* t = static_cast<const std::uint8_t*>(right);
@@ -188,6 +231,7 @@ ReduceFns truth_fns(i64 accumulator, DType result) {
               .finish = &Loops::finish,
               .identity = &Loops::identity};
   if constexpr (requires { &Loops::settled; }) f.settled = &Loops::settled;
+  if constexpr (requires { &Loops::columns; }) f.columns = &Loops::columns;
   return f;
 }
 
