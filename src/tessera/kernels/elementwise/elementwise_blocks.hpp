@@ -80,8 +80,9 @@ inline bool divide_by([[maybe_unused]] const Stored<T>* a, [[maybe_unused]] T y,
   if constexpr (element::Integer<T> && (quotient || std::is_same_v<F, element::remainder>)) {
     const Divisor<T> by(y);
     if (!by.has_reciprocal()) return false;
+    i64 i = quotient ? by.quotients(a, r, n) : 0;
 #pragma GCC ivdep
-    for (i64 i = 0; i < n; ++i) r[i] = quotient ? by.quotient(a[i]) : by.rest(a[i]);
+    for (; i < n; ++i) r[i] = quotient ? by.quotient(a[i]) : by.rest(a[i]);
     return true;
   }
   return false;

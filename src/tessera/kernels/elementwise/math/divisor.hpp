@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
+#include "tessera/kernels/elementwise/math/quotients_avx512.hpp"
 
 namespace tessera {
 
@@ -55,6 +56,15 @@ class Divisor {
       const U t = high(x);
       return static_cast<T>(static_cast<U>((static_cast<U>(x - t) >> 1) + t) >> shift_);
     }
+  }
+  // The first of n quotients by registers; gives how many, none where the compiler's loop is best.
+  i64 quotients([[maybe_unused]] const T* x, [[maybe_unused]] T* r, [[maybe_unused]] i64 n) const {
+#if defined(__x86_64__)
+    if constexpr (is_signed && sizeof(T) == 8)
+      if (divisor_ > 0 && host_instructions() == Instructions::avx512)
+        return quotients_avx512(x, r, n, factor_, shift_);
+#endif
+    return 0;
   }
   T rest(T x) const {
     return static_cast<T>(static_cast<Wrap>(x) -

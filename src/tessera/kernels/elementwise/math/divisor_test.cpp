@@ -44,5 +44,24 @@ TYPED_TEST(Divisors, GiveQuotientsAndRestsOfDivisions) {
   }
 }
 
+// By registers, where the host has them, what divisions give one by one; in place too.
+TYPED_TEST(Divisors, GiveRowsOfQuotients) {
+  const std::vector<TypeParam> x = numbers<TypeParam>();
+  const i64 n = static_cast<i64>(x.size());
+  for (const TypeParam d : x) {
+    const Divisor<TypeParam> by(d);
+    if (!by.has_reciprocal()) continue;
+    std::vector<TypeParam> apart(x.size(), TypeParam(99)), in_place = x;
+    const i64 done = by.quotients(x.data(), apart.data(), n);
+    ASSERT_EQ(by.quotients(in_place.data(), in_place.data(), n), done);
+    for (i64 i = 0; i < n; ++i) {
+      const std::size_t k = static_cast<std::size_t>(i);
+      const TypeParam quotient = element::floor_divide{}(x[k], d);
+      EXPECT_EQ(apart[k], i < done ? quotient : TypeParam(99)) << +x[k] << " // " << +d;
+      EXPECT_EQ(in_place[k], i < done ? quotient : x[k]) << +x[k] << " // " << +d;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera
