@@ -78,6 +78,8 @@ class Composed(Functions[T]):
             return self._home.multiply(a, b)
         if a.shape[-1] != b.shape[-1]:
             raise ValueError(f"inner: shapes {a.shape} and {b.shape} do not end alike")
+        if a.ndim == b.ndim == 1:
+            return self._home.matmul(a, b)
         left, right = (self._home.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1])) for x in (a, b))
         product = self._home.matmul(left, self._home.transpose(right))
         return self._home.reshape(product, (*a.shape[:-1], *b.shape[:-1]))

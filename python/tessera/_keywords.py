@@ -113,7 +113,8 @@ class Keywords(Functions[T]):
         >>> ts.dot([1, 2], [3, 4]).item()
         11
         """
-        return self._into(self._home.dot(a, b), out, "dot")
+        found = self._home.dot(a, b)
+        return found if out is None else self._into(found, out, "dot")
 
     def hstack(self, arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> T:
         """Arrays beside each other.

@@ -10,7 +10,7 @@ from typing import Any
 from . import _dist
 from ._dist import _alone
 from ._tessera import *  # noqa: F403
-from ._tessera import Array, _best_few, _distinct_few, _repeat_few, asarray
+from ._tessera import Array, _best_few, _distinct_few, _repeat_few, asarray, concatenate, stack
 
 __all__ = [
     "array_split",
@@ -229,11 +229,18 @@ def reshape(x: Any, shape: _Axes) -> Array:
     return asarray(x).reshape(shape)
 
 
+def _lines(arrays: Any) -> bool:
+    """Arrays of one axis, which are joined as they are."""
+    return isinstance(arrays, (list, tuple)) and {type(x) is Array and x.ndim for x in arrays} == {1}
+
+
 def hstack(arrays: Sequence[Any]) -> Array:
-    return _here(_dist.hstack([_alone(x) for x in arrays]))
+    return concatenate(arrays) if _lines(arrays) else _here(_dist.hstack([_alone(x) for x in arrays]))
 
 
 def vstack(arrays: Sequence[Any]) -> Array:
+    if _lines(arrays) and len({x.shape for x in arrays}) == 1:
+        return stack(arrays)
     return _here(_dist.vstack([_alone(x) for x in arrays]))
 
 

@@ -264,6 +264,13 @@ def test_joins_and_products_into(seed, dtype, other, main_device):
     beside("compress", np.array([True, False]), parts[0], 0, out=np.zeros((1, 3), dtype), device=main_device)
     beside("hstack", parts, dtype=other, device=main_device)
     beside("vstack", parts, dtype=other, device=main_device)
+    for lengths in ((3, 3), (0, 0), (1, 4)):
+        lines = [draw_numbers(rng, (n,), dtype) for n in lengths]
+        for name in ("hstack", "vstack"):
+            beside(name, lines, device=main_device)
+            beside(name, (*lines, parts[0]), device=main_device)
+        beside("inner", *lines, device=main_device)
+        beside("dot", *lines, device=main_device)
     beside("outer", parts[0], parts[1], out=np.zeros((6, 6), dtype), device=main_device)
     beside("einsum", "ij,kj->ik", *parts, out=np.zeros((2, 2), dtype), optimize=True, device=main_device)
     beside("einsum", parts[0], [0, 1], parts[1], [2, 1], [2, 0], device=main_device)
