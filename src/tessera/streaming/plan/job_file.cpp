@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "tessera/base/error.hpp"
 #include "tessera/base/hash.hpp"
@@ -53,6 +54,13 @@ std::uint64_t plan_of(std::string_view place) {
   return plan_text(fingerprint) == place ? fingerprint : 0;
 }
 
+bool has_name(int file, const std::string& path) {
+  struct stat opened {
+  }, named{};
+  return fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
 }  // namespace
 
 std::string one_line(std::string text) {
@@ -60,12 +68,19 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// Whoever had the lock before may have removed the file between our opening and our locking: then
+// what is locked is a file without a name, and the next process would lock another one.
 JobFile::JobFile(std::string path) : path_(std::move(path)) {
-  handle_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  require<IoError>(handle_ >= 0, "cannot open '", path_, "': ", std::strerror(errno));
-  if (flock(handle_, LOCK_EX | LOCK_NB) != 0) {
-    close(handle_);
-    throw IoError(cat("'", path_, "': another process works on this job"));
+  for (int tries = 1; handle_ < 0; ++tries) {
+    handle_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    require<IoError>(handle_ >= 0, "cannot open '", path_, "': ", std::strerror(errno));
+    if (flock(handle_, LOCK_EX | LOCK_NB) != 0) {
+      close(handle_);
+      throw IoError(cat("'", path_, "': another process works on this job"));
+    }
+    if (has_name(handle_, path_)) break;
+    close(std::exchange(handle_, -1));
+    require<IoError>(tries < 1000, "'", path_, "' is removed or replaced whenever it is opened");
   }
   try {
     read();

@@ -55,17 +55,17 @@ class BackedStore final : public store::TileStore {
     return tiles_->read(box, into);
   }
   store::Transfer write(const Box& box, const Array& from) override {
-    {
-      std::lock_guard lock(mutex_);
-      version_.clear();
-    }
+    std::lock_guard lock(mutex_);  // until it is on its way: version() waits for it
+    version_.clear();
     return tiles_->write(box, from);
   }
   std::string version() const override {
     std::lock_guard lock(mutex_);
-    if (version_.empty())
+    if (version_.empty()) {
+      tiles_->flush();  // what is still being written is part of it
       version_ = cat("numbers ", grid().shape(), " ", name(grid().dtype()), ", hash ",
                      hash_of_numbers(*tiles_));
+    }
     return version_;
   }
   i64 bytes_to_read(const Box& box, const Layout& into) const override {
