@@ -52,7 +52,7 @@ class Histograms(Functions[T]):
             raise ValueError("'minlength' must not be negative")
         if x.size == 0:  # as NumPy, which looks at no weights then
             return self._add(operator.index(minlength), x.astype("int64"), None)
-        x = x.astype("int64")
+        x = x if x.dtype.name == "int64" else x.astype("int64")
         if int(self._home.min(x)) < 0:
             raise ValueError("'list' argument must have no negative elements")
         if weights is not None:

@@ -51,7 +51,8 @@ class Signals(Functions[T]):
         if any(x.ndim > 1 for x in both):
             raise ValueError("object too deep for desired array")
         dtype = result_type(both[0].dtype, both[1].dtype)
-        return [self._home.reshape(x, (-1,)).astype(dtype) for x in both]
+        lines = [x if x.ndim == 1 else self._home.reshape(x, (-1,)) for x in both]
+        return [x if x.dtype == dtype else x.astype(dtype) for x in lines]
 
     def _correlated(self, a: Any, v: Any, mode: str) -> Any:
         """Sums of a[n + k] v[n] for a vector v that is no longer than a."""
@@ -60,12 +61,7 @@ class Signals(Functions[T]):
             raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
         before = {"valid": 0, "same": m // 2, "full": m - 1}[mode]
         behind = {"valid": 0, "same": m - m // 2 - 1, "full": m - 1}[mode]
-        finite = (
-            v.dtype.kind not in "fc"
-            or bool(self._home.all(self._home.isfinite(a)))
-            and bool(self._home.all(self._home.isfinite(v)))
-        )
-        if m <= _SHORT or not finite:
+        if m <= _SHORT or not self._finite(a) or not self._finite(v):
             return self._tap_by_tap(a, v, before, behind)
         padded = self._home.pad(a, (before, behind))
         n = padded.shape[0] - m + 1
@@ -75,6 +71,9 @@ class Signals(Functions[T]):
             part = self._by_blocks(padded[at : at + n + taps.shape[0] - 1], taps, n)
             found = part if found is None else found + part
         return found
+
+    def _finite(self, x: Any) -> bool:
+        return x.dtype.kind not in "fc" or bool(self._home.all(self._home.isfinite(x)))
 
     def _tap_by_tap(self, a: Any, v: Any, before: int, behind: int) -> Any:
         """Every product is one of two numbers that are there: no zero meets an infinity."""
