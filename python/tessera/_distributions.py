@@ -5,11 +5,18 @@ normal numbers, so that they depend on the seed and on the order of the calls al
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
+
+import numpy as np
 
 from ._functions import Functions, T
 
 _Size = Any
+
+
+def are_numbers(*parameters: Any) -> bool:
+    return not any(isinstance(p, list | tuple) or getattr(p, "ndim", 0) for p in parameters)
 
 
 class Distributions(Functions[T]):
@@ -31,9 +38,21 @@ class Distributions(Functions[T]):
 
     def _shape(self, size: _Size, *parameters: Any, **place: Any) -> tuple[tuple[int, ...], list[Any]]:
         """The shape of a draw, and its parameters as arrays or numbers."""
-        found: list[Any] = [p if isinstance(p, int | float) else self._beside(p, place) for p in parameters]
+        found: list[Any] = [
+            p
+            if isinstance(p, int | float)
+            else operator.index(p)
+            if isinstance(p, np.integer)
+            else self._beside(p, place)
+            for p in parameters
+        ]
         if size is not None:
-            return (size,) if isinstance(size, int) else tuple(size), found
+            given = (size,) if isinstance(size, int) else tuple(size)
+            for p in found:
+                own = tuple(getattr(p, "shape", ()))
+                if len(own) > len(given) or any(n not in (1, m) for n, m in zip(own[::-1], given[::-1], strict=False)):
+                    raise ValueError(f"a parameter of shape {own} does not broadcast to the size {given}")
+            return given, found
         shape: tuple[int, ...] = ()
         for p in found:
             if getattr(p, "ndim", 0):
@@ -70,8 +89,8 @@ class Distributions(Functions[T]):
 
     def integers(
         self,
-        low: int,
-        high: int | None = None,
+        low: Any,
+        high: Any = None,
         size: _Size = None,
         dtype: Any = "int64",
         endpoint: bool = False,
@@ -81,9 +100,24 @@ class Distributions(Functions[T]):
 
         >>> x = ts.random.default_rng(1).integers(1, 6, 100, endpoint=True); x.min().item(), x.max().item()
         (1, 6)
+        >>> ts.random.default_rng(1).integers([0, 10, 20], [1, 11, 21]).tolist()
+        [0, 10, 20]
         """
         low, high = (0, low) if high is None else (low, high)
-        return self._generator.integers(low, high + endpoint, self._shape(size)[0], dtype, **place)
+        shape, (low, high) = self._shape(size, low, high, **place)
+        if not hasattr(low, "ndim") and not hasattr(high, "ndim"):
+            return self._generator.integers(low, high + endpoint, shape, dtype, **place)
+        kinds = [str(getattr(p, "dtype", type(p).__name__)) for p in (low, high)]
+        if not all(kind.startswith(("int", "uint", "bool")) for kind in kinds):
+            raise TypeError(f"integers: bounds are {' and '.join(kinds)}, expected integers")
+        ends = (self._whole(low, place), self._whole(high, place) + int(endpoint))
+        self._need(ends[0] < ends[1], "low >= high")
+        limits = np.iinfo(str(dtype)) if str(dtype) != "bool" else None
+        least, most = (int(limits.min), min(int(limits.max), 2**63 - 1)) if limits else (0, 1)
+        self._need((ends[0] >= least) & (ends[1] - 1 <= most), f"low or high is out of bounds for {dtype}")
+        # Of 63 bits: all remainders are equally likely, but for a part in 2**63 / (high - low).
+        drawn: Any = self._generator.integers(0, 2**63 - 1, shape, "int64", **place)
+        return (ends[0] + drawn % (ends[1] - ends[0])).astype(dtype)
 
     def standard_normal(self, size: _Size = None, dtype: Any = "float64", **place: Any) -> T:
         """Normal numbers of mean 0 and deviation 1.
@@ -316,36 +350,42 @@ class Distributions(Functions[T]):
         x: Any = self.standard_normal(lengths, **place)
         return x / self._home.sqrt(self.chisquare(df, lengths, **place) / df)
 
-    def poisson(self, lam: float = 1.0, size: _Size = None, **place: Any) -> T:
+    def poisson(self, lam: Any = 1.0, size: _Size = None, **place: Any) -> T:
         """How often something happens that happens ``lam`` times on average, by the inverse of its distribution: the
         work grows with lam.
 
         >>> bool((ts.random.default_rng(1).poisson(2.5, 4) >= 0).all())
         True
         """
-        if not 0 <= lam < 1e6:
-            raise ValueError(f"poisson: lam is {lam}, expected 0 to 1e6")
-        shape, many = self._shape(size)[0], max(1, math.ceil(lam / 400))
+        shape, (lam,) = self._shape(size, lam, **place)
+        if self._empty(shape, lam):
+            return self._home.zeros(shape, dtype="int64", **place)
+        self._need((lam >= 0) & (lam < 1e6), f"poisson: lam is {lam}, expected 0 to 1e6")
+        many = max(1, math.ceil(self._largest(lam) / 400))
         part, total = lam / many, None
+        first = self._home.exp(-part) if hasattr(part, "ndim") else math.exp(-part)
         for _ in range(many):  # sums of smaller ones, whose first term does not vanish
-            drawn = self._inverted(shape, math.exp(-part), lambda k: part / (k + 1), place)
+            drawn = self._inverted(shape, first, lambda k: part / (k + 1), place)
             total = drawn if total is None else total + drawn
         return total  # type: ignore[return-value]
 
-    def binomial(self, n: int, p: float, size: _Size = None, **place: Any) -> T:
+    def binomial(self, n: Any, p: Any, size: _Size = None, **place: Any) -> T:
         """How many of n trials succeed, by the inverse of the distribution: the work grows with n p.
 
         >>> x = ts.random.default_rng(1).binomial(10, 0.5, 20); bool(((x >= 0) & (x <= 10)).all())
         True
         """
-        if n < 0:
-            raise ValueError("n < 0")
-        if not 0 <= p <= 1:
-            raise ValueError("p < 0, p > 1 or p is NaN")
+        shape, (n, p) = self._shape(size, n, p, **place)
+        if self._empty(shape, n, p):
+            return self._home.zeros(shape, dtype="int64", **place)
+        self._need(n >= 0, "n < 0")
+        self._need((p >= 0) & (p <= 1), "p < 0, p > 1 or p is NaN")
+        if hasattr(n, "ndim") or hasattr(p, "ndim"):
+            return self._binomials(shape, self._whole(n, place), p, place)
         if p > 0.5:
             rest: Any = self.binomial(n, 1 - p, size, **place)
             return n - rest
-        shape, many = self._shape(size)[0], max(1, math.ceil(-n * math.log1p(-p) / 400))
+        many = max(1, math.ceil(-n * math.log1p(-p) / 400))
         total: Any = None
         for i in range(many):
             m = n // many + (i < n % many)
@@ -357,18 +397,47 @@ class Distributions(Functions[T]):
             total = drawn if total is None else total + drawn
         return total
 
-    def _inverted(self, shape: Any, first: float, ratio: Any, place: dict[str, Any]) -> Any:
+    def _binomials(self, shape: Any, n: Any, p: Any, place: dict[str, Any]) -> Any:
+        """The same of arrays."""
+        home = self._home
+        p = p if hasattr(p, "ndim") else self._beside(float(p), place)
+        often = p > 0.5
+        q = home.where(often, 1 - p, p)
+        many, total = max(1, math.ceil(self._largest(-n * home.log1p(-q)) / 400)), None
+        for i in range(many):
+            m = n // many + (n % many > i).astype("int64")
+
+            def ratio(k: int, m: Any = m) -> Any:
+                return home.maximum(m - k, 0) / (k + 1) * q / (1 - q)
+
+            drawn = self._inverted(shape, (1 - q) ** m, ratio, place)
+            total = drawn if total is None else total + drawn
+        return home.where(often, n - total, total)
+
+    def _inverted(self, shape: Any, first: Any, ratio: Any, place: dict[str, Any]) -> Any:
         """Whole numbers whose probabilities begin with ``first`` and go on by ratios."""
         home = self._home
         u = self._generator.uniform(shape, "float64", **place)
         found = home.zeros_like(u, dtype="int64")
-        probability, below, k = first, 0.0, 0
-        while probability > 0 and below + probability > below or below < 0.5:
-            below += probability
+        probability, below, k = first, 0.0 * first, 0
+        while self._any((probability > 0) & (below + probability > below) | (below < 0.5)):
+            below = below + probability
             found = found + (u >= below).astype("int64")
-            probability *= ratio(k)
+            probability = probability * ratio(k)
             k += 1
         return found
+
+    def _whole(self, x: Any, place: dict[str, Any]) -> Any:
+        return (x if hasattr(x, "ndim") else self._beside(int(x), place)).astype("int64")
+
+    def _any(self, condition: Any) -> bool:
+        return condition if isinstance(condition, bool) else bool(self._home.any(condition))
+
+    def _largest(self, x: Any) -> float:
+        return float(self._home.max(x)) if hasattr(x, "ndim") else float(x)
+
+    def _empty(self, shape: tuple[int, ...], *parameters: Any) -> bool:
+        return math.prod(shape) == 0 and any(hasattr(p, "ndim") for p in parameters)
 
     def permutation(self, x: Any, **place: Any) -> T:
         """The numbers 0 … x-1 in random order, or the elements of x along its first axis.

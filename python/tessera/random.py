@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _larger, _local, _shared
-from ._distributions import Distributions
+from ._distributions import Distributions, are_numbers
 from ._tessera import Array, Generator, OutOfMemory, asarray, take
 
 _Shape = int | Sequence[int]
 _generator = Generator(int.from_bytes(os.urandom(7), "little"))
 __all__ = ["Distributions", "Generator", "default_rng", "seed"]
-__all__ += _shared.share(globals(), Distributions(_local, Array, _generator))  # four of them are further down
+_distributions = Distributions(_local, Array, _generator)
+__all__ += _shared.share(globals(), _distributions)  # four of them are further down
 
 
 def seed(value: int) -> None:
@@ -87,21 +88,24 @@ def uniform(
 
 
 def integers(
-    low: int,
-    high: int | None = None,
+    low: Any,
+    high: Any = None,
     shape: _Shape | None = None,
     dtype: Any = "int64",
     device: Any = "cpu",
     *,
     size: _Shape | None = None,
 ) -> Array:
-    """Integers in [low, high), or in [0, low) when high is not given.
+    """Integers in [low, high), or in [0, low) when high is not given; both may be arrays.
 
     >>> x = ts.random.integers(0, 6, 100); bool(((x >= 0) & (x < 6)).all())
     True
     """
     if high is None:
         low, high = 0, low
+    if not are_numbers(low, high):
+        size = None if shape is None and size is None else _shape(shape, size)
+        return _distributions.integers(low, high, size, dtype, device=device)
     if shape is None or size is not None:
         shape = _shape(shape, size)
     try:

@@ -93,6 +93,62 @@ def test_seeds_devices_and_shapes(name, device):
         assert np.array_equal(getattr(ts.random, name)(*arguments, size=(3, 4)).numpy(), here.numpy())
 
 
+ARRAYS = {  # parameters that are broadcast, and the mean and variance that they give
+    "poisson": (([[0.0], [0.3], [7.0], [900.0]],), lambda lam: (lam, lam)),
+    "binomial": (([[0], [1], [30], [2000]], [0.0, 0.2, 0.5, 0.9, 1.0]), lambda n, p: (n * p, n * p * (1 - p))),
+    "integers": (
+        ([[-5], [0], [3]], [4, 5, 1000]),
+        lambda low, high: ((low + high - 1) / 2, ((high - low) ** 2 - 1) / 12),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_parameters_of_whole_numbers_are_arrays(name, device):
+    given, moments = ARRAYS[name]
+    given = [np.array(g) for g in given]
+    mean, variance = (np.broadcast_to(m, np.broadcast_shapes(*(g.shape for g in given))) for m in moments(*given))
+    many = 2000
+    for parameters in (given, [on(device, g) for g in given], [g.tolist() for g in given]):
+        draw = getattr(ts.random.default_rng(5), name)
+        x = draw(*parameters, size=(many, *mean.shape), device=device)
+        assert x.dtype == ts.int64 and str(x.device) == device
+        v = x.numpy()
+        assert (abs(v.mean(axis=0) - mean) <= 5 * np.sqrt(variance / many)).all()
+        assert np.allclose(v.var(axis=0), variance, rtol=0.25, atol=1e-12)
+        assert draw(*parameters, device=device).shape == mean.shape
+    flat = [g.ravel()[:1].repeat(3) for g in given]
+    assert getattr(ts.random.default_rng(5), name)(*flat, size=(0, 3), device=device).shape == (0, 3)
+    with pytest.raises(ValueError, match="broadcast"):
+        getattr(ts.random.default_rng(5), name)(*flat, size=(3, 2), device=device)
+    ts.random.seed(5)
+    assert np.array_equal(
+        getattr(ts.random, name)(*given, size=(many, *mean.shape)).numpy(), v
+    )  # the process-wide generator
+    ranks = ts.dist.run_ranks(
+        2, lambda comm: getattr(ts.dist.random.default_rng(5), name)(*given, size=v.shape, split=0, comm=comm).numpy()
+    )
+    assert all(np.array_equal(r, v) for r in ranks)
+
+
+def test_whole_numbers_of_one_parameter_that_is_wrong():
+    rng = ts.random.default_rng(1)
+    for call in (
+        lambda: rng.poisson([1.0, -1.0]),
+        lambda: rng.poisson([1.0, np.nan]),
+        lambda: rng.binomial([3, -1], 0.5),
+        lambda: rng.binomial(3, [0.5, 1.5]),
+        lambda: rng.integers([0, 5], [5, 5]),
+        lambda: rng.integers([0, 5], 300, dtype="int8"),
+    ):
+        with pytest.raises(ValueError):
+            call()
+    with pytest.raises(TypeError, match="expected integers"):
+        rng.integers([0.5], 3)
+    assert rng.integers(np.int64(2), np.int64(3)).item() == 2
+    assert rng.integers([0, 1], 1, endpoint=True, dtype="bool").dtype == ts.bool
+
+
 def test_parameters_are_arrays(device):
     rng = ts.random.default_rng(4)
     scale = on(device, np.array([[1e-3], [1.0], [1e3]]))

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import _dist, _shared
 from .._dist import Communicator, DNDarray, Generator, array, take
-from .._distributions import Distributions
+from .._distributions import Distributions, are_numbers
 from ..random import _Shape, _shape
 
 
@@ -26,7 +26,8 @@ def _first_seed() -> int:
 
 _generator = Generator(_first_seed())
 __all__ = ["Distributions", "Generator", "default_rng", "seed"]
-__all__ += _shared.share(globals(), Distributions(_dist, DNDarray, _generator))  # four of them are further down
+_distributions = Distributions(_dist, DNDarray, _generator)
+__all__ += _shared.share(globals(), _distributions)  # four of them are further down
 
 
 def seed(value: int) -> None:
@@ -82,8 +83,8 @@ def uniform(
 
 
 def integers(
-    low: int,
-    high: int | None = None,
+    low: Any,
+    high: Any = None,
     shape: _Shape | None = None,
     dtype: Any = "int64",
     split: int | None = None,
@@ -92,13 +93,16 @@ def integers(
     *,
     size: _Shape | None = None,
 ) -> DNDarray:
-    """Integers in [low, high), or in [0, low) when high is not given.
+    """Integers in [low, high), or in [0, low) when high is not given; both may be arrays.
 
     >>> x = ts.dist.random.integers(0, 6, 100, split=0); bool(((x >= 0) & (x < 6)).all())
     True
     """
     if high is None:
         low, high = 0, low
+    if not are_numbers(low, high):
+        size = None if shape is None and size is None else _shape(shape, size)
+        return _distributions.integers(low, high, size, dtype, split=split, device=device, comm=comm)
     return _generator.integers(low, high, _shape(shape, size), dtype, split, device, comm)
 
 
