@@ -14,7 +14,7 @@ namespace tessera {
 #if defined(__x86_64__)
 
 enum class Instructions { base, avx2, avx512 };
-Instructions host_instructions();
+TESSERA_API Instructions host_instructions();
 // For tests, while no loop runs: from now on at most these, and no more than the host has. Gives
 // those that were used before.
 TESSERA_API Instructions use_instructions(Instructions most);
