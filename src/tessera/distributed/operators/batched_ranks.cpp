@@ -2,11 +2,13 @@
 #include "tessera/distributed/operators/batched_ranks.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 
 #include "tessera/distributed/array/error_of_all.hpp"
 #include "tessera/distributed/wire/to_index.hpp"
 #include "tessera/kernels/copy/copy.hpp"
+#include "tessera/linop/ops/basic/simple_linop.hpp"
 
 namespace tessera::dist {
 namespace {
@@ -91,6 +93,14 @@ BatchedRanks over_ranks(const TilesOfRank& t, const Communicator& comm,
           std::move(from)};
 }
 
+// An operator on arrays of these dims that cannot be applied.
+NamedLinop fails(const std::exception_ptr& error, const Dims& ioshape) {
+  const SimpleLinop::Function raise = [error](const Array&) -> Array {
+    std::rethrow_exception(error);
+  };
+  return SimpleLinop(raise, raise, {}, ioshape);
+}
+
 }  // namespace
 
 void BatchedRanks::apply(Recorder& r, const View& x, const View& y) const {
@@ -115,11 +125,27 @@ NamedLinop BatchedRanks::renamed(const Renames& r) const {
                       from ? std::optional(from->renamed(r)) : std::nullopt};
 }
 
-// Not collective: the places are among those of the tiles, which all ranks have.
-std::optional<NamedLinop> BatchedRanks::cut_alike(const std::optional<NamedLinop>& normal) const {
-  if (!normal) return std::nullopt;
+// Note [normals are made alone]: not collective, as the places are among those of the tiles, which
+// all ranks have. What names and sizes forbid fails on all ranks at once. Where else it fails on
+// this rank, others may have theirs and will apply it: the error is kept, and raised on all of them
+// when it is applied.
+std::optional<NamedLinop> BatchedRanks::cut_alike(
+    const std::function<std::optional<NamedLinop>()>& make) const {
   const OfRank rank{comm.rank(), comm.size()};
-  return over_ranks(tiles_of_rank(*normal, from->specs_of(*normal), from->input, rank), comm, {});
+  try {
+    const std::optional<NamedLinop> normal = make();
+    if (!normal) return std::nullopt;
+    return over_ranks(tiles_of_rank(*normal, from->specs_of(*normal), from->input, rank), comm, {});
+  } catch (const DimError&) {
+    throw;
+  } catch (const ShapeError&) {
+    throw;
+  } catch (const SplitError&) {
+    throw;
+  } catch (...) {
+    if (comm.alone()) throw;
+    return BatchedRanks{fails(std::current_exception(), shape().ishape), comm, base, in, in};
+  }
 }
 
 NamedLinop BatchedRanks::split(const Tile& tile) const {

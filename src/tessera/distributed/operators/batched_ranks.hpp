@@ -9,6 +9,8 @@
 //   BatchSpec spec{.batch_sizes = {{"C", 4}}, .device_matrix = {"rank0/cuda:0", "rank1/cuda:0"}};
 //   NamedLinop B = dist::create_batched_linop(A, {spec});   B(x) equals A(x)
 
+#include <functional>
+
 #include "tessera/comm/communicator.hpp"
 #include "tessera/split/batched.hpp"
 #include "tessera/split/tiled.hpp"
@@ -41,10 +43,10 @@ struct TESSERA_API BatchedRanks {
     return {mine.H(), comm, base, out, in, from ? std::optional(from->adjoint()) : std::nullopt};
   }
   std::optional<NamedLinop> normal() const {
-    return from ? cut_alike(from->normal()) : std::nullopt;
+    return from ? cut_alike([&] { return from->normal(); }) : std::nullopt;
   }
   std::optional<NamedLinop> normal(const NamedLinop& inner) const {
-    return from ? cut_alike(from->normal(inner)) : std::nullopt;
+    return from ? cut_alike([&] { return from->normal(inner); }) : std::nullopt;
   }
   NamedLinop renamed(const Renames& r) const;
   NamedLinop split(const Tile& tile) const;
@@ -56,7 +58,7 @@ struct TESSERA_API BatchedRanks {
   std::string details() const;
 
  private:
-  std::optional<NamedLinop> cut_alike(const std::optional<NamedLinop>& normal) const;
+  std::optional<NamedLinop> cut_alike(const std::function<std::optional<NamedLinop>()>& make) const;
 };
 
 // Collective. The first spec names ranks (a place without a rank is on rank 0), the next cut what a

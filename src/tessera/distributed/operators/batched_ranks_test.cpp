@@ -125,5 +125,35 @@ TEST(BatchedOverRanks, RefusesPlacesThatAreNotThereOnAllRanksAlike) {
   });
 }
 
+// One rank cannot make its normal around another.
+struct FailsOnOne : Diagonal {
+  bool here;
+  FailsOnOne(Array w, bool fails) : Diagonal(std::move(w), dims("CX")), here(fails) {}
+  NamedLinop normal(const NamedLinop& inner) const {
+    require<IoError>(!here, "only here");
+    return NamedLinop(adjoint()) * inner * Diagonal(*this);
+  }
+};
+
+TEST(BatchedOverRanks, RaiseOnAllRanksWhatOneMeetsWhenItMakesTheNormal) {
+  const Array w = random_on_host({4, 8}, DType::f64, 1), x = random_on_host({4, 8}, DType::f64, 2),
+              locs = random_on_host({5, 1}, DType::f64, 3);
+  const NUFFT f(locs, {8}, dims("K"), dims("X"), {}, dims("C"), NufftOptions{.toeplitz = true});
+  on_ranks({2, 3}, [&](Communicator comm) {
+    for (int failing = -1; failing < comm.size(); ++failing) {
+      const NamedLinop a = NamedLinop(f) * FailsOnOne(w, comm.rank() == failing);
+      const NamedLinop b = dist::create_batched_linop(
+          a, {{.batch_sizes = {{"C", 1}}, .device_matrix = {"rank0/cpu", "rank1/cpu"}}}, {}, comm);
+      EXPECT_LT(relative(b(x), a(x)), 1e-14);
+      const NamedLinop n = b.N();
+      if (failing < 0)
+        EXPECT_LT(relative(n(x), a.N()(x)), 1e-13);
+      else
+        EXPECT_ANY_THROW((void)n(x));
+      comm.barrier();
+    }
+  });
+}
+
 }  // namespace
 }  // namespace tessera::dist
