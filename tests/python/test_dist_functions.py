@@ -194,6 +194,7 @@ def test_fft(split, rng):
     same(D.fft.irfftn(x), np.fft.irfftn(n), n=48)
     same(D.fft.fftshift(x), np.fft.fftshift(n))
     same(D.fft.ifftshift(x, 1), np.fft.ifftshift(n, 1))
+    same(D.fft.fftshift(x, ()), n)
     same(np.fft.fft(x), np.fft.fft(n), n=8)
 
 

@@ -207,7 +207,7 @@ def test_fft_errors(device):
 
 def test_fftshift(device, rng):
     x = draw_numbers(rng, (4, 5), "float32")
-    for axes in (None, 0, (0, 1)):
+    for axes in (None, 0, (0, 1), ()):
         check(ts.fft.fftshift(on(device, x), axes), np.fft.fftshift(x, axes))
         check(ts.fft.ifftshift(on(device, x), axes), np.fft.ifftshift(x, axes))
 

@@ -188,7 +188,7 @@ DNDarray fftshift(const DNDarray& x, const Shape& axes, bool inverse) {
     all.push_back(normalize_axis(a, x.ndim(), "fftshift"));
     shifts.push_back(inverse ? -(x.shape(all.back()) / 2) : x.shape(all.back()) / 2);
   }
-  return roll(x, shifts, all);
+  return all.empty() ? x.copy() : roll(x, shifts, all);
 }
 
 }  // namespace tessera::dist

@@ -179,7 +179,7 @@ Array fftshift(const Array& x, const Shape& axes, bool inverse) {
   const Shape all = normalized(axes, x.ndim(), "fftshift");
   Shape shifts;
   for (i64 a : all) shifts.push_back(inverse ? -(x.shape(a) / 2) : x.shape(a) / 2);
-  return roll(x, shifts, all);
+  return all.empty() ? x.copy() : roll(x, shifts, all);
 }
 
 }  // namespace tessera
