@@ -153,8 +153,10 @@ struct square {
 };
 struct sign {
   TESSERA_OP(Real) T operator()(T a) const {
-    if (has_nan(a)) return a;
-    return static_cast<T>(static_cast<int>(a > T(0)) - static_cast<int>(a < T(0)));
+    // Choices between numbers, which vectors have; numbers of choices they would have to convert.
+    T s = a > T(0) ? static_cast<T>(1) : static_cast<T>(0);
+    if constexpr (!std::is_unsigned_v<T>) s = a < T(0) ? static_cast<T>(-1) : s;
+    return has_nan(a) ? a : s;
   }
   TESSERA_OP(ComplexNumber) T operator()(T a) const {
     const auto r = math::absolute(a);
