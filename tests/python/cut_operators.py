@@ -279,6 +279,48 @@ def Interpolate(d):
     return op, lead + grid
 
 
+@draws_and_refuses(
+    lambda: ts.RayTransform(np.ones((2, 8)), (4,), 5),
+    lambda: ts.RayTransform(np.ones((2, 8)), (4, 4), (5, 5)),
+    lambda: ts.RayTransform(np.ones((2, 7)), (4, 4), 5),
+    lambda: ts.RayTransform(np.full((2, 8), np.nan), (4, 4), 5),
+    lambda: ts.RayTransform(np.zeros((2, 8)), (4, 4), 5),
+    lambda: ts.RayTransform(np.ones((2, 8)) * 1j, (4, 4), 5),
+    lambda: ts.RayTransform([[0, 1, 0, 0, 0, 0, 1, 0]], (4, 4), 5, "other"),
+    lambda: ts.RayTransform([[0, 1, 0, 0, 0, 0, 1, 0]], (4, 4), 0),
+    lambda: ts.RayTransform([[0, 1, 0, 0, 0, 0, 1, 0]], (4, 4), 5, voxel=-1.0),
+    lambda: ts.RayTransform([[0, 1, 0, 0, 0, 0, 1, 0]], (4, 4), 5, voxel=(1.0, 1.0, 1.0)),
+    lambda: ts.RayTransform([[0, 1, 0, 0, 0, 0, 1, 0]], (4, 4), 5, centre=np.inf),
+    lambda: ts.RayTransform([[0, 1, 0, 0, 0, 0, 1, 0]], (2, 4, 4), (2, 5)),
+    lambda: ts.RayTransform([[0, -1, 0, 0, 9, 0, 1, 0]], (4, 4), 5, "flat"),
+    lambda: ts.RayTransform([[0, -9, 0, 0, 9, 0, 1, 0]], (2, 4, 4), (2, 5), "flat", row_pitch=0.0),
+    lambda: ts.RayTransform([[0, 1, 0, 0, 0, 0, 1, 0]], (4, 4), 5, image_shape="X"),
+    lambda: ts.RayTransform([[0, 1, 0, 0, 0, 0, 1, 0]], (4, 4), 5, image_shape="XY", data_shape="XA"),
+)
+def RayTransform(d):
+    n = d.one(2, 2, 3)
+    batch, lead = d.batch()
+    grid, detector = d.sizes(n, 1, 6), d.sizes(n - 1, 1, 7)
+    angles = d.rng.uniform(0, 7, d.size(1, 4))
+    common = {
+        "voxel": d.one(1.0, tuple(d.rng.uniform(0.5, 1.5, n))),
+        "centre": d.one(None, tuple(d.rng.uniform(0, 4, n))),
+        "batch_shape": batch,
+        "image_shape": d.dims(n),
+        "data_shape": d.dims(n),
+    }
+    pitch, offset = d.one(0.5, 1.0, 2.3), d.one(0.0, 0.4)
+    if n == 2 and d.chance():
+        op = ts.ParallelBeam(angles, grid, *detector, pitch=pitch, offset=offset, **common)
+    elif n == 2:
+        op = ts.FanBeam(angles, grid, *detector, 30.0, 9.0, pitch=pitch, offset=offset, arc=d.chance(), **common)
+    else:
+        heights = d.one(None, d.rng.uniform(-1, 1, angles.size))
+        common |= {"pitch": (d.one(0.7, 1.8), pitch), "offset": (0.3, offset), "heights": heights}
+        op = ts.ConeBeam(angles, grid, detector, 30.0, 9.0, arc=d.chance(), **common)
+    return op, lead + grid
+
+
 # --- moving data
 
 

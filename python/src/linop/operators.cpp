@@ -250,6 +250,7 @@ void bind_operators(nb::module_& m, nb::class_<LinopObject>& base) {
   bind_containers(m);
   bind_operators_gridding(m);
   bind_trajectories(m);
+  bind_operators_rays(m);
   bind_operators_moves(m);
   bind_operators_blocks(m);
 }

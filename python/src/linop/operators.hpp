@@ -146,6 +146,7 @@ void bind_parts(nb::class_<LinopObject>& c);
 void bind_operators_gridding(nb::module_& m);
 void bind_operators_moves(nb::module_& m);
 void bind_trajectories(nb::module_& m);
+void bind_operators_rays(nb::module_& m);
 void bind_operators_blocks(nb::module_& m);
 
 // {dim: number}; none for None.

@@ -29,6 +29,8 @@ struct BitMatmulSpec;
 struct BitDenseSpec;
 // Of linalg/dense.hpp.
 struct DenseSpec;
+// Of rays/rays.hpp.
+struct RaysSpec;
 
 struct KernelTable {
 #define KERNEL(name, Spec) Kernel<Spec> name;
