@@ -20,6 +20,8 @@ from ._ismrmrd import Scan, load_ismrmrd, save_ismrmrd
 from ._metrics import nrmse, psnr, ssim
 from ._phantoms import Phantom, shepp_logan
 from ._recipes import Reconstruction, l1_wavelet, sense, sense_operator, tv
+from ._spread import spread
+from ._tomography import Iterations, fbp_operator, fdk, os_sart, ramp_filter, sirt, tv_ct
 from ._trajectories import (
     GOLDEN_ANGLE,
     cones,
@@ -35,6 +37,7 @@ from ._trajectories import (
 __all__ = [
     "GOLDEN_ANGLE",
     "Coils",
+    "Iterations",
     "Phantom",
     "Reconstruction",
     "Scan",
@@ -43,14 +46,18 @@ __all__ = [
     "cones",
     "epi",
     "espirit",
+    "fbp_operator",
+    "fdk",
     "kooshball",
     "l1_wavelet",
     "load_cfl",
     "load_ismrmrd",
     "nrmse",
+    "os_sart",
     "poisson_disc",
     "psnr",
     "radial",
+    "ramp_filter",
     "root_sum_of_squares",
     "rosette",
     "save_cfl",
@@ -58,9 +65,12 @@ __all__ = [
     "sense",
     "sense_operator",
     "shepp_logan",
+    "sirt",
     "spiral",
+    "spread",
     "ssim",
     "stack_of_stars",
     "tv",
+    "tv_ct",
     "whitening",
 ]
