@@ -19,7 +19,28 @@ def _parser() -> argparse.ArgumentParser:
     bench = commands.add_parser("bench", help="how quick the usual operations are here, beside NumPy")
     bench.add_argument("--quick", action="store_true", help="a few seconds; the whole is `make bench` of the source")
     commands.add_parser("version", help="print the version")
+    _recon_parser(commands.add_parser("recon", help="reconstruct a raw file (ISMRMRD) to an image"))
     return parser
+
+
+def _recon_parser(recon: argparse.ArgumentParser) -> None:
+    recon.add_argument("scan", help="a raw file, ISMRMRD (.h5)")
+    recon.add_argument("-o", "--output", required=True, help="image: .nii, .nii.gz, .npy, .cfl, .h5 or .tessera")
+    recon.add_argument("--method", default="sense", help="grid, sense (default), l1wavelet, tv or lowrank")
+    recon.add_argument(
+        "--lambda", dest="lamda", default="auto", help='strength of the penalty, or "auto": by the noise'
+    )
+    recon.add_argument("--device", default="cpu", help="one device, or several with commas, which share the coils")
+    recon.add_argument("--budget", help="bytes that arrays may hold, for example 4GiB: coils are taken in tiles")
+    recon.add_argument("--checkpoint", help="a folder for stages, kept; by default OUTPUT.part, removed at the end")
+    recon.add_argument("--maps", help="sensitivities (coils, *shape) in a file; by default ESPIRiT of the centre")
+    recon.add_argument("--coils", type=int, help="compress to so many coils")
+    recon.add_argument("--calibration", type=int, default=24, help="width of the centre that maps are learned from")
+    recon.add_argument("--iterations", type=int, default=30, help="of the solver, at most")
+    recon.add_argument("--dataset", default="dataset", help="the group of the file that holds the scan")
+    recon.add_argument("--report", help="where the report is written, by default beside the image (.json)")
+    recon.add_argument("--preview", help="where the preview is written, by default beside the image (.png)")
+    recon.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
 def _bench(quick: bool) -> int:
@@ -48,6 +69,11 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     if options.command == "bench":
         return _bench(options.quick)
+    if options.command == "recon":
+        from .imaging import recon
+
+        recon(**{name: value for name, value in vars(options).items() if name != "command"})
+        return 0
     from ._doctor import run
 
     return run(json=options.json, measure=not options.no_disk)

@@ -16,7 +16,7 @@ import pytest
 import tessera as ts
 
 MODULES = ["", ".linalg", ".fft", ".matrix", ".solve", ".random", ".names", ".split", ".stored", ".compute", ".debug"]
-MODULES += [".config", ".dist", ".dist.linalg", ".dist.fft", ".dist.random"]
+MODULES += [".imaging", ".config", ".dist", ".dist.linalg", ".dist.fft", ".dist.random"]
 SYMMETRIC = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.0], [0.5, 0.0, 2.0]])
 
 
@@ -44,6 +44,12 @@ def snapshot():
 
 def stored():
     return ts.stored.array(np.arange(12.0).reshape(4, 3))
+
+
+def calibration():
+    gathered = ts.imaging.Calibration((6, 8), width=4)
+    gathered.add(np.arange(96.0).reshape(2, 6, 8))
+    return gathered
 
 
 def over_ranks():
@@ -130,6 +136,11 @@ OBJECTS = {
     ts.dist.linalg.QRResult: lambda: ts.dist.linalg.qr(over_ranks()),
     ts.dist.linalg.SVDResult: lambda: ts.dist.linalg.svd(over_ranks()),
     ts.dist.linalg.SlogdetResult: lambda: ts.dist.linalg.slogdet(over_ranks()),
+    ts.imaging.Calibration: calibration,
+    ts.imaging.Coils: lambda: ts.imaging.Coils(4, 3),
+    ts.imaging.Phantom: ts.imaging.shepp_logan,
+    ts.imaging.Reconstruction: lambda: ts.imaging.sense(np.ones((2, 4, 6)), np.ones((2, 4, 6)), maxiter=2),
+    ts.imaging.Scan: lambda: ts.imaging.Scan(np.ones((2, 4, 6)), ("coil", "ky", "kx"), "cartesian", (4, 6), (1.0, 1.0)),
     ts.linalg.EigResult: lambda: ts.linalg.eig(SYMMETRIC),
     ts.linalg.EighResult: lambda: ts.linalg.eigh(SYMMETRIC),
     ts.linalg.LDLResult: lambda: ts.linalg.ldl(SYMMETRIC),
@@ -197,10 +208,15 @@ def facts(x):
     }
 
 
+def same_values(a, b):
+    mine, others = (x if isinstance(x, np.ndarray) else x.numpy() for x in (a, b))
+    return np.array_equal(mine, others, equal_nan=True)
+
+
 def assert_same(a, b, depth=0):
     assert type(a) is type(b)
     if isinstance(a, ts.Array | np.ndarray | ts.dist.DNDarray | ts.matrix.AnyMatrix | ts.SnapshotArray):
-        assert a.shape == b.shape and a.dtype == b.dtype and np.array_equal(a.numpy(), b.numpy(), equal_nan=True)
+        assert a.shape == b.shape and a.dtype == b.dtype and same_values(a, b)
         assert getattr(a, "device", None) == getattr(b, "device", None)
         assert getattr(a, "split", None) == getattr(b, "split", None)
     elif isinstance(a, ts.NamedLinop):

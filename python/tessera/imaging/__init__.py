@@ -7,6 +7,8 @@ operators. Nothing below this package knows of it.
 ((9, 32), dtype('complex128'))
 """
 
+from ._automatic import by_discrepancy, noise_level
+from ._calibration import Calibration
 from ._coils import (
     Coils,
     adaptive_maps,
@@ -15,11 +17,16 @@ from ._coils import (
     root_sum_of_squares,
     whitening,
 )
+from ._dynamic import llr_dynamic, low_rank_blocks
 from ._files import load_cfl, save_cfl
+from ._image_files import load_image, save_image
 from ._ismrmrd import Scan, load_ismrmrd, save_ismrmrd
 from ._metrics import nrmse, psnr, ssim
+from ._nifti import load_nifti, save_nifti
 from ._phantoms import Phantom, shepp_logan
+from ._pictures import save_png
 from ._recipes import Reconstruction, l1_wavelet, sense, sense_operator, tv
+from ._recon import recon
 from ._spread import spread
 from ._tomography import Iterations, fbp_operator, fdk, os_sart, ramp_filter, sirt, tv_ct
 from ._trajectories import (
@@ -36,12 +43,14 @@ from ._trajectories import (
 
 __all__ = [
     "GOLDEN_ANGLE",
+    "Calibration",
     "Coils",
     "Iterations",
     "Phantom",
     "Reconstruction",
     "Scan",
     "adaptive_maps",
+    "by_discrepancy",
     "compress_coils",
     "cones",
     "epi",
@@ -50,18 +59,27 @@ __all__ = [
     "fdk",
     "kooshball",
     "l1_wavelet",
+    "llr_dynamic",
     "load_cfl",
+    "load_image",
     "load_ismrmrd",
+    "load_nifti",
+    "low_rank_blocks",
+    "noise_level",
     "nrmse",
     "os_sart",
     "poisson_disc",
     "psnr",
     "radial",
     "ramp_filter",
+    "recon",
     "root_sum_of_squares",
     "rosette",
     "save_cfl",
+    "save_image",
     "save_ismrmrd",
+    "save_nifti",
+    "save_png",
     "sense",
     "sense_operator",
     "shepp_logan",

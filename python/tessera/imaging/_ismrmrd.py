@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,28 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, IoError, NotAvailable
-from ._ismrmrd_layout import COUNTERS, HEAD, NO_IMAGE, NOISE, REVERSE, Encoding, read_encoding, write_header
+from ._ismrmrd_layout import (
+    COUNTERS,
+    HEAD,
+    NO_IMAGE,
+    NOISE,
+    REVERSE,
+    Encoding,
+    affine_of,
+    read_encoding,
+    write_header,
+)
 
 _OUTER = ("repetition", "set", "phase", "contrast", "slice")  # axes in front of the coils, where there are several
 _AT_ONCE = 256  # acquisitions that are in memory beside the result
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Scan:
     """What a raw file holds: ``kspace`` with an axis for each of ``dims``; ``locs`` (readouts, samples, ndim) in cycles
     per field of view where the trajectory is not Cartesian; ``sampled``, the mask of a Cartesian one; ``noise`` (coils,
-    samples) where there are noise scans; the ``shape`` of the image and its ``fov`` in mm.
+    samples) where there are noise scans; the ``shape`` of the image and its ``fov`` in mm; ``affine`` (4, 4), from the
+    numbers (x, y, z, 1) of a pixel to mm (right, anterior, superior).
 
     >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((3, 8, 8)))
     >>> ts.imaging.load_ismrmrd("scan.h5")
@@ -40,6 +52,7 @@ class Scan:
     locs: npt.NDArray[np.float64] | None = None
     sampled: npt.NDArray[np.bool_] | None = None
     noise: npt.NDArray[np.complex64] | None = None
+    affine: npt.NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{name} {n}" for name, n in zip(self.dims, self.kspace.shape, strict=True))
@@ -58,27 +71,37 @@ def _h5py() -> Any:
     return h5py
 
 
-def load_ismrmrd(path: str | os.PathLike[str], *, dataset: str = "dataset") -> Scan:
+def load_ismrmrd(
+    path: str | os.PathLike[str], *, dataset: str = "dataset", only: Mapping[str, int] | None = None
+) -> Scan:
     """Reads a raw file: averages are averaged, readouts that ran backwards are turned, ends that the scanner marked as
     discarded are left out; navigators and other scans that are no part of the image are passed over.
 
     Axes with one entry only (slices, repetitions …) are left out. Trajectories within [-1/2, 1/2] are taken to be parts
-    of the matrix, others cycles per field of view.
+    of the matrix, others cycles per field of view. ``only``, for example {"slice": 3, "repetition": 0}, reads a part of
+    the file and holds no more than that.
 
     >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((2, 5, 16)), locs=ts.imaging.radial(5, 16, 8), shape=(8, 8))
     >>> scan = ts.imaging.load_ismrmrd("scan.h5")
     >>> scan.dims, scan.kspace.shape, scan.locs.shape
     (('coil', 'readout', 'sample'), (2, 5, 16), (5, 16, 2))
     """
+    with open_raw(path, dataset) as reader:
+        return reader.scan(only or {})
+
+
+@contextlib.contextmanager
+def open_raw(path: str | os.PathLike[str], dataset: str = "dataset") -> Iterator[RawReader]:
+    """A raw file for as long as it is looked at: its outline, and parts of it as scans."""
     h5py, name = _h5py(), os.fspath(path)
     try:
         with h5py.File(name, "r") as file:
             if dataset not in file or not {"xml", "data"} <= set(file[dataset]):
                 raise IoError(f"load_ismrmrd: {name} has no group {dataset!r} with 'xml' and 'data'")
             encoding = read_encoding(_text(file[dataset]["xml"]), name)
-            return _Reader(name, file[dataset]["data"], encoding).scan()
+            yield RawReader(name, file[dataset]["data"], encoding)
     except OSError as error:
-        raise IoError(f"load_ismrmrd: {name}: {error}") from None
+        raise error if isinstance(error, IoError) else IoError(f"load_ismrmrd: {name}: {error}") from None
 
 
 def _text(xml: Any) -> str:
@@ -86,7 +109,7 @@ def _text(xml: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-class _Reader:
+class RawReader:
     """Two walks over the acquisitions: sizes first, so that the result is made once, then the samples."""
 
     def __init__(self, path: str, data: Any, encoding: Encoding):
@@ -95,6 +118,27 @@ class _Reader:
         self.path, self.data, self.encoding = path, data, encoding
         self.cartesian = encoding.trajectory == "cartesian"
         self.heads = self._heads()
+        flags = self.heads["flags"].astype(np.uint64)
+        self.noise = np.flatnonzero(flags & np.uint64(NOISE))
+        self.image = np.flatnonzero((flags & np.uint64(NOISE | NO_IMAGE)) == 0)
+        if self.image.size == 0:
+            raise IoError(f"load_ismrmrd: {path} has no acquisition of the image, of {self.heads.size} in all")
+        coils = np.unique(self.heads["active_channels"][self.image])
+        if coils.size > 1:
+            other = int(self.image[np.argmax(self.heads["active_channels"][self.image] != coils[0])])
+            raise self._fail(other, f"has another number of coils than the first: {coils.tolist()}")
+        self.coils = int(coils[0])
+
+    @property
+    def outer(self) -> dict[str, int]:
+        """The axes in front of the coils that have several entries, and how many."""
+        sizes = {name: int(self.heads["idx"][name][self.image].max()) + 1 for name in _OUTER}
+        return {name: n for name, n in sizes.items() if n > 1}
+
+    def check(self) -> None:
+        """Walks over every acquisition, holding a few, and refuses the file at the first that is not sound."""
+        for _ in self._readouts(np.concatenate([self.noise, self.image])):
+            pass
 
     def _heads(self) -> Any:
         return self.data.fields("head")[:] if self.data.shape[0] else np.zeros(0, self.data.dtype["head"])
@@ -130,23 +174,34 @@ class _Reader:
                     values, points = values[:, ::-1], points[::-1]
                 yield int(number), head, values, points
 
-    def scan(self) -> Scan:
-        flags = self.heads["flags"].astype(np.uint64)
-        noise = np.flatnonzero(flags & np.uint64(NOISE))
-        image = np.flatnonzero((flags & np.uint64(NOISE | NO_IMAGE)) == 0)
+    def noise_scan(self) -> npt.NDArray[np.complex64] | None:
+        """The samples (coils, samples) of all noise scans."""
+        silent = [values for _, _, values, _ in self._readouts(self.noise)]
+        return np.concatenate(silent, 1) if silent else None
+
+    def affine(self, only: Mapping[str, int]) -> npt.NDArray[np.float64]:
+        """Where the pixels of a part of the file are in the room."""
+        return affine_of(self.heads[self._chosen(only)[0]], self.encoding)
+
+    def _chosen(self, only: Mapping[str, int]) -> npt.NDArray[Any]:
+        """The acquisitions of the image whose counters are ``only`` these."""
+        image = self.image
+        for name, value in only.items():
+            if name not in _OUTER:
+                raise ArgumentError(f"load_ismrmrd: only {name!r}; expected one of {', '.join(_OUTER)}")
+            image = image[self.heads["idx"][name][image] == value]
         if image.size == 0:
-            raise IoError(f"load_ismrmrd: {self.path} has no acquisition of the image, of {self.heads.size} in all")
-        coils = np.unique(self.heads["active_channels"][image])
-        if coils.size > 1:
-            other = int(image[np.argmax(self.heads["active_channels"][image] != coils[0])])
-            raise self._fail(other, f"has another number of coils than the first: {coils.tolist()}")
-        outer = {name: int(self.heads["idx"][name][image].max()) + 1 for name in _OUTER}
-        kept = [name for name in _OUTER if outer[name] > 1]
-        sizes = [outer[name] for name in kept]
+            part = ", ".join(f"{name} {value}" for name, value in only.items())
+            raise IoError(f"load_ismrmrd: {self.path} has no acquisition of {part}; it has {self.outer or 'one image'}")
+        return image
+
+    def scan(self, only: Mapping[str, int]) -> Scan:
+        """What there is, or a part of it."""
+        image = self._chosen(only)
+        kept = [name for name in self.outer if name not in only]
         fill = self._cartesian if self.cartesian else self._along_trajectory
-        found = fill(image, int(coils[0]), kept, sizes)
-        silent = [values for _, _, values, _ in self._readouts(noise)]
-        return dataclasses.replace(found, noise=np.concatenate(silent, 1) if silent else None)
+        found = fill(image, self.coils, kept, [self.outer[name] for name in kept])
+        return dataclasses.replace(found, noise=self.noise_scan(), affine=self.affine(only))
 
     def _empty(self, shape: list[int]) -> npt.NDArray[np.complex64]:
         """Zeros, refused at once where they would not fit the machine."""

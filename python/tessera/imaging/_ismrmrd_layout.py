@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import IoError
 
@@ -126,6 +127,23 @@ def read_encoding(text: str, path: str) -> Encoding:
         _triple(_child(encoded, "fieldOfView_mm", path), float, path),
         limits,
     )
+
+
+def affine_of(head: Any, encoding: Encoding) -> npt.NDArray[np.float64]:
+    """From the numbers (x, y, z, 1) of a pixel of the encoded matrix to mm (right, anterior, superior). The file counts
+    to the left and to the back; pixel n // 2 of each axis is at its position. Directions that are missing are those of
+    the axes."""
+    directions = np.stack([np.asarray(head[f"{name}_dir"], float) for name in ("read", "phase", "slice")], 1)
+    lengths = np.linalg.norm(directions, axis=0)
+    if not (np.isfinite(directions).all() and (lengths > 0.5).all()):
+        directions, lengths = np.eye(3), np.ones(3)
+    position = np.asarray(head["position"], float)
+    matrix, fov = np.array(encoding.matrix[::-1]), np.array(encoding.fov[::-1])
+    steps = directions / lengths * (fov / matrix)
+    affine = np.eye(4)
+    affine[:3, :3] = steps
+    affine[:3, 3] = np.where(np.isfinite(position), position, 0) - steps @ (matrix // 2)
+    return np.diag([-1.0, -1.0, 1.0, 1.0]) @ affine
 
 
 def write_header(trajectory: str, matrix: tuple[int, int, int], coils: int, readouts: int) -> str:

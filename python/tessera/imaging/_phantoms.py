@@ -18,7 +18,7 @@ from ._coils import Coils
 _Floats = npt.NDArray[np.float64]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Phantom:
     """A sum of ellipses (2-D) or ellipsoids (3-D), in units of half the field of view: the image spans [-1, 1).
 

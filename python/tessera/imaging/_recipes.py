@@ -12,14 +12,17 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, NamedLinop
+from ._automatic import TRY, chosen, noise_level
+from ._placing import placed
 
 _DIMS = {2: ("Ny", "Nx"), 3: ("Nz", "Ny", "Nx")}
 _KDIMS = {2: ("Ky", "Kx"), 3: ("Kz", "Ky", "Kx")}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """An image with what made it: ``history`` of the solver's measure, ``operator`` from image to data, ``result``.
+    """An image with what made it: ``history`` of the solver's measure, ``operator`` from image to data, ``result``,
+    and ``lamda``, the strength of its penalty.
 
     >>> maps, truth = ts.imaging.Coils(4).maps((16, 16)), np.ones((16, 16))
     >>> A = ts.imaging.sense_operator(maps)
@@ -30,6 +33,7 @@ class Reconstruction:
     image: Any
     operator: NamedLinop
     result: Any
+    lamda: float = 0.0
 
     @property
     def history(self) -> Any:
@@ -50,10 +54,14 @@ def sense_operator(
     toeplitz: bool = True,
     tol: float = 1e-4,
     device: Any = None,
+    budget: Any = None,
+    ranks: bool = False,
 ) -> NamedLinop:
     """From an image to the k-space of all coils: ``maps`` (coils, *shape), then a NUFFT at ``locs`` (..., ndim), or a
     centred FFT with a ``mask`` of ``shape``. ``weights`` multiply the data (the root of a density compensation).
-    ``toeplitz`` and ``tol`` are those of ``ts.NUFFT``; ``device`` is where the operator lives.
+    ``toeplitz`` and ``tol`` are those of ``ts.NUFFT``; ``device`` is where the operator lives, a list of devices shares
+    the coils out; with ``budget`` bytes on each it works on as many coils at a time as they allow, and with ``ranks``
+    the coils are shared out among the ranks of mpirun, each of which makes the same call.
 
     >>> maps = ts.imaging.Coils(4).maps((16, 16))
     >>> print(ts.imaging.sense_operator(maps).oshape, ts.imaging.sense_operator(maps, locs=np.zeros((5, 2))).oshape)
@@ -84,7 +92,8 @@ def sense_operator(
         encode = ts.NUFFT(points, shape, kdims, dims, batch_shape=("C",), toeplitz=toeplitz, tol=tol)
     kept = _factors(mask, weights, samples)
     chain = encode @ coils if kept is None else ts.Diagonal(kept[None], ("C", *kdims)) @ encode @ coils
-    return chain if device is None else chain.to(device)
+    dtype = np.result_type(sensitivities.dtype, np.complex64)
+    return placed(chain, device=device, budget=budget, ranks=ranks, dtype=str(dtype))
 
 
 def _factors(mask: Any, weights: Any, shape: tuple[int, ...]) -> npt.NDArray[Any] | None:
@@ -103,21 +112,51 @@ def _factors(mask: Any, weights: Any, shape: tuple[int, ...]) -> npt.NDArray[Any
     return product
 
 
-def _prepared(who: str, kspace: Any, operator: NamedLinop, mask: Any, weights: Any, device: Any) -> ts.Array:
-    """The data as the operator gives them: checked, and multiplied with mask and weights."""
-    data = ts.asarray(kspace)
-    data = data if device is None else data.to(device)
-    sizes = [operator.size(dim) for dim in operator.oshape]
-    if data.ndim != len(sizes) or any(s is not None and s != n for s, n in zip(sizes, data.shape, strict=True)):
-        raise ArgumentError(
-            f"{who}: k-space of shape {tuple(data.shape)}; expected {operator.oshape} of sizes {tuple(sizes)}"
+class _Problem:
+    """The operator, the data as it gives them (checked, multiplied with mask and weights), and their noise."""
+
+    def __init__(self, who: str, kspace: Any, maps: Any, noise: float | None, encoding: dict[str, Any]):
+        self.who, self.noise, self.encoding = who, noise, encoding
+        self.A = sense_operator(maps, **encoding)
+        data, device = ts.asarray(kspace), encoding["device"]
+        whole = (
+            device is None or encoding["budget"] is not None or encoding["ranks"] or isinstance(device, list | tuple)
         )
-    bad = ts.nonzero(~ts.isfinite(data))
-    if bad[0].size:
-        place = tuple(int(part[0]) for part in bad)
-        raise ArgumentError(f"{who}: {bad[0].size} samples of k-space are not finite, the first at {place}")
-    factors = _factors(mask, weights, tuple(data.shape[1:]))
-    return data if factors is None else data * ts.asarray(factors).to(data.device)
+        data = data if whole else data.to(device)
+        sizes = [self.A.size(dim) for dim in self.A.oshape]
+        if data.ndim != len(sizes) or any(s is not None and s != n for s, n in zip(sizes, data.shape, strict=True)):
+            raise ArgumentError(
+                f"{who}: k-space of shape {tuple(data.shape)}; expected {self.A.oshape} of sizes {tuple(sizes)}"
+            )
+        bad = ts.nonzero(~ts.isfinite(data))
+        if bad[0].size:
+            place = tuple(int(part[0]) for part in bad)
+            raise ArgumentError(f"{who}: {bad[0].size} samples of k-space are not finite, the first at {place}")
+        self.raw = data
+        self.factors = _factors(encoding["mask"], encoding["weights"], tuple(data.shape[1:]))
+        self.data = data if self.factors is None else data * ts.asarray(self.factors).to(data.device)
+
+    def noise_size(self) -> float:
+        """The length that the noise of all samples has."""
+        shape = tuple(self.data.shape[1:])
+        factors = np.ones(shape) if self.factors is None else np.abs(self.factors)
+        noise = self.noise
+        if noise is None:
+            locs = self.encoding["locs"]
+            axes = np.meshgrid(*[np.arange(n) / n - 0.5 for n in shape], indexing="ij", sparse=True)
+            squares = np.sum(np.asarray(locs) ** 2, -1) if locs is not None else sum(axis**2 for axis in axes)
+            seen = factors > 0
+            noise = noise_level(self.raw.numpy()[:, seen], np.broadcast_to(squares, shape)[seen])
+        return float(noise * np.sqrt(len(self.data) * np.sum(factors**2)))
+
+    def choose(self, lamda: Any, start: float, solve: Any) -> float:
+        return chosen(self.who, lamda, start, self.noise_size, solve, self.A, self.data)
+
+    def largest_eigenvalue(self, like: ts.Array) -> float:
+        """Of A.N on vectors ``like`` this, a little too large rather than too small."""
+        like_it: dict[str, Any] = dict(shape=like.shape, dtype=like.dtype, device=like.device)
+        found = ts.solve.power_method(self.A.N, **like_it, rtol=1e-3, maxiter=100)
+        return 1.05 * float(found.eigenvalue)
 
 
 def sense(
@@ -127,16 +166,21 @@ def sense(
     locs: Any = None,
     mask: Any = None,
     weights: Any = None,
-    lamda: float = 0.0,
+    lamda: float | str = 0.0,
+    noise: float | None = None,
     maxiter: int = 30,
     rtol: float = 1e-6,
     device: Any = None,
+    budget: Any = None,
+    ranks: bool = False,
     progress: bool = False,
     checkpoint: Any = None,
 ) -> Reconstruction:
     """CG-SENSE: minimises |A x - y|^2 + lamda |x|^2, A as :func:`sense_operator` makes it.
 
     ``kspace`` are the samples of all coils (coils, ...) as they were measured; mask and weights are applied here.
+    ``lamda="auto"`` leaves a residual of the size of the noise: ``noise`` is its root mean square in a complex sample,
+    by default :func:`noise_level` of the data.
 
     >>> maps, truth = ts.imaging.Coils(6).maps((16, 16)), ts.imaging.shepp_logan().image((16, 16))
     >>> mask = np.arange(16)[:, None] % 2 == np.zeros(16)
@@ -145,29 +189,41 @@ def sense(
     >>> ts.imaging.nrmse(found.image, truth) < 1e-5
     True
     """
-    A = sense_operator(maps, locs=locs, mask=mask, weights=weights, device=device)
-    data = _prepared("sense", kspace, A, mask, weights, device)
-    normal = A.N if lamda == 0 else A.N + lamda * ts.Identity()
-    result = ts.solve.cg(normal, A.H(data), rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
-    return Reconstruction(result.x, A, result)
+    encoding = dict(locs=locs, mask=mask, weights=weights, device=device, budget=budget, ranks=ranks)
+    problem = _Problem("sense", kspace, maps, noise, encoding)
+    A, first = problem.A, problem.A.H(problem.data)
+
+    def solve(value: float, x0: Any, **options: Any) -> Any:
+        return ts.solve.cg(A.N if value == 0 else A.N + value * ts.Identity(), first, x0, **options)
+
+    start = 0.0
+    if lamda == "auto":
+        start = 0.01 * float(ts.sum(ts.abs2(A(first)))) / max(float(ts.sum(ts.abs2(first))), 1e-300)
+    strength = problem.choose(lamda, start, lambda value, x0: solve(value, x0, **TRY).x)
+    result = solve(strength, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    return Reconstruction(result.x, A, result, strength)
 
 
 def l1_wavelet(
     kspace: Any,
     maps: Any,
     *,
-    lamda: float,
+    lamda: float | str,
     locs: Any = None,
     mask: Any = None,
     weights: Any = None,
     wavelet: str = "db4",
+    noise: float | None = None,
     maxiter: int = 50,
     rtol: float = 1e-6,
     device: Any = None,
+    budget: Any = None,
+    ranks: bool = False,
     progress: bool = False,
     checkpoint: Any = None,
 ) -> Reconstruction:
     """Minimises |A x - y|^2 / 2 + lamda |W x|_1 with an orthogonal wavelet transform W, by FISTA on the coefficients.
+    Arguments are those of :func:`sense`.
 
     >>> maps, truth = ts.imaging.Coils(6).maps((32, 32)), ts.imaging.shepp_logan().image((32, 32))
     >>> mask = ts.imaging.poisson_disc((32, 32), 3, calibration=8)
@@ -176,38 +232,43 @@ def l1_wavelet(
     >>> ts.imaging.nrmse(found.image, truth) < 0.05
     True
     """
-    A = sense_operator(maps, locs=locs, mask=mask, weights=weights, device=device)
-    data = _prepared("l1_wavelet", kspace, A, mask, weights, device)
-    synthesis = ts.Wavelet(A.ishape, wavelet).H
-    result = ts.solve.fista(
-        A @ synthesis,
-        data,
-        ts.solve.prox.l1(lamda),
-        x0=synthesis.H(A.H(data) * 0),
-        rtol=rtol,
-        maxiter=maxiter,
-        progress=progress,
-        checkpoint=checkpoint,
-    )
-    return Reconstruction(synthesis(result.x), A, result)
+    encoding = dict(locs=locs, mask=mask, weights=weights, device=device, budget=budget, ranks=ranks)
+    problem = _Problem("l1_wavelet", kspace, maps, noise, encoding)
+    synthesis = ts.Wavelet(problem.A.ishape, wavelet).H
+    zero = synthesis.H(problem.A.H(problem.data))
+    step = 1 / max(problem.largest_eigenvalue(synthesis(zero)), 1e-300)
+    start = 0.01 * float(ts.max(ts.abs(zero)))
+
+    def solve(value: float, x0: Any, **options: Any) -> Any:
+        first = zero * 0 if x0 is None else synthesis.H(x0)
+        prox = ts.solve.prox.l1(value)
+        return ts.solve.fista(problem.A @ synthesis, problem.data, prox, first, step=step, **options)
+
+    strength = problem.choose(lamda, start, lambda value, x0: synthesis(solve(value, x0, **TRY).x))
+    result = solve(strength, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    return Reconstruction(synthesis(result.x), problem.A, result, strength)
 
 
 def tv(
     kspace: Any,
     maps: Any,
     *,
-    lamda: float,
+    lamda: float | str,
     locs: Any = None,
     mask: Any = None,
     weights: Any = None,
     rho: float | None = None,
+    noise: float | None = None,
     maxiter: int = 50,
     rtol: float = 1e-6,
     device: Any = None,
+    budget: Any = None,
+    ranks: bool = False,
     progress: bool = False,
     checkpoint: Any = None,
 ) -> Reconstruction:
-    """Minimises |A x - y|^2 / 2 + lamda TV(x), the isotropic total variation, by ADMM.
+    """Minimises |A x - y|^2 / 2 + lamda TV(x), the isotropic total variation, by ADMM. Arguments are those of
+    :func:`sense`.
 
     ``rho`` balances its two halves, by default ten times lamda over the largest magnitude of A.H(y).
 
@@ -218,20 +279,17 @@ def tv(
     >>> ts.imaging.nrmse(found.image, truth) < 0.05
     True
     """
-    A = sense_operator(maps, locs=locs, mask=mask, weights=weights, device=device)
-    data = _prepared("tv", kspace, A, mask, weights, device)
+    encoding = dict(locs=locs, mask=mask, weights=weights, device=device, budget=budget, ranks=ranks)
+    problem = _Problem("tv", kspace, maps, noise, encoding)
+    A = problem.A
     differences = ts.Gradient(A.ishape, A.ishape, edge="replicate")
-    first = A.H(data)
-    top = float(ts.max(ts.abs(first)))
-    result = ts.solve.admm(
-        A,
-        data,
-        ts.solve.prox.group(lamda, axes=0),
-        G=differences,
-        rho=(10 * lamda / top if top > 0 else 1.0) if rho is None else rho,
-        rtol=rtol,
-        maxiter=maxiter,
-        progress=progress,
-        checkpoint=checkpoint,
-    )
-    return Reconstruction(result.x, A, result)
+    top = float(ts.max(ts.abs(A.H(problem.data))))
+
+    def solve(value: float, x0: Any, **options: Any) -> Any:
+        weight = (10 * value / top if top > 0 and value > 0 else 1.0) if rho is None else rho
+        prox = ts.solve.prox.group(value, axes=0)
+        return ts.solve.admm(A, problem.data, prox, x0, G=differences, rho=weight, **options)
+
+    strength = problem.choose(lamda, 0.01 * top, lambda value, x0: solve(value, x0, **TRY, inner=5).x)
+    result = solve(strength, None, rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    return Reconstruction(result.x, A, result, strength)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images in the files that people have: which one, its name says."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import tessera as ts
+
+from .. import ArgumentError, IoError, NotAvailable
+from ._files import load_cfl, save_cfl
+from ._nifti import load_nifti, save_nifti
+
+ENDINGS = (".nii", ".nii.gz", ".npy", ".cfl", ".h5", ".hdf5", ".tessera")
+
+
+def ending(path: str | os.PathLike[str]) -> str:
+    """How the name of an image ends, one of ENDINGS; refused by name where it is none, or where a package lacks."""
+    name = os.fspath(path)
+    found = [end for end in ENDINGS if name.endswith(end)]
+    if not found:
+        raise ArgumentError(f"image file {name!r}; expected a name that ends in {', '.join(ENDINGS)}")
+    if found[-1] in (".h5", ".hdf5"):
+        _h5py(name)
+    return found[-1]
+
+
+def _h5py(name: str) -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise NotAvailable(f"image file {name!r}: HDF5 is read and written by h5py: pip install h5py") from None
+    return h5py
+
+
+def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> None:
+    """Writes an image (..., y, x): .nii and .nii.gz (magnitudes, as viewers expect, with the affine), .npy, .cfl, .h5
+    (a dataset "image") or .tessera, complex as it is.
+
+    >>> ts.imaging.save_image("image.npy", np.ones((4, 4), complex))
+    >>> ts.imaging.load_image("image.npy").dtype
+    dtype('complex128')
+    """
+    name, x = os.fspath(path), np.asarray(image)
+    kind = ending(name)
+    if kind in (".nii", ".nii.gz"):
+        real = x if x.dtype.kind in "fiu" and x.dtype.itemsize <= 4 else np.abs(x).astype(np.float32)
+        save_nifti(name, real, affine)
+    elif kind == ".cfl":
+        save_cfl(name, x)
+    elif kind == ".tessera":
+        ts.save(name, {"image": ts.asarray(x)})
+    else:
+        beside = f"{name}.{os.getpid()}.part"
+        try:
+            if kind == ".npy":
+                with open(beside, "wb") as file:
+                    np.save(file, x)
+            else:
+                with _h5py(name).File(beside, "w") as file:
+                    file["image"] = x
+                    if affine is not None:
+                        file["image"].attrs["affine"] = np.asarray(affine)
+            os.replace(beside, name)
+        except OSError as error:
+            if os.path.exists(beside):
+                os.unlink(beside)
+            raise IoError(f"save_image: {name}: {error}") from None
+
+
+def load_image(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
+    """Reads what :func:`save_image` writes: an image (..., y, x).
+
+    >>> ts.imaging.save_image("image.nii.gz", 2j * np.ones((3, 4, 5)))
+    >>> ts.imaging.load_image("image.nii.gz").max()
+    np.float32(2.0)
+    """
+    name = os.fspath(path)
+    kind = ending(name)
+    if kind in (".nii", ".nii.gz"):
+        return load_nifti(name)[0]
+    if kind == ".cfl":
+        return load_cfl(name)
+    try:
+        if kind == ".npy":
+            return np.asarray(np.load(name, allow_pickle=False))
+        if kind == ".tessera":
+            return np.asarray(ts.open_snapshot(name)["image"])
+        with _h5py(name).File(name, "r") as file:
+            if "image" not in file:
+                raise IoError(f"load_image: {name} has no dataset 'image'")
+            return np.asarray(file["image"])
+    except (OSError, ValueError, EOFError, KeyError) as error:
+        raise error if isinstance(error, ts.Error) else IoError(f"load_image: {name}: {error}") from None

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where an operator from an image to the samples of coils runs: its coils are what is shared out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import tessera as ts
+
+from .. import ArgumentError, NamedLinop
+
+_VECTORS = 10  # of the size of the image: what solvers keep beside the operator, at most
+
+
+def devices_of(device: Any) -> list[str]:
+    """One device or several, as their names."""
+    several = device if isinstance(device, Sequence) and not isinstance(device, str) else [device]
+    return ["cpu" if one is None else str(one) for one in several]
+
+
+def bytes_of(budget: Any) -> int:
+    """A number of bytes, or text such as "4GiB"."""
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kKMGT]?)(i?)B?\s*", str(budget))
+    if not found or float(found[1]) <= 0:
+        raise ArgumentError(f"imaging: a budget of {budget!r}; expected bytes, as a number or as text such as '4GiB'")
+    power = " KMGT".index(found[2].upper() or " ")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** power)
+
+
+def placed(
+    operator: NamedLinop,
+    *,
+    device: Any = None,
+    budget: Any = None,
+    ranks: bool = False,
+    dtype: Any = "complex64",
+) -> NamedLinop:
+    """The operator on one device; with its coils, dim C, shared out among several devices or among all ranks of mpirun;
+    or in tiles of as many coils as fit ``budget`` bytes on each device while a solver applies its normal."""
+    devices, specs = devices_of(device), []
+    coils = operator.size("C")
+    size = ts.dist.world.size if ranks else 1
+    if coils is None:
+        raise ArgumentError(f"imaging: {operator} has no number of coils, dim C, to share out")
+    if size > 1:
+        each = math.ceil(coils / size)
+        holders = [f"rank{rank}/cpu" for rank in range(math.ceil(coils / each))]
+        specs.append(ts.BatchSpec({"C": each}, holders))
+        coils = each
+    if budget is not None:
+        specs += _fitted(operator, coils, devices, budget, dtype).specs
+    elif len(devices) > 1:
+        specs.append(ts.BatchSpec({"C": math.ceil(coils / len(devices))}, devices))
+    elif size > 1 and devices != ["cpu"]:
+        specs.append(ts.BatchSpec({"C": coils}, devices))
+    if specs:
+        return ts.create_batched_linop(operator, specs)
+    return operator if devices == ["cpu"] else operator.to(devices[0])
+
+
+def _fitted(operator: NamedLinop, coils: int, devices: list[str], budget: Any, dtype: Any) -> ts.Fitted:
+    sizes = [operator.size(dim) or 1 for dim in operator.ishape]
+    samples = [operator.size(dim) or 1 for dim in operator.oshape]
+    item = np.dtype(str(dtype)).itemsize
+    room = bytes_of(budget)
+    kept = item * (_VECTORS * math.prod(sizes) + 2 * math.prod(samples))
+    if "cpu" in devices and room <= kept:
+        raise ArgumentError(
+            f"imaging: a budget of {room} bytes; the samples {tuple(samples)} and {_VECTORS} images of {tuple(sizes)} "
+            f"take {kept}"
+        )
+    rooms: dict[Any, int | str] = {name: room - kept if name == "cpu" else room for name in devices}
+    part = operator if coils == operator.size("C") else operator.split({"C": slice(0, coils)})
+    return ts.fit(part.N, shape=tuple(sizes), dtype=dtype, budget=rooms)

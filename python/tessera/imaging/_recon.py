@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tessera recon`: from a raw file to an image, in stages that a killed run goes on from."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import math
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import tessera as ts
+
+from .. import ArgumentError, IoError
+from ._calibration import Calibration
+from ._coils import compress_coils, whitening
+from ._dynamic import llr_dynamic
+from ._image_files import load_image, save_image
+from ._ismrmrd import RawReader, Scan, open_raw
+from ._pictures import preview, save_png
+from ._recipes import l1_wavelet, sense, tv
+from ._recon_options import TIMES, ReconOptions
+from ._recon_parts import at_time, cropped, encoding_of, gridded, write_array, write_json
+
+_RECIPES: dict[str, Any] = {"sense": sense, "l1wavelet": l1_wavelet, "tv": tv, "lowrank": llr_dynamic}
+_SAVE_EVERY = 10  # iterations of a solver
+
+
+def recon(scan: str | os.PathLike[str], output: str | os.PathLike[str], **options: Any) -> dict[str, Any]:
+    """Reconstructs a raw file and writes the image, a preview (.png) and a report (.json), which is also the result:
+    what `tessera recon scan.h5 -o image.nii.gz` does. Options are those of the command.
+
+    >>> maps, head = ts.imaging.Coils(4).maps((32, 32)), ts.imaging.shepp_logan().image((32, 32))
+    >>> ts.imaging.save_ismrmrd("scan.h5", ts.imaging.sense_operator(maps)(head).numpy())
+    >>> report = ts.imaging.recon("scan.h5", "image.npy", method="sense", lamda="0.001", quiet=True)
+    >>> [stage["name"] for stage in report["stages"]]
+    ['check', 'maps', 'images', 'write']
+    """
+    chosen = ReconOptions(os.fspath(scan), os.fspath(output), **options)
+    chosen.check()
+    return _Recon(chosen).run()
+
+
+class _Recon:
+    def __init__(self, options: ReconOptions):
+        self.options = options
+        self.first = ts.dist.world.rank == 0
+        self.ranks = ts.dist.world.size
+        self.work = options.folder()
+        self.stages: list[dict[str, Any]] = []
+        self.images: list[dict[str, Any]] = []
+        self.about: dict[str, Any] = {}
+        self.begun = time.perf_counter()
+
+    def run(self) -> dict[str, Any]:
+        with open_raw(self.options.scan, self.options.dataset) as raw:
+            with self._stage("check"):
+                self._check(raw)
+                resumed = self._open_folder()
+            with self._stage("maps"):
+                mixing = self._mixing(raw)
+                self._make_maps(raw, mixing)
+            with self._stage("images"):
+                for number, frame in enumerate(self.frames):
+                    self._say_frame(number, frame)
+                    self._make_image(raw, mixing, frame)
+            with self._stage("write"):
+                image = self._assembled()
+                if self.first:
+                    save_image(self.options.output, image, self._affine(raw))
+                    save_png(self.options.preview or self.options.beside(".png"), preview(image))
+        report = self._report(raw, image, resumed)
+        if self.first:
+            write_json(Path(self.options.report or self.options.beside(".json")), report)
+            if self.options.checkpoint is None:
+                shutil.rmtree(self.work)
+        return report
+
+    @contextlib.contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        begun = time.perf_counter()
+        yield
+        self.stages.append({"name": name, "seconds": round(time.perf_counter() - begun, 4)})
+
+    def _say(self, text: str) -> None:
+        if self.first and not self.options.quiet:
+            print(f"tessera recon: {text}", file=sys.stderr, flush=True)
+
+    def _say_frame(self, number: int, frame: dict[str, int]) -> None:
+        name = ", ".join(f"{axis} {i}" for axis, i in frame.items()) or "the image"
+        spent, done = time.perf_counter() - self.begun, len(self.images)
+        left = f", about {spent / done * (len(self.frames) - number):.0f} s left" if done else ""
+        self._say(f"{name}, {number + 1} of {len(self.frames)}{left}")
+
+    def _check(self, raw: RawReader) -> None:
+        """What the file and the options say of each other, and every acquisition once: before any work."""
+        options, outer = self.options, raw.outer
+        self.outer = outer
+        times = [name for name in outer if name in TIMES]
+        if options.method == "lowrank" and not times:
+            raise ArgumentError(
+                f"recon: --method lowrank; {options.scan} has one image of each slice, expected several "
+                f"({', '.join(TIMES)}), which share what they show"
+            )
+        if options.coils is not None and options.coils > raw.coils:
+            raise ArgumentError(f"recon: --coils {options.coils}; {options.scan} has {raw.coils}")
+        matrix = raw.encoding.matrix
+        flat = matrix[0] == 1 if raw.cartesian else bool(np.all(raw.heads["trajectory_dimensions"][raw.image] == 2))
+        self.shape = matrix[1:] if flat else matrix
+        image = raw.encoding.image[1:] if flat else raw.encoding.image
+        self.crop = tuple(min(n, m) for n, m in zip(self.shape, image, strict=True))
+        if options.maps is not None:
+            given = load_image(options.maps)
+            if given.shape != (raw.coils, *self.shape):
+                raise ArgumentError(
+                    f"recon: --maps {options.maps} of shape {given.shape}; {options.scan} has {raw.coils} coils and an "
+                    f"image of {self.shape}, expected {(raw.coils, *self.shape)}"
+                )
+            if not np.isfinite(given).all():
+                raise ArgumentError(f"recon: --maps {options.maps} has values that are not finite")
+        raw.check()
+        joint = times if options.method == "lowrank" else []
+        apart = [name for name in outer if name not in joint]
+        self.joint = joint
+        self.frames = [
+            dict(zip(apart, place, strict=True)) for place in itertools.product(*[range(outer[n]) for n in apart])
+        ]
+
+    def _open_folder(self) -> bool:
+        """Whether the folder of stages goes on from a run of the same command; another's is not touched."""
+        mark, known = self.work / "command.json", self.options.fingerprint()
+        before = json.loads(mark.read_text()) if mark.exists() else None
+        other = [name for name in known if before is None or before.get(name) != known[name]]
+        if before is not None and other and self.options.checkpoint is not None:
+            raise IoError(
+                f"recon: --checkpoint {self.work} belongs to another command ({', '.join(other)} differ); "
+                "remove it, or give another"
+            )
+        self._meet()  # all ranks have read it before the first writes
+        if before is not None:
+            self._say(f"{self.work}: " + ("another command, beginning anew" if other else "going on"))
+        if self.first and other:
+            if before is not None:
+                shutil.rmtree(self.work)
+            self.work.mkdir(parents=True, exist_ok=True)
+            write_json(mark, known)
+        self._meet()
+        return not other
+
+    def _meet(self) -> None:
+        if self.ranks > 1:
+            ts.dist.world.barrier()
+
+    def _mixing(self, raw: RawReader) -> npt.NDArray[Any]:
+        """The matrix that samples of the coils are multiplied with: white noise of one, then fewer coils."""
+        noise = raw.noise_scan()
+        self.white = noise is not None
+        mixing = np.eye(raw.coils, dtype=np.complex64) if noise is None else whitening(noise).astype(np.complex64)
+        if self.options.coils is not None:
+            scan = self._read(raw, mixing, self._first_of({}))
+            gathered = self._gathered([scan])
+            mixing = compress_coils(gathered.centre(), self.options.coils)[1].astype(np.complex64) @ mixing
+        return mixing
+
+    def _first_of(self, part: dict[str, int]) -> dict[str, int]:
+        return {**dict.fromkeys(self.outer, 0), **part}
+
+    def _read(self, raw: RawReader, mixing: npt.NDArray[Any], only: dict[str, int]) -> Scan:
+        scan = raw.scan(only)
+        before = len(scan.dims) - len(self.shape) - 1 if raw.cartesian else len(scan.dims) - 3
+        data = np.moveaxis(np.tensordot(mixing, scan.kspace, (1, before)), 0, before)
+        object.__setattr__(scan, "kspace", np.ascontiguousarray(data, np.complex64))
+        return scan
+
+    def _gathered(self, scans: Any) -> Calibration:
+        gathered = Calibration(self.shape, self.options.calibration)
+        for scan in scans:
+            gathered.add(scan.kspace, locs=scan.locs, sampled=scan.sampled)
+        return gathered
+
+    def _maps_file(self, slice_: int) -> Path:
+        return self.work / f"maps_{slice_}.npy"
+
+    def _make_maps(self, raw: RawReader, mixing: npt.NDArray[Any]) -> None:
+        """Of every slice, from the centre of all its frames."""
+        given = None if self.options.maps is None else load_image(self.options.maps)
+        times = [name for name in self.outer if name != "slice"]
+        for slice_ in range(self.outer.get("slice", 1)):
+            path = self._maps_file(slice_)
+            if path.exists():
+                continue
+            self._say(f"maps of slice {slice_}")
+            if given is None:
+                places = itertools.product(*[range(self.outer[name]) for name in times])
+                at = {"slice": slice_} if "slice" in self.outer else {}
+                parts = (self._read(raw, mixing, {**dict(zip(times, place, strict=True)), **at}) for place in places)
+                maps = self._gathered(parts).maps()
+            else:
+                maps = np.tensordot(mixing, given, 1)
+            if self.first:
+                write_array(path, maps.astype(np.complex64))
+        self._meet()
+
+    def _maps(self, frame: dict[str, int]) -> npt.NDArray[Any]:
+        return np.asarray(np.load(self._maps_file(frame.get("slice", 0))))
+
+    def _frame_file(self, frame: dict[str, int]) -> Path:
+        return self.work / ("image" + "".join(f"_{name}{i}" for name, i in frame.items()) + ".npy")
+
+    def _make_image(self, raw: RawReader, mixing: npt.NDArray[Any], frame: dict[str, int]) -> None:
+        path = self._frame_file(frame)
+        told = path.with_suffix(".json")
+        if told.exists() and path.exists():
+            self.images.append(json.loads(told.read_text()))
+            return
+        scan, maps = self._read(raw, mixing, frame), self._maps(frame)
+        encoding = encoding_of(scan, self.shape)
+        kspace = scan.kspace
+        if self.joint:
+            count = math.prod(self.outer[name] for name in self.joint)
+            lead = len(self.joint)
+            kspace = kspace.reshape(count, *kspace.shape[lead:])
+            encoding = {k: v if v is None else v.reshape(count, *v.shape[lead:]) for k, v in encoding.items()}
+        where: dict[str, Any] = {"device": self.options.devices(), "ranks": self.ranks > 1}
+        if len(where["device"]) == 1:
+            where["device"] = None if where["device"] == ["cpu"] else where["device"][0]
+        if self.joint:
+            plain = np.stack([gridded(kspace[t], maps, at_time(encoding, t)) for t in range(len(kspace))])
+        else:
+            plain = gridded(kspace, maps, encoding)
+        top = float(np.abs(plain).max(initial=0))
+        if top == 0:
+            raise IoError(f"recon: {self.options.scan}: the samples of {frame or 'the image'} are zero everywhere")
+        scale = 1 / top
+        about: dict[str, Any] = {"frame": frame, "scale": top}
+        if self.options.method == "grid":
+            image = plain
+        else:
+            image, more = self._solved(kspace * np.float32(scale), maps, encoding, where, scale, path)
+            image, about = image / scale, {**about, **more}
+        self.images.append(about)
+        if self.first:
+            write_array(path, cropped(image, self.crop).astype(np.complex64))
+            write_json(told, about)
+            path.with_suffix(".solver").unlink(missing_ok=True)
+
+    def _solved(self, kspace: Any, maps: Any, encoding: Any, where: Any, scale: float, path: Path) -> Any:
+        recipe, lamda = _RECIPES[self.options.method], self.options.strength()
+        common = {**encoding, **where, "budget": self.options.budget, "noise": scale if self.white else None}
+        known = self.work / "lambda.json"
+        if lamda == "auto":  # of the first image, for all: images that are compared have one penalty
+            if known.exists() and self.ranks == 1:
+                lamda = float(json.loads(known.read_text()))
+            elif self.images:
+                lamda = self.images[0]["lambda"]
+            else:
+                lamda = recipe(kspace, maps, lamda="auto", **common, maxiter=1).lamda
+                if self.first:
+                    write_json(known, lamda)
+        limit = contextlib.nullcontext() if self.options.budget is None else ts.memory_budget(host=self.options.budget)
+        with limit:
+            found = recipe(
+                kspace,
+                maps,
+                lamda=lamda,
+                **common,
+                maxiter=self.options.iterations,
+                rtol=1e-5,
+                progress=self.first and not self.options.quiet,
+                checkpoint=ts.solve.Checkpoint(self._solver_file(path), every=_SAVE_EVERY),
+            )
+        result = found.result
+        if not self.about:
+            plan = found.operator.N.plan(found.image)
+            bytes_ = {"workspace": plan.workspace, "transferred": plan.transferred_bytes}
+            self.about = {"plan": plan.explain(), "forecast": bytes_}
+        more = {"lambda": float(lamda), "iterations": result.iterations, "reason": result.reason}
+        return found.image.to("cpu").numpy(), {**more, "residuals": [float(r) for r in result.history]}
+
+    def _solver_file(self, path: Path) -> str:
+        """Each rank writes its own; what the first has is where all go on, so that they stay in step."""
+        own = path.with_suffix(".solver")
+        if self.first:
+            return str(own)
+        mine = own.with_name(f"{own.name}{ts.dist.world.rank}")
+        mine.unlink(missing_ok=True)
+        if own.exists():
+            shutil.copy(own, mine)
+        return str(mine)
+
+    def _assembled(self) -> Any:
+        """All images in one array: the axes of the file, then those of the image."""
+        sizes = [self.outer[name] for name in self.outer]
+        if not self.first:
+            return None
+        if self.joint:
+            names = [n for n in self.outer if n not in self.joint]
+            parts = [np.load(self._frame_file(frame)) for frame in self.frames]
+            joined = np.stack(parts).reshape(
+                *[self.outer[n] for n in names], *[self.outer[n] for n in self.joint], *self.crop
+            )
+            order = [(*names, *self.joint).index(n) for n in self.outer]
+            return joined.transpose(*order, *range(len(order), joined.ndim))
+        return np.stack([np.load(self._frame_file(frame)) for frame in self.frames]).reshape(*sizes, *self.crop)
+
+    def _affine(self, raw: RawReader) -> npt.NDArray[Any]:
+        """Of the pixels that are written; where there are slices, the third axis goes from one to the next."""
+        head = raw.affine({})
+        offsets = [n // 2 - m // 2 for n, m in zip(self.shape, self.crop, strict=True)]
+        shift = np.eye(4)
+        shift[: len(offsets), 3] = offsets[::-1]
+        if len(self.shape) == 2:
+            head = head.copy()
+            if self.outer.get("slice", 1) > 1:
+                step = raw.affine({"slice": 1})[:3, 3] - head[:3, 3]
+                if np.linalg.norm(step) > 0:
+                    head[:3, 2] = step
+        return head @ shift
+
+    def _report(self, raw: RawReader, image: Any, resumed: bool) -> dict[str, Any]:
+        options = self.options
+        return {
+            "tessera": ts.__version__,
+            "command": {name: getattr(options, name) for name in options.__dataclass_fields__},
+            "scan": {
+                "coils": raw.coils,
+                "trajectory": raw.encoding.trajectory,
+                "axes": self.outer,
+                "noise": self.white,
+            },
+            "shape": [] if image is None else list(image.shape),
+            "ranks": self.ranks,
+            "resumed": resumed,
+            **self.about,
+            "stages": self.stages,
+            "images": self.images,
+        }

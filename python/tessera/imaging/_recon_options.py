@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `tessera recon` is asked for, refused by the name of the argument before any work is done."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import tessera as ts
+
+from .. import ArgumentError, IoError
+from ._image_files import ENDINGS, ending
+from ._placing import bytes_of
+
+METHODS = ("grid", "sense", "l1wavelet", "tv", "lowrank")
+TIMES = ("repetition", "set", "phase", "contrast")  # axes along which frames show one object
+
+
+@dataclasses.dataclass(frozen=True)
+class ReconOptions:
+    """The arguments of `tessera recon`, by their names."""
+
+    scan: str
+    output: str
+    method: str = "sense"
+    lamda: str = "auto"
+    device: str = "cpu"
+    budget: str | None = None
+    checkpoint: str | None = None
+    maps: str | None = None
+    coils: int | None = None
+    calibration: int = 24
+    iterations: int = 30
+    dataset: str = "dataset"
+    report: str | None = None
+    preview: str | None = None
+    quiet: bool = False
+
+    def devices(self) -> list[str]:
+        return [name.strip() for name in self.device.split(",")]
+
+    def strength(self) -> float | str:
+        """The number that --lambda is, or "auto"."""
+        try:
+            return "auto" if self.lamda == "auto" else float(self.lamda)
+        except ValueError:
+            raise ArgumentError(f'recon: --lambda {self.lamda!r}; expected a number or "auto"') from None
+
+    def beside(self, end: str) -> Path:
+        """The output's name with another ending."""
+        return Path(self.output[: -len(ending(self.output))] + end)
+
+    def folder(self) -> Path:
+        """Where stages are kept until the image is written."""
+        return Path(self.checkpoint) if self.checkpoint else Path(self.output + ".part")
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What a folder of stages belongs to: the scan as it is now, and the arguments that change the image."""
+        state = os.stat(self.scan)
+        names = ("method", "lamda", "maps", "coils", "calibration", "iterations", "dataset")
+        more = {name: getattr(self, name) for name in names}
+        return {"scan": os.path.abspath(self.scan), "bytes": state.st_size, "changed": state.st_mtime_ns, **more}
+
+    def check(self) -> None:
+        """Refuses what cannot be, and what contradicts itself."""
+        if self.method not in METHODS:
+            raise ArgumentError(f"recon: --method {self.method!r}; expected one of {', '.join(METHODS)}")
+        value = self.strength()
+        if value != "auto" and not (math.isfinite(float(value)) and float(value) >= 0):
+            raise ArgumentError(f"recon: --lambda {self.lamda}; expected a number that is not negative")
+        if self.method == "grid" and self.lamda != "auto":
+            raise ArgumentError(f"recon: --lambda {self.lamda} with --method grid, which has no penalty to weigh")
+        if self.iterations < 1 or self.calibration < 4 or (self.coils is not None and self.coils < 1):
+            raise ArgumentError(
+                f"recon: --iterations {self.iterations}, --calibration {self.calibration}, --coils {self.coils}; "
+                "expected at least 1, 4 and 1"
+            )
+        if self.maps is not None and self.coils is not None:
+            raise ArgumentError(
+                "recon: --maps with --coils; maps belong to the coils as they are, expected one of them"
+            )
+        for name in self.devices():
+            ts.Device(name)
+        if self.budget is not None:
+            bytes_of(self.budget)
+        if not any(self.output.endswith(end) for end in ENDINGS):
+            raise ArgumentError(f"recon: -o {self.output!r}; expected a name that ends in {', '.join(ENDINGS)}")
+        ending(self.output)
+        for what, path in (("-o", self.output), ("--report", self.report), ("--preview", self.preview)):
+            if path is not None and not Path(path).absolute().parent.is_dir():
+                raise IoError(f"recon: {what} {path}: there is no folder {Path(path).absolute().parent}")
+        for what, path in (("scan", self.scan), ("--maps", self.maps)):
+            if path is not None and not Path(path).exists():
+                raise IoError(f"recon: {what} {path}: there is no such file")

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of `tessera recon` that need nothing of it: encodings, gridded images, files that are there whole or not."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import tessera as ts
+
+from ._ismrmrd import Scan
+from ._recipes import sense_operator
+
+
+def encoding_of(scan: Scan, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Of each sample: where it is, whether it was taken, and the root of the area that it stands for."""
+    if scan.locs is None:
+        return {"locs": None, "mask": scan.sampled, "weights": None}
+    flat = scan.locs.reshape(-1, *scan.locs.shape[-3:])
+    roots = [np.sqrt(ts.density_compensation(locs, shape).numpy()).astype(np.float32) for locs in flat]
+    return {"locs": scan.locs, "mask": None, "weights": np.stack(roots).reshape(scan.locs.shape[:-1])}
+
+
+def at_time(encoding: dict[str, Any], t: int) -> dict[str, Any]:
+    """The encoding of one frame of several."""
+    return {name: None if value is None else value[t] for name, value in encoding.items()}
+
+
+def gridded(kspace: Any, maps: Any, encoding: dict[str, Any]) -> npt.NDArray[Any]:
+    """All samples brought to the grid, and coils combined: no iteration."""
+    A = sense_operator(maps, **encoding)
+    weights = encoding["weights"] if encoding["mask"] is None else encoding["mask"]
+    return np.asarray(A.H(kspace if weights is None else kspace * weights))
+
+
+def cropped(image: npt.NDArray[Any], sizes: tuple[int, ...]) -> npt.NDArray[Any]:
+    """The middle of an image: pixel n // 2 stays pixel m // 2."""
+    lead = image.ndim - len(sizes)
+    middle = [slice(n // 2 - m // 2, n // 2 - m // 2 + m) for n, m in zip(image.shape[lead:], sizes, strict=True)]
+    at: tuple[Any, ...] = (..., *middle)
+    return image[at]
+
+
+def write_array(path: Path, array: npt.NDArray[Any]) -> None:
+    """A .npy file, there whole or not at all."""
+    beside = path.with_name(f".{path.name}.part")
+    with open(beside, "wb") as file:
+        np.save(file, array)
+    os.replace(beside, path)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """A .json file, there whole or not at all."""
+    beside = path.with_name(f".{path.name}.part")
+    beside.write_text(json.dumps(value, indent=1, default=str))
+    os.replace(beside, path)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of images: NIfTI beside nibabel, PNG beside imageio, hostile ones by a sentence; frames of low rank by their
+singular values."""
+
+import gzip
+import itertools
+
+import numpy as np
+import pytest
+
+import tessera as ts
+from tessera import imaging as im
+
+KINDS = ["uint8", "int16", "int32", "float32", "complex64", "float64", "int8", "uint16", "uint32", "complex128"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 3, 4), (2, 1, 3, 4), (2, 1, 1, 2, 1, 3, 2)])
+@pytest.mark.parametrize("end", [".nii", ".nii.gz"])
+def test_nifti_there_and_back(kind, shape, end, rng, tmp_path):
+    x = (100 * rng.random(shape)).astype(kind)
+    x = x + (1j * x).astype(kind) if "complex" in kind else x
+    affine = np.eye(4)
+    affine[:3] = rng.standard_normal((3, 4)).astype(np.float32)
+    im.save_nifti(tmp_path / f"x{end}", x, affine)
+    got, place = im.load_nifti(tmp_path / f"x{end}")
+    assert got.dtype == x.dtype and np.array_equal(got, x) and np.array_equal(place, affine)
+    nibabel = pytest.importorskip("nibabel")
+    read = nibabel.load(tmp_path / f"x{end}")
+    assert np.array_equal(np.asarray(read.dataobj).T, x) and np.allclose(read.affine, affine)
+
+
+def test_nifti_of_others(rng, tmp_path):
+    nibabel = pytest.importorskip("nibabel")
+    x = rng.standard_normal((4, 3, 2)).astype(np.float32)
+    affine = np.diag([2.0, 3.0, 4.0, 1.0])
+    nibabel.save(nibabel.Nifti1Image(x, affine), tmp_path / "x.nii.gz")
+    got, place = im.load_nifti(tmp_path / "x.nii.gz")
+    assert np.array_equal(got.T, x) and np.array_equal(place, affine)
+
+
+def test_hostile_nifti(tmp_path):
+    im.save_nifti(tmp_path / "x.nii", np.ones((3, 4), np.float32))
+    good = (tmp_path / "x.nii").read_bytes()
+
+    def changed(at, text):
+        return good[:at] + text + good[at + len(text) :]
+
+    for content, words in {
+        b"": "0 bytes",
+        good[:200]: "200 bytes",
+        good[:-1]: "47 bytes of samples",
+        changed(0, b"\0\0"): "no NIfTI-1",
+        changed(40, b"\x09\0"): "expected 1 to 7",
+        changed(42, b"\0\0"): "positive sizes",
+        changed(42, b"\xff\x7f\xff\x7f"): "tells",
+        changed(70, b"\x63\0"): "type 99",
+        changed(108, b"\0\0\xc0\x7f"): "begin at byte nan",
+    }.items():
+        (tmp_path / "y.nii").write_bytes(content)
+        with pytest.raises(ts.IoError, match=words):
+            im.load_nifti(tmp_path / "y.nii")
+    (tmp_path / "y.nii.gz").write_bytes(gzip.compress(good)[:-20])
+    with pytest.raises(ts.IoError, match="y.nii.gz"):
+        im.load_nifti(tmp_path / "y.nii.gz")
+    with pytest.raises(ts.IoError, match="none.nii"):
+        im.load_nifti(tmp_path / "none.nii")
+    for bad in (np.ones((0, 2)), np.ones(2, bool), np.ones(40000)):
+        with pytest.raises(ts.ArgumentError, match="save_nifti"):
+            im.save_nifti(tmp_path / "z.nii", bad)
+    with pytest.raises(ts.ArgumentError, match="affine"):
+        im.save_nifti(tmp_path / "z.nii", np.ones(2), np.ones((3, 4)))
+    with pytest.raises(ts.IoError, match="z.nii"):
+        im.save_nifti(tmp_path / "no" / "z.nii", np.ones(2))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.nii", "y.nii", "y.nii.gz"]
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (6, 9, 3)])
+def test_png_beside_another_reader(shape, rng, tmp_path):
+    reader = pytest.importorskip("imageio.v3")
+    x = rng.integers(0, 256, shape, dtype=np.uint8)
+    im.save_png(tmp_path / "x.png", x)
+    assert np.array_equal(reader.imread(tmp_path / "x.png"), x)
+    for bad in (x.astype(int), x[..., None, None], x[:0]):
+        with pytest.raises(ts.ArgumentError, match="save_png"):
+            im.save_png(tmp_path / "y.png", bad)
+
+
+@pytest.mark.parametrize("name", ["x.nii", "x.npy", "x.cfl", "x.h5", "x.tessera"])
+def test_images_that_are_no_images(name, tmp_path):
+    if name == "x.h5":
+        pytest.importorskip("h5py")
+    (tmp_path / name).write_bytes(b"nothing of this kind")
+    (tmp_path / "x.hdr").write_bytes(b"nothing of this kind")
+    with pytest.raises(ts.Error, match="x"):
+        im.load_image(tmp_path / name)
+    with pytest.raises(ts.ArgumentError, match=r"x\.jpeg.*\.nii"):
+        im.load_image("x.jpeg")
+
+
+@pytest.mark.parametrize(
+    "shape, block", [((3, 8, 8), 4), ((2, 5, 7), 3), ((4, 6), 1), ((12, 3, 2, 2), 2), ((1, 4, 4), 9)]
+)
+def test_blocks_of_low_rank_by_their_singular_values(shape, block, rng):
+    """Beside the singular values of each block of both grids."""
+    x = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+    want = np.zeros_like(x)
+    shifts = [0, block // 2] if block > 1 else [0]
+    for shift in shifts:
+        starts = [sorted({0, *range(shift or block, n, block)}) for n in shape[1:]]
+        for corner in itertools.product(*starts):
+            ends = [min([s for s in all_ if s > c] + [n]) for all_, c, n in zip(starts, corner, shape[1:], strict=True)]
+            at = (slice(None), *[slice(c, e) for c, e in zip(corner, ends, strict=True)])
+            u, s, v = np.linalg.svd(x[at].reshape(shape[0], -1), full_matrices=False)
+            want[at] += ((u * np.maximum(s - 0.7, 0)) @ v).reshape(x[at].shape) / len(shifts)
+    np.testing.assert_allclose(im.low_rank_blocks(x, block, 0.7), want, atol=1e-10)
+    np.testing.assert_allclose(im.low_rank_blocks(x, block, 0.0), x, atol=1e-10)
+    assert not im.low_rank_blocks(x, block, 1e9).any()
+
+
+@pytest.mark.parametrize("kind", ["mask", "locs"])
+def test_frames_together_are_nearer_than_each_alone(kind, rng):
+    shape, frames = (32, 32), 6
+    maps, head = im.Coils(5).maps(shape), im.shepp_logan().image(shape)
+    truth = head * (1 + 0.3 * np.sin(np.arange(frames)))[:, None, None]
+    if kind == "mask":
+        given = {"mask": np.stack([im.poisson_disc(shape, 6, calibration=8, seed=t) for t in range(frames)])}
+    else:
+        given = {"locs": np.stack([im.radial(7, 64, 32, golden=True, first=7 * t) for t in range(frames)])}
+    one = [{k: v[t] for k, v in given.items()} for t in range(frames)]
+    data = np.stack([im.sense_operator(maps, locs=o.get("locs"))(x).numpy() for o, x in zip(one, truth, strict=True)])
+    data = data + 0.01 * (rng.standard_normal(data.shape) + 1j * rng.standard_normal(data.shape))
+    alone = np.stack([im.sense(y, maps, **o, lamda=1e-2).image.numpy() for y, o in zip(data, one, strict=True)])
+    found = im.llr_dynamic(data, maps, **given, lamda="auto", noise=0.01 * np.sqrt(2), maxiter=40)
+    assert im.nrmse(found.image, truth) < 0.8 * im.nrmse(alone, truth) and found.lamda > 0
+    for call, words in [
+        (lambda: im.llr_dynamic(data[:-1], maps, **given, lamda=1.0), "6 frames beside samples of 5"),
+        (lambda: im.llr_dynamic(data * np.nan, maps, **given, lamda=1.0), "frame 0 are not finite"),
+        (lambda: im.llr_dynamic(data[:, :3], maps, **given, lamda=1.0), "k-space of shape"),
+    ]:
+        with pytest.raises(ts.ArgumentError, match=words):
+            call()
