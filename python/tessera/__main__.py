@@ -20,6 +20,9 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--quick", action="store_true", help="a few seconds; the whole is `make bench` of the source")
     commands.add_parser("version", help="print the version")
     _recon_parser(commands.add_parser("recon", help="reconstruct a raw file (ISMRMRD) to an image"))
+    view = commands.add_parser("view", help="write a page with sliders that shows an image")
+    view.add_argument("image", help="an image: .nii, .nii.gz, .npy, .cfl, .h5 or .tessera")
+    view.add_argument("-o", "--output", help="the page, by default IMAGE.html")
     return parser
 
 
@@ -69,6 +72,11 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     if options.command == "bench":
         return _bench(options.quick)
+    if options.command == "view":
+        from .imaging import view
+
+        print(view(options.image, options.output))
+        return 0
     if options.command == "recon":
         from .imaging import recon
 

@@ -40,6 +40,7 @@ from ._trajectories import (
     spiral,
     stack_of_stars,
 )
+from ._view import view
 
 __all__ = [
     "GOLDEN_ANGLE",
@@ -90,5 +91,6 @@ __all__ = [
     "stack_of_stars",
     "tv",
     "tv_ct",
+    "view",
     "whitening",
 ]
