@@ -233,6 +233,38 @@ TEST(InterpolateKernel, InfiniteValuesStayAmongNeighbours) {
     EXPECT_EQ(std::isfinite(got[c].real()), m[7][c] == 0) << "element " << c;
 }
 
+// Reading one adds no NaN to it, whatever the width: nothing is read that weighs nothing, and no
+// neighbour is read twice.
+TEST(InterpolateKernel, PointsBesideAnInfiniteElementAreInfinite) {
+  for (const Shape& grid : {Shape{40}, Shape{36, 41}, Shape{18, 17, 19}})
+    for (double width = 2; width <= 9; ++width) {
+      const i64 axes = grid.size(), count = 60;
+      std::vector<double> locs = locations(grid, count, 4);
+      for (std::size_t i = 0; i < locs.size() / 4; ++i)  // on the grid: one tap more
+        locs[i] = std::floor(locs[i]) + (static_cast<i64>(width) % 2 == 0 ? 0 : 0.5);
+      const SpreadKernel k{.width = {width}, .beta = 5};
+      const GridPoints points = make_grid_points(laid_out<double>({count, axes}, locs), grid, k);
+      std::vector<c64> values(static_cast<std::size_t>(count_of(grid)), c64(1, 2));
+      const std::size_t at = values.size() / 2 + 3;
+      values[at] = c64(std::numeric_limits<float>::infinity(), 1);
+      const Numbers got = numbers_of(interpolate(laid_out<c64>(grid, values), points));
+      for (std::size_t p = 0; p < got.size(); ++p) {
+        bool beside = true;
+        i64 rest = static_cast<i64>(at);
+        for (i64 a = axes - 1; a >= 0; rest /= grid[a--]) {
+          const double n = static_cast<double>(grid[a]),
+                       off = std::abs(
+                           static_cast<double>(rest % grid[a]) -
+                           locs[p * static_cast<std::size_t>(axes) + static_cast<std::size_t>(a)]);
+          beside = beside && std::abs(off - n * std::round(off / n)) <= width / 2;
+        }
+        ASSERT_EQ(std::isinf(got[p].real()), beside) << "width " << width << " point " << p;
+        ASSERT_TRUE(std::isfinite(got[p].imag())) << "width " << width << " point " << p;
+        ASSERT_FALSE(std::isnan(got[p].real())) << "width " << width << " point " << p;
+      }
+    }
+}
+
 // Complex numbers go a row of taps at a time, real ones tap by tap: the same sums, of weights that
 // are made in different ways. Some points lie on the grid, at its ends and across them.
 TEST(InterpolateKernel, RowsOfEveryWidthAreTheSumsOfTheirTaps) {

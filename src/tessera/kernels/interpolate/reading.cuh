@@ -92,22 +92,23 @@ __global__ void __launch_bounds__(reading_threads)
     }
 
     R re[Group] = {}, im[Group] = {};
-    // Every element that is read is a neighbour of the point: a lane beyond the width reads the
-    // first tap and weighs it by zero.
-    const int tap = lane < Width ? lane : 0;
+    // Nothing is weighed by zero, which would make an infinite number NaN: a lane beyond the width
+    // and planes that a point does not have are left out.
+    const bool has_tap = lane < Width;
+    const int tap = has_tap ? lane : 0;
     const int x = cell_offset(args, 2, cell[2] + tap),
               x_beyond = cell_offset(args, 2, cell[2] + Width);
-    const R x_weight = lane < Width ? w[2] : R(0);
     const bool has_beyond = on_grid[2] && lane == 0;
-    const auto add_row = [&](int offset, R weight) {
-      const R here = weight * x_weight;
+    const auto add_row = [&](int offset, R weight, bool counts) {
+      const R here = weight * w[2];
+      if (counts && has_tap)
 #pragma unroll
-      for (int b = 0; b < Group; ++b) {
-        const T v = from[b][offset + x];
-        re[b] += here * v.re;
-        im[b] += here * v.im;
-      }
-      if (has_beyond)
+        for (int b = 0; b < Group; ++b) {
+          const T v = from[b][offset + x];
+          re[b] += here * v.re;
+          im[b] += here * v.im;
+        }
+      if (counts && has_beyond)
 #pragma unroll
         for (int b = 0; b < Group; ++b) {
           const T v = from[b][offset + x_beyond];
@@ -116,26 +117,25 @@ __global__ void __launch_bounds__(reading_threads)
         }
     };
     if constexpr (Dims == 1) {
-      add_row(0, R(1));
+      add_row(0, R(1), true);
     } else {
       const int y = cell_offset(args, 1, cell[1] + tap);
-      const auto add_plane = [&](int offset, R weight) {
+      const auto add_plane = [&](int offset, R weight, bool counts) {
 #pragma unroll
         for (int j = 0; j < Width; ++j)
-          add_row(offset + __shfl_sync(all, y, j, lanes),
-                  weight * __shfl_sync(all, w[1], j, lanes));
-        if (on_grid[1]) add_row(offset + cell_offset(args, 1, cell[1] + Width), weight);
+          add_row(offset + __shfl_sync(all, y, j, lanes), weight * __shfl_sync(all, w[1], j, lanes),
+                  counts);
+        if (on_grid[1]) add_row(offset + cell_offset(args, 1, cell[1] + Width), weight, counts);
       };
       if constexpr (Dims == 2) {
-        add_plane(0, R(1));
+        add_plane(0, R(1), true);
       } else {
         const int z = cell_offset(args, 0, cell[0] + tap);
 #pragma unroll 1
         for (int i = 0; i < Width; ++i)
-          add_plane(__shfl_sync(all, z, i, lanes), __shfl_sync(all, w[0], i, lanes));
+          add_plane(__shfl_sync(all, z, i, lanes), __shfl_sync(all, w[0], i, lanes), true);
         if (__any_sync(all, on_grid[0]))  // all lanes of a warp, for they exchange weights
-          add_plane(on_grid[0] ? cell_offset(args, 0, cell[0] + Width) : z,
-                    on_grid[0] ? R(1) : R(0));
+          add_plane(cell_offset(args, 0, cell[0] + Width), R(1), on_grid[0]);
       }
     }
 #pragma unroll
