@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points sorted by tiles of the grid: a counting sort in two passes, each shared by threads that
-// take a part of the points. A part knows where its points of each tile go, so that the order is
-// that of the numbers of the points, whatever the number of parts.
+// Points sorted by tiles of the grid. On the host: a counting sort in two passes, each shared by
+// threads that take a part of the points. A part knows where its points of each tile go, so that the
+// order is that of the numbers of the points, whatever the number of parts. On other devices: the
+// stable sort that arrays have there, which gives the same order.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/gather/gather.hpp"
 #include "tessera/kernels/interpolate/interpolate.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
+#include "tessera/kernels/sort/sort.hpp"
 
 namespace tessera {
 namespace {
@@ -66,7 +72,37 @@ struct AxisBins {
     // Half a point more keeps the product away from whole numbers, on the side where it belongs.
     return std::min(static_cast<i64>((first + 0.5) * tiles_per_point), tiles - 1);
   }
+
+  // The same of many, where they are. Products with whole numbers are exact, so that it does not
+  // matter where sums are rounded.
+  Array settled(const Array& locs) const {
+    if (!circular) return ops::minimum(ops::maximum(locs, -beyond), size + beyond);
+    const Array wrapped = in_period(locs);
+    const Array inside =
+        ops::logical_and(ops::greater_equal(wrapped, 0.0), ops::less(wrapped, size));
+    return ops::where(inside, wrapped, 0.0);
+  }
+  Array tile(const Array& locs) const {
+    const Array first = ops::ceil(ops::subtract(locs, half));
+    const Array cell = circular ? in_period(first) : ops::minimum(ops::maximum(first, 0.0), last);
+    const Array at = ops::floor(ops::multiply(ops::add(cell, 0.5), tiles_per_point));
+    return ops::minimum(at, static_cast<double>(tiles - 1));
+  }
+
+ private:
+  Array in_period(const Array& x) const {
+    return ops::subtract(x, ops::multiply(ops::floor(ops::divide(x, size)), size));
+  }
 };
+
+std::vector<AxisBins> bins_of(const Shape& grid, const SpreadKernel& kernel) {
+  const SpreadTiles cut(grid, kernel);
+  std::vector<AxisBins> axes;
+  for (i64 a = 0; a < grid.size(); ++a)
+    axes.push_back(
+        AxisBins(grid[a], kernel.width[a], cut.length[a], cut.count[a], kernel.circular));
+  return axes;
+}
 
 struct Sorter {
   std::vector<AxisBins> axes;
@@ -75,12 +111,10 @@ struct Sorter {
   std::vector<i64> next;  // by part: how many points of each tile, then where the next one goes
 
   Sorter(const double* locations, i64 points, const Shape& grid, const SpreadKernel& kernel)
-      : from(locations), count(points) {
-    const SpreadTiles cut(grid, kernel);
-    for (i64 a = 0; a < grid.size(); ++a)
-      axes.push_back(
-          AxisBins(grid[a], kernel.width[a], cut.length[a], cut.count[a], kernel.circular));
-    tiles = count_of(cut.count);
+      : axes(bins_of(grid, kernel)),
+        from(locations),
+        count(points),
+        tiles(count_of(SpreadTiles(grid, kernel).count)) {
     // Tables of all parts together take no more memory than the points.
     parts = std::clamp<i64>(count / std::max<i64>(tiles, 1 << 14), 1, num_threads());
     next.assign(static_cast<std::size_t>(parts * tiles), 0);
@@ -132,14 +166,53 @@ struct Sorter {
   }
 };
 
-void check_finite(const double* p, i64 count, i64 axes, std::string_view who) {
+bool all_finite(const Array& dense) {
+  if (dense.device() != cpu)
+    return dense.size() == 0 || reduce(ReduceOp::all, ops::isfinite(dense)).item().as<bool>();
   constexpr double largest = std::numeric_limits<double>::max();
   i64 others = 0;
-  for (i64 i = 0; i < count * axes; ++i) others += !(std::abs(p[i]) <= largest);
-  if (others == 0) return;
-  for (i64 i = 0; i < count * axes; ++i)
+  for (i64 i = 0; i < dense.size(); ++i) others += !(std::abs(dense.host<double>()[i]) <= largest);
+  return others == 0;
+}
+
+void check_finite(const Array& dense, i64 axes, std::string_view who) {
+  if (all_finite(dense)) return;
+  const Array here = dense.to(cpu);
+  const double* p = here.host<double>();
+  for (i64 i = 0; i < here.size(); ++i)
     require<ArgumentError>(std::isfinite(p[i]), who, ": location ", i / axes, " is ", p[i],
                            " along axis ", i % axes, "; locations must be finite");
+}
+
+void sort_on_host(GridPoints& p, const Array& dense, i64 count) {
+  Sorter sorter(dense.host<double>(), count, p.grid, p.kernel);
+  p.starts = uninitialised({sorter.tiles + 1}, DType::i64);
+  p.order = uninitialised({count}, DType::i64);
+  p.locs = uninitialised({count, p.grid.size()}, DType::f64);
+  sorter.sort(p.starts.host<i64>(), p.order.host<i64>(), p.locs.host<double>());
+}
+
+void sort_on_device(GridPoints& p, const Array& dense) {
+  const i64 axes = p.grid.size(), tiles = count_of(SpreadTiles(p.grid, p.kernel).count);
+  // Short keys are sorted in fewer passes.
+  const DType key = tiles < (1 << 15)        ? DType::i16
+                    : tiles < (i64{1} << 31) ? DType::i32
+                                             : DType::i64;
+  const std::vector<AxisBins> bins = bins_of(p.grid, p.kernel);
+  const Array settled = Array::empty(dense.shape(), DType::f64, dense.device());
+  Array tile;
+  for (i64 a = 0; a < axes; ++a) {
+    const AxisBins& along = bins[static_cast<std::size_t>(a)];
+    const Array column = along.settled(dense.select(1, a));
+    settled.select(1, a).copy_from(column);
+    const Array here = along.tile(column);
+    tile = a == 0 ? here : ops::add(ops::multiply(tile, static_cast<double>(along.tiles)), here);
+  }
+  const Array keys = tile.astype(key);
+  p.order = argsort(keys, 0);
+  p.locs = take(settled, p.order, 0);
+  const Array all = arange(i64{0}, tiles + 1, i64{1}, DType::i64, dense.device());
+  p.starts = searchsorted(take(keys, p.order, 0), all.astype(key));
 }
 
 }  // namespace
@@ -175,14 +248,13 @@ GridPoints make_grid_points(const Array& given, const Shape& grid, const SpreadK
                       ": locations of ", name(given.dtype()), "; expected real numbers");
   GridPoints p{grid, checked_kernel(kernel, axes, who), {}, {}, {}};
   const i64 count = given.size() / axes;
-  const Array dense = given.to(cpu).astype(DType::f64).contiguous();
-  check_finite(dense.host<double>(), count, axes, who);
-  Sorter sorter(dense.host<double>(), count, grid, p.kernel);
-  p.starts = uninitialised({sorter.tiles + 1}, DType::i64);
-  p.order = uninitialised({count}, DType::i64);
-  p.locs = uninitialised({count, axes}, DType::f64);
-  sorter.sort(p.starts.host<i64>(), p.order.host<i64>(), p.locs.host<double>());
-  return p.to(given.device());
+  const Array dense = given.astype(DType::f64).contiguous().reshape({count, axes});
+  check_finite(dense, axes, who);
+  if (dense.device() == cpu)
+    sort_on_host(p, dense, count);
+  else
+    sort_on_device(p, dense);
+  return p;
 }
 
 }  // namespace tessera

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of sorted points: that of a stable sort by tiles, whatever the number of threads.
+// The order of sorted points: that of a stable sort by tiles, on every device and whatever the number
+// of threads.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "support/arrays.hpp"
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/interpolate/interpolate.hpp"
 #include "tessera/kernels/random/random.hpp"
 
@@ -32,7 +34,8 @@ i64 tile_by_definition(const double* loc, const Shape& grid, const SpreadKernel&
 }
 
 TEST(GridPoints, AreInTheOrderOfAStableSort) {
-  if (test_device() != cpu) GTEST_SKIP() << "about the threads of the cpu";
+  std::vector<Device> places{test_device()};
+  if (test_device() == cpu) places.push_back(Device::parse("sim:0"));
   const std::vector<Sorting> all{{{1}, {.width = {2.0}}, 7},
                                  {{5000}, {.width = {0.1}}, 3000},
                                  {{1537}, {.width = {4.0}}, 200000},
@@ -41,6 +44,7 @@ TEST(GridPoints, AreInTheOrderOfAStableSort) {
                                  {{25, 60, 36}, {.width = {4.0}}, 70000},
                                  {{13, 12, 47}, {.width = {14.0}, .circular = false}, 40000},
                                  {{3, 2, 5}, {.width = {20.0}}, 1000},
+                                 {{700, 600}, {.width = {4.0}}, 3},  // tiles without points
                                  {{40, 40}, {.width = {4.0}}, 0}};
   const int before = num_threads();
   for (const Sorting& c : all) {
@@ -59,10 +63,12 @@ TEST(GridPoints, AreInTheOrderOfAStableSort) {
     std::stable_sort(order.begin(), order.end(), [&](i64 a, i64 b) {
       return tiles[static_cast<std::size_t>(a)] < tiles[static_cast<std::size_t>(b)];
     });
-    for (int threads : {1, 3, 8}) {
-      set_num_threads(threads);
-      const GridPoints p =
-          make_grid_points(laid_out<double>({c.count, axes}, at), c.grid, c.kernel);
+    for (int run = 0; run < 3 * static_cast<int>(places.size()); ++run) {
+      const Device where = places[static_cast<std::size_t>(run / 3)];
+      set_num_threads(run % 3 == 0 ? 1 : run % 3 == 1 ? 3 : 8);
+      const GridPoints p = make_grid_points(
+          laid_out<double>({c.count, axes}, at, Lay::dense, where), c.grid, c.kernel);
+      EXPECT_EQ(p.device(), where);
       EXPECT_EQ(values_of<i64>(p.order), order);
       const std::vector<i64> starts = values_of<i64>(p.starts);
       const std::vector<double> locs = values_of<double>(p.locs);
@@ -82,13 +88,33 @@ TEST(GridPoints, AreInTheOrderOfAStableSort) {
   }
 }
 
+// Locations off the grid come into it, or near its ends, as on the host.
+TEST(GridPoints, OffTheGridTheyAreThoseOfTheHost) {
+  const Device there = test_device() == cpu ? Device::parse("sim:0") : test_device();
+  for (bool circular : {true, false})
+    for (DType t : {DType::f64, DType::f32, DType::i32}) {
+      const Array at = ops::multiply(Random(8).normal({3000, 2}, DType::f64), 90.0).astype(t);
+      const SpreadKernel k{.width = {5.0}, .circular = circular};
+      const GridPoints here = make_grid_points(at.to(there), {70, 33}, k),
+                       host = make_grid_points(at.to(cpu), {70, 33}, k);
+      EXPECT_EQ(values_of<double>(here.locs), values_of<double>(host.locs));
+      EXPECT_EQ(values_of<i64>(here.order), values_of<i64>(host.order));
+      EXPECT_EQ(values_of<i64>(here.starts), values_of<i64>(host.starts));
+    }
+}
+
 TEST(GridPoints, TheFirstLocationThatIsNotFiniteIsNamed) {
   std::vector<double> at(100000, 0.5);
   at[70001] = at[90000] = std::numeric_limits<double>::infinity();
-  const std::string text = thrown_text<ArgumentError>([&] {
-    (void)make_grid_points(laid_out<double>({50000, 2}, at), {8, 8}, {}, "Points");
-  });
-  EXPECT_EQ(text, "Points: location 35000 is inf along axis 1; locations must be finite");
+  std::vector<Device> places{test_device()};
+  if (test_device() == cpu) places.push_back(Device::parse("sim:0"));
+  for (Device where : places) {
+    const std::string text = thrown_text<ArgumentError>([&] {
+      (void)make_grid_points(laid_out<double>({50000, 2}, at, Lay::dense, where), {8, 8}, {},
+                             "Points");
+    });
+    EXPECT_EQ(text, "Points: location 35000 is inf along axis 1; locations must be finite");
+  }
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include <numbers>
 
 #include "tessera/device/threads.hpp"
+#include "tessera/kernels/copy/copy.hpp"
+#include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/kernels/reduce/reduce.hpp"
 #include "tessera/linop/ops/transforms/nufft.hpp"
 
 namespace tessera::nufft {
@@ -67,8 +70,36 @@ Array apodization(const Shape& grid, const Shape& padded, double w, double overs
   return all;
 }
 
+namespace {
+Array on_device(const std::vector<double>& numbers, Device where) {
+  const Array here = empty_dense({static_cast<i64>(numbers.size())}, DType::f64);
+  std::copy(numbers.begin(), numbers.end(), here.host<double>());
+  return here.to(where);
+}
+
+// As below, where the locations are: the same operations one after another, so the same numbers.
+Array prepared_there(const Array& from, const Shape& grid, const Shape& padded) {
+  std::vector<double> wide, narrow, centre;
+  for (i64 a = 0; a < grid.size(); ++a) {
+    wide.push_back(static_cast<double>(padded[a]));
+    narrow.push_back(static_cast<double>(grid[a]));
+    centre.push_back(std::floor(wide.back() / 2));
+  }
+  const Array p = on_device(wide, from.device()), n = on_device(narrow, from.device()),
+              c = on_device(centre, from.device());
+  const Array at = ops::add(ops::divide(ops::multiply(from, p), n), c);
+  const Array wrapped = ops::subtract(at, ops::multiply(p, ops::floor(ops::divide(at, p))));
+  return ops::where(ops::less(wrapped, p), wrapped, 0.0);
+}
+}  // namespace
+
 Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,
                     std::string_view who) {
+  if (locs.device() != cpu && locs.size() > 0) {
+    const Array there = locs.astype(DType::f64).contiguous();
+    if (reduce(ReduceOp::all, ops::isfinite(there)).item().as<bool>())
+      return prepared_there(there, grid, padded);
+  }  // else the host names the location that is not finite
   const Array from = locs.to(cpu).astype(DType::f64).contiguous();
   const Array to(Storage::allocate(cpu, from.bytes()), Layout::contiguous(from.shape()),
                  DType::f64);
