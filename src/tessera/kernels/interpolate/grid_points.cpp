@@ -2,7 +2,9 @@
 // Points sorted by tiles of the grid. On the host: a counting sort in two passes, each shared by
 // threads that take a part of the points. A part knows where its points of each tile go, so that the
 // order is that of the numbers of the points, whatever the number of parts. On other devices: the
-// stable sort that arrays have there, which gives the same order.
+// stable sort that arrays have there, which gives the same order. Inside a tile, points are in order
+// of its cells, in which tiles of more than one axis are cut: what is read for one point is still
+// near when the next one comes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -40,18 +42,19 @@ Array uninitialised(const Shape& shape, DType dtype) {
 // One axis of the grid: where a location comes to lie, and in which tile.
 struct AxisBins {
   double size, half, last;  // last: index of the grid's last point
-  double tiles_per_point;
+  double cells_per_point;
   double beyond;  // where a grid ends: as far off as locations are kept
-  i64 tiles;
+  i64 tiles, cells_per_tile;
   bool circular;
 
-  AxisBins(i64 n, double width, i64 length, i64 count, bool repeats)
+  AxisBins(i64 n, double width, i64 length, i64 count, i64 cells, bool repeats)
       : size(static_cast<double>(n)),
         half(width / 2),
         last(static_cast<double>(n - 1)),
-        tiles_per_point(1.0 / static_cast<double>(length)),
+        cells_per_point(static_cast<double>(cells) / static_cast<double>(length)),
         beyond(width + 2),
         tiles(count),
+        cells_per_tile(cells),
         circular(repeats) {}
 
   // Into the grid where it repeats. Where it ends: what lies so far off that it has no neighbours
@@ -62,15 +65,15 @@ struct AxisBins {
     const double wrapped = loc - size * std::floor(loc / size);
     return wrapped >= 0 && wrapped < size ? wrapped : 0;  // rounding may land on the end
   }
-  // The tile of the first neighbour of a settled location.
-  i64 tile(double loc) const {
+  // The cell, counted from the first tile on, of the first neighbour of a settled location.
+  i64 cell(double loc) const {
     double first = std::ceil(loc - half);
     if (!circular)
       first = std::clamp(first, 0.0, last);
     else if (first < 0 || first >= size)
       first -= size * std::floor(first / size);
     // Half a point more keeps the product away from whole numbers, on the side where it belongs.
-    return std::min(static_cast<i64>((first + 0.5) * tiles_per_point), tiles - 1);
+    return std::min(static_cast<i64>((first + 0.5) * cells_per_point), tiles * cells_per_tile - 1);
   }
 
   // The same of many, where they are. Products with whole numbers are exact, so that it does not
@@ -82,11 +85,11 @@ struct AxisBins {
         ops::logical_and(ops::greater_equal(wrapped, 0.0), ops::less(wrapped, size));
     return ops::where(inside, wrapped, 0.0);
   }
-  Array tile(const Array& locs) const {
+  Array cell(const Array& locs) const {
     const Array first = ops::ceil(ops::subtract(locs, half));
-    const Array cell = circular ? in_period(first) : ops::minimum(ops::maximum(first, 0.0), last);
-    const Array at = ops::floor(ops::multiply(ops::add(cell, 0.5), tiles_per_point));
-    return ops::minimum(at, static_cast<double>(tiles - 1));
+    const Array point = circular ? in_period(first) : ops::minimum(ops::maximum(first, 0.0), last);
+    const Array at = ops::floor(ops::multiply(ops::add(point, 0.5), cells_per_point));
+    return ops::minimum(at, static_cast<double>(tiles * cells_per_tile - 1));
   }
 
  private:
@@ -96,46 +99,57 @@ struct AxisBins {
 };
 
 std::vector<AxisBins> bins_of(const Shape& grid, const SpreadKernel& kernel) {
+  constexpr i64 cells[3][3] = {{1}, {2, 2}, {2, 2, 1}};  // rows of the last axis stay long
   const SpreadTiles cut(grid, kernel);
   std::vector<AxisBins> axes;
   for (i64 a = 0; a < grid.size(); ++a)
-    axes.push_back(
-        AxisBins(grid[a], kernel.width[a], cut.length[a], cut.count[a], kernel.circular));
+    axes.push_back(AxisBins(grid[a], kernel.width[a], cut.length[a], cut.count[a],
+                            cells[grid.size() - 1][a], kernel.circular));
   return axes;
+}
+
+i64 cells_of_tile(const std::vector<AxisBins>& axes) {
+  i64 cells = 1;
+  for (const AxisBins& bins : axes) cells *= bins.cells_per_tile;
+  return cells;
 }
 
 struct Sorter {
   std::vector<AxisBins> axes;
   const double* from;
-  i64 count, tiles, parts;
-  std::vector<i64> next;  // by part: how many points of each tile, then where the next one goes
+  i64 count, tiles, cells, parts;  // cells: of all tiles
+  std::vector<i64> next;  // by part: how many points of each cell, then where the next one goes
 
   Sorter(const double* locations, i64 points, const Shape& grid, const SpreadKernel& kernel)
       : axes(bins_of(grid, kernel)),
         from(locations),
         count(points),
-        tiles(count_of(SpreadTiles(grid, kernel).count)) {
+        tiles(count_of(SpreadTiles(grid, kernel).count)),
+        cells(tiles * cells_of_tile(axes)) {
     // Tables of all parts together take no more memory than the points.
-    parts = std::clamp<i64>(count / std::max<i64>(tiles, 1 << 14), 1, num_threads());
-    next.assign(static_cast<std::size_t>(parts * tiles), 0);
+    parts = std::clamp<i64>(count / std::max<i64>(cells, 1 << 14), 1, num_threads());
+    next.assign(static_cast<std::size_t>(parts * cells), 0);
   }
   i64 begin(i64 part) const { return count / parts * part + std::min(part, count % parts); }
-  i64* table(i64 part) { return next.data() + part * tiles; }
+  i64* table(i64 part) { return next.data() + part * cells; }
 
-  // f(part, point, tile, settled location) for every point, parts at once.
+  // f(part, point, cell, settled location) for every point, parts at once.
   template <int Axes, class F>
   void each_of(const F& f) {
     parallel_for(parts, 1, [&](i64 first, i64 last) {
       for (i64 part = first; part < last; ++part)
         for (i64 i = begin(part); i < begin(part + 1); ++i) {
           double loc[Axes];
-          i64 tile = 0;
+          i64 tile = 0, cell = 0, in_tile = 1;
           for (int a = 0; a < Axes; ++a) {
             const AxisBins& bins = axes[static_cast<std::size_t>(a)];
             loc[a] = bins.settled(from[i * Axes + a]);
-            tile = tile * bins.tiles + bins.tile(loc[a]);
+            const i64 at = bins.cell(loc[a]);
+            tile = tile * bins.tiles + at / bins.cells_per_tile;
+            cell = cell * bins.cells_per_tile + at % bins.cells_per_tile;
+            in_tile *= bins.cells_per_tile;
           }
-          f(part, i, tile, loc);
+          f(part, i, tile * in_tile + cell, loc);
         }
     });
   }
@@ -146,20 +160,21 @@ struct Sorter {
   }
 
   void sort(i64* start, i64* order, double* locs) {
-    each([this](i64 part, i64, i64 tile, const double*) { ++table(part)[tile]; });
+    each([this](i64 part, i64, i64 cell, const double*) { ++table(part)[cell]; });
+    const i64 in_tile = cells / tiles;
     i64 total = 0;
-    for (i64 t = 0; t < tiles; ++t) {
-      start[t] = total;
+    for (i64 c = 0; c < cells; ++c) {
+      if (c % in_tile == 0) start[c / in_tile] = total;
       for (i64 part = 0; part < parts; ++part) {
-        const i64 here = table(part)[t];
-        table(part)[t] = total;
+        const i64 here = table(part)[c];
+        table(part)[c] = total;
         total += here;
       }
     }
     start[tiles] = total;
     const i64 n = static_cast<i64>(axes.size());
-    each([this, order, locs, n](i64 part, i64 i, i64 tile, const double* loc) {
-      const i64 to = table(part)[tile]++;
+    each([this, order, locs, n](i64 part, i64 i, i64 cell, const double* loc) {
+      const i64 to = table(part)[cell]++;
       order[to] = i;
       for (i64 a = 0; a < n; ++a) locs[to * n + a] = loc[a];
     });
@@ -193,26 +208,30 @@ void sort_on_host(GridPoints& p, const Array& dense, i64 count) {
 }
 
 void sort_on_device(GridPoints& p, const Array& dense) {
-  const i64 axes = p.grid.size(), tiles = count_of(SpreadTiles(p.grid, p.kernel).count);
-  // Short keys are sorted in fewer passes.
-  const DType key = tiles < (1 << 15)        ? DType::i16
-                    : tiles < (i64{1} << 31) ? DType::i32
-                                             : DType::i64;
   const std::vector<AxisBins> bins = bins_of(p.grid, p.kernel);
+  const i64 tiles = count_of(SpreadTiles(p.grid, p.kernel).count), in_tile = cells_of_tile(bins),
+            end = tiles * in_tile;
+  // Short keys are sorted in fewer passes.
+  const DType key = end < (1 << 15) ? DType::i16 : end < (i64{1} << 31) ? DType::i32 : DType::i64;
   const Array settled = Array::empty(dense.shape(), DType::f64, dense.device());
-  Array tile;
-  for (i64 a = 0; a < axes; ++a) {
+  const auto counted = [](const Array& before, i64 step, const Array& here) {
+    return ops::add(ops::multiply(before, static_cast<double>(step)), here);
+  };
+  Array tile = zeros({dense.shape(0)}, DType::f64, dense.device()), cell = tile;
+  for (i64 a = 0; a < p.grid.size(); ++a) {
     const AxisBins& along = bins[static_cast<std::size_t>(a)];
+    const double cells = static_cast<double>(along.cells_per_tile);
     const Array column = along.settled(dense.select(1, a));
     settled.select(1, a).copy_from(column);
-    const Array here = along.tile(column);
-    tile = a == 0 ? here : ops::add(ops::multiply(tile, static_cast<double>(along.tiles)), here);
+    const Array at = along.cell(column), of_tile = ops::floor(ops::divide(at, cells));
+    tile = counted(tile, along.tiles, of_tile);
+    cell = counted(cell, along.cells_per_tile, ops::subtract(at, ops::multiply(of_tile, cells)));
   }
-  const Array keys = tile.astype(key);
+  const Array keys = counted(tile, in_tile, cell).astype(key);
   p.order = argsort(keys, 0);
   p.locs = take(settled, p.order, 0);
-  const Array all = arange(i64{0}, tiles + 1, i64{1}, DType::i64, dense.device());
-  p.starts = searchsorted(take(keys, p.order, 0), all.astype(key));
+  const Array firsts = arange(i64{0}, end + 1, in_tile, DType::i64, dense.device()).astype(key);
+  p.starts = searchsorted(take(keys, p.order, 0), firsts);
 }
 
 }  // namespace

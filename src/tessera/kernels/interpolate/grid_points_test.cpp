@@ -20,17 +20,28 @@ struct Sorting {
   i64 count;
 };
 
-// From the definition: the tile of the first neighbour, in whole numbers.
-i64 tile_by_definition(const double* loc, const Shape& grid, const SpreadKernel& k) {
+// From the definition: the tile of the first neighbour, and its half along the first two of several
+// axes, in whole numbers.
+struct Place {
+  i64 tile = 0, cell = 0;
+  bool operator<(const Place& b) const {
+    return tile < b.tile || (tile == b.tile && cell < b.cell);
+  }
+};
+Place place_by_definition(const double* loc, const Shape& grid, const SpreadKernel& k) {
   const SpreadTiles tiles(grid, k);
-  i64 tile = 0;
+  Place at;
   for (i64 a = 0; a < grid.size(); ++a) {
     const double width = k.width[k.width.size() == 1 ? 0 : a];
     const i64 first = static_cast<i64>(std::ceil(loc[a] - width / 2)), n = grid[a];
     const i64 index = k.circular ? (first % n + n) % n : std::clamp<i64>(first, 0, n - 1);
-    tile = tile * tiles.count[a] + std::min(index / tiles.length[a], tiles.count[a] - 1);
+    const i64 tile = std::min(index / tiles.length[a], tiles.count[a] - 1);
+    at.tile = at.tile * tiles.count[a] + tile;
+    if (grid.size() == 1 || a == 2) continue;
+    const i64 inside = index - tile * tiles.length[a];
+    at.cell = 2 * at.cell + (2 * inside + 1 >= tiles.length[a] ? 1 : 0);
   }
-  return tile;
+  return at;
 }
 
 TEST(GridPoints, AreInTheOrderOfAStableSort) {
@@ -56,12 +67,13 @@ TEST(GridPoints, AreInTheOrderOfAStableSort) {
       // On grid points, on the seams of tiles, at the ends and between.
       at.push_back(i % 3 == 0 ? std::floor(v * n) : std::min(v * n, std::nextafter(n, 0)));
     }
-    std::vector<i64> tiles, order(static_cast<std::size_t>(c.count));
+    std::vector<Place> places_of;
+    std::vector<i64> order(static_cast<std::size_t>(c.count));
     for (i64 i = 0; i < c.count; ++i)
-      tiles.push_back(tile_by_definition(at.data() + i * axes, c.grid, c.kernel));
+      places_of.push_back(place_by_definition(at.data() + i * axes, c.grid, c.kernel));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](i64 a, i64 b) {
-      return tiles[static_cast<std::size_t>(a)] < tiles[static_cast<std::size_t>(b)];
+      return places_of[static_cast<std::size_t>(a)] < places_of[static_cast<std::size_t>(b)];
     });
     for (int run = 0; run < 3 * static_cast<int>(places.size()); ++run) {
       const Device where = places[static_cast<std::size_t>(run / 3)];
@@ -78,7 +90,7 @@ TEST(GridPoints, AreInTheOrderOfAStableSort) {
       for (std::size_t t = 0; t + 1 < starts.size(); ++t)
         for (i64 i = starts[t]; i < starts[t + 1]; ++i) {
           const i64 from = order[static_cast<std::size_t>(i)];
-          ASSERT_EQ(tiles[static_cast<std::size_t>(from)], static_cast<i64>(t));
+          ASSERT_EQ(places_of[static_cast<std::size_t>(from)].tile, static_cast<i64>(t));
           for (i64 a = 0; a < axes; ++a)
             ASSERT_EQ(locs[static_cast<std::size_t>(i * axes + a)],
                       at[static_cast<std::size_t>(from * axes + a)]);
