@@ -87,7 +87,7 @@ StreamPlan plan_apply(const NamedLinop& a, const StorePtr& x, const StorePtr& y,
   if (y->grid().bytes() == 0) return plan;
   const Shape& input = x->grid().shape();
   const auto choice = std::make_shared<const TileChoice>(
-      choose_tiles(a, input, x->grid().dtype(), {budget, options.devices}));
+      choose_tiles(a, input, x->grid().dtype(), {budget, options.devices}, x.get()));
   const OperatorTiles all(a, input, choice->sizes);
   std::vector<OperatorTile> tiles;
   for (i64 i = 0; i < all.count(); ++i) tiles.push_back(all[i]);

@@ -6,6 +6,7 @@
 #include "tessera/split/batched.hpp"
 #include "tessera/split/fit.hpp"
 #include "tessera/split/split_linop.hpp"
+#include "tessera/streaming/plan/sampled_boxes.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -30,8 +31,10 @@ i64 tiles_in(i64 size, i64 chunk) { return (size + chunk - 1) / chunk; }
 
 class TileSearch {
  public:
-  TileSearch(const NamedLinop& a, const Shape& input, DType dtype, const ApplyOptions& o)
+  TileSearch(const NamedLinop& a, const Shape& input, DType dtype, const ApplyOptions& o,
+             const store::TileStore* x)
       : a_(a),
+        x_(x),
         input_(input),
         output_(a.output_shape(input)),
         dtype_(dtype),
@@ -41,22 +44,26 @@ class TileSearch {
     find_dims();
   }
 
-  // Each time the dim is halved by which a tile gains most, whatever the budget: so the smallest
-  // budget that a refusal names is one with which the same way is found.
+  // The dims are halved by what a tile gains; where files are then read in slices, by what is read.
   TileChoice best() {
-    for (const Sized& d : dims_) chunks_.push_back(d.size);
-    std::vector<Cost> ways;
-    for (std::optional<Cost> now = cost(chunks_); now; now = halved()) {
-      const i64 slots = now->choice.sizes.empty() ? 1 : 2;
-      if (now->held(slots) <= budget_ && of_all_tiles(*now).held(slots) <= budget_)
-        return now->chosen(slots);
-      ways.push_back(std::move(*now));
+    TileChoice found = by_gain();
+    if (!x_ || found.sizes.empty()) return found;
+    double least = bytes_read(found.sizes);
+    if (least <= much_more * static_cast<double>(bytes_there())) return found;
+    std::vector<DimSizes> ways{along_tiles(found.sizes)};
+    if (const std::optional<DimSizes> other = by_bytes()) {
+      ways.push_back(*other);
+      ways.push_back(along_tiles(*other));
     }
-    for (Cost& way : ways) of_all_tiles(way);
-    const auto least = std::min_element(ways.begin(), ways.end());
-    if (least == ways.end() || least->held() > budget_)
-      refuse(least == ways.end() ? nullptr : &*least);
-    return least->chosen(1);
+    for (const DimSizes& way : ways) {
+      std::optional<Cost> c = cost(chunks_of(way));
+      if (!c || c->held(2) > budget_ || of_all_tiles(*c).held(2) > budget_) continue;
+      const double now = bytes_read(way);
+      if (now * much_more >= least) continue;
+      found = c->chosen(2);
+      least = now;
+    }
+    return found;
   }
 
  private:
@@ -84,6 +91,82 @@ class TileSearch {
       return std::pair(a.held(), a.parts) < std::pair(b.held(), b.parts);
     }
   };
+
+  // Whatever the budget is the way is the same: the smallest budget that a refusal names will do.
+  TileChoice by_gain() {
+    start();
+    std::vector<Cost> ways;
+    for (std::optional<Cost> now = cost(chunks_); now; now = halved()) {
+      const i64 slots = now->choice.sizes.empty() ? 1 : 2;
+      if (now->held(slots) <= budget_ && of_all_tiles(*now).held(slots) <= budget_)
+        return now->chosen(slots);
+      ways.push_back(std::move(*now));
+    }
+    for (Cost& way : ways) of_all_tiles(way);
+    const auto least = std::min_element(ways.begin(), ways.end());
+    if (least == ways.end() || least->held() > budget_)
+      refuse(least == ways.end() ? nullptr : &*least);
+    return least->chosen(1);
+  }
+  // The dim is halved that leaves least to read. Nothing where no such tiles fit.
+  std::optional<DimSizes> by_bytes() {
+    start();
+    for (std::optional<Cost> now = cost(chunks_); now; now = halved(true))
+      if (now->held(2) <= budget_) return now->choice.sizes;
+    return std::nullopt;
+  }
+  void start() {
+    chunks_.clear();
+    for (const Sized& d : dims_) chunks_.push_back(d.size);
+  }
+
+  // What one application reads, by a part of the tiles where they are many.
+  double bytes_read(const DimSizes& sizes) const {
+    constexpr i64 window = 32;
+    const OperatorTiles all(a_, input_, sizes);
+    double sum = 0;
+    i64 seen = 0;
+    for (const i64 begin : {i64{0}, std::max(window, all.count() / 2)}) {
+      OperatorTile before;
+      if (begin > 0 && begin < all.count()) before = all[begin - 1];
+      for (i64 i = begin; i < std::min(begin + window, all.count()); ++i, ++seen) {
+        OperatorTile t = all[i];
+        if (t.in != before.in) sum += read_of(*x_, t.in);
+        for (const WeightBox& w : t.weights)
+          if (std::find(before.weights.begin(), before.weights.end(), w) == before.weights.end())
+            sum += read_of(*w.store, w.box);
+        before = std::move(t);
+      }
+    }
+    return sum * static_cast<double>(all.count()) / static_cast<double>(std::max<i64>(1, seen));
+  }
+  static double read_of(const store::TileStore& store, const Box& box) {
+    return static_cast<double>(store.bytes_to_read(box, Layout::contiguous(box.shape)));
+  }
+  // Of the input and the arrays on disk, each once.
+  i64 bytes_there() const {
+    i64 sum = x_->grid().bytes();
+    for (const WeightBox& w : weights_on_disk(a_)) sum += w.bytes();
+    return sum;
+  }
+  // The same in whole tiles of the input, where they are longer than those.
+  DimSizes along_tiles(DimSizes sizes) const {
+    for (auto& [dim, chunk] : sizes)
+      if (const auto axis =
+              contains(a_.ishape(), dim) ? axis_of(a_.ishape(), dim, input_.size()) : std::nullopt)
+        if (const i64 tile = x_->grid().tile_shape()[*axis]; chunk > tile)
+          chunk = chunk / tile * tile;
+    return sizes;
+  }
+  std::vector<i64> chunks_of(const DimSizes& sizes) const {
+    std::vector<i64> chunks;
+    for (const Sized& d : dims_) {
+      chunks.push_back(d.size);
+      for (const auto& [dim, chunk] : sizes)
+        if (dim == d.dim) chunks.back() = chunk;
+    }
+    return chunks;
+  }
 
   void find_dims() {
     for (NamedDimension d : a_.dims()) {
@@ -181,17 +264,23 @@ class TileSearch {
     return bytes;
   }
 
-  // The next tiles: halved along the dim that leaves least; nothing where all are single elements.
-  std::optional<Cost> halved() {
+  // The next tiles: halved along the dim that leaves least, in memory or to be read; nothing where all
+  // are single elements.
+  std::optional<Cost> halved(bool by_bytes = false) {
     std::optional<Cost> least;
+    double least_read = 0;
     std::size_t along = 0;
     for (std::size_t k = 0; k < dims_.size(); ++k) {
       if (chunks_[k] == 1) continue;
       std::vector<i64> smaller = chunks_;
       smaller[k] = (chunks_[k] + 1) / 2;
       std::optional<Cost> c = cost(smaller);
-      if (!c || (least && !(*c < *least))) continue;
+      if (!c) continue;
+      const double read = by_bytes ? bytes_read(c->choice.sizes) : 0;
+      const bool less = read * much_more < least_read, more = least_read * much_more < read;
+      if (least && !less && (more || !(*c < *least))) continue;
       least = std::move(c);
+      least_read = read;
       along = k;
     }
     if (least) chunks_[along] = (chunks_[along] + 1) / 2;
@@ -227,6 +316,7 @@ class TileSearch {
   }
 
   const NamedLinop& a_;
+  const store::TileStore* x_;  // the input, where it is known
   const Shape &input_, output_;
   DType dtype_, out_dtype_;
   const ApplyOptions& options_;
@@ -239,8 +329,8 @@ class TileSearch {
 }  // namespace
 
 TileChoice choose_tiles(const NamedLinop& a, const Shape& input, DType dtype,
-                        const ApplyOptions& options) {
-  return TileSearch(a, input, dtype, options).best();
+                        const ApplyOptions& options, const store::TileStore* x) {
+  return TileSearch(a, input, dtype, options, x).best();
 }
 
 OperatorTiles::OperatorTiles(const NamedLinop& a, const Shape& input, const DimSizes& sizes)

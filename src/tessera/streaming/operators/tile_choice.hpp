@@ -26,10 +26,12 @@ struct TileChoice {
   std::vector<BatchSpec> specs{};  // how a tile is placed on the devices
 };
 
+// Where the input `x` is given, tiles that read less of its file are preferred.
 // OutOfMemory when the smallest tiles do not fit: names the dims, those along which it cannot be
 // cut with the reason, and the smallest budget that would do.
 TESSERA_API TileChoice choose_tiles(const NamedLinop& a, const Shape& input, DType dtype,
-                                    const ApplyOptions& options);
+                                    const ApplyOptions& options,
+                                    const store::TileStore* x = nullptr);
 
 // One tile: its operator and the boxes that it takes, gives and needs of arrays on disk.
 struct OperatorTile {

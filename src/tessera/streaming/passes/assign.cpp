@@ -52,8 +52,9 @@ StreamPlan plan_assign(const Expression& expression, const StorePtr& out, const 
                       "assign: ", name(program.dtype()), " cannot become ", name(pass->out),
                       " ('same_kind')");
   require<IoError>(out->writable(), "assign: the output is read-only: ", out->describe());
-  const store::TileGrid grid = grid_of_pass(program);
-  pass->cut = choose_cut("assign", grid.tile_shape(), options, [&](const Cut& c) {
+  const PassTiles tiles = tiles_of_pass(program);
+  const store::TileGrid& grid = tiles.grid;
+  pass->cut = choose_cut("assign", tiles, options, [&](const Cut& c) {
     return SourceRing::bytes(program, c) +
            c.slots * StreamPlan::rounded(count_of(c.step) * size_of(pass->out)) +
            StreamPlan::rounded(c.threads * program.register_bytes(count_of(c.leaf)));

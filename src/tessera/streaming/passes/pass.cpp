@@ -11,8 +11,9 @@ namespace {
 i64 multiple_of(i64 n, i64 of) { return (n + of - 1) / of * of; }
 
 // The largest step with this ring that fits, from leaves that do.
-Cut grown(Cut cut, i64 budget, const HeldBytes& held) {
-  for (i64 d = cut.tile.size() - 1; d >= 0; --d) {
+Cut grown(Cut cut, bool by_columns, i64 budget, const HeldBytes& held) {
+  for (i64 k = 0; k < cut.tile.size(); ++k) {
+    const i64 d = by_columns ? k : cut.tile.size() - 1 - k;
     const i64 unit = cut.leaf[d];
     const auto with = [&](i64 units) {
       Cut c = cut;
@@ -35,11 +36,12 @@ Cut grown(Cut cut, i64 budget, const HeldBytes& held) {
 
 }  // namespace
 
-Cut choose_cut(std::string_view who, const Shape& tile, const Options& options,
+Cut choose_cut(std::string_view who, const PassTiles& tiles, const Options& options,
                const HeldBytes& held) {
+  const Shape& tile = tiles.grid.tile_shape();
   Cut cut;
   cut.tile = tile;
-  cut.leaf = store::TileGrid::rows(tile, DType::u8, leaf_elements).tile_shape();
+  cut.leaf = tiles.filled(leaf_elements);
   const i64 budget = budget_of(options);
   const i64 threads = num_threads();
   for (const i64 slots : {4, 3, 2}) {  // whole tiles
@@ -52,7 +54,7 @@ Cut choose_cut(std::string_view who, const Shape& tile, const Options& options,
   for (const auto& [slots, workers] : {std::pair<i64, i64>{3, threads}, {2, threads}, {2, 1}}) {
     cut.slots = slots;
     cut.threads = workers;
-    if (held(cut) <= budget) return grown(cut, budget, held);
+    if (held(cut) <= budget) return grown(cut, tiles.by_columns, budget, held);
   }
   cut.slots = 1;
   require_budget(who, options, held(cut));
@@ -68,13 +70,6 @@ std::vector<Box> parts_of(const Box& box, const Shape& by) {
     out.push_back(std::move(part));
   }
   return out;
-}
-
-store::TileGrid grid_of_pass(const Program& program) {
-  for (const StorePtr& s : program.sources())
-    if (s->grid().shape() == program.shape())
-      return {program.shape(), s->grid().tile_shape(), program.dtype()};
-  return store::TileGrid::rows(program.shape(), program.dtype());
 }
 
 SourceRing::SourceRing(StreamPlan& plan, std::shared_ptr<const Program> program, const Cut& cut)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One pass over the boxes of an expression, with what it computes: into a store (assign), or
-// reduced over axes, so that ((a - b) ** 2).sum() reads a and b once. Tiles are those of the first
-// store that has the whole shape; a small budget takes parts of them. A tile is worked on in leaves
+// reduced over axes, so that ((a - b) ** 2).sum() reads a and b once. Tiles are those of a
+// store that has the whole shape, or others by which less is read; a small budget takes parts of them. A tile is worked on in leaves
 // of fixed shape that stay in the cache, whatever the budget: sums are added leaf by leaf within a
 // tile and pairwise over tiles, so the bits of a result do not depend on the budget.
 //   assign(Expression(a) * 2.0, out, {.budget = 1 << 20});   Array m = reduce(Reduction::mean, a, Axes{0});
@@ -42,15 +42,23 @@ struct Cut {
 };
 inline constexpr i64 leaf_elements = 32768;
 
+// The tiles by which a pass goes, and how they are filled by parts: whole rows first (all of the last
+// axes), or whole columns, as the numbers lie.
+struct PassTiles {
+  store::TileGrid grid;
+  bool by_columns = false;
+  Shape filled(i64 elements) const;  // a part of a tile with at most so many
+};
+// Those by which least is read of the files, whatever the budget is: bits follow from them.
+PassTiles tiles_of_pass(const Program& program);
+
 // What a pass holds for a cut, in bytes.
 using HeldBytes = std::function<i64(const Cut&)>;
 // The largest steps within the budget, with a ring as deep as helps; refuses with the least budget.
-Cut choose_cut(std::string_view who, const Shape& tile, const Options& options,
+Cut choose_cut(std::string_view who, const PassTiles& tiles, const Options& options,
                const HeldBytes& held);
 // The parts of a box, row-major, of at most the shape `by`.
 std::vector<Box> parts_of(const Box& box, const Shape& by);
-// The tiles by which a pass goes: those of the first source that has the whole shape.
-store::TileGrid grid_of_pass(const Program& program);
 // Buffers of the sources for each slot of the ring, and the reads of a step into them.
 class SourceRing {
  public:

@@ -276,10 +276,10 @@ StreamPlan plan_reduce(Reduction reduction, const Expression& expression,
     });
     return plan;
   }
-  const store::TileGrid grid = grid_of_pass(*pass->program);
+  const PassTiles tiles = tiles_of_pass(*pass->program);
+  const store::TileGrid& grid = tiles.grid;
   for (const i64 a : pass->axes) pass->tiles_deep *= grid.counts()[a];
-  pass->cut =
-      choose_cut(who, grid.tile_shape(), options, [&](const Cut& c) { return pass->held(c); });
+  pass->cut = choose_cut(who, tiles, options, [&](const Cut& c) { return pass->held(c); });
   const Cut& cut = pass->cut;
   pass->ring.emplace(plan, pass->program, cut);
   pass->register_bytes = pass->program->register_bytes(count_of(cut.leaf));

@@ -102,9 +102,11 @@ class Jobs : public testing::Test {
       fs::remove(to);
     }
   }
-  // A file whose version does not change between runs.
+  // A file in small tiles whose version does not change between runs.
   StoredArray input(const std::string& name, const Shape& shape, std::uint64_t seed) const {
-    StoredArray::from(random_on_host(shape, DType::f64, seed), at(name));
+    const Array numbers = random_on_host(shape, DType::f64, seed);
+    const Budget budget(3);
+    StoredArray::from(numbers, at(name));
     return StoredArray::open(at(name));
   }
 
@@ -114,7 +116,7 @@ class Jobs : public testing::Test {
 
 TEST_F(Jobs, GoOnFromEveryStepAtWhichTheyWereEnded) {
   const StoredArray a = input("a", {700, 300}, 1), b = input("b", {300, 500}, 2),
-                    thin = input("thin", {300, 4}, 3), npy = input("a.npy", {600, 300}, 4);
+                    thin = input("thin", {300, 4}, 3), npy = input("a.npy", {2000, 300}, 4);
   go_on_from_every_step({
       [&](const std::string& to) { return (a * a - a).save(to); },
       [&](const std::string& to) { return a.transpose({}, to); },

@@ -13,7 +13,7 @@ std::string text_of(const TransformSpec& what) {
   return text;
 }
 
-store::TileGrid grid_of_result(const TransformSpec& what, const store::TileGrid& source,
+store::TileGrid grid_of_result(const TransformSpec& what, const store::TileStore& source,
                                i64 budget) {
   const Shape tile = count_of(what.out) == 0
                          ? Shape(what.out.size(), 1)
@@ -30,7 +30,7 @@ StoredArray transform(const StoredArray& x, const Direction& direction, const Sh
   const auto facts = [&] {
     return JobFacts{{"operation", text_of(what)}, {"source", from->version()}};
   };
-  const store::TileGrid grid = grid_of_result(what, from->grid(), result_budget(path));
+  const store::TileGrid grid = grid_of_result(what, *from, result_budget(path));
   return StoredArray(
       result_store({path, facts, what.out, what.result, scratch_of_transform(what), grid},
                    [&](const StorePtr& out, const Options& options, const MakeScratch& scratch) {

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "tessera/streaming/plan/sampled_boxes.hpp"
+#include "tessera/streaming/transforms/pass_pieces.hpp"
+
 namespace tessera::streaming {
 namespace {
 
@@ -36,6 +39,23 @@ Shape at_least_one(Shape s) {
   return s;
 }
 
+// The same with the requests for short runs far apart, by the tiles of the source alone.
+double with_requests(const TransformPass& reader, const store::TileGrid& source) {
+  const Shape& tile = source.tile_shape();
+  const Shape strip = at_least_one(reader.strip(reader.in, reader.step));
+  i64 run = size_of(source.dtype()), behind = run;  // bytes that lie together; of the axes so far
+  i64 d = tile.size() - 1;
+  for (; d >= 0 && strip[d] >= tile[d]; --d) run = behind *= tile[d];
+  if (d < 0) return 1;
+  run *= strip[d];
+  const i64 pitch = behind * tile[d], gap = pitch - run;
+  bool goes_on = false;  // more than one run of a tile is asked for
+  for (i64 k = 0; k < d; ++k) goes_on = goes_on || std::min(strip[k], tile[k]) > 1;
+  if (!goes_on) return 1;
+  const i64 moved = gap <= short_gap ? run : run + cost_of_run;
+  return static_cast<double>(moved) / static_cast<double>(run);
+}
+
 }  // namespace
 
 Shape tiles_between(const TransformPass& writer, const TransformPass& reader, const Shape& shape) {
@@ -63,21 +83,13 @@ Shape tiles_of_result(const TransformPass& writer, const Shape& shape, i64 bytes
   return tile;
 }
 
-double slices_of_tiles(const TransformPass& reader, const store::TileGrid& source) {
-  if (reader.read_in_two) return 1;
-  const Shape& tile = source.tile_shape();
-  const Shape strip = at_least_one(reader.strip(reader.in, reader.step));
-  i64 run = size_of(source.dtype()), behind = run;  // bytes that lie together; of the axes so far
-  i64 d = tile.size() - 1;
-  for (; d >= 0 && strip[d] >= tile[d]; --d) run = behind *= tile[d];
-  if (d < 0) return 1;
-  run *= strip[d];
-  const i64 pitch = behind * tile[d], gap = pitch - run;
-  bool goes_on = false;  // more than one run of a tile is asked for
-  for (i64 k = 0; k < d; ++k) goes_on = goes_on || std::min(strip[k], tile[k]) > 1;
-  if (!goes_on) return 1;
-  const i64 moved = gap <= short_gap ? pitch : run + cost_of_run;
-  return static_cast<double>(moved) / static_cast<double>(run);
+double slices_of_tiles(const TransformPass& reader, const store::TileStore& source) {
+  if (reader.read_in_two || count_of(reader.work) == 0) return 1;
+  ReadAlong along;
+  each_sampled({reader.work, reader.step, source.grid().dtype()}, reader.step, [&](const Box& box) {
+    for (const StripPiece& p : read_pieces(reader, box).pieces) along.add(source, p.box, p.part);
+  });
+  return std::max(along.share(), with_requests(reader, source.grid()));
 }
 
 }  // namespace tessera::streaming

@@ -11,7 +11,7 @@ namespace tessera::streaming {
 Shape tiles_between(const TransformPass& writer, const TransformPass& reader, const Shape& shape);
 // Of about so many bytes.
 Shape tiles_of_result(const TransformPass& writer, const Shape& shape, i64 bytes);
-// How often a tile of the source is read for the strips of a pass: 1 where runs are long.
-double slices_of_tiles(const TransformPass& reader, const store::TileGrid& source);
+// How often the source is read for the strips of a pass, as far as time goes: 1 where runs are long.
+double slices_of_tiles(const TransformPass& reader, const store::TileStore& source);
 
 }  // namespace tessera::streaming

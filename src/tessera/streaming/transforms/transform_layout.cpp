@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tessera/streaming/plan/sampled_boxes.hpp"
 #include "tessera/streaming/transforms/between_passes.hpp"
 #include "tessera/streaming/transforms/roots.hpp"
 #include "tessera/streaming/transforms/split_axis.hpp"
@@ -41,8 +42,8 @@ i64 kernel_tables(i64 points, DType working) {
 
 class LayoutMaker {
  public:
-  LayoutMaker(const TransformSpec& spec, const store::TileGrid& source)
-      : spec_(spec), source_(source), in_two_(spec.stages.size(), false) {}
+  LayoutMaker(const TransformSpec& spec, const store::TileStore& source)
+      : spec_(spec), store_(source), source_(source.grid()), in_two_(spec.stages.size(), false) {}
 
   // The longest line that is whole yet, in two from now on; false where there is none.
   bool cut_one_more() {
@@ -111,7 +112,7 @@ class LayoutMaker {
     flush();
     if (layout_.passes.empty()) {
       TransformPass p = moving(spec_.working);
-      if (!cut_within(p, source_.tile_shape(), budget_, 1)) return std::nullopt;
+      if (!cut_along_source(p, source_.tile_shape(), 1)) return std::nullopt;
       add(std::move(p));
     }
     return finished();
@@ -192,14 +193,37 @@ class LayoutMaker {
     bool fits = true;
     for (std::size_t k = 0; fits && k < passes.size(); ++k) {
       TransformPass& p = passes[k];
-      Shape tile = p.work;  // what passes write lies as those behind them read it
-      if (k == 0 && layout_.passes.empty())
-        tile = p.read_in_two
-                   ? split_grid(source_, p.read_in_two->axis, p.read_in_two->columns).tile_shape()
-                   : source_.tile_shape();
-      fits = cut_within(p, tile, budget_, least_slots);
+      if (k > 0 || !layout_.passes.empty())
+        // What passes write lies as those behind them read it.
+        fits = cut_within(p, p.work, budget_, {least_slots});
+      else
+        fits = cut_along_source(
+            p,
+            p.read_in_two
+                ? split_grid(source_, p.read_in_two->axis, p.read_in_two->columns).tile_shape()
+                : source_.tile_shape(),
+            least_slots);
     }
     return fits;
+  }
+
+  // Fewer and larger strips, and those filled by columns, where less is read so.
+  bool cut_along_source(TransformPass& pass, const Shape& tile, i64 least_slots) const {
+    constexpr double alone = 1.25;  // of one slot: nothing overlaps
+    std::optional<TransformPass> best;
+    double least = 0;
+    for (i64 slots = SlotRange{}.most; slots >= least_slots; --slots)
+      for (const bool by_columns : {false, true}) {
+        if (best && least <= much_more) break;
+        TransformPass p = pass;
+        if (!cut_within(p, tile, budget_, {slots, slots}, by_columns)) continue;
+        const double now = slices_of_tiles(p, store_) * (slots == 1 ? alone : 1);
+        if (best && now * much_more >= least) continue;
+        best = std::move(p);
+        least = now;
+      }
+    if (best) pass = std::move(*best);
+    return best.has_value();
   }
 
   void add(TransformPass p) {
@@ -217,12 +241,12 @@ class LayoutMaker {
 
   std::optional<TransformLayout> finished() {
     std::vector<TransformPass>& passes = layout_.passes;
-    if (slices_of_tiles(passes.front(), source_) > most_slices) {
+    if (slices_of_tiles(passes.front(), store_) > most_slices) {
       shape_ = spec_.in;
       dtype_ = source_.dtype();
       TransformPass move = moving(dtype_);
-      if (cut_within(move, source_.tile_shape(), budget_, 1) &&
-          slices_of_tiles(move, source_) < most_slices) {
+      if (cut_along_source(move, source_.tile_shape(), 1) &&
+          slices_of_tiles(move, store_) < most_slices) {
         passes.insert(passes.begin(), std::move(move));
         layout_.shapes.insert(layout_.shapes.begin(), shape_);
       }
@@ -243,6 +267,7 @@ class LayoutMaker {
   }
 
   const TransformSpec& spec_;
+  const store::TileStore& store_;
   const store::TileGrid& source_;
   std::vector<bool> in_two_;  // of each stage
   i64 budget_ = 0;
@@ -253,7 +278,7 @@ class LayoutMaker {
 
 }  // namespace
 
-TransformLayout transform_layout(const TransformSpec& spec, const store::TileGrid& source,
+TransformLayout transform_layout(const TransformSpec& spec, const store::TileStore& source,
                                  const Options& options) {
   LayoutMaker maker(spec, source);
   const i64 budget = budget_of(options);

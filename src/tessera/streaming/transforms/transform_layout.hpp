@@ -5,8 +5,8 @@
 // matrix, rows * columns points, in two passes: down its columns, and along its rows after a
 // multiplication by roots of unity (the four-step algorithm, whose transpositions are part of how
 // strips are read and written). Where strips would cut the source's tiles into thin slices, the
-// numbers are moved into other tiles first. Pure arithmetic. Private to the library.
-//   TransformLayout l = transform_layout(spec, from->grid(), {.budget = 1 << 30});
+// numbers are moved into other tiles first. Nothing is read. Private to the library.
+//   TransformLayout l = transform_layout(spec, *from, {.budget = 1 << 30});
 
 #include "tessera/streaming/transforms/transform_pass.hpp"
 
@@ -20,6 +20,7 @@ struct TransformLayout {
 
 // OutOfMemory, with the least budget, where lines fit neither whole nor in two.
 TESSERA_API TransformLayout transform_layout(const TransformSpec& spec,
-                                             const store::TileGrid& source, const Options& options);
+                                             const store::TileStore& source,
+                                             const Options& options);
 
 }  // namespace tessera::streaming

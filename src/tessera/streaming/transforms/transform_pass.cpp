@@ -8,16 +8,17 @@
 namespace tessera::streaming {
 namespace {
 
-constexpr i64 most_slots = 3;                 // one is read, one computed, one written
 constexpr i64 largest_slot = i64{256} << 20;  // bytes, but for single lines: people wait
 
 i64 divided(i64 n, i64 by) { return (n + by - 1) / by; }
 
-// At most `room` lines: all of the last axes of a tile first, then whole tiles, in equal parts.
-Shape filled_step(const TransformPass& pass, const Shape& tile, i64 room) {
+// At most `room` lines: all of the last axes of a tile first, or of the first ones, then whole tiles,
+// in equal parts.
+Shape filled_step(const TransformPass& pass, const Shape& tile, i64 room, bool by_columns) {
   Shape step = pass.work;
   for (const bool by_tiles : {false, true})
-    for (i64 d = pass.ndim() - 1; d >= 0; --d) {
+    for (i64 k = 0; k < pass.ndim(); ++k) {
+      const i64 d = by_columns ? k : pass.ndim() - 1 - k;
       if (pass.is_whole_along(d)) continue;
       const i64 all = std::max<i64>(1, pass.work[d]), side = std::clamp<i64>(tile[d], 1, all);
       if (!by_tiles) {
@@ -86,16 +87,17 @@ i64 TransformPass::held(const Shape& box, i64 count) const {
   return count * slot_bytes(box) + workspace_bytes(box);
 }
 
-bool cut_within(TransformPass& pass, const Shape& tile, i64 budget, i64 least_slots) {
+bool cut_within(TransformPass& pass, const Shape& tile, i64 budget, SlotRange range,
+                bool by_columns) {
   const Shape one = pass.strip(pass.work, Shape(pass.ndim(), 1));
   const i64 line =
       count_of(one) * size_of(pass.working) +
       (pass.converts() ? count_of(one) * size_of(pass.from) : 0) +
       (pass.has_output() ? count_of(pass.strip(pass.out, one)) * size_of(pass.result) : 0);
-  for (i64 slots = most_slots; slots >= least_slots; --slots) {
+  for (i64 slots = range.most; slots >= range.least; --slots) {
     i64 room = std::min(budget / slots, std::max(line, largest_slot)) / line;
     while (room >= 1) {
-      const Shape step = filled_step(pass, tile, room);
+      const Shape step = filled_step(pass, tile, room, by_columns);
       const i64 held = pass.held(step, slots);
       if (held <= budget) {
         pass.step = step;

@@ -3,7 +3,7 @@
 // One pass of a transform over a store: strips that hold whole lines along some axes are read,
 // transformed in memory by the kernel of arrays, and written to another store. A value: what is
 // read and written, in which strips, and what a step holds. Private to the library.
-//   pass.cut = cut_within(pass, tile, budget, 1);   pass.held()
+//   if (cut_within(pass, tile, budget, {.least = 1})) pass.held();
 
 #include <optional>
 #include <vector>
@@ -54,8 +54,12 @@ struct TransformPass {
   i64 held() const { return held(step, slots); }
 };
 
-// The largest strips within the budget that go along the tiles that are read: as many of the ring's
-// slots as fit, at least `least_slots`. False where not even one line fits.
-bool cut_within(TransformPass& pass, const Shape& tile, i64 budget, i64 least_slots);
+struct SlotRange {
+  i64 least = 1, most = 3;  // one is read, one computed, one written
+};
+// The largest strips within the budget that go along the tiles that are read, filled by rows or by
+// columns, with as many slots as fit. False where not even one line fits.
+bool cut_within(TransformPass& pass, const Shape& tile, i64 budget, SlotRange slots,
+                bool by_columns = false);
 
 }  // namespace tessera::streaming

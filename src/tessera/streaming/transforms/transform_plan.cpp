@@ -191,7 +191,7 @@ StreamPlan plan_transform(const TransformSpec& spec, const StorePtr& from, const
     plan.add_store("output", to);
     return plan;
   }
-  const TransformLayout layout = transform_layout(spec, source, options);
+  const TransformLayout layout = transform_layout(spec, *from, options);
   const auto passes = static_cast<i64>(layout.passes.size());
   StorePtr before = from;
   for (i64 k = 0; k < passes; ++k) {
@@ -228,7 +228,7 @@ StreamPlan plan_shift(const StorePtr& from, const StorePtr& to, const Shape& axe
   if (count_of(shape) == 0) return plan;
   TransformPass pass{
       .in = shape, .work = shape, .out = shape, .from = dtype, .working = dtype, .result = dtype};
-  if (!cut_within(pass, to->grid().tile_shape(), budget_of(options), 1))
+  if (!cut_within(pass, to->grid().tile_shape(), budget_of(options), {}))
     require_budget(who, options, pass.slot_bytes(Shape(shape.size(), 1)));
   for (i64 k = 0; k < pass.slots; ++k) plan.add_buffer(pass.slot_bytes(pass.step));
   i64 number = 0;

@@ -3,6 +3,7 @@
 
 #include "support/streams.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/streaming/plan/planning.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -79,7 +80,7 @@ std::vector<std::size_t> check_transform(const TransformCase& c) {
   const double tolerance = real_of(spec.working) == DType::f32 ? 2e-6 : 1e-14;
   std::vector<std::size_t> seen;
   for (const i64 budget : budgets_of(plan(fresh(spec.out, spec.result, spec.out)), x.bytes())) {
-    const TransformLayout layout = transform_layout(spec, from->grid(), {.budget = budget});
+    const TransformLayout layout = transform_layout(spec, *from, {.budget = budget});
     const Watched to = counted_fresh(spec.out, spec.result, layout.tiles.back());
     const StreamPlan p = plan(to)({.budget = budget});
     EXPECT_EQ(layout.passes.size(), beside.made.size() + 1);
@@ -167,10 +168,12 @@ TEST(StreamingTransform, SmallAndEmptyArrays) {
 TEST(StreamingTransform, PrimeLinesThatDoNotFitAreRefusedAtOnce) {
   const i64 n = 2147483647;  // 32 GiB a line
   const TransformSpec spec = transform_spec(forward, {n}, DType::c128, {0});
-  const store::TileGrid grid = store::TileGrid::square({n}, DType::c128);
+  const auto unmade = [](i64 points) {
+    return Planning::unmade_store("a line", store::TileGrid::square({points}, DType::c128));
+  };
   i64 least = 0;
   try {
-    transform_layout(spec, grid, {.budget = i64{1} << 30});
+    transform_layout(spec, *unmade(n), {.budget = i64{1} << 30});
     ADD_FAILURE() << "not refused";
   } catch (const OutOfMemory& e) {
     const std::string text = e.what(), before = "the least for these operands is ";
@@ -179,10 +182,7 @@ TEST(StreamingTransform, PrimeLinesThatDoNotFitAreRefusedAtOnce) {
   EXPECT_GT(least, 16 * n);
   // A length that has factors is taken in two passes.
   const TransformSpec even = transform_spec(forward, {n + 1}, DType::c128, {0});
-  EXPECT_EQ(transform_layout(even, store::TileGrid::square({n + 1}, DType::c128),
-                             {.budget = i64{1} << 30})
-                .passes.size(),
-            2u);
+  EXPECT_EQ(transform_layout(even, *unmade(n + 1), {.budget = i64{1} << 30}).passes.size(), 2u);
 }
 
 TEST(StreamingTransform, FailuresPassAndLeaveNothingUnderWay) {
@@ -192,7 +192,7 @@ TEST(StreamingTransform, FailuresPassAndLeaveNothingUnderWay) {
   const auto scratch = [&](std::string_view, const Shape&, DType) -> StorePtr { return beside; };
   const TransformSpec spec = transform_spec(forward, {64, 48}, DType::c64, {0, 1});
   const Options little{.budget = 40000};
-  ASSERT_EQ(transform_layout(spec, from->grid(), little).passes.size(), 2u);
+  ASSERT_EQ(transform_layout(spec, *from, little).passes.size(), 2u);
   fail_everywhere({from, to, beside},
                   [&] { plan_transform(spec, from, to, scratch, little).run(); });
 }
