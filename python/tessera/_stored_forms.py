@@ -92,6 +92,13 @@ def boolean_product(a: Any, b: Any, path: _Path = None) -> StoredMatrix:
     return _core._stored_form_product(a, b, True, _at(path))
 
 
+def compute_k(c: Any, a: float, path: _Path, error: Exception | None = None) -> StoredMatrix:
+    """On disk; where memory had no room (`error`), if there is a folder for it."""
+    if error is not None:
+        _larger.require_disk(error, (c.shape[0], c.shape[0] // 2 + 1), "float64", c.device)
+    return _core._stored_compute_k(c, a, _at(path))
+
+
 def explain(a: Any, b: Any) -> str:
     return _core._stored_form_explain(a, b, False)
 

@@ -109,19 +109,25 @@ class Properties(MutableMapping[str, Any]):
         return f"Properties({dict(self)})"
 
 
-def compute_k(c: Any, a: float) -> AnyMatrix:
+def compute_k(c: Any, a: float, path: Any = None) -> Any:
     """K = C (a I + C)⁻¹ of a strictly triangular matrix of bits or numbers: strictly triangular, float64.
 
     The propagator of a causal set. Solved in blocks; the inverse is never formed. Arrays have to be strictly upper
-    triangular, ValueError.
+    triangular, ValueError. On disk where C is, or where memory has no room and there is a backing folder; with a
+    `path` it is a job.
 
     >>> ts.matrix.compute_k(ts.matrix.TriangularBit([[0, 1], [0, 0]]), 2.0).numpy().tolist()
     [[0.0, 0.5], [0.0, 0.0]]
     """
-    if not isinstance(c, AnyMatrix):
+    if not isinstance(c, AnyMatrix | StoredMatrix):
         elements = asarray(c)
         c = TriangularBit(elements) if elements.dtype == "bool" else Triangular(elements, strict=True)
-    return _compute_k(c, float(a))
+    if isinstance(c, StoredMatrix) or path is not None:
+        return _stored_forms.compute_k(c, float(a), path)
+    try:
+        return _compute_k(c, float(a))
+    except OutOfMemory as error:
+        return _stored_forms.compute_k(c, float(a), None, error)
 
 
 def asmatrix(obj: Any) -> AnyMatrix:

@@ -155,6 +155,13 @@ void bind_stored_forms(nb::module_& m) {
       "a"_a, "b"_a, "boolean"_a,
       nb::sig("def _stored_form_explain(a: typing.Any, b: typing.Any, boolean: bool) -> str"));
   m.def(
+      "_stored_compute_k",
+      [](nb::handle c, double a, const std::string& path) {
+        const FormSource from = source_from(c, "compute_k");
+        return released([&] { return streaming::compute_k_on_disk(from, a, path); });
+      },
+      nb::sig("def _stored_compute_k(c: typing.Any, a: float, path: str) -> StoredMatrix"));
+  m.def(
       "_stored_form_map",
       [](const std::string& which, const std::string& path, const nb::args& inputs) {
         const FormMap map = map_named(which);

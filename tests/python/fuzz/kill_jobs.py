@@ -28,13 +28,14 @@ KINDS = {
     "solve": lambda a, b, c: ts.stored.solve(a, b, path=c),
     "inverse": lambda a, b, c: ts.stored.inverse(a, path=c),
     "sort": lambda a, b, c: ts.stored.sort(a, path=c),
+    "compute_k": lambda a, b, c: ts.matrix.compute_k(ts.stored.matrix(a, "Triangular", strict=True), 900.0, c),
 }
 
 
 def operands(kind, rng):
     if kind == "sort":
         return rng.standard_normal(600_000), np.zeros(1)
-    if kind in ("cholesky", "solve", "inverse"):
+    if kind in ("cholesky", "solve", "inverse", "compute_k"):
         a = rng.standard_normal((500, 500))
         return a @ a.T + np.eye(500), rng.standard_normal((500, 300))
     return rng.standard_normal((900, 700)), rng.standard_normal((700, 800))

@@ -7,6 +7,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
+#include "tessera/streaming/forms/form_propagator.hpp"
 #include "tessera/streaming/stored/result_store.hpp"
 #include "tessera/streaming/stored/stored_array.hpp"
 
@@ -173,6 +174,18 @@ Array product_in_memory(const FormSource& a, const FormSource& b) {
   plan_form_product(a, b, store::memory_store(out, out.shape()), {}, {.budget = stream_budget()})
       .run();
   return out;
+}
+
+FormSource compute_k_on_disk(const FormSource& c, double a, const std::string& path) {
+  const FormResult r = propagator_form(c, a);
+  const auto facts = [&] {
+    return JobFacts{{"operation", cat("compute_k with a = ", Value(a).str())}, {"C", c.version()}};
+  };
+  const i64 side = propagator_side(c, {.budget = result_budget(path)});
+  return made_on_disk(r, grid_of(r, side), path, facts,
+                      [&](const StorePtr& out, const Options& options) {
+                        return plan_propagator(c, a, out, options);
+                      });
 }
 
 FormSource mapped_on_disk(const std::vector<FormSource>& inputs, const FormMap& map,

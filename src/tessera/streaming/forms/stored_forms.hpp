@@ -25,6 +25,10 @@ TESSERA_API std::string explain_product(const FormSource& a, const FormSource& b
 // The same into memory: for vectors, and a few of them at a time.
 TESSERA_API Array product_in_memory(const FormSource& a, const FormSource& b);
 
+// K = C (aI + C)⁻¹, as compute_k() in memory.
+TESSERA_API FormSource compute_k_on_disk(const FormSource& c, double a,
+                                         const std::string& path = "");
+
 // Element by element, as matrices in memory do it.
 TESSERA_API FormSource mapped_on_disk(const std::vector<FormSource>& inputs, const FormMap& map,
                                       const std::string& path = "");
