@@ -73,6 +73,7 @@ class _Recon:
                 for number, frame in enumerate(self.frames):
                     self._say_frame(number, frame)
                     self._make_image(raw, mixing, frame)
+                self._meet()  # the folder goes once no rank writes to it
             with self._stage("write"):
                 image = self._assembled()
                 if self.first:
