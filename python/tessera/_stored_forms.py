@@ -116,6 +116,20 @@ def _product(turned: bool) -> Callable[..., Any]:
     return method
 
 
+def _number(x: Any) -> bool:
+    """Numbers, and arrays without axes, of NumPy too."""
+    return isinstance(x, int | float | complex) or (getattr(x, "shape", None) == () and not has_form(x))
+
+
+def _times(combined: Callable[..., Any], divides: bool) -> Callable[..., Any]:
+    """With a number a view, which moves nothing."""
+
+    def method(self: StoredMatrix, other: Any) -> Any:
+        return self._scaled(other, divides) if _number(other) else combined(self, other)
+
+    return method
+
+
 def _combined(which: str, turned: bool = False) -> Callable[..., Any]:
     def method(self: StoredMatrix, other: Any) -> Any:
         if not _other(other):
@@ -216,6 +230,9 @@ def complete() -> None:
     names |= {"add": "add", "sub": "subtract", "mul": "multiply"}
     for name, which in names.items():
         found |= {f"__{name}__": _combined(which), f"__r{name}__": _combined(which, turned=True)}
+    found |= {name: _times(found[name], False) for name in ("__mul__", "__rmul__")}
+    found["__truediv__"] = _times(_combined("divide"), True)
+    found["__neg__"] = lambda self: self._scaled(-1, False)
     found["__invert__"] = lambda self: _core._stored_form_map("invert", "", self)
     found |= {"__getitem__": _get, "__array__": _to_numpy, "__array_ufunc__": None}
     found["__len__"] = lambda self: self.shape[0]

@@ -39,7 +39,7 @@ FormSource source_from(nb::handle h, std::string_view who) {
 
 // Dense results are arrays on disk.
 nb::object shown(const FormSource& m) {
-  if (m.form == Form::dense && !m.transposed && !m.conjugated)
+  if (m.form == Form::dense && !m.transposed && !m.conjugated && !m.is_scaled())
     return nb::cast(StoredArray(m.store));
   return nb::cast(m);
 }
@@ -51,6 +51,7 @@ FormMap map_named(const std::string& name) {
   if (name == "add") return of_two(&add);
   if (name == "subtract") return of_two(&subtract);
   if (name == "multiply") return of_two(&multiply);
+  if (name == "divide") return of_two(&divide);
   if (name == "invert")
     return {name, [](std::span<const AnyMatrix> x) { return x[0].complement(); }};
   for (const ElementOp op : {ElementOp::bitwise_and, ElementOp::bitwise_or, ElementOp::bitwise_xor})
@@ -61,8 +62,8 @@ FormMap map_named(const std::string& name) {
 
 std::string repr_of_matrix(const FormSource& m) {
   return cat("StoredMatrix(", name(m.form), m.lower() ? ", lower" : "", ", shape=(", m.rows(), ", ",
-             m.cols(), "), dtype=", m.has_words() ? "bool" : name(m.dtype), ", ",
-             m.store->describe(), ")");
+             m.cols(), "), dtype=", name(m.element_dtype()),
+             m.is_scaled() ? cat(", times ", m.scale.str()) : "", ", ", m.store->describe(), ")");
 }
 
 // Bytes of what the form stores.
@@ -88,8 +89,9 @@ void bind_matrix_class(nb::module_& m) {
        "shape", [](const FormSource& x) { return nb::make_tuple(x.rows(), x.cols()); },
        nb::sig("def shape(self) -> tuple[int, int]"), "Rows and columns.")
       .def_prop_ro(
-          "dtype", [](const FormSource& x) { return dtype_object(x.dtype); },
-          nb::sig("def dtype(self) -> DType"), "Of the elements; bool for bits.")
+          "dtype", [](const FormSource& x) { return dtype_object(x.element_dtype()); },
+          nb::sig("def dtype(self) -> DType"),
+          "Of the elements, the factor of a scaled view included; bool for bits.")
       .def_prop_ro(
           "form", [](const FormSource& x) { return std::string(name(x.form)); },
           nb::sig("def form(self) -> str"), "The name of the class of such matrices in memory.")
@@ -108,6 +110,15 @@ void bind_matrix_class(nb::module_& m) {
           nb::sig("def conj(self) -> StoredMatrix"),
           "The complex conjugate: a view.\n\n"
           ">>> ts.stored.matrix(ts.matrix.Symmetric([[1j]])).conj()[0, 0]\n-1j\n")
+      .def(
+          "_scaled",
+          [](const FormSource& x, nb::handle by, bool divides) {
+            const Value v = value_from(by, divides ? "divide" : "multiply");
+            return shown(released([&] {
+              return divides ? streaming::divided_on_disk(x, v) : streaming::scaled_on_disk(x, v);
+            }));
+          },
+          nb::sig("def _scaled(self, by: typing.Any, divides: bool) -> typing.Any"))
       .def(
           "_read",
           [](const FormSource& x, i64 top, i64 bottom, i64 left, i64 right) {

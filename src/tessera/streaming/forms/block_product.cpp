@@ -40,8 +40,9 @@ void count(const Array& c, const Piece& a, const Piece& b, const BlockCall& call
   for (const Range& r : cut(left.rows(), call.strip)) {
     poll_stream();
     const Bits rows{left.words.slice(0, r.begin, r.end), left.columns};
-    add_to(c.slice(0, r.begin, r.end),
-           bit_counts(rows, right, {.transposed = true, .dtype = call.work}), call);
+    const DType t = is_integer(call.work) ? call.work : DType::i64;
+    const Array counts = bit_counts(rows, right, {.transposed = true, .dtype = t});
+    add_to(c.slice(0, r.begin, r.end), counts.astype(call.work), call);
   }
 }
 
@@ -67,7 +68,9 @@ void multiply_numbers(const Array& c, const Piece& a, const Piece& b, const Bloc
 
 AnyMatrix in_work(const Piece& p, const BlockCall& call) {
   const AnyMatrix m = p.matrix();
-  return p.has_words() || call.work == call.dtype ? m : m.astype(call.work);
+  // Integers whose scale is no integer are summed as floats.
+  const bool converts = call.work != call.dtype || (call.scales() && is_inexact(call.work));
+  return p.has_words() || !converts ? m : m.astype(call.work);
 }
 
 void multiply_whole(const Array& c, const Piece& a, const Piece& b, const BlockCall& call) {
@@ -120,11 +123,23 @@ DType work_dtype(DType product, bool counts) {
   return product == DType::u64 ? DType::u64 : DType::i64;
 }
 
+void finish_block(const Array& sums, const Array& result, const BlockCall& call) {
+  for (const Range& r : cut(sums.shape(0), call.strip)) {
+    AnyMatrix rows = AnyMatrix::dense(sums.slice(0, r.begin, r.end));
+    if (call.scales()) rows = rows.scaled(call.factor);
+    result.slice(0, r.begin, r.end).copy_from(rows.astype(result.dtype()).array());
+  }
+  result.host_data();
+}
+
 i64 temporary_bytes(const FormSource& a, const FormSource& b, const BlockCall& call, i64 side) {
   const i64 words = word_bytes(side, side), number = size_of(call.work);
   const bool bits = a.has_words() || b.has_words();
   if (call.boolean) return 4 * words;
-  if (a.has_words() && b.has_words()) return 3 * words + 3 * call.strip * side * number;
+  // At the end strips of sums are multiplied and converted, looked at as wider integers.
+  const i64 finishing = call.scales() ? 4 * call.strip * side * 16 : 0;
+  if (a.has_words() && b.has_words())
+    return finishing + 3 * words + 3 * call.strip * side * std::max<i64>(number, 8);
   const bool half = (a.is_half() && !a.has_words()) || a.is_diagonal() ||
                     (b.is_half() && !b.has_words()) || b.is_diagonal();
   const i64 rows = std::min(side, half && bits ? (call.strip + 511) / 512 * 512 : call.strip);
@@ -132,7 +147,7 @@ i64 temporary_bytes(const FormSource& a, const FormSource& b, const BlockCall& c
             width = std::min(side, b.cols());
   const bool cuts_b = (b.is_half() && !b.has_words()) || b.is_diagonal();
   const i64 extent = std::max({rows, width, cuts_b ? height : 0});
-  i64 bytes = (half && !bits ? 12 : 5) * rows * extent * number;
+  i64 bytes = finishing + (half && !bits ? 12 : 5) * rows * extent * number;
   if (bits) bytes += 3 * words;
   const bool blas = is_blas(call.dtype) && !bits;
   const bool converts =

@@ -16,6 +16,8 @@ struct BlockCall {
   bool counts = false;       // of bits: sums cannot overflow
   bool boolean = false;      // words of bits, joined by `or`
   i64 strip = 64;            // rows at a time
+  Value factor = Value(1);   // of both operands' scales: of the sums at their end
+  bool scales() const { return !factor.is_integer() || factor.as<c128>() != c128{1, 0}; }
 };
 
 // In which sums are kept: of integers in 64 bits, of short floats in float32.
@@ -23,7 +25,9 @@ TESSERA_API DType work_dtype(DType product, bool counts);
 // Bytes of temporary arrays for blocks of `side` rows and columns.
 TESSERA_API i64 temporary_bytes(const FormSource& a, const FormSource& b, const BlockCall& call,
                                 i64 side);
-// c += a b, or words: c |= whether there is a k. Waits.
+// The result: sums times the factor, in its own dtype (OverflowError). Waits.
+TESSERA_API void finish_block(const Array& sums, const Array& result, const BlockCall& call);
+// c += a b of what is stored, or words: c |= whether there is a k. Waits.
 TESSERA_API void multiply_add(const Array& c, const Piece& a, const Piece& b,
                               const BlockCall& call);
 

@@ -27,7 +27,8 @@ double once(const FormSource& m, i64 side, bool mirrored_once) {
       static_cast<double>(m.has_words() ? word_bytes(m.stored_rows, m.stored_cols)
                                         : number_bytes(m.dtype, m.stored_rows, m.stored_cols));
   if (!m.is_half() || (m.is_mirrored() && !mirrored_once)) return all;
-  const double blocks = static_cast<double>((m.stored_rows + side - 1) / side);
+  const i64 count = (m.stored_rows + side - 1) / side;
+  const auto blocks = static_cast<double>(count);
   return all * (blocks + 1) / (2 * blocks);
 }
 
@@ -49,10 +50,9 @@ double along(const FormSource& m, i64 side) {
 }
 
 double cost_of(const FormSizes& s, const FormCut& cut) {
-  const double passes_a = static_cast<double>(
-                   (s.blocks(s.b.cols(), cut.side) + cut.block_cols - 1) / cut.block_cols),
-               passes_b = static_cast<double>(
-                   (s.blocks(s.a.rows(), cut.side) + cut.block_rows - 1) / cut.block_rows);
+  const i64 times_a = s.blocks(s.blocks(s.b.cols(), cut.side), cut.block_cols),
+            times_b = s.blocks(s.blocks(s.a.rows(), cut.side), cut.block_rows);
+  const auto passes_a = static_cast<double>(times_a), passes_b = static_cast<double>(times_b);
   // Small blocks take longer for each product, whatever they read.
   const double thin = 1 + 24 / static_cast<double>(cut.side);
   return thin * (once(s.a, cut.side, cut.one_pass) * along(s.a, cut.side) * passes_a +
@@ -95,7 +95,7 @@ i64 FormSizes::c_bytes(i64 side) const {
                                                 : number_bytes(call.work, rows, cols));
 }
 i64 FormSizes::out_bytes(i64 side) const {
-  const bool same = result.has_words() || result.dtype == call.work;
+  const bool same = result.has_words() || (result.dtype == call.work && !call.scales());
   return same ? 0
               : StreamPlan::rounded(number_bytes(result.dtype, std::min(side, result.rows),
                                                  std::min(side, result.cols)));

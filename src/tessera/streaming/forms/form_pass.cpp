@@ -47,14 +47,14 @@ i64 side_of_pass(std::string_view who, const std::vector<FormSource>& inputs, bo
 std::vector<AnyMatrix> small_inputs(const std::vector<FormSource>& inputs) {
   const FormSource& first = inputs.front();
   const i64 rows = 2, cols = first.rows() == first.cols() ? 2 : 3;
+  const AnyMatrix stored = first.unscaled().small(rows, cols);
   std::vector<AnyMatrix> out;
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    const FormSource& m = inputs[k];
-    const bool same = k > 0 && m.store && m.store == first.store && m.form == first.form;
-    AnyMatrix x = same ? out.front() : m.small(rows, cols);
+  for (const FormSource& m : inputs) {
+    const bool same = m.store && m.store == first.store && m.form == first.form;
+    AnyMatrix x = same ? stored : m.unscaled().small(rows, cols);
     if (same && m.transposed != first.transposed) x = x.transpose();
     if (same && m.conjugated != first.conjugated) x = x.conj();
-    out.push_back(std::move(x));
+    out.push_back(m.is_scaled() ? x.scaled(m.scale) : x);
   }
   return out;
 }
@@ -69,11 +69,65 @@ struct BlockInput {
   BufferView view;
 };
 
+// A block on its way into a buffer; nothing moves where nothing is stored of it.
+BlockInput read_input(const FormSource& m, i64 store, i64 buffer, const Range& rows,
+                      const Range& cols, Step& step) {
+  BlockInput in{place_of(m, rows, cols), {}};
+  if (in.place.kind == Kind::zero || !m.store) return in;
+  const Box box = box_of(m, in.place);
+  in.view = dense_view(buffer, box.shape, m.store->grid().dtype());
+  step.reads.push_back({store, box, in.view});
+  return in;
+}
+
 AnyMatrix block_matrix(const Buffers& buffers, const FormSource& m, const BlockInput& in, i64 rows,
                        i64 cols) {
-  if (in.place.kind == Kind::zero) return zero_block(m, rows, cols);
-  return piece_of(m, in.place, m.store ? buffers(in.view) : Array{}).matrix();
+  const AnyMatrix x = in.place.kind == Kind::zero
+                          ? zero_block(m, rows, cols)
+                          : piece_of(m, in.place, m.store ? buffers(in.view) : Array{}).matrix();
+  return m.is_scaled() ? x.scaled(m.scale) : x;
 }
+
+i64 bytes_at(const FormSource& m, i64 side) {
+  return block_bytes(m, std::min(side, m.rows()), std::min(side, m.cols()));
+}
+i64 bytes_at(const FormResult& r, i64 side) {
+  const i64 rows = std::min(side, r.rows), cols = std::min(side, r.cols);
+  return r.has_words() ? word_bytes(rows, cols) : number_bytes(r.dtype, rows, cols);
+}
+
+i64 map_temporary(const std::vector<FormSource>& in, const FormResult& r, i64 side) {
+  i64 bytes = 3 * bytes_at(r, side);
+  for (const FormSource& m : in) bytes += 2 * std::max(bytes_at(m, side), bytes_at(r, side));
+  return bytes;
+}
+i64 map_held(const std::vector<FormSource>& in, const FormResult& r, i64 side) {
+  i64 bytes = slots * StreamPlan::rounded(bytes_at(r, side)) + map_temporary(in, r, side);
+  for (const FormSource& m : in) bytes += slots * StreamPlan::rounded(bytes_at(m, side));
+  return bytes;
+}
+
+// What a function makes of one block of each input.
+struct MapBlock {
+  std::shared_ptr<const std::vector<FormSource>> in;
+  std::vector<BlockInput> blocks;
+  MatrixFunction function;
+  i64 rows = 0, cols = 0;
+  bool words = false, upper = false, strict = false;  // upper: a square on the diagonal of a half
+  DType dtype = DType::f64;
+
+  void write(const Buffers& buffers, const Array& result) const {
+    std::vector<AnyMatrix> matrices;
+    matrices.reserve(blocks.size());
+    for (std::size_t k = 0; k < blocks.size(); ++k)
+      matrices.push_back(block_matrix(buffers, (*in)[k], blocks[k], rows, cols));
+    AnyMatrix m = function(matrices);
+    if (words && upper) m = AnyMatrix::triangular_bits(m.words(cpu), /*check=*/false);
+    if (!words && upper) m = AnyMatrix::triangular(m.array(dtype), false, strict, false);
+    result.copy_from(words ? m.words(cpu).words : m.array(dtype));
+    result.host_data();
+  }
+};
 
 }  // namespace
 
@@ -96,24 +150,7 @@ StreamPlan plan_form_map(const std::vector<FormSource>& inputs, const FormMap& m
       cat(map.name, ": ", r.rows, " x ", r.cols, " ", name(r.form), " of ", name(r.dtype)),
       options);
   if (r.rows == 0 || r.cols == 0) return plan;
-  const auto out_bytes = [&](i64 side) {
-    const i64 rows = std::min(side, r.rows), cols = std::min(side, r.cols);
-    return r.has_words() ? word_bytes(rows, cols) : number_bytes(r.dtype, rows, cols);
-  };
-  const auto temporary = [&](i64 side) {
-    i64 bytes = 3 * out_bytes(side);
-    for (const FormSource& m : in)
-      bytes += 2 * std::max(block_bytes(m, std::min(side, m.rows()), std::min(side, m.cols())),
-                            out_bytes(side));
-    return bytes;
-  };
-  const auto held = [&](i64 side) {
-    i64 bytes = slots * StreamPlan::rounded(out_bytes(side)) + temporary(side);
-    for (const FormSource& m : in)
-      bytes += slots * StreamPlan::rounded(
-                           block_bytes(m, std::min(side, m.rows()), std::min(side, m.cols())));
-    return bytes;
-  };
+  const auto held = [&](i64 side) { return map_held(in, r, side); };
   const i64 side = side_of_pass(map.name, in, r.has_words(), options, held);
   std::vector<i64> stores;
   std::vector<std::vector<i64>> buffers;
@@ -121,12 +158,12 @@ StreamPlan plan_form_map(const std::vector<FormSource>& inputs, const FormMap& m
     stores.push_back(m.store ? plan.add_store(cat("input ", stores.size()), m.store) : 0);
     buffers.emplace_back();
     for (i64 s = 0; s < slots && m.store; ++s)
-      buffers.back().push_back(
-          plan.add_buffer(block_bytes(m, std::min(side, m.rows()), std::min(side, m.cols()))));
+      buffers.back().push_back(plan.add_buffer(bytes_at(m, side)));
   }
   const i64 out_store = plan.add_store("output", out);
-  const i64 out_buffers[] = {plan.add_buffer(out_bytes(side)), plan.add_buffer(out_bytes(side))};
-  plan.add_held(temporary(side));
+  const i64 out_buffers[] = {plan.add_buffer(bytes_at(r, side)),
+                             plan.add_buffer(bytes_at(r, side))};
+  plan.add_held(map_temporary(in, r, side));
   const auto shared = std::make_shared<const std::vector<FormSource>>(in);
   const auto rows = cut_at_multiples(0, r.rows, side), cols = cut_at_multiples(0, r.cols, side);
   i64 number = 0;
@@ -134,16 +171,18 @@ StreamPlan plan_form_map(const std::vector<FormSource>& inputs, const FormMap& m
     for (const Range& j : cols) {
       if (r.is_half() && i.begin > j.begin) continue;
       Step step;
-      std::vector<BlockInput> blocks;
+      MapBlock block{shared,
+                     {},
+                     map.function,
+                     i.size(),
+                     j.size(),
+                     r.has_words(),
+                     r.is_half() && i.begin == j.begin,
+                     r.strict,
+                     r.dtype};
       for (std::size_t k = 0; k < in.size(); ++k) {
-        BlockInput b{place_of(in[k], i, j), {}};
-        if (b.place.kind != Kind::zero && in[k].store) {
-          const Box box = box_of(in[k], b.place);
-          b.view = dense_view(buffers[k][static_cast<std::size_t>(number % slots)], box.shape,
-                              in[k].store->grid().dtype());
-          step.reads.push_back({stores[k], box, b.view});
-        }
-        blocks.push_back(std::move(b));
+        const i64 buffer = in[k].store ? buffers[k][static_cast<std::size_t>(number % slots)] : 0;
+        block.blocks.push_back(read_input(in[k], stores[k], buffer, i, j, step));
       }
       const bool words = r.has_words();
       const Shape shape{i.size(), words ? bit_words(j.size()) : j.size()};
@@ -151,21 +190,7 @@ StreamPlan plan_form_map(const std::vector<FormSource>& inputs, const FormMap& m
       const Box box{{i.begin, words ? j.begin / 64 : j.begin}, shape};
       step.restarts = true;
       step.writes.push_back({out_store, box, to});
-      const bool upper = r.is_half() && i.begin == j.begin, strict = r.strict;
-      step.compute = [=, function = map.function, t = r.dtype](const Buffers& b) {
-        std::vector<AnyMatrix> matrices;
-        for (std::size_t k = 0; k < blocks.size(); ++k)
-          matrices.push_back(block_matrix(b, (*shared)[k], blocks[k], i.size(), j.size()));
-        AnyMatrix m = function(matrices);
-        const Array result = b(to);
-        if (words && upper) m = AnyMatrix::triangular_bits(m.words(cpu), /*check=*/false);
-        if (words)
-          result.copy_from(m.words(cpu).words);
-        else
-          result.copy_from(
-              (upper ? AnyMatrix::triangular(m.array(t), false, strict, false) : m).array(t));
-        result.host_data();
-      };
+      step.compute = [block = std::move(block), to](const Buffers& b) { block.write(b, b(to)); };
       plan.add_step(std::move(step));
       ++number;
     }
@@ -179,8 +204,10 @@ StreamPlan plan_row_sums(const FormSource& m, const Options& options) {
   const auto bytes = [&](i64 side) {
     return block_bytes(m, std::min(side, m.rows()), std::min(side, m.cols()));
   };
+  // Short floats are multiplied first: their sums would be rounded.
+  const bool scales = m.is_scaled() && (m.dtype == DType::f16 || m.dtype == DType::bf16);
   const auto temporary = [&](i64 side) {
-    return m.rows() * size_of(t) + 2 * bytes(side) + 4 * side * size_of(t) + 65536;
+    return m.rows() * size_of(t) + (scales ? 10 : 2) * bytes(side) + 4 * side * size_of(t) + 65536;
   };
   const i64 side = side_of_pass("sum", {m}, m.has_words(), options, [&](i64 s) {
     return slots * StreamPlan::rounded(bytes(s)) + temporary(s);
@@ -191,9 +218,11 @@ StreamPlan plan_row_sums(const FormSource& m, const Options& options) {
   plan.add_held(temporary(side));
   const auto sums = std::make_shared<Array>();
   const auto rows = cut_at_multiples(0, m.rows(), side), cols = cut_at_multiples(0, m.cols(), side);
-  const auto add = [sums, m, t](const BlockPlace& place, const Range& at, const Array& numbers) {
+  const auto add = [=](const BlockPlace& place, const Range& at, const Array& numbers) {
     const Array part = sums->slice(0, at.begin, at.end);
-    const Array more = sum(piece_of(m, place, numbers).matrix(), 1).astype(t);
+    AnyMatrix block = piece_of(m, place, numbers).matrix();
+    if (scales) block = block.scaled(m.scale);
+    const Array more = sum(block, 1).astype(t);
     part.copy_from(is_inexact(t) ? ops::add(part, more)
                                  : checked_elementwise(MatrixOp::add, part, more, t));
   };
@@ -222,7 +251,10 @@ StreamPlan plan_row_sums(const FormSource& m, const Options& options) {
       };
       plan.add_step(std::move(step));
     }
-  plan.at_end([sums](const Buffers&) { return *sums; });
+  plan.at_end([=](const Buffers&) -> Array {
+    if (!m.is_scaled() || scales) return *sums;
+    return AnyMatrix::dense(sums->expand_dims(0)).scaled(m.scale).astype(t).array().squeeze(0);
+  });
   return plan;
 }
 

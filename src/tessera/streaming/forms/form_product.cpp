@@ -161,6 +161,7 @@ class ProductPlanner {
       if (js.empty()) continue;
       Step step;
       std::vector<Loaded> loaded;
+      loaded.reserve(js.size());
       for (const i64 j : js)
         loaded.push_back(load(work_->b, b_store_, right_place(k, j), next_b(), step));
       for (i64 i = top_; i < bottom(); ++i) {
@@ -236,11 +237,8 @@ class ProductPlanner {
           to = dense_view(out_[static_cast<std::size_t>(turn_++ % 2)], from.layout.shape,
                           work_->result.dtype);
           step.uses.push_back(from.buffer);
-          step.compute = [from, to](const Buffers& buffers) {
-            const Array result = buffers(to);
-            result.copy_from(
-                AnyMatrix::dense(buffers(from)).astype(to.dtype).array());  // OverflowError
-            result.host_data();
+          step.compute = [from, to, call = work_->call](const Buffers& buffers) {
+            finish_block(buffers(from), buffers(to), call);
           };
         }
         step.writes.push_back(written(i, j, to));
@@ -287,8 +285,13 @@ class ProductPlanner {
 
 BlockCall call_of(const FormSource& a, const FormSource& b, const FormResult& r,
                   const FormProduct& what) {
-  const bool counts = a.has_words() && b.has_words();
-  return {r.dtype, work_dtype(r.dtype, counts), counts, what.boolean};
+  const bool counts = a.has_words() && b.has_words() && !is_inexact(r.dtype);
+  BlockCall call{r.dtype, work_dtype(r.dtype, counts), counts, what.boolean};
+  if ((!a.is_scaled() && !b.is_scaled()) || what.boolean) return call;
+  // What is stored is multiplied; both factors are one, which a small matrix multiplies as exactly.
+  const AnyMatrix both = AnyMatrix::identity(1, 1, DType::i64).scaled(a.scale).scaled(b.scale);
+  call.factor = both.scale();
+  return call;
 }
 
 struct Chosen {
@@ -317,7 +320,9 @@ i64 form_product_side(const FormSource& a, const FormSource& b, const FormProduc
   return choose(a, b, r, what, options).cut.side;
 }
 
-FormResult result_of(const AnyMatrix& small, i64 rows, i64 cols) {
+FormResult result_of(const AnyMatrix& given, i64 rows, i64 cols) {
+  // Scaled bits are numbers.
+  const AnyMatrix small = given.dtype() == given.payload().dtype ? given : given.copy();
   FormResult r{small.form(), small.dtype(), rows, cols, small.lower(), small.payload().strict};
   if (r.form == Form::diagonal || r.form == Form::identity) r.form = Form::dense;
   return r;

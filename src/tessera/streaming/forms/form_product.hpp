@@ -29,7 +29,7 @@ struct TESSERA_API FormResult {
   // The result, when what is stored is there.
   FormSource source(const StorePtr& store) const;
 };
-TESSERA_API FormResult result_of(const AnyMatrix& small, i64 rows, i64 cols);
+TESSERA_API FormResult result_of(const AnyMatrix& given, i64 rows, i64 cols);
 
 // ShapeError unless a has as many columns as b rows; what matrices in memory refuse is refused.
 // A result that is a diagonal is said to be dense.

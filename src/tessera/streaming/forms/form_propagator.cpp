@@ -252,7 +252,7 @@ FormSource upper(const FormSource& c) { return c.transposed ? c.transpose() : c;
 FormResult propagator_form(const FormSource& c, double a) {
   require<ArgumentError>(c.form == Form::triangular_bit || (c.form == Form::triangular && c.strict),
                          "compute_k: ", c.describe(), " is not known to be strictly triangular");
-  require<ArgumentError>(!is_complex(c.dtype), "compute_k: ", c.describe(),
+  require<ArgumentError>(!is_complex(c.element_dtype()), "compute_k: ", c.describe(),
                          " is complex, expected real numbers or bits");
   require<ArgumentError>(std::isfinite(a), "compute_k: a is ", a, "; expected a finite number");
   require<LinAlgError>(a != 0, "compute_k: a is 0, so aI + C is singular");
@@ -276,7 +276,9 @@ StreamPlan plan_propagator(const FormSource& c, double a, const StorePtr& out,
   if (r.rows == 0) return plan;
   // The transpose of K is that of the transposed C.
   const FormSource up = upper(c);
-  PropagatorPlanner(plan, up, a, out, choose_propagator_cut(up, options)).add_steps();
+  // s C with a is C with a / s.
+  PropagatorPlanner(plan, up, a / c.scale.as<double>(), out, choose_propagator_cut(up, options))
+      .add_steps();
   return plan;
 }
 

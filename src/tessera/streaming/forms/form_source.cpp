@@ -130,6 +130,26 @@ FormSource FormSource::transpose() const {
 FormSource FormSource::conj() const {
   FormSource m = *this;
   if (is_complex(dtype)) m.conjugated = !m.conjugated;
+  if (scale.kind() == Value::Kind::complex) {
+    const c128 z = scale.as<c128>();
+    m.scale = Value(c128(z.re, -z.im));
+  }
+  return m;
+}
+
+bool FormSource::is_scaled() const { return !scale.is_integer() || scale.as<c128>() != c128{1, 0}; }
+FormSource FormSource::unscaled() const {
+  FormSource m = *this;
+  m.scale = Value(1);
+  return m;
+}
+DType FormSource::element_dtype() const { return is_scaled() ? small(1, 1).dtype() : dtype; }
+
+std::optional<FormSource> FormSource::scaled(const Value& by) const {
+  const AnyMatrix before = small(2, rows() == cols() ? 2 : 3), after = before.scaled(by);
+  if (&before.payload() != &after.payload() || after.scale().as<c128>() == c128{0, 0}) return {};
+  FormSource m = *this;
+  m.scale = after.scale();
   return m;
 }
 
@@ -137,7 +157,8 @@ std::string FormSource::version() const {
   const std::string numbers_are = known.empty() && store ? store->version() : known;
   if (numbers_are.empty()) return {};
   return cat(name(form), strict ? ", strict" : "", transposed ? ", transposed" : "",
-             conjugated ? ", conjugated" : "", " of ", numbers_are);
+             conjugated ? ", conjugated" : "", is_scaled() ? cat(", times ", scale.str()) : "",
+             " of ", numbers_are);
 }
 
 std::string FormSource::describe() const {
@@ -149,6 +170,7 @@ AnyMatrix FormSource::small(i64 rows, i64 cols) const {
   AnyMatrix m = AnyMatrix::zeros(form, r, c, dtype);
   if (form == Form::triangular) m = make_payload(form, r, c, dtype, m.payload().data, strict);
   if (conjugated) m = m.conj();
+  if (is_scaled()) m = m.scaled(scale);
   return transposed ? m.transpose() : m;
 }
 

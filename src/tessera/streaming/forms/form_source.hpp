@@ -4,10 +4,11 @@
 // and the rest of it never is. Numbers of a square half lie in a store of the whole square, bits in
 // one of words (bitmatmul.hpp), so that a file of someone else becomes triangular or symmetric by
 // being looked at as that. Diagonals and identities have their numbers in memory. A small value;
-// transposing and conjugating are views.
+// transposing, conjugating and scaling are views.
 //   FormSource c = FormSource::bits(Form::triangular_bit, words, n);   c.transpose()
 //   FormSource s = FormSource::numbers(Form::symmetric, store);
 
+#include <optional>
 #include <string>
 
 #include "tessera/matrix/forms/any_matrix.hpp"
@@ -19,9 +20,10 @@ namespace tessera::streaming {
 struct TESSERA_API FormSource {
   Form form = Form::dense;
   i64 stored_rows = 0, stored_cols = 0;  // before the view is transposed
-  DType dtype = DType::f64;              // of the elements; b1 for bits
+  DType dtype = DType::f64;              // of what is stored; b1 for bits
   bool strict = false;                   // triangular: the diagonal is zero
   bool transposed = false, conjugated = false;
+  Value scale = Value(1);  // of the view as it is: not conjugated once more; never zero
   StorePtr store = {};     // none for diagonals and identities
   Array values = {};       // of a diagonal
   std::string known = {};  // which numbers these are, where the store cannot say
@@ -46,10 +48,16 @@ struct TESSERA_API FormSource {
   bool on_disk() const { return store && store->on_disk(); }
   FormSource transpose() const;
   FormSource conj() const;
+  bool is_scaled() const;
+  FormSource unscaled() const;
+  DType element_dtype() const;  // the scale included
+  // A view times a number, or nothing where no view says it: factors that are zero or not finite,
+  // and those that take back one of bits.
+  std::optional<FormSource> scaled(const Value& by) const;
   // Which numbers these are, for jobs; "" where that cannot be said.
   std::string version() const;
   std::string describe() const;  // "a TriangularBit of shape (5, 5)": for sentences
-  // The same form, views and dtype in a few zeros in memory: what operations make of it.
+  // The same form, views, scale and dtype in a few zeros in memory: what operations make of it.
   AnyMatrix small(i64 rows, i64 cols) const;
 };
 

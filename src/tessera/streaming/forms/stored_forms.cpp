@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/linalg/linalg.hpp"
+#include "tessera/matrix/functions/elementwise.hpp"
 #include "tessera/streaming/forms/form_propagator.hpp"
 #include "tessera/streaming/stored/result_store.hpp"
 #include "tessera/streaming/stored/stored_array.hpp"
@@ -188,6 +190,24 @@ FormSource compute_k_on_disk(const FormSource& c, double a, const std::string& p
                       });
 }
 
+FormSource scaled_on_disk(const FormSource& m, const Value& by) {
+  if (const auto view = m.scaled(by)) return *view;
+  return mapped_on_disk(
+      {m}, {"multiply", [by](std::span<const AnyMatrix> x) { return x[0].scaled(by).copy(); }});
+}
+
+FormSource divided_on_disk(const FormSource& m, const Value& by) {
+  const c128 z = by.as<c128>();
+  const double size = std::hypot(z.re, z.im);
+  const std::complex<double> over = 1.0 / std::complex<double>(z.re, z.im);
+  if (size > 0 && std::isfinite(size) && std::isfinite(std::abs(over)) && std::abs(over) > 0)
+    if (const auto view =
+            m.scaled(by.kind() == Value::Kind::complex ? Value(over) : Value(over.real())))
+      return *view;
+  return mapped_on_disk(
+      {m}, {"divide", [by](std::span<const AnyMatrix> x) { return divide(x[0], by); }});
+}
+
 FormSource mapped_on_disk(const std::vector<FormSource>& inputs, const FormMap& map,
                           const std::string& path) {
   const FormResult r = mapped_form(inputs, map);
@@ -214,7 +234,9 @@ AnyMatrix read_form(const FormSource& m, const Range& rows, const Range& cols) {
   const Range r = m.transposed ? cols : rows, c = m.transposed ? rows : cols;
   AnyMatrix out = m.has_words() ? read_words(m, r, c) : AnyMatrix::dense(read_numbers(m, r, c));
   if (m.conjugated) out = out.conj();
-  return m.transposed ? out.transpose().copy() : m.conjugated ? out.copy() : out;
+  if (m.is_scaled()) out = out.scaled(m.scale);
+  if (m.transposed) out = out.transpose();
+  return out.plain() ? out : out.copy();
 }
 
 }  // namespace tessera::streaming

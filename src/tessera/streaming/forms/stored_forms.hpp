@@ -33,6 +33,10 @@ TESSERA_API FormSource compute_k_on_disk(const FormSource& c, double a,
 TESSERA_API FormSource mapped_on_disk(const std::vector<FormSource>& inputs, const FormMap& map,
                                       const std::string& path = "");
 
+// Times a number: a view, or a new file where no view says it.
+TESSERA_API FormSource scaled_on_disk(const FormSource& m, const Value& by);
+TESSERA_API FormSource divided_on_disk(const FormSource& m, const Value& by);
+
 // Of each row (axis 1) or column (axis 0).
 TESSERA_API Array sum_of_form(const FormSource& m, i64 axis);
 
