@@ -8,13 +8,23 @@ import os
 from typing import Any
 
 from . import _tessera as _core
-from ._tessera import StoredArray
+from ._tessera import NamedLinop, StoredArray
 
 _Path = str | os.PathLike[str] | None
 
 
 def _at(path: _Path) -> str:
     return "" if path is None else os.fsdecode(path)
+
+
+def apply(A: NamedLinop, x: Any, /, *, path: _Path = None) -> StoredArray:
+    """`A(x)` on disk, whatever its size; with a `path` as a job (see `matmul`), which knows the operator by its numbers.
+
+    >>> A = ts.Diagonal([1.0, 10.0], ("X",))
+    >>> ts.stored.apply(A, [3.0, 4.0])[:].tolist()
+    [3.0, 40.0]
+    """
+    return _core._stored_apply(A, _core._stored_operand(x, "apply"), _at(path))
 
 
 def cholesky(a: Any, /, *, upper: bool = False, path: _Path = None) -> StoredArray:

@@ -20,7 +20,7 @@ from ._stored_forms import matrix
 from ._stored_functions import complete as _complete
 from ._stored_functions import matmul
 from ._stored_functions import twin as _twin  # noqa: F401  (the core asks for it)
-from ._stored_jobs import cholesky, inverse, solve, sort
+from ._stored_jobs import apply, cholesky, inverse, solve, sort
 from ._stored_plans import explain, plan
 from ._stored_transforms import (
     fft,
@@ -44,6 +44,7 @@ __all__ = [
     "StoredArray",
     "StoredMatrix",
     "StoredPlan",
+    "apply",
     "array",
     "cholesky",
     "create",

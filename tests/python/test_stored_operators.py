@@ -11,6 +11,8 @@ import copy
 import os
 import pickle
 import re
+import subprocess
+import sys
 
 import cut_cases
 import numpy as np
@@ -320,3 +322,44 @@ def test_refusals_of_cg_on_disk():
     ended = ts.solve.cg(-1.0 * ts.Identity(("T", "N")), b)
     assert not ended.converged and "positive definite" in ended.reason and ended.iterations == 0
     assert ts.solve.cg(ts.Identity(("T", "N")), ts.stored.zeros((5, 3))).iterations == 0
+
+
+CODE = """
+import os, sys
+import numpy as np
+import tessera as ts
+ts.set_memory_budget(host=ts.memory_stats("cpu")["in_use"] + (1 << 20))
+ts._tessera._stored_mark_interval(0.0)
+x, w = (ts.stored.open(f"{sys.argv[1]}/{name}") for name in "xw")
+A = ts.FFT(1, ("T",), ("X", "K")) @ ts.Diagonal(w, ("T", "X"))
+import threading
+def end():
+    while True:
+        try:
+            text = open(sys.argv[1] + "/y.job").read()
+            if "step 0000" in text and "step 00000000000000000000" not in text:
+                os.kill(os.getpid(), 9)
+        except OSError:
+            pass
+if sys.argv[2] == "kill":
+    threading.Thread(target=end, daemon=True).start()
+ts.stored.apply(A, x, path=sys.argv[1] + "/y")
+"""
+
+
+def test_an_application_is_a_job_that_goes_on_after_a_kill(tmp_path):
+    x, w = numbers((600, 512)), numbers((600, 512), seed=1)
+    ts.stored.array(x, tmp_path / "x")
+    ts.stored.array(w, tmp_path / "w")
+    run = [sys.executable, "-c", CODE, str(tmp_path)]
+    ended = subprocess.run([*run, "kill"], capture_output=True, text=True, check=False)
+    assert ended.returncode in (0, -9), ended.stderr
+    other = ts.Diagonal(ts.stored.open(tmp_path / "w"), ("T", "X"))
+    if (tmp_path / "y.job").exists():  # else it came to its end before it was ended
+        with host_memory(1 << 20), pytest.raises(ts.ArgumentError, match="another job"):
+            ts.stored.apply(other, ts.stored.open(tmp_path / "x"), path=tmp_path / "y")
+        done = subprocess.run([*run, "go on"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["w", "x", "y"]
+    A = ts.FFT(1, ("T",), ("X", "K")) @ ts.Diagonal(w, ("T", "X"))
+    assert np.array_equal(ts.stored.open(tmp_path / "y").numpy(), A(x).numpy())

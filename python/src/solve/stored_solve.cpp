@@ -35,6 +35,13 @@ void bind_stored_solve(nb::module_& m) {
                 "NamedLinop | None, rtol: float, atol: float, maxiter: int) -> tuple[StoredArray, "
                 "int, bool, str, list[float]]"));
   m.def(
+      "_stored_apply",
+      [](nb::handle a, const StoredArray& x, const std::string& path) {
+        return applied_as_job(linop_from(a, "apply"), x, path);
+      },
+      "A"_a, "x"_a, "path"_a,
+      nb::sig("def _stored_apply(A: NamedLinop, x: StoredArray, path: str) -> StoredArray"));
+  m.def(
       "_works_on_disk",
       [](nb::handle a, nb::handle x) {
         return works_on_disk(linop_from(a, "solve"), x, nb::none());

@@ -92,6 +92,11 @@ nb::object fitted_on_disk(const NamedLinop& a, const Shape& shape, DType dtype, 
   return wrap_linop(released([&] { return streaming::fit_on_disk(a, shape, dtype, options); }));
 }
 
+StoredArray applied_as_job(const NamedLinop& given, const StoredArray& x, const std::string& path) {
+  const streaming::WithBudgets what = streaming::with_budgets(given);
+  return released([&] { return streaming::apply_operator(what.a, x, what.options, path); });
+}
+
 nb::object stored_diagonal(nb::handle weight, const Dims& ioshape, const Dims& broadcast_dims) {
   const StoredArray& w = stored_array(weight);
   return wrap_linop(

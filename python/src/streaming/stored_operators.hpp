@@ -4,6 +4,7 @@
 
 #include "core/common.hpp"
 #include "tessera/linop/core/linop.hpp"
+#include "tessera/streaming/stored/stored_array.hpp"
 
 namespace tessera::python {
 
@@ -11,6 +12,9 @@ namespace tessera::python {
 bool works_on_disk(const NamedLinop& a, nb::handle x, nb::handle out);
 nb::object applied_on_disk(const NamedLinop& a, nb::handle x, nb::handle out);
 std::string explained_on_disk(const NamedLinop& a, nb::handle x);
+// A(x) on disk: in the backing folder, or as a job at a path.
+streaming::StoredArray applied_as_job(const NamedLinop& a, const streaming::StoredArray& x,
+                                      const std::string& path);
 // ts.fit for an input on disk; `budget` is {device: bytes}.
 nb::object fitted_on_disk(const NamedLinop& a, const Shape& shape, DType dtype, nb::handle budget);
 // A Diagonal and a Dense whose weight is on disk.

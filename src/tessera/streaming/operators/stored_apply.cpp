@@ -3,7 +3,9 @@
 
 #include <array>
 
+#include "tessera/base/hash.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
+#include "tessera/linop/core/state.hpp"
 #include "tessera/streaming/stored/result_store.hpp"
 
 namespace tessera::streaming {
@@ -21,10 +23,12 @@ class OperandRing {
   BufferView take(Step& step, i64 number, const StorePtr& store, const Box& box) {
     const bool there = store_ == store.get() && box_ == box;
     const BufferView view = dense_view(there ? now() : next(), box.shape, store->grid().dtype());
-    if (there)
+    if (there) {
       step.uses.push_back(view.buffer);
-    else
+      if (step.restarts) step.restores.push_back({number, box, view});
+    } else {
       step.reads.push_back({number, box, view});
+    }
     store_ = store.get();
     box_ = box;
     return view;
@@ -113,22 +117,22 @@ StreamPlan plan_apply(const NamedLinop& a, const StorePtr& x, const StorePtr& y,
   std::vector<OperandRing> weights;
   weights.reserve(weight_bytes.size());
   for (const i64 bytes : weight_bytes) weights.emplace_back(plan, choice->slots, bytes);
-  std::optional<i64> term;
-  if (!tiles.front().last) term = plan.add_buffer(out_bytes);
+  const i64 term = tiles.front().last ? -1 : plan.add_buffer(out_bytes);  // what is added to others
   plan.add_held(choice->workspace);
   plan.add_note(choice->sizes.empty()
                     ? std::string("whole, in one step")
                     : cat("tiles of ", to_text(choice->sizes), ", ", choice->slots, " at a time"));
   for (const OperatorTile& t : tiles) {
     Step step;
+    step.restarts = t.first;
     TileStep compute{a, choice, t, ins.take(step, from, x, t.in), {}};
     for (std::size_t i = 0; i < t.weights.size(); ++i)
       compute.weights.push_back(weights[i].take(step, number_of(t.weights[i].store),
                                                 t.weights[i].store, t.weights[i].box));
     compute.out = dense_view(t.first ? outs.next() : outs.now(), t.out.shape, y->grid().dtype());
     if (!t.first) {
-      compute.term = dense_view(*term, t.out.shape, y->grid().dtype());
-      step.uses.push_back(*term);
+      compute.term = dense_view(term, t.out.shape, y->grid().dtype());
+      step.uses.push_back(term);
     }
     if (t.last)
       step.writes.push_back({to, t.out, compute.out});
@@ -140,12 +144,49 @@ StreamPlan plan_apply(const NamedLinop& a, const StorePtr& x, const StorePtr& y,
   return plan;
 }
 
-StoredArray apply_operator(const NamedLinop& a, const StoredArray& x, const ApplyOptions& options) {
+namespace {
+
+// Which numbers an operator has: what it is made of, its arrays and those on disk. "" where a part of
+// it does not say.
+std::string version_of(const NamedLinop& a) {
+  std::string text;
+  bool known = true;
+  const LinopDescription d = describe(a, [&](const NamedLinop& part) {
+    const OnDisk* o = part.as<OnDisk>();
+    const std::string numbers = o ? o->store->version() : "";
+    known = known && !numbers.empty();
+    if (known) text += cat(version_of(o->sketch), " ", to_text(o->box), " of ", numbers, "; ");
+    return i64{0};
+  });
+  if (!known) return {};
+  text += d.text;
+  for (const Array& array : d.arrays) {
+    Array once = array;  // what stands for an array on disk is one number as often as it has
+    for (i64 d = 0; d < array.ndim(); ++d)
+      if (array.layout().strides[d] == 0 && array.shape()[d] > 1) once = once.slice(d, 0, 1);
+    const Array here = once.to(cpu).contiguous();
+    text += cat(" ", name(here.dtype()), array.shape(), " ",
+                hash_bytes(here.host_data(), static_cast<std::size_t>(here.bytes())));
+  }
+  return cat(a.kind(), ", hash ", hash_bytes(text.data(), text.size()));
+}
+
+}  // namespace
+
+StoredArray apply_operator(const NamedLinop& a, const StoredArray& x, const ApplyOptions& options,
+                           const std::string& path) {
   const StorePtr from = x.store();
-  const StorePtr y =
-      backed_store(a.output_shape(x.shape()), a.output_dtype(x.dtype()), store::Space::now);
-  apply_into(a, from, y, options);
-  return StoredArray(y);
+  const auto facts = [&] {
+    return JobFacts{{"operation", cat("apply with a budget of ", options.budget)},
+                    {"operator", version_of(a)},
+                    {"source", from->version()}};
+  };
+  return StoredArray(result_store(
+      {path, facts, a.output_shape(x.shape()), a.output_dtype(x.dtype())},
+      [&](const StorePtr& y, const Options& o, const MakeScratch&) {
+        const i64 most = options.budget > 0 ? std::min(options.budget, o.budget) : o.budget;
+        return plan_apply(a, from, y, {most, options.devices});
+      }));
 }
 
 std::string explain_apply(const NamedLinop& a, const StorePtr& x, const ApplyOptions& options) {

@@ -17,9 +17,10 @@ inline void apply_into(const NamedLinop& a, const StorePtr& x, const StorePtr& y
                        const ApplyOptions& options = {}) {
   plan_apply(a, x, y, options).run();
 }
-// Into a file of the backing folder.
+// Into a file of the backing folder, or as a job into one at `path`.
 TESSERA_API StoredArray apply_operator(const NamedLinop& a, const StoredArray& x,
-                                       const ApplyOptions& options = {});
+                                       const ApplyOptions& options = {},
+                                       const std::string& path = "");
 // What such a run would read, write and hold.
 TESSERA_API std::string explain_apply(const NamedLinop& a, const StorePtr& x,
                                       const ApplyOptions& options = {});

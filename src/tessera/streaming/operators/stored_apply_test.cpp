@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "support/arrays.hpp"
 #include "support/distances.hpp"
+#include "support/files.hpp"
 #include "tessera/linop/ops/basic/dense.hpp"
 #include "tessera/linop/ops/basic/diagonal.hpp"
 #include "tessera/linop/ops/transforms/fft.hpp"
+#include "tessera/streaming/plan/job.hpp"
 
 namespace tessera::streaming {
 namespace {
@@ -73,6 +77,58 @@ TEST(StoredApply, TheSmallestBudgetOfARefusalDoes) {
   const TileChoice c = choose_tiles(F, {9, 64}, DType::c64, {.budget = least});
   EXPECT_EQ(c.held, least);
   EXPECT_EQ(to_text(c.sizes), "{T: 1}");
+}
+
+struct Ended {};
+i64 polls_left = 0;
+struct EndAfter {
+  explicit EndAfter(i64 steps) {
+    polls_left = steps;
+    set_mark_interval(0);
+    set_stream_poll([] {
+      if (polls_left-- == 0) throw Ended();
+    });
+  }
+  ~EndAfter() {
+    set_stream_poll(nullptr);
+    set_mark_interval(1);
+  }
+};
+
+// Parts of the input stay in memory from tile to tile, and sums take several: both are found again.
+TEST(StoredApply, AsAJobGoesOnFromEveryStep) {
+  const Array w = counted({60, 40}), x = counted({7, 40});
+  StoredArray::from(w, path_of("apply_w"));
+  StoredArray::from(x, path_of("apply_x"));
+  const StoredArray in = StoredArray::open(path_of("apply_x"));
+  const std::string to = path_of("apply_y");
+  const Array wanted = NamedLinop(Dense(w, dims("MN"), dims("TN"), dims("TM")))(x);
+  for (const i64 budget : {3000, 6000, 12000}) {
+    const auto apply = [&](double scale) {
+      const NamedLinop B = scale * dense_on_disk(StoredArray::open(path_of("apply_w")), dims("MN"),
+                                                 dims("TN"), dims("TM"));
+      return apply_operator(B, in, {.budget = budget}, to);
+    };
+    i64 ends = 0;
+    for (bool ended = true; ended; ends += 1 + ends / 2) {
+      try {
+        const EndAfter end(ends);
+        apply(1);
+        ended = false;
+      } catch (const Ended&) {
+        EXPECT_FALSE(std::filesystem::exists(to));
+        if (std::filesystem::exists(to + ".job") && ends > 3) {
+          EXPECT_THROW(apply(2), ArgumentError) << ends;  // another operator
+        }
+        apply(1);
+      }
+      EXPECT_PRED2(same_numbers, StoredArray::open(to).array(), wanted) << budget << " " << ends;
+      EXPECT_FALSE(std::filesystem::exists(to + ".job"));
+      EXPECT_FALSE(std::filesystem::exists(to + ".partial"));
+      std::filesystem::remove(to);
+    }
+    EXPECT_GT(ends, 3);
+  }
 }
 
 }  // namespace
