@@ -121,6 +121,26 @@ def test_frames_one_after_another(rng):
         assert same(A(x), ts.NUFFT(k, (8, 7), ("K",), ("X", "Y"), batch_shape=("C",), tol=1e-6)(x))
 
 
+@pytest.mark.parametrize("options", OPTIONS[:6], ids=lambda o: "-".join(o) or "plain")
+@pytest.mark.parametrize("frames", [("T",), ("T", "E")], ids=len)
+def test_one_trajectory_per_frame(device, rng, frames, options):
+    sizes = (3, 2)[: len(frames)]
+    old, new = (rng.uniform(-4, 4, (*sizes, 5, 2)) for _ in range(2))
+    make = lambda k: ts.NUFFT(  # noqa: E731
+        k, (8, 7), ("K",), ("X", "Y"), batch_shape=("C",), locs_batch_shape=frames, name="F", **options
+    ).to(device)
+    moved, anew = make(old).with_locs(new), make(new)
+    assert moved.shape == anew.shape and moved.device == anew.device and moved.name == anew.name
+    x, y = on(device, drawn(rng, (*sizes, 2, 8, 7), "complex64")), on(device, drawn(rng, (*sizes, 2, 5), "complex64"))
+    assert same(moved(x), anew(x)) and same(moved.H(y), anew.H(y)) and same(moved.N(x), anew.N(x))
+    with pytest.raises(ValueError, match="with_locs: locations of shape .* for 3 frames along 'T'"):
+        moved.with_locs(new[:2])
+    with pytest.raises(ValueError, match="with_locs takes locations of shape"):
+        moved.with_locs(new[..., :4, :])
+    with pytest.raises(ValueError, match="neither a NUFFT nor a stack of NUFFTs"):
+        ts.Stack(ts.Scalar(1, ("X",)), ts.Scalar(2, ("X",)), odim_and_idx=("M", 0)).with_locs(new)
+
+
 def test_no_points_and_points_beyond_the_box(rng):
     none = ts.NUFFT(np.zeros((0, 1)), (8,), ("K",)).with_locs(np.zeros((0, 1)))
     assert none(np.ones(8)).shape == (0,) and not none.H(np.zeros(0)).numpy().any()

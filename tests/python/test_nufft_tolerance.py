@@ -116,6 +116,23 @@ def test_single_precision_reaches_what_it_can(axes):
         assert error(A.H(y), matrix.conj().T @ y) <= max(tol, 2e-6)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_every_tolerance_gives_finite_numbers(axes, dtype):
+    """Also where three wide kernels multiply, whose product leaves the range of single precision."""
+    rng = np.random.default_rng(axes)
+    grid = (20, 17, 11)[:axes]
+    locs = rng.uniform(-0.5, 0.5, (100, axes)) * grid
+    locs[:3] = np.round(locs[:3])  # on a grid point: one neighbour more
+    matrix = exact_matrix(locs, grid)
+    floor = 2e-5 if dtype == "complex64" else 1e-12
+    for tol in (*10.0 ** np.arange(-12, 0), 0.999):
+        A = ts.NUFFT(locs, grid, ("K",), batch_shape=(), tol=tol)
+        x, y = noise(rng, grid).astype(dtype), noise(rng, 100).astype(dtype)
+        assert not error(A(x), matrix @ x.ravel()) > max(tol, floor), tol
+        assert not error(A.H(y), matrix.conj().T @ y) > max(tol, floor), tol
+
+
 def test_frames_pickles_tiles_and_normals_keep_it():
     rng = np.random.default_rng(3)
     locs = rng.uniform(-4, 4, (2, 90, 2))
@@ -127,6 +144,32 @@ def test_frames_pickles_tiles_and_normals_keep_it():
     frames = ts.NUFFT(locs, (8, 9), ("K",), batch_shape=(), locs_batch_shape=("T",), tol=1e-8)
     want = np.stack([exact_matrix(k, (8, 9)) @ x.ravel() for k in locs])
     assert error(frames(np.stack([x, x])), want.ravel()) <= 1e-8
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+@pytest.mark.parametrize("count, by_convolution", [(20, False), (6000, True)])
+def test_normals_are_what_is_predicted_to_be_cheaper(tol, count, by_convolution):
+    rng = np.random.default_rng(count)
+    grid = (12, 9)
+    locs, x = rng.uniform(-0.5, 0.5, (count, 2)) * grid, noise(rng, grid)
+    matrix = exact_matrix(locs, grid)
+    weights = rng.uniform(1, 2, count)
+    make = lambda **options: ts.NUFFT(locs, grid, ("K",), batch_shape=(), tol=tol, **options)  # noqa: E731
+    A, gridding, convolution = make(), make(toeplitz=False), make(toeplitz=True)
+    assert ("NUFFT" not in A.N.tree()) == by_convolution
+    assert "NUFFT" in gridding.N.tree() and "NUFFT" not in convolution.N.tree()
+    D = ts.Diagonal(weights, ("K",))
+    for inner, w in ((None, 1), (D, weights)):
+        N, G = (op.N if inner is None else op.normal(inner) for op in (A, gridding))
+        assert (N.ishape, N.oshape) == (G.ishape, G.oshape)
+        assert error(N(x), matrix.conj().T @ (w * (matrix @ x.ravel()))) <= 2 * tol
+        said = N.plan(x).explain()
+        assert ("normals as a convolution" if by_convolution else "normals by gridding") in said, said
+    assert "normals" not in gridding.N.plan(x).explain() + convolution.N.plan(x).explain()
+    again = pickle.loads(pickle.dumps(A))
+    assert str(again.N) == str(A.N) and np.array_equal(again.N(x).numpy(), A.N(x).numpy())
+    plain = ts.NUFFT(locs, grid, ("K",), batch_shape=())  # oversamp and width: as it always was
+    assert "NUFFT" in plain.N.tree()
 
 
 @pytest.mark.parametrize("tol", [0, -1.0, 1e-13, 1.0, np.inf, np.nan])

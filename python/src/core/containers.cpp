@@ -3,6 +3,7 @@
 #include "core/repr.hpp"
 #include "linop/operators.hpp"
 #include "tessera/linop/core/algebra.hpp"
+#include "tessera/linop/ops/transforms/nufft.hpp"
 
 namespace tessera::python {
 
@@ -111,7 +112,7 @@ void bind_containers(nb::module_& m) {
       },
       "linops"_a, nb::kw_only(), "idim"_a = nb::none(), "odim"_a = nb::none(), "threaded"_a = true,
       "num_workers"_a = nb::none());
-  add_operator<Stack>(
+  auto stacks = add_operator<Stack>(
       m, "Stack",
       "Operators side by side along a new dim of the input, the output, or both.\n\n"
       ">>> A = ts.Scalar(2, ('X',)); ts.Stack(A, A.H, odim_and_idx=('M', 0))([1.0]).tolist()\n"
@@ -123,6 +124,17 @@ void bind_containers(nb::module_& m) {
       },
       "linops"_a, nb::kw_only(), "idim_and_idx"_a = nb::none(), "odim_and_idx"_a = nb::none(),
       "threaded"_a = true, "num_workers"_a = nb::none());
+  stacks.def(
+      "with_locs",
+      [](const LinopObject& a, const ArrayArg& locs, bool copy) {
+        return wrap_linop(
+            nufft::with_locs(a.op, as_array(held_by_operator(locs, copy), "with_locs")));
+      },
+      "locs"_a, nb::kw_only(), "copy"_a = true,
+      nb::sig("def with_locs(self, locs: ArrayLike, *, copy: bool = True) -> Stack"),
+      "The same frames of a NUFFT along other trajectories; see NUFFT.with_locs.\n\n"
+      ">>> A = ts.NUFFT(np.zeros((3, 5, 1)), (8,), locs_batch_shape=('T',), batch_shape=())\n"
+      ">>> A.with_locs(np.ones((3, 5, 1))).shape == A.shape\nTrue\n");
   add_operator<BlockDiag>(
       m, "BlockDiag",
       "Operators along the diagonal: Concat along an input and an output dim, by default the "

@@ -140,7 +140,7 @@ nb::object make_nufft(const ArrayArg& locs, const ShapeArg& grid_size, const Dim
                       const DimsArg& input_shape, const DimsArg& input_kshape,
                       const DimsArg& batch_shape, std::optional<double> oversamp,
                       std::optional<double> width, const std::string& mode, bool do_prep_locs,
-                      const ArrayArg& apodize_weights, bool toeplitz,
+                      const ArrayArg& apodize_weights, std::optional<bool> toeplitz,
                       const DTypeArg& toeplitz_dtype, double toeplitz_oversamp,
                       const DimsArg& locs_batch_shape, std::optional<double> tol) {
   NufftOptions o;
@@ -151,7 +151,6 @@ nb::object make_nufft(const ArrayArg& locs, const ShapeArg& grid_size, const Dim
   o.mode = mode == "sampling" ? NufftMode::sampling : NufftMode::interpolate;
   o.do_prep_locs = do_prep_locs;
   if (!apodize_weights.is_none()) o.apodize_weights = as_array(apodize_weights, "NUFFT");
-  o.toeplitz = toeplitz;
   o.toeplitz_dtype = dtype_or_none(toeplitz_dtype);
   o.toeplitz_oversamp = toeplitz_oversamp;
   const Array points = as_array(locs, "NUFFT");
@@ -170,10 +169,13 @@ nb::object make_nufft(const ArrayArg& locs, const ShapeArg& grid_size, const Dim
                            " were given; tol chooses oversampling, kernel and apodisation");
     i64 points_of_one = 1;
     for (i64 a = frames.size(); a < points.ndim() - 1; ++a) points_of_one *= points.shape(a);
-    const nufft::KernelChoice k = nufft::kernel_for(*tol, shape_from(grid_size), points_of_one);
+    const NufftOptions k = nufft::options_for(*tol, shape_from(grid_size), points_of_one);
     o.oversamp = k.oversamp;
     o.width = k.width;
+    o.toeplitz = k.toeplitz;
+    o.chosen_by_cost = !toeplitz;
   }
+  o.toeplitz = toeplitz.value_or(o.toeplitz);
   return wrap_linop(paired(frames, 0, points, [&](const Array& at) -> NamedLinop {
     return NUFFT(at, shape_from(grid_size), dims_or_none(output_shape), dims_or_none(input_shape),
                  dims_or_none(input_kshape), dims_or_any(batch_shape), o);
@@ -272,6 +274,9 @@ void bind_nufft(nb::module_& m) {
       "double precision, from 1e-12, against an exact sum.\n\n"
       ">>> A = ts.NUFFT([[0.0], [0.3]], (8,), tol=1e-9)\n"
       ">>> abs(complex(A([1, 2, 3, 4, 5, 6, 7, 8])[0]) - 36 / 8 ** 0.5) < 1e-8\nTrue\n"
+      "\ntoeplitz=True makes normal operators convolutions; None takes, where tol is given, what "
+      "is\n"
+      "predicted to be cheaper (explain() says which), and gridding otherwise.\n"
       "\nlocs_batch_shape names leading axes of the locations that input and output have too, in "
       "front:\neach frame is transformed along its own trajectory.\n\n"
       ">>> frames = ts.NUFFT(np.zeros((3, 5, 1)), (8,), locs_batch_shape=('T',), batch_shape=())\n"
@@ -280,7 +285,7 @@ void bind_nufft(nb::module_& m) {
       &make_nufft, "locs"_a, "grid_size"_a, "output_shape"_a = nb::none(),
       "input_shape"_a = nb::none(), "input_kshape"_a = nb::none(), "batch_shape"_a = nb::none(),
       "oversamp"_a = nb::none(), "width"_a = nb::none(), "mode"_a = "interpolate",
-      "do_prep_locs"_a = true, "apodize_weights"_a = nb::none(), "toeplitz"_a = false,
+      "do_prep_locs"_a = true, "apodize_weights"_a = nb::none(), "toeplitz"_a = nb::none(),
       "toeplitz_dtype"_a = nb::none(), "toeplitz_oversamp"_a = 2.0,
       "locs_batch_shape"_a = nb::none(), "tol"_a = nb::none());
   c.def_prop_ro(
@@ -290,8 +295,7 @@ void bind_nufft(nb::module_& m) {
       "with_locs",
       [](const LinopObject& a, const ArrayArg& locs, bool copy) {
         const ArrayArg kept = held_by_operator(locs, copy);
-        return wrap_linop(
-            NamedLinop(a.op.as<NUFFT>()->with_locs(as_array(kept, "NUFFT"))).named(a.op.name()));
+        return wrap_linop(nufft::with_locs(a.op, as_array(kept, "NUFFT")));
       },
       "locs"_a, nb::kw_only(), "copy"_a = true,
       nb::sig("def with_locs(self, locs: ArrayLike, *, copy: bool = True) -> NUFFT"),

@@ -31,6 +31,8 @@ SpreadKernel checked_kernel(SpreadKernel k, i64 axes, std::string_view who) {
   require<ArgumentError>(k.norm == 1 || k.norm == 2, who, ": norm ", k.norm, " is not 1 or 2");
   require<ArgumentError>(k.beta >= 0 && k.beta <= max_spread_beta, who, ": beta ", k.beta,
                          " is not between 0 and ", max_spread_beta);
+  require<ArgumentError>(k.scale > 0 && k.scale <= 1, who, ": scale ", k.scale,
+                         " is not above 0 and at most 1");
   return k;
 }
 

@@ -22,6 +22,9 @@ struct SpreadKernel {
   double beta = 1.0;
   int norm = 1;          // 1: product of the axes; 2: of the Euclidean distance
   bool circular = true;  // the grid repeats; else it ends, with zeros beyond
+  // Times every Kaiser-Bessel function, so that products of wide ones stay in the range of single
+  // precision; a power of two changes no digit.
+  double scale = 1;
 };
 inline constexpr double max_spread_width = 62, max_spread_beta = 80;
 

@@ -31,10 +31,10 @@ void chebyshev(const SpreadKernel& kernel, int k, L* c) {
   constexpr int n = max_degree + 1;
   L turn[4 * n], value[n];  // angles are reduced to one turn: large ones lose digits
   for (int m = 0; m < 4 * n; ++m) turn[m] = std::cos(std::numbers::pi_v<L> * m / (2 * n));
-  const L half = kernel.width[0] / 2;
+  const L half = kernel.width[0] / 2, scale = kernel.scale;
   for (int i = 0; i < n; ++i) {
     const L u = (k - half + (turn[2 * i + 1] + 1) / 2) / half;
-    value[i] = bessel_of_square<L>(kernel.beta, std::max<L>(0, 1 - u * u));
+    value[i] = scale * bessel_of_square<L>(kernel.beta, std::max<L>(0, 1 - u * u));
   }
   for (int j = 0; j < n; ++j) {
     L sum = 0;
@@ -68,7 +68,8 @@ PiecewiseKernel<R>::PiecewiseKernel(const SpreadKernel& kernel)
   for (int k = 0; k < pieces; ++k) chebyshev<L>(kernel, k, c[k]);
   // Coefficients fall faster than any power: what is left out stays below the rounding of the
   // largest weight.
-  const L small = bessel_of_square<L>(kernel.beta, 1) * std::numeric_limits<R>::epsilon() / 4;
+  const L largest_weight = kernel.scale * bessel_of_square<L>(kernel.beta, 1),
+          small = largest_weight * std::numeric_limits<R>::epsilon() / 4;
   for (degree = max_degree; degree > 1; --degree) {
     L largest = 0;
     for (int k = 0; k < pieces; ++k) largest = std::max(largest, std::abs(c[k][degree]));

@@ -37,8 +37,8 @@ struct SpreadShape {
       size[a + 3 - axes] = grid[a];
     }
     const double q = kernel.beta * kernel.beta / 4;
-    double coefficient = 1, sum = 1;
-    term[0] = R(1);
+    double coefficient = kernel.scale, sum = coefficient;
+    term[0] = static_cast<R>(coefficient);
     for (terms = 1; terms < max_terms && !spline; ++terms) {
       coefficient *= q / (static_cast<double>(terms) * terms);
       if (coefficient < sum * std::numeric_limits<R>::epsilon() / 16 && terms * terms > 2 * q)

@@ -83,13 +83,14 @@ void Interpolate::apply_adjoint(Recorder& r, const View& y, const View& x) const
 
 Interpolate Interpolate::from_state(Array locs, const Shape& grid, const NamedShape& n,
                                     SmallVec<double, 3> width, SpreadKind spread, double beta,
-                                    i64 norm, bool circular) {
+                                    i64 norm, bool circular, double scale) {
   const auto [batch, in] = cut_last(kind, n.ishape, grid.size());
   const Dims at = cut_last(kind, n.oshape, locs.ndim() - 1).second;
   require<ArgumentError>(norm == 1 || norm == 2, "Interpolate ", n.str(), ": norm ", norm,
                          "; expected 1 or 2");
-  return Interpolate(std::move(locs), grid, batch, at, in,
-                     SpreadKernel{width, spread, beta, static_cast<int>(norm), circular});
+  return Interpolate(
+      std::move(locs), grid, batch, at, in,
+      SpreadKernel{std::move(width), spread, beta, static_cast<int>(norm), circular, scale});
 }
 
 Interpolate Interpolate::renamed(const Renames& r) const {
@@ -122,6 +123,7 @@ std::string Interpolate::details() const {
   std::string text = k.kind == SpreadKind::spline ? "spline" : cat("kaiser_bessel beta=", k.beta);
   text += " width=";
   for (i64 a = 0; a < k.width.size(); ++a) text += cat(a ? "x" : "", k.width[a]);
+  if (k.scale != 1) text += cat(" scale=", k.scale);
   return cat(text, k.norm == 2 ? " norm=2" : "", k.circular ? " circular" : " zero", ", ",
              points.count(), " points");
 }

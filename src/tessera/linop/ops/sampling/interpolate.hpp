@@ -30,11 +30,12 @@ struct TESSERA_API Interpolate {
   NamedShape shape() const { return names; }
   auto state() const {
     const SpreadKernel& k = points.kernel;
-    return std::tuple(locs, points.grid, names, k.width, k.kind, k.beta, i64{k.norm}, k.circular);
+    return std::tuple(locs, points.grid, names, k.width, k.kind, k.beta, i64{k.norm}, k.circular,
+                      k.scale);
   }
   static Interpolate from_state(Array locs, const Shape& grid, const NamedShape& n,
                                 SmallVec<double, 3> width, SpreadKind spread, double beta, i64 norm,
-                                bool circular);
+                                bool circular, double scale);
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return points.device(); }
   DType output_dtype(DType t) const;

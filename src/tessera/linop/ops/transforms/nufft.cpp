@@ -6,6 +6,7 @@
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/fft/fft.hpp"
+#include "tessera/linop/containers/stack.hpp"
 #include "tessera/linop/core/algebra.hpp"
 #include "tessera/linop/core/dim_sizes.hpp"
 #include "tessera/linop/ops/basic/diagonal.hpp"
@@ -82,6 +83,11 @@ Array nearest(const Array& at, const Shape& padded) {
   return to.to(at.device());
 }
 
+// Weights of the caller's divide out the kernel as it is.
+double scale_of_kernel(const NufftOptions& o) {
+  return o.apodize_weights ? 1 : nufft::kernel_scale(o.width, o.oversamp);
+}
+
 // From the padded spectrum to the points: all of the chain that depends on where they are.
 NamedLinop to_points(const NUFFT& a) {
   const NufftOptions& o = a.options;
@@ -95,6 +101,7 @@ NamedLinop to_points(const NUFFT& a) {
   SpreadKernel kernel;
   kernel.width = {o.width};
   kernel.beta = nufft::kaiser_bessel_beta(o.width, o.oversamp);
+  kernel.scale = scale_of_kernel(o);
   return Interpolate(at, padded, batch, points, a.inner_names, kernel);
 }
 
@@ -109,9 +116,9 @@ NamedLinop make_map(const NUFFT& a) {
   std::vector<NamedLinop> steps;
   const bool interpolates = o.mode == NufftMode::interpolate;
   if (interpolates || o.apodize_weights) {
-    const Array w = o.apodize_weights
-                        ? *o.apodize_weights
-                        : nufft::apodization(a.grid_size, padded, o.width, o.oversamp);
+    const Array w = o.apodize_weights ? *o.apodize_weights
+                                      : nufft::apodization(a.grid_size, padded, o.width, o.oversamp,
+                                                           scale_of_kernel(o));
     steps.push_back(Diagonal(w.to(where), joined(batch, image)).following());
   }
   steps.push_back(Pad(padded, a.grid_size, image, wide, batch));
@@ -223,6 +230,19 @@ NUFFT NUFFT::with_locs(const Array& others) const {
     if (step.as<Interpolate>() || step.as<Sampling>()) step = to_points(a);
   a.map = chain(std::move(steps));
   return a;
+}
+
+NamedLinop nufft::with_locs(const NamedLinop& a, const Array& locs) {
+  if (const NUFFT* f = a.as<NUFFT>()) return NamedLinop(f->with_locs(locs)).named(a.name());
+  const Stack* s = a.as<Stack>();
+  require<ArgumentError>(s && s->idim && s->idim == s->odim, "with_locs: ", a.str(),
+                         " is neither a NUFFT nor a stack of NUFFTs, one for each frame");
+  require<ShapeError>(locs.ndim() >= 1 && locs.shape(0) == s->isize,
+                      "with_locs: locations of shape ", locs.shape(), " for ", s->isize,
+                      " frames along '", *s->idim, "'");
+  Stack frames = *s;
+  for (Stack::Block& b : frames.blocks) b.a = with_locs(b.a, locs.select(0, b.in));
+  return NamedLinop(std::move(frames)).named(a.name());
 }
 
 std::string NUFFT::details() const {

@@ -23,15 +23,17 @@ struct NufftOptions {
   bool toeplitz = false;
   std::optional<DType> toeplitz_dtype{};  // of the stored kernel; none: double precision
   double toeplitz_oversamp = 2.0;
+  bool chosen_by_cost = false;  // `toeplitz` was; explain() says why
   auto state() const {
     return std::tuple(oversamp, width, mode, do_prep_locs, apodize_weights, toeplitz,
-                      toeplitz_dtype, toeplitz_oversamp);
+                      toeplitz_dtype, toeplitz_oversamp, chosen_by_cost);
   }
   static NufftOptions from_state(double oversamp, double width, NufftMode mode, bool prepares,
                                  std::optional<Array> weights, bool toeplitz,
-                                 std::optional<DType> dtype, double toeplitz_oversamp) {
-    return {oversamp,           width,    mode,  prepares,
-            std::move(weights), toeplitz, dtype, toeplitz_oversamp};
+                                 std::optional<DType> dtype, double toeplitz_oversamp,
+                                 bool chosen_by_cost) {
+    return {oversamp,          width,         mode, prepares, std::move(weights), toeplitz, dtype,
+            toeplitz_oversamp, chosen_by_cost};
   }
 };
 
@@ -57,7 +59,7 @@ struct TESSERA_API NUFFT {
   std::optional<i64> size(NamedDimension d) const;
   std::optional<Device> device() const { return locs.device(); }
   DType output_dtype(DType t) const { return complex_of(t); }
-  void apply(Recorder& r, const View& x, const View& y) const { map.record(r, x, y); }
+  void apply(Recorder& r, const View& x, const View& y) const;
   void apply_adjoint(Recorder& r, const View& y, const View& x) const { map.H().record(r, y, x); }
   std::optional<NamedLinop> normal() const;
   // A.H inner A without the points, for a diagonal inner or a Dense that mixes batches at each
@@ -106,9 +108,26 @@ struct KernelChoice {
 inline constexpr double least_tolerance = 1e-12;
 TESSERA_API KernelChoice kernel_for(double tolerance, const Shape& grid, i64 points,
                                     std::string_view who = "NUFFT");
-// Divides out what the kernel does to the image; float64, of the grid's shape.
-TESSERA_API Array apodization(const Shape& grid, const Shape& padded, double width,
-                              double oversamp);
+// What a normal operator takes, in nanoseconds of one thread: by gridding, and as a convolution on a
+// grid that is doubled. A convolution is preferred where it takes at most half, so that making its
+// kernel pays within some iterations.
+struct NormalCost {
+  double gridding, toeplitz;
+  bool prefers_toeplitz() const { return toeplitz <= gridding / 2; }
+};
+TESSERA_API NormalCost normal_cost(const Shape& grid, i64 points, const KernelChoice& kernel);
+// The kernel for a tolerance, and the cheaper way of normal operators.
+TESSERA_API NufftOptions options_for(double tolerance, const Shape& grid, i64 points);
+// NUFFT::with_locs, also of frames: a Stack, or one of others, with a NUFFT for each position along
+// its dim; locations have an axis for each of these in front. ArgumentError for other operators.
+TESSERA_API NamedLinop with_locs(const NamedLinop& a, const Array& locs);
+// The power of two that brings the largest weight of a kernel down to between 1 and 2. Products of
+// three wide kernels would leave the range of single precision without it.
+TESSERA_API double kernel_scale(double width, double oversamp);
+// Divides out what the kernel, times `scale` along each axis, does to the image; float64, of the
+// grid's shape.
+TESSERA_API Array apodization(const Shape& grid, const Shape& padded, double width, double oversamp,
+                              double scale = 1);
 // Frequencies to positions in the padded grid, wrapped around; float64. The text of an error
 // starts with `who`.
 TESSERA_API Array prepared_locs(const Array& locs, const Shape& grid, const Shape& padded,

@@ -31,6 +31,14 @@ double kaiser_bessel_beta(double width, double oversamp) {
   return pi * std::sqrt(square);
 }
 
+double kernel_scale(double width, double oversamp) {
+  // I0(beta) as a power series; its terms are positive.
+  const double q = kaiser_bessel_beta(width, oversamp), square = q * q / 4;
+  double term = 1, sum = 1;
+  for (double k = 1; term > 1e-3 * sum; ++k) sum += term *= square / (k * k);
+  return std::ldexp(1.0, -std::ilogb(sum));
+}
+
 namespace {
 // a / sinh(a) as a function of a^2: for negative squares it is |a| / sin(|a|).
 double inverse_sinhc(double square) {
@@ -40,7 +48,7 @@ double inverse_sinhc(double square) {
 }
 }  // namespace
 
-Array apodization(const Shape& grid, const Shape& padded, double w, double oversamp) {
+Array apodization(const Shape& grid, const Shape& padded, double w, double oversamp, double scale) {
   const double beta = kaiser_bessel_beta(w, oversamp);
   std::vector<std::vector<double>> along;
   for (i64 a = 0; a < grid.size(); ++a) {
@@ -48,7 +56,7 @@ Array apodization(const Shape& grid, const Shape& padded, double w, double overs
     const i64 centre = grid[a] / 2;
     for (i64 i = 0; i < grid[a]; ++i) {
       const double t = pi * w * static_cast<double>(i - centre) / static_cast<double>(padded[a]);
-      along.back().push_back(inverse_sinhc(beta * beta - t * t));
+      along.back().push_back(inverse_sinhc(beta * beta - t * t) / scale);
       require<ArgumentError>(std::isfinite(along.back().back()) && along.back().back() > 0,
                              "NUFFT: width ", w, " and oversamp ", oversamp,
                              " leave no apodisation for axis ", a, " of the grid ", grid);

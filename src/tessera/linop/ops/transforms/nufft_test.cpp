@@ -114,6 +114,35 @@ TEST(Nufft, OtherLocationsShareWhatDoesNotDependOnThem) {
       << text;
 }
 
+TEST(Nufft, ProductsOfWideKernelsStayInTheRangeOfSinglePrecision) {
+  for (double oversamp : {1.25, 1.5, 2.0})
+    for (int width = 2; width <= 16; ++width) {
+      const double scale = nufft::kernel_scale(width, oversamp);
+      int exponent = 0;
+      EXPECT_EQ(std::frexp(scale, &exponent), 0.5) << "not a power of two";
+      NufftOptions o;
+      o.oversamp = oversamp;
+      o.width = width;
+      const Array k = Random(2).uniform({6, 3}, DType::f64, test_device(), -2, 2);
+      const NUFFT a(k, {5, 4, 3}, {}, {}, {}, {}, o);
+      const Array x = Random(3).normal({5, 4, 3}, DType::c64, test_device()),
+                  y = Random(4).normal({6}, DType::c64, test_device());
+      for (const c64& v : values_of<c64>(NamedLinop(a)(x)))
+        EXPECT_FALSE(!(std::abs(v.re) + std::abs(v.im) < 100)) << oversamp << " " << width;
+      for (const c64& v : values_of<c64>(NamedLinop(a).H()(y)))
+        EXPECT_FALSE(!(std::abs(v.re) + std::abs(v.im) < 100)) << oversamp << " " << width;
+    }
+}
+
+TEST(Nufft, NormalsAreWhatIsPredictedToBeCheaper) {
+  // Many points on a small grid: a convolution does not see them.
+  EXPECT_TRUE(nufft::normal_cost({16, 16}, 1000000, {2, 6}).prefers_toeplitz());
+  EXPECT_FALSE(nufft::normal_cost({256, 256}, 1000, {2, 6}).prefers_toeplitz());
+  EXPECT_TRUE(nufft::options_for(1e-6, {16, 16}, 1000000).toeplitz);
+  EXPECT_FALSE(nufft::options_for(1e-6, {256, 256}, 1000).toeplitz);
+  EXPECT_TRUE(nufft::options_for(1e-6, {256, 256}, 1000).chosen_by_cost);
+}
+
 TEST(Nufft, ToeplitzKernelIsTheSpectrumOfThePointSpread) {
   const Array k = Random(2).uniform({7, 1}, DType::f64, test_device(), -4, 4);
   NufftOptions o;

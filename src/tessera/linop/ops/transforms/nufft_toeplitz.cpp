@@ -136,6 +136,23 @@ NamedLinop convolution(const NUFFT& a, const Array& weights) {
                            Diagonal(c.kernel, joined(a.batch_dims(), a.inner_names)).following()));
 }
 
+// Why normals are made as they are.
+std::string reason_of_normal(const NUFFT& a) {
+  const NufftOptions& o = a.options;
+  const nufft::NormalCost cost =
+      nufft::normal_cost(a.grid_size, a.locs.size() / a.axes(), {o.oversamp, o.width});
+  return cat("NUFFT ", a.names.str(), ": normals ", o.toeplitz ? "as a convolution" : "by gridding",
+             "; predicted for one batch and thread: ", cost.toeplitz * 1e-6,
+             " ms as a convolution, ", cost.gridding * 1e-6, " ms by gridding");
+}
+
+std::optional<NamedLinop> explained(const NUFFT& a, std::optional<NamedLinop> normal) {
+  if (!normal || !a.options.chosen_by_cost) return normal;
+  std::vector<std::string> notes = normal->notes();
+  notes.push_back(reason_of_normal(a));
+  return normal->noted(std::move(notes));
+}
+
 bool ends_with(const Dims& all, const Dims& end) {
   return all.size() >= end.size() && std::equal(end.begin(), end.end(), all.end() - end.size());
 }
@@ -172,20 +189,26 @@ std::optional<NamedLinop> matrix_convolution(const NUFFT& a, const NamedWeight& 
 
 }  // namespace
 
+void NUFFT::apply(Recorder& r, const View& x, const View& y) const {
+  if (options.chosen_by_cost && !options.toeplitz) r.note(reason_of_normal(*this));
+  map.record(r, x, y);
+}
+
 std::optional<NamedLinop> NUFFT::normal() const {
   if (!options.toeplitz) return std::nullopt;
   if (options.mode == NufftMode::sampling) return named_anew(*this, map.N());
   const Shape points(locs.shape().begin(), locs.shape().end() - 1);
-  return convolution(*this, ones(points, DType::f64, locs.device()));
+  return explained(*this, convolution(*this, ones(points, DType::f64, locs.device())));
 }
 
 std::optional<NamedLinop> NUFFT::normal(const NamedLinop& inner) const {
   if (!options.toeplitz || options.mode == NufftMode::sampling) return std::nullopt;
   const Shape points(locs.shape().begin(), locs.shape().end() - 1);
   if (const auto c = inner.offers().factor())  // one number for all batches, whatever it calls them
-    return convolution(*this, NamedLinop(Scalar(*c))(ones(points, DType::f64, locs.device())));
+    return explained(
+        *this, convolution(*this, NamedLinop(Scalar(*c))(ones(points, DType::f64, locs.device()))));
   if (const auto m = inner.offers().named_weight())
-    return matrix_convolution(*this, *m, inner.shape());
+    return explained(*this, matrix_convolution(*this, *m, inner.shape()));
   const std::optional<Shape> shape = inner.offers().weight_shape();
   if (!shape) return std::nullopt;
   // What the weight does to ones, along the points and the batches that it tells apart.
@@ -195,7 +218,7 @@ std::optional<NamedLinop> NUFFT::normal(const NamedLinop& inner) const {
     all.insert(0, weight[weight.size() - back]);
   if (!has_ellipses(inner.ishape()))
     while (all.size() < inner.ishape().size()) all.insert(0, 1);
-  return convolution(*this, inner(ones(all, DType::f64, locs.device())));
+  return explained(*this, convolution(*this, inner(ones(all, DType::f64, locs.device()))));
 }
 
 }  // namespace tessera

@@ -66,4 +66,19 @@ KernelChoice kernel_for(double tolerance, const Shape& grid, i64 points, std::st
   return best;
 }
 
+NormalCost normal_cost(const Shape& grid, i64 points, const KernelChoice& kernel) {
+  return {2 * cost(grid, points, kernel),
+          2 * grid_cost * static_cast<double>(count_of(padded_size(grid, 2)))};
+}
+
+NufftOptions options_for(double tolerance, const Shape& grid, i64 points) {
+  const KernelChoice kernel = kernel_for(tolerance, grid, points);
+  NufftOptions o;
+  o.oversamp = kernel.oversamp;
+  o.width = kernel.width;
+  o.toeplitz = normal_cost(grid, points, kernel).prefers_toeplitz();
+  o.chosen_by_cost = true;
+  return o;
+}
+
 }  // namespace tessera::nufft
