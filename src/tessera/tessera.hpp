@@ -30,6 +30,7 @@
 #include "tessera/linop/ops/all.hpp"
 #include "tessera/linop/ops/transforms/density.hpp"
 #include "tessera/linop/ops/transforms/field_map.hpp"
+#include "tessera/linop/ops/transforms/nufft_type3.hpp"
 #include "tessera/matrix/forms/any_matrix.hpp"
 #include "tessera/matrix/functions/elementwise.hpp"
 #include "tessera/matrix/functions/reductions.hpp"

@@ -5,6 +5,7 @@
 #include "linop/operators.hpp"
 #include "tessera/linop/ops/transforms/density.hpp"
 #include "tessera/linop/ops/transforms/field_map.hpp"
+#include "tessera/linop/ops/transforms/nufft_type3.hpp"
 
 namespace tessera::python {
 
@@ -48,6 +49,20 @@ nb::object make_field_map_nufft(const ArrayArg& locs, const ShapeArg& grid_size,
   return named(wrap_linop(made), name, "FieldMapNUFFT");
 }
 
+nb::object make_nufft_type3(const ReadArg& points, const ReadArg& frequencies,
+                            const DimsArg& output_shape, const DimsArg& input_shape,
+                            const DimsArg& batch_shape, double tol, int sign, const TextArg& name) {
+  NufftType3Options o;
+  o.tol = tol;
+  o.sign = sign;
+  o.output_shape = given_dims(output_shape);
+  o.input_shape = given_dims(input_shape);
+  if (!batch_shape.is_none()) o.batch_shape = dims_from(batch_shape);
+  const Array x = as_array(points, "NUFFT3"), s = as_array(frequencies, "NUFFT3");
+  const NamedLinop made = released([&] { return nufft_type3(x, s, o); });
+  return named(wrap_linop(made), name, "NUFFT3");
+}
+
 }  // namespace
 
 void bind_trajectories(nb::module_& m) {
@@ -77,6 +92,24 @@ void bind_trajectories(nb::module_& m) {
       ">>> turns = k * (np.arange(8) - 4) / 8 + hertz * seconds[:, None]\n"
       ">>> exact = np.exp(-2j * np.pi * turns).sum(1) / 8 ** 0.5\n"
       ">>> float(abs(A(np.ones(8)).numpy() - exact).max()) < 1e-6\nTrue\n");
+  m.def(
+      "NUFFT3", &make_nufft_type3, "points"_a, "frequencies"_a, "output_shape"_a = nb::none(),
+      "input_shape"_a = nb::none(), "batch_shape"_a = nb::none(), nb::kw_only(), "tol"_a = 1e-6,
+      "sign"_a = -1, "name"_a = nb::none(),
+      nb::sig(
+          "def NUFFT3(points: ArrayLike, frequencies: ArrayLike, output_shape: DimsLike | None "
+          "= None, input_shape: DimsLike | None = None, batch_shape: DimsLike | None = None, *, "
+          "tol: float = 1e-06, sign: int = -1, name: str | None = None) -> NamedLinop"),
+      "The Fourier sum from points to frequencies, both anywhere (a NUFFT of type 3): sums over j "
+      "of\nc[j] exp(sign i s[k] . x[j]), in radians and not normalised, to the relative error tol, "
+      "from 1e-11.\n\npoints and frequencies have the shape (..., axes), with one to three axes; "
+      "the operator is a chain of\na Diagonal, the adjoint of an Interpolate, a NUFFT and a "
+      "Diagonal.\n\n"
+      ">>> x, s = np.array([[0.0], [0.5], [7.25]]), np.array([[-3.0], [0.1]])\n"
+      ">>> A = ts.NUFFT3(x, s, tol=1e-9)\n"
+      ">>> exact = np.exp(-1j * s * x.T) @ np.ones(3)\n"
+      ">>> A.ishape, A.oshape, float(abs(A(np.ones(3)).numpy() - exact).max()) < 1e-8\n"
+      "((..., J), (..., K), True)\n");
 }
 
 }  // namespace tessera::python
