@@ -11,6 +11,7 @@
 
 #include "support/arrays.hpp"
 #include "support/files.hpp"
+#include "support/problems.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/streaming/stored/fill.hpp"
 
