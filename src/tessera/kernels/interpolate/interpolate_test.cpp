@@ -211,8 +211,8 @@ TEST(InterpolateKernel, GriddingGivesTheSameBitsEveryTime) {
     }
 }
 
-// Single precision has its own way in two dimensions on CUDA: points in one place, on the grid, at
-// its ends and hardly any, on grids whose last tiles are long and short, beside double precision.
+// A device may cut single precision in another way: points in one place, on the grid, at its ends
+// and hardly any, on grids whose last tiles are long and short, beside double precision.
 TEST(InterpolateKernel, GriddingIsTheSameInBothPrecisions) {
   for (const Shape& grid : {Shape{41, 63}, Shape{97, 111}, Shape{40, 160}})
     for (double width = 2; width <= 9; ++width)
