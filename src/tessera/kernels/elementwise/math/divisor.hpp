@@ -10,6 +10,7 @@
 
 #include "tessera/kernels/elementwise/elementwise_functors.hpp"
 #include "tessera/kernels/elementwise/math/quotients_avx512.hpp"
+#include "tessera/kernels/wide.hpp"
 
 namespace tessera {
 
