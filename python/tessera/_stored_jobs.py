@@ -18,7 +18,7 @@ def _at(path: _Path) -> str:
 
 
 def apply(A: NamedLinop, x: Any, /, *, path: _Path = None) -> StoredArray:
-    """`A(x)` on disk, whatever its size; with a `path` as a job (see `matmul`), which knows the operator by its numbers.
+    """`A(x)` on disk, whatever its size; with a `path` as a job (see `matmul`) that knows the operator by its numbers.
 
     >>> A = ts.Diagonal([1.0, 10.0], ("X",))
     >>> ts.stored.apply(A, [3.0, 4.0])[:].tolist()

@@ -131,7 +131,8 @@ struct FailsOnOne : Diagonal {
   FailsOnOne(Array w, bool fails) : Diagonal(std::move(w), dims("CX")), here(fails) {}
   NamedLinop normal(const NamedLinop& inner) const {
     require<IoError>(!here, "only here");
-    return NamedLinop(adjoint()) * inner * Diagonal(*this);
+    const Renames out{{"X", inner.oshape().back()}};
+    return NamedLinop(adjoint()).rename(out) * inner * Diagonal(*this);
   }
 };
 
