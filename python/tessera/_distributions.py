@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from typing import Any
-
-import numpy as np
 
 from ._functions import Functions, T
 
@@ -17,6 +16,19 @@ _Size = Any
 
 def are_numbers(*parameters: Any) -> bool:
     return not any(isinstance(p, list | tuple) or getattr(p, "ndim", 0) for p in parameters)
+
+
+def _is_integer_of_numpy(p: Any) -> bool:
+    numpy = sys.modules.get("numpy")  # whoever gives one has imported it
+    return numpy is not None and isinstance(p, numpy.integer)
+
+
+def _limits(dtype: str) -> tuple[int, int]:
+    """The least and the largest number of a dtype that draws are made of: 63 bits."""
+    if dtype == "bool":
+        return 0, 1
+    bits = int(dtype.lstrip("uint"))
+    return (0, min(2**bits, 2**63) - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 class Distributions(Functions[T]):
@@ -42,7 +54,7 @@ class Distributions(Functions[T]):
             p
             if isinstance(p, int | float)
             else operator.index(p)
-            if isinstance(p, np.integer)
+            if _is_integer_of_numpy(p)
             else self._beside(p, place)
             for p in parameters
         ]
@@ -112,8 +124,7 @@ class Distributions(Functions[T]):
             raise TypeError(f"integers: bounds are {' and '.join(kinds)}, expected integers")
         ends = (self._whole(low, place), self._whole(high, place) + int(endpoint))
         self._need(ends[0] < ends[1], "low >= high")
-        limits = np.iinfo(str(dtype)) if str(dtype) != "bool" else None
-        least, most = (int(limits.min), min(int(limits.max), 2**63 - 1)) if limits else (0, 1)
+        least, most = _limits(str(dtype))
         self._need((ends[0] >= least) & (ends[1] - 1 <= most), f"low or high is out of bounds for {dtype}")
         # Of 63 bits: all remainders are equally likely, but for a part in 2**63 / (high - low).
         drawn: Any = self._generator.integers(0, 2**63 - 1, shape, "int64", **place)

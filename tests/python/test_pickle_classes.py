@@ -138,6 +138,7 @@ OBJECTS = {
     ts.dist.linalg.SlogdetResult: lambda: ts.dist.linalg.slogdet(over_ranks()),
     ts.imaging.Calibration: calibration,
     ts.imaging.Coils: lambda: ts.imaging.Coils(4, 3),
+    ts.imaging.Iterations: lambda: ts.imaging.Iterations([1.0, 0.5]),
     ts.imaging.Phantom: ts.imaging.shepp_logan,
     ts.imaging.Reconstruction: lambda: ts.imaging.sense(np.ones((2, 4, 6)), np.ones((2, 4, 6)), maxiter=2),
     ts.imaging.Scan: lambda: ts.imaging.Scan(np.ones((2, 4, 6)), ("coil", "ky", "kx"), "cartesian", (4, 6), (1.0, 1.0)),

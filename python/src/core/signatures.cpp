@@ -12,7 +12,8 @@ void give_signatures(const nb::module_& m) {
   });
   const nb::object attribute = nb::module_::import_("builtins").attr("property")(asked);
   const nb::object array = m.attr("Array"), function = m.attr("zeros"),
-                   method = array.attr("__dict__")["sum"], bound = m.attr("zeros")(0).attr("sum");
+                   method = array.attr("__dict__")["sum"],
+                   bound = m.attr("float32").attr("__repr__");
   for (const nb::object& one : {array, function, method, bound}) {
     PyTypeObject* const type = Py_TYPE(one.ptr());
     if (PyDict_SetItemString(type->tp_dict, "__signature__", attribute.ptr()) != 0)

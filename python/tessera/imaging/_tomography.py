@@ -320,7 +320,7 @@ def tv_ct(
 
     >>> A = ts.ParallelBeam(np.linspace(0, np.pi, 15, endpoint=False), (32, 32), 47, batch_shape=())
     >>> truth = ts.imaging.shepp_logan().image((32, 32))
-    >>> found = ts.imaging.tv_ct(A(truth), A, lamda=0.05, maxiter=30)
+    >>> found = ts.imaging.tv_ct(A(truth), A, lamda=0.1, maxiter=100)
     >>> ts.imaging.nrmse(found.image, truth) < 0.15
     True
     """
