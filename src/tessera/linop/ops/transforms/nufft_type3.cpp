@@ -145,9 +145,11 @@ struct Type3 {
 
   Array positions() const {  // of the points on the grid
     return each(x, DType::f64, true, [this](const Array& out, i64 i, const double* p) {
-      for (i64 a = 0; a < axes; ++a)
+      for (i64 a = 0; a < axes; ++a) {
+        const i64 middle = grid[a] / 2;
         out.host<double>()[i * axes + a] =
-            (p[a] - axis(a).points.centre) / axis(a).spacing + static_cast<double>(grid[a] / 2);
+            (p[a] - axis(a).points.centre) / axis(a).spacing + static_cast<double>(middle);
+      }
     });
   }
   Array turns_of_points() const {

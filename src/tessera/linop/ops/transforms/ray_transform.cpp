@@ -75,12 +75,14 @@ RayTransform::RayTransform(Array v, const Shape& grid_size, const Shape& detecto
   for (i64 a = 0; a < axes; ++a) {
     const i64 here = axes - 1 - a;  // x first
     g.voxel[here] = number_of(options.voxel, axes, a, "voxel sizes");
+    const i64 middle = grid[a] / 2;
     g.origin[here] = 0.5 + (options.centre.empty()
-                                ? static_cast<double>(grid[a] / 2)
+                                ? static_cast<double>(middle)
                                 : number_of(options.centre, axes, a, "coordinates of the centre"));
   }
-  g.zero[0] = static_cast<double>(detector.back() / 2) + 0.5;
-  if (axes == 3) g.zero[1] = static_cast<double>(detector[0] / 2) + 0.5;
+  const i64 cell = detector.back() / 2, row = detector[0] / 2;
+  g.zero[0] = static_cast<double>(cell) + 0.5;
+  if (axes == 3) g.zero[1] = static_cast<double>(row) + 0.5;
   g.row_pitch = options.row_pitch;
   check_and_measure();
 }
