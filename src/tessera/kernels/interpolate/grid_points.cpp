@@ -194,7 +194,7 @@ bool all_finite(const Array& dense) {
 
 void check_finite(const Array& dense, i64 axes, std::string_view who) {
   if (all_finite(dense)) return;
-  const Array here = dense.to(cpu);
+  const Array here = dense.to(cpu).contiguous();
   const double* p = here.host<double>();
   for (i64 i = 0; i < here.size(); ++i)
     require<ArgumentError>(std::isfinite(p[i]), who, ": location ", i / axes, " is ", p[i],
@@ -230,10 +230,10 @@ void sort_on_device(GridPoints& p, const Array& dense) {
     cell = counted(cell, along.cells_per_tile, ops::subtract(at, ops::multiply(of_tile, cells)));
   }
   const Array keys = counted(tile, in_tile, cell).astype(key);
-  p.order = argsort(keys, 0);
-  p.locs = take(settled, p.order, 0);
+  p.order = argsort(keys, 0).contiguous();
+  p.locs = take(settled, p.order, 0).contiguous();
   const Array firsts = arange(i64{0}, end + 1, in_tile, DType::i64, dense.device()).astype(key);
-  p.starts = searchsorted(take(keys, p.order, 0), firsts);
+  p.starts = searchsorted(take(keys, p.order, 0), firsts).contiguous();
 }
 
 }  // namespace
