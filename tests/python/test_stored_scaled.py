@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 from support import host_memory
-from test_stored_forms import FORMS, HALVES, PLAIN, assert_product, class_of, elements, in_memory, is_bits, on_disk
+from test_stored_forms import HALVES, PAIRS, PLAIN, assert_product, class_of, elements, in_memory, is_bits, on_disk
 
 import tessera as ts
 from tessera.matrix import TriangularBit
@@ -48,11 +48,8 @@ def test_views(form, dtype):
 
 
 @pytest.mark.filterwarnings("ignore::tessera.PrecisionWarning")
-@pytest.mark.parametrize("left", FORMS)
-@pytest.mark.parametrize("right", FORMS)
+@pytest.mark.parametrize("left, right", PAIRS)
 def test_products(left, right):
-    if left in PLAIN and right in PLAIN:
-        pytest.skip("no form is on disk")
     n, seed = 40, 0
     factors = [(2, 1), (1, -3), (0.5, 2), (3j, 0.25), (1.0, 1)]
     for t, (p, q) in itertools.product(["float64", "int32", "complex64"], factors):
