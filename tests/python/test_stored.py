@@ -323,6 +323,7 @@ def test_an_interrupted_job_leaves_what_it_needs_to_go_on(tmp_path):
         _, said = job.communicate()
     if job.returncode:
         assert b"KeyboardInterrupt" in said and time.monotonic() - began < 30
+    if not (tmp_path / "c").exists():  # it does where the signal came after the last step
         assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b", "c.job", "c.partial"]
         subprocess.run(command, check=True, capture_output=True)
     c = ts.stored.open(pathlib.Path(tmp_path / "c"))

@@ -240,9 +240,8 @@ def test_a_killed_job_goes_on_with_the_same_bits(tmp_path, name, how):
     wanted = (tmp_path / "y.tiles").read_bytes()
     os.remove(tmp_path / "y.tiles")
     for seconds in (0.01, 0.04):
-        if run(seconds):
+        if run(seconds) or (tmp_path / "y.tiles").exists():  # a signal can come after the last step, before the word
             break
-        assert not (tmp_path / "y.tiles").exists()
     if not (tmp_path / "y.tiles").exists():
         assert run()
     assert (tmp_path / "y.tiles").read_bytes() == wanted
