@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cblas.h>
 #include <dlfcn.h>
-#include <fftw3.h>
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -11,6 +10,7 @@
 #include "tessera/device/registry.hpp"
 #include "tessera/device/threads.hpp"
 #include "tessera/device/topology.hpp"
+#include "tessera/kernels/fft/line_plan.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -36,7 +36,7 @@ void print_versions() {
              num_threads());
   fmt::print("compiler   g++ {}, C++{}\n", __VERSION__, __cplusplus / 100 % 100);
   fmt::print("BLAS       {}\n", openblas_get_config());
-  fmt::print("FFT        {}\n", fftw_version);
+  fmt::print("FFT        {}\n", fftw_plans() ? "FFTW 3" : "own passes");
   fmt::print("MPI        {}\n", mpi_text());
 }
 

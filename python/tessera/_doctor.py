@@ -124,8 +124,8 @@ def libraries() -> Iterator[Finding]:
     """BLAS and FFT as they are loaded; MPI as the loader would find it."""
     blas, where = _library_text("libopenblas", _blas_text)
     yield Finding("libraries", "BLAS", blas, f"{blas} ({where})" if blas else "not OpenBLAS, or part of the library")
-    fft, where = _library_text("libfftw3", _fft_text)
-    yield Finding("libraries", "FFT", fft, f"{fft} ({where})" if fft else "not FFTW, or part of the library")
+    fft, where = _library_text("libfftw3", _fft_text) if _core._fft_by_fftw() else ("own passes", "part of the library")
+    yield Finding("libraries", "FFT", fft, f"{fft} ({where})" if fft else "FFTW, part of the library")
     yield from mpi()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from . import _tessera as _core
 
 # Beside the settings of ts.config, each of which has a variable.
-_READ = ("BACKING_DIR", "CHECK_CALLS", "INSTRUCTIONS", "PLUGIN_PATH")
+_READ = ("BACKING_DIR", "CHECK_CALLS", "FFT", "INSTRUCTIONS", "PLUGIN_PATH")
 # Those of tests, benchmarks and the build, whole or by how they begin: no mistake where they are set, and not offered.
 _TESTS = (
     "ARRAY_API_TESTS",

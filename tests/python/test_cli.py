@@ -52,7 +52,7 @@ def read_png(path: Path) -> list[list[int]]:
 def test_info_names_devices_and_libraries() -> None:
     done = run("info", "--no-topology")
     assert done.returncode == 0, done.stderr
-    for word in ("cpu", "sim:0", "OpenBLAS", "fftw", "MPI", "num_threads"):
+    for word in ("cpu", "sim:0", "OpenBLAS", "FFT ", "MPI", "num_threads"):
         assert word in done.stdout
 
 

@@ -5,6 +5,7 @@
 
 #include "core/common.hpp"
 #include "tessera/base/trace.hpp"
+#include "tessera/kernels/fft/line_plan.hpp"
 
 namespace tessera::python {
 
@@ -43,6 +44,7 @@ void bind_config(nb::module_& m) {
       "_set_setting",
       [](const std::string& name, const std::string& value) { config().set(name, value); },
       nb::arg("name"), nb::arg("value"));
+  m.def("_fft_by_fftw", &fftw_plans);
   m.def("_settings", &rows, nb::sig("def _settings() -> list[tuple[str, str, str, str]]"));
   m.def(
       "counters",

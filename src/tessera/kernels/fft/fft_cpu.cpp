@@ -7,6 +7,7 @@
 #include "tessera/device/threads.hpp"
 #include "tessera/kernels/fft/fft_lines.hpp"
 #include "tessera/kernels/fft/fft_passes.hpp"
+#include "tessera/kernels/fft/fftw_plans.hpp"
 
 namespace tessera {
 namespace {
@@ -39,14 +40,15 @@ bool ends_densely(const Layout& l, i64 axes) {
 void plan_whole(const FftSpec& spec, State& s) {
   const i64 axes = spec.axes.size(), rank = spec.in.layout.ndim();
   const i64 effort = config().fft_effort;
-  if (!s.by_slice || axes > 3 || spec.kind != FftKind::complex || spec.in_place || spec.weight)
+  if (!fftw_plans() || !s.by_slice || axes > 3 || spec.kind != FftKind::complex || spec.in_place ||
+      spec.weight)
     return;
   if (!(effort >= 2 || (effort == 1 && fftw_measures_quickly))) return;
   for (i64 i = 0; i < axes; ++i)
     if (std::find(spec.axes.begin(), spec.axes.end(), rank - axes + i) == spec.axes.end()) return;
   if (!ends_densely(spec.in.layout, axes) || !ends_densely(spec.out.layout, axes)) return;
   for (const Pass& p : s.passes)
-    if (p.own_offset > 0) return;
+    if (std::get<0>(p.own) || std::get<1>(p.own)) return;
   const Shape& shape = spec.in.layout.shape;
   LineKey key{.single = real_of(spec.in.dtype) == DType::f32,
               .points = shape[rank - 1],
@@ -56,10 +58,10 @@ void plan_whole(const FftSpec& spec, State& s) {
               .layers = axes == 3 ? shape[rank - 3] : 1};
   s.slice_points = key.layers * key.rows * key.points;
   const i64 bytes = s.slice_points * s.in_element;
-  if (2 * bytes > whole_slice_bytes || bytes % fftw_alignment != 0) return;
+  if (2 * bytes > whole_slice_bytes || bytes % line_alignment != 0) return;
   for (const Strides* steps : {&s.batch_in, &s.batch_out})
     for (i64 step : *steps)
-      if (step * s.in_element % fftw_alignment != 0) return;
+      if (step * s.in_element % line_alignment != 0) return;
   s.scale = spec.scale;
   s.whole = line_plan(key);
 }
@@ -84,8 +86,8 @@ void run_slices(const State& s, const Launch& launch) {
         }
         const std::byte* const x = in + a * s.in_element;
         std::byte* const y = out + b * s.out_element;
-        if (s.whole && fftw_aligned(x) && fftw_aligned(y)) {
-          s.whole->execute(const_cast<std::byte*>(x), y);
+        if (s.whole && line_aligned(x) && line_aligned(y)) {
+          s.whole->execute(const_cast<std::byte*>(x), y, nullptr);
           scale_line(reinterpret_cast<Complex<R>*>(y), s.slice_points, s.scale);
           continue;
         }

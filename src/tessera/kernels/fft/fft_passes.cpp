@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr i64 buffer_target = 64 << 10;  // bytes of lines in a buffer: stays in the first cache
-constexpr i64 direct_points = 64;        // dense lines from this length on are planned one by one
+constexpr i64 direct_points = 64;        // shorter dense lines are planned many at once
 constexpr i64 threaded_points = 1 << 15;
 
 // Distance of lines in a buffer: whole cache lines, and not a power of two that would map all of
@@ -159,15 +159,19 @@ void Builder::plan(Pass& p, i64 points) {
   const i64 from_inner = p.from_strides.back(), to_inner = p.to_strides.back();
   const bool dense = p.from_step == 1 && p.to_step == 1 && !destroys && !p.filter;
   const bool even = from_inner > 0 && to_inner > 0 &&
-                    from_inner * in_element % fftw_alignment == 0 &&
-                    to_inner * out_element % fftw_alignment == 0;
-  const bool direct = dense && (points >= direct_points || even);
+                    from_inner * in_element % line_alignment == 0 &&
+                    to_inner * out_element % line_alignment == 0;
+  // FFTW does long lines one by one as quickly, which then may lie anywhere.
+  const bool one_by_one = fftw_plans() && points >= direct_points;
+  const bool direct = dense && (one_by_one || even);
   p.in_distance = buffer_distance(p.in_points, in_element);
   p.out_distance = buffer_distance(p.out_points, out_element);
   p.out_offset = round_up(p.lines * p.in_distance * in_element, 64);
-  p.buffer_bytes = p.out_offset + round_up(p.lines * p.out_distance * out_element, 64);
+  p.scratch_offset = p.out_offset + round_up(p.lines * p.out_distance * out_element, 64);
+  p.buffer_bytes = p.scratch_offset;
   // Of dense lines that are short FFTW takes many in one call.
-  if (p.kind == FftKind::complex && uses_power_lines(points) && !(direct && points < direct_points))
+  if (p.kind == FftKind::complex && uses_smooth_lines(points) &&
+      !(direct && points < direct_points))
     return single ? plan_own<float>(p, points) : plan_own<double>(p, points);
   const int threads = threaded ? num_threads() : 1;
   LineKey key{
@@ -182,18 +186,22 @@ void Builder::plan(Pass& p, i64 points) {
   };
   plan_both(p.sign, p.one, p.many);
   if (p.filter) plan_both(-p.sign, p.back_one, p.back_many);
-  if (!direct) return;
-  p.direct_lines = points >= direct_points ? 1 : p.lines;
-  p.direct =
-      line_plan({single, p.kind, points, p.direct_lines, p.direct_lines > 1 ? from_inner : 0,
-                 p.direct_lines > 1 ? to_inner : 0, same_memory(p), p.sign, threads, effort});
+  if (direct) {
+    p.direct_lines = one_by_one ? 1 : p.lines;
+    p.direct =
+        line_plan({single, p.kind, points, p.direct_lines, p.direct_lines > 1 ? from_inner : 0,
+                   p.direct_lines > 1 ? to_inner : 0, same_memory(p), p.sign, threads, effort});
+  }
+  i64 scratch = 0;
+  for (const auto* plan : {&p.one, &p.many, &p.back_one, &p.back_many, &p.direct})
+    if (*plan) scratch = std::max(scratch, (*plan)->scratch_bytes());
+  p.buffer_bytes += round_up(scratch, 64);
 }
 
 template <class R>
 void Builder::plan_own(Pass& p, i64 points) {
-  const auto own = power_lines<R>(points);
-  std::get<std::shared_ptr<const PowerLines<R>>>(p.own) = own;
-  p.own_offset = p.buffer_bytes;
+  const auto own = smooth_lines<R>(points);
+  std::get<std::shared_ptr<const SmoothLines<R>>>(p.own) = own;
   p.buffer_bytes += round_up(own->scratch() * static_cast<i64>(sizeof(R)), 64);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Note [passes of lines]: a transform over several axes runs axis by axis. A pass takes a few
-// neighbouring lines into a small dense buffer, transforms them there with one FFTW plan and puts
-// them back, scaled in the last pass. Lines that are dense already go through FFTW where they
-// lie. So plans depend on lengths only, not on strides or addresses, any layout works, columns
+// neighbouring lines into a small dense buffer, transforms them there with one plan (line_plan.hpp)
+// and puts them back, scaled in the last pass. Lines that are dense already are transformed where
+// they lie. So plans depend on lengths only, not on strides or addresses, any layout works, columns
 // never thrash the cache, and complex_to_real destroys only buffers. Batches of small transforms
 // are spread slice by slice, large ones pass by pass. Dense slices that fit the cache go to FFTW
-// whole, where it can measure how to do them best. Lengths that power_lines.hpp does faster go
-// through its passes instead of FFTW's plans.
+// whole, where it can measure how to do them best. Lengths that smooth_lines.hpp does faster go
+// through its passes instead of plans.
 // Note [long lines]: a single line of rows * columns points that no cache holds takes two passes
 // over its elements instead of many: transforms down the columns into other memory, rows of which
 // are multiplied by roots of unity (turns.hpp) and transformed, and become columns of the result.
@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "tessera/kernels/fft/fft.hpp"
-#include "tessera/kernels/fft/fftw_plans.hpp"
-#include "tessera/kernels/fft/power_lines.hpp"
+#include "tessera/kernels/fft/line_plan.hpp"
+#include "tessera/kernels/fft/smooth_lines.hpp"
 #include "tessera/kernels/fft/turns.hpp"
 
 namespace tessera {
@@ -40,10 +40,10 @@ struct Pass {
   i64 in_distance = 0, out_distance = 0, out_offset = 0, buffer_bytes = 0;
   std::shared_ptr<const LinePlan> many, one, direct;  // direct: where the lines lie
   i64 direct_lines = 1;                               // in one call of it
-  // Instead of FFTW's plans, for one precision. Their scratch memory is the last of the buffer.
-  std::tuple<std::shared_ptr<const PowerLines<float>>, std::shared_ptr<const PowerLines<double>>>
+  // Instead of plans, for one precision.
+  std::tuple<std::shared_ptr<const SmoothLines<float>>, std::shared_ptr<const SmoothLines<double>>>
       own;
-  i64 own_offset = 0;
+  i64 scratch_offset = 0;  // of plans and of `own`: the last of the buffer
   // The second pass of a long line: what its lines are multiplied by before they are transformed.
   std::tuple<std::shared_ptr<const Turns<float>>, std::shared_ptr<const Turns<double>>> turned;
   int sign = -1;
@@ -69,9 +69,6 @@ template <class R>
 void run_pass(const Pass& p, i64 begin, i64 end, const void* in, void* out, void* space,
               const void* weight, std::byte* buffer);
 
-inline bool fftw_aligned(const void* p) {
-  return reinterpret_cast<std::uintptr_t>(p) % fftw_alignment == 0;
-}
 inline i64 round_up(i64 n, i64 to) { return (n + to - 1) / to * to; }
 
 }  // namespace tessera

@@ -31,12 +31,12 @@ void multiply_lines(const Pass& p, i64 lines, C* b, const W* weight) {
 }
 
 template <class R>
-const PowerLines<R>* own_lines(const Pass& p) {
-  return std::get<std::shared_ptr<const PowerLines<R>>>(p.own).get();
+const SmoothLines<R>* own_lines(const Pass& p) {
+  return std::get<std::shared_ptr<const SmoothLines<R>>>(p.own).get();
 }
 
 template <class R>
-void dense_lines(const PowerLines<R>& own, i64 count, const Complex<R>* from, i64 from_distance,
+void dense_lines(const SmoothLines<R>& own, i64 count, const Complex<R>* from, i64 from_distance,
                  Complex<R>* to, i64 to_distance, int sign, R scale, R* scratch) {
   for (i64 l = 0; l < count; l += own.most_lines())
     own.lines(std::min(own.most_lines(), count - l), from + l * from_distance, from_distance,
@@ -48,8 +48,8 @@ template <class In, class Out>
 void transform_lines(const Pass& p, bool back, i64 lines, In* a, Out* b, std::byte* buffer) {
   if constexpr (std::is_same_v<In, Out>) {
     using R = typename RealOf<In>::type;
-    if (const PowerLines<R>* own = own_lines<R>(p)) {
-      R* const scratch = reinterpret_cast<R*>(buffer + p.own_offset);
+    if (const SmoothLines<R>* own = own_lines<R>(p)) {
+      R* const scratch = reinterpret_cast<R*>(buffer + p.scratch_offset);
       return dense_lines(*own, lines, a, p.in_distance, b, p.out_distance, back ? -p.sign : p.sign,
                          R(1), scratch);
     }
@@ -57,8 +57,10 @@ void transform_lines(const Pass& p, bool back, i64 lines, In* a, Out* b, std::by
   const LinePlan *const many = (back ? p.back_many : p.many).get(), *const one =
                                                                         (back ? p.back_one : p.one)
                                                                             .get();
-  if (many && lines == p.lines) return many->execute(a, b);
-  for (i64 l = 0; l < lines; ++l) one->execute(a + l * p.in_distance, b + l * p.out_distance);
+  void* const scratch = buffer + p.scratch_offset;
+  if (many && lines == p.lines) return many->execute(a, b, scratch);
+  for (i64 l = 0; l < lines; ++l)
+    one->execute(a + l * p.in_distance, b + l * p.out_distance, scratch);
 }
 
 // Lines of In from number `first` on, at `from`, through the buffer to lines of Out at `to`.
@@ -88,13 +90,13 @@ void through_buffer(const Pass& p, i64 first, i64 lines, const In* from, Out* to
   scatter_lines(b, p.out_distance, to, p.to_step, to_inner, p.out_points, lines, p.scale);
 }
 
-// Lines that PowerLines take from where they lie to where they go; gives how many of them.
+// Lines that SmoothLines take from where they lie to where they go; gives how many of them.
 template <class R>
 i64 run_own(const Pass& p, i64 lines, const Complex<R>* from, Complex<R>* to, const void* weight,
             std::byte* buffer) {
-  const PowerLines<R>* const own = own_lines<R>(p);
+  const SmoothLines<R>* const own = own_lines<R>(p);
   if (!own) return 0;
-  R* const scratch = reinterpret_cast<R*>(buffer + p.own_offset);
+  R* const scratch = reinterpret_cast<R*>(buffer + p.scratch_offset);
   const R scale = static_cast<R>(p.scale);
   const i64 from_inner = p.from_strides.back(), to_inner = p.to_strides.back();
   if (!p.filter && p.from_step == 1 && p.to_step == 1) {
@@ -104,7 +106,7 @@ i64 run_own(const Pass& p, i64 lines, const Complex<R>* from, Complex<R>* to, co
   const i64 weight_inner = p.weight_strides.back();
   if (from_inner != 1 || to_inner != 1 || (p.filter && weight_inner != 0 && weight_inner != 1))
     return 0;
-  const i64 step = PowerLines<R>::column_step;
+  const i64 step = SmoothLines<R>::column_step;
   i64 l = 0;
   while (lines - l >= step) {
     const i64 count = std::min(own->most_columns(), (lines - l) / step * step);
@@ -158,8 +160,8 @@ void run_blocks(const Pass& p, i64 begin, i64 end, const In* from, Out* to, cons
     for (i64 l = 0; l < lines; l += p.direct_lines) {
       const In* const x = a + l * from_inner;
       Out* const y = b + l * to_inner;
-      if (fftw_aligned(x) && fftw_aligned(y)) {
-        p.direct->execute(const_cast<In*>(x), y);
+      if (line_aligned(x) && line_aligned(y)) {
+        p.direct->execute(const_cast<In*>(x), y, buffer + p.scratch_offset);
         for (i64 d = 0; d < p.direct_lines; ++d)
           scale_line(y + d * to_inner, p.out_points, p.scale);
       } else {

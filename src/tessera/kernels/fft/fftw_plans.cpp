@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/fft/fftw_plans.hpp"
 
+#include <cstdlib>
+
+#include "tessera/base/error.hpp"
+
+namespace tessera {
+
+std::string wisdom_file(bool single) {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string folder;
+  if (cache && *cache)
+    folder = cache;
+  else if (home && *home)
+    folder = cat(home, "/.cache");
+  else
+    return {};
+  return cat(folder, "/tessera/fftw_wisdom_", single ? "float32" : "float64");
+}
+
+}  // namespace tessera
+
+#ifndef TESSERA_WITHOUT_FFTW
+
 #include <fftw3.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <mutex>
 
 #include "tessera/device/threads.hpp"
@@ -15,14 +36,13 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t cache_capacity = 256;
 constexpr double worth_saving = 0.02;  // seconds of planning after which wisdom is written
 constexpr double time_limit = 2.0;     // seconds that FFTW may search for one plan by measuring
 
 // FFTW's two libraries behind one set of names.
 template <class T>
 struct Fftw;
-#define TESSERA_FFTW(T, X, Real)                                                                   \
+#define TESSERA_FFTW_NAMES(T, X, Real)                                                             \
   template <>                                                                                      \
   struct Fftw<T> {                                                                                 \
     using Plan = X##_plan;                                                                         \
@@ -57,9 +77,9 @@ struct Fftw;
     static void use_threads(int n);                                                                \
     static void start();                                                                           \
   };
-TESSERA_FFTW(float, fftwf, float)
-TESSERA_FFTW(double, fftw, double)
-#undef TESSERA_FFTW
+TESSERA_FFTW_NAMES(float, fftwf, float)
+TESSERA_FFTW_NAMES(double, fftw, double)
+#undef TESSERA_FFTW_NAMES
 
 #ifdef TESSERA_FFTW_THREADS
 // FFTW's parallel loops run on the threads of the cpu device.
@@ -179,71 +199,35 @@ void* make_plan(const LineKey& key) {
   return plan;
 }
 
-struct Cache {
-  struct Entry {
-    std::shared_ptr<const LinePlan> plan;
-    i64 used = 0;
-  };
-  std::mutex mutex;
-  std::map<LineKey, Entry> entries;
-  i64 clock = 0;
+class FftwPlan final : public LinePlan {
+ public:
+  explicit FftwPlan(const LineKey& key) : key_(key) {
+    with_precision(key.single, [&]<class T>() { plan_ = make_plan<T>(key); });
+    require<BackendError>(plan_ != nullptr, "fft: FFTW made no plan for ", key.lines, " lines of ",
+                          key.points, " points");
+  }
+  ~FftwPlan() override {
+    std::lock_guard lock(planner().mutex);
+    with_precision(key_.single, [&]<class T>() { Fftw<T>::destroy(plan_); });
+  }
+  FftwPlan(const FftwPlan&) = delete;
+  FftwPlan& operator=(const FftwPlan&) = delete;
+  void execute(void* in, void* out, void*) const override {
+    if (key_.single)
+      Fftw<float>::execute(plan_, key_.kind, in, out);
+    else
+      Fftw<double>::execute(plan_, key_.kind, in, out);
+  }
+
+ private:
+  LineKey key_;
+  void* plan_ = nullptr;
 };
 
 }  // namespace
 
-LinePlan::LinePlan(const LineKey& key) : key_(key) {
-  with_precision(key.single, [&]<class T>() { plan_ = make_plan<T>(key); });
-  require<BackendError>(plan_ != nullptr, "fft: FFTW made no plan for ", key.lines, " lines of ",
-                        key.points, " points");
-}
-
-LinePlan::~LinePlan() {
-  std::lock_guard lock(planner().mutex);
-  with_precision(key_.single, [&]<class T>() { Fftw<T>::destroy(plan_); });
-}
-
-void LinePlan::execute(void* in, void* out) const {
-  if (key_.single)
-    Fftw<float>::execute(plan_, key_.kind, in, out);
-  else
-    Fftw<double>::execute(plan_, key_.kind, in, out);
-}
-
-std::shared_ptr<const LinePlan> line_plan(const LineKey& key) {
-  static Cache* cache = new Cache;  // leaked: outlives every plan in use
-  {
-    std::lock_guard lock(cache->mutex);
-    if (const auto it = cache->entries.find(key); it != cache->entries.end()) {
-      it->second.used = ++cache->clock;
-      return it->second.plan;
-    }
-  }
-  // Planned outside the cache's lock: others find their plans meanwhile.
-  auto plan = std::make_shared<const LinePlan>(key);
-  std::shared_ptr<const LinePlan> evicted;  // destroyed after the lock is gone
-  std::lock_guard lock(cache->mutex);
-  if (cache->entries.size() >= cache_capacity) {
-    const auto oldest = std::min_element(
-        cache->entries.begin(), cache->entries.end(),
-        [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
-    evicted = oldest->second.plan;
-    cache->entries.erase(oldest);
-  }
-  cache->entries[key] = {plan, ++cache->clock};
-  return plan;
-}
-
-std::string wisdom_file(bool single) {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  std::string folder;
-  if (cache && *cache)
-    folder = cache;
-  else if (home && *home)
-    folder = cat(home, "/.cache");
-  else
-    return {};
-  return cat(folder, "/tessera/fftw_wisdom_", single ? "float32" : "float64");
+std::shared_ptr<const LinePlan> make_fftw_plan(const LineKey& key) {
+  return std::make_shared<const FftwPlan>(key);
 }
 
 bool write_wisdom(bool single, const std::string& path) {
@@ -259,3 +243,18 @@ bool read_wisdom(bool single, const std::string& path) {
 }
 
 }  // namespace tessera
+
+#else
+
+namespace tessera {
+
+std::shared_ptr<const LinePlan> make_fftw_plan(const LineKey& key) {
+  throw BackendError(
+      cat("fft: the library was built without FFTW, which was to plan ", key.points, " points"));
+}
+bool write_wisdom(bool, const std::string&) { return false; }
+bool read_wisdom(bool, const std::string&) { return false; }
+
+}  // namespace tessera
+
+#endif

@@ -16,12 +16,25 @@ constexpr i64 most_columns = 4096;  // a line of a pass stays in the first cache
 
 template <class R>
 Complex<R> root(i64 numerator, i64 points) {
-  const double angle =
-      -2 * std::numbers::pi * static_cast<double>(numerator % points) / static_cast<double>(points);
-  return {static_cast<R>(std::cos(angle)), static_cast<R>(std::sin(angle))};
+  const std::array<double, 2> parts = root_of_unity(numerator, points);
+  return {static_cast<R>(parts[0]), static_cast<R>(parts[1])};
 }
 
 }  // namespace
+
+// By the nearest quarter and what is past it.
+std::array<double, 2> root_of_unity(i64 numerator, i64 points) {
+  const i64 at = numerator % points, quarter = (8 * at / points + 1) / 2;
+  const double rest = std::numbers::pi * static_cast<double>(4 * at - quarter * points) /
+                      (2 * static_cast<double>(points));
+  const double c = std::cos(rest), s = -std::sin(rest);
+  switch (quarter % 4) {
+    case 0: return {c, s};
+    case 1: return {s, -c};
+    case 2: return {-c, -s};
+    default: return {-s, c};
+  }
+}
 
 template <class R>
 Turns<R>::Turns(i64 points, i64 rows)

@@ -5,12 +5,16 @@
 // and of the first `stride` ones; products of two give all. Private to the cpu's FFT.
 //   turns<float>(1 << 20, 1024)->multiply(line, 7, -1);   // the line of row 7
 
+#include <array>
 #include <memory>
 #include <vector>
 
 #include "tessera/base/scalar.hpp"
 
 namespace tessera {
+
+// exp(-2 pi i numerator / points), exact where the parts are 0, 1 or equal.
+TESSERA_API std::array<double, 2> root_of_unity(i64 numerator, i64 points);
 
 template <class R>
 class Turns {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transforms that do the work of their neighbours in the same pass.
 #include "tessera/base/config.hpp"
-#include "tessera/kernels/fft/power_lines.hpp"
+#include "tessera/kernels/fft/smooth_lines.hpp"
 #include "tessera/linop/ops/basic/diagonal.hpp"
 #include "tessera/linop/ops/transforms/fft.hpp"
 
@@ -88,7 +88,7 @@ void record_filter(Recorder& r, const FFT& first, const Offers& weight, const FF
   w = w.astype(is_complex(w.dtype()) ? y.dtype : real_of(y.dtype));
   // Its lines are read along the axis that comes last in the transform: the first of them.
   if (const i64 axis = axes[0] - y.layout.ndim() + w.ndim();
-      axis >= 0 && axis < w.ndim() && w.shape(axis) > 1 && !uses_power_lines(w.shape(axis))) {
+      axis >= 0 && axis < w.ndim() && w.shape(axis) > 1 && !uses_smooth_lines(w.shape(axis))) {
     Axes there, back(w.ndim(), 0);
     for (i64 a = 0; a < w.ndim(); ++a)
       if (a != axis) there.push_back(a);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines and columns of every length against the defining sum, in memory with gaps that must stay as
+// Lines and columns of many lengths against the defining sum, in memory with gaps that must stay as
 // they are; on processors that leave these lengths to FFTW as well.
-#include "tessera/kernels/fft/power_lines.hpp"
+#include "tessera/kernels/fft/smooth_lines.hpp"
 
 #include <complex>
 #include <limits>
@@ -27,7 +27,7 @@ Field transformed(const Field& x, int sign) {
 }
 
 template <class R>
-class PowerLinesTest : public testing::Test {
+class SmoothLinesTest : public testing::Test {
  protected:
   using C = Complex<R>;
   static constexpr R gap = -77;
@@ -70,27 +70,36 @@ class PowerLinesTest : public testing::Test {
         ASSERT_TRUE(z.re == gap && z.im == gap) << n << " points, " << count << " columns";
       }
   }
-  static std::vector<R> scratch_of(const PowerLines<R>& lines) {
+  static std::vector<R> scratch_of(const SmoothLines<R>& lines) {
     return std::vector<R>(static_cast<std::size_t>(lines.scratch()),
                           std::numeric_limits<R>::quiet_NaN());
   }
 };
 
 using Precisions = testing::Types<float, double>;
-TYPED_TEST_SUITE(PowerLinesTest, Precisions);
+TYPED_TEST_SUITE(SmoothLinesTest, Precisions);
 
-TYPED_TEST(PowerLinesTest, HasPowersOfTwo) {
-  using Lines = PowerLines<TypeParam>;
-  EXPECT_TRUE(Lines::has(16) && Lines::has(256) && Lines::has(4096));
-  EXPECT_FALSE(Lines::has(0) || Lines::has(8) || Lines::has(48) || Lines::has(8192));
-  EXPECT_THROW(Lines(48), ArgumentError);
-  EXPECT_EQ(power_lines<TypeParam>(64), power_lines<TypeParam>(64));
+TYPED_TEST(SmoothLinesTest, HasProductsOfSmallPrimes) {
+  using Lines = SmoothLines<TypeParam>;
+  for (i64 n : {2, 3, 16, 34, 48, 61, 143, 256, 1001, 4096, 8192}) EXPECT_TRUE(Lines::has(n)) << n;
+  for (i64 n : {-4, 0, 1, 67, 134, 1009}) EXPECT_FALSE(Lines::has(n)) << n;
+  EXPECT_THROW(Lines(67), ArgumentError);
+  EXPECT_EQ(smooth_lines<TypeParam>(64), smooth_lines<TypeParam>(64));
 }
 
-TYPED_TEST(PowerLinesTest, DenseLines) {
+// Powers of two, other lengths whose dense lines fill registers, and lengths that do not.
+std::vector<i64> lengths() {
+  std::vector<i64> all;
+  for (i64 n = 16; n <= 4096; n *= 2) all.push_back(n);
+  for (i64 n : {20, 36, 45, 48, 50, 68, 77, 100, 114, 125, 169, 240, 250, 308, 1001, 1536})
+    all.push_back(n);
+  return all;
+}
+
+TYPED_TEST(SmoothLinesTest, DenseLines) {
   using C = Complex<TypeParam>;
-  for (i64 n = 16; n <= 4096; n *= 2) {
-    const PowerLines<TypeParam> lines(n);
+  for (i64 n : lengths()) {
+    const SmoothLines<TypeParam> lines(n);
     auto scratch = this->scratch_of(lines);
     for (i64 count : {i64{1}, lines.most_lines()})
       for (int sign : {-1, 1}) {
@@ -122,10 +131,10 @@ TYPED_TEST(PowerLinesTest, DenseLines) {
   }
 }
 
-TYPED_TEST(PowerLinesTest, Columns) {
+TYPED_TEST(SmoothLinesTest, Columns) {
   using C = Complex<TypeParam>;
-  for (i64 n = 16; n <= 4096; n *= 2) {
-    const PowerLines<TypeParam> lines(n);
+  for (i64 n : lengths()) {
+    const SmoothLines<TypeParam> lines(n);
     auto scratch = this->scratch_of(lines);
     const i64 group = lines.column_step;
     for (i64 count = group; count <= lines.most_columns(); count += group)
@@ -149,13 +158,13 @@ TYPED_TEST(PowerLinesTest, Columns) {
   }
 }
 
-TYPED_TEST(PowerLinesTest, FiltersOfColumns) {
+TYPED_TEST(SmoothLinesTest, FiltersOfColumns) {
   using C = Complex<TypeParam>;
-  for (i64 n = 16; n <= 1024; n *= 2)
+  for (i64 n : {16, 32, 64, 128, 256, 512, 1024, 45, 48, 125, 240, 1001})
     for (int sign : {-1, 1})
       for (bool real : {false, true})
         for (i64 inner : {0, 1}) {
-          const PowerLines<TypeParam> lines(n);
+          const SmoothLines<TypeParam> lines(n);
           auto scratch = this->scratch_of(lines);
           const i64 count = lines.most_columns(), step = count + 1, weight_step = 2 * count;
           const auto x = this->filled(n, count, step),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Transforms of lines whose length is a power of two, for processors for which FFTW has no code as
-// fast: passes of four and eight points in registers, between buffers that stay in the first cache.
-// A dense line fills registers with neighbours of its own; neighbouring columns fill them with one
-// element of each, and go into the buffers and out of them without a transposition.
-//   PowerLines<float> line(256);   line.lines(8, x, 256, y, 256, -1, 1.0f, scratch);
+// Transforms of lines whose length is a product of small primes: passes of 2 to 13 points, and of
+// larger primes one at a time, in registers, between buffers that stay in the first cache. A dense line fills
+// registers with neighbours of its own where its length allows it, or lines fill a lane each;
+// neighbouring columns fill them with one element of each, and go into the buffers and out of them
+// without a transposition.
+//   SmoothLines<float> line(240);   line.lines(4, x, 240, y, 240, -1, 1.0f, scratch);
 
 #include <algorithm>
 #include <memory>
@@ -25,22 +26,22 @@ struct ColumnWeight {
 };
 
 template <class R>
-class TESSERA_API PowerLines {
+class TESSERA_API SmoothLines {
  public:
   using C = Complex<R>;
-  static constexpr i64 shortest = 16, longest = 4096;
-  static bool has(i64 points) {
-    return points >= shortest && points <= longest && (points & (points - 1)) == 0;
-  }
-  explicit PowerLines(i64 points);
+  static bool has(i64 points) { return !radices_of(points).empty(); }
+  explicit SmoothLines(i64 points);
 
   // Elements of scratch memory, which starts on a boundary of 16 bytes, for any of the calls.
   i64 scratch() const { return 2 * 2 * points_ * std::max(most_columns(), most_lines()); }
-  // Columns are taken in groups of `column_step`, at most `most_columns()` at once.
+  // Columns are taken in groups of `column_step`, at most `most_columns()` at once: 0 for lengths
+  // that are one pass.
   static constexpr i64 column_step = 16 / static_cast<i64>(sizeof(R));
-  i64 most_columns() const { return column_step * (points_ <= 128 ? 4 : 2); }
+  i64 most_columns() const {
+    return radices_.size() < 2 ? 0 : column_step * (points_ <= 128 ? 4 : points_ <= 4096 ? 2 : 1);
+  }
   // Dense lines at once: the turns of a pass serve all of them.
-  i64 most_lines() const { return std::clamp<i64>(1024 / points_, 1, 16); }
+  i64 most_lines() const { return dense_ ? std::clamp<i64>(1024 / points_, 1, 16) : column_step; }
 
   // to = scale * DFT(from), sign -1 forward, +1 backward. `from` may be `to`.
   void lines(i64 count, const C* from, i64 from_distance, C* to, i64 to_distance, int sign, R scale,
@@ -60,17 +61,25 @@ class TESSERA_API PowerLines {
   void run_filter(i64 registers, const C* from, i64 from_step, const ColumnWeight<R>& weight, C* to,
                   i64 to_step, R scale, R* scratch) const;
 
+  // Of the passes, in their order: 240 is 4 * 4 * 3 * 5. Empty where there are larger factors.
+  static std::vector<int> radices_of(i64 points);
+  template <bool Swap>
+  void run_lines(i64 count, const C* from, i64 from_distance, C* to, i64 to_distance, R scale,
+                 R* scratch) const;
+
   i64 points_;
   std::vector<int> radices_;
+  std::vector<std::vector<R>> roots_;  // for each pass, where it is one of a larger prime
+  bool dense_ = false;                 // registers hold neighbours of a dense line
   std::vector<R> line_turns_;          // of the first pass over a dense line, blocked
   std::vector<std::vector<R>> turns_;  // of every pass but the last, re and im
 };
 
 // Whether the cpu's transforms of so many points use them, and then read the weights of filters
 // across lines instead of along them.
-TESSERA_API bool uses_power_lines(i64 points);
+TESSERA_API bool uses_smooth_lines(i64 points);
 // One for all transforms of a length.
 template <class R>
-std::shared_ptr<const PowerLines<R>> power_lines(i64 points);
+std::shared_ptr<const SmoothLines<R>> smooth_lines(i64 points);
 
 }  // namespace tessera
