@@ -34,9 +34,9 @@ set_source_files_properties(${TESSERA_SRC}/tessera/kernels/copy/create.cpp PROPE
 # Quotients are NumPy's to the last bit, uniform random numbers are the same on every device, and whatever the instructions
 # that a host has (kernels/wide.hpp), results are the same: nothing is fused but what says so. Choices are vectorised where
 # nobody waits for a trap.
-foreach(file elementwise/clip elementwise/elementwise_arith elementwise/elementwise_compare elementwise/elementwise_math
-    elementwise/elementwise_real elementwise/elementwise_exp elementwise/elementwise_log elementwise/elementwise_angles
-    elementwise/elementwise_arcs elementwise/elementwise_power elementwise/elementwise_complex random/random
+foreach(file elementwise/clip elementwise/close elementwise/logaddexp elementwise/elementwise_arith
+    elementwise/elementwise_compare elementwise/elementwise_math elementwise/elementwise_real elementwise/elementwise_exp
+    elementwise/elementwise_log elementwise/elementwise_angles elementwise/elementwise_arcs elementwise/elementwise_power elementwise/elementwise_complex random/random
     reduce/reduce_extrema reduce/reduce_positions reduce/reduce_sums)
   set_source_files_properties(${TESSERA_SRC}/tessera/kernels/${file}_cpu.cpp PROPERTIES
     COMPILE_OPTIONS "-ffp-contract=off;-fno-trapping-math")

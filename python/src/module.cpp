@@ -46,5 +46,6 @@ NB_MODULE(_tessera, m) {
   bind_dist(m);
   explain_calls(m);  // after all else: a further signature makes a function anew
   quicken_calls(m);
+  bind_host_calls(m);
   give_signatures(m);
 }

@@ -54,7 +54,8 @@ def shared(module: str, name: str) -> Any:
 def remade(cls: type[Any], home: str, state: dict[str, Any]) -> Any:
     """An object of a class whose functions are methods, from its pickle."""
     made: Any = object.__new__(cls)
-    vars(made).update(state, _home=import_module(home))
+    module = import_module(home)
+    vars(made).update(state, _home=module, _host=getattr(module, "_host", None))
     return made
 
 
@@ -68,15 +69,17 @@ class Shareable:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._shared_in is not None:
             return shared, self._shared_in
-        state = {name: value for name, value in vars(self).items() if name != "_home"}
+        state = {name: value for name, value in vars(self).items() if name not in ("_home", "_host")}
         return remade, (type(self), self._home.__name__, state)
 
 
 class Functions(Shareable, Generic[T]):
-    """The functions of arrays of the class ``kind``; the module ``home`` has the others that they need."""
+    """The functions of arrays of the class ``kind``; the module ``home`` has the others that they need, and perhaps as
+    ``_host`` those that the core has whole."""
 
     def __init__(self, home: Any, kind: type[T]) -> None:
         self._home = home
+        self._host: Any = getattr(home, "_host", None)
         self._kind = kind
 
     def _array(self, x: Any) -> Any:

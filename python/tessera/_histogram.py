@@ -40,6 +40,8 @@ class Histograms(Functions[T]):
         >>> ts.bincount([0, 1, 1, 3]).tolist(), ts.bincount([0, 1, 1], weights=[0.5, 1.0, 2.0]).tolist()
         ([1, 2, 0, 1], [0.5, 3.0])
         """
+        if self._host and (found := self._host.bincount(x, weights, minlength)) is not None:
+            return found  # type: ignore[no-any-return]
         given = isinstance(x, self._kind)
         (x,) = self._arrays(x)
         if x.ndim != 1:
@@ -116,26 +118,32 @@ class Histograms(Functions[T]):
         if n < 1:
             kind = "float64" if density else "int64" if weights is None else weights.dtype
             return home.zeros(max(n, 0), dtype=kind, device=a.device), edges
-        keep = (x >= cuts[0]) & (x <= cuts[-1])
-        if _many(bins):
-            places = home.minimum(home.searchsorted(cuts, x, "right") - 1, n - 1)
-        else:
-            places = self._even_places(home.where(keep, x, cuts[0]), cuts, n)
-        # What lies outside goes into one bin more, which is then left out.
-        places = home.where(keep, places, n)
-        if weights is None:
-            counts = self._add(n + 1, places, None)[:-1]
-        else:
-            wide = "complex128" if weights.dtype.kind == "c" else "float64"
-            counts = self._add(n + 1, places, weights.astype(wide))[:-1].astype(weights.dtype)
+        counts = self._counts(x, cuts, not _many(bins), weights)
         if density:
             return counts / home.diff(edges).astype("float64") / home.sum(counts), edges
         return counts, edges
 
+    def _counts(self, x: Any, cuts: Any, even: bool, weights: Any) -> Any:
+        """How many numbers, or what weight of them, falls into each bin."""
+        home, n = self._home, cuts.shape[0] - 1
+        if self._host and (found := self._host.counts(x, cuts, even, weights)) is not None:
+            return found if weights is None else found.astype(weights.dtype)
+        keep = (x >= cuts[0]) & (x <= cuts[-1])
+        if even:
+            places = self._even_places(home.where(keep, x, cuts[0]), cuts, n)
+        else:
+            places = home.minimum(home.searchsorted(cuts, x, "right") - 1, n - 1)
+        # What lies outside goes into one bin more, which is then left out.
+        places = home.where(keep, places, n)
+        if weights is None:
+            return self._add(n + 1, places, None)[:-1]
+        wide = "complex128" if weights.dtype.kind == "c" else "float64"
+        return self._add(n + 1, places, weights.astype(wide))[:-1].astype(weights.dtype)
+
     def _even_places(self, x: Any, cuts: Any, n: int) -> Any:
         """The bin of each number by a division, which rounding puts at most one bin beside what the edges say."""
         home = self._home
-        places = home.minimum(((x - cuts[0]) * (n / (cuts[-1] - cuts[0]))).astype("int64"), n - 1)
+        places = home.minimum(((x - cuts[0]) / (cuts[-1] - cuts[0]) * n).astype("int64"), n - 1)
         places = places - (x < home.take(cuts, places))
         return places + ((x >= home.take(cuts, places + 1)) & (places < n - 1))
 
@@ -184,19 +192,25 @@ class Histograms(Functions[T]):
                 raise ValueError("`bins` must increase monotonically, when an array")
             return edges
         dtype = common_dtype(low, high, a) if range is not None else a.dtype
-        edges = self._even(low, high, bins, dtype if dtype.kind in "fc" else result_type("float64"), a)
+        dtype = dtype if dtype.kind in "fc" else result_type("float64")
+        edges = self._even(low, high, bins, dtype, a, range is None)
         if bool(self._home.any(edges[:-1] >= edges[1:])):
             raise ValueError(f"Too many bins for data range. Cannot create {bins} finite-sized bins.")
         return edges
 
-    def _even(self, low: Any, high: Any, n: int, dtype: Any, like: Any) -> Any:
-        """n + 1 edges, rounded as NumPy's linspace rounds in this dtype."""
+    def _even(self, low: Any, high: Any, n: int, dtype: Any, like: Any, found: bool) -> Any:
+        """n + 1 edges, rounded as NumPy's linspace rounds: in the dtype where the limits are numbers that were found
+        in the array, else in float64."""
         ranks = {"comm": like.comm} if hasattr(like, "comm") else {}
-        edges = self._home.arange(n + 1, dtype=dtype, device=like.device, **ranks)
-        step = (float(high) - float(low)) / n
-        edges = edges * step + float(low)
+        wide = dtype if found else result_type("float64")
+        edges = self._home.arange(n + 1, dtype=wide, device=like.device, **ranks)
+        if wide.name == "float64":
+            edges = edges * ((float(high) - float(low)) / n) + float(low)
+        else:
+            ends = self._near([float(low), float(high)], like).astype(wide)
+            edges = edges * ((ends[1] - ends[0]) / n) + ends[0]
         edges[-1] = high
-        return edges
+        return edges if wide == dtype else edges.astype(dtype)
 
     def _number_of_bins(self, rule: str, a: Any, low: Any, high: Any, cut: bool) -> int:
         if cut:
@@ -352,7 +366,7 @@ class Histograms(Functions[T]):
             except TypeError as error:
                 raise TypeError(f"`bins[{i}]` must be an integer, when a scalar") from error
             dtype = x.dtype if range is None and x.size and x.dtype.kind == "f" else result_type("float64")
-            return self._even(low, high, n, dtype, x)
+            return self._even(low, high, n, dtype, x, range is None)
         edges = self._near(bins, x)
         if edges.ndim != 1:
             raise ValueError(f"`bins[{i}]` must be a scalar or 1d array")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import _dist
+from . import _dist, _host  # noqa: F401
 from ._dist import _alone
 from ._tessera import *  # noqa: F403
 from ._tessera import Array, _best_few, _distinct_few, _repeat_few, asarray, concatenate, stack

@@ -24,6 +24,8 @@ class Signals(Functions[T]):
         >>> ts.convolve([1, 2, 3], [0, 1, 1]).tolist(), ts.convolve([1, 2, 3], [0, 1, 1], "same").tolist()
         ([0, 1, 3, 5, 3], [1, 3, 5])
         """
+        if self._host and (found := self._host.convolve(a, v, mode)) is not None:
+            return found  # type: ignore[no-any-return]
         a, v = self._vectors(a, v)
         for name, x in (("a", a), ("v", v)):
             if x.size == 0:
@@ -37,6 +39,8 @@ class Signals(Functions[T]):
         >>> ts.correlate([1, 2, 3], [0, 1, 2]).tolist(), ts.correlate([1, 2, 3], [0, 1, 2], "full").tolist()
         ([8], [2, 5, 8, 3, 0])
         """
+        if self._host and (found := self._host.correlate(a, v, mode)) is not None:
+            return found  # type: ignore[no-any-return]
         a, v = self._vectors(a, v)
         for name, x in (("first", a), ("second", v)):
             if x.size == 0:
@@ -114,6 +118,8 @@ class Signals(Functions[T]):
         [5.0, 10.0, 0.0]
         """
         home = self._home
+        if self._host and period is None and (found := self._host.interp(x, xp, fp, left, right)) is not None:
+            return found  # type: ignore[no-any-return]
         x, xp, fp = self._arrays(x, xp, fp)
         if x.dtype.kind == "c" or xp.dtype.kind == "c":
             raise TypeError("Cannot cast array data from complex128 to float64 according to the rule 'safe'")
@@ -126,6 +132,8 @@ class Signals(Functions[T]):
         if period is not None:
             left = right = None
             x, xp, fp = self._periodic(x, xp, fp, period)
+            if self._host and (found := self._host.interp(x, xp, fp, None, None)) is not None:
+                return found  # type: ignore[no-any-return]
         if xp.shape[0] == 0:
             raise ValueError("array of sample points is empty")
         left, right = fp[0] if left is None else left, fp[-1] if right is None else right
@@ -133,7 +141,8 @@ class Signals(Functions[T]):
             return self._between(x, xp, fp, left, right)
         found = home.zeros_like(x, dtype="complex128")
         found.real[...] = self._between(x, xp, fp.real, left.real, right.real)
-        found.imag[...] = self._between(x, xp, fp.imag, left.imag, right.imag)
+        imag = self._between(x, xp, fp.imag, left.imag, right.imag)
+        found.imag[...] = imag if xp.shape[0] == 1 else home.where(home.isnan(x), 0.0, imag)
         return found
 
     def _between(self, x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:

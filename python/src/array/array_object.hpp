@@ -29,6 +29,12 @@ nb::object wrapped(Args&&... args) {
   return o;
 }
 
+// --- host_calls.cpp
+// The inner product of two vectors on the host; nothing where the general way has to be taken.
+nb::object dot_of_lines(const Array& a, const Array& b);
+// What functions that Python writes ask first.
+void bind_host_calls(nb::module_& m);
+
 // --- quick_calls.cpp
 // The commonest calls of what is bound by then go straight to the library.
 void quicken_calls(nb::module_& m);

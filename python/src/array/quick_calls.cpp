@@ -214,6 +214,11 @@ nb::object inner(Args args, i64 count) {
   return wrap(vdot(array_of(args[0]), array_of(args[1])));
 }
 
+nb::object dotted(Args args, i64 count) {
+  if (count != 2 || !is_array(args[0]) || !is_array(args[1])) return {};
+  return dot_of_lines(array_of(args[0]), array_of(args[1]));
+}
+
 // --- for functions that Python writes: None where the general way has to be taken
 
 nb::object repeated(nb::handle x, nb::handle repeats, nb::handle axis) {
@@ -268,6 +273,7 @@ void quicken_calls(nb::module_& m) {
   quicken<&counted>(m.attr("count_nonzero"));
   quicken<&selected>(m.attr("where"));
   quicken<&inner>(m.attr("vdot"));
+  quicken<&dotted>(m.attr("dot"));
   quicken<&joined>(m.attr("concatenate"));
   m.def("_best_few", &best_of, nb::arg("x"), nb::arg("k"), nb::arg("axis"), nb::arg("largest"));
   m.def("_distinct_few", &distinct_of, nb::arg("x"));

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "tessera/kernels/eager.hpp"
+#include "tessera/kernels/einsum/row_dots.hpp"
 #include "tessera/kernels/einsum/subscripts.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/reduce/reduce.hpp"
@@ -216,6 +217,7 @@ bool swap_operands(const Term& a, const Term& b, const Labels& output) {
 
 Array einsum(std::string_view subscripts, std::span<const Array> operands) {
   require<ArgumentError>(!operands.empty(), "einsum: no operands given for '", subscripts, "'");
+  if (Array rows = row_dots(subscripts, operands)) return rows;
   std::vector<const Array*> arrays;
   std::vector<i64> ranks;
   std::vector<DType> dtypes;

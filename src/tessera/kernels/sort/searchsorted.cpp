@@ -6,18 +6,12 @@
 #include "tessera/kernels/eager.hpp"
 #include "tessera/kernels/elementwise/elementwise.hpp"
 #include "tessera/kernels/gather/gather.hpp"
+#include "tessera/kernels/sort/search_several.hpp"
 #include "tessera/kernels/sort/sort.hpp"
 #include "tessera/kernels/sort/sort_keys.hpp"
 
 namespace tessera {
 namespace {
-
-template <class T>
-struct Sorted {
-  const T* first;
-  i64 n, step;
-  T operator[](i64 i) const { return first[i * step]; }
-};
 
 template <bool right, class T>
 i64 search_one(const Sorted<T>& x, const T& value) {
@@ -37,25 +31,6 @@ i64 search_one(const Sorted<T>& x, const T& value) {
 template <class T>
 using Compared =
     std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-
-// Several values at once, none of them NaN: their searches take the same steps, without branches
-// that could be foreseen wrongly, and do not wait for one another's memory. What they are compared
-// with may be NaN, which is behind all of them.
-constexpr i64 at_once = 16;
-template <bool right, class T, class C>
-void search_several(const Sorted<T>& x, const C* values, i64* low) {
-  const auto passed = [&](i64 at, i64 k) {
-    const C there = static_cast<C>(x[at]);
-    return right ? there <= values[k] : there < values[k];
-  };
-  std::fill(low, low + at_once, i64{0});
-  for (i64 left = x.n; left > 1;) {
-    const i64 half = left / 2;
-    for (i64 k = 0; k < at_once; ++k) low[k] += half & -i64{passed(low[k] + half - 1, k)};
-    left -= half;
-  }
-  for (i64 k = 0; k < at_once; ++k) low[k] += passed(low[k], k);
-}
 
 template <bool right, class T>
 void search_block(const Sorted<T>& x, const T* from, i64 from_step, i64* to, i64 to_step, i64 n) {
