@@ -12,6 +12,7 @@ from ._tessera import _interp_host as interp
 from ._tessera import _isclose_host as isclose
 from ._tessera import _logaddexp2_host as logaddexp2
 from ._tessera import _logaddexp_host as logaddexp
+from ._tessera import _ptp_host as ptp
 
 __all__ = [
     "allclose",
@@ -24,4 +25,5 @@ __all__ = [
     "isclose",
     "logaddexp",
     "logaddexp2",
+    "ptp",
 ]

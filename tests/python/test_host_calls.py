@@ -237,6 +237,29 @@ def test_inner_products(dtype):
             ts.einsum(wrong, ts.asarray(square), ts.asarray(square))
 
 
+@pytest.mark.parametrize("dtype", [d for d in ALL if np.dtype(d).kind in "iuf"])
+def test_ptp(dtype):
+    rng = np.random.default_rng(10)
+    for size in SIZES:
+        for x in layouts(drawn(rng, size, dtype)):
+            agree("ptp", x)
+        agree("ptp", x.reshape(1, -1), axis=1)
+        if dtype.startswith("float"):
+            for at, odd in itertools.product((0, size // 2, size - 1), (np.nan, np.inf, -np.inf)):
+                y = x.copy()
+                y[at] = odd
+                agree("ptp", y)
+        else:
+            y = x.copy()
+            y[0], y[-1] = np.iinfo(dtype).min, np.iinfo(dtype).max  # the difference wraps around
+            agree("ptp", y)
+    out = ts.full((), 7, dtype=dtype)
+    assert ts.ptp(ts.asarray(x), out=out) is out
+    check(out, np.ptp(x))
+    with pytest.raises(ValueError):
+        ts.ptp(ts.zeros(0, dtype=dtype))
+
+
 @pytest.mark.parametrize("device", ["cpu", "sim:0"])
 def test_what_is_elsewhere_stays_there(device):
     x, y = ts.asarray([0.5, 2.0, 1.0]).to(device), ts.asarray([1.0, 2.0, 4.0]).to(device)

@@ -10,6 +10,7 @@
 #include "tessera/kernels/elementwise/close.hpp"
 #include "tessera/kernels/elementwise/logaddexp.hpp"
 #include "tessera/kernels/interpolate/lines.hpp"
+#include "tessera/kernels/reduce/spread.hpp"
 
 namespace tessera::python {
 
@@ -146,6 +147,12 @@ nb::object inner_of(nb::handle a, nb::handle b) {
   return found.is_valid() ? found : nb::none();
 }
 
+nb::object spread_of(nb::handle x) {
+  if (!is_array(x.ptr())) return nb::none();
+  const Array& a = array_of(x.ptr());
+  return found_or_none(released(is_large(a), [&] { return spread_dense(a); }));
+}
+
 }  // namespace
 
 nb::object dot_of_lines(const Array& a, const Array& b) {
@@ -167,6 +174,7 @@ void bind_host_calls(nb::module_& m) {
   m.def("_convolve_host", &over_lines<&convolve_lines>, "a"_a, "v"_a, "mode"_a);
   m.def("_correlate_host", &over_lines<&correlate_lines>, "a"_a, "v"_a, "mode"_a);
   m.def("_inner_host", &inner_of, "x1"_a, "x2"_a);
+  m.def("_ptp_host", &spread_of, "x"_a);
 }
 
 }  // namespace tessera::python
