@@ -218,7 +218,7 @@ def test_convolve_of_many_and_of_two_dtypes():
 def test_inner_products(dtype):
     rng = np.random.default_rng(9)
     tol = 1e-4 if dtype in ("float32", "complex64") else 1e-11
-    for n in (0, 1, 7, 1000, 8192, 8193, 30_000):
+    for n in (0, 1, 7, 1000, 8192, 8193, 65_536, 65_537):
         for a, b in zip(layouts(drawn(rng, n, dtype)), layouts(drawn(rng, n, dtype)), strict=True):
             agree("inner", a, b, tol=tol)
             check(ts.dot(ts.asarray(a), ts.asarray(b)), np.dot(a, b), tol=tol)

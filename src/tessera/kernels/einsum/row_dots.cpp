@@ -12,7 +12,8 @@
 namespace tessera {
 namespace {
 
-constexpr i64 longest_row = 8192;  // OpenBLAS stays on the calling thread
+constexpr i64 longest_piece = 8192;  // OpenBLAS stays on the calling thread
+constexpr i64 longest_row = 65536;   // which one thread multiplies sooner than several begin
 
 bool are_dense_pair(const Array& a, const Array& b) {
   const DType t = a.dtype();
@@ -22,7 +23,10 @@ bool are_dense_pair(const Array& a, const Array& b) {
 
 template <class T>
 T dot_of(const T* a, const T* b, i64 n) {
-  return blas::dot<T>(n, a, 1, false, b, 1, false);
+  T sum = 0;
+  for (i64 i = 0; i < n; i += longest_piece)
+    sum += blas::dot<T>(std::min(longest_piece, n - i), a + i, 1, false, b + i, 1, false);
+  return sum;
 }
 
 // How many subscripts "ijk,ijk->ij" keeps of how many; nothing for another form.
