@@ -260,6 +260,22 @@ def test_ptp(dtype):
         ts.ptp(ts.zeros(0, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
+def test_one_number_at_many_positions(dtype):
+    rng = np.random.default_rng(11)
+    for size, many in itertools.product((7, 5000), (1, 31, 32, 33, 100, 5000, 40_000)):
+        at = rng.integers(-size, size, many)
+        for expected in layouts(drawn(rng, size, dtype)):
+            expected = expected.copy() if expected.strides[0] == expected.itemsize else expected
+            x = ts.asarray(np.repeat(expected, 3))[1::3]
+            expected[at] = 1
+            x[ts.asarray(at)] = 1
+            check(x, expected)
+    with pytest.raises(IndexError):
+        x[ts.asarray(np.append(at, size))] = 0
+    check(x, expected)
+
+
 @pytest.mark.parametrize("device", ["cpu", "sim:0"])
 def test_what_is_elsewhere_stays_there(device):
     x, y = ts.asarray([0.5, 2.0, 1.0]).to(device), ts.asarray([1.0, 2.0, 4.0]).to(device)

@@ -55,6 +55,29 @@ struct WriteWithin {
   }
 };
 
+// One number at a list of positions: it stays in a register, and what is written soon is asked for
+// ahead, as stores that wait for memory one after the other hold up those behind them.
+template <class T>
+bool write_one_number(const PickLoop& loop, const i64* positions, T* target, const T* value) {
+  if (loop.sizes.size() != 1 || loop.rest.count != 1 || loop.lead.shape.size() != 1 ||
+      inner_stride(loop.lead, 0) != 1 || inner_stride(loop.lead, 1) != 0)
+    return false;
+  constexpr i64 ahead = 32;
+  const i64 size = loop.sizes[0], step = loop.steps[0], n = loop.lead.count;
+  const T one = *value;
+  const auto place = [=](i64 j) {
+    const i64 v = positions[j];
+    return target + (v + (v < 0 ? size : 0)) * step;
+  };
+  i64 j = 0;
+  for (; j + ahead < n; ++j) {
+    __builtin_prefetch(place(j + ahead), 1);
+    *place(j) = one;
+  }
+  for (; j < n; ++j) *place(j) = one;
+  return true;
+}
+
 // Note [one writer per element]
 // Equal positions must be written in row-major order of the index arrays, so lead positions are
 // never shared out among threads. Long rows are cut along the rest axes. Short rows are cut by
@@ -64,8 +87,11 @@ template <class T, class Bounded, class Whole>
 void run_typed(const PickLoop& loop, const i64* const* indices, T* target, T* value,
                const Whole& whole) {
   const i64 lead = loop.lead.count, rest = loop.rest.count;
-  if (lead * rest <= grain || num_threads() == 1)
+  if (lead * rest <= grain || num_threads() == 1) {
+    if constexpr (std::is_same_v<Whole, Write>)
+      if (write_one_number(loop, indices[0], target, value)) return;
     return pick_range(loop, indices, target, value, 0, lead, 0, rest, whole);
+  }
   if (rest >= 256) {
     parallel_for(rest, std::max<i64>(128, grain / lead), [&](i64 begin, i64 end) {
       pick_range(loop, indices, target, value, 0, lead, begin, end - begin, whole);
