@@ -26,6 +26,7 @@ if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the
 # isort: split
 from . import _fields, _pickle, _tessera, compute, debug, dist, fft, linalg, matrix, names, random, solve, stored  # noqa: F401
 from . import split as _split
+from ._advice import doctor
 from ._budgets import MemoryTiers, memory_budget, memory_tiers, set_backing_dir, set_memory_budget
 from ._density import density_compensation
 from ._io_accelerator import IOAccelerator
@@ -69,7 +70,7 @@ __all__ += [name for name in _api.__all__ if name not in __all__]
 __all__ += ["__version__", "bool", "config", "dist", "e", "fft", "inf", "linalg", "matrix", "names", "nan", "newaxis"]
 __all__ += ["ComputeContext", "compute", "context", "debug", "pi", "precision_mode", "random", "set_precision_mode"]
 __all__ += ["AutoSolver", "ComputeDevice", "CpuDevice", "CudaDevice", "PadLast", "solve", "stored", "trace"]
-__all__ += ["Snapshot", "SnapshotArray", "density_compensation", "open_snapshot"]
+__all__ += ["Snapshot", "SnapshotArray", "density_compensation", "doctor", "open_snapshot"]
 __all__ += ["IOAccelerator", "MemoryTiers", "memory_budget", "memory_tiers", "set_backing_dir", "set_memory_budget"]
 
 if not _typing.TYPE_CHECKING:  # to which it is an object of a class, whose attributes are the settings

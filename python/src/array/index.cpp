@@ -6,6 +6,7 @@
 
 #include "array/array_object.hpp"
 #include "array/index_key.hpp"
+#include "tessera/base/report/watch.hpp"
 #include "tessera/kernels/gather/few.hpp"
 
 namespace tessera::python {
@@ -119,6 +120,12 @@ bool selects_much(const Index& index) {
   return false;
 }
 
+// Of another device: a kernel, a transfer or both for one number.
+void see_element(const Array& x, PyObject* key) {
+  i64 at[max_rank];
+  if (watching() && integer_key(key, x.ndim(), at)) add_watched(Watched::elements, 1);
+}
+
 bool on_cpu(const Array& x) { return x.device().kind == Kind::cpu; }
 
 void require_writable(const Array& x) {
@@ -132,6 +139,7 @@ bool store_number(const Array& x, PyObject* key, PyObject* value) {
   i64 offset = 0;
   if (element_key(x, key, offset)) {
     x.storage().wait();
+    saw(Watched::elements);
     store(address(x, offset), x.dtype(), *v);
     return true;
   }
@@ -158,6 +166,7 @@ PyObject* array_subscript(PyObject* self, PyObject* key) noexcept {
     i64 offset = 0;
     if (on_cpu(x) && element_key(x, key, offset)) {
       x.storage().wait();
+      saw(Watched::elements);
       nb::object item = number_object(x.dtype());
       copy_element(array_of(item.ptr()).storage().data(), address(x, offset), size_of(x.dtype()));
       return item.release().ptr();
@@ -168,6 +177,7 @@ PyObject* array_subscript(PyObject* self, PyObject* key) noexcept {
     Layout view;
     if (!is_array(key) && basic_key(x, key, view) && view.ndim() > 0)
       return wrapped(x.storage(), std::move(view), x.dtype()).release().ptr();
+    if (!on_cpu(x)) see_element(x, key);
     if (on_cpu(x))
       if (Array found = read_positions(x, key)) return wrapped(std::move(found)).release().ptr();
     const Index index = key_of<Index>(key, x.device());
@@ -183,6 +193,7 @@ int array_assign_subscript(PyObject* self, PyObject* key, PyObject* value) noexc
     if (!value) raise(PyExc_ValueError, "cannot delete array elements");
     require_writable(x);
     if (on_cpu(x) && store_number(x, key, value)) return 0;
+    if (!on_cpu(x)) see_element(x, key);
     const Index index = key_of<Index>(key, x.device());
     require_depth(value, index, x.shape());
     const Array source = assigned_value(value, x.dtype(), x.device());

@@ -4,6 +4,7 @@
 #include "tessera/base/config.hpp"
 
 #include "core/common.hpp"
+#include "tessera/base/report/watch.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/kernels/fft/line_plan.hpp"
 
@@ -35,6 +36,18 @@ nb::list rows() {
   return l;
 }
 
+// What `with ts.doctor()` looks at, after each line of a program: in the order of its names.
+nb::tuple watched_now() {
+  const auto now = [](Counter c) { return nb::int_(counter(c)); };
+  const auto seen = [](Watched w) { return nb::int_(watched(w)); };
+  return nb::make_tuple(now(Counter::copies), now(Counter::bytes_host_to_device),
+                        now(Counter::bytes_device_to_host), now(Counter::bytes_device_to_device),
+                        now(Counter::plans), now(Counter::runs), now(Counter::launches),
+                        now(Counter::messages), now(Counter::bytes_sent), seen(Watched::elements),
+                        seen(Watched::small_launches), seen(Watched::pageable_copies),
+                        seen(Watched::pageable_bytes));
+}
+
 }  // namespace
 
 void bind_config(nb::module_& m) {
@@ -60,6 +73,8 @@ void bind_config(nb::module_& m) {
       "ts.counters()['bytes_host_to_device']\n24\n");
   m.def("reset_counters", &reset_counters,
         "All counters to zero.\n\n>>> ts.reset_counters(); ts.counters()['messages']\n0\n");
+  m.def("_watched", &watched_now, nb::sig("def _watched() -> tuple[int, ...]"));
+  nb::class_<Watch>(m, "_Watch").def(nb::init<>());
   nb::class_<TraceFile>(m, "_TraceFile")
       .def(nb::init<std::string>(), nb::arg("path"))
       .def("close", &TraceFile::close, nb::call_guard<nb::gil_scoped_release>());

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/kernels/eager.hpp"
 
-#include "tessera/base/trace.hpp"
+#include <algorithm>
+
+#include "tessera/base/report/watch.hpp"
 
 namespace tessera {
 
@@ -15,6 +17,9 @@ void enqueue(const Prepared& prepared, Device device, std::span<const Array* con
     launch.workspace = workspace.data();
   }
   stream.launch(prepared.task, launch);
+  if (watching() &&
+      std::ranges::all_of(operands, [](const Array* a) { return a->size() <= few_elements; }))
+    add_watched(Watched::small_launches, 1);
 }
 
 std::string no_kernel_text(std::string_view kernel, Device device) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tessera/base/config.hpp"
+#include "tessera/base/report/watch.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/memory.hpp"
 #include "tessera/device/registry.hpp"
@@ -438,6 +439,9 @@ void Run::operator()(std::span<const Array> inputs, std::span<const Array> outpu
   impl_->inputs = inputs;
   impl_->outputs = outputs;
   count(Counter::runs);
+  const auto few = [](const Array& a) { return a.size() <= few_elements; };
+  if (watching() && std::ranges::all_of(inputs, few) && std::ranges::all_of(outputs, few))
+    add_watched(Watched::small_launches, static_cast<i64>(impl_->ready.size()));
   const Span span(impl_->plan->name, "runs");  // what the host spends: all of it, or to enqueue
   if (impl_->inline_run) {
     count(Counter::launches, static_cast<i64>(impl_->ready.size()));

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "tessera/base/report/watch.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/streamer.hpp"
 #include "tessera/kernels/copy/cast.hpp"
@@ -76,6 +77,10 @@ Array transfer(const Array& x, Device to) {
   if (by_host && !pinned && stream_copy(stream, y.data(), to, x.data(), x.device(), x.bytes()))
     return y;
   stream.copy(y.data(), to, x.data(), x.device(), x.bytes());
+  if (x.device() == cpu && !pinned) {
+    saw(Watched::pageable_copies);
+    saw(Watched::pageable_bytes, x.bytes());
+  }
   if (by_host) stream.sync();
   return y;
 }

@@ -2,6 +2,7 @@
 // The array functions: operands are checked, promoted and broadcast, then one kernel is launched.
 #include <limits>
 
+#include "tessera/base/report/watch.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/kernels/copy/cast.hpp"
 #include "tessera/kernels/copy/copy.hpp"
@@ -158,6 +159,7 @@ struct SmallCall {
 
   void operator()(const Array& out) const {
     count(Counter::launches);
+    if (out.size() <= few_elements) saw(Watched::small_launches);
     tag_launch(name(Kind::cpu), name(op), compute);
     std::array<const void*, 2> p = in;
     for (unsigned i = 0; i < 2; ++i)
