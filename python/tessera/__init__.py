@@ -6,6 +6,7 @@
 [[5.0, 14.0], [14.0, 50.0]]
 """
 
+import os as _os
 import typing as _typing
 from typing import Any as _Any
 
@@ -29,6 +30,7 @@ from . import split as _split
 from ._advice import doctor
 from ._budgets import MemoryTiers, memory_budget, memory_tiers, set_backing_dir, set_memory_budget
 from ._density import density_compensation
+from ._doctor_names import notice_unknown as _notice_unknown
 from ._io_accelerator import IOAccelerator
 from ._snapshots import Snapshot, SnapshotArray, open_snapshot
 from ._tessera import *  # type: ignore[assignment]  # noqa: F403
@@ -77,6 +79,7 @@ if not _typing.TYPE_CHECKING:  # to which it is an object of a class, whose attr
     from . import config
 
 _einops.watch()
+_notice_unknown(_os.environ)
 _on_demand = ("imaging", "jax", "scipy", "torch")
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
 from . import _tessera as _core
@@ -52,6 +51,24 @@ def nearest(name: str) -> str:
     >>> nearest("TESSERA_NUM_TREADS")
     'TESSERA_NUM_THREADS'
     """
+    import difflib
+
     words = {known.removeprefix("TESSERA_"): known for known in known_variables()}
     close = difflib.get_close_matches(name.removeprefix("TESSERA_").upper(), words, n=1, cutoff=0.6)
     return words[close[0]] if close else ""
+
+
+def notice_unknown(environment: Mapping[str, str]) -> None:
+    """A warning for each variable of our prefix that nobody reads, at the import of the package."""
+    if not any(name.startswith("TESSERA_") for name in environment):
+        return
+    try:
+        unknown = unknown_variables(environment)
+    except _core.Error:  # the value of another one cannot be read: the first call says so
+        return
+    import warnings
+
+    for name in unknown:
+        close = nearest(name)
+        offer = f"; {close} is one that is read" if close else ""
+        warnings.warn(f"tessera: nobody reads the variable {name}{offer}", RuntimeWarning, stacklevel=4)

@@ -82,6 +82,23 @@ def test_a_name_that_is_near_to_none_is_only_noticed(monkeypatch):
     assert found(_doctor.environment)["TESSERA_ZZZZZZ"].advice == "nobody reads this variable"
 
 
+def test_a_mistyped_variable_is_a_warning_at_the_import():
+    said = run("version", TESSERA_NUM_TREADS="2", TESSERA_ZZZZZZ="1")
+    assert said.returncode == 0 and said.stdout == ts.__version__ + "\n"
+    assert "nobody reads the variable TESSERA_NUM_TREADS; TESSERA_NUM_THREADS is one" in said.stderr
+    assert "nobody reads the variable TESSERA_ZZZZZZ\n" in said.stderr
+    assert run("version", TESSERA_NUM_THREADS="2", TESSERA_TEST_RANKS="3").stderr == ""
+
+
+@pytest.mark.skipif(not (ROOT / "docs").exists(), reason="no documentation here")
+def test_the_page_of_settings_has_them_all_as_they_are():
+    page = (ROOT / "docs/guide/settings.md").read_text()
+    for name, _, initial, meaning in ts._tessera._settings():
+        assert f"| `{name}` | `TESSERA_{name.upper()}` | `{initial}` | {meaning} |\n" in page
+    listed = set(re.findall(r"^\| .*?`(TESSERA_[A-Z0-9_]+)`", page, re.M))
+    assert listed == set(_doctor_names.known_variables())
+
+
 def test_every_variable_that_somebody_reads_is_known():
     reads = re.compile(r"""(?:getenv\(|environ(?:\.get)?[\[(]\s*|setenv\(|\$\{)["']?(TESSERA_[A-Z0-9_]+)""")
     suffixes, folders = {".cpp", ".hpp", ".cu", ".py", ".sh"}, ("src", "cli", "python", "scripts", "tests", "bench")
