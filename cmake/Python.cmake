@@ -62,8 +62,13 @@ add_custom_command(OUTPUT ${shared_stubs}
 add_custom_target(_shared_stubs ALL DEPENDS ${shared_stubs})
 add_custom_target(tessera_stubs)
 add_dependencies(tessera_stubs _tessera_stub _dist_stub _matrix_stub _shared_stubs)
+set(manual ${CMAKE_BINARY_DIR}/python/tessera.1)  # of the command that comes with the package
+add_custom_command(OUTPUT ${manual}
+  COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${CMAKE_BINARY_DIR}/python ${Python_EXECUTABLE} -m tessera man -o ${manual}
+  DEPENDS tessera_package ${package_copies} VERBATIM)
+add_custom_target(tessera_manual DEPENDS ${manual})
 add_custom_target(tessera_wheel)  # all that a wheel carries
-add_dependencies(tessera_wheel tessera_package tessera_stubs)
+add_dependencies(tessera_wheel tessera_package tessera_stubs tessera_manual)
 
 if(SKBUILD)
   install(TARGETS _tessera LIBRARY DESTINATION tessera)
@@ -71,4 +76,5 @@ if(SKBUILD)
   set_target_properties(tessera PROPERTIES VERSION ${TESSERA_SOVERSION})
   install(TARGETS tessera LIBRARY DESTINATION tessera NAMELINK_SKIP)
   install(DIRECTORY ${package_dir}/ DESTINATION tessera FILES_MATCHING PATTERN "*.pyi" PATTERN __pycache__ EXCLUDE)
+  install(FILES ${manual} DESTINATION ${SKBUILD_DATA_DIR}/share/man/man1)
 endif()

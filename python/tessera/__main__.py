@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from . import Error
+from ._shell import SHELLS
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -19,6 +20,10 @@ def _parser() -> argparse.ArgumentParser:
     bench = commands.add_parser("bench", help="how quick the usual operations are here, beside NumPy")
     bench.add_argument("--quick", action="store_true", help="a few seconds; the whole is `make bench` of the source")
     commands.add_parser("version", help="print the version")
+    completion = commands.add_parser("completion", help="print what a shell needs to complete this command")
+    completion.add_argument("shell", choices=SHELLS, help="the shell that it is for")
+    manual = commands.add_parser("man", help="print the manual page")
+    manual.add_argument("-o", "--output", help="a file that it is written to instead, for example tessera.1")
     _recon_parser(commands.add_parser("recon", help="reconstruct a raw file (ISMRMRD) to an image"))
     view = commands.add_parser("view", help="write a page with sliders that shows an image")
     view.add_argument("image", help="an image: .nii, .nii.gz, .npy, .cfl, .h5 or .tessera")
@@ -46,6 +51,20 @@ def _recon_parser(recon: argparse.ArgumentParser) -> None:
     recon.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
+def _man(output: str | None) -> int:
+    from . import __version__
+    from ._shell import manual
+
+    page = manual(_parser(), __version__)
+    if output is None:
+        sys.stdout.write(page)
+    else:
+        from pathlib import Path
+
+        Path(output).write_text(page)
+    return 0
+
+
 def _bench(quick: bool) -> int:
     if not quick:
         raise SystemExit("tessera bench: the whole is `make bench` of the source; write `tessera bench --quick` here")
@@ -70,6 +89,13 @@ def _run(options: argparse.Namespace) -> int:
 
         print(__version__)
         return 0
+    if options.command == "completion":
+        from ._shell import completion
+
+        sys.stdout.write(completion(options.shell, _parser()))
+        return 0
+    if options.command == "man":
+        return _man(options.output)
     if options.command == "bench":
         return _bench(options.quick)
     if options.command == "view":

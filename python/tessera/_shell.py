@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What shells and `man` know of the command `tessera`, made from its parser and so never behind it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    """(name, one line of help, parser) of each command."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            said = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            for name, command in action.choices.items():
+                yield name, said.get(name, ""), command
+
+
+def options(parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], str, bool]]:
+    """(names, help, whether a value follows) of each option."""
+    for action in parser._actions:
+        if action.option_strings:
+            yield list(action.option_strings), _help(parser, action), action.nargs != 0
+
+
+def positionals(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    return [a for a in parser._actions if not a.option_strings and not isinstance(a, argparse._SubParsersAction)]
+
+
+def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    return (action.help or "") % {**vars(action), "prog": parser.prog}
+
+
+def _words(parser: argparse.ArgumentParser) -> str:
+    """What may follow a command: its options, and the words of which one is chosen."""
+    chosen = [str(choice) for action in positionals(parser) for choice in action.choices or ()]
+    return " ".join([*chosen, *(name for names, _, _ in options(parser) for name in names)])
+
+
+def _takes_files(parser: argparse.ArgumentParser) -> bool:
+    return any(not action.choices for action in positionals(parser))
+
+
+def bash(parser: argparse.ArgumentParser) -> str:
+    """For `eval "$(tessera completion bash)"`."""
+    named = list(commands(parser))
+    lines = [
+        "_tessera() {",
+        "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words= files= values=",
+        '  if [ "$COMP_CWORD" = 1 ]; then',
+        f"    words={shlex.quote(' '.join([*(name for name, _, _ in named), _words(parser)]))}",
+        "  else",
+        '    case "${COMP_WORDS[1]}" in',
+    ]
+    for name, _, command in named:
+        values = [option for names, _, value in options(command) if value for option in names]
+        files = " files=1" if _takes_files(command) else ""
+        lines.append(
+            f"      {name}) words={shlex.quote(_words(command))} values={shlex.quote(' '.join(values))}{files} ;;"
+        )
+    lines += [
+        "    esac",
+        "  fi",
+        '  if [[ " $values " == *" $before "* ]]; then words= files=1; fi',
+        '  COMPREPLY=($(compgen -W "$words" -- "$word"))',
+        '  if [ -n "$files" ] && [[ $word != -* ]]; then COMPREPLY+=($(compgen -f -- "$word")); fi',
+        "}",
+        "complete -o filenames -F _tessera tessera",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _zsh_text(text: str) -> str:
+    for sign in "\\[]:":
+        text = text.replace(sign, "\\" + sign)
+    return text
+
+
+def _zsh_arguments(parser: argparse.ArgumentParser) -> list[str]:
+    found = []
+    for names, said, value in options(parser):
+        for name in names:
+            found.append(f"{name}[{_zsh_text(said)}]" + (":value:_files" if value else ""))
+    for action in positionals(parser):
+        choices = f"({' '.join(map(str, action.choices))})" if action.choices else "_files"
+        found.append(f":{_zsh_text(action.dest)}:{choices}")
+    return [shlex.quote(text) for text in found]
+
+
+def zsh(parser: argparse.ArgumentParser) -> str:
+    """For a file `_tessera` in a folder of $fpath, or `eval "$(tessera completion zsh)"` after compinit."""
+    lines = ["#compdef tessera", "_tessera() {", "  local -a commands", "  commands=("]
+    lines += [f"    {shlex.quote(f'{name}:{_zsh_text(said)}')}" for name, said, _ in commands(parser)]
+    lines += ["  )", "  if (( CURRENT == 2 )); then", "    _describe command commands", "    return", "  fi"]
+    lines += ["  local chosen=$words[2]", "  shift words", "  (( CURRENT-- ))", "  case $chosen in"]
+    for name, _, command in commands(parser):
+        lines.append(f"    {name}) _arguments {' '.join(_zsh_arguments(command))} ;;")
+    return "\n".join([*lines, "  esac", "}", "compdef _tessera tessera"]) + "\n"
+
+
+def fish(parser: argparse.ArgumentParser) -> str:
+    """For ~/.config/fish/completions/tessera.fish."""
+    lines = []
+    for name, said, command in commands(parser):
+        lines.append(f"complete -c tessera -n __fish_use_subcommand -f -a {name} -d {shlex.quote(said)}")
+        seen = shlex.quote(f"__fish_seen_subcommand_from {name}")
+        if not _takes_files(command):
+            lines.append(f"complete -c tessera -n {seen} -f")
+        for names, text, value in options(command):
+            flags = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in names)
+            needs = " -r -F" if value else ""
+            lines.append(f"complete -c tessera -n {seen} {flags}{needs} -d {shlex.quote(text)}")
+        for action in positionals(command):
+            if action.choices:
+                lines.append(f"complete -c tessera -n {seen} -a {shlex.quote(' '.join(map(str, action.choices)))}")
+    return "\n".join(lines) + "\n"
+
+
+def completion(shell: str, parser: argparse.ArgumentParser) -> str:
+    return {"bash": bash, "zsh": zsh, "fish": fish}[shell](parser)
+
+
+def _roff(text: str) -> str:
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga").replace("…", "...")
+    return "\\&" + text if text.startswith((".", "'")) else text
+
+
+def _roff_options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in positionals(parser):
+        names = "|".join(map(str, action.choices)) if action.choices else action.dest
+        yield from (".TP", f"\\fI{_roff(names)}\\fR", _roff(_help(parser, action)))
+    for action in parser._actions:
+        if action.option_strings:
+            names = ", ".join(f"\\fB{_roff(name)}\\fR" for name in action.option_strings)
+            value = f" \\fI{_roff(str(action.metavar or action.dest.upper()))}\\fR" if action.nargs != 0 else ""
+            yield from (".TP", names + value, _roff(_help(parser, action)))
+
+
+def manual(parser: argparse.ArgumentParser, version: str) -> str:
+    """The page tessera(1)."""
+    lines = [
+        f'.TH TESSERA 1 "" "tessera {_roff(version)}" "User commands"',
+        *(".SH NAME", f"tessera \\- {_roff((parser.description or '').rstrip('.'))}"),
+        *(".SH SYNOPSIS", ".B tessera", "\\fIcommand\\fR [\\fIoptions\\fR]", ".SH COMMANDS"),
+    ]
+    for name, said, command in commands(parser):
+        lines += [f".SS tessera {_roff(name)}", _roff(said[:1].upper() + said[1:] + "."), *_roff_options(command)]
+    lines += [
+        *(".SH ENVIRONMENT", "Each setting of the library has a variable, for example"),
+        *(
+            "\\fBTESSERA_NUM_THREADS\\fR and \\fBTESSERA_HOST_BUDGET\\fR; the page on settings of the guide",
+            "lists them.",
+        ),
+        *(
+            ".SH EXIT STATUS",
+            "0, or 1 after an error, which is a sentence on stderr, or 2 where the command is not one.",
+        ),
+    ]
+    return "\n".join(lines) + "\n"

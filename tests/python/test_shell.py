@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tessera completion` and `tessera man`: tried in the shells that are here, read by groff, as the parser has them."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from tessera.__main__ import _parser, main
+
+from tessera import _shell
+
+PARSER = _parser()
+COMMANDS = [name for name, _, _ in _shell.commands(PARSER)]
+needs = lambda program: pytest.mark.skipif(shutil.which(program) is None, reason=f"no {program} here")
+
+
+def printed(capsys, *arguments):
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def completed(script, words, folder):
+    """What bash offers for the last of these words."""
+    typed = " ".join(f"'{word}'" for word in words)
+    program = (
+        f"{script}\nCOMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _tessera; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    ended = subprocess.run(["bash", "--norc", "-uc", program], capture_output=True, text=True, cwd=folder, timeout=60)
+    assert ended.returncode == 0 and ended.stderr == "", ended.stderr
+    return sorted(ended.stdout.split())
+
+
+@needs("bash")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["doc"], ["doctor"]),
+        (["ver"], ["version"]),
+        (["re"], ["recon"]),
+        (["zz"], []),
+        (["doctor", "--"], ["--help", "--json", "--no-disk"]),
+        (["doctor", "a"], []),
+        (["bench", "--q"], ["--quick"]),
+        (["completion", ""], ["--help", "-h", "bash", "fish", "zsh"]),
+        (["completion", "b"], ["bash"]),
+        (["view", "scan"], ["scan.npy"]),
+        (["view", "--out"], ["--output"]),
+        (["view", "scan.npy", "--output", "sc"], ["scan.npy"]),
+        (["recon", "--check"], ["--checkpoint"]),
+        (["recon", "--lambda", "--"], []),
+        (["nothing", "--"], []),
+    ],
+    ids=" ".join,
+)
+def test_bash_offers(words, expected, capsys, tmp_path):
+    (tmp_path / "scan.npy").touch()
+    assert completed(printed(capsys, "completion", "bash"), ["tessera", *words], tmp_path) == expected
+
+
+@needs("bash")
+def test_bash_offers_every_command(capsys, tmp_path):
+    offered = completed(printed(capsys, "completion", "bash"), ["tessera", ""], tmp_path)
+    assert offered == sorted([*COMMANDS, "-h", "--help"])
+    for name, _, command in _shell.commands(PARSER):
+        found = completed(_shell.bash(PARSER), ["tessera", name, "-"], tmp_path)
+        assert found == sorted(option for names, _, _ in _shell.options(command) for option in names)
+
+
+@pytest.mark.parametrize("shell", _shell.SHELLS)
+def test_every_command_and_option_is_known_to_each_shell(shell, capsys):
+    text = printed(capsys, "completion", shell)
+    for name, said, command in _shell.commands(PARSER):
+        assert re.search(rf"\b{name}\b", text)
+        assert shell == "bash" or said.split(",")[0].split(":")[0] in text
+        for names, _, _ in _shell.options(command):
+            assert all(option.lstrip("-") in text for option in names)
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_shells_can_read_it(shell, capsys, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    script = tmp_path / "completion"
+    script.write_text(printed(capsys, "completion", shell))
+    ended = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_shell_that_is_not_known_is_refused(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["completion", "tcsh"])
+    assert ended.value.code == 2 and "bash" in capsys.readouterr().err
+
+
+def test_the_manual_names_all_that_there_is(capsys, tmp_path):
+    page = printed(capsys, "man")
+    assert page.startswith(".TH TESSERA 1 ")
+    assert re.findall(r"^\.SS tessera (.+)$", page, re.M) == COMMANDS
+    for _, _, command in _shell.commands(PARSER):
+        for names, _, _ in _shell.options(command):
+            for option in names:
+                assert f"\\fB{option.replace('-', chr(92) + '-')}\\fR" in page
+    assert main(["man", "-o", str(tmp_path / "tessera.1")]) == 0
+    assert (tmp_path / "tessera.1").read_text() == page
+
+
+@needs("groff")
+def test_groff_finds_no_fault(capsys):
+    page = printed(capsys, "man")
+    ended = subprocess.run(["groff", "-man", "-Tascii", "-ww"], input=page, capture_output=True, text=True, timeout=60)
+    if "can't open" in ended.stderr or "cannot" in ended.stderr:
+        pytest.skip("groff without its macros here")
+    assert ended.returncode == 0 and ended.stderr == ""
+    shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", ended.stdout)
+    assert "tessera doctor" in shown and "--no-disk" in shown
