@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The people's face of the build. Each target is one script; `make demo` and `make test` need nothing before them.
-.PHONY: demo test python wheel bench lint gpu-test fuzz format clean setup
+.PHONY: demo check test python wheel bench lint gpu-test fuzz format clean setup
 .DEFAULT_GOAL := demo
 
 demo:      ; @scripts/demo.sh
+check:     ; @scripts/check.sh
 test:      ; @scripts/test.sh
 python:    ; @scripts/python.sh
 wheel:     ; @scripts/wheel.sh

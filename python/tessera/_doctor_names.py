@@ -14,6 +14,7 @@ _TESTS = (
     "ARRAY_API_TESTS",
     "CASE",
     "CASES",
+    "CHECK_SECONDS",
     "CUDA",
     "EXAMPLES",
     "JOBS",
