@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: wheel.sh [WHEEL]: sdist, wheel, and the wheel repaired to carry the libraries that it stands on, all in build/wheels;
+# usage: wheel.sh [WHEEL]: sdist, wheel, and the wheel repaired to carry the libraries that it stands on, all in build/wheels, with
+# a list of what it carries (CycloneDX);
 # then a fresh environment outside of this tree: import, short tests, types, two ranks. With WHEEL, which was built
 # before, it is only repaired and tried. MPI and CUDA are the machine's own and never carried.
 . "$(dirname "$0")/common.sh"
@@ -34,7 +35,7 @@ if [ -z "$built" ]; then
 fi
 
 say "repair"
-rm -f "$wheels"/*.whl
+rm -f "$wheels"/*.whl "$wheels"/*.cdx.json
 exclude=()
 for name in libmpi libscalapack libcudart libcublas libcublasLt libcufft libcusolver libcusparse libnvJitLink libnccl; do
   exclude+=(--exclude "$name.so*" --exclude "$name-*.so*")
@@ -49,6 +50,8 @@ if printf '%s\n' "${libraries[@]}" | grep -E '/lib(mpi|open-rte|open-pal|cu|nv|n
 if ! printf '%s\n' "${libraries[@]}" | grep -q libtessera_cuda && [ "$(stat -c %s "$wheel")" -gt 15000000 ]; then
   fail "more than 15 MB"
 fi
+
+"$python" tools/sbom.py "$wheel" || fail "THIRD_PARTY_NOTICES.md is not complete"
 
 say "a fresh environment"
 cd "$fresh"
