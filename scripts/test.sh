@@ -1,7 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Set-up, Release build, every test that runs without special hardware; ends with 'N passed, N failed'.
+# usage: test.sh [PART...]: set-up, Release build, every test that runs without special hardware, or some parts of them (programs outside
+# ranks python configs fuzz); ends with 'N passed, N failed'.
 . "$(dirname "$0")/common.sh"
+parts="programs outside ranks python configs fuzz"
+wanted=" ${*:-$parts} "
+for part in $wanted; do
+  if [[ " $parts " != *" $part "* ]]; then echo "test.sh: '$part' is none of: $parts" >&2; exit 2; fi
+done
+want() { [[ $wanted == *" $1 "* ]]; }
 scripts/setup.sh
 scripts/setup_neighbours.sh
 with_python release
@@ -13,20 +20,27 @@ rm -rf "$results"
 mkdir -p "$results"
 
 programs="ctest --test-dir build/release --output-on-failure --output-junit '$results/ctest.xml' -j $JOBS"
-runs=("scripts/dist_tests.sh '$results'" "scripts/python_tests.sh '$results'")
+runs=()
+if want ranks; then runs+=("scripts/dist_tests.sh '$results'"); fi
+if want python; then runs+=("scripts/python_tests.sh '$results'"); fi
 # Few cores are busy with the C++ programs alone. Many wait for the longest of them, so all runs side by side.
-if [ "$JOBS" -lt 8 ]; then
+if want programs && [ "$JOBS" -lt 8 ]; then
   say "C++ tests"
   bash -c "$programs" || true
-else
+elif want programs; then
   runs=("$programs" "${runs[@]}")
 fi
-scripts/out_of_tree.sh release "$results" || true
+if want outside; then scripts/out_of_tree.sh release "$results" || true; fi
 # What is left keeps one core busy each: run side by side, the longest first.
-say "tests over ranks, Python tests, all again under tests/configs, fuzzers"
-for config in tests/configs/*.json; do
-  runs+=("scripts/configs.sh release '$results' $(basename "$config" .json)")
-done
-together "${runs[@]}" "scripts/fuzz.sh ${TESSERA_FUZZ_SECONDS:-60} '$results'" || true
+if want configs; then
+  for config in tests/configs/*.json; do
+    runs+=("scripts/configs.sh release '$results' $(basename "$config" .json)")
+  done
+fi
+if want fuzz; then runs+=("scripts/fuzz.sh ${TESSERA_FUZZ_SECONDS:-60} '$results'"); fi
+if [ ${#runs[@]} -gt 0 ]; then
+  say "tests over ranks, Python tests, all again under tests/configs, fuzzers"
+  together "${runs[@]}" || true
+fi
 say "sum"
 exec "$PY" tools/count_results.py "$results"
