@@ -240,6 +240,52 @@ def test_espirit_finds_the_maps(shape, soft):
     assert two.shape == (2, *truth.shape)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("shape, taps, calibration", [((11, 14), 4, 9), ((7, 8), 3, 5), ((5, 6, 7), 2, 4)])
+@pytest.mark.parametrize("count", [1, 2])
+def test_espirit_beside_its_definition(shape, taps, calibration, count, dtype, rng):
+    """Singular vectors of the patches, each transformed to the image, and a decomposition in every pixel."""
+    coils, ndim = 3, len(shape)
+    data = (rng.standard_normal((coils, *shape)) + 1j * rng.standard_normal((coils, *shape))).astype(dtype)
+    block = [slice(n // 2 - calibration // 2, n // 2 - calibration // 2 + calibration) for n in shape]
+    centre = data[(slice(None), *block)].astype(complex)
+    places = itertools.product(range(calibration - taps + 1), repeat=ndim)
+    patches = [centre[(slice(None), *(slice(p, p + taps) for p in place))].reshape(-1) for place in places]
+    _, sizes, rows = np.linalg.svd(np.array(patches), full_matrices=False)
+    kernels = rows[sizes > 0.3 * sizes[0]].reshape(-1, coils, *[taps] * ndim)
+    grids = np.meshgrid(*[(np.arange(n) - n // 2) / n for n in shape], indexing="ij")
+    seen = np.zeros((len(kernels), coils, *shape), complex)
+    for tap in np.ndindex(*[taps] * ndim):
+        phase = sum((t - taps // 2) * g for t, g in zip(tap, grids, strict=True))
+        seen += kernels[(..., *tap)][(..., *[None] * ndim)] * np.exp(2j * np.pi * phase)
+    products = np.einsum("kc...,kd...->...cd", seen, seen.conj()) / taps**ndim
+    values, vectors = np.linalg.eigh(products)
+    found = im.espirit(data, calibration=calibration, kernel=taps, threshold=0.3, maps=count, crop=0.0)
+    found = found.reshape(count, coils, *shape)
+    assert found.dtype == dtype
+    for which in range(count):
+        apart = values[..., -1 - which] - values[..., -2 - which]
+        clear = apart > 0.02 if which == 0 else (apart > 0.02) & (values[..., -1] - values[..., -2] > 0.02)
+        match = np.abs(np.einsum("...c,c...->...", vectors[..., -1 - which].conj(), found[which]))
+        assert clear.mean() > 0.5 and match[clear].min() > 0.999
+
+
+def test_the_power_method_leaves_what_is_near_to_a_decomposition(rng):
+    from tessera.imaging import _maps
+
+    turn = np.linalg.qr(rng.standard_normal((40, 5, 5)) + 1j * rng.standard_normal((40, 5, 5)))[0]
+    values = np.sort(rng.random((40, 5)), 1)
+    values[:10, -2] = values[:10, -1] * (1 - 1e-3)  # would take thousands of steps
+    values[10:13] = 0
+    matrices = (turn * values[:, None]) @ turn.conj().transpose(0, 2, 1)
+    w, v = _maps._strongest(matrices, 1, 0.0)
+    np.testing.assert_allclose(w[:, 0], values[:, -1], atol=1e-9)
+    residual = matrices @ v - w[:, None] * v
+    assert np.abs(residual).max() < 1e-4 and np.isfinite(v).all()
+    w, v = _maps._strongest(matrices[10:14], 1, 5.0)
+    assert not w.any() and not v.any()  # none of them can be as large
+
+
 def test_adaptive_maps_combine_what_coils_see(rng):
     truth, head = im.Coils(5).maps((40, 40)), im.shepp_logan().image((40, 40))
     images = truth * head + 1e-3 * rng.standard_normal((5, 40, 40))

@@ -9,18 +9,12 @@ operators. Nothing below this package knows of it.
 
 from ._automatic import by_discrepancy, noise_level
 from ._calibration import Calibration
-from ._coils import (
-    Coils,
-    adaptive_maps,
-    compress_coils,
-    espirit,
-    root_sum_of_squares,
-    whitening,
-)
+from ._coils import Coils, compress_coils, root_sum_of_squares, whitening
 from ._dynamic import llr_dynamic, low_rank_blocks
 from ._files import load_cfl, save_cfl
 from ._image_files import load_image, save_image
 from ._ismrmrd import Scan, load_ismrmrd, save_ismrmrd
+from ._maps import adaptive_maps, espirit
 from ._metrics import nrmse, psnr, ssim
 from ._nifti import load_nifti, save_nifti
 from ._phantoms import Phantom, shepp_logan

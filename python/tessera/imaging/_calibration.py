@@ -12,7 +12,7 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError
-from ._coils import espirit
+from ._maps import espirit
 
 _ITERATIONS = 15
 _ENOUGH = 0.9  # of the samples of a centre
