@@ -3,7 +3,7 @@
 .PHONY: demo check test python wheel bench lint gpu-test fuzz format clean setup
 .DEFAULT_GOAL := demo
 
-demo:      ; @scripts/demo.sh
+demo:      ; @scripts/demo.sh $(if $(SIZE),--size $(SIZE))
 check:     ; @scripts/check.sh
 test:      ; @scripts/test.sh
 python:    ; @scripts/python.sh

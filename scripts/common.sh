@@ -62,11 +62,22 @@ choose_preset() {
   say "a GPU answers (${kinds//-real/}): the CUDA plug-in is built for it (TESSERA_CUDA=OFF leaves it away)"
 }
 
+# announce PRESET targets: says how many files there are to compile, and how long that takes: about five seconds of a core each.
+announce() {
+  local preset=$1 files minutes
+  shift
+  files=$(ninja -C "build/$preset" -t commands "$@" | sed -n 's/.* -o \([^ ]*\.o\) -c .*/\1/p' |
+    while read -r object; do [ -e "build/$preset/$object" ] || echo; done | wc -l)
+  minutes=$(((files * 5 / JOBS + 30) / 60))
+  if [ "$files" -eq 0 ]; then say "building (Release): what has changed since the last time"; return; fi
+  say "building (Release): $files files to compile, about $((minutes > 0 ? minutes : 1)) min with $JOBS jobs (less with a warm ccache)"
+}
+
 # build PRESET [targets]: what is shipped when no target is named; `all everything` is that, tests and benchmarks.
 build() {
   local preset=$1
   shift
-  cmake --build "build/$preset" -j "$JOBS" ${1:+--target "$@"}
+  NINJA_STATUS=${NINJA_STATUS:-[%f/%t, %p, %e s] } cmake --build "build/$preset" -j "$JOBS" ${1:+--target "$@"}
 }
 
 # link_package PRESET: .venv imports tessera from that preset's build folder.

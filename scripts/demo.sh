@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Set-up, Release build of the command line tool, and the main job: an image reconstruction into out/, on a GPU where one is.
+# Set-up, Release build of the tool and the Python module, and the main job into out/, on a GPU where one is: a scan is made and
+# reconstructed in four ways. Arguments go to `tessera demo`: demo.sh --size 3d
 . "$(dirname "$0")/common.sh"
 scripts/setup.sh
 choose_preset
-configure "$preset" "${options[@]}"
-say "building (Release)"
-targets=(tessera_cli)
+with_python "$preset" "${options[@]}"
+targets=(tessera_cli tessera_wheel)
 device=()
 if [ "$preset" = cuda ]; then
   targets+=(tessera_cuda)
   if [[ " $* " != *" --device"* ]]; then device=(--device cuda:0); fi
 fi
+announce "$preset" "${targets[@]}"
 build "$preset" "${targets[@]}"
-mkdir -p out
-exec "build/$preset/bin/tessera" demo --out out "${device[@]}" "$@"
+say "tessera demo"
+PYTHONPATH=build/$preset/python exec "$PY" -m tessera demo --out out "${device[@]}" "$@"

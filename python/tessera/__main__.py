@@ -24,6 +24,11 @@ def _parser() -> argparse.ArgumentParser:
     completion.add_argument("shell", choices=SHELLS, help="the shell that it is for")
     manual = commands.add_parser("man", help="print the manual page")
     manual.add_argument("-o", "--output", help="a file that it is written to instead, for example tessera.1")
+    demo = commands.add_parser("demo", help="make a scan, reconstruct it in four ways, and draw what came out")
+    demo.add_argument("--size", default="2d", help="2d (default), 3d or dynamic")
+    demo.add_argument("--out", default="out", help="the folder that is written into")
+    demo.add_argument("--device", default="cpu", help="one device, or several with commas, which share the coils")
+    demo.add_argument("--budget", help="bytes that arrays may hold, for example 100MiB")
     _recon_parser(commands.add_parser("recon", help="reconstruct a raw file (ISMRMRD) to an image"))
     view = commands.add_parser("view", help="write a page with sliders that shows an image")
     view.add_argument("image", help="an image: .nii, .nii.gz, .npy, .cfl, .h5 or .tessera")
@@ -102,6 +107,12 @@ def _run(options: argparse.Namespace) -> int:
         from .imaging import view
 
         print(view(options.image, options.output))
+        return 0
+    if options.command == "demo":
+        from .imaging._demo import demo
+
+        more = {} if options.budget is None else {"budget": options.budget}
+        demo(options.size, options.out, **({} if options.device == "cpu" else {"device": options.device}), **more)
         return 0
     if options.command == "recon":
         from .imaging import recon

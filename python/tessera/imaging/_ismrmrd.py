@@ -298,7 +298,8 @@ def save_ismrmrd(
     dataset: str = "dataset",
 ) -> None:
     """Writes a raw file: Cartesian ``kspace`` (coils, *shape), or samples (coils, readouts, samples) along ``locs``
-    (readouts, samples, ndim) of an image of ``shape``; ``noise`` (coils, samples) as a noise scan in front.
+    (readouts, samples, ndim) of an image of ``shape``, or several repetitions of these, (repetitions, coils, readouts,
+    samples) along (repetitions, readouts, samples, ndim); ``noise`` (coils, samples) as a noise scan in front.
 
     >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((2, 6, 4)), noise=np.ones((2, 100)))
     >>> ts.imaging.load_ismrmrd("scan.h5").noise.shape
@@ -310,11 +311,15 @@ def save_ismrmrd(
             f"save_ismrmrd: k-space of shape {data.shape}; expected (coils, ky, kx) or (coils, kz, ky, kx)"
         )
     points = None if locs is None else np.asarray(locs, np.float32)
-    if points is not None and (shape is None or data.ndim != 3 or points.shape != (*data.shape[1:], len(tuple(shape)))):
-        raise ArgumentError(
-            f"save_ismrmrd: samples of shape {data.shape} along locs of shape {points.shape}, image of shape {shape}; "
-            "expected (coils, readouts, samples), (readouts, samples, ndim) and ndim sizes"
-        )
+    if points is not None:
+        ndim = 0 if shape is None else len(tuple(shape))
+        readouts = (*data.shape[:-3], *data.shape[-2:])
+        if ndim not in (2, 3) or data.ndim not in (3, 4) or points.shape != (*readouts, ndim):
+            raise ArgumentError(
+                f"save_ismrmrd: samples of shape {data.shape} along locs of shape {points.shape}, image of shape "
+                f"{shape}; expected (coils, readouts, samples), (readouts, samples, ndim) and ndim sizes, or several "
+                "repetitions of the first two"
+            )
     sizes = [int(n) for n in (data.shape[1:] if points is None else shape)]
     depth, height, width = [1, *sizes] if len(sizes) == 2 else sizes
     matrix = (depth, height, width)
@@ -327,13 +332,16 @@ def save_ismrmrd(
             for y in range(matrix[1]):
                 records.append(_record(lines[:, z, y], None, steps=(y, z), centre=matrix[2] // 2))
     else:
-        for r in range(points.shape[0]):
-            records.append(_record(data[:, r], points[r, :, ::-1], steps=(r, 0)))
+        frames = data.reshape(-1, *data.shape[-3:])
+        for t, along in enumerate(points.reshape(-1, *points.shape[-3:])):
+            for r in range(len(along)):
+                records.append(_record(frames[t, :, r], along[r, :, ::-1], steps=(r, 0), repetition=t))
     floats = h5py.vlen_dtype(np.dtype("<f4"))
     kind = np.dtype([("head", HEAD), ("traj", floats), ("data", floats)])
     name = os.fspath(path)
     beside = f"{name}.{os.getpid()}.part"
-    text = write_header("cartesian" if points is None else trajectory, matrix, len(data), len(records))
+    coils = len(data) if points is None else data.shape[-3]
+    text = write_header("cartesian" if points is None else trajectory, matrix, coils, len(records))
     try:
         with h5py.File(beside, "w") as file:
             group = file.create_group(dataset)
@@ -355,6 +363,7 @@ def _record(
     points: npt.NDArray[Any] | None,
     *,
     steps: tuple[int, int] = (0, 0),
+    repetition: int = 0,
     centre: int | None = None,
     flags: int = 0,
 ) -> tuple[Any, ...]:
@@ -365,5 +374,6 @@ def _record(
     head["center_sample"] = values.shape[1] // 2 if centre is None else centre
     head["trajectory_dimensions"] = 0 if points is None else points.shape[1]
     head["idx"][COUNTERS[0]], head["idx"][COUNTERS[1]] = steps
+    head["idx"]["repetition"] = repetition
     traj = np.zeros(0, "<f4") if points is None else np.ascontiguousarray(points, "<f4").reshape(-1)
     return head[()], traj, np.ascontiguousarray(values).view("<f4").reshape(-1)
