@@ -10,6 +10,7 @@ operators. Nothing below this package knows of it.
 from ._automatic import by_discrepancy, noise_level
 from ._calibration import Calibration
 from ._coils import Coils, compress_coils, root_sum_of_squares, whitening
+from ._dicom import load_dicom, save_dicom
 from ._dynamic import llr_dynamic, low_rank_blocks
 from ._files import load_cfl, save_cfl
 from ._image_files import load_image, save_image
@@ -56,6 +57,7 @@ __all__ = [
     "l1_wavelet",
     "llr_dynamic",
     "load_cfl",
+    "load_dicom",
     "load_image",
     "load_ismrmrd",
     "load_nifti",
@@ -71,6 +73,7 @@ __all__ = [
     "root_sum_of_squares",
     "rosette",
     "save_cfl",
+    "save_dicom",
     "save_image",
     "save_ismrmrd",
     "save_nifti",

@@ -12,10 +12,12 @@ import numpy.typing as npt
 import tessera as ts
 
 from .. import ArgumentError, IoError, NotAvailable
+from ._dicom import load_dicom, pydicom_of, save_dicom
 from ._files import load_cfl, save_cfl
 from ._nifti import load_nifti, save_nifti
 
-ENDINGS = (".nii", ".nii.gz", ".npy", ".cfl", ".h5", ".hdf5", ".tessera")
+ENDINGS = (".nii", ".nii.gz", ".npy", ".cfl", ".h5", ".hdf5", ".tessera", ".dcm")
+IN_ROOM = (".nii", ".nii.gz", ".dcm")  # which say where their pixels lie
 
 
 def ending(path: str | os.PathLike[str]) -> str:
@@ -26,6 +28,8 @@ def ending(path: str | os.PathLike[str]) -> str:
         raise ArgumentError(f"image file {name!r}; expected a name that ends in {', '.join(ENDINGS)}")
     if found[-1] in (".h5", ".hdf5"):
         _h5py(name)
+    if found[-1] == ".dcm":
+        pydicom_of(name)
     return found[-1]
 
 
@@ -38,8 +42,9 @@ def _h5py(name: str) -> Any:
 
 
 def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> None:
-    """Writes an image (..., y, x): .nii and .nii.gz (magnitudes, as viewers expect, with the affine), .npy, .cfl, .h5
-    (a dataset "image") or .tessera, complex as it is.
+    """Writes an image (..., y, x): .nii and .nii.gz (magnitudes, as viewers expect, with the affine), .dcm (the same; a
+    folder of that name where there are several slices), .npy, .cfl, .h5 (a dataset "image") or .tessera, complex as it
+    is.
 
     >>> ts.imaging.save_image("image.npy", np.ones((4, 4), complex))
     >>> ts.imaging.load_image("image.npy").dtype
@@ -50,6 +55,8 @@ def save_image(path: str | os.PathLike[str], image: Any, affine: Any = None) -> 
     if kind in (".nii", ".nii.gz"):
         real = x if x.dtype.kind in "fiu" and x.dtype.itemsize <= 4 else np.abs(x).astype(np.float32)
         save_nifti(name, real, affine)
+    elif kind == ".dcm":
+        save_dicom(name, x, affine)
     elif kind == ".cfl":
         save_cfl(name, x)
     elif kind == ".tessera":
@@ -83,6 +90,8 @@ def load_image(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     kind = ending(name)
     if kind in (".nii", ".nii.gz"):
         return load_nifti(name)[0]
+    if kind == ".dcm":
+        return load_dicom(name)[0]
     if kind == ".cfl":
         return load_cfl(name)
     try:

@@ -24,7 +24,7 @@ from .. import ArgumentError, IoError
 from ._calibration import Calibration
 from ._coils import compress_coils, whitening
 from ._dynamic import llr_dynamic
-from ._image_files import load_image, save_image
+from ._image_files import IN_ROOM, ending, load_image, save_image
 from ._ismrmrd import RawReader, Scan, open_raw
 from ._pictures import preview, save_png
 from ._recipes import l1_wavelet, sense, tv
@@ -77,7 +77,7 @@ class _Recon:
             with self._stage("write"):
                 image = self._assembled()
                 if self.first:
-                    save_image(self.options.output, image, self._affine(raw))
+                    save_image(self.options.output, self._with_depth(image), self._affine(raw))
                     save_png(self.options.preview or self.options.beside(".png"), preview(image))
         report = self._report(raw, image, resumed)
         if self.first:
@@ -312,6 +312,11 @@ class _Recon:
             order = [(*names, *self.joint).index(n) for n in self.outer]
             return joined.transpose(*order, *range(len(order), joined.ndim))
         return np.stack([np.load(self._frame_file(frame)) for frame in self.frames]).reshape(*sizes, *self.crop)
+
+    def _with_depth(self, image: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """For files of images in the room the third axis from the end is depth: frames of one slice are not."""
+        flat = len(self.shape) == 2 and self.outer and "slice" not in self.outer
+        return image[..., None, :, :] if flat and ending(self.options.output) in IN_ROOM else image
 
     def _affine(self, raw: RawReader) -> npt.NDArray[Any]:
         """Of the pixels that are written; where there are slices, the third axis goes from one to the next."""
