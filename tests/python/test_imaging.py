@@ -514,7 +514,8 @@ LINE = (np.ones((2, 6)), {"kspace_encode_step_1": 3}, [], {"center_sample": 3})
         ([LINE], b"<a/>", "no encoding"),
         ([LINE], header().replace(b"<x>6</x>", b"<x>none</x>"), "matrixSize x is 'none'"),
         ([LINE], header().replace(b"<x>6</x>", b"<x>0</x>"), "matrixSize x is 0"),
-        ([LINE], header(trajectory="radial"), "is the trajectory missing"),
+        ([LINE], header(trajectory="radial"), "acquisition 0 of a radial scan has a trajectory of 0.*missing"),
+        ([(*LINE[:3], {"discard_pre": 4, "discard_post": 2})], None, "acquisition 0 discards 4 and 2 of its 6"),
     ],
 )
 def test_raw_files_that_are_refused(acquisitions, xml, words, tmp_path):

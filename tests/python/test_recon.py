@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tessera recon`: one image however it is made, runs that were killed, and what is refused before any work."""
 
+import itertools
 import json
 import os
 import signal
@@ -282,3 +283,102 @@ def test_no_file_stays_open(cartesian_file, tmp_path):
     for _ in range(3):
         im.recon(cartesian_file, tmp_path / "image.npy", method="grid", quiet=True)
     assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
+def damaged(path, change, repetitions=2, slices=2):
+    """A radial raw file of several frames whose list of acquisitions (values, points, counters, fields) was changed."""
+    ismrmrd = pytest.importorskip("ismrmrd")
+    from tessera.imaging._ismrmrd_layout import write_header
+
+    made = []
+    for slice_, repetition, r in itertools.product(range(slices), range(repetitions), range(12)):
+        locs = im.radial(12, 32, 16, golden=True, first=12 * repetition)
+        values = HEAD.kspace(locs[r], (16, 16), coils=im.Coils(4)).astype(np.complex64)
+        points = np.ascontiguousarray(locs[r, :, ::-1], np.float32)
+        made.append([values, points, {"slice": slice_, "repetition": repetition, "kspace_encode_step_1": r}, {}])
+    change(made)
+    data = ismrmrd.Dataset(str(path), "dataset", create_if_needed=True)
+    data.write_xml_header(write_header("radial", (1, 16, 16), 4, 12).encode())
+    for values, points, counters, fields in made:
+        one = ismrmrd.Acquisition.from_array(values, points)
+        for name, value in counters.items():
+            setattr(one.idx, name, value)
+        for name, value in fields.items():
+            setattr(one, name, value)
+        if fields.get("scan_counter") == 19:
+            one.set_flag(ismrmrd.ACQ_IS_NOISE_MEASUREMENT)
+        data.append_acquisition(one)
+    data.close()
+    return path
+
+
+def set_sample(made, number, value):
+    made[number][0][1, 3] = value
+
+
+def set_location(made, number, value):
+    made[number][1][3, 0] = value
+
+
+def shorten(made, number):
+    made[number][:2] = made[number][0][:, :20].copy(), made[number][1][:20].copy()
+
+
+def lose_trajectory(made, number):
+    made[number][1] = np.zeros((32, 0), np.float32)
+
+
+# All of them are in the last frame: found in the walk over the file, and not when their turn has come.
+DAMAGES = {
+    "nothing": (lambda made: None, "sense", None),
+    "NaN": (lambda made: set_sample(made, 45, np.nan), "sense", "acquisition 45 has samples that are not finite"),
+    "infinite location": (lambda made: set_location(made, 44, np.inf), "sense", "acquisition 44 has locations"),
+    "short readout": (lambda made: shorten(made, 43), "sense", "acquisition 43 has 20 samples; the first has 32"),
+    "no trajectory": (lambda made: lose_trajectory(made, 42), "sense", "acquisition 42 .*0 coordinates.*missing"),
+    "a frame dropped": (
+        lambda made: made.__delitem__(slice(36, 48)),
+        "sense",
+        "no acquisition of .*repetition 1, slice 1",
+    ),
+    "readouts dropped": (lambda made: made.__delitem__(slice(40, 48)), "lowrank", "4 readouts of repetition 1, 12 of"),
+    "coils lost": (lambda made: made[46].__setitem__(0, made[46][0][:3].copy()), "sense", "acquisition 46 has another"),
+    "noise of others": (
+        lambda made: made.append([np.ones((3, 32), np.complex64), made[0][1], {}, {"scan_counter": 19}]),
+        "sense",
+        "acquisition 48 is a noise scan of 3 coils; the image has 4",
+    ),
+    "all discarded": (lambda made: made[47].__setitem__(3, {"discard_pre": 32}), "sense", "acquisition 47 "),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_damaged_files_are_refused_before_the_work(what, tmp_path):
+    change, method, words = DAMAGES[what]
+    scan = damaged(tmp_path / "scan.h5", change)
+    options = {"method": method, "lamda": "0.01", "iterations": 2, "calibration": 8, "quiet": True}
+    if words is None:
+        im.recon(scan, tmp_path / "image.npy", **options)
+        return
+    with pytest.raises(ts.IoError, match=words):
+        im.recon(scan, tmp_path / "image.npy", **options)
+    assert [p.name for p in tmp_path.iterdir()] == ["scan.h5"]  # no stage had begun
+
+
+def test_wrong_sizes_of_the_encoding(tmp_path):
+    """The last line of the last slice lies outside of the matrix that the header tells of."""
+    ismrmrd = pytest.importorskip("ismrmrd")
+    from tessera.imaging._ismrmrd_layout import write_header
+
+    for steps, samples, words in [(9, 8, r"acquisition 15 \(steps \[0, 9\]"), (7, 10, "acquisition 15 .*10 samples")]:
+        path = tmp_path / f"{samples}.h5"
+        data = ismrmrd.Dataset(str(path), "dataset", create_if_needed=True)
+        data.write_xml_header(write_header("cartesian", (1, 8, 8), 2, 8).encode())
+        for slice_, step in itertools.product(range(2), range(8)):
+            last = (slice_, step) == (1, 7)
+            line = ismrmrd.Acquisition.from_array(np.ones((2, samples if last else 8), np.complex64))
+            line.idx.slice, line.idx.kspace_encode_step_1 = slice_, steps if last else step
+            data.append_acquisition(line)
+        data.close()
+        with pytest.raises(ts.IoError, match=words):
+            im.recon(path, tmp_path / "image.npy", calibration=8, quiet=True)
+        assert not (tmp_path / "image.npy.part").exists()

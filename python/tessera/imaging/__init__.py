@@ -14,7 +14,8 @@ from ._dicom import load_dicom, save_dicom
 from ._dynamic import llr_dynamic, low_rank_blocks
 from ._files import load_cfl, save_cfl
 from ._image_files import load_image, save_image
-from ._ismrmrd import Scan, load_ismrmrd, save_ismrmrd
+from ._ismrmrd import Scan, load_ismrmrd
+from ._ismrmrd_write import save_ismrmrd
 from ._maps import adaptive_maps, espirit
 from ._metrics import nrmse, psnr, ssim
 from ._nifti import load_nifti, save_nifti

@@ -20,7 +20,7 @@ from .. import ArgumentError, IoError
 from ._coils import Coils
 from ._demo_picture import Result, draw
 from ._image_files import load_image
-from ._ismrmrd import save_ismrmrd
+from ._ismrmrd_write import save_ismrmrd
 from ._metrics import nrmse
 from ._phantoms import Phantom, shepp_logan
 from ._recon import recon

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,8 @@ import numpy.typing as npt
 
 import tessera as ts
 
-from .. import ArgumentError, IoError, NotAvailable
-from ._ismrmrd_layout import (
-    COUNTERS,
-    HEAD,
-    NO_IMAGE,
-    NOISE,
-    REVERSE,
-    Encoding,
-    affine_of,
-    read_encoding,
-    write_header,
-)
+from .. import ArgumentError, IoError
+from ._ismrmrd_layout import NO_IMAGE, NOISE, REVERSE, Encoding, affine_of, h5py_of, read_encoding
 
 _OUTER = ("repetition", "set", "phase", "contrast", "slice")  # axes in front of the coils, where there are several
 _AT_ONCE = 256  # acquisitions that are in memory beside the result
@@ -61,16 +52,6 @@ class Scan:
         return f"<Scan: {axes}, {self.trajectory}{seen}{noise}>"
 
 
-def _h5py() -> Any:
-    try:
-        import h5py
-    except ImportError:
-        raise NotAvailable(
-            "ISMRMRD files are read and written by h5py, which is not installed: pip install h5py"
-        ) from None
-    return h5py
-
-
 def load_ismrmrd(
     path: str | os.PathLike[str], *, dataset: str = "dataset", only: Mapping[str, int] | None = None
 ) -> Scan:
@@ -93,7 +74,7 @@ def load_ismrmrd(
 @contextlib.contextmanager
 def open_raw(path: str | os.PathLike[str], dataset: str = "dataset") -> Iterator[RawReader]:
     """A raw file for as long as it is looked at: its outline, and parts of it as scans."""
-    h5py, name = _h5py(), os.fspath(path)
+    h5py, name = h5py_of(), os.fspath(path)
     try:
         with h5py.File(name, "r") as file:
             if dataset not in file or not {"xml", "data"} <= set(file[dataset]):
@@ -123,10 +104,11 @@ class RawReader:
         self.image = np.flatnonzero((flags & np.uint64(NOISE | NO_IMAGE)) == 0)
         if self.image.size == 0:
             raise IoError(f"load_ismrmrd: {path} has no acquisition of the image, of {self.heads.size} in all")
-        coils = np.unique(self.heads["active_channels"][self.image])
-        if coils.size > 1:
-            other = int(self.image[np.argmax(self.heads["active_channels"][self.image] != coils[0])])
-            raise self._fail(other, f"has another number of coils than the first: {coils.tolist()}")
+        coils = self.heads["active_channels"][self.image].astype(int)
+        other = np.flatnonzero(coils != coils[0])
+        if other.size:
+            text = f"has another number of coils than the first: {coils[other[0]]}, not {coils[0]}"
+            raise self._fail(int(self.image[other[0]]), text)
         self.coils = int(coils[0])
 
     @property
@@ -135,10 +117,38 @@ class RawReader:
         sizes = {name: int(self.heads["idx"][name][self.image].max()) + 1 for name in _OUTER}
         return {name: n for name, n in sizes.items() if n > 1}
 
-    def check(self) -> None:
-        """Walks over every acquisition, holding a few, and refuses the file at the first that is not sound."""
-        for _ in self._readouts(np.concatenate([self.noise, self.image])):
+    def check(self, joint: Sequence[str] = ()) -> None:
+        """Walks over every acquisition, holding a few, and refuses the file at the first that is not sound: so that it
+        is found now and not when its part of the file is read. Frames of the axes ``joint`` will be read together."""
+        other = self.noise[self.heads["active_channels"][self.noise] != self.coils]
+        if other.size:
+            coils = int(self.heads["active_channels"][other[0]])
+            raise self._fail(int(other[0]), f"is a noise scan of {coils} coils; the image has {self.coils}")
+        outer = self.outer
+        for place in itertools.product(*[range(outer[name]) for name in outer if name not in joint]):
+            only = dict(zip([name for name in outer if name not in joint], place, strict=True))
+            self._check_part(self._chosen(only), [name for name in outer if name in joint])
+        for _ in self._readouts(self.noise):
             pass
+        for number, head, values, points in self._readouts(self.image):
+            if self.cartesian:
+                self._place(number, head, values.shape[1])
+            elif not np.isfinite(points).all():
+                raise self._fail(number, "has locations that are not finite")
+
+    def _check_part(self, image: npt.NDArray[Any], joint: Sequence[str]) -> None:
+        if not self.cartesian:
+            self._groups(image, joint, [self.outer[name] for name in joint])
+            return
+        for place in itertools.product(*[range(self.outer[name]) for name in joint]):
+            alike = np.all([self.heads["idx"][n][image] == i for n, i in zip(joint, place, strict=True)], axis=0)
+            if not np.any(alike):
+                raise self._without(dict(zip(joint, place, strict=True)))
+
+    def _without(self, only: Mapping[str, int]) -> IoError:
+        part = ", ".join(f"{name} {value}" for name, value in only.items())
+        has = self.outer or "one image"
+        return IoError(f"load_ismrmrd: {self.path} has no acquisition of {part}; it has {has} (were readouts dropped?)")
 
     def _heads(self) -> Any:
         return self.data.fields("head")[:] if self.data.shape[0] else np.zeros(0, self.data.dtype["head"])
@@ -168,6 +178,8 @@ class RawReader:
                 if not np.isfinite(values).all():
                     raise self._fail(number, "has samples that are not finite")
                 pre, post = int(head["discard_pre"]), int(head["discard_post"])
+                if pre + post >= samples:
+                    raise self._fail(number, f"discards {pre} and {post} of its {samples} samples: none is left")
                 keep = slice(pre, samples - post)
                 values, points = values[:, keep], traj.reshape(samples, dims)[keep]
                 if int(head["flags"]) & REVERSE:
@@ -191,8 +203,7 @@ class RawReader:
                 raise ArgumentError(f"load_ismrmrd: only {name!r}; expected one of {', '.join(_OUTER)}")
             image = image[self.heads["idx"][name][image] == value]
         if image.size == 0:
-            part = ", ".join(f"{name} {value}" for name, value in only.items())
-            raise IoError(f"load_ismrmrd: {self.path} has no acquisition of {part}; it has {self.outer or 'one image'}")
+            raise self._without(only)
         return image
 
     def scan(self, only: Mapping[str, int]) -> Scan:
@@ -216,25 +227,9 @@ class RawReader:
         nz, ny, nx = self.encoding.matrix
         kspace = self._empty([*sizes, coils, nz, ny, nx])
         counts = np.zeros((*sizes, nz, ny, nx), np.uint16)
-        centres = [
-            self.encoding.limits.get(f"kspace_encoding_step_{axis}", (0, 0, n // 2))[2]
-            for axis, n in ((2, nz), (1, ny))
-        ]
         for number, head, values, _ in self._readouts(image):
-            idx = head["idx"]
-            steps = [int(idx["kspace_encode_step_2"]), int(idx["kspace_encode_step_1"])]
-            z, y = (step - centre + n // 2 for step, centre, n in zip(steps, centres, (nz, ny), strict=True))
-            middle = int(head["center_sample"]) - int(head["discard_pre"])
-            if int(head["flags"]) & REVERSE:
-                middle = values.shape[1] - 1 - middle
-            left = nx // 2 - middle if middle > 0 else (nx - values.shape[1]) // 2
-            if not (0 <= z < nz and 0 <= y < ny and left >= 0 and left + values.shape[1] <= nx):
-                raise self._fail(
-                    number,
-                    f"(steps {steps}, {values.shape[1]} samples around {middle}) lies outside of the encoded matrix "
-                    f"{self.encoding.matrix}",
-                )
-            at = tuple(int(idx[name]) for name in kept)
+            z, y, left = self._place(number, head, values.shape[1])
+            at = tuple(int(head["idx"][name]) for name in kept)
             line = np.s_[left : left + values.shape[1]]
             kspace[at][:, z, y, line] += values
             counts[at][z, y, line] += 1
@@ -245,35 +240,70 @@ class RawReader:
         names = ("kz", "ky", "kx")[3 - sampled.ndim + len(kept) :]
         return self._scan(kspace, (*kept, "coil", *names), len(names), sampled=sampled)
 
+    def _place(self, number: int, head: Any, samples: int) -> tuple[int, int, int]:
+        """Where a readout begins in the encoded matrix: (z, y, x)."""
+        nz, ny, nx = self.encoding.matrix
+        centres = [
+            self.encoding.limits.get(f"kspace_encoding_step_{axis}", (0, 0, n // 2))[2]
+            for axis, n in ((2, nz), (1, ny))
+        ]
+        steps = [int(head["idx"][f"kspace_encode_step_{axis}"]) for axis in (2, 1)]
+        z, y = (step - centre + n // 2 for step, centre, n in zip(steps, centres, (nz, ny), strict=True))
+        middle = int(head["center_sample"]) - int(head["discard_pre"])
+        if int(head["flags"]) & REVERSE:
+            middle = samples - 1 - middle
+        left = nx // 2 - middle if middle > 0 else (nx - samples) // 2
+        if not (0 <= z < nz and 0 <= y < ny and left >= 0 and left + samples <= nx):
+            raise self._fail(
+                number,
+                f"(steps {steps}, {samples} samples around {middle}) lies outside of the encoded matrix "
+                f"{self.encoding.matrix}",
+            )
+        return z, y, left
+
     def _scan(self, kspace: npt.NDArray[Any], dims: tuple[str, ...], ndim: int, **more: Any) -> Scan:
         encoding, last = self.encoding, slice(3 - ndim, 3)
         return Scan(kspace, dims, encoding.trajectory, encoding.matrix[last], encoding.fov[last], **more)
 
-    def _along_trajectory(self, image: Any, coils: int, kept: list[str], sizes: list[int]) -> Scan:
+    def _groups(
+        self, image: npt.NDArray[Any], kept: Sequence[str], sizes: Sequence[int]
+    ) -> tuple[npt.NDArray[Any], int, int, int]:
+        """The frame of each readout, and how many readouts, samples and coordinates all have."""
         heads = self.heads[image]
-        dims = np.unique(heads["trajectory_dimensions"])
-        lengths = np.unique(heads["number_of_samples"].astype(int) - heads["discard_pre"] - heads["discard_post"])
-        if dims.size != 1 or dims[0] not in (2, 3):
-            raise IoError(
-                f"load_ismrmrd: {self.path}: a {self.encoding.trajectory} scan with trajectories of {dims.tolist()} "
-                "coordinates; expected 2 or 3, the same for all (is the trajectory missing?)"
+        dims = heads["trajectory_dimensions"].astype(int)
+        wrong = np.flatnonzero((dims != dims[0]) | (dims < 2) | (dims > 3))
+        if wrong.size:
+            raise self._fail(
+                int(image[wrong[0]]),
+                f"of a {self.encoding.trajectory} scan has a trajectory of {dims[wrong[0]]} coordinates; expected 2 or "
+                "3, the same for all (is the trajectory missing?)",
             )
-        if lengths.size != 1:
-            raise IoError(f"load_ismrmrd: {self.path}: readouts of {lengths.tolist()} samples; expected one length")
-        ndim, samples = int(dims[0]), int(lengths[0])
+        lengths = heads["number_of_samples"].astype(int) - heads["discard_pre"] - heads["discard_post"]
+        wrong = np.flatnonzero(lengths != lengths[0])
+        if wrong.size:
+            raise self._fail(int(image[wrong[0]]), f"has {lengths[wrong[0]]} samples; the first has {lengths[0]}")
+        if math.prod(sizes) > image.size:  # so that what counters claim is not made room for
+            raise IoError(
+                f"load_ismrmrd: {self.path}: {image.size} readouts for {math.prod(sizes)} frames of {', '.join(kept)}; "
+                "expected the same number for each (were readouts dropped?)"
+            )
         group = np.zeros(image.size, int)
         for name, n in zip(kept, sizes, strict=True):
             group = group * n + heads["idx"][name]
         many = np.bincount(group, minlength=math.prod(sizes))
         if np.unique(many).size != 1:
+            few = dict(zip(kept, (int(i) for i in np.unravel_index(int(np.argmin(many)), tuple(sizes))), strict=True))
             raise IoError(
-                f"load_ismrmrd: {self.path}: between {many.min()} and {many.max()} readouts for each of {kept}; "
-                "expected the same number (were readouts dropped?)"
+                f"load_ismrmrd: {self.path}: {many.min()} readouts of {', '.join(f'{n} {i}' for n, i in few.items())}, "
+                f"{many.max()} of another; expected the same number (were readouts dropped?)"
             )
-        readouts = int(many[0])
+        return group, int(many[0]), int(lengths[0]), int(dims[0])
+
+    def _along_trajectory(self, image: Any, coils: int, kept: list[str], sizes: list[int]) -> Scan:
+        group, readouts, samples, ndim = self._groups(image, kept, sizes)
         kspace = self._empty([*sizes, coils, readouts, samples])
         locs = np.zeros((*sizes, readouts, samples, ndim))
-        seen = np.zeros(many.size, int)
+        seen = np.zeros(math.prod(sizes), int)
         for place, (number, head, values, points) in zip(group, self._readouts(image), strict=True):
             if not np.isfinite(points).all():
                 raise self._fail(number, "has locations that are not finite")
@@ -285,95 +315,3 @@ class RawReader:
         if np.abs(locs).max(initial=0) <= 0.5:
             locs *= matrix
         return self._scan(kspace, (*kept, "coil", "readout", "sample"), ndim, locs=locs)
-
-
-def save_ismrmrd(
-    path: str | os.PathLike[str],
-    kspace: Any,
-    *,
-    locs: Any = None,
-    shape: Any = None,
-    trajectory: str = "radial",
-    noise: Any = None,
-    dataset: str = "dataset",
-) -> None:
-    """Writes a raw file: Cartesian ``kspace`` (coils, *shape), or samples (coils, readouts, samples) along ``locs``
-    (readouts, samples, ndim) of an image of ``shape``, or several repetitions of these, (repetitions, coils, readouts,
-    samples) along (repetitions, readouts, samples, ndim); ``noise`` (coils, samples) as a noise scan in front.
-
-    >>> ts.imaging.save_ismrmrd("scan.h5", np.ones((2, 6, 4)), noise=np.ones((2, 100)))
-    >>> ts.imaging.load_ismrmrd("scan.h5").noise.shape
-    (2, 100)
-    """
-    data = np.asarray(kspace).astype(np.complex64)
-    if locs is None and data.ndim not in (3, 4):
-        raise ArgumentError(
-            f"save_ismrmrd: k-space of shape {data.shape}; expected (coils, ky, kx) or (coils, kz, ky, kx)"
-        )
-    points = None if locs is None else np.asarray(locs, np.float32)
-    if points is not None:
-        ndim = 0 if shape is None else len(tuple(shape))
-        readouts = (*data.shape[:-3], *data.shape[-2:])
-        if ndim not in (2, 3) or data.ndim not in (3, 4) or points.shape != (*readouts, ndim):
-            raise ArgumentError(
-                f"save_ismrmrd: samples of shape {data.shape} along locs of shape {points.shape}, image of shape "
-                f"{shape}; expected (coils, readouts, samples), (readouts, samples, ndim) and ndim sizes, or several "
-                "repetitions of the first two"
-            )
-    sizes = [int(n) for n in (data.shape[1:] if points is None else shape)]
-    depth, height, width = [1, *sizes] if len(sizes) == 2 else sizes
-    matrix = (depth, height, width)
-    h5py, records = _h5py(), []
-    if noise is not None:
-        records.append(_record(np.asarray(noise).astype(np.complex64), None, flags=NOISE))
-    if points is None:
-        lines = data.reshape(len(data), *matrix)
-        for z in range(matrix[0]):
-            for y in range(matrix[1]):
-                records.append(_record(lines[:, z, y], None, steps=(y, z), centre=matrix[2] // 2))
-    else:
-        frames = data.reshape(-1, *data.shape[-3:])
-        for t, along in enumerate(points.reshape(-1, *points.shape[-3:])):
-            for r in range(len(along)):
-                records.append(_record(frames[t, :, r], along[r, :, ::-1], steps=(r, 0), repetition=t))
-    floats = h5py.vlen_dtype(np.dtype("<f4"))
-    kind = np.dtype([("head", HEAD), ("traj", floats), ("data", floats)])
-    name = os.fspath(path)
-    beside = f"{name}.{os.getpid()}.part"
-    coils = len(data) if points is None else data.shape[-3]
-    text = write_header("cartesian" if points is None else trajectory, matrix, coils, len(records))
-    try:
-        with h5py.File(beside, "w") as file:
-            group = file.create_group(dataset)
-            group.create_dataset("xml", data=np.array([text], object), dtype=h5py.string_dtype())
-            out = group.create_dataset("data", (len(records),), kind, maxshape=(None,))
-            for i, record in enumerate(records):
-                one = np.empty(1, kind)
-                one[0] = record
-                out[i] = one[0]
-        os.replace(beside, name)
-    except OSError as error:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise IoError(f"save_ismrmrd: {name}: {error}") from None
-
-
-def _record(
-    values: npt.NDArray[np.complex64],
-    points: npt.NDArray[Any] | None,
-    *,
-    steps: tuple[int, int] = (0, 0),
-    repetition: int = 0,
-    centre: int | None = None,
-    flags: int = 0,
-) -> tuple[Any, ...]:
-    head = np.zeros((), HEAD)
-    head["version"], head["flags"] = 1, flags
-    head["active_channels"] = head["available_channels"] = values.shape[0]
-    head["number_of_samples"] = values.shape[1]
-    head["center_sample"] = values.shape[1] // 2 if centre is None else centre
-    head["trajectory_dimensions"] = 0 if points is None else points.shape[1]
-    head["idx"][COUNTERS[0]], head["idx"][COUNTERS[1]] = steps
-    head["idx"]["repetition"] = repetition
-    traj = np.zeros(0, "<f4") if points is None else np.ascontiguousarray(points, "<f4").reshape(-1)
-    return head[()], traj, np.ascontiguousarray(values).view("<f4").reshape(-1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import IoError
+from .. import IoError, NotAvailable
 
 COUNTERS = [
     "kspace_encode_step_1",
@@ -52,6 +52,17 @@ HEAD = np.dtype(
         ("user_float", "<f4", (8,)),
     ]
 )
+
+
+def h5py_of() -> Any:
+    """h5py, or a sentence that names it."""
+    try:
+        import h5py
+    except ImportError:
+        raise NotAvailable(
+            "ISMRMRD files are read and written by h5py, which is not installed: pip install h5py"
+        ) from None
+    return h5py
 
 
 def bit(number: int) -> int:

@@ -128,8 +128,8 @@ class _Recon:
                 )
             if not np.isfinite(given).all():
                 raise ArgumentError(f"recon: --maps {options.maps} has values that are not finite")
-        raw.check()
         joint = times if options.method == "lowrank" else []
+        raw.check(joint)
         apart = [name for name in outer if name not in joint]
         self.joint = joint
         self.frames = [
