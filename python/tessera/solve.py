@@ -254,9 +254,9 @@ def fista(
 
 
 def pdhg(
-    A: NamedLinop,
+    A: NamedLinop | Sequence[NamedLinop],
     b: Any,
-    f: AnyProx | None = None,
+    f: AnyProx | Sequence[AnyProx | None] | None = None,
     g: AnyProx | None = None,
     x0: Any = None,
     *,
@@ -279,6 +279,14 @@ def pdhg(
     >>> p = ts.solve.prox
     >>> ts.solve.pdhg(A, [3.0, 0.2], p.l1(1.0), p.l2_squared(0.5), maxiter=500).x.numpy().round(3).tolist()
     [2.0, 0.2]
+
+    Lists of A, b and f are terms that are added up, f1(A1 x - b1) + f2(A2 x - b2) + ... + g(x), each on vectors of its
+    own shape; of the terms after the first, a b that is None is zero. A data term, a total variation and a bound:
+
+    >>> D = ts.FiniteDifference("X", ("X",))
+    >>> r = ts.solve.pdhg([A, D], [[3.0, 2.0, 0.0], None], [None, p.l1(0.5)], p.nonneg(), maxiter=500)
+    >>> r.x.numpy().round(3).tolist()
+    [2.25, 2.25, 0.5]
     """
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _pdhg(A, b, f, g, options, 0.0 if tau is None else tau, 0.0 if sigma is None else sigma, theta)

@@ -71,6 +71,12 @@ inline const std::vector<Named>& solvers() {
          return fista(p.any, p.c, prox::group(0.5, {0, 1}), o, {.step = 0.1});
        }},
       {"pdhg", [](P p, O o) { return pdhg(p.any, p.c, prox::l1(1), prox::l2(0.5), o); }},
+      {"pdhg of three terms",
+       [](P p, O o) {
+         const NamedLinop D = FiniteDifference("N", dims("TNX"));
+         return pdhg(p.any, p.c, prox::l2_squared(1), prox::l1(0.1), o,
+                     {.more = {{D, prox::group(0.2, {1})}, {Identity(), prox::l2(0.1), p.b}}});
+       }},
       {"admm", [](P p, O o) { return admm(p.any, p.c, prox::l1(0.2), o, {.inner = 3}); }},
       {"admm with G",
        [](P p, O o) {

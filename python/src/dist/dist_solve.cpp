@@ -60,11 +60,18 @@ RanksResult solve_fista(nb::handle a, nb::handle b, nb::handle g, nb::handle x0,
 RanksResult solve_pdhg(nb::handle a, nb::handle b, nb::handle f, nb::handle g, nb::handle x0,
                        double rtol, double atol, i64 maxiter, nb::handle callback, nb::handle along,
                        nb::handle checkpoint, nb::handle tau, nb::handle sigma, double theta) {
-  Call c("pdhg", a, b, {x0, rtol, atol, maxiter, callback, along, checkpoint});
-  const Prox data = f.is_none() ? prox::l2_squared(1) : prox_from(f, c.who);
-  const Prox map = prox_from(g, c.who);
+  const PdhgParts parts(a, b, f);
+  Call c("pdhg", parts.operators.front(), parts.bs.front(),
+         {x0, rtol, atol, maxiter, callback, along, checkpoint});
+  const Prox data = parts.f(0), map = prox_from(g, c.who);
   const PdhgSettings steps{or_zero(tau), or_zero(sigma), theta};
-  return c([&] { return pdhg(c.op, c.rhs, data, map, c.options, steps); });
+  std::vector<RanksPdhgTerm> more;
+  for (std::size_t i = 1; i < parts.operators.size(); ++i) {
+    const nb::object& own = parts.bs[i];
+    more.push_back({linop_from(parts.operators[i], c.who), parts.f(i),
+                    own.is_none() ? DNDarray() : as_dist(own, c.who, c.rhs.comm())});
+  }
+  return c([&] { return pdhg(c.op, c.rhs, data, map, c.options, steps, more); });
 }
 
 RanksResult solve_admm(nb::handle a, nb::handle b, nb::handle g, nb::handle x0, double rtol,
@@ -167,12 +174,13 @@ void bind_regularised(nb::module_& m) {
   m.def("pdhg", &solve_pdhg, "A"_a, "b"_a, "f"_a = nb::none(), "g"_a = nb::none(),
         "x0"_a = nb::none(), TESSERA_ARGUMENTS, "tau"_a = nb::none(), "sigma"_a = nb::none(),
         "theta"_a = 1.0,
-        nb::sig("def pdhg(A: NamedLinop, b: ArrayLike, f: typing.Any = None, g: typing.Any = None, "
+        nb::sig("def pdhg(A: NamedLinop | typing.Sequence[NamedLinop], b: typing.Any, "
+                "f: typing.Any = None, g: typing.Any = None, "
                 "x0: ArrayLike | None = None, *, " TESSERA_OPTIONS
                 ", tau: float | None = None, sigma: float | None = None, theta: float = 1.0) -> "
                 "SolveResult"),
         "The method of Chambolle and Pock over ranks: minimises f(A x - b) + g(x); f is half "
-        "the square when not given.\n\n"
+        "the square when not given. Lists of A, b and f are terms that are added up.\n\n"
         ">>> A = ts.Diagonal([1.0, 1.0], ('X',))\n"
         ">>> r = ts.dist.pdhg(A, ts.dist.array([3.0, 0.5], split=0), None, "
         "ts.solve.prox.l1(1.0))\n"

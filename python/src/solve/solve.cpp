@@ -72,11 +72,17 @@ SolveResult solve_fista(nb::handle a, nb::handle b, nb::handle g, Options o, dou
 
 SolveResult solve_pdhg(nb::handle a, nb::handle b, nb::handle f, nb::handle g, Options o,
                        double tau, double sigma, double theta) {
-  const NamedLinop op = linop_from(a, "pdhg");
-  const Array rhs = as_array(b, "pdhg");
-  const Prox data = f.is_none() ? prox::l2_squared(1) : prox_from(f, "pdhg");
-  const Prox map = prox_from(g, "pdhg");
-  return released([&] { return pdhg(op, rhs, data, map, o, {tau, sigma, theta}); });
+  const PdhgParts parts(a, b, f);
+  const NamedLinop op = linop_from(parts.operators.front(), "pdhg");
+  const Array rhs = as_array(parts.bs.front(), "pdhg");
+  const Prox data = parts.f(0), map = prox_from(g, "pdhg");
+  PdhgSettings s{tau, sigma, theta};
+  for (std::size_t i = 1; i < parts.operators.size(); ++i) {
+    const nb::object& own = parts.bs[i];
+    s.more.push_back({linop_from(parts.operators[i], "pdhg"), parts.f(i),
+                      own.is_none() ? Array() : as_array(own, "pdhg")});
+  }
+  return released([&] { return pdhg(op, rhs, data, map, o, s); });
 }
 
 SolveResult solve_admm(nb::handle a, nb::handle b, nb::handle g, Options o, nb::handle G,
@@ -200,7 +206,7 @@ void bind_systems(nb::module_& m) {
                 "step: float, momentum: bool, restart: bool) -> SolveResult"));
   m.def("_pdhg", &solve_pdhg, "A"_a, "b"_a, "f"_a.none(), "g"_a.none(), "options"_a, "tau"_a,
         "sigma"_a, "theta"_a,
-        nb::sig("def _pdhg(A: NamedLinop, b: ArrayLike, f: typing.Any, g: typing.Any, options: "
+        nb::sig("def _pdhg(A: typing.Any, b: typing.Any, f: typing.Any, g: typing.Any, options: "
                 "_SolveOptions, tau: float, sigma: float, theta: float) -> SolveResult"));
   m.def("_admm", &solve_admm, "A"_a, "b"_a, "g"_a.none(), "options"_a, nb::arg("G").none(), "rho"_a,
         "inner"_a,

@@ -17,6 +17,14 @@ void bind_solve_options(nb::module_& m);
 Checkpoint checkpoint_from(nb::handle h);
 // A Prox, a function of (array, t), or None for no regulariser.
 Prox prox_from(nb::handle h, std::string_view who);
+// What a solver takes one or several of: the items of a list or tuple; nothing for anything else.
+std::optional<std::vector<nb::object>> several(nb::handle h);
+// The terms of pdhg: one of each, or lists as long as that of the operators.
+struct PdhgParts {
+  std::vector<nb::object> operators, bs, fs;
+  PdhgParts(nb::handle a, nb::handle b, nb::handle f);
+  Prox f(std::size_t i) const;
+};
 std::optional<NamedLinop> linop_or_none(nb::handle h, std::string_view who);
 Which which_from(const std::string& name);  // of lanczos
 nb::list list_of(const std::vector<double>& v);

@@ -281,10 +281,44 @@ Prox prox_from(nb::handle h, std::string_view who) {
       PyCallable_Check(h.ptr()) != 0, who,
       ": expected one of ts.solve.prox or a function of an array and a number, got ",
       Py_TYPE(h.ptr())->tp_name);
-  return prox::function("function", [f = Callable(h)](const Array& v, double t) {
+  // A name tells one function from another in checkpoints.
+  const nb::object name = nb::getattr(h, "name", nb::none());
+  const std::string called =
+      nb::isinstance<nb::str>(name) ? nb::cast<std::string>(name) : "function";
+  return prox::function(called, [f = Callable(h)](const Array& v, double t) {
     const nb::gil_scoped_acquire locked;
     return as_array(f()(wrap(v.copy()), t), "prox");
   });
+}
+
+std::optional<std::vector<nb::object>> several(nb::handle h) {
+  if (!PyList_Check(h.ptr()) && !PyTuple_Check(h.ptr())) return std::nullopt;
+  std::vector<nb::object> items;
+  for (const nb::handle item : h) items.push_back(nb::borrow(item));
+  return items;
+}
+
+PdhgParts::PdhgParts(nb::handle a, nb::handle b, nb::handle f) {
+  const auto list = several(a);
+  if (!list) {
+    operators = {nb::borrow(a)};
+    bs = {nb::borrow(b)};
+    fs = {nb::borrow(f)};
+    return;
+  }
+  operators = *list;
+  require<ArgumentError>(!operators.empty(), "pdhg: a list of no operators");
+  bs = several(b).value_or(std::vector<nb::object>{});
+  fs = f.is_none() ? std::vector<nb::object>(operators.size(), nb::none())
+                   : several(f).value_or(std::vector<nb::object>{});
+  require<ArgumentError>(bs.size() == operators.size() && fs.size() == operators.size(),
+                         "pdhg: ", operators.size(), " operators beside ", bs.size(), " of b and ",
+                         fs.size(), " of f; expected lists of one length");
+  require<ArgumentError>(!bs.front().is_none(), "pdhg: the first b is None; expected an array");
+}
+
+Prox PdhgParts::f(std::size_t i) const {
+  return fs[i].is_none() ? prox::l2_squared(1) : prox_from(fs[i], "pdhg");
 }
 
 void bind_solve_options(nb::module_& m) {

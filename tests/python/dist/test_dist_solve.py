@@ -23,6 +23,7 @@ SOLVERS = {
     # With a larger weight x stays 0 and the dual variable is its own projection: whether that ends the iterations of
     # rtol = 0 is a matter of the last bit.
     "pdhg": lambda s, b, c, **o: s.pdhg(A, c, prox.l2(1.0), prox.l1(0.001), **o),
+    "pdhg of two terms": lambda s, b, c, **o: s.pdhg([A, SQUARE], [c, b], [None, prox.l1(0.1)], prox.l1(0.001), **o),
     "admm": lambda s, b, c, **o: s.admm(A, c, prox.l1(0.1), inner=3, **o),
 }
 

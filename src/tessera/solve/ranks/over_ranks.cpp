@@ -45,13 +45,17 @@ class Problem {
   NamedLinop part_of(const NamedLinop& A) const { return LocalPart(A, in_, out_, options_.along); }
   // Another operator of the problem, on the vectors that A takes.
   void replace(std::optional<NamedLinop>& other) const {
-    if (!other) return;
-    const DNDarray like = in_->vector(zeros(in_->local_shape(), DType::f64, b_.device()));
-    const Shape shape = other->output_shape(in_->shape);
-    const dist::Distribution to =
-        shape == in_->shape ? in_->distribution : dist::explain_apply(*other, like).out;
-    other = NamedLinop(
-        LocalPart(*other, in_, std::make_shared<const Ranks>(Ranks{in_->comm, shape, to})));
+    if (other) other = NamedLinop(part_beside(*other));
+  }
+  PdhgTerm term(const RanksPdhgTerm& t) const {
+    const LocalPart part = part_beside(t.K);
+    Array b;
+    if (t.b) {
+      require<ShapeError>(t.b.shape() == part.out->shape, "pdhg: ", t.K, " maps shape ", in_->shape,
+                          " to ", part.out->shape, ", beside a b of ", t.b.shape());
+      b = t.b.distributed_as(part.out->distribution).local();
+    }
+    return {part, t.f, b};
   }
 
   SolveOptions options() const {
@@ -71,6 +75,14 @@ class Problem {
   }
 
  private:
+  LocalPart part_beside(const NamedLinop& other) const {
+    const DNDarray like = in_->vector(zeros(in_->local_shape(), DType::f64, b_.device()));
+    const Shape shape = other.output_shape(in_->shape);
+    const dist::Distribution to =
+        shape == in_->shape ? in_->distribution : dist::explain_apply(other, like).out;
+    return LocalPart(other, in_, std::make_shared<const Ranks>(Ranks{in_->comm, shape, to}));
+  }
+
   const RanksOptions& options_;
   Array b_;
   RanksPtr in_, out_;
@@ -135,9 +147,14 @@ RanksResult fista(const NamedLinop& A, const DNDarray& b, const Prox& g,
 }
 
 RanksResult pdhg(const NamedLinop& A, const DNDarray& b, const Prox& f, const Prox& g,
-                 const RanksOptions& options, const PdhgSettings& settings) {
-  return any("pdhg", A, b, options, [&](const auto& a, const auto& y, const auto& o, auto&) {
-    return pdhg(a, y, f, g, o, settings);
+                 const RanksOptions& options, const PdhgSettings& settings,
+                 const std::vector<RanksPdhgTerm>& more) {
+  require<ArgumentError>(settings.more.empty(),
+                         "pdhg: over ranks further terms are an argument of their own");
+  return any("pdhg", A, b, options, [&](const auto& a, const auto& y, const auto& o, auto& p) {
+    PdhgSettings s = settings;
+    for (const RanksPdhgTerm& t : more) s.more.push_back(p.term(t));
+    return pdhg(a, y, f, g, o, s);
   });
 }
 

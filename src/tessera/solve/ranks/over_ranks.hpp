@@ -62,9 +62,16 @@ TESSERA_API RanksResult lsmr(const NamedLinop& A, const DNDarray& b,
                              const LeastSquaresSettings& settings = {});
 TESSERA_API RanksResult fista(const NamedLinop& A, const DNDarray& b, const Prox& g = prox::none(),
                               const RanksOptions& options = {}, const FistaSettings& settings = {});
+// Further terms of pdhg are given with their b over ranks; those of the settings are refused.
+struct RanksPdhgTerm {
+  NamedLinop K;
+  Prox f = prox::l2_squared(1);
+  DNDarray b{};
+};
 TESSERA_API RanksResult pdhg(const NamedLinop& A, const DNDarray& b,
                              const Prox& f = prox::l2_squared(1), const Prox& g = prox::none(),
-                             const RanksOptions& options = {}, const PdhgSettings& settings = {});
+                             const RanksOptions& options = {}, const PdhgSettings& settings = {},
+                             const std::vector<RanksPdhgTerm>& more = {});
 TESSERA_API RanksResult admm(const NamedLinop& A, const DNDarray& b, const Prox& g = prox::none(),
                              const RanksOptions& options = {}, const AdmmSettings& settings = {});
 
