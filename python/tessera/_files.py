@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _pickle
+from . import _array_prox, _pickle
 from . import _tessera as _core
 from . import matrix as _matrix
 
@@ -168,17 +168,17 @@ def _state_row(cls: Any, *fields: str) -> _Row:
     return _Row((cls,), fields, lambda x: x.__getstate__(), made)
 
 
-def _prox_parts(p: _core.Prox) -> tuple[Any, ...]:
+def _prox_parts(p: _core.Prox | _array_prox.ArrayProx) -> tuple[Any, ...]:
     made: Any = p.__reduce__()
     maker, arguments = made
     return maker.__name__.removeprefix("_prox_"), list(arguments)
 
 
-def _made_prox(maker: str, arguments: list[Any]) -> _core.Prox:
-    makers = ("none", "l1", "l2", "l2_squared", "nonneg", "box", "group")
+def _made_prox(maker: str, arguments: list[Any]) -> Any:
+    makers = ("none", "l1", "l2", "l2_squared", "nonneg", "box", "group", "simplex", "blocks", "low_rank", "wavelet")
     if maker not in makers:
         raise ValueError(f"a proximal map {maker!r}; known are {', '.join(makers)}")
-    return getattr(_core, f"_prox_{maker}")(*arguments)
+    return getattr(_array_prox if hasattr(_array_prox, f"_prox_{maker}") else _core, f"_prox_{maker}")(*arguments)
 
 
 _forms = tuple(cls for cls in vars(_matrix).values() if isinstance(cls, type) and issubclass(cls, _matrix.AnyMatrix))
@@ -209,7 +209,7 @@ _classes: dict[str, _Row] = {
     "lu": _state_row(_core.Lu, "triangles", "pivots", "info"),
     "cholesky": _state_row(_core.Cholesky, "factor"),
     "generator": _state_row(_core.Generator, "seed", "draw"),
-    "prox": _Row((_core.Prox,), ("maker", "arguments"), _prox_parts, _made_prox),
+    "prox": _Row((_core.Prox, _array_prox.ArrayProx), ("maker", "arguments"), _prox_parts, _made_prox),
 }
 
 

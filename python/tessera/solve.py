@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._prox import AnyProx, prox
 from ._stored_solve import StoredSolveResult
 from ._stored_solve import cg as _cg_on_disk
 from ._stored_spectra import StoredSvdResult
@@ -41,13 +42,6 @@ from ._tessera import (
     _polynomial_coefficients,
     _polynomial_preconditioner,
     _power_method,
-    _prox_box,
-    _prox_group,
-    _prox_l1,
-    _prox_l2,
-    _prox_l2_squared,
-    _prox_none,
-    _prox_nonneg,
     _randomized_svd,
     _solve_options,
     _svd,
@@ -82,7 +76,6 @@ __all__ = [
 
 Callback = Callable[[Iteration], Any]
 AnyCheckpoint = str | os.PathLike[str] | Checkpoint
-AnyProx = Prox | Callable[[Any, float], Any]
 
 
 def cg(
@@ -484,74 +477,3 @@ def polynomial_coefficients(
     [8.0, -8.0]
     """
     return _polynomial_coefficients(degree, norm, lower_eig, upper_eig)
-
-
-class prox:
-    """Proximal maps for :func:`fista`, :func:`pdhg` and :func:`admm`: argmin_x f(x) + |x - v|^2 / (2 t).
-
-    >>> ts.solve.prox.box(0.0, 1.0)([-1.0, 0.5, 3.0]).tolist()
-    [0.0, 0.5, 1.0]
-    """
-
-    @staticmethod
-    def none() -> Prox:
-        """f = 0.
-
-        >>> ts.solve.prox.none()([-3.0, 0.5]).tolist()
-        [-3.0, 0.5]
-        """
-        return _prox_none()
-
-    @staticmethod
-    def l1(lam: float) -> Prox:
-        """f = lam sum |x|: the soft threshold, of complex numbers too.
-
-        >>> ts.solve.prox.l1(1.0)([-3.0, 0.5]).tolist()
-        [-2.0, 0.0]
-        """
-        return _prox_l1(lam)
-
-    @staticmethod
-    def l2(lam: float) -> Prox:
-        """f = lam |x|: shrinks the whole vector.
-
-        >>> ts.solve.prox.l2(5.0)([3.0, 4.0]).tolist()
-        [0.0, 0.0]
-        """
-        return _prox_l2(lam)
-
-    @staticmethod
-    def l2_squared(lam: float, center: Any = None) -> Prox:
-        """f = lam / 2 |x - center|^2.
-
-        >>> ts.solve.prox.l2_squared(1.0)([-3.0, 0.5]).tolist()
-        [-1.5, 0.25]
-        """
-        return _prox_l2_squared(lam, center)
-
-    @staticmethod
-    def nonneg() -> Prox:
-        """x >= 0; of complex numbers the real part.
-
-        >>> ts.solve.prox.nonneg()([-3.0, 0.5]).tolist()
-        [0.0, 0.5]
-        """
-        return _prox_nonneg()
-
-    @staticmethod
-    def box(low: float, high: float) -> Prox:
-        """low <= x <= high.
-
-        >>> ts.solve.prox.box(-1.0, 0.25)([-3.0, 0.5]).tolist()
-        [-1.0, 0.25]
-        """
-        return _prox_box(low, high)
-
-    @staticmethod
-    def group(lam: float, axes: int | Sequence[int]) -> Prox:
-        """f = lam times the sum of the lengths of the vectors along ``axes``: they are zero together.
-
-        >>> ts.solve.prox.group(1.0, axes=1)([[0.0, 2.0], [0.3, 0.4]]).tolist()
-        [[0.0, 1.0], [0.0, 0.0]]
-        """
-        return _prox_group(lam, axes)

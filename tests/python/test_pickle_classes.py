@@ -336,6 +336,8 @@ def test_damaged_factors_are_refused():
 PROX = ts.solve.prox
 MAPS = [PROX.none(), PROX.l1(0.1), PROX.l2(1 / 3), PROX.l2_squared(0.7), PROX.l2_squared(2.0, [[1.0], [2.0]])]
 MAPS += [PROX.nonneg(), PROX.box(-0.5, 0.25), PROX.group(0.3, 1), PROX.group(0.3, (0, -1))]
+MAPS += [PROX.simplex(), PROX.simplex(2.0, 0), PROX.blocks([(1, PROX.l1(0.1)), (1, PROX.l2_squared(1.0, [[3.0]]))])]
+MAPS += [PROX.low_rank(0.1), PROX.low_rank(0.1, 1, 1, 7), PROX.wavelet(0.2), PROX.wavelet(0.2, "haar", (0,), 5)]
 
 
 @pytest.mark.parametrize("p", MAPS, ids=repr)

@@ -3,6 +3,7 @@
 #include "solve/solve.hpp"
 
 #include "core/callables.hpp"
+#include "core/repr.hpp"
 
 namespace tessera::python {
 
@@ -212,6 +213,23 @@ Prox box_of(double low, double high) { return prox::box(low, high); }
 
 Prox group_of(double lam, nb::handle axes) { return prox::group(lam, shape_from(axes)); }
 
+Prox simplex_of(double total, nb::handle axes) {
+  if (axes.is_none()) return prox::simplex(total);
+  return prox::simplex(total, shape_from(axes));
+}
+
+// Pairs (size, map).
+Prox blocks_of(nb::handle blocks, nb::handle axis) {
+  std::vector<prox::Block> of;
+  for (const nb::object& block : several(blocks).value_or(std::vector<nb::object>{})) {
+    const auto pair = several(block);
+    require<ArgumentError>(pair && pair->size() == 2,
+                           "prox.blocks: expected pairs of a size and a map, got ", repr_of(block));
+    of.push_back({int_from((*pair)[0], "prox.blocks"), prox_from((*pair)[1], "prox.blocks")});
+  }
+  return prox::blocks(of, int_from(axis, "prox.blocks"));
+}
+
 Prox squared_of(double lam, nb::handle center) {
   return prox::l2_squared(lam, center.is_none() ? Array() : as_array(center, "prox.l2_squared"));
 }
@@ -220,8 +238,17 @@ Prox squared_of(double lam, nb::handle center) {
 nb::tuple reduced_prox(const Prox& p) {
   require<DTypeError>(!p.maker.empty(), "pickle: prox.", p.name, " is a function of C++");
   nb::list arguments;
-  for (const double v : p.numbers) arguments.append(v);
-  if (p.maker == "group") arguments.append(tuple_of(p.axes));
+  if (p.maker == "blocks") {
+    nb::list pairs;
+    for (std::size_t i = 0; i < p.parts.size(); ++i)
+      pairs.append(nb::make_tuple(static_cast<i64>(p.numbers[i]), p.parts[i]));
+    arguments.append(pairs);
+    arguments.append(p.axes[0]);
+  } else {
+    for (const double v : p.numbers) arguments.append(v);
+  }
+  if (p.maker == "group" || (p.maker == "simplex" && !p.axes.empty()))
+    arguments.append(tuple_of(p.axes));
   if (p.center) arguments.append(wrap(p.center));
   const nb::module_ core = nb::module_::import_("tessera._tessera");
   return nb::make_tuple(core.attr(cat("_prox_", p.maker).c_str()), nb::tuple(arguments));
@@ -248,6 +275,11 @@ void bind_prox(nb::module_& m) {
   m.def("_prox_box", &box_of, "low"_a, "high"_a);
   m.def("_prox_l2_squared", &squared_of, "lam"_a, "center"_a.none() = nb::none(),
         nb::sig("def _prox_l2_squared(lam: float, center: ArrayLike | None = None) -> Prox"));
+  m.def("_prox_simplex", &simplex_of, "total"_a, "axes"_a.none() = nb::none(),
+        nb::sig("def _prox_simplex(total: float, axes: int | typing.Sequence[int] | None = None) "
+                "-> Prox"));
+  m.def("_prox_blocks", &blocks_of, "blocks"_a, "axis"_a,
+        nb::sig("def _prox_blocks(blocks: typing.Any, axis: int) -> Prox"));
   m.def("_prox_group", &group_of, "lam"_a, "axes"_a,
         nb::sig("def _prox_group(lam: float, axes: int | typing.Sequence[int]) -> Prox"));
 }

@@ -118,7 +118,8 @@ VectorSpace VectorSpace::reduced(const Shape& axes) const {
       p.size[axis] = 1;
     }
   }
-  if (beside) return s;
+  // One piece keeps its groups beside itself, wherever it is.
+  if (beside || (count() == 1 && !ranks_)) return s;
   return VectorSpace(s.shape_, base_,
                      ranks_ ? std::make_shared<const Ranks>(ranks_->reduced(axes)) : nullptr);
 }

@@ -6,6 +6,7 @@
 //   {...});
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Prox {
   std::vector<double> numbers{};
   Axes axes{};
   Array center{};
+  std::vector<Prox> parts{};  // of blocks
 };
 
 namespace prox {
@@ -46,6 +48,14 @@ TESSERA_API Prox nonneg();                      // x >= 0; of complex numbers th
 TESSERA_API Prox box(double low, double high);  // low <= x <= high, real numbers
 // lam times the sum of the lengths of the vectors along `axes`: groups are zero together.
 TESSERA_API Prox group(double lam, const Axes& axes);
+// x >= 0 with the sum `total` along `axes` (along all without them), real numbers.
+TESSERA_API Prox simplex(double total = 1, const std::optional<Axes>& axes = {});
+// The separable sum over blocks along an axis, in their order: each has a size and a map.
+struct Block {
+  i64 size;
+  Prox f;
+};
+TESSERA_API Prox blocks(const std::vector<Block>& of, i64 axis = 0);
 TESSERA_API Prox function(std::string name, std::function<Array(const Array&, double)> call);
 }  // namespace prox
 
