@@ -10,20 +10,27 @@ operators. Nothing below this package knows of it.
 from ._automatic import by_discrepancy, noise_level
 from ._calibration import Calibration
 from ._coils import Coils, compress_coils, root_sum_of_squares, whitening
+from ._combining import adaptive_combine, compress_coils_geometrically
 from ._dicom import load_dicom, save_dicom
 from ._dynamic import llr_dynamic, low_rank_blocks
 from ._files import load_cfl, save_cfl
+from ._grappa import grappa
 from ._image_files import load_image, save_image
 from ._ismrmrd import Scan, load_ismrmrd
 from ._ismrmrd_write import save_ismrmrd
 from ._maps import adaptive_maps, espirit
 from ._metrics import nrmse, psnr, ssim
+from ._motion import motion_operator, motion_sense, rigid
+from ._multislice import multislice, multislice_operator
 from ._nifti import load_nifti, save_nifti
+from ._partial_fourier import conjugate_symmetry, pocs
 from ._phantoms import Phantom, shepp_logan
 from ._pictures import save_png
 from ._recipes import Reconstruction, l1_wavelet, sense, sense_operator, tv
 from ._recon import recon
 from ._spread import spread
+from ._subspace import subspace, subspace_basis, subspace_operator
+from ._tgv import tgv, tgv_terms
 from ._tomography import Iterations, fbp_operator, fdk, os_sart, ramp_filter, sirt, tv_ct
 from ._trajectories import (
     GOLDEN_ANGLE,
@@ -46,14 +53,18 @@ __all__ = [
     "Phantom",
     "Reconstruction",
     "Scan",
+    "adaptive_combine",
     "adaptive_maps",
     "by_discrepancy",
     "compress_coils",
+    "compress_coils_geometrically",
     "cones",
+    "conjugate_symmetry",
     "epi",
     "espirit",
     "fbp_operator",
     "fdk",
+    "grappa",
     "kooshball",
     "l1_wavelet",
     "llr_dynamic",
@@ -63,14 +74,20 @@ __all__ = [
     "load_ismrmrd",
     "load_nifti",
     "low_rank_blocks",
+    "motion_operator",
+    "motion_sense",
+    "multislice",
+    "multislice_operator",
     "noise_level",
     "nrmse",
     "os_sart",
+    "pocs",
     "poisson_disc",
     "psnr",
     "radial",
     "ramp_filter",
     "recon",
+    "rigid",
     "root_sum_of_squares",
     "rosette",
     "save_cfl",
@@ -87,6 +104,11 @@ __all__ = [
     "spread",
     "ssim",
     "stack_of_stars",
+    "subspace",
+    "subspace_basis",
+    "subspace_operator",
+    "tgv",
+    "tgv_terms",
     "tv",
     "tv_ct",
     "view",

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images over time as few coefficients: the time courses of all pixels are combinations of a basis (T2 shuffling)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import tessera as ts
+
+from .. import ArgumentError, NamedLinop
+from ._placing import placed
+from ._recipes import Reconstruction, sense_operator
+
+
+def subspace_basis(signals: Any, rank: int) -> npt.NDArray[Any]:
+    """Orthonormal columns (times, rank) that hold most of ``signals`` (times, examples).
+
+    >>> times = np.arange(1, 9)
+    >>> basis = ts.imaging.subspace_basis(np.exp(-times[:, None] / np.linspace(2, 20, 50)), 2)
+    >>> basis.shape, bool(np.allclose(basis.T @ basis, np.eye(2)))
+    ((8, 2), True)
+    """
+    all_signals = np.asarray(signals)
+    if all_signals.ndim != 2 or not 1 <= rank <= min(all_signals.shape):
+        raise ArgumentError(f"subspace_basis: signals of shape {all_signals.shape} to rank {rank}")
+    return np.linalg.svd(all_signals, full_matrices=False)[0][:, :rank]
+
+
+def subspace_operator(
+    maps: Any, basis: Any, *, locs: Any = None, mask: Any = None, device: Any = None, budget: Any = None
+) -> NamedLinop:
+    """From images of coefficients (B, *shape) to the k-space of all coils at all times: ``basis`` is (times, B), and
+    ``mask`` (times, *shape) or ``locs`` (times, ..., ndim) tell what is measured at each.
+
+    >>> maps, masks = ts.imaging.Coils(4).maps((16, 16)), np.ones((5, 16, 16))
+    >>> A = ts.imaging.subspace_operator(maps, np.eye(5)[:, :2], mask=masks)
+    >>> print(A.ishape, A.oshape)
+    (B, Ny, Nx) (T, C, Ky, Kx)
+    """
+    sensitivities, courses = np.asarray(maps), np.asarray(basis)
+    given, name = (mask, "mask") if locs is None else (locs, "locs")
+    if (mask is None) == (locs is None):
+        raise ArgumentError("subspace_operator: expected a mask or locs, one of them")
+    times = np.asarray(given)
+    if courses.ndim != 2 or len(times) != len(courses):
+        raise ArgumentError(
+            f"subspace_operator: a basis of shape {courses.shape} beside {name} of {len(times)} times; "
+            "expected (times, rank)"
+        )
+    one = sense_operator(sensitivities, locs=None if locs is None else times[0])
+    dims, kdims = tuple(map(str, one.ishape)), tuple(map(str, one.oshape))
+    dtype = np.result_type(sensitivities.dtype, np.complex64)
+    if locs is not None:
+        mix = [ts.Dense(row, ("B",), ("B", *dims), dims) for row in courses]
+        parts = [sense_operator(sensitivities, locs=points) @ part for points, part in zip(times, mix, strict=True)]
+        chain: NamedLinop = ts.Stack(*parts, odim_and_idx=("T", 0))
+    else:
+        if times.shape[1:] != sensitivities.shape[1:]:
+            raise ArgumentError(
+                f"subspace_operator: mask of shape {times.shape}; expected (times, *{sensitivities.shape[1:]})"
+            )
+        # Few coefficients are transformed, not many times: masks stand behind the basis.
+        coils, batch = len(sensitivities), ("B", "C")
+        repeat = ts.Repeat({"C": coils}, ("B", *dims), ("B", "C", *dims))
+        sense = ts.Diagonal(sensitivities[None], ("B", "C", *dims), broadcast_dims=("B",)) @ repeat
+        encode = ts.FFT(len(dims), batch, (dims, kdims[1:]), centered=True)
+        over_time = ts.Dense(courses, ("T", "B"), ("B", *kdims), ("T", *kdims))
+        kept = ts.Diagonal(times[:, None].astype(float), ("T", *kdims), broadcast_dims=("C",))
+        chain = kept @ over_time @ encode @ sense
+    return placed(chain, device=device, budget=budget, dtype=str(dtype))
+
+
+def subspace(
+    kspace: Any,
+    maps: Any,
+    basis: Any,
+    *,
+    lamda: float = 0.0,
+    locs: Any = None,
+    mask: Any = None,
+    block: int | None = 8,
+    maxiter: int = 50,
+    rtol: float = 1e-5,
+    seed: int = 0,
+    device: Any = None,
+    budget: Any = None,
+    progress: bool = False,
+    checkpoint: Any = None,
+) -> Reconstruction:
+    """Images of coefficients (B, *shape) from samples (times, coils, ...): minimises |A x - y|^2 / 2 + lamda times the
+    nuclear norms of blocks of ``block`` pixels, at random places, by FISTA; with ``lamda`` 0 |A x - y|^2 by CG.
+    ``np.tensordot(basis, image, 1)`` are the images at all times.
+
+    >>> maps, truth = ts.imaging.Coils(6).maps((16, 16)), ts.imaging.shepp_logan().image((16, 16))
+    >>> basis = ts.imaging.subspace_basis(np.exp(-np.arange(6)[:, None] / np.linspace(2, 9, 20)), 2)
+    >>> masks = np.stack([ts.imaging.poisson_disc((16, 16), 3, calibration=6, seed=i) for i in range(6)])
+    >>> coefficients = np.stack([truth, 0.2 * truth])
+    >>> kspace = ts.imaging.subspace_operator(maps, basis, mask=masks)(coefficients + 0j)
+    >>> found = ts.imaging.subspace(kspace, maps, basis, mask=masks, maxiter=200)
+    >>> ts.imaging.nrmse(found.image, coefficients) < 0.01
+    True
+    """
+    A = subspace_operator(maps, basis, locs=locs, mask=mask, device=device, budget=budget)
+    data = ts.asarray(kspace)
+    sizes = tuple(A.size(dim) for dim in A.oshape)
+    if data.ndim != len(sizes) or any(s is not None and s != n for s, n in zip(sizes, data.shape, strict=True)):
+        raise ArgumentError(f"subspace: k-space of shape {tuple(data.shape)}; expected {A.oshape} of sizes {sizes}")
+    if not bool(ts.all(ts.isfinite(data))):
+        raise ArgumentError("subspace: samples of k-space are not finite")
+    if not lamda >= 0:
+        raise ArgumentError(f"subspace: lamda {lamda}; expected a number that is not negative")
+    if mask is not None:
+        data = data * ts.asarray(np.asarray(mask)[:, None].astype(data.real.numpy().dtype))
+    data = data if device is None or isinstance(device, list | tuple) or budget is not None else data.to(device)
+    options: dict[str, Any] = dict(rtol=rtol, maxiter=maxiter, progress=progress, checkpoint=checkpoint)
+    if lamda == 0:
+        result: Any = ts.solve.cg(A.N, A.H(data), **options)
+    else:
+        result = ts.solve.fista(A, data, ts.solve.prox.low_rank(lamda, block, seed=seed), **options)
+    return Reconstruction(result.x, A, result, float(lamda))
