@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     raise needs("torch", error) from error
 
-__all__ = ["LinopModule", "apply", "asarray", "wrap"]
+__all__ = ["LinopModule", "apply", "asarray", "denoiser", "wrap"]
 
 
 def asarray(x: torch.Tensor) -> _core.Array:
@@ -119,3 +119,46 @@ def wrap(A: _core.NamedLinop) -> LinopModule:
     4.0
     """
     return LinopModule(A)
+
+
+def denoiser(
+    model: Callable[..., torch.Tensor], *, lam: float | None = None, parts: str = "batch"
+) -> Callable[..., Any]:
+    """A module or function that denoises tensors (batch, channel, *shape), as a proximal map for ``ts.solve``: plug and
+    play. It is called without gradients, in the dtype and on the device of its parameters.
+
+    Arrays are one image of one channel. Of complex ones the real and imaginary part are two images of a batch, or with
+    ``parts="channels"`` two channels of one. With ``lam`` the model gets the noise level sqrt(lam t) as a second
+    argument, t being the solver's step.
+
+    >>> half = ts.torch.denoiser(lambda x: x / 2)
+    >>> ts.solve.fista(ts.Identity(("X",)), [4.0, 2.0], half, step=1.0).x.numpy().round(3).tolist()
+    [2.0, 1.0]
+    """
+    if not callable(model):
+        raise _core.DTypeError(f"ts.torch.denoiser: expected a module or a function, got {type(model).__name__}")
+    if parts not in ("batch", "channels"):
+        raise _core.ArgumentError(f'ts.torch.denoiser: parts {parts!r}; expected "batch" or "channels"')
+    if lam is not None and not lam >= 0:
+        raise _core.ArgumentError(f"ts.torch.denoiser: lam {lam} must not be negative")
+    weights = list(model.parameters()) if isinstance(model, torch.nn.Module) else []
+    first = next((w for w in weights if w.is_floating_point()), None)
+
+    def apply_model(v: Any, t: float) -> _core.Array:
+        given = _core.asarray(v)
+        x = torch.from_dlpack(given if given.device.kind != "sim" else given.to("cpu"))
+        split = torch.view_as_real(x).movedim(-1, 0) if x.is_complex() else x[None]
+        images = split[None] if parts == "channels" else split[:, None]
+        ready = images if first is None else images.to(first)
+        with torch.no_grad():
+            found = model(ready) if lam is None else model(ready, (lam * t) ** 0.5)
+        if found.shape != images.shape:
+            raise _core.ShapeError(
+                f"ts.torch.denoiser: the model gave {tuple(found.shape)} for {tuple(images.shape)}; expected the same"
+            )
+        back = found.to(images).reshape(split.shape)
+        whole = torch.view_as_complex(back.movedim(0, -1).contiguous()) if x.is_complex() else back[0]
+        return asarray(whole).copy().to(given.device)
+
+    apply_model.name = f"denoiser({type(model).__name__}, {lam}, {parts})"  # type: ignore[attr-defined]
+    return apply_model

@@ -363,3 +363,78 @@ def test_tgv_of_a_scan():
     tiled = im.tgv(noisy, maps, mask=mask, lamda=0.01, maxiter=20, device=["sim:0", "sim:1"])
     same = im.tgv(noisy, maps, mask=mask, lamda=0.01, maxiter=20)
     np.testing.assert_allclose(tiled.image.numpy(), same.image.numpy(), atol=1e-7)
+
+
+# --- maps from any trajectory, and readouts that come late
+
+
+@pytest.mark.parametrize("cartesian", [False, True])
+def test_joint_maps_of_undersampled_data(cartesian):
+    coils, phantom = im.Coils(6), im.shepp_logan()
+    if cartesian:
+        mask = im.poisson_disc(SHAPE, 2, calibration=8)
+        kspace, given = exact(phantom, SHAPE, coils) * mask, {"mask": mask}
+    else:
+        locs = im.radial(41, 64, 32, golden=True)
+        kspace, given = phantom.kspace(locs, SHAPE, coils=coils), {"locs": locs}
+    maps = im.joint_maps(kspace, SHAPE, **given)
+    seen = phantom.image(SHAPE) > 0.05
+    true = coils.maps(SHAPE) / np.linalg.norm(coils.maps(SHAPE), axis=0)
+    likeness = np.abs((maps.conj() * true).sum(0))[seen]
+    assert likeness.mean() > 0.99 and np.median(likeness) > 0.995
+    np.testing.assert_allclose((np.abs(maps) ** 2).sum(0)[seen], 1, atol=1e-9)
+    # A reconstruction with them comes near to one with the true maps, and beats coils one by one.
+    weight = {} if cartesian else {"weights": np.sqrt(np.linalg.norm(locs, axis=-1) + 0.3)}
+    truth = np.abs(band_limited(phantom, SHAPE)) * np.linalg.norm(coils.maps(SHAPE), axis=0)
+    found = np.abs(im.sense(kspace, maps, lamda=1e-3, **given, **weight).image.numpy())
+    ones = np.ones((1, *SHAPE))
+    apart = [np.abs(im.sense(k[None], ones, lamda=1e-3, **given, **weight).image.numpy()) for k in kspace]
+    alone = np.linalg.norm(apart, axis=0)
+    assert im.nrmse(found, truth, scale=True) < im.nrmse(alone, truth, scale=True)
+
+
+def test_joint_maps_refuse():
+    kspace = exact(im.shepp_logan(), SHAPE, im.Coils(3))
+    for wrong, sentence in (
+        ({"shape": (32,)}, "shape"),
+        ({}, "one of them"),
+        ({"mask": np.ones(SHAPE), "order": 4}, "order 4"),
+        ({"mask": np.ones((3, 3))}, "mask of shape"),
+        ({"locs": np.zeros((5, 2))}, "k-space of shape"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            im.joint_maps(kspace, wrong.pop("shape", SHAPE), **wrong)
+    with pytest.raises(ValueError, match="not finite"):
+        im.joint_maps(kspace * np.nan, SHAPE, mask=np.ones(SHAPE))
+
+
+@pytest.mark.parametrize("golden", [True, False])
+@pytest.mark.parametrize("delays", [(0.0, 0.0, 0.0), (0.4, -0.3, 0.15)])
+def test_delays_are_found_and_undone(golden, delays, rng):
+    nominal, coils, phantom = im.radial(55, 64, 32, golden=golden), im.Coils(3), im.shepp_logan()
+    kspace = phantom.kspace(im.delayed(nominal, delays), SHAPE, coils=coils)
+    kspace = kspace + 0.002 * (rng.standard_normal(kspace.shape) + 1j * rng.standard_normal(kspace.shape))
+    found = im.gradient_delays(kspace, nominal)
+    assert np.abs(found - delays).max() < 0.02
+    if any(delays):
+        maps, truth = coils.maps(SHAPE), band_limited(phantom, SHAPE)
+        undone = im.sense(kspace, maps, locs=im.delayed(nominal, found), lamda=1e-3)
+        ignored = im.sense(kspace, maps, locs=nominal, lamda=1e-3)
+        assert im.nrmse(undone.image, truth) < 0.8 * im.nrmse(ignored.image, truth)
+
+
+def test_delays_refuse():
+    locs = im.radial(55, 64, 32)
+    kspace = np.ones((2, 55, 64))
+    with pytest.raises(ValueError, match="three numbers"):
+        im.delayed(locs, (1.0, 2.0))
+    with pytest.raises(ValueError, match="no direction"):
+        im.delayed(np.zeros((2, 4, 2)), (0, 0, 0))
+    with pytest.raises(ValueError, match="locs of shape"):
+        im.gradient_delays(kspace, locs[0])
+    with pytest.raises(ValueError, match="k-space of shape"):
+        im.gradient_delays(kspace[:, :4], locs)
+    with pytest.raises(ValueError, match="tell delays apart"):
+        im.gradient_delays(kspace[:, :4], locs[:4])
+    with pytest.raises(ValueError, match="not finite"):
+        im.gradient_delays(kspace * np.nan, locs)

@@ -11,6 +11,7 @@ from ._automatic import by_discrepancy, noise_level
 from ._calibration import Calibration
 from ._coils import Coils, compress_coils, root_sum_of_squares, whitening
 from ._combining import adaptive_combine, compress_coils_geometrically
+from ._delays import delayed, gradient_delays
 from ._dicom import load_dicom, save_dicom
 from ._dynamic import llr_dynamic, low_rank_blocks
 from ._files import load_cfl, save_cfl
@@ -18,6 +19,7 @@ from ._grappa import grappa
 from ._image_files import load_image, save_image
 from ._ismrmrd import Scan, load_ismrmrd
 from ._ismrmrd_write import save_ismrmrd
+from ._joint_maps import joint_maps
 from ._maps import adaptive_maps, espirit
 from ._metrics import nrmse, psnr, ssim
 from ._motion import motion_operator, motion_sense, rigid
@@ -60,11 +62,14 @@ __all__ = [
     "compress_coils_geometrically",
     "cones",
     "conjugate_symmetry",
+    "delayed",
     "epi",
     "espirit",
     "fbp_operator",
     "fdk",
+    "gradient_delays",
     "grappa",
+    "joint_maps",
     "kooshball",
     "l1_wavelet",
     "llr_dynamic",

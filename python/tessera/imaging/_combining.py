@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError
-from ._coils import adaptive_maps
+from ._maps import adaptive_maps
 
 
 def adaptive_combine(images: Any, *, size: int = 5) -> npt.NDArray[Any]:
