@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ._prox import AnyProx, prox
 from ._stored_solve import StoredSolveResult
@@ -45,6 +45,7 @@ from ._tessera import (
     _randomized_svd,
     _solve_options,
     _svd,
+    _with_parameters,
     _works_on_disk,
 )
 
@@ -76,8 +77,18 @@ __all__ = [
 
 Callback = Callable[[Iteration], Any]
 AnyCheckpoint = str | os.PathLike[str] | Checkpoint
+_Solver = TypeVar("_Solver", bound=Callable[..., Any])
 
 
+def _described(solver: _Solver) -> _Solver:
+    """A solver whose docstring says what each argument means; the core knows, for those over ranks, too."""
+    code, doc = solver.__code__, (solver.__doc__ or "").replace("\n    ", "\n")
+    arguments = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    solver.__doc__ = _with_parameters(solver.__name__, arguments, doc)
+    return solver
+
+
+@_described
 def cg(
     A: NamedLinop,
     b: Any,
@@ -111,6 +122,7 @@ def cg(
     return _cg(A, b, _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every), M)
 
 
+@_described
 def lsqr(
     A: NamedLinop,
     b: Any,
@@ -139,6 +151,7 @@ def lsqr(
     return _lsqr(A, b, options, damp, conlim)
 
 
+@_described
 def lsmr(
     A: NamedLinop,
     b: Any,
@@ -164,6 +177,7 @@ def lsmr(
     return _lsmr(A, b, options, damp, conlim)
 
 
+@_described
 def minres(
     A: NamedLinop,
     b: Any,
@@ -189,6 +203,7 @@ def minres(
     return _minres(A, b, options, shift, M)
 
 
+@_described
 def gmres(
     A: NamedLinop,
     b: Any,
@@ -216,6 +231,7 @@ def gmres(
     return _gmres(A, b, options, restart, M)
 
 
+@_described
 def fista(
     A: NamedLinop,
     b: Any,
@@ -246,6 +262,7 @@ def fista(
     return _fista(A, b, g, options, 0.0 if step is None else step, momentum, restart)
 
 
+@_described
 def pdhg(
     A: NamedLinop | Sequence[NamedLinop],
     b: Any,
@@ -285,6 +302,7 @@ def pdhg(
     return _pdhg(A, b, f, g, options, 0.0 if tau is None else tau, 0.0 if sigma is None else sigma, theta)
 
 
+@_described
 def admm(
     A: NamedLinop,
     b: Any,
@@ -321,6 +339,7 @@ def _axes(A: NamedLinop, dim: Any) -> Any:
     return [d if isinstance(d, int) else names.index(d) - len(names) for d in dims]
 
 
+@_described
 def power_method(
     A: NamedLinop,
     x0: Any = None,
@@ -351,6 +370,7 @@ def power_method(
     return _power_method(A, options, _axes(A, dim), shape, dtype, device, seed)
 
 
+@_described
 def lanczos(
     A: NamedLinop | StoredArray,
     k: int = 6,
@@ -387,6 +407,7 @@ def lanczos(
     return _lanczos(A, options, k, which, ncv or 0, reorthogonalize, shape, dtype, device, seed)
 
 
+@_described
 def svd(
     A: NamedLinop,
     k: int = 6,
@@ -418,6 +439,7 @@ def svd(
     return _svd(A, options, k, ncv or 0, shape, dtype, device, seed)
 
 
+@_described
 def randomized_svd(
     A: NamedLinop | StoredArray,
     k: int = 6,
@@ -453,6 +475,7 @@ def randomized_svd(
     return _randomized_svd(A, options, k, oversample, shape, dtype, device, seed)
 
 
+@_described
 def polynomial_preconditioner(
     T: NamedLinop, degree: int, norm: str = "l_2", lower_eig: float = 0.0, upper_eig: float = 1.0
 ) -> NamedLinop:
@@ -468,6 +491,7 @@ def polynomial_preconditioner(
     return _polynomial_preconditioner(T, degree, norm, lower_eig, upper_eig)
 
 
+@_described
 def polynomial_coefficients(
     degree: int, norm: str = "l_2", lower_eig: float = 0.0, upper_eig: float = 1.0
 ) -> list[float]:

@@ -76,45 +76,54 @@ void bind_results(nb::module_& m) {
 
 void bind_dist_eigen(nb::module_& m) {
   bind_results(m);
-  m.def(
-      "power_method", &find_power, "A"_a, "x0"_a, TESSERA_ARGUMENTS_FROM(1e-5, 50),
-      "axes"_a = nb::none(),
-      nb::sig("def power_method(A: NamedLinop, x0: ArrayLike, *, rtol: float = 1e-5, atol: float "
-              "= 0.0, maxiter: int = 50, " TESSERA_MORE_OPTIONS
-              ", axes: ShapeLike | None = None) -> EigenResult"),
-      "The eigenvalue of largest magnitude, over ranks. ``axes`` make one vector; the others are "
-      "a batch.\n\n"
-      ">>> A = ts.Diagonal([1.0, 2.0, 5.0], ('X',))\n"
-      ">>> round(ts.dist.power_method(A, ts.dist.ones(3, split=0)).eigenvalues.item(), 2)\n5.0\n");
+  m.def("power_method", &find_power, "A"_a, "x0"_a, TESSERA_ARGUMENTS_FROM(1e-5, 50),
+        "axes"_a = nb::none(),
+        nb::sig("def power_method(A: NamedLinop, x0: ArrayLike, *, rtol: float = 1e-5, atol: float "
+                "= 0.0, maxiter: int = 50, " TESSERA_MORE_OPTIONS
+                ", axes: ShapeLike | None = None) -> EigenResult"),
+        over_ranks("power_method", {"x0"}, {"axes"},
+                   "The eigenvalue of largest magnitude, over ranks. ``axes`` make one vector; the "
+                   "others are "
+                   "a batch.\n\n"
+                   ">>> A = ts.Diagonal([1.0, 2.0, 5.0], ('X',))\n"
+                   ">>> round(ts.dist.power_method(A, ts.dist.ones(3, "
+                   "split=0)).eigenvalues.item(), 2)\n5.0\n"));
   m.def(
       "lanczos", &find_lanczos, "A"_a, "x0"_a, "k"_a = 6, TESSERA_ARGUMENTS_FROM(1e-8, 1000),
       "which"_a = "LM", "ncv"_a = 0, "reorthogonalize"_a = true,
       nb::sig("def lanczos(A: NamedLinop, x0: ArrayLike, k: int = 6, *, rtol: float = 1e-8, atol: "
               "float = 0.0, maxiter: int = 1000, " TESSERA_MORE_OPTIONS
               ", which: str = 'LM', ncv: int = 0, reorthogonalize: bool = True) -> EigenResult"),
-      "The ``k`` extreme eigenvalues of a Hermitian A, over ranks; ``which`` LM, LA, SA or "
-      "BE.\n\n"
-      ">>> A = ts.Diagonal([1.0, 2.0, 5.0, -3.0], ('X',))\n"
-      ">>> r = ts.dist.lanczos(A, ts.dist.ones(4, split=0), 2)\n"
-      ">>> r.eigenvalues.numpy().round(6).tolist()\n[-3.0, 5.0]\n");
+      over_ranks(
+          "lanczos", {"x0", "k"}, {"which", "ncv", "reorthogonalize"},
+          "The ``k`` extreme eigenvalues of a Hermitian A, over ranks; ``which`` LM, LA, SA or "
+          "BE.\n\n"
+          ">>> A = ts.Diagonal([1.0, 2.0, 5.0, -3.0], ('X',))\n"
+          ">>> r = ts.dist.lanczos(A, ts.dist.ones(4, split=0), 2)\n"
+          ">>> r.eigenvalues.numpy().round(6).tolist()\n[-3.0, 5.0]\n"));
   m.def("svd", &find_svd, "A"_a, "x0"_a, "k"_a = 6, TESSERA_ARGUMENTS_FROM(1e-8, 1000), "ncv"_a = 0,
         nb::sig("def svd(A: NamedLinop, x0: ArrayLike, k: int = 6, *, rtol: float = 1e-8, atol: "
                 "float = 0.0, maxiter: int = 1000, " TESSERA_MORE_OPTIONS
                 ", ncv: int = 0) -> SvdResult"),
-        "The ``k`` largest singular values of any A, over ranks.\n\n"
-        ">>> A = ts.Diagonal([1.0, 2.0, 5.0], ('X',))\n"
-        ">>> ts.dist.svd(A, ts.dist.ones(3, split=0), 2).S.numpy().round(6).tolist()\n"
-        "[5.0, 2.0]\n");
-  m.def("randomized_svd", &find_randomized_svd, "A"_a, "x0"_a, "k"_a = 6,
-        TESSERA_ARGUMENTS_FROM(1e-6, 4), "oversample"_a = 10, "seed"_a = 0,
-        nb::sig("def randomized_svd(A: NamedLinop, x0: ArrayLike, k: int = 6, *, rtol: float = "
-                "1e-6, atol: float = 0.0, maxiter: int = 4, " TESSERA_MORE_OPTIONS
-                ", oversample: int = 10, seed: int = 0) -> SvdResult"),
-        "The ``k`` largest singular values from a random block, over ranks; x0 says where vectors "
-        "lie.\n\n"
-        ">>> A = ts.Diagonal([1.0, 2.0, 5.0], ('X',))\n"
-        ">>> ts.dist.randomized_svd(A, ts.dist.ones(3, split=0), 2).S.numpy().round(6).tolist()\n"
-        "[5.0, 2.0]\n");
+        over_ranks("svd", {"x0", "k"}, {"ncv"},
+                   "The ``k`` largest singular values of any A, over ranks.\n\n"
+                   ">>> A = ts.Diagonal([1.0, 2.0, 5.0], ('X',))\n"
+                   ">>> ts.dist.svd(A, ts.dist.ones(3, split=0), 2).S.numpy().round(6).tolist()\n"
+                   "[5.0, 2.0]\n"));
+  m.def(
+      "randomized_svd", &find_randomized_svd, "A"_a, "x0"_a, "k"_a = 6,
+      TESSERA_ARGUMENTS_FROM(1e-6, 4), "oversample"_a = 10, "seed"_a = 0,
+      nb::sig("def randomized_svd(A: NamedLinop, x0: ArrayLike, k: int = 6, *, rtol: float = "
+              "1e-6, atol: float = 0.0, maxiter: int = 4, " TESSERA_MORE_OPTIONS
+              ", oversample: int = 10, seed: int = 0) -> SvdResult"),
+      over_ranks(
+          "randomized_svd", {"x0", "k"}, {"oversample", "seed"},
+          "The ``k`` largest singular values from a random block, over ranks; x0 says where "
+          "vectors "
+          "lie.\n\n"
+          ">>> A = ts.Diagonal([1.0, 2.0, 5.0], ('X',))\n"
+          ">>> ts.dist.randomized_svd(A, ts.dist.ones(3, split=0), 2).S.numpy().round(6).tolist()\n"
+          "[5.0, 2.0]\n"));
 }
 
 }  // namespace tessera::python

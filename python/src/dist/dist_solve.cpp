@@ -113,51 +113,61 @@ void bind_systems(nb::module_& m) {
       "cg", &solve_cg, "A"_a, "b"_a, "x0"_a = nb::none(), TESSERA_ARGUMENTS, "M"_a = nb::none(),
       nb::sig("def cg(A: NamedLinop, b: ArrayLike, x0: ArrayLike | None = None, *, " TESSERA_OPTIONS
               ", M: NamedLinop | None = None) -> SolveResult"),
-      "Conjugate gradients over ranks for A x = b with A Hermitian and positive "
-      "(semi)definite. ``callback(iteration, residual)`` stops all ranks by returning False on "
-      "one; ``along`` splits the work along that dim of A.\n\n"
-      ">>> A = ts.Diagonal([1.0, 4.0], ('X',))\n"
-      ">>> ts.dist.cg(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
-      "[1.0, 0.5]\n");
+      over_ranks(
+          "cg", {"b", "x0"}, {"M"},
+          "Conjugate gradients over ranks for A x = b with A Hermitian and positive "
+          "(semi)definite. ``callback(iteration, residual)`` stops all ranks by returning False on "
+          "one; ``along`` splits the work along that dim of A.\n\n"
+          ">>> A = ts.Diagonal([1.0, 4.0], ('X',))\n"
+          ">>> ts.dist.cg(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
+          "[1.0, 0.5]\n"));
   m.def(
       "minres", &solve_minres, "A"_a, "b"_a, "x0"_a = nb::none(), TESSERA_ARGUMENTS,
       "shift"_a = 0.0, "M"_a = nb::none(),
       nb::sig(
           "def minres(A: NamedLinop, b: ArrayLike, x0: ArrayLike | None = None, *, " TESSERA_OPTIONS
           ", shift: float = 0.0, M: NamedLinop | None = None) -> SolveResult"),
-      "MINRES over ranks: (A - shift I) x = b with A Hermitian, indefinite or singular.\n\n"
-      ">>> A = ts.Diagonal([1.0, -4.0], ('X',))\n"
-      ">>> ts.dist.minres(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
-      "[1.0, -0.5]\n");
+      over_ranks(
+          "minres", {"b", "x0"}, {"shift", "M"},
+          "MINRES over ranks: (A - shift I) x = b with A Hermitian, indefinite or singular.\n\n"
+          ">>> A = ts.Diagonal([1.0, -4.0], ('X',))\n"
+          ">>> ts.dist.minres(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
+          "[1.0, -0.5]\n"));
   m.def(
       "gmres", &solve_gmres, "A"_a, "b"_a, "x0"_a = nb::none(), TESSERA_ARGUMENTS, "restart"_a = 30,
       "M"_a = nb::none(),
       nb::sig(
           "def gmres(A: NamedLinop, b: ArrayLike, x0: ArrayLike | None = None, *, " TESSERA_OPTIONS
           ", restart: int = 30, M: NamedLinop | None = None) -> SolveResult"),
-      "GMRES over ranks for A x = b with any square A, begun again after ``restart`` "
-      "vectors.\n\n"
-      ">>> A = ts.Diagonal([1.0, -4.0], ('X',))\n"
-      ">>> ts.dist.gmres(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
-      "[1.0, -0.5]\n");
+      over_ranks(
+          "gmres", {"b", "x0"}, {"restart", "M"},
+          "GMRES over ranks for A x = b with any square A, begun again after ``restart`` "
+          "vectors.\n\n"
+          ">>> A = ts.Diagonal([1.0, -4.0], ('X',))\n"
+          ">>> ts.dist.gmres(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
+          "[1.0, -0.5]\n"));
   m.def("lsqr", &solve_lsqr, "A"_a, "b"_a, "x0"_a = nb::none(), TESSERA_ARGUMENTS, "damp"_a = 0.0,
         "conlim"_a = 1e8,
         nb::sig(
             "def lsqr(A: NamedLinop, b: ArrayLike, x0: ArrayLike | None = None, *, " TESSERA_OPTIONS
             ", damp: float = 0.0, conlim: float = 1e8) -> SolveResult"),
-        "LSQR over ranks: least squares with A of any shape. x lies as A.H(b).\n\n"
-        ">>> A = ts.Diagonal([1.0, 4.0], ('X',))\n"
-        ">>> ts.dist.lsqr(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
-        "[1.0, 0.5]\n");
+        over_ranks(
+            "lsqr", {"b", "x0"}, {"damp", "conlim"},
+            "LSQR over ranks: least squares with A of any shape. x lies as A.H(b).\n\n"
+            ">>> A = ts.Diagonal([1.0, 4.0], ('X',))\n"
+            ">>> ts.dist.lsqr(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
+            "[1.0, 0.5]\n"));
   m.def("lsmr", &solve_lsmr, "A"_a, "b"_a, "x0"_a = nb::none(), TESSERA_ARGUMENTS, "damp"_a = 0.0,
         "conlim"_a = 1e8,
         nb::sig(
             "def lsmr(A: NamedLinop, b: ArrayLike, x0: ArrayLike | None = None, *, " TESSERA_OPTIONS
             ", damp: float = 0.0, conlim: float = 1e8) -> SolveResult"),
-        "LSMR over ranks: least squares with A of any shape. x lies as A.H(b).\n\n"
-        ">>> A = ts.Diagonal([1.0, 4.0], ('X',))\n"
-        ">>> ts.dist.lsmr(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
-        "[1.0, 0.5]\n");
+        over_ranks(
+            "lsmr", {"b", "x0"}, {"damp", "conlim"},
+            "LSMR over ranks: least squares with A of any shape. x lies as A.H(b).\n\n"
+            ">>> A = ts.Diagonal([1.0, 4.0], ('X',))\n"
+            ">>> ts.dist.lsmr(A, ts.dist.array([1.0, 2.0], split=0)).x.numpy().round(6).tolist()\n"
+            "[1.0, 0.5]\n"));
 }
 
 void bind_regularised(nb::module_& m) {
@@ -166,11 +176,13 @@ void bind_regularised(nb::module_& m) {
         nb::sig("def fista(A: NamedLinop, b: ArrayLike, g: typing.Any = None, x0: ArrayLike | None "
                 "= None, *, " TESSERA_OPTIONS ", step: float | None = None, momentum: bool = True, "
                 "restart: bool = True) -> SolveResult"),
-        "FISTA over ranks: minimises |A x - b|^2 / 2 + g(x). A function in place of g sees the "
-        "part of a rank.\n\n"
-        ">>> A = ts.Diagonal([1.0, 1.0], ('X',))\n"
-        ">>> r = ts.dist.fista(A, ts.dist.array([3.0, 0.5], split=0), ts.solve.prox.l1(1.0))\n"
-        ">>> r.x.numpy().round(4).tolist()\n[2.0, 0.0]\n");
+        over_ranks(
+            "fista", {"b", "g", "x0"}, {"step", "momentum", "restart"},
+            "FISTA over ranks: minimises |A x - b|^2 / 2 + g(x). A function in place of g sees the "
+            "part of a rank.\n\n"
+            ">>> A = ts.Diagonal([1.0, 1.0], ('X',))\n"
+            ">>> r = ts.dist.fista(A, ts.dist.array([3.0, 0.5], split=0), ts.solve.prox.l1(1.0))\n"
+            ">>> r.x.numpy().round(4).tolist()\n[2.0, 0.0]\n"));
   m.def("pdhg", &solve_pdhg, "A"_a, "b"_a, "f"_a = nb::none(), "g"_a = nb::none(),
         "x0"_a = nb::none(), TESSERA_ARGUMENTS, "tau"_a = nb::none(), "sigma"_a = nb::none(),
         "theta"_a = 1.0,
@@ -179,22 +191,26 @@ void bind_regularised(nb::module_& m) {
                 "x0: ArrayLike | None = None, *, " TESSERA_OPTIONS
                 ", tau: float | None = None, sigma: float | None = None, theta: float = 1.0) -> "
                 "SolveResult"),
-        "The method of Chambolle and Pock over ranks: minimises f(A x - b) + g(x); f is half "
-        "the square when not given. Lists of A, b and f are terms that are added up.\n\n"
-        ">>> A = ts.Diagonal([1.0, 1.0], ('X',))\n"
-        ">>> r = ts.dist.pdhg(A, ts.dist.array([3.0, 0.5], split=0), None, "
-        "ts.solve.prox.l1(1.0))\n"
-        ">>> r.x.numpy().round(3).tolist()\n[2.0, 0.0]\n");
+        over_ranks(
+            "pdhg", {"b", "f", "g", "x0"}, {"tau", "sigma", "theta"},
+            "The method of Chambolle and Pock over ranks: minimises f(A x - b) + g(x); f is half "
+            "the square when not given. Lists of A, b and f are terms that are added up.\n\n"
+            ">>> A = ts.Diagonal([1.0, 1.0], ('X',))\n"
+            ">>> r = ts.dist.pdhg(A, ts.dist.array([3.0, 0.5], split=0), None, "
+            "ts.solve.prox.l1(1.0))\n"
+            ">>> r.x.numpy().round(3).tolist()\n[2.0, 0.0]\n"));
   m.def("admm", &solve_admm, "A"_a, "b"_a, "g"_a = nb::none(), "x0"_a = nb::none(),
         TESSERA_ARGUMENTS, "G"_a = nb::none(), "rho"_a = 1.0, "inner"_a = 10,
         nb::sig("def admm(A: NamedLinop, b: ArrayLike, g: typing.Any = None, x0: ArrayLike | None "
                 "= None, *, " TESSERA_OPTIONS
                 ", G: NamedLinop | None = None, rho: float = 1.0, inner: int = 10) -> "
                 "SolveResult"),
-        "ADMM over ranks: minimises |A x - b|^2 / 2 + g(G x).\n\n"
-        ">>> A = ts.Diagonal([1.0, 1.0], ('X',))\n"
-        ">>> r = ts.dist.admm(A, ts.dist.array([3.0, 0.5], split=0), ts.solve.prox.l1(1.0))\n"
-        ">>> r.x.numpy().round(3).tolist()\n[2.0, 0.0]\n");
+        over_ranks(
+            "admm", {"b", "g", "x0"}, {"G", "rho", "inner"},
+            "ADMM over ranks: minimises |A x - b|^2 / 2 + g(G x).\n\n"
+            ">>> A = ts.Diagonal([1.0, 1.0], ('X',))\n"
+            ">>> r = ts.dist.admm(A, ts.dist.array([3.0, 0.5], split=0), ts.solve.prox.l1(1.0))\n"
+            ">>> r.x.numpy().round(3).tolist()\n[2.0, 0.0]\n"));
 }
 
 }  // namespace

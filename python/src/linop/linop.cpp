@@ -357,18 +357,21 @@ std::optional<Cut> cut_from(const NamedLinop& a, NamedDimension d, nb::handle sl
 void bind_linop(nb::module_& m) {
   nb::class_<LinopObject> c(
       m, "NamedLinop", nb::is_weak_referenceable(), nb::type_slots(linop_slots),
-      "A linear operator with named input and output; made by ts.Diagonal, ts.FFT, … and by\n"
-      "composing: ``A @ B``, ``A + B``, ``2j * A``, ``A.H``, ``A.N``.\n\n"
-      ">>> A = ts.FFT(1) @ ts.Diagonal([1, 2], ('Nx',))\n>>> A.H.H is A, A([1, "
-      "1]).real.tolist()[1] < 0\n(True, True)\n\n"
-      "Subclasses with fn and adj_fn are operators too; docs/guide/extending.md tells what else "
-      "they may have.\n\n"
-      ">>> class Scaled(ts.NamedLinop):\n"
-      "...     factor = 3\n"
-      "...     def fn(self, x): return self.factor * x\n"
-      "...     adj_fn = fn\n"
-      ">>> A = Scaled(('X',)); bool(ts.check_adjoint(A, (4,))), A.N([1.0]).tolist()\n"
-      "(True, [9.0])\n");
+      documented(
+          "NamedLinop",
+          "A linear operator with named input and output; made by ts.Diagonal, ts.FFT, … and by\n"
+          "composing: ``A @ B``, ``A + B``, ``2j * A``, ``A.H``, ``A.N``.\n\n"
+          ">>> A = ts.FFT(1) @ ts.Diagonal([1, 2], ('Nx',))\n>>> A.H.H is A, A([1, "
+          "1]).real.tolist()[1] < 0\n(True, True)\n\n"
+          "Subclasses with fn and adj_fn are operators too; docs/guide/extending.md tells what "
+          "else "
+          "they may have.\n\n"
+          ">>> class Scaled(ts.NamedLinop):\n"
+          "...     factor = 3\n"
+          "...     def fn(self, x): return self.factor * x\n"
+          "...     adj_fn = fn\n"
+          ">>> A = Scaled(('X',)); bool(ts.check_adjoint(A, (4,))), A.N([1.0]).tolist()\n"
+          "(True, [9.0])\n"));
   set_linop_class(c);
   bind_algebra(c);
   bind_properties(c);

@@ -108,17 +108,23 @@ inline const char* class_name(nb::handle c) {
   return dot ? dot + 1 : whole;
 }
 
+// The documentation of a class or function with what is known of its arguments (operator_parameters*.cpp).
+const char* documented(const char* kind, const char* doc, bool keeps_arrays = false);
+const char* parameters_of_grids(const char* kind);
+
 // One operator of the catalogue: `make` returns the Python operator, `extra` names its arguments.
 template <class T, class F, class... Extra>
 nb::class_<OperatorObject<T>, LinopObject> add_operator(nb::module_& m, const char* name,
                                                         const char* doc, F&& make,
                                                         const Extra&... extra) {
-  nb::class_<OperatorObject<T>, LinopObject> c(m, name, doc, nb::type_slots(linop_slots));
   constexpr bool has_label = requires(T op) { op.label; };
+  constexpr bool copies = !has_label && keeps_arrays<std::decay_t<F>>();
+  nb::class_<OperatorObject<T>, LinopObject> c(m, name, documented(name, doc, copies),
+                                               nb::type_slots(linop_slots));
   auto made = constructor<!has_label>(name, std::forward<F>(make));
   if constexpr (has_label)
     c.def(nb::new_(std::move(made)), extra...);
-  else if constexpr (keeps_arrays<std::decay_t<F>>())
+  else if constexpr (copies)
     c.def(nb::new_(std::move(made)), extra..., nb::arg("name") = nb::none(), nb::kw_only(),
           nb::arg("copy") = true);
   else

@@ -172,46 +172,54 @@ void bind_operators_rays(nb::module_& m) {
                 "centre: float | typing.Sequence[float] | None = None, batch_shape: DimsLike | "
                 "None = None, image_shape: DimsLike | None = None, data_shape: DimsLike | None = "
                 "None, name: str | None = None) -> RayTransform"),
-        "Parallel rays (Ny, Nx -> A, D): at angle t (radians) those of cell d hold the points\n"
-        "x cos t + y sin t = (d - cells // 2) pitch + offset. A volume in slices is a batch of "
-        "images.\n\n"
-        ">>> A = ts.ParallelBeam([0.0, np.pi / 2], (3, 3), 3)\n"
-        ">>> A(np.eye(3) * [1, 2, 4]).numpy().round(6).tolist()\n"
-        "[[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]]\n"
-        ">>> A.ishape, A.H(np.ones((2, 3))).shape\n((..., Ny, Nx), (3, 3))\n");
-  m.def("FanBeam", &fan_beam, "angles"_a, "grid_size"_a, "cells"_a, "source_distance"_a,
-        "detector_distance"_a, nb::kw_only(), "pitch"_a = 1.0, "offset"_a = 0.0, "arc"_a = false,
-        "voxel"_a = 1.0, "centre"_a = nb::none(), "batch_shape"_a = nb::none(),
-        "image_shape"_a = nb::none(), "data_shape"_a = nb::none(), "name"_a = nb::none(),
-        nb::sig("def FanBeam(angles: ArrayLike, grid_size: ShapeLike, cells: int, "
-                "source_distance: float, detector_distance: float, *, pitch: float = 1.0, offset: "
-                "float = 0.0, arc: bool = False, voxel: float | typing.Sequence[float] = 1.0, "
-                "centre: float | typing.Sequence[float] | None = None, batch_shape: DimsLike | "
-                "None = None, image_shape: DimsLike | None = None, data_shape: DimsLike | None = "
-                "None, name: str | None = None) -> RayTransform"),
-        "Rays from a source to a line of cells (Ny, Nx -> A, D), both turning around the middle "
-        "of the\nimage at these distances; far away they are those of ParallelBeam. With arc, "
-        "cells lie on a\ncircle around the source, pitch along it.\n\n"
-        ">>> A = ts.FanBeam([0.0, 1.0, 2.0], (16, 16), 24, 40.0, 20.0, pitch=1.5)\n"
-        ">>> A(np.ones((16, 16))).shape\n(3, 24)\n");
-  m.def("ConeBeam", &cone_beam, "angles"_a, "grid_size"_a, "detector_size"_a, "source_distance"_a,
-        "detector_distance"_a, nb::kw_only(), "pitch"_a = 1.0, "offset"_a = 0.0, "arc"_a = false,
-        "heights"_a = nb::none(), "voxel"_a = 1.0, "centre"_a = nb::none(),
-        "batch_shape"_a = nb::none(), "image_shape"_a = nb::none(), "data_shape"_a = nb::none(),
-        "name"_a = nb::none(),
-        nb::sig("def ConeBeam(angles: ArrayLike, grid_size: ShapeLike, detector_size: ShapeLike, "
-                "source_distance: float, detector_distance: float, *, pitch: float | "
-                "typing.Sequence[float] = 1.0, offset: float | typing.Sequence[float] = 0.0, arc: "
-                "bool = False, heights: ArrayLike | None = None, voxel: float | "
-                "typing.Sequence[float] = 1.0, centre: float | typing.Sequence[float] | None = "
-                "None, batch_shape: DimsLike | None = None, image_shape: DimsLike | None = None, "
-                "data_shape: DimsLike | None = None, name: str | None = None) -> RayTransform"),
-        "Rays from a source to rows of cells (Nz, Ny, Nx -> A, V, D), both turning around the z "
-        "axis.\ndetector_size is (rows, cells); pitch and offset are one number, or one for rows "
-        "and one for\ncells (one offset is that of cells). With arc the detector is a cylinder "
-        "around the source; heights,\none for each view, move both along z, as on a helix.\n\n"
-        ">>> A = ts.ConeBeam([0.0, 1.0], (4, 8, 8), (6, 12), 40.0, 20.0, pitch=1.5)\n"
-        ">>> A(np.ones((4, 8, 8))).shape, A.oshape\n((2, 6, 12), (..., A, V, D))\n");
+        documented(
+            "ParallelBeam",
+            "Parallel rays (Ny, Nx -> A, D): at angle t (radians) those of cell d hold the points\n"
+            "x cos t + y sin t = (d - cells // 2) pitch + offset. A volume in slices is a batch of "
+            "images.\n\n"
+            ">>> A = ts.ParallelBeam([0.0, np.pi / 2], (3, 3), 3)\n"
+            ">>> A(np.eye(3) * [1, 2, 4]).numpy().round(6).tolist()\n"
+            "[[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]]\n"
+            ">>> A.ishape, A.H(np.ones((2, 3))).shape\n((..., Ny, Nx), (3, 3))\n"));
+  m.def(
+      "FanBeam", &fan_beam, "angles"_a, "grid_size"_a, "cells"_a, "source_distance"_a,
+      "detector_distance"_a, nb::kw_only(), "pitch"_a = 1.0, "offset"_a = 0.0, "arc"_a = false,
+      "voxel"_a = 1.0, "centre"_a = nb::none(), "batch_shape"_a = nb::none(),
+      "image_shape"_a = nb::none(), "data_shape"_a = nb::none(), "name"_a = nb::none(),
+      nb::sig("def FanBeam(angles: ArrayLike, grid_size: ShapeLike, cells: int, "
+              "source_distance: float, detector_distance: float, *, pitch: float = 1.0, offset: "
+              "float = 0.0, arc: bool = False, voxel: float | typing.Sequence[float] = 1.0, "
+              "centre: float | typing.Sequence[float] | None = None, batch_shape: DimsLike | "
+              "None = None, image_shape: DimsLike | None = None, data_shape: DimsLike | None = "
+              "None, name: str | None = None) -> RayTransform"),
+      documented(
+          "FanBeam",
+          "Rays from a source to a line of cells (Ny, Nx -> A, D), both turning around the middle "
+          "of the\nimage at these distances; far away they are those of ParallelBeam. With arc, "
+          "cells lie on a\ncircle around the source, pitch along it.\n\n"
+          ">>> A = ts.FanBeam([0.0, 1.0, 2.0], (16, 16), 24, 40.0, 20.0, pitch=1.5)\n"
+          ">>> A(np.ones((16, 16))).shape\n(3, 24)\n"));
+  m.def(
+      "ConeBeam", &cone_beam, "angles"_a, "grid_size"_a, "detector_size"_a, "source_distance"_a,
+      "detector_distance"_a, nb::kw_only(), "pitch"_a = 1.0, "offset"_a = 0.0, "arc"_a = false,
+      "heights"_a = nb::none(), "voxel"_a = 1.0, "centre"_a = nb::none(),
+      "batch_shape"_a = nb::none(), "image_shape"_a = nb::none(), "data_shape"_a = nb::none(),
+      "name"_a = nb::none(),
+      nb::sig("def ConeBeam(angles: ArrayLike, grid_size: ShapeLike, detector_size: ShapeLike, "
+              "source_distance: float, detector_distance: float, *, pitch: float | "
+              "typing.Sequence[float] = 1.0, offset: float | typing.Sequence[float] = 0.0, arc: "
+              "bool = False, heights: ArrayLike | None = None, voxel: float | "
+              "typing.Sequence[float] = 1.0, centre: float | typing.Sequence[float] | None = "
+              "None, batch_shape: DimsLike | None = None, image_shape: DimsLike | None = None, "
+              "data_shape: DimsLike | None = None, name: str | None = None) -> RayTransform"),
+      documented(
+          "ConeBeam",
+          "Rays from a source to rows of cells (Nz, Ny, Nx -> A, V, D), both turning around the z "
+          "axis.\ndetector_size is (rows, cells); pitch and offset are one number, or one for rows "
+          "and one for\ncells (one offset is that of cells). With arc the detector is a cylinder "
+          "around the source; heights,\none for each view, move both along z, as on a helix.\n\n"
+          ">>> A = ts.ConeBeam([0.0, 1.0], (4, 8, 8), (6, 12), 40.0, 20.0, pitch=1.5)\n"
+          ">>> A(np.ones((4, 8, 8))).shape, A.oshape\n((2, 6, 12), (..., A, V, D))\n"));
 }
 
 }  // namespace tessera::python

@@ -79,37 +79,45 @@ void bind_trajectories(nb::module_& m) {
               "None = None, batch_shape: DimsLike | None = None, *, tol: float = 0.001, segments: "
               "int | None = None, segmentation: str = 'time', name: str | None = None) -> "
               "NamedLinop"),
-      "The NUFFT of an object whose pixels turn by field_map (hertz) during times (seconds): sums "
-      "of\nx[n] exp(-2 pi i (k (n - N//2) / N + field_map[n] time)) / sqrt(N), to the relative "
-      "error "
-      "tol.\n\nIt is a Dense, a NUFFT of several segments and a Dense; segments=None takes as few "
-      "as "
-      "reach\ntol. times have the shape of the points or its last axes.\n\n"
-      ">>> k, hertz, seconds = np.linspace(-4, 4, 20)[:, None], np.arange(8) * 10.0, "
-      "np.linspace(0, "
-      "0.02, 20)\n"
-      ">>> A = ts.FieldMapNUFFT(k, (8,), hertz, seconds, tol=1e-6)\n"
-      ">>> turns = k * (np.arange(8) - 4) / 8 + hertz * seconds[:, None]\n"
-      ">>> exact = np.exp(-2j * np.pi * turns).sum(1) / 8 ** 0.5\n"
-      ">>> float(abs(A(np.ones(8)).numpy() - exact).max()) < 1e-6\nTrue\n");
-  m.def(
-      "NUFFT3", &make_nufft_type3, "points"_a, "frequencies"_a, "output_shape"_a = nb::none(),
-      "input_shape"_a = nb::none(), "batch_shape"_a = nb::none(), nb::kw_only(), "tol"_a = 1e-6,
-      "sign"_a = -1, "name"_a = nb::none(),
-      nb::sig(
-          "def NUFFT3(points: ArrayLike, frequencies: ArrayLike, output_shape: DimsLike | None "
-          "= None, input_shape: DimsLike | None = None, batch_shape: DimsLike | None = None, *, "
-          "tol: float = 1e-06, sign: int = -1, name: str | None = None) -> NamedLinop"),
-      "The Fourier sum from points to frequencies, both anywhere (a NUFFT of type 3): sums over j "
-      "of\nc[j] exp(sign i s[k] . x[j]), in radians and not normalised, to the relative error tol, "
-      "from 1e-11.\n\npoints and frequencies have the shape (..., axes), with one to three axes; "
-      "the operator is a chain of\na Diagonal, the adjoint of an Interpolate, a NUFFT and a "
-      "Diagonal.\n\n"
-      ">>> x, s = np.array([[0.0], [0.5], [7.25]]), np.array([[-3.0], [0.1]])\n"
-      ">>> A = ts.NUFFT3(x, s, tol=1e-9)\n"
-      ">>> exact = np.exp(-1j * s * x.T) @ np.ones(3)\n"
-      ">>> A.ishape, A.oshape, float(abs(A(np.ones(3)).numpy() - exact).max()) < 1e-8\n"
-      "((..., J), (..., K), True)\n");
+      documented(
+          "FieldMapNUFFT",
+          "The NUFFT of an object whose pixels turn by field_map (hertz) during times (seconds): "
+          "sums "
+          "of\nx[n] exp(-2 pi i (k (n - N//2) / N + field_map[n] time)) / sqrt(N), to the relative "
+          "error "
+          "tol.\n\nIt is a Dense, a NUFFT of several segments and a Dense; segments=None takes as "
+          "few "
+          "as "
+          "reach\ntol. times have the shape of the points or its last axes.\n\n"
+          ">>> k, hertz, seconds = np.linspace(-4, 4, 20)[:, None], np.arange(8) * 10.0, "
+          "np.linspace(0, "
+          "0.02, 20)\n"
+          ">>> A = ts.FieldMapNUFFT(k, (8,), hertz, seconds, tol=1e-6)\n"
+          ">>> turns = k * (np.arange(8) - 4) / 8 + hertz * seconds[:, None]\n"
+          ">>> exact = np.exp(-2j * np.pi * turns).sum(1) / 8 ** 0.5\n"
+          ">>> float(abs(A(np.ones(8)).numpy() - exact).max()) < 1e-6\nTrue\n"));
+  m.def("NUFFT3", &make_nufft_type3, "points"_a, "frequencies"_a, "output_shape"_a = nb::none(),
+        "input_shape"_a = nb::none(), "batch_shape"_a = nb::none(), nb::kw_only(), "tol"_a = 1e-6,
+        "sign"_a = -1, "name"_a = nb::none(),
+        nb::sig(
+            "def NUFFT3(points: ArrayLike, frequencies: ArrayLike, output_shape: DimsLike | None "
+            "= None, input_shape: DimsLike | None = None, batch_shape: DimsLike | None = None, *, "
+            "tol: float = 1e-06, sign: int = -1, name: str | None = None) -> NamedLinop"),
+        documented(
+            "NUFFT3",
+            "The Fourier sum from points to frequencies, both anywhere (a NUFFT of type 3): sums "
+            "over j "
+            "of\nc[j] exp(sign i s[k] . x[j]), in radians and not normalised, to the relative "
+            "error tol, "
+            "from 1e-11.\n\npoints and frequencies have the shape (..., axes), with one to three "
+            "axes; "
+            "the operator is a chain of\na Diagonal, the adjoint of an Interpolate, a NUFFT and a "
+            "Diagonal.\n\n"
+            ">>> x, s = np.array([[0.0], [0.5], [7.25]]), np.array([[-3.0], [0.1]])\n"
+            ">>> A = ts.NUFFT3(x, s, tol=1e-9)\n"
+            ">>> exact = np.exp(-1j * s * x.T) @ np.ones(3)\n"
+            ">>> A.ishape, A.oshape, float(abs(A(np.ones(3)).numpy() - exact).max()) < 1e-8\n"
+            "((..., J), (..., K), True)\n"));
 }
 
 }  // namespace tessera::python

@@ -27,6 +27,12 @@ struct PdhgParts {
 };
 std::optional<NamedLinop> linop_or_none(nb::handle h, std::string_view who);
 Which which_from(const std::string& name);  // of lanczos
+// A docstring with a paragraph on each argument before its examples; ArgumentError for one of which nothing is
+// said. `over_ranks` adds what all solvers over ranks take: `before` and `after` are what one takes around it.
+std::string with_parameters(const std::string& solver, const std::vector<std::string>& arguments,
+                            std::string_view doc, bool ranks = false);
+const char* over_ranks(const char* solver, std::vector<std::string> before,
+                       const std::vector<std::string>& after, const char* doc);
 nb::list list_of(const std::vector<double>& v);
 
 }  // namespace tessera::python

@@ -2,6 +2,8 @@
 // What all solvers take and give: options, checkpoints, iterations, results, proximal maps.
 #include "solve/solve.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include "core/callables.hpp"
 #include "core/repr.hpp"
 
@@ -74,6 +76,12 @@ void bind_options(nb::module_& m) {
         nb::sig("def _solve_options(x0: ArrayLike | None, rtol: float, atol: float, maxiter: int, "
                 "callback: typing.Callable[[Iteration], typing.Any] | None, progress: bool, "
                 "checkpoint: typing.Any, check_every: int) -> _SolveOptions"));
+  m.def(
+      "_with_parameters",
+      [](const std::string& solver, const std::vector<std::string>& arguments,
+         const std::string& doc) { return with_parameters(solver, arguments, doc); },
+      "solver"_a, "arguments"_a, "doc"_a,
+      nb::sig("def _with_parameters(solver: str, arguments: list[str], doc: str) -> str"));
   nb::class_<Checkpoint>(m, "Checkpoint",
                          "A file from which a solve that was killed goes on, bit for bit.\n\n"
                          "Written every ``every`` iterations (0: by time alone) and at least every "
