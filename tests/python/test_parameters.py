@@ -21,7 +21,9 @@ def operators():
 def solvers():
     names = [n for n in ts.solve.__all__ if not n.endswith("Result") and n not in RESULTS]
     over_ranks = [n for n in names if hasattr(ts.dist, n)]
-    return [(f"solve.{n}", getattr(ts.solve, n)) for n in names] + [(f"dist.{n}", getattr(ts.dist, n)) for n in over_ranks]
+    return [(f"solve.{n}", getattr(ts.solve, n)) for n in names] + [
+        (f"dist.{n}", getattr(ts.dist, n)) for n in over_ranks
+    ]
 
 
 def described(doc):
