@@ -134,3 +134,9 @@ def test_examples_of_the_gallery_are_well_formed(example):
     assert title and below and len(parts) > 2
     for _, code in parts:
         compile(code, str(example), "exec")
+
+
+def test_what_the_site_needs_is_said_twice_alike():
+    listed = [line for line in (ROOT / "requirements-docs.txt").read_text().splitlines() if not line.startswith("#")]
+    extra = re.search(r"^docs = \[(.*)\]$", (ROOT / "pyproject.toml").read_text(), re.M)
+    assert extra and re.findall(r'"([^"]+)"', extra[1]) == listed
