@@ -3,7 +3,8 @@
 // The Kaiser-Bessel weights of a point's neighbours along one axis, as polynomials of where the
 // point lies between two grid points: one polynomial for each neighbour, all evaluated side by side
 // in vector registers. As exact as the precision R; see taps.hpp for the definition of the kernel.
-//   PiecewiseKernel<float> k(kernel);   k.weights<4>(fraction, w);
+//   PiecewiseKernel<float> k(kernel);
+//   v[t] = (k.coefficient[0][t] x + k.coefficient[1][t]) x + ...   with x = 2 fraction - 1
 // `fraction` is ceil(loc - W/2) - (loc - W/2): how far the first neighbour lies inside the kernel.
 
 #include <cmath>
@@ -31,17 +32,6 @@ struct TESSERA_API PiecewiseKernel {
   alignas(64) R coefficient[max_degree + 1][most_piecewise] = {};  // highest power first
 
   explicit PiecewiseKernel(const SpreadKernel& kernel);
-
-  // W neighbours of a point; none lies on the edge of the kernel (0 < fraction < 1).
-  template <int W>
-  inline void weights(double fraction, R* weight) const {
-    const R t = static_cast<R>(2 * fraction - 1);
-    R v[W];
-    for (int k = 0; k < W; ++k) v[k] = coefficient[0][k];
-    for (int d = 1; d <= degree; ++d)
-      for (int k = 0; k < W; ++k) v[k] = v[k] * t + coefficient[d][k];
-    for (int k = 0; k < W; ++k) weight[k] = v[k];
-  }
 };
 
 extern template struct TESSERA_API PiecewiseKernel<float>;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tessera/kernels/interpolate/footprint.hpp"
+
 namespace tessera::spread {
 namespace {
 
@@ -23,9 +25,10 @@ void expect_weights(double beta) {
   double worst = 0;
   for (int i = 1; i < 64; ++i) {
     const double fraction = i / 64.0;  // exact, as are the distances below
-    R got[W];
+    AxisWeights<R, W> weights;
+    R* got = weights.of[2];  // of the last axis
     std::fill_n(got, W, std::numeric_limits<R>::quiet_NaN());
-    kernel.template weights<W>(fraction, got);
+    weights.template find<1>(kernel, &fraction);
     for (int k = 0; k < W; ++k) {
       const long double u = (k - W / 2.0L + fraction) / (W / 2.0L);
       const double error = static_cast<double>(std::abs(got[k] - weight_by_definition(beta, u)));
