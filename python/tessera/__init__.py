@@ -11,6 +11,7 @@ import typing as _typing
 from typing import Any as _Any
 
 if _typing.TYPE_CHECKING:  # of two functions of one name type checkers keep the first: here that of more arguments
+    from . import compat as compat
     from . import imaging as imaging
 
     jax: _Any
@@ -80,7 +81,7 @@ if not _typing.TYPE_CHECKING:  # to which it is an object of a class, whose attr
 
 _einops.watch()
 _notice_unknown(_os.environ)
-_on_demand = ("imaging", "jax", "scipy", "torch")
+_on_demand = ("compat", "imaging", "jax", "scipy", "torch")
 
 
 def __array_namespace_info__() -> _NamespaceInfo:
@@ -91,7 +92,7 @@ def __array_namespace_info__() -> _NamespaceInfo:
 if not _typing.TYPE_CHECKING:  # to which every other name would be one of ours
 
     def __getattr__(name: str) -> _Any:
-        """ts.torch, ts.scipy and ts.jax import their library when they are first asked for, ts.imaging itself."""
+        """ts.torch, ts.scipy and ts.jax import their library when they are first asked for, ts.imaging and ts.compat theirs."""
         if name not in _on_demand:
             raise AttributeError(f"module 'tessera' has no attribute '{name}'")
         from importlib import import_module
