@@ -92,7 +92,7 @@ def __array_namespace_info__() -> _NamespaceInfo:
 if not _typing.TYPE_CHECKING:  # to which every other name would be one of ours
 
     def __getattr__(name: str) -> _Any:
-        """ts.torch, ts.scipy and ts.jax import their library when they are first asked for, ts.imaging and ts.compat theirs."""
+        """ts.torch, ts.scipy, ts.jax, ts.imaging and ts.compat are imported when they are first asked for."""
         if name not in _on_demand:
             raise AttributeError(f"module 'tessera' has no attribute '{name}'")
         from importlib import import_module
