@@ -32,7 +32,7 @@ ROOMS = {  # those of layers whose rooms stand in an order
     ],
     "store": [{"io"}, {"tiles", "tiers"}, {"snapshot"}],
     "streaming": [{"plan"}, {"passes", "linalg"}, {"transforms"}, {"stored"}, {"operators", "forms"}],
-    "solve": [{"core"}, {"linear", "spectra", "stored"}, {"proximal"}, {"ranks"}],
+    "solve": [{"disk"}, {"core"}, {"linear", "spectra"}, {"proximal"}, {"ranks", "stored"}],
 }
 # Rules know no operator by its type but those that algebra itself makes: one, a number, nothing.
 RULES = ("containers", "core", "rewrite")

@@ -6,6 +6,10 @@ iteration with an :class:`Iteration`, which stops the solver by returning False;
 ``checkpoint``, a path or a :class:`Checkpoint`, from which a killed solve goes on bit for bit; and ``check_every``, how
 many iterations run before the host looks at the measure (0: each one on the cpu, 16 elsewhere; the result is the same).
 All give a result with ``x``, ``iterations``, ``converged``, ``reason`` and ``history``.
+
+With ``b`` or an array of the operator on disk, ``cg``, ``lsqr``, ``lsmr``, ``minres``, ``fista``, ``pdhg`` and
+``power_method`` keep all vectors there, and so is the solution: memory holds tiles of ``A`` and of each vector. A
+checkpoint then has a file for each vector beside it.
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ._prox import AnyProx, prox
-from ._stored_solve import StoredSolveResult
-from ._stored_solve import cg as _cg_on_disk
+from ._stored_solve import StoredEigenResult, StoredSolveResult
+from ._stored_solve import power_method as _stored_power_method
+from ._stored_solve import solve as _solve_on_disk
 from ._stored_spectra import StoredSvdResult
 from ._stored_spectra import as_operator as _stored_operator
 from ._stored_spectra import randomized_svd as _stored_randomized_svd
@@ -55,6 +60,7 @@ __all__ = [
     "Iteration",
     "Prox",
     "SolveResult",
+    "StoredEigenResult",
     "StoredSolveResult",
     "StoredSvdResult",
     "SvdResult",
@@ -112,13 +118,10 @@ def cg(
     >>> result.x.numpy().round(6).tolist(), result.converged
     ([1.0, 0.5], True)
 
-    With ``b`` or an array of the operator on disk, all vectors are there, and so is the solution: memory holds tiles of
-    ``A`` and of each vector.
     """
     if _works_on_disk(A, b):
-        if callback is not None or checkpoint is not None:
-            raise ArgumentError("cg: with vectors on disk there are no callbacks and checkpoints")
-        return _cg_on_disk(A, b, x0, M, rtol, atol, maxiter)
+        options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+        return _solve_on_disk("cg", A, b, x0, options, M)
     return _cg(A, b, _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every), M)
 
 
@@ -137,7 +140,7 @@ def lsqr(
     progress: bool = False,
     checkpoint: AnyCheckpoint | None = None,
     check_every: int = 0,
-) -> SolveResult:
+) -> SolveResult | StoredSolveResult:
     """LSQR: A x = b or the least-squares solution, for any A; with ``damp``, of |A x - b|^2 + damp^2 |x - x0|^2.
 
     Stops as Paige and Saunders: the residual, or A.H times it, is small beside ``rtol`` times the norms involved, or
@@ -147,6 +150,9 @@ def lsqr(
     >>> ts.solve.lsqr(A, [1.0, 2.0, 7.0]).x.numpy().round(6).tolist()
     [1.0, 1.0]
     """
+    if _works_on_disk(A, b):
+        options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+        return _solve_on_disk("lsqr", A, b, x0, options, damp, conlim)
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _lsqr(A, b, options, damp, conlim)
 
@@ -166,13 +172,16 @@ def lsmr(
     progress: bool = False,
     checkpoint: AnyCheckpoint | None = None,
     check_every: int = 0,
-) -> SolveResult:
+) -> SolveResult | StoredSolveResult:
     """LSMR: as :func:`lsqr`, but |A.H r| falls in every iteration: the one to stop early.
 
     >>> A = ts.Dense([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
     >>> ts.solve.lsmr(A, [1.0, 2.0, 7.0]).x.numpy().round(6).tolist()
     [1.0, 1.0]
     """
+    if _works_on_disk(A, b):
+        options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+        return _solve_on_disk("lsmr", A, b, x0, options, damp, conlim)
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _lsmr(A, b, options, damp, conlim)
 
@@ -192,13 +201,16 @@ def minres(
     progress: bool = False,
     checkpoint: AnyCheckpoint | None = None,
     check_every: int = 0,
-) -> SolveResult:
+) -> SolveResult | StoredSolveResult:
     """MINRES for (A - shift I) x = b with A Hermitian, indefinite or singular.
 
     >>> A = ts.Diagonal([1.0, -2.0], ("X",))
     >>> ts.solve.minres(A, [1.0, 1.0]).x.numpy().round(6).tolist()
     [1.0, -0.5]
     """
+    if _works_on_disk(A, b):
+        options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+        return _solve_on_disk("minres", A, b, x0, options, shift, M)
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _minres(A, b, options, shift, M)
 
@@ -248,7 +260,7 @@ def fista(
     progress: bool = False,
     checkpoint: AnyCheckpoint | None = None,
     check_every: int = 0,
-) -> SolveResult:
+) -> SolveResult | StoredSolveResult:
     """FISTA: minimises |A x - b|^2 / 2 + g(x); ``g`` is one of ``ts.solve.prox`` or a function (v, t) -> x.
 
     ``step`` is at most 1 / |A|^2, by default from the power method. ``restart``: the momentum starts anew when it
@@ -258,6 +270,9 @@ def fista(
     >>> ts.solve.fista(A, [3.0, 0.2], ts.solve.prox.l1(1.0)).x.numpy().round(4).tolist()
     [2.0, 0.0]
     """
+    if _works_on_disk(A, b):
+        options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+        return _solve_on_disk("fista", A, b, x0, options, g, step or 0.0, momentum, restart)
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _fista(A, b, g, options, 0.0 if step is None else step, momentum, restart)
 
@@ -280,7 +295,7 @@ def pdhg(
     progress: bool = False,
     checkpoint: AnyCheckpoint | None = None,
     check_every: int = 0,
-) -> SolveResult:
+) -> SolveResult | StoredSolveResult:
     """Chambolle and Pock's primal-dual method: minimises f(A x - b) + g(x); f is |.|^2 / 2 when not given.
 
     ``tau`` and ``sigma`` are the steps, tau sigma |A|^2 <= 1, by default from the power method.
@@ -298,6 +313,9 @@ def pdhg(
     >>> r.x.numpy().round(3).tolist()
     [2.25, 2.25, 0.5]
     """
+    if not isinstance(A, Sequence) and _works_on_disk(A, b):
+        options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+        return _solve_on_disk("pdhg", A, b, x0, options, f, g, tau or 0.0, sigma or 0.0, theta)
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _pdhg(A, b, f, g, options, 0.0 if tau is None else tau, 0.0 if sigma is None else sigma, theta)
 
@@ -356,16 +374,22 @@ def power_method(
     progress: bool = False,
     checkpoint: AnyCheckpoint | None = None,
     check_every: int = 0,
-) -> EigenResult:
+) -> EigenResult | StoredEigenResult:
     """The eigenvalue of largest magnitude: ``x`` of length one and ``eigenvalue``.
 
     ``dim`` names the axes (numbers or dims) that make one vector; the others are a batch of problems side by side.
-    Without ``x0``, a random vector of ``shape`` (by default of the sizes that A knows).
+    Without ``x0``, a random vector of ``shape`` (by default of the sizes that A knows). With ``x0`` or an array of A on
+    disk there is one problem, whose vector is on disk.
 
     >>> r = ts.solve.power_method(ts.Diagonal([1.0, 2.0, 5.0], ("X",)), ts.ones(3))
     >>> round(r.eigenvalue.item(), 2)
     5.0
     """
+    if _works_on_disk(A, x0):
+        options = _solve_options(None, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
+        if dim is not None:
+            raise ArgumentError("power_method: with a vector on disk there is one problem; leave dim away")
+        return _stored_power_method(A, x0, options, shape, dtype, seed)
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _power_method(A, options, _axes(A, dim), shape, dtype, device, seed)
 

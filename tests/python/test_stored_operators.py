@@ -315,12 +315,10 @@ def test_cg_of_weights_on_disk_within_the_budget():
 
 def test_refusals_of_cg_on_disk():
     b = ts.stored.ones((5, 3))
-    with pytest.raises(ts.ShapeError, match="square"):
+    with pytest.raises(ts.ShapeError, match="^cg: Dense.* must map b's shape to itself"):
         ts.solve.cg(ts.Dense(np.ones((4, 3)), ("M", "N"), ("T", "N"), ("T", "M")), b)
-    with pytest.raises(ts.ArgumentError, match="callbacks"):
-        ts.solve.cg(ts.Identity(("T", "N")), b, callback=print)
     ended = ts.solve.cg(-1.0 * ts.Identity(("T", "N")), b)
-    assert not ended.converged and "positive definite" in ended.reason and ended.iterations == 0
+    assert not ended.converged and "positive definite" in ended.reason and ended.iterations == 1
     assert ts.solve.cg(ts.Identity(("T", "N")), ts.stored.zeros((5, 3))).iterations == 0
 
 

@@ -6,6 +6,7 @@
 
 #include "core/callables.hpp"
 #include "core/repr.hpp"
+#include "tessera/streaming/stored/stored_array.hpp"
 
 namespace tessera::python {
 
@@ -110,8 +111,10 @@ void bind_options(nb::module_& m) {
       .def_ro("number", &Iteration::number, "1, 2, …")
       .def_ro("residual", &Iteration::residual, "The solver's measure, as in the history.")
       .def_prop_ro(
-          "x", [](const Iteration& i) { return array_or_none(i.x); },
-          nb::sig("def x(self) -> Array | None"), "The solver's own iterate: copy it to keep it.")
+          "x",
+          [](const Iteration& i) { return i.stored ? nb::cast(*i.stored) : array_or_none(i.x); },
+          nb::sig("def x(self) -> Array | StoredArray | None"),
+          "The solver's own iterate: copy it to keep it. On disk where the solver's vectors are.")
       .def(
           "__getstate__",
           [](const Iteration& i) {

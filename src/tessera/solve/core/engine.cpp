@@ -13,6 +13,8 @@
 #include "tessera/distributed/array/error_of_all.hpp"
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/solve/core/ranks_checkpoint.hpp"
+#include "tessera/streaming/operators/on_disk.hpp"
+#include "tessera/streaming/operators/stored_apply.hpp"
 
 namespace tessera {
 namespace {
@@ -31,8 +33,9 @@ void settle_elsewhere(const Array& written, Device device) {
 
 Engine::Engine(const SolveKey& key, const NamedLinop& a, const SolveOptions& options_,
                DType vectors)
-    : beside_(options_.group || !key.kept ? std::nullopt
-                                          : std::optional(Beside{key, memories_of(a)})),
+    : stored_(stored_solve_of(a)),
+      beside_(options_.group || stored_ || !key.kept ? std::nullopt
+                                                     : std::optional(Beside{key, memories_of(a)})),
       memory_(beside_ ? beside_->memories->take(key) : nullptr),
       name(key.solver),
       options(options_),
@@ -48,6 +51,7 @@ Engine::Engine(const SolveKey& key, const NamedLinop& a, const SolveOptions& opt
   outcome(numbers_not_finite, false, "breakdown: A, b or x0 gave numbers that are not finite");
   about("the solver", name);
   scalars.restart();
+  if (stored_) stored_->use(scalars);
 }
 
 // Work that failed or was cut short may have left anything; its memory goes.
@@ -72,16 +76,27 @@ Array Engine::work(const std::string& what, const Shape& shape, DType dtype) {
 }
 
 vec::Vector Engine::given(const std::string& what, const VectorSpace& side, const Array& whole) {
+  if (stored_) return stored_->right_side(whole.dtype());
   const vec::Vector* known = memory_->find(what);
   if (!known) return memory_->add(what, side.pieces_of(whole));
   assign(*known, side, whole);
   return *known;
 }
 
+vec::Vector Engine::image(const std::string& what, const VectorSpace& side, const NamedLinop& a,
+                          const Array& b, DType dtype) {
+  if (stored_) return stored_->image_of_right_side(a, b.dtype(), dtype);
+  return given(what, side, vec::copy_of(name, what, a(b), side.shape(), dtype, device));
+}
+
 void Engine::start(const VectorSpace& side, DType dtype,
                    const std::function<void(Recorder&, const Array&)>& record) {
   Array first;
-  if (x0_) {
+  if (x0_ && stored_) {
+    require<ShapeError>(x0_.shape() == side.shape(), name, ": x0 has shape ", x0_.shape(),
+                        ", expected ", side.shape());
+    first = x0_;
+  } else if (x0_) {
     const Array whole = vec::copy_of(name, "x0", x0_, side.shape(), dtype, device);
     first = given("x0", VectorSpace(side.shape(), device), whole).pieces.front();
   }
@@ -102,9 +117,11 @@ vec::Vector Engine::keep(const std::string& what, const VectorSpace& side, DType
   } else {
     v = memory_->add(what, side.zeros(dtype));
   }
-  for (std::size_t i = 0; i < v.pieces.size(); ++i)
+  if (stored_) on_disk_.emplace_back(what, v.stored->store);
+  for (std::size_t i = 0; i < v.pieces.size() && !stored_; ++i)
     kept_.emplace_back(side.distribution() ? cat(what, " ", i) : what, v.pieces[i]);
   if (what == "x") {
+    if (stored_) stored_->solution = v.stored->store;
     x_ = v;
     x_side_ = side;
   }
@@ -138,7 +155,9 @@ Run& Engine::plan(const std::string& what, const std::function<void(Recorder&)>&
   Recorder r;
   {
     const Recorder::Scope scope(r, name);
+    if (stored_) stored_->close();
     record(r);
+    if (stored_) stored_->close();
   }
   Run& run = add(what, std::move(r));
   run.capture();
@@ -187,7 +206,9 @@ bool Engine::resume() {
   iterations_ = saved_at_ = s->iterations;
   // What follows the end of a solve is not kept up to date: only x is good for going on.
   if (s->status != still_running && (s->rtol != options.rtol || s->atol != options.atol)) {
-    if (x_side_) x0_ = x_side_->whole(x_, device);
+    if (x_side_ && stored_) stored_->start_at(x_);
+    if (x_side_) x0_ = stored_ ? stored_->first_guess() : x_side_->whole(x_, device);
+    for (const auto& [what, vector] : on_disk_) stored_->clear(vector);
     for (const auto& [what, array] : kept_) {
       array.fill(Value(0));
       settle_elsewhere(array, device);
@@ -219,6 +240,7 @@ void Engine::restore(const Saved& s) {
     settle_elsewhere(array, device);
   }
   check_counts(s);
+  if (stored_) restore_vectors(s);
   require<IoError>(s.cells.size() == scalars.cells().size(), name, ": the checkpoint '", path,
                    "' is damaged: ", s.cells.size(), " scalars; expected ", scalars.cells().size());
 }
@@ -253,6 +275,31 @@ void Engine::check_ranks_agree(const Saved& s) const {
   });
 }
 
+void Engine::restore_vectors(const Saved& s) {
+  const std::string& path = options.checkpoint.path;
+  const StoredSet found = stored_set_of(name, path, s.arrays);
+  require<ArgumentError>(found.budget == stored_->budget, name, ": the checkpoint '", path,
+                         "' is of a solve that had ", bytes_text(found.budget),
+                         " of memory, now there are ", bytes_text(stored_->budget),
+                         "; give it as much, or remove the file to start anew");
+  read_vectors(name, path, found.set, on_disk_, stored_->budget, s.status == still_running);
+  set_ = found.set;
+}
+
+Fact Engine::fact(std::string what, const NamedLinop& a, const Shape& shape, DType dtype,
+                  Device where) const {
+  const OnStoredVectors* op = a.as<OnStoredVectors>();
+  if (!op) return fact_of(std::move(what), a, shape, dtype, where);
+  const std::string numbers = streaming::version_of(op->a);
+  return {std::move(what),
+          cat(numbers.empty() ? op->a.tree() : numbers, "\non ", shape, " ", dtype)};
+}
+
+Fact Engine::fact(std::string what, const Array& b) const {
+  if (!stored_) return fact_of(std::move(what), b);
+  return {std::move(what), cat(b.dtype(), " ", b.shape(), " ", stored_->version_of_right_side())};
+}
+
 void Engine::assign(const vec::Vector& v, const VectorSpace& side, const Array& whole) const {
   for (std::size_t i = 0; i < v.pieces.size(); ++i) {
     const Array& piece = v.pieces[i];
@@ -262,10 +309,16 @@ void Engine::assign(const vec::Vector& v, const VectorSpace& side, const Array& 
 }
 
 void Engine::start_at(const vec::Vector& x, const VectorSpace& side) const {
+  if (x0_ && stored_) {
+    require<ShapeError>(x0_.shape() == side.shape(), name, ": x0 has shape ", x0_.shape(),
+                        ", expected ", side.shape());
+    return stored_->copy(stored_->guess(x.dtype()), x);
+  }
   if (x0_) assign(x, side, vec::copy_of(name, "x0", x0_, side.shape(), x.dtype(), device));
 }
 
 Array Engine::x() {
+  if (stored_) return Array();
   if (!x_side_ || !x_side_->distribution()) return x_side_ ? x_.pieces.front() : Array();
   const Array gathered = work("gathered", x_side_->shape(), x_.dtype());
   run(plan("gather", [&](Recorder& r) { x_side_->gather(r, x_, gathered); }));
@@ -304,7 +357,9 @@ bool Engine::accept(const ScalarProgram::Report& report) {
   ++iterations_;
   history_.push_back(report.measure);
   code_ = report.status;
-  if (options.callback && !options.callback({iterations_, report.measure, x()})) {
+  Iteration now{iterations_, report.measure, options.callback ? x() : Array()};
+  if (x_.stored) now.stored = std::make_shared<const streaming::StoredArray>(x_.stored->store);
+  if (options.callback && !options.callback(now)) {
     stopped_ = code_ == still_running;
     return false;
   }
@@ -346,18 +401,28 @@ SolveResult Engine::loop(const std::function<void()>& step, bool on_host) {
 }
 
 void Engine::save() {
-  const Saved state{.facts = facts_,
-                    .arrays = kept_,
-                    .cells = scalars.cells(),
-                    .history = history_,
-                    .iterations = iterations_,
-                    .status = code_,
-                    .rtol = options.rtol,
-                    .atol = options.atol};
+  const std::string& path = options.checkpoint.path;
+  Saved state{.facts = facts_,
+              .arrays = kept_,
+              .cells = scalars.cells(),
+              .history = history_,
+              .iterations = iterations_,
+              .status = code_,
+              .rtol = options.rtol,
+              .atol = options.atol};
+  const i64 set = set_ == 0 ? 1 : 0;
+  if (stored_) {
+    write_vectors(path, set, on_disk_, stored_->budget);
+    state.arrays.push_back(entry_of({set, stored_->budget}));
+  }
   if (options.group)
-    write_checkpoint(*options.group, options.checkpoint.path, state);
+    write_checkpoint(*options.group, path, state);
   else
-    write_checkpoint(options.checkpoint.path, state);
+    write_checkpoint(path, state);
+  if (stored_) {
+    remove_vectors(path, 1 - set, on_disk_);
+    set_ = set;
+  }
   saved_at_ = iterations_;
   saved_ = Clock::now();
 }
@@ -400,14 +465,25 @@ DType working(std::string_view who, DType t) {
 
 }  // namespace
 
+namespace {
+
+// The operator as its user knows it.
+const NamedLinop& shown(const NamedLinop& a) {
+  const OnStoredVectors* mine = a.as<OnStoredVectors>();
+  return mine ? mine->a : a;
+}
+
+}  // namespace
+
 Array square_right_side(std::string_view who, const NamedLinop& a, const Array& b) {
   const Shape out = a.output_shape(b.shape());
-  require<ShapeError>(out == b.shape(), who, ": ", a, " maps shape ", b.shape(), " to ", out,
+  require<ShapeError>(out == b.shape(), who, ": ", shown(a), " maps shape ", b.shape(), " to ", out,
                       "; it must map b's shape to itself");
   const DType given = working(who, b.dtype()), t = a.output_dtype(given);
-  require<DTypeError>(t == a.output_dtype(t) && can_cast_same_kind(given, t), who, ": ", a,
+  require<DTypeError>(t == a.output_dtype(t) && can_cast_same_kind(given, t), who, ": ", shown(a),
                       " maps ", given, " to ", t, " and ", t, " to ", a.output_dtype(t),
                       "; it must keep a dtype");
+  if (stored_solve_of(a)) return streaming::sketched(b.shape(), t);
   return vec::copy_of(who, "b", b, b.shape(), t, b.device());
 }
 
@@ -416,11 +492,13 @@ VectorSpaces both_sides(std::string_view who, const NamedLinop& a, const Array& 
   const DType given = working(who, b.dtype());
   const Shape shape = h.output_shape(b.shape());
   const DType t = h.output_dtype(given), back = a.output_dtype(t);
-  require<DTypeError>(h.output_dtype(back) == t && can_cast_same_kind(given, back), who, ": ", a,
-                      " maps ", t, " to ", back, ", its adjoint ", given, " to ", t,
+  require<DTypeError>(h.output_dtype(back) == t && can_cast_same_kind(given, back), who, ": ",
+                      shown(a), " maps ", t, " to ", back, ", its adjoint ", given, " to ", t,
                       "; they do not fit together");
   const Shape out = a.output_shape(shape);
-  require<ShapeError>(out == b.shape(), who, ": ", a, " gives shape ", out, ", b has ", b.shape());
+  require<ShapeError>(out == b.shape(), who, ": ", shown(a), " gives shape ", out, ", b has ",
+                      b.shape());
+  if (stored_solve_of(a)) return {streaming::sketched(b.shape(), back), shape, t};
   return {vec::copy_of(who, "b", b, b.shape(), back, b.device()), shape, t};
 }
 

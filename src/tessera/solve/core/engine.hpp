@@ -16,7 +16,9 @@
 #include "tessera/solve/core/scalar_program.hpp"
 #include "tessera/solve/core/sharded_operator.hpp"
 #include "tessera/solve/core/solve_memory.hpp"
+#include "tessera/solve/core/stored_vectors.hpp"
 #include "tessera/solve/core/vectors.hpp"
+#include "tessera/solve/disk/stored_checkpoint.hpp"
 
 namespace tessera {
 
@@ -28,6 +30,7 @@ class Engine {
     SolveKey key;
     std::shared_ptr<SolveMemories> memories;
   };
+  const StoredSolvePtr stored_;         // where vectors are on disk
   const std::optional<Beside> beside_;  // where memory is taken from and left
   std::unique_ptr<SolveMemory> memory_;
 
@@ -58,6 +61,9 @@ class Engine {
   Array work(const std::string& name, const Shape& shape, DType dtype);
   // A whole array of the caller's as a vector: nobody else writes it.
   vec::Vector given(const std::string& name, const VectorSpace& side, const Array& whole);
+  // What `a` makes of the right side b, as a vector.
+  vec::Vector image(const std::string& name, const VectorSpace& side, const NamedLinop& a,
+                    const Array& b, DType dtype);
   // A plan that is recorded once for all solves that share this memory: its name says which. Over
   // vectors of keep(), work() and given() alone, which it takes as constants; a graph where the
   // device has them.
@@ -76,7 +82,7 @@ class Engine {
   // Facts that tell this problem from another; noted only when there is a checkpoint.
   template <class... Args>
   void about(std::string what, const Args&... args) {
-    if (!options.checkpoint.path.empty()) facts_.push_back(fact_of(std::move(what), args...));
+    if (!options.checkpoint.path.empty()) facts_.push_back(fact(std::move(what), args...));
   }
   // After all arrays are kept and all cells named: true when a checkpoint was found and read. One
   // of a solve that was over under other tolerances gives a first guess and a history instead.
@@ -113,6 +119,14 @@ class Engine {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // Of the operator, of b and of settings; on disk by what their files and numbers are.
+  Fact fact(std::string what, const NamedLinop& a, const Shape& shape, DType dtype,
+            Device where) const;
+  Fact fact(std::string what, const Array& b) const;
+  static Fact fact(std::string what, std::string text) {
+    return fact_of(std::move(what), std::move(text));
+  }
+  void restore_vectors(const Saved& s);
   bool stays() const;  // the memory will be used again
   Run* known(const std::string& plan);
   Run& add(const std::string& plan, Recorder r);
@@ -131,6 +145,8 @@ class Engine {
     std::string reason;
   };
   NamedArrays kept_;
+  NamedStores on_disk_;  // that are kept
+  i64 set_ = -1;         // of files, that the last checkpoint is in
   std::vector<std::pair<std::size_t, std::vector<Count>>> counts_;  // of which of the arrays kept
   std::optional<VectorSpace> x_side_;
   vec::Vector x_;

@@ -14,11 +14,15 @@
 namespace tessera {
 
 class Communicator;
+namespace streaming {
+class StoredArray;
+}
 
 struct Iteration {
   i64 number;       // 1, 2, …
   double residual;  // the solver's measure, as in SolveResult::history
   Array x;          // the solver's own iterate: copy it to keep it; empty where it is not formed
+  std::shared_ptr<const streaming::StoredArray> stored{};  // the same where it is on disk
 };
 
 // A file that holds everything needed to go on after a kill, bit for bit as if nothing had

@@ -98,6 +98,7 @@ void ScalarProgram::record(Recorder& r) {
   spec.mirror = real_;
   code_.clear();
   scratch_next_ = max_cells;
+  ++programs_;
   r.launch(&KernelTable::scalars, "scalars", spec, {}, r.constant(memory_), {.updates = true});
 }
 

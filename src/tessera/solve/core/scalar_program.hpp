@@ -65,6 +65,8 @@ class ScalarProgram {
   Report reported(i64 iteration) const;  // of the host's copy; iterations count from 1
 
   const std::vector<double>& cells() const { return host_; }
+  const Array& memory() const { return memory_; }  // of the cells, on the device
+  i64 programs() const { return programs_; }       // so many were recorded so far
   // Named cells and reports as they were saved. Constants stay those of this program: a
   // file has no say in them.
   void restore(const std::vector<double>& saved);
@@ -83,6 +85,7 @@ class ScalarProgram {
   std::vector<std::pair<double, int>> constants_;
   std::vector<ScalarStep> code_;
   int next_ = 0, sent_ = 0;
+  i64 programs_ = 0;
   // DeviceScalars of unnamed intermediate values: counted down from the end, free again after record().
   int scratch_begin_ = max_cells, scratch_next_ = max_cells;
 };

@@ -9,6 +9,7 @@
 #include "tessera/linop/core/binding.hpp"
 #include "tessera/linop/rewrite/memory_map.hpp"
 #include "tessera/solve/core/polynomial_preconditioner.hpp"
+#include "tessera/solve/core/stored_vectors.hpp"
 #include "tessera/solve/core/tiling.hpp"
 
 namespace tessera {
@@ -128,8 +129,10 @@ ShardedOperator::ShardedOperator(std::vector<Path> terms)
 ShardedOperator ShardedOperator::whole_of(const NamedLinop& a, const Shape& in, const Shape& out,
                                           Device base) {
   const auto [from, to] = ranks_of(a);
-  return ShardedOperator(
-      {{{{{a, base, base, 0, 0}}, VectorSpace(in, base, from), VectorSpace(out, base, to)}}});
+  const StoredSolvePtr stored = stored_solve_of(a);
+  return ShardedOperator({{{{{a, base, base, 0, 0}},
+                            VectorSpace(in, base, from, stored),
+                            VectorSpace(out, base, to, stored)}}});
 }
 
 ShardedOperator::ShardedOperator(const NamedLinop& a, const Shape& in_shape, const Shape& out_shape,
@@ -424,12 +427,21 @@ void ShardedOperator::record_adjoint(Recorder& r, const std::vector<View>& y,
   all.record(r, y, x);
 }
 
+const NamedLinop& ShardedOperator::on_stored_vectors() const {
+  const OnStoredVectors* op = terms_.front().front().tiles.front().op.as<OnStoredVectors>();
+  require<ArgumentError>(op != nullptr, terms_.front().front().tiles.front().op,
+                         ": a part of this solve is on disk, and this is not");
+  return op->a;
+}
+
 void ShardedOperator::record(Recorder& r, const vec::Vector& x, const vec::Vector& y) const {
+  if (x.stored) return x.stored->solve->apply(r, on_stored_vectors(), x, y);
   record(r, vec::whole(r, x), vec::whole(r, y));
 }
 
 void ShardedOperator::record_adjoint(Recorder& r, const vec::Vector& y,
                                      const vec::Vector& x) const {
+  if (y.stored) return y.stored->solve->apply(r, on_stored_vectors().H(), y, x);
   record_adjoint(r, vec::whole(r, y), vec::whole(r, x));
 }
 

@@ -70,6 +70,7 @@ class TESSERA_API ShardedOperator {
   void rehome(const VectorSpace& from, const VectorSpace& to);  // cut like its own
   static void record_stage(Recorder& r, const Stage& s, const std::vector<View>& x,
                            const std::vector<View>& y, std::vector<bool>& begun);
+  const NamedLinop& on_stored_vectors() const;
   void record_terms(Recorder& r, const std::vector<View>& x, const std::vector<View>& y) const;
   std::vector<Path> terms_;           // their sum
   std::vector<double> coefficients_;  // of a polynomial of that sum; none: the sum itself

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tessera/distributed/array/create.hpp"
+#include "tessera/solve/core/stored_vectors.hpp"
 
 namespace tessera {
 namespace {
@@ -24,11 +25,12 @@ void record_shared(Recorder& r, const VectorSpace& groups, const std::vector<Vie
 
 }  // namespace
 
-VectorSpace::VectorSpace(Shape shape, Device base, RanksPtr ranks)
+VectorSpace::VectorSpace(Shape shape, Device base, RanksPtr ranks, StoredSolvePtr stored)
     : shape_(std::move(shape)),
       pieces_{{Shape(shape_.size(), 0), shape_, base}},
       base_(base),
-      ranks_(std::move(ranks)) {}
+      ranks_(std::move(ranks)),
+      stored_(std::move(stored)) {}
 
 VectorSpace::VectorSpace(Shape shape, std::vector<Piece> pieces, Device base)
     : shape_(std::move(shape)), pieces_(std::move(pieces)), base_(base) {}
@@ -58,6 +60,7 @@ Array VectorSpace::part(const Array& whole, std::size_t i) const {
 }
 
 vec::Vector VectorSpace::zeros(DType dtype) const {
+  if (stored_) return stored_->zeros(shape_, dtype);
   vec::Vector v;
   v.ranks = ranks_;
   for (std::size_t i = 0; i < count(); ++i)
@@ -96,6 +99,7 @@ Array VectorSpace::whole(const vec::Vector& pieces, Device device) const {
 }
 
 void VectorSpace::scatter(Recorder& r, const Array& whole, const vec::Vector& pieces) const {
+  if (stored_) return vec::copy(r, stored_->guess(pieces.dtype()), pieces);  // no other is given
   for (std::size_t i = 0; i < count(); ++i)
     record::copy(r, r.constant(part(whole, i)), r.constant(pieces.pieces[i]));
 }

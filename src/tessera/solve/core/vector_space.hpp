@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where the vectors of a problem lie: whole on one device, or in pieces along some of their axes,
-// each on a device of its own, or distributed over ranks, of which this one sees its part. Which of
-// them an operator asks for is in shards.hpp.
+// each on a device of its own, or distributed over ranks, of which this one sees its part, or on
+// disk. Which of them an operator asks for is in sharded_operator.hpp.
 //   vec::Vector x = side.zeros(t);   side.scatter(r, whole, x);   vec::norm2(r, x, cell);
 
 #include "tessera/kernels/random/random.hpp"
@@ -10,6 +10,8 @@
 #include "tessera/solve/core/vectors.hpp"
 
 namespace tessera {
+
+class StoredSolve;
 
 // Where the vectors of one side of an operator are: whole on the base device, or in pieces.
 class TESSERA_API VectorSpace {
@@ -19,13 +21,16 @@ class TESSERA_API VectorSpace {
     Device device;
     friend bool operator==(const Piece&, const Piece&) = default;
   };
-  VectorSpace(Shape shape, Device base, RanksPtr ranks = {});
+  VectorSpace(Shape shape, Device base, RanksPtr ranks = {},
+              std::shared_ptr<StoredSolve> stored = {});
   VectorSpace(Shape shape, std::vector<Piece> pieces, Device base);
   bool distribution() const { return pieces_.size() > 1; }
   std::size_t count() const { return pieces_.size(); }
   const Shape& shape() const { return shape_; }
   i64 size() const;  // numbers in a vector, of all ranks
   const RanksPtr& ranks() const { return ranks_; }
+  // The solve whose vectors are on disk; null: in memory.
+  const std::shared_ptr<StoredSolve>& stored() const { return stored_; }
   Device base() const { return base_; }
   Device device(std::size_t i) const { return pieces_[i].device; }
   const Shape& shape(std::size_t i) const { return pieces_[i].size; }
@@ -58,6 +63,7 @@ class TESSERA_API VectorSpace {
   std::vector<Piece> pieces_;
   Device base_;
   RanksPtr ranks_;
+  std::shared_ptr<StoredSolve> stored_;
 };
 
 // The sum of |x|^2 of each group; x lies as `side` says, `to` as `groups`, which is

@@ -5,6 +5,7 @@
 
 #include "tessera/kernels/copy/copy.hpp"
 #include "tessera/solve/core/ranks.hpp"
+#include "tessera/solve/core/stored_vectors.hpp"
 
 namespace tessera::vec {
 
@@ -80,9 +81,40 @@ void apply(Recorder& r, ElementOp op, DType compute, const Inputs& inputs,
 
 namespace {
 
-// One sweep over each piece of y with those of the inputs beside it.
+// What a factor is in a program over vectors on disk; its view is a cell.
+SweepProgram::Factor cell_of(const Factor& f) {
+  if (f.immediate) return {.value = f.value.as<double>()};
+  return {.cell = f.view.layout.offset};
+}
+
+SweepKind kind_of(ElementOp op, bool only_a_factor) {
+  switch (op) {
+    case ElementOp::copy: return only_a_factor ? SweepKind::fill : SweepKind::copy;
+    case ElementOp::multiply: return SweepKind::scale;
+    case ElementOp::add: return SweepKind::add;
+    case ElementOp::subtract: return SweepKind::subtract;
+    case ElementOp::multiply_add: return SweepKind::multiply_add;
+    default: return SweepKind::select;
+  }
+}
+
 using Input = std::variant<const Factor*, const Vector*>;
+void sweep_on_disk(Recorder& r, ElementOp op, std::initializer_list<Input> inputs,
+                   const Vector& y) {
+  SweepProgram::Operands in;
+  for (const Input& input : inputs) {
+    if (const Factor* const* f = std::get_if<const Factor*>(&input))
+      in.factor = cell_of(**f);
+    else
+      (in.a ? in.b : in.a) = std::get<const Vector*>(input)->stored->store;
+  }
+  const StoredVector& to = *y.stored;
+  to.solve->sweep(r, kind_of(op, !in.a), in, to.store, to.store);
+}
+
+// One sweep over each piece of y with those of the inputs beside it.
 void sweep(Recorder& r, ElementOp op, std::initializer_list<Input> inputs, const Vector& y) {
+  if (y.stored) return sweep_on_disk(r, op, inputs, y);
   for (std::size_t i = 0; i < y.pieces.size(); ++i) {
     std::vector<Factor> in;
     for (const Input& input : inputs) {
@@ -145,7 +177,17 @@ void select(Recorder& r, const View& condition, const Vector& a, const Vector& b
   sweep(r, ElementOp::where, {&which, &a, &b}, y);
 }
 
+namespace {
+
+void dot_on_disk(Recorder& r, const StoredVector& a, const StoredVector& b, const View& to) {
+  a.solve->sweep(r, SweepKind::dot, {.a = a.store, .b = b.store}, a.store, nullptr,
+                 to.layout.offset);
+}
+
+}  // namespace
+
 void dot(Recorder& r, const Vector& a, const Vector& b, const View& to) {
+  if (a.stored) return dot_on_disk(r, *a.stored, *b.stored, to);
   over_pieces(r, a.pieces.size(), ReduceOp::sum, to, [&](std::size_t i, const View& place) {
     const View x = flat(r, a.pieces[i]), y = flat(r, b.pieces[i]), out = beside(r, x, place);
     const ReduceSpec spec{
@@ -174,6 +216,7 @@ void reduce_pieces(Recorder& r, ReduceOp op, ReduceOp over, const Vector& a, con
 }  // namespace
 
 void norm2(Recorder& r, const Vector& a, const View& to) {
+  if (a.stored) return dot_on_disk(r, *a.stored, *a.stored, to);
   reduce_pieces(r, ReduceOp::sum_abs2, ReduceOp::sum, a, to);
   if (a.ranks) a.ranks->combine(r, to);
 }

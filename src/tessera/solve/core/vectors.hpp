@@ -14,7 +14,8 @@
 
 namespace tessera {
 struct Ranks;
-}
+struct StoredVector;
+}  // namespace tessera
 
 namespace tessera::vec {
 
@@ -23,6 +24,8 @@ namespace tessera::vec {
 struct Vector {
   std::vector<Array> pieces;
   std::shared_ptr<const Ranks> ranks{};
+  std::shared_ptr<const StoredVector>
+      stored{};  // on disk (stored_vectors.hpp); the piece has no numbers
   Vector() = default;
   Vector(const Array& whole) : pieces{whole} {}
   explicit Vector(std::vector<Array> p) : pieces(std::move(p)) {}

@@ -26,8 +26,7 @@ struct Fista {
     z = e.keep("z", N.in, sides.dtype);
     w = e.work("w", N.in, sides.dtype);
     d = e.work("d", N.in, sides.dtype);
-    c = e.given("A.H b", N.in,
-                vec::copy_of("fista", "A.H b", A.H()(sides.b), sides.shape, sides.dtype, e.device));
+    c = e.image("A.H b", N.in, A.H(), sides.b, sides.dtype);
     e.scalars.cell("t", 1);
   }
 

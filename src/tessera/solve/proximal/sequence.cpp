@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/solve/proximal/sequence.hpp"
 
+#include "tessera/solve/proximal/stored_prox.hpp"
 #include "tessera/solve/spectra/power_method.hpp"
 
 namespace tessera {
 
 void Sequence::prox(const Prox& p, const VectorSpace& side, const vec::Vector& x, double t,
                     const vec::Vector& y) {
+  if (side.stored()) return record([=, this](Recorder& r) { record_on_disk(e_, r, p, x, t, y); });
   if (p.record) return record([=](Recorder& r) { p.record(r, side, x, t, y); });
   require<ArgumentError>(static_cast<bool>(p.call), e_.name, ": the proximal map '", p.name,
                          "' has neither steps nor a function");

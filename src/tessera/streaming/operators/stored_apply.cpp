@@ -144,10 +144,6 @@ StreamPlan plan_apply(const NamedLinop& a, const StorePtr& x, const StorePtr& y,
   return plan;
 }
 
-namespace {
-
-// Which numbers an operator has: what it is made of, its arrays and those on disk. "" where a part of
-// it does not say.
 std::string version_of(const NamedLinop& a) {
   std::string text;
   bool known = true;
@@ -170,8 +166,6 @@ std::string version_of(const NamedLinop& a) {
   }
   return cat(a.kind(), ", hash ", hash_bytes(text.data(), text.size()));
 }
-
-}  // namespace
 
 StoredArray apply_operator(const NamedLinop& a, const StoredArray& x, const ApplyOptions& options,
                            const std::string& path) {

@@ -24,6 +24,9 @@ TESSERA_API StoredArray apply_operator(const NamedLinop& a, const StoredArray& x
 // What such a run would read, write and hold.
 TESSERA_API std::string explain_apply(const NamedLinop& a, const StorePtr& x,
                                       const ApplyOptions& options = {});
+// Which numbers an operator has: what it is made of, its arrays and those on disk. "" where a part
+// of it does not say.
+TESSERA_API std::string version_of(const NamedLinop& a);
 // Whether a result of so many bytes comes to memory: it leaves most of the budget to others.
 TESSERA_API bool fits_in_memory(i64 bytes, const ApplyOptions& options = {});
 // An array of the host as a store.
