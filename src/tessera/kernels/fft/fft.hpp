@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Discrete Fourier transforms over any axes of a strided array: complex, real to half-complex and
-// back. Any length. On the cpu FFTW (plans and wisdom cached), or passes of our own where those are
-// faster (power_lines.hpp); on CUDA cuFFT. No shifts: operators fold them into phases.
+// back. Any length. On the cpu passes of our own (smooth_lines.hpp), or FFTW (plans and wisdom cached)
+// where that is built in and faster (line_plan.hpp); on CUDA cuFFT. No shifts: operators fold them into phases.
 //   Array y = fftn(x, {-2, -1}, Norm::ortho);
 
 #include <optional>
@@ -45,7 +45,7 @@ TESSERA_API Array rfftn(const Array& x, const Shape& axes, Norm norm = Norm::bac
 TESSERA_API Array irfftn(const Array& x, const Shape& axes, Norm norm = Norm::backward,
                          const std::optional<Shape>& n = {});
 TESSERA_API Array fftshift(const Array& x, const Shape& axes, bool inverse = false);
-// The cpu plans with config().fft_effort: 0 estimates, 1 measures where FFTW can do so quickly, 2
+// FFTW plans with config().fft_effort: 0 estimates, 1 measures where FFTW can do so quickly, 2
 // searches patiently. What was measured is kept in the user's cache folder (fft/fftw_plans.hpp).
 
 }  // namespace tessera
