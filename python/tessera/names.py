@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ._named_arrays import NamedArray
 from ._tessera import (
     ANY,
     ELLIPSES,
@@ -29,6 +30,7 @@ __all__ = [
     "ELLIPSES",
     "ND",
     "NS",
+    "NamedArray",
     "NamedDimCollection",
     "NamedDimension",
     "NamedShape",

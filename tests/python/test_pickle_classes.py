@@ -109,6 +109,7 @@ OBJECTS = {
     ts.ModuleMemoryMap: ts.ModuleMemoryMap,
     ts.ND: lambda: ts.ND("Nx", 3),
     ts.NS: lambda: ts.NS(("A", "B"), ("C",), axes=("A",)),
+    ts.names.NamedArray: lambda: ts.names.NamedArray(W, ("M", "N")),
     ts.NamedDimCollection: lambda: ts.NamedDimCollection(a=("A", "B"), b="A"),
     ts.Plan: lambda: ts.Scalar(2.0).plan((3,)),
     ts.PrecisionMode: lambda: ts.PrecisionMode.FORCE_FLOAT64,

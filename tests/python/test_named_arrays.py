@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays with named axes against NumPy, local and distributed."""
+
+import doctest
+import itertools
+
+import numpy as np
+import pytest
+
+import tessera as ts
+
+NamedArray = ts.names.NamedArray
+N = np.random.default_rng(1).standard_normal((2, 3, 4))
+DIMS = ("coil", "Nx", "Ny")
+MAKERS = [ts.array, ts.dist.array, lambda n: ts.dist.array(n, split=0), lambda n: ts.dist.array(n, split=2)]
+
+
+@pytest.fixture(params=range(len(MAKERS)), ids=["local", "whole", "split0", "split2"])
+def x(request):
+    return NamedArray(MAKERS[request.param](N), DIMS)
+
+
+def test_places(x):
+    choices = (None, 1, -1, slice(1, None), slice(None, None, -1), [1, 0, 1])
+    for picks in itertools.product(choices, repeat=3):
+        places = {name: pick for name, pick in zip(DIMS, picks, strict=True) if pick is not None}
+        wanted = N
+        for axis in (2, 1, 0):
+            if picks[axis] is not None:
+                wanted = wanted[(slice(None),) * axis + (picks[axis],)]
+        found = x.sel(**places)
+        assert np.array_equal(found.numpy(), wanted)
+        assert found.dims == tuple(d for d, pick in zip(DIMS, picks, strict=True) if not isinstance(pick, int))
+    swapped = x.sel(Ny=0, coil=1)
+    assert swapped.dims == ("Nx",) and np.array_equal(swapped, N[1, :, 0])
+
+
+def test_reductions_and_order(x):
+    for name in ("sum", "prod", "mean", "std", "var", "max", "min"):
+        for count in range(4):
+            for axes in itertools.permutations(range(3), count):
+                found = getattr(x, name)(*(DIMS[axis] for axis in axes))
+                np.testing.assert_allclose(found.numpy(), getattr(N, name)(axis=axes or None), rtol=1e-12, atol=1e-12)
+                assert len(found.dims) == (3 - count if count else 0)
+    for order in itertools.permutations(range(3)):
+        turned = x.transpose(*(DIMS[axis] for axis in order))
+        assert np.array_equal(turned.numpy(), N.transpose(order)) and turned.dims == tuple(DIMS[a] for a in order)
+    assert x.transpose().dims == DIMS[::-1] and x.rename(coil="C").dims == ("C", "Nx", "Ny")
+
+
+def test_arithmetic_goes_by_names(x):
+    y = x.transpose("Ny", "coil", "Nx")
+    np.testing.assert_allclose((x - y).numpy(), 0)
+    w = x.sel(Nx=0)
+    np.testing.assert_allclose((x * w).numpy(), N * N[:, :1])
+    assert (w * x).dims == ("coil", "Ny", "Nx")
+    np.testing.assert_allclose((w * x).transpose(*DIMS).numpy(), N * N[:, :1])
+    np.testing.assert_allclose((2 - x / 4).numpy(), 2 - N / 4)
+    assert np.array_equal((x > 0).numpy(), N > 0) and bool((x * x >= 0).all().array)
+
+
+def test_operators_give_names_on():
+    x = NamedArray(N, DIMS)
+    A = ts.FFT(2)
+    assert x.apply(A).dims == ("coil", "Kx", "Ky")
+    np.testing.assert_allclose(x.apply(A).numpy(), np.fft.fftn(N, axes=(1, 2), norm="ortho"))
+    assert x.apply(ts.Identity()).dims == DIMS
+    with pytest.raises(ts.DimError, match="the operator takes"):
+        x.apply(ts.Diagonal(ts.ones(4), ("Z",)))
+
+
+def test_repr_and_refusals():
+    x = NamedArray(ts.dist.array([[1, 2]], split=1), "AB")
+    assert repr(x).startswith("NamedArray (A: 1, B: 2) int64, B over 1 ranks\n") and x.dtype == "int64"
+    for wrong in (
+        lambda: NamedArray(N, ("A",)),
+        lambda: NamedArray(N, "AAB"),
+        lambda: x.sel(C=1),
+        lambda: x.transpose("A"),
+    ):
+        with pytest.raises(ts.DimError, match="NamedArray"):
+            wrong()
+    with pytest.raises(ts.DimError, match="expected a number"):
+        x + [1, 2]  # noqa: B018
+
+
+def test_examples_run():
+    runner, report = doctest.DocTestRunner(), []
+    for test in doctest.DocTestFinder().find(NamedArray, "NamedArray", globs={"ts": ts}):
+        runner.run(test, out=report.append)
+    assert not report and runner.tries > 8, "".join(report)
