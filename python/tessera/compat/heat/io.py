@@ -172,7 +172,7 @@ def supports_netcdf() -> bool:
 
 
 def supports_zarr() -> bool:
-    """Zarr is read by ``ts.stored``, not here.
+    """Zarr is read by ``ts.load``, not here.
 
     >>> ht.supports_zarr()
     False
@@ -180,7 +180,7 @@ def supports_zarr() -> bool:
     return False
 
 
-_ZARR = "ts.stored.open reads Zarr"
+_ZARR = "ts.load and ts.save read and write Zarr, as local arrays"
 REFUSED = {
     "load_multiple_hdf5": "load each file with ht.load_hdf5 and join them with ht.concatenate",
     "load_netcdf": "NetCDF 4 files are HDF5: ht.load_hdf5 reads their variables",
