@@ -393,6 +393,17 @@ def test_recipes_find_the_head(recipe, kind, device):
     assert len(found.history) == found.result.iterations + 1 and "iterations" in repr(found)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("factors", ["mask", "weights", "both"])
+@pytest.mark.parametrize("recipe", [im.sense, im.l1_wavelet, im.tv])
+def test_masks_do_not_change_the_precision(recipe, factors, dtype):
+    maps = im.Coils(3).maps((8, 8)).astype(dtype)
+    data = np.ones((3, 8, 8), dtype)
+    given = {"mask": np.ones((8, 8), bool), "weights": np.ones((8, 8))}
+    found = recipe(data, maps, lamda=1e-3, maxiter=2, **{k: v for k, v in given.items() if factors in (k, "both")})
+    assert found.image.dtype == dtype
+
+
 def test_noise_is_lower_with_a_penalty(rng):
     shape = (32, 32)
     head, maps = im.shepp_logan().image(shape), im.Coils(6).maps(shape)

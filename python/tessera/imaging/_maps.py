@@ -96,7 +96,8 @@ def _row_space(centre: npt.NDArray[Any], kernels: Sequence[int], threshold: floa
     order = (*range(1, 1 + spatial), 0, *range(1 + spatial, 1 + 2 * spatial))
     rows = patches.transpose(order).reshape(-1, centre.shape[0] * math.prod(kernels))
     few = rows.shape[0] < rows.shape[1]  # patches, as in volumes: the smaller of the two products knows all
-    values, vectors = np.linalg.eigh(rows @ rows.conj().T if few else rows.conj().T @ rows)
+    product = rows @ rows.conj().T if few else rows.conj().T @ rows
+    values, vectors = (part.numpy() for part in ts.linalg.eigh(ts.asarray(product)))
     sizes = np.sqrt(np.maximum(values, 0))
     kept = sizes > max(threshold, math.sqrt(np.finfo(values.dtype).eps)) * sizes[-1]
     right = (vectors[:, kept] / sizes[kept]).conj().T @ rows if few else vectors[:, kept].conj().T

@@ -90,9 +90,12 @@ def sense_operator(
             )
         kdims, samples = ("R", "K")[3 - points.ndim :], points.shape[:-1]
         encode = ts.NUFFT(points, shape, kdims, dims, batch_shape=("C",), toeplitz=toeplitz, tol=tol)
-    kept = _factors(mask, weights, samples)
-    chain = encode @ coils if kept is None else ts.Diagonal(kept[None], ("C", *kdims)) @ encode @ coils
     dtype = np.result_type(sensitivities.dtype, np.complex64)
+    kept = _factors(mask, weights, samples)
+    chain = encode @ coils
+    if kept is not None:  # in the precision of the maps: a mask does not make single data double
+        same = kept.astype(_single(kept)) if dtype == np.complex64 else kept
+        chain = ts.Diagonal(same[None], ("C", *kdims)) @ chain
     return placed(chain, device=device, budget=budget, ranks=ranks, dtype=str(dtype))
 
 
@@ -110,6 +113,11 @@ def _factors(mask: Any, weights: Any, shape: tuple[int, ...]) -> npt.NDArray[Any
         values = values.astype(float) if values.dtype == bool else values
         product = values if product is None else product * values
     return product
+
+
+def _single(factors: npt.NDArray[Any]) -> type:
+    """The dtype of single precision for such factors."""
+    return np.complex64 if factors.dtype.kind == "c" else np.float32
 
 
 class _Problem:
@@ -134,6 +142,8 @@ class _Problem:
             raise ArgumentError(f"{who}: {bad[0].size} samples of k-space are not finite, the first at {place}")
         self.raw = data
         self.factors = _factors(encoding["mask"], encoding["weights"], tuple(data.shape[1:]))
+        if self.factors is not None and data.dtype == "complex64":
+            self.factors = self.factors.astype(_single(self.factors))
         self.data = data if self.factors is None else data * ts.asarray(self.factors).to(data.device)
 
     def noise_size(self) -> float:
