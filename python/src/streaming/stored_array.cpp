@@ -3,6 +3,8 @@
 // are in tessera/stored.py.
 #include "streaming/stored_array.hpp"
 
+#include <atomic>
+
 #include "core/common.hpp"
 #include "core/sequence.hpp"
 #include "streaming/stored_creation.hpp"
@@ -10,6 +12,7 @@
 #include "streaming/stored_linalg.hpp"
 #include "streaming/stored_plan.hpp"
 #include "streaming/stored_transforms.hpp"
+#include "tessera/store/io/io_engine.hpp"
 
 namespace tessera::python {
 
@@ -166,12 +169,36 @@ void bind_class(nb::module_& m) {
   c.def("__repr__", &repr_of_stored);
 }
 
+// For tests: the nth call of the kind that a fault is about fails; a disk that is full stays so. No
+// kind: from now on calls are as they are. Gives the calls of that kind since the last time.
+i64 inject_faults(const std::string& kind, i64 nth) {
+  static auto seen = std::make_shared<std::atomic<i64>>(0);
+  const auto engine = store::IoEngine::shared();
+  engine->inject({});
+  const i64 before = seen->load();
+  seen = std::make_shared<std::atomic<i64>>(0);
+  if (kind.empty()) return before;
+  const bool full = kind == "disk full", brief = kind == "short", ended = kind == "ended";
+  require<ArgumentError>(full || brief || ended || kind == "error",
+                         "_stored_faults: no fault is named '", kind, "'");
+  engine->inject([=, count = seen](const store::IoRequest& r) {
+    if ((full && !r.write) || (ended && r.write)) return store::IoFault::none;
+    const i64 now = ++*count;
+    if (nth <= 0 || now < nth || (now > nth && !full)) return store::IoFault::none;
+    if (full) return store::IoFault::disk_full;
+    if (brief) return store::IoFault::short_call;
+    return ended ? store::IoFault::ended : store::IoFault::io_error;
+  });
+  return before;
+}
+
 }  // namespace
 
 void bind_stored(nb::module_& m) {
   bind_class(m);
   streaming::set_stream_poll(&check_signals);
   m.def("_stored_mark_interval", &streaming::set_mark_interval, "seconds"_a);
+  m.def("_stored_faults", &inject_faults, "kind"_a, "nth"_a);
   bind_stored_creation(m);
   m.def(
       "_stored_create",

@@ -476,7 +476,7 @@ const NamedLinop& shown(const NamedLinop& a) {
 }  // namespace
 
 Array square_right_side(std::string_view who, const NamedLinop& a, const Array& b) {
-  const Shape out = a.output_shape(b.shape());
+  const Shape out = shown(a).output_shape(b.shape());
   require<ShapeError>(out == b.shape(), who, ": ", shown(a), " maps shape ", b.shape(), " to ", out,
                       "; it must map b's shape to itself");
   const DType given = working(who, b.dtype()), t = a.output_dtype(given);
@@ -488,7 +488,7 @@ Array square_right_side(std::string_view who, const NamedLinop& a, const Array& 
 }
 
 VectorSpaces both_sides(std::string_view who, const NamedLinop& a, const Array& b) {
-  const NamedLinop h = a.H();
+  const NamedLinop h = shown(a).H();
   const DType given = working(who, b.dtype());
   const Shape shape = h.output_shape(b.shape());
   const DType t = h.output_dtype(given), back = a.output_dtype(t);

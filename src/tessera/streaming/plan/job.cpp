@@ -128,7 +128,12 @@ class JobRun {
   void finish() {
     require<IoError>(!fs::exists(job_.path), who(), "there is a file '", job_.path, "' now");
     fs::rename(partial_, job_.path);
+  }
+  // The finished file. Until it has been opened the same call finds it.
+  StorePtr result() {
+    StorePtr out = store::open_store(job_.path, true);
     forget();
+    return out;
   }
   void forget() noexcept {
     std::error_code ignored;
@@ -182,10 +187,7 @@ StorePtr run_job(const Job& job, const store::TileGrid& grid, const PlanInto& pl
   require<IoError>(!is_there || fs::exists(job.path + ".job"), "cannot create '", job.path,
                    "': File exists");
   JobRun run(job, grid);
-  if (run.is_finished()) {
-    run.forget();
-    return store::open_store(job.path, true);
-  }
+  if (run.is_finished()) return run.result();
   require<IoError>(!is_there, "cannot create '", job.path, "': File exists");
   StorePtr out = run.output();
   try {
@@ -204,7 +206,7 @@ StorePtr run_job(const Job& job, const store::TileGrid& grid, const PlanInto& pl
   }
   out = nullptr;  // by its new name from here on
   run.finish();
-  return store::open_store(job.path, true);
+  return run.result();
 }
 
 }  // namespace tessera::streaming
