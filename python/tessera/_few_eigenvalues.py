@@ -15,6 +15,7 @@ from ._tessera import (
     NamedLinop,
     SimpleLinop,
     StoredArray,
+    StoredMatrix,
     _as_working,
     _eigs,
     _lu_factor,
@@ -26,7 +27,7 @@ def few_eigenvalues(
     A: Any, options: Any, k: int, which: str, ncv: int, block: int, shape: Any, dtype: Any, device: Any, seed: int
 ) -> tuple[Array, Array]:
     """Values and vectors; a BackendError when they have not converged."""
-    if isinstance(A, StoredArray):
+    if isinstance(A, StoredArray | StoredMatrix):
         if which == "SM":
             raise BackendError(
                 "eigs: of a stored matrix there are no smallest values; give the operator of its inverse"

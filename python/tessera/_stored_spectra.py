@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _tessera as _core
-from ._tessera import Array, StoredArray
+from ._tessera import Array, StoredArray, StoredMatrix
 
 
 def of_two(who: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,11 +83,13 @@ def randomized_svd(
     return StoredSvdResult(*_core._stored_randomized_svd(a, k, oversample, passes, rtol, atol, seed))
 
 
-def as_operator(a: StoredArray, who: str) -> tuple[_core.NamedLinop, tuple[int], Any]:
-    """A square matrix on disk as an operator on vectors in memory, their shape and their dtype; each application to a
-    block of vectors reads the matrix once."""
-    if a.ndim != 2 or a.shape[0] != a.shape[1]:
+def as_operator(a: StoredArray | StoredMatrix, who: str) -> tuple[_core.NamedLinop, tuple[int], Any]:
+    """A square matrix on disk, of any form, as an operator on vectors in memory, their shape and their dtype; each
+    application to a block of vectors reads the matrix once."""
+    if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
         raise _core.ShapeError(f"{who}: takes a square matrix, got a stored array of shape {a.shape}")
+    if isinstance(a, StoredMatrix):
+        return _form_as_operator(a)
     dtype = _core._as_working(_core.zeros(0, dtype=a.dtype)).dtype
     matrix = a._as(dtype).compute() if a.dtype != dtype or a.is_formula else a
 
@@ -96,4 +98,15 @@ def as_operator(a: StoredArray, who: str) -> tuple[_core.NamedLinop, tuple[int],
         return _core._stored_multiply(matrix, rows.T, trans).T.reshape(*x.shape)
 
     both = (lambda x: through(x, "N")), (lambda y: through(y, "C"))
+    return _core.SimpleLinop(*both, None, ("...", "N"), name="stored"), (a.shape[0],), dtype
+
+
+def _form_as_operator(a: StoredMatrix) -> tuple[_core.NamedLinop, tuple[int], Any]:
+    dtype = _core._as_working(_core.zeros(0, dtype=a.dtype)).dtype
+
+    def through(matrix: StoredMatrix, x: Array) -> Array:
+        rows = x.reshape(-1, x.shape[-1])
+        return _core._stored_form_times(matrix, rows.T).T.reshape(*x.shape).astype(x.dtype)
+
+    both = (lambda x: through(a, x)), (lambda y: through(a.H, y))
     return _core.SimpleLinop(*both, None, ("...", "N"), name="stored"), (a.shape[0],), dtype

@@ -34,6 +34,7 @@ from ._tessera import (
     Prox,
     SolveResult,
     StoredArray,
+    StoredMatrix,
     SvdResult,
     _admm,
     _cg,
@@ -396,7 +397,7 @@ def power_method(
 
 @_described
 def lanczos(
-    A: NamedLinop | StoredArray,
+    A: NamedLinop | StoredArray | StoredMatrix,
     k: int = 6,
     x0: Any = None,
     *,
@@ -418,14 +419,14 @@ def lanczos(
     """The ``k`` extreme eigenvalues of a Hermitian A: ``which`` LM, LA, SA or BE as in SciPy's eigsh.
 
     ``ncv`` vectors are kept between restarts. ``reorthogonalize`` False: orthogonal to the last two only, quicker and
-    less safe. ``maxiter`` counts applications of A. ``eigenvectors`` has the shape (*ishape, k). A matrix on disk is
-    read once by each application; vectors are in memory.
+    less safe. ``maxiter`` counts applications of A. ``eigenvectors`` has the shape (*ishape, k). A matrix on disk, of
+    any form, is read once by each application; vectors are in memory.
 
     >>> r = ts.solve.lanczos(ts.Diagonal([1.0, 2.0, 5.0, -3.0], ("X",)), 2)
     >>> r.eigenvalues.numpy().round(6).tolist()
     [-3.0, 5.0]
     """
-    if isinstance(A, StoredArray):
+    if isinstance(A, StoredArray | StoredMatrix):
         A, shape, dtype = _stored_operator(A, "lanczos")
     options = _solve_options(x0, rtol, atol, maxiter, callback, progress, checkpoint, check_every)
     return _lanczos(A, options, k, which, ncv or 0, reorthogonalize, shape, dtype, device, seed)

@@ -321,3 +321,29 @@ def test_refusals():
             wrong()
     with pytest.raises(TypeError):
         a @ "x"
+
+
+@pytest.mark.parametrize("form", ["Symmetric", "AntiSymmetric", "TriangularBit"])
+@pytest.mark.parametrize("block", [1, 3])
+def test_a_few_eigenvalues_of_forms(form, block):
+    """Of a view i K as well, which is Hermitian; bits are made symmetric by their sum with the transpose."""
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((57, 57))
+    if form == "Symmetric":
+        m = ts.stored.matrix(ts.matrix.Symmetric(x + x.T))
+    elif form == "AntiSymmetric":
+        m = 1j * ts.stored.matrix(ts.matrix.AntiSymmetric(x - x.T))
+    else:
+        c = ts.stored.matrix(ts.matrix.TriangularBit(np.triu(x > 0, 1)))
+        m = c | c.T
+    values = np.linalg.eigvalsh(m.numpy().astype(complex if form == "AntiSymmetric" else float))
+    largest = np.sort(values[np.argsort(-abs(values))[:4]])
+    found, vectors = ts.linalg.eigs(m, 4, block=block)
+    assert np.allclose(np.sort(found.numpy().real), largest) and vectors.shape == (57, 4)
+    if block == 1:
+        assert np.allclose(ts.solve.lanczos(m, 4).eigenvalues.numpy(), largest)
+
+
+def test_eigenvalues_of_a_form_that_is_not_square():
+    with pytest.raises(ts.ShapeError, match="takes a square matrix"):
+        ts.solve.lanczos(ts.stored.matrix(ts.matrix.Bit(np.ones((3, 5), bool))), 1)
