@@ -113,8 +113,8 @@ void StoredSolve::apply(Recorder& r, const NamedLinop& a, const vec::Vector& x,
   });
 }
 
-void StoredSolve::map(Recorder& r, std::string what, const vec::Vector& x, const vec::Vector& y,
-                      const BoxMap& f, const Axes& uncut) {
+void StoredSolve::map(Recorder& r, const std::string& what, const vec::Vector& x,
+                      const vec::Vector& y, const BoxMap& f, const Axes& uncut) {
   close();
   const DType dtype = x.dtype();
   const auto work = [f, dtype](const auto& swept, const store::Box& box) {

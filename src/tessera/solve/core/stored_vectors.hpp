@@ -58,7 +58,7 @@ class StoredSolve : public std::enable_shared_from_this<StoredSolve> {
   void apply(Recorder& r, const NamedLinop& a, const vec::Vector& x, const vec::Vector& y);
   // y = f(x) for arrays of boxes, which are whole along the axes `uncut`.
   using BoxMap = std::function<Array(const Array& x, const store::Box& box)>;
-  void map(Recorder& r, std::string what, const vec::Vector& x, const vec::Vector& y,
+  void map(Recorder& r, const std::string& what, const vec::Vector& x, const vec::Vector& y,
            const BoxMap& f, const Axes& uncut = {});
   // What is swept next begins a pass: another plan is recorded.
   void close() { open_.reset(); }
