@@ -188,7 +188,9 @@ std::vector<Sample> make_samples(DType t, Device d) {
   for (const Sample& s : matrix_samples(t, d)) all.push_back(s);
   add_products(all, t, d);
   add_containers(all, t, d);
-  if (size_of(t) > 2) add_transforms(all, t, d);
+  if (size_of(t) == 2) return all;
+  add_transforms(all, t, d);
+  for (const Sample& s : trajectory_samples(t, d)) all.push_back(s);
   return all;
 }
 }  // namespace

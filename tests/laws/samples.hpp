@@ -40,6 +40,9 @@ std::vector<Refusal> refusals() = delete;
 // Matrices of every form (matrix/any_matrix.hpp).
 std::vector<Sample> matrix_samples(DType t, Device d);
 
+// Operators that are chains of others and have functions of their own.
+std::vector<Sample> trajectory_samples(DType t, Device d);
+
 // Every operator, and compositions of them; made once.
 const std::vector<Sample>& all_samples(DType t, Device d);
 

@@ -130,4 +130,39 @@ std::vector<Sample> samples<NUFFT>(DType, Device d) {
            dims("Nx")}};
 }
 
+std::vector<Sample> trajectory_samples(DType t, Device d) {
+  const auto type3 = [&](const Shape& points, const Shape& frequencies, Dims batch, Dims in,
+                         Dims out) {
+    NufftType3Options o{.tol = 1e-4, .sign = points.size() == 2 ? 1 : -1};
+    o.batch_shape = std::move(batch);
+    o.input_shape = std::move(in);
+    o.output_shape = std::move(out);
+    return nufft_type3(places(points, d, 21, -3, 3), places(frequencies, d, 22, -1, 1), o);
+  };
+  FieldMapOptions by_time{.tol = 1e-3, .segments = 3};
+  by_time.batch_shape = dims("C");
+  FieldMapOptions by_frequency = by_time;
+  by_frequency.segmentation = Segmentation::frequency;
+  const auto field_map = [&](const FieldMapOptions& o) {
+    return field_map_nufft(places({5, 2}, d, 23, -3, 3), {6, 5},
+                           places({6, 5}, d, 24, -30, 30).astype(real_of(t)),
+                           places({5}, d, 25, 0, 0.02), o);
+  };
+  // Grids lie within: what is cut are points, frequencies, coils and segments.
+  const auto sample = [](std::string label, const NamedLinop& op, const Shape& input) {
+    Dims whole;
+    for (NamedDimension n : op.dims())
+      if (n.word().size() > 1) whole.push_back(n);
+    return Sample{std::move(label), op, input, whole};
+  };
+  return {
+      sample("NUFFT3 line", type3({5, 1}, {7, 1}, {}, dims("J"), dims("K")), {5}),
+      sample("NUFFT3 one point", type3({1, 1}, {1, 1}, dims("C"), dims("J"), dims("K")), {2, 1}),
+      sample("NUFFT3 plane of coils", type3({2, 3, 2}, {4, 2}, dims("C"), dims("PQ"), dims("K")),
+             {3, 2, 3}),
+      sample("NUFFT3 volume", type3({4, 3}, {3, 3}, dims("..."), dims("J"), dims("K")), {2, 4}),
+      sample("FieldMapNUFFT by time", field_map(by_time), {2, 6, 5}),
+      sample("FieldMapNUFFT by frequency", field_map(by_frequency), {2, 6, 5})};
+}
+
 }  // namespace tessera::laws
