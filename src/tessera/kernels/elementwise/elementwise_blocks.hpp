@@ -163,6 +163,7 @@ BlockFn block_for(DType t) {
 }
 
 template <ElementFamily family>
+// NOLINTNEXTLINE(readability-function-size): a case for each function of the list
 BlockFn family_block(ElementOp op, DType compute) {
   switch (op) {
 #define ELEMENT(name, arity, member)                   \
