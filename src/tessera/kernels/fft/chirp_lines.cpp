@@ -6,16 +6,17 @@
 namespace tessera {
 namespace {
 
-// The shortest length of at least so many points whose passes fill registers.
+// The shortest length of at least so many points that is 16 times a product of 2, 3 and 5, so that
+// its passes fill registers.
 i64 padded_length(i64 least) {
   i64 best = 16;
   while (best < least) best *= 2;
-  for (i64 three = 1; three < best; three *= 3)
-    for (i64 length = 16 * three; length < best; length *= 2)
-      if (length >= least) best = length;
-  for (i64 five = 5; five < best; five *= 5)
-    for (i64 length = 16 * five; length < best; length *= 2)
-      if (length >= least) best = length;
+  for (i64 five = 16; five < best; five *= 5)
+    for (i64 three = five; three < best; three *= 3) {
+      i64 length = three;
+      while (length < least) length *= 2;
+      best = std::min(best, length);
+    }
   return best;
 }
 
@@ -42,7 +43,7 @@ ChirpLines<R>::ChirpLines(i64 points)
       filter_[static_cast<std::size_t>(at)] = {static_cast<R>(re) * scale,
                                                static_cast<R>(-im) * scale};
   }
-  std::vector<R> scratch(static_cast<std::size_t>(inner_->scratch()));
+  std::vector<R> scratch(static_cast<std::size_t>(inner_->line_scratch()));
   inner_->lines(1, filter_.data(), padded_, filter_.data(), padded_, -1, R(1), scratch.data());
 }
 

@@ -166,7 +166,9 @@ void Builder::plan(Pass& p, i64 points) {
   const bool direct = dense && (one_by_one || even);
   p.in_distance = buffer_distance(p.in_points, in_element);
   p.out_distance = buffer_distance(p.out_points, out_element);
-  p.out_offset = round_up(p.lines * p.in_distance * in_element, 64);
+  // Our own passes transform lines of a buffer where they lie.
+  const bool in_buffer = !fftw_plans() && p.kind == FftKind::complex;
+  p.out_offset = in_buffer ? 0 : round_up(p.lines * p.in_distance * in_element, 64);
   p.scratch_offset = p.out_offset + round_up(p.lines * p.out_distance * out_element, 64);
   p.buffer_bytes = p.scratch_offset;
   // Of dense lines that are short FFTW takes many in one call.
@@ -174,9 +176,10 @@ void Builder::plan(Pass& p, i64 points) {
       !(direct && points < direct_points))
     return single ? plan_own<float>(p, points) : plan_own<double>(p, points);
   const int threads = threaded ? num_threads() : 1;
-  LineKey key{
-      single, p.kind, points, 1, p.in_distance, p.out_distance, false, p.sign, direct ? 1 : threads,
-      effort};
+  LineKey key{single,    p.kind,        points,
+              1,         p.in_distance, p.out_distance,
+              in_buffer, p.sign,        direct ? 1 : threads,
+              effort};
   auto plan_both = [&](int sign, auto& one, auto& many) {
     key.sign = sign;
     key.lines = 1;

@@ -233,6 +233,27 @@ TEST(FftKernelLarge, BatchesAndBroadcasts) {
   expect_close(fftn(x, {0, 1}), naive(naive(all, {5, 12}, 0, -1), {5, 12}, 1, -1), 60, "broadcast");
 }
 
+// Every way of doing a length (one pass, several, passes of large primes, a convolution), as columns,
+// as lines and between other axes, and real as well.
+TEST(FftKernelLarge, EveryLength) {
+  const Using<i64> effort(config().fft_effort, 0);
+  for (i64 n = 1; n <= 72; ++n)
+    for (const Case& c : {Case{{n, 9}, {0}}, Case{{7, n}, {1}}, Case{{2, n, 5}, {1}}})
+      for (DType t : {DType::c64, DType::c128}) {
+        const i64 axis = c.axes[0], size = count_of(c.shape);
+        const Field x = random_field(size, false, 13), r = random_field(size, true, 14);
+        expect_close(ifftn(array_of(x, c.shape, t), c.axes, Norm::forward),
+                     naive(x, c.shape, axis, 1), n, text(c, Lay::dense, Lay::dense, t));
+        const Array half = rfftn(array_of(r, c.shape, real_of(t)), c.axes);
+        const Field whole = naive(r, c.shape, axis, -1);
+        expect_close(half, numbers_of(array_of(whole, c.shape, t).slice(axis, 0, n / 2 + 1).copy()),
+                     n, text(c, Lay::dense, Lay::dense, t));
+        expect_close(irfftn(half, c.axes, Norm::backward, Shape{n}), r, n,
+                     text(c, Lay::dense, Lay::dense, t));
+        if (HasFatalFailure()) return;
+      }
+}
+
 // Small dense slices, which FFTW takes whole where it measures quickly; also off its boundaries.
 TEST(FftKernelLarge, SmallSlices) {
   const Using<i64> effort(config().fft_effort, fftw_measures_quickly ? 1 : 0);
@@ -275,7 +296,8 @@ TEST(FftKernelLarge, Filters) {
   if (test_device() != cpu) GTEST_SKIP() << "filters are for devices in host memory";
   const Using<i64> effort(config().fft_effort, 0);
   const Case filters[] = {{{3, 12, 10}, {1, 2}}, {{2, 32, 18}, {1, 2}}, {{5, 64, 16}, {2, 1}},
-                          {{4, 16, 21}, {1}},    {{7, 32}, {1}},        {{16, 3, 16}, {0, 1, 2}}};
+                          {{4, 16, 21}, {1}},    {{7, 32}, {1}},        {{16, 3, 16}, {0, 1, 2}},
+                          {{17, 8}, {0, 1}},     {{2, 34, 11}, {1}},    {{45, 67}, {0, 1}}};
   for (const Case& c : filters)
     for (DType t : {DType::c64, DType::c128})
       for (bool real : {false, true})

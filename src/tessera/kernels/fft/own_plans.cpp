@@ -23,7 +23,7 @@ class ComplexLines {
     else
       chirp_.emplace(points);
   }
-  i64 scratch() const { return smooth_ ? smooth_->scratch() : chirp_ ? chirp_->scratch() : 0; }
+  i64 scratch() const { return smooth_ ? smooth_->line_scratch() : chirp_ ? chirp_->scratch() : 0; }
   void transform(i64 lines, const C* from, i64 from_distance, C* to, i64 to_distance, int sign,
                  R* scratch) const {
     if (smooth_)

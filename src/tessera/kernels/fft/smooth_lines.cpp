@@ -193,7 +193,7 @@ template class SmoothLines<float>;
 template class SmoothLines<double>;
 
 bool uses_smooth_lines(i64 points) {
-  return !fftw_plans() && points >= 16 && points <= 4096 && SmoothLines<float>::has(points);
+  return !fftw_plans() && points <= 4096 && SmoothLines<float>::has_columns(points);
 }
 
 template <class R>

@@ -30,15 +30,18 @@ class TESSERA_API SmoothLines {
  public:
   using C = Complex<R>;
   static bool has(i64 points) { return !radices_of(points).empty(); }
+  // Lengths that are one pass have no columns.
+  static bool has_columns(i64 points) { return radices_of(points).size() > 1; }
   explicit SmoothLines(i64 points);
 
-  // Elements of scratch memory, which starts on a boundary of 16 bytes, for any of the calls.
-  i64 scratch() const { return 2 * 2 * points_ * std::max(most_columns(), most_lines()); }
-  // Columns are taken in groups of `column_step`, at most `most_columns()` at once: 0 for lengths
-  // that are one pass.
+  // Elements of scratch memory, which starts on a boundary of 16 bytes, for lines, and for any of
+  // the calls.
+  i64 line_scratch() const { return radices_.size() < 2 ? 0 : 2 * 2 * points_ * most_lines(); }
+  i64 scratch() const { return std::max(line_scratch(), 2 * 2 * points_ * most_columns()); }
+  // Columns are taken in groups of `column_step`, at most `most_columns()` at once.
   static constexpr i64 column_step = 16 / static_cast<i64>(sizeof(R));
   i64 most_columns() const {
-    return radices_.size() < 2 ? 0 : column_step * (points_ <= 128 ? 4 : points_ <= 4096 ? 2 : 1);
+    return has_columns(points_) ? column_step * (points_ <= 128 ? 4 : points_ <= 4096 ? 2 : 1) : 0;
   }
   // Dense lines at once: the turns of a pass serve all of them.
   i64 most_lines() const { return dense_ ? std::clamp<i64>(1024 / points_, 1, 16) : column_step; }
