@@ -4,6 +4,7 @@
 #include "array/linalg.hpp"
 #include "core/budgets.hpp"
 #include "core/compute.hpp"
+#include "core/reports.hpp"
 #include "dist/dist.hpp"
 #include "linop/linop.hpp"
 #include "matrix/matrix.hpp"
@@ -31,6 +32,7 @@ NB_MODULE(_tessera, m) {
   bind_random(m);
   bind_config(m);
   bind_compute(m);
+  bind_reports(m);
   bind_io(m);
   bind_snapshot(m);
   bind_names(m);

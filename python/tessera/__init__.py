@@ -48,7 +48,7 @@ from .compute import (
 )
 
 # isort: split
-from . import _api, _einops, _local  # some of their functions take more arguments than the core's
+from . import _api, _einops, _local, _reports  # some of their functions take more arguments than the core's
 from ._dtypes import NamespaceInfo as _NamespaceInfo
 from ._local import *  # type: ignore[assignment]  # noqa: F403
 
@@ -80,6 +80,7 @@ if not _typing.TYPE_CHECKING:  # to which it is an object of a class, whose attr
     from . import config
 
 _einops.watch()
+_reports.watch()
 _notice_unknown(_os.environ)
 _on_demand = ("compat", "imaging", "jax", "scipy", "torch")
 

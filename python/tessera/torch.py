@@ -15,6 +15,7 @@ from typing import Any
 
 from . import _tessera as _core
 from ._batched import apply_batched, extra_axes, needs
+from ._pickle import restored as _restored
 
 try:
     import torch
@@ -75,17 +76,45 @@ def apply(A: _core.NamedLinop, x: torch.Tensor) -> torch.Tensor:
 
 
 class LinopModule(torch.nn.Module):
-    """A module that applies an operator; ``linop`` is the operator, and ``to(device)`` moves it.
+    """A module that applies an operator. The operator's arrays are buffers, which share its memory: they move, change
+    precision and are saved with the rest of a model, and ``linop`` is the operator of what they hold now.
 
-    >>> ts.torch.LinopModule(ts.Identity(("X",)))(torch.ones(2)).tolist()
-    [1.0, 1.0]
+    >>> layer = ts.torch.LinopModule(ts.Diagonal([1.0, 2.0], ("X",)))
+    >>> layer.state_dict()["array0"].tolist(), layer.float()(torch.ones(2)).tolist()
+    ([1.0, 2.0], [1.0, 2.0])
     """
+
+    _linop: _core.NamedLinop
+    _seen: list[tuple[Any, ...]]
 
     def __init__(self, linop: _core.NamedLinop) -> None:
         super().__init__()
         if not isinstance(linop, _core.NamedLinop):
             raise _core.DTypeError(f"ts.torch.wrap: expected an operator, got {type(linop).__name__}")
-        self.linop = linop
+        self._hold(linop)
+
+    def _hold(self, linop: _core.NamedLinop) -> None:
+        """Takes an operator, with its arrays as buffers unless one is where PyTorch has no tensors."""
+        _, arrays, _ = _core._linop_state(linop)
+        shared = all(a.device.kind in ("cpu", "cuda") for a in arrays)
+        for i, a in enumerate(arrays if shared else ()):
+            self.register_buffer(f"array{i}", torch.from_dlpack(a))
+        self._linop, self._seen = linop, self._marks()
+
+    def _marks(self) -> list[tuple[Any, ...]]:
+        """What changes when a buffer is replaced or written to."""
+        return [(b.data_ptr(), b.dtype, 0 if b.is_inference() else b._version) for b in self._buffers.values()]
+
+    @property
+    def linop(self) -> _core.NamedLinop:
+        """The operator, with the arrays that the buffers hold now."""
+        if (marks := self._marks()) != self._seen:
+            text, _, functions = _core._linop_state(self._linop)
+            self._linop, self._seen = self._with_buffers(text, functions), marks
+        return self._linop
+
+    def _with_buffers(self, text: str, functions: list[Any]) -> _core.NamedLinop:
+        return _restored(text, [asarray(b) for b in self._buffers.values()], functions)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return apply(self.linop, x)
@@ -104,12 +133,30 @@ class LinopModule(torch.nn.Module):
         return repr(self.linop)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> LinopModule:
-        super()._apply(fn, recurse)
         now = self.linop.device or _core.Device("cpu")
         where = fn(torch.empty(0, device=str(now))).device if now.kind != "sim" else None
         if where is not None and where.type in ("cpu", "cuda"):
-            self.linop = self.linop.to("cpu" if where.type == "cpu" else f"cuda:{where.index or 0}")
+            to = _core.Device("cpu" if where.type == "cpu" else f"cuda:{where.index or 0}")
+            if to != now:  # the operator moves its arrays itself, also what is no buffer
+                self._hold(self.linop.to(to))
+        super()._apply(fn, recurse)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        text, _, functions = _core._linop_state(self.linop)
+        return {**self.__dict__, "_linop": (text, functions) if self._buffers else self._linop}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._buffers:
+            text, functions = state["_linop"]
+            self._linop = self._with_buffers(text, functions)
+        self._seen = self._marks()
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        for name, b in self._buffers.items():  # they are written to, and the operator that was given keeps its numbers
+            self._buffers[name] = b.clone()
+        super()._load_from_state_dict(*args, **kwargs)
 
 
 def wrap(A: _core.NamedLinop) -> LinopModule:

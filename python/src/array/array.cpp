@@ -390,6 +390,10 @@ void bind_protocols(nb::class_<Array>& c) {
           "__repr__", [](const Array& x) { return released([&] { return repr(x); }); },
           nb::sig("def __repr__(self) -> str"))
       .def(
+          "_repr_html_",
+          [](nb::handle x) { return nb::module_::import_("tessera._views").attr("array")(x); },
+          nb::sig("def _repr_html_(self) -> str"))
+      .def(
           "__str__", [](const Array& x) { return released([&] { return to_text(x); }); },
           nb::sig("def __str__(self) -> str"))
       .def("__copy__", &copied)

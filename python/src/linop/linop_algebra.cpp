@@ -16,11 +16,23 @@ namespace {
 
 using nb::literals::operator""_a;
 
+// Whether x may be an array of another library, of which the like is given back (tessera._guests). The commonest that
+// are not need no look at Python's modules.
+bool may_be_guest(nb::handle x) {
+  PyObject* o = x.ptr();
+  if (is_array(o) || PyList_Check(o) || PyTuple_Check(o)) return false;
+  return std::string_view(Py_TYPE(o)->tp_name) != "numpy.ndarray";
+}
+
 nb::object applied(nb::handle self, nb::handle x, nb::handle out) {
   const NamedLinop& a = held(self);
   if (is_dist(x.ptr())) {
     const DNDarray& input = dist_of(x.ptr());
     return finished(released([&] { return dist::apply(a, input); }), out, a.kind());
+  }
+  if (may_be_guest(x)) {
+    nb::object y = nb::module_::import_("tessera._guests").attr("applied")(self, x, out);
+    if (!y.is(nb::handle(Py_NotImplemented))) return y;
   }
   if (works_on_disk(a, x, out)) return applied_on_disk(a, x, out);
   const Array input = as_array(x, a.kind());
@@ -127,11 +139,14 @@ void bind_algebra(nb::class_<LinopObject>& c) {
                 "@typing.overload\n"
                 "def __call__(self, x: ArrayLike, out: StoredArray) -> StoredArray: ...\n"
                 "@typing.overload\n"
+                "def __call__(self, x: _GuestT, out: _GuestT | None = None) -> _GuestT: ...\n"
+                "@typing.overload\n"
                 "def __call__(self, x: ArrayLike, out: Array | None = None) -> Array"))
       .def("__matmul__", &product, nb::is_operator(),
            nb::sig(
                "@typing.overload\ndef __matmul__(self, other: NamedLinop, /) -> NamedLinop: ...\n"
                "@typing.overload\ndef __matmul__(self, other: DNDarray, /) -> DNDarray: ...\n"
+               "@typing.overload\ndef __matmul__(self, other: _GuestT, /) -> _GuestT: ...\n"
                "@typing.overload\ndef __matmul__(self, other: Array, /) -> Array"))
       .def("__add__", &sum_with, nb::is_operator(),
            nb::sig("def __add__(self, other: NamedLinop | int, /) -> NamedLinop"))

@@ -173,12 +173,19 @@ void bind_results(nb::module_& m) {
           "history", [](const SolveResult& r) { return list_of(r.history); },
           nb::sig("def history(self) -> list[float]"),
           "The solver's measure, before the first iteration and after each.")
-      .def("__repr__", [](nb::handle self) {
-        const auto& r = nb::cast<const SolveResult&>(self);
-        return nb::str(cat("<", nb::cast<std::string>(self.type().attr("__name__")), ": ",
-                           r.iterations, " iterations, ", r.reason, ">")
-                           .c_str());
-      });
+      .def("__repr__",
+           [](nb::handle self) {
+             const auto& r = nb::cast<const SolveResult&>(self);
+             return nb::str(cat("<", nb::cast<std::string>(self.type().attr("__name__")), ": ",
+                                r.iterations, " iterations, ", r.reason, ">")
+                                .c_str());
+           })
+      .def(
+          "_repr_html_",
+          [](nb::handle self) {
+            return nb::module_::import_("tessera._views").attr("result")(self);
+          },
+          nb::sig("def _repr_html_(self) -> str"));
   bind_state<>(result);
   nb::class_<EigenResult, SolveResult> eigen(
       m, "EigenResult",

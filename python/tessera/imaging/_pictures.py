@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of images: PNG files, made by zlib alone, and slices beside each other."""
+"""Pictures of images: PNG files, and slices beside each other."""
 
 from __future__ import annotations
 
 import math
 import os
-import struct
-import zlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import ArgumentError, IoError
+from .._png import grey, png
 
 
 def save_png(path: str | os.PathLike[str], pixels: Any) -> None:
@@ -27,32 +26,16 @@ def save_png(path: str | os.PathLike[str], pixels: Any) -> None:
         raise ArgumentError(
             f"save_png: {x.dtype} of shape {x.shape}; expected uint8 of (height, width) or (height, width, 3)"
         )
-    rows = x.reshape(x.shape[0], -1)
-    lines = np.zeros((rows.shape[0], rows.shape[1] + 1), np.uint8)  # each line begins with its filter, none
-    lines[:, 1:] = rows
-    size = struct.pack(">IIBBBBB", x.shape[1], x.shape[0], 8, 0 if x.ndim == 2 else 2, 0, 0, 0)
-    parts = [_chunk(b"IHDR", size), _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6)), _chunk(b"IEND", b"")]
     name = os.fspath(path)
     beside = f"{name}.{os.getpid()}.part"
     try:
         with open(beside, "wb") as file:
-            file.write(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
+            file.write(png(x))
         os.replace(beside, name)
     except OSError as error:
         if os.path.exists(beside):
             os.unlink(beside)
         raise IoError(f"save_png: {name}: {error.strerror}") from None
-
-
-def _chunk(name: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-
-
-def grey(image: Any, top: float | None = None) -> npt.NDArray[np.uint8]:
-    """Magnitudes as bytes: 0 is black, ``top`` (by default the largest) white."""
-    values = np.abs(np.asarray(image)).astype(float)
-    white = float(values.max(initial=0)) if top is None else top
-    return np.rint(255 * np.clip(values / white if white > 0 else values, 0, 1)).astype(np.uint8)
 
 
 def preview(image: Any, most: int = 16) -> npt.NDArray[np.uint8]:

@@ -3,12 +3,12 @@
 
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <mutex>
 #include <vector>
 
 #include "tessera/base/config.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/report/log.hpp"
 #include "tessera/base/trace.hpp"
 #include "tessera/device/pool.hpp"
 #include "tessera/device/registry.hpp"
@@ -78,10 +78,8 @@ void count_copy(const Copy& c) {
 void log_copy(const Copy& c, Device owner, i64 stream) {
   std::string who = c.label ? c.label : "a copy";
   who.resize(std::min(who.size(), who.find(": transfer ")));  // labels of plans repeat the devices
-  const std::string text =
-      cat("tessera: ", who, " moves ", bytes_text(c.bytes()), " from ", c.from_device, " to ",
-          c.to_device, " on stream ", stream, " of ", owner, "\n");
-  std::fputs(text.c_str(), stderr);
+  log_line(cat(who, " moves ", bytes_text(c.bytes()), " from ", c.from_device, " to ", c.to_device,
+               " on stream ", stream, " of ", owner));
 }
 
 }  // namespace

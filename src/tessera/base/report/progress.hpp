@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A progress bar on stderr for long work: redrawn in place on a terminal at most ten times a
-// second, one line at the end elsewhere; silent when config().progress is off.
+// second, one line at the end elsewhere; silent when config().progress is off. One hook for the
+// process may show bars in another way: notebooks have bars of their own.
 //   Progress bar("cg", 30);   bar.update(7, "residual 1e-3");   // ends with its scope
 
 #include <chrono>
@@ -11,6 +12,16 @@
 #include "tessera/base/api.hpp"
 
 namespace tessera {
+
+struct ProgressState {
+  const void* bar;  // of several at a time
+  std::string_view name, note;
+  i64 done, total;
+  bool ended;
+};
+using ProgressHook = bool (*)(const ProgressState&) noexcept;  // whether it showed the bar
+
+TESSERA_API void set_progress_hook(ProgressHook hook);  // null: bars on stderr
 
 class TESSERA_API Progress {
  public:
@@ -22,7 +33,7 @@ class TESSERA_API Progress {
   void update(i64 done, std::string_view note = {});
 
  private:
-  void draw();
+  void draw(bool ended);
   using Clock = std::chrono::steady_clock;
   std::string name_, note_;
   i64 total_, done_ = 0;

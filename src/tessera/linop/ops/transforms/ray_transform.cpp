@@ -62,13 +62,15 @@ View in_data_dtype(Recorder& r, const View& x, DType t) {
 }  // namespace
 
 RayTransform::RayTransform(Array v, const Shape& grid_size, const Shape& detector_size,
+                           NamedShape shape)
+    : views(std::move(v)), grid(grid_size), detector(detector_size), names(std::move(shape)) {}
+
+RayTransform::RayTransform(Array v, const Shape& grid_size, const Shape& detector_size,
                            const RayOptions& options, const Dims& batch_shape,
                            const std::optional<Dims>& image_shape,
                            const std::optional<Dims>& data_shape)
-    : views(std::move(v)),
-      grid(grid_size),
-      detector(detector_size),
-      names(ray_names(grid, detector, batch_shape, image_shape, data_shape)) {
+    : RayTransform(std::move(v), grid_size, detector_size,
+                   ray_names(grid_size, detector_size, batch_shape, image_shape, data_shape)) {
   const i64 axes = grid.size();
   RayGeometry& g = geometry;
   g.beam = options.beam;
@@ -143,10 +145,9 @@ RayTransform RayTransform::from_state(Array views, Beam beam, const Shape& grid,
   require<ArgumentError>(voxel.size() == 3 && origin.size() == 3 && zero.size() == 3 &&
                              first_voxel.size() == 3 && first_cell.size() == 2,
                          "RayTransform ", n.str(), ": a description with lists that are too short");
-  RayOptions options;
-  options.beam = beam;
-  RayTransform a(std::move(views), grid, detector, options, batch, in, out);
+  RayTransform a(std::move(views), grid, detector, ray_names(grid, detector, batch, in, out));
   RayGeometry& g = a.geometry;
+  g.beam = beam;
   for (i64 i = 0; i < 3; ++i) {
     g.voxel[i] = voxel[i];
     g.origin[i] = origin[i];

@@ -64,6 +64,8 @@ struct TESSERA_API RayTransform {
   }
 
  private:
+  // Nothing is measured before the geometry is known.
+  RayTransform(Array views, const Shape& grid_size, const Shape& detector_size, NamedShape shape);
   void check_and_measure();
 };
 
