@@ -109,6 +109,29 @@ class NamedArray:
         dims = [name for dim in linop.oshape for name in stands_for.get(str(dim), [dim])]
         return NamedArray(linop(self.array), dims)
 
+    def to_xarray(self) -> Any:
+        """The same numbers as a DataArray of xarray, which computes with our arrays.
+
+        >>> ts.names.NamedArray(ts.ones((2, 3)), ("coil", "Nx")).to_xarray().dims
+        ('coil', 'Nx')
+        """
+        if not isinstance(self.array, _core.Array):
+            raise _core.DTypeError("NamedArray.to_xarray: the array is distributed; expected a local one")
+        return _xarray("to_xarray").DataArray(self.array, dims=[str(dim) for dim in self.dims])
+
+    @staticmethod
+    def from_xarray(data: Any) -> NamedArray:
+        """The numbers of a DataArray of xarray under its dims; its coordinates and attributes are left behind.
+
+        >>> import xarray
+        >>> ts.names.NamedArray.from_xarray(xarray.DataArray([1.0], dims="Nx"))
+        NamedArray (Nx: 1) float64
+        [1.]
+        """
+        if not isinstance(data, _xarray("from_xarray").DataArray):
+            raise _core.DTypeError(f"NamedArray.from_xarray: expected a DataArray, got {type(data).__name__}")
+        return NamedArray(data.data, [str(name) for name in data.dims])
+
     def numpy(self) -> Any:
         """The elements as an array of NumPy, without names.
 
@@ -132,6 +155,14 @@ class NamedArray:
         mine = [str(dim) for dim in dims if str(dim) in texts]
         ordered = self.transpose(*mine).array
         return ordered[tuple(slice(None) if str(dim) in texts else None for dim in dims)]
+
+
+def _xarray(function: str) -> Any:
+    try:
+        import xarray
+    except ImportError as error:
+        raise ImportError(f"NamedArray.{function} needs the package xarray: {error}") from error
+    return xarray
 
 
 def _arithmetic(symbol: str) -> Any:

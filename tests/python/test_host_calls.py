@@ -139,6 +139,24 @@ def test_numbers_on_edges_fall_into_the_bins_of_the_edges():
                 agree("histogram", x, n, range=(low, high))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 4, 8, 300])
+def test_bins_wider_than_the_largest_number(n, dtype):
+    """Edges whose distance overflows: numbers fall where comparisons with the edges put them."""
+    most = np.finfo(dtype).max
+    edges = (most / 10 * 9 * np.linspace(-1, 1, n + 1)).astype(dtype)
+    x = np.concatenate([edges, edges / 2, [0, most, -most, np.inf, -np.inf]]).astype(dtype)
+    inside = x[(x >= edges[0]) & (x <= edges[-1])]
+    places = np.minimum(np.searchsorted(edges, inside, side="right") - 1, n - 1)
+    found, _ = ts.histogram(ts.asarray(x), ts.asarray(edges))
+    assert found.tolist() == np.bincount(places, minlength=n).tolist()
+    try:
+        found, _ = ts.histogram(ts.asarray(x[np.isfinite(x)]), n, (float(edges[0]), float(edges[-1])))
+    except ValueError:
+        return  # no such edges, as with NumPy
+    assert int(found.sum().item()) == len(inside)
+
+
 @pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32"])
 def test_logaddexp(name, dtype):

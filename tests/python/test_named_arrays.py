@@ -2,6 +2,7 @@
 """Arrays with named axes against NumPy, local and distributed."""
 
 import doctest
+import importlib.util
 import itertools
 
 import numpy as np
@@ -86,6 +87,8 @@ def test_repr_and_refusals():
 
 def test_examples_run():
     runner, report = doctest.DocTestRunner(), []
+    there = importlib.util.find_spec("xarray") is not None
     for test in doctest.DocTestFinder().find(NamedArray, "NamedArray", globs={"ts": ts}):
-        runner.run(test, out=report.append)
+        if there or not test.name.endswith("xarray"):
+            runner.run(test, out=report.append)
     assert not report and runner.tries > 8, "".join(report)

@@ -223,3 +223,37 @@ def test_refusals():
     ):
         with pytest.raises(ts.Error, match=says):
             wrong()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_that_are_none_stay_where_rays_pass(name):
+    """NaN and infinity reach what they have a weight for, and nothing else, in both directions."""
+    _, A, shape = next(t for t in tomographs() if t[0] == name)
+    weights = A.to_dense(dtype="float64").numpy()
+    weights = weights.reshape(-1, int(np.prod(shape)))
+    rng = np.random.default_rng(6)
+    for _ in range(6):
+        x, y = np.zeros(shape), np.zeros(A.output_shape(shape))
+        v, c = int(rng.integers(x.size)), int(rng.integers(y.size))
+        for bad in (np.nan, np.inf):
+            x.flat[v], y.flat[c] = bad, bad
+            for result, weight in ((A(x), weights[:, v]), (A.H(y), weights[c])):
+                assert np.array_equal(~np.isfinite(np.asarray(result)).ravel(), weight != 0)
+            for result, weight in ((A(x.astype("f4")), weights[:, v]), (A.H(y.astype("f4")), weights[c])):
+                assert not np.isfinite(np.asarray(result)).ravel()[weight > 1e-6].any()
+
+
+@pytest.mark.parametrize("voxel", [0.3, 0.5, 1.0, 2.5])
+def test_pickles_of_geometries_in_any_unit(voxel, tmp_path):
+    """A source that would lie within an image of voxels of length one, and parts of a whole."""
+    import pickle
+
+    A = ts.FanBeam(np.linspace(0, 6, 5), (16, 20), 24, 22 * voxel, 9 * voxel, voxel=voxel, pitch=1.7 * voxel)
+    B = ts.ConeBeam(np.linspace(0, 6, 3), (4, 8, 9), (5, 9), 14 * voxel, 5 * voxel, voxel=voxel, pitch=1.5 * voxel)
+    for op, shape in ((A, (16, 20)), (B, (4, 8, 9))):
+        x = np.random.default_rng(1).standard_normal(shape)
+        part = op.split({op.ishape[-1]: slice(2, 7)})
+        for each, given in ((op, x), (part, x[..., 2:7])):
+            ts.save(tmp_path / "rays.tessera", each)
+            for same in (pickle.loads(pickle.dumps(each)), ts.load(tmp_path / "rays.tessera")):
+                assert np.array_equal(np.asarray(same(given)), np.asarray(each(given)))

@@ -152,8 +152,9 @@ Array between(const Array& x, const Array& edges, bool even, const Array* weight
   Bins<T> bins{cuts, n, T(0)};
   if constexpr (std::is_floating_point_v<T>) {
     // A product of T must tell neighbouring bins apart.
-    bins.scale = static_cast<T>(n) / (cuts[n] - cuts[0]);
-    even = even && std::isfinite(bins.scale) &&
+    const T extent = cuts[n] - cuts[0];  // which may be beyond the largest number
+    bins.scale = static_cast<T>(n) / extent;
+    even = even && std::isfinite(extent) && std::isfinite(bins.scale) &&
            static_cast<T>(n) * std::numeric_limits<T>::epsilon() < T(0.01);
   }
   const auto added = [&]<class Weight>(Weight, const double* w) {

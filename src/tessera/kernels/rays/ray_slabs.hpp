@@ -98,6 +98,12 @@ void slab_weights(const SlabTaps<R>& s, i64 cells, double c, i64 start, i64 n) {
   });
 }
 
+// What is not met adds nothing, finite or not.
+template <class R>
+R weighted(R weight, R number) {
+  return weight > 0 ? weight * number : R(0);
+}
+
 // sums[d] += what the slab has in the shadow of cell d; or the other way round.
 template <int Lanes, int Taps, bool Adjoint, class R>
 void add_lanes(const SlabTaps<R>& s, i64 cells, R* slab, R* sums) {
@@ -112,9 +118,9 @@ void add_lanes(const SlabTaps<R>& s, i64 cells, R* slab, R* sums) {
         const R w = s.weight[t * cells + d];
         for (int l = 0; l < Lanes; ++l) {
           if constexpr (Adjoint)
-            voxel[t * Lanes + l] += w * kept[l];
+            voxel[t * Lanes + l] += weighted(w, kept[l]);
           else
-            kept[l] += w * voxel[t * Lanes + l];
+            kept[l] += weighted(w, voxel[t * Lanes + l]);
         }
       }
       if constexpr (!Adjoint)
@@ -188,9 +194,10 @@ void add_cone_slab(const SlabTaps<R>& s, const RowTaps<R>& rows, const RayGeomet
       if constexpr (Adjoint)
         for (i64 v = 0; v < rows.rows; ++v)
           for (i64 t = 0; t < rows.taps; ++t)
-            rows.column[rows.first[v] + t] += rows.weight[t * rows.rows + v] * cell[v];
+            rows.column[rows.first[v] + t] += weighted(rows.weight[t * rows.rows + v], cell[v]);
       for (i64 t = 0; t < s.taps; ++t) {
         const R w = s.weight[t * cells + d];
+        if (!(w > 0)) continue;
         R* const voxels = slab + (first + t) * deep;
         if constexpr (Adjoint)
           for (i64 z = 0; z < deep; ++z) voxels[z] += w * column[z];
@@ -200,7 +207,7 @@ void add_cone_slab(const SlabTaps<R>& s, const RowTaps<R>& rows, const RayGeomet
       if constexpr (!Adjoint)
         for (i64 v = 0; v < rows.rows; ++v)
           for (i64 t = 0; t < rows.taps; ++t)
-            cell[v] += rows.weight[t * rows.rows + v] * rows.column[rows.first[v] + t];
+            cell[v] += weighted(rows.weight[t * rows.rows + v], rows.column[rows.first[v] + t]);
     });
   }
 }

@@ -94,15 +94,17 @@ __global__ void __launch_bounds__(block_threads)
       for (i64 j = first_met(s.low, g.first_voxel[other]); j <= last; ++j) {
         const double w =
             s.scale * rays::covered(s.low, s.high, static_cast<double>(g.first_voxel[other] + j));
+        if (!(w > 0)) continue;
         const T* voxel = volume + slab * a.voxel_step[axis] + j * a.voxel_step[other];
         if (!g.rows) {
           add_weighted(sum, w, *voxel);
           continue;
         }
-        for (i64 z = bottom; z <= top; ++z)
-          add_weighted(
-              sum, w * scale * rays::covered(low, high, static_cast<double>(g.first_voxel[2] + z)),
-              voxel[z * a.voxel_step[2]]);
+        for (i64 z = bottom; z <= top; ++z) {
+          const double part =
+              scale * rays::covered(low, high, static_cast<double>(g.first_voxel[2] + z));
+          if (part > 0) add_weighted(sum, w * part, voxel[z * a.voxel_step[2]]);
+        }
       }
     }
     T result = sum;
